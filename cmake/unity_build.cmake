@@ -2,7 +2,7 @@
 # such a source takes. With SHEAF_UNITY_BUILD, which the presets set, several are compiled as one. A source still includes
 # what it uses: the preset ubsan compiles each by itself, and so does -D SHEAF_UNITY_BUILD=OFF, which is quicker while one
 # source is worked on. Names in unnamed namespaces must differ among sources that are compiled as one; a test has a
-# namespace of its own for that. Kernels are compiled by themselves wherever they are run: what the compiler makes of
+# namespace of its own for that. Kernels are compiled by themselves wherever they are timed: what the compiler makes of
 # one must not depend on its neighbours.
 
 # sheaf_unity_build(TARGET SIZE): compiles SIZE sources of TARGET at a time.

@@ -54,7 +54,8 @@ class path_rules {
   }
 
   void read_targets() {
-    static const std::regex made(R"((?:add_library|add_executable|add_custom_target|sheaf_layer|sheaf_folder_library)\(\s*([\w:]+))");
+    static const std::regex made(
+        R"((?:add_library|add_executable|add_custom_target|sheaf_layer|sheaf_folder_library)\(\s*([\w:]+))");
     for (const char* const folder : folders) {
       if (!std::filesystem::exists(tree_.root() / folder)) continue;
       for (const auto& entry : std::filesystem::recursive_directory_iterator(tree_.root() / folder)) {

@@ -23,7 +23,7 @@
 
 namespace sheaf::cpu {
 
-extern const primitives::gather_variant gather_direct;  // a loop over the records
+extern const primitives::gather_variant gather_direct;  // movement/gather_direct.cpp
 
 namespace {
 

@@ -17,7 +17,7 @@
 
 namespace sheaf::cuda {
 
-extern const primitives::gather_variant gather_direct;  // a thread a word
+extern const primitives::gather_variant gather_direct;  // movement/gather_direct.cu
 
 namespace {
 

@@ -12,7 +12,6 @@
 #include "primitives/movement/gather.hpp"
 #include "primitives/movement/prepare.hpp"
 #include "primitives/movement/scatter.hpp"
-#include "primitives/movement/scatter.hpp"
 
 // Inspector and executor: a gather schedule that is built once and applied many times. A scatter applies the schedule
 // of the list's inverse: it gathers each record of the output from the input, and skips records that no index names.

@@ -23,7 +23,7 @@
 
 namespace sheaf::opengl {
 
-extern const primitives::gather_variant gather_texture;
+extern const primitives::gather_variant gather_texture;  // movement/gather_texture.cpp
 
 namespace {
 

@@ -94,7 +94,8 @@ class kept_rows final : public array_product {
 };
 
 plan::planned plan_kept_fragments(const prepare_spmv_problem& p, const plan::scope& scope) {
-  plan::planned plan = prepared_plan(p, scope, texture_bytes(p.product), plan_product_of_fragments(p.product, scope), name);
+  plan::planned plan =
+      prepared_plan(p, scope, texture_bytes(p.product), plan_product_of_fragments(p.product, scope), name);
   if (plan.applicable()) plan.scratch_bytes = row_matrix::scratch_bytes(p.product);
   return plan;
 }

@@ -269,7 +269,8 @@ TEST(GeneratedJob, IsAnsweredRightByPreparedRuns) {
       EXPECT_TRUE(!s.is_prepared || j.prepare != nullptr) << s.name;
       if (j.prepare == nullptr) return;
       const problem_spec p = jobs::problem_of(s, 70001);
-      if (ctx.backend() == backend_kind::opengl && primitives::entry_of(p).explain(ctx, p, {}).choice() == nullptr) return;
+      if (ctx.backend() == backend_kind::opengl && primitives::entry_of(p).explain(ctx, p, {}).choice() == nullptr)
+        return;
       arrays.fill(p, 1);
       const jobs::prepared_run made = j.prepare(ctx, p, arrays.of_copy(0), 100);
       for (int run = 0; run < 2; ++run) {

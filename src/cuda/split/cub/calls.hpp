@@ -16,8 +16,8 @@ cudaError_t cub_sort_keys_4(const cub_sort_shape& s, const cub_sort_arrays& arra
 cudaError_t cub_sort_keys_8(const cub_sort_shape& s, const cub_sort_arrays& arrays, void* scratch,
                             std::size_t& scratch_bytes, cudaStream_t stream);
 
-/// Whether sorts of encoded keys are built: they use what CUB does not document (encoded_keys.cuh). Bits is the unsigned
-/// integer of a key's width, of 1 to 8 bytes.
+/// Whether sorts of encoded keys are built: they use what CUB does not document (encoded_keys.cuh). Bits is the
+/// unsigned integer of a key's width, of 1 to 8 bytes.
 template <class Bits>
 bool cub_sorts_encoded_keys();
 template <class Bits>

@@ -147,10 +147,10 @@ TEST(Demo, CoversEveryPrimitiveFamilyByFamily) {
   }
   for (const primitives::entry* const e : primitives::entries()) {
     EXPECT_EQ(e->job->prepare != nullptr, std::any_of(problems.begin(), problems.end(),
-                                                   [&](const std::string& problem) {
-                                                     return problem.starts_with(std::string(e->name) + "/") &&
-                                                            problem.ends_with("/prepared");
-                                                   }))
+                                                      [&](const std::string& problem) {
+                                                        return problem.starts_with(std::string(e->name) + "/") &&
+                                                               problem.ends_with("/prepared");
+                                                      }))
         << e->name;
   }
 }
