@@ -59,6 +59,8 @@ class context_state {
 
   /// Numbers the calls of this context; index errors are ordered by it.
   std::uint64_t begin_call() noexcept { return ++calls_; }
+  /// Name of the variant whose work is queued now, for errors; empty where a call does work of its own.
+  std::string_view running() const noexcept { return running_; }
   /// The variant that the environment forces for a primitive, or empty.
   std::string_view forced_variant(std::string_view primitive) const noexcept;
 
@@ -83,14 +85,33 @@ class context_state {
   virtual std::string_view lost_in_a_fork() const noexcept = 0;
 
  private:
+  friend class running_scope;
+
   void throw_if_lost(std::string_view call) const;
 
   const std::uint32_t forks_before_ = forks_so_far();
   std::vector<std::pair<const void*, std::unique_ptr<plan_memory>>> plans_;
   std::uint64_t calls_ = 0;
+  std::string_view running_;
   std::uint64_t scratch_limit_ = ~std::uint64_t{0};
   std::vector<std::pair<std::string, std::string>> forced_;
   std::string ignored_profile_;
+};
+
+/// Says which variant's work is queued until the end of the scope.
+class running_scope {
+ public:
+  /// @param variant  lives as long as the scope
+  running_scope(context_state& state, std::string_view variant) noexcept : state_(state), outer_(state.running_) {
+    state.running_ = variant;
+  }
+  ~running_scope() { state_.running_ = outer_; }
+  running_scope(const running_scope&) = delete;
+  running_scope& operator=(const running_scope&) = delete;
+
+ private:
+  context_state& state_;
+  std::string_view outer_;
 };
 
 /// Scratch for one call: taken from the context's resource, given back in stream order at the end of the scope.

@@ -19,9 +19,7 @@
 #include <sheaf/machine_profile.hpp>
 #include <sheaf/plan.hpp>
 
-namespace sheaf::core {
-class context_state;
-}
+#include "core/context_state.hpp"
 
 namespace sheaf::plan {
 
@@ -134,8 +132,14 @@ struct variant {
   std::string_view name;
   std::optional<backend_kind> backend;  ///< whose memory it works on; none: any backend's
   planned (*plan)(const Problem&, const scope&);
+  void (*work)(const context&, const Problem&, const planned&, const Buffers&, std::byte* scratch);
+
   /// Queues or does the work. `scratch` has the plan's scratch_bytes, aligned to 256 bytes; null if these are 0.
-  void (*run)(const context&, const Problem&, const planned&, const Buffers&, std::byte* scratch);
+  void run(const context& ctx, const Problem& problem, const planned& plan, const Buffers& buffers,
+           std::byte* scratch) const {
+    const core::running_scope scope(ctx.state(), name);
+    work(ctx, problem, plan, buffers, scratch);
+  }
 
   bool works_on(backend_kind kind) const noexcept { return !backend || *backend == kind; }
 };

@@ -92,6 +92,30 @@ TEST(Planned, IsForTheVariantThatPlannedIt) {
   EXPECT_EQ(p.inner<int>(), 5);
 }
 
+// Errors of work name the variant that runs: the innermost, and none once all are over, however they end.
+TEST(Variant, IsWhatTheContextRunsUntilItsWorkIsOver) {
+  const context ctx = context::cpu(1);
+  static std::vector<std::string> seen;
+  seen.clear();
+  const auto note = [](const context& c) { seen.emplace_back(c.state().running()); };
+  static constexpr priced_variant inner{
+      "t.inner", std::nullopt, plan_oracle,
+      [](const context& c, const priced&, const plan::planned&, const nothing&, std::byte*) {
+        seen.emplace_back(c.state().running());
+        throw std::runtime_error("refused");
+      }};
+  static constexpr priced_variant outer{
+      "t.outer", std::nullopt, plan_oracle,
+      [](const context& c, const priced& p, const plan::planned& plan, const nothing& b, std::byte* scratch) {
+        EXPECT_THROW(inner.run(c, p, plan, b, scratch), std::runtime_error);
+        seen.emplace_back(c.state().running());
+      }};
+  note(ctx);
+  outer.run(ctx, {}, {}, {}, nullptr);
+  note(ctx);
+  EXPECT_EQ(seen, (std::vector<std::string>{"", "t.inner", "t.outer", ""}));
+}
+
 TEST(Planned, TermsThatTakeNoTimeOverlapInNone) {
   plan::planned p;
   p.add_overlapped(2, {{"bus", 0}, {"issue", 0}});

@@ -95,29 +95,28 @@ plan::planned plan_bitonic(const sort_problem& p, const plan::scope& scope) {
 }
 
 template <int Limbs>
-void sort_words(const context& ctx, const char* operation, std::uint64_t count, const void* in, void* out) {
+void sort_words(const context& ctx, std::uint64_t count, const void* in, void* out) {
   auto* const words = static_cast<sort_word<Limbs>*>(out);
   const std::uint64_t tiles = ceil_div(count, tile_words);
-  launch_blocks(ctx, operation, exchange_in_tile<Limbs>, tiles, tile_threads, static_cast<const sort_word<Limbs>*>(in),
-                words, count, std::uint64_t{2}, std::uint64_t{tile_words});
+  launch_blocks(ctx, exchange_in_tile<Limbs>, tiles, tile_threads, static_cast<const sort_word<Limbs>*>(in), words,
+                count, std::uint64_t{2}, std::uint64_t{tile_words});
   const std::uint64_t all = std::bit_ceil(count);
   for (std::uint64_t run = 2 * tile_words; run <= all; run *= 2) {
     for (std::uint64_t step = run / 2; step >= tile_words; step /= 2) {
-      launch(ctx, operation, exchange_in_memory<Limbs>, ceil_div(all / 2, block_threads), words, count, run, step);
+      launch(ctx, exchange_in_memory<Limbs>, ceil_div(all / 2, block_threads), words, count, run, step);
     }
-    launch_blocks(ctx, operation, exchange_in_tile<Limbs>, tiles, tile_threads,
-                  const_cast<const sort_word<Limbs>*>(words), words, count, run, run);
+    launch_blocks(ctx, exchange_in_tile<Limbs>, tiles, tile_threads, const_cast<const sort_word<Limbs>*>(words), words,
+                  count, run, run);
   }
 }
 
 void run_bitonic(const context& ctx, const sort_problem& p, const plan::planned&, const sort_buffers& b, std::byte*) {
-  constexpr const char* operation = "cuda.bitonic";
   const device_scope scope(ctx.device());
   switch (p.rows.record_bytes) {
-    case 4: return sort_words<1>(ctx, operation, p.count, b.in.data, b.out.data);
-    case 8: return sort_words<2>(ctx, operation, p.count, b.in.data, b.out.data);
-    case 12: return sort_words<3>(ctx, operation, p.count, b.in.data, b.out.data);
-    default: return sort_words<4>(ctx, operation, p.count, b.in.data, b.out.data);
+    case 4: return sort_words<1>(ctx, p.count, b.in.data, b.out.data);
+    case 8: return sort_words<2>(ctx, p.count, b.in.data, b.out.data);
+    case 12: return sort_words<3>(ctx, p.count, b.in.data, b.out.data);
+    default: return sort_words<4>(ctx, p.count, b.in.data, b.out.data);
   }
 }
 

@@ -22,11 +22,11 @@ plan::planned plan_msd_bitonic(const sort_problem& p, const plan::scope& scope) 
   return plan;
 }
 
-void finish_by_network(const context& ctx, const char* operation, const radix_arguments& a) {
+void finish_by_network(const context& ctx, const radix_arguments& a) {
   with_limbs(a.limbs, [&](auto limbs) {
     with_payload<limbs()>(a.value_bytes, [&](auto payload) {
       if constexpr (payload() != payload_mode::values_16) {
-        queue_finish<limbs(), payload(), finish_method::brought, bitonic_network>(ctx, operation, a);
+        queue_finish<limbs(), payload(), finish_method::brought, bitonic_network>(ctx, a);
       }
     });
   });
@@ -34,7 +34,7 @@ void finish_by_network(const context& ctx, const char* operation, const radix_ar
 
 void run_msd_bitonic(const context& ctx, const sort_problem& p, const plan::planned& plan, const sort_buffers& b,
                      std::byte* scratch) {
-  sort_by_words(ctx, "cuda.msd_bitonic", p, plan, b, scratch, finish_by_network);
+  sort_by_words(ctx, p, plan, b, scratch, finish_by_network);
 }
 
 }  // namespace

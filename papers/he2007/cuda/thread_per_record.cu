@@ -37,8 +37,8 @@ __global__ void __launch_bounds__(block_threads)
 template <direction Direction>
 void launch_thread_per_record(const context& ctx, const movement& p, const move_arguments& a) {
   with_word(p.word_bytes, [&](auto word) {
-    launch(ctx, "cuda.thread_per_record", move_thread_per_record<Direction, decltype(word)>,
-           ceil_div(p.count, block_threads), a, words_per_record(p));
+    launch(ctx, move_thread_per_record<Direction, decltype(word)>, ceil_div(p.count, block_threads), a,
+           words_per_record(p));
   });
 }
 

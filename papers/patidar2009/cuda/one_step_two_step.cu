@@ -198,12 +198,12 @@ plan::planned plan_two_step(const split_problem& p, const plan::scope& scope) {
   return plan_paper(p, scope.machine, true);
 }
 
-void run_paper(const context& ctx, const char* operation, const split_problem& p, const plan::planned& plan,
-               const split_buffers& b, std::byte* scratch, bool two_steps) {
+void run_paper(const context& ctx, const split_problem& p, const plan::planned& plan, const split_buffers& b,
+               std::byte* scratch, bool two_steps) {
   const device_scope current_device(ctx.device());
   if (p.count == 0) {
     if (b.offsets == nullptr) return;
-    require(cudaMemsetAsync(b.offsets, 0, (p.categories + 1) * sizeof(std::uint64_t), ctx.stream()), operation);
+    require(cudaMemsetAsync(b.offsets, 0, (p.categories + 1) * sizeof(std::uint64_t), ctx.stream()), ctx);
     return;
   }
   const auto l = plan.decided.get<scratch_layout>();
@@ -216,31 +216,30 @@ void run_paper(const context& ctx, const char* operation, const split_problem& p
   auto* const out = reinterpret_cast<uint2*>(b.out.data);
   const word_field field = word_field_of(p.bits, 8);
   const std::uint64_t segments = segments_of(p);
-  launch_blocks(ctx, operation, count_segments, segments, warp_lanes, in, p.count, field, table, segments);
-  launch_blocks(ctx, operation, sum_rows, bins, scan_threads, static_cast<const std::uint32_t*>(table), segments,
-                total);
-  launch_blocks(ctx, operation, scan_totals<bins>, 1, column_scan_threads,
-                static_cast<const unsigned long long*>(total), bin_begin, b.offsets, p.categories);
-  launch_blocks(ctx, operation, scan_rows, bins, scan_threads, static_cast<const std::uint32_t*>(table), segments,
+  launch_blocks(ctx, count_segments, segments, warp_lanes, in, p.count, field, table, segments);
+  launch_blocks(ctx, sum_rows, bins, scan_threads, static_cast<const std::uint32_t*>(table), segments, total);
+  launch_blocks(ctx, scan_totals<bins>, 1, column_scan_threads, static_cast<const unsigned long long*>(total),
+                bin_begin, b.offsets, p.categories);
+  launch_blocks(ctx, scan_rows, bins, scan_threads, static_cast<const std::uint32_t*>(table), segments,
                 static_cast<const unsigned long long*>(bin_begin), run_begin);
   if (!two_steps) {
-    launch_blocks(ctx, operation, scatter_segments, segments, warp_lanes, in, p.count, field,
+    launch_blocks(ctx, scatter_segments, segments, warp_lanes, in, p.count, field,
                   static_cast<const std::uint64_t*>(run_begin), segments, out);
     return;
   }
-  launch_blocks(ctx, operation, sort_segments, segments, warp_lanes, in, p.count, field,
-                static_cast<const std::uint32_t*>(table), segments, local);
-  launch_blocks(ctx, operation, copy_segments, segments, warp_lanes, static_cast<const uint2*>(local), p.count, field,
+  launch_blocks(ctx, sort_segments, segments, warp_lanes, in, p.count, field, static_cast<const std::uint32_t*>(table),
+                segments, local);
+  launch_blocks(ctx, copy_segments, segments, warp_lanes, static_cast<const uint2*>(local), p.count, field,
                 static_cast<const std::uint32_t*>(table), static_cast<const std::uint64_t*>(run_begin), segments, out);
 }
 
 void run_one_step(const context& ctx, const split_problem& p, const plan::planned& plan, const split_buffers& b,
                   std::byte* scratch) {
-  run_paper(ctx, "cuda.one_step", p, plan, b, scratch, false);
+  run_paper(ctx, p, plan, b, scratch, false);
 }
 void run_two_step(const context& ctx, const split_problem& p, const plan::planned& plan, const split_buffers& b,
                   std::byte* scratch) {
-  run_paper(ctx, "cuda.two_step", p, plan, b, scratch, true);
+  run_paper(ctx, p, plan, b, scratch, true);
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ class stopwatch {
 class cuda_probe final : public plan::probe {
  public:
   explicit cuda_probe(const context& ctx)
-      : ctx_(ctx), here_(ctx.device()), watch_(ctx.stream()), sink_(ctx, 256), one_record_(ctx, 3 * 256) {
+      : ctx_(ctx), here_(ctx, "calibrate"), watch_(ctx.stream()), sink_(ctx, 256), one_record_(ctx, 3 * 256) {
     require(cudaMemsetAsync(one_record_.data(), 0, one_record_.size(), ctx.stream()), "calibrate");
   }
   ~cuda_probe() override {
@@ -110,8 +110,7 @@ class cuda_probe final : public plan::probe {
         if (e.code() != error_code::out_of_memory || bytes <= least_memory) throw;
       }
     }
-    launch(ctx_, "calibrate: fill", fill_with_random_bits, wave_blocks(fill_with_random_bits), memory_.as<uint4>(),
-           bytes / sizeof(uint4));
+    launch(ctx_, fill_with_random_bits, wave_blocks(fill_with_random_bits), memory_.as<uint4>(), bytes / sizeof(uint4));
     ctx_.wait();
     return bytes;
   }
@@ -121,8 +120,7 @@ class cuda_probe final : public plan::probe {
     const std::uint64_t rounds = ceil_div(bytes, footprint);
     const std::uint64_t blocks = ceil_div(words * rounds, block_threads * words_in_copy);
     watch_.start();
-    launch(ctx_, "calibrate: copy", copy_repeatedly, blocks, memory_.as<const uint4>(), memory_.as<uint4>() + words,
-           words - 1);
+    launch(ctx_, copy_repeatedly, blocks, memory_.as<const uint4>(), memory_.as<uint4>() + words, words - 1);
     return {watch_.stop(), blocks * block_threads * words_in_copy * 2 * sizeof(uint4)};
   }
 
@@ -131,13 +129,12 @@ class cuda_probe final : public plan::probe {
     if (cycle_footprint_ != footprint) {
       int bits = 0;
       while (std::uint64_t{1} << bits < nodes) ++bits;
-      launch(ctx_, "calibrate: cycle", write_cycle, ceil_div(nodes, block_threads), memory_.data(), nodes, bits);
+      launch(ctx_, write_cycle, ceil_div(nodes, block_threads), memory_.data(), nodes, bits);
       const auto first = reinterpret_cast<std::uint64_t>(memory_.data());
       copy_bytes(ctx_, sink_.as<std::uint64_t>() + 1, &first, sizeof first);
       cycle_footprint_ = footprint;
     }
-    launch_blocks(ctx_, "calibrate: chase", chase_pointers, 1, 1, min(nodes, most_warm_steps), count,
-                  sink_.as<std::uint64_t>());
+    launch_blocks(ctx_, chase_pointers, 1, 1, min(nodes, most_warm_steps), count, sink_.as<std::uint64_t>());
     std::uint64_t nanoseconds = 0;
     copy_bytes(ctx_, &nanoseconds, sink_.data(), sizeof nanoseconds);
     return {static_cast<double>(nanoseconds) * 1e-9, count};
@@ -189,9 +186,9 @@ class cuda_probe final : public plan::probe {
 
   plan::timing steps(std::uint64_t count) override {
     count = min(count, most_steps);
-    launch_blocks(ctx_, "calibrate: spin", spin, 1, 1, count * spin_nanoseconds_per_step);
+    launch_blocks(ctx_, spin, 1, 1, count * spin_nanoseconds_per_step);
     watch_.start();
-    for (std::uint64_t i = 0; i < count; ++i) launch(ctx_, "calibrate: step", do_nothing, 1);
+    for (std::uint64_t i = 0; i < count; ++i) launch(ctx_, do_nothing, 1);
     return {watch_.stop(), count};
   }
 
@@ -233,12 +230,12 @@ class cuda_probe final : public plan::probe {
         memory_.data(), footprint / record_bytes, ++runs_ * 0x9e3779b97f4a7c15U, static_cast<std::uint32_t>(rounds),
         shift,          sink_.as<std::uint32_t>()};
     watch_.start();
-    launch(ctx_, "calibrate: random accesses", kernel, blocks, a);
+    launch(ctx_, kernel, blocks, a);
     return {watch_.stop(), rounds * words_per_round >> shift};
   }
 
   context ctx_;
-  device_scope here_;
+  run_scope here_;
   stopwatch watch_;
   buffer memory_;
   buffer sink_;

@@ -15,10 +15,10 @@ bool cuda_state::is_captured() const {
   return status != cudaStreamCaptureStatusNone;
 }
 
-void refuse_capture(const context& ctx, const char* operation) {
+void refuse_capture(const context& ctx, std::string_view what) {
   if (state_of(ctx).is_captured()) {
     throw error(error_code::bad_argument,
-                std::string(operation) + " waits for the device, so it cannot be captured into a graph");
+                std::string(what) + " waits for the device, so it cannot be captured into a graph");
   }
 }
 

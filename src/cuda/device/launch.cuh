@@ -33,32 +33,32 @@ __device__ __forceinline__ void wait_for_kernel_before() {
 #endif
 }
 
-// Every launch_ function queues a kernel on the context's stream. It throws an error that names `operation` if CUDA
-// refuses the launch.
+// Every launch_ function queues a kernel on the context's stream. It throws what require() does if CUDA refuses
+// the launch.
 
 /// Launches `blocks` blocks of `threads` threads.
 template <class... Parameters, class... Arguments>
-void launch_blocks(const context& ctx, const char* operation, void (*kernel)(Parameters...), std::uint64_t blocks,
-                   unsigned threads, const Arguments&... arguments) {
+void launch_blocks(const context& ctx, void (*kernel)(Parameters...), std::uint64_t blocks, unsigned threads,
+                   const Arguments&... arguments) {
   cudaLaunchConfig_t configuration{};
   configuration.gridDim = dim3(static_cast<unsigned>(blocks));
   configuration.blockDim = dim3(threads);
   configuration.stream = ctx.stream();
-  require(cudaLaunchKernelEx(&configuration, kernel, arguments...), operation);
+  require(cudaLaunchKernelEx(&configuration, kernel, arguments...), ctx);
 }
 
 /// Launches blocks with dynamic shared memory. A kernel may use 48 KiB, static and dynamic together, unless it is
 /// allowed more; this function asks for that whenever the static part might push the sum past the limit.
 template <class... Parameters, class... Arguments>
-void launch_shared(const context& ctx, const char* operation, void (*kernel)(Parameters...), std::uint64_t blocks,
-                   unsigned threads, std::size_t shared_bytes, const Arguments&... arguments) {
+void launch_shared(const context& ctx, void (*kernel)(Parameters...), std::uint64_t blocks, unsigned threads,
+                   std::size_t shared_bytes, const Arguments&... arguments) {
   if (shared_bytes > dynamic_bytes_always_allowed) state_of(ctx).allow_shared(reinterpret_cast<const void*>(kernel));
   cudaLaunchConfig_t configuration{};
   configuration.gridDim = dim3(static_cast<unsigned>(blocks));
   configuration.blockDim = dim3(threads);
   configuration.dynamicSmemBytes = shared_bytes;
   configuration.stream = ctx.stream();
-  require(cudaLaunchKernelEx(&configuration, kernel, arguments...), operation);
+  require(cudaLaunchKernelEx(&configuration, kernel, arguments...), ctx);
 }
 
 /// Like launch_shared, for a kernel that begins with wait_for_kernel_before: on devices that can do so, its blocks may
@@ -66,8 +66,8 @@ void launch_shared(const context& ctx, const char* operation, void (*kernel)(Par
 /// Not for the first kernel of a call: it would wait for the caller's last kernel alone, which need not have waited for
 /// those before.
 template <class... Parameters, class... Arguments>
-void launch_overlapped(const context& ctx, const char* operation, void (*kernel)(Parameters...), std::uint64_t blocks,
-                       unsigned threads, std::size_t shared_bytes, const Arguments&... arguments) {
+void launch_overlapped(const context& ctx, void (*kernel)(Parameters...), std::uint64_t blocks, unsigned threads,
+                       std::size_t shared_bytes, const Arguments&... arguments) {
   if (shared_bytes > dynamic_bytes_always_allowed) state_of(ctx).allow_shared(reinterpret_cast<const void*>(kernel));
   cudaLaunchAttribute overlapped{};
   overlapped.id = cudaLaunchAttributeProgrammaticStreamSerialization;
@@ -78,16 +78,15 @@ void launch_overlapped(const context& ctx, const char* operation, void (*kernel)
   configuration.dynamicSmemBytes = shared_bytes;
   configuration.stream = ctx.stream();
   configuration.attrs = &overlapped;
-  configuration.numAttrs = overlaps_kernels(ctx.device(), operation, reinterpret_cast<const void*>(kernel)) ? 1 : 0;
-  require(cudaLaunchKernelEx(&configuration, kernel, arguments...), operation);
+  configuration.numAttrs = overlaps_kernels(ctx, reinterpret_cast<const void*>(kernel)) ? 1 : 0;
+  require(cudaLaunchKernelEx(&configuration, kernel, arguments...), ctx);
 }
 
 /// Launches a cooperative kernel, whose blocks synchronize across the grid: at most `most_blocks`, and no more than the
 /// device holds at once.
 template <class... Parameters, class... Arguments>
-void launch_cooperative(const context& ctx, const char* operation, void (*kernel)(Parameters...),
-                        std::uint64_t most_blocks, unsigned threads, std::size_t shared_bytes,
-                        const Arguments&... arguments) {
+void launch_cooperative(const context& ctx, void (*kernel)(Parameters...), std::uint64_t most_blocks, unsigned threads,
+                        std::size_t shared_bytes, const Arguments&... arguments) {
   const std::uint64_t resident =
       state_of(ctx).resident_blocks(reinterpret_cast<const void*>(kernel), static_cast<int>(threads), shared_bytes);
   cudaLaunchAttribute cooperative{};
@@ -100,14 +99,13 @@ void launch_cooperative(const context& ctx, const char* operation, void (*kernel
   configuration.stream = ctx.stream();
   configuration.attrs = &cooperative;
   configuration.numAttrs = 1;
-  require(cudaLaunchKernelEx(&configuration, kernel, arguments...), operation);
+  require(cudaLaunchKernelEx(&configuration, kernel, arguments...), ctx);
 }
 
 /// Launches blocks of block_threads threads.
 template <class... Parameters, class... Arguments>
-void launch(const context& ctx, const char* operation, void (*kernel)(Parameters...), std::uint64_t blocks,
-            const Arguments&... arguments) {
-  launch_blocks(ctx, operation, kernel, blocks, block_threads, arguments...);
+void launch(const context& ctx, void (*kernel)(Parameters...), std::uint64_t blocks, const Arguments&... arguments) {
+  launch_blocks(ctx, kernel, blocks, block_threads, arguments...);
 }
 
 }  // namespace sheaf::cuda

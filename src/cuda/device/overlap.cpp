@@ -14,23 +14,24 @@ namespace {
 
 enum class answer : std::uint8_t { unknown, no, yes };
 
-answer look_up(int device, const char* operation, const void* kernel) {
+answer look_up(const context& ctx, const void* kernel) {
   constexpr int least_version = 90;
   int major = 0;
-  require(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), operation);
+  require(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, ctx.device()), ctx);
   cudaFuncAttributes attributes{};
-  require(cudaFuncGetAttributes(&attributes, kernel), operation);
+  require(cudaFuncGetAttributes(&attributes, kernel), ctx);
   return major * 10 >= least_version && attributes.ptxVersion >= least_version ? answer::yes : answer::no;
 }
 
 }  // namespace
 
-bool overlaps_kernels(int device, const char* operation, const void* kernel) {
+bool overlaps_kernels(const context& ctx, const void* kernel) {
   static std::array<std::atomic<answer>, 64> known{};
+  const int device = ctx.device();
   if (device < 0 || static_cast<std::size_t>(device) >= known.size()) return false;
   answer a = known[device].load(std::memory_order_relaxed);
   if (a == answer::unknown) {
-    a = look_up(device, operation, kernel);
+    a = look_up(ctx, kernel);
     known[device].store(a, std::memory_order_relaxed);
   }
   return a == answer::yes;

@@ -98,6 +98,12 @@ void require(cudaError_t result, std::string_view operation) {
               fmt::format("{}: CUDA says {}: {}", operation, cudaGetErrorName(result), cudaGetErrorString(result)));
 }
 
+void require(cudaError_t result, const context& ctx) {
+  if (result == cudaSuccess) return;
+  const std::string_view running = ctx.state().running();
+  require(result, running.empty() ? "sheaf" : running);
+}
+
 namespace {
 
 bool is_only_device() noexcept {

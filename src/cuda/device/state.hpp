@@ -17,6 +17,8 @@ namespace sheaf::cuda {
 /// Throws unless `result` is cudaSuccess: error(out_of_memory) or error(device_failure), with a message that begins
 /// with `operation` and quotes CUDA.
 void require(cudaError_t result, std::string_view operation);
+/// The same for work of a call: the message begins with the variant that runs.
+void require(cudaError_t result, const context& ctx);
 
 /// Makes a device current for the calling thread until the end of the scope.
 class device_scope {
@@ -29,6 +31,14 @@ class device_scope {
  private:
   int previous_device_ = 0;
   bool restores_previous_ = false;
+};
+
+/// What a run of prepared work needs first: its device, and a name for errors.
+struct run_scope {
+  run_scope(const context& ctx, std::string_view variant) : device(ctx.device()), running(ctx.state(), variant) {}
+
+  device_scope device;
+  core::running_scope running;
 };
 
 /// The slot in device memory through which one block tells the later blocks and kernels of a call whether the index

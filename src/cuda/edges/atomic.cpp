@@ -28,15 +28,14 @@ plan::planned plan_atomic(const edge_sum_problem& p, const plan::scope& scope) {
 
 void run_atomic(const context& ctx, const edge_sum_problem& p, const plan::planned&, const edge_sum_buffers& b,
                 std::byte* scratch) {
-  constexpr const char* operation = "cuda.atomic";
   const device_scope current_device(ctx.device());
   const edge_sum_kernels kernels(p, b);
-  if (p.nodes > 0) require(cudaMemsetAsync(b.result, 0, p.nodes * p.result_bytes(), ctx.stream()), operation);
+  if (p.nodes > 0) require(cudaMemsetAsync(b.result, 0, p.nodes * p.result_bytes(), ctx.stream()), ctx);
   if (p.edges == 0) return;
-  const bad_end_report bad_ends(ctx, operation, p, primitives::edge_call::edge_sum, scratch);
+  const bad_end_report bad_ends(ctx, p, primitives::edge_call::edge_sum, scratch);
   const edge_kernels::atomic_arguments a{ends_of(p, b.edges), views_of(p, b), bad_ends.first_bad()};
-  require(kernels->add_by_atomics(ctx.stream(), kernels->f, a), operation);
-  bad_ends.queue(ctx, operation, a.edges);
+  require(kernels->add_by_atomics(ctx.stream(), kernels->f, a), ctx);
+  bad_ends.queue(ctx, a.edges);
 }
 
 }  // namespace

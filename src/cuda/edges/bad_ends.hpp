@@ -14,12 +14,12 @@ class bad_end_report {
   static constexpr std::uint64_t bytes = sizeof(unsigned long long);
 
   /// Begins a call; `first_bad` takes `bytes` of scratch.
-  bad_end_report(const context& ctx, const char* operation, const primitives::edge_sum_problem& p,
-                 primitives::edge_call by, std::byte* first_bad);
+  bad_end_report(const context& ctx, const primitives::edge_sum_problem& p, primitives::edge_call by,
+                 std::byte* first_bad);
 
   unsigned long long* first_bad() const noexcept { return first_bad_; }
   /// Queues the report of what was noted.
-  void queue(const context& ctx, const char* operation, const edge_kernels::end_arrays& edges) const;
+  void queue(const context& ctx, const edge_kernels::end_arrays& edges) const;
 
  private:
   index_guard guard_;

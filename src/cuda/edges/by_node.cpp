@@ -29,12 +29,12 @@ class listed_edges final : public primitives::prepared_edges {
       : begins_(std::move(begins)), entries_(std::move(entries)), has_long_lists_(has_long_lists) {}
 
   void run(const context& ctx, const edge_sum_problem& p, const edge_sum_buffers& b) override {
-    const device_scope current_device(ctx.device());
+    const run_scope scope(ctx, by_node);
     const std::uint64_t entries = 2 * p.edges;
     const std::uint64_t scratch_bytes = has_long_lists_ ? piece_sum_bytes(p, entries) : 0;
     const core::scratch scratch = plan::take_scratch(ctx, primitives::prepared_edge_sum_call, by_node, scratch_bytes);
     const edge_sum_kernels kernels(p, b);
-    queue_list_sums(ctx, by_node, kernels,
+    queue_list_sums(ctx, kernels,
                     {views_of(p, b), begins_.as<std::uint64_t>(), entries_.as<edge_kernels::list_entry>(), p.nodes,
                      entries, scratch_bytes == 0 ? nullptr : scratch.data(), lanes_of_list(p, entries), false});
   }
@@ -80,11 +80,10 @@ void run_by_node(const context& ctx, const prepare_edge_sum_problem& p, const pl
   const device_scope current_device(ctx.device());
   const auto& layout = plan.inner<by_node_layout>();
   const edge_kernels::end_arrays edges = ends_of(p.sum, b.edges);
-  const bad_end_report bad_ends(ctx, by_node, p.sum, primitives::edge_call::prepare_edge_sum,
-                                scratch + layout.first_bad);
-  *b.made = make_by_node(ctx, by_node, p.sum, edges, layout.lists, scratch, bad_ends.first_bad(),
+  const bad_end_report bad_ends(ctx, p.sum, primitives::edge_call::prepare_edge_sum, scratch + layout.first_bad);
+  *b.made = make_by_node(ctx, p.sum, edges, layout.lists, scratch, bad_ends.first_bad(),
                          reinterpret_cast<unsigned long long*>(scratch + layout.longest));
-  bad_ends.queue(ctx, by_node, edges);
+  bad_ends.queue(ctx, edges);
 }
 
 }  // namespace
@@ -93,22 +92,21 @@ double by_node_seconds(const edge_sum_problem& p, const machine& m) {
   return m.launch_seconds + list_sum_seconds(p, 2 * p.edges, m);
 }
 
-std::shared_ptr<primitives::prepared_edges> make_by_node(const context& ctx, const char* operation,
-                                                         const edge_sum_problem& p,
+std::shared_ptr<primitives::prepared_edges> make_by_node(const context& ctx, const edge_sum_problem& p,
                                                          const edge_kernels::end_arrays& edges,
                                                          const list_layout& layout, std::byte* scratch,
                                                          unsigned long long* first_bad, unsigned long long* longest) {
   buffer begins = edge_memory(ctx, "offsets of the nodes' edges", (p.nodes + 1) * sizeof(std::uint64_t));
   buffer entries = edge_memory(ctx, "edges of the nodes", layout.count * sizeof(edge_kernels::list_entry));
-  queue_lists(ctx, operation, p, edges, listed_ends::both, nullptr, layout, scratch,
+  queue_lists(ctx, p, edges, listed_ends::both, nullptr, layout, scratch,
               {entries.as<edge_kernels::list_entry>(), begins.as<std::uint64_t>()}, first_bad);
-  queue_longest(ctx, operation, begins.as<std::uint64_t>(), p.nodes, longest);
+  queue_longest(ctx, begins.as<std::uint64_t>(), p.nodes, longest);
   unsigned long long most = 0;
   ctx.state().copy(&most, longest, sizeof most);  // waits
   return std::make_shared<listed_edges>(std::move(begins), std::move(entries), most >= edge_kernels::long_list);
 }
 
-extern constinit const primitives::prepare_edge_sum_variant prepare_edge_sum_by_node{"cuda.by_node", backend_kind::cuda,
+extern constinit const primitives::prepare_edge_sum_variant prepare_edge_sum_by_node{by_node, backend_kind::cuda,
                                                                                      plan_by_node, run_by_node};
 
 }  // namespace sheaf::cuda

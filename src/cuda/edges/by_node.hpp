@@ -11,8 +11,7 @@ namespace sheaf::cuda {
 double by_node_seconds(const primitives::edge_sum_problem& p, const machine& m);
 
 /// Makes the executor of cuda.by_node, which waits for the device. `longest` and the layout's parts are in scratch.
-std::shared_ptr<primitives::prepared_edges> make_by_node(const context& ctx, const char* operation,
-                                                         const primitives::edge_sum_problem& p,
+std::shared_ptr<primitives::prepared_edges> make_by_node(const context& ctx, const primitives::edge_sum_problem& p,
                                                          const edge_kernels::end_arrays& edges,
                                                          const list_layout& layout, std::byte* scratch,
                                                          unsigned long long* first_bad, unsigned long long* longest);

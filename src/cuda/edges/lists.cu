@@ -104,26 +104,24 @@ list_layout::list_layout(const edge_sum_problem& p, listed_ends ends, core::scra
   passes = place.take(count == 0 ? 0 : pair_scratch_bytes(passes_of(p.nodes, count)));
 }
 
-void queue_lists(const context& ctx, const char* operation, const edge_sum_problem& p, const end_arrays& edges,
-                 listed_ends ends, const std::uint32_t* place, const list_layout& layout, std::byte* scratch,
-                 const list_outputs& to, unsigned long long* first_bad) {
+void queue_lists(const context& ctx, const edge_sum_problem& p, const end_arrays& edges, listed_ends ends,
+                 const std::uint32_t* place, const list_layout& layout, std::byte* scratch, const list_outputs& to,
+                 unsigned long long* first_bad) {
   auto* const keys = reinterpret_cast<std::uint32_t*>(scratch + layout.keys);
   auto* const entries = reinterpret_cast<uint2*>(scratch + layout.entries);
-  launch(ctx, operation, edges.is_wide ? list_ends<std::uint64_t> : list_ends<std::uint32_t>,
-         ceil_div(edges.count, block_threads), edges, ends, place, static_cast<std::uint32_t>(p.nodes), keys, entries,
-         first_bad);
+  launch(ctx, edges.is_wide ? list_ends<std::uint64_t> : list_ends<std::uint32_t>, ceil_div(edges.count, block_threads),
+         edges, ends, place, static_cast<std::uint32_t>(p.nodes), keys, entries, first_bad);
   pair_passes passes = passes_of(p.nodes, layout.count);
   passes.keys.data = reinterpret_cast<const std::byte*>(keys);
   passes.values = reinterpret_cast<const std::byte*>(entries);
   passes.out = reinterpret_cast<std::byte*>(to.entries);
-  const std::uint32_t* const sorted = run_pair_passes(ctx, operation, passes, scratch + layout.passes);
-  launch(ctx, operation, find_begins, ceil_div(p.nodes + 1, block_threads), sorted, layout.count, p.nodes, to.begins);
+  const std::uint32_t* const sorted = run_pair_passes(ctx, passes, scratch + layout.passes);
+  launch(ctx, find_begins, ceil_div(p.nodes + 1, block_threads), sorted, layout.count, p.nodes, to.begins);
 }
 
-void queue_longest(const context& ctx, const char* operation, const std::uint64_t* begins, std::uint64_t nodes,
-                   unsigned long long* longest) {
-  require(cudaMemsetAsync(longest, 0, sizeof *longest, ctx.stream()), operation);
-  launch(ctx, operation, find_longest, ceil_div(nodes, block_threads), begins, nodes, longest);
+void queue_longest(const context& ctx, const std::uint64_t* begins, std::uint64_t nodes, unsigned long long* longest) {
+  require(cudaMemsetAsync(longest, 0, sizeof *longest, ctx.stream()), ctx);
+  launch(ctx, find_longest, ceil_div(nodes, block_threads), begins, nodes, longest);
 }
 
 void add_list_cost(const edge_sum_problem& p, listed_ends ends, const machine& m, plan::planned& plan) {
@@ -161,10 +159,9 @@ double list_sum_seconds(const edge_sum_problem& p, std::uint64_t entries, const 
                   contribution_seconds(p, entries, m));
 }
 
-void queue_list_sums(const context& ctx, const char* operation, const edge_sum_kernels& kernels,
-                     const edge_kernels::list_arguments& lists) {
-  if (lists.piece_sums != nullptr) require(kernels->sum_pieces(ctx.stream(), kernels->f, lists), operation);
-  require(kernels->sum_lists(ctx.stream(), kernels->f, lists), operation);
+void queue_list_sums(const context& ctx, const edge_sum_kernels& kernels, const edge_kernels::list_arguments& lists) {
+  if (lists.piece_sums != nullptr) require(kernels->sum_pieces(ctx.stream(), kernels->f, lists), ctx);
+  require(kernels->sum_lists(ctx.stream(), kernels->f, lists), ctx);
 }
 
 }  // namespace sheaf::cuda

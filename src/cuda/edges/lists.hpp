@@ -36,13 +36,12 @@ struct list_outputs {
 
 /// Queues the lists, in the order of the edges; of an edge in both ends' lists, its first end comes first. With
 /// `place` nodes are called by their place. Edges that have a bad end are noted and left out.
-void queue_lists(const context& ctx, const char* operation, const primitives::edge_sum_problem& p,
-                 const edge_kernels::end_arrays& edges, listed_ends ends, const std::uint32_t* place,
-                 const list_layout& layout, std::byte* scratch, const list_outputs& to, unsigned long long* first_bad);
+void queue_lists(const context& ctx, const primitives::edge_sum_problem& p, const edge_kernels::end_arrays& edges,
+                 listed_ends ends, const std::uint32_t* place, const list_layout& layout, std::byte* scratch,
+                 const list_outputs& to, unsigned long long* first_bad);
 
 /// Queues *longest = the length of the longest list.
-void queue_longest(const context& ctx, const char* operation, const std::uint64_t* begins, std::uint64_t nodes,
-                   unsigned long long* longest);
+void queue_longest(const context& ctx, const std::uint64_t* begins, std::uint64_t nodes, unsigned long long* longest);
 
 /// Adds what queue_lists takes to a plan.
 void add_list_cost(const primitives::edge_sum_problem& p, listed_ends ends, const machine& m, plan::planned& plan);
@@ -54,7 +53,6 @@ std::uint32_t lanes_of_list(const primitives::edge_sum_problem& p, std::uint64_t
 /// Seconds to sum over lists of so many entries.
 double list_sum_seconds(const primitives::edge_sum_problem& p, std::uint64_t entries, const machine& m);
 /// Queues the sums over lists.
-void queue_list_sums(const context& ctx, const char* operation, const edge_sum_kernels& kernels,
-                     const edge_kernels::list_arguments& lists);
+void queue_list_sums(const context& ctx, const edge_sum_kernels& kernels, const edge_kernels::list_arguments& lists);
 
 }  // namespace sheaf::cuda

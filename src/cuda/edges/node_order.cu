@@ -125,14 +125,14 @@ pair_passes passes_of(std::uint64_t nodes) {
 }
 
 template <class T>
-void queue_keys(const context& ctx, const char* operation, const prepare_edge_sum_problem& p, const void* coordinates,
-                coordinate_box* box, std::uint32_t* low_keys, std::uint32_t* high_keys) {
+void queue_keys(const context& ctx, const prepare_edge_sum_problem& p, const void* coordinates, coordinate_box* box,
+                std::uint32_t* low_keys, std::uint32_t* high_keys) {
   const auto* const at = static_cast<const T*>(coordinates);
   const std::uint64_t blocks = ceil_div(p.sum.nodes, block_threads);
   constexpr std::uint64_t most_blocks = 1024;
-  launch_blocks(ctx, operation, clear_box, 1, 32, box);
-  launch(ctx, operation, find_box<T>, std::min(blocks, most_blocks), at, p.sum.nodes, p.dimensions, box);
-  launch(ctx, operation, make_keys<T>, blocks, at, p.sum.nodes, p.dimensions, box, low_keys, high_keys);
+  launch_blocks(ctx, clear_box, 1, 32, box);
+  launch(ctx, find_box<T>, std::min(blocks, most_blocks), at, p.sum.nodes, p.dimensions, box);
+  launch(ctx, make_keys<T>, blocks, at, p.sum.nodes, p.dimensions, box, low_keys, high_keys);
 }
 
 }  // namespace
@@ -147,7 +147,7 @@ node_order_layout::node_order_layout(const prepare_edge_sum_problem& p, core::sc
   passes = offsets.take(pair_scratch_bytes(passes_of(p.sum.nodes)));
 }
 
-void queue_node_order(const context& ctx, const char* operation, const prepare_edge_sum_problem& p,
+void queue_node_order(const context& ctx, const prepare_edge_sum_problem& p,
                       const primitives::prepare_edge_sum_buffers& b, std::uint64_t part_nodes,
                       const node_order_layout& layout, std::byte* scratch, std::uint32_t* order, std::uint32_t* place) {
   const std::uint64_t nodes = p.sum.nodes;
@@ -159,23 +159,23 @@ void queue_node_order(const context& ctx, const char* operation, const prepare_e
     auto* const sorted_keys = reinterpret_cast<std::uint32_t*>(scratch + layout.sorted_keys);
     auto* const low_order = reinterpret_cast<std::uint32_t*>(scratch + layout.low_order);
     if (p.coordinate == value_type::f64) {
-      queue_keys<double>(ctx, operation, p, b.coordinates, box, low_keys, high_keys);
+      queue_keys<double>(ctx, p, b.coordinates, box, low_keys, high_keys);
     } else {
-      queue_keys<float>(ctx, operation, p, b.coordinates, box, low_keys, high_keys);
+      queue_keys<float>(ctx, p, b.coordinates, box, low_keys, high_keys);
     }
     pair_passes passes = passes_of(nodes);
     passes.keys.data = reinterpret_cast<const std::byte*>(low_keys);
     passes.out = reinterpret_cast<std::byte*>(low_order);
-    run_pair_passes(ctx, operation, passes, scratch + layout.passes);
-    launch(ctx, operation, gather_keys, blocks, high_keys, low_order, nodes, sorted_keys);
+    run_pair_passes(ctx, passes, scratch + layout.passes);
+    launch(ctx, gather_keys, blocks, high_keys, low_order, nodes, sorted_keys);
     passes.keys.data = reinterpret_cast<const std::byte*>(sorted_keys);
     passes.values = reinterpret_cast<const std::byte*>(low_order);
     passes.out = reinterpret_cast<std::byte*>(order);
-    run_pair_passes(ctx, operation, passes, scratch + layout.passes);
+    run_pair_passes(ctx, passes, scratch + layout.passes);
   } else if (is_order_grown(p)) {
     grow_node_order(ctx, p.sum, b.edges, part_nodes, order);
   }
-  launch(ctx, operation, find_places, blocks, order, nodes, p.dimensions > 0 || is_order_grown(p), place);
+  launch(ctx, find_places, blocks, order, nodes, p.dimensions > 0 || is_order_grown(p), place);
 }
 
 double node_order_seconds(const prepare_edge_sum_problem& p, const machine& m) {

@@ -25,7 +25,7 @@ struct node_order_layout {
 /// finite count as those of a corner. Without coordinates the host grows the order along the edges, in parts of
 /// `part_nodes` nodes, which waits for the stream; nodes stay in the caller's order where neighbours in the list of
 /// edges are near each other.
-void queue_node_order(const context& ctx, const char* operation, const primitives::prepare_edge_sum_problem& p,
+void queue_node_order(const context& ctx, const primitives::prepare_edge_sum_problem& p,
                       const primitives::prepare_edge_sum_buffers& b, std::uint64_t part_nodes,
                       const node_order_layout& layout, std::byte* scratch, std::uint32_t* order, std::uint32_t* place);
 

@@ -141,8 +141,8 @@ tile_build_layout::tile_build_layout(std::uint64_t nodes, std::uint32_t tile_nod
   rows_of_slice = place.take(tiles * (tile_nodes / slice_nodes) * sizeof(std::uint32_t));
 }
 
-bool build_tiles(const context& ctx, const char* operation, std::uint64_t nodes, std::uint32_t tile_nodes,
-                 const tile_inputs& in, const tile_build_layout& layout, std::byte* scratch, edge_tiles& made) {
+bool build_tiles(const context& ctx, std::uint64_t nodes, std::uint32_t tile_nodes, const tile_inputs& in,
+                 const tile_build_layout& layout, std::byte* scratch, edge_tiles& made) {
   const std::uint64_t tiles = ceil_div(nodes, tile_nodes);
   const std::uint64_t slices = tiles * (tile_nodes / slice_nodes);
   auto* const facts = reinterpret_cast<tile_facts*>(scratch + layout.facts);
@@ -154,11 +154,11 @@ bool build_tiles(const context& ctx, const char* operation, std::uint64_t nodes,
   made.slice_begins = edge_memory(ctx, "offsets of the tiles' edges", (slices + 1) * sizeof(std::uint64_t));
   auto* const id_begins = made.id_begins.as<std::uint64_t>();
   auto* const slice_begins = made.slice_begins.as<std::uint64_t>();
-  require(cudaMemsetAsync(facts, 0, sizeof *facts, ctx.stream()), operation);
-  launch_shared(ctx, operation, measure_tiles, tiles, build_threads, build_memory_bytes, in, nodes, tile_nodes,
-                ids_of_tile, rows_of_slice, facts);
-  launch_blocks(ctx, operation, sum_counts, 1, scan_threads, ids_of_tile, tiles, id_begins);
-  launch_blocks(ctx, operation, sum_counts, 1, scan_threads, rows_of_slice, slices, slice_begins);
+  require(cudaMemsetAsync(facts, 0, sizeof *facts, ctx.stream()), ctx);
+  launch_shared(ctx, measure_tiles, tiles, build_threads, build_memory_bytes, in, nodes, tile_nodes, ids_of_tile,
+                rows_of_slice, facts);
+  launch_blocks(ctx, sum_counts, 1, scan_threads, ids_of_tile, tiles, id_begins);
+  launch_blocks(ctx, sum_counts, 1, scan_threads, rows_of_slice, slices, slice_begins);
   tile_facts found{};
   std::uint64_t ids = 0;
   std::uint64_t rows = 0;
@@ -174,7 +174,7 @@ bool build_tiles(const context& ctx, const char* operation, std::uint64_t nodes,
   made.ids = edge_memory(ctx, "numbers of the tiles' nodes", ids * sizeof(std::uint32_t));
   made.entries = edge_memory(ctx, "local numbers of the edges' ends", rows * slice_nodes * sizeof(std::uint32_t));
   made.edges = edge_memory(ctx, "numbers of the tiles' edges", rows * slice_nodes * sizeof(uint2));
-  launch_shared(ctx, operation, fill_tiles, tiles, build_threads, build_memory_bytes, in, nodes, tile_nodes, id_begins,
+  launch_shared(ctx, fill_tiles, tiles, build_threads, build_memory_bytes, in, nodes, tile_nodes, id_begins,
                 slice_begins, made.ids.as<std::uint32_t>(), made.entries.as<std::uint32_t>(), made.edges.as<uint2>());
   return true;
 }

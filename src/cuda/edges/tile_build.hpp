@@ -49,7 +49,7 @@ struct tile_build_layout {
 
 /// Builds tiles, and waits for the device. Returns whether it did: not where a tile reaches more nodes, or a node has
 /// more edges, than tiles are good for. @throws error(out_of_memory)
-bool build_tiles(const context& ctx, const char* operation, std::uint64_t nodes, std::uint32_t tile_nodes,
-                 const tile_inputs& in, const tile_build_layout& layout, std::byte* scratch, edge_tiles& made);
+bool build_tiles(const context& ctx, std::uint64_t nodes, std::uint32_t tile_nodes, const tile_inputs& in,
+                 const tile_build_layout& layout, std::byte* scratch, edge_tiles& made);
 
 }  // namespace sheaf::cuda

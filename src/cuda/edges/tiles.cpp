@@ -21,14 +21,14 @@ using primitives::edge_sum_problem;
 using primitives::prepare_edge_sum_buffers;
 using primitives::prepare_edge_sum_problem;
 
-constexpr const char* operation = "cuda.tiles";
+constexpr const char* tiles_name = "cuda.tiles";
 
 class tiled_edges final : public primitives::prepared_edges {
  public:
   explicit tiled_edges(edge_tiles tiles) : tiles_(std::move(tiles)) {}
 
   void run(const context& ctx, const edge_sum_problem& p, const edge_sum_buffers& b) override {
-    const device_scope current_device(ctx.device());
+    const run_scope scope(ctx, tiles_name);
     const edge_sum_kernels kernels(p, b);
     const edge_kernels::tile_arguments a{views_of(p, b),
                                          tiles_.ids.as<std::uint32_t>(),
@@ -39,10 +39,10 @@ class tiled_edges final : public primitives::prepared_edges {
                                          tiles_.nodes,
                                          tiles_.tile_nodes,
                                          tiles_.most_nodes};
-    require(kernels->sum_tiles(ctx.stream(), kernels->f, a), operation);
+    require(kernels->sum_tiles(ctx.stream(), kernels->f, a), ctx);
   }
   std::uint64_t kept_bytes() const override { return tiles_.kept_bytes(); }
-  std::string_view run_variant() const override { return operation; }
+  std::string_view run_variant() const override { return tiles_name; }
 
  private:
   edge_tiles tiles_;
@@ -122,27 +122,27 @@ void run_tiles(const context& ctx, const prepare_edge_sum_problem& p, const plan
   const auto& layout = plan.inner<tiles_layout>();
   const edge_sum_problem& s = p.sum;
   const edge_kernels::end_arrays edges = ends_of(s, b.edges);
-  const bad_end_report bad_ends(ctx, operation, s, primitives::edge_call::prepare_edge_sum, scratch + layout.first_bad);
+  const bad_end_report bad_ends(ctx, s, primitives::edge_call::prepare_edge_sum, scratch + layout.first_bad);
   auto* const order = reinterpret_cast<std::uint32_t*>(scratch + layout.order);
   auto* const place = reinterpret_cast<std::uint32_t*>(scratch + layout.place);
-  queue_node_order(ctx, operation, p, b, layout.tile_nodes, layout.node_order, scratch, order, place);
+  queue_node_order(ctx, p, b, layout.tile_nodes, layout.node_order, scratch, order, place);
   const list_outputs lists{reinterpret_cast<edge_kernels::list_entry*>(scratch + layout.entries),
                            reinterpret_cast<std::uint64_t*>(scratch + layout.begins)};
-  queue_lists(ctx, operation, s, edges, listed_ends::both, place, layout.lists, scratch, lists, bad_ends.first_bad());
-  bad_ends.queue(ctx, operation, edges);
+  queue_lists(ctx, s, edges, listed_ends::both, place, layout.lists, scratch, lists, bad_ends.first_bad());
+  bad_ends.queue(ctx, edges);
   edge_tiles tiles;
   const tile_inputs in{order, lists.begins, lists.entries, 2 * s.edges};
-  if (build_tiles(ctx, operation, s.nodes, layout.tile_nodes, in, layout.build, scratch, tiles)) {
+  if (build_tiles(ctx, s.nodes, layout.tile_nodes, in, layout.build, scratch, tiles)) {
     *b.made = std::make_shared<tiled_edges>(std::move(tiles));
     return;
   }
-  *b.made = make_by_node(ctx, operation, s, edges, layout.lists, scratch, bad_ends.first_bad(),
+  *b.made = make_by_node(ctx, s, edges, layout.lists, scratch, bad_ends.first_bad(),
                          reinterpret_cast<unsigned long long*>(scratch + layout.longest));
 }
 
 }  // namespace
 
-extern constinit const primitives::prepare_edge_sum_variant prepare_edge_sum_tiles{"cuda.tiles", backend_kind::cuda,
+extern constinit const primitives::prepare_edge_sum_variant prepare_edge_sum_tiles{tiles_name, backend_kind::cuda,
                                                                                    plan_tiles, run_tiles};
 
 }  // namespace sheaf::cuda

@@ -46,24 +46,23 @@ plan::planned plan_two_pass(const edge_sum_problem& p, const plan::scope& scope)
 
 void run_two_pass(const context& ctx, const edge_sum_problem& p, const plan::planned& plan, const edge_sum_buffers& b,
                   std::byte* scratch) {
-  constexpr const char* operation = "cuda.two_pass";
   const device_scope current_device(ctx.device());
   if (p.edges == 0) {
-    return require(cudaMemsetAsync(b.result, 0, p.nodes * p.result_bytes(), ctx.stream()), operation);
+    return require(cudaMemsetAsync(b.result, 0, p.nodes * p.result_bytes(), ctx.stream()), ctx);
   }
   const auto layout = plan.decided.get<two_pass_layout>();
   const edge_sum_kernels kernels(p, b);
-  const bad_end_report bad_ends(ctx, operation, p, primitives::edge_call::edge_sum, scratch + layout.first_bad);
+  const bad_end_report bad_ends(ctx, p, primitives::edge_call::edge_sum, scratch + layout.first_bad);
   const edge_kernels::end_arrays edges = ends_of(p, b.edges);
   const list_outputs lists{reinterpret_cast<edge_kernels::list_entry*>(scratch + layout.sorted),
                            reinterpret_cast<std::uint64_t*>(scratch + layout.begins)};
   for (const listed_ends ends : passes) {
-    queue_lists(ctx, operation, p, edges, ends, nullptr, layout.lists, scratch, lists, bad_ends.first_bad());
-    queue_list_sums(ctx, operation, kernels,
+    queue_lists(ctx, p, edges, ends, nullptr, layout.lists, scratch, lists, bad_ends.first_bad());
+    queue_list_sums(ctx, kernels,
                     {views_of(p, b), lists.begins, lists.entries, p.nodes, p.edges, scratch + layout.piece_sums,
                      lanes_of_list(p, p.edges), ends == listed_ends::second});
   }
-  bad_ends.queue(ctx, operation, edges);
+  bad_ends.queue(ctx, edges);
 }
 
 }  // namespace

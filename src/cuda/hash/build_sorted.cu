@@ -115,8 +115,6 @@ class sorted_build {
   }
 
  private:
-  static constexpr const char* operation = "cuda.sorted";
-
   template <class T>
   T* array(std::uint64_t offset) const {
     return reinterpret_cast<T*>(scratch_ + offset);
@@ -143,7 +141,7 @@ class sorted_build {
     constexpr std::uint64_t blocks_each = 8;
     const std::uint64_t blocks = std::min(static_cast<std::uint64_t>(state_of(ctx_).multiprocessors()) * blocks_each,
                                           ceil_div(p_.count, block_threads));
-    launch(ctx_, operation, hash_keys<Key, Row>, blocks, key_source_of(keys), p_.count, array<Key>(calls_.hashes),
+    launch(ctx_, hash_keys<Key, Row>, blocks, key_source_of(keys), p_.count, array<Key>(calls_.hashes),
            array<Row>(calls_.ids));
     primitives::sort_buffers b;
     b.in = {scratch_ + calls_.hashes, p_.count, sizeof(Key)};
@@ -158,10 +156,10 @@ class sorted_build {
   build_state summarize(slot_form form, std::uint64_t buckets) {
     with_types(form, [&](auto* pointer) {
       using types = std::remove_pointer_t<decltype(pointer)>;
-      launch_blocks(ctx_, operation, summarize_tiles<types>, tiles(), place_threads, hashes(), p_.count,
+      launch_blocks(ctx_, summarize_tiles<types>, tiles(), place_threads, hashes(), p_.count,
                     static_cast<typename types::bucket_number>(buckets), states().of_tile);
     });
-    return read(scan_sums(ctx_, operation, states(), tiles(), build_state::nothing(), follow()));
+    return read(scan_sums(ctx_, states(), tiles(), build_state::nothing(), follow()));
   }
 
   template <class Types>
@@ -177,7 +175,7 @@ class sorted_build {
       rows = primitives::hash_memory(ctx_, primitives::hash_build_call, words, all.row_words * sizeof(Row));
     }
     auto* const longest = array<unsigned long long>(calls_.longest_chain);
-    require(cudaMemsetAsync(longest, 0, sizeof *longest, ctx_.stream()), operation);
+    require(cudaMemsetAsync(longest, 0, sizeof *longest, ctx_.stream()), ctx_);
     const place_arguments<Types> a{.hashes = hashes(),
                                    .ids = array<const Row>(calls_.sorted_ids),
                                    .count = p_.count,
@@ -187,7 +185,7 @@ class sorted_build {
                                    .slot_count = all_buckets * Types::per_bucket,
                                    .rows = rows.as<Row>(),
                                    .longest_chain = longest};
-    launch_blocks(ctx_, operation, place_keys<Types>, tiles(), place_threads, a);
+    launch_blocks(ctx_, place_keys<Types>, tiles(), place_threads, a);
     auto index = std::make_unique<slot_index>(std::move(slots), std::move(rows), form, buckets);
     index->facts.distinct = all.keys;
     // Waits, because contexts of other streams may search the index as soon as it is there.

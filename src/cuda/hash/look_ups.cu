@@ -65,8 +65,8 @@ __global__ void __launch_bounds__(block_threads, 6)
 }
 
 template <class Types>
-void queue_look_ups(const context& ctx, const char* operation, const hash_search_problem& p, const slot_index& index,
-                    const_records probes, std::uint64_t passes, const order_sample& verdict, std::byte* out) {
+void queue_look_ups(const context& ctx, const hash_search_problem& p, const slot_index& index, const_records probes,
+                    std::uint64_t passes, const order_sample& verdict, std::byte* out) {
   using number = typename Types::bucket_number;
   constexpr std::uint64_t blocks_each = 32;
   const std::uint64_t blocks = std::min(static_cast<std::uint64_t>(state_of(ctx).multiprocessors()) * blocks_each,
@@ -75,15 +75,14 @@ void queue_look_ups(const context& ctx, const char* operation, const hash_search
     using word = decltype(value);
     auto* const answers = reinterpret_cast<word*>(out);
     if (passes == 1) {
-      launch(ctx, operation, look_up_in_order<Types, word, false>, blocks, answers_of<Types>(p, index),
-             key_source_of(probes), p.probes, number{0}, number{0}, verdict, answers);
+      launch(ctx, look_up_in_order<Types, word, false>, blocks, answers_of<Types>(p, index), key_source_of(probes),
+             p.probes, number{0}, number{0}, verdict, answers);
       return;
     }
     const std::uint64_t region = ceil_div(index.buckets, passes);
     for (std::uint64_t pass = 0; pass < passes; ++pass) {
-      launch(ctx, operation, look_up_in_order<Types, word, true>, blocks, answers_of<Types>(p, index),
-             key_source_of(probes), p.probes, static_cast<number>(pass * region), static_cast<number>(region), verdict,
-             answers);
+      launch(ctx, look_up_in_order<Types, word, true>, blocks, answers_of<Types>(p, index), key_source_of(probes),
+             p.probes, static_cast<number>(pass * region), static_cast<number>(region), verdict, answers);
     }
   });
 }
@@ -103,7 +102,7 @@ void plan_look_ups(const hash_search_problem& p, std::uint64_t passes, const mac
   price_matches(p, m, plan);
 }
 
-void run_look_ups(const context& ctx, const char* operation, const hash_search_problem& p, const plan::planned& plan,
+void run_look_ups(const context& ctx, const hash_search_problem& p, const plan::planned& plan,
                   const hash_search_buffers& b, std::byte* scratch) {
   const device_scope scope(ctx.device());
   const auto decided = plan.decided.get<look_ups_decision>();
@@ -112,17 +111,16 @@ void run_look_ups(const context& ctx, const char* operation, const hash_search_p
   if (finds_matches) refuse_capture(ctx, "hash_search");
   std::byte* const out = finds_matches ? scratch + decided.found : static_cast<std::byte*>(b.out);
   with_slot_types(index.form, p.index.key_bytes, [&](auto* types) {
-    queue_look_ups<std::remove_pointer_t<decltype(types)>>(ctx, operation, p, index, b.probes, decided.passes,
-                                                           order_sample{}, out);
+    queue_look_ups<std::remove_pointer_t<decltype(types)>>(ctx, p, index, b.probes, decided.passes, order_sample{},
+                                                           out);
   });
-  if (finds_matches) write_matches(ctx, operation, p, index, b, out, scratch + decided.matches);
+  if (finds_matches) write_matches(ctx, p, index, b, out, scratch + decided.matches);
 }
 
-void queue_if_skewed(const context& ctx, const char* operation, const hash_search_problem& p, const slot_index& index,
-                     const_records probes, std::byte* verdict, std::byte* out) {
+void queue_if_skewed(const context& ctx, const hash_search_problem& p, const slot_index& index, const_records probes,
+                     std::byte* verdict, std::byte* out) {
   with_slot_types(index.form, p.index.key_bytes, [&](auto* types) {
-    queue_look_ups<std::remove_pointer_t<decltype(types)>>(ctx, operation, p, index, probes, 1, verdict_at(verdict),
-                                                           out);
+    queue_look_ups<std::remove_pointer_t<decltype(types)>>(ctx, p, index, probes, 1, verdict_at(verdict), out);
   });
 }
 

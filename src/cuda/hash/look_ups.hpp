@@ -15,11 +15,11 @@ struct look_ups_decision {
 /// Takes scratch, stores the decision, and adds what comes behind the look-ups.
 void plan_look_ups(const primitives::hash_search_problem& p, std::uint64_t passes, const machine& m,
                    plan::planned& plan);
-void run_look_ups(const context& ctx, const char* operation, const primitives::hash_search_problem& p,
-                  const plan::planned& plan, const primitives::hash_search_buffers& b, std::byte* scratch);
+void run_look_ups(const context& ctx, const primitives::hash_search_problem& p, const plan::planned& plan,
+                  const primitives::hash_search_buffers& b, std::byte* scratch);
 
 /// Queues the look-ups alone, in the order of the probes; not if the verdict of a sample is "scattered".
-void queue_if_skewed(const context& ctx, const char* operation, const primitives::hash_search_problem& p,
-                     const slot_index& index, const_records probes, std::byte* verdict, std::byte* out);
+void queue_if_skewed(const context& ctx, const primitives::hash_search_problem& p, const slot_index& index,
+                     const_records probes, std::byte* verdict, std::byte* out);
 
 }  // namespace sheaf::cuda

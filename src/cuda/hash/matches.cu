@@ -253,36 +253,35 @@ __global__ void __launch_bounds__(tile_threads)
 
 /// Sums of tiles, then what comes before each; returns the sum of all.
 template <class Found>
-std::uint64_t count_matches(const context& ctx, const char* operation, const Found* found, std::uint64_t probes,
-                            const match_sums& sums) {
+std::uint64_t count_matches(const context& ctx, const Found* found, std::uint64_t probes, const match_sums& sums) {
   const std::uint64_t tiles = ceil_div(probes, tile_probes);
-  launch_blocks(ctx, operation, sum_tiles<Found>, tiles, tile_threads, found, probes, sums.of_tile);
-  const std::uint64_t* const all = scan_sums(ctx, operation, sums, tiles, std::uint64_t{0}, add_sums());
+  launch_blocks(ctx, sum_tiles<Found>, tiles, tile_threads, found, probes, sums.of_tile);
+  const std::uint64_t* const all = scan_sums(ctx, sums, tiles, std::uint64_t{0}, add_sums());
   std::uint64_t total = 0;
   ctx.state().copy(&total, all, sizeof total);  // waits
   return total;
 }
 
 template <class Types, class Id>
-void write_matches_of(const context& ctx, const char* operation, const hash_search_problem& p, const slot_index& index,
+void write_matches_of(const context& ctx, const hash_search_problem& p, const slot_index& index,
                       const hash_search_buffers& b, const std::byte* found, const match_sums& sums) {
   using row = typename Types::row;
   auto* const offsets = static_cast<std::uint64_t*>(b.out);
   const std::uint64_t tiles = ceil_div(p.probes, tile_probes);
   if (!p.index.has_repeats()) {
     const auto* const values = reinterpret_cast<const row*>(found);
-    const hash_match_room room = (*b.make_room)(count_matches(ctx, operation, values, p.probes, sums));
-    launch_blocks(ctx, operation, write_single_matches<row, Id>, tiles, tile_threads, values, p.probes, sums, offsets,
+    const hash_match_room room = (*b.make_room)(count_matches(ctx, values, p.probes, sums));
+    launch_blocks(ctx, write_single_matches<row, Id>, tiles, tile_threads, values, p.probes, sums, offsets,
                   static_cast<Id*>(room.ids), room.capacity);
     return;
   }
   const auto* const keys = reinterpret_cast<const found_key<row>*>(found);
-  const std::uint64_t total = count_matches(ctx, operation, keys, p.probes, sums);
-  launch_blocks(ctx, operation, write_offsets<row>, tiles, tile_threads, keys, p.probes, sums, offsets);
+  const std::uint64_t total = count_matches(ctx, keys, p.probes, sums);
+  launch_blocks(ctx, write_offsets<row>, tiles, tile_threads, keys, p.probes, sums, offsets);
   const hash_match_room room = (*b.make_room)(total);
   const std::uint64_t written = std::min(total, room.capacity);
   if (written == 0) return;
-  launch_blocks(ctx, operation, write_ids<row, Id>, ceil_div(written, tile_ids), tile_threads, keys, p.probes,
+  launch_blocks(ctx, write_ids<row, Id>, ceil_div(written, tile_ids), tile_threads, keys, p.probes,
                 static_cast<const std::uint64_t*>(offsets), static_cast<const row*>(index.rows()),
                 static_cast<Id*>(room.ids), written);
 }
@@ -291,15 +290,15 @@ void write_matches_of(const context& ctx, const char* operation, const hash_sear
 
 std::uint64_t matches_bytes(const hash_search_problem& p) noexcept { return matches_layout(p).end; }
 
-void write_matches(const context& ctx, const char* operation, const hash_search_problem& p, const slot_index& index,
+void write_matches(const context& ctx, const hash_search_problem& p, const slot_index& index,
                    const hash_search_buffers& b, const std::byte* found, std::byte* scratch) {
   const match_sums sums = match_sums::at(scratch + matches_layout(p).sums, ceil_div(p.probes, tile_probes));
   with_slot_types(index.form, p.index.key_bytes, [&](auto* pointer) {
     using types = std::remove_pointer_t<decltype(pointer)>;
     if (p.index.id == index_type::u32) {
-      write_matches_of<types, std::uint32_t>(ctx, operation, p, index, b, found, sums);
+      write_matches_of<types, std::uint32_t>(ctx, p, index, b, found, sums);
     } else {
-      write_matches_of<types, std::uint64_t>(ctx, operation, p, index, b, found, sums);
+      write_matches_of<types, std::uint64_t>(ctx, p, index, b, found, sums);
     }
   });
 }

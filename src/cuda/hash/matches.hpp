@@ -13,8 +13,7 @@ std::uint64_t matches_bytes(const primitives::hash_search_problem& p) noexcept;
 
 /// Writes offsets and record numbers. `found` holds what look-ups left, found_bytes() for each probe. Waits for the
 /// number of matches.
-void write_matches(const context& ctx, const char* operation, const primitives::hash_search_problem& p,
-                   const slot_index& index, const primitives::hash_search_buffers& b, const std::byte* found,
-                   std::byte* scratch);
+void write_matches(const context& ctx, const primitives::hash_search_problem& p, const slot_index& index,
+                   const primitives::hash_search_buffers& b, const std::byte* found, std::byte* scratch);
 
 }  // namespace sheaf::cuda

@@ -24,7 +24,7 @@ plan::planned plan_direct(const hash_search_problem& p, const plan::scope& scope
 
 void run_direct(const context& ctx, const hash_search_problem& p, const plan::planned& plan,
                 const hash_search_buffers& b, std::byte* scratch) {
-  run_look_ups(ctx, "cuda.direct", p, plan, b, scratch);
+  run_look_ups(ctx, p, plan, b, scratch);
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ plan::planned plan_multipass(const hash_search_problem& p, const plan::scope& sc
 
 void run_multipass(const context& ctx, const hash_search_problem& p, const plan::planned& plan,
                    const hash_search_buffers& b, std::byte* scratch) {
-  run_look_ups(ctx, "cuda.multipass", p, plan, b, scratch);
+  run_look_ups(ctx, p, plan, b, scratch);
 }
 
 }  // namespace

@@ -165,9 +165,8 @@ struct probe_overflow {
 };
 
 template <class Types, class Word>
-void search_chunk(const context& ctx, const char* operation, const partitioned_decision& d,
-                  const answer_maker<Types>& answers, const key_source& keys, std::uint64_t count, std::byte* out,
-                  std::byte* scratch) {
+void search_chunk(const context& ctx, const partitioned_decision& d, const answer_maker<Types>& answers,
+                  const key_source& keys, std::uint64_t count, std::byte* out, std::byte* scratch) {
   using key = typename Types::key;
   using source = probe_source<key>;
   const std::uint32_t parts = 1U << d.part_bits;
@@ -189,14 +188,14 @@ void search_chunk(const context& ctx, const char* operation, const partitioned_d
     return std::min(tiles, resident * static_cast<std::uint64_t>(state_of(ctx).multiprocessors()));
   };
   require(cudaMemsetAsync(s.bucket_sizes, 0, (parts + most_scheduled_kernels) * sizeof(std::uint32_t), ctx.stream()),
-          operation);
-  launch_shared(ctx, operation, build_schedule<source>, blocks(2), bucketing_threads, build_shared_bytes<source>, s,
+          ctx);
+  launch_shared(ctx, build_schedule<source>, blocks(2), bucketing_threads, build_shared_bytes<source>, s,
                 build_arguments<source>{{keys}, verdict, s.bucket_sizes + parts});
   const std::uint32_t tile = part_tile(ctx, d.capacity);
   const auto tiles_per_part = static_cast<std::uint32_t>(ceil_div(d.capacity, tile));
-  launch_blocks(ctx, operation, look_up_parts<Types, Word>, std::uint64_t{tiles_per_part} * parts, block_threads, s,
-                answers, tile, tiles_per_part, verdict, part_answers);
-  launch_shared(ctx, operation, collect_tiles<Word, probe_overflow<Types>>, blocks(3), bucketing_threads,
+  launch_blocks(ctx, look_up_parts<Types, Word>, std::uint64_t{tiles_per_part} * parts, block_threads, s, answers, tile,
+                tiles_per_part, verdict, part_answers);
+  launch_shared(ctx, collect_tiles<Word, probe_overflow<Types>>, blocks(3), bucketing_threads,
                 bucketing_tile * sizeof(Word), s, static_cast<const Word*>(part_answers), out,
                 std::uint64_t{sizeof(Word)}, probe_overflow<Types>{answers, keys}, 0U, verdict,
                 s.bucket_sizes + parts + 1);
@@ -204,7 +203,6 @@ void search_chunk(const context& ctx, const char* operation, const partitioned_d
 
 void run_partitioned(const context& ctx, const hash_search_problem& p, const plan::planned& plan,
                      const hash_search_buffers& b, std::byte* scratch) {
-  constexpr const char* operation = "cuda.partitioned";
   const device_scope scope(ctx.device());
   const auto d = plan.decided.get<partitioned_decision>();
   const auto& index = static_cast<const slot_index&>(*b.table);
@@ -213,20 +211,20 @@ void run_partitioned(const context& ctx, const hash_search_problem& p, const pla
   std::byte* const out = finds_matches ? scratch + d.found : static_cast<std::byte*>(b.out);
   with_slot_types(index.form, p.index.key_bytes, [&](auto* pointer) {
     using types = std::remove_pointer_t<decltype(pointer)>;
-    launch_blocks(ctx, operation, judge_skew<typename types::key>, 1, skew_threads, key_source_of(b.probes), p.probes,
+    launch_blocks(ctx, judge_skew<typename types::key>, 1, skew_threads, key_source_of(b.probes), p.probes,
                   verdict_at(scratch + d.verdict));
     with_answer_word<types>(answer_bytes(p), [&](auto value) {
       using word = decltype(value);
       for (std::uint64_t first = 0; first < p.probes; first += d.chunk) {
         key_source keys = key_source_of(b.probes);
         keys.data += first * keys.stride;
-        search_chunk<types, word>(ctx, operation, d, answers_of<types>(p, index), keys,
-                                  std::min(d.chunk, p.probes - first), out + first * sizeof(word), scratch);
+        search_chunk<types, word>(ctx, d, answers_of<types>(p, index), keys, std::min(d.chunk, p.probes - first),
+                                  out + first * sizeof(word), scratch);
       }
     });
   });
-  queue_if_skewed(ctx, operation, p, index, b.probes, scratch + d.verdict, out);
-  if (finds_matches) write_matches(ctx, operation, p, index, b, out, scratch + d.matches);
+  queue_if_skewed(ctx, p, index, b.probes, scratch + d.verdict, out);
+  if (finds_matches) write_matches(ctx, p, index, b, out, scratch + d.matches);
 }
 
 }  // namespace

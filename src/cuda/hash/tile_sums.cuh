@@ -72,11 +72,11 @@ __global__ void __launch_bounds__(chunk_threads)
 
 /// Queues the scan; returns where the sum of all will be, in device memory.
 template <class T, class Add>
-const T* scan_sums(const context& ctx, const char* operation, const tile_sums<T>& sums, std::uint64_t tiles,
-                   const T& nothing, const Add& add) {
+const T* scan_sums(const context& ctx, const tile_sums<T>& sums, std::uint64_t tiles, const T& nothing,
+                   const Add& add) {
   const std::uint64_t chunks = sums.chunks(tiles);
-  launch_blocks(ctx, operation, scan_tiles<T, Add>, chunks, chunk_threads, sums, tiles, nothing, add);
-  launch_blocks(ctx, operation, scan_chunks<T, Add>, 1, chunk_threads, sums, chunks, nothing, add);
+  launch_blocks(ctx, scan_tiles<T, Add>, chunks, chunk_threads, sums, tiles, nothing, add);
+  launch_blocks(ctx, scan_chunks<T, Add>, 1, chunk_threads, sums, chunks, nothing, add);
   return sums.of_chunk + chunks;
 }
 

@@ -109,10 +109,9 @@ plan::planned plan_log(const list_problem& p, const plan::scope& scope) {
 
 void run_log(const context& ctx, const list_problem& p, const plan::planned& plan, const list_buffers& b,
              std::byte* scratch) {
-  constexpr const char* operation = "cuda.log";
   const device_scope scope(ctx.device());
   const auto& calls = plan.inner<log_calls>();
-  list_call call(ctx, operation, p, b, calls.layout, scratch);
+  list_call call(ctx, p, b, calls.layout, scratch);
   auto* const log = reinterpret_cast<std::uint32_t*>(scratch + calls.log);
   call.begin();
   list_kernels::walk_arguments walk = call.walk_arguments();
@@ -122,7 +121,7 @@ void run_log(const context& ctx, const list_problem& p, const plan::planned& pla
   walk.chunk_before = reinterpret_cast<std::uint32_t*>(scratch + calls.chunk_before);
   walk.most_chunks = calls.chunks;
   const detail::device_scan_operator& kernels = call.kernels();
-  require(kernels.walk_and_log(ctx.stream(), calls.blocks, kernels.op, walk, call.input()), operation);
+  require(kernels.walk_and_log(ctx.stream(), calls.blocks, kernels.op, walk, call.input()), ctx);
   b.done(primitives::list_step::walks);
   call.scan_sublists();
   list_kernels::finish_arguments finish = call.finish_arguments();
@@ -132,7 +131,7 @@ void run_log(const context& ctx, const list_problem& p, const plan::planned& pla
   finish.chunk_before = walk.chunk_before;
   finish.chunks = calls.chunks;
   finish.results = scratch + calls.results;
-  require(kernels.finish_log(ctx.stream(), kernels.op, finish, static_cast<std::uint32_t>(p.out_bytes)), operation);
+  require(kernels.finish_log(ctx.stream(), kernels.op, finish, static_cast<std::uint32_t>(p.out_bytes)), ctx);
   const auto& scatter = calls.scatter_choice;
   scatter.variant->run(ctx, calls.scatter, scatter.plan,
                        {const_records(finish.results, calls.scatter.count, p.out_bytes),

@@ -59,7 +59,7 @@ void run_pointer_jumping(const context& ctx, const list_problem& p, const plan::
                          std::byte* scratch) {
   const device_scope scope(ctx.device());
   const auto& calls = plan.inner<jumping_calls>();
-  list_call call(ctx, "cuda.pointer_jumping", p, b, calls.layout, scratch);
+  list_call call(ctx, p, b, calls.layout, scratch);
   call.begin();
   call.resolve(scratch + calls.resolve, true);
   b.done(primitives::list_step::results);

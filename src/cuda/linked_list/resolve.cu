@@ -195,12 +195,12 @@ void list_call::resolve(std::byte* resolve_scratch, bool always) {
   a.is_forest = problem.lists == list_count::many;
   a.always = always;
   a.guard = state_of(ctx).guard(words_of(problem, list_fault::out_of_range), problem.successor, problem.count);
-  require(cudaMemsetAsync(a.faults, 0xff, sizeof(list_faults), ctx.stream()), operation);
+  require(cudaMemsetAsync(a.faults, 0xff, sizeof(list_faults), ctx.stream()), ctx);
   const std::uint64_t most_blocks = ceil_div(problem.count, block_threads);
   if (a.list.bytes == 4) {
-    launch_cooperative(ctx, operation, resolve_ranks<std::uint32_t>, most_blocks, block_threads, 0, a);
+    launch_cooperative(ctx, resolve_ranks<std::uint32_t>, most_blocks, block_threads, 0, a);
   } else {
-    launch_cooperative(ctx, operation, resolve_ranks<std::uint64_t>, most_blocks, block_threads, 0, a);
+    launch_cooperative(ctx, resolve_ranks<std::uint64_t>, most_blocks, block_threads, 0, a);
   }
   if (problem.ranks()) return;
   list_kernels::by_rank_arguments r{};
@@ -218,7 +218,7 @@ void list_call::resolve(std::byte* resolve_scratch, bool always) {
   r.is_exclusive = problem.is_exclusive;
   r.initial = buffers.initial;
   r.always = always;
-  require(kernels_.scan_by_rank(ctx.stream(), kernels_.op, r, input()), operation);
+  require(kernels_.scan_by_rank(ctx.stream(), kernels_.op, r, input()), ctx);
 }
 
 }  // namespace sheaf::cuda

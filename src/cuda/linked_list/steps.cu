@@ -55,10 +55,9 @@ __global__ void __launch_bounds__(block_threads)
 
 }  // namespace
 
-list_call::list_call(const context& c, const char* name, const list_problem& p, const primitives::list_buffers& b,
-                     const list_layout& l, std::byte* scratch)
+list_call::list_call(const context& c, const list_problem& p, const primitives::list_buffers& b, const list_layout& l,
+                     std::byte* scratch)
     : ctx(c),
-      operation(name),
       problem(p),
       buffers(b),
       layout(l),
@@ -105,24 +104,23 @@ void list_call::begin() {
   const auto count = static_cast<std::uint32_t>(problem.count);
   const auto streaming = static_cast<std::uint64_t>(state_of(ctx).multiprocessors()) * blocks_each;
   const auto blocks = std::min(streaming, ceil_div(count, block_threads));
-  require(cudaMemsetAsync(status(), 0, sizeof(list_status), ctx.stream()), operation);
-  require(cudaMemsetAsync(scratch_ + layout.prefixes, 0xff, layout.prefixes_end - layout.prefixes, ctx.stream()),
-          operation);
+  require(cudaMemsetAsync(status(), 0, sizeof(list_status), ctx.stream()), ctx);
+  require(cudaMemsetAsync(scratch_ + layout.prefixes, 0xff, layout.prefixes_end - layout.prefixes, ctx.stream()), ctx);
   const successor_view list = successors();
   if (packs(problem)) {
     require(kernels_.pack(ctx.stream(), {status(), list.data, list.bytes, list.is_signed, buffers.in, count,
                                          scratch_ + layout.packed}),
-            operation);
+            ctx);
   }
   if (problem.lists == list_count::one) return buffers.done(primitives::list_step::head);
   auto* const has_predecessor = reinterpret_cast<std::uint32_t*>(scratch_ + layout.has_predecessor);
-  require(cudaMemsetAsync(has_predecessor, 0, (problem.count + 31) / 32 * 4, ctx.stream()), operation);
+  require(cudaMemsetAsync(has_predecessor, 0, (problem.count + 31) / 32 * 4, ctx.stream()), ctx);
   if (list.bytes == 4) {
-    launch(ctx, operation, mark_successors<std::uint32_t>, blocks, list, count, has_predecessor, status());
+    launch(ctx, mark_successors<std::uint32_t>, blocks, list, count, has_predecessor, status());
   } else {
-    launch(ctx, operation, mark_successors<std::uint64_t>, blocks, list, count, has_predecessor, status());
+    launch(ctx, mark_successors<std::uint64_t>, blocks, list, count, has_predecessor, status());
   }
-  launch(ctx, operation, collect_heads, std::min(streaming, ceil_div((count + 31) / 32, block_threads)),
+  launch(ctx, collect_heads, std::min(streaming, ceil_div((count + 31) / 32, block_threads)),
          static_cast<const std::uint32_t*>(has_predecessor), count,
          reinterpret_cast<std::uint32_t*>(scratch_ + layout.heads), status());
   buffers.done(primitives::list_step::head);
@@ -159,7 +157,7 @@ void list_call::scan_sublists() {
     a.last.upto[side] = scratch_ + layout.upto[side];
   }
   a.is_forest = problem.lists == list_count::many;
-  require(kernels_.scan_sublists(ctx.stream(), kernels_.op, a), operation);
+  require(kernels_.scan_sublists(ctx.stream(), kernels_.op, a), ctx);
   buffers.done(primitives::list_step::sublists);
 }
 

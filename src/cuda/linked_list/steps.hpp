@@ -20,8 +20,8 @@ struct successor_view {
 /// One call: its arrays in scratch, and the kernels for its operator.
 class list_call {
  public:
-  list_call(const context& ctx, const char* operation, const primitives::list_problem& p,
-            const primitives::list_buffers& b, const list_layout& layout, std::byte* scratch);
+  list_call(const context& ctx, const primitives::list_problem& p, const primitives::list_buffers& b,
+            const list_layout& layout, std::byte* scratch);
 
   /// Clears the call's state, packs nodes where values lie apart, and finds the heads of a forest. The successors of
   /// one list are summed by the packing, or beside the walk.
@@ -40,7 +40,6 @@ class list_call {
   const detail::device_scan_operator& kernels() const noexcept { return kernels_; }
 
   const context& ctx;
-  const char* const operation;
   const primitives::list_problem& problem;
   const primitives::list_buffers& buffers;
   const list_layout& layout;

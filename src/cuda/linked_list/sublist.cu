@@ -79,21 +79,20 @@ plan::planned plan_sublist(const list_problem& p, const plan::scope& scope, spli
   });
 }
 
-void run_sublist(const context& ctx, const char* operation, const list_problem& p, const plan::planned& plan,
-                 const list_buffers& b, std::byte* scratch, splitter_scan where) {
+void run_sublist(const context& ctx, const list_problem& p, const plan::planned& plan, const list_buffers& b,
+                 std::byte* scratch, splitter_scan where) {
   const device_scope scope(ctx.device());
   const auto& calls = plan.inner<sublist_calls>();
-  list_call call(ctx, operation, p, b, calls.layout, scratch);
+  list_call call(ctx, p, b, calls.layout, scratch);
   call.begin();
   const detail::device_scan_operator& kernels = call.kernels();
   list_kernels::walk_arguments walk = call.walk_arguments();
   walk.prefixes = scratch + calls.node_prefixes;
   if (where == splitter_scan::on_host) {
     // The host gets all sublists, also those of a list that is bad, which no walk may have written.
-    require(cudaMemsetAsync(walk.above.nodes, 0, walk.above.cut.count * kernels.sublist_bytes, ctx.stream()),
-            operation);
+    require(cudaMemsetAsync(walk.above.nodes, 0, walk.above.cut.count * kernels.sublist_bytes, ctx.stream()), ctx);
   }
-  require(kernels.walk_level_0(ctx.stream(), calls.blocks, kernels.op, walk, call.input()), operation);
+  require(kernels.walk_level_0(ctx.stream(), calls.blocks, kernels.op, walk, call.input()), ctx);
   b.done(list_step::walks);
   if (where == splitter_scan::on_device) {
     call.scan_sublists();
@@ -105,7 +104,7 @@ void run_sublist(const context& ctx, const char* operation, const list_problem& 
   finish.results = b.out;
   require(
       kernels.finish_places(ctx.stream(), kernels.op, finish, call.input(), static_cast<std::uint32_t>(p.out_bytes)),
-      operation);
+      ctx);
   b.done(list_step::results);
   call.resolve(scratch + calls.node_prefixes, false);
 }
@@ -114,6 +113,6 @@ extern constinit const primitives::list_variant list_sublist{
     "cuda.sublist", backend_kind::cuda,
     [](const list_problem& p, const plan::scope& scope) { return plan_sublist(p, scope, splitter_scan::on_device); },
     [](const context& ctx, const list_problem& p, const plan::planned& plan, const list_buffers& b,
-       std::byte* scratch) { run_sublist(ctx, "cuda.sublist", p, plan, b, scratch, splitter_scan::on_device); }};
+       std::byte* scratch) { run_sublist(ctx, p, plan, b, scratch, splitter_scan::on_device); }};
 
 }  // namespace sheaf::cuda

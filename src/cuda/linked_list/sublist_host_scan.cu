@@ -88,7 +88,7 @@ void list_call::scan_sublists_on_host() try {
   const list_kernels::list_level sublists = level(0);
   const std::uint32_t count = sublists.cut.count;
   const auto copy = [&](void* to, const void* from, std::uint64_t bytes) {
-    require(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, ctx.stream()), operation);
+    require(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, ctx.stream()), ctx);
   };
   host_items<sublist_head> nodes(count, kernels_.sublist_bytes);
   host_items<prefix_head> carries(count, kernels_.prefix_bytes);
@@ -99,7 +99,7 @@ void list_call::scan_sublists_on_host() try {
   copy(nodes.data(), sublists.nodes, nodes.size());
   copy(carries.data(), sublists.carries, carries.size());
   copy(prefixes.data(), sublists.prefixes, prefixes.size());
-  require(cudaStreamSynchronize(ctx.stream()), operation);
+  require(cudaStreamSynchronize(ctx.stream()), ctx);
   if (known.is_bad != 0) return buffers.done(primitives::list_step::sublists);
 
   // Nodes that lists without a splitter have, and those before the first splitter of the others.
@@ -126,10 +126,10 @@ void list_call::scan_sublists_on_host() try {
   }
   if (is_bad || reached != problem.count) copy(&status()->is_bad, &bad, sizeof bad);
   copy(sublists.prefixes, prefixes.data(), prefixes.size());
-  require(cudaStreamSynchronize(ctx.stream()), operation);
+  require(cudaStreamSynchronize(ctx.stream()), ctx);
   buffers.done(primitives::list_step::sublists);
 } catch (const std::bad_alloc&) {
-  throw error(error_code::out_of_memory, std::string(operation) + ": no host memory for the sublists");
+  throw error(error_code::out_of_memory, std::string(ctx.state().running()) + ": no host memory for the sublists");
 }
 
 namespace {
@@ -143,9 +143,8 @@ plan::planned plan_host_scan(const list_problem& p, const plan::scope& scope) {
 
 void run_host_scan(const context& ctx, const list_problem& p, const plan::planned& plan, const list_buffers& b,
                    std::byte* scratch) {
-  constexpr const char* operation = "cuda.sublist_host_scan";
-  refuse_capture(ctx, operation);
-  run_sublist(ctx, operation, p, plan, b, scratch, splitter_scan::on_host);
+  refuse_capture(ctx, "cuda.sublist_host_scan");
+  run_sublist(ctx, p, plan, b, scratch, splitter_scan::on_host);
 }
 
 }  // namespace

@@ -64,8 +64,8 @@ __global__ void __launch_bounds__(sample_threads, least_resident_blocks<Directio
 }
 
 template <direction Direction, class Word, int Items, int Step>
-void launch_adaptive(const context& ctx, const char* operation, const primitives::movement& p, std::uint32_t rounds,
-                     std::uint32_t passes, const move_arguments& arguments) {
+void launch_adaptive(const context& ctx, const primitives::movement& p, std::uint32_t rounds, std::uint32_t passes,
+                     const move_arguments& arguments) {
   const order_verdict verdict = state_of(ctx).new_order_verdict();
   const std::uint64_t block_records = std::uint64_t{sample_threads} * Items * rounds;
   // Blocks of each multiprocessor that do not wait for the verdict: few enough that a random list loses little by them,
@@ -85,7 +85,7 @@ void launch_adaptive(const context& ctx, const char* operation, const primitives
                             .asks_for_verdict = records_left > 0 ? 1U : 0U};
   const auto with_index = [&](auto index) {
     using index_value = decltype(index);
-    launch_blocks(ctx, operation, move_words_adaptively<Direction, Word, index_value, Items, Step>,
+    launch_blocks(ctx, move_words_adaptively<Direction, Word, index_value, Items, Step>,
                   unconditional_blocks + (records_left > 0 ? blocks_per_pass * passes : 0), sample_threads,
                   word_arguments_of<index_value>(arguments), s);
   };

@@ -17,8 +17,7 @@ class bucketed_positions {
 
   const plan::planned& plan() const noexcept { return plan_; }
   /// If plan() is applicable, queues out[index[i]] = i for every i below count; indices from count on are left out.
-  void scatter(const context& ctx, const char* operation, const std::uint32_t* index, std::uint32_t* out,
-               std::byte* scratch) const;
+  void scatter(const context& ctx, const std::uint32_t* index, std::uint32_t* out, std::byte* scratch) const;
 
  private:
   primitives::scatter_problem problem_;

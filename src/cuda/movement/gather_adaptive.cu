@@ -33,15 +33,14 @@ plan::planned plan_adaptive(const gather_problem& p, const plan::scope& scope) {
 // Items and steps are those of cuda.direct. Rounds are enough that reading the verdict costs a list in order little.
 void run_adaptive(const context& ctx, const gather_problem& p, const plan::planned& plan, const gather_buffers& b,
                   std::byte*) {
-  constexpr const char* operation = "cuda.adaptive";
   const device_scope scope(ctx.device());
   const index_guard guard = state_of(ctx).guard(primitives::gather_words, p.index, p.indexed_count);
   const move_arguments a = arguments_of(p, b.table.data, b.out.data, b.index, guard);
   const std::uint32_t passes = plan.decided.get<primitives::multipass_decision>().passes;
   switch (p.record_bytes) {
-    case 1: return launch_adaptive<direction::gather, std::uint8_t, 4, 256>(ctx, operation, p, 4, passes, a);
-    case 2: return launch_adaptive<direction::gather, std::uint16_t, 4, 256>(ctx, operation, p, 4, passes, a);
-    default: return launch_adaptive<direction::gather, std::uint32_t, 6, 256>(ctx, operation, p, 2, passes, a);
+    case 1: return launch_adaptive<direction::gather, std::uint8_t, 4, 256>(ctx, p, 4, passes, a);
+    case 2: return launch_adaptive<direction::gather, std::uint16_t, 4, 256>(ctx, p, 4, passes, a);
+    default: return launch_adaptive<direction::gather, std::uint32_t, 6, 256>(ctx, p, 2, passes, a);
   }
 }
 

@@ -50,14 +50,13 @@ std::uint64_t blocks_for(const context& ctx, std::uint64_t tiles, bool asks_for_
 
 void run_bucketed(const context& ctx, const gather_problem& p, const plan::planned& plan, const gather_buffers& b,
                   std::byte* scratch) {
-  constexpr const char* operation = "cuda.bucketed";
   const device_scope scope(ctx.device());
   const index_guard guard = state_of(ctx).guard(primitives::gather_words, p.index, p.indexed_count);
   const auto l = plan.decided.get<schedule_layout>();
   auto* const tile_counters = reinterpret_cast<std::uint32_t*>(scratch + l.tile_counters);
   direct_attempt attempt;
   if (p.pattern.shape == access_pattern::kind::unknown) {
-    attempt = gather_if_ordered(ctx, operation, p, arguments_of(p, b.table.data, b.out.data, b.index, guard),
+    attempt = gather_if_ordered(ctx, p, arguments_of(p, b.table.data, b.out.data, b.index, guard),
                                 tile_counters + most_scheduled_kernels);
     if (!attempt.asks_for_verdict) return;
   }
@@ -77,7 +76,7 @@ void run_bucketed(const context& ctx, const gather_problem& p, const plan::plann
   const std::uint64_t tiles = ceil_div(s.count, bucketing_tile);
   const std::byte* const index = static_cast<const std::byte*>(b.index.data) + s.first_position * bytes(p.index);
   require(cudaMemsetAsync(s.bucket_sizes, 0, (l.buckets + all_counter_words) * sizeof(std::uint32_t), ctx.stream()),
-          operation);
+          ctx);
   const auto build = [&](auto value) {
     using index_value = decltype(value);
     const std::uint64_t last = std::min(p.index_limit(), p.indexed_count) - 1;
@@ -88,8 +87,8 @@ void run_bucketed(const context& ctx, const gather_problem& p, const plan::plann
          s.first_position},
         attempt.sample,
         tile_counter(0)};
-    launch_shared(ctx, operation, build_schedule<source>, blocks_for(ctx, tiles, asks_for_verdict, 2),
-                  bucketing_threads, build_shared_bytes<source>, s, a);
+    launch_shared(ctx, build_schedule<source>, blocks_for(ctx, tiles, asks_for_verdict, 2), bucketing_threads,
+                  build_shared_bytes<source>, s, a);
   };
   bytes(p.index) == 8 ? build(std::uint64_t{}) : build(std::uint32_t{});
   with_word(p.word_bytes, [&](auto value) {
@@ -98,12 +97,12 @@ void run_bucketed(const context& ctx, const gather_problem& p, const plan::plann
     auto* const bucket_words = reinterpret_cast<word*>(scratch + l.bucket_words);
     const auto tiles_per_bucket =
         static_cast<std::uint32_t>(ceil_div(l.capacity, std::uint64_t{block_threads} * items));
-    launch_blocks(ctx, operation, read_buckets<word, items>,
+    launch_blocks(ctx, read_buckets<word, items>,
                   blocks_for(ctx, std::uint64_t{tiles_per_bucket} * l.buckets, asks_for_verdict, 8), block_threads, s,
                   b.table.data, static_cast<std::uint32_t>(p.indexed_stride_bytes), bucket_words, tiles_per_bucket,
                   attempt.sample, tile_counter(1));
     const overflow_source overflow{index, bytes(p.index) == 8 ? 1U : 0U, b.table.data, p.indexed_stride_bytes};
-    launch_shared(ctx, operation, collect_tiles<word, overflow_source>, blocks_for(ctx, tiles, asks_for_verdict, 3),
+    launch_shared(ctx, collect_tiles<word, overflow_source>, blocks_for(ctx, tiles, asks_for_verdict, 3),
                   bucketing_threads, bucketing_tile * sizeof(word), s, static_cast<const word*>(bucket_words),
                   b.out.data + s.first_position * p.sequential_stride_bytes, p.sequential_stride_bytes, overflow, 0U,
                   attempt.sample, tile_counter(2));

@@ -27,7 +27,7 @@ using primitives::prepare_problem;
 using primitives::prepared_direction;
 using primitives::prepared_movement;
 
-constexpr const char* scheduled_operation = "cuda.scheduled";
+constexpr const char* scheduled_name = "cuda.scheduled";
 constexpr std::uint32_t no_source = ~std::uint32_t{0};  // inverse of a record that no index names
 
 /// The gather that each run performs: the caller's, or a scatter's by the inverse list.
@@ -124,9 +124,9 @@ class scheduled_movement final : public prepared_movement {
   }
 
   void run(const context& ctx, const_records from, records to) override {
-    const device_scope scope(ctx.device());
+    const run_scope scope(ctx, scheduled_name);
     const core::scratch memory =
-        plan::take_scratch(ctx, scatters_ ? "prepared_scatter" : "prepared_gather", scheduled_operation,
+        plan::take_scratch(ctx, scatters_ ? "prepared_scatter" : "prepared_gather", scheduled_name,
                            std::max<std::uint64_t>(1, layout_.end - layout_.bucket_words));
     const gather_schedule s = schedule();
     with_word(gather_.word_bytes, [&](auto value) {
@@ -136,15 +136,14 @@ class scheduled_movement final : public prepared_movement {
       const auto tiles_per_bucket =
           static_cast<std::uint32_t>(ceil_div(longest_list_, std::uint64_t{block_threads} * items));
       if (tiles_per_bucket > 0) {
-        launch_blocks(ctx, scheduled_operation, read_buckets<word, items>,
-                      std::uint64_t{tiles_per_bucket} * layout_.buckets, block_threads, s, from.data,
-                      static_cast<std::uint32_t>(from.stride_bytes), bucket_words, tiles_per_bucket, order_sample{},
-                      static_cast<std::uint32_t*>(nullptr));
+        launch_blocks(ctx, read_buckets<word, items>, std::uint64_t{tiles_per_bucket} * layout_.buckets, block_threads,
+                      s, from.data, static_cast<std::uint32_t>(from.stride_bytes), bucket_words, tiles_per_bucket,
+                      order_sample{}, static_cast<std::uint32_t*>(nullptr));
       }
-      launch_shared(ctx, scheduled_operation, collect_tiles<word, overflow_source>,
-                    ceil_div(gather_.count, bucketing_tile), bucketing_threads, bucketing_tile * sizeof(word), s,
-                    static_cast<const word*>(bucket_words), to.data, to.stride_bytes, overflow_source{},
-                    scatters_ ? 1U : 0U, order_sample{}, static_cast<std::uint32_t*>(nullptr));
+      launch_shared(ctx, collect_tiles<word, overflow_source>, ceil_div(gather_.count, bucketing_tile),
+                    bucketing_threads, bucketing_tile * sizeof(word), s, static_cast<const word*>(bucket_words),
+                    to.data, to.stride_bytes, overflow_source{}, scatters_ ? 1U : 0U, order_sample{},
+                    static_cast<std::uint32_t*>(nullptr));
     });
   }
 
@@ -174,8 +173,8 @@ class scheduled_movement final : public prepared_movement {
                      std::byte* scratch) {
     auto* const inverse = reinterpret_cast<std::uint32_t*>(scratch);
     std::uint32_t* const numbers = inverse + p.indexed_count;
-    require(cudaMemsetAsync(inverse, 0xff, p.indexed_count * sizeof(std::uint32_t), ctx.stream()), scheduled_operation);
-    launch(ctx, scheduled_operation, number_records, ceil_div(p.count, block_threads), numbers, p.count);
+    require(cudaMemsetAsync(inverse, 0xff, p.indexed_count * sizeof(std::uint32_t), ctx.stream()), ctx);
+    launch(ctx, number_records, ceil_div(p.count, block_threads), numbers, p.count);
     const auto& [inverting, plan] = calls.inverting;  // it reports bad indices
     inverting->run(ctx, inverting_problem(p), plan,
                    {const_records(numbers, p.count, sizeof(std::uint32_t)), index,
@@ -199,20 +198,18 @@ class scheduled_movement final : public prepared_movement {
     const gather_schedule s = schedule();
     auto* const begin = array<unsigned long long>(layout_.bucket_begins);
     unsigned long long* const total = begin + most_buckets + 1;
-    require(cudaMemsetAsync(s.bucket_sizes, 0, layout_.buckets * sizeof(std::uint32_t), ctx.stream()),
-            scheduled_operation);
-    require(cudaMemsetAsync(total, 0, most_buckets * sizeof(unsigned long long), ctx.stream()), scheduled_operation);
+    require(cudaMemsetAsync(s.bucket_sizes, 0, layout_.buckets * sizeof(std::uint32_t), ctx.stream()), ctx);
+    require(cudaMemsetAsync(total, 0, most_buckets * sizeof(unsigned long long), ctx.stream()), ctx);
     const auto blocks = std::min<std::uint64_t>(static_cast<std::uint64_t>(state_of(ctx).multiprocessors()) * 4,
                                                 ceil_div(gather_.count, bucketing_tile));
     const auto last = static_cast<Index>(std::min<std::uint64_t>(limit - 1, static_cast<Index>(~Index{0})));
-    launch_blocks(ctx, scheduled_operation, count_buckets<Index>, blocks, bucketing_threads,
-                  static_cast<const Index*>(index.data), gather_.count, last, layout_.shift, total);
-    launch_blocks(ctx, scheduled_operation, scan_buckets, 1, most_buckets,
-                  static_cast<const unsigned long long*>(total), begin);
+    launch_blocks(ctx, count_buckets<Index>, blocks, bucketing_threads, static_cast<const Index*>(index.data),
+                  gather_.count, last, layout_.shift, total);
+    launch_blocks(ctx, scan_buckets, 1, most_buckets, static_cast<const unsigned long long*>(total), begin);
     using source = list_source<Index>;
     const build_arguments<source> a{{static_cast<const Index*>(index.data), last, guard, 0}, {}, nullptr};
-    launch_shared(ctx, scheduled_operation, build_schedule<source>, ceil_div(gather_.count, bucketing_tile),
-                  bucketing_threads, build_shared_bytes<source>, s, a);
+    launch_shared(ctx, build_schedule<source>, ceil_div(gather_.count, bucketing_tile), bucketing_threads,
+                  build_shared_bytes<source>, s, a);
   }
 
   movement gather_;
@@ -230,7 +227,7 @@ void run_scheduled(const context& ctx, const prepare_problem& p, const plan::pla
 
 }  // namespace
 
-extern constinit const primitives::prepare_variant prepare_scheduled{"cuda.scheduled", backend_kind::cuda,
-                                                                     plan_scheduled, run_scheduled};
+extern constinit const primitives::prepare_variant prepare_scheduled{scheduled_name, backend_kind::cuda, plan_scheduled,
+                                                                     run_scheduled};
 
 }  // namespace sheaf::cuda

@@ -31,16 +31,15 @@ plan::planned plan_adaptive(const scatter_problem& p, const plan::scope& scope) 
 // Items and steps are those of cuda.direct. Rounds are enough that reading the verdict costs a list in order little.
 void run_adaptive(const context& ctx, const scatter_problem& p, const plan::planned& plan, const scatter_buffers& b,
                   std::byte*) {
-  constexpr const char* operation = "cuda.adaptive";
   const device_scope scope(ctx.device());
   const index_guard guard = state_of(ctx).guard(primitives::scatter_words, p.index, p.indexed_count);
   const move_arguments a = arguments_of(p, b.in.data, b.out.data, b.index, guard);
   const std::uint32_t passes = plan.decided.get<primitives::multipass_decision>().passes;
   switch (p.record_bytes) {
-    case 1: return launch_adaptive<direction::scatter, std::uint8_t, 8, 256>(ctx, operation, p, 3, passes, a);
-    case 2: return launch_adaptive<direction::scatter, std::uint16_t, 4, 256>(ctx, operation, p, 4, passes, a);
-    case 4: return launch_adaptive<direction::scatter, std::uint32_t, 2, 256>(ctx, operation, p, 4, passes, a);
-    default: return launch_adaptive<direction::scatter, uint2, 2, 32>(ctx, operation, p, 2, passes, a);
+    case 1: return launch_adaptive<direction::scatter, std::uint8_t, 8, 256>(ctx, p, 3, passes, a);
+    case 2: return launch_adaptive<direction::scatter, std::uint16_t, 4, 256>(ctx, p, 4, passes, a);
+    case 4: return launch_adaptive<direction::scatter, std::uint32_t, 2, 256>(ctx, p, 4, passes, a);
+    default: return launch_adaptive<direction::scatter, uint2, 2, 32>(ctx, p, 2, passes, a);
   }
 }
 

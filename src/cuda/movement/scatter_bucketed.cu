@@ -92,11 +92,11 @@ plan::planned plan_bucketed(const scatter_problem& p, const plan::scope& scope) 
 
 /// Record is Word, or row_position.
 template <class Word, class Record = Word>
-void scatter_by_buckets(const context& ctx, const char* operation, const scatter_problem& p, const scatter_buffers& b,
+void scatter_by_buckets(const context& ctx, const scatter_problem& p, const scatter_buffers& b,
                         const bucketed_decision& decided, std::byte* scratch) {
   index_guard guard;  // with bounds::trust, an index past the output has no bucket and is skipped without a report
   if (p.bounds == bounds::check) guard = state_of(ctx).guard(primitives::scatter_words, p.index, p.indexed_count);
-  bucket_passes<Word, Record> passes(ctx, operation, p, b, decided.cut, decided.layout, scratch);
+  bucket_passes<Word, Record> passes(ctx, p, b, decided.cut, decided.layout, scratch);
   passes.clear();
   if (p.pattern.shape == access_pattern::kind::unknown) {
     move_arguments direct = arguments_of(p, b.in.data, b.out.data, b.index, guard);
@@ -104,15 +104,15 @@ void scatter_by_buckets(const context& ctx, const char* operation, const scatter
     direct.limit = std::min(p.index_limit(), p.indexed_count);
     constexpr auto scatter_directly =
         std::is_same_v<Record, row_position> ? scatter_positions_if_ordered : scatter_if_ordered;
-    const direct_attempt attempt = scatter_directly(ctx, operation, p, direct);
+    const direct_attempt attempt = scatter_directly(ctx, p, direct);
     if (!attempt.asks_for_verdict) return;
     passes.make_conditional(attempt.sample, attempt.records_moved);
   }
   passes.run(guard);
   const std::uint32_t position_bits = decided.cut.position_bits;
   const std::size_t shared_bytes = (sizeof(Word) + 1) << position_bits;
-  launch_overlapped(ctx, operation, write_fine_buckets<Word>, passes.blocks_for(decided.cut.fine_buckets, 4),
-                    write_threads, std::max<std::size_t>(shared_bytes, 16), passes.fine_index(), passes.fine_words(),
+  launch_overlapped(ctx, write_fine_buckets<Word>, passes.blocks_for(decided.cut.fine_buckets, 4), write_threads,
+                    std::max<std::size_t>(shared_bytes, 16), passes.fine_index(), passes.fine_words(),
                     static_cast<const std::uint32_t*>(passes.fine_sizes()), decided.layout.fine_capacity, position_bits,
                     decided.cut.fine_buckets, b.out.data, p.indexed_stride_bytes, passes.sample(),
                     passes.next_tile_counter());
@@ -122,8 +122,7 @@ void run_bucketed(const context& ctx, const scatter_problem& p, const plan::plan
                   std::byte* scratch) {
   const device_scope scope(ctx.device());
   const auto decided = plan.decided.get<bucketed_decision>();
-  with_word(p.word_bytes,
-            [&](auto word) { scatter_by_buckets<decltype(word)>(ctx, "cuda.bucketed", p, b, decided, scratch); });
+  with_word(p.word_bytes, [&](auto word) { scatter_by_buckets<decltype(word)>(ctx, p, b, decided, scratch); });
 }
 
 scatter_problem problem_of_positions(std::uint64_t count, access_pattern pattern) {
@@ -142,13 +141,12 @@ scatter_problem problem_of_positions(std::uint64_t count, access_pattern pattern
 bucketed_positions::bucketed_positions(std::uint64_t count, access_pattern pattern, const plan::scope& in)
     : problem_(problem_of_positions(count, pattern)), plan_(plan_bucketed(problem_, in)) {}
 
-void bucketed_positions::scatter(const context& ctx, const char* operation, const std::uint32_t* index,
-                                 std::uint32_t* out, std::byte* scratch) const {
+void bucketed_positions::scatter(const context& ctx, const std::uint32_t* index, std::uint32_t* out,
+                                 std::byte* scratch) const {
   const scatter_buffers b{{nullptr, problem_.count, sizeof(std::uint32_t), problem_.sequential_stride_bytes},
                           {index, problem_.count, index_type::u32},
                           {out, problem_.count, sizeof(std::uint32_t)}};
-  scatter_by_buckets<std::uint32_t, row_position>(ctx, operation, problem_, b, plan_.decided.get<bucketed_decision>(),
-                                                  scratch);
+  scatter_by_buckets<std::uint32_t, row_position>(ctx, problem_, b, plan_.decided.get<bucketed_decision>(), scratch);
 }
 
 extern constinit const primitives::scatter_variant scatter_bucketed{"cuda.bucketed", backend_kind::cuda, plan_bucketed,

@@ -17,8 +17,6 @@ namespace {
 using primitives::scatter_buffers;
 using primitives::scatter_problem;
 
-constexpr const char* bucketed_last_operation = "cuda.bucketed_last";
-
 /// Arrays beside those of the passes, as offsets in scratch.
 struct bucketed_last_decision {
   bucketing cut;
@@ -164,17 +162,16 @@ void scatter_last(const context& ctx, const scatter_problem& p, const scatter_bu
   a.move.limit = std::min(p.index_limit(), p.indexed_count);
   const std::uint64_t resident = static_cast<std::uint64_t>(state_of(ctx).multiprocessors()) * 8;
   const auto launch_for = [&](std::uint64_t blocks, auto kernel) {
-    launch_overlapped(ctx, bucketed_last_operation, kernel, blocks, block_threads, 0, a);
+    launch_overlapped(ctx, kernel, blocks, block_threads, 0, a);
   };
-  bucket_passes<tagged<Record>, Record> passes(ctx, bucketed_last_operation, p, b, decided.cut, decided.buckets,
-                                               scratch);
+  bucket_passes<tagged<Record>, Record> passes(ctx, p, b, decided.cut, decided.buckets, scratch);
   passes.clear();
-  require(cudaMemsetAsync(overflow_count, 0, sizeof *overflow_count, ctx.stream()), bucketed_last_operation);
+  require(cudaMemsetAsync(overflow_count, 0, sizeof *overflow_count, ctx.stream()), ctx);
   if (a.asks_for_verdict) {
     const auto judge = [&](auto index) {
       using index_value = decltype(index);
-      launch_blocks(ctx, bucketed_last_operation, judge_order<index_value>, 1, sample_threads,
-                    static_cast<const index_value*>(b.index.data), a.sample);
+      launch_blocks(ctx, judge_order<index_value>, 1, sample_threads, static_cast<const index_value*>(b.index.data),
+                    a.sample);
     };
     bytes(p.index) == 8 ? judge(std::uint64_t{}) : judge(std::uint32_t{});
     launch_for(resident, clear_winners);
@@ -198,8 +195,8 @@ void scatter_last(const context& ctx, const scatter_problem& p, const scatter_bu
                                                .sample = passes.sample(),
                                                .tile_counter = passes.next_tile_counter()};
   const std::size_t shared_bytes = (sizeof(Record) + sizeof(std::uint32_t)) << position_bits;
-  launch_overlapped(ctx, bucketed_last_operation, write_last_of_buckets<Record>, passes.blocks_for(last.buckets, 4),
-                    write_threads, std::max<std::size_t>(shared_bytes, 16), last);
+  launch_overlapped(ctx, write_last_of_buckets<Record>, passes.blocks_for(last.buckets, 4), write_threads,
+                    std::max<std::size_t>(shared_bytes, 16), last);
   launch_for(resident, find_winners<true>);
   launch_for(resident, write_winners<true, Record>);
 }

@@ -12,8 +12,6 @@ namespace {
 using primitives::scatter_buffers;
 using primitives::scatter_problem;
 
-constexpr const char* last_writer_operation = "cuda.last_writer";
-
 // Bytes of a table entry. A winner is a position plus one, and 0 means none, so 4 bytes do while every position fits.
 std::uint64_t winner_bytes(const scatter_problem& p) { return p.count < ~std::uint32_t{0} ? 4 : 8; }
 
@@ -71,19 +69,19 @@ template <class Winner>
 void launch_find_last_writers(const context& ctx, const scatter_problem& p, const move_arguments& a, Winner* winner) {
   const std::uint64_t blocks = ceil_div(p.count, block_threads);
   if (clears_whole_table(p)) {
-    require(cudaMemsetAsync(winner, 0, p.indexed_count * sizeof(Winner), ctx.stream()), last_writer_operation);
-    return launch(ctx, last_writer_operation, find_last_writers<Winner>, blocks, a, winner);
+    require(cudaMemsetAsync(winner, 0, p.indexed_count * sizeof(Winner), ctx.stream()), ctx);
+    return launch(ctx, find_last_writers<Winner>, blocks, a, winner);
   }
-  launch(ctx, last_writer_operation, clear_named_entries<Winner>, blocks, a, winner);
-  launch_overlapped(ctx, last_writer_operation, find_last_writers<Winner>, blocks, block_threads, 0, a, winner);
+  launch(ctx, clear_named_entries<Winner>, blocks, a, winner);
+  launch_overlapped(ctx, find_last_writers<Winner>, blocks, block_threads, 0, a, winner);
 }
 
 template <class Winner>
 void launch_write_last_words(const context& ctx, const scatter_problem& p, const move_arguments& a,
                              const Winner* winner) {
   with_word(p.word_bytes, [&](auto word) {
-    launch_overlapped(ctx, last_writer_operation, write_last_words<decltype(word), Winner>,
-                      ceil_div(p.count, block_threads), block_threads, 0, a, winner);
+    launch_overlapped(ctx, write_last_words<decltype(word), Winner>, ceil_div(p.count, block_threads), block_threads, 0,
+                      a, winner);
   });
 }
 

@@ -204,14 +204,14 @@ plan::planned plan_atomic(const scatter_reduce_problem& p, const plan::scope& sc
 }
 
 template <class T>
-void launch_adds(const context& ctx, const char* operation, const scatter_reduce_problem& p, const move_arguments& a,
+void launch_adds(const context& ctx, const scatter_reduce_problem& p, const move_arguments& a,
                  const scatter_reduce_buffers& b, const unsigned long long* verdict) {
   const std::uint64_t blocks = blocks_of_adds(p, static_cast<std::uint64_t>(state_of(ctx).multiprocessors()));
   const auto launch_kernel = [&](const auto&... arguments) {
     if (verdict != nullptr) {
-      launch_overlapped(ctx, operation, add_by_atomics<T>, blocks, block_threads, 0, arguments...);
+      launch_overlapped(ctx, add_by_atomics<T>, blocks, block_threads, 0, arguments...);
     } else {
-      launch(ctx, operation, add_by_atomics<T>, blocks, arguments...);
+      launch(ctx, add_by_atomics<T>, blocks, arguments...);
     }
   };
   launch_kernel(a, static_cast<const T*>(b.in.data), static_cast<T*>(b.out.data), hot_slots_of(p),
@@ -226,11 +226,11 @@ void run_atomic(const context& ctx, const scatter_reduce_problem& p, const plan:
   const std::uint64_t blocks = ceil_div(p.count, block_threads);
   const auto reduce = [&](auto value, auto op) {
     using T = decltype(value);
-    launch(ctx, "cuda.atomic", reduce_by_atomics<op(), T>, blocks, a, static_cast<const T*>(b.in.data),
-           static_cast<T*>(b.out.data), p.op == reduction::subtract);
+    launch(ctx, reduce_by_atomics<op(), T>, blocks, a, static_cast<const T*>(b.in.data), static_cast<T*>(b.out.data),
+           p.op == reduction::subtract);
   };
   if (adds_in_loop(p)) {
-    return with_term(p.type, [&](auto term) { launch_adds<decltype(term)>(ctx, "cuda.atomic", p, a, b, nullptr); });
+    return with_term(p.type, [&](auto term) { launch_adds<decltype(term)>(ctx, p, a, b, nullptr); });
   }
   if (p.sums()) {
     return with_term(p.type, [&](auto term) { reduce(term, std::integral_constant<reduction, reduction::add>{}); });
@@ -242,14 +242,14 @@ void run_atomic(const context& ctx, const scatter_reduce_problem& p, const plan:
 
 }  // namespace
 
-void add_by_route(const context& ctx, const char* operation, const scatter_reduce_problem& p, const move_arguments& a,
+void add_by_route(const context& ctx, const scatter_reduce_problem& p, const move_arguments& a,
                   const scatter_reduce_buffers& b, const unsigned long long* verdict) {
   with_term(p.type, [&](auto term) {
     using T = decltype(term);
-    launch_overlapped(ctx, operation, add_in_order<T>, ceil_div(p.count, adds_tile * tiles_in_order), block_threads, 0,
-                      a, static_cast<const T*>(b.in.data), static_cast<T*>(b.out.data), p.op == reduction::subtract,
+    launch_overlapped(ctx, add_in_order<T>, ceil_div(p.count, adds_tile * tiles_in_order), block_threads, 0, a,
+                      static_cast<const T*>(b.in.data), static_cast<T*>(b.out.data), p.op == reduction::subtract,
                       verdict);
-    launch_adds<T>(ctx, operation, p, a, b, verdict);
+    launch_adds<T>(ctx, p, a, b, verdict);
   });
 }
 

@@ -21,8 +21,6 @@ using primitives::scatter_buffers;
 using primitives::scatter_reduce_buffers;
 using primitives::scatter_reduce_problem;
 
-constexpr const char* bucketed_operation = "cuda.bucketed";
-
 /// What a plan decides for run. Arrays begin at these bytes of the scratch.
 struct bucketed_decision {
   bucketing cut;
@@ -102,7 +100,7 @@ void sum_by_buckets(const context& ctx, const scatter_reduce_problem& p, const s
     guard = state_of(ctx).guard(primitives::scatter_reduce_words, p.index, p.indexed_count);
   }
   const scatter_buffers records{{b.in.data, p.count, sizeof(T)}, b.index, {b.out.data, p.indexed_count, sizeof(T)}};
-  bucket_passes<term<T>> passes(ctx, bucketed_operation, p, records, decided.cut, decided.buckets, scratch);
+  bucket_passes<term<T>> passes(ctx, p, records, decided.cut, decided.buckets, scratch);
   passes.clear();
   if (p.pattern.shape == access_pattern::kind::unknown && p.count >= sample_window) {
     move_arguments a = arguments_of(p, nullptr, nullptr, b.index, guard);
@@ -110,8 +108,8 @@ void sum_by_buckets(const context& ctx, const scatter_reduce_problem& p, const s
     auto* const verdict = reinterpret_cast<unsigned long long*>(scratch + decided.verdict);
     const order_sample sample = order_sample_of(ctx, p, true, {verdict, 1});
     const auto kernel = a.wide_index != 0 ? choose_route<std::uint64_t> : choose_route<std::uint32_t>;
-    launch_blocks(ctx, bucketed_operation, kernel, 1, sample_threads, a, sample);
-    add_by_route(ctx, bucketed_operation, p, a, b, verdict);
+    launch_blocks(ctx, kernel, 1, sample_threads, a, sample);
+    add_by_route(ctx, p, a, b, verdict);
     passes.make_conditional(sample, 0);
   }
   const bool subtracts = p.op == reduction::subtract;
@@ -126,7 +124,7 @@ void sum_by_buckets(const context& ctx, const scatter_reduce_problem& p, const s
                                .subtracts = subtracts,
                                .sample = passes.sample(),
                                .tile_counter = passes.next_tile_counter()};
-  launch_overlapped(ctx, bucketed_operation, add_buckets<T>, passes.blocks_for(sums.buckets, 4), write_threads,
+  launch_overlapped(ctx, add_buckets<T>, passes.blocks_for(sums.buckets, 4), write_threads,
                     std::max<std::size_t>(sizeof(T) << sums.bucket_bits, 16), sums);
 }
 

@@ -193,13 +193,13 @@ __global__ void __launch_bounds__(block_threads)
 
 /// Queues out[slot] += the sum of the slot's values, for each slot below slot_limit.
 template <class T>
-void add_segmented_sums(const context& ctx, const char* operation, sorted_pairs<T> list, std::uint32_t slot_limit,
-                        T* out, std::byte* scratch) {
+void add_segmented_sums(const context& ctx, sorted_pairs<T> list, std::uint32_t slot_limit, T* out,
+                        std::byte* scratch) {
   while (true) {
     const std::uint64_t tiles = ceil_div(list.count, segment_tile);
     T* const carry_value = reinterpret_cast<T*>(scratch);
     auto* const carry_slot = reinterpret_cast<std::uint32_t*>(carry_value + 2 * tiles);
-    launch(ctx, operation, reduce_tiles<T>, tiles, list, slot_limit, out, carry_slot, carry_value);
+    launch(ctx, reduce_tiles<T>, tiles, list, slot_limit, out, carry_slot, carry_value);
     if (tiles == 1) return;
     list = {carry_slot, carry_value, 2 * tiles};
     scratch += list.count * (sizeof(T) + sizeof(std::uint32_t));

@@ -154,7 +154,7 @@ class sorted_call {
   template <class T>
   void run() const {
     if (narrows_index(p_)) {
-      launch(ctx_, operation, narrow_indices, ceil_div(p_.count, block_threads * slots_per_thread), indices(),
+      launch(ctx_, narrow_indices, ceil_div(p_.count, block_threads * slots_per_thread), indices(),
              decided_.by_cub ? ~std::uint32_t{0} : slots_, narrowed());
     }
     const std::uint32_t* const slots = decided_.by_cub ? sort_by_cub() : sort_by_passes();
@@ -163,19 +163,17 @@ class sorted_call {
     const bool reports = decided_.by_cub && !narrows_index(p_) && p_.bounds == bounds::check;
     if (reports) {
       list.has_bad = reinterpret_cast<std::uint32_t*>(scratch_ + decided_.has_bad);
-      require(cudaMemsetAsync(list.has_bad, 0, sizeof *list.has_bad, ctx_.stream()), operation);
+      require(cudaMemsetAsync(list.has_bad, 0, sizeof *list.has_bad, ctx_.stream()), ctx_);
     }
-    add_segmented_sums<T>(ctx_, operation, list, slots_, static_cast<T*>(b_.out.data), scratch_ + decided_.carries);
+    add_segmented_sums<T>(ctx_, list, slots_, static_cast<T*>(b_.out.data), scratch_ + decided_.carries);
     if (!reports) return;
     constexpr std::uint64_t blocks_each = 8;
     const std::uint64_t most_blocks = blocks_each * static_cast<std::uint64_t>(state_of(ctx_).multiprocessors());
-    launch(ctx_, operation, report_bad_indices, std::min(ceil_div(p_.count, block_threads), most_blocks), indices(),
+    launch(ctx_, report_bad_indices, std::min(ceil_div(p_.count, block_threads), most_blocks), indices(),
            static_cast<const std::uint32_t*>(list.has_bad));
   }
 
  private:
-  static constexpr const char* operation = "cuda.sorted";
-
   std::uint32_t* narrowed() const { return reinterpret_cast<std::uint32_t*>(scratch_ + decided_.slots); }
   std::byte* sorted_values() const { return scratch_ + decided_.values; }
   move_arguments indices() const {
@@ -200,7 +198,7 @@ class sorted_call {
       passes.keys.bits = {0, passes.key_bits};
       passes.keys.may_be_bad = false;
     }
-    return run_pair_passes(ctx_, operation, passes, scratch_);
+    return run_pair_passes(ctx_, passes, scratch_);
   }
 
   const std::uint32_t* sort_by_cub() const {
@@ -211,7 +209,7 @@ class sorted_call {
     const std::uint64_t good = std::min(p_.indexed_count, p_.index_limit());
     encoding.most = good == 0 ? 0 : good - 1;
     const void* const slots = narrows_index(p_) ? narrowed() : b_.index.data;
-    run_cub_sort(ctx_, operation, sort, encoding, {slots, sorted, b_.in.data, sorted_values()}, scratch_);
+    run_cub_sort(ctx_, sort, encoding, {slots, sorted, b_.in.data, sorted_values()}, scratch_);
     return sorted;
   }
 

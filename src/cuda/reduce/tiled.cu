@@ -16,8 +16,6 @@ namespace {
 using primitives::scatter_reduce_buffers;
 using primitives::scatter_reduce_problem;
 
-constexpr const char* tiled_operation = "cuda.tiled";
-
 /// Most slots of which each tile writes a row of sums: four times as many as a tile has values.
 constexpr std::uint64_t most_slots_in_rows = std::uint64_t{4} * segment_tile;
 constexpr std::uint64_t most_tiles_in_rows = 512;
@@ -119,7 +117,7 @@ class tiled_call {
   }
 
   void run() const {
-    if (decided_.tiles == 1) return launch(ctx_, tiled_operation, sum_one_tile<T>, 1, a_);
+    if (decided_.tiles == 1) return launch(ctx_, sum_one_tile<T>, 1, a_);
     if (decided_.sums_in_rows) return launch_in_parts(sum_tiles_in_rows<T>, a_, scratch_.rows);
     bucket_sums_arguments<T> a{a_};
     a.buckets = decided_.buckets;
@@ -135,8 +133,7 @@ class tiled_call {
     const auto at_once = static_cast<std::uint32_t>(
         state_of(ctx_).resident_blocks(reinterpret_cast<const void*>(kernel), block_threads, 0));
     for (a.first_tile = 0; a.first_tile < decided_.tiles; a.first_tile += at_once) {
-      launch_cooperative(ctx_, tiled_operation, kernel, std::min(at_once, decided_.tiles - a.first_tile), block_threads,
-                         0, a, more...);
+      launch_cooperative(ctx_, kernel, std::min(at_once, decided_.tiles - a.first_tile), block_threads, 0, a, more...);
     }
   }
 

@@ -82,16 +82,15 @@ plan::planned plan_counting(const sort_problem& p, const plan::scope& scope) {
 
 void run_counting(const context& ctx, const sort_problem& p, const plan::planned& plan, const sort_buffers& b,
                   std::byte* scratch) {
-  constexpr const char* operation = "cuda.counting";
   const device_scope scope(ctx.device());
   auto* const counts = reinterpret_cast<unsigned long long*>(scratch);
-  require(cudaMemsetAsync(counts, 0, byte_values * sizeof *counts, ctx.stream()), operation);
+  require(cudaMemsetAsync(counts, 0, byte_values * sizeof *counts, ctx.stream()), ctx);
   const key_arguments key = keys_of({.data = b.in.data, .stride = 1, .word_bytes = 1, .bits = {0, 8}});
   const std::uint64_t one_wave =
       state_of(ctx).resident_blocks(reinterpret_cast<const void*>(count_bins<byte_values>), histogram_threads, 0);
   const std::uint64_t blocks = std::min(one_wave, ceil_div(p.count, std::uint64_t{histogram_threads} * 8));
-  launch_blocks(ctx, operation, count_bins<byte_values>, blocks, histogram_threads, key, p.count, counts);
-  launch_blocks(ctx, operation, write_runs, ceil_div(p.count, write_threads * bytes_per_thread), write_threads,
+  launch_blocks(ctx, count_bins<byte_values>, blocks, histogram_threads, key, p.count, counts);
+  launch_blocks(ctx, write_runs, ceil_div(p.count, write_threads * bytes_per_thread), write_threads,
                 static_cast<const unsigned long long*>(counts), key_order_of(p.key), p.count,
                 reinterpret_cast<unsigned char*>(b.out.data));
 }

@@ -120,17 +120,16 @@ cub_key_encoding encoding_of_rows(const key_field& f) {
 
 void run_cub(const context& ctx, const sort_problem& p, const plan::planned& plan, const sort_buffers& b,
              std::byte* scratch) {
-  constexpr const char* operation = "cuda.cub";
   const device_scope current_device(ctx.device());
   const auto s = plan.decided.get<cub_sort>();
   cub_sort_arrays arrays;
   arrays.keys = s.extracts_keys ? scratch + s.keys : b.in.data;
   arrays.sorted_keys = s.extracts_keys || !writes_sorted_rows(p) ? scratch + s.sorted_keys : b.out.data;
   if (s.extracts_keys) {
-    extract_words(ctx, operation, p, b, s.sort.key_bytes / 4, 0, p.key.bits, nullptr, 4, scratch + s.keys);
+    extract_words(ctx, p, b, s.sort.key_bytes / 4, 0, p.key.bits, nullptr, 4, scratch + s.keys);
   }
   if (s.sorts_row_numbers) {
-    write_row_numbers(ctx, operation, scratch + s.row_numbers, s.sort.value_bytes, p.count);
+    write_row_numbers(ctx, scratch + s.row_numbers, s.sort.value_bytes, p.count);
     arrays.values = scratch + s.row_numbers;
     arrays.sorted_values = p.product == sort_product::gather_index ? b.index.data : scratch + s.order;
   } else if (s.sort.value_bytes != 0) {
@@ -138,7 +137,7 @@ void run_cub(const context& ctx, const sort_problem& p, const plan::planned& pla
     arrays.sorted_values = b.columns[0].out.data;
   }
   const cub_key_encoding encoding = s.sort.encodes_keys ? encoding_of_rows(p.key.fields[0]) : cub_key_encoding{};
-  run_cub_sort(ctx, operation, s.sort, encoding, arrays, scratch + s.inner);
+  run_cub_sort(ctx, s.sort, encoding, arrays, scratch + s.inner);
   if (!s.sorts_row_numbers || p.product == sort_product::gather_index) return;
   plan.inner<gathers_by_order>().run(ctx, gathered_part_of(p, s), b, {scratch + s.order, p.count, index_type::u32},
                                      scratch + s.inner);

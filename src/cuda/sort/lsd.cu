@@ -67,8 +67,7 @@ plan::planned plan_words(const sort_problem& p, const machine& m) {
   return plan;
 }
 
-void run_words(const context& ctx, const char* operation, const sort_problem& p, const sort_buffers& b,
-               std::byte* scratch) {
+void run_words(const context& ctx, const sort_problem& p, const sort_buffers& b, std::byte* scratch) {
   const key_field& f = p.key.fields[0];
   const std::uint32_t passes = digits_of(p.key.bits);
   std::byte* const tables = scratch + (passes > 1 ? core::scratch_aligned(p.count * p.rows.word_bytes) : 0);
@@ -82,7 +81,7 @@ void run_words(const context& ctx, const char* operation, const sort_problem& p,
     pass.bits = digit_field_of(f, low, bits);
     pass.categories = std::uint64_t{1} << bits;
     pass.out = (passes - i) % 2 == 1 ? b.out.data : scratch;
-    run_stable_pass(ctx, operation, pass, tables);
+    run_stable_pass(ctx, pass, tables);
     pass.in = pass.out;
   }
 }
@@ -158,15 +157,15 @@ plan::planned plan_row_numbers(const sort_problem& p, const plan::scope& scope) 
   return plan;
 }
 
-void run_row_numbers(const context& ctx, const char* operation, const sort_problem& p, const plan::planned& plan,
-                     const sort_buffers& b, std::byte* scratch) {
+void run_row_numbers(const context& ctx, const sort_problem& p, const plan::planned& plan, const sort_buffers& b,
+                     std::byte* scratch) {
   const auto layout = plan.decided.get<row_number_layout>();
   auto* const keys = reinterpret_cast<std::uint32_t*>(scratch + layout.keys);
   const std::byte* order = nullptr;
   for (std::uint32_t round = 0; round < layout.rounds; ++round) {
     const std::uint32_t low = round * round_bits;
     const std::uint32_t bits = std::min(round_bits, p.key.bits - low);
-    extract_words(ctx, operation, p, b, 1, low, bits, order, layout.row_number_bytes, keys);
+    extract_words(ctx, p, b, 1, low, bits, order, layout.row_number_bytes, keys);
     pair_passes pass = layout.passes_for(p, bits);
     pass.keys = {.data = reinterpret_cast<const std::byte*>(keys),
                  .stride = sizeof(std::uint32_t),
@@ -177,7 +176,7 @@ void run_row_numbers(const context& ctx, const char* operation, const sort_probl
     const bool is_last = round + 1 == layout.rounds;
     pass.out = is_last && p.product == sort_product::gather_index ? static_cast<std::byte*>(b.index.data)
                                                                   : scratch + layout.order[round % 2];
-    run_pair_passes(ctx, operation, pass, scratch + layout.passes);
+    run_pair_passes(ctx, pass, scratch + layout.passes);
     order = pass.out;
   }
   if (p.product == sort_product::gather_index) return;
@@ -190,10 +189,9 @@ plan::planned plan_lsd(const sort_problem& p, const plan::scope& scope) {
 
 void run_lsd(const context& ctx, const sort_problem& p, const plan::planned& plan, const sort_buffers& b,
              std::byte* scratch) {
-  constexpr const char* operation = "cuda.lsd";
   const device_scope scope(ctx.device());
-  if (rows_are_own_keys(p)) return run_words(ctx, operation, p, b, scratch);
-  run_row_numbers(ctx, operation, p, plan, b, scratch);
+  if (rows_are_own_keys(p)) return run_words(ctx, p, b, scratch);
+  run_row_numbers(ctx, p, plan, b, scratch);
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ double usual_keys_slowdown(const sort_problem& p, const word_encoding& encoding)
 
 void run_msd(const context& ctx, const sort_problem& p, const plan::planned& plan, const sort_buffers& b,
              std::byte* scratch) {
-  sort_by_words(ctx, "cuda.msd", p, plan, b, scratch);
+  sort_by_words(ctx, p, plan, b, scratch);
 }
 
 plan::planned plan_msd_radix(const sort_problem& p, const plan::scope& scope) { return plan_msd(p, scope, 1); }

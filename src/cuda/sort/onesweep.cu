@@ -26,7 +26,7 @@ plan::planned plan_onesweep(const sort_problem& p, const plan::scope& scope) {
 
 void run_onesweep(const context& ctx, const sort_problem& p, const plan::planned& plan, const sort_buffers& b,
                   std::byte* scratch) {
-  sort_by_words(ctx, "cuda.onesweep", p, plan, b, scratch);
+  sort_by_words(ctx, p, plan, b, scratch);
 }
 
 }  // namespace

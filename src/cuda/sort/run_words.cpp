@@ -11,8 +11,8 @@ namespace sheaf::cuda {
 using primitives::sort_buffers;
 using primitives::sort_problem;
 
-void sort_by_words(const context& ctx, const char* operation, const sort_problem& p, const plan::planned& plan,
-                   const sort_buffers& b, std::byte* scratch, group_finisher finisher) {
+void sort_by_words(const context& ctx, const sort_problem& p, const plan::planned& plan, const sort_buffers& b,
+                   std::byte* scratch, group_finisher finisher) {
   const device_scope current_device(ctx.device());
   const auto decided = plan.decided.get<word_sort_decision>();
   const word_encoding& encoding = decided.encoding;
@@ -28,13 +28,13 @@ void sort_by_words(const context& ctx, const char* operation, const sort_problem
     if (s.value_bytes > 0) s.values[1] = scratch + layout.values;
     return s;
   };
-  const auto run = [&](const word_sort& s) { run_radix_sort(ctx, operation, s, scratch + layout.tables, finisher); };
+  const auto run = [&](const word_sort& s) { run_radix_sort(ctx, s, scratch + layout.tables, finisher); };
   // Of sorted words, only the lowest limb is stored, in an index whose entries may have 8 bytes.
   const auto store_row_numbers_to = [&](word_target& target, const index_output& index) {
     target.data = static_cast<std::byte*>(index.data);
     target.stride = bytes(index.type);
     target.is_row_number = true;
-    if (bytes(index.type) == 8) require(cudaMemsetAsync(index.data, 0, index.count * 8, ctx.stream()), operation);
+    if (bytes(index.type) == 8) require(cudaMemsetAsync(index.data, 0, index.count * 8, ctx.stream()), ctx);
   };
 
   if (encoding.is_extracted) {  // in as many rounds as extracted keys take
@@ -46,7 +46,7 @@ void sort_by_words(const context& ctx, const char* operation, const sort_problem
       const index_output order_after = (encoding.rounds - round) % 2 == 1 ? order : between;
       word_sort s = described(bits);
       s.buffers[0] = scratch + (s.value_bytes > 0 ? layout.extracted : layout.words[1]);
-      extract_words(ctx, operation, p, b, encoding.limbs, low, bits, order_before, bytes(order.type), s.buffers[0]);
+      extract_words(ctx, p, b, encoding.limbs, low, bits, order_before, bytes(order.type), s.buffers[0]);
       s.values[0] = order_before;
       s.values[2] = s.values_to = order_after.data;
       if (s.value_bytes == 0) store_row_numbers_to(s.target, order_after);

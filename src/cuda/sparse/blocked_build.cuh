@@ -145,9 +145,9 @@ __global__ void __launch_bounds__(block_threads)
 }
 
 template <class Value, class Column>
-void group_entries(const context& ctx, const char* operation, const primitives::spmv_problem& p, const csr_view& a,
-                   const csr_guard& guard, const blocked_shape& shape, const row_facts& facts,
-                   const blocked_layout& layout, const blocked_arrays<Value>& to, std::byte* scratch) {
+void group_entries(const context& ctx, const primitives::spmv_problem& p, const csr_view& a, const csr_guard& guard,
+                   const blocked_shape& shape, const row_facts& facts, const blocked_layout& layout,
+                   const blocked_arrays<Value>& to, std::byte* scratch) {
   const auto threads_for = [](std::uint64_t count) { return ceil_div(count, block_threads); };
   const auto writable = []<class T>(const T* array) { return const_cast<T*>(array); };  // the matrix that is made
   const row_offsets rows = offsets_of(p, a);
@@ -156,19 +156,18 @@ void group_entries(const context& ctx, const char* operation, const primitives::
   auto* const keys = reinterpret_cast<std::uint32_t*>(scratch + layout.keys);
   auto* const group_begins = reinterpret_cast<std::uint32_t*>(scratch + layout.group_begins);
   const std::uint64_t limit = primitives::reachable_records(gather_of_columns(p));
-  launch(ctx, operation, cut_blocks, threads_for(shape.blocks + 1), rows, shape, facts.first, writable(to.block_rows));
-  launch(ctx, operation, find_groups<Column>, threads_for(facts.entries), guard, rows, shape, columns, limit,
-         facts.first, facts.entries, keys);
+  launch(ctx, cut_blocks, threads_for(shape.blocks + 1), rows, shape, facts.first, writable(to.block_rows));
+  launch(ctx, find_groups<Column>, threads_for(facts.entries), guard, rows, shape, columns, limit, facts.first,
+         facts.entries, keys);
   pair_passes passes = group_passes(shape, facts.entries);
   passes.keys.data = reinterpret_cast<const std::byte*>(keys);
   passes.out = scratch + layout.sorted;
-  const std::uint32_t* const sorted = run_pair_passes(ctx, operation, passes, scratch + layout.passes);
+  const std::uint32_t* const sorted = run_pair_passes(ctx, passes, scratch + layout.passes);
   const auto* const places = reinterpret_cast<const std::uint32_t*>(scratch + layout.sorted);
-  launch(ctx, operation, find_group_begins, threads_for(shape.groups() + 1), sorted, facts.entries, shape, group_begins,
+  launch(ctx, find_group_begins, threads_for(shape.groups() + 1), sorted, facts.entries, shape, group_begins,
          writable(to.slice_begins));
-  launch(ctx, operation, list_runs, shape.blocks, group_begins, shape, writable(to.run_begins),
-         writable(to.run_places));
-  launch(ctx, operation, copy_groups<Value, Column>, threads_for(facts.entries), sorted, places, facts.entries, shape,
+  launch(ctx, list_runs, shape.blocks, group_begins, shape, writable(to.run_begins), writable(to.run_places));
+  launch(ctx, copy_groups<Value, Column>, threads_for(facts.entries), sorted, places, facts.entries, shape,
          group_begins, to.run_places, columns + facts.first, numbers + facts.first, writable(to.columns),
          writable(to.values), writable(to.products_of));
 }

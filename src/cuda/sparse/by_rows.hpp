@@ -11,18 +11,17 @@ namespace sheaf::cuda {
 /// The variant cuda.rows, for a matrix that a preparation finds unfit.
 extern const primitives::spmv_variant spmv_rows;
 
-/// A run of a prepared product that sums row by row.
-/// @param variant  what errors name
-inline void run_by_rows(const context& ctx, const char* variant, const primitives::spmv_problem& problem,
-                        const primitives::spmv_buffers& b, std::uint64_t longest_row, const x_source& from = {}) {
-  const device_scope scope(ctx.device());
+/// A run of a prepared product that sums row by row, within its run_scope.
+inline void run_by_rows(const context& ctx, const primitives::spmv_problem& problem, const primitives::spmv_buffers& b,
+                        std::uint64_t longest_row, const x_source& from = {}) {
   primitives::spmv_problem p = problem;
   p.reads_y = b.beta != 0;
   core::scratch_offsets place;
   const rows_decision d = decide_rows(p, place, longest_row);
-  const core::scratch scratch = plan::take_scratch(ctx, primitives::prepared_spmv_call, variant, place.bytes());
+  const core::scratch scratch =
+      plan::take_scratch(ctx, primitives::prepared_spmv_call, ctx.state().running(), place.bytes());
   const csr_guard guard = guard_of(ctx, p, primitives::csr_call::spmv);
-  multiply_rows(ctx, variant, p, d, b, guard, from, scratch.data());
+  multiply_rows(ctx, p, d, b, guard, from, scratch.data());
 }
 
 /// Products by cuda.rows, for a matrix that a preparation finds unfit.
@@ -31,7 +30,8 @@ class product_by_rows final : public primitives::prepared_product {
   product_by_rows(const primitives::spmv_problem& p, const csr_view& a, std::uint64_t longest_row)
       : problem_(p), a_(a), longest_row_(longest_row) {}
   void run(const context& ctx, const const_values x, sheaf::values y, double alpha, double beta) override {
-    run_by_rows(ctx, "cuda.rows", problem_, {a_, x.data, y.data, alpha, beta}, longest_row_);
+    const run_scope scope(ctx, spmv_rows.name);
+    run_by_rows(ctx, problem_, {a_, x.data, y.data, alpha, beta}, longest_row_);
   }
   std::uint64_t kept_bytes() const override { return 0; }
   std::string_view product() const override { return spmv_rows.name; }

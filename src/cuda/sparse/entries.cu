@@ -70,20 +70,20 @@ entry_offsets_layout::entry_offsets_layout(std::uint64_t rows, core::scratch_off
     : offsets(place.take((rows + 1) * sizeof(std::uint64_t))),
       sums(place.take(ceil_div(rows, tile_rows) * sizeof(std::uint64_t))) {}
 
-const std::uint64_t* queue_entry_offsets(const context& ctx, const char* operation, const primitives::spmv_problem& p,
-                                         const csr_view& a, const csr_guard& guard, const entry_offsets_layout& layout,
+const std::uint64_t* queue_entry_offsets(const context& ctx, const primitives::spmv_problem& p, const csr_view& a,
+                                         const csr_guard& guard, const entry_offsets_layout& layout,
                                          std::byte* scratch) {
   auto* const offsets = reinterpret_cast<std::uint64_t*>(scratch + layout.offsets);
   auto* const sums = reinterpret_cast<std::uint64_t*>(scratch + layout.sums);
   const row_offsets rows = offsets_of(p, a);
   const std::uint64_t tiles = ceil_div(p.rows, tile_rows);
   if (tiles == 0) {
-    require(cudaMemsetAsync(offsets, 0, sizeof *offsets, ctx.stream()), operation);
+    require(cudaMemsetAsync(offsets, 0, sizeof *offsets, ctx.stream()), ctx);
     return offsets;
   }
-  launch(ctx, operation, sum_lengths, tiles, guard, rows, sums);
-  launch_blocks(ctx, operation, scan_sums, 1, scan_threads, sums, tiles);
-  launch(ctx, operation, write_offsets, tiles, rows, sums, offsets);
+  launch(ctx, sum_lengths, tiles, guard, rows, sums);
+  launch_blocks(ctx, scan_sums, 1, scan_threads, sums, tiles);
+  launch(ctx, write_offsets, tiles, rows, sums, offsets);
   return offsets;
 }
 

@@ -17,8 +17,8 @@ struct entry_offsets_layout {
 };
 
 /// Queues the offsets of all rows, and reports rows that are wrong, which count as empty. Returns where they lie.
-const std::uint64_t* queue_entry_offsets(const context& ctx, const char* operation, const primitives::spmv_problem& p,
-                                         const csr_view& a, const csr_guard& guard, const entry_offsets_layout& layout,
+const std::uint64_t* queue_entry_offsets(const context& ctx, const primitives::spmv_problem& p, const csr_view& a,
+                                         const csr_guard& guard, const entry_offsets_layout& layout,
                                          std::byte* scratch);
 
 }  // namespace sheaf::cuda

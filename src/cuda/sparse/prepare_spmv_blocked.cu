@@ -24,7 +24,7 @@ using primitives::prepared_memory;
 using primitives::spmv_buffers;
 using primitives::spmv_problem;
 
-constexpr const char* blocked_operation = "cuda.blocked";
+constexpr const char* blocked_name = "cuda.blocked";
 
 /// A matrix that was grouped. Row offsets stay the caller's.
 class blocked_matrix final : public primitives::prepared_product {
@@ -44,9 +44,9 @@ class blocked_matrix final : public primitives::prepared_product {
                                (shape_.slices + shape_.blocks + 2) * sizeof(std::uint32_t))) {}
 
   void run(const context& ctx, const const_values x, values y, double alpha, double beta) override {
-    const device_scope scope(ctx.device());
+    const run_scope scope(ctx, blocked_name);
     const core::scratch products =
-        plan::take_scratch(ctx, primitives::prepared_spmv_call, blocked_operation, entries_ * problem_.sum_bytes());
+        plan::take_scratch(ctx, primitives::prepared_spmv_call, blocked_name, entries_ * problem_.sum_bytes());
     spmv_problem p = problem_;
     p.reads_y = beta != 0;
     const spmv_buffers b{a_, x.data, y.data, alpha, beta};
@@ -57,7 +57,7 @@ class blocked_matrix final : public primitives::prepared_product {
   std::uint64_t kept_bytes() const override {
     return columns_.size() + values_.size() + products_of_.size() + runs_.size() + edges_.size();
   }
-  std::string_view product() const override { return blocked_operation; }
+  std::string_view product() const override { return blocked_name; }
 
   template <class Value>
   blocked_arrays<Value> arrays() const {
@@ -87,10 +87,10 @@ class blocked_matrix final : public primitives::prepared_product {
     const auto a = arguments_of<Value, unsigned>(p, b, csr_guard{});
     const blocked_arrays<Value> m = arrays<Value>();
     auto* const products = reinterpret_cast<Sum*>(scratch);
-    launch_shared(ctx, blocked_operation, multiply_slices<Sum, Value>, ceil_div(entries_, share), multiply_threads,
-                  slice_bytes, m, shape_, a.x, p.columns, share, products);
+    launch_shared(ctx, multiply_slices<Sum, Value>, ceil_div(entries_, share), multiply_threads, slice_bytes, m, shape_,
+                  a.x, p.columns, share, products);
     with_lanes([&]<unsigned Lanes>() {
-      launch_shared(ctx, blocked_operation, add_products<Lanes, Sum, Value, unsigned>, shape_.blocks, add_threads,
+      launch_shared(ctx, add_products<Lanes, Sum, Value, unsigned>, shape_.blocks, add_threads,
                     shape_.most_products() * sizeof(Sum), a, m, shape_, static_cast<const Sum*>(products));
     });
   }
@@ -123,7 +123,7 @@ class blocked_matrix final : public primitives::prepared_product {
 /// Whether a block of the device holds a slice of x. Devices of some compute capabilities have 99 KiB a block.
 bool holds_slices(const context& ctx) {
   int most = 0;
-  require(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, ctx.device()), blocked_operation);
+  require(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, ctx.device()), ctx);
   return static_cast<std::uint64_t>(most) >= slice_bytes;
 }
 
@@ -167,7 +167,7 @@ plan::planned plan_blocked(const prepare_spmv_problem& problem, const plan::scop
   const std::uint64_t streamed = p.matrix_bytes() + p.entries * (16 + 2 + p.value_bytes()) + 16 * shape.groups();
   plan::planned plan;
   plan.scratch_bytes = place.bytes();
-  plan.decided.set(primitives::prepare_spmv_decision{run_seconds, blocked_operation});
+  plan.decided.set(primitives::prepare_spmv_decision{run_seconds, blocked_name});
   plan.add("latency", 2 * m.launch_seconds + 4 * m.step_seconds);
   plan.add("sort", sort_seconds);
   plan.add("streamed", m.streamed(streamed, streamed));
@@ -185,8 +185,7 @@ void run_blocked(const context& ctx, const prepare_spmv_problem& problem, const 
   const csr_guard guard = guard_of(ctx, p, primitives::csr_call::prepare_spmv);
   core::scratch_offsets place;
   const blocked_layout layout(p, shape, place);
-  const row_facts facts =
-      inspect_rows(ctx, blocked_operation, p, b.a, guard, reinterpret_cast<row_facts*>(scratch + layout.facts));
+  const row_facts facts = inspect_rows(ctx, p, b.a, guard, reinterpret_cast<row_facts*>(scratch + layout.facts));
   if (facts.has_faults || facts.longest > shape.longest_row || facts.entries == 0 || !holds_slices(ctx)) {
     *b.made = std::make_shared<product_by_rows>(p, b.a, facts.has_faults != 0 ? unknown_length : facts.longest);
     return;
@@ -195,15 +194,14 @@ void run_blocked(const context& ctx, const prepare_spmv_problem& problem, const 
   with_product_types(p, [&]<class Types>(Types) {
     using value = typename Types::value;
     using column = typename Types::column;
-    group_entries<value, column>(ctx, blocked_operation, p, b.a, guard, shape, facts, layout,
-                                 made->template arrays<value>(), scratch);
+    group_entries<value, column>(ctx, p, b.a, guard, shape, facts, layout, made->template arrays<value>(), scratch);
   });
   *b.made = made;
 }
 
 }  // namespace
 
-extern constinit const primitives::prepare_spmv_variant prepare_spmv_blocked{"cuda.blocked", backend_kind::cuda,
+extern constinit const primitives::prepare_spmv_variant prepare_spmv_blocked{blocked_name, backend_kind::cuda,
                                                                              plan_blocked, run_blocked};
 
 }  // namespace sheaf::cuda

@@ -22,7 +22,7 @@ using primitives::prepare_spmv_problem;
 using primitives::prepared_memory;
 using primitives::spmv_problem;
 
-constexpr const char* compressed_operation = "cuda.compressed";
+constexpr const char* compressed_name = "cuda.compressed";
 constexpr unsigned long long most_columns = 1 << 16;  ///< that 128 rows may span
 
 /// Columns of a matrix, compressed. Values and row offsets stay the caller's.
@@ -36,7 +36,8 @@ class compressed_matrix final : public primitives::prepared_product {
         bases_(prepared_memory(ctx, "bases of columns", ceil_div(p.rows, base_rows) * sizeof(std::uint32_t))) {}
 
   void run(const context& ctx, const const_values x, values y, double alpha, double beta) override {
-    run_by_rows(ctx, compressed_operation, problem_, {a_, x.data, y.data, alpha, beta}, longest_row_,
+    const run_scope scope(ctx, compressed_name);
+    run_by_rows(ctx, problem_, {a_, x.data, y.data, alpha, beta}, longest_row_,
                 {.compressed = columns(), .compressed_bases = bases()});
   }
   std::uint64_t kept_bytes() const override { return columns_.size() + bases_.size(); }
@@ -72,7 +73,7 @@ plan::planned plan_compressed(const prepare_spmv_problem& problem, const plan::s
   core::scratch_offsets place;
   const segmented_layout layout(p, place);
   plan.scratch_bytes = place.bytes();
-  plan.decided.set(primitives::prepare_spmv_decision{run_seconds, compressed_operation});
+  plan.decided.set(primitives::prepare_spmv_decision{run_seconds, compressed_name});
   plan.add("latency", 3 * m.launch_seconds);
   plan.add("streamed", m.streamed(streamed, streamed));
   plan.add("runs", static_cast<double>(problem.expected_runs) * run_seconds);
@@ -143,8 +144,7 @@ void run_compressed(const context& ctx, const prepare_spmv_problem& problem, con
   const csr_guard guard = guard_of(ctx, p, primitives::csr_call::prepare_spmv);
   core::scratch_offsets place;
   const segmented_layout layout(p, place);
-  const row_facts facts =
-      inspect_rows(ctx, compressed_operation, p, b.a, guard, reinterpret_cast<row_facts*>(scratch + layout.facts));
+  const row_facts facts = inspect_rows(ctx, p, b.a, guard, reinterpret_cast<row_facts*>(scratch + layout.facts));
   const std::uint64_t longest_row = facts.has_faults != 0 ? unknown_length : facts.longest;
   const auto make_other = [&] {
     if (facts.has_faults == 0 && is_segmented(p, facts.entries)) {
@@ -158,11 +158,11 @@ void run_compressed(const context& ctx, const prepare_spmv_problem& problem, con
   if (is_segmented(p, facts.entries) && facts.in_long > facts.entries / most_in_long) return make_other();
   auto made = std::make_shared<compressed_matrix>(ctx, p, b.a, longest_row);
   const std::uint64_t limit = primitives::reachable_records(gather_of_columns(p));
-  if (facts.has_faults == 0) clear_places_of_no_row(ctx, compressed_operation, made->columns(), facts, p.entries);
+  if (facts.has_faults == 0) clear_places_of_no_row(ctx, made->columns(), facts, p.entries);
   auto* const is_unfit = reinterpret_cast<unsigned*>(scratch + layout.faults);
-  require(cudaMemsetAsync(is_unfit, 0, sizeof *is_unfit, ctx.stream()), compressed_operation);
+  require(cudaMemsetAsync(is_unfit, 0, sizeof *is_unfit, ctx.stream()), ctx);
   const auto compress = [&]<class Column>(Column) {
-    launch(ctx, compressed_operation, compress_columns<Column>, ceil_div(p.rows, base_rows), guard, offsets_of(p, b.a),
+    launch(ctx, compress_columns<Column>, ceil_div(p.rows, base_rows), guard, offsets_of(p, b.a),
            static_cast<const Column*>(b.a.column_indices.data), limit, made->columns(), made->bases(), is_unfit);
   };
   if (bytes(p.column) == 8) {
@@ -181,7 +181,7 @@ void run_compressed(const context& ctx, const prepare_spmv_problem& problem, con
 
 }  // namespace
 
-extern constinit const primitives::prepare_spmv_variant prepare_spmv_compressed{"cuda.compressed", backend_kind::cuda,
+extern constinit const primitives::prepare_spmv_variant prepare_spmv_compressed{compressed_name, backend_kind::cuda,
                                                                                 plan_compressed, run_compressed};
 
 }  // namespace sheaf::cuda

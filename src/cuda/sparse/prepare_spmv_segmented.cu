@@ -22,7 +22,7 @@ using primitives::prepared_memory;
 using primitives::spmv_buffers;
 using primitives::spmv_problem;
 
-constexpr const char* segmented_operation = "cuda.segmented";
+constexpr const char* segmented_name = "cuda.segmented";
 
 /// Where sums of rows that windows cut lie, behind counts of their parts.
 struct cut_layout {
@@ -57,11 +57,11 @@ class segmented_matrix final : public primitives::prepared_product {
     if (!has_cuts_) return;
     cuts_ = prepared_memory(ctx, "rows of several windows", 2 * windows * sizeof(std::uint32_t));
     cut_sums_ = prepared_memory(ctx, "sums of parts of rows", cut_layout(shape_, p.sum_bytes()).bytes);
-    require(cudaMemsetAsync(cut_sums_.data(), 0, windows * sizeof(unsigned), ctx.stream()), segmented_operation);
+    require(cudaMemsetAsync(cut_sums_.data(), 0, windows * sizeof(unsigned), ctx.stream()), ctx);
   }
 
   void run(const context& ctx, const const_values x, values y, double alpha, double beta) override {
-    const device_scope scope(ctx.device());
+    const run_scope scope(ctx, segmented_name);
     spmv_problem p = problem_;
     p.reads_y = beta != 0;
     const spmv_buffers b{a_, x.data, y.data, alpha, beta};
@@ -81,7 +81,7 @@ class segmented_matrix final : public primitives::prepared_product {
     return windows_.size() + lanes_.size() + columns_.size() + bases_.size() + rows_.size() + cuts_.size() +
            cut_sums_.size();
   }
-  std::string_view product() const override { return segmented_operation; }
+  std::string_view product() const override { return segmented_name; }
 
   const segments_shape& shape() const noexcept { return shape_; }
   bool has_cuts() const noexcept { return has_cuts_; }
@@ -128,19 +128,18 @@ class segmented_matrix final : public primitives::prepared_product {
     const bool is_captured = has_cuts_ && ctx.state().is_captured();
     const cut_layout layout(shape_, sizeof(Sum));
     const core::scratch scratch =
-        plan::take_scratch(ctx, primitives::prepared_spmv_call, segmented_operation, is_captured ? layout.bytes : 0);
+        plan::take_scratch(ctx, primitives::prepared_spmv_call, segmented_name, is_captured ? layout.bytes : 0);
     cut_sums<Sum> cuts;
     if (has_cuts_) {
       std::byte* const sums = is_captured ? scratch.data() : cut_sums_.as<std::byte>();
       cuts = {reinterpret_cast<Sum*>(sums + layout.heads), reinterpret_cast<Sum*>(sums + layout.tails),
               reinterpret_cast<unsigned*>(sums)};
     }
-    if (is_captured)
-      require(cudaMemsetAsync(cuts.done, 0, windows * sizeof(unsigned), ctx.stream()), segmented_operation);
+    if (is_captured) require(cudaMemsetAsync(cuts.done, 0, windows * sizeof(unsigned), ctx.stream()), ctx);
     constexpr std::uint64_t most_empty_blocks = 1 << 16;
     const std::uint64_t blocks =
         ceil_div(windows, warps_of_a_block) + std::min(ceil_div(empty_count_, block_threads), most_empty_blocks);
-    launch(ctx, segmented_operation, sum_windows<Sum, Value, Column>, blocks, a, view, cuts);
+    launch(ctx, sum_windows<Sum, Value, Column>, blocks, a, view, cuts);
   }
 
   spmv_problem problem_;
@@ -183,7 +182,7 @@ plan::planned plan_segmented(const prepare_spmv_problem& problem, const plan::sc
   const std::uint64_t streamed = p.matrix_bytes() + p.entries * (bytes(p.column) + sizeof(std::uint16_t));
   plan::planned plan;
   plan.scratch_bytes = place.bytes();
-  plan.decided.set(primitives::prepare_spmv_decision{run_seconds, segmented_operation});
+  plan.decided.set(primitives::prepare_spmv_decision{run_seconds, segmented_name});
   plan.add("latency", 5 * m.launch_seconds);
   plan.add("streamed", m.streamed(streamed, streamed));
   plan.add("random write", m.random_writes(p.rows, sizeof(unsigned), p.entries / 8));
@@ -198,8 +197,7 @@ void run_segmented(const context& ctx, const prepare_spmv_problem& problem, cons
   const csr_guard guard = guard_of(ctx, p, primitives::csr_call::prepare_spmv);
   core::scratch_offsets place;
   const segmented_layout layout(p, place);
-  const row_facts facts =
-      inspect_rows(ctx, segmented_operation, p, b.a, guard, reinterpret_cast<row_facts*>(scratch + layout.facts));
+  const row_facts facts = inspect_rows(ctx, p, b.a, guard, reinterpret_cast<row_facts*>(scratch + layout.facts));
   const bool has_faults = facts.has_faults != 0;
   if (!has_faults && is_segmented(p, facts.entries)) {
     *b.made = make_segmented(ctx, p, b.a, guard, facts, layout, scratch);
@@ -232,29 +230,27 @@ std::shared_ptr<primitives::prepared_product> make_segmented(const context& ctx,
   auto* const begins = reinterpret_cast<unsigned*>(scratch + layout.begins);
   auto* const rows_before = reinterpret_cast<std::uint32_t*>(scratch + layout.rows_before);
   const std::uint64_t windows = shape.windows;
-  require(cudaMemsetAsync(faults, 0, sizeof *faults, ctx.stream()), segmented_operation);
-  require(cudaMemsetAsync(begins, 0, windows * words_of_window * sizeof *begins, ctx.stream()), segmented_operation);
-  launch(ctx, segmented_operation, cut_windows, ceil_div(windows + 1, block_threads), rows, shape, to.windows);
-  launch(ctx, segmented_operation, mark_begins, ceil_div(p.rows, block_threads), rows, shape, to.windows, begins);
-  launch(ctx, segmented_operation, describe_lanes, ceil_div(windows, warps_of_a_block), shape, begins, to.lanes,
-         rows_before);
+  require(cudaMemsetAsync(faults, 0, sizeof *faults, ctx.stream()), ctx);
+  require(cudaMemsetAsync(begins, 0, windows * words_of_window * sizeof *begins, ctx.stream()), ctx);
+  launch(ctx, cut_windows, ceil_div(windows + 1, block_threads), rows, shape, to.windows);
+  launch(ctx, mark_begins, ceil_div(p.rows, block_threads), rows, shape, to.windows, begins);
+  launch(ctx, describe_lanes, ceil_div(windows, warps_of_a_block), shape, begins, to.lanes, rows_before);
   if (made->has_cuts()) {
-    launch(ctx, segmented_operation, find_cuts, ceil_div(windows, block_threads), rows, shape, to.windows,
-           to.begins_of_cut, to.windows_of_cut);
+    launch(ctx, find_cuts, ceil_div(windows, block_threads), rows, shape, to.windows, to.begins_of_cut,
+           to.windows_of_cut);
   }
   if (made->has_empty_rows()) {
     constexpr unsigned sum_threads = 1024;
-    launch_blocks(ctx, segmented_operation, sum_counts, 1, sum_threads, rows_before, windows);
-    launch(ctx, segmented_operation, list_rows, ceil_div(p.rows, block_threads), rows, shape, to.windows, begins,
-           rows_before, to.rows, to.empty_rows);
-    launch(ctx, segmented_operation, renumber_windows, ceil_div(windows, block_threads), shape, rows_before,
-           to.windows);
+    launch_blocks(ctx, sum_counts, 1, sum_threads, rows_before, windows);
+    launch(ctx, list_rows, ceil_div(p.rows, block_threads), rows, shape, to.windows, begins, rows_before, to.rows,
+           to.empty_rows);
+    launch(ctx, renumber_windows, ceil_div(windows, block_threads), shape, rows_before, to.windows);
   }
-  clear_places_of_no_row(ctx, segmented_operation, to.columns, facts, p.entries);
+  clear_places_of_no_row(ctx, to.columns, facts, p.entries);
   const std::uint64_t limit = primitives::reachable_records(gather_of_columns(p));
   const auto compress = [&]<class Column>(Column) {
-    launch(ctx, segmented_operation, compress_windows<Column>, ceil_div(windows, warps_of_a_block), guard, rows, shape,
-           to.windows, static_cast<const Column*>(a.column_indices.data), limit, to.columns, to.bases, faults);
+    launch(ctx, compress_windows<Column>, ceil_div(windows, warps_of_a_block), guard, rows, shape, to.windows,
+           static_cast<const Column*>(a.column_indices.data), limit, to.columns, to.bases, faults);
   };
   if (bytes(p.column) == 8) {
     compress(0ULL);
@@ -268,7 +264,7 @@ std::shared_ptr<primitives::prepared_product> make_segmented(const context& ctx,
   return made;
 }
 
-extern constinit const primitives::prepare_spmv_variant prepare_spmv_segmented{"cuda.segmented", backend_kind::cuda,
+extern constinit const primitives::prepare_spmv_variant prepare_spmv_segmented{segmented_name, backend_kind::cuda,
                                                                                plan_segmented, run_segmented};
 
 }  // namespace sheaf::cuda

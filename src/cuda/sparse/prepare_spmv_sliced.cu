@@ -21,7 +21,7 @@ using primitives::prepare_spmv_problem;
 using primitives::prepared_memory;
 using primitives::spmv_problem;
 
-constexpr const char* sliced_operation = "cuda.sliced";
+constexpr const char* sliced_name = "cuda.sliced";
 
 /// A matrix that was sliced, with a copy of its values.
 class sliced_matrix final : public primitives::prepared_product {
@@ -34,18 +34,18 @@ class sliced_matrix final : public primitives::prepared_product {
   }
 
   void run(const context& ctx, const const_values x, values y, double alpha, double beta) override {
-    const device_scope scope(ctx.device());
+    const run_scope scope(ctx, sliced_name);
     spmv_problem p = problem_;
     p.reads_y = beta != 0;
     const primitives::spmv_buffers b{a_, x.data, y.data, alpha, beta};
     if (p.value == value_type::f64) {
-      multiply_sliced(ctx, sliced_operation, p, arrays<double>(), shape_, b);
+      multiply_sliced(ctx, p, arrays<double>(), shape_, b);
     } else {
-      multiply_sliced(ctx, sliced_operation, p, arrays<float>(), shape_, b);
+      multiply_sliced(ctx, p, arrays<float>(), shape_, b);
     }
   }
   std::uint64_t kept_bytes() const override { return memory_.size(); }
-  std::string_view product() const override { return sliced_operation; }
+  std::string_view product() const override { return sliced_name; }
 
   template <class Value>
   sliced_arrays<Value> arrays() const {
@@ -79,7 +79,7 @@ plan::planned plan_sliced(const prepare_spmv_problem& problem, const plan::scope
   const double run_seconds = sliced_product_seconds(p, shape, m);
   plan::planned plan;
   plan.scratch_bytes = place.bytes();
-  plan.decided.set(primitives::prepare_spmv_decision{run_seconds, sliced_operation});
+  plan.decided.set(primitives::prepare_spmv_decision{run_seconds, sliced_name});
   plan.add("latency", 4 * m.launch_seconds);
   plan.add("slicing", slicing_seconds(p, m));
   plan.add("runs", static_cast<double>(problem.expected_runs) * run_seconds);
@@ -93,8 +93,7 @@ void run_sliced(const context& ctx, const prepare_spmv_problem& problem, const p
   const csr_guard guard = guard_of(ctx, p, primitives::csr_call::prepare_spmv);
   core::scratch_offsets place;
   const layout_of_build at(place);
-  const row_facts facts =
-      inspect_rows(ctx, sliced_operation, p, b.a, guard, reinterpret_cast<row_facts*>(scratch + at.facts));
+  const row_facts facts = inspect_rows(ctx, p, b.a, guard, reinterpret_cast<row_facts*>(scratch + at.facts));
   const bool is_fit =
       facts.has_faults == 0 && facts.entries > 0 && facts.longest <= longest_sliced_row && holds_x_slices(ctx);
   if (is_fit) {
@@ -102,11 +101,11 @@ void run_sliced(const context& ctx, const prepare_spmv_problem& problem, const p
     const sliced_shape shape = shape_of_slices(p, facts.entries, multiprocessors);
     const auto made = std::make_shared<sliced_matrix>(ctx, p, b.a, shape);
     auto* const has_bad_columns = reinterpret_cast<unsigned*>(scratch + at.has_bad_columns);
-    require(cudaMemsetAsync(has_bad_columns, 0, sizeof(unsigned), ctx.stream()), sliced_operation);
+    require(cudaMemsetAsync(has_bad_columns, 0, sizeof(unsigned), ctx.stream()), ctx);
     with_product_types(p, [&]<class Types>(Types) {
       using value = typename Types::value;
-      slice_matrix<value, typename Types::column>(ctx, sliced_operation, p, b.a, guard, shape,
-                                                  made->template arrays<value>(), has_bad_columns);
+      slice_matrix<value, typename Types::column>(ctx, p, b.a, guard, shape, made->template arrays<value>(),
+                                                  has_bad_columns);
     });
     unsigned found = 0;
     ctx.state().copy(&found, has_bad_columns, sizeof found);  // waits
@@ -121,7 +120,7 @@ void run_sliced(const context& ctx, const prepare_spmv_problem& problem, const p
 
 bool holds_x_slices(const context& ctx) {
   int most = 0;
-  require(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, ctx.device()), sliced_operation);
+  require(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, ctx.device()), ctx);
   return static_cast<std::uint64_t>(most) >= sliced_block_bytes;
 }
 
@@ -145,7 +144,7 @@ double slicing_seconds(const spmv_problem& p, const machine& m) {
   return spread * m.streamed(streamed, streamed);
 }
 
-extern constinit const primitives::prepare_spmv_variant prepare_spmv_sliced{"cuda.sliced", backend_kind::cuda,
+extern constinit const primitives::prepare_spmv_variant prepare_spmv_sliced{sliced_name, backend_kind::cuda,
                                                                             plan_sliced, run_sliced};
 
 }  // namespace sheaf::cuda

@@ -20,8 +20,6 @@ using primitives::prepare_spmv_problem;
 using primitives::prepared_memory;
 using primitives::spmv_problem;
 
-constexpr const char* transposed_operation = "cuda.transposed";
-
 /// Whether rows and places fit 32 bits.
 bool has_narrow_sources(const spmv_problem& p) noexcept { return p.rows >> 32 == 0 && p.entries >> 32 == 0; }
 
@@ -48,10 +46,11 @@ class transposed_matrix final : public primitives::prepared_product {
         values_(prepared_memory(ctx, "values of the transposed matrix", p.entries * p.value_bytes())) {}
 
   void run(const context& ctx, const const_values x, sheaf::values y, double alpha, double beta) override {
+    const run_scope scope(ctx, "cuda.transposed");
     const csr_view a(problem_.rows, problem_.columns, index_span{offsets_.data(), problem_.rows + 1, problem_.offset},
                      index_span{columns_.data(), problem_.entries, problem_.column},
                      const_values{values_.data(), problem_.entries, problem_.value});
-    run_by_rows(ctx, transposed_operation, problem_, {a, x.data, y.data, alpha, beta}, unknown_length);
+    run_by_rows(ctx, problem_, {a, x.data, y.data, alpha, beta}, unknown_length);
   }
   std::uint64_t kept_bytes() const override { return offsets_.size() + columns_.size() + values_.size(); }
 
@@ -186,17 +185,16 @@ void transpose(const context& ctx, const spmv_problem& p, const csr_view& a, con
   auto* const keys = reinterpret_cast<std::uint32_t*>(scratch + layout.columns);
   const auto no_column = static_cast<std::uint32_t>(p.columns);
   const std::uint64_t limit = primitives::reachable_records(gather_of_columns(p));
-  launch(ctx, transposed_operation, list_sources<Column, Bits>, ceil_div(p.entries, entries_of_a_block), guard,
-         offsets_of(p, a), offsets, static_cast<const Column*>(a.column_indices.data), limit, p.entries, no_column,
-         keys, reinterpret_cast<source*>(scratch + layout.sources));
+  launch(ctx, list_sources<Column, Bits>, ceil_div(p.entries, entries_of_a_block), guard, offsets_of(p, a), offsets,
+         static_cast<const Column*>(a.column_indices.data), limit, p.entries, no_column, keys,
+         reinterpret_cast<source*>(scratch + layout.sources));
   pair_passes passes = passes_of(p);
   passes.keys.data = reinterpret_cast<const std::byte*>(keys);
   passes.values = scratch + layout.sources;
   passes.out = scratch + layout.sorted;
-  const std::uint32_t* const sorted = run_pair_passes(ctx, transposed_operation, passes, scratch + layout.passes);
-  launch(ctx, transposed_operation, find_begins, ceil_div(p.columns + 1, block_threads), sorted, p.entries, p.columns,
-         to.offsets());
-  launch(ctx, transposed_operation, copy_entries<Value, Bits>, ceil_div(p.entries, 4 * block_threads),
+  const std::uint32_t* const sorted = run_pair_passes(ctx, passes, scratch + layout.passes);
+  launch(ctx, find_begins, ceil_div(p.columns + 1, block_threads), sorted, p.entries, p.columns, to.offsets());
+  launch(ctx, copy_entries<Value, Bits>, ceil_div(p.entries, 4 * block_threads),
          reinterpret_cast<const source*>(scratch + layout.sorted), p.entries, static_cast<const Value*>(a.values.data),
          static_cast<Bits*>(to.columns()), static_cast<Value*>(to.values()));
 }
@@ -210,10 +208,9 @@ void run_transposed(const context& ctx, const prepare_spmv_problem& problem, con
   const csr_guard guard = guard_of(ctx, p, primitives::csr_call::prepare_spmv);
   core::scratch_offsets place;
   const entry_offsets_layout offsets_layout(p.rows, place);
-  const std::uint64_t* const offsets =
-      queue_entry_offsets(ctx, transposed_operation, p, b.a, guard, offsets_layout, scratch);
+  const std::uint64_t* const offsets = queue_entry_offsets(ctx, p, b.a, guard, offsets_layout, scratch);
   if (p.entries == 0) {
-    require(cudaMemsetAsync(made->offsets(), 0, (p.columns + 1) * 8, ctx.stream()), transposed_operation);
+    require(cudaMemsetAsync(made->offsets(), 0, (p.columns + 1) * 8, ctx.stream()), ctx);
   } else {
     const auto with_value = [&]<class Value>(Value) {
       const auto with_column = [&]<class Column>(Column) {

@@ -142,13 +142,12 @@ __global__ void __launch_bounds__(slicing_threads)
 
 /// Queues the kernels that slice a matrix. Sets *has_bad_columns, in device memory, if a column is bad, after a report.
 template <class Value, class Column>
-void slice_matrix(const context& ctx, const char* operation, const primitives::spmv_problem& p, const csr_view& a,
-                  const csr_guard& guard, const sliced_shape& shape, const sliced_arrays<Value>& to,
-                  unsigned* has_bad_columns) {
+void slice_matrix(const context& ctx, const primitives::spmv_problem& p, const csr_view& a, const csr_guard& guard,
+                  const sliced_shape& shape, const sliced_arrays<Value>& to, unsigned* has_bad_columns) {
   const row_offsets rows = offsets_of(p, a);
   const std::uint64_t limit = primitives::reachable_records(gather_of_columns(p));
-  launch(ctx, operation, deal_rows, ceil_div(shape.blocks + 1, block_threads), rows, shape, to.block_rows);
-  launch_blocks(ctx, operation, slice_entries<Value, Column>, shape.blocks, slicing_threads, guard, rows,
+  launch(ctx, deal_rows, ceil_div(shape.blocks + 1, block_threads), rows, shape, to.block_rows);
+  launch_blocks(ctx, slice_entries<Value, Column>, shape.blocks, slicing_threads, guard, rows,
                 static_cast<const Column*>(a.column_indices.data), static_cast<const Value*>(a.values.data), limit,
                 shape, to, has_bad_columns);
 }

@@ -118,10 +118,10 @@ __global__ void __launch_bounds__(sliced_threads, 1)
 }
 
 template <class Value>
-void multiply_sliced(const context& ctx, const char* operation, const primitives::spmv_problem& p,
-                     const sliced_arrays<Value>& m, const sliced_shape& shape, const primitives::spmv_buffers& b) {
+void multiply_sliced(const context& ctx, const primitives::spmv_problem& p, const sliced_arrays<Value>& m,
+                     const sliced_shape& shape, const primitives::spmv_buffers& b) {
   const auto multiply = [&]<class Sum>(Sum) {
-    launch_shared(ctx, operation, sum_slices<Sum, Value>, shape.blocks, sliced_threads, sliced_block_bytes,
+    launch_shared(ctx, sum_slices<Sum, Value>, shape.blocks, sliced_threads, sliced_block_bytes,
                   arguments_of<Value, unsigned>(p, b, csr_guard{}), m, shape);
   };
   if constexpr (sizeof(Value) == 8) {

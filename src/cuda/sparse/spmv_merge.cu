@@ -321,15 +321,14 @@ __global__ void __launch_bounds__(block_threads)
 
 void run_merge(const context& ctx, const spmv_problem& p, const plan::planned& plan, const spmv_buffers& b,
                std::byte* scratch) {
-  constexpr const char* operation = "cuda.merge";
   const device_scope scope(ctx.device());
   const auto layout = plan.decided.get<merge_layout>();
   const csr_guard guard = guard_of(ctx, p, primitives::csr_call::spmv);
   auto* const fault = reinterpret_cast<unsigned*>(scratch + layout.fault);
   auto* const cuts = reinterpret_cast<std::uint64_t*>(scratch + layout.cuts);
-  require(cudaMemsetAsync(fault, 0, sizeof *fault, ctx.stream()), operation);
-  launch(ctx, operation, cut_tiles, ceil_div(layout.tiles + 1, block_threads), guard, offsets_of(p, b.a), p.reads_y,
-         layout.tiles, cuts, fault);
+  require(cudaMemsetAsync(fault, 0, sizeof *fault, ctx.stream()), ctx);
+  launch(ctx, cut_tiles, ceil_div(layout.tiles + 1, block_threads), guard, offsets_of(p, b.a), p.reads_y, layout.tiles,
+         cuts, fault);
   with_product_types(p, [&]<class Types>(Types) {
     using value = typename Types::value;
     using sum = typename Types::sum;
@@ -337,8 +336,8 @@ void run_merge(const context& ctx, const spmv_problem& p, const plan::planned& p
     const auto a = arguments_of<value, column>(p, b, guard);
     const merge_tiles<sum> tiles{fault, cuts, reinterpret_cast<sum*>(scratch + layout.heads),
                                  reinterpret_cast<sum*>(scratch + layout.tails)};
-    launch(ctx, operation, sum_tiles<sum, value, column>, layout.tiles, a, tiles);
-    launch(ctx, operation, add_tails<sum, value, column>, ceil_div(layout.tiles, block_threads), a, tiles);
+    launch(ctx, sum_tiles<sum, value, column>, layout.tiles, a, tiles);
+    launch(ctx, add_tails<sum, value, column>, ceil_div(layout.tiles, block_threads), a, tiles);
   });
 }
 

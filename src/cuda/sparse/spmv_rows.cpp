@@ -24,7 +24,7 @@ void run_rows(const context& ctx, const spmv_problem& p, const plan::planned& pl
               std::byte* scratch) {
   const device_scope scope(ctx.device());
   const csr_guard guard = guard_of(ctx, p, primitives::csr_call::spmv);
-  multiply_rows(ctx, "cuda.rows", p, plan.decided.get<rows_decision>(), b, guard, {}, scratch);
+  multiply_rows(ctx, p, plan.decided.get<rows_decision>(), b, guard, {}, scratch);
 }
 
 }  // namespace

@@ -111,14 +111,13 @@ std::uint64_t count_entries(const context& ctx, const spmv_problem& p, const std
 
 void run_transposed(const context& ctx, const spmv_problem& p, const plan::planned& plan, const spmv_buffers& b,
                     std::byte* scratch) {
-  constexpr const char* operation = "cuda.transposed";
   const device_scope scope(ctx.device());
   if (p.has_row_ends) refuse_capture(ctx, "spmv of rows with ends of their own");
   const auto layout = plan.decided.get<transposed_layout>();
   const csr_guard guard = guard_of(ctx, p, primitives::csr_call::spmv);
   core::scratch_offsets place;
   const entry_offsets_layout offsets_layout(p.rows, place);
-  const std::uint64_t* const offsets = queue_entry_offsets(ctx, operation, p, b.a, guard, offsets_layout, scratch);
+  const std::uint64_t* const offsets = queue_entry_offsets(ctx, p, b.a, guard, offsets_layout, scratch);
   const auto no_column = static_cast<std::uint32_t>(p.columns);
   auto* const columns = reinterpret_cast<std::uint32_t*>(scratch + layout.columns);
   with_product_types(p, [&]<class Types>(Types) {
@@ -128,20 +127,20 @@ void run_transposed(const context& ctx, const spmv_problem& p, const plan::plann
     const auto a = arguments_of<value, column>(p, b, guard);
     auto* const products = reinterpret_cast<sum*>(scratch + layout.products);
     auto* const totals = reinterpret_cast<sum*>(scratch + layout.totals);
-    require(cudaMemsetAsync(totals, 0, p.columns * sizeof(sum), ctx.stream()), operation);
+    require(cudaMemsetAsync(totals, 0, p.columns * sizeof(sum), ctx.stream()), ctx);
     const std::uint64_t entries = p.entries == 0 ? 0 : count_entries(ctx, p, offsets);
     for (std::uint64_t first = 0; first < entries; first += p.entries) {
-      launch(ctx, operation, make_products<sum, value, column>, ceil_div(p.entries, entries_of_a_block), a, offsets,
-             first, p.entries, no_column, columns, products);
+      launch(ctx, make_products<sum, value, column>, ceil_div(p.entries, entries_of_a_block), a, offsets, first,
+             p.entries, no_column, columns, products);
       pair_passes passes = passes_by_column(p);
       passes.keys.data = reinterpret_cast<const std::byte*>(columns);
       passes.values = scratch + layout.products;
       passes.out = scratch + layout.sorted;
-      const std::uint32_t* const sorted = run_pair_passes(ctx, operation, passes, scratch + layout.passes);
-      add_segmented_sums<sum>(ctx, operation, {sorted, reinterpret_cast<const sum*>(passes.out), p.entries}, no_column,
-                              totals, scratch + layout.carries);
+      const std::uint32_t* const sorted = run_pair_passes(ctx, passes, scratch + layout.passes);
+      add_segmented_sums<sum>(ctx, {sorted, reinterpret_cast<const sum*>(passes.out), p.entries}, no_column, totals,
+                              scratch + layout.carries);
     }
-    launch(ctx, operation, write_results<sum, value, column>, ceil_div(p.columns, block_threads), a,
+    launch(ctx, write_results<sum, value, column>, ceil_div(p.columns, block_threads), a,
            static_cast<const sum*>(totals), p.columns);
   });
 }

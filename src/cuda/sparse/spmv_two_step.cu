@@ -74,7 +74,6 @@ __global__ void __launch_bounds__(block_threads)
 
 void run_two_step(const context& ctx, const spmv_problem& p, const plan::planned& plan, const spmv_buffers& b,
                   std::byte* scratch) {
-  constexpr const char* operation = "cuda.two_step";
   constexpr std::uint64_t places_of_a_block = 4 * block_threads;
   const device_scope scope(ctx.device());
   const auto& calls = plan.inner<two_step_calls>();
@@ -86,18 +85,18 @@ void run_two_step(const context& ctx, const spmv_problem& p, const plan::planned
     const std::uint64_t limit = primitives::reachable_records(gather_of_columns(p));
     const std::uint64_t blocks = ceil_div(p.entries, places_of_a_block);
     if (bytes(p.column) == 8) {
-      launch(ctx, operation, copy_columns<unsigned long long>, blocks,
+      launch(ctx, copy_columns<unsigned long long>, blocks,
              static_cast<const unsigned long long*>(b.a.column_indices.data), p.entries, limit, columns);
     } else {
-      launch(ctx, operation, copy_columns<unsigned>, blocks, static_cast<const unsigned*>(b.a.column_indices.data),
-             p.entries, limit, columns);
+      launch(ctx, copy_columns<unsigned>, blocks, static_cast<const unsigned*>(b.a.column_indices.data), p.entries,
+             limit, columns);
     }
     const std::uint64_t width = p.value_bytes();
     const primitives::gather_buffers buffers{
         {b.x, p.columns, width}, {columns, p.entries, index_type::u32}, {gathered, p.entries, width}};
     calls.choice.variant->run(ctx, calls.gather, calls.choice.plan, buffers, scratch + calls.gather_scratch);
   }
-  multiply_rows(ctx, operation, p, calls.rows, b, guard, {.gathered = gathers ? gathered : nullptr}, scratch);
+  multiply_rows(ctx, p, calls.rows, b, guard, {.gathered = gathers ? gathered : nullptr}, scratch);
 }
 
 }  // namespace

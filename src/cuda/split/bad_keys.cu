@@ -55,13 +55,12 @@ std::uint64_t tail_blocks(std::uint64_t count) { return std::min(ceil_div(count,
 
 }  // namespace
 
-void count_bad_keys(const context& ctx, const char* operation, const key_array& keys, std::uint64_t count,
-                    unsigned long long* bad) {
-  require(cudaMemsetAsync(bad, 0, sizeof *bad, ctx.stream()), operation);
+void count_bad_keys(const context& ctx, const key_array& keys, std::uint64_t count, unsigned long long* bad) {
+  require(cudaMemsetAsync(bad, 0, sizeof *bad, ctx.stream()), ctx);
   const index_guard guard = state_of(ctx).guard(*keys.words, keys.type, keys.categories);
   const auto count_of = [&](auto key) {
     using Key = decltype(key);
-    launch(ctx, operation, count_bad<Key>, ceil_div(count, block_threads * keys_per_thread),
+    launch(ctx, count_bad<Key>, ceil_div(count, block_threads * keys_per_thread),
            reinterpret_cast<const Key*>(keys.data), count, keys.categories, guard, bad);
   };
   switch (keys.word_bytes) {
@@ -71,23 +70,22 @@ void count_bad_keys(const context& ctx, const char* operation, const key_array& 
   }
 }
 
-void copy_tail(const context& ctx, const char* operation, const void* from, void* to, std::uint32_t word_bytes,
-               std::uint64_t count, const unsigned long long* bad) {
+void copy_tail(const context& ctx, const void* from, void* to, std::uint32_t word_bytes, std::uint64_t count,
+               const unsigned long long* bad) {
   if (word_bytes == 8) {
-    return launch(ctx, operation, copy_last<std::uint64_t>, tail_blocks(count), static_cast<const std::uint64_t*>(from),
+    return launch(ctx, copy_last<std::uint64_t>, tail_blocks(count), static_cast<const std::uint64_t*>(from),
                   static_cast<std::uint64_t*>(to), count, bad);
   }
-  launch(ctx, operation, copy_last<std::uint32_t>, tail_blocks(count), static_cast<const std::uint32_t*>(from),
+  launch(ctx, copy_last<std::uint32_t>, tail_blocks(count), static_cast<const std::uint32_t*>(from),
          static_cast<std::uint32_t*>(to), count, bad);
 }
 
-void clear_tail(const context& ctx, const char* operation, void* to, std::uint32_t word_bytes, std::uint64_t count,
+void clear_tail(const context& ctx, void* to, std::uint32_t word_bytes, std::uint64_t count,
                 const unsigned long long* bad) {
   if (word_bytes == 8) {
-    return launch(ctx, operation, clear_last<std::uint64_t>, tail_blocks(count), static_cast<std::uint64_t*>(to), count,
-                  bad);
+    return launch(ctx, clear_last<std::uint64_t>, tail_blocks(count), static_cast<std::uint64_t*>(to), count, bad);
   }
-  launch(ctx, operation, clear_last<std::uint32_t>, tail_blocks(count), static_cast<std::uint32_t*>(to), count, bad);
+  launch(ctx, clear_last<std::uint32_t>, tail_blocks(count), static_cast<std::uint32_t*>(to), count, bad);
 }
 
 }  // namespace sheaf::cuda

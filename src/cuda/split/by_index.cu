@@ -76,12 +76,11 @@ plan::planned plan_by_index(const split_problem& p, const plan::scope& scope) {
 
 void run_by_index(const context& ctx, const split_problem& p, const plan::planned& plan, const split_buffers& b,
                   std::byte* scratch) {
-  constexpr const char* operation = "cuda.by_index";
   const device_scope current_device(ctx.device());
   const split_problem index = index_problem(p);
   const index_output list(scratch, p.count, index.index);
   if (moves_by_scatter(p)) {  // entries that the split leaves as they are must name no record
-    require(cudaMemsetAsync(list.data, 0xff, p.count * index.record_bytes, ctx.stream()), operation);
+    require(cudaMemsetAsync(list.data, 0xff, p.count * index.record_bytes, ctx.stream()), ctx);
   }
   split_stable.run(ctx, index, plan.inner<plan::planned>(), {{}, b.keys, {}, list, b.offsets},
                    scratch + list_bytes_of(p, index));

@@ -128,22 +128,20 @@ class cub_split_call {
     }
     cub_key_encoding encoding;
     if (p_.checks_category()) encoding.most = p_.categories - 1;  // bad keys become ones above all categories
-    if (is_index) write_row_numbers(ctx_, operation, scratch_ + split_.numbers, p_.word_bytes, p_.count);
-    if (p_.checks_category()) count_bad_keys(ctx_, operation, pass_.keys, p_.count, bad_keys());
-    if (saves_end()) copy_tail(ctx_, operation, out, saved(), p_.word_bytes, p_.count, bad_keys());
-    run_cub_sort(ctx_, operation, split_.sort, encoding, arrays, scratch_ + split_.inner);
-    if (saves_end()) copy_tail(ctx_, operation, saved(), out, p_.word_bytes, p_.count, bad_keys());
-    find_offsets(ctx_, operation, arrays.sorted_keys, split_.sort.key_bytes, p_.count,
-                 {split_.sort.first_bit, split_.sort.bits()}, p_.categories, pass_.offsets);
+    if (is_index) write_row_numbers(ctx_, scratch_ + split_.numbers, p_.word_bytes, p_.count);
+    if (p_.checks_category()) count_bad_keys(ctx_, pass_.keys, p_.count, bad_keys());
+    if (saves_end()) copy_tail(ctx_, out, saved(), p_.word_bytes, p_.count, bad_keys());
+    run_cub_sort(ctx_, split_.sort, encoding, arrays, scratch_ + split_.inner);
+    if (saves_end()) copy_tail(ctx_, saved(), out, p_.word_bytes, p_.count, bad_keys());
+    find_offsets(ctx_, arrays.sorted_keys, split_.sort.key_bytes, p_.count, {split_.sort.first_bit, split_.sort.bits()},
+                 p_.categories, pass_.offsets);
     if (!inverts) return;
-    if (p_.checks_category()) clear_tail(ctx_, operation, out, p_.word_bytes, p_.count, bad_keys());
-    invert_order(ctx_, operation, p_, plan_.inner<plan::planned>(), scratch_ + split_.order, pass_.scatter_index,
+    if (p_.checks_category()) clear_tail(ctx_, out, p_.word_bytes, p_.count, bad_keys());
+    invert_order(ctx_, p_, plan_.inner<plan::planned>(), scratch_ + split_.order, pass_.scatter_index,
                  scratch_ + split_.inner);
   }
 
  private:
-  static constexpr const char* operation = "cuda.cub";
-
   bool saves_end() const { return p_.checks_category() && p_.product != split_product::scatter_index; }
   unsigned long long* bad_keys() const { return reinterpret_cast<unsigned long long*>(scratch_ + split_.bad_keys); }
   void* saved() const { return scratch_ + split_.saved; }
@@ -159,7 +157,7 @@ class cub_split_call {
 void run_cub(const context& ctx, const split_problem& p, const plan::planned& plan, const split_buffers& b,
              std::byte* scratch) {
   const device_scope current_device(ctx.device());
-  if (split_empty_list(ctx, "cuda.cub", p, b)) return;
+  if (split_empty_list(ctx, p, b)) return;
   cub_split_call(ctx, p, plan, b, scratch).run();
 }
 

@@ -24,7 +24,7 @@ std::uint32_t first_pass_bits(std::uint32_t bits, std::uint32_t word_bytes, bool
 }
 
 /// Sorts words that hold their key, pass by pass from the lowest digit on, between `out` and `other_words`.
-void run_word_passes(const context& ctx, const char* operation, split_pass pass, bool stable, std::byte* other_words,
+void run_word_passes(const context& ctx, split_pass pass, bool stable, std::byte* other_words,
                      std::byte* pass_scratch) {
   const std::uint64_t categories = pass.categories;
   std::uint64_t* const offsets = pass.offsets;
@@ -41,13 +41,13 @@ void run_word_passes(const context& ctx, const char* operation, split_pass pass,
     pass.categories = std::uint64_t{1} << (high - low);
     pass.out = writes_out ? out : other_words;
     if (i == 0 && !stable) {
-      run_unordered_pass(ctx, operation, pass, pass_scratch);
+      run_unordered_pass(ctx, pass, pass_scratch);
     } else {
-      run_stable_pass(ctx, operation, pass, pass_scratch);
+      run_stable_pass(ctx, pass, pass_scratch);
     }
     pass.in = pass.out;
   }
-  find_offsets(ctx, operation, out, pass.word_bytes, pass.count, key, categories, offsets);
+  find_offsets(ctx, out, pass.word_bytes, pass.count, key, categories, offsets);
 }
 
 }  // namespace
@@ -72,10 +72,10 @@ plan::planned plan_digit_passes(const split_problem& p, const plan::scope& scope
   return plan;
 }
 
-void run_digit_passes(const context& ctx, const char* operation, const split_problem& p, const plan::planned& plan,
-                      const split_pass& pass, bool stable, std::byte* scratch) {
-  if (p.has_separate_key()) return run_separate_keys(ctx, operation, p, plan, pass, stable, scratch);
-  run_word_passes(ctx, operation, pass, stable, scratch, scratch + core::scratch_aligned(p.count * p.word_bytes));
+void run_digit_passes(const context& ctx, const split_problem& p, const plan::planned& plan, const split_pass& pass,
+                      bool stable, std::byte* scratch) {
+  if (p.has_separate_key()) return run_separate_keys(ctx, p, plan, pass, stable, scratch);
+  run_word_passes(ctx, pass, stable, scratch, scratch + core::scratch_aligned(p.count * p.word_bytes));
 }
 
 }  // namespace sheaf::cuda

@@ -20,12 +20,12 @@ std::uint32_t sorted_bits(const primitives::split_problem& p);
 std::uint32_t pass_count(const primitives::split_problem& p);
 
 plan::planned plan_digit_passes(const primitives::split_problem& p, const plan::scope& scope, bool stable);
-void run_digit_passes(const context& ctx, const char* operation, const primitives::split_problem& p,
-                      const plan::planned& plan, const split_pass& pass, bool stable, std::byte* scratch);
+void run_digit_passes(const context& ctx, const primitives::split_problem& p, const plan::planned& plan,
+                      const split_pass& pass, bool stable, std::byte* scratch);
 
 /// The passes over separate keys, which the two functions above choose.
 plan::planned plan_separate_keys(const primitives::split_problem& p, const plan::scope& scope, bool stable);
-void run_separate_keys(const context& ctx, const char* operation, const primitives::split_problem& p,
-                       const plan::planned& plan, const split_pass& pass, bool stable, std::byte* scratch);
+void run_separate_keys(const context& ctx, const primitives::split_problem& p, const plan::planned& plan,
+                       const split_pass& pass, bool stable, std::byte* scratch);
 
 }  // namespace sheaf::cuda

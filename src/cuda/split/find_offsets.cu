@@ -31,16 +31,15 @@ __global__ void __launch_bounds__(block_threads)
 
 }  // namespace
 
-void find_offsets(const context& ctx, const char* operation, const void* words, std::uint32_t word_bytes,
-                  std::uint64_t count, const bit_field& bits, std::uint64_t categories, std::uint64_t* offsets) {
+void find_offsets(const context& ctx, const void* words, std::uint32_t word_bytes, std::uint64_t count,
+                  const bit_field& bits, std::uint64_t categories, std::uint64_t* offsets) {
   if (offsets == nullptr) return;
   constexpr std::uint64_t most_blocks = 1 << 16;
   const std::uint64_t blocks = std::min(ceil_div(categories + 1, block_threads), most_blocks);
   const word_field field = word_field_of(bits, word_bytes);
   with_word(word_bytes, [&](auto word) {
     using Word = decltype(word);
-    launch(ctx, operation, search_offsets<Word>, blocks, static_cast<const Word*>(words), count, field, categories,
-           offsets);
+    launch(ctx, search_offsets<Word>, blocks, static_cast<const Word*>(words), count, field, categories, offsets);
   });
 }
 

@@ -48,21 +48,20 @@ plan::planned plan_inversion(const split_problem& p, const plan::scope& in) {
   return plan.add("random write", random_writes);
 }
 
-void invert_order(const context& ctx, const char* operation, const split_problem& p, const plan::planned& inversion,
-                  const std::byte* order, void* scatter_index, std::byte* scratch) {
+void invert_order(const context& ctx, const split_problem& p, const plan::planned& inversion, const std::byte* order,
+                  void* scatter_index, std::byte* scratch) {
   const std::uint64_t blocks = ceil_div(p.count, block_threads);
   if (p.word_bytes == 8) {
-    return launch(ctx, operation, scatter_positions<unsigned long long>, blocks,
+    return launch(ctx, scatter_positions<unsigned long long>, blocks,
                   reinterpret_cast<const unsigned long long*>(order), p.count,
                   static_cast<unsigned long long*>(scatter_index));
   }
   const auto* const numbers = reinterpret_cast<const std::uint32_t*>(order);
   if (inversion.inner_calls == nullptr) {
-    return launch(ctx, operation, scatter_positions<std::uint32_t>, blocks, numbers, p.count,
+    return launch(ctx, scatter_positions<std::uint32_t>, blocks, numbers, p.count,
                   static_cast<std::uint32_t*>(scatter_index));
   }
-  inversion.inner<bucketed_positions>().scatter(ctx, operation, numbers, static_cast<std::uint32_t*>(scatter_index),
-                                                scratch);
+  inversion.inner<bucketed_positions>().scatter(ctx, numbers, static_cast<std::uint32_t*>(scatter_index), scratch);
 }
 
 }  // namespace sheaf::cuda

@@ -16,7 +16,7 @@ plan::planned plan_inversion(const primitives::split_problem& p, const plan::sco
 
 /// Queues scatter_index[order[i]] = i for every i below p.count, as planned; entries of order that are no record
 /// numbers are left out. Both lists have numbers of p.word_bytes, 4 or 8.
-void invert_order(const context& ctx, const char* operation, const primitives::split_problem& p,
-                  const plan::planned& inversion, const std::byte* order, void* scatter_index, std::byte* scratch);
+void invert_order(const context& ctx, const primitives::split_problem& p, const plan::planned& inversion,
+                  const std::byte* order, void* scatter_index, std::byte* scratch);
 
 }  // namespace sheaf::cuda

@@ -42,29 +42,29 @@ inline scatter_arguments arguments_of(const split_pass& p, const key_arguments& 
 
 /// Queue the histogram and prefix sums of a pass, and return what they write: where runs begin. A list of one tile
 /// (`tile_records`) needs neither: its scatter kernel writes `offsets` itself.
-run_offsets count_and_scan_tiles(const context& ctx, const char* operation, const key_arguments& key,
-                                 std::uint64_t count, std::uint32_t tile_records, std::uint64_t* offsets,
-                                 std::uint64_t categories, void* scratch);
+run_offsets count_and_scan_tiles(const context& ctx, const key_arguments& key, std::uint64_t count,
+                                 std::uint32_t tile_records, std::uint64_t* offsets, std::uint64_t categories,
+                                 void* scratch);
 template <int Bins>
-run_offsets count_and_scan_list(const context& ctx, const char* operation, const key_arguments& key,
-                                std::uint64_t count, std::uint32_t tile_records, std::uint64_t* offsets,
-                                std::uint64_t categories, void* scratch);
+run_offsets count_and_scan_list(const context& ctx, const key_arguments& key, std::uint64_t count,
+                                std::uint32_t tile_records, std::uint64_t* offsets, std::uint64_t categories,
+                                void* scratch);
 
 /// Queues the instantiation of the scatter kernel for the words and keys of the pass.
 template <int Bins, record_order Order>
-void launch_scatter(const context& ctx, const char* operation, const split_pass& p, const scatter_arguments& a) {
+void launch_scatter(const context& ctx, const split_pass& p, const scatter_arguments& a) {
   constexpr bool is_narrow = Bins <= static_cast<int>(narrow_bins);
   if (p.keys.data == nullptr) {
     constexpr bin_source source = bin_source::word;
     switch (p.word_bytes) {
-      case 4: return launch_scatter_tiles<std::uint32_t, payload::words, source, Bins, Order>(ctx, operation, a);
-      case 8: return launch_scatter_tiles<uint2, payload::words, source, Bins, Order>(ctx, operation, a);
+      case 4: return launch_scatter_tiles<std::uint32_t, payload::words, source, Bins, Order>(ctx, a);
+      case 8: return launch_scatter_tiles<uint2, payload::words, source, Bins, Order>(ctx, a);
       default:
         if constexpr (is_narrow) {
           switch (p.word_bytes) {
-            case 1: return launch_scatter_tiles<std::uint8_t, payload::words, source, Bins, Order>(ctx, operation, a);
-            case 2: return launch_scatter_tiles<std::uint16_t, payload::words, source, Bins, Order>(ctx, operation, a);
-            default: return launch_scatter_tiles<uint4, payload::words, source, Bins, Order>(ctx, operation, a);
+            case 1: return launch_scatter_tiles<std::uint8_t, payload::words, source, Bins, Order>(ctx, a);
+            case 2: return launch_scatter_tiles<std::uint16_t, payload::words, source, Bins, Order>(ctx, a);
+            default: return launch_scatter_tiles<uint4, payload::words, source, Bins, Order>(ctx, a);
           }
         }
     }
@@ -72,15 +72,14 @@ void launch_scatter(const context& ctx, const char* operation, const split_pass&
   }
   constexpr bin_source source = bin_source::separate_key;
   if (p.in == nullptr) {
-    if (p.word_bytes == 8)
-      return launch_scatter_tiles<uint2, payload::record_numbers, source, Bins, Order>(ctx, operation, a);
-    return launch_scatter_tiles<std::uint32_t, payload::record_numbers, source, Bins, Order>(ctx, operation, a);
+    if (p.word_bytes == 8) return launch_scatter_tiles<uint2, payload::record_numbers, source, Bins, Order>(ctx, a);
+    return launch_scatter_tiles<std::uint32_t, payload::record_numbers, source, Bins, Order>(ctx, a);
   }
   switch (p.word_bytes) {
-    case 4: return launch_scatter_tiles<std::uint32_t, payload::words, source, Bins, Order>(ctx, operation, a);
-    case 8: return launch_scatter_tiles<uint2, payload::words, source, Bins, Order>(ctx, operation, a);
+    case 4: return launch_scatter_tiles<std::uint32_t, payload::words, source, Bins, Order>(ctx, a);
+    case 8: return launch_scatter_tiles<uint2, payload::words, source, Bins, Order>(ctx, a);
     default:
-      if constexpr (is_narrow) launch_scatter_tiles<uint4, payload::words, source, Bins, Order>(ctx, operation, a);
+      if constexpr (is_narrow) launch_scatter_tiles<uint4, payload::words, source, Bins, Order>(ctx, a);
   }
 }
 

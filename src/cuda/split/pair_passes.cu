@@ -34,23 +34,23 @@ struct pair_scratch_layout {
 };
 
 template <class Value, pass_position Position, record_order Order>
-void launch_scatter(const context& ctx, const char* operation, const pair_scatter_arguments& a) {
+void launch_scatter(const context& ctx, const pair_scatter_arguments& a) {
   const auto kernel = scatter_pair_tiles<Value, Position, Order>;
   const std::uint64_t tiles = ceil_div(a.count, std::uint64_t{pair_threads} * pairs_per_thread<Value>);
   constexpr std::size_t shared_bytes = pair_shared_bytes<Value, Order>();
   const bool may_be_first_of_call = a.runs.bin_begin == nullptr;
-  if (may_be_first_of_call) return launch_shared(ctx, operation, kernel, tiles, pair_threads, shared_bytes, a);
-  launch_overlapped(ctx, operation, kernel, tiles, pair_threads, shared_bytes, a);
+  if (may_be_first_of_call) return launch_shared(ctx, kernel, tiles, pair_threads, shared_bytes, a);
+  launch_overlapped(ctx, kernel, tiles, pair_threads, shared_bytes, a);
 }
 
 template <class Value>
-void launch_scatter_of(const context& ctx, const char* operation, const pair_scatter_arguments& a, bool stable) {
+void launch_scatter_of(const context& ctx, const pair_scatter_arguments& a, bool stable) {
   if (a.keys_in != nullptr) {
-    launch_scatter<Value, pass_position::later, record_order::stable>(ctx, operation, a);
+    launch_scatter<Value, pass_position::later, record_order::stable>(ctx, a);
   } else if (stable) {
-    launch_scatter<Value, pass_position::first, record_order::stable>(ctx, operation, a);
+    launch_scatter<Value, pass_position::first, record_order::stable>(ctx, a);
   } else {
-    launch_scatter<Value, pass_position::first, record_order::unordered>(ctx, operation, a);
+    launch_scatter<Value, pass_position::first, record_order::unordered>(ctx, a);
   }
 }
 
@@ -80,8 +80,7 @@ std::uint32_t pass_count(const pair_passes& p) { return static_cast<std::uint32_
 
 std::uint64_t pair_scratch_bytes(const pair_passes& p) { return pair_scratch_layout(p).bytes; }
 
-const std::uint32_t* run_pair_passes(const context& ctx, const char* operation, const pair_passes& p,
-                                     std::byte* scratch) {
+const std::uint32_t* run_pair_passes(const context& ctx, const pair_passes& p, std::byte* scratch) {
   const pair_scratch_layout layout(p);
   const std::uint32_t passes = pass_count(p);
   const std::uint32_t tile_records = split_tile_records(p.value_bytes, narrow_bins);
@@ -104,15 +103,14 @@ const std::uint32_t* run_pair_passes(const context& ctx, const char* operation, 
     a.drops_bad_keys = is_last && p.drops_bad_keys ? 1 : 0;
     a.first_bad_key = static_cast<std::uint32_t>(p.keys.categories);
     const key_arguments counted = counted_keys(ctx, p, a, digit);
-    a.runs = is_stable ? count_and_scan_tiles(ctx, operation, counted, p.count, tile_records, nullptr, narrow_bins,
-                                              pass_scratch)
-                       : count_and_scan_list<narrow_bins>(ctx, operation, counted, p.count, tile_records, nullptr,
-                                                          narrow_bins, pass_scratch);
+    a.runs = is_stable ? count_and_scan_tiles(ctx, counted, p.count, tile_records, nullptr, narrow_bins, pass_scratch)
+                       : count_and_scan_list<narrow_bins>(ctx, counted, p.count, tile_records, nullptr, narrow_bins,
+                                                          pass_scratch);
     if (a.runs.bin_begin == nullptr) a.key.guard = counted.guard;  // without a histogram, the scatter kernel reports
     switch (p.value_bytes) {
-      case 4: launch_scatter_of<std::uint32_t>(ctx, operation, a, is_stable); break;
-      case 8: launch_scatter_of<uint2>(ctx, operation, a, is_stable); break;
-      default: launch_scatter_of<uint4>(ctx, operation, a, is_stable);
+      case 4: launch_scatter_of<std::uint32_t>(ctx, a, is_stable); break;
+      case 8: launch_scatter_of<uint2>(ctx, a, is_stable); break;
+      default: launch_scatter_of<uint4>(ctx, a, is_stable);
     }
     a.keys_in = a.keys_out;
     a.values_in = a.values_out;

@@ -52,8 +52,8 @@ std::uint64_t stable_scratch_bytes(std::uint64_t count, std::uint32_t word_bytes
 constexpr std::uint64_t unordered_scratch_bytes = 2 * wide_bins * sizeof(std::uint64_t);
 
 /// Queues one pass on ctx: histogram, prefix sums, scatter. The scratch is free again when the stream is past the pass.
-void run_stable_pass(const context& ctx, const char* operation, const split_pass& pass, void* scratch);
-void run_unordered_pass(const context& ctx, const char* operation, const split_pass& pass, void* scratch);
+void run_stable_pass(const context& ctx, const split_pass& pass, void* scratch);
+void run_unordered_pass(const context& ctx, const split_pass& pass, void* scratch);
 
 // ---- keys and values
 
@@ -74,7 +74,6 @@ struct pair_passes {
 std::uint32_t pass_count(const pair_passes& p);
 std::uint64_t pair_scratch_bytes(const pair_passes& p);
 /// Queues the passes. Returns the sorted keys, which lie in scratch, if p.writes_keys; else null.
-const std::uint32_t* run_pair_passes(const context& ctx, const char* operation, const pair_passes& p,
-                                     std::byte* scratch);
+const std::uint32_t* run_pair_passes(const context& ctx, const pair_passes& p, std::byte* scratch);
 
 }  // namespace sheaf::cuda

@@ -43,10 +43,10 @@ void run_rows(const context& ctx, const row_of_entry_problem& p, const plan::pla
   const device_scope current_device(ctx.device());
   const std::uint64_t blocks = ceil_div(p.entries, block_threads);
   if (bytes(p.index) == 8) {
-    launch(ctx, "cuda.row_of_entry", find_rows<std::uint64_t>, blocks, b.first, p.rows, p.entries,
+    launch(ctx, find_rows<std::uint64_t>, blocks, b.first, p.rows, p.entries,
            static_cast<std::uint64_t*>(b.row_of_entry));
   } else {
-    launch(ctx, "cuda.row_of_entry", find_rows<std::uint32_t>, blocks, b.first, p.rows, p.entries,
+    launch(ctx, find_rows<std::uint32_t>, blocks, b.first, p.rows, p.entries,
            static_cast<std::uint32_t*>(b.row_of_entry));
   }
 }

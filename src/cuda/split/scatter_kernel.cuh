@@ -217,13 +217,13 @@ __global__ void __launch_bounds__(scatter_tuning<Word, Bins>::threads, (Bins > 2
 
 /// Queues scatter_tiles. stable.cu and unordered.cu hold the instantiations.
 template <class Word, payload Payload, bin_source Source, int Bins, record_order Order>
-void launch_scatter_tiles(const context& ctx, const char* operation, const scatter_arguments& a) {
+void launch_scatter_tiles(const context& ctx, const scatter_arguments& a) {
   using tuning = scatter_tuning<Word, Bins>;
   const auto kernel = scatter_tiles<Word, Payload, Source, Bins, Order>;
   constexpr std::size_t shared_bytes = scatter_shared_bytes<Word, Source, Bins, Order>();
   const bool is_first_of_call = a.runs.bin_begin == nullptr;
-  if (is_first_of_call) return launch_shared(ctx, operation, kernel, 1, tuning::threads, shared_bytes, a);
-  launch_overlapped(ctx, operation, kernel, ceil_div(a.count, tuning::tile_records), tuning::threads, shared_bytes, a);
+  if (is_first_of_call) return launch_shared(ctx, kernel, 1, tuning::threads, shared_bytes, a);
+  launch_overlapped(ctx, kernel, ceil_div(a.count, tuning::tile_records), tuning::threads, shared_bytes, a);
 }
 
 }  // namespace sheaf::cuda

@@ -47,8 +47,8 @@ plan::planned plan_separate_keys(const split_problem& p, const plan::scope& scop
   return plan;
 }
 
-void run_separate_keys(const context& ctx, const char* operation, const split_problem& p, const plan::planned& plan,
-                       const split_pass& pass, bool stable, std::byte* scratch) {
+void run_separate_keys(const context& ctx, const split_problem& p, const plan::planned& plan, const split_pass& pass,
+                       bool stable, std::byte* scratch) {
   scratch_layout layout(p, pass.offsets != nullptr, stable);
   const bool inverts = p.product == split_product::scatter_index;
   pair_passes& pairs = layout.pairs;
@@ -56,13 +56,12 @@ void run_separate_keys(const context& ctx, const char* operation, const split_pr
   pairs.values = pass.in;
   pairs.out = inverts ? scratch + layout.order : pass.out;
   if (inverts && pairs.drops_bad_keys) {  // entries that no pass writes must not be record numbers
-    require(cudaMemsetAsync(pairs.out, 0xff, p.count * p.word_bytes, ctx.stream()), operation);
+    require(cudaMemsetAsync(pairs.out, 0xff, p.count * p.word_bytes, ctx.stream()), ctx);
   }
-  const std::uint32_t* const keys = run_pair_passes(ctx, operation, pairs, scratch);
-  find_offsets(ctx, operation, keys, sizeof(std::uint32_t), p.count, {0, pairs.key_bits}, p.categories, pass.offsets);
+  const std::uint32_t* const keys = run_pair_passes(ctx, pairs, scratch);
+  find_offsets(ctx, keys, sizeof(std::uint32_t), p.count, {0, pairs.key_bits}, p.categories, pass.offsets);
   if (!inverts) return;
-  invert_order(ctx, operation, p, plan.inner<plan::planned>(), pairs.out, pass.scatter_index,
-               scratch + layout.inversion);
+  invert_order(ctx, p, plan.inner<plan::planned>(), pairs.out, pass.scatter_index, scratch + layout.inversion);
 }
 
 }  // namespace sheaf::cuda

@@ -42,9 +42,9 @@ std::uint64_t stable_scratch_bytes(std::uint64_t count, std::uint32_t word_bytes
   return narrow_bins * ((chunks_of(tiles) + 2) * sizeof(unsigned long long) + tiles * sizeof(std::uint32_t));
 }
 
-run_offsets count_and_scan_tiles(const context& ctx, const char* operation, const key_arguments& key,
-                                 std::uint64_t count, std::uint32_t tile_records, std::uint64_t* offsets,
-                                 std::uint64_t categories, void* scratch) {
+run_offsets count_and_scan_tiles(const context& ctx, const key_arguments& key, std::uint64_t count,
+                                 std::uint32_t tile_records, std::uint64_t* offsets, std::uint64_t categories,
+                                 void* scratch) {
   const std::uint64_t tiles = ceil_div(count, tile_records);
   if (tiles == 1) return {nullptr, nullptr, nullptr, offsets, static_cast<std::uint32_t>(categories)};
   const std::uint64_t chunks = chunks_of(tiles);
@@ -52,25 +52,25 @@ run_offsets count_and_scan_tiles(const context& ctx, const char* operation, cons
   unsigned long long* const bin_total = bin_begin + narrow_bins;
   unsigned long long* const chunk_begin = bin_total + narrow_bins;  // counts, until they are scanned in place
   auto* const tile_begin = reinterpret_cast<std::uint32_t*>(chunk_begin + chunks * narrow_bins);  // likewise
-  require(cudaMemsetAsync(chunk_begin, 0, chunks * narrow_bins * sizeof(unsigned long long), ctx.stream()), operation);
+  require(cudaMemsetAsync(chunk_begin, 0, chunks * narrow_bins * sizeof(unsigned long long), ctx.stream()), ctx);
   with_items_of(tile_records, [&](auto items) {
-    launch_blocks(ctx, operation, count_tile_bins<narrow_bins, items()>, tiles, histogram_threads, key, count,
-                  tile_begin, chunk_begin);
+    launch_blocks(ctx, count_tile_bins<narrow_bins, items()>, tiles, histogram_threads, key, count, tile_begin,
+                  chunk_begin);
   });
-  launch_overlapped(ctx, operation, scan_chunks<narrow_bins>, narrow_bins / 32, column_scan_threads, 0, chunk_begin,
+  launch_overlapped(ctx, scan_chunks<narrow_bins>, narrow_bins / 32, column_scan_threads, 0, chunk_begin,
                     static_cast<std::uint32_t>(chunks), bin_total);
-  launch_overlapped(ctx, operation, scan_tiles<narrow_bins>, chunks, column_scan_threads, 0, tile_begin, tiles,
+  launch_overlapped(ctx, scan_tiles<narrow_bins>, chunks, column_scan_threads, 0, tile_begin, tiles,
                     static_cast<const unsigned long long*>(bin_total), bin_begin, offsets, categories);
   return {bin_begin, chunk_begin, tile_begin, nullptr, 0};
 }
 
-void run_stable_pass(const context& ctx, const char* operation, const split_pass& p, void* scratch) {
+void run_stable_pass(const context& ctx, const split_pass& p, void* scratch) {
   const key_arguments key = keys_of(ctx, p);
   scatter_arguments a = arguments_of(p, key);
-  a.runs = count_and_scan_tiles(ctx, operation, key, p.count, split_tile_records(p.word_bytes, narrow_bins), p.offsets,
+  a.runs = count_and_scan_tiles(ctx, key, p.count, split_tile_records(p.word_bytes, narrow_bins), p.offsets,
                                 p.categories, scratch);
   if (a.runs.bin_begin != nullptr) a.key.guard = {};  // the histogram kernel has reported bad keys
-  launch_scatter<narrow_bins, record_order::stable>(ctx, operation, p, a);
+  launch_scatter<narrow_bins, record_order::stable>(ctx, p, a);
 }
 
 namespace {
@@ -87,12 +87,11 @@ plan::planned plan_stable(const split_problem& p, const plan::scope& scope) {
 
 void run_stable(const context& ctx, const split_problem& p, const plan::planned& plan, const split_buffers& b,
                 std::byte* scratch) {
-  constexpr const char* operation = "cuda.stable";
   const device_scope current_device(ctx.device());
-  if (split_empty_list(ctx, operation, p, b)) return;
+  if (split_empty_list(ctx, p, b)) return;
   const split_pass pass = word_pass_of(p, b);
-  if (pass_count(p) > 1) return run_digit_passes(ctx, operation, p, plan, pass, /*stable=*/true, scratch);
-  run_stable_pass(ctx, operation, pass, scratch);
+  if (pass_count(p) > 1) return run_digit_passes(ctx, p, plan, pass, /*stable=*/true, scratch);
+  run_stable_pass(ctx, pass, scratch);
 }
 
 }  // namespace

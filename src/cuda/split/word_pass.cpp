@@ -43,10 +43,10 @@ split_pass word_pass_of(const split_problem& p, const split_buffers& b) {
   return pass;
 }
 
-bool split_empty_list(const context& ctx, const char* operation, const split_problem& p, const split_buffers& b) {
+bool split_empty_list(const context& ctx, const split_problem& p, const split_buffers& b) {
   if (p.count > 0) return false;
   if (b.offsets != nullptr) {
-    require(cudaMemsetAsync(b.offsets, 0, (p.categories + 1) * sizeof(std::uint64_t), ctx.stream()), operation);
+    require(cudaMemsetAsync(b.offsets, 0, (p.categories + 1) * sizeof(std::uint64_t), ctx.stream()), ctx);
   }
   return true;
 }

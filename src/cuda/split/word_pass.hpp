@@ -18,7 +18,6 @@ const char* word_pass_rejection(const primitives::split_problem& p);
 split_pass word_pass_of(const primitives::split_problem& p, const primitives::split_buffers& b);
 
 /// Queues the zero offsets of an empty list; returns whether the list is empty.
-bool split_empty_list(const context& ctx, const char* operation, const primitives::split_problem& p,
-                      const primitives::split_buffers& b);
+bool split_empty_list(const context& ctx, const primitives::split_problem& p, const primitives::split_buffers& b);
 
 }  // namespace sheaf::cuda

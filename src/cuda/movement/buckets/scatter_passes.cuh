@@ -102,16 +102,14 @@ inline double busy_share(const bucketing& c, const machine& m) {
 template <class Word, class Record = Word>
 class bucket_passes {
  public:
-  bucket_passes(const context& ctx, const char* operation, const primitives::movement& p,
-                const primitives::scatter_buffers& b, const bucketing& cut, const bucket_layout& layout,
-                std::byte* scratch)
-      : operation_(operation), ctx_(ctx), p_(p), b_(b), bucketing_(cut), layout_(layout), scratch_(scratch) {}
+  bucket_passes(const context& ctx, const primitives::movement& p, const primitives::scatter_buffers& b,
+                const bucketing& cut, const bucket_layout& layout, std::byte* scratch)
+      : ctx_(ctx), p_(p), b_(b), bucketing_(cut), layout_(layout), scratch_(scratch) {}
 
   /// Empties the buckets. Comes before all kernels of the call, so that these follow each other without a gap.
   void clear() const {
     const std::uint64_t words = coarse_size_words() + bucketing_.fine_buckets + most_scheduled_kernels;
-    require(cudaMemsetAsync(scratch_ + layout_.bucket_sizes, 0, words * sizeof(std::uint32_t), ctx_.stream()),
-            operation_);
+    require(cudaMemsetAsync(scratch_ + layout_.bucket_sizes, 0, words * sizeof(std::uint32_t), ctx_.stream()), ctx_);
   }
 
   /// The kernels, which follow one that decides, do nothing where the list is ordered, and leave out its first
@@ -222,13 +220,12 @@ class bucket_passes {
     const auto kernel = split_into_buckets<Word, Index, OutIndex, Input>;
     const std::uint64_t blocks = blocks_for(std::uint64_t{a.tiles} * a.in_buckets, 2);
     if (follows_kernel) {
-      launch_overlapped(ctx_, operation_, kernel, blocks, bucketing_threads, shared_bytes, a);
+      launch_overlapped(ctx_, kernel, blocks, bucketing_threads, shared_bytes, a);
     } else {
-      launch_shared(ctx_, operation_, kernel, blocks, bucketing_threads, shared_bytes, a);
+      launch_shared(ctx_, kernel, blocks, bucketing_threads, shared_bytes, a);
     }
   }
 
-  const char* operation_;
   const context& ctx_;
   const primitives::movement& p_;
   const primitives::scatter_buffers& b_;

@@ -181,8 +181,8 @@ void launch_collective(const context& ctx, const primitives::movement& p, const 
                        const std::uint32_t* winner32 = nullptr, const std::uint64_t* winner64 = nullptr) {
   const tile_shape tile = shape_of(p, static_cast<std::uint32_t>(state_of(ctx).multiprocessors()));
   with_word(p.word_bytes, [&](auto word) {
-    launch(ctx, "cuda.collective", move_collective<Direction, decltype(word)>, ceil_div(p.count, tile.records), a, tile,
-           winner32, winner64);
+    launch(ctx, move_collective<Direction, decltype(word)>, ceil_div(p.count, tile.records), a, tile, winner32,
+           winner64);
   });
 }
 

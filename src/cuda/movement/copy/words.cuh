@@ -175,7 +175,7 @@ constexpr std::uint64_t most_for_two_items = std::uint64_t{1} << 20;
 
 template <direction Direction, class Word, class Index, int Block, int Items, int Step = Block, int Rounds = 1>
 void launch_tile_shape(const context& ctx, const word_arguments<Index>& a) {
-  launch_blocks(ctx, "cuda.direct", move_words<Direction, Word, Index, Block, Items, Step, Rounds>,
+  launch_blocks(ctx, move_words<Direction, Word, Index, Block, Items, Step, Rounds>,
                 ceil_div(a.count, Block * Items * Rounds), Block, a);
 }
 
@@ -196,7 +196,7 @@ void launch_gather(const context& ctx, const word_arguments<Index>& a, bool cach
     if (cache_sized) {
       launch_tile_shape<direction::gather, Word, Index, 256, 4, 256, 6>(ctx, a);
     } else if (misalignment == 0 && a.sequential_stride == 1) {
-      launch(ctx, "cuda.direct", gather_neighbour_bytes<Index>, ceil_div(a.count, block_threads * 8), a);
+      launch(ctx, gather_neighbour_bytes<Index>, ceil_div(a.count, block_threads * 8), a);
     } else {
       launch_tile_shape<direction::gather, Word, Index, 256, 4>(ctx, a);
     }

@@ -63,8 +63,8 @@ __global__ void __launch_bounds__(sample_threads)
 }
 
 template <class Word, int Items, int Step>
-direct_attempt launch_if_ordered(const context& ctx, const char* operation, const primitives::movement& p,
-                                 const move_arguments& arguments, std::uint32_t* tile_counters) {
+direct_attempt launch_if_ordered(const context& ctx, const primitives::movement& p, const move_arguments& arguments,
+                                 std::uint32_t* tile_counters) {
   const order_verdict verdict = state_of(ctx).new_order_verdict();
   constexpr std::uint64_t resident = 2048 / sample_threads;
   const std::uint64_t blocks = static_cast<std::uint64_t>(state_of(ctx).multiprocessors()) * resident;
@@ -76,11 +76,11 @@ direct_attempt launch_if_ordered(const context& ctx, const char* operation, cons
   const std::uint64_t unconditional_tiles = can_sample(p, verdict) ? std::min(blocks * turns_ahead, tiles) : tiles;
   const if_ordered_arguments s{order_sample_of(ctx, p, false, verdict), tile_counters, tiles, unconditional_tiles};
   require(cudaMemsetAsync(tile_counters, 0, parallel_counters * counter_stride * sizeof(*tile_counters), ctx.stream()),
-          operation);
+          ctx);
   const auto with_index = [&](auto index) {
     using index_value = decltype(index);
-    launch_blocks(ctx, operation, gather_words_if_ordered<Word, index_value, Items, Step>, std::min(blocks, tiles),
-                  sample_threads, word_arguments_of<index_value>(arguments), s);
+    launch_blocks(ctx, gather_words_if_ordered<Word, index_value, Items, Step>, std::min(blocks, tiles), sample_threads,
+                  word_arguments_of<index_value>(arguments), s);
   };
   arguments.wide_index != 0 ? with_index(std::uint64_t{}) : with_index(std::uint32_t{});
   return {s.sample, std::min(p.count, unconditional_tiles * tile), unconditional_tiles < tiles};
@@ -90,14 +90,14 @@ direct_attempt launch_if_ordered(const context& ctx, const char* operation, cons
 
 // Steps are those of cuda.direct. Items are a compromise: lists in order gain from many records in flight, clustered
 // lists from lines that are used again soon.
-direct_attempt gather_if_ordered(const context& ctx, const char* operation, const primitives::movement& p,
-                                 const move_arguments& a, std::uint32_t* tile_counters) {
+direct_attempt gather_if_ordered(const context& ctx, const primitives::movement& p, const move_arguments& a,
+                                 std::uint32_t* tile_counters) {
   switch (p.record_bytes) {
-    case 1: return launch_if_ordered<std::uint8_t, 4, 256>(ctx, operation, p, a, tile_counters);
-    case 2: return launch_if_ordered<std::uint16_t, 4, 256>(ctx, operation, p, a, tile_counters);
-    case 4: return launch_if_ordered<std::uint32_t, 6, 256>(ctx, operation, p, a, tile_counters);
-    case 8: return launch_if_ordered<uint2, 4, 256>(ctx, operation, p, a, tile_counters);
-    default: return launch_if_ordered<uint4, 2, 256>(ctx, operation, p, a, tile_counters);
+    case 1: return launch_if_ordered<std::uint8_t, 4, 256>(ctx, p, a, tile_counters);
+    case 2: return launch_if_ordered<std::uint16_t, 4, 256>(ctx, p, a, tile_counters);
+    case 4: return launch_if_ordered<std::uint32_t, 6, 256>(ctx, p, a, tile_counters);
+    case 8: return launch_if_ordered<uint2, 4, 256>(ctx, p, a, tile_counters);
+    default: return launch_if_ordered<uint4, 2, 256>(ctx, p, a, tile_counters);
   }
 }
 

@@ -23,8 +23,7 @@ __global__ void __launch_bounds__(sample_threads)
 }
 
 template <class Word, int Items, int Step>
-direct_attempt launch_if_ordered(const context& ctx, const char* operation, const primitives::movement& p,
-                                 const move_arguments& arguments) {
+direct_attempt launch_if_ordered(const context& ctx, const primitives::movement& p, const move_arguments& arguments) {
   const order_verdict verdict = state_of(ctx).new_order_verdict();
   constexpr std::uint64_t tile = std::uint64_t{sample_threads} * Items;
   // Blocks of each multiprocessor that do not wait for the verdict: few enough that a random list loses little by them,
@@ -36,7 +35,7 @@ direct_attempt launch_if_ordered(const context& ctx, const char* operation, cons
   const order_sample sample = order_sample_of(ctx, p, true, verdict);
   const auto with_index = [&](auto index) {
     using index_value = decltype(index);
-    launch_blocks(ctx, operation, scatter_words_if_ordered<Word, index_value, Items, Step>, blocks, sample_threads,
+    launch_blocks(ctx, scatter_words_if_ordered<Word, index_value, Items, Step>, blocks, sample_threads,
                   word_arguments_of<index_value>(arguments), sample, unconditional_blocks);
   };
   arguments.wide_index != 0 ? with_index(std::uint64_t{}) : with_index(std::uint32_t{});
@@ -45,20 +44,19 @@ direct_attempt launch_if_ordered(const context& ctx, const char* operation, cons
 
 }  // namespace
 
-direct_attempt scatter_if_ordered(const context& ctx, const char* operation, const primitives::movement& p,
-                                  const move_arguments& a) {
+direct_attempt scatter_if_ordered(const context& ctx, const primitives::movement& p, const move_arguments& a) {
   switch (p.record_bytes) {
-    case 1: return launch_if_ordered<std::uint8_t, 8, 256>(ctx, operation, p, a);
-    case 2: return launch_if_ordered<std::uint16_t, 4, 256>(ctx, operation, p, a);
-    case 4: return launch_if_ordered<std::uint32_t, 4, 256>(ctx, operation, p, a);
-    case 8: return launch_if_ordered<uint2, 2, 32>(ctx, operation, p, a);
-    default: return launch_if_ordered<uint4, 1, 256>(ctx, operation, p, a);
+    case 1: return launch_if_ordered<std::uint8_t, 8, 256>(ctx, p, a);
+    case 2: return launch_if_ordered<std::uint16_t, 4, 256>(ctx, p, a);
+    case 4: return launch_if_ordered<std::uint32_t, 4, 256>(ctx, p, a);
+    case 8: return launch_if_ordered<uint2, 2, 32>(ctx, p, a);
+    default: return launch_if_ordered<uint4, 1, 256>(ctx, p, a);
   }
 }
 
-direct_attempt scatter_positions_if_ordered(const context& ctx, const char* operation, const primitives::movement& p,
+direct_attempt scatter_positions_if_ordered(const context& ctx, const primitives::movement& p,
                                             const move_arguments& a) {
-  return launch_if_ordered<row_position, 4, 256>(ctx, operation, p, a);
+  return launch_if_ordered<row_position, 4, 256>(ctx, p, a);
 }
 
 }  // namespace sheaf::cuda

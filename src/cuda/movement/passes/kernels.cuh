@@ -180,14 +180,14 @@ void launch_multipass(const context& ctx, const primitives::movement& p, const p
       const tile_shape tile = shape_of(p, static_cast<std::uint32_t>(state_of(ctx).multiprocessors()),
                                        plan.decided.get<primitives::multipass_decision>().passes);
       const pass_schedule s = schedule_of(ctx, p, plan, tile.records);
-      launch(ctx, "cuda.multipass", move_records_in_passes<Direction, word_type>, blocks_of(s), arguments, s, tile);
+      launch(ctx, move_records_in_passes<Direction, word_type>, blocks_of(s), arguments, s, tile);
       return;
     }
     constexpr int items = sizeof(word_type) == 16 ? 4 : 8;
     const pass_schedule s = schedule_of(ctx, p, plan, block_threads * items);
     const auto with_index = [&](auto index) {
       using index_value = decltype(index);
-      launch(ctx, "cuda.multipass", move_words_in_passes<Direction, word_type, index_value, items>, blocks_of(s),
+      launch(ctx, move_words_in_passes<Direction, word_type, index_value, items>, blocks_of(s),
              word_arguments_of<index_value>(arguments), s);
     };
     arguments.wide_index != 0 ? with_index(std::uint64_t{}) : with_index(std::uint32_t{});

@@ -51,10 +51,10 @@ std::uint64_t tile_words(const word_sort& s) {
 }
 
 template <int Limbs, payload_mode Payload, tile_length Length>
-void queue_passes(const context& ctx, const char* operation, const radix_arguments& a) {
+void queue_passes(const context& ctx, const radix_arguments& a) {
   const auto launch = [&](auto kernel, auto tuning, std::size_t shared_bytes) {
-    launch_cooperative(ctx, operation, kernel, ceil_div(std::uint64_t{a.count}, tuning.tile_words), tuning.threads,
-                       shared_bytes, a);
+    launch_cooperative(ctx, kernel, ceil_div(std::uint64_t{a.count}, tuning.tile_words), tuning.threads, shared_bytes,
+                       a);
   };
   if constexpr (Payload != payload_mode::values_16) {
     constexpr tile_length coded = Length == tile_length::of_long_list ? tile_length::of_coded_list : Length;
@@ -68,31 +68,29 @@ void queue_passes(const context& ctx, const char* operation, const radix_argumen
 }
 
 template <int Limbs, payload_mode Payload, finish_method Method, class Brought = void>
-void queue_finish(const context& ctx, const char* operation, const radix_arguments& a) {
+void queue_finish(const context& ctx, const radix_arguments& a) {
   constexpr std::size_t shared_bytes = finish_shared_bytes<Limbs, Payload>();
   const auto kernel = finish_groups<Limbs, Payload, Method, Brought>;
   // The one kernel of its call waits for none before.
-  if (is_one_group(a)) return launch_shared(ctx, operation, kernel, 1, finish_threads, shared_bytes, a);
+  if (is_one_group(a)) return launch_shared(ctx, kernel, 1, finish_threads, shared_bytes, a);
   const std::uint64_t resident =
       state_of(ctx).resident_blocks(reinterpret_cast<const void*>(kernel), finish_threads, shared_bytes);
-  launch_overlapped(ctx, operation, kernel, std::min(resident, ceil_div(std::uint64_t{a.count}, group_words / 4)),
-                    finish_threads, shared_bytes, a);
+  launch_overlapped(ctx, kernel, std::min(resident, ceil_div(std::uint64_t{a.count}, group_words / 4)), finish_threads,
+                    shared_bytes, a);
 }
 
 template <int Limbs, payload_mode Payload>
-void queue_kernels(const context& ctx, const char* operation, const word_sort& s, std::byte* scratch,
-                   group_finisher finisher) {
+void queue_kernels(const context& ctx, const word_sort& s, std::byte* scratch, group_finisher finisher) {
   const radix_arguments a{s, radix_scratch(s, tile_words<Limbs, Payload>(s), scratch).tables};
   if (!is_one_group(a)) {
-    has_short_tiles<Limbs, Payload>(a.count)
-        ? queue_passes<Limbs, Payload, tile_length::of_short_list>(ctx, operation, a)
-        : queue_passes<Limbs, Payload, tile_length::of_long_list>(ctx, operation, a);
+    has_short_tiles<Limbs, Payload>(a.count) ? queue_passes<Limbs, Payload, tile_length::of_short_list>(ctx, a)
+                                             : queue_passes<Limbs, Payload, tile_length::of_long_list>(ctx, a);
     if (!sorts_by_codes(a)) return;
   }
   if constexpr (Payload != payload_mode::values_16) {
-    if (finisher != nullptr) return finisher(ctx, operation, a);
-    if (has_bins_kernel(a)) queue_finish<Limbs, Payload, finish_method::bins>(ctx, operation, a);
-    queue_finish<Limbs, Payload, finish_method::digits>(ctx, operation, a);
+    if (finisher != nullptr) return finisher(ctx, a);
+    if (has_bins_kernel(a)) queue_finish<Limbs, Payload, finish_method::bins>(ctx, a);
+    queue_finish<Limbs, Payload, finish_method::digits>(ctx, a);
   }
 }
 
@@ -111,15 +109,13 @@ auto with_payload(std::uint32_t value_bytes, Body body) {
 }
 
 template <int Limbs>
-void run_radix_sort_of(const context& ctx, const char* operation, const word_sort& s, std::byte* scratch,
-                       group_finisher finisher) {
-  with_payload<Limbs>(s.value_bytes,
-                      [&](auto payload) { queue_kernels<Limbs, payload()>(ctx, operation, s, scratch, finisher); });
+void run_radix_sort_of(const context& ctx, const word_sort& s, std::byte* scratch, group_finisher finisher) {
+  with_payload<Limbs>(s.value_bytes, [&](auto payload) { queue_kernels<Limbs, payload()>(ctx, s, scratch, finisher); });
 }
 
-extern template void run_radix_sort_of<1>(const context&, const char*, const word_sort&, std::byte*, group_finisher);
-extern template void run_radix_sort_of<2>(const context&, const char*, const word_sort&, std::byte*, group_finisher);
-extern template void run_radix_sort_of<3>(const context&, const char*, const word_sort&, std::byte*, group_finisher);
-extern template void run_radix_sort_of<4>(const context&, const char*, const word_sort&, std::byte*, group_finisher);
+extern template void run_radix_sort_of<1>(const context&, const word_sort&, std::byte*, group_finisher);
+extern template void run_radix_sort_of<2>(const context&, const word_sort&, std::byte*, group_finisher);
+extern template void run_radix_sort_of<3>(const context&, const word_sort&, std::byte*, group_finisher);
+extern template void run_radix_sort_of<4>(const context&, const word_sort&, std::byte*, group_finisher);
 
 }  // namespace sheaf::cuda

@@ -10,9 +10,8 @@ std::uint64_t radix_scratch_bytes(const word_sort& s) {
   });
 }
 
-void run_radix_sort(const context& ctx, const char* operation, const word_sort& s, std::byte* scratch,
-                    group_finisher finisher) {
-  with_limbs(s.limbs, [&](auto limbs) { run_radix_sort_of<limbs()>(ctx, operation, s, scratch, finisher); });
+void run_radix_sort(const context& ctx, const word_sort& s, std::byte* scratch, group_finisher finisher) {
+  with_limbs(s.limbs, [&](auto limbs) { run_radix_sort_of<limbs()>(ctx, s, scratch, finisher); });
 }
 
 }  // namespace sheaf::cuda

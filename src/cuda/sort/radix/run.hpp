@@ -11,7 +11,7 @@ namespace sheaf::cuda {
 
 struct radix_arguments;
 /// Queues the kernel that finishes groups, in place of those of this folder; not called where the sort goes by digits.
-using group_finisher = void (*)(const context& ctx, const char* operation, const radix_arguments& a);
+using group_finisher = void (*)(const context& ctx, const radix_arguments& a);
 
 /// A list has fewer words than this, because a tile state has 31 bits for a number.
 constexpr std::uint64_t most_sorted_words = std::uint64_t{1} << 31;
@@ -20,7 +20,6 @@ constexpr std::uint64_t most_sorted_words = std::uint64_t{1} << 31;
 std::uint64_t radix_scratch_bytes(const word_sort& s);
 /// Queues a stable sort of words alone or, of one and two limbs, with values of 4 or 8 bytes (of one limb, method lsd:
 /// or 16). Scratch is free again when the stream is past it.
-void run_radix_sort(const context& ctx, const char* operation, const word_sort& s, std::byte* scratch,
-                    group_finisher finisher = nullptr);
+void run_radix_sort(const context& ctx, const word_sort& s, std::byte* scratch, group_finisher finisher = nullptr);
 
 }  // namespace sheaf::cuda

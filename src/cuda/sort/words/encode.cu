@@ -40,18 +40,16 @@ __global__ void __launch_bounds__(block_threads)
 }
 
 template <int Limbs, class Order, bool IsNarrow = false>
-void launch_extraction(const context& ctx, const char* operation, const sort_problem& p, const sort_buffers& b,
-                       std::uint32_t low, std::uint32_t bits, const void* order, void* words) {
-  launch(ctx, operation, extract_key_words<Limbs, Order, IsNarrow>, ceil_div(p.count, block_threads), b.in.data,
-         b.in.stride_bytes, p.key, p.count, low, bits, static_cast<const Order*>(order),
-         static_cast<sort_word<Limbs>*>(words));
+void launch_extraction(const context& ctx, const sort_problem& p, const sort_buffers& b, std::uint32_t low,
+                       std::uint32_t bits, const void* order, void* words) {
+  launch(ctx, extract_key_words<Limbs, Order, IsNarrow>, ceil_div(p.count, block_threads), b.in.data, b.in.stride_bytes,
+         p.key, p.count, low, bits, static_cast<const Order*>(order), static_cast<sort_word<Limbs>*>(words));
 }
 
 }  // namespace
 
-void extract_words(const context& ctx, const char* operation, const sort_problem& p, const sort_buffers& b,
-                   std::uint32_t limbs, std::uint32_t low, std::uint32_t bits, const void* order,
-                   std::uint64_t order_bytes, void* words) {
+void extract_words(const context& ctx, const sort_problem& p, const sort_buffers& b, std::uint32_t limbs,
+                   std::uint32_t low, std::uint32_t bits, const void* order, std::uint64_t order_bytes, void* words) {
   const bool is_whole = order == nullptr && bits == p.key.bits;
   const auto launch_for =
       is_whole && primitives::is_narrow(p.key)
@@ -60,7 +58,7 @@ void extract_words(const context& ctx, const char* operation, const sort_problem
       : order_bytes == 4 ? (limbs == 1 ? launch_extraction<1, std::uint32_t> : launch_extraction<2, std::uint32_t>)
       : limbs == 1       ? launch_extraction<1, std::uint64_t>
                          : launch_extraction<2, std::uint64_t>;
-  launch_for(ctx, operation, p, b, low, bits, order, words);
+  launch_for(ctx, p, b, low, bits, order, words);
 }
 
 }  // namespace sheaf::cuda

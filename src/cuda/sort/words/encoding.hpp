@@ -63,9 +63,9 @@ SHEAF_HOST_DEVICE constexpr std::uint32_t lowest_key_bit(std::uint32_t limbs, st
 /// Queues the extraction of `bits` key bits from bit `low` on as words of 1, 2 or 4 limbs, for keys that are read byte
 /// by byte. Word i holds these bits of row order[i], or of row i where order is null; in 4 limbs 65 to 96 bits, above
 /// the number i in its lowest limb. Entries of order have order_bytes, 4 or, beside 1 and 2 limbs, 8.
-void extract_words(const context& ctx, const char* operation, const primitives::sort_problem& p,
-                   const primitives::sort_buffers& b, std::uint32_t limbs, std::uint32_t low, std::uint32_t bits,
-                   const void* order, std::uint64_t order_bytes, void* words);
+void extract_words(const context& ctx, const primitives::sort_problem& p, const primitives::sort_buffers& b,
+                   std::uint32_t limbs, std::uint32_t low, std::uint32_t bits, const void* order,
+                   std::uint64_t order_bytes, void* words);
 /// What extract_words takes for a key of several rounds, or one.
 double extraction_seconds(const primitives::sort_problem& p, std::uint32_t rounds, std::uint64_t word_bytes,
                           const machine& m);

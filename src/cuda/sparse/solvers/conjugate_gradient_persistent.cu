@@ -15,7 +15,6 @@ namespace {
 using primitives::conjugate_gradient_buffers;
 using primitives::conjugate_gradient_problem;
 
-constexpr const char* persistent_operation = "cuda.persistent";
 constexpr unsigned solver_threads = 1024;
 
 struct persistent_decision {
@@ -394,7 +393,7 @@ class persistent_solver {
   /// All iterations in one launch, unless somebody wants to hear of them.
   void run() {
     primitives::conjugate_gradient_watch& watch = *b_.watch;
-    system_reads reads(ctx_, persistent_operation, v_.memory, watch);
+    system_reads reads(ctx_, v_.memory, watch);
     const std::uint64_t every = watch.reports_every();
     const bool waits = every != ~std::uint64_t{0};
     const std::uint64_t most = watch.wants_reports() ? history_entries - 1 : ~std::uint64_t{0};
@@ -416,13 +415,12 @@ class persistent_solver {
       // The scalars lie behind the slots.
       auto* const begin = reinterpret_cast<std::byte*>(slots_.slots);
       auto* const end = reinterpret_cast<std::byte*>(v_.memory + 1);
-      require(cudaMemsetAsync(begin, 0, static_cast<std::size_t>(end - begin), ctx_.stream()), persistent_operation);
+      require(cudaMemsetAsync(begin, 0, static_cast<std::size_t>(end - begin), ctx_.stream()), ctx_);
     }
     constexpr auto kernel = solve_system<Sum, Value, Column>;
     const std::uint64_t shared_bytes = state_of(ctx_).allow_shared(reinterpret_cast<const void*>(kernel));
     const launch_terms terms{iterations, shared_bytes, begins, stops, has_row_ends_};
-    launch_cooperative(ctx_, persistent_operation, kernel, v_.tiles, solver_threads, shared_bytes, v_, m_, slots_,
-                       terms);
+    launch_cooperative(ctx_, kernel, v_.tiles, solver_threads, shared_bytes, v_, m_, slots_, terms);
   }
 
   const context& ctx_;

@@ -14,8 +14,6 @@ using primitives::conjugate_gradient_buffers;
 using primitives::conjugate_gradient_problem;
 using primitives::conjugate_gradient_steps;
 
-constexpr const char* separate_operation = "cuda.separate";
-
 struct separate_decision {
   system_scratch at;
   rows_decision rows;
@@ -122,18 +120,18 @@ class separate_solver {
         b_(b),
         product_scratch_(scratch + d.product_at),
         v_(vectors_of<Value>(p, d.at, b, scratch)),
-        reads_(ctx, separate_operation, v_.memory, *b.watch) {
+        reads_(ctx, v_.memory, *b.watch) {
     if (!p.is_operator) guard_ = guard_of(ctx, p.product, primitives::csr_call::conjugate_gradient);
   }
 
   void run() {
-    require(cudaMemsetAsync(v_.memory, 0, sizeof(solver_memory), ctx_.stream()), separate_operation);
+    require(cudaMemsetAsync(v_.memory, 0, sizeof(solver_memory), ctx_.stream()), ctx_);
     queue(begin_system<Value>);
     invert();
     solver_state s = reads_.peek();
     if (system_reads::is_faulty(s)) return;
     if (s.b_is_zero != 0) {
-      require(cudaMemsetAsync(v_.x[0], 0, p_.vector_bytes(), ctx_.stream()), separate_operation);
+      require(cudaMemsetAsync(v_.x[0], 0, p_.vector_bytes(), ctx_.stream()), ctx_);
       b_.watch->report(0, 0, s.steps.target());
       *b_.result = s.steps.summary(0);
       return;
@@ -148,7 +146,7 @@ class separate_solver {
 
   /// An operator's iterations in a graph: as many as may be done, and their end.
   void capture() {
-    require(cudaMemsetAsync(v_.memory, 0, sizeof(solver_memory), ctx_.stream()), separate_operation);
+    require(cudaMemsetAsync(v_.memory, 0, sizeof(solver_memory), ctx_.stream()), ctx_);
     queue(begin_system<Value>);
     invert();
     make_residual_of(v_.x[0], v_.r);
@@ -157,13 +155,13 @@ class separate_solver {
       multiply(v_.p, v_.q, 1, false);
       queue(sum_curvature<Value>);
       queue(step_residual<Sum, Value>);
-      queue_over_rows(ctx_, separate_operation, step_vectors<Sum, Value>, v_);
+      queue_over_rows(ctx_, step_vectors<Sum, Value>, v_);
     }
-    queue_over_rows(ctx_, separate_operation, copy_x_to_confirm<Value>, v_);
+    queue_over_rows(ctx_, copy_x_to_confirm<Value>, v_);
     make_residual_of(v_.q, v_.r);
     queue_sums(v_.r, residual_use::confirmation);
-    queue_over_rows(ctx_, separate_operation, restart_direction<Sum, Value>, v_);
-    queue_over_rows(ctx_, separate_operation, take_best_x<Value>, v_);
+    queue_over_rows(ctx_, restart_direction<Sum, Value>, v_);
+    queue_over_rows(ctx_, take_best_x<Value>, v_);
   }
 
  private:
@@ -204,11 +202,11 @@ class separate_solver {
       return false;
     }
     if (s.has_step == 0) return true;
-    queue_over_rows(ctx_, separate_operation, step_vectors<Sum, Value>, v_);
+    queue_over_rows(ctx_, step_vectors<Sum, Value>, v_);
     if (s.steps.wants_confirmation()) {
       make_residual_of(v_.x[s.steps.next()], v_.r);
       queue_sums(v_.r, residual_use::confirmation);
-      queue_over_rows(ctx_, separate_operation, restart_direction<Sum, Value>, v_);
+      queue_over_rows(ctx_, restart_direction<Sum, Value>, v_);
       if (!read(s)) return false;
       if (!s.steps.is_done() && b_.watch->asks_to_stop()) s.steps.end(stop_reason::stopped);
     } else {
@@ -226,17 +224,16 @@ class separate_solver {
 
   void queue(void (*kernel)(system_vectors<Value>)) const {
     constexpr std::uint64_t warps = block_threads / 32;
-    launch(ctx_, separate_operation, kernel, blocks_of_system(ctx_, ceil_div(v_.tiles, warps)), v_);
+    launch(ctx_, kernel, blocks_of_system(ctx_, ceil_div(v_.tiles, warps)), v_);
   }
 
   void queue_sums(const Value* residual, residual_use use) const {
     constexpr std::uint64_t warps = block_threads / 32;
-    launch(ctx_, separate_operation, sum_residual<Sum, Value>, blocks_of_system(ctx_, ceil_div(v_.tiles, warps)), v_,
-           residual, use);
+    launch(ctx_, sum_residual<Sum, Value>, blocks_of_system(ctx_, ceil_div(v_.tiles, warps)), v_, residual, use);
   }
 
   void copy(const Value* from, Value* to) const {
-    require(cudaMemcpyAsync(to, from, p_.vector_bytes(), cudaMemcpyDeviceToDevice, ctx_.stream()), separate_operation);
+    require(cudaMemcpyAsync(to, from, p_.vector_bytes(), cudaMemcpyDeviceToDevice, ctx_.stream()), ctx_);
   }
 
   void take_best(const conjugate_gradient_steps& s) const {
@@ -246,10 +243,10 @@ class separate_solver {
   void invert() const {
     if (v_.inverse == nullptr) return;
     if (p_.is_operator) {
-      launch(ctx_, separate_operation, invert_diagonal<Value>, blocks_of_system(ctx_, ceil_div(v_.rows, block_threads)),
-             v_, static_cast<const Value*>(b_.diagonal));
+      launch(ctx_, invert_diagonal<Value>, blocks_of_system(ctx_, ceil_div(v_.rows, block_threads)), v_,
+             static_cast<const Value*>(b_.diagonal));
     } else {
-      launch(ctx_, separate_operation, check_diagonal<Value, Column>, blocks_of_system(ctx_, v_.tiles), v_,
+      launch(ctx_, check_diagonal<Value, Column>, blocks_of_system(ctx_, v_.tiles), v_,
              matrix_of<Value, Column>(p_, b_, guard_));
     }
   }
@@ -262,7 +259,7 @@ class separate_solver {
     }
     primitives::spmv_problem product = p_.product;
     product.reads_y = reads_y;
-    multiply_rows(ctx_, separate_operation, product, d_.rows, {b_.a, x, y, alpha, 1}, guard_, {}, product_scratch_);
+    multiply_rows(ctx_, product, d_.rows, {b_.a, x, y, alpha, 1}, guard_, {}, product_scratch_);
   }
 
   /// to = b - A x
@@ -272,8 +269,7 @@ class separate_solver {
       return multiply(x, to, -1, true);
     }
     multiply(x, to, 1, false);
-    launch(ctx_, separate_operation, subtract_from_b<Value>, blocks_of_system(ctx_, ceil_div(v_.rows, block_threads)),
-           v_, to);
+    launch(ctx_, subtract_from_b<Value>, blocks_of_system(ctx_, ceil_div(v_.rows, block_threads)), v_, to);
   }
 
   const context& ctx_;

@@ -16,11 +16,10 @@ namespace {
 using primitives::conjugate_gradient_buffers;
 using primitives::conjugate_gradient_problem;
 
-constexpr const char* streamed_by_rows = "cuda.streamed";
-constexpr const char* by_slices = "cuda.sliced";
+enum class product_form : std::uint8_t { rows, slices };
 
 struct streamed_decision {
-  const char* operation = streamed_by_rows;
+  product_form product = product_form::rows;
   system_scratch at;
   rows_decision rows;
   std::uint64_t sliced_at = 0;        ///< in scratch: the sliced matrix
@@ -35,9 +34,9 @@ struct streamed_decision {
 //   step_vectors: x += alpha p and p = z + beta p, which reads p once for both.
 // Vectors are read and written 12 times an iteration. Sums of p.q in the product of cuda.streamed would save two of
 // them, but not the time: that product is faster where its warps do nothing else.
-plan::planned plan_iterations(const conjugate_gradient_problem& p, const plan::scope& scope, const char* operation) {
+plan::planned plan_iterations(const conjugate_gradient_problem& p, const plan::scope& scope, product_form product) {
   if (p.is_operator) return plan::rejected("takes a matrix, and the system has an operator");
-  const bool is_sliced = operation == by_slices;
+  const bool is_sliced = product == product_form::slices;
   if (is_sliced && p.is_captured) return plan::rejected("looks at the matrix first, and a capture cannot wait");
   if (is_sliced) {
     if (const char* reason = unfit_for_slices(p.product)) return plan::rejected(reason);
@@ -45,7 +44,7 @@ plan::planned plan_iterations(const conjugate_gradient_problem& p, const plan::s
   const machine& m = scope.machine;
   core::scratch_offsets place;
   streamed_decision d;
-  d.operation = operation;
+  d.product = product;
   // One block adds all tiles: of 2^11 it reads 8 with each thread. A sliced matrix is dealt to blocks by tiles, which
   // are small for that.
   const std::uint64_t most_tiles = is_sliced ? 1 << 13 : 1 << 11;
@@ -180,7 +179,7 @@ class streamed_solver {
   streamed_solver(const context& ctx, const conjugate_gradient_problem& p, const streamed_decision& d,
                   const conjugate_gradient_buffers& b, std::byte* scratch)
       : ctx_(ctx),
-        operation_(d.operation),
+        form_(d.product),
         b_(b),
         product_(p.product),
         rows_(d.rows),
@@ -200,7 +199,7 @@ class streamed_solver {
     if (!look_at_rows()) return;
     start();
     primitives::conjugate_gradient_watch& watch = *b_.watch;
-    system_reads reads(ctx_, operation_, v_.memory, watch, read_memory::pinned);
+    system_reads reads(ctx_, v_.memory, watch, read_memory::pinned);
     const bool waits = watch.reports_every() != ~std::uint64_t{0};
     constexpr std::uint64_t most_waited_for = 32;
     if (waits && !goes_on(reads.read_and_take())) return finish(reads);
@@ -249,11 +248,11 @@ class streamed_solver {
   /// and the matrix may be sliced. False if a row is wrong, which was reported.
   bool look_at_rows() {
     constexpr std::uint64_t worth = 8;
-    const bool may_slice = operation_ == by_slices;
+    const bool may_slice = form_ == product_form::slices;
     if (!(may_slice || rows_.has_long_rows) || b_.goals.limit < worth) return true;
     csr_guard guard = guard_;
     guard.is_faulty = nullptr;
-    const row_facts facts = inspect_rows(ctx_, operation_, product_, b_.a, guard, facts_);
+    const row_facts facts = inspect_rows(ctx_, product_, b_.a, guard, facts_);
     if (facts.has_faults != 0) return false;
     core::scratch_offsets place;
     rows_ = decide_rows(product_, place, facts.longest);
@@ -277,25 +276,25 @@ class streamed_solver {
   bool goes_on(const solver_state& s) const {
     if (s.steps.is_done() || system_reads::is_faulty(s)) return false;
     if (s.steps.wants_confirmation() || !b_.watch->asks_to_stop()) return true;
-    launch_blocks(ctx_, operation_, end_system, 1, 1, v_.memory, stop_reason::stopped);
+    launch_blocks(ctx_, end_system, 1, 1, v_.memory, stop_reason::stopped);
     return false;
   }
 
   template <class Kernel>
   void launch_rows(Kernel kernel) const {
-    launch(ctx_, operation_, kernel, blocks_of_system(ctx_, v_.tiles), v_, m_);
+    launch(ctx_, kernel, blocks_of_system(ctx_, v_.tiles), v_, m_);
   }
 
   void start() const {
-    require(cudaMemsetAsync(v_.memory, 0, sizeof(solver_memory), ctx_.stream()), operation_);
+    require(cudaMemsetAsync(v_.memory, 0, sizeof(solver_memory), ctx_.stream()), ctx_);
     constexpr std::uint64_t warps = block_threads / 32;
-    launch(ctx_, operation_, begin_system<Value>, blocks_of_system(ctx_, ceil_div(v_.tiles, warps)), v_);
+    launch(ctx_, begin_system<Value>, blocks_of_system(ctx_, ceil_div(v_.tiles, warps)), v_);
     if (v_.inverse != nullptr) launch_rows(check_diagonal<Value, Column>);
     if (is_sliced_) {
       // Checks all columns, so it comes before the kernel that may write x.
       csr_guard guard = guard_;
       guard.is_faulty = &v_.memory->state.is_faulty[solver_state::diagonal];
-      slice_matrix<Value, Column>(ctx_, operation_, product_, b_.a, guard, shape_, slices(), guard.is_faulty);
+      slice_matrix<Value, Column>(ctx_, product_, b_.a, guard, shape_, slices(), guard.is_faulty);
     }
     launch_rows(start_system<Sum, Value, Column>);
   }
@@ -303,26 +302,26 @@ class streamed_solver {
   /// q = A p and p.q.
   void multiply() const {
     if (is_sliced_) {
-      launch_shared(ctx_, operation_, multiply_sliced_rows<Sum, Value>, shape_.blocks, sliced_threads,
-                    sliced_block_bytes, v_, slices(), shape_);
+      launch_shared(ctx_, multiply_sliced_rows<Sum, Value>, shape_.blocks, sliced_threads, sliced_block_bytes, v_,
+                    slices(), shape_);
       return;
     }
     constexpr std::uint64_t warps = block_threads / 32;
-    multiply_rows(ctx_, operation_, product_, rows_, {b_.a, v_.p, v_.q, 1, 0}, guard_, {}, product_scratch_,
+    multiply_rows(ctx_, product_, rows_, {b_.a, v_.p, v_.q, 1, 0}, guard_, {}, product_scratch_,
                   &v_.memory->state.skips_products);
-    launch(ctx_, operation_, sum_curvature<Value>, blocks_of_system(ctx_, ceil_div(v_.tiles, warps)), v_);
+    launch(ctx_, sum_curvature<Value>, blocks_of_system(ctx_, ceil_div(v_.tiles, warps)), v_);
   }
 
   void queue_iteration() const {
     constexpr std::uint64_t warps = block_threads / 32;
     multiply();
-    launch(ctx_, operation_, step_residual<Sum, Value>, blocks_of_system(ctx_, ceil_div(v_.tiles, warps)), v_);
-    queue_over_rows(ctx_, operation_, step_vectors<Sum, Value>, v_);
+    launch(ctx_, step_residual<Sum, Value>, blocks_of_system(ctx_, ceil_div(v_.tiles, warps)), v_);
+    queue_over_rows(ctx_, step_vectors<Sum, Value>, v_);
   }
 
   void queue_confirmation() const {
     launch_rows(confirm_residual<Sum, Value, Column>);
-    queue_over_rows(ctx_, operation_, restart_direction<Sum, Value>, v_);
+    queue_over_rows(ctx_, restart_direction<Sum, Value>, v_);
   }
 
   void finish(system_reads& reads) const {
@@ -332,7 +331,7 @@ class streamed_solver {
   }
 
   const context& ctx_;
-  const char* operation_;
+  product_form form_;
   const conjugate_gradient_buffers& b_;
   primitives::spmv_problem product_;
   rows_decision rows_;
@@ -362,15 +361,17 @@ void run_streamed(const context& ctx, const conjugate_gradient_problem& p, const
 }  // namespace
 
 extern constinit const primitives::conjugate_gradient_variant conjugate_gradient_streamed{
-    streamed_by_rows, backend_kind::cuda,
+    "cuda.streamed", backend_kind::cuda,
     [](const conjugate_gradient_problem& p, const plan::scope& scope) {
-      return plan_iterations(p, scope, streamed_by_rows);
+      return plan_iterations(p, scope, product_form::rows);
     },
     run_streamed};
 
 extern constinit const primitives::conjugate_gradient_variant conjugate_gradient_sliced{
-    by_slices, backend_kind::cuda,
-    [](const conjugate_gradient_problem& p, const plan::scope& scope) { return plan_iterations(p, scope, by_slices); },
+    "cuda.sliced", backend_kind::cuda,
+    [](const conjugate_gradient_problem& p, const plan::scope& scope) {
+      return plan_iterations(p, scope, product_form::slices);
+    },
     run_streamed};
 
 }  // namespace sheaf::cuda

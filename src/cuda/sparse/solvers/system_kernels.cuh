@@ -152,9 +152,8 @@ inline std::uint64_t blocks_of_system(const context& ctx, std::uint64_t most) {
 }
 
 template <class Value>
-void queue_over_rows(const context& ctx, const char* operation, void (*kernel)(system_vectors<Value>),
-                     const system_vectors<Value>& v) {
-  launch(ctx, operation, kernel, blocks_of_system(ctx, ceil_div(v.rows, block_threads)), v);
+void queue_over_rows(const context& ctx, void (*kernel)(system_vectors<Value>), const system_vectors<Value>& v) {
+  launch(ctx, kernel, blocks_of_system(ctx, ceil_div(v.rows, block_threads)), v);
 }
 
 }  // namespace sheaf::cuda

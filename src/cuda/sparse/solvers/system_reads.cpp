@@ -5,10 +5,9 @@
 
 namespace sheaf::cuda {
 
-system_reads::system_reads(const context& ctx, const char* operation, const solver_memory* from,
-                           primitives::conjugate_gradient_watch& watch, read_memory to)
+system_reads::system_reads(const context& ctx, const solver_memory* from, primitives::conjugate_gradient_watch& watch,
+                           read_memory to)
     : ctx_(ctx),
-      operation_(operation),
       from_(from),
       watch_(watch),
       is_pinned_(to == read_memory::pinned),
@@ -19,13 +18,13 @@ system_reads::system_reads(const context& ctx, const char* operation, const solv
     return;
   }
   void* pinned = nullptr;
-  require(cudaHostAlloc(&pinned, 2 * sizeof(solver_memory), cudaHostAllocDefault), operation);
+  require(cudaHostAlloc(&pinned, 2 * sizeof(solver_memory), cudaHostAllocDefault), ctx);
   copies_ = static_cast<std::byte*>(pinned);
   for (cudaEvent_t& event : read_) {
     const cudaError_t made = cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
     if (made == cudaSuccess) continue;
     release();
-    require(made, operation);
+    require(made, ctx);
   }
 }
 
@@ -44,23 +43,23 @@ void system_reads::release() noexcept {
 
 void system_reads::read(std::uint64_t number) {
   std::byte* const to = copies_ + number % 2 * sizeof(solver_memory);
-  require(cudaMemcpyAsync(to, from_, bytes_, cudaMemcpyDeviceToHost, ctx_.stream()), operation_);
-  if (is_pinned_) require(cudaEventRecord(read_[number % 2], ctx_.stream()), operation_);
+  require(cudaMemcpyAsync(to, from_, bytes_, cudaMemcpyDeviceToHost, ctx_.stream()), ctx_);
+  if (is_pinned_) require(cudaEventRecord(read_[number % 2], ctx_.stream()), ctx_);
 }
 
 solver_state system_reads::peek() {
   solver_state now;
-  require(cudaMemcpyAsync(copies_, from_, sizeof now, cudaMemcpyDeviceToHost, ctx_.stream()), operation_);
-  require(cudaStreamSynchronize(ctx_.stream()), operation_);
+  require(cudaMemcpyAsync(copies_, from_, sizeof now, cudaMemcpyDeviceToHost, ctx_.stream()), ctx_);
+  require(cudaStreamSynchronize(ctx_.stream()), ctx_);
   std::memcpy(&now, copies_, sizeof now);
   return now;
 }
 
 const solver_state& system_reads::take(std::uint64_t number) {
   if (is_pinned_) {
-    require(cudaEventSynchronize(read_[number % 2]), operation_);
+    require(cudaEventSynchronize(read_[number % 2]), ctx_);
   } else {
-    require(cudaStreamSynchronize(ctx_.stream()), operation_);
+    require(cudaStreamSynchronize(ctx_.stream()), ctx_);
   }
   const std::byte* const from = copies_ + number % 2 * sizeof(solver_memory);
   std::memcpy(&state_, from, sizeof state_);

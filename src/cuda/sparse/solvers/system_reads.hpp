@@ -19,8 +19,8 @@ enum class read_memory : std::uint8_t {
 /// at a time.
 class system_reads {
  public:
-  system_reads(const context& ctx, const char* operation, const solver_memory* from,
-               primitives::conjugate_gradient_watch& watch, read_memory to = read_memory::pageable);
+  system_reads(const context& ctx, const solver_memory* from, primitives::conjugate_gradient_watch& watch,
+               read_memory to = read_memory::pageable);
   ~system_reads();
   system_reads(const system_reads&) = delete;
   system_reads& operator=(const system_reads&) = delete;
@@ -42,7 +42,6 @@ class system_reads {
   void release() noexcept;
 
   const context& ctx_;
-  const char* operation_;
   const solver_memory* from_;
   primitives::conjugate_gradient_watch& watch_;
   bool is_pinned_;

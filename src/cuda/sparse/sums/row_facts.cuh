@@ -46,11 +46,11 @@ static __global__ void __launch_bounds__(block_threads)
 
 /// Looks at all rows. Waits for the device.
 /// @param on_device  memory for the kernel's answer
-inline row_facts inspect_rows(const context& ctx, const char* operation, const primitives::spmv_problem& p,
-                              const csr_view& a, const csr_guard& guard, row_facts* on_device) {
-  require(cudaMemsetAsync(on_device, 0, sizeof(row_facts), ctx.stream()), operation);
-  launch(ctx, operation, find_row_facts, ceil_div(p.rows, block_threads), guard, offsets_of(p, a),
-         whole_warp_entries(p), on_device);
+inline row_facts inspect_rows(const context& ctx, const primitives::spmv_problem& p, const csr_view& a,
+                              const csr_guard& guard, row_facts* on_device) {
+  require(cudaMemsetAsync(on_device, 0, sizeof(row_facts), ctx.stream()), ctx);
+  launch(ctx, find_row_facts, ceil_div(p.rows, block_threads), guard, offsets_of(p, a), whole_warp_entries(p),
+         on_device);
   row_facts facts{};
   ctx.state().copy(&facts, on_device, sizeof facts);
   if (facts.has_faults == 0) facts.entries -= facts.first;  // the last row's end until here
@@ -58,12 +58,12 @@ inline row_facts inspect_rows(const context& ctx, const char* operation, const p
 }
 
 /// Zeroes compressed columns of places that belong to no row: a warp reads them along with those of the rows beside.
-inline void clear_places_of_no_row(const context& ctx, const char* operation, std::uint16_t* columns,
-                                   const row_facts& facts, std::uint64_t places) {
+inline void clear_places_of_no_row(const context& ctx, std::uint16_t* columns, const row_facts& facts,
+                                   std::uint64_t places) {
   const std::uint64_t end = facts.first + facts.entries;
   const auto clear = [&](std::uint64_t from, std::uint64_t to) {
     if (from == to) return;
-    require(cudaMemsetAsync(columns + from, 0, (to - from) * sizeof *columns, ctx.stream()), operation);
+    require(cudaMemsetAsync(columns + from, 0, (to - from) * sizeof *columns, ctx.stream()), ctx);
   };
   clear(0, facts.first);
   clear(end, places);

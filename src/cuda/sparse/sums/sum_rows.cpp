@@ -59,13 +59,12 @@ rows_decision decide_rows(const spmv_problem& p, core::scratch_offsets& place, s
   return d;
 }
 
-void multiply_rows(const context& ctx, const char* operation, const spmv_problem& p, const rows_decision& d,
-                   const primitives::spmv_buffers& b, const csr_guard& guard, const x_source& from, std::byte* scratch,
-                   const std::uint32_t* skips) {
+void multiply_rows(const context& ctx, const spmv_problem& p, const rows_decision& d, const primitives::spmv_buffers& b,
+                   const csr_guard& guard, const x_source& from, std::byte* scratch, const std::uint32_t* skips) {
   const auto multiply = p.value == value_type::f64 ? multiply_rows_as<double, double>
                         : p.sums == spmv_sums::f64 ? multiply_rows_as<float, double>
                                                    : multiply_rows_as<float, float>;
-  multiply(ctx, operation, p, d, b, guard, from, scratch, skips);
+  multiply(ctx, p, d, b, guard, from, scratch, skips);
 }
 
 void price_rows(const spmv_problem& p, const machine& m, bool is_gathered, double spread, plan::planned& plan) {

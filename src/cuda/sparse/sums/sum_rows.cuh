@@ -51,11 +51,11 @@ __global__ void __launch_bounds__(block_threads)
 }
 
 template <bool Gathered, class Sum, class Value, class Column>
-void queue_rows(const context& ctx, const char* operation, const rows_decision& d,
-                const product_arguments<Value, Column>& a, const Value* gathered, const long_row_list& list) {
+void queue_rows(const context& ctx, const rows_decision& d, const product_arguments<Value, Column>& a,
+                const Value* gathered, const long_row_list& list) {
   if (d.rows_of_warp == 0) {
     const auto queue = [&]<unsigned Rows, unsigned Places>() {
-      launch(ctx, operation, sum_rows_by_warps<Rows, Places, Gathered, Sum, Value, Column>,
+      launch(ctx, sum_rows_by_warps<Rows, Places, Gathered, Sum, Value, Column>,
              ceil_div(a.rows.rows, std::uint64_t{warps_of_a_block} * Rows), a, gathered, list, d.has_long_rows);
     };
     if (d.has_random_columns) {
@@ -65,7 +65,7 @@ void queue_rows(const context& ctx, const char* operation, const rows_decision& 
     }
   } else {
     const std::uint64_t blocks = ceil_div(a.rows.rows, std::uint64_t{warps_of_a_block} * d.rows_of_warp);
-    launch(ctx, operation, sum_short_rows<Gathered, Sum, Value, Column>, blocks, a, gathered, list, d.has_long_rows,
+    launch(ctx, sum_short_rows<Gathered, Sum, Value, Column>, blocks, a, gathered, list, d.has_long_rows,
            static_cast<unsigned>(std::countr_zero(d.rows_of_warp)));
   }
   if (!d.has_long_rows) return;
@@ -73,17 +73,17 @@ void queue_rows(const context& ctx, const char* operation, const rows_decision& 
   const auto resident = static_cast<std::uint64_t>(state_of(ctx).multiprocessors()) * blocks_each;
   if (d.has_list()) {
     const std::uint64_t blocks = std::min(resident, ceil_div(d.most_pieces, warps_of_a_block));
-    launch(ctx, operation, sum_long_rows<Gathered, Sum, Value, Column>, blocks, a, gathered, list);
+    launch(ctx, sum_long_rows<Gathered, Sum, Value, Column>, blocks, a, gathered, list);
   } else {
     const std::uint64_t blocks = std::min(resident, ceil_div(a.rows.rows, block_threads));
-    launch(ctx, operation, find_long_rows<Gathered, Sum, Value, Column>, blocks, a, gathered, d.long_entries);
+    launch(ctx, find_long_rows<Gathered, Sum, Value, Column>, blocks, a, gathered, d.long_entries);
   }
 }
 
 template <class Value, class Sum>
-void multiply_rows_as(const context& ctx, const char* operation, const primitives::spmv_problem& p,
-                      const rows_decision& d, const primitives::spmv_buffers& b, const csr_guard& guard,
-                      const x_source& source, std::byte* scratch, const std::uint32_t* skips) {
+void multiply_rows_as(const context& ctx, const primitives::spmv_problem& p, const rows_decision& d,
+                      const primitives::spmv_buffers& b, const csr_guard& guard, const x_source& source,
+                      std::byte* scratch, const std::uint32_t* skips) {
   long_row_list list;
   list.long_entries = d.long_entries;
   if (d.has_list()) {
@@ -92,7 +92,7 @@ void multiply_rows_as(const context& ctx, const char* operation, const primitive
     list.sums = scratch + d.sums_at;
     list.most_rows = d.most_long_rows;
     list.most_pieces = d.most_pieces;
-    require(cudaMemsetAsync(list.count, 0, sizeof *list.count, ctx.stream()), operation);
+    require(cudaMemsetAsync(list.count, 0, sizeof *list.count, ctx.stream()), ctx);
   }
   const auto* const from = static_cast<const Value*>(source.gathered);
   if (source.compressed != nullptr) {
@@ -100,13 +100,13 @@ void multiply_rows_as(const context& ctx, const char* operation, const primitive
     a.columns = source.compressed;
     a.bases = source.compressed_bases;
     a.skips = skips;
-    return queue_rows<false, Sum>(ctx, operation, d, a, from, list);
+    return queue_rows<false, Sum>(ctx, d, a, from, list);
   }
   const auto queue = [&]<class Column>(Column) {
     auto a = arguments_of<Value, Column>(p, b, guard);
     a.skips = skips;
-    if (from != nullptr) return queue_rows<true, Sum>(ctx, operation, d, a, from, list);
-    return queue_rows<false, Sum>(ctx, operation, d, a, from, list);
+    if (from != nullptr) return queue_rows<true, Sum>(ctx, d, a, from, list);
+    return queue_rows<false, Sum>(ctx, d, a, from, list);
   };
   if (bytes(p.column) == 8) return queue(0ULL);
   return queue(0U);

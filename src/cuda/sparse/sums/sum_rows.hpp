@@ -53,7 +53,7 @@ constexpr std::uint64_t base_rows = 128;  ///< rows whose compressed columns hav
 
 /// Queues y of all rows.
 /// @param skips  null, or a word in device memory: if it is not 0 when the kernels begin, they leave y as it is
-void multiply_rows(const context& ctx, const char* operation, const primitives::spmv_problem& p, const rows_decision& d,
+void multiply_rows(const context& ctx, const primitives::spmv_problem& p, const rows_decision& d,
                    const primitives::spmv_buffers& b, const csr_guard& guard, const x_source& from, std::byte* scratch,
                    const std::uint32_t* skips = nullptr);
 
@@ -64,18 +64,18 @@ void price_rows(const primitives::spmv_problem& p, const machine& m, bool is_gat
 
 /// multiply_rows for values and sums of two types; each pair is compiled in a source of its own.
 template <class Value, class Sum>
-void multiply_rows_as(const context& ctx, const char* operation, const primitives::spmv_problem& p,
-                      const rows_decision& d, const primitives::spmv_buffers& b, const csr_guard& guard,
-                      const x_source& from, std::byte* scratch, const std::uint32_t* skips);
-extern template void multiply_rows_as<float, float>(const context&, const char*, const primitives::spmv_problem&,
+void multiply_rows_as(const context& ctx, const primitives::spmv_problem& p, const rows_decision& d,
+                      const primitives::spmv_buffers& b, const csr_guard& guard, const x_source& from,
+                      std::byte* scratch, const std::uint32_t* skips);
+extern template void multiply_rows_as<float, float>(const context&, const primitives::spmv_problem&,
                                                     const rows_decision&, const primitives::spmv_buffers&,
                                                     const csr_guard&, const x_source&, std::byte*,
                                                     const std::uint32_t*);
-extern template void multiply_rows_as<float, double>(const context&, const char*, const primitives::spmv_problem&,
+extern template void multiply_rows_as<float, double>(const context&, const primitives::spmv_problem&,
                                                      const rows_decision&, const primitives::spmv_buffers&,
                                                      const csr_guard&, const x_source&, std::byte*,
                                                      const std::uint32_t*);
-extern template void multiply_rows_as<double, double>(const context&, const char*, const primitives::spmv_problem&,
+extern template void multiply_rows_as<double, double>(const context&, const primitives::spmv_problem&,
                                                       const rows_decision&, const primitives::spmv_buffers&,
                                                       const csr_guard&, const x_source&, std::byte*,
                                                       const std::uint32_t*);

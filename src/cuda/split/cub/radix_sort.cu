@@ -75,21 +75,20 @@ std::uint64_t cub_wanted_scratch_bytes(const cub_sort_shape& s) {
   return bytes;
 }
 
-void run_cub_sort(const context& ctx, const char* operation, const cub_sort_shape& s, const cub_key_encoding& encoding,
+void run_cub_sort(const context& ctx, const cub_sort_shape& s, const cub_key_encoding& encoding,
                   const cub_sort_arrays& arrays, std::byte* scratch) {
   // CUB looks at the thread's last error after some launches, and would take one for its own that was there before.
   cudaGetLastError();
   std::size_t scratch_bytes = cub_scratch_bytes(s);
-  require(call_cub(s, encoding, arrays, scratch, scratch_bytes, ctx.stream()), operation);
+  require(call_cub(s, encoding, arrays, scratch, scratch_bytes, ctx.stream()), ctx);
 }
 
-void write_row_numbers(const context& ctx, const char* operation, void* numbers, std::uint32_t number_bytes,
-                       std::uint64_t count) {
+void write_row_numbers(const context& ctx, void* numbers, std::uint32_t number_bytes, std::uint64_t count) {
   const std::uint64_t blocks = ceil_div(count, block_threads);
   if (number_bytes == 8) {
-    launch(ctx, operation, number_rows<std::uint64_t>, blocks, static_cast<std::uint64_t*>(numbers), count);
+    launch(ctx, number_rows<std::uint64_t>, blocks, static_cast<std::uint64_t*>(numbers), count);
   } else {
-    launch(ctx, operation, number_rows<std::uint32_t>, blocks, static_cast<std::uint32_t*>(numbers), count);
+    launch(ctx, number_rows<std::uint32_t>, blocks, static_cast<std::uint32_t*>(numbers), count);
   }
 }
 

@@ -53,11 +53,10 @@ void add_cub_cost(plan::planned& plan, const cub_sort_shape& s, const machine& m
 bool is_one_block(const cub_sort_shape& s);
 
 /// Queues a stable sort of at least one key. The encoding is unused unless the shape encodes keys.
-void run_cub_sort(const context& ctx, const char* operation, const cub_sort_shape& s, const cub_key_encoding& encoding,
+void run_cub_sort(const context& ctx, const cub_sort_shape& s, const cub_key_encoding& encoding,
                   const cub_sort_arrays& arrays, std::byte* scratch);
 
 /// Queues numbers[i] = i for every i below count; numbers have 4 or 8 bytes.
-void write_row_numbers(const context& ctx, const char* operation, void* numbers, std::uint32_t number_bytes,
-                       std::uint64_t count);
+void write_row_numbers(const context& ctx, void* numbers, std::uint32_t number_bytes, std::uint64_t count);
 
 }  // namespace sheaf::cuda
