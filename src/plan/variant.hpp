@@ -135,10 +135,10 @@ struct variant {
   void (*work)(const context&, const Problem&, const planned&, const Buffers&, std::byte* scratch);
 
   /// Queues or does the work. `scratch` has the plan's scratch_bytes, aligned to 256 bytes; null if these are 0.
-  void run(const context& ctx, const Problem& problem, const planned& plan, const Buffers& buffers,
+  void run(const context& ctx, const Problem& problem, const planned& chosen, const Buffers& buffers,
            std::byte* scratch) const {
     const core::running_scope scope(ctx.state(), name);
-    work(ctx, problem, plan, buffers, scratch);
+    work(ctx, problem, chosen, buffers, scratch);
   }
 
   bool works_on(backend_kind kind) const noexcept { return !backend || *backend == kind; }

@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "cuda/device/capture.hpp"
 #include "cuda/reduce/segmented_sum.cuh"
 #include "cuda/sparse/entries.cuh"
 #include "cuda/split/cost.hpp"

@@ -1,4 +1,4 @@
-#include "cuda/split/word_pass.hpp"
+#include "cuda/split/steps.hpp"
 
 #include "cuda/device/state.hpp"
 

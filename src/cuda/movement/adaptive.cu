@@ -1,13 +1,13 @@
-#pragma once
-
 #include "cuda/movement/if_ordered/sample.cuh"
+#include "cuda/movement/pass_plan.cuh"
 #include "cuda/movement/passes/kernels.cuh"
 
-// Adaptive movement of a list of unknown order, in one launch. The first blocks move their tiles as cuda.direct does,
-// while block 0 samples the list. When later blocks start, the verdict is published. If the list is ordered, they go on
-// as the first blocks did. If it is scattered, they make the passes of cuda.multipass over the rest of the list, one
-// pass after another in the order in which blocks start.
+// cuda.adaptive: movement of a list of unknown order, in one launch. The first blocks move their tiles as cuda.direct
+// does, while block 0 samples the list. When later blocks start, the verdict is published. If the list is ordered, they
+// go on as the first blocks did. If it is scattered, they make the passes of cuda.multipass over the rest of the list,
+// one pass after another in the order in which blocks start.
 namespace sheaf::cuda {
+namespace {
 
 /// How the blocks of an adaptive kernel share the list.
 struct adaptive_schedule {
@@ -31,17 +31,18 @@ template <direction Direction, class Word, class Index, int Items, int Step>
 __global__ void __launch_bounds__(sample_threads, least_resident_blocks<Direction, Word, Index>)
     move_words_adaptively(const __grid_constant__ word_arguments<Index> a,
                           const __grid_constant__ adaptive_schedule s) {
+  using tile_type = word_tile<Direction, Word, Index, Items, Step>;
   constexpr std::uint32_t tile = sample_threads * Items;
   const std::uint32_t block_records = tile * s.rounds;
   if (blockIdx.x == 0 && s.asks_for_verdict != 0) publish_verdict(a.index, s.sample);
-  std::uint64_t first = first_of_tile<Items, Step>(std::uint64_t{blockIdx.x} * block_records);
-  tile_in_flight<Word, Index, Items> t;
+  std::uint64_t first = tile_type::first_of(std::uint64_t{blockIdx.x} * block_records);
+  tile_type t;
   if (blockIdx.x < s.unconditional_blocks || !order_is_scattered(a.index, s.sample)) {
 #pragma unroll 1
     for (std::uint32_t round = 0; round < s.rounds; ++round, first += tile) {
       if (first >= a.count) return;
-      load_tile<Direction, Word, Index, Items, Step>(a, first, t);
-      finish_tile<Direction, Word, Index, Items, Step>(a, first, t);
+      t.load(a, first);
+      t.finish(a, first);
     }
     return;
   }
@@ -92,11 +93,62 @@ void launch_adaptive(const context& ctx, const primitives::movement& p, std::uin
   arguments.wide_index != 0 ? with_index(std::uint64_t{}) : with_index(std::uint32_t{});
 }
 
-/// Why a movement cannot be adaptive, or null if it can.
-inline const char* adaptive_rejection(const primitives::movement& p, std::uint64_t widest_record) {
-  if (const char* reason = words_rejection(p)) return reason;
-  if (p.record_bytes > widest_record) return "records as wide as this gain nothing from passes";
-  return nullptr;
+/// Narrowest record that is chosen without a name: cuda.direct gathers bytes in order by a kernel of its own
+/// (gather_neighbour_bytes), which is a quarter faster than the adaptive one.
+template <direction Direction>
+constexpr std::uint64_t narrowest_record = Direction == direction::gather ? 2 : 1;
+template <direction Direction>
+constexpr std::uint64_t widest_record = Direction == direction::gather ? 4 : 8;
+
+// Priced as the passes that a random list takes, and a tenth more for what sampling may cost any list, because a
+// smaller gain is not worth it. A list in order costs about as much as with cuda.direct.
+template <direction Direction>
+plan::planned plan_adaptive(const problem_of<Direction>& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
+  if (const char* reason = order_rejection(p)) return plan::rejected(reason);
+  if (const char* reason = words_rejection(p)) return plan::rejected(reason);
+  if (p.record_bytes > widest_record<Direction>) {
+    return plan::rejected("records as wide as this gain nothing from passes");
+  }
+  plan::planned plan = plan_passes<Direction>(p, m);
+  plan.add("sampling", 0.1 * plan.seconds);
+  primitives::movement in_order = p;
+  in_order.pattern = access_pattern::sequential();
+  const bool is_short =
+      plan_of<Direction>(cost_of<Direction>(in_order, m), m).seconds < least_in_order_steps * m.step_seconds;
+  plan.by_name_only =
+      is_short || p.record_bytes < narrowest_record<Direction> || p.pattern.shape != access_pattern::kind::unknown;
+  return plan;
 }
+
+// Items and steps are those of cuda.direct. Rounds are enough that reading the verdict costs a list in order little.
+template <direction Direction>
+void run_adaptive(const context& ctx, const problem_of<Direction>& p, const plan::planned& plan,
+                  const buffers_of<Direction>& b, std::byte*) {
+  const device_scope scope(ctx.device());
+  const move_arguments a = arguments_of<Direction>(ctx, p, b);
+  const std::uint32_t passes = plan.decided.get<primitives::multipass_decision>().passes;
+  if constexpr (Direction == direction::gather) {
+    switch (p.record_bytes) {
+      case 1: return launch_adaptive<Direction, std::uint8_t, 4, 256>(ctx, p, 4, passes, a);
+      case 2: return launch_adaptive<Direction, std::uint16_t, 4, 256>(ctx, p, 4, passes, a);
+      default: return launch_adaptive<Direction, std::uint32_t, 6, 256>(ctx, p, 2, passes, a);
+    }
+  } else {
+    switch (p.record_bytes) {
+      case 1: return launch_adaptive<Direction, std::uint8_t, 8, 256>(ctx, p, 3, passes, a);
+      case 2: return launch_adaptive<Direction, std::uint16_t, 4, 256>(ctx, p, 4, passes, a);
+      case 4: return launch_adaptive<Direction, std::uint32_t, 2, 256>(ctx, p, 4, passes, a);
+      default: return launch_adaptive<Direction, uint2, 2, 32>(ctx, p, 2, passes, a);
+    }
+  }
+}
+
+}  // namespace
+
+extern constinit const primitives::gather_variant gather_adaptive{
+    "cuda.adaptive", backend_kind::cuda, plan_adaptive<direction::gather>, run_adaptive<direction::gather>};
+extern constinit const primitives::scatter_variant scatter_adaptive{
+    "cuda.adaptive", backend_kind::cuda, plan_adaptive<direction::scatter>, run_adaptive<direction::scatter>};
 
 }  // namespace sheaf::cuda

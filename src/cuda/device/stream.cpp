@@ -1,14 +1,15 @@
-#include "cuda/device/overlap.hpp"
-
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
-#include <cuda_runtime_api.h>
+#include <cuda_runtime.h>
+#include <sheaf/error.hpp>
 
 #include "cuda/device/state.hpp"
 
+// What CUDA answers about a context's stream: whether it is captured, and whether kernels on it may overlap.
 namespace sheaf::cuda {
 namespace {
 
@@ -35,6 +36,19 @@ bool overlaps_kernels(const context& ctx, const void* kernel) {
     known[device].store(a, std::memory_order_relaxed);
   }
   return a == answer::yes;
+}
+
+bool cuda_state::is_captured() const {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  require(cudaStreamIsCapturing(stream_, &status), "CUDA stream");
+  return status != cudaStreamCaptureStatusNone;
+}
+
+void refuse_capture(const context& ctx, std::string_view what) {
+  if (state_of(ctx).is_captured()) {
+    throw error(error_code::bad_argument,
+                std::string(what) + " waits for the device, so it cannot be captured into a graph");
+  }
 }
 
 }  // namespace sheaf::cuda
