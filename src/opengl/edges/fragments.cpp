@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "opengl/device/kept_objects.hpp"
-#include "opengl/edges/array_sum.hpp"
 #include "opengl/edges/cost.hpp"
 #include "opengl/edges/incidence.hpp"
+#include "opengl/edges/node_values.hpp"
 #include "opengl/movement/cost.hpp"
 #include "primitives/edges/edge_sum.hpp"
 #include "primitives/edges/prepare.hpp"

@@ -5,7 +5,7 @@
 #include <sheaf/memory.hpp>
 
 #include "opengl/device/buffer_texture.hpp"
-#include "opengl/edges/array_sum.hpp"
+#include "opengl/edges/node_values.hpp"
 #include "primitives/views.hpp"
 
 // Prepared sums over edges of values in the caller's buffer objects.
@@ -76,7 +76,7 @@ void run_through_host(const context& ctx, primitives::prepared_edges& work, cons
 void opengl_run(const prepared_edge_sum& prepared, const opengl_buffer& node_values, const opengl_buffer& weights,
                 const opengl_buffer& result, edge_function function) {
   using namespace opengl;
-  const primitives::checked_edges& work = primitives::checked(prepared.work_);
+  const auto& work = primitives::checked<primitives::checked_edges>(primitives::prepared_edge_sum_call, prepared.work_);
   opengl_state& state = require_opengl(prepared.ctx_, edge_sum_interop_call);
   primitives::require_enumerator(edge_sum_interop_call, "the function", function, edge_function::inverse_square);
   primitives::edge_sum_problem p = work.problem();

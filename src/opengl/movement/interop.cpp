@@ -75,7 +75,7 @@ void run_through_host(const context& ctx, primitives::prepared_movement& work, c
 
 void run_buffers(const context& ctx, std::string_view call, const std::shared_ptr<primitives::prepared_movement>& held,
                  const opengl_buffer& from, const opengl_buffer& to) {
-  const checked_movement& work = primitives::checked(call, held);
+  const checked_movement& work = primitives::checked<checked_movement>(call, held);
   opengl_state& state = require_opengl(ctx, call);
   const movement_sides sides(work.problem());
   const current_scope current(state.handle(), call);

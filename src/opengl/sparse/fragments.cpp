@@ -6,7 +6,6 @@
 #include "opengl/device/kept_objects.hpp"
 #include "opengl/device/record_numbers.hpp"
 #include "opengl/movement/sum_pixels.hpp"
-#include "opengl/sparse/array_product.hpp"
 #include "opengl/sparse/cost.hpp"
 #include "opengl/sparse/result_pixels.hpp"
 #include "opengl/sparse/row_matrix.hpp"

@@ -5,7 +5,7 @@
 #include <sheaf/memory.hpp>
 
 #include "opengl/device/buffer_texture.hpp"
-#include "opengl/sparse/array_product.hpp"
+#include "opengl/sparse/result_pixels.hpp"
 #include "primitives/views.hpp"
 
 // Prepared products of vectors in the caller's buffer objects.
@@ -57,7 +57,7 @@ void run_through_host(const context& ctx, primitives::prepared_product& work, co
 void opengl_run(const prepared_spmv& prepared, const opengl_buffer& x, const opengl_buffer& y, double alpha,
                 double beta) {
   using namespace opengl;
-  const primitives::checked_product& work = primitives::checked(prepared.work_);
+  const auto& work = primitives::checked<primitives::checked_product>(primitives::prepared_spmv_call, prepared.work_);
   opengl_state& state = require_opengl(prepared.ctx_, spmv_interop_call);
   const primitives::spmv_problem& p = work.problem();
   const current_scope current(state.handle(), spmv_interop_call);

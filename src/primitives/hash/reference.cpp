@@ -52,10 +52,7 @@ std::uint64_t key_at(const_records keys, std::uint64_t i) {
 
 // Sorts pairs of key and record number.
 plan::planned plan_build(const hash_build_problem& p, const plan::scope& scope) {
-  plan::planned plan;
-  plan.by_name_only = true;
-  plan.add("latency", static_cast<double>(p.count) * scope.machine.access_seconds);
-  return plan;
+  return plan::serial(static_cast<double>(p.count), scope);
 }
 
 void run_build(const context& ctx, const hash_build_problem& p, const plan::planned&, const hash_build_buffers& b,

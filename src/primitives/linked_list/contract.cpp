@@ -16,10 +16,7 @@
 namespace sheaf {
 namespace primitives {
 
-std::span<const list_variant> list_variants() {
-  static const std::vector<list_variant> all = variants_of<list_variant>();
-  return all;
-}
+std::span<const list_variant> list_variants() { return list_of<list_variant>(); }
 
 namespace {
 

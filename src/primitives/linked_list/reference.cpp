@@ -95,11 +95,9 @@ void walk(const list_problem& p, const list_buffers& b, const successor_reader& 
 
 // Finds the heads, then walks each list in turn.
 plan::planned plan_serial(const list_problem& p, const plan::scope& scope) {
-  plan::planned plan;
-  plan.by_name_only = true;
+  plan::planned plan = plan::serial(2 * static_cast<double>(p.count), scope);
   const std::uint64_t state_bytes = core::scratch_aligned(p.count);
   plan.scratch_bytes = 2 * state_bytes + core::scratch_aligned(p.value_bytes);
-  plan.add("latency", 2 * static_cast<double>(p.count) * scope.machine.access_seconds);
   return plan;
 }
 

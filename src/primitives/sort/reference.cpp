@@ -14,12 +14,8 @@ using primitives::sort_problem;
 using primitives::sort_product;
 
 plan::planned plan_serial(const sort_problem& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
-  plan::planned plan;
-  plan.by_name_only = true;
   const auto count = static_cast<double>(p.count);
-  plan.add("latency", 2 * count * std::log2(count + 2) * m.access_seconds);
-  return plan;
+  return plan::serial(2 * count * std::log2(count + 2), scope);
 }
 
 void move_row(const_records in, records out, std::uint64_t from, std::uint64_t to) {

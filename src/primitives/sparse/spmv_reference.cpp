@@ -92,10 +92,8 @@ class csr_reader {
 
 // Row after row, entry after entry, with one sum for each value of y.
 plan::planned plan_serial(const spmv_problem& p, const plan::scope& scope) {
-  plan::planned plan;
-  plan.by_name_only = true;
+  plan::planned plan = plan::serial(static_cast<double>(p.entries + p.rows), scope);
   plan.scratch_bytes = p.transposed ? core::scratch_aligned(p.columns * sizeof(double_double)) : 0;
-  plan.add("latency", static_cast<double>(p.entries + p.rows) * scope.machine.access_seconds);
   return plan;
 }
 

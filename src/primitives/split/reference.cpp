@@ -18,11 +18,7 @@ using primitives::split_product;
 // A stable comparison sort of the numbers of good records by category. It has no table of categories, of which there
 // may be 2^32.
 plan::planned plan_serial(const split_problem& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
-  plan::planned plan;
-  plan.by_name_only = true;
-  plan.add("latency", 2 * static_cast<double>(p.count) * m.access_seconds);
-  return plan;
+  return plan::serial(2 * static_cast<double>(p.count), scope);
 }
 
 void write_index(const split_problem& p, const split_buffers& b, std::uint64_t entry, std::uint64_t value) {
@@ -64,11 +60,7 @@ void run_serial(const context& ctx, const split_problem& p, const plan::planned&
 }
 
 plan::planned plan_row_of_entry(const row_of_entry_problem& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
-  plan::planned plan;
-  plan.by_name_only = true;
-  plan.add("latency", static_cast<double>(p.rows + p.entries) * m.access_seconds);
-  return plan;
+  return plan::serial(static_cast<double>(p.rows + p.entries), scope);
 }
 
 void run_row_of_entry(const context&, const row_of_entry_problem& p, const plan::planned&,
