@@ -4,13 +4,10 @@
 #include <optional>
 
 #include "core/cpu_state.hpp"
-#include "cpu/linked_list/bases.hpp"
-#include "cpu/linked_list/copy.hpp"
-#include "cpu/linked_list/faults.hpp"
 #include "cpu/linked_list/layout.hpp"
 #include "cpu/linked_list/nodes.hpp"
+#include "cpu/linked_list/phases.hpp"
 #include "cpu/linked_list/splitters.hpp"
-#include "cpu/linked_list/starts.hpp"
 #include "cpu/linked_list/walk.hpp"
 #include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/huge_pages.hpp"
