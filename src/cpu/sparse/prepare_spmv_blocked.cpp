@@ -1,20 +1,17 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <atomic>
 #include <memory>
 #include <utility>
 
 #include "core/cpu_state.hpp"
 #include "core/scratch_offsets.hpp"
-#include "cpu/sparse/row_reader.hpp"
+#include "cpu/sparse/grouping.hpp"
 #include "cpu/sparse/row_sums.hpp"
 #include "cpu/threads/cache_hints.hpp"
 #include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/huge_pages.hpp"
 #include "cpu/threads/parts.hpp"
-#include "plan/choose.hpp"
-#include "primitives/sparse/host_matrix.hpp"
 #include "primitives/sparse/prepare_spmv.hpp"
 
 // The preparation cpu.blocked: propagation blocking (Buluc and Gilbert 2008; Beamer et al. 2017). Entries are grouped
@@ -122,9 +119,8 @@ class blocked_matrix final : public primitives::prepared_product {
 
   void run(const context& ctx, const const_values x, sheaf::values y, double alpha, double beta) override {
     core::cpu(ctx).begin_call();
-    if (problem_.value == value_type::f64) return multiply<double, double>(x.data, y.data, alpha, beta);
-    if (problem_.sums == spmv_sums::f64) return multiply<float, double>(x.data, y.data, alpha, beta);
-    multiply<float, float>(x.data, y.data, alpha, beta);
+    with_value_and_sum(
+        problem_, [&](auto value, auto sum) { multiply<decltype(value), decltype(sum)>(x.data, y.data, alpha, beta); });
   }
   std::uint64_t kept_bytes() const override {
     std::uint64_t all = 0;
@@ -234,31 +230,6 @@ plan::planned plan_blocked(const prepare_spmv_problem& problem, const plan::scop
   return plan;
 }
 
-/// Counts the entries of a block of rows in each slice, and says what is wrong with them.
-template <class Column>
-row_faults count_block(const spmv_problem& p, const csr_view& a, const row_reader& rows, std::uint64_t block,
-                       std::uint64_t slices, std::uint64_t* counts) {
-  const auto* const column = static_cast<const Column*>(a.column_indices.data);
-  const std::uint64_t limit = column_limit_of(p);
-  std::fill_n(counts, slices, std::uint64_t{0});
-  row_faults faults;
-  for (std::uint64_t row = block * block_rows; row < std::min(p.rows, (block + 1) * block_rows); ++row) {
-    const std::uint64_t end = rows.end(row);
-    if (!rows.is_row(row)) {
-      faults.in_rows = true;
-      return faults;
-    }
-    for (std::uint64_t place = rows.begin(row); place < end; ++place) {
-      if (column[place] >= limit) {
-        faults.in_columns = true;
-        return faults;
-      }
-      ++counts[column[place] / slice_columns];
-    }
-  }
-  return faults;
-}
-
 template <class Value, class Column>
 void group_block(const spmv_problem& p, const csr_view& a, const row_reader& rows, std::uint64_t block,
                  const blocked_shape& shape, std::uint64_t* done, const blocked_matrix& to) {
@@ -290,14 +261,13 @@ std::shared_ptr<blocked_matrix> group_entries(const context& ctx, const spmv_pro
   const row_reader rows(a, p.entries);
   const blocked_shape shape(p);
   const std::uint64_t threads = parts_worth(p.matrix_bytes(), static_cast<unsigned>(ctx.threads()));
-  std::atomic<bool> has_bad_row = false;
-  std::atomic<bool> has_bad_column = false;
+  shared_faults found;
   for_each_task(shape.blocks, threads, [&](std::uint64_t block) {
-    const row_faults found = count_block<Column>(p, a, rows, block, shape.slices, counts + block * shape.slices);
-    if (found.in_rows) has_bad_row = true;
-    if (found.in_columns) has_bad_column = true;
+    found.add(count_entries<Column>(p, a, rows, block * block_rows, std::min(p.rows, (block + 1) * block_rows),
+                                    counts + block * shape.slices, shape.slices,
+                                    [](Column column) { return column / slice_columns; }));
   });
-  faults = {has_bad_row, has_bad_column};
+  faults = found.all();
   if (faults.found()) return nullptr;
   const std::uint64_t line = line_sums(p);
   std::uint64_t entries = 0;
@@ -328,20 +298,10 @@ std::shared_ptr<blocked_matrix> group_entries(const context& ctx, const spmv_pro
 
 void run_blocked(const context& ctx, const prepare_spmv_problem& problem, const plan::planned&,
                  const prepare_spmv_buffers& b, std::byte* scratch) {
-  core::cpu_state& state = core::cpu(ctx);
-  const spmv_problem& p = problem.product;
-  const std::uint64_t call = state.begin_call();
-  auto* const counts = reinterpret_cast<std::uint64_t*>(scratch);
-  row_faults faults;
-  const bool is_wide = bytes(p.column) == 8;
-  if (p.value == value_type::f64) {
-    *b.made = is_wide ? group_entries<double, std::uint64_t>(ctx, p, b.a, counts, faults)
-                      : group_entries<double, std::uint32_t>(ctx, p, b.a, counts, faults);
-  } else {
-    *b.made = is_wide ? group_entries<float, std::uint64_t>(ctx, p, b.a, counts, faults)
-                      : group_entries<float, std::uint32_t>(ctx, p, b.a, counts, faults);
-  }
-  if (faults.found()) state.keep_first(primitives::find_fault(p, b.a, primitives::csr_call::prepare_spmv, call));
+  prepare_grouped(ctx, problem.product, b, [&](auto value, auto column, row_faults& faults) {
+    return group_entries<decltype(value), decltype(column)>(ctx, problem.product, b.a,
+                                                            reinterpret_cast<std::uint64_t*>(scratch), faults);
+  });
 }
 
 }  // namespace

@@ -5,14 +5,13 @@
 
 #include "core/cpu_state.hpp"
 #include "core/scratch_offsets.hpp"
+#include "cpu/sparse/grouping.hpp"
 #include "cpu/sparse/multiply.hpp"
 #include "cpu/sparse/row_segments.hpp"
 #include "cpu/threads/cache_hints.hpp"
 #include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/huge_pages.hpp"
 #include "cpu/threads/parts.hpp"
-#include "plan/choose.hpp"
-#include "primitives/sparse/host_matrix.hpp"
 #include "primitives/sparse/prepare_spmv.hpp"
 
 // The preparation cpu.diagonals: rows of a banded matrix or a grid have their entries on the same diagonals as the rows
@@ -107,9 +106,7 @@ class diagonal_matrix final : public primitives::prepared_product {
     product.alpha = alpha;
     product.beta = beta;
     product.reads_y = beta != 0;
-    if (problem_.value == value_type::f64) return multiply<double, double>(ctx, product);
-    if (problem_.sums == spmv_sums::f64) return multiply<float, double>(ctx, product);
-    multiply<float, float>(ctx, product);
+    with_value_and_sum(problem_, [&](auto value, auto sum) { multiply<decltype(value), decltype(sum)>(ctx, product); });
   }
   std::uint64_t kept_bytes() const override {
     return segments_.size() + distances_.size() + values_.size() + offsets_.size() + columns_.size() +
@@ -167,12 +164,7 @@ class rows_in_place final : public primitives::prepared_product {
   rows_in_place(const spmv_problem& p, const csr_view& a) : problem_(p), a_(a) {}
 
   void run(const context& ctx, const const_values x, sheaf::values y, double alpha, double beta) override {
-    spmv_problem p = problem_;
-    p.reads_y = beta != 0;
-    const plan::planned plan = spmv_rows.plan(p, plan::scope_of(ctx));
-    const core::scratch scratch =
-        plan::take_scratch(ctx, primitives::prepared_spmv_call, "cpu.diagonals", plan.scratch_bytes);
-    spmv_rows.run(ctx, p, plan, {a_, x.data, y.data, alpha, beta}, scratch.data());
+    run_rows(ctx, problem_, "cpu.diagonals", {a_, x.data, y.data, alpha, beta});
   }
   std::uint64_t kept_bytes() const override { return 0; }
   std::string_view product() const override { return spmv_rows.name; }
@@ -225,15 +217,13 @@ std::uint64_t threads_worth(const context& ctx, const spmv_problem& p) noexcept 
 template <class Column>
 row_faults count_segments(const context& ctx, const spmv_problem& p, const row_grouping<Column>& grouping,
                           segment_counts* of_chunk, bool& has_long_row) {
-  std::atomic<bool> has_bad_row = false;
-  std::atomic<bool> has_bad_column = false;
+  shared_faults faults;
   std::atomic<bool> is_any_long = false;
   for_each_task(chunks_of(p), threads_worth(ctx, p), [&](std::uint64_t chunk) {
     const std::uint64_t first = chunk * chunk_rows;
     bool is_long = false;
     const row_faults found = grouping.check(first, last_row_of(p, chunk), is_long);
-    if (found.in_rows) has_bad_row = true;
-    if (found.in_columns) has_bad_column = true;
+    faults.add(found);
     if (is_long) is_any_long = true;
     segment_counts counts;
     if (!found.found() && !is_long) {
@@ -248,7 +238,7 @@ row_faults count_segments(const context& ctx, const spmv_problem& p, const row_g
     of_chunk[chunk] = counts;
   });
   has_long_row = is_any_long;
-  return {has_bad_row, has_bad_column};
+  return faults.all();
 }
 
 /// Replaces what each chunk has by what the chunks before it have, and returns what all have.
@@ -312,20 +302,10 @@ std::shared_ptr<primitives::prepared_product> group_rows(const context& ctx, con
 
 void run_diagonals(const context& ctx, const prepare_spmv_problem& problem, const plan::planned&,
                    const prepare_spmv_buffers& b, std::byte* scratch) {
-  core::cpu_state& state = core::cpu(ctx);
-  const spmv_problem& p = problem.product;
-  const std::uint64_t call = state.begin_call();
-  auto* const of_chunk = reinterpret_cast<segment_counts*>(scratch);
-  row_faults faults;
-  const bool is_wide = bytes(p.column) == 8;
-  if (p.value == value_type::f64) {
-    *b.made = is_wide ? group_rows<double, std::uint64_t>(ctx, p, b.a, of_chunk, faults)
-                      : group_rows<double, std::uint32_t>(ctx, p, b.a, of_chunk, faults);
-  } else {
-    *b.made = is_wide ? group_rows<float, std::uint64_t>(ctx, p, b.a, of_chunk, faults)
-                      : group_rows<float, std::uint32_t>(ctx, p, b.a, of_chunk, faults);
-  }
-  if (faults.found()) state.keep_first(primitives::find_fault(p, b.a, primitives::csr_call::prepare_spmv, call));
+  prepare_grouped(ctx, problem.product, b, [&](auto value, auto column, row_faults& faults) {
+    return group_rows<decltype(value), decltype(column)>(ctx, problem.product, b.a,
+                                                         reinterpret_cast<segment_counts*>(scratch), faults);
+  });
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "opengl/device/layered_texture.hpp"
+#include "opengl/device/textures.hpp"
 #include "opengl/movement/sum_pixels.hpp"
 #include "primitives/edges/prepare.hpp"
 

@@ -1,11 +1,7 @@
 #include <sheaf/interop/opengl.hpp>
 
-#include <algorithm>
-
-#include <sheaf/memory.hpp>
-
-#include "opengl/device/buffer_texture.hpp"
 #include "opengl/device/state.hpp"
+#include "opengl/device/textures.hpp"
 #include "opengl/movement/array_records.hpp"
 
 // Prepared gathers and scatters of records in the caller's buffer objects.
@@ -55,22 +51,10 @@ movement_arrays require_arrays(opengl_state& state, const movement_sides& sides,
 // index names keep their value, so the output goes both ways.
 void run_through_host(const context& ctx, primitives::prepared_movement& work, const movement_sides& sides,
                       const movement_arrays& arrays) {
-  opengl_state& state = state_of(ctx);
-  const buffer from(ctx, std::max<std::uint64_t>(1, sides.from_bytes()));
-  const buffer to(ctx, std::max<std::uint64_t>(1, sides.to_bytes()));
-  {
-    pipeline_call call(state, sides.call);
-    if (sides.from_bytes() > 0) read_array(arrays.from, sides.from_bytes(), from.data());
-    if (sides.to_bytes() > 0) read_array(arrays.to, sides.to_bytes(), to.data());
-    call.finish();
-  }
+  const buffer from = copy_on_host(ctx, sides.call, arrays.from, sides.from_bytes());
+  const buffer to = copy_on_host(ctx, sides.call, arrays.to, sides.to_bytes());
   work.run(ctx, {from.data(), sides.from_count, sides.record_bytes}, {to.data(), sides.to_count, sides.record_bytes});
-  if (sides.to_bytes() == 0) return;
-  pipeline_call call(state, sides.call);
-  const buffer_object result;
-  copy_to_new_buffer(GL_COPY_WRITE_BUFFER, result, to.data(), sides.to_bytes());
-  copy_to_array({result.name(), 0}, sides.to_bytes(), arrays.to);
-  call.finish();
+  copy_from_host(ctx, sides.call, to, sides.to_bytes(), arrays.to);
 }
 
 void run_buffers(const context& ctx, std::string_view call, const std::shared_ptr<primitives::prepared_movement>& held,

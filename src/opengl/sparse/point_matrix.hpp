@@ -5,9 +5,9 @@
 #include <optional>
 #include <vector>
 
-#include "opengl/device/buffer_texture.hpp"
 #include "opengl/device/objects.hpp"
 #include "opengl/device/state.hpp"
+#include "opengl/device/textures.hpp"
 #include "opengl/movement/draw_points.hpp"
 #include "primitives/sparse/host_matrix.hpp"
 #include "primitives/sparse/spmv.hpp"

@@ -187,6 +187,15 @@ made_movement prepare(const context& ctx, std::string_view call, const prepare_p
   return made.finish();
 }
 
+template <class Prepared>
+Prepared prepare_as(const context& ctx, std::string_view call, prepared_direction direction, index_span index,
+                    std::uint64_t indexed_count, std::uint64_t record_bytes, std::uint64_t expected_runs,
+                    const prepare_options& options) {
+  const prepare_problem p = describe(ctx, call, index, indexed_count, record_bytes, expected_runs, options, direction);
+  made_movement made = prepare(ctx, call, p, index, options.variant);
+  return {ctx, std::make_shared<checked_movement>(std::move(made.work), p), std::move(made.report)};
+}
+
 // Views of a run must have the counts, width and alignment that were prepared for.
 void require_prepared(std::string_view call, const context& ctx, const_records sequential,
                       std::string_view sequential_name, const_records indexed, std::string_view indexed_name,
@@ -244,21 +253,15 @@ void prepared_scatter::run(const_records in, records out) const {
 prepared_gather prepare_gather(const context& ctx, index_span index, std::uint64_t table_count,
                                std::uint64_t record_bytes, std::uint64_t expected_runs,
                                const prepare_options& options) {
-  constexpr std::string_view call = "prepare_gather";
-  const prepare_problem p =
-      describe(ctx, call, index, table_count, record_bytes, expected_runs, options, prepared_direction::gather);
-  made_movement made = prepare(ctx, call, p, index, options.variant);
-  return {ctx, std::make_shared<checked_movement>(std::move(made.work), p), std::move(made.report)};
+  return prepare_as<prepared_gather>(ctx, "prepare_gather", prepared_direction::gather, index, table_count,
+                                     record_bytes, expected_runs, options);
 }
 
 prepared_scatter prepare_scatter(const context& ctx, index_span index, std::uint64_t out_count,
                                  std::uint64_t record_bytes, std::uint64_t expected_runs,
                                  const prepare_options& options) {
-  constexpr std::string_view call = "prepare_scatter";
-  const prepare_problem p =
-      describe(ctx, call, index, out_count, record_bytes, expected_runs, options, prepared_direction::scatter);
-  made_movement made = prepare(ctx, call, p, index, options.variant);
-  return {ctx, std::make_shared<checked_movement>(std::move(made.work), p), std::move(made.report)};
+  return prepare_as<prepared_scatter>(ctx, "prepare_scatter", prepared_direction::scatter, index, out_count,
+                                      record_bytes, expected_runs, options);
 }
 
 }  // namespace sheaf
