@@ -10,9 +10,7 @@
 
 namespace sheaf::cpu {
 
-using primitives::list_buffers;
-using primitives::list_fault;
-using primitives::list_problem;
+using namespace primitives;
 
 namespace {
 

@@ -20,12 +20,10 @@
 // that the cache holds. So it reads and writes memory in order alone, and pays for it by a product written and read for
 // each entry. For columns that are scattered over an x far larger than the caches.
 namespace sheaf::cpu {
-namespace {
 
-using primitives::prepare_spmv_buffers;
-using primitives::prepare_spmv_problem;
-using primitives::prepared_memory;
-using primitives::spmv_problem;
+using namespace primitives;
+
+namespace {
 
 /// Columns of a slice, which 16 bits count: 512 KiB of x in f64. They decide the order of sums where the columns of a
 /// row do not ascend, so no machine has others.
@@ -87,7 +85,7 @@ void add_run(const Sum* products, const std::uint16_t* rows, std::uint64_t count
   for (; i < count; ++i) sums[rows[i]] += products[i];
 }
 
-class blocked_matrix final : public primitives::prepared_product {
+class blocked_matrix final : public prepared_product {
  public:
   blocked_matrix(const context& ctx, const spmv_problem& p, std::uint64_t entries, std::uint64_t places)
       : problem_(p),
@@ -220,7 +218,7 @@ plan::planned plan_blocked(const prepare_spmv_problem& problem, const plan::scop
   plan.by_name_only = (p.pattern.shape != kind::random && p.pattern.shape != kind::skewed) ||
                       p.columns * p.value_bytes() < m.cache_bytes / 2;
   plan.scratch_bytes = core::scratch_aligned(shape.groups() * sizeof(std::uint64_t));
-  plan.decided.set(primitives::prepare_spmv_decision{run_seconds, "cpu.blocked"});
+  plan.decided.set(prepare_spmv_decision{run_seconds, "cpu.blocked"});
   const std::uint64_t streamed = 2 * p.matrix_bytes() + p.entries * 2 * (p.value_bytes() + 2 * sizeof(std::uint16_t));
   plan.add("latency", m.launch_seconds + 2 * m.step_seconds);
   plan.add("streamed", m.streamed(streamed, streamed));
@@ -306,7 +304,7 @@ void run_blocked(const context& ctx, const prepare_spmv_problem& problem, const 
 
 }  // namespace
 
-extern constinit const primitives::prepare_spmv_variant prepare_spmv_blocked{"cpu.blocked", backend_kind::cpu,
-                                                                             plan_blocked, run_blocked};
+extern constinit const prepare_spmv_variant prepare_spmv_blocked{"cpu.blocked", backend_kind::cpu, plan_blocked,
+                                                                 run_blocked};
 
 }  // namespace sheaf::cpu

@@ -18,12 +18,10 @@
 // beside them. Such rows need no columns but those of one row (the DIA format, for runs of rows), and eight of them are
 // added at a time, side by side in vectors, with x read in order.
 namespace sheaf::cpu {
-namespace {
 
-using primitives::prepare_spmv_buffers;
-using primitives::prepare_spmv_problem;
-using primitives::prepared_memory;
-using primitives::spmv_problem;
+using namespace primitives;
+
+namespace {
 
 /// y of a segment on diagonals. Eight rows have one sum each, which takes their entries in the order of the row.
 template <class Value, class Sum>
@@ -57,7 +55,7 @@ void multiply_diagonals(const segment& s, const Value* values, const std::uint64
 }
 
 /// A matrix whose rows were grouped.
-class diagonal_matrix final : public primitives::prepared_product {
+class diagonal_matrix final : public prepared_product {
  public:
   diagonal_matrix(const context& ctx, const spmv_problem& p, const segment_counts& counts)
       : problem_(p),
@@ -159,7 +157,7 @@ class diagonal_matrix final : public primitives::prepared_product {
 };
 
 /// A matrix that was not worth grouping.
-class rows_in_place final : public primitives::prepared_product {
+class rows_in_place final : public prepared_product {
  public:
   rows_in_place(const spmv_problem& p, const csr_view& a) : problem_(p), a_(a) {}
 
@@ -195,7 +193,7 @@ plan::planned plan_diagonals(const prepare_spmv_problem& problem, const plan::sc
   using kind = access_pattern::kind;
   plan.by_name_only = p.pattern.shape == kind::random || p.pattern.shape == kind::skewed;
   plan.scratch_bytes = core::scratch_aligned(chunks_of(p) * sizeof(segment_counts));
-  plan.decided.set(primitives::prepare_spmv_decision{run_seconds, "cpu.diagonals"});
+  plan.decided.set(prepare_spmv_decision{run_seconds, "cpu.diagonals"});
   // Columns are read three times: checked, compared, and compared once more when places are known.
   const std::uint64_t streamed = p.matrix_bytes() + p.entries * (2 * bytes(p.column) + p.value_bytes());
   plan.add("latency", m.launch_seconds + 3 * m.step_seconds);
@@ -283,8 +281,8 @@ void fill(const diagonal_matrix& to, const row_grouping<Column>& grouping, const
 }
 
 template <class Value, class Column>
-std::shared_ptr<primitives::prepared_product> group_rows(const context& ctx, const spmv_problem& p, const csr_view& a,
-                                                         segment_counts* of_chunk, row_faults& faults) {
+std::shared_ptr<prepared_product> group_rows(const context& ctx, const spmv_problem& p, const csr_view& a,
+                                             segment_counts* of_chunk, row_faults& faults) {
   const row_grouping<Column> grouping(p, a);
   bool has_long_row = false;
   faults = count_segments(ctx, p, grouping, of_chunk, has_long_row);
@@ -310,7 +308,7 @@ void run_diagonals(const context& ctx, const prepare_spmv_problem& problem, cons
 
 }  // namespace
 
-extern constinit const primitives::prepare_spmv_variant prepare_spmv_diagonals{"cpu.diagonals", backend_kind::cpu,
-                                                                               plan_diagonals, run_diagonals};
+extern constinit const prepare_spmv_variant prepare_spmv_diagonals{"cpu.diagonals", backend_kind::cpu, plan_diagonals,
+                                                                   run_diagonals};
 
 }  // namespace sheaf::cpu

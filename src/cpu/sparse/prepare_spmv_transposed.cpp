@@ -10,12 +10,10 @@
 #include "primitives/sparse/prepare_spmv.hpp"
 
 namespace sheaf::cpu {
-namespace {
 
-using primitives::prepare_spmv_buffers;
-using primitives::prepare_spmv_problem;
-using primitives::spmv_buffers;
-using primitives::spmv_problem;
+using namespace primitives;
+
+namespace {
 
 struct transpose_parts {
   std::uint64_t chunks;  ///< of the rows, one for each thread, with counters of their own
@@ -34,10 +32,9 @@ spmv_problem by_rows(const spmv_problem& p) noexcept {
 }
 
 /// A copy of the matrix, transposed, and products by its rows.
-class transposed_matrix final : public primitives::prepared_product {
+class transposed_matrix final : public prepared_product {
  public:
   transposed_matrix(const context& ctx, const spmv_problem& p, std::uint64_t entries) : problem_(by_rows(p)) {
-    using primitives::prepared_memory;
     problem_.entries = entries;
     offsets_ = prepared_memory(ctx, "row offsets of the transposed matrix", (problem_.rows + 1) * 8);
     columns_ = prepared_memory(ctx, "columns of the transposed matrix", entries * bytes(problem_.column));
@@ -89,7 +86,7 @@ plan::planned plan_transposed(const prepare_spmv_problem& p, const plan::scope& 
   plan::planned plan;
   plan.scratch_bytes = core::scratch_aligned(counters);
   plan.inner_calls = std::make_shared<const transpose_parts>(transpose_parts{chunks});
-  plan.decided.set(primitives::prepare_spmv_decision{run_seconds, spmv_rows.name});
+  plan.decided.set(prepare_spmv_decision{run_seconds, spmv_rows.name});
   plan.add("latency", m.launch_seconds + 3 * m.step_seconds);
   plan.add("counts", m.streamed(p.product.matrix_bytes() + 4 * counters, p.product.matrix_bytes()));
   plan.add("random write", m.random_writes(p.product.entries, t.value_bytes() + bytes(t.column), t.matrix_bytes()));
@@ -161,7 +158,7 @@ void run_transposed(const context& ctx, const prepare_spmv_problem& problem, con
 
 }  // namespace
 
-extern constinit const primitives::prepare_spmv_variant prepare_spmv_transposed{"cpu.transposed", backend_kind::cpu,
-                                                                                plan_transposed, run_transposed};
+extern constinit const prepare_spmv_variant prepare_spmv_transposed{"cpu.transposed", backend_kind::cpu,
+                                                                    plan_transposed, run_transposed};
 
 }  // namespace sheaf::cpu

@@ -7,11 +7,10 @@
 // Prepared gathers and scatters of records in the caller's buffer objects.
 namespace sheaf {
 namespace opengl {
-namespace {
 
-using primitives::checked_movement;
-using primitives::prepare_problem;
-using primitives::prepared_direction;
+using namespace primitives;
+
+namespace {
 
 /// The two sides of a run.
 struct movement_sides {
@@ -23,7 +22,7 @@ struct movement_sides {
 
   explicit movement_sides(const prepare_problem& p) : record_bytes(p.record_bytes) {
     const bool gathers = p.direction == prepared_direction::gather;
-    call = gathers ? primitives::prepared_gather_call : primitives::prepared_scatter_call;
+    call = gathers ? prepared_gather_call : prepared_scatter_call;
     from_name = gathers ? "table" : "in";
     from_count = gathers ? p.indexed_count : p.count;
     to_count = gathers ? p.count : p.indexed_count;
@@ -49,7 +48,7 @@ movement_arrays require_arrays(opengl_state& state, const movement_sides& sides,
 
 // An executor that is not this backend's own takes arrays in host memory alone. Records of a scatter's output that no
 // index names keep their value, so the output goes both ways.
-void run_through_host(const context& ctx, primitives::prepared_movement& work, const movement_sides& sides,
+void run_through_host(const context& ctx, prepared_movement& work, const movement_sides& sides,
                       const movement_arrays& arrays) {
   const buffer from = copy_on_host(ctx, sides.call, arrays.from, sides.from_bytes());
   const buffer to = copy_on_host(ctx, sides.call, arrays.to, sides.to_bytes());
@@ -57,9 +56,9 @@ void run_through_host(const context& ctx, primitives::prepared_movement& work, c
   copy_from_host(ctx, sides.call, to, sides.to_bytes(), arrays.to);
 }
 
-void run_buffers(const context& ctx, std::string_view call, const std::shared_ptr<primitives::prepared_movement>& held,
+void run_buffers(const context& ctx, std::string_view call, const std::shared_ptr<prepared_movement>& held,
                  const opengl_buffer& from, const opengl_buffer& to) {
-  const checked_movement& work = primitives::checked<checked_movement>(call, held);
+  const checked_movement& work = checked<checked_movement>(call, held);
   opengl_state& state = require_opengl(ctx, call);
   const movement_sides sides(work.problem());
   const current_scope current(state.handle(), call);

@@ -7,11 +7,10 @@
 #include "primitives/linked_list/contract.hpp"
 
 namespace sheaf::reference {
-namespace {
 
-using primitives::list_buffers;
-using primitives::list_fault;
-using primitives::list_problem;
+using namespace primitives;
+
+namespace {
 
 constexpr std::uint64_t no_node = ~std::uint64_t{0};
 
@@ -140,7 +139,6 @@ void run_serial(const context& ctx, const list_problem& p, const plan::planned&,
 
 }  // namespace
 
-extern constinit const primitives::list_variant list_serial{"reference.serial", backend_kind::cpu, plan_serial,
-                                                            run_serial};
+extern constinit const list_variant list_serial{"reference.serial", backend_kind::cpu, plan_serial, run_serial};
 
 }  // namespace sheaf::reference

@@ -9,16 +9,12 @@
 #include "primitives/sparse/conjugate_gradient.hpp"
 
 namespace sheaf::reference {
+
+using namespace primitives;
+
 namespace {
 
-using primitives::conjugate_gradient_buffers;
-using primitives::conjugate_gradient_problem;
-using primitives::csr_fault;
-using primitives::spmv_problem;
-
-const core::index_words& words(csr_fault fault) {
-  return primitives::words_of(primitives::csr_call::conjugate_gradient, fault);
-}
+const core::index_words& words(csr_fault fault) { return words_of(csr_call::conjugate_gradient, fault); }
 
 /// What is wrong with a matrix, the worst first.
 core::index_report fault_of(const spmv_problem& p, const csr_view& a, std::uint64_t call) {
@@ -87,7 +83,7 @@ class serial_solver {
   void end(stop_reason reason, double residual) const {
     result().reason = reason;
     result().residual = residual;
-    primitives::mark_unknown_norms(result());
+    mark_unknown_norms(result());
   }
 
   void iterate() {
@@ -294,7 +290,7 @@ void run_serial(const context& ctx, const conjugate_gradient_problem& p, const p
 
 }  // namespace
 
-extern constinit const primitives::conjugate_gradient_variant conjugate_gradient_serial{
-    "reference.serial", backend_kind::cpu, plan_serial, run_serial};
+extern constinit const conjugate_gradient_variant conjugate_gradient_serial{"reference.serial", backend_kind::cpu,
+                                                                            plan_serial, run_serial};
 
 }  // namespace sheaf::reference
