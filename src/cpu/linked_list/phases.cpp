@@ -170,8 +170,8 @@ std::uint64_t follow_sublists(const list_problem& p, const list_buffers& b, cons
 
 namespace {
 
-core::index_report report_of(const list_problem& p, list_fault fault, std::uint64_t position, std::uint64_t value,
-                             std::uint64_t limit) {
+core::index_report report_of_fault(const list_problem& p, list_fault fault, std::uint64_t position, std::uint64_t value,
+                                   std::uint64_t limit) {
   core::index_report report;
   report.call = 0;
   report.position = position;
@@ -188,20 +188,20 @@ core::index_report two_predecessors(const list_problem& p, const Successors& nex
   for (std::uint64_t i = 0; i < p.count && predecessors < 2; ++i) {
     if (next[i] == node && !next.ends_list(i, next[i])) found[predecessors++] = i;
   }
-  return report_of(p, list_fault::two_predecessors, node, found[0], found[1]);
+  return report_of_fault(p, list_fault::two_predecessors, node, found[0], found[1]);
 }
 
 }  // namespace
 
 core::index_report out_of_range(const list_problem& p, const list_buffers& b, std::uint64_t position) {
-  core::index_report report = report_of(p, list_fault::out_of_range, position, 0, p.count);
+  core::index_report report = report_of_fault(p, list_fault::out_of_range, position, 0, p.count);
   report.is_signed = p.successor == index_type::i32 || p.successor == index_type::i64;
   with_successors(p, b, [&](const auto& next) { report.value = next[position]; });
   return report;
 }
 
 core::index_report on_a_cycle(const list_problem& p, std::uint64_t position) {
-  return report_of(p, list_fault::on_a_cycle, position, 0, 0);
+  return report_of_fault(p, list_fault::on_a_cycle, position, 0, 0);
 }
 
 core::index_report find_joined_lists(const list_problem& p, const list_buffers& b, const node_bits& led,
@@ -225,7 +225,7 @@ core::index_report find_joined_lists(const list_problem& p, const list_buffers& 
     const std::uint64_t head = led.find(false, 0, p.count);
     const std::uint64_t other = head < p.count ? led.find(false, head + 1, p.count) : p.count;
     if (other < p.count && p.lists == list_count::one) {
-      found = report_of(p, list_fault::two_heads, head, other, 0);
+      found = report_of_fault(p, list_fault::two_heads, head, other, 0);
     }
   });
   return found;
