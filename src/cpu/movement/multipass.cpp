@@ -98,12 +98,14 @@ first_bad move_region(Layout layout, const Index* index, std::uint64_t count, co
   first_bad bad;
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::uint64_t record = index[i];
-    const std::uint64_t sequential = layout.sequential_offset(i);
     if (record - moved.begin < moved.count) {
-      const std::uint64_t indexed = layout.indexed_offset(record);
-      layout.copy(to + (Gathers ? sequential : indexed), from + (Gathers ? indexed : sequential));
+      if constexpr (Gathers) {
+        layout.copy(to + layout.sequential_offset(i), from + layout.indexed_offset(record));
+      } else {
+        layout.copy(to + layout.indexed_offset(record), from + layout.sequential_offset(i));
+      }
     } else if (moved.is_first && record >= limit) {
-      if constexpr (Gathers) layout.clear(to + sequential);
+      if constexpr (Gathers) layout.clear(to + layout.sequential_offset(i));
       bad.note(i);
     }
   }
