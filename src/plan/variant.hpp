@@ -125,6 +125,14 @@ inline planned rejected(const char* reason) noexcept {
   return p;
 }
 
+/// The plan of a serial reference, which waits for so many accesses to memory, and runs by name only.
+inline planned serial(double accesses, const scope& in) {
+  planned p;
+  p.by_name_only = true;
+  p.add("latency", accesses * in.machine.access_seconds);
+  return p;
+}
+
 /// One way to run a primitive. A primitive has one list of variants, and tests, benchmarks, `sheaf plan` and the choice
 /// all read that list.
 template <class Problem, class Buffers>

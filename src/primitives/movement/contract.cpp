@@ -1,11 +1,17 @@
-#include "primitives/movement/problem.hpp"
-
 #include <algorithm>
 #include <limits>
 
+#include <sheaf/gather.hpp>
+#include <sheaf/scatter.hpp>
+
+#include "plan/choose.hpp"
+#include "primitives/backends.hpp"
+#include "primitives/movement/gather.hpp"
+#include "primitives/movement/scatter.hpp"
 #include "primitives/views.hpp"
 
-namespace sheaf::primitives {
+namespace sheaf {
+namespace primitives {
 
 std::uint64_t movement::index_limit() const noexcept {
   if (bounds == sheaf::bounds::trust) return std::numeric_limits<std::uint64_t>::max();
@@ -65,4 +71,52 @@ movement describe_movement(const context& ctx, const_records sequential, index_s
           .bounds = checking};
 }
 
-}  // namespace sheaf::primitives
+std::span<const gather_variant> gather_variants() { return list_of<gather_variant>(); }
+std::span<const scatter_variant> scatter_variants() { return list_of<scatter_variant>(); }
+
+gather_problem describe_gather(const context& ctx, const_records table, index_span index, records out,
+                               access_pattern pattern, bounds checking) {
+  return {describe_movement(ctx, out, index, table, pattern, checking)};
+}
+
+namespace {
+
+scatter_problem describe_scatter(const context& ctx, const_records in, index_span index, records out,
+                                 const scatter_options& options) {
+  return {describe_movement(ctx, in, index, out, options.pattern, options.bounds), options.duplicates};
+}
+
+}  // namespace
+}  // namespace primitives
+
+using namespace primitives;
+
+void gather(const context& ctx, const_records table, index_span index, records out, const gather_options& options) {
+  require_fit("gather", ctx, out, "out", index, table, "table", /*writes_sequential=*/true);
+  if (index.count == 0) return;
+  const gather_problem problem = describe_gather(ctx, table, index, out, options.pattern, options.bounds);
+  plan::execute("gather", gather_variants(), problem, ctx, options.variant, {table, index, out});
+}
+
+explanation explain_gather(const context& ctx, const_records table, index_span index, records out,
+                           const gather_options& options) {
+  require_shapes("gather", out, "out", index, table, "table");
+  const gather_problem problem = describe_gather(ctx, table, index, out, options.pattern, options.bounds);
+  return plan::explain("gather", gather_variants(), problem, ctx, options.variant);
+}
+
+void scatter(const context& ctx, const_records in, index_span index, records out, const scatter_options& options) {
+  require_fit("scatter", ctx, in, "in", index, out, "out", /*writes_sequential=*/false);
+  if (index.count == 0) return;
+  const scatter_problem problem = describe_scatter(ctx, in, index, out, options);
+  plan::execute("scatter", scatter_variants(), problem, ctx, options.variant, {in, index, out});
+}
+
+explanation explain_scatter(const context& ctx, const_records in, index_span index, records out,
+                            const scatter_options& options) {
+  require_shapes("scatter", in, "in", index, out, "out");
+  const scatter_problem problem = describe_scatter(ctx, in, index, out, options);
+  return plan::explain("scatter", scatter_variants(), problem, ctx, options.variant);
+}
+
+}  // namespace sheaf

@@ -1,4 +1,4 @@
-#include "opengl/device/layered_texture.hpp"
+#include "opengl/device/textures.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -6,10 +6,75 @@
 #include <string>
 
 #include <fmt/format.h>
+#include <sheaf/error.hpp>
 
 #include "opengl/device/errors.hpp"
 
 namespace sheaf::opengl {
+
+void buffer_texture::bind(std::uint32_t unit, GLenum format) const {
+  glActiveTexture(GL_TEXTURE0 + unit);
+  glBindTexture(GL_TEXTURE_BUFFER, texture_.name());
+  glTexBuffer(GL_TEXTURE_BUFFER, format, buffer_.name());
+}
+
+namespace detail {
+
+std::byte* map_new_buffer(GLenum target, const buffer_object& to, std::uint64_t bytes) {
+  const auto size = static_cast<GLsizeiptr>(std::max<std::uint64_t>(bytes, 1));
+  glBindBuffer(target, to.name());
+  glBufferData(target, size, nullptr, GL_STATIC_DRAW);
+  require_no_error(fmt::format("glBufferData of {} bytes", bytes));
+  void* const data = glMapBufferRange(target, 0, size, GL_MAP_WRITE_BIT | GL_MAP_INVALIDATE_BUFFER_BIT);
+  if (data == nullptr) require_no_error("glMapBufferRange");
+  if (data == nullptr) {
+    throw error(error_code::device_failure, fmt::format("glMapBufferRange: {} bytes were not mapped", bytes));
+  }
+  return static_cast<std::byte*>(data);
+}
+
+void unmap_buffer(GLenum target) {
+  if (glUnmapBuffer(target) == GL_TRUE) return;
+  require_no_error("glUnmapBuffer");
+  throw error(error_code::device_failure, "glUnmapBuffer: the driver lost the contents of a buffer");
+}
+
+}  // namespace detail
+
+void copy_to_new_buffer(GLenum target, const buffer_object& to, const source_array& from, std::uint64_t bytes) {
+  if (from.buffer == 0) {
+    return write_buffer(target, to, bytes, [&](std::byte* data) { std::copy_n(from.data, bytes, data); });
+  }
+  glBindBuffer(target, to.name());
+  glBufferData(target, static_cast<GLsizeiptr>(std::max<std::uint64_t>(bytes, 1)), nullptr, GL_STREAM_DRAW);
+  require_no_error(fmt::format("glBufferData of {} bytes", bytes));
+  glBindBuffer(GL_COPY_READ_BUFFER, from.buffer);
+  glCopyBufferSubData(GL_COPY_READ_BUFFER, target, static_cast<GLintptr>(from.offset), 0,
+                      static_cast<GLsizeiptr>(bytes));
+  glBindBuffer(GL_COPY_READ_BUFFER, 0);
+  require_no_error("glCopyBufferSubData");
+}
+
+buffer copy_on_host(const context& ctx, std::string_view call, const source_array& from, std::uint64_t bytes,
+                    bool is_read) {
+  buffer copy(ctx, std::max<std::uint64_t>(1, bytes));
+  if (bytes == 0 || !is_read) return copy;
+  pipeline_call running(state_of(ctx), call);
+  read_array(from, bytes, copy.data());
+  running.finish();
+  return copy;
+}
+
+void copy_from_host(const context& ctx, std::string_view call, const buffer& from, std::uint64_t bytes,
+                    const result_array& to) {
+  if (bytes == 0) return;
+  pipeline_call running(state_of(ctx), call);
+  const buffer_object on_device;
+  copy_to_new_buffer(GL_COPY_WRITE_BUFFER, on_device, from.data(), bytes);
+  copy_to_array({on_device.name(), 0}, bytes, to);
+  running.finish();
+}
+
 namespace {
 
 constexpr GLenum layered_transfer_unit = 14;  // no shader reads from it
