@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <initializer_list>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -32,7 +31,20 @@ class variant_table {
  public:
   template <class Variant, std::size_t Count>
   constexpr explicit variant_table(const Variant* const (&variants)[Count]) noexcept
-      : primitive_(&tag<Variant>), first_(variants), count_(Count) {}
+      : primitive_(&tag<Variant>), first_(variants), count_(Count), name_of_(name_in<Variant>) {}
+
+  /// The same, of a primitive that these calls of the public interface ask for variants: names with a space between
+  /// them. The table of the reference says so.
+  constexpr variant_table called(std::string_view calls) const noexcept {
+    variant_table table = *this;
+    table.calls_ = calls;
+    return table;
+  }
+  constexpr std::string_view calls() const noexcept { return calls_; }
+
+  bool is_of_primitive_of(const variant_table& other) const noexcept { return primitive_ == other.primitive_; }
+  std::size_t size() const noexcept { return count_; }
+  std::string_view name(std::size_t variant) const { return name_of_(first_, variant); }
 
   /// The variants, if they are of this primitive; empty if not.
   template <class Variant>
@@ -44,10 +56,16 @@ class variant_table {
  private:
   template <class Variant>
   static constexpr char tag = 0;
+  template <class Variant>
+  static std::string_view name_in(const void* first, std::size_t variant) {
+    return static_cast<const Variant* const*>(first)[variant]->name;
+  }
 
   const void* primitive_;
   const void* first_;
   std::size_t count_;
+  std::string_view (*name_of_)(const void* first, std::size_t variant);
+  std::string_view calls_;
 };
 
 /// What a backend brings. A primitive that it does not have has no table.
@@ -71,11 +89,11 @@ std::span<const variant_tables* const> all_backends();
 /// a list has been asked for, because lists are made once.
 void add_variants(const variant_tables& more);
 
-/// A primitive's list: its variants, backend by backend, behind those that belong to none. Made once.
+/// A primitive's list: its variants, backend by backend. Made once.
 template <class Variant>
-std::span<const Variant> list_of(std::initializer_list<Variant> of_none = {}) {
-  static const std::vector<Variant> list = [&] {
-    std::vector<Variant> all = of_none;
+std::span<const Variant> list_of() {
+  static const std::vector<Variant> list = [] {
+    std::vector<Variant> all;
     for (const variant_tables* const backend : all_backends()) {
       for (const variant_table& t : *backend) {
         for (const Variant* const v : t.of<Variant>()) all.push_back(*v);

@@ -146,13 +146,13 @@ class include_rules {
     const names_by_name& rows = families_seen_by_family(folders[1]);
     const std::string family = folders.size() > 2 ? folders[2] : "";
     const auto row = rows.find(family);
+    names seen = row == rows.end() ? families_below_all(folders[1]) : row->second;
+    seen.insert(family);
     const std::string place = fmt::format("{}/{}", folders[1], family);
     if (family.empty()) {
       complain(file, include, fmt::format("files of src/{} lie in a family's folder", folders[1]));
-    } else if (row == rows.end()) {
-      complain_of_no_row(file, include, "src/" + place);
-    } else if (target.size() < 2 || !row->second.contains(target[1])) {
-      complain(file, include, fmt::format("{} may include {}", place, fmt::join(row->second, ", ")));
+    } else if (target.size() < 2 || !seen.contains(target[1])) {
+      complain(file, include, fmt::format("{} may include {}", place, fmt::join(seen, ", ")));
     } else if (target[1] == family && folders.size() > 3) {
       check_folder_of_family(file, folders, include, target);
     }

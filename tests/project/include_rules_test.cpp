@@ -112,12 +112,12 @@ TEST_F(PlantedIncludes, OutsideFamiliesAreNamed) {
   plant("src/cuda/a.cu", "#include \"cuda/device/launch.cuh\"\n");
   plant("src/cuda/variants.cpp", "#include \"primitives/backends.hpp\"\n");
   plant("src/cuda/movement/b.cu", "#include \"cuda/launch.cuh\"\n");
-  plant("src/cuda/shiny/c.cu", "#include \"cuda/device/launch.cuh\"\n");
+  plant("src/cuda/shiny/c.cu", "#include \"cuda/device/launch.cuh\"\n#include \"cuda/sort/a.cuh\"\n");
   EXPECT_EQ(broken(),
             (list{
                 "src/cuda/a.cu:1: cuda/device/launch.cuh: files of src/cuda lie in a family's folder",
                 "src/cuda/movement/b.cu:1: cuda/launch.cuh: cuda/movement may include block, device, movement",
-                "src/cuda/shiny/c.cu:1: cuda/device/launch.cuh: src/cuda/shiny has no rule of its own",
+                "src/cuda/shiny/c.cu:2: cuda/sort/a.cuh: cuda/shiny may include block, device, shiny",
             }));
 }
 

@@ -82,11 +82,21 @@ inline const names& layers_that_define(const std::string& public_header) {
   return row == rows.end() ? primitives : row->second;
 }
 
-/// Families whose headers a family of the same backend includes. A new folder under src/<backend> needs a row.
+/// Families of a backend whose headers all of its families include.
+inline const names& families_below_all(const std::string& backend) {
+  static const names_by_name rows{
+      {"cpu", {"threads"}}, {"cuda", {"device", "block"}}, {"opengl", {"device", "shaders"}}};
+  static const names none;
+  const auto row = rows.find(backend);
+  return row == rows.end() ? none : row->second;
+}
+
+/// Families whose headers a family of the same backend includes. A family without a row includes its own and those of
+/// the families below all.
 inline const names_by_name& families_seen_by_family(const std::string& backend) {
-  const auto rows_above = [](const names& bottom) {
+  const auto rows_of = [](const std::string& of) {
     names_by_name rows;
-    names seen = bottom;
+    names seen = families_below_all(of);
     // Each entry lists families of one height, which do not see each other.
     const names heights[] = {{"movement"}, {"split"}, {"reduce", "sort"}, {"hash", "linked_list"}, {"sparse", "edges"}};
     for (const names& height : heights) {
@@ -101,18 +111,18 @@ inline const names_by_name& families_seen_by_family(const std::string& backend) 
     return rows;
   };
   static const names_by_name cpu = [&] {
-    names_by_name rows = rows_above({"threads"});
+    names_by_name rows = rows_of("cpu");
     rows["threads"] = {"threads"};
     return rows;
   }();
   static const names_by_name cuda = [&] {
-    names_by_name rows = rows_above({"device", "block"});
+    names_by_name rows = rows_of("cuda");
     rows["device"] = {"device"};
     rows["block"] = {"device", "block"};
     return rows;
   }();
   static const names_by_name opengl = [&] {
-    names_by_name rows = rows_above({"device", "shaders"});
+    names_by_name rows = rows_of("opengl");
     rows["device"] = {"device", "shaders"};
     rows["shaders"] = {"shaders"};
     return rows;

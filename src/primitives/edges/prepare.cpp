@@ -59,13 +59,17 @@ void run_kept(const context&, const prepare_edge_sum_problem& p, const plan::pla
   *b.made = std::make_shared<kept_edges>(p.sum, plan.inner<sum_choice>(), b.edges);
 }
 
-constexpr prepare_edge_sum_variant prepare_edge_sum_kept{kept_name, std::nullopt, plan_kept, run_kept};
-
 }  // namespace
+}  // namespace primitives
 
-std::span<const prepare_edge_sum_variant> prepare_edge_sum_variants() {
-  return list_of<prepare_edge_sum_variant>({prepare_edge_sum_kept});
+namespace reference {
+extern constinit const primitives::prepare_edge_sum_variant prepare_edge_sum_kept{
+    primitives::kept_name, std::nullopt, primitives::plan_kept, primitives::run_kept};
 }
+
+namespace primitives {
+
+std::span<const prepare_edge_sum_variant> prepare_edge_sum_variants() { return list_of<prepare_edge_sum_variant>(); }
 
 namespace {
 

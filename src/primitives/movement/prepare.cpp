@@ -108,11 +108,17 @@ void run_kept(const context& ctx, const prepare_problem& p, const plan::planned&
   *b.made = std::make_shared<kept_list>(ctx, p, plan.inner<movement_plan>(), b.index);
 }
 
-constexpr prepare_variant prepare_kept{kept_name, std::nullopt, plan_kept, run_kept};
-
 }  // namespace
+}  // namespace primitives
 
-std::span<const prepare_variant> prepare_variants() { return list_of<prepare_variant>({prepare_kept}); }
+namespace reference {
+extern constinit const primitives::prepare_variant prepare_kept{primitives::kept_name, std::nullopt,
+                                                                primitives::plan_kept, primitives::run_kept};
+}
+
+namespace primitives {
+
+std::span<const prepare_variant> prepare_variants() { return list_of<prepare_variant>(); }
 
 access_pattern order_of_list(const context& ctx, index_span index, std::uint64_t records, plan::order_sample size) {
   if (index.count == 0) return access_pattern::unknown();
@@ -152,7 +158,8 @@ using made_movement = made_executor<prepared_movement, preparation>;
 /// kept: an order that is found does not make a prediction right.
 void time_and_keep(const context& ctx, const prepare_problem& as_told, index_span index, made_movement& made) {
   std::shared_ptr<prepared_movement> told;
-  prepare_kept.run(ctx, as_told, prepare_kept.plan(as_told, plan::scope_of(ctx)), {index, &told}, nullptr);
+  reference::prepare_kept.run(ctx, as_told, reference::prepare_kept.plan(as_told, plan::scope_of(ctx)), {index, &told},
+                              nullptr);
   const std::uint64_t from_count = gathers(as_told) ? as_told.indexed_count : as_told.count;
   const std::uint64_t to_count = gathers(as_told) ? as_told.count : as_told.indexed_count;
   const std::uint64_t width = as_told.record_bytes;

@@ -58,13 +58,17 @@ void run_kept(const context&, const prepare_spmv_problem& p, const plan::planned
   *b.made = std::make_shared<kept_matrix>(p.product, plan.inner<product_choice>(), b.a);
 }
 
-constexpr prepare_spmv_variant prepare_spmv_kept{kept_name, std::nullopt, plan_kept, run_kept};
-
 }  // namespace
+}  // namespace primitives
 
-std::span<const prepare_spmv_variant> prepare_spmv_variants() {
-  return list_of<prepare_spmv_variant>({prepare_spmv_kept});
+namespace reference {
+extern constinit const primitives::prepare_spmv_variant prepare_spmv_kept{primitives::kept_name, std::nullopt,
+                                                                          primitives::plan_kept, primitives::run_kept};
 }
+
+namespace primitives {
+
+std::span<const prepare_spmv_variant> prepare_spmv_variants() { return list_of<prepare_spmv_variant>(); }
 
 namespace {
 
