@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "lab/description/hash/entry.hpp"
+#include "lab/description/hash/problem.hpp"
 #include "lab/description/job.hpp"
 #include "lab/description/row_name.hpp"
 #include "lab/sweeps/sweep.hpp"
@@ -30,11 +30,6 @@ sweep searches() {
   return s;
 }
 
-// How a name says how often keys repeat: "16", "zipf".
-std::string repeats_text(std::uint64_t repeats) {
-  return repeats == primitives::power_law_repeats ? "zipf" : fmt::to_string(repeats);
-}
-
 struct table_parameters {
   std::uint64_t records;
   std::uint64_t repeats;
@@ -48,8 +43,8 @@ struct table_parameters {
 };
 
 void add_build(const table_parameters& t, std::vector<problem>& problems) {
-  problems.push_back(primitives::parse_problem(
-      fmt::format("build_hash_index/x{}/r{}/{}/n={}", repeats_text(t.repeats), t.id_bytes(), t.type(), t.records)));
+  problems.push_back(primitives::parse_problem(fmt::format(
+      "build_hash_index/x{}/r{}/{}/n={}", primitives::repeats_text(t.repeats), t.id_bytes(), t.type(), t.records)));
 }
 
 void add_searches(const sweep& s, const primitives::entry& e, const table_parameters& t,
@@ -60,7 +55,7 @@ void add_searches(const sweep& s, const primitives::entry& e, const table_parame
       for (const std::uint64_t hits : s.hits) {
         problems.push_back(primitives::parse_problem(
             fmt::format("{}/{}:s{}:x{}:h{}/r{}/{}/n={}", e.name, primitives::name(pattern), t.records,
-                        repeats_text(t.repeats), hits, entry_bytes, t.type(), count)));
+                        primitives::repeats_text(t.repeats), hits, entry_bytes, t.type(), count)));
       }
     }
   }

@@ -1,4 +1,5 @@
 #include "lab/description/job.hpp"
+#include "lab/description/movement/problem.hpp"
 #include "lab/sweeps/sweep.hpp"
 #include "primitives/words.hpp"
 
@@ -58,7 +59,7 @@ void add(const sweep& s, std::span<const primitives::entry* const> entries, std:
           for (const primitives::entry* const e : entries) {
             problem p{e->name, pattern, record_bytes, index, count};
             for (const duplicates rule : s.duplicate_rules) {
-              p.duplicates = rule;
+              p.part<primitives::movement_part>().duplicates = rule;
               if (jobs::job_of(p).unchecked(p).empty()) problems.push_back(p);
             }
           }

@@ -1,3 +1,4 @@
+#include "lab/description/reduce/problem.hpp"
 #include "lab/sweeps/sweep.hpp"
 #include "primitives/words.hpp"
 
@@ -21,7 +22,7 @@ void add_orders(const sweep& s, problem p, std::vector<problem>& problems) {
   const bool order_shows = p.value == value_type::f32 || p.value == value_type::f64;
   for (const reduction_order order : s.orders) {
     if (!order_shows && order != s.orders.front()) continue;
-    p.order = order;
+    p.part<primitives::reduce_part>().order = order;
     problems.push_back(p);
   }
 }

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "lab/description/keys.hpp"
 #include "lab/sweeps/sweep.hpp"
 
 // Sorts: what is sorted, by which bits of which keys.
@@ -20,19 +21,21 @@ sweep all_sorts() {
 
 // Whole words alone are sorted by some of their bits; peers have nothing for others.
 bool takes_ranges(const problem& p) {
-  const bool is_word = p.number == key_type::unsigned_integer && (p.key_bytes == 4 || p.key_bytes == 8);
+  const bool is_word =
+      p.part<primitives::key_part>().number == key_type::unsigned_integer && (p.key_bytes == 4 || p.key_bytes == 8);
   return is_word && (p.primitive == "sort_keys" || p.primitive == "sort_pairs");
 }
 
 void add_ranges(const sweep& s, problem p, std::vector<problem>& problems) {
+  auto& key = p.part<primitives::key_part>();
   for (const bit_range range : s.bit_ranges) {
     const auto all_bits = static_cast<std::uint32_t>(8 * p.key_bytes);
     if (range.count != 0 && (!takes_ranges(p) || range.first + range.count > all_bits)) continue;
-    p.first_bit = range.first;
-    p.bits = range.count == 0 ? all_bits : range.count;
+    key.first_bit = range.first;
+    key.bits = range.count == 0 ? all_bits : range.count;
     for (const key_distribution keys : s.keys) {
-      if (keys == key_distribution::unit && p.number != key_type::floating) continue;
-      p.keys = keys;
+      if (keys == key_distribution::unit && key.number != key_type::floating) continue;
+      key.keys = keys;
       problems.push_back(p);
     }
   }
@@ -46,14 +49,12 @@ void add(const sweep& s, std::span<const entry* const> entries, std::vector<prob
       if (e == entries.end()) continue;
       for (const index_type index : s.indices) {
         if (!(*e)->writes_index && index != s.indices.front()) continue;
-        add_ranges(s,
-                   {.primitive = (*e)->name,
-                    .record_bytes = (*e)->writes_index ? bytes(index) : layout.record_bytes,
-                    .index = index,
-                    .count = count,
-                    .key_bytes = layout.key_bytes,
-                    .number = layout.number},
-                   problems);
+        const problem p{.primitive = (*e)->name,
+                        .record_bytes = (*e)->writes_index ? bytes(index) : layout.record_bytes,
+                        .index = index,
+                        .count = count,
+                        .key_bytes = layout.key_bytes};
+        add_ranges(s, p.with(primitives::key_part{.number = layout.number}), problems);
       }
     }
   }

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
 
+#include "lab/description/keys.hpp"
+
 // Splits by every number of bits and every distribution of keys.
 namespace sheaf::bench {
 namespace {
@@ -25,8 +27,7 @@ void add_keys(const sweep& s, problem p, std::vector<problem>& problems) {
   for (const std::uint32_t bits : s.bits) {
     for (const key_distribution keys : s.keys) {
       if (keys == key_distribution::unit) continue;
-      p.bits = bits;
-      p.keys = keys;
+      p.part<primitives::key_part>() = {.keys = keys, .bits = bits};
       const std::uint64_t held_bytes = p.key_bytes == 0 ? p.record_bytes : p.key_bytes;
       if (bits <= 8 * held_bytes) problems.push_back(p);
     }

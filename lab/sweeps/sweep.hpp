@@ -6,6 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include <sheaf/scatter.hpp>
+#include <sheaf/scatter_reduce.hpp>
+
 #include "lab/harness/problem.hpp"
 #include "lab/harness/runner.hpp"
 #include "lab/sweeps/sort_layout.hpp"

@@ -11,8 +11,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "lab/description/hash/entry.hpp"
 #include "lab/description/hash/items.hpp"
+#include "lab/description/hash/problem.hpp"
 #include "lab/description/row_name.hpp"
 #include "lab/description/seeds.hpp"
 #include "support/expect_error.hpp"
@@ -37,7 +37,8 @@ TEST(HashSweep, HasEveryTableRepetitionOrderAndHitRate) {
   const bench::sweep s = bench::sweep_named("hash");
   for (const problem& p : searches_of(s)) {
     EXPECT_LE(jobs::room_for_matches(p), most_matches) << name(p);
-    counts[{p.indexed_count(), p.repeats, p.pattern.kind, p.hit_percent}].insert(p.count);
+    const auto& hash = p.part<primitives::hash_part>();
+    counts[{p.indexed_count(), hash.repeats, p.pattern.kind, hash.hit_percent}].insert(p.count);
   }
   for (const std::uint64_t table : s.tables) {
     for (const std::uint64_t repeats : s.repeats) {
@@ -71,7 +72,7 @@ TEST(HashSweep, KnowsAboutHowManyMatchesProbesByAPowerLawHaveAmongKeysByOne) {
     const jobs::probe_source source{.table = primitives::table_of(p),
                                     .order = jobs::pattern_of_copy(p, 0),
                                     .key_bytes = p.key_bytes,
-                                    .hit_percent = p.hit_percent};
+                                    .hit_percent = p.part<primitives::hash_part>().hit_percent};
     std::uint64_t matches = 0;
     for (std::uint64_t probe = 0; probe < p.count; ++probe) matches += jobs::matches_of_probe(source, probe);
     const auto likely = static_cast<double>(jobs::likely_matches(p));

@@ -11,10 +11,10 @@
 
 #include "lab/description/entry.hpp"
 #include "lab/description/estimates.hpp"
-#include "lab/description/hash/entry.hpp"
 #include "lab/description/hash/items.hpp"
+#include "lab/description/hash/problem.hpp"
 #include "lab/description/job.hpp"
-#include "lab/description/movement/entry_parts.hpp"
+#include "lab/description/movement/problem.hpp"
 #include "lab/description/plain_loops.hpp"
 #include "lab/description/seeds.hpp"
 #include "lab/inputs/pattern_function.hpp"
@@ -86,13 +86,16 @@ const problem_field repeats_field{
     .option = "--repeats",
     .help = "Records of a hash search's table that share a key: a number, or zipf for a power law; 1 unless given",
     .type_name = "N|zipf",
-    .read = [](problem_spec& p, std::span<const std::string> texts) { p.repeats = parse_repeats(texts.front()); }};
+    .read = [](problem_spec& p, std::span<const std::string> texts) {
+      p.part<hash_part>().repeats = parse_repeats(texts.front());
+    }};
 const problem_field load_field{
     .option = "--load",
     .help = "Load factor of a hash table, in per cent; what the backend finds best unless given",
     .type_name = "PERCENT",
     .read = [](problem_spec& p, std::span<const std::string> texts) {
-      p.load_percent = static_cast<std::uint32_t>(number_of("--load", texts, least_load_percent, most_load_percent));
+      p.part<hash_part>().load_percent =
+          static_cast<std::uint32_t>(number_of("--load", texts, least_load_percent, most_load_percent));
     }};
 
 void keys_of_8_bytes(problem_spec& p) { p.key_bytes = 8; }
@@ -104,8 +107,9 @@ constexpr field_use taken_by_search[] = {required(probes_field), optional(table_
                                          optional(load_field)};
 
 std::string type_text(const problem_spec& p) {
+  const hash_part& hash = p.part<hash_part>();
   const std::string keys = fmt::format("k{}", 8 * p.key_bytes);
-  return p.load_percent == usual_load_percent ? keys : fmt::format("{}+load{}", keys, p.load_percent);
+  return hash.load_percent == usual_load_percent ? keys : fmt::format("{}+load{}", keys, hash.load_percent);
 }
 
 void read_type(const name_part& type, problem_spec& p) {
@@ -114,13 +118,17 @@ void read_type(const name_part& type, problem_spec& p) {
   p.key_bytes = keys.text() == "k32" ? 4 : 8;
   if (!load) return;
   constexpr std::string_view expected = "a load factor in per cent, load5 to load99";
-  p.load_percent = static_cast<std::uint32_t>(
+  p.part<hash_part>().load_percent = static_cast<std::uint32_t>(
       load->behind("load", expected).number(least_load_percent, most_load_percent, expected));
 }
 
-void read_repeats(const name_part& repeats, problem_spec& p) { p.repeats = repeats.read(parse_repeats); }
+void read_repeats(const name_part& repeats, problem_spec& p) {
+  p.part<hash_part>().repeats = repeats.read(parse_repeats);
+}
 
-row_words write_build(const problem_spec& p) { return {fmt::format("x{}", repeats_name(p)), type_text(p)}; }
+row_words write_build(const problem_spec& p) {
+  return {fmt::format("x{}", repeats_text(p.part<hash_part>().repeats)), type_text(p)};
+}
 
 void read_build(const name_part& pattern, const name_part& type, problem_spec& p) {
   read_repeats(pattern.behind("x", "the records of a key, such as x16"), p);
@@ -133,8 +141,9 @@ void read_build(const name_part& pattern, const name_part& type, problem_spec& p
 }
 
 row_words write_search(const problem_spec& p) {
+  const hash_part& hash = p.part<hash_part>();
   const std::string order = p.table ? order_and_table(p, true) : name(p.pattern);
-  return {fmt::format("{}:x{}:h{}", order, repeats_name(p), p.hit_percent), type_text(p)};
+  return {fmt::format("{}:x{}:h{}", order, repeats_text(hash.repeats), hash.hit_percent), type_text(p)};
 }
 
 void read_search(const name_part& pattern, const name_part& type, problem_spec& p) {
@@ -142,7 +151,7 @@ void read_search(const name_part& pattern, const name_part& type, problem_spec& 
       "an order, the records of a key and the per cent of hits, such as uniform:x1:h50";
   const auto [order_and_repeats, hits] = pattern.cut_at_last(":h");
   if (!hits) pattern.refuse(expected);
-  p.hit_percent = static_cast<std::uint32_t>(hits->number(0, 100, "a number of hits in per cent"));
+  p.part<hash_part>().hit_percent = static_cast<std::uint32_t>(hits->number(0, 100, "a number of hits in per cent"));
   const auto [order, repeats] = order_and_repeats.cut_at_last(":x");
   if (!repeats) pattern.refuse(expected);
   read_repeats(*repeats, p);
@@ -171,10 +180,11 @@ void read_contains(const name_part& pattern, const name_part& type, problem_spec
 }
 
 std::string keys_text(const problem_spec& p) {
+  const hash_part& hash = p.part<hash_part>();
   const std::string repeats =
-      p.repeats == power_law_repeats ? "shared as by a power law" : fmt::format("each of {} records", p.repeats);
+      hash.repeats == power_law_repeats ? "shared as by a power law" : fmt::format("each of {} records", hash.repeats);
   const std::string keys = fmt::format("keys of {} bytes, {}", p.key_bytes, repeats);
-  return p.load_percent == usual_load_percent ? keys : fmt::format("{}, load {} %", keys, p.load_percent);
+  return hash.load_percent == usual_load_percent ? keys : fmt::format("{}, load {} %", keys, hash.load_percent);
 }
 
 std::string text_of_build(const problem_spec& p) { return fmt::format("{} records, {}", p.count, keys_text(p)); }
@@ -184,22 +194,24 @@ std::string text_of_search(const problem_spec& p) {
 }
 
 std::vector<fact> facts_of_build(const problem_spec& p) {
+  const hash_part& hash = p.part<hash_part>();
   return {{"count", p.count},
           {"record_bytes", p.record_bytes},
           {"key_bytes", p.key_bytes},
-          {"repeats", repeats_name(p)},
+          {"repeats", repeats_text(hash.repeats)},
           {"distinct", table_of(p).distinct},
-          {"load_percent", std::uint64_t{p.load_percent}}};
+          {"load_percent", std::uint64_t{hash.load_percent}}};
 }
 
 std::vector<fact> facts_of_search(const problem_spec& p) {
+  const hash_part& hash = p.part<hash_part>();
   return {{"count", p.count},
           {"record_bytes", p.record_bytes},
           {"table", p.indexed_count()},
           {"key_bytes", p.key_bytes},
-          {"repeats", repeats_name(p)},
+          {"repeats", repeats_text(hash.repeats)},
           {"distinct", table_of(p).distinct},
-          {"load_percent", std::uint64_t{p.load_percent}}};
+          {"load_percent", std::uint64_t{hash.load_percent}}};
 }
 
 hash_build_problem build_problem(const problem_spec& p, backend_kind backend) {
@@ -220,7 +232,7 @@ hash_search_problem search_problem(const problem_spec& p, backend_kind backend) 
   search.probes = p.count;
   search.probe_stride_bytes = p.key_bytes;
   search.out_bytes = Output == hash_output::matches ? sizeof(std::uint64_t) : p.record_bytes;
-  search.hit_share = p.hit_percent / 100.0;
+  search.hit_share = p.part<hash_part>().hit_percent / 100.0;
   search.index.backend = backend;
   search.index.records = table.records;
   search.index.distinct = table.distinct;
@@ -247,17 +259,17 @@ explanation explain_search(const context& ctx, const problem_spec& p, std::strin
 }  // namespace
 
 std::uint64_t table_records(const problem_spec& p) { return is_build(p) ? p.count : p.indexed_count(); }
-keyed_table table_of(const problem_spec& p) { return keyed_table_of(table_records(p), p.repeats); }
-std::string repeats_name(const problem_spec& p) {
-  return p.repeats == power_law_repeats ? std::string(power_law_word) : fmt::to_string(p.repeats);
+keyed_table table_of(const problem_spec& p) { return keyed_table_of(table_records(p), p.part<hash_part>().repeats); }
+std::string repeats_text(std::uint64_t repeats) {
+  return repeats == power_law_repeats ? std::string(power_law_word) : fmt::to_string(repeats);
 }
 
-double load_of(const problem_spec& p) { return p.load_percent / 100.0; }
+double load_of(const problem_spec& p) { return p.part<hash_part>().load_percent / 100.0; }
 
 std::uint64_t most_matches(const problem_spec& p) {
   constexpr std::uint64_t unknown = ~std::uint64_t{0};
   const keyed_table table = table_of(p);
-  if (p.hit_percent == 0 || p.count == 0 || table.records == 0) return 0;
+  if (p.part<hash_part>().hit_percent == 0 || p.count == 0 || table.records == 0) return 0;
   const auto product = [](std::uint64_t a, std::uint64_t b) {
     std::uint64_t both = 0;
     return __builtin_mul_overflow(a, b, &both) ? unknown : both;
@@ -273,6 +285,7 @@ std::uint64_t most_matches(const problem_spec& p) {
 namespace sheaf::jobs {
 namespace {
 
+using primitives::hash_part;
 using primitives::problem_spec;
 
 constexpr std::uint64_t unknown = ~std::uint64_t{0};
@@ -309,7 +322,7 @@ std::uint64_t likely_matches(const problem_spec& p) {
   if (order.kind == inputs::pattern_kind::same) {
     mean = static_cast<double>(table.records_of_key(inputs::pattern_entry(order, 0, table.distinct)));
   }
-  const double matches = mean * static_cast<double>(p.count) * p.hit_percent / 100;
+  const double matches = mean * static_cast<double>(p.count) * p.part<hash_part>().hit_percent / 100;
   constexpr double most_counted = 0x1p62;
   return static_cast<std::uint64_t>(std::min(matches, most_counted));
 }
@@ -480,12 +493,12 @@ probe_source source_of(const problem_spec& p, std::uint64_t copy) {
   return {.table = primitives::table_of(p),
           .order = pattern_of_copy(p, copy),
           .key_bytes = p.key_bytes,
-          .hit_percent = p.hit_percent};
+          .hit_percent = p.part<hash_part>().hit_percent};
 }
 
 std::string table_text(const problem_spec& p) {
   return fmt::format("{} keys of {} bytes, {} each", primitives::table_records(p), p.key_bytes,
-                     primitives::repeats_name(p));
+                     primitives::repeats_text(p.part<hash_part>().repeats));
 }
 
 array_shape table_shape(const problem_spec& p) {
@@ -505,7 +518,7 @@ array_shapes search_shapes(const problem_spec& p) {
   all[places::source] = table_shape(p);
   all[places::index] = {p.count, p.key_bytes, array_role::input,
                         fmt::format("{} probes {}, {} % of which find some of {}", p.count, inputs::name(p.pattern),
-                                    p.hit_percent, table_text(p))};
+                                    p.part<hash_part>().hit_percent, table_text(p))};
   all[places::target] = {p.count, p.record_bytes, array_role::output};
   return all;
 }
@@ -532,7 +545,8 @@ std::string unchecked(const problem_spec& p) {
 
 std::string unchecked_search(const problem_spec& p) {
   const primitives::keyed_table table = primitives::table_of(p);
-  if (p.count > 0 && table.records == 0 && p.hit_percent > 0) return "nothing can be found among no records";
+  if (p.count > 0 && table.records == 0 && p.part<hash_part>().hit_percent > 0)
+    return "nothing can be found among no records";
   if (table.longest_chain() >> 32 != 0 && p.record_bytes == 4) return "counts are too narrow for the records of a key";
   return unchecked(p);
 }
@@ -635,14 +649,17 @@ std::uint64_t answer_mistakes(const context& ctx, const problem_spec& p, const a
   return over_items(ctx, p.count, check).mismatches;
 }
 
-std::string kind_of_index(const problem_spec& p) { return fmt::format("an index of load {} %", p.load_percent); }
+std::string kind_of_index(const problem_spec& p) {
+  return fmt::format("an index of load {} %", p.part<hash_part>().load_percent);
+}
 
 constexpr std::uint64_t least_usual_load = 50;  ///< per cent, of indices whose load the backend chooses
 
 // A place takes up to twice the wider of key and number, and record numbers of keys that repeat up to three words for
 // two records.
 std::uint64_t bytes_of_index(const problem_spec& p) {
-  const std::uint64_t load = p.load_percent > 0 ? p.load_percent : least_usual_load;
+  const hash_part& hash = p.part<hash_part>();
+  const std::uint64_t load = hash.load_percent > 0 ? hash.load_percent : least_usual_load;
   return primitives::table_records(p) *
          (200 * std::max<std::uint64_t>(p.key_bytes, bytes(p.index)) / load + 3 * bytes(p.index) / 2);
 }

@@ -13,7 +13,7 @@
 #include "lab/description/estimates.hpp"
 #include "lab/description/host_threads.hpp"
 #include "lab/description/job.hpp"
-#include "lab/description/movement/entry_parts.hpp"
+#include "lab/description/movement/problem.hpp"
 #include "lab/description/plain_loops.hpp"
 #include "lab/description/seeds.hpp"
 #include "lab/inputs/pattern_function.hpp"
@@ -108,7 +108,7 @@ const problem_field duplicates_field{.option = "--duplicates",
                                      .help = "Which writer of a scatter wins: any or last",
                                      .type_name = "any|last",
                                      .read = [](problem_spec& p, std::span<const std::string> texts) {
-                                       p.duplicates =
+                                       p.part<movement_part>().duplicates =
                                            value_of(texts.front(), duplicates_words, "a rule for duplicates");
                                      }};
 
@@ -117,7 +117,8 @@ constexpr field_use taken_by_scatter[] = {
     optional(fields::pattern), optional(fields::bounds), optional(duplicates_field)};
 
 row_words write_scatter(const problem_spec& p) {
-  return {order_and_table(p), fmt::format("{}{}", name(p.index), p.duplicates == duplicates::last ? "+last" : "")};
+  return {order_and_table(p),
+          fmt::format("{}{}", name(p.index), p.part<movement_part>().duplicates == duplicates::last ? "+last" : "")};
 }
 
 void read_scatter(const name_part& pattern, const name_part& type, problem_spec& p) {
@@ -125,17 +126,18 @@ void read_scatter(const name_part& pattern, const name_part& type, problem_spec&
   const auto rule = read_index_type(type, p);
   if (!rule) return;
   if (rule->text() != "last") rule->refuse("a rule for duplicates: last");
-  p.duplicates = duplicates::last;
+  p.part<movement_part>().duplicates = duplicates::last;
 }
 
 explanation explain_scatter_of(const context& ctx, const problem_spec& p, std::string_view variant) {
-  return explain_scatter(ctx, {nullptr, p.count, p.record_bytes}, {nullptr, p.count, p.index},
-                         {nullptr, p.indexed_count(), p.record_bytes},
-                         {.pattern = p.access, .bounds = p.bounds, .duplicates = p.duplicates, .variant = variant});
+  return explain_scatter(
+      ctx, {nullptr, p.count, p.record_bytes}, {nullptr, p.count, p.index},
+      {nullptr, p.indexed_count(), p.record_bytes},
+      {.pattern = p.access, .bounds = p.bounds, .duplicates = p.part<movement_part>().duplicates, .variant = variant});
 }
 
 scatter_problem scatter_problem_of(const problem_spec& p, backend_kind backend) {
-  return {movement_of(p, backend), p.duplicates};
+  return {movement_of(p, backend), p.part<movement_part>().duplicates};
 }
 
 }  // namespace
@@ -143,6 +145,8 @@ scatter_problem scatter_problem_of(const problem_spec& p, backend_kind backend) 
 
 namespace sheaf::jobs {
 namespace {
+
+using primitives::movement_part;
 
 constexpr std::uint64_t staged_bytes = std::uint64_t{1} << 26;
 
@@ -227,7 +231,7 @@ plain_call plain_gather(const context& ctx, const problem_spec& p, const array_s
 }
 
 plain_call plain_scatter(const context& ctx, const problem_spec& p, const array_set& arrays) {
-  const int threads = p.duplicates == duplicates::last ? 1 : ctx.threads();
+  const int threads = p.part<movement_part>().duplicates == duplicates::last ? 1 : ctx.threads();
   return with_record_type(p.record_bytes, [&]<class Record>(std::type_identity<Record>) {
     return with_index_type(p.index, [&]<class Index>(std::type_identity<Index>) -> plain_call {
       return [threads, count = p.count, arrays] {
@@ -261,9 +265,11 @@ std::string gather_unchecked(const problem_spec& p) {
 }
 
 std::string scatter_unchecked(const problem_spec& p) {
+  const movement_part& movement = p.part<movement_part>();
   const bool repeats = !inputs::is_distinct(p.pattern) || p.count > p.indexed_count();
-  if (repeats && p.duplicates == duplicates::any) return "records have several writers, of which any may win";
-  if (p.duplicates == duplicates::last && p.count >> 32 != 0) return "the last writer is found for fewer than 2^32";
+  if (repeats && movement.duplicates == duplicates::any) return "records have several writers, of which any may win";
+  if (movement.duplicates == duplicates::last && p.count >> 32 != 0)
+    return "the last writer is found for fewer than 2^32";
   return gather_unchecked(p);
 }
 
@@ -286,7 +292,10 @@ void run_gather(const context& ctx, const problem_spec& p, const array_set& arra
 
 void run_scatter(const context& ctx, const problem_spec& p, const array_set& arrays, const call_settings& settings) {
   scatter(ctx, arrays[places::source], list_of(p, arrays), arrays[places::target],
-          {.pattern = p.access, .bounds = p.bounds, .duplicates = p.duplicates, .variant = settings.variant});
+          {.pattern = p.access,
+           .bounds = p.bounds,
+           .duplicates = p.part<movement_part>().duplicates,
+           .variant = settings.variant});
 }
 
 std::uint64_t gather_mistakes(const context& ctx, const problem_spec& p, const array_set& arrays, bool) {
@@ -296,7 +305,7 @@ std::uint64_t gather_mistakes(const context& ctx, const problem_spec& p, const a
 
 std::uint64_t scatter_mistakes(const context& ctx, const problem_spec& p, const array_set& arrays, bool) {
   const records target = arrays[places::target];
-  if (p.duplicates == duplicates::last) {
+  if (p.part<movement_part>().duplicates == duplicates::last) {
     return count_last_writer_mismatches(ctx, target, list_of(p, arrays), records_seed, wiped_seed);
   }
   return inputs::count_scatter_mismatches(ctx, target, pattern_of_copy(p, 0), p.count, records_seed);
@@ -317,9 +326,10 @@ prepared_run prepare_to_gather(const context& ctx, const problem_spec& p, const 
 
 prepared_run prepare_to_scatter(const context& ctx, const problem_spec& p, const array_set& arrays,
                                 std::uint64_t expected_runs) {
-  return run_of(prepare_scatter(ctx, list_of(p, arrays), p.indexed_count(), p.record_bytes, expected_runs,
-                                {.pattern = p.access, .bounds = p.bounds, .duplicates = p.duplicates}),
-                arrays);
+  return run_of(
+      prepare_scatter(ctx, list_of(p, arrays), p.indexed_count(), p.record_bytes, expected_runs,
+                      {.pattern = p.access, .bounds = p.bounds, .duplicates = p.part<movement_part>().duplicates}),
+      arrays);
 }
 
 constexpr sample gather_samples[] = {{"gather/identity/r4/u32"},

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "lab/description/hash/keyed_table.hpp"
 #include "lab/description/problem_spec.hpp"
@@ -8,12 +9,19 @@
 // What the entries of hash search and their jobs share.
 namespace sheaf::primitives {
 
+/// Probes ask for the keys of a table of problem_spec::table records, in the order of the problem's pattern.
+struct hash_part {
+  std::uint64_t repeats = 1;        ///< records that share a key, or power_law_repeats
+  std::uint32_t hit_percent = 100;  ///< probes that ask for a key of the table; the others find nothing
+  std::uint32_t load_percent = 0;   ///< load factor of the hash table; 0: what the backend finds best
+};
+
 /// Records of the table that is indexed: those of a build are what it goes through.
 std::uint64_t table_records(const problem_spec& p);
 keyed_table table_of(const problem_spec& p);
 double load_of(const problem_spec& p);
 /// How a name says how often keys repeat: "16", "zipf".
-std::string repeats_name(const problem_spec& p);
+std::string repeats_text(std::uint64_t repeats);
 
 /// Matches of all probes, or more: probes that go through the keys in turn find no record more often than they do.
 /// All bits set where it is not known, because keys and probes both repeat unevenly.

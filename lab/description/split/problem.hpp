@@ -4,12 +4,18 @@
 
 #include <sheaf/split.hpp>
 
+#include "lab/description/keys.hpp"
 #include "lab/description/problem_spec.hpp"
 #include "primitives/split/contract.hpp"
 
 // A stable split by more bits than one call takes is several calls, by the lowest bits first: a least-significant-digit
 // sort. Records have to hold their key.
 namespace sheaf::primitives {
+
+struct split_part {
+  bit_order bits_from = bit_order::little_endian;  ///< end of a record at which bit 0 of the key is
+  std::uint64_t categories = 0;                    ///< where keys are category numbers; 0: bits decide
+};
 
 constexpr std::uint32_t most_bits_of_call = 32;
 
