@@ -12,6 +12,7 @@
 #include "lab/description/job.hpp"
 #include "lab/description/plain_loops.hpp"
 #include "lab/description/seeds.hpp"
+#include "lab/description/sweep.hpp"
 #include "primitives/edges/edge_sum.hpp"
 #include "primitives/words.hpp"
 
@@ -398,33 +399,76 @@ constexpr sample samples[] = {{"edge_sum/identity/r12/u32+f32"},
                               {"edge_sum/permutation/r40/i32+f64+weights+pairs"},
                               {"edge_sum/uniform/r8/u64+f64+unordered"}};
 
+constexpr job edge_sum_job{.samples = samples,
+                           .shapes = shapes,
+                           .moved_bytes = moved_bytes,
+                           .unchecked = unchecked,
+                           .fill = fill_array,
+                           .run = run,
+                           .count_mistakes = mistakes,
+                           .plain_loop = plain_edge_sum,
+                           .prepare = prepare};
+
 }  // namespace
-
-const job edge_sum_job{.samples = samples,
-                       .shapes = shapes,
-                       .moved_bytes = moved_bytes,
-                       .unchecked = unchecked,
-                       .fill = fill_array,
-                       .run = run,
-                       .count_mistakes = mistakes,
-                       .plain_loop = plain_edge_sum,
-                       .prepare = prepare};
-
 }  // namespace sheaf::jobs
 
 namespace sheaf::primitives {
+namespace {
 
-extern const entry edge_sum_entry{.name = "edge_sum",
-                                  .family = "edges",
-                                  .fields = taken,
-                                  .example = "--count 100000000 --nodes 14000000 --type f32 --components 3",
-                                  .write = write,
-                                  .read = read,
-                                  .text = text_of_sum,
-                                  .facts = facts,
-                                  .explain = explain,
-                                  .estimates = estimates_by<problem_of, edge_sum_variants>,
-                                  .has_variants = has_variants,
-                                  .job = &jobs::edge_sum_job};
+constexpr entry edge_sum_entry{.name = "edge_sum",
+                               .family = "edges",
+                               .fields = taken,
+                               .example = "--count 100000000 --nodes 14000000 --type f32 --components 3",
+                               .write = write,
+                               .read = read,
+                               .text = text_of_sum,
+                               .facts = facts,
+                               .explain = explain,
+                               .estimates = estimates_by<problem_of, edge_sum_variants>,
+                               .has_variants = has_variants,
+                               .job = &jobs::edge_sum_job};
+
+constexpr const entry* entries_of_family[] = {&edge_sum_entry};
+
+// Rows: every layout by every order of the nodes.
+struct edge_lists {
+  std::vector<std::string> layouts{"r12/u32+f32", "r12/u32+f32+inverse_square+weights", "r40/u32+f64+weights"};
+};
+
+/// What is computed over edges, without their order and count: "r12/u32+f32".
+problem_spec parse_layout(std::string_view text) {
+  return parse_problem(fmt::format("edge_sum/identity/{}/n=0", text));
+}
+
+void add(const sweep& s, std::span<const entry* const>, std::vector<problem_spec>& problems) {
+  for (const std::uint64_t count : s.counts) {
+    for (const input_pattern& pattern : s.patterns) {
+      for (const std::string& layout : s.lists.of<edge_lists>().layouts) {
+        problem_spec p = parse_layout(layout);
+        p.pattern = pattern;
+        p.count = count;
+        p.table.reset();
+        add_if_checked(p, problems);
+      }
+    }
+  }
+}
+
+// Boxes of tetrahedra of 10^6 to 10^7 edges, with nodes in order and at random, and a graph at random.
+constexpr named_sweep sets[] = {
+    {"edges", "--patterns identity,permutation,uniform --widths 12 --sizes 1000000,10000000"}};
+
+constexpr list_option lists[] = {
+    {"--edge-layouts",
+     "of sums over edges: r12/u32+f32 (3 components of f32), r40/u32+f64+inverse_square+weights+pairs",
+     [](sweep& s, std::span<const std::string> texts) {
+       for (const std::string& text : texts) parse_layout(text);
+       s.lists.of<edge_lists>().layouts.assign(texts.begin(), texts.end());
+     }},
+};
+
+}  // namespace
+
+extern const family edge_family{"edges", entries_of_family, sets, lists, add};
 
 }  // namespace sheaf::primitives

@@ -35,9 +35,6 @@ constexpr std::string_view build_name = "build_hash_index";
 
 bool is_build(const problem_spec& p) { return p.primitive == build_name; }
 
-std::uint64_t id_bytes(std::uint64_t records) { return records >> 32 == 0 ? 4 : 8; }
-index_type id_type(std::uint64_t records) { return id_bytes(records) == 4 ? index_type::u32 : index_type::u64; }
-
 // Entries of the output, and the type of record numbers, where options give neither.
 void number_table(problem_spec& p) {
   p.index = id_type(table_records(p));
@@ -204,14 +201,9 @@ std::vector<fact> facts_of_build(const problem_spec& p) {
 }
 
 std::vector<fact> facts_of_search(const problem_spec& p) {
-  const hash_part& hash = p.part<hash_part>();
-  return {{"count", p.count},
-          {"record_bytes", p.record_bytes},
-          {"table", p.indexed_count()},
-          {"key_bytes", p.key_bytes},
-          {"repeats", repeats_text(hash.repeats)},
-          {"distinct", table_of(p).distinct},
-          {"load_percent", std::uint64_t{hash.load_percent}}};
+  std::vector<fact> facts = facts_of_build(p);
+  facts.insert(facts.begin() + 2, {"table", p.indexed_count()});
+  return facts;
 }
 
 hash_build_problem build_problem(const problem_spec& p, backend_kind backend) {
@@ -258,6 +250,7 @@ explanation explain_search(const context& ctx, const problem_spec& p, std::strin
 
 }  // namespace
 
+index_type id_type(std::uint64_t records) { return records >> 32 == 0 ? index_type::u32 : index_type::u64; }
 std::uint64_t table_records(const problem_spec& p) { return is_build(p) ? p.count : p.indexed_count(); }
 keyed_table table_of(const problem_spec& p) { return keyed_table_of(table_records(p), p.part<hash_part>().repeats); }
 std::string repeats_text(std::uint64_t repeats) {
@@ -335,153 +328,6 @@ std::uint64_t room_for_matches(const problem_spec& p) {
 
 namespace {
 
-template <class Key, class Id>
-struct keyed_row {
-  Key key;
-  Id id;
-  bool operator<(const keyed_row& other) const { return key != other.key ? key < other.key : id < other.id; }
-};
-
-template <class Key, class Id>
-using sorted_rows = std::vector<keyed_row<Key, Id>>;
-
-template <class Key, class Id>
-sorted_rows<Key, Id> sort_rows(std::uint64_t count, const Key* keys) {
-  sorted_rows<Key, Id> rows(count);
-  for (std::uint64_t i = 0; i < count; ++i) rows[i] = {keys[i], static_cast<Id>(i)};
-  std::sort(rows.begin(), rows.end());
-  return rows;
-}
-
-/// The first row that has a key or a larger one.
-template <class Row, class Key>
-const Row* lower_bound(const std::vector<Row>& rows, Key key) {
-  return std::lower_bound(rows.data(), rows.data() + rows.size(), key,
-                          [](const Row& row, Key wanted) { return row.key < wanted; });
-}
-
-template <class Row, class Key>
-const Row* end_of(const std::vector<Row>& rows, const Row* first, Key key) {
-  const Row* last = first;
-  while (last != rows.data() + rows.size() && last->key == key) ++last;
-  return last;
-}
-
-// Calls body with values of the types of keys and record numbers.
-template <class Body>
-plain_call with_key_and_id(const problem_spec& p, Body body) {
-  const bool is_short = p.key_bytes == 4;
-  if (bytes(p.index) == 4) {
-    return is_short ? body(std::uint32_t{}, std::uint32_t{}) : body(std::uint64_t{}, std::uint32_t{});
-  }
-  return is_short ? body(std::uint32_t{}, std::uint64_t{}) : body(std::uint64_t{}, std::uint64_t{});
-}
-
-// A loop over the probes, search(rows, i, first, key) for probe i, whose key is that of the row `first`, or no row's.
-// Rows are sorted in front of the loop that is timed.
-template <class Key, class Id, class Search>
-plain_call over_probes(const problem_spec& p, const array_set& arrays, Search search) {
-  const std::uint64_t records = primitives::table_records(p);
-  const Key* const keys = items_of<const Key>(arrays[places::source]);
-  if (records > 0 && keys == nullptr) return [] {};  // asked for without arrays, only whether there is a loop
-  const auto rows = std::make_shared<const sorted_rows<Key, Id>>(sort_rows<Key, Id>(records, keys));
-  return [rows, search, count = p.count, probes = items_of<const Key>(arrays[places::index])] {
-    for (std::uint64_t i = 0; i < count; ++i) {
-      const keyed_row<Key, Id>* const first = lower_bound(*rows, probes[i]);
-      search(*rows, i, first, probes[i]);
-    }
-  };
-}
-
-template <class Row, class Key>
-bool is_found(const std::vector<Row>& rows, const Row* first, Key key) {
-  return first != rows.data() + rows.size() && first->key == key;
-}
-
-plain_call plain_build_hash_index(const context&, const problem_spec& p, const array_set& arrays) {
-  return with_key_and_id(p, [&](auto key, auto id) -> plain_call {
-    using Key = decltype(key);
-    using Id = decltype(id);
-    return [count = p.count, keys = items_of<const Key>(arrays[places::source]),
-            facts = items_of<std::uint64_t>(arrays[places::target])] {
-      const sorted_rows<Key, Id> rows = sort_rows<Key, Id>(count, keys);
-      std::uint64_t distinct = 0;
-      std::uint64_t longest = 0;
-      std::uint64_t first = 0;  // row of the key
-      for (std::uint64_t i = 0; i < count; ++i) {
-        if (i == 0 || rows[i].key != rows[i - 1].key) {
-          ++distinct;
-          first = i;
-        }
-        longest = std::max(longest, i - first + 1);
-      }
-      facts[0] = count;
-      facts[1] = distinct;
-      facts[2] = longest;
-    };
-  });
-}
-
-plain_call plain_hash_search(const context&, const problem_spec& p, const array_set& arrays) {
-  return with_key_and_id(p, [&](auto key, auto id) -> plain_call {
-    using Key = decltype(key);
-    using Id = decltype(id);
-    const auto search = [offsets = items_of<std::uint64_t>(arrays[places::offsets]),
-                         ids = items_of<Id>(arrays[places::target]), room = arrays[places::target].count](
-                            const auto& rows, std::uint64_t i, const keyed_row<Key, Id>* first, Key wanted) {
-      if (i == 0) offsets[0] = 0;
-      std::uint64_t place = offsets[i];
-      const auto* const last = end_of(rows, first, wanted);
-      for (const auto* row = first; row != last; ++row, ++place) {
-        if (place < room) ids[place] = row->id;
-      }
-      offsets[i + 1] = place;
-    };
-    if (p.count > 0) return over_probes<Key, Id>(p, arrays, search);
-    return [offsets = items_of<std::uint64_t>(arrays[places::offsets])] { offsets[0] = 0; };
-  });
-}
-
-plain_call plain_hash_count(const context&, const problem_spec& p, const array_set& arrays) {
-  return with_key_and_id(p, [&](auto key, auto id) -> plain_call {
-    using Key = decltype(key);
-    using Id = decltype(id);
-    const auto count_with = [&](auto entry) {
-      using Count = decltype(entry);
-      return over_probes<Key, Id>(p, arrays,
-                                  [counts = items_of<Count>(arrays[places::target])](
-                                      const auto& rows, std::uint64_t i, const keyed_row<Key, Id>* first, Key wanted) {
-                                    counts[i] = static_cast<Count>(end_of(rows, first, wanted) - first);
-                                  });
-    };
-    return p.record_bytes == 4 ? count_with(std::uint32_t{}) : count_with(std::uint64_t{});
-  });
-}
-
-plain_call plain_hash_contains(const context&, const problem_spec& p, const array_set& arrays) {
-  return with_key_and_id(p, [&](auto key, auto id) -> plain_call {
-    using Key = decltype(key);
-    using Id = decltype(id);
-    return over_probes<Key, Id>(p, arrays,
-                                [found = items_of<unsigned char>(arrays[places::target])](
-                                    const auto& rows, std::uint64_t i, const keyed_row<Key, Id>* first, Key wanted) {
-                                  found[i] = is_found(rows, first, wanted) ? 1 : 0;
-                                });
-  });
-}
-
-plain_call plain_hash_find(const context&, const problem_spec& p, const array_set& arrays) {
-  return with_key_and_id(p, [&](auto key, auto id) -> plain_call {
-    using Key = decltype(key);
-    using Id = decltype(id);
-    return over_probes<Key, Id>(p, arrays,
-                                [ids = items_of<Id>(arrays[places::target])](
-                                    const auto& rows, std::uint64_t i, const keyed_row<Key, Id>* first, Key wanted) {
-                                  ids[i] = is_found(rows, first, wanted) ? first->id : static_cast<Id>(~Id{0});
-                                });
-  });
-}
-
 // The jobs of hash search: builds of indices of tables whose keys are functions of the record's number, and searches of
 // them by probes that are functions of theirs.
 // Places past those that several primitives have.
@@ -530,8 +376,7 @@ array_shapes shapes_with_matches(const problem_spec& p) {
   return all;
 }
 
-std::uint64_t bytes_of_build(const problem_spec& p) { return p.count * (p.key_bytes + p.record_bytes); }
-std::uint64_t bytes_of_search(const problem_spec& p) { return p.count * (p.key_bytes + p.record_bytes); }
+std::uint64_t bytes_of_calls(const problem_spec& p) { return p.count * (p.key_bytes + p.record_bytes); }
 std::uint64_t bytes_with_matches(const problem_spec& p) {
   return p.count * (p.key_bytes + sizeof(std::uint64_t)) + likely_matches(p) * p.record_bytes;
 }
@@ -695,122 +540,89 @@ constexpr sample count_samples[] = {{"hash_count/uniform:s65536:x16:h100/r4/k32"
 constexpr sample contains_samples[] = {{"hash_contains/zipf:s65536:x1:h50/r1/k64"}};
 constexpr sample find_samples[] = {{"hash_find/uniform:x1:h100/r4/k64"}};
 
+constexpr job build_hash_index_job{.samples = build_samples,
+                                   .shapes = build_shapes,
+                                   .moved_bytes = bytes_of_calls,
+                                   .unchecked = unchecked,
+                                   .fill = fill_array,
+                                   .run = run_build,
+                                   .count_mistakes = build_mistakes,
+                                   .plain_loop = plain_build_hash_index};
+
+constexpr job hash_search_job{.samples = search_samples,
+                              .shapes = shapes_with_matches,
+                              .moved_bytes = bytes_with_matches,
+                              .unchecked = unchecked_matches,
+                              .fill = fill_array,
+                              .run = run_search,
+                              .count_mistakes = search_mistakes,
+                              .plain_loop = plain_hash_search,
+                              .made = &index_of_table};
+
+// A search with one answer for each probe.
+template <answer_kind Kind>
+constexpr job job_of_answers(std::span<const sample> samples, decltype(job::run) run,
+                             decltype(job::plain_loop) plain_loop) {
+  return {.samples = samples,
+          .shapes = search_shapes,
+          .moved_bytes = bytes_of_calls,
+          .unchecked = unchecked_search,
+          .fill = fill_array,
+          .run = run,
+          .count_mistakes = answer_mistakes<Kind>,
+          .plain_loop = plain_loop,
+          .made = &index_of_table};
+}
+
+constexpr job hash_count_job = job_of_answers<answer_kind::count>(count_samples, run_count, plain_hash_count);
+constexpr job hash_contains_job =
+    job_of_answers<answer_kind::contains>(contains_samples, run_contains, plain_hash_contains);
+constexpr job hash_find_job = job_of_answers<answer_kind::first>(find_samples, run_find, plain_hash_find);
+
 }  // namespace
-
-const job build_hash_index_job{.samples = build_samples,
-                               .shapes = build_shapes,
-                               .moved_bytes = bytes_of_build,
-                               .unchecked = unchecked,
-                               .fill = fill_array,
-                               .run = run_build,
-                               .count_mistakes = build_mistakes,
-                               .plain_loop = plain_build_hash_index};
-
-const job hash_search_job{.samples = search_samples,
-                          .shapes = shapes_with_matches,
-                          .moved_bytes = bytes_with_matches,
-                          .unchecked = unchecked_matches,
-                          .fill = fill_array,
-                          .run = run_search,
-                          .count_mistakes = search_mistakes,
-                          .plain_loop = plain_hash_search,
-                          .made = &index_of_table};
-
-const job hash_count_job{.samples = count_samples,
-                         .shapes = search_shapes,
-                         .moved_bytes = bytes_of_search,
-                         .unchecked = unchecked_search,
-                         .fill = fill_array,
-                         .run = run_count,
-                         .count_mistakes = answer_mistakes<answer_kind::count>,
-                         .plain_loop = plain_hash_count,
-                         .made = &index_of_table};
-
-const job hash_contains_job{.samples = contains_samples,
-                            .shapes = search_shapes,
-                            .moved_bytes = bytes_of_search,
-                            .unchecked = unchecked_search,
-                            .fill = fill_array,
-                            .run = run_contains,
-                            .count_mistakes = answer_mistakes<answer_kind::contains>,
-                            .plain_loop = plain_hash_contains,
-                            .made = &index_of_table};
-
-const job hash_find_job{.samples = find_samples,
-                        .shapes = search_shapes,
-                        .moved_bytes = bytes_of_search,
-                        .unchecked = unchecked_search,
-                        .fill = fill_array,
-                        .run = run_find,
-                        .count_mistakes = answer_mistakes<answer_kind::first>,
-                        .plain_loop = plain_hash_find,
-                        .made = &index_of_table};
-
 }  // namespace sheaf::jobs
 
 namespace sheaf::primitives {
+namespace {
 
-extern const entry build_hash_index_entry{.name = build_name,
-                                          .family = "hash",
-                                          .fields = taken_by_build,
-                                          .example = "--count 100000000 --key-bytes 8 --load 99",
-                                          .write = write_build,
-                                          .read = read_build,
-                                          .text = text_of_build,
-                                          .facts = facts_of_build,
-                                          .explain = explain_build,
-                                          .estimates = estimates_by<build_problem, hash_build_variants>,
-                                          .job = &jobs::build_hash_index_job};
+using read_function = void(const name_part& pattern, const name_part& type, problem_spec& p);
 
-extern const entry hash_search_entry{
-    .name = "hash_search",
-    .family = "hash",
-    .fields = taken_by_search,
-    .example = "--count 100000000 --table 4000000 --repeats 16",
-    .write = write_search,
-    .read = read_search_for_ids,
-    .text = text_of_search,
-    .facts = facts_of_search,
-    .explain = explain_search<hash_output::matches>,
-    .estimates = estimates_by<search_problem<hash_output::matches>, hash_search_variants>,
-    .job = &jobs::hash_search_job};
+template <hash_output Output>
+constexpr entry entry_of_search(std::string_view name, std::string_view example, read_function* read,
+                                const jobs::job& job) {
+  return {.name = name,
+          .family = "hash",
+          .fields = taken_by_search,
+          .example = example,
+          .write = write_search,
+          .read = read,
+          .text = text_of_search,
+          .facts = facts_of_search,
+          .explain = explain_search<Output>,
+          .estimates = estimates_by<search_problem<Output>, hash_search_variants>,
+          .job = &job};
+}
 
-extern const entry hash_count_entry{
-    .name = "hash_count",
-    .family = "hash",
-    .fields = taken_by_search,
-    .example = "--count 100000000 --table 4000000 --repeats zipf",
-    .write = write_search,
-    .read = read_count,
-    .text = text_of_search,
-    .facts = facts_of_search,
-    .explain = explain_search<hash_output::counts>,
-    .estimates = estimates_by<search_problem<hash_output::counts>, hash_search_variants>,
-    .job = &jobs::hash_count_job};
+}  // namespace
 
-extern const entry hash_contains_entry{
-    .name = "hash_contains",
-    .family = "hash",
-    .fields = taken_by_search,
-    .example = "--count 100000000 --table 4000000 --key-bytes 4",
-    .write = write_search,
-    .read = read_contains,
-    .text = text_of_search,
-    .facts = facts_of_search,
-    .explain = explain_search<hash_output::contains>,
-    .estimates = estimates_by<search_problem<hash_output::contains>, hash_search_variants>,
-    .job = &jobs::hash_contains_job};
-
-extern const entry hash_find_entry{.name = "hash_find",
-                                   .family = "hash",
-                                   .fields = taken_by_search,
-                                   .example = "--count 100000000 --table 4000000",
-                                   .write = write_search,
-                                   .read = read_search_for_ids,
-                                   .text = text_of_search,
-                                   .facts = facts_of_search,
-                                   .explain = explain_search<hash_output::first>,
-                                   .estimates = estimates_by<search_problem<hash_output::first>, hash_search_variants>,
-                                   .job = &jobs::hash_find_job};
+constexpr entry build_hash_index_entry{.name = build_name,
+                                       .family = "hash",
+                                       .fields = taken_by_build,
+                                       .example = "--count 100000000 --key-bytes 8 --load 99",
+                                       .write = write_build,
+                                       .read = read_build,
+                                       .text = text_of_build,
+                                       .facts = facts_of_build,
+                                       .explain = explain_build,
+                                       .estimates = estimates_by<build_problem, hash_build_variants>,
+                                       .job = &jobs::build_hash_index_job};
+constexpr entry hash_search_entry = entry_of_search<hash_output::matches>(
+    "hash_search", "--count 100000000 --table 4000000 --repeats 16", read_search_for_ids, jobs::hash_search_job);
+constexpr entry hash_count_entry = entry_of_search<hash_output::counts>(
+    "hash_count", "--count 100000000 --table 4000000 --repeats zipf", read_count, jobs::hash_count_job);
+constexpr entry hash_contains_entry = entry_of_search<hash_output::contains>(
+    "hash_contains", "--count 100000000 --table 4000000 --key-bytes 4", read_contains, jobs::hash_contains_job);
+constexpr entry hash_find_entry = entry_of_search<hash_output::first>("hash_find", "--count 100000000 --table 4000000",
+                                                                      read_search_for_ids, jobs::hash_find_job);
 
 }  // namespace sheaf::primitives

@@ -12,6 +12,7 @@
 #include "lab/description/linked_list/problem.hpp"
 #include "lab/description/plain_loops.hpp"
 #include "lab/description/seeds.hpp"
+#include "lab/description/sweep.hpp"
 #include "primitives/linked_list/contract.hpp"
 #include "primitives/operators/scan_value.hpp"
 #include "primitives/operators/with_value.hpp"
@@ -464,52 +465,123 @@ constexpr sample rank_samples[] = {
     {"list_rank/permutation/r4/u32"}, {"list_rank/identity/r4/u32"}, {"list_rank/permutation/r4/u32+many"}};
 constexpr sample scan_samples[] = {{"list_scan/permutation/r4/u32+u32+packed"}, {"list_scan/permutation/r8/u32+f64"}};
 
+constexpr job list_rank_job{.samples = rank_samples,
+                            .shapes = rank_shapes,
+                            .moved_bytes = bytes_of_rank,
+                            .unchecked = unchecked_rank,
+                            .fill = fill_array,
+                            .run = run_rank,
+                            .count_mistakes = rank_mistakes,
+                            .plain_loop = plain_list_rank};
+
+constexpr job list_scan_job{.samples = scan_samples,
+                            .shapes = scan_shapes,
+                            .moved_bytes = bytes_of_scan,
+                            .unchecked = unchecked_scan,
+                            .fill = fill_array,
+                            .run = run_scan,
+                            .count_mistakes = scan_mistakes,
+                            .plain_loop = plain_list_scan};
+
 }  // namespace
-
-const job list_rank_job{.samples = rank_samples,
-                        .shapes = rank_shapes,
-                        .moved_bytes = bytes_of_rank,
-                        .unchecked = unchecked_rank,
-                        .fill = fill_array,
-                        .run = run_rank,
-                        .count_mistakes = rank_mistakes,
-                        .plain_loop = plain_list_rank};
-
-const job list_scan_job{.samples = scan_samples,
-                        .shapes = scan_shapes,
-                        .moved_bytes = bytes_of_scan,
-                        .unchecked = unchecked_scan,
-                        .fill = fill_array,
-                        .run = run_scan,
-                        .count_mistakes = scan_mistakes,
-                        .plain_loop = plain_list_scan};
-
 }  // namespace sheaf::jobs
 
 namespace sheaf::primitives {
+namespace {
 
-extern const entry list_rank_entry{.name = "list_rank",
-                                   .family = "linked_list",
-                                   .fields = taken_by_rank,
-                                   .example = "--count 100000000 --pattern random",
-                                   .write = write_rank,
-                                   .read = read_rank,
-                                   .text = text_of_rank,
-                                   .facts = facts_of_rank,
-                                   .explain = explain_rank,
-                                   .estimates = estimates_by<rank_problem, list_variants>,
-                                   .job = &jobs::list_rank_job};
+constexpr entry list_rank_entry{.name = "list_rank",
+                                .family = "linked_list",
+                                .fields = taken_by_rank,
+                                .example = "--count 100000000 --pattern random",
+                                .write = write_rank,
+                                .read = read_rank,
+                                .text = text_of_rank,
+                                .facts = facts_of_rank,
+                                .explain = explain_rank,
+                                .estimates = estimates_by<rank_problem, list_variants>,
+                                .job = &jobs::list_rank_job};
 
-extern const entry list_scan_entry{.name = "list_scan",
-                                   .family = "linked_list",
-                                   .fields = taken_by_scan,
-                                   .example = "--count 100000000 --type u32 --op max --packed --pattern random",
-                                   .write = write_scan,
-                                   .read = read_scan,
-                                   .text = text_of_scan,
-                                   .facts = facts_of_scan,
-                                   .explain = explain_scan,
-                                   .estimates = estimates_by<scan_problem, list_variants>,
-                                   .job = &jobs::list_scan_job};
+constexpr entry list_scan_entry{.name = "list_scan",
+                                .family = "linked_list",
+                                .fields = taken_by_scan,
+                                .example = "--count 100000000 --type u32 --op max --packed --pattern random",
+                                .write = write_scan,
+                                .read = read_scan,
+                                .text = text_of_scan,
+                                .facts = facts_of_scan,
+                                .explain = explain_scan,
+                                .estimates = estimates_by<scan_problem, list_variants>,
+                                .job = &jobs::list_scan_job};
+
+constexpr const entry* entries_of_family[] = {&list_rank_entry, &list_scan_entry};
+
+// Rows: every layout by every order of the nodes.
+struct list_lists {
+  std::vector<std::string> layouts{"u32", "u32+u32+packed", "u32+u64"};
+};
+
+/// What is computed of a linked list, without its order and count: the type part of a row's name. "u32" is ranks of 4
+/// bytes, "u32+u64" a scan. @throws error(bad_argument)
+problem_spec parse_layout(std::string_view text) {
+  const std::size_t first_plus = text.find('+');
+  const std::string_view rest = first_plus == text.npos ? std::string_view() : text.substr(first_plus + 1);
+  const std::string_view value = rest.substr(0, rest.find('+'));
+  if (rest.empty() || value == "many") return parse_problem(fmt::format("list_rank/identity/r4/{}/n=0", text));
+  return parse_problem(fmt::format("list_scan/identity/r{}/{}/n=0", bytes(parse_value_type(value)), text));
+}
+
+/// A stride of this many stands for one less than the count.
+constexpr std::uint64_t longest_stride = 0;
+
+// Strides do not wrap around: with one of n - 1, the first sweep goes through nodes 0 and n - 1, and as sweeps are of
+// equal length, the list is 0, n/2, 1, n/2 + 1 and so on, whose neighbours lie half the array apart. A stride of n - 1
+// that wraps around goes back by one node each time, which is the pattern `reverse`.
+input_pattern pattern_for(input_pattern pattern, std::uint64_t count) {
+  const bool is_longest = pattern.kind == pattern_kind::strided && pattern.parameter == longest_stride;
+  if (is_longest) pattern.parameter = std::max<std::uint64_t>(count, 2) - 1;
+  return pattern;
+}
+
+// Throws for a pattern that goes through nodes twice, unless the sweep has other families that take it.
+void require_lists(const sweep& s, std::span<const entry* const> entries) {
+  if (entries.size() < s.entries.size()) return;
+  for (const input_pattern& pattern : s.patterns) {
+    if (!is_distinct(pattern)) {
+      refuse("--patterns {}: an order that goes through nodes twice is no list", name(pattern));
+    }
+  }
+}
+
+void add(const sweep& s, std::span<const entry* const> entries, std::vector<problem_spec>& problems) {
+  require_lists(s, entries);
+  for (const std::uint64_t count : s.counts) {
+    for (const input_pattern& pattern : s.patterns) {
+      for (const std::string& layout : s.lists.of<list_lists>().layouts) {
+        problem_spec p = parse_layout(layout);
+        p.pattern = pattern_for(pattern, count);
+        p.count = count;
+        const bool is_asked_for = std::find(entries.begin(), entries.end(), &entry_of(p)) != entries.end();
+        if (is_asked_for) add_if_checked(p, problems);
+      }
+    }
+  }
+}
+
+constexpr named_sweep sets[] = {
+    {"list", "--patterns identity,permutation,strided:1001 --widths 4 --log2-sizes 20:30:2", [](sweep& s) {
+       s.patterns.push_back({pattern_kind::strided, longest_stride});
+     }}};
+
+constexpr list_option lists[] = {
+    {"--list-layouts", "of linked lists: u32 (ranks), u32+u64, u32+u32+packed, u32+f32+max+exclusive (scans)",
+     [](sweep& s, std::span<const std::string> texts) {
+       for (const std::string& text : texts) parse_layout(text);
+       s.lists.of<list_lists>().layouts.assign(texts.begin(), texts.end());
+     }},
+};
+
+}  // namespace
+
+extern const family list_family{"linked_list", entries_of_family, sets, lists, add};
 
 }  // namespace sheaf::primitives

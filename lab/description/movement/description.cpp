@@ -16,6 +16,7 @@
 #include "lab/description/movement/problem.hpp"
 #include "lab/description/plain_loops.hpp"
 #include "lab/description/seeds.hpp"
+#include "lab/description/sweep.hpp"
 #include "lab/inputs/pattern_function.hpp"
 #include "plan/he2007.hpp"
 #include "primitives/movement/gather.hpp"
@@ -391,49 +392,49 @@ constexpr std::string_view calibrated_scatters[] = {
     "scatter/clustered:4096/r4/u32",  "scatter/clustered:4096/r16/u32",  "scatter/clustered:4096/r64/u32",
     "scatter/partitioned:256/r4/u32", "scatter/partitioned:256/r16/u32", "scatter/partitioned:256/r64/u32"};
 
+constexpr job gather_job{.samples = gather_samples,
+                         .calibrated = calibrated_gathers,
+                         .shapes = gather_shapes,
+                         .moved_bytes = moved_bytes,
+                         .unchecked = gather_unchecked,
+                         .fill = fill_array,
+                         .run = run_gather,
+                         .count_mistakes = gather_mistakes,
+                         .plain_loop = plain_gather,
+                         .prepare = prepare_to_gather};
+
+constexpr job scatter_job{.samples = scatter_samples,
+                          .calibrated = calibrated_scatters,
+                          .shapes = scatter_shapes,
+                          .moved_bytes = moved_bytes,
+                          .unchecked = scatter_unchecked,
+                          .fill = fill_array,
+                          .run = run_scatter,
+                          .count_mistakes = scatter_mistakes,
+                          .plain_loop = plain_scatter,
+                          .prepare = prepare_to_scatter};
+
 }  // namespace
-
-const job gather_job{.samples = gather_samples,
-                     .calibrated = calibrated_gathers,
-                     .shapes = gather_shapes,
-                     .moved_bytes = moved_bytes,
-                     .unchecked = gather_unchecked,
-                     .fill = fill_array,
-                     .run = run_gather,
-                     .count_mistakes = gather_mistakes,
-                     .plain_loop = plain_gather,
-                     .prepare = prepare_to_gather};
-
-const job scatter_job{.samples = scatter_samples,
-                      .calibrated = calibrated_scatters,
-                      .shapes = scatter_shapes,
-                      .moved_bytes = moved_bytes,
-                      .unchecked = scatter_unchecked,
-                      .fill = fill_array,
-                      .run = run_scatter,
-                      .count_mistakes = scatter_mistakes,
-                      .plain_loop = plain_scatter,
-                      .prepare = prepare_to_scatter};
-
 }  // namespace sheaf::jobs
 
 namespace sheaf::primitives {
+namespace {
 
-extern const entry gather_entry{.name = "gather",
-                                .family = "movement",
-                                .fields = taken_by_gather,
-                                .example = "--count 100000000 --table 100000000 --bytes 16 --pattern random",
-                                .write = write_gather,
-                                .read = read_gather,
-                                .text = movement_text,
-                                .facts = movement_facts,
-                                .explain = explain_gather_of,
-                                .estimates = estimates_by<gather_problem_of, gather_variants>,
-                                .place = place_by<gather_problem_of>,
-                                .he2007_seconds = he2007_seconds_of_gather,
-                                .job = &jobs::gather_job};
+constexpr entry gather_entry{.name = "gather",
+                             .family = "movement",
+                             .fields = taken_by_gather,
+                             .example = "--count 100000000 --table 100000000 --bytes 16 --pattern random",
+                             .write = write_gather,
+                             .read = read_gather,
+                             .text = movement_text,
+                             .facts = movement_facts,
+                             .explain = explain_gather_of,
+                             .estimates = estimates_by<gather_problem_of, gather_variants>,
+                             .place = place_by<gather_problem_of>,
+                             .he2007_seconds = he2007_seconds_of_gather,
+                             .job = &jobs::gather_job};
 
-extern const entry scatter_entry{
+constexpr entry scatter_entry{
     .name = "scatter",
     .family = "movement",
     .fields = taken_by_scatter,
@@ -447,5 +448,54 @@ extern const entry scatter_entry{
     .place = place_by<scatter_problem_of>,
     .he2007_seconds = he2007_seconds_of_scatter,
     .job = &jobs::scatter_job};
+
+constexpr const entry* entries_of_family[] = {&gather_entry, &scatter_entry};
+
+// Rows: every width by every order of the list.
+struct movement_lists {
+  std::vector<duplicates> rules{duplicates::any};  ///< of scatters
+};
+
+void add(const sweep& s, std::span<const entry* const> entries, std::vector<problem_spec>& problems) {
+  for (const std::uint64_t record_bytes : s.record_bytes) {
+    for (const std::uint64_t count : s.counts_of(record_bytes)) {
+      for (const index_type index : s.indices) {
+        for (const input_pattern& pattern : s.patterns) {
+          for (const entry* const e : entries) {
+            const problem_spec p{e->name, pattern, record_bytes, index, count};
+            for (const duplicates rule : s.lists.of<movement_lists>().rules) {
+              add_if_checked(p.with(movement_part{rule}), problems);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+constexpr named_sweep sets[] = {
+    {"quick", "--patterns identity,permutation --widths 4,8,128 --log2-sizes 12,20"},
+    {"records", "--primitives gather --patterns permutation --widths 32,64,100,128,256,1024",
+     [](sweep& s) { s.table_bytes = std::uint64_t{8} << 30; }},
+    {"small-widths",
+     "--patterns identity,reverse,permutation,same,uniform,zipf,strided,partitioned,clustered --widths 1,2,4,8,16 "
+     "--log2-sizes 10:28:2"},
+    {"model",
+     "--patterns identity,reverse,permutation,same,uniform,zipf,strided,partitioned,clustered,partitioned:8,"
+     "partitioned:4096,clustered:1048576 --widths 1,2,4,8,16,32,64,100,128,256,1024 "
+     "--log2-sizes 16,18,20,22,24,26,28,29"},
+    {"cpu", "--patterns identity,permutation,clustered:4096 --widths 4,8,16,64 --log2-sizes 26"}};
+
+constexpr list_option lists[] = {
+    {"--duplicates", "of scatters: any, last",
+     [](sweep& s, std::span<const std::string> texts) {
+       s.lists.of<movement_lists>().rules = parsed_list(
+           texts, [](std::string_view text) { return value_of(text, duplicates_words, "a rule for duplicates"); });
+     }},
+};
+
+}  // namespace
+
+extern const family movement_family{"movement", entries_of_family, sets, lists, add};
 
 }  // namespace sheaf::primitives

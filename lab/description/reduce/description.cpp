@@ -9,6 +9,7 @@
 #include "lab/description/reduce/items.hpp"
 #include "lab/description/reduce/problem.hpp"
 #include "lab/description/seeds.hpp"
+#include "lab/description/sweep.hpp"
 #include "primitives/reduce/contract.hpp"
 #include "primitives/words.hpp"
 
@@ -174,22 +175,22 @@ constexpr sample samples[] = {{"scatter_reduce/uniform:s65536/r4/u32+u32"},
                               {"scatter_reduce/uniform:s1048576/r4/u32+f32+unordered"},
                               {"scatter_reduce/uniform:s1048576/r8/u32+u64"}};
 
+constexpr job scatter_reduce_job{.samples = samples,
+                                 .shapes = shapes,
+                                 .moved_bytes = moved_bytes,
+                                 .unchecked = unchecked,
+                                 .fill = fill_array,
+                                 .run = run,
+                                 .count_mistakes = mistakes,
+                                 .plain_loop = plain_scatter_reduce};
+
 }  // namespace
-
-const job scatter_reduce_job{.samples = samples,
-                             .shapes = shapes,
-                             .moved_bytes = moved_bytes,
-                             .unchecked = unchecked,
-                             .fill = fill_array,
-                             .run = run,
-                             .count_mistakes = mistakes,
-                             .plain_loop = plain_scatter_reduce};
-
 }  // namespace sheaf::jobs
 
 namespace sheaf::primitives {
+namespace {
 
-extern const entry scatter_reduce_entry{
+constexpr entry scatter_reduce_entry{
     .name = "scatter_reduce",
     .family = "reduce",
     .fields = taken,
@@ -202,5 +203,70 @@ extern const entry scatter_reduce_entry{
     .estimates = estimates_by<problem_of, scatter_reduce_variants>,
     .place = place_by<problem_of>,
     .job = &jobs::scatter_reduce_job};
+
+constexpr const entry* entries_of_family[] = {&scatter_reduce_entry};
+
+// Rows: every type by every number of slots.
+struct reduce_lists {
+  std::vector<value_type> values{value_type::f32};
+  std::vector<std::uint64_t> slots{std::uint64_t{1} << 20};
+  std::vector<reduction_order> orders{reduction_order::deterministic};
+};
+
+// The order of additions shows in floats alone.
+void add_orders(std::span<const reduction_order> orders, const problem_spec& p, std::vector<problem_spec>& problems) {
+  const bool order_shows = p.value == value_type::f32 || p.value == value_type::f64;
+  for (const reduction_order order : orders.first(order_shows ? orders.size() : 1)) {
+    problems.push_back(p.with(reduce_part{.order = order}));
+  }
+}
+
+void add(const sweep& s, std::span<const entry* const> entries, std::vector<problem_spec>& problems) {
+  const auto& lists = s.lists.of<reduce_lists>();
+  for (const std::uint64_t count : s.counts) {
+    for (const value_type value : lists.values) {
+      for (const std::uint64_t slots : lists.slots) {
+        for (const index_type index : s.indices) {
+          for (const input_pattern& pattern : s.patterns) {
+            for (const entry* const e : entries) {
+              const problem_spec p{.primitive = e->name,
+                                   .pattern = pattern,
+                                   .record_bytes = bytes(value),
+                                   .index = index,
+                                   .count = count,
+                                   .value = value,
+                                   .table = slots};
+              add_orders(lists.orders, p, problems);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+constexpr named_sweep sets[] = {
+    {"reduce",
+     "--patterns uniform,zipf --widths 4 --log2-sizes 20:28:4 --values f32,u32,f64,u64 --slots 1048576,268435456 "
+     "--orders deterministic,unordered"}};
+
+constexpr list_option lists[] = {
+    {"--values", "of reductions: f32, u32, f64, u64",
+     [](sweep& s, std::span<const std::string> texts) {
+       s.lists.of<reduce_lists>().values = parsed_list(texts, parse_value_type);
+     }},
+    {"--slots", "of reductions: values that are added to",
+     [](sweep& s, std::span<const std::string> texts) {
+       s.lists.of<reduce_lists>().slots = numbers_in("--slots", texts, 1);
+     }},
+    {"--orders", "of reductions: deterministic, unordered",
+     [](sweep& s, std::span<const std::string> texts) {
+       s.lists.of<reduce_lists>().orders = parsed_list(texts, parse_reduction_order);
+     }},
+};
+
+}  // namespace
+
+extern const family reduce_family{"reduce", entries_of_family, sets, lists, add};
 
 }  // namespace sheaf::primitives

@@ -463,103 +463,102 @@ constexpr std::string_view calibrated_records[] = {"sort_records/uniform/r16/u64
 constexpr std::string_view calibrated_indices[] = {"sort_gather_index/uniform/r4/u32",
                                                    "sort_gather_index/uniform/r4/u64"};
 
+constexpr job sort_keys_job{.samples = keys_samples,
+                            .calibrated = calibrated_keys,
+                            .shapes = shapes,
+                            .moved_bytes = bytes_of_records,
+                            .unchecked = unchecked,
+                            .fill = fill_array,
+                            .run = run_records,
+                            .count_mistakes = mistakes_of_keys,
+                            .plain_loop = plain_sort_keys};
+
+constexpr job sort_pairs_job{.samples = pairs_samples,
+                             .calibrated = calibrated_pairs,
+                             .shapes = shapes,
+                             .moved_bytes = bytes_of_pairs,
+                             .unchecked = unchecked_rows,
+                             .fill = fill_array,
+                             .run = run_pairs,
+                             .count_mistakes = mistakes_of_rows,
+                             .plain_loop = plain_sort_pairs};
+
+constexpr job sort_records_job{.samples = records_samples,
+                               .calibrated = calibrated_records,
+                               .shapes = shapes,
+                               .moved_bytes = bytes_of_records,
+                               .unchecked = unchecked_rows,
+                               .fill = fill_array,
+                               .run = run_records,
+                               .count_mistakes = mistakes_of_rows,
+                               .plain_loop = plain_sort_records};
+
+constexpr job sort_gather_index_job{.samples = index_samples,
+                                    .calibrated = calibrated_indices,
+                                    .shapes = shapes,
+                                    .moved_bytes = bytes_of_index,
+                                    .unchecked = unchecked,
+                                    .fill = fill_array,
+                                    .run = run_index,
+                                    .count_mistakes = mistakes_of_index,
+                                    .plain_loop = plain_sort_index};
+
 }  // namespace
-
-const job sort_keys_job{.samples = keys_samples,
-                        .calibrated = calibrated_keys,
-                        .shapes = shapes,
-                        .moved_bytes = bytes_of_records,
-                        .unchecked = unchecked,
-                        .fill = fill_array,
-                        .run = run_records,
-                        .count_mistakes = mistakes_of_keys,
-                        .plain_loop = plain_sort_keys};
-
-const job sort_pairs_job{.samples = pairs_samples,
-                         .calibrated = calibrated_pairs,
-                         .shapes = shapes,
-                         .moved_bytes = bytes_of_pairs,
-                         .unchecked = unchecked_rows,
-                         .fill = fill_array,
-                         .run = run_pairs,
-                         .count_mistakes = mistakes_of_rows,
-                         .plain_loop = plain_sort_pairs};
-
-const job sort_records_job{.samples = records_samples,
-                           .calibrated = calibrated_records,
-                           .shapes = shapes,
-                           .moved_bytes = bytes_of_records,
-                           .unchecked = unchecked_rows,
-                           .fill = fill_array,
-                           .run = run_records,
-                           .count_mistakes = mistakes_of_rows,
-                           .plain_loop = plain_sort_records};
-
-const job sort_gather_index_job{.samples = index_samples,
-                                .calibrated = calibrated_indices,
-                                .shapes = shapes,
-                                .moved_bytes = bytes_of_index,
-                                .unchecked = unchecked,
-                                .fill = fill_array,
-                                .run = run_index,
-                                .count_mistakes = mistakes_of_index,
-                                .plain_loop = plain_sort_index};
-
 }  // namespace sheaf::jobs
 
 namespace sheaf::primitives {
 
-extern const entry sort_keys_entry{.name = "sort_keys",
+constexpr entry sort_keys_entry{.name = "sort_keys",
+                                .family = "sort",
+                                .fields = taken_by_records,
+                                .example = "--count 100000000 --bytes 8",
+                                .write = write,
+                                .read = read_keys,
+                                .text = text_of_records,
+                                .facts = facts_of_records,
+                                .explain = explain_records,
+                                .estimates = estimates_by<problem_of_records, sort_variants>,
+                                .place = place_by<problem_of_records>,
+                                .job = &jobs::sort_keys_job};
+
+constexpr entry sort_pairs_entry{.name = "sort_pairs",
+                                 .family = "sort",
+                                 .fields = taken_by_pairs,
+                                 .example = "--count 100000000 --key-bytes 8 --bytes 4 --bytes 16",
+                                 .write = write,
+                                 .read = read,
+                                 .text = text_of_pairs,
+                                 .facts = facts_of_pairs,
+                                 .explain = explain_pairs,
+                                 .estimates = estimates_by<problem_of_pairs, sort_variants>,
+                                 .place = place_by<problem_of_pairs>,
+                                 .job = &jobs::sort_pairs_job};
+
+constexpr entry sort_records_entry{.name = "sort_records",
                                    .family = "sort",
                                    .fields = taken_by_records,
-                                   .example = "--count 100000000 --bytes 8",
+                                   .example = "--count 100000000 --bytes 100 --key 0:10",
                                    .write = write,
-                                   .read = read_keys,
+                                   .read = read_with_key,
                                    .text = text_of_records,
                                    .facts = facts_of_records,
                                    .explain = explain_records,
                                    .estimates = estimates_by<problem_of_records, sort_variants>,
                                    .place = place_by<problem_of_records>,
-                                   .job = &jobs::sort_keys_job};
+                                   .job = &jobs::sort_records_job};
 
-extern const entry sort_pairs_entry{.name = "sort_pairs",
-                                    .family = "sort",
-                                    .fields = taken_by_pairs,
-                                    .example = "--count 100000000 --key-bytes 8 --bytes 4 --bytes 16",
-                                    .write = write,
-                                    .read = read,
-                                    .text = text_of_pairs,
-                                    .facts = facts_of_pairs,
-                                    .explain = explain_pairs,
-                                    .estimates = estimates_by<problem_of_pairs, sort_variants>,
-                                    .place = place_by<problem_of_pairs>,
-                                    .job = &jobs::sort_pairs_job};
-
-extern const entry sort_records_entry{.name = "sort_records",
-                                      .family = "sort",
-                                      .fields = taken_by_records,
-                                      .example = "--count 100000000 --bytes 100 --key 0:10",
-                                      .write = write,
-                                      .read = read_with_key,
-                                      .text = text_of_records,
-                                      .facts = facts_of_records,
-                                      .explain = explain_records,
-                                      .estimates = estimates_by<problem_of_records, sort_variants>,
-                                      .place = place_by<problem_of_records>,
-                                      .job = &jobs::sort_records_job};
-
-extern const entry sort_gather_index_entry{.name = "sort_gather_index",
-                                           .family = "sort",
-                                           .fields = taken_by_index,
-                                           .example = "--count 100000000 --bytes 16 --key 8:8:i",
-                                           .writes_index = true,
-                                           .write = write,
-                                           .read = read_of_index,
-                                           .text = text_of_index,
-                                           .facts = facts_of_index,
-                                           .explain = explain_index,
-                                           .estimates = estimates_by<problem_of_index, sort_variants>,
-                                           .place = place_by<problem_of_index>,
-                                           .job = &jobs::sort_gather_index_job};
+constexpr entry sort_gather_index_entry{.name = "sort_gather_index",
+                                        .family = "sort",
+                                        .fields = taken_by_index,
+                                        .example = "--count 100000000 --bytes 16 --key 8:8:i",
+                                        .writes_index = true,
+                                        .write = write,
+                                        .read = read_of_index,
+                                        .text = text_of_index,
+                                        .facts = facts_of_index,
+                                        .explain = explain_index,
+                                        .estimates = estimates_by<problem_of_index, sort_variants>,
+                                        .place = place_by<problem_of_index>,
+                                        .job = &jobs::sort_gather_index_job};
 
 }  // namespace sheaf::primitives

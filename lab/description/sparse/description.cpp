@@ -13,6 +13,7 @@
 #include "lab/description/seeds.hpp"
 #include "lab/description/sparse/items.hpp"
 #include "lab/description/sparse/problem.hpp"
+#include "lab/description/sweep.hpp"
 #include "primitives/sparse/spmv.hpp"
 #include "primitives/views.hpp"
 #include "primitives/words.hpp"
@@ -517,36 +518,85 @@ constexpr std::string_view calibrated[] = {"spmv/banded:x16/r4/u32+f32", "spmv/b
                                            "spmv/uniform:x16/r4/u32+f32", "spmv/uniform:x16/r8/u32+f64",
                                            "spmv/zipf:x16/r8/u32+f64"};
 
+constexpr job spmv_job{.samples = samples,
+                       .calibrated = calibrated,
+                       .shapes = shapes,
+                       .moved_bytes = moved_bytes,
+                       .unchecked = unchecked,
+                       .fill = fill_array,
+                       .run = run,
+                       .count_mistakes = mistakes,
+                       .plain_loop = plain_spmv,
+                       .prepare = prepare};
+
 }  // namespace
-
-const job spmv_job{.samples = samples,
-                   .calibrated = calibrated,
-                   .shapes = shapes,
-                   .moved_bytes = moved_bytes,
-                   .unchecked = unchecked,
-                   .fill = fill_array,
-                   .run = run,
-                   .count_mistakes = mistakes,
-                   .plain_loop = plain_spmv,
-                   .prepare = prepare};
-
 }  // namespace sheaf::jobs
 
 namespace sheaf::primitives {
+namespace {
 
-extern const entry spmv_entry{.name = "spmv",
-                              .family = "sparse",
-                              .fields = taken,
-                              .example = "--count 100000000 --rows 6000000 --type f64 --pattern random",
-                              .write = write,
-                              .read = read,
-                              .text = text_of_product,
-                              .facts = facts,
-                              .explain = explain,
-                              .estimates = estimates_by<problem_of, spmv_variants>,
-                              .has_variants = has_variants,
-                              .place = place_by<problem_of>,
-                              .hint = hint_of_matrix,
-                              .job = &jobs::spmv_job};
+constexpr entry spmv_entry{.name = "spmv",
+                           .family = "sparse",
+                           .fields = taken,
+                           .example = "--count 100000000 --rows 6000000 --type f64 --pattern random",
+                           .write = write,
+                           .read = read,
+                           .text = text_of_product,
+                           .facts = facts,
+                           .explain = explain,
+                           .estimates = estimates_by<problem_of, spmv_variants>,
+                           .has_variants = has_variants,
+                           .place = place_by<problem_of>,
+                           .hint = hint_of_matrix,
+                           .job = &jobs::spmv_job};
+
+constexpr const entry* entries_of_family[] = {&spmv_entry};
+
+// Rows: every pattern of nonzeros by every layout.
+struct sparse_lists {
+  std::vector<std::string> matrices{"banded:x16", "grid:x7", "uniform:x16", "uniform:xzipf", "zipf:x16"};
+  std::vector<std::string> layouts{"r4/u32+f32", "r8/u32+f64", "r8/u32+f64+transposed"};
+};
+
+/// Stands for the entries of a matrix in a name that is not complete. It is so large that rows are no number of columns
+/// that one asks for, which a name would leave out.
+constexpr std::uint64_t any_count = std::uint64_t{1} << 56;
+
+problem_spec parse_product(std::string_view matrix, std::string_view layout) {
+  return parse_problem(fmt::format("spmv/{}/{}/n={}", matrix, layout, any_count));
+}
+
+void add(const sweep& s, std::span<const entry* const>, std::vector<problem_spec>& problems) {
+  const auto& lists = s.lists.of<sparse_lists>();
+  for (const std::uint64_t count : s.counts) {
+    for (const std::string& layout : lists.layouts) {
+      for (const std::string& matrix : lists.matrices) {
+        problem_spec p = parse_product(matrix, layout);
+        p.count = count;
+        add_if_checked(p, problems);
+      }
+    }
+  }
+}
+
+// Matrices that stay in a GPU's cache, and those that no cache holds.
+constexpr named_sweep sets[] = {{"spmv", "--log2-sizes 20:26:3"}};
+
+constexpr list_option lists[] = {
+    {"--matrices", "of sparse products: banded:x16 (entries a row), grid:x7, uniform:xzipf, zipf:s1000:c900, ...",
+     [](sweep& s, std::span<const std::string> texts) {
+       for (const std::string& text : texts) parse_product(text, "r4/u32+f32");
+       s.lists.of<sparse_lists>().matrices.assign(texts.begin(), texts.end());
+     }},
+    {"--matrix-layouts", "of sparse products: r4/u32+f32 (columns u32), r8/u32+u64+f64+transposed (offsets u64), ...",
+     [](sweep& s, std::span<const std::string> texts) {
+       for (const std::string& text : texts) parse_product("banded:x1", text);
+       s.lists.of<sparse_lists>().layouts.assign(texts.begin(), texts.end());
+     }},
+};
+
+}  // namespace
+
+extern const family sparse_family{"sparse", entries_of_family, sets, lists, add};
 
 }  // namespace sheaf::primitives

@@ -429,104 +429,63 @@ constexpr std::string_view calibrated_scatter_indices[] = {"split_scatter_index/
                                                            "split_scatter_index/uniform:b8/r4/k32",
                                                            "split_scatter_index/uniform:b16/r4/k32"};
 
+using count_function = std::uint64_t(const context& ctx, const problem_spec& p, const array_set& arrays, bool);
+using run_function = void(const context& ctx, const problem_spec& p, const array_set& arrays, const call_settings&);
+
+constexpr job job_of_split(std::span<const sample> samples, std::span<const std::string_view> calibrated,
+                           run_function* run, count_function* count_mistakes) {
+  return {.samples = samples,
+          .calibrated = calibrated,
+          .shapes = shapes,
+          .moved_bytes = moved_bytes,
+          .unchecked = unchecked,
+          .fill = fill_array,
+          .run = run,
+          .count_mistakes = count_mistakes,
+          .plain_loop = plain_split};
+}
+
+constexpr job split_job = job_of_split(split_samples, calibrated_splits, run_records<split>, mistakes_of_records<true>);
+constexpr job split_unstable_job =
+    job_of_split(unstable_samples, calibrated_unstable, run_records<split_unstable>, mistakes_of_records<false>);
+constexpr job split_gather_index_job = job_of_split(gather_index_samples, calibrated_gather_indices,
+                                                    run_index<split_gather_index>, mistakes_of_gather_index);
+constexpr job split_scatter_index_job = job_of_split(scatter_index_samples, calibrated_scatter_indices,
+                                                     run_index<split_scatter_index>, mistakes_of_scatter_index);
+
 }  // namespace
-
-const job split_job{.samples = split_samples,
-                    .calibrated = calibrated_splits,
-                    .shapes = shapes,
-                    .moved_bytes = moved_bytes,
-                    .unchecked = unchecked,
-                    .fill = fill_array,
-                    .run = run_records<split>,
-                    .count_mistakes = mistakes_of_records<true>,
-                    .plain_loop = plain_split};
-
-const job split_unstable_job{.samples = unstable_samples,
-                             .calibrated = calibrated_unstable,
-                             .shapes = shapes,
-                             .moved_bytes = moved_bytes,
-                             .unchecked = unchecked,
-                             .fill = fill_array,
-                             .run = run_records<split_unstable>,
-                             .count_mistakes = mistakes_of_records<false>,
-                             .plain_loop = plain_split};
-
-const job split_gather_index_job{.samples = gather_index_samples,
-                                 .calibrated = calibrated_gather_indices,
-                                 .shapes = shapes,
-                                 .moved_bytes = moved_bytes,
-                                 .unchecked = unchecked,
-                                 .fill = fill_array,
-                                 .run = run_index<split_gather_index>,
-                                 .count_mistakes = mistakes_of_gather_index,
-                                 .plain_loop = plain_split};
-
-const job split_scatter_index_job{.samples = scatter_index_samples,
-                                  .calibrated = calibrated_scatter_indices,
-                                  .shapes = shapes,
-                                  .moved_bytes = moved_bytes,
-                                  .unchecked = unchecked,
-                                  .fill = fill_array,
-                                  .run = run_index<split_scatter_index>,
-                                  .count_mistakes = mistakes_of_scatter_index,
-                                  .plain_loop = plain_split};
-
 }  // namespace sheaf::jobs
 
 namespace sheaf::primitives {
+namespace {
 
-extern const entry split_entry{.name = "split",
-                               .family = "split",
-                               .fields = taken_by_records,
-                               .example = "--count 100000000 --bytes 16 --key 5:11",
-                               .write = write,
-                               .read = read,
-                               .text = text,
-                               .facts = facts,
-                               .explain = explain<split_product::records, true>,
-                               .estimates = estimates<split_product::records, true>,
-                               .place = place<split_product::records, true>,
-                               .job = &jobs::split_job};
+template <split_product Product, bool Stable = true>
+constexpr entry entry_of_split(std::string_view name, std::string_view example, const jobs::job& job) {
+  constexpr bool writes_index = Product != split_product::records;
+  return {.name = name,
+          .family = "split",
+          .fields = writes_index ? std::span<const field_use>(taken_by_index) : taken_by_records,
+          .example = example,
+          .writes_index = writes_index,
+          .write = write,
+          .read = writes_index ? read_of_index : read,
+          .text = text,
+          .facts = writes_index ? facts_of_index : facts,
+          .explain = explain<Product, Stable>,
+          .estimates = estimates<Product, Stable>,
+          .place = place<Product, Stable>,
+          .job = &job};
+}
 
-extern const entry split_unstable_entry{.name = "split_unstable",
-                                        .family = "split",
-                                        .fields = taken_by_records,
-                                        .example = "--count 100000000 --bytes 4 --categories 1000 --key-bytes 2",
-                                        .write = write,
-                                        .read = read,
-                                        .text = text,
-                                        .facts = facts,
-                                        .explain = explain<split_product::records, false>,
-                                        .estimates = estimates<split_product::records, false>,
-                                        .place = place<split_product::records, false>,
-                                        .job = &jobs::split_unstable_job};
+}  // namespace
 
-extern const entry split_gather_index_entry{.name = "split_gather_index",
-                                            .family = "split",
-                                            .fields = taken_by_index,
-                                            .example = "--count 100000000 --key-bytes 8 --key 0:16 --from-left",
-                                            .writes_index = true,
-                                            .write = write,
-                                            .read = read_of_index,
-                                            .text = text,
-                                            .facts = facts_of_index,
-                                            .explain = explain<split_product::gather_index, true>,
-                                            .estimates = estimates<split_product::gather_index, true>,
-                                            .place = place<split_product::gather_index, true>,
-                                            .job = &jobs::split_gather_index_job};
-
-extern const entry split_scatter_index_entry{.name = "split_scatter_index",
-                                             .family = "split",
-                                             .fields = taken_by_index,
-                                             .example = "--count 100000000 --index-type u64",
-                                             .writes_index = true,
-                                             .write = write,
-                                             .read = read_of_index,
-                                             .text = text,
-                                             .facts = facts_of_index,
-                                             .explain = explain<split_product::scatter_index, true>,
-                                             .estimates = estimates<split_product::scatter_index, true>,
-                                             .place = place<split_product::scatter_index, true>,
-                                             .job = &jobs::split_scatter_index_job};
+constexpr entry split_entry =
+    entry_of_split<split_product::records>("split", "--count 100000000 --bytes 16 --key 5:11", jobs::split_job);
+constexpr entry split_unstable_entry = entry_of_split<split_product::records, false>(
+    "split_unstable", "--count 100000000 --bytes 4 --categories 1000 --key-bytes 2", jobs::split_unstable_job);
+constexpr entry split_gather_index_entry = entry_of_split<split_product::gather_index>(
+    "split_gather_index", "--count 100000000 --key-bytes 8 --key 0:16 --from-left", jobs::split_gather_index_job);
+constexpr entry split_scatter_index_entry = entry_of_split<split_product::scatter_index>(
+    "split_scatter_index", "--count 100000000 --index-type u64", jobs::split_scatter_index_job);
 
 }  // namespace sheaf::primitives

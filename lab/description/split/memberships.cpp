@@ -250,31 +250,30 @@ plain_call plain_multi_split(const context&, const problem_spec& p, const array_
   });
 }
 
+constexpr job multi_split_job{.samples = samples,
+                              .shapes = shapes,
+                              .moved_bytes = moved_bytes,
+                              .unchecked = unchecked,
+                              .fill = fill_array,
+                              .run = run,
+                              .count_mistakes = mistakes,
+                              .plain_loop = plain_multi_split};
+
 }  // namespace
-
-const job multi_split_job{.samples = samples,
-                          .shapes = shapes,
-                          .moved_bytes = moved_bytes,
-                          .unchecked = unchecked,
-                          .fill = fill_array,
-                          .run = run,
-                          .count_mistakes = mistakes,
-                          .plain_loop = plain_multi_split};
-
 }  // namespace sheaf::jobs
 
 namespace sheaf::primitives {
 
-extern const entry multi_split_entry{.name = "multi_split",
-                                     .family = "split",
-                                     .fields = taken,
-                                     .example = "--count 100000000 --records 30000000 --bytes 12 --categories 2000000",
-                                     .write = write,
-                                     .read = read,
-                                     .text = text,
-                                     .facts = facts,
-                                     .explain = explain,
-                                     .estimates = estimates,
-                                     .job = &jobs::multi_split_job};
+constexpr entry multi_split_entry{.name = "multi_split",
+                                  .family = "split",
+                                  .fields = taken,
+                                  .example = "--count 100000000 --records 30000000 --bytes 12 --categories 2000000",
+                                  .write = write,
+                                  .read = read,
+                                  .text = text,
+                                  .facts = facts,
+                                  .explain = explain,
+                                  .estimates = estimates,
+                                  .job = &jobs::multi_split_job};
 
 }  // namespace sheaf::primitives

@@ -4,6 +4,7 @@
 
 #include <sheaf/split.hpp>
 
+#include "lab/description/entry.hpp"
 #include "lab/description/keys.hpp"
 #include "lab/description/problem_spec.hpp"
 #include "primitives/split/contract.hpp"
@@ -24,5 +25,8 @@ std::uint32_t calls_of(const problem_spec& p);
 split_key key_of_call(const problem_spec& p, const_records keys, std::uint32_t call);
 split_problem split_problem_of(const problem_spec& p, std::uint32_t call, split_product product, bool stable,
                                backend_kind backend);
+
+extern const entry split_entry, split_unstable_entry, split_gather_index_entry, split_scatter_index_entry,
+    multi_split_entry;
 
 }  // namespace sheaf::primitives

@@ -15,6 +15,7 @@
 #include "lab/description/job.hpp"
 #include "lab/description/linked_list/problem.hpp"
 #include "lab/description/sort/problem.hpp"
+#include "lab/description/sweep.hpp"
 #include "plan/he2007.hpp"
 #include "support/contexts.hpp"
 #include "support/expect_error.hpp"
@@ -56,7 +57,10 @@ TEST(Entries, OfAFamilyStandTogether) {
     EXPECT_TRUE(seen.insert(e->family).second) << e->family << " stands apart";
     before = e->family;
   }
-  for (const std::string_view family : primitives::families()) count += primitives::entries_of(family).size();
+  for (const primitives::family* const f : primitives::all_families()) {
+    for (const entry* const e : f->entries) EXPECT_EQ(e->family, f->name) << e->name;
+    count += f->entries.size();
+  }
   EXPECT_EQ(count, entries().size());
 }
 
