@@ -11,6 +11,7 @@
 
 #include "lab/description/entry.hpp"
 #include "lab/description/job.hpp"
+#include "lab/description/keys.hpp"
 
 namespace {
 
@@ -25,7 +26,7 @@ void look_at(const sheaf::primitives::problem_spec& p, std::string_view text) {
   const sheaf::primitives::entry& entry = entry_of(p);
   require(entry.name == text.substr(0, text.find('/')));
   require(p.record_bytes >= 1 && p.record_bytes <= 65536);
-  require(p.bits >= 1);
+  require(p.part<sheaf::primitives::key_part>().bits >= 1);
   const sheaf::jobs::job& job = sheaf::jobs::job_of(p);
   if (job.unchecked(p).empty()) job.shapes(p);
 }

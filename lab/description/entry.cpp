@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/printable.hpp"
+#include "lab/description/sweep.hpp"
 #include "primitives/views.hpp"
 
 namespace sheaf::primitives {
@@ -39,6 +40,15 @@ bool entry::takes(const problem_field& field) const noexcept {
   return std::any_of(fields.begin(), fields.end(), [&](const field_use& use) { return use.field == &field; });
 }
 
+std::span<const entry* const> entries() {
+  static const std::vector<const entry*> all = [] {
+    std::vector<const entry*> joined;
+    for (const family* const f : all_families()) joined.insert(joined.end(), f->entries.begin(), f->entries.end());
+    return joined;
+  }();
+  return all;
+}
+
 const entry& entry_named(std::string_view name) {
   std::string names;
   for (const entry* const e : entries()) {
@@ -57,17 +67,7 @@ access_pattern hint(const problem_spec& p) {
 
 std::vector<std::string_view> families() {
   std::vector<std::string_view> all;
-  for (const entry* const e : entries()) {
-    if (std::find(all.begin(), all.end(), e->family) == all.end()) all.push_back(e->family);
-  }
-  return all;
-}
-
-std::vector<const entry*> entries_of(std::string_view family) {
-  std::vector<const entry*> all;
-  for (const entry* const e : entries()) {
-    if (e->family == family) all.push_back(e);
-  }
+  for (const family* const f : all_families()) all.push_back(f->name);
   return all;
 }
 

@@ -78,7 +78,6 @@ const entry& entry_of(const problem_spec& p);
 access_pattern hint(const problem_spec& p);
 /// The families of all entries, each once, in the order of the entries.
 std::vector<std::string_view> families();
-std::vector<const entry*> entries_of(std::string_view family);
 
 /// The cheapest of the variants that may be chosen, or null where none can run.
 const variant_estimate* cheapest(std::span<const variant_estimate> estimates) noexcept;

@@ -13,6 +13,8 @@ std::uint64_t bytes_of(const records& array) { return array.count * array.record
 
 }  // namespace
 
+const job& job_of(const problem_spec& p) { return *primitives::entry_of(p).job; }
+
 problem_spec problem_of(const sample& s, std::uint64_t count) {
   problem_spec p = primitives::parse_problem(fmt::format("{}/n={}", s.name, count));
   p.access = hint(p);

@@ -221,7 +221,7 @@ int run(const options& o) {
   }
   if (o.list) return exit_done;
   print_summary(results);
-  if (o.sweep.prints_factors) print_factors(results);
+  if (o.sweep.is_brief) print_factors(results);
   return write_and_judge(o, results, measured);
 }
 

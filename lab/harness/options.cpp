@@ -15,12 +15,15 @@ namespace sheaf::bench {
 namespace {
 
 constexpr int exit_usage = 2;
+// Copies of the arrays are no more than calls, so that small rows are not filled for longer than they run.
+constexpr timing_limits brief_limits{
+    .seconds = 0, .least_rounds = 11, .least_slow_rounds = 3, .most_calls = 64, .long_seconds = 1};
 constexpr const char* threads_help =
     "CPU threads; 0: those of SHEAF_THREADS or OMP_NUM_THREADS, else one for each processor";
 
 // An option of the sweep's families, and the texts that it was given.
 struct given_list {
-  const list_option* option;
+  primitives::list_option option;
   std::vector<std::string> texts;
 };
 
@@ -53,21 +56,21 @@ CLI::Validator number_in(double least, double most) {
 }
 
 void interpret(const raw_options& raw, options& parsed) {
-  parsed.sweep = sweep_named(raw.set);
+  parsed.sweep = primitives::sweep_named(raw.set);
   if (!raw.primitives.empty()) {
     parsed.sweep.entries.clear();
     for (const std::string& name : raw.primitives) parsed.sweep.entries.push_back(&primitives::entry_named(name));
   }
   for (const std::string& row : raw.rows) parsed.named_rows.push_back(primitives::parse_problem(row));
   for (const given_list& list : raw.lists) {
-    if (!list.texts.empty()) list.option->read(parsed.sweep, list.texts);
+    if (!list.texts.empty()) list.option.read(parsed.sweep, list.texts);
   }
-  if (!raw.log2_sizes.empty()) parsed.sweep.counts = parse_log2_sizes(raw.log2_sizes);
+  if (!raw.log2_sizes.empty()) parsed.sweep.counts = primitives::parse_log2_sizes(raw.log2_sizes);
   if (!raw.sizes.empty()) parsed.sweep.counts = raw.sizes;
   if (!raw.sizes.empty() || !raw.log2_sizes.empty()) parsed.sweep.table_bytes = 0;
   if (!raw.filter.empty()) parsed.filter = std::regex(raw.filter);
   if (!raw.shard.empty()) parsed.shard = parse_shard(raw.shard);
-  parsed.limits = parsed.sweep.limits;
+  if (parsed.sweep.is_brief) parsed.limits = brief_limits;
   if (raw.seconds) {
     parsed.limits.seconds = *raw.seconds;
     parsed.limits.most_calls = timing_limits{}.most_calls;  // a set with fewer would end the row before that
@@ -90,13 +93,9 @@ void interpret(const raw_options& raw, options& parsed) {
 }
 
 void add_lists(CLI::App& app, raw_options& raw) {
-  std::vector<std::span<const list_option>> all{common_lists()};
-  for (const family_sweeps* const family : sweeps_of_families()) all.push_back(family->lists);
-  for (const std::span<const list_option> lists : all) {
-    for (const list_option& option : lists) {
-      given_list& given = raw.lists.emplace_back(given_list{&option, {}});
-      app.add_option(std::string(option.name), given.texts, std::string(option.help))->delimiter(',');
-    }
+  for (const primitives::list_option& option : primitives::list_options()) {
+    given_list& given = raw.lists.emplace_back(given_list{option, {}});
+    app.add_option(std::string(option.name), given.texts, std::string(option.help))->delimiter(',');
   }
 }
 
@@ -347,7 +346,7 @@ std::optional<int> parse(int argc, char** argv, options& parsed) {
       "Exit codes: 0 done, and nothing slower; 1 internal error; 2 wrong usage; 3 bad input file; 4 a wrong answer; "
       "5 out of memory or disk; 6 no such backend; 7 --compare found rows of ours that are slower beyond noise.");
   raw_options raw;
-  app.add_option("--set", raw.set, "predefined sweep: " + sweep_names())->capture_default_str();
+  app.add_option("--set", raw.set, "predefined sweep: " + primitives::sweep_names())->capture_default_str();
   app.add_option("--primitives", raw.primitives, names_of_entries() + "; this and the lists below replace the set's")
       ->delimiter(',');
   add_lists(app, raw);

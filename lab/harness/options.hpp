@@ -8,6 +8,7 @@
 
 #include <sheaf/context.hpp>
 
+#include "lab/description/sweep.hpp"
 #include "lab/harness/compare.hpp"
 #include "lab/harness/edges/command.hpp"
 #include "lab/harness/problem.hpp"
@@ -15,7 +16,6 @@
 #include "lab/harness/runner.hpp"
 #include "lab/harness/sparse/command.hpp"
 #include "lab/spatter/command.hpp"
-#include "lab/sweeps/sweep.hpp"
 #include "papers/run.hpp"
 
 namespace sheaf::bench {
@@ -29,7 +29,7 @@ struct shard {
 shard parse_shard(std::string_view text);
 
 struct options {
-  bench::sweep sweep;
+  primitives::sweep sweep;
   std::vector<problem> named_rows;  ///< rows asked for by name, in place of the sweep's
   std::optional<std::regex> filter;
   bench::shard shard;

@@ -1,6 +1,7 @@
 #include <cstddef>
 
 #include "core/startable.hpp"
+#include "lab/description/movement/problem.hpp"
 #include "lab/peers/movement.hpp"
 
 namespace sheaf::bench::peers {
@@ -60,7 +61,7 @@ std::vector<contender> gathers(const context& ctx, const problem& p, const works
 
 // Threads would let any writer win.
 std::vector<contender> scatters(const context& ctx, const problem& p, const workspace& arrays) {
-  const bool keeps_order = p.duplicates == duplicates::last;
+  const bool keeps_order = p.part<primitives::movement_part>().duplicates == duplicates::last;
   const move_records move = keeps_order ? scatter_in_order(p.record_bytes, p.index) : scatter(p.record_bytes, p.index);
   return mover(keeps_order ? "serial_loop" : "plain_loop", move, ctx, arrays, [] {});
 }

@@ -7,6 +7,7 @@
 
 #include <stdexcept>
 
+#include "lab/description/movement/problem.hpp"
 #include "lab/peers/movement.hpp"
 
 namespace sheaf::bench::peers::device {
@@ -50,7 +51,7 @@ std::vector<contender> gathers(const context& ctx, const problem& p, const works
 
 // It lets any writer win.
 std::vector<contender> scatters(const context& ctx, const problem& p, const workspace& arrays) {
-  if (p.duplicates == duplicates::last) return {};
+  if (p.part<primitives::movement_part>().duplicates == duplicates::last) return {};
   return mover("thrust", scatter(p.record_bytes, p.index), ctx, arrays, [ctx] { wait(ctx); });
 }
 

@@ -1,6 +1,6 @@
 #include "lab/peers/edges.hpp"
 
-#include "lab/description/edges/graph.hpp"
+#include "lab/description/edges/problem.hpp"
 #include "lab/description/job.hpp"
 #include "lab/description/plain_loops.hpp"
 #include "lab/peers/cub/calls.cuh"
@@ -64,19 +64,20 @@ kernel<Value> kernel_of(std::uint32_t components) {
 
 template <class Value>
 std::function<void(const jobs::array_set&)> queue_of(const context& ctx, const problem& p) {
+  const primitives::edge_part& sum = p.part<primitives::edge_part>();
   const std::uint32_t components = primitives::components_of_node(p);
   const kernel<Value> add =
       bytes(p.index) == 4 ? kernel_of<Value, std::uint32_t>(components) : kernel_of<Value, std::uint64_t>(components);
   if (add == nullptr) return {};
-  return [ctx, p, add](const jobs::array_set& all) {
+  return [ctx, p, sum, add](const jobs::array_set& all) {
     edge_arrays<Value> a{};
     a.first = all[jobs::places::index].data;
     a.values = reinterpret_cast<const Value*>(all[jobs::places::source].data);
-    if (p.has_weights) a.weights = reinterpret_cast<const Value*>(all[jobs::edge_places::weights].data);
+    if (sum.has_weights) a.weights = reinterpret_cast<const Value*>(all[jobs::edge_places::weights].data);
     a.result = reinterpret_cast<Value*>(all[jobs::places::target].data);
     a.count = p.count;
-    a.is_packed = p.is_packed;
-    a.is_force = p.of_edges == edge_function::inverse_square;
+    a.is_packed = sum.is_packed;
+    a.is_force = sum.function == edge_function::inverse_square;
     require(cudaMemsetAsync(a.result, 0, primitives::nodes_of_graph(p) * p.record_bytes, ctx.stream()), "atomics");
     if (p.count == 0) return;
     add<<<static_cast<unsigned>((p.count + threads - 1) / threads), threads, 0, ctx.stream()>>>(a);

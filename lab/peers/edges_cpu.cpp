@@ -2,7 +2,7 @@
 #include <functional>
 
 #include "core/startable.hpp"
-#include "lab/description/edges/graph.hpp"
+#include "lab/description/edges/problem.hpp"
 #include "lab/description/job.hpp"
 #include "lab/description/plain_loops.hpp"
 #include "lab/peers/edges.hpp"
@@ -13,14 +13,16 @@ namespace {
 /// A loop over the edges whose additions are atomic, for a number of components that the compiler knows.
 template <class Value, class Index, int Components>
 void atomic_loop(const problem& p, int threads, const jobs::array_set& arrays) {
+  const primitives::edge_part& sum = p.part<primitives::edge_part>();
   const auto* const first = jobs::items_of<const Index>(arrays[jobs::places::index]);
-  const Index* const second = first + (p.is_packed ? 1 : p.count);
-  const std::uint64_t stride = p.is_packed ? 2 : 1;
+  const Index* const second = first + (sum.is_packed ? 1 : p.count);
+  const std::uint64_t stride = sum.is_packed ? 2 : 1;
   const auto* const values = jobs::items_of<const Value>(arrays[jobs::places::source]);
-  const auto* const weights = p.has_weights ? jobs::items_of<const Value>(arrays[jobs::edge_places::weights]) : nullptr;
+  const auto* const weights =
+      sum.has_weights ? jobs::items_of<const Value>(arrays[jobs::edge_places::weights]) : nullptr;
   auto* const result = jobs::items_of<Value>(arrays[jobs::places::target]);
   const std::uint64_t numbers = primitives::nodes_of_graph(p) * Components;
-  const bool is_force = p.of_edges == edge_function::inverse_square;
+  const bool is_force = sum.function == edge_function::inverse_square;
 #pragma omp parallel num_threads(core::startable(threads))
   {
 #pragma omp for schedule(static)

@@ -8,7 +8,7 @@
 
 #include <sheaf/memory.hpp>
 
-#include "lab/description/hash/entry.hpp"
+#include "lab/description/hash/problem.hpp"
 #include "lab/peers/cub/calls.cuh"
 #include "lab/peers/hash_table.hpp"
 #include "primitives/hash/function.hpp"
@@ -267,10 +267,11 @@ contender searches(const context& ctx, const problem& p, const workspace& arrays
 }  // namespace
 
 std::vector<contender> open_addressing(const context& ctx, const problem& p, const workspace& arrays) {
+  const primitives::hash_part& hash = p.part<primitives::hash_part>();
   if (bytes(p.index) != 4) return {};
-  if (p.primitive == "hash_search" && p.repeats != 1) return {};
+  if (p.primitive == "hash_search" && hash.repeats != 1) return {};
   if (p.primitive == "build_hash_index") {
-    if (p.repeats != 1) return {};
+    if (hash.repeats != 1) return {};
     return {p.key_bytes == 4 ? builds<one_word_slots>(ctx, p, arrays) : builds<two_word_slots>(ctx, p, arrays)};
   }
   return {p.key_bytes == 4 ? searches<one_word_slots>(ctx, p, arrays) : searches<two_word_slots>(ctx, p, arrays)};

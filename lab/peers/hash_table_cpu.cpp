@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/startable.hpp"
-#include "lab/description/hash/entry.hpp"
+#include "lab/description/hash/problem.hpp"
 #include "lab/description/job.hpp"
 #include "lab/peers/hash_table.hpp"
 #include "primitives/hash/function.hpp"
@@ -326,7 +326,7 @@ std::vector<contender> binary_searches(const context& ctx, const problem& p, con
 
 std::vector<contender> open_addressing(const context& ctx, const problem& p, const workspace& arrays) {
   const wanted kind = wanted_of(p);
-  if (kind == wanted::count || (kind == wanted::all && p.repeats != 1)) return {};
+  if (kind == wanted::count || (kind == wanted::all && p.part<primitives::hash_part>().repeats != 1)) return {};
   return with_types(p, [&](auto key, auto id) -> std::vector<contender> {
     using Key = decltype(key);
     using Id = decltype(id);

@@ -1,5 +1,6 @@
 #include <cuda_runtime_api.h>
 
+#include "lab/description/movement/problem.hpp"
 #include "lab/peers/cub/calls.cuh"
 #include "lab/peers/movement.hpp"
 
@@ -42,7 +43,8 @@ contender scatter(const context& ctx, const problem& p, const workspace& arrays)
 }  // namespace
 
 std::vector<contender> last_writer_scatters(const context& ctx, const problem& p, const workspace& arrays) {
-  if (p.duplicates != duplicates::last || bytes(p.index) != 4 || !fits_in_32_bits(p)) return {};
+  if (p.part<primitives::movement_part>().duplicates != duplicates::last || bytes(p.index) != 4 || !fits_in_32_bits(p))
+    return {};
   switch (p.record_bytes) {
     case 4: return {scatter<std::uint32_t>(ctx, p, arrays)};
     case 8: return {scatter<std::uint64_t>(ctx, p, arrays)};

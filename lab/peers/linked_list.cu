@@ -6,6 +6,7 @@
 #include <thrust/iterator/transform_iterator.h>
 #include <cub/device/device_scan.cuh>
 
+#include "lab/description/linked_list/problem.hpp"
 #include "lab/peers/cub/calls.cuh"
 
 namespace sheaf::bench::peers::device {
@@ -83,19 +84,20 @@ contender scan_of_nodes(const context& ctx, const problem& p, const workspace& a
 }  // namespace
 
 std::vector<contender> array_scans(const context& ctx, const problem& p, const workspace& arrays) {
-  if (p.lists != list_count::one) return {};
+  const primitives::list_part& list = p.part<primitives::list_part>();
+  if (list.lists != list_count::one) return {};
   // Whether sums of floats in another order are right, differences of neighbours do not say.
   const bool is_float = p.value == value_type::f32 || p.value == value_type::f64;
   if (is_float && p.pattern.kind != primitives::pattern_kind::identity) return {};
-  if (p.scan_op != scan_operator::add || p.is_exclusive || !fits_in_32_bits(p)) return {};
+  if (list.op != scan_operator::add || list.is_exclusive || !fits_in_32_bits(p)) return {};
   switch (p.value) {
     case value_type::f32:
-      return {p.is_packed ? scan_of_nodes<float>(ctx, p, arrays) : scan_of_array<float>(ctx, p, arrays)};
+      return {list.is_packed ? scan_of_nodes<float>(ctx, p, arrays) : scan_of_array<float>(ctx, p, arrays)};
     case value_type::f64: return {scan_of_array<double>(ctx, p, arrays)};
     case value_type::i32:
     case value_type::u32:
-      return {p.is_packed ? scan_of_nodes<std::uint32_t>(ctx, p, arrays)
-                          : scan_of_array<std::uint32_t>(ctx, p, arrays)};
+      return {list.is_packed ? scan_of_nodes<std::uint32_t>(ctx, p, arrays)
+                             : scan_of_array<std::uint32_t>(ctx, p, arrays)};
     case value_type::i64:
     case value_type::u64: return {scan_of_array<std::uint64_t>(ctx, p, arrays)};
   }

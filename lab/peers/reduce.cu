@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "lab/description/reduce/problem.hpp"
 #include "lab/peers/cub/calls.cuh"
 
 namespace sheaf::bench::peers::device {
@@ -35,7 +36,8 @@ contender atomics(const context& ctx, const problem& p, const workspace& arrays)
     require(cudaGetLastError(), "atomics");
   };
   // Additions of floats in any order differ from run to run.
-  const bool varies = std::is_floating_point_v<Value> && p.order == reduction_order::deterministic;
+  const bool varies =
+      std::is_floating_point_v<Value> && p.part<primitives::reduce_part>().order == reduction_order::deterministic;
   return {.who = "atomics", .promises_less = varies, .queue = queue, .wait = [ctx] { wait(ctx); }};
 }
 

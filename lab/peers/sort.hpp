@@ -4,6 +4,7 @@
 
 #include <sheaf/context.hpp>
 
+#include "lab/description/keys.hpp"
 #include "lab/harness/problem.hpp"
 #include "lab/harness/runner.hpp"
 #include "lab/harness/workspace.hpp"
@@ -11,6 +12,8 @@
 // Peers of our sorts. All leave their input alone, as our sorts do. Their scratch memory is allocated before they are
 // timed, as ours is.
 namespace sheaf::bench::peers {
+
+using primitives::key_part;
 
 /// Rows up to 32 bytes are sorted as they are, wider ones by their keys with row numbers, and then collected.
 namespace host {

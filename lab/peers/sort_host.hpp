@@ -33,7 +33,7 @@ struct key96 {
 /// for.
 template <class Body>
 std::vector<contender> with_key_type(const problem& p, Body body) {
-  switch (p.number) {
+  switch (p.part<key_part>().number) {
     case key_type::unsigned_integer:
       switch (p.key_bytes) {
         case 4: return body(std::type_identity<std::uint32_t>{});
@@ -52,7 +52,14 @@ std::vector<contender> with_key_type(const problem& p, Body body) {
   return {};
 }
 
-inline bool whole_key_decides(const problem& p) { return p.bits == 8 * p.key_bytes; }
+inline bool whole_key_decides(const problem& p) { return p.part<key_part>().bits == 8 * p.key_bytes; }
+
+/// The bits of a key that decide.
+template <class Key>
+Key mask_of(const problem& p) {
+  const key_part& key = p.part<key_part>();
+  return static_cast<Key>(static_cast<Key>(low_ones(key.bits)) << key.first_bit);
+}
 
 inline contender peer(const char* who, std::uint64_t scratch_bytes, std::function<void(std::uint64_t)> queue) {
   return {.who = who, .scratch_bytes = scratch_bytes, .queue = std::move(queue), .wait = [] {}};
@@ -97,8 +104,8 @@ contender key_sort(const Sorter& sorter, const problem& p, const workspace& arra
 /// A sort of keys by some of their bits. Keys have no record numbers beside them, so it takes a stable sorter.
 template <class Sorter, class Key>
 contender bits_sort(const Sorter& sorter, const problem& p, const workspace& arrays) {
-  return peer(Sorter::name_of_stable_sort, p.count * sizeof(Key), [sorter, p, &arrays](std::uint64_t copy) {
-    const auto mask = static_cast<Key>(static_cast<Key>(low_ones(p.bits)) << p.first_bit);
+  const Key mask = mask_of<Key>(p);
+  return peer(Sorter::name_of_stable_sort, p.count * sizeof(Key), [sorter, p, mask, &arrays](std::uint64_t copy) {
     const auto out = elements<Key>(arrays.target(copy).data, p.count);
     copy_elements<Sorter, Key>(sorter, elements<Key>(arrays.source(copy).data, p.count), out.data());
     sorter.stable_sort(out.data(), out.data() + out.size(), [mask](Key a, Key b) { return (a & mask) < (b & mask); });
@@ -132,7 +139,7 @@ contender pair_sort(const Sorter& sorter, const problem& p, const workspace& arr
     if (whole_key_decides(p)) {
       sort([](const pair& a, const pair& b) { return a.key < b.key; });
     } else if constexpr (std::is_unsigned_v<Key>) {
-      const Key mask = static_cast<Key>(static_cast<Key>(low_ones(p.bits)) << p.first_bit);
+      const Key mask = mask_of<Key>(p);
       sort([mask](const pair& a, const pair& b) { return (a.key & mask) < (b.key & mask); });
     }
     sorter.over_ranges(p.count, [&](std::uint64_t begin, std::uint64_t end) {
@@ -204,12 +211,12 @@ struct row_key {
 };
 
 /// Takes integer keys of up to 8 bytes, and byte strings of up to 10, which compare from the first byte on.
-inline row_key row_key_of(const std::byte* key, const problem& p, std::uint64_t i) {
+inline row_key row_key_of(const std::byte* key, std::uint64_t key_bytes, key_type type, std::uint64_t i) {
   row_key k{0, static_cast<std::uint32_t>(i), 0};
-  std::memcpy(&k.high, key, std::min<std::uint64_t>(8, p.key_bytes));
-  if (p.number != key_type::bytes) return k;
+  std::memcpy(&k.high, key, std::min<std::uint64_t>(8, key_bytes));
+  if (type != key_type::bytes) return k;
   k.high = __builtin_bswap64(k.high);
-  if (p.key_bytes > 8) std::memcpy(&k.low, key + 8, std::min<std::uint64_t>(2, p.key_bytes - 8));
+  if (key_bytes > 8) std::memcpy(&k.low, key + 8, std::min<std::uint64_t>(2, key_bytes - 8));
   k.low = __builtin_bswap16(k.low);
   return k;
 }
@@ -222,8 +229,11 @@ contender index_sort(const Sorter& sorter, const problem& p, const workspace& ar
     const const_records keys = p.primitive == "sort_gather_index" ? arrays.keys(copy) : arrays.source(copy);
     std::byte* const out = arrays.target(copy).data;
     const auto all = elements<row_key>(arrays.scratch(scratch_bytes), p.count);
+    const key_type type = p.part<key_part>().number;
     sorter.over_ranges(p.count, [&](std::uint64_t begin, std::uint64_t end) {
-      for (std::uint64_t i = begin; i < end; ++i) all[i] = row_key_of(keys.data + i * keys.stride_bytes, p, i);
+      for (std::uint64_t i = begin; i < end; ++i) {
+        all[i] = row_key_of(keys.data + i * keys.stride_bytes, p.key_bytes, type, i);
+      }
     });
     sort_in_order(
         sorter, all,
@@ -244,7 +254,7 @@ contender index_sort(const Sorter& sorter, const problem& p, const workspace& ar
 /// Pairs of whole keys, or of unsigned words by some of their bits, with values of 4 or 8 bytes; 16 with keys of u64.
 template <class Sorter>
 std::vector<contender> pair_sorts(const Sorter& sorter, const problem& p, const workspace& arrays) {
-  if (!whole_key_decides(p) && p.number != key_type::unsigned_integer) return {};
+  if (!whole_key_decides(p) && p.part<key_part>().number != key_type::unsigned_integer) return {};
   return with_key_type(p, [&]<class Key>(std::type_identity<Key>) -> std::vector<contender> {
     if constexpr (sizeof(Key) <= 8) {
       if (p.record_bytes == 4) return {pair_sort<Sorter, Key, std::uint32_t>(sorter, p, arrays)};
@@ -260,7 +270,8 @@ std::vector<contender> pair_sorts(const Sorter& sorter, const problem& p, const 
 /// The sorter's contender for a row; none where it is not built for the row's keys and widths.
 template <class Sorter>
 std::vector<contender> sorts_with(const Sorter& sorter, const problem& p, const workspace& arrays) {
-  const bool is_word = p.number == key_type::unsigned_integer && (p.key_bytes == 4 || p.key_bytes == 8);
+  const key_part& key = p.part<key_part>();
+  const bool is_word = key.number == key_type::unsigned_integer && (p.key_bytes == 4 || p.key_bytes == 8);
   if (p.primitive == "sort_keys") {
     if (whole_key_decides(p)) {
       return with_key_type(p, [&]<class Key>(std::type_identity<Key>) -> std::vector<contender> {
@@ -276,7 +287,7 @@ std::vector<contender> sorts_with(const Sorter& sorter, const problem& p, const 
   }
   if (p.primitive == "sort_pairs") return pair_sorts(sorter, p, arrays);
   if (p.count > 0xffffffffU || (p.primitive == "sort_gather_index" && p.record_bytes != 4)) return {};
-  const bool is_number = p.number != key_type::bytes && (p.key_bytes == 4 || p.key_bytes == 8);
+  const bool is_number = key.number != key_type::bytes && (p.key_bytes == 4 || p.key_bytes == 8);
   if (p.primitive == "sort_gather_index" && is_number && whole_key_decides(p)) {
     return with_key_type(p, [&]<class Key>(std::type_identity<Key>) -> std::vector<contender> {
       if constexpr (sizeof(Key) <= 8) return {number_sort<Sorter, Key>(sorter, p, arrays)};
@@ -290,8 +301,8 @@ std::vector<contender> sorts_with(const Sorter& sorter, const problem& p, const 
     if (p.record_bytes == 16) return {row_sort<Sorter, short_row<16>>(sorter, p, arrays)};
     if (p.record_bytes == 32) return {row_sort<Sorter, short_row<32>>(sorter, p, arrays)};
   }
-  const bool is_bytes = p.number == key_type::bytes && p.key_bytes <= 10;
-  if (!is_bytes && (p.number != key_type::unsigned_integer || p.key_bytes > 8)) return {};
+  const bool is_bytes = key.number == key_type::bytes && p.key_bytes <= 10;
+  if (!is_bytes && (key.number != key_type::unsigned_integer || p.key_bytes > 8)) return {};
   return {index_sort(sorter, p, arrays)};
 }
 

@@ -5,7 +5,7 @@
 namespace sheaf::bench::peers::device {
 
 std::vector<contender> number_sorts(const context& ctx, const problem& p, const workspace& arrays) {
-  switch (p.number) {
+  switch (p.part<key_part>().number) {
     case key_type::unsigned_integer:
       if (p.key_bytes == 12) return struct_sorts(ctx, p, arrays);
       return key_sorts(ctx, p, arrays);
@@ -30,17 +30,19 @@ std::vector<contender> sort_pairs_peers(const context& ctx, const problem& p, co
 }
 
 std::vector<contender> sort_index_peers(const context& ctx, const problem& p, const workspace& arrays) {
+  const key_part& key = p.part<key_part>();
   if (!fits_in_32_bits(p)) return {};
-  if (p.number == key_type::signed_integer) return signed_number_sorts(ctx, p, arrays);
-  if (p.number == key_type::floating) return float_sorts(ctx, p, arrays);
+  if (key.number == key_type::signed_integer) return signed_number_sorts(ctx, p, arrays);
+  if (key.number == key_type::floating) return float_sorts(ctx, p, arrays);
   return large_record_sorts(ctx, p, arrays);
 }
 
 std::vector<contender> sort_records_peers(const context& ctx, const problem& p, const workspace& arrays) {
+  const key_part& key = p.part<key_part>();
   if (!fits_in_32_bits(p)) return {};
   // Records of 8 bytes by a key of 4 are 64-bit numbers that are sorted by their lower half.
-  if (p.number == key_type::unsigned_integer && p.record_bytes == 8) return key_sorts(ctx, p, arrays);
-  const bool is_short = p.number == key_type::unsigned_integer && p.key_bytes == 8 && p.record_bytes <= 32;
+  if (key.number == key_type::unsigned_integer && p.record_bytes == 8) return key_sorts(ctx, p, arrays);
+  const bool is_short = key.number == key_type::unsigned_integer && p.key_bytes == 8 && p.record_bytes <= 32;
   if (!is_short) return large_record_sorts(ctx, p, arrays);
   std::vector<contender> all = struct_sorts(ctx, p, arrays);
   for (contender& c : struct_comparison_sorts(ctx, p, arrays)) all.push_back(std::move(c));

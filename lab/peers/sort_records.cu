@@ -81,7 +81,7 @@ contender sort_of_records(const context& ctx, const problem& p, const workspace&
   const std::uint64_t key_at[2] = {layout.add(8 * p.count), layout.add(8 * p.count)};
   const std::uint64_t number_at[2] = {layout.add(4 * p.count), layout.add(4 * p.count)};
   const auto call = [=, &arrays](void* temporary, std::size_t& bytes, std::byte* own_memory, std::uint64_t copy) {
-    const bool is_bytes = p.number == key_type::bytes;
+    const bool is_bytes = p.part<key_part>().number == key_type::bytes;
     const auto* const rows = temporary == nullptr ? nullptr : source_of<std::uint32_t>(arrays, copy);
     numbered_keys a{};
     for (int side = 0; side < 2; ++side) {
@@ -104,15 +104,16 @@ contender sort_of_records(const context& ctx, const problem& p, const workspace&
 }  // namespace
 
 std::vector<contender> large_record_sorts(const context& ctx, const problem& p, const workspace& arrays) {
+  const key_part& key = p.part<key_part>();
   if (p.primitive == "sort_pairs") return {radix_sort_of_pairs<std::uint64_t, std::uint32_t>(ctx, p, arrays)};
-  const bool is_number = p.number == key_type::unsigned_integer && p.key_bytes <= 8;
+  const bool is_number = key.number == key_type::unsigned_integer && p.key_bytes <= 8;
   if (p.primitive == "sort_gather_index") {
     if (!is_number || bytes(p.index) != 4) return {};
     if (p.key_bytes == 4) return index_sorts(ctx, p, arrays);
     return p.key_bytes == 8 ? std::vector<contender>{radix_sort_of_numbers<std::uint64_t>(ctx, p, arrays)}
                             : std::vector<contender>{};
   }
-  const bool is_bytes = p.number == key_type::bytes && (p.key_bytes == 8 || p.key_bytes == 10);
+  const bool is_bytes = key.number == key_type::bytes && (p.key_bytes == 8 || p.key_bytes == 10);
   const move_records move = gather(p.record_bytes, index_type::u32);
   if ((!is_number && !is_bytes) || p.record_bytes % 4 != 0 || p.record_bytes < 12 || move == nullptr) return {};
   return {sort_of_records(ctx, p, arrays, move)};

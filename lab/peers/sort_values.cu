@@ -5,9 +5,10 @@
 namespace sheaf::bench::peers::device {
 
 std::vector<contender> value_sorts(const context& ctx, const problem& p, const workspace& arrays) {
-  if (p.number == key_type::signed_integer) return signed_number_sorts(ctx, p, arrays);
-  if (p.number == key_type::floating) return float_sorts(ctx, p, arrays);
-  if (p.number != key_type::unsigned_integer) return {};
+  const key_part& key = p.part<key_part>();
+  if (key.number == key_type::signed_integer) return signed_number_sorts(ctx, p, arrays);
+  if (key.number == key_type::floating) return float_sorts(ctx, p, arrays);
+  if (key.number != key_type::unsigned_integer) return {};
   if (p.key_bytes == 4) return pair_sorts(ctx, p, arrays);
   if (p.key_bytes != 8) return {};
   switch (p.record_bytes) {

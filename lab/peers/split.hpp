@@ -4,12 +4,15 @@
 
 #include <sheaf/context.hpp>
 
+#include "lab/description/keys.hpp"
 #include "lab/harness/problem.hpp"
 #include "lab/harness/runner.hpp"
 #include "lab/harness/workspace.hpp"
 
 // Peers of our splits and reductions. Their scratch memory is allocated before they are timed, as ours is.
 namespace sheaf::bench::peers {
+
+using primitives::key_part;
 
 /// CPU: "plain_loop", a serial counting sort, and from 17 bits on "stable_sort"; for one bit of records
 /// "partition_copy" and "stable_partition". Of reductions: "plain_loop", serial.

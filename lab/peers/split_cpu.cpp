@@ -40,7 +40,7 @@ void counting_split(key_reader<Key> category_of, std::uint64_t count, std::uint6
 
 template <class Key, class Index>
 void split_index(const problem& p, key_reader<Key> category_of, Index* out, std::uint64_t* next) {
-  const std::uint64_t categories = std::uint64_t{1} << p.bits;
+  const std::uint64_t categories = std::uint64_t{1} << p.part<key_part>().bits;
   if (p.primitive == "split_gather_index") {
     counting_split(category_of, p.count, next, categories,
                    [&](std::uint64_t i, std::uint64_t place) { out[place] = static_cast<Index>(i); });
@@ -52,9 +52,10 @@ void split_index(const problem& p, key_reader<Key> category_of, Index* out, std:
 
 template <class Key>
 void split_loop(const problem& p, const workspace& arrays, std::uint64_t copy) {
-  auto* const next = reinterpret_cast<std::uint64_t*>(arrays.scratch(std::uint64_t{8} << p.bits));
+  const key_part& key = p.part<key_part>();
+  auto* const next = reinterpret_cast<std::uint64_t*>(arrays.scratch(std::uint64_t{8} << key.bits));
   const const_records keys = p.key_bytes == 0 ? const_records(arrays.source(copy)) : arrays.keys(copy);
-  const Key mask = static_cast<Key>((std::uint64_t{1} << p.bits) - 1);
+  const Key mask = static_cast<Key>((std::uint64_t{1} << key.bits) - 1);
   const key_reader<Key> category_of{keys.data, keys.stride_bytes, mask};
   std::byte* const target = arrays.target(copy).data;
   if (entry_of(p).writes_index) {
@@ -65,7 +66,7 @@ void split_loop(const problem& p, const workspace& arrays, std::uint64_t copy) {
   with_record_type(p.record_bytes, [&]<class Record>(std::type_identity<Record>) -> move_records {
     const auto* const in = reinterpret_cast<const Record*>(source);
     auto* const out = reinterpret_cast<Record*>(target);
-    counting_split(category_of, p.count, next, std::uint64_t{1} << p.bits,
+    counting_split(category_of, p.count, next, std::uint64_t{1} << key.bits,
                    [&](std::uint64_t i, std::uint64_t place) { out[place] = in[i]; });
     return nullptr;
   });
@@ -100,7 +101,7 @@ template <class Word>
 void sort_by_bits(const problem& p, const workspace& arrays, std::uint64_t copy) {
   const auto* const in = reinterpret_cast<const Word*>(arrays.source(copy).data);
   auto* const out = reinterpret_cast<Word*>(arrays.target(copy).data);
-  const Word mask = static_cast<Word>(~Word{0} >> (8 * sizeof(Word) - p.bits));
+  const Word mask = static_cast<Word>(~Word{0} >> (8 * sizeof(Word) - p.part<key_part>().bits));
   std::copy(in, in + p.count, out);
   std::stable_sort(out, out + p.count, [mask](Word a, Word b) { return (a & mask) < (b & mask); });
 }
@@ -132,13 +133,14 @@ contender add_peer(const problem& p, const workspace& arrays) {
 namespace host {
 
 std::vector<contender> split_peers(const context&, const problem& p, const workspace& arrays) {
+  const key_part& key = p.part<key_part>();
   std::vector<contender> all;
-  if (p.bits == 1 && p.key_bytes == 0 && p.record_bytes == 4) add_partitions<std::uint32_t>(p, arrays, all);
-  if (p.bits == 1 && p.key_bytes == 0 && p.record_bytes == 8) add_partitions<std::uint64_t>(p, arrays, all);
+  if (key.bits == 1 && p.key_bytes == 0 && p.record_bytes == 4) add_partitions<std::uint32_t>(p, arrays, all);
+  if (key.bits == 1 && p.key_bytes == 0 && p.record_bytes == 8) add_partitions<std::uint64_t>(p, arrays, all);
   const std::uint64_t held_bytes = p.key_bytes == 0 ? p.record_bytes : p.key_bytes;
   const bool has_type = std::has_single_bit(p.record_bytes) ? p.record_bytes >= 4 && p.record_bytes <= 256
                                                             : p.record_bytes == 12 || p.record_bytes == 100;
-  if (p.bits > most_loop_bits) {
+  if (key.bits > most_loop_bits) {
     if (p.key_bytes == 0 && p.record_bytes == 4) all.push_back(sort_peer<std::uint32_t>(p, arrays));
     if (p.key_bytes == 0 && p.record_bytes == 8) all.push_back(sort_peer<std::uint64_t>(p, arrays));
     return all;
@@ -146,7 +148,7 @@ std::vector<contender> split_peers(const context&, const problem& p, const works
   if (held_bytes < 4 || !has_type) return all;
   const auto loop = held_bytes < 8 || held_bytes % 8 != 0 ? &split_loop<std::uint32_t> : &split_loop<std::uint64_t>;
   all.push_back(peer(
-      "plain_loop", [p, &arrays, loop](std::uint64_t copy) { loop(p, arrays, copy); }, std::uint64_t{8} << p.bits));
+      "plain_loop", [p, &arrays, loop](std::uint64_t copy) { loop(p, arrays, copy); }, std::uint64_t{8} << key.bits));
   return all;
 }
 

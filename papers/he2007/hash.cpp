@@ -5,7 +5,7 @@
 #include <sheaf/gather.hpp>
 #include <sheaf/memory.hpp>
 
-#include "lab/description/hash/entry.hpp"
+#include "lab/description/hash/problem.hpp"
 #include "lab/description/row_name.hpp"
 #include "lab/harness/platform.hpp"
 #include "lab/inputs/pattern.hpp"

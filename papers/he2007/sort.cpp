@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <sheaf/memory.hpp>
 
+#include "lab/description/keys.hpp"
 #include "lab/harness/platform.hpp"
 #include "papers/he2007/figures.hpp"
 
@@ -16,11 +17,8 @@ namespace {
 constexpr std::uint64_t key_bytes = 4;
 
 problem radix_sort(std::uint64_t count) {
-  return {.primitive = "sort_records",
-          .record_bytes = tuple_bytes,
-          .count = count,
-          .bits = 8 * key_bytes,
-          .key_bytes = key_bytes};
+  const problem p{.primitive = "sort_records", .record_bytes = tuple_bytes, .count = count, .key_bytes = key_bytes};
+  return p.with(primitives::key_part{.bits = 8 * key_bytes});
 }
 
 std::vector<std::uint64_t> counts_of(const paper_run& run, const session& s) {

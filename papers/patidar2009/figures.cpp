@@ -4,8 +4,12 @@
 
 #include <fmt/format.h>
 
+#include "lab/description/keys.hpp"
+
 namespace sheaf::bench::papers {
 namespace patidar2009 {
+
+using primitives::key_part;
 namespace {
 
 // A CPU would take seconds for each of the figures' largest lists.
@@ -33,27 +37,27 @@ std::vector<std::uint64_t> paper_run::counts(const session& s, const std::vector
 }
 
 problem number_sort(std::uint64_t count, std::uint32_t bits) {
-  return {.primitive = "sort_keys", .record_bytes = bits / 8, .count = count, .bits = bits, .key_bytes = bits / 8};
+  return problem{.primitive = "sort_keys", .record_bytes = bits / 8, .count = count, .key_bytes = bits / 8}.with(
+      key_part{.bits = bits});
 }
 
 problem pair_sort(std::uint64_t count) {
-  return {.primitive = "sort_pairs", .record_bytes = 4, .count = count, .bits = 32, .key_bytes = 4};
+  return problem{.primitive = "sort_pairs", .record_bytes = 4, .count = count, .key_bytes = 4}.with(
+      key_part{.bits = 32});
 }
 
 problem record_sort(std::uint64_t count, std::uint64_t record_bytes, std::uint64_t key_bytes) {
-  return {.primitive = "sort_records",
-          .record_bytes = record_bytes,
-          .count = count,
-          .bits = static_cast<std::uint32_t>(8 * key_bytes),
-          .key_bytes = key_bytes};
+  const problem p{.primitive = "sort_records", .record_bytes = record_bytes, .count = count, .key_bytes = key_bytes};
+  return p.with(key_part{.bits = static_cast<std::uint32_t>(8 * key_bytes)});
 }
 
 problem record_split(std::uint64_t count, std::uint64_t record_bytes, std::uint32_t bits, std::string_view what) {
-  return {.primitive = what, .record_bytes = record_bytes, .count = count, .bits = bits};
+  return problem{.primitive = what, .record_bytes = record_bytes, .count = count}.with(key_part{.bits = bits});
 }
 
 problem index_split(std::uint64_t count, std::uint32_t bits, std::string_view what) {
-  return {.primitive = what, .record_bytes = 4, .index = index_type::u32, .count = count, .bits = bits, .key_bytes = 4};
+  const problem p{.primitive = what, .record_bytes = 4, .index = index_type::u32, .count = count, .key_bytes = 4};
+  return p.with(key_part{.bits = bits});
 }
 
 namespace {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "lab/description/keys.hpp"
 #include "papers/he2007/figures.hpp"
 #include "papers/patidar2009/figures.hpp"
 
@@ -96,12 +97,9 @@ void figure_5(paper_run& run) {
     for (const std::uint64_t count : run.counts(s, {1, 2, 4, 8, 16, 32, 64})) {
       const problem p = at_random("scatter", count, element_bytes);
       const auto moved = run.measure(s, 5, p, {he2007::single_pass(s, p), he2007::chosen(s, p)});
-      const problem by_key{.primitive = "split",
-                           .record_bytes = element_bytes,
-                           .count = count,
-                           .bits = static_cast<std::uint32_t>(std::bit_width(count - 1)),
-                           .key_bytes = 4};
-      const auto sorted = run.measure_choice(s, 5, by_key);
+      const problem by_key{.primitive = "split", .record_bytes = element_bytes, .count = count, .key_bytes = 4};
+      const primitives::key_part key{.bits = static_cast<std::uint32_t>(std::bit_width(count - 1))};
+      const auto sorted = run.measure_choice(s, 5, by_key.with(key));
       const result* const ours = find(sorted, "sheaf");
       if (moved.empty()) continue;
       rows.row({count_text(count), time_of(&moved[0]), time_of(&moved[1]), moved[1].variant, time_of(ours),

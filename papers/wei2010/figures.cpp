@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "lab/description/linked_list/problem.hpp"
+
 namespace sheaf::bench::papers {
 namespace wei2010 {
 namespace {
@@ -72,13 +74,13 @@ primitives::input_pattern in_order() { return {primitives::pattern_kind::identit
 primitives::input_pattern at_random() { return {primitives::pattern_kind::permutation}; }
 
 problem packed_sums(std::uint64_t nodes, const primitives::input_pattern& order) {
-  return {.primitive = "list_scan",
-          .pattern = order,
-          .record_bytes = 4,
-          .index = index_type::i32,
-          .count = nodes,
-          .value = value_type::u32,
-          .is_packed = true};
+  const problem p{.primitive = "list_scan",
+                  .pattern = order,
+                  .record_bytes = 4,
+                  .index = index_type::i32,
+                  .count = nodes,
+                  .value = value_type::u32};
+  return p.with(primitives::list_part{.is_packed = true});
 }
 
 problem ranks(std::uint64_t nodes, const primitives::input_pattern& order) {

@@ -10,7 +10,7 @@
 #include "apps/sheaf/files/arrays/fields.hpp"
 #include "apps/sheaf/sort/columns.hpp"
 #include "core/printable.hpp"
-#include "lab/description/key_text.hpp"
+#include "lab/description/keys.hpp"
 
 namespace sheaf::cli {
 bit_field parse_bit_field(const std::string& text) {

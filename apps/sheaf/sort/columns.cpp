@@ -9,7 +9,7 @@
 
 #include "apps/sheaf/files/arrays/fields.hpp"
 #include "apps/sheaf/files/arrays/python_literal.hpp"
-#include "lab/description/key_text.hpp"
+#include "lab/description/keys.hpp"
 
 namespace sheaf::jobs {
 namespace {

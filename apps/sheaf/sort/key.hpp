@@ -9,7 +9,7 @@
 
 #include "apps/sheaf/files/record_file.hpp"
 #include "apps/sheaf/sort/row_order.hpp"
-#include "lab/description/key_text.hpp"
+#include "lab/description/keys.hpp"
 
 // Reads the keys and sizes among the arguments of sort.
 namespace sheaf::jobs {

@@ -5,13 +5,14 @@
 #include <sheaf/edge_sum.hpp>
 #include <sheaf/memory.hpp>
 
-#include "lab/description/edges/graph.hpp"
 #include "lab/description/edges/items.hpp"
+#include "lab/description/edges/problem.hpp"
 #include "lab/description/entry.hpp"
 #include "lab/description/estimates.hpp"
 #include "lab/description/job.hpp"
 #include "lab/description/plain_loops.hpp"
 #include "lab/description/seeds.hpp"
+#include "lab/description/sweep.hpp"
 #include "primitives/edges/edge_sum.hpp"
 #include "primitives/words.hpp"
 
@@ -56,21 +57,24 @@ const problem_field function_field{.option = "--function",
                                    .help = "What an edge contributes; weighted_difference unless given",
                                    .type_name = "weighted_difference|inverse_square",
                                    .read = [](problem_spec& p, std::span<const std::string> texts) {
-                                     p.of_edges = value_of(texts.front(), edge_functions, "a function of edges");
+                                     p.part<edge_part>().function =
+                                         value_of(texts.front(), edge_functions, "a function of edges");
                                    }};
-const problem_field pairs_field{.option = "--pairs",
-                                .help = "Both ends of an edge lie side by side",
-                                .type_name = "",
-                                .read = [](problem_spec& p, std::span<const std::string>) { p.is_packed = true; }};
-const problem_field weights_field{.option = "--weights",
-                                  .help = "Edges have weights",
-                                  .type_name = "",
-                                  .read = [](problem_spec& p, std::span<const std::string>) { p.has_weights = true; }};
+const problem_field pairs_field{
+    .option = "--pairs",
+    .help = "Both ends of an edge lie side by side",
+    .type_name = "",
+    .read = [](problem_spec& p, std::span<const std::string>) { p.part<edge_part>().is_packed = true; }};
+const problem_field weights_field{
+    .option = "--weights",
+    .help = "Edges have weights",
+    .type_name = "",
+    .read = [](problem_spec& p, std::span<const std::string>) { p.part<edge_part>().has_weights = true; }};
 const problem_field order_field{.option = "--order",
                                 .help = "What may decide the order of additions; deterministic unless given",
                                 .type_name = "deterministic|unordered",
                                 .read = [](problem_spec& p, std::span<const std::string> texts) {
-                                  p.order = parse_reduction_order(texts.front());
+                                  p.part<edge_part>().order = parse_reduction_order(texts.front());
                                 }};
 
 constexpr field_use taken[] = {
@@ -86,26 +90,28 @@ constexpr field_use taken[] = {
     optional(fields::pattern)};
 
 row_words write(const problem_spec& p) {
+  const edge_part& sum = p.part<edge_part>();
   problem_spec usual = p;
   usual.table.reset();
   const bool has_own_nodes = nodes_of_graph(p) != nodes_of_graph(usual);
-  return {
-      has_own_nodes ? fmt::format("{}:s{}", name(p.pattern), *p.table) : name(p.pattern),
-      fmt::format("{}+{}{}{}{}{}", name(p.index), name(p.value),
-                  p.of_edges == edge_function::inverse_square ? "+inverse_square" : "", p.has_weights ? "+weights" : "",
-                  p.is_packed ? "+pairs" : "", p.order == reduction_order::unordered ? "+unordered" : "")};
+  return {has_own_nodes ? fmt::format("{}:s{}", name(p.pattern), *p.table) : name(p.pattern),
+          fmt::format("{}+{}{}{}{}{}", name(p.index), name(p.value),
+                      sum.function == edge_function::inverse_square ? "+inverse_square" : "",
+                      sum.has_weights ? "+weights" : "", sum.is_packed ? "+pairs" : "",
+                      sum.order == reduction_order::unordered ? "+unordered" : "")};
 }
 
 // One word behind the types: what is not as usual.
 void read_word(const name_part& word, problem_spec& p) {
+  edge_part& sum = p.part<edge_part>();
   if (word.text() == "inverse_square") {
-    p.of_edges = edge_function::inverse_square;
+    sum.function = edge_function::inverse_square;
   } else if (word.text() == "weights") {
-    p.has_weights = true;
+    sum.has_weights = true;
   } else if (word.text() == "pairs") {
-    p.is_packed = true;
+    sum.is_packed = true;
   } else if (word.text() == "unordered") {
-    p.order = reduction_order::unordered;
+    sum.order = reduction_order::unordered;
   } else {
     word.refuse("part of an edge_sum's type: inverse_square, weights, pairs, unordered");
   }
@@ -132,45 +138,49 @@ void read(const name_part& pattern, const name_part& type, problem_spec& p) {
 }
 
 std::string text_of_sum(const problem_spec& p) {
+  const edge_part& sum = p.part<edge_part>();
   return fmt::format("{} edges of {} nodes, {} ends {}, {} components {}, {}{}, pattern {}", p.count, nodes_of_graph(p),
-                     name(p.index), p.is_packed ? "side by side" : "in two arrays", components_of_node(p),
-                     name(p.value), text_of(p.of_edges, edge_functions), p.has_weights ? " with weights" : "",
+                     name(p.index), sum.is_packed ? "side by side" : "in two arrays", components_of_node(p),
+                     name(p.value), text_of(sum.function, edge_functions), sum.has_weights ? " with weights" : "",
                      name(p.access));
 }
 
 std::vector<fact> facts(const problem_spec& p) {
+  const edge_part& sum = p.part<edge_part>();
   return {{"count", p.count},
           {"nodes", nodes_of_graph(p)},
           {"components", std::uint64_t{components_of_node(p)}},
           {"index_type", std::string(name(p.index))},
           {"value_type", std::string(name(p.value))},
-          {"function", std::string(text_of(p.of_edges, edge_functions))},
-          {"weights", std::string(p.has_weights ? "one" : "none")},
-          {"layout", std::string(p.is_packed ? "pairs" : "apart")},
-          {"order", std::string(text_of(p.order, reduction_orders))},
+          {"function", std::string(text_of(sum.function, edge_functions))},
+          {"weights", std::string(sum.has_weights ? "one" : "none")},
+          {"layout", std::string(sum.is_packed ? "pairs" : "apart")},
+          {"order", std::string(text_of(sum.order, reduction_orders))},
           {"pattern", name(p.access)}};
 }
 
 explanation explain(const context& ctx, const problem_spec& p, std::string_view variant) {
+  const edge_part& sum = p.part<edge_part>();
   const std::uint64_t values = nodes_of_graph(p) * components_of_node(p);
-  return explain_edge_sum(ctx, edge_view(nullptr, nullptr, p.count, p.is_packed ? 2 : 1, p.index),
-                          {nullptr, values, p.value}, {nullptr, p.has_weights ? p.count : 0, p.value},
-                          {nullptr, values, p.value}, components_of_node(p), p.of_edges,
-                          {.pattern = p.access, .order = p.order, .variant = variant});
+  return explain_edge_sum(ctx, edge_view(nullptr, nullptr, p.count, sum.is_packed ? 2 : 1, p.index),
+                          {nullptr, values, p.value}, {nullptr, sum.has_weights ? p.count : 0, p.value},
+                          {nullptr, values, p.value}, components_of_node(p), sum.function,
+                          {.pattern = p.access, .order = sum.order, .variant = variant});
 }
 
 edge_sum_problem problem_of(const problem_spec& p, backend_kind backend) {
+  const edge_part& sum = p.part<edge_part>();
   edge_sum_problem s;
   s.backend = backend;
   s.edges = p.count;
   s.nodes = nodes_of_graph(p);
   s.value_components = s.components = components_of_node(p);
-  s.weight_components = p.has_weights && p.count > 0 ? 1 : 0;
+  s.weight_components = sum.has_weights && p.count > 0 ? 1 : 0;
   s.value = p.value;
   s.index = p.index;
-  s.stride = p.is_packed ? 2 : 1;
-  s.function = p.of_edges;
-  s.order = p.order;
+  s.stride = sum.is_packed ? 2 : 1;
+  s.function = sum.function;
+  s.order = sum.order;
   s.pattern = p.access;
   return s;
 }
@@ -185,6 +195,8 @@ bool has_variants(backend_kind backend) {
 
 namespace sheaf::jobs {
 namespace {
+
+using primitives::edge_part;
 
 template <class Value, class Index, std::uint32_t Components>
 struct edge_loop {
@@ -221,18 +233,19 @@ struct edge_loop {
 
 template <class Value, std::uint32_t Components>
 plain_call loop_of(const problem_spec& p, const array_set& arrays) {
+  const edge_part& sum = p.part<edge_part>();
   return with_index_type(p.index, [&]<class Index>(std::type_identity<Index>) -> plain_call {
     const auto* const ends = items_of<const Index>(arrays[places::index]);
     return edge_loop<Value, Index, Components>{
         .edges = p.count,
         .nodes = primitives::nodes_of_graph(p),
         .first = ends,
-        .second = ends + (p.is_packed ? 1 : p.count),
-        .stride = p.is_packed ? 2U : 1U,
+        .second = ends + (sum.is_packed ? 1 : p.count),
+        .stride = sum.is_packed ? 2U : 1U,
         .values = items_of<const Value>(arrays[places::source]),
-        .weights = p.has_weights ? items_of<const Value>(arrays[edge_places::weights]) : nullptr,
+        .weights = sum.has_weights ? items_of<const Value>(arrays[edge_places::weights]) : nullptr,
         .result = items_of<Value>(arrays[places::target]),
-        .is_force = p.of_edges == edge_function::inverse_square};
+        .is_force = sum.function == edge_function::inverse_square};
   });
 }
 
@@ -260,6 +273,7 @@ using primitives::components_of_node;
 using primitives::nodes_of_graph;
 
 edge_source source_of(const problem_spec& p, std::uint64_t copy) {
+  const edge_part& sum = p.part<edge_part>();
   const std::uint64_t nodes = nodes_of_graph(p);
   return {.order = pattern_of_copy(p, copy),
           .nodes = nodes,
@@ -268,23 +282,24 @@ edge_source source_of(const problem_spec& p, std::uint64_t copy) {
           .type = p.value,
           .index_bytes = bytes(p.index),
           .edges = p.count,
-          .is_packed = p.is_packed,
+          .is_packed = sum.is_packed,
           .components = components_of_node(p),
-          .function = p.of_edges,
-          .has_weights = p.has_weights};
+          .function = sum.function,
+          .has_weights = sum.has_weights};
 }
 
 array_shapes shapes(const problem_spec& p) {
+  const edge_part& sum = p.part<edge_part>();
   const std::uint64_t nodes = nodes_of_graph(p);
   const std::string of_nodes = fmt::format("{} {} of {} {}", components_of_node(p), primitives::name(p.value), nodes,
-                                           primitives::text_of(p.of_edges, primitives::edge_functions));
+                                           primitives::text_of(sum.function, primitives::edge_functions));
   array_shapes all;
   all[places::source] = {nodes, p.record_bytes, array_role::input, "nodes " + of_nodes};
   all[places::index] = {p.count, 2 * bytes(p.index), array_role::input,
                         fmt::format("edges {} {} {} of {}{}", inputs::name(p.pattern), primitives::name(p.index),
-                                    p.count, nodes, p.is_packed ? " in pairs" : "")};
+                                    p.count, nodes, sum.is_packed ? " in pairs" : "")};
   all[places::target] = {nodes, p.record_bytes, array_role::output};
-  if (p.has_weights) {
+  if (sum.has_weights) {
     all[edge_places::weights] = {p.count, bytes(p.value), array_role::input,
                                  fmt::format("weights {} of {}", primitives::name(p.value), p.count)};
   }
@@ -292,7 +307,7 @@ array_shapes shapes(const problem_spec& p) {
 }
 
 std::uint64_t moved_bytes(const problem_spec& p) {
-  const std::uint64_t edge_bytes = 2 * bytes(p.index) + (p.has_weights ? bytes(p.value) : 0);
+  const std::uint64_t edge_bytes = 2 * bytes(p.index) + (p.part<edge_part>().has_weights ? bytes(p.value) : 0);
   return p.count * edge_bytes + 2 * nodes_of_graph(p) * p.record_bytes;
 }
 
@@ -331,24 +346,27 @@ struct views {
   values result;
 
   views(const problem_spec& p, const array_set& arrays) {
+    const edge_part& sum = p.part<edge_part>();
     const std::byte* const ends = arrays[places::index].data;
-    const std::uint64_t second = bytes(p.index) * (p.is_packed ? 1 : p.count);
-    if (ends != nullptr) edges = edge_view(ends, ends + second, p.count, p.is_packed ? 2 : 1, p.index);
+    const std::uint64_t second = bytes(p.index) * (sum.is_packed ? 1 : p.count);
+    if (ends != nullptr) edges = edge_view(ends, ends + second, p.count, sum.is_packed ? 2 : 1, p.index);
     edges.type = p.index;
     const std::uint64_t count = nodes_of_graph(p) * components_of_node(p);
     nodes = {arrays[places::source].data, count, p.value};
-    weights = {arrays[edge_places::weights].data, p.has_weights ? p.count : 0, p.value};
+    weights = {arrays[edge_places::weights].data, sum.has_weights ? p.count : 0, p.value};
     result = {arrays[places::target].data, count, p.value};
   }
 };
 
 void run(const context& ctx, const problem_spec& p, const array_set& arrays, const call_settings& settings) {
+  const edge_part& sum = p.part<edge_part>();
   const views v(p, arrays);
-  edge_sum(ctx, v.edges, v.nodes, v.weights, v.result, components_of_node(p), p.of_edges,
-           {.pattern = p.access, .order = p.order, .variant = settings.variant});
+  edge_sum(ctx, v.edges, v.nodes, v.weights, v.result, components_of_node(p), sum.function,
+           {.pattern = p.access, .order = sum.order, .variant = settings.variant});
 }
 
 prepared_run prepare(const context& ctx, const problem_spec& p, const array_set& arrays, std::uint64_t expected_runs) {
+  const edge_part& sum = p.part<edge_part>();
   const views v(p, arrays);
   // The nodes of a mesh have coordinates.
   const edge_source source = source_of(p, 0);
@@ -359,11 +377,11 @@ prepared_run prepare(const context& ctx, const problem_spec& p, const array_set&
       prepare_edge_sum(ctx, v.edges, nodes_of_graph(p), components_of_node(p), expected_runs,
                        {.coordinates = {at.data(), coordinates, value_type::f32},
                         .value = p.value,
-                        .function = p.of_edges,
-                        .edge_weights = p.has_weights ? 1U : 0U,
+                        .function = sum.function,
+                        .edge_weights = sum.has_weights ? 1U : 0U,
                         .pattern = p.access,
-                        .order = p.order});
-  return {[prepared, v, function = p.of_edges] { prepared.run(v.nodes, v.weights, v.result, function); },
+                        .order = sum.order});
+  return {[prepared, v, function = sum.function] { prepared.run(v.nodes, v.weights, v.result, function); },
           preparation_of(prepared.report(), p.access)};
 }
 
@@ -381,33 +399,76 @@ constexpr sample samples[] = {{"edge_sum/identity/r12/u32+f32"},
                               {"edge_sum/permutation/r40/i32+f64+weights+pairs"},
                               {"edge_sum/uniform/r8/u64+f64+unordered"}};
 
+constexpr job edge_sum_job{.samples = samples,
+                           .shapes = shapes,
+                           .moved_bytes = moved_bytes,
+                           .unchecked = unchecked,
+                           .fill = fill_array,
+                           .run = run,
+                           .count_mistakes = mistakes,
+                           .plain_loop = plain_edge_sum,
+                           .prepare = prepare};
+
 }  // namespace
-
-const job edge_sum_job{.samples = samples,
-                       .shapes = shapes,
-                       .moved_bytes = moved_bytes,
-                       .unchecked = unchecked,
-                       .fill = fill_array,
-                       .run = run,
-                       .count_mistakes = mistakes,
-                       .plain_loop = plain_edge_sum,
-                       .prepare = prepare};
-
 }  // namespace sheaf::jobs
 
 namespace sheaf::primitives {
+namespace {
 
-extern const entry edge_sum_entry{.name = "edge_sum",
-                                  .family = "edges",
-                                  .fields = taken,
-                                  .example = "--count 100000000 --nodes 14000000 --type f32 --components 3",
-                                  .write = write,
-                                  .read = read,
-                                  .text = text_of_sum,
-                                  .facts = facts,
-                                  .explain = explain,
-                                  .estimates = estimates_by<problem_of, edge_sum_variants>,
-                                  .has_variants = has_variants,
-                                  .job = &jobs::edge_sum_job};
+constexpr entry edge_sum_entry{.name = "edge_sum",
+                               .family = "edges",
+                               .fields = taken,
+                               .example = "--count 100000000 --nodes 14000000 --type f32 --components 3",
+                               .write = write,
+                               .read = read,
+                               .text = text_of_sum,
+                               .facts = facts,
+                               .explain = explain,
+                               .estimates = estimates_by<problem_of, edge_sum_variants>,
+                               .has_variants = has_variants,
+                               .job = &jobs::edge_sum_job};
+
+constexpr const entry* entries_of_family[] = {&edge_sum_entry};
+
+// Rows: every layout by every order of the nodes.
+struct edge_lists {
+  std::vector<std::string> layouts{"r12/u32+f32", "r12/u32+f32+inverse_square+weights", "r40/u32+f64+weights"};
+};
+
+/// What is computed over edges, without their order and count: "r12/u32+f32".
+problem_spec parse_layout(std::string_view text) {
+  return parse_problem(fmt::format("edge_sum/identity/{}/n=0", text));
+}
+
+void add(const sweep& s, std::span<const entry* const>, std::vector<problem_spec>& problems) {
+  for (const std::uint64_t count : s.counts) {
+    for (const input_pattern& pattern : s.patterns) {
+      for (const std::string& layout : s.lists.of<edge_lists>().layouts) {
+        problem_spec p = parse_layout(layout);
+        p.pattern = pattern;
+        p.count = count;
+        p.table.reset();
+        add_if_checked(p, problems);
+      }
+    }
+  }
+}
+
+// Boxes of tetrahedra of 10^6 to 10^7 edges, with nodes in order and at random, and a graph at random.
+constexpr named_sweep sets[] = {
+    {"edges", "--patterns identity,permutation,uniform --widths 12 --sizes 1000000,10000000"}};
+
+constexpr list_option lists[] = {
+    {"--edge-layouts",
+     "of sums over edges: r12/u32+f32 (3 components of f32), r40/u32+f64+inverse_square+weights+pairs",
+     [](sweep& s, std::span<const std::string> texts) {
+       for (const std::string& text : texts) parse_layout(text);
+       s.lists.of<edge_lists>().layouts.assign(texts.begin(), texts.end());
+     }},
+};
+
+}  // namespace
+
+extern const family edge_family{"edges", entries_of_family, sets, lists, add};
 
 }  // namespace sheaf::primitives

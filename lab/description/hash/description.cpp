@@ -11,10 +11,10 @@
 
 #include "lab/description/entry.hpp"
 #include "lab/description/estimates.hpp"
-#include "lab/description/hash/entry.hpp"
 #include "lab/description/hash/items.hpp"
+#include "lab/description/hash/problem.hpp"
 #include "lab/description/job.hpp"
-#include "lab/description/movement/entry_parts.hpp"
+#include "lab/description/movement/problem.hpp"
 #include "lab/description/plain_loops.hpp"
 #include "lab/description/seeds.hpp"
 #include "lab/inputs/pattern_function.hpp"
@@ -34,9 +34,6 @@ constexpr std::string_view power_law_word = "zipf";
 constexpr std::string_view build_name = "build_hash_index";
 
 bool is_build(const problem_spec& p) { return p.primitive == build_name; }
-
-std::uint64_t id_bytes(std::uint64_t records) { return records >> 32 == 0 ? 4 : 8; }
-index_type id_type(std::uint64_t records) { return id_bytes(records) == 4 ? index_type::u32 : index_type::u64; }
 
 // Entries of the output, and the type of record numbers, where options give neither.
 void number_table(problem_spec& p) {
@@ -86,13 +83,16 @@ const problem_field repeats_field{
     .option = "--repeats",
     .help = "Records of a hash search's table that share a key: a number, or zipf for a power law; 1 unless given",
     .type_name = "N|zipf",
-    .read = [](problem_spec& p, std::span<const std::string> texts) { p.repeats = parse_repeats(texts.front()); }};
+    .read = [](problem_spec& p, std::span<const std::string> texts) {
+      p.part<hash_part>().repeats = parse_repeats(texts.front());
+    }};
 const problem_field load_field{
     .option = "--load",
     .help = "Load factor of a hash table, in per cent; what the backend finds best unless given",
     .type_name = "PERCENT",
     .read = [](problem_spec& p, std::span<const std::string> texts) {
-      p.load_percent = static_cast<std::uint32_t>(number_of("--load", texts, least_load_percent, most_load_percent));
+      p.part<hash_part>().load_percent =
+          static_cast<std::uint32_t>(number_of("--load", texts, least_load_percent, most_load_percent));
     }};
 
 void keys_of_8_bytes(problem_spec& p) { p.key_bytes = 8; }
@@ -104,8 +104,9 @@ constexpr field_use taken_by_search[] = {required(probes_field), optional(table_
                                          optional(load_field)};
 
 std::string type_text(const problem_spec& p) {
+  const hash_part& hash = p.part<hash_part>();
   const std::string keys = fmt::format("k{}", 8 * p.key_bytes);
-  return p.load_percent == usual_load_percent ? keys : fmt::format("{}+load{}", keys, p.load_percent);
+  return hash.load_percent == usual_load_percent ? keys : fmt::format("{}+load{}", keys, hash.load_percent);
 }
 
 void read_type(const name_part& type, problem_spec& p) {
@@ -114,13 +115,17 @@ void read_type(const name_part& type, problem_spec& p) {
   p.key_bytes = keys.text() == "k32" ? 4 : 8;
   if (!load) return;
   constexpr std::string_view expected = "a load factor in per cent, load5 to load99";
-  p.load_percent = static_cast<std::uint32_t>(
+  p.part<hash_part>().load_percent = static_cast<std::uint32_t>(
       load->behind("load", expected).number(least_load_percent, most_load_percent, expected));
 }
 
-void read_repeats(const name_part& repeats, problem_spec& p) { p.repeats = repeats.read(parse_repeats); }
+void read_repeats(const name_part& repeats, problem_spec& p) {
+  p.part<hash_part>().repeats = repeats.read(parse_repeats);
+}
 
-row_words write_build(const problem_spec& p) { return {fmt::format("x{}", repeats_name(p)), type_text(p)}; }
+row_words write_build(const problem_spec& p) {
+  return {fmt::format("x{}", repeats_text(p.part<hash_part>().repeats)), type_text(p)};
+}
 
 void read_build(const name_part& pattern, const name_part& type, problem_spec& p) {
   read_repeats(pattern.behind("x", "the records of a key, such as x16"), p);
@@ -133,8 +138,9 @@ void read_build(const name_part& pattern, const name_part& type, problem_spec& p
 }
 
 row_words write_search(const problem_spec& p) {
+  const hash_part& hash = p.part<hash_part>();
   const std::string order = p.table ? order_and_table(p, true) : name(p.pattern);
-  return {fmt::format("{}:x{}:h{}", order, repeats_name(p), p.hit_percent), type_text(p)};
+  return {fmt::format("{}:x{}:h{}", order, repeats_text(hash.repeats), hash.hit_percent), type_text(p)};
 }
 
 void read_search(const name_part& pattern, const name_part& type, problem_spec& p) {
@@ -142,7 +148,7 @@ void read_search(const name_part& pattern, const name_part& type, problem_spec& 
       "an order, the records of a key and the per cent of hits, such as uniform:x1:h50";
   const auto [order_and_repeats, hits] = pattern.cut_at_last(":h");
   if (!hits) pattern.refuse(expected);
-  p.hit_percent = static_cast<std::uint32_t>(hits->number(0, 100, "a number of hits in per cent"));
+  p.part<hash_part>().hit_percent = static_cast<std::uint32_t>(hits->number(0, 100, "a number of hits in per cent"));
   const auto [order, repeats] = order_and_repeats.cut_at_last(":x");
   if (!repeats) pattern.refuse(expected);
   read_repeats(*repeats, p);
@@ -171,10 +177,11 @@ void read_contains(const name_part& pattern, const name_part& type, problem_spec
 }
 
 std::string keys_text(const problem_spec& p) {
+  const hash_part& hash = p.part<hash_part>();
   const std::string repeats =
-      p.repeats == power_law_repeats ? "shared as by a power law" : fmt::format("each of {} records", p.repeats);
+      hash.repeats == power_law_repeats ? "shared as by a power law" : fmt::format("each of {} records", hash.repeats);
   const std::string keys = fmt::format("keys of {} bytes, {}", p.key_bytes, repeats);
-  return p.load_percent == usual_load_percent ? keys : fmt::format("{}, load {} %", keys, p.load_percent);
+  return hash.load_percent == usual_load_percent ? keys : fmt::format("{}, load {} %", keys, hash.load_percent);
 }
 
 std::string text_of_build(const problem_spec& p) { return fmt::format("{} records, {}", p.count, keys_text(p)); }
@@ -184,22 +191,19 @@ std::string text_of_search(const problem_spec& p) {
 }
 
 std::vector<fact> facts_of_build(const problem_spec& p) {
+  const hash_part& hash = p.part<hash_part>();
   return {{"count", p.count},
           {"record_bytes", p.record_bytes},
           {"key_bytes", p.key_bytes},
-          {"repeats", repeats_name(p)},
+          {"repeats", repeats_text(hash.repeats)},
           {"distinct", table_of(p).distinct},
-          {"load_percent", std::uint64_t{p.load_percent}}};
+          {"load_percent", std::uint64_t{hash.load_percent}}};
 }
 
 std::vector<fact> facts_of_search(const problem_spec& p) {
-  return {{"count", p.count},
-          {"record_bytes", p.record_bytes},
-          {"table", p.indexed_count()},
-          {"key_bytes", p.key_bytes},
-          {"repeats", repeats_name(p)},
-          {"distinct", table_of(p).distinct},
-          {"load_percent", std::uint64_t{p.load_percent}}};
+  std::vector<fact> facts = facts_of_build(p);
+  facts.insert(facts.begin() + 2, {"table", p.indexed_count()});
+  return facts;
 }
 
 hash_build_problem build_problem(const problem_spec& p, backend_kind backend) {
@@ -220,7 +224,7 @@ hash_search_problem search_problem(const problem_spec& p, backend_kind backend) 
   search.probes = p.count;
   search.probe_stride_bytes = p.key_bytes;
   search.out_bytes = Output == hash_output::matches ? sizeof(std::uint64_t) : p.record_bytes;
-  search.hit_share = p.hit_percent / 100.0;
+  search.hit_share = p.part<hash_part>().hit_percent / 100.0;
   search.index.backend = backend;
   search.index.records = table.records;
   search.index.distinct = table.distinct;
@@ -246,18 +250,19 @@ explanation explain_search(const context& ctx, const problem_spec& p, std::strin
 
 }  // namespace
 
+index_type id_type(std::uint64_t records) { return records >> 32 == 0 ? index_type::u32 : index_type::u64; }
 std::uint64_t table_records(const problem_spec& p) { return is_build(p) ? p.count : p.indexed_count(); }
-keyed_table table_of(const problem_spec& p) { return keyed_table_of(table_records(p), p.repeats); }
-std::string repeats_name(const problem_spec& p) {
-  return p.repeats == power_law_repeats ? std::string(power_law_word) : fmt::to_string(p.repeats);
+keyed_table table_of(const problem_spec& p) { return keyed_table_of(table_records(p), p.part<hash_part>().repeats); }
+std::string repeats_text(std::uint64_t repeats) {
+  return repeats == power_law_repeats ? std::string(power_law_word) : fmt::to_string(repeats);
 }
 
-double load_of(const problem_spec& p) { return p.load_percent / 100.0; }
+double load_of(const problem_spec& p) { return p.part<hash_part>().load_percent / 100.0; }
 
 std::uint64_t most_matches(const problem_spec& p) {
   constexpr std::uint64_t unknown = ~std::uint64_t{0};
   const keyed_table table = table_of(p);
-  if (p.hit_percent == 0 || p.count == 0 || table.records == 0) return 0;
+  if (p.part<hash_part>().hit_percent == 0 || p.count == 0 || table.records == 0) return 0;
   const auto product = [](std::uint64_t a, std::uint64_t b) {
     std::uint64_t both = 0;
     return __builtin_mul_overflow(a, b, &both) ? unknown : both;
@@ -273,6 +278,7 @@ std::uint64_t most_matches(const problem_spec& p) {
 namespace sheaf::jobs {
 namespace {
 
+using primitives::hash_part;
 using primitives::problem_spec;
 
 constexpr std::uint64_t unknown = ~std::uint64_t{0};
@@ -309,7 +315,7 @@ std::uint64_t likely_matches(const problem_spec& p) {
   if (order.kind == inputs::pattern_kind::same) {
     mean = static_cast<double>(table.records_of_key(inputs::pattern_entry(order, 0, table.distinct)));
   }
-  const double matches = mean * static_cast<double>(p.count) * p.hit_percent / 100;
+  const double matches = mean * static_cast<double>(p.count) * p.part<hash_part>().hit_percent / 100;
   constexpr double most_counted = 0x1p62;
   return static_cast<std::uint64_t>(std::min(matches, most_counted));
 }
@@ -322,153 +328,6 @@ std::uint64_t room_for_matches(const problem_spec& p) {
 
 namespace {
 
-template <class Key, class Id>
-struct keyed_row {
-  Key key;
-  Id id;
-  bool operator<(const keyed_row& other) const { return key != other.key ? key < other.key : id < other.id; }
-};
-
-template <class Key, class Id>
-using sorted_rows = std::vector<keyed_row<Key, Id>>;
-
-template <class Key, class Id>
-sorted_rows<Key, Id> sort_rows(std::uint64_t count, const Key* keys) {
-  sorted_rows<Key, Id> rows(count);
-  for (std::uint64_t i = 0; i < count; ++i) rows[i] = {keys[i], static_cast<Id>(i)};
-  std::sort(rows.begin(), rows.end());
-  return rows;
-}
-
-/// The first row that has a key or a larger one.
-template <class Row, class Key>
-const Row* lower_bound(const std::vector<Row>& rows, Key key) {
-  return std::lower_bound(rows.data(), rows.data() + rows.size(), key,
-                          [](const Row& row, Key wanted) { return row.key < wanted; });
-}
-
-template <class Row, class Key>
-const Row* end_of(const std::vector<Row>& rows, const Row* first, Key key) {
-  const Row* last = first;
-  while (last != rows.data() + rows.size() && last->key == key) ++last;
-  return last;
-}
-
-// Calls body with values of the types of keys and record numbers.
-template <class Body>
-plain_call with_key_and_id(const problem_spec& p, Body body) {
-  const bool is_short = p.key_bytes == 4;
-  if (bytes(p.index) == 4) {
-    return is_short ? body(std::uint32_t{}, std::uint32_t{}) : body(std::uint64_t{}, std::uint32_t{});
-  }
-  return is_short ? body(std::uint32_t{}, std::uint64_t{}) : body(std::uint64_t{}, std::uint64_t{});
-}
-
-// A loop over the probes, search(rows, i, first, key) for probe i, whose key is that of the row `first`, or no row's.
-// Rows are sorted in front of the loop that is timed.
-template <class Key, class Id, class Search>
-plain_call over_probes(const problem_spec& p, const array_set& arrays, Search search) {
-  const std::uint64_t records = primitives::table_records(p);
-  const Key* const keys = items_of<const Key>(arrays[places::source]);
-  if (records > 0 && keys == nullptr) return [] {};  // asked for without arrays, only whether there is a loop
-  const auto rows = std::make_shared<const sorted_rows<Key, Id>>(sort_rows<Key, Id>(records, keys));
-  return [rows, search, count = p.count, probes = items_of<const Key>(arrays[places::index])] {
-    for (std::uint64_t i = 0; i < count; ++i) {
-      const keyed_row<Key, Id>* const first = lower_bound(*rows, probes[i]);
-      search(*rows, i, first, probes[i]);
-    }
-  };
-}
-
-template <class Row, class Key>
-bool is_found(const std::vector<Row>& rows, const Row* first, Key key) {
-  return first != rows.data() + rows.size() && first->key == key;
-}
-
-plain_call plain_build_hash_index(const context&, const problem_spec& p, const array_set& arrays) {
-  return with_key_and_id(p, [&](auto key, auto id) -> plain_call {
-    using Key = decltype(key);
-    using Id = decltype(id);
-    return [count = p.count, keys = items_of<const Key>(arrays[places::source]),
-            facts = items_of<std::uint64_t>(arrays[places::target])] {
-      const sorted_rows<Key, Id> rows = sort_rows<Key, Id>(count, keys);
-      std::uint64_t distinct = 0;
-      std::uint64_t longest = 0;
-      std::uint64_t first = 0;  // row of the key
-      for (std::uint64_t i = 0; i < count; ++i) {
-        if (i == 0 || rows[i].key != rows[i - 1].key) {
-          ++distinct;
-          first = i;
-        }
-        longest = std::max(longest, i - first + 1);
-      }
-      facts[0] = count;
-      facts[1] = distinct;
-      facts[2] = longest;
-    };
-  });
-}
-
-plain_call plain_hash_search(const context&, const problem_spec& p, const array_set& arrays) {
-  return with_key_and_id(p, [&](auto key, auto id) -> plain_call {
-    using Key = decltype(key);
-    using Id = decltype(id);
-    const auto search = [offsets = items_of<std::uint64_t>(arrays[places::offsets]),
-                         ids = items_of<Id>(arrays[places::target]), room = arrays[places::target].count](
-                            const auto& rows, std::uint64_t i, const keyed_row<Key, Id>* first, Key wanted) {
-      if (i == 0) offsets[0] = 0;
-      std::uint64_t place = offsets[i];
-      const auto* const last = end_of(rows, first, wanted);
-      for (const auto* row = first; row != last; ++row, ++place) {
-        if (place < room) ids[place] = row->id;
-      }
-      offsets[i + 1] = place;
-    };
-    if (p.count > 0) return over_probes<Key, Id>(p, arrays, search);
-    return [offsets = items_of<std::uint64_t>(arrays[places::offsets])] { offsets[0] = 0; };
-  });
-}
-
-plain_call plain_hash_count(const context&, const problem_spec& p, const array_set& arrays) {
-  return with_key_and_id(p, [&](auto key, auto id) -> plain_call {
-    using Key = decltype(key);
-    using Id = decltype(id);
-    const auto count_with = [&](auto entry) {
-      using Count = decltype(entry);
-      return over_probes<Key, Id>(p, arrays,
-                                  [counts = items_of<Count>(arrays[places::target])](
-                                      const auto& rows, std::uint64_t i, const keyed_row<Key, Id>* first, Key wanted) {
-                                    counts[i] = static_cast<Count>(end_of(rows, first, wanted) - first);
-                                  });
-    };
-    return p.record_bytes == 4 ? count_with(std::uint32_t{}) : count_with(std::uint64_t{});
-  });
-}
-
-plain_call plain_hash_contains(const context&, const problem_spec& p, const array_set& arrays) {
-  return with_key_and_id(p, [&](auto key, auto id) -> plain_call {
-    using Key = decltype(key);
-    using Id = decltype(id);
-    return over_probes<Key, Id>(p, arrays,
-                                [found = items_of<unsigned char>(arrays[places::target])](
-                                    const auto& rows, std::uint64_t i, const keyed_row<Key, Id>* first, Key wanted) {
-                                  found[i] = is_found(rows, first, wanted) ? 1 : 0;
-                                });
-  });
-}
-
-plain_call plain_hash_find(const context&, const problem_spec& p, const array_set& arrays) {
-  return with_key_and_id(p, [&](auto key, auto id) -> plain_call {
-    using Key = decltype(key);
-    using Id = decltype(id);
-    return over_probes<Key, Id>(p, arrays,
-                                [ids = items_of<Id>(arrays[places::target])](
-                                    const auto& rows, std::uint64_t i, const keyed_row<Key, Id>* first, Key wanted) {
-                                  ids[i] = is_found(rows, first, wanted) ? first->id : static_cast<Id>(~Id{0});
-                                });
-  });
-}
-
 // The jobs of hash search: builds of indices of tables whose keys are functions of the record's number, and searches of
 // them by probes that are functions of theirs.
 // Places past those that several primitives have.
@@ -480,12 +339,12 @@ probe_source source_of(const problem_spec& p, std::uint64_t copy) {
   return {.table = primitives::table_of(p),
           .order = pattern_of_copy(p, copy),
           .key_bytes = p.key_bytes,
-          .hit_percent = p.hit_percent};
+          .hit_percent = p.part<hash_part>().hit_percent};
 }
 
 std::string table_text(const problem_spec& p) {
   return fmt::format("{} keys of {} bytes, {} each", primitives::table_records(p), p.key_bytes,
-                     primitives::repeats_name(p));
+                     primitives::repeats_text(p.part<hash_part>().repeats));
 }
 
 array_shape table_shape(const problem_spec& p) {
@@ -505,7 +364,7 @@ array_shapes search_shapes(const problem_spec& p) {
   all[places::source] = table_shape(p);
   all[places::index] = {p.count, p.key_bytes, array_role::input,
                         fmt::format("{} probes {}, {} % of which find some of {}", p.count, inputs::name(p.pattern),
-                                    p.hit_percent, table_text(p))};
+                                    p.part<hash_part>().hit_percent, table_text(p))};
   all[places::target] = {p.count, p.record_bytes, array_role::output};
   return all;
 }
@@ -517,8 +376,7 @@ array_shapes shapes_with_matches(const problem_spec& p) {
   return all;
 }
 
-std::uint64_t bytes_of_build(const problem_spec& p) { return p.count * (p.key_bytes + p.record_bytes); }
-std::uint64_t bytes_of_search(const problem_spec& p) { return p.count * (p.key_bytes + p.record_bytes); }
+std::uint64_t bytes_of_calls(const problem_spec& p) { return p.count * (p.key_bytes + p.record_bytes); }
 std::uint64_t bytes_with_matches(const problem_spec& p) {
   return p.count * (p.key_bytes + sizeof(std::uint64_t)) + likely_matches(p) * p.record_bytes;
 }
@@ -532,7 +390,8 @@ std::string unchecked(const problem_spec& p) {
 
 std::string unchecked_search(const problem_spec& p) {
   const primitives::keyed_table table = primitives::table_of(p);
-  if (p.count > 0 && table.records == 0 && p.hit_percent > 0) return "nothing can be found among no records";
+  if (p.count > 0 && table.records == 0 && p.part<hash_part>().hit_percent > 0)
+    return "nothing can be found among no records";
   if (table.longest_chain() >> 32 != 0 && p.record_bytes == 4) return "counts are too narrow for the records of a key";
   return unchecked(p);
 }
@@ -635,14 +494,17 @@ std::uint64_t answer_mistakes(const context& ctx, const problem_spec& p, const a
   return over_items(ctx, p.count, check).mismatches;
 }
 
-std::string kind_of_index(const problem_spec& p) { return fmt::format("an index of load {} %", p.load_percent); }
+std::string kind_of_index(const problem_spec& p) {
+  return fmt::format("an index of load {} %", p.part<hash_part>().load_percent);
+}
 
 constexpr std::uint64_t least_usual_load = 50;  ///< per cent, of indices whose load the backend chooses
 
 // A place takes up to twice the wider of key and number, and record numbers of keys that repeat up to three words for
 // two records.
 std::uint64_t bytes_of_index(const problem_spec& p) {
-  const std::uint64_t load = p.load_percent > 0 ? p.load_percent : least_usual_load;
+  const hash_part& hash = p.part<hash_part>();
+  const std::uint64_t load = hash.load_percent > 0 ? hash.load_percent : least_usual_load;
   return primitives::table_records(p) *
          (200 * std::max<std::uint64_t>(p.key_bytes, bytes(p.index)) / load + 3 * bytes(p.index) / 2);
 }
@@ -678,122 +540,89 @@ constexpr sample count_samples[] = {{"hash_count/uniform:s65536:x16:h100/r4/k32"
 constexpr sample contains_samples[] = {{"hash_contains/zipf:s65536:x1:h50/r1/k64"}};
 constexpr sample find_samples[] = {{"hash_find/uniform:x1:h100/r4/k64"}};
 
+constexpr job build_hash_index_job{.samples = build_samples,
+                                   .shapes = build_shapes,
+                                   .moved_bytes = bytes_of_calls,
+                                   .unchecked = unchecked,
+                                   .fill = fill_array,
+                                   .run = run_build,
+                                   .count_mistakes = build_mistakes,
+                                   .plain_loop = plain_build_hash_index};
+
+constexpr job hash_search_job{.samples = search_samples,
+                              .shapes = shapes_with_matches,
+                              .moved_bytes = bytes_with_matches,
+                              .unchecked = unchecked_matches,
+                              .fill = fill_array,
+                              .run = run_search,
+                              .count_mistakes = search_mistakes,
+                              .plain_loop = plain_hash_search,
+                              .made = &index_of_table};
+
+// A search with one answer for each probe.
+template <answer_kind Kind>
+constexpr job job_of_answers(std::span<const sample> samples, decltype(job::run) run,
+                             decltype(job::plain_loop) plain_loop) {
+  return {.samples = samples,
+          .shapes = search_shapes,
+          .moved_bytes = bytes_of_calls,
+          .unchecked = unchecked_search,
+          .fill = fill_array,
+          .run = run,
+          .count_mistakes = answer_mistakes<Kind>,
+          .plain_loop = plain_loop,
+          .made = &index_of_table};
+}
+
+constexpr job hash_count_job = job_of_answers<answer_kind::count>(count_samples, run_count, plain_hash_count);
+constexpr job hash_contains_job =
+    job_of_answers<answer_kind::contains>(contains_samples, run_contains, plain_hash_contains);
+constexpr job hash_find_job = job_of_answers<answer_kind::first>(find_samples, run_find, plain_hash_find);
+
 }  // namespace
-
-const job build_hash_index_job{.samples = build_samples,
-                               .shapes = build_shapes,
-                               .moved_bytes = bytes_of_build,
-                               .unchecked = unchecked,
-                               .fill = fill_array,
-                               .run = run_build,
-                               .count_mistakes = build_mistakes,
-                               .plain_loop = plain_build_hash_index};
-
-const job hash_search_job{.samples = search_samples,
-                          .shapes = shapes_with_matches,
-                          .moved_bytes = bytes_with_matches,
-                          .unchecked = unchecked_matches,
-                          .fill = fill_array,
-                          .run = run_search,
-                          .count_mistakes = search_mistakes,
-                          .plain_loop = plain_hash_search,
-                          .made = &index_of_table};
-
-const job hash_count_job{.samples = count_samples,
-                         .shapes = search_shapes,
-                         .moved_bytes = bytes_of_search,
-                         .unchecked = unchecked_search,
-                         .fill = fill_array,
-                         .run = run_count,
-                         .count_mistakes = answer_mistakes<answer_kind::count>,
-                         .plain_loop = plain_hash_count,
-                         .made = &index_of_table};
-
-const job hash_contains_job{.samples = contains_samples,
-                            .shapes = search_shapes,
-                            .moved_bytes = bytes_of_search,
-                            .unchecked = unchecked_search,
-                            .fill = fill_array,
-                            .run = run_contains,
-                            .count_mistakes = answer_mistakes<answer_kind::contains>,
-                            .plain_loop = plain_hash_contains,
-                            .made = &index_of_table};
-
-const job hash_find_job{.samples = find_samples,
-                        .shapes = search_shapes,
-                        .moved_bytes = bytes_of_search,
-                        .unchecked = unchecked_search,
-                        .fill = fill_array,
-                        .run = run_find,
-                        .count_mistakes = answer_mistakes<answer_kind::first>,
-                        .plain_loop = plain_hash_find,
-                        .made = &index_of_table};
-
 }  // namespace sheaf::jobs
 
 namespace sheaf::primitives {
+namespace {
 
-extern const entry build_hash_index_entry{.name = build_name,
-                                          .family = "hash",
-                                          .fields = taken_by_build,
-                                          .example = "--count 100000000 --key-bytes 8 --load 99",
-                                          .write = write_build,
-                                          .read = read_build,
-                                          .text = text_of_build,
-                                          .facts = facts_of_build,
-                                          .explain = explain_build,
-                                          .estimates = estimates_by<build_problem, hash_build_variants>,
-                                          .job = &jobs::build_hash_index_job};
+using read_function = void(const name_part& pattern, const name_part& type, problem_spec& p);
 
-extern const entry hash_search_entry{
-    .name = "hash_search",
-    .family = "hash",
-    .fields = taken_by_search,
-    .example = "--count 100000000 --table 4000000 --repeats 16",
-    .write = write_search,
-    .read = read_search_for_ids,
-    .text = text_of_search,
-    .facts = facts_of_search,
-    .explain = explain_search<hash_output::matches>,
-    .estimates = estimates_by<search_problem<hash_output::matches>, hash_search_variants>,
-    .job = &jobs::hash_search_job};
+template <hash_output Output>
+constexpr entry entry_of_search(std::string_view name, std::string_view example, read_function* read,
+                                const jobs::job& job) {
+  return {.name = name,
+          .family = "hash",
+          .fields = taken_by_search,
+          .example = example,
+          .write = write_search,
+          .read = read,
+          .text = text_of_search,
+          .facts = facts_of_search,
+          .explain = explain_search<Output>,
+          .estimates = estimates_by<search_problem<Output>, hash_search_variants>,
+          .job = &job};
+}
 
-extern const entry hash_count_entry{
-    .name = "hash_count",
-    .family = "hash",
-    .fields = taken_by_search,
-    .example = "--count 100000000 --table 4000000 --repeats zipf",
-    .write = write_search,
-    .read = read_count,
-    .text = text_of_search,
-    .facts = facts_of_search,
-    .explain = explain_search<hash_output::counts>,
-    .estimates = estimates_by<search_problem<hash_output::counts>, hash_search_variants>,
-    .job = &jobs::hash_count_job};
+}  // namespace
 
-extern const entry hash_contains_entry{
-    .name = "hash_contains",
-    .family = "hash",
-    .fields = taken_by_search,
-    .example = "--count 100000000 --table 4000000 --key-bytes 4",
-    .write = write_search,
-    .read = read_contains,
-    .text = text_of_search,
-    .facts = facts_of_search,
-    .explain = explain_search<hash_output::contains>,
-    .estimates = estimates_by<search_problem<hash_output::contains>, hash_search_variants>,
-    .job = &jobs::hash_contains_job};
-
-extern const entry hash_find_entry{.name = "hash_find",
-                                   .family = "hash",
-                                   .fields = taken_by_search,
-                                   .example = "--count 100000000 --table 4000000",
-                                   .write = write_search,
-                                   .read = read_search_for_ids,
-                                   .text = text_of_search,
-                                   .facts = facts_of_search,
-                                   .explain = explain_search<hash_output::first>,
-                                   .estimates = estimates_by<search_problem<hash_output::first>, hash_search_variants>,
-                                   .job = &jobs::hash_find_job};
+constexpr entry build_hash_index_entry{.name = build_name,
+                                       .family = "hash",
+                                       .fields = taken_by_build,
+                                       .example = "--count 100000000 --key-bytes 8 --load 99",
+                                       .write = write_build,
+                                       .read = read_build,
+                                       .text = text_of_build,
+                                       .facts = facts_of_build,
+                                       .explain = explain_build,
+                                       .estimates = estimates_by<build_problem, hash_build_variants>,
+                                       .job = &jobs::build_hash_index_job};
+constexpr entry hash_search_entry = entry_of_search<hash_output::matches>(
+    "hash_search", "--count 100000000 --table 4000000 --repeats 16", read_search_for_ids, jobs::hash_search_job);
+constexpr entry hash_count_entry = entry_of_search<hash_output::counts>(
+    "hash_count", "--count 100000000 --table 4000000 --repeats zipf", read_count, jobs::hash_count_job);
+constexpr entry hash_contains_entry = entry_of_search<hash_output::contains>(
+    "hash_contains", "--count 100000000 --table 4000000 --key-bytes 4", read_contains, jobs::hash_contains_job);
+constexpr entry hash_find_entry = entry_of_search<hash_output::first>("hash_find", "--count 100000000 --table 4000000",
+                                                                      read_search_for_ids, jobs::hash_find_job);
 
 }  // namespace sheaf::primitives

@@ -9,8 +9,10 @@
 #include "lab/description/estimates.hpp"
 #include "lab/description/job.hpp"
 #include "lab/description/linked_list/items.hpp"
+#include "lab/description/linked_list/problem.hpp"
 #include "lab/description/plain_loops.hpp"
 #include "lab/description/seeds.hpp"
+#include "lab/description/sweep.hpp"
 #include "primitives/linked_list/contract.hpp"
 #include "primitives/operators/scan_value.hpp"
 #include "primitives/operators/with_value.hpp"
@@ -32,7 +34,7 @@ const problem_field lists_field{.option = "--lists",
                                 .help = "How many lists the nodes make; one unless given",
                                 .type_name = "one|many",
                                 .read = [](problem_spec& p, std::span<const std::string> texts) {
-                                  p.lists = value_of(texts.front(), list_counts, "a number of lists");
+                                  p.part<list_part>().lists = value_of(texts.front(), list_counts, "a number of lists");
                                 }};
 const problem_field rank_type_field{.option = "--type",
                                     .help = "Type of the ranks of list_rank; u32 unless there are too many nodes",
@@ -53,17 +55,18 @@ const problem_field op_field{.option = "--op",
                                  "xor; add unless given",
                              .type_name = "add|min|max|mul|and|or|xor",
                              .read = [](problem_spec& p, std::span<const std::string> texts) {
-                               p.scan_op = value_of(texts.front(), scan_operators, "an operator");
+                               p.part<list_part>().op = value_of(texts.front(), scan_operators, "an operator");
                              }};
 const problem_field exclusive_field{
     .option = "--exclusive",
     .help = "A node's result of list_scan has the values before it alone",
     .type_name = "",
-    .read = [](problem_spec& p, std::span<const std::string>) { p.is_exclusive = true; }};
-const problem_field packed_field{.option = "--packed",
-                                 .help = "Values of 4 bytes lie beside successors of 4 bytes",
-                                 .type_name = "",
-                                 .read = [](problem_spec& p, std::span<const std::string>) { p.is_packed = true; }};
+    .read = [](problem_spec& p, std::span<const std::string>) { p.part<list_part>().is_exclusive = true; }};
+const problem_field packed_field{
+    .option = "--packed",
+    .help = "Values of 4 bytes lie beside successors of 4 bytes",
+    .type_name = "",
+    .read = [](problem_spec& p, std::span<const std::string>) { p.part<list_part>().is_packed = true; }};
 
 constexpr field_use taken_by_rank[] = {required(nodes_field), optional(lists_field),
                                        optional(fields::index_type, fields::number_all_records),
@@ -85,10 +88,10 @@ void read_order(const name_part& pattern, problem_spec& p) {
 // The word "many" ends the name of a problem of many lists.
 void read_lists(const name_part& word, problem_spec& p) {
   if (word.text() != "many") word.refuse("the number of lists: many");
-  p.lists = list_count::many;
+  p.part<list_part>().lists = list_count::many;
 }
 
-std::string many_text(const problem_spec& p) { return p.lists == list_count::many ? "+many" : ""; }
+std::string many_text(const problem_spec& p) { return p.part<list_part>().lists == list_count::many ? "+many" : ""; }
 
 row_words write_rank(const problem_spec& p) {
   return {name(p.pattern), fmt::format("{}{}", name(p.index), many_text(p))};
@@ -103,26 +106,28 @@ void read_rank(const name_part& pattern, const name_part& type, problem_spec& p)
 }
 
 row_words write_scan(const problem_spec& p) {
+  const list_part& list = p.part<list_part>();
   return {name(p.pattern),
           fmt::format("{}+{}{}{}{}{}", name(p.index), name(p.value),
-                      p.scan_op == scan_operator::add ? "" : fmt::format("+{}", text_of(p.scan_op, scan_operators)),
-                      p.is_exclusive ? "+exclusive" : "", p.is_packed ? "+packed" : "", many_text(p))};
+                      list.op == scan_operator::add ? "" : fmt::format("+{}", text_of(list.op, scan_operators)),
+                      list.is_exclusive ? "+exclusive" : "", list.is_packed ? "+packed" : "", many_text(p))};
 }
 
 // One word behind the types of a scan: an operator, or what is not as usual.
 void read_scan_word(const name_part& word, problem_spec& p) {
+  list_part& list = p.part<list_part>();
   if (word.text() == "exclusive") {
-    p.is_exclusive = true;
+    list.is_exclusive = true;
   } else if (word.text() == "packed") {
     if (bytes(p.index) != 4 || bytes(p.value) != 4) word.refuse("for values and successors of 4 bytes alone");
-    p.is_packed = true;
+    list.is_packed = true;
   } else if (word.text() == "many") {
-    p.lists = list_count::many;
+    list.lists = list_count::many;
   } else {
     for (const primitives::word<scan_operator>& w : scan_operators) {
       if (w.text != word.text()) continue;
       if (!takes(w.value, p.value)) word.refuse("an operator of floats: add, min, max, mul");
-      p.scan_op = w.value;
+      list.op = w.value;
       return;
     }
     word.refuse("part of a scan's type: an operator, exclusive, packed, many");
@@ -146,7 +151,7 @@ void read_scan(const name_part& pattern, const name_part& type, problem_spec& p)
 
 std::string nodes_text(const problem_spec& p) {
   return fmt::format("{} nodes in {}, {} successors", p.count,
-                     p.lists == list_count::one ? "one list" : "any number of lists", name(p.index));
+                     p.part<list_part>().lists == list_count::one ? "one list" : "any number of lists", name(p.index));
 }
 
 std::string text_of_rank(const problem_spec& p) {
@@ -154,43 +159,46 @@ std::string text_of_rank(const problem_spec& p) {
 }
 
 std::string text_of_scan(const problem_spec& p) {
+  const list_part& list = p.part<list_part>();
   return fmt::format("{}, {} values {}, {} {}, pattern {}", nodes_text(p), name(p.value),
-                     p.is_packed ? "beside them" : "apart", p.is_exclusive ? "exclusive" : "inclusive",
-                     text_of(p.scan_op, scan_operators), name(p.access));
+                     list.is_packed ? "beside them" : "apart", list.is_exclusive ? "exclusive" : "inclusive",
+                     text_of(list.op, scan_operators), name(p.access));
 }
 
 std::vector<fact> facts_of_rank(const problem_spec& p) {
   return {{"count", p.count},
           {"record_bytes", p.record_bytes},
           {"index_type", std::string(name(p.index))},
-          {"lists", std::string(text_of(p.lists, list_counts))},
+          {"lists", std::string(text_of(p.part<list_part>().lists, list_counts))},
           {"pattern", name(p.access)}};
 }
 
 std::vector<fact> facts_of_scan(const problem_spec& p) {
+  const list_part& list = p.part<list_part>();
   std::vector<fact> facts = facts_of_rank(p);
   facts.push_back({"value_type", std::string(name(p.value))});
-  facts.push_back({"op", std::string(text_of(p.scan_op, scan_operators))});
-  facts.push_back({"scan", std::string(p.is_exclusive ? "exclusive" : "inclusive")});
-  facts.push_back({"layout", std::string(p.is_packed ? "packed" : "apart")});
+  facts.push_back({"op", std::string(text_of(list.op, scan_operators))});
+  facts.push_back({"scan", std::string(list.is_exclusive ? "exclusive" : "inclusive")});
+  facts.push_back({"layout", std::string(list.is_packed ? "packed" : "apart")});
   return facts;
 }
 
 explanation explain_rank(const context& ctx, const problem_spec& p, std::string_view variant) {
   const index_type ranks = p.record_bytes == 4 ? index_type::u32 : index_type::u64;
   return explain_list_rank(ctx, {nullptr, p.count, p.index}, {nullptr, p.count, ranks},
-                           {.lists = p.lists, .pattern = p.access, .variant = variant});
+                           {.lists = p.part<list_part>().lists, .pattern = p.access, .variant = variant});
 }
 
 explanation explain_scan(const context& ctx, const problem_spec& p, std::string_view variant) {
-  list_scan_options options{.lists = p.lists, .pattern = p.access, .variant = variant};
-  if (p.is_exclusive) {
+  const list_part& list = p.part<list_part>();
+  list_scan_options options{.lists = list.lists, .pattern = p.access, .variant = variant};
+  if (list.is_exclusive) {
     options.exclusive_from.emplace();
     options.exclusive_from->type = p.value;
   }
   const values out{nullptr, p.count, p.value};
-  if (p.is_packed) return explain_list_scan(ctx, {nullptr, p.count, p.value, p.index}, out, p.scan_op, options);
-  return explain_list_scan(ctx, {nullptr, p.count, p.index}, {nullptr, p.count, p.value}, out, p.scan_op, options);
+  if (list.is_packed) return explain_list_scan(ctx, {nullptr, p.count, p.value, p.index}, out, list.op, options);
+  return explain_list_scan(ctx, {nullptr, p.count, p.index}, {nullptr, p.count, p.value}, out, list.op, options);
 }
 
 list_problem rank_problem(const problem_spec& p, backend_kind backend) {
@@ -198,19 +206,20 @@ list_problem rank_problem(const problem_spec& p, backend_kind backend) {
           .count = p.count,
           .successor = p.index,
           .out_bytes = p.record_bytes,
-          .lists = p.lists,
+          .lists = p.part<list_part>().lists,
           .pattern = p.access};
 }
 
 list_problem scan_problem(const problem_spec& p, backend_kind backend) {
+  const list_part& list = p.part<list_part>();
   return {.backend = backend,
           .count = p.count,
           .successor = p.index,
           .value_bytes = p.record_bytes,
           .out_bytes = p.record_bytes,
-          .is_packed = p.is_packed,
-          .is_exclusive = p.is_exclusive,
-          .lists = p.lists,
+          .is_packed = list.is_packed,
+          .is_exclusive = list.is_exclusive,
+          .lists = list.lists,
           .pattern = p.access};
 }
 
@@ -219,6 +228,8 @@ list_problem scan_problem(const problem_spec& p, backend_kind backend) {
 
 namespace sheaf::jobs {
 namespace {
+
+using primitives::list_part;
 
 // All bits set end a list.
 template <class Index>
@@ -265,7 +276,7 @@ void walk_many(std::uint64_t count, SuccessorOf successor_of, Begin begin, Visit
 // Calls visit for the nodes of all lists; begin() before each but the first of one list.
 template <class Index, class SuccessorOf, class Begin, class Visit>
 void walk_all(const problem_spec& p, SuccessorOf successor_of, Begin begin, Visit visit) {
-  if (p.lists == list_count::one) {
+  if (p.part<list_part>().lists == list_count::one) {
     walk_one<Index>(p.count, successor_of, visit);
   } else {
     walk_many<Index>(p.count, successor_of, begin, visit);
@@ -286,7 +297,7 @@ plain_call rank_walk(const problem_spec& p, const array_set& arrays) {
 
 template <class Value>
 plain_call scan_walk(const problem_spec& p, const array_set& arrays) {
-  if (p.is_packed) {
+  if (p.part<list_part>().is_packed) {
     return [p, arrays] {
       const auto* const nodes = items_of<const packed_node<Value>>(arrays[places::source]);
       auto* const out = items_of<Value>(arrays[places::target]);
@@ -317,7 +328,8 @@ plain_call plain_list_rank(const context&, const problem_spec& p, const array_se
 }
 
 plain_call plain_list_scan(const context&, const problem_spec& p, const array_set& arrays) {
-  if (p.scan_op != scan_operator::add || p.is_exclusive) return {};
+  const list_part& list = p.part<list_part>();
+  if (list.op != scan_operator::add || list.is_exclusive) return {};
   switch (p.value) {
     case value_type::f32: return scan_walk<float>(p, arrays);
     case value_type::f64: return scan_walk<double>(p, arrays);
@@ -334,24 +346,25 @@ plain_call plain_list_scan(const context&, const problem_spec& p, const array_se
 constexpr std::uint64_t packed_bytes = 8;
 
 list_source source_of(const problem_spec& p, std::uint64_t copy) {
-  const std::uint64_t list_nodes = p.lists == list_count::one ? p.count : nodes_of_many;
+  const list_part& list = p.part<list_part>();
+  const std::uint64_t list_nodes = list.lists == list_count::one ? p.count : nodes_of_many;
   return {.order = pattern_of_copy(p, copy),
           .count = p.count,
           .list_nodes = std::max<std::uint64_t>(list_nodes, 1),
           .type = p.value,
-          .op = p.scan_op,
-          .is_exclusive = p.is_exclusive};
+          .op = list.op,
+          .is_exclusive = list.is_exclusive};
 }
 
 std::string list_text(const problem_spec& p) {
   return fmt::format("{} {} {} {}", inputs::name(p.pattern), primitives::name(p.index), p.count,
-                     primitives::text_of(p.lists, primitives::list_counts));
+                     primitives::text_of(p.part<list_part>().lists, primitives::list_counts));
 }
 
 // Exclusive scans have the inputs of inclusive ones.
 std::string values_text(const problem_spec& p) {
   return fmt::format("{} {} of {}", primitives::name(p.value),
-                     primitives::text_of(p.scan_op, primitives::scan_operators), list_text(p));
+                     primitives::text_of(p.part<list_part>().op, primitives::scan_operators), list_text(p));
 }
 
 array_shapes rank_shapes(const problem_spec& p) {
@@ -363,7 +376,7 @@ array_shapes rank_shapes(const problem_spec& p) {
 
 array_shapes scan_shapes(const problem_spec& p) {
   array_shapes all;
-  if (p.is_packed) {
+  if (p.part<list_part>().is_packed) {
     all[places::source] = {p.count, packed_bytes, array_role::input, "nodes " + values_text(p)};
   } else {
     all[places::source] = {p.count, p.record_bytes, array_role::input, "values " + values_text(p)};
@@ -393,8 +406,9 @@ std::string unchecked_rank(const problem_spec& p) {
 }
 
 std::string unchecked_scan(const problem_spec& p) {
-  if (!primitives::takes(p.scan_op, p.value)) return "the operator is of integers alone";
-  if (p.is_packed && (bytes(p.index) != 4 || p.record_bytes != 4)) return "packed nodes have two numbers of 4 bytes";
+  const list_part& list = p.part<list_part>();
+  if (!primitives::takes(list.op, p.value)) return "the operator is of integers alone";
+  if (list.is_packed && (bytes(p.index) != 4 || p.record_bytes != 4)) return "packed nodes have two numbers of 4 bytes";
   return unchecked_list(p);
 }
 
@@ -402,7 +416,7 @@ void fill_array(const context& ctx, const problem_spec& p, std::uint64_t copy, s
   const list_source source = source_of(p, copy);
   switch (place) {
     case places::source:
-      if (p.is_packed) {
+      if (p.part<list_part>().is_packed) {
         over_items(ctx, p.count, fill_packed_nodes{source, array.data});
       } else {
         over_items(ctx, p.count, fill_list_values{source, array.data});
@@ -416,25 +430,26 @@ void fill_array(const context& ctx, const problem_spec& p, std::uint64_t copy, s
 void run_rank(const context& ctx, const problem_spec& p, const array_set& arrays, const call_settings& settings) {
   const index_type ranks = p.record_bytes == 4 ? index_type::u32 : index_type::u64;
   list_rank(ctx, {arrays[places::index].data, p.count, p.index}, {arrays[places::target].data, p.count, ranks},
-            {.lists = p.lists, .pattern = p.access, .variant = settings.variant});
+            {.lists = p.part<list_part>().lists, .pattern = p.access, .variant = settings.variant});
 }
 
 scalar start_of_scan(const problem_spec& p) {
   scalar start;
   primitives::with_value(p.value, [&](auto value) {
     using number = std::conditional_t<std::is_floating_point_v<decltype(value)>, double, std::uint64_t>;
-    start = scalar(static_cast<decltype(value)>(start_of<number>(p.scan_op)));
+    start = scalar(static_cast<decltype(value)>(start_of<number>(p.part<list_part>().op)));
   });
   return start;
 }
 
 void run_scan(const context& ctx, const problem_spec& p, const array_set& arrays, const call_settings& settings) {
-  list_scan_options options{.lists = p.lists, .pattern = p.access, .variant = settings.variant};
-  if (p.is_exclusive) options.exclusive_from = start_of_scan(p);
+  const list_part& list = p.part<list_part>();
+  list_scan_options options{.lists = list.lists, .pattern = p.access, .variant = settings.variant};
+  if (list.is_exclusive) options.exclusive_from = start_of_scan(p);
   const values out(arrays[places::target].data, p.count, p.value);
   const std::byte* const in = arrays[places::source].data;
-  if (p.is_packed) return list_scan(ctx, const_list_nodes(in, p.count, p.value, p.index), out, p.scan_op, options);
-  list_scan(ctx, {arrays[places::index].data, p.count, p.index}, {in, p.count, p.value}, out, p.scan_op, options);
+  if (list.is_packed) return list_scan(ctx, const_list_nodes(in, p.count, p.value, p.index), out, list.op, options);
+  list_scan(ctx, {arrays[places::index].data, p.count, p.index}, {in, p.count, p.value}, out, list.op, options);
 }
 
 std::uint64_t rank_mistakes(const context& ctx, const problem_spec& p, const array_set& arrays, bool) {
@@ -450,52 +465,123 @@ constexpr sample rank_samples[] = {
     {"list_rank/permutation/r4/u32"}, {"list_rank/identity/r4/u32"}, {"list_rank/permutation/r4/u32+many"}};
 constexpr sample scan_samples[] = {{"list_scan/permutation/r4/u32+u32+packed"}, {"list_scan/permutation/r8/u32+f64"}};
 
+constexpr job list_rank_job{.samples = rank_samples,
+                            .shapes = rank_shapes,
+                            .moved_bytes = bytes_of_rank,
+                            .unchecked = unchecked_rank,
+                            .fill = fill_array,
+                            .run = run_rank,
+                            .count_mistakes = rank_mistakes,
+                            .plain_loop = plain_list_rank};
+
+constexpr job list_scan_job{.samples = scan_samples,
+                            .shapes = scan_shapes,
+                            .moved_bytes = bytes_of_scan,
+                            .unchecked = unchecked_scan,
+                            .fill = fill_array,
+                            .run = run_scan,
+                            .count_mistakes = scan_mistakes,
+                            .plain_loop = plain_list_scan};
+
 }  // namespace
-
-const job list_rank_job{.samples = rank_samples,
-                        .shapes = rank_shapes,
-                        .moved_bytes = bytes_of_rank,
-                        .unchecked = unchecked_rank,
-                        .fill = fill_array,
-                        .run = run_rank,
-                        .count_mistakes = rank_mistakes,
-                        .plain_loop = plain_list_rank};
-
-const job list_scan_job{.samples = scan_samples,
-                        .shapes = scan_shapes,
-                        .moved_bytes = bytes_of_scan,
-                        .unchecked = unchecked_scan,
-                        .fill = fill_array,
-                        .run = run_scan,
-                        .count_mistakes = scan_mistakes,
-                        .plain_loop = plain_list_scan};
-
 }  // namespace sheaf::jobs
 
 namespace sheaf::primitives {
+namespace {
 
-extern const entry list_rank_entry{.name = "list_rank",
-                                   .family = "linked_list",
-                                   .fields = taken_by_rank,
-                                   .example = "--count 100000000 --pattern random",
-                                   .write = write_rank,
-                                   .read = read_rank,
-                                   .text = text_of_rank,
-                                   .facts = facts_of_rank,
-                                   .explain = explain_rank,
-                                   .estimates = estimates_by<rank_problem, list_variants>,
-                                   .job = &jobs::list_rank_job};
+constexpr entry list_rank_entry{.name = "list_rank",
+                                .family = "linked_list",
+                                .fields = taken_by_rank,
+                                .example = "--count 100000000 --pattern random",
+                                .write = write_rank,
+                                .read = read_rank,
+                                .text = text_of_rank,
+                                .facts = facts_of_rank,
+                                .explain = explain_rank,
+                                .estimates = estimates_by<rank_problem, list_variants>,
+                                .job = &jobs::list_rank_job};
 
-extern const entry list_scan_entry{.name = "list_scan",
-                                   .family = "linked_list",
-                                   .fields = taken_by_scan,
-                                   .example = "--count 100000000 --type u32 --op max --packed --pattern random",
-                                   .write = write_scan,
-                                   .read = read_scan,
-                                   .text = text_of_scan,
-                                   .facts = facts_of_scan,
-                                   .explain = explain_scan,
-                                   .estimates = estimates_by<scan_problem, list_variants>,
-                                   .job = &jobs::list_scan_job};
+constexpr entry list_scan_entry{.name = "list_scan",
+                                .family = "linked_list",
+                                .fields = taken_by_scan,
+                                .example = "--count 100000000 --type u32 --op max --packed --pattern random",
+                                .write = write_scan,
+                                .read = read_scan,
+                                .text = text_of_scan,
+                                .facts = facts_of_scan,
+                                .explain = explain_scan,
+                                .estimates = estimates_by<scan_problem, list_variants>,
+                                .job = &jobs::list_scan_job};
+
+constexpr const entry* entries_of_family[] = {&list_rank_entry, &list_scan_entry};
+
+// Rows: every layout by every order of the nodes.
+struct list_lists {
+  std::vector<std::string> layouts{"u32", "u32+u32+packed", "u32+u64"};
+};
+
+/// What is computed of a linked list, without its order and count: the type part of a row's name. "u32" is ranks of 4
+/// bytes, "u32+u64" a scan. @throws error(bad_argument)
+problem_spec parse_layout(std::string_view text) {
+  const std::size_t first_plus = text.find('+');
+  const std::string_view rest = first_plus == text.npos ? std::string_view() : text.substr(first_plus + 1);
+  const std::string_view value = rest.substr(0, rest.find('+'));
+  if (rest.empty() || value == "many") return parse_problem(fmt::format("list_rank/identity/r4/{}/n=0", text));
+  return parse_problem(fmt::format("list_scan/identity/r{}/{}/n=0", bytes(parse_value_type(value)), text));
+}
+
+/// A stride of this many stands for one less than the count.
+constexpr std::uint64_t longest_stride = 0;
+
+// Strides do not wrap around: with one of n - 1, the first sweep goes through nodes 0 and n - 1, and as sweeps are of
+// equal length, the list is 0, n/2, 1, n/2 + 1 and so on, whose neighbours lie half the array apart. A stride of n - 1
+// that wraps around goes back by one node each time, which is the pattern `reverse`.
+input_pattern pattern_for(input_pattern pattern, std::uint64_t count) {
+  const bool is_longest = pattern.kind == pattern_kind::strided && pattern.parameter == longest_stride;
+  if (is_longest) pattern.parameter = std::max<std::uint64_t>(count, 2) - 1;
+  return pattern;
+}
+
+// Throws for a pattern that goes through nodes twice, unless the sweep has other families that take it.
+void require_lists(const sweep& s, std::span<const entry* const> entries) {
+  if (entries.size() < s.entries.size()) return;
+  for (const input_pattern& pattern : s.patterns) {
+    if (!is_distinct(pattern)) {
+      refuse("--patterns {}: an order that goes through nodes twice is no list", name(pattern));
+    }
+  }
+}
+
+void add(const sweep& s, std::span<const entry* const> entries, std::vector<problem_spec>& problems) {
+  require_lists(s, entries);
+  for (const std::uint64_t count : s.counts) {
+    for (const input_pattern& pattern : s.patterns) {
+      for (const std::string& layout : s.lists.of<list_lists>().layouts) {
+        problem_spec p = parse_layout(layout);
+        p.pattern = pattern_for(pattern, count);
+        p.count = count;
+        const bool is_asked_for = std::find(entries.begin(), entries.end(), &entry_of(p)) != entries.end();
+        if (is_asked_for) add_if_checked(p, problems);
+      }
+    }
+  }
+}
+
+constexpr named_sweep sets[] = {
+    {"list", "--patterns identity,permutation,strided:1001 --widths 4 --log2-sizes 20:30:2", [](sweep& s) {
+       s.patterns.push_back({pattern_kind::strided, longest_stride});
+     }}};
+
+constexpr list_option lists[] = {
+    {"--list-layouts", "of linked lists: u32 (ranks), u32+u64, u32+u32+packed, u32+f32+max+exclusive (scans)",
+     [](sweep& s, std::span<const std::string> texts) {
+       for (const std::string& text : texts) parse_layout(text);
+       s.lists.of<list_lists>().layouts.assign(texts.begin(), texts.end());
+     }},
+};
+
+}  // namespace
+
+extern const family list_family{"linked_list", entries_of_family, sets, lists, add};
 
 }  // namespace sheaf::primitives

@@ -13,9 +13,10 @@
 #include "lab/description/estimates.hpp"
 #include "lab/description/host_threads.hpp"
 #include "lab/description/job.hpp"
-#include "lab/description/movement/entry_parts.hpp"
+#include "lab/description/movement/problem.hpp"
 #include "lab/description/plain_loops.hpp"
 #include "lab/description/seeds.hpp"
+#include "lab/description/sweep.hpp"
 #include "lab/inputs/pattern_function.hpp"
 #include "plan/he2007.hpp"
 #include "primitives/movement/gather.hpp"
@@ -108,7 +109,7 @@ const problem_field duplicates_field{.option = "--duplicates",
                                      .help = "Which writer of a scatter wins: any or last",
                                      .type_name = "any|last",
                                      .read = [](problem_spec& p, std::span<const std::string> texts) {
-                                       p.duplicates =
+                                       p.part<movement_part>().duplicates =
                                            value_of(texts.front(), duplicates_words, "a rule for duplicates");
                                      }};
 
@@ -117,7 +118,8 @@ constexpr field_use taken_by_scatter[] = {
     optional(fields::pattern), optional(fields::bounds), optional(duplicates_field)};
 
 row_words write_scatter(const problem_spec& p) {
-  return {order_and_table(p), fmt::format("{}{}", name(p.index), p.duplicates == duplicates::last ? "+last" : "")};
+  return {order_and_table(p),
+          fmt::format("{}{}", name(p.index), p.part<movement_part>().duplicates == duplicates::last ? "+last" : "")};
 }
 
 void read_scatter(const name_part& pattern, const name_part& type, problem_spec& p) {
@@ -125,17 +127,18 @@ void read_scatter(const name_part& pattern, const name_part& type, problem_spec&
   const auto rule = read_index_type(type, p);
   if (!rule) return;
   if (rule->text() != "last") rule->refuse("a rule for duplicates: last");
-  p.duplicates = duplicates::last;
+  p.part<movement_part>().duplicates = duplicates::last;
 }
 
 explanation explain_scatter_of(const context& ctx, const problem_spec& p, std::string_view variant) {
-  return explain_scatter(ctx, {nullptr, p.count, p.record_bytes}, {nullptr, p.count, p.index},
-                         {nullptr, p.indexed_count(), p.record_bytes},
-                         {.pattern = p.access, .bounds = p.bounds, .duplicates = p.duplicates, .variant = variant});
+  return explain_scatter(
+      ctx, {nullptr, p.count, p.record_bytes}, {nullptr, p.count, p.index},
+      {nullptr, p.indexed_count(), p.record_bytes},
+      {.pattern = p.access, .bounds = p.bounds, .duplicates = p.part<movement_part>().duplicates, .variant = variant});
 }
 
 scatter_problem scatter_problem_of(const problem_spec& p, backend_kind backend) {
-  return {movement_of(p, backend), p.duplicates};
+  return {movement_of(p, backend), p.part<movement_part>().duplicates};
 }
 
 }  // namespace
@@ -143,6 +146,8 @@ scatter_problem scatter_problem_of(const problem_spec& p, backend_kind backend) 
 
 namespace sheaf::jobs {
 namespace {
+
+using primitives::movement_part;
 
 constexpr std::uint64_t staged_bytes = std::uint64_t{1} << 26;
 
@@ -227,7 +232,7 @@ plain_call plain_gather(const context& ctx, const problem_spec& p, const array_s
 }
 
 plain_call plain_scatter(const context& ctx, const problem_spec& p, const array_set& arrays) {
-  const int threads = p.duplicates == duplicates::last ? 1 : ctx.threads();
+  const int threads = p.part<movement_part>().duplicates == duplicates::last ? 1 : ctx.threads();
   return with_record_type(p.record_bytes, [&]<class Record>(std::type_identity<Record>) {
     return with_index_type(p.index, [&]<class Index>(std::type_identity<Index>) -> plain_call {
       return [threads, count = p.count, arrays] {
@@ -261,9 +266,11 @@ std::string gather_unchecked(const problem_spec& p) {
 }
 
 std::string scatter_unchecked(const problem_spec& p) {
+  const movement_part& movement = p.part<movement_part>();
   const bool repeats = !inputs::is_distinct(p.pattern) || p.count > p.indexed_count();
-  if (repeats && p.duplicates == duplicates::any) return "records have several writers, of which any may win";
-  if (p.duplicates == duplicates::last && p.count >> 32 != 0) return "the last writer is found for fewer than 2^32";
+  if (repeats && movement.duplicates == duplicates::any) return "records have several writers, of which any may win";
+  if (movement.duplicates == duplicates::last && p.count >> 32 != 0)
+    return "the last writer is found for fewer than 2^32";
   return gather_unchecked(p);
 }
 
@@ -286,7 +293,10 @@ void run_gather(const context& ctx, const problem_spec& p, const array_set& arra
 
 void run_scatter(const context& ctx, const problem_spec& p, const array_set& arrays, const call_settings& settings) {
   scatter(ctx, arrays[places::source], list_of(p, arrays), arrays[places::target],
-          {.pattern = p.access, .bounds = p.bounds, .duplicates = p.duplicates, .variant = settings.variant});
+          {.pattern = p.access,
+           .bounds = p.bounds,
+           .duplicates = p.part<movement_part>().duplicates,
+           .variant = settings.variant});
 }
 
 std::uint64_t gather_mistakes(const context& ctx, const problem_spec& p, const array_set& arrays, bool) {
@@ -296,7 +306,7 @@ std::uint64_t gather_mistakes(const context& ctx, const problem_spec& p, const a
 
 std::uint64_t scatter_mistakes(const context& ctx, const problem_spec& p, const array_set& arrays, bool) {
   const records target = arrays[places::target];
-  if (p.duplicates == duplicates::last) {
+  if (p.part<movement_part>().duplicates == duplicates::last) {
     return count_last_writer_mismatches(ctx, target, list_of(p, arrays), records_seed, wiped_seed);
   }
   return inputs::count_scatter_mismatches(ctx, target, pattern_of_copy(p, 0), p.count, records_seed);
@@ -317,9 +327,10 @@ prepared_run prepare_to_gather(const context& ctx, const problem_spec& p, const 
 
 prepared_run prepare_to_scatter(const context& ctx, const problem_spec& p, const array_set& arrays,
                                 std::uint64_t expected_runs) {
-  return run_of(prepare_scatter(ctx, list_of(p, arrays), p.indexed_count(), p.record_bytes, expected_runs,
-                                {.pattern = p.access, .bounds = p.bounds, .duplicates = p.duplicates}),
-                arrays);
+  return run_of(
+      prepare_scatter(ctx, list_of(p, arrays), p.indexed_count(), p.record_bytes, expected_runs,
+                      {.pattern = p.access, .bounds = p.bounds, .duplicates = p.part<movement_part>().duplicates}),
+      arrays);
 }
 
 constexpr sample gather_samples[] = {{"gather/identity/r4/u32"},
@@ -381,49 +392,49 @@ constexpr std::string_view calibrated_scatters[] = {
     "scatter/clustered:4096/r4/u32",  "scatter/clustered:4096/r16/u32",  "scatter/clustered:4096/r64/u32",
     "scatter/partitioned:256/r4/u32", "scatter/partitioned:256/r16/u32", "scatter/partitioned:256/r64/u32"};
 
+constexpr job gather_job{.samples = gather_samples,
+                         .calibrated = calibrated_gathers,
+                         .shapes = gather_shapes,
+                         .moved_bytes = moved_bytes,
+                         .unchecked = gather_unchecked,
+                         .fill = fill_array,
+                         .run = run_gather,
+                         .count_mistakes = gather_mistakes,
+                         .plain_loop = plain_gather,
+                         .prepare = prepare_to_gather};
+
+constexpr job scatter_job{.samples = scatter_samples,
+                          .calibrated = calibrated_scatters,
+                          .shapes = scatter_shapes,
+                          .moved_bytes = moved_bytes,
+                          .unchecked = scatter_unchecked,
+                          .fill = fill_array,
+                          .run = run_scatter,
+                          .count_mistakes = scatter_mistakes,
+                          .plain_loop = plain_scatter,
+                          .prepare = prepare_to_scatter};
+
 }  // namespace
-
-const job gather_job{.samples = gather_samples,
-                     .calibrated = calibrated_gathers,
-                     .shapes = gather_shapes,
-                     .moved_bytes = moved_bytes,
-                     .unchecked = gather_unchecked,
-                     .fill = fill_array,
-                     .run = run_gather,
-                     .count_mistakes = gather_mistakes,
-                     .plain_loop = plain_gather,
-                     .prepare = prepare_to_gather};
-
-const job scatter_job{.samples = scatter_samples,
-                      .calibrated = calibrated_scatters,
-                      .shapes = scatter_shapes,
-                      .moved_bytes = moved_bytes,
-                      .unchecked = scatter_unchecked,
-                      .fill = fill_array,
-                      .run = run_scatter,
-                      .count_mistakes = scatter_mistakes,
-                      .plain_loop = plain_scatter,
-                      .prepare = prepare_to_scatter};
-
 }  // namespace sheaf::jobs
 
 namespace sheaf::primitives {
+namespace {
 
-extern const entry gather_entry{.name = "gather",
-                                .family = "movement",
-                                .fields = taken_by_gather,
-                                .example = "--count 100000000 --table 100000000 --bytes 16 --pattern random",
-                                .write = write_gather,
-                                .read = read_gather,
-                                .text = movement_text,
-                                .facts = movement_facts,
-                                .explain = explain_gather_of,
-                                .estimates = estimates_by<gather_problem_of, gather_variants>,
-                                .place = place_by<gather_problem_of>,
-                                .he2007_seconds = he2007_seconds_of_gather,
-                                .job = &jobs::gather_job};
+constexpr entry gather_entry{.name = "gather",
+                             .family = "movement",
+                             .fields = taken_by_gather,
+                             .example = "--count 100000000 --table 100000000 --bytes 16 --pattern random",
+                             .write = write_gather,
+                             .read = read_gather,
+                             .text = movement_text,
+                             .facts = movement_facts,
+                             .explain = explain_gather_of,
+                             .estimates = estimates_by<gather_problem_of, gather_variants>,
+                             .place = place_by<gather_problem_of>,
+                             .he2007_seconds = he2007_seconds_of_gather,
+                             .job = &jobs::gather_job};
 
-extern const entry scatter_entry{
+constexpr entry scatter_entry{
     .name = "scatter",
     .family = "movement",
     .fields = taken_by_scatter,
@@ -437,5 +448,54 @@ extern const entry scatter_entry{
     .place = place_by<scatter_problem_of>,
     .he2007_seconds = he2007_seconds_of_scatter,
     .job = &jobs::scatter_job};
+
+constexpr const entry* entries_of_family[] = {&gather_entry, &scatter_entry};
+
+// Rows: every width by every order of the list.
+struct movement_lists {
+  std::vector<duplicates> rules{duplicates::any};  ///< of scatters
+};
+
+void add(const sweep& s, std::span<const entry* const> entries, std::vector<problem_spec>& problems) {
+  for (const std::uint64_t record_bytes : s.record_bytes) {
+    for (const std::uint64_t count : s.counts_of(record_bytes)) {
+      for (const index_type index : s.indices) {
+        for (const input_pattern& pattern : s.patterns) {
+          for (const entry* const e : entries) {
+            const problem_spec p{e->name, pattern, record_bytes, index, count};
+            for (const duplicates rule : s.lists.of<movement_lists>().rules) {
+              add_if_checked(p.with(movement_part{rule}), problems);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+constexpr named_sweep sets[] = {
+    {"quick", "--patterns identity,permutation --widths 4,8,128 --log2-sizes 12,20"},
+    {"records", "--primitives gather --patterns permutation --widths 32,64,100,128,256,1024",
+     [](sweep& s) { s.table_bytes = std::uint64_t{8} << 30; }},
+    {"small-widths",
+     "--patterns identity,reverse,permutation,same,uniform,zipf,strided,partitioned,clustered --widths 1,2,4,8,16 "
+     "--log2-sizes 10:28:2"},
+    {"model",
+     "--patterns identity,reverse,permutation,same,uniform,zipf,strided,partitioned,clustered,partitioned:8,"
+     "partitioned:4096,clustered:1048576 --widths 1,2,4,8,16,32,64,100,128,256,1024 "
+     "--log2-sizes 16,18,20,22,24,26,28,29"},
+    {"cpu", "--patterns identity,permutation,clustered:4096 --widths 4,8,16,64 --log2-sizes 26"}};
+
+constexpr list_option lists[] = {
+    {"--duplicates", "of scatters: any, last",
+     [](sweep& s, std::span<const std::string> texts) {
+       s.lists.of<movement_lists>().rules = parsed_list(
+           texts, [](std::string_view text) { return value_of(text, duplicates_words, "a rule for duplicates"); });
+     }},
+};
+
+}  // namespace
+
+extern const family movement_family{"movement", entries_of_family, sets, lists, add};
 
 }  // namespace sheaf::primitives

@@ -4,10 +4,12 @@
 #include "lab/description/entry.hpp"
 #include "lab/description/estimates.hpp"
 #include "lab/description/job.hpp"
-#include "lab/description/movement/entry_parts.hpp"
+#include "lab/description/movement/problem.hpp"
 #include "lab/description/plain_loops.hpp"
 #include "lab/description/reduce/items.hpp"
+#include "lab/description/reduce/problem.hpp"
 #include "lab/description/seeds.hpp"
+#include "lab/description/sweep.hpp"
 #include "primitives/reduce/contract.hpp"
 #include "primitives/words.hpp"
 
@@ -27,7 +29,7 @@ const problem_field op_field{.option = "--op",
                              .help = "How scatter_reduce puts values together; add unless given",
                              .type_name = "add|min|max|subtract",
                              .read = [](problem_spec& p, std::span<const std::string> texts) {
-                               p.op = value_of(texts.front(), reductions, "a reduction");
+                               p.part<reduce_part>().op = value_of(texts.front(), reductions, "a reduction");
                              }};
 const problem_field order_field{.option = "--order",
                                 .help =
@@ -35,7 +37,7 @@ const problem_field order_field{.option = "--order",
                                     "deterministic unless given",
                                 .type_name = "deterministic|unordered",
                                 .read = [](problem_spec& p, std::span<const std::string> texts) {
-                                  p.order = parse_reduction_order(texts.front());
+                                  p.part<reduce_part>().order = parse_reduction_order(texts.front());
                                 }};
 
 constexpr field_use taken[] = {required(fields::count),   required(fields::table),  optional(fields::index_type),
@@ -43,13 +45,15 @@ constexpr field_use taken[] = {required(fields::count),   required(fields::table
                                optional(op_field),        optional(order_field)};
 
 row_words write(const problem_spec& p) {
+  const reduce_part& sum = p.part<reduce_part>();
   return {order_and_table(p, true),
           fmt::format("{}+{}{}{}", name(p.index), name(p.value),
-                      p.op == reduction::add ? "" : fmt::format("+{}", text_of(p.op, reductions)),
-                      p.order == reduction_order::unordered ? "+unordered" : "")};
+                      sum.op == reduction::add ? "" : fmt::format("+{}", text_of(sum.op, reductions)),
+                      sum.order == reduction_order::unordered ? "+unordered" : "")};
 }
 
 void read(const name_part& pattern, const name_part& type, problem_spec& p) {
+  reduce_part& sum = p.part<reduce_part>();
   read_order_and_table(pattern, p);
   if (!p.table) pattern.refuse("an order and a number of slots, such as uniform:s1024");
   std::optional<name_part> rest = read_index_type(type, p);
@@ -60,22 +64,24 @@ void read(const name_part& pattern, const name_part& type, problem_spec& p) {
   rest = after_value;
   for (const word<reduction>& w : reductions) {
     if (!rest || rest->cut_at("+").first.text() != w.text) continue;
-    p.op = w.value;
+    sum.op = w.value;
     rest = rest->cut_at("+").second;
   }
   if (!rest) return;
   if (rest->text() != "unordered") rest->refuse("a reduction or an order: add, min, max, subtract, unordered");
-  p.order = reduction_order::unordered;
+  sum.order = reduction_order::unordered;
 }
 
 explanation explain(const context& ctx, const problem_spec& p, std::string_view variant) {
+  const reduce_part& sum = p.part<reduce_part>();
   return explain_scatter_reduce(ctx, {nullptr, p.count, p.value}, {nullptr, p.count, p.index},
-                                {nullptr, p.indexed_count(), p.value}, p.op,
-                                {.pattern = p.access, .bounds = p.bounds, .order = p.order, .variant = variant});
+                                {nullptr, p.indexed_count(), p.value}, sum.op,
+                                {.pattern = p.access, .bounds = p.bounds, .order = sum.order, .variant = variant});
 }
 
 scatter_reduce_problem problem_of(const problem_spec& p, backend_kind backend) {
-  return {movement_of(p, backend), p.value, p.op, p.order};
+  const reduce_part& sum = p.part<reduce_part>();
+  return {movement_of(p, backend), p.value, sum.op, sum.order};
 }
 
 }  // namespace
@@ -85,6 +91,8 @@ scatter_reduce_problem problem_of(const problem_spec& p, backend_kind backend) {
 // each with the weight of its slot.
 namespace sheaf::jobs {
 namespace {
+
+using primitives::reduce_part;
 
 // Slots begin with small numbers for every copy alike, and so does the pattern that the check follows.
 reduce_source source_of(const problem_spec& p) { return {p.value, pattern_of_copy(p, 0), p.indexed_count()}; }
@@ -104,7 +112,7 @@ array_shapes shapes(const problem_spec& p) {
 std::uint64_t moved_bytes(const problem_spec& p) { return 2 * p.count * p.record_bytes; }
 
 std::string unchecked(const problem_spec& p) {
-  if (p.op != reduction::add) return "only sums are checked";
+  if (p.part<reduce_part>().op != reduction::add) return "only sums are checked";
   return p.count > 0 && p.indexed_count() == 0 ? "an index into no values" : "";
 }
 
@@ -117,9 +125,10 @@ void fill_array(const context& ctx, const problem_spec& p, std::uint64_t copy, s
 }
 
 void run(const context& ctx, const problem_spec& p, const array_set& arrays, const call_settings& settings) {
+  const reduce_part& sum = p.part<reduce_part>();
   scatter_reduce(ctx, {arrays[places::source].data, p.count, p.value}, {arrays[places::index].data, p.count, p.index},
-                 {arrays[places::target].data, p.indexed_count(), p.value}, p.op,
-                 {.pattern = p.access, .bounds = p.bounds, .order = p.order, .variant = settings.variant});
+                 {arrays[places::target].data, p.indexed_count(), p.value}, sum.op,
+                 {.pattern = p.access, .bounds = p.bounds, .order = sum.order, .variant = settings.variant});
 }
 
 std::uint64_t mistakes(const context& ctx, const problem_spec& p, const array_set& arrays, bool) {
@@ -147,7 +156,7 @@ plain_call add_loop_of(const problem_spec& p, const array_set& arrays) {
 }
 
 plain_call plain_scatter_reduce(const context&, const problem_spec& p, const array_set& arrays) {
-  if (p.op != reduction::add) return {};
+  if (p.part<reduce_part>().op != reduction::add) return {};
   switch (p.value) {
     case value_type::f32: return add_loop_of<float>(p, arrays);
     case value_type::f64: return add_loop_of<double>(p, arrays);
@@ -166,22 +175,22 @@ constexpr sample samples[] = {{"scatter_reduce/uniform:s65536/r4/u32+u32"},
                               {"scatter_reduce/uniform:s1048576/r4/u32+f32+unordered"},
                               {"scatter_reduce/uniform:s1048576/r8/u32+u64"}};
 
+constexpr job scatter_reduce_job{.samples = samples,
+                                 .shapes = shapes,
+                                 .moved_bytes = moved_bytes,
+                                 .unchecked = unchecked,
+                                 .fill = fill_array,
+                                 .run = run,
+                                 .count_mistakes = mistakes,
+                                 .plain_loop = plain_scatter_reduce};
+
 }  // namespace
-
-const job scatter_reduce_job{.samples = samples,
-                             .shapes = shapes,
-                             .moved_bytes = moved_bytes,
-                             .unchecked = unchecked,
-                             .fill = fill_array,
-                             .run = run,
-                             .count_mistakes = mistakes,
-                             .plain_loop = plain_scatter_reduce};
-
 }  // namespace sheaf::jobs
 
 namespace sheaf::primitives {
+namespace {
 
-extern const entry scatter_reduce_entry{
+constexpr entry scatter_reduce_entry{
     .name = "scatter_reduce",
     .family = "reduce",
     .fields = taken,
@@ -194,5 +203,70 @@ extern const entry scatter_reduce_entry{
     .estimates = estimates_by<problem_of, scatter_reduce_variants>,
     .place = place_by<problem_of>,
     .job = &jobs::scatter_reduce_job};
+
+constexpr const entry* entries_of_family[] = {&scatter_reduce_entry};
+
+// Rows: every type by every number of slots.
+struct reduce_lists {
+  std::vector<value_type> values{value_type::f32};
+  std::vector<std::uint64_t> slots{std::uint64_t{1} << 20};
+  std::vector<reduction_order> orders{reduction_order::deterministic};
+};
+
+// The order of additions shows in floats alone.
+void add_orders(std::span<const reduction_order> orders, const problem_spec& p, std::vector<problem_spec>& problems) {
+  const bool order_shows = p.value == value_type::f32 || p.value == value_type::f64;
+  for (const reduction_order order : orders.first(order_shows ? orders.size() : 1)) {
+    problems.push_back(p.with(reduce_part{.order = order}));
+  }
+}
+
+void add(const sweep& s, std::span<const entry* const> entries, std::vector<problem_spec>& problems) {
+  const auto& lists = s.lists.of<reduce_lists>();
+  for (const std::uint64_t count : s.counts) {
+    for (const value_type value : lists.values) {
+      for (const std::uint64_t slots : lists.slots) {
+        for (const index_type index : s.indices) {
+          for (const input_pattern& pattern : s.patterns) {
+            for (const entry* const e : entries) {
+              const problem_spec p{.primitive = e->name,
+                                   .pattern = pattern,
+                                   .record_bytes = bytes(value),
+                                   .index = index,
+                                   .count = count,
+                                   .value = value,
+                                   .table = slots};
+              add_orders(lists.orders, p, problems);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+constexpr named_sweep sets[] = {
+    {"reduce",
+     "--patterns uniform,zipf --widths 4 --log2-sizes 20:28:4 --values f32,u32,f64,u64 --slots 1048576,268435456 "
+     "--orders deterministic,unordered"}};
+
+constexpr list_option lists[] = {
+    {"--values", "of reductions: f32, u32, f64, u64",
+     [](sweep& s, std::span<const std::string> texts) {
+       s.lists.of<reduce_lists>().values = parsed_list(texts, parse_value_type);
+     }},
+    {"--slots", "of reductions: values that are added to",
+     [](sweep& s, std::span<const std::string> texts) {
+       s.lists.of<reduce_lists>().slots = numbers_in("--slots", texts, 1);
+     }},
+    {"--orders", "of reductions: deterministic, unordered",
+     [](sweep& s, std::span<const std::string> texts) {
+       s.lists.of<reduce_lists>().orders = parsed_list(texts, parse_reduction_order);
+     }},
+};
+
+}  // namespace
+
+extern const family reduce_family{"reduce", entries_of_family, sets, lists, add};
 
 }  // namespace sheaf::primitives

@@ -11,10 +11,11 @@
 #include "lab/description/entry.hpp"
 #include "lab/description/estimates.hpp"
 #include "lab/description/job.hpp"
-#include "lab/description/key_text.hpp"
+#include "lab/description/keys.hpp"
 #include "lab/description/plain_loops.hpp"
 #include "lab/description/seeds.hpp"
 #include "lab/description/sort/items.hpp"
+#include "lab/description/sort/problem.hpp"
 #include "primitives/sort/contract.hpp"
 #include "primitives/views.hpp"
 #include "primitives/words.hpp"
@@ -23,12 +24,14 @@ namespace sheaf::primitives {
 
 /// The key that a sort compares by: key_fields, or else one field at the beginning of a row.
 sort_key key_of(const problem_spec& p) {
-  if (p.key_fields.empty()) {
-    return key_field{0, static_cast<std::uint32_t>(p.key_bytes), p.number, false, p.first_bit, p.bits};
+  const key_part& by = p.part<key_part>();
+  const sort_part& sort = p.part<sort_part>();
+  if (sort.key_fields.empty()) {
+    return key_field{0, static_cast<std::uint32_t>(p.key_bytes), by.number, false, by.first_bit, by.bits};
   }
   sort_key key{};
-  if (p.key_fields.size() > sort_key::most_fields) refuse("{} key fields, not at most 8", p.key_fields.size());
-  for (const key_field& f : p.key_fields) key.fields[key.count++] = f;
+  if (sort.key_fields.size() > sort_key::most_fields) refuse("{} key fields, not at most 8", sort.key_fields.size());
+  for (const key_field& f : sort.key_fields) key.fields[key.count++] = f;
   return key;
 }
 
@@ -41,14 +44,15 @@ constexpr const char* key_help =
 
 void set_key(problem_spec& p, std::span<const std::string> texts, std::uint64_t width, std::string_view rows) {
   const sort_key key = key_of_texts(texts, width, false, rows);
-  p.key_fields.assign(key.fields.begin(), key.fields.begin() + static_cast<std::ptrdiff_t>(key.count));
+  p.part<sort_part>().key_fields.assign(key.fields.begin(),
+                                        key.fields.begin() + static_cast<std::ptrdiff_t>(key.count));
 }
 
 void take_whole_row(problem_spec& p, std::uint64_t width, std::string_view rows) {
   if (width > most_key_bytes) {
     refuse("{} of {} bytes need --key: a key has at most {} of them", rows, width, most_key_bytes);
   }
-  p.key_fields = {key_field{0, static_cast<std::uint32_t>(width)}};
+  p.part<sort_part>().key_fields = {key_field{0, static_cast<std::uint32_t>(width)}};
 }
 
 const problem_field key_of_records{
@@ -78,7 +82,7 @@ const problem_field value_bytes{.option = "--bytes",
                                   for (std::size_t i = 0; i < texts.size(); ++i) {
                                     const std::uint64_t width = number_of("--bytes", texts.subspan(i, 1), 1);
                                     if (i == 0) p.record_bytes = width;
-                                    if (i > 0) p.more_value_bytes.push_back(width);
+                                    if (i > 0) p.part<sort_part>().more_value_bytes.push_back(width);
                                   }
                                 }};
 /// The rows of sort_gather_index stay where they are; what it writes is an index.
@@ -112,25 +116,27 @@ constexpr field_use taken_by_index[] = {required(fields::count), required(bytes_
                                         optional(written_index, index_width), optional(key_of_rows, whole_row)};
 
 row_words write(const problem_spec& p) {
-  std::string pattern(name(p.keys));
-  if (p.bits != 8 * p.key_bytes) pattern += fmt::format(":b{}-{}", p.first_bit, p.first_bit + p.bits - 1);
-  return {pattern, key_name(p.number, p.key_bytes)};
+  const key_part& key = p.part<key_part>();
+  std::string pattern(name(key.keys));
+  if (key.bits != 8 * p.key_bytes) pattern += fmt::format(":b{}-{}", key.first_bit, key.first_bit + key.bits - 1);
+  return {pattern, key_name(key.number, p.key_bytes)};
 }
 
 void read(const name_part& pattern, const name_part& type, problem_spec& p) {
+  key_part& key = p.part<key_part>();
   const std::optional<key_kind> kind = parse_key_name(type.text());
   if (!kind || kind->bytes > most_key_bytes) type.refuse("a type of keys: u32, i64, f32, bytes10 and the like");
-  p.number = kind->type;
+  key.number = kind->type;
   p.key_bytes = kind->bytes;
-  p.bits = static_cast<std::uint32_t>(8 * p.key_bytes);
+  key.bits = static_cast<std::uint32_t>(8 * p.key_bytes);
   const auto [keys, range] = pattern.cut_at_last(":b");
-  p.keys = keys.read(parse_key_distribution);
+  key.keys = keys.read(parse_key_distribution);
   if (!range) return;
   const auto [first, last] = range->cut_at("-");
   constexpr std::string_view expected = "a range of the key's bits, such as 8-15";
   if (!last) range->refuse(expected);
-  p.first_bit = static_cast<std::uint32_t>(first.number(0, p.bits - 1, expected));
-  p.bits = static_cast<std::uint32_t>(last->number(p.first_bit, p.bits - 1, expected)) + 1 - p.first_bit;
+  key.first_bit = static_cast<std::uint32_t>(first.number(0, key.bits - 1, expected));
+  key.bits = static_cast<std::uint32_t>(last->number(key.first_bit, key.bits - 1, expected)) + 1 - key.first_bit;
 }
 
 void read_with_key(const name_part& pattern, const name_part& type, problem_spec& p) {
@@ -150,8 +156,9 @@ void read_of_index(const name_part& pattern, const name_part& type, problem_spec
 }
 
 std::vector<std::uint64_t> values_of(const problem_spec& p) {
+  const sort_part& sort = p.part<sort_part>();
   std::vector<std::uint64_t> widths{p.record_bytes};
-  widths.insert(widths.end(), p.more_value_bytes.begin(), p.more_value_bytes.end());
+  widths.insert(widths.end(), sort.more_value_bytes.begin(), sort.more_value_bytes.end());
   return widths;
 }
 
@@ -237,8 +244,13 @@ sort_problem problem_of_index(const problem_spec& p, backend_kind backend) {
 namespace sheaf::jobs {
 namespace {
 
+using primitives::key_part;
+using primitives::sort_part;
+
 bool is_whole_word(const problem_spec& p) {
-  return p.number == key_type::unsigned_integer && p.bits == 8 * p.key_bytes && (p.key_bytes == 4 || p.key_bytes == 8);
+  const key_part& key = p.part<key_part>();
+  return key.number == key_type::unsigned_integer && key.bits == 8 * p.key_bytes &&
+         (p.key_bytes == 4 || p.key_bytes == 8);
 }
 
 template <class Key>
@@ -291,10 +303,11 @@ plain_call index_sort(const problem_spec& p, const array_set& arrays) {
 }
 
 plain_call plain_sort_keys(const context&, const problem_spec& p, const array_set& arrays) {
-  if (p.bits != 8 * p.key_bytes) return {};
+  const key_part& key = p.part<key_part>();
+  if (key.bits != 8 * p.key_bytes) return {};
   const bool is_short = p.key_bytes == 4;
   if (!is_short && p.key_bytes != 8) return {};
-  switch (p.number) {
+  switch (key.number) {
     case key_type::unsigned_integer:
       return is_short ? key_sort<std::uint32_t>(p, arrays) : key_sort<std::uint64_t>(p, arrays);
     case key_type::signed_integer:
@@ -324,7 +337,7 @@ plain_call plain_sort_records(const context&, const problem_spec& p, const array
     };
     return row_sort<row>(p, arrays, [](const row& a, const row& b) { return a.key < b.key; });
   }
-  if (p.number == key_type::bytes && p.record_bytes == 100) {
+  if (p.part<key_part>().number == key_type::bytes && p.record_bytes == 100) {
     using row = plain_record<100>;
     return row_sort<row>(p, arrays,
                          [bytes = p.key_bytes](const row& a, const row& b) { return std::memcmp(&a, &b, bytes) < 0; });
@@ -344,11 +357,12 @@ constexpr std::uint64_t most_generated_key_bytes = 16;
 bool keys_in_rows(const problem_spec& p) { return p.primitive == "sort_keys" || p.primitive == "sort_records"; }
 
 sort_source source_of(const problem_spec& p, std::uint64_t copy) {
-  return {.distribution = p.keys,
-          .type = p.number,
+  const key_part& key = p.part<key_part>();
+  return {.distribution = key.keys,
+          .type = key.number,
           .key_bytes = static_cast<std::uint32_t>(p.key_bytes),
-          .first_bit = p.first_bit,
-          .bits = p.bits,
+          .first_bit = key.first_bit,
+          .bits = key.bits,
           .record_bytes = p.record_bytes,
           .keys_in_rows = keys_in_rows(p),
           .count = p.count,
@@ -375,9 +389,11 @@ std::uint64_t bytes_of_pairs(const problem_spec& p) { return 2 * p.count * (p.re
 std::uint64_t bytes_of_index(const problem_spec& p) { return p.count * (p.record_bytes + p.key_bytes); }
 
 std::string unchecked(const problem_spec& p) {
-  const bool is_float = p.number == key_type::floating;
-  if (!p.key_fields.empty() || !p.more_value_bytes.empty() || p.key_bytes > most_generated_key_bytes ||
-      (is_float && p.key_bytes != 4 && p.key_bytes != 8) || (is_float && p.bits != 8 * p.key_bytes)) {
+  const key_part& key = p.part<key_part>();
+  const sort_part& sort = p.part<sort_part>();
+  const bool is_float = key.number == key_type::floating;
+  if (!sort.key_fields.empty() || !sort.more_value_bytes.empty() || p.key_bytes > most_generated_key_bytes ||
+      (is_float && p.key_bytes != 4 && p.key_bytes != 8) || (is_float && key.bits != 8 * p.key_bytes)) {
     return "such keys are not generated";
   }
   return "";
@@ -447,103 +463,102 @@ constexpr std::string_view calibrated_records[] = {"sort_records/uniform/r16/u64
 constexpr std::string_view calibrated_indices[] = {"sort_gather_index/uniform/r4/u32",
                                                    "sort_gather_index/uniform/r4/u64"};
 
+constexpr job sort_keys_job{.samples = keys_samples,
+                            .calibrated = calibrated_keys,
+                            .shapes = shapes,
+                            .moved_bytes = bytes_of_records,
+                            .unchecked = unchecked,
+                            .fill = fill_array,
+                            .run = run_records,
+                            .count_mistakes = mistakes_of_keys,
+                            .plain_loop = plain_sort_keys};
+
+constexpr job sort_pairs_job{.samples = pairs_samples,
+                             .calibrated = calibrated_pairs,
+                             .shapes = shapes,
+                             .moved_bytes = bytes_of_pairs,
+                             .unchecked = unchecked_rows,
+                             .fill = fill_array,
+                             .run = run_pairs,
+                             .count_mistakes = mistakes_of_rows,
+                             .plain_loop = plain_sort_pairs};
+
+constexpr job sort_records_job{.samples = records_samples,
+                               .calibrated = calibrated_records,
+                               .shapes = shapes,
+                               .moved_bytes = bytes_of_records,
+                               .unchecked = unchecked_rows,
+                               .fill = fill_array,
+                               .run = run_records,
+                               .count_mistakes = mistakes_of_rows,
+                               .plain_loop = plain_sort_records};
+
+constexpr job sort_gather_index_job{.samples = index_samples,
+                                    .calibrated = calibrated_indices,
+                                    .shapes = shapes,
+                                    .moved_bytes = bytes_of_index,
+                                    .unchecked = unchecked,
+                                    .fill = fill_array,
+                                    .run = run_index,
+                                    .count_mistakes = mistakes_of_index,
+                                    .plain_loop = plain_sort_index};
+
 }  // namespace
-
-const job sort_keys_job{.samples = keys_samples,
-                        .calibrated = calibrated_keys,
-                        .shapes = shapes,
-                        .moved_bytes = bytes_of_records,
-                        .unchecked = unchecked,
-                        .fill = fill_array,
-                        .run = run_records,
-                        .count_mistakes = mistakes_of_keys,
-                        .plain_loop = plain_sort_keys};
-
-const job sort_pairs_job{.samples = pairs_samples,
-                         .calibrated = calibrated_pairs,
-                         .shapes = shapes,
-                         .moved_bytes = bytes_of_pairs,
-                         .unchecked = unchecked_rows,
-                         .fill = fill_array,
-                         .run = run_pairs,
-                         .count_mistakes = mistakes_of_rows,
-                         .plain_loop = plain_sort_pairs};
-
-const job sort_records_job{.samples = records_samples,
-                           .calibrated = calibrated_records,
-                           .shapes = shapes,
-                           .moved_bytes = bytes_of_records,
-                           .unchecked = unchecked_rows,
-                           .fill = fill_array,
-                           .run = run_records,
-                           .count_mistakes = mistakes_of_rows,
-                           .plain_loop = plain_sort_records};
-
-const job sort_gather_index_job{.samples = index_samples,
-                                .calibrated = calibrated_indices,
-                                .shapes = shapes,
-                                .moved_bytes = bytes_of_index,
-                                .unchecked = unchecked,
-                                .fill = fill_array,
-                                .run = run_index,
-                                .count_mistakes = mistakes_of_index,
-                                .plain_loop = plain_sort_index};
-
 }  // namespace sheaf::jobs
 
 namespace sheaf::primitives {
 
-extern const entry sort_keys_entry{.name = "sort_keys",
+constexpr entry sort_keys_entry{.name = "sort_keys",
+                                .family = "sort",
+                                .fields = taken_by_records,
+                                .example = "--count 100000000 --bytes 8",
+                                .write = write,
+                                .read = read_keys,
+                                .text = text_of_records,
+                                .facts = facts_of_records,
+                                .explain = explain_records,
+                                .estimates = estimates_by<problem_of_records, sort_variants>,
+                                .place = place_by<problem_of_records>,
+                                .job = &jobs::sort_keys_job};
+
+constexpr entry sort_pairs_entry{.name = "sort_pairs",
+                                 .family = "sort",
+                                 .fields = taken_by_pairs,
+                                 .example = "--count 100000000 --key-bytes 8 --bytes 4 --bytes 16",
+                                 .write = write,
+                                 .read = read,
+                                 .text = text_of_pairs,
+                                 .facts = facts_of_pairs,
+                                 .explain = explain_pairs,
+                                 .estimates = estimates_by<problem_of_pairs, sort_variants>,
+                                 .place = place_by<problem_of_pairs>,
+                                 .job = &jobs::sort_pairs_job};
+
+constexpr entry sort_records_entry{.name = "sort_records",
                                    .family = "sort",
                                    .fields = taken_by_records,
-                                   .example = "--count 100000000 --bytes 8",
+                                   .example = "--count 100000000 --bytes 100 --key 0:10",
                                    .write = write,
-                                   .read = read_keys,
+                                   .read = read_with_key,
                                    .text = text_of_records,
                                    .facts = facts_of_records,
                                    .explain = explain_records,
                                    .estimates = estimates_by<problem_of_records, sort_variants>,
                                    .place = place_by<problem_of_records>,
-                                   .job = &jobs::sort_keys_job};
+                                   .job = &jobs::sort_records_job};
 
-extern const entry sort_pairs_entry{.name = "sort_pairs",
-                                    .family = "sort",
-                                    .fields = taken_by_pairs,
-                                    .example = "--count 100000000 --key-bytes 8 --bytes 4 --bytes 16",
-                                    .write = write,
-                                    .read = read,
-                                    .text = text_of_pairs,
-                                    .facts = facts_of_pairs,
-                                    .explain = explain_pairs,
-                                    .estimates = estimates_by<problem_of_pairs, sort_variants>,
-                                    .place = place_by<problem_of_pairs>,
-                                    .job = &jobs::sort_pairs_job};
-
-extern const entry sort_records_entry{.name = "sort_records",
-                                      .family = "sort",
-                                      .fields = taken_by_records,
-                                      .example = "--count 100000000 --bytes 100 --key 0:10",
-                                      .write = write,
-                                      .read = read_with_key,
-                                      .text = text_of_records,
-                                      .facts = facts_of_records,
-                                      .explain = explain_records,
-                                      .estimates = estimates_by<problem_of_records, sort_variants>,
-                                      .place = place_by<problem_of_records>,
-                                      .job = &jobs::sort_records_job};
-
-extern const entry sort_gather_index_entry{.name = "sort_gather_index",
-                                           .family = "sort",
-                                           .fields = taken_by_index,
-                                           .example = "--count 100000000 --bytes 16 --key 8:8:i",
-                                           .writes_index = true,
-                                           .write = write,
-                                           .read = read_of_index,
-                                           .text = text_of_index,
-                                           .facts = facts_of_index,
-                                           .explain = explain_index,
-                                           .estimates = estimates_by<problem_of_index, sort_variants>,
-                                           .place = place_by<problem_of_index>,
-                                           .job = &jobs::sort_gather_index_job};
+constexpr entry sort_gather_index_entry{.name = "sort_gather_index",
+                                        .family = "sort",
+                                        .fields = taken_by_index,
+                                        .example = "--count 100000000 --bytes 16 --key 8:8:i",
+                                        .writes_index = true,
+                                        .write = write,
+                                        .read = read_of_index,
+                                        .text = text_of_index,
+                                        .facts = facts_of_index,
+                                        .explain = explain_index,
+                                        .estimates = estimates_by<problem_of_index, sort_variants>,
+                                        .place = place_by<problem_of_index>,
+                                        .job = &jobs::sort_gather_index_job};
 
 }  // namespace sheaf::primitives

@@ -7,13 +7,13 @@
 #include "core/startable.hpp"
 #include "lab/description/entry.hpp"
 #include "lab/description/estimates.hpp"
-#include "lab/description/hash/entry.hpp"
+#include "lab/description/hash/problem.hpp"
 #include "lab/description/job.hpp"
 #include "lab/description/plain_loops.hpp"
 #include "lab/description/seeds.hpp"
 #include "lab/description/sparse/items.hpp"
-#include "lab/description/sparse/matrix.hpp"
-#include "lab/description/sparse/views.hpp"
+#include "lab/description/sparse/problem.hpp"
+#include "lab/description/sweep.hpp"
 #include "primitives/sparse/spmv.hpp"
 #include "primitives/views.hpp"
 #include "primitives/words.hpp"
@@ -22,7 +22,10 @@
 namespace sheaf::primitives {
 
 std::uint64_t rows_of_matrix(const problem_spec& p) { return row_lengths_of(p).rows; }
-std::uint64_t columns_of_matrix(const problem_spec& p) { return p.columns ? *p.columns : rows_of_matrix(p); }
+std::uint64_t columns_of_matrix(const problem_spec& p) {
+  const std::optional<std::uint64_t>& columns = p.part<sparse_part>().columns;
+  return columns ? *columns : rows_of_matrix(p);
+}
 
 bool is_flat_grid(std::uint64_t entries_of_a_point) noexcept {
   return entries_of_a_point == 5 || entries_of_a_point == 9;
@@ -30,22 +33,23 @@ bool is_flat_grid(std::uint64_t entries_of_a_point) noexcept {
 
 std::uint64_t side_of_grid(const problem_spec& p) {
   const auto points = static_cast<double>(rows_of_matrix(p));
-  const double side = is_flat_grid(p.repeats) ? std::sqrt(points) : std::cbrt(points);
+  const double side = is_flat_grid(p.part<sparse_part>().entries_of_a_row) ? std::sqrt(points) : std::cbrt(points);
   return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(side)));
 }
 
 row_lengths row_lengths_of(const problem_spec& p) {
+  const sparse_part& matrix = p.part<sparse_part>();
   row_lengths lengths{.entries = p.count};
   if (p.table) {
     lengths.rows = *p.table;
     lengths.least = lengths.rows == 0 ? 0 : p.count / lengths.rows;
     lengths.longer = lengths.rows == 0 ? 0 : p.count % lengths.rows;
-  } else if (p.repeats == power_law_repeats) {
+  } else if (matrix.entries_of_a_row == power_law_repeats) {
     lengths.is_uneven = true;
     lengths.rows = p.count == 0 ? 0 : lengths.row_of_entry(p.count - 1) + 1;
   } else {
-    lengths.rows = p.count / p.repeats + (p.count % p.repeats != 0 ? 1 : 0);
-    lengths.least = p.repeats;
+    lengths.rows = p.count / matrix.entries_of_a_row + (p.count % matrix.entries_of_a_row != 0 ? 1 : 0);
+    lengths.least = matrix.entries_of_a_row;
   }
   return lengths;
 }
@@ -67,20 +71,22 @@ const problem_field rows_field{
     .help = "Rows of the matrix; one for every 16 entries unless given",
     .type_name = "N",
     .read = [](problem_spec& p, std::span<const std::string> texts) { p.table = number_of("--rows", texts, 0); }};
-const problem_field columns_field{
-    .option = "--columns",
-    .help = "Columns of the matrix; as many as rows unless given",
-    .type_name = "N",
-    .read = [](problem_spec& p, std::span<const std::string> texts) { p.columns = number_of("--columns", texts, 0); }};
+const problem_field columns_field{.option = "--columns",
+                                  .help = "Columns of the matrix; as many as rows unless given",
+                                  .type_name = "N",
+                                  .read = [](problem_spec& p, std::span<const std::string> texts) {
+                                    p.part<sparse_part>().columns = number_of("--columns", texts, 0);
+                                  }};
 const problem_field column_type_field{.option = fields::index_type.option,
                                       .help = fields::index_type.help,
                                       .type_name = fields::index_type.type_name,
                                       .read = fields::index_type.read};
-const problem_field offset_type_field{
-    .option = "--offset-type",
-    .help = "Type of the matrix's row offsets; u32 unless there are too many entries",
-    .type_name = "u32|u64|i32|i64",
-    .read = [](problem_spec& p, std::span<const std::string> texts) { p.offset = parse_index_type(texts.front()); }};
+const problem_field offset_type_field{.option = "--offset-type",
+                                      .help = "Type of the matrix's row offsets; u32 unless there are too many entries",
+                                      .type_name = "u32|u64|i32|i64",
+                                      .read = [](problem_spec& p, std::span<const std::string> texts) {
+                                        p.part<sparse_part>().offset = parse_index_type(texts.front());
+                                      }};
 const problem_field value_type_field{.option = "--type",
                                      .help = "Type of the matrix and of its vectors in spmv; f32 unless given",
                                      .type_name = "f32|f64",
@@ -92,25 +98,25 @@ const problem_field transposed_field{
     .option = "--transposed",
     .help = "Multiply by the transposed matrix",
     .type_name = "",
-    .read = [](problem_spec& p, std::span<const std::string>) { p.is_transposed = true; }};
+    .read = [](problem_spec& p, std::span<const std::string>) { p.part<sparse_part>().is_transposed = true; }};
 const problem_field sums_field{.option = "--sums",
                                .help = "In which type spmv adds; as_values unless given",
                                .type_name = "as_values|f64",
                                .read = [](problem_spec& p, std::span<const std::string> texts) {
-                                 p.sums = value_of(texts.front(), sums_words, "a type of sums");
+                                 p.part<sparse_part>().sums = value_of(texts.front(), sums_words, "a type of sums");
                                }};
 const problem_field row_ends_field{
     .option = "--row-ends",
     .help = "Rows have ends of their own, and do not end where the next one begins",
     .type_name = "",
-    .read = [](problem_spec& p, std::span<const std::string>) { p.has_row_ends = true; }};
+    .read = [](problem_spec& p, std::span<const std::string>) { p.part<sparse_part>().has_row_ends = true; }};
 
 constexpr field_use taken[] = {
     required(entries_field),
-    optional(rows_field, [](problem_spec& p) { p.repeats = usual_entries_of_a_row; }),
+    optional(rows_field, [](problem_spec& p) { p.part<sparse_part>().entries_of_a_row = usual_entries_of_a_row; }),
     optional(columns_field),
     optional(column_type_field, [](problem_spec& p) { p.index = least_type(columns_of_matrix(p)); }),
-    optional(offset_type_field, [](problem_spec& p) { p.offset = least_type(p.count); }),
+    optional(offset_type_field, [](problem_spec& p) { p.part<sparse_part>().offset = least_type(p.count); }),
     optional(value_type_field, [](problem_spec& p) { p.record_bytes = bytes(p.value); }),
     optional(transposed_field),
     optional(sums_field),
@@ -118,13 +124,15 @@ constexpr field_use taken[] = {
     optional(fields::pattern)};
 
 row_words write(const problem_spec& p) {
+  const sparse_part& matrix = p.part<sparse_part>();
   const bool is_square = columns_of_matrix(p) == rows_of_matrix(p);
-  return {fmt::format("{}{}{}{}", name(p.nonzeros), p.table ? fmt::format(":s{}", *p.table) : "",
-                      is_square ? "" : fmt::format(":c{}", *p.columns),
-                      p.table ? "" : fmt::format(":x{}", repeats_name(p))),
-          fmt::format("{}{}+{}{}{}{}", name(p.index), p.offset == p.index ? "" : fmt::format("+{}", name(p.offset)),
-                      name(p.value), p.is_transposed ? "+transposed" : "", p.sums == spmv_sums::f64 ? "+f64_sums" : "",
-                      p.has_row_ends ? "+row_ends" : "")};
+  return {fmt::format("{}{}{}{}", name(matrix.nonzeros), p.table ? fmt::format(":s{}", *p.table) : "",
+                      is_square ? "" : fmt::format(":c{}", *matrix.columns),
+                      p.table ? "" : fmt::format(":x{}", repeats_text(matrix.entries_of_a_row))),
+          fmt::format("{}{}+{}{}{}{}", name(p.index),
+                      matrix.offset == p.index ? "" : fmt::format("+{}", name(matrix.offset)), name(p.value),
+                      matrix.is_transposed ? "+transposed" : "", matrix.sums == spmv_sums::f64 ? "+f64_sums" : "",
+                      matrix.has_row_ends ? "+row_ends" : "")};
 }
 
 std::uint64_t parse_entries_of_a_row(std::string_view text) {
@@ -139,30 +147,33 @@ std::uint64_t parse_entries_of_a_row(std::string_view text) {
 // One word behind the pattern of nonzeros: rows, columns, or entries of a row. Says whether it says how many rows
 // there are.
 bool read_size(const name_part& word, problem_spec& p) {
+  sparse_part& matrix = p.part<sparse_part>();
   constexpr std::string_view expected =
       "rows, such as s1000, columns, such as c1000, or the entries of a row, such as x16";
   if (word.text().starts_with('s')) {
     p.table = word.behind("s", expected).number(0, ~std::uint64_t{0}, "a number of rows");
   } else if (word.text().starts_with('c')) {
-    p.columns = word.behind("c", expected).number(0, ~std::uint64_t{0}, "a number of columns");
+    matrix.columns = word.behind("c", expected).number(0, ~std::uint64_t{0}, "a number of columns");
     return false;
   } else {
-    p.repeats = word.behind("x", expected).read(parse_entries_of_a_row);
+    matrix.entries_of_a_row = word.behind("x", expected).read(parse_entries_of_a_row);
   }
   return true;
 }
 
 void require_grid(const name_part& pattern, const problem_spec& p) {
-  const std::uint64_t n = p.repeats;
-  const bool is_grid = !p.table && !p.columns && (is_flat_grid(n) || n == 7 || n == 27);
+  const sparse_part& matrix = p.part<sparse_part>();
+  const std::uint64_t n = matrix.entries_of_a_row;
+  const bool is_grid = !p.table && !matrix.columns && (is_flat_grid(n) || n == 7 || n == 27);
   if (!is_grid) {
     pattern.refuse("a grid: x5 or x9 for a square and neighbours of its points, x7 or x27 for a cube and theirs");
   }
 }
 
 void read_pattern(const name_part& pattern, problem_spec& p) {
+  sparse_part& matrix = p.part<sparse_part>();
   auto [nonzeros, rest] = pattern.cut_at(":");
-  p.nonzeros = nonzeros.read(parse_nonzero_pattern);
+  matrix.nonzeros = nonzeros.read(parse_nonzero_pattern);
   int numbers_of_rows = 0;
   while (rest) {
     const auto [word, more] = rest->cut_at(":");
@@ -170,18 +181,19 @@ void read_pattern(const name_part& pattern, problem_spec& p) {
     rest = more;
   }
   if (numbers_of_rows != 1) pattern.refuse("a pattern of nonzeros with rows (s1000) or the entries of a row (x16)");
-  if (p.nonzeros == nonzero_pattern::grid) require_grid(pattern, p);
+  if (matrix.nonzeros == nonzero_pattern::grid) require_grid(pattern, p);
 }
 
 // One word behind the types: what is not as usual.
 void read_word(const name_part& word, problem_spec& p) {
+  sparse_part& matrix = p.part<sparse_part>();
   if (word.text() == "transposed") {
-    p.is_transposed = true;
+    matrix.is_transposed = true;
   } else if (word.text() == "f64_sums") {
     if (p.value != value_type::f32) word.refuse("for values of f32 alone");
-    p.sums = spmv_sums::f64;
+    matrix.sums = spmv_sums::f64;
   } else if (word.text() == "row_ends") {
-    p.has_row_ends = true;
+    matrix.has_row_ends = true;
   } else {
     word.refuse("part of a product's type: transposed, f64_sums, row_ends");
   }
@@ -190,12 +202,13 @@ void read_word(const name_part& word, problem_spec& p) {
 bool is_index_type(std::string_view text) { return text.starts_with('u') || text.starts_with('i'); }
 
 void read(const name_part& pattern, const name_part& type, problem_spec& p) {
+  sparse_part& matrix = p.part<sparse_part>();
   read_pattern(pattern, p);
   auto [index, rest] = type.cut_at("+");
-  p.offset = p.index = index.read(parse_index_type);
+  matrix.offset = p.index = index.read(parse_index_type);
   if (rest && is_index_type(rest->text())) {
     const auto [offset, behind_offset] = rest->cut_at("+");
-    p.offset = offset.read(parse_index_type);
+    matrix.offset = offset.read(parse_index_type);
     rest = behind_offset;
   }
   if (!rest) type.refuse("an index type, or two, and a value type, such as u32+f32 or u32+u64+f32");
@@ -212,61 +225,68 @@ void read(const name_part& pattern, const name_part& type, problem_spec& p) {
 }
 
 std::string text_of_product(const problem_spec& p) {
+  const sparse_part& matrix = p.part<sparse_part>();
   return fmt::format("{} entries in {} rows and {} columns{}, columns {}, {} {}, values {}{}, pattern {}", p.count,
-                     rows_of_matrix(p), columns_of_matrix(p), p.is_transposed ? ", transposed" : "", name(p.index),
-                     p.has_row_ends ? "row begins and ends" : "row offsets", name(p.offset), name(p.value),
-                     p.sums == spmv_sums::f64 ? " with sums f64" : "", name(p.access));
+                     rows_of_matrix(p), columns_of_matrix(p), matrix.is_transposed ? ", transposed" : "", name(p.index),
+                     matrix.has_row_ends ? "row begins and ends" : "row offsets", name(matrix.offset), name(p.value),
+                     matrix.sums == spmv_sums::f64 ? " with sums f64" : "", name(p.access));
 }
 
 std::vector<fact> facts(const problem_spec& p) {
+  const sparse_part& matrix = p.part<sparse_part>();
   return {{"count", p.count},
           {"rows", rows_of_matrix(p)},
           {"columns", columns_of_matrix(p)},
           {"index_type", std::string(name(p.index))},
-          {"offset_type", std::string(name(p.offset))},
+          {"offset_type", std::string(name(matrix.offset))},
           {"value_type", std::string(name(p.value))},
-          {"product", std::string(p.is_transposed ? "transposed" : "plain")},
-          {"sums", std::string(text_of(p.sums, sums_words))},
-          {"layout", std::string(p.has_row_ends ? "row_ends" : "row_offsets")},
+          {"product", std::string(matrix.is_transposed ? "transposed" : "plain")},
+          {"sums", std::string(text_of(matrix.sums, sums_words))},
+          {"layout", std::string(matrix.has_row_ends ? "row_ends" : "row_offsets")},
           {"pattern", name(p.access)}};
 }
 
 explanation explain(const context& ctx, const problem_spec& p, std::string_view variant) {
+  const sparse_part& matrix = p.part<sparse_part>();
   const std::uint64_t rows = rows_of_matrix(p);
   const std::uint64_t columns = columns_of_matrix(p);
   const index_span columns_of_entries{nullptr, p.count, p.index};
   const const_values values_of_entries{nullptr, p.count, p.value};
-  const index_span begins{nullptr, p.has_row_ends ? rows : rows + 1, p.offset};
-  const csr_view a = p.has_row_ends ? csr_view(rows, columns, begins, begins, columns_of_entries, values_of_entries)
-                                    : csr_view(rows, columns, begins, columns_of_entries, values_of_entries);
-  return explain_spmv(ctx, a, {nullptr, p.is_transposed ? rows : columns, p.value},
-                      {nullptr, p.is_transposed ? columns : rows, p.value},
-                      {.transposed = p.is_transposed, .sums = p.sums, .pattern = p.access, .variant = variant});
+  const index_span begins{nullptr, matrix.has_row_ends ? rows : rows + 1, matrix.offset};
+  const csr_view a = matrix.has_row_ends
+                         ? csr_view(rows, columns, begins, begins, columns_of_entries, values_of_entries)
+                         : csr_view(rows, columns, begins, columns_of_entries, values_of_entries);
+  return explain_spmv(
+      ctx, a, {nullptr, matrix.is_transposed ? rows : columns, p.value},
+      {nullptr, matrix.is_transposed ? columns : rows, p.value},
+      {.transposed = matrix.is_transposed, .sums = matrix.sums, .pattern = p.access, .variant = variant});
 }
 
 spmv_problem problem_of(const problem_spec& p, backend_kind backend) {
+  const sparse_part& matrix = p.part<sparse_part>();
   spmv_problem s;
   s.backend = backend;
   s.rows = rows_of_matrix(p);
   s.columns = columns_of_matrix(p);
   s.entries = p.count;
   s.value = p.value;
-  s.offset = p.offset;
+  s.offset = matrix.offset;
   s.column = p.index;
-  s.has_row_ends = p.has_row_ends;
-  s.transposed = p.is_transposed;
-  s.sums = p.value == value_type::f64 ? spmv_sums::as_values : p.sums;
+  s.has_row_ends = matrix.has_row_ends;
+  s.transposed = matrix.is_transposed;
+  s.sums = p.value == value_type::f64 ? spmv_sums::as_values : matrix.sums;
   s.pattern = p.access;
   return s;
 }
 
 access_pattern hint_of_matrix(const problem_spec& p) {
-  switch (p.nonzeros) {
+  const sparse_part& matrix = p.part<sparse_part>();
+  switch (matrix.nonzeros) {
     case nonzero_pattern::banded:
       return access_pattern::clustered(std::max<std::uint64_t>(1, row_lengths_of(p).longest_row()));
     case nonzero_pattern::grid: {
       const std::uint64_t side = side_of_grid(p);
-      return access_pattern::clustered(2 * (is_flat_grid(p.repeats) ? side : side * side));
+      return access_pattern::clustered(2 * (is_flat_grid(matrix.entries_of_a_row) ? side : side * side));
     }
     case nonzero_pattern::uniform: return access_pattern::random();
     case nonzero_pattern::zipf: return access_pattern::skewed();
@@ -284,17 +304,20 @@ bool has_variants(backend_kind backend) {
 
 namespace sheaf::jobs {
 
+using primitives::sparse_part;
+
 product_views views_of_product(const problem_spec& p, const array_set& arrays) {
+  const sparse_part& matrix = p.part<sparse_part>();
   const std::uint64_t rows = primitives::rows_of_matrix(p);
   const std::uint64_t columns = primitives::columns_of_matrix(p);
-  const index_span begins{arrays[places::offsets].data, p.has_row_ends ? rows : rows + 1, p.offset};
-  const index_span ends{arrays[sparse_places::row_ends].data, rows, p.offset};
+  const index_span begins{arrays[places::offsets].data, matrix.has_row_ends ? rows : rows + 1, matrix.offset};
+  const index_span ends{arrays[sparse_places::row_ends].data, rows, matrix.offset};
   const index_span columns_of_entries{arrays[places::index].data, p.count, p.index};
   const const_values values_of_entries{arrays[sparse_places::values].data, p.count, p.value};
-  return {p.has_row_ends ? csr_view(rows, columns, begins, ends, columns_of_entries, values_of_entries)
-                         : csr_view(rows, columns, begins, columns_of_entries, values_of_entries),
-          {arrays[places::source].data, p.is_transposed ? rows : columns, p.value},
-          {arrays[places::target].data, p.is_transposed ? columns : rows, p.value}};
+  return {matrix.has_row_ends ? csr_view(rows, columns, begins, ends, columns_of_entries, values_of_entries)
+                              : csr_view(rows, columns, begins, columns_of_entries, values_of_entries),
+          {arrays[places::source].data, matrix.is_transposed ? rows : columns, p.value},
+          {arrays[places::target].data, matrix.is_transposed ? columns : rows, p.value}};
 }
 
 namespace {
@@ -337,18 +360,20 @@ struct product_loop {
 
 template <class Value, class Sum>
 plain_call loop_of(const context& ctx, const problem_spec& p, const array_set& arrays) {
+  const sparse_part& matrix = p.part<sparse_part>();
   return with_index_type(p.index, [&]<class Column>(std::type_identity<Column>) {
-    return with_index_type(p.offset, [&]<class Offset>(std::type_identity<Offset>) -> plain_call {
-      return product_loop<Value, Sum, Column, Offset>{views_of_product(p, arrays), ctx.threads(), p.is_transposed};
+    return with_index_type(matrix.offset, [&]<class Offset>(std::type_identity<Offset>) -> plain_call {
+      return product_loop<Value, Sum, Column, Offset>{views_of_product(p, arrays), ctx.threads(), matrix.is_transposed};
     });
   });
 }
 
 // One that adds f32 by columns in f64 takes an array of sums, which nobody writes.
 plain_call plain_spmv(const context& ctx, const problem_spec& p, const array_set& arrays) {
+  const sparse_part& matrix = p.part<sparse_part>();
   if (p.value == value_type::f64) return loop_of<double, double>(ctx, p, arrays);
-  if (p.sums != spmv_sums::f64) return loop_of<float, float>(ctx, p, arrays);
-  return p.is_transposed ? plain_call{} : loop_of<float, double>(ctx, p, arrays);
+  if (matrix.sums != spmv_sums::f64) return loop_of<float, float>(ctx, p, arrays);
+  return matrix.is_transposed ? plain_call{} : loop_of<float, double>(ctx, p, arrays);
 }
 
 // The job of spmv: matrices whose entries are functions of their place, row behind row. The check compares a sum over
@@ -361,17 +386,18 @@ using primitives::rows_of_matrix;
 constexpr std::uint64_t most_numbers = std::uint64_t{1} << 48;
 
 matrix_source source_of(const problem_spec& p, std::uint64_t copy) {
+  const sparse_part& matrix = p.part<sparse_part>();
   matrix_source s{.lengths = row_lengths_of(p),
                   .columns = columns_of_matrix(p),
-                  .nonzeros = p.nonzeros,
+                  .nonzeros = matrix.nonzeros,
                   .order = pattern_of_copy(p, copy),
                   .seed = inputs::mix(records_seed + copy),
                   .type = p.value,
                   .column = p.index,
-                  .offset = p.offset,
-                  .is_transposed = p.is_transposed};
-  s.order.kind = p.nonzeros == nonzero_pattern::zipf ? inputs::pattern_kind::zipf : inputs::pattern_kind::uniform;
-  if (p.nonzeros == nonzero_pattern::grid) s.side = primitives::side_of_grid(p);
+                  .offset = matrix.offset,
+                  .is_transposed = matrix.is_transposed};
+  s.order.kind = matrix.nonzeros == nonzero_pattern::zipf ? inputs::pattern_kind::zipf : inputs::pattern_kind::uniform;
+  if (matrix.nonzeros == nonzero_pattern::grid) s.side = primitives::side_of_grid(p);
   return s;
 }
 
@@ -383,42 +409,45 @@ std::string text_of_rows(const problem_spec& p) {
 }
 
 array_shapes shapes(const problem_spec& p) {
+  const sparse_part& matrix = p.part<sparse_part>();
   const std::uint64_t rows = rows_of_matrix(p);
   const std::uint64_t columns = columns_of_matrix(p);
   const std::string of_rows = text_of_rows(p);
-  const std::uint64_t x_count = p.is_transposed ? rows : columns;
+  const std::uint64_t x_count = matrix.is_transposed ? rows : columns;
   array_shapes all;
   all[places::source] = {x_count, p.record_bytes, array_role::input,
                          fmt::format("vector {} of {}", primitives::name(p.value), x_count)};
   all[places::index] = {p.count, bytes(p.index), array_role::input,
-                        fmt::format("columns {} {} below {}, {}", primitives::name(p.nonzeros),
+                        fmt::format("columns {} {} below {}, {}", primitives::name(matrix.nonzeros),
                                     primitives::name(p.index), columns, of_rows)};
-  all[places::target] = {p.is_transposed ? columns : rows, p.record_bytes, array_role::output};
+  all[places::target] = {matrix.is_transposed ? columns : rows, p.record_bytes, array_role::output};
   all[sparse_places::values] = {p.count, p.record_bytes, array_role::input,
                                 fmt::format("entries {} of {}", primitives::name(p.value), p.count)};
-  const std::uint64_t begins = p.has_row_ends ? rows : rows + 1;
-  all[places::offsets] = {begins, bytes(p.offset), array_role::input,
-                          fmt::format("{} row begins {} of {}", begins, primitives::name(p.offset), of_rows)};
-  if (p.has_row_ends) {
-    all[sparse_places::row_ends] = {rows, bytes(p.offset), array_role::input,
-                                    fmt::format("row ends {} of {}", primitives::name(p.offset), of_rows)};
+  const std::uint64_t begins = matrix.has_row_ends ? rows : rows + 1;
+  all[places::offsets] = {begins, bytes(matrix.offset), array_role::input,
+                          fmt::format("{} row begins {} of {}", begins, primitives::name(matrix.offset), of_rows)};
+  if (matrix.has_row_ends) {
+    all[sparse_places::row_ends] = {rows, bytes(matrix.offset), array_role::input,
+                                    fmt::format("row ends {} of {}", primitives::name(matrix.offset), of_rows)};
   }
   return all;
 }
 
 std::uint64_t moved_bytes(const problem_spec& p) {
+  const sparse_part& matrix = p.part<sparse_part>();
   const std::uint64_t rows = rows_of_matrix(p);
-  const std::uint64_t offsets = p.has_row_ends ? 2 * rows : rows + 1;
-  return p.count * (bytes(p.index) + p.record_bytes) + offsets * bytes(p.offset) +
+  const std::uint64_t offsets = matrix.has_row_ends ? 2 * rows : rows + 1;
+  return p.count * (bytes(p.index) + p.record_bytes) + offsets * bytes(matrix.offset) +
          (rows + columns_of_matrix(p)) * p.record_bytes;
 }
 
 /// Entries of the longest sum, or more: of a row, and of a column of the transposed product.
 double longest_sum(const problem_spec& p) {
+  const sparse_part& matrix = p.part<sparse_part>();
   const std::uint64_t longest_row = row_lengths_of(p).longest_row();
-  if (!p.is_transposed) return static_cast<double>(longest_row);
+  if (!matrix.is_transposed) return static_cast<double>(longest_row);
   const std::uint64_t usual = p.count / columns_of_matrix(p) + longest_row;
-  const bool is_even = p.nonzeros != nonzero_pattern::zipf;
+  const bool is_even = matrix.nonzeros != nonzero_pattern::zipf;
   return static_cast<double>(is_even ? std::min(p.count, 16 * usual) : p.count);
 }
 
@@ -434,7 +463,7 @@ std::string unchecked(const problem_spec& p) {
   if (p.count > 0 && (rows == 0 || columns == 0)) return "entries of no rows or columns";
   if (std::max({p.count, rows, columns}) > most_numbers) return "more entries, rows or columns than any memory has";
   if (is_too_narrow(p.index, columns)) return "column numbers are too narrow for the columns";
-  if (is_too_narrow(p.offset, p.count)) return "row offsets are too narrow for the entries";
+  if (is_too_narrow(p.part<sparse_part>().offset, p.count)) return "row offsets are too narrow for the entries";
   if (p.count == 0) return "";
   // Signs are random, so that sums of n products are past 16 times the root of n times the largest of them in less than
   // one of 10^50 matrices.
@@ -455,15 +484,17 @@ void fill_array(const context& ctx, const problem_spec& p, std::uint64_t copy, s
 }
 
 void run(const context& ctx, const problem_spec& p, const array_set& arrays, const call_settings& settings) {
+  const sparse_part& matrix = p.part<sparse_part>();
   const product_views v = views_of_product(p, arrays);
   spmv(ctx, v.a, v.x, v.y,
-       {.transposed = p.is_transposed, .sums = p.sums, .pattern = p.access, .variant = settings.variant});
+       {.transposed = matrix.is_transposed, .sums = matrix.sums, .pattern = p.access, .variant = settings.variant});
 }
 
 prepared_run prepare(const context& ctx, const problem_spec& p, const array_set& arrays, std::uint64_t expected_runs) {
+  const sparse_part& matrix = p.part<sparse_part>();
   const product_views v = views_of_product(p, arrays);
-  const prepared_spmv prepared =
-      prepare_spmv(ctx, v.a, expected_runs, {.transposed = p.is_transposed, .sums = p.sums, .pattern = p.access});
+  const prepared_spmv prepared = prepare_spmv(
+      ctx, v.a, expected_runs, {.transposed = matrix.is_transposed, .sums = matrix.sums, .pattern = p.access});
   return {[prepared, v] { prepared.run(v.x, v.y); }, preparation_of(prepared.report(), prepared.report().order)};
 }
 
@@ -487,36 +518,85 @@ constexpr std::string_view calibrated[] = {"spmv/banded:x16/r4/u32+f32", "spmv/b
                                            "spmv/uniform:x16/r4/u32+f32", "spmv/uniform:x16/r8/u32+f64",
                                            "spmv/zipf:x16/r8/u32+f64"};
 
+constexpr job spmv_job{.samples = samples,
+                       .calibrated = calibrated,
+                       .shapes = shapes,
+                       .moved_bytes = moved_bytes,
+                       .unchecked = unchecked,
+                       .fill = fill_array,
+                       .run = run,
+                       .count_mistakes = mistakes,
+                       .plain_loop = plain_spmv,
+                       .prepare = prepare};
+
 }  // namespace
-
-const job spmv_job{.samples = samples,
-                   .calibrated = calibrated,
-                   .shapes = shapes,
-                   .moved_bytes = moved_bytes,
-                   .unchecked = unchecked,
-                   .fill = fill_array,
-                   .run = run,
-                   .count_mistakes = mistakes,
-                   .plain_loop = plain_spmv,
-                   .prepare = prepare};
-
 }  // namespace sheaf::jobs
 
 namespace sheaf::primitives {
+namespace {
 
-extern const entry spmv_entry{.name = "spmv",
-                              .family = "sparse",
-                              .fields = taken,
-                              .example = "--count 100000000 --rows 6000000 --type f64 --pattern random",
-                              .write = write,
-                              .read = read,
-                              .text = text_of_product,
-                              .facts = facts,
-                              .explain = explain,
-                              .estimates = estimates_by<problem_of, spmv_variants>,
-                              .has_variants = has_variants,
-                              .place = place_by<problem_of>,
-                              .hint = hint_of_matrix,
-                              .job = &jobs::spmv_job};
+constexpr entry spmv_entry{.name = "spmv",
+                           .family = "sparse",
+                           .fields = taken,
+                           .example = "--count 100000000 --rows 6000000 --type f64 --pattern random",
+                           .write = write,
+                           .read = read,
+                           .text = text_of_product,
+                           .facts = facts,
+                           .explain = explain,
+                           .estimates = estimates_by<problem_of, spmv_variants>,
+                           .has_variants = has_variants,
+                           .place = place_by<problem_of>,
+                           .hint = hint_of_matrix,
+                           .job = &jobs::spmv_job};
+
+constexpr const entry* entries_of_family[] = {&spmv_entry};
+
+// Rows: every pattern of nonzeros by every layout.
+struct sparse_lists {
+  std::vector<std::string> matrices{"banded:x16", "grid:x7", "uniform:x16", "uniform:xzipf", "zipf:x16"};
+  std::vector<std::string> layouts{"r4/u32+f32", "r8/u32+f64", "r8/u32+f64+transposed"};
+};
+
+/// Stands for the entries of a matrix in a name that is not complete. It is so large that rows are no number of columns
+/// that one asks for, which a name would leave out.
+constexpr std::uint64_t any_count = std::uint64_t{1} << 56;
+
+problem_spec parse_product(std::string_view matrix, std::string_view layout) {
+  return parse_problem(fmt::format("spmv/{}/{}/n={}", matrix, layout, any_count));
+}
+
+void add(const sweep& s, std::span<const entry* const>, std::vector<problem_spec>& problems) {
+  const auto& lists = s.lists.of<sparse_lists>();
+  for (const std::uint64_t count : s.counts) {
+    for (const std::string& layout : lists.layouts) {
+      for (const std::string& matrix : lists.matrices) {
+        problem_spec p = parse_product(matrix, layout);
+        p.count = count;
+        add_if_checked(p, problems);
+      }
+    }
+  }
+}
+
+// Matrices that stay in a GPU's cache, and those that no cache holds.
+constexpr named_sweep sets[] = {{"spmv", "--log2-sizes 20:26:3"}};
+
+constexpr list_option lists[] = {
+    {"--matrices", "of sparse products: banded:x16 (entries a row), grid:x7, uniform:xzipf, zipf:s1000:c900, ...",
+     [](sweep& s, std::span<const std::string> texts) {
+       for (const std::string& text : texts) parse_product(text, "r4/u32+f32");
+       s.lists.of<sparse_lists>().matrices.assign(texts.begin(), texts.end());
+     }},
+    {"--matrix-layouts", "of sparse products: r4/u32+f32 (columns u32), r8/u32+u64+f64+transposed (offsets u64), ...",
+     [](sweep& s, std::span<const std::string> texts) {
+       for (const std::string& text : texts) parse_product("banded:x1", text);
+       s.lists.of<sparse_lists>().layouts.assign(texts.begin(), texts.end());
+     }},
+};
+
+}  // namespace
+
+extern const family sparse_family{"sparse", entries_of_family, sets, lists, add};
 
 }  // namespace sheaf::primitives

@@ -6,7 +6,7 @@
 #include <sheaf/values.hpp>
 
 #include "lab/description/items.hpp"
-#include "lab/description/sparse/matrix.hpp"
+#include "lab/description/sparse/problem.hpp"
 #include "lab/inputs/pattern_function.hpp"
 
 // Function objects for over_items() that fill the arrays of an spmv and check its answer. Values are small whole

@@ -10,11 +10,11 @@
 #include "lab/description/entry.hpp"
 #include "lab/description/estimates.hpp"
 #include "lab/description/job.hpp"
-#include "lab/description/key_text.hpp"
+#include "lab/description/keys.hpp"
 #include "lab/description/plain_loops.hpp"
 #include "lab/description/seeds.hpp"
-#include "lab/description/split/calls.hpp"
 #include "lab/description/split/items.hpp"
+#include "lab/description/split/problem.hpp"
 #include "primitives/split/contract.hpp"
 #include "primitives/views.hpp"
 #include "primitives/words.hpp"
@@ -40,21 +40,22 @@ const problem_field key_field_of_split{
       if (bits.first > most_bits) {
         refuse("--key: '{}' begins past the end of any record", core::printable(texts.front()));
       }
-      p.first_bit = static_cast<std::uint32_t>(bits.first);
-      p.bits = bits.count;
+      p.part<key_part>().first_bit = static_cast<std::uint32_t>(bits.first);
+      p.part<key_part>().bits = bits.count;
     }};
-const problem_field from_left{
-    .option = "--from-left",
-    .help =
-        "Splits: bit 0 is the highest of byte 0, as in the paper; without it the lowest, "
-        "as in a little-endian number",
-    .type_name = "",
-    .read = [](problem_spec& p, std::span<const std::string>) { p.bits_from = bit_order::from_left; }};
+const problem_field from_left{.option = "--from-left",
+                              .help =
+                                  "Splits: bit 0 is the highest of byte 0, as in the paper; without it the lowest, "
+                                  "as in a little-endian number",
+                              .type_name = "",
+                              .read = [](problem_spec& p, std::span<const std::string>) {
+                                p.part<split_part>().bits_from = bit_order::from_left;
+                              }};
 const problem_field categories{.option = "--categories",
                                .help = "Splits: keys are categories, of which there are N",
                                .type_name = "N",
                                .read = [](problem_spec& p, std::span<const std::string> texts) {
-                                 p.categories = number_of("--categories", texts, 1, most_categories);
+                                 p.part<split_part>().categories = number_of("--categories", texts, 1, most_categories);
                                  if (p.key_bytes == 0) p.key_bytes = 4;
                                }};
 
@@ -85,18 +86,21 @@ constexpr field_use taken_by_index[] = {required(fields::count),
                                         categories_or_key};
 
 row_words write(const problem_spec& p) {
-  return {fmt::format("{}:b{}", name(p.keys), p.bits), p.key_bytes == 0 ? "own" : fmt::format("k{}", 8 * p.key_bytes)};
+  const key_part& key = p.part<key_part>();
+  return {fmt::format("{}:b{}", name(key.keys), key.bits),
+          p.key_bytes == 0 ? "own" : fmt::format("k{}", 8 * p.key_bytes)};
 }
 
 void read(const name_part& pattern, const name_part& type, problem_spec& p) {
+  key_part& key = p.part<key_part>();
   if (type.text() != "own") {
     p.key_bytes = type.behind("k", "own, k32 or k64").number(8, most_bits, "own, k32 or k64") / 8;
   }
   const auto [keys, bits] = pattern.cut_at_last(":b");
-  p.keys = keys.read(parse_key_distribution);
+  key.keys = keys.read(parse_key_distribution);
   if (!bits) pattern.refuse("a distribution of keys and the bits that decide, such as uniform:b8");
   const std::uint64_t held_bytes = p.key_bytes == 0 ? p.record_bytes : p.key_bytes;
-  p.bits = static_cast<std::uint32_t>(bits->number(1, 8 * held_bytes, "a number of bits that the key has"));
+  key.bits = static_cast<std::uint32_t>(bits->number(1, 8 * held_bytes, "a number of bits that the key has"));
 }
 
 void read_of_index(const name_part& pattern, const name_part& type, problem_spec& p) {
@@ -109,9 +113,10 @@ void read_of_index(const name_part& pattern, const name_part& type, problem_spec
 split_key first_key(const problem_spec& p) { return key_of_call(p, {nullptr, p.count, p.key_bytes}, 0); }
 
 std::string text(const problem_spec& p) {
+  const key_part& key = p.part<key_part>();
   const split_key by = first_key(p);
   std::string text = fmt::format("{} records of {} bytes, {} categories", p.count, p.record_bytes, by.categories);
-  if (by.from != split_key::kind::category) text += fmt::format(" by {} bits from bit {}", p.bits, p.first_bit);
+  if (by.from != split_key::kind::category) text += fmt::format(" by {} bits from bit {}", key.bits, key.first_bit);
   if (by.from != split_key::kind::record_bits) text += fmt::format(" of keys of {} bytes", p.key_bytes);
   return text;
 }
@@ -171,14 +176,17 @@ explanation explain(const context& ctx, const problem_spec& p, std::string_view 
 
 std::uint32_t calls_of(const problem_spec& p) {
   const bool can_repeat = p.key_bytes == 0 && p.primitive == "split";
-  return can_repeat ? std::max<std::uint32_t>(1, (p.bits + most_bits_of_call - 1) / most_bits_of_call) : 1;
+  return can_repeat ? std::max<std::uint32_t>(1, (p.part<key_part>().bits + most_bits_of_call - 1) / most_bits_of_call)
+                    : 1;
 }
 
 split_key key_of_call(const problem_spec& p, const_records keys, std::uint32_t call) {
-  if (p.categories != 0) return split_key::category(keys, p.categories);
+  const key_part& key = p.part<key_part>();
+  const split_part& split = p.part<split_part>();
+  if (split.categories != 0) return split_key::category(keys, split.categories);
   const std::uint32_t skipped = call * most_bits_of_call;
-  const bit_field bits{p.first_bit + skipped, calls_of(p) == 1 ? p.bits : std::min(most_bits_of_call, p.bits - skipped),
-                       p.bits_from};
+  const bit_field bits{key.first_bit + skipped,
+                       calls_of(p) == 1 ? key.bits : std::min(most_bits_of_call, key.bits - skipped), split.bits_from};
   return p.key_bytes == 0 ? split_key::of_record(bits) : split_key::of(keys, bits);
 }
 
@@ -209,6 +217,8 @@ namespace sheaf::jobs {
 namespace {
 
 using primitives::entry_of;
+using primitives::key_part;
+using primitives::split_part;
 
 // Nobody writes a counting sort with more counters than fit into a cache.
 constexpr std::uint32_t most_counted_bits = 16;
@@ -237,7 +247,7 @@ void counting_sort(std::uint64_t count, std::uint64_t categories, category_reade
 
 template <class Index>
 plain_call index_split(const problem_spec& p, const array_set& arrays, category_reader category_of) {
-  return [count = p.count, categories = std::uint64_t{1} << p.bits, category_of,
+  return [count = p.count, categories = std::uint64_t{1} << p.part<key_part>().bits, category_of,
           out = items_of<Index>(arrays[places::target]), gathers = p.primitive == "split_gather_index"] {
     if (gathers) {
       counting_sort(count, categories, category_of,
@@ -251,16 +261,17 @@ plain_call index_split(const problem_spec& p, const array_set& arrays, category_
 
 template <class Record>
 plain_call record_split(const problem_spec& p, const array_set& arrays, category_reader category_of) {
-  return [count = p.count, categories = std::uint64_t{1} << p.bits, category_of,
+  return [count = p.count, categories = std::uint64_t{1} << p.part<key_part>().bits, category_of,
           in = items_of<const Record>(arrays[places::source]), out = items_of<Record>(arrays[places::target])] {
     counting_sort(count, categories, category_of, [=](std::uint64_t i, std::uint64_t place) { out[place] = in[i]; });
   };
 }
 
 plain_call plain_split(const context&, const problem_spec& p, const array_set& arrays) {
+  const key_part& key = p.part<key_part>();
   const records& keys = arrays[p.key_bytes == 0 ? places::source : places::index];
-  if (p.bits > most_counted_bits || keys.record_bytes < sizeof(std::uint32_t)) return {};
-  const category_reader category_of{keys.data, keys.record_bytes, (std::uint32_t{1} << p.bits) - 1};
+  if (key.bits > most_counted_bits || keys.record_bytes < sizeof(std::uint32_t)) return {};
+  const category_reader category_of{keys.data, keys.record_bytes, (std::uint32_t{1} << key.bits) - 1};
   if (entry_of(p).writes_index) {
     return with_index_type(
         p.index, [&]<class Index>(std::type_identity<Index>) { return index_split<Index>(p, arrays, category_of); });
@@ -277,7 +288,8 @@ using primitives::calls_of;
 constexpr std::uint32_t most_bits_with_offsets = 20;
 
 split_source source_of(const problem_spec& p, std::uint64_t copy) {
-  return {p.keys, p.bits, p.key_bytes, p.record_bytes, p.count, records_seed + copy};
+  const key_part& key = p.part<key_part>();
+  return {key.keys, key.bits, p.key_bytes, p.record_bytes, p.count, records_seed + copy};
 }
 
 bool writes_index(const problem_spec& p) { return primitives::entry_of(p).writes_index; }
@@ -285,7 +297,8 @@ bool writes_index(const problem_spec& p) { return primitives::entry_of(p).writes
 bool writes_scatter_index(const problem_spec& p) { return p.primitive == "split_scatter_index"; }
 
 array_shapes shapes(const problem_spec& p) {
-  const std::string keys = fmt::format("{}:b{} {} {}", inputs::name(p.keys), p.bits, p.key_bytes, p.count);
+  const key_part& key = p.part<key_part>();
+  const std::string keys = fmt::format("{}:b{} {} {}", inputs::name(key.keys), key.bits, p.key_bytes, p.count);
   array_shapes all;
   if (!writes_index(p)) {
     all[places::source] = {
@@ -294,8 +307,8 @@ array_shapes shapes(const problem_spec& p) {
   }
   if (p.key_bytes != 0) all[places::index] = {p.count, p.key_bytes, array_role::input, "keys " + keys};
   all[places::target] = {p.count, p.record_bytes, array_role::output};
-  if (p.bits <= most_bits_with_offsets && calls_of(p) == 1) {
-    all[places::offsets] = {(std::uint64_t{1} << p.bits) + 1, sizeof(std::uint64_t), array_role::side_output};
+  if (key.bits <= most_bits_with_offsets && calls_of(p) == 1) {
+    all[places::offsets] = {(std::uint64_t{1} << key.bits) + 1, sizeof(std::uint64_t), array_role::side_output};
   }
   // Several calls alternate between the output and this; the check of a scatter index inverts the index into it.
   if (calls_of(p) > 1 || writes_scatter_index(p)) all[places::work] = {p.count, p.record_bytes, array_role::work};
@@ -307,10 +320,12 @@ std::uint64_t moved_bytes(const problem_spec& p) {
 }
 
 std::string unchecked(const problem_spec& p) {
-  if (p.categories != 0 || p.first_bit != 0 || p.bits_from != bit_order::little_endian) {
+  const key_part& key = p.part<key_part>();
+  const split_part& split = p.part<split_part>();
+  if (split.categories != 0 || key.first_bit != 0 || split.bits_from != bit_order::little_endian) {
     return "only keys in the lowest bits are generated";
   }
-  if (p.bits > primitives::most_bits_of_call * calls_of(p)) return "no call splits by so many bits";
+  if (key.bits > primitives::most_bits_of_call * calls_of(p)) return "no call splits by so many bits";
   const bool by_number = !writes_index(p) && p.key_bytes != 0;
   return by_number && source_of(p, 0).number_bits_dropped() != 0 ? "records are too narrow to be told apart" : "";
 }
@@ -348,8 +363,9 @@ void run_index(const context& ctx, const problem_spec& p, const array_set& array
 }
 
 offset_check offset_check_of(const problem_spec& p, const array_set& arrays, bool with_offsets) {
+  const key_part& key = p.part<key_part>();
   const std::span<std::uint64_t> offsets = offsets_of(arrays, with_offsets);
-  return {offsets.empty() ? nullptr : offsets.data(), p.bits < 64 ? std::uint64_t{1} << p.bits : 0, p.count};
+  return {offsets.empty() ? nullptr : offsets.data(), key.bits < 64 ? std::uint64_t{1} << key.bits : 0, p.count};
 }
 
 template <bool Stable>
@@ -413,104 +429,63 @@ constexpr std::string_view calibrated_scatter_indices[] = {"split_scatter_index/
                                                            "split_scatter_index/uniform:b8/r4/k32",
                                                            "split_scatter_index/uniform:b16/r4/k32"};
 
+using count_function = std::uint64_t(const context& ctx, const problem_spec& p, const array_set& arrays, bool);
+using run_function = void(const context& ctx, const problem_spec& p, const array_set& arrays, const call_settings&);
+
+constexpr job job_of_split(std::span<const sample> samples, std::span<const std::string_view> calibrated,
+                           run_function* run, count_function* count_mistakes) {
+  return {.samples = samples,
+          .calibrated = calibrated,
+          .shapes = shapes,
+          .moved_bytes = moved_bytes,
+          .unchecked = unchecked,
+          .fill = fill_array,
+          .run = run,
+          .count_mistakes = count_mistakes,
+          .plain_loop = plain_split};
+}
+
+constexpr job split_job = job_of_split(split_samples, calibrated_splits, run_records<split>, mistakes_of_records<true>);
+constexpr job split_unstable_job =
+    job_of_split(unstable_samples, calibrated_unstable, run_records<split_unstable>, mistakes_of_records<false>);
+constexpr job split_gather_index_job = job_of_split(gather_index_samples, calibrated_gather_indices,
+                                                    run_index<split_gather_index>, mistakes_of_gather_index);
+constexpr job split_scatter_index_job = job_of_split(scatter_index_samples, calibrated_scatter_indices,
+                                                     run_index<split_scatter_index>, mistakes_of_scatter_index);
+
 }  // namespace
-
-const job split_job{.samples = split_samples,
-                    .calibrated = calibrated_splits,
-                    .shapes = shapes,
-                    .moved_bytes = moved_bytes,
-                    .unchecked = unchecked,
-                    .fill = fill_array,
-                    .run = run_records<split>,
-                    .count_mistakes = mistakes_of_records<true>,
-                    .plain_loop = plain_split};
-
-const job split_unstable_job{.samples = unstable_samples,
-                             .calibrated = calibrated_unstable,
-                             .shapes = shapes,
-                             .moved_bytes = moved_bytes,
-                             .unchecked = unchecked,
-                             .fill = fill_array,
-                             .run = run_records<split_unstable>,
-                             .count_mistakes = mistakes_of_records<false>,
-                             .plain_loop = plain_split};
-
-const job split_gather_index_job{.samples = gather_index_samples,
-                                 .calibrated = calibrated_gather_indices,
-                                 .shapes = shapes,
-                                 .moved_bytes = moved_bytes,
-                                 .unchecked = unchecked,
-                                 .fill = fill_array,
-                                 .run = run_index<split_gather_index>,
-                                 .count_mistakes = mistakes_of_gather_index,
-                                 .plain_loop = plain_split};
-
-const job split_scatter_index_job{.samples = scatter_index_samples,
-                                  .calibrated = calibrated_scatter_indices,
-                                  .shapes = shapes,
-                                  .moved_bytes = moved_bytes,
-                                  .unchecked = unchecked,
-                                  .fill = fill_array,
-                                  .run = run_index<split_scatter_index>,
-                                  .count_mistakes = mistakes_of_scatter_index,
-                                  .plain_loop = plain_split};
-
 }  // namespace sheaf::jobs
 
 namespace sheaf::primitives {
+namespace {
 
-extern const entry split_entry{.name = "split",
-                               .family = "split",
-                               .fields = taken_by_records,
-                               .example = "--count 100000000 --bytes 16 --key 5:11",
-                               .write = write,
-                               .read = read,
-                               .text = text,
-                               .facts = facts,
-                               .explain = explain<split_product::records, true>,
-                               .estimates = estimates<split_product::records, true>,
-                               .place = place<split_product::records, true>,
-                               .job = &jobs::split_job};
+template <split_product Product, bool Stable = true>
+constexpr entry entry_of_split(std::string_view name, std::string_view example, const jobs::job& job) {
+  constexpr bool writes_index = Product != split_product::records;
+  return {.name = name,
+          .family = "split",
+          .fields = writes_index ? std::span<const field_use>(taken_by_index) : taken_by_records,
+          .example = example,
+          .writes_index = writes_index,
+          .write = write,
+          .read = writes_index ? read_of_index : read,
+          .text = text,
+          .facts = writes_index ? facts_of_index : facts,
+          .explain = explain<Product, Stable>,
+          .estimates = estimates<Product, Stable>,
+          .place = place<Product, Stable>,
+          .job = &job};
+}
 
-extern const entry split_unstable_entry{.name = "split_unstable",
-                                        .family = "split",
-                                        .fields = taken_by_records,
-                                        .example = "--count 100000000 --bytes 4 --categories 1000 --key-bytes 2",
-                                        .write = write,
-                                        .read = read,
-                                        .text = text,
-                                        .facts = facts,
-                                        .explain = explain<split_product::records, false>,
-                                        .estimates = estimates<split_product::records, false>,
-                                        .place = place<split_product::records, false>,
-                                        .job = &jobs::split_unstable_job};
+}  // namespace
 
-extern const entry split_gather_index_entry{.name = "split_gather_index",
-                                            .family = "split",
-                                            .fields = taken_by_index,
-                                            .example = "--count 100000000 --key-bytes 8 --key 0:16 --from-left",
-                                            .writes_index = true,
-                                            .write = write,
-                                            .read = read_of_index,
-                                            .text = text,
-                                            .facts = facts_of_index,
-                                            .explain = explain<split_product::gather_index, true>,
-                                            .estimates = estimates<split_product::gather_index, true>,
-                                            .place = place<split_product::gather_index, true>,
-                                            .job = &jobs::split_gather_index_job};
-
-extern const entry split_scatter_index_entry{.name = "split_scatter_index",
-                                             .family = "split",
-                                             .fields = taken_by_index,
-                                             .example = "--count 100000000 --index-type u64",
-                                             .writes_index = true,
-                                             .write = write,
-                                             .read = read_of_index,
-                                             .text = text,
-                                             .facts = facts_of_index,
-                                             .explain = explain<split_product::scatter_index, true>,
-                                             .estimates = estimates<split_product::scatter_index, true>,
-                                             .place = place<split_product::scatter_index, true>,
-                                             .job = &jobs::split_scatter_index_job};
+constexpr entry split_entry =
+    entry_of_split<split_product::records>("split", "--count 100000000 --bytes 16 --key 5:11", jobs::split_job);
+constexpr entry split_unstable_entry = entry_of_split<split_product::records, false>(
+    "split_unstable", "--count 100000000 --bytes 4 --categories 1000 --key-bytes 2", jobs::split_unstable_job);
+constexpr entry split_gather_index_entry = entry_of_split<split_product::gather_index>(
+    "split_gather_index", "--count 100000000 --key-bytes 8 --key 0:16 --from-left", jobs::split_gather_index_job);
+constexpr entry split_scatter_index_entry = entry_of_split<split_product::scatter_index>(
+    "split_scatter_index", "--count 100000000 --index-type u64", jobs::split_scatter_index_job);
 
 }  // namespace sheaf::primitives

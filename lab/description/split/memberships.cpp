@@ -5,11 +5,11 @@
 
 #include "lab/description/entry.hpp"
 #include "lab/description/job.hpp"
-#include "lab/description/movement/entry_parts.hpp"
+#include "lab/description/movement/problem.hpp"
 #include "lab/description/plain_loops.hpp"
 #include "lab/description/seeds.hpp"
-#include "lab/description/split/calls.hpp"
 #include "lab/description/split/items.hpp"
+#include "lab/description/split/problem.hpp"
 #include "primitives/split/multi_contract.hpp"
 #include "primitives/words.hpp"
 
@@ -30,14 +30,16 @@ const problem_field categories_field{.option = "--categories",
                                      .help = "multi_split: categories, of which there are N",
                                      .type_name = "N",
                                      .read = [](problem_spec& p, std::span<const std::string> texts) {
-                                       p.categories = number_of("--categories", texts, 1, most_categories);
+                                       p.part<split_part>().categories =
+                                           number_of("--categories", texts, 1, most_categories);
                                      }};
 
 constexpr field_use taken[] = {required(fields::count), required(records_field), required(fields::bytes),
                                required(categories_field)};
 
 std::uint64_t categories_of(const problem_spec& p) {
-  return p.categories != 0 ? p.categories : std::uint64_t{1} << p.bits;
+  const split_part& split = p.part<split_part>();
+  return split.categories != 0 ? split.categories : std::uint64_t{1} << p.part<key_part>().bits;
 }
 
 index_type number_type(const problem_spec& p) {
@@ -45,17 +47,20 @@ index_type number_type(const problem_spec& p) {
 }
 
 row_words write(const problem_spec& p) {
-  return {fmt::format("{}:b{}:s{}", name(p.keys), p.bits, p.indexed_count()), fmt::format("k{}", 8 * category_bytes)};
+  const key_part& key = p.part<key_part>();
+  return {fmt::format("{}:b{}:s{}", name(key.keys), key.bits, p.indexed_count()),
+          fmt::format("k{}", 8 * category_bytes)};
 }
 
 void read(const name_part& pattern, const name_part& type, problem_spec& p) {
+  key_part& key = p.part<key_part>();
   if (type.text() != "k32") type.refuse("the width of a category: k32");
   const auto [categories, records] = pattern.cut_at_last(":s");
   const auto [keys, bits] = categories.cut_at_last(":b");
   if (!records || !bits) pattern.refuse("a distribution, bits and records, such as uniform:b8:s1024");
   p.key_bytes = category_bytes;
-  p.keys = keys.read(parse_key_distribution);
-  p.bits = static_cast<std::uint32_t>(bits->number(1, 8 * category_bytes, "1 to 32 bits of a category"));
+  key.keys = keys.read(parse_key_distribution);
+  key.bits = static_cast<std::uint32_t>(bits->number(1, 8 * category_bytes, "1 to 32 bits of a category"));
   p.table = records->number(0, ~std::uint64_t{0}, "a number of records");
 }
 
@@ -72,11 +77,10 @@ std::vector<fact> facts(const problem_spec& p) {
 }
 
 problem_spec split_of_numbers(const problem_spec& p) {
-  return {.primitive = "split",
-          .record_bytes = bytes(number_type(p)),
-          .count = p.count,
-          .key_bytes = category_bytes,
-          .categories = categories_of(p)};
+  problem_spec numbers{
+      .primitive = "split", .record_bytes = bytes(number_type(p)), .count = p.count, .key_bytes = category_bytes};
+  numbers.part<split_part>().categories = categories_of(p);
+  return numbers;
 }
 
 multi_split_problem problem_of(const problem_spec& p, backend_kind backend) {
@@ -141,15 +145,18 @@ namespace {
 
 using multi_split_places::first;
 using multi_split_places::sources;
+using primitives::key_part;
+using primitives::split_part;
 constexpr std::uint32_t most_bits = 24;
 
-std::uint64_t categories_of(const problem_spec& p) { return std::uint64_t{1} << p.bits; }
+std::uint64_t categories_of(const problem_spec& p) { return std::uint64_t{1} << p.part<key_part>().bits; }
 index_type number_type(const problem_spec& p) {
   return p.indexed_count() >= std::uint64_t{1} << 32 ? index_type::u64 : index_type::u32;
 }
 
 membership_source source_of(const problem_spec& p, std::uint64_t copy) {
-  return {{p.keys, p.bits, p.key_bytes, p.record_bytes, p.count, records_seed + copy},
+  const key_part& key = p.part<key_part>();
+  return {{key.keys, key.bits, p.key_bytes, p.record_bytes, p.count, records_seed + copy},
           p.count,
           p.indexed_count(),
           p.record_bytes,
@@ -157,23 +164,25 @@ membership_source source_of(const problem_spec& p, std::uint64_t copy) {
 }
 
 array_shapes shapes(const problem_spec& p) {
+  const key_part& key = p.part<key_part>();
   const std::uint64_t records = p.indexed_count();
   array_shapes all;
   all[places::source] = {records, p.record_bytes, array_role::input,
                          fmt::format("records {} {}", p.record_bytes, records)};
   all[places::index] = {p.count, p.key_bytes, array_role::input,
-                        fmt::format("categories {}:b{} {}", inputs::name(p.keys), p.bits, p.count)};
+                        fmt::format("categories {}:b{} {}", inputs::name(key.keys), key.bits, p.count)};
   all[first] = {records + 1, sizeof(std::uint64_t), array_role::input, fmt::format("first {} {}", records, p.count)};
   all[places::target] = {p.count, p.record_bytes, array_role::output};
   all[sources] = {p.count, bytes(number_type(p)), array_role::output};
-  if (p.bits <= most_bits) all[places::offsets] = {categories_of(p) + 1, sizeof(std::uint64_t), array_role::output};
+  if (key.bits <= most_bits) all[places::offsets] = {categories_of(p) + 1, sizeof(std::uint64_t), array_role::output};
   return all;
 }
 
 std::uint64_t moved_bytes(const problem_spec& p) { return p.count * (2 * p.record_bytes + p.key_bytes); }
 
 std::string unchecked(const problem_spec& p) {
-  if (p.categories != 0 || p.bits > most_bits) return "only up to 2^24 categories, a power of two, are generated";
+  if (p.part<split_part>().categories != 0 || p.part<key_part>().bits > most_bits)
+    return "only up to 2^24 categories, a power of two, are generated";
   return p.count > 0 && p.indexed_count() == 0 ? "memberships of no records" : "";
 }
 
@@ -241,31 +250,30 @@ plain_call plain_multi_split(const context&, const problem_spec& p, const array_
   });
 }
 
+constexpr job multi_split_job{.samples = samples,
+                              .shapes = shapes,
+                              .moved_bytes = moved_bytes,
+                              .unchecked = unchecked,
+                              .fill = fill_array,
+                              .run = run,
+                              .count_mistakes = mistakes,
+                              .plain_loop = plain_multi_split};
+
 }  // namespace
-
-const job multi_split_job{.samples = samples,
-                          .shapes = shapes,
-                          .moved_bytes = moved_bytes,
-                          .unchecked = unchecked,
-                          .fill = fill_array,
-                          .run = run,
-                          .count_mistakes = mistakes,
-                          .plain_loop = plain_multi_split};
-
 }  // namespace sheaf::jobs
 
 namespace sheaf::primitives {
 
-extern const entry multi_split_entry{.name = "multi_split",
-                                     .family = "split",
-                                     .fields = taken,
-                                     .example = "--count 100000000 --records 30000000 --bytes 12 --categories 2000000",
-                                     .write = write,
-                                     .read = read,
-                                     .text = text,
-                                     .facts = facts,
-                                     .explain = explain,
-                                     .estimates = estimates,
-                                     .job = &jobs::multi_split_job};
+constexpr entry multi_split_entry{.name = "multi_split",
+                                  .family = "split",
+                                  .fields = taken,
+                                  .example = "--count 100000000 --records 30000000 --bytes 12 --categories 2000000",
+                                  .write = write,
+                                  .read = read,
+                                  .text = text,
+                                  .facts = facts,
+                                  .explain = explain,
+                                  .estimates = estimates,
+                                  .job = &jobs::multi_split_job};
 
 }  // namespace sheaf::primitives

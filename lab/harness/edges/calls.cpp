@@ -10,6 +10,7 @@
 #include <sheaf/error.hpp>
 
 #include "apps/sheaf/checks/edges.hpp"
+#include "lab/description/edges/problem.hpp"
 #include "lab/description/job.hpp"
 #include "lab/harness/now.hpp"
 #include "lab/harness/placed_array.hpp"
@@ -137,15 +138,14 @@ std::optional<std::pair<prepared_edge_sum, double>> loaded(const call_place& pla
 
 /// The problem that a sum over this graph is.
 problem problem_of(const edge_input& in, const edge_terms& terms, value_type type) {
-  return {.primitive = "edge_sum",
-          .pattern = {primitives::pattern_kind::uniform},
-          .record_bytes = terms.components * bytes(type),
-          .index = index_type::u32,
-          .count = in.edges.size(),
-          .value = type,
-          .table = in.nodes,
-          .is_packed = true,
-          .of_edges = terms.function};
+  const problem p{.primitive = "edge_sum",
+                  .pattern = {primitives::pattern_kind::uniform},
+                  .record_bytes = terms.components * bytes(type),
+                  .index = index_type::u32,
+                  .count = in.edges.size(),
+                  .value = type,
+                  .table = in.nodes};
+  return p.with(primitives::edge_part{.function = terms.function, .is_packed = true});
 }
 
 /// The arrays of a sum as the job of edge_sum has them, and the problem that they are.

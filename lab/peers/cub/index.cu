@@ -19,7 +19,8 @@ contender sort(const context& ctx, const problem& p, const workspace& arrays) {
   const std::uint64_t keys_at = layout.add(list_bytes);
   const bool scatters = p.primitive == "split_scatter_index";
   const std::uint64_t gather_at = scatters ? layout.add(list_bytes) : 0;
-  const auto call = [=, count = static_cast<std::uint32_t>(p.count), bits = static_cast<int>(p.bits), &arrays,
+  const auto call = [=, count = static_cast<std::uint32_t>(p.count), bits = static_cast<int>(p.part<key_part>().bits),
+                     &arrays,
                      stream = ctx.stream()](void* temporary, std::size_t& bytes, std::byte* lists, std::uint64_t copy) {
     auto* const numbers = reinterpret_cast<std::uint32_t*>(lists);
     auto* const sorted_keys = reinterpret_cast<std::uint32_t*>(lists + keys_at);

@@ -8,8 +8,11 @@
 // with a DoubleBuffer and leaves its input alone, as our splits and sorts do. The DoubleBuffer would need a copy first.
 namespace sheaf::bench::peers::device {
 
-inline int first_bit_of(const problem& p) { return static_cast<int>(p.first_bit); }
-inline int end_bit_of(const problem& p) { return static_cast<int>(p.first_bit + p.bits); }
+inline int first_bit_of(const problem& p) { return static_cast<int>(p.part<key_part>().first_bit); }
+inline int end_bit_of(const problem& p) {
+  const key_part& key = p.part<key_part>();
+  return static_cast<int>(key.first_bit + key.bits);
+}
 
 template <class Key>
 contender radix_sort_of_keys(const context& ctx, const problem& p, const workspace& arrays) {

@@ -4,8 +4,7 @@
 #include <memory>
 
 #include "lab/description/job.hpp"
-#include "lab/description/sparse/matrix.hpp"
-#include "lab/description/sparse/views.hpp"
+#include "lab/description/sparse/problem.hpp"
 #include "lab/peers/sparse/eigen.hpp"
 
 namespace sheaf::bench::peers::host {
@@ -14,22 +13,26 @@ std::vector<contender> product_loops(const context& ctx, const problem& p, const
   // Whether there is one follows from types alone.
   if (!jobs::job_of(p).plain_loop(ctx, p, {})) return {};
   const auto queue = [ctx, p, &arrays](std::uint64_t copy) { jobs::job_of(p).plain_loop(ctx, p, arrays.all(copy))(); };
-  return {{.who = p.is_transposed ? "serial_loop" : "plain_loop", .queue = queue, .wait = [] {}}};
+  return {{.who = p.part<primitives::sparse_part>().is_transposed ? "serial_loop" : "plain_loop",
+           .queue = queue,
+           .wait = [] {}}};
 }
 
 std::vector<contender> eigen_rows(const context& ctx, const problem& p, const workspace& arrays) {
-  if (p.sums == spmv_sums::f64 || !has_eigen_product(jobs::views_of_product(p, {}).a)) return {};
+  const primitives::sparse_part& matrix = p.part<primitives::sparse_part>();
+  if (matrix.sums == spmv_sums::f64 || !has_eigen_product(jobs::views_of_product(p, {}).a)) return {};
   const auto products = std::make_shared<std::vector<std::function<void()>>>();
   const auto prepare = [ctx, p, &arrays, products](std::uint64_t copies) {
     for (std::uint64_t copy = 0; copy < copies; ++copy) {
       const jobs::product_views v = jobs::views_of_product(p, arrays.all(copy));
-      products->push_back(eigen_product(v.a, v.x, v.y, p.is_transposed, ctx.threads()));
+      const bool is_transposed = p.part<primitives::sparse_part>().is_transposed;
+      products->push_back(eigen_product(v.a, v.x, v.y, is_transposed, ctx.threads()));
     }
   };
   // Offsets and columns of other types are copied.
   const std::uint64_t kept_bytes = (p.count + primitives::rows_of_matrix(p) + 1) * sizeof(int);
   return {{.who = "eigen",
-           .kept_bytes_of_copy = bytes(p.index) + bytes(p.offset) > 2 * sizeof(int) ? kept_bytes : 0,
+           .kept_bytes_of_copy = bytes(p.index) + bytes(matrix.offset) > 2 * sizeof(int) ? kept_bytes : 0,
            .queue = [products](std::uint64_t copy) { (*products)[copy](); },
            .wait = [] {},
            .prepare = prepare,

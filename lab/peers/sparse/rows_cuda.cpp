@@ -2,8 +2,7 @@
 #include <memory>
 #include <string>
 
-#include "lab/description/sparse/matrix.hpp"
-#include "lab/description/sparse/views.hpp"
+#include "lab/description/sparse/problem.hpp"
 #include "lab/peers/movement.hpp"
 #include "lab/peers/sparse/cusparse.hpp"
 #include "lab/peers/sparse/rows.hpp"
@@ -18,7 +17,8 @@ contender by_algorithm(const context& ctx, const problem& p, const workspace& ar
     const cusparse_handle handle = make_cusparse_handle(ctx);
     for (std::uint64_t copy = 0; copy < copies; ++copy) {
       const jobs::product_views v = jobs::views_of_product(p, arrays.all(copy));
-      products->push_back(cusparse_product(ctx, handle, v.a, v.x, v.y, p.is_transposed, algorithm));
+      products->push_back(
+          cusparse_product(ctx, handle, v.a, v.x, v.y, p.part<primitives::sparse_part>().is_transposed, algorithm));
     }
   };
   // An allowance: what it asks for is known once it has the matrix.
@@ -34,11 +34,12 @@ contender by_algorithm(const context& ctx, const problem& p, const workspace& ar
 }  // namespace
 
 std::vector<contender> cusparse_rows(const context& ctx, const problem& p, const workspace& arrays) {
+  const primitives::sparse_part& matrix = p.part<primitives::sparse_part>();
   std::vector<contender> all;
-  if (p.sums == spmv_sums::f64) return all;
+  if (matrix.sums == spmv_sums::f64) return all;
   const csr_view shape = jobs::views_of_product(p, {}).a;
   for (const cusparse_algorithm& algorithm : cusparse_algorithms()) {
-    if (has_cusparse_product(ctx, shape, p.is_transposed, algorithm)) {
+    if (has_cusparse_product(ctx, shape, matrix.is_transposed, algorithm)) {
       all.push_back(by_algorithm(ctx, p, arrays, algorithm));
     }
   }

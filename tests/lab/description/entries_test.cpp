@@ -11,7 +11,11 @@
 
 #include "lab/description/arrays.hpp"
 #include "lab/description/hash/keyed_table.hpp"
+#include "lab/description/hash/problem.hpp"
 #include "lab/description/job.hpp"
+#include "lab/description/linked_list/problem.hpp"
+#include "lab/description/sort/problem.hpp"
+#include "lab/description/sweep.hpp"
 #include "plan/he2007.hpp"
 #include "support/contexts.hpp"
 #include "support/expect_error.hpp"
@@ -22,8 +26,11 @@ namespace {
 using primitives::entries;
 using primitives::entry;
 using primitives::given_option;
+using primitives::hash_part;
+using primitives::list_part;
 using primitives::problem_of_options;
 using primitives::problem_spec;
+using primitives::sort_part;
 
 template <class Call>
 void expect_refused(const std::string& message, Call call) {
@@ -50,7 +57,10 @@ TEST(Entries, OfAFamilyStandTogether) {
     EXPECT_TRUE(seen.insert(e->family).second) << e->family << " stands apart";
     before = e->family;
   }
-  for (const std::string_view family : primitives::families()) count += primitives::entries_of(family).size();
+  for (const primitives::family* const f : primitives::all_families()) {
+    for (const entry* const e : f->entries) EXPECT_EQ(e->family, f->name) << e->name;
+    count += f->entries.size();
+  }
   EXPECT_EQ(count, entries().size());
 }
 
@@ -237,6 +247,22 @@ TEST(Entries, CountTheKeysOfGeneratedTables) {
   EXPECT_GT(uneven.distinct, std::uint64_t{1} << 19);
 }
 
+TEST(ProblemSpec, KeepsWhatEachFamilyKnowsApart) {
+  problem_spec p;
+  p.part<hash_part>().repeats = 9;
+  list_part& list = p.part<list_part>();
+  p.part<sort_part>().more_value_bytes = {16};
+  list.is_packed = true;  // stays where it is when a part is added
+  const problem_spec copy = p.with(hash_part{.repeats = 7, .load_percent = 50});
+  EXPECT_EQ(copy.part<hash_part>().repeats, 7U);
+  EXPECT_EQ(copy.part<sort_part>().more_value_bytes, std::vector<std::uint64_t>{16});
+  p.part<list_part>().is_packed = false;
+  EXPECT_TRUE(copy.part<list_part>().is_packed) << "a copy is a problem of its own";
+  EXPECT_EQ(p.part<hash_part>().repeats, 9U);
+  EXPECT_EQ(std::as_const(p).part<hash_part>().load_percent, 0U);
+  EXPECT_EQ(problem_spec().part<hash_part>().hit_percent, 100U) << "as the part begins";
+}
+
 TEST(Entries, FillInWhatOptionsLeaveOut) {
   const auto problem = [](const char* primitive, const std::vector<given_option>& given) {
     return problem_of_options(primitives::entry_named(primitive), given);
@@ -251,23 +277,23 @@ TEST(Entries, FillInWhatOptionsLeaveOut) {
   const problem_spec pairs = problem("sort_pairs", {{"--count", {"9"}}, {"--bytes", {"4", "16"}}});
   EXPECT_EQ(pairs.key_bytes, 4U);
   EXPECT_EQ(pairs.record_bytes, 4U);
-  EXPECT_EQ(pairs.more_value_bytes, std::vector<std::uint64_t>{16});
+  EXPECT_EQ(pairs.part<sort_part>().more_value_bytes, std::vector<std::uint64_t>{16});
   const problem_spec ranks = problem("list_rank", {{"--count", {"5000000000"}}});
   EXPECT_EQ(ranks.index, index_type::u64);
   EXPECT_EQ(ranks.record_bytes, 8U);
   const problem_spec scan = problem("list_scan", {{"--count", {"9"}}, {"--type", {"f64"}}, {"--op", {"mul"}}});
   EXPECT_EQ(scan.index, index_type::u32);
   EXPECT_EQ(scan.record_bytes, 8U);
-  EXPECT_EQ(scan.scan_op, scan_operator::mul);
-  EXPECT_FALSE(scan.is_exclusive || scan.is_packed);
+  EXPECT_EQ(scan.part<list_part>().op, scan_operator::mul);
+  EXPECT_FALSE(scan.part<list_part>().is_exclusive || scan.part<list_part>().is_packed);
   const problem_spec packed =
       problem("list_scan", {{"--count", {"9"}}, {"--exclusive", {""}}, {"--packed", {""}}, {"--lists", {"many"}}});
-  EXPECT_TRUE(packed.is_exclusive && packed.is_packed);
-  EXPECT_EQ(packed.lists, list_count::many);
+  EXPECT_TRUE(packed.part<list_part>().is_exclusive && packed.part<list_part>().is_packed);
+  EXPECT_EQ(packed.part<list_part>().lists, list_count::many);
   const problem_spec build = problem("build_hash_index", {{"--count", {"5000000000"}}});
   EXPECT_EQ(build.key_bytes, 8U);
   EXPECT_EQ(build.record_bytes, 8U);
-  EXPECT_EQ(build.load_percent, 0U);
+  EXPECT_EQ(build.part<hash_part>().load_percent, 0U);
   const problem_spec among_itself = problem("hash_find", {{"--count", {"9"}}});
   EXPECT_EQ(among_itself.indexed_count(), 9U);
   EXPECT_EQ(among_itself.record_bytes, 4U);
@@ -278,8 +304,8 @@ TEST(Entries, FillInWhatOptionsLeaveOut) {
                                                     {"--load", {"99"}}});
   EXPECT_EQ(find.record_bytes, 8U);
   EXPECT_EQ(find.key_bytes, 4U);
-  EXPECT_EQ(find.repeats, primitives::power_law_repeats);
-  EXPECT_EQ(find.load_percent, 99U);
+  EXPECT_EQ(find.part<hash_part>().repeats, primitives::power_law_repeats);
+  EXPECT_EQ(find.part<hash_part>().load_percent, 99U);
   EXPECT_EQ(problem("hash_contains", {{"--count", {"9"}}, {"--table", {"5"}}}).record_bytes, 1U);
   EXPECT_EQ(problem("gather", {{"--count", {"9"}}, {"--table", {"0"}}, {"--bytes", {"4"}}}).indexed_count(), 0U);
 }

@@ -10,7 +10,7 @@
 #include "lab/description/arrays.hpp"
 #include "lab/description/job.hpp"
 #include "lab/description/row_name.hpp"
-#include "lab/description/sparse/views.hpp"
+#include "lab/description/sparse/problem.hpp"
 #include "support/contexts.hpp"
 
 // The job of spmv: the matrices that it makes, and its check of every product by them.
@@ -20,6 +20,7 @@ namespace {
 using jobs::array_set;
 using jobs::job;
 using jobs::problem_spec;
+using primitives::sparse_part;
 
 std::vector<context> contexts() {
   std::vector<context> all{context::cpu(2)};
@@ -84,7 +85,9 @@ TEST(GeneratedProduct, IsAnsweredRightByItsPlainLoopWhereOneIsWritten) {
     arrays.fill(p, 1);
     arrays.reset_outputs();
     const std::function<void()> loop = jobs::job_of(p).plain_loop(ctx, p, arrays.of_copy(0));
-    ASSERT_EQ(static_cast<bool>(loop), !p.is_transposed || p.sums != spmv_sums::f64) << name(p);
+    ASSERT_EQ(static_cast<bool>(loop),
+              !p.part<sparse_part>().is_transposed || p.part<sparse_part>().sums != spmv_sums::f64)
+        << name(p);
     if (!loop) continue;
     loop();
     EXPECT_EQ(arrays.count_mistakes(false), 0U) << name(p);
@@ -130,12 +133,13 @@ TEST(GeneratedProduct, HasTheNeighboursOfAGridWhoseSidesAreJoined) {
                            "spmv/grid:x7/r8/u32+f64/n=7000", "spmv/grid:x27/r8/u32+f64/n=27000"}) {
     SCOPED_TRACE(name);
     const filled_matrix m(name);
-    const bool is_flat = m.p.repeats < 7 || m.p.repeats == 9;
+    const std::uint64_t of_a_row = m.p.part<sparse_part>().entries_of_a_row;
+    const bool is_flat = of_a_row < 7 || of_a_row == 9;
     const std::uint64_t side = is_flat ? static_cast<std::uint64_t>(std::lround(std::sqrt(m.a.rows))) : 10;
     for (std::uint64_t row = 0; row < m.a.rows; ++row) {
       const std::multiset<std::uint64_t> columns = m.columns_of(row);
-      ASSERT_EQ(columns.size(), m.p.repeats);
-      ASSERT_EQ(std::set(columns.begin(), columns.end()).size(), m.p.repeats) << "each neighbour once";
+      ASSERT_EQ(columns.size(), of_a_row);
+      ASSERT_EQ(std::set(columns.begin(), columns.end()).size(), of_a_row) << "each neighbour once";
       for (const std::uint64_t step : {std::uint64_t{0}, std::uint64_t{1}, side, is_flat ? 0 : side * side}) {
         EXPECT_TRUE(columns.contains((row + step) % m.a.rows)) << row;
         EXPECT_TRUE(columns.contains((row + m.a.rows - step) % m.a.rows)) << row;

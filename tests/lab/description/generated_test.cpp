@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "lab/description/arrays.hpp"
+#include "lab/description/linked_list/problem.hpp"
 #include "primitives/operators/scan_value.hpp"
 #include "primitives/words.hpp"
 #include "support/contexts.hpp"
@@ -20,6 +21,7 @@ using jobs::array_set;
 using jobs::job;
 using jobs::problem_spec;
 using jobs::sample;
+using primitives::list_part;
 
 // Sizes around nothing in particular, and one that is not a multiple of a block.
 constexpr std::uint64_t sizes[] = {1, 2, 1000, 20011};
@@ -373,7 +375,7 @@ TEST(GeneratedJob, HasScansWhoseAnswersAreNotTheirValues) {
   jobs::problem_arrays arrays(ctx);
   for (const std::string& list : names_of_lists()) {
     const problem_spec p = jobs::problem_of({list}, 2500);
-    if (p.primitive != "list_scan" || p.is_packed) continue;
+    if (p.primitive != "list_scan" || p.part<list_part>().is_packed) continue;
     arrays.fill(p, 1);
     const jobs::array_set all = arrays.of_copy(0);
     copy_bytes(ctx, all[jobs::places::target].data, all[jobs::places::source].data, p.count * p.record_bytes);

@@ -11,14 +11,24 @@
 
 #include "lab/description/entry.hpp"
 #include "lab/description/hash/keyed_table.hpp"
+#include "lab/description/hash/problem.hpp"
+#include "lab/description/keys.hpp"
+#include "lab/description/linked_list/problem.hpp"
+#include "lab/description/movement/problem.hpp"
+#include "lab/description/reduce/problem.hpp"
 #include "primitives/words.hpp"
 #include "support/expect_error.hpp"
 
 namespace sheaf::tests::lab_description_row_name_test {
 namespace {
 
+using primitives::hash_part;
+using primitives::key_part;
+using primitives::list_part;
+using primitives::movement_part;
 using primitives::parse_problem;
 using primitives::problem_spec;
+using primitives::reduce_part;
 
 TEST(RowName, OfEveryRecordedRowIsReadAndWrittenAgain) {
   std::set<std::string> names;
@@ -51,7 +61,7 @@ TEST(RowName, OfEveryDistributionOfKeysIsReadAndWrittenAgain) {
     EXPECT_EQ(primitives::parse_key_distribution(primitives::name(d)), d);
     for (const char* form : {"sort_keys/{}/r4/f32/n=9", "sort_pairs/{}:b8-15/r8/u64/n=9", "split/{}:b11/r8/own/n=9"}) {
       const std::string name = fmt::format(fmt::runtime(form), primitives::name(d));
-      EXPECT_EQ(parse_problem(name).keys, d) << name;
+      EXPECT_EQ(parse_problem(name).part<key_part>().keys, d) << name;
       EXPECT_EQ(primitives::name(parse_problem(name)), name);
       names.insert(name);
     }
@@ -68,8 +78,8 @@ TEST(RowName, SaysWhatIsMoved) {
   EXPECT_EQ(p.count, 4096U);
   EXPECT_EQ(p.indexed_count(), 4096U);
   EXPECT_EQ(parse_problem("gather/strided:16:s70/r4/u32/n=9").indexed_count(), 70U);
-  EXPECT_EQ(parse_problem("scatter/uniform/r4/u32/n=9").duplicates, duplicates::any);
-  EXPECT_EQ(parse_problem("scatter/uniform/r4/u32+last/n=9").duplicates, duplicates::last);
+  EXPECT_EQ(parse_problem("scatter/uniform/r4/u32/n=9").part<movement_part>().duplicates, duplicates::any);
+  EXPECT_EQ(parse_problem("scatter/uniform/r4/u32+last/n=9").part<movement_part>().duplicates, duplicates::last);
 }
 
 TEST(RowName, SaysWhatIsReduced) {
@@ -77,38 +87,38 @@ TEST(RowName, SaysWhatIsReduced) {
   EXPECT_EQ(p.indexed_count(), 1024U);
   EXPECT_EQ(p.index, index_type::u64);
   EXPECT_EQ(p.value, value_type::f64);
-  EXPECT_EQ(p.op, reduction::add);
-  EXPECT_EQ(p.order, reduction_order::unordered);
+  EXPECT_EQ(p.part<reduce_part>().op, reduction::add);
+  EXPECT_EQ(p.part<reduce_part>().order, reduction_order::unordered);
   const problem_spec most = parse_problem("scatter_reduce/zipf:s65536/r4/u32+i32+max/n=65536");
-  EXPECT_EQ(most.op, reduction::max);
-  EXPECT_EQ(most.order, reduction_order::deterministic);
+  EXPECT_EQ(most.part<reduce_part>().op, reduction::max);
+  EXPECT_EQ(most.part<reduce_part>().order, reduction_order::deterministic);
   const problem_spec less = parse_problem("scatter_reduce/uniform:s9/r8/u32+f64+subtract+unordered/n=65536");
-  EXPECT_EQ(less.op, reduction::subtract);
-  EXPECT_EQ(less.order, reduction_order::unordered);
+  EXPECT_EQ(less.part<reduce_part>().op, reduction::subtract);
+  EXPECT_EQ(less.part<reduce_part>().order, reduction_order::unordered);
 }
 
 TEST(RowName, SaysWhichBitsSplit) {
   const problem_spec own = parse_problem("split/uniform:b96/r12/own/n=65536");
-  EXPECT_EQ(own.bits, 96U);
+  EXPECT_EQ(own.part<key_part>().bits, 96U);
   EXPECT_EQ(own.key_bytes, 0U);
   const problem_spec apart = parse_problem("split_scatter_index/zipf:b11/r8/k32/n=65536");
-  EXPECT_EQ(apart.bits, 11U);
+  EXPECT_EQ(apart.part<key_part>().bits, 11U);
   EXPECT_EQ(apart.key_bytes, 4U);
   EXPECT_EQ(apart.index, index_type::u64);
-  EXPECT_EQ(apart.keys, primitives::key_distribution::zipf);
+  EXPECT_EQ(apart.part<key_part>().keys, primitives::key_distribution::zipf);
 }
 
 TEST(RowName, SaysWhatIsSorted) {
   const problem_spec keys = parse_problem("sort_keys/nested:b8-15/r8/u64/n=268435456");
   EXPECT_EQ(keys.key_bytes, 8U);
-  EXPECT_EQ(keys.first_bit, 8U);
-  EXPECT_EQ(keys.bits, 8U);
+  EXPECT_EQ(keys.part<key_part>().first_bit, 8U);
+  EXPECT_EQ(keys.part<key_part>().bits, 8U);
   const problem_spec records = parse_problem("sort_records/uniform/r100/bytes10/n=16777216");
-  EXPECT_EQ(records.number, key_type::bytes);
+  EXPECT_EQ(records.part<key_part>().number, key_type::bytes);
   EXPECT_EQ(records.key_bytes, 10U);
-  EXPECT_EQ(records.bits, 80U);
+  EXPECT_EQ(records.part<key_part>().bits, 80U);
   const problem_spec index = parse_problem("sort_gather_index/uniform/r4/f64/n=65536");
-  EXPECT_EQ(index.number, key_type::floating);
+  EXPECT_EQ(index.part<key_part>().number, key_type::floating);
   EXPECT_EQ(index.index, index_type::u32);
 }
 
@@ -117,20 +127,20 @@ TEST(RowName, SaysWhatAListIs) {
   EXPECT_EQ(primitives::name(rank.pattern), "strided:1001");
   EXPECT_EQ(rank.record_bytes, 8U);
   EXPECT_EQ(rank.index, index_type::i64);
-  EXPECT_EQ(rank.lists, list_count::many);
+  EXPECT_EQ(rank.part<list_part>().lists, list_count::many);
   const problem_spec sum = parse_problem("list_scan/permutation/r8/u32+u64/n=65536");
   EXPECT_EQ(sum.value, value_type::u64);
-  EXPECT_EQ(sum.scan_op, scan_operator::add);
-  EXPECT_EQ(sum.lists, list_count::one);
-  EXPECT_FALSE(sum.is_exclusive || sum.is_packed);
+  EXPECT_EQ(sum.part<list_part>().op, scan_operator::add);
+  EXPECT_EQ(sum.part<list_part>().lists, list_count::one);
+  EXPECT_FALSE(sum.part<list_part>().is_exclusive || sum.part<list_part>().is_packed);
   const problem_spec most = parse_problem("list_scan/reverse/r4/i32+f32+max+exclusive+packed+many/n=65536");
-  EXPECT_EQ(most.scan_op, scan_operator::max);
-  EXPECT_TRUE(most.is_exclusive && most.is_packed);
-  EXPECT_EQ(most.lists, list_count::many);
+  EXPECT_EQ(most.part<list_part>().op, scan_operator::max);
+  EXPECT_TRUE(most.part<list_part>().is_exclusive && most.part<list_part>().is_packed);
+  EXPECT_EQ(most.part<list_part>().lists, list_count::many);
   for (const auto& op : primitives::scan_operators) {
     const std::string end = op.text == "add" ? "" : "+" + std::string(op.text);
     const std::string name = "list_scan/identity/r4/u32+i32" + end + "/n=9";
-    EXPECT_EQ(parse_problem(name).scan_op, op.value) << name;
+    EXPECT_EQ(parse_problem(name).part<list_part>().op, op.value) << name;
     EXPECT_EQ(primitives::name(parse_problem(name)), name);
   }
 }
@@ -139,22 +149,22 @@ TEST(RowName, SaysWhatIsSearched) {
   const problem_spec find = parse_problem("hash_find/zipf:s1024:x16:h50/r4/k64+load99/n=65536");
   EXPECT_EQ(primitives::name(find.pattern), "zipf");
   EXPECT_EQ(find.indexed_count(), 1024U);
-  EXPECT_EQ(find.repeats, 16U);
-  EXPECT_EQ(find.hit_percent, 50U);
-  EXPECT_EQ(find.load_percent, 99U);
+  EXPECT_EQ(find.part<hash_part>().repeats, 16U);
+  EXPECT_EQ(find.part<hash_part>().hit_percent, 50U);
+  EXPECT_EQ(find.part<hash_part>().load_percent, 99U);
   EXPECT_EQ(find.key_bytes, 8U);
   EXPECT_EQ(find.index, index_type::u32);
   const problem_spec wide = parse_problem("hash_search/strided:7:s4294967296:xzipf:h0/r8/k32/n=9");
   EXPECT_EQ(primitives::name(wide.pattern), "strided:7");
-  EXPECT_EQ(wide.repeats, primitives::power_law_repeats);
-  EXPECT_EQ(wide.hit_percent, 0U);
-  EXPECT_EQ(wide.load_percent, 0U);
+  EXPECT_EQ(wide.part<hash_part>().repeats, primitives::power_law_repeats);
+  EXPECT_EQ(wide.part<hash_part>().hit_percent, 0U);
+  EXPECT_EQ(wide.part<hash_part>().load_percent, 0U);
   EXPECT_EQ(wide.key_bytes, 4U);
   EXPECT_EQ(wide.index, index_type::u64);
   EXPECT_EQ(parse_problem("hash_count/uniform:x1:h100/r8/k64/n=9").indexed_count(), 9U);
   const problem_spec build = parse_problem("build_hash_index/x1000/r4/k32+load5/n=65536");
-  EXPECT_EQ(build.repeats, 1000U);
-  EXPECT_EQ(build.load_percent, 5U);
+  EXPECT_EQ(build.part<hash_part>().repeats, 1000U);
+  EXPECT_EQ(build.part<hash_part>().load_percent, 5U);
   EXPECT_EQ(build.count, 65536U);
   for (const char* name : {"build_hash_index/xzipf/r4/k64/n=0", "build_hash_index/x1/r8/k64/n=4294967296",
                            "hash_contains/same:x2:h7/r1/k32+load95/n=5"}) {

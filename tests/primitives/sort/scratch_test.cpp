@@ -10,11 +10,13 @@
 #include <sheaf/sort.hpp>
 
 #include "lab/description/entry.hpp"
+#include "lab/description/sort/problem.hpp"
 
 namespace sheaf::tests::primitives_sort_scratch_test {
 namespace {
 
 using primitives::problem_spec;
+using primitives::sort_part;
 
 constexpr std::uint64_t count = std::uint64_t{1} << 28;
 constexpr std::uint64_t tables = std::uint64_t{64} << 20;
@@ -49,7 +51,7 @@ void expect_promised_scratch(const std::string& file) {
   }
   // Keys so wide that no word holds them and a row number.
   problem_spec wide = named("sort_records/uniform/r100/bytes10");
-  wide.key_fields = {{0, 32, key_type::bytes}};
+  wide.part<sort_part>().key_fields = {{0, 32, key_type::bytes}};
   EXPECT_LE(scratch_of(wide, m), count * 45 + tables);
 }
 

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "lab/description/hash/keyed_table.hpp"
-#include "lab/description/sparse/matrix.hpp"
+#include "lab/description/sparse/problem.hpp"
 #include "support/expect_error.hpp"
 
 namespace sheaf::tests::primitives_sparse_entry_test {
@@ -22,6 +22,7 @@ using primitives::problem_spec;
 using primitives::row_lengths;
 using primitives::row_lengths_of;
 using primitives::rows_of_matrix;
+using primitives::sparse_part;
 
 problem_spec problem(const std::vector<given_option>& given) {
   return problem_of_options(primitives::entry_named("spmv"), given);
@@ -34,27 +35,27 @@ void expect_refused(const std::string& message, Call call) {
 
 TEST(SpmvName, SaysWhatTheMatrixIs) {
   const problem_spec usual = parse_problem("spmv/banded:x16/r4/u32+f32/n=1000");
-  EXPECT_EQ(usual.nonzeros, nonzero_pattern::banded);
+  EXPECT_EQ(usual.part<sparse_part>().nonzeros, nonzero_pattern::banded);
   EXPECT_EQ(rows_of_matrix(usual), 63U);
   EXPECT_EQ(columns_of_matrix(usual), 63U);
   EXPECT_EQ(usual.value, value_type::f32);
   EXPECT_EQ(usual.index, index_type::u32);
-  EXPECT_EQ(usual.offset, index_type::u32);
-  EXPECT_EQ(usual.sums, spmv_sums::as_values);
-  EXPECT_FALSE(usual.is_transposed || usual.has_row_ends);
+  EXPECT_EQ(usual.part<sparse_part>().offset, index_type::u32);
+  EXPECT_EQ(usual.part<sparse_part>().sums, spmv_sums::as_values);
+  EXPECT_FALSE(usual.part<sparse_part>().is_transposed || usual.part<sparse_part>().has_row_ends);
   const problem_spec most = parse_problem("spmv/zipf:s70:c900/r4/i32+u64+f32+transposed+f64_sums+row_ends/n=1000");
-  EXPECT_EQ(most.nonzeros, nonzero_pattern::zipf);
+  EXPECT_EQ(most.part<sparse_part>().nonzeros, nonzero_pattern::zipf);
   EXPECT_EQ(rows_of_matrix(most), 70U);
   EXPECT_EQ(columns_of_matrix(most), 900U);
   EXPECT_EQ(most.index, index_type::i32);
-  EXPECT_EQ(most.offset, index_type::u64);
-  EXPECT_EQ(most.sums, spmv_sums::f64);
-  EXPECT_TRUE(most.is_transposed && most.has_row_ends);
+  EXPECT_EQ(most.part<sparse_part>().offset, index_type::u64);
+  EXPECT_EQ(most.part<sparse_part>().sums, spmv_sums::f64);
+  EXPECT_TRUE(most.part<sparse_part>().is_transposed && most.part<sparse_part>().has_row_ends);
   const problem_spec uneven = parse_problem("spmv/uniform:c5:xzipf/r8/u64+f64/n=20");
-  EXPECT_EQ(uneven.repeats, primitives::power_law_repeats);
+  EXPECT_EQ(uneven.part<sparse_part>().entries_of_a_row, primitives::power_law_repeats);
   EXPECT_EQ(rows_of_matrix(uneven), 8U);
   EXPECT_EQ(columns_of_matrix(uneven), 5U);
-  EXPECT_EQ(uneven.offset, index_type::u64);
+  EXPECT_EQ(uneven.part<sparse_part>().offset, index_type::u64);
 }
 
 TEST(SpmvName, IsWrittenAsItIsRead) {
@@ -109,10 +110,10 @@ TEST(SpmvEntry, FillsInWhatOptionsLeaveOut) {
   EXPECT_EQ(columns_of_matrix(usual), 63U);
   EXPECT_EQ(usual.record_bytes, 4U);
   EXPECT_EQ(usual.index, index_type::u32);
-  EXPECT_EQ(usual.offset, index_type::u32);
+  EXPECT_EQ(usual.part<sparse_part>().offset, index_type::u32);
   const problem_spec large = problem({{"--count", {"5000000000"}}, {"--rows", {"70"}}, {"--columns", {"5000000000"}}});
   EXPECT_EQ(large.index, index_type::u64);
-  EXPECT_EQ(large.offset, index_type::u64);
+  EXPECT_EQ(large.part<sparse_part>().offset, index_type::u64);
   const problem_spec given = problem({{"--count", {"9"}},
                                       {"--rows", {"0"}},
                                       {"--columns", {"4"}},
@@ -125,10 +126,10 @@ TEST(SpmvEntry, FillsInWhatOptionsLeaveOut) {
   EXPECT_EQ(rows_of_matrix(given), 0U);
   EXPECT_EQ(columns_of_matrix(given), 4U);
   EXPECT_EQ(given.index, index_type::i64);
-  EXPECT_EQ(given.offset, index_type::i32);
+  EXPECT_EQ(given.part<sparse_part>().offset, index_type::i32);
   EXPECT_EQ(given.record_bytes, 8U);
-  EXPECT_EQ(given.sums, spmv_sums::f64);
-  EXPECT_TRUE(given.is_transposed && given.has_row_ends);
+  EXPECT_EQ(given.part<sparse_part>().sums, spmv_sums::f64);
+  EXPECT_TRUE(given.part<sparse_part>().is_transposed && given.part<sparse_part>().has_row_ends);
 }
 
 TEST(SpmvEntry, RefusesOptionsThatNoProductHas) {
@@ -152,7 +153,7 @@ TEST(SpmvEntry, PlansTheSumsThatTheCallMakes) {
     return primitives::cheapest(all)->seconds;
   };
   const double as_values = seconds();
-  p.sums = spmv_sums::f64;
+  p.part<sparse_part>().sums = spmv_sums::f64;
   EXPECT_EQ(seconds(), as_values);
   EXPECT_EQ(entry_of(p).explain(ctx, p, {}).choice()->seconds, as_values);
 }

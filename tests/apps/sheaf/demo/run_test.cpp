@@ -15,7 +15,7 @@
 #include "apps/sheaf/demo/report.hpp"
 #include "apps/sheaf/demo/summary.hpp"
 #include "core/backends.hpp"
-#include "lab/description/movement/entry_parts.hpp"
+#include "lab/description/movement/problem.hpp"
 #include "support/contexts.hpp"
 #include "support/expect_error.hpp"
 

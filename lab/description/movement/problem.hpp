@@ -6,12 +6,17 @@
 
 #include <sheaf/context.hpp>
 #include <sheaf/records.hpp>
+#include <sheaf/scatter.hpp>
 
 #include "lab/description/entry.hpp"
 #include "primitives/movement/problem.hpp"
 
 // What the entries of movements by an index list share: a table, an index list and an access pattern.
 namespace sheaf::primitives {
+
+struct movement_part {
+  sheaf::duplicates duplicates = sheaf::duplicates::any;  ///< of a scatter
+};
 
 /// "permutation", or "zipf:s1024" for a table of 1024 records; a table as long as the index is not written unless asked
 /// for.

@@ -8,10 +8,19 @@
 #include <sheaf/sort.hpp>
 #include <sheaf/split.hpp>
 
+#include "lab/inputs/input_pattern.hpp"
 #include "primitives/sort/key.hpp"
 
-// Keys as options give them.
+// Keys of sorts and splits: what a problem says of them, and how options give them.
 namespace sheaf::primitives {
+
+/// The part of a problem that sorts and splits share.
+struct key_part {
+  key_distribution keys = key_distribution::uniform;
+  std::uint32_t bits = 8;       ///< bits of the key that decide; a split by more than 32 takes several calls
+  std::uint32_t first_bit = 0;  ///< lowest bit of the key that decides
+  key_type number = key_type::unsigned_integer;
+};
 
 /// Reads "0:10", "8:4:f", "8:4:f:desc": OFFSET:BYTES[:TYPE][:asc|desc] with TYPE u, i, f or bytes. Fields that give
 /// no direction take that of `descending`. @throws error(bad_argument)

@@ -1,5 +1,5 @@
 // Which rows the sweeps of sheaf-bench have.
-#include "lab/sweeps/sweep.hpp"
+#include "lab/description/sweep.hpp"
 
 #include <algorithm>
 #include <map>
@@ -11,21 +11,21 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "lab/description/hash/entry.hpp"
 #include "lab/description/hash/items.hpp"
+#include "lab/description/hash/problem.hpp"
 #include "lab/description/row_name.hpp"
 #include "lab/description/seeds.hpp"
 #include "support/expect_error.hpp"
 
-namespace sheaf::tests::lab_sweeps_test {
+namespace sheaf::tests::lab_description_sweep_test {
 namespace {
 
-using bench::problem;
+using problem = primitives::problem_spec;
 
 constexpr std::uint64_t most_matches = std::uint64_t{1} << 30;
 
-std::vector<problem> searches_of(const bench::sweep& s) {
-  std::vector<problem> all = bench::problems_of(s);
+std::vector<problem> searches_of(const primitives::sweep& s) {
+  std::vector<problem> all = primitives::problems_of(s);
   std::erase_if(all, [](const problem& p) { return p.primitive != "hash_search"; });
   return all;
 }
@@ -34,15 +34,17 @@ std::vector<problem> searches_of(const bench::sweep& s) {
 TEST(HashSweep, HasEveryTableRepetitionOrderAndHitRate) {
   std::map<std::tuple<std::uint64_t, std::uint64_t, primitives::pattern_kind, std::uint64_t>, std::set<std::uint64_t>>
       counts;
-  const bench::sweep s = bench::sweep_named("hash");
+  const primitives::sweep s = primitives::sweep_named("hash");
   for (const problem& p : searches_of(s)) {
     EXPECT_LE(jobs::room_for_matches(p), most_matches) << name(p);
-    counts[{p.indexed_count(), p.repeats, p.pattern.kind, p.hit_percent}].insert(p.count);
+    const auto& hash = p.part<primitives::hash_part>();
+    counts[{p.indexed_count(), hash.repeats, p.pattern.kind, hash.hit_percent}].insert(p.count);
   }
-  for (const std::uint64_t table : s.tables) {
-    for (const std::uint64_t repeats : s.repeats) {
+  for (const std::uint64_t table : {1 << 20, 1 << 25, 1 << 30}) {
+    for (const std::uint64_t repeats :
+         {std::uint64_t{1}, std::uint64_t{16}, std::uint64_t{1000}, primitives::power_law_repeats}) {
       for (const primitives::input_pattern& pattern : s.patterns) {
-        for (const std::uint64_t hits : s.hits) {
+        for (const std::uint64_t hits : {0, 50, 100}) {
           const std::set<std::uint64_t>& rows = counts[{table, repeats, pattern.kind, hits}];
           SCOPED_TRACE(
               fmt::format("{} of {}, each {} times, {} % hits", primitives::name(pattern), table, repeats, hits));
@@ -71,7 +73,7 @@ TEST(HashSweep, KnowsAboutHowManyMatchesProbesByAPowerLawHaveAmongKeysByOne) {
     const jobs::probe_source source{.table = primitives::table_of(p),
                                     .order = jobs::pattern_of_copy(p, 0),
                                     .key_bytes = p.key_bytes,
-                                    .hit_percent = p.hit_percent};
+                                    .hit_percent = p.part<primitives::hash_part>().hit_percent};
     std::uint64_t matches = 0;
     for (std::uint64_t probe = 0; probe < p.count; ++probe) matches += jobs::matches_of_probe(source, probe);
     const auto likely = static_cast<double>(jobs::likely_matches(p));
@@ -82,12 +84,13 @@ TEST(HashSweep, KnowsAboutHowManyMatchesProbesByAPowerLawHaveAmongKeysByOne) {
 
 TEST(HashSweep, GivesEachProblemOnce) {
   std::set<std::string> names;
-  for (const problem& p : searches_of(bench::sweep_named("hash"))) EXPECT_TRUE(names.insert(name(p)).second) << name(p);
+  for (const problem& p : searches_of(primitives::sweep_named("hash")))
+    EXPECT_TRUE(names.insert(name(p)).second) << name(p);
 }
 
 TEST(ListSweep, GoesTo2To30Nodes) {
   std::set<std::pair<std::string, std::uint64_t>> rows;
-  for (const problem& p : bench::problems_of(bench::sweep_named("list"))) {
+  for (const problem& p : primitives::problems_of(primitives::sweep_named("list"))) {
     if (p.primitive == "list_rank") rows.insert({primitives::name(p.pattern), p.count});
   }
   for (std::uint64_t count = 1 << 20; count <= std::uint64_t{1} << 30; count *= 4) {
@@ -99,11 +102,11 @@ TEST(ListSweep, GoesTo2To30Nodes) {
 }
 
 TEST(ListSweep, RefusesOrdersThatAreNoList) {
-  bench::sweep s = bench::sweep_named("list");
-  s.patterns = bench::patterns({"identity", "uniform"});
+  primitives::sweep s = primitives::sweep_named("list");
+  s.patterns = {primitives::parse_pattern("identity"), primitives::parse_pattern("uniform")};
   expect_error(error_code::bad_argument, "--patterns uniform: an order that goes through nodes twice is no list",
-               [&] { bench::problems_of(s); });
+               [&] { primitives::problems_of(s); });
 }
 
 }  // namespace
-}  // namespace sheaf::tests::lab_sweeps_test
+}  // namespace sheaf::tests::lab_description_sweep_test

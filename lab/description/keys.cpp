@@ -1,4 +1,4 @@
-#include "lab/description/key_text.hpp"
+#include "lab/description/keys.hpp"
 
 #include <vector>
 

@@ -1,13 +1,29 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+
+#include <sheaf/csr.hpp>
+#include <sheaf/spmv.hpp>
 
 #include "core/host_device.hpp"
 #include "lab/description/hash/keyed_table.hpp"
-#include "lab/description/problem_spec.hpp"
+#include "lab/description/job.hpp"
 
-// What the sizes of an spmv's problem mean, and where the rows of its generated matrix begin.
+// What an spmv's problem says, what its sizes mean, and where the rows of its generated matrix begin.
 namespace sheaf::primitives {
+
+/// A sparse matrix of problem_spec::count entries whose columns have the type `index`. problem_spec::table says how
+/// many rows there are; without it there is a row for every so many entries.
+struct sparse_part {
+  nonzero_pattern nonzeros = nonzero_pattern::banded;
+  std::uint64_t entries_of_a_row = 1;         ///< or power_law_repeats
+  std::optional<std::uint64_t> columns = {};  ///< as many as rows unless given
+  index_type offset = index_type::u32;        ///< type of the row offsets
+  bool is_transposed = false;
+  spmv_sums sums = spmv_sums::as_values;
+  bool has_row_ends = false;  ///< rows have ends of their own
+};
 
 /// Rows and columns: as given, else a row for every so many entries, and a column for each row.
 std::uint64_t rows_of_matrix(const problem_spec& p);
@@ -73,3 +89,16 @@ struct row_lengths {
 row_lengths row_lengths_of(const problem_spec& p);
 
 }  // namespace sheaf::primitives
+
+namespace sheaf::jobs {
+
+/// The arrays of an spmv's problem, as its call takes them.
+struct product_views {
+  csr_view a;
+  const_values x;
+  values y;
+};
+
+product_views views_of_product(const problem_spec& p, const array_set& arrays);
+
+}  // namespace sheaf::jobs

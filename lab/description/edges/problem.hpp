@@ -2,10 +2,20 @@
 
 #include <cstdint>
 
+#include <sheaf/edge_sum.hpp>
+
 #include "lab/description/problem_spec.hpp"
 
-// What the sizes of an edge_sum's problem mean.
+// What an edge_sum's problem says, and what its sizes mean.
 namespace sheaf::primitives {
+
+/// Sums over the edges of a graph of problem_spec::table nodes, which lie in the order of the problem's pattern.
+struct edge_part {
+  edge_function function = edge_function::weighted_difference;
+  bool has_weights = false;
+  bool is_packed = false;  ///< both ends of an edge lie side by side
+  reduction_order order = reduction_order::deterministic;
+};
 
 /// Edges of a node in a box of tetrahedra (Freudenthal's cut of each cube into six), whose sides are joined.
 constexpr std::uint64_t edges_of_a_node = 7;
