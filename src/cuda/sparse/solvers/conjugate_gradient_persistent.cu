@@ -3,7 +3,6 @@
 #include "cuda/movement/memory_cost.hpp"
 #include "cuda/sparse/solvers/grid_exchange.cuh"
 #include "cuda/sparse/solvers/system_reads.hpp"
-#include "cuda/sparse/solvers/system_rows.cuh"
 #include "primitives/sparse/conjugate_gradient.hpp"
 
 // The variant cuda.persistent: one cooperative kernel for all iterations. A block has the same rows in all of them, cut
@@ -11,9 +10,6 @@
 // decisions, so that blocks exchange nothing but vectors and sums.
 namespace sheaf::cuda {
 namespace {
-
-using primitives::conjugate_gradient_buffers;
-using primitives::conjugate_gradient_problem;
 
 constexpr unsigned solver_threads = 1024;
 
@@ -75,68 +71,6 @@ struct launch_terms {
   bool stops;  ///< at once, because the caller wants to
   bool has_row_ends;
 };
-
-/// The rows and tiles of a block.
-struct block_part {
-  std::uint64_t first_tile;
-  std::uint64_t last_tile;
-  std::uint64_t first;
-  std::uint64_t last;
-};
-
-/// The first tile of block `block` if the blocks before it have their share of entries and rows. All searches halve the
-/// same ranges, so that cuts do not descend whatever the offsets are. Rows with ends of their own are cut by their
-/// number.
-template <class Value, class Column>
-__device__ std::uint64_t cut_at(const system_vectors<Value>& v, const system_matrix<Value, Column>& m,
-                                bool has_row_ends, std::uint64_t block) {
-  constexpr std::uint64_t entries_of_a_row = 6;  // what the vectors of a row take beside its entries
-  if (block >= gridDim.x) return v.tiles;
-  if (has_row_ends) return v.tiles * block / gridDim.x;
-  const row_offsets& rows = m.a.rows;
-  const std::uint64_t begin = min(rows.begin(0), rows.limit);
-  const auto work_before = [&](std::uint64_t row) {
-    const std::uint64_t at = row == v.rows ? rows.end(row - 1) : rows.begin(row);
-    return max(min(at, rows.limit), begin) - begin + entries_of_a_row * row;
-  };
-  const auto wanted = static_cast<std::uint64_t>(static_cast<double>(work_before(v.rows)) * static_cast<double>(block) /
-                                                 static_cast<double>(gridDim.x));
-  std::uint64_t low = 0;
-  for (std::uint64_t high = v.tiles; low < high;) {
-    const std::uint64_t middle = (low + high) / 2;
-    // A tile is its block's in whose share its middle lies.
-    const std::uint64_t row = min(v.rows, middle * v.tile_rows + v.tile_rows / 2);
-    if (work_before(row) < wanted) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
-}
-
-/// The tiles of this block, at least one: a block that nobody waits for might be an exchange behind the others. `ahead`
-/// is how far the cut of a block at or before this one, or the next, is past that block's number. All threads call it.
-template <class Value, class Column>
-__device__ void find_part(const system_vectors<Value>& v, const system_matrix<Value, Column>& m, bool has_row_ends,
-                          long long (&ahead)[2], block_part& part) {
-  if (threadIdx.x < 2) ahead[threadIdx.x] = 0;
-  __syncthreads();
-  for (std::uint64_t block = threadIdx.x; block <= std::uint64_t{blockIdx.x} + 1; block += blockDim.x) {
-    const auto of_block = static_cast<long long>(cut_at(v, m, has_row_ends, block)) - static_cast<long long>(block);
-    if (block <= blockIdx.x) atomicMax(&ahead[0], of_block);
-    atomicMax(&ahead[1], of_block);
-  }
-  __syncthreads();
-  if (threadIdx.x < 2) {
-    const std::uint64_t block = std::uint64_t{blockIdx.x} + threadIdx.x;
-    const std::uint64_t cut =
-        min(static_cast<std::uint64_t>(ahead[threadIdx.x]) + block, v.tiles - (gridDim.x - block));
-    (threadIdx.x == 0 ? part.first_tile : part.last_tile) = cut;
-    (threadIdx.x == 0 ? part.first : part.last) = min(v.rows, cut * v.tile_rows);
-  }
-  __syncthreads();
-}
 
 /// One block's part of a solver.
 template <class Sum, class Value, class Column>
@@ -431,20 +365,9 @@ class persistent_solver {
   bool has_row_ends_;
 };
 
-void run_persistent(const context& ctx, const conjugate_gradient_problem& p, const plan::planned& plan,
-                    const conjugate_gradient_buffers& b, std::byte* scratch) {
-  const device_scope scope(ctx.device());
-  const auto d = plan.decided.get<persistent_decision>();
-  with_product_types(p.product, [&]<class Types>(Types) {
-    persistent_solver<typename Types::sum, typename Types::value, typename Types::column> solver(ctx, p, d, b, scratch);
-    if (p.is_captured) return solver.capture();
-    solver.run();
-  });
-}
-
 }  // namespace
 
 extern constinit const primitives::conjugate_gradient_variant conjugate_gradient_persistent{
-    "cuda.persistent", backend_kind::cuda, plan_persistent, run_persistent};
+    "cuda.persistent", backend_kind::cuda, plan_persistent, run_solver<persistent_solver, persistent_decision>};
 
 }  // namespace sheaf::cuda

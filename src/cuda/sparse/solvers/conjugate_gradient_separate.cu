@@ -10,8 +10,6 @@
 namespace sheaf::cuda {
 namespace {
 
-using primitives::conjugate_gradient_buffers;
-using primitives::conjugate_gradient_problem;
 using primitives::conjugate_gradient_steps;
 
 struct separate_decision {
@@ -125,9 +123,7 @@ class separate_solver {
   }
 
   void run() {
-    require(cudaMemsetAsync(v_.memory, 0, sizeof(solver_memory), ctx_.stream()), ctx_);
-    queue(begin_system<Value>);
-    invert();
+    begin();
     solver_state s = reads_.peek();
     if (system_reads::is_faulty(s)) return;
     if (s.b_is_zero != 0) {
@@ -146,15 +142,11 @@ class separate_solver {
 
   /// An operator's iterations in a graph: as many as may be done, and their end.
   void capture() {
-    require(cudaMemsetAsync(v_.memory, 0, sizeof(solver_memory), ctx_.stream()), ctx_);
-    queue(begin_system<Value>);
-    invert();
+    begin();
     make_residual_of(v_.x[0], v_.r);
     queue_sums(v_.r, residual_use::start);
     for (std::uint64_t i = 0; i < b_.goals.limit; ++i) {
-      multiply(v_.p, v_.q, 1, false);
-      queue(sum_curvature<Value>);
-      queue(step_residual<Sum, Value>);
+      queue_step();
       queue_over_rows(ctx_, step_vectors<Sum, Value>, v_);
     }
     queue_over_rows(ctx_, copy_x_to_confirm<Value>, v_);
@@ -165,6 +157,12 @@ class separate_solver {
   }
 
  private:
+  void begin() const {
+    require(cudaMemsetAsync(v_.memory, 0, sizeof(solver_memory), ctx_.stream()), ctx_);
+    queue(begin_system<Value>);
+    invert();
+  }
+
   void iterate(solver_state& s) {
     if (s.x_is_zero != 0) {
       copy(v_.b, v_.r);
@@ -190,11 +188,16 @@ class separate_solver {
     *b_.result = s.steps.summary(s.residual);
   }
 
-  /// False if the product reported a fault.
-  bool step(solver_state& s) {
+  /// The product and the new residual.
+  void queue_step() const {
     multiply(v_.p, v_.q, 1, false);
     queue(sum_curvature<Value>);
     queue(step_residual<Sum, Value>);
+  }
+
+  /// False if the product reported a fault.
+  bool step(solver_state& s) {
+    queue_step();
     const conjugate_gradient_steps before = s.steps;
     if (!read(s)) {
       s.steps = before;  // for which x there is
@@ -222,14 +225,10 @@ class separate_solver {
     return ctx_.state().status() != work_status::failed;
   }
 
-  void queue(void (*kernel)(system_vectors<Value>)) const {
-    constexpr std::uint64_t warps = block_threads / 32;
-    launch(ctx_, kernel, blocks_of_system(ctx_, ceil_div(v_.tiles, warps)), v_);
-  }
+  void queue(void (*kernel)(system_vectors<Value>)) const { queue_over_tiles(ctx_, kernel, v_); }
 
   void queue_sums(const Value* residual, residual_use use) const {
-    constexpr std::uint64_t warps = block_threads / 32;
-    launch(ctx_, sum_residual<Sum, Value>, blocks_of_system(ctx_, ceil_div(v_.tiles, warps)), v_, residual, use);
+    queue_over_tiles(ctx_, sum_residual<Sum, Value>, v_, residual, use);
   }
 
   void copy(const Value* from, Value* to) const {
@@ -243,8 +242,7 @@ class separate_solver {
   void invert() const {
     if (v_.inverse == nullptr) return;
     if (p_.is_operator) {
-      launch(ctx_, invert_diagonal<Value>, blocks_of_system(ctx_, ceil_div(v_.rows, block_threads)), v_,
-             static_cast<const Value*>(b_.diagonal));
+      queue_over_rows(ctx_, invert_diagonal<Value>, v_, static_cast<const Value*>(b_.diagonal));
     } else {
       launch(ctx_, check_diagonal<Value, Column>, blocks_of_system(ctx_, v_.tiles), v_,
              matrix_of<Value, Column>(p_, b_, guard_));
@@ -257,7 +255,7 @@ class separate_solver {
       (*b_.apply)(ctx_, const_values(x, v_.rows, p_.product.value), values(y, v_.rows, p_.product.value));
       return;
     }
-    primitives::spmv_problem product = p_.product;
+    spmv_problem product = p_.product;
     product.reads_y = reads_y;
     multiply_rows(ctx_, product, d_.rows, {b_.a, x, y, alpha, 1}, guard_, {}, product_scratch_);
   }
@@ -269,7 +267,7 @@ class separate_solver {
       return multiply(x, to, -1, true);
     }
     multiply(x, to, 1, false);
-    launch(ctx_, subtract_from_b<Value>, blocks_of_system(ctx_, ceil_div(v_.rows, block_threads)), v_, to);
+    queue_over_rows(ctx_, subtract_from_b<Value>, v_, to);
   }
 
   const context& ctx_;
@@ -282,23 +280,9 @@ class separate_solver {
   csr_guard guard_;
 };
 
-void run_separate(const context& ctx, const conjugate_gradient_problem& p, const plan::planned& plan,
-                  const conjugate_gradient_buffers& b, std::byte* scratch) {
-  const device_scope scope(ctx.device());
-  const auto d = plan.decided.get<separate_decision>();
-  with_product_types(p.product, [&]<class Types>(Types) {
-    separate_solver<typename Types::sum, typename Types::value, typename Types::column> solver(ctx, p, d, b, scratch);
-    if (p.is_captured) {
-      const graph_memory_scope memory(ctx, scratch, plan.scratch_bytes);
-      return solver.capture();
-    }
-    solver.run();
-  });
-}
-
 }  // namespace
 
 extern constinit const primitives::conjugate_gradient_variant conjugate_gradient_separate{
-    "cuda.separate", backend_kind::cuda, plan_separate, run_separate};
+    "cuda.separate", backend_kind::cuda, plan_separate, run_solver<separate_solver, separate_decision>};
 
 }  // namespace sheaf::cuda

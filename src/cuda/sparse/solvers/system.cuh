@@ -1,7 +1,7 @@
 #pragma once
 
-#include "cuda/device/launch.cuh"
 #include "cuda/sparse/solvers/system.hpp"
+#include "cuda/sparse/sums/row_products.cuh"
 
 // Steps of conjugate gradient over vectors, as parts of kernels. Sums are of f64 whatever the values are.
 namespace sheaf::cuda {
@@ -27,8 +27,8 @@ struct system_vectors {
 };
 
 template <class Value>
-system_vectors<Value> vectors_of(const primitives::conjugate_gradient_problem& p, const system_scratch& at,
-                                 const primitives::conjugate_gradient_buffers& b, std::byte* scratch) {
+system_vectors<Value> vectors_of(const conjugate_gradient_problem& p, const system_scratch& at,
+                                 const conjugate_gradient_buffers& b, std::byte* scratch) {
   const auto array = [&](std::uint64_t offset) { return reinterpret_cast<Value*>(scratch + offset); };
   return {.b = static_cast<const Value*>(b.b),
           .x = {static_cast<Value*>(b.x), p.keeps_last ? nullptr : array(at.x)},
@@ -103,10 +103,7 @@ __device__ __forceinline__ void for_tile_sums(const system_vectors<Value>& v, st
     }
     __syncwarp();
 #pragma unroll
-    for (unsigned k = 0; k < Count; ++k) {
-#pragma unroll
-      for (int d = 16; d > 0; d /= 2) sums.sum[k] += __shfl_down_sync(~0U, sums.sum[k], d);
-    }
+    for (unsigned k = 0; k < Count; ++k) sums.sum[k] = sum_of_lanes<32>(sums.sum[k]);
     if (lane == 0) take(tile, sums);
   }
 }
@@ -135,8 +132,7 @@ __device__ __forceinline__ row_sums<Count> total_of_tiles(const system_vectors<V
   __syncwarp();
 #pragma unroll
   for (unsigned k = 0; k < Count; ++k) {
-#pragma unroll
-    for (int d = 16; d > 0; d /= 2) sums.sum[k] += __shfl_down_sync(~0U, sums.sum[k], d);
+    sums.sum[k] = sum_of_lanes<32>(sums.sum[k]);
     if (threadIdx.x % 32 == 0) of_warp[k][threadIdx.x / 32] = sums.sum[k];
   }
   __syncthreads();

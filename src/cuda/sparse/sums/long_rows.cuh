@@ -58,12 +58,9 @@ __global__ void __launch_bounds__(block_threads)
   volatile Sum* const sums = static_cast<volatile Sum*>(list.sums);
   const std::uint64_t warps = std::uint64_t{gridDim.x} * (block_threads / 32);
   for (std::uint64_t t = std::uint64_t{blockIdx.x} * (block_threads / 32) + threadIdx.x / 32; t < pieces; t += warps) {
-    std::uint64_t low = 0;  // the last row whose first piece is not past t
-    for (std::uint64_t high = rows; high - low > 1;) {
-      const std::uint64_t middle = (low + high) / 2;
-      (list.rows[middle].first_piece <= t ? low : high) = middle;
-    }
-    const long_row& r = list.rows[low];
+    const std::uint64_t i =
+        last_begun(std::uint64_t{0}, rows, [&](std::uint64_t of) { return list.rows[of].first_piece <= t; });
+    const long_row& r = list.rows[i];
     const std::uint64_t begin = r.begin + (t - r.first_piece) * piece_entries;
     if (begin >= r.end) continue;
     const Sum sum =
@@ -73,13 +70,13 @@ __global__ void __launch_bounds__(block_threads)
     if (lane == 0) {
       sums[t] = sum;
       __threadfence();
-      done = atomicAdd(&list.rows[low].done, 1U);
+      done = atomicAdd(&list.rows[i].done, 1U);
     }
     if (__shfl_sync(~0U, done, 0) + 1 < of_row) continue;
     __syncwarp();
     __threadfence();
     Sum all = 0;
-    for (unsigned i = lane; i < of_row; i += 32) all += sums[r.first_piece + i];
+    for (unsigned piece = lane; piece < of_row; piece += 32) all += sums[r.first_piece + piece];
     all = sum_of_lanes<32>(all);
     if (lane == 0) write_result(a, r.row, all);
   }

@@ -7,8 +7,6 @@
 
 namespace sheaf::cuda {
 
-using primitives::spmv_problem;
-
 namespace {
 
 std::uint64_t mean_length(const spmv_problem& p) noexcept {
@@ -59,7 +57,7 @@ rows_decision decide_rows(const spmv_problem& p, core::scratch_offsets& place, s
   return d;
 }
 
-void multiply_rows(const context& ctx, const spmv_problem& p, const rows_decision& d, const primitives::spmv_buffers& b,
+void multiply_rows(const context& ctx, const spmv_problem& p, const rows_decision& d, const spmv_buffers& b,
                    const csr_guard& guard, const x_source& from, std::byte* scratch, const std::uint32_t* skips) {
   const auto multiply = p.value == value_type::f64 ? multiply_rows_as<double, double>
                         : p.sums == spmv_sums::f64 ? multiply_rows_as<float, double>

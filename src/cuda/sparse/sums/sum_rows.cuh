@@ -81,9 +81,8 @@ void queue_rows(const context& ctx, const rows_decision& d, const product_argume
 }
 
 template <class Value, class Sum>
-void multiply_rows_as(const context& ctx, const primitives::spmv_problem& p, const rows_decision& d,
-                      const primitives::spmv_buffers& b, const csr_guard& guard, const x_source& source,
-                      std::byte* scratch, const std::uint32_t* skips) {
+void multiply_rows_as(const context& ctx, const spmv_problem& p, const rows_decision& d, const spmv_buffers& b,
+                      const csr_guard& guard, const x_source& source, std::byte* scratch, const std::uint32_t* skips) {
   long_row_list list;
   list.long_entries = d.long_entries;
   if (d.has_list()) {
