@@ -97,140 +97,15 @@ concept edge_contribution = (std::is_same_v<T, float> ||
   f(first, second, weights, contribution);
 };
 
-namespace detail {
+namespace detail {  // defined below
 
-struct device_edge_function;  // in sheaf/cuda
-
-/// Edges in the order in which they are added.
-struct host_edge_list {
-  std::uint64_t count = 0;
-  const void* first = nullptr;  ///< their first ends: places of node values and sums
-  const void* second = nullptr;
-  std::uint64_t stride = 1;               ///< entries from an end to that of the next edge
-  std::uint32_t end_bytes = 4;            ///< 2, 4 or 8: of an end, an unsigned number
-  const void* weights = nullptr;          ///< of edge 0, or null
-  std::uint64_t edge_weights = 0;         ///< weights of an edge
-  const std::uint32_t* offset = nullptr;  ///< edge e has the weights of edge offset[e]; null: of edge e
-};
-
-/// The nodes whose sums are made: those from `begin` on, `count` of them.
-struct host_node_range {
-  std::uint64_t begin = 0;
-  std::uint64_t count = 0;
-};
-
-/// A function on host memory whose type the library does not know.
-struct host_edge_function {
-  const void* f = nullptr;
-  std::uint32_t value_components = 1;  ///< of a node's value
-  std::uint32_t components = 1;        ///< of a contribution
-  /// Adds the contributions of the edges to the sums of their first ends and subtracts them from those of their second
-  /// ends. `values` begins with node 0, `sums` with node own.begin. Ends that are not among `own` are passed over; with
-  /// owns_all all are, and own.begin is 0.
-  void (*sum)(const void* f, const host_edge_list& edges, const void* values, void* sums, host_node_range own,
-              bool owns_all) = nullptr;
-};
-
-/// sum() for ends of one type. A contribution has `components` components, which a constant Components is, too.
-template <class T, std::uint32_t Components, class End, class F>
-void sum_edges(const F& f, const host_edge_list& edges, const T* values, std::uint32_t value_components, T* sums,
-               std::uint32_t number_of_components) {
-  const std::uint32_t components = Components == 0 ? number_of_components : Components;
-  const End* const first = static_cast<const End*>(edges.first);
-  const End* const second = static_cast<const End*>(edges.second);
-  const T* const weights = static_cast<const T*>(edges.weights);
-  for (std::uint64_t e = 0; e < edges.count; ++e) {
-    const std::uint64_t i = first[e * edges.stride];
-    const std::uint64_t j = second[e * edges.stride];
-    const std::uint64_t at = edges.offset == nullptr ? e : edges.offset[e];
-    T contribution[most_edge_components];
-    f(values + i * value_components, values + j * value_components,
-      weights == nullptr ? weights : weights + at * edges.edge_weights, contribution);
-    T* const to_first = sums + i * components;
-    for (std::uint32_t k = 0; k < components; ++k) to_first[k] += contribution[k];
-    T* const to_second = sums + j * components;
-    for (std::uint32_t k = 0; k < components; ++k) to_second[k] -= contribution[k];
-  }
-}
-
-// Whether an end is a thread's own is as hard to predict as the order of nodes is to guess, so there is no branch: ends
-// of others go to sums that nobody reads, several of them, because a sum waits for the one before.
-template <class T, std::uint32_t Components, class End, class F>
-void sum_own_edges(const F& f, const host_edge_list& edges, const T* values, std::uint32_t value_components, T* sums,
-                   host_node_range own, std::uint32_t number_of_components) {
-  const std::uint32_t components = Components == 0 ? number_of_components : Components;
-  const End* const first = static_cast<const End*>(edges.first);
-  const End* const second = static_cast<const End*>(edges.second);
-  const T* const weights = static_cast<const T*>(edges.weights);
-  constexpr std::uint64_t unread_sums = 16;
-  T unread[unread_sums][most_edge_components] = {};
-  for (std::uint64_t e = 0; e < edges.count; ++e) {
-    const std::uint64_t i = first[e * edges.stride];
-    const std::uint64_t j = second[e * edges.stride];
-    const std::uint64_t at = edges.offset == nullptr ? e : edges.offset[e];
-    T contribution[most_edge_components];
-    f(values + i * value_components, values + j * value_components,
-      weights == nullptr ? weights : weights + at * edges.edge_weights, contribution);
-    T* const nowhere = unread[e % unread_sums];
-    T* const to_first = i - own.begin < own.count ? sums + (i - own.begin) * components : nowhere;
-    for (std::uint32_t k = 0; k < components; ++k) to_first[k] += contribution[k];
-    T* const to_second = j - own.begin < own.count ? sums + (j - own.begin) * components : nowhere;
-    for (std::uint32_t k = 0; k < components; ++k) to_second[k] -= contribution[k];
-  }
-}
-
+struct host_edge_function;
+struct device_edge_function;
+struct device_edge_shape;
 template <class T, std::uint32_t ValueComponents, std::uint32_t Components, class F>
-void sum_edges_by(const F& f, const host_edge_list& edges, const void* values, void* sums, host_node_range own,
-                  bool owns_all, std::uint32_t components) {
-  const T* const value = static_cast<const T*>(values);
-  T* const sum = static_cast<T*>(sums);
-  // 0: as many as a contribution has.
-  const std::uint32_t value_components = ValueComponents == 0 ? components : ValueComponents;
-  if (edges.end_bytes == 2) {
-    sum_edges<T, Components, std::uint16_t>(f, edges, value, value_components, sum, components);
-  } else if (edges.end_bytes == 4 && owns_all) {
-    sum_edges<T, Components, std::uint32_t>(f, edges, value, value_components, sum, components);
-  } else if (edges.end_bytes == 4) {
-    sum_own_edges<T, Components, std::uint32_t>(f, edges, value, value_components, sum, own, components);
-  } else if (owns_all) {
-    sum_edges<T, Components, std::uint64_t>(f, edges, value, value_components, sum, components);
-  } else {
-    sum_own_edges<T, Components, std::uint64_t>(f, edges, value, value_components, sum, own, components);
-  }
-}
-
-template <class T, std::uint32_t ValueComponents, std::uint32_t Components, class F>
-host_edge_function host_function(const F& f) {
-  static_assert(ValueComponents >= 1 && ValueComponents <= most_edge_components);
-  static_assert(Components >= 1 && Components <= most_edge_components);
-  host_edge_function erased;
-  erased.f = without_type(f);
-  erased.value_components = ValueComponents;
-  erased.components = Components;
-  erased.sum = [](const void* function, const host_edge_list& edges, const void* values, void* sums,
-                  host_node_range own, bool owns_all) {
-    sum_edges_by<T, ValueComponents, Components>(with_type<F>(function), edges, values, sums, own, owns_all,
-                                                 Components);
-  };
-  return erased;
-}
-
-/// edge_sum by a function of the caller's, on the memory of a CPU context.
+host_edge_function host_function(const F& f);
 SHEAF_API void edge_sum_by(const context& ctx, const edge_view& edges, const_values node_values, const_values weights,
                            values result, const host_edge_function& function, const edge_sum_options& options);
-
-/// What a function on a device takes and makes.
-struct device_edge_shape {
-  std::uint32_t value_bytes = 4;       ///< of a component
-  std::uint32_t value_components = 1;  ///< of a node's value
-  std::uint32_t components = 1;        ///< of a contribution
-};
-
-/// edge_sum by a function of the caller's, whose kernels the caller has compiled, on the memory of a CUDA context; and
-/// the same over prepared edges.
-SHEAF_API void edge_sum_by(const context& ctx, const edge_view& edges, const_values node_values, const_values weights,
-                           values result, const device_edge_function& function, const device_edge_shape& shape,
-                           const edge_sum_options& options);
 SHEAF_API void edge_sum_by(const prepared_edge_sum& prepared, const_values node_values, const_values weights,
                            values result, const device_edge_function& function, const device_edge_shape& shape);
 
@@ -256,18 +131,11 @@ void edge_sum(const context& ctx, const edge_view& edges, const Nodes& node_valu
 }
 
 /// What a preparation found out, cost and saves.
-struct edge_sum_preparation {
-  std::string variant;  ///< name of the variant of the preparation, "cpu.tiles"
+struct edge_sum_preparation : preparation_report {
   /// Name of the variant whose work a run does: of edge_sum, where the preparation keeps the edges as they are, or of a
   /// preparation, which is not `variant` where the edges do not suit that one's form: "cuda.by_node" for "cuda.tiles".
   std::string run_variant;
-  std::string unprepared_variant;     ///< name of the edge_sum variant that a call without preparation is
-  double preparation_seconds = 0;     ///< measured time of the preparation, without trial runs
-  double run_seconds = 0;             ///< time of one run: measured if the preparation timed runs, else predicted
-  double unprepared_seconds = 0;      ///< the same of edge_sum without preparation
-  std::uint64_t kept_bytes = 0;       ///< bytes of memory that the prepared object holds until it is destroyed
-  std::uint64_t pays_after_runs = 0;  ///< number of runs that make up for the preparation; 0 if no number does
-  double trial_seconds = 0;  ///< measured time of the trial runs, of this preparation and of an unprepared call
+  std::string unprepared_variant;  ///< name of the edge_sum variant that a call without preparation is
 };
 
 struct prepare_edge_sum_options {
@@ -340,4 +208,118 @@ SHEAF_API prepared_edge_sum prepare_edge_sum(const context& ctx, const edge_view
                                              std::uint32_t components, std::uint64_t expected_runs,
                                              const prepare_edge_sum_options& options = {});
 
+// How a function of the caller's, whose type the library does not know, gets there: without its type, behind a pointer
+// to a loop over edges that the caller's compiler has made. Nothing below is to be called by programs.
+namespace detail {
+
+/// Edges in the order in which they are added.
+struct host_edge_list {
+  std::uint64_t count = 0;
+  const void* first = nullptr;  ///< their first ends: places of node values and sums
+  const void* second = nullptr;
+  std::uint64_t stride = 1;               ///< entries from an end to that of the next edge
+  std::uint32_t end_bytes = 4;            ///< 2, 4 or 8: of an end, an unsigned number
+  const void* weights = nullptr;          ///< of edge 0, or null
+  std::uint64_t edge_weights = 0;         ///< weights of an edge
+  const std::uint32_t* offset = nullptr;  ///< edge e has the weights of edge offset[e]; null: of edge e
+};
+
+/// The nodes whose sums are made: those from `begin` on, `count` of them.
+struct host_node_range {
+  std::uint64_t begin = 0;
+  std::uint64_t count = 0;
+};
+
+/// A function on host memory whose type the library does not know.
+struct host_edge_function {
+  const void* f = nullptr;
+  std::uint32_t value_components = 1;  ///< of a node's value
+  std::uint32_t components = 1;        ///< of a contribution
+  /// Adds the contributions of the edges to the sums of their first ends and subtracts them from those of their second
+  /// ends. `values` begins with node 0, `sums` with node own.begin. Ends that are not among `own` are passed over; with
+  /// owns_all all are, and own.begin is 0.
+  void (*sum)(const void* f, const host_edge_list& edges, const void* values, void* sums, host_node_range own,
+              bool owns_all) = nullptr;
+};
+
+/// sum() for ends of one type. A contribution has `components` components, which a constant Components is, too.
+// Whether an end is a thread's own is as hard to predict as the order of nodes is to guess, so there is no branch: ends
+// of others go to sums that nobody reads, several of them, because a sum waits for the one before.
+template <class T, std::uint32_t Components, class End, bool OwnsAll, class F>
+void sum_edges(const F& f, const host_edge_list& edges, const T* values, std::uint32_t value_components, T* sums,
+               host_node_range own, std::uint32_t number_of_components) {
+  const std::uint32_t components = Components == 0 ? number_of_components : Components;
+  const End* const first = static_cast<const End*>(edges.first);
+  const End* const second = static_cast<const End*>(edges.second);
+  const T* const weights = static_cast<const T*>(edges.weights);
+  constexpr std::uint64_t unread_sums = OwnsAll ? 1 : 16;
+  T unread[unread_sums][most_edge_components] = {};
+  const auto sum_of = [&](std::uint64_t node, T* nowhere) {
+    if constexpr (OwnsAll) return sums + node * components;
+    return node - own.begin < own.count ? sums + (node - own.begin) * components : nowhere;
+  };
+  for (std::uint64_t e = 0; e < edges.count; ++e) {
+    const std::uint64_t i = first[e * edges.stride];
+    const std::uint64_t j = second[e * edges.stride];
+    const std::uint64_t at = edges.offset == nullptr ? e : edges.offset[e];
+    T contribution[most_edge_components];
+    f(values + i * value_components, values + j * value_components,
+      weights == nullptr ? weights : weights + at * edges.edge_weights, contribution);
+    T* const nowhere = unread[e % unread_sums];
+    T* const to_first = sum_of(i, nowhere);
+    for (std::uint32_t k = 0; k < components; ++k) to_first[k] += contribution[k];
+    T* const to_second = sum_of(j, nowhere);
+    for (std::uint32_t k = 0; k < components; ++k) to_second[k] -= contribution[k];
+  }
+}
+
+template <class T, std::uint32_t ValueComponents, std::uint32_t Components, class F>
+void sum_edges_by(const F& f, const host_edge_list& edges, const void* values, void* sums, host_node_range own,
+                  bool owns_all, std::uint32_t components) {
+  const T* const value = static_cast<const T*>(values);
+  T* const sum = static_cast<T*>(sums);
+  // 0: as many as a contribution has.
+  const std::uint32_t value_components = ValueComponents == 0 ? components : ValueComponents;
+  if (edges.end_bytes == 2) {
+    sum_edges<T, Components, std::uint16_t, true>(f, edges, value, value_components, sum, own, components);
+  } else if (edges.end_bytes == 4 && owns_all) {
+    sum_edges<T, Components, std::uint32_t, true>(f, edges, value, value_components, sum, own, components);
+  } else if (edges.end_bytes == 4) {
+    sum_edges<T, Components, std::uint32_t, false>(f, edges, value, value_components, sum, own, components);
+  } else if (owns_all) {
+    sum_edges<T, Components, std::uint64_t, true>(f, edges, value, value_components, sum, own, components);
+  } else {
+    sum_edges<T, Components, std::uint64_t, false>(f, edges, value, value_components, sum, own, components);
+  }
+}
+
+template <class T, std::uint32_t ValueComponents, std::uint32_t Components, class F>
+host_edge_function host_function(const F& f) {
+  static_assert(ValueComponents >= 1 && ValueComponents <= most_edge_components);
+  static_assert(Components >= 1 && Components <= most_edge_components);
+  host_edge_function erased;
+  erased.f = without_type(f);
+  erased.value_components = ValueComponents;
+  erased.components = Components;
+  erased.sum = [](const void* function, const host_edge_list& edges, const void* values, void* sums,
+                  host_node_range own, bool owns_all) {
+    sum_edges_by<T, ValueComponents, Components>(with_type<F>(function), edges, values, sums, own, owns_all,
+                                                 Components);
+  };
+  return erased;
+}
+
+/// What a function on a device takes and makes.
+struct device_edge_shape {
+  std::uint32_t value_bytes = 4;       ///< of a component
+  std::uint32_t value_components = 1;  ///< of a node's value
+  std::uint32_t components = 1;        ///< of a contribution
+};
+
+/// edge_sum by a function of the caller's, whose kernels the caller has compiled, on the memory of a CUDA context.
+SHEAF_API void edge_sum_by(const context& ctx, const edge_view& edges, const_values node_values, const_values weights,
+                           values result, const device_edge_function& function, const device_edge_shape& shape,
+                           const edge_sum_options& options);
+
+}  // namespace detail
 }  // namespace sheaf

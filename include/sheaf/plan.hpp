@@ -64,4 +64,16 @@ struct explanation {
   SHEAF_API const variant_estimate* choice() const noexcept;
 };
 
+/// What every preparation reports: what it cost, and what it is expected to save. The reports of prepare_gather and
+/// prepare_scatter, of prepare_spmv and of prepare_edge_sum derive from it.
+struct preparation_report {
+  std::string variant;                ///< name of the preparation's variant; runs of "kept" are unprepared calls
+  double preparation_seconds = 0;     ///< measured time of the preparation, without trial runs
+  double run_seconds = 0;             ///< time of one run: measured if the preparation timed runs, else predicted
+  double unprepared_seconds = 0;      ///< the same of a call without preparation
+  std::uint64_t kept_bytes = 0;       ///< bytes of memory that the prepared object holds until it is destroyed
+  std::uint64_t pays_after_runs = 0;  ///< number of runs that make up for the preparation; 0 if no number does
+  double trial_seconds = 0;  ///< measured time of the trial runs, of this preparation and of an unprepared call
+};
+
 }  // namespace sheaf

@@ -25,16 +25,9 @@ struct opengl_buffer;
 SHEAF_API void opengl_run(const prepared_gather& prepared, const opengl_buffer& table, const opengl_buffer& out);
 SHEAF_API void opengl_run(const prepared_scatter& prepared, const opengl_buffer& in, const opengl_buffer& out);
 
-/// What a preparation cost and what it is expected to save.
-struct preparation {
-  std::string variant;                ///< name of the variant that does the runs
-  access_pattern order;               ///< what the list was found to be; unknown where no one pattern fits all of it
-  double preparation_seconds = 0;     ///< measured time of the preparation, without trial runs
-  double run_seconds = 0;             ///< time of one run: measured if the preparation timed runs, else predicted
-  double unprepared_seconds = 0;      ///< the same of a gather or scatter by this list without preparation
-  std::uint64_t kept_bytes = 0;       ///< bytes of memory that the prepared object holds until it is destroyed
-  std::uint64_t pays_after_runs = 0;  ///< number of runs that make up for the preparation; 0 if no number does
-  double trial_seconds = 0;  ///< measured time of the trial runs, of this preparation and of an unprepared call
+/// What the preparation of a gather or scatter found out, cost and saves.
+struct preparation : preparation_report {
+  access_pattern order;  ///< what the list was found to be; unknown where no one pattern fits all of it
 };
 
 struct prepare_options {

@@ -56,17 +56,10 @@ SHEAF_API explanation explain_spmv(const context& ctx, const csr_view& a, const_
                                    const spmv_options& options = {});
 
 /// What a preparation found out, cost and saves.
-struct spmv_preparation {
-  std::string variant;             ///< name of the variant of the preparation, "kept"
-  std::string product;             ///< name of the spmv variant that a run is, or of a preparation whose runs are none
-  access_pattern order;            ///< what the columns were found to be, row by row
-  double preparation_seconds = 0;  ///< measured time of the preparation, without trial runs
-  double run_seconds = 0;          ///< time of one run: measured if the preparation timed runs, else predicted
-  double unprepared_seconds = 0;   ///< the same of spmv without preparation
-  bool timed = false;              ///< whether the preparation timed runs, so that both times of a run are measured
-  std::uint64_t kept_bytes = 0;    ///< bytes of memory that the prepared object holds until it is destroyed
-  std::uint64_t pays_after_runs = 0;  ///< number of runs that make up for the preparation; 0 if no number does
-  double trial_seconds = 0;  ///< measured time of the trial runs, of this preparation and of an unprepared call
+struct spmv_preparation : preparation_report {
+  std::string product;   ///< name of the spmv variant that a run is, or of a preparation whose runs are none
+  access_pattern order;  ///< what the columns were found to be, row by row
+  bool timed = false;    ///< whether the preparation timed runs, so that both times of a run are measured
 };
 
 struct prepare_spmv_options {

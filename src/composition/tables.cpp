@@ -4,7 +4,6 @@
 #include "core/composition.hpp"
 #include "plan/store/profile_files.hpp"
 #include "primitives/backends.hpp"
-#include "primitives/forced_variants.hpp"
 
 // The one place that knows all backends: the two tables of them, and what core calls of the layers above it.
 namespace sheaf {

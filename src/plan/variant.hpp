@@ -125,6 +125,14 @@ inline planned rejected(const char* reason) noexcept {
   return p;
 }
 
+/// The plan of a serial reference, which waits for so many accesses to memory, and runs by name only.
+inline planned serial(double accesses, const scope& in) {
+  planned p;
+  p.by_name_only = true;
+  p.add("latency", accesses * in.machine.access_seconds);
+  return p;
+}
+
 /// One way to run a primitive. A primitive has one list of variants, and tests, benchmarks, `sheaf plan` and the choice
 /// all read that list.
 template <class Problem, class Buffers>
@@ -135,10 +143,10 @@ struct variant {
   void (*work)(const context&, const Problem&, const planned&, const Buffers&, std::byte* scratch);
 
   /// Queues or does the work. `scratch` has the plan's scratch_bytes, aligned to 256 bytes; null if these are 0.
-  void run(const context& ctx, const Problem& problem, const planned& plan, const Buffers& buffers,
+  void run(const context& ctx, const Problem& problem, const planned& chosen, const Buffers& buffers,
            std::byte* scratch) const {
     const core::running_scope scope(ctx.state(), name);
-    work(ctx, problem, plan, buffers, scratch);
+    work(ctx, problem, chosen, buffers, scratch);
   }
 
   bool works_on(backend_kind kind) const noexcept { return !backend || *backend == kind; }

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstddef>
+#include <initializer_list>
 #include <span>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -69,17 +71,24 @@ std::span<const variant_tables* const> all_backends();
 /// a list has been asked for, because lists are made once.
 void add_variants(const variant_tables& more);
 
-/// A primitive's variants, backend by backend.
+/// A primitive's list: its variants, backend by backend, behind those that belong to none. Made once.
 template <class Variant>
-std::vector<Variant> variants_of() {
-  std::vector<Variant> all;
-  for (const variant_tables* const backend : all_backends()) {
-    for (const variant_table& t : *backend) {
-      for (const Variant* const v : t.of<Variant>()) all.push_back(*v);
+std::span<const Variant> list_of(std::initializer_list<Variant> of_none = {}) {
+  static const std::vector<Variant> list = [&] {
+    std::vector<Variant> all = of_none;
+    for (const variant_tables* const backend : all_backends()) {
+      for (const variant_table& t : *backend) {
+        for (const Variant* const v : t.of<Variant>()) all.push_back(*v);
+      }
     }
-  }
-  return all;
+    return all;
+  }();
+  return list;
 }
+
+/// Checks what SHEAF_VARIANT forces. @throws error(bad_argument) listing the names that there are, for a primitive or a
+/// variant that is none of them
+void require_known_variant(std::string_view primitive, std::string_view variant);
 
 }  // namespace primitives
 

@@ -1,4 +1,4 @@
-#include "primitives/forced_variants.hpp"
+#include "primitives/backends.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -11,7 +11,6 @@
 #include <sheaf/error.hpp>
 
 #include "core/printable.hpp"
-#include "primitives/backends.hpp"
 
 namespace sheaf::primitives {
 namespace {

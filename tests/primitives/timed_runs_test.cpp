@@ -22,10 +22,12 @@ using namespace std::chrono_literals;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-struct run_times {
-  double run_seconds = 5;
-  double unprepared_seconds = 7;
-};
+preparation_report predicted() {
+  preparation_report report;
+  report.run_seconds = 5;
+  report.unprepared_seconds = 7;
+  return report;
+}
 
 TEST(TimedRuns, TheUnpreparedCallIsTakenWhereItIsFasterAlone) {
   struct timed_pair {
@@ -36,7 +38,7 @@ TEST(TimedRuns, TheUnpreparedCallIsTakenWhereItIsFasterAlone) {
   for (const timed_pair& t :
        {timed_pair{1, 2, true}, timed_pair{2, 1, false}, timed_pair{2, 2, false}, timed_pair{2, infinity, true}}) {
     SCOPED_TRACE(fmt::format("{} and {}", t.unprepared, t.prepared));
-    run_times report;
+    preparation_report report = predicted();
     EXPECT_EQ(primitives::is_unprepared_faster(t.unprepared, t.prepared, report), t.is_unprepared_faster);
     EXPECT_EQ(report.unprepared_seconds, t.unprepared);
     EXPECT_EQ(report.run_seconds, t.is_unprepared_faster ? t.unprepared : t.prepared);
@@ -45,7 +47,7 @@ TEST(TimedRuns, TheUnpreparedCallIsTakenWhereItIsFasterAlone) {
 
 TEST(TimedRuns, PredictionsStayWhereTheUnpreparedCallHasNoTime) {
   for (const double prepared : {1.0, infinity}) {
-    run_times report;
+    preparation_report report = predicted();
     EXPECT_FALSE(primitives::is_unprepared_faster(infinity, prepared, report));
     EXPECT_EQ(report.unprepared_seconds, 7);
     EXPECT_EQ(report.run_seconds, 5);
@@ -67,7 +69,7 @@ TEST(TimedRuns, RunsAreTimedWhereManyAreToComeAndArraysAreSmall) {
 TEST(TimedRuns, TheLeastOfSeveralRunsCounts) {
   const context ctx = context::cpu(1);
   int runs = 0;
-  const double least = primitives::least_seconds_of_runs(ctx, [&] {
+  const auto [least] = primitives::least_seconds_of_runs(ctx, [&] {
     if (++runs != 2) std::this_thread::sleep_for(30ms);
   });
   EXPECT_GE(runs, 3);

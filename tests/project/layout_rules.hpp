@@ -24,6 +24,7 @@ class layout_rules {
     for (const char* const folder : {"src/cpu", "src/cuda", "src/opengl", "papers"}) {
       for (const auto& file : tree_.sources(folder)) check_variants(file);
     }
+    check_declared_variants();
     for (const char* const backend : {"src/cpu", "src/cuda", "src/opengl"}) {
       for (const auto& family : tree_.folders(backend)) check_readme(family);
     }
@@ -57,6 +58,62 @@ class layout_rules {
       ++variants_;
       if (stem.find((*found)[2].str()) != std::string::npos) continue;
       complain(file, fmt::format("defines {}.{}, but is not named for it", (*found)[1].str(), (*found)[2].str()));
+    }
+  }
+
+  struct named_variant {
+    path file;
+    std::string name;  ///< "cuda::gather_direct"
+    std::string type;  ///< "gather_variant"
+    bool is_defined;
+  };
+
+  // All variants that a file names with their types. "cuda" is the innermost namespace that has a name.
+  static std::vector<named_variant> variants_in(const path& file) {
+    static const std::regex variant(
+        R"re((extern\s+|constinit\s+)+const\s+(?:primitives::)?(\w+_variant)\s+(\w+(?:\s*,\s*\w+)*)\s*([;{=]))re");
+    static const std::regex opened(R"re(namespace\s+(?:\w+::)*(\w+)\s*\{)re");
+    static const std::regex word(R"re(\w+)re");
+    const std::string text = text_of(file);
+    std::vector<named_variant> all;
+    for (std::sregex_iterator found(text.begin(), text.end(), variant); found != std::sregex_iterator(); ++found) {
+      const std::string before = text.substr(0, static_cast<std::size_t>(found->position()));
+      std::string space;
+      for (std::sregex_iterator o(before.begin(), before.end(), opened); o != std::sregex_iterator(); ++o)
+        space = (*o)[1];
+      const std::string names = (*found)[3];
+      for (std::sregex_iterator n(names.begin(), names.end(), word); n != std::sregex_iterator(); ++n) {
+        all.push_back({file, fmt::format("{}::{}", space, n->str()), (*found)[2], (*found)[4] != ";"});
+      }
+    }
+    return all;
+  }
+
+  // The linker does not compare the types of variables: a variant that is declared far from its definition must have
+  // the type that it is defined with.
+  void check_declared_variants() {
+    std::vector<named_variant> declared;
+    std::map<std::string, named_variant> defined;
+    for (const char* const folder : {"src", "lab", "papers", "apps", "tests"}) {
+      for (const auto& file : tree_.sources(folder)) {
+        if (tree_.name_of(file).starts_with("tests/project/")) continue;  // plants such lines
+        for (named_variant& v : variants_in(file)) {
+          if (v.is_defined) {
+            defined.emplace(v.name, std::move(v));
+          } else {
+            declared.push_back(std::move(v));
+          }
+        }
+      }
+    }
+    for (const named_variant& v : declared) {
+      const auto found = defined.find(v.name);
+      if (found == defined.end()) {
+        complain(v.file, fmt::format("declares {}, which no file defines", v.name));
+      } else if (found->second.type != v.type) {
+        complain(v.file, fmt::format("declares {} as a {}, {} defines it as a {}", v.name, v.type,
+                                     tree_.name_of(found->second.file), found->second.type));
+      }
     }
   }
 

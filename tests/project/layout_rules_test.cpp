@@ -55,6 +55,30 @@ TEST_F(PlantedLayout, WithVariantsElsewhereIsNamed) {
                       }));
 }
 
+// A program with such declarations links.
+TEST_F(PlantedLayout, WithVariantsThatAreDeclaredAsOthersIsNamed) {
+  plant("src/cpu/sort/README.md", "");
+  plant("src/cpu/sort/lsd.cpp",
+        "namespace sheaf::cpu {\nnamespace {\n}  // namespace\n\n"
+        "extern constinit const primitives::sort_variant sort_lsd{\"cpu.lsd\", plan_lsd, run_lsd};\n");
+  plant("src/cpu/sort/msd.cpp",
+        "namespace sheaf {\nnamespace cpu {\n"
+        "extern constinit const sort_variant sort_msd{\"cpu.msd\", plan_msd, run_msd};\n");
+  plant("src/cpu/variants.cpp", "namespace sheaf::cpu {\nextern const sort_variant sort_lsd,\n    sort_msd;\n");
+  plant("src/cpu/calibrate/README.md", "");
+  plant("src/cpu/calibrate/probe.cpp",
+        "namespace sheaf::cpu {\nextern const primitives::split_variant sort_lsd, sort_msd;\n");
+  plant("papers/variants.cpp", "namespace sheaf::cuda {\nextern const primitives::sort_variant sort_msd;\n");
+  EXPECT_EQ(broken(),
+            (list{
+                "papers/variants.cpp: declares cuda::sort_msd, which no file defines",
+                "src/cpu/calibrate/probe.cpp: declares cpu::sort_lsd as a split_variant, src/cpu/sort/lsd.cpp defines "
+                "it as a sort_variant",
+                "src/cpu/calibrate/probe.cpp: declares cpu::sort_msd as a split_variant, src/cpu/sort/msd.cpp defines "
+                "it as a sort_variant",
+            }));
+}
+
 TEST_F(PlantedLayout, WithFamiliesThatSayNothingOfThemselvesIsNamed) {
   plant("src/cuda/block/scan.cuh", "");
   plant("src/cpu/threads/parallel.hpp", "");

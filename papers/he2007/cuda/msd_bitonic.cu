@@ -1,6 +1,5 @@
-#include "cuda/sort/msd.hpp"
+#include "cuda/sort/by_words.hpp"
 #include "cuda/sort/radix/launch.cuh"
-#include "cuda/sort/run_words.hpp"
 #include "papers/he2007/cuda/network.cuh"
 #include "primitives/sort/contract.hpp"
 

@@ -1,7 +1,4 @@
-#include "cuda/movement/copy/records.cuh"
-#include "cuda/movement/memory_cost.hpp"
-#include "primitives/movement/gather.hpp"
-#include "primitives/movement/scatter.hpp"
+#include "cuda/movement/sides.cuh"
 
 // Gather and scatter as published by He et al. 2007 (Fig. 3): one thread for each record, which it moves word by word.
 // Accesses coalesce only if a record is one word; movement/ has what replaces it. The planner prices both forms as it
@@ -9,11 +6,7 @@
 namespace sheaf::cuda {
 namespace {
 
-using primitives::gather_buffers;
-using primitives::gather_problem;
 using primitives::movement;
-using primitives::scatter_buffers;
-using primitives::scatter_problem;
 
 template <direction Direction, class Word>
 __global__ void __launch_bounds__(block_threads)
@@ -34,14 +27,6 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-template <direction Direction>
-void launch_thread_per_record(const context& ctx, const movement& p, const move_arguments& a) {
-  with_word(p.word_bytes, [&](auto word) {
-    launch(ctx, move_thread_per_record<Direction, decltype(word)>, ceil_div(p.count, block_threads), a,
-           words_per_record(p));
-  });
-}
-
 // Lanes of a warp move records that lie apart. In a gather no two lanes share a sector; in a scatter they write sectors
 // in parts.
 memory_cost thread_per_record_cost(memory_cost cost, const movement& p, const machine& m) {
@@ -49,40 +34,33 @@ memory_cost thread_per_record_cost(memory_cost cost, const movement& p, const ma
   return words_per_record(p) == 1 ? cost : uncoalesced_cost(cost, p, m);
 }
 
-plan::planned plan_gather(const gather_problem& p, const plan::scope& scope) {
+template <direction Direction>
+plan::planned plan_thread_per_record(const problem_of<Direction>& p, const plan::scope& scope) {
   const machine& m = scope.machine;
-  plan::planned plan = to_plan(thread_per_record_cost(gather_cost(p, m), p, m), m, false);
+  if (const char* reason = order_rejection(p)) return plan::rejected(reason);
+  plan::planned plan = plan_of<Direction>(thread_per_record_cost(cost_of<Direction>(p, m), p, m), m);
   plan.by_name_only = true;
   return plan;
 }
 
-void run_gather(const context& ctx, const gather_problem& p, const plan::planned&, const gather_buffers& b,
-                std::byte*) {
+template <direction Direction>
+void run_thread_per_record(const context& ctx, const problem_of<Direction>& p, const plan::planned&,
+                           const buffers_of<Direction>& b, std::byte*) {
   const device_scope scope(ctx.device());
-  const index_guard guard = state_of(ctx).guard(primitives::gather_words, p.index, p.indexed_count);
-  launch_thread_per_record<direction::gather>(ctx, p, arguments_of(p, b.table.data, b.out.data, b.index, guard));
-}
-
-plan::planned plan_scatter(const scatter_problem& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
-  if (p.duplicates == duplicates::last) return plan::rejected("any writer may win");
-  plan::planned plan = to_plan(thread_per_record_cost(scatter_cost(p, m), p, m), m, true);
-  plan.by_name_only = true;
-  return plan;
-}
-
-void run_scatter(const context& ctx, const scatter_problem& p, const plan::planned&, const scatter_buffers& b,
-                 std::byte*) {
-  const device_scope scope(ctx.device());
-  const index_guard guard = state_of(ctx).guard(primitives::scatter_words, p.index, p.indexed_count);
-  launch_thread_per_record<direction::scatter>(ctx, p, arguments_of(p, b.in.data, b.out.data, b.index, guard));
+  const move_arguments a = arguments_of<Direction>(ctx, p, b);
+  with_word(p.word_bytes, [&](auto word) {
+    launch(ctx, move_thread_per_record<Direction, decltype(word)>, ceil_div(p.count, block_threads), a,
+           words_per_record(p));
+  });
 }
 
 }  // namespace
 
 extern constinit const primitives::gather_variant gather_thread_per_record{"cuda.thread_per_record", backend_kind::cuda,
-                                                                           plan_gather, run_gather};
+                                                                           plan_thread_per_record<direction::gather>,
+                                                                           run_thread_per_record<direction::gather>};
 extern constinit const primitives::scatter_variant scatter_thread_per_record{
-    "cuda.thread_per_record", backend_kind::cuda, plan_scatter, run_scatter};
+    "cuda.thread_per_record", backend_kind::cuda, plan_thread_per_record<direction::scatter>,
+    run_thread_per_record<direction::scatter>};
 
 }  // namespace sheaf::cuda

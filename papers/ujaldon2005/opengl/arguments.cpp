@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
 
-#include "opengl/device/layered_texture.hpp"
 #include "opengl/device/record_numbers.hpp"
+#include "opengl/device/textures.hpp"
 #include "opengl/device/transfer.hpp"
 #include "primitives/movement/problem.hpp"
 

@@ -10,7 +10,7 @@
 #include <sheaf/error.hpp>
 
 #include "opengl/device/errors.hpp"
-#include "opengl/device/layered_texture.hpp"
+#include "opengl/device/textures.hpp"
 #include "opengl/edges/edge_vertices.hpp"
 #include "opengl/movement/sum_pixels.hpp"
 #include "opengl/sparse/point_matrix.hpp"

@@ -23,7 +23,7 @@
 
 namespace sheaf::cpu {
 
-extern const primitives::gather_variant gather_direct;  // movement/gather_direct.cpp
+extern const primitives::gather_variant gather_direct;  // movement/direct.cpp
 
 namespace {
 

@@ -20,12 +20,10 @@
 #include "primitives/edges/prepare.hpp"
 
 namespace sheaf::cpu {
-namespace {
 
-using primitives::edge_sum_buffers;
-using primitives::edge_sum_problem;
-using primitives::prepare_edge_sum_buffers;
-using primitives::prepare_edge_sum_problem;
+using namespace primitives;
+
+namespace {
 
 struct tile_sizes {
   std::uint64_t tile_nodes = 1;
@@ -100,7 +98,7 @@ void run_tile(const edge_sum_problem& p, const edge_sum_buffers& b, const edge_t
              [&](auto bytes) { scatter_records<bytes>(sums, order, own, static_cast<std::byte*>(b.result)); });
 }
 
-class tiled_edges final : public primitives::prepared_edges {
+class tiled_edges final : public prepared_edges {
  public:
   explicit tiled_edges(edge_tiles tiles) : tiles_(std::move(tiles)) {}
 
@@ -111,8 +109,7 @@ class tiled_edges final : public primitives::prepared_edges {
     const std::uint64_t threads =
         std::min(parts_worth(p.edges * (p.edge_bytes() + p.node_bytes()), static_cast<std::uint64_t>(state.threads)),
                  tiles_.tiles);
-    const core::scratch scratch =
-        plan::take_scratch(ctx, primitives::prepared_edge_sum_call, "cpu.tiles", threads * memory.bytes);
+    const core::scratch scratch = plan::take_scratch(ctx, prepared_edge_sum_call, "cpu.tiles", threads * memory.bytes);
     const detail::host_edge_function function = function_of(p, b);
     for_each_task(tiles_.tiles, threads, [&](std::uint64_t tile) {
       const std::uint64_t thread = threads == 1 ? 0 : static_cast<std::uint64_t>(omp_get_thread_num());
@@ -160,7 +157,7 @@ plan::planned plan_tiles(const prepare_edge_sum_problem& p, const plan::scope& s
   // dealt to tiles by two passes that look up both ends, and once more to find their local numbers.
   const double look_up = m.random_reads(1, 4, s.nodes * 4) * m.parallelism;
   plan::planned plan;
-  plan.decided.set(primitives::prepare_edge_sum_decision{run_seconds});
+  plan.decided.set(prepare_edge_sum_decision{run_seconds});
   plan.inner_calls = std::make_shared<const tile_sizes>(d);
   plan.add("order", p.dimensions > 0 ? nodes * 12 * digit_seconds(m) : 4 * edges * look_up);
   plan.add("tiles", edges * (4 * look_up + 8 * digit_seconds(m)) / static_cast<double>(d.threads));
@@ -175,13 +172,13 @@ void run_tiles(const context& ctx, const prepare_edge_sum_problem& p, const plan
   const std::uint64_t call = state.begin_call();
   const std::uint64_t bad = find_bad_end(p.sum, b.edges, d.threads);
   if (bad != no_edge) {
-    return state.keep_first(bad_end_of(p.sum, b.edges, bad, primitives::edge_call::prepare_edge_sum, call));
+    return state.keep_first(bad_end_of(p.sum, b.edges, bad, edge_call::prepare_edge_sum, call));
   }
-  buffer order = primitives::edge_memory(ctx, "numbers of the nodes", p.sum.nodes * 4);
+  buffer order = edge_memory(ctx, "numbers of the nodes", p.sum.nodes * 4);
   if (p.dimensions > 0) {
     order_by_place(ctx, p, b.coordinates, order.as<std::uint32_t>());
   } else {
-    const buffer memory = primitives::edge_memory(ctx, "neighbours of the nodes", graph::order_scratch_bytes(p.sum));
+    const buffer memory = edge_memory(ctx, "neighbours of the nodes", graph::order_scratch_bytes(p.sum));
     graph::grow_order(p.sum, b.edges, d.tile_nodes, memory.data(), order.as<std::uint32_t>());
   }
   *b.made = std::make_shared<tiled_edges>(build_tiles(ctx, p.sum, b.edges, std::move(order), d.tile_nodes, d.threads));
@@ -189,7 +186,7 @@ void run_tiles(const context& ctx, const prepare_edge_sum_problem& p, const plan
 
 }  // namespace
 
-extern constinit const primitives::prepare_edge_sum_variant prepare_edge_sum_tiles{"cpu.tiles", backend_kind::cpu,
-                                                                                   plan_tiles, run_tiles};
+extern constinit const prepare_edge_sum_variant prepare_edge_sum_tiles{"cpu.tiles", backend_kind::cpu, plan_tiles,
+                                                                       run_tiles};
 
 }  // namespace sheaf::cpu

@@ -1,7 +1,6 @@
 #include "core/cpu_state.hpp"
 #include "cpu/hash/answers.hpp"
 #include "cpu/hash/look_up.hpp"
-#include "cpu/hash/search_cost.hpp"
 #include "cpu/threads/parts.hpp"
 #include "primitives/hash/search.hpp"
 

@@ -4,24 +4,20 @@
 #include <optional>
 
 #include "core/cpu_state.hpp"
-#include "cpu/linked_list/bases.hpp"
-#include "cpu/linked_list/copy.hpp"
-#include "cpu/linked_list/faults.hpp"
 #include "cpu/linked_list/layout.hpp"
 #include "cpu/linked_list/nodes.hpp"
+#include "cpu/linked_list/phases.hpp"
 #include "cpu/linked_list/splitters.hpp"
-#include "cpu/linked_list/starts.hpp"
 #include "cpu/linked_list/walk.hpp"
 #include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/huge_pages.hpp"
 #include "primitives/linked_list/contract.hpp"
 
 namespace sheaf::cpu {
-namespace {
 
-using primitives::list_buffers;
-using primitives::list_problem;
-using primitives::list_step;
+using namespace primitives;
+
+namespace {
 
 // Sublists between splitters (Wei and JaJa 2010). Nodes are streamed to the scratch and from there to the output;
 // between that each is read and written once at a random place. Threads have so many walks in flight that these
@@ -322,7 +318,7 @@ void run_sublist(const context& ctx, const list_problem& p, const plan::planned&
       run(rank_nodes<std::uint64_t>(reinterpret_cast<std::uint64_t*>(memory)));
     }
   } else if (decided.is_typed) {
-    primitives::with_scan_function(b.type, b.op, [&](auto value, auto op) {
+    with_scan_function(b.type, b.op, [&](auto value, auto op) {
       run(typed_nodes<decltype(value), decltype(op)>(memory, p.is_exclusive, b.initial));
     });
   } else if (decided.link_bytes == 4) {
@@ -337,7 +333,6 @@ void run_sublist(const context& ctx, const list_problem& p, const plan::planned&
 
 }  // namespace
 
-extern constinit const primitives::list_variant list_sublist{"cpu.sublist", backend_kind::cpu, plan_sublist,
-                                                             run_sublist};
+extern constinit const list_variant list_sublist{"cpu.sublist", backend_kind::cpu, plan_sublist, run_sublist};
 
 }  // namespace sheaf::cpu

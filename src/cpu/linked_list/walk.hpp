@@ -5,9 +5,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "cpu/linked_list/layout.hpp"
 #include "cpu/linked_list/nodes.hpp"
-#include "cpu/linked_list/starts.hpp"
-#include "cpu/linked_list/table.hpp"
 
 // Step 3 of Wei and JaJa 2010: sublists are walked along, each by one thread, which has many walks in flight.
 namespace sheaf::cpu {

@@ -97,12 +97,23 @@ inline std::uint64_t movement_bucket_records(const primitives::movement& p, cons
   return records;
 }
 
+/// A plan without a price, of at most `bucket_records` records in a bucket; see decide_buckets().
+inline plan::planned plan_buckets(const primitives::movement& p, const machine& m, std::uint64_t bucket_records,
+                                  std::uint64_t value_bytes) {
+  const bucket_decision decided = decide_buckets(p, m, bucket_records, value_bytes);
+  if (decided.layout.bytes > m.memory_bytes / 4) return plan::rejected("its scratch would take a quarter of memory");
+  plan::planned plan;
+  plan.decided.set(decided);
+  plan.scratch_bytes = decided.layout.bytes;
+  return plan;
+}
+
 /// Prices a bucketed movement that streams `streamed_bytes` beside its accesses inside the buckets, on scratch that the
 /// context has kept from an earlier call. The first call takes 1.2 to 2.3 times as long: 2^26 records of 8 bytes, Xeon
 /// of family 6 model 207.
-inline void price_bucketed(const primitives::movement& p, const machine& m, const bucket_decision& decided,
-                           std::uint64_t streamed_bytes, std::uint64_t value_bytes, bool writes, plan::planned& plan) {
-  const std::uint64_t bucket_bytes = p.indexed_stride_bytes << decided.shift;
+inline void price_bucketed(const primitives::movement& p, const machine& m, std::uint64_t streamed_bytes,
+                           std::uint64_t value_bytes, bool writes, plan::planned& plan) {
+  const std::uint64_t bucket_bytes = p.indexed_stride_bytes << plan.decided.get<bucket_decision>().shift;
   plan.add("latency", m.launch_seconds + 3 * m.step_seconds);
   plan.add("streamed", static_cast<double>(streamed_bytes) / m.copy_bytes_per_second);
   plan.add(writes ? "random write" : "random read", writes ? m.random_writes(p.count, value_bytes, bucket_bytes)

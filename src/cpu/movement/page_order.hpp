@@ -32,10 +32,6 @@ inline std::uint32_t page_group_shift(const primitives::movement& m) noexcept {
   return shift;
 }
 
-/// Whether the system backs large blocks of memory with huge pages unasked (Linux: transparent huge pages set to
-/// always, not to madvise).
-bool gives_huge_pages_unasked();
-
 /// Whether every index of a tile names a record: a maximum over the tile and one comparison, so that the loop has no
 /// branch.
 template <class Index>

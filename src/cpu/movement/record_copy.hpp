@@ -5,6 +5,7 @@
 
 #include <sheaf/records.hpp>
 
+#include "cpu/threads/checked_parts.hpp"
 #include "primitives/movement/problem.hpp"
 
 namespace sheaf::cpu {
@@ -89,6 +90,21 @@ void with_index(index_span index, Body body) {
   } else {
     body(static_cast<const std::uint64_t*>(index.data));
   }
+}
+
+/// for_each_checked_part() over items of a movement, by a list of bad-index words of `words`: calls
+/// move(layout, index, begin, end, part) -> first_bad.
+template <class Move>
+void move_parts(const context& ctx, const primitives::movement& m, std::uint64_t items, index_span list,
+                const core::index_words& words, Move move) {
+  with_index(list, [&](const auto* index) {
+    with_layout(m, [&](auto layout) {
+      for_each_checked_part(ctx, m, items, list, words,
+                            [&](std::uint64_t begin, std::uint64_t end, std::uint64_t part) {
+                              return move(layout, index, begin, end, part);
+                            });
+    });
+  });
 }
 
 }  // namespace sheaf::cpu

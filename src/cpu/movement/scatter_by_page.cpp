@@ -1,9 +1,9 @@
 #include "core/context_state.hpp"
+#include "cpu/movement/in_order.hpp"
 #include "cpu/movement/memory_cost.hpp"
 #include "cpu/movement/order_sample.hpp"
 #include "cpu/movement/page_order.hpp"
-#include "cpu/movement/scatter_range.hpp"
-#include "primitives/movement/scatter.hpp"
+#include "cpu/threads/huge_pages.hpp"
 
 namespace sheaf::cpu {
 namespace {
@@ -40,7 +40,7 @@ plan::planned plan_by_page(const scatter_problem& p, const plan::scope& scope) {
   add_sharing(p, m, plan);
   add_lines_read(p, m, true, plan);
   plan.add("ordering", m.streamed(p.count * 4 * sizeof(tile_entry), page_order::bytes()));
-  plan.decided.set(scatter_in_order_decision{.prefetches = true, .streams = p.sequential_bytes() > m.cache_bytes});
+  plan.decided.set(in_order_decision{.prefetches = true, .streams = p.sequential_bytes() > m.cache_bytes});
   // One for each thread, of which a profile of another machine may have fewer.
   const std::uint64_t threads =
       scope.context != nullptr ? static_cast<std::uint64_t>(scope.context->threads) : m.parallelism;
@@ -63,30 +63,26 @@ void scatter_ordered(Layout layout, std::span<const tile_entry> entries, const s
 
 void run_by_page(const context& ctx, const scatter_problem& p, const plan::planned& plan, const scatter_buffers& b,
                  std::byte* scratch) {
-  const auto decided = plan.decided.get<scatter_in_order_decision>();
+  const auto decided = plan.decided.get<in_order_decision>();
   const std::uint64_t limit = p.index_limit();
-  with_index(b.index, [&](const auto* index) {
-    with_layout(p, [&](auto layout) {
-      for_each_checked_part(ctx, p, p.count, b.index, primitives::scatter_words,
-                            [&](std::uint64_t begin, std::uint64_t end, std::uint64_t part) {
-                              page_order pages(p, scratch + part * page_order::bytes());
-                              first_bad all;
-                              for (std::uint64_t first = begin; first < end; first += tile_entries) {
-                                const std::uint64_t count = std::min(tile_entries, end - first);
-                                const std::byte* const in = b.in.data + layout.sequential_offset(first);
-                                if (is_scattered(index + first, count, p.indexed_stride_bytes) &&
-                                    are_below(index + first, count, limit)) {
-                                  scatter_ordered(layout, pages.order(index + first, count), in, b.out.data);
-                                  continue;
-                                }
-                                const first_bad bad = scatter_range(layout, index + first, in, b.out.data, count, limit,
-                                                                    decided.prefetches, decided.streams);
-                                if (bad.found()) all.note(first + bad.position);
-                              }
-                              return all;
-                            });
-    });
-  });
+  move_parts(
+      ctx, p, p.count, b.index, primitives::scatter_words,
+      [&](auto layout, const auto* index, std::uint64_t begin, std::uint64_t end, std::uint64_t part) {
+        page_order pages(p, scratch + part * page_order::bytes());
+        first_bad all;
+        for (std::uint64_t first = begin; first < end; first += tile_entries) {
+          const std::uint64_t count = std::min(tile_entries, end - first);
+          const std::byte* const in = b.in.data + layout.sequential_offset(first);
+          if (is_scattered(index + first, count, p.indexed_stride_bytes) && are_below(index + first, count, limit)) {
+            scatter_ordered(layout, pages.order(index + first, count), in, b.out.data);
+            continue;
+          }
+          const first_bad bad =
+              scatter_range(layout, index + first, in, b.out.data, count, limit, decided.prefetches, decided.streams);
+          all.note(bad.behind(first).position);
+        }
+        return all;
+      });
 }
 
 }  // namespace

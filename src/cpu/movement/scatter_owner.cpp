@@ -1,6 +1,5 @@
 #include "cpu/movement/memory_cost.hpp"
 #include "cpu/movement/record_copy.hpp"
-#include "cpu/threads/checked_parts.hpp"
 #include "primitives/movement/scatter.hpp"
 
 namespace sheaf::cpu {
@@ -23,24 +22,19 @@ plan::planned plan_owner(const scatter_problem& p, const plan::scope& scope) {
 void run_owner(const context& ctx, const scatter_problem& p, const plan::planned&, const scatter_buffers& b,
                std::byte*) {
   const std::uint64_t limit = p.index_limit();
-  with_index(b.index, [&](const auto* index) {
-    with_layout(p, [&](auto layout) {
-      for_each_checked_part(ctx, p, p.indexed_count, b.index, primitives::scatter_words,
-                            [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
-                              first_bad bad;
-                              for (std::uint64_t i = 0; i < p.count; ++i) {
-                                const std::uint64_t to = index[i];
-                                if (to >= begin && to < end) {
-                                  layout.copy(b.out.data + layout.indexed_offset(to),
-                                              b.in.data + layout.sequential_offset(i));
-                                } else if (to >= limit) {
-                                  bad.note(i);
-                                }
-                              }
-                              return bad;
-                            });
-    });
-  });
+  move_parts(ctx, p, p.indexed_count, b.index, primitives::scatter_words,
+             [&](auto layout, const auto* index, std::uint64_t begin, std::uint64_t end, std::uint64_t) {
+               first_bad bad;
+               for (std::uint64_t i = 0; i < p.count; ++i) {
+                 const std::uint64_t to = index[i];
+                 if (to >= begin && to < end) {
+                   layout.copy(b.out.data + layout.indexed_offset(to), b.in.data + layout.sequential_offset(i));
+                 } else if (to >= limit) {
+                   bad.note(i);
+                 }
+               }
+               return bad;
+             });
 }
 
 }  // namespace

@@ -16,16 +16,13 @@ plan::planned plan_split(const scatter_reduce_problem& p, const plan::scope& sco
   const machine& m = scope.machine;
   constexpr std::uint64_t buckets_per_thread = 8;
   const std::uint64_t share = p.indexed_count / (buckets_per_thread * m.parallelism);
-  plan::planned plan;
-  const bucket_decision decided =
-      decide_buckets(p, m, std::min(cached_bucket_records(p, m), std::max<std::uint64_t>(1, share)), p.record_bytes);
-  plan.decided.set(decided);
-  plan.scratch_bytes = decided.layout.bytes;
-  if (plan.scratch_bytes > m.memory_bytes / 4) return plan::rejected("its scratch would take a quarter of memory");
+  plan::planned plan =
+      plan_buckets(p, m, std::min(cached_bucket_records(p, m), std::max<std::uint64_t>(1, share)), p.record_bytes);
+  if (!plan.applicable()) return plan;
   const std::uint64_t pairs = p.count * (sizeof(std::uint32_t) + p.record_bytes);
   const std::uint64_t touched = std::min(p.indexed_bytes(), p.count * line_bytes);
-  price_bucketed(p, m, decided, 2 * p.index_bytes() + p.sequential_bytes() + 2 * pairs + 2 * touched, p.record_bytes,
-                 true, plan);
+  price_bucketed(p, m, 2 * p.index_bytes() + p.sequential_bytes() + 2 * pairs + 2 * touched, p.record_bytes, true,
+                 plan);
   return plan;
 }
 

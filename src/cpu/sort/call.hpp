@@ -8,11 +8,9 @@
 #include "core/context_state.hpp"
 #include "cpu/sort/arrays.hpp"
 #include "cpu/sort/encoding.hpp"
-#include "cpu/sort/index_encoder.hpp"
-#include "cpu/sort/payload_encoder.hpp"
 #include "cpu/sort/plan.hpp"
 #include "cpu/sort/range.hpp"
-#include "cpu/sort/row_encoder.hpp"
+#include "cpu/sort/row_encoders.hpp"
 #include "cpu/threads/huge_pages.hpp"
 
 namespace sheaf::cpu {

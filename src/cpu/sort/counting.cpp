@@ -3,7 +3,7 @@
 
 #include "core/context_state.hpp"
 #include "cpu/sort/plan.hpp"
-#include "cpu/sort/row_encoder.hpp"
+#include "cpu/sort/row_encoders.hpp"
 #include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/parts.hpp"
 #include "primitives/sort/contract.hpp"

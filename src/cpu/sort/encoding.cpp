@@ -4,11 +4,10 @@
 #include <bit>
 
 namespace sheaf::cpu {
-namespace {
 
-using primitives::sort_problem;
-using primitives::sort_product;
-using primitives::sorted_array;
+using namespace primitives;
+
+namespace {
 
 bool is_word(std::uint64_t bytes, std::uint64_t most) noexcept { return std::has_single_bit(bytes) && bytes <= most; }
 

@@ -18,12 +18,10 @@
 #include "primitives/sparse/host_matrix.hpp"
 
 namespace sheaf::cpu {
-namespace {
 
-using primitives::conjugate_gradient_buffers;
-using primitives::conjugate_gradient_problem;
-using primitives::conjugate_gradient_steps;
-using primitives::spmv_problem;
+using namespace primitives;
+
+namespace {
 
 struct fused_decision {
   system_scratch at;
@@ -378,15 +376,14 @@ void run_fused(const context& ctx, const conjugate_gradient_problem& p, const pl
   }
   // Where the diagonal is not positive, the matrix was not read yet.
   if (solver.found_fault() || b.result->reason == stop_reason::not_positive_definite) {
-    const core::index_report fault =
-        primitives::find_fault(p.product, b.a, primitives::csr_call::conjugate_gradient, call);
+    const core::index_report fault = find_fault(p.product, b.a, csr_call::conjugate_gradient, call);
     if (fault.found()) state.keep_first(fault);
   }
 }
 
 }  // namespace
 
-extern constinit const primitives::conjugate_gradient_variant conjugate_gradient_fused{"cpu.fused", backend_kind::cpu,
-                                                                                       plan_fused, run_fused};
+extern constinit const conjugate_gradient_variant conjugate_gradient_fused{"cpu.fused", backend_kind::cpu, plan_fused,
+                                                                           run_fused};
 
 }  // namespace sheaf::cpu

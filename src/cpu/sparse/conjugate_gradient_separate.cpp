@@ -13,13 +13,11 @@
 #include "primitives/sparse/host_matrix.hpp"
 
 namespace sheaf::cpu {
-namespace {
 
-using primitives::conjugate_gradient_buffers;
-using primitives::conjugate_gradient_problem;
-using primitives::conjugate_gradient_steps;
-using primitives::spmv_problem;
-using product_choice = plan::choice<primitives::spmv_variant>;
+using namespace primitives;
+
+namespace {
+using product_choice = plan::choice<spmv_variant>;
 
 struct separate_decision {
   system_scratch at;
@@ -49,7 +47,7 @@ plan::planned plan_separate(const conjugate_gradient_problem& p, const plan::sco
   plan.scratch_bytes = place.bytes();
   if (!p.is_operator) {
     const auto inner = std::make_shared<product_choice>(
-        plan::cheapest(primitives::spmv_variants(), product_of(p, false), backend_kind::cpu,
+        plan::cheapest(spmv_variants(), product_of(p, false), backend_kind::cpu,
                        plan::inner_scope(scope, place.bytes()), plan::forced_name("spmv", {}, scope.context)));
     if (inner->variant == nullptr) return plan::rejected("no product can run within the context's limits");
     plan.scratch_bytes += inner->plan.scratch_bytes;
@@ -249,15 +247,14 @@ void run_separate(const context& ctx, const conjugate_gradient_problem& p, const
   // What the product reported is reported by this call, which began before it. Where the diagonal is not positive, the
   // matrix was not read yet.
   if (state.status() == work_status::failed || b.result->reason == stop_reason::not_positive_definite) {
-    const core::index_report fault =
-        primitives::find_fault(p.product, b.a, primitives::csr_call::conjugate_gradient, call);
+    const core::index_report fault = find_fault(p.product, b.a, csr_call::conjugate_gradient, call);
     if (fault.found()) state.keep_first(fault);
   }
 }
 
 }  // namespace
 
-extern constinit const primitives::conjugate_gradient_variant conjugate_gradient_separate{
-    "cpu.separate", backend_kind::cpu, plan_separate, run_separate};
+extern constinit const conjugate_gradient_variant conjugate_gradient_separate{"cpu.separate", backend_kind::cpu,
+                                                                              plan_separate, run_separate};
 
 }  // namespace sheaf::cpu

@@ -20,22 +20,15 @@ void read(const primitives::spmv_problem& p, const csr_view& a, void* diagonal, 
   }
 }
 
-template <class Value>
-void read_values(const primitives::spmv_problem& p, const csr_view& a, void* diagonal, value_range_of_block at) {
-  using narrow = std::uint32_t;
-  using wide = std::uint64_t;
-  if (bytes(p.column) == 8) {
-    bytes(p.offset) == 8 ? read<Value, wide, wide>(p, a, diagonal, at) : read<Value, wide, narrow>(p, a, diagonal, at);
-  } else {
-    bytes(p.offset) == 8 ? read<Value, narrow, wide>(p, a, diagonal, at)
-                         : read<Value, narrow, narrow>(p, a, diagonal, at);
-  }
-}
-
 }  // namespace
 
 void read_diagonal(const primitives::spmv_problem& p, const csr_view& a, void* diagonal, value_range_of_block at) {
-  p.value == value_type::f64 ? read_values<double>(p, a, diagonal, at) : read_values<float>(p, a, diagonal, at);
+  with_index_width(p.column, [&](auto column) {
+    with_index_width(p.offset, [&](auto offset) {
+      p.value == value_type::f64 ? read<double, decltype(column), decltype(offset)>(p, a, diagonal, at)
+                                 : read<float, decltype(column), decltype(offset)>(p, a, diagonal, at);
+    });
+  });
 }
 
 }  // namespace sheaf::cpu

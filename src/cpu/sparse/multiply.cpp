@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <mutex>
 
 #include "cpu/sparse/row_cuts.hpp"
 #include "cpu/sparse/row_reader.hpp"
 #include "cpu/threads/cache_hints.hpp"
 #include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/parts.hpp"
+#include "plan/choose.hpp"
+#include "primitives/sparse/prepare_spmv.hpp"
 
 namespace sheaf::cpu {
 namespace {
@@ -61,22 +62,6 @@ bool reads_many_lines(const Column* columns, std::uint64_t count, std::uint64_t 
   return 5 * lines >= 2 * runs * run_entries;
 }
 
-/// Faults of all threads. Written rarely, so one lock is enough.
-class shared_faults {
- public:
-  void add(const row_faults& of_thread) noexcept {
-    if (!of_thread.found()) return;
-    const std::lock_guard lock(mutex_);
-    all_.in_rows |= of_thread.in_rows;
-    all_.in_columns |= of_thread.in_columns;
-  }
-  row_faults all() const noexcept { return all_; }
-
- private:
-  std::mutex mutex_;
-  row_faults all_;
-};
-
 /// The sums of all pieces of the rows that were left, then these rows.
 void multiply_long_rows(const row_product& product, const row_kernels& kernels, const long_rows& left,
                         std::uint64_t threads, void* sums, shared_faults& faults) {
@@ -112,10 +97,9 @@ bool may_prefetch_x(const spmv_problem& p, const machine& m) noexcept {
 // Prefetching costs a third of a product whose x is near, so the columns are looked at.
 x_access access_of(const spmv_problem& p, const csr_view& a, bool may_prefetch) {
   if (!may_prefetch) return x_access::direct;
-  const void* const columns = a.column_indices.data;
-  const bool is_scattered =
-      bytes(p.column) == 8 ? reads_many_lines(static_cast<const std::uint64_t*>(columns), p.entries, p.value_bytes())
-                           : reads_many_lines(static_cast<const std::uint32_t*>(columns), p.entries, p.value_bytes());
+  const bool is_scattered = with_index_width(p.column, [&](auto column) {
+    return reads_many_lines(static_cast<const decltype(column)*>(a.column_indices.data), p.entries, p.value_bytes());
+  });
   return is_scattered ? x_access::prefetched : x_access::direct;
 }
 
@@ -166,6 +150,13 @@ double step_seconds(const spmv_problem& p, const machine& m, std::uint64_t threa
   const double digits =
       static_cast<double>(p.entries) * digits_per_entry + static_cast<double>(p.rows) * digits_per_row;
   return digits * digit_seconds(m) / static_cast<double>(threads);
+}
+
+void run_rows(const context& ctx, spmv_problem p, std::string_view variant, const spmv_buffers& b) {
+  p.reads_y = b.beta != 0;
+  const plan::planned plan = spmv_rows.plan(p, plan::scope_of(ctx));
+  const core::scratch scratch = plan::take_scratch(ctx, primitives::prepared_spmv_call, variant, plan.scratch_bytes);
+  spmv_rows.run(ctx, p, plan, b, scratch.data());
 }
 
 }  // namespace sheaf::cpu

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "core/scratch_offsets.hpp"
 #include "cpu/sparse/row_sums.hpp"
@@ -12,6 +13,9 @@ namespace sheaf::cpu {
 
 /// The variant cpu.rows, for runs of what was prepared.
 extern const primitives::spmv_variant spmv_rows;
+/// A run of what `variant` has prepared, by cpu.rows. @throws error(out_of_memory)
+void run_rows(const context& ctx, primitives::spmv_problem p, std::string_view variant,
+              const primitives::spmv_buffers& b);
 
 struct rows_decision {
   std::uint64_t threads = 1;

@@ -1,20 +1,17 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <atomic>
 #include <memory>
 #include <utility>
 
 #include "core/cpu_state.hpp"
 #include "core/scratch_offsets.hpp"
-#include "cpu/sparse/row_reader.hpp"
+#include "cpu/sparse/grouping.hpp"
 #include "cpu/sparse/row_sums.hpp"
 #include "cpu/threads/cache_hints.hpp"
 #include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/huge_pages.hpp"
 #include "cpu/threads/parts.hpp"
-#include "plan/choose.hpp"
-#include "primitives/sparse/host_matrix.hpp"
 #include "primitives/sparse/prepare_spmv.hpp"
 
 // The preparation cpu.blocked: propagation blocking (Buluc and Gilbert 2008; Beamer et al. 2017). Entries are grouped
@@ -23,12 +20,10 @@
 // that the cache holds. So it reads and writes memory in order alone, and pays for it by a product written and read for
 // each entry. For columns that are scattered over an x far larger than the caches.
 namespace sheaf::cpu {
-namespace {
 
-using primitives::prepare_spmv_buffers;
-using primitives::prepare_spmv_problem;
-using primitives::prepared_memory;
-using primitives::spmv_problem;
+using namespace primitives;
+
+namespace {
 
 /// Columns of a slice, which 16 bits count: 512 KiB of x in f64. They decide the order of sums where the columns of a
 /// row do not ascend, so no machine has others.
@@ -90,7 +85,7 @@ void add_run(const Sum* products, const std::uint16_t* rows, std::uint64_t count
   for (; i < count; ++i) sums[rows[i]] += products[i];
 }
 
-class blocked_matrix final : public primitives::prepared_product {
+class blocked_matrix final : public prepared_product {
  public:
   blocked_matrix(const context& ctx, const spmv_problem& p, std::uint64_t entries, std::uint64_t places)
       : problem_(p),
@@ -122,9 +117,8 @@ class blocked_matrix final : public primitives::prepared_product {
 
   void run(const context& ctx, const const_values x, sheaf::values y, double alpha, double beta) override {
     core::cpu(ctx).begin_call();
-    if (problem_.value == value_type::f64) return multiply<double, double>(x.data, y.data, alpha, beta);
-    if (problem_.sums == spmv_sums::f64) return multiply<float, double>(x.data, y.data, alpha, beta);
-    multiply<float, float>(x.data, y.data, alpha, beta);
+    with_value_and_sum(
+        problem_, [&](auto value, auto sum) { multiply<decltype(value), decltype(sum)>(x.data, y.data, alpha, beta); });
   }
   std::uint64_t kept_bytes() const override {
     std::uint64_t all = 0;
@@ -224,7 +218,7 @@ plan::planned plan_blocked(const prepare_spmv_problem& problem, const plan::scop
   plan.by_name_only = (p.pattern.shape != kind::random && p.pattern.shape != kind::skewed) ||
                       p.columns * p.value_bytes() < m.cache_bytes / 2;
   plan.scratch_bytes = core::scratch_aligned(shape.groups() * sizeof(std::uint64_t));
-  plan.decided.set(primitives::prepare_spmv_decision{run_seconds, "cpu.blocked"});
+  plan.decided.set(prepare_spmv_decision{run_seconds, "cpu.blocked"});
   const std::uint64_t streamed = 2 * p.matrix_bytes() + p.entries * 2 * (p.value_bytes() + 2 * sizeof(std::uint16_t));
   plan.add("latency", m.launch_seconds + 2 * m.step_seconds);
   plan.add("streamed", m.streamed(streamed, streamed));
@@ -232,31 +226,6 @@ plan::planned plan_blocked(const prepare_spmv_problem& problem, const plan::scop
   plan.add("steps", 2 * static_cast<double>(p.entries) * digit_seconds(m) / static_cast<double>(threads));
   plan.add("runs", static_cast<double>(problem.expected_runs) * run_seconds);
   return plan;
-}
-
-/// Counts the entries of a block of rows in each slice, and says what is wrong with them.
-template <class Column>
-row_faults count_block(const spmv_problem& p, const csr_view& a, const row_reader& rows, std::uint64_t block,
-                       std::uint64_t slices, std::uint64_t* counts) {
-  const auto* const column = static_cast<const Column*>(a.column_indices.data);
-  const std::uint64_t limit = column_limit_of(p);
-  std::fill_n(counts, slices, std::uint64_t{0});
-  row_faults faults;
-  for (std::uint64_t row = block * block_rows; row < std::min(p.rows, (block + 1) * block_rows); ++row) {
-    const std::uint64_t end = rows.end(row);
-    if (!rows.is_row(row)) {
-      faults.in_rows = true;
-      return faults;
-    }
-    for (std::uint64_t place = rows.begin(row); place < end; ++place) {
-      if (column[place] >= limit) {
-        faults.in_columns = true;
-        return faults;
-      }
-      ++counts[column[place] / slice_columns];
-    }
-  }
-  return faults;
 }
 
 template <class Value, class Column>
@@ -290,14 +259,13 @@ std::shared_ptr<blocked_matrix> group_entries(const context& ctx, const spmv_pro
   const row_reader rows(a, p.entries);
   const blocked_shape shape(p);
   const std::uint64_t threads = parts_worth(p.matrix_bytes(), static_cast<unsigned>(ctx.threads()));
-  std::atomic<bool> has_bad_row = false;
-  std::atomic<bool> has_bad_column = false;
+  shared_faults found;
   for_each_task(shape.blocks, threads, [&](std::uint64_t block) {
-    const row_faults found = count_block<Column>(p, a, rows, block, shape.slices, counts + block * shape.slices);
-    if (found.in_rows) has_bad_row = true;
-    if (found.in_columns) has_bad_column = true;
+    found.add(count_entries<Column>(p, a, rows, block * block_rows, std::min(p.rows, (block + 1) * block_rows),
+                                    counts + block * shape.slices, shape.slices,
+                                    [](Column column) { return column / slice_columns; }));
   });
-  faults = {has_bad_row, has_bad_column};
+  faults = found.all();
   if (faults.found()) return nullptr;
   const std::uint64_t line = line_sums(p);
   std::uint64_t entries = 0;
@@ -328,25 +296,15 @@ std::shared_ptr<blocked_matrix> group_entries(const context& ctx, const spmv_pro
 
 void run_blocked(const context& ctx, const prepare_spmv_problem& problem, const plan::planned&,
                  const prepare_spmv_buffers& b, std::byte* scratch) {
-  core::cpu_state& state = core::cpu(ctx);
-  const spmv_problem& p = problem.product;
-  const std::uint64_t call = state.begin_call();
-  auto* const counts = reinterpret_cast<std::uint64_t*>(scratch);
-  row_faults faults;
-  const bool is_wide = bytes(p.column) == 8;
-  if (p.value == value_type::f64) {
-    *b.made = is_wide ? group_entries<double, std::uint64_t>(ctx, p, b.a, counts, faults)
-                      : group_entries<double, std::uint32_t>(ctx, p, b.a, counts, faults);
-  } else {
-    *b.made = is_wide ? group_entries<float, std::uint64_t>(ctx, p, b.a, counts, faults)
-                      : group_entries<float, std::uint32_t>(ctx, p, b.a, counts, faults);
-  }
-  if (faults.found()) state.keep_first(primitives::find_fault(p, b.a, primitives::csr_call::prepare_spmv, call));
+  prepare_grouped(ctx, problem.product, b, [&](auto value, auto column, row_faults& faults) {
+    return group_entries<decltype(value), decltype(column)>(ctx, problem.product, b.a,
+                                                            reinterpret_cast<std::uint64_t*>(scratch), faults);
+  });
 }
 
 }  // namespace
 
-extern constinit const primitives::prepare_spmv_variant prepare_spmv_blocked{"cpu.blocked", backend_kind::cpu,
-                                                                             plan_blocked, run_blocked};
+extern constinit const prepare_spmv_variant prepare_spmv_blocked{"cpu.blocked", backend_kind::cpu, plan_blocked,
+                                                                 run_blocked};
 
 }  // namespace sheaf::cpu

@@ -5,163 +5,23 @@
 
 #include "core/cpu_state.hpp"
 #include "core/scratch_offsets.hpp"
+#include "cpu/sparse/grouping.hpp"
 #include "cpu/sparse/multiply.hpp"
-#include "cpu/sparse/row_reader.hpp"
+#include "cpu/sparse/row_segments.hpp"
 #include "cpu/threads/cache_hints.hpp"
 #include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/huge_pages.hpp"
 #include "cpu/threads/parts.hpp"
-#include "plan/choose.hpp"
-#include "primitives/sparse/host_matrix.hpp"
 #include "primitives/sparse/prepare_spmv.hpp"
 
 // The preparation cpu.diagonals: rows of a banded matrix or a grid have their entries on the same diagonals as the rows
 // beside them. Such rows need no columns but those of one row (the DIA format, for runs of rows), and eight of them are
 // added at a time, side by side in vectors, with x read in order.
 namespace sheaf::cpu {
+
+using namespace primitives;
+
 namespace {
-
-using primitives::prepare_spmv_buffers;
-using primitives::prepare_spmv_problem;
-using primitives::prepared_memory;
-using primitives::spmv_problem;
-
-/// Rows that are added side by side; a run of rows has a multiple of them.
-constexpr std::uint64_t tile_rows = 8;
-/// Entries of a segment, so that threads get segments of about the same size.
-constexpr std::uint64_t segment_entries = std::uint64_t{1} << 15;
-/// Rows that one thread groups at once. No segment crosses the end of such rows, so that segments, and with them the
-/// bits of y, depend on the matrix alone.
-constexpr std::uint64_t chunk_rows = std::uint64_t{1} << 14;
-/// A matrix with a row of as many entries is not grouped: threads share a row of cpu.rows, and none of these.
-constexpr std::uint64_t longest_row = std::uint64_t{1} << 16;
-
-/// Rows one behind the other. On diagonals, they have `diagonals` entries each, whose values lie tile by tile, in a
-/// tile diagonal by diagonal. Rows of other segments are compressed rows, which lie one behind the other, too: where
-/// they are few, each would wait for memory in the caller's arrays.
-struct segment {
-  std::uint64_t row = 0;
-  std::uint64_t rows = 0;
-  std::uint64_t diagonals = 0;       ///< 0: not on diagonals
-  std::uint64_t first_value = 0;     ///< on diagonals; else the first compressed row
-  std::uint64_t first_distance = 0;  ///< of the diagonals from the main one, modulo 2^64
-  std::uint64_t entries_before = 0;  ///< of all segments before
-};
-
-/// How much there is in some rows.
-struct segment_counts {
-  std::uint64_t segments = 0;
-  std::uint64_t distances = 0;
-  std::uint64_t values = 0;   ///< on diagonals
-  std::uint64_t entries = 0;  ///< all
-  std::uint64_t rows = 0;     ///< not on diagonals
-
-  std::uint64_t entries_of_rows() const noexcept { return entries - values; }
-};
-
-template <class Column>
-class row_grouping {
- public:
-  row_grouping(const spmv_problem& p, const csr_view& a)
-      : rows_(a, p.entries), columns_(static_cast<const Column*>(a.column_indices.data)), limit_(column_limit_of(p)) {}
-
-  /// What is wrong with the rows [first, last), and whether one is longer than longest_row.
-  row_faults check(std::uint64_t first, std::uint64_t last, bool& has_long_row) const {
-    row_faults faults;
-    for (std::uint64_t row = first; row < last; ++row) {
-      if (!rows_.is_row(row)) {
-        faults.in_rows = true;
-        return faults;
-      }
-      const std::uint64_t end = rows_.end(row);
-      has_long_row |= end - rows_.begin(row) >= longest_row;
-      bool is_bad = false;
-      for (std::uint64_t place = rows_.begin(row); place < end; ++place) is_bad |= columns_[place] >= limit_;
-      faults.in_columns |= is_bad;
-    }
-    return faults;
-  }
-
-  /// Calls take(segment, is_new) for the segments that make up [first, last), in order, with all their members set that
-  /// the rows decide; is_new says whether the distances are others than those of the segment on diagonals before.
-  template <class Take>
-  void for_each_segment(std::uint64_t first, std::uint64_t last, Take take) const {
-    std::uint64_t rest = first;         // first row of those that are in no segment yet
-    std::uint64_t last_pattern = last;  // a row that has the distances of the segment before
-    const auto take_rest = [&](std::uint64_t end) {
-      if (end > rest) take(segment{.row = rest, .rows = end - rest}, false);
-    };
-    for (std::uint64_t row = first; row < last;) {
-      const std::uint64_t diagonals = rows_.end(row) - rows_.begin(row);
-      const std::uint64_t most_rows =
-          std::max(tile_rows, segment_entries / std::max<std::uint64_t>(1, diagonals) / tile_rows * tile_rows);
-      std::uint64_t end = row + 1;
-      while (end < last && end - row < most_rows && are_alike(row, end)) ++end;
-      const std::uint64_t grouped = (end - row) / tile_rows * tile_rows;
-      if (grouped == 0 || diagonals == 0) {
-        row = end;
-        continue;
-      }
-      take_rest(row);
-      take(segment{.row = row, .rows = grouped, .diagonals = diagonals},
-           last_pattern == last || !are_alike(last_pattern, row));
-      last_pattern = row;
-      row += grouped;
-      rest = row;
-    }
-    take_rest(last);
-  }
-
-  std::uint64_t entries_of(std::uint64_t first, std::uint64_t end) const {
-    std::uint64_t sum = 0;
-    for (std::uint64_t row = first; row < end; ++row) sum += rows_.end(row) - rows_.begin(row);
-    return sum;
-  }
-  /// Copies the rows of a segment behind each other; `offsets` has where the first of them begins, and gets their ends.
-  template <class Value>
-  void copy_rows(const segment& s, const Value* values, std::uint64_t first_entry, std::uint64_t* offsets,
-                 Column* columns_to, Value* values_to) const {
-    std::uint64_t done = 0;
-    for (std::uint64_t i = 0; i < s.rows; ++i) {
-      const std::uint64_t begin = rows_.begin(s.row + i);
-      const std::uint64_t count = rows_.end(s.row + i) - begin;
-      std::copy_n(columns_ + begin, count, columns_to + done);
-      std::copy_n(values + begin, count, values_to + done);
-      done += count;
-      offsets[i + 1] = first_entry + done;
-    }
-  }
-  template <class Value>
-  void transpose_tiles(const segment& s, const Value* values, Value* to) const {
-    for (std::uint64_t tile = 0; tile < s.rows; tile += tile_rows, to += s.diagonals * tile_rows) {
-      for (std::uint64_t lane = 0; lane < tile_rows; ++lane) {
-        const Value* const from = values + rows_.begin(s.row + tile + lane);
-        for (std::uint64_t d = 0; d < s.diagonals; ++d) to[d * tile_rows + lane] = from[d];
-      }
-    }
-  }
-  /// The diagonal of entry i of a row.
-  std::uint64_t distance(std::uint64_t row, std::uint64_t i) const {
-    return std::uint64_t{columns_[rows_.begin(row) + i]} - row;
-  }
-
- private:
-  bool are_alike(std::uint64_t row, std::uint64_t other) const {
-    const std::uint64_t count = rows_.end(row) - rows_.begin(row);
-    if (rows_.end(other) - rows_.begin(other) != count) return false;
-    const Column* const a = columns_ + rows_.begin(row);
-    const Column* const b = columns_ + rows_.begin(other);
-    const std::uint64_t step = other - row;
-    if (count == 0 || a[0] + step != b[0]) return count == 0;
-    bool differ = false;
-    for (std::uint64_t i = 0; i < count; ++i) differ |= a[i] + step != b[i];
-    return !differ;
-  }
-
-  row_reader rows_;
-  const Column* columns_;
-  std::uint64_t limit_;
-};
 
 /// y of a segment on diagonals. Eight rows have one sum each, which takes their entries in the order of the row.
 template <class Value, class Sum>
@@ -195,7 +55,7 @@ void multiply_diagonals(const segment& s, const Value* values, const std::uint64
 }
 
 /// A matrix whose rows were grouped.
-class diagonal_matrix final : public primitives::prepared_product {
+class diagonal_matrix final : public prepared_product {
  public:
   diagonal_matrix(const context& ctx, const spmv_problem& p, const segment_counts& counts)
       : problem_(p),
@@ -244,9 +104,7 @@ class diagonal_matrix final : public primitives::prepared_product {
     product.alpha = alpha;
     product.beta = beta;
     product.reads_y = beta != 0;
-    if (problem_.value == value_type::f64) return multiply<double, double>(ctx, product);
-    if (problem_.sums == spmv_sums::f64) return multiply<float, double>(ctx, product);
-    multiply<float, float>(ctx, product);
+    with_value_and_sum(problem_, [&](auto value, auto sum) { multiply<decltype(value), decltype(sum)>(ctx, product); });
   }
   std::uint64_t kept_bytes() const override {
     return segments_.size() + distances_.size() + values_.size() + offsets_.size() + columns_.size() +
@@ -299,17 +157,12 @@ class diagonal_matrix final : public primitives::prepared_product {
 };
 
 /// A matrix that was not worth grouping.
-class rows_in_place final : public primitives::prepared_product {
+class rows_in_place final : public prepared_product {
  public:
   rows_in_place(const spmv_problem& p, const csr_view& a) : problem_(p), a_(a) {}
 
   void run(const context& ctx, const const_values x, sheaf::values y, double alpha, double beta) override {
-    spmv_problem p = problem_;
-    p.reads_y = beta != 0;
-    const plan::planned plan = spmv_rows.plan(p, plan::scope_of(ctx));
-    const core::scratch scratch =
-        plan::take_scratch(ctx, primitives::prepared_spmv_call, "cpu.diagonals", plan.scratch_bytes);
-    spmv_rows.run(ctx, p, plan, {a_, x.data, y.data, alpha, beta}, scratch.data());
+    run_rows(ctx, problem_, "cpu.diagonals", {a_, x.data, y.data, alpha, beta});
   }
   std::uint64_t kept_bytes() const override { return 0; }
   std::string_view product() const override { return spmv_rows.name; }
@@ -340,7 +193,7 @@ plan::planned plan_diagonals(const prepare_spmv_problem& problem, const plan::sc
   using kind = access_pattern::kind;
   plan.by_name_only = p.pattern.shape == kind::random || p.pattern.shape == kind::skewed;
   plan.scratch_bytes = core::scratch_aligned(chunks_of(p) * sizeof(segment_counts));
-  plan.decided.set(primitives::prepare_spmv_decision{run_seconds, "cpu.diagonals"});
+  plan.decided.set(prepare_spmv_decision{run_seconds, "cpu.diagonals"});
   // Columns are read three times: checked, compared, and compared once more when places are known.
   const std::uint64_t streamed = p.matrix_bytes() + p.entries * (2 * bytes(p.column) + p.value_bytes());
   plan.add("latency", m.launch_seconds + 3 * m.step_seconds);
@@ -350,37 +203,44 @@ plan::planned plan_diagonals(const prepare_spmv_problem& problem, const plan::sc
   return plan;
 }
 
-template <class Value, class Column>
-std::shared_ptr<primitives::prepared_product> group_rows(const context& ctx, const spmv_problem& p, const csr_view& a,
-                                                         segment_counts* of_chunk, row_faults& faults) {
-  const row_grouping<Column> grouping(p, a);
-  const std::uint64_t chunks = chunks_of(p);
-  const std::uint64_t threads = parts_worth(p.matrix_bytes(), static_cast<unsigned>(ctx.threads()));
-  const auto last_row = [&](std::uint64_t chunk) { return std::min(p.rows, (chunk + 1) * chunk_rows); };
-  std::atomic<bool> has_bad_row = false;
-  std::atomic<bool> has_bad_column = false;
-  std::atomic<bool> has_long_row = false;
-  for_each_task(chunks, threads, [&](std::uint64_t chunk) {
+std::uint64_t last_row_of(const spmv_problem& p, std::uint64_t chunk) noexcept {
+  return std::min(p.rows, (chunk + 1) * chunk_rows);
+}
+
+std::uint64_t threads_worth(const context& ctx, const spmv_problem& p) noexcept {
+  return parts_worth(p.matrix_bytes(), static_cast<unsigned>(ctx.threads()));
+}
+
+/// Checks all rows and counts what each chunk has, unless it is at fault or has a long row.
+template <class Column>
+row_faults count_segments(const context& ctx, const spmv_problem& p, const row_grouping<Column>& grouping,
+                          segment_counts* of_chunk, bool& has_long_row) {
+  shared_faults faults;
+  std::atomic<bool> is_any_long = false;
+  for_each_task(chunks_of(p), threads_worth(ctx, p), [&](std::uint64_t chunk) {
     const std::uint64_t first = chunk * chunk_rows;
     bool is_long = false;
-    const row_faults found = grouping.check(first, last_row(chunk), is_long);
-    if (found.in_rows) has_bad_row = true;
-    if (found.in_columns) has_bad_column = true;
-    if (is_long) has_long_row = true;
+    const row_faults found = grouping.check(first, last_row_of(p, chunk), is_long);
+    faults.add(found);
+    if (is_long) is_any_long = true;
     segment_counts counts;
     if (!found.found() && !is_long) {
-      grouping.for_each_segment(first, last_row(chunk), [&](const segment& s, bool is_new) {
+      grouping.for_each_segment(first, last_row_of(p, chunk), [&](const segment& s, bool is_new) {
         ++counts.segments;
         counts.distances += is_new ? s.diagonals : 0;
         counts.values += s.diagonals * s.rows;
         counts.rows += s.diagonals > 0 ? 0 : s.rows;
       });
-      counts.entries = grouping.entries_of(first, last_row(chunk));
+      counts.entries = grouping.entries_of(first, last_row_of(p, chunk));
     }
     of_chunk[chunk] = counts;
   });
-  faults = {has_bad_row, has_bad_column};
-  if (faults.found()) return nullptr;
+  has_long_row = is_any_long;
+  return faults.all();
+}
+
+/// Replaces what each chunk has by what the chunks before it have, and returns what all have.
+segment_counts scan(segment_counts* of_chunk, std::uint64_t chunks) {
   segment_counts all;
   for (std::uint64_t chunk = 0; chunk < chunks; ++chunk) {
     segment_counts& of = of_chunk[chunk];
@@ -390,61 +250,65 @@ std::shared_ptr<primitives::prepared_product> group_rows(const context& ctx, con
     of.entries = std::exchange(all.entries, all.entries + of.entries);
     of.rows = std::exchange(all.rows, all.rows + of.rows);
   }
+  return all;
+}
+
+/// Writes the segments of a chunk, which begin at `at`, and their entries.
+template <class Value, class Column>
+void fill(const diagonal_matrix& to, const row_grouping<Column>& grouping, const Value* values, std::uint64_t first,
+          std::uint64_t last, segment_counts at) {
+  std::uint64_t first_distance = at.distances;
+  grouping.for_each_segment(first, last, [&](segment s, bool is_new) {
+    if (is_new) {
+      first_distance = at.distances;
+      for (std::uint64_t d = 0; d < s.diagonals; ++d) to.distances()[at.distances++] = grouping.distance(s.row, d);
+    }
+    s.first_distance = first_distance;
+    s.first_value = s.diagonals > 0 ? at.values : at.rows;
+    s.entries_before = at.entries;
+    to.segments()[at.segments++] = s;
+    const std::uint64_t first_entry = at.entries_of_rows();
+    at.entries += grouping.entries_of(s.row, s.row + s.rows);
+    if (s.diagonals == 0) {
+      grouping.copy_rows(s, values, first_entry, to.offsets() + at.rows, to.template columns<Column>() + first_entry,
+                         to.template row_values<Value>() + first_entry);
+      at.rows += s.rows;
+    } else {
+      grouping.transpose_tiles(s, values, to.template values<Value>() + at.values);
+      at.values += s.diagonals * s.rows;
+    }
+  });
+}
+
+template <class Value, class Column>
+std::shared_ptr<prepared_product> group_rows(const context& ctx, const spmv_problem& p, const csr_view& a,
+                                             segment_counts* of_chunk, row_faults& faults) {
+  const row_grouping<Column> grouping(p, a);
+  bool has_long_row = false;
+  faults = count_segments(ctx, p, grouping, of_chunk, has_long_row);
+  if (faults.found()) return nullptr;
+  const segment_counts all = scan(of_chunk, chunks_of(p));
   // Compressed rows gain nothing.
   if (has_long_row || all.values < all.entries / 2) return std::make_shared<rows_in_place>(p, a);
   auto made = std::make_shared<diagonal_matrix>(ctx, p, all);
-  const auto* const value = static_cast<const Value*>(a.values.data);
-  for_each_task(chunks, threads, [&](std::uint64_t chunk) {
-    segment_counts at = of_chunk[chunk];
-    std::uint64_t first_distance = at.distances;
-    grouping.for_each_segment(chunk * chunk_rows, last_row(chunk), [&](segment s, bool is_new) {
-      if (is_new) {
-        first_distance = at.distances;
-        for (std::uint64_t d = 0; d < s.diagonals; ++d) {
-          made->distances()[at.distances++] = grouping.distance(s.row, d);
-        }
-      }
-      s.first_distance = first_distance;
-      s.first_value = s.diagonals > 0 ? at.values : at.rows;
-      s.entries_before = at.entries;
-      made->segments()[at.segments++] = s;
-      const std::uint64_t first_entry = at.entries_of_rows();
-      at.entries += grouping.entries_of(s.row, s.row + s.rows);
-      if (s.diagonals == 0) {
-        grouping.copy_rows(s, value, first_entry, made->offsets() + at.rows,
-                           made->template columns<Column>() + first_entry,
-                           made->template row_values<Value>() + first_entry);
-        at.rows += s.rows;
-      } else {
-        grouping.transpose_tiles(s, value, made->template values<Value>() + at.values);
-        at.values += s.diagonals * s.rows;
-      }
-    });
+  for_each_task(chunks_of(p), threads_worth(ctx, p), [&](std::uint64_t chunk) {
+    fill(*made, grouping, static_cast<const Value*>(a.values.data), chunk * chunk_rows, last_row_of(p, chunk),
+         of_chunk[chunk]);
   });
   return made;
 }
 
 void run_diagonals(const context& ctx, const prepare_spmv_problem& problem, const plan::planned&,
                    const prepare_spmv_buffers& b, std::byte* scratch) {
-  core::cpu_state& state = core::cpu(ctx);
-  const spmv_problem& p = problem.product;
-  const std::uint64_t call = state.begin_call();
-  auto* const of_chunk = reinterpret_cast<segment_counts*>(scratch);
-  row_faults faults;
-  const bool is_wide = bytes(p.column) == 8;
-  if (p.value == value_type::f64) {
-    *b.made = is_wide ? group_rows<double, std::uint64_t>(ctx, p, b.a, of_chunk, faults)
-                      : group_rows<double, std::uint32_t>(ctx, p, b.a, of_chunk, faults);
-  } else {
-    *b.made = is_wide ? group_rows<float, std::uint64_t>(ctx, p, b.a, of_chunk, faults)
-                      : group_rows<float, std::uint32_t>(ctx, p, b.a, of_chunk, faults);
-  }
-  if (faults.found()) state.keep_first(primitives::find_fault(p, b.a, primitives::csr_call::prepare_spmv, call));
+  prepare_grouped(ctx, problem.product, b, [&](auto value, auto column, row_faults& faults) {
+    return group_rows<decltype(value), decltype(column)>(ctx, problem.product, b.a,
+                                                         reinterpret_cast<segment_counts*>(scratch), faults);
+  });
 }
 
 }  // namespace
 
-extern constinit const primitives::prepare_spmv_variant prepare_spmv_diagonals{"cpu.diagonals", backend_kind::cpu,
-                                                                               plan_diagonals, run_diagonals};
+extern constinit const prepare_spmv_variant prepare_spmv_diagonals{"cpu.diagonals", backend_kind::cpu, plan_diagonals,
+                                                                   run_diagonals};
 
 }  // namespace sheaf::cpu

@@ -14,6 +14,19 @@ inline std::uint64_t column_limit_of(const primitives::spmv_problem& p) noexcept
   return primitives::reachable_records(gather_of_columns(p));
 }
 
+/// Calls body with a number of the width of such indices, unsigned.
+template <class Body>
+auto with_index_width(index_type type, Body body) {
+  return bytes(type) == 8 ? body(std::uint64_t{}) : body(std::uint32_t{});
+}
+
+/// Calls body(value, sum) with numbers of the types of a matrix's values and of sums.
+template <class Body>
+auto with_value_and_sum(const primitives::spmv_problem& p, Body body) {
+  if (p.value == value_type::f64) return body(double{}, double{});
+  return p.sums == spmv_sums::f64 ? body(float{}, double{}) : body(float{}, float{});
+}
+
 /// Where the rows of a matrix lie, for offsets of one width.
 template <class Offset>
 struct row_places {

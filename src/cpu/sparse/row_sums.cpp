@@ -151,14 +151,11 @@ struct row_loop {
 
 template <class Value, class Sum, x_access Access>
 row_kernels kernels_of_places(const primitives::spmv_problem& p) noexcept {
-  using narrow = std::uint32_t;
-  using wide = std::uint64_t;
-  if (bytes(p.column) == 8) {
-    return bytes(p.offset) == 8 ? row_loop<Value, Sum, wide, wide, Access>::kernels
-                                : row_loop<Value, Sum, wide, narrow, Access>::kernels;
-  }
-  return bytes(p.offset) == 8 ? row_loop<Value, Sum, narrow, wide, Access>::kernels
-                              : row_loop<Value, Sum, narrow, narrow, Access>::kernels;
+  return with_index_width(p.column, [&](auto column) {
+    return with_index_width(p.offset, [&](auto offset) {
+      return row_loop<Value, Sum, decltype(column), decltype(offset), Access>::kernels;
+    });
+  });
 }
 
 template <class Value, class Sum>
@@ -186,8 +183,8 @@ bool long_rows::take(std::uint64_t row, std::uint64_t begin, std::uint64_t count
 }
 
 row_kernels row_kernels_of(const primitives::spmv_problem& p, x_access access) noexcept {
-  if (p.value == value_type::f64) return kernels_of<double, double>(p, access);
-  return p.sums == spmv_sums::f64 ? kernels_of<float, double>(p, access) : kernels_of<float, float>(p, access);
+  return with_value_and_sum(
+      p, [&](auto value, auto sum) { return kernels_of<decltype(value), decltype(sum)>(p, access); });
 }
 
 }  // namespace sheaf::cpu

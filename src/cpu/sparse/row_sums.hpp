@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 
@@ -31,6 +32,20 @@ struct row_faults {
   bool in_rows = false;
   bool in_columns = false;
   bool found() const noexcept { return in_rows || in_columns; }
+};
+
+/// What threads find.
+class shared_faults {
+ public:
+  void add(const row_faults& found) noexcept {
+    if (found.in_rows) in_rows_.store(true, std::memory_order_relaxed);
+    if (found.in_columns) in_columns_.store(true, std::memory_order_relaxed);
+  }
+  row_faults all() const noexcept { return {in_rows_, in_columns_}; }
+
+ private:
+  std::atomic<bool> in_rows_{false};
+  std::atomic<bool> in_columns_{false};
 };
 
 /// Rows that are so long that their pieces are shared among threads, once all other rows are done.

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <mutex>
 
 #include "core/cpu_state.hpp"
 #include "cpu/movement/memory_cost.hpp"
@@ -120,31 +119,18 @@ row_faults multiply_transposed(const spmv_problem& p, const private_decision& d,
                                std::byte* scratch) {
   const row_reader rows(b.a, p.entries);
   const row_cuts cuts(p, rows, d.chunks);
-  std::mutex faults;
-  bool bad_row = false;
-  bool bad_column = false;
+  shared_faults faults;
   for_each_task(d.chunks, d.threads, [&](std::uint64_t chunk) {
     Sum* const sums = reinterpret_cast<Sum*>(scratch + chunk * d.stride_bytes);
     std::fill_n(sums, p.columns, Sum{0});
-    const row_faults found = add_chunk<Value, Sum, Column>(p, b, rows, cuts.begin(chunk), cuts.begin(chunk + 1), sums);
-    if (!found.found()) return;
-    const std::lock_guard lock(faults);
-    bad_row |= found.in_rows;
-    bad_column |= found.in_columns;
+    faults.add(add_chunk<Value, Sum, Column>(p, b, rows, cuts.begin(chunk), cuts.begin(chunk + 1), sums));
   });
   const std::uint64_t parts = parts_worth(d.chunks * d.stride_bytes, d.threads);
   for_each_part(parts, [&](std::uint64_t part) {
     write_columns<Value, Sum>(p, d, b, scratch, part_begin(p.columns, parts, part),
                               part_begin(p.columns, parts, part + 1));
   });
-  return {bad_row, bad_column};
-}
-
-template <class Value, class Sum>
-row_faults multiply_with_columns(const spmv_problem& p, const private_decision& d, const spmv_buffers& b,
-                                 std::byte* scratch) {
-  return bytes(p.column) == 8 ? multiply_transposed<Value, Sum, std::uint64_t>(p, d, b, scratch)
-                              : multiply_transposed<Value, Sum, std::uint32_t>(p, d, b, scratch);
+  return faults.all();
 }
 
 void run_private(const context& ctx, const spmv_problem& p, const plan::planned& plan, const spmv_buffers& b,
@@ -153,9 +139,11 @@ void run_private(const context& ctx, const spmv_problem& p, const plan::planned&
   const auto d = plan.decided.get<private_decision>();
   const std::uint64_t call = state.begin_call();
   ask_for_huge_pages(scratch, plan.scratch_bytes);
-  const row_faults faults = p.value == value_type::f64 ? multiply_with_columns<double, double>(p, d, b, scratch)
-                            : p.sums == spmv_sums::f64 ? multiply_with_columns<float, double>(p, d, b, scratch)
-                                                       : multiply_with_columns<float, float>(p, d, b, scratch);
+  const row_faults faults = with_value_and_sum(p, [&](auto value, auto sum) {
+    return with_index_width(p.column, [&](auto column) {
+      return multiply_transposed<decltype(value), decltype(sum), decltype(column)>(p, d, b, scratch);
+    });
+  });
   if (faults.found()) state.keep_first(primitives::find_fault(p, b.a, primitives::csr_call::spmv, call));
 }
 

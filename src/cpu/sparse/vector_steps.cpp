@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "cpu/sparse/row_reader.hpp"
+
 namespace sheaf::cpu {
 namespace {
 
@@ -145,8 +147,7 @@ struct steps {
 }  // namespace
 
 const vector_kernels& vector_kernels_of(const primitives::spmv_problem& p) noexcept {
-  if (p.value == value_type::f64) return steps<double, double>::kernels;
-  return p.sums == spmv_sums::f64 ? steps<float, double>::kernels : steps<float, float>::kernels;
+  return *with_value_and_sum(p, [](auto value, auto sum) { return &steps<decltype(value), decltype(sum)>::kernels; });
 }
 
 double sum_of_blocks(const double* of_block, std::uint64_t blocks) noexcept {

@@ -5,7 +5,6 @@
 
 #include "cpu/movement/record_copy.hpp"
 #include "cpu/split/category_reader.hpp"
-#include "cpu/split/offsets.hpp"
 #include "cpu/threads/checked_parts.hpp"
 #include "cpu/threads/parts.hpp"
 #include "cpu/threads/write_combining.hpp"

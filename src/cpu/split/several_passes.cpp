@@ -1,5 +1,5 @@
 #include "cpu/split/call.hpp"
-#include "cpu/split/offsets.hpp"
+#include "cpu/split/category_reader.hpp"
 
 namespace sheaf::cpu {
 namespace {

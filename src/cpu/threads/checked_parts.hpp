@@ -20,6 +20,8 @@ struct first_bad {
   std::uint64_t position = ~std::uint64_t{0};
   void note(std::uint64_t bad_position) noexcept { position = std::min(position, bad_position); }
   bool found() const noexcept { return position != ~std::uint64_t{0}; }
+  /// The same where position 0 is position `begin` of a longer list.
+  first_bad behind(std::uint64_t begin) const noexcept { return {found() ? begin + position : position}; }
 };
 
 /// The error report for index[position], with the index's value as the caller's type has it.

@@ -17,7 +17,7 @@
 
 namespace sheaf::cuda {
 
-extern const primitives::gather_variant gather_direct;  // movement/gather_direct.cu
+extern const primitives::gather_variant gather_direct;  // movement/direct.cu
 
 namespace {
 

@@ -4,7 +4,6 @@
 
 #include <cuda_runtime.h>
 
-#include "cuda/device/overlap.hpp"
 #include "cuda/device/state.hpp"
 
 namespace sheaf::cuda {
@@ -33,32 +32,49 @@ __device__ __forceinline__ void wait_for_kernel_before() {
 #endif
 }
 
-// Every launch_ function queues a kernel on the context's stream. It throws what require() does if CUDA refuses
-// the launch.
+// Every launch_ function queues a kernel on the context's stream. It throws what require() does if CUDA refuses the
+// launch.
 
-/// Launches `blocks` blocks of `threads` threads.
+/// @param attribute  null: none
 template <class... Parameters, class... Arguments>
-void launch_blocks(const context& ctx, void (*kernel)(Parameters...), std::uint64_t blocks, unsigned threads,
-                   const Arguments&... arguments) {
-  cudaLaunchConfig_t configuration{};
-  configuration.gridDim = dim3(static_cast<unsigned>(blocks));
-  configuration.blockDim = dim3(threads);
-  configuration.stream = ctx.stream();
-  require(cudaLaunchKernelEx(&configuration, kernel, arguments...), ctx);
-}
-
-/// Launches blocks with dynamic shared memory. A kernel may use 48 KiB, static and dynamic together, unless it is
-/// allowed more; this function asks for that whenever the static part might push the sum past the limit.
-template <class... Parameters, class... Arguments>
-void launch_shared(const context& ctx, void (*kernel)(Parameters...), std::uint64_t blocks, unsigned threads,
-                   std::size_t shared_bytes, const Arguments&... arguments) {
-  if (shared_bytes > dynamic_bytes_always_allowed) state_of(ctx).allow_shared(reinterpret_cast<const void*>(kernel));
+void launch_kernel(const context& ctx, void (*kernel)(Parameters...), std::uint64_t blocks, unsigned threads,
+                   std::size_t shared_bytes, cudaLaunchAttribute* attribute, const Arguments&... arguments) {
   cudaLaunchConfig_t configuration{};
   configuration.gridDim = dim3(static_cast<unsigned>(blocks));
   configuration.blockDim = dim3(threads);
   configuration.dynamicSmemBytes = shared_bytes;
   configuration.stream = ctx.stream();
+  configuration.attrs = attribute;
+  configuration.numAttrs = attribute == nullptr ? 0 : 1;
   require(cudaLaunchKernelEx(&configuration, kernel, arguments...), ctx);
+}
+
+/// Launches `blocks` blocks of `threads` threads.
+template <class... Parameters, class... Arguments>
+void launch_blocks(const context& ctx, void (*kernel)(Parameters...), std::uint64_t blocks, unsigned threads,
+                   const Arguments&... arguments) {
+  launch_kernel(ctx, kernel, blocks, threads, 0, nullptr, arguments...);
+}
+
+/// Launches blocks of block_threads threads.
+template <class... Parameters, class... Arguments>
+void launch(const context& ctx, void (*kernel)(Parameters...), std::uint64_t blocks, const Arguments&... arguments) {
+  launch_kernel(ctx, kernel, blocks, block_threads, 0, nullptr, arguments...);
+}
+
+/// A kernel may use 48 KiB, static and dynamic together, unless it is allowed more; this function asks for that
+/// whenever the static part might push the sum past the limit.
+template <class Kernel>
+void allow_shared(const context& ctx, Kernel kernel, std::size_t shared_bytes) {
+  if (shared_bytes > dynamic_bytes_always_allowed) state_of(ctx).allow_shared(reinterpret_cast<const void*>(kernel));
+}
+
+/// Launches blocks with dynamic shared memory.
+template <class... Parameters, class... Arguments>
+void launch_shared(const context& ctx, void (*kernel)(Parameters...), std::uint64_t blocks, unsigned threads,
+                   std::size_t shared_bytes, const Arguments&... arguments) {
+  allow_shared(ctx, kernel, shared_bytes);
+  launch_kernel(ctx, kernel, blocks, threads, shared_bytes, nullptr, arguments...);
 }
 
 /// Like launch_shared, for a kernel that begins with wait_for_kernel_before: on devices that can do so, its blocks may
@@ -68,18 +84,12 @@ void launch_shared(const context& ctx, void (*kernel)(Parameters...), std::uint6
 template <class... Parameters, class... Arguments>
 void launch_overlapped(const context& ctx, void (*kernel)(Parameters...), std::uint64_t blocks, unsigned threads,
                        std::size_t shared_bytes, const Arguments&... arguments) {
-  if (shared_bytes > dynamic_bytes_always_allowed) state_of(ctx).allow_shared(reinterpret_cast<const void*>(kernel));
+  allow_shared(ctx, kernel, shared_bytes);
   cudaLaunchAttribute overlapped{};
   overlapped.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   overlapped.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t configuration{};
-  configuration.gridDim = dim3(static_cast<unsigned>(blocks));
-  configuration.blockDim = dim3(threads);
-  configuration.dynamicSmemBytes = shared_bytes;
-  configuration.stream = ctx.stream();
-  configuration.attrs = &overlapped;
-  configuration.numAttrs = overlaps_kernels(ctx, reinterpret_cast<const void*>(kernel)) ? 1 : 0;
-  require(cudaLaunchKernelEx(&configuration, kernel, arguments...), ctx);
+  const bool overlaps = overlaps_kernels(ctx, reinterpret_cast<const void*>(kernel));
+  launch_kernel(ctx, kernel, blocks, threads, shared_bytes, overlaps ? &overlapped : nullptr, arguments...);
 }
 
 /// Launches a cooperative kernel, whose blocks synchronize across the grid: at most `most_blocks`, and no more than the
@@ -92,20 +102,7 @@ void launch_cooperative(const context& ctx, void (*kernel)(Parameters...), std::
   cudaLaunchAttribute cooperative{};
   cooperative.id = cudaLaunchAttributeCooperative;
   cooperative.val.cooperative = 1;
-  cudaLaunchConfig_t configuration{};
-  configuration.gridDim = dim3(static_cast<unsigned>(std::min(resident, most_blocks)));
-  configuration.blockDim = dim3(threads);
-  configuration.dynamicSmemBytes = shared_bytes;
-  configuration.stream = ctx.stream();
-  configuration.attrs = &cooperative;
-  configuration.numAttrs = 1;
-  require(cudaLaunchKernelEx(&configuration, kernel, arguments...), ctx);
-}
-
-/// Launches blocks of block_threads threads.
-template <class... Parameters, class... Arguments>
-void launch(const context& ctx, void (*kernel)(Parameters...), std::uint64_t blocks, const Arguments&... arguments) {
-  launch_blocks(ctx, kernel, blocks, block_threads, arguments...);
+  launch_kernel(ctx, kernel, std::min(resident, most_blocks), threads, shared_bytes, &cooperative, arguments...);
 }
 
 }  // namespace sheaf::cuda

@@ -195,4 +195,13 @@ class cuda_state final : public core::context_state {
 /// The state of a context whose backend is known to be CUDA.
 inline cuda_state& state_of(const context& ctx) { return static_cast<cuda_state&>(ctx.state()); }
 
+/// For calls that wait for the device, and say what it is that does. @throws error(bad_argument) while the context's
+/// stream is captured
+void refuse_capture(const context& ctx, std::string_view what);
+
+/// Whether the device of a context can launch blocks while the kernel before still runs (programmatic dependent
+/// launch), and runs code of this library that waits for it: not, say, code for sm_80 that the driver compiled for a
+/// newer device. One kernel answers for all. @throws what require() does if CUDA does not say
+bool overlaps_kernels(const context& ctx, const void* kernel);
+
 }  // namespace sheaf::cuda

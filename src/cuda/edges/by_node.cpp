@@ -106,7 +106,7 @@ std::shared_ptr<primitives::prepared_edges> make_by_node(const context& ctx, con
   return std::make_shared<listed_edges>(std::move(begins), std::move(entries), most >= edge_kernels::long_list);
 }
 
-extern constinit const primitives::prepare_edge_sum_variant prepare_edge_sum_by_node{by_node, backend_kind::cuda,
+extern constinit const primitives::prepare_edge_sum_variant prepare_edge_sum_by_node{"cuda.by_node", backend_kind::cuda,
                                                                                      plan_by_node, run_by_node};
 
 }  // namespace sheaf::cuda

@@ -142,7 +142,7 @@ void run_tiles(const context& ctx, const prepare_edge_sum_problem& p, const plan
 
 }  // namespace
 
-extern constinit const primitives::prepare_edge_sum_variant prepare_edge_sum_tiles{tiles_name, backend_kind::cuda,
+extern constinit const primitives::prepare_edge_sum_variant prepare_edge_sum_tiles{"cuda.tiles", backend_kind::cuda,
                                                                                    plan_tiles, run_tiles};
 
 }  // namespace sheaf::cuda

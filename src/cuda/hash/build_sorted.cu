@@ -3,7 +3,6 @@
 #include <string>
 
 #include "core/scratch_offsets.hpp"
-#include "cuda/device/capture.hpp"
 #include "cuda/device/launch.cuh"
 #include "cuda/hash/cost.hpp"
 #include "cuda/hash/place_keys.cuh"

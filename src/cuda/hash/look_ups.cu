@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/scratch_offsets.hpp"
-#include "cuda/device/capture.hpp"
 #include "cuda/device/launch.cuh"
 #include "cuda/device/words.cuh"
 #include "cuda/hash/answers.cuh"

@@ -2,7 +2,6 @@
 
 #include "core/scratch_offsets.hpp"
 #include "cuda/block/tile_scheduler.cuh"
-#include "cuda/device/capture.hpp"
 #include "cuda/device/words.cuh"
 #include "cuda/hash/answers.cuh"
 #include "cuda/hash/cost.hpp"

@@ -4,7 +4,6 @@
 
 #include <sheaf/error.hpp>
 
-#include "cuda/device/capture.hpp"
 #include "cuda/device/launch.cuh"
 #include "cuda/linked_list/steps.hpp"
 #include "cuda/linked_list/sublist.hpp"

@@ -254,11 +254,16 @@ memory_cost memory_cost_of(const accesses& a, const primitives::movement& p) {
   return t;
 }
 
+}  // namespace
+
+memory_cost gather_cost(const primitives::movement& p, const machine& m) { return memory_cost_of({p, m, false}, p); }
+memory_cost scatter_cost(const primitives::movement& p, const machine& m) { return memory_cost_of({p, m, true}, p); }
+
 // Every pass reads the index and the sectors of the sequential side that hold one of its records; a gather also writes
 // them. Accesses to the indexed side fall on one region at a time. What a pass streams through L2 evicts partial
 // sectors of the region. A share of the streamed bytes does so, and each sector that comes back costs one write far
 // past L2.
-memory_cost in_passes(const primitives::movement& p, const machine& m, std::uint64_t passes, bool writes) {
+memory_cost multipass_cost(const primitives::movement& p, const machine& m, std::uint64_t passes, bool writes) {
   const accesses a(p, m, writes);
   memory_cost t = memory_cost_of(a, p);
   const auto pass_count = static_cast<double>(passes);
@@ -289,18 +294,6 @@ memory_cost in_passes(const primitives::movement& p, const machine& m, std::uint
   if (a.partial_sectors() == 0) t.access = a.count * a.cost(region);
   t.access = std::max(t.access, a.count * a.cost(shared_l2 * region));
   return t;
-}
-
-}  // namespace
-
-memory_cost gather_cost(const primitives::movement& p, const machine& m) { return memory_cost_of({p, m, false}, p); }
-memory_cost scatter_cost(const primitives::movement& p, const machine& m) { return memory_cost_of({p, m, true}, p); }
-
-memory_cost multipass_gather_cost(const primitives::movement& p, const machine& m, std::uint64_t passes) {
-  return in_passes(p, m, passes, false);
-}
-memory_cost multipass_scatter_cost(const primitives::movement& p, const machine& m, std::uint64_t passes) {
-  return in_passes(p, m, passes, true);
 }
 
 memory_cost atomic_add_cost(const primitives::movement& p, const machine& m) {

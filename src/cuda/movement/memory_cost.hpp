@@ -30,9 +30,8 @@ memory_cost scatter_cost(const primitives::movement& p, const machine& m);
 memory_cost atomic_add_cost(const primitives::movement& p, const machine& m);
 
 /// The cost of a movement in `passes` passes, each over the whole index and one region of the indexed side
-/// (primitives/multipass.hpp).
-memory_cost multipass_gather_cost(const primitives::movement& p, const machine& m, std::uint64_t passes);
-memory_cost multipass_scatter_cost(const primitives::movement& p, const machine& m, std::uint64_t passes);
+/// (primitives/multipass.hpp), which a scatter writes.
+memory_cost multipass_cost(const primitives::movement& p, const machine& m, std::uint64_t passes, bool writes);
 
 /// Raises `cost` to that of a kernel whose lanes each move a record of their own word by word: accesses do not
 /// coalesce, and every word of both sides is a request of its own.

@@ -227,7 +227,7 @@ void run_scheduled(const context& ctx, const prepare_problem& p, const plan::pla
 
 }  // namespace
 
-extern constinit const primitives::prepare_variant prepare_scheduled{scheduled_name, backend_kind::cuda, plan_scheduled,
-                                                                     run_scheduled};
+extern constinit const primitives::prepare_variant prepare_scheduled{"cuda.scheduled", backend_kind::cuda,
+                                                                     plan_scheduled, run_scheduled};
 
 }  // namespace sheaf::cuda

@@ -3,7 +3,7 @@
 
 #include "core/scratch_offsets.hpp"
 #include "cuda/device/state.hpp"
-#include "cuda/sort/scratch_layout.hpp"
+#include "cuda/sort/by_words.hpp"
 #include "cuda/sort/words/encoding.hpp"
 #include "cuda/split/cub/radix_sort.hpp"
 #include "primitives/movement/gathers_by_order.hpp"

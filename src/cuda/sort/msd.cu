@@ -1,11 +1,8 @@
-#include "cuda/sort/msd.hpp"
-
 #include <algorithm>
 
+#include "cuda/sort/by_words.hpp"
 #include "cuda/sort/radix/arguments.cuh"
 #include "cuda/sort/radix/run.hpp"
-#include "cuda/sort/radix_costs.hpp"
-#include "cuda/sort/run_words.hpp"
 #include "primitives/sort/contract.hpp"
 
 // cuda.msd: MSD radix sort of words of 4 to 16 bytes (He et al. 2007, section 4.1): passes by codes that ascend with

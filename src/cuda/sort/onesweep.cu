@@ -1,8 +1,7 @@
 #include <cmath>
 
+#include "cuda/sort/by_words.hpp"
 #include "cuda/sort/radix/run.hpp"
-#include "cuda/sort/radix_costs.hpp"
-#include "cuda/sort/run_words.hpp"
 #include "primitives/sort/contract.hpp"
 
 // cuda.onesweep: radix sort by all digits of the key, from the lowest up (Adinets and Merrill 2022). It takes as long

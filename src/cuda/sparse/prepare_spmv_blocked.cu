@@ -294,7 +294,7 @@ void run_blocked(const context& ctx, const prepare_spmv_problem& problem, const 
 
 }  // namespace
 
-extern constinit const primitives::prepare_spmv_variant prepare_spmv_blocked{blocked_name, backend_kind::cuda,
+extern constinit const primitives::prepare_spmv_variant prepare_spmv_blocked{"cuda.blocked", backend_kind::cuda,
                                                                              plan_blocked, run_blocked};
 
 }  // namespace sheaf::cuda

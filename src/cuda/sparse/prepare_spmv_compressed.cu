@@ -153,7 +153,7 @@ void run_compressed(const context& ctx, const prepare_spmv_problem& problem, con
 
 }  // namespace
 
-extern constinit const primitives::prepare_spmv_variant prepare_spmv_compressed{compressed_name, backend_kind::cuda,
+extern constinit const primitives::prepare_spmv_variant prepare_spmv_compressed{"cuda.compressed", backend_kind::cuda,
                                                                                 plan_compressed, run_compressed};
 
 }  // namespace sheaf::cuda

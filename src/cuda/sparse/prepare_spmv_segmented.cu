@@ -224,7 +224,7 @@ std::shared_ptr<primitives::prepared_product> make_segmented(const context& ctx,
   return made;
 }
 
-extern constinit const primitives::prepare_spmv_variant prepare_spmv_segmented{segmented_name, backend_kind::cuda,
+extern constinit const primitives::prepare_spmv_variant prepare_spmv_segmented{"cuda.segmented", backend_kind::cuda,
                                                                                plan_segmented, run_segmented};
 
 }  // namespace sheaf::cuda

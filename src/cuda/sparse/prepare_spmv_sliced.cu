@@ -112,7 +112,7 @@ double slicing_seconds(const spmv_problem& p, const machine& m) {
   return spread * m.streamed(streamed, streamed);
 }
 
-extern constinit const primitives::prepare_spmv_variant prepare_spmv_sliced{sliced_name, backend_kind::cuda,
+extern constinit const primitives::prepare_spmv_variant prepare_spmv_sliced{"cuda.sliced", backend_kind::cuda,
                                                                             plan_sliced, run_sliced};
 
 }  // namespace sheaf::cuda

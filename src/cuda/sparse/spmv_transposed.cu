@@ -1,4 +1,3 @@
-#include "cuda/device/capture.hpp"
 #include "cuda/reduce/segmented_sum.cuh"
 #include "cuda/sparse/entries.cuh"
 #include "cuda/split/cost.hpp"

@@ -5,12 +5,9 @@
 
 #include "core/scratch_offsets.hpp"
 #include "cuda/device/state.hpp"
-#include "cuda/split/bad_keys.hpp"
+#include "cuda/split/bad_keys.cuh"
 #include "cuda/split/cub/radix_sort.hpp"
-#include "cuda/split/digit_passes.hpp"
-#include "cuda/split/find_offsets.hpp"
-#include "cuda/split/invert_order.hpp"
-#include "cuda/split/word_pass.hpp"
+#include "cuda/split/steps.hpp"
 #include "plan/choose.hpp"
 #include "primitives/split/contract.hpp"
 

@@ -1,11 +1,10 @@
-#include "cuda/split/digit_passes.hpp"
+#include "cuda/split/steps.hpp"
 
 #include <algorithm>
 
 #include "core/scratch_offsets.hpp"
 #include "cuda/device/launch.cuh"
 #include "cuda/split/cost.hpp"
-#include "cuda/split/find_offsets.hpp"
 
 namespace sheaf::cuda {
 namespace {

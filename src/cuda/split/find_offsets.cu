@@ -1,4 +1,4 @@
-#include "cuda/split/find_offsets.hpp"
+#include "cuda/split/steps.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "cuda/split/invert_order.hpp"
+#include "cuda/split/steps.hpp"
 
 #include "cuda/device/launch.cuh"
 #include "cuda/movement/bucketed_positions.hpp"

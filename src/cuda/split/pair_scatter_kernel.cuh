@@ -51,111 +51,126 @@ constexpr std::size_t pair_shared_bytes() {
   return staged > counters ? staged : counters;
 }
 
+/// Scatters one tile of pairs.
 template <class Value, pass_position Position, record_order Order, tile_kind Kind>
-__device__ __forceinline__ void scatter_pair_tile(const pair_scatter_arguments& a, std::uint64_t tile,
-                                                  std::uint32_t pairs_in_tile, bin_tables<narrow_bins, Order>& tables) {
-  constexpr bool is_full = Kind == tile_kind::full;
-  constexpr bool is_stable = Order == record_order::stable;
-  constexpr int items = pairs_per_thread<Value>;
-  constexpr int warps = pair_threads / 32;
-  extern __shared__ __align__(16) unsigned char shared[];
-  warp_bin* const warp_bins = reinterpret_cast<warp_bin*>(shared);
-  std::uint32_t* const staged_key = reinterpret_cast<std::uint32_t*>(shared);
-  Value* const staged_value = reinterpret_cast<Value*>(shared);
+class pair_tile_scatter {
+ public:
+  __device__ __forceinline__ pair_tile_scatter(const pair_scatter_arguments& a, std::uint64_t tile,
+                                               std::uint32_t pairs_in_tile, bin_tables<narrow_bins, Order>& tables)
+      : a_(a),
+        tables_(tables),
+        tile_(tile),
+        pairs_in_tile_(pairs_in_tile),
+        pairs_from_first_(static_cast<int>(pairs_in_tile) - static_cast<int>(first_)) {}
 
-  // A warp takes consecutive pairs, a lane every 32nd of them: pairs are in the order of steps, then of lanes.
-  const std::uint32_t begin = threadIdx.x / 32 * (32 * items);
-  const std::uint32_t first = begin + threadIdx.x % 32;
-  const int pairs_from_first = static_cast<int>(pairs_in_tile) - static_cast<int>(first);
+  __device__ __forceinline__ void run() {
+    extern __shared__ __align__(16) unsigned char shared[];
+    std::uint32_t key[items];
+    load_keys(key);
+    packed_numbers<items> position;
+    find_positions<items, narrow_bins, Order, pair_threads, every_pair_has_bin>(
+        a_.runs, pairs_in_tile_,
+        [&](int k) { return every_pair_has_bin || k * 32 < pairs_from_first_ ? bin_of(key[k]) : no_bin; },
+        reinterpret_cast<warp_bin*>(shared), tables_, position);
+    __syncthreads();
+    stage(reinterpret_cast<std::uint32_t*>(shared), key, position);
+    Value value[items];
+    load_values(value);  // while the keys are sorted and written
+    __syncthreads();
+    packed_bytes<items> out_bin;
+    const std::uint32_t dropped = write_keys(reinterpret_cast<const std::uint32_t*>(shared), out_bin);
+    __syncthreads();
+    stage(reinterpret_cast<Value*>(shared), value, position);
+    __syncthreads();
+    write_values(reinterpret_cast<const Value*>(shared), out_bin, dropped);
+  }
 
-  // Past the end of the list keys are all ones: a stable pass sorts them to the end of the last bin, behind all that is
-  // written.
-  std::uint32_t key[items];
-  if constexpr (Position == pass_position::first) {
-    if (is_full || begin < pairs_in_tile) {
-      const std::uint32_t share = is_full ? 32U * items : min(pairs_in_tile - begin, 32U * items);
-      load_bins<items>(a.key, tile + begin, threadIdx.x % 32, 32, share, key);
-    }
-    if constexpr (!is_full) {
-#pragma unroll
-      for (int k = 0; k < items; ++k) {
-        if (k * 32 >= pairs_from_first) key[k] = ~0U;
+ private:
+  static constexpr bool is_full = Kind == tile_kind::full;
+  static constexpr bool every_pair_has_bin = is_full || Order == record_order::stable;
+  static constexpr int items = pairs_per_thread<Value>;
+
+  __device__ __forceinline__ std::uint32_t bin_of(std::uint32_t key) const {
+    return key >> a_.digit_shift & a_.digit_mask;
+  }
+
+  /// Past the end of the list keys are all ones: a stable pass sorts them to the end of the last bin, behind all that
+  /// is written.
+  __device__ __forceinline__ void load_keys(std::uint32_t (&key)[items]) const {
+    if constexpr (Position == pass_position::first) {
+      const std::uint32_t begin = threadIdx.x / 32 * (32 * items);
+      if (is_full || begin < pairs_in_tile_) {
+        const std::uint32_t share = is_full ? 32U * items : min(pairs_in_tile_ - begin, 32U * items);
+        load_bins<items>(a_.key, tile_ + begin, threadIdx.x % 32, 32, share, key);
       }
+      if constexpr (!is_full) {
+#pragma unroll
+        for (int k = 0; k < items; ++k) {
+          if (k * 32 >= pairs_from_first_) key[k] = ~0U;
+        }
+      }
+    } else {
+      const std::uint32_t* const keys = a_.keys_in + tile_ + first_;
+#pragma unroll
+      for (int k = 0; k < items; ++k) key[k] = is_full || k * 32 < pairs_from_first_ ? __ldcs(keys + k * 32) : ~0U;
     }
-  } else {
-    const std::uint32_t* const keys = a.keys_in + tile + first;
-#pragma unroll
-    for (int k = 0; k < items; ++k) key[k] = is_full || k * 32 < pairs_from_first ? __ldcs(keys + k * 32) : ~0U;
   }
-  if constexpr (is_stable) {
-    for (int i = threadIdx.x; i < warps * static_cast<int>(narrow_bins); i += pair_threads) warp_bins[i] = {0, 0};
-  } else {
-    for (int i = threadIdx.x; i < static_cast<int>(narrow_bins); i += pair_threads) tables.histogram[i] = 0;
-  }
-  __syncthreads();
 
-  constexpr bool every_pair_has_bin = is_full || is_stable;
-  const auto bin = [&](int k) {
-    const std::uint32_t b = key[k] >> a.digit_shift & a.digit_mask;
-    return every_pair_has_bin || k * 32 < pairs_from_first ? b : no_bin;
-  };
-  // Rank each pair in its bin, then find its position in the sorted tile.
-  packed_numbers<items> rank;
-  warp_bin* const own_bins = warp_bins + threadIdx.x / 32 * narrow_bins;
-  if constexpr (is_stable) {
-    rank_in_warp<items, narrow_bins, every_pair_has_bin>(bin, own_bins, rank);
-  } else {
-    rank_unordered<items, narrow_bins, every_pair_has_bin>(bin, tables.histogram, rank);
-  }
-  __syncthreads();
-  find_run_offsets<narrow_bins, Order, pair_threads>(a.runs, pairs_in_tile, warp_bins, tables);
-  __syncthreads();
+  __device__ __forceinline__ void load_values(Value (&value)[items]) const {
 #pragma unroll
-  for (int k = 0; k < items; ++k) {
-    const std::uint32_t b = bin(k);
-    if (every_pair_has_bin || b < narrow_bins)
-      rank.add(k, is_stable ? own_bins[b].lanes_or_begin : tables.histogram[b]);
+    for (int k = 0; k < items; ++k) {
+      value[k] =
+          value_at<Value>(a_.values_in, tile_ + (is_full ? first_ + k * 32 : min(first_ + k * 32, pairs_in_tile_ - 1)));
+    }
   }
-  __syncthreads();
 
-  // Sort the keys in shared memory and write their runs, while the values load.
+  /// Sorts keys or values in shared memory.
+  template <class Word>
+  __device__ __forceinline__ void stage(Word* staged, const Word (&word)[items],
+                                        const packed_numbers<items>& position) const {
 #pragma unroll
-  for (int k = 0; k < items; ++k) {
-    if (every_pair_has_bin || k * 32 < pairs_from_first) staged_key[rank.get(k)] = key[k];
+    for (int k = 0; k < items; ++k) {
+      if (every_pair_has_bin || k * 32 < pairs_from_first_) staged[position.get(k)] = word[k];
+    }
   }
-  Value value[items];
-#pragma unroll
-  for (int k = 0; k < items; ++k) {
-    value[k] = value_at<Value>(a.values_in, tile + (is_full ? first + k * 32 : min(first + k * 32, pairs_in_tile - 1)));
-  }
-  __syncthreads();
-  packed_bytes<items> out_bin;
-  std::uint32_t dropped = 0;
-#pragma unroll
-  for (int k = 0; k < items; ++k) {
-    const std::uint32_t s = k * pair_threads + threadIdx.x;
-    const std::uint32_t staged = is_full || s < pairs_in_tile ? staged_key[s] : 0;
-    const std::uint32_t b = staged >> a.digit_shift & a.digit_mask;
-    out_bin.set(k, b);
-    const bool is_pair = is_full || s < pairs_in_tile;
-    if (!is_pair || (a.drops_bad_keys != 0 && staged >= a.first_bad_key)) dropped |= 1U << k;
-    if (is_pair && a.keys_out != nullptr) a.keys_out[tables.output_shift[b] + s] = staged;
-  }
-  __syncthreads();
 
-  // Sort the values likewise, and write them to the positions of their keys.
+  /// Writes the runs of keys, says which bins the pairs have that the thread writes, and returns a bit for each that it
+  /// does not.
+  __device__ __forceinline__ std::uint32_t write_keys(const std::uint32_t* staged_key,
+                                                      packed_bytes<items>& out_bin) const {
+    std::uint32_t dropped = 0;
 #pragma unroll
-  for (int k = 0; k < items; ++k) {
-    if (every_pair_has_bin || k * 32 < pairs_from_first) staged_value[rank.get(k)] = value[k];
+    for (int k = 0; k < items; ++k) {
+      const std::uint32_t s = k * pair_threads + threadIdx.x;
+      const bool is_pair = is_full || s < pairs_in_tile_;
+      const std::uint32_t staged = is_pair ? staged_key[s] : 0;
+      const std::uint32_t b = bin_of(staged);
+      out_bin.set(k, b);
+      if (!is_pair || (a_.drops_bad_keys != 0 && staged >= a_.first_bad_key)) dropped |= 1U << k;
+      if (is_pair && a_.keys_out != nullptr) a_.keys_out[tables_.output_shift[b] + s] = staged;
+    }
+    return dropped;
   }
-  __syncthreads();
-  Value* const out = static_cast<Value*>(a.values_out) + threadIdx.x;
+
+  /// Writes the values to the positions of their keys.
+  __device__ __forceinline__ void write_values(const Value* staged_value, const packed_bytes<items>& out_bin,
+                                               std::uint32_t dropped) const {
+    Value* const out = static_cast<Value*>(a_.values_out) + threadIdx.x;
 #pragma unroll
-  for (int k = 0; k < items; ++k) {
-    if ((dropped >> k & 1) != 0) continue;
-    out[tables.output_shift[out_bin.get(k)] + k * pair_threads] = staged_value[k * pair_threads + threadIdx.x];
+    for (int k = 0; k < items; ++k) {
+      if ((dropped >> k & 1) != 0) continue;
+      out[tables_.output_shift[out_bin.get(k)] + k * pair_threads] = staged_value[k * pair_threads + threadIdx.x];
+    }
   }
-}
+
+  const pair_scatter_arguments& a_;
+  bin_tables<narrow_bins, Order>& tables_;
+  std::uint64_t tile_;
+  std::uint32_t pairs_in_tile_;
+  /// A warp takes consecutive pairs, a lane every 32nd of them: pairs are in the order of steps, then of lanes.
+  std::uint32_t first_ = threadIdx.x / 32 * (32 * items) + threadIdx.x % 32;
+  int pairs_from_first_;
+};
 
 template <class Value, pass_position Position, record_order Order>
 __global__ void __launch_bounds__(pair_threads, 2)
@@ -166,9 +181,9 @@ __global__ void __launch_bounds__(pair_threads, 2)
   const std::uint64_t tile = std::uint64_t{blockIdx.x} * tile_pairs;
   const auto pairs_in_tile = static_cast<std::uint32_t>(min(a.count - tile, std::uint64_t{tile_pairs}));
   if (pairs_in_tile == tile_pairs) {
-    scatter_pair_tile<Value, Position, Order, tile_kind::full>(a, tile, pairs_in_tile, tables);
+    pair_tile_scatter<Value, Position, Order, tile_kind::full>(a, tile, pairs_in_tile, tables).run();
   } else {
-    scatter_pair_tile<Value, Position, Order, tile_kind::partial>(a, tile, pairs_in_tile, tables);
+    pair_tile_scatter<Value, Position, Order, tile_kind::partial>(a, tile, pairs_in_tile, tables).run();
   }
 }
 

@@ -105,4 +105,36 @@ __device__ __forceinline__ void find_run_offsets(const run_offsets& runs, std::u
   }
 }
 
+/// Finds the positions of a thread's records in the tile sorted by bin, and where the tile's runs begin in the output:
+/// ranks each record in its bin, in its warp (stable) or in the block (unordered), and adds where runs begin. `bin(k)`
+/// is the bin of record k, or no_bin. warp_bins are dynamic shared memory that is free again after a barrier.
+template <int Items, int Bins, record_order Order, int Threads, bool EveryRecordHasBin, class Bin>
+__device__ __forceinline__ void find_positions(const run_offsets& runs, std::uint32_t records_in_tile, const Bin& bin,
+                                               warp_bin* warp_bins, bin_tables<Bins, Order>& tables,
+                                               packed_numbers<Items>& position) {
+  constexpr bool is_stable = Order == record_order::stable;
+  if constexpr (is_stable) {
+    for (int i = threadIdx.x; i < Threads / 32 * Bins; i += Threads) warp_bins[i] = {0, 0};
+  } else {
+    for (int i = threadIdx.x; i < Bins; i += Threads) tables.histogram[i] = 0;
+  }
+  __syncthreads();
+  warp_bin* const own_bins = warp_bins + threadIdx.x / 32 * Bins;
+  if constexpr (is_stable) {
+    rank_in_warp<Items, Bins, EveryRecordHasBin>(bin, own_bins, position);
+  } else {
+    rank_unordered<Items, Bins, EveryRecordHasBin>(bin, tables.histogram, position);
+  }
+  __syncthreads();
+  find_run_offsets<Bins, Order, Threads>(runs, records_in_tile, warp_bins, tables);
+  __syncthreads();
+#pragma unroll
+  for (int k = 0; k < Items; ++k) {
+    const std::uint32_t b = bin(k);
+    if (EveryRecordHasBin || b < Bins) {
+      position.add(k, is_stable ? own_bins[b].lanes_or_begin : tables.histogram[b]);
+    }
+  }
+}
+
 }  // namespace sheaf::cuda

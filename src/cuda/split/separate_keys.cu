@@ -1,9 +1,7 @@
 #include "core/scratch_offsets.hpp"
 #include "cuda/device/launch.cuh"
 #include "cuda/split/cost.hpp"
-#include "cuda/split/digit_passes.hpp"
-#include "cuda/split/find_offsets.hpp"
-#include "cuda/split/invert_order.hpp"
+#include "cuda/split/steps.hpp"
 #include "plan/choose.hpp"
 
 // Splits by more than 256 categories whose keys lie outside the records: LSD radix passes over keys and values, where

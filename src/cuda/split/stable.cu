@@ -1,13 +1,12 @@
 #include "cuda/split/cost.hpp"
-#include "cuda/split/digit_passes.hpp"
 #include "cuda/split/launch.cuh"
 #include "cuda/split/scan_kernels.cuh"
-#include "cuda/split/word_pass.hpp"
+#include "cuda/split/steps.hpp"
 #include "primitives/split/contract.hpp"
 
 // The variant cuda.stable, which keeps the order of the records in each category. Up to 256 categories take one pass:
 // tile histograms, prefix sums over them, and a scatter kernel whose tiles read from these sums where their runs begin.
-// More categories take several passes (digit_passes.hpp).
+// More categories take several passes (steps.hpp).
 namespace sheaf::cuda {
 namespace {
 

@@ -1,13 +1,12 @@
 #include "cuda/split/cost.hpp"
-#include "cuda/split/digit_passes.hpp"
 #include "cuda/split/launch.cuh"
 #include "cuda/split/scan_kernels.cuh"
-#include "cuda/split/word_pass.hpp"
+#include "cuda/split/steps.hpp"
 #include "primitives/split/contract.hpp"
 
 // The variant cuda.unordered, which may reorder the records of a category. One pass takes up to 256 categories, or 2048
 // for words of 4 and 8 bytes: a histogram of the whole list, its prefix sums, and a scatter kernel whose tiles reserve
-// the space of each run by one atomic add. More categories take several passes (digit_passes.hpp).
+// the space of each run by one atomic add. More categories take several passes (steps.hpp).
 namespace sheaf::cuda {
 
 template <int Bins>

@@ -10,7 +10,7 @@ namespace sheaf::opengl {
 template <class Kind>
 class object {
  public:
-  object() : name_(Kind::make()) {}
+  object() { Kind::make(&name_); }
   object(object&& other) noexcept : name_(std::exchange(other.name_, 0)) {}
   object& operator=(object&& other) noexcept {
     std::swap(name_, other.name_);
@@ -23,42 +23,26 @@ class object {
   GLuint name() const noexcept { return name_; }
 
  private:
-  GLuint name_;
+  GLuint name_ = 0;
 };
 
 struct texture_kind {
-  static GLuint make() {
-    GLuint name = 0;
-    glGenTextures(1, &name);
-    return name;
-  }
+  static void make(GLuint* name) { glGenTextures(1, name); }
   static void destroy(GLuint name) { glDeleteTextures(1, &name); }
 };
 
 struct buffer_kind {
-  static GLuint make() {
-    GLuint name = 0;
-    glGenBuffers(1, &name);
-    return name;
-  }
+  static void make(GLuint* name) { glGenBuffers(1, name); }
   static void destroy(GLuint name) { glDeleteBuffers(1, &name); }
 };
 
 struct frame_buffer_kind {
-  static GLuint make() {
-    GLuint name = 0;
-    glGenFramebuffers(1, &name);
-    return name;
-  }
+  static void make(GLuint* name) { glGenFramebuffers(1, name); }
   static void destroy(GLuint name) { glDeleteFramebuffers(1, &name); }
 };
 
 struct vertex_array_kind {
-  static GLuint make() {
-    GLuint name = 0;
-    glGenVertexArrays(1, &name);
-    return name;
-  }
+  static void make(GLuint* name) { glGenVertexArrays(1, name); }
   static void destroy(GLuint name) { glDeleteVertexArrays(1, &name); }
 };
 

@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <optional>
 
-#include "opengl/device/buffer_texture.hpp"
 #include "opengl/device/errors.hpp"
 #include "opengl/device/record_numbers.hpp"
+#include "opengl/device/textures.hpp"
 
 namespace sheaf::opengl {
 namespace {

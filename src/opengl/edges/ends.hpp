@@ -46,7 +46,9 @@ std::uint64_t for_each_edge(const primitives::edge_sum_problem& p, const edge_vi
 }
 
 /// Keeps the report of a bad end, if there is one.
-void report_bad_end(opengl_state& state, const primitives::edge_sum_problem& p, const edge_view& edges,
-                    std::uint64_t first_bad, primitives::edge_call by, std::uint64_t call);
+inline void report_bad_end(opengl_state& state, const primitives::edge_sum_problem& p, const edge_view& edges,
+                           std::uint64_t first_bad, primitives::edge_call by, std::uint64_t call) {
+  if (first_bad != no_edge) state.keep_first(bad_end_of(p, edges, first_bad, by, call));
+}
 
 }  // namespace sheaf::opengl

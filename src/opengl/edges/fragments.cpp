@@ -3,21 +3,18 @@
 #include <utility>
 
 #include "opengl/device/kept_objects.hpp"
-#include "opengl/edges/array_sum.hpp"
 #include "opengl/edges/cost.hpp"
 #include "opengl/edges/incidence.hpp"
+#include "opengl/edges/node_values.hpp"
 #include "opengl/movement/cost.hpp"
 #include "primitives/edges/edge_sum.hpp"
 #include "primitives/edges/prepare.hpp"
 
 namespace sheaf::opengl {
-namespace {
 
-using primitives::edge_call;
-using primitives::edge_sum_buffers;
-using primitives::edge_sum_problem;
-using primitives::prepare_edge_sum_buffers;
-using primitives::prepare_edge_sum_problem;
+using namespace primitives;
+
+namespace {
 
 // Weights belong to the numbers of edges.
 edge_numbers numbers_of(const edge_sum_problem& p) noexcept {
@@ -97,7 +94,7 @@ class kept_incidence final : public array_edges {
     require_summable(p, "opengl.fragments");
     opengl_state& state = state_of(ctx);
     state.begin_call();
-    pipeline_call call(state, primitives::prepared_edge_sum_call);
+    pipeline_call call(state, prepared_edge_sum_call);
     sum(state, p, b, *edges_);
     call.finish();
   }
@@ -127,7 +124,7 @@ void keep_fragments(const context& ctx, const prepare_edge_sum_problem& problem,
   std::uint64_t first_bad = no_edge;
   std::shared_ptr<kept_incidence> made;
   {
-    pipeline_call call(state, primitives::prepare_edge_sum_call);
+    pipeline_call call(state, prepare_edge_sum_call);
     // So that the first run, which may have weights, need not wait for the driver's linker.
     for (const bool has_weights : {false, true}) node_program(state, p, has_weights);
     incidence edges(state, p, b.edges, edge_numbers::kept, scratch);
@@ -141,9 +138,9 @@ void keep_fragments(const context& ctx, const prepare_edge_sum_problem& problem,
 
 }  // namespace
 
-extern constinit const primitives::edge_sum_variant edge_sum_fragments{"opengl.fragments", backend_kind::opengl,
-                                                                       plan_fragments, run_fragments};
-extern constinit const primitives::prepare_edge_sum_variant prepare_edge_sum_fragments{
-    "opengl.fragments", backend_kind::opengl, plan_kept_fragments, keep_fragments};
+extern constinit const edge_sum_variant edge_sum_fragments{"opengl.fragments", backend_kind::opengl, plan_fragments,
+                                                           run_fragments};
+extern constinit const prepare_edge_sum_variant prepare_edge_sum_fragments{"opengl.fragments", backend_kind::opengl,
+                                                                           plan_kept_fragments, keep_fragments};
 
 }  // namespace sheaf::opengl

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "opengl/device/layered_texture.hpp"
+#include "opengl/device/textures.hpp"
 #include "opengl/edges/ends.hpp"
 #include "opengl/edges/node_values.hpp"
 

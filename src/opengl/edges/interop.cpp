@@ -1,11 +1,7 @@
 #include <sheaf/interop/opengl.hpp>
 
-#include <algorithm>
-
-#include <sheaf/memory.hpp>
-
-#include "opengl/device/buffer_texture.hpp"
-#include "opengl/edges/array_sum.hpp"
+#include "opengl/device/textures.hpp"
+#include "opengl/edges/node_values.hpp"
 #include "primitives/views.hpp"
 
 // Prepared sums over edges of values in the caller's buffer objects.
@@ -46,28 +42,16 @@ edge_arrays require_arrays(opengl_state& state, const edge_sum_problem& p, const
 // An executor that is not this backend's own takes arrays in host memory alone.
 void run_through_host(const context& ctx, primitives::prepared_edges& work, const edge_sum_problem& p,
                       const edge_arrays& arrays) {
-  opengl_state& state = state_of(ctx);
   const array_bytes bytes(p);
-  const buffer node_values(ctx, std::max<std::uint64_t>(1, bytes.values));
-  const buffer weights(ctx, std::max<std::uint64_t>(1, bytes.weights));
-  const buffer result(ctx, std::max<std::uint64_t>(1, bytes.result));
-  {
-    pipeline_call call(state, edge_sum_interop_call);
-    if (bytes.values > 0) read_array(arrays.values, bytes.values, node_values.data());
-    if (bytes.weights > 0) read_array(arrays.weights, bytes.weights, weights.data());
-    call.finish();
-  }
+  const buffer node_values = copy_on_host(ctx, edge_sum_interop_call, arrays.values, bytes.values);
+  const buffer weights = copy_on_host(ctx, edge_sum_interop_call, arrays.weights, bytes.weights);
+  const buffer result = copy_on_host(ctx, edge_sum_interop_call, arrays.result, bytes.result, /*is_read=*/false);
   primitives::edge_sum_buffers b;
   b.values = node_values.data();
   if (bytes.weights > 0) b.weights = weights.data();
   b.result = result.data();
   work.run(ctx, p, b);
-  if (bytes.result == 0) return;
-  pipeline_call call(state, edge_sum_interop_call);
-  const buffer_object on_device;
-  copy_to_new_buffer(GL_COPY_WRITE_BUFFER, on_device, result.data(), bytes.result);
-  copy_to_array({on_device.name(), 0}, bytes.result, arrays.result);
-  call.finish();
+  copy_from_host(ctx, edge_sum_interop_call, result, bytes.result, arrays.result);
 }
 
 }  // namespace
@@ -76,7 +60,7 @@ void run_through_host(const context& ctx, primitives::prepared_edges& work, cons
 void opengl_run(const prepared_edge_sum& prepared, const opengl_buffer& node_values, const opengl_buffer& weights,
                 const opengl_buffer& result, edge_function function) {
   using namespace opengl;
-  const primitives::checked_edges& work = primitives::checked(prepared.work_);
+  const auto& work = primitives::checked<primitives::checked_edges>(primitives::prepared_edge_sum_call, prepared.work_);
   opengl_state& state = require_opengl(prepared.ctx_, edge_sum_interop_call);
   primitives::require_enumerator(edge_sum_interop_call, "the function", function, edge_function::inverse_square);
   primitives::edge_sum_problem p = work.problem();

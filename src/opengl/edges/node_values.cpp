@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "opengl/device/buffer_texture.hpp"
+#include "opengl/device/textures.hpp"
 
 namespace sheaf::opengl {
 namespace {

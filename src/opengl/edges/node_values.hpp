@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "opengl/device/layered_texture.hpp"
+#include "opengl/device/textures.hpp"
 #include "opengl/movement/sum_pixels.hpp"
-#include "primitives/edges/edge_sum.hpp"
+#include "primitives/edges/prepare.hpp"
 
 namespace sheaf::opengl {
 
@@ -14,6 +14,16 @@ struct edge_arrays {
   source_array values;   ///< of the nodes
   source_array weights;  ///< of all edges, or none
   result_array result;
+};
+
+/// An executor whose values, weights and results lie in host memory or in buffer objects.
+class array_edges : public primitives::prepared_edges {
+ public:
+  void run(const context& ctx, const primitives::edge_sum_problem& p, const primitives::edge_sum_buffers& b) final {
+    run_arrays(ctx, p, {b.values, b.weights, b.result});
+  }
+  /// The arrays are checked. A result in a buffer may not be there yet when this returns.
+  virtual void run_arrays(const context& ctx, const primitives::edge_sum_problem& p, const edge_arrays& b) = 0;
 };
 
 /// Texels of the values of all nodes.

@@ -3,21 +3,18 @@
 #include <vector>
 
 #include "opengl/device/kept_objects.hpp"
-#include "opengl/edges/array_sum.hpp"
 #include "opengl/edges/cost.hpp"
 #include "opengl/edges/edge_vertices.hpp"
+#include "opengl/edges/node_values.hpp"
 #include "opengl/movement/cost.hpp"
 #include "primitives/edges/edge_sum.hpp"
 #include "primitives/edges/prepare.hpp"
 
 namespace sheaf::opengl {
-namespace {
 
-using primitives::edge_call;
-using primitives::edge_sum_buffers;
-using primitives::edge_sum_problem;
-using primitives::prepare_edge_sum_buffers;
-using primitives::prepare_edge_sum_problem;
+using namespace primitives;
+
+namespace {
 
 std::uint64_t vertex_bytes(const edge_sum_problem& p) noexcept { return p.edges * sizeof(node_pair); }
 
@@ -71,7 +68,7 @@ class kept_points final : public array_edges {
     require_summable(p, "opengl.points");
     opengl_state& state = state_of(ctx);
     state.begin_call();
-    pipeline_call call(state, primitives::prepared_edge_sum_call);
+    pipeline_call call(state, prepared_edge_sum_call);
     const node_sums sums(state, p);
     sums.clear();
     const node_values values(state, p, b.values);
@@ -103,7 +100,7 @@ void keep_points(const context& ctx, const prepare_edge_sum_problem& problem, co
   std::uint64_t first_bad = no_edge;
   std::shared_ptr<kept_points> made;
   {
-    pipeline_call call(state, primitives::prepare_edge_sum_call);
+    pipeline_call call(state, prepare_edge_sum_call);
     edge_point_program(state, p);  // so that the first run need not wait for the driver's linker
     std::vector<edge_piece> pieces;
     for (std::uint64_t begin = 0; begin < p.edges && first_bad == no_edge;) {
@@ -119,9 +116,8 @@ void keep_points(const context& ctx, const prepare_edge_sum_problem& problem, co
 
 }  // namespace
 
-extern constinit const primitives::edge_sum_variant edge_sum_points{"opengl.points", backend_kind::opengl, plan_points,
-                                                                    run_points};
-extern constinit const primitives::prepare_edge_sum_variant prepare_edge_sum_points{
-    "opengl.points", backend_kind::opengl, plan_kept_points, keep_points};
+extern constinit const edge_sum_variant edge_sum_points{"opengl.points", backend_kind::opengl, plan_points, run_points};
+extern constinit const prepare_edge_sum_variant prepare_edge_sum_points{"opengl.points", backend_kind::opengl,
+                                                                        plan_kept_points, keep_points};
 
 }  // namespace sheaf::opengl

@@ -1,21 +1,16 @@
 #include <sheaf/interop/opengl.hpp>
 
-#include <algorithm>
-
-#include <sheaf/memory.hpp>
-
-#include "opengl/device/buffer_texture.hpp"
 #include "opengl/device/state.hpp"
+#include "opengl/device/textures.hpp"
 #include "opengl/movement/array_records.hpp"
 
 // Prepared gathers and scatters of records in the caller's buffer objects.
 namespace sheaf {
 namespace opengl {
-namespace {
 
-using primitives::checked_movement;
-using primitives::prepare_problem;
-using primitives::prepared_direction;
+using namespace primitives;
+
+namespace {
 
 /// The two sides of a run.
 struct movement_sides {
@@ -27,7 +22,7 @@ struct movement_sides {
 
   explicit movement_sides(const prepare_problem& p) : record_bytes(p.record_bytes) {
     const bool gathers = p.direction == prepared_direction::gather;
-    call = gathers ? primitives::prepared_gather_call : primitives::prepared_scatter_call;
+    call = gathers ? prepared_gather_call : prepared_scatter_call;
     from_name = gathers ? "table" : "in";
     from_count = gathers ? p.indexed_count : p.count;
     to_count = gathers ? p.count : p.indexed_count;
@@ -53,29 +48,17 @@ movement_arrays require_arrays(opengl_state& state, const movement_sides& sides,
 
 // An executor that is not this backend's own takes arrays in host memory alone. Records of a scatter's output that no
 // index names keep their value, so the output goes both ways.
-void run_through_host(const context& ctx, primitives::prepared_movement& work, const movement_sides& sides,
+void run_through_host(const context& ctx, prepared_movement& work, const movement_sides& sides,
                       const movement_arrays& arrays) {
-  opengl_state& state = state_of(ctx);
-  const buffer from(ctx, std::max<std::uint64_t>(1, sides.from_bytes()));
-  const buffer to(ctx, std::max<std::uint64_t>(1, sides.to_bytes()));
-  {
-    pipeline_call call(state, sides.call);
-    if (sides.from_bytes() > 0) read_array(arrays.from, sides.from_bytes(), from.data());
-    if (sides.to_bytes() > 0) read_array(arrays.to, sides.to_bytes(), to.data());
-    call.finish();
-  }
+  const buffer from = copy_on_host(ctx, sides.call, arrays.from, sides.from_bytes());
+  const buffer to = copy_on_host(ctx, sides.call, arrays.to, sides.to_bytes());
   work.run(ctx, {from.data(), sides.from_count, sides.record_bytes}, {to.data(), sides.to_count, sides.record_bytes});
-  if (sides.to_bytes() == 0) return;
-  pipeline_call call(state, sides.call);
-  const buffer_object result;
-  copy_to_new_buffer(GL_COPY_WRITE_BUFFER, result, to.data(), sides.to_bytes());
-  copy_to_array({result.name(), 0}, sides.to_bytes(), arrays.to);
-  call.finish();
+  copy_from_host(ctx, sides.call, to, sides.to_bytes(), arrays.to);
 }
 
-void run_buffers(const context& ctx, std::string_view call, const std::shared_ptr<primitives::prepared_movement>& held,
+void run_buffers(const context& ctx, std::string_view call, const std::shared_ptr<prepared_movement>& held,
                  const opengl_buffer& from, const opengl_buffer& to) {
-  const checked_movement& work = primitives::checked(call, held);
+  const checked_movement& work = checked<checked_movement>(call, held);
   opengl_state& state = require_opengl(ctx, call);
   const movement_sides sides(work.problem());
   const current_scope current(state.handle(), call);

@@ -15,11 +15,10 @@
 // Inspector and executor: the list is checked once and stays on the device as record numbers, so a run brings records
 // there and back and nothing else.
 namespace sheaf::opengl {
-namespace {
 
-using primitives::prepare_buffers;
-using primitives::prepare_problem;
-using primitives::prepared_direction;
+using namespace primitives;
+
+namespace {
 
 bool gathers(const prepare_problem& p) { return p.direction == prepared_direction::gather; }
 
@@ -32,7 +31,7 @@ plan::planned plan_resident(const prepare_problem& p, const plan::scope& scope) 
   plan.scratch_bytes = record_number_bytes(p);
   plan.add("upload", m.uploaded(record_number_bytes(p)));
   plan.add("runs", static_cast<double>(p.expected_runs) * run_seconds);
-  plan.decided.set(primitives::prepare_decision{.run_seconds = run_seconds, .kept_bytes = record_number_bytes(p)});
+  plan.decided.set(prepare_decision{.run_seconds = run_seconds, .kept_bytes = record_number_bytes(p)});
   return plan;
 }
 
@@ -50,14 +49,14 @@ class resident_gather final : public array_movement {
   void run(const context& ctx, const_records table, records out) override {
     opengl_state& state = state_of(ctx);
     state.begin_call();
-    pipeline_call call(state, primitives::prepared_gather_call);
+    pipeline_call call(state, prepared_gather_call);
     write(table_lookup(state, table), out);
     call.finish();
   }
   void run_buffers(const context& ctx, const source_array& table, const result_array& out) override {
     opengl_state& state = state_of(ctx);
     state.begin_call();
-    pipeline_call call(state, primitives::prepared_gather_call);
+    pipeline_call call(state, prepared_gather_call);
     write(table_lookup(state, table, problem_.indexed_count, problem_.record_bytes), out, problem_.record_bytes);
     call.finish();
   }
@@ -82,7 +81,7 @@ class resident_scatter final : public array_movement {
   void run(const context& ctx, const_records in, records out) override {
     opengl_state& state = state_of(ctx);
     state.begin_call();
-    pipeline_call call(state, primitives::prepared_scatter_call);
+    pipeline_call call(state, prepared_scatter_call);
     const std::vector<tile_target> targets = targets_of(state, texels_for(problem_.record_bytes), out);
     draw(state, targets, in);
     for (const tile_target& target : targets) target.pixels.read_back(out);
@@ -91,7 +90,7 @@ class resident_scatter final : public array_movement {
   void run_buffers(const context& ctx, const source_array& in, const result_array& out) override {
     opengl_state& state = state_of(ctx);
     state.begin_call();
-    pipeline_call call(state, primitives::prepared_scatter_call);
+    pipeline_call call(state, prepared_scatter_call);
     const std::uint64_t width = problem_.record_bytes;
     const std::vector<tile_target> targets =
         targets_of(state, side_by_side_texels_for(width), out, problem_.indexed_count);
@@ -126,7 +125,7 @@ void keep_list(const context& ctx, const prepare_problem& p, const plan::planned
                std::byte* scratch) {
   opengl_state& state = state_of(ctx);
   auto* const numbers = reinterpret_cast<std::uint32_t*>(scratch);
-  write_record_numbers(state, p, b.index, gathers(p) ? primitives::gather_words : primitives::scatter_words, numbers);
+  write_record_numbers(state, p, b.index, gathers(p) ? gather_words : scatter_words, numbers);
   pipeline_call call(state, gathers(p) ? "prepare_gather" : "prepare_scatter");
   // Linked now, so that the first run need not wait for the driver's linker.
   if (gathers(p)) {
@@ -142,7 +141,7 @@ void keep_list(const context& ctx, const prepare_problem& p, const plan::planned
 
 }  // namespace
 
-extern constinit const primitives::prepare_variant prepare_resident{"opengl.resident", backend_kind::opengl,
-                                                                    plan_resident, keep_list};
+extern constinit const prepare_variant prepare_resident{"opengl.resident", backend_kind::opengl, plan_resident,
+                                                        keep_list};
 
 }  // namespace sheaf::opengl

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "opengl/device/layered_texture.hpp"
+#include "opengl/device/textures.hpp"
 #include "opengl/movement/cost.hpp"
 #include "plan/variant.hpp"
 #include "primitives/sparse/prepare_spmv.hpp"

@@ -6,7 +6,6 @@
 #include "opengl/device/kept_objects.hpp"
 #include "opengl/device/record_numbers.hpp"
 #include "opengl/movement/sum_pixels.hpp"
-#include "opengl/sparse/array_product.hpp"
 #include "opengl/sparse/cost.hpp"
 #include "opengl/sparse/result_pixels.hpp"
 #include "opengl/sparse/row_matrix.hpp"
@@ -15,12 +14,10 @@
 #include "primitives/sparse/spmv.hpp"
 
 namespace sheaf::opengl {
-namespace {
 
-using primitives::prepare_spmv_buffers;
-using primitives::prepare_spmv_problem;
-using primitives::spmv_buffers;
-using primitives::spmv_problem;
+using namespace primitives;
+
+namespace {
 
 constexpr std::string_view name = "opengl.fragments";
 
@@ -71,7 +68,7 @@ void run_fragments(const context& ctx, const spmv_problem& p, const plan::planne
     multiply(state, p, matrix, {b.x, b.y, b.alpha, b.beta});
     call.finish();
   }
-  if (has_faults) state.keep_first(primitives::find_fault(p, b.a, primitives::csr_call::spmv, number));
+  if (has_faults) state.keep_first(find_fault(p, b.a, csr_call::spmv, number));
 }
 
 class kept_rows final : public array_product {
@@ -82,7 +79,7 @@ class kept_rows final : public array_product {
   void run_arrays(const context& ctx, const product_vectors& v) override {
     opengl_state& state = state_of(ctx);
     state.begin_call();
-    pipeline_call call(state, primitives::prepared_spmv_call);
+    pipeline_call call(state, prepared_spmv_call);
     multiply(state, problem_, *matrix_, v);
     call.finish();
   }
@@ -114,16 +111,15 @@ void keep_fragments(const context& ctx, const prepare_spmv_problem& problem, con
     if (!matrix.has_faults()) made = std::make_shared<kept_rows>(ctx, p, std::move(matrix));
     call.finish();
   }
-  if (made == nullptr)
-    return state.keep_first(primitives::find_fault(p, b.a, primitives::csr_call::prepare_spmv, number));
+  if (made == nullptr) return state.keep_first(find_fault(p, b.a, csr_call::prepare_spmv, number));
   *b.made = std::move(made);
 }
 
 }  // namespace
 
-extern constinit const primitives::spmv_variant spmv_fragments{"opengl.fragments", backend_kind::opengl, plan_fragments,
-                                                               run_fragments};
-extern constinit const primitives::prepare_spmv_variant prepare_spmv_fragments{"opengl.fragments", backend_kind::opengl,
-                                                                               plan_kept_fragments, keep_fragments};
+extern constinit const spmv_variant spmv_fragments{"opengl.fragments", backend_kind::opengl, plan_fragments,
+                                                   run_fragments};
+extern constinit const prepare_spmv_variant prepare_spmv_fragments{"opengl.fragments", backend_kind::opengl,
+                                                                   plan_kept_fragments, keep_fragments};
 
 }  // namespace sheaf::opengl

@@ -1,11 +1,7 @@
 #include <sheaf/interop/opengl.hpp>
 
-#include <algorithm>
-
-#include <sheaf/memory.hpp>
-
-#include "opengl/device/buffer_texture.hpp"
-#include "opengl/sparse/array_product.hpp"
+#include "opengl/device/textures.hpp"
+#include "opengl/sparse/result_pixels.hpp"
 #include "primitives/views.hpp"
 
 // Prepared products of vectors in the caller's buffer objects.
@@ -32,23 +28,11 @@ product_vectors require_vectors(opengl_state& state, const spmv_problem& p, cons
 // An executor that is not this backend's own takes arrays in host memory alone.
 void run_through_host(const context& ctx, primitives::prepared_product& work, const spmv_problem& p,
                       const product_vectors& v) {
-  opengl_state& state = state_of(ctx);
-  const std::uint64_t x_bytes = p.x_count() * sizeof(float);
   const std::uint64_t y_bytes = p.y_count() * sizeof(float);
-  const buffer x(ctx, std::max<std::uint64_t>(1, x_bytes));
-  const buffer y(ctx, std::max<std::uint64_t>(1, y_bytes));
-  {
-    pipeline_call call(state, spmv_interop_call);
-    if (x_bytes > 0) read_array(v.x, x_bytes, x.data());
-    if (v.beta != 0) read_array(v.y, y_bytes, y.data());
-    call.finish();
-  }
+  const buffer x = copy_on_host(ctx, spmv_interop_call, v.x, p.x_count() * sizeof(float));
+  const buffer y = copy_on_host(ctx, spmv_interop_call, v.y, y_bytes, v.beta != 0);
   work.run(ctx, {x.data(), p.x_count(), p.value}, {y.data(), p.y_count(), p.value}, v.alpha, v.beta);
-  pipeline_call call(state, spmv_interop_call);
-  const buffer_object result;
-  copy_to_new_buffer(GL_COPY_WRITE_BUFFER, result, y.data(), y_bytes);
-  copy_to_array({result.name(), 0}, y_bytes, v.y);
-  call.finish();
+  copy_from_host(ctx, spmv_interop_call, y, y_bytes, v.y);
 }
 
 }  // namespace
@@ -57,7 +41,7 @@ void run_through_host(const context& ctx, primitives::prepared_product& work, co
 void opengl_run(const prepared_spmv& prepared, const opengl_buffer& x, const opengl_buffer& y, double alpha,
                 double beta) {
   using namespace opengl;
-  const primitives::checked_product& work = primitives::checked(prepared.work_);
+  const auto& work = primitives::checked<primitives::checked_product>(primitives::prepared_spmv_call, prepared.work_);
   opengl_state& state = require_opengl(prepared.ctx_, spmv_interop_call);
   const primitives::spmv_problem& p = work.problem();
   const current_scope current(state.handle(), spmv_interop_call);

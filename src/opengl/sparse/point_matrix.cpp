@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "opengl/device/errors.hpp"
-#include "opengl/device/layered_texture.hpp"
 #include "opengl/device/record_numbers.hpp"
+#include "opengl/device/textures.hpp"
 #include "opengl/movement/sum_pixels.hpp"
 
 namespace sheaf::opengl {

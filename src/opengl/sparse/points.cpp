@@ -6,7 +6,6 @@
 
 #include "opengl/device/kept_objects.hpp"
 #include "opengl/movement/sum_pixels.hpp"
-#include "opengl/sparse/array_product.hpp"
 #include "opengl/sparse/result_pixels.hpp"
 #include "primitives/sparse/host_matrix.hpp"
 

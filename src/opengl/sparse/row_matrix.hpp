@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "opengl/device/layered_texture.hpp"
+#include "opengl/device/textures.hpp"
 #include "opengl/movement/draw_points.hpp"
 #include "primitives/sparse/spmv.hpp"
 

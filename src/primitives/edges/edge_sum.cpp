@@ -14,10 +14,7 @@
 namespace sheaf {
 namespace primitives {
 
-std::span<const edge_sum_variant> edge_sum_variants() {
-  static const std::vector<edge_sum_variant> all = variants_of<edge_sum_variant>();
-  return all;
-}
+std::span<const edge_sum_variant> edge_sum_variants() { return list_of<edge_sum_variant>(); }
 
 std::uint64_t edge_sum_problem::end_limit() const noexcept {
   switch (index) {

@@ -1,11 +1,9 @@
 #include "primitives/edges/prepare.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <utility>
 
-#include <fmt/format.h>
 #include <sheaf/memory.hpp>
 
 #include "core/context_state.hpp"
@@ -34,11 +32,7 @@ class kept_edges final : public prepared_edges {
   void run(const context& ctx, const edge_sum_problem& p, const edge_sum_buffers& b) override {
     edge_sum_buffers buffers = b;
     buffers.edges = edges_;
-    const std::uint64_t scratch_bytes = chosen_.plan.scratch_bytes;
-    if (p == problem_ && scratch_bytes <= ctx.scratch_limit()) {
-      const core::scratch scratch(ctx.state(), scratch_bytes);
-      if (scratch.is_taken()) return chosen_.variant->run(ctx, p, chosen_.plan, buffers, scratch.data());
-    }
+    if (p == problem_ && run_as_planned(ctx, chosen_, p, buffers)) return;
     plan::execute(edge_sum_call, edge_sum_variants(), p, ctx, {}, buffers);
   }
   std::uint64_t kept_bytes() const override { return 0; }
@@ -65,35 +59,17 @@ void run_kept(const context&, const prepare_edge_sum_problem& p, const plan::pla
   *b.made = std::make_shared<kept_edges>(p.sum, plan.inner<sum_choice>(), b.edges);
 }
 
-constexpr prepare_edge_sum_variant prepare_edge_sum_kept{"kept", std::nullopt, plan_kept, run_kept};
+constexpr prepare_edge_sum_variant prepare_edge_sum_kept{kept_name, std::nullopt, plan_kept, run_kept};
 
 }  // namespace
 
 std::span<const prepare_edge_sum_variant> prepare_edge_sum_variants() {
-  static const std::vector<prepare_edge_sum_variant> all = [] {
-    std::vector<prepare_edge_sum_variant> list = variants_of<prepare_edge_sum_variant>();
-    list.insert(list.begin(), prepare_edge_sum_kept);
-    return list;
-  }();
-  return all;
-}
-
-buffer edge_memory(const context& ctx, std::string_view what, std::uint64_t bytes) {
-  try {
-    return {ctx, std::max<std::uint64_t>(1, bytes)};
-  } catch (const error& e) {
-    if (e.code() != error_code::out_of_memory) throw;
-  }
-  throw error(error_code::out_of_memory, fmt::format("{}: {} take {} bytes of {} memory, which are not to be had",
-                                                     prepare_edge_sum_call, what, bytes, name(ctx.backend())));
+  return list_of<prepare_edge_sum_variant>({prepare_edge_sum_kept});
 }
 
 namespace {
 
-struct made_edges {
-  std::shared_ptr<prepared_edges> work;
-  edge_sum_preparation report;
-};
+using made_edges = made_executor<prepared_edges, edge_sum_preparation>;
 
 /// Predicted seconds of a run of the executor that was made, which may be that of another preparation than `planned`.
 double predicted_run_seconds(const context& ctx, const prepare_edge_sum_problem& p, const prepared_edges& work,
@@ -134,7 +110,7 @@ buffer values_to_time(const context& ctx, std::uint64_t count, value_type type) 
 }
 
 /// Times the executor that was made and the unprepared sum, and keeps the faster.
-void keep_the_faster(const context& ctx, const prepare_edge_sum_problem& p, const edge_view& edges, made_edges& made) {
+void time_and_keep(const context& ctx, const prepare_edge_sum_problem& p, const edge_view& edges, made_edges& made) {
   sum_choice unprepared = plan_unprepared(p.sum, plan::scope_of(ctx));
   if (unprepared.variant == nullptr) return;
   const auto kept = std::make_shared<kept_edges>(p.sum, std::move(unprepared), edges);
@@ -145,55 +121,39 @@ void keep_the_faster(const context& ctx, const prepare_edge_sum_problem& p, cons
   const buffer result(ctx, s.nodes * s.result_bytes());
   const edge_sum_buffers b{edges, node_values.data(), weights.data(), result.data(), nullptr, nullptr};
   const auto seconds_of = [&](prepared_edges& work) {
-    return least_seconds_of_runs(ctx, [&] { work.run(ctx, p.sum, b); });
+    return least_seconds_of_runs(ctx, [&] { work.run(ctx, p.sum, b); })[0];
   };
   const double unprepared_seconds = seconds_of(*kept);
-  if (!is_unprepared_faster(unprepared_seconds, seconds_of(*made.work), made.report)) return;
-  made.work = kept;
-  made.report.variant = prepare_edge_sum_kept.name;
+  keep_the_faster<prepared_edges>(made, kept, unprepared_seconds, seconds_of(*made.work));
 }
 
 made_edges prepare(const context& ctx, const prepare_edge_sum_problem& p, const edge_view& edges,
                    const void* coordinates, std::string_view asked) {
-  ctx.wait();  // errors and time of earlier calls do not count as this one's
-  const auto begin = std::chrono::steady_clock::now();
-  made_edges made;
+  preparing<prepared_edges, edge_sum_preparation> made(ctx, prepare_edge_sum_call, asked);
   edge_sum_preparation& r = made.report;
-  const auto [variant, plan] = plan::execute<prepare_edge_sum_problem, prepare_edge_sum_buffers>(
-      prepare_edge_sum_call, prepare_edge_sum_variants(), p, ctx, asked, {edges, coordinates, &made.work});
-  ctx.wait();
-  r.variant = variant->name;
+  const auto [variant, plan] = made.inspect(prepare_edge_sum_variants(), p, {edges, coordinates, &made.work});
   r.run_seconds = r.unprepared_seconds = predicted_run_seconds(
       ctx, p, *made.work, variant->name, plan.decided.get<prepare_edge_sum_decision>().run_seconds);
   const sum_choice unprepared = plan_unprepared(p.sum, plan::scope_of(ctx));
   if (unprepared.variant != nullptr) {
     r.unprepared_variant = unprepared.variant->name;
     r.unprepared_seconds = unprepared.plan.seconds;
-    const bool is_forced = !plan::forced_name(prepare_edge_sum_call, asked, &ctx.state()).empty();
-    const std::uint64_t timed_bytes = p.sum.nodes * (p.sum.node_bytes() + p.sum.result_bytes()) +
-                                      p.sum.edges * p.sum.weight_components * p.sum.value_bytes();
-    if (variant->name != prepare_edge_sum_kept.name && !is_forced && p.sum.nodes > 0 &&
-        may_time_runs(ctx, p.expected_runs, timed_bytes)) {
-      const auto trials_begin = std::chrono::steady_clock::now();
-      try {
-        keep_the_faster(ctx, p, edges, made);
-      } catch (const error& e) {
-        if (e.code() != error_code::out_of_memory) throw;  // what was predicted stays
-      }
-      r.trial_seconds = seconds_since(trials_begin);
+    if (variant->name != kept_name && p.sum.nodes > 0) {
+      made.try_runs(p.expected_runs,
+                    p.sum.nodes * (p.sum.node_bytes() + p.sum.result_bytes()) +
+                        p.sum.edges * p.sum.weight_components * p.sum.value_bytes(),
+                    [&] { time_and_keep(ctx, p, edges, made); });
     }
   }
   r.run_variant = made.work->run_variant();
-  r.kept_bytes = made.work->kept_bytes();
-  report_preparation(begin, r);
-  return made;
+  return made.finish();
 }
 
 }  // namespace
 
 void checked_edges::run(const context& ctx, const edge_sum_problem& p, const edge_sum_buffers& b) {
   if (p.nodes == 0 && p.edges == 0) return;
-  work_->run(ctx, p, b);
+  executor().run(ctx, p, b);
 }
 
 void checked_edges::run_views(const context& ctx, edge_sum_problem p, const_values node_values, const_values weights,
@@ -206,13 +166,6 @@ void checked_edges::run_views(const context& ctx, edge_sum_problem p, const_valu
   edge_sum_buffers b{edges_, node_values.data, nullptr, result.data, on_host, on_device};
   if (p.weight_components > 0) b.weights = weights.data;
   run(ctx, p, b);
-}
-
-checked_edges& checked(const std::shared_ptr<prepared_edges>& work) {
-  if (work == nullptr) {
-    refuse("{}: it was moved from, and what it was is another object now", prepared_edge_sum_call);
-  }
-  return static_cast<checked_edges&>(*work);
 }
 
 namespace {
@@ -244,7 +197,7 @@ prepared_edge_sum::prepared_edge_sum(const context& ctx, std::shared_ptr<prepare
 
 void prepared_edge_sum::run(const_values node_values, const_values weights, values result,
                             edge_function function) const {
-  checked_edges& work = checked(work_);
+  checked_edges& work = checked<checked_edges>(prepared_edge_sum_call, work_);
   require_enumerator(prepared_edge_sum_call, "the function", function, edge_function::inverse_square);
   edge_sum_problem p = work.problem();
   if (weights.count != 0 && weights.count != p.edges) {
@@ -256,7 +209,7 @@ void prepared_edge_sum::run(const_values node_values, const_values weights, valu
 
 void prepared_edge_sum::run_by(const_values node_values, const_values weights, values result,
                                const detail::host_edge_function& function) const {
-  checked_edges& work = checked(work_);
+  checked_edges& work = checked<checked_edges>(prepared_edge_sum_call, work_);
   if (ctx_.backend() != backend_kind::cpu) {
     refuse("{}: a function of the caller's runs on a CPU context, not on {}", prepared_edge_sum_call,
            name(ctx_.backend()));
@@ -270,7 +223,7 @@ void prepared_edge_sum::run_by(const_values node_values, const_values weights, v
 
 void detail::edge_sum_by(const prepared_edge_sum& prepared, const_values node_values, const_values weights,
                          values result, const device_edge_function& function, const device_edge_shape& shape) {
-  checked_edges& work = checked(prepared.work_);
+  checked_edges& work = checked<checked_edges>(prepared_edge_sum_call, prepared.work_);
   require_device_function(prepared_edge_sum_call, prepared.ctx_, shape, node_values.type);
   edge_sum_problem p = work.problem();
   p.has_own_function = true;

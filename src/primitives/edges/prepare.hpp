@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "primitives/edges/edge_sum.hpp"
+#include "primitives/executor.hpp"
 
 namespace sheaf {
 
@@ -25,30 +26,20 @@ class prepared_edges {
   virtual std::string_view run_variant() const = 0;
 };
 
-/// What a prepared_edge_sum holds: an executor, behind the comparison of each run's views with what was prepared.
-class checked_edges final : public prepared_edges {
+class checked_edges final : public checked_executor<prepared_edges, edge_sum_problem> {
  public:
   checked_edges(std::shared_ptr<prepared_edges> work, const edge_sum_problem& p, const edge_view& edges)
-      : work_(std::move(work)), p_(p), edges_(edges) {}
+      : checked_executor(std::move(work), p), edges_(edges) {}
   void run(const context& ctx, const edge_sum_problem& p, const edge_sum_buffers& b) override;
-  std::uint64_t kept_bytes() const override { return work_->kept_bytes(); }
-  std::string_view run_variant() const override { return work_->run_variant(); }
+  std::string_view run_variant() const override { return executor().run_variant(); }
 
   /// A run with the caller's views, of which `p` has all but the type of the values and the number of weights.
   void run_views(const context& ctx, edge_sum_problem p, const_values node_values, const_values weights, values result,
                  const detail::host_edge_function* on_host, const detail::device_edge_function* on_device);
 
-  const edge_sum_problem& problem() const noexcept { return p_; }
-  prepared_edges& executor() const noexcept { return *work_; }
-
  private:
-  std::shared_ptr<prepared_edges> work_;
-  edge_sum_problem p_;
   edge_view edges_;
 };
-
-/// What a prepared_edge_sum holds. @throws error(bad_argument) if that was moved from
-checked_edges& checked(const std::shared_ptr<prepared_edges>& work);
 
 /// What plans know of a preparation.
 struct prepare_edge_sum_problem {
@@ -81,8 +72,10 @@ std::span<const prepare_edge_sum_variant> prepare_edge_sum_variants();
 constexpr std::string_view prepare_edge_sum_call = "prepare_edge_sum";
 constexpr std::string_view prepared_edge_sum_call = "prepared_edge_sum";
 
-/// Memory of a preparation. @throws error(out_of_memory): "prepare_edge_sum: <what> take <bytes> bytes, ..."
-buffer edge_memory(const context& ctx, std::string_view what, std::uint64_t bytes);
+/// Memory of a preparation; see memory_of_preparation().
+inline buffer edge_memory(const context& ctx, std::string_view what, std::uint64_t bytes) {
+  return memory_of_preparation(ctx, prepare_edge_sum_call, what, bytes);
+}
 
 }  // namespace primitives
 }  // namespace sheaf

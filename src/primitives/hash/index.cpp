@@ -14,10 +14,7 @@
 namespace sheaf {
 namespace primitives {
 
-std::span<const hash_build_variant> hash_build_variants() {
-  static const std::vector<hash_build_variant> all = variants_of<hash_build_variant>();
-  return all;
-}
+std::span<const hash_build_variant> hash_build_variants() { return list_of<hash_build_variant>(); }
 
 namespace {
 

@@ -8,13 +8,9 @@
 namespace sheaf::reference {
 extern const primitives::hash_build_variant hash_build_serial;
 
-namespace {
+using namespace primitives;
 
-using primitives::hash_build_buffers;
-using primitives::hash_build_problem;
-using primitives::hash_output;
-using primitives::hash_search_buffers;
-using primitives::hash_search_problem;
+namespace {
 
 struct keyed_record {
   std::uint64_t key;
@@ -28,7 +24,7 @@ struct by_key {
 };
 
 /// No hash table, but an array in the order of the keys.
-class sorted_records final : public primitives::hash_table {
+class sorted_records final : public hash_table {
  public:
   sorted_records(buffer memory, std::uint64_t count) : memory_(std::move(memory)), count_(count) {}
 
@@ -52,16 +48,13 @@ std::uint64_t key_at(const_records keys, std::uint64_t i) {
 
 // Sorts pairs of key and record number.
 plan::planned plan_build(const hash_build_problem& p, const plan::scope& scope) {
-  plan::planned plan;
-  plan.by_name_only = true;
-  plan.add("latency", static_cast<double>(p.count) * scope.machine.access_seconds);
-  return plan;
+  return plan::serial(static_cast<double>(p.count), scope);
 }
 
 void run_build(const context& ctx, const hash_build_problem& p, const plan::planned&, const hash_build_buffers& b,
                std::byte*) {
-  buffer memory = primitives::hash_memory(ctx, primitives::hash_build_call, std::to_string(p.count) + " sorted keys",
-                                          p.count * sizeof(keyed_record));
+  buffer memory =
+      hash_memory(ctx, hash_build_call, std::to_string(p.count) + " sorted keys", p.count * sizeof(keyed_record));
   auto made = std::make_unique<sorted_records>(std::move(memory), p.count);
   for (std::uint64_t i = 0; i < p.count; ++i) made->begin()[i] = {key_at(b.keys, i), i};
   std::sort(made->begin(), made->end());
@@ -115,7 +108,7 @@ void run_search(const context&, const hash_search_problem& p, const plan::planne
   }
   if (p.output != hash_output::matches) return;
   store(b.out, p.out_bytes, p.probes, total);
-  const primitives::hash_match_room room = (*b.make_room)(total);
+  const hash_match_room room = (*b.make_room)(total);
   std::uint64_t written = 0;
   for (std::uint64_t i = 0; i < p.probes && written < room.capacity; ++i) {
     const auto [first, last] = table.with_key(key_at(b.probes, i));
@@ -127,9 +120,9 @@ void run_search(const context&, const hash_search_problem& p, const plan::planne
 
 }  // namespace
 
-extern constinit const primitives::hash_build_variant hash_build_serial{"reference.serial", backend_kind::cpu,
-                                                                        plan_build, run_build};
-extern constinit const primitives::hash_search_variant hash_search_serial{"reference.serial", backend_kind::cpu,
-                                                                          plan_search, run_search};
+extern constinit const hash_build_variant hash_build_serial{"reference.serial", backend_kind::cpu, plan_build,
+                                                            run_build};
+extern constinit const hash_search_variant hash_search_serial{"reference.serial", backend_kind::cpu, plan_search,
+                                                              run_search};
 
 }  // namespace sheaf::reference

@@ -10,10 +10,7 @@
 namespace sheaf {
 namespace primitives {
 
-std::span<const hash_search_variant> hash_search_variants() {
-  static const std::vector<hash_search_variant> all = variants_of<hash_search_variant>();
-  return all;
-}
+std::span<const hash_search_variant> hash_search_variants() { return list_of<hash_search_variant>(); }
 
 namespace {
 

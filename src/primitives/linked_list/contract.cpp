@@ -16,10 +16,7 @@
 namespace sheaf {
 namespace primitives {
 
-std::span<const list_variant> list_variants() {
-  static const std::vector<list_variant> all = variants_of<list_variant>();
-  return all;
-}
+std::span<const list_variant> list_variants() { return list_of<list_variant>(); }
 
 namespace {
 
@@ -267,74 +264,71 @@ explanation explain_list_scan(const context& ctx, const_list_nodes nodes, values
 
 namespace {
 
-/// Of calls by an operator of the caller's.
-list_problem describe_scan_by(const context& ctx, index_span successor, records out, bool is_packed,
-                              const void* initial, list_count lists, access_pattern pattern) {
-  list_scan_options options;
-  options.lists = lists;
-  options.pattern = pattern;
-  list_problem problem = describe_scan(ctx, successor, out.record_bytes, is_packed, options);
-  problem.is_exclusive = initial != nullptr;
-  problem.has_own_operator = true;
-  problem.out_word = widest_word(reinterpret_cast<std::uintptr_t>(out.data) | out.record_bytes);
-  return problem;
-}
-
-/// The call by an operator of the caller's; `op` is a member of list_buffers.
-template <class Operator>
-void run_scan_by(const context& ctx, index_span successor, const_records in, records out, const void* initial,
-                 list_count lists, access_pattern pattern, std::string_view variant, const Operator* list_buffers::*op,
-                 const Operator& given) {
-  require_list_shapes(scan_call, successor, lists, out.count, "out");
-  if (in.count != successor.count) refuse("{}: in has {} values for {} nodes", scan_call, in.count, successor.count);
-  const std::uint64_t all_bytes = out.count * out.record_bytes;
-  require_list_views(scan_call, ctx, successor, out.data, all_bytes, "out");
-  require_memory(scan_call, ctx, in.data, all_bytes, "in");
-  require_no_overlap(scan_call, out.data, all_bytes, "out", in.data, all_bytes, "in");
-  if (successor.count == 0) return;
-  const list_problem problem = describe_scan_by(ctx, successor, out, false, initial, lists, pattern);
-  list_buffers buffers;
-  buffers.successor = successor;
-  buffers.in = in.data;
-  buffers.out = out.data;
-  buffers.initial = initial;
-  buffers.*op = &given;
-  plan::execute(scan_call, list_variants(), problem, ctx, variant, buffers);
-}
-
-/// The call by an operator of the caller's on packed nodes; `op` is a member of list_buffers.
-template <class Operator>
-void run_packed_scan_by(const context& ctx, const void* nodes, std::uint64_t count, records out, const void* initial,
-                        list_count lists, access_pattern pattern, std::string_view variant,
-                        const Operator* list_buffers::*op, const Operator& given) {
-  const const_list_nodes all(nodes, count, value_type::u32);  // whatever the 4 bytes are
-  const index_span successor = successors_of(all);
-  require_list_shapes(scan_call, successor, lists, out.count, "out");
-  require_packed_views(ctx, all, out.data, out.count * out.record_bytes);
-  if (count == 0) return;
-  const list_problem problem = describe_scan_by(ctx, successor, out, true, initial, lists, pattern);
-  list_buffers buffers;
-  buffers.successor = successor;
-  buffers.nodes = nodes;
-  buffers.out = out.data;
-  buffers.initial = initial;
-  buffers.*op = &given;
-  plan::execute(scan_call, list_variants(), problem, ctx, variant, buffers);
-}
-
-/// Functions on host memory are for contexts of the CPU.
-void require_cpu(const context& ctx) {
+// A function on host memory is for contexts of the CPU, one on a device for those of CUDA.
+void take(const context& ctx, const detail::host_scan_operator& op, list_buffers& buffers) {
   if (ctx.backend() != backend_kind::cpu) {
     refuse("{}: a function of the caller's runs on a CPU context, not on {}", scan_call, name(ctx.backend()));
   }
+  buffers.on_host = &op;
 }
-
-/// Device functions are for contexts of CUDA.
-void require_cuda(const context& ctx) {
+void take(const context& ctx, const detail::device_scan_operator& op, list_buffers& buffers) {
   if (ctx.backend() != backend_kind::cuda) {
     refuse("{}: a device function of the caller's runs on a CUDA context, not on {}", scan_call, name(ctx.backend()));
   }
+  buffers.on_device = &op;
 }
+
+/// A call by an operator of the caller's.
+struct scan_by {
+  const context& ctx;
+  records out;
+  const void* initial;
+  list_count lists;
+  access_pattern pattern;
+  std::string_view variant;
+
+  template <class Operator>
+  void run(index_span successor, const_records in, const Operator& op) const {
+    list_buffers buffers;
+    take(ctx, op, buffers);
+    require_list_shapes(scan_call, successor, lists, out.count, "out");
+    if (in.count != successor.count) refuse("{}: in has {} values for {} nodes", scan_call, in.count, successor.count);
+    const std::uint64_t all_bytes = out.count * out.record_bytes;
+    require_list_views(scan_call, ctx, successor, out.data, all_bytes, "out");
+    require_memory(scan_call, ctx, in.data, all_bytes, "in");
+    require_no_overlap(scan_call, out.data, all_bytes, "out", in.data, all_bytes, "in");
+    buffers.in = in.data;
+    execute(successor, buffers, false);
+  }
+
+  /// Of packed nodes.
+  template <class Operator>
+  void run(const void* nodes, std::uint64_t count, const Operator& op) const {
+    list_buffers buffers;
+    take(ctx, op, buffers);
+    const const_list_nodes all(nodes, count, value_type::u32);  // whatever the 4 bytes are
+    require_list_shapes(scan_call, successors_of(all), lists, out.count, "out");
+    require_packed_views(ctx, all, out.data, out.count * out.record_bytes);
+    buffers.nodes = nodes;
+    execute(successors_of(all), buffers, true);
+  }
+
+ private:
+  void execute(index_span successor, list_buffers& buffers, bool is_packed) const {
+    if (successor.count == 0) return;
+    list_scan_options options;
+    options.lists = lists;
+    options.pattern = pattern;
+    list_problem problem = describe_scan(ctx, successor, out.record_bytes, is_packed, options);
+    problem.is_exclusive = initial != nullptr;
+    problem.has_own_operator = true;
+    problem.out_word = widest_word(reinterpret_cast<std::uintptr_t>(out.data) | out.record_bytes);
+    buffers.successor = successor;
+    buffers.out = out.data;
+    buffers.initial = initial;
+    plan::execute(scan_call, list_variants(), problem, ctx, variant, buffers);
+  }
+};
 
 }  // namespace
 
@@ -343,28 +337,24 @@ namespace detail {
 void list_scan_packed_by(const context& ctx, const void* nodes, std::uint64_t count, records out,
                          const host_scan_operator& op, const void* initial, list_count lists, access_pattern pattern,
                          std::string_view variant) {
-  require_cpu(ctx);
-  run_packed_scan_by(ctx, nodes, count, out, initial, lists, pattern, variant, &list_buffers::on_host, op);
+  scan_by{ctx, out, initial, lists, pattern, variant}.run(nodes, count, op);
 }
 
 void list_scan_by(const context& ctx, index_span successor, const_records in, records out, const host_scan_operator& op,
                   const void* initial, list_count lists, access_pattern pattern, std::string_view variant) {
-  require_cpu(ctx);
-  run_scan_by(ctx, successor, in, out, initial, lists, pattern, variant, &list_buffers::on_host, op);
+  scan_by{ctx, out, initial, lists, pattern, variant}.run(successor, in, op);
 }
 
 void list_scan_by(const context& ctx, index_span successor, const_records in, records out,
                   const device_scan_operator& op, const void* initial, list_count lists, access_pattern pattern,
                   std::string_view variant) {
-  require_cuda(ctx);
-  run_scan_by(ctx, successor, in, out, initial, lists, pattern, variant, &list_buffers::on_device, op);
+  scan_by{ctx, out, initial, lists, pattern, variant}.run(successor, in, op);
 }
 
 void list_scan_packed_by(const context& ctx, const void* nodes, std::uint64_t count, records out,
                          const device_scan_operator& op, const void* initial, list_count lists, access_pattern pattern,
                          std::string_view variant) {
-  require_cuda(ctx);
-  run_packed_scan_by(ctx, nodes, count, out, initial, lists, pattern, variant, &list_buffers::on_device, op);
+  scan_by{ctx, out, initial, lists, pattern, variant}.run(nodes, count, op);
 }
 
 }  // namespace detail

@@ -7,11 +7,10 @@
 #include "primitives/linked_list/contract.hpp"
 
 namespace sheaf::reference {
-namespace {
 
-using primitives::list_buffers;
-using primitives::list_fault;
-using primitives::list_problem;
+using namespace primitives;
+
+namespace {
 
 constexpr std::uint64_t no_node = ~std::uint64_t{0};
 
@@ -95,11 +94,9 @@ void walk(const list_problem& p, const list_buffers& b, const successor_reader& 
 
 // Finds the heads, then walks each list in turn.
 plan::planned plan_serial(const list_problem& p, const plan::scope& scope) {
-  plan::planned plan;
-  plan.by_name_only = true;
+  plan::planned plan = plan::serial(2 * static_cast<double>(p.count), scope);
   const std::uint64_t state_bytes = core::scratch_aligned(p.count);
   plan.scratch_bytes = 2 * state_bytes + core::scratch_aligned(p.value_bytes);
-  plan.add("latency", 2 * static_cast<double>(p.count) * scope.machine.access_seconds);
   return plan;
 }
 
@@ -142,7 +139,6 @@ void run_serial(const context& ctx, const list_problem& p, const plan::planned&,
 
 }  // namespace
 
-extern constinit const primitives::list_variant list_serial{"reference.serial", backend_kind::cpu, plan_serial,
-                                                            run_serial};
+extern constinit const list_variant list_serial{"reference.serial", backend_kind::cpu, plan_serial, run_serial};
 
 }  // namespace sheaf::reference

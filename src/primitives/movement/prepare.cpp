@@ -1,31 +1,118 @@
 #include "primitives/movement/prepare.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
-#include <limits>
 #include <vector>
 
+#include <sheaf/gather.hpp>
 #include <sheaf/memory.hpp>
+#include <sheaf/scatter.hpp>
+
+#include "core/context_state.hpp"
 
 #include "plan/choose.hpp"
 #include "plan/list_order.hpp"
 #include "primitives/backends.hpp"
-#include "primitives/movement/prepare_kept.hpp"
+#include "primitives/movement/gather.hpp"
+#include "primitives/movement/scatter.hpp"
 #include "primitives/timed_runs.hpp"
 #include "primitives/views.hpp"
 
 namespace sheaf {
 namespace primitives {
 
-std::span<const prepare_variant> prepare_variants() {
-  static const std::vector<prepare_variant> all = [] {
-    std::vector<prepare_variant> list = variants_of<prepare_variant>();
-    list.insert(list.begin(), prepare_kept);
-    return list;
-  }();
-  return all;
+namespace {
+
+bool gathers(const prepare_problem& p) { return p.direction == prepared_direction::gather; }
+
+gather_problem gather_of(const prepare_problem& p) { return {static_cast<const movement&>(p)}; }
+scatter_problem scatter_of(const prepare_problem& p) { return {static_cast<const movement&>(p), p.duplicates}; }
+
+/// The movement that each run would be without a preparation, planned: the gather, or the scatter.
+struct movement_plan {
+  plan::choice<gather_variant> gather;
+  plan::choice<scatter_variant> scatter;
+
+  bool exists() const noexcept { return gather.variant != nullptr || scatter.variant != nullptr; }
+  const plan::planned& plan() const noexcept { return gather.variant != nullptr ? gather.plan : scatter.plan; }
+  /// Whether both do the same work. What they predict may differ.
+  bool runs_as(const movement_plan& other) const noexcept {
+    return gather.variant == other.gather.variant && scatter.variant == other.scatter.variant &&
+           plan().decided == other.plan().decided;
+  }
+};
+
+movement_plan plan_unprepared(const prepare_problem& p, const plan::scope& in) {
+  movement_plan planned;
+  if (gathers(p)) {
+    planned.gather =
+        plan::cheapest(gather_variants(), gather_of(p), p.backend, in, plan::forced_name("gather", {}, in.context));
+  } else {
+    planned.scatter =
+        plan::cheapest(scatter_variants(), scatter_of(p), p.backend, in, plan::forced_name("scatter", {}, in.context));
+  }
+  return planned;
 }
+
+bool lies_dense(const_records r) { return r.stride_bytes == r.record_bytes; }
+
+class kept_list final : public prepared_movement {
+ public:
+  kept_list(const context& ctx, const prepare_problem& p, const movement_plan& plan, index_span index)
+      : problem_(p), plan_(plan), memory_(ctx, std::max<std::uint64_t>(1, p.index_bytes())) {
+    copy_bytes(ctx, memory_.data(), index.data, p.index_bytes());
+  }
+
+  void run(const context& ctx, const_records from, records to) override {
+    // The plan is one for records side by side.
+    if (lies_dense(from) && lies_dense(to) && run_as_planned_for_dense(ctx, from, to)) return;
+    if (gathers(problem_)) {
+      gather(ctx, from, list(), to, {.pattern = problem_.pattern, .bounds = problem_.bounds});
+    } else {
+      scatter(ctx, from, list(), to,
+              {.pattern = problem_.pattern, .bounds = problem_.bounds, .duplicates = problem_.duplicates});
+    }
+  }
+  std::uint64_t kept_bytes() const override { return problem_.index_bytes(); }
+
+ private:
+  index_span list() const { return {memory_.data(), problem_.count, problem_.index}; }
+
+  bool run_as_planned_for_dense(const context& ctx, const_records from, records to) const {
+    if (gathers(problem_)) return run_as_planned(ctx, plan_.gather, gather_of(problem_), {from, list(), to});
+    return run_as_planned(ctx, plan_.scatter, scatter_of(problem_), {from, list(), to});
+  }
+
+  prepare_problem problem_;
+  movement_plan plan_;
+  buffer memory_;
+};
+
+plan::planned plan_kept(const prepare_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
+  const auto run = std::make_shared<movement_plan>(plan_unprepared(p, scope));
+  if (!run->exists() && !plan_unprepared(p, {m, plan::no_scratch_limit, scope.context}).exists()) {
+    return plan::rejected("no variant moves such records here");
+  }
+  const double run_seconds = run->plan().seconds;
+  plan::planned plan;
+  plan.add("copy", m.streamed(2 * p.index_bytes(), 2 * p.index_bytes()) + m.launch_seconds);
+  plan.add("runs", static_cast<double>(p.expected_runs) * run_seconds);
+  plan.decided.set(prepare_decision{.run_seconds = run_seconds, .kept_bytes = p.index_bytes()});
+  plan.inner_calls = run;
+  return plan;
+}
+
+void run_kept(const context& ctx, const prepare_problem& p, const plan::planned& plan, const prepare_buffers& b,
+              std::byte*) {
+  *b.made = std::make_shared<kept_list>(ctx, p, plan.inner<movement_plan>(), b.index);
+}
+
+constexpr prepare_variant prepare_kept{kept_name, std::nullopt, plan_kept, run_kept};
+
+}  // namespace
+
+std::span<const prepare_variant> prepare_variants() { return list_of<prepare_variant>({prepare_kept}); }
 
 access_pattern order_of_list(const context& ctx, index_span index, std::uint64_t records, plan::order_sample size) {
   if (index.count == 0) return access_pattern::unknown();
@@ -59,87 +146,54 @@ prepare_problem describe(const context& ctx, std::string_view call, index_span i
           options.duplicates, std::max<std::uint64_t>(1, expected_runs)};
 }
 
-struct made_movement {
-  std::shared_ptr<prepared_movement> work;
-  preparation report;
-};
-
-struct timed_pair {
-  double of_first;
-  double of_second;
-};
-
-/// The least times of runs of two movements in turn.
-timed_pair time_both(const context& ctx, prepared_movement& first, prepared_movement& second, const_records from,
-                     records to) {
-  constexpr int most_runs = 20;
-  constexpr int least_runs = 3;
-  constexpr double enough_seconds = 0.01;
-  const auto seconds_of = [&](prepared_movement& work) {
-    return seconds_of_run(ctx, [&] { work.run(ctx, from, to); });
-  };
-  timed_pair least{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
-  double spent = 0;
-  for (int run = 0; run < most_runs && (run < least_runs || spent < enough_seconds); ++run) {
-    const timed_pair now{seconds_of(first), seconds_of(second)};
-    least = {std::min(least.of_first, now.of_first), std::min(least.of_second, now.of_second)};
-    spent += now.of_first + now.of_second;
-  }
-  return least;
-}
+using made_movement = made_executor<prepared_movement, preparation>;
 
 /// Where the order of the list suggests other work than an unprepared call would do, both are timed, and the faster is
 /// kept: an order that is found does not make a prediction right.
-void keep_the_faster(const context& ctx, const prepare_problem& as_told, index_span index, made_movement& made) {
-  made_movement told;
-  const plan::planned plan = prepare_kept.plan(as_told, plan::scope_of(ctx));
-  prepare_kept.run(ctx, as_told, plan, {index, &told.work}, nullptr);
-  const bool gathers = as_told.direction == prepared_direction::gather;
-  const std::uint64_t from_count = gathers ? as_told.indexed_count : as_told.count;
-  const std::uint64_t to_count = gathers ? as_told.count : as_told.indexed_count;
+void time_and_keep(const context& ctx, const prepare_problem& as_told, index_span index, made_movement& made) {
+  std::shared_ptr<prepared_movement> told;
+  prepare_kept.run(ctx, as_told, prepare_kept.plan(as_told, plan::scope_of(ctx)), {index, &told}, nullptr);
+  const std::uint64_t from_count = gathers(as_told) ? as_told.indexed_count : as_told.count;
+  const std::uint64_t to_count = gathers(as_told) ? as_told.count : as_told.indexed_count;
   const std::uint64_t width = as_told.record_bytes;
   const buffer from(ctx, std::max<std::uint64_t>(1, from_count * width));
   const buffer to(ctx, std::max<std::uint64_t>(1, to_count * width));
   ctx.state().fill(from.data(), 0, from.size());
   ctx.state().fill(to.data(), 0, to.size());
-  const timed_pair seconds =
-      time_both(ctx, *told.work, *made.work, {from.data(), from_count, width}, {to.data(), to_count, width});
-  if (!is_unprepared_faster(seconds.of_first, seconds.of_second, made.report)) return;
-  made.work = std::move(told.work);
-  made.report.variant = prepare_kept.name;
+  const auto run = [&](prepared_movement& work) {
+    work.run(ctx, {from.data(), from_count, width}, {to.data(), to_count, width});
+  };
+  const auto [told_seconds, made_seconds] = least_seconds_of_runs(
+      ctx, [&] { run(*told); }, [&] { run(*made.work); });
+  keep_the_faster(made, std::move(told), told_seconds, made_seconds);
 }
 
 made_movement prepare(const context& ctx, std::string_view call, const prepare_problem& as_told, index_span index,
                       std::string_view asked) {
-  ctx.wait();  // errors and time of earlier calls do not count as this one's
-  const auto begin = std::chrono::steady_clock::now();
-  made_movement made;
+  preparing<prepared_movement, preparation> made(ctx, call, asked);
   preparation& r = made.report;
   prepare_problem p = as_told;
   r.order = order_of_list(ctx, index, p.indexed_count);
   if (r.order != access_pattern::unknown()) p.pattern = r.order;
-  const auto [variant, plan] =
-      plan::execute<prepare_problem, prepare_buffers>(call, prepare_variants(), p, ctx, asked, {index, &made.work});
-  ctx.wait();
-  r.variant = variant->name;
+  const auto [variant, plan] = made.inspect(prepare_variants(), p, {index, &made.work});
   r.run_seconds = plan.decided.get<prepare_decision>().run_seconds;
-  const movement_plan unprepared = plan_unprepared(as_told, plan::scope_of(ctx));
   r.unprepared_seconds = plan_unprepared(p, plan::scope_of(ctx)).plan().seconds;
-  const bool is_forced = !plan::forced_name(call, asked, &ctx.state()).empty();
-  const bool is_unprepared = variant->name == prepare_kept.name && plan.inner<movement_plan>().runs_as(unprepared);
-  const std::uint64_t array_bytes = (p.count + p.indexed_count) * p.record_bytes;
-  if (!is_forced && !is_unprepared && may_time_runs(ctx, p.expected_runs, array_bytes)) {
-    const auto trials_begin = std::chrono::steady_clock::now();
-    try {
-      keep_the_faster(ctx, as_told, index, made);
-    } catch (const error& e) {
-      if (e.code() != error_code::out_of_memory) throw;  // what was predicted stays
-    }
-    r.trial_seconds = seconds_since(trials_begin);
+  const movement_plan unprepared = plan_unprepared(as_told, plan::scope_of(ctx));
+  const bool is_unprepared = variant->name == kept_name && plan.inner<movement_plan>().runs_as(unprepared);
+  if (!is_unprepared) {
+    made.try_runs(p.expected_runs, (p.count + p.indexed_count) * p.record_bytes,
+                  [&] { time_and_keep(ctx, as_told, index, made); });
   }
-  r.kept_bytes = made.work->kept_bytes();
-  report_preparation(begin, r);
-  return made;
+  return made.finish();
+}
+
+template <class Prepared>
+Prepared prepare_as(const context& ctx, std::string_view call, prepared_direction direction, index_span index,
+                    std::uint64_t indexed_count, std::uint64_t record_bytes, std::uint64_t expected_runs,
+                    const prepare_options& options) {
+  const prepare_problem p = describe(ctx, call, index, indexed_count, record_bytes, expected_runs, options, direction);
+  made_movement made = prepare(ctx, call, p, index, options.variant);
+  return {ctx, std::make_shared<checked_movement>(std::move(made.work), p), std::move(made.report)};
 }
 
 // Views of a run must have the counts, width and alignment that were prepared for.
@@ -170,57 +224,44 @@ void require_prepared(std::string_view call, const context& ctx, const_records s
 }  // namespace
 
 void checked_movement::run(const context& ctx, const_records from, records to) {
-  if (p_.direction == prepared_direction::gather) {
-    require_prepared(prepared_gather_call, ctx, to, "out", from, "table", p_);
+  if (gathers(problem())) {
+    require_prepared(prepared_gather_call, ctx, to, "out", from, "table", problem());
   } else {
-    require_prepared(prepared_scatter_call, ctx, from, "in", to, "out", p_);
+    require_prepared(prepared_scatter_call, ctx, from, "in", to, "out", problem());
   }
-  if (p_.count > 0) work_->run(ctx, from, to);
-}
-
-checked_movement& checked(std::string_view call, const std::shared_ptr<prepared_movement>& work) {
-  if (work == nullptr) refuse("{}: it was moved from, and what it was is another object now", call);
-  return static_cast<checked_movement&>(*work);
+  if (problem().count > 0) executor().run(ctx, from, to);
 }
 
 }  // namespace primitives
 
-prepared_gather::prepared_gather(const context& ctx, std::shared_ptr<primitives::prepared_movement> work,
-                                 preparation report)
+using namespace primitives;
+
+prepared_gather::prepared_gather(const context& ctx, std::shared_ptr<prepared_movement> work, preparation report)
     : ctx_(ctx), work_(std::move(work)), report_(std::move(report)) {}
 
 void prepared_gather::run(const_records table, records out) const {
-  primitives::checked(primitives::prepared_gather_call, work_).run(ctx_, table, out);
+  checked<checked_movement>(prepared_gather_call, work_).run(ctx_, table, out);
 }
 
-prepared_scatter::prepared_scatter(const context& ctx, std::shared_ptr<primitives::prepared_movement> work,
-                                   preparation report)
+prepared_scatter::prepared_scatter(const context& ctx, std::shared_ptr<prepared_movement> work, preparation report)
     : ctx_(ctx), work_(std::move(work)), report_(std::move(report)) {}
 
 void prepared_scatter::run(const_records in, records out) const {
-  primitives::checked(primitives::prepared_scatter_call, work_).run(ctx_, in, out);
+  checked<checked_movement>(prepared_scatter_call, work_).run(ctx_, in, out);
 }
 
 prepared_gather prepare_gather(const context& ctx, index_span index, std::uint64_t table_count,
                                std::uint64_t record_bytes, std::uint64_t expected_runs,
                                const prepare_options& options) {
-  using namespace primitives;
-  constexpr std::string_view call = "prepare_gather";
-  const prepare_problem p =
-      describe(ctx, call, index, table_count, record_bytes, expected_runs, options, prepared_direction::gather);
-  made_movement made = prepare(ctx, call, p, index, options.variant);
-  return {ctx, std::make_shared<checked_movement>(std::move(made.work), p), std::move(made.report)};
+  return prepare_as<prepared_gather>(ctx, "prepare_gather", prepared_direction::gather, index, table_count,
+                                     record_bytes, expected_runs, options);
 }
 
 prepared_scatter prepare_scatter(const context& ctx, index_span index, std::uint64_t out_count,
                                  std::uint64_t record_bytes, std::uint64_t expected_runs,
                                  const prepare_options& options) {
-  using namespace primitives;
-  constexpr std::string_view call = "prepare_scatter";
-  const prepare_problem p =
-      describe(ctx, call, index, out_count, record_bytes, expected_runs, options, prepared_direction::scatter);
-  made_movement made = prepare(ctx, call, p, index, options.variant);
-  return {ctx, std::make_shared<checked_movement>(std::move(made.work), p), std::move(made.report)};
+  return prepare_as<prepared_scatter>(ctx, "prepare_scatter", prepared_direction::scatter, index, out_count,
+                                      record_bytes, expected_runs, options);
 }
 
 }  // namespace sheaf

@@ -3,13 +3,13 @@
 #include <memory>
 #include <span>
 #include <string_view>
-#include <utility>
 
 #include <sheaf/prepared.hpp>
 #include <sheaf/records.hpp>
 
 #include "plan/list_order.hpp"
 #include "plan/variant.hpp"
+#include "primitives/executor.hpp"
 #include "primitives/movement/problem.hpp"
 
 namespace sheaf {
@@ -54,27 +54,14 @@ using prepare_variant = plan::variant<prepare_problem, prepare_buffers>;
 /// All variants of this build. "kept" copies the list, and each run is a gather or scatter by the copy.
 std::span<const prepare_variant> prepare_variants();
 
-/// What a prepared_gather or prepared_scatter holds: an executor, behind the comparison of each run's views with what
-/// was prepared.
-class checked_movement final : public prepared_movement {
+class checked_movement final : public checked_executor<prepared_movement, prepare_problem> {
  public:
-  checked_movement(std::shared_ptr<prepared_movement> work, const prepare_problem& p) : work_(std::move(work)), p_(p) {}
+  using checked_executor::checked_executor;
   void run(const context& ctx, const_records from, records to) override;
-  std::uint64_t kept_bytes() const override { return work_->kept_bytes(); }
-
-  const prepare_problem& problem() const noexcept { return p_; }
-  prepared_movement& executor() const noexcept { return *work_; }
-
- private:
-  std::shared_ptr<prepared_movement> work_;
-  prepare_problem p_;
 };
 
 constexpr std::string_view prepared_gather_call = "prepared_gather";
 constexpr std::string_view prepared_scatter_call = "prepared_scatter";
-
-/// What a prepared object holds. @throws error(bad_argument), naming `call`, if that was moved from
-checked_movement& checked(std::string_view call, const std::shared_ptr<prepared_movement>& work);
 
 /// The order of a list that names `records` records, found from runs of it on the host. Waits for ctx.
 access_pattern order_of_list(const context& ctx, index_span index, std::uint64_t records,

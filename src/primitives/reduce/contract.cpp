@@ -10,10 +10,7 @@
 namespace sheaf {
 namespace primitives {
 
-std::span<const scatter_reduce_variant> scatter_reduce_variants() {
-  static const std::vector<scatter_reduce_variant> all = variants_of<scatter_reduce_variant>();
-  return all;
-}
+std::span<const scatter_reduce_variant> scatter_reduce_variants() { return list_of<scatter_reduce_variant>(); }
 
 namespace {
 

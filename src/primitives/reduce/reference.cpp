@@ -13,11 +13,7 @@ using primitives::scatter_reduce_problem;
 
 // One value after another, in index order.
 plan::planned plan_serial(const scatter_reduce_problem& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
-  plan::planned plan;
-  plan.by_name_only = true;
-  plan.add("latency", static_cast<double>(p.count) * m.access_seconds);
-  return plan;
+  return plan::serial(static_cast<double>(p.count), scope);
 }
 
 void run_serial(const context& ctx, const scatter_reduce_problem& p, const plan::planned&,

@@ -12,10 +12,7 @@
 namespace sheaf {
 namespace primitives {
 
-std::span<const sort_variant> sort_variants() {
-  static const std::vector<sort_variant> all = variants_of<sort_variant>();
-  return all;
-}
+std::span<const sort_variant> sort_variants() { return list_of<sort_variant>(); }
 
 namespace {
 

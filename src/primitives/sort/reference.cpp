@@ -7,19 +7,14 @@
 #include <vector>
 
 namespace sheaf::reference {
+
+using namespace primitives;
+
 namespace {
 
-using primitives::sort_buffers;
-using primitives::sort_problem;
-using primitives::sort_product;
-
 plan::planned plan_serial(const sort_problem& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
-  plan::planned plan;
-  plan.by_name_only = true;
   const auto count = static_cast<double>(p.count);
-  plan.add("latency", 2 * count * std::log2(count + 2) * m.access_seconds);
-  return plan;
+  return plan::serial(2 * count * std::log2(count + 2), scope);
 }
 
 void move_row(const_records in, records out, std::uint64_t from, std::uint64_t to) {
@@ -27,8 +22,8 @@ void move_row(const_records in, records out, std::uint64_t from, std::uint64_t t
 }
 
 void run_serial(const context&, const sort_problem& p, const plan::planned&, const sort_buffers& b, std::byte*) {
-  std::vector<primitives::key_number> keys(p.count);
-  for (std::uint64_t i = 0; i < p.count; ++i) keys[i] = primitives::key_of(b.in.data + i * b.in.stride_bytes, p.key);
+  std::vector<key_number> keys(p.count);
+  for (std::uint64_t i = 0; i < p.count; ++i) keys[i] = key_of(b.in.data + i * b.in.stride_bytes, p.key);
   std::vector<std::uint64_t> order(p.count);
   std::iota(order.begin(), order.end(), std::uint64_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::uint64_t i, std::uint64_t j) { return keys[i] < keys[j]; });
@@ -45,7 +40,6 @@ void run_serial(const context&, const sort_problem& p, const plan::planned&, con
 
 }  // namespace
 
-extern constinit const primitives::sort_variant sort_serial{"reference.serial", backend_kind::cpu, plan_serial,
-                                                            run_serial};
+extern constinit const sort_variant sort_serial{"reference.serial", backend_kind::cpu, plan_serial, run_serial};
 
 }  // namespace sheaf::reference

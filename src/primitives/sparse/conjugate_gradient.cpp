@@ -30,8 +30,7 @@ std::string_view name(stop_reason reason) noexcept {
 namespace primitives {
 
 std::span<const conjugate_gradient_variant> conjugate_gradient_variants() {
-  static const std::vector<conjugate_gradient_variant> all = variants_of<conjugate_gradient_variant>();
-  return all;
+  return list_of<conjugate_gradient_variant>();
 }
 
 namespace {

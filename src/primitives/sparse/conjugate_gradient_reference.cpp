@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "core/cpu_state.hpp"
 #include "core/scratch_offsets.hpp"
@@ -8,16 +9,12 @@
 #include "primitives/sparse/conjugate_gradient.hpp"
 
 namespace sheaf::reference {
+
+using namespace primitives;
+
 namespace {
 
-using primitives::conjugate_gradient_buffers;
-using primitives::conjugate_gradient_problem;
-using primitives::csr_fault;
-using primitives::spmv_problem;
-
-const core::index_words& words(csr_fault fault) {
-  return primitives::words_of(primitives::csr_call::conjugate_gradient, fault);
-}
+const core::index_words& words(csr_fault fault) { return words_of(csr_call::conjugate_gradient, fault); }
 
 /// What is wrong with a matrix, the worst first.
 core::index_report fault_of(const spmv_problem& p, const csr_view& a, std::uint64_t call) {
@@ -86,77 +83,99 @@ class serial_solver {
   void end(stop_reason reason, double residual) const {
     result().reason = reason;
     result().residual = residual;
-    primitives::mark_unknown_norms(result());
+    mark_unknown_norms(result());
   }
 
   void iterate() {
-    set_true_residual();
-    double norm = std::sqrt(dot(residual_, residual_));
-    double best_norm = norm;
-    double confirmed = norm;
-    int in_vain = 0;
-    b_.watch->report(0, norm, result().target);
-    const bool is_usable =
-        result().b_norm > 0 && std::isfinite(result().b_norm) && b_.goals.can_be_met(result().b_norm);
-    if (!is_usable || !std::isfinite(norm)) return end(stop_reason::breakdown, norm);
-    if (norm <= result().target) return end(stop_reason::converged, norm);
-    if (!diagonal_is_positive()) return end(stop_reason::not_positive_definite, norm);
-    scale_residual();
-    std::copy(scaled_, scaled_ + n_, direction_);
-    double size = dot(residual_, scaled_);
-    double beta = 0;
-    bool is_confirmed = true;
+    if (const std::optional<stop_reason> reason = begin()) return end(*reason, norm_);
     while (true) {
       if (b_.watch->asks_to_stop()) return end_with_best(stop_reason::stopped);
       if (result().iterations >= b_.goals.limit) return end_with_best(stop_reason::limit);
-      apply(direction_, product_);
-      const double curvature = dot(direction_, product_);
-      if (size == 0) return end_with_best(stop_reason::breakdown);
-      if (curvature <= 0) {
-        // A true residual and an older direction may cancel: a direction of 0 says nothing of the matrix.
-        const bool may_have_vanished = curvature == 0 && is_confirmed && beta != 0;
-        return end_with_best(may_have_vanished ? stop_reason::stagnated : stop_reason::not_positive_definite);
-      }
-      const double alpha = size / curvature;
-      if (!std::isfinite(curvature) || !std::isfinite(alpha)) return end_with_best(stop_reason::breakdown);
-      for (std::uint64_t i = 0; i < n_; ++i) {
-        residual_[i] = static_cast<Value>(static_cast<double>(residual_[i]) - alpha * static_cast<double>(product_[i]));
-      }
-      norm = std::sqrt(dot(residual_, residual_));
-      if (!std::isfinite(norm)) return end_with_best(stop_reason::breakdown);
-      for (std::uint64_t i = 0; i < n_; ++i) {
-        x_[i] = static_cast<Value>(static_cast<double>(x_[i]) + alpha * static_cast<double>(direction_[i]));
-      }
-      ++result().iterations;
-      b_.watch->report(result().iterations, norm, result().target);
-      is_confirmed = false;
-      bool begins_anew = false;
-      const bool is_best = norm < best_norm || p_.keeps_last;
-      if (norm <= result().target || (is_best && norm < b_.goals.lowest(result().b_norm))) {
-        const double by_recurrence = norm;
-        set_true_residual();
-        is_confirmed = true;
-        norm = std::sqrt(dot(residual_, residual_));
-        begins_anew = norm > 10 * by_recurrence;
-        if (norm <= result().target) return end(stop_reason::converged, norm);
-        best_norm = std::numeric_limits<double>::infinity();
-        if (norm >= confirmed) ++in_vain;
-        confirmed = std::min(confirmed, norm);
-      }
-      if (norm < best_norm || p_.keeps_last) {
-        best_norm = norm;
-        std::copy(x_, x_ + n_, best_);
-      }
-      constexpr int most_in_vain = 2;
-      if (in_vain == most_in_vain) return end_with_best(stop_reason::stagnated);
-      scale_residual();
-      const double next_size = dot(residual_, scaled_);
-      beta = begins_anew ? 0 : next_size / size;
-      if (!std::isfinite(beta)) return end_with_best(stop_reason::breakdown);
-      size = next_size;
-      for (std::uint64_t i = 0; i < n_; ++i) {
-        direction_[i] = static_cast<Value>(static_cast<double>(scaled_[i]) + beta * static_cast<double>(direction_[i]));
-      }
+      std::optional<stop_reason> reason = go_along_direction();
+      if (!reason) reason = judge();
+      if (reason == stop_reason::converged) return end(*reason, norm_);
+      if (!reason) reason = turn();
+      if (reason) return end_with_best(*reason);
+    }
+  }
+
+  /// The first residual and direction, or why there is no iteration.
+  std::optional<stop_reason> begin() {
+    set_true_residual();
+    norm_ = best_norm_ = confirmed_ = std::sqrt(dot(residual_, residual_));
+    b_.watch->report(0, norm_, result().target);
+    const bool is_usable =
+        result().b_norm > 0 && std::isfinite(result().b_norm) && b_.goals.can_be_met(result().b_norm);
+    if (!is_usable || !std::isfinite(norm_)) return stop_reason::breakdown;
+    if (norm_ <= result().target) return stop_reason::converged;
+    if (!diagonal_is_positive()) return stop_reason::not_positive_definite;
+    scale_residual();
+    std::copy(scaled_, scaled_ + n_, direction_);
+    size_ = dot(residual_, scaled_);
+    return {};
+  }
+
+  /// x and the residual at the lowest point along the direction, or why there is none.
+  std::optional<stop_reason> go_along_direction() {
+    apply(direction_, product_);
+    const double curvature = dot(direction_, product_);
+    if (size_ == 0) return stop_reason::breakdown;
+    if (curvature <= 0) {
+      // A true residual and an older direction may cancel: a direction of 0 says nothing of the matrix.
+      const bool may_have_vanished = curvature == 0 && is_confirmed_ && beta_ != 0;
+      return may_have_vanished ? stop_reason::stagnated : stop_reason::not_positive_definite;
+    }
+    const double alpha = size_ / curvature;
+    if (!std::isfinite(curvature) || !std::isfinite(alpha)) return stop_reason::breakdown;
+    add_scaled(residual_, -alpha, product_, residual_);
+    norm_ = std::sqrt(dot(residual_, residual_));
+    if (!std::isfinite(norm_)) return stop_reason::breakdown;
+    add_scaled(x_, alpha, direction_, x_);
+    ++result().iterations;
+    b_.watch->report(result().iterations, norm_, result().target);
+    return {};
+  }
+
+  /// Looks at the true residual where that of the recurrence is low enough, and keeps the best x.
+  std::optional<stop_reason> judge() {
+    is_confirmed_ = false;
+    begins_anew_ = false;
+    const bool is_best = norm_ < best_norm_ || p_.keeps_last;
+    if (norm_ <= result().target || (is_best && norm_ < b_.goals.lowest(result().b_norm))) {
+      const double by_recurrence = norm_;
+      set_true_residual();
+      is_confirmed_ = true;
+      norm_ = std::sqrt(dot(residual_, residual_));
+      begins_anew_ = norm_ > 10 * by_recurrence;
+      if (norm_ <= result().target) return stop_reason::converged;
+      best_norm_ = std::numeric_limits<double>::infinity();
+      if (norm_ >= confirmed_) ++in_vain_;
+      confirmed_ = std::min(confirmed_, norm_);
+    }
+    if (norm_ < best_norm_ || p_.keeps_last) {
+      best_norm_ = norm_;
+      std::copy(x_, x_ + n_, best_);
+    }
+    constexpr int most_in_vain = 2;
+    if (in_vain_ == most_in_vain) return stop_reason::stagnated;
+    return {};
+  }
+
+  /// The next direction.
+  std::optional<stop_reason> turn() {
+    scale_residual();
+    const double next_size = dot(residual_, scaled_);
+    beta_ = begins_anew_ ? 0 : next_size / size_;
+    if (!std::isfinite(beta_)) return stop_reason::breakdown;
+    size_ = next_size;
+    add_scaled(scaled_, beta_, direction_, direction_);
+    return {};
+  }
+
+  /// out = a + factor b
+  void add_scaled(const Value* a, double factor, const Value* b, Value* out) const {
+    for (std::uint64_t i = 0; i < n_; ++i) {
+      out[i] = static_cast<Value>(static_cast<double>(a[i]) + factor * static_cast<double>(b[i]));
     }
   }
 
@@ -235,15 +254,22 @@ class serial_solver {
   Value* residual_ = nullptr;
   Value* scaled_ = nullptr;
   Value* best_ = nullptr;
+
+  double norm_ = 0;  // of the residual
+  double best_norm_ = 0;
+  double confirmed_ = 0;  // the lowest norm of a true residual
+  int in_vain_ = 0;       // true residuals that were no lower
+  double size_ = 0;
+  double beta_ = 0;
+  bool is_confirmed_ = true;
+  bool begins_anew_ = false;
 };
 
 // The method as textbooks have it, in one thread.
 plan::planned plan_serial(const conjugate_gradient_problem& p, const plan::scope& scope) {
-  plan::planned plan;
-  plan.by_name_only = true;
+  plan::planned plan = plan::serial(static_cast<double>(p.product.entries + 6 * p.product.rows), scope);
   plan.scratch_bytes = p.product.value == value_type::f32 ? serial_solver<float>::scratch_bytes(p.product.rows)
                                                           : serial_solver<double>::scratch_bytes(p.product.rows);
-  plan.add("latency", static_cast<double>(p.product.entries + 6 * p.product.rows) * scope.machine.access_seconds);
   return plan;
 }
 
@@ -264,7 +290,7 @@ void run_serial(const context& ctx, const conjugate_gradient_problem& p, const p
 
 }  // namespace
 
-extern constinit const primitives::conjugate_gradient_variant conjugate_gradient_serial{
-    "reference.serial", backend_kind::cpu, plan_serial, run_serial};
+extern constinit const conjugate_gradient_variant conjugate_gradient_serial{"reference.serial", backend_kind::cpu,
+                                                                            plan_serial, run_serial};
 
 }  // namespace sheaf::reference

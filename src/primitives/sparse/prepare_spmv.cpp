@@ -1,11 +1,9 @@
 #include "primitives/sparse/prepare_spmv.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <utility>
 
-#include <fmt/format.h>
 #include <sheaf/memory.hpp>
 
 #include "plan/choose.hpp"
@@ -34,11 +32,7 @@ class kept_matrix final : public prepared_product {
     spmv_problem p = problem_;
     p.reads_y = beta != 0;
     const spmv_buffers buffers{a_, x.data, y.data, alpha, beta};
-    const std::uint64_t scratch_bytes = chosen_.plan.scratch_bytes;
-    if (chosen_.variant != nullptr && scratch_bytes <= ctx.scratch_limit()) {
-      const core::scratch scratch(ctx.state(), scratch_bytes);
-      if (scratch.is_taken()) return chosen_.variant->run(ctx, p, chosen_.plan, buffers, scratch.data());
-    }
+    if (run_as_planned(ctx, chosen_, p, buffers)) return;
     plan::execute(spmv_call, spmv_variants(), p, ctx, {}, buffers);
   }
   std::uint64_t kept_bytes() const override { return 0; }
@@ -64,27 +58,12 @@ void run_kept(const context&, const prepare_spmv_problem& p, const plan::planned
   *b.made = std::make_shared<kept_matrix>(p.product, plan.inner<product_choice>(), b.a);
 }
 
-constexpr prepare_spmv_variant prepare_spmv_kept{"kept", std::nullopt, plan_kept, run_kept};
+constexpr prepare_spmv_variant prepare_spmv_kept{kept_name, std::nullopt, plan_kept, run_kept};
 
 }  // namespace
 
 std::span<const prepare_spmv_variant> prepare_spmv_variants() {
-  static const std::vector<prepare_spmv_variant> all = [] {
-    std::vector<prepare_spmv_variant> list = variants_of<prepare_spmv_variant>();
-    list.insert(list.begin(), prepare_spmv_kept);
-    return list;
-  }();
-  return all;
-}
-
-buffer prepared_memory(const context& ctx, std::string_view what, std::uint64_t bytes) {
-  try {
-    return {ctx, std::max<std::uint64_t>(1, bytes)};
-  } catch (const error& e) {
-    if (e.code() != error_code::out_of_memory) throw;
-  }
-  throw error(error_code::out_of_memory, fmt::format("{}: {} take {} bytes of {} memory, which are not to be had",
-                                                     prepare_spmv_call, what, bytes, name(ctx.backend())));
+  return list_of<prepare_spmv_variant>({prepare_spmv_kept});
 }
 
 namespace {
@@ -97,6 +76,15 @@ prepare_spmv_problem describe(const context& ctx, const csr_view& a, std::uint64
   p.product.reads_y = true;
   p.expected_runs = std::max<std::uint64_t>(1, expected_runs);
   return p;
+}
+
+/// The order of the columns, row by row. Where x stays in a device's cache, its order decides little, and a long look
+/// would take longer than the rest.
+access_pattern order_of_columns(const context& ctx, const spmv_problem& p, const csr_view& a) {
+  const std::uint64_t x_bytes = p.x_count() * p.value_bytes();
+  const bool stays_in_cache = p.backend == backend_kind::cuda && x_bytes <= ctx.profile().cache_bytes / 2;
+  return order_of_list(ctx, a.column_indices, a.columns,
+                       stays_in_cache ? plan::order_sample::small : plan::order_sample::large);
 }
 
 }  // namespace
@@ -113,74 +101,48 @@ void keep_the_faster(const context& ctx, const prepare_spmv_problem& p, const cs
   const const_values from(x.data(), p.product.x_count(), p.product.value);
   const values to(y.data(), p.product.y_count(), p.product.value);
   const auto seconds_of = [&](prepared_product& work) {
-    return least_seconds_of_runs(ctx, [&] { work.run(ctx, from, to, 1, 0); });
+    return least_seconds_of_runs(ctx, [&] { work.run(ctx, from, to, 1, 0); })[0];
   };
   const double unprepared_seconds = seconds_of(*kept);
   made.report.timed = std::isfinite(unprepared_seconds);
-  if (!is_unprepared_faster(unprepared_seconds, seconds_of(*made.work), made.report)) return;
-  made.work = kept;
-  made.report.variant = prepare_spmv_kept.name;
-  made.report.product = product;
+  if (keep_the_faster<prepared_product>(made, kept, unprepared_seconds, seconds_of(*made.work))) {
+    made.report.product = product;
+  }
 }
 
 namespace {
 
 made_product prepare(const context& ctx, const prepare_spmv_problem& as_told, const csr_view& a,
                      std::string_view asked) {
-  ctx.wait();  // errors and time of earlier calls do not count as this one's
-  const auto begin = std::chrono::steady_clock::now();
-  made_product made;
+  preparing<prepared_product, spmv_preparation> made(ctx, prepare_spmv_call, asked);
   spmv_preparation& r = made.report;
   prepare_spmv_problem p = as_told;
-  // Where x stays in a device's cache, its order decides little, and a long look would take longer than the rest.
-  const std::uint64_t x_bytes = p.product.x_count() * p.product.value_bytes();
-  const bool stays_in_cache = p.product.backend == backend_kind::cuda && x_bytes <= ctx.profile().cache_bytes / 2;
-  r.order = order_of_list(ctx, a.column_indices, a.columns,
-                          stays_in_cache ? plan::order_sample::small : plan::order_sample::large);
+  r.order = order_of_columns(ctx, p.product, a);
   if (r.order != access_pattern::unknown()) p.product.pattern = r.order;
-  const auto [variant, plan] = plan::execute<prepare_spmv_problem, prepare_spmv_buffers>(
-      prepare_spmv_call, prepare_spmv_variants(), p, ctx, asked, {a, &made.work});
-  ctx.wait();
+  const auto [variant, plan] = made.inspect(prepare_spmv_variants(), p, {a, &made.work});
   const auto decided = plan.decided.get<prepare_spmv_decision>();
-  r.variant = variant->name;
   r.product = made.work->product().empty() ? decided.product : made.work->product();
   r.run_seconds = r.unprepared_seconds = decided.run_seconds;
-  const product_choice unprepared = plan_unprepared(as_told.product, plan::scope_of(ctx));
-  const bool is_unprepared = variant->name == prepare_spmv_kept.name && unprepared.variant != nullptr &&
-                             unprepared.variant->name == decided.product;
-  if (!is_unprepared && unprepared.variant != nullptr) {
-    // Predictions of both by what the matrix was found to be.
-    r.unprepared_seconds = unprepared.variant->plan(p.product, plan::scope_of(ctx)).seconds;
-    const bool is_forced = !plan::forced_name(prepare_spmv_call, asked, &ctx.state()).empty();
-    const std::uint64_t vector_bytes = (p.product.rows + p.product.columns) * p.product.value_bytes();
-    if (made.work->is_unprepared() && r.product == unprepared.variant->name) {
-      r.run_seconds = r.unprepared_seconds;
-      if (!is_forced) r.variant = prepare_spmv_kept.name;
-    } else if (!is_forced && p.product.y_count() > 0 && may_time_runs(ctx, p.expected_runs, vector_bytes)) {
-      const auto trials_begin = std::chrono::steady_clock::now();
-      try {
-        keep_the_faster(ctx, as_told, a, made);
-      } catch (const error& e) {
-        if (e.code() != error_code::out_of_memory) throw;  // what was predicted stays
-      }
-      r.trial_seconds = seconds_since(trials_begin);
-    }
+  const spmv_variant* const unprepared = plan_unprepared(as_told.product, plan::scope_of(ctx)).variant;
+  const bool is_unprepared = variant->name == kept_name && unprepared != nullptr && unprepared->name == decided.product;
+  if (is_unprepared || unprepared == nullptr) return made.finish();
+  // Predictions of both by what the matrix was found to be.
+  r.unprepared_seconds = unprepared->plan(p.product, plan::scope_of(ctx)).seconds;
+  if (made.work->is_unprepared() && r.product == unprepared->name) {
+    r.run_seconds = r.unprepared_seconds;
+    if (!made.is_forced()) r.variant = kept_name;
+  } else if (p.product.y_count() > 0) {
+    made.try_runs(p.expected_runs, (p.product.rows + p.product.columns) * p.product.value_bytes(),
+                  [&] { keep_the_faster(ctx, as_told, a, made); });
   }
-  r.kept_bytes = made.work->kept_bytes();
-  report_preparation(begin, r);
-  return made;
+  return made.finish();
 }
 
 }  // namespace
 
 void checked_product::run(const context& ctx, const_values x, values y, double alpha, double beta) {
-  require_vectors(prepared_spmv_call, ctx, p_, a_, x, y);
-  if (p_.y_count() > 0) work_->run(ctx, x, y, alpha, beta);
-}
-
-checked_product& checked(const std::shared_ptr<prepared_product>& work) {
-  if (work == nullptr) refuse("{}: it was moved from, and what it was is another object now", prepared_spmv_call);
-  return static_cast<checked_product&>(*work);
+  require_vectors(prepared_spmv_call, ctx, problem(), a_, x, y);
+  if (problem().y_count() > 0) executor().run(ctx, x, y, alpha, beta);
 }
 
 }  // namespace primitives
@@ -191,7 +153,7 @@ prepared_spmv::prepared_spmv(const context& ctx, std::shared_ptr<prepared_produc
     : ctx_(ctx), work_(std::move(work)), report_(std::move(report)) {}
 
 void prepared_spmv::run(const_values x, values y, double alpha, double beta) const {
-  checked(work_).run(ctx_, x, y, alpha, beta);
+  checked<checked_product>(prepared_spmv_call, work_).run(ctx_, x, y, alpha, beta);
 }
 
 prepared_spmv prepare_spmv(const context& ctx, const csr_view& a, std::uint64_t expected_runs,

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "primitives/executor.hpp"
 #include "primitives/sparse/spmv.hpp"
 
 namespace sheaf {
@@ -26,25 +27,15 @@ class prepared_product {
   virtual bool is_unprepared() const { return false; }
 };
 
-/// What a prepared_spmv holds: an executor, behind the comparison of each run's vectors with what was prepared.
-class checked_product final : public prepared_product {
+class checked_product final : public checked_executor<prepared_product, spmv_problem> {
  public:
   checked_product(std::shared_ptr<prepared_product> work, const spmv_problem& p, const csr_view& a)
-      : work_(std::move(work)), p_(p), a_(a) {}
+      : checked_executor(std::move(work), p), a_(a) {}
   void run(const context& ctx, const_values x, values y, double alpha, double beta) override;
-  std::uint64_t kept_bytes() const override { return work_->kept_bytes(); }
-
-  const spmv_problem& problem() const noexcept { return p_; }
-  prepared_product& executor() const noexcept { return *work_; }
 
  private:
-  std::shared_ptr<prepared_product> work_;
-  spmv_problem p_;
   csr_view a_;
 };
-
-/// What a prepared_spmv holds. @throws error(bad_argument) if that was moved from
-checked_product& checked(const std::shared_ptr<prepared_product>& work);
 
 /// What plans know of a preparation.
 struct prepare_spmv_problem {
@@ -75,14 +66,12 @@ std::span<const prepare_spmv_variant> prepare_spmv_variants();
 constexpr std::string_view prepare_spmv_call = "prepare_spmv";
 constexpr std::string_view prepared_spmv_call = "prepared_spmv";  ///< what errors of runs say
 
-/// Memory that a preparation keeps. @throws error(out_of_memory): "prepare_spmv: <what> take <bytes> bytes, ..."
-buffer prepared_memory(const context& ctx, std::string_view what, std::uint64_t bytes);
+/// Memory that a preparation keeps; see memory_of_preparation().
+inline buffer prepared_memory(const context& ctx, std::string_view what, std::uint64_t bytes) {
+  return memory_of_preparation(ctx, prepare_spmv_call, what, bytes);
+}
 
-/// A preparation with its report.
-struct made_product {
-  std::shared_ptr<prepared_product> work;
-  spmv_preparation report;
-};
+using made_product = made_executor<prepared_product, spmv_preparation>;
 
 /// Times runs of what was made and of the unprepared product, and puts the latter in its place where it is faster.
 /// @throws error(out_of_memory) if there is no memory for the vectors that are multiplied

@@ -12,10 +12,7 @@
 namespace sheaf {
 namespace primitives {
 
-std::span<const spmv_variant> spmv_variants() {
-  static const std::vector<spmv_variant> all = variants_of<spmv_variant>();
-  return all;
-}
+std::span<const spmv_variant> spmv_variants() { return list_of<spmv_variant>(); }
 
 movement gather_of_columns(const spmv_problem& p) noexcept {
   movement m;

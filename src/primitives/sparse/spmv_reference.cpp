@@ -7,11 +7,10 @@
 #include "primitives/sparse/spmv.hpp"
 
 namespace sheaf::reference {
-namespace {
 
-using primitives::csr_fault;
-using primitives::spmv_buffers;
-using primitives::spmv_problem;
+using namespace primitives;
+
+namespace {
 
 /// A sum of products in twice the precision of double (Dekker 1971). Where it overflows or has a NaN it is what double
 /// makes of it.
@@ -82,9 +81,7 @@ class csr_reader {
   }
 
  private:
-  static const core::index_words& words(csr_fault fault) {
-    return primitives::words_of(primitives::csr_call::spmv, fault);
-  }
+  static const core::index_words& words(csr_fault fault) { return words_of(csr_call::spmv, fault); }
 
   const csr_view& a_;
   index_reader columns_;
@@ -92,10 +89,8 @@ class csr_reader {
 
 // Row after row, entry after entry, with one sum for each value of y.
 plan::planned plan_serial(const spmv_problem& p, const plan::scope& scope) {
-  plan::planned plan;
-  plan.by_name_only = true;
+  plan::planned plan = plan::serial(static_cast<double>(p.entries + p.rows), scope);
   plan.scratch_bytes = p.transposed ? core::scratch_aligned(p.columns * sizeof(double_double)) : 0;
-  plan.add("latency", static_cast<double>(p.entries + p.rows) * scope.machine.access_seconds);
   return plan;
 }
 
@@ -144,7 +139,6 @@ void run_serial(const context& ctx, const spmv_problem& p, const plan::planned&,
 
 }  // namespace
 
-extern constinit const primitives::spmv_variant spmv_serial{"reference.serial", backend_kind::cpu, plan_serial,
-                                                            run_serial};
+extern constinit const spmv_variant spmv_serial{"reference.serial", backend_kind::cpu, plan_serial, run_serial};
 
 }  // namespace sheaf::reference

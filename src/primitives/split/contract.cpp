@@ -9,15 +9,9 @@
 namespace sheaf {
 namespace primitives {
 
-std::span<const split_variant> split_variants() {
-  static const std::vector<split_variant> all = variants_of<split_variant>();
-  return all;
-}
+std::span<const split_variant> split_variants() { return list_of<split_variant>(); }
 
-std::span<const row_of_entry_variant> row_of_entry_variants() {
-  static const std::vector<row_of_entry_variant> all = variants_of<row_of_entry_variant>();
-  return all;
-}
+std::span<const row_of_entry_variant> row_of_entry_variants() { return list_of<row_of_entry_variant>(); }
 
 namespace {
 

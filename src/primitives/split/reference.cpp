@@ -7,22 +7,15 @@
 #include "core/cpu_state.hpp"
 
 namespace sheaf::reference {
-namespace {
 
-using primitives::row_of_entry_buffers;
-using primitives::row_of_entry_problem;
-using primitives::split_buffers;
-using primitives::split_problem;
-using primitives::split_product;
+using namespace primitives;
+
+namespace {
 
 // A stable comparison sort of the numbers of good records by category. It has no table of categories, of which there
 // may be 2^32.
 plan::planned plan_serial(const split_problem& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
-  plan::planned plan;
-  plan.by_name_only = true;
-  plan.add("latency", 2 * static_cast<double>(p.count) * m.access_seconds);
-  return plan;
+  return plan::serial(2 * static_cast<double>(p.count), scope);
 }
 
 void write_index(const split_problem& p, const split_buffers& b, std::uint64_t entry, std::uint64_t value) {
@@ -41,7 +34,7 @@ void run_serial(const context& ctx, const split_problem& p, const plan::planned&
   core::cpu_state& state = core::cpu(ctx);
   const std::uint64_t call = state.begin_call();
   const auto category_of = [&](std::uint64_t i) -> std::uint64_t {
-    return primitives::field_of(b.keys.data + i * p.key_stride_bytes, p.bits);
+    return field_of(b.keys.data + i * p.key_stride_bytes, p.bits);
   };
   std::vector<std::uint64_t> order;
   order.reserve(p.count);
@@ -49,7 +42,7 @@ void run_serial(const context& ctx, const split_problem& p, const plan::planned&
     if (category_of(i) < p.categories) {
       order.push_back(i);
     } else {
-      state.keep_first({call, i, category_of(i), p.categories, &primitives::category_words, 0});
+      state.keep_first({call, i, category_of(i), p.categories, &category_words, 0});
     }
   }
   std::stable_sort(order.begin(), order.end(),
@@ -64,11 +57,7 @@ void run_serial(const context& ctx, const split_problem& p, const plan::planned&
 }
 
 plan::planned plan_row_of_entry(const row_of_entry_problem& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
-  plan::planned plan;
-  plan.by_name_only = true;
-  plan.add("latency", static_cast<double>(p.rows + p.entries) * m.access_seconds);
-  return plan;
+  return plan::serial(static_cast<double>(p.rows + p.entries), scope);
 }
 
 void run_row_of_entry(const context&, const row_of_entry_problem& p, const plan::planned&,
@@ -83,9 +72,8 @@ void run_row_of_entry(const context&, const row_of_entry_problem& p, const plan:
 
 }  // namespace
 
-extern constinit const primitives::split_variant split_serial{"reference.serial", backend_kind::cpu, plan_serial,
-                                                              run_serial};
-extern constinit const primitives::row_of_entry_variant row_of_entry_serial{"reference.serial", backend_kind::cpu,
-                                                                            plan_row_of_entry, run_row_of_entry};
+extern constinit const split_variant split_serial{"reference.serial", backend_kind::cpu, plan_serial, run_serial};
+extern constinit const row_of_entry_variant row_of_entry_serial{"reference.serial", backend_kind::cpu,
+                                                                plan_row_of_entry, run_row_of_entry};
 
 }  // namespace sheaf::reference

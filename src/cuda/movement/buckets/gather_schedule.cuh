@@ -1,12 +1,8 @@
 #pragma once
 
-#include "cuda/block/rank.cuh"
-#include "cuda/block/scan.cuh"
-#include "cuda/block/tile_scheduler.cuh"
-#include "cuda/device/index_guard.cuh"
 #include "cuda/device/launch.cuh"
 #include "cuda/device/words.cuh"
-#include "cuda/movement/buckets/bucketing.hpp"
+#include "cuda/movement/buckets/tile_sort.cuh"
 #include "cuda/movement/if_ordered/sample.cuh"
 
 // Propagation blocking for a random gather, in three streams over memory. The first sorts each tile's indices into
@@ -43,25 +39,6 @@ __device__ __forceinline__ std::uint64_t capacity_of(const gather_schedule& s, s
   return s.bucket_begins == nullptr ? s.capacity : s.bucket_begins[bucket + 1] - s.bucket_begins[bucket];
 }
 
-/// What a schedule of a gather is built from: the caller's list. A source gives a number for each position, whose top
-/// bits are the bucket, and of which `stored` holds what the bucket does not tell.
-template <class Index>
-struct list_source {
-  using number = Index;
-  using stored = std::uint32_t;
-
-  const Index* index;  ///< of the schedule's first position
-  Index last;          ///< the highest index that names a record
-  index_guard guard;
-  std::uint64_t first_position;  ///< of the schedule, in the caller's list
-
-  __device__ __forceinline__ Index load(std::uint64_t position) const { return __ldcs(index + position); }
-  __device__ __forceinline__ bool is_good(Index value) const { return value <= last; }
-  __device__ __forceinline__ void report(std::uint64_t position, Index value) const {
-    report_bad_index(guard, first_position + position, value);
-  }
-};
-
 /// Whether a staged number needs its bucket beside it.
 template <class Source>
 constexpr bool stages_bucket = sizeof(typename Source::stored) < sizeof(typename Source::number);
@@ -78,93 +55,87 @@ struct build_arguments {
   std::uint32_t* tile_counter;  ///< for tiles drawn dynamically; null if the list is known to be scattered
 };
 
+/// The shared memory in which build_schedule sorts a tile.
+template <class Source>
+struct staged_numbers {
+  typename Source::stored* number;
+  std::uint16_t* bucket;  ///< not used where a number tells it
+
+  __device__ __forceinline__ void put(std::uint32_t slot, typename Source::stored value, std::uint32_t b) const {
+    number[slot] = value;
+    if constexpr (stages_bucket<Source>) bucket[slot] = static_cast<std::uint16_t>(b);
+  }
+  __device__ __forceinline__ std::uint32_t bucket_of(std::uint32_t slot, std::uint32_t shift) const {
+    if constexpr (stages_bucket<Source>) return bucket[slot];
+    return static_cast<std::uint32_t>(number[slot] >> shift);
+  }
+};
+
+/// Sorts the tile in shared memory, and notes each position's slot in it, or why it has none.
+template <class Source>
+__device__ __forceinline__ void stage_numbers(const gather_schedule& s, const positions_of_tile<Source>& t,
+                                              const bucket_runs& runs, const staged_numbers<Source>& staged,
+                                              std::uint64_t first, std::uint32_t records) {
+#pragma unroll
+  for (int k = 0; k < bucketing_items; ++k) {
+    const std::uint32_t i = k * bucketing_threads + threadIdx.x;
+    const std::uint32_t b = t.bucket.get(k);
+    std::uint16_t slot_or_mark = position_is_bad;
+    if (b != no_bin) {
+      const std::uint32_t slot = runs.begin[b] + t.rank.get(k);
+      staged.put(slot, t.low_bits[k], b);
+      slot_or_mark =
+          runs.slot_to_entry[b] + slot < capacity_of(s, b) ? static_cast<std::uint16_t>(slot) : position_overflowed;
+    }
+    if (i < records) __stcs(s.tile_slots + first + i, slot_or_mark);
+  }
+}
+
+/// Writes the sorted tile's runs to the buckets' lists, as far as these have room.
+template <class Source>
+__device__ __forceinline__ void write_lists(const gather_schedule& s, const bucket_runs& runs,
+                                            const staged_numbers<Source>& staged) {
+  using stored = typename Source::stored;
+  stored* const bucket_numbers = reinterpret_cast<stored*>(s.bucket_indices);
+  const stored in_bucket_mask = (s.shift < 8 * sizeof(stored) ? stored{1} << s.shift : stored{0}) - 1;
+#pragma unroll
+  for (int k = 0; k < bucketing_items; ++k) {
+    const std::uint32_t slot = k * bucketing_threads + threadIdx.x;
+    if (slot >= runs.good_records) continue;
+    const std::uint32_t b = staged.bucket_of(slot, s.shift);
+    const std::uint32_t entry = runs.slot_to_entry[b] + slot;
+    if (entry < capacity_of(s, b)) {
+      __stcs(bucket_numbers + begin_of(s, b) + entry, staged.number[slot] & in_bucket_mask);
+    }
+  }
+}
+
 /// Builds the schedule: sorts each tile's indices by bucket in shared memory, reserves the tile's runs in the buckets'
 /// lists by one atomic for each, and writes the runs.
 template <class Source>
 __global__ void __launch_bounds__(bucketing_threads, 2)
     build_schedule(const __grid_constant__ gather_schedule s, const __grid_constant__ build_arguments<Source> a) {
-  using number = typename Source::number;
   using stored = typename Source::stored;
-  constexpr int items = bucketing_items;
   extern __shared__ __align__(16) unsigned char shared[];
-  stored* const staged = reinterpret_cast<stored*>(shared);
-  std::uint16_t* const staged_bucket = reinterpret_cast<std::uint16_t*>(shared + bucketing_tile * sizeof(stored));
-  stored* const bucket_numbers = reinterpret_cast<stored*>(s.bucket_indices);
-  __shared__ std::uint32_t histogram[most_buckets];      // counts, then where runs begin in the sorted tile
-  __shared__ std::uint32_t slot_to_entry[most_buckets];  // list entry of a slot, less the slot
-  __shared__ __align__(16) std::uint32_t warp_sums[bucketing_threads / 32];
-  __shared__ std::uint32_t good_records;
+  const staged_numbers<Source> staged{reinterpret_cast<stored*>(shared),
+                                      reinterpret_cast<std::uint16_t*>(shared + bucketing_tile * sizeof(stored))};
+  __shared__ bucket_runs runs;
   if (a.tile_counter != nullptr && !verdict_is_scattered(a.sample)) return;
   const std::uint64_t tiles = (s.count + bucketing_tile - 1) / bucketing_tile;
-  const stored in_bucket_mask = (s.shift < 8 * sizeof(stored) ? stored{1} << s.shift : stored{0}) - 1;
   const tile_scheduler schedule(a.tile_counter);
   for (std::uint64_t t = schedule.first(); t < tiles; t = schedule.next(t)) {
     const std::uint64_t first = t * bucketing_tile;
     const auto records = static_cast<std::uint32_t>(min(s.count - first, std::uint64_t{bucketing_tile}));
-    histogram[threadIdx.x] = 0;
-    __syncthreads();
-    stored low_bits[items];
-    packed_numbers<items> bucket;
-    packed_numbers<items> rank;
-    {
-      number value[items];
-#pragma unroll
-      for (int k = 0; k < items; ++k) {
-        value[k] = a.source.load(first + min(k * bucketing_threads + threadIdx.x, records - 1));
-      }
-#pragma unroll
-      for (int k = 0; k < items; ++k) {
-        const std::uint32_t i = k * bucketing_threads + threadIdx.x;
-        const bool good = a.source.is_good(value[k]);
-        if (i < records && !good) a.source.report(first + i, value[k]);
-        bucket.set(k, i < records && good ? static_cast<std::uint32_t>(value[k] >> s.shift) : no_bin);
-        low_bits[k] = static_cast<stored>(value[k]);
-      }
-    }
-    rank_unordered<items, most_buckets>([&](int k) { return bucket.get(k); }, histogram, rank);
-    __syncthreads();
-    std::uint32_t run_begin[1] = {histogram[threadIdx.x]};
-    const std::uint32_t run_length = run_begin[0];
-    std::uint32_t list_entry = 0;
-    if (run_length > 0) list_entry = atomicAdd(s.bucket_sizes + threadIdx.x, run_length);
-    scan_bins<most_buckets, bucketing_threads>(run_begin, warp_sums);
-    histogram[threadIdx.x] = run_begin[0];
-    slot_to_entry[threadIdx.x] = list_entry - run_begin[0];
+    positions_of_tile<Source> positions;
+    positions.load(a.source, first, records, s.shift);
+    const reserved_run run = positions.reserve_runs(runs, s.bucket_sizes);
     if (threadIdx.x < s.buckets) {
-      s.run_in_bucket[t * s.buckets + threadIdx.x] = list_entry;
-      s.run_in_tile[t * s.buckets + threadIdx.x] = static_cast<std::uint16_t>(run_begin[0]);
+      s.run_in_bucket[t * s.buckets + threadIdx.x] = run.entry;
+      s.run_in_tile[t * s.buckets + threadIdx.x] = static_cast<std::uint16_t>(run.begin);
     }
-    if (threadIdx.x == bucketing_threads - 1) good_records = run_begin[0] + run_length;
+    stage_numbers(s, positions, runs, staged, first, records);
     __syncthreads();
-#pragma unroll
-    for (int k = 0; k < items; ++k) {
-      const std::uint32_t i = k * bucketing_threads + threadIdx.x;
-      const std::uint32_t b = bucket.get(k);
-      std::uint16_t slot_or_mark = position_is_bad;
-      if (b != no_bin) {
-        const std::uint32_t slot = histogram[b] + rank.get(k);
-        staged[slot] = low_bits[k];
-        if constexpr (stages_bucket<Source>) staged_bucket[slot] = static_cast<std::uint16_t>(b);
-        slot_or_mark =
-            slot_to_entry[b] + slot < capacity_of(s, b) ? static_cast<std::uint16_t>(slot) : position_overflowed;
-      }
-      if (i < records) __stcs(s.tile_slots + first + i, slot_or_mark);
-    }
-    __syncthreads();
-#pragma unroll
-    for (int k = 0; k < items; ++k) {
-      const std::uint32_t slot = k * bucketing_threads + threadIdx.x;
-      if (slot >= good_records) continue;
-      const stored value = staged[slot];
-      std::uint32_t b;
-      if constexpr (stages_bucket<Source>) {
-        b = staged_bucket[slot];
-      } else {
-        b = static_cast<std::uint32_t>(value >> s.shift);
-      }
-      const std::uint32_t entry = slot_to_entry[b] + slot;
-      if (entry < capacity_of(s, b)) __stcs(bucket_numbers + begin_of(s, b) + entry, value & in_bucket_mask);
-    }
+    write_lists(s, runs, staged);
     __syncthreads();
   }
 }

@@ -2,10 +2,7 @@
 
 #include <type_traits>
 
-#include "cuda/block/rank.cuh"
-#include "cuda/block/scan.cuh"
-#include "cuda/block/tile_scheduler.cuh"
-#include "cuda/movement/buckets/bucketing.hpp"
+#include "cuda/movement/buckets/tile_sort.cuh"
 #include "cuda/movement/if_ordered/direct.hpp"
 
 // The kernels of the bucketed scatters and sums: one pass of propagation blocking, which sends records with their
@@ -85,13 +82,10 @@ struct overflow_list {
 /// Arguments of one bucketing pass. Its input is the caller's list, or the coarse buckets that the first pass filled.
 template <class Index>
 struct bucket_pass_arguments {
-  const Index* index;
+  list_source<Index> list;
   const std::byte* in;
   std::uint64_t in_stride;
-  std::uint64_t count;           ///< records of the caller's list
-  std::uint64_t first_position;  ///< of the list's first record in the caller's list
-  Index last;                    ///< the highest index that names a record
-  index_guard guard;
+  std::uint64_t count;            ///< records of the caller's list
   std::uint32_t tiles;            ///< tiles of the caller's list, or of one coarse bucket's capacity
   std::uint32_t in_buckets;       ///< coarse buckets of the input; 1 for the caller's list
   const std::uint32_t* in_sizes;  ///< records sent to each coarse bucket; null if the input is the caller's list
@@ -111,21 +105,90 @@ struct bucket_pass_arguments {
   std::uint32_t* tile_counter;  ///< for tiles drawn dynamically; null if the list is known to be scattered
 };
 
+/// The shared memory in which split_into_buckets sorts a tile.
+template <class Word>
+struct staged_records {
+  Word* word;
+  std::uint32_t* index;
+};
+
+/// Sorts the tile in shared memory. The input has words, or records that get their tags here, or are made of their
+/// positions.
+template <class Input, class Word, class Index>
+__device__ __forceinline__ void stage_records(const bucket_pass_arguments<Index>& a,
+                                              const positions_of_tile<list_source<Index>>& t, const bucket_runs& runs,
+                                              const staged_records<Word>& staged, std::uint64_t first) {
+  const std::byte* const words = a.in + first * a.in_stride;
+#pragma unroll
+  for (int k = 0; k < bucketing_items; ++k) {
+    const std::uint32_t b = t.bucket.get(k);
+    if (b == no_bin) continue;
+    const std::uint32_t slot = runs.begin[b] + t.rank.get(k);
+    const std::uint32_t i = k * bucketing_threads + threadIdx.x;
+    const Input read = load_once(reinterpret_cast<const Input*>(words + std::uint64_t{i} * a.in_stride));
+    if constexpr (std::is_convertible_v<Input, Word>) {
+      staged.word[slot] = read;
+    } else {
+      staged.word[slot] = with_tag(read, static_cast<std::uint32_t>(a.list.first_position + first) + i + 1);
+    }
+    staged.index[slot] = t.low_bits[k];
+  }
+}
+
+/// The bucket of a slot of the sorted tile: the upper bits of its index. If indices have 64 bits, these are not staged,
+/// and a binary search over the runs finds it.
+template <class Index>
+__device__ __forceinline__ std::uint32_t bucket_of_slot(const bucket_pass_arguments<Index>& a, const bucket_runs& runs,
+                                                        std::uint32_t slot, std::uint32_t index) {
+  std::uint32_t b = sizeof(Index) == 4 ? index >> a.shift : 0;
+  if constexpr (sizeof(Index) == 8) {
+    std::uint32_t step = most_buckets / 2;
+#pragma unroll 1
+    for (; step > 0; step /= 2) {
+      if (b + step < a.out_buckets && runs.begin[b + step] <= slot) b += step;
+    }
+  }
+  return b;
+}
+
+/// Writes the sorted tile's runs to their buckets, and what overflows these to its place, or if it is tagged to the
+/// overflow list.
+template <class OutIndex, class Word, class Index>
+__device__ __forceinline__ void write_bucket_runs(const bucket_pass_arguments<Index>& a, const bucket_runs& runs,
+                                                  const staged_records<Word>& staged, std::uint32_t in_bucket) {
+  const std::uint32_t in_bucket_mask = (a.shift < 32 ? 1U << a.shift : 0U) - 1;
+#pragma unroll
+  for (int k = 0; k < bucketing_items; ++k) {
+    const std::uint32_t slot = k * bucketing_threads + threadIdx.x;
+    if (slot >= runs.good_records) continue;
+    const std::uint32_t index = staged.index[slot];
+    const std::uint32_t b = bucket_of_slot(a, runs, slot, index);
+    const std::uint32_t entry = runs.slot_to_entry[b] + slot;
+    const Word word = staged.word[slot];
+    if (entry < a.out_capacity) {
+      const std::uint64_t position = (std::uint64_t{in_bucket} * a.out_buckets + b) * a.out_capacity + entry;
+      __stcs(static_cast<OutIndex*>(a.out_index) + position, static_cast<OutIndex>(index & in_bucket_mask));
+      store_once(reinterpret_cast<Word*>(a.out_word) + position, word);
+    } else if constexpr (is_tagged<Word>) {
+      a.overflow.tags[atomicAdd(a.overflow.count, 1U)] = word.tag;
+    } else {
+      const std::uint64_t record =
+          (std::uint64_t{in_bucket} << a.in_bucket_bits) + (std::uint64_t{b} << a.shift) + (index & in_bucket_mask);
+      leave_at(a.final_out + record * a.final_stride, word, a.subtracts);
+    }
+  }
+}
+
 /// A bucketing pass. A block sorts a tile by bucket in shared memory, reserves the tile's run in each bucket by one
 /// atomic, and writes whole runs: shared memory is the write-combining buffer. A record that overflows its bucket's
-/// capacity goes to its place in the output at once, or if it is tagged to the overflow list. The input has words, or
-/// records that the pass tags, or makes of their positions.
+/// capacity goes to its place in the output at once, or if it is tagged to the overflow list.
 template <class Word, class Index, class OutIndex, class Input = Word>
 __global__ void __launch_bounds__(bucketing_threads, sizeof(Word) < 16 ? 2 : 1)
     split_into_buckets(const __grid_constant__ bucket_pass_arguments<Index> a) {
-  constexpr int items = bucketing_items;
   extern __shared__ __align__(16) unsigned char shared[];
-  Word* const staged = reinterpret_cast<Word*>(shared);
-  std::uint32_t* const staged_index = reinterpret_cast<std::uint32_t*>(shared + bucketing_tile * sizeof(Word));
-  __shared__ std::uint32_t histogram[most_buckets];      // counts, then where runs begin in the sorted tile
-  __shared__ std::uint32_t slot_to_entry[most_buckets];  // bucket entry of a slot, less the slot
-  __shared__ __align__(16) std::uint32_t warp_sums[bucketing_threads / 32];
-  __shared__ std::uint32_t good_records;
+  const staged_records<Word> staged{reinterpret_cast<Word*>(shared),
+                                    reinterpret_cast<std::uint32_t*>(shared + bucketing_tile * sizeof(Word))};
+  __shared__ bucket_runs runs;
   wait_for_kernel_before();
   if (a.tile_counter != nullptr && !verdict_is_scattered(a.sample)) return;
   const std::uint64_t tiles = std::uint64_t{a.tiles} * a.in_buckets;
@@ -139,85 +202,12 @@ __global__ void __launch_bounds__(bucketing_threads, sizeof(Word) < 16 ? 2 : 1)
     if (tile >= size) continue;
     const std::uint64_t first = in_bucket * a.in_capacity + tile;
     const auto records = static_cast<std::uint32_t>(min(size - tile, std::uint64_t{bucketing_tile}));
-    histogram[threadIdx.x] = 0;
+    positions_of_tile<list_source<Index>> positions;
+    positions.load(a.list, first, records, a.shift);
+    positions.reserve_runs(runs, a.out_sizes + in_bucket * a.out_buckets);
+    stage_records<Input>(a, positions, runs, staged, first);
     __syncthreads();
-
-    // The low 32 bits of an index tell its position in its bucket. A bad index gets no bucket.
-    std::uint32_t low_bits[items];
-    packed_numbers<items> bucket;
-    packed_numbers<items> rank;
-    {
-      Index index[items];
-#pragma unroll
-      for (int k = 0; k < items; ++k) {
-        index[k] = __ldcs(a.index + first + min(k * bucketing_threads + threadIdx.x, records - 1));
-      }
-#pragma unroll
-      for (int k = 0; k < items; ++k) {
-        const std::uint32_t i = k * bucketing_threads + threadIdx.x;
-        const bool good = index[k] <= a.last;
-        if (i < records && !good) report_bad_index(a.guard, a.first_position + first + i, index[k]);
-        bucket.set(k, i < records && good ? static_cast<std::uint32_t>(index[k] >> a.shift) : no_bin);
-        low_bits[k] = static_cast<std::uint32_t>(index[k]);
-      }
-    }
-    rank_unordered<items, most_buckets>([&](int k) { return bucket.get(k); }, histogram, rank);
-    __syncthreads();
-    std::uint32_t run_begin[1] = {histogram[threadIdx.x]};
-    const std::uint32_t run_length = run_begin[0];
-    std::uint32_t bucket_entry = 0;
-    if (run_length > 0) bucket_entry = atomicAdd(a.out_sizes + in_bucket * a.out_buckets + threadIdx.x, run_length);
-    scan_bins<most_buckets, bucketing_threads>(run_begin, warp_sums);
-    histogram[threadIdx.x] = run_begin[0];
-    slot_to_entry[threadIdx.x] = bucket_entry - run_begin[0];
-    if (threadIdx.x == bucketing_threads - 1) good_records = run_begin[0] + run_length;
-    __syncthreads();
-    const std::byte* const words = a.in + first * a.in_stride;
-#pragma unroll
-    for (int k = 0; k < items; ++k) {
-      const std::uint32_t b = bucket.get(k);
-      if (b == no_bin) continue;
-      const std::uint32_t slot = histogram[b] + rank.get(k);
-      const std::uint32_t i = k * bucketing_threads + threadIdx.x;
-      const Input read = load_once(reinterpret_cast<const Input*>(words + std::uint64_t{i} * a.in_stride));
-      if constexpr (std::is_convertible_v<Input, Word>) {
-        staged[slot] = read;
-      } else {
-        staged[slot] = with_tag(read, static_cast<std::uint32_t>(a.first_position + first) + i + 1);
-      }
-      staged_index[slot] = low_bits[k];
-    }
-    __syncthreads();
-    const std::uint32_t in_bucket_mask = (a.shift < 32 ? 1U << a.shift : 0U) - 1;
-#pragma unroll
-    for (int k = 0; k < items; ++k) {
-      const std::uint32_t slot = k * bucketing_threads + threadIdx.x;
-      if (slot >= good_records) continue;
-      const std::uint32_t index = staged_index[slot];
-      // The bucket of a slot is its index's upper bits. If indices have 64 bits, a binary search over the runs finds
-      // it.
-      std::uint32_t b = sizeof(Index) == 4 ? index >> a.shift : 0;
-      if constexpr (sizeof(Index) == 8) {
-        std::uint32_t step = most_buckets / 2;
-#pragma unroll 1
-        for (; step > 0; step /= 2) {
-          if (b + step < a.out_buckets && histogram[b + step] <= slot) b += step;
-        }
-      }
-      const std::uint32_t entry = slot_to_entry[b] + slot;
-      const Word word = staged[slot];
-      if (entry < a.out_capacity) {
-        const std::uint64_t position = (std::uint64_t{in_bucket} * a.out_buckets + b) * a.out_capacity + entry;
-        __stcs(static_cast<OutIndex*>(a.out_index) + position, static_cast<OutIndex>(index & in_bucket_mask));
-        store_once(reinterpret_cast<Word*>(a.out_word) + position, word);
-      } else if constexpr (is_tagged<Word>) {
-        a.overflow.tags[atomicAdd(a.overflow.count, 1U)] = word.tag;
-      } else {
-        const std::uint64_t record =
-            (std::uint64_t{in_bucket} << a.in_bucket_bits) + (std::uint64_t{b} << a.shift) + (index & in_bucket_mask);
-        leave_at(a.final_out + record * a.final_stride, word, a.subtracts);
-      }
-    }
+    write_bucket_runs<OutIndex>(a, runs, staged, in_bucket);
     __syncthreads();
   }
 }

@@ -156,15 +156,13 @@ class bucket_passes {
 
   template <class Index>
   void run_first_pass(const index_guard& guard) {
+    const std::uint64_t last = std::min(p_.index_limit(), p_.indexed_count) - 1;
     bucket_pass_arguments<Index> a{};
-    a.index = static_cast<const Index*>(b_.index.data) + records_moved_;
+    a.list = {static_cast<const Index*>(b_.index.data) + records_moved_,
+              static_cast<Index>(std::min<std::uint64_t>(last, static_cast<Index>(~Index{0}))), guard, records_moved_};
     a.in = b_.in.data + records_moved_ * p_.sequential_stride_bytes;
     a.in_stride = p_.sequential_stride_bytes;
     a.count = p_.count - records_moved_;
-    a.first_position = records_moved_;
-    a.last = static_cast<Index>(
-        std::min<std::uint64_t>(std::min(p_.index_limit(), p_.indexed_count) - 1, static_cast<Index>(~Index{0})));
-    a.guard = guard;
     a.tiles = static_cast<std::uint32_t>(ceil_div(a.count, bucketing_tile));
     a.in_buckets = 1;
     a.in_bucket_bits = bucketing_.index_bits;
@@ -184,10 +182,10 @@ class bucket_passes {
 
   void run_second_pass() {
     bucket_pass_arguments<std::uint32_t> a{};
-    a.index = array<const std::uint32_t>(layout_.coarse_index);
+    a.list.index = array<const std::uint32_t>(layout_.coarse_index);
+    a.list.last = ~std::uint32_t{0};
     a.in = scratch_ + layout_.coarse_word;
     a.in_stride = sizeof(Word);
-    a.last = ~std::uint32_t{0};
     a.tiles = static_cast<std::uint32_t>(ceil_div(layout_.coarse_capacity, bucketing_tile));
     a.in_buckets = bucketing_.coarse_buckets;
     a.in_sizes = coarse_sizes();

@@ -22,87 +22,96 @@ struct word_arguments {
   index_guard guard;
 };
 
-/// The records of a tile that one thread has in flight: Items of them, Step positions apart.
-template <class Word, class Index, int Items>
-struct tile_in_flight {
-  Index index[Items];
-  Word word[Items];            ///< input records of a scatter
-  std::uint32_t records_left;  ///< positions from the thread's first record to the list's end, at most Step * Items
-};
-
-// First half of moving a tile: the loads that depend on no other load. Loads never branch. Past the end they read the
-// last position again, and for a bad index the second half reads record 0. A branch would separate the loads, which
-// costs up to 20 %.
+/// The records of a tile that one thread has in flight: Items of them, Step positions apart. With Step the number of
+/// the block's threads these take neighbouring positions; with Step = 32 the lanes of a warp do.
 template <direction Direction, class Word, class Index, int Items, int Step>
-__device__ __forceinline__ void load_tile(const word_arguments<Index>& a, std::uint64_t first,
-                                          tile_in_flight<Word, Index, Items>& t) {
-  t.records_left = static_cast<std::uint32_t>(min(a.count - first, std::uint64_t{Step * Items}));
-  const Index* const index = a.index + first;
+class word_tile {
+ public:
+  using word = Word;
+  using index = Index;
+  static constexpr int items = Items;
+
+  /// The position of a thread's first record in the tile that begins at position `tile`.
+  static __device__ __forceinline__ std::uint64_t first_of(std::uint64_t tile) {
+    return tile + threadIdx.x / Step * (Step * Items) + threadIdx.x % Step;
+  }
+
+  // First half of moving a tile: the loads that depend on no other load. Loads never branch. Past the end they read the
+  // last position again, and for a bad index the second half reads record 0. A branch would separate the loads, which
+  // costs up to 20 %.
+  __device__ __forceinline__ void load(const word_arguments<Index>& a, std::uint64_t first) {
+    records_left_ = static_cast<std::uint32_t>(min(a.count - first, std::uint64_t{Step * Items}));
+    const Index* const index = a.index + first;
 #pragma unroll
-  for (int k = 0; k < Items; ++k) {
-    const std::uint32_t offset = min(static_cast<std::uint32_t>(k * Step), t.records_left - 1);
-    if constexpr (Direction == direction::gather) {
-      t.index[k] = __ldcs(index + offset);
-    } else {
-      t.index[k] = __ldg(index + offset);
-      t.word[k] = load_word<Word>(a.from + first * a.sequential_stride + std::uint64_t{offset} * a.sequential_stride);
+    for (int k = 0; k < Items; ++k) {
+      const std::uint32_t offset = min(static_cast<std::uint32_t>(k * Step), records_left_ - 1);
+      if constexpr (Direction == direction::gather) {
+        index_[k] = __ldcs(index + offset);
+      } else {
+        index_[k] = __ldg(index + offset);
+        word_[k] = load_word<Word>(a.from + first * a.sequential_stride + std::uint64_t{offset} * a.sequential_stride);
+      }
     }
   }
-}
 
-// Second half of moving a tile: the accesses to the indexed side. A gather issues all loads before the first store.
-template <direction Direction, class Word, class Index, int Items, int Step>
-__device__ __forceinline__ void finish_tile(const word_arguments<Index>& a, std::uint64_t first,
-                                            tile_in_flight<Word, Index, Items>& t) {
-  const std::uint64_t sequential_begin = first * a.sequential_stride;
-  std::uint32_t bad = 0;
+  // Second half of moving a tile: the accesses to the indexed side. A gather issues all loads before the first store.
+  __device__ __forceinline__ void finish(const word_arguments<Index>& a, std::uint64_t first) {
+    const std::uint32_t bad = move_indexed(a);
+    if constexpr (Direction == direction::gather) store_in_order(a, first);
+    if (bad == 0) return;
 #pragma unroll
-  for (int k = 0; k < Items; ++k) {
-    const bool good = t.index[k] <= a.last;
-    const bool is_in_list = static_cast<std::uint32_t>(k * Step) < t.records_left;
-    if (is_in_list && !good) bad |= 1U << k;
-    if constexpr (Direction == direction::gather) {
-      const Index checked_index = good ? t.index[k] : Index{0};
-      t.word[k] = load_word<Word>(a.from + std::uint64_t{checked_index} * a.indexed_stride);
-      if (!good) t.word[k] = Word{};
-    } else {
-      if (is_in_list && good) store_word(a.to + std::uint64_t{t.index[k]} * a.indexed_stride, t.word[k]);
+    for (int k = 0; k < Items; ++k) {
+      if ((bad >> k & 1) != 0) report_bad_index(a.guard, first + static_cast<std::uint32_t>(k * Step), index_[k]);
     }
   }
-  if constexpr (Direction == direction::gather) {
+
+ private:
+  // Returns a bit for each index that names no record.
+  __device__ __forceinline__ std::uint32_t move_indexed(const word_arguments<Index>& a) {
+    std::uint32_t bad = 0;
+#pragma unroll
+    for (int k = 0; k < Items; ++k) {
+      const bool good = index_[k] <= a.last;
+      const bool is_in_list = static_cast<std::uint32_t>(k * Step) < records_left_;
+      if (is_in_list && !good) bad |= 1U << k;
+      if constexpr (Direction == direction::gather) {
+        const Index checked_index = good ? index_[k] : Index{0};
+        word_[k] = load_word<Word>(a.from + std::uint64_t{checked_index} * a.indexed_stride);
+        if (!good) word_[k] = Word{};
+      } else {
+        if (is_in_list && good) store_word(a.to + std::uint64_t{index_[k]} * a.indexed_stride, word_[k]);
+      }
+    }
+    return bad;
+  }
+
+  __device__ __forceinline__ void store_in_order(const word_arguments<Index>& a, std::uint64_t first) const {
+    const std::uint64_t sequential_begin = first * a.sequential_stride;
 #pragma unroll
     for (int k = 0; k < Items; ++k) {
       const auto offset = static_cast<std::uint32_t>(k * Step);
-      if (offset < t.records_left)
-        store_streamed(a.to + sequential_begin + std::uint64_t{offset} * a.sequential_stride, t.word[k]);
+      if (offset < records_left_)
+        store_streamed(a.to + sequential_begin + std::uint64_t{offset} * a.sequential_stride, word_[k]);
     }
   }
-  if (bad == 0) return;
-#pragma unroll
-  for (int k = 0; k < Items; ++k) {
-    if ((bad >> k & 1) != 0) report_bad_index(a.guard, first + static_cast<std::uint32_t>(k * Step), t.index[k]);
-  }
-}
 
-/// The position of a thread's first record in the tile that begins at position `tile`.
-template <int Items, int Step>
-__device__ __forceinline__ std::uint64_t first_of_tile(std::uint64_t tile) {
-  return tile + threadIdx.x / Step * (Step * Items) + threadIdx.x % Step;
-}
+  Index index_[Items];
+  Word word_[Items];            ///< input records of a scatter
+  std::uint32_t records_left_;  ///< positions from the thread's first record to the list's end, at most Step * Items
+};
 
-// Each thread moves Items records in a round, Step positions apart. With Step = Block the threads of a block take
-// neighbouring positions; with Step = 32 the lanes of a warp do. More rounds make the tile longer without more loads in
-// flight, so that sectors of narrow scatters leave L2 fuller.
-template <direction Direction, class Word, class Index, int Block, int Items, int Step, int Rounds>
-__global__ void __launch_bounds__(Block) move_words(const __grid_constant__ word_arguments<Index> a) {
-  constexpr std::uint32_t tile = Block * Items;
-  std::uint64_t first = first_of_tile<Items, Step>(std::uint64_t{blockIdx.x} * (tile * Rounds));
+// Each thread moves the records of a tile, then in further rounds those of the next tiles. More rounds make a block's
+// share longer without more loads in flight, so that sectors of narrow scatters leave L2 fuller.
+template <class Tile, int Threads, int Rounds>
+__global__ void __launch_bounds__(Threads) move_words(const __grid_constant__ word_arguments<typename Tile::index> a) {
+  constexpr std::uint32_t records = Threads * Tile::items;
+  std::uint64_t first = Tile::first_of(std::uint64_t{blockIdx.x} * (records * Rounds));
 #pragma unroll 1
-  for (int round = 0; round < Rounds; ++round, first += tile) {
+  for (int round = 0; round < Rounds; ++round, first += records) {
     if (first >= a.count) return;
-    tile_in_flight<Word, Index, Items> t;
-    load_tile<Direction, Word, Index, Items, Step>(a, first, t);
-    finish_tile<Direction, Word, Index, Items, Step>(a, first, t);
+    Tile t;
+    t.load(a, first);
+    t.finish(a, first);
   }
 }
 
@@ -173,11 +182,15 @@ __global__ void __launch_bounds__(block_threads)
 constexpr std::uint64_t most_for_one_item = std::uint64_t{1} << 18;
 constexpr std::uint64_t most_for_two_items = std::uint64_t{1} << 20;
 
-template <direction Direction, class Word, class Index, int Block, int Items, int Step = Block, int Rounds = 1>
-void launch_tile_shape(const context& ctx, const word_arguments<Index>& a) {
-  launch_blocks(ctx, move_words<Direction, Word, Index, Block, Items, Step, Rounds>,
-                ceil_div(a.count, Block * Items * Rounds), Block, a);
+template <class Tile, int Threads = 256, int Rounds = 1>
+void launch_tiles(const context& ctx, const word_arguments<typename Tile::index>& a) {
+  launch_blocks(ctx, move_words<Tile, Threads, Rounds>, ceil_div(a.count, Threads * Tile::items * Rounds), Threads, a);
 }
+
+template <class Word, class Index, int Items, int Step = 256>
+using gather_tile = word_tile<direction::gather, Word, Index, Items, Step>;
+template <class Word, class Index, int Items, int Step = 256>
+using scatter_tile = word_tile<direction::scatter, Word, Index, Items, Step>;
 
 // Speed over thrust::gather on an H200, least and mean over lists of 2^22 to 2^28 records: in order, permuted, Zipf,
 // strided, in 256 partitions, all the same. In parentheses stands the runner-up. 1 byte 1.02 and 1.29 (no neighbouring
@@ -194,22 +207,22 @@ void launch_gather(const context& ctx, const word_arguments<Index>& a, bool cach
     const auto misalignment =
         reinterpret_cast<std::uintptr_t>(a.index) % 16 + reinterpret_cast<std::uintptr_t>(a.to) % 4;
     if (cache_sized) {
-      launch_tile_shape<direction::gather, Word, Index, 256, 4, 256, 6>(ctx, a);
+      launch_tiles<gather_tile<Word, Index, 4>, 256, 6>(ctx, a);
     } else if (misalignment == 0 && a.sequential_stride == 1) {
       launch(ctx, gather_neighbour_bytes<Index>, ceil_div(a.count, block_threads * 8), a);
     } else {
-      launch_tile_shape<direction::gather, Word, Index, 256, 4>(ctx, a);
+      launch_tiles<gather_tile<Word, Index, 4>>(ctx, a);
     }
   } else if constexpr (sizeof(Word) == 2) {
-    cache_sized ? launch_tile_shape<direction::gather, Word, Index, 256, 6, 256, 2>(ctx, a)
-                : launch_tile_shape<direction::gather, Word, Index, 512, 4>(ctx, a);
+    cache_sized ? launch_tiles<gather_tile<Word, Index, 6>, 256, 2>(ctx, a)
+                : launch_tiles<gather_tile<Word, Index, 4, 512>, 512>(ctx, a);
   } else if constexpr (sizeof(Word) == 4) {
-    cache_sized ? launch_tile_shape<direction::gather, Word, Index, 256, 3, 256, 2>(ctx, a)
-                : launch_tile_shape<direction::gather, Word, Index, 256, 6>(ctx, a);
+    cache_sized ? launch_tiles<gather_tile<Word, Index, 3>, 256, 2>(ctx, a)
+                : launch_tiles<gather_tile<Word, Index, 6>>(ctx, a);
   } else if constexpr (sizeof(Word) == 8) {
-    launch_tile_shape<direction::gather, Word, Index, 512, 2>(ctx, a);
+    launch_tiles<gather_tile<Word, Index, 2, 512>, 512>(ctx, a);
   } else {
-    launch_tile_shape<direction::gather, Word, Index, 1024, 2>(ctx, a);
+    launch_tiles<gather_tile<Word, Index, 2, 1024>, 1024>(ctx, a);
   }
 }
 
@@ -220,31 +233,30 @@ void launch_gather(const context& ctx, const word_arguments<Index>& a, bool cach
 // 0.97, 1.10 (one round 0.88), below that 0.99, 1.05 (0.94); 2 bytes 1.00, 1.07 (0.92).
 template <class Word, class Index>
 void launch_scatter(const context& ctx, const word_arguments<Index>& a) {
-  constexpr auto scatter = direction::scatter;
   if constexpr (sizeof(Word) == 1) {
     if (a.count <= std::uint64_t{1} << 20) {
-      launch_tile_shape<scatter, Word, Index, 256, 8>(ctx, a);
+      launch_tiles<scatter_tile<Word, Index, 8>>(ctx, a);
     } else if (a.count <= std::uint64_t{1} << 21) {
-      launch_tile_shape<scatter, Word, Index, 128, 8, 128, 2>(ctx, a);
+      launch_tiles<scatter_tile<Word, Index, 8, 128>, 128, 2>(ctx, a);
     } else if (a.count <= std::uint64_t{1} << 23) {
-      launch_tile_shape<scatter, Word, Index, 128, 8, 128, 4>(ctx, a);
+      launch_tiles<scatter_tile<Word, Index, 8, 128>, 128, 4>(ctx, a);
     } else {
-      launch_tile_shape<scatter, Word, Index, 256, 8, 256, 3>(ctx, a);
+      launch_tiles<scatter_tile<Word, Index, 8>, 256, 3>(ctx, a);
     }
   } else if constexpr (sizeof(Word) == 2) {
     if (a.count < std::uint64_t{1} << 22) {
-      launch_tile_shape<scatter, Word, Index, 512, 4>(ctx, a);
+      launch_tiles<scatter_tile<Word, Index, 4, 512>, 512>(ctx, a);
     } else if (a.count < std::uint64_t{1} << 24) {
-      launch_tile_shape<scatter, Word, Index, 256, 4, 256, 2>(ctx, a);
+      launch_tiles<scatter_tile<Word, Index, 4>, 256, 2>(ctx, a);
     } else {
-      launch_tile_shape<scatter, Word, Index, 256, 4, 256, 4>(ctx, a);
+      launch_tiles<scatter_tile<Word, Index, 4>, 256, 4>(ctx, a);
     }
   } else if constexpr (sizeof(Word) == 4) {
-    launch_tile_shape<scatter, Word, Index, 256, 2>(ctx, a);
+    launch_tiles<scatter_tile<Word, Index, 2>>(ctx, a);
   } else if constexpr (sizeof(Word) == 8) {
-    launch_tile_shape<scatter, Word, Index, 256, 2, 32>(ctx, a);
+    launch_tiles<scatter_tile<Word, Index, 2, 32>>(ctx, a);
   } else {
-    launch_tile_shape<scatter, Word, Index, 256, 1>(ctx, a);
+    launch_tiles<scatter_tile<Word, Index, 1>>(ctx, a);
   }
 }
 
@@ -286,9 +298,9 @@ void launch_words(const context& ctx, const primitives::movement& p, const move_
       constexpr bool gains_from_two_items =
           Direction == direction::gather || sizeof(word_type) == 4 || sizeof(word_type) == 8;
       if (p.count <= most_for_one_item || prefers_one_item<Direction>(p)) {
-        launch_tile_shape<Direction, word_type, index_value, 256, 1>(ctx, a);
+        launch_tiles<word_tile<Direction, word_type, index_value, 1, 256>>(ctx, a);
       } else if (p.count <= most_for_two_items && gains_from_two_items) {
-        launch_tile_shape<Direction, word_type, index_value, 256, 2>(ctx, a);
+        launch_tiles<word_tile<Direction, word_type, index_value, 2, 256>>(ctx, a);
       } else if constexpr (Direction == direction::gather) {
         launch_gather<word_type, index_value>(ctx, a, cache_sized);
       } else {

@@ -17,11 +17,11 @@ struct if_ordered_arguments {
 /// record that uses them and the last (gathers inside windows of 8 MB took 2.1 times as long, scatters inside 32 KB 1.7
 /// times). Tiles are short for the same reason. Software pipelining hides latencies: a tile is drawn two turns before
 /// it moves and loaded one turn before.
-template <class Word, class Index, int Items, int Step>
+template <class Tile>
 __global__ void __launch_bounds__(sample_threads)
-    gather_words_if_ordered(const __grid_constant__ word_arguments<Index> a,
+    gather_words_if_ordered(const __grid_constant__ word_arguments<typename Tile::index> a,
                             const __grid_constant__ if_ordered_arguments s) {
-  constexpr std::uint32_t tile_records = sample_threads * Items;
+  constexpr std::uint32_t tile_records = sample_threads * Tile::items;
   __shared__ std::uint32_t drawn[2];
   bool asks_for_verdict = s.unconditional_tiles < s.tiles;
   std::uint64_t limit = s.tiles;  // tiles below this move here, as far as is known
@@ -36,9 +36,9 @@ __global__ void __launch_bounds__(sample_threads)
   draw(drawn[1]);
   __syncthreads();
   std::uint32_t tile = drawn[0];
-  std::uint64_t first = first_of_tile<Items, Step>(std::uint64_t{tile} * tile_records);
-  tile_in_flight<Word, Index, Items> current;
-  if (first < a.count) load_tile<direction::gather, Word, Index, Items, Step>(a, first, current);
+  std::uint64_t first = Tile::first_of(std::uint64_t{tile} * tile_records);
+  Tile current;
+  if (first < a.count) current.load(a, first);
   // One counter may reach the limit some turns before the others: the loop ends after a miss on each of them.
   for (std::uint32_t turn = 0, misses = 0; misses < parallel_counters; turn ^= 1) {
     if (asks_for_verdict && tile >= s.unconditional_tiles) {
@@ -50,11 +50,10 @@ __global__ void __launch_bounds__(sample_threads)
     const std::uint32_t next = drawn[turn ^ 1];
     __syncthreads();
     draw(drawn[turn]);
-    const std::uint64_t next_first = first_of_tile<Items, Step>(std::uint64_t{next} * tile_records);
-    tile_in_flight<Word, Index, Items> following;
-    if (next < limit && next_first < a.count)
-      load_tile<direction::gather, Word, Index, Items, Step>(a, next_first, following);
-    if (moves && first < a.count) finish_tile<direction::gather, Word, Index, Items, Step>(a, first, current);
+    const std::uint64_t next_first = Tile::first_of(std::uint64_t{next} * tile_records);
+    Tile following;
+    if (next < limit && next_first < a.count) following.load(a, next_first);
+    if (moves && first < a.count) current.finish(a, first);
     __syncthreads();
     tile = next;
     first = next_first;
@@ -62,7 +61,7 @@ __global__ void __launch_bounds__(sample_threads)
   }
 }
 
-template <class Word, int Items, int Step>
+template <class Word, int Items>
 direct_attempt launch_if_ordered(const context& ctx, const primitives::movement& p, const move_arguments& arguments,
                                  std::uint32_t* tile_counters) {
   const order_verdict verdict = state_of(ctx).new_order_verdict();
@@ -79,8 +78,8 @@ direct_attempt launch_if_ordered(const context& ctx, const primitives::movement&
           ctx);
   const auto with_index = [&](auto index) {
     using index_value = decltype(index);
-    launch_blocks(ctx, gather_words_if_ordered<Word, index_value, Items, Step>, std::min(blocks, tiles), sample_threads,
-                  word_arguments_of<index_value>(arguments), s);
+    launch_blocks(ctx, gather_words_if_ordered<gather_tile<Word, index_value, Items>>, std::min(blocks, tiles),
+                  sample_threads, word_arguments_of<index_value>(arguments), s);
   };
   arguments.wide_index != 0 ? with_index(std::uint64_t{}) : with_index(std::uint32_t{});
   return {s.sample, std::min(p.count, unconditional_tiles * tile), unconditional_tiles < tiles};
@@ -93,11 +92,11 @@ direct_attempt launch_if_ordered(const context& ctx, const primitives::movement&
 direct_attempt gather_if_ordered(const context& ctx, const primitives::movement& p, const move_arguments& a,
                                  std::uint32_t* tile_counters) {
   switch (p.record_bytes) {
-    case 1: return launch_if_ordered<std::uint8_t, 4, 256>(ctx, p, a, tile_counters);
-    case 2: return launch_if_ordered<std::uint16_t, 4, 256>(ctx, p, a, tile_counters);
-    case 4: return launch_if_ordered<std::uint32_t, 6, 256>(ctx, p, a, tile_counters);
-    case 8: return launch_if_ordered<uint2, 4, 256>(ctx, p, a, tile_counters);
-    default: return launch_if_ordered<uint4, 2, 256>(ctx, p, a, tile_counters);
+    case 1: return launch_if_ordered<std::uint8_t, 4>(ctx, p, a, tile_counters);
+    case 2: return launch_if_ordered<std::uint16_t, 4>(ctx, p, a, tile_counters);
+    case 4: return launch_if_ordered<std::uint32_t, 6>(ctx, p, a, tile_counters);
+    case 8: return launch_if_ordered<uint2, 4>(ctx, p, a, tile_counters);
+    default: return launch_if_ordered<uint4, 2>(ctx, p, a, tile_counters);
   }
 }
 

@@ -8,21 +8,21 @@ namespace {
 /// that they share stay in the cache. Block 0 takes the sample; when blocks behind the first ones start, the verdict is
 /// published. Blocks that draw tiles took 12 % longer for 10^8 records of 8 and 16 bytes in order; gathers do draw
 /// them, because their lists come in more streams than these blocks keep close.
-template <class Word, class Index, int Items, int Step>
+template <class Tile>
 __global__ void __launch_bounds__(sample_threads)
-    scatter_words_if_ordered(const __grid_constant__ word_arguments<Index> a,
+    scatter_words_if_ordered(const __grid_constant__ word_arguments<typename Tile::index> a,
                              const __grid_constant__ order_sample sample, std::uint64_t unconditional_blocks) {
   let_next_kernel_start();
   if (blockIdx.x == 0 && unconditional_blocks < gridDim.x) publish_verdict(a.index, sample);
   if (blockIdx.x >= unconditional_blocks && order_is_scattered(a.index, sample)) return;
-  const std::uint64_t first = first_of_tile<Items, Step>(std::uint64_t{blockIdx.x} * (sample_threads * Items));
+  const std::uint64_t first = Tile::first_of(std::uint64_t{blockIdx.x} * (sample_threads * Tile::items));
   if (first >= a.count) return;
-  tile_in_flight<Word, Index, Items> t;
-  load_tile<direction::scatter, Word, Index, Items, Step>(a, first, t);
-  finish_tile<direction::scatter, Word, Index, Items, Step>(a, first, t);
+  Tile t;
+  t.load(a, first);
+  t.finish(a, first);
 }
 
-template <class Word, int Items, int Step>
+template <class Word, int Items, int Step = 256>
 direct_attempt launch_if_ordered(const context& ctx, const primitives::movement& p, const move_arguments& arguments) {
   const order_verdict verdict = state_of(ctx).new_order_verdict();
   constexpr std::uint64_t tile = std::uint64_t{sample_threads} * Items;
@@ -35,7 +35,7 @@ direct_attempt launch_if_ordered(const context& ctx, const primitives::movement&
   const order_sample sample = order_sample_of(ctx, p, true, verdict);
   const auto with_index = [&](auto index) {
     using index_value = decltype(index);
-    launch_blocks(ctx, scatter_words_if_ordered<Word, index_value, Items, Step>, blocks, sample_threads,
+    launch_blocks(ctx, scatter_words_if_ordered<scatter_tile<Word, index_value, Items, Step>>, blocks, sample_threads,
                   word_arguments_of<index_value>(arguments), sample, unconditional_blocks);
   };
   arguments.wide_index != 0 ? with_index(std::uint64_t{}) : with_index(std::uint32_t{});
@@ -46,17 +46,17 @@ direct_attempt launch_if_ordered(const context& ctx, const primitives::movement&
 
 direct_attempt scatter_if_ordered(const context& ctx, const primitives::movement& p, const move_arguments& a) {
   switch (p.record_bytes) {
-    case 1: return launch_if_ordered<std::uint8_t, 8, 256>(ctx, p, a);
-    case 2: return launch_if_ordered<std::uint16_t, 4, 256>(ctx, p, a);
-    case 4: return launch_if_ordered<std::uint32_t, 4, 256>(ctx, p, a);
+    case 1: return launch_if_ordered<std::uint8_t, 8>(ctx, p, a);
+    case 2: return launch_if_ordered<std::uint16_t, 4>(ctx, p, a);
+    case 4: return launch_if_ordered<std::uint32_t, 4>(ctx, p, a);
     case 8: return launch_if_ordered<uint2, 2, 32>(ctx, p, a);
-    default: return launch_if_ordered<uint4, 1, 256>(ctx, p, a);
+    default: return launch_if_ordered<uint4, 1>(ctx, p, a);
   }
 }
 
 direct_attempt scatter_positions_if_ordered(const context& ctx, const primitives::movement& p,
                                             const move_arguments& a) {
-  return launch_if_ordered<row_position, 4, 256>(ctx, p, a);
+  return launch_if_ordered<row_position, 4>(ctx, p, a);
 }
 
 }  // namespace sheaf::cuda
