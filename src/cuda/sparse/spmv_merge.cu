@@ -29,30 +29,21 @@ struct merge_tiles {
   std::uint64_t* cuts;  ///< of each tile's begin, and of the end: rows that end before it
   Sum* heads;           ///< of each tile: sum of the first row that ends in it
   Sum* tails;           ///< of each tile: sum of the row that goes on behind it
+
+  merge_tiles(std::uint64_t most_tiles, core::scratch_arrays& place)
+      : fault(place.take<unsigned>(1)),
+        cuts(place.take<std::uint64_t>(most_tiles + 1)),
+        heads(place.take<Sum>(most_tiles)),
+        tails(place.take<Sum>(most_tiles)) {}
 };
 
-/// Tiles that there are at most.
-std::uint64_t most_tiles(const spmv_problem& p) noexcept { return ceil_div(p.rows + p.entries, tile_items); }
-
-template <class Sum>
-merge_tiles<Sum> tiles_in(const spmv_problem& p, core::scratch_arrays& place) {
-  merge_tiles<Sum> tiles;
-  tiles.fault = place.take<unsigned>(1);
-  tiles.cuts = place.take<std::uint64_t>(most_tiles(p) + 1);
-  tiles.heads = place.take<Sum>(most_tiles(p));
-  tiles.tails = place.take<Sum>(most_tiles(p));
-  return tiles;
-}
+std::uint64_t most_tiles_of(const spmv_problem& p) noexcept { return ceil_div(p.rows + p.entries, tile_items); }
 
 plan::planned plan_merge(const spmv_problem& p, const plan::scope& scope) {
   if (p.transposed) return plan::rejected("multiplies by rows, and the product is transposed");
   if (p.has_row_ends) return plan::rejected("cuts rows that lie one behind the other, and these may lie in any order");
   core::scratch_arrays place(nullptr);
-  if (p.sum_bytes() == sizeof(double)) {
-    tiles_in<double>(p, place);
-  } else {
-    tiles_in<float>(p, place);
-  }
+  with_product_types(p, [&]<class Types>(Types) { merge_tiles<typename Types::sum>(most_tiles_of(p), place); });
   // Shared memory holds what cuda.rows keeps in registers, and three kernels begin one after another.
   constexpr double spread = 1.2;
   plan::planned plan;
@@ -283,17 +274,9 @@ __device__ __forceinline__ void sum_all_rows(const product_arguments<Value, Colu
 /// Adds the tails of the tiles [begin, tile) by a block, in which thread 0 has the sum.
 template <class Sum>
 __device__ __forceinline__ Sum sum_of_tails(const Sum* tails, std::uint64_t begin, std::uint64_t tile) {
-  __shared__ Sum sum_of_warp[warps_of_a_block];
   Sum sum = 0;
   for (std::uint64_t i = begin + threadIdx.x; i < tile; i += block_threads) sum += tails[i];
-  sum = sum_of_lanes<32>(sum);
-  if (threadIdx.x % 32 == 0) sum_of_warp[threadIdx.x / 32] = sum;
-  __syncthreads();
-  Sum all = 0;
-  if (threadIdx.x == 0) {
-    for (const Sum of_warp : sum_of_warp) all += of_warp;
-  }
-  return all;
+  return sum_of_warps<block_threads>(sum_of_lanes<32>(sum));
 }
 
 /// Adds up the rows that reach over edges of tiles: for each tile in which a row ends, what the tiles before it have of
@@ -346,8 +329,8 @@ void run_merge(const context& ctx, const spmv_problem& p, const plan::planned&, 
     using sum = typename Types::sum;
     using column = typename Types::column;
     core::scratch_arrays place(scratch);
-    const merge_tiles<sum> tiles = tiles_in<sum>(p, place);
-    const std::uint64_t count = most_tiles(p);
+    const std::uint64_t count = most_tiles_of(p);
+    const merge_tiles<sum> tiles(count, place);
     const auto a = arguments_of<value, column>(p, b, guard);
     require(cudaMemsetAsync(tiles.fault, 0, sizeof *tiles.fault, ctx.stream()), ctx);
     launch(ctx, cut_tiles, ceil_div(count + 1, block_threads), guard, a.rows, p.reads_y, count, tiles.cuts,

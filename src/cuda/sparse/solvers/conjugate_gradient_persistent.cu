@@ -1,6 +1,5 @@
 #include <cooperative_groups.h>
 
-#include "cuda/movement/memory_cost.hpp"
 #include "cuda/sparse/solvers/grid_exchange.cuh"
 #include "cuda/sparse/solvers/system_reads.hpp"
 #include "primitives/sparse/conjugate_gradient.hpp"
@@ -12,11 +11,6 @@ namespace sheaf::cuda {
 namespace {
 
 constexpr unsigned solver_threads = 1024;
-
-struct persistent_decision {
-  system_scratch at;
-  std::uint64_t slots = 0;
-};
 
 /// Rows of a tile, by the size of the system alone. Blocks wait for the sums of all tiles, so that small systems have
 /// few: 528 are four for each multiprocessor of the largest devices.
@@ -34,14 +28,12 @@ std::uint64_t rows_of_a_tile(std::uint64_t rows) noexcept {
 plan::planned plan_persistent(const conjugate_gradient_problem& p, const plan::scope& scope) {
   if (p.is_operator) return plan::rejected("takes a matrix, and the system has an operator");
   const machine& m = scope.machine;
-  core::scratch_offsets place;
-  persistent_decision d;
+  core::scratch_arrays place(nullptr);
   const std::uint64_t tile_rows = rows_of_a_tile(p.product.rows);
-  d.slots = place.take(exchange_slots::bytes(ceil_div(p.product.rows, tile_rows)));
-  d.at = system_scratch(p, tile_rows, place);
+  const exchange_slots slots(ceil_div(p.product.rows, tile_rows), place);
+  take_vectors(p, tile_rows, place);
   plan::planned plan;
   plan.scratch_bytes = place.bytes();
-  plan.decided.set(d);
   // Of a block, as most devices have at least; how much there is the kernel asks.
   constexpr std::uint64_t shared_bytes = 160 << 10;
   const bool keeps_direction = p.vector_bytes() <= shared_bytes;
@@ -54,12 +46,9 @@ plan::planned plan_persistent(const conjugate_gradient_problem& p, const plan::s
   plan.add("latency", dependent_reads * m.access_seconds);
   const std::uint64_t streamed = p.product.matrix_bytes() + vector_traffic(p);
   const std::uint64_t footprint = p.product.matrix_bytes() + 5 * p.vector_bytes();
-  if (p.product.entries == 0 || keeps_direction) {
-    return plan.add("streamed", spread * m.streamed(streamed, footprint));
-  }
-  const memory_cost x = gather_cost(gather_of_columns(p.product), m);
-  plan.add_overlapped(x.overlap_exponent, {{"streamed", spread * m.streamed(streamed, footprint) + x.indexed_bus},
-                                           {"random read", x.access}});
+  const double streamed_seconds = spread * m.streamed(streamed, footprint);
+  if (keeps_direction) return plan.add("streamed", streamed_seconds);
+  add_reads(p.product, m, streamed_seconds, plan);
   return plan;
 }
 
@@ -313,16 +302,9 @@ __global__ void __launch_bounds__(solver_threads)
 template <class Sum, class Value, class Column>
 class persistent_solver {
  public:
-  persistent_solver(const context& ctx, const conjugate_gradient_problem& p, const persistent_decision& d,
+  persistent_solver(const context& ctx, const conjugate_gradient_problem& p, const plan::planned&,
                     const conjugate_gradient_buffers& b, std::byte* scratch)
-      : ctx_(ctx),
-        b_(b),
-        v_(vectors_of<Value>(p, d.at, b, scratch)),
-        slots_{reinterpret_cast<tile_slot*>(scratch + d.slots), d.at.tiles},
-        has_row_ends_(p.product.has_row_ends) {
-    const csr_guard guard = guard_of(ctx, p.product, primitives::csr_call::conjugate_gradient);
-    m_ = matrix_of<Value, Column>(p, b, guard);
-  }
+      : persistent_solver(ctx, p, b, core::scratch_arrays(scratch)) {}
 
   /// All iterations in one launch, unless somebody wants to hear of them.
   void run() {
@@ -344,6 +326,15 @@ class persistent_solver {
   void capture() { queue(~std::uint64_t{0}, true, false); }
 
  private:
+  persistent_solver(const context& ctx, const conjugate_gradient_problem& p, const conjugate_gradient_buffers& b,
+                    core::scratch_arrays place)
+      : ctx_(ctx),
+        b_(b),
+        slots_(ceil_div(p.product.rows, rows_of_a_tile(p.product.rows)), place),
+        v_(vectors_in<Value>(p, b, rows_of_a_tile(p.product.rows), place)),
+        m_(matrix_of<Value, Column>(p, b, guard_of(ctx, p.product, primitives::csr_call::conjugate_gradient))),
+        has_row_ends_(p.product.has_row_ends) {}
+
   void queue(std::uint64_t iterations, bool begins, bool stops) const {
     if (begins) {
       // The scalars lie behind the slots.
@@ -359,15 +350,15 @@ class persistent_solver {
 
   const context& ctx_;
   const conjugate_gradient_buffers& b_;
+  exchange_slots slots_;
   system_vectors<Value> v_;
   system_matrix<Value, Column> m_;
-  exchange_slots slots_;
   bool has_row_ends_;
 };
 
 }  // namespace
 
 extern constinit const primitives::conjugate_gradient_variant conjugate_gradient_persistent{
-    "cuda.persistent", backend_kind::cuda, plan_persistent, run_solver<persistent_solver, persistent_decision>};
+    "cuda.persistent", backend_kind::cuda, plan_persistent, run_solver<persistent_solver>};
 
 }  // namespace sheaf::cuda

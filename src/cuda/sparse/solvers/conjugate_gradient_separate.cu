@@ -1,4 +1,3 @@
-#include "cuda/movement/memory_cost.hpp"
 #include "cuda/sparse/solvers/system_kernels.cuh"
 #include "cuda/sparse/solvers/system_reads.hpp"
 #include "cuda/sparse/solvers/system_rows.cuh"
@@ -12,11 +11,12 @@ namespace {
 
 using primitives::conjugate_gradient_steps;
 
-struct separate_decision {
-  system_scratch at;
-  rows_decision rows;
-  std::uint64_t product_at = 0;  ///< scratch of the product
-};
+/// Rows of a tile.
+std::uint64_t rows_of_tiles(const conjugate_gradient_problem& p) noexcept {
+  constexpr std::uint64_t rows_of_a_warp = 256;
+  constexpr std::uint64_t most_tiles = 1 << 15;
+  return tile_rows_of(p.product.rows, rows_of_a_warp, most_tiles);
+}
 
 // Beside the product there are three kernels: p.q, the new residual, and the new x and p. p and q are read once more
 // than in cuda.streamed, and the host waits once.
@@ -25,22 +25,18 @@ plan::planned plan_separate(const conjugate_gradient_problem& p, const plan::sco
     return plan::rejected("waits for the host in each iteration, and the stream is being captured");
   }
   const machine& m = scope.machine;
-  core::scratch_offsets place;
-  separate_decision d;
-  constexpr std::uint64_t rows_of_a_warp = 256;
-  constexpr std::uint64_t most_tiles = 1 << 15;
-  d.at = system_scratch(p, tile_rows_of(p.product.rows, rows_of_a_warp, most_tiles), place);
-  d.product_at = place.bytes();
+  core::scratch_arrays place(nullptr);
+  take_vectors(p, rows_of_tiles(p), place);
+  rows_decision rows;
+  core::scratch_offsets of_product;
   plan::planned plan;
   if (!p.is_operator) {
     constexpr double spread = 1.1;  // rows of uneven length
-    core::scratch_offsets of_product;
-    d.rows = decide_rows(p.product, of_product);
-    place.take(of_product.bytes());
+    rows = decide_rows(p.product, of_product);
     price_rows(p.product, m, false, spread, plan);
   }
-  plan.scratch_bytes = place.bytes();
-  plan.decided.set(d);
+  plan.scratch_bytes = place.bytes() + of_product.bytes();
+  plan.decided.set(rows);
   constexpr double kernels = 3;
   plan.add("round trip", m.launch_seconds + kernels * m.step_seconds);
   plan.add("vectors", m.streamed(vector_traffic(p) + 2 * p.vector_bytes(), 5 * p.vector_bytes()));
@@ -110,17 +106,9 @@ __global__ void __launch_bounds__(block_threads) take_best_x(const __grid_consta
 template <class Sum, class Value, class Column>
 class separate_solver {
  public:
-  separate_solver(const context& ctx, const conjugate_gradient_problem& p, const separate_decision& d,
+  separate_solver(const context& ctx, const conjugate_gradient_problem& p, const plan::planned& plan,
                   const conjugate_gradient_buffers& b, std::byte* scratch)
-      : ctx_(ctx),
-        p_(p),
-        d_(d),
-        b_(b),
-        product_scratch_(scratch + d.product_at),
-        v_(vectors_of<Value>(p, d.at, b, scratch)),
-        reads_(ctx, v_.memory, *b.watch) {
-    if (!p.is_operator) guard_ = guard_of(ctx, p.product, primitives::csr_call::conjugate_gradient);
-  }
+      : separate_solver(ctx, p, plan, b, core::scratch_arrays(scratch)) {}
 
   void run() {
     begin();
@@ -157,6 +145,18 @@ class separate_solver {
   }
 
  private:
+  separate_solver(const context& ctx, const conjugate_gradient_problem& p, const plan::planned& plan,
+                  const conjugate_gradient_buffers& b, core::scratch_arrays place)
+      : ctx_(ctx),
+        p_(p),
+        rows_(plan.decided.get<rows_decision>()),
+        b_(b),
+        v_(vectors_in<Value>(p, b, rows_of_tiles(p), place)),
+        product_scratch_(place.rest()),
+        reads_(ctx, v_.memory, *b.watch) {
+    if (!p.is_operator) guard_ = guard_of(ctx, p.product, primitives::csr_call::conjugate_gradient);
+  }
+
   void begin() const {
     require(cudaMemsetAsync(v_.memory, 0, sizeof(solver_memory), ctx_.stream()), ctx_);
     queue(begin_system<Value>);
@@ -257,7 +257,7 @@ class separate_solver {
     }
     spmv_problem product = p_.product;
     product.reads_y = reads_y;
-    multiply_rows(ctx_, product, d_.rows, {b_.a, x, y, alpha, 1}, guard_, {}, product_scratch_);
+    multiply_rows(ctx_, product, rows_, {b_.a, x, y, alpha, 1}, guard_, {}, product_scratch_);
   }
 
   /// to = b - A x
@@ -272,10 +272,10 @@ class separate_solver {
 
   const context& ctx_;
   const conjugate_gradient_problem& p_;
-  const separate_decision& d_;
+  rows_decision rows_;
   const conjugate_gradient_buffers& b_;
-  std::byte* product_scratch_;
   system_vectors<Value> v_;
+  std::byte* product_scratch_;
   system_reads reads_;
   csr_guard guard_;
 };
@@ -283,6 +283,6 @@ class separate_solver {
 }  // namespace
 
 extern constinit const primitives::conjugate_gradient_variant conjugate_gradient_separate{
-    "cuda.separate", backend_kind::cuda, plan_separate, run_solver<separate_solver, separate_decision>};
+    "cuda.separate", backend_kind::cuda, plan_separate, run_solver<separate_solver>};
 
 }  // namespace sheaf::cuda

@@ -1,4 +1,3 @@
-#include "cuda/movement/memory_cost.hpp"
 #include "cuda/sparse/sliced.cuh"
 #include "cuda/sparse/solvers/system_kernels.cuh"
 #include "cuda/sparse/solvers/system_reads.hpp"
@@ -16,38 +15,37 @@ enum class product_form : std::uint8_t { rows, slices };
 
 struct streamed_decision {
   product_form product = product_form::rows;
-  system_scratch at;
   rows_decision rows;
-  std::uint64_t sliced_at = 0;        ///< in scratch: the sliced matrix
-  std::uint64_t multiprocessors = 0;  ///< among which its rows are dealt
-  std::uint64_t facts_at = 0;         ///< in scratch: row_facts
-  std::uint64_t product_at = 0;       ///< scratch of the product
+  std::uint64_t tile_rows = 0;
+  std::uint64_t multiprocessors = 0;  ///< among which rows of a sliced matrix are dealt
+  std::uint64_t sliced_bytes = 0;     ///< that it takes at most
   std::uint64_t batch = 1;            ///< iterations that are queued before the host looks at scalars again
 };
 
 sliced_shape slices_of_plan(const conjugate_gradient_problem& p, const streamed_decision& d) {
-  return shape_of_slices(p.product, p.product.entries, d.multiprocessors, static_cast<std::uint32_t>(d.at.tile_rows));
+  return shape_of_slices(p.product, p.product.entries, d.multiprocessors, static_cast<std::uint32_t>(d.tile_rows));
 }
 
-/// Tiles of rows, and where arrays lie.
-streamed_decision decide_scratch(const conjugate_gradient_problem& p, product_form product, const machine& m,
-                                 core::scratch_offsets& place) {
+/// Decides all but the batch.
+/// @param scratch_bytes  that this takes
+streamed_decision decide_arrays(const conjugate_gradient_problem& p, product_form product, const machine& m,
+                                std::uint64_t& scratch_bytes) {
   const bool is_sliced = product == product_form::slices;
   streamed_decision d;
   d.product = product;
   // One block adds all tiles: of 2^11 it reads 8 with each thread. A sliced matrix is dealt to blocks by tiles, which
   // are small for that.
   const std::uint64_t most_tiles = is_sliced ? 1 << 13 : 1 << 11;
-  d.at = system_scratch(p, tile_rows_of(p.product.rows, least_tile_rows, most_tiles), place);
-  d.facts_at = place.take(sizeof(row_facts));
-  if (is_sliced) {
-    d.multiprocessors = static_cast<std::uint64_t>(m.parallelism);
-    d.sliced_at = place.take(bytes_of_slices(p.product, slices_of_plan(p, d)));
-  }
-  d.product_at = place.bytes();
+  d.tile_rows = tile_rows_of(p.product.rows, least_tile_rows, most_tiles);
+  d.multiprocessors = static_cast<std::uint64_t>(m.parallelism);
+  if (is_sliced) d.sliced_bytes = bytes_of_slices(p.product, slices_of_plan(p, d));
+  core::scratch_arrays place(nullptr);
+  take_vectors(p, d.tile_rows, place);
+  place.take<row_facts>(1);
+  place.take<std::byte>(d.sliced_bytes);
   core::scratch_offsets of_product;
   d.rows = decide_rows(p.product, of_product);
-  place.take(of_product.bytes());
+  scratch_bytes = place.bytes() + of_product.bytes();
   return d;
 }
 
@@ -64,10 +62,8 @@ plan::planned plan_iterations(const conjugate_gradient_problem& p, const plan::s
     if (const char* reason = unfit_for_slices(p.product)) return plan::rejected(reason);
   }
   const machine& m = scope.machine;
-  core::scratch_offsets place;
-  streamed_decision d = decide_scratch(p, product, m, place);
   plan::planned plan;
-  plan.scratch_bytes = place.bytes();
+  streamed_decision d = decide_arrays(p, product, m, plan.scratch_bytes);
   constexpr double kernels = 5;
   constexpr double spread = 1.1;  // rows of uneven length
   plan.add("latency", kernels * m.step_seconds);
@@ -83,9 +79,7 @@ plan::planned plan_iterations(const conjugate_gradient_problem& p, const plan::s
   } else if (p.product.entries == 0) {
     plan.add("streamed", m.streamed(streamed, footprint));
   } else {
-    const memory_cost x = gather_cost(gather_of_columns(p.product), m);
-    plan.add_overlapped(x.overlap_exponent, {{"streamed", spread * m.streamed(streamed, footprint) + x.indexed_bus},
-                                             {"random read", x.access}});
+    add_reads(p.product, m, spread * m.streamed(streamed, footprint), plan);
   }
   // Work for longer than the host takes to queue the next batch; of what is queued behind the end every kernel costs a
   // launch.
@@ -180,7 +174,9 @@ __global__ void __launch_bounds__(block_threads) finish_system(const __grid_cons
   const bool is_known = s.steps.is_confirmed();
   const Value* const x = v.x[s.steps.result()];
   const matrix_rows<Value, Column> rows(m.a);
-  const auto of_tile = [&](std::uint64_t tile, std::uint64_t first, std::uint64_t last) {
+  for (std::uint64_t tile = blockIdx.x; tile < v.tiles && (copies || !is_known); tile += gridDim.x) {
+    const std::uint64_t first = tile * v.tile_rows;
+    const std::uint64_t last = min(v.rows, first + v.tile_rows);
     if (!is_known) {
       make_residual<block_threads, Sum>(rows, m, v, s.is_faulty[solver_state::iterations], x, v.q, first, last);
       __syncthreads();
@@ -188,27 +184,16 @@ __global__ void __launch_bounds__(block_threads) finish_system(const __grid_cons
                                      [&](std::uint64_t i) { return sums_of_residual<Sum>(v, v.q[i], i); });
     }
     for (std::uint64_t i = first + threadIdx.x; copies && i < last; i += block_threads) v.x[0][i] = x[i];
-  };
-  if (copies || !is_known) for_tiles(v, of_tile);
+  }
   finish_sums<2>(v, 0, [&](const row_sums<2>& sums) { s.residual = is_known ? s.steps.norm() : sqrt(sums.sum[0]); });
 }
 
 template <class Sum, class Value, class Column>
 class streamed_solver {
  public:
-  streamed_solver(const context& ctx, const conjugate_gradient_problem& p, const streamed_decision& d,
+  streamed_solver(const context& ctx, const conjugate_gradient_problem& p, const plan::planned& plan,
                   const conjugate_gradient_buffers& b, std::byte* scratch)
-      : ctx_(ctx),
-        d_(d),
-        b_(b),
-        scratch_(scratch),
-        product_(p.product),
-        v_(vectors_of<Value>(p, d.at, b, scratch)),
-        guard_(guard_of(ctx, p.product, primitives::csr_call::conjugate_gradient)),
-        m_(matrix_of<Value, Column>(p, b, guard_)) {
-    product_.reads_y = false;
-    guard_.is_faulty = &v_.memory->state.is_faulty[solver_state::iterations];
-  }
+      : streamed_solver(ctx, p, plan.decided.get<streamed_decision>(), b, core::scratch_arrays(scratch)) {}
 
   void run() {
     if (!look_at_rows()) return;
@@ -259,6 +244,22 @@ class streamed_solver {
   }
 
  private:
+  streamed_solver(const context& ctx, const conjugate_gradient_problem& p, const streamed_decision& d,
+                  const conjugate_gradient_buffers& b, core::scratch_arrays place)
+      : ctx_(ctx),
+        d_(d),
+        b_(b),
+        product_(p.product),
+        v_(vectors_in<Value>(p, b, d.tile_rows, place)),
+        facts_(place.take<row_facts>(1)),
+        slices_at_(place.take<std::byte>(d.sliced_bytes)),
+        product_scratch_(place.rest()),
+        guard_(guard_of(ctx, p.product, primitives::csr_call::conjugate_gradient)),
+        m_(matrix_of<Value, Column>(p, b, guard_)) {
+    product_.reads_y = false;
+    guard_.is_faulty = &v_.memory->state.is_faulty[solver_state::iterations];
+  }
+
   /// Where no row is long, products need no second kernel, which costs an iteration more than a look at all rows does,
   /// and the matrix may be sliced. False if a row is wrong, which was reported.
   bool look_at_rows() {
@@ -267,8 +268,7 @@ class streamed_solver {
     if (!(may_slice || d_.rows.has_long_rows) || b_.goals.limit < worth) return true;
     csr_guard guard = guard_;
     guard.is_faulty = nullptr;
-    const row_facts facts =
-        inspect_rows(ctx_, product_, b_.a, guard, reinterpret_cast<row_facts*>(scratch_ + d_.facts_at));
+    const row_facts facts = inspect_rows(ctx_, product_, b_.a, guard, facts_);
     if (facts.has_faults != 0) return false;
     core::scratch_offsets place;
     d_.rows = decide_rows(product_, place, facts.longest);
@@ -281,7 +281,7 @@ class streamed_solver {
   }
 
   sliced_arrays<Value> slices() const {
-    core::scratch_arrays place(scratch_ + d_.sliced_at);
+    core::scratch_arrays place(slices_at_);
     return sliced_arrays<Value>(shape_, place);
   }
 
@@ -322,7 +322,7 @@ class streamed_solver {
                     slices(), shape_);
       return;
     }
-    multiply_rows(ctx_, product_, d_.rows, {b_.a, v_.p, v_.q, 1, 0}, guard_, {}, scratch_ + d_.product_at,
+    multiply_rows(ctx_, product_, d_.rows, {b_.a, v_.p, v_.q, 1, 0}, guard_, {}, product_scratch_,
                   &v_.memory->state.skips_products);
     queue_over_tiles(ctx_, sum_curvature<Value>, v_);
   }
@@ -347,11 +347,13 @@ class streamed_solver {
   const context& ctx_;
   streamed_decision d_;
   const conjugate_gradient_buffers& b_;
-  std::byte* scratch_;
   spmv_problem product_;
   sliced_shape shape_;
   bool is_sliced_ = false;
   system_vectors<Value> v_;
+  row_facts* facts_;
+  std::byte* slices_at_;
+  std::byte* product_scratch_;
   csr_guard guard_;
   system_matrix<Value, Column> m_;
 };
@@ -363,13 +365,13 @@ extern constinit const primitives::conjugate_gradient_variant conjugate_gradient
     [](const conjugate_gradient_problem& p, const plan::scope& scope) {
       return plan_iterations(p, scope, product_form::rows);
     },
-    run_solver<streamed_solver, streamed_decision>};
+    run_solver<streamed_solver>};
 
 extern constinit const primitives::conjugate_gradient_variant conjugate_gradient_sliced{
     "cuda.sliced", backend_kind::cuda,
     [](const conjugate_gradient_problem& p, const plan::scope& scope) {
       return plan_iterations(p, scope, product_form::slices);
     },
-    run_solver<streamed_solver, streamed_decision>};
+    run_solver<streamed_solver>};
 
 }  // namespace sheaf::cuda

@@ -97,7 +97,8 @@ struct exchange_slots {
   tile_slot* slots;  ///< zeroed before the first exchange
   std::uint64_t tiles;
 
-  static constexpr std::uint64_t bytes(std::uint64_t tiles) { return sets * most_sums * tiles * sizeof(tile_slot); }
+  exchange_slots(std::uint64_t tiles_of_all, core::scratch_arrays& place)
+      : slots(place.take<tile_slot>(sets * most_sums * tiles_of_all)), tiles(tiles_of_all) {}
   __device__ tile_slot* sum(std::uint64_t exchange, unsigned i) const {
     return slots + (exchange % sets * most_sums + i) * tiles;
   }

@@ -138,20 +138,12 @@ template <unsigned Threads, class Sum, class Value, class Column, class OfEntry>
 __device__ __forceinline__ Sum sum_by_block(const matrix_rows<Value, Column>& rows,
                                             const product_arguments<Value, Column>& a, std::uint32_t& is_faulty,
                                             std::uint64_t row, OfEntry of_entry) {
-  __shared__ Sum of_warp[Threads / 32];
   const row_range places = rows.range(row);
   bool is_bad = false;
-  Sum part = rows.template sum<Sum>(places, threadIdx.x, Threads, of_entry, is_bad);
+  const Sum part = rows.template sum<Sum>(places, threadIdx.x, Threads, of_entry, is_bad);
   if (is_bad) note_bad_row(a, places, row, is_faulty);
   __syncwarp();
-  part = sum_of_lanes<32>(part);
-  if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = part;
-  __syncthreads();
-  Sum all = 0;
-  if (threadIdx.x == 0) {
-    for (const Sum w : of_warp) all += w;
-  }
-  return all;
+  return sum_of_warps<Threads>(sum_of_lanes<32>(part));
 }
 
 /// Sums the rows [first, last), at most as a block's, and gives each sum to take(row, sum) in one thread. of_entry has
@@ -259,13 +251,12 @@ system_matrix<Value, Column> matrix_of(const conjugate_gradient_problem& p, cons
 }
 
 /// Runs a solver of the system's types, or captures it.
-template <template <class, class, class> class Solver, class Decision>
+template <template <class, class, class> class Solver>
 void run_solver(const context& ctx, const conjugate_gradient_problem& p, const plan::planned& plan,
                 const conjugate_gradient_buffers& b, std::byte* scratch) {
   const device_scope scope(ctx.device());
-  const auto d = plan.decided.get<Decision>();
   with_product_types(p.product, [&]<class Types>(Types) {
-    Solver<typename Types::sum, typename Types::value, typename Types::column> solver(ctx, p, d, b, scratch);
+    Solver<typename Types::sum, typename Types::value, typename Types::column> solver(ctx, p, plan, b, scratch);
     if (!p.is_captured) return solver.run();
     const graph_memory_scope memory(ctx, scratch, plan.scratch_bytes);
     solver.capture();

@@ -39,6 +39,20 @@ __device__ __forceinline__ Sum sum_of_lanes(Sum sum) {
   return sum;
 }
 
+/// Adds the sums of a block's warps, which their first lanes have, in their order. Thread 0 has the result; a barrier
+/// follows before the next call.
+template <unsigned Threads, class Sum>
+__device__ __forceinline__ Sum sum_of_warps(Sum of_warp) {
+  __shared__ Sum sums[Threads / 32];
+  if (threadIdx.x % 32 == 0) sums[threadIdx.x / 32] = of_warp;
+  __syncthreads();
+  Sum all = 0;
+  if (threadIdx.x == 0) {
+    for (const Sum sum : sums) all += sum;
+  }
+  return all;
+}
+
 /// The sum of a row, or of a piece of it, some of whose columns are bad: their entries are absent, whatever their
 /// values are. One thread does it, because the kernels that met them read values before they know columns.
 template <bool Gathered, class Sum, class Value, class Column>

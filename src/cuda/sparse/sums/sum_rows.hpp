@@ -84,22 +84,21 @@ void multiply_rows(const context& ctx, const spmv_problem& p, const rows_decisio
                    const csr_guard& guard, const x_source& from, std::byte* scratch,
                    const std::uint32_t* skips = nullptr);
 
+/// Adds the time of what is streamed, and of x read where the columns say, which go on at the same time.
+void add_reads(const spmv_problem& p, const machine& m, double streamed_seconds, plan::planned& plan);
+
 /// Adds the cost of a product by rows with x read where the columns say, or from what was gathered. `spread` is the
 /// time of what is streamed over that of a copy.
 void price_rows(const spmv_problem& p, const machine& m, bool is_gathered, double spread, plan::planned& plan);
 
 /// multiply_rows for values and sums of two types; each pair is compiled in a source of its own.
 template <class Value, class Sum>
-void multiply_rows_as(const context& ctx, const spmv_problem& p, const rows_decision& d, const spmv_buffers& b,
-                      const csr_guard& guard, const x_source& from, std::byte* scratch, const std::uint32_t* skips);
-extern template void multiply_rows_as<float, float>(const context&, const spmv_problem&, const rows_decision&,
-                                                    const spmv_buffers&, const csr_guard&, const x_source&, std::byte*,
-                                                    const std::uint32_t*);
-extern template void multiply_rows_as<float, double>(const context&, const spmv_problem&, const rows_decision&,
-                                                     const spmv_buffers&, const csr_guard&, const x_source&, std::byte*,
-                                                     const std::uint32_t*);
-extern template void multiply_rows_as<double, double>(const context&, const spmv_problem&, const rows_decision&,
-                                                      const spmv_buffers&, const csr_guard&, const x_source&,
-                                                      std::byte*, const std::uint32_t*);
+struct rows_of_types {
+  static void multiply(const context& ctx, const spmv_problem& p, const rows_decision& d, const spmv_buffers& b,
+                       const csr_guard& guard, const x_source& from, std::byte* scratch, const std::uint32_t* skips);
+};
+extern template struct rows_of_types<float, float>;
+extern template struct rows_of_types<float, double>;
+extern template struct rows_of_types<double, double>;
 
 }  // namespace sheaf::cuda
