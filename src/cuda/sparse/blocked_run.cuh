@@ -1,12 +1,39 @@
 #pragma once
 
-#include "cuda/sparse/blocked.hpp"
 #include "cuda/sparse/sums/row_products.cuh"
 #include "cuda/sparse/sums/x_slice.cuh"
 
-// The two phases of a product by a blocked matrix. Neither reads memory at random: phase 1 reads x from shared memory,
+// The form of a blocked matrix, and the two phases of a product by it. Entries are grouped by slice, a range of columns
+// whose part of x fits shared memory, and within a slice by row block, rows whose products fit shared memory together.
+// Neither reads memory at random: phase 1 reads x from shared memory,
 // and phase 2 reads products as runs.
 namespace sheaf::cuda {
+
+struct blocked_shape {
+  std::uint64_t slice_columns;  ///< columns of a slice; a place in one has 16 bits
+  std::uint64_t slices;
+  std::uint64_t block_entries;  ///< a row is of the block in whose share of the entries it begins
+  std::uint64_t blocks;
+  std::uint64_t longest_row;  ///< longer rows do not fit beside the other rows of a block
+
+  /// A group is the entries of one slice and one row block.
+  constexpr std::uint64_t groups() const noexcept { return slices * blocks; }
+  /// Products that a row block has at most.
+  constexpr std::uint64_t most_products() const noexcept { return block_entries + longest_row; }
+};
+
+constexpr std::uint64_t slice_bytes = 128 << 10;  ///< of x, in shared memory, a block on each multiprocessor
+constexpr std::uint64_t block_bytes = 64 << 10;   ///< of products, in shared memory, two blocks on each
+
+inline blocked_shape shape_of(const spmv_problem& p) noexcept {
+  blocked_shape shape{};
+  shape.slice_columns = slice_bytes / p.value_bytes();
+  shape.slices = (p.columns + shape.slice_columns - 1) / shape.slice_columns;
+  shape.block_entries = block_bytes / p.sum_bytes();
+  shape.blocks = (p.entries + shape.block_entries - 1) / shape.block_entries;
+  shape.longest_row = shape.block_entries * 3 / 8;
+  return shape;
+}
 
 constexpr unsigned chunk_places = 4;  ///< products that a lane reads at once, from a multiple of as many
 
@@ -16,16 +43,35 @@ constexpr unsigned add_threads = 512;
 /// The arrays of a blocked matrix.
 template <class Value>
 struct blocked_arrays {
-  const std::uint16_t* columns;       ///< of the entries by group: column within its slice
-  const Value* values;                ///< of the entries by group
-  const std::uint32_t* slice_begins;  ///< slices + 1: places in the arrays by group
-  const std::uint32_t* run_begins;    ///< of each block, of each slice: place of the group's first product
-  const std::uint32_t* run_places;    ///< of each block, of each slice: products of the block before the group
-  const std::uint16_t* products_of;   ///< of the entries row by row: which of its block's products is the entry's
-  const std::uint32_t* block_rows;    ///< blocks + 1: first row
-  std::uint64_t first_entry;          ///< place of the matrix's first entry in the caller's arrays
+  std::uint16_t* columns;       ///< of the entries by group: column within its slice
+  Value* values;                ///< of the entries by group
+  std::uint32_t* slice_begins;  ///< slices + 1: places in the arrays by group
+  std::uint32_t* run_begins;    ///< of each block, of each slice: place of the group's first product
+  std::uint32_t* run_places;    ///< of each block, of each slice: products of the block before the group
+  std::uint16_t* products_of;   ///< of the entries row by row: which of its block's products is the entry's
+  std::uint32_t* block_rows;    ///< blocks + 1: first row
+  std::uint64_t first_entry;    ///< place of the matrix's first entry in the caller's arrays
   std::uint64_t entries;
 };
+
+/// Makes chunk_places products at once, of entries that begin at a multiple of as many.
+template <class Sum, class Value>
+__device__ __forceinline__ void make_chunk(const blocked_arrays<Value>& m, const Value* slice, std::uint64_t at,
+                                           Sum* products) {
+  const ushort4 c = __ldcs(reinterpret_cast<const ushort4*>(m.columns + at));
+  Value v[chunk_places];
+  uint4 bits[sizeof v / 16];
+#pragma unroll
+  for (unsigned k = 0; k < sizeof v / 16; ++k) bits[k] = __ldcs(reinterpret_cast<const uint4*>(m.values + at) + k);
+  memcpy(v, bits, sizeof v);
+  Sum made[chunk_places] = {
+      static_cast<Sum>(v[0]) * static_cast<Sum>(slice[c.x]), static_cast<Sum>(v[1]) * static_cast<Sum>(slice[c.y]),
+      static_cast<Sum>(v[2]) * static_cast<Sum>(slice[c.z]), static_cast<Sum>(v[3]) * static_cast<Sum>(slice[c.w])};
+  uint4 out[sizeof made / 16];
+  memcpy(out, made, sizeof made);
+#pragma unroll
+  for (unsigned k = 0; k < sizeof made / 16; ++k) __stcs(reinterpret_cast<uint4*>(products + at) + k, out[k]);
+}
 
 /// Phase 1: products of a share of the entries by group. The part of x that the share's slice has is loaded first.
 template <class Sum, class Value>
@@ -36,11 +82,8 @@ __global__ void __launch_bounds__(multiply_threads, 1)
   Value* const slice = reinterpret_cast<Value*>(shared);
   std::uint64_t begin = std::uint64_t{blockIdx.x} * share;
   const std::uint64_t end = min(begin + share, m.entries);
-  std::uint64_t s = 0;  // the last slice that begins at `begin` or before it
-  for (std::uint64_t high = shape.slices; high - s > 1;) {
-    const std::uint64_t middle = (s + high) / 2;
-    (m.slice_begins[middle] <= begin ? s : high) = middle;
-  }
+  std::uint64_t s =
+      last_begun(std::uint64_t{0}, shape.slices, [&](std::uint64_t of) { return m.slice_begins[of] <= begin; });
   for (; begin < end; ++s) {
     const std::uint64_t stop = min(end, std::uint64_t{m.slice_begins[s + 1]});
     if (begin == stop) continue;
@@ -53,21 +96,7 @@ __global__ void __launch_bounds__(multiply_threads, 1)
 #pragma unroll 2
     for (std::uint64_t at = begin / chunk_places * chunk_places + threadIdx.x * chunk_places; at < stop; at += step) {
       if (at >= begin && at + chunk_places <= stop) {
-        const ushort4 c = __ldcs(reinterpret_cast<const ushort4*>(m.columns + at));
-        Value v[chunk_places];
-        uint4 bits[sizeof v / 16];
-#pragma unroll
-        for (unsigned k = 0; k < sizeof v / 16; ++k)
-          bits[k] = __ldcs(reinterpret_cast<const uint4*>(m.values + at) + k);
-        memcpy(v, bits, sizeof v);
-        Sum made[chunk_places] = {static_cast<Sum>(v[0]) * static_cast<Sum>(slice[c.x]),
-                                  static_cast<Sum>(v[1]) * static_cast<Sum>(slice[c.y]),
-                                  static_cast<Sum>(v[2]) * static_cast<Sum>(slice[c.z]),
-                                  static_cast<Sum>(v[3]) * static_cast<Sum>(slice[c.w])};
-        uint4 out[sizeof made / 16];
-        memcpy(out, made, sizeof made);
-#pragma unroll
-        for (unsigned k = 0; k < sizeof made / 16; ++k) __stcs(reinterpret_cast<uint4*>(products + at) + k, out[k]);
+        make_chunk(m, slice, at, products);
       } else {
         for (std::uint64_t i = max(at, begin); i < min(at + chunk_places, stop); ++i) {
           products[i] = static_cast<Sum>(m.values[i]) * static_cast<Sum>(slice[m.columns[i]]);
@@ -79,25 +108,15 @@ __global__ void __launch_bounds__(multiply_threads, 1)
   }
 }
 
-/// Phase 2: the rows of one block. Its products are copied run by run, all of them in flight at once, and each row's
-/// are added by a group of lanes in the order of the matrix.
-template <unsigned Lanes, class Sum, class Value, class Column>
-__global__ void __launch_bounds__(add_threads)
-    add_products(const __grid_constant__ product_arguments<Value, Column> a,
-                 const __grid_constant__ blocked_arrays<Value> m, const __grid_constant__ blocked_shape shape,
-                 const Sum* products) {
-  extern __shared__ __align__(16) std::byte shared[];
-  Sum* const own = reinterpret_cast<Sum*>(shared);
+/// Begins to copy the `count` products of a row block, run by run. Each warp holds the bounds of up to 32 runs, one a
+/// lane, and copies these one after another.
+template <class Sum, class Value>
+__device__ __forceinline__ void begin_copy_of_runs(const blocked_arrays<Value>& m, const blocked_shape& shape,
+                                                   const Sum* products, unsigned count, Sum* own) {
   constexpr unsigned warps = add_threads / 32;
   const unsigned lane = threadIdx.x % 32;
-  const std::uint64_t row_begin = m.block_rows[blockIdx.x];
-  const std::uint64_t row_end = m.block_rows[blockIdx.x + 1];
-  if (row_begin == row_end) return;
-  const std::uint64_t block_begin = a.rows.begin(row_begin);
-  const auto count = static_cast<unsigned>(a.rows.end(row_end - 1) - block_begin);
   const std::uint32_t* const begins = m.run_begins + blockIdx.x * shape.slices;
   const std::uint32_t* const places = m.run_places + blockIdx.x * shape.slices;
-  // Each warp holds the bounds of up to 32 runs, one a lane, and copies these one after another.
   const auto runs = static_cast<unsigned>(min((shape.slices + warps - 1) / warps, std::uint64_t{32}));
   for (std::uint64_t base = threadIdx.x / 32 * runs; base < shape.slices; base += warps * runs) {
     const std::uint64_t s = base + lane;
@@ -115,6 +134,35 @@ __global__ void __launch_bounds__(add_threads)
     }
   }
   __pipeline_commit();
+}
+
+/// Which products belong to the chunk_places entries from `at` on, a multiple of as many.
+template <class Value>
+__device__ __forceinline__ ushort4 products_of_chunk(const blocked_arrays<Value>& m, std::uint64_t at) {
+  if (at + chunk_places <= m.entries) return __ldcs(reinterpret_cast<const ushort4*>(m.products_of + at));
+  ushort4 q;
+  q.x = m.products_of[at];
+  q.y = at + 1 < m.entries ? m.products_of[at + 1] : 0;
+  q.z = at + 2 < m.entries ? m.products_of[at + 2] : 0;
+  q.w = 0;
+  return q;
+}
+
+/// Phase 2: the rows of one block. Its products are copied run by run, all of them in flight at once, and each row's
+/// are added by a group of lanes in the order of the matrix.
+template <unsigned Lanes, class Sum, class Value, class Column>
+__global__ void __launch_bounds__(add_threads)
+    add_products(const __grid_constant__ product_arguments<Value, Column> a,
+                 const __grid_constant__ blocked_arrays<Value> m, const __grid_constant__ blocked_shape shape,
+                 const Sum* products) {
+  extern __shared__ __align__(16) std::byte shared[];
+  Sum* const own = reinterpret_cast<Sum*>(shared);
+  const std::uint64_t row_begin = m.block_rows[blockIdx.x];
+  const std::uint64_t row_end = m.block_rows[blockIdx.x + 1];
+  if (row_begin == row_end) return;
+  const std::uint64_t block_begin = a.rows.begin(row_begin);
+  const auto count = static_cast<unsigned>(a.rows.end(row_end - 1) - block_begin);
+  begin_copy_of_runs(m, shape, products, count, own);
   __pipeline_wait_prior(0);
   __syncthreads();
   const unsigned lane_of_row = threadIdx.x % Lanes;
@@ -127,15 +175,7 @@ __global__ void __launch_bounds__(add_threads)
     Sum sum = 0;
     for (std::uint64_t at = r.begin / chunk_places * chunk_places + lane_of_row * chunk_places; at < r.end;
          at += Lanes * chunk_places) {
-      ushort4 q;
-      if (at + chunk_places <= m.entries) {
-        q = __ldcs(reinterpret_cast<const ushort4*>(m.products_of + at));
-      } else {
-        q.x = m.products_of[at];
-        q.y = at + 1 < m.entries ? m.products_of[at + 1] : 0;
-        q.z = at + 2 < m.entries ? m.products_of[at + 2] : 0;
-        q.w = 0;
-      }
+      const ushort4 q = products_of_chunk(m, at);
       if (at >= r.begin && at < r.end) sum += own[q.x];
       if (at + 1 >= r.begin && at + 1 < r.end) sum += own[q.y];
       if (at + 2 >= r.begin && at + 2 < r.end) sum += own[q.z];

@@ -1,8 +1,7 @@
 #include <cub/block/block_reduce.cuh>
 #include <cub/block/block_scan.cuh>
 
-#include "cuda/sparse/entries.hpp"
-#include "cuda/sparse/sums/matrix.cuh"
+#include "cuda/sparse/entries.cuh"
 
 namespace sheaf::cuda {
 namespace {
@@ -66,25 +65,17 @@ __global__ void __launch_bounds__(block_threads)
 
 }  // namespace
 
-entry_offsets_layout::entry_offsets_layout(std::uint64_t rows, core::scratch_offsets& place) noexcept
-    : offsets(place.take((rows + 1) * sizeof(std::uint64_t))),
-      sums(place.take(ceil_div(rows, tile_rows) * sizeof(std::uint64_t))) {}
+entry_offsets::entry_offsets(std::uint64_t rows, core::scratch_arrays& place)
+    : offsets(place.take<std::uint64_t>(rows + 1)), sums(place.take<std::uint64_t>(ceil_div(rows, tile_rows))) {}
 
-const std::uint64_t* queue_entry_offsets(const context& ctx, const primitives::spmv_problem& p, const csr_view& a,
-                                         const csr_guard& guard, const entry_offsets_layout& layout,
-                                         std::byte* scratch) {
-  auto* const offsets = reinterpret_cast<std::uint64_t*>(scratch + layout.offsets);
-  auto* const sums = reinterpret_cast<std::uint64_t*>(scratch + layout.sums);
+void queue_entry_offsets(const context& ctx, const spmv_problem& p, const csr_view& a, const csr_guard& guard,
+                         const entry_offsets& to) {
   const row_offsets rows = offsets_of(p, a);
   const std::uint64_t tiles = ceil_div(p.rows, tile_rows);
-  if (tiles == 0) {
-    require(cudaMemsetAsync(offsets, 0, sizeof *offsets, ctx.stream()), ctx);
-    return offsets;
-  }
-  launch(ctx, sum_lengths, tiles, guard, rows, sums);
-  launch_blocks(ctx, scan_sums, 1, scan_threads, sums, tiles);
-  launch(ctx, write_offsets, tiles, rows, sums, offsets);
-  return offsets;
+  if (tiles == 0) return require(cudaMemsetAsync(to.offsets, 0, sizeof *to.offsets, ctx.stream()), ctx);
+  launch(ctx, sum_lengths, tiles, guard, rows, to.sums);
+  launch_blocks(ctx, scan_sums, 1, scan_threads, to.sums, tiles);
+  launch(ctx, write_offsets, tiles, rows, to.sums, to.offsets);
 }
 
 }  // namespace sheaf::cuda

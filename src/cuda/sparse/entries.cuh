@@ -1,9 +1,51 @@
 #pragma once
 
-#include "cuda/sparse/entries.hpp"
+#include "core/scratch_offsets.hpp"
 #include "cuda/sparse/sums/matrix.cuh"
+#include "cuda/split/passes.hpp"
 
+// The entries of a matrix one after another, row by row, whatever order its rows lie in, and without places that belong
+// to no row: what transposed products sort by column.
 namespace sheaf::cuda {
+
+/// Scratch of the entries' numbers.
+struct entry_offsets {
+  std::uint64_t* offsets;  ///< one for each row and one more: entries of all rows before it
+  std::uint64_t* sums;     ///< of tiles of rows
+
+  entry_offsets(std::uint64_t rows, core::scratch_arrays& place);
+};
+
+/// Queues the offsets of all rows, and reports rows that are wrong, which count as empty.
+void queue_entry_offsets(const context& ctx, const spmv_problem& p, const csr_view& a, const csr_guard& guard,
+                         const entry_offsets& to);
+
+/// Entries that are sorted by column: scratch, and the passes. A kernel writes the column of each, or the number of
+/// columns where there is none, and beside it what is sorted.
+template <class Written>
+struct entries_by_column {
+  entry_offsets numbers;
+  std::uint32_t* columns;  ///< of each entry
+  Written* written;        ///< row by row
+  Written* sorted;
+  pair_passes passes;
+  std::byte* of_passes;
+
+  entries_by_column(const spmv_problem& p, core::scratch_arrays& place)
+      : numbers(p.rows, place),
+        columns(place.take<std::uint32_t>(p.entries)),
+        written(place.take<Written>(p.entries)),
+        sorted(place.take<Written>(p.entries)),
+        passes(passes_by_category(p.columns, sizeof(Written), p.entries)),
+        of_passes(place.take<std::byte>(p.entries == 0 ? 0 : pair_scratch_bytes(passes))) {
+    passes.keys.data = reinterpret_cast<const std::byte*>(columns);
+    passes.values = reinterpret_cast<const std::byte*>(written);
+    passes.out = reinterpret_cast<std::byte*>(sorted);
+  }
+
+  /// Queues the passes. Returns the sorted columns.
+  const std::uint32_t* sort(const context& ctx) const { return run_pair_passes(ctx, passes, of_passes); }
+};
 
 constexpr unsigned entries_each = 4;
 constexpr unsigned entries_of_a_block = entries_each * block_threads;
@@ -11,11 +53,7 @@ constexpr unsigned entries_of_a_block = entries_each * block_threads;
 /// The last of the rows [low, high) whose entries begin at `entry` or before it; `low` has begun.
 __device__ __forceinline__ std::uint64_t row_of_entry(const std::uint64_t* offsets, std::uint64_t low,
                                                       std::uint64_t high, std::uint64_t entry) {
-  while (high - low > 1) {
-    const std::uint64_t middle = (low + high) / 2;
-    (offsets[middle] <= entry ? low : high) = middle;
-  }
-  return low;
+  return last_begun(low, high, [&](std::uint64_t row) { return offsets[row] <= entry; });
 }
 
 /// Calls body(i, row, place) for each entry `first + i` of the block's share of `count`, and body(i, row, no_place) for

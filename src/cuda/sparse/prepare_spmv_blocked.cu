@@ -1,15 +1,12 @@
 #include <algorithm>
 #include <memory>
-#include <utility>
 
-#include <sheaf/memory.hpp>
+#include <cub/block/block_scan.cuh>
 
-#include "cuda/sparse/blocked_build.cuh"
 #include "cuda/sparse/blocked_run.cuh"
-#include "cuda/sparse/by_rows.hpp"
+#include "cuda/sparse/prepared.cuh"
 #include "cuda/split/cost.hpp"
-#include "plan/choose.hpp"
-#include "primitives/sparse/prepare_spmv.hpp"
+#include "cuda/split/passes.hpp"
 
 // The preparation cuda.blocked: propagation blocking (Buluc and Gilbert 2008; Beamer et al. 2017) whose first phase has
 // x in shared memory. Entries are grouped by slices of columns and blocks of rows, in which columns take 16 bits. A run
@@ -18,20 +15,125 @@
 namespace sheaf::cuda {
 namespace {
 
-using primitives::prepare_spmv_buffers;
-using primitives::prepare_spmv_problem;
-using primitives::prepared_memory;
-using primitives::spmv_buffers;
-using primitives::spmv_problem;
-
 constexpr const char* blocked_name = "cuda.blocked";
 
+/// The parts of the scratch, and the passes that sort places by group; an entry with a column that is not there belongs
+/// to one group more.
+struct blocked_scratch {
+  pair_passes passes;
+  row_facts* facts;
+  std::uint32_t* keys;
+  std::uint32_t* sorted;  ///< places
+  std::uint32_t* group_begins;
+  std::byte* of_passes;
+
+  blocked_scratch(const spmv_problem& p, const blocked_shape& shape, core::scratch_arrays& place)
+      : passes(passes_by_category(shape.groups(), sizeof *sorted, p.entries)),
+        facts(place.take<row_facts>(1)),
+        keys(place.take<std::uint32_t>(p.entries)),
+        sorted(place.take<std::uint32_t>(p.entries)),
+        group_begins(place.take<std::uint32_t>(shape.groups() + 1)),
+        of_passes(place.take<std::byte>(pair_scratch_bytes(passes))) {
+    passes.keys.data = reinterpret_cast<const std::byte*>(keys);
+    passes.out = reinterpret_cast<std::byte*>(sorted);
+  }
+};
+
+/// Row blocks begin at the first row that begins in their share of the entries.
+__global__ void __launch_bounds__(block_threads)
+    cut_blocks(const __grid_constant__ row_offsets rows, const __grid_constant__ blocked_shape shape,
+               std::uint64_t first_entry, std::uint32_t* block_rows) {
+  const std::uint64_t b = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
+  if (b > shape.blocks) return;
+  std::uint64_t first = rows.rows;  // of the end: empty rows behind the last entry, too
+  if (b < shape.blocks) {
+    first = partition_point(std::uint64_t{0}, rows.rows,
+                            [&](std::uint64_t row) { return rows.begin(row) - first_entry < b * shape.block_entries; });
+  }
+  block_rows[b] = static_cast<std::uint32_t>(first);
+}
+
+/// The group of each entry, by a search for its row.
+template <class Column>
+__global__ void __launch_bounds__(block_threads)
+    find_groups(const __grid_constant__ csr_guard guard, const __grid_constant__ row_offsets rows,
+                const __grid_constant__ blocked_shape shape, const Column* columns, std::uint64_t limit,
+                std::uint64_t first_entry, std::uint64_t entries, std::uint32_t* keys) {
+  const std::uint64_t i = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
+  if (i >= entries) return;
+  const std::uint64_t place = first_entry + i;
+  const std::uint64_t row =
+      last_begun(std::uint64_t{0}, rows.rows, [&](std::uint64_t of) { return rows.begin(of) <= place; });
+  const Column column = columns[place];
+  if (column >= limit) {
+    report_column(guard, columns, limit, place, place + 1, row);
+    keys[i] = static_cast<std::uint32_t>(shape.groups());
+    return;
+  }
+  const std::uint64_t block = (rows.begin(row) - first_entry) / shape.block_entries;
+  keys[i] = static_cast<std::uint32_t>(column / shape.slice_columns * shape.blocks + block);
+}
+
+/// Where each group begins among the sorted keys, and each slice.
+__global__ void __launch_bounds__(block_threads)
+    find_group_begins(const std::uint32_t* keys, std::uint64_t entries, const __grid_constant__ blocked_shape shape,
+                      std::uint32_t* group_begins, std::uint32_t* slice_begins) {
+  const std::uint64_t g = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
+  if (g > shape.groups()) return;
+  const auto begin = static_cast<std::uint32_t>(
+      partition_point(std::uint64_t{0}, entries, [&](std::uint64_t i) { return keys[i] < g; }));
+  group_begins[g] = begin;
+  if (g % shape.blocks == 0) slice_begins[g / shape.blocks] = begin;
+}
+
+/// The runs of each row block, which lie apart by slice. One row block a block.
+__global__ void __launch_bounds__(block_threads)
+    list_runs(const std::uint32_t* group_begins, const __grid_constant__ blocked_shape shape, std::uint32_t* run_begins,
+              std::uint32_t* run_places) {
+  using block_scan = cub::BlockScan<std::uint32_t, block_threads, cub::BLOCK_SCAN_WARP_SCANS>;
+  __shared__ typename block_scan::TempStorage storage;
+  std::uint32_t before = 0;
+  for (std::uint64_t base = 0; base < shape.slices; base += block_threads) {
+    const std::uint64_t s = base + threadIdx.x;
+    const std::uint64_t group = s * shape.blocks + blockIdx.x;
+    const std::uint32_t begin = s < shape.slices ? group_begins[group] : 0;
+    std::uint32_t place = s < shape.slices ? group_begins[group + 1] - begin : 0;
+    std::uint32_t all = 0;
+    block_scan(storage).ExclusiveSum(place, place, all);
+    if (s < shape.slices) {
+      run_begins[blockIdx.x * shape.slices + s] = begin;
+      run_places[blockIdx.x * shape.slices + s] = before + place;
+    }
+    before += all;
+    __syncthreads();
+  }
+}
+
+/// Copies columns and values into the order of groups, and notes for each entry which product of its block is its own.
+/// @param columns, values  from the first entry on
+template <class Value, class Column>
+__global__ void __launch_bounds__(block_threads)
+    copy_groups(const std::uint32_t* keys, const std::uint32_t* places, const std::uint32_t* group_begins,
+                const Column* columns, const Value* values, const __grid_constant__ blocked_shape shape,
+                const __grid_constant__ blocked_arrays<Value> to) {
+  const std::uint64_t i = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
+  if (i >= to.entries) return;
+  const std::uint64_t key = keys[i];
+  if (key >= shape.groups()) return;
+  const std::uint32_t place = places[i];
+  const std::uint64_t slice = key / shape.blocks;
+  const std::uint64_t block = key % shape.blocks;
+  to.columns[i] = static_cast<std::uint16_t>(columns[place] - slice * shape.slice_columns);
+  to.values[i] = values[place];
+  to.products_of[place] =
+      static_cast<std::uint16_t>(to.run_places[block * shape.slices + slice] + i - group_begins[key]);
+}
+
 /// A matrix that was grouped. Row offsets stay the caller's.
-class blocked_matrix final : public primitives::prepared_product {
+class blocked_matrix final : public inspected_matrix {
  public:
   blocked_matrix(const context& ctx, const spmv_problem& p, const csr_view& a, const row_facts& facts)
-      : problem_(p),
-        a_(a),
+      : inspected_matrix(blocked_name, p, a),
         shape_(shape_of(p)),
         lanes_(lanes_of_row(p)),
         first_entry_(facts.first),
@@ -43,21 +145,39 @@ class blocked_matrix final : public primitives::prepared_product {
         edges_(prepared_memory(ctx, "edges of slices and blocks",
                                (shape_.slices + shape_.blocks + 2) * sizeof(std::uint32_t))) {}
 
-  void run(const context& ctx, const const_values x, values y, double alpha, double beta) override {
-    const run_scope scope(ctx, blocked_name);
-    const core::scratch products =
-        plan::take_scratch(ctx, primitives::prepared_spmv_call, blocked_name, entries_ * problem_.sum_bytes());
-    spmv_problem p = problem_;
-    p.reads_y = beta != 0;
-    const spmv_buffers b{a_, x.data, y.data, alpha, beta};
-    if (p.value == value_type::f64) return multiply<double, double>(ctx, p, b, products.data());
-    if (p.sums == spmv_sums::f64) return multiply<float, double>(ctx, p, b, products.data());
-    multiply<float, float>(ctx, p, b, products.data());
-  }
   std::uint64_t kept_bytes() const override {
     return columns_.size() + values_.size() + products_of_.size() + runs_.size() + edges_.size();
   }
-  std::string_view product() const override { return blocked_name; }
+
+  /// Groups the entries: places are sorted by group, stably, and columns and values follow them.
+  template <class Value, class Column>
+  void group_entries(const context& ctx, const csr_guard& guard, const blocked_scratch& at) const {
+    const auto threads_for = [](std::uint64_t count) { return ceil_div(count, block_threads); };
+    const row_offsets rows = offsets_of(problem_, a_);
+    const blocked_arrays<Value> to = arrays<Value>();
+    const auto* const columns = static_cast<const Column*>(a_.column_indices.data);
+    const std::uint64_t limit = primitives::reachable_records(gather_of_columns(problem_));
+    launch(ctx, cut_blocks, threads_for(shape_.blocks + 1), rows, shape_, first_entry_, to.block_rows);
+    launch(ctx, find_groups<Column>, threads_for(entries_), guard, rows, shape_, columns, limit, first_entry_, entries_,
+           at.keys);
+    pair_passes passes = at.passes;
+    passes.count = entries_;
+    const std::uint32_t* const keys = run_pair_passes(ctx, passes, at.of_passes);
+    launch(ctx, find_group_begins, threads_for(shape_.groups() + 1), keys, entries_, shape_, at.group_begins,
+           to.slice_begins);
+    launch(ctx, list_runs, shape_.blocks, at.group_begins, shape_, to.run_begins, to.run_places);
+    launch(ctx, copy_groups<Value, Column>, threads_for(entries_), keys, at.sorted, at.group_begins,
+           columns + first_entry_, static_cast<const Value*>(a_.values.data) + first_entry_, shape_, to);
+  }
+
+ private:
+  void multiply(const context& ctx, const spmv_problem& p, const spmv_buffers& b) const override {
+    const core::scratch products =
+        plan::take_scratch(ctx, primitives::prepared_spmv_call, blocked_name, entries_ * p.sum_bytes());
+    with_product_types(p, [&]<class Types>(Types) {
+      multiply_as<typename Types::value>(ctx, p, b, reinterpret_cast<typename Types::sum*>(products.data()));
+    });
+  }
 
   template <class Value>
   blocked_arrays<Value> arrays() const {
@@ -74,9 +194,8 @@ class blocked_matrix final : public primitives::prepared_product {
             .entries = entries_};
   }
 
- private:
   template <class Value, class Sum>
-  void multiply(const context& ctx, const spmv_problem& p, const spmv_buffers& b, std::byte* scratch) const {
+  void multiply_as(const context& ctx, const spmv_problem& p, const spmv_buffers& b, Sum* products) const {
     // Shares are small beside what a multiprocessor does, and large beside the part of x that each of them loads.
     constexpr std::uint64_t shares_each = 4;
     constexpr std::uint64_t least_share = std::uint64_t{1} << 14;
@@ -86,12 +205,11 @@ class blocked_matrix final : public primitives::prepared_product {
         std::clamp(ceil_div(entries_, multiprocessors * shares_each) / 4 * 4, least_share, most_share);
     const auto a = arguments_of<Value, unsigned>(p, b, csr_guard{});
     const blocked_arrays<Value> m = arrays<Value>();
-    auto* const products = reinterpret_cast<Sum*>(scratch);
     launch_shared(ctx, multiply_slices<Sum, Value>, ceil_div(entries_, share), multiply_threads, slice_bytes, m, shape_,
                   a.x, p.columns, share, products);
     with_lanes([&]<unsigned Lanes>() {
       launch_shared(ctx, add_products<Lanes, Sum, Value, unsigned>, shape_.blocks, add_threads,
-                    shape_.most_products() * sizeof(Sum), a, m, shape_, static_cast<const Sum*>(products));
+                    shape_.most_products() * sizeof(Sum), a, m, shape_, products);
     });
   }
 
@@ -107,8 +225,6 @@ class blocked_matrix final : public primitives::prepared_product {
     }
   }
 
-  spmv_problem problem_;
-  csr_view a_;
   blocked_shape shape_;
   std::uint32_t lanes_;
   std::uint64_t first_entry_;
@@ -119,13 +235,6 @@ class blocked_matrix final : public primitives::prepared_product {
   buffer runs_;
   buffer edges_;
 };
-
-/// Whether a block of the device holds a slice of x. Devices of some compute capabilities have 99 KiB a block.
-bool holds_slices(const context& ctx) {
-  int most = 0;
-  require(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, ctx.device()), ctx);
-  return static_cast<std::uint64_t>(most) >= slice_bytes;
-}
 
 double run_seconds_of(const spmv_problem& p, const blocked_shape& shape, const machine& m) {
   const auto mean_run = static_cast<double>(p.entries * p.sum_bytes()) / static_cast<double>(shape.groups());
@@ -152,51 +261,35 @@ plan::planned plan_blocked(const prepare_spmv_problem& problem, const plan::scop
   if (p.entries / least_run < shape.groups() && shape.groups() > 4096) {
     return plan::rejected("runs of products would be shorter than eight");
   }
-  core::scratch_offsets place;
-  const blocked_layout layout(p, shape, place);
-  const pair_passes passes = group_passes(shape, p.entries);
-  primitives::split_problem split;
-  split.backend = p.backend;
-  split.count = p.entries;
-  split.record_bytes = split.in_stride_bytes = split.out_stride_bytes = sizeof(std::uint32_t);
-  split.word_bytes = sizeof(std::uint32_t);
-  split.key_from = split_key::kind::category;
-  split.key_stride_bytes = sizeof(std::uint32_t);
-  const double sort_seconds = pair_passes_cost(split, m, passes.key_bits, pass_count(passes), true).seconds;
+  core::scratch_arrays place(nullptr);
+  const blocked_scratch at(p, shape, place);
   const double run_seconds = run_seconds_of(p, shape, m);
   const std::uint64_t streamed = p.matrix_bytes() + p.entries * (16 + 2 + p.value_bytes()) + 16 * shape.groups();
   plan::planned plan;
   plan.scratch_bytes = place.bytes();
-  plan.decided.set(primitives::prepare_spmv_decision{run_seconds, blocked_name});
   plan.add("latency", 2 * m.launch_seconds + 4 * m.step_seconds);
-  plan.add("sort", sort_seconds);
+  plan.add("sort", pair_passes_cost(at.passes, m).seconds);
   plan.add("streamed", m.streamed(streamed, streamed));
   plan.add("random read", 2 * m.random_reads(p.entries, p.value_bytes(), p.matrix_bytes()));
   plan.add("random write", m.random_writes(p.entries, sizeof(std::uint16_t), 2 * p.entries));
-  plan.add("runs", static_cast<double>(problem.expected_runs) * run_seconds);
-  return plan;
+  return add_runs(plan, problem, {run_seconds, blocked_name});
 }
 
 void run_blocked(const context& ctx, const prepare_spmv_problem& problem, const plan::planned&,
                  const prepare_spmv_buffers& b, std::byte* scratch) {
-  const device_scope scope(ctx.device());
   const spmv_problem& p = problem.product;
   const blocked_shape shape = shape_of(p);
-  const csr_guard guard = guard_of(ctx, p, primitives::csr_call::prepare_spmv);
-  core::scratch_offsets place;
-  const blocked_layout layout(p, shape, place);
-  const row_facts facts = inspect_rows(ctx, p, b.a, guard, reinterpret_cast<row_facts*>(scratch + layout.facts));
-  if (facts.has_faults || facts.longest > shape.longest_row || facts.entries == 0 || !holds_slices(ctx)) {
-    *b.made = std::make_shared<product_by_rows>(p, b.a, facts.has_faults != 0 ? unknown_length : facts.longest);
-    return;
-  }
-  const auto made = std::make_shared<blocked_matrix>(ctx, p, b.a, facts);
-  with_product_types(p, [&]<class Types>(Types) {
-    using value = typename Types::value;
-    using column = typename Types::column;
-    group_entries<value, column>(ctx, p, b.a, guard, shape, facts, layout, made->template arrays<value>(), scratch);
-  });
-  *b.made = made;
+  core::scratch_arrays place(scratch);
+  const blocked_scratch at(p, shape, place);
+  const auto make = [&](const csr_guard& guard, const row_facts& facts) -> std::shared_ptr<blocked_matrix> {
+    if (facts.longest > shape.longest_row || facts.entries == 0 || !blocks_hold(ctx, slice_bytes)) return nullptr;
+    auto made = std::make_shared<blocked_matrix>(ctx, p, b.a, facts);
+    with_product_types(p, [&]<class Types>(Types) {
+      made->template group_entries<typename Types::value, typename Types::column>(ctx, guard, at);
+    });
+    return made;
+  };
+  make_or_keep_rows(ctx, problem, b, at.facts, make);
 }
 
 }  // namespace

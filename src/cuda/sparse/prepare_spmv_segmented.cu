@@ -1,13 +1,10 @@
 #include <algorithm>
 #include <memory>
 
-#include <sheaf/memory.hpp>
-
 #include "core/context_state.hpp"
 #include "cuda/movement/memory_cost.hpp"
-#include "cuda/sparse/by_rows.hpp"
-#include "cuda/sparse/segmented_build.cuh"
-#include "primitives/sparse/prepare_spmv.hpp"
+#include "cuda/sparse/prepared.cuh"
+#include "cuda/sparse/segmented.cuh"
 
 // The preparation cuda.segmented: windows of entries of one size, and a bit for each entry that says whether a row
 // begins there (as in CSR5; Liu and Vinter 2015). A run is a segmented sum by each warp: it reads no row offsets, no
@@ -16,35 +13,30 @@
 namespace sheaf::cuda {
 namespace {
 
-using primitives::prepare_spmv_buffers;
-using primitives::prepare_spmv_problem;
-using primitives::prepared_memory;
-using primitives::spmv_buffers;
-using primitives::spmv_problem;
-
 constexpr const char* segmented_name = "cuda.segmented";
 
-/// Where sums of rows that windows cut lie, behind counts of their parts.
-struct cut_layout {
-  std::uint64_t heads;
-  std::uint64_t tails;
-  std::uint64_t bytes;
+/// The parts of rows that windows cut, with what counts them first.
+template <class Sum>
+cut_sums<Sum> cut_sums_in(const segments_shape& shape, core::scratch_arrays& place) {
+  cut_sums<Sum> cuts;
+  cuts.done = place.take<unsigned>(shape.windows);
+  cuts.heads = place.take<Sum>(shape.windows);
+  cuts.tails = place.take<Sum>(shape.windows);
+  return cuts;
+}
 
-  cut_layout(const segments_shape& shape, std::uint64_t sum_bytes) {
-    core::scratch_offsets place;
-    place.take(shape.windows * sizeof(unsigned));
-    heads = place.take(shape.windows * sum_bytes);
-    tails = place.take(shape.windows * sum_bytes);
-    bytes = place.bytes();
-  }
-};
+template <class Sum>
+std::uint64_t bytes_of_cuts(const segments_shape& shape) {
+  core::scratch_arrays place(nullptr);
+  cut_sums_in<Sum>(shape, place);
+  return place.bytes();
+}
 
 /// A matrix that was cut into windows. Values stay the caller's, and columns that were not compressed.
-class segmented_matrix final : public primitives::prepared_product {
+class segmented_matrix final : public inspected_matrix {
  public:
   segmented_matrix(const context& ctx, const spmv_problem& p, const csr_view& a, const row_facts& facts)
-      : problem_(p),
-        a_(a),
+      : inspected_matrix(segmented_name, p, a),
         shape_(shape_of_segments(p, facts.first, facts.entries)),
         has_cuts_(shape_.may_cut(facts.longest)),
         empty_count_(facts.empty) {
@@ -56,32 +48,16 @@ class segmented_matrix final : public primitives::prepared_product {
     if (empty_count_ > 0) rows_ = prepared_memory(ctx, "numbers of rows", p.rows * sizeof(std::uint32_t));
     if (!has_cuts_) return;
     cuts_ = prepared_memory(ctx, "rows of several windows", 2 * windows * sizeof(std::uint32_t));
-    cut_sums_ = prepared_memory(ctx, "sums of parts of rows", cut_layout(shape_, p.sum_bytes()).bytes);
+    cut_sums_ =
+        prepared_memory(ctx, "sums of parts of rows",
+                        p.sum_bytes() == sizeof(double) ? bytes_of_cuts<double>(shape_) : bytes_of_cuts<float>(shape_));
     require(cudaMemsetAsync(cut_sums_.data(), 0, windows * sizeof(unsigned), ctx.stream()), ctx);
   }
 
-  void run(const context& ctx, const const_values x, values y, double alpha, double beta) override {
-    const run_scope scope(ctx, segmented_name);
-    spmv_problem p = problem_;
-    p.reads_y = beta != 0;
-    const spmv_buffers b{a_, x.data, y.data, alpha, beta};
-    with_product_types(p, [&]<class Types>(Types) {
-      using value = typename Types::value;
-      using sum = typename Types::sum;
-      if (columns_.size() > 0) {
-        auto a = arguments_of<value, std::uint16_t>(p, b, csr_guard{});
-        a.columns = columns_.as<std::uint16_t>();
-        multiply<sum>(ctx, a);
-      } else {
-        multiply<sum>(ctx, arguments_of<value, typename Types::column>(p, b, csr_guard{}));
-      }
-    });
-  }
   std::uint64_t kept_bytes() const override {
     return windows_.size() + lanes_.size() + columns_.size() + bases_.size() + rows_.size() + cuts_.size() +
            cut_sums_.size();
   }
-  std::string_view product() const override { return segmented_name; }
 
   const segments_shape& shape() const noexcept { return shape_; }
   bool has_cuts() const noexcept { return has_cuts_; }
@@ -89,6 +65,7 @@ class segmented_matrix final : public primitives::prepared_product {
 
   segments_arrays arrays() const {
     segments_arrays to;
+    to.shape = shape_;
     to.windows = windows_.as<segment_window>();
     to.lanes = lanes_.as<std::uint16_t>();
     to.columns = columns_.as<std::uint16_t>();
@@ -96,6 +73,7 @@ class segmented_matrix final : public primitives::prepared_product {
     if (has_empty_rows()) {
       to.rows = rows_.as<std::uint32_t>();
       to.empty_rows = to.rows + (problem_.rows - empty_count_);
+      to.empty_count = empty_count_;
     }
     if (has_cuts_) {
       to.begins_of_cut = cuts_.as<std::uint32_t>();
@@ -111,39 +89,39 @@ class segmented_matrix final : public primitives::prepared_product {
   }
 
  private:
+  void multiply(const context& ctx, const spmv_problem& p, const spmv_buffers& b) const override {
+    with_product_types(p, [&]<class Types>(Types) {
+      using value = typename Types::value;
+      using sum = typename Types::sum;
+      if (columns_.size() > 0) {
+        auto a = arguments_of<value, std::uint16_t>(p, b, csr_guard{});
+        a.columns = columns_.as<std::uint16_t>();
+        multiply_as<sum>(ctx, a);
+      } else {
+        multiply_as<sum>(ctx, arguments_of<value, typename Types::column>(p, b, csr_guard{}));
+      }
+    });
+  }
+
   template <class Sum, class Value, class Column>
-  void multiply(const context& ctx, const product_arguments<Value, Column>& a) const {
-    const segments_arrays from = arrays();
-    const segments_view view{.shape = shape_,
-                             .windows = from.windows,
-                             .lanes = from.lanes,
-                             .bases = from.bases,
-                             .rows = from.rows,
-                             .empty_rows = from.empty_rows,
-                             .empty_count = empty_count_,
-                             .begins_of_cut = from.begins_of_cut,
-                             .windows_of_cut = from.windows_of_cut};
+  void multiply_as(const context& ctx, const product_arguments<Value, Column>& a) const {
     const std::uint64_t windows = shape_.windows;
     // Runs come one after another, but for those of graphs, which take sums of their own.
     const bool is_captured = has_cuts_ && ctx.state().is_captured();
-    const cut_layout layout(shape_, sizeof(Sum));
-    const core::scratch scratch =
-        plan::take_scratch(ctx, primitives::prepared_spmv_call, segmented_name, is_captured ? layout.bytes : 0);
+    const core::scratch scratch = plan::take_scratch(ctx, primitives::prepared_spmv_call, segmented_name,
+                                                     is_captured ? bytes_of_cuts<Sum>(shape_) : 0);
     cut_sums<Sum> cuts;
     if (has_cuts_) {
-      std::byte* const sums = is_captured ? scratch.data() : cut_sums_.as<std::byte>();
-      cuts = {reinterpret_cast<Sum*>(sums + layout.heads), reinterpret_cast<Sum*>(sums + layout.tails),
-              reinterpret_cast<unsigned*>(sums)};
+      core::scratch_arrays place(is_captured ? scratch.data() : cut_sums_.as<std::byte>());
+      cuts = cut_sums_in<Sum>(shape_, place);
     }
     if (is_captured) require(cudaMemsetAsync(cuts.done, 0, windows * sizeof(unsigned), ctx.stream()), ctx);
     constexpr std::uint64_t most_empty_blocks = 1 << 16;
     const std::uint64_t blocks =
         ceil_div(windows, warps_of_a_block) + std::min(ceil_div(empty_count_, block_threads), most_empty_blocks);
-    launch(ctx, sum_windows<Sum, Value, Column>, blocks, a, view, cuts);
+    launch(ctx, sum_windows<Sum, Value, Column>, blocks, a, arrays(), cuts);
   }
 
-  spmv_problem problem_;
-  csr_view a_;
   segments_shape shape_;
   bool has_cuts_;
   std::uint64_t empty_count_;
@@ -163,8 +141,8 @@ plan::planned plan_segmented(const prepare_spmv_problem& problem, const plan::sc
   if (p.entries == 0 || p.columns == 0 || p.rows == 0) return plan::rejected("the matrix has no entries");
   if (p.columns >> 32 != 0 || p.rows >> 32 != 0) return plan::rejected("rows or columns pass 32 bits");
   const machine& m = scope.machine;
-  core::scratch_offsets place;
-  const segmented_layout layout(p, place);
+  core::scratch_arrays place(nullptr);
+  const segmenting_scratch at(p, place);
   // As cuda.rows for a matrix of as many entries, but for what is streamed. Columns at random do not take 16 bits.
   const double all_seconds = plan::corrected_plan(spmv_rows, p, scope).seconds;
   double run_seconds = all_seconds;
@@ -182,83 +160,65 @@ plan::planned plan_segmented(const prepare_spmv_problem& problem, const plan::sc
   const std::uint64_t streamed = p.matrix_bytes() + p.entries * (bytes(p.column) + sizeof(std::uint16_t));
   plan::planned plan;
   plan.scratch_bytes = place.bytes();
-  plan.decided.set(primitives::prepare_spmv_decision{run_seconds, segmented_name});
   plan.add("latency", 5 * m.launch_seconds);
   plan.add("streamed", m.streamed(streamed, streamed));
   plan.add("random write", m.random_writes(p.rows, sizeof(unsigned), p.entries / 8));
-  plan.add("runs", static_cast<double>(problem.expected_runs) * run_seconds);
-  return plan;
+  return add_runs(plan, problem, {run_seconds, segmented_name});
 }
 
 void run_segmented(const context& ctx, const prepare_spmv_problem& problem, const plan::planned&,
                    const prepare_spmv_buffers& b, std::byte* scratch) {
-  const device_scope scope(ctx.device());
   const spmv_problem& p = problem.product;
-  const csr_guard guard = guard_of(ctx, p, primitives::csr_call::prepare_spmv);
-  core::scratch_offsets place;
-  const segmented_layout layout(p, place);
-  const row_facts facts = inspect_rows(ctx, p, b.a, guard, reinterpret_cast<row_facts*>(scratch + layout.facts));
-  const bool has_faults = facts.has_faults != 0;
-  if (!has_faults && is_segmented(p, facts.entries)) {
-    *b.made = make_segmented(ctx, p, b.a, guard, facts, layout, scratch);
-  }
-  if (*b.made == nullptr) {
-    *b.made = std::make_shared<product_by_rows>(p, b.a, has_faults ? unknown_length : facts.longest);
-  }
+  core::scratch_arrays place(scratch);
+  const segmenting_scratch at(p, place);
+  make_or_keep_rows(ctx, problem, b, at.facts, [&](const csr_guard& guard, const row_facts& facts) {
+    return is_segmented(p, facts.entries) ? make_segmented(ctx, p, b.a, guard, facts, at) : nullptr;
+  });
 }
 
 }  // namespace
 
-segmented_layout::segmented_layout(const spmv_problem& p, core::scratch_offsets& place) {
+segmenting_scratch::segmenting_scratch(const spmv_problem& p, core::scratch_arrays& place) {
   constexpr std::uint64_t least_stride = 224;
   const std::uint64_t most_windows = ceil_div(p.entries, least_stride);
-  facts = place.take(sizeof(row_facts));
-  faults = place.take(sizeof(unsigned));
-  begins = place.take(most_windows * words_of_window * sizeof(unsigned));
-  rows_before = place.take(most_windows * sizeof(std::uint32_t));
+  facts = place.take<row_facts>(1);
+  faults = place.take<unsigned>(1);
+  begins = place.take<unsigned>(most_windows * words_of_window);
+  rows_before = place.take<std::uint32_t>(most_windows);
 }
 
 std::shared_ptr<primitives::prepared_product> make_segmented(const context& ctx, const spmv_problem& p,
                                                              const csr_view& a, const csr_guard& guard,
-                                                             const row_facts& facts, const segmented_layout& layout,
-                                                             std::byte* scratch) {
-  const auto made = std::make_shared<segmented_matrix>(ctx, p, a, facts);
+                                                             const row_facts& facts, const segmenting_scratch& at) {
+  auto made = std::make_shared<segmented_matrix>(ctx, p, a, facts);
   const segments_shape& shape = made->shape();
   const segments_arrays to = made->arrays();
   const row_offsets rows = offsets_of(p, a);
-  auto* const faults = reinterpret_cast<unsigned*>(scratch + layout.faults);
-  auto* const begins = reinterpret_cast<unsigned*>(scratch + layout.begins);
-  auto* const rows_before = reinterpret_cast<std::uint32_t*>(scratch + layout.rows_before);
   const std::uint64_t windows = shape.windows;
-  require(cudaMemsetAsync(faults, 0, sizeof *faults, ctx.stream()), ctx);
-  require(cudaMemsetAsync(begins, 0, windows * words_of_window * sizeof *begins, ctx.stream()), ctx);
+  require(cudaMemsetAsync(at.faults, 0, sizeof *at.faults, ctx.stream()), ctx);
+  require(cudaMemsetAsync(at.begins, 0, windows * words_of_window * sizeof *at.begins, ctx.stream()), ctx);
   launch(ctx, cut_windows, ceil_div(windows + 1, block_threads), rows, shape, to.windows);
-  launch(ctx, mark_begins, ceil_div(p.rows, block_threads), rows, shape, to.windows, begins);
-  launch(ctx, describe_lanes, ceil_div(windows, warps_of_a_block), shape, begins, to.lanes, rows_before);
+  launch(ctx, mark_begins, ceil_div(p.rows, block_threads), rows, shape, to.windows, at.begins);
+  launch(ctx, describe_lanes, ceil_div(windows, warps_of_a_block), shape, at.begins, to.lanes, at.rows_before);
   if (made->has_cuts()) {
     launch(ctx, find_cuts, ceil_div(windows, block_threads), rows, shape, to.windows, to.begins_of_cut,
            to.windows_of_cut);
   }
   if (made->has_empty_rows()) {
     constexpr unsigned sum_threads = 1024;
-    launch_blocks(ctx, sum_counts, 1, sum_threads, rows_before, windows);
-    launch(ctx, list_rows, ceil_div(p.rows, block_threads), rows, shape, to.windows, begins, rows_before, to.rows,
+    launch_blocks(ctx, sum_counts, 1, sum_threads, at.rows_before, windows);
+    launch(ctx, list_rows, ceil_div(p.rows, block_threads), rows, shape, to.windows, at.begins, at.rows_before, to.rows,
            to.empty_rows);
-    launch(ctx, renumber_windows, ceil_div(windows, block_threads), shape, rows_before, to.windows);
+    launch(ctx, renumber_windows, ceil_div(windows, block_threads), shape, at.rows_before, to.windows);
   }
   clear_places_of_no_row(ctx, to.columns, facts, p.entries);
   const std::uint64_t limit = primitives::reachable_records(gather_of_columns(p));
-  const auto compress = [&]<class Column>(Column) {
+  with_column_type(p, [&]<class Column>(Column) {
     launch(ctx, compress_windows<Column>, ceil_div(windows, warps_of_a_block), guard, rows, shape, to.windows,
-           static_cast<const Column*>(a.column_indices.data), limit, to.columns, to.bases, faults);
-  };
-  if (bytes(p.column) == 8) {
-    compress(0ULL);
-  } else {
-    compress(0U);
-  }
+           static_cast<const Column*>(a.column_indices.data), limit, to.columns, to.bases, at.faults);
+  });
   unsigned found = 0;
-  ctx.state().copy(&found, faults, sizeof found);  // waits
+  ctx.state().copy(&found, at.faults, sizeof found);  // waits
   if ((found & has_bad_columns) != 0) return nullptr;
   if ((found & has_wide_windows) != 0) made->drop_columns();
   return made;

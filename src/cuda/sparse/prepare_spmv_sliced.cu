@@ -1,13 +1,8 @@
+#include <algorithm>
 #include <memory>
 
-#include <sheaf/memory.hpp>
-
-#include "cuda/movement/memory_cost.hpp"
-#include "cuda/sparse/by_rows.hpp"
-#include "cuda/sparse/sliced_build.cuh"
-#include "cuda/sparse/sliced_run.cuh"
-#include "cuda/sparse/sums/row_facts.cuh"
-#include "primitives/sparse/prepare_spmv.hpp"
+#include "cuda/sparse/prepared.cuh"
+#include "cuda/sparse/sliced.cuh"
 
 // The preparation cuda.sliced: entries grouped so that a block reads x from shared memory, slice by slice, with the
 // sums of its rows beside it. A product streams 10 bytes an entry of f64, and reads x from L2 once for each
@@ -16,56 +11,43 @@
 namespace sheaf::cuda {
 namespace {
 
-using primitives::prepare_spmv_buffers;
-using primitives::prepare_spmv_problem;
-using primitives::prepared_memory;
-using primitives::spmv_problem;
-
 constexpr const char* sliced_name = "cuda.sliced";
 
 /// A matrix that was sliced, with a copy of its values.
-class sliced_matrix final : public primitives::prepared_product {
+class sliced_matrix final : public inspected_matrix {
  public:
   sliced_matrix(const context& ctx, const spmv_problem& p, const csr_view& a, const sliced_shape& shape)
-      : problem_(p), a_(a), shape_(shape) {
-    core::scratch_offsets place;
-    layout_ = sliced_layout(p, shape, place);
-    memory_ = prepared_memory(ctx, "entries by slice", place.bytes());
-  }
+      : inspected_matrix(sliced_name, p, a),
+        shape_(shape),
+        memory_(prepared_memory(ctx, "entries by slice", bytes_of_slices(p, shape))) {}
 
-  void run(const context& ctx, const const_values x, values y, double alpha, double beta) override {
-    const run_scope scope(ctx, sliced_name);
-    spmv_problem p = problem_;
-    p.reads_y = beta != 0;
-    const primitives::spmv_buffers b{a_, x.data, y.data, alpha, beta};
-    if (p.value == value_type::f64) {
-      multiply_sliced(ctx, p, arrays<double>(), shape_, b);
-    } else {
-      multiply_sliced(ctx, p, arrays<float>(), shape_, b);
-    }
-  }
   std::uint64_t kept_bytes() const override { return memory_.size(); }
-  std::string_view product() const override { return sliced_name; }
 
   template <class Value>
   sliced_arrays<Value> arrays() const {
-    return arrays_of_slices<Value>(layout_, memory_.as<std::byte>());
+    core::scratch_arrays place(memory_.as<std::byte>());
+    return sliced_arrays<Value>(shape_, place);
   }
 
  private:
-  spmv_problem problem_;
-  csr_view a_;
+  void multiply(const context& ctx, const spmv_problem& p, const spmv_buffers& b) const override {
+    with_product_types(p, [&]<class Types>(Types) {
+      using value = typename Types::value;
+      launch_shared(ctx, sum_slices<typename Types::sum, value>, shape_.blocks, sliced_threads, sliced_block_bytes,
+                    arguments_of<value, unsigned>(p, b, csr_guard{}), arrays<value>(), shape_);
+    });
+  }
+
   sliced_shape shape_;
-  sliced_layout layout_;
   buffer memory_;
 };
 
-struct layout_of_build {
-  std::uint64_t facts;
-  std::uint64_t has_bad_columns;
+struct slicing_scratch {
+  row_facts* facts;
+  unsigned* has_bad_columns;
 
-  explicit layout_of_build(core::scratch_offsets& place)
-      : facts(place.take(sizeof(row_facts))), has_bad_columns(place.take(sizeof(unsigned))) {}
+  explicit slicing_scratch(core::scratch_arrays& place)
+      : facts(place.take<row_facts>(1)), has_bad_columns(place.take<unsigned>(1)) {}
 };
 
 plan::planned plan_sliced(const prepare_spmv_problem& problem, const plan::scope& scope) {
@@ -74,55 +56,41 @@ plan::planned plan_sliced(const prepare_spmv_problem& problem, const plan::scope
   if (const char* reason = unfit_for_slices(p)) return plan::rejected(reason);
   const machine& m = scope.machine;
   const sliced_shape shape = shape_of_slices(p, p.entries, static_cast<std::uint64_t>(m.parallelism));
-  core::scratch_offsets place;
-  const layout_of_build at(place);
-  const double run_seconds = sliced_product_seconds(p, shape, m);
+  core::scratch_arrays place(nullptr);
+  const slicing_scratch at(place);
   plan::planned plan;
   plan.scratch_bytes = place.bytes();
-  plan.decided.set(primitives::prepare_spmv_decision{run_seconds, sliced_name});
   plan.add("latency", 4 * m.launch_seconds);
   plan.add("slicing", slicing_seconds(p, m));
-  plan.add("runs", static_cast<double>(problem.expected_runs) * run_seconds);
-  return plan;
+  return add_runs(plan, problem, {sliced_product_seconds(p, shape, m), sliced_name});
 }
 
 void run_sliced(const context& ctx, const prepare_spmv_problem& problem, const plan::planned&,
                 const prepare_spmv_buffers& b, std::byte* scratch) {
-  const device_scope scope(ctx.device());
   const spmv_problem& p = problem.product;
-  const csr_guard guard = guard_of(ctx, p, primitives::csr_call::prepare_spmv);
-  core::scratch_offsets place;
-  const layout_of_build at(place);
-  const row_facts facts = inspect_rows(ctx, p, b.a, guard, reinterpret_cast<row_facts*>(scratch + at.facts));
-  const bool is_fit =
-      facts.has_faults == 0 && facts.entries > 0 && facts.longest <= longest_sliced_row && holds_x_slices(ctx);
-  if (is_fit) {
+  core::scratch_arrays place(scratch);
+  const slicing_scratch at(place);
+  const auto make = [&](const csr_guard& guard, const row_facts& facts) -> std::shared_ptr<sliced_matrix> {
+    if (facts.entries == 0 || facts.longest > longest_sliced_row || !blocks_hold(ctx, sliced_block_bytes)) {
+      return nullptr;
+    }
     const auto multiprocessors = static_cast<std::uint64_t>(state_of(ctx).multiprocessors());
     const sliced_shape shape = shape_of_slices(p, facts.entries, multiprocessors);
-    const auto made = std::make_shared<sliced_matrix>(ctx, p, b.a, shape);
-    auto* const has_bad_columns = reinterpret_cast<unsigned*>(scratch + at.has_bad_columns);
-    require(cudaMemsetAsync(has_bad_columns, 0, sizeof(unsigned), ctx.stream()), ctx);
+    auto made = std::make_shared<sliced_matrix>(ctx, p, b.a, shape);
+    require(cudaMemsetAsync(at.has_bad_columns, 0, sizeof *at.has_bad_columns, ctx.stream()), ctx);
     with_product_types(p, [&]<class Types>(Types) {
       using value = typename Types::value;
       slice_matrix<value, typename Types::column>(ctx, p, b.a, guard, shape, made->template arrays<value>(),
-                                                  has_bad_columns);
+                                                  at.has_bad_columns);
     });
     unsigned found = 0;
-    ctx.state().copy(&found, has_bad_columns, sizeof found);  // waits
-    if (found == 0) *b.made = made;
-  }
-  if (*b.made == nullptr) {
-    *b.made = std::make_shared<product_by_rows>(p, b.a, facts.has_faults != 0 ? unknown_length : facts.longest);
-  }
+    ctx.state().copy(&found, at.has_bad_columns, sizeof found);  // waits
+    return found == 0 ? made : nullptr;
+  };
+  make_or_keep_rows(ctx, problem, b, at.facts, make);
 }
 
 }  // namespace
-
-bool holds_x_slices(const context& ctx) {
-  int most = 0;
-  require(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, ctx.device()), ctx);
-  return static_cast<std::uint64_t>(most) >= sliced_block_bytes;
-}
 
 double sliced_product_seconds(const spmv_problem& p, const sliced_shape& shape, const machine& m) {
   const std::uint64_t places = p.entries + shape.ranges() * (range_places - 1) / 2;

@@ -34,8 +34,7 @@ struct segments_shape {
 };
 
 /// Strides leave room for rows of up to 16 or 32 entries to be whole.
-inline segments_shape shape_of_segments(const primitives::spmv_problem& p, std::uint64_t first,
-                                        std::uint64_t entries) noexcept {
+inline segments_shape shape_of_segments(const spmv_problem& p, std::uint64_t first, std::uint64_t entries) noexcept {
   constexpr std::uint64_t short_mean = 16;
   const bool are_short = entries <= short_mean * p.rows;
   segments_shape shape;
@@ -48,44 +47,44 @@ inline segments_shape shape_of_segments(const primitives::spmv_problem& p, std::
 }
 
 /// A segmented matrix as kernels see it.
-struct segments_view {
+struct segments_arrays {
   segments_shape shape;
-  const segment_window* windows = nullptr;  ///< and one behind the last
-  const std::uint16_t* lanes = nullptr;     ///< 32 of a window: a bit for each place where a row begins, and how
-                                            ///< many rows begin in the lanes before
-  const std::uint32_t* bases = nullptr;     ///< of each window's columns of 16 bits; null: columns are the caller's
-  const std::uint32_t* rows = nullptr;      ///< those with entries; null: all have
-  const std::uint32_t* empty_rows = nullptr;
+  segment_window* windows = nullptr;  ///< and one behind the last
+  std::uint16_t* lanes = nullptr;     ///< 32 of a window: a bit for each place where a row begins, and how
+                                      ///< many rows begin in the lanes before
+  std::uint16_t* columns = nullptr;   ///< counted from the bases; null, as the bases: columns are the caller's
+  std::uint32_t* bases = nullptr;     ///< of each window
+  std::uint32_t* rows = nullptr;      ///< those with entries; null: all have
+  std::uint32_t* empty_rows = nullptr;
   std::uint64_t empty_count = 0;
-  const std::uint32_t* begins_of_cut = nullptr;   ///< of a window that continues a row: the window where that begins
-  const std::uint32_t* windows_of_cut = nullptr;  ///< of a window whose last row goes on: windows with a part of it
+  std::uint32_t* begins_of_cut = nullptr;   ///< of a window that continues a row: the window where that begins
+  std::uint32_t* windows_of_cut = nullptr;  ///< of a window whose last row goes on: windows with a part of it
 };
 
 /// Whether a matrix of so many entries is cut: where rows are longer in the mean, a warp sums one or two at once, and
 /// bits for entries gain nothing. Windows number rows and columns with 32 bits.
-constexpr bool is_segmented(const primitives::spmv_problem& p, std::uint64_t entries) noexcept {
+constexpr bool is_segmented(const spmv_problem& p, std::uint64_t entries) noexcept {
   constexpr std::uint64_t longest_mean = 96;
   constexpr unsigned window_bits = 39;  // of entries that no more than 2^32 windows hold
   return p.rows >> 32 == 0 && p.columns >> 32 == 0 && p.entries >> window_bits == 0 && entries >= window_places &&
          entries <= longest_mean * p.rows;
 }
 
-/// Where what a preparation needs lies in scratch.
-struct segmented_layout {
-  std::uint64_t facts = 0;  ///< row_facts
-  std::uint64_t faults = 0;
-  std::uint64_t begins = 0;       ///< bits of the rows that begin in each window
-  std::uint64_t rows_before = 0;  ///< of each window
-
-  segmented_layout(const primitives::spmv_problem& p, core::scratch_offsets& place);
-};
-
 struct row_facts;
 
+/// What a preparation needs in scratch.
+struct segmenting_scratch {
+  row_facts* facts;
+  unsigned* faults;
+  unsigned* begins;            ///< bits of the rows that begin in each window
+  std::uint32_t* rows_before;  ///< of each window
+
+  segmenting_scratch(const spmv_problem& p, core::scratch_arrays& place);
+};
+
 /// Cuts a matrix whose rows are right. Waits for the device. Null if columns are bad, which were reported.
-std::shared_ptr<primitives::prepared_product> make_segmented(const context& ctx, const primitives::spmv_problem& p,
+std::shared_ptr<primitives::prepared_product> make_segmented(const context& ctx, const spmv_problem& p,
                                                              const csr_view& a, const csr_guard& guard,
-                                                             const row_facts& facts, const segmented_layout& layout,
-                                                             std::byte* scratch);
+                                                             const row_facts& facts, const segmenting_scratch& at);
 
 }  // namespace sheaf::cuda

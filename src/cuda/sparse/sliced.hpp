@@ -4,8 +4,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "core/scratch_offsets.hpp"
-#include "primitives/sparse/spmv.hpp"
+#include "cuda/sparse/sums/sum_rows.hpp"
 
 // The form of a sliced matrix: column blocking (cache blocking), and not sliced ELLPACK, which slices rows. Rows are
 // dealt to thread blocks, one or a few for each multiprocessor, by their entries and the mean number of entries for
@@ -42,13 +41,13 @@ constexpr std::uint64_t row_sums_bytes = 24 << 10;     ///< of the sums of a blo
 constexpr std::uint32_t most_slices = 32;              ///< which the lanes of a warp count
 constexpr std::uint64_t longest_sliced_row = 1 << 11;  ///< a longer one would keep its lanes busy while others wait
 
-inline std::uint64_t slices_of(const primitives::spmv_problem& p) noexcept {
+inline std::uint64_t slices_of(const spmv_problem& p) noexcept {
   const std::uint64_t most_columns = std::min<std::uint64_t>(x_slice_bytes / p.value_bytes(), 1 << 16);
   return (p.columns + most_columns - 1) / most_columns;
 }
 
 /// Why a matrix is not sliced; null if it may be.
-inline const char* unfit_for_slices(const primitives::spmv_problem& p) noexcept {
+inline const char* unfit_for_slices(const spmv_problem& p) noexcept {
   if (p.transposed) return "groups entries by rows, and the product is transposed";
   if (p.has_row_ends) return "groups rows that lie one behind the other, and these may lie in any order";
   if (p.entries >> 32 != 0 || p.rows >> 32 != 0) return "rows or entries pass 32 bits";
@@ -60,8 +59,8 @@ inline const char* unfit_for_slices(const primitives::spmv_problem& p) noexcept 
 }
 
 /// @param multiprocessors  of the device; no bit of a result depends on them
-inline sliced_shape shape_of_slices(const primitives::spmv_problem& p, std::uint64_t entries,
-                                    std::uint64_t multiprocessors, std::uint32_t row_step = 1) noexcept {
+inline sliced_shape shape_of_slices(const spmv_problem& p, std::uint64_t entries, std::uint64_t multiprocessors,
+                                    std::uint32_t row_step = 1) noexcept {
   sliced_shape s;
   s.row_step = row_step;
   s.entries = entries;
@@ -92,21 +91,6 @@ struct alignas(8) sliced_range {
   std::uint32_t end;
 };
 
-/// Where the arrays of a sliced matrix lie in memory for it.
-struct sliced_layout {
-  std::uint64_t values = 0;
-  std::uint64_t columns = 0;
-  std::uint64_t ranges = 0;
-  std::uint64_t block_rows = 0;
-
-  sliced_layout() = default;
-  sliced_layout(const primitives::spmv_problem& p, const sliced_shape& shape, core::scratch_offsets& place)
-      : values(place.take(shape.most_places() * p.value_bytes())),
-        columns(place.take(shape.most_places() * sizeof(std::uint16_t))),
-        ranges(place.take(shape.ranges() * sizeof(sliced_range))),
-        block_rows(place.take((shape.blocks + 1) * sizeof(std::uint32_t))) {}
-};
-
 /// A sliced matrix as kernels see it.
 template <class Value>
 struct sliced_arrays {
@@ -114,23 +98,30 @@ struct sliced_arrays {
   std::uint16_t* columns;     ///< within the slice
   sliced_range* ranges;       ///< of each row of each slice of each block
   std::uint32_t* block_rows;  ///< blocks + 1: first row
+
+  sliced_arrays(const sliced_shape& shape, core::scratch_arrays& place)
+      : values(place.take<Value>(shape.most_places())),
+        columns(place.take<std::uint16_t>(shape.most_places())),
+        ranges(place.take<sliced_range>(shape.ranges())),
+        block_rows(place.take<std::uint32_t>(shape.blocks + 1)) {}
 };
 
-template <class Value>
-sliced_arrays<Value> arrays_of_slices(const sliced_layout& at, std::byte* memory) noexcept {
-  return {reinterpret_cast<Value*>(memory + at.values), reinterpret_cast<std::uint16_t*>(memory + at.columns),
-          reinterpret_cast<sliced_range*>(memory + at.ranges),
-          reinterpret_cast<std::uint32_t*>(memory + at.block_rows)};
+/// Bytes that the arrays take.
+inline std::uint64_t bytes_of_slices(const spmv_problem& p, const sliced_shape& shape) {
+  core::scratch_arrays place(nullptr);
+  if (p.value == value_type::f64) {
+    sliced_arrays<double>(shape, place);
+  } else {
+    sliced_arrays<float>(shape, place);
+  }
+  return place.bytes();
 }
 
 /// Shared memory of a block: a slice of x, and the sums of its rows.
 constexpr std::uint64_t sliced_block_bytes = x_slice_bytes + row_sums_bytes;
 
-/// Whether blocks of the device may have as much. Devices of some compute capabilities have 99 KiB a block.
-bool holds_x_slices(const context& ctx);
-
 /// Predicted time of a product, and of slicing a matrix.
-double sliced_product_seconds(const primitives::spmv_problem& p, const sliced_shape& shape, const machine& m);
-double slicing_seconds(const primitives::spmv_problem& p, const machine& m);
+double sliced_product_seconds(const spmv_problem& p, const sliced_shape& shape, const machine& m);
+double slicing_seconds(const spmv_problem& p, const machine& m);
 
 }  // namespace sheaf::cuda

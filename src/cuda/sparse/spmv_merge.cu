@@ -12,9 +12,6 @@
 namespace sheaf::cuda {
 namespace {
 
-using primitives::spmv_buffers;
-using primitives::spmv_problem;
-
 constexpr unsigned items_each = 7;  ///< odd, so that walks over shared memory meet few bank conflicts
 constexpr unsigned tile_items = block_threads * items_each;
 
@@ -25,42 +22,36 @@ enum row_state : unsigned {
   rows_are_wrong = 2,     ///< other tiles have yet to look at theirs
 };
 
-/// Where the parts of the scratch begin, in bytes.
-struct merge_layout {
-  std::uint64_t tiles;  ///< at most
-  std::uint64_t fault;  ///< a row_state
-  std::uint64_t cuts;   ///< of each tile's begin, and of the end: rows that end before it
-  std::uint64_t heads;  ///< of each tile: sum of the first row that ends in it
-  std::uint64_t tails;  ///< of each tile: sum of the row that goes on behind it
+/// The scratch.
+template <class Sum>
+struct merge_tiles {
+  unsigned* fault;      ///< a row_state
+  std::uint64_t* cuts;  ///< of each tile's begin, and of the end: rows that end before it
+  Sum* heads;           ///< of each tile: sum of the first row that ends in it
+  Sum* tails;           ///< of each tile: sum of the row that goes on behind it
+
+  merge_tiles(std::uint64_t most_tiles, core::scratch_arrays& place)
+      : fault(place.take<unsigned>(1)),
+        cuts(place.take<std::uint64_t>(most_tiles + 1)),
+        heads(place.take<Sum>(most_tiles)),
+        tails(place.take<Sum>(most_tiles)) {}
 };
+
+std::uint64_t most_tiles_of(const spmv_problem& p) noexcept { return ceil_div(p.rows + p.entries, tile_items); }
 
 plan::planned plan_merge(const spmv_problem& p, const plan::scope& scope) {
   if (p.transposed) return plan::rejected("multiplies by rows, and the product is transposed");
   if (p.has_row_ends) return plan::rejected("cuts rows that lie one behind the other, and these may lie in any order");
-  merge_layout layout;
-  core::scratch_offsets place;
-  layout.tiles = ceil_div(p.rows + p.entries, tile_items);
-  layout.fault = place.take(sizeof(unsigned));
-  layout.cuts = place.take((layout.tiles + 1) * sizeof(std::uint64_t));
-  layout.heads = place.take(layout.tiles * p.sum_bytes());
-  layout.tails = place.take(layout.tiles * p.sum_bytes());
+  core::scratch_arrays place(nullptr);
+  with_product_types(p, [&]<class Types>(Types) { merge_tiles<typename Types::sum>(most_tiles_of(p), place); });
   // Shared memory holds what cuda.rows keeps in registers, and three kernels begin one after another.
   constexpr double spread = 1.2;
   plan::planned plan;
-  plan.decided.set(layout);
   plan.scratch_bytes = place.bytes();
   price_rows(p, scope.machine, false, spread, plan);
   plan.add("cuts", scope.machine.step_seconds);
   return plan;
 }
-
-template <class Sum>
-struct merge_tiles {
-  unsigned* fault;
-  std::uint64_t* cuts;
-  Sum* heads;
-  Sum* tails;
-};
 
 /// The entries of all rows, which lie one behind the other.
 __device__ __forceinline__ row_range all_entries(const row_offsets& rows) {
@@ -78,17 +69,9 @@ static __global__ void __launch_bounds__(block_threads)
   if (t <= tiles) {
     const row_range all = all_entries(rows);
     const std::uint64_t item = min(t * tile_items, rows.rows + all.length());
-    std::uint64_t low = 0;
-    for (std::uint64_t high = rows.rows; low < high;) {
-      const std::uint64_t middle = (low + high) / 2;
-      const std::uint64_t end = max(min(rows.end(middle), all.end), all.begin);
-      if (end - all.begin + middle < item) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    cuts[t] = low;
+    cuts[t] = partition_point(std::uint64_t{0}, rows.rows, [&](std::uint64_t row) {
+      return max(min(rows.end(row), all.end), all.begin) - all.begin + row < item;
+    });
   }
   if (!checks_rows) return;
   for (std::uint64_t r = t; r < rows.rows; r += std::uint64_t{gridDim.x} * block_threads) {
@@ -104,16 +87,9 @@ __device__ __noinline__ void report_column_of_tile(const csr_guard& guard, const
                                                    const Column* columns, std::uint64_t limit, std::uint64_t begin,
                                                    std::uint64_t end, unsigned step) {
   while (begin < end && columns[begin] < limit) begin += step;
-  std::uint64_t low = 0;  // the first row that ends behind the place
-  for (std::uint64_t high = rows.rows; low < high;) {
-    const std::uint64_t middle = (low + high) / 2;
-    if (rows.end(middle) <= begin) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  if (begin < end && low < rows.rows) report_column(guard, columns, limit, begin, begin + 1, low);
+  const std::uint64_t row =
+      partition_point(std::uint64_t{0}, rows.rows, [&](std::uint64_t of) { return rows.end(of) <= begin; });
+  if (begin < end && row < rows.rows) report_column(guard, columns, limit, begin, begin + 1, row);
 }
 
 template <class Sum>
@@ -167,59 +143,61 @@ __device__ __forceinline__ void stage_products(const product_arguments<Value, Co
   }
 }
 
-/// Sums the rows of one tile a block.
-template <class Sum, class Value, class Column>
-__global__ void __launch_bounds__(block_threads)
-    sum_tiles(const __grid_constant__ product_arguments<Value, Column> a, merge_tiles<Sum> tiles) {
-  using block_scan = cub::BlockScan<open_row<Sum>, block_threads, cub::BLOCK_SCAN_WARP_SCANS>;
-  __shared__ Sum products[tile_items];
-  __shared__ unsigned ends[tile_items];  // of the tile's rows, from the tile's first place
-  __shared__ typename block_scan::TempStorage storage;
-  const std::uint64_t t = blockIdx.x;
-  const row_range all = all_entries(a.rows);
-  const std::uint64_t items = a.rows.rows + all.length();
-  const std::uint64_t first_item = t * tile_items;
-  const std::uint64_t last_item = min(first_item + tile_items, items);
-  if (first_item >= items || *static_cast<volatile unsigned*>(tiles.fault) == rows_were_checked) return;
-  const std::uint64_t first_row = tiles.cuts[t];
-  const std::uint64_t last_row = tiles.cuts[t + 1];
-  const row_range places{all.begin + (first_item - first_row), all.begin + (last_item - last_row)};
-  // Only offsets that are wrong make cuts that do not fit.
-  const bool is_fitting = first_row <= first_item && last_row <= last_item && last_row - first_row <= tile_items &&
-                          places.begin <= places.end && places.end <= all.end && places.length() <= tile_items;
-  for (std::uint64_t r = first_row + threadIdx.x; r < last_row; r += block_threads) {
-    const row_range row{a.rows.begin(r), a.rows.end(r)};
-    if (!a.rows.is_row(row)) {
-      report_row(a.guard, a.rows, r);
-      *tiles.fault = rows_are_wrong;
-    }
-    if (is_fitting) {
-      ends[r - first_row] = static_cast<unsigned>(min(max(row.end, places.begin), places.end) - places.begin);
-    }
-  }
-  if (!is_fitting) {
-    if (threadIdx.x == 0) *tiles.fault = rows_are_wrong;
-    return;
-  }
-  stage_products(a, places, products);
-  __syncthreads();
+/// The rows that end in a tile, and its places.
+struct merge_tile {
+  std::uint64_t first_row;
+  std::uint64_t last_row;
+  row_range places;
+  bool is_fitting;  ///< false only where offsets that are wrong made the cuts
+};
 
-  const auto rows = static_cast<unsigned>(last_row - first_row);
-  const auto count = static_cast<unsigned>(places.length());
-  const unsigned first = min(threadIdx.x * items_each, rows + count);
-  unsigned row = 0;
-  for (unsigned high = rows; row < high;) {
-    const unsigned middle = (row + high) / 2;
-    if (ends[middle] + middle < first) {
-      row = middle + 1;
-    } else {
-      high = middle;
+/// @param first_item, last_item  of the tile
+__device__ __forceinline__ merge_tile tile_of(const std::uint64_t* cuts, row_range all, std::uint64_t first_item,
+                                              std::uint64_t last_item) {
+  merge_tile tile;
+  tile.first_row = cuts[0];
+  tile.last_row = cuts[1];
+  tile.places = {all.begin + (first_item - tile.first_row), all.begin + (last_item - tile.last_row)};
+  tile.is_fitting = tile.first_row <= first_item && tile.last_row <= last_item &&
+                    tile.last_row - tile.first_row <= tile_items && tile.places.begin <= tile.places.end &&
+                    tile.places.end <= all.end && tile.places.length() <= tile_items;
+  return tile;
+}
+
+/// Checks the rows that end in a tile, and stages their ends, counted from the tile's first place.
+__device__ __forceinline__ void stage_ends(const csr_guard& guard, const row_offsets& rows, const merge_tile& tile,
+                                           unsigned* fault, unsigned* ends) {
+  const row_range& places = tile.places;
+  for (std::uint64_t r = tile.first_row + threadIdx.x; r < tile.last_row; r += block_threads) {
+    const row_range row{rows.begin(r), rows.end(r)};
+    if (!rows.is_row(row)) {
+      report_row(guard, rows, r);
+      *fault = rows_are_wrong;
+    }
+    if (tile.is_fitting) {
+      ends[r - tile.first_row] = static_cast<unsigned>(min(max(row.end, places.begin), places.end) - places.begin);
     }
   }
+}
+
+/// What a thread makes of its items: rows that begin and end in them are written, and these are left.
+template <class Sum>
+struct thread_sums {
+  open_row<Sum> open;   ///< the row that goes on behind the items
+  bool has_end;         ///< a row ends in them
+  unsigned row_of_end;  ///< the first that does
+  Sum sum_to_end;       ///< its part; it may have begun in other threads
+};
+
+/// Walks over a thread's items: from the merged list of the tile's `rows` row ends and `count` products.
+template <class Sum, class Value, class Column>
+__device__ __forceinline__ thread_sums<Sum> sum_items(const product_arguments<Value, Column>& a,
+                                                      std::uint64_t first_row, unsigned rows, unsigned count,
+                                                      const unsigned* ends, const Sum* products) {
+  const unsigned first = min(threadIdx.x * items_each, rows + count);
+  unsigned row = partition_point(0U, rows, [&](unsigned of) { return ends[of] + of < first; });
   unsigned place = first - min(row, first);
-  bool has_end = false;
-  unsigned row_of_end = 0;
-  Sum sum_to_end = 0;  // of the first row that ends here, which may have begun in other threads
+  thread_sums<Sum> s{{0, 0}, false, 0, 0};
   Sum sum = 0;
 #pragma unroll
   for (unsigned k = 0; k < items_each; ++k) {
@@ -228,53 +206,90 @@ __global__ void __launch_bounds__(block_threads)
       sum += products[place++];
       continue;
     }
-    if (!has_end) {
-      has_end = true;
-      row_of_end = row;
-      sum_to_end = sum;
+    if (!s.has_end) {
+      s.has_end = true;
+      s.row_of_end = row;
+      s.sum_to_end = sum;
     } else if (row < rows) {
       write_result(a, first_row + row, sum);
     }
     sum = 0;
     ++row;
   }
-  const open_row<Sum> own{row, sum};
+  s.open = {row, sum};
+  return s;
+}
+
+/// Sums the rows of one tile a block.
+template <class Sum, class Value, class Column>
+__global__ void __launch_bounds__(block_threads)
+    sum_tiles(const __grid_constant__ product_arguments<Value, Column> a, merge_tiles<Sum> tiles) {
+  using block_scan = cub::BlockScan<open_row<Sum>, block_threads, cub::BLOCK_SCAN_WARP_SCANS>;
+  __shared__ Sum products[tile_items];
+  __shared__ unsigned ends[tile_items];
+  __shared__ typename block_scan::TempStorage storage;
+  const std::uint64_t t = blockIdx.x;
+  const row_range all = all_entries(a.rows);
+  const std::uint64_t items = a.rows.rows + all.length();
+  const std::uint64_t first_item = t * tile_items;
+  const std::uint64_t last_item = min(first_item + tile_items, items);
+  if (first_item >= items || *static_cast<volatile unsigned*>(tiles.fault) == rows_were_checked) return;
+  const merge_tile tile = tile_of(tiles.cuts + t, all, first_item, last_item);
+  stage_ends(a.guard, a.rows, tile, tiles.fault, ends);
+  if (!tile.is_fitting) {
+    if (threadIdx.x == 0) *tiles.fault = rows_are_wrong;
+    return;
+  }
+  stage_products(a, tile.places, products);
+  __syncthreads();
+
+  const auto rows = static_cast<unsigned>(tile.last_row - tile.first_row);
+  const thread_sums<Sum> own =
+      sum_items(a, tile.first_row, rows, static_cast<unsigned>(tile.places.length()), ends, products);
   open_row<Sum> before;
-  block_scan(storage).ExclusiveScan(own, before, open_row<Sum>{0, Sum{0}}, add_open_rows());
-  if (has_end && row_of_end < rows) {
-    const Sum of_row = before.sum + sum_to_end;
-    if (row_of_end == 0) {
+  block_scan(storage).ExclusiveScan(own.open, before, open_row<Sum>{0, Sum{0}}, add_open_rows());
+  if (own.has_end && own.row_of_end < rows) {
+    const Sum of_row = before.sum + own.sum_to_end;
+    if (own.row_of_end == 0) {
       tiles.heads[t] = of_row;
     } else {
-      write_result(a, first_row + row_of_end, of_row);
+      write_result(a, tile.first_row + own.row_of_end, of_row);
     }
   }
-  if (threadIdx.x == block_threads - 1) tiles.tails[t] = add_open_rows()(before, own).sum;
+  if (threadIdx.x == block_threads - 1) tiles.tails[t] = add_open_rows()(before, own.open).sum;
+}
+
+/// Sums all rows anew, one a warp, without those that are wrong.
+template <class Sum, class Value, class Column>
+__device__ __forceinline__ void sum_all_rows(const product_arguments<Value, Column>& a) {
+  for (std::uint64_t row = std::uint64_t{blockIdx.x} * warps_of_a_block + threadIdx.x / 32; row < a.rows.rows;
+       row += std::uint64_t{gridDim.x} * warps_of_a_block) {
+    row_range r{a.rows.begin(row), a.rows.end(row)};
+    if (!a.rows.is_row(r)) r = {0, 0};
+    const Sum sum = sum_of_piece<false, Sum>(a, static_cast<const Value*>(nullptr), r, row);
+    if (threadIdx.x % 32 == 0) write_result(a, row, sum);
+  }
+}
+
+/// Adds the tails of the tiles [begin, tile) by a block, in which thread 0 has the sum.
+template <class Sum>
+__device__ __forceinline__ Sum sum_of_tails(const Sum* tails, std::uint64_t begin, std::uint64_t tile) {
+  Sum sum = 0;
+  for (std::uint64_t i = begin + threadIdx.x; i < tile; i += block_threads) sum += tails[i];
+  return sum_of_warps<block_threads>(sum_of_lanes<32>(sum));
 }
 
 /// Adds up the rows that reach over edges of tiles: for each tile in which a row ends, what the tiles before it have of
 /// the first such row. One tile a thread; a row of many tiles is left to the block. Where a row is wrong, all rows are
-/// summed anew, one a warp.
+/// summed anew.
 template <class Sum, class Value, class Column>
 __global__ void __launch_bounds__(block_threads)
     add_tails(const __grid_constant__ product_arguments<Value, Column> a, merge_tiles<Sum> tiles) {
   constexpr std::uint64_t most_of_a_thread = 16;
-  constexpr unsigned warps = block_threads / 32;
   __shared__ unsigned wide[block_threads];
   __shared__ std::uint64_t wide_begin[block_threads];
   __shared__ unsigned wide_count;
-  __shared__ Sum sum_of_warp[warps];
-  const unsigned lane = threadIdx.x % 32;
-  if (*tiles.fault != rows_are_right) {
-    for (std::uint64_t row = std::uint64_t{blockIdx.x} * warps + threadIdx.x / 32; row < a.rows.rows;
-         row += std::uint64_t{gridDim.x} * warps) {
-      row_range r{a.rows.begin(row), a.rows.end(row)};
-      if (!a.rows.is_row(r)) r = {0, 0};
-      const Sum sum = sum_of_piece<false, Sum>(a, static_cast<const Value*>(nullptr), r, row);
-      if (lane == 0) write_result(a, row, sum);
-    }
-    return;
-  }
+  if (*tiles.fault != rows_are_right) return sum_all_rows<Sum>(a);
   const std::uint64_t items = a.rows.rows + all_entries(a.rows).length();
   const std::uint64_t tile_count = (items + tile_items - 1) / tile_items;
   const std::uint64_t base = std::uint64_t{blockIdx.x} * block_threads;
@@ -283,15 +298,9 @@ __global__ void __launch_bounds__(block_threads)
   __syncthreads();
   const std::uint64_t row = t < tile_count ? tiles.cuts[t] : 0;
   if (t < tile_count && tiles.cuts[t + 1] > row) {
-    std::uint64_t begin = 0;  // the first tile behind which the row goes on
-    for (std::uint64_t high = t; begin < high;) {
-      const std::uint64_t middle = (begin + high) / 2;
-      if (tiles.cuts[middle + 1] < row) {
-        begin = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
+    // The first tile behind which the row goes on.
+    const std::uint64_t begin =
+        partition_point(std::uint64_t{0}, t, [&](std::uint64_t of) { return tiles.cuts[of + 1] < row; });
     if (t - begin <= most_of_a_thread) {
       Sum sum = 0;
       for (std::uint64_t i = begin; i < t; ++i) sum += tiles.tails[i];
@@ -305,39 +314,29 @@ __global__ void __launch_bounds__(block_threads)
   __syncthreads();
   for (unsigned i = 0; i < wide_count; ++i) {
     const std::uint64_t tile = base + wide[i];
-    Sum sum = 0;
-    for (std::uint64_t j = wide_begin[i] + threadIdx.x; j < tile; j += block_threads) sum += tiles.tails[j];
-    sum = sum_of_lanes<32>(sum);
-    if (lane == 0) sum_of_warp[threadIdx.x / 32] = sum;
-    __syncthreads();
-    if (threadIdx.x == 0) {
-      Sum all = 0;
-      for (const Sum of_warp : sum_of_warp) all += of_warp;
-      write_result(a, tiles.cuts[tile], all + tiles.heads[tile]);
-    }
+    const Sum sum = sum_of_tails(tiles.tails, wide_begin[i], tile);
+    if (threadIdx.x == 0) write_result(a, tiles.cuts[tile], sum + tiles.heads[tile]);
     __syncthreads();
   }
 }
 
-void run_merge(const context& ctx, const spmv_problem& p, const plan::planned& plan, const spmv_buffers& b,
+void run_merge(const context& ctx, const spmv_problem& p, const plan::planned&, const spmv_buffers& b,
                std::byte* scratch) {
   const device_scope scope(ctx.device());
-  const auto layout = plan.decided.get<merge_layout>();
   const csr_guard guard = guard_of(ctx, p, primitives::csr_call::spmv);
-  auto* const fault = reinterpret_cast<unsigned*>(scratch + layout.fault);
-  auto* const cuts = reinterpret_cast<std::uint64_t*>(scratch + layout.cuts);
-  require(cudaMemsetAsync(fault, 0, sizeof *fault, ctx.stream()), ctx);
-  launch(ctx, cut_tiles, ceil_div(layout.tiles + 1, block_threads), guard, offsets_of(p, b.a), p.reads_y, layout.tiles,
-         cuts, fault);
   with_product_types(p, [&]<class Types>(Types) {
     using value = typename Types::value;
     using sum = typename Types::sum;
     using column = typename Types::column;
+    core::scratch_arrays place(scratch);
+    const std::uint64_t count = most_tiles_of(p);
+    const merge_tiles<sum> tiles(count, place);
     const auto a = arguments_of<value, column>(p, b, guard);
-    const merge_tiles<sum> tiles{fault, cuts, reinterpret_cast<sum*>(scratch + layout.heads),
-                                 reinterpret_cast<sum*>(scratch + layout.tails)};
-    launch(ctx, sum_tiles<sum, value, column>, layout.tiles, a, tiles);
-    launch(ctx, add_tails<sum, value, column>, ceil_div(layout.tiles, block_threads), a, tiles);
+    require(cudaMemsetAsync(tiles.fault, 0, sizeof *tiles.fault, ctx.stream()), ctx);
+    launch(ctx, cut_tiles, ceil_div(count + 1, block_threads), guard, a.rows, p.reads_y, count, tiles.cuts,
+           tiles.fault);
+    launch(ctx, sum_tiles<sum, value, column>, count, a, tiles);
+    launch(ctx, add_tails<sum, value, column>, ceil_div(count, block_threads), a, tiles);
   });
 }
 

@@ -6,9 +6,6 @@
 namespace sheaf::cuda {
 namespace {
 
-using primitives::spmv_buffers;
-using primitives::spmv_problem;
-
 plan::planned plan_rows(const spmv_problem& p, const plan::scope& scope) {
   if (p.transposed) return plan::rejected("multiplies by rows, and the product is transposed");
   constexpr double spread = 1.1;  // rows of uneven length

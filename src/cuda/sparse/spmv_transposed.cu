@@ -1,9 +1,6 @@
-#include <algorithm>
-
 #include "cuda/reduce/segmented_sum.cuh"
 #include "cuda/sparse/entries.cuh"
 #include "cuda/split/cost.hpp"
-#include "cuda/split/passes.hpp"
 #include "primitives/sparse/spmv.hpp"
 
 // The variant cuda.transposed. Products, made row by row, are sorted by column (stable LSD radix passes over pairs of
@@ -12,63 +9,39 @@
 namespace sheaf::cuda {
 namespace {
 
-using primitives::spmv_buffers;
-using primitives::spmv_problem;
+/// The parts of the scratch.
+template <class Sum>
+struct transposed_scratch {
+  entries_by_column<Sum> entries;  ///< with their products
+  Sum* totals;                     ///< of each column
+  std::byte* of_sums;
 
-/// Where the parts of the scratch begin, in bytes.
-struct transposed_layout {
-  std::uint64_t offsets, sums_of_tiles;  ///< of entries
-  std::uint64_t columns, products;       ///< of each entry
-  std::uint64_t sorted;                  ///< products by column
-  std::uint64_t totals;                  ///< of each column
-  std::uint64_t carries, passes;         ///< scratch of the reduction and of the sort
+  transposed_scratch(const spmv_problem& p, core::scratch_arrays& place)
+      : entries(p, place),
+        totals(place.take<Sum>(p.columns)),
+        of_sums(place.take<std::byte>(segment_scratch_bytes(p.entries, sizeof(Sum)))) {}
 };
 
-/// An entry with no such column sorts as one column more.
-pair_passes passes_by_column(const spmv_problem& p) {
-  pair_passes passes;
-  passes.key_bits = std::max(1U, primitives::category_bits(p.columns + 1));
-  passes.value_bytes = static_cast<std::uint32_t>(p.sum_bytes());
-  passes.count = p.entries;
-  passes.writes_keys = true;
-  passes.keys.stride = passes.keys.word_bytes = sizeof(std::uint32_t);
-  passes.keys.bits = {0, passes.key_bits};
-  passes.keys.categories = p.columns;
-  return passes;
+template <class Sum>
+plan::planned plan_product_sort(const spmv_problem& p, const machine& m) {
+  core::scratch_arrays place(nullptr);
+  const transposed_scratch<Sum> at(p, place);
+  plan::planned plan = pair_passes_cost(at.entries.passes, m);
+  plan.scratch_bytes = place.bytes();
+  return plan;
 }
 
 plan::planned plan_transposed(const spmv_problem& p, const plan::scope& scope) {
   if (!p.transposed) return plan::rejected("multiplies by the transposed matrix");
   if (p.columns >= ~std::uint32_t{0}) return plan::rejected("columns pass 32 bits");
   const machine& m = scope.machine;
-  const pair_passes passes = passes_by_column(p);
-  core::scratch_offsets place;
-  transposed_layout layout;
-  const entry_offsets_layout offsets(p.rows, place);
-  layout.offsets = offsets.offsets;
-  layout.sums_of_tiles = offsets.sums;
-  layout.columns = place.take(p.entries * sizeof(std::uint32_t));
-  layout.products = place.take(p.entries * p.sum_bytes());
-  layout.sorted = place.take(p.entries * p.sum_bytes());
-  layout.totals = place.take(p.columns * p.sum_bytes());
-  layout.carries = place.take(segment_scratch_bytes(p.entries, p.sum_bytes()));
-  layout.passes = place.take(p.entries == 0 ? 0 : pair_scratch_bytes(passes));
-
-  primitives::split_problem split;
-  split.backend = p.backend;
-  split.count = p.entries;
-  split.record_bytes = split.in_stride_bytes = split.out_stride_bytes = p.sum_bytes();
-  split.word_bytes = static_cast<std::uint32_t>(p.sum_bytes());
-  split.key_from = split_key::kind::category;
-  split.key_stride_bytes = sizeof(std::uint32_t);
-  plan::planned plan = pair_passes_cost(split, m, passes.key_bits, pass_count(passes), true);
+  plan::planned plan =
+      p.sum_bytes() == sizeof(double) ? plan_product_sort<double>(p, m) : plan_product_sort<float>(p, m);
   const std::uint64_t pair = sizeof(std::uint32_t) + p.sum_bytes();
   const std::uint64_t made = p.matrix_bytes() + 3 * 8 * p.rows + p.entries * pair;
   const std::uint64_t summed = p.entries * pair + 3 * p.columns * p.sum_bytes() + p.y_bytes();
   plan.add("products", 4 * m.step_seconds + m.streamed(made, made));
   plan.add("sums", 3 * m.step_seconds + m.streamed(summed, summed));
-  plan.decided.set(layout);
-  plan.scratch_bytes = place.bytes();
   return plan;
 }
 
@@ -108,39 +81,30 @@ std::uint64_t count_entries(const context& ctx, const spmv_problem& p, const std
   return count;
 }
 
-void run_transposed(const context& ctx, const spmv_problem& p, const plan::planned& plan, const spmv_buffers& b,
+void run_transposed(const context& ctx, const spmv_problem& p, const plan::planned&, const spmv_buffers& b,
                     std::byte* scratch) {
   const device_scope scope(ctx.device());
   if (p.has_row_ends) refuse_capture(ctx, "spmv of rows with ends of their own");
-  const auto layout = plan.decided.get<transposed_layout>();
   const csr_guard guard = guard_of(ctx, p, primitives::csr_call::spmv);
-  core::scratch_offsets place;
-  const entry_offsets_layout offsets_layout(p.rows, place);
-  const std::uint64_t* const offsets = queue_entry_offsets(ctx, p, b.a, guard, offsets_layout, scratch);
-  const auto no_column = static_cast<std::uint32_t>(p.columns);
-  auto* const columns = reinterpret_cast<std::uint32_t*>(scratch + layout.columns);
   with_product_types(p, [&]<class Types>(Types) {
     using value = typename Types::value;
     using sum = typename Types::sum;
     using column = typename Types::column;
+    core::scratch_arrays place(scratch);
+    const transposed_scratch<sum> at(p, place);
+    const std::uint64_t* const offsets = at.entries.numbers.offsets;
     const auto a = arguments_of<value, column>(p, b, guard);
-    auto* const products = reinterpret_cast<sum*>(scratch + layout.products);
-    auto* const totals = reinterpret_cast<sum*>(scratch + layout.totals);
-    require(cudaMemsetAsync(totals, 0, p.columns * sizeof(sum), ctx.stream()), ctx);
+    queue_entry_offsets(ctx, p, b.a, guard, at.entries.numbers);
+    require(cudaMemsetAsync(at.totals, 0, p.columns * sizeof(sum), ctx.stream()), ctx);
+    const auto no_column = static_cast<std::uint32_t>(p.columns);
     const std::uint64_t entries = p.entries == 0 ? 0 : count_entries(ctx, p, offsets);
     for (std::uint64_t first = 0; first < entries; first += p.entries) {
       launch(ctx, make_products<sum, value, column>, ceil_div(p.entries, entries_of_a_block), a, offsets, first,
-             p.entries, no_column, columns, products);
-      pair_passes passes = passes_by_column(p);
-      passes.keys.data = reinterpret_cast<const std::byte*>(columns);
-      passes.values = scratch + layout.products;
-      passes.out = scratch + layout.sorted;
-      const std::uint32_t* const sorted = run_pair_passes(ctx, passes, scratch + layout.passes);
-      add_segmented_sums<sum>(ctx, {sorted, reinterpret_cast<const sum*>(passes.out), p.entries}, no_column, totals,
-                              scratch + layout.carries);
+             p.entries, no_column, at.entries.columns, at.entries.written);
+      const std::uint32_t* const sorted = at.entries.sort(ctx);
+      add_segmented_sums<sum>(ctx, {sorted, at.entries.sorted, p.entries}, no_column, at.totals, at.of_sums);
     }
-    launch(ctx, write_results<sum, value, column>, ceil_div(p.columns, block_threads), a,
-           static_cast<const sum*>(totals), p.columns);
+    launch(ctx, write_results<sum, value, column>, ceil_div(p.columns, block_threads), a, at.totals, p.columns);
   });
 }
 

@@ -14,8 +14,6 @@ namespace sheaf::cuda {
 namespace {
 
 using primitives::gather_problem;
-using primitives::spmv_buffers;
-using primitives::spmv_problem;
 
 struct two_step_calls {
   rows_decision rows;
@@ -84,13 +82,10 @@ void run_two_step(const context& ctx, const spmv_problem& p, const plan::planned
     auto* const columns = reinterpret_cast<std::uint32_t*>(scratch + calls.columns);
     const std::uint64_t limit = primitives::reachable_records(gather_of_columns(p));
     const std::uint64_t blocks = ceil_div(p.entries, places_of_a_block);
-    if (bytes(p.column) == 8) {
-      launch(ctx, copy_columns<unsigned long long>, blocks,
-             static_cast<const unsigned long long*>(b.a.column_indices.data), p.entries, limit, columns);
-    } else {
-      launch(ctx, copy_columns<unsigned>, blocks, static_cast<const unsigned*>(b.a.column_indices.data), p.entries,
-             limit, columns);
-    }
+    with_column_type(p, [&]<class Column>(Column) {
+      launch(ctx, copy_columns<Column>, blocks, static_cast<const Column*>(b.a.column_indices.data), p.entries, limit,
+             columns);
+    });
     const std::uint64_t width = p.value_bytes();
     const primitives::gather_buffers buffers{
         {b.x, p.columns, width}, {columns, p.entries, index_type::u32}, {gathered, p.entries, width}};

@@ -147,4 +147,14 @@ plan::planned pair_passes_cost(const split_problem& p, const machine& m, std::ui
   return plan;
 }
 
+plan::planned pair_passes_cost(const pair_passes& p, const machine& m) {
+  split_problem split;
+  split.count = p.count;
+  split.record_bytes = split.in_stride_bytes = split.out_stride_bytes = p.value_bytes;
+  split.word_bytes = p.value_bytes;
+  split.key_from = split_key::kind::category;
+  split.key_stride_bytes = p.keys.stride;
+  return pair_passes_cost(split, m, p.key_bits, pass_count(p), p.stable);
+}
+
 }  // namespace sheaf::cuda

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -75,5 +76,19 @@ std::uint32_t pass_count(const pair_passes& p);
 std::uint64_t pair_scratch_bytes(const pair_passes& p);
 /// Queues the passes. Returns the sorted keys, which lie in scratch, if p.writes_keys; else null.
 const std::uint32_t* run_pair_passes(const context& ctx, const pair_passes& p, std::byte* scratch);
+
+/// Passes by keys of 32 bits side by side, which also write the sorted keys. A value without a category has the key
+/// `categories`, and comes behind all others. Arrays are yet to be given.
+inline pair_passes passes_by_category(std::uint64_t categories, std::uint32_t value_bytes, std::uint64_t count) {
+  pair_passes passes;
+  passes.key_bits = std::max(1U, primitives::category_bits(categories + 1));
+  passes.value_bytes = value_bytes;
+  passes.count = count;
+  passes.writes_keys = true;
+  passes.keys.stride = passes.keys.word_bytes = sizeof(std::uint32_t);
+  passes.keys.bits = {0, passes.key_bits};
+  passes.keys.categories = categories;
+  return passes;
+}
 
 }  // namespace sheaf::cuda

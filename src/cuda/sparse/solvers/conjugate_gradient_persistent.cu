@@ -1,9 +1,7 @@
 #include <cooperative_groups.h>
 
-#include "cuda/movement/memory_cost.hpp"
 #include "cuda/sparse/solvers/grid_exchange.cuh"
 #include "cuda/sparse/solvers/system_reads.hpp"
-#include "cuda/sparse/solvers/system_rows.cuh"
 #include "primitives/sparse/conjugate_gradient.hpp"
 
 // The variant cuda.persistent: one cooperative kernel for all iterations. A block has the same rows in all of them, cut
@@ -12,15 +10,7 @@
 namespace sheaf::cuda {
 namespace {
 
-using primitives::conjugate_gradient_buffers;
-using primitives::conjugate_gradient_problem;
-
 constexpr unsigned solver_threads = 1024;
-
-struct persistent_decision {
-  system_scratch at;
-  std::uint64_t slots = 0;
-};
 
 /// Rows of a tile, by the size of the system alone. Blocks wait for the sums of all tiles, so that small systems have
 /// few: 528 are four for each multiprocessor of the largest devices.
@@ -38,14 +28,12 @@ std::uint64_t rows_of_a_tile(std::uint64_t rows) noexcept {
 plan::planned plan_persistent(const conjugate_gradient_problem& p, const plan::scope& scope) {
   if (p.is_operator) return plan::rejected("takes a matrix, and the system has an operator");
   const machine& m = scope.machine;
-  core::scratch_offsets place;
-  persistent_decision d;
+  core::scratch_arrays place(nullptr);
   const std::uint64_t tile_rows = rows_of_a_tile(p.product.rows);
-  d.slots = place.take(exchange_slots::bytes(ceil_div(p.product.rows, tile_rows)));
-  d.at = system_scratch(p, tile_rows, place);
+  const exchange_slots slots(ceil_div(p.product.rows, tile_rows), place);
+  take_vectors(p, tile_rows, place);
   plan::planned plan;
   plan.scratch_bytes = place.bytes();
-  plan.decided.set(d);
   // Of a block, as most devices have at least; how much there is the kernel asks.
   constexpr std::uint64_t shared_bytes = 160 << 10;
   const bool keeps_direction = p.vector_bytes() <= shared_bytes;
@@ -58,12 +46,9 @@ plan::planned plan_persistent(const conjugate_gradient_problem& p, const plan::s
   plan.add("latency", dependent_reads * m.access_seconds);
   const std::uint64_t streamed = p.product.matrix_bytes() + vector_traffic(p);
   const std::uint64_t footprint = p.product.matrix_bytes() + 5 * p.vector_bytes();
-  if (p.product.entries == 0 || keeps_direction) {
-    return plan.add("streamed", spread * m.streamed(streamed, footprint));
-  }
-  const memory_cost x = gather_cost(gather_of_columns(p.product), m);
-  plan.add_overlapped(x.overlap_exponent, {{"streamed", spread * m.streamed(streamed, footprint) + x.indexed_bus},
-                                           {"random read", x.access}});
+  const double streamed_seconds = spread * m.streamed(streamed, footprint);
+  if (keeps_direction) return plan.add("streamed", streamed_seconds);
+  add_reads(p.product, m, streamed_seconds, plan);
   return plan;
 }
 
@@ -75,68 +60,6 @@ struct launch_terms {
   bool stops;  ///< at once, because the caller wants to
   bool has_row_ends;
 };
-
-/// The rows and tiles of a block.
-struct block_part {
-  std::uint64_t first_tile;
-  std::uint64_t last_tile;
-  std::uint64_t first;
-  std::uint64_t last;
-};
-
-/// The first tile of block `block` if the blocks before it have their share of entries and rows. All searches halve the
-/// same ranges, so that cuts do not descend whatever the offsets are. Rows with ends of their own are cut by their
-/// number.
-template <class Value, class Column>
-__device__ std::uint64_t cut_at(const system_vectors<Value>& v, const system_matrix<Value, Column>& m,
-                                bool has_row_ends, std::uint64_t block) {
-  constexpr std::uint64_t entries_of_a_row = 6;  // what the vectors of a row take beside its entries
-  if (block >= gridDim.x) return v.tiles;
-  if (has_row_ends) return v.tiles * block / gridDim.x;
-  const row_offsets& rows = m.a.rows;
-  const std::uint64_t begin = min(rows.begin(0), rows.limit);
-  const auto work_before = [&](std::uint64_t row) {
-    const std::uint64_t at = row == v.rows ? rows.end(row - 1) : rows.begin(row);
-    return max(min(at, rows.limit), begin) - begin + entries_of_a_row * row;
-  };
-  const auto wanted = static_cast<std::uint64_t>(static_cast<double>(work_before(v.rows)) * static_cast<double>(block) /
-                                                 static_cast<double>(gridDim.x));
-  std::uint64_t low = 0;
-  for (std::uint64_t high = v.tiles; low < high;) {
-    const std::uint64_t middle = (low + high) / 2;
-    // A tile is its block's in whose share its middle lies.
-    const std::uint64_t row = min(v.rows, middle * v.tile_rows + v.tile_rows / 2);
-    if (work_before(row) < wanted) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
-}
-
-/// The tiles of this block, at least one: a block that nobody waits for might be an exchange behind the others. `ahead`
-/// is how far the cut of a block at or before this one, or the next, is past that block's number. All threads call it.
-template <class Value, class Column>
-__device__ void find_part(const system_vectors<Value>& v, const system_matrix<Value, Column>& m, bool has_row_ends,
-                          long long (&ahead)[2], block_part& part) {
-  if (threadIdx.x < 2) ahead[threadIdx.x] = 0;
-  __syncthreads();
-  for (std::uint64_t block = threadIdx.x; block <= std::uint64_t{blockIdx.x} + 1; block += blockDim.x) {
-    const auto of_block = static_cast<long long>(cut_at(v, m, has_row_ends, block)) - static_cast<long long>(block);
-    if (block <= blockIdx.x) atomicMax(&ahead[0], of_block);
-    atomicMax(&ahead[1], of_block);
-  }
-  __syncthreads();
-  if (threadIdx.x < 2) {
-    const std::uint64_t block = std::uint64_t{blockIdx.x} + threadIdx.x;
-    const std::uint64_t cut =
-        min(static_cast<std::uint64_t>(ahead[threadIdx.x]) + block, v.tiles - (gridDim.x - block));
-    (threadIdx.x == 0 ? part.first_tile : part.last_tile) = cut;
-    (threadIdx.x == 0 ? part.first : part.last) = min(v.rows, cut * v.tile_rows);
-  }
-  __syncthreads();
-}
 
 /// One block's part of a solver.
 template <class Sum, class Value, class Column>
@@ -379,16 +302,9 @@ __global__ void __launch_bounds__(solver_threads)
 template <class Sum, class Value, class Column>
 class persistent_solver {
  public:
-  persistent_solver(const context& ctx, const conjugate_gradient_problem& p, const persistent_decision& d,
+  persistent_solver(const context& ctx, const conjugate_gradient_problem& p, const plan::planned&,
                     const conjugate_gradient_buffers& b, std::byte* scratch)
-      : ctx_(ctx),
-        b_(b),
-        v_(vectors_of<Value>(p, d.at, b, scratch)),
-        slots_{reinterpret_cast<tile_slot*>(scratch + d.slots), d.at.tiles},
-        has_row_ends_(p.product.has_row_ends) {
-    const csr_guard guard = guard_of(ctx, p.product, primitives::csr_call::conjugate_gradient);
-    m_ = matrix_of<Value, Column>(p, b, guard);
-  }
+      : persistent_solver(ctx, p, b, core::scratch_arrays(scratch)) {}
 
   /// All iterations in one launch, unless somebody wants to hear of them.
   void run() {
@@ -410,6 +326,15 @@ class persistent_solver {
   void capture() { queue(~std::uint64_t{0}, true, false); }
 
  private:
+  persistent_solver(const context& ctx, const conjugate_gradient_problem& p, const conjugate_gradient_buffers& b,
+                    core::scratch_arrays place)
+      : ctx_(ctx),
+        b_(b),
+        slots_(ceil_div(p.product.rows, rows_of_a_tile(p.product.rows)), place),
+        v_(vectors_in<Value>(p, b, rows_of_a_tile(p.product.rows), place)),
+        m_(matrix_of<Value, Column>(p, b, guard_of(ctx, p.product, primitives::csr_call::conjugate_gradient))),
+        has_row_ends_(p.product.has_row_ends) {}
+
   void queue(std::uint64_t iterations, bool begins, bool stops) const {
     if (begins) {
       // The scalars lie behind the slots.
@@ -425,26 +350,15 @@ class persistent_solver {
 
   const context& ctx_;
   const conjugate_gradient_buffers& b_;
+  exchange_slots slots_;
   system_vectors<Value> v_;
   system_matrix<Value, Column> m_;
-  exchange_slots slots_;
   bool has_row_ends_;
 };
-
-void run_persistent(const context& ctx, const conjugate_gradient_problem& p, const plan::planned& plan,
-                    const conjugate_gradient_buffers& b, std::byte* scratch) {
-  const device_scope scope(ctx.device());
-  const auto d = plan.decided.get<persistent_decision>();
-  with_product_types(p.product, [&]<class Types>(Types) {
-    persistent_solver<typename Types::sum, typename Types::value, typename Types::column> solver(ctx, p, d, b, scratch);
-    if (p.is_captured) return solver.capture();
-    solver.run();
-  });
-}
 
 }  // namespace
 
 extern constinit const primitives::conjugate_gradient_variant conjugate_gradient_persistent{
-    "cuda.persistent", backend_kind::cuda, plan_persistent, run_persistent};
+    "cuda.persistent", backend_kind::cuda, plan_persistent, run_solver<persistent_solver>};
 
 }  // namespace sheaf::cuda

@@ -1,4 +1,3 @@
-#include "cuda/movement/memory_cost.hpp"
 #include "cuda/sparse/solvers/system_kernels.cuh"
 #include "cuda/sparse/solvers/system_reads.hpp"
 #include "cuda/sparse/solvers/system_rows.cuh"
@@ -10,15 +9,14 @@
 namespace sheaf::cuda {
 namespace {
 
-using primitives::conjugate_gradient_buffers;
-using primitives::conjugate_gradient_problem;
 using primitives::conjugate_gradient_steps;
 
-struct separate_decision {
-  system_scratch at;
-  rows_decision rows;
-  std::uint64_t product_at = 0;  ///< scratch of the product
-};
+/// Rows of a tile.
+std::uint64_t rows_of_tiles(const conjugate_gradient_problem& p) noexcept {
+  constexpr std::uint64_t rows_of_a_warp = 256;
+  constexpr std::uint64_t most_tiles = 1 << 15;
+  return tile_rows_of(p.product.rows, rows_of_a_warp, most_tiles);
+}
 
 // Beside the product there are three kernels: p.q, the new residual, and the new x and p. p and q are read once more
 // than in cuda.streamed, and the host waits once.
@@ -27,22 +25,18 @@ plan::planned plan_separate(const conjugate_gradient_problem& p, const plan::sco
     return plan::rejected("waits for the host in each iteration, and the stream is being captured");
   }
   const machine& m = scope.machine;
-  core::scratch_offsets place;
-  separate_decision d;
-  constexpr std::uint64_t rows_of_a_warp = 256;
-  constexpr std::uint64_t most_tiles = 1 << 15;
-  d.at = system_scratch(p, tile_rows_of(p.product.rows, rows_of_a_warp, most_tiles), place);
-  d.product_at = place.bytes();
+  core::scratch_arrays place(nullptr);
+  take_vectors(p, rows_of_tiles(p), place);
+  rows_decision rows;
+  core::scratch_offsets of_product;
   plan::planned plan;
   if (!p.is_operator) {
     constexpr double spread = 1.1;  // rows of uneven length
-    core::scratch_offsets of_product;
-    d.rows = decide_rows(p.product, of_product);
-    place.take(of_product.bytes());
+    rows = decide_rows(p.product, of_product);
     price_rows(p.product, m, false, spread, plan);
   }
-  plan.scratch_bytes = place.bytes();
-  plan.decided.set(d);
+  plan.scratch_bytes = place.bytes() + of_product.bytes();
+  plan.decided.set(rows);
   constexpr double kernels = 3;
   plan.add("round trip", m.launch_seconds + kernels * m.step_seconds);
   plan.add("vectors", m.streamed(vector_traffic(p) + 2 * p.vector_bytes(), 5 * p.vector_bytes()));
@@ -112,22 +106,12 @@ __global__ void __launch_bounds__(block_threads) take_best_x(const __grid_consta
 template <class Sum, class Value, class Column>
 class separate_solver {
  public:
-  separate_solver(const context& ctx, const conjugate_gradient_problem& p, const separate_decision& d,
+  separate_solver(const context& ctx, const conjugate_gradient_problem& p, const plan::planned& plan,
                   const conjugate_gradient_buffers& b, std::byte* scratch)
-      : ctx_(ctx),
-        p_(p),
-        d_(d),
-        b_(b),
-        product_scratch_(scratch + d.product_at),
-        v_(vectors_of<Value>(p, d.at, b, scratch)),
-        reads_(ctx, v_.memory, *b.watch) {
-    if (!p.is_operator) guard_ = guard_of(ctx, p.product, primitives::csr_call::conjugate_gradient);
-  }
+      : separate_solver(ctx, p, plan, b, core::scratch_arrays(scratch)) {}
 
   void run() {
-    require(cudaMemsetAsync(v_.memory, 0, sizeof(solver_memory), ctx_.stream()), ctx_);
-    queue(begin_system<Value>);
-    invert();
+    begin();
     solver_state s = reads_.peek();
     if (system_reads::is_faulty(s)) return;
     if (s.b_is_zero != 0) {
@@ -146,15 +130,11 @@ class separate_solver {
 
   /// An operator's iterations in a graph: as many as may be done, and their end.
   void capture() {
-    require(cudaMemsetAsync(v_.memory, 0, sizeof(solver_memory), ctx_.stream()), ctx_);
-    queue(begin_system<Value>);
-    invert();
+    begin();
     make_residual_of(v_.x[0], v_.r);
     queue_sums(v_.r, residual_use::start);
     for (std::uint64_t i = 0; i < b_.goals.limit; ++i) {
-      multiply(v_.p, v_.q, 1, false);
-      queue(sum_curvature<Value>);
-      queue(step_residual<Sum, Value>);
+      queue_step();
       queue_over_rows(ctx_, step_vectors<Sum, Value>, v_);
     }
     queue_over_rows(ctx_, copy_x_to_confirm<Value>, v_);
@@ -165,6 +145,24 @@ class separate_solver {
   }
 
  private:
+  separate_solver(const context& ctx, const conjugate_gradient_problem& p, const plan::planned& plan,
+                  const conjugate_gradient_buffers& b, core::scratch_arrays place)
+      : ctx_(ctx),
+        p_(p),
+        rows_(plan.decided.get<rows_decision>()),
+        b_(b),
+        v_(vectors_in<Value>(p, b, rows_of_tiles(p), place)),
+        product_scratch_(place.rest()),
+        reads_(ctx, v_.memory, *b.watch) {
+    if (!p.is_operator) guard_ = guard_of(ctx, p.product, primitives::csr_call::conjugate_gradient);
+  }
+
+  void begin() const {
+    require(cudaMemsetAsync(v_.memory, 0, sizeof(solver_memory), ctx_.stream()), ctx_);
+    queue(begin_system<Value>);
+    invert();
+  }
+
   void iterate(solver_state& s) {
     if (s.x_is_zero != 0) {
       copy(v_.b, v_.r);
@@ -190,11 +188,16 @@ class separate_solver {
     *b_.result = s.steps.summary(s.residual);
   }
 
-  /// False if the product reported a fault.
-  bool step(solver_state& s) {
+  /// The product and the new residual.
+  void queue_step() const {
     multiply(v_.p, v_.q, 1, false);
     queue(sum_curvature<Value>);
     queue(step_residual<Sum, Value>);
+  }
+
+  /// False if the product reported a fault.
+  bool step(solver_state& s) {
+    queue_step();
     const conjugate_gradient_steps before = s.steps;
     if (!read(s)) {
       s.steps = before;  // for which x there is
@@ -222,14 +225,10 @@ class separate_solver {
     return ctx_.state().status() != work_status::failed;
   }
 
-  void queue(void (*kernel)(system_vectors<Value>)) const {
-    constexpr std::uint64_t warps = block_threads / 32;
-    launch(ctx_, kernel, blocks_of_system(ctx_, ceil_div(v_.tiles, warps)), v_);
-  }
+  void queue(void (*kernel)(system_vectors<Value>)) const { queue_over_tiles(ctx_, kernel, v_); }
 
   void queue_sums(const Value* residual, residual_use use) const {
-    constexpr std::uint64_t warps = block_threads / 32;
-    launch(ctx_, sum_residual<Sum, Value>, blocks_of_system(ctx_, ceil_div(v_.tiles, warps)), v_, residual, use);
+    queue_over_tiles(ctx_, sum_residual<Sum, Value>, v_, residual, use);
   }
 
   void copy(const Value* from, Value* to) const {
@@ -243,8 +242,7 @@ class separate_solver {
   void invert() const {
     if (v_.inverse == nullptr) return;
     if (p_.is_operator) {
-      launch(ctx_, invert_diagonal<Value>, blocks_of_system(ctx_, ceil_div(v_.rows, block_threads)), v_,
-             static_cast<const Value*>(b_.diagonal));
+      queue_over_rows(ctx_, invert_diagonal<Value>, v_, static_cast<const Value*>(b_.diagonal));
     } else {
       launch(ctx_, check_diagonal<Value, Column>, blocks_of_system(ctx_, v_.tiles), v_,
              matrix_of<Value, Column>(p_, b_, guard_));
@@ -257,9 +255,9 @@ class separate_solver {
       (*b_.apply)(ctx_, const_values(x, v_.rows, p_.product.value), values(y, v_.rows, p_.product.value));
       return;
     }
-    primitives::spmv_problem product = p_.product;
+    spmv_problem product = p_.product;
     product.reads_y = reads_y;
-    multiply_rows(ctx_, product, d_.rows, {b_.a, x, y, alpha, 1}, guard_, {}, product_scratch_);
+    multiply_rows(ctx_, product, rows_, {b_.a, x, y, alpha, 1}, guard_, {}, product_scratch_);
   }
 
   /// to = b - A x
@@ -269,36 +267,22 @@ class separate_solver {
       return multiply(x, to, -1, true);
     }
     multiply(x, to, 1, false);
-    launch(ctx_, subtract_from_b<Value>, blocks_of_system(ctx_, ceil_div(v_.rows, block_threads)), v_, to);
+    queue_over_rows(ctx_, subtract_from_b<Value>, v_, to);
   }
 
   const context& ctx_;
   const conjugate_gradient_problem& p_;
-  const separate_decision& d_;
+  rows_decision rows_;
   const conjugate_gradient_buffers& b_;
-  std::byte* product_scratch_;
   system_vectors<Value> v_;
+  std::byte* product_scratch_;
   system_reads reads_;
   csr_guard guard_;
 };
 
-void run_separate(const context& ctx, const conjugate_gradient_problem& p, const plan::planned& plan,
-                  const conjugate_gradient_buffers& b, std::byte* scratch) {
-  const device_scope scope(ctx.device());
-  const auto d = plan.decided.get<separate_decision>();
-  with_product_types(p.product, [&]<class Types>(Types) {
-    separate_solver<typename Types::sum, typename Types::value, typename Types::column> solver(ctx, p, d, b, scratch);
-    if (p.is_captured) {
-      const graph_memory_scope memory(ctx, scratch, plan.scratch_bytes);
-      return solver.capture();
-    }
-    solver.run();
-  });
-}
-
 }  // namespace
 
 extern constinit const primitives::conjugate_gradient_variant conjugate_gradient_separate{
-    "cuda.separate", backend_kind::cuda, plan_separate, run_separate};
+    "cuda.separate", backend_kind::cuda, plan_separate, run_solver<separate_solver>};
 
 }  // namespace sheaf::cuda

@@ -1,6 +1,4 @@
-#include "cuda/movement/memory_cost.hpp"
-#include "cuda/sparse/sliced_build.cuh"
-#include "cuda/sparse/solvers/sliced_product.cuh"
+#include "cuda/sparse/sliced.cuh"
 #include "cuda/sparse/solvers/system_kernels.cuh"
 #include "cuda/sparse/solvers/system_reads.hpp"
 #include "cuda/sparse/solvers/system_rows.cuh"
@@ -13,21 +11,43 @@
 namespace sheaf::cuda {
 namespace {
 
-using primitives::conjugate_gradient_buffers;
-using primitives::conjugate_gradient_problem;
-
 enum class product_form : std::uint8_t { rows, slices };
 
 struct streamed_decision {
   product_form product = product_form::rows;
-  system_scratch at;
   rows_decision rows;
-  std::uint64_t sliced_at = 0;        ///< in scratch: the sliced matrix
-  std::uint64_t multiprocessors = 0;  ///< among which its rows are dealt
-  std::uint64_t facts_at = 0;         ///< in scratch: row_facts
-  std::uint64_t product_at = 0;       ///< scratch of the product
+  std::uint64_t tile_rows = 0;
+  std::uint64_t multiprocessors = 0;  ///< among which rows of a sliced matrix are dealt
+  std::uint64_t sliced_bytes = 0;     ///< that it takes at most
   std::uint64_t batch = 1;            ///< iterations that are queued before the host looks at scalars again
 };
+
+sliced_shape slices_of_plan(const conjugate_gradient_problem& p, const streamed_decision& d) {
+  return shape_of_slices(p.product, p.product.entries, d.multiprocessors, static_cast<std::uint32_t>(d.tile_rows));
+}
+
+/// Decides all but the batch.
+/// @param scratch_bytes  that this takes
+streamed_decision decide_arrays(const conjugate_gradient_problem& p, product_form product, const machine& m,
+                                std::uint64_t& scratch_bytes) {
+  const bool is_sliced = product == product_form::slices;
+  streamed_decision d;
+  d.product = product;
+  // One block adds all tiles: of 2^11 it reads 8 with each thread. A sliced matrix is dealt to blocks by tiles, which
+  // are small for that.
+  const std::uint64_t most_tiles = is_sliced ? 1 << 13 : 1 << 11;
+  d.tile_rows = tile_rows_of(p.product.rows, least_tile_rows, most_tiles);
+  d.multiprocessors = static_cast<std::uint64_t>(m.parallelism);
+  if (is_sliced) d.sliced_bytes = bytes_of_slices(p.product, slices_of_plan(p, d));
+  core::scratch_arrays place(nullptr);
+  take_vectors(p, d.tile_rows, place);
+  place.take<row_facts>(1);
+  place.take<std::byte>(d.sliced_bytes);
+  core::scratch_offsets of_product;
+  d.rows = decide_rows(p.product, of_product);
+  scratch_bytes = place.bytes() + of_product.bytes();
+  return d;
+}
 
 //   multiply_rows and sum_curvature, or multiply_sliced_rows: q = A p and p.q; the last block makes alpha.
 //   step_residual: r -= alpha q, r.r and r.z, where z is not stored; the last block makes beta, and says where to stop.
@@ -42,29 +62,8 @@ plan::planned plan_iterations(const conjugate_gradient_problem& p, const plan::s
     if (const char* reason = unfit_for_slices(p.product)) return plan::rejected(reason);
   }
   const machine& m = scope.machine;
-  core::scratch_offsets place;
-  streamed_decision d;
-  d.product = product;
-  // One block adds all tiles: of 2^11 it reads 8 with each thread. A sliced matrix is dealt to blocks by tiles, which
-  // are small for that.
-  const std::uint64_t most_tiles = is_sliced ? 1 << 13 : 1 << 11;
-  d.at = system_scratch(p, tile_rows_of(p.product.rows, least_tile_rows, most_tiles), place);
-  const auto row_step = static_cast<std::uint32_t>(d.at.tile_rows);
-  d.facts_at = place.take(sizeof(row_facts));
-  sliced_shape shape;
-  if (is_sliced) {
-    d.multiprocessors = static_cast<std::uint64_t>(m.parallelism);
-    shape = shape_of_slices(p.product, p.product.entries, d.multiprocessors, row_step);
-    core::scratch_offsets of_matrix;
-    const sliced_layout layout(p.product, shape, of_matrix);
-    d.sliced_at = place.take(of_matrix.bytes());
-  }
-  d.product_at = place.bytes();
-  core::scratch_offsets of_product;
-  d.rows = decide_rows(p.product, of_product);
-  place.take(of_product.bytes());
   plan::planned plan;
-  plan.scratch_bytes = place.bytes();
+  streamed_decision d = decide_arrays(p, product, m, plan.scratch_bytes);
   constexpr double kernels = 5;
   constexpr double spread = 1.1;  // rows of uneven length
   plan.add("latency", kernels * m.step_seconds);
@@ -72,6 +71,7 @@ plan::planned plan_iterations(const conjugate_gradient_problem& p, const plan::s
   const std::uint64_t streamed = p.product.matrix_bytes() + vectors;
   const std::uint64_t footprint = p.product.matrix_bytes() + 5 * p.vector_bytes();
   if (is_sliced) {
+    const sliced_shape shape = slices_of_plan(p, d);
     constexpr double iterations_of_slicing = 25;  // that are worth it: as many as the NAS benchmark does
     plan.add("streamed", m.streamed(vectors, footprint));
     plan.add("product", sliced_product_seconds(p.product, shape, m));
@@ -79,9 +79,7 @@ plan::planned plan_iterations(const conjugate_gradient_problem& p, const plan::s
   } else if (p.product.entries == 0) {
     plan.add("streamed", m.streamed(streamed, footprint));
   } else {
-    const memory_cost x = gather_cost(gather_of_columns(p.product), m);
-    plan.add_overlapped(x.overlap_exponent, {{"streamed", spread * m.streamed(streamed, footprint) + x.indexed_bus},
-                                             {"random read", x.access}});
+    add_reads(p.product, m, spread * m.streamed(streamed, footprint), plan);
   }
   // Work for longer than the host takes to queue the next batch; of what is queued behind the end every kernel costs a
   // launch.
@@ -90,6 +88,27 @@ plan::planned plan_iterations(const conjugate_gradient_problem& p, const plan::s
   d.batch = static_cast<std::uint64_t>(std::clamp(batch_seconds / plan.seconds, 1.0, most_batch));
   plan.decided.set(d);
   return plan;
+}
+
+/// q = A p and p.q by a sliced matrix, with the sums of a block's rows in shared memory. Blocks begin with a tile, but
+/// for those without rows, which begin behind the last.
+template <class Sum, class Value>
+__global__ void __launch_bounds__(sliced_threads, 1)
+    multiply_sliced_rows(const __grid_constant__ system_vectors<Value> v,
+                         const __grid_constant__ sliced_arrays<Value> m, const __grid_constant__ sliced_shape shape) {
+  extern __shared__ __align__(16) std::byte shared[];
+  if (block_ends(v)) return;
+  const unsigned rows = sum_rows_of_block<Sum>(m, shape, v.p, shared);
+  __syncthreads();
+  const auto* const sums = reinterpret_cast<const Sum*>(shared + x_slice_bytes);
+  const std::uint64_t first_row = m.block_rows[blockIdx.x];
+  sum_tiles_of<sliced_threads, 1>(v, 0, (first_row + v.tile_rows - 1) / v.tile_rows,
+                                  (first_row + rows + v.tile_rows - 1) / v.tile_rows, [&](std::uint64_t i) {
+                                    const auto q = static_cast<Value>(sums[i - first_row]);
+                                    v.q[i] = q;
+                                    return row_sums<1>{{static_cast<double>(v.p[i]) * static_cast<double>(q)}};
+                                  });
+  finish_curvature<sliced_threads>(v);
 }
 
 /// r = b - A x, p = z, and the sums of r. Where b is 0, x is.
@@ -104,12 +123,10 @@ __global__ void __launch_bounds__(block_threads) start_system(const __grid_const
   const bool b_is_zero = s.b_is_zero != 0;
   const bool x_is_zero = s.x_is_zero != 0;
   const matrix_rows<Value, Column> rows(m.a);
-  for (std::uint64_t tile = blockIdx.x; tile < v.tiles; tile += gridDim.x) {
-    const std::uint64_t first = tile * v.tile_rows;
-    const std::uint64_t last = min(v.rows, first + v.tile_rows);
+  for_tiles(v, [&](std::uint64_t tile, std::uint64_t first, std::uint64_t last) {
     if (b_is_zero) {
       for (std::uint64_t i = first + threadIdx.x; i < last; i += block_threads) v.x[0][i] = Value{0};
-      continue;
+      return;
     }
     if (!x_is_zero) {
       make_residual<block_threads, Sum>(rows, m, v, s.is_faulty[solver_state::start], v.x[0], v.r, first, last);
@@ -121,7 +138,7 @@ __global__ void __launch_bounds__(block_threads) start_system(const __grid_const
       v.p[i] = static_cast<Value>(z_at<Sum>(v, i));
       return sums_of_residual<Sum>(v, r, i);
     });
-  }
+  });
   finish_sums<2>(v, 0, [&](const row_sums<2>& sums) {
     take_start_residual(s, sums);
     note_products(s);
@@ -138,14 +155,12 @@ __global__ void __launch_bounds__(block_threads)
   if (!s.steps.wants_confirmation() || block_ends(v, false)) return;
   const Value* const x = v.x[s.steps.next()];
   const matrix_rows<Value, Column> rows(m.a);
-  for (std::uint64_t tile = blockIdx.x; tile < v.tiles; tile += gridDim.x) {
-    const std::uint64_t first = tile * v.tile_rows;
-    make_residual<block_threads, Sum>(rows, m, v, s.is_faulty[solver_state::iterations], x, v.r, first,
-                                      min(v.rows, first + v.tile_rows));
+  for_tiles(v, [&](std::uint64_t tile, std::uint64_t first, std::uint64_t last) {
+    make_residual<block_threads, Sum>(rows, m, v, s.is_faulty[solver_state::iterations], x, v.r, first, last);
     __syncthreads();
     sum_tiles_of<block_threads, 2>(v, 0, tile, tile + 1,
                                    [&](std::uint64_t i) { return sums_of_residual<Sum>(v, v.r[i], i); });
-  }
+  });
   finish_sums<2>(v, 0, [&](const row_sums<2>& sums) { take_confirmation(s, sums); });
 }
 
@@ -176,24 +191,9 @@ __global__ void __launch_bounds__(block_threads) finish_system(const __grid_cons
 template <class Sum, class Value, class Column>
 class streamed_solver {
  public:
-  streamed_solver(const context& ctx, const conjugate_gradient_problem& p, const streamed_decision& d,
+  streamed_solver(const context& ctx, const conjugate_gradient_problem& p, const plan::planned& plan,
                   const conjugate_gradient_buffers& b, std::byte* scratch)
-      : ctx_(ctx),
-        form_(d.product),
-        b_(b),
-        product_(p.product),
-        rows_(d.rows),
-        slices_at_(scratch + d.sliced_at),
-        multiprocessors_(d.multiprocessors),
-        batch_(d.batch),
-        facts_(reinterpret_cast<row_facts*>(scratch + d.facts_at)),
-        product_scratch_(scratch + d.product_at),
-        v_(vectors_of<Value>(p, d.at, b, scratch)),
-        guard_(guard_of(ctx, p.product, primitives::csr_call::conjugate_gradient)),
-        m_(matrix_of<Value, Column>(p, b, guard_)) {
-    product_.reads_y = false;
-    guard_.is_faulty = &v_.memory->state.is_faulty[solver_state::iterations];
-  }
+      : streamed_solver(ctx, p, plan.decided.get<streamed_decision>(), b, core::scratch_arrays(scratch)) {}
 
   void run() {
     if (!look_at_rows()) return;
@@ -207,7 +207,7 @@ class streamed_solver {
     std::uint64_t number = 0;  // of the next batch
     bool has_untaken = false;  // the copy after the batch before is under way
     while (true) {
-      std::uint64_t batch = batch_;
+      std::uint64_t batch = d_.batch;
       if (waits) batch = std::min(most_waited_for, watch.reports_every() - queued % watch.reports_every());
       batch = std::min(batch, b_.goals.limit - queued);
       for (std::uint64_t i = 0; i < batch; ++i) queue_iteration();
@@ -244,28 +244,45 @@ class streamed_solver {
   }
 
  private:
+  streamed_solver(const context& ctx, const conjugate_gradient_problem& p, const streamed_decision& d,
+                  const conjugate_gradient_buffers& b, core::scratch_arrays place)
+      : ctx_(ctx),
+        d_(d),
+        b_(b),
+        product_(p.product),
+        v_(vectors_in<Value>(p, b, d.tile_rows, place)),
+        facts_(place.take<row_facts>(1)),
+        slices_at_(place.take<std::byte>(d.sliced_bytes)),
+        product_scratch_(place.rest()),
+        guard_(guard_of(ctx, p.product, primitives::csr_call::conjugate_gradient)),
+        m_(matrix_of<Value, Column>(p, b, guard_)) {
+    product_.reads_y = false;
+    guard_.is_faulty = &v_.memory->state.is_faulty[solver_state::iterations];
+  }
+
   /// Where no row is long, products need no second kernel, which costs an iteration more than a look at all rows does,
   /// and the matrix may be sliced. False if a row is wrong, which was reported.
   bool look_at_rows() {
     constexpr std::uint64_t worth = 8;
-    const bool may_slice = form_ == product_form::slices;
-    if (!(may_slice || rows_.has_long_rows) || b_.goals.limit < worth) return true;
+    const bool may_slice = d_.product == product_form::slices;
+    if (!(may_slice || d_.rows.has_long_rows) || b_.goals.limit < worth) return true;
     csr_guard guard = guard_;
     guard.is_faulty = nullptr;
     const row_facts facts = inspect_rows(ctx_, product_, b_.a, guard, facts_);
     if (facts.has_faults != 0) return false;
     core::scratch_offsets place;
-    rows_ = decide_rows(product_, place, facts.longest);
-    is_sliced_ = may_slice && facts.entries > 0 && facts.longest <= longest_sliced_row && holds_x_slices(ctx_);
+    d_.rows = decide_rows(product_, place, facts.longest);
+    is_sliced_ =
+        may_slice && facts.entries > 0 && facts.longest <= longest_sliced_row && blocks_hold(ctx_, sliced_block_bytes);
     if (is_sliced_) {
-      shape_ = shape_of_slices(product_, facts.entries, multiprocessors_, static_cast<std::uint32_t>(v_.tile_rows));
+      shape_ = shape_of_slices(product_, facts.entries, d_.multiprocessors, static_cast<std::uint32_t>(v_.tile_rows));
     }
     return true;
   }
 
   sliced_arrays<Value> slices() const {
-    core::scratch_offsets place;
-    return arrays_of_slices<Value>(sliced_layout(product_, shape_, place), slices_at_);
+    core::scratch_arrays place(slices_at_);
+    return sliced_arrays<Value>(shape_, place);
   }
 
   static bool needs_nothing(const solver_state& s) {
@@ -287,8 +304,7 @@ class streamed_solver {
 
   void start() const {
     require(cudaMemsetAsync(v_.memory, 0, sizeof(solver_memory), ctx_.stream()), ctx_);
-    constexpr std::uint64_t warps = block_threads / 32;
-    launch(ctx_, begin_system<Value>, blocks_of_system(ctx_, ceil_div(v_.tiles, warps)), v_);
+    queue_over_tiles(ctx_, begin_system<Value>, v_);
     if (v_.inverse != nullptr) launch_rows(check_diagonal<Value, Column>);
     if (is_sliced_) {
       // Checks all columns, so it comes before the kernel that may write x.
@@ -306,16 +322,14 @@ class streamed_solver {
                     slices(), shape_);
       return;
     }
-    constexpr std::uint64_t warps = block_threads / 32;
-    multiply_rows(ctx_, product_, rows_, {b_.a, v_.p, v_.q, 1, 0}, guard_, {}, product_scratch_,
+    multiply_rows(ctx_, product_, d_.rows, {b_.a, v_.p, v_.q, 1, 0}, guard_, {}, product_scratch_,
                   &v_.memory->state.skips_products);
-    launch(ctx_, sum_curvature<Value>, blocks_of_system(ctx_, ceil_div(v_.tiles, warps)), v_);
+    queue_over_tiles(ctx_, sum_curvature<Value>, v_);
   }
 
   void queue_iteration() const {
-    constexpr std::uint64_t warps = block_threads / 32;
     multiply();
-    launch(ctx_, step_residual<Sum, Value>, blocks_of_system(ctx_, ceil_div(v_.tiles, warps)), v_);
+    queue_over_tiles(ctx_, step_residual<Sum, Value>, v_);
     queue_over_rows(ctx_, step_vectors<Sum, Value>, v_);
   }
 
@@ -331,32 +345,18 @@ class streamed_solver {
   }
 
   const context& ctx_;
-  product_form form_;
+  streamed_decision d_;
   const conjugate_gradient_buffers& b_;
-  primitives::spmv_problem product_;
-  rows_decision rows_;
-  std::byte* slices_at_;
-  std::uint64_t multiprocessors_;
+  spmv_problem product_;
   sliced_shape shape_;
   bool is_sliced_ = false;
-  std::uint64_t batch_;
-  row_facts* facts_;
-  std::byte* product_scratch_;
   system_vectors<Value> v_;
+  row_facts* facts_;
+  std::byte* slices_at_;
+  std::byte* product_scratch_;
   csr_guard guard_;
   system_matrix<Value, Column> m_;
 };
-
-void run_streamed(const context& ctx, const conjugate_gradient_problem& p, const plan::planned& plan,
-                  const conjugate_gradient_buffers& b, std::byte* scratch) {
-  const device_scope scope(ctx.device());
-  const auto d = plan.decided.get<streamed_decision>();
-  with_product_types(p.product, [&]<class Types>(Types) {
-    streamed_solver<typename Types::sum, typename Types::value, typename Types::column> solver(ctx, p, d, b, scratch);
-    if (p.is_captured) return solver.capture();
-    solver.run();
-  });
-}
 
 }  // namespace
 
@@ -365,13 +365,13 @@ extern constinit const primitives::conjugate_gradient_variant conjugate_gradient
     [](const conjugate_gradient_problem& p, const plan::scope& scope) {
       return plan_iterations(p, scope, product_form::rows);
     },
-    run_streamed};
+    run_solver<streamed_solver>};
 
 extern constinit const primitives::conjugate_gradient_variant conjugate_gradient_sliced{
     "cuda.sliced", backend_kind::cuda,
     [](const conjugate_gradient_problem& p, const plan::scope& scope) {
       return plan_iterations(p, scope, product_form::slices);
     },
-    run_streamed};
+    run_solver<streamed_solver>};
 
 }  // namespace sheaf::cuda

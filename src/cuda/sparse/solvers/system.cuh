@@ -1,7 +1,7 @@
 #pragma once
 
-#include "cuda/device/launch.cuh"
 #include "cuda/sparse/solvers/system.hpp"
+#include "cuda/sparse/sums/row_products.cuh"
 
 // Steps of conjugate gradient over vectors, as parts of kernels. Sums are of f64 whatever the values are.
 namespace sheaf::cuda {
@@ -9,13 +9,15 @@ namespace sheaf::cuda {
 /// What kernels know of vectors; passed by value.
 template <class Value>
 struct system_vectors {
+  static constexpr std::uint64_t most_sums = 6;  ///< of a phase and of the next
+
   const Value* b;
   Value* x[2];  ///< the caller's, and another for an x that is not the best
   Value* r;
   Value* p;
   Value* q;
   Value* inverse;  ///< of the diagonal; null without a preconditioner
-  double* sums;    ///< system_scratch::most_sums arrays, one number for each tile
+  double* sums;    ///< most_sums arrays, one number for each tile
   std::uint64_t rows;
   std::uint64_t tile_rows;
   std::uint64_t tiles;
@@ -26,22 +28,32 @@ struct system_vectors {
   __device__ double* sum(int i) const { return sums + static_cast<std::uint64_t>(i) * tiles; }
 };
 
+/// The vectors of a system, which lie in scratch but for the caller's.
+/// @param tile_rows  rows of a tile
 template <class Value>
-system_vectors<Value> vectors_of(const primitives::conjugate_gradient_problem& p, const system_scratch& at,
-                                 const primitives::conjugate_gradient_buffers& b, std::byte* scratch) {
-  const auto array = [&](std::uint64_t offset) { return reinterpret_cast<Value*>(scratch + offset); };
-  return {.b = static_cast<const Value*>(b.b),
-          .x = {static_cast<Value*>(b.x), p.keeps_last ? nullptr : array(at.x)},
-          .r = array(at.r),
-          .p = array(at.p),
-          .q = array(at.q),
-          .inverse = p.has_jacobi ? array(at.inverse) : nullptr,
-          .sums = reinterpret_cast<double*>(scratch + at.sums),
-          .rows = p.product.rows,
-          .tile_rows = at.tile_rows,
-          .tiles = at.tiles,
-          .memory = reinterpret_cast<solver_memory*>(scratch + at.memory),
-          .goals = b.goals};
+system_vectors<Value> vectors_in(const conjugate_gradient_problem& p, const conjugate_gradient_buffers& b,
+                                 std::uint64_t tile_rows, core::scratch_arrays& place) {
+  system_vectors<Value> v{};
+  v.rows = p.product.rows;
+  v.tile_rows = tile_rows;
+  v.tiles = ceil_div(v.rows, tile_rows);
+  v.goals = b.goals;
+  v.memory = place.take<solver_memory>(1);
+  v.b = static_cast<const Value*>(b.b);
+  v.r = place.take<Value>(v.rows);
+  v.p = place.take<Value>(v.rows);
+  v.q = place.take<Value>(v.rows);
+  v.x[0] = static_cast<Value*>(b.x);
+  if (!p.keeps_last) v.x[1] = place.take<Value>(v.rows);
+  if (p.has_jacobi) v.inverse = place.take<Value>(v.rows);
+  v.sums = place.take<double>(v.most_sums * v.tiles);
+  return v;
+}
+
+/// Takes the vectors' place, for a plan.
+inline void take_vectors(const conjugate_gradient_problem& p, std::uint64_t tile_rows, core::scratch_arrays& place) {
+  with_product_types(p.product,
+                     [&]<class Types>(Types) { vectors_in<typename Types::value>(p, {}, tile_rows, place); });
 }
 
 /// Whether something is wrong with the matrix.
@@ -103,10 +115,7 @@ __device__ __forceinline__ void for_tile_sums(const system_vectors<Value>& v, st
     }
     __syncwarp();
 #pragma unroll
-    for (unsigned k = 0; k < Count; ++k) {
-#pragma unroll
-      for (int d = 16; d > 0; d /= 2) sums.sum[k] += __shfl_down_sync(~0U, sums.sum[k], d);
-    }
+    for (unsigned k = 0; k < Count; ++k) sums.sum[k] = sum_of_lanes<32>(sums.sum[k]);
     if (lane == 0) take(tile, sums);
   }
 }
@@ -135,8 +144,7 @@ __device__ __forceinline__ row_sums<Count> total_of_tiles(const system_vectors<V
   __syncwarp();
 #pragma unroll
   for (unsigned k = 0; k < Count; ++k) {
-#pragma unroll
-    for (int d = 16; d > 0; d /= 2) sums.sum[k] += __shfl_down_sync(~0U, sums.sum[k], d);
+    sums.sum[k] = sum_of_lanes<32>(sums.sum[k]);
     if (threadIdx.x % 32 == 0) of_warp[k][threadIdx.x / 32] = sums.sum[k];
   }
   __syncthreads();

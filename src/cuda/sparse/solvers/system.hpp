@@ -10,6 +10,9 @@
 // What the variants of conjugate gradient share: the vectors, and the scalars on the device.
 namespace sheaf::cuda {
 
+using primitives::conjugate_gradient_buffers;
+using primitives::conjugate_gradient_problem;
+
 /// The scalars of a solver, which kernels keep in device memory and the host reads from time to time.
 struct solver_state {
   enum phase : std::uint32_t { diagonal, start, iterations, phases };
@@ -44,38 +47,9 @@ constexpr std::uint64_t tile_rows_of(std::uint64_t rows, std::uint64_t least, st
   return std::max(least, std::bit_ceil((rows + most_tiles - 1) / most_tiles));
 }
 
-/// Where what a solver keeps begins in scratch.
-struct system_scratch {
-  static constexpr int most_sums = 6;  ///< of a phase and of the next
-
-  std::uint64_t tile_rows = 0;
-  std::uint64_t tiles = 0;
-  std::uint64_t memory = 0;
-  std::uint64_t r = 0;
-  std::uint64_t p = 0;
-  std::uint64_t q = 0;
-  std::uint64_t x = 0;
-  std::uint64_t inverse = 0;
-  std::uint64_t sums = 0;
-
-  system_scratch() = default;
-  system_scratch(const primitives::conjugate_gradient_problem& problem, std::uint64_t rows_of_a_tile,
-                 core::scratch_offsets& place)
-      : tile_rows(rows_of_a_tile), tiles((problem.product.rows + rows_of_a_tile - 1) / rows_of_a_tile) {
-    const std::uint64_t vector_bytes = problem.vector_bytes();
-    memory = place.take(sizeof(solver_memory));
-    r = place.take(vector_bytes);
-    p = place.take(vector_bytes);
-    q = place.take(vector_bytes);
-    if (!problem.keeps_last) x = place.take(vector_bytes);
-    if (problem.has_jacobi) inverse = place.take(vector_bytes);
-    sums = place.take(most_sums * tiles * sizeof(double));
-  }
-};
-
 /// Bytes that an iteration reads and writes of vectors: p and q for the product; r, q, r; x, p, r, x, p; and twice the
 /// inverse of the diagonal.
-inline std::uint64_t vector_traffic(const primitives::conjugate_gradient_problem& p) noexcept {
+inline std::uint64_t vector_traffic(const conjugate_gradient_problem& p) noexcept {
   constexpr std::uint64_t vectors = 10;
   return p.vector_bytes() * (vectors + (p.has_jacobi ? 2 : 0));
 }

@@ -42,10 +42,9 @@ __device__ __forceinline__ void finish_sums(const system_vectors<Value>& v, int 
 /// The tiles of a kernel's warps.
 template <unsigned Count, class Value, class OfRow>
 __device__ __forceinline__ void sum_all_tiles(const system_vectors<Value>& v, int into, OfRow of_row) {
-  constexpr unsigned warps = block_threads / 32;
-  const std::uint64_t first = std::uint64_t{blockIdx.x} * warps;
-  for (std::uint64_t tile = first; tile < v.tiles; tile += std::uint64_t{gridDim.x} * warps) {
-    sum_tiles_of<block_threads, Count>(v, into, tile, min(v.tiles, tile + warps), of_row);
+  const std::uint64_t first = std::uint64_t{blockIdx.x} * warps_of_a_block;
+  for (std::uint64_t tile = first; tile < v.tiles; tile += std::uint64_t{gridDim.x} * warps_of_a_block) {
+    sum_tiles_of<block_threads, Count>(v, into, tile, min(v.tiles, tile + warps_of_a_block), of_row);
   }
 }
 
@@ -151,9 +150,17 @@ inline std::uint64_t blocks_of_system(const context& ctx, std::uint64_t most) {
   return std::min(most, blocks_of_a_multiprocessor * static_cast<std::uint64_t>(state_of(ctx).multiprocessors()));
 }
 
-template <class Value>
-void queue_over_rows(const context& ctx, void (*kernel)(system_vectors<Value>), const system_vectors<Value>& v) {
-  launch(ctx, kernel, blocks_of_system(ctx, ceil_div(v.rows, block_threads)), v);
+/// Queues a kernel whose warps take tiles.
+template <class Value, class... Parameters, class... Arguments>
+void queue_over_tiles(const context& ctx, void (*kernel)(system_vectors<Value>, Parameters...),
+                      const system_vectors<Value>& v, const Arguments&... arguments) {
+  launch(ctx, kernel, blocks_of_system(ctx, ceil_div(v.tiles, warps_of_a_block)), v, arguments...);
+}
+
+template <class Value, class... Parameters, class... Arguments>
+void queue_over_rows(const context& ctx, void (*kernel)(system_vectors<Value>, Parameters...),
+                     const system_vectors<Value>& v, const Arguments&... arguments) {
+  launch(ctx, kernel, blocks_of_system(ctx, ceil_div(v.rows, block_threads)), v, arguments...);
 }
 
 }  // namespace sheaf::cuda

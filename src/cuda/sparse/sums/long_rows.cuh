@@ -56,14 +56,11 @@ __global__ void __launch_bounds__(block_threads)
   const std::uint64_t rows = min(static_cast<std::uint64_t>(count >> long_row_list::piece_bits), list.most_rows);
   const std::uint64_t pieces = min(static_cast<std::uint64_t>(count & long_row_list::piece_mask), list.most_pieces);
   volatile Sum* const sums = static_cast<volatile Sum*>(list.sums);
-  const std::uint64_t warps = std::uint64_t{gridDim.x} * (block_threads / 32);
-  for (std::uint64_t t = std::uint64_t{blockIdx.x} * (block_threads / 32) + threadIdx.x / 32; t < pieces; t += warps) {
-    std::uint64_t low = 0;  // the last row whose first piece is not past t
-    for (std::uint64_t high = rows; high - low > 1;) {
-      const std::uint64_t middle = (low + high) / 2;
-      (list.rows[middle].first_piece <= t ? low : high) = middle;
-    }
-    const long_row& r = list.rows[low];
+  const std::uint64_t warps = std::uint64_t{gridDim.x} * warps_of_a_block;
+  for (std::uint64_t t = std::uint64_t{blockIdx.x} * warps_of_a_block + threadIdx.x / 32; t < pieces; t += warps) {
+    const std::uint64_t i =
+        last_begun(std::uint64_t{0}, rows, [&](std::uint64_t of) { return list.rows[of].first_piece <= t; });
+    const long_row& r = list.rows[i];
     const std::uint64_t begin = r.begin + (t - r.first_piece) * piece_entries;
     if (begin >= r.end) continue;
     const Sum sum =
@@ -73,13 +70,13 @@ __global__ void __launch_bounds__(block_threads)
     if (lane == 0) {
       sums[t] = sum;
       __threadfence();
-      done = atomicAdd(&list.rows[low].done, 1U);
+      done = atomicAdd(&list.rows[i].done, 1U);
     }
     if (__shfl_sync(~0U, done, 0) + 1 < of_row) continue;
     __syncwarp();
     __threadfence();
     Sum all = 0;
-    for (unsigned i = lane; i < of_row; i += 32) all += sums[r.first_piece + i];
+    for (unsigned piece = lane; piece < of_row; piece += 32) all += sums[r.first_piece + piece];
     all = sum_of_lanes<32>(all);
     if (lane == 0) write_result(a, r.row, all);
   }
@@ -91,10 +88,8 @@ template <bool Gathered, class Sum, class Value, class Column>
 __global__ void __launch_bounds__(block_threads)
     find_long_rows(const __grid_constant__ product_arguments<Value, Column> a, const Value* gathered,
                    std::uint64_t long_entries) {
-  constexpr unsigned warps = block_threads / 32;
   __shared__ std::uint64_t found[block_threads];
   __shared__ unsigned count;
-  __shared__ Sum sum_of_warp[warps];
   if (is_skipped(a)) return;
   for (std::uint64_t base = std::uint64_t{blockIdx.x} * block_threads; base < a.rows.rows;
        base += std::uint64_t{gridDim.x} * block_threads) {
@@ -111,16 +106,11 @@ __global__ void __launch_bounds__(block_threads)
       const row_range r{a.rows.begin(row), a.rows.end(row)};
       Sum sum = 0;
       for (std::uint64_t begin = r.begin + threadIdx.x / 32 * piece_entries; begin < r.end;
-           begin += warps * piece_entries) {
+           begin += warps_of_a_block * piece_entries) {
         sum += sum_of_piece<Gathered, Sum>(a, gathered, row_range{begin, min(r.end, begin + piece_entries)}, row);
       }
-      if (threadIdx.x % 32 == 0) sum_of_warp[threadIdx.x / 32] = sum;
-      __syncthreads();
-      if (threadIdx.x == 0) {
-        Sum all = 0;
-        for (const Sum of_warp : sum_of_warp) all += of_warp;
-        write_result(a, row, all);
-      }
+      sum = sum_of_warps<block_threads>(sum);
+      if (threadIdx.x == 0) write_result(a, row, sum);
       __syncthreads();
     }
     __syncthreads();

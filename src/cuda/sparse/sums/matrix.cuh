@@ -4,11 +4,38 @@
 #include <limits>
 
 #include "cuda/device/launch.cuh"
-#include "cuda/sparse/sums/faults.cuh"
+#include "cuda/sparse/sums/sum_rows.hpp"
 #include "primitives/movement/multipass.hpp"
 
-// A matrix in compressed rows as kernels see it.
+// A matrix in compressed rows as kernels see it, searches in what ascends, and reports of what is wrong.
 namespace sheaf::cuda {
+
+constexpr unsigned warps_of_a_block = block_threads / 32;
+
+/// The first of [low, high) that does not come before what is looked for, or `high`. Which halves are taken follows
+/// from is_before alone, so that results ascend with what is looked for even where the numbers that are read do not.
+template <class Index, class IsBefore>
+__device__ __forceinline__ Index partition_point(Index low, Index high, IsBefore is_before) {
+  while (low < high) {
+    const Index middle = (low + high) / 2;
+    if (is_before(middle)) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+/// The last of [low, high) that has begun; `low` has.
+template <class Index, class HasBegun>
+__device__ __forceinline__ Index last_begun(Index low, Index high, HasBegun has_begun) {
+  while (high - low > 1) {
+    const Index middle = (low + high) / 2;
+    (has_begun(middle) ? low : high) = middle;
+  }
+  return low;
+}
 
 struct row_range {
   std::uint64_t begin;
@@ -33,6 +60,59 @@ struct row_offsets {
   __device__ __forceinline__ std::uint64_t end(std::uint64_t row) const { return at(ends, row); }
   __device__ __forceinline__ bool is_row(row_range r) const { return r.begin <= r.end && r.end <= limit; }
 };
+
+/// Keeps a fault in the slot if it is the first: that of the earliest call, of its rows before its columns, and of
+/// these the one at the lowest position, then of the lowest row. Of one call, the words in the slot change from a
+/// column's to a row's and never back, and the position is written before them; so whoever reads the words first and
+/// the position then, without the lock, leaves only where its fault cannot be the first.
+static __device__ __noinline__ void keep_fault(const csr_guard& guard, const core::index_report& fault) {
+  if (guard.is_faulty != nullptr) *guard.is_faulty = 1;
+  if (guard.columns.slot == nullptr) return;
+  volatile core::index_report& first = guard.columns.slot->first;
+  const core::index_words* const of_columns = guard.columns.words;
+  const bool is_row = fault.words != of_columns;
+  const std::uint64_t call = first.call;
+  __threadfence();
+  if (call < fault.call) return;
+  if (call == fault.call) {
+    const bool first_is_row = first.words != of_columns;
+    __threadfence();
+    if (first_is_row && (!is_row || first.position <= fault.position)) return;
+    if (!first_is_row && !is_row && first.position < fault.position) return;
+  }
+  while (atomicCAS(&guard.columns.slot->lock, 0U, 1U) != 0U) __nanosleep(200);
+  __threadfence();
+  bool is_first = fault.call < first.call;
+  if (fault.call == first.call) {
+    const bool first_is_row = first.words != of_columns;
+    is_first = is_row != first_is_row
+                   ? is_row
+                   : fault.position < first.position || (fault.position == first.position && fault.row < first.row);
+  }
+  if (is_first) {
+    first.value = fault.value;
+    first.limit = fault.limit;
+    first.is_signed = fault.is_signed;
+    first.row = fault.row;
+    first.position = fault.position;
+    __threadfence();
+    first.words = fault.words;
+    __threadfence();
+    first.call = fault.call;
+    *static_cast<volatile std::uint32_t*>(guard.columns.flag) = 1;
+    __threadfence_system();
+  }
+  __threadfence();
+  atomicExch(&guard.columns.slot->lock, 0U);
+}
+
+/// The bits of a number of the caller's, sign-extended where its type is signed.
+template <class Bits>
+__device__ __forceinline__ std::uint64_t extended(Bits bits, std::uint32_t is_signed) {
+  return is_signed == 0 || sizeof(Bits) == 8
+             ? static_cast<std::uint64_t>(bits)
+             : static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(bits)));
+}
 
 static __device__ __noinline__ void report_row(const csr_guard& guard, const row_offsets& rows, std::uint64_t row) {
   const auto shown = [&](std::uint64_t bits) {
@@ -103,7 +183,7 @@ struct product_arguments {
   const std::uint32_t* skips;  ///< in device memory: not 0 if nothing is to be done; null: there is something to do
 };
 
-inline row_offsets offsets_of(const primitives::spmv_problem& p, const csr_view& a) {
+inline row_offsets offsets_of(const spmv_problem& p, const csr_view& a) {
   constexpr std::uint64_t most_signed = 0x7fffffff;
   row_offsets rows;
   rows.begins = a.row_begins.data;
@@ -117,8 +197,7 @@ inline row_offsets offsets_of(const primitives::spmv_problem& p, const csr_view&
 }
 
 template <class Value, class Column>
-product_arguments<Value, Column> arguments_of(const primitives::spmv_problem& p, const primitives::spmv_buffers& b,
-                                              const csr_guard& guard) {
+product_arguments<Value, Column> arguments_of(const spmv_problem& p, const spmv_buffers& b, const csr_guard& guard) {
   const std::uint64_t column_limit = primitives::reachable_records(gather_of_columns(p));
   const auto* const values = static_cast<const Value*>(b.a.values.data);
   return {.guard = guard,
@@ -154,15 +233,20 @@ struct product_types {
   using column = C;
 };
 
+/// Calls body with a number of the type that has the bits of a column.
 template <class Body>
-void with_product_types(const primitives::spmv_problem& p, Body body) {
-  const auto with_column = [&]<class V, class S>(V, S) {
-    if (bytes(p.column) == 8) return body(product_types<V, S, unsigned long long>{});
-    return body(product_types<V, S, unsigned>{});
-  };
-  if (p.value == value_type::f64) return with_column(double{}, double{});
-  if (p.sums == spmv_sums::f64) return with_column(float{}, double{});
-  return with_column(float{}, float{});
+void with_column_type(const spmv_problem& p, Body body) {
+  if (bytes(p.column) == 8) return body(0ULL);
+  body(0U);
+}
+
+template <class Body>
+void with_product_types(const spmv_problem& p, Body body) {
+  with_column_type(p, [&]<class C>(C) {
+    if (p.value == value_type::f64) return body(product_types<double, double, C>{});
+    if (p.sums == spmv_sums::f64) return body(product_types<float, double, C>{});
+    body(product_types<float, float, C>{});
+  });
 }
 
 }  // namespace sheaf::cuda

@@ -46,8 +46,8 @@ static __global__ void __launch_bounds__(block_threads)
 
 /// Looks at all rows. Waits for the device.
 /// @param on_device  memory for the kernel's answer
-inline row_facts inspect_rows(const context& ctx, const primitives::spmv_problem& p, const csr_view& a,
-                              const csr_guard& guard, row_facts* on_device) {
+inline row_facts inspect_rows(const context& ctx, const spmv_problem& p, const csr_view& a, const csr_guard& guard,
+                              row_facts* on_device) {
   require(cudaMemsetAsync(on_device, 0, sizeof(row_facts), ctx.stream()), ctx);
   launch(ctx, find_row_facts, ceil_div(p.rows, block_threads), guard, offsets_of(p, a), whole_warp_entries(p),
          on_device);

@@ -39,6 +39,20 @@ __device__ __forceinline__ Sum sum_of_lanes(Sum sum) {
   return sum;
 }
 
+/// Adds the sums of a block's warps, which their first lanes have, in their order. Thread 0 has the result; a barrier
+/// follows before the next call.
+template <unsigned Threads, class Sum>
+__device__ __forceinline__ Sum sum_of_warps(Sum of_warp) {
+  __shared__ Sum sums[Threads / 32];
+  if (threadIdx.x % 32 == 0) sums[threadIdx.x / 32] = of_warp;
+  __syncthreads();
+  Sum all = 0;
+  if (threadIdx.x == 0) {
+    for (const Sum sum : sums) all += sum;
+  }
+  return all;
+}
+
 /// The sum of a row, or of a piece of it, some of whose columns are bad: their entries are absent, whatever their
 /// values are. One thread does it, because the kernels that met them read values before they know columns.
 template <bool Gathered, class Sum, class Value, class Column>
@@ -55,13 +69,74 @@ __device__ __noinline__ Sum sum_of_present(const product_arguments<Value, Column
   return sum;
 }
 
+/// The entries of some rows that a lane reads at once.
+template <unsigned Rows, unsigned Places, class Value, class Column>
+struct entries_of_lane {
+  Column column[Rows][Places];
+  Value value[Rows][Places];
+  Value x[Rows][Places];
+  int left[Rows];  ///< places of the row from the lane's first one on
+
+  /// Reads the entries of places from `at` on in each row, and x if that was gathered. No condition stands before a
+  /// read, so that those of all rows are under way together: lanes that have no place in a row read its first one, and
+  /// those of an empty row the first of all.
+  template <bool Gathered, class Arguments>
+  __device__ __forceinline__ void read(const Arguments& a, const Value* gathered, const row_range (&places)[Rows],
+                                       std::uint64_t at) {
+    constexpr std::uint64_t most_left = 1 << 30;
+    const unsigned lane = threadIdx.x % 32;
+#pragma unroll
+    for (unsigned k = 0; k < Rows; ++k) {
+      const std::uint64_t length = places[k].length();
+      left[k] = (at < length ? static_cast<int>(min(length - at, most_left)) : 0) - static_cast<int>(lane);
+      const std::uint64_t from = (length == 0 ? 0 : places[k].begin) + (at < length ? at : 0);
+#pragma unroll
+      for (unsigned i = 0; i < Places; ++i) {
+        const unsigned place = has(k, i) ? lane + i * 32 : 0;
+        column[k][i] = __ldcs(a.columns + from + place);
+        value[k][i] = __ldcs(a.values + from + place);
+        if (Gathered) x[k][i] = __ldcs(gathered + from + place);
+      }
+    }
+  }
+
+  /// Reads x, or checks columns alone if it was gathered. Sets bits of bad[k] where a column of row k is bad.
+  template <bool Gathered, class Arguments>
+  __device__ __forceinline__ void read_x(const Arguments& a, const std::uint64_t (&row)[Rows], Column (&bad)[Rows]) {
+#pragma unroll
+    for (unsigned k = 0; k < Rows; ++k) {
+      const Value* const x_from = x_of_row(a, row[k]);
+#pragma unroll
+      for (unsigned i = 0; i < Places; ++i) {
+        const Column needed = has(k, i) ? column[k][i] : Column{0};
+        const Column near = is_compressed<Column> ? needed : min(needed, a.last_column);
+        bad[k] |= near ^ needed;
+        if (!Gathered) x[k][i] = __ldg(x_from + near);
+      }
+    }
+  }
+
+  template <class Sum>
+  __device__ __forceinline__ void add(Sum (&sum)[Rows]) const {
+#pragma unroll
+    for (unsigned k = 0; k < Rows; ++k) {
+#pragma unroll
+      for (unsigned i = 0; i < Places; ++i) {
+        const Sum product = static_cast<Sum>(value[k][i]) * static_cast<Sum>(x[k][i]);
+        sum[k] += has(k, i) ? product : Sum{0};
+      }
+    }
+  }
+
+ private:
+  __device__ __forceinline__ bool has(unsigned k, unsigned i) const { return static_cast<int>(i * 32) < left[k]; }
+};
+
 /// Sums of `Rows` rows, or pieces of rows, by the lanes of a warp, all of which call this; the first lane has them.
 template <unsigned Rows, unsigned Places, bool Gathered, class Sum, class Value, class Column>
 __device__ __forceinline__ void sum_by_warp(const product_arguments<Value, Column>& a, const Value* gathered,
                                             const row_range (&places)[Rows], const std::uint64_t (&row)[Rows],
                                             Sum (&sum)[Rows]) {
-  constexpr std::uint64_t most_left = 1 << 30;
-  const Column last = a.last_column;
   std::uint64_t most = 0;
   Column bad[Rows];
 #pragma unroll
@@ -70,47 +145,12 @@ __device__ __forceinline__ void sum_by_warp(const product_arguments<Value, Colum
     bad[k] = 0;
     sum[k] = 0;
   }
-  const unsigned lane = threadIdx.x % 32;
-  // No condition stands before a read, so that those of all rows are under way together: lanes that have no place in a
-  // row read its first one, and those of an empty row the first of all. All entries are read before x is.
   for (std::uint64_t at = 0; at < most; at += Places * 32) {
-    Column column[Rows][Places];
-    Value value[Rows][Places];
-    Value x[Rows][Places];
-    int left[Rows];
-#pragma unroll
-    for (unsigned k = 0; k < Rows; ++k) {
-      const std::uint64_t length = places[k].length();
-      left[k] = (at < length ? static_cast<int>(min(length - at, most_left)) : 0) - static_cast<int>(lane);
-      const std::uint64_t from = (length == 0 ? 0 : places[k].begin) + (at < length ? at : 0);
-#pragma unroll
-      for (unsigned i = 0; i < Places; ++i) {
-        const unsigned place = static_cast<int>(i * 32) < left[k] ? lane + i * 32 : 0;
-        column[k][i] = __ldcs(a.columns + from + place);
-        value[k][i] = __ldcs(a.values + from + place);
-        if (Gathered) x[k][i] = __ldcs(gathered + from + place);
-      }
-    }
-    __syncwarp();  // nor does the compiler put a read of an entry below the first use of another
-#pragma unroll
-    for (unsigned k = 0; k < Rows; ++k) {
-      const Value* const x_from = x_of_row(a, row[k]);
-#pragma unroll
-      for (unsigned i = 0; i < Places; ++i) {
-        const Column needed = static_cast<int>(i * 32) < left[k] ? column[k][i] : Column{0};
-        const Column near = is_compressed<Column> ? needed : min(needed, last);
-        bad[k] |= near ^ needed;
-        if (!Gathered) x[k][i] = __ldg(x_from + near);
-      }
-    }
-#pragma unroll
-    for (unsigned k = 0; k < Rows; ++k) {
-#pragma unroll
-      for (unsigned i = 0; i < Places; ++i) {
-        const Sum product = static_cast<Sum>(value[k][i]) * static_cast<Sum>(x[k][i]);
-        sum[k] += static_cast<int>(i * 32) < left[k] ? product : Sum{0};
-      }
-    }
+    entries_of_lane<Rows, Places, Value, Column> entries;
+    entries.template read<Gathered>(a, gathered, places, at);
+    __syncwarp();  // the compiler puts no read of an entry below the first use of another
+    entries.template read_x<Gathered>(a, row, bad);
+    entries.add(sum);
   }
   __syncwarp();
 #pragma unroll
@@ -118,7 +158,9 @@ __device__ __forceinline__ void sum_by_warp(const product_arguments<Value, Colum
     const bool has_no_columns = !is_compressed<Column> && a.column_limit == 0 && places[k].length() > 0;
     sum[k] = sum_of_lanes<32>(sum[k]);
     if (__any_sync(~0U, bad[k] != 0 ? 1 : 0) != 0 || has_no_columns) {
-      if (lane == 0) report_column(a.guard, a.columns, a.column_limit, places[k].begin, places[k].end, row[k]);
+      if (threadIdx.x % 32 == 0) {
+        report_column(a.guard, a.columns, a.column_limit, places[k].begin, places[k].end, row[k]);
+      }
       sum[k] = sum_of_present<Gathered, Sum>(a, gathered, places[k], row[k]);
     }
   }

@@ -5,8 +5,6 @@
 // Rows of which a warp takes several at once.
 namespace sheaf::cuda {
 
-constexpr unsigned warps_of_a_block = block_threads / 32;
-
 // What few warps come to stands in functions of its own, which sum_short_rows calls when it has little left to
 // remember: registers that its own reads need are not taken by theirs.
 
@@ -86,6 +84,94 @@ __device__ __forceinline__ void make_products_of_window(const Column* columns, c
   }
 }
 
+constexpr unsigned lane_places = window_places / 32;
+
+/// The rows of a warp, as its lanes know them. Several lanes have a row; places of the warp are counted from the first
+/// of all its rows.
+struct rows_of_lanes {
+  std::uint64_t row;
+  row_range range;
+  std::uint64_t begin;     ///< place of the first row
+  std::uint64_t length;    ///< of all rows
+  unsigned lanes_of_rows;  ///< lanes that have a row at all
+  bool is_row;
+  bool is_joined;  ///< the row is right, and begins where the one before it ends
+};
+
+__device__ __forceinline__ rows_of_lanes find_rows(const row_offsets& rows, std::uint64_t first_row,
+                                                   unsigned log2_lanes) {
+  const unsigned lane = threadIdx.x % 32;
+  const unsigned lanes = 1U << log2_lanes;
+  rows_of_lanes w;
+  w.row = first_row + (lane >> log2_lanes);
+  w.is_row = w.row < rows.rows;
+  w.range = {0, 0};
+  if (w.is_row) w.range = {rows.begin(w.row), rows.end(w.row)};
+  w.is_joined = rows.is_row(w.range);
+  if (rows.lie_anywhere) {
+    const std::uint64_t end_before = __shfl_up_sync(~0U, w.range.end, lanes);
+    w.is_joined &= !w.is_row || lane < lanes || w.range.begin == end_before;
+  }
+  w.lanes_of_rows = __ballot_sync(~0U, w.is_row ? 1 : 0);
+  w.begin = __shfl_sync(~0U, w.range.begin, 0);
+  w.length = __shfl_sync(~0U, w.range.end, 31 - __clz(static_cast<int>(w.lanes_of_rows))) - w.begin;
+  return w;
+}
+
+/// Stages the products of a window's places from `begin` on, of which there are `left`. The window of the last places
+/// of the matrix is read from before them on: returns how many places that are.
+template <bool Gathered, class Sum, class Value, class Column>
+__device__ __forceinline__ unsigned stage_window(const product_arguments<Value, Column>& a, const Value* gathered,
+                                                 const Value* x_from, std::uint64_t begin, unsigned left, Sum* products,
+                                                 Column& most) {
+  const unsigned lane = threadIdx.x % 32;
+  const std::uint64_t first = min(begin, a.entries - window_places);
+  const auto skipped = static_cast<unsigned>(begin - first);
+  Sum product[lane_places];
+  make_products_of_window<Gathered>(a.columns + first + lane, a.values + first + lane, x_from, gathered + first + lane,
+                                    static_cast<int>(skipped - lane), static_cast<int>(skipped + left - lane),
+                                    a.last_column, product, most);
+#pragma unroll
+  for (unsigned k = 0; k < lane_places; ++k) products[lane + k * 32] = product[k];
+  __syncwarp();
+  return skipped;
+}
+
+/// Adds every so manieth of `left` products to a lane's sum.
+template <class Sum>
+__device__ __forceinline__ void add_products_of_lane(const Sum* from, int left, unsigned lanes, Sum& sum) {
+#pragma unroll 1
+  for (; left > 0; left -= static_cast<int>(lane_places)) {
+#pragma unroll
+    for (int k = 0; k < static_cast<int>(lane_places); ++k, from += lanes) {
+      if (k < left) sum += *from;
+    }
+  }
+}
+
+/// Adds products of the window of places [at, end) to rows that the whole warp adds, one after another, up to the row
+/// that goes on behind it.
+/// @param products  of what was read, `skipped` places of which come before the window
+/// @param own  places of the lane's row
+/// @param whole  first lanes of rows that are yet to be added
+template <class Sum>
+__device__ __forceinline__ void add_whole_rows(const Sum* products, unsigned skipped, unsigned at, unsigned end,
+                                               uint2 own, unsigned& whole, Sum& sum) {
+  const unsigned lane = threadIdx.x % 32;
+  while (whole != 0) {
+    const int of = __ffs(static_cast<int>(whole)) - 1;
+    const unsigned whole_begin = max(__shfl_sync(~0U, own.x, of), at);
+    const unsigned whole_end = __shfl_sync(~0U, own.y, of);
+    if (whole_begin >= end) break;
+    Sum part = 0;
+    for (unsigned i = whole_begin + lane; i < min(whole_end, end); i += 32) part += products[skipped + i - at];
+    part = __shfl_sync(~0U, sum_of_lanes<32>(part), 0);
+    if (static_cast<int>(lane) == of) sum += part;
+    if (whole_end > end) break;
+    whole &= whole - 1;
+  }
+}
+
 /// Short rows, 2^log2_rows of them for each warp, up to 32. The products of 256 places go to shared memory, where the
 /// lanes of a row, as many for each, add its own. A row that would keep its lanes busy while others wait is added by
 /// the whole warp; a long one is left to others. The matrix has at least as many places.
@@ -93,7 +179,6 @@ template <bool Gathered, class Sum, class Value, class Column>
 __global__ void __launch_bounds__(block_threads, 5)
     sum_short_rows(const __grid_constant__ product_arguments<Value, Column> a, const Value* gathered,
                    const __grid_constant__ long_row_list list, bool leaves_long_rows, unsigned log2_rows) {
-  constexpr unsigned lane_places = window_places / 32;
   constexpr std::uint64_t most_places = 1 << 30;
   __shared__ Sum products_of_warps[warps_of_a_block][window_places];
   if (is_skipped(a)) return;
@@ -104,37 +189,26 @@ __global__ void __launch_bounds__(block_threads, 5)
   const unsigned log2_lanes = 5 - log2_rows;
   const unsigned lanes = 1U << log2_lanes;
   const unsigned lane_of_row = lane & (lanes - 1);
-  const std::uint64_t row = first_row + (lane >> log2_lanes);
-  const bool is_row = row < a.rows.rows;
-  row_range r{0, 0};
-  if (is_row) r = {a.rows.begin(row), a.rows.end(row)};
-  bool is_joined = a.rows.is_row(r);
-  if (a.rows.lie_anywhere) {
-    const std::uint64_t end_before = __shfl_up_sync(~0U, r.end, lanes);
-    is_joined &= !is_row || lane < lanes || r.begin == end_before;
-  }
-  const unsigned lanes_of_rows = __ballot_sync(~0U, is_row ? 1 : 0);
-  const std::uint64_t begin = __shfl_sync(~0U, r.begin, 0);
-  const std::uint64_t length = __shfl_sync(~0U, r.end, 31 - __clz(static_cast<int>(lanes_of_rows))) - begin;
-  if (__all_sync(~0U, is_joined) == 0 || length >= most_places) {
+  const rows_of_lanes w = find_rows(a.rows, first_row, log2_lanes);
+  if (__all_sync(~0U, w.is_joined) == 0 || w.length >= most_places) {
     return sum_rows_one_by_one<Gathered, Sum>(a, gathered, list, leaves_long_rows, first_row, log2_lanes,
-                                              lanes_of_rows);
+                                              w.lanes_of_rows);
   }
-  const auto all_places = static_cast<unsigned>(length);
-  const unsigned own_begin = is_row ? static_cast<unsigned>(r.begin - begin) : all_places;
-  const unsigned own_end = is_row ? static_cast<unsigned>(r.end - begin) : all_places;
+  const auto all_places = static_cast<unsigned>(w.length);
+  const unsigned own_begin = w.is_row ? static_cast<unsigned>(w.range.begin - w.begin) : all_places;
+  const unsigned own_end = w.is_row ? static_cast<unsigned>(w.range.end - w.begin) : all_places;
   const unsigned own_places = own_end - own_begin;
-  bool is_own = is_row && lane_of_row == 0;
+  bool is_own = w.is_row && lane_of_row == 0;
   // Rows that the whole warp adds, and among these, rows that are left, by their first lanes.
   unsigned whole = __ballot_sync(~0U, is_own && own_places > most_of_a_lane << log2_lanes ? 1 : 0);
   unsigned left_out = 0;
   if (leaves_long_rows && whole != 0) {
-    const bool is_left = is_own && own_places >= list.long_entries && leave_row(list, row, r);
+    const bool is_left = is_own && own_places >= list.long_entries && leave_row(list, w.row, w.range);
     if (is_left) is_own = false;
     left_out = __ballot_sync(~0U, is_left ? 1 : 0);
     whole &= ~left_out;
   }
-  const bool is_lanes = is_row && own_places <= most_of_a_lane << log2_lanes;
+  const bool is_lanes = w.is_row && own_places <= most_of_a_lane << log2_lanes;
   const Value* const x_from = x_of_row(a, first_row);
   Column most = 0;
   Sum sum = 0;
@@ -144,39 +218,12 @@ __global__ void __launch_bounds__(block_threads, 5)
     const int next = __ffs(static_cast<int>(left_out)) - 1;
     const unsigned limit = left_out == 0 ? all_places : __shfl_sync(~0U, own_begin, next);
     for (; at < limit; at += window_places) {
-      Sum product[lane_places];
-      // The window of the last places of the matrix begins before them.
-      const std::uint64_t first = min(begin + at, a.entries - window_places);
-      const auto skipped = static_cast<unsigned>(begin + at - first);
-      make_products_of_window<Gathered>(a.columns + first + lane, a.values + first + lane, x_from,
-                                        gathered + first + lane, static_cast<int>(skipped - lane),
-                                        static_cast<int>(skipped + limit - at - lane), a.last_column, product, most);
-#pragma unroll
-      for (unsigned k = 0; k < lane_places; ++k) products[lane + k * 32] = product[k];
-      __syncwarp();
+      const unsigned skipped = stage_window<Gathered>(a, gathered, x_from, w.begin + at, limit - at, products, most);
       const unsigned end = min(at + window_places, limit);
       const unsigned own_at = max(own_begin, at) + lane_of_row;
       const int own_left = is_lanes ? static_cast<int>(min(own_end, end) - own_at + lanes - 1) : 0;
-      const Sum* from = products + (skipped + own_at - at);
-#pragma unroll 1
-      for (int left = own_left >> log2_lanes; left > 0; left -= static_cast<int>(lane_places)) {
-#pragma unroll
-        for (int k = 0; k < static_cast<int>(lane_places); ++k, from += lanes) {
-          if (k < left) sum += *from;
-        }
-      }
-      while (whole != 0) {
-        const int of = __ffs(static_cast<int>(whole)) - 1;
-        const unsigned whole_begin = max(__shfl_sync(~0U, own_begin, of), at);
-        const unsigned whole_end = __shfl_sync(~0U, own_end, of);
-        if (whole_begin >= end) break;
-        Sum part = 0;
-        for (unsigned i = whole_begin + lane; i < min(whole_end, end); i += 32) part += products[skipped + i - at];
-        part = __shfl_sync(~0U, sum_of_lanes<32>(part), 0);
-        if (static_cast<int>(lane) == of) sum += part;
-        if (whole_end > end) break;
-        whole &= whole - 1;
-      }
+      add_products_of_lane(products + (skipped + own_at - at), own_left >> log2_lanes, lanes, sum);
+      add_whole_rows(products, skipped, at, end, {own_begin, own_end}, whole, sum);
       __syncwarp();
     }
     if (left_out == 0) break;
@@ -186,9 +233,9 @@ __global__ void __launch_bounds__(block_threads, 5)
   for (unsigned step = lanes / 2; step > 0; step /= 2) sum += __shfl_down_sync(~0U, sum, step);
   const bool has_bad = !is_compressed<Column> && most >= a.column_limit;
   if (__any_sync(~0U, has_bad ? 1 : 0) != 0) {
-    if (is_own) mend_row<Gathered, Sum>(a, gathered, row);
+    if (is_own) mend_row<Gathered, Sum>(a, gathered, w.row);
   } else if (is_own) {
-    write_result(a, row, sum);
+    write_result(a, w.row, sum);
   }
 }
 

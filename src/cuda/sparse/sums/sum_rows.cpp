@@ -7,8 +7,6 @@
 
 namespace sheaf::cuda {
 
-using primitives::spmv_problem;
-
 namespace {
 
 std::uint64_t mean_length(const spmv_problem& p) noexcept {
@@ -59,24 +57,28 @@ rows_decision decide_rows(const spmv_problem& p, core::scratch_offsets& place, s
   return d;
 }
 
-void multiply_rows(const context& ctx, const spmv_problem& p, const rows_decision& d, const primitives::spmv_buffers& b,
+void multiply_rows(const context& ctx, const spmv_problem& p, const rows_decision& d, const spmv_buffers& b,
                    const csr_guard& guard, const x_source& from, std::byte* scratch, const std::uint32_t* skips) {
-  const auto multiply = p.value == value_type::f64 ? multiply_rows_as<double, double>
-                        : p.sums == spmv_sums::f64 ? multiply_rows_as<float, double>
-                                                   : multiply_rows_as<float, float>;
+  const auto multiply = p.value == value_type::f64 ? rows_of_types<double, double>::multiply
+                        : p.sums == spmv_sums::f64 ? rows_of_types<float, double>::multiply
+                                                   : rows_of_types<float, float>::multiply;
   multiply(ctx, p, d, b, guard, from, scratch, skips);
+}
+
+void add_reads(const spmv_problem& p, const machine& m, double streamed_seconds, plan::planned& plan) {
+  if (p.entries == 0) {
+    plan.add("streamed", streamed_seconds);
+    return;
+  }
+  const memory_cost x = gather_cost(gather_of_columns(p), m);
+  plan.add_overlapped(x.overlap_exponent, {{"streamed", streamed_seconds + x.indexed_bus}, {"random read", x.access}});
 }
 
 void price_rows(const spmv_problem& p, const machine& m, bool is_gathered, double spread, plan::planned& plan) {
   const std::uint64_t streamed = p.matrix_bytes() + p.y_bytes() + (is_gathered ? p.entries * p.value_bytes() : 0);
   plan.add("latency", m.launch_seconds + 2 * m.step_seconds);
-  if (is_gathered || p.entries == 0) {
-    plan.add("streamed", spread * m.streamed(streamed, streamed));
-    return;
-  }
-  const memory_cost x = gather_cost(gather_of_columns(p), m);
-  plan.add_overlapped(x.overlap_exponent, {{"streamed", spread * m.streamed(streamed, streamed) + x.indexed_bus},
-                                           {"random read", x.access}});
+  if (!is_gathered) return add_reads(p, m, spread * m.streamed(streamed, streamed), plan);
+  plan.add("streamed", spread * m.streamed(streamed, streamed));
 }
 
 }  // namespace sheaf::cuda

@@ -81,9 +81,9 @@ void queue_rows(const context& ctx, const rows_decision& d, const product_argume
 }
 
 template <class Value, class Sum>
-void multiply_rows_as(const context& ctx, const primitives::spmv_problem& p, const rows_decision& d,
-                      const primitives::spmv_buffers& b, const csr_guard& guard, const x_source& source,
-                      std::byte* scratch, const std::uint32_t* skips) {
+void rows_of_types<Value, Sum>::multiply(const context& ctx, const spmv_problem& p, const rows_decision& d,
+                                         const spmv_buffers& b, const csr_guard& guard, const x_source& source,
+                                         std::byte* scratch, const std::uint32_t* skips) {
   long_row_list list;
   list.long_entries = d.long_entries;
   if (d.has_list()) {
@@ -108,8 +108,7 @@ void multiply_rows_as(const context& ctx, const primitives::spmv_problem& p, con
     if (from != nullptr) return queue_rows<true, Sum>(ctx, d, a, from, list);
     return queue_rows<false, Sum>(ctx, d, a, from, list);
   };
-  if (bytes(p.column) == 8) return queue(0ULL);
-  return queue(0U);
+  with_column_type(p, queue);
 }
 
 }  // namespace sheaf::cuda

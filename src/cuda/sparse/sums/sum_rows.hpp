@@ -3,12 +3,39 @@
 #include <cstdint>
 
 #include "core/scratch_offsets.hpp"
-#include "cuda/sparse/sums/guard.hpp"
+#include "cuda/device/state.hpp"
 #include "plan/variant.hpp"
 #include "primitives/sparse/spmv.hpp"
 
-// Sums row by row, which several variants share.
+// What products and solvers share: how they report what is wrong with a matrix, and sums row by row.
 namespace sheaf::cuda {
+
+using primitives::spmv_buffers;
+using primitives::spmv_problem;
+
+/// What the kernels of one call need to report what is wrong with a matrix; passed by value.
+struct csr_guard {
+  index_guard columns;  ///< its words are those of a bad column
+  const core::index_words* row_begin = nullptr;
+  const core::index_words* row_end = nullptr;
+  const core::index_words* backwards = nullptr;
+  std::uint64_t entries = 0;
+  std::uint32_t has_signed_offsets = 0;
+  std::uint32_t* is_faulty = nullptr;  ///< null, or what is set to 1 where a fault is reported
+};
+
+/// Begins a call.
+inline csr_guard guard_of(const context& ctx, const spmv_problem& p, primitives::csr_call by) {
+  using primitives::csr_fault;
+  csr_guard guard;
+  guard.columns = state_of(ctx).guard(words_of(by, csr_fault::column), p.column, p.columns);
+  guard.row_begin = &words_of(by, csr_fault::row_begin);
+  guard.row_end = &words_of(by, csr_fault::row_end);
+  guard.backwards = &words_of(by, csr_fault::backwards);
+  guard.entries = p.entries;
+  guard.has_signed_offsets = p.offset == index_type::i32 || p.offset == index_type::i64 ? 1 : 0;
+  return guard;
+}
 
 constexpr std::uint64_t piece_entries = 1024;  ///< of a long row, summed by one warp
 
@@ -30,17 +57,17 @@ struct rows_decision {
 };
 
 /// Where a warp takes several rows at once, entries from which on a row is added by all its lanes; else all ones.
-std::uint64_t whole_warp_entries(const primitives::spmv_problem& p) noexcept;
+std::uint64_t whole_warp_entries(const spmv_problem& p) noexcept;
 
 constexpr unsigned most_of_a_lane = 16;  ///< entries that a lane adds alone, where a warp takes several rows
 
 /// Threads that share a row, where groups of them take rows: a power of two up to 32, by the mean length of rows.
-std::uint32_t lanes_of_row(const primitives::spmv_problem& p) noexcept;
+std::uint32_t lanes_of_row(const spmv_problem& p) noexcept;
 
 constexpr std::uint64_t unknown_length = ~std::uint64_t{0};
 
 /// @param longest_row  most entries of a row, where that is known
-rows_decision decide_rows(const primitives::spmv_problem& p, core::scratch_offsets& place,
+rows_decision decide_rows(const spmv_problem& p, core::scratch_offsets& place,
                           std::uint64_t longest_row = unknown_length) noexcept;
 
 /// Where a product by rows finds the value of x of a place; by default where the caller's columns say.
@@ -53,31 +80,25 @@ constexpr std::uint64_t base_rows = 128;  ///< rows whose compressed columns hav
 
 /// Queues y of all rows.
 /// @param skips  null, or a word in device memory: if it is not 0 when the kernels begin, they leave y as it is
-void multiply_rows(const context& ctx, const primitives::spmv_problem& p, const rows_decision& d,
-                   const primitives::spmv_buffers& b, const csr_guard& guard, const x_source& from, std::byte* scratch,
+void multiply_rows(const context& ctx, const spmv_problem& p, const rows_decision& d, const spmv_buffers& b,
+                   const csr_guard& guard, const x_source& from, std::byte* scratch,
                    const std::uint32_t* skips = nullptr);
+
+/// Adds the time of what is streamed, and of x read where the columns say, which go on at the same time.
+void add_reads(const spmv_problem& p, const machine& m, double streamed_seconds, plan::planned& plan);
 
 /// Adds the cost of a product by rows with x read where the columns say, or from what was gathered. `spread` is the
 /// time of what is streamed over that of a copy.
-void price_rows(const primitives::spmv_problem& p, const machine& m, bool is_gathered, double spread,
-                plan::planned& plan);
+void price_rows(const spmv_problem& p, const machine& m, bool is_gathered, double spread, plan::planned& plan);
 
 /// multiply_rows for values and sums of two types; each pair is compiled in a source of its own.
 template <class Value, class Sum>
-void multiply_rows_as(const context& ctx, const primitives::spmv_problem& p, const rows_decision& d,
-                      const primitives::spmv_buffers& b, const csr_guard& guard, const x_source& from,
-                      std::byte* scratch, const std::uint32_t* skips);
-extern template void multiply_rows_as<float, float>(const context&, const primitives::spmv_problem&,
-                                                    const rows_decision&, const primitives::spmv_buffers&,
-                                                    const csr_guard&, const x_source&, std::byte*,
-                                                    const std::uint32_t*);
-extern template void multiply_rows_as<float, double>(const context&, const primitives::spmv_problem&,
-                                                     const rows_decision&, const primitives::spmv_buffers&,
-                                                     const csr_guard&, const x_source&, std::byte*,
-                                                     const std::uint32_t*);
-extern template void multiply_rows_as<double, double>(const context&, const primitives::spmv_problem&,
-                                                      const rows_decision&, const primitives::spmv_buffers&,
-                                                      const csr_guard&, const x_source&, std::byte*,
-                                                      const std::uint32_t*);
+struct rows_of_types {
+  static void multiply(const context& ctx, const spmv_problem& p, const rows_decision& d, const spmv_buffers& b,
+                       const csr_guard& guard, const x_source& from, std::byte* scratch, const std::uint32_t* skips);
+};
+extern template struct rows_of_types<float, float>;
+extern template struct rows_of_types<float, double>;
+extern template struct rows_of_types<double, double>;
 
 }  // namespace sheaf::cuda

@@ -4,8 +4,18 @@
 
 #include <cuda_pipeline.h>
 
+#include "cuda/device/state.hpp"
+
 // A part of x in shared memory.
 namespace sheaf::cuda {
+
+/// Whether blocks of the device may have so much shared memory. Devices of some compute capabilities have 99 KiB a
+/// block.
+inline bool blocks_hold(const context& ctx, std::uint64_t shared_bytes) {
+  int most = 0;
+  require(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, ctx.device()), ctx);
+  return static_cast<std::uint64_t>(most) >= shared_bytes;
+}
 
 /// Begins to copy `count` values to shared memory, 16 bytes at once where they are aligned. All Threads threads of a
 /// block call this; __pipeline_wait_prior(0) and a barrier follow before anyone reads them.
