@@ -70,16 +70,7 @@ struct prepared_run {
 };
 
 /// What the preparation of a product, or of a sum over edges, says of itself, in the words of all preparations.
-template <class Report>
-preparation preparation_of(const Report& r, const access_pattern& order) {
-  return {.variant = r.variant,
-          .order = order,
-          .preparation_seconds = r.preparation_seconds,
-          .run_seconds = r.run_seconds,
-          .unprepared_seconds = r.unprepared_seconds,
-          .kept_bytes = r.kept_bytes,
-          .pays_after_runs = r.pays_after_runs};
-}
+inline preparation preparation_of(const preparation_report& r, const access_pattern& order) { return {r, order}; }
 
 /// A problem that shows what a primitive does, without its count: "gather/permutation/r8/u32".
 struct sample {

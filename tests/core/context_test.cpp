@@ -114,12 +114,9 @@ TEST(Context, UnknownForcedNamesAreRefusedWithTheListOfThoseThatAre) {
   EXPECT_TRUE(variant.starts_with(
       "SHEAF_VARIANT: gather: no variant is named 'cpu.imaginary'; there are reference.serial, cpu.direct, "))
       << variant;
-  EXPECT_EQ(
-      message_for("sort:cpu.msd"),
-      "SHEAF_VARIANT: 'sort' is not a primitive; there are gather, scatter, prepare_gather, prepare_scatter, "
-      "scatter_reduce, split, split_unstable, split_gather_index, split_scatter_index, sort_records, sort_pairs, "
-      "sort_gather_index, list_rank, list_scan, build_hash_index, hash_search, hash_count, hash_contains, hash_find, "
-      "spmv, prepare_spmv, conjugate_gradient, edge_sum, prepare_edge_sum");
+  EXPECT_TRUE(message_for("sort:cpu.msd")
+                  .starts_with("SHEAF_VARIANT: 'sort' is not a primitive; there are gather, scatter, prepare_gather, "
+                               "prepare_scatter, scatter_reduce, split, split_unstable, "));
   EXPECT_TRUE(message_for("prepare_gather:direct")
                   .starts_with("SHEAF_VARIANT: prepare_gather: no variant is named 'direct'; there are kept"));
 }

@@ -81,8 +81,8 @@ class layout_rules {
       std::string space;
       for (std::sregex_iterator o(before.begin(), before.end(), opened); o != std::sregex_iterator(); ++o)
         space = (*o)[1];
-      const std::string names = (*found)[3];
-      for (std::sregex_iterator n(names.begin(), names.end(), word); n != std::sregex_iterator(); ++n) {
+      const std::string declared = (*found)[3];
+      for (std::sregex_iterator n(declared.begin(), declared.end(), word); n != std::sregex_iterator(); ++n) {
         all.push_back({file, fmt::format("{}::{}", space, n->str()), (*found)[2], (*found)[4] != ";"});
       }
     }
