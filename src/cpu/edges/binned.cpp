@@ -2,6 +2,7 @@
 #include <bit>
 #include <cstring>
 #include <mutex>
+#include <span>
 
 #include "core/cpu_state.hpp"
 #include "core/scratch_offsets.hpp"
@@ -147,13 +148,12 @@ void put_in_bins(const binned_decision& d, const end_arrays<End>& ends, std::uin
 
 /// Adds the edges of one bin to its sums.
 void sum_bin(const edge_sum_problem& p, const edge_sum_buffers& b, const detail::host_edge_function& function,
-             bool owns_all, const binned_edge* edges, std::uint64_t begin, std::uint64_t end, std::uint64_t base,
-             void* sums, host_node_range own) {
+             bool owns_all, std::span<const binned_edge> edges, std::uint64_t base, void* sums, host_node_range own) {
   edge_chunk<std::uint32_t> chunk;
   const auto* const values = static_cast<const std::byte*>(b.values);
-  for (std::uint64_t e = begin; e < end; e += chunk_edges) {
-    const std::uint64_t chunk_end = std::min(e + chunk_edges, end);
-    const std::uint64_t next_end = std::min(chunk_end + chunk_edges, end);
+  for (std::uint64_t e = 0; e < edges.size(); e += chunk_edges) {
+    const std::uint64_t chunk_end = std::min(e + chunk_edges, edges.size());
+    const std::uint64_t next_end = std::min(chunk_end + chunk_edges, edges.size());
     for (std::uint64_t next = chunk_end; next < next_end; ++next) {
       prefetch(values, edges[next].first * p.node_bytes(), p.node_bytes());
       prefetch(values, edges[next].second * p.node_bytes(), p.node_bytes());
@@ -200,8 +200,8 @@ std::uint64_t run_rounds(const edge_sum_problem& p, const edge_sum_buffers& b, c
       const host_node_range own{first_node, std::min((bin + 1) << d.log2_bin, p.nodes) - first_node};
       std::byte* const sums = static_cast<std::byte*>(b.result) + own.begin * p.result_bytes();
       if (base == 0) std::memset(sums, 0, own.count * p.result_bytes());
-      sum_bin(p, b, function, d.bins == 1, arrays.edges, arrays.bin_begins[bin], arrays.bin_begins[bin + 1], base, sums,
-              own);
+      const std::span edges(arrays.edges + arrays.bin_begins[bin], arrays.edges + arrays.bin_begins[bin + 1]);
+      sum_bin(p, b, function, d.bins == 1, edges, base, sums, own);
     });
   }
   return first_bad;

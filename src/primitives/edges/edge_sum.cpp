@@ -86,50 +86,58 @@ std::uint64_t nodes_of(std::string_view call, const_values node_values, std::uin
   return node_values.count / components;
 }
 
+/// The views of a call.
+struct edge_views {
+  const edge_view& edges;
+  const_values node_values;
+  const_values weights;
+  values result;
+};
+
 /// A sum of the shapes of these views, which are checked.
-edge_sum_problem describe(const context& ctx, const edge_view& edges, const_values node_values, const_values weights,
-                          values result, std::uint32_t value_components, std::uint32_t components,
-                          const edge_sum_options& options) {
+edge_sum_problem describe(const context& ctx, const edge_views& v, std::uint32_t value_components,
+                          std::uint32_t components, const edge_sum_options& options) {
   require_components(edge_sum_call, "a node", value_components);
   require_components(edge_sum_call, "a contribution", components);
   require_enumerator(edge_sum_call, "the order", options.order, reduction_order::unordered);
   edge_sum_problem p;
   p.backend = ctx.backend();
-  p.edges = edges.count;
-  p.nodes = nodes_of(edge_sum_call, node_values, value_components);
+  p.edges = v.edges.count;
+  p.nodes = nodes_of(edge_sum_call, v.node_values, value_components);
   p.value_components = value_components;
   p.components = components;
-  require_edge_shape(edge_sum_call, edges, p.nodes);
-  p.value = node_values.type;
-  p.index = edges.type;
-  p.stride = edges.stride;
+  require_edge_shape(edge_sum_call, v.edges, p.nodes);
+  p.value = v.node_values.type;
+  p.index = v.edges.type;
+  p.stride = v.edges.stride;
   p.order = options.order;
   p.pattern = options.pattern;
-  p.weight_components = weights_of_an_edge(edge_sum_call, edges.count, weights);
-  require_edge_values(edge_sum_call, p, node_values, weights, result);
+  p.weight_components = weights_of_an_edge(edge_sum_call, v.edges.count, v.weights);
+  require_edge_values(edge_sum_call, p, v.node_values, v.weights, v.result);
   return p;
 }
 
-edge_sum_problem describe_built_in(const context& ctx, const edge_view& edges, const_values node_values,
-                                   const_values weights, values result, std::uint32_t components,
+edge_sum_problem describe_built_in(const context& ctx, const edge_views& v, std::uint32_t components,
                                    edge_function function, const edge_sum_options& options) {
   require_enumerator(edge_sum_call, "the function", function, edge_function::inverse_square);
-  if (weights.count != 0 && weights.count != edges.count) {
-    refuse("{}: weights has {} values for {} edges", edge_sum_call, weights.count, edges.count);
+  if (v.weights.count != 0 && v.weights.count != v.edges.count) {
+    refuse("{}: weights has {} values for {} edges", edge_sum_call, v.weights.count, v.edges.count);
   }
-  edge_sum_problem p = describe(ctx, edges, node_values, weights, result, components, components, options);
+  edge_sum_problem p = describe(ctx, v, components, components, options);
   p.function = function;
   return p;
 }
 
-void run(const context& ctx, const edge_sum_problem& p, const edge_view& edges, const_values node_values,
-         const_values weights, values result, const detail::host_edge_function* on_host,
-         const detail::device_edge_function* on_device, const edge_sum_options& options) {
-  require_edge_memory(edge_sum_call, ctx, edges);
-  require_edge_views(edge_sum_call, ctx, edges, node_values, weights, result);
+/// @param buffers  has the caller's function, if there is one
+void run(const context& ctx, const edge_sum_problem& p, const edge_views& v, edge_sum_buffers buffers,
+         const edge_sum_options& options) {
+  require_edge_memory(edge_sum_call, ctx, v.edges);
+  require_edge_views(edge_sum_call, ctx, v.edges, v.node_values, v.weights, v.result);
   if (p.nodes == 0 && p.edges == 0) return;
-  edge_sum_buffers buffers{edges, node_values.data, nullptr, result.data, on_host, on_device};
-  if (p.weight_components > 0) buffers.weights = weights.data;
+  buffers.edges = v.edges;
+  buffers.values = v.node_values.data;
+  if (p.weight_components > 0) buffers.weights = v.weights.data;
+  buffers.result = v.result.data;
   plan::execute(edge_sum_call, edge_sum_variants(), p, ctx, options.variant, buffers);
 }
 
@@ -240,14 +248,15 @@ edge_view::edge_view(index_span pairs) : first(pairs.data), count(pairs.count / 
 
 void edge_sum(const context& ctx, const edge_view& edges, const_values node_values, const_values weights, values result,
               std::uint32_t components, edge_function function, const edge_sum_options& options) {
-  const edge_sum_problem p = describe_built_in(ctx, edges, node_values, weights, result, components, function, options);
-  run(ctx, p, edges, node_values, weights, result, nullptr, nullptr, options);
+  const edge_views v{edges, node_values, weights, result};
+  run(ctx, describe_built_in(ctx, v, components, function, options), v, {}, options);
 }
 
 explanation explain_edge_sum(const context& ctx, const edge_view& edges, const_values node_values, const_values weights,
                              values result, std::uint32_t components, edge_function function,
                              const edge_sum_options& options) {
-  const edge_sum_problem p = describe_built_in(ctx, edges, node_values, weights, result, components, function, options);
+  const edge_sum_problem p =
+      describe_built_in(ctx, {edges, node_values, weights, result}, components, function, options);
   return plan::explain(edge_sum_call, edge_sum_variants(), p, ctx, options.variant);
 }
 
@@ -256,20 +265,24 @@ void detail::edge_sum_by(const context& ctx, const edge_view& edges, const_value
   if (ctx.backend() != backend_kind::cpu) {
     refuse("{}: a function of the caller's runs on a CPU context, not on {}", edge_sum_call, name(ctx.backend()));
   }
-  edge_sum_problem p =
-      describe(ctx, edges, node_values, weights, result, function.value_components, function.components, options);
+  const edge_views v{edges, node_values, weights, result};
+  edge_sum_problem p = describe(ctx, v, function.value_components, function.components, options);
   p.has_own_function = true;
-  run(ctx, p, edges, node_values, weights, result, &function, nullptr, options);
+  edge_sum_buffers own;
+  own.on_host = &function;
+  run(ctx, p, v, own, options);
 }
 
 void detail::edge_sum_by(const context& ctx, const edge_view& edges, const_values node_values, const_values weights,
                          values result, const device_edge_function& function, const device_edge_shape& shape,
                          const edge_sum_options& options) {
   require_device_function(edge_sum_call, ctx, shape, node_values.type);
-  edge_sum_problem p =
-      describe(ctx, edges, node_values, weights, result, shape.value_components, shape.components, options);
+  const edge_views v{edges, node_values, weights, result};
+  edge_sum_problem p = describe(ctx, v, shape.value_components, shape.components, options);
   p.has_own_function = true;
-  run(ctx, p, edges, node_values, weights, result, nullptr, &function, options);
+  edge_sum_buffers own;
+  own.on_device = &function;
+  run(ctx, p, v, own, options);
 }
 
 }  // namespace sheaf
