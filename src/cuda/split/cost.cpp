@@ -147,4 +147,12 @@ plan::planned pair_passes_cost(const split_problem& p, const machine& m, std::ui
   return plan;
 }
 
+plan::planned pair_passes_cost(const pair_passes& passes, const machine& m) {
+  split_problem p;
+  p.count = passes.count;
+  p.out_stride_bytes = p.word_bytes = passes.value_bytes;
+  p.key_stride_bytes = sizeof(std::uint32_t);
+  return pair_passes_cost(p, m, passes.key_bits, pass_count(passes), passes.stable);
+}
+
 }  // namespace sheaf::cuda

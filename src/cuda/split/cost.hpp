@@ -2,6 +2,7 @@
 
 #include <sheaf/machine_profile.hpp>
 
+#include "cuda/split/passes.hpp"
 #include "plan/variant.hpp"
 #include "primitives/split/contract.hpp"
 
@@ -18,5 +19,7 @@ plan::planned passes_cost(const primitives::split_problem& p, const machine& m, 
 /// LSD passes over separate keys and values by `key_bits`. The first pass reads the caller's keys.
 plan::planned pair_passes_cost(const primitives::split_problem& p, const machine& m, std::uint32_t key_bits,
                                std::uint32_t passes, bool stable);
+/// Those that run_pair_passes queues, over keys of 4 bytes and values in memory.
+plan::planned pair_passes_cost(const pair_passes& passes, const machine& m);
 
 }  // namespace sheaf::cuda
