@@ -49,4 +49,17 @@ class scratch_arrays {
   scratch_offsets offsets_;
 };
 
+/// The arrays of a call, which Arrays(arguments..., scratch_arrays&) takes one after the other; and their bytes.
+template <class Arrays, class... Arguments>
+Arrays arrays_in(std::byte* scratch, const Arguments&... arguments) {
+  scratch_arrays arrays(scratch);
+  return Arrays(arguments..., arrays);
+}
+template <class Arrays, class... Arguments>
+std::uint64_t bytes_of(const Arguments&... arguments) {
+  scratch_arrays counted(nullptr);
+  static_cast<void>(Arrays(arguments..., counted));
+  return counted.bytes();
+}
+
 }  // namespace sheaf::core

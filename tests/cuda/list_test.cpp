@@ -155,10 +155,9 @@ list_kernels::list_status status_after(const context& ctx, const buffer& success
   b.out = rank.data();
   chosen.variant->run(ctx, p, chosen.plan, b, scratch.data());
   ctx.wait();
-  core::scratch_offsets arrays;
-  const cuda::list_layout layout = cuda::lay_out(p, p.log2_block, arrays);
+  const auto arrays = core::arrays_in<cuda::list_arrays>(scratch.data(), p, cuda::list_cuts(p, p.log2_block));
   list_kernels::list_status status{};
-  copy_bytes(ctx, &status, scratch.data() + layout.status, sizeof status);
+  copy_bytes(ctx, &status, arrays.status, sizeof status);
   return status;
 }
 

@@ -4,6 +4,17 @@
 
 namespace sheaf::cuda {
 
+/// The sum of the values of a warp's lanes up to and with the caller's, which has number `lane`.
+template <class T>
+__device__ __forceinline__ T inclusive_warp_sum(T sum, unsigned lane) {
+#pragma unroll
+  for (unsigned distance = 1; distance < 32; distance *= 2) {
+    const T lower_lanes = __shfl_up_sync(~0U, sum, distance);
+    if (lane >= distance) sum += lower_lanes;
+  }
+  return sum;
+}
+
 /// Bins of a histogram for each thread of a block that scans it: consecutive bins, from thread 0 on.
 template <int Bins, int Threads>
 constexpr int bins_per_thread = (Bins + Threads - 1) / Threads;
@@ -21,12 +32,7 @@ __device__ __forceinline__ void scan_bins(Count (&count)[Per], Count* warp_sums)
   Count thread_sum = 0;
 #pragma unroll
   for (int j = 0; j < Per; ++j) thread_sum += count[j];
-  Count inclusive = thread_sum;
-#pragma unroll
-  for (unsigned distance = 1; distance < 32; distance *= 2) {
-    const Count lower_lanes = __shfl_up_sync(~0U, inclusive, distance);
-    if (lane >= distance) inclusive += lower_lanes;
-  }
+  const Count inclusive = inclusive_warp_sum(thread_sum, lane);
   if (lane == 31) warp_sums[warp] = inclusive;
   __syncthreads();
   Count prefix = inclusive - thread_sum;

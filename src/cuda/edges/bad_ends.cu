@@ -44,10 +44,9 @@ __global__ void report_bad_end(const __grid_constant__ index_guard guard,
 }  // namespace
 
 bad_end_report::bad_end_report(const context& ctx, const primitives::edge_sum_problem& p, primitives::edge_call by,
-                               std::byte* first_bad)
-    : guard_(state_of(ctx).guard(primitives::end_words(by), p.index, p.nodes)),
-      first_bad_(reinterpret_cast<unsigned long long*>(first_bad)) {
-  require(cudaMemsetAsync(first_bad, 0xff, bytes, ctx.stream()), ctx);
+                               unsigned long long* first_bad)
+    : guard_(state_of(ctx).guard(primitives::end_words(by), p.index, p.nodes)), first_bad_(first_bad) {
+  require(cudaMemsetAsync(first_bad, 0xff, sizeof *first_bad, ctx.stream()), ctx);
 }
 
 void bad_end_report::queue(const context& ctx, const edge_kernels::end_arrays& edges) const {

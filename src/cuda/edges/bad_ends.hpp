@@ -11,11 +11,9 @@ namespace sheaf::cuda {
 /// reports it, so that kernels which a program compiles know nothing of reports.
 class bad_end_report {
  public:
-  static constexpr std::uint64_t bytes = sizeof(unsigned long long);
-
-  /// Begins a call; `first_bad` takes `bytes` of scratch.
+  /// Begins a call; `first_bad` is in scratch.
   bad_end_report(const context& ctx, const primitives::edge_sum_problem& p, primitives::edge_call by,
-                 std::byte* first_bad);
+                 unsigned long long* first_bad);
 
   unsigned long long* first_bad() const noexcept { return first_bad_; }
   /// Queues the report of what was noted.

@@ -1,5 +1,3 @@
-#include "cuda/edges/grown_order.hpp"
-
 #include <memory>
 #include <new>
 
@@ -9,6 +7,7 @@
 #include "core/scratch_offsets.hpp"
 #include "cuda/device/state.hpp"
 #include "cuda/edges/cost.hpp"
+#include "cuda/edges/node_order.hpp"
 #include "primitives/edges/node_order.hpp"
 
 namespace sheaf::cuda {

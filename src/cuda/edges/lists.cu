@@ -97,26 +97,23 @@ const char* list_rejection(const edge_sum_problem& p) noexcept {
   return nullptr;
 }
 
-list_layout::list_layout(const edge_sum_problem& p, listed_ends ends, core::scratch_offsets& place)
-    : count(entries_of(p, ends)) {
-  keys = place.take(count * sizeof(std::uint32_t));
-  entries = place.take(count * sizeof(list_entry));
-  passes = place.take(count == 0 ? 0 : pair_scratch_bytes(passes_of(p.nodes, count)));
-}
+list_scratch::list_scratch(const edge_sum_problem& p, listed_ends ends, core::scratch_arrays& arrays)
+    : count(entries_of(p, ends)),
+      keys(arrays.take<std::uint32_t>(count)),
+      entries(arrays.take<uint2>(count)),
+      passes(arrays.take<std::byte>(count == 0 ? 0 : pair_scratch_bytes(passes_of(p.nodes, count)))) {}
 
 void queue_lists(const context& ctx, const edge_sum_problem& p, const end_arrays& edges, listed_ends ends,
-                 const std::uint32_t* place, const list_layout& layout, std::byte* scratch, const list_outputs& to,
+                 const std::uint32_t* place, const list_scratch& scratch, const list_outputs& to,
                  unsigned long long* first_bad) {
-  auto* const keys = reinterpret_cast<std::uint32_t*>(scratch + layout.keys);
-  auto* const entries = reinterpret_cast<uint2*>(scratch + layout.entries);
   launch(ctx, edges.is_wide ? list_ends<std::uint64_t> : list_ends<std::uint32_t>, ceil_div(edges.count, block_threads),
-         edges, ends, place, static_cast<std::uint32_t>(p.nodes), keys, entries, first_bad);
-  pair_passes passes = passes_of(p.nodes, layout.count);
-  passes.keys.data = reinterpret_cast<const std::byte*>(keys);
-  passes.values = reinterpret_cast<const std::byte*>(entries);
+         edges, ends, place, static_cast<std::uint32_t>(p.nodes), scratch.keys, scratch.entries, first_bad);
+  pair_passes passes = passes_of(p.nodes, scratch.count);
+  passes.keys.data = reinterpret_cast<const std::byte*>(scratch.keys);
+  passes.values = reinterpret_cast<const std::byte*>(scratch.entries);
   passes.out = reinterpret_cast<std::byte*>(to.entries);
-  const std::uint32_t* const sorted = run_pair_passes(ctx, passes, scratch + layout.passes);
-  launch(ctx, find_begins, ceil_div(p.nodes + 1, block_threads), sorted, layout.count, p.nodes, to.begins);
+  const std::uint32_t* const sorted = run_pair_passes(ctx, passes, scratch.passes);
+  launch(ctx, find_begins, ceil_div(p.nodes + 1, block_threads), sorted, scratch.count, p.nodes, to.begins);
 }
 
 void queue_longest(const context& ctx, const std::uint64_t* begins, std::uint64_t nodes, unsigned long long* longest) {
@@ -127,19 +124,10 @@ void queue_longest(const context& ctx, const std::uint64_t* begins, std::uint64_
 void add_list_cost(const edge_sum_problem& p, listed_ends ends, const machine& m, plan::planned& plan) {
   const std::uint64_t entries = entries_of(p, ends);
   const std::uint64_t rounds = ends == listed_ends::both ? 1 : 2;
-  const pair_passes passes = passes_of(p.nodes, entries);
-  primitives::split_problem split;
-  split.backend = p.backend;
-  split.count = entries;
-  split.record_bytes = split.in_stride_bytes = split.out_stride_bytes = passes.value_bytes;
-  split.word_bytes = passes.value_bytes;
-  split.key_from = split_key::kind::category;
-  split.key_stride_bytes = sizeof(std::uint32_t);
   const std::uint64_t listed = p.edges * 2 * bytes(p.index) + entries * 12 + (p.nodes + 1) * 24;
   const auto times = static_cast<double>(rounds);
   plan.add("lists", times * (2 * m.step_seconds + m.streamed(listed, listed)));
-  plan.add("sort",
-           entries == 0 ? 0 : times * pair_passes_cost(split, m, passes.key_bits, pass_count(passes), true).seconds);
+  plan.add("sort", entries == 0 ? 0 : times * pair_passes_cost(passes_of(p.nodes, entries), m).seconds);
 }
 
 std::uint64_t piece_sum_bytes(const edge_sum_problem& p, std::uint64_t entries) noexcept {

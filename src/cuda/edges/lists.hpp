@@ -17,15 +17,14 @@ enum class listed_ends : std::uint8_t { first, second, both };
 /// Why lists cannot be made; null if they can.
 const char* list_rejection(const primitives::edge_sum_problem& p) noexcept;
 
-/// Where the parts of the scratch begin, in bytes.
-struct list_layout {
-  std::uint64_t count = 0;  ///< entries of all lists
-  std::uint64_t keys = 0;
-  std::uint64_t entries = 0;
-  std::uint64_t passes = 0;
+/// Scratch in which lists are made.
+struct list_scratch {
+  std::uint64_t count;  ///< entries of all lists
+  std::uint32_t* keys;
+  uint2* entries;
+  std::byte* passes;
 
-  list_layout() = default;
-  list_layout(const primitives::edge_sum_problem& p, listed_ends ends, core::scratch_offsets& place);
+  list_scratch(const primitives::edge_sum_problem& p, listed_ends ends, core::scratch_arrays& arrays);
 };
 
 /// Where lists go, in device memory.
@@ -37,8 +36,8 @@ struct list_outputs {
 /// Queues the lists, in the order of the edges; of an edge in both ends' lists, its first end comes first. With
 /// `place` nodes are called by their place. Edges that have a bad end are noted and left out.
 void queue_lists(const context& ctx, const primitives::edge_sum_problem& p, const edge_kernels::end_arrays& edges,
-                 listed_ends ends, const std::uint32_t* place, const list_layout& layout, std::byte* scratch,
-                 const list_outputs& to, unsigned long long* first_bad);
+                 listed_ends ends, const std::uint32_t* place, const list_scratch& scratch, const list_outputs& to,
+                 unsigned long long* first_bad);
 
 /// Queues *longest = the length of the longest list.
 void queue_longest(const context& ctx, const std::uint64_t* begins, std::uint64_t nodes, unsigned long long* longest);

@@ -1,22 +1,22 @@
 #include "cuda/edges/node_order.hpp"
 
 #include "cuda/device/launch.cuh"
-#include "cuda/edges/grown_order.hpp"
 #include "cuda/split/cost.hpp"
 #include "cuda/split/passes.hpp"
 
 namespace sheaf::cuda {
-namespace {
-
-using primitives::prepare_edge_sum_problem;
-
-constexpr std::uint32_t half_bits = 24;  // of a key of 48 bits
 
 /// Lowest and highest finite coordinate of each dimension, as words that ascend with the numbers.
 struct coordinate_box {
   unsigned long long low[3];
   unsigned long long high[3];
 };
+
+namespace {
+
+using primitives::prepare_edge_sum_problem;
+
+constexpr std::uint32_t half_bits = 24;  // of a key of 48 bits
 
 __device__ unsigned long long ascending_word(double number) {
   const auto bits = static_cast<unsigned long long>(__double_as_longlong(number));
@@ -137,41 +137,36 @@ void queue_keys(const context& ctx, const prepare_edge_sum_problem& p, const voi
 
 }  // namespace
 
-node_order_layout::node_order_layout(const prepare_edge_sum_problem& p, core::scratch_offsets& offsets) {
+node_order_scratch::node_order_scratch(const prepare_edge_sum_problem& p, core::scratch_arrays& arrays) {
   if (p.dimensions == 0) return;
-  const std::uint64_t key_bytes = p.sum.nodes * sizeof(std::uint32_t);
-  box = offsets.take(sizeof(coordinate_box));
-  for (std::uint64_t& half : keys) half = offsets.take(key_bytes);
-  sorted_keys = offsets.take(key_bytes);
-  low_order = offsets.take(key_bytes);
-  passes = offsets.take(pair_scratch_bytes(passes_of(p.sum.nodes)));
+  box = arrays.take<coordinate_box>(1);
+  for (std::uint32_t*& half : keys) half = arrays.take<std::uint32_t>(p.sum.nodes);
+  sorted_keys = arrays.take<std::uint32_t>(p.sum.nodes);
+  low_order = arrays.take<std::uint32_t>(p.sum.nodes);
+  passes = arrays.take<std::byte>(pair_scratch_bytes(passes_of(p.sum.nodes)));
 }
 
 void queue_node_order(const context& ctx, const prepare_edge_sum_problem& p,
                       const primitives::prepare_edge_sum_buffers& b, std::uint64_t part_nodes,
-                      const node_order_layout& layout, std::byte* scratch, std::uint32_t* order, std::uint32_t* place) {
+                      const node_order_scratch& scratch, std::uint32_t* order, std::uint32_t* place) {
   const std::uint64_t nodes = p.sum.nodes;
   const std::uint64_t blocks = ceil_div(nodes, block_threads);
   if (p.dimensions > 0) {
-    auto* const box = reinterpret_cast<coordinate_box*>(scratch + layout.box);
-    auto* const low_keys = reinterpret_cast<std::uint32_t*>(scratch + layout.keys[0]);
-    auto* const high_keys = reinterpret_cast<std::uint32_t*>(scratch + layout.keys[1]);
-    auto* const sorted_keys = reinterpret_cast<std::uint32_t*>(scratch + layout.sorted_keys);
-    auto* const low_order = reinterpret_cast<std::uint32_t*>(scratch + layout.low_order);
+    const auto [low_keys, high_keys] = scratch.keys;
     if (p.coordinate == value_type::f64) {
-      queue_keys<double>(ctx, p, b.coordinates, box, low_keys, high_keys);
+      queue_keys<double>(ctx, p, b.coordinates, scratch.box, low_keys, high_keys);
     } else {
-      queue_keys<float>(ctx, p, b.coordinates, box, low_keys, high_keys);
+      queue_keys<float>(ctx, p, b.coordinates, scratch.box, low_keys, high_keys);
     }
     pair_passes passes = passes_of(nodes);
     passes.keys.data = reinterpret_cast<const std::byte*>(low_keys);
-    passes.out = reinterpret_cast<std::byte*>(low_order);
-    run_pair_passes(ctx, passes, scratch + layout.passes);
-    launch(ctx, gather_keys, blocks, high_keys, low_order, nodes, sorted_keys);
-    passes.keys.data = reinterpret_cast<const std::byte*>(sorted_keys);
-    passes.values = reinterpret_cast<const std::byte*>(low_order);
+    passes.out = reinterpret_cast<std::byte*>(scratch.low_order);
+    run_pair_passes(ctx, passes, scratch.passes);
+    launch(ctx, gather_keys, blocks, high_keys, scratch.low_order, nodes, scratch.sorted_keys);
+    passes.keys.data = reinterpret_cast<const std::byte*>(scratch.sorted_keys);
+    passes.values = reinterpret_cast<const std::byte*>(scratch.low_order);
     passes.out = reinterpret_cast<std::byte*>(order);
-    run_pair_passes(ctx, passes, scratch + layout.passes);
+    run_pair_passes(ctx, passes, scratch.passes);
   } else if (is_order_grown(p)) {
     grow_node_order(ctx, p.sum, b.edges, part_nodes, order);
   }
@@ -183,17 +178,9 @@ double node_order_seconds(const prepare_edge_sum_problem& p, const machine& m) {
   const double places = m.step_seconds + m.random_writes(nodes, 4, nodes * 4);
   if (is_order_grown(p)) return places + grown_order_seconds(p.sum, m);
   if (p.dimensions == 0) return places;
-  const pair_passes passes = passes_of(nodes);
-  primitives::split_problem split;
-  split.backend = p.sum.backend;
-  split.count = nodes;
-  split.record_bytes = split.in_stride_bytes = split.out_stride_bytes = passes.value_bytes;
-  split.word_bytes = passes.value_bytes;
-  split.key_from = split_key::kind::category;
-  split.key_stride_bytes = sizeof(std::uint32_t);
   const std::uint64_t keyed = nodes * (2 * p.dimensions * bytes(p.coordinate) + 8);
-  return places + 2 * pair_passes_cost(split, m, passes.key_bits, pass_count(passes), true).seconds +
-         4 * m.step_seconds + m.streamed(keyed, keyed) + m.random_reads(nodes, 4, nodes * 4);
+  return places + 2 * pair_passes_cost(passes_of(nodes), m).seconds + 4 * m.step_seconds + m.streamed(keyed, keyed) +
+         m.random_reads(nodes, 4, nodes * 4);
 }
 
 }  // namespace sheaf::cuda

@@ -8,16 +8,17 @@
 // The order of the nodes from which tiles are cut.
 namespace sheaf::cuda {
 
-/// Where the parts of the scratch begin, in bytes.
-struct node_order_layout {
-  std::uint64_t box = 0;
-  std::uint64_t keys[2] = {};  ///< low and high halves of the keys
-  std::uint64_t sorted_keys = 0;
-  std::uint64_t low_order = 0;
-  std::uint64_t passes = 0;
+struct coordinate_box;
 
-  node_order_layout() = default;
-  node_order_layout(const primitives::prepare_edge_sum_problem& p, core::scratch_offsets& place);
+/// Scratch in which coordinates are sorted.
+struct node_order_scratch {
+  coordinate_box* box = nullptr;
+  std::uint32_t* keys[2] = {};  ///< low and high halves of the keys
+  std::uint32_t* sorted_keys = nullptr;
+  std::uint32_t* low_order = nullptr;
+  std::byte* passes = nullptr;
+
+  node_order_scratch(const primitives::prepare_edge_sum_problem& p, core::scratch_arrays& arrays);
 };
 
 /// Queues order[k] = the node that comes k-th along a Morton curve through the coordinates (Morton 1966), in cells of
@@ -27,9 +28,24 @@ struct node_order_layout {
 /// edges are near each other.
 void queue_node_order(const context& ctx, const primitives::prepare_edge_sum_problem& p,
                       const primitives::prepare_edge_sum_buffers& b, std::uint64_t part_nodes,
-                      const node_order_layout& layout, std::byte* scratch, std::uint32_t* order, std::uint32_t* place);
+                      const node_order_scratch& scratch, std::uint32_t* order, std::uint32_t* place);
 
 /// Seconds that it takes.
 double node_order_seconds(const primitives::prepare_edge_sum_problem& p, const machine& m);
+
+// Nodes that have no coordinates and whose numbers say nothing of where they are. Growing parts of a graph
+// breadth-first is a long chain of short steps, so the host does it.
+
+/// Whether it is the host that brings the nodes of this preparation into order.
+bool is_order_grown(const primitives::prepare_edge_sum_problem& p) noexcept;
+
+/// order[k] = the node that comes k-th where parts of `part_nodes` nodes are grown one after another, each
+/// breadth-first (graph::grow_order). Copies the ends to the host, waits, and leaves the order in device memory.
+/// @throws error(out_of_memory) where the host has no memory for ends and neighbours
+void grow_node_order(const context& ctx, const primitives::edge_sum_problem& p, const edge_view& edges,
+                     std::uint64_t part_nodes, std::uint32_t* order);
+
+/// Seconds that it takes.
+double grown_order_seconds(const primitives::edge_sum_problem& p, const machine& m);
 
 }  // namespace sheaf::cuda

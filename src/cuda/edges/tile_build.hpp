@@ -37,19 +37,20 @@ struct tile_inputs {
   std::uint64_t entry_count;
 };
 
-/// Where the parts of the scratch begin, in bytes.
-struct tile_build_layout {
-  std::uint64_t facts = 0;
-  std::uint64_t ids_of_tile = 0;
-  std::uint64_t rows_of_slice = 0;
+struct tile_facts;
 
-  tile_build_layout() = default;
-  tile_build_layout(std::uint64_t nodes, std::uint32_t tile_nodes, core::scratch_offsets& place);
+/// Scratch in which tiles are built.
+struct tile_build_scratch {
+  tile_facts* facts;
+  std::uint32_t* ids_of_tile;
+  std::uint32_t* rows_of_slice;
+
+  tile_build_scratch(std::uint64_t nodes, std::uint32_t tile_nodes, core::scratch_arrays& arrays);
 };
 
 /// Builds tiles, and waits for the device. Returns whether it did: not where a tile reaches more nodes, or a node has
 /// more edges, than tiles are good for. @throws error(out_of_memory)
 bool build_tiles(const context& ctx, std::uint64_t nodes, std::uint32_t tile_nodes, const tile_inputs& in,
-                 const tile_build_layout& layout, std::byte* scratch, edge_tiles& made);
+                 const tile_build_scratch& scratch, edge_tiles& made);
 
 }  // namespace sheaf::cuda

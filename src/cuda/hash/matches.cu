@@ -1,14 +1,15 @@
-#include "cuda/hash/matches.hpp"
-
 #include <cub/block/block_reduce.cuh>
 
 #include <algorithm>
 
-#include "core/scratch_offsets.hpp"
+#include "cuda/block/scan.cuh"
 #include "cuda/device/launch.cuh"
 #include "cuda/hash/answers.cuh"
+#include "cuda/hash/cost.hpp"
+#include "cuda/hash/search.hpp"
 #include "cuda/hash/tile_sums.cuh"
 
+// Steps 3 and 4 of a search for matches.
 namespace sheaf::cuda {
 namespace {
 
@@ -20,17 +21,6 @@ constexpr unsigned tile_threads = 256;
 constexpr unsigned items_each = 8;
 constexpr unsigned tile_probes = tile_threads * items_each;
 constexpr unsigned tile_ids = 4096;  ///< record numbers that a block writes where keys may have several
-
-/// Where the scratch of steps 3 and 4 lies, in bytes.
-struct matches_layout {
-  std::uint64_t sums, end;
-
-  explicit matches_layout(const hash_search_problem& p) noexcept {
-    core::scratch_offsets arrays;
-    sums = arrays.take(tile_sums<std::uint64_t>::bytes(ceil_div(p.probes, tile_probes)));
-    end = arrays.bytes();
-  }
-};
 
 template <class Row>
 constexpr Row no_record = ~Row{0};
@@ -77,12 +67,7 @@ struct tile_offsets {
     constexpr unsigned warps = tile_threads / 32;
 #pragma unroll
     for (unsigned k = 0; k < items_each; ++k) {
-      unsigned long long upto = count[k];
-#pragma unroll
-      for (unsigned distance = 1; distance < 32; distance *= 2) {
-        const unsigned long long lower = __shfl_up_sync(~0U, upto, distance);
-        if (lane >= distance) upto += lower;
-      }
+      const unsigned long long upto = inclusive_warp_sum(count[k], lane);
       if (lane == 31) sums[k * warps + warp] = upto;
       count[k] = upto - count[k];
     }
@@ -109,12 +94,7 @@ struct tile_offsets {
     if (threadIdx.x < 32) {
       const unsigned long long first = sums[2 * threadIdx.x];
       const unsigned long long second = sums[2 * threadIdx.x + 1];
-      unsigned long long upto = first + second;
-#pragma unroll
-      for (unsigned distance = 1; distance < 32; distance *= 2) {
-        const unsigned long long lower = __shfl_up_sync(~0U, upto, distance);
-        if (threadIdx.x >= distance) upto += lower;
-      }
+      const unsigned long long upto = inclusive_warp_sum(first + second, threadIdx.x);
       sums[2 * threadIdx.x] = upto - first - second;
       sums[2 * threadIdx.x + 1] = upto - second;
     }
@@ -175,12 +155,12 @@ __global__ void __launch_bounds__(tile_threads)
   if (blockIdx.x == 0 && threadIdx.x == 0) offsets[probes] = sums.of_chunk[match_sums::chunks(gridDim.x)];
 }
 
-/// The probe in [first, last] that has match j: the last whose matches begin at j or before, where offsets[first] <= j.
-__device__ __forceinline__ std::uint64_t probe_of(const std::uint64_t* offsets, std::uint64_t first, std::uint64_t last,
-                                                  std::uint64_t j) {
+/// The probe in [first, last] that has match j: the last whose matches begin at j or before, where begins[first] <= j.
+template <class Begin, class Number>
+__device__ __forceinline__ Number probe_of(const Begin* begins, Number first, Number last, Number j) {
   while (first < last) {
-    const std::uint64_t middle = first + (last - first + 1) / 2;
-    if (offsets[middle] <= j) {
+    const Number middle = first + (last - first + 1) / 2;
+    if (begins[middle] <= j) {
       first = middle;
     } else {
       last = middle - 1;
@@ -229,22 +209,9 @@ __global__ void __launch_bounds__(tile_threads)
   }
   __syncthreads();
   for (std::uint32_t j = threadIdx.x; j < count; j += tile_threads) {
-    std::uint64_t probe;
-    if (keeps) {
-      std::uint32_t low = 0;
-      auto high = static_cast<std::uint32_t>(last_probe - first_probe);
-      while (low < high) {
-        const std::uint32_t middle = low + (high - low + 1) / 2;
-        if (begins[middle] <= j) {
-          low = middle;
-        } else {
-          high = middle - 1;
-        }
-      }
-      probe = first_probe + low;
-    } else {
-      probe = probe_of(offsets, first_probe, last_probe, first + j);
-    }
+    const std::uint64_t probe =
+        keeps ? first_probe + probe_of(begins, 0U, static_cast<std::uint32_t>(last_probe - first_probe), j)
+              : probe_of(offsets, first_probe, last_probe, first + j);
     const found_key<Row> key = found[probe];
     const Row id = key.count == 1 ? key.value : rows[key.value + (first + j - offsets[probe])];
     ids[first + j] = static_cast<Id>(id);
@@ -288,11 +255,15 @@ void write_matches_of(const context& ctx, const hash_search_problem& p, const sl
 
 }  // namespace
 
-std::uint64_t matches_bytes(const hash_search_problem& p) noexcept { return matches_layout(p).end; }
+match_arrays::match_arrays(const hash_search_problem& p, core::scratch_arrays& arrays) {
+  if (p.output != primitives::hash_output::matches) return;
+  found = arrays.take<std::byte>(p.probes * found_bytes(p));
+  sums = arrays.take<std::byte>(match_sums::bytes(ceil_div(p.probes, tile_probes)));
+}
 
 void write_matches(const context& ctx, const hash_search_problem& p, const slot_index& index,
-                   const hash_search_buffers& b, const std::byte* found, std::byte* scratch) {
-  const match_sums sums = match_sums::at(scratch + matches_layout(p).sums, ceil_div(p.probes, tile_probes));
+                   const hash_search_buffers& b, const std::byte* found, std::byte* sums_of_tiles) {
+  const match_sums sums = match_sums::at(sums_of_tiles, ceil_div(p.probes, tile_probes));
   with_slot_types(index.form, p.index.key_bytes, [&](auto* pointer) {
     using types = std::remove_pointer_t<decltype(pointer)>;
     if (p.index.id == index_type::u32) {

@@ -142,96 +142,134 @@ struct place_arguments {
   unsigned long long* longest_chain;
 };
 
-/// Writes the slots that lie between the last key before the tile and the last of the tile, and the tile's rows. Both
-/// are put together in shared memory, because single words go to memory at a fifth of its speed.
+/// Shared memory of place_keys.
 template <class Types>
-__global__ void __launch_bounds__(place_threads) place_keys(const __grid_constant__ place_arguments<Types> a) {
+struct place_memory {
+  static constexpr std::uint32_t all_written = ~0U;
+  typename place_scan::TempStorage scan;
+  typename Types::slot slots[place_window];
+  typename Types::row rows[2 * place_tile];
+  unsigned long long longest_chain;  ///< that ends in the tile
+  std::uint32_t left_out;  ///< word of a key that goes on behind the tile: its number comes with its last record
+};
+
+/// One thread of place_keys: where its items go, step by step.
+template <class Types>
+struct placed_items {
   using key = typename Types::key;
   using word = typename Types::word;
   using slot = typename Types::slot;
   using row = typename Types::row;
-  constexpr std::uint32_t all_written = ~0U;
-  __shared__ typename place_scan::TempStorage storage;
-  __shared__ slot slots[place_window];
-  __shared__ row rows[2 * place_tile];
-  __shared__ unsigned long long longest_of_tile;
-  __shared__ std::uint32_t
-      left_out;  // the number of a key that goes on behind the tile is written with its last record
-  const thread_items<key> items(a.hashes, a.count);
-  row id[place_items_each];
-  load_neighbours(a.ids + items.first, items.count, id);
-  const build_state before = a.states.before(blockIdx.x, follow());
-  const std::uint64_t slots_end =
-      blockIdx.x + 1 == gridDim.x ? a.slot_count : a.states.before(blockIdx.x + 1, follow()).end_of_slots();
-  if (threadIdx.x == 0) {
-    longest_of_tile = 0;
-    left_out = all_written;
-  }
-  build_state state;
-  build_state all;
-  place_scan(storage).ExclusiveScan(state_of_thread<Types>(items, a.buckets), state, build_state::nothing(), follow(),
-                                    all);
-  __syncthreads();
-  state = follow()(before, state);
+
+  const place_arguments<Types>& a;
+  const thread_items<key>& items;
+  const build_state& before;  ///< what comes before the tile
+  place_memory<Types>& shared;
   std::uint64_t place[place_items_each];
   word value[place_items_each];
   unsigned long long longest = 0;
+
+  __device__ __forceinline__ placed_items(const place_arguments<Types>& arguments, const thread_items<key>& own,
+                                          const build_state& before_tile, place_memory<Types>& memory)
+      : a(arguments), items(own), before(before_tile), shared(memory) {}
+
+  /// Finds slots and values of the items, of which `state` is what comes before the first, and puts the words of rows
+  /// into shared memory.
+  __device__ __forceinline__ void find_places(build_state state, const row (&id)[place_items_each]) {
 #pragma unroll
-  for (unsigned k = 0; k < place_items_each; ++k) {
-    if (k >= items.count) break;
-    const std::uint64_t i = items.first + k;
-    const neighbours& n = items.at[k];
-    const std::uint64_t words_before = state.row_words;
-    const auto word_of_tile = static_cast<std::uint32_t>(words_before - before.row_words);
-    state = follow()(state, state_of_item<Types>(n, i, items.hash[k], a.buckets));
-    place[k] = state.end_of_slots() - 1;
-    value[k] = n.is_tail ? Types::single(id[k]) : Types::repeated(words_before, id[k]);
-    if (n.is_head && n.is_tail) {
-      longest = max(longest, 1ULL);
-      continue;
+    for (unsigned k = 0; k < place_items_each; ++k) {
+      if (k >= items.count) break;
+      const std::uint64_t i = items.first + k;
+      const neighbours& n = items.at[k];
+      const std::uint64_t words_before = state.row_words;
+      const auto word_of_tile = static_cast<std::uint32_t>(words_before - before.row_words);
+      state = follow()(state, state_of_item<Types>(n, i, items.hash[k], a.buckets));
+      place[k] = state.end_of_slots() - 1;
+      value[k] = n.is_tail ? Types::single(id[k]) : Types::repeated(words_before, id[k]);
+      if (n.is_head && n.is_tail) {
+        longest = max(longest, 1ULL);
+        continue;
+      }
+      shared.rows[word_of_tile + (n.is_head ? 1 : 0)] = id[k];
+      const bool ends_tile = i + 1 == a.count || (threadIdx.x + 1 == place_threads && k + 1 == place_items_each);
+      if (n.is_tail || ends_tile) end_chain(state, i + 2 - state.last_head, n.is_tail);
     }
-    rows[word_of_tile + (n.is_head ? 1 : 0)] = id[k];
-    const bool ends_tile = i + 1 == a.count || (threadIdx.x + 1 == place_threads && k + 1 == place_items_each);
-    if (!n.is_tail && !ends_tile) continue;
-    const std::uint64_t length = i + 2 - state.last_head;
+  }
+
+  /// Writes the slots from the tile's first to before `end`, window by window. All threads of the block call it.
+  __device__ __forceinline__ void write_slots(std::uint64_t end) const {
+    for (std::uint64_t window = before.end_of_slots(); window < end; window += place_window) {
+      const auto size = static_cast<std::uint32_t>(min(std::uint64_t{place_window}, end - window));
+      for (std::uint32_t s = threadIdx.x; s < size; s += place_threads) shared.slots[s] = {slot::empty, slot::empty};
+      __syncthreads();
+#pragma unroll
+      for (unsigned k = 0; k < place_items_each; ++k) {
+        if (k < items.count && items.at[k].is_head && place[k] - window < size) {
+          shared.slots[place[k] - window] = {static_cast<word>(items.hash[k]), value[k]};
+        }
+      }
+      __syncthreads();
+      for (std::uint32_t s = threadIdx.x; s < size; s += place_threads) a.slots[window + s] = shared.slots[s];
+      __syncthreads();
+    }
+  }
+
+  /// Writes the tile's words of rows, and reports the longest chain. All threads of the block call it.
+  __device__ __forceinline__ void write_rows(std::uint32_t row_words) const {
+    if (longest > 0) atomicMax(&shared.longest_chain, longest);
+    __syncthreads();
+    for (std::uint32_t w = threadIdx.x; w < row_words; w += place_threads) {
+      if (w != shared.left_out) a.rows[before.row_words + w] = shared.rows[w];
+    }
+    // Most tiles have nothing new to say.
+    if (threadIdx.x == 0 && shared.longest_chain > *static_cast<volatile unsigned long long*>(a.longest_chain)) {
+      atomicMax(a.longest_chain, shared.longest_chain);
+    }
+  }
+
+ private:
+  /// Writes the number of a key's records with the last of them; where the tile ends before, leaves it to the next.
+  __device__ __forceinline__ void end_chain(const build_state& state, std::uint64_t length, bool is_tail) {
     const std::uint64_t number_at = state.row_words - length - 1;
     const bool begins_here = number_at >= before.row_words;
     const auto number_in_tile = static_cast<std::uint32_t>(number_at - before.row_words);
-    if (!n.is_tail) {
-      if (begins_here) left_out = number_in_tile;
-      continue;
+    if (!is_tail) {
+      if (begins_here) shared.left_out = number_in_tile;
+      return;
     }
     if (begins_here) {
-      rows[number_in_tile] = static_cast<row>(length);
+      shared.rows[number_in_tile] = static_cast<row>(length);
     } else {
       a.rows[number_at] = static_cast<row>(length);
     }
     longest = max(longest, static_cast<unsigned long long>(length));
   }
-  for (std::uint64_t window = before.end_of_slots(); window < slots_end; window += place_window) {
-    const auto size = static_cast<std::uint32_t>(min(std::uint64_t{place_window}, slots_end - window));
-    for (std::uint32_t s = threadIdx.x; s < size; s += place_threads) slots[s] = {slot::empty, slot::empty};
-    __syncthreads();
-#pragma unroll
-    for (unsigned k = 0; k < place_items_each; ++k) {
-      if (k < items.count && items.at[k].is_head && place[k] - window < size) {
-        slots[place[k] - window] = {static_cast<word>(items.hash[k]), value[k]};
-      }
-    }
-    __syncthreads();
-    for (std::uint32_t s = threadIdx.x; s < size; s += place_threads) a.slots[window + s] = slots[s];
-    __syncthreads();
+};
+
+/// Writes the slots that lie between the last key before the tile and the last of the tile, and the tile's rows. Both
+/// are put together in shared memory, because single words go to memory at a fifth of its speed.
+template <class Types>
+__global__ void __launch_bounds__(place_threads) place_keys(const __grid_constant__ place_arguments<Types> a) {
+  __shared__ place_memory<Types> shared;
+  const thread_items<typename Types::key> items(a.hashes, a.count);
+  typename Types::row id[place_items_each];
+  load_neighbours(a.ids + items.first, items.count, id);
+  const build_state before = a.states.before(blockIdx.x, follow());
+  const std::uint64_t slots_end =
+      blockIdx.x + 1 == gridDim.x ? a.slot_count : a.states.before(blockIdx.x + 1, follow()).end_of_slots();
+  if (threadIdx.x == 0) {
+    shared.longest_chain = 0;
+    shared.left_out = shared.all_written;
   }
-  if (longest > 0) atomicMax(&longest_of_tile, longest);
+  build_state state;
+  build_state all;
+  place_scan(shared.scan)
+      .ExclusiveScan(state_of_thread<Types>(items, a.buckets), state, build_state::nothing(), follow(), all);
   __syncthreads();
-  const auto row_words = static_cast<std::uint32_t>(all.row_words);
-  for (std::uint32_t w = threadIdx.x; w < row_words; w += place_threads) {
-    if (w != left_out) a.rows[before.row_words + w] = rows[w];
-  }
-  // Most tiles have nothing new to say.
-  if (threadIdx.x == 0 && longest_of_tile > *static_cast<volatile unsigned long long*>(a.longest_chain)) {
-    atomicMax(a.longest_chain, longest_of_tile);
-  }
+  placed_items<Types> placed(a, items, before, shared);
+  placed.find_places(follow()(before, state), id);
+  placed.write_slots(slots_end);
+  placed.write_rows(static_cast<std::uint32_t>(all.row_words));
 }
 
 }  // namespace sheaf::cuda

@@ -1,16 +1,13 @@
 #include <algorithm>
 
-#include "core/scratch_offsets.hpp"
 #include "cuda/block/tile_scheduler.cuh"
 #include "cuda/device/words.cuh"
 #include "cuda/hash/answers.cuh"
 #include "cuda/hash/cost.hpp"
-#include "cuda/hash/look_ups.hpp"
-#include "cuda/hash/matches.hpp"
+#include "cuda/hash/search.hpp"
 #include "cuda/hash/skew_sample.cuh"
 #include "cuda/movement/buckets/gather_schedule.cuh"
 #include "cuda/movement/buckets/gather_schedule.hpp"
-#include "primitives/hash/search.hpp"
 
 // The search cuda.partitioned: a bucketed gather from the index. The index ascends with the hash, so the leading bits
 // of a probe's hash say which part of it the probe needs. Probes are split by these bits tile by tile, looked up part
@@ -19,7 +16,6 @@
 namespace sheaf::cuda {
 namespace {
 
-using primitives::hash_output;
 using primitives::hash_search_buffers;
 using primitives::hash_search_problem;
 
@@ -43,59 +39,59 @@ std::uint32_t part_tile(const context& ctx, std::uint64_t capacity) {
                             std::clamp<std::uint64_t>(capacity / 2 / (at_once * round_probes), 1, most_rounds_each));
 }
 
-/// Parts of the index, and where the schedule of a chunk lies in scratch, in bytes.
-struct partitioned_decision {
-  std::uint32_t part_bits;
-  std::uint64_t chunk;
-  std::uint64_t capacity;
-  std::uint64_t verdict;
-  std::uint64_t sizes;  ///< and behind them counters of tiles, most_scheduled_kernels of them
-  std::uint64_t hashes, tile_slots, run_in_bucket, run_in_tile, answers;
-  std::uint64_t found;    ///< of a search for matches
-  std::uint64_t matches;  ///< scratch of steps 3 and 4
-};
+/// Probes that one schedule takes.
+std::uint64_t chunk_of(const hash_search_problem& p) { return std::min(p.probes, tuning_of_partitioned.chunk); }
 
-partitioned_decision decide(const hash_search_problem& p, core::scratch_offsets& arrays) {
-  partitioned_decision d{};
-  const std::uint64_t parts_of_l2 = expected_slot_bytes(p.index) / tuning_of_partitioned.part_bytes;
-  d.part_bits =
-      std::clamp(bits_for(parts_of_l2), tuning_of_partitioned.least_part_bits, tuning_of_partitioned.most_part_bits);
-  d.chunk = std::min(p.probes, tuning_of_partitioned.chunk);
-  const std::uint64_t parts = std::uint64_t{1} << d.part_bits;
-  const std::uint64_t tiles = ceil_div(d.chunk, bucketing_tile);
-  d.capacity = fixed_capacity(d.chunk, parts, 1);
-  d.verdict = arrays.take(verdict_bytes);
-  d.sizes = arrays.take((parts + most_scheduled_kernels) * sizeof(std::uint32_t));
-  d.hashes = arrays.take(parts * d.capacity * p.index.key_bytes);
-  d.tile_slots = arrays.take(d.chunk * sizeof(std::uint16_t));
-  d.run_in_bucket = arrays.take(tiles * parts * sizeof(std::uint32_t));
-  d.run_in_tile = arrays.take(tiles * parts * sizeof(std::uint16_t));
-  d.answers = arrays.take(parts * d.capacity * answer_bytes(p));
-  if (p.output == hash_output::matches) {
-    d.found = arrays.take(p.probes * found_bytes(p));
-    d.matches = arrays.take(matches_bytes(p));
+/// The arrays of a call.
+struct partitioned_arrays {
+  std::byte* verdict;
+  gather_schedule schedule;  ///< of a chunk, but for its number of probes; counters of tiles lie behind bucket_sizes
+  std::byte* answers;
+  match_arrays matches;
+
+  partitioned_arrays(const hash_search_problem& p, core::scratch_arrays& arrays)
+      : verdict(arrays.take<std::byte>(verdict_bytes)),
+        schedule(schedule_of(p, arrays)),
+        answers(arrays.take<std::byte>(schedule.buckets * schedule.capacity * answer_bytes(p))),
+        matches(p, arrays) {}
+
+ private:
+  static gather_schedule schedule_of(const hash_search_problem& p, core::scratch_arrays& arrays) {
+    const std::uint64_t parts_of_l2 = expected_slot_bytes(p.index) / tuning_of_partitioned.part_bytes;
+    const std::uint32_t part_bits =
+        std::clamp(bits_for(parts_of_l2), tuning_of_partitioned.least_part_bits, tuning_of_partitioned.most_part_bits);
+    const std::uint64_t parts = std::uint64_t{1} << part_bits;
+    const std::uint64_t runs = ceil_div(chunk_of(p), bucketing_tile) * parts;
+    gather_schedule s{};
+    s.buckets = static_cast<std::uint32_t>(parts);
+    s.shift = static_cast<std::uint32_t>(8 * p.index.key_bytes) - part_bits;
+    s.capacity = fixed_capacity(chunk_of(p), parts, 1);
+    s.bucket_sizes = arrays.take<std::uint32_t>(parts + most_scheduled_kernels);
+    s.bucket_indices = reinterpret_cast<std::uint32_t*>(arrays.take<std::byte>(parts * s.capacity * p.index.key_bytes));
+    s.tile_slots = arrays.take<std::uint16_t>(chunk_of(p));
+    s.run_in_bucket = arrays.take<std::uint32_t>(runs);
+    s.run_in_tile = arrays.take<std::uint16_t>(runs);
+    return s;
   }
-  return d;
-}
+};
 
 plan::planned plan_partitioned(const hash_search_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
   if (const char* reason = index_rejection(p)) return plan::rejected(reason);
-  core::scratch_offsets arrays;
-  const partitioned_decision d = decide(p, arrays);
+  core::scratch_arrays counted(nullptr);
+  const std::uint64_t parts = partitioned_arrays(p, counted).schedule.buckets;
   const auto probes = static_cast<double>(p.probes);
   const auto hash = static_cast<double>(p.index.key_bytes);
   const auto answer = static_cast<double>(answer_bytes(p));
   const std::uint64_t table = expected_slot_bytes(p.index);
   plan::planned plan;
-  plan.decided.set(d);
-  plan.scratch_bytes = arrays.bytes();
+  plan.scratch_bytes = counted.bytes();
   plan.add("latency", m.launch_seconds + 8 * m.step_seconds);
   plan.add("schedule", build_seconds(probes, static_cast<double>(p.probe_stride_bytes) + hash, m));
   plan.add("sectors", bucket_reads_seconds(probes * (hash + answer) + static_cast<double>(table),
-                                           sector_seconds(p.probes, table >> d.part_bits, m), m));
+                                           sector_seconds(p.probes, table / parts, m), m));
   plan.add("collection", collect_seconds(probes, answer, m));
-  price_rows(p, std::uint64_t{1} << d.part_bits, m, plan);
+  price_rows(p, parts, m, plan);
   price_matches(p, m, plan);
   return plan;
 }
@@ -164,66 +160,52 @@ struct probe_overflow {
 };
 
 template <class Types, class Word>
-void search_chunk(const context& ctx, const partitioned_decision& d, const answer_maker<Types>& answers,
-                  const key_source& keys, std::uint64_t count, std::byte* out, std::byte* scratch) {
-  using key = typename Types::key;
-  using source = probe_source<key>;
-  const std::uint32_t parts = 1U << d.part_bits;
-  const gather_schedule s{.bucket_indices = reinterpret_cast<std::uint32_t*>(scratch + d.hashes),
-                          .bucket_sizes = reinterpret_cast<std::uint32_t*>(scratch + d.sizes),
-                          .bucket_begins = nullptr,
-                          .capacity = d.capacity,
-                          .tile_slots = reinterpret_cast<std::uint16_t*>(scratch + d.tile_slots),
-                          .run_in_bucket = reinterpret_cast<std::uint32_t*>(scratch + d.run_in_bucket),
-                          .run_in_tile = reinterpret_cast<std::uint16_t*>(scratch + d.run_in_tile),
-                          .count = count,
-                          .first_position = 0,
-                          .buckets = parts,
-                          .shift = static_cast<std::uint32_t>(8 * sizeof(key)) - d.part_bits};
-  auto* const part_answers = reinterpret_cast<Word*>(scratch + d.answers);
+void search_chunk(const context& ctx, const partitioned_arrays& at, const answer_maker<Types>& answers,
+                  const key_source& keys, std::uint64_t count, std::byte* out) {
+  using source = probe_source<typename Types::key>;
+  gather_schedule s = at.schedule;
+  s.count = count;
+  std::uint32_t* const counters = s.bucket_sizes + s.buckets;
+  auto* const part_answers = reinterpret_cast<Word*>(at.answers);
   const std::uint64_t tiles = ceil_div(count, bucketing_tile);
-  const order_sample verdict = verdict_at(scratch + d.verdict);
+  const order_sample verdict = verdict_at(at.verdict);
   const auto blocks = [&](std::uint64_t resident) {
     return std::min(tiles, resident * static_cast<std::uint64_t>(state_of(ctx).multiprocessors()));
   };
-  require(cudaMemsetAsync(s.bucket_sizes, 0, (parts + most_scheduled_kernels) * sizeof(std::uint32_t), ctx.stream()),
-          ctx);
+  require(
+      cudaMemsetAsync(s.bucket_sizes, 0, (s.buckets + most_scheduled_kernels) * sizeof(std::uint32_t), ctx.stream()),
+      ctx);
   launch_shared(ctx, build_schedule<source>, blocks(2), bucketing_threads, build_shared_bytes<source>, s,
-                build_arguments<source>{{keys}, verdict, s.bucket_sizes + parts});
-  const std::uint32_t tile = part_tile(ctx, d.capacity);
-  const auto tiles_per_part = static_cast<std::uint32_t>(ceil_div(d.capacity, tile));
-  launch_blocks(ctx, look_up_parts<Types, Word>, std::uint64_t{tiles_per_part} * parts, block_threads, s, answers, tile,
-                tiles_per_part, verdict, part_answers);
+                build_arguments<source>{{keys}, verdict, counters});
+  const std::uint32_t tile = part_tile(ctx, s.capacity);
+  const auto tiles_per_part = static_cast<std::uint32_t>(ceil_div(s.capacity, tile));
+  launch_blocks(ctx, look_up_parts<Types, Word>, std::uint64_t{tiles_per_part} * s.buckets, block_threads, s, answers,
+                tile, tiles_per_part, verdict, part_answers);
   launch_shared(ctx, collect_tiles<Word, probe_overflow<Types>>, blocks(3), bucketing_threads,
                 bucketing_tile * sizeof(Word), s, static_cast<const Word*>(part_answers), out,
-                std::uint64_t{sizeof(Word)}, probe_overflow<Types>{answers, keys}, 0U, verdict,
-                s.bucket_sizes + parts + 1);
+                std::uint64_t{sizeof(Word)}, probe_overflow<Types>{answers, keys}, 0U, verdict, counters + 1);
 }
 
-void run_partitioned(const context& ctx, const hash_search_problem& p, const plan::planned& plan,
+void run_partitioned(const context& ctx, const hash_search_problem& p, const plan::planned&,
                      const hash_search_buffers& b, std::byte* scratch) {
-  const device_scope scope(ctx.device());
-  const auto d = plan.decided.get<partitioned_decision>();
-  const auto& index = static_cast<const slot_index&>(*b.table);
-  const bool finds_matches = p.output == hash_output::matches;
-  if (finds_matches) refuse_capture(ctx, "hash_search");
-  std::byte* const out = finds_matches ? scratch + d.found : static_cast<std::byte*>(b.out);
-  with_slot_types(index.form, p.index.key_bytes, [&](auto* pointer) {
-    using types = std::remove_pointer_t<decltype(pointer)>;
-    launch_blocks(ctx, judge_skew<typename types::key>, 1, skew_threads, key_source_of(b.probes), p.probes,
-                  verdict_at(scratch + d.verdict));
-    with_answer_word<types>(answer_bytes(p), [&](auto value) {
-      using word = decltype(value);
-      for (std::uint64_t first = 0; first < p.probes; first += d.chunk) {
-        key_source keys = key_source_of(b.probes);
-        keys.data += first * keys.stride;
-        search_chunk<types, word>(ctx, d, answers_of<types>(p, index), keys, std::min(d.chunk, p.probes - first),
-                                  out + first * sizeof(word), scratch);
-      }
+  const auto at = core::arrays_in<partitioned_arrays>(scratch, p);
+  run_search(ctx, p, b, at.matches, [&](const slot_index& index, std::byte* out) {
+    with_slot_types(index.form, p.index.key_bytes, [&](auto* pointer) {
+      using types = std::remove_pointer_t<decltype(pointer)>;
+      launch_blocks(ctx, judge_skew<typename types::key>, 1, skew_threads, key_source_of(b.probes), p.probes,
+                    verdict_at(at.verdict));
+      with_answer_word<types>(answer_bytes(p), [&](auto value) {
+        using word = decltype(value);
+        for (std::uint64_t first = 0; first < p.probes; first += chunk_of(p)) {
+          key_source keys = key_source_of(b.probes);
+          keys.data += first * keys.stride;
+          search_chunk<types, word>(ctx, at, answers_of<types>(p, index), keys, std::min(chunk_of(p), p.probes - first),
+                                    out + first * sizeof(word));
+        }
+      });
     });
+    queue_if_skewed(ctx, p, index, b.probes, at.verdict, out);
   });
-  queue_if_skewed(ctx, p, index, b.probes, scratch + d.verdict, out);
-  if (finds_matches) write_matches(ctx, p, index, b, out, scratch + d.matches);
 }
 
 }  // namespace

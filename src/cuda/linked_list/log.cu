@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "cuda/device/launch.cuh"
-#include "cuda/linked_list/steps.hpp"
+#include "cuda/linked_list/steps.cuh"
 #include "cuda/movement/memory_cost.hpp"
 #include "primitives/linked_list/contract.hpp"
 #include "primitives/movement/scatter.hpp"
@@ -29,13 +29,29 @@ struct log_tuning {
 constexpr log_tuning tuning_of_log;
 
 struct log_calls {
-  list_layout layout;
+  list_cuts cuts;
   std::uint32_t blocks;  ///< of walk_and_log
   std::uint32_t chunks;
-  std::uint64_t log, sums, chunk_sublists, chunk_before, results;
   scatter_problem scatter;
   plan::choice<scatter_variant> scatter_choice;
-  std::uint64_t scatter_scratch;
+};
+
+struct log_arrays : list_arrays {
+  std::uint32_t* log;
+  std::byte* sums;
+  std::uint32_t* chunk_sublists;
+  std::uint32_t* chunk_before;
+  std::byte* results;
+  std::byte* scatter_scratch;
+
+  log_arrays(const list_problem& p, const log_calls& calls, core::scratch_arrays& arrays)
+      : list_arrays(p, calls.cuts, arrays),
+        log(arrays.take<std::uint32_t>(calls.scatter.count)),
+        sums(arrays.take<std::byte>(calls.scatter.count * p.value_bytes)),
+        chunk_sublists(arrays.take<std::uint32_t>(calls.chunks)),
+        chunk_before(arrays.take<std::uint32_t>(calls.chunks)),
+        results(arrays.take<std::byte>(calls.scatter.count * p.out_bytes)),
+        scatter_scratch(arrays.rest()) {}
 };
 
 scatter_problem scatter_of(const list_problem& p, std::uint64_t entries) {
@@ -62,7 +78,7 @@ std::uint32_t walk_blocks(const list_problem& p, std::uint32_t log2_block, const
 }
 
 double walk_seconds(const list_problem& p, std::uint32_t log2_block, const machine& m) {
-  const std::uint64_t node = p.ranks() ? bytes(p.successor) : packed_bytes(p);
+  const std::uint64_t node = node_bytes(p);
   const std::uint64_t footprint = p.count * node;
   const double walks = static_cast<double>(p.count) / std::exp2(log2_block);
   return tuning_of_log.logged * m.random_reads(p.count, node, footprint) +
@@ -73,35 +89,28 @@ plan::planned plan_log(const list_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
   if (const char* reason = list_rejection(p)) return plan::rejected(reason);
   return cheapest_cut(p, tuning_of_log.least_log2_block, tuning_of_log.most_log2_block, [&](std::uint32_t log2_block) {
-    const auto calls = std::make_shared<log_calls>();
-    core::scratch_offsets arrays;
-    calls->layout = lay_out(p, log2_block, arrays);
-    calls->blocks = walk_blocks(p, log2_block, m);
-    const std::uint64_t entries =
-        (p.count / list_kernels::log_chunk + 1 + std::uint64_t{calls->blocks} * list_kernels::list_threads) *
-        list_kernels::log_chunk;
-    calls->chunks = static_cast<std::uint32_t>(entries / list_kernels::log_chunk);
+    const list_cuts cuts(p, log2_block);
+    const std::uint32_t blocks = walk_blocks(p, log2_block, m);
+    const std::uint64_t chunks =
+        p.count / list_kernels::log_chunk + 1 + std::uint64_t{blocks} * list_kernels::list_threads;
+    const std::uint64_t entries = chunks * list_kernels::log_chunk;
     if (entries >= list_kernels::no_node) return plan::rejected("entries of the log pass 32 bits");
-    calls->log = arrays.take(entries * sizeof(std::uint32_t));
-    calls->sums = arrays.take(entries * p.value_bytes);
-    calls->chunk_sublists = arrays.take(calls->chunks * sizeof(std::uint32_t));
-    calls->chunk_before = arrays.take(calls->chunks * sizeof(std::uint32_t));
-    calls->results = arrays.take(entries * p.out_bytes);
-    calls->scatter = scatter_of(p, entries);
-    calls->scatter_scratch = arrays.bytes();
-    calls->scatter_choice = plan::cheapest(primitives::scatter_variants(), calls->scatter, p.backend,
-                                           plan::inner_scope(scope, arrays.bytes()));
+    const auto calls = std::make_shared<log_calls>(
+        log_calls{cuts, blocks, static_cast<std::uint32_t>(chunks), scatter_of(p, entries), {}});
+    const std::uint64_t bytes = core::bytes_of<log_arrays>(p, *calls);
+    calls->scatter_choice =
+        plan::cheapest(primitives::scatter_variants(), calls->scatter, p.backend, plan::inner_scope(scope, bytes));
     if (calls->scatter_choice.variant == nullptr) return plan::rejected("no scatter takes the log");
-    arrays.take(calls->scatter_choice.plan.scratch_bytes);
     plan::planned plan;
     price_head(p, m, plan);
-    price_sublists(p, calls->layout, m, plan);
+    price_sublists(p, cuts, m, plan);
     plan.add("walk", walk_seconds(p, log2_block, m));
     const std::uint64_t finished = entries * (2 * sizeof(std::uint32_t) + p.value_bytes + p.out_bytes);
     plan.add("results", m.streamed(finished, finished));
     plan.add("scatter", calls->scatter_choice.plan.seconds);
     // What a walk works in serves to resolve a list that is bad.
-    plan.scratch_bytes = std::max(arrays.bytes(), calls->log + resolve_bytes(p));
+    plan.scratch_bytes = std::max(bytes + core::scratch_aligned(calls->scatter_choice.plan.scratch_bytes),
+                                  core::bytes_of<list_arrays>(p, cuts) + resolve_bytes(p));
     plan.inner_calls = calls;
     return plan;
   });
@@ -109,36 +118,35 @@ plan::planned plan_log(const list_problem& p, const plan::scope& scope) {
 
 void run_log(const context& ctx, const list_problem& p, const plan::planned& plan, const list_buffers& b,
              std::byte* scratch) {
-  const device_scope scope(ctx.device());
   const auto& calls = plan.inner<log_calls>();
-  list_call call(ctx, p, b, calls.layout, scratch);
-  auto* const log = reinterpret_cast<std::uint32_t*>(scratch + calls.log);
+  const auto at = core::arrays_in<log_arrays>(scratch, p, calls);
+  list_call call(ctx, p, b, calls.cuts, at);
   call.begin();
   list_kernels::walk_arguments walk = call.walk_arguments();
-  walk.log = log;
-  walk.log_sums = scratch + calls.sums;
-  walk.chunk_sublists = reinterpret_cast<std::uint32_t*>(scratch + calls.chunk_sublists);
-  walk.chunk_before = reinterpret_cast<std::uint32_t*>(scratch + calls.chunk_before);
+  walk.log = at.log;
+  walk.log_sums = at.sums;
+  walk.chunk_sublists = at.chunk_sublists;
+  walk.chunk_before = at.chunk_before;
   walk.most_chunks = calls.chunks;
   const detail::device_scan_operator& kernels = call.kernels();
   require(kernels.walk_and_log(ctx.stream(), calls.blocks, kernels.op, walk, call.input()), ctx);
   b.done(primitives::list_step::walks);
   call.scan_sublists();
   list_kernels::finish_arguments finish = call.finish_arguments();
-  finish.log = log;
+  finish.log = at.log;
   finish.log_sums = walk.log_sums;
   finish.chunk_sublists = walk.chunk_sublists;
   finish.chunk_before = walk.chunk_before;
   finish.chunks = calls.chunks;
-  finish.results = scratch + calls.results;
+  finish.results = at.results;
   require(kernels.finish_log(ctx.stream(), kernels.op, finish, static_cast<std::uint32_t>(p.out_bytes)), ctx);
   const auto& scatter = calls.scatter_choice;
   scatter.variant->run(ctx, calls.scatter, scatter.plan,
                        {const_records(finish.results, calls.scatter.count, p.out_bytes),
-                        index_span(log, calls.scatter.count, index_type::u32), records(b.out, p.count, p.out_bytes)},
-                       scratch + calls.scatter_scratch);
+                        index_span(at.log, calls.scatter.count, index_type::u32), records(b.out, p.count, p.out_bytes)},
+                       at.scatter_scratch);
   b.done(primitives::list_step::results);
-  call.resolve(scratch + calls.log, false);
+  call.resolve(reinterpret_cast<std::byte*>(at.log), false);
 }
 
 }  // namespace

@@ -44,12 +44,11 @@ const char* list_rejection(const list_problem& p) {
   return nullptr;
 }
 
-list_layout lay_out(const list_problem& p, std::uint32_t log2_block, core::scratch_offsets& arrays) {
-  list_layout l;
+list_cuts::list_cuts(const list_problem& p, std::uint32_t log2_block) {
   std::uint64_t count = p.count;
   for (std::uint32_t level = 0;; ++level) {
     const bool is_last = level > 0 && count <= list_kernels::most_last_level;
-    list_kernels::list_cut& cut = l.cut[level];
+    list_kernels::list_cut& cut = of[level];
     cut.count = static_cast<std::uint32_t>(count);
     cut.seed = level * 0x51ed27U;
     if (is_last) break;
@@ -60,40 +59,34 @@ list_layout lay_out(const list_problem& p, std::uint32_t log2_block, core::scrat
     }
     count = (count + (std::uint64_t{1} << cut.log2_block) - 1) >> cut.log2_block;
     cut.blocks = static_cast<std::uint32_t>(count);
-    l.levels = level + 1;
+    levels = level + 1;
   }
-  l.status = arrays.take(sizeof(list_kernels::list_status));
-  l.resolve = arrays.take(256);
-  for (std::uint32_t level = 0; level < l.levels; ++level) {
-    l.nodes[level] = arrays.take(l.cut[level + 1].count * sublist_bytes(p));
-  }
-  const std::uint64_t last_count = l.cut[l.levels].count;
-  for (int side = 0; side < 2; ++side) {
-    l.hop[side] = arrays.take(last_count * sizeof(std::uint32_t));
-    l.upto[side] = arrays.take(last_count * prefix_bytes(p));
-  }
-  l.prefixes = arrays.bytes();
-  arrays.take(prefixes_of_level(p, l, l.levels));
-  l.previous = arrays.take(last_count * sizeof(std::uint32_t));
-  l.prefixes_end = arrays.bytes();
-  if (p.lists == list_count::many) {
-    l.has_predecessor = arrays.take((p.count + 31) / 32 * 4);
-    l.heads = arrays.take(p.count * 4);
-  }
-  if (packs(p)) l.packed = arrays.take(p.count * packed_bytes(p));
-  l.end = arrays.bytes();
-  return l;
 }
 
-std::uint64_t prefixes_of_level(const list_problem& p, const list_layout& layout, std::uint32_t l) {
-  std::uint64_t bytes = 0;
-  for (std::uint32_t below = 0; below < l; ++below) {
-    bytes += 2 * core::scratch_aligned(layout.cut[below + 1].count * prefix_bytes(p));
+list_arrays::list_arrays(const list_problem& p, const list_cuts& cuts, core::scratch_arrays& arrays)
+    : status(arrays.take<list_kernels::list_status>(1)), faults(arrays.take<std::byte>(256)) {
+  const std::uint64_t last_count = cuts.of[cuts.levels].count;
+  for (std::uint32_t l = 0; l < cuts.levels; ++l) {
+    level[l].cut = cuts.of[l + 1];
+    level[l].nodes = arrays.take<std::byte>(level[l].cut.count * sublist_bytes(p));
   }
-  return bytes;
-}
-std::uint64_t carries_of_level(const list_problem& p, const list_layout& layout, std::uint32_t l) {
-  return prefixes_of_level(p, layout, l) + core::scratch_aligned(layout.cut[l + 1].count * prefix_bytes(p));
+  for (int side = 0; side < 2; ++side) {
+    last.hop[side] = arrays.take<std::uint32_t>(last_count);
+    last.upto[side] = arrays.take<std::byte>(last_count * prefix_bytes(p));
+  }
+  unset = arrays.rest();
+  const std::uint64_t bytes_before = arrays.bytes();
+  for (std::uint32_t l = 0; l < cuts.levels; ++l) {
+    level[l].prefixes = arrays.take<std::byte>(level[l].cut.count * prefix_bytes(p));
+    level[l].carries = arrays.take<std::byte>(level[l].cut.count * prefix_bytes(p));
+  }
+  last.previous = arrays.take<std::uint32_t>(last_count);
+  unset_bytes = arrays.bytes() - bytes_before;
+  if (p.lists == list_count::many) {
+    has_predecessor = arrays.take<std::uint32_t>((p.count + 31) / 32);
+    heads = arrays.take<std::uint32_t>(p.count);
+  }
+  if (packs(p)) packed = arrays.take<std::byte>(p.count * packed_bytes(p));
 }
 
 namespace {
@@ -133,14 +126,14 @@ void price_head(const list_problem& p, const machine& m, plan::planned& plan) {
   }
 }
 
-void price_sublists(const list_problem& p, const list_layout& layout, const machine& m, plan::planned& plan) {
+void price_sublists(const list_problem& p, const list_cuts& cuts, const machine& m, plan::planned& plan) {
   double seconds = 0;
-  for (std::uint32_t l = 0; l < layout.levels; ++l) {
-    const list_kernels::list_cut& cut = layout.cut[l + 1];
+  for (std::uint32_t l = 0; l < cuts.levels; ++l) {
+    const list_kernels::list_cut& cut = cuts.of[l + 1];
     const std::uint64_t footprint = cut.count * (sublist_bytes(p) + prefix_bytes(p));
     seconds += tuning.level_barriers * m.barrier_seconds + m.random_reads(cut.count, 16, footprint) +
                m.random_writes(cut.count, 16, footprint) + m.streamed(3 * footprint, footprint);
-    if (l + 1 < layout.levels) {
+    if (l + 1 < cuts.levels) {
       seconds += longest_walk(cut.log2_block, cut.blocks) * tuning.hop_above * latency_at(footprint, m);
     } else {
       const double rounds = std::ceil(std::log2(static_cast<double>(cut.count) + 1));

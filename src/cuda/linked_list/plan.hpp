@@ -18,37 +18,39 @@ std::uint64_t sublist_bytes(const primitives::list_problem& p);
 std::uint64_t prefix_bytes(const primitives::list_problem& p);
 std::uint64_t segment_bytes(const primitives::list_problem& p);
 
+/// Bytes that a walk reads of a node.
+inline std::uint64_t node_bytes(const primitives::list_problem& p) {
+  return p.ranks() ? bytes(p.successor) : packed_bytes(p);
+}
+
 /// Whether values and successors must be brought side by side first.
 inline bool packs(const primitives::list_problem& p) { return !p.ranks() && !p.is_packed; }
 
 /// Why no variant of this backend takes the list, or null.
 const char* list_rejection(const primitives::list_problem& p);
 
-/// The cuts of level 0 and of the levels above, and where their arrays begin in scratch, in bytes.
-struct list_layout {
+/// The cuts of level 0 and of the levels above, for sublists of 2^log2_block nodes in the mean.
+struct list_cuts {
   std::uint32_t levels = 0;  ///< above level 0
-  list_kernels::list_cut cut[list_kernels::most_levels + 1];
-  std::uint64_t status = 0;
-  std::uint64_t nodes[list_kernels::most_levels] = {};
-  std::uint64_t prefixes =
-      0;  ///< prefixes and carries of all levels, one after the other, which begin with all bits set
-  std::uint64_t prefixes_end = 0;
-  std::uint64_t previous = 0;  ///< of the last level, before prefixes_end
-  std::uint64_t hop[2] = {};
-  std::uint64_t upto[2] = {};
-  std::uint64_t has_predecessor = 0;
-  std::uint64_t heads = 0;
-  std::uint64_t packed = 0;
-  std::uint64_t resolve = 0;  ///< minima and flags of resolve_ranks
-  std::uint64_t end = 0;
+  list_kernels::list_cut of[list_kernels::most_levels + 1];
+
+  list_cuts(const primitives::list_problem& p, std::uint32_t log2_block);
 };
 
-/// Takes the arrays that all variants share.
-list_layout lay_out(const primitives::list_problem& p, std::uint32_t log2_block, core::scratch_offsets& arrays);
+/// The arrays that all variants share.
+struct list_arrays {
+  list_kernels::list_status* status;
+  std::byte* faults;  ///< of resolve_ranks
+  list_kernels::list_level level[list_kernels::most_levels] = {};
+  list_kernels::last_level_arrays last;
+  std::byte* unset;  ///< prefixes, carries and predecessors, which begin with all bits set
+  std::uint64_t unset_bytes;
+  std::uint32_t* has_predecessor = nullptr;  ///< of a forest
+  std::uint32_t* heads = nullptr;            ///< of a forest
+  std::byte* packed = nullptr;
 
-/// Prefixes and carries of level l, counted from 0 for the first above level 0, in bytes behind layout.prefixes.
-std::uint64_t prefixes_of_level(const primitives::list_problem& p, const list_layout& layout, std::uint32_t l);
-std::uint64_t carries_of_level(const primitives::list_problem& p, const list_layout& layout, std::uint32_t l);
+  list_arrays(const primitives::list_problem& p, const list_cuts& cuts, core::scratch_arrays& arrays);
+};
 
 /// Seconds until the longest of `walks` sublists of 2^log2_block nodes in the mean is walked, alone, in `footprint`
 /// bytes.
@@ -74,8 +76,7 @@ std::uint32_t blocks_of_walkers(const primitives::list_problem& p, double walker
 /// Adds latencies, looking at each successor, and the heads.
 void price_head(const primitives::list_problem& p, const machine& m, plan::planned& plan);
 /// Adds the scan of sublists on the device.
-void price_sublists(const primitives::list_problem& p, const list_layout& layout, const machine& m,
-                    plan::planned& plan);
+void price_sublists(const primitives::list_problem& p, const list_cuts& cuts, const machine& m, plan::planned& plan);
 
 /// Steps after which a walk of mean length 2^log2_block is given up. A walk at random gets there with probability e^-68
 /// at 2^8 nodes a block, and more rarely with fewer.

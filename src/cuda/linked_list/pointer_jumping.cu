@@ -1,18 +1,253 @@
-#include <algorithm>
+#include <cooperative_groups.h>
+
 #include <cmath>
 
+#include "cuda/device/index_guard.cuh"
 #include "cuda/device/launch.cuh"
-#include "cuda/linked_list/steps.hpp"
+#include "cuda/linked_list/steps.cuh"
 #include "primitives/linked_list/contract.hpp"
 
 // The variant cuda.pointer_jumping, the textbook's (Wyllie 1979): each node's pointer to its predecessor moves on to
 // the predecessor's own pointer until it reaches the head, in log2(n) rounds over all nodes. The other variants fall
-// back on it where their sublists are too long, because no list is worse than another for it.
+// back on it in step 6 where their sublists are too long, because no list is worse than another for it, and where a
+// list is bad, as it finds what is wrong.
 namespace sheaf::cuda {
 namespace {
 
+using list_kernels::list_end;
+using list_kernels::list_status;
+using list_kernels::no_node;
 using primitives::list_buffers;
+using primitives::list_fault;
 using primitives::list_problem;
+
+/// The lowest nodes with a fault; no_node, which is all bits set, where there is none. Member unchanged[r] is 0 if
+/// round r of pointer jumping moved a pointer.
+struct list_faults {
+  std::uint32_t out_of_range;
+  std::uint32_t joined;
+  std::uint32_t joined_from[2];
+  std::uint32_t heads[2];
+  std::uint32_t on_a_cycle;
+  std::uint32_t unchanged[34];
+};
+static_assert(sizeof(list_faults) <= 256);
+
+using jump = list_kernels::list_jump;
+using list_kernels::further_jump;
+
+__device__ __forceinline__ jump load_jump(const jump* jumps, std::uint32_t node) {
+  const unsigned long long bits = *reinterpret_cast<const volatile unsigned long long*>(jumps + node);
+  return {static_cast<std::uint32_t>(bits), static_cast<std::uint32_t>(bits >> 32)};
+}
+__device__ __forceinline__ void store_jump(jump* jumps, std::uint32_t node, jump value) {
+  *reinterpret_cast<volatile unsigned long long*>(jumps + node) =
+      value.to | static_cast<unsigned long long>(value.steps) << 32;
+}
+
+struct resolve_arguments {
+  list_status* status;
+  successor_view list;
+  std::uint32_t count;
+  list_faults* faults;
+  jump* jumps;
+  void* ranks;  ///< null: not asked for
+  std::uint32_t rank_bytes;
+  bool is_forest;
+  bool always;
+  index_guard guard;
+};
+
+__device__ void report_fault(list_status* status, index_guard guard, list_fault fault, std::uint64_t position,
+                             std::uint64_t value, std::uint64_t limit) {
+  guard.words += static_cast<int>(fault);
+  guard.records = limit;
+  if (fault != list_fault::out_of_range) guard.is_signed = 0;
+  status->is_faulty = 1;
+  report_bad_index(guard, position, value);
+}
+
+/// The steps of resolve_ranks, each by the whole grid.
+template <class Successor>
+struct list_resolver {
+  const resolve_arguments& a;
+  const cooperative_groups::grid_group grid = cooperative_groups::this_grid();
+  const std::uint64_t first = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
+  const std::uint64_t step = std::uint64_t{gridDim.x} * block_threads;
+
+  template <class Body>
+  __device__ __forceinline__ void over_nodes(Body body) const {
+    for (std::uint64_t i = first; i < a.count; i += step) body(static_cast<std::uint32_t>(i));
+  }
+  __device__ __forceinline__ std::uint32_t next_of(std::uint32_t node) const {
+    return successor_of<Successor>(a.list, node);
+  }
+  __device__ __forceinline__ void report(list_fault fault, std::uint64_t position, std::uint64_t value,
+                                         std::uint64_t limit) const {
+    if (first == 0) report_fault(a.status, a.guard, fault, position, value, limit);
+  }
+
+  /// Points each node to its predecessor, and finds successors that are out of range or have two predecessors.
+  __device__ __forceinline__ void find_predecessors() const {
+    over_nodes([&](std::uint32_t i) { store_jump(a.jumps, i, {no_node, 1}); });
+    grid.sync();
+    over_nodes([&](std::uint32_t i) {
+      const std::uint32_t next = next_of(i);
+      if (next == list_end) return;
+      if (next >= a.count) {
+        atomicMin(&a.faults->out_of_range, i);
+      } else if (atomicExch(&a.jumps[next].to, i) != no_node) {
+        atomicMin(&a.faults->joined, next);
+      }
+    });
+    grid.sync();
+  }
+
+  __device__ __forceinline__ void report_out_of_range() const {
+    if (first != 0) return;
+    const std::uint32_t node = a.faults->out_of_range;
+    const Successor bits = static_cast<const Successor*>(a.list.data)[std::uint64_t{node} * a.list.stride];
+    report(list_fault::out_of_range, node, bits, a.count);
+  }
+
+  /// Reports the node with two predecessors, with the lowest two of them.
+  __device__ __forceinline__ void report_joined(std::uint32_t joined) const {
+    over_nodes([&](std::uint32_t i) {
+      if (next_of(i) == joined) atomicMin(&a.faults->joined_from[0], i);
+    });
+    grid.sync();
+    over_nodes([&](std::uint32_t i) {
+      if (next_of(i) == joined && i != a.faults->joined_from[0]) atomicMin(&a.faults->joined_from[1], i);
+    });
+    grid.sync();
+    report(list_fault::two_predecessors, joined, a.faults->joined_from[0], a.faults->joined_from[1]);
+  }
+
+  /// Points heads to themselves, and finds the lowest two.
+  __device__ __forceinline__ void find_heads() const {
+    over_nodes([&](std::uint32_t i) {
+      if (load_jump(a.jumps, i).to == no_node) atomicMin(&a.faults->heads[0], i);
+    });
+    grid.sync();
+    over_nodes([&](std::uint32_t i) {
+      if (load_jump(a.jumps, i).to != no_node) return;
+      if (i != a.faults->heads[0]) atomicMin(&a.faults->heads[1], i);
+      store_jump(a.jumps, i, {i, 0});
+    });
+    grid.sync();
+  }
+
+  /// Moves all pointers on until they have come to heads, or have gone so far that they are on a cycle.
+  __device__ __forceinline__ void jump_to_heads() const {
+    for (int round = 0; round < 34; ++round) {
+      bool moved = false;
+      over_nodes([&](std::uint32_t i) {
+        const jump own = load_jump(a.jumps, i);
+        if (own.steps == 0) return;
+        const jump further = load_jump(a.jumps, own.to);
+        if (further.steps == 0) return;  // own.to is a head
+        store_jump(a.jumps, i, further_jump(own, further, a.count));
+        moved = true;
+      });
+      if (moved) a.faults->unchanged[round] = 0;
+      grid.sync();
+      if (a.faults->unchanged[round] != 0 || (std::uint64_t{1} << round) > a.count) break;
+    }
+    over_nodes([&](std::uint32_t i) {
+      if (load_jump(a.jumps, load_jump(a.jumps, i).to).steps != 0) atomicMin(&a.faults->on_a_cycle, i);
+    });
+    grid.sync();
+  }
+
+  __device__ __forceinline__ void store_ranks() const {
+    over_nodes([&](std::uint32_t i) {
+      const std::uint32_t rank = load_jump(a.jumps, i).steps;
+      if (a.rank_bytes == 4) {
+        static_cast<std::uint32_t*>(a.ranks)[i] = rank;
+      } else {
+        static_cast<std::uint64_t*>(a.ranks)[i] = rank;
+      }
+    });
+  }
+};
+
+/// What is wrong with a list, in the order of list_fault; if nothing is, ranks by pointer jumping (Wyllie 1979), in at
+/// most log2(count) + 1 rounds, however the list lies. The first steps need no splitters and no walks.
+template <class Successor>
+__global__ void __launch_bounds__(block_threads) resolve_ranks(const __grid_constant__ resolve_arguments a) {
+  if (!a.always && a.status->is_bad == 0) return;
+  const list_resolver<Successor> list{a};
+  list.find_predecessors();
+  if (a.faults->out_of_range != no_node) return list.report_out_of_range();
+  if (const std::uint32_t joined = a.faults->joined; joined != no_node) return list.report_joined(joined);
+  list.find_heads();
+  if (!a.is_forest && a.faults->heads[1] != no_node) {
+    return list.report(list_fault::two_heads, a.faults->heads[0], a.faults->heads[1], 0);
+  }
+  list.jump_to_heads();
+  if (a.faults->on_a_cycle != no_node) return list.report(list_fault::on_a_cycle, a.faults->on_a_cycle, 0, 0);
+  if (a.ranks != nullptr) list.store_ranks();
+}
+
+/// The arrays of resolve().
+struct resolve_arrays {
+  jump* jumps;
+  std::uint32_t* lengths = nullptr;
+  std::uint32_t* above_lengths = nullptr;
+  std::uint32_t* order = nullptr;
+  std::byte* sums = nullptr;
+  std::byte* above_sums = nullptr;
+
+  resolve_arrays(const list_problem& p, core::scratch_arrays& arrays) : jumps(arrays.take<jump>(p.count)) {
+    if (p.ranks()) return;
+    if (p.lists == list_count::many) {
+      lengths = arrays.take<std::uint32_t>(p.count);
+      above_lengths = arrays.take<std::uint32_t>(list_kernels::items_above(p.count));
+    }
+    order = arrays.take<std::uint32_t>(p.count);
+    sums = arrays.take<std::byte>(p.count * segment_bytes(p));
+    above_sums = arrays.take<std::byte>(list_kernels::items_above(p.count) * segment_bytes(p));
+  }
+};
+
+}  // namespace
+
+std::uint64_t resolve_bytes(const list_problem& p) { return core::bytes_of<resolve_arrays>(p); }
+
+void list_call::resolve(std::byte* scratch, bool always) {
+  const auto arrays = core::arrays_in<resolve_arrays>(scratch, problem);
+  resolve_arguments a{};
+  a.status = at.status;
+  a.list = successors();
+  a.count = static_cast<std::uint32_t>(problem.count);
+  a.faults = reinterpret_cast<list_faults*>(at.faults);
+  a.jumps = arrays.jumps;
+  a.ranks = problem.ranks() ? buffers.out : nullptr;
+  a.rank_bytes = static_cast<std::uint32_t>(problem.out_bytes);
+  a.is_forest = problem.lists == list_count::many;
+  a.always = always;
+  a.guard = state_of(ctx).guard(words_of(problem, list_fault::out_of_range), problem.successor, problem.count);
+  require(cudaMemsetAsync(a.faults, 0xff, sizeof(list_faults), ctx.stream()), ctx);
+  const auto kernel = a.list.bytes == 4 ? resolve_ranks<std::uint32_t> : resolve_ranks<std::uint64_t>;
+  launch_cooperative(ctx, kernel, ceil_div(problem.count, block_threads), block_threads, 0, a);
+  if (problem.ranks()) return;
+  list_kernels::by_rank_arguments r{};
+  r.status = at.status;
+  r.count = a.count;
+  r.jumps = a.jumps;
+  r.lengths = arrays.lengths;
+  r.above_lengths = arrays.above_lengths;
+  r.order = arrays.order;
+  r.sums = arrays.sums;
+  r.above_sums = arrays.above_sums;
+  r.results = buffers.out;
+  r.is_exclusive = problem.is_exclusive;
+  r.initial = buffers.initial;
+  r.always = always;
+  require(kernels_.scan_by_rank(ctx.stream(), kernels_.op, r, input()), ctx);
+}
+
+namespace {
 
 struct jumping_tuning {
   double round_barriers = 2;  ///< time of a round over few nodes, in barriers
@@ -21,19 +256,18 @@ struct jumping_tuning {
 };
 constexpr jumping_tuning tuning_of_jumping;
 
-struct jumping_calls {
-  list_layout layout;
-  std::uint64_t resolve;
+struct jumping_arrays : list_arrays {
+  std::byte* resolving;
+
+  jumping_arrays(const list_problem& p, const list_cuts& cuts, core::scratch_arrays& arrays)
+      : list_arrays(p, cuts, arrays), resolving(arrays.take<std::byte>(resolve_bytes(p))) {}
 };
 
 plan::planned plan_pointer_jumping(const list_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
   if (const char* reason = list_rejection(p)) return plan::rejected(reason);
-  const auto calls = std::make_shared<jumping_calls>();
-  core::scratch_offsets arrays;
   constexpr std::uint32_t any_log2_block = 8;
-  calls->layout = lay_out(p, any_log2_block, arrays);
-  calls->resolve = arrays.take(resolve_bytes(p));
+  const auto cuts = std::make_shared<list_cuts>(p, any_log2_block);
   plan::planned plan;
   price_head(p, m, plan);
   const std::uint64_t footprint = p.count * sizeof(list_kernels::list_jump);
@@ -50,18 +284,18 @@ plan::planned plan_pointer_jumping(const list_problem& p, const plan::scope& sco
     plan.add("scan", m.streamed(4 * sums, sums) + heights * tuning_of_jumping.run_latencies * m.access_seconds);
     plan.add("results", m.random_writes(p.count, p.out_bytes, p.count * p.out_bytes));
   }
-  plan.scratch_bytes = arrays.bytes();
-  plan.inner_calls = calls;
+  plan.scratch_bytes = core::bytes_of<jumping_arrays>(p, *cuts);
+  plan.inner_calls = cuts;
   return plan;
 }
 
 void run_pointer_jumping(const context& ctx, const list_problem& p, const plan::planned& plan, const list_buffers& b,
                          std::byte* scratch) {
-  const device_scope scope(ctx.device());
-  const auto& calls = plan.inner<jumping_calls>();
-  list_call call(ctx, p, b, calls.layout, scratch);
+  const auto& cuts = plan.inner<list_cuts>();
+  const auto at = core::arrays_in<jumping_arrays>(scratch, p, cuts);
+  list_call call(ctx, p, b, cuts, at);
   call.begin();
-  call.resolve(scratch + calls.resolve, true);
+  call.resolve(at.resolving, true);
   b.done(primitives::list_step::results);
 }
 

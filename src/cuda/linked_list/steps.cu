@@ -1,11 +1,8 @@
-#include "cuda/linked_list/steps.hpp"
+#include "cuda/linked_list/steps.cuh"
 
 #include <algorithm>
 
-#include <sheaf/cuda/detail/list_nodes.cuh>
-
 #include "cuda/device/launch.cuh"
-#include "cuda/linked_list/successors.cuh"
 
 namespace sheaf::cuda {
 namespace {
@@ -55,13 +52,14 @@ __global__ void __launch_bounds__(block_threads)
 
 }  // namespace
 
-list_call::list_call(const context& c, const list_problem& p, const primitives::list_buffers& b, const list_layout& l,
-                     std::byte* scratch)
+list_call::list_call(const context& c, const list_problem& p, const primitives::list_buffers& b,
+                     const list_cuts& all_cuts, const list_arrays& arrays)
     : ctx(c),
       problem(p),
       buffers(b),
-      layout(l),
-      scratch_(scratch),
+      cuts(all_cuts),
+      at(arrays),
+      device_(c.device()),
       builtin_(b.type, b.op),
       kernels_(p.ranks()                ? rank_operator()
                : b.on_device != nullptr ? *b.on_device
@@ -75,17 +73,7 @@ list_call::list_call(const context& c, const list_problem& p, const primitives::
   }
 }
 
-list_kernels::list_level list_call::level(std::uint32_t l) const {
-  std::byte* const prefixes = scratch_ + layout.prefixes;
-  return {layout.cut[l + 1], scratch_ + layout.nodes[l], prefixes + prefixes_of_level(problem, layout, l),
-          prefixes + carries_of_level(problem, layout, l)};
-}
-
-list_kernels::list_heads list_call::heads() const {
-  if (problem.lists == list_count::one) return {};
-  return {reinterpret_cast<const std::uint32_t*>(scratch_ + layout.heads),
-          reinterpret_cast<const std::uint32_t*>(scratch_ + layout.has_predecessor)};
-}
+list_kernels::list_heads list_call::heads() const { return {at.heads, at.has_predecessor}; }
 
 successor_view list_call::successors() const {
   const std::uint32_t is_signed = problem.successor == index_type::i32 || problem.successor == index_type::i64;
@@ -95,7 +83,7 @@ successor_view list_call::successors() const {
 
 list_kernels::list_input list_call::input() const {
   const successor_view list = successors();
-  if (packs(problem)) return {scratch_ + layout.packed, 4, 0};
+  if (packs(problem)) return {at.packed, 4, 0};
   if (problem.is_packed) return {buffers.nodes, 4, list.is_signed};
   return {list.data, list.bytes, list.is_signed};
 }
@@ -104,35 +92,30 @@ void list_call::begin() {
   const auto count = static_cast<std::uint32_t>(problem.count);
   const auto streaming = static_cast<std::uint64_t>(state_of(ctx).multiprocessors()) * blocks_each;
   const auto blocks = std::min(streaming, ceil_div(count, block_threads));
-  require(cudaMemsetAsync(status(), 0, sizeof(list_status), ctx.stream()), ctx);
-  require(cudaMemsetAsync(scratch_ + layout.prefixes, 0xff, layout.prefixes_end - layout.prefixes, ctx.stream()), ctx);
+  require(cudaMemsetAsync(at.status, 0, sizeof(list_status), ctx.stream()), ctx);
+  require(cudaMemsetAsync(at.unset, 0xff, at.unset_bytes, ctx.stream()), ctx);
   const successor_view list = successors();
   if (packs(problem)) {
-    require(kernels_.pack(ctx.stream(), {status(), list.data, list.bytes, list.is_signed, buffers.in, count,
-                                         scratch_ + layout.packed}),
-            ctx);
+    require(
+        kernels_.pack(ctx.stream(), {at.status, list.data, list.bytes, list.is_signed, buffers.in, count, at.packed}),
+        ctx);
   }
   if (problem.lists == list_count::one) return buffers.done(primitives::list_step::head);
-  auto* const has_predecessor = reinterpret_cast<std::uint32_t*>(scratch_ + layout.has_predecessor);
-  require(cudaMemsetAsync(has_predecessor, 0, (problem.count + 31) / 32 * 4, ctx.stream()), ctx);
-  if (list.bytes == 4) {
-    launch(ctx, mark_successors<std::uint32_t>, blocks, list, count, has_predecessor, status());
-  } else {
-    launch(ctx, mark_successors<std::uint64_t>, blocks, list, count, has_predecessor, status());
-  }
+  require(cudaMemsetAsync(at.has_predecessor, 0, (problem.count + 31) / 32 * 4, ctx.stream()), ctx);
+  const auto mark = list.bytes == 4 ? mark_successors<std::uint32_t> : mark_successors<std::uint64_t>;
+  launch(ctx, mark, blocks, list, count, at.has_predecessor, at.status);
   launch(ctx, collect_heads, std::min(streaming, ceil_div((count + 31) / 32, block_threads)),
-         static_cast<const std::uint32_t*>(has_predecessor), count,
-         reinterpret_cast<std::uint32_t*>(scratch_ + layout.heads), status());
+         static_cast<const std::uint32_t*>(at.has_predecessor), count, at.heads, at.status);
   buffers.done(primitives::list_step::head);
 }
 
 list_kernels::walk_arguments list_call::walk_arguments() const {
   list_kernels::walk_arguments a{};
-  a.status = status();
-  a.cut = layout.cut[0];
+  a.status = at.status;
+  a.cut = cuts.of[0];
   a.heads = heads();
-  a.above = level(0);
-  a.most_steps = most_steps(layout.cut[0].log2_block);
+  a.above = at.level[0];
+  a.most_steps = most_steps(cuts.of[0].log2_block);
   a.is_exclusive = problem.is_exclusive;
   if (problem.lists == list_count::one && !packs(problem)) {
     const std::uint64_t worth = problem.count / (8 * list_kernels::list_threads) + 1;
@@ -144,18 +127,14 @@ list_kernels::walk_arguments list_call::walk_arguments() const {
 
 void list_call::scan_sublists() {
   list_kernels::levels_arguments a{};
-  a.status = status();
-  a.levels = layout.levels;
-  for (std::uint32_t l = 0; l < layout.levels; ++l) {
-    a.level[l] = level(l);
-    a.most_steps = std::max(a.most_steps, most_steps(layout.cut[l + 1].log2_block));
+  a.status = at.status;
+  a.levels = cuts.levels;
+  for (std::uint32_t l = 0; l < cuts.levels; ++l) {
+    a.level[l] = at.level[l];
+    a.most_steps = std::max(a.most_steps, most_steps(cuts.of[l + 1].log2_block));
   }
   a.nodes = static_cast<std::uint32_t>(problem.count);
-  a.last.previous = reinterpret_cast<std::uint32_t*>(scratch_ + layout.previous);
-  for (int side = 0; side < 2; ++side) {
-    a.last.hop[side] = reinterpret_cast<std::uint32_t*>(scratch_ + layout.hop[side]);
-    a.last.upto[side] = scratch_ + layout.upto[side];
-  }
+  a.last = at.last;
   a.is_forest = problem.lists == list_count::many;
   require(kernels_.scan_sublists(ctx.stream(), kernels_.op, a), ctx);
   buffers.done(primitives::list_step::sublists);
@@ -163,10 +142,10 @@ void list_call::scan_sublists() {
 
 list_kernels::finish_arguments list_call::finish_arguments() const {
   list_kernels::finish_arguments a{};
-  a.status = status();
-  a.cut = layout.cut[0];
+  a.status = at.status;
+  a.cut = cuts.of[0];
   a.heads = heads();
-  a.prefixes = level(0).prefixes;
+  a.prefixes = at.level[0].prefixes;
   a.is_exclusive = problem.is_exclusive;
   a.initial = buffers.initial;
   return a;

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <new>
 #include <vector>
@@ -5,14 +7,15 @@
 #include <sheaf/error.hpp>
 
 #include "cuda/device/launch.cuh"
-#include "cuda/linked_list/steps.hpp"
-#include "cuda/linked_list/sublist.hpp"
+#include "cuda/linked_list/steps.cuh"
 #include "primitives/linked_list/contract.hpp"
 
-// The variant cuda.sublist_host_scan: cuda.sublist as the paper runs it in the end (4.2), whose list of splitters is
-// copied to the host, scanned there by one thread, and copied back. It runs by name only, because the call waits for
-// the device.
+// The variants cuda.sublist and cuda.sublist_host_scan: the algorithm of Wei and JaJa 2010. Each walk writes to each
+// node what comes before it in its sublist, and a pass over all nodes adds what comes before the sublist. The list of
+// splitters is scanned on the device; or, as the paper runs it in the end (4.2), copied to the host, scanned there by
+// one thread, and copied back. That runs by name only, because the call waits for the device.
 namespace sheaf::cuda {
+namespace {
 
 using list_kernels::list_end;
 using list_kernels::list_start;
@@ -20,8 +23,108 @@ using list_kernels::no_sublist;
 using list_kernels::unreached;
 using primitives::list_buffers;
 using primitives::list_problem;
+using primitives::list_step;
 
-namespace {
+/// Where the list of splitters is scanned.
+enum class splitter_scan : std::uint8_t { on_device, on_host };
+
+struct sublist_tuning {
+  std::uint32_t least_log2_block = 3;
+  std::uint32_t most_log2_block = 8;
+  std::uint32_t most_log2_block_for_host = 16;  ///< the host's scan of a sublist costs some thousand times the device's
+  double walkers_each = 512;                    ///< threads that walk, for each multiprocessor
+  double written = 1.45;              ///< seconds of a walk's writes, over those of writes that nothing waits for
+  double host_copy_share = 0.0025;    ///< rate of copies to or from pageable host memory, over those on the device
+  double host_sublist_share = 0.045;  ///< a host thread's accesses at random in its cache, over a read of device memory
+};
+constexpr sublist_tuning tuning_of_sublist;
+
+struct sublist_calls {
+  list_cuts cuts;
+  std::uint32_t blocks;
+};
+
+/// With what a walk works in, which serves to resolve a list that is bad, too.
+struct sublist_arrays : list_arrays {
+  std::byte* node_prefixes;
+
+  sublist_arrays(const list_problem& p, const list_cuts& cuts, core::scratch_arrays& arrays)
+      : list_arrays(p, cuts, arrays),
+        node_prefixes(arrays.take<std::byte>(std::max(p.count * prefix_bytes(p), resolve_bytes(p)))) {}
+};
+
+double host_scan_seconds(const list_problem& p, double sublists, const machine& m) {
+  const auto copied = static_cast<double>(sublist_bytes(p) + 2 * prefix_bytes(p));
+  return 4 * m.launch_seconds + sublists * (copied / (tuning_of_sublist.host_copy_share * m.copy_bytes_per_second) +
+                                            tuning_of_sublist.host_sublist_share * m.access_seconds);
+}
+
+template <splitter_scan Where>
+plan::planned plan_sublist(const list_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
+  constexpr bool on_host = Where == splitter_scan::on_host;
+  if (on_host && p.has_own_operator) return plan::rejected("the caller's function runs on the device");
+  if (const char* reason = list_rejection(p)) return plan::rejected(reason);
+  const std::uint32_t most_log2_block =
+      on_host ? tuning_of_sublist.most_log2_block_for_host : tuning_of_sublist.most_log2_block;
+  const std::uint64_t node = node_bytes(p);
+  return cheapest_cut(p, tuning_of_sublist.least_log2_block, most_log2_block, [&](std::uint32_t log2_block) {
+    const list_cuts cuts(p, log2_block);
+    const auto walks = static_cast<double>(cuts.of[0].blocks);
+    const std::uint32_t blocks = blocks_of_walkers(p, walks, m.parallelism * tuning_of_sublist.walkers_each);
+    plan::planned plan;
+    price_head(p, m, plan);
+    if (on_host) {
+      plan.add("sublists", host_scan_seconds(p, walks, m));
+    } else {
+      price_sublists(p, cuts, m, plan);
+    }
+    const std::uint64_t footprint = p.count * (node + prefix_bytes(p));
+    plan.add("walk", m.random_reads(p.count, node, footprint) +
+                         tuning_of_sublist.written * m.random_writes(p.count, prefix_bytes(p), footprint) +
+                         longest_walk_seconds(log2_block, walks, p.count * node, m));
+    const std::uint64_t finished = p.count * (prefix_bytes(p) + node + p.out_bytes);
+    plan.add("results", m.streamed(finished, finished));
+    plan.add("sums of sublists", m.random_reads(p.count, prefix_bytes(p), cuts.of[0].blocks * prefix_bytes(p)));
+    plan.scratch_bytes = core::bytes_of<sublist_arrays>(p, cuts);
+    plan.inner_calls = std::make_shared<sublist_calls>(sublist_calls{cuts, blocks});
+    plan.by_name_only = on_host;
+    return plan;
+  });
+}
+
+template <splitter_scan Where>
+void run_sublist(const context& ctx, const list_problem& p, const plan::planned& plan, const list_buffers& b,
+                 std::byte* scratch) {
+  constexpr bool on_host = Where == splitter_scan::on_host;
+  if (on_host) refuse_capture(ctx, "cuda.sublist_host_scan");
+  const auto& calls = plan.inner<sublist_calls>();
+  const auto at = core::arrays_in<sublist_arrays>(scratch, p, calls.cuts);
+  list_call call(ctx, p, b, calls.cuts, at);
+  call.begin();
+  const detail::device_scan_operator& kernels = call.kernels();
+  list_kernels::walk_arguments walk = call.walk_arguments();
+  walk.prefixes = at.node_prefixes;
+  if (on_host) {
+    // The host gets all sublists, also those of a list that is bad, which no walk may have written.
+    require(cudaMemsetAsync(walk.above.nodes, 0, walk.above.cut.count * kernels.sublist_bytes, ctx.stream()), ctx);
+  }
+  require(kernels.walk_level_0(ctx.stream(), calls.blocks, kernels.op, walk, call.input()), ctx);
+  b.done(list_step::walks);
+  if (on_host) {
+    call.scan_sublists_on_host();
+  } else {
+    call.scan_sublists();
+  }
+  list_kernels::finish_arguments finish = call.finish_arguments();
+  finish.node_prefixes = walk.prefixes;
+  finish.results = b.out;
+  require(
+      kernels.finish_places(ctx.stream(), kernels.op, finish, call.input(), static_cast<std::uint32_t>(p.out_bytes)),
+      ctx);
+  b.done(list_step::results);
+  call.resolve(at.node_prefixes, false);
+}
 
 /// list_kernels::sublist_node and list_prefix without their sums, which follow.
 struct sublist_head {
@@ -84,7 +187,7 @@ class running_sum {
 }  // namespace
 
 void list_call::scan_sublists_on_host() try {
-  const list_kernels::list_level sublists = level(0);
+  const list_kernels::list_level& sublists = at.level[0];
   const std::uint32_t count = sublists.cut.count;
   const auto copy = [&](void* to, const void* from, std::uint64_t bytes) {
     require(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, ctx.stream()), ctx);
@@ -94,7 +197,7 @@ void list_call::scan_sublists_on_host() try {
   host_items<prefix_head> prefixes(count, kernels_.prefix_bytes);
   const std::uint32_t bad = 1;
   list_kernels::list_status known;
-  copy(&known, status(), sizeof known);
+  copy(&known, at.status, sizeof known);
   copy(nodes.data(), sublists.nodes, nodes.size());
   copy(carries.data(), sublists.carries, carries.size());
   copy(prefixes.data(), sublists.prefixes, prefixes.size());
@@ -123,7 +226,7 @@ void list_call::scan_sublists_on_host() try {
       node = own.next;
     }
   }
-  if (is_bad || reached != problem.count) copy(&status()->is_bad, &bad, sizeof bad);
+  if (is_bad || reached != problem.count) copy(&at.status->is_bad, &bad, sizeof bad);
   copy(sublists.prefixes, prefixes.data(), prefixes.size());
   require(cudaStreamSynchronize(ctx.stream()), ctx);
   buffers.done(primitives::list_step::sublists);
@@ -131,24 +234,10 @@ void list_call::scan_sublists_on_host() try {
   throw error(error_code::out_of_memory, std::string(ctx.state().running()) + ": no host memory for the sublists");
 }
 
-namespace {
-
-plan::planned plan_host_scan(const list_problem& p, const plan::scope& scope) {
-  if (p.has_own_operator) return plan::rejected("the caller's function runs on the device");
-  plan::planned plan = plan_sublist(p, scope, splitter_scan::on_host);
-  plan.by_name_only = true;
-  return plan;
-}
-
-void run_host_scan(const context& ctx, const list_problem& p, const plan::planned& plan, const list_buffers& b,
-                   std::byte* scratch) {
-  refuse_capture(ctx, "cuda.sublist_host_scan");
-  run_sublist(ctx, p, plan, b, scratch, splitter_scan::on_host);
-}
-
-}  // namespace
-
+extern constinit const primitives::list_variant list_sublist{
+    "cuda.sublist", backend_kind::cuda, plan_sublist<splitter_scan::on_device>, run_sublist<splitter_scan::on_device>};
 extern constinit const primitives::list_variant list_sublist_host_scan{"cuda.sublist_host_scan", backend_kind::cuda,
-                                                                       plan_host_scan, run_host_scan};
+                                                                       plan_sublist<splitter_scan::on_host>,
+                                                                       run_sublist<splitter_scan::on_host>};
 
 }  // namespace sheaf::cuda

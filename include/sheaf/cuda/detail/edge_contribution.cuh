@@ -20,31 +20,29 @@ constexpr bool is_antisymmetric_function = [] {
   }
 }();
 
-/// The value of a node in the caller's array, in words of up to 16 bytes where the array is aligned to them.
+/// Words in which a value is loaded where its array is aligned to them: up to 16 bytes.
+template <class T, std::uint32_t Components>
+using value_word = std::conditional_t<Components * sizeof(T) % 16 == 0, uint4,
+                                      std::conditional_t<Components * sizeof(T) % 8 == 0 && sizeof(T) == 4, uint2, T>>;
+
+/// Loads a value in words, each by load(word).
+template <class Word, class T, std::uint32_t Components, class Load>
+__device__ __forceinline__ void load_words(const T* from, T (&to)[Components], Load load) {
+  Word words[sizeof to / sizeof(Word)];
+#pragma unroll
+  for (std::uint32_t w = 0; w < sizeof to / sizeof(Word); ++w) words[w] = load(reinterpret_cast<const Word*>(from) + w);
+  memcpy(to, words, sizeof to);
+}
+
+/// The value of a node in the caller's array.
 template <class T, std::uint32_t Components>
 __device__ __forceinline__ void load_value(const void* values, std::uint64_t node, bool is_aligned,
                                            T (&to)[Components]) {
+  using word = value_word<T, Components>;
   const T* const from = static_cast<const T*>(values) + node * Components;
-  constexpr std::uint32_t bytes = Components * sizeof(T);
-  if constexpr (bytes % 16 == 0) {
-    if (is_aligned) {
-      uint4 words[bytes / 16];
-#pragma unroll
-      for (std::uint32_t w = 0; w < bytes / 16; ++w) words[w] = __ldg(reinterpret_cast<const uint4*>(from) + w);
-      memcpy(to, words, bytes);
-      return;
-    }
-  } else if constexpr (bytes % 8 == 0 && sizeof(T) == 4) {
-    if (is_aligned) {
-      uint2 words[bytes / 8];
-#pragma unroll
-      for (std::uint32_t w = 0; w < bytes / 8; ++w) words[w] = __ldg(reinterpret_cast<const uint2*>(from) + w);
-      memcpy(to, words, bytes);
-      return;
-    }
-  }
-#pragma unroll
-  for (std::uint32_t c = 0; c < Components; ++c) to[c] = __ldg(from + c);
+  const auto load = [](const auto* at) { return __ldg(at); };
+  if (!std::is_same_v<word, T> && is_aligned) return load_words<word>(from, to, load);
+  load_words<T>(from, to, load);
 }
 
 /// The weights of an edge; null where there are none.

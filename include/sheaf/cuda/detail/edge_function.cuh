@@ -26,16 +26,10 @@ struct edge_launches {
   static const F& function(const void* f) { return *static_cast<const F*>(f); }
 
   static cudaError_t add_by_atomics(cudaStream_t stream, const void* f, const atomic_arguments& a) {
-    const bool values_are_aligned = is_aligned_array(a.views.values);
-    const bool result_is_aligned = is_aligned_array(a.views.result);
-    if (a.edges.is_wide) {
-      return launch_blocks(stream, blocks_of(a.edges.count), 0,
-                           add_edges_by_atomics<T, ValueComponents, Components, std::uint64_t, F>, a,
-                           values_are_aligned, result_is_aligned, function(f));
-    }
-    return launch_blocks(stream, blocks_of(a.edges.count), 0,
-                         add_edges_by_atomics<T, ValueComponents, Components, std::uint32_t, F>, a, values_are_aligned,
-                         result_is_aligned, function(f));
+    const auto kernel = a.edges.is_wide ? add_edges_by_atomics<T, ValueComponents, Components, std::uint64_t, F>
+                                        : add_edges_by_atomics<T, ValueComponents, Components, std::uint32_t, F>;
+    return launch_blocks(stream, blocks_of(a.edges.count), 0, kernel, a, is_aligned_array(a.views.values),
+                         is_aligned_array(a.views.result), function(f));
   }
 
   static cudaError_t sum_pieces(cudaStream_t stream, const void* f, const list_arguments& a) {

@@ -12,24 +12,10 @@ constexpr unsigned tile_warps = edge_threads / 32;
 template <class T, std::uint32_t Components>
 constexpr std::uint32_t sum_stage_bytes = edge_threads* Components * sizeof(T);
 
-/// A value in shared memory, in words of up to 16 bytes: a value is as wide as its alignment allows.
+/// A value in shared memory, which is as wide as its alignment allows.
 template <class T, std::uint32_t Components>
 __device__ __forceinline__ void load_shared(const T* from, T (&to)[Components]) {
-  constexpr std::uint32_t bytes = Components * sizeof(T);
-  if constexpr (bytes % 16 == 0) {
-    uint4 words[bytes / 16];
-#pragma unroll
-    for (std::uint32_t w = 0; w < bytes / 16; ++w) words[w] = reinterpret_cast<const uint4*>(from)[w];
-    memcpy(to, words, bytes);
-  } else if constexpr (bytes % 8 == 0 && sizeof(T) == 4) {
-    uint2 words[bytes / 8];
-#pragma unroll
-    for (std::uint32_t w = 0; w < bytes / 8; ++w) words[w] = reinterpret_cast<const uint2*>(from)[w];
-    memcpy(to, words, bytes);
-  } else {
-#pragma unroll
-    for (std::uint32_t c = 0; c < Components; ++c) to[c] = from[c];
-  }
+  load_words<value_word<T, Components>>(from, to, [](const auto* at) { return *at; });
 }
 
 /// How the kernel of a function is compiled. Few and small values are read several at a time, which takes registers,
@@ -80,13 +66,110 @@ __device__ __forceinline__ void stage_values(const T* values, const std::uint32_
   }
 }
 
-/// IsStaged: values come from shared memory; else, where they are too many for it, from the caller's array. Without
-/// HasWeights the views have none.
+/// How sum_tiles_of_nodes reads a tile. IsStaged: values come from shared memory; else, where they are too many for it,
+/// from the caller's array. Without HasWeights the views have none.
+template <class T, std::uint32_t ValueComponents, bool IsStaged, bool HasWeights>
+struct tile_reader {
+  static constexpr std::uint32_t rows_in_flight = 4;
+  static constexpr std::uint32_t entries_in_flight = 2 * rows_in_flight;
+
+  const tile_arguments& a;
+  const std::uint32_t* ids;  ///< of the tile's nodes
+  const T* staged;
+  bool is_aligned;
+  std::uint32_t pairs[rows_in_flight];
+  std::uint32_t edges[entries_in_flight];
+
+  __device__ __forceinline__ tile_reader(const tile_arguments& arguments, const std::uint32_t* tile_ids,
+                                         const T* values, bool are_aligned)
+      : a(arguments), ids(tile_ids), staged(values), is_aligned(are_aligned) {}
+
+  __device__ __forceinline__ void load(std::uint32_t local, T (&to)[ValueComponents]) const {
+    if constexpr (IsStaged) {
+      load_shared(staged + local * ValueComponents, to);
+    } else {
+      load_value(a.views.values, __ldg(ids + local), is_aligned, to);
+    }
+  }
+
+  /// Loads a node's entries from `row` on, of `rows` whose first is at `first`, and their edges where there are
+  /// weights.
+  __device__ __forceinline__ void load_rows(std::uint64_t first, std::uint32_t row, std::uint32_t rows) {
+#pragma unroll
+    for (std::uint32_t k = 0; k < rows_in_flight; ++k) {
+      pairs[k] = ~0U;
+      if (row + k < rows) pairs[k] = __ldcs(a.entries + first + std::uint64_t{row + k} * slice_nodes);
+      edges[2 * k] = edges[2 * k + 1] = 0;
+    }
+    if constexpr (HasWeights) {
+#pragma unroll
+      for (std::uint32_t k = 0; k < rows_in_flight; ++k) {
+        if (a.views.weights == nullptr || row + k >= rows) continue;
+        const uint2 two = __ldcs(a.edges + first + std::uint64_t{row + k} * slice_nodes);
+        edges[2 * k] = two.x;
+        edges[2 * k + 1] = two.y;
+      }
+    }
+  }
+  /// Entry i of those loaded.
+  __device__ __forceinline__ std::uint32_t entry(std::uint32_t i) const {
+    return pairs[i / 2] >> (16 * (i % 2)) & 0xffffU;
+  }
+  __device__ __forceinline__ const T* weights(std::uint32_t i) const {
+    if constexpr (HasWeights) return weights_of<T>(a.views, edges[i]);
+    return nullptr;
+  }
+
+  /// Adds what the loaded entries contribute at the node with number `local`.
+  template <bool ReadsAhead, std::uint32_t Components, class F>
+  __device__ __forceinline__ void add_entries(const F& f, std::uint32_t local, const T (&own)[ValueComponents],
+                                              T (&sum)[Components]) const {
+    if constexpr (ReadsAhead) {
+      T other[entries_in_flight][ValueComponents];
+#pragma unroll
+      for (std::uint32_t i = 0; i < entries_in_flight; ++i) {
+        load(entry(i) == no_local_entry ? local : entry(i) & ~local_second_end, other[i]);
+      }
+#pragma unroll
+      for (std::uint32_t i = 0; i < entries_in_flight; ++i) {
+        if (entry(i) == no_local_entry) continue;
+        add_contribution(f, own, other[i], (entry(i) & local_second_end) != 0, weights(i), sum);
+      }
+    } else {
+#pragma unroll
+      for (std::uint32_t i = 0; i < entries_in_flight; ++i) {
+        if (entry(i) == no_local_entry) continue;
+        T other[ValueComponents];
+        load(entry(i) & ~local_second_end, other);
+        add_contribution(f, own, other, (entry(i) & local_second_end) != 0, weights(i), sum);
+      }
+    }
+  }
+};
+
+/// Writes the sums of a slice's nodes, of which the warp's lanes have one each, with number `id`. They go through
+/// `stage`, so that neighbouring lanes write neighbouring words.
+template <class T, std::uint32_t Components>
+__device__ __forceinline__ void store_slice(const T (&sum)[Components], std::uint32_t id, std::uint32_t nodes, T* stage,
+                                            T* result) {
+  const unsigned lane = threadIdx.x % 32;
+#pragma unroll
+  for (std::uint32_t c = 0; c < Components; ++c) stage[lane * Components + c] = sum[c];
+  __syncwarp();
+#pragma unroll
+  for (std::uint32_t c = 0; c < Components; ++c) {
+    const std::uint32_t word = c * 32 + lane;
+    const std::uint32_t node = word / Components;
+    const std::uint64_t to = __shfl_sync(~0U, id, static_cast<int>(node));
+    if (node < nodes) result[to * Components + word % Components] = stage[word];
+  }
+  __syncwarp();
+}
+
 template <class T, std::uint32_t ValueComponents, std::uint32_t Components, bool IsStaged, bool HasWeights, class F>
 __global__ void __launch_bounds__(edge_threads, (tile_form<T, ValueComponents, Components>::blocks_of_a_multiprocessor))
     sum_tiles_of_nodes(const __grid_constant__ tile_arguments a, bool is_aligned, const F f) {
   extern __shared__ __align__(16) unsigned char tile_memory[];
-  constexpr std::uint32_t rows_in_flight = 4;
   constexpr bool reads_ahead = IsStaged && tile_form<T, ValueComponents, Components>::reads_ahead;
   const std::uint64_t tile = blockIdx.x;
   const auto own_nodes = static_cast<std::uint32_t>(min(std::uint64_t{a.tile_nodes}, a.nodes - tile * a.tile_nodes));
@@ -97,84 +180,25 @@ __global__ void __launch_bounds__(edge_threads, (tile_form<T, ValueComponents, C
     stage_values<reads_ahead, T, ValueComponents>(static_cast<const T*>(a.views.values), ids, nodes, staged);
     __syncthreads();
   }
-  const auto load = [&](std::uint32_t local, T(&to)[ValueComponents]) {
-    if constexpr (IsStaged) {
-      load_shared(staged + local * ValueComponents, to);
-    } else {
-      load_value(a.views.values, __ldg(ids + local), is_aligned, to);
-    }
-  };
-  const auto weights = [&](std::uint32_t edge) -> const T* {
-    if constexpr (HasWeights) return weights_of<T>(a.views, edge);
-    return nullptr;
-  };
+  tile_reader<T, ValueComponents, IsStaged, HasWeights> reader(a, ids, staged, is_aligned);
   const unsigned warp = threadIdx.x / 32;
   const unsigned lane = threadIdx.x % 32;
   T* const stage = reinterpret_cast<T*>(tile_memory) + warp * (32 * Components);
   const std::uint64_t* const slice_begins = a.slice_begins + tile * (a.tile_nodes / slice_nodes);
-  T* const result = static_cast<T*>(a.views.result);
   for (std::uint32_t slice = warp; slice * slice_nodes < own_nodes; slice += tile_warps) {
     const std::uint32_t local = min(slice * slice_nodes + lane, own_nodes - 1);
     const std::uint32_t id = __ldg(ids + local);
     T own[ValueComponents];
-    load(local, own);
+    reader.load(local, own);
     T sum[Components] = {};
     const std::uint64_t first_row = slice_begins[slice];
     const auto rows = static_cast<std::uint32_t>(slice_begins[slice + 1] - first_row);
     const std::uint64_t first = first_row * slice_nodes + lane;
-    for (std::uint32_t row = 0; row < rows; row += rows_in_flight) {
-      std::uint32_t pairs[rows_in_flight];
-#pragma unroll
-      for (std::uint32_t k = 0; k < rows_in_flight; ++k) {
-        pairs[k] = ~0U;
-        if (row + k < rows) pairs[k] = __ldcs(a.entries + first + std::uint64_t{row + k} * slice_nodes);
-      }
-      std::uint32_t edges[rows_in_flight * 2] = {};
-      if constexpr (HasWeights) {
-#pragma unroll
-        for (std::uint32_t k = 0; k < rows_in_flight; ++k) {
-          if (a.views.weights == nullptr || row + k >= rows) continue;
-          const uint2 two = __ldcs(a.edges + first + std::uint64_t{row + k} * slice_nodes);
-          edges[2 * k] = two.x;
-          edges[2 * k + 1] = two.y;
-        }
-      }
-      const auto entry_at = [&](std::uint32_t i) { return pairs[i / 2] >> (16 * (i % 2)) & 0xffffU; };
-      if constexpr (reads_ahead) {
-        T other[rows_in_flight * 2][ValueComponents];
-#pragma unroll
-        for (std::uint32_t i = 0; i < rows_in_flight * 2; ++i) {
-          const std::uint32_t entry = entry_at(i);
-          load(entry == no_local_entry ? local : entry & ~local_second_end, other[i]);
-        }
-#pragma unroll
-        for (std::uint32_t i = 0; i < rows_in_flight * 2; ++i) {
-          const std::uint32_t entry = entry_at(i);
-          if (entry == no_local_entry) continue;
-          add_contribution(f, own, other[i], (entry & local_second_end) != 0, weights(edges[i]), sum);
-        }
-      } else {
-#pragma unroll
-        for (std::uint32_t i = 0; i < rows_in_flight * 2; ++i) {
-          const std::uint32_t entry = entry_at(i);
-          if (entry == no_local_entry) continue;
-          T other[ValueComponents];
-          load(entry & ~local_second_end, other);
-          add_contribution(f, own, other, (entry & local_second_end) != 0, weights(edges[i]), sum);
-        }
-      }
+    for (std::uint32_t row = 0; row < rows; row += reader.rows_in_flight) {
+      reader.load_rows(first, row, rows);
+      reader.template add_entries<reads_ahead>(f, local, own, sum);
     }
-#pragma unroll
-    for (std::uint32_t c = 0; c < Components; ++c) stage[lane * Components + c] = sum[c];
-    __syncwarp();
-#pragma unroll
-    for (std::uint32_t c = 0; c < Components; ++c) {
-      const std::uint32_t word = c * 32 + lane;
-      const std::uint32_t node = word / Components;
-      const std::uint64_t to = __shfl_sync(~0U, id, static_cast<int>(node));
-      if (slice * slice_nodes + node < own_nodes) result[to * Components + word % Components] = stage[word];
-    }
-    __syncwarp();
+    store_slice(sum, id, own_nodes - slice * slice_nodes, stage, static_cast<T*>(a.views.result));
   }
 }
 

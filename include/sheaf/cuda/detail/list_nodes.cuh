@@ -80,6 +80,19 @@ __device__ __forceinline__ list_prefix<T> make_prefix(std::uint32_t sublist, std
   }
 }
 
+/// What is known of one level above 0.
+template <class T>
+struct level_arrays {
+  sublist_node<T>* nodes;
+  list_prefix<T>* prefixes;  ///< of the nodes
+  list_prefix<T>* carries;   ///< what comes before nodes that are starts
+
+  __device__ explicit level_arrays(const list_level& level)
+      : nodes(static_cast<sublist_node<T>*>(level.nodes)),
+        prefixes(static_cast<list_prefix<T>*>(level.prefixes)),
+        carries(static_cast<list_prefix<T>*>(level.carries)) {}
+};
+
 /// The number of the splitter's block if the node is a splitter, else no_sublist.
 __device__ __forceinline__ std::uint32_t splitter_of(const list_cut& cut, std::uint32_t node) {
   const std::uint32_t block = node >> cut.log2_block;
@@ -171,6 +184,32 @@ struct node_reader {
     }
     value = read.value;
     return canonical_successor(read.next, node, is_signed);
+  }
+};
+
+/// Nodes of a level above 0, for a walk in place.
+template <class T>
+struct sublist_reader {
+  static constexpr int level = 1;
+  const sublist_node<T>* nodes;
+
+  __device__ __forceinline__ std::uint32_t load(std::uint32_t node, T& total, std::uint32_t& length) const {
+    const sublist_node<T> read = nodes[node];
+    if constexpr (has_values<T>) total = read.total;
+    length = read.length;
+    return read.next;
+  }
+};
+
+/// Nodes of level 0, for a walk in place.
+template <class T, class Reader>
+struct single_nodes {
+  static constexpr int level = 0;
+  Reader reader;
+
+  __device__ __forceinline__ std::uint32_t load(std::uint32_t node, T& value, std::uint32_t& length) const {
+    length = 1;
+    return reader.load(node, value);
   }
 };
 

@@ -45,64 +45,51 @@ __device__ __forceinline__ T result_of(const T& sum, bool has_sum, const list_pr
   return result;
 }
 
-/// Step 5 of cuda.log: ranks or results in the order of the log, beside their nodes, so that a scatter brings them into
-/// place. Entries without a node become copies of others. If the list is no list, all entries are made harmless.
-template <class T, class Op, class Out>
-__global__ void __launch_bounds__(list_threads)
-    finish_log(const __grid_constant__ finish_arguments a, const T initial, const Op op) {
-  // A lane has four entries of a chunk, eight lanes have a chunk.
-  constexpr unsigned each = 4;
-  constexpr unsigned lanes = log_chunk / each;
-  const unsigned lane = threadIdx.x % 32;
-  const unsigned first_lane = lane / lanes * lanes;
-  const unsigned lanes_below = ((1U << lane) - 1) & ~((1U << first_lane) - 1);
-  const unsigned lanes_of_chunk = ((1U << lanes) - 1) << first_lane;
-  const std::uint64_t step = std::uint64_t{gridDim.x} * list_threads;
-  const std::uint64_t quads = std::uint64_t{a.chunks} * lanes;
-  const bool is_bad = a.status->is_bad != 0;
-  const std::uint32_t used = min(a.status->chunks, a.chunks);
-  const std::uint32_t head = single_head(*a.status, a.cut.count);
-  const auto* const prefixes = static_cast<const list_prefix<T>*>(a.prefixes);
-  Out* const results = static_cast<Out*>(a.results);
-  for (std::uint64_t quad = blockIdx.x * list_threads + threadIdx.x; quad - lane < quads; quad += step) {
-    const bool is_in = quad < quads;
-    const std::uint64_t at = quad * each;
-    if (is_bad || used == 0) {
-      for (unsigned k = 0; is_in && k < each; ++k) {
-        a.log[at + k] = static_cast<std::uint32_t>((at + k) % a.cut.count);
-        results[at + k] = Out{};
-      }
-      continue;
-    }
-    const auto chunk = static_cast<std::uint32_t>(min(quad, quads - 1) / lanes);
-    const std::uint32_t from = chunk < used ? chunk : (chunk - used) % used;
-    const unsigned entry = (lane - first_lane) * each;
-    const std::uint64_t read = std::uint64_t{from} * log_chunk + entry;
-    const uint4 words = *reinterpret_cast<const uint4*>(a.log + read);
-    std::uint32_t node[each] = {words.x, words.y, words.z, words.w};
-    // Of another's chunk only the first entry stays as it is.
-    if (chunk >= used) {
-      if (entry > 0) node[0] = no_node;
+/// A lane's part of a chunk of the log in finish_log: four entries, so that eight lanes have a chunk.
+struct lane_of_chunk {
+  static constexpr unsigned entries = 4;
+  static constexpr unsigned lanes = log_chunk / entries;
+  unsigned lane = threadIdx.x % 32;
+  unsigned first_lane = lane / lanes * lanes;  ///< of the same chunk
+  unsigned lanes_below = ((1U << lane) - 1) & ~((1U << first_lane) - 1);
+  unsigned all_lanes = ((1U << lanes) - 1) << first_lane;
+  unsigned entry = (lane - first_lane) * entries;  ///< the lane's first
+};
+
+/// Entries of the log as a lane finishes them.
+template <class T>
+struct log_entries {
+  static constexpr unsigned each = lane_of_chunk::entries;
+  std::uint32_t node[each];
+  T sum[each];
+  std::uint32_t begun[each];  ///< the sublist that begins at the node; unreached if none does
+  std::uint32_t sublist;      ///< of the first entry
+  std::uint32_t before;       ///< nodes of that sublist before it
+
+  /// Only the last entries of a chunk may be without a node.
+  __device__ __forceinline__ bool has_gap() const { return node[each - 1] == no_node; }
+
+  /// Loads those of chunk `from`; without is_own the chunk is another's, of which only the first entry stays as it is.
+  __device__ __forceinline__ void load(const finish_arguments& a, const lane_of_chunk& own, std::uint32_t from,
+                                       bool is_own) {
+    const std::uint64_t at = std::uint64_t{from} * log_chunk + own.entry;
+    const uint4 words = *reinterpret_cast<const uint4*>(a.log + at);
+    node[0] = words.x;
+    node[1] = words.y;
+    node[2] = words.z;
+    node[3] = words.w;
+    if (!is_own) {
+      if (own.entry > 0) node[0] = no_node;
       node[1] = node[2] = node[3] = no_node;
     }
-    // Entries without a node come last, and have no sum.
-    T sum[each];
-    if constexpr (has_values<T>) {
-      const T* const sums = static_cast<const T*>(a.log_sums) + read;
-      if (node[each - 1] != no_node) {
-        memcpy(sum, sums, sizeof sum);
-      } else {
-#pragma unroll
-        for (unsigned k = 0; k < each; ++k) {
-          if (node[k] != no_node) sum[k] = sums[k];
-        }
-      }
-    }
-    std::uint32_t sublist = a.chunk_sublists[from];
-    std::uint32_t before = a.chunk_before[from] + entry;
+    if constexpr (has_values<T>) load_sums(static_cast<const T*>(a.log_sums) + at);
+    sublist = a.chunk_sublists[from];
+    before = a.chunk_before[from] + own.entry;
+  }
 
-    // Where sublists begin among this lane's entries, and the last before them.
-    std::uint32_t begun[each];  // the sublist, unreached if none begins
+  /// Finds where sublists begin among the entries, and which is the last to begin before them. Called by whole warps.
+  __device__ __forceinline__ void find_sublists(const finish_arguments& a, const lane_of_chunk& own,
+                                                std::uint32_t head) {
     unsigned last_begun = each;
 #pragma unroll
     for (unsigned k = 0; k < each; ++k) {
@@ -113,65 +100,129 @@ __global__ void __launch_bounds__(list_threads)
       if (is_list_head(a.heads, head, node[k])) begun[k] = no_sublist;
       if (begun[k] != unreached) last_begun = k;
     }
-    const unsigned beginning = __ballot_sync(~0U, last_begun < each) & lanes_below;
-    const int leader = beginning == 0 ? static_cast<int>(lane) : 31 - __clz(static_cast<int>(beginning));
+    const unsigned beginning = __ballot_sync(~0U, last_begun < each) & own.lanes_below;
+    const int leader = beginning == 0 ? static_cast<int>(own.lane) : 31 - __clz(static_cast<int>(beginning));
     std::uint32_t last_sublist = 0;
 #pragma unroll
     for (unsigned k = 0; k < each; ++k) {
       if (k == last_begun) last_sublist = begun[k];
     }
     const std::uint32_t led_by = __shfl_sync(~0U, last_sublist, leader);
-    const unsigned led_from = __shfl_sync(~0U, entry + last_begun, leader);
+    const unsigned led_from = __shfl_sync(~0U, own.entry + last_begun, leader);
     if (beginning != 0) {
       sublist = led_by;
-      before = entry - led_from;
+      before = own.entry - led_from;
     }
-    list_prefix<T> base{};
-    if (sublist != no_sublist) base = prefixes[sublist];
-    Out result[each];
+  }
+
+ private:
+  /// Entries without a node have no sum.
+  __device__ __forceinline__ void load_sums(const T* sums) {
+    if (!has_gap()) {
+      memcpy(sum, sums, sizeof sum);
+      return;
+    }
 #pragma unroll
     for (unsigned k = 0; k < each; ++k) {
-      if (begun[k] != unreached) {
-        base = {};
-        if (begun[k] != no_sublist) base = prefixes[begun[k]];
-        before = 0;
-      }
-      // Only entries with a node have a sum that the operator may see.
-      result[k] = {};
-      if constexpr (has_values<T>) {
-        if (node[k] != no_node) {
-          result[k] = result_of(sum[k], !a.is_exclusive || before > 0, base, a.is_exclusive ? &initial : nullptr, op);
-        }
-      } else {
-        result[k] = static_cast<Out>(base.before + before);
-      }
-      ++before;
+      if (node[k] != no_node) sum[k] = sums[k];
     }
-    // Entries without a node become copies of the chunk's first.
-    const bool has_gap = node[each - 1] == no_node;  // only the last entries of a chunk may be without a node
-    if ((__ballot_sync(~0U, has_gap) & lanes_of_chunk) != 0) {
-      const std::uint32_t first_node = __shfl_sync(lanes_of_chunk, node[0], static_cast<int>(first_lane));
-      const Out first_result = from_lane(lanes_of_chunk, result[0], first_lane);
+  }
+};
+
+/// The entries' results; nothing for those without a node, whose sums no operator may see.
+template <class T, class Op, class Out>
+__device__ __forceinline__ void make_results(const finish_arguments& a, const log_entries<T>& entries, const T& initial,
+                                             const Op& op, Out (&result)[log_entries<T>::each]) {
+  const auto* const prefixes = static_cast<const list_prefix<T>*>(a.prefixes);
+  std::uint32_t before = entries.before;
+  list_prefix<T> base{};
+  if (entries.sublist != no_sublist) base = prefixes[entries.sublist];
 #pragma unroll
-      for (unsigned k = 0; k < each; ++k) {
-        if (node[k] != no_node) continue;
-        node[k] = first_node;
-        result[k] = first_result;
+  for (unsigned k = 0; k < log_entries<T>::each; ++k) {
+    if (entries.begun[k] != unreached) {
+      base = {};
+      if (entries.begun[k] != no_sublist) base = prefixes[entries.begun[k]];
+      before = 0;
+    }
+    result[k] = {};
+    if constexpr (has_values<T>) {
+      if (entries.node[k] != no_node) {
+        result[k] =
+            result_of(entries.sum[k], !a.is_exclusive || before > 0, base, a.is_exclusive ? &initial : nullptr, op);
       }
-    }
-    if (!is_in) continue;
-    if (has_gap || chunk >= used) {
-      *reinterpret_cast<uint4*>(a.log + at) = make_uint4(node[0], node[1], node[2], node[3]);
-    }
-    if constexpr (sizeof(Out) % 4 == 0 && sizeof(Out) <= 16) {
-      uint4 bits[sizeof(Out) / 4];
-      memcpy(bits, result, sizeof result);
-#pragma unroll
-      for (unsigned w = 0; w < sizeof(Out) / 4; ++w) reinterpret_cast<uint4*>(results + at)[w] = bits[w];
     } else {
-#pragma unroll
-      for (unsigned k = 0; k < each; ++k) results[at + k] = result[k];
+      result[k] = static_cast<Out>(base.before + before);
     }
+    ++before;
+  }
+}
+
+/// Makes entries without a node copies of their chunk's first. Called by whole warps.
+template <class T, class Out>
+__device__ __forceinline__ void fill_gaps(const lane_of_chunk& own, bool has_gap, log_entries<T>& entries,
+                                          Out (&result)[log_entries<T>::each]) {
+  if ((__ballot_sync(~0U, has_gap) & own.all_lanes) == 0) return;
+  const std::uint32_t first_node = __shfl_sync(own.all_lanes, entries.node[0], static_cast<int>(own.first_lane));
+  const Out first_result = from_lane(own.all_lanes, result[0], own.first_lane);
+#pragma unroll
+  for (unsigned k = 0; k < log_entries<T>::each; ++k) {
+    if (entries.node[k] != no_node) continue;
+    entries.node[k] = first_node;
+    result[k] = first_result;
+  }
+}
+
+template <class Out>
+__device__ __forceinline__ void store_results(const Out (&result)[lane_of_chunk::entries], Out* out) {
+  if constexpr (sizeof(Out) % 4 == 0 && sizeof(Out) <= 16) {
+    uint4 bits[sizeof(Out) / 4];
+    memcpy(bits, result, sizeof result);
+#pragma unroll
+    for (unsigned w = 0; w < sizeof(Out) / 4; ++w) reinterpret_cast<uint4*>(out)[w] = bits[w];
+  } else {
+#pragma unroll
+    for (unsigned k = 0; k < lane_of_chunk::entries; ++k) out[k] = result[k];
+  }
+}
+
+/// Step 5 of cuda.log: ranks or results in the order of the log, beside their nodes, so that a scatter brings them into
+/// place. Entries without a node become copies of others. If the list is no list, all entries are made harmless.
+template <class T, class Op, class Out>
+__global__ void __launch_bounds__(list_threads)
+    finish_log(const __grid_constant__ finish_arguments a, const T initial, const Op op) {
+  constexpr unsigned each = lane_of_chunk::entries;
+  const lane_of_chunk own;
+  const std::uint64_t step = std::uint64_t{gridDim.x} * list_threads;
+  const std::uint64_t quads = std::uint64_t{a.chunks} * own.lanes;
+  const bool is_bad = a.status->is_bad != 0;
+  const std::uint32_t used = min(a.status->chunks, a.chunks);
+  const std::uint32_t head = single_head(*a.status, a.cut.count);
+  Out* const results = static_cast<Out*>(a.results);
+  for (std::uint64_t quad = blockIdx.x * list_threads + threadIdx.x; quad - own.lane < quads; quad += step) {
+    const bool is_in = quad < quads;
+    const std::uint64_t at = quad * each;
+    if (is_bad || used == 0) {
+      for (unsigned k = 0; is_in && k < each; ++k) {
+        a.log[at + k] = static_cast<std::uint32_t>((at + k) % a.cut.count);
+        results[at + k] = Out{};
+      }
+      continue;
+    }
+    const auto chunk = static_cast<std::uint32_t>(min(quad, quads - 1) / own.lanes);
+    const bool is_own = chunk < used;
+    log_entries<T> entries;
+    entries.load(a, own, is_own ? chunk : (chunk - used) % used, is_own);
+    entries.find_sublists(a, own, head);
+    Out result[each];
+    make_results(a, entries, initial, op, result);
+    const bool has_gap = entries.has_gap();
+    fill_gaps(own, has_gap, entries, result);
+    if (!is_in) continue;
+    if (has_gap || !is_own) {
+      *reinterpret_cast<uint4*>(a.log + at) =
+          make_uint4(entries.node[0], entries.node[1], entries.node[2], entries.node[3]);
+    }
+    store_results(result, results + at);
   }
 }
 

@@ -9,6 +9,18 @@
 // Step 4: the scan of sublists in the order of their lists.
 namespace sheaf::list_kernels {
 
+/// What comes before a node that is a start; unreached if it is none.
+template <class T>
+__device__ __forceinline__ list_prefix<T> prefix_of_start(const level_arrays<T>& at, std::uint32_t node) {
+  list_prefix<T> prefix{};
+  prefix.sublist = unreached;
+  if (at.carries[node].sublist == list_start) {
+    prefix = at.carries[node];
+    prefix.sublist = no_sublist;
+  }
+  return prefix;
+}
+
 /// The last level, by Wyllie's pointer jumping along predecessors. What comes before a node is then in its prefix,
 /// which is unreached if no start leads to it. Called by the whole grid.
 template <class T, class Op, class Grid>
@@ -31,12 +43,7 @@ __device__ void jump_over_last_level(const Grid& grid, const list_level& level, 
   std::uint32_t* hop_after = arrays.hop[1];
   for (std::uint32_t i = first; i < count; i += threads) {
     hop[i] = previous[i];
-    list_prefix<T> own{};
-    own.sublist = unreached;
-    if (at.carries[i].sublist == list_start) {
-      own = at.carries[i];
-      own.sublist = no_sublist;
-    }
+    list_prefix<T> own = prefix_of_start(at, i);
     if constexpr (has_values<T>) fold(own.sum, own.before, at.nodes[i].total, op);
     own.before += at.nodes[i].length;
     upto[i] = own;
@@ -67,15 +74,7 @@ __device__ void jump_over_last_level(const Grid& grid, const list_level& level, 
   grid.sync();
   // From all up to a node to all before it.
   for (std::uint32_t i = first; i < count; i += threads) {
-    list_prefix<T> before{};
-    before.sublist = unreached;
-    if (previous[i] != no_node) {
-      before = upto[previous[i]];
-    } else if (at.carries[i].sublist == list_start) {
-      before = at.carries[i];
-      before.sublist = no_sublist;
-    }
-    at.prefixes[i] = before;
+    at.prefixes[i] = previous[i] != no_node ? upto[previous[i]] : prefix_of_start(at, i);
   }
 }
 

@@ -127,69 +127,56 @@ __device__ __forceinline__ std::uint32_t wait_for_head(const walk_arguments& a) 
   return single_head(status, a.cut.count);
 }
 
-/// Step 3 of cuda.log: walks all sublists, each by one thread, and writes the nodes in the order in which they are met
-/// to chunks of a log, with the sum of their sublist up to them. Each thread walks many sublists, which it draws from a
-/// counter, and fills one chunk after another. The lanes of a warp log one node each in every step, so that all their
-/// chunks are full at the same time.
+/// The walks of a lane of walk_and_log, one sublist after another.
 template <class T, class Op, class Reader>
-__global__ void __launch_bounds__(list_threads)
-    walk_and_log(const __grid_constant__ walk_arguments a, const Reader reader, const Op op) {
-  const std::uint32_t block = place_of_block(a);
-  if (block < a.summing_blocks) return sum_beside_walks<T>(a, reader, block);
-  if (a.status->is_bad != 0) return;
-  auto* const sublists = static_cast<sublist_node<T>*>(a.above.nodes);
-  auto* const carries = static_cast<list_prefix<T>*>(a.above.carries);
-  T* const sums = static_cast<T*>(a.log_sums);
-  const bool is_forest = a.heads.forest != nullptr;
-  const std::uint32_t all_walks = a.cut.blocks + (is_forest ? a.status->heads : 1);
-  warp_supply<8> walk_numbers{&a.status->walks};
-  warp_supply<1> chunk_numbers{&a.status->chunks};
-
-  bool walks = false;
-  bool may_draw = true;
+struct logging_lane {
+  const walk_arguments& a;
+  const Reader& reader;
+  const Op& op;
+  bool is_forest;
+  std::uint32_t all_walks;
+  warp_supply<8> walk_numbers;
+  bool walks = false;    ///< is in a sublist
+  bool may_draw = true;  ///< there may be sublists that nobody has drawn
   std::uint32_t node = 0;
   std::uint32_t sublist = no_sublist;
-  std::uint32_t before = 0;
-  T running{};
-  const auto find_work = [&](bool needs) {
+  std::uint32_t before = 0;  ///< nodes of the sublist before this one
+  T running{};               ///< their sum
+
+  __device__ __forceinline__ logging_lane(const walk_arguments& arguments, const Reader& nodes, const Op& function)
+      : a(arguments),
+        reader(nodes),
+        op(function),
+        is_forest(a.heads.forest != nullptr),
+        all_walks(a.cut.blocks + (is_forest ? a.status->heads : 1)),
+        walk_numbers{&a.status->walks} {}
+
+  /// Draws walks for the lanes that need one, until they have one or none is left. All lanes of the warp call it.
+  __device__ __forceinline__ void find_work(bool needs) {
     while (__any_sync(~0U, needs)) {
       const std::uint32_t walk = walk_numbers.draw(needs);
       if (!needs) continue;
-      before = 0;
-      if (walk >= all_walks) {
-        may_draw = false;
-      } else if (walk < a.cut.blocks) {
-        node = splitter_at(a.cut, walk);
-        sublist = walk;
-        walks = true;
-      } else {
-        node = is_forest ? a.heads.forest[walk - a.cut.blocks] : wait_for_head(a);
-        sublist = no_sublist;
-        if (node == no_node) {
-          a.status->is_bad = 1;
-        } else {
-          const std::uint32_t own = splitter_of(a.cut, node);
-          walks = own == no_sublist;
-          if (!walks) carries[own] = make_prefix(list_start, 0, T{});
-        }
-      }
+      begin_walk(walk);
       needs = may_draw && !walks;
     }
-  };
-  for (;;) {
-    find_work(may_draw && !walks);
-    bool has_chunk = walks;
-    if (!__any_sync(~0U, has_chunk)) break;
-    const std::uint32_t chunk = chunk_numbers.draw(has_chunk);
-    if (has_chunk && chunk >= a.most_chunks) {
+  }
+
+  /// Notes in which sublist a chunk begins, and where there. Returns whether the log has room for it.
+  __device__ __forceinline__ bool begin_chunk(std::uint32_t chunk) {
+    if (chunk >= a.most_chunks) {
       // More nodes than there are: sublists that join.
       a.status->is_bad = 1;
-      walks = may_draw = has_chunk = false;
+      walks = may_draw = false;
+      return false;
     }
-    if (has_chunk) {
-      a.chunk_sublists[chunk] = sublist;
-      a.chunk_before[chunk] = before;
-    }
+    a.chunk_sublists[chunk] = sublist;
+    a.chunk_before[chunk] = before;
+    return true;
+  }
+
+  /// Logs a node for each lane that has one, batch after batch. All lanes of the warp call it.
+  __device__ __forceinline__ void fill_chunk(std::uint32_t chunk, bool has_chunk) {
+    T* const sums = static_cast<T*>(a.log_sums);
     std::uint64_t place = std::uint64_t{chunk} * log_chunk;
     for (unsigned batch = 0; batch < log_chunk / log_batch; ++batch, place += log_batch) {
       std::uint32_t nodes[log_batch];
@@ -201,68 +188,102 @@ __global__ void __launch_bounds__(list_threads)
         find_work(has_chunk && may_draw && !walks);
         if (!walks) continue;
         nodes[k] = node;
-        T value{};
-        const std::uint32_t next = reader.load(node, value);
-        if constexpr (has_values<T>) {
-          const T sum_before = running;
-          fold(running, before, value, op);
-          const T& logged = a.is_exclusive ? sum_before : running;
+        const auto log_sum = [&](const T& sum) {
           if constexpr (keeps_sums<T>) {
-            kept[k] = logged;
+            kept[k] = sum;
           } else {
-            sums[place + k] = logged;
+            sums[place + k] = sum;
           }
-        }
-        ++before;
-        std::uint32_t next_sublist = no_sublist;
-        if (next < a.cut.count) next_sublist = splitter_of(a.cut, next);
-        if (next < a.cut.count && next_sublist == no_sublist && before < a.most_steps) {
-          node = next;
-          continue;
-        }
-        walks = false;
-        if (next == list_end) {
-          a.status->last = end_of_list(sublist, before);
-        } else if (next_sublist == no_sublist) {
-          a.status->is_bad = 1;
-        }
-        if (sublist != no_sublist) {
-          sublists[sublist] = make_sublist(next == list_end ? list_end : next_sublist, before, running);
-        } else {
-          if (next_sublist != no_sublist) carries[next_sublist] = make_prefix(list_start, before, running);
-          if (is_forest) atomicAdd(&a.status->nodes_of_heads, before);
-        }
+        };
+        go_on(visit(log_sum));
       }
       store_sectors(nodes, has_chunk ? a.log + place : nullptr);
       if constexpr (keeps_sums<T>) store_sums(kept, has_chunk ? sums + place : nullptr);
     }
   }
+
+ private:
+  /// Walks are numbered block by block; the heads' come last.
+  __device__ __forceinline__ void begin_walk(std::uint32_t walk) {
+    before = 0;
+    if (walk >= all_walks) {
+      may_draw = false;
+    } else if (walk < a.cut.blocks) {
+      node = splitter_at(a.cut, walk);
+      sublist = walk;
+      walks = true;
+    } else {
+      node = is_forest ? a.heads.forest[walk - a.cut.blocks] : wait_for_head(a);
+      sublist = no_sublist;
+      if (node == no_node) {
+        a.status->is_bad = 1;
+      } else {
+        const std::uint32_t own = splitter_of(a.cut, node);
+        walks = own == no_sublist;
+        if (!walks) level_arrays<T>(a.above).carries[own] = make_prefix(list_start, 0, T{});
+      }
+    }
+  }
+
+  /// Adds the node's value, and logs the sum up to it or before it. Returns its successor.
+  template <class LogSum>
+  __device__ __forceinline__ std::uint32_t visit(const LogSum& log_sum) {
+    T value{};
+    const std::uint32_t next = reader.load(node, value);
+    if constexpr (has_values<T>) {
+      const T sum_before = running;
+      fold(running, before, value, op);
+      log_sum(a.is_exclusive ? sum_before : running);
+    }
+    ++before;
+    return next;
+  }
+
+  /// Steps to the successor, or ends the walk where the next sublist begins, the list ends, or something is wrong.
+  __device__ __forceinline__ void go_on(std::uint32_t next) {
+    std::uint32_t next_sublist = no_sublist;
+    if (next < a.cut.count) next_sublist = splitter_of(a.cut, next);
+    if (next < a.cut.count && next_sublist == no_sublist && before < a.most_steps) {
+      node = next;
+      return;
+    }
+    walks = false;
+    if (next == list_end) {
+      a.status->last = end_of_list(sublist, before);
+    } else if (next_sublist == no_sublist) {
+      a.status->is_bad = 1;
+    }
+    const level_arrays<T> above(a.above);
+    if (sublist != no_sublist) {
+      above.nodes[sublist] = make_sublist(next == list_end ? list_end : next_sublist, before, running);
+    } else {
+      if (next_sublist != no_sublist) above.carries[next_sublist] = make_prefix(list_start, before, running);
+      if (is_forest) atomicAdd(&a.status->nodes_of_heads, before);
+    }
+  }
+};
+
+/// Step 3 of cuda.log: walks all sublists, each by one thread, and writes the nodes in the order in which they are met
+/// to chunks of a log, with the sum of their sublist up to them. Each thread walks many sublists, which it draws from a
+/// counter, and fills one chunk after another. The lanes of a warp log one node each in every step, so that all their
+/// chunks are full at the same time.
+template <class T, class Op, class Reader>
+__global__ void __launch_bounds__(list_threads)
+    walk_and_log(const __grid_constant__ walk_arguments a, const Reader reader, const Op op) {
+  const std::uint32_t block = place_of_block(a);
+  if (block < a.summing_blocks) return sum_beside_walks<T>(a, reader, block);
+  if (a.status->is_bad != 0) return;
+  logging_lane<T, Op, Reader> lane(a, reader, op);
+  warp_supply<1> chunk_numbers{&a.status->chunks};
+  for (;;) {
+    lane.find_work(lane.may_draw && !lane.walks);
+    bool has_chunk = lane.walks;
+    if (!__any_sync(~0U, has_chunk)) return;
+    const std::uint32_t chunk = chunk_numbers.draw(has_chunk);
+    if (has_chunk) has_chunk = lane.begin_chunk(chunk);
+    lane.fill_chunk(chunk, has_chunk);
+  }
 }
-
-/// Where the sums of a level's nodes go, and what they are taken from, for a walk in place.
-template <class T>
-struct sublist_reader {
-  static constexpr int level = 1;
-  const sublist_node<T>* nodes;
-
-  __device__ __forceinline__ std::uint32_t load(std::uint32_t node, T& total, std::uint32_t& length) const {
-    const sublist_node<T> read = nodes[node];
-    if constexpr (has_values<T>) total = read.total;
-    length = read.length;
-    return read.next;
-  }
-};
-
-template <class T, class Reader>
-struct single_nodes {
-  static constexpr int level = 0;
-  Reader reader;
-
-  __device__ __forceinline__ std::uint32_t load(std::uint32_t node, T& value, std::uint32_t& length) const {
-    length = 1;
-    return reader.load(node, value);
-  }
-};
 
 /// Walks one sublist in place: writes to each of its nodes what comes before it. `before` and `running` hold what comes
 /// before the first node. Returns the node of the next level that the sublist leads to, or list_end.
@@ -290,19 +311,6 @@ __device__ std::uint32_t walk_in_place(const list_cut& cut, const Nodes& nodes, 
     node = next;
   }
 }
-
-/// What is known of one level above 0.
-template <class T>
-struct level_arrays {
-  sublist_node<T>* nodes;
-  list_prefix<T>* prefixes;  ///< of the nodes
-  list_prefix<T>* carries;   ///< what comes before nodes that are starts
-
-  __device__ explicit level_arrays(const list_level& level)
-      : nodes(static_cast<sublist_node<T>*>(level.nodes)),
-        prefixes(static_cast<list_prefix<T>*>(level.prefixes)),
-        carries(static_cast<list_prefix<T>*>(level.carries)) {}
-};
 
 template <class T, class Op, class Nodes>
 __device__ void walk_from_splitter(const list_cut& cut, const Nodes& nodes, const Op& op, std::uint32_t block,

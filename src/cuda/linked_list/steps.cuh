@@ -1,8 +1,9 @@
 #pragma once
 
-#include <sheaf/cuda/detail/list_arguments.hpp>
+#include <sheaf/cuda/detail/list_nodes.cuh>
 
 #include "cuda/device/index_guard.hpp"
+#include "cuda/device/state.hpp"
 #include "cuda/linked_list/operators.hpp"
 #include "cuda/linked_list/plan.hpp"
 
@@ -17,11 +18,18 @@ struct successor_view {
   std::uint32_t is_signed;
 };
 
-/// One call: its arrays in scratch, and the kernels for its operator.
+/// The successor of a node as list_kernels::canonical_successor gives it.
+template <class Successor>
+__device__ __forceinline__ std::uint32_t successor_of(const successor_view& list, std::uint32_t node) {
+  const Successor bits = static_cast<const Successor*>(list.data)[std::uint64_t{node} * list.stride];
+  return list_kernels::canonical_successor(bits, node, list.is_signed);
+}
+
+/// One call on the context's device, and the kernels for its operator.
 class list_call {
  public:
   list_call(const context& ctx, const primitives::list_problem& p, const primitives::list_buffers& b,
-            const list_layout& layout, std::byte* scratch);
+            const list_cuts& cuts, const list_arrays& arrays);
 
   /// Clears the call's state, packs nodes where values lie apart, and finds the heads of a forest. The successors of
   /// one list are summed by the packing, or beside the walk.
@@ -32,7 +40,7 @@ class list_call {
   void scan_sublists_on_host();
   /// Step 6 resolves what the steps before have left open. If they found the list bad, or `always`, it looks for what
   /// is wrong and reports it. If nothing is, the sublists were too long, and it writes the results by pointer jumping.
-  void resolve(std::byte* resolve_scratch, bool always);
+  void resolve(std::byte* scratch, bool always);
 
   list_kernels::walk_arguments walk_arguments() const;
   list_kernels::finish_arguments finish_arguments() const;
@@ -42,22 +50,19 @@ class list_call {
   const context& ctx;
   const primitives::list_problem& problem;
   const primitives::list_buffers& buffers;
-  const list_layout& layout;
+  const list_cuts& cuts;
+  const list_arrays& at;  ///< in scratch
 
  private:
-  list_kernels::list_status* status() const {
-    return reinterpret_cast<list_kernels::list_status*>(scratch_ + layout.status);
-  }
-  list_kernels::list_level level(std::uint32_t l) const;
   list_kernels::list_heads heads() const;
   successor_view successors() const;
 
-  std::byte* scratch_;
+  const device_scope device_;
   builtin_scan builtin_;
   detail::device_scan_operator kernels_;
 };
 
-/// Scratch of resolve() beyond the layout's, in bytes.
+/// Scratch of resolve() beyond that of list_arrays, in bytes.
 std::uint64_t resolve_bytes(const primitives::list_problem& p);
 
 }  // namespace sheaf::cuda

@@ -1,0 +1,101 @@
+#include "core/scratch_offsets.hpp"
+#include "cuda/edges/bad_ends.hpp"
+#include "cuda/edges/cost.hpp"
+#include "cuda/edges/lists.hpp"
+#include "primitives/edges/edge_sum.hpp"
+
+// The variants of one sum. cuda.atomic: a thread for each edge, whose contribution atomics add to the sums of both
+// ends. The order of additions is that in which threads come, so a deterministic order rules it out. cuda.two_pass: the
+// two passes of Ujaldon and Saltz 2005, section 4.2, over edges sorted by their first end and then by their second.
+// Each pass makes the sums of the sorted edges' nodes, so that no sum has two writers. A node adds the edges from it
+// and then the edges to it, both in their order.
+namespace sheaf::cuda {
+namespace {
+
+using primitives::edge_sum_buffers;
+using primitives::edge_sum_problem;
+
+// An edge reads two values and adds to two results, all at random where nodes are in no order: the atomics bound it.
+plan::planned plan_atomic(const edge_sum_problem& p, const plan::scope& scope) {
+  if (p.order == reduction_order::deterministic) return plan::rejected("adds in the order in which threads come");
+  const machine& m = scope.machine;
+  plan::planned plan;
+  plan.scratch_bytes = sizeof(unsigned long long);
+  const std::uint64_t streamed = p.edges * p.edge_bytes() + p.nodes * p.result_bytes();
+  constexpr double overlap_exponent = 2;
+  plan.add("latency", m.launch_seconds + 3 * m.step_seconds);
+  plan.add_overlapped(overlap_exponent, {{"streamed", m.streamed(streamed, streamed)},
+                                         {"values", value_seconds(p, 2 * p.edges, m)},
+                                         {"atomics", atomic_seconds(p, m)}});
+  return plan;
+}
+
+void run_atomic(const context& ctx, const edge_sum_problem& p, const plan::planned&, const edge_sum_buffers& b,
+                std::byte* scratch) {
+  const device_scope current_device(ctx.device());
+  const edge_sum_kernels kernels(p, b);
+  if (p.nodes > 0) require(cudaMemsetAsync(b.result, 0, p.nodes * p.result_bytes(), ctx.stream()), ctx);
+  if (p.edges == 0) return;
+  const bad_end_report bad_ends(ctx, p, primitives::edge_call::edge_sum,
+                                reinterpret_cast<unsigned long long*>(scratch));
+  const edge_kernels::atomic_arguments a{ends_of(p, b.edges), views_of(p, b), bad_ends.first_bad()};
+  require(kernels->add_by_atomics(ctx.stream(), kernels->f, a), ctx);
+  bad_ends.queue(ctx, a.edges);
+}
+
+constexpr listed_ends passes[] = {listed_ends::first, listed_ends::second};
+
+struct two_pass_arrays {
+  unsigned long long* first_bad;
+  list_scratch making;
+  list_outputs lists;
+  std::byte* piece_sums;
+
+  two_pass_arrays(const edge_sum_problem& p, core::scratch_arrays& arrays)
+      : first_bad(arrays.take<unsigned long long>(1)),
+        making(p, listed_ends::first, arrays),
+        lists{arrays.take<edge_kernels::list_entry>(p.edges), arrays.take<std::uint64_t>(p.nodes + 1)},
+        piece_sums(arrays.take<std::byte>(piece_sum_bytes(p, p.edges))) {}
+};
+
+// Sorting pairs of an end and an entry of 8 bytes takes most of the time, some 200 bytes an edge; contributions are
+// computed twice, and values read at random at the other end alone.
+plan::planned plan_two_pass(const edge_sum_problem& p, const plan::scope& scope) {
+  if (const char* reason = list_rejection(p)) return plan::rejected(reason);
+  const machine& m = scope.machine;
+  plan::planned plan;
+  plan.scratch_bytes = core::bytes_of<two_pass_arrays>(p);
+  plan.add("latency", m.launch_seconds + 6 * m.step_seconds);
+  add_list_cost(p, listed_ends::first, m, plan);
+  constexpr double uneven = 1.6;  // lists of unequal length, whose values are at random
+  plan.add("sums", uneven * 2 * list_sum_seconds(p, p.edges, m));
+  return plan;
+}
+
+void run_two_pass(const context& ctx, const edge_sum_problem& p, const plan::planned&, const edge_sum_buffers& b,
+                  std::byte* scratch) {
+  const device_scope current_device(ctx.device());
+  if (p.edges == 0) {
+    return require(cudaMemsetAsync(b.result, 0, p.nodes * p.result_bytes(), ctx.stream()), ctx);
+  }
+  const auto at = core::arrays_in<two_pass_arrays>(scratch, p);
+  const edge_sum_kernels kernels(p, b);
+  const bad_end_report bad_ends(ctx, p, primitives::edge_call::edge_sum, at.first_bad);
+  const edge_kernels::end_arrays edges = ends_of(p, b.edges);
+  for (const listed_ends ends : passes) {
+    queue_lists(ctx, p, edges, ends, nullptr, at.making, at.lists, bad_ends.first_bad());
+    queue_list_sums(ctx, kernels,
+                    {views_of(p, b), at.lists.begins, at.lists.entries, p.nodes, p.edges, at.piece_sums,
+                     lanes_of_list(p, p.edges), ends == listed_ends::second});
+  }
+  bad_ends.queue(ctx, edges);
+}
+
+}  // namespace
+
+extern constinit const primitives::edge_sum_variant edge_sum_atomic{"cuda.atomic", backend_kind::cuda, plan_atomic,
+                                                                    run_atomic};
+extern constinit const primitives::edge_sum_variant edge_sum_two_pass{"cuda.two_pass", backend_kind::cuda,
+                                                                      plan_two_pass, run_two_pass};
+
+}  // namespace sheaf::cuda

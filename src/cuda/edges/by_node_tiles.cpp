@@ -1,0 +1,219 @@
+#include <algorithm>
+#include <bit>
+#include <memory>
+#include <utility>
+
+#include "core/scratch_offsets.hpp"
+#include "cuda/edges/bad_ends.hpp"
+#include "cuda/edges/cost.hpp"
+#include "cuda/edges/lists.hpp"
+#include "cuda/edges/node_order.hpp"
+#include "cuda/edges/tile_build.hpp"
+#include "plan/choose.hpp"
+#include "primitives/edges/prepare.hpp"
+
+// The preparations. cuda.by_node: the edges of each node in a list, both ends of an edge in the lists of both, in the
+// order of the edges. A run sums each list by a group of lanes. cuda.tiles: nodes that are near each other are brought
+// into tiles, whose values a run holds in shared memory. An end is in the list of its node alone, so that no sum has
+// two writers.
+namespace sheaf::cuda {
+namespace {
+
+using primitives::edge_memory;
+using primitives::edge_sum_buffers;
+using primitives::edge_sum_problem;
+using primitives::prepare_edge_sum_buffers;
+using primitives::prepare_edge_sum_problem;
+
+constexpr const char* by_node = "cuda.by_node";
+constexpr const char* tiles_name = "cuda.tiles";
+
+/// What cuda.by_node prepares.
+class listed_edges final : public primitives::prepared_edges {
+ public:
+  listed_edges(buffer begins, buffer entries, bool has_long_lists)
+      : begins_(std::move(begins)), entries_(std::move(entries)), has_long_lists_(has_long_lists) {}
+
+  void run(const context& ctx, const edge_sum_problem& p, const edge_sum_buffers& b) override {
+    const run_scope scope(ctx, by_node);
+    const std::uint64_t entries = 2 * p.edges;
+    const std::uint64_t scratch_bytes = has_long_lists_ ? piece_sum_bytes(p, entries) : 0;
+    const core::scratch scratch = plan::take_scratch(ctx, primitives::prepared_edge_sum_call, by_node, scratch_bytes);
+    const edge_sum_kernels kernels(p, b);
+    queue_list_sums(ctx, kernels,
+                    {views_of(p, b), begins_.as<std::uint64_t>(), entries_.as<edge_kernels::list_entry>(), p.nodes,
+                     entries, scratch_bytes == 0 ? nullptr : scratch.data(), lanes_of_list(p, entries), false});
+  }
+  std::uint64_t kept_bytes() const override { return begins_.size() + entries_.size(); }
+  std::string_view run_variant() const override { return by_node; }
+
+ private:
+  buffer begins_;
+  buffer entries_;
+  bool has_long_lists_;
+};
+
+struct by_node_arrays {
+  unsigned long long* first_bad;
+  unsigned long long* longest;
+  list_scratch lists;
+
+  by_node_arrays(const prepare_edge_sum_problem& p, core::scratch_arrays& arrays)
+      : first_bad(arrays.take<unsigned long long>(1)),
+        longest(arrays.take<unsigned long long>(1)),
+        lists(p.sum, listed_ends::both, arrays) {}
+};
+
+/// Makes the executor of cuda.by_node, which waits for the device.
+std::shared_ptr<primitives::prepared_edges> make_by_node(const context& ctx, const edge_sum_problem& p,
+                                                         const edge_kernels::end_arrays& edges,
+                                                         const by_node_arrays& at) {
+  buffer begins = edge_memory(ctx, "offsets of the nodes' edges", (p.nodes + 1) * sizeof(std::uint64_t));
+  buffer entries = edge_memory(ctx, "edges of the nodes", at.lists.count * sizeof(edge_kernels::list_entry));
+  queue_lists(ctx, p, edges, listed_ends::both, nullptr, at.lists,
+              {entries.as<edge_kernels::list_entry>(), begins.as<std::uint64_t>()}, at.first_bad);
+  queue_longest(ctx, begins.as<std::uint64_t>(), p.nodes, at.longest);
+  unsigned long long most = 0;
+  ctx.state().copy(&most, at.longest, sizeof most);  // waits
+  return std::make_shared<listed_edges>(std::move(begins), std::move(entries), most >= edge_kernels::long_list);
+}
+
+// A run reads 16 bytes an edge, and a value at random for each end. There are no halos and no tiles, so that any graph
+// will do.
+plan::planned plan_by_node(const prepare_edge_sum_problem& p, const plan::scope& scope) {
+  const edge_sum_problem& s = p.sum;
+  if (const char* reason = list_rejection(s)) return plan::rejected(reason);
+  if (s.nodes == 0 || s.edges == 0) return plan::rejected("there is nothing to bring into order");
+  const machine& m = scope.machine;
+  const double run_seconds = m.launch_seconds + list_sum_seconds(s, 2 * s.edges, m);
+  plan::planned plan;
+  plan.scratch_bytes = core::bytes_of<by_node_arrays>(p);
+  plan.decided.set(primitives::prepare_edge_sum_decision{run_seconds});
+  add_list_cost(s, listed_ends::both, m, plan);
+  plan.add("runs", static_cast<double>(p.expected_runs) * run_seconds);
+  return plan;
+}
+
+void run_by_node(const context& ctx, const prepare_edge_sum_problem& p, const plan::planned&,
+                 const prepare_edge_sum_buffers& b, std::byte* scratch) {
+  const device_scope current_device(ctx.device());
+  const auto at = core::arrays_in<by_node_arrays>(scratch, p);
+  const edge_kernels::end_arrays edges = ends_of(p.sum, b.edges);
+  const bad_end_report bad_ends(ctx, p.sum, primitives::edge_call::prepare_edge_sum, at.first_bad);
+  *b.made = make_by_node(ctx, p.sum, edges, at);
+  bad_ends.queue(ctx, edges);
+}
+
+/// What cuda.tiles prepares.
+class tiled_edges final : public primitives::prepared_edges {
+ public:
+  explicit tiled_edges(edge_tiles tiles) : tiles_(std::move(tiles)) {}
+
+  void run(const context& ctx, const edge_sum_problem& p, const edge_sum_buffers& b) override {
+    const run_scope scope(ctx, tiles_name);
+    const edge_sum_kernels kernels(p, b);
+    const edge_kernels::tile_arguments a{views_of(p, b),
+                                         tiles_.ids.as<std::uint32_t>(),
+                                         tiles_.id_begins.as<std::uint64_t>(),
+                                         tiles_.entries.as<std::uint32_t>(),
+                                         tiles_.edges.as<uint2>(),
+                                         tiles_.slice_begins.as<std::uint64_t>(),
+                                         tiles_.nodes,
+                                         tiles_.tile_nodes,
+                                         tiles_.most_nodes};
+    require(kernels->sum_tiles(ctx.stream(), kernels->f, a), ctx);
+  }
+  std::uint64_t kept_bytes() const override { return tiles_.kept_bytes(); }
+  std::string_view run_variant() const override { return tiles_name; }
+
+ private:
+  edge_tiles tiles_;
+};
+
+/// Nodes of a tile: its values and those of its halo leave room for three blocks in a multiprocessor.
+std::uint32_t tile_nodes_of(const edge_sum_problem& p) {
+  constexpr std::uint64_t bytes_of_own_nodes = std::uint64_t{40} << 10;
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(std::bit_floor(bytes_of_own_nodes / p.node_bytes()),
+                                                              least_tile_nodes, most_tile_nodes));
+}
+
+struct tiles_arrays : by_node_arrays {
+  std::uint32_t tile_nodes;
+  std::uint32_t* order;
+  std::uint32_t* place;
+  list_outputs outputs;
+  node_order_scratch node_order;
+  tile_build_scratch build;
+
+  tiles_arrays(const prepare_edge_sum_problem& p, core::scratch_arrays& arrays)
+      : by_node_arrays(p, arrays),
+        tile_nodes(tile_nodes_of(p.sum)),
+        order(arrays.take<std::uint32_t>(p.sum.nodes)),
+        place(arrays.take<std::uint32_t>(p.sum.nodes)),
+        outputs{arrays.take<edge_kernels::list_entry>(2 * p.sum.edges), arrays.take<std::uint64_t>(p.sum.nodes + 1)},
+        node_order(p, arrays),
+        build(p.sum.nodes, tile_nodes, arrays) {}
+};
+
+// A run reads 4 bytes an edge (2 for each end), 4 bytes and the value of each node of a tile and of its halo, and
+// writes each sum once. In a box of tetrahedra with 7 edges a node, a tile of n nodes has a halo of 6 n^(2/3); halos of
+// tiles that run side by side are in L2. Both ends compute the contribution of their edge: twice the arithmetic is the
+// price of sums that have one writer and one order.
+double tiles_seconds(const edge_sum_problem& p, const machine& m) {
+  constexpr double more_nodes = 1.5;
+  constexpr double more_entries = 1.1;
+  const auto entries = static_cast<double>(2 * p.edges);
+  const auto nodes = static_cast<double>(p.nodes);
+  const auto bytes = static_cast<std::uint64_t>(entries * more_entries * 2 + nodes * more_nodes * 4);
+  const auto halo_bytes = nodes * (more_nodes - 1) * static_cast<double>(std::max<std::uint64_t>(32, p.node_bytes()));
+  const double memory = m.streamed(bytes, bytes) + value_seconds(p, p.nodes, m) +
+                        m.random_writes(p.nodes, p.result_bytes(), p.nodes * p.result_bytes()) +
+                        halo_bytes / m.cached_bytes_per_second + weight_seconds(p, 2 * p.edges, m);
+  return m.launch_seconds + std::max(memory, contribution_seconds(p, 2 * p.edges, m));
+}
+
+plan::planned plan_tiles(const prepare_edge_sum_problem& p, const plan::scope& scope) {
+  const edge_sum_problem& s = p.sum;
+  if (const char* reason = list_rejection(s)) return plan::rejected(reason);
+  if (s.nodes == 0 || s.edges == 0) return plan::rejected("there is nothing to bring into order");
+  const machine& m = scope.machine;
+  const double run_seconds = tiles_seconds(s, m);
+  plan::planned plan;
+  plan.scratch_bytes = core::bytes_of<tiles_arrays>(p);
+  plan.decided.set(primitives::prepare_edge_sum_decision{run_seconds});
+  plan.add("order", node_order_seconds(p, m));
+  add_list_cost(s, listed_ends::both, m, plan);
+  const std::uint64_t entries = 2 * s.edges;
+  const std::uint64_t built = entries * 22;
+  plan.add("tiles", 4 * m.step_seconds + m.random_reads(entries, 4, s.nodes * 4) + m.streamed(built, built));
+  plan.add("runs", static_cast<double>(p.expected_runs) * run_seconds);
+  return plan;
+}
+
+void run_tiles(const context& ctx, const prepare_edge_sum_problem& p, const plan::planned&,
+               const prepare_edge_sum_buffers& b, std::byte* scratch) {
+  const device_scope current_device(ctx.device());
+  const auto at = core::arrays_in<tiles_arrays>(scratch, p);
+  const edge_sum_problem& s = p.sum;
+  const edge_kernels::end_arrays edges = ends_of(s, b.edges);
+  const bad_end_report bad_ends(ctx, s, primitives::edge_call::prepare_edge_sum, at.first_bad);
+  queue_node_order(ctx, p, b, at.tile_nodes, at.node_order, at.order, at.place);
+  queue_lists(ctx, s, edges, listed_ends::both, at.place, at.lists, at.outputs, at.first_bad);
+  bad_ends.queue(ctx, edges);
+  edge_tiles tiles;
+  const tile_inputs in{at.order, at.outputs.begins, at.outputs.entries, 2 * s.edges};
+  if (build_tiles(ctx, s.nodes, at.tile_nodes, in, at.build, tiles)) {
+    *b.made = std::make_shared<tiled_edges>(std::move(tiles));
+    return;
+  }
+  *b.made = make_by_node(ctx, s, edges, at);
+}
+
+}  // namespace
+
+extern constinit const primitives::prepare_edge_sum_variant prepare_edge_sum_by_node{"cuda.by_node", backend_kind::cuda,
+                                                                                     plan_by_node, run_by_node};
+extern constinit const primitives::prepare_edge_sum_variant prepare_edge_sum_tiles{"cuda.tiles", backend_kind::cuda,
+                                                                                   plan_tiles, run_tiles};
+
+}  // namespace sheaf::cuda
