@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,6 +27,13 @@ std::vector<variant_estimate> estimates_of(std::span<const plan::variant<Problem
 template <auto ProblemOf, auto Variants>
 std::vector<variant_estimate> estimates_by(const problem_spec& p, backend_kind backend, const machine& profile) {
   return estimates_of(Variants(), ProblemOf(p, backend), backend, profile);
+}
+
+/// entry::has_variants by the variants that Variants() lists.
+template <auto Variants>
+bool any_works_on(backend_kind backend) {
+  const auto all = Variants();
+  return std::any_of(all.begin(), all.end(), [&](const auto& v) { return v.works_on(backend); });
 }
 
 /// entry::place by the same problem.

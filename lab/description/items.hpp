@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include <sheaf/context.hpp>
+#include <sheaf/values.hpp>
 
 #include "core/host_device.hpp"
 #include "core/startable.hpp"
@@ -21,6 +22,59 @@ struct tally {
     return *this;
   }
 };
+
+/// Number i of an array of whole numbers of 4 or 8 bytes, of which 4 keep the low half.
+SHEAF_HOST_DEVICE inline void store_number(void* to, std::uint64_t number_bytes, std::uint64_t i,
+                                           std::uint64_t number) {
+  if (number_bytes == 4) {
+    static_cast<std::uint32_t*>(to)[i] = static_cast<std::uint32_t>(number);
+  } else {
+    static_cast<std::uint64_t*>(to)[i] = number;
+  }
+}
+
+SHEAF_HOST_DEVICE inline std::uint64_t number_at(const void* from, std::uint64_t number_bytes, std::uint64_t i) {
+  return number_bytes == 4 ? static_cast<const std::uint32_t*>(from)[i] : static_cast<const std::uint64_t*>(from)[i];
+}
+
+SHEAF_HOST_DEVICE inline bool is_float(value_type type) { return type == value_type::f32 || type == value_type::f64; }
+
+/// Number i of an array of floats.
+SHEAF_HOST_DEVICE inline void store_float(void* to, value_type type, std::uint64_t i, double number) {
+  if (type == value_type::f32) {
+    static_cast<float*>(to)[i] = static_cast<float>(number);
+  } else {
+    static_cast<double*>(to)[i] = number;
+  }
+}
+
+SHEAF_HOST_DEVICE inline double float_at(const void* from, value_type type, std::uint64_t i) {
+  return type == value_type::f32 ? static_cast<const float*>(from)[i] : static_cast<const double*>(from)[i];
+}
+
+/// A whole number, stored as a value.
+SHEAF_HOST_DEVICE inline void store_whole(void* to, value_type type, std::uint64_t i, std::int64_t number) {
+  if (is_float(type)) return store_float(to, type, i, static_cast<double>(number));
+  store_number(to, bytes(type), i, static_cast<std::uint64_t>(number));
+}
+
+/// Whether a float is a whole number, and which.
+SHEAF_HOST_DEVICE inline bool is_whole(double value, std::int64_t& number) {
+  if (!(value > -0x1p62 && value < 0x1p62)) return false;
+  number = static_cast<std::int64_t>(value);
+  return static_cast<double>(number) == value;
+}
+
+/// The last of `count` parts that begins at or before a place; `begins` ascend from 0.
+SHEAF_HOST_DEVICE inline std::uint64_t part_at(const std::uint64_t* begins, std::uint64_t count, std::uint64_t place) {
+  std::uint64_t low = 0;
+  std::uint64_t high = count;
+  while (high - low > 1) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    (begins[middle] <= place ? low : high) = middle;
+  }
+  return low;
+}
 
 namespace device {
 /// Defined in items.cu, and instantiated there for each function object.

@@ -96,6 +96,11 @@ sort_key key_of_texts(std::span<const std::string> texts, std::uint64_t row_byte
   return key;
 }
 
+void read_written_index(const name_part& type, problem_spec& p) {
+  if (p.record_bytes != 4 && p.record_bytes != 8) type.refuse("of an index, whose entries have 4 or 8 bytes");
+  p.index = p.record_bytes == 4 ? index_type::u32 : index_type::u64;
+}
+
 bit_field parse_bit_field(std::string_view text) {
   const auto colon = text.find(':');
   const auto first = parse_number(text.substr(0, colon));

@@ -8,7 +8,7 @@
 #include <sheaf/sort.hpp>
 #include <sheaf/split.hpp>
 
-#include "lab/inputs/input_pattern.hpp"
+#include "lab/description/row_name.hpp"
 #include "primitives/sort/key.hpp"
 
 // Keys of sorts and splits: what a problem says of them, and how options give them.
@@ -35,6 +35,9 @@ sort_key key_of_texts(std::span<const std::string> texts, std::uint64_t row_byte
 
 /// The layout of a checked key, from which keys are encoded as numbers.
 key_layout layout_of(const sort_key& key);
+
+/// The type of a written index, by the width of its entries. Refuses another width.
+void read_written_index(const name_part& type, problem_spec& p);
 
 /// Reads "5:11": OFFSET:BITS, the bits that are the category of a record. @throws error(bad_argument)
 bit_field parse_bit_field(std::string_view text);

@@ -63,6 +63,21 @@ plain_call with_index_type(index_type type, Body body) {
   return bytes(type) == 4 ? body(std::type_identity<std::uint32_t>{}) : body(std::type_identity<std::uint64_t>{});
 }
 
+/// Calls body(std::type_identity<Value>) with a type in which values are added; signed integers as unsigned ones, whose
+/// sums are the same bits.
+template <class Body>
+plain_call with_sum_type(value_type type, Body body) {
+  switch (type) {
+    case value_type::f32: return body(std::type_identity<float>{});
+    case value_type::f64: return body(std::type_identity<double>{});
+    case value_type::i32:
+    case value_type::u32: return body(std::type_identity<std::uint32_t>{});
+    case value_type::i64:
+    case value_type::u64: return body(std::type_identity<std::uint64_t>{});
+  }
+  return {};
+}
+
 /// The items of an array, as their type.
 template <class Item>
 Item* items_of(const records& array) {

@@ -80,4 +80,14 @@ class name_part {
   std::size_t length_;
 };
 
+/// Calls body with each part of what there is.
+template <class Body>
+void for_each_part(std::optional<name_part> rest, std::string_view separator, Body body) {
+  while (rest) {
+    const auto [part, more] = rest->cut_at(separator);
+    body(part);
+    rest = more;
+  }
+}
+
 }  // namespace sheaf::primitives

@@ -1,5 +1,6 @@
 #include "lab/description/sweep.hpp"
 
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -36,30 +37,26 @@ std::vector<std::uint64_t> powers_of_two(std::uint64_t first, std::uint64_t last
 
 constexpr list_option common_lists[] = {
     {"--patterns", "of index lists: permutation, identity, clustered:4096, ...",
-     [](sweep& s, std::span<const std::string> texts) { s.patterns = parsed_list(texts, parse_pattern); }},
+     [](sweep& s, option_texts texts) { s.patterns = parsed_list(texts, parse_pattern); }},
     {"--widths", "bytes of a record",
-     [](sweep& s, std::span<const std::string> texts) {
-       s.record_bytes = numbers_in("--widths", texts, 1, most_width);
-     }},
+     [](sweep& s, option_texts texts) { s.record_bytes = numbers_in("--widths", texts, 1, most_width); }},
     {"--index-types", "u32, u64, i32, i64",
-     [](sweep& s, std::span<const std::string> texts) { s.indices = parsed_list(texts, parse_index_type); }},
+     [](sweep& s, option_texts texts) { s.indices = parsed_list(texts, parse_index_type); }},
     {"--keys",
      "of splits and sorts: uniform, equal, two, sorted, reverse, zipf, few, nested, narrowed, distinct100, "
      "distinct10007, normal, lognormal, exponential, pareto, timestamps, unit",
-     [](sweep& s, std::span<const std::string> texts) { s.keys = parsed_list(texts, parse_key_distribution); }},
+     [](sweep& s, option_texts texts) { s.keys = parsed_list(texts, parse_key_distribution); }},
 };
 
 // Options of sets that sheaf-bench reads in its own way.
 constexpr list_option lists_of_sets[] = {
     {"--primitives", "",
-     [](sweep& s, std::span<const std::string> texts) {
+     [](sweep& s, option_texts texts) {
        s.entries = parsed_list(texts, [](std::string_view name) { return &entry_named(name); });
      }},
-    {"--sizes", "", [](sweep& s, std::span<const std::string> texts) { s.counts = numbers_in("--sizes", texts, 1); }},
+    {"--sizes", "", [](sweep& s, option_texts texts) { s.counts = numbers_in("--sizes", texts, 1); }},
     {"--log2-sizes", "",
-     [](sweep& s, std::span<const std::string> texts) {
-       s.counts = parse_log2_sizes(fmt::format("{}", fmt::join(texts, ",")));
-     }},
+     [](sweep& s, option_texts texts) { s.counts = parse_log2_sizes(fmt::format("{}", fmt::join(texts, ","))); }},
 };
 
 // What no calibration measures: odd sizes and widths, and other orders and distributions. With --variants it says how
@@ -99,16 +96,17 @@ void for_each_word(std::string_view text, char separator, Body body) {
 void read_options(sweep& s, std::string_view options) {
   std::vector<list_option> known = list_options();
   known.insert(known.end(), std::begin(lists_of_sets), std::end(lists_of_sets));
-  std::string_view option;
+  auto option = known.end();
   for_each_word(options, ' ', [&](std::string_view word) {
-    if (option.empty()) {
-      option = word;
+    if (option == known.end()) {
+      option = std::find_if(known.begin(), known.end(), [&](const list_option& o) { return o.name == word; });
+      if (option == known.end()) refuse("no list is replaced by '{}'", word);
       return;
     }
     std::vector<std::string> texts;
     for_each_word(word, ',', [&](std::string_view text) { texts.emplace_back(text); });
-    std::find_if(known.begin(), known.end(), [&](const list_option& o) { return o.name == option; })->read(s, texts);
-    option = {};
+    option->read(s, texts);
+    option = known.end();
   });
 }
 
@@ -173,7 +171,7 @@ void add_if_checked(problem_spec p, std::vector<problem_spec>& problems) {
   if (jobs::job_of(p).unchecked(p).empty()) problems.push_back(std::move(p));
 }
 
-std::vector<std::uint64_t> numbers_in(std::string_view option, std::span<const std::string> texts, std::uint64_t least,
+std::vector<std::uint64_t> numbers_in(std::string_view option, option_texts texts, std::uint64_t least,
                                       std::uint64_t most) {
   std::vector<std::uint64_t> numbers;
   for (std::size_t i = 0; i < texts.size(); ++i) {

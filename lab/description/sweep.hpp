@@ -40,7 +40,7 @@ struct named_sweep {
 struct list_option {
   std::string_view name;  ///< "--bits"
   std::string_view help;
-  void (*read)(sweep& s, std::span<const std::string> texts);
+  void (*read)(sweep& s, option_texts texts);
 };
 
 /// A family of primitives: the folder of its variants in a backend, its entries, and what it adds to sweeps.
@@ -75,13 +75,13 @@ std::vector<std::uint64_t> parse_log2_sizes(const std::string& text);
 
 /// The list of what parse makes of each text. @throws error(bad_argument)
 template <class Parse>
-auto parsed_list(std::span<const std::string> texts, Parse parse) {
+auto parsed_list(option_texts texts, Parse parse) {
   std::vector<decltype(parse(std::string_view()))> list;
   for (const std::string& text : texts) list.push_back(parse(text));
   return list;
 }
 /// Whole numbers of a range. @throws error(bad_argument) naming the option
-std::vector<std::uint64_t> numbers_in(std::string_view option, std::span<const std::string> texts, std::uint64_t least,
+std::vector<std::uint64_t> numbers_in(std::string_view option, option_texts texts, std::uint64_t least,
                                       std::uint64_t most = ~std::uint64_t{0});
 
 }  // namespace sheaf::primitives

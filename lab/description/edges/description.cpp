@@ -31,51 +31,31 @@ namespace {
 
 constexpr std::uint64_t usual_components = 3;
 
-const problem_field edges_field{.option = fields::count.option,
-                                .help = "Edges of a graph",
-                                .type_name = fields::count.type_name,
-                                .read = fields::count.read};
-const problem_field nodes_field{
-    .option = "--nodes",
-    .help = "Nodes of the graph; one for seven edges unless given, as in a box of tetrahedra",
-    .type_name = "N",
-    .read = [](problem_spec& p, std::span<const std::string> texts) { p.table = number_of("--nodes", texts, 0); }};
-const problem_field type_field{.option = "--type",
-                               .help = "Type of the nodes' values in edge_sum; f32 unless given",
-                               .type_name = "f32|f64",
-                               .read = [](problem_spec& p, std::span<const std::string> texts) {
+const problem_field edges_field = fields::count.with_help("Edges of a graph");
+const problem_field nodes_field{"--nodes",
+                                "Nodes of the graph; one for seven edges unless given, as in a box of tetrahedra", "N",
+                                [](problem_spec& p, option_texts texts) { p.table = number_of("--nodes", texts, 0); }};
+const problem_field type_field{"--type", "Type of the nodes' values in edge_sum; f32 unless given", "f32|f64",
+                               [](problem_spec& p, option_texts texts) {
                                  p.value = value_of(texts.front(), float_types, "a type of nodes' values");
                                }};
-const problem_field components_field{.option = "--components",
-                                     .help = "Components of a node's value and result; 3 unless given",
-                                     .type_name = "N",
-                                     .read = [](problem_spec& p, std::span<const std::string> texts) {
+const problem_field components_field{"--components", "Components of a node's value and result; 3 unless given", "N",
+                                     [](problem_spec& p, option_texts texts) {
                                        p.record_bytes =
                                            number_of("--components", texts, 1, most_edge_components) * bytes(p.value);
                                      }};
-const problem_field function_field{.option = "--function",
-                                   .help = "What an edge contributes; weighted_difference unless given",
-                                   .type_name = "weighted_difference|inverse_square",
-                                   .read = [](problem_spec& p, std::span<const std::string> texts) {
+const problem_field function_field{"--function", "What an edge contributes; weighted_difference unless given",
+                                   "weighted_difference|inverse_square", [](problem_spec& p, option_texts texts) {
                                      p.part<edge_part>().function =
                                          value_of(texts.front(), edge_functions, "a function of edges");
                                    }};
-const problem_field pairs_field{
-    .option = "--pairs",
-    .help = "Both ends of an edge lie side by side",
-    .type_name = "",
-    .read = [](problem_spec& p, std::span<const std::string>) { p.part<edge_part>().is_packed = true; }};
-const problem_field weights_field{
-    .option = "--weights",
-    .help = "Edges have weights",
-    .type_name = "",
-    .read = [](problem_spec& p, std::span<const std::string>) { p.part<edge_part>().has_weights = true; }};
-const problem_field order_field{.option = "--order",
-                                .help = "What may decide the order of additions; deterministic unless given",
-                                .type_name = "deterministic|unordered",
-                                .read = [](problem_spec& p, std::span<const std::string> texts) {
-                                  p.part<edge_part>().order = parse_reduction_order(texts.front());
-                                }};
+const problem_field pairs_field{"--pairs", "Both ends of an edge lie side by side", "",
+                                [](problem_spec& p, option_texts) { p.part<edge_part>().is_packed = true; }};
+const problem_field weights_field{"--weights", "Edges have weights", "",
+                                  [](problem_spec& p, option_texts) { p.part<edge_part>().has_weights = true; }};
+const problem_field order_field{
+    "--order", "What may decide the order of additions; deterministic unless given", "deterministic|unordered",
+    [](problem_spec& p, option_texts texts) { p.part<edge_part>().order = parse_reduction_order(texts.front()); }};
 
 constexpr field_use taken[] = {
     required(edges_field),
@@ -124,17 +104,13 @@ void read(const name_part& pattern, const name_part& type, problem_spec& p) {
   const auto [index, behind_index] = type.cut_at("+");
   p.index = index.read(parse_index_type);
   if (!behind_index) type.refuse("an index type and a value type, such as u32+f32");
-  auto [value, rest] = behind_index->cut_at("+");
+  const auto [value, rest] = behind_index->cut_at("+");
   p.value = value.read([](std::string_view text) { return value_of(text, float_types, "a type of nodes' values"); });
   if (p.record_bytes % bytes(p.value) != 0 || components_of_node(p) < 1 ||
       p.record_bytes / bytes(p.value) > most_edge_components) {
     value.refuse(fmt::format("a type of which {} bytes are 1 to 8 components", p.record_bytes));
   }
-  while (rest) {
-    const auto [word, more] = rest->cut_at("+");
-    read_word(word, p);
-    rest = more;
-  }
+  for_each_part(rest, "+", [&](const name_part& word) { read_word(word, p); });
 }
 
 std::string text_of_sum(const problem_spec& p) {
@@ -183,11 +159,6 @@ edge_sum_problem problem_of(const problem_spec& p, backend_kind backend) {
   s.order = sum.order;
   s.pattern = p.access;
   return s;
-}
-
-bool has_variants(backend_kind backend) {
-  const auto all = edge_sum_variants();
-  return std::any_of(all.begin(), all.end(), [&](const edge_sum_variant& v) { return v.works_on(backend); });
 }
 
 }  // namespace
@@ -425,7 +396,7 @@ constexpr entry edge_sum_entry{.name = "edge_sum",
                                .facts = facts,
                                .explain = explain,
                                .estimates = estimates_by<problem_of, edge_sum_variants>,
-                               .has_variants = has_variants,
+                               .has_variants = any_works_on<edge_sum_variants>,
                                .job = &jobs::edge_sum_job};
 
 constexpr const entry* entries_of_family[] = {&edge_sum_entry};
@@ -461,7 +432,7 @@ constexpr named_sweep sets[] = {
 constexpr list_option lists[] = {
     {"--edge-layouts",
      "of sums over edges: r12/u32+f32 (3 components of f32), r40/u32+f64+inverse_square+weights+pairs",
-     [](sweep& s, std::span<const std::string> texts) {
+     [](sweep& s, option_texts texts) {
        for (const std::string& text : texts) parse_layout(text);
        s.lists.of<edge_lists>().layouts.assign(texts.begin(), texts.end());
      }},

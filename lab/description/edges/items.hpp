@@ -69,26 +69,13 @@ SHEAF_HOST_DEVICE inline std::uint64_t result_weight(std::uint64_t node, std::ui
   return inputs::mix(node * 8 + k + 0xfac) | 1;
 }
 
-SHEAF_HOST_DEVICE inline void store_float(void* values, value_type type, std::uint64_t i, std::int64_t value) {
-  if (type == value_type::f32) {
-    static_cast<float*>(values)[i] = static_cast<float>(value);
-  } else {
-    static_cast<double*>(values)[i] = static_cast<double>(value);
-  }
-}
-
 struct fill_edges {
   edge_source source;
   void* ends;
   SHEAF_HOST_DEVICE tally operator()(std::uint64_t e) const {
     for (std::uint32_t end = 0; end < 2; ++end) {
       const std::uint64_t at = source.is_packed ? 2 * e + end : e + end * source.edges;
-      const std::uint64_t node = end_of_edge(source, e, end);
-      if (source.index_bytes == 4) {
-        static_cast<std::uint32_t*>(ends)[at] = static_cast<std::uint32_t>(node);
-      } else {
-        static_cast<std::uint64_t*>(ends)[at] = node;
-      }
+      store_number(ends, source.index_bytes, at, end_of_edge(source, e, end));
     }
     return {};
   }
@@ -99,7 +86,7 @@ struct fill_node_values {
   void* values;
   SHEAF_HOST_DEVICE tally operator()(std::uint64_t node) const {
     for (std::uint32_t k = 0; k < source.components; ++k) {
-      store_float(values, source.type, node * source.components + k, value_of_node(source, node, k));
+      store_whole(values, source.type, node * source.components + k, value_of_node(source, node, k));
     }
     return {};
   }
@@ -122,7 +109,7 @@ struct fill_edge_weights {
   edge_source source;
   void* weights;
   SHEAF_HOST_DEVICE tally operator()(std::uint64_t e) const {
-    store_float(weights, source.type, e, weight_of_edge(source, e));
+    store_whole(weights, source.type, e, weight_of_edge(source, e));
     return {};
   }
 };
@@ -149,15 +136,11 @@ struct checksum_nodes {
   SHEAF_HOST_DEVICE tally operator()(std::uint64_t node) const {
     tally found;
     for (std::uint32_t k = 0; k < source.components; ++k) {
-      const std::uint64_t i = node * source.components + k;
-      const double value = 4 * (source.type == value_type::f32 ? static_cast<const float*>(result)[i]
-                                                               : static_cast<const double*>(result)[i]);
-      const bool is_small = value > -0x1p62 && value < 0x1p62;
-      const std::int64_t whole = is_small ? static_cast<std::int64_t>(value) : 0;
-      if (!is_small || static_cast<double>(whole) != value) {
-        ++found.mismatches;
+      std::int64_t quarters = 0;
+      if (is_whole(4 * float_at(result, source.type, node * source.components + k), quarters)) {
+        found.sum += static_cast<std::uint64_t>(quarters) * result_weight(node, k);
       } else {
-        found.sum += static_cast<std::uint64_t>(whole) * result_weight(node, k);
+        ++found.mismatches;
       }
     }
     return found;

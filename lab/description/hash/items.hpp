@@ -2,13 +2,13 @@
 
 #include <cstdint>
 
-#include "lab/description/hash/keyed_table.hpp"
+#include "lab/description/hash/problem.hpp"
 #include "lab/description/items.hpp"
 #include "lab/description/seeds.hpp"
 #include "lab/inputs/pattern_function.hpp"
 
 // Function objects for over_items() that fill the keys of hash searches and check their answers. A key is a bijection
-// of its number, and which records have it is arithmetic (keyed_table.hpp), so that nothing is
+// of its number, and which records have it is arithmetic (problem.hpp), so that nothing is
 // looked up. Probes that find nothing ask for numbers past the table's.
 namespace sheaf::jobs {
 
@@ -46,17 +46,9 @@ SHEAF_HOST_DEVICE inline std::uint64_t matches_of_probe(const probe_source& s, s
   return number < s.table.distinct ? s.table.records_of_key(number) : 0;
 }
 
-SHEAF_HOST_DEVICE inline void store_word(void* words, std::uint64_t word_bytes, std::uint64_t i, std::uint64_t word) {
-  if (word_bytes == 4) {
-    static_cast<std::uint32_t*>(words)[i] = static_cast<std::uint32_t>(word);
-  } else {
-    static_cast<std::uint64_t*>(words)[i] = word;
-  }
-}
-
-SHEAF_HOST_DEVICE inline std::uint64_t word_at(const void* words, std::uint64_t word_bytes, std::uint64_t i) {
-  if (word_bytes == 1) return static_cast<const unsigned char*>(words)[i];
-  return word_bytes == 4 ? static_cast<const std::uint32_t*>(words)[i] : static_cast<const std::uint64_t*>(words)[i];
+/// An answer of 1, 4 or 8 bytes.
+SHEAF_HOST_DEVICE inline std::uint64_t answer_word(const void* answers, std::uint64_t answer_bytes, std::uint64_t i) {
+  return answer_bytes == 1 ? static_cast<const unsigned char*>(answers)[i] : number_at(answers, answer_bytes, i);
 }
 
 /// The lowest bytes of a number, of which an answer of so many bytes keeps no more.
@@ -68,7 +60,7 @@ struct fill_table_keys {
   probe_source source;
   void* keys;
   SHEAF_HOST_DEVICE tally operator()(std::uint64_t record) const {
-    store_word(keys, source.key_bytes, record, key_of_number(source, source.table.key_of_record(record)));
+    store_number(keys, source.key_bytes, record, key_of_number(source, source.table.key_of_record(record)));
     return {};
   }
 };
@@ -79,7 +71,7 @@ struct fill_probes {
   void* keys;
   SHEAF_HOST_DEVICE tally operator()(std::uint64_t probe) const {
     const std::uint64_t number = source.table.distinct == 0 ? probe : number_of_probe(source, probe);
-    store_word(keys, source.key_bytes, probe, key_of_number(source, number));
+    store_number(keys, source.key_bytes, probe, key_of_number(source, number));
     return {};
   }
 };
@@ -99,7 +91,7 @@ struct check_answers {
     if (kind == answer_kind::first) {
       expected = count > 0 ? source.table.record_of_key(number_of_probe(source, probe), 0) : ~std::uint64_t{0};
     }
-    return {word_at(answers, answer_bytes, probe) != cut_to(answer_bytes, expected), 0};
+    return {answer_word(answers, answer_bytes, probe) != cut_to(answer_bytes, expected), 0};
   }
 };
 
@@ -122,19 +114,14 @@ struct check_ids {
   const void* ids;
   std::uint64_t id_bytes;
   SHEAF_HOST_DEVICE tally operator()(std::uint64_t entry) const {
-    return {word_at(ids, id_bytes, entry) != cut_to(id_bytes, expected(entry)), 0};
+    return {number_at(ids, id_bytes, entry) != cut_to(id_bytes, expected(entry)), 0};
   }
 
  private:
   SHEAF_HOST_DEVICE std::uint64_t expected(std::uint64_t entry) const {
     if (entry >= offsets[probes]) return inputs::record_word(wiped_seed, entry, 0);
-    std::uint64_t below = 0;  // a probe whose matches begin at or before the entry
-    std::uint64_t above = probes;
-    while (above - below > 1) {
-      const std::uint64_t middle = below + (above - below) / 2;
-      (offsets[middle] <= entry ? below : above) = middle;
-    }
-    return source.table.record_of_key(number_of_probe(source, below), entry - offsets[below]);
+    const std::uint64_t probe = part_at(offsets, probes, entry);
+    return source.table.record_of_key(number_of_probe(source, probe), entry - offsets[probe]);
   }
 };
 
@@ -159,7 +146,7 @@ struct check_found {
   std::uint64_t id_bytes;
   SHEAF_HOST_DEVICE tally operator()(std::uint64_t record) const {
     const std::uint64_t first = source.table.record_of_key(source.table.key_of_record(record), 0);
-    return {word_at(ids, id_bytes, record) != first, 0};
+    return {number_at(ids, id_bytes, record) != first, 0};
   }
 };
 

@@ -3,11 +3,76 @@
 #include <cstdint>
 #include <string>
 
-#include "lab/description/hash/keyed_table.hpp"
+#include "core/host_device.hpp"
 #include "lab/description/plain_loops.hpp"
 
-// What the entries of hash search and their jobs share.
+// What the entries of hash search and their jobs share. Which records of a generated table share a key is arithmetic,
+// so that matches are known without a search; keys are numbered from 0.
 namespace sheaf::primitives {
+
+/// The number of records that share a key where it differs from key to key: half of the keys have one, a quarter have
+/// two, and so on, as by a power law of exponent 1 in steps of two.
+constexpr std::uint64_t power_law_repeats = 0;
+
+SHEAF_HOST_DEVICE constexpr std::uint64_t floor_log2(std::uint64_t number) noexcept {
+#if defined(__CUDA_ARCH__)
+  return 63 - static_cast<std::uint64_t>(__clzll(static_cast<long long>(number)));
+#else
+  return 63 - static_cast<std::uint64_t>(__builtin_clzll(number));
+#endif
+}
+
+/// Records of one key lie as far apart as the table allows. By a power law there are `levels` levels of keys, and each
+/// level has as many records: level l has 2^l keys. Records that are left over have a key each.
+struct keyed_table {
+  std::uint64_t records = 0;
+  std::uint64_t distinct = 0;  ///< keys
+  std::uint64_t levels = 0;    ///< 0 where every key has the same number of records, but for one
+
+  SHEAF_HOST_DEVICE std::uint64_t level_records() const noexcept { return std::uint64_t{1} << (levels - 1); }
+  SHEAF_HOST_DEVICE std::uint64_t levelled_keys() const noexcept { return 2 * level_records() - 1; }
+  SHEAF_HOST_DEVICE std::uint64_t levelled_records() const noexcept { return levels * level_records(); }
+
+  SHEAF_HOST_DEVICE std::uint64_t longest_chain() const noexcept {
+    if (records == 0) return 0;
+    return levels > 0 ? level_records() : (records - 1) / distinct + 1;
+  }
+
+  SHEAF_HOST_DEVICE std::uint64_t key_of_record(std::uint64_t record) const noexcept {
+    if (levels == 0) return record % distinct;
+    if (record >= levelled_records()) return levelled_keys() + (record - levelled_records());
+    const std::uint64_t first_of_level = (std::uint64_t{1} << record % levels) - 1;
+    return first_of_level + (record / levels & first_of_level);
+  }
+
+  SHEAF_HOST_DEVICE std::uint64_t records_of_key(std::uint64_t key) const noexcept {
+    if (levels == 0) return (records - key - 1) / distinct + 1;
+    return key >= levelled_keys() ? 1 : level_records() >> floor_log2(key + 1);
+  }
+
+  /// The record of a key that comes after `before` others of it, in ascending order.
+  SHEAF_HOST_DEVICE std::uint64_t record_of_key(std::uint64_t key, std::uint64_t before) const noexcept {
+    if (levels == 0) return key + before * distinct;
+    if (key >= levelled_keys()) return levelled_records() + (key - levelled_keys());
+    const std::uint64_t level = floor_log2(key + 1);
+    const std::uint64_t in_level = key + 1 - (std::uint64_t{1} << level);
+    return (in_level + (before << level)) * levels + level;
+  }
+};
+
+/// The table of so many records, each of whose keys has `repeats` of them, or power_law_repeats.
+constexpr keyed_table keyed_table_of(std::uint64_t records, std::uint64_t repeats) noexcept {
+  keyed_table t{records, records, 0};
+  if (records == 0) return t;
+  if (repeats != power_law_repeats) {
+    t.distinct = (records - 1) / repeats + 1;
+    return t;
+  }
+  t.levels = 1;
+  while (t.levels < 58 && (t.levels + 1) << t.levels <= records) ++t.levels;
+  t.distinct = t.levelled_keys() + (records - t.levelled_records());
+  return t;
+}
 
 /// Probes ask for the keys of a table of problem_spec::table records, in the order of the problem's pattern.
 struct hash_part {
@@ -42,6 +107,8 @@ std::uint64_t likely_matches(const primitives::problem_spec& p);
 /// Record numbers that a generated search has room for. Where likely_matches() is an expectation, this is a quarter
 /// more and the records of the most frequent key; a search that finds still more writes as many as there is room for.
 std::uint64_t room_for_matches(const primitives::problem_spec& p);
+
+extern const job build_hash_index_job, hash_search_job, hash_count_job, hash_contains_job, hash_find_job;
 
 plain_call plain_build_hash_index(const context& ctx, const problem_spec& p, const array_set& arrays);
 plain_call plain_hash_search(const context& ctx, const problem_spec& p, const array_set& arrays);

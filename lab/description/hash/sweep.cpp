@@ -93,25 +93,15 @@ std::uint64_t parse_key_bytes(std::string_view text) {
 
 constexpr list_option lists[] = {
     {"--tables", "of hash searches: records that they look among",
-     [](sweep& s, std::span<const std::string> texts) {
-       s.lists.of<hash_lists>().tables = numbers_in("--tables", texts, 0);
-     }},
+     [](sweep& s, option_texts texts) { s.lists.of<hash_lists>().tables = numbers_in("--tables", texts, 0); }},
     {"--repeats", "of hash searches: records that share a key, or zipf",
-     [](sweep& s, std::span<const std::string> texts) {
-       s.lists.of<hash_lists>().repeats = parsed_list(texts, parse_repeats);
-     }},
+     [](sweep& s, option_texts texts) { s.lists.of<hash_lists>().repeats = parsed_list(texts, parse_repeats); }},
     {"--hits", "of hash searches: per cent of the probes that find something",
-     [](sweep& s, std::span<const std::string> texts) {
-       s.lists.of<hash_lists>().hits = numbers_in("--hits", texts, 0, 100);
-     }},
+     [](sweep& s, option_texts texts) { s.lists.of<hash_lists>().hits = numbers_in("--hits", texts, 0, 100); }},
     {"--hash-keys", "of hash searches: bytes of a key, 4 or 8",
-     [](sweep& s, std::span<const std::string> texts) {
-       s.lists.of<hash_lists>().key_bytes = parsed_list(texts, parse_key_bytes);
-     }},
+     [](sweep& s, option_texts texts) { s.lists.of<hash_lists>().key_bytes = parsed_list(texts, parse_key_bytes); }},
     {"--loads", "of hash searches: load factors in per cent",
-     [](sweep& s, std::span<const std::string> texts) {
-       s.lists.of<hash_lists>().loads = numbers_in("--loads", texts, 5, 99);
-     }},
+     [](sweep& s, option_texts texts) { s.lists.of<hash_lists>().loads = numbers_in("--loads", texts, 5, 99); }},
 };
 
 constexpr const entry* entries_of_family[] = {&build_hash_index_entry, &hash_search_entry, &hash_count_entry,

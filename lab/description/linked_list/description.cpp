@@ -24,49 +24,26 @@ namespace sheaf::primitives {
 namespace {
 
 void rank_width(problem_spec& p) { p.record_bytes = p.count >> 32 == 0 ? 4 : 8; }
-void value_width(problem_spec& p) { p.record_bytes = bytes(p.value); }
 
-const problem_field nodes_field{.option = fields::count.option,
-                                .help = "Nodes of linked lists",
-                                .type_name = fields::count.type_name,
-                                .read = fields::count.read};
-const problem_field lists_field{.option = "--lists",
-                                .help = "How many lists the nodes make; one unless given",
-                                .type_name = "one|many",
-                                .read = [](problem_spec& p, std::span<const std::string> texts) {
+const problem_field nodes_field = fields::count.with_help("Nodes of linked lists");
+const problem_field lists_field{"--lists", "How many lists the nodes make; one unless given", "one|many",
+                                [](problem_spec& p, option_texts texts) {
                                   p.part<list_part>().lists = value_of(texts.front(), list_counts, "a number of lists");
                                 }};
-const problem_field rank_type_field{.option = "--type",
-                                    .help = "Type of the ranks of list_rank; u32 unless there are too many nodes",
-                                    .type_name = "u32|u64|i32|i64",
-                                    .read = [](problem_spec& p, std::span<const std::string> texts) {
-                                      p.record_bytes = bytes(parse_index_type(texts.front()));
-                                    }};
-const problem_field value_type_field{.option = "--type",
-                                     .help = "What list_scan puts together; f32 unless given",
-                                     .type_name = "i32|u32|i64|u64|f32|f64",
-                                     .read = [](problem_spec& p, std::span<const std::string> texts) {
-                                       p.value = parse_value_type(texts.front());
-                                       value_width(p);
-                                     }};
-const problem_field op_field{.option = "--op",
-                             .help =
-                                 "How list_scan puts values together: add, min, max, mul or, of integers, and, or, "
-                                 "xor; add unless given",
-                             .type_name = "add|min|max|mul|and|or|xor",
-                             .read = [](problem_spec& p, std::span<const std::string> texts) {
+const problem_field rank_type_field{
+    "--type", "Type of the ranks of list_rank; u32 unless there are too many nodes", "u32|u64|i32|i64",
+    [](problem_spec& p, option_texts texts) { p.record_bytes = bytes(parse_index_type(texts.front())); }};
+const problem_field value_type_field = fields::value_type.with_help("What list_scan puts together; f32 unless given");
+const problem_field op_field{"--op",
+                             "How list_scan puts values together: add, min, max, mul or, of integers, and, or, "
+                             "xor; add unless given",
+                             "add|min|max|mul|and|or|xor", [](problem_spec& p, option_texts texts) {
                                p.part<list_part>().op = value_of(texts.front(), scan_operators, "an operator");
                              }};
-const problem_field exclusive_field{
-    .option = "--exclusive",
-    .help = "A node's result of list_scan has the values before it alone",
-    .type_name = "",
-    .read = [](problem_spec& p, std::span<const std::string>) { p.part<list_part>().is_exclusive = true; }};
-const problem_field packed_field{
-    .option = "--packed",
-    .help = "Values of 4 bytes lie beside successors of 4 bytes",
-    .type_name = "",
-    .read = [](problem_spec& p, std::span<const std::string>) { p.part<list_part>().is_packed = true; }};
+const problem_field exclusive_field{"--exclusive", "A node's result of list_scan has the values before it alone", "",
+                                    [](problem_spec& p, option_texts) { p.part<list_part>().is_exclusive = true; }};
+const problem_field packed_field{"--packed", "Values of 4 bytes lie beside successors of 4 bytes", "",
+                                 [](problem_spec& p, option_texts) { p.part<list_part>().is_packed = true; }};
 
 constexpr field_use taken_by_rank[] = {required(nodes_field), optional(lists_field),
                                        optional(fields::index_type, fields::number_all_records),
@@ -74,7 +51,7 @@ constexpr field_use taken_by_rank[] = {required(nodes_field), optional(lists_fie
 constexpr field_use taken_by_scan[] = {required(nodes_field),
                                        optional(lists_field),
                                        optional(fields::index_type, fields::number_all_records),
-                                       optional(value_type_field, value_width),
+                                       optional(value_type_field, fields::value_width),
                                        optional(op_field),
                                        optional(exclusive_field),
                                        optional(packed_field),
@@ -139,14 +116,10 @@ void read_scan(const name_part& pattern, const name_part& type, problem_spec& p)
   const auto [index, behind_index] = type.cut_at("+");
   p.index = index.read(parse_index_type);
   if (!behind_index) type.refuse("an index type and a value type, such as u32+f32");
-  auto [value, rest] = behind_index->cut_at("+");
+  const auto [value, rest] = behind_index->cut_at("+");
   p.value = value.read(parse_value_type);
   if (bytes(p.value) != p.record_bytes) value.refuse(fmt::format("a type of {} bytes", p.record_bytes));
-  while (rest) {
-    const auto [word, more] = rest->cut_at("+");
-    read_scan_word(word, p);
-    rest = more;
-  }
+  for_each_part(rest, "+", [&](const name_part& word) { read_scan_word(word, p); });
 }
 
 std::string nodes_text(const problem_spec& p) {
@@ -330,15 +303,7 @@ plain_call plain_list_rank(const context&, const problem_spec& p, const array_se
 plain_call plain_list_scan(const context&, const problem_spec& p, const array_set& arrays) {
   const list_part& list = p.part<list_part>();
   if (list.op != scan_operator::add || list.is_exclusive) return {};
-  switch (p.value) {
-    case value_type::f32: return scan_walk<float>(p, arrays);
-    case value_type::f64: return scan_walk<double>(p, arrays);
-    case value_type::i32:
-    case value_type::u32: return scan_walk<std::uint32_t>(p, arrays);
-    case value_type::i64:
-    case value_type::u64: return scan_walk<std::uint64_t>(p, arrays);
-  }
-  return {};
+  return with_sum_type(p.value, [&]<class Value>(std::type_identity<Value>) { return scan_walk<Value>(p, arrays); });
 }
 
 // The jobs of list_rank and list_scan: lists whose nodes lie in the order of a pattern, and answers that are functions
@@ -574,7 +539,7 @@ constexpr named_sweep sets[] = {
 
 constexpr list_option lists[] = {
     {"--list-layouts", "of linked lists: u32 (ranks), u32+u64, u32+u32+packed, u32+f32+max+exclusive (scans)",
-     [](sweep& s, std::span<const std::string> texts) {
+     [](sweep& s, option_texts texts) {
        for (const std::string& text : texts) parse_layout(text);
        s.lists.of<list_lists>().layouts.assign(texts.begin(), texts.end());
      }},

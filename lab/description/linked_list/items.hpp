@@ -31,8 +31,6 @@ struct list_source {
 template <class Number>
 constexpr bool is_integer = std::is_same_v<Number, std::uint64_t>;
 
-SHEAF_HOST_DEVICE inline bool is_float(value_type type) { return type == value_type::f32 || type == value_type::f64; }
-
 /// Operators that give one value again if they get it twice.
 SHEAF_HOST_DEVICE inline bool is_idempotent(scan_operator op) {
   return op != scan_operator::add && op != scan_operator::mul && op != scan_operator::bit_xor;
@@ -129,28 +127,12 @@ SHEAF_HOST_DEVICE Number answer_at(const list_source& s, std::uint64_t rank) {
   return before;  // the others begin with a neutral value
 }
 
-SHEAF_HOST_DEVICE inline void store(void* numbers, value_type type, std::uint64_t i, std::uint64_t number) {
-  if (bytes(type) == 4) {
-    static_cast<std::uint32_t*>(numbers)[i] = static_cast<std::uint32_t>(number);
-  } else {
-    static_cast<std::uint64_t*>(numbers)[i] = number;
-  }
-}
-SHEAF_HOST_DEVICE inline void store(void* numbers, value_type type, std::uint64_t i, double number) {
-  if (bytes(type) == 4) {
-    static_cast<float*>(numbers)[i] = static_cast<float>(number);
-  } else {
-    static_cast<double*>(numbers)[i] = number;
-  }
-}
-
+/// Whether number i is this one, as far as its type holds it.
 SHEAF_HOST_DEVICE inline bool holds(const void* numbers, value_type type, std::uint64_t i, std::uint64_t number) {
-  if (bytes(type) == 4) return static_cast<const std::uint32_t*>(numbers)[i] == static_cast<std::uint32_t>(number);
-  return static_cast<const std::uint64_t*>(numbers)[i] == number;
+  return number_at(numbers, bytes(type), i) == (bytes(type) == 4 ? static_cast<std::uint32_t>(number) : number);
 }
 SHEAF_HOST_DEVICE inline bool holds(const void* numbers, value_type type, std::uint64_t i, double number) {
-  if (bytes(type) == 4) return static_cast<const float*>(numbers)[i] == static_cast<float>(number);
-  return static_cast<const double*>(numbers)[i] == number;
+  return float_at(numbers, type, i) == (type == value_type::f32 ? static_cast<float>(number) : number);
 }
 
 SHEAF_HOST_DEVICE inline std::uint64_t node_at(const list_source& s, std::uint64_t place) {
@@ -168,9 +150,9 @@ SHEAF_HOST_DEVICE inline void store_value_at(const list_source& s, std::uint64_t
                                              std::uint64_t entry) {
   const std::uint64_t rank = place % s.list_nodes;
   if (is_float(s.type)) {
-    store(numbers, s.type, entry, value_at<double>(s, rank));
+    store_float(numbers, s.type, entry, value_at<double>(s, rank));
   } else {
-    store(numbers, s.type, entry, value_at<std::uint64_t>(s, rank));
+    store_number(numbers, bytes(s.type), entry, value_at<std::uint64_t>(s, rank));
   }
 }
 
@@ -179,12 +161,7 @@ struct fill_successors {
   void* successors;
   std::uint64_t successor_bytes;
   SHEAF_HOST_DEVICE tally operator()(std::uint64_t place) const {
-    const std::uint64_t node = node_at(source, place);
-    if (successor_bytes == 4) {
-      static_cast<std::uint32_t*>(successors)[node] = static_cast<std::uint32_t>(successor_at(source, place));
-    } else {
-      static_cast<std::uint64_t*>(successors)[node] = successor_at(source, place);
-    }
+    store_number(successors, successor_bytes, node_at(source, place), successor_at(source, place));
     return {};
   }
 };
@@ -205,7 +182,7 @@ struct fill_packed_nodes {
   SHEAF_HOST_DEVICE tally operator()(std::uint64_t place) const {
     const std::uint64_t node = node_at(source, place);
     store_value_at(source, place, nodes, 2 * node);
-    static_cast<std::uint32_t*>(nodes)[2 * node + 1] = static_cast<std::uint32_t>(successor_at(source, place));
+    store_number(nodes, 4, 2 * node + 1, successor_at(source, place));
     return {};
   }
 };
@@ -215,10 +192,7 @@ struct check_ranks {
   const void* ranks;
   std::uint64_t rank_bytes;
   SHEAF_HOST_DEVICE tally operator()(std::uint64_t place) const {
-    const std::uint64_t node = node_at(source, place);
-    const std::uint64_t found = rank_bytes == 4 ? static_cast<const std::uint32_t*>(ranks)[node]
-                                                : static_cast<const std::uint64_t*>(ranks)[node];
-    return {found != place % source.list_nodes, 0};
+    return {number_at(ranks, rank_bytes, node_at(source, place)) != place % source.list_nodes, 0};
   }
 };
 

@@ -105,13 +105,10 @@ explanation explain_gather_of(const context& ctx, const problem_spec& p, std::st
 
 gather_problem gather_problem_of(const problem_spec& p, backend_kind backend) { return {movement_of(p, backend)}; }
 
-const problem_field duplicates_field{.option = "--duplicates",
-                                     .help = "Which writer of a scatter wins: any or last",
-                                     .type_name = "any|last",
-                                     .read = [](problem_spec& p, std::span<const std::string> texts) {
-                                       p.part<movement_part>().duplicates =
-                                           value_of(texts.front(), duplicates_words, "a rule for duplicates");
-                                     }};
+const problem_field duplicates_field{
+    "--duplicates", "Which writer of a scatter wins: any or last", "any|last", [](problem_spec& p, option_texts texts) {
+      p.part<movement_part>().duplicates = value_of(texts.front(), duplicates_words, "a rule for duplicates");
+    }};
 
 constexpr field_use taken_by_scatter[] = {
     required(fields::count),   required(fields::table),  required(fields::bytes),   optional(fields::index_type),
@@ -220,26 +217,29 @@ void scatter_loop(int threads, std::uint64_t count, const Record* in, const Inde
   for (std::uint64_t i = 0; i < count; ++i) out[index[i]] = in[i];
 }
 
-plain_call plain_gather(const context& ctx, const problem_spec& p, const array_set& arrays) {
+// Calls move(source, index, target) with typed arrays.
+template <class Move>
+plain_call typed_move(const problem_spec& p, const array_set& arrays, Move move) {
   return with_record_type(p.record_bytes, [&]<class Record>(std::type_identity<Record>) {
     return with_index_type(p.index, [&]<class Index>(std::type_identity<Index>) -> plain_call {
-      return [threads = ctx.threads(), count = p.count, arrays] {
-        gather_loop(threads, count, items_of<const Record>(arrays[places::source]),
-                    items_of<const Index>(arrays[places::index]), items_of<Record>(arrays[places::target]));
+      return [move, arrays] {
+        move(items_of<const Record>(arrays[places::source]), items_of<const Index>(arrays[places::index]),
+             items_of<Record>(arrays[places::target]));
       };
     });
   });
 }
 
+plain_call plain_gather(const context& ctx, const problem_spec& p, const array_set& arrays) {
+  return typed_move(p, arrays, [threads = ctx.threads(), count = p.count](auto* table, auto* index, auto* out) {
+    gather_loop(threads, count, table, index, out);
+  });
+}
+
 plain_call plain_scatter(const context& ctx, const problem_spec& p, const array_set& arrays) {
   const int threads = p.part<movement_part>().duplicates == duplicates::last ? 1 : ctx.threads();
-  return with_record_type(p.record_bytes, [&]<class Record>(std::type_identity<Record>) {
-    return with_index_type(p.index, [&]<class Index>(std::type_identity<Index>) -> plain_call {
-      return [threads, count = p.count, arrays] {
-        scatter_loop(threads, count, items_of<const Record>(arrays[places::source]),
-                     items_of<const Index>(arrays[places::index]), items_of<Record>(arrays[places::target]));
-      };
-    });
+  return typed_move(p, arrays, [threads, count = p.count](auto* in, auto* index, auto* out) {
+    scatter_loop(threads, count, in, index, out);
   });
 }
 
@@ -488,7 +488,7 @@ constexpr named_sweep sets[] = {
 
 constexpr list_option lists[] = {
     {"--duplicates", "of scatters: any, last",
-     [](sweep& s, std::span<const std::string> texts) {
+     [](sweep& s, option_texts texts) {
        s.lists.of<movement_lists>().rules = parsed_list(
            texts, [](std::string_view text) { return value_of(text, duplicates_words, "a rule for duplicates"); });
      }},

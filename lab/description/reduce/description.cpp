@@ -16,33 +16,22 @@
 namespace sheaf::primitives {
 namespace {
 
-void value_width(problem_spec& p) { p.record_bytes = bytes(p.value); }
-
-const problem_field type_field{.option = "--type",
-                               .help = "What scatter_reduce puts together; f32 unless given",
-                               .type_name = "i32|u32|i64|u64|f32|f64",
-                               .read = [](problem_spec& p, std::span<const std::string> texts) {
-                                 p.value = parse_value_type(texts.front());
-                                 value_width(p);
-                               }};
-const problem_field op_field{.option = "--op",
-                             .help = "How scatter_reduce puts values together; add unless given",
-                             .type_name = "add|min|max|subtract",
-                             .read = [](problem_spec& p, std::span<const std::string> texts) {
+const problem_field type_field = fields::value_type.with_help("What scatter_reduce puts together; f32 unless given");
+const problem_field op_field{"--op", "How scatter_reduce puts values together; add unless given",
+                             "add|min|max|subtract", [](problem_spec& p, option_texts texts) {
                                p.part<reduce_part>().op = value_of(texts.front(), reductions, "a reduction");
                              }};
-const problem_field order_field{.option = "--order",
-                                .help =
-                                    "What may decide the order of scatter_reduce's additions and subtractions; "
-                                    "deterministic unless given",
-                                .type_name = "deterministic|unordered",
-                                .read = [](problem_spec& p, std::span<const std::string> texts) {
+const problem_field order_field{"--order",
+                                "What may decide the order of scatter_reduce's additions and subtractions; "
+                                "deterministic unless given",
+                                "deterministic|unordered", [](problem_spec& p, option_texts texts) {
                                   p.part<reduce_part>().order = parse_reduction_order(texts.front());
                                 }};
 
-constexpr field_use taken[] = {required(fields::count),   required(fields::table),  optional(fields::index_type),
-                               optional(fields::pattern), optional(fields::bounds), optional(type_field, value_width),
-                               optional(op_field),        optional(order_field)};
+constexpr field_use taken[] = {required(fields::count),      required(fields::table),
+                               optional(fields::index_type), optional(fields::pattern),
+                               optional(fields::bounds),     optional(type_field, fields::value_width),
+                               optional(op_field),           optional(order_field)};
 
 row_words write(const problem_spec& p) {
   const reduce_part& sum = p.part<reduce_part>();
@@ -136,7 +125,7 @@ std::uint64_t mistakes(const context& ctx, const problem_spec& p, const array_se
   const tally added = over_items(ctx, p.indexed_count(), checksum_slots{from, arrays[places::target].data});
   const std::uint64_t difference = added.sum - over_items(ctx, p.count, checksum_values{from}).sum;
   // Integers of 4 bytes wrap around at 2^32, and so does their weighted sum.
-  const bool is_narrow = bytes(p.value) == 4 && !from.is_float();
+  const bool is_narrow = bytes(p.value) == 4 && !is_float(from.type);
   return added.mismatches + ((is_narrow ? difference & 0xffffffffU : difference) != 0);
 }
 
@@ -145,27 +134,16 @@ void add_loop(std::uint64_t count, const Value* values, const Index* index, Valu
   for (std::uint64_t i = 0; i < count; ++i) slots[index[i]] += values[i];
 }
 
-template <class Value>
-plain_call add_loop_of(const problem_spec& p, const array_set& arrays) {
-  return with_index_type(p.index, [&]<class Index>(std::type_identity<Index>) -> plain_call {
-    return [count = p.count, arrays] {
-      add_loop(count, items_of<const Value>(arrays[places::source]), items_of<const Index>(arrays[places::index]),
-               items_of<Value>(arrays[places::target]));
-    };
-  });
-}
-
 plain_call plain_scatter_reduce(const context&, const problem_spec& p, const array_set& arrays) {
   if (p.part<reduce_part>().op != reduction::add) return {};
-  switch (p.value) {
-    case value_type::f32: return add_loop_of<float>(p, arrays);
-    case value_type::f64: return add_loop_of<double>(p, arrays);
-    case value_type::i32:
-    case value_type::u32: return add_loop_of<std::uint32_t>(p, arrays);
-    case value_type::i64:
-    case value_type::u64: return add_loop_of<std::uint64_t>(p, arrays);
-  }
-  return {};
+  return with_sum_type(p.value, [&]<class Value>(std::type_identity<Value>) {
+    return with_index_type(p.index, [&]<class Index>(std::type_identity<Index>) -> plain_call {
+      return [count = p.count, arrays] {
+        add_loop(count, items_of<const Value>(arrays[places::source]), items_of<const Index>(arrays[places::index]),
+                 items_of<Value>(arrays[places::target]));
+      };
+    });
+  });
 }
 
 constexpr sample samples[] = {{"scatter_reduce/uniform:s65536/r4/u32+u32"},
@@ -252,15 +230,11 @@ constexpr named_sweep sets[] = {
 
 constexpr list_option lists[] = {
     {"--values", "of reductions: f32, u32, f64, u64",
-     [](sweep& s, std::span<const std::string> texts) {
-       s.lists.of<reduce_lists>().values = parsed_list(texts, parse_value_type);
-     }},
+     [](sweep& s, option_texts texts) { s.lists.of<reduce_lists>().values = parsed_list(texts, parse_value_type); }},
     {"--slots", "of reductions: values that are added to",
-     [](sweep& s, std::span<const std::string> texts) {
-       s.lists.of<reduce_lists>().slots = numbers_in("--slots", texts, 1);
-     }},
+     [](sweep& s, option_texts texts) { s.lists.of<reduce_lists>().slots = numbers_in("--slots", texts, 1); }},
     {"--orders", "of reductions: deterministic, unordered",
-     [](sweep& s, std::span<const std::string> texts) {
+     [](sweep& s, option_texts texts) {
        s.lists.of<reduce_lists>().orders = parsed_list(texts, parse_reduction_order);
      }},
 };

@@ -55,65 +55,42 @@ void take_whole_row(problem_spec& p, std::uint64_t width, std::string_view rows)
   p.part<sort_part>().key_fields = {key_field{0, static_cast<std::uint32_t>(width)}};
 }
 
-const problem_field key_of_records{
-    .option = "--key",
-    .help = key_help,
-    .type_name = "KEY",
-    .repeats = true,
-    .read = [](problem_spec& p, std::span<const std::string> texts) { set_key(p, texts, p.record_bytes, "records"); }};
-const problem_field key_of_keys{
-    .option = "--key",
-    .help = key_help,
-    .type_name = "KEY",
-    .repeats = true,
-    .read = [](problem_spec& p, std::span<const std::string> texts) { set_key(p, texts, p.key_bytes, "keys"); }};
-const problem_field key_of_rows{
-    .option = "--key",
-    .help = key_help,
-    .type_name = "KEY",
-    .repeats = true,
-    .read = [](problem_spec& p, std::span<const std::string> texts) { set_key(p, texts, p.key_bytes, "records"); }};
+constexpr problem_field key_field_read_by(decltype(problem_field::read) read) {
+  return {"--key", key_help, "KEY", read, true};
+}
+constexpr problem_field key_of_records =
+    key_field_read_by([](problem_spec& p, option_texts texts) { set_key(p, texts, p.record_bytes, "records"); });
+constexpr problem_field key_of_keys =
+    key_field_read_by([](problem_spec& p, option_texts texts) { set_key(p, texts, p.key_bytes, "keys"); });
+constexpr problem_field key_of_rows =
+    key_field_read_by([](problem_spec& p, option_texts texts) { set_key(p, texts, p.key_bytes, "records"); });
 
-const problem_field value_bytes{.option = "--bytes",
-                                .help = "sort_pairs: bytes of a value, once for each array of values",
-                                .type_name = "N",
-                                .repeats = true,
-                                .read = [](problem_spec& p, std::span<const std::string> texts) {
+const problem_field value_bytes{"--bytes", "sort_pairs: bytes of a value, once for each array of values", "N",
+                                [](problem_spec& p, option_texts texts) {
                                   for (std::size_t i = 0; i < texts.size(); ++i) {
                                     const std::uint64_t width = number_of("--bytes", texts.subspan(i, 1), 1);
                                     if (i == 0) p.record_bytes = width;
                                     if (i > 0) p.part<sort_part>().more_value_bytes.push_back(width);
                                   }
-                                }};
+                                },
+                                true};
 /// The rows of sort_gather_index stay where they are; what it writes is an index.
 const problem_field bytes_of_rows{
-    .option = fields::bytes.option,
-    .help = fields::bytes.help,
-    .type_name = fields::bytes.type_name,
-    .read = [](problem_spec& p, std::span<const std::string> texts) { p.key_bytes = number_of("--bytes", texts, 1); }};
-const problem_field written_index{.option = fields::index_type.option,
-                                  .help = fields::index_type.help,
-                                  .type_name = fields::index_type.type_name,
-                                  .read = [](problem_spec& p, std::span<const std::string> texts) {
-                                    fields::index_type.read(p, texts);
-                                    p.record_bytes = bytes(p.index);
-                                  }};
+    fields::bytes.option, fields::bytes.help, fields::bytes.type_name,
+    [](problem_spec& p, option_texts texts) { p.key_bytes = number_of("--bytes", texts, 1); }};
 
 void whole_record(problem_spec& p) { take_whole_row(p, p.record_bytes, "records"); }
 void whole_key(problem_spec& p) { take_whole_row(p, p.key_bytes, "keys"); }
 void whole_row(problem_spec& p) { take_whole_row(p, p.key_bytes, "records"); }
 void four_bytes(problem_spec& p) { p.key_bytes = 4; }
-void index_width(problem_spec& p) {
-  fields::number_all_records(p);
-  p.record_bytes = bytes(p.index);
-}
 
 constexpr field_use taken_by_records[] = {required(fields::count), required(fields::bytes),
                                           optional(key_of_records, whole_record)};
 constexpr field_use taken_by_pairs[] = {required(fields::count), required(value_bytes),
                                         optional(fields::key_bytes, four_bytes), optional(key_of_keys, whole_key)};
 constexpr field_use taken_by_index[] = {required(fields::count), required(bytes_of_rows),
-                                        optional(written_index, index_width), optional(key_of_rows, whole_row)};
+                                        optional(fields::written_index, fields::write_all_numbers),
+                                        optional(key_of_rows, whole_row)};
 
 row_words write(const problem_spec& p) {
   const key_part& key = p.part<key_part>();
@@ -151,8 +128,7 @@ void read_keys(const name_part& pattern, const name_part& type, problem_spec& p)
 
 void read_of_index(const name_part& pattern, const name_part& type, problem_spec& p) {
   read(pattern, type, p);
-  if (p.record_bytes != 4 && p.record_bytes != 8) type.refuse("of an index, whose entries have 4 or 8 bytes");
-  p.index = p.record_bytes == 4 ? index_type::u32 : index_type::u64;
+  read_written_index(type, p);
 }
 
 std::vector<std::uint64_t> values_of(const problem_spec& p) {

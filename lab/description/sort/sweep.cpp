@@ -143,13 +143,9 @@ constexpr list_option lists[] = {
     {"--sorts",
      "what is sorted: u32 (keys), u64+16 (keys with values of 16 bytes), bytes10/100 (records of 100 bytes by their "
      "first 10), u64/index, ...; keys are u8 to u128, i8 to i64, f32, f64, bytes1 to bytes16",
-     [](sweep& s, std::span<const std::string> texts) {
-       s.lists.of<sort_lists>().layouts = parsed_list(texts, parse_sort_layout);
-     }},
+     [](sweep& s, option_texts texts) { s.lists.of<sort_lists>().layouts = parsed_list(texts, parse_sort_layout); }},
     {"--bit-ranges", "of sorts by u32 and u64: all, 8:16 (bits 8 to 15), ...",
-     [](sweep& s, std::span<const std::string> texts) {
-       s.lists.of<sort_lists>().bit_ranges = parsed_list(texts, parse_bit_range);
-     }},
+     [](sweep& s, option_texts texts) { s.lists.of<sort_lists>().bit_ranges = parsed_list(texts, parse_bit_range); }},
 };
 
 constexpr const entry* entries_of_family[] = {&sort_keys_entry, &sort_pairs_entry, &sort_records_entry,

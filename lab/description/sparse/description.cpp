@@ -62,62 +62,37 @@ constexpr word<spmv_sums> sums_words[] = {{"as_values", spmv_sums::as_values}, {
 
 index_type least_type(std::uint64_t most) { return most >> 32 == 0 ? index_type::u32 : index_type::u64; }
 
-const problem_field entries_field{.option = fields::count.option,
-                                  .help = "Entries of a sparse matrix",
-                                  .type_name = fields::count.type_name,
-                                  .read = fields::count.read};
-const problem_field rows_field{
-    .option = "--rows",
-    .help = "Rows of the matrix; one for every 16 entries unless given",
-    .type_name = "N",
-    .read = [](problem_spec& p, std::span<const std::string> texts) { p.table = number_of("--rows", texts, 0); }};
-const problem_field columns_field{.option = "--columns",
-                                  .help = "Columns of the matrix; as many as rows unless given",
-                                  .type_name = "N",
-                                  .read = [](problem_spec& p, std::span<const std::string> texts) {
-                                    p.part<sparse_part>().columns = number_of("--columns", texts, 0);
-                                  }};
-const problem_field column_type_field{.option = fields::index_type.option,
-                                      .help = fields::index_type.help,
-                                      .type_name = fields::index_type.type_name,
-                                      .read = fields::index_type.read};
-const problem_field offset_type_field{.option = "--offset-type",
-                                      .help = "Type of the matrix's row offsets; u32 unless there are too many entries",
-                                      .type_name = "u32|u64|i32|i64",
-                                      .read = [](problem_spec& p, std::span<const std::string> texts) {
-                                        p.part<sparse_part>().offset = parse_index_type(texts.front());
-                                      }};
-const problem_field value_type_field{.option = "--type",
-                                     .help = "Type of the matrix and of its vectors in spmv; f32 unless given",
-                                     .type_name = "f32|f64",
-                                     .read = [](problem_spec& p, std::span<const std::string> texts) {
+const problem_field entries_field = fields::count.with_help("Entries of a sparse matrix");
+const problem_field rows_field{"--rows", "Rows of the matrix; one for every 16 entries unless given", "N",
+                               [](problem_spec& p, option_texts texts) { p.table = number_of("--rows", texts, 0); }};
+const problem_field columns_field{
+    "--columns", "Columns of the matrix; as many as rows unless given", "N",
+    [](problem_spec& p, option_texts texts) { p.part<sparse_part>().columns = number_of("--columns", texts, 0); }};
+const problem_field offset_type_field{
+    "--offset-type", "Type of the matrix's row offsets; u32 unless there are too many entries", "u32|u64|i32|i64",
+    [](problem_spec& p, option_texts texts) { p.part<sparse_part>().offset = parse_index_type(texts.front()); }};
+const problem_field value_type_field{"--type", "Type of the matrix and of its vectors in spmv; f32 unless given",
+                                     "f32|f64", [](problem_spec& p, option_texts texts) {
                                        p.value = value_of(texts.front(), float_types, "a type of a matrix's values");
                                        p.record_bytes = bytes(p.value);
                                      }};
-const problem_field transposed_field{
-    .option = "--transposed",
-    .help = "Multiply by the transposed matrix",
-    .type_name = "",
-    .read = [](problem_spec& p, std::span<const std::string>) { p.part<sparse_part>().is_transposed = true; }};
-const problem_field sums_field{.option = "--sums",
-                               .help = "In which type spmv adds; as_values unless given",
-                               .type_name = "as_values|f64",
-                               .read = [](problem_spec& p, std::span<const std::string> texts) {
+const problem_field transposed_field{"--transposed", "Multiply by the transposed matrix", "",
+                                     [](problem_spec& p, option_texts) { p.part<sparse_part>().is_transposed = true; }};
+const problem_field sums_field{"--sums", "In which type spmv adds; as_values unless given", "as_values|f64",
+                               [](problem_spec& p, option_texts texts) {
                                  p.part<sparse_part>().sums = value_of(texts.front(), sums_words, "a type of sums");
                                }};
-const problem_field row_ends_field{
-    .option = "--row-ends",
-    .help = "Rows have ends of their own, and do not end where the next one begins",
-    .type_name = "",
-    .read = [](problem_spec& p, std::span<const std::string>) { p.part<sparse_part>().has_row_ends = true; }};
+const problem_field row_ends_field{"--row-ends",
+                                   "Rows have ends of their own, and do not end where the next one begins", "",
+                                   [](problem_spec& p, option_texts) { p.part<sparse_part>().has_row_ends = true; }};
 
 constexpr field_use taken[] = {
     required(entries_field),
     optional(rows_field, [](problem_spec& p) { p.part<sparse_part>().entries_of_a_row = usual_entries_of_a_row; }),
     optional(columns_field),
-    optional(column_type_field, [](problem_spec& p) { p.index = least_type(columns_of_matrix(p)); }),
+    optional(fields::index_type, [](problem_spec& p) { p.index = least_type(columns_of_matrix(p)); }),
     optional(offset_type_field, [](problem_spec& p) { p.part<sparse_part>().offset = least_type(p.count); }),
-    optional(value_type_field, [](problem_spec& p) { p.record_bytes = bytes(p.value); }),
+    optional(value_type_field, fields::value_width),
     optional(transposed_field),
     optional(sums_field),
     optional(row_ends_field),
@@ -172,14 +147,12 @@ void require_grid(const name_part& pattern, const problem_spec& p) {
 
 void read_pattern(const name_part& pattern, problem_spec& p) {
   sparse_part& matrix = p.part<sparse_part>();
-  auto [nonzeros, rest] = pattern.cut_at(":");
+  const auto [nonzeros, sizes] = pattern.cut_at(":");
   matrix.nonzeros = nonzeros.read(parse_nonzero_pattern);
   int numbers_of_rows = 0;
-  while (rest) {
-    const auto [word, more] = rest->cut_at(":");
+  for_each_part(sizes, ":", [&](const name_part& word) {
     if (read_size(word, p)) ++numbers_of_rows;
-    rest = more;
-  }
+  });
   if (numbers_of_rows != 1) pattern.refuse("a pattern of nonzeros with rows (s1000) or the entries of a row (x16)");
   if (matrix.nonzeros == nonzero_pattern::grid) require_grid(pattern, p);
 }
@@ -216,12 +189,7 @@ void read(const name_part& pattern, const name_part& type, problem_spec& p) {
   p.value =
       value.read([](std::string_view text) { return value_of(text, float_types, "a type of a matrix's values"); });
   if (bytes(p.value) != p.record_bytes) value.refuse(fmt::format("a type of {} bytes", p.record_bytes));
-  rest = words;
-  while (rest) {
-    const auto [word, more] = rest->cut_at("+");
-    read_word(word, p);
-    rest = more;
-  }
+  for_each_part(words, "+", [&](const name_part& word) { read_word(word, p); });
 }
 
 std::string text_of_product(const problem_spec& p) {
@@ -248,17 +216,9 @@ std::vector<fact> facts(const problem_spec& p) {
 
 explanation explain(const context& ctx, const problem_spec& p, std::string_view variant) {
   const sparse_part& matrix = p.part<sparse_part>();
-  const std::uint64_t rows = rows_of_matrix(p);
-  const std::uint64_t columns = columns_of_matrix(p);
-  const index_span columns_of_entries{nullptr, p.count, p.index};
-  const const_values values_of_entries{nullptr, p.count, p.value};
-  const index_span begins{nullptr, matrix.has_row_ends ? rows : rows + 1, matrix.offset};
-  const csr_view a = matrix.has_row_ends
-                         ? csr_view(rows, columns, begins, begins, columns_of_entries, values_of_entries)
-                         : csr_view(rows, columns, begins, columns_of_entries, values_of_entries);
+  const jobs::product_views v = jobs::views_of_product(p, {});
   return explain_spmv(
-      ctx, a, {nullptr, matrix.is_transposed ? rows : columns, p.value},
-      {nullptr, matrix.is_transposed ? columns : rows, p.value},
+      ctx, v.a, v.x, v.y,
       {.transposed = matrix.is_transposed, .sums = matrix.sums, .pattern = p.access, .variant = variant});
 }
 
@@ -292,11 +252,6 @@ access_pattern hint_of_matrix(const problem_spec& p) {
     case nonzero_pattern::zipf: return access_pattern::skewed();
   }
   return access_pattern::unknown();
-}
-
-bool has_variants(backend_kind backend) {
-  const auto all = spmv_variants();
-  return std::any_of(all.begin(), all.end(), [&](const spmv_variant& v) { return v.works_on(backend); });
 }
 
 }  // namespace
@@ -545,7 +500,7 @@ constexpr entry spmv_entry{.name = "spmv",
                            .facts = facts,
                            .explain = explain,
                            .estimates = estimates_by<problem_of, spmv_variants>,
-                           .has_variants = has_variants,
+                           .has_variants = any_works_on<spmv_variants>,
                            .place = place_by<problem_of>,
                            .hint = hint_of_matrix,
                            .job = &jobs::spmv_job};
@@ -584,12 +539,12 @@ constexpr named_sweep sets[] = {{"spmv", "--log2-sizes 20:26:3"}};
 
 constexpr list_option lists[] = {
     {"--matrices", "of sparse products: banded:x16 (entries a row), grid:x7, uniform:xzipf, zipf:s1000:c900, ...",
-     [](sweep& s, std::span<const std::string> texts) {
+     [](sweep& s, option_texts texts) {
        for (const std::string& text : texts) parse_product(text, "r4/u32+f32");
        s.lists.of<sparse_lists>().matrices.assign(texts.begin(), texts.end());
      }},
     {"--matrix-layouts", "of sparse products: r4/u32+f32 (columns u32), r8/u32+u64+f64+transposed (offsets u64), ...",
-     [](sweep& s, std::span<const std::string> texts) {
+     [](sweep& s, option_texts texts) {
        for (const std::string& text : texts) parse_product("banded:x1", text);
        s.lists.of<sparse_lists>().layouts.assign(texts.begin(), texts.end());
      }},

@@ -85,29 +85,13 @@ SHEAF_HOST_DEVICE inline std::int64_t value_of_vector(const matrix_source& s, st
 /// The factor of a result in the checksum. It is odd, so that one wrong number always changes a sum.
 SHEAF_HOST_DEVICE inline std::uint64_t factor_of_result(std::uint64_t i) { return inputs::mix(i + 0xfac) | 1; }
 
-SHEAF_HOST_DEVICE inline void store_whole(void* to, value_type type, std::uint64_t i, std::int64_t value) {
-  if (type == value_type::f32) {
-    static_cast<float*>(to)[i] = static_cast<float>(value);
-  } else {
-    static_cast<double*>(to)[i] = static_cast<double>(value);
-  }
-}
-
-SHEAF_HOST_DEVICE inline void store_number(void* to, index_type type, std::uint64_t i, std::uint64_t number) {
-  if (bytes(type) == 4) {
-    static_cast<std::uint32_t*>(to)[i] = static_cast<std::uint32_t>(number);
-  } else {
-    static_cast<std::uint64_t*>(to)[i] = number;
-  }
-}
-
 /// Where rows begin, or where those `ahead` of them do: the ends of rows.
 struct fill_row_begins {
   matrix_source source;
   void* begins;
   std::uint64_t ahead = 0;
   SHEAF_HOST_DEVICE tally operator()(std::uint64_t row) const {
-    store_number(begins, source.offset, row, source.lengths.begin_of_row(row + ahead));
+    store_number(begins, bytes(source.offset), row, source.lengths.begin_of_row(row + ahead));
     return {};
   }
 };
@@ -116,7 +100,8 @@ struct fill_columns {
   matrix_source source;
   void* columns;
   SHEAF_HOST_DEVICE tally operator()(std::uint64_t entry) const {
-    store_number(columns, source.column, entry, column_of_entry(source, entry, source.lengths.row_of_entry(entry)));
+    store_number(columns, bytes(source.column), entry,
+                 column_of_entry(source, entry, source.lengths.row_of_entry(entry)));
     return {};
   }
 };
@@ -156,11 +141,8 @@ struct checksum_results {
   matrix_source source;
   const void* results;
   SHEAF_HOST_DEVICE tally operator()(std::uint64_t i) const {
-    const double value =
-        source.type == value_type::f32 ? static_cast<const float*>(results)[i] : static_cast<const double*>(results)[i];
-    const bool is_small = value > -0x1p62 && value < 0x1p62;
-    const std::int64_t whole = is_small ? static_cast<std::int64_t>(value) : 0;
-    if (!is_small || static_cast<double>(whole) != value) return {1, 0};
+    std::int64_t whole = 0;
+    if (!is_whole(float_at(results, source.type, i), whole)) return {1, 0};
     return {0, static_cast<std::uint64_t>(whole) * factor_of_result(i)};
   }
 };

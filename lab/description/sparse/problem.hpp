@@ -7,7 +7,7 @@
 #include <sheaf/spmv.hpp>
 
 #include "core/host_device.hpp"
-#include "lab/description/hash/keyed_table.hpp"
+#include "lab/description/hash/problem.hpp"
 #include "lab/description/job.hpp"
 
 // What an spmv's problem says, what its sizes mean, and where the rows of its generated matrix begin.

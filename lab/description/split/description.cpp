@@ -27,12 +27,10 @@ constexpr std::uint64_t most_categories = std::uint64_t{1} << 32;
 constexpr std::uint64_t most_bits = 8 * most_record_bytes;
 
 const problem_field key_field_of_split{
-    .option = "--key",
-    .help =
-        "Splits: OFFSET:BITS, the bits that are a record's category; 0:8 unless "
-        "given",
-    .type_name = "KEY",
-    .read = [](problem_spec& p, std::span<const std::string> texts) {
+    "--key",
+    "Splits: OFFSET:BITS, the bits that are a record's category; 0:8 unless "
+    "given",
+    "KEY", [](problem_spec& p, option_texts texts) {
       const bit_field bits = parse_bit_field(texts.front());
       if (bits.count == 0 || bits.count > most_bits_of_call) {
         refuse("--key: '{}' has {} bits, not 1 to 32", core::printable(texts.front()), bits.count);
@@ -43,35 +41,18 @@ const problem_field key_field_of_split{
       p.part<key_part>().first_bit = static_cast<std::uint32_t>(bits.first);
       p.part<key_part>().bits = bits.count;
     }};
-const problem_field from_left{.option = "--from-left",
-                              .help =
-                                  "Splits: bit 0 is the highest of byte 0, as in the paper; without it the lowest, "
-                                  "as in a little-endian number",
-                              .type_name = "",
-                              .read = [](problem_spec& p, std::span<const std::string>) {
-                                p.part<split_part>().bits_from = bit_order::from_left;
-                              }};
-const problem_field categories{.option = "--categories",
-                               .help = "Splits: keys are categories, of which there are N",
-                               .type_name = "N",
-                               .read = [](problem_spec& p, std::span<const std::string> texts) {
+const problem_field from_left{
+    "--from-left",
+    "Splits: bit 0 is the highest of byte 0, as in the paper; without it the lowest, "
+    "as in a little-endian number",
+    "", [](problem_spec& p, option_texts) { p.part<split_part>().bits_from = bit_order::from_left; }};
+const problem_field categories{"--categories", "Splits: keys are categories, of which there are N", "N",
+                               [](problem_spec& p, option_texts texts) {
                                  p.part<split_part>().categories = number_of("--categories", texts, 1, most_categories);
                                  if (p.key_bytes == 0) p.key_bytes = 4;
                                }};
 
 void separate_keys(problem_spec& p) { p.key_bytes = 4; }
-void index_width(problem_spec& p) {
-  fields::number_all_records(p);
-  p.record_bytes = bytes(p.index);
-}
-
-const problem_field written_index{.option = fields::index_type.option,
-                                  .help = fields::index_type.help,
-                                  .type_name = fields::index_type.type_name,
-                                  .read = [](problem_spec& p, std::span<const std::string> texts) {
-                                    fields::index_type.read(p, texts);
-                                    p.record_bytes = bytes(p.index);
-                                  }};
 
 constexpr field_use categories_or_key{&categories, false, nullptr, &key_field_of_split};
 
@@ -79,7 +60,7 @@ constexpr field_use taken_by_records[] = {required(fields::count),     required(
                                           optional(fields::key_bytes), optional(key_field_of_split),
                                           optional(from_left),         categories_or_key};
 constexpr field_use taken_by_index[] = {required(fields::count),
-                                        optional(written_index, index_width),
+                                        optional(fields::written_index, fields::write_all_numbers),
                                         optional(fields::key_bytes, separate_keys),
                                         optional(key_field_of_split),
                                         optional(from_left),
@@ -106,8 +87,7 @@ void read(const name_part& pattern, const name_part& type, problem_spec& p) {
 void read_of_index(const name_part& pattern, const name_part& type, problem_spec& p) {
   read(pattern, type, p);
   if (p.key_bytes == 0) type.refuse("an array of keys: k32 or k64");
-  if (p.record_bytes != 4 && p.record_bytes != 8) type.refuse("of an index, whose entries have 4 or 8 bytes");
-  p.index = p.record_bytes == 4 ? index_type::u32 : index_type::u64;
+  read_written_index(type, p);
 }
 
 split_key first_key(const problem_spec& p) { return key_of_call(p, {nullptr, p.count, p.key_bytes}, 0); }

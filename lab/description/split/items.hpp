@@ -260,16 +260,6 @@ struct check_members {
   const std::uint64_t* offsets;  ///< ascending from 0 to the number of entries
   std::uint64_t categories;
 
-  /// The category whose part of the output position i lies in.
-  SHEAF_HOST_DEVICE std::uint64_t category_at(std::uint64_t i) const {
-    std::uint64_t low = 0;
-    std::uint64_t high = categories;
-    while (high - low > 1) {
-      const std::uint64_t middle = low + (high - low) / 2;
-      (offsets[middle] <= i ? low : high) = middle;
-    }
-    return low;
-  }
   SHEAF_HOST_DEVICE tally operator()(std::uint64_t i) const {
     const std::uint64_t number = load_index(sources, source_bytes, i);
     if (number >= source.records) return {1, 0};
@@ -278,7 +268,7 @@ struct check_members {
       const std::uint64_t found = load_word(records + i * source.record_bytes, source.record_bytes, w);
       t.mismatches += found != within(source.record_bytes, w, inputs::record_word(source.seed, number, w));
     }
-    const std::uint64_t category = category_at(i);
+    const std::uint64_t category = part_at(offsets, categories, i);
     if (i > offsets[category]) t.mismatches += load_index(sources, source_bytes, i - 1) > number;
     t.sum = membership_source::weight(category, number) -
             membership_source::weight(jobs::category_of(source.categories, i), source.record_of(i));

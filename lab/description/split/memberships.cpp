@@ -22,17 +22,12 @@ constexpr std::uint64_t category_bytes = 4;
 constexpr std::uint64_t most_categories = std::uint64_t{1} << 32;
 
 const problem_field records_field{
-    .option = "--records",
-    .help = "multi_split: records, each of which belongs to any number of categories",
-    .type_name = "N",
-    .read = [](problem_spec& p, std::span<const std::string> texts) { p.table = number_of("--records", texts, 0); }};
-const problem_field categories_field{.option = "--categories",
-                                     .help = "multi_split: categories, of which there are N",
-                                     .type_name = "N",
-                                     .read = [](problem_spec& p, std::span<const std::string> texts) {
-                                       p.part<split_part>().categories =
-                                           number_of("--categories", texts, 1, most_categories);
-                                     }};
+    "--records", "multi_split: records, each of which belongs to any number of categories", "N",
+    [](problem_spec& p, option_texts texts) { p.table = number_of("--records", texts, 0); }};
+const problem_field categories_field{
+    "--categories", "multi_split: categories, of which there are N", "N", [](problem_spec& p, option_texts texts) {
+      p.part<split_part>().categories = number_of("--categories", texts, 1, most_categories);
+    }};
 
 constexpr field_use taken[] = {required(fields::count), required(records_field), required(fields::bytes),
                                required(categories_field)};
@@ -145,14 +140,11 @@ namespace {
 
 using multi_split_places::first;
 using multi_split_places::sources;
+using primitives::categories_of;
 using primitives::key_part;
+using primitives::number_type;
 using primitives::split_part;
 constexpr std::uint32_t most_bits = 24;
-
-std::uint64_t categories_of(const problem_spec& p) { return std::uint64_t{1} << p.part<key_part>().bits; }
-index_type number_type(const problem_spec& p) {
-  return p.indexed_count() >= std::uint64_t{1} << 32 ? index_type::u64 : index_type::u32;
-}
 
 membership_source source_of(const problem_spec& p, std::uint64_t copy) {
   const key_part& key = p.part<key_part>();

@@ -84,11 +84,9 @@ constexpr named_sweep sets[] = {
 
 constexpr list_option lists[] = {
     {"--key-types", "of splits: own (in the record), k32, k64 (separate)",
-     [](sweep& s, std::span<const std::string> texts) {
-       s.lists.of<split_lists>().key_bytes = parsed_list(texts, parse_key_type);
-     }},
+     [](sweep& s, option_texts texts) { s.lists.of<split_lists>().key_bytes = parsed_list(texts, parse_key_type); }},
     {"--bits", "of splits: bits of the key",
-     [](sweep& s, std::span<const std::string> texts) {
+     [](sweep& s, option_texts texts) {
        const std::vector<std::uint64_t> numbers = numbers_in("--bits", texts, 1, 32);
        s.lists.of<split_lists>().bits.assign(numbers.begin(), numbers.end());
      }},

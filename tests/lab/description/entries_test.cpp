@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "lab/description/arrays.hpp"
-#include "lab/description/hash/keyed_table.hpp"
+#include "lab/description/hash/problem.hpp"
 #include "lab/description/hash/problem.hpp"
 #include "lab/description/job.hpp"
 #include "lab/description/linked_list/problem.hpp"

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lab/description/entry.hpp"
-#include "lab/description/hash/keyed_table.hpp"
+#include "lab/description/hash/problem.hpp"
 #include "lab/description/hash/problem.hpp"
 #include "lab/description/keys.hpp"
 #include "lab/description/linked_list/problem.hpp"

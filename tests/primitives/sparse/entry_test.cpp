@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "lab/description/hash/keyed_table.hpp"
+#include "lab/description/hash/problem.hpp"
 #include "lab/description/sparse/problem.hpp"
 #include "support/expect_error.hpp"
 
