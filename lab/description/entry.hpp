@@ -12,6 +12,7 @@
 #include <sheaf/plan.hpp>
 
 #include "lab/description/field.hpp"
+#include "lab/description/labels.hpp"
 #include "lab/description/problem_spec.hpp"
 #include "lab/description/row_name.hpp"
 #include "plan/correction.hpp"
@@ -50,6 +51,8 @@ struct entry {
   /// The problem for people: "1000 records of 4 bytes, ..."
   std::string (*text)(const problem_spec& p);
   std::vector<fact> (*facts)(const problem_spec& p);
+  /// What tables of results call a row.
+  row_labels (*labels)(const problem_spec& p);
 
   /// What the call would do. @throws error(bad_argument) as the call does
   explanation (*explain)(const context& ctx, const problem_spec& p, std::string_view variant);

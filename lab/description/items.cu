@@ -85,6 +85,11 @@ template tally over_items(const context&, std::uint64_t, const fill_entry_values
 template tally over_items(const context&, std::uint64_t, const fill_vector&);
 template tally over_items(const context&, std::uint64_t, const checksum_entries&);
 template tally over_items(const context&, std::uint64_t, const checksum_results&);
+template tally over_items(const context&, std::uint64_t, const fill_right_side&);
+template tally over_items(const context&, std::uint64_t, const fill_system_columns&);
+template tally over_items(const context&, std::uint64_t, const fill_system_values&);
+template tally over_items(const context&, std::uint64_t, const square_of_right_side&);
+template tally over_items(const context&, std::uint64_t, const share_of_residual&);
 
 template tally over_items(const context&, std::uint64_t, const fill_split_records&);
 template tally over_items(const context&, std::uint64_t, const fill_split_keys&);

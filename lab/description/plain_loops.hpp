@@ -38,9 +38,9 @@ struct alignas(Bytes % 16 == 0 ? 16 : Bytes & (~Bytes + 1)) plain_record {
   std::array<std::byte, Bytes> bytes;
 };
 
-/// Calls body(std::type_identity<Record>) with the type of a width; an empty call for other widths.
+/// What body(std::type_identity<Record>) returns for the type of a width, and nothing for other widths.
 template <class Body>
-plain_call with_record_type(std::uint64_t record_bytes, Body body) {
+auto with_record_type(std::uint64_t record_bytes, Body body) -> decltype(body(std::type_identity<std::uint8_t>{})) {
   switch (record_bytes) {
     case 1: return body(std::type_identity<std::uint8_t>{});
     case 2: return body(std::type_identity<std::uint16_t>{});
@@ -48,12 +48,15 @@ plain_call with_record_type(std::uint64_t record_bytes, Body body) {
     case 8: return body(std::type_identity<std::uint64_t>{});
     case 12: return body(std::type_identity<plain_record<12>>{});
     case 16: return body(std::type_identity<plain_record<16>>{});
+    case 24: return body(std::type_identity<plain_record<24>>{});
     case 32: return body(std::type_identity<plain_record<32>>{});
+    case 48: return body(std::type_identity<plain_record<48>>{});
     case 64: return body(std::type_identity<plain_record<64>>{});
     case 100: return body(std::type_identity<plain_record<100>>{});
     case 128: return body(std::type_identity<plain_record<128>>{});
+    case 256: return body(std::type_identity<plain_record<256>>{});
     case 1024: return body(std::type_identity<plain_record<1024>>{});
-    default: return {};
+    default: return decltype(body(std::type_identity<std::uint8_t>{}))();
   }
 }
 

@@ -29,6 +29,7 @@
 //                                                    "uniform:xzipf" columns at random in rows of uneven length,
 //                                                    "grid:x7", "zipf:s1000:c900" 1000 rows and 900 columns;
 //                                                    "u32+u64+f32" offsets u64, "+transposed+f64_sums+row_ends"
+//   conjugate_gradient/grid:x7:i16/r8/u32+f64/n=65536 16 iterations by the matrix of a grid; "+jacobi"
 //   edge_sum/permutation/r12/u32+f32/n=7340032       3 components f32, a box of tetrahedra whose nodes lie at random;
 //                                                    uniform, zipf and same are graphs; "+inverse_square+weights+pairs"
 namespace sheaf::primitives {

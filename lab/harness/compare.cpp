@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
 
-#include "lab/harness/time_text.hpp"
+#include "lab/harness/factors.hpp"
 
 namespace sheaf::bench {
 namespace {

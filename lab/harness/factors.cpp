@@ -8,7 +8,6 @@
 #include <sheaf/error.hpp>
 
 #include "lab/description/entry.hpp"
-#include "lab/harness/time_text.hpp"
 
 namespace sheaf::bench {
 namespace {
@@ -125,6 +124,12 @@ std::string factors_text(std::vector<factor_row> rows) {
                         time_text(row.seconds), row.peer, time_text(row.peer_seconds), short_mark(row.seconds));
   }
   return text;
+}
+
+std::string time_text(double seconds) {
+  if (seconds < 1e-3) return fmt::format("{:.2f} us", seconds * 1e6);
+  if (seconds < 1) return fmt::format("{:.3f} ms", seconds * 1e3);
+  return fmt::format("{:.3f} s", seconds);
 }
 
 }  // namespace sheaf::bench

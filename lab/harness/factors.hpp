@@ -33,6 +33,8 @@ std::vector<factor_row> factors_of(std::span<const recorded_row> rows);
 /// then the ten worst rows of all.
 std::string factors_text(std::vector<factor_row> rows);
 
+/// "12.30 us", "4.567 ms", "8.901 s"
+std::string time_text(double seconds);
 /// " *" for a call of 20 us or less, which says more of how fast a call begins than of what it does; else "".
 std::string_view short_mark(double seconds) noexcept;
 

@@ -12,9 +12,9 @@
 
 #include "apps/sheaf/files/output_check.hpp"
 #include "lab/description/job.hpp"
+#include "lab/harness/describe.hpp"
 #include "lab/harness/factors.hpp"
 #include "lab/harness/options.hpp"
-#include "lab/harness/record.hpp"
 #include "lab/harness/report.hpp"
 #include "papers/run.hpp"
 #include "papers/variants.hpp"
@@ -110,18 +110,24 @@ int write_and_judge(const options& o, const std::vector<result>& results, const 
   return all_right ? exit_done : exit_wrong_answer;
 }
 
+/// Calls use(context) for each backend that is there.
+template <class Use>
+void on_each_backend(const options& o, Use use) {
+  for (const backend_kind backend : o.backends) {
+    if (const std::optional<context> ctx = make_context(o, backend)) use(*ctx);
+  }
+}
+
 int run_papers(const options& o) {
   std::vector<context> contexts;
   papers::sessions sessions;
   platforms measured;
-  for (const backend_kind backend : o.backends) {
-    const std::optional<context> ctx = make_context(o, backend);
-    if (!ctx) continue;
-    contexts.push_back(*ctx);
-    if (!papers::has_sessions(backend)) continue;
-    sessions.emplace_back(*ctx, o.papers);
-    measured[backend] = sessions.back().hardware;
-  }
+  on_each_backend(o, [&](const context& ctx) {
+    contexts.push_back(ctx);
+    if (!papers::has_sessions(ctx.backend())) return;
+    sessions.emplace_back(ctx, o.papers);
+    measured[ctx.backend()] = sessions.back().hardware;
+  });
   const papers::findings found = papers::print_papers(contexts, sessions, o.papers);
   const auto is_wrong = [](const auto& r) { return !r.verified; };
   const auto wrong = std::count_if(found.rows.begin(), found.rows.end(), is_wrong) +
@@ -130,44 +136,27 @@ int run_papers(const options& o) {
   return write_and_judge(o, found.rows, measured, found.input_rows);
 }
 
+/// Runs what says whether all of its answers are right on each backend.
+template <class Run>
+int run_and_judge(const options& o, Run run) {
+  bool all_right = true;
+  on_each_backend(o, [&](const context& ctx) { all_right = run(ctx) && all_right; });
+  return all_right ? exit_done : exit_wrong_answer;
+}
+
 int run_spatter_on(const options& o) {
   if (o.backends.size() > 1 && !o.json_path.empty()) {
     throw error(error_code::bad_argument, "spatter: --json wants one --backend");
   }
-  bool all_right = true;
-  for (const backend_kind backend : o.backends) {
-    const std::optional<context> ctx = make_context(o, backend);
-    if (ctx) all_right = run_spatter(*ctx, o.spatter, o.json_path) && all_right;
-  }
-  return all_right ? exit_done : exit_wrong_answer;
-}
-
-int run_spmv_on(const options& o) {
-  bool all_right = true;
-  for (const backend_kind backend : o.backends) {
-    const std::optional<context> ctx = make_context(o, backend);
-    if (ctx) all_right = run_spmv(*ctx, o.spmv) && all_right;
-  }
-  return all_right ? exit_done : exit_wrong_answer;
+  return run_and_judge(o, [&](const context& ctx) { return run_spatter(ctx, o.spatter, o.json_path); });
 }
 
 int run_edges_on(const options& o) {
   std::vector<input_result> rows;
-  for (const backend_kind backend : o.backends) {
-    const std::optional<context> ctx = make_context(o, backend);
-    if (!ctx) continue;
-    for (input_result& row : run_edges(*ctx, o.edges)) rows.push_back(std::move(row));
-  }
+  on_each_backend(o, [&](const context& ctx) {
+    for (input_result& row : run_edges(ctx, o.edges)) rows.push_back(std::move(row));
+  });
   return write_and_judge(o, {}, {}, rows);
-}
-
-int run_solve_on(const options& o) {
-  bool all_right = true;
-  for (const backend_kind backend : o.backends) {
-    const std::optional<context> ctx = make_context(o, backend);
-    if (ctx) all_right = run_solve(*ctx, o.solve) && all_right;
-  }
-  return all_right ? exit_done : exit_wrong_answer;
 }
 
 int compare_files(const compare_request& request) {
@@ -200,25 +189,24 @@ void require_outputs(const options& o) {
 }
 
 int run(const options& o) {
+  if (!o.described.empty()) return print_descriptions(o.described) ? exit_done : exit_usage;
   if (!o.factor_files.empty()) return print_factors_of_files(o.factor_files);
   if (o.compare) return compare_files(*o.compare);
   require_outputs(o);
   if (o.papers.is_requested) return run_papers(o);
   if (o.spatter.is_requested) return run_spatter_on(o);
-  if (o.spmv.is_requested) return run_spmv_on(o);
+  if (o.spmv.is_requested) return run_and_judge(o, [&](const context& ctx) { return run_spmv(ctx, o.spmv); });
   if (o.edges.is_requested) return run_edges_on(o);
-  if (o.solve.is_requested) return run_solve_on(o);
+  if (o.solve.is_requested) return run_and_judge(o, [&](const context& ctx) { return run_solve(ctx, o.solve); });
   std::vector<result> results;
   platforms measured;
-  for (const backend_kind backend : o.backends) {
-    const std::optional<context> ctx = make_context(o, backend);
-    if (!ctx) continue;
-    platform& hardware = measured[backend];
-    hardware = platform_of(*ctx);
+  on_each_backend(o, [&](const context& ctx) {
+    platform& hardware = measured[ctx.backend()];
+    hardware = platform_of(ctx);
     if (o.warm) hardware.cache_bytes = warm_cache_bytes;
-    run_backend(o, *ctx, hardware, results);
-    if (!o.record_path.empty()) write_record(o.record_path, results, ctx->profile(), hardware);
-  }
+    run_backend(o, ctx, hardware, results);
+    if (!o.record_path.empty()) write_record(o.record_path, results, ctx.profile(), hardware);
+  });
   if (o.list) return exit_done;
   print_summary(results);
   if (o.sweep.is_brief) print_factors(results);

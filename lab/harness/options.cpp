@@ -1,5 +1,6 @@
 #include "lab/harness/options.hpp"
 
+#include <algorithm>
 #include <deque>
 #include <span>
 
@@ -18,8 +19,6 @@ constexpr int exit_usage = 2;
 // Copies of the arrays are no more than calls, so that small rows are not filled for longer than they run.
 constexpr timing_limits brief_limits{
     .seconds = 0, .least_rounds = 11, .least_slow_rounds = 3, .most_calls = 64, .long_seconds = 1};
-constexpr const char* threads_help =
-    "CPU threads; 0: those of SHEAF_THREADS or OMP_NUM_THREADS, else one for each processor";
 
 // An option of the sweep's families, and the texts that it was given.
 struct given_list {
@@ -113,6 +112,19 @@ std::vector<std::string> backend_names() {
   return names;
 }
 
+void add_place(CLI::App& app, raw_options& raw, options& parsed) {
+  app.add_option("--backend", raw.backend)->check(CLI::IsMember(backend_names()))->capture_default_str();
+  app.add_option("--threads", parsed.threads,
+                 "CPU threads; 0: those of SHEAF_THREADS or OMP_NUM_THREADS, else one for each processor")
+      ->check(CLI::Range(0, 4096));
+}
+
+void add_seconds(CLI::App& app, double& seconds, std::string_view of) {
+  app.add_option("--seconds", seconds, fmt::format("begin no further {} after so long", of))
+      ->check(number_in(0.0, 1e6))
+      ->capture_default_str();
+}
+
 void add_compare(CLI::App& app, raw_options& raw) {
   CLI::Option* const compare =
       app.add_option("--compare", raw.compared_files,
@@ -131,19 +143,23 @@ void add_compare(CLI::App& app, raw_options& raw) {
       ->needs(compare);
 }
 
-// What reads results runs nothing, so that the options of a sweep mean nothing to it.
+// What reads results or names runs nothing, so that the options of a sweep mean nothing to it.
 void require_alone(const CLI::App& app) {
-  if (app.count("--factors") > 0) {
+  struct lone_option {
+    std::string name;
+    std::vector<std::string> goes_with;
+    std::string goes_with_text;
+  };
+  for (const auto& [lone, goes_with, text] :
+       {lone_option{"--factors", {}, "no option"}, lone_option{"--describe", {}, "no option"},
+        lone_option{"--compare", {"--threshold", "--relative"}, "--threshold and --relative"}}) {
+    if (app.count(lone) == 0) continue;
     for (const CLI::Option* const option : app.get_options()) {
-      if (option->count() == 0 || option->get_name() == "--factors") continue;
-      throw error(error_code::bad_argument, fmt::format("--factors goes with no option, not {}", option->get_name()));
+      const std::string name = option->get_name();
+      const bool may_be_given = name == lone || std::find(goes_with.begin(), goes_with.end(), name) != goes_with.end();
+      if (option->count() == 0 || may_be_given) continue;
+      throw error(error_code::bad_argument, fmt::format("{} goes with {}, not {}", lone, text, name));
     }
-  }
-  if (app.count("--compare") == 0) return;
-  for (const CLI::Option* const option : app.get_options()) {
-    const std::string name = option->get_name();
-    if (option->count() == 0 || name == "--compare" || name == "--threshold" || name == "--relative") continue;
-    throw error(error_code::bad_argument, fmt::format("--compare goes with --threshold and --relative, not {}", name));
   }
 }
 
@@ -179,8 +195,7 @@ void add_papers(CLI::App& app, raw_options& raw, options& parsed) {
   papers->add_flag("--large", parsed.papers.large,
                    "of 2005: tables 3 to 6 also of a matrix of 10^7 nonzeros and a mesh of 10^7 edges");
   papers->add_flag("--paper-sizes", parsed.papers.paper_sizes, "leave out the sizes that are scaled to the cache");
-  papers->add_option("--backend", raw.backend)->check(CLI::IsMember(backend_names()))->capture_default_str();
-  papers->add_option("--threads", parsed.threads, threads_help)->check(CLI::Range(0, 4096));
+  add_place(*papers, raw, parsed);
   papers->add_option("--json", parsed.json_path, "write the rows to this file");
   papers->callback([&parsed] { parsed.papers.is_requested = true; });
   exclude_sweep(app, *papers);
@@ -201,14 +216,11 @@ void add_spatter(CLI::App& app, raw_options& raw, options& parsed) {
   spatter
       ->add_option("--runs", parsed.spatter.runs, "timed runs of each pattern; the file's nruns, else 10, unless given")
       ->check(CLI::Range(1, 1000000));
-  spatter->add_option("--seconds", parsed.spatter.seconds, "begin no further run of a pattern after so long")
-      ->check(number_in(0.0, 1e6))
-      ->capture_default_str();
+  add_seconds(*spatter, parsed.spatter.seconds, "run of a pattern");
   spatter->add_flag("--verify", parsed.spatter.verify,
                     "check every entry moved, whose value is a function of its place");
   spatter->add_option("--variant", parsed.spatter.variant, "the variant that must run, such as reference.serial");
-  spatter->add_option("--backend", raw.backend)->check(CLI::IsMember(backend_names()))->capture_default_str();
-  spatter->add_option("--threads", parsed.threads, threads_help)->check(CLI::Range(0, 4096));
+  add_place(*spatter, raw, parsed);
   spatter->add_option("--json", parsed.json_path, "write the rows to this file");
   spatter->callback([&parsed] { parsed.spatter.is_requested = true; });
   exclude_sweep(app, *spatter);
@@ -224,9 +236,7 @@ void add_spmv(CLI::App& app, raw_options& raw, options& parsed) {
       "others of their rows and of about as many nonzeros a row.\n\n"
       "Example: sheaf-bench spmv matrix.mtx.gz --threads 2");
   spmv->add_option("FILE", parsed.spmv.files, "MatrixMarket files, gzip or not");
-  spmv->add_option("--seconds", parsed.spmv.seconds, "begin no further round of a matrix after so long")
-      ->check(number_in(0.0, 1e6))
-      ->capture_default_str();
+  add_seconds(*spmv, parsed.spmv.seconds, "round of a matrix");
   spmv->add_flag("--quick", parsed.spmv.quick, "small matrices: to see that rows run");
   spmv->add_flag("--large", parsed.spmv.large, "matrices that no cache holds, of up to 2^26 rows and 2^28 nonzeros");
   spmv->add_flag("--transpose", parsed.spmv.transposed, "multiply by the transposed matrices");
@@ -234,8 +244,7 @@ void add_spmv(CLI::App& app, raw_options& raw, options& parsed) {
   spmv->add_flag("--f64-sums", parsed.spmv.wide_sums, "sums of f64 over values of f32; no peer has them")
       ->needs(narrow);
   spmv->add_flag("--variants", parsed.spmv.variants, "prepare by every variant, not by the planner's choice alone");
-  spmv->add_option("--backend", raw.backend)->check(CLI::IsMember(backend_names()))->capture_default_str();
-  spmv->add_option("--threads", parsed.threads, threads_help)->check(CLI::Range(0, 4096));
+  add_place(*spmv, raw, parsed);
   spmv->callback([&parsed] { parsed.spmv.is_requested = true; });
   exclude_sweep(app, *spmv);
 }
@@ -252,9 +261,7 @@ void add_solve(CLI::App& app, raw_options& raw, options& parsed) {
       ->delimiter(',')
       ->check(CLI::IsMember({"S", "W", "A", "B", "C"}))
       ->capture_default_str();
-  solve->add_option("--seconds", parsed.solve.seconds, "begin no further round of a system after so long")
-      ->check(number_in(0.0, 1e6))
-      ->capture_default_str();
+  add_seconds(*solve, parsed.solve.seconds, "round of a system");
   solve->add_option("--tolerance", parsed.solve.tolerance, "residual to reach, relative to the right-hand side's")
       ->check(number_in(0.0, 1.0))
       ->capture_default_str();
@@ -270,8 +277,7 @@ void add_solve(CLI::App& app, raw_options& raw, options& parsed) {
       ->type_name("FOLDER")
       ->needs(real);
   solve->add_flag("--quick", parsed.solve.quick, "a small grid: to see that rows run");
-  solve->add_option("--backend", raw.backend)->check(CLI::IsMember(backend_names()))->capture_default_str();
-  solve->add_option("--threads", parsed.threads, threads_help)->check(CLI::Range(0, 4096));
+  add_place(*solve, raw, parsed);
   solve->callback([&parsed] { parsed.solve.is_requested = true; });
   exclude_sweep(app, *solve);
 }
@@ -308,14 +314,11 @@ void add_edges(CLI::App& app, raw_options& raw, options& parsed) {
           },
           "what an edge contributes: weighted_difference (the default), inverse_square")
       ->check(CLI::IsMember({"weighted_difference", "inverse_square"}));
-  edges->add_option("--seconds", parsed.edges.seconds, "begin no further round of a mesh after so long")
-      ->check(number_in(0.0, 1e6))
-      ->capture_default_str();
+  add_seconds(*edges, parsed.edges.seconds, "round of a mesh");
   edges->add_flag("--quick", parsed.edges.quick, "small boxes: to see that rows run");
   edges->add_flag("--f32", parsed.edges.narrow, "values of f32, not f64");
   edges->add_option("--json", parsed.json_path, "write the rows to this file");
-  edges->add_option("--backend", raw.backend)->check(CLI::IsMember(backend_names()))->capture_default_str();
-  edges->add_option("--threads", parsed.threads, threads_help)->check(CLI::Range(0, 4096));
+  add_place(*edges, raw, parsed);
   edges->callback([&parsed] { parsed.edges.is_requested = true; });
   exclude_sweep(app, *edges);
 }
@@ -355,8 +358,7 @@ std::optional<int> parse(int argc, char** argv, options& parsed) {
   auto* log2_sizes = app.add_option("--log2-sizes", raw.log2_sizes, "records as powers of two, 10:28:2 or 20,24");
   app.add_option("--sizes", raw.sizes, "records")->delimiter(',')->check(CLI::PositiveNumber)->excludes(log2_sizes);
   app.add_option("--filter", raw.filter, "rows with a name that this regular expression is found in");
-  app.add_option("--backend", raw.backend)->check(CLI::IsMember(backend_names()))->capture_default_str();
-  app.add_option("--threads", parsed.threads, threads_help)->check(CLI::Range(0, 4096));
+  add_place(app, raw, parsed);
   app.add_option("--shard", raw.shard, "I/N: every N-th of the rows from the I-th on, as one of N runs of a set")
       ->type_name("I/N");
   app.add_option("--seconds", raw.seconds,
@@ -381,6 +383,10 @@ std::optional<int> parse(int argc, char** argv, options& parsed) {
                  "nothing")
       ->delimiter(',')
       ->type_name("FILE");
+  app.add_option("--describe", parsed.described,
+                 "print what tables call rows, by name without the contender, as JSON; \"-\" stands for names on "
+                 "standard input, one a line; runs nothing and needs no device")
+      ->type_name("ROW");
   add_compare(app, raw);
   add_papers(app, raw, parsed);
   add_spatter(app, raw, parsed);

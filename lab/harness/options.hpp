@@ -10,11 +10,10 @@
 
 #include "lab/description/sweep.hpp"
 #include "lab/harness/compare.hpp"
-#include "lab/harness/edges/command.hpp"
 #include "lab/harness/problem.hpp"
+#include "lab/harness/requests.hpp"
 #include "lab/harness/rows.hpp"
 #include "lab/harness/runner.hpp"
-#include "lab/harness/sparse/command.hpp"
 #include "lab/spatter/command.hpp"
 #include "papers/run.hpp"
 
@@ -44,6 +43,7 @@ struct options {
   std::string record_path;
   std::optional<compare_request> compare;
   std::vector<std::string> factor_files;  ///< results whose factors are printed; nothing is run
+  std::vector<std::string> described;     ///< rows whose descriptions are printed; nothing is run
   papers::request papers;
   spatter_request spatter;
   spmv_request spmv;

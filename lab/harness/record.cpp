@@ -1,4 +1,4 @@
-#include "lab/harness/record.hpp"
+#include "lab/harness/report.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -4,10 +4,12 @@
 #include <string>
 #include <vector>
 
+#include <sheaf/machine.hpp>
+
+#include "lab/harness/factors.hpp"
 #include "lab/harness/platform.hpp"
 #include "lab/harness/problem.hpp"
 #include "lab/harness/runner.hpp"
-#include "lab/harness/time_text.hpp"
 
 namespace sheaf::bench {
 
@@ -66,5 +68,9 @@ void print_summary(std::span<const result> results);
 /// @throws error(io_failure)
 void write_json(const std::string& path, std::span<const result> results, const platforms& measured,
                 std::span<const input_result> input_results = {});
+
+/// Writes the file that tests/lab/recorded_test.cpp judges the planner by: the profile that predictions were made
+/// from, and for each problem the seconds of every variant. Whole or not at all. @throws error(io_failure)
+void write_record(const std::string& path, std::span<const result> results, const machine& profile, const platform& p);
 
 }  // namespace sheaf::bench

@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "core/startable.hpp"
-#include "lab/inputs/device.hpp"
 #include "lab/inputs/pattern_function.hpp"
 
 namespace sheaf::inputs {

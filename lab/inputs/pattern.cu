@@ -1,6 +1,6 @@
 #include <cuda_runtime.h>
 
-#include "lab/inputs/device.hpp"
+#include "lab/inputs/pattern.hpp"
 #include "lab/inputs/pattern_function.hpp"
 
 #include <sheaf/error.hpp>

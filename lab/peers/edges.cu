@@ -1,4 +1,4 @@
-#include "lab/peers/edges.hpp"
+#include "lab/peers/contenders.hpp"
 
 #include "lab/description/edges/problem.hpp"
 #include "lab/description/job.hpp"

@@ -5,7 +5,7 @@
 #include "lab/description/edges/problem.hpp"
 #include "lab/description/job.hpp"
 #include "lab/description/plain_loops.hpp"
-#include "lab/peers/edges.hpp"
+#include "lab/peers/contenders.hpp"
 
 namespace sheaf::bench::peers {
 namespace {
@@ -81,8 +81,7 @@ std::function<void()> atomic_edge_loop(const problem& p, int threads, const jobs
 }
 
 std::vector<contender> edge_loops(const context& ctx, const problem& p, const workspace& arrays) {
-  const auto serial = [ctx, p, &arrays](std::uint64_t copy) { jobs::job_of(p).plain_loop(ctx, p, arrays.all(copy))(); };
-  std::vector<contender> all{{.who = "serial_loop", .queue = serial, .wait = [] {}}};
+  std::vector<contender> all = plain_loop("serial_loop", ctx, p, arrays);
   const auto atomic = [ctx, p, &arrays](std::uint64_t copy) { atomic_edge_loop(p, ctx.threads(), arrays.all(copy))(); };
   all.push_back({.who = "atomic_loop", .queue = atomic, .wait = [] {}});
   return all;

@@ -10,7 +10,7 @@
 
 #include "lab/description/hash/problem.hpp"
 #include "lab/peers/cub/calls.cuh"
-#include "lab/peers/hash_table.hpp"
+#include "lab/peers/contenders.hpp"
 #include "primitives/hash/function.hpp"
 
 // What a CUDA program does today where it needs a hash table: a thread for each key, atomicCAS, and linear probing in a

@@ -10,7 +10,7 @@
 #include "core/startable.hpp"
 #include "lab/description/hash/problem.hpp"
 #include "lab/description/job.hpp"
-#include "lab/peers/hash_table.hpp"
+#include "lab/peers/contenders.hpp"
 #include "primitives/hash/function.hpp"
 
 namespace sheaf::bench::peers {
@@ -341,8 +341,7 @@ std::vector<contender> open_addressing(const context& ctx, const problem& p, con
 }
 
 std::vector<contender> sorted_arrays(const context& ctx, const problem& p, const workspace& arrays) {
-  const auto queue = [ctx, p, &arrays](std::uint64_t copy) { jobs::job_of(p).plain_loop(ctx, p, arrays.all(copy))(); };
-  return {{.who = "std.sort", .queue = queue, .wait = [] {}}};
+  return plain_loop("std.sort", ctx, p, arrays);
 }
 
 }  // namespace host

@@ -1,4 +1,4 @@
-#include "lab/peers/linked_list.hpp"
+#include "lab/peers/contenders.hpp"
 
 #include <algorithm>
 #include <vector>

@@ -5,7 +5,7 @@
 #include <sheaf/memory.hpp>
 
 #include "lab/description/job.hpp"
-#include "lab/peers/linked_list.hpp"
+#include "lab/peers/contenders.hpp"
 
 namespace sheaf::bench::peers {
 namespace {
@@ -16,11 +16,6 @@ constexpr std::uint64_t most_slow_nodes_of_host = std::uint64_t{1} << 28;
 
 bool is_too_slow(const problem& p, std::uint64_t most_nodes) {
   return p.pattern.kind != primitives::pattern_kind::identity && p.count > most_nodes;
-}
-
-bool has_walk(const context& ctx, const problem& p) {
-  const jobs::job& job = jobs::job_of(p);
-  return job.unchecked(p).empty() && job.plain_loop(ctx, p, {});
 }
 
 /// Arrays of a device in host memory.
@@ -57,13 +52,14 @@ class host_copy {
 namespace host {
 
 std::vector<contender> list_walks(const context& ctx, const problem& p, const workspace& arrays) {
-  if (!has_walk(ctx, p) || is_too_slow(p, most_slow_nodes_of_host)) return {};
-  const auto queue = [ctx, p, &arrays](std::uint64_t copy) { jobs::job_of(p).plain_loop(ctx, p, arrays.all(copy))(); };
-  return {{.who = "serial_walk", .queue = queue, .wait = [] {}}};
+  if (!jobs::job_of(p).unchecked(p).empty() || is_too_slow(p, most_slow_nodes_of_host)) return {};
+  return plain_loop("serial_walk", ctx, p, arrays);
 }
 
 std::vector<contender> list_walks_for_devices(const context& ctx, const problem& p, const workspace& arrays) {
-  if (!has_walk(context::cpu(1), p) || is_too_slow(p, most_slow_nodes)) return {};
+  const jobs::job& job = jobs::job_of(p);
+  const bool has_walk = job.unchecked(p).empty() && job.plain_loop(context::cpu(1), p, {});
+  if (!has_walk || is_too_slow(p, most_slow_nodes)) return {};
   const auto copies_on_host = std::make_shared<std::vector<std::unique_ptr<host_copy>>>();
   return {{.who = "serial_walk",
            .queue = [copies_on_host](std::uint64_t copy) { (*copies_on_host)[copy]->run(); },

@@ -13,23 +13,16 @@
 // What users of a backend call today in place of a primitive.
 namespace sheaf::bench::peers {
 
-/// The peers of one entry on one backend. Each is called the way that is fastest for it; none where none is built for
-/// the row's widths and types. Scratch memory is allocated before they are timed, as ours is.
-struct peer_row {
-  std::string_view primitive;  ///< name of an entry
-  backend_kind backend;
-  std::vector<contender> (*make)(const context& ctx, const problem& p, const workspace& arrays);
-};
-
 /// The peers of a row on the context's backend.
 std::vector<contender> peers_of(const context& ctx, const problem& p, const workspace& arrays);
 
-namespace host {
-std::span<const peer_row> all();
-}
-/// Linked only where the CUDA backend is built.
-namespace device {
-std::span<const peer_row> all();
-}
+/// What people call a peer. All have one, also those that are not built here, whose results are read wherever.
+struct peer_name {
+  std::string_view who;             ///< of the contender: "cub.partition"
+  std::string_view text;            ///< "CUB partition", in Markdown
+  std::string_view primitive = {};  ///< of which alone it is the name; empty: of all that have no name of their own
+  bool is_for_scale = false;        ///< does other work: no factor is over it
+};
+std::span<const peer_name> names();
 
 }  // namespace sheaf::bench::peers

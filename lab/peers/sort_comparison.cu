@@ -6,7 +6,7 @@
 #include <new>
 
 #include "lab/peers/cub/calls.cuh"
-#include "lab/peers/sort.hpp"
+#include "lab/peers/contenders.hpp"
 
 // Rows as structs with a comparison, which thrust sorts by merging.
 namespace sheaf::bench::peers::device {

@@ -8,7 +8,7 @@
 #include <type_traits>
 
 #include "lab/description/sort/source.hpp"
-#include "lab/peers/sort.hpp"
+#include "lab/peers/contenders.hpp"
 
 // Peers from a CPU library's sort, with the code around it that a user would write. A Sorter has
 //   sort(first, last, less), which need not be stable,

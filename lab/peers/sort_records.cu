@@ -4,7 +4,7 @@
 
 #include "lab/description/split/source.hpp"
 #include "lab/peers/cub/numbers.cuh"
-#include "lab/peers/sort.hpp"
+#include "lab/peers/contenders.hpp"
 
 // Wide rows: keys of up to 64 bits are sorted with row numbers, and thrust::gather then moves the rows. A key of 10
 // bytes takes two stable sorts, first by its last two bytes.

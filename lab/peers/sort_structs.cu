@@ -2,7 +2,7 @@
 #include <cuda/std/tuple>
 
 #include "lab/peers/cub/calls.cuh"
-#include "lab/peers/sort.hpp"
+#include "lab/peers/contenders.hpp"
 
 // Rows as structs, whose key CUB finds by a decomposer.
 namespace sheaf::bench::peers::device {

@@ -3,8 +3,8 @@
 #include <memory>
 #include <type_traits>
 
-#include "lab/peers/movement.hpp"
-#include "lab/peers/split.hpp"
+#include "lab/description/plain_loops.hpp"
+#include "lab/peers/contenders.hpp"
 
 namespace sheaf::bench::peers {
 namespace {
@@ -63,12 +63,11 @@ void split_loop(const problem& p, const workspace& arrays, std::uint64_t copy) {
     return split_index(p, category_of, reinterpret_cast<std::uint64_t*>(target), next);
   }
   const std::byte* const source = arrays.source(copy).data;
-  with_record_type(p.record_bytes, [&]<class Record>(std::type_identity<Record>) -> move_records {
+  jobs::with_record_type(p.record_bytes, [&]<class Record>(std::type_identity<Record>) {
     const auto* const in = reinterpret_cast<const Record*>(source);
     auto* const out = reinterpret_cast<Record*>(target);
     counting_split(category_of, p.count, next, std::uint64_t{1} << key.bits,
                    [&](std::uint64_t i, std::uint64_t place) { out[place] = in[i]; });
-    return nullptr;
   });
 }
 
@@ -113,21 +112,6 @@ contender sort_peer(const problem& p, const workspace& arrays) {
       p.count * p.record_bytes);
 }
 
-template <class Value, class Index>
-void add_loop(const workspace& arrays, std::uint64_t copy) {
-  const records in = arrays.source(copy);
-  const auto* const from = reinterpret_cast<const Value*>(in.data);
-  const auto* const index = static_cast<const Index*>(arrays.index(copy).data);
-  auto* const slots = reinterpret_cast<Value*>(arrays.target(copy).data);
-  for (std::uint64_t i = 0; i < in.count; ++i) slots[index[i]] += from[i];
-}
-
-template <class Value>
-contender add_peer(const problem& p, const workspace& arrays) {
-  const auto loop = bytes(p.index) == 4 ? &add_loop<Value, std::uint32_t> : &add_loop<Value, std::uint64_t>;
-  return peer("plain_loop", [&arrays, loop](std::uint64_t copy) { loop(arrays, copy); });
-}
-
 }  // namespace
 
 namespace host {
@@ -150,18 +134,6 @@ std::vector<contender> split_peers(const context&, const problem& p, const works
   all.push_back(peer(
       "plain_loop", [p, &arrays, loop](std::uint64_t copy) { loop(p, arrays, copy); }, std::uint64_t{8} << key.bits));
   return all;
-}
-
-std::vector<contender> reduce_peers(const context&, const problem& p, const workspace& arrays) {
-  switch (p.value) {
-    case value_type::f32: return {add_peer<float>(p, arrays)};
-    case value_type::f64: return {add_peer<double>(p, arrays)};
-    case value_type::i32:
-    case value_type::u32: return {add_peer<std::uint32_t>(p, arrays)};
-    case value_type::i64:
-    case value_type::u64: return {add_peer<std::uint64_t>(p, arrays)};
-  }
-  return {};
 }
 
 }  // namespace host

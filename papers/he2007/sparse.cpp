@@ -18,7 +18,7 @@
 #include "apps/sheaf/checks/spmv.hpp"
 #include "apps/sheaf/nas/matrix.hpp"
 #include "lab/harness/sparse/matrices.hpp"
-#include "lab/harness/sparse/placed_matrix.hpp"
+#include "lab/harness/placed.hpp"
 #include "papers/he2007/figures.hpp"
 #include "primitives/sparse/spmv.hpp"
 

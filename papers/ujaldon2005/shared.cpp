@@ -20,9 +20,8 @@
 #include "apps/sheaf/checks/edges.hpp"
 #include "apps/sheaf/checks/spmv.hpp"
 #include "core/startable.hpp"
-#include "lab/harness/placed_array.hpp"
+#include "lab/harness/placed.hpp"
 #include "lab/harness/sparse/calls.hpp"
-#include "lab/harness/sparse/placed_matrix.hpp"
 #include "papers/ujaldon2005/figures.hpp"
 
 // Table 1, and sections 2 and 5.1: work shared with the CPU, and loading that overlaps computation.

@@ -10,6 +10,9 @@ import sys
 import tempfile
 import unittest
 
+# The sheaf-bench that the script asks what rows are; the one that was built last unless given.
+BENCH = os.environ.get("SHEAF_BENCH")
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "script" / "update-tables"
 EMPTY_README = "\n".join(f"<!-- table: {name} -->\nold\n<!-- end -->" for name in ("headline", "slower", "summary"))
@@ -31,6 +34,15 @@ def row(problem, who, seconds, backend="cuda", **changed):
     variant = {"sheaf": f"{backend}.direct", "sheaf.prepared": "prepared"}.get(who, "")
     return {"problem": problem, "backend": backend, "who": who, "variant": variant, "machine": "NVIDIA H200",
             "median_seconds": seconds, "bytes_per_second": 1e9, "verified": True, **changed}
+
+
+def described(rows):
+    """The problem of rows that have one, as the script describes it."""
+    problem = TABLES.Problem(rows[0], "2026-01-01T00:00:00Z", "a.json", "row 0", False)
+    for each in rows:
+        problem.add(each, "row")
+    TABLES.describe_all([problem], BENCH)
+    return problem
 
 
 def headlines():
@@ -62,7 +74,8 @@ class Folder(unittest.TestCase):
     def run_script(self, *options, stdout=subprocess.PIPE):
         return subprocess.run(
             [sys.executable, str(SCRIPT), "--results", str(self.folder / "results"), "--readme", str(self.readme),
-             "--page", str(self.page), *options], stdout=stdout, stderr=subprocess.PIPE, text=True, check=False)
+             "--page", str(self.page), *(["--bench", BENCH] if BENCH else []), *options],
+            stdout=stdout, stderr=subprocess.PIPE, text=True, check=False)
 
     def lines_of(self, rows, table="slower"):
         self.put("a.json", headlines() + rows)
@@ -153,7 +166,7 @@ class Tables(Folder):
                  "keys of 8 bytes, 16 records each, load 0.99"),
                 ("hash_find/zipf:s1024:x1:h50/r4/k32/n=4096", "hash_find",
                  "2^10 records, keys of 4 bytes, one record each; 50 % found, Zipf"),
-                ("hash_search/strided:7:xzipf:h100/r8/k64+load5/n=4096", "hash_search",
+                ("hash_search/strided:7:xzipf:h100/r4/k64+load5/n=4096", "hash_search",
                  "2^12 records, keys of 8 bytes, of many records or few, load 0.05; 100 % found, strided")):
             lines = self.lines_of([row(name, "sheaf", 1e-3), row(name, "binary_search", 5e-4)])
             peer = "`std::lower_bound` by all threads"
@@ -194,8 +207,7 @@ class Tables(Folder):
             rows = [row(name, "sheaf", 1e-3), row(name, "atomics", 5e-4)]
             peer = "kernel of `atomicAdd`"
             self.assertEqual(self.lines_of(rows), [f"| `edge_sum` | {what} | H200 | 2^12 | {peer} | 0.50 | 1 of 1 |"])
-            problem = TABLES.Problem(rows[0], "2026-01-01T00:00:00Z", "a.json", "row 0", False)
-            self.assertEqual(TABLES.headline_text(problem), f"sums over 2^12 edges, {what}")
+            self.assertEqual(described(rows).headline, f"sums over 2^12 edges, {what}")
 
     def test_peers_that_promise_less_are_none(self):
         name = "scatter_reduce/zipf:s1024/r4/u32+f32/n=4096"
@@ -207,11 +219,8 @@ class Tables(Folder):
     def test_products_may_be_headlines(self):
         rows = [row("spmv/banded:x16/r4/u32+f32/n=1048576", "sheaf", 1e-3, "cpu"),
                 row("spmv/banded:x16/r4/u32+f32/n=1048576", "eigen", 2e-3, "cpu")]
-        problem = TABLES.Problem(rows[0], "2026-01-01T00:00:00Z", "a.json", "row 0", False)
-        for each in rows:
-            problem.add(each, "row")
-        self.assertEqual(TABLES.headline_text(problem),
-                         "multiply by a matrix of 2^20 entries, banded, 16 a row, u32+f32")
+        problem = described(rows)
+        self.assertEqual(problem.headline, "multiply by a matrix of 2^20 entries, banded, 16 a row, u32+f32")
         self.assertEqual(problem.peer_text, "Eigen")
 
     def test_factor_is_over_the_best_peer(self):
@@ -291,7 +300,8 @@ class Errors(Folder):
         self.put("bad.json", [row(name, "sheaf", 1, machine=7)])
         self.expect("bad.json: row 0: machine is 7, not a string")
         self.put("bad.json", [row("gather", "sheaf", 1)])
-        self.expect("bad.json: row 0: problem 'gather' is not PRIMITIVE/PATTERN/rBYTES/TYPE/n=COUNT")
+        self.expect("bad.json: row 0: problem 'gather', character 1: 'gather' is not "
+                    "PRIMITIVE/PATTERN/rBYTES/TYPE/n=COUNT")
         for field, value, message in (("backend", "gpu", "backend is 'gpu', not cpu or cuda"),
                                       ("machine", "a|b", "machine is 'a|b', which no table can show"),
                                       ("machine", "a\n\n# b", "machine is 'a\\n\\n# b', which no table can show"),
@@ -301,32 +311,35 @@ class Errors(Folder):
             self.expect(f"bad.json: row 0: {message}")
 
     def test_problems_that_no_call_has(self):
-        for name, message in (("split/uniform/r4/own/n=64", "'uniform' is no pattern of split"),
-                              ("split/uniform:b33/r4/own/n=64", "'uniform:b33' is no pattern of split"),
-                              ("split/uniform:b8/r4/u32/n=64", "'u32' is no type of split"),
-                              ("scatter_reduce/zipf/r4/u32+f32/n=64", "'zipf' is no pattern of scatter_reduce"),
-                              ("scatter_reduce/zipf:s10/r4/u32/n=64", "'u32' is no type of scatter_reduce"),
-                              ("list_rank/identity/r4/u32+f32/n=64", "'u32+f32' is no type of list_rank"),
-                              ("list_scan/identity/r4/u32+f32+packed+max/n=64", "is no type of list_scan"),
-                              ("hash_find/uniform:s9:x1/r4/k64/n=64", "'uniform:s9:x1' is no pattern of hash_find"),
-                              ("hash_find/uniform:x1:h101/r4/k64/n=64", "is no pattern of hash_find"),
-                              ("build_hash_index/x0/r4/k64/n=64", "'x0' is no pattern of build_hash_index"),
-                              ("hash_count/uniform:x1:h5/r4/k64+99/n=64", "'k64+99' is no type of hash_count"),
-                              ("spmv/banded/r4/u32+f32/n=64", "'banded' is no pattern of spmv"),
-                              ("spmv/banded:s9:x3/r4/u32+f32/n=64", "'banded:s9:x3' is no pattern of spmv"),
-                              ("spmv/grid:x8/r4/u32+f32/n=64", "'grid:x8' is no pattern of spmv"),
-                              ("edge_sum/identity:s/r4/u32+f32/n=64", "'identity:s' is no pattern of edge_sum"),
-                              ("edge_sum/identity/r4/u32+u32/n=64", "'u32+u32' is no type of edge_sum"),
-                              ("spmv/banded:x3/r4/u32/n=64", "'u32' is no type of spmv"),
-                              ("spmv/banded:x3/r4/u32+f32+row_ends+transposed/n=64", "is no type of spmv"),
-                              ("list_scan/identity:s9/r4/u32+f32/n=64", "'identity:s9' is no pattern of list_scan"),
-                              ("sort_keys/uniform/r4/own/n=64", "'own' is no type of sort_keys"),
-                              ("sort_keys/uniform:b9-3/r4/u32/n=64", "the first bit is past the last"),
-                              ("gather/clustered:\u00b2/r4/u32/n=64", "is no pattern of gather"),
-                              ("gather/same/r4/u32/n=\u0663", "is not PRIMITIVE/PATTERN/rBYTES/TYPE/n=COUNT"),
-                              ("gather/same/r4/u32/n=0", "is not PRIMITIVE/PATTERN/rBYTES/TYPE/n=COUNT"),
+        slots = "an order and a number of slots, such as uniform:s1024"
+        rows = "a pattern of nonzeros with rows (s1000) or the entries of a row (x16)"
+        for name, message in (("split/uniform/r4/own/n=64", "'uniform' is not a distribution of keys and the bits that"),
+                              ("split/uniform:b33/r4/own/n=64", "'33' is not a number of bits that the key has"),
+                              ("split/uniform:b8/r4/u32/n=64", "'u32' is not own, k32 or k64"),
+                              ("scatter_reduce/zipf/r4/u32+f32/n=64", f"'zipf' is not {slots}"),
+                              ("scatter_reduce/zipf:s10/r4/u32/n=64", "'u32' is not an index type and a value type"),
+                              ("list_rank/identity/r4/u32+f32/n=64", "'f32' is not the number of lists: many"),
+                              ("list_scan/identity/r4/u32+f32+packed+max/n=64", "is written 'list_scan/identity/r4/"),
+                              ("hash_find/uniform:s9:x1/r4/k64/n=64", "'uniform:s9:x1' is not an order, the records"),
+                              ("hash_find/uniform:x1:h101/r4/k64/n=64", "'101' is not a number of hits in per cent"),
+                              ("build_hash_index/x0/r4/k64/n=64", "'0' is not a number of records that share a key"),
+                              ("hash_count/uniform:x1:h5/r4/k64+99/n=64", "'99' is not a load factor in per cent"),
+                              ("spmv/banded/r4/u32+f32/n=64", f"'banded' is not {rows}"),
+                              ("spmv/banded:s9:x3/r4/u32+f32/n=64", f"'banded:s9:x3' is not {rows}"),
+                              ("spmv/grid:x8/r4/u32+f32/n=64", "'grid:x8' is not a grid: x5 or x9 for a square"),
+                              ("edge_sum/identity:s/r4/u32+f32/n=64", "'' is not the number of nodes of a graph"),
+                              ("edge_sum/identity/r4/u32+u32/n=64", "'u32' is not a type of nodes' values: f32, f64"),
+                              ("spmv/banded:x3/r4/u32/n=64", "'u32' is not an index type, or two, and a value type"),
+                              ("spmv/banded:x3/r4/u32+f32+row_ends+transposed/n=64", "is written 'spmv/banded:x3/r4/"),
+                              ("list_scan/identity:s9/r4/u32+f32/n=64", "'identity:s9' is not an access pattern"),
+                              ("sort_keys/uniform/r4/own/n=64", "'own' is not a type of keys: u32, i64, f32, bytes10"),
+                              ("sort_keys/uniform:b9-3/r4/u32/n=64", "'3' is not a range of the key's bits"),
+                              ("gather/clustered:\u00b2/r4/u32/n=64", "is not an access pattern; there are identity, "),
+                              ("gather/same/r4/u32/n=\u0663", "character 22: '\\xd9\\xa3' is not a whole number"),
+                              ("gather/same/r4/u32/n=0", "(gather/same/r4/u32/n=0): count is 0, not a number from 1"),
                               ("gather/same/r4/u32/n=" + "9" * 5000, "which no table can show")):
             self.put("bad.json", [row(name, "sheaf", 1), row(name, "peer", 1)])
+            self.expect("bad.json: row 0")
             self.expect(message)
 
     def test_rows_that_contradict_each_other(self):
@@ -361,6 +374,29 @@ class Errors(Folder):
         (self.folder / "results" / "bytes.json").unlink()
         (self.folder / "results").rmdir()
         self.expect("results: not a folder")
+
+    def test_a_sheaf_bench_that_does_not_answer(self):
+        self.put("a.json", headlines())
+        for bench, message in ((self.folder / "none", "none: No such file or directory"),
+                               (self.folder, "Permission denied"),
+                               ("/bin/true", "/bin/true: --describe ended with 0"),
+                               ("/bin/false", "/bin/false: --describe ended with 1")):
+            done = self.run_script("--bench", str(bench))
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(message, done.stderr)
+            self.assertNotIn("Traceback", done.stderr)
+
+    def test_no_sheaf_bench_that_was_built(self):
+        TABLES.ROOT = self.folder
+        self.addCleanup(setattr, TABLES, "ROOT", ROOT)
+        with self.assertRaisesRegex(TABLES.BadInput, "no build/\\*/bin/sheaf-bench.*or name one by --bench"):
+            TABLES.find_bench()
+        for preset, age in (("old", 100), ("new", 200), ("older", 50)):
+            built = self.folder / "build" / preset / "bin" / "sheaf-bench"
+            built.parent.mkdir(parents=True)
+            built.touch()
+            os.utime(built, (age, age))
+        self.assertEqual(TABLES.find_bench(), self.folder / "build" / "new" / "bin" / "sheaf-bench")
 
     def test_headline_without_a_row(self):
         name = "gather/identity/r4/u32/n=4"

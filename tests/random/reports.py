@@ -47,6 +47,8 @@ def fields(case):
         "list_scan": ({"--count": size(case)}, {"--type": case.pick(VALUES), "--op": case.pick(["add", "min", "mul"]),
                                                 "--exclusive": None}),
         "spmv": ({"--count": size(case)}, {"--rows": size(case), "--type": case.pick(FLOATS), "--transposed": None}),
+        "conjugate_gradient": ({"--count": size(case)}, {"--rows": size(case), "--type": case.pick(FLOATS),
+                                                         "--iterations": case.random.randint(1, 500), "--jacobi": None}),
         "edge_sum": ({"--count": size(case)}, {"--nodes": size(case), "--components": case.random.randint(1, 8),
                                                "--type": case.pick(FLOATS), "--weights": None}),
     }

@@ -43,7 +43,7 @@ OPTIONS = {
              "--categories": WHOLE, "--records": WHOLE, "--type": WORD, "--op": WORD, "--order": WORD, "--lists": WORD,
              "--repeats": WORD + ["-1"], "--load": WHOLE + ["101"], "--rows": WHOLE, "--columns": WHOLE,
              "--offset-type": WORD, "--sums": WORD, "--nodes": WHOLE, "--components": NUMBER_FROM_1 + ["9"],
-             "--function": WORD, **CONTEXT, **MEMORY},
+             "--function": WORD, "--iterations": NUMBER_FROM_1, **CONTEXT, **MEMORY},
     "machine": {"--save": FILE, "--seconds": NUMBER_FROM_1 + ["3601"], **CONTEXT},
     "demo": {"--size": WORD, "--report": FILE, "--profiles": FILE, **CONTEXT, **MEMORY},
     "version": {},

@@ -69,12 +69,16 @@ constexpr field_use taken[] = {
     optional(order_field),
     optional(fields::pattern)};
 
-row_words write(const problem_spec& p) {
-  const edge_part& sum = p.part<edge_part>();
+// Whether the nodes are not as many as unless given.
+bool has_own_nodes(const problem_spec& p) {
   problem_spec usual = p;
   usual.table.reset();
-  const bool has_own_nodes = nodes_of_graph(p) != nodes_of_graph(usual);
-  return {has_own_nodes ? fmt::format("{}:s{}", name(p.pattern), *p.table) : name(p.pattern),
+  return nodes_of_graph(p) != nodes_of_graph(usual);
+}
+
+row_words write(const problem_spec& p) {
+  const edge_part& sum = p.part<edge_part>();
+  return {has_own_nodes(p) ? fmt::format("{}:s{}", name(p.pattern), *p.table) : name(p.pattern),
           fmt::format("{}+{}{}{}{}{}", name(p.index), name(p.value),
                       sum.function == edge_function::inverse_square ? "+inverse_square" : "",
                       sum.has_weights ? "+weights" : "", sum.is_packed ? "+pairs" : "",
@@ -133,6 +137,29 @@ std::vector<fact> facts(const problem_spec& p) {
           {"layout", std::string(sum.is_packed ? "pairs" : "apart")},
           {"order", std::string(text_of(sum.order, reduction_orders))},
           {"pattern", name(p.access)}};
+}
+
+std::string label_of_ends(const problem_spec& p) {
+  switch (p.pattern.kind) {
+    case pattern_kind::identity: return "ends as in a box";
+    case pattern_kind::permutation: return "ends of a box at random";
+    case pattern_kind::uniform: return "random ends";
+    case pattern_kind::same: return "one node for all";
+    default: return "ends " + order_text(name(p.pattern));
+  }
+}
+
+row_labels labels(const problem_spec& p) {
+  const edge_part& sum = p.part<edge_part>();
+  const std::uint32_t components = components_of_node(p);
+  const std::string graph =
+      fmt::format("{}{}, {} component{} of {}, {}{}{}{}{}", label_of_ends(p),
+                  has_own_nodes(p) ? fmt::format(", {} nodes", grouped_digits(*p.table)) : "", components,
+                  components == 1 ? "" : "s", name(p.value), name(p.index),
+                  sum.function == edge_function::inverse_square ? ", inverse-square forces" : "",
+                  sum.has_weights ? ", with weights" : "", sum.is_packed ? ", ends side by side" : "",
+                  sum.order == reduction_order::unordered ? ", in any order" : "");
+  return {fmt::format("sums over {} edges, {}", count_text(p.count), graph), {{graph}}};
 }
 
 explanation explain(const context& ctx, const problem_spec& p, std::string_view variant) {
@@ -394,6 +421,7 @@ constexpr entry edge_sum_entry{.name = "edge_sum",
                                .read = read,
                                .text = text_of_sum,
                                .facts = facts,
+                               .labels = labels,
                                .explain = explain,
                                .estimates = estimates_by<problem_of, edge_sum_variants>,
                                .has_variants = any_works_on<edge_sum_variants>,

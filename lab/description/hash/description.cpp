@@ -191,6 +191,31 @@ std::vector<fact> facts_of_search(const problem_spec& p) {
   return facts;
 }
 
+std::string label_of_keys(const problem_spec& p) {
+  const hash_part& table = p.part<hash_part>();
+  const std::string repeats = table.repeats == power_law_repeats ? "of many records or few"
+                              : table.repeats == 1               ? "one record each"
+                                                                 : fmt::format("{} records each", table.repeats);
+  const std::string load =
+      table.load_percent == usual_load_percent ? "" : fmt::format(", load 0.{:02}", table.load_percent);
+  return fmt::format("keys of {} bytes, {}{}", p.key_bytes, repeats, load);
+}
+
+row_labels labels_of_build(const problem_spec& p) {
+  return {fmt::format("index {} {}", count_text(p.count), label_of_keys(p)), {{label_of_keys(p)}}};
+}
+
+row_labels labels_of_search(const problem_spec& p) {
+  const std::string_view asked = p.primitive == "hash_search" ? "all"
+                                 : p.primitive == "hash_find" ? "the first"
+                                                              : "less";
+  const std::string order = p.pattern.kind == pattern_kind::identity ? "in order" : order_text(name(p.pattern));
+  const std::string keys = fmt::format("{}; {} % found, {}", label_of_keys(p), p.part<hash_part>().hit_percent, order);
+  return {fmt::format("search {} records {} times for {}, {}", count_text(p.indexed_count()), count_text(p.count),
+                      asked, keys),
+          {varying_count(p.indexed_count()), {" records, " + keys}}};
+}
+
 hash_build_problem build_problem(const problem_spec& p, backend_kind backend) {
   return {.backend = backend,
           .count = p.count,
@@ -276,6 +301,7 @@ constexpr entry entry_of_search(std::string_view name, std::string_view example,
           .read = read,
           .text = text_of_search,
           .facts = facts_of_search,
+          .labels = labels_of_search,
           .explain = explain_search<Output>,
           .estimates = estimates_by<search_problem<Output>, hash_search_variants>,
           .job = &job};
@@ -291,6 +317,7 @@ constexpr entry build_hash_index_entry{.name = build_name,
                                        .read = read_build,
                                        .text = text_of_build,
                                        .facts = facts_of_build,
+                                       .labels = labels_of_build,
                                        .explain = explain_build,
                                        .estimates = estimates_by<build_problem, hash_build_variants>,
                                        .job = &jobs::build_hash_index_job};

@@ -156,6 +156,30 @@ std::vector<fact> facts_of_scan(const problem_spec& p) {
   return facts;
 }
 
+// Lists of one kind are alike whatever the stride.
+row_labels labels_of_list(const problem_spec& p, const std::string& what) {
+  const std::string call = (p.part<list_part>().lists == list_count::many ? "many lists, " : "") + what;
+  const std::string order = list_text(p.pattern);
+  row_labels labels{fmt::format("{} of {} nodes, {}", call, count_text(p.count), order), {}};
+  if (p.pattern.kind == pattern_kind::strided) {
+    labels.line = {{call + ", stride of "}, varying(p.pattern.parameter), {" records"}};
+  } else {
+    labels.line = {{call + ", " + order}};
+  }
+  return labels;
+}
+
+row_labels labels_of_rank(const problem_spec& p) {
+  return labels_of_list(p, fmt::format("ranks of {} bytes, {} successors", p.record_bytes, name(p.index)));
+}
+
+row_labels labels_of_scan(const problem_spec& p) {
+  const list_part& list = p.part<list_part>();
+  return labels_of_list(p, fmt::format("{}{} of {} values{}, {} successors", list.is_exclusive ? "exclusive " : "",
+                                       list.op == scan_operator::add ? "sums" : text_of(list.op, scan_operators),
+                                       name(p.value), list.is_packed ? " in packed nodes" : "", name(p.index)));
+}
+
 explanation explain_rank(const context& ctx, const problem_spec& p, std::string_view variant) {
   const index_type ranks = p.record_bytes == 4 ? index_type::u32 : index_type::u64;
   return explain_list_rank(ctx, {nullptr, p.count, p.index}, {nullptr, p.count, ranks},
@@ -462,6 +486,7 @@ constexpr entry list_rank_entry{.name = "list_rank",
                                 .read = read_rank,
                                 .text = text_of_rank,
                                 .facts = facts_of_rank,
+                                .labels = labels_of_rank,
                                 .explain = explain_rank,
                                 .estimates = estimates_by<rank_problem, list_variants>,
                                 .job = &jobs::list_rank_job};
@@ -474,6 +499,7 @@ constexpr entry list_scan_entry{.name = "list_scan",
                                 .read = read_scan,
                                 .text = text_of_scan,
                                 .facts = facts_of_scan,
+                                .labels = labels_of_scan,
                                 .explain = explain_scan,
                                 .estimates = estimates_by<scan_problem, list_variants>,
                                 .job = &jobs::list_scan_job};

@@ -97,6 +97,15 @@ void read_gather(const name_part& pattern, const name_part& type, problem_spec& 
   if (const auto rest = read_index_type(type, p)) rest->refuse("part of a gather's type");
 }
 
+row_labels labels_of_movement(const problem_spec& p) {
+  const std::string table =
+      p.indexed_count() == p.count ? "" : fmt::format(", table of {}", count_text(p.indexed_count()));
+  const std::string ending =
+      table + (p.part<movement_part>().duplicates == duplicates::last ? ", the last writer wins" : "");
+  return {fmt::format("{} {} records of {} bytes{}", p.primitive, count_text(p.count), p.record_bytes, ending),
+          {{list_text(p.pattern) + ", records of "}, varying(p.record_bytes), {" bytes" + ending}}};
+}
+
 explanation explain_gather_of(const context& ctx, const problem_spec& p, std::string_view variant) {
   return explain_gather(ctx, {nullptr, p.indexed_count(), p.record_bytes}, {nullptr, p.count, p.index},
                         {nullptr, p.count, p.record_bytes},
@@ -428,6 +437,7 @@ constexpr entry gather_entry{.name = "gather",
                              .read = read_gather,
                              .text = movement_text,
                              .facts = movement_facts,
+                             .labels = labels_of_movement,
                              .explain = explain_gather_of,
                              .estimates = estimates_by<gather_problem_of, gather_variants>,
                              .place = place_by<gather_problem_of>,
@@ -443,6 +453,7 @@ constexpr entry scatter_entry{
     .read = read_scatter,
     .text = movement_text,
     .facts = movement_facts,
+    .labels = labels_of_movement,
     .explain = explain_scatter_of,
     .estimates = estimates_by<scatter_problem_of, scatter_variants>,
     .place = place_by<scatter_problem_of>,

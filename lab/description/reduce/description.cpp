@@ -61,6 +61,25 @@ void read(const name_part& pattern, const name_part& type, problem_spec& p) {
   sum.order = reduction_order::unordered;
 }
 
+row_labels labels(const problem_spec& p) {
+  const reduce_part& sums = p.part<reduce_part>();
+  const bool is_float = p.value == value_type::f32 || p.value == value_type::f64;
+  const bool is_unordered = sums.order == reduction_order::unordered;
+  const std::string kind = !is_float      ? "integers"
+                           : is_unordered ? "floats in any order"
+                                          : "floats, the same sum in every run";
+  const std::string ending = !is_float ? "" : is_unordered ? ", any order" : ", the same sum in every run";
+  const std::string order = order_text(name(p.pattern));
+  const std::string op(sums.op == reduction::add ? "" : text_of(sums.op, reductions));
+  return {fmt::format("{} {} {} to {} slots, {}{}", op.empty() ? "add" : op, count_text(p.count), name(p.value),
+                      count_text(p.indexed_count()), order, ending),
+          {{fmt::format("{}{}; values of ", op.empty() ? "" : op + " of ", kind)},
+           varying(p.record_bytes),
+           {" bytes into "},
+           varying_count(p.indexed_count()),
+           {" slots, " + order}}};
+}
+
 explanation explain(const context& ctx, const problem_spec& p, std::string_view variant) {
   const reduce_part& sum = p.part<reduce_part>();
   return explain_scatter_reduce(ctx, {nullptr, p.count, p.value}, {nullptr, p.count, p.index},
@@ -177,6 +196,7 @@ constexpr entry scatter_reduce_entry{
     .read = read,
     .text = movement_text,
     .facts = movement_facts,
+    .labels = labels,
     .explain = explain,
     .estimates = estimates_by<problem_of, scatter_reduce_variants>,
     .place = place_by<problem_of>,

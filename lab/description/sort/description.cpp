@@ -174,6 +174,46 @@ std::vector<fact> facts_of_index(const problem_spec& p) {
   return facts(p, {{"record_bytes", p.key_bytes}, {"index_type", std::string(name(p.index))}});
 }
 
+std::string label_of_bits(const problem_spec& p) {
+  return p.part<key_part>().bits == 8 * p.key_bytes ? ""
+                                                    : fmt::format(", by {} bits of the key", p.part<key_part>().bits);
+}
+
+std::string headline_of_sort(const problem_spec& p, const std::string& what) {
+  const std::string order =
+      p.part<key_part>().keys == key_distribution::uniform ? "" : ", " + order_text(name(p.part<key_part>().keys));
+  return what + order + label_of_bits(p);
+}
+
+// Rows by some bits of the key are alike whatever its distribution.
+std::vector<label_part> line_of_sort(const problem_spec& p, std::initializer_list<label_part> payload) {
+  std::vector<label_part> line{{fmt::format("keys of {} bytes (", p.key_bytes)}, varying(write(p).type), {")"}};
+  line.insert(line.end(), payload.begin(), payload.end());
+  line.push_back({label_of_bits(p) + ", "});
+  const bool all_decide = p.part<key_part>().bits == 8 * p.key_bytes;
+  line.push_back({.text = order_text(name(p.part<key_part>().keys)), .varies = !all_decide});
+  return line;
+}
+
+row_labels labels_of_keys(const problem_spec& p) {
+  return {headline_of_sort(p, fmt::format("sort {} keys of {} bytes", count_text(p.count), p.key_bytes)),
+          line_of_sort(p, {})};
+}
+row_labels labels_of_pairs(const problem_spec& p) {
+  return {headline_of_sort(p, fmt::format("sort {} keys of {} bytes with values of {}", count_text(p.count),
+                                          p.key_bytes, p.record_bytes)),
+          line_of_sort(p, {{" with values of "}, varying(p.record_bytes), {" bytes"}})};
+}
+row_labels labels_of_records(const problem_spec& p) {
+  return {headline_of_sort(p, fmt::format("sort {} records of {} bytes by a key of {} bytes", count_text(p.count),
+                                          p.record_bytes, p.key_bytes)),
+          line_of_sort(p, {{" in records of "}, varying(p.record_bytes), {" bytes"}})};
+}
+row_labels labels_of_index(const problem_spec& p) {
+  return {headline_of_sort(p, fmt::format("argsort {} keys of {} bytes", count_text(p.count), p.key_bytes)),
+          line_of_sort(p, {})};
+}
+
 explanation explain_records(const context& ctx, const problem_spec& p, std::string_view variant) {
   return explain_sort_records(ctx, {nullptr, p.count, p.record_bytes}, key_of(p), {variant});
 }
@@ -492,6 +532,7 @@ constexpr entry sort_keys_entry{.name = "sort_keys",
                                 .read = read_keys,
                                 .text = text_of_records,
                                 .facts = facts_of_records,
+                                .labels = labels_of_keys,
                                 .explain = explain_records,
                                 .estimates = estimates_by<problem_of_records, sort_variants>,
                                 .place = place_by<problem_of_records>,
@@ -505,6 +546,7 @@ constexpr entry sort_pairs_entry{.name = "sort_pairs",
                                  .read = read,
                                  .text = text_of_pairs,
                                  .facts = facts_of_pairs,
+                                 .labels = labels_of_pairs,
                                  .explain = explain_pairs,
                                  .estimates = estimates_by<problem_of_pairs, sort_variants>,
                                  .place = place_by<problem_of_pairs>,
@@ -518,6 +560,7 @@ constexpr entry sort_records_entry{.name = "sort_records",
                                    .read = read_with_key,
                                    .text = text_of_records,
                                    .facts = facts_of_records,
+                                   .labels = labels_of_records,
                                    .explain = explain_records,
                                    .estimates = estimates_by<problem_of_records, sort_variants>,
                                    .place = place_by<problem_of_records>,
@@ -532,6 +575,7 @@ constexpr entry sort_gather_index_entry{.name = "sort_gather_index",
                                         .read = read_of_index,
                                         .text = text_of_index,
                                         .facts = facts_of_index,
+                                        .labels = labels_of_index,
                                         .explain = explain_index,
                                         .estimates = estimates_by<problem_of_index, sort_variants>,
                                         .place = place_by<problem_of_index>,

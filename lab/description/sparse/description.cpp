@@ -11,6 +11,7 @@
 #include "lab/description/job.hpp"
 #include "lab/description/plain_loops.hpp"
 #include "lab/description/seeds.hpp"
+#include "lab/description/sparse/entry_parts.hpp"
 #include "lab/description/sparse/items.hpp"
 #include "lab/description/sparse/problem.hpp"
 #include "lab/description/sweep.hpp"
@@ -62,41 +63,84 @@ constexpr word<spmv_sums> sums_words[] = {{"as_values", spmv_sums::as_values}, {
 
 index_type least_type(std::uint64_t most) { return most >> 32 == 0 ? index_type::u32 : index_type::u64; }
 
-const problem_field entries_field = fields::count.with_help("Entries of a sparse matrix");
-const problem_field rows_field{"--rows", "Rows of the matrix; one for every 16 entries unless given", "N",
-                               [](problem_spec& p, option_texts texts) { p.table = number_of("--rows", texts, 0); }};
+}  // namespace
+
+namespace sparse_fields {
+
+const problem_field entries = fields::count.with_help("Entries of a sparse matrix");
+const problem_field rows{"--rows", "Rows of the matrix; one for every 16 entries unless given", "N",
+                         [](problem_spec& p, option_texts texts) { p.table = number_of("--rows", texts, 0); }};
+const problem_field offset_type{
+    "--offset-type", "Type of the matrix's row offsets; u32 unless there are too many entries", "u32|u64|i32|i64",
+    [](problem_spec& p, option_texts texts) { p.part<sparse_part>().offset = parse_index_type(texts.front()); }};
+const problem_field value_type{"--type", "Type of the matrix and of its vectors in spmv; f32 unless given", "f32|f64",
+                               [](problem_spec& p, option_texts texts) {
+                                 p.value = value_of(texts.front(), float_types, "a type of a matrix's values");
+                                 p.record_bytes = bytes(p.value);
+                               }};
+const problem_field sums{"--sums", "In which type spmv adds; as_values unless given", "as_values|f64",
+                         [](problem_spec& p, option_texts texts) {
+                           p.part<sparse_part>().sums = value_of(texts.front(), sums_words, "a type of sums");
+                         }};
+const problem_field row_ends{"--row-ends", "Rows have ends of their own, and do not end where the next one begins", "",
+                             [](problem_spec& p, option_texts) { p.part<sparse_part>().has_row_ends = true; }};
+
+void usual_rows(problem_spec& p) { p.part<sparse_part>().entries_of_a_row = usual_entries_of_a_row; }
+void usual_column_type(problem_spec& p) { p.index = least_type(columns_of_matrix(p)); }
+void usual_offset_type(problem_spec& p) { p.part<sparse_part>().offset = least_type(p.count); }
+
+}  // namespace sparse_fields
+
+std::string text_of_types(const problem_spec& p) {
+  const index_type offset = p.part<sparse_part>().offset;
+  return fmt::format("{}{}+{}", name(p.index), offset == p.index ? "" : fmt::format("+{}", name(offset)),
+                     name(p.value));
+}
+
+std::string text_of_layout(const problem_spec& p) {
+  const sparse_part& matrix = p.part<sparse_part>();
+  return fmt::format("{}{}", matrix.sums == spmv_sums::f64 ? "+f64_sums" : "", matrix.has_row_ends ? "+row_ends" : "");
+}
+
+bool read_layout_word(const name_part& word, problem_spec& p) {
+  sparse_part& matrix = p.part<sparse_part>();
+  if (word.text() == "f64_sums") {
+    if (p.value != value_type::f32) word.refuse("for values of f32 alone");
+    matrix.sums = spmv_sums::f64;
+    return true;
+  }
+  if (word.text() != "row_ends") return false;
+  matrix.has_row_ends = true;
+  return true;
+}
+
+void require_grid(const name_part& pattern, const problem_spec& p) {
+  const sparse_part& matrix = p.part<sparse_part>();
+  const std::uint64_t n = matrix.entries_of_a_row;
+  const bool is_grid = !p.table && !matrix.columns && (is_flat_grid(n) || n == 7 || n == 27);
+  if (!is_grid) {
+    pattern.refuse("a grid: x5 or x9 for a square and neighbours of its points, x7 or x27 for a cube and theirs");
+  }
+}
+
+namespace {
+
 const problem_field columns_field{
     "--columns", "Columns of the matrix; as many as rows unless given", "N",
     [](problem_spec& p, option_texts texts) { p.part<sparse_part>().columns = number_of("--columns", texts, 0); }};
-const problem_field offset_type_field{
-    "--offset-type", "Type of the matrix's row offsets; u32 unless there are too many entries", "u32|u64|i32|i64",
-    [](problem_spec& p, option_texts texts) { p.part<sparse_part>().offset = parse_index_type(texts.front()); }};
-const problem_field value_type_field{"--type", "Type of the matrix and of its vectors in spmv; f32 unless given",
-                                     "f32|f64", [](problem_spec& p, option_texts texts) {
-                                       p.value = value_of(texts.front(), float_types, "a type of a matrix's values");
-                                       p.record_bytes = bytes(p.value);
-                                     }};
 const problem_field transposed_field{"--transposed", "Multiply by the transposed matrix", "",
                                      [](problem_spec& p, option_texts) { p.part<sparse_part>().is_transposed = true; }};
-const problem_field sums_field{"--sums", "In which type spmv adds; as_values unless given", "as_values|f64",
-                               [](problem_spec& p, option_texts texts) {
-                                 p.part<sparse_part>().sums = value_of(texts.front(), sums_words, "a type of sums");
-                               }};
-const problem_field row_ends_field{"--row-ends",
-                                   "Rows have ends of their own, and do not end where the next one begins", "",
-                                   [](problem_spec& p, option_texts) { p.part<sparse_part>().has_row_ends = true; }};
 
-constexpr field_use taken[] = {
-    required(entries_field),
-    optional(rows_field, [](problem_spec& p) { p.part<sparse_part>().entries_of_a_row = usual_entries_of_a_row; }),
-    optional(columns_field),
-    optional(fields::index_type, [](problem_spec& p) { p.index = least_type(columns_of_matrix(p)); }),
-    optional(offset_type_field, [](problem_spec& p) { p.part<sparse_part>().offset = least_type(p.count); }),
-    optional(value_type_field, fields::value_width),
-    optional(transposed_field),
-    optional(sums_field),
-    optional(row_ends_field),
-    optional(fields::pattern)};
+constexpr field_use taken[] = {required(sparse_fields::entries),
+                               optional(sparse_fields::rows, sparse_fields::usual_rows),
+                               optional(columns_field),
+                               optional(fields::index_type, sparse_fields::usual_column_type),
+                               optional(sparse_fields::offset_type, sparse_fields::usual_offset_type),
+                               optional(sparse_fields::value_type, fields::value_width),
+                               optional(transposed_field),
+                               optional(sparse_fields::sums),
+                               optional(sparse_fields::row_ends),
+                               optional(fields::pattern)};
 
 row_words write(const problem_spec& p) {
   const sparse_part& matrix = p.part<sparse_part>();
@@ -104,10 +148,7 @@ row_words write(const problem_spec& p) {
   return {fmt::format("{}{}{}{}", name(matrix.nonzeros), p.table ? fmt::format(":s{}", *p.table) : "",
                       is_square ? "" : fmt::format(":c{}", *matrix.columns),
                       p.table ? "" : fmt::format(":x{}", repeats_text(matrix.entries_of_a_row))),
-          fmt::format("{}{}+{}{}{}{}", name(p.index),
-                      matrix.offset == p.index ? "" : fmt::format("+{}", name(matrix.offset)), name(p.value),
-                      matrix.is_transposed ? "+transposed" : "", matrix.sums == spmv_sums::f64 ? "+f64_sums" : "",
-                      matrix.has_row_ends ? "+row_ends" : "")};
+          text_of_types(p) + (matrix.is_transposed ? "+transposed" : "") + text_of_layout(p)};
 }
 
 std::uint64_t parse_entries_of_a_row(std::string_view text) {
@@ -136,15 +177,6 @@ bool read_size(const name_part& word, problem_spec& p) {
   return true;
 }
 
-void require_grid(const name_part& pattern, const problem_spec& p) {
-  const sparse_part& matrix = p.part<sparse_part>();
-  const std::uint64_t n = matrix.entries_of_a_row;
-  const bool is_grid = !p.table && !matrix.columns && (is_flat_grid(n) || n == 7 || n == 27);
-  if (!is_grid) {
-    pattern.refuse("a grid: x5 or x9 for a square and neighbours of its points, x7 or x27 for a cube and theirs");
-  }
-}
-
 void read_pattern(const name_part& pattern, problem_spec& p) {
   sparse_part& matrix = p.part<sparse_part>();
   const auto [nonzeros, sizes] = pattern.cut_at(":");
@@ -157,31 +189,17 @@ void read_pattern(const name_part& pattern, problem_spec& p) {
   if (matrix.nonzeros == nonzero_pattern::grid) require_grid(pattern, p);
 }
 
-// One word behind the types: what is not as usual.
-void read_word(const name_part& word, problem_spec& p) {
-  sparse_part& matrix = p.part<sparse_part>();
-  if (word.text() == "transposed") {
-    matrix.is_transposed = true;
-  } else if (word.text() == "f64_sums") {
-    if (p.value != value_type::f32) word.refuse("for values of f32 alone");
-    matrix.sums = spmv_sums::f64;
-  } else if (word.text() == "row_ends") {
-    matrix.has_row_ends = true;
-  } else {
-    word.refuse("part of a product's type: transposed, f64_sums, row_ends");
-  }
-}
-
 bool is_index_type(std::string_view text) { return text.starts_with('u') || text.starts_with('i'); }
 
-void read(const name_part& pattern, const name_part& type, problem_spec& p) {
-  sparse_part& matrix = p.part<sparse_part>();
-  read_pattern(pattern, p);
+}  // namespace
+
+std::optional<name_part> read_types(const name_part& type, problem_spec& p) {
+  index_type& of_offsets = p.part<sparse_part>().offset;
   auto [index, rest] = type.cut_at("+");
-  matrix.offset = p.index = index.read(parse_index_type);
+  of_offsets = p.index = index.read(parse_index_type);
   if (rest && is_index_type(rest->text())) {
     const auto [offset, behind_offset] = rest->cut_at("+");
-    matrix.offset = offset.read(parse_index_type);
+    of_offsets = offset.read(parse_index_type);
     rest = behind_offset;
   }
   if (!rest) type.refuse("an index type, or two, and a value type, such as u32+f32 or u32+u64+f32");
@@ -189,7 +207,20 @@ void read(const name_part& pattern, const name_part& type, problem_spec& p) {
   p.value =
       value.read([](std::string_view text) { return value_of(text, float_types, "a type of a matrix's values"); });
   if (bytes(p.value) != p.record_bytes) value.refuse(fmt::format("a type of {} bytes", p.record_bytes));
-  for_each_part(words, "+", [&](const name_part& word) { read_word(word, p); });
+  return words;
+}
+
+namespace {
+
+void read(const name_part& pattern, const name_part& type, problem_spec& p) {
+  read_pattern(pattern, p);
+  for_each_part(read_types(type, p), "+", [&](const name_part& word) {
+    if (word.text() == "transposed") {
+      p.part<sparse_part>().is_transposed = true;
+    } else if (!read_layout_word(word, p)) {
+      word.refuse("part of a product's type: transposed, f64_sums, row_ends");
+    }
+  });
 }
 
 std::string text_of_product(const problem_spec& p) {
@@ -214,6 +245,27 @@ std::vector<fact> facts(const problem_spec& p) {
           {"pattern", name(p.access)}};
 }
 
+std::string label_of_matrix(const problem_spec& p) {
+  const sparse_part& matrix = p.part<sparse_part>();
+  const std::string_view nonzeros = matrix.nonzeros == nonzero_pattern::uniform ? "random columns"
+                                    : matrix.nonzeros == nonzero_pattern::zipf  ? "Zipf columns"
+                                                                                : name(matrix.nonzeros);
+  const std::string rows = p.table ? fmt::format("{} rows", *p.table)
+                           : matrix.entries_of_a_row == power_law_repeats
+                               ? "uneven rows"
+                               : fmt::format("{} a row", matrix.entries_of_a_row);
+  const bool is_square = columns_of_matrix(p) == rows_of_matrix(p);
+  return fmt::format("{}, {}{}", nonzeros, rows, is_square ? "" : fmt::format(", {} columns", *matrix.columns));
+}
+
+row_labels labels(const problem_spec& p) {
+  const sparse_part& matrix = p.part<sparse_part>();
+  const std::string product = fmt::format(
+      "{}, {}{}{}{}", label_of_matrix(p), text_of_types(p), matrix.is_transposed ? ", transposed" : "",
+      matrix.sums == spmv_sums::f64 ? ", sums f64" : "", matrix.has_row_ends ? ", rows with ends of their own" : "");
+  return {fmt::format("multiply by a matrix of {} entries, {}", count_text(p.count), product), {{product}}};
+}
+
 explanation explain(const context& ctx, const problem_spec& p, std::string_view variant) {
   const sparse_part& matrix = p.part<sparse_part>();
   const jobs::product_views v = jobs::views_of_product(p, {});
@@ -222,7 +274,9 @@ explanation explain(const context& ctx, const problem_spec& p, std::string_view 
       {.transposed = matrix.is_transposed, .sums = matrix.sums, .pattern = p.access, .variant = variant});
 }
 
-spmv_problem problem_of(const problem_spec& p, backend_kind backend) {
+}  // namespace
+
+spmv_problem product_of(const problem_spec& p, backend_kind backend) {
   const sparse_part& matrix = p.part<sparse_part>();
   spmv_problem s;
   s.backend = backend;
@@ -238,6 +292,8 @@ spmv_problem problem_of(const problem_spec& p, backend_kind backend) {
   s.pattern = p.access;
   return s;
 }
+
+namespace {
 
 access_pattern hint_of_matrix(const problem_spec& p) {
   const sparse_part& matrix = p.part<sparse_part>();
@@ -338,9 +394,9 @@ using primitives::row_lengths;
 using primitives::row_lengths_of;
 using primitives::rows_of_matrix;
 
-constexpr std::uint64_t most_numbers = std::uint64_t{1} << 48;
+}  // namespace
 
-matrix_source source_of(const problem_spec& p, std::uint64_t copy) {
+matrix_source source_of_matrix(const problem_spec& p, std::uint64_t copy) {
   const sparse_part& matrix = p.part<sparse_part>();
   matrix_source s{.lengths = row_lengths_of(p),
                   .columns = columns_of_matrix(p),
@@ -355,6 +411,10 @@ matrix_source source_of(const problem_spec& p, std::uint64_t copy) {
   if (matrix.nonzeros == nonzero_pattern::grid) s.side = primitives::side_of_grid(p);
   return s;
 }
+
+namespace {
+
+constexpr std::uint64_t most_numbers = std::uint64_t{1} << 48;
 
 /// What the rows of a matrix have in common with those of another whose offsets are the same.
 std::string text_of_rows(const problem_spec& p) {
@@ -427,7 +487,7 @@ std::string unchecked(const problem_spec& p) {
 }
 
 void fill_array(const context& ctx, const problem_spec& p, std::uint64_t copy, std::size_t place, records array) {
-  const matrix_source source = source_of(p, copy);
+  const matrix_source source = source_of_matrix(p, copy);
   switch (place) {
     case places::source: over_items(ctx, array.count, fill_vector{source, array.data}); break;
     case places::index: over_items(ctx, array.count, fill_columns{source, array.data}); break;
@@ -454,7 +514,7 @@ prepared_run prepare(const context& ctx, const problem_spec& p, const array_set&
 }
 
 std::uint64_t mistakes(const context& ctx, const problem_spec& p, const array_set& arrays, bool) {
-  const matrix_source source = source_of(p, 0);
+  const matrix_source source = source_of_matrix(p, 0);
   const tally found = over_items(ctx, source.y_count(), checksum_results{source, arrays[places::target].data});
   const std::uint64_t expected = over_items(ctx, p.count, checksum_entries{source}).sum;
   return found.mismatches + (found.sum != expected ? 1 : 0);
@@ -488,6 +548,9 @@ constexpr job spmv_job{.samples = samples,
 }  // namespace sheaf::jobs
 
 namespace sheaf::primitives {
+
+extern const entry conjugate_gradient_entry;  // in system.cpp
+
 namespace {
 
 constexpr entry spmv_entry{.name = "spmv",
@@ -498,19 +561,21 @@ constexpr entry spmv_entry{.name = "spmv",
                            .read = read,
                            .text = text_of_product,
                            .facts = facts,
+                           .labels = labels,
                            .explain = explain,
-                           .estimates = estimates_by<problem_of, spmv_variants>,
+                           .estimates = estimates_by<product_of, spmv_variants>,
                            .has_variants = any_works_on<spmv_variants>,
-                           .place = place_by<problem_of>,
+                           .place = place_by<product_of>,
                            .hint = hint_of_matrix,
                            .job = &jobs::spmv_job};
 
-constexpr const entry* entries_of_family[] = {&spmv_entry};
+constexpr const entry* entries_of_family[] = {&spmv_entry, &conjugate_gradient_entry};
 
-// Rows: every pattern of nonzeros by every layout.
+// Rows: every pattern of nonzeros by every layout, and systems.
 struct sparse_lists {
   std::vector<std::string> matrices{"banded:x16", "grid:x7", "uniform:x16", "uniform:xzipf", "zipf:x16"};
   std::vector<std::string> layouts{"r4/u32+f32", "r8/u32+f64", "r8/u32+f64+transposed"};
+  std::vector<std::string> systems{"grid:x7:i16/r8/u32+f64", "grid:x27:i16/r8/u32+u64+f64+jacobi"};
 };
 
 /// Stands for the entries of a matrix in a name that is not complete. It is so large that rows are no number of columns
@@ -521,21 +586,40 @@ problem_spec parse_product(std::string_view matrix, std::string_view layout) {
   return parse_problem(fmt::format("spmv/{}/{}/n={}", matrix, layout, any_count));
 }
 
-void add(const sweep& s, std::span<const entry* const>, std::vector<problem_spec>& problems) {
+problem_spec parse_system(std::string_view text) {
+  return parse_problem(fmt::format("conjugate_gradient/{}/n={}", text, any_count));
+}
+
+void add_products(const sweep& s, std::uint64_t count, std::vector<problem_spec>& problems) {
   const auto& lists = s.lists.of<sparse_lists>();
-  for (const std::uint64_t count : s.counts) {
-    for (const std::string& layout : lists.layouts) {
-      for (const std::string& matrix : lists.matrices) {
-        problem_spec p = parse_product(matrix, layout);
-        p.count = count;
-        add_if_checked(p, problems);
-      }
+  for (const std::string& layout : lists.layouts) {
+    for (const std::string& matrix : lists.matrices) {
+      problem_spec p = parse_product(matrix, layout);
+      p.count = count;
+      add_if_checked(p, problems);
+    }
+  }
+}
+
+void add_systems(const sweep& s, std::uint64_t count, std::vector<problem_spec>& problems) {
+  for (const std::string& system : s.lists.of<sparse_lists>().systems) {
+    problem_spec p = parse_system(system);
+    p.count = count;
+    add_if_checked(p, problems);
+  }
+}
+
+void add(const sweep& s, std::span<const entry* const> entries, std::vector<problem_spec>& problems) {
+  for (const entry* const e : entries) {
+    for (const std::uint64_t count : s.counts) {
+      e == &spmv_entry ? add_products(s, count, problems) : add_systems(s, count, problems);
     }
   }
 }
 
 // Matrices that stay in a GPU's cache, and those that no cache holds.
-constexpr named_sweep sets[] = {{"spmv", "--log2-sizes 20:26:3"}};
+constexpr named_sweep sets[] = {{"spmv", "--primitives spmv --log2-sizes 20:26:3"},
+                                {"systems", "--primitives conjugate_gradient --log2-sizes 20:26:3"}};
 
 constexpr list_option lists[] = {
     {"--matrices", "of sparse products: banded:x16 (entries a row), grid:x7, uniform:xzipf, zipf:s1000:c900, ...",
@@ -547,6 +631,11 @@ constexpr list_option lists[] = {
      [](sweep& s, option_texts texts) {
        for (const std::string& text : texts) parse_product("banded:x1", text);
        s.lists.of<sparse_lists>().layouts.assign(texts.begin(), texts.end());
+     }},
+    {"--systems", "of conjugate gradient: grid:x7:i16/r8/u32+f64 (entries a row, iterations), grid:x27:i50/...+jacobi",
+     [](sweep& s, std::span<const std::string> texts) {
+       for (const std::string& text : texts) parse_system(text);
+       s.lists.of<sparse_lists>().systems.assign(texts.begin(), texts.end());
      }},
 };
 

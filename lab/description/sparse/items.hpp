@@ -147,4 +147,86 @@ struct checksum_results {
   }
 };
 
+/// A symmetric positive definite matrix of the same sizes: that of a grid, with -1 for each neighbour and half as much
+/// again on the diagonal as a row has neighbours. What the last row has is less than a point's, if the entries do not
+/// suffice; it is then apart from the others.
+struct system_source {
+  matrix_source matrix;
+
+  SHEAF_HOST_DEVICE std::uint64_t points() const { return matrix.lengths.entries / matrix.lengths.least; }
+  SHEAF_HOST_DEVICE std::uint64_t column(std::uint64_t entry) const {
+    const std::uint64_t row = entry / matrix.lengths.least;
+    const std::uint64_t k = entry % matrix.lengths.least;
+    if (row == points()) return row;
+    return moved_around(row, step_of_grid(matrix.lengths.least, k, static_cast<std::int64_t>(matrix.side)), points());
+  }
+  SHEAF_HOST_DEVICE std::int64_t value(std::uint64_t entry) const {
+    const auto diagonal = static_cast<std::int64_t>((matrix.lengths.least - 1) / 2 * 3);
+    const std::uint64_t k = entry % matrix.lengths.least;
+    if (entry / matrix.lengths.least == points()) return k == 0 ? diagonal : 0;
+    return k == matrix.lengths.least / 2 ? diagonal : -1;
+  }
+  /// Odd, so that no solution of a row by itself is 0, where a wrong bit would be too small to be seen.
+  SHEAF_HOST_DEVICE std::int64_t right_side(std::uint64_t row) const { return 2 * value_of_vector(matrix, row) + 1; }
+};
+
+struct fill_right_side {
+  system_source source;
+  void* right_side;
+  SHEAF_HOST_DEVICE tally operator()(std::uint64_t row) const {
+    store_whole(right_side, source.matrix.type, row, source.right_side(row));
+    return {};
+  }
+};
+
+struct fill_system_columns {
+  system_source source;
+  void* columns;
+  SHEAF_HOST_DEVICE tally operator()(std::uint64_t entry) const {
+    store_number(columns, bytes(source.matrix.column), entry, source.column(entry));
+    return {};
+  }
+};
+
+struct fill_system_values {
+  system_source source;
+  void* values;
+  SHEAF_HOST_DEVICE tally operator()(std::uint64_t entry) const {
+    store_whole(values, source.matrix.type, entry, source.value(entry));
+    return {};
+  }
+};
+
+struct square_of_right_side {
+  system_source source;
+  SHEAF_HOST_DEVICE tally operator()(std::uint64_t row) const {
+    const std::int64_t b = source.right_side(row);
+    return {0, static_cast<std::uint64_t>(b * b)};
+  }
+};
+
+/// The square of a row's true residual, of which all together may be `most`, in parts of that.
+struct share_of_residual {
+  static constexpr std::uint64_t whole = std::uint64_t{1} << 30;
+
+  system_source source;
+  const void* solution;
+  double most;
+
+  SHEAF_HOST_DEVICE double x(std::uint64_t row) const {
+    return source.matrix.type == value_type::f32 ? static_cast<const float*>(solution)[row]
+                                                 : static_cast<const double*>(solution)[row];
+  }
+  SHEAF_HOST_DEVICE tally operator()(std::uint64_t row) const {
+    auto residual = static_cast<double>(source.right_side(row));
+    const std::uint64_t end = source.matrix.lengths.begin_of_row(row + 1);
+    for (std::uint64_t entry = source.matrix.lengths.begin_of_row(row); entry < end; ++entry) {
+      residual -= static_cast<double>(source.value(entry)) * x(source.column(entry));
+    }
+    const double share = residual * residual / most * static_cast<double>(whole);
+    if (!(share <= static_cast<double>(whole))) return {1, 0};  // NaN, too
+    return {0, static_cast<std::uint64_t>(share + 0.5)};
+  }
+};
+
 }  // namespace sheaf::jobs

@@ -22,7 +22,9 @@ struct sparse_part {
   index_type offset = index_type::u32;        ///< type of the row offsets
   bool is_transposed = false;
   spmv_sums sums = spmv_sums::as_values;
-  bool has_row_ends = false;  ///< rows have ends of their own
+  bool has_row_ends = false;     ///< rows have ends of their own
+  std::uint64_t iterations = 1;  ///< of conjugate_gradient by such a matrix
+  bool has_jacobi = false;       ///< which scales residuals by the inverse of the diagonal
 };
 
 /// Rows and columns: as given, else a row for every so many entries, and a column for each row.

@@ -111,6 +111,28 @@ std::vector<fact> facts_of_index(const problem_spec& p) {
   return all;
 }
 
+std::string categories_text(std::uint32_t bits) {
+  return bits < 64 ? fmt::to_string(std::uint64_t{1} << bits) : fmt::format("2^{}", bits);
+}
+
+row_labels labels(const problem_spec& p) {
+  const bool is_own = p.key_bytes == 0;
+  const std::string by_keys = is_own ? "" : fmt::format(" by keys of {} bits", 8 * p.key_bytes);
+  std::string product;
+  if (p.primitive == "split_unstable") product = ", any order";
+  if (entry_of(p).writes_index) product = fmt::format(" ({})", p.primitive);
+  const std::string kind =
+      is_own ? "that lie in the record" : fmt::format("of {} bits in an array of their own", 8 * p.key_bytes);
+  return {fmt::format("split {} of {} bytes to {} categories{}{}", count_text(p.count), p.record_bytes,
+                      categories_text(p.part<key_part>().bits), by_keys, product),
+          {{"records of "},
+           varying(p.record_bytes),
+           {" bytes by "},
+           varying(p.part<key_part>().bits, "bit"),
+           {fmt::format(" of keys {}, ", kind)},
+           varying(order_text(name(p.part<key_part>().keys)))}};
+}
+
 // The calls of one problem run one after the other, and all but one need memory for the records between them.
 void add_call(std::vector<variant_estimate>& all, std::span<const variant_estimate> of_call,
               std::uint64_t between_bytes) {
@@ -451,6 +473,7 @@ constexpr entry entry_of_split(std::string_view name, std::string_view example, 
           .read = writes_index ? read_of_index : read,
           .text = text,
           .facts = writes_index ? facts_of_index : facts,
+          .labels = labels,
           .explain = explain<Product, Stable>,
           .estimates = estimates<Product, Stable>,
           .place = place<Product, Stable>,

@@ -71,6 +71,17 @@ std::vector<fact> facts(const problem_spec& p) {
           {"categories", categories_of(p)}};
 }
 
+row_labels labels(const problem_spec& p) {
+  return {fmt::format("split {} memberships of {} records of {} bytes to {} categories", count_text(p.count),
+                      count_text(p.indexed_count()), p.record_bytes, categories_of(p)),
+          {{"records of "},
+           varying(p.record_bytes),
+           {" bytes by "},
+           varying(p.part<key_part>().bits, "bit"),
+           {" of their categories, "},
+           varying(order_text(name(p.part<key_part>().keys)))}};
+}
+
 problem_spec split_of_numbers(const problem_spec& p) {
   problem_spec numbers{
       .primitive = "split", .record_bytes = bytes(number_type(p)), .count = p.count, .key_bytes = category_bytes};
@@ -264,6 +275,7 @@ constexpr entry multi_split_entry{.name = "multi_split",
                                   .read = read,
                                   .text = text,
                                   .facts = facts,
+                                  .labels = labels,
                                   .explain = explain,
                                   .estimates = estimates,
                                   .job = &jobs::multi_split_job};

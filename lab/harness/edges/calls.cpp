@@ -12,11 +12,10 @@
 #include "apps/sheaf/checks/edges.hpp"
 #include "lab/description/edges/problem.hpp"
 #include "lab/description/job.hpp"
-#include "lab/harness/now.hpp"
-#include "lab/harness/placed_array.hpp"
+#include "lab/harness/placed.hpp"
 #include "lab/harness/problem.hpp"
 #include "lab/inputs/pattern_function.hpp"
-#include "lab/peers/edges.hpp"
+#include "lab/peers/contenders.hpp"
 #include "primitives/edges/prepare.hpp"
 
 namespace sheaf::bench {
@@ -59,82 +58,37 @@ namespace {
 template <class Value>
 struct placed_sum {
   placed_sum(const context& c, std::shared_ptr<const judged_edges<Value>> in)
-      : ctx(c),
-        judged(std::move(in)),
+      : judged(std::move(in)),
         input(judged->input),
         terms(judged->terms),
-        result(judged->values_of.size()),
-        ends(ctx, input->edges.data(), input->edges.size()),
-        places(ctx, input->coordinates.data(), input->coordinates.size()),
-        placed_values(ctx, judged->values_of.data(), result.size()),
-        placed_result(ctx, result.data(), result.size()) {}
-  placed_sum(const placed_sum&) = delete;
-  placed_sum& operator=(const placed_sum&) = delete;
+        ends(c, input->edges.data(), input->edges.size()),
+        places(c, input->coordinates.data(), input->coordinates.size()),
+        placed_values(c, judged->values_of.data(), judged->values_of.size()),
+        result(c, judged->values_of.size()) {}
 
   static constexpr value_type type = value_type_of<Value>();
 
   edge_view edges() const { return edge_view(index_span{ends.data(), 2 * input->edges.size(), index_type::u32}); }
   const_values coordinates() const { return {places.data(), input->coordinates.size(), value_type::f64}; }
-  const_values from() const { return {placed_values.data(), result.size(), type}; }
+  const_values from() const { return {placed_values.data(), judged->values_of.size(), type}; }
   const_values weights() const { return {nullptr, 0, type}; }
-  values to() const { return {const_cast<Value*>(placed_result.data()), result.size(), type}; }
+  values to() const { return result.view(); }
 
   std::optional<std::string> mistake(const std::function<void()>& run) {
-    std::fill(result.begin(), result.end(), std::numeric_limits<Value>::quiet_NaN());
-    const bool is_copied = placed_result.data() != result.data();
-    if (is_copied) copy_bytes(ctx, to().data, result.data(), result.size() * sizeof(Value));
+    result.wipe();
     run();
-    ctx.wait();
-    if (is_copied) copy_bytes(ctx, result.data(), to().data, result.size() * sizeof(Value));
-    return judged->exact.mistake(result);
+    return judged->exact.mistake(result.read());
   }
+  double largest_error() { return judged->exact.largest_error(result.on_host()); }
 
-  context ctx;
   std::shared_ptr<const judged_edges<Value>> judged;
   std::shared_ptr<const edge_input> input;
   edge_terms terms;
-  std::vector<Value> result;
   placed_array<mesh::edge> ends;
   placed_array<double> places;
   placed_array<Value> placed_values;
-  placed_array<Value> placed_result;
+  placed_result<Value> result;
 };
-
-template <class Value>
-timed_call call_of(const call_place& place, const std::string& who, std::shared_ptr<placed_sum<Value>> of,
-                   std::function<void()> run) {
-  return {.where = place.name,
-          .who = who,
-          .backend = place.ctx.backend(),
-          .run = run,
-          .wait = [ctx = place.ctx] { ctx.wait(); },
-          .mistake = [of, run] { return of->mistake(run); },
-          .largest_error = [of] { return of->judged->exact.largest_error(of->result); }};
-}
-
-/// The preparation by a variant, and the least time that it took; none where the variant cannot run.
-template <class Value>
-std::optional<std::pair<prepared_edge_sum, double>> loaded(const call_place& place, const placed_sum<Value>& of,
-                                                           std::string_view variant) {
-  try {
-    std::optional<prepared_edge_sum> made;
-    double seconds = std::numeric_limits<double>::infinity();
-    // The first one warms up: it compiles shaders, and touches memory first.
-    for (int i = 0; i <= place.loadings; ++i) {
-      made.reset();
-      made.emplace(prepare_edge_sum(place.ctx, of.edges(), of.input->nodes, of.terms.components, expected_runs,
-                                    {.coordinates = of.coordinates(),
-                                     .value = placed_sum<Value>::type,
-                                     .function = of.terms.function,
-                                     .variant = variant}));
-      seconds = std::min(seconds, made->report().preparation_seconds);
-    }
-    return std::pair{std::move(*made), seconds};
-  } catch (const error& e) {
-    if (e.code() != error_code::no_variant && e.code() != error_code::out_of_memory) throw;
-  }
-  return std::nullopt;
-}
 
 /// The problem that a sum over this graph is.
 problem problem_of(const edge_input& in, const edge_terms& terms, value_type type) {
@@ -164,7 +118,7 @@ std::pair<problem, jobs::array_set> as_job(const placed_sum<Value>& of) {
 template <class Value>
 void add_loop(const call_place& place, const char* who, std::shared_ptr<placed_sum<Value>> of,
               std::function<void()> loop, std::vector<timed_call>& all) {
-  all.push_back(call_of<Value>(place, who, std::move(of), std::move(loop)));
+  all.push_back(call_on(place, who, std::move(of), std::move(loop)));
   all.back().is_ours = false;
 }
 
@@ -185,37 +139,30 @@ template <class Value>
 void add_edge_calls(const call_place& place, std::shared_ptr<const judged_edges<Value>> input,
                     std::vector<timed_call>& all) {
   const context& ctx = place.ctx;
-  auto of = std::make_shared<placed_sum<Value>>(ctx, input);
-  double copying = 0;
-  if (!core::backend_of(ctx.backend()).uses_host_memory) {
-    const double begin = now();
-    of.reset();
-    of = std::make_shared<placed_sum<Value>>(ctx, input);
-    copying = now() - begin;
-  }
+  const auto [of, copying] = placed_in_time<placed_sum<Value>>(ctx, input);
+  const edge_terms terms = of->terms;
   const explanation why =
-      explain_edge_sum(ctx, of->edges(), of->from(), of->weights(), of->to(), of->terms.components, of->terms.function);
-  for (const variant_estimate& v : why.variants) {
-    if (!v.applicable || v.variant.starts_with("reference.")) continue;
-    const auto run = [ctx, of, name = v.variant] {
-      edge_sum(ctx, of->edges(), of->from(), of->weights(), of->to(), of->terms.components, of->terms.function,
-               {.variant = name});
-    };
-    all.push_back(call_of<Value>(place, v.variant, of, run));
-    all.back().loading_seconds = copying;
-  }
-  for (const primitives::prepare_edge_sum_variant& v : primitives::prepare_edge_sum_variants()) {
-    if (!v.works_on(ctx.backend()) || v.name == "kept") continue;  // runs of "kept" are the calls above
-    auto made = loaded(place, *of, v.name);
-    if (!made) continue;
-    const auto prepared = std::make_shared<prepared_edge_sum>(std::move(made->first));
-    const auto run = [of, prepared] { prepared->run(of->from(), of->weights(), of->to(), of->terms.function); };
-    const std::string& runs = prepared->report().run_variant;
-    all.push_back(call_of<Value>(place, runs == v.name ? runs : fmt::format("{} as {}", v.name, runs), of, run));
-    all.back().is_prepared = true;
-    all.back().loading_seconds = copying + made->second;
-    all.back().kept_bytes = prepared->report().kept_bytes;
-  }
+      explain_edge_sum(ctx, of->edges(), of->from(), of->weights(), of->to(), terms.components, terms.function);
+  const auto call = [ctx, of = of](const std::string& variant) {
+    edge_sum(ctx, of->edges(), of->from(), of->weights(), of->to(), of->terms.components, of->terms.function,
+             {.variant = variant});
+  };
+  add_unprepared<placed_sum<Value>>(place, of, copying, why.variants, call, all);
+  const auto prepare = [&, of = of](std::string_view variant) {
+    return prepare_edge_sum(ctx, of->edges(), of->input->nodes, terms.components, expected_runs,
+                            {.coordinates = of->coordinates(),
+                             .value = placed_sum<Value>::type,
+                             .function = terms.function,
+                             .variant = variant});
+  };
+  const auto run = [of = of](const prepared_edge_sum& prepared) {
+    prepared.run(of->from(), of->weights(), of->to(), of->terms.function);
+  };
+  const auto name_of = [](const prepared_edge_sum& prepared, std::string_view variant) {
+    const std::string& runs = prepared.report().run_variant;
+    return runs == variant ? runs : fmt::format("{} as {}", variant, runs);
+  };
+  add_prepared(place, of, copying, primitives::prepare_edge_sum_variants(), prepare, name_of, run, all);
 }
 
 template <class Value>

@@ -10,10 +10,10 @@
 #include "apps/sheaf/demo/limit.hpp"
 #include "apps/sheaf/mesh/box_function.hpp"
 #include "lab/harness/edges/calls.hpp"
-#include "lab/harness/edges/command.hpp"
 #include "lab/harness/edges/input.hpp"
+#include "lab/harness/factors.hpp"
 #include "lab/harness/platform.hpp"
-#include "lab/harness/time_text.hpp"
+#include "lab/harness/requests.hpp"
 #include "primitives/words.hpp"
 
 namespace sheaf::bench {

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <chrono>
 #include <deque>
 #include <functional>
 #include <limits>
@@ -15,10 +14,11 @@
 
 #include "apps/sheaf/checks/spmv.hpp"
 #include "apps/sheaf/files/sparse/matrix_market.hpp"
+#include "lab/harness/placed.hpp"
 #include "lab/harness/platform.hpp"
-#include "lab/harness/sparse/command.hpp"
+#include "lab/harness/requests.hpp"
+#include "lab/harness/sparse/calls.hpp"
 #include "lab/harness/sparse/matrices.hpp"
-#include "lab/harness/sparse/placed_matrix.hpp"
 #include "lab/peers/sparse/cusparse.hpp"
 #include "lab/peers/sparse/eigen.hpp"
 #include "primitives/sparse/prepare_spmv.hpp"
@@ -41,21 +41,10 @@ double seconds_of(const context& ctx, queue_clock* clock, const std::function<vo
     clock->stop();
     return clock->seconds();
   }
-  const auto begin = std::chrono::steady_clock::now();
+  const double begin = now();
   run();
   ctx.wait();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-/// Runs the contenders in turn, so that what else the machine does falls on all of them alike.
-void time_all(const context& ctx, std::vector<sparse_contender>& all, double seconds) {
-  constexpr int least_rounds = 3;
-  const std::unique_ptr<queue_clock> clock = make_queue_clock(ctx);
-  const auto begin = std::chrono::steady_clock::now();
-  const auto spent = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
-  for (int round = 0; round < least_rounds || spent() < seconds; ++round) {
-    for (sparse_contender& c : all) c.seconds = std::min(c.seconds, seconds_of(ctx, clock.get(), c.run));
-  }
+  return now() - begin;
 }
 
 void add_peers(const context& ctx, const csr_view& a, const_values x, values y, bool transposed,
@@ -78,7 +67,6 @@ void add_peers(const context& ctx, const csr_view& a, const_values x, values y, 
 /// The preparation that the planner takes, and where they are asked for all others that can be made.
 std::deque<prepared_spmv> prepared_products(const context& ctx, const csr_view& a, const spmv_request& request,
                                             const spmv_options& options) {
-  constexpr std::uint64_t expected_runs = 1000;
   std::deque<prepared_spmv> all;
   const auto prepare = [&](std::string_view variant) {
     all.push_back(prepare_spmv(ctx, a, expected_runs,
@@ -98,61 +86,89 @@ std::deque<prepared_spmv> prepared_products(const context& ctx, const csr_view& 
   return all;
 }
 
+/// A matrix, and what products by it read and write.
 template <class Value>
-bool run_matrix(const context& ctx, const spmv_request& request, const std::string& name,
-                const io::csr_matrix<Value>& m) {
-  const placed_matrix<Value> placed(ctx, m);
-  const csr_view& a = placed.view;
-  std::vector<Value> x(request.transposed ? m.rows : m.columns);
-  std::vector<Value> y(request.transposed ? m.columns : m.rows);
-  for (std::uint64_t i = 0; i < x.size(); ++i) x[i] = static_cast<Value>(static_cast<double>(i % 1001) / 1001 - 0.5);
-  const placed_array<Value> placed_x(ctx, x.data(), x.size());
-  const placed_array<Value> placed_y(ctx, y.data(), y.size());
-  const const_values from(placed_x.data(), x.size(), const_values(x).type);
-  const values to(const_cast<Value*>(placed_y.data()), y.size(), const_values(y).type);
-  std::vector<sparse_contender> all;
-  const auto add = [&](std::string who, std::function<void()> run) { all.push_back({std::move(who), std::move(run)}); };
-  const spmv_options options{.transposed = request.transposed,
-                             .sums = request.wide_sums ? spmv_sums::f64 : spmv_sums::as_values};
-  add("sheaf", [&] { spmv(ctx, a, from, to, options); });
-  const explanation why = explain_spmv(ctx, a, from, to, options);
-  for (const variant_estimate& v : why.variants) {
-    if (!v.applicable || v.chosen || v.variant.starts_with("reference.")) continue;
-    add(v.variant, [&] {
+struct placed_product {
+  placed_product(const context& ctx, const io::csr_matrix<Value>& m, bool transposed)
+      : matrix(ctx, m),
+        x(vector_for<Value>(transposed ? m.rows : m.columns)),
+        placed_x(ctx, x.data(), x.size()),
+        y(ctx, transposed ? m.columns : m.rows) {}
+
+  const csr_view& a() const { return matrix.view; }
+  const_values from() const { return {placed_x.data(), x.size(), const_values(x).type}; }
+
+  placed_matrix<Value> matrix;
+  std::vector<Value> x;
+  placed_array<Value> placed_x;
+  placed_result<Value> y;
+};
+
+template <class Value>
+void add_ours(const context& ctx, const placed_product<Value>& of, const spmv_options& options,
+              std::vector<sparse_contender>& all) {
+  const auto product = [&ctx, &of, options](const std::string& variant) {
+    return [&ctx, &of, options, variant] {
       spmv_options by_variant = options;
-      by_variant.variant = v.variant;
-      spmv(ctx, a, from, to, by_variant);
-    });
+      by_variant.variant = variant;
+      spmv(ctx, of.a(), of.from(), of.y.view(), by_variant);
+    };
+  };
+  all.push_back({"sheaf", product({})});
+  for (const variant_estimate& v : explain_spmv(ctx, of.a(), of.from(), of.y.view(), options).variants) {
+    if (!v.applicable || v.chosen || v.variant.starts_with("reference.")) continue;
+    all.push_back({v.variant, product(v.variant)});
   }
-  const std::deque<prepared_spmv> all_prepared = prepared_products(ctx, a, request, options);
-  for (const prepared_spmv& prepared : all_prepared) {
-    const bool is_choice = &prepared == &all_prepared.front();
-    add((is_choice ? "prepared, " : "prepared by ") + prepared.report().variant, [&] { prepared.run(from, to); });
-  }
-  if (!request.wide_sums) add_peers(ctx, a, from, to, request.transposed, all);
-  time_all(ctx, all, request.seconds);
-  bool all_right = true;
-  fmt::print("{}: {} rows, {} columns, {} nonzeros\n", name, m.rows, m.columns, m.entries());
-  for (const prepared_spmv& prepared : all_prepared) {
+}
+
+void print_preparations(const std::deque<prepared_spmv>& all) {
+  for (const prepared_spmv& prepared : all) {
     const spmv_preparation& report = prepared.report();
     fmt::print("  {} prepared in {:.3f} ms, keeps {} bytes, pays after {} runs of {}\n", report.variant,
                report.preparation_seconds * 1e3, report.kept_bytes, report.pays_after_runs, report.product);
   }
+}
+
+/// Prints a row for each contender, whose answer is checked. Returns whether all are right.
+template <class Value>
+bool judge(const io::csr_matrix<Value>& m, placed_product<Value>& of, bool transposed,
+           const std::vector<sparse_contender>& all) {
   const csr_view in_host(m.rows, m.columns, m.row_offsets, m.columns_of_entries(), m.values);
+  bool all_right = true;
   for (const sparse_contender& c : all) {
-    std::fill(y.begin(), y.end(), std::numeric_limits<Value>::quiet_NaN());
-    if (to.data != y.data()) copy_bytes(ctx, to.data, y.data(), y.size() * sizeof(Value));
+    of.y.wipe();
     c.run();
-    ctx.wait();
-    if (to.data != y.data()) copy_bytes(ctx, y.data(), to.data, y.size() * sizeof(Value));
-    const auto mistake = jobs::product_mistake(in_host, const_values(x), const_values(y),
-                                               {1, 0, nullptr, request.transposed, context::cpu().threads()});
+    const auto mistake = jobs::product_mistake(in_host, const_values(of.x), const_values(of.y.read()),
+                                               {1, 0, nullptr, transposed, context::cpu().threads()});
     const double entries = std::max(1.0, static_cast<double>(m.entries()));
     fmt::print("  {:<32} {:8.3f} ms {:7.3f} ns a nonzero  {}\n", c.who, c.seconds * 1e3, c.seconds * 1e9 / entries,
                mistake ? "WRONG: " + *mistake : "ok");
     all_right = all_right && !mistake;
   }
   return all_right;
+}
+
+template <class Value>
+bool run_matrix(const context& ctx, const spmv_request& request, const std::string& name,
+                const io::csr_matrix<Value>& m) {
+  placed_product<Value> of(ctx, m, request.transposed);
+  const spmv_options options{.transposed = request.transposed,
+                             .sums = request.wide_sums ? spmv_sums::f64 : spmv_sums::as_values};
+  std::vector<sparse_contender> all;
+  add_ours(ctx, of, options, all);
+  const std::deque<prepared_spmv> all_prepared = prepared_products(ctx, of.a(), request, options);
+  for (const prepared_spmv& prepared : all_prepared) {
+    const bool is_choice = &prepared == &all_prepared.front();
+    all.push_back({(is_choice ? "prepared, " : "prepared by ") + prepared.report().variant,
+                   [&] { prepared.run(of.from(), of.y.view()); }});
+  }
+  if (!request.wide_sums) add_peers(ctx, of.a(), of.from(), of.y.view(), request.transposed, all);
+  const std::unique_ptr<queue_clock> clock = make_queue_clock(ctx);
+  keep_least_seconds(all, request.seconds,
+                     [&](const sparse_contender& c) { return seconds_of(ctx, clock.get(), c.run); });
+  fmt::print("{}: {} rows, {} columns, {} nonzeros\n", name, m.rows, m.columns, m.entries());
+  print_preparations(all_prepared);
+  return judge(m, of, request.transposed, all);
 }
 
 template <class Value>

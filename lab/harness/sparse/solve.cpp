@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -17,12 +16,13 @@
 #include "apps/sheaf/files/sparse/matrix_market.hpp"
 #include "apps/sheaf/nas/matrix.hpp"
 #include "core/context_state.hpp"
+#include "lab/harness/placed.hpp"
 #include "lab/harness/platform.hpp"
-#include "lab/harness/sparse/command.hpp"
+#include "lab/harness/requests.hpp"
 #include "lab/harness/sparse/matrices.hpp"
-#include "lab/harness/sparse/placed_matrix.hpp"
+#include "lab/harness/timed_call.hpp"
 #include "lab/peers/sparse/cublas_solver.hpp"
-#include "lab/peers/sparse/eigen_solver.hpp"
+#include "lab/peers/sparse/eigen.hpp"
 
 namespace sheaf::bench {
 namespace {
@@ -35,23 +35,6 @@ struct solver {
   judgement judged_as = judgement::peer;
   double seconds = std::numeric_limits<double>::infinity();  ///< the least of all rounds
 };
-
-/// Runs the solvers in turn, so that what else the machine does falls on all of them alike.
-void time_all(std::vector<solver>& all, double seconds) {
-  constexpr int least_rounds = 3;
-  using clock = std::chrono::steady_clock;
-  const auto since = [](clock::time_point begin) {
-    return std::chrono::duration<double>(clock::now() - begin).count();
-  };
-  const auto begin = clock::now();
-  for (int round = 0; round < least_rounds || since(begin) < seconds; ++round) {
-    for (solver& s : all) {
-      const auto start = clock::now();
-      s.run();
-      s.seconds = std::min(s.seconds, since(start));
-    }
-  }
-}
 
 /// |b - A x| over |b|, in long sums.
 double relative_residual(const io::csr_matrix<double>& m, const std::vector<double>& b, const std::vector<double>& x) {
@@ -83,114 +66,165 @@ struct system_terms {
   access_pattern pattern = access_pattern::unknown();  ///< of the columns, as far as a caller would know
 };
 
-/// Solves and prints a system by all solvers of the place. Returns whether every answer is right.
-bool run_system(const context& ctx, double seconds, const system_terms& of) {
-  const io::csr_matrix<double>& m = of.matrix;
-  const bool is_on_host = ctx.backend() == backend_kind::cpu;
-  const placed_matrix<double> placed(ctx, m);
-  const csr_view& a = placed.view;
-  std::vector<double> found(m.rows);
-  const placed_array<double> placed_b(ctx, of.b.data(), m.rows);
-  const placed_array<double> placed_x(ctx, found.data(), m.rows);
-  const const_values b(placed_b.data(), m.rows, value_type::f64);
-  const values x(const_cast<double*>(placed_x.data()), m.rows, value_type::f64);
-  const csr_view in_host(m.rows, m.columns, m.row_offsets, m.columns_of_entries(), m.values);
-  std::vector<solver> all;
-  const auto terms_of = [&](std::string_view variant) {
-    return conjugate_gradient_options{.tolerance = of.tolerance,
-                                      .iteration_limit = of.limit,
-                                      .preconditioner = of.has_jacobi ? preconditioner::jacobi : preconditioner::none,
-                                      .pattern = of.pattern,
-                                      .keeps_last = !of.is_judged,  // as the peers do
-                                      .variant = variant};
-  };
-  const auto solve_by_reference = [&](std::vector<double>& solution) {
-    return conjugate_gradient(context::cpu(1), in_host, of.b, solution, terms_of("reference.serial")).iterations;
-  };
-  if (of.is_judged) {
-    all.push_back({"reference.serial",
-                   [&] {
-                     std::vector<double> of_reference(m.rows);
-                     const std::uint64_t iterations = solve_by_reference(of_reference);
-                     copy_bytes(ctx, x.data, of_reference.data(), m.rows * sizeof(double));
-                     return iterations;
-                   },
-                   solver::judgement::reference});
+/// A system in the memory of a context, and its solvers, which refer to it.
+class placed_system {
+ public:
+  placed_system(const context& ctx, const system_terms& of)
+      : ctx_(ctx),
+        of_(of),
+        in_host_(of.matrix.rows, of.matrix.columns, of.matrix.row_offsets, of.matrix.columns_of_entries(),
+                 of.matrix.values),
+        placed_(ctx, of.matrix),
+        placed_b_(ctx, of.b.data(), of.b.size()),
+        x_(ctx, of.matrix.rows) {}
+
+  bool is_on_host() const { return ctx_.backend() == backend_kind::cpu; }
+  /// By the serial reference, on any backend.
+  std::vector<double> reference_solution(std::uint64_t* iterations = nullptr) const {
+    std::vector<double> solution(in_host_.rows);
+    const auto found = conjugate_gradient(context::cpu(1), in_host_, of_.b, solution, terms_of("reference.serial"));
+    if (iterations != nullptr) *iterations = found.iterations;
+    return solution;
   }
-  const auto add_ours = [&](const context& where, std::string who, std::string variant) {
-    all.push_back({std::move(who),
-                   [&, where, variant = std::move(variant)] {
-                     where.state().fill(x.data, 0, m.rows * sizeof(double));
-                     return conjugate_gradient(where, a, b, x, terms_of(variant)).iterations;
-                   },
-                   solver::judgement::ours});
-  };
-  const std::uint64_t peer_limit =
-      of.limit == conjugate_gradient_options::automatic_limit ? 10 * std::max<std::uint64_t>(10, m.rows) : of.limit;
-  const auto peer_terms = [&](int threads) {
-    return peers::solver_terms{of.has_jacobi, of.tolerance, peer_limit, threads};
-  };
-  if (is_on_host) {
-    add_ours(ctx, fmt::format("sheaf, {} threads", ctx.threads()), {});
-    add_ours(ctx, fmt::format("cpu.separate, {} threads", ctx.threads()), "cpu.separate");
-    if (ctx.threads() > 1) add_ours(context::cpu(1), "sheaf, 1 thread", {});
-  } else {
-    add_ours(ctx, "sheaf", {});
-    for (const variant_estimate& estimate : explain_conjugate_gradient(ctx, a, b, x, terms_of({})).variants) {
+  /// The solution of a solver.
+  const std::vector<double>& solved_by(const solver& s, std::uint64_t& iterations) {
+    x_.wipe();
+    iterations = std::max<std::uint64_t>(1, s.run());
+    return x_.read();
+  }
+
+  void add_reference(std::vector<solver>& all) const {
+    const auto run = [this] {
+      std::uint64_t iterations = 0;
+      const std::vector<double> solution = reference_solution(&iterations);
+      copy_bytes(ctx_, x_.view().data, solution.data(), solution.size() * sizeof(double));
+      return iterations;
+    };
+    all.push_back({"reference.serial", run, solver::judgement::reference});
+  }
+
+  void add_ours(std::vector<solver>& all) const {
+    const auto add = [&](const context& where, std::string who, const std::string& variant) {
+      const auto run = [this, where, variant] {
+        where.state().fill(x_.view().data, 0, x_.view().count * sizeof(double));
+        return conjugate_gradient(where, placed_.view, b(), x_.view(), terms_of(variant)).iterations;
+      };
+      all.push_back({std::move(who), run, solver::judgement::ours});
+    };
+    if (is_on_host()) {
+      add(ctx_, fmt::format("sheaf, {} threads", ctx_.threads()), {});
+      add(ctx_, fmt::format("cpu.separate, {} threads", ctx_.threads()), "cpu.separate");
+      if (ctx_.threads() > 1) add(context::cpu(1), "sheaf, 1 thread", {});
+      return;
+    }
+    add(ctx_, "sheaf", {});
+    for (const variant_estimate& estimate :
+         explain_conjugate_gradient(ctx_, placed_.view, b(), x_.view(), terms_of({})).variants) {
       const bool is_ours = std::string_view(estimate.variant).starts_with("cuda.") && estimate.applicable;
-      if (is_ours) add_ours(ctx, estimate.variant, estimate.variant);
-    }
-    for (peers::named_solver& peer : peers::cublas_solvers(ctx, a, b, x, peer_terms(1))) {
-      all.push_back({std::move(peer.who), std::move(peer.run)});
+      if (is_ours) add(ctx_, estimate.variant, estimate.variant);
     }
   }
-  std::vector<int> peer_threads;
-  if (is_on_host) peer_threads.push_back(1);
-  if (is_on_host && ctx.threads() > 1) peer_threads.push_back(ctx.threads());
-  for (const int threads : peer_threads) {
-    if (auto peer = peers::eigen_solver(a, b, x, peer_terms(threads))) {
-      all.push_back({fmt::format("eigen, {} thread{}", threads, threads == 1 ? "" : "s"), std::move(peer)});
+
+  void add_peers(std::vector<solver>& all) const {
+    const std::uint64_t limit = of_.limit == conjugate_gradient_options::automatic_limit
+                                    ? 10 * std::max<std::uint64_t>(10, in_host_.rows)
+                                    : of_.limit;
+    const auto terms = [&](int threads) { return peers::solver_terms{of_.has_jacobi, of_.tolerance, limit, threads}; };
+    if (!is_on_host()) {
+      for (peers::named_solver& peer : peers::cublas_solvers(ctx_, placed_.view, b(), x_.view(), terms(1))) {
+        all.push_back({std::move(peer.who), std::move(peer.run)});
+      }
+      return;
+    }
+    std::vector<int> peer_threads{1};
+    if (ctx_.threads() > 1) peer_threads.push_back(ctx_.threads());
+    for (const int threads : peer_threads) {
+      if (auto peer = peers::eigen_solver(placed_.view, b(), x_.view(), terms(threads))) {
+        all.push_back({fmt::format("eigen, {} thread{}", threads, threads == 1 ? "" : "s"), std::move(peer)});
+      }
     }
   }
-  time_all(all, seconds);
-  fmt::print("{}: {} rows, {} nonzeros\n", of.name, m.rows, m.entries());
+
+ private:
+  const_values b() const { return {placed_b_.data(), of_.b.size(), value_type::f64}; }
+  conjugate_gradient_options terms_of(std::string_view variant) const {
+    return {.tolerance = of_.tolerance,
+            .iteration_limit = of_.limit,
+            .preconditioner = of_.has_jacobi ? preconditioner::jacobi : preconditioner::none,
+            .pattern = of_.pattern,
+            .keeps_last = !of_.is_judged,  // as the peers do
+            .variant = variant};
+  }
+
+  context ctx_;
+  const system_terms& of_;
+  csr_view in_host_;
+  placed_matrix<double> placed_;
+  placed_array<double> placed_b_;
+  placed_result<double> x_;
+};
+
+/// What a row says of a solution, and whether it is right.
+struct verdict {
+  std::string text = "ok";
+  std::string beside = {};
+  bool is_right = true;
+};
+
+/// Beside the reference, which ends at the same tolerance.
+verdict judged(const system_terms& of, const solver& s, double residual, double iterations,
+               double iterations_of_reference) {
+  const double ratio = iterations / iterations_of_reference;
+  const bool is_near = ratio >= 0.8 && ratio <= 1.2;
+  verdict v{.beside = fmt::format(" ({:.2f} of the reference's)", ratio)};
+  // A peer ends by the residual of its recurrence, and is not judged.
+  if (!(residual <= of.tolerance)) v.text = "residual above the tolerance";
+  if (!is_near) v.text += ", other iterations";
+  v.is_right = s.judged_as == solver::judgement::peer || (residual <= of.tolerance && is_near);
+  return v;
+}
+
+/// After as many steps, rounding alone tells solvers apart. Where residuals are all rounding, it is a few digits. NaN
+/// is no number that is small enough.
+verdict compared(const system_terms& of, double residual, double expected) {
+  const bool is_right = residual <= std::max({10 * expected, 10 * of.tolerance, 1e-12});
+  return {is_right ? "ok" : "WRONG", {}, is_right};
+}
+
+/// Prints a row for each solver. Returns whether every answer is right.
+bool print_rows(placed_system& system, const system_terms& of, const std::vector<solver>& all) {
+  const double expected = of.is_judged ? 0 : relative_residual(of.matrix, of.b, system.reference_solution());
+  std::uint64_t iterations_of_reference = 0;
   bool all_right = true;
-  double expected = 0;
-  if (!of.is_judged) {
-    std::vector<double> of_reference(m.rows);
-    solve_by_reference(of_reference);
-    expected = relative_residual(m, of.b, of_reference);
-  }
-  std::uint64_t reference_iterations = 0;
   for (const solver& s : all) {
-    std::fill(found.begin(), found.end(), std::numeric_limits<double>::quiet_NaN());
-    if (!is_on_host) copy_bytes(ctx, x.data, found.data(), m.rows * sizeof(double));
-    const std::uint64_t iterations = std::max<std::uint64_t>(1, s.run());
-    if (!is_on_host) copy_bytes(ctx, found.data(), x.data, m.rows * sizeof(double));
-    const double residual = relative_residual(m, of.b, found);
-    if (s.judged_as == solver::judgement::reference) reference_iterations = iterations;
-    std::string verdict = "ok";
-    std::string beside;
-    if (of.is_judged) {
-      const double ratio = static_cast<double>(iterations) / static_cast<double>(reference_iterations);
-      const bool is_near = ratio >= 0.8 && ratio <= 1.2;
-      beside = fmt::format(" ({:.2f} of the reference's)", ratio);
-      // A peer ends by the residual of its recurrence, and is not judged.
-      if (!(residual <= of.tolerance)) verdict = "residual above the tolerance";
-      if (!is_near) verdict += ", other iterations";
-      if (s.judged_as != solver::judgement::peer) all_right = all_right && residual <= of.tolerance && is_near;
-    } else {
-      // After as many steps, rounding alone tells solvers apart. Where residuals are all rounding, it is a few digits.
-      // NaN is no number that is small enough.
-      const bool is_right = residual <= std::max({10 * expected, 10 * of.tolerance, 1e-12});
-      if (!is_right) verdict = "WRONG";
-      all_right = all_right && is_right;
-    }
+    std::uint64_t iterations = 0;
+    const double residual = relative_residual(of.matrix, of.b, system.solved_by(s, iterations));
+    if (s.judged_as == solver::judgement::reference) iterations_of_reference = iterations;
+    const verdict v = of.is_judged ? judged(of, s, residual, static_cast<double>(iterations),
+                                            static_cast<double>(iterations_of_reference))
+                                   : compared(of, residual, expected);
+    all_right = all_right && v.is_right;
     fmt::print("  {:<32} {:9.3f} ms, {:5} iterations{}, {:8.4f} ms each, residual {:.2e} of |b|  {}\n", s.who,
-               s.seconds * 1e3, iterations, beside, s.seconds * 1e3 / static_cast<double>(iterations), residual,
-               verdict);
+               s.seconds * 1e3, iterations, v.beside, s.seconds * 1e3 / static_cast<double>(iterations), residual,
+               v.text);
   }
   return all_right;
+}
+
+/// Solves and prints a system by all solvers of the place. Returns whether every answer is right.
+bool run_system(const context& ctx, double seconds, const system_terms& of) {
+  placed_system system(ctx, of);
+  std::vector<solver> all;
+  if (of.is_judged) system.add_reference(all);
+  system.add_ours(all);
+  system.add_peers(all);
+  keep_least_seconds(all, seconds, [](const solver& s) {
+    const double begin = now();
+    s.run();
+    return now() - begin;
+  });
+  fmt::print("{}: {} rows, {} nonzeros\n", of.name, of.matrix.rows, of.matrix.entries());
+  return print_rows(system, of, all);
 }
 
 bool run_matrix(const context& ctx, const solve_request& request, const std::string& name,

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "lab/peers/movement.hpp"
-#include "lab/peers/split.hpp"
+#include "lab/peers/contenders.hpp"
 
 // Shared by the peers from CUB: temporary storage, whose size is queried once before anything is timed.
 namespace sheaf::bench::peers::device {

@@ -1,5 +1,5 @@
 #include "lab/peers/cub/numbers.cuh"
-#include "lab/peers/sort.hpp"
+#include "lab/peers/contenders.hpp"
 
 namespace sheaf::bench::peers::device {
 

@@ -7,7 +7,7 @@
 #include <sheaf/context.hpp>
 #include <sheaf/csr.hpp>
 
-#include "lab/peers/sparse/eigen_solver.hpp"
+#include "lab/peers/sparse/eigen.hpp"
 
 namespace sheaf::bench::peers {
 

@@ -1,22 +1,12 @@
-#include "lab/peers/sparse/rows.hpp"
+#include "lab/peers/contenders.hpp"
 
 #include <functional>
 #include <memory>
 
-#include "lab/description/job.hpp"
 #include "lab/description/sparse/problem.hpp"
 #include "lab/peers/sparse/eigen.hpp"
 
 namespace sheaf::bench::peers::host {
-
-std::vector<contender> product_loops(const context& ctx, const problem& p, const workspace& arrays) {
-  // Whether there is one follows from types alone.
-  if (!jobs::job_of(p).plain_loop(ctx, p, {})) return {};
-  const auto queue = [ctx, p, &arrays](std::uint64_t copy) { jobs::job_of(p).plain_loop(ctx, p, arrays.all(copy))(); };
-  return {{.who = p.part<primitives::sparse_part>().is_transposed ? "serial_loop" : "plain_loop",
-           .queue = queue,
-           .wait = [] {}}};
-}
 
 std::vector<contender> eigen_rows(const context& ctx, const problem& p, const workspace& arrays) {
   const primitives::sparse_part& matrix = p.part<primitives::sparse_part>();

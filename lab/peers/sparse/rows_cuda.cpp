@@ -3,9 +3,9 @@
 #include <string>
 
 #include "lab/description/sparse/problem.hpp"
+#include "lab/peers/contenders.hpp"
 #include "lab/peers/movement.hpp"
 #include "lab/peers/sparse/cusparse.hpp"
-#include "lab/peers/sparse/rows.hpp"
 
 namespace sheaf::bench::peers::device {
 namespace {

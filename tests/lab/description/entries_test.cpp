@@ -175,6 +175,61 @@ TEST(Entries, PriceEveryCallOfASplitByManyBits) {
   EXPECT_GT(split.explain(ctx, thrice, {}).choice()->seconds, 2.5 * split.explain(ctx, once, {}).choice()->seconds);
 }
 
+std::string line_of(const problem_spec& p) {
+  std::string line;
+  for (const primitives::label_part& part : entry_of(p).labels(p).line) {
+    line += part.varies ? "[" + part.text + "]" + std::string(part.unit) : part.text;
+  }
+  return line;
+}
+
+TEST(Entries, HaveLabelsForTables) {
+  const auto headline = [](const char* name) {
+    const problem_spec p = primitives::parse_problem(name);
+    return entry_of(p).labels(p).headline;
+  };
+  const auto line = [](const char* name) { return line_of(primitives::parse_problem(name)); };
+  EXPECT_EQ(headline("scatter/clustered:4096:s70/r4/u32+last/n=64"),
+            "scatter 2^6 records of 4 bytes, table of 70, the last writer wins");
+  EXPECT_EQ(line("scatter/clustered:4000000/r4/u32/n=64"),
+            "random in windows of 4.0 million records, records of [4] bytes");
+  EXPECT_EQ(headline("scatter_reduce/zipf:s1024/r4/u32+f32+unordered/n=64"),
+            "add 2^6 f32 to 2^10 slots, Zipf, any order");
+  EXPECT_EQ(line("scatter_reduce/zipf:s1024/r4/u32+f32/n=64"),
+            "floats, the same sum in every run; values of [4] bytes into [2^10] slots, Zipf");
+  EXPECT_EQ(headline("split_unstable/two:b33/r8/own/n=1000000"),
+            "split 1.0 million of 8 bytes to 8589934592 categories, any order");
+  EXPECT_EQ(headline("split_gather_index/two:b8/r4/k64/n=64"),
+            "split 2^6 of 4 bytes to 256 categories by keys of 64 bits (split_gather_index)");
+  EXPECT_EQ(line("split/few:b8/r8/own/n=64"),
+            "records of [8] bytes by [8]bit of keys that lie in the record, [1000 values]");
+  EXPECT_EQ(headline("multi_split/zipf:b16:s30000/r12/k32/n=64"),
+            "split 2^6 memberships of 30,000 records of 12 bytes to 65536 categories");
+  EXPECT_EQ(headline("sort_records/reverse:b0-7/r16/u64/n=64"),
+            "sort 2^6 records of 16 bytes by a key of 8 bytes, in reverse order, by 8 bits of the key");
+  EXPECT_EQ(line("sort_pairs/reverse/r16/bytes10/n=64"),
+            "keys of 10 bytes ([bytes10]) with values of [16] bytes, in reverse order");
+  EXPECT_EQ(line("sort_gather_index/two:b0-7/r4/u32/n=64"),
+            "keys of 4 bytes ([u32]), by 8 bits of the key, [two values]");
+  EXPECT_EQ(
+      headline("list_scan/reverse/r4/u32+f32+max+exclusive+packed+many/n=64"),
+      "many lists, exclusive max of f32 values in packed nodes, u32 successors of 2^6 nodes, list in reverse order");
+  EXPECT_EQ(headline("build_hash_index/xzipf/r4/k32+load5/n=64"),
+            "index 2^6 keys of 4 bytes, of many records or few, load 0.05");
+  EXPECT_EQ(headline("hash_count/identity:s4:x2:h9/r4/k64/n=64"),
+            "search 2^2 records 2^6 times for less, keys of 8 bytes, 2 records each; 9 % found, in order");
+  EXPECT_EQ(headline("conjugate_gradient/grid:x7:i16/r8/u32+f64+jacobi/n=64"),
+            "conjugate gradient by a matrix of 2^6 entries, grid, 7 a row, u32+f64, Jacobi, 16 iterations");
+  EXPECT_EQ(headline("edge_sum/zipf:s9000/r4/i32+f32/n=64"),
+            "sums over 2^6 edges, ends Zipf, 9,000 nodes, 1 component of f32, i32");
+  for (const entry* const e : entries()) {
+    for (const jobs::sample& sample : e->job->samples) {
+      const problem_spec p = jobs::problem_of(sample, 1000);
+      EXPECT_FALSE(e->labels(p).headline.empty() || line_of(p).empty()) << name(p);
+    }
+  }
+}
+
 TEST(Entries, TakeRequiredOptionsAndRefuseOthers) {
   for (const entry* const e : entries()) {
     expect_refused("--count is required", [&] { problem_of_options(*e, {}); });

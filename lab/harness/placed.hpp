@@ -1,17 +1,69 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include <sheaf/context.hpp>
 #include <sheaf/csr.hpp>
+#include <sheaf/memory.hpp>
 
 #include "apps/sheaf/files/sparse/csr_matrix.hpp"
 #include "core/backends.hpp"
-#include "lab/harness/placed_array.hpp"
 
+// Inputs of a program's own in the memory of a context.
 namespace sheaf::bench {
+
+/// An array: the caller's own where that is host memory, else a copy.
+template <class T>
+class placed_array {
+ public:
+  placed_array(const context& ctx, const T* host, std::uint64_t count) : data_(host) {
+    if (core::backend_of(ctx.backend()).uses_host_memory || count == 0) return;
+    copy_ = buffer(ctx, count * sizeof(T));
+    copy_bytes(ctx, copy_.data(), host, count * sizeof(T));
+    data_ = copy_.as<T>();
+  }
+  const T* data() const { return data_; }
+
+ private:
+  const T* data_;
+  buffer copy_;
+};
+
+/// What calls write, and what host memory has of it.
+template <class Value>
+class placed_result {
+ public:
+  placed_result(const context& ctx, std::uint64_t count) : ctx_(ctx), host_(count), placed_(ctx, host_.data(), count) {}
+  placed_result(const placed_result&) = delete;  // the array names its member
+  placed_result& operator=(const placed_result&) = delete;
+
+  values view() const { return {const_cast<Value*>(placed_.data()), host_.size(), const_values(host_).type}; }
+  /// As it was read last.
+  std::vector<Value>& on_host() { return host_; }
+
+  /// Writes what no answer has.
+  void wipe() {
+    std::fill(host_.begin(), host_.end(), std::numeric_limits<Value>::quiet_NaN());
+    if (is_copied()) copy_bytes(ctx_, view().data, host_.data(), bytes());
+  }
+  std::vector<Value>& read() {
+    ctx_.wait();
+    if (is_copied()) copy_bytes(ctx_, host_.data(), placed_.data(), bytes());
+    return host_;
+  }
+
+ private:
+  bool is_copied() const { return placed_.data() != host_.data(); }
+  std::uint64_t bytes() const { return host_.size() * sizeof(Value); }
+
+  context ctx_;
+  std::vector<Value> host_;
+  placed_array<Value> placed_;
+};
 
 /// A matrix in the context's memory. A device's has offsets of 4 bytes where these do, as its peers have.
 template <class Value>

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "lab/description/entry.hpp"
+#include "lab/description/sparse/items.hpp"
+#include "lab/description/sparse/problem.hpp"
+#include "primitives/sparse/spmv.hpp"
+
+// What the entries of products by sparse matrices and of systems with such matrices share.
+namespace sheaf::primitives {
+
+namespace sparse_fields {
+extern const problem_field entries;
+extern const problem_field rows;  ///< one for every 16 entries unless given
+extern const problem_field offset_type;
+extern const problem_field value_type;
+extern const problem_field sums;
+extern const problem_field row_ends;
+
+void usual_rows(problem_spec& p);
+void usual_column_type(problem_spec& p);
+void usual_offset_type(problem_spec& p);
+}  // namespace sparse_fields
+
+/// "u32+f32", or "u32+u64+f32" where row offsets have a type of their own.
+std::string text_of_types(const problem_spec& p);
+/// The rest of a type's words behind these; refuses a type that does not begin with them.
+std::optional<name_part> read_types(const name_part& type, problem_spec& p);
+/// "+f64_sums+row_ends" and how one of these words is read; false for any other.
+std::string text_of_layout(const problem_spec& p);
+bool read_layout_word(const name_part& word, problem_spec& p);
+/// Refuses entries of a row that no grid has.
+void require_grid(const name_part& pattern, const problem_spec& p);
+
+spmv_problem product_of(const problem_spec& p, backend_kind backend);
+
+}  // namespace sheaf::primitives
+
+namespace sheaf::jobs {
+
+matrix_source source_of_matrix(const problem_spec& p, std::uint64_t copy);
+
+}  // namespace sheaf::jobs
