@@ -3,11 +3,11 @@
 #include "core/scratch_offsets.hpp"
 #include "cuda/movement/copy/records.cuh"
 #include "cuda/reduce/segmented_sum.cuh"
+#include "cuda/reduce/terms.cuh"
 #include "cuda/split/cost.hpp"
 #include "cuda/split/cub/radix_sort.hpp"
 #include "cuda/split/passes.hpp"
 #include "primitives/reduce/contract.hpp"
-#include "primitives/split/contract.hpp"
 
 // The variant cuda.sorted: a stable LSD radix sort of (slot, value) pairs, by CUB or by the passes of splits, whichever
 // the plan finds faster, then a segmented reduction. The order of additions depends on positions alone, so sums of
@@ -43,43 +43,28 @@ cub_sort_shape cub_sort_of(const scatter_reduce_problem& p) {
   return sort;
 }
 
-/// What a plan decides for run: who sorts, and where the parts of the scratch begin, in bytes; that of the sort begins
-/// at 0.
-struct sorted_decision {
-  bool by_cub;
-  std::uint64_t values;   ///< sorted values
-  std::uint64_t slots;    ///< indices of 8 bytes, narrowed
-  std::uint64_t sorted;   ///< sorted slots of CUB
-  std::uint64_t carries;  ///< scratch of the segmented reduction
-  std::uint64_t has_bad;  ///< whether there are bad indices
-  std::uint64_t bytes;    ///< size of the whole scratch
+/// The arrays of a call.
+struct sorted_arrays {
+  std::byte* sort;
+  std::byte* values;        ///< sorted
+  std::uint32_t* narrowed;  ///< indices of 8 bytes
+  std::uint32_t* sorted;    ///< slots, of CUB
+  std::byte* carries;       ///< of the segmented reduction
+  std::uint32_t* has_bad;   ///< whether there are bad indices
 
-  sorted_decision(const scatter_reduce_problem& p, bool cub_sorts) : by_cub(cub_sorts) {
-    const pair_passes passes = sort_passes(p);
-    const std::uint64_t slot_bytes = p.count * sizeof(std::uint32_t);
-    core::scratch_offsets arrays;
-    arrays.take(by_cub ? cub_scratch_bytes(cub_sort_of(p)) : pair_scratch_bytes(passes));
-    values = arrays.take(p.count * passes.value_bytes);
-    slots = arrays.take(narrows_index(p) ? slot_bytes : 0);
-    sorted = arrays.take(by_cub ? slot_bytes : 0);
-    carries = arrays.take(segment_scratch_bytes(p.count, passes.value_bytes));
-    has_bad = arrays.take(by_cub ? sizeof(std::uint32_t) : 0);
-    bytes = arrays.bytes();
-  }
+  sorted_arrays(const scatter_reduce_problem& p, bool by_cub, core::scratch_arrays& arrays)
+      : sort(arrays.take<std::byte>(by_cub ? cub_scratch_bytes(cub_sort_of(p)) : pair_scratch_bytes(sort_passes(p)))),
+        values(arrays.take<std::byte>(p.count * bytes(p.type))),
+        narrowed(arrays.take<std::uint32_t>(narrows_index(p) ? p.count : 0)),
+        sorted(arrays.take<std::uint32_t>(by_cub ? p.count : 0)),
+        carries(arrays.take<std::byte>(segment_scratch_bytes(p.count, bytes(p.type)))),
+        has_bad(arrays.take<std::uint32_t>(by_cub ? 1 : 0)) {}
 };
 
-/// A sort by the passes of splits, as a plan.
-plan::planned own_sort_plan(const scatter_reduce_problem& p, const machine& m) {
-  primitives::split_problem split;
-  split.backend = p.backend;
-  split.count = p.count;
-  split.record_bytes = split.in_stride_bytes = split.out_stride_bytes = bytes(p.type);
-  split.word_bytes = static_cast<std::uint32_t>(bytes(p.type));
-  split.key_from = split_key::kind::category;
-  split.key_stride_bytes = sizeof(std::uint32_t);
-  const pair_passes passes = sort_passes(p);
-  return pair_passes_cost(split, m, passes.key_bits, pass_count(passes), true);
-}
+/// What a plan decides for run.
+struct sorted_decision {
+  bool by_cub;
+};
 
 /// A sort by CUB, as a plan, rejected where CUB cannot do it.
 plan::planned cub_sort_plan(const scatter_reduce_problem& p, const machine& m) {
@@ -96,7 +81,7 @@ plan::planned plan_sorted(const scatter_reduce_problem& p, const plan::scope& sc
   const machine& m = scope.machine;
   if (!p.sums()) return plan::rejected("adds and subtracts");
   if (p.indexed_count >= ~std::uint32_t{0}) return plan::rejected("slots pass 32 bits");
-  plan::planned plan = own_sort_plan(p, m);
+  plan::planned plan = pair_passes_cost(sort_passes(p), m);
   plan::planned by_cub = cub_sort_plan(p, m);
   const bool cub_sorts = by_cub.applicable() && by_cub.seconds < plan.seconds;
   if (cub_sorts) plan = std::move(by_cub);
@@ -108,9 +93,8 @@ plan::planned plan_sorted(const scatter_reduce_problem& p, const plan::scope& sc
   const double bytes_per_slot = static_cast<double>(p.indexed_bytes()) / slots;
   const double fetched_bytes = std::clamp(bytes_per_slot, value, static_cast<double>(m.fetch_bytes));
   plan.add("sums", (count * (4 + value) + slots * 2 * fetched_bytes) / m.copy_bytes_per_second);
-  const sorted_decision decided(p, cub_sorts);
-  plan.decided.set(decided);
-  plan.scratch_bytes = decided.bytes;
+  plan.decided.set(sorted_decision{cub_sorts});
+  plan.scratch_bytes = core::bytes_of<sorted_arrays>(p, cub_sorts);
   return plan;
 }
 
@@ -142,30 +126,30 @@ __global__ void __launch_bounds__(block_threads)
 /// One call.
 class sorted_call {
  public:
-  sorted_call(const context& ctx, const scatter_reduce_problem& p, const sorted_decision& decided,
-              const scatter_reduce_buffers& b, std::byte* scratch)
+  sorted_call(const context& ctx, const scatter_reduce_problem& p, bool by_cub, const scatter_reduce_buffers& b,
+              std::byte* scratch)
       : ctx_(ctx),
         p_(p),
-        decided_(decided),
+        by_cub_(by_cub),
         b_(b),
-        scratch_(scratch),
+        at_(core::arrays_in<sorted_arrays>(scratch, p, by_cub)),
         slots_(static_cast<std::uint32_t>(p.indexed_count)) {}
 
   template <class T>
   void run() const {
     if (narrows_index(p_)) {
       launch(ctx_, narrow_indices, ceil_div(p_.count, block_threads * slots_per_thread), indices(),
-             decided_.by_cub ? ~std::uint32_t{0} : slots_, narrowed());
+             by_cub_ ? ~std::uint32_t{0} : slots_, at_.narrowed);
     }
-    const std::uint32_t* const slots = decided_.by_cub ? sort_by_cub() : sort_by_passes();
-    sorted_pairs<T> list{slots, reinterpret_cast<const T*>(sorted_values()), p_.count, p_.op == reduction::subtract};
+    const std::uint32_t* const slots = by_cub_ ? sort_by_cub() : sort_by_passes();
+    sorted_pairs<T> list{slots, reinterpret_cast<const T*>(at_.values), p_.count, p_.op == reduction::subtract};
     // The sums see bad indices among the sorted slots, so that the list is read again only where there are some.
-    const bool reports = decided_.by_cub && !narrows_index(p_) && p_.bounds == bounds::check;
+    const bool reports = by_cub_ && !narrows_index(p_) && p_.bounds == bounds::check;
     if (reports) {
-      list.has_bad = reinterpret_cast<std::uint32_t*>(scratch_ + decided_.has_bad);
+      list.has_bad = at_.has_bad;
       require(cudaMemsetAsync(list.has_bad, 0, sizeof *list.has_bad, ctx_.stream()), ctx_);
     }
-    add_segmented_sums<T>(ctx_, list, slots_, static_cast<T*>(b_.out.data), scratch_ + decided_.carries);
+    add_segmented_sums<T>(ctx_, list, slots_, static_cast<T*>(b_.out.data), at_.carries);
     if (!reports) return;
     constexpr std::uint64_t blocks_each = 8;
     const std::uint64_t most_blocks = blocks_each * static_cast<std::uint64_t>(state_of(ctx_).multiprocessors());
@@ -174,8 +158,6 @@ class sorted_call {
   }
 
  private:
-  std::uint32_t* narrowed() const { return reinterpret_cast<std::uint32_t*>(scratch_ + decided_.slots); }
-  std::byte* sorted_values() const { return scratch_ + decided_.values; }
   move_arguments indices() const {
     const index_guard guard = state_of(ctx_).guard(primitives::scatter_reduce_words, p_.index, p_.indexed_count);
     return arguments_of(p_, nullptr, nullptr, b_.index, guard);
@@ -184,7 +166,7 @@ class sorted_call {
   const std::uint32_t* sort_by_passes() const {
     pair_passes passes = sort_passes(p_);
     passes.values = static_cast<const std::byte*>(b_.in.data);
-    passes.out = sorted_values();
+    passes.out = at_.values;
     passes.keys = {.data = static_cast<const std::byte*>(b_.index.data),
                    .stride = sizeof(std::uint32_t),
                    .word_bytes = sizeof(std::uint32_t),
@@ -194,45 +176,37 @@ class sorted_call {
                    .words = &primitives::scatter_reduce_words,
                    .type = p_.index};
     if (narrows_index(p_)) {
-      passes.keys.data = reinterpret_cast<const std::byte*>(narrowed());
+      passes.keys.data = reinterpret_cast<const std::byte*>(at_.narrowed);
       passes.keys.bits = {0, passes.key_bits};
       passes.keys.may_be_bad = false;
     }
-    return run_pair_passes(ctx_, passes, scratch_);
+    return run_pair_passes(ctx_, passes, at_.sort);
   }
 
   const std::uint32_t* sort_by_cub() const {
-    auto* const sorted = reinterpret_cast<std::uint32_t*>(scratch_ + decided_.sorted);
     const cub_sort_shape sort = cub_sort_of(p_);
     cub_key_encoding encoding;
     // The limit says which numbers of 32 bits are negative.
     const std::uint64_t good = std::min(p_.indexed_count, p_.index_limit());
     encoding.most = good == 0 ? 0 : good - 1;
-    const void* const slots = narrows_index(p_) ? narrowed() : b_.index.data;
-    run_cub_sort(ctx_, sort, encoding, {slots, sorted, b_.in.data, sorted_values()}, scratch_);
-    return sorted;
+    const void* const slots = narrows_index(p_) ? at_.narrowed : b_.index.data;
+    run_cub_sort(ctx_, sort, encoding, {slots, at_.sorted, b_.in.data, at_.values}, at_.sort);
+    return at_.sorted;
   }
 
   const context& ctx_;
   const scatter_reduce_problem& p_;
-  const sorted_decision& decided_;
+  bool by_cub_;
   const scatter_reduce_buffers& b_;
-  std::byte* scratch_;
+  sorted_arrays at_;
   std::uint32_t slots_;  ///< also the least number that is no slot
 };
 
 void run_sorted(const context& ctx, const scatter_reduce_problem& p, const plan::planned& plan,
                 const scatter_reduce_buffers& b, std::byte* scratch) {
   const device_scope current_device(ctx.device());
-  const auto decided = plan.decided.get<sorted_decision>();
-  const sorted_call call(ctx, p, decided, b, scratch);
-  switch (p.type) {
-    case value_type::f32: return call.run<float>();
-    case value_type::f64: return call.run<double>();
-    case value_type::i32:
-    case value_type::u32: return call.run<std::uint32_t>();
-    default: return call.run<std::uint64_t>();
-  }
+  const sorted_call call(ctx, p, plan.decided.get<sorted_decision>().by_cub, b, scratch);
+  with_term(p.type, [&](auto term) { call.run<decltype(term)>(); });
 }
 
 }  // namespace

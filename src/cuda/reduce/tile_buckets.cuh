@@ -196,12 +196,7 @@ __device__ __forceinline__ void place_long_buckets(const bucket_sums_arguments<T
   }
   if (!__any_sync(~0U, own > 0)) return;
   // One atomic a warp: all of them are on one address.
-  std::uint64_t end = own;
-#pragma unroll
-  for (std::uint32_t step = 1; step < 32; step *= 2) {
-    const std::uint64_t lower_lanes = __shfl_up_sync(~0U, end, step);
-    if (threadIdx.x % 32 >= step) end += lower_lanes;
-  }
+  const std::uint64_t end = inclusive_warp_sum(own, threadIdx.x % 32);
   std::uint64_t begin = 0;
   if (threadIdx.x % 32 == 31)
     begin = atomicAdd(reinterpret_cast<unsigned long long*>(&a.tables.totals->long_buckets_and_sums), end);

@@ -1,20 +1,70 @@
 #include <algorithm>
 #include <bit>
 
+#include <cooperative_groups.h>
+
 #include "core/scratch_offsets.hpp"
 #include "cuda/movement/memory_cost.hpp"
+#include "cuda/reduce/terms.cuh"
 #include "cuda/reduce/tile_buckets.cuh"
-#include "cuda/reduce/tile_rows.cuh"
 #include "primitives/reduce/contract.hpp"
 
 // The variant cuda.tiled, for short lists: a kernel adds up the values of each slot in each tile of the list, and then
 // the sums that tiles have of a slot. The order of additions depends on positions alone, so sums of floats are
-// deterministic.
+// deterministic. Kernels for lists of one tile and for few slots stand here, that for many slots in tile_buckets.cuh.
 namespace sheaf::cuda {
 namespace {
 
 using primitives::scatter_reduce_buffers;
 using primitives::scatter_reduce_problem;
+
+/// out[index[i]] += in[i] for a list of one tile.
+template <class T>
+__global__ void __launch_bounds__(block_threads) sum_one_tile(const __grid_constant__ tile_sums_arguments<T> a) {
+  __shared__ tile_sort_memory<T> shared;
+  thread_values<T> values;
+  values.load(a, [] {});
+  sort_tile(a, values, shared);
+  slot_sums<T> sums;
+  sum_segments(shared.tile, [&](int k, std::uint32_t slot, T sum) { sums.set(k, slot, sum); });
+  sums.add_to(a.out);
+}
+
+/// out[index[i]] += in[i] for few slots, by a block for each tile. `rows` has room for a sum of each tile and slot.
+/// Cooperative.
+template <class T>
+__global__ void __launch_bounds__(block_threads, 4)
+    sum_tiles_in_rows(const __grid_constant__ tile_sums_arguments<T> a, T* rows) {
+  __shared__ tile_sort_memory<T> shared;
+  __shared__ T column[tile_warps][32];
+  const std::uint32_t slots = a.highest_slot + 1;
+  T* const row = rows + std::uint64_t{blockIdx.x} * slots;
+  thread_values<T> values;
+  values.load(a, [&] {
+    for (std::uint32_t slot = threadIdx.x; slot < slots; slot += block_threads) row[slot] = empty_sum<T>;
+  });
+  sort_tile(a, values, shared);
+  sum_segments(shared.tile, [&](int, std::uint32_t slot, T sum) { row[slot] = sum; });
+  cooperative_groups::this_grid().sync();
+  // A block adds up 32 columns at a time: each warp every eighth row of them, then the first warp what the warps have.
+  const std::uint32_t lane = threadIdx.x % 32;
+  const std::uint32_t warp = threadIdx.x / 32;
+  for (std::uint32_t first = blockIdx.x * 32; first < slots; first += gridDim.x * 32) {
+    const std::uint32_t slot = min(first + lane, a.highest_slot);
+    T sum = empty_sum<T>;
+#pragma unroll 8
+    for (std::uint32_t tile = warp; tile < gridDim.x; tile += tile_warps)
+      sum += __ldcg(rows + std::uint64_t{tile} * slots + slot);
+    column[warp][lane] = sum;
+    __syncthreads();
+    if (warp == 0 && first + lane < slots) {
+#pragma unroll
+      for (int w = 1; w < tile_warps; ++w) sum += column[w][lane];
+      if (!is_empty_sum(sum)) a.out[slot] += sum;
+    }
+    __syncthreads();
+  }
+}
 
 /// Most slots of which each tile writes a row of sums: four times as many as a tile has values.
 constexpr std::uint64_t most_slots_in_rows = std::uint64_t{4} * segment_tile;
@@ -39,15 +89,13 @@ struct tiled_decision {
   }
 };
 
-/// The tables of a call in its scratch; without scratch, their size alone. A list of one tile needs none.
+/// The tables of a call in its scratch. A list of one tile needs none.
 template <class T>
 struct tiled_scratch {
   T* rows = nullptr;
   bucket_tables<T> tables{};
-  std::uint64_t bytes;
 
-  tiled_scratch(const scatter_reduce_problem& p, const tiled_decision& decided, std::byte* scratch) {
-    core::scratch_arrays arrays(scratch);
+  tiled_scratch(const scatter_reduce_problem& p, const tiled_decision& decided, core::scratch_arrays& arrays) {
     if (decided.tiles > 1 && decided.sums_in_rows) {
       rows = arrays.take<T>(decided.tiles * std::max<std::uint64_t>(1, p.indexed_count));
     } else if (decided.tiles > 1) {
@@ -61,7 +109,6 @@ struct tiled_scratch {
       tables.gathered = {arrays.take<std::uint64_t>(most_sums), arrays.take<T>(most_sums)};
       tables.long_buckets = arrays.take<long_bucket>(most_sums / (few_sums + 1));
     }
-    bytes = arrays.bytes();
   }
 };
 
@@ -95,8 +142,8 @@ plan::planned plan_tiled(const scatter_reduce_problem& p, const plan::scope& sco
     plan.add("sums", atomic_add_cost(p, m).access);
   }
   plan.decided.set(decided);
-  plan.scratch_bytes = bytes(p.type) == 4 ? tiled_scratch<float>(p, decided, nullptr).bytes
-                                          : tiled_scratch<double>(p, decided, nullptr).bytes;
+  plan.scratch_bytes = bytes(p.type) == 4 ? core::bytes_of<tiled_scratch<float>>(p, decided)
+                                          : core::bytes_of<tiled_scratch<double>>(p, decided);
   return plan;
 }
 
@@ -105,7 +152,7 @@ class tiled_call {
  public:
   tiled_call(const context& ctx, const scatter_reduce_problem& p, const tiled_decision& decided,
              const scatter_reduce_buffers& b, std::byte* scratch)
-      : ctx_(ctx), decided_(decided), scratch_(p, decided, scratch) {
+      : ctx_(ctx), decided_(decided), scratch_(core::arrays_in<tiled_scratch<T>>(scratch, p, decided)) {
     const index_guard guard = state_of(ctx).guard(primitives::scatter_reduce_words, p.index, p.indexed_count);
     a_.list = arguments_of(p, nullptr, nullptr, b.index, guard);
     a_.in = static_cast<const T*>(b.in.data);
@@ -147,13 +194,7 @@ void run_tiled(const context& ctx, const scatter_reduce_problem& p, const plan::
                const scatter_reduce_buffers& b, std::byte* scratch) {
   const device_scope current_device(ctx.device());
   const auto decided = plan.decided.get<tiled_decision>();
-  switch (p.type) {
-    case value_type::f32: return tiled_call<float>(ctx, p, decided, b, scratch).run();
-    case value_type::f64: return tiled_call<double>(ctx, p, decided, b, scratch).run();
-    case value_type::i32:
-    case value_type::u32: return tiled_call<std::uint32_t>(ctx, p, decided, b, scratch).run();
-    default: return tiled_call<std::uint64_t>(ctx, p, decided, b, scratch).run();
-  }
+  with_term(p.type, [&](auto term) { tiled_call<decltype(term)>(ctx, p, decided, b, scratch).run(); });
 }
 
 }  // namespace
