@@ -11,7 +11,7 @@
 
 #include <sheaf/error.hpp>
 
-#include "apps/sheaf/files/zip/member.hpp"
+#include "apps/sheaf/files/zip.hpp"
 
 namespace {
 

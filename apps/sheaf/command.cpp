@@ -1,18 +1,21 @@
 #include "apps/sheaf/command.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <iterator>
 #include <limits>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+#include <sheaf/machine_profile.hpp>
 
+#include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/files/text/number.hpp"
 #include "apps/sheaf/sort/key.hpp"
 #include "core/backends.hpp"
 #include "core/printable.hpp"
+#include "primitives/sparse/conjugate_gradient.hpp"
 
 namespace sheaf::cli {
 namespace {
@@ -23,6 +26,12 @@ std::vector<std::string> backend_names() {
   std::vector<std::string> names{"auto", "reference"};
   for (const core::backend& b : core::backends()) names.emplace_back(b.name);
   return names;
+}
+
+// Whether a backend has a variant of conjugate gradient.
+bool solves_systems(backend_kind kind) {
+  const auto variants = primitives::conjugate_gradient_variants();
+  return std::any_of(variants.begin(), variants.end(), [&](const auto& v) { return v.works_on(kind); });
 }
 
 }  // namespace
@@ -39,9 +48,8 @@ void common_options::add_context_to(CLI::App& subcommand) {
   subcommand.add_option("--backend", backend, "Where the work runs; auto takes a GPU if there is one")
       ->check(CLI::IsMember(backend_names()))
       ->capture_default_str();
-  add_number(
-      subcommand, "--threads", 1, most_threads, [this](std::uint64_t n) { threads = static_cast<int>(n); },
-      "CPU threads; SHEAF_THREADS or OMP_NUM_THREADS unless given, else all processors");
+  add_number(subcommand, "--threads", 1, most_threads, threads,
+             "CPU threads; SHEAF_THREADS or OMP_NUM_THREADS unless given, else all processors");
 }
 
 void common_options::add_verify_to(CLI::App& subcommand, const std::string& text) {
@@ -52,6 +60,21 @@ void common_options::add_memory_to(CLI::App& subcommand) {
   add_byte_size(
       subcommand, "--memory", scratch_limit,
       "Most scratch memory that a call may take, such as 512M, 1.5G or 4GiB; calls then take plans that need no more");
+}
+
+void common_options::add_to(CLI::App& subcommand) {
+  add_context_to(subcommand);
+  add_memory_to(subcommand);
+  add_json_to(subcommand);
+  add_quiet_to(subcommand);
+}
+
+void common_options::add_to(CLI::App& subcommand, const std::string& verify_text) {
+  add_context_to(subcommand);
+  add_memory_to(subcommand);
+  add_verify_to(subcommand, verify_text);
+  add_json_to(subcommand);
+  add_quiet_to(subcommand);
 }
 
 void common_options::warn_of_profile(const context& ctx) const {
@@ -66,7 +89,7 @@ context common_options::make_context() const {
                             : is_reference() ? backend_kind::cpu
                                              : core::backend_named(backend).value();
   if (!is_auto && threads != 0 && core::backend_of(kind).processor != core::processor_kind::host_threads) {
-    throw error(error_code::bad_argument, fmt::format("--threads is for the CPU, not for --backend {}", backend));
+    io::throw_error(error_code::bad_argument, "--threads is for the CPU, not for --backend {}", backend);
   }
   context ctx = make_context(kind);
   warn_of_profile(ctx);
@@ -79,6 +102,19 @@ context common_options::make_context(backend_kind kind) const {
   return ctx;
 }
 
+context common_options::make_system_context() const {
+  context ctx = make_context();
+  if (solves_systems(ctx.backend())) return ctx;
+  if (backend == "auto") return make_context(backend_kind::cpu);
+  std::string others;
+  for (const core::backend& b : core::backends()) {
+    if (b.has_device() && solves_systems(b.kind))
+      others += fmt::format("{}--backend {}", others.empty() ? "" : " or ", b.name);
+  }
+  io::throw_error(error_code::no_variant, "--backend {} has no conjugate gradient; take {}, or leave --backend out",
+                  backend, others);
+}
+
 std::string_view common_options::variant() const { return is_reference() ? "reference.serial" : ""; }
 
 bool wants_json(int argc, const char* const* argv) {
@@ -87,6 +123,17 @@ bool wants_json(int argc, const char* const* argv) {
     if (std::string_view(argv[i]) == "--json") return true;
   }
   return false;
+}
+
+CLI::Option* add_input(CLI::App& app, const std::string& name, std::string& path, const std::string& description) {
+  return app.add_option(name, path, description)->type_name("");
+}
+
+nlohmann::json report_of(std::string_view command, const context& ctx) {
+  return {{"command", command},
+          {"backend", sheaf::name(ctx.backend())},
+          {"threads", ctx.threads()},
+          {"machine", ctx.profile().name}};
 }
 
 void print_json(nlohmann::json document) {

@@ -6,12 +6,12 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 #include <sheaf/context.hpp>
-#include <sheaf/error.hpp>
 
 #include "apps/sheaf/exit_code.hpp"
 #include "primitives/words.hpp"
@@ -48,6 +48,8 @@ class not_converged : public std::runtime_error {
 
 /// Options that several subcommands take. A subcommand adds those that make a difference to it.
 struct common_options {
+  static constexpr const char* by_reference = "Check the answer against the serial reference";
+
   std::string backend = "auto";  ///< auto, reference, or a backend's name: cpu, cuda, opengl
   int threads = 0;               ///< threads to use; 0: all
   bool json = false;             ///< print one JSON document on stdout
@@ -63,16 +65,23 @@ struct common_options {
   void add_quiet_to(CLI::App& subcommand);
   /// --backend and --threads, for subcommands that make contexts.
   void add_context_to(CLI::App& subcommand);
-  /// --verify. @param text  what it does, if it does not compare with the serial reference.
-  void add_verify_to(CLI::App& subcommand, const std::string& text = "Check the answer against the serial reference");
+  /// --verify. @param text  what it does
+  void add_verify_to(CLI::App& subcommand, const std::string& text = by_reference);
   /// --memory, for subcommands whose calls take scratch.
   void add_memory_to(CLI::App& subcommand);
+  /// All of these but --verify; and all.
+  void add_to(CLI::App& subcommand);
+  void add_to(CLI::App& subcommand, const std::string& verify_text);
 
   /// A context of the backend, limited to --memory. Warns, once, where SHEAF_PROFILE is of another backend.
   /// @throws error(backend_unavailable), error(bad_argument) for threads of a backend that has none
   context make_context() const;
   /// The same of that backend, whatever --backend says.
   context make_context(backend_kind kind) const;
+  /// The context of a command that solves systems. --backend auto takes the CPU where a device's backend has no variant
+  /// of conjugate gradient. @throws error(no_variant) saying what to take instead, before any work, where a backend
+  /// that has none is named
+  context make_system_context() const;
   /// The variant to force: reference.serial for the reference backend, else empty.
   std::string_view variant() const;
   bool is_reference() const { return backend == "reference"; }
@@ -87,6 +96,11 @@ struct common_options {
 /// Whether --json stands on a command line, which need not be one that can be read.
 bool wants_json(int argc, const char* const* argv);
 
+/// Adds the name of a file to read, which stands without an option.
+CLI::Option* add_input(CLI::App& app, const std::string& name, std::string& path, const std::string& description);
+
+/// What all reports of work on a context begin with: the command, the backend, its threads and its profile.
+nlohmann::json report_of(std::string_view command, const context& ctx);
 /// Prints a document with its schema_version on stdout.
 void print_json(nlohmann::json document);
 
@@ -97,6 +111,16 @@ CLI::Option* add_byte_size(CLI::App& app, const std::string& name, std::optional
 /// Adds an option for a whole number in decimal notation; anything else is a usage error that names the option.
 CLI::Option* add_number(CLI::App& app, const std::string& name, std::uint64_t least, std::uint64_t most,
                         std::function<void(std::uint64_t)> take, const std::string& description);
+
+/// Adds an option for a whole number that goes to `to`.
+template <class Number>
+requires std::is_assignable_v<Number&, std::uint64_t> CLI::Option* add_number(CLI::App& app, const std::string& name,
+                                                                              std::uint64_t least, std::uint64_t most,
+                                                                              Number& to,
+                                                                              const std::string& description) {
+  return add_number(
+      app, name, least, most, [&to](std::uint64_t number) { to = static_cast<Number>(number); }, description);
+}
 
 /// Adds an option for a real number; what is none, nothing at all, or no finite number of 64 bits is a usage error that
 /// names the option.

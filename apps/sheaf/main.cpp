@@ -17,8 +17,8 @@
 #include <fmt/format.h>
 #include <sheaf/version.hpp>
 
-#include "apps/sheaf/arguments/empty_values.hpp"
 #include "apps/sheaf/command.hpp"
+#include "apps/sheaf/empty_values.hpp"
 #include "plan/store/file_mapping.hpp"
 #include "plan/store/temporary_names.hpp"
 

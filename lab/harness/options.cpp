@@ -8,7 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <sheaf/error.hpp>
 
-#include "apps/sheaf/arguments/empty_values.hpp"
+#include "apps/sheaf/empty_values.hpp"
 #include "core/backends.hpp"
 #include "primitives/words.hpp"
 

@@ -16,7 +16,7 @@
 
 #include "apps/sheaf/checks/solution.hpp"
 #include "apps/sheaf/checks/spmv.hpp"
-#include "apps/sheaf/nas/matrix.hpp"
+#include "apps/sheaf/nas.hpp"
 #include "lab/harness/sparse/matrices.hpp"
 #include "lab/harness/placed.hpp"
 #include "papers/he2007/figures.hpp"
@@ -57,17 +57,6 @@ std::string rate(double seconds, std::uint64_t nonzeros) {
   return fmt::format("{:.2f}", 2 * static_cast<double>(nonzeros) / seconds * 1e-9);
 }
 
-template <class Value>
-io::csr_matrix<Value> with_values(const io::csr_matrix<double>& m) {
-  io::csr_matrix<Value> narrow;
-  narrow.rows = m.rows;
-  narrow.columns = m.columns;
-  narrow.row_offsets = m.row_offsets;
-  narrow.column_indices = m.column_indices;
-  narrow.values.assign(m.values.begin(), m.values.end());
-  return narrow;
-}
-
 /// A context of the same backend whose gathers are by this variant alone: "cpu.multipass". What forces variants is read
 /// when a context is made.
 context with_gather(const context& ctx, const std::string& variant) {
@@ -96,8 +85,8 @@ class measured_matrix {
         s_(s),
         figure_(figure),
         matrix_(matrix),
-        m_(with_values<Value>(wide)),
-        in_host_(m_.rows, m_.columns, m_.row_offsets, m_.columns_of_entries(), m_.values),
+        m_(io::with_values<Value>(wide)),
+        in_host_(m_.view()),
         placed_(s.ctx, m_),
         ones_(m_.rows, 1),
         zeros_(m_.rows, 0),

@@ -15,7 +15,7 @@
 #include <sheaf/machine.hpp>
 #include <sheaf/memory.hpp>
 
-#include "apps/sheaf/nas/matrix.hpp"
+#include "apps/sheaf/nas.hpp"
 #include "support/captured_graph.hpp"
 #include "support/expect_error.hpp"
 #include "support/trials/system.hpp"

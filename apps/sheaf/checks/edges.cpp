@@ -8,8 +8,8 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <sheaf/error.hpp>
 
+#include "apps/sheaf/files/failure.hpp"
 #include "primitives/index_reader.hpp"
 
 namespace sheaf::jobs {
@@ -132,8 +132,7 @@ struct exact_edge_sums::all_sums {
 
   void require_shape(const const_values& result) const {
     if (result.type == type && result.count == of.size()) return;
-    throw error(error_code::internal,
-                fmt::format("{} sums are checked by {} of another kind", result.count, of.size()));
+    io::throw_error(error_code::internal, "{} sums are checked by {} of another kind", result.count, of.size());
   }
 };
 

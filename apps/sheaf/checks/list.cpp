@@ -1,7 +1,6 @@
 #include "apps/sheaf/checks/list.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>

@@ -12,6 +12,7 @@
 #include <sheaf/error.hpp>
 #include <sheaf/version.hpp>
 
+#include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/files/output_check.hpp"
 #include "core/context_state.hpp"
 
@@ -51,7 +52,7 @@ std::optional<machine> kept_profile(const context& ctx, const std::string& path)
 }
 
 [[noreturn]] void refuse(const std::string& what) {
-  throw error(error_code::measurement_failed, fmt::format("calibrate: {}; is something else running?", what));
+  io::throw_error(error_code::measurement_failed, "calibrate: {}; is something else running?", what);
 }
 
 // Random reads get no faster in larger footprints. Profiles of idle machines have at most 1 such point in 96; one of a

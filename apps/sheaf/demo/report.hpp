@@ -1,11 +1,35 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "apps/sheaf/demo/run.hpp"
 
 namespace sheaf::jobs {
+
+/// What the rows of a family have in common.
+struct family_summary {
+  std::string family;
+  std::uint64_t rows = 0;
+  std::uint64_t wrong = 0;
+  double median_share = 0;  ///< of the copy limit
+  double least_share = 0;
+  double most_share = 0;
+  double median_factor = 0;  ///< times of plain loops over those of calls; 0 where no row has one
+  double least_factor = 0;
+  double most_factor = 0;
+  double mean_accuracy = 0;  ///< of predictions
+};
+
+/// One summary for each family, in the order of the rows.
+std::vector<family_summary> summaries_of(const demo_result& result);
+/// The summaries as a table for a terminal, with a verdict as its last line.
+std::string summary_table(const demo_result& result);
+/// "0.95x", "12x"
+std::string factor_text(double factor);
+/// "84 problems, every answer is right", "84 problems, 3 of them answered wrong"
+std::string verdict_of(std::uint64_t rows, std::uint64_t wrong);
 
 /// The demo's results as one self-contained HTML page: what matters of each family, and all rows folded below.
 std::string demo_page(const std::vector<demo_result>& results);

@@ -1,14 +1,13 @@
 #include "apps/sheaf/files/npy.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 #include <fmt/format.h>
-#include <sheaf/error.hpp>
 
 #include "apps/sheaf/files/arrays/npy_type.hpp"
 #include "apps/sheaf/files/arrays/python_literal.hpp"
+#include "apps/sheaf/files/failure.hpp"
 
 namespace sheaf::io {
 namespace {
@@ -19,11 +18,6 @@ constexpr std::uint64_t most_header_bytes = most_npy_front_bytes - most_preamble
 static_assert(magic.size() == npy_magic_bytes);
 constexpr std::size_t most_dimensions = 64;
 constexpr std::size_t header_alignment = 64;
-
-template <class... Args>
-[[noreturn]] void fail(const std::string& origin, fmt::format_string<Args...> format, Args&&... args) {
-  throw error(error_code::bad_input, origin + ": " + fmt::format(format, std::forward<Args>(args)...));
-}
 
 std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};

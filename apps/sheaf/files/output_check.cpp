@@ -9,10 +9,8 @@
 #include <filesystem>
 #include <system_error>
 
-#include <fmt/format.h>
-#include <sheaf/error.hpp>
-
 #include "apps/sheaf/files/arrays/contents.hpp"
+#include "apps/sheaf/files/failure.hpp"
 #include "plan/store/output_file.hpp"
 #include "plan/store/temporary_names.hpp"
 
@@ -22,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 [[noreturn]] void fail(const std::string& path, int reason) {
-  throw error(error_code::io_failure, fmt::format("{}: cannot be created: {}", path, std::strerror(reason)));
+  throw_error(error_code::io_failure, "{}: cannot be created: {}", path, std::strerror(reason));
 }
 
 // The folder in which the first of the missing folders would be made.
@@ -72,8 +70,7 @@ void require_not_an_input(const std::string& output, std::span<const std::string
   for (const std::string& input : inputs) {
     std::error_code ignored;
     if (!input.empty() && fs::equivalent(output, file_behind(input), ignored)) {
-      throw error(error_code::bad_argument,
-                  fmt::format("{} {} is the input {}; inputs are never written", option, output, input));
+      throw_error(error_code::bad_argument, "{} {} is the input {}; inputs are never written", option, output, input);
     }
   }
 }

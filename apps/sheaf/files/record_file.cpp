@@ -4,17 +4,13 @@
 #include <cstring>
 
 #include <fmt/format.h>
-#include <sheaf/error.hpp>
 
 #include "apps/sheaf/files/arrays/column_major.hpp"
 #include "apps/sheaf/files/arrays/python_literal.hpp"
+#include "apps/sheaf/files/failure.hpp"
 
 namespace sheaf::io {
 namespace {
-
-[[noreturn]] void fail(const std::string& path, const std::string& what) {
-  throw error(error_code::bad_input, fmt::format("{}: {}", path, what));
-}
 
 std::vector<std::byte> front_of(const array_contents& file, std::uint64_t most_bytes) {
   std::vector<std::byte> front(std::min(most_bytes, file.size()));
@@ -25,16 +21,16 @@ std::vector<std::byte> front_of(const array_contents& file, std::uint64_t most_b
 bool starts_as_npy(const array_contents& file) { return io::starts_as_npy(front_of(file, npy_magic_bytes)); }
 
 npy_array read_array(const array_contents& file, const char* option) {
-  if (!starts_as_npy(file)) fail(file.path(), fmt::format("not an .npy file; raw files need {}", option));
+  if (!starts_as_npy(file)) fail(file.path(), "not an .npy file; raw files need {}", option);
   return parse_npy_front(front_of(file, most_npy_front_bytes), file.size(), file.path());
 }
 
 // Refuses a width for an .npy file: read as a raw file, its header would count as records.
 std::uint64_t raw_count(const array_contents& file, std::uint64_t item_bytes, const char* option) {
-  if (starts_as_npy(file)) fail(file.path(), fmt::format("an .npy file, and {} is for raw files", option));
+  if (starts_as_npy(file)) fail(file.path(), "an .npy file, and {} is for raw files", option);
   if (file.size() % item_bytes != 0) {
-    fail(file.path(), fmt::format("{} bytes are no whole number of {} bytes each: {} are left over", file.size(),
-                                  item_bytes, file.size() % item_bytes));
+    fail(file.path(), "{} bytes are no whole number of {} bytes each: {} are left over", file.size(), item_bytes,
+         file.size() % item_bytes);
   }
   return file.size() / item_bytes;
 }
@@ -46,11 +42,10 @@ array_contents opened(const std::string& path, std::uint64_t record_bytes, const
 void require_index(const npy_type& type, const std::string& path) {
   if (type.kind == 'u' || type.kind == 'i') return;
   if (type.kind == 'b') {
-    fail(path,
-         fmt::format("descr is {}: a mask is no index; numpy.flatnonzero makes one of it", printable(type.descr)));
+    fail(path, "descr is {}: a mask is no index; numpy.flatnonzero makes one of it", printable(type.descr));
   }
-  fail(path, fmt::format("descr is {}; an index is of whole numbers, of 1, 2, 4 or 8 bytes, with a sign or without",
-                         printable(type.descr)));
+  fail(path, "descr is {}; an index is of whole numbers, of 1, 2, 4 or 8 bytes, with a sign or without",
+       printable(type.descr));
 }
 
 index_type index_type_of(const npy_type& type) {
@@ -126,16 +121,14 @@ const_records record_file::rows(std::uint64_t most_bytes, std::size_t axes) cons
 
 const_records record_file::unmapped_rows(std::uint64_t most_bytes, std::size_t axes) const {
   if (shape().empty() && axes > 0) fail(path(), "shape is (): an array without dimensions has no rows");
-  if (axes > shape().size())
-    fail(path(), fmt::format("shape is {}, of fewer than {} dimensions", shape_text(shape()), axes));
+  if (axes > shape().size()) fail(path(), "shape is {}, of fewer than {} dimensions", shape_text(shape()), axes);
   const std::uint64_t record_bytes = product(row_shape(axes)) * array_.type.item_bytes;
   if (record_bytes == 0) {
-    fail(path(),
-         fmt::format("rows of shape {} of {} are empty", shape_text(row_shape(axes)), printable(array_.type.descr)));
+    fail(path(), "rows of shape {} of {} are empty", shape_text(row_shape(axes)), printable(array_.type.descr));
   }
   if (record_bytes > most_bytes) {
-    fail(path(), fmt::format("rows of shape {} of {} take {} bytes; records take 1 to {}", shape_text(row_shape(axes)),
-                             printable(array_.type.descr), record_bytes, most_bytes));
+    fail(path(), "rows of shape {} of {} take {} bytes; records take 1 to {}", shape_text(row_shape(axes)),
+         printable(array_.type.descr), record_bytes, most_bytes);
   }
   return {nullptr, product(shape().first(axes)), record_bytes};
 }

@@ -7,9 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include <fmt/format.h>
-#include <sheaf/error.hpp>
-
+#include "apps/sheaf/files/failure.hpp"
 #include "plan/store/direct.hpp"
 #include "plan/store/reserve.hpp"
 #include "plan/store/temporary_names.hpp"
@@ -19,7 +17,7 @@ namespace sheaf::io {
 namespace {
 
 [[noreturn]] void fail(const std::string& folder, const char* what, const std::string& reason) {
-  throw error(error_code::io_failure, fmt::format("{}: a temporary file there {}: {}", folder, what, reason));
+  throw_error(error_code::io_failure, "{}: a temporary file there {}: {}", folder, what, reason);
 }
 [[noreturn]] void fail(const std::string& folder, const char* what, int reason) {
   fail(folder, what, std::string(std::strerror(reason)));

@@ -4,8 +4,8 @@
 #include <string>
 
 #include <fmt/format.h>
-#include <sheaf/error.hpp>
 
+#include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/mesh/box_function.hpp"
 #include "apps/sheaf/mesh/parts.hpp"
 #include "core/startable.hpp"
@@ -91,7 +91,7 @@ void fill_coordinates(int threads, const box& of, unstructured_mesh& mesh) {
 
 void require_box(const box& of) {
   if (of.cells[0] == 0 || of.cells[1] == 0) {
-    throw error(error_code::bad_argument, fmt::format("box: {} are no mesh", size_of(of)));
+    io::throw_error(error_code::bad_argument, "box: {} are no mesh", size_of(of));
   }
   std::uint64_t nodes = 1;
   bool is_past = false;
@@ -99,7 +99,7 @@ void require_box(const box& of) {
     is_past = is_past || cells >= io::most_nodes || __builtin_mul_overflow(nodes, cells + 1, &nodes);
   }
   if (is_past || nodes > io::most_nodes) {
-    throw error(error_code::bad_argument, fmt::format("box: {} have more than 2^32 nodes", size_of(of)));
+    io::throw_error(error_code::bad_argument, "box: {} have more than 2^32 nodes", size_of(of));
   }
 }
 
@@ -130,7 +130,7 @@ unstructured_mesh make_box(const context& ctx, const box& of) {
       }
     }
   } catch (const std::bad_alloc&) {
-    throw error(error_code::out_of_memory, fmt::format("box: no memory for {}", size_of(of)));
+    io::throw_error(error_code::out_of_memory, "box: no memory for {}", size_of(of));
   }
   return mesh;
 }
@@ -146,7 +146,7 @@ std::vector<edge> make_box_edges(const context& ctx, const box& of) {
     for (std::uint64_t i = 0; i < count; ++i) edges[i] = box_edge(of, i);
     return edges;
   } catch (const std::bad_alloc&) {
-    throw error(error_code::out_of_memory, fmt::format("box: no memory for edges of {}", size_of(of)));
+    io::throw_error(error_code::out_of_memory, "box: no memory for edges of {}", size_of(of));
   }
 }
 

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
 #include <sheaf/error.hpp>
 
+#include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/mesh/parts.hpp"
 #include "apps/sheaf/mesh/repeated.hpp"
 #include "core/startable.hpp"
@@ -206,17 +206,15 @@ class dual_maker {
     const auto normal = std::find_if_not(dual_.edge_normals.begin(), dual_.edge_normals.end(), is_finite);
     if (normal != dual_.edge_normals.end()) {
       const edge& of = dual_.edges[static_cast<std::size_t>(normal - dual_.edge_normals.begin()) / Dimension];
-      throw error(
-          error_code::bad_argument,
-          fmt::format("mesh: the nodes {} and {} are so far apart that no number of 8 bytes holds the normal of "
+      io::throw_error(error_code::bad_argument,
+                      "mesh: the nodes {} and {} are so far apart that no number of 8 bytes holds the normal of "
                       "their dual face",
-                      of.first, of.second));
+                      of.first, of.second);
     }
     const auto volume = std::find_if_not(dual_.volumes.begin(), dual_.volumes.end(), is_finite);
     if (volume != dual_.volumes.end()) {
-      throw error(error_code::bad_argument,
-                  fmt::format("mesh: node {}: no number of 8 bytes holds the volume of its cell",
-                              volume - dual_.volumes.begin()));
+      io::throw_error(error_code::bad_argument, "mesh: node {}: no number of 8 bytes holds the volume of its cell",
+                      volume - dual_.volumes.begin());
     }
   }
 

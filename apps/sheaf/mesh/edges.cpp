@@ -4,12 +4,11 @@
 
 #include <algorithm>
 #include <new>
-#include <string>
 
-#include <fmt/format.h>
 #include <sheaf/error.hpp>
 #include <sheaf/sort.hpp>
 
+#include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/mesh/parts.hpp"
 #include "apps/sheaf/mesh/repeated.hpp"
 #include "core/host.hpp"
@@ -90,8 +89,8 @@ std::vector<std::uint64_t> sorted_keys(const context& ctx, const unstructured_me
 
 void require_cpu(const context& ctx) {
   if (ctx.backend() != backend_kind::cpu) {
-    throw error(error_code::bad_argument,
-                fmt::format("mesh: the context is of {}, and meshes are prepared on the CPU", name(ctx.backend())));
+    io::throw_error(error_code::bad_argument, "mesh: the context is of {}, and meshes are prepared on the CPU",
+                    name(ctx.backend()));
   }
 }
 
@@ -99,8 +98,7 @@ void require_memory(std::uint64_t bytes, std::string_view what) {
   if (bytes < small_bytes) return;
   const std::uint64_t available = core::host_available_bytes();
   if (bytes <= available) return;
-  throw error(error_code::out_of_memory,
-              fmt::format("mesh: {} take {} bytes, {} are available", what, bytes, available));
+  io::throw_error(error_code::out_of_memory, "mesh: {} take {} bytes, {} are available", what, bytes, available);
 }
 
 std::vector<edge> edges_of(const context& ctx, const unstructured_mesh& mesh) {

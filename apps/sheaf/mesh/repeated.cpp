@@ -1,7 +1,7 @@
 #include "apps/sheaf/mesh/repeated.hpp"
 
-#include <algorithm>
 #include <array>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -9,6 +9,7 @@
 #include <sheaf/error.hpp>
 #include <sheaf/sort.hpp>
 
+#include "apps/sheaf/files/mesh/su2.hpp"
 #include "apps/sheaf/mesh/parts.hpp"
 #include "core/printable.hpp"
 #include "core/startable.hpp"
@@ -144,6 +145,23 @@ void require_distinct_elements(const context& ctx, const unstructured_mesh& mesh
   if (const auto repeated = find_repeated_element(ctx, mesh)) {
     throw error(error_code::bad_argument, "mesh: " + words_of(mesh, *repeated));
   }
+}
+
+error file_error(const error& thrown, const std::string& path, std::uint64_t zone, const context& cpu,
+                 const io::unstructured_mesh& mesh) {
+  if (thrown.code() != error_code::bad_argument) return thrown;
+  if (const auto repeated = find_repeated_element(cpu, mesh)) {
+    const std::string marker = repeated->marker ? mesh.markers[*repeated->marker].name : "";
+    const auto line_of = [&](std::uint64_t element) {
+      return io::line_of_su2_element(path, {repeated->type, element, marker}, {.threads = cpu.threads(), .zone = zone});
+    };
+    return {error_code::bad_input, fmt::format("{}: line {}: {}, in line {}", path, line_of(repeated->second),
+                                               words_of(mesh, *repeated), line_of(repeated->first))};
+  }
+  const std::string_view words = thrown.what();
+  constexpr std::string_view any_mesh = "mesh: ";
+  return {error_code::bad_input,
+          fmt::format("{}: {}", path, words.starts_with(any_mesh) ? words.substr(any_mesh.size()) : words)};
 }
 
 }  // namespace sheaf::mesh

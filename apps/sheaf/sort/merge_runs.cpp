@@ -1,6 +1,8 @@
 #include "apps/sheaf/sort/merge_runs.hpp"
 
 #include <algorithm>
+#include <cstring>
+#include <future>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -8,6 +10,7 @@
 #include "apps/sheaf/sort/background.hpp"
 #include "apps/sheaf/sort/loser_tree.hpp"
 #include "apps/sheaf/sort/merge_key.hpp"
+#include "plan/store/direct.hpp"
 
 namespace sheaf::jobs {
 namespace {
@@ -113,6 +116,57 @@ class run_reader {
   const std::byte* row_ = nullptr;
   const std::byte* end_ = nullptr;
   std::future<void> ready_;
+};
+
+// Collects bytes in blocks. Another thread writes a block while the next one is collected (double buffering).
+class block_writer {
+ public:
+  using sink = decltype(merge_output::write);
+
+  // @param block_bytes  size of each of the two blocks; rounded up to io::direct_alignment.
+  block_writer(background& thread, std::uint64_t block_bytes, sink write)
+      : thread_(thread),
+        block_bytes_(std::max(io::direct_ceiling(block_bytes), io::direct_alignment)),
+        write_(std::move(write)),
+        block_(io::direct_memory_of(block_bytes_)),
+        written_(io::direct_memory_of(block_bytes_)) {}
+
+  void add(const std::byte* from, std::uint64_t bytes) {
+    if (bytes >= block_bytes_ - filled_) return add_in_pieces(from, bytes);
+    std::memcpy(block_.get() + filled_, from, bytes);
+    filled_ += bytes;
+  }
+  // Writes the last block and waits. @throws what the sink threw
+  void finish() {
+    if (filled_ > 0) flush();
+    if (done_.valid()) done_.get();
+  }
+
+ private:
+  void add_in_pieces(const std::byte* from, std::uint64_t bytes) {
+    while (bytes > 0) {
+      const std::uint64_t piece = std::min(bytes, block_bytes_ - filled_);
+      std::memcpy(block_.get() + filled_, from, piece);
+      filled_ += piece;
+      from += piece;
+      bytes -= piece;
+      if (filled_ == block_bytes_) flush();
+    }
+  }
+
+  void flush() {
+    if (done_.valid()) done_.get();
+    std::swap(block_, written_);
+    done_ = thread_.run([this, bytes = std::exchange(filled_, 0)] { write_(written_.get(), bytes); });
+  }
+
+  background& thread_;
+  std::uint64_t block_bytes_;
+  sink write_;
+  io::direct_memory block_;
+  io::direct_memory written_;
+  std::uint64_t filled_ = 0;
+  std::future<void> done_;
 };
 
 template <std::uint32_t Words>

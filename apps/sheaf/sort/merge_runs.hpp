@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "apps/sheaf/files/scratch_file.hpp"
-#include "apps/sheaf/sort/block_writer.hpp"
 #include "primitives/sort/key.hpp"
 
 namespace sheaf::jobs {
@@ -29,7 +28,9 @@ struct merge_output {
   std::string_view front;         ///< bytes that precede all rows
   std::uint64_t part_offset = 0;  ///< first byte of the part of each row that is written
   std::uint64_t part_bytes = 0;
-  block_writer::sink write;    ///< called from another thread, which is always the same
+  /// Takes blocks in order, in direct_memory, and may change them; all but the last are of one size. It is called from
+  /// another thread, which is always the same.
+  std::function<void(std::byte* block, std::uint64_t bytes)> write;
   bool releases_runs = false;  ///< space of runs is freed as they are read, but for the last piece of each
   /// Changes a part before it is written; none: parts are written as they are.
   std::function<void(std::byte* part)> change_part = {};

@@ -6,7 +6,8 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <sheaf/error.hpp>
+
+#include "apps/sheaf/files/failure.hpp"
 
 namespace sheaf::jobs {
 namespace {
@@ -55,11 +56,10 @@ bool is_decided(const order_column& c, std::span<const order_column> before) {
 void require_apart(const order_column& changed, std::span<const order_column> others) {
   for (const order_column& other : others) {
     if (&other == &changed || !overlap(changed, other)) continue;
-    throw error(
-        error_code::bad_argument,
-        fmt::format("--key: bytes {} and {} overlap, of which one is a number in another order of bytes, a date "
+    io::throw_error(error_code::bad_argument,
+                    "--key: bytes {} and {} overlap, of which one is a number in another order of bytes, a date "
                     "or a string of characters; let keys have bytes of their own",
-                    place_of(changed), place_of(other)));
+                    place_of(changed), place_of(other));
   }
 }
 
@@ -166,12 +166,11 @@ row_order::row_order(std::vector<order_column> in_order) : columns(std::move(in_
     if (fields.empty() || !extends(fields.back(), field)) fields.push_back(field);
   }
   if (bytes > key_bytes_limit) {
-    throw error(error_code::bad_argument,
-                fmt::format("keys of {} bytes together, not at most {}", bytes, key_bytes_limit));
+    io::throw_error(error_code::bad_argument, "keys of {} bytes together, not at most {}", bytes, key_bytes_limit);
   }
   if (fields.size() > sort_key::most_fields) {
-    throw error(error_code::bad_argument,
-                fmt::format("keys of {} numbers together, not at most {}", fields.size(), sort_key::most_fields));
+    io::throw_error(error_code::bad_argument, "keys of {} numbers together, not at most {}", fields.size(),
+                    sort_key::most_fields);
   }
   for (const key_field& f : fields) key.fields[key.count++] = f;
 }

@@ -11,7 +11,6 @@
 #include "apps/sheaf/demo/profile.hpp"
 #include "apps/sheaf/demo/report.hpp"
 #include "apps/sheaf/demo/run.hpp"
-#include "apps/sheaf/demo/summary.hpp"
 #include "apps/sheaf/files/output_check.hpp"
 #include "apps/sheaf/progress_line.hpp"
 #include "core/backends.hpp"
@@ -170,10 +169,7 @@ void add_demo(CLI::App& app) {
                    "Predict from this machine's rates, kept in this folder; where it has none, measure them first, for "
                    "some ten seconds")
       ->type_name("FOLDER");
-  options->add_context_to(*command);
-  options->add_memory_to(*command);
-  options->add_json_to(*command);
-  options->add_quiet_to(*command);
+  options->add_to(*command);
   command->footer(demo_footer);
   command->callback([options] { run(*options); });
 }

@@ -4,18 +4,18 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include <fmt/format.h>
 #include <sheaf/edge_sum.hpp>
-#include <sheaf/machine_profile.hpp>
 
 #include "apps/sheaf/checks/edges.hpp"
+#include "apps/sheaf/files/failure.hpp"
+#include "apps/sheaf/files/output_check.hpp"
 #include "apps/sheaf/subcommands/edges_report.hpp"
-#include "apps/sheaf/subcommands/files/dual_set.hpp"
 #include "apps/sheaf/subcommands/files/edge_graph.hpp"
+#include "apps/sheaf/subcommands/files/output_set.hpp"
 #include "apps/sheaf/subcommands/movement.hpp"
-#include "core/backends.hpp"
 #include "primitives/words.hpp"
 
 // The subcommand edges, which sums over the edges of a mesh or graph.
@@ -75,7 +75,7 @@ class timed_inputs {
     const auto begin = std::chrono::steady_clock::now();
     context_input there(ctx_, host, bytes);
     ctx_.wait();
-    if (!works_in_place(ctx_)) {
+    if (!jobs::works_in_place(ctx_)) {
       seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     }
     return there;
@@ -86,6 +86,94 @@ class timed_inputs {
   context ctx_;
   double seconds_ = 0;
 };
+
+enum file_number : std::size_t { volumes_file, normals_file, edges_file };
+
+template <class Number>
+void write_array(output_set& files, file_number number, const std::string& header, const std::vector<Number>& numbers) {
+  const std::uint64_t bytes = numbers.size() * sizeof(Number);
+  files.reserve(number, header.size() + bytes);
+  files.write(number, header, numbers.data(), bytes);
+}
+
+/// Opens PREFIX.volumes.npy, PREFIX.normals.npy and PREFIX.edges.npy, before there is anything to write.
+/// @param output  another output of the call, or empty
+/// @throws error(bad_argument) if one of them is an input or that output
+output_set open_dual(const std::string& prefix, std::vector<std::string> inputs, const std::string& output) {
+  output_set files(prefix, std::move(inputs), "--dual");
+  for (const char* const ending : {"volumes.npy", "normals.npy", "edges.npy"}) files.open(ending, 0);
+  for (const std::string& path : files.paths()) {
+    if (!output.empty() && io::name_one_file(path, output)) {
+      io::throw_error(error_code::bad_argument, "-o {} and {} of --dual are one file", output, path);
+    }
+  }
+  return files;
+}
+
+/// Writes the volumes of the nodes' cells, the normals of the edges' dual faces, from an edge's first node to its
+/// second, and the two nodes of each edge: arrays of shapes (N), (E, D) and (E, 2). @throws error(io_failure)
+void write_dual(output_set& files, const io::unstructured_mesh& mesh, const mesh::dual_mesh& dual) {
+  const std::uint64_t edges = dual.edges.size();
+  const std::uint64_t shape_of_normals[] = {edges, static_cast<std::uint64_t>(mesh.dimension)};
+  const std::uint64_t shape_of_edges[] = {edges, 2};
+  write_array(files, volumes_file, numbers_header("'<f8'", dual.volumes.size()), dual.volumes);
+  write_array(files, normals_file, rows_header("'<f8'", shape_of_normals), dual.edge_normals);
+  write_array(files, edges_file, rows_header("'<u4'", shape_of_edges), dual.edges);
+}
+
+/// What is summed, in the context's memory.
+struct edge_sums {
+  const edges_command& o;
+  const context& ctx;
+  const edge_view& edges;
+  const_values from;
+  const_values weights;
+  values to;
+  std::uint64_t nodes;
+  std::uint32_t components;
+
+  /// Calls without preparation. Those of the reference are its runs.
+  void call(edges_timing& t) const {
+    constexpr std::uint64_t most_calls = 10;  // enough to find the least time
+    const bool is_reference = o.common.is_reference();
+    const edge_sum_options options{.variant = o.common.variant()};
+    const run_times times = timed_runs(ctx, o.files.mesh, is_reference ? o.runs : std::min(o.runs, most_calls), [&] {
+      edge_sum(ctx, edges, from, weights, to, components, o.function, options);
+    });
+    t.unprepared = times.least;
+    if (!is_reference) return;
+    t.seconds = times.least;
+    t.mean_seconds = times.mean;
+    t.preparation.variant = "kept";
+    t.preparation.run_variant = t.preparation.unprepared_variant = o.common.variant();
+  }
+  /// @param places  of the nodes, as f64, or none
+  void run_prepared(const_values places, edges_timing& t) const {
+    const prepared_edge_sum prepared = prepare_edge_sum(ctx, edges, nodes, components, o.runs,
+                                                        {.coordinates = places,
+                                                         .value = to.type,
+                                                         .function = o.function,
+                                                         .edge_weights = weights.count == 0 ? 0U : 1U});
+    t.preparation = prepared.report();
+    const run_times times = timed_runs(ctx, o.files.mesh, o.runs, [&] { prepared.run(from, weights, to, o.function); });
+    t.seconds = times.least;
+    t.mean_seconds = times.mean;
+  }
+};
+
+/// Writes the files of the dual, if it is asked for, and commits all files together.
+std::optional<dual_report> write_files(const edge_graph& g, std::optional<output_set>& dual_files,
+                                       std::optional<record_output>& result) {
+  if (!dual_files) {
+    if (result) result->commit();
+    return std::nullopt;
+  }
+  write_dual(*dual_files, *g.mesh, *g.dual);
+  const dual_report report{mesh::check_dual(*g.mesh, *g.dual), g.dual->flat_elements, g.dual->reoriented_elements,
+                           dual_files->paths()};
+  dual_files->commit(result ? &result->finish() : nullptr);
+  return report;
+}
 
 template <class Value>
 void run_typed(const edges_command& o) {
@@ -103,74 +191,42 @@ void run_typed(const edges_command& o) {
   const std::uint64_t edges = ends.count / 2;
   const std::vector<Value> weights = read_edge_weights<Value>(files, edges);
 
-  const value_type type = value_type_of<Value>();
+  constexpr value_type type = value_type_of<Value>();
   timed_inputs inputs(ctx);
   const context_input ends_in = inputs.place(ends.data, ends.count * bytes(ends.type));
   const context_input values_in = inputs.place(n.values.data(), n.values.size() * sizeof(Value));
   const context_input weights_in = inputs.place(weights.data(), weights.size() * sizeof(Value));
   const edge_view view(index_span{ends_in.data(), ends.count, ends.type});
-  const const_values from(values_in.data(), n.values.size(), type);
-  const const_values weighted(weights_in.data(), weights.size(), type);
-  const std::uint64_t row_bytes = n.components * sizeof(Value);
   std::optional<record_output> file;
+  const std::uint64_t shape[] = {n.nodes, n.components};
   if (!o.output.empty()) {
-    const std::uint64_t shape[] = {n.nodes, n.components};
-    file.emplace(o.output, rows_header(sizeof(Value) == 8 ? "'<f8'" : "'<f4'", shape), n.nodes, row_bytes);
+    file.emplace(o.output, rows_header(float_descr(sizeof(Value)), shape), n.nodes, n.components * sizeof(Value));
   }
-  buffer device_result;
   std::vector<Value> result(n.values.size());
-  const bool is_host = core::backend_of(ctx.backend()).uses_host_memory;
-  if (!is_host) device_result = buffer(ctx, n.nodes * row_bytes);
-  const values to(is_host ? static_cast<void*>(result.data()) : device_result.data(), result.size(), type);
+  const context_array result_there(ctx, result.data(), result.size() * sizeof(Value));
 
   edges_timing t;
-  constexpr std::uint64_t most_calls = 10;  // without preparation: enough to find the least time
-  const std::uint64_t calls = o.common.is_reference() ? o.runs : std::min(o.runs, most_calls);
-  double mean_unprepared = 0;
-  for (std::uint64_t call = 0; call < calls; ++call) {
-    const edge_sum_options options{.variant = o.common.variant()};
-    const double seconds =
-        timed(ctx, files.mesh, [&] { edge_sum(ctx, view, from, weighted, to, n.components, o.function, options); });
-    t.unprepared = std::min(t.unprepared, seconds);
-    mean_unprepared += seconds / static_cast<double>(calls);
-  }
-  if (o.common.is_reference()) {  // its runs are its calls
-    t.seconds = t.unprepared;
-    t.mean_seconds = mean_unprepared;
-    t.preparation.variant = "kept";
-    t.preparation.run_variant = t.preparation.unprepared_variant = o.common.variant();
-  } else {
+  const edge_sums sums{o,
+                       ctx,
+                       view,
+                       {values_in.data(), n.values.size(), type},
+                       {weights_in.data(), weights.size(), type},
+                       {result_there.data(), result.size(), type},
+                       n.nodes,
+                       n.components};
+  sums.call(t);
+  if (!o.common.is_reference()) {
     const std::span<const double> places = g.mesh ? std::span(g.mesh->coordinates) : std::span<const double>();
     const context_input places_in = inputs.place(places.data(), places.size_bytes());
-    const prepared_edge_sum prepared =
-        prepare_edge_sum(ctx, view, n.nodes, n.components, o.runs,
-                         {.coordinates = {places_in.data(), places.size(), value_type::f64},
-                          .value = type,
-                          .function = o.function,
-                          .edge_weights = weights.empty() ? 0U : 1U});
-    t.preparation = prepared.report();
-    for (std::uint64_t run = 0; run < o.runs; ++run) {
-      const double seconds = timed(ctx, files.mesh, [&] { prepared.run(from, weighted, to, o.function); });
-      t.seconds = std::min(t.seconds, seconds);
-      t.mean_seconds += seconds / static_cast<double>(o.runs);
-    }
+    sums.run_prepared({places_in.data(), places.size(), value_type::f64}, t);
   }
   t.copy_seconds = inputs.seconds();
-  if (!is_host) copy_bytes(ctx, result.data(), to.data, n.nodes * row_bytes);
+  result_there.fetch();
   if (o.common.verify) {
-    const auto mistake = jobs::edge_sum_mistake(edge_view(ends), n.values, weights, result, n.components, o.function);
-    if (mistake) throw verification_failed(*mistake);
+    require_right(jobs::edge_sum_mistake(edge_view(ends), n.values, weights, result, n.components, o.function));
   }
   if (file) std::copy_n(reinterpret_cast<const std::byte*>(result.data()), file->bytes(), file->rows().data);
-  std::optional<dual_report> dual;
-  if (dual_files) {
-    write_dual(*dual_files, *g.mesh, *g.dual);
-    dual = {mesh::check_dual(*g.mesh, *g.dual), g.dual->flat_elements, g.dual->reoriented_elements,
-            dual_files->paths()};
-    dual_files->commit(file ? &file->finish() : nullptr);
-  } else if (file) {
-    file->commit();
-  }
+  const std::optional<dual_report> dual = write_files(g, dual_files, file);
   print_edges(o.common, ctx,
               {files.mesh, o.output, n.nodes, edges, n.components, o.runs, o.narrow, o.function, t, dual, g.warnings});
 }
@@ -180,18 +236,15 @@ void run_typed(const edges_command& o) {
 void add_edges(CLI::App& app) {
   const auto o = std::make_shared<edges_command>();
   CLI::App* subcommand = app.add_subcommand("edges", "Sum over the edges of a mesh or graph");
-  subcommand->add_option("MESH", o->files.mesh, "An SU2 mesh, gzip or not, or an .npy or .npz array of edges")
-      ->required()
-      ->type_name("");
-  subcommand
-      ->add_option("VALUES", o->files.values, "Of the nodes: .npy or .npz of f4 or f8; positions if there is none")
-      ->type_name("");
-  subcommand->add_option("-o,--output", o->output, "Where the result goes, whole or not at all")->type_name("FILE");
+  add_input(*subcommand, "MESH", o->files.mesh, "An SU2 mesh, gzip or not, or an .npy or .npz array of edges")
+      ->required();
+  add_input(*subcommand, "VALUES", o->files.values,
+            "Of the nodes: .npy or .npz of f4 or f8; positions if there is none");
+  add_output(*subcommand, o->output);
   subcommand->add_option("--dual", o->dual, "Write the mesh's median dual to three files, whole or not at all")
       ->type_name("PREFIX");
-  add_number(
-      *subcommand, "--zone", 1, 1'000'000'000, [o](std::uint64_t zone) { o->files.zone = zone; },
-      "Read only that zone of the mesh, whose IZONE this is; all if it is not given");
+  add_number(*subcommand, "--zone", 1, 1'000'000'000, o->files.zone,
+             "Read only that zone of the mesh, whose IZONE this is; all if it is not given");
   subcommand->add_option("--weights", o->files.weights, "Of the edges: .npy or .npz of f4 or f8; ones if there is none")
       ->type_name("FILE");
   subcommand
@@ -203,14 +256,9 @@ void add_edges(CLI::App& app) {
           "What an edge contributes: inverse_square (the default) or weighted_difference")
       ->type_name("FUNCTION");
   subcommand->add_flag("--f32", o->narrow, "Sum in f32, not f64; --backend opengl needs it");
-  add_number(
-      *subcommand, "--runs", 1, 1'000'000'000, [o](std::uint64_t n) { o->runs = n; },
-      "Prepare the edges and sum that many times; 100 if it is not given");
-  o->common.add_context_to(*subcommand);
-  o->common.add_memory_to(*subcommand);
-  o->common.add_verify_to(*subcommand, "Check the answer by long sums, against what rounding may make of them");
-  o->common.add_json_to(*subcommand);
-  o->common.add_quiet_to(*subcommand);
+  add_number(*subcommand, "--runs", 1, 1'000'000'000, o->runs,
+             "Prepare the edges and sum that many times; 100 if it is not given");
+  o->common.add_to(*subcommand, "Check the answer by long sums, against what rounding may make of them");
   subcommand->footer(edges_footer);
   subcommand->callback([o] {
     o->files.has_dual = !o->dual.empty();

@@ -35,15 +35,15 @@ void run(const movement_options& o) {
 
   const context_input context_table(ctx, rows.data, rows.count * rows.record_bytes);
   const context_input context_index(ctx, indices.data, indices.count * bytes(indices.type));
-  const buffer context_out = works_in_place(ctx) ? buffer() : buffer(ctx, out.bytes());
+  const context_output context_out(ctx, out);
   const const_records from(context_table.data(), rows.count, rows.record_bytes);
   const index_span through(context_index.data(), indices.count, indices.type);
-  const records to(context_out.size() > 0 ? context_out.data() : out.rows().data, indices.count, rows.record_bytes);
+  const records to(context_out.data(), indices.count, rows.record_bytes);
 
   const gather_options options{.pattern = o.pattern, .variant = o.common.variant()};
   const explanation plan = explain_gather(ctx, from, through, to, options);
   const double seconds = timed(ctx, o.index, [&] { gather(ctx, from, through, to, options); });
-  if (context_out.size() > 0) copy_bytes(ctx, out.rows().data, to.data, out.bytes());
+  context_out.fetch();
   if (o.common.verify) {
     if (const auto record = jobs::first_gather_difference(rows, indices, out.rows())) {
       throw verification_failed(fmt::format("record {} of the result is not that of the reference", *record));

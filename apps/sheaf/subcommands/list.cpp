@@ -1,16 +1,14 @@
 #include <charconv>
-#include <cmath>
 #include <memory>
 #include <optional>
 #include <string>
-#include <type_traits>
 #include <vector>
 
-#include <fmt/format.h>
 #include <sheaf/list_scan.hpp>
 
 #include "apps/sheaf/checks/list.hpp"
 #include "apps/sheaf/files/arrays/numbers.hpp"
+#include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/subcommands/movement.hpp"
 #include "core/printable.hpp"
 #include "primitives/operators/scan_value.hpp"
@@ -69,14 +67,6 @@ struct scan_command : list_command {
   std::optional<std::string> exclusive_from;
 };
 
-/// The type of the ranks. @throws error(bad_argument) for a type that cannot number so many nodes
-index_type rank_type_for(std::optional<index_type> asked, std::uint64_t nodes) {
-  const index_type type = asked.value_or(nodes >> 32 == 0 ? index_type::u32 : index_type::u64);
-  const unsigned bits = type == index_type::u32 ? 32 : type == index_type::i32 ? 31 : 63;
-  if (nodes >> bits == 0) return type;
-  throw error(error_code::bad_argument, fmt::format("--type {} cannot number {} nodes", name(type), nodes));
-}
-
 /// Calls timed(). The error of two heads where one list is expected says which option takes them.
 template <class Work>
 double timed_lists(const context& ctx, const std::string& list_path, Work work) {
@@ -90,16 +80,13 @@ double timed_lists(const context& ctx, const std::string& list_path, Work work) 
 }
 
 void list_command::add_to(CLI::App& subcommand) {
-  subcommand
-      .add_option("LIST", list, "The next node of each node: .npy or .npz of whole numbers, or raw with --index-type")
-      ->required()
-      ->type_name("");
+  add_input(subcommand, "LIST", list,
+            "The next node of each node: .npy or .npz of whole numbers, or raw with --index-type")
+      ->required();
 }
 
 void list_command::add_rest_to(CLI::App& subcommand) {
-  subcommand.add_option("-o,--output", output, "Where the result goes, whole or not at all")
-      ->required()
-      ->type_name("FILE");
+  add_output(subcommand, output)->required();
   subcommand
       .add_option_function<std::string>(
           "--lists", [this](const std::string& text) { lists = text == "many" ? list_count::many : list_count::one; },
@@ -107,36 +94,19 @@ void list_command::add_rest_to(CLI::App& subcommand) {
       ->check(CLI::IsMember({"one", "many"}))
       ->default_str("one");
   add_index_type(subcommand, index_kind, "Type of a raw LIST; .npy files know their own");
-  subcommand
-      .add_option_function<std::string>(
-          "--pattern-hint", [this](const std::string& text) { pattern = parse_access_pattern(text); },
-          "What is known of the nodes' places, along the list: unknown, sequential, random, partitioned:STREAMS, "
-          "clustered:NODES, strided:STEP")
-      ->type_name("PATTERN");
-  common.add_context_to(subcommand);
-  common.add_memory_to(subcommand);
-  common.add_verify_to(subcommand);
-  common.add_json_to(subcommand);
-  common.add_quiet_to(subcommand);
-}
-
-// The result is .npy where its inputs are.
-void require_raw_name(const std::string& output, const std::string& input, bool is_npy) {
-  if (is_npy || !output.ends_with(".npy")) return;
-  throw error(
-      error_code::bad_argument,
-      fmt::format("-o {}: {} is raw, and so is the result, without the header of an .npy file; let its name end in "
-                  ".bin, or make {} an .npy file",
-                  output, input, input));
+  add_pattern(subcommand, pattern,
+              "What is known of the nodes' places, along the list: unknown, sequential, random, partitioned:STREAMS, "
+              "clustered:NODES, strided:STEP");
+  common.add_to(subcommand, common_options::by_reference);
 }
 
 void run(const rank_command& o) {
   require_output(o.output, {o.list});
   const context ctx = o.common.make_context();
   const io::index_file list(o.list, o.index_kind);
-  require_raw_name(o.output, o.list, !o.index_kind);
+  require_name_of_kind(o.output, o.list, !o.index_kind);
   const index_span successors = list.indices();
-  const index_type type = rank_type_for(o.rank_type, successors.count);
+  const index_type type = index_type_for(o.rank_type, successors.count, "nodes", "--type ");
 
   const context_input context_list(ctx, successors.data, successors.count * bytes(successors.type));
   const index_span through(context_list.data(), successors.count, successors.type);
@@ -144,9 +114,7 @@ void run(const rank_command& o) {
   // Plans before the output is opened.
   const explanation plan = explain_list_rank(ctx, through, {nullptr, successors.count, type}, options);
 
-  constexpr const char* descrs[] = {"'<u4'", "'<u8'", "'<i4'", "'<i8'"};
-  const io::npy_type written = io::parse_npy_type(descrs[static_cast<int>(type)], "sheaf");
-  record_output out(o.output, o.index_kind ? "" : io::format_npy_header(written, list.shape()), successors.count,
+  record_output out(o.output, o.index_kind ? "" : rows_header(descr_of(type), list.shape()), successors.count,
                     bytes(type));
   const context_output context_out(ctx, out);
   const double seconds = timed_lists(ctx, o.list, [&] {
@@ -155,7 +123,7 @@ void run(const rank_command& o) {
   context_out.fetch();
   if (o.common.verify) {
     const index_span found(out.rows().data, successors.count, type);
-    if (const auto mistake = jobs::rank_mistake(successors, o.lists, found)) throw verification_failed(*mistake);
+    require_right(jobs::rank_mistake(successors, o.lists, found));
   }
   out.commit();
   print_report(o.common, o.output, ctx, plan, successors.count, bytes(type), seconds);
@@ -174,11 +142,10 @@ std::optional<value_type> known_value_type(const io::npy_type& type) {
 
 value_type require_value_type(const io::record_file& file) {
   if (const auto type = known_value_type(file.type())) return *type;
-  throw error(
-      error_code::bad_input,
-      fmt::format("{}: descr is {}; values are '<i4', '<u4', '<i8', '<u8', '<f4' or '<f8', which numpy's astype "
+  io::throw_error(error_code::bad_input,
+                  "{}: descr is {}; values are '<i4', '<u4', '<i8', '<u8', '<f4' or '<f8', which numpy's astype "
                   "makes of other numbers",
-                  file.path(), core::printable(file.type().descr)));
+                  file.path(), core::printable(file.type().descr));
 }
 
 /// The values of a file, as numbers of this machine.
@@ -211,14 +178,14 @@ scalar parse_scalar(const std::string& text, value_type type) {
     is_out_of_range = problem == std::errc::result_out_of_range;
   });
   if (found) return *found;
-  throw error(error_code::bad_argument, fmt::format("--exclusive-from: '{}' is {} of type {}", core::printable(text),
-                                                    is_out_of_range ? "out of the range" : "not a number", name(type)));
+  io::throw_error(error_code::bad_argument, "--exclusive-from: '{}' is {} of type {}", core::printable(text),
+                  is_out_of_range ? "out of the range" : "not a number", name(type));
 }
 
 void require_operator(scan_operator op, value_type type, const std::string& path) {
   if (primitives::takes(op, type)) return;
-  throw error(error_code::bad_argument, fmt::format("--op {} takes integers, but {} has values of type {}",
-                                                    text_of(op, primitives::scan_operators), path, name(type)));
+  io::throw_error(error_code::bad_argument, "--op {} takes integers, but {} has values of type {}",
+                  text_of(op, primitives::scan_operators), path, name(type));
 }
 
 void run(const scan_command& o) {
@@ -226,13 +193,13 @@ void run(const scan_command& o) {
   const context ctx = o.common.make_context();
   const io::index_file list(o.list, o.index_kind);
   const value_file values_in(o.values, o.value_kind);
-  require_raw_name(o.output, o.values, values_in.file().is_npy());
+  require_name_of_kind(o.output, o.values, values_in.file().is_npy());
   const index_span successors = list.indices();
   const const_values in = values_in.all();
   const std::uint64_t value_bytes = bytes(in.type);
   if (in.count != successors.count) {
-    throw error(error_code::bad_input,
-                fmt::format("{}: {} values, but {} has {} nodes", o.values, in.count, o.list, successors.count));
+    io::throw_error(error_code::bad_input, "{}: {} values, but {} has {} nodes", o.values, in.count, o.list,
+                    successors.count);
   }
   require_operator(o.op, in.type, o.values);
   list_scan_options options{.lists = o.lists, .pattern = o.pattern, .variant = o.common.variant()};
@@ -254,9 +221,7 @@ void run(const scan_command& o) {
   context_out.fetch();
   if (o.common.verify) {
     const const_values found(out.rows().data, in.count, in.type);
-    if (const auto mistake = jobs::scan_mistake(successors, o.lists, in, found, o.op, options.exclusive_from)) {
-      throw verification_failed(*mistake);
-    }
+    require_right(jobs::scan_mistake(successors, o.lists, in, found, o.op, options.exclusive_from));
   }
   out.commit();
   print_report(o.common, o.output, ctx, plan, in.count, value_bytes, seconds);
@@ -274,11 +239,7 @@ void add_rank(CLI::App& app) {
   const auto o = std::make_shared<rank_command>();
   CLI::App* subcommand = app.add_subcommand("rank", "Number the nodes of linked lists in the lists' order");
   o->add_to(*subcommand);
-  subcommand
-      ->add_option_function<std::string>(
-          "--type", [o](const std::string& text) { o->rank_type = parse_index_type(text); },
-          "Type of the ranks; u32 unless there are too many nodes")
-      ->type_name("u32|u64|i32|i64");
+  add_index_type(*subcommand, o->rank_type, "Type of the ranks; u32 unless there are too many nodes", "--type");
   o->add_rest_to(*subcommand);
   subcommand->footer(rank_footer);
   subcommand->callback([o] { run(*o); });
@@ -288,11 +249,9 @@ void add_scan(CLI::App& app) {
   const auto o = std::make_shared<scan_command>();
   CLI::App* subcommand = app.add_subcommand("scan", "Put the values of linked lists together, in the lists' order");
   o->add_to(*subcommand);
-  subcommand
-      ->add_option("VALUES", o->values,
-                   "One number for each node: .npy or .npz of i4, u4, i8, u8, f4 or f8, or raw with --value-type")
-      ->required()
-      ->type_name("");
+  add_input(*subcommand, "VALUES", o->values,
+            "One number for each node: .npy or .npz of i4, u4, i8, u8, f4 or f8, or raw with --value-type")
+      ->required();
   subcommand
       ->add_option_function<std::string>(
           "--op",

@@ -1,4 +1,7 @@
+#include <algorithm>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,7 +13,6 @@
 #include "apps/sheaf/corrections.hpp"
 #include "apps/sheaf/files/output_check.hpp"
 #include "apps/sheaf/progress_line.hpp"
-#include "apps/sheaf/subcommands/machine_table.hpp"
 #include "core/backends.hpp"
 #include "core/context_state.hpp"
 
@@ -58,6 +60,75 @@ std::string levels_text(const machine& m) {
   std::string text;
   for (const std::uint64_t bytes : m.cache_levels) text += (text.empty() ? "" : ", ") + bytes_text(bytes);
   return text;
+}
+
+constexpr double widest_bar = 30;
+
+// A bar whose length is the value's share of the maximum: at least one mark, so that no row looks unmeasured.
+std::string bar(double value, double most) {
+  return std::string(1 + static_cast<std::size_t>(widest_bar * std::clamp(value / most, 0.0, 1.0)), '#');
+}
+
+// A number of at most four digits, without an exponent.
+std::string number(double value) {
+  if (value >= 100) return fmt::format("{:.0f}", value);
+  return fmt::format("{:.{}f}", value, value >= 10 ? 1 : 2);
+}
+
+std::string stream_table(const std::vector<stream_rate>& rates) {
+  std::string text = "  copies, GB/s read plus written\n";
+  double most = 0;
+  for (const stream_rate& rate : rates) most = std::max(most, rate.bytes_per_second);
+  for (const stream_rate& rate : rates) {
+    text += fmt::format("  {:>10}  {:>8}  {}\n", bytes_text(rate.footprint_bytes), number(rate.bytes_per_second / 1e9),
+                        bar(rate.bytes_per_second, most));
+  }
+  return text;
+}
+
+std::string latency_table(const std::vector<latency_point>& latencies) {
+  std::string text = "  one read that waits for another, ns\n";
+  double most = 0;
+  for (const latency_point& latency : latencies) most = std::max(most, latency.seconds);
+  for (const latency_point& latency : latencies) {
+    text += fmt::format("  {:>10}  {:>8}  {}\n", bytes_text(latency.footprint_bytes), number(latency.seconds * 1e9),
+                        bar(latency.seconds, most));
+  }
+  return text;
+}
+
+// A table with a row for each footprint and a column for each width. The bar shows one width: 16 bytes, if measured.
+std::string access_table(const char* what, const std::vector<access_rate>& rates) {
+  std::set<std::uint64_t> widths;
+  std::map<std::uint64_t, std::map<std::uint64_t, double>> rows;
+  for (const access_rate& rate : rates) {
+    widths.insert(rate.record_bytes);
+    rows[rate.footprint_bytes][rate.record_bytes] = rate.records_per_second;
+  }
+  if (widths.empty()) return {};
+  const std::uint64_t drawn = widths.contains(16) ? 16 : *widths.begin();
+  double most = 0;
+  for (const auto& [footprint, row] : rows) {
+    if (row.contains(drawn)) most = std::max(most, row.at(drawn));
+  }
+  std::string text =
+      fmt::format("  {}, millions a second, by bytes of a record; bars for {}\n  {:>10}", what, drawn, "");
+  for (const std::uint64_t width : widths) text += fmt::format("  {:>7}", width);
+  for (const auto& [footprint, row] : rows) {
+    text += fmt::format("\n  {:>10}", bytes_text(footprint));
+    for (const std::uint64_t width : widths) {
+      text += fmt::format("  {:>7}", row.contains(width) ? number(row.at(width) / 1e6) : "-");
+    }
+    if (row.contains(drawn)) text += "  " + bar(row.at(drawn), most);
+  }
+  return text + "\n";
+}
+
+// The curves of a profile as tables with bars: streams and latencies by footprint, random accesses by footprint and
+// width.
+std::string curve_tables(const machine& m) {
+  return stream_table(m.streams) + latency_table(m.latencies) + access_table("random reads", m.random_read) +
+         access_table("random writes", m.random_write) + access_table("atomic adds", m.atomic_add);
 }
 
 void print_machine(const shown_machine& shown, bool used) {
@@ -206,8 +277,7 @@ void add_machine(CLI::App& app) {
       ->type_name("FILE");
   constexpr std::uint64_t most_seconds = 3600;
   add_number(
-      *subcommand, "--seconds", 1, most_seconds,
-      [options](std::uint64_t n) { options->budget.seconds = static_cast<double>(n); },
+      *subcommand, "--seconds", 1, most_seconds, options->budget.seconds,
       "What --calibrate may take for the rates of a device, and again for runs of the variants that compete, 60 unless "
       "given; few seconds measure little memory")
       ->needs(calibrate);

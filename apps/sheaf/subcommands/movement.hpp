@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <initializer_list>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,6 +15,7 @@
 #include <sheaf/records.hpp>
 
 #include "apps/sheaf/command.hpp"
+#include "apps/sheaf/context_array.hpp"
 #include "apps/sheaf/files/record_file.hpp"
 #include "plan/store/output_file.hpp"
 #include "primitives/words.hpp"
@@ -32,41 +35,40 @@ struct movement_options {
   void add_to(CLI::App& subcommand, const std::string& sequential_name, const std::string& sequential_description);
 };
 
+using jobs::context_array;
+using jobs::context_input;
+using jobs::context_matrix;
 using primitives::name;
 using primitives::parse_access_pattern;
 using primitives::parse_index_type;
-void add_index_type(CLI::App& subcommand, std::optional<index_type>& type, const std::string& description);
+/// -o: the file of the result.
+CLI::Option* add_output(CLI::App& subcommand, std::string& output,
+                        const std::string& description = "Where the result goes, whole or not at all");
+/// --record-bytes, or another option for the width of raw rows.
+void add_record_bytes(CLI::App& subcommand, std::uint64_t& bytes, const std::string& option = "--record-bytes",
+                      const std::string& description = "Width of raw records; .npy files know their own");
+void add_index_type(CLI::App& subcommand, std::optional<index_type>& type, const std::string& description,
+                    const std::string& option = "--index-type");
 /// The type of an index to write: the one asked for, else u32, or u64 if there are too many records for u32.
+/// @param option  that asks, where the message names it
 /// @throws error(bad_argument) for a type that cannot number so many records
-index_type index_type_for(std::optional<index_type> asked, std::uint64_t count);
-void add_pattern(CLI::App& subcommand, const std::string& option, access_pattern& pattern);
+index_type index_type_for(std::optional<index_type> asked, std::uint64_t count, const char* records = "records",
+                          const char* option = "");
+/// --pattern-hint. @param description  what it says, and the patterns that there are
+void add_pattern(CLI::App& subcommand, access_pattern& pattern, const std::string& description);
 
 /// Checks an output before any work, so that none is lost for want of a place. @throws error(bad_argument) if it is the
 /// file of one of the inputs, also under another path, error(io_failure) if it could not be made
 void require_output(const std::string& output, std::initializer_list<std::string> inputs,
                     std::string_view option = "-o");
 
-/// @throws error(bad_argument) if the output, which is raw where `like` is raw, has the name of an .npy file.
+/// @throws error(bad_argument) if the output, which is raw where the input is, has the name of an .npy file.
+void require_name_of_kind(const std::string& output, const std::string& input, bool is_npy);
 void require_name_of_kind(const std::string& output, const io::record_file& like);
 
 /// @throws error(bad_argument) for numbers of f64 where the context has sums of f32 alone: on OpenGL, whose frame
 /// buffers have 32 bits a channel
 void require_f32_where_needed(const context& ctx, bool is_f32);
-
-/// Whether calls of a context take the host's own bytes.
-bool works_in_place(const context& ctx);
-
-/// Input bytes in memory that a context can reach: the host's own bytes where it works in place, a copy on the device
-/// otherwise.
-class context_input {
- public:
-  context_input(const context& ctx, const void* host, std::uint64_t bytes);
-  std::byte* data() const noexcept { return data_; }
-
- private:
-  buffer copy_;
-  std::byte* data_;
-};
 
 /// The records of an output in host memory, and its file. The constructor reserves the space, and only commit() makes
 /// the file appear.
@@ -87,18 +89,9 @@ class record_output {
   buffer rows_;
 };
 
-/// Memory where a context writes the records of an output: the output's own on the CPU, otherwise device memory, which
-/// fetch() copies to the output.
-class context_output {
- public:
-  context_output(const context& ctx, const record_output& out);
-  std::byte* data() const { return device_copy_.size() > 0 ? device_copy_.data() : out_.rows().data; }
-  void fetch() const;
-
- private:
-  context ctx_;
-  const record_output& out_;
-  buffer device_copy_;
+/// Memory where a context writes the records of an output.
+struct context_output : context_array {
+  context_output(const context& ctx, const record_output& out) : context_array(ctx, out.rows().data, out.bytes()) {}
 };
 
 /// The header of an output whose rows have the type of `like`; empty for raw records.
@@ -122,6 +115,35 @@ double timed(const context& ctx, const std::string& index_path, Work work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+/// Least and mean seconds of some runs.
+struct run_times {
+  double least = std::numeric_limits<double>::infinity();
+  double mean = 0;
+};
+/// Calls timed() again and again. @param before  is called before each run, and not timed
+template <class Work, class Before>
+run_times timed_runs(const context& ctx, const std::string& index_path, std::uint64_t runs, Work work, Before before) {
+  run_times times;
+  for (std::uint64_t run = 0; run < runs; ++run) {
+    before();
+    const double seconds = timed(ctx, index_path, work);
+    times.least = std::min(times.least, seconds);
+    times.mean += seconds / static_cast<double>(runs);
+  }
+  return times;
+}
+
+template <class Work>
+run_times timed_runs(const context& ctx, const std::string& index_path, std::uint64_t runs, Work work) {
+  return timed_runs(ctx, index_path, runs, work, [] {});
+}
+
+/// @throws verification_failed with the mistake, if there is one
+void require_right(const std::optional<std::string>& mistake);
+
+/// The types of arrays that are written, for the headers below: "'<u8'", "'<f4'".
+const char* descr_of(index_type type);
+const char* float_descr(std::uint64_t bytes);
 /// The header of a one-dimensional array; `descr` includes the quotes, as in "'<u8'".
 std::string numbers_header(const char* descr, std::uint64_t count);
 /// The header of an array of any shape.
@@ -129,6 +151,8 @@ std::string rows_header(const char* descr, std::span<const std::uint64_t> shape)
 /// The header of an index into the records of `like`; empty if these are raw.
 std::string index_header(const io::record_file& like, index_type type, std::uint64_t count);
 
+/// The variant that was chosen, or "nothing".
+std::string chosen_variant(const explanation& plan);
 void print_report(const common_options& common, const std::string& output, const context& ctx, const explanation& plan,
                   std::uint64_t count, std::uint64_t record_bytes, double seconds);
 

@@ -3,14 +3,12 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <sheaf/error.hpp>
-#include <sheaf/machine_profile.hpp>
 
 #include "apps/sheaf/command.hpp"
+#include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/files/sparse/matrix_market.hpp"
-#include "apps/sheaf/nas/run.hpp"
+#include "apps/sheaf/nas.hpp"
 #include "apps/sheaf/progress_line.hpp"
-#include "apps/sheaf/system_context.hpp"
 
 // The subcommand npb-cg: the conjugate gradient benchmark of the NAS Parallel Benchmarks.
 namespace sheaf::cli {
@@ -36,15 +34,15 @@ io::csr_matrix<double> matrix_of(const npb_command& o, const jobs::nas_class& of
   if (o.matrix.empty()) return jobs::nas_matrix(of, o.common.host_threads());
   auto read = io::read_matrix_market<double>(o.matrix, {.threads = o.common.host_threads()});
   if (read.rows != of.rows || read.columns != of.rows) {
-    throw error(error_code::bad_input, fmt::format("{}: {} rows and {} columns, but class {} has {} of both", o.matrix,
-                                                   read.rows, read.columns, of.name, of.rows));
+    io::throw_error(error_code::bad_input, "{}: {} rows and {} columns, but class {} has {} of both", o.matrix,
+                    read.rows, read.columns, of.name, of.rows);
   }
   for (double& value : read.values) value = -value;
   return read;
 }
 
 void run(const npb_command& o) {
-  const context ctx = system_context(o.common);
+  const context ctx = o.common.make_system_context();
   const jobs::nas_class& of = jobs::nas_class_named(o.name);
   const io::csr_matrix<double> matrix = matrix_of(o, of);
   jobs::nas_options options{.variant = o.common.variant()};
@@ -60,22 +58,19 @@ void run(const npb_command& o) {
     answer = jobs::run_nas(ctx, of, matrix, options);
   }
   const std::string verdict = answer.is_right ? "SUCCESSFUL" : "UNSUCCESSFUL";
-  nlohmann::json report{{"command", "npb-cg"},
-                        {"class", of.name},
-                        {"backend", name(ctx.backend())},
-                        {"threads", ctx.threads()},
-                        {"machine", ctx.profile().name},
-                        {"rows", of.rows},
-                        {"nonzeros", matrix.entries()},
-                        {"iterations", of.iterations},
-                        {"variant", answer.variant},
-                        {"reason", name(answer.reason)},
-                        {"residual", answer.residual},
-                        {"zeta", answer.zeta},
-                        {"official_zeta", of.zeta},
-                        {"verification", verdict},
-                        {"seconds", answer.seconds},
-                        {"mop_per_second", answer.mop_per_second}};
+  nlohmann::json report = report_of("npb-cg", ctx);
+  report.update({{"class", of.name},
+                 {"rows", of.rows},
+                 {"nonzeros", matrix.entries()},
+                 {"iterations", of.iterations},
+                 {"variant", answer.variant},
+                 {"reason", name(answer.reason)},
+                 {"residual", answer.residual},
+                 {"zeta", answer.zeta},
+                 {"official_zeta", of.zeta},
+                 {"verification", verdict},
+                 {"seconds", answer.seconds},
+                 {"mop_per_second", answer.mop_per_second}});
   if (!o.common.quiet && !o.common.json) {
     fmt::print("NAS CG, class {}: {} rows, {} nonzeros, {} iterations of 25 steps\n", of.name, of.rows,
                matrix.entries(), of.iterations);
@@ -106,10 +101,7 @@ void add_npb_cg(CLI::App& app) {
   subcommand
       ->add_option("--matrix", o->matrix, "The benchmark's matrix as another program made it: a MatrixMarket file")
       ->type_name("FILE");
-  o->common.add_context_to(*subcommand);
-  o->common.add_memory_to(*subcommand);
-  o->common.add_json_to(*subcommand);
-  o->common.add_quiet_to(*subcommand);
+  o->common.add_to(*subcommand);
   subcommand->footer(npb_cg_footer);
   subcommand->callback([o] { run(*o); });
 }

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +12,7 @@
 #include <sheaf/plan.hpp>
 
 #include "apps/sheaf/command.hpp"
+#include "apps/sheaf/files/failure.hpp"
 #include "core/backends.hpp"
 #include "core/context_state.hpp"
 #include "lab/description/entry.hpp"
@@ -61,7 +61,7 @@ problem_spec plan_command::problem() const {
     p.access = hint(p);  // whoever names the order of the list knows it
     for (const given_option& g : given) {
       if (!g.texts.empty()) {
-        throw error(error_code::bad_argument, fmt::format("{} is for a primitive, not for a whole problem", g.option));
+        io::throw_error(error_code::bad_argument, "{} is for a primitive, not for a whole problem", g.option);
       }
     }
     return p;

@@ -7,6 +7,7 @@
 #include <sheaf/scatter.hpp>
 
 #include "apps/sheaf/checks/movement.hpp"
+#include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/subcommands/movement.hpp"
 #include "primitives/views.hpp"
 
@@ -48,9 +49,8 @@ void require_same_rows(const io::record_file& in, std::size_t axes, const io::re
       std::equal(rows.begin(), rows.end(), base_rows.begin(), base_rows.end())) {
     return;
   }
-  throw error(error_code::bad_input, fmt::format("{}: rows of shape {} of {}, but {} has rows of shape {} of {}",
-                                                 base.path(), io::shape_text(base_rows), base.type().descr, in.path(),
-                                                 io::shape_text(rows), in.type().descr));
+  io::throw_error(error_code::bad_input, "{}: rows of shape {} of {}, but {} has rows of shape {} of {}", base.path(),
+                  io::shape_text(base_rows), base.type().descr, in.path(), io::shape_text(rows), in.type().descr);
 }
 
 void run(const scatter_command& o) {
@@ -69,8 +69,8 @@ void run(const scatter_command& o) {
   const const_records rows = in.rows(primitives::most_record_bytes, axes);
   const index_span indices = index.indices();
   if (rows.count != indices.count) {
-    throw error(error_code::bad_input, fmt::format("{}: {} indices, but {} has {} records", o.index, indices.count,
-                                                   o.records_path, rows.count));
+    io::throw_error(error_code::bad_input, "{}: {} indices, but {} has {} records", o.index, indices.count,
+                    o.records_path, rows.count);
   }
   const const_records before = base ? base->rows(primitives::most_record_bytes) : const_records();
   if (base) require_same_rows(in, axes, *base);
@@ -92,7 +92,7 @@ void run(const scatter_command& o) {
   const scatter_options options{.pattern = o.pattern, .duplicates = o.repeats, .variant = o.common.variant()};
   const explanation plan = explain_scatter(ctx, from, through, to, options);
   const double seconds = timed(ctx, o.index, [&] { scatter(ctx, from, through, to, options); });
-  if (to.data != out.rows().data) copy_bytes(ctx, out.rows().data, to.data, out.bytes());
+  context_out.fetch();
   if (o.common.verify) {
     const auto allowed = jobs::allowed_by(o.repeats, from, to);
     if (const auto record = jobs::first_scatter_difference(rows, indices, out.rows(), before.data, allowed)) {
@@ -109,9 +109,8 @@ void add_scatter(CLI::App& app) {
   const auto options = std::make_shared<scatter_command>();
   CLI::App* subcommand = app.add_subcommand("scatter", "Put the records of IN where INDEX says: out[index[i]] = in[i]");
   options->add_to(*subcommand, "IN", "Records: .npy, .npz, or raw with --record-bytes");
-  CLI::Option* count = add_number(
-      *subcommand, "--count", 0, ~std::uint64_t{0}, [options](std::uint64_t n) { options->count = n; },
-      "Records of the output, zero where INDEX names none");
+  CLI::Option* count = add_number(*subcommand, "--count", 0, ~std::uint64_t{0}, options->count,
+                                  "Records of the output, zero where INDEX names none");
   subcommand
       ->add_option("--into", options->base, "Records that stay where INDEX names none; the file itself is not changed")
       ->type_name("BASE")

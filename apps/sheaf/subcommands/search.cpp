@@ -6,7 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "apps/sheaf/sort/columns.hpp"
+#include "apps/sheaf/files/failure.hpp"
+#include "apps/sheaf/sort/key.hpp"
 #include "apps/sheaf/subcommands/movement.hpp"
 #include "apps/sheaf/subcommands/search_run.hpp"
 #include "core/printable.hpp"
@@ -46,8 +47,8 @@ void require_options(const search_command& o) {
   if (o.records.empty() && o.record_bytes != 0)
     throw error(error_code::bad_argument, "--record-bytes is for --records");
   if (o.common.is_reference() && !o.variant().starts_with("reference.")) {
-    throw error(error_code::bad_argument,
-                fmt::format("--variant {} is not of --backend reference", core::printable(o.search_variant)));
+    io::throw_error(error_code::bad_argument, "--variant {} is not of --backend reference",
+                    core::printable(o.search_variant));
   }
 }
 
@@ -55,25 +56,23 @@ void print_found(const search_command& o, const context& ctx, const search_repor
                  const std::vector<std::string>& outputs) {
   if (o.common.quiet) return;
   const variant_estimate* const choice = r.plan.choice();
-  const std::string variant = choice != nullptr && r.probes > 0 && r.records > 0 ? choice->variant : "nothing";
+  const std::string variant = r.probes > 0 && r.records > 0 ? chosen_variant(r.plan) : "nothing";
   const double predicted = choice != nullptr ? choice->seconds : 0;
   if (o.common.json) {
-    return print_json({{"command", r.plan.primitive},
-                       {"backend", name(ctx.backend())},
-                       {"threads", ctx.threads()},
-                       {"machine", r.plan.machine},
-                       {"variant", variant},
-                       {"build_variant", r.built_by},
-                       {"keys", r.probes},
-                       {"records", r.records},
-                       {"distinct", r.distinct},
-                       {"longest_chain", r.longest_chain},
-                       {"matches", r.matches},
-                       {"build_seconds", r.build_seconds},
-                       {"seconds", r.seconds},
-                       {"predicted_seconds", predicted},
-                       {"verified", o.common.verify},
-                       {"outputs", outputs}});
+    nlohmann::json report = report_of(r.plan.primitive, ctx);
+    report.update({{"variant", variant},
+                   {"build_variant", r.built_by},
+                   {"keys", r.probes},
+                   {"records", r.records},
+                   {"distinct", r.distinct},
+                   {"longest_chain", r.longest_chain},
+                   {"matches", r.matches},
+                   {"build_seconds", r.build_seconds},
+                   {"seconds", r.seconds},
+                   {"predicted_seconds", predicted},
+                   {"verified", o.common.verify},
+                   {"outputs", outputs}});
+    return print_json(std::move(report));
   }
   const std::string_view what = o.first ? "keys with a record" : "matches";
   fmt::print("{}: {} keys among {} records, {} {}, with {} in {}; predicted {}; index built in {}{}\n",
@@ -87,8 +86,7 @@ std::optional<io::record_file> records_of(const search_command& o, std::uint64_t
   file.emplace(o.records, o.record_bytes);
   const std::uint64_t found = file->unmapped_rows(primitives::most_record_bytes).count;
   if (found == count) return file;
-  throw error(error_code::bad_input,
-              fmt::format("{}: {} records, but {} has {} rows", o.records, found, o.table, count));
+  io::throw_error(error_code::bad_input, "{}: {} records, but {} has {} rows", o.records, found, o.table, count);
 }
 
 void run(const search_command& o) {
@@ -111,8 +109,9 @@ void run(const search_command& o) {
   const context_input context_rows(ctx, rows.data, rows.count * rows.record_bytes);
   const context_input context_probes(ctx, keys.keys().data, keys.keys().count * place.bytes);
   std::optional<hash_index> index;
-  report.build_seconds = seconds_of(
-      ctx, [&] { index.emplace(build_hash_index(ctx, keys_in(context_rows.data()), {.variant = o.build_variant()})); });
+  report.build_seconds = timed(ctx, o.table, [&] {
+    index.emplace(build_hash_index(ctx, keys_in(context_rows.data()), {.variant = o.build_variant()}));
+  });
   report.probes = keys.keys().count;
   report.built_by = index->variant();
   report.records = index->count();
@@ -135,12 +134,8 @@ void run(const search_command& o) {
 void add_search(CLI::App& app) {
   const auto o = std::make_shared<search_command>();
   CLI::App* subcommand = app.add_subcommand("search", "Find the rows of TABLE that have each key of KEYS");
-  subcommand->add_option("KEYS", o->keys, "Keys to search for: .npy, .npz, or raw with --key-bytes")
-      ->required()
-      ->type_name("");
-  subcommand->add_option("TABLE", o->table, "Records to look among: .npy, .npz, or raw with --table-bytes")
-      ->required()
-      ->type_name("");
+  add_input(*subcommand, "KEYS", o->keys, "Keys to search for: .npy, .npz, or raw with --key-bytes")->required();
+  add_input(*subcommand, "TABLE", o->table, "Records to look among: .npy, .npz, or raw with --table-bytes")->required();
   subcommand
       ->add_option("-o,--output", o->prefix,
                    "How the names of the results begin: PREFIX.ids.npy and others, all of them whole or none")
@@ -163,19 +158,13 @@ void add_search(CLI::App& app) {
           "--key-bytes", [o](const std::string& text) { o->key_bytes = text == "4" ? 4 : 8; },
           "Width of raw KEYS; .npy files know their own")
       ->check(CLI::IsMember({"4", "8"}));
-  add_number(
-      *subcommand, "--table-bytes", 1, primitives::most_record_bytes, [o](std::uint64_t n) { o->table_bytes = n; },
-      "Width of rows of a raw TABLE; .npy files know their own");
-  add_number(
-      *subcommand, "--record-bytes", 1, primitives::most_record_bytes, [o](std::uint64_t n) { o->record_bytes = n; },
-      "Width of raw records of --records; .npy files know their own");
+  add_record_bytes(*subcommand, o->table_bytes, "--table-bytes",
+                   "Width of rows of a raw TABLE; .npy files know their own");
+  add_record_bytes(*subcommand, o->record_bytes, "--record-bytes",
+                   "Width of raw records of --records; .npy files know their own");
   subcommand->add_option("--variant", o->search_variant, "Search by this variant, as sheaf plan hash_search names them")
       ->type_name("NAME");
-  o->common.add_context_to(*subcommand);
-  o->common.add_memory_to(*subcommand);
-  o->common.add_verify_to(*subcommand, "Check the answer by a binary search in a sorted array");
-  o->common.add_json_to(*subcommand);
-  o->common.add_quiet_to(*subcommand);
+  o->common.add_to(*subcommand, "Check the answer by a binary search in a sorted array");
   subcommand->footer(search_footer);
   subcommand->callback([o] { run(*o); });
 }

@@ -7,6 +7,7 @@
 
 #include "apps/sheaf/checks/movement.hpp"
 #include "apps/sheaf/checks/search.hpp"
+#include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/subcommands/movement.hpp"
 #include "primitives/views.hpp"
 
@@ -34,16 +35,6 @@ class host_view {
   buffer copy_;
 };
 
-constexpr const char* descr_of(index_type type) { return bytes(type) == 4 ? "'<u4'" : "'<u8'"; }
-
-std::string shaped_header(const key_file& keys, index_type type) {
-  return io::format_npy_header(io::parse_npy_type(descr_of(type), "sheaf"), keys.file().shape());
-}
-
-void require_right(const std::optional<std::string>& mistake) {
-  if (mistake) throw verification_failed(*mistake);
-}
-
 }  // namespace
 
 void open_outputs(const search_command& o, std::uint64_t probes, const std::optional<io::record_file>& records,
@@ -62,8 +53,7 @@ void search_run::gather_records(const io::record_file& file, index_span context_
   const context_input context_from(ctx, from.data, from.count * from.record_bytes);
   std::uint64_t bytes = 0;
   if (__builtin_mul_overflow(ids.count, from.record_bytes, &bytes)) {
-    throw error(error_code::out_of_memory,
-                fmt::format("{}: {} records of {} bytes", path, ids.count, from.record_bytes));
+    io::throw_error(error_code::out_of_memory, "{}: {} records of {} bytes", path, ids.count, from.record_bytes);
   }
   const std::string header = output_header(file, std::span(&ids.count, 1), file.row_shape());
   outputs.reserve(records_output, header.size() + bytes);
@@ -84,7 +74,7 @@ void search_run::gather_records(const io::record_file& file, index_span context_
 void search_run::find_all(const std::optional<io::record_file>& records) const {
   report.plan = explain_hash_search(ctx, index, probes, options());
   hash_matches found;
-  report.seconds = seconds_of(ctx, [&] { found = hash_search(ctx, index, probes, options()); });
+  report.seconds = timed(ctx, o.table, [&] { found = hash_search(ctx, index, probes, options()); });
   report.matches = found.total;
   const std::string offsets_header = numbers_header("'<u8'", found.probes + 1);
   const std::string ids_header = numbers_header(descr_of(found.id_type), found.total);
@@ -108,7 +98,7 @@ void search_run::find_first() const {
   const index_type type = index.id_type();
   report.plan = explain_hash_find(ctx, index, probes, options());
   const buffer memory(ctx, probes.count * bytes(type));
-  report.seconds = seconds_of(ctx, [&] {
+  report.seconds = timed(ctx, o.table, [&] {
     hash_find(ctx, index, probes, {memory.data(), probes.count, type}, options());
   });
   const host_view found(ctx, memory.data(), memory.size());
@@ -119,7 +109,7 @@ void search_run::find_first() const {
   };
   for (std::uint64_t i = 0; i < probes.count; ++i) report.matches += is_none(i) ? 0 : 1;
   if (o.common.verify) require_right(jobs::sorted_keys(table).find_mistake(keys.keys(), ids));
-  outputs.write(0, shaped_header(keys, type), ids.data, probes.count * bytes(type));
+  outputs.write(0, rows_header(descr_of(type), keys.file().shape()), ids.data, probes.count * bytes(type));
 }
 
 void search_run::count() const {
@@ -127,7 +117,7 @@ void search_run::count() const {
   const index_output shape{nullptr, probes.count, type};
   report.plan = explain_hash_count(ctx, index, probes, shape, options());
   const buffer memory(ctx, probes.count * bytes(type));
-  report.seconds = seconds_of(ctx, [&] {
+  report.seconds = timed(ctx, o.table, [&] {
     hash_count(ctx, index, probes, {memory.data(), probes.count, type}, options());
   });
   const host_view found(ctx, memory.data(), memory.size());
@@ -137,7 +127,7 @@ void search_run::count() const {
                                        : static_cast<const std::uint64_t*>(counts.data)[i];
   }
   if (o.common.verify) require_right(jobs::sorted_keys(table).count_mistake(keys.keys(), counts));
-  outputs.write(0, shaped_header(keys, type), counts.data, probes.count * bytes(type));
+  outputs.write(0, rows_header(descr_of(type), keys.file().shape()), counts.data, probes.count * bytes(type));
 }
 
 }  // namespace sheaf::cli

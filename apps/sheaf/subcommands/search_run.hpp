@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -57,15 +56,6 @@ struct search_report {
   std::uint64_t distinct = 0;
   std::uint64_t longest_chain = 0;
 };
-
-/// Seconds until the work that was queued is done.
-template <class Work>
-double seconds_of(const context& ctx, Work work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  ctx.wait();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 /// Opens the files of the answer before any work. @param records  those that are gathered, if any
 void open_outputs(const search_command& o, std::uint64_t probes, const std::optional<io::record_file>& records,

@@ -8,15 +8,14 @@
 
 #include <fmt/format.h>
 #include <sheaf/conjugate_gradient.hpp>
-#include <sheaf/machine_profile.hpp>
 
 #include "apps/sheaf/checks/solution.hpp"
+#include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/files/output_check.hpp"
 #include "apps/sheaf/files/sparse/matrix_market.hpp"
 #include "apps/sheaf/progress_line.hpp"
 #include "apps/sheaf/subcommands/files/vector_file.hpp"
 #include "apps/sheaf/subcommands/movement.hpp"
-#include "apps/sheaf/system_context.hpp"
 
 // The subcommand solve: linear systems with matrices of MatrixMarket files.
 namespace sheaf::cli {
@@ -63,27 +62,24 @@ double relative_of(const conjugate_gradient_result& r) { return relative(r.resid
 /// JSON has no NaN and no infinity.
 nlohmann::json json_number(double number) { return std::isfinite(number) ? nlohmann::json(number) : nlohmann::json(); }
 
-nlohmann::json report_of(const solve_command& o, const context& ctx, const csr_view& a,
-                         const conjugate_gradient_result& r, double seconds) {
-  nlohmann::json report{{"command", "solve"},
-                        {"backend", name(ctx.backend())},
-                        {"threads", ctx.threads()},
-                        {"machine", ctx.profile().name},
-                        {"matrix", o.matrix},
-                        {"rows", a.rows},
-                        {"nonzeros", a.values.count},
-                        {"value_type", o.narrow ? "f32" : "f64"},
-                        {"preconditioner", o.has_jacobi ? "jacobi" : "none"},
-                        {"variant", r.variant},
-                        {"reason", name(r.reason)},
-                        {"converged", r.converged()},
-                        {"iterations", r.iterations},
-                        {"residual", json_number(r.residual)},
-                        {"relative_residual", json_number(relative_of(r))},
-                        {"target", json_number(r.target)},
-                        {"seconds", seconds},
-                        {"verified", o.common.verify},
-                        {"output", o.output}};
+nlohmann::json json_of(const solve_command& o, const context& ctx, const csr_view& a,
+                       const conjugate_gradient_result& r, double seconds) {
+  nlohmann::json report = report_of("solve", ctx);
+  report.update({{"matrix", o.matrix},
+                 {"rows", a.rows},
+                 {"nonzeros", a.values.count},
+                 {"value_type", o.narrow ? "f32" : "f64"},
+                 {"preconditioner", o.has_jacobi ? "jacobi" : "none"},
+                 {"variant", r.variant},
+                 {"reason", name(r.reason)},
+                 {"converged", r.converged()},
+                 {"iterations", r.iterations},
+                 {"residual", json_number(r.residual)},
+                 {"relative_residual", json_number(relative_of(r))},
+                 {"target", json_number(r.target)},
+                 {"seconds", seconds},
+                 {"verified", o.common.verify},
+                 {"output", o.output}});
   if (!o.history.empty()) report["history"] = o.history;
   return report;
 }
@@ -120,91 +116,99 @@ std::string complaint_of(const solve_command& o, const csr_view& a, const conjug
   }
 }
 
-template <class Value>
-void run_typed(const solve_command& o) {
-  const context ctx = system_context(o.common);
+void require_outputs(const solve_command& o) {
   require_output(o.output, {o.matrix, o.b});
-  if (!o.history.empty()) {
-    require_output(o.history, {o.matrix, o.b}, "--history");
-    if (io::name_one_file(o.history, o.output)) {
-      throw error(error_code::bad_argument, fmt::format("--history {} is the output {}", o.history, o.output));
-    }
+  if (o.history.empty()) return;
+  require_output(o.history, {o.matrix, o.b}, "--history");
+  if (io::name_one_file(o.history, o.output)) {
+    io::throw_error(error_code::bad_argument, "--history {} is the output {}", o.history, o.output);
   }
-  const auto read = io::read_matrix_market<Value>(o.matrix, {.threads = o.common.host_threads()});
-  const csr_view on_host(read.rows, read.columns, read.row_offsets, read.columns_of_entries(), read.values);
+}
+
+template <class Value>
+io::csr_matrix<Value> read_matrix(const solve_command& o) {
+  auto read = io::read_matrix_market<Value>(o.matrix, {.threads = o.common.host_threads()});
   if (read.rows != read.columns) {
-    throw error(error_code::bad_input, fmt::format("{}: the matrix has {} rows and {} columns, not as many", o.matrix,
-                                                   read.rows, read.columns));
+    io::throw_error(error_code::bad_input, "{}: the matrix has {} rows and {} columns, not as many", o.matrix,
+                    read.rows, read.columns);
   }
-  if (const auto asymmetry = jobs::asymmetry_of(on_host)) {
-    throw error(error_code::bad_input, fmt::format("{}: {}", o.matrix, *asymmetry));
+  if (const auto asymmetry = jobs::asymmetry_of(read.view())) {
+    io::throw_error(error_code::bad_input, "{}: {}", o.matrix, *asymmetry);
   }
-  const std::uint64_t n = read.rows;
-  const std::vector<Value> b = o.b.empty()
-                                   ? std::vector<Value>(n, 1)
-                                   : read_matrix_vector<Value>(o.b, n, "rows", o.matrix, o.common.host_threads());
+  return read;
+}
 
-  const index_span offsets = on_host.row_begins;
-  const index_span columns = on_host.column_indices;
-  const context_input offsets_in(ctx, offsets.data, offsets.count * 8);
-  const context_input columns_in(ctx, columns.data, columns.count * bytes(columns.type));
-  const context_input values_in(ctx, read.values.data(), read.values.size() * sizeof(Value));
-  const context_input b_in(ctx, b.data(), n * sizeof(Value));
-  const value_type type = on_host.values.type;
-  const csr_view a(n, n, index_span{offsets_in.data(), offsets.count, offsets.type},
-                   index_span{columns_in.data(), columns.count, columns.type},
-                   const_values{values_in.data(), read.values.size(), type});
-
-  record_output out(o.output, numbers_header(o.narrow ? "'<f4'" : "'<f8'", n), n, sizeof(Value));
-  std::optional<io::output_file> history_file;
-  if (!o.history.empty()) history_file.emplace(o.history, 0);
-  const context_output context_out(ctx, out);
-  const std::vector<Value> start(n, 0);
-  copy_bytes(ctx, context_out.data(), start.data(), n * sizeof(Value));
-
+/// What came of a system.
+struct solution {
+  conjugate_gradient_result result;
   std::vector<double> history;
+  double seconds = 0;
+};
+
+solution solved(const solve_command& o, const context& ctx, const csr_view& a, const_values b, values x) {
+  solution found;
   conjugate_gradient_options options{.tolerance = o.tolerance,
                                      .absolute_tolerance = o.absolute,
                                      .iteration_limit = o.limit,
                                      .preconditioner = o.has_jacobi ? preconditioner::jacobi : preconditioner::none,
                                      .variant = o.common.variant()};
-  if (!o.history.empty()) options.history = &history;
-  conjugate_gradient_result solved;
-  double seconds = 0;
-  {
-    progress_line line(!o.common.quiet);
-    if (line.may_show()) {
-      constexpr std::uint64_t of_a_gpu = 64;  // between which it need not wait for the host
-      if (ctx.backend() != backend_kind::cpu) options.progress_interval = of_a_gpu;
-      options.progress = [&](const conjugate_gradient_progress& p) {
-        line.show(
-            [&] { return fmt::format("iteration {}: residual {:.3g} of {:.3g}", p.iterations, p.residual, p.target); });
-        return true;
-      };
-    }
-    seconds = timed(ctx, o.matrix, [&] {
-      solved =
-          conjugate_gradient(ctx, a, const_values(b_in.data(), n, type), values(context_out.data(), n, type), options);
-    });
+  if (!o.history.empty()) options.history = &found.history;
+  progress_line line(!o.common.quiet);
+  if (line.may_show()) {
+    constexpr std::uint64_t of_a_gpu = 64;  // between which it need not wait for the host
+    if (ctx.backend() != backend_kind::cpu) options.progress_interval = of_a_gpu;
+    options.progress = [&](const conjugate_gradient_progress& p) {
+      line.show(
+          [&] { return fmt::format("iteration {}: residual {:.3g} of {:.3g}", p.iterations, p.residual, p.target); });
+      return true;
+    };
   }
-  context_out.fetch();
-  if (o.common.verify) {
-    const const_values found(out.rows().data, n, type);
-    if (const auto mistake = jobs::solution_mistake(on_host, b, found, solved.residual)) {
-      throw verification_failed(*mistake);
-    }
-  }
+  found.seconds = timed(ctx, o.matrix, [&] { found.result = conjugate_gradient(ctx, a, b, x, options); });
+  return found;
+}
+
+/// Both files appear, or none.
+void write_outputs(record_output& out, std::optional<io::output_file>& history_file, const solution& found) {
   std::vector<io::output_file*> files{&out.finish()};
   if (history_file) {
-    const std::string text = csv_of(history, solved.b_norm);
+    const std::string text = csv_of(found.history, found.result.b_norm);
     history_file->write(text.data(), text.size());
     history_file->finish();
     files.push_back(&*history_file);
   }
   io::output_file::commit_all(files);
-  nlohmann::json report = report_of(o, ctx, a, solved, seconds);
-  if (!o.common.quiet && !o.common.json) print_lines(o, a, solved, seconds);
-  if (!solved.converged()) throw not_converged(complaint_of(o, on_host, solved), std::move(report));
+}
+
+template <class Value>
+void run_typed(const solve_command& o) {
+  const context ctx = o.common.make_system_context();
+  require_outputs(o);
+  const io::csr_matrix<Value> matrix = read_matrix<Value>(o);
+  const std::uint64_t n = matrix.rows;
+  const std::vector<Value> b = read_matrix_vector<Value>(o.b, n, "rows", o.matrix, o.common.host_threads());
+
+  const context_matrix a(ctx, matrix);
+  const context_input b_in(ctx, b.data(), n * sizeof(Value));
+  record_output out(o.output, numbers_header(float_descr(sizeof(Value)), n), n, sizeof(Value));
+  std::optional<io::output_file> history_file;
+  if (!o.history.empty()) history_file.emplace(o.history, 0);
+  const context_output x(ctx, out);
+  const std::vector<Value> start(n, 0);
+  copy_bytes(ctx, x.data(), start.data(), n * sizeof(Value));
+
+  constexpr value_type type = value_type_of<Value>();
+  const solution found = solved(o, ctx, a.view, {b_in.data(), n, type}, {x.data(), n, type});
+  x.fetch();
+  if (o.common.verify) {
+    const const_values answer(out.rows().data, n, type);
+    require_right(jobs::solution_mistake(matrix.view(), b, answer, found.result.residual));
+  }
+  write_outputs(out, history_file, found);
+  nlohmann::json report = json_of(o, ctx, a.view, found.result, found.seconds);
+  if (!o.common.quiet && !o.common.json) print_lines(o, a.view, found.result, found.seconds);
+  if (!found.result.converged()) {
+    throw not_converged(complaint_of(o, matrix.view(), found.result), std::move(report));
+  }
   if (!o.common.quiet && o.common.json) print_json(std::move(report));
 }
 
@@ -213,32 +217,20 @@ void run_typed(const solve_command& o) {
 void add_solve(CLI::App& app) {
   const auto o = std::make_shared<solve_command>();
   CLI::App* subcommand = app.add_subcommand("solve", "Solve a linear system by conjugate gradient");
-  subcommand->add_option("MATRIX", o->matrix, "A MatrixMarket file, gzip or not")->required()->type_name("");
-  subcommand->add_option("B", o->b, "The right-hand side: .npy or .npz of f4 or f8, or .mtx; ones if there is none")
-      ->type_name("");
-  subcommand->add_option("-o,--output", o->output, "Where X goes, whole or not at all")->required()->type_name("FILE");
+  add_input(*subcommand, "MATRIX", o->matrix, "A MatrixMarket file, gzip or not")->required();
+  add_input(*subcommand, "B", o->b, "The right-hand side: .npy or .npz of f4 or f8, or .mtx; ones if there is none");
+  add_output(*subcommand, o->output, "Where X goes, whole or not at all")->required();
   add_real(*subcommand, "--tolerance", o->tolerance, "Residual to reach, relative to |B|")
       ->default_str(fmt::format("{}", o->tolerance));
   add_real(*subcommand, "--absolute", o->absolute, "Residual to reach, where that is more");
-  add_number(
-      *subcommand, "--limit", 0, conjugate_gradient_options::automatic_limit - 1,
-      [o](std::uint64_t n) { o->limit = n; }, "Most iterations; ten times the rows, and 100 at least, unless given");
+  add_number(*subcommand, "--limit", 0, conjugate_gradient_options::automatic_limit - 1, o->limit,
+             "Most iterations; ten times the rows, and 100 at least, unless given");
   subcommand->add_flag("--jacobi", o->has_jacobi, "Scale residuals by the inverse of the diagonal");
   subcommand->add_flag("--f32", o->narrow, "Read the matrix and solve in f32, not f64");
   subcommand->add_option("--history", o->history, "A file for the residual of each iteration")->type_name("FILE.csv");
-  o->common.add_context_to(*subcommand);
-  o->common.add_memory_to(*subcommand);
-  o->common.add_verify_to(*subcommand, "Check the residual by long sums, against what rounding may make of them");
-  o->common.add_json_to(*subcommand);
-  o->common.add_quiet_to(*subcommand);
+  o->common.add_to(*subcommand, "Check the residual by long sums, against what rounding may make of them");
   subcommand->footer(solve_footer);
-  subcommand->callback([o] {
-    if (o->narrow) {
-      run_typed<float>(*o);
-    } else {
-      run_typed<double>(*o);
-    }
-  });
+  subcommand->callback([o] { o->narrow ? run_typed<float>(*o) : run_typed<double>(*o); });
 }
 
 }  // namespace sheaf::cli

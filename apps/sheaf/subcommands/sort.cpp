@@ -11,7 +11,6 @@
 #include <sheaf/sort.hpp>
 
 #include "apps/sheaf/checks/sort.hpp"
-#include "apps/sheaf/sort/columns.hpp"
 #include "apps/sheaf/sort/external.hpp"
 #include "apps/sheaf/sort/key.hpp"
 #include "apps/sheaf/sort/record_source.hpp"
@@ -115,7 +114,7 @@ void check(const sort_command& o, const io::record_file& file, const_records row
 void print_sorted(const sort_command& o, const sort_job& job, const sort_report& report) {
   if (o.common.quiet) return;
   const variant_estimate* choice = report.plan.choice();
-  const std::string variant = choice != nullptr ? choice->variant : "nothing";
+  const std::string variant = chosen_variant(report.plan);
   const double moved_bytes =
       static_cast<double>(job.rows.count) * static_cast<double>(job.rows.record_bytes + job.written_bytes());
   const double rate = moved_bytes / std::max(report.seconds, std::numeric_limits<double>::min());
@@ -179,8 +178,8 @@ void run(const sort_command& o) {
 void add_sort(CLI::App& app) {
   const auto o = std::make_shared<sort_command>();
   CLI::App* subcommand = app.add_subcommand("sort", "Bring records into the order of their keys");
-  subcommand->add_option("IN", o->in, "Records: .npy, .npz, or raw with --record-bytes")->required()->type_name("");
-  subcommand->add_option("-o,--output", o->output, "Where the result goes, whole or not at all")->type_name("FILE");
+  add_input(*subcommand, "IN", o->in, "Records: .npy, .npz, or raw with --record-bytes")->required();
+  add_output(*subcommand, o->output);
   subcommand->add_option("--key", o->keys, "What to sort by; may be given up to 8 times, the first deciding")
       ->type_name("(NAME|OFFSET:BYTES[:TYPE])[:asc|desc]")
       ->allow_extra_args(false);
@@ -192,9 +191,7 @@ void add_sort(CLI::App& app) {
       subcommand->add_flag("--check", o->check,
                            "Say whether IN is sorted (exit code 4 if not), how many keys repeat the one before, and a "
                            "checksum that does not depend on the order");
-  add_number(
-      *subcommand, "--record-bytes", 1, primitives::most_record_bytes, [o](std::uint64_t n) { o->record_bytes = n; },
-      "Width of raw records; .npy files know their own");
+  add_record_bytes(*subcommand, o->record_bytes);
   add_byte_size(*subcommand, "--memory", o->memory_bytes,
                 "Most memory to use, such as 512M, 1.5G or 4GiB; unless given, half of what is free to this process");
   o->common.add_context_to(*subcommand);

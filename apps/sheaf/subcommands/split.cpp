@@ -1,15 +1,21 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <sheaf/split.hpp>
 
-#include "apps/sheaf/arguments/key.hpp"
 #include "apps/sheaf/checks/split.hpp"
+#include "apps/sheaf/files/arrays/fields.hpp"
 #include "apps/sheaf/files/arrays/numbers.hpp"
+#include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/files/output_check.hpp"
+#include "apps/sheaf/sort/key.hpp"
 #include "apps/sheaf/subcommands/movement.hpp"
+#include "core/printable.hpp"
+#include "lab/description/keys.hpp"
 #include "primitives/views.hpp"
 
 namespace sheaf::cli {
@@ -31,6 +37,92 @@ constexpr const char* split_footer =
     "  python3 -c \"import numpy as np; np.save('of.npy', (np.arange(10) % 4).astype('u1'))\"\n"
     "  sheaf split table.npy --categories of.npy --count 4 -o sorted.npy --offsets offsets.npy --verify";
 
+// "5:11": OFFSET:BITS, the bits that are the category of a record. @throws CLI::ValidationError
+bit_field parse_bit_field(const std::string& text) {
+  try {
+    return primitives::parse_bit_field(text);
+  } catch (const error& e) {
+    throw CLI::ValidationError(e.what());
+  }
+}
+
+// --from-left, the direction in which bits are counted.
+void add_bit_order(CLI::App& subcommand, bit_order& order) {
+  subcommand.add_flag_callback(
+      "--from-left", [&order] { order = bit_order::from_left; },
+      "Bit 0 is the highest of byte 0, as in the paper; without it the lowest, as in a little-endian number");
+}
+
+// --key, OFFSET:BITS or a field, and --from-left. Returns the option --key.
+CLI::Option* add_key(CLI::App& subcommand, std::string& key, bit_order& order) {
+  CLI::Option* option =
+      subcommand
+          .add_option_function<std::string>(
+              "--key",
+              [&key](const std::string& text) {
+                if (jobs::is_key_place(text)) static_cast<void>(parse_bit_field(text));
+                key = text;
+              },
+              "The bits that are a record's category: BITS of them, 1 to 32, from bit OFFSET of the record on; or a "
+              "field of whole numbers, or BITS of it from its bit FIRST on")
+          ->type_name("OFFSET:BITS|NAME[:FIRST:BITS]");
+  add_bit_order(subcommand, order);
+  return option;
+}
+
+// The bits that a --key says: OFFSET:BITS of a row, or NAME or NAME:FIRST:BITS of a field of whole numbers, whose bit 0
+// is the lowest of the number, in either order of bytes; with --from-left the highest of its first byte.
+// @throws CLI::ValidationError for what is neither, error(bad_input) for a field without such bits
+bit_field bits_of_key(const std::string& key, bit_order order, const io::record_file& file) {
+  const std::string names = io::field_names(file.type());
+  if (jobs::is_key_place(key) || names.empty()) {
+    bit_field bits = parse_bit_field(key);
+    bits.order = order;
+    return bits;
+  }
+  std::optional<io::npy_field> field = jobs::field_of_rows(file, key);
+  std::optional<bit_field> part;
+  if (!field) {
+    const std::size_t last = key.rfind(':');
+    const std::size_t first = last == key.npos || last == 0 ? key.npos : key.rfind(':', last - 1);
+    if (first != key.npos) {
+      field = jobs::field_of_rows(file, key.substr(0, first));
+      if (field) part = parse_bit_field(key.substr(first + 1));
+    }
+  }
+  if (!field) {
+    io::throw_error(error_code::bad_argument,
+                    "--key: '{}' is neither OFFSET:BITS nor a field of {}, whose fields are {}", core::printable(key),
+                    file.path(), names);
+  }
+  const io::npy_type& type = field->type;
+  if (field->count != 1 || std::string_view("biu").find(type.kind) == std::string_view::npos) {
+    io::throw_error(error_code::bad_input,
+                    "{}: --key: field {} is {}{}; a category is a whole number, and OFFSET:BITS takes other bits",
+                    file.path(), core::printable(field->name),
+                    field->count == 1 ? "" : fmt::format("{} times ", field->count), core::printable(type.descr));
+  }
+  const std::uint64_t width = 8 * type.item_bytes;
+  const bit_field of_number = part.value_or(bit_field{0, static_cast<std::uint32_t>(width)});
+  if (of_number.first > width || of_number.count > width - of_number.first) {
+    io::throw_error(error_code::bad_argument, "--key: '{}': {} bits from bit {} on reach past the {} bits of {}",
+                    core::printable(key), of_number.count, of_number.first, width, core::printable(field->name));
+  }
+  if (!part && width > 32) {
+    io::throw_error(error_code::bad_argument, "--key: field {0} has {1} bits; {0}:FIRST:BITS takes 1 to 32 of them",
+                    core::printable(field->name), width);
+  }
+  if (order == bit_order::from_left) {
+    io::throw_error(error_code::bad_argument,
+                    "--from-left is for --key OFFSET:BITS; the bits of field {} are "
+                    "counted from the lowest",
+                    core::printable(field->name));
+  }
+  const bool reversed = type.order == '>';
+  const std::uint64_t first = reversed ? width - of_number.first - of_number.count : of_number.first;
+  return {8 * field->offset + first, of_number.count, reversed ? bit_order::from_left : order};
+}
+
 struct split_command {
   common_options common;
   std::string in;
@@ -49,6 +141,7 @@ struct split_command {
   bool unstable = false;
 
   const std::string& key_path() const { return categories.empty() ? keys : categories; }
+  bool gathers() const { return index == "gather"; }
 };
 
 void require_options(const split_command& o) {
@@ -78,7 +171,7 @@ void require_distinct_outputs(const split_command& o) {
   if (o.offsets.empty()) return;
   require_output(o.offsets, {o.in, o.key_path()}, "--offsets");
   if (io::name_one_file(o.output, o.offsets)) {
-    throw error(error_code::bad_argument, fmt::format("-o and --offsets are both {}", o.offsets));
+    io::throw_error(error_code::bad_argument, "-o and --offsets are both {}", o.offsets);
   }
 }
 
@@ -87,20 +180,26 @@ void require_category_type(const io::record_file& file) {
   const io::npy_type& type = file.type();
   const bool known = !file.is_npy() || (type.kind == 'u' && type.item_bytes <= 4);
   if (!known) {
-    throw error(error_code::bad_input,
-                fmt::format("{}: descr is {}; categories are '|u1', '<u2' or '<u4'", file.path(), type.descr));
+    io::throw_error(error_code::bad_input, "{}: descr is {}; categories are '|u1', '<u2' or '<u4'", file.path(),
+                    type.descr);
   }
   if (file.shape().size() != 1) {
-    throw error(error_code::bad_input, fmt::format("{}: shape is {}; categories are one number a record", file.path(),
-                                                   io::shape_text(file.shape())));
+    io::throw_error(error_code::bad_input, "{}: shape is {}; categories are one number a record", file.path(),
+                    io::shape_text(file.shape()));
   }
 }
 
-std::optional<io::record_file> opened(const std::string& path, std::uint64_t raw_bytes, const char* option) {
-  std::optional<io::record_file> file;
-  if (!path.empty()) file.emplace(path, raw_bytes, option);
-  return file;
-}
+// The files, which are opened before any of their rows are looked at, and these.
+struct split_inputs {
+  std::optional<io::record_file> in_file;
+  std::optional<io::record_file> key_file;
+  io::native_numbers categories;
+  const_records in;
+  const_records keys;
+
+  const io::record_file& like() const { return in_file ? *in_file : *key_file; }
+  std::uint64_t count() const { return in_file ? in.count : keys.count; }
+};
 
 // Views of the inputs, all in host memory or all in the memory of a context.
 struct split_views {
@@ -117,50 +216,69 @@ split_views views_of(const split_command& o, const_records in, const_records key
 
 void require_as_many(const split_command& o, const_records in, const_records keys) {
   if (o.in.empty() || o.key_path().empty() || in.count == keys.count) return;
-  throw error(error_code::bad_input,
-              fmt::format("{}: {} keys, but {} has {} records", o.key_path(), keys.count, o.in, in.count));
+  io::throw_error(error_code::bad_input, "{}: {} keys, but {} has {} records", o.key_path(), keys.count, o.in,
+                  in.count);
+}
+
+void open_inputs(split_command& o, split_inputs& files) {
+  if (!o.in.empty()) files.in_file.emplace(o.in, o.record_bytes, "--record-bytes");
+  if (!o.key_path().empty()) files.key_file.emplace(o.key_path(), o.key_bytes, "--key-bytes");
+  if (!o.categories.empty()) require_category_type(*files.key_file);
+  if (!o.key.empty()) o.bits = bits_of_key(o.key, o.order, files.key_file ? *files.key_file : *files.in_file);
+}
+
+void read_inputs(const split_command& o, split_inputs& files) {
+  if (files.in_file) files.in = files.in_file->rows(primitives::most_record_bytes);
+  if (files.key_file) files.keys = files.key_file->rows(primitives::most_record_bytes);
+  if (!o.categories.empty()) {
+    files.categories = io::native_numbers(files.keys, files.key_file->type());
+    files.keys.data = files.categories.data();
+  }
+  require_as_many(o, files.in, files.keys);
+}
+
+explanation explain(const split_command& o, const context& ctx, const split_views& views, index_type type) {
+  const split_options options{o.common.variant()};
+  if (o.index.empty()) return explain_split(ctx, views.in, views.key, !o.unstable, options);
+  return o.gathers() ? explain_split_gather_index(ctx, views.key, type, options)
+                     : explain_split_scatter_index(ctx, views.key, type, options);
+}
+
+// Queues the call. @param to  for as many records, or entries of an index of this type
+void split_to(const split_command& o, const context& ctx, const split_views& views, std::byte* to, std::uint64_t count,
+              index_type type, std::span<std::uint64_t> offsets) {
+  const split_options options{o.common.variant()};
+  if (o.index.empty()) {
+    const records rows(to, count, views.in.record_bytes);
+    return (o.unstable ? split_unstable : split)(ctx, views.in, views.key, rows, offsets, options);
+  }
+  (o.gathers() ? split_gather_index : split_scatter_index)(ctx, views.key, {to, count, type}, offsets, options);
 }
 
 void run(split_command o) {
   require_options(o);
   const context ctx = o.common.make_context();
-  const auto in_file = opened(o.in, o.record_bytes, "--record-bytes");
-  const auto key_file = opened(o.key_path(), o.key_bytes, "--key-bytes");
-  if (!o.categories.empty()) require_category_type(*key_file);
-  if (!o.key.empty()) o.bits = bits_of_key(o.key, o.order, key_file ? *key_file : *in_file);
+  split_inputs files;
+  open_inputs(o, files);
   require_distinct_outputs(o);
-  require_name_of_kind(o.output, in_file ? *in_file : *key_file);
-  const const_records in = in_file ? in_file->rows(primitives::most_record_bytes) : const_records();
-  const_records keys = key_file ? key_file->rows(primitives::most_record_bytes) : const_records();
-  io::native_numbers categories;
-  if (!o.categories.empty()) {
-    categories = io::native_numbers(keys, key_file->type());
-    keys.data = categories.data();
-  }
-  require_as_many(o, in, keys);
-  const split_views host_views = views_of(o, in, keys);
-  const bool gathers = o.index == "gather";
-  const std::uint64_t count = in_file ? in.count : keys.count;
+  require_name_of_kind(o.output, files.like());
+  read_inputs(o, files);
+  const std::uint64_t count = files.count();
   const index_type type = index_type_for(o.index_kind, count);
 
-  const context_input context_in(ctx, in.data, in.count * in.record_bytes);
-  const context_input context_keys(ctx, keys.data, keys.count * keys.record_bytes);
-  const split_views context_views =
-      views_of(o, {context_in.data(), in.count, in.record_bytes}, {context_keys.data(), keys.count, keys.record_bytes});
-  const split_options options{o.common.variant()};
+  const context_input in(ctx, files.in.data, files.in.count * files.in.record_bytes);
+  const context_input keys(ctx, files.keys.data, files.keys.count * files.keys.record_bytes);
+  const split_views views = views_of(o, {in.data(), files.in.count, files.in.record_bytes},
+                                     {keys.data(), files.keys.count, files.keys.record_bytes});
   // Plans before the output is opened, so that a key that does not fit is found first.
-  const explanation plan = o.index.empty()
-                               ? explain_split(ctx, context_views.in, context_views.key, !o.unstable, options)
-                           : gathers ? explain_split_gather_index(ctx, context_views.key, type, options)
-                                     : explain_split_scatter_index(ctx, context_views.key, type, options);
-
-  record_output out =
-      o.index.empty()
-          ? record_output(o.output, output_header(*in_file, std::span(&count, 1), in_file->row_shape()), count,
-                          in.record_bytes)
-          : record_output(o.output, index_header(in_file ? *in_file : *key_file, type, count), count, bytes(type));
+  const explanation plan = explain(o, ctx, views, type);
+  const std::uint64_t width = o.index.empty() ? files.in.record_bytes : bytes(type);
+  record_output out(o.output,
+                    o.index.empty() ? output_header(*files.in_file, std::span(&count, 1), files.in_file->row_shape())
+                                    : index_header(files.like(), type, count),
+                    count, width);
   std::optional<record_output> bounds;
-  const std::uint64_t bound_count = host_views.key.categories + 1;
+  const std::uint64_t bound_count = views.key.categories + 1;
   if (!o.offsets.empty()) bounds.emplace(o.offsets, numbers_header("'<u8'", bound_count), bound_count, 8);
   const context_output context_out(ctx, out);
   const auto context_bounds = bounds ? std::make_unique<context_output>(ctx, *bounds) : nullptr;
@@ -168,26 +286,20 @@ void run(split_command o) {
     return std::span(reinterpret_cast<std::uint64_t*>(data), bounds ? bound_count : 0);
   };
   const std::span<std::uint64_t> offsets = values_of(bounds ? context_bounds->data() : nullptr);
-  const double seconds = timed(ctx, o.key_path(), [&] {
-    const records to(context_out.data(), count, in.record_bytes);
-    const index_output index(context_out.data(), count, type);
-    if (!o.index.empty()) {
-      return (gathers ? split_gather_index : split_scatter_index)(ctx, context_views.key, index, offsets, options);
-    }
-    (o.unstable ? split_unstable : split)(ctx, context_views.in, context_views.key, to, offsets, options);
-  });
+  const double seconds =
+      timed(ctx, o.key_path(), [&] { split_to(o, ctx, views, context_out.data(), count, type, offsets); });
   context_out.fetch();
   if (bounds) context_bounds->fetch();
   if (o.common.verify) {
+    const split_views on_host = views_of(o, files.in, files.keys);
     const auto found = values_of(bounds ? bounds->rows().data : nullptr);
-    const auto mistake =
-        o.index.empty() ? jobs::split_mistake(host_views.in, host_views.key, !o.unstable, out.rows(), found)
-                        : jobs::split_index_mistake(host_views.key, gathers, {out.rows().data, count, type}, found);
-    if (mistake) throw verification_failed(*mistake);
+    require_right(o.index.empty()
+                      ? jobs::split_mistake(on_host.in, on_host.key, !o.unstable, out.rows(), found)
+                      : jobs::split_index_mistake(on_host.key, o.gathers(), {out.rows().data, count, type}, found));
   }
   out.commit();
   if (bounds) bounds->commit();
-  print_report(o.common, o.output, ctx, plan, count, o.index.empty() ? in.record_bytes : bytes(type), seconds);
+  print_report(o.common, o.output, ctx, plan, count, width, seconds);
 }
 
 }  // namespace
@@ -195,10 +307,8 @@ void run(split_command o) {
 void add_split(CLI::App& app) {
   const auto o = std::make_shared<split_command>();
   CLI::App* subcommand = app.add_subcommand("split", "Bring the records of each category together, in order");
-  subcommand->add_option("IN", o->in, "Records: .npy, .npz, or raw with --record-bytes")->type_name("");
-  subcommand->add_option("-o,--output", o->output, "Where the result goes, whole or not at all")
-      ->required()
-      ->type_name("FILE");
+  add_input(*subcommand, "IN", o->in, "Records: .npy, .npz, or raw with --record-bytes");
+  add_output(*subcommand, o->output)->required();
   CLI::Option* key = add_key(*subcommand, o->key, o->order);
   CLI::Option* keys =
       subcommand
@@ -211,9 +321,7 @@ void add_split(CLI::App& app) {
           ->type_name("CATEGORIES")
           ->excludes(key)
           ->excludes(keys);
-  add_number(
-      *subcommand, "--count", 1, std::uint64_t{1} << 32, [o](std::uint64_t n) { o->count = n; },
-      "Categories that there are, numbered from 0")
+  add_number(*subcommand, "--count", 1, std::uint64_t{1} << 32, o->count, "Categories that there are, numbered from 0")
       ->needs(categories);
   subcommand->add_flag("--unstable", o->unstable, "Records of a category in any order, which is faster");
   subcommand->add_option("--index", o->index, "Write where records come from (gather) or go (scatter) instead of them")
@@ -221,17 +329,10 @@ void add_split(CLI::App& app) {
   add_index_type(*subcommand, o->index_kind, "Type of the index written; u32 unless there are too many records");
   subcommand->add_option("--offsets", o->offsets, "Also write where each category begins, and where the last ends: u8")
       ->type_name("FILE.npy");
-  add_number(
-      *subcommand, "--record-bytes", 1, primitives::most_record_bytes, [o](std::uint64_t n) { o->record_bytes = n; },
-      "Width of raw records; .npy files know their own");
-  add_number(
-      *subcommand, "--key-bytes", 1, primitives::most_record_bytes, [o](std::uint64_t n) { o->key_bytes = n; },
-      "Width of raw keys or categories; .npy files know their own");
-  o->common.add_context_to(*subcommand);
-  o->common.add_memory_to(*subcommand);
-  o->common.add_verify_to(*subcommand);
-  o->common.add_json_to(*subcommand);
-  o->common.add_quiet_to(*subcommand);
+  add_record_bytes(*subcommand, o->record_bytes);
+  add_record_bytes(*subcommand, o->key_bytes, "--key-bytes",
+                   "Width of raw keys or categories; .npy files know their own");
+  o->common.add_to(*subcommand, common_options::by_reference);
   subcommand->footer(split_footer);
   subcommand->callback([o] { run(*o); });
 }

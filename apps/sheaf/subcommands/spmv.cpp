@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -11,8 +10,8 @@
 #include <sheaf/spmv.hpp>
 
 #include "apps/sheaf/checks/spmv.hpp"
+#include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/files/sparse/matrix_market.hpp"
-#include "apps/sheaf/subcommands/files/narrowed.hpp"
 #include "apps/sheaf/subcommands/files/vector_file.hpp"
 #include "apps/sheaf/subcommands/movement.hpp"
 #include "core/context_state.hpp"
@@ -90,8 +89,8 @@ struct timing {
   double runs_per_second() const { return 1 / std::max(mean_seconds, 1e-12); }
 };
 
-nlohmann::json report_of(const spmv_command& o, const context& ctx, const csr_view& a, const matrix_facts& f,
-                         const explanation& plan, const timing& t) {
+nlohmann::json json_of(const spmv_command& o, const context& ctx, const csr_view& a, const matrix_facts& f,
+                       const explanation& plan, const timing& t) {
   nlohmann::json variants = nlohmann::json::array();
   for (const variant_estimate& v : plan.variants) {
     nlohmann::json one{{"variant", v.variant}, {"chosen", v.chosen}};
@@ -99,24 +98,21 @@ nlohmann::json report_of(const spmv_command& o, const context& ctx, const csr_vi
     if (!v.reason.empty()) one["reason"] = v.reason;
     variants.push_back(std::move(one));
   }
-  nlohmann::json report{{"command", "spmv"},
-                        {"backend", name(ctx.backend())},
-                        {"threads", ctx.threads()},
-                        {"device", ctx.state().device_name},
-                        {"machine", plan.machine},
-                        {"matrix", o.matrix},
-                        {"rows", a.rows},
-                        {"columns", a.columns},
-                        {"nonzeros", a.values.count},
-                        {"row_nonzeros", {{"least", f.least}, {"mean", f.mean}, {"most", f.most}}},
-                        {"bandwidth", f.bandwidth},
-                        {"transposed", o.transposed},
-                        {"value_type", o.narrow ? "f32" : "f64"},
-                        {"variant", t.variant},
-                        {"variants", std::move(variants)},
-                        {"seconds", t.seconds},
-                        {"verified", o.common.verify},
-                        {"output", o.output}};
+  nlohmann::json report = report_of("spmv", ctx);
+  report.update({{"device", ctx.state().device_name},
+                 {"matrix", o.matrix},
+                 {"rows", a.rows},
+                 {"columns", a.columns},
+                 {"nonzeros", a.values.count},
+                 {"row_nonzeros", {{"least", f.least}, {"mean", f.mean}, {"most", f.most}}},
+                 {"bandwidth", f.bandwidth},
+                 {"transposed", o.transposed},
+                 {"value_type", o.narrow ? "f32" : "f64"},
+                 {"variant", t.variant},
+                 {"variants", std::move(variants)},
+                 {"seconds", t.seconds},
+                 {"verified", o.common.verify},
+                 {"output", o.output}});
   if (o.runs > 0) {
     report["runs"] = o.runs;
     report["mean_seconds"] = t.mean_seconds;
@@ -167,60 +163,54 @@ void print_lines(const spmv_command& o, const csr_view& a, const matrix_facts& f
   }
 }
 
+// What a product is made of, in host memory.
 template <class Value>
-void run_typed(const spmv_command& o) {
-  for (const auto& [option, factor] : {std::pair("--alpha", o.alpha), std::pair("--beta", o.beta)}) {
-    static_cast<void>(narrowed<Value>(factor, error_code::bad_argument, [name = option] { return name; }));
-  }
-  const context ctx = o.common.make_context();
-  require_f32_where_needed(ctx, o.narrow);
-  require_output(o.output, {o.matrix, o.x, o.y});
+struct spmv_inputs {
+  io::csr_matrix<Value> matrix;
+  std::vector<Value> x;
+  std::vector<Value> before;  ///< what --beta multiplies, if it is not 0
+};
+
+template <class Value>
+spmv_inputs<Value> read_inputs(const spmv_command& o) {
+  const int threads = o.common.host_threads();
   // The product, and a vector of ones. One that is read is compared with memory then, or is no longer than its file.
   const std::uint64_t x_bytes = o.x.empty() ? sizeof(Value) : 0;
-  const auto read =
-      io::read_matrix_market<Value>(o.matrix, {.threads = o.common.host_threads(),
+  spmv_inputs<Value> in{
+      io::read_matrix_market<Value>(o.matrix, {.threads = threads,
                                                .bytes_of_a_row = o.transposed ? x_bytes : sizeof(Value),
-                                               .bytes_of_a_column = o.transposed ? sizeof(Value) : x_bytes});
-  const csr_view on_host(read.rows, read.columns, read.row_offsets, read.columns_of_entries(), read.values);
-  const std::uint64_t x_count = o.transposed ? read.rows : read.columns;
-  const std::uint64_t y_count = o.transposed ? read.columns : read.rows;
-  const std::vector<Value> x = o.x.empty() ? std::vector<Value>(x_count, 1)
-                                           : read_matrix_vector<Value>(o.x, x_count, o.transposed ? "rows" : "columns",
-                                                                       o.matrix, o.common.host_threads());
-  const std::vector<Value> before = o.beta == 0
-                                        ? std::vector<Value>()
-                                        : read_matrix_vector<Value>(o.y, y_count, o.transposed ? "columns" : "rows",
-                                                                    o.matrix, o.common.host_threads());
-  const std::uint64_t width = sizeof(Value);
+                                               .bytes_of_a_column = o.transposed ? sizeof(Value) : x_bytes}),
+      {},
+      {}};
+  const auto [x_count, x_of] =
+      o.transposed ? std::pair(in.matrix.rows, "rows") : std::pair(in.matrix.columns, "columns");
+  in.x = read_matrix_vector<Value>(o.x, x_count, x_of, o.matrix, threads);
+  if (o.beta == 0) return in;
+  const auto [y_count, y_of] =
+      o.transposed ? std::pair(in.matrix.columns, "columns") : std::pair(in.matrix.rows, "rows");
+  in.before = read_matrix_vector<Value>(o.y, y_count, y_of, o.matrix, threads);
+  return in;
+}
 
-  const index_span offsets = on_host.row_begins;
-  const index_span columns = on_host.column_indices;
-  const context_input offsets_in(ctx, offsets.data, offsets.count * 8);
-  const context_input columns_in(ctx, columns.data, columns.count * bytes(columns.type));
-  const context_input values_in(ctx, read.values.data(), read.values.size() * width);
-  const context_input x_in(ctx, x.data(), x_count * width);
-  const value_type type = on_host.values.type;
-  const csr_view a(read.rows, read.columns, index_span{offsets_in.data(), offsets.count, offsets.type},
-                   index_span{columns_in.data(), columns.count, columns.type},
-                   const_values{values_in.data(), read.values.size(), type});
-  const const_values from(x_in.data(), x_count, type);
-  const spmv_options options{
-      .alpha = o.alpha, .beta = o.beta, .transposed = o.transposed, .variant = o.common.variant()};
-  explanation plan = explain_spmv(ctx, a, from, {nullptr, y_count, type}, options);
+// The products that are asked for, in the context's memory.
+struct products {
+  const spmv_command& o;
+  const context& ctx;
+  const csr_view& a;
+  const_values x;
+  values y;
+  const void* before;  ///< y, on the host, before each product; null where its values do not matter
+  spmv_options options;
 
-  record_output out(o.output, numbers_header(width == 8 ? "'<f8'" : "'<f4'", y_count), y_count, width);
-  const context_output context_out(ctx, out);
-  const values to(context_out.data(), y_count, type);
-  const auto set_y = [&] {
-    if (o.beta != 0) copy_bytes(ctx, to.data, before.data(), y_count * width);
-  };
-  timing t;
-  t.variant = plan.choice() != nullptr ? plan.choice()->variant : "nothing";
-  if (o.runs == 0) {
+  void set_y() const {
+    if (before != nullptr) copy_bytes(ctx, y.data, before, y.count * bytes(y.type));
+  }
+  double once() const {
     set_y();
-    t.seconds = timed(ctx, o.matrix, [&] { spmv(ctx, a, from, to, options); });
-  } else {
-    // The reference's product is what its preparation keeps.
+    return timed(ctx, o.matrix, [&] { spmv(ctx, a, x, y, options); });
+  }
+  // Prepares the matrix, but for the reference, whose product is what its preparation keeps.
+  timing again_and_again(timing t, explanation& plan) const {
     std::optional<prepared_spmv> prepared;
     if (!o.common.is_reference()) {
       prepared.emplace(prepare_spmv(ctx, a, o.runs, {.transposed = o.transposed}));
@@ -228,47 +218,67 @@ void run_typed(const spmv_command& o) {
       t.variant = t.prepared->variant == "kept" ? t.prepared->product : t.prepared->variant;
       plan = explain_prepare_spmv(ctx, a, o.runs, {.transposed = o.transposed, .pattern = t.prepared->order});
     }
-    t.seconds = std::numeric_limits<double>::infinity();
-    for (std::uint64_t run = 0; run < o.runs; ++run) {
-      set_y();
-      const double seconds = timed(ctx, o.matrix, [&] {
-        if (prepared) {
-          prepared->run(from, to, o.alpha, o.beta);
-        } else {
-          spmv(ctx, a, from, to, options);
-        }
-      });
-      t.seconds = std::min(t.seconds, seconds);
-      t.mean_seconds += seconds / static_cast<double>(o.runs);
-    }
+    const run_times times = timed_runs(
+        ctx, o.matrix, o.runs, [&] { prepared ? prepared->run(x, y, o.alpha, o.beta) : spmv(ctx, a, x, y, options); },
+        [&] { set_y(); });
+    t.seconds = times.least;
+    t.mean_seconds = times.mean;
+    return t;
   }
-  context_out.fetch();
-  const matrix_facts facts = facts_of(read);
-  if (o.common.verify) {
-    const std::vector<double> wide_before(before.begin(), before.end());
-    const int threads = o.common.host_threads();
-    const jobs::product_terms terms{o.alpha, o.beta, wide_before.data(), o.transposed, threads};
-    const const_values found(out.rows().data, y_count, type);
-    if (const auto mistake = jobs::product_mistake(on_host, x, found, terms)) throw verification_failed(*mistake);
+};
+
+template <class Value>
+void require_factors(const spmv_command& o) {
+  for (const auto& [option, factor] : {std::pair("--alpha", o.alpha), std::pair("--beta", o.beta)}) {
+    static_cast<void>(narrowed<Value>(factor, error_code::bad_argument, [name = option] { return name; }));
   }
+}
+
+template <class Value>
+void require_product(const spmv_command& o, const spmv_inputs<Value>& in, const_values found) {
+  const std::vector<double> before(in.before.begin(), in.before.end());
+  const jobs::product_terms terms{o.alpha, o.beta, before.data(), o.transposed, o.common.host_threads()};
+  require_right(jobs::product_mistake(in.matrix.view(), in.x, found, terms));
+}
+
+template <class Value>
+void run_typed(const spmv_command& o) {
+  require_factors<Value>(o);
+  const context ctx = o.common.make_context();
+  require_f32_where_needed(ctx, o.narrow);
+  require_output(o.output, {o.matrix, o.x, o.y});
+  const spmv_inputs<Value> in = read_inputs<Value>(o);
+
+  const context_matrix a(ctx, in.matrix);
+  const context_input x_in(ctx, in.x.data(), in.x.size() * sizeof(Value));
+  const std::uint64_t count = o.transposed ? in.matrix.columns : in.matrix.rows;
+  const value_type type = value_type_of<Value>();
+  const const_values x(x_in.data(), in.x.size(), type);
+  const spmv_options options{
+      .alpha = o.alpha, .beta = o.beta, .transposed = o.transposed, .variant = o.common.variant()};
+  explanation plan = explain_spmv(ctx, a.view, x, {nullptr, count, type}, options);
+
+  record_output out(o.output, numbers_header(float_descr(sizeof(Value)), count), count, sizeof(Value));
+  const context_output y(ctx, out);
+  const products work{o, ctx, a.view, x, {y.data(), count, type}, o.beta == 0 ? nullptr : in.before.data(), options};
+  timing t;
+  t.variant = chosen_variant(plan);
+  if (o.runs == 0) t.seconds = work.once();
+  if (o.runs > 0) t = work.again_and_again(t, plan);
+  y.fetch();
+  const matrix_facts facts = facts_of(in.matrix);
+  if (o.common.verify) require_product(o, in, {out.rows().data, count, type});
   out.commit();
   if (o.common.quiet) return;
-  if (o.common.json) {
-    print_json(report_of(o, ctx, a, facts, plan, t));
-  } else {
-    print_lines(o, a, facts, plan, t);
-  }
+  if (o.common.json) return print_json(json_of(o, ctx, a.view, facts, plan, t));
+  print_lines(o, a.view, facts, plan, t);
 }
 
 void run(const spmv_command& o) {
   if (o.beta != 0 && o.y.empty()) {
-    throw error(error_code::bad_argument, fmt::format("--beta {} multiplies a vector, which --y names", o.beta));
+    io::throw_error(error_code::bad_argument, "--beta {} multiplies a vector, which --y names", o.beta);
   }
-  if (o.narrow) {
-    run_typed<float>(o);
-  } else {
-    run_typed<double>(o);
-  }
+  o.narrow ? run_typed<float>(o) : run_typed<double>(o);
 }
 
 }  // namespace
@@ -276,25 +286,17 @@ void run(const spmv_command& o) {
 void add_spmv(CLI::App& app) {
   const auto o = std::make_shared<spmv_command>();
   CLI::App* subcommand = app.add_subcommand("spmv", "Multiply a sparse matrix by a vector");
-  subcommand->add_option("MATRIX", o->matrix, "A MatrixMarket file, gzip or not")->required()->type_name("");
-  subcommand->add_option("X", o->x, "The vector: .npy or .npz of f4 or f8, or .mtx; ones if there is none")
-      ->type_name("");
-  subcommand->add_option("-o,--output", o->output, "Where the result goes, whole or not at all")
-      ->required()
-      ->type_name("FILE");
+  add_input(*subcommand, "MATRIX", o->matrix, "A MatrixMarket file, gzip or not")->required();
+  add_input(*subcommand, "X", o->x, "The vector: .npy or .npz of f4 or f8, or .mtx; ones if there is none");
+  add_output(*subcommand, o->output)->required();
   subcommand->add_flag("--transpose", o->transposed, "Multiply by the transposed matrix");
   add_real(*subcommand, "--alpha", o->alpha, "What the product is multiplied by");
   add_real(*subcommand, "--beta", o->beta, "What --y is multiplied by before it is added");
   subcommand->add_option("--y", o->y, "What is added: .npy or .npz of f4 or f8, or .mtx")->type_name("FILE");
   subcommand->add_flag("--f32", o->narrow, "Read the matrix and multiply in f32, not f64; --backend opengl needs it");
-  add_number(
-      *subcommand, "--runs", 1, 1'000'000'000, [o](std::uint64_t n) { o->runs = n; },
-      "Prepare the matrix, multiply that many times, and say what that took");
-  o->common.add_context_to(*subcommand);
-  o->common.add_memory_to(*subcommand);
-  o->common.add_verify_to(*subcommand, "Check the answer by long sums, against what rounding may make of them");
-  o->common.add_json_to(*subcommand);
-  o->common.add_quiet_to(*subcommand);
+  add_number(*subcommand, "--runs", 1, 1'000'000'000, o->runs,
+             "Prepare the matrix, multiply that many times, and say what that took");
+  o->common.add_to(*subcommand, "Check the answer by long sums, against what rounding may make of them");
   subcommand->footer(spmv_footer);
   subcommand->callback([o] { run(*o); });
 }

@@ -8,7 +8,7 @@
 
 #include "apps/sheaf/files/mesh/su2.hpp"
 #include "apps/sheaf/mesh/box_function.hpp"
-#include "apps/sheaf/mesh/file_error.hpp"
+#include "apps/sheaf/mesh/repeated.hpp"
 #include "core/startable.hpp"
 #include "cpu/edges/node_order.hpp"
 #include "lab/inputs/pattern_function.hpp"

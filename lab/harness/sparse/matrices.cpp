@@ -7,7 +7,7 @@
 
 #include <sheaf/context.hpp>
 
-#include "apps/sheaf/nas/matrix.hpp"
+#include "apps/sheaf/nas.hpp"
 #include "core/parallel_tasks.hpp"
 #include "lab/inputs/pattern_function.hpp"
 

@@ -14,7 +14,7 @@
 
 #include "apps/sheaf/checks/solution.hpp"
 #include "apps/sheaf/files/sparse/matrix_market.hpp"
-#include "apps/sheaf/nas/matrix.hpp"
+#include "apps/sheaf/nas.hpp"
 #include "core/context_state.hpp"
 #include "lab/harness/placed.hpp"
 #include "lab/harness/platform.hpp"

@@ -14,7 +14,7 @@
 #include <sheaf/error.hpp>
 #include <sheaf/spmv.hpp>
 
-#include "apps/sheaf/nas/matrix.hpp"
+#include "apps/sheaf/nas.hpp"
 #include "lab/inputs/pattern_function.hpp"
 #include "primitives/sparse/spmv.hpp"
 #include "support/contexts.hpp"

@@ -11,9 +11,9 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sheaf/error.hpp>
 
-#include "apps/sheaf/files/zip/member.hpp"
+#include "apps/sheaf/files/failure.hpp"
+#include "apps/sheaf/files/zip.hpp"
 #include "core/host.hpp"
 #include "core/printable.hpp"
 
@@ -23,10 +23,6 @@ namespace {
 constexpr std::size_t most_names_shown = 20;
 constexpr std::string_view array_ending = ".npy";
 constexpr std::string_view archive_ending = ".npz";
-
-[[noreturn]] void fail(const std::string& path, const std::string& what) {
-  throw error(error_code::bad_input, fmt::format("{}: {}", path, what));
-}
 
 bool is_there(const std::string& path) {
   std::error_code ignored;
@@ -77,10 +73,8 @@ std::string list_of(const std::vector<zip_member>& members) {
 }
 
 const zip_member& only_member(const std::vector<zip_member>& members, const std::string& file) {
-  if (members.empty()) fail(file, "an archive without members");
   if (members.size() > 1) {
-    fail(file,
-         fmt::format("an archive of {} members; {}:NAME reads one of {}", members.size(), file, list_of(members)));
+    fail(file, "an archive of {} members; {}:NAME reads one of {}", members.size(), file, list_of(members));
   }
   return members.front();
 }
@@ -93,10 +87,9 @@ const zip_member& member_named(const std::vector<zip_member>& members, const std
   const std::string full = count(name) > 0 ? name : name + std::string(array_ending);
   const auto found = std::find_if(members.begin(), members.end(), [&](const zip_member& m) { return m.name == full; });
   if (found == members.end()) {
-    fail(file, members.empty() ? "an archive without members"
-                               : fmt::format("has no member {}; it has {}", core::printable(name), list_of(members)));
+    fail(file, "has no member {}; it has {}", core::printable(name), list_of(members));
   }
-  if (count(full) > 1) fail(file, fmt::format("has {} members called {}", count(full), core::printable(full)));
+  if (count(full) > 1) fail(file, "has {} members called {}", count(full), core::printable(full));
   return *found;
 }
 
@@ -108,7 +101,7 @@ array_contents::array_contents(const std::string& path, const unpacking& where)
   const bool archive = is_archive(file_);
   if (inner && inner->member.empty()) fail(inner->file, "the name of a member is missing behind the colon");
   if (inner && !archive) {
-    fail(inner->file, fmt::format("is no .npz archive, and has no member {}", core::printable(inner->member)));
+    fail(inner->file, "is no .npz archive, and has no member {}", core::printable(inner->member));
   }
   if (archive) open_member(inner ? inner->member : "", where);
 }
@@ -116,7 +109,7 @@ array_contents::array_contents(const std::string& path, const unpacking& where)
 array_contents::array_contents(const std::string& path, const char* option)
     : file_(file_behind(path)), name_(path), size_(file_.size()) {
   if (split_path(path) || (path.ends_with(archive_ending) && is_archive(file_))) {
-    fail(path, fmt::format("an array of an archive, and {} is for raw files", option));
+    fail(path, "an array of an archive, and {} is for raw files", option);
   }
 }
 
@@ -125,6 +118,7 @@ void array_contents::open_member(const std::string& member, const unpacking& whe
       file_.size(), [this](std::uint64_t offset, void* to, std::uint64_t bytes) { file_.read_at(offset, to, bytes); },
       file_.path()};
   const std::vector<zip_member> members = read_zip_directory(archive);
+  if (members.empty()) fail(file_.path(), "an archive without members");
   const zip_member& found =
       member.empty() ? only_member(members, file_.path()) : member_named(members, member, file_.path());
   name_ = fmt::format("{}:{}", file_.path(), core::printable(found.name));
@@ -173,9 +167,8 @@ void array_contents::read_at(std::uint64_t offset, void* to, std::uint64_t bytes
 void require_memory_for_copy(const std::string& name, std::uint64_t bytes) {
   const std::uint64_t available = core::host_available_bytes();
   if (bytes <= available) return;
-  throw error(
-      error_code::out_of_memory,
-      fmt::format("{}: a copy of its {} bytes is needed in memory, and {} are available", name, bytes, available));
+  throw_error(error_code::out_of_memory, "{}: a copy of its {} bytes is needed in memory, and {} are available", name,
+              bytes, available);
 }
 
 bool names_array(const std::string& path) {

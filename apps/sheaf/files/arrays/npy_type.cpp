@@ -5,8 +5,7 @@
 #include <span>
 #include <utility>
 
-#include <fmt/format.h>
-#include <sheaf/error.hpp>
+#include "apps/sheaf/files/failure.hpp"
 
 namespace sheaf::io {
 namespace {
@@ -163,7 +162,7 @@ class type_reader {
   }
 
   [[noreturn]] void fail(const python_value& value, std::string_view what) const {
-    throw error(error_code::bad_input, fmt::format("{}: descr: {} {}", origin_, printable(source_of(value)), what));
+    throw_error(error_code::bad_input, "{}: descr: {} {}", origin_, printable(source_of(value)), what);
   }
 
   std::string_view header_;

@@ -3,7 +3,8 @@
 #include <charconv>
 
 #include <fmt/format.h>
-#include <sheaf/error.hpp>
+
+#include "apps/sheaf/files/failure.hpp"
 
 namespace sheaf::io {
 namespace {
@@ -149,7 +150,7 @@ class literal_reader {
   }
 
   [[noreturn]] void fail_at(std::size_t place, const std::string& what, const std::string& shown) const {
-    throw error(error_code::bad_input, fmt::format("{}: byte {}: {}{}", origin_, offset_ + place, what, shown));
+    throw_error(error_code::bad_input, "{}: byte {}: {}{}", origin_, offset_ + place, what, shown);
   }
 
   std::string_view text_;

@@ -1,7 +1,5 @@
 #include "apps/sheaf/files/mesh/su2_keywords.hpp"
 
-#include <fmt/format.h>
-
 #include "apps/sheaf/files/text/number.hpp"
 #include "core/parallel_tasks.hpp"
 #include "core/printable.hpp"
@@ -66,8 +64,8 @@ std::optional<su2_keyword> find_su2_keyword(const named_text& file, const char* 
 
 su2_keyword read_su2_keyword(const named_text& file, const char* line) {
   if (const auto keyword = find_su2_keyword(file, line)) return *keyword;
-  file.fail(line, fmt::format("'{}' is neither a line of numbers nor KEYWORD= value, as in SU2's files",
-                              printable(rest_of_line(line, file.end()))));
+  file.fail(line, "'{}' is neither a line of numbers nor KEYWORD= value, as in SU2's files",
+            printable(rest_of_line(line, file.end())));
 }
 
 std::vector<std::uint64_t> whole_numbers_of(const named_text& file, const su2_keyword& from, std::size_t most) {
@@ -77,13 +75,13 @@ std::vector<std::uint64_t> whole_numbers_of(const named_text& file, const su2_ke
   do {
     at = skip_blanks(at, end);
     const std::string_view word = word_at(at, end);
-    if (word.empty()) file.fail(from.line, fmt::format("{} has no number", printable(from.key)));
+    if (word.empty()) file.fail(from.line, "{} has no number", printable(from.key));
     if (numbers.size() == most) {
-      file.fail(from.line, fmt::format("'{}' follows the value of {}", printable(word), printable(from.key)));
+      file.fail(from.line, "'{}' follows the value of {}", printable(word), printable(from.key));
     }
     std::uint64_t number = 0;
     if (!read_digits(at, end, number) || at != word.data() + word.size()) {
-      file.fail(from.line, fmt::format("{} '{}' is no whole number", printable(from.key), printable(word)));
+      file.fail(from.line, "{} '{}' is no whole number", printable(from.key), printable(word));
     }
     numbers.push_back(number);
     at = skip_blanks(at, end);

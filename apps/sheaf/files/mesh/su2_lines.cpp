@@ -6,11 +6,8 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <sheaf/error.hpp>
 
-#include "apps/sheaf/files/mesh/su2_codes.hpp"
 #include "apps/sheaf/files/text/number.hpp"
-#include "core/host.hpp"
 #include "core/parallel_tasks.hpp"
 #include "core/printable.hpp"
 
@@ -18,15 +15,6 @@ namespace sheaf::io {
 namespace {
 
 using core::printable;
-
-// Sections that take less are read without asking how much memory there is, which takes longer than reading them.
-constexpr std::uint64_t small_bytes = std::uint64_t{1} << 24;
-
-// What is wrong with a line. Its number is counted once it is known that no part before has an error.
-struct bad_line {
-  const char* place;
-  std::string what;
-};
 
 // Reads lines of numbers of a part of a section; throws bad_line.
 class line_reader {
@@ -101,12 +89,6 @@ class line_reader {
   const char* end_;
 };
 
-// What a part of a section held.
-struct part_outcome {
-  std::uint64_t lines = 0;  ///< that are right; reading stops at the first that is wrong
-  std::optional<bad_line> error;
-};
-
 // Calls read(lines) for every line of a part, up to the first that is wrong.
 template <class Read>
 part_outcome read_part(std::string_view part, Read&& read) {
@@ -120,33 +102,13 @@ part_outcome read_part(std::string_view part, Read&& read) {
   return outcome;
 }
 
-// The line that `before` others of the part precede.
-const char* find_numbers(std::string_view part, std::uint64_t before) {
-  line_reader lines(part);
-  while (lines.begin_line() && before-- > 0) lines.skip_line();
-  return lines.line();
-}
-
-// Finds the first line of a section that is wrong: in a part, more than are announced, or fewer.
-void require_all(const named_text& file, const su2_section& section, const std::vector<std::string_view>& parts,
-                 const std::vector<part_outcome>& outcomes, const std::string& what) {
-  std::uint64_t left = section.count;
-  for (std::size_t part = 0; part < parts.size(); ++part) {
-    const part_outcome& outcome = outcomes[part];
-    if (outcome.lines > left || (outcome.lines == left && outcome.error)) {
-      const char* const line = find_numbers(parts[part], left);
-      file.fail(line,
-                fmt::format("'{}' follows the {} {} that line {} announces", printable(rest_of_line(line, file.end())),
-                            section.count, what, file.line_of(section.line)));
-    }
-    if (outcome.error) file.fail(outcome.error->place, outcome.error->what);
-    left -= outcome.lines;
-  }
-  if (left > 0) {
-    file.fail(section.body.data() + section.body.size(),
-              fmt::format("the {} end after {} of the {} that line {} announces", what, section.count - left,
-                          section.count, file.line_of(section.line)));
-  }
+announced_lines announced(const su2_section& section, const std::string& what) {
+  return {section.count,
+          section.line,
+          fmt::format("the {} {}", section.count, what),
+          section.body.data() + section.body.size(),
+          fmt::format("the {} end", what),
+          fmt::format("the {}", section.count)};
 }
 
 void read_point(line_reader& lines, int dimension, int most_numbers, double* to) {
@@ -232,27 +194,17 @@ void skip_vertex(line_reader& line, std::uint64_t points) {
 
 }  // namespace
 
-void require_su2_memory(const su2_reading& how, const su2_section& section, std::uint64_t wanted,
-                        const std::string& what) {
-  if (wanted < small_bytes) return;
-  const std::uint64_t available = core::host_available_bytes();
-  if (wanted <= available) return;
-  throw error(error_code::out_of_memory,
-              fmt::format("{}: line {}: the {} take {} bytes, {} are available", how.file.origin,
-                          how.file.line_of(section.line), what, wanted, available));
-}
-
 std::vector<double> read_su2_points(const su2_reading& how, const su2_zone& zone) {
   const su2_section& section = zone.points;
   const auto dimension = static_cast<std::uint64_t>(zone.dimension);
   const std::vector<std::string_view> parts = cut_at_line_ends(section.body, how.part_bytes);
   // What is announced is not believed: lines are counted before memory is taken, so each part knows its place.
   std::vector<std::uint64_t> first_points(parts.size() + 1, 0);
-  core::for_each_task(parts.size(), static_cast<std::uint64_t>(how.threads), [&](std::uint64_t part) {
-    first_points[part + 1] = read_part(parts[part], [](line_reader& lines) { lines.skip_line(); }).lines;
-  });
+  core::for_each_task(parts.size(), static_cast<std::uint64_t>(how.threads),
+                      [&](std::uint64_t part) { first_points[part + 1] = count_filled_lines(parts[part]); });
   for (std::size_t part = 0; part < parts.size(); ++part) first_points[part + 1] += first_points[part];
-  require_su2_memory(how, section, first_points.back() * dimension * sizeof(double), "points");
+  how.file.require_memory(section.line, first_points.back() * dimension * sizeof(double),
+                          [] { return "the points take"; });
   std::vector<double> coordinates(first_points.back() * dimension);
   std::vector<part_outcome> outcomes(parts.size());
   core::for_each_task(parts.size(), static_cast<std::uint64_t>(how.threads), [&](std::uint64_t part) {
@@ -262,7 +214,7 @@ std::vector<double> read_su2_points(const su2_reading& how, const su2_zone& zone
       to += dimension;
     });
   });
-  require_all(how.file, section, parts, outcomes, "points");
+  require_all(how.file, announced(section, "points"), parts, outcomes);
   return coordinates;
 }
 
@@ -286,7 +238,7 @@ su2_elements read_su2_elements(const su2_reading& how, const su2_element_lines& 
     }
     wanted += of_type(sums, type) * nodes_of(type) * sizeof(std::uint32_t);
   }
-  require_su2_memory(how, lines.section, wanted, lines.what);
+  how.file.require_memory(lines.section.line, wanted, [&] { return fmt::format("the {} take", lines.what); });
   for (const element_type type : all_element_types) read.lists.nodes(type).resize(of_type(sums, type) * nodes_of(type));
   std::vector<part_outcome> outcomes(parts.size());
   std::vector<std::uint64_t> vertices(parts.size(), 0);
@@ -303,7 +255,7 @@ su2_elements read_su2_elements(const su2_reading& how, const su2_element_lines& 
       read_nodes(line, *type, lines, read.lists.nodes(*type).data() + place * nodes_of(*type));
     });
   });
-  require_all(how.file, lines.section, parts, outcomes, lines.what);
+  require_all(how.file, announced(lines.section, lines.what), parts, outcomes);
   for (const std::uint64_t count : vertices) read.vertices += count;
   return read;
 }

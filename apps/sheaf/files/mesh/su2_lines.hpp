@@ -40,8 +40,4 @@ su2_elements read_su2_elements(const su2_reading& how, const su2_element_lines& 
 /// there, if there are fewer. The section is one that was read without an error.
 const char* find_su2_element(const su2_section& section, element_type type, std::uint64_t& element);
 
-/// Asks for memory before it is taken. @throws error(out_of_memory) naming what it is for
-void require_su2_memory(const su2_reading& how, const su2_section& section, std::uint64_t wanted,
-                        const std::string& what);
-
 }  // namespace sheaf::io

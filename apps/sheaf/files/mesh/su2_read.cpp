@@ -1,28 +1,21 @@
 #include <algorithm>
-#include <new>
 #include <optional>
 #include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
 #include <omp.h>
-#include <sheaf/error.hpp>
 
+#include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/files/mesh/su2.hpp"
 #include "apps/sheaf/files/mesh/su2_lines.hpp"
 #include "apps/sheaf/files/mesh/su2_sections.hpp"
 #include "apps/sheaf/files/text/gzip.hpp"
-#include "core/host.hpp"
 #include "core/printable.hpp"
 #include "plan/store/input_file.hpp"
 
 namespace sheaf::io {
 namespace {
-
-// Large enough that what is kept of a part is little beside it; small enough that threads end together.
-constexpr std::uint64_t least_part_bytes = std::uint64_t{1} << 16;
-constexpr std::uint64_t most_part_bytes = std::uint64_t{1} << 20;
-constexpr std::uint64_t parts_per_thread = 8;
 
 // What some editors write before the first character of a file in UTF-8.
 std::string_view without_byte_order_mark(std::string_view text) noexcept {
@@ -33,9 +26,7 @@ std::string_view without_byte_order_mark(std::string_view text) noexcept {
 
 su2_reading reading_of(const named_text& file, const su2_options& options) {
   const int threads = options.threads > 0 ? options.threads : omp_get_max_threads();
-  const std::uint64_t usual = file.text.size() / (static_cast<std::uint64_t>(threads) * parts_per_thread);
-  return {file, options.part_bytes > 0 ? options.part_bytes : std::clamp(usual, least_part_bytes, most_part_bytes),
-          threads};
+  return {file, options.part_bytes > 0 ? options.part_bytes : usual_part_bytes(file.text.size(), threads), threads};
 }
 
 // All zones, or the one that is asked for.
@@ -47,8 +38,8 @@ std::vector<su2_zone> zones_to_read(const su2_reading& how, const su2_options& o
     if (std::max<std::uint64_t>(zone.number, 1) == options.zone) return {std::move(zone)};
   }
   const std::uint64_t count = layout.zones.size();
-  throw error(error_code::bad_argument, fmt::format("{}: zone {} is asked for, and the file has {} zone{}",
-                                                    how.file.origin, options.zone, count, count == 1 ? "" : "s"));
+  throw_error(error_code::bad_argument, "{}: zone {} is asked for, and the file has {} zone{}", how.file.origin,
+              options.zone, count, count == 1 ? "" : "s");
 }
 
 // Puts zones one behind the other, in one mesh.
@@ -62,9 +53,10 @@ class zone_joiner {
     std::vector<double> coordinates = read_su2_points(how_, zone);
     const std::uint64_t points = coordinates.size() / static_cast<std::uint64_t>(zone.dimension);
     if (points > most_nodes - first_node) {
-      how_.file.fail(zone.points.line, fmt::format("the zones up to this one have {} points, more than the 2^32 that "
-                                                   "are read",
-                                                   first_node + points));
+      how_.file.fail(zone.points.line,
+                     "the zones up to this one have {} points, more than the 2^32 that "
+                     "are read",
+                     first_node + points);
     }
     append(zone.points, std::move(coordinates), mesh_.coordinates, "points");
     su2_element_lines lines{zone.elements, zone.dimension, points, static_cast<std::uint32_t>(first_node),
@@ -84,8 +76,8 @@ class zone_joiner {
  private:
   void require_dimension(const su2_zone& zone) {
     if (first_zone_ && zone.dimension != mesh_.dimension) {
-      how_.file.fail(zone.line, fmt::format("zone {} has {} dimensions, and zone {} has {}: they make no mesh together",
-                                            zone.number, zone.dimension, *first_zone_, mesh_.dimension));
+      how_.file.fail(zone.line, "zone {} has {} dimensions, and zone {} has {}: they make no mesh together",
+                     zone.number, zone.dimension, *first_zone_, mesh_.dimension);
     }
     if (!first_zone_) first_zone_ = zone.number;
     mesh_.dimension = zone.dimension;
@@ -105,7 +97,8 @@ class zone_joiner {
       return;
     }
     // What grows may take twice what it needs, beside what it was.
-    require_su2_memory(how_, section, (3 * to.size() + 2 * more.size()) * sizeof(Number), what);
+    how_.file.require_memory(section.line, (3 * to.size() + 2 * more.size()) * sizeof(Number),
+                             [&] { return fmt::format("the {} take", what); });
     to.insert(to.end(), more.begin(), more.end());
   }
 
@@ -133,24 +126,13 @@ class zone_joiner {
   std::unordered_map<std::string, std::size_t> markers_;
 };
 
-// Calls read(text) for the text of a file, plain or gzip, without what some editors put in front of it.
+// Calls read(text) for the text of a file, without what some editors put in front of it.
 template <class Read>
-auto with_text(std::span<const std::byte> file, const std::string& origin, const su2_options& options, Read&& read) {
-  try {
-    std::optional<inflated_text> inflated;
-    if (starts_as_gzip(file)) {
-      const std::uint64_t most =
-          options.most_text_bytes > 0 ? options.most_text_bytes : core::host_available_bytes() / 2;
-      inflated.emplace(inflate_gzip(file, origin, most, [&](std::string_view front) {
-        require_su2_front(named_text{without_byte_order_mark(front), origin});
-      }));
-    }
-    const std::string_view text =
-        inflated ? inflated->text() : std::string_view(reinterpret_cast<const char*>(file.data()), file.size());
-    return read(named_text{without_byte_order_mark(text), origin});
-  } catch (const std::bad_alloc&) {
-    throw error(error_code::out_of_memory, fmt::format("{}: no memory for the mesh", origin));
-  }
+auto with_su2(std::span<const std::byte> file, const std::string& origin, const su2_options& options, Read&& read) {
+  const auto bare = [](const named_text& text) { return named_text{without_byte_order_mark(text.text), text.origin}; };
+  return with_text(
+      file, origin, options.most_text_bytes, "mesh", [&](const named_text& front) { require_su2_front(bare(front)); },
+      [&](const named_text& text) { return read(bare(text)); });
 }
 
 // The section's line of that element, or null, with `element` less by those that the section has.
@@ -170,7 +152,7 @@ const char* find_element(const std::vector<su2_zone>& zones, const su2_element_n
 }  // namespace
 
 unstructured_mesh parse_su2(std::span<const std::byte> file, const std::string& origin, const su2_options& options) {
-  return with_text(file, origin, options, [&](const named_text& text) {
+  return with_su2(file, origin, options, [&](const named_text& text) {
     const su2_reading how = reading_of(text, options);
     zone_joiner zones(how, options.warnings);
     for (const su2_zone& zone : zones_to_read(how, options)) zones.add(zone);
@@ -186,7 +168,7 @@ unstructured_mesh read_su2(const std::string& path, const su2_options& options) 
 std::uint64_t line_of_su2_element(const std::string& path, const su2_element_name& element,
                                   const su2_options& options) {
   const input_file file(path);
-  return with_text({file.data(), file.size()}, path, options, [&](const named_text& text) -> std::uint64_t {
+  return with_su2({file.data(), file.size()}, path, options, [&](const named_text& text) -> std::uint64_t {
     const char* const line = find_element(zones_to_read(reading_of(text, options), options), element);
     return line == nullptr ? 0 : text.line_of(line);
   });

@@ -84,13 +84,12 @@ class layout_reader {
 
   void end_zone() {
     const std::string owner = is_in_zone() ? fmt::format("zone {}", zone().number) : "the file";
-    if (zone().dimension == 0) file_.fail(zone().line, owner + " has no NDIME");
-    if (zone().elements.line == nullptr) file_.fail(zone().line, owner + " has no NELEM");
-    if (zone().points.line == nullptr) file_.fail(zone().line, owner + " has no NPOIN");
+    if (zone().dimension == 0) file_.fail(zone().line, "{} has no NDIME", owner);
+    if (zone().elements.line == nullptr) file_.fail(zone().line, "{} has no NELEM", owner);
+    if (zone().points.line == nullptr) file_.fail(zone().line, "{} has no NPOIN", owner);
     require_no_open_tag();
     if (marker_count_line_ != nullptr && marker_count_ != zone().markers.size()) {
-      file_.fail(marker_count_line_,
-                 fmt::format("NMARK is {}, and {} has {} markers", marker_count_, owner, zone().markers.size()));
+      file_.fail(marker_count_line_, "NMARK is {}, and {} has {} markers", marker_count_, owner, zone().markers.size());
     }
   }
 
@@ -98,36 +97,33 @@ class layout_reader {
   void require_zone_numbers() const {
     const std::uint64_t count = layout_.zones.size();
     if (zone_count_line_ != nullptr && zone_count_ != count) {
-      file_.fail(zone_count_line_,
-                 fmt::format("NZONE is {}, and the file has {} zone{}", zone_count_, count, count == 1 ? "" : "s"));
+      file_.fail(zone_count_line_, "NZONE is {}, and the file has {} zone{}", zone_count_, count,
+                 count == 1 ? "" : "s");
     }
     for (const su2_zone& zone : layout_.zones) {
       if (zone.number > count) {
-        file_.fail(zone.line,
-                   fmt::format("IZONE is {}, and the file has {} zone{}", zone.number, count, count == 1 ? "" : "s"));
+        file_.fail(zone.line, "IZONE is {}, and the file has {} zone{}", zone.number, count, count == 1 ? "" : "s");
       }
     }
   }
 
   void require_first(const su2_keyword& word, const char* before) const {
     if (before == nullptr) return;
-    file_.fail(word.line,
-               fmt::format("{} is there twice: in line {}, too", printable(word.key), file_.line_of(before)));
+    file_.fail(word.line, "{} is there twice: in line {}, too", printable(word.key), file_.line_of(before));
   }
 
   // SU2 ignores such a keyword, and would then miss the section.
   void require_capitals(const su2_keyword& word) const {
     std::string capitals(word.key);
     for (char& c : capitals) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-    if (is_known(capitals))
-      file_.fail(word.line, fmt::format("{}=, the keyword is {}=", printable(word.key), capitals));
+    if (is_known(capitals)) file_.fail(word.line, "{}=, the keyword is {}=", printable(word.key), capitals);
   }
 
   void require_no_lines(const su2_keyword& word, std::string_view body) const {
     const char* const line = find_su2_line(body, su2_line::numbers);
     if (line == body.data() + body.size()) return;
-    file_.fail(line, fmt::format("'{}' follows {}, which has no lines of its own",
-                                 printable(rest_of_line(line, file_.end())), printable(word.key)));
+    file_.fail(line, "'{}' follows {}, which has no lines of its own", printable(rest_of_line(line, file_.end())),
+               printable(word.key));
   }
 
   // In front of the first zone it is that of all zones that do not say theirs.
@@ -135,7 +131,7 @@ class layout_reader {
     require_first(word, dimension_line_);
     const std::uint64_t dimension = whole_numbers_of(file_, word, 1)[0];
     if (dimension != 2 && dimension != 3) {
-      file_.fail(word.line, fmt::format("NDIME is {}, neither 2 nor 3", dimension));
+      file_.fail(word.line, "NDIME is {}, neither 2 nor 3", dimension);
     }
     require_no_lines(word, body);
     zone().dimension = static_cast<int>(dimension);
@@ -156,7 +152,7 @@ class layout_reader {
     su2_section& points = zone().points;
     zone().points_have_two_numbers = take_section(word, body, points, 2) == 2;
     if (points.count > most_nodes) {
-      file_.fail(word.line, fmt::format("NPOIN is {}, more than the 2^32 points that are read", points.count));
+      file_.fail(word.line, "NPOIN is {}, more than the 2^32 points that are read", points.count);
     }
   }
 
@@ -170,12 +166,12 @@ class layout_reader {
   void take_tag(const su2_keyword& word, std::string_view body) {
     require_no_open_tag();
     std::string name = marker_name(word.value);
-    if (name.empty()) file_.fail(word.line, fmt::format("{} has no name", word.key));
+    if (name.empty()) file_.fail(word.line, "{} has no name", word.key);
     if (name == "SEND_RECEIVE") refuse_exchange(word);
     const auto [before, is_new] = tag_lines_.emplace(name, word.line);
     if (!is_new) {
-      file_.fail(word.line, fmt::format("marker '{}' is there twice: in line {}, too", printable(name),
-                                        file_.line_of(before->second)));
+      file_.fail(word.line, "marker '{}' is there twice: in line {}, too", printable(name),
+                 file_.line_of(before->second));
     }
     require_no_lines(word, body);
     open_tag_ = {word.line, std::move(name)};
@@ -191,14 +187,15 @@ class layout_reader {
 
   void require_no_open_tag() const {
     if (open_tag_) {
-      file_.fail(open_tag_->line, fmt::format("marker '{}' has no MARKER_ELEMS", printable(open_tag_->name)));
+      file_.fail(open_tag_->line, "marker '{}' has no MARKER_ELEMS", printable(open_tag_->name));
     }
   }
 
   [[noreturn]] void refuse_exchange(const su2_keyword& word) const {
-    file_.fail(word.line, fmt::format("{}: a part of a mesh that exchanges nodes with others is not read, whole meshes "
-                                      "are",
-                                      word.key == "SEND_RECV" ? "SEND_RECV" : "marker SEND_RECEIVE"));
+    file_.fail(word.line,
+               "{}: a part of a mesh that exchanges nodes with others is not read, whole meshes "
+               "are",
+               word.key == "SEND_RECV" ? "SEND_RECV" : "marker SEND_RECEIVE");
   }
 
   void take_zone_count(const su2_keyword& word, std::string_view body) {
@@ -214,16 +211,15 @@ class layout_reader {
     if (number == 0) file_.fail(word.line, "IZONE is 0: zones are counted from 1");
     const auto [before, is_new] = zone_lines_.emplace(number, word.line);
     if (!is_new) {
-      file_.fail(word.line,
-                 fmt::format("IZONE {} is there twice: in line {}, too", number, file_.line_of(before->second)));
+      file_.fail(word.line, "IZONE {} is there twice: in line {}, too", number, file_.line_of(before->second));
     }
     require_no_lines(word, body);
     if (is_in_zone()) {
       end_zone();
     } else {
       if (const char* const section = first_section()) {
-        file_.fail(section, fmt::format("'{}' stands before the first IZONE, in line {}, and so in no zone",
-                                        printable(rest_of_line(section, file_.end())), file_.line_of(word.line)));
+        file_.fail(section, "'{}' stands before the first IZONE, in line {}, and so in no zone",
+                   printable(rest_of_line(section, file_.end())), file_.line_of(word.line));
       }
       layout_.zones.clear();
     }
@@ -254,8 +250,7 @@ std::string_view between(const char* first, const char* last) noexcept {
 }
 
 [[noreturn]] void refuse_numbers_in_front(const named_text& file, const char* line) {
-  file.fail(line, fmt::format("'{}' stands before the first keyword of an SU2 file",
-                              printable(rest_of_line(line, file.end()))));
+  file.fail(line, "'{}' stands before the first keyword of an SU2 file", printable(rest_of_line(line, file.end())));
 }
 
 }  // namespace

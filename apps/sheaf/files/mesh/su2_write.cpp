@@ -1,57 +1,18 @@
 #include <algorithm>
-#include <charconv>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
-#include <sheaf/error.hpp>
 
+#include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/files/mesh/su2.hpp"
-#include "apps/sheaf/files/mesh/su2_codes.hpp"
 #include "apps/sheaf/files/text/lines.hpp"
+#include "apps/sheaf/files/text/pieces.hpp"
 #include "core/printable.hpp"
 #include "plan/store/output_file.hpp"
 
 namespace sheaf::io {
 namespace {
-
-constexpr std::size_t piece_bytes = std::size_t{1} << 20;
-// A type and eight nodes of 10 digits, or three coordinates (the longest is -2.2250738585072014e-308), with blanks and
-// a line feed.
-constexpr std::size_t most_line_bytes = 128;
-
-// Text that is given away in pieces.
-class piece_writer {
- public:
-  explicit piece_writer(const std::function<void(std::string_view)>& take) : take_(take) {
-    text_.resize(piece_bytes + most_line_bytes);
-  }
-
-  template <class Number>
-  void number(Number value) {
-    // There is room for a line.
-    used_ = static_cast<std::size_t>(std::to_chars(text_.data() + used_, text_.data() + text_.size(), value).ptr -
-                                     text_.data());
-  }
-  void mark(char c) { text_[used_++] = c; }
-  void end_line() {
-    mark('\n');
-    if (used_ >= piece_bytes) flush();
-  }
-  void keyword(const std::string& line) {
-    flush();
-    take_(line + "\n");
-  }
-  void flush() {
-    if (used_ > 0) take_(std::string_view(text_).substr(0, used_));
-    used_ = 0;
-  }
-
- private:
-  const std::function<void(std::string_view)>& take_;
-  std::string text_;
-  std::size_t used_ = 0;
-};
 
 void require_names(const unstructured_mesh& mesh) {
   std::vector<std::string_view> names;
@@ -59,14 +20,14 @@ void require_names(const unstructured_mesh& mesh) {
     const auto no_letter = [](char c) { return ends_word(c) || c == '%'; };
     if (marker.name.empty() || marker.name == "SEND_RECEIVE" ||
         std::any_of(marker.name.begin(), marker.name.end(), no_letter)) {
-      throw error(error_code::bad_argument, fmt::format("mesh: '{}' cannot be the name of a marker in an SU2 file",
-                                                        core::printable(marker.name)));
+      throw_error(error_code::bad_argument, "mesh: '{}' cannot be the name of a marker in an SU2 file",
+                  core::printable(marker.name));
     }
     names.push_back(marker.name);
   }
   std::sort(names.begin(), names.end());
   if (const auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end()) {
-    throw error(error_code::bad_argument, fmt::format("mesh: marker '{}' is there twice", core::printable(*twice)));
+    throw_error(error_code::bad_argument, "mesh: marker '{}' is there twice", core::printable(*twice));
   }
 }
 

@@ -4,6 +4,7 @@
 #include <variant>
 #include <vector>
 
+#include <sheaf/csr.hpp>
 #include <sheaf/records.hpp>
 
 namespace sheaf::io {
@@ -25,7 +26,14 @@ struct csr_matrix {
   index_span columns_of_entries() const {
     return std::visit([](const auto& list) { return index_span(list); }, column_indices);
   }
+  csr_view view() const { return {rows, columns, row_offsets, columns_of_entries(), values}; }
 };
+
+/// The matrix with values of another type.
+template <class To, class From>
+csr_matrix<To> with_values(const csr_matrix<From>& m) {
+  return {m.rows, m.columns, m.row_offsets, m.column_indices, {m.values.begin(), m.values.end()}};
+}
 
 /// The columns that a matrix has whose column numbers are kept in 32 bits, at most.
 constexpr std::uint64_t most_columns_of_32_bits = std::uint64_t{1} << 32;

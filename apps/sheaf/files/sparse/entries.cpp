@@ -3,8 +3,8 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -20,12 +20,10 @@ using core::printable;
 
 std::string place_text(std::uint64_t row, std::uint64_t column) { return fmt::format("({}, {})", row + 1, column + 1); }
 
-// What a part of the file held.
-struct part_outcome {
-  std::uint64_t lines = 0;  ///< that hold entries and are right; reading stops at the first that is wrong
-  std::optional<bad_line> error;
-  bool has_lower = false;  ///< entries below the diagonal of a file that is not general
-  bool has_upper = false;
+// Where a part of a file that is not general has entries.
+struct triangles {
+  bool lower = false;
+  bool upper = false;
 };
 
 // Keeps the entries of a part until their number is known, and counts those of each range of rows.
@@ -76,7 +74,7 @@ class part_reader {
         const std::uint64_t row = lines_.place(at_, "row", header_.rows);
         const std::uint64_t column = lines_.place(at_, "column", header_.columns);
         const auto value = lines_.template value<Value>(at_);
-        if (header_.symmetry != market_symmetry::general) note_triangle(row, column, value, outcome);
+        if (header_.symmetry != market_symmetry::general) note_triangle(row, column, value);
         lines_.end_line(at_);
         add(row, column, value);
         ++outcome.lines;
@@ -106,6 +104,8 @@ class part_reader {
     return outcome;
   }
 
+  triangles found() const { return has_; }
+
  private:
   void add(std::uint64_t row, std::uint64_t column, Value value) {
     sink_.add(row, column, value);
@@ -113,9 +113,9 @@ class part_reader {
     sink_.add(column, row, header_.symmetry == market_symmetry::symmetric ? value : -value);
   }
 
-  void note_triangle(std::uint64_t row, std::uint64_t column, Value value, part_outcome& outcome) const {
-    outcome.has_lower |= row > column;
-    outcome.has_upper |= row < column;
+  void note_triangle(std::uint64_t row, std::uint64_t column, Value value) {
+    has_.lower |= row > column;
+    has_.upper |= row < column;
     if (header_.symmetry == market_symmetry::skew_symmetric && row == column && value != 0) {
       throw bad_line{lines_.line(), fmt::format("entry {} on the diagonal of a skew-symmetric matrix is {}, not 0",
                                                 place_text(row, column), value)};
@@ -144,30 +144,44 @@ class part_reader {
   const char* at_;
   line_reader lines_;
   entry_sink<Index, Value>& sink_;
+  triangles has_;
 };
 
-// Finds the first line of the file that is wrong: in a part, more than are announced, or fewer.
-void require_all(const named_text& file, const market_header& header, const std::vector<std::string_view>& parts,
-                 const std::vector<part_outcome>& outcomes) {
-  const std::string announced =
-      header.format == market_format::array
-          ? fmt::format("the {} numbers of {} x {}", header.entries, header.rows, header.columns)
-          : fmt::format("the {} entries", header.entries);
-  std::uint64_t left = header.entries;
-  for (std::size_t part = 0; part < parts.size(); ++part) {
-    const part_outcome& outcome = outcomes[part];
-    if (outcome.lines > left || (outcome.lines == left && outcome.error)) {
-      const char* const line = find_filled_line(parts[part], left);
-      file.fail(line, fmt::format("'{}' follows {} that line {} announces", printable(rest_of_line(line, file.end())),
-                                  announced, file.line_of(header.size_line)));
-    }
-    if (outcome.error) file.fail(outcome.error->place, outcome.error->what);
-    left -= outcome.lines;
+announced_lines announced(const named_text& file, const market_header& header) {
+  const std::string what = header.format == market_format::array
+                               ? fmt::format("the {} numbers of {} x {}", header.entries, header.rows, header.columns)
+                               : fmt::format("the {} entries", header.entries);
+  return {header.entries, header.size_line, what, file.end(), "the file ends", what};
+}
+
+template <class Index>
+struct given_place {
+  const char* line;
+  Index row;
+  Index column;
+
+  bool is_above() const { return row < column; }
+  auto pair() const { return std::pair(std::min(row, column), std::max(row, column)); }
+  bool operator<(const given_place& other) const {
+    return std::tuple(pair(), line) < std::tuple(other.pair(), other.line);
   }
-  if (left > 0) {
-    file.fail(file.end(), fmt::format("the file ends after {} of {} that line {} announces", header.entries - left,
-                                      announced, file.line_of(header.size_line)));
+};
+
+// All places beside the diagonal, pair by pair, and those of a pair in the order of their lines.
+template <class Index>
+std::vector<given_place<Index>> sorted_places(const market_header& header) {
+  std::vector<given_place<Index>> places;
+  places.reserve(header.entries);
+  line_reader lines(header, header.body.data() + header.body.size());
+  const char* at = header.body.data();
+  while (lines.begin_line(at)) {
+    const std::uint64_t row = lines.place(at, "row", header.rows);
+    const std::uint64_t column = lines.place(at, "column", header.columns);
+    if (row != column) places.push_back({lines.line(), static_cast<Index>(row), static_cast<Index>(column)});
+    at = next_line(at, header.body.data() + header.body.size());
   }
+  std::sort(places.begin(), places.end());
+  return places;
 }
 
 }  // namespace
@@ -186,6 +200,7 @@ file_entries<Index, Value> read_entries(const named_text& file, const market_hea
   file_entries<Index, Value> read;
   read.blocks.resize(parts.size());
   std::vector<part_outcome> outcomes(parts.size());
+  std::vector<triangles> found(parts.size());
   std::vector<entry_sink<Index, Value>> sinks(static_cast<std::size_t>(threads));
   core::for_each_task(parts.size(), static_cast<std::uint64_t>(threads), [&](std::uint64_t part) {
     entry_sink<Index, Value>& sink = sinks[threads <= 1 ? 0 : static_cast<std::size_t>(omp_get_thread_num())];
@@ -193,13 +208,14 @@ file_entries<Index, Value> read_entries(const named_text& file, const market_hea
     part_reader<Index, Value> reader(header, parts[part], sink);
     outcomes[part] =
         is_array ? reader.read_array(std::min(first_entries[part], header.entries)) : reader.read_coordinates();
+    found[part] = reader.found();
     read.blocks[part] = sink.split();
   });
-  require_all(file, header, parts, outcomes);
-  const auto any = [&](bool part_outcome::*fact) {
-    return std::any_of(outcomes.begin(), outcomes.end(), [&](const part_outcome& outcome) { return outcome.*fact; });
+  require_all(file, announced(file, header), parts, outcomes);
+  const auto any = [&](bool triangles::*side) {
+    return std::any_of(found.begin(), found.end(), [&](const triangles& of_part) { return of_part.*side; });
   };
-  read.has_both_triangles = any(&part_outcome::has_lower) && any(&part_outcome::has_upper);
+  read.has_both_triangles = any(&triangles::lower) && any(&triangles::upper);
   return read;
 }
 
@@ -211,5 +227,32 @@ template file_entries<std::uint32_t, double> read_entries(const named_text&, con
                                                           std::uint64_t, int);
 template file_entries<std::uint64_t, double> read_entries(const named_text&, const market_header&, const row_ranges&,
                                                           std::uint64_t, int);
+
+template <class Index>
+void require_pairs_once(const named_text& file, const market_header& header) {
+  using place = given_place<Index>;
+  const std::vector<place> places = sorted_places<Index>(header);
+  const place* first_wrong = nullptr;
+  const place* before_wrong = nullptr;
+  for (auto begin = places.begin(); begin != places.end();) {
+    const auto end = std::find_if(begin, places.end(), [&](const place& p) { return p.pair() != begin->pair(); });
+    const auto mirrored = std::find_if(begin, end, [&](const place& p) { return p.is_above() != begin->is_above(); });
+    if (mirrored != end && (first_wrong == nullptr || mirrored->line < first_wrong->line)) {
+      first_wrong = &*mirrored;
+      before_wrong = &*begin;
+    }
+    begin = end;
+  }
+  if (first_wrong == nullptr) return;
+  file.fail(first_wrong->line,
+            "entry ({}, {}) is entry ({}, {}) of line {} again: a {} file gives one of the two, which "
+            "stands for both",
+            first_wrong->row + std::uint64_t{1}, first_wrong->column + std::uint64_t{1},
+            before_wrong->row + std::uint64_t{1}, before_wrong->column + std::uint64_t{1},
+            file.line_of(before_wrong->line), name(header.symmetry));
+}
+
+template void require_pairs_once<std::uint32_t>(const named_text&, const market_header&);
+template void require_pairs_once<std::uint64_t>(const named_text&, const market_header&);
 
 }  // namespace sheaf::io

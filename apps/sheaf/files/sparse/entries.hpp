@@ -50,4 +50,11 @@ template <class Index, class Value>
 file_entries<Index, Value> read_entries(const named_text& file, const market_header& header, const row_ranges& ranges,
                                         std::uint64_t part_bytes, int threads);
 
+/// Checks that a symmetric or skew-symmetric coordinate file, whose lines are known to be right, gives no pair of
+/// places that are mirror images both above and below the diagonal. Index holds all places. Takes 16 bytes for each
+/// entry, or 24 where Index is std::uint64_t. @throws error(bad_input) naming the first line whose entry was given
+/// before as its mirror image, and the line before
+template <class Index>
+void require_pairs_once(const named_text& file, const market_header& header);
+
 }  // namespace sheaf::io

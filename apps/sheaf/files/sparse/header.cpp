@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <limits>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include <fmt/format.h>
-#include <sheaf/error.hpp>
 
-#include "apps/sheaf/files/sparse/other_formats.hpp"
+#include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/files/text/number.hpp"
 #include "core/printable.hpp"
 
@@ -43,7 +42,7 @@ class banner_reader {
     return lower(word);
   }
 
-  [[noreturn]] void fail(const std::string& what) const { file_.fail(banner_, what); }
+  [[noreturn]] void fail(const std::string& what) const { file_.fail(banner_, "{}", what); }
 
  private:
   const named_text& file_;
@@ -134,22 +133,22 @@ void read_size_line(const named_text& file, market_header& header) {
   const std::string shown = printable(rest_of_line(line, file.end()));
   if (header.format == market_format::coordinate) {
     const auto sizes = read_sizes<3>(line, file.end());
-    if (!sizes) file.fail(line, fmt::format("'{}' is no size line: rows, columns, entries", shown));
+    if (!sizes) file.fail(line, "'{}' is no size line: rows, columns, entries", shown);
     header.rows = (*sizes)[0];
     header.columns = (*sizes)[1];
     header.entries = (*sizes)[2];
   } else {
     const auto sizes = read_sizes<2>(line, file.end());
-    if (!sizes) file.fail(line, fmt::format("'{}' is no size line of an array: rows, columns", shown));
+    if (!sizes) file.fail(line, "'{}' is no size line of an array: rows, columns", shown);
     header.rows = (*sizes)[0];
     header.columns = (*sizes)[1];
   }
   for (const std::uint64_t size : {header.rows, header.columns, header.entries}) {
-    if (size >= most_extent) file.fail(line, fmt::format("'{}' has a number that passes 2^63 - 1", shown));
+    if (size >= most_extent) file.fail(line, "'{}' has a number that passes 2^63 - 1", shown);
   }
   if (header.symmetry != market_symmetry::general && header.rows != header.columns) {
-    file.fail(line, fmt::format("{} x {} is not square, and the banner says {}", header.rows, header.columns,
-                                name(header.symmetry)));
+    file.fail(line, "{} x {} is not square, and the banner says {}", header.rows, header.columns,
+              name(header.symmetry));
   }
 }
 
@@ -172,16 +171,100 @@ void require_room(const named_text& file, const market_header& header, std::uint
   if (header.entries > most_entries) {
     const bool is_past_64_bits = header.entries == std::numeric_limits<std::uint64_t>::max();
     const std::string entries = is_past_64_bits ? "more than 2^64 - 1" : fmt::format("{}", header.entries);
-    file.fail(header.size_line, fmt::format("{} entries are announced, the {} bytes that follow hold {} at most",
-                                            entries, header.body.size(), most_entries));
+    file.fail(header.size_line, "{} entries are announced, the {} bytes that follow hold {} at most", entries,
+              header.body.size(), most_entries);
   }
   // No overflow: entries are fewer than bytes of memory.
   const std::uint64_t most_rows = std::max(most_rows_of_few_entries, rows_per_entry * header.entries);
   if (header.rows > most_rows) {
-    file.fail(header.size_line, fmt::format("{} rows are announced, more than the {} that are read of a file with {} "
-                                            "entries",
-                                            header.rows, most_rows, header.entries));
+    file.fail(header.size_line,
+              "{} rows are announced, more than the {} that are read of a file with {} "
+              "entries",
+              header.rows, most_rows, header.entries);
   }
+}
+
+using namespace std::string_view_literals;
+
+struct first_bytes {
+  std::string_view bytes;
+  const char* words;
+};
+
+constexpr first_bytes formats[] = {
+    {"PK\x03\x04"sv, "a zip archive, as .npz files are: unpack it, or write the matrix by scipy.io.mmwrite"},
+    {"PK\x05\x06"sv, "a zip archive without a file"},
+    {"\x93NUMPY"sv, "a NumPy array (.npy): write it by scipy.io.mmwrite"},
+    {"MATLAB "sv, "a MATLAB file (.mat): write the matrix by mmwrite"},
+    {"\x89HDF\r\n\x1a\n"sv, "an HDF5 file: write the matrix by scipy.io.mmwrite"},
+    {"\x1f\x8b"sv, "compressed by gzip twice: unpack it once with gunzip"},
+    {"BZh"sv, "compressed by bzip2: unpack it with bunzip2, gzip alone is read"},
+    {"\xfd"
+     "7zXZ\0"sv,
+     "compressed by xz: unpack it with unxz, gzip alone is read"},
+    {"\x28\xb5\x2f\xfd"sv, "compressed by zstd: unpack it with unzstd, gzip alone is read"},
+    {"7z\xbc\xaf\x27\x1c"sv, "a 7z archive: unpack it"},
+    {"\xff\xfe"sv, "text of 16 bits a character (UTF-16): write it as UTF-8"},
+    {"\xfe\xff"sv, "text of 16 bits a character (UTF-16): write it as UTF-8"},
+    {"\x00\x12\x7b\x50"sv, "a binary matrix of PETSc: write it by scipy.io.mmwrite"},
+};
+
+constexpr std::size_t most_front_bytes = 1024;  // three lines of 80 characters, or a block of a tar archive
+constexpr std::size_t tar_magic_place = 257;
+constexpr std::size_t tar_type_place = 156;
+constexpr std::size_t tar_name_bytes = 100;
+
+// A tar archive begins with a block of 512 bytes about its first member, which begins with the member's name. Some
+// members are no files, but attributes or a long name of the member behind them.
+std::string words_of_tar(std::string_view front) {
+  const bool is_file = std::string_view("xgLK").find(front[tar_type_place]) == std::string_view::npos;
+  const std::string_view field = front.substr(0, tar_name_bytes);
+  const std::string_view name = field.substr(0, std::min(field.find('\0'), field.size()));
+  return fmt::format("a tar archive{}: unpack it, and name the .mtx file that it holds",
+                     is_file ? fmt::format(", whose first member is '{}'", core::printable(name)) : "");
+}
+
+std::string_view line_at(std::string_view text, std::size_t number) {
+  for (; number > 0; --number) text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  return text.substr(0, std::min(text.find('\n'), text.size()));
+}
+
+// Words of a line, if there are at least `least` of them and all behind the first `skipped` are digits.
+bool has_numbers(std::string_view line, std::size_t skipped, std::size_t least) {
+  const char* const end = line.data() + line.size();
+  std::size_t words = 0;
+  for (const char* at = skip_blanks(line.data(), end); at != end; at = skip_blanks(at, end)) {
+    const std::string_view word = word_at(at, end);
+    if (words++ >= skipped && word.find_first_not_of("0123456789") != std::string_view::npos) return false;
+    at += word.size();
+  }
+  return words >= least;
+}
+
+// Harwell-Boeing and Rutherford-Boeing files have a title, a line of four or five counts of lines, and one that begins
+// with three letters (values, symmetry, assembled or elements) before its numbers of rows, columns and entries.
+bool is_harwell_boeing(std::string_view front) {
+  if (std::count(front.begin(), front.end(), '\n') < 3) return false;
+  constexpr std::array<std::string_view, 3> letters{"RCPIQrcpiq", "SUHZRsuhzr", "AEae"};
+  const std::string_view third = line_at(front, 2);
+  const std::string_view type = third.substr(0, letters.size());
+  for (std::size_t i = 0; i < letters.size(); ++i) {
+    if (type.size() <= i || letters[i].find(type[i]) == std::string_view::npos) return false;
+  }
+  return has_numbers(line_at(front, 1), 0, 4) && has_numbers(third, 1, 4);
+}
+
+// What a file is that is no MatrixMarket file but often given as one, and what to do about it, as words that follow
+// "not a MatrixMarket file, but"; empty where its first bytes tell nothing. The front is the beginning of the file,
+// inflated if it is gzip: 1024 bytes or more, or all of it.
+std::string words_of_other_format(std::string_view front) {
+  front = front.substr(0, most_front_bytes);
+  for (const first_bytes& format : formats) {
+    if (front.starts_with(format.bytes)) return format.words;
+  }
+  if (front.size() > tar_magic_place && front.substr(tar_magic_place).starts_with("ustar")) return words_of_tar(front);
+  if (is_harwell_boeing(front)) return "a Harwell-Boeing or Rutherford-Boeing file: write it by scipy.io.mmwrite";
+  return {};
 }
 
 }  // namespace
@@ -210,12 +293,12 @@ const char* require_banner(const named_text& front) {
   // SciPy takes one percent sign, too.
   if (word == lower(first_word) || word == lower(first_word.substr(1))) return at;
   if (const std::string words = words_of_other_format(front.text); !words.empty()) {
-    throw error(error_code::bad_input, fmt::format("{}: not a MatrixMarket file, but {}", front.origin, words));
+    throw_error(error_code::bad_input, "{}: not a MatrixMarket file, but {}", front.origin, words);
   }
   const std::string_view rest = front.text.substr(static_cast<std::size_t>(at - front.text.data()));
   const std::string_view line = rest.substr(0, std::min(rest.find('\n'), rest.size()));
-  front.fail(at, fmt::format("not a MatrixMarket file: it starts with '{}', not '{}'",
-                             printable(line.substr(0, first_word.size())), first_word));
+  front.fail(at, "not a MatrixMarket file: it starts with '{}', not '{}'", printable(line.substr(0, first_word.size())),
+             first_word);
 }
 
 market_header read_market_header(const named_text& file, std::uint64_t most_rows_of_few_entries) {

@@ -13,12 +13,6 @@
 
 namespace sheaf::io {
 
-/// What is wrong with a line. Line numbers are counted once it is known that no part before has an error.
-struct bad_line {
-  const char* place;
-  std::string what;
-};
-
 /// Reads the fields of lines that hold entries; throws bad_line.
 class line_reader {
  public:

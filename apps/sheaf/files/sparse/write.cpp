@@ -1,21 +1,15 @@
-#include <array>
-#include <charconv>
 #include <cmath>
-#include <type_traits>
 #include <variant>
 
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
 
 #include "apps/sheaf/files/sparse/matrix_market.hpp"
+#include "apps/sheaf/files/text/pieces.hpp"
 #include "plan/store/output_file.hpp"
 
 namespace sheaf::io {
 namespace {
-
-constexpr std::size_t piece_bytes = std::size_t{1} << 20;
-// Two numbers of 20 digits, a value (the longest is -2.2250738585072014e-308), blanks and a line feed.
-constexpr std::size_t most_line_bytes = 80;
 
 template <class... Args>
 [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) {
@@ -60,35 +54,6 @@ void require_whole_values(const csr_matrix<Value>& matrix) {
     }
   }
 }
-
-// Text that is given away in pieces.
-class piece_writer {
- public:
-  explicit piece_writer(const std::function<void(std::string_view)>& take) : take_(take) {
-    text_.resize(piece_bytes + most_line_bytes);
-  }
-
-  template <class Number>
-  void number(Number value) {
-    // There is room for a line.
-    used_ = static_cast<std::size_t>(std::to_chars(text_.data() + used_, text_.data() + text_.size(), value).ptr -
-                                     text_.data());
-  }
-  void mark(char c) { text_[used_++] = c; }
-  void end_line() {
-    mark('\n');
-    if (used_ >= piece_bytes) flush();
-  }
-  void flush() {
-    take_(std::string_view(text_).substr(0, used_));
-    used_ = 0;
-  }
-
- private:
-  const std::function<void(std::string_view)>& take_;
-  std::string text_;
-  std::size_t used_ = 0;
-};
 
 constexpr const char* name_of(matrix_market_field field) {
   return field == matrix_market_field::real ? "real" : field == matrix_market_field::integer ? "integer" : "pattern";

@@ -5,7 +5,8 @@
 
 #include <fmt/format.h>
 #include <zlib.h>
-#include <sheaf/error.hpp>
+
+#include "apps/sheaf/files/failure.hpp"
 
 namespace sheaf::io {
 namespace {
@@ -20,7 +21,7 @@ class gzip_reader {
   gzip_reader(std::span<const std::byte> file, const std::string& origin)
       : origin_(origin), file_bytes_(file.size()), rest_(file) {
     if (inflateInit2(&stream_, window_bits_of_gzip) != Z_OK) {
-      throw error(error_code::out_of_memory, fmt::format("{}: no memory to inflate it", origin));
+      throw_error(error_code::out_of_memory, "{}: no memory to inflate it", origin);
     }
   }
   ~gzip_reader() { inflateEnd(&stream_); }
@@ -46,8 +47,7 @@ class gzip_reader {
 
  private:
   [[noreturn]] void fail(const std::string& what) const {
-    throw error(error_code::bad_input,
-                fmt::format("{}: compressed byte {}: {}", origin_, file_bytes_ - rest_.size(), what));
+    throw_error(error_code::bad_input, "{}: compressed byte {}: {}", origin_, file_bytes_ - rest_.size(), what);
   }
 
   void step() {
@@ -59,7 +59,7 @@ class gzip_reader {
     rest_ = rest_.subspan(piece - stream_.avail_in);
     if (status == Z_STREAM_END) return end_member();
     if (status == Z_MEM_ERROR) {
-      throw error(error_code::out_of_memory, fmt::format("{}: no memory to inflate it", origin_));
+      throw_error(error_code::out_of_memory, "{}: no memory to inflate it", origin_);
     }
     if (status != Z_OK && status != Z_BUF_ERROR) fail(words_of_damage());
     if (rest_.empty() && stream_.avail_out > 0) fail("the compressed data end early: the file is cut short");
@@ -104,8 +104,8 @@ inflated_text inflate_gzip(std::span<const std::byte> file, const std::string& o
   const auto grow_to = [&](std::uint64_t capacity) {
     auto* const bytes = static_cast<char*>(std::realloc(out.bytes_.get(), capacity));
     if (bytes == nullptr) {
-      throw error(error_code::out_of_memory,
-                  fmt::format("{}: no memory for the {} bytes of text that it inflates to so far", origin, out.size_));
+      throw_error(error_code::out_of_memory, "{}: no memory for the {} bytes of text that it inflates to so far",
+                  origin, out.size_);
     }
     static_cast<void>(out.bytes_.release());
     out.bytes_.reset(bytes);
@@ -122,8 +122,8 @@ inflated_text inflate_gzip(std::span<const std::byte> file, const std::string& o
     out.size_ += reader.read(out.bytes_.get() + out.size_, capacity - out.size_);
   }
   if (out.size_ > most_bytes) {
-    throw error(error_code::bad_input,
-                fmt::format("{}: inflates to more than {} bytes, the most that are read", origin, most_bytes));
+    throw_error(error_code::bad_input, "{}: inflates to more than {} bytes, the most that are read", origin,
+                most_bytes);
   }
   return out;
 }

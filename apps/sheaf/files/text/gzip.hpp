@@ -5,9 +5,14 @@
 #include <cstdlib>
 #include <functional>
 #include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
+
+#include "apps/sheaf/files/failure.hpp"
+#include "apps/sheaf/files/text/lines.hpp"
+#include "core/host.hpp"
 
 namespace sheaf::io {
 
@@ -38,5 +43,27 @@ class inflated_text {
 /// or size, bytes behind the last member, more than most_bytes of text; error(out_of_memory).
 inflated_text inflate_gzip(std::span<const std::byte> file, const std::string& origin, std::uint64_t most_bytes,
                            const std::function<void(std::string_view)>& check_front);
+
+/// Calls read(text) for the text of a file, plain or gzip, which its first bytes tell.
+/// @param most_bytes   what a gzip file may inflate to; 0: half of the memory that is available
+/// @param check_front  called with the beginning of what a gzip file holds, as inflate_gzip() says
+/// @param what         that is read, for the message where a few bytes are missing
+/// @throws what inflate_gzip(), check_front and read throw
+template <class CheckFront, class Read>
+auto with_text(std::span<const std::byte> file, const std::string& origin, std::uint64_t most_bytes,
+               std::string_view what, CheckFront check_front, Read read) {
+  try {
+    if (!starts_as_gzip(file)) {
+      return read(named_text{{reinterpret_cast<const char*>(file.data()), file.size()}, origin});
+    }
+    if (most_bytes == 0) most_bytes = core::host_available_bytes() / 2;
+    const inflated_text inflated = inflate_gzip(file, origin, most_bytes, [&](std::string_view front) {
+      check_front(named_text{front, origin});
+    });
+    return read(named_text{inflated.text(), origin});
+  } catch (const std::bad_alloc&) {
+    throw_error(error_code::out_of_memory, "{}: no memory for the {}", origin, what);
+  }
+}
 
 }  // namespace sheaf::io

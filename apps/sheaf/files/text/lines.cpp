@@ -3,11 +3,22 @@
 #include <algorithm>
 #include <cstring>
 
-#include <fmt/format.h>
 #include <sheaf/error.hpp>
+
+#include "apps/sheaf/files/failure.hpp"
+#include "core/host.hpp"
+#include "core/printable.hpp"
 
 namespace sheaf::io {
 namespace {
+
+// Below this, memory is taken without asking how much there is, which takes longer than to read the text.
+constexpr std::uint64_t small_bytes = std::uint64_t{1} << 24;
+// Small enough that what is kept of a part stays in a core's cache, and threads end together; large enough that this is
+// little beside the part.
+constexpr std::uint64_t least_part_bytes = std::uint64_t{1} << 16;
+constexpr std::uint64_t most_part_bytes = std::uint64_t{1} << 20;
+constexpr std::uint64_t parts_per_thread = 8;
 
 // Whether there is more than a comment in a line, whose first place without a blank is `first`.
 bool is_filled(const char* first, const char* end) { return first != end && *first != '\n' && *first != comment_mark; }
@@ -66,8 +77,36 @@ std::uint64_t named_text::line_of(const char* place) const noexcept {
   return 1 + static_cast<std::uint64_t>(std::count(text.data(), place, '\n'));
 }
 
-void named_text::fail(const char* place, const std::string& what) const {
-  throw error(error_code::bad_input, fmt::format("{}: line {}: {}", origin, line_of(place), what));
+void named_text::require_memory(const char* place, wide_count bytes, const std::function<std::string()>& what) const {
+  if (bytes < small_bytes) return;
+  const std::uint64_t available = core::host_available_bytes();
+  if (bytes <= available) return;
+  throw_error(error_code::out_of_memory, "{}: line {}: {} {} bytes, {} are available", origin, line_of(place), what(),
+              bytes, available);
+}
+
+std::uint64_t usual_part_bytes(std::uint64_t text_bytes, int threads) noexcept {
+  const auto parts = static_cast<std::uint64_t>(threads) * parts_per_thread;
+  return std::clamp(text_bytes / parts, least_part_bytes, most_part_bytes);
+}
+
+void require_all(const named_text& file, const announced_lines& lines, const std::vector<std::string_view>& parts,
+                 const std::vector<part_outcome>& outcomes) {
+  std::uint64_t left = lines.count;
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    const part_outcome& outcome = outcomes[part];
+    if (outcome.lines > left || (outcome.lines == left && outcome.error)) {
+      const char* const line = find_filled_line(parts[part], left);
+      file.fail(line, "'{}' follows {} that line {} announces", core::printable(rest_of_line(line, file.end())),
+                lines.what, file.line_of(lines.announced_in));
+    }
+    if (outcome.error) file.fail(outcome.error->place, "{}", outcome.error->what);
+    left -= outcome.lines;
+  }
+  if (left > 0) {
+    file.fail(lines.end, "{} after {} of {} that line {} announces", lines.ends, lines.count - left, lines.all_of_it,
+              file.line_of(lines.announced_in));
+  }
 }
 
 }  // namespace sheaf::io

@@ -1,9 +1,17 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include <fmt/format.h>
+#include <sheaf/error.hpp>
+
+#include "apps/sheaf/files/failure.hpp"
 
 namespace sheaf::io {
 
@@ -43,6 +51,9 @@ std::uint64_t count_filled_lines(std::string_view part) noexcept;
 /// The place of the filled line that `before` others of the part precede; the end if there are fewer.
 const char* find_filled_line(std::string_view part, std::uint64_t before) noexcept;
 
+/// Announced numbers of lines go up to 2^63, so the bytes of what they hold take more than 64 bits.
+__extension__ using wide_count = unsigned __int128;
+
 /// A text with its name for messages.
 struct named_text {
   std::string_view text;
@@ -53,7 +64,44 @@ struct named_text {
   /// its last line.
   std::uint64_t line_of(const char* place) const noexcept;
   /// @throws error(bad_input) "origin: line N: what"
-  [[noreturn]] void fail(const char* place, const std::string& what) const;
+  template <class... Args>
+  [[noreturn]] void fail(const char* place, fmt::format_string<Args...> words, Args&&... args) const {
+    throw_error(error_code::bad_input, "{}: line {}: {}", origin, line_of(place),
+                fmt::format(words, std::forward<Args>(args)...));
+  }
+  /// Asks for memory before it is taken. @param what  words for what takes the bytes, with the verb
+  /// @throws error(out_of_memory) naming the line of `place` if fewer are available
+  void require_memory(const char* place, wide_count bytes, const std::function<std::string()>& what) const;
 };
+
+/// Bytes of text that a thread reads at once.
+std::uint64_t usual_part_bytes(std::uint64_t text_bytes, int threads) noexcept;
+
+/// What is wrong with a line. Line numbers are counted once it is known that no part before has an error.
+struct bad_line {
+  const char* place;
+  std::string what;
+};
+
+/// What a part of a text held.
+struct part_outcome {
+  std::uint64_t lines = 0;  ///< that are right; reading stops at the first that is wrong
+  std::optional<bad_line> error;
+};
+
+/// Lines that another line announces.
+struct announced_lines {
+  std::uint64_t count;
+  const char* announced_in;
+  std::string what;       ///< "the 3 entries"
+  const char* end;        ///< where they end
+  std::string ends;       ///< "the file ends"
+  std::string all_of_it;  ///< "the 3 entries"; behind "the points end" only "the 3"
+};
+
+/// Finds the first line that is wrong, if one is: in a part, one more than are announced, or one that is missing.
+/// @throws error(bad_input)
+void require_all(const named_text& file, const announced_lines& lines, const std::vector<std::string_view>& parts,
+                 const std::vector<part_outcome>& outcomes);
 
 }  // namespace sheaf::io

@@ -7,9 +7,9 @@
 #include <sheaf/edge_sum.hpp>
 #include <sheaf/error.hpp>
 
+#include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/files/mesh/su2.hpp"
-#include "apps/sheaf/mesh/file_error.hpp"
-#include "apps/sheaf/subcommands/files/narrowed.hpp"
+#include "apps/sheaf/mesh/repeated.hpp"
 #include "apps/sheaf/subcommands/files/vector_file.hpp"
 
 namespace sheaf::cli {
@@ -19,8 +19,7 @@ io::index_file read_pairs(const edge_files& files) {
   io::index_file pairs(files.mesh, std::nullopt, "the header of an .npy file");
   const auto shape = pairs.shape();
   if (shape.size() != 2 || shape[1] != 2) {
-    throw error(error_code::bad_input,
-                fmt::format("{}: edges have shape (E, 2), one row of two nodes for each", files.mesh));
+    io::throw_error(error_code::bad_input, "{}: edges have shape (E, 2), one row of two nodes for each", files.mesh);
   }
   return pairs;
 }
@@ -57,7 +56,7 @@ std::vector<Value> all_narrowed(std::vector<double> numbers, const Place& place)
 void require_mesh_where_needed(const edge_files& files) {
   const char* const option = files.has_dual ? "--dual" : files.zone > 0 ? "--zone" : nullptr;
   if (option != nullptr && files.are_edges_alone()) {
-    throw error(error_code::bad_argument, fmt::format("{} needs a mesh, and {} has edges alone", option, files.mesh));
+    io::throw_error(error_code::bad_argument, "{} needs a mesh, and {} has edges alone", option, files.mesh);
   }
 }
 
@@ -66,7 +65,7 @@ edge_graph read_edge_graph(const edge_files& files, int threads) {
   if (files.are_edges_alone()) {
     g.pairs.emplace(read_pairs(files));
     if (files.values.empty()) {
-      throw error(error_code::bad_argument, fmt::format("VALUES is needed: {} has no positions of nodes", files.mesh));
+      io::throw_error(error_code::bad_argument, "VALUES is needed: {} has no positions of nodes", files.mesh);
     }
     return g;
   }
@@ -96,13 +95,13 @@ node_numbers<Value> read_node_numbers(const edge_files& files, const edge_graph&
   n.nodes = shape.empty() ? 1 : shape[0];
   const std::uint64_t components = shape.size() < 2 ? 1 : shape[1];
   if (shape.size() > 2 || components < 1 || components > most_edge_components) {
-    throw error(error_code::bad_input, fmt::format("{}: values have shape (N) or (N, C), with 1 to {} components C",
-                                                   files.values, most_edge_components));
+    io::throw_error(error_code::bad_input, "{}: values have shape (N) or (N, C), with 1 to {} components C",
+                    files.values, most_edge_components);
   }
   n.components = static_cast<std::uint32_t>(components);
   if (g.mesh && g.mesh->nodes() != n.nodes) {
-    throw error(error_code::bad_input,
-                fmt::format("{}: {} rows, but {} has {} nodes", files.values, n.nodes, files.mesh, g.mesh->nodes()));
+    io::throw_error(error_code::bad_input, "{}: {} rows, but {} has {} nodes", files.values, n.nodes, files.mesh,
+                    g.mesh->nodes());
   }
   n.values = all_narrowed<Value>(
       read_vector<double>(files.values, n.nodes * components, "numbers of nodes", files.mesh), [&](std::uint64_t i) {

@@ -64,9 +64,4 @@ node_numbers<Value> read_node_numbers(const edge_files& files, const edge_graph&
 template <class Value>
 std::vector<Value> read_edge_weights(const edge_files& files, std::uint64_t edges);
 
-extern template node_numbers<float> read_node_numbers(const edge_files&, const edge_graph&);
-extern template node_numbers<double> read_node_numbers(const edge_files&, const edge_graph&);
-extern template std::vector<float> read_edge_weights(const edge_files&, std::uint64_t);
-extern template std::vector<double> read_edge_weights(const edge_files&, std::uint64_t);
-
 }  // namespace sheaf::cli

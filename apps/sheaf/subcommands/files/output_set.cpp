@@ -5,8 +5,8 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <sheaf/error.hpp>
 
+#include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/files/output_check.hpp"
 
 namespace sheaf::cli {
@@ -14,12 +14,12 @@ namespace sheaf::cli {
 output_set::output_set(std::string prefix, std::vector<std::string> inputs, std::string option)
     : prefix_(std::move(prefix)), option_(std::move(option)), inputs_(std::move(inputs)) {
   if (prefix_.empty()) {
-    throw error(error_code::bad_argument, fmt::format("{}: an empty prefix names no files", option_));
+    io::throw_error(error_code::bad_argument, "{}: an empty prefix names no files", option_);
   }
   std::error_code none;
   if (prefix_.ends_with('/') || std::filesystem::is_directory(prefix_, none)) {
-    throw error(error_code::bad_argument,
-                fmt::format("{} {}: a folder; the prefix is what names of files begin with", option_, prefix_));
+    io::throw_error(error_code::bad_argument, "{} {}: a folder; the prefix is what names of files begin with", option_,
+                    prefix_);
   }
 }
 
@@ -28,7 +28,7 @@ void output_set::open(std::string_view ending, std::uint64_t bytes) {
   io::require_not_an_input(path, inputs_, option_);
   for (const output& other : outputs_) {
     if (io::name_one_file(other.path, path)) {
-      throw error(error_code::bad_argument, fmt::format("{} and {} are one file", other.path, path));
+      io::throw_error(error_code::bad_argument, "{} and {} are one file", other.path, path);
     }
   }
   outputs_.push_back({path, std::make_unique<io::output_file>(path, bytes)});

@@ -5,11 +5,11 @@
 #include <string_view>
 
 #include <fmt/format.h>
-#include <sheaf/error.hpp>
 
 #include "apps/sheaf/files/arrays/fields.hpp"
 #include "apps/sheaf/files/arrays/numbers.hpp"
-#include "apps/sheaf/sort/columns.hpp"
+#include "apps/sheaf/files/failure.hpp"
+#include "apps/sheaf/sort/key.hpp"
 #include "core/printable.hpp"
 #include "primitives/views.hpp"
 #include "primitives/words.hpp"
@@ -30,7 +30,7 @@ std::string family_of(const io::npy_type& type) {
 
 void require_width(const io::record_file& file, std::uint64_t bytes, std::string_view advice) {
   if (bytes == 4 || bytes == 8) return;
-  throw error(error_code::bad_input, fmt::format("{}: keys of {} bytes, not 4 or 8{}", file.path(), bytes, advice));
+  io::throw_error(error_code::bad_input, "{}: keys of {} bytes, not 4 or 8{}", file.path(), bytes, advice);
 }
 
 }  // namespace
@@ -45,14 +45,14 @@ key_place parse_key_place(const std::string& text) {
     const std::optional<std::uint64_t> bytes = number(colon + 1, text.npos);
     if (offset && bytes && (*bytes == 4 || *bytes == 8)) return {*offset, *bytes};
   }
-  throw error(error_code::bad_argument,
-              fmt::format("--table-key: '{}' is not OFFSET:BYTES with 4 or 8 bytes", core::printable(text)));
+  io::throw_error(error_code::bad_argument, "--table-key: '{}' is not OFFSET:BYTES with 4 or 8 bytes",
+                  core::printable(text));
 }
 
 key_file::key_file(const std::string& path, std::uint64_t key_bytes) : file_(path, key_bytes, "--key-bytes") {
   if (file_.is_npy() && !is_number_or_date(file_.type())) {
-    throw error(error_code::bad_input, fmt::format("{}: descr is {}; keys are numbers or dates of 4 or 8 bytes",
-                                                   file_.path(), core::printable(file_.type().descr)));
+    io::throw_error(error_code::bad_input, "{}: descr is {}; keys are numbers or dates of 4 or 8 bytes", file_.path(),
+                    core::printable(file_.type().descr));
   }
   require_width(file_, file_.type().item_bytes, "");
   keys_ = file_.rows(primitives::most_record_bytes, file_.shape().size());
@@ -73,17 +73,17 @@ key_place key_of_field(const std::string& name, const io::record_file& table) {
   if (!field) {
     const std::string names = io::field_names(table.type());
     if (names.empty()) return parse_key_place(name);  // throws: it is no place either
-    throw error(error_code::bad_argument,
-                fmt::format("--table-key: '{}' is neither OFFSET:BYTES nor a field of {}, whose fields are {}",
-                            core::printable(name), table.path(), names));
+    io::throw_error(error_code::bad_argument,
+                    "--table-key: '{}' is neither OFFSET:BYTES nor a field of {}, whose fields are {}",
+                    core::printable(name), table.path(), names);
   }
   const bool is_key = field->count == 1 && is_number_or_date(field->type) &&
                       (field->type.item_bytes == 4 || field->type.item_bytes == 8);
   if (!is_key) {
-    throw error(error_code::bad_input,
-                fmt::format("{}: field {} is {}{}; keys are numbers or dates of 4 or 8 bytes", table.path(),
-                            core::printable(name), field->count == 1 ? "" : fmt::format("{} times ", field->count),
-                            core::printable(field->type.descr)));
+    io::throw_error(error_code::bad_input, "{}: field {} is {}{}; keys are numbers or dates of 4 or 8 bytes",
+                    table.path(), core::printable(name),
+                    field->count == 1 ? "" : fmt::format("{} times ", field->count),
+                    core::printable(field->type.descr));
   }
   return {field->offset, field->type.item_bytes, field->type};
 }
@@ -95,10 +95,10 @@ key_place key_of_rows(const std::string& given, const io::record_file& table, co
     require_width(table, rows.record_bytes, "; --table-key OFFSET:BYTES says where the key lies in a row");
     if (!table.is_npy()) return {0, rows.record_bytes};
     if (!is_number_or_date(table.type())) {
-      throw error(error_code::bad_input,
-                  fmt::format("{}: descr is {}; a row is a key where it has numbers or dates, elsewhere --table-key "
-                              "OFFSET:BYTES says where the key lies in it",
-                              table.path(), core::printable(table.type().descr)));
+      io::throw_error(error_code::bad_input,
+                      "{}: descr is {}; a row is a key where it has numbers or dates, elsewhere --table-key "
+                      "OFFSET:BYTES says where the key lies in it",
+                      table.path(), core::printable(table.type().descr));
     }
     if (table.type().item_bytes != rows.record_bytes) return {0, rows.record_bytes};
     return {0, rows.record_bytes, table.type()};
@@ -106,8 +106,8 @@ key_place key_of_rows(const std::string& given, const io::record_file& table, co
   if (!jobs::is_key_place(given)) return key_of_field(given, table);
   const key_place place = parse_key_place(given);
   if (place.offset > rows.record_bytes || place.bytes > rows.record_bytes - place.offset) {
-    throw error(error_code::bad_argument, fmt::format("--table-key {}:{} ends past the {} bytes of a row of {}",
-                                                      place.offset, place.bytes, rows.record_bytes, table.path()));
+    io::throw_error(error_code::bad_argument, "--table-key {}:{} ends past the {} bytes of a row of {}", place.offset,
+                    place.bytes, rows.record_bytes, table.path());
   }
   const bool is_row = place.bytes == rows.record_bytes && table.type().item_bytes == place.bytes;
   if (!is_row || !table.is_npy() || !is_number_or_date(table.type())) return place;
@@ -116,16 +116,14 @@ key_place key_of_rows(const std::string& given, const io::record_file& table, co
 
 void bring_to_one_type(key_file& keys, const io::record_file& table, const key_place& place) {
   if (keys.keys().record_bytes != place.bytes) {
-    throw error(error_code::bad_input, fmt::format("{}: keys of {} bytes, but those of {} have {}", keys.file().path(),
-                                                   keys.keys().record_bytes, table.path(), place.bytes));
+    io::throw_error(error_code::bad_input, "{}: keys of {} bytes, but those of {} have {}", keys.file().path(),
+                    keys.keys().record_bytes, table.path(), place.bytes);
   }
   const io::npy_type& type = keys.file().type();
   if (!keys.file().is_npy() || !place.type) return;
   if (family_of(type) != family_of(*place.type)) {
-    throw error(
-        error_code::bad_input,
-        fmt::format("{}: descr is {}, but {} has {}; bits are compared, so both need one type", keys.file().path(),
-                    core::printable(type.descr), table.path(), core::printable(place.type->descr)));
+    io::throw_error(error_code::bad_input, "{}: descr is {}, but {} has {}; bits are compared, so both need one type",
+                    keys.file().path(), core::printable(type.descr), table.path(), core::printable(place.type->descr));
   }
   if (type.order != place.type->order) keys.reverse_bytes();
 }

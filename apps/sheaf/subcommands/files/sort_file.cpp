@@ -4,12 +4,15 @@
 #include <chrono>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "apps/sheaf/checks/sort.hpp"
+#include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/files/scratch_file.hpp"
 #include "apps/sheaf/progress_line.hpp"
 #include "apps/sheaf/sort/external.hpp"
@@ -28,8 +31,8 @@ std::string header_of(const sort_job& job) {
 
 const_records rows_in_memory(const sort_job& job) { return job.file.rows(primitives::most_record_bytes); }
 
-void require_right(const sort_job& job, const jobs::record_source& in, const jobs::record_source& out,
-                   std::uint64_t memory_bytes) {
+void require_sorted(const sort_job& job, const jobs::record_source& in, const jobs::record_source& out,
+                    std::uint64_t memory_bytes) {
   if (!job.common.verify) return;
   const auto mistake = job.index ? jobs::sort_index_mistake(in, job.order, out, *job.index)
                                  : jobs::sort_mistake(in, job.order, out, memory_bytes);
@@ -52,8 +55,8 @@ std::uint64_t copied_bytes(const sort_job& job) { return job.order.changes.empty
 void make_sortable(const sort_job& job, std::uint64_t first, std::uint64_t number, std::byte* rows) {
   const auto bad = jobs::make_sortable(rows, number, job.rows.record_bytes, job.order.changes);
   if (!bad) return;
-  throw error(error_code::bad_input, fmt::format("{}: record {}: character {} is {:#x}, which is no code point",
-                                                 job.file.path(), first + bad->row, bad->place, bad->value));
+  io::throw_error(error_code::bad_input, "{}: record {}: character {} is {:#x}, which is no code point",
+                  job.file.path(), first + bad->row, bad->place, bad->value);
 }
 
 // The bytes of the rows, of their copy and of what is written, side by side; none if their number overflows.
@@ -92,7 +95,7 @@ sort_report sort_in_memory(const sort_job& job, const context& ctx, explanation 
   });
   context_out.fetch();
   if (!job.index) jobs::restore(out.rows().data, count, rows.record_bytes, job.order.changes);
-  require_right(job, jobs::source_of(rows), jobs::source_of(const_records(out.rows())), left_bytes);
+  require_sorted(job, jobs::source_of(rows), jobs::source_of(const_records(out.rows())), left_bytes);
   out.commit();
   return {ctx.backend(), ctx.threads(), std::move(plan), 1, 0, seconds};
 }
@@ -145,13 +148,92 @@ external_rows keys_with_numbers(const jobs::record_source& in, const sort_key& k
 }
 
 void sort_run(const context& ctx, const sort_key& key, const_records in, records out, const sort_options& options) {
-  const context_input context_in(ctx, in.data, in.count * in.record_bytes);
-  const buffer result = ctx.backend() == backend_kind::cpu ? buffer() : buffer(ctx, in.count * in.record_bytes);
-  records to = out;
-  if (result.size() > 0) to.data = result.data();
-  sort_records(ctx, {context_in.data(), in.count, in.record_bytes}, key, to, options);
+  const std::uint64_t bytes = in.count * in.record_bytes;
+  const context_input context_in(ctx, in.data, bytes);
+  const context_array context_out(ctx, out.data, bytes);
+  sort_records(ctx, {context_in.data(), in.count, in.record_bytes}, key,
+               {context_out.data(), out.count, out.record_bytes}, options);
   ctx.wait();
-  if (result.size() > 0) copy_bytes(ctx, out.data, result.data(), result.size());
+  context_out.fetch();
+}
+
+// A line that says how far runs and merges are.
+class run_progress {
+ public:
+  run_progress(bool is_quiet, std::uint64_t count) : line_(!is_quiet), count_(count) {}
+  jobs::row_progress of_runs() { return counting(in_runs_); }
+  jobs::row_progress of_merges() { return counting(merged_); }
+
+ private:
+  jobs::row_progress counting(std::uint64_t& rows) {
+    return [this, &rows](std::uint64_t number) {
+      rows += number;
+      line_.show(fmt::format("sort: {} of {} records in runs, {} merged", in_runs_, count_, merged_));
+    };
+  }
+
+  progress_line line_;
+  std::uint64_t count_;
+  std::uint64_t in_runs_ = 0;
+  std::uint64_t merged_ = 0;  // summed over the merge levels
+};
+
+// Runs in a file, and how they were sorted.
+struct written_runs {
+  std::unique_ptr<io::scratch_file> file;
+  std::vector<jobs::sorted_run> runs;
+  sort_report report;
+};
+
+// The context ends here, so that its scratch is freed before a merge takes memory.
+written_runs write_runs(const sort_job& job, const external_rows& rows, const std::string& folder,
+                        std::uint64_t memory_bytes, const jobs::row_progress& progress) {
+  const context ctx = job.common.make_context();
+  const sort_options options{job.common.variant()};
+  const std::uint64_t count = rows.source.count;
+  const std::uint64_t width = rows.source.record_bytes;
+  const auto plan_of = [&](std::uint64_t of_rows) {
+    return explain_sort_records(ctx, {nullptr, of_rows, width}, rows.key, options);
+  };
+  const bool on_host = ctx.backend() == backend_kind::cpu;
+  const std::uint64_t run_rows = jobs::rows_per_run(
+      count, width, memory_bytes, [&](std::uint64_t of_rows) { return on_host ? scratch_of(plan_of(of_rows)) : 0; });
+  written_runs written{std::make_unique<io::scratch_file>(folder, jobs::run_file_bytes(count, width, run_rows),
+                                                          jobs::cache_use_for(memory_bytes)),
+                       {},
+                       {ctx.backend(), ctx.threads(), plan_of(run_rows), 0, 0, 0}};
+  written.runs = jobs::write_runs(
+      *written.file, rows.source, run_rows,
+      [&](const_records from, records to) { sort_run(ctx, rows.key, from, to, options); }, progress);
+  written.report.runs = written.runs.size();
+  return written;
+}
+
+// Merges runs into the output, behind its header. Returns the levels of merges.
+std::uint64_t merge_runs(const sort_job& job, const external_rows& rows, written_runs& written,
+                         const std::string& header, io::output_file& out, std::uint64_t memory_bytes,
+                         const jobs::row_progress& progress) {
+  const std::uint64_t width = rows.source.record_bytes;
+  const auto write = [&](std::byte* block, std::uint64_t bytes) { out.write(block, bytes); };
+  std::function<void(std::byte*)> restore_row;
+  if (!job.index && !job.order.changes.empty()) {
+    restore_row = [&](std::byte* row) { jobs::restore(row, 1, width, job.order.changes); };
+  }
+  const std::uint64_t part_offset = job.index ? width - number_bytes : 0;
+  return merge_all(*written.file, std::move(written.runs), {jobs::layout_of(rows.key), width}, memory_bytes,
+                   {header, part_offset, job.written_bytes(), write, false, restore_row}, progress)
+      .levels;
+}
+
+void require_sorted(const sort_job& job, const jobs::record_source& in, std::uint64_t header_bytes,
+                    io::output_file& out, std::uint64_t memory_bytes) {
+  const std::uint64_t width = job.written_bytes();
+  const jobs::record_source written{in.count, width, [&](std::uint64_t first, std::uint64_t number, std::byte* to) {
+                                      out.read_at(header_bytes + first * width, to, number * width);
+                                    }};
+  // An index names records at random, which a file that can be mapped gives without a call for each.
+  const bool maps = job.common.verify && job.index && job.file.is_mapped();
+  require_sorted(job, maps ? jobs::source_of(rows_in_memory(job)) : in, written, memory_bytes);
 }
 
 sort_report sort_in_runs(const sort_job& job) {
@@ -159,65 +241,16 @@ sort_report sort_in_runs(const sort_job& job) {
   const jobs::record_source in = jobs::source_of(job.file, job.rows);
   const jobs::record_source keyed = sortable(in, job);
   const external_rows rows = job.index ? keys_with_numbers(keyed, job.order.key) : external_rows{keyed, job.order.key};
-  const std::uint64_t width = rows.source.record_bytes;
   const std::string header = header_of(job);
   const std::uint64_t memory_bytes = memory_for_runs(job);
   io::output_file out(job.output, header.size() + in.count * job.written_bytes());
-  const io::cache_use cache = jobs::cache_use_for(memory_bytes);
-  if (cache == io::cache_use::bypass) out.bypass_cache();
-  progress_line line(!job.common.quiet);
-  std::uint64_t in_runs = 0;
-  std::uint64_t merged_rows = 0;  // summed over the merge levels
-  const auto show = [&] {
-    line.show(fmt::format("sort: {} of {} records in runs, {} merged", in_runs, in.count, merged_rows));
-  };
-  const jobs::row_progress run_written = [&](std::uint64_t number) {
-    in_runs += number;
-    show();
-  };
-  const jobs::row_progress rows_merged = [&](std::uint64_t number) {
-    merged_rows += number;
-    show();
-  };
-
-  sort_report report;
-  const sort_options options{job.common.variant()};
-  std::vector<jobs::sorted_run> runs;
-  std::optional<io::scratch_file> file;
-  {
-    // The context ends with this block, so that its scratch is freed before the merge takes memory.
-    const context ctx = job.common.make_context();
-    const auto plan_of = [&](std::uint64_t count) {
-      return explain_sort_records(ctx, {nullptr, count, width}, rows.key, options);
-    };
-    const bool on_host = ctx.backend() == backend_kind::cpu;
-    const std::uint64_t run_rows = jobs::rows_per_run(
-        in.count, width, memory_bytes, [&](std::uint64_t count) { return on_host ? scratch_of(plan_of(count)) : 0; });
-    report = {ctx.backend(), ctx.threads(), plan_of(run_rows), 0, 0, 0};
-    file.emplace(out.folder(), jobs::run_file_bytes(in.count, width, run_rows), cache);
-    runs = jobs::write_runs(
-        *file, rows.source, run_rows,
-        [&](const_records from, records to) { sort_run(ctx, rows.key, from, to, options); }, run_written);
-  }
-  report.runs = runs.size();
-  const auto write = [&](std::byte* block, std::uint64_t bytes) { out.write(block, bytes); };
-  std::function<void(std::byte*)> restore_row;
-  if (!job.index && !job.order.changes.empty()) {
-    restore_row = [&](std::byte* row) { jobs::restore(row, 1, width, job.order.changes); };
-  }
-  const std::uint64_t part_offset = job.index ? width - number_bytes : 0;
-  const jobs::merged result =
-      merge_all(*file, std::move(runs), {jobs::layout_of(rows.key), width}, memory_bytes,
-                {header, part_offset, job.written_bytes(), write, false, restore_row}, rows_merged);
-  file.reset();
-  report.merge_levels = result.levels;
-  const jobs::record_source written{
-      in.count, job.written_bytes(), [&](std::uint64_t first, std::uint64_t number, std::byte* to) {
-        out.read_at(header.size() + first * job.written_bytes(), to, number * job.written_bytes());
-      }};
-  // An index names records at random, which a file that can be mapped gives without a call for each.
-  const bool maps = job.common.verify && job.index && job.file.is_mapped();
-  require_right(job, maps ? jobs::source_of(rows_in_memory(job)) : in, written, memory_bytes);
+  if (jobs::cache_use_for(memory_bytes) == io::cache_use::bypass) out.bypass_cache();
+  run_progress progress(job.common.quiet, in.count);
+  written_runs written = write_runs(job, rows, out.folder(), memory_bytes, progress.of_runs());
+  sort_report report = std::move(written.report);
+  report.merge_levels = merge_runs(job, rows, written, header, out, memory_bytes, progress.of_merges());
+  written.file.reset();
+  require_sorted(job, in, header.size(), out, memory_bytes);
   out.commit();
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return report;

@@ -4,15 +4,12 @@
 #include <cstddef>
 #include <cstring>
 
-#include <fmt/format.h>
-#include <sheaf/error.hpp>
-
 #include "apps/sheaf/files/arrays/contents.hpp"
 #include "apps/sheaf/files/arrays/numbers.hpp"
+#include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/files/npy.hpp"
 #include "apps/sheaf/files/record_file.hpp"
 #include "apps/sheaf/files/sparse/matrix_market.hpp"
-#include "apps/sheaf/subcommands/files/narrowed.hpp"
 #include "core/printable.hpp"
 #include "plan/store/input_file.hpp"
 
@@ -36,14 +33,13 @@ std::vector<Value> read_vector(const std::string& path, std::uint64_t count, std
   const io::record_file file(path, 0, "the header of an .npy file");
   const bool is_wide = file.type().item_bytes == 8;
   if (file.type().kind != 'f' || (!is_wide && file.type().item_bytes != 4)) {
-    throw error(error_code::bad_input,
-                fmt::format("{}: descr is {}; a vector is f4 or f8", path, core::printable(file.type().descr)));
+    io::throw_error(error_code::bad_input, "{}: descr is {}; a vector is f4 or f8", path,
+                    core::printable(file.type().descr));
   }
   const std::size_t axes = std::max<std::size_t>(1, file.shape().size());
   const std::uint64_t numbers_there = file.unmapped_rows(file.type().item_bytes, axes).count;
   if (numbers_there != count) {
-    throw error(error_code::bad_input,
-                fmt::format("{}: {} numbers, but {} has {} {}", path, numbers_there, matrix, count, of));
+    io::throw_error(error_code::bad_input, "{}: {} numbers, but {} has {} {}", path, numbers_there, matrix, count, of);
   }
   const io::native_numbers native(file.rows(file.type().item_bytes, axes), file.type());
   const auto number_at = [&](std::uint64_t i, auto number) {
@@ -58,10 +54,11 @@ std::vector<Value> read_vector(const std::string& path, std::uint64_t count, std
 template <class Value>
 std::vector<Value> read_matrix_vector(const std::string& path, std::uint64_t count, std::string_view of,
                                       const std::string& matrix, int threads) {
+  if (path.empty()) return std::vector<Value>(count, 1);
   if (!is_matrix_market(path)) return read_vector<Value>(path, count, of, matrix);
   const auto check_count = [&](std::uint64_t found) {
     if (found == count) return;
-    throw error(error_code::bad_input, fmt::format("{}: {} numbers, but {} has {} {}", path, found, matrix, count, of));
+    io::throw_error(error_code::bad_input, "{}: {} numbers, but {} has {} {}", path, found, matrix, count, of);
   };
   return io::read_matrix_market_vector<Value>(path, check_count, {.threads = threads});
 }

@@ -1,11 +1,29 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
+#include "apps/sheaf/files/failure.hpp"
+
 namespace sheaf::cli {
+
+/// A number as Value, float or double.
+/// @param place  returns where the number stands, "x.npy: [3]"; called for the message alone
+/// @throws error(code) for a number that is finite and would become infinite
+template <class Value, class Place>
+Value narrowed(double number, error_code code, const Place& place) {
+  const auto narrow = static_cast<Value>(number);
+  if constexpr (std::is_same_v<Value, float>) {
+    if (std::isinf(narrow) && std::isfinite(number)) {
+      io::throw_error(code, "{} is {}, which f32 does not hold; leave out --f32", place(), number);
+    }
+  }
+  return narrow;
+}
 
 /// The numbers of an .npy or .npz array of f4 or f8, of either order of bytes, as Value, float or double: as many as a
 /// matrix has rows or columns.
@@ -16,17 +34,9 @@ std::vector<Value> read_vector(const std::string& path, std::uint64_t count, std
                                const std::string& matrix);
 
 /// The numbers of a vector beside a matrix: of an .npy file as read_vector has them, or of a MatrixMarket file of one
-/// column or one row, gzip or not.
+/// column or one row, gzip or not; ones where no file is named.
 template <class Value>
 std::vector<Value> read_matrix_vector(const std::string& path, std::uint64_t count, std::string_view of,
                                       const std::string& matrix, int threads);
-
-extern template std::vector<float> read_vector(const std::string&, std::uint64_t, std::string_view, const std::string&);
-extern template std::vector<double> read_vector(const std::string&, std::uint64_t, std::string_view,
-                                                const std::string&);
-extern template std::vector<float> read_matrix_vector(const std::string&, std::uint64_t, std::string_view,
-                                                      const std::string&, int);
-extern template std::vector<double> read_matrix_vector(const std::string&, std::uint64_t, std::string_view,
-                                                       const std::string&, int);
 
 }  // namespace sheaf::cli

@@ -13,7 +13,6 @@
 #include <sheaf/version.hpp>
 
 #include "apps/sheaf/demo/report.hpp"
-#include "apps/sheaf/demo/summary.hpp"
 #include "core/backends.hpp"
 #include "lab/description/movement/problem.hpp"
 #include "support/contexts.hpp"

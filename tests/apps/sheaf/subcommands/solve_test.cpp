@@ -11,7 +11,7 @@
 
 #include "apps/sheaf/checks/solution.hpp"
 #include "apps/sheaf/files/sparse/matrix_market.hpp"
-#include "apps/sheaf/nas/matrix.hpp"
+#include "apps/sheaf/nas.hpp"
 #include "support/cli_test.hpp"
 #include "support/matrix_market.hpp"
 #include "support/npy_file.hpp"

@@ -1,14 +1,13 @@
-#include "apps/sheaf/files/zip/directory.hpp"
+#include "apps/sheaf/files/zip.hpp"
 
 #include <cstring>
 
 #include <gtest/gtest.h>
 
 #include "apps/sheaf/files/zip/archive.hpp"
-#include "apps/sheaf/files/zip/member.hpp"
 #include "support/expect_error.hpp"
 
-namespace sheaf::tests::apps_sheaf_files_zip_directory_test {
+namespace sheaf::tests::apps_sheaf_files_zip_test {
 namespace {
 
 io::zip_bytes bytes_of_archive(const std::string& file) {
@@ -182,4 +181,4 @@ TEST(Zip, MembersThatAreCutShortAreNamed) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests::apps_sheaf_files_zip_directory_test
+}  // namespace sheaf::tests::apps_sheaf_files_zip_test

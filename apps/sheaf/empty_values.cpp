@@ -1,9 +1,8 @@
-#include "apps/sheaf/arguments/empty_values.hpp"
+#include "apps/sheaf/empty_values.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>

@@ -5,13 +5,13 @@
 
 #include <gtest/gtest.h>
 
-#include "apps/sheaf/nas/run.hpp"
+#include "apps/sheaf/nas.hpp"
 #include "primitives/sparse/conjugate_gradient.hpp"
 #include "support/expect_error.hpp"
 #include "support/large.hpp"
 #include "support/trials/system.hpp"
 
-namespace sheaf::tests::apps_sheaf_nas_run_test {
+namespace sheaf::tests::apps_sheaf_nas_test {
 namespace {
 
 void expect_official_answer(std::string_view name, const std::vector<int>& threads) {
@@ -106,4 +106,4 @@ TEST(Nas, OtherClassesAreRefusedByName) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests::apps_sheaf_nas_run_test
+}  // namespace sheaf::tests::apps_sheaf_nas_test

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <sheaf/context.hpp>
+#include <sheaf/csr.hpp>
+#include <sheaf/memory.hpp>
+#include <sheaf/values.hpp>
+
+#include "apps/sheaf/files/sparse/csr_matrix.hpp"
+#include "core/backends.hpp"
+
+// Arrays of the host where calls on a context reach them.
+namespace sheaf::jobs {
+
+/// Whether calls of a context take the host's own bytes.
+inline bool works_in_place(const context& ctx) { return core::backend_of(ctx.backend()).uses_host_memory; }
+
+/// Bytes of the host in memory that a context can reach: the host's own where it works in place, else as many on the
+/// device, which send() copies there and fetch() back.
+class context_array {
+ public:
+  context_array(const context& ctx, void* host, std::uint64_t bytes)
+      : ctx_(ctx), host_(static_cast<std::byte*>(host)), bytes_(bytes), data_(host_) {
+    if (works_in_place(ctx)) return;
+    copy_ = buffer(ctx, bytes);
+    data_ = copy_.data();
+  }
+  std::byte* data() const noexcept { return data_; }
+  void send() const {
+    if (data_ != host_) copy_bytes(ctx_, data_, host_, bytes_);
+  }
+  void fetch() const {
+    if (data_ != host_) copy_bytes(ctx_, host_, data_, bytes_);
+  }
+
+ private:
+  context ctx_;
+  std::byte* host_;
+  std::uint64_t bytes_;
+  buffer copy_;
+  std::byte* data_;
+};
+
+/// Input bytes, which are sent at once.
+struct context_input : context_array {
+  context_input(const context& ctx, const void* host, std::uint64_t bytes)
+      : context_array(ctx, const_cast<void*>(host), bytes) {
+    send();
+  }
+};
+
+/// A matrix where a context can reach it.
+struct context_matrix {
+  template <class Value>
+  context_matrix(const context& ctx, const io::csr_matrix<Value>& m)
+      : offsets(ctx, m.row_offsets.data(), m.row_offsets.size() * sizeof(std::uint64_t)),
+        columns(ctx, m.columns_of_entries().data, m.entries() * bytes(m.columns_of_entries().type)),
+        numbers(ctx, m.values.data(), m.entries() * sizeof(Value)),
+        view(m.rows, m.columns, index_span(offsets.data(), m.row_offsets.size(), index_type::u64),
+             index_span(columns.data(), m.entries(), m.columns_of_entries().type),
+             const_values(numbers.data(), m.entries(), value_type_of<Value>())) {}
+  context_matrix(const context_matrix&) = delete;  // the view names its members
+  context_matrix& operator=(const context_matrix&) = delete;
+
+  context_input offsets;
+  context_input columns;
+  context_input numbers;
+  csr_view view;
+};
+
+}  // namespace sheaf::jobs

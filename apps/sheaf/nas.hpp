@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <sheaf/conjugate_gradient.hpp>
+#include <sheaf/context.hpp>
+
+#include "apps/sheaf/files/sparse/csr_matrix.hpp"
+
+// The conjugate gradient benchmark of the NAS Parallel Benchmarks (Bailey et al., RNR-94-007, section CG): the inverse
+// power method, whose systems are solved by 25 steps of conjugate gradient each.
+namespace sheaf::jobs {
+
+/// A size of the benchmark, with the answer that it must give.
+struct nas_class {
+  std::string_view name;  ///< "S"
+  std::uint64_t rows;
+  std::uint64_t vector_entries;  ///< nonzeros of the random vectors that the matrix is made of
+  std::uint64_t iterations;      ///< of the inverse power method
+  double shift;
+  double zeta;             ///< the estimate of an eigenvalue after the last iteration
+  std::uint64_t nonzeros;  ///< of the matrix
+};
+
+/// S, W, A, B, C.
+std::span<const nas_class> nas_classes();
+/// @throws error(bad_argument) for a name that is none
+const nas_class& nas_class_named(std::string_view name);
+
+/// The negative of the benchmark's matrix, which is negative definite: the sum of omega_i v_i v_i^T over random sparse
+/// vectors v_i, whose weights omega_i fall geometrically from 1 to 0.1, less (shift - 0.1) on the diagonal. Solutions
+/// change their sign with the matrix, and nothing else. Sums have the order of i, so every bit is the benchmark's.
+io::csr_matrix<double> nas_matrix(const nas_class& of, int threads);
+
+struct nas_options {
+  std::string_view variant = {};  ///< of conjugate_gradient
+  /// Called after each iteration with its number, from 1 on, the residual and zeta.
+  std::function<void(std::uint64_t, double, double)> progress = {};
+};
+
+struct nas_answer {
+  double zeta = 0;
+  double residual = 0;        ///< of the last system
+  double seconds = 0;         ///< of all iterations
+  double mop_per_second = 0;  ///< by the benchmark's count of operations
+  /// Of the first system that did not take its 25 steps; limit if all did.
+  stop_reason reason = stop_reason::limit;
+  bool is_right = false;  ///< zeta is the official one to 1e-10, relative
+  std::string variant;    ///< what solved the last system
+};
+
+/// Runs the benchmark as prescribed: one iteration that is not timed, then those of the class from the start.
+/// @param matrix  nas_matrix(of); in host memory, from where a context of another backend gets a copy
+nas_answer run_nas(const context& ctx, const nas_class& of, const io::csr_matrix<double>& matrix,
+                   const nas_options& options = {});
+
+}  // namespace sheaf::jobs
