@@ -10,6 +10,7 @@
 
 #include "apps/sheaf/checks/edges.hpp"
 #include "apps/sheaf/checks/spmv.hpp"
+#include "apps/sheaf/context_array.hpp"
 #include "lab/harness/edges/calls.hpp"
 #include "lab/harness/sparse/calls.hpp"
 #include "papers/ujaldon2005/figures.hpp"
@@ -90,11 +91,13 @@ void add_sent_products(const call_place& place, const matrix_input& in, std::vec
       return c.where == place.name && c.is_prepared && c.who == name;
     });
     if (!is_kept) continue;
-    const auto [object, seconds] = made<opengl::product_from_host>(place.ctx, of->matrix->view(), scheme);
+    const auto [object, seconds] = made<opengl::product_from_host>(place.ctx, jobs::view_of(*of->matrix), scheme);
     const auto run = [of, product = object] { product->run(const_values(of->x), values(of->y)); };
     calls.push_back(sent_call(
         place, form, seconds, run, [of] { std::fill(of->y.begin(), of->y.end(), not_a_number); },
-        [of] { return jobs::product_mistake(of->matrix->view(), const_values(of->x), const_values(of->y), {}); }));
+        [of] {
+          return jobs::product_mistake(jobs::view_of(*of->matrix), const_values(of->x), const_values(of->y), {});
+        }));
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/sheaf/context_array.hpp"
 #include "lab/harness/edges/calls.hpp"
 #include "lab/harness/sparse/calls.hpp"
 #include "papers/ujaldon2005/figures.hpp"
@@ -60,7 +61,7 @@ opengl::precision_figures measured_at(const context& ctx, const matrix_input& in
                                       const opengl::pipeline_precision& precision) {
   const io::csr_matrix<float>& m = *in.matrix;
   std::vector<float> y(m.rows);
-  return opengl::spmv_at_precision(ctx, m.view(), vector_for<float>(m.columns), y, precision);
+  return opengl::spmv_at_precision(ctx, jobs::view_of(m), vector_for<float>(m.columns), y, precision);
 }
 
 opengl::precision_figures measured_at(const context& ctx, const mesh_input& in,

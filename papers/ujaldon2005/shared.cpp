@@ -15,6 +15,7 @@
 
 #include "apps/sheaf/checks/edges.hpp"
 #include "apps/sheaf/checks/spmv.hpp"
+#include "apps/sheaf/context_array.hpp"
 #include "apps/sheaf/sort/background.hpp"
 #include "lab/harness/placed_array.hpp"
 #include "lab/harness/sparse/calls.hpp"
@@ -108,7 +109,7 @@ class product_part {
   /// Of the part's own answer.
   std::optional<std::string> mistake() {
     y_.fetch();
-    return jobs::product_mistake(rows_.view(), const_values(x_.host), const_values(y_.host), {});
+    return jobs::product_mistake(jobs::view_of(rows_), const_values(x_.host), const_values(y_.host), {});
   }
   std::optional<std::string> mistake_with(product_part& second) {
     if (auto wrong = mistake()) return wrong;
