@@ -7,8 +7,8 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <sheaf/error.hpp>
 
+#include "apps/sheaf/files/failure.hpp"
 #include "core/backends.hpp"
 
 namespace sheaf::bench::papers {
@@ -27,39 +27,8 @@ platform describe(const context& ctx, const papers::request& request) {
   return p;
 }
 
-struct paper {
-  std::string_view name;
-  std::vector<int> figures;
-  bool is_of_pipelines;
-  findings (*print)(std::span<const context>, sessions&, const request&);
-};
-
-// A paper whose rows are all of problems.
-template <std::vector<result> (*Print)(sessions&, const request&)>
-findings rows_of(std::span<const context>, sessions& all_sessions, const request& request) {
-  return {.rows = Print(all_sessions, request)};
-}
-
-findings he2007_rows(std::span<const context>, sessions& all_sessions, const request& request) {
-  return print_he2007(all_sessions, request);
-}
-
-findings ujaldon2005_rows(std::span<const context> contexts, sessions&, const request& request) {
-  return {.input_rows = print_ujaldon2005(contexts, request)};
-}
-
 std::vector<paper> papers_asked_for(const papers::request& request) {
-  std::vector<paper> all{
-      {"ujaldon2005",
-       {3, table_number(1), table_number(3), table_number(4), table_number(5), table_number(6)},
-       true,
-       ujaldon2005_rows},
-      {"he2007", {1, 6, 7, 8, 9, 10, 11, 12, 13, 15, 16, 18, 19, 20}, false, he2007_rows},
-      {"patidar2009", {2, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14, 15, table_number(1)}, false, rows_of<print_patidar2009>},
-      {"wei2010",
-       {4, 5, 6, 7, 11, 12, table_number(2), table_number(3), table_number(4)},
-       false,
-       rows_of<print_wei2010>}};
+  std::vector<paper> all{ujaldon2005_paper(), he2007_paper(), patidar2009_paper(), wei2010_paper()};
   std::erase_if(all, [&](const paper& p) {
     return !request.papers.empty() &&
            std::find(request.papers.begin(), request.papers.end(), p.name) == request.papers.end();
@@ -80,8 +49,7 @@ void require_known(const std::vector<int>& figures, const std::vector<paper>& pa
       for (const int figure : p.figures) known += figure_text(figure) + " ";
       known += fmt::format("of {}", p.name);
     }
-    throw error(error_code::bad_argument,
-                fmt::format("there is no figure {}; there are {}", figure_text(number), known));
+    io::throw_error(error_code::bad_argument, "there is no figure {}; there are {}", figure_text(number), known);
   }
 }
 
@@ -95,8 +63,8 @@ void leave_out_those_of_sessions(std::vector<paper>& papers, const request& requ
   std::erase_if(papers, [](const paper& p) { return !p.is_of_pipelines; });
   constexpr std::string_view why = "a graphics pipeline has no sorts, lists and movements in several passes";
   if (papers.empty() || !request.papers.empty()) {
-    throw error(error_code::bad_argument,
-                fmt::format("papers: {}: {}; take --backend cpu or cuda, or ujaldon2005 alone", left_out, why));
+    io::throw_error(error_code::bad_argument, "papers: {}: {}; take --backend cpu or cuda, or ujaldon2005 alone",
+                    left_out, why);
   }
   fmt::print("left out: {}: {}\n", left_out, why);
 }
@@ -113,8 +81,8 @@ int number_of_figure(const std::string& text) {
   if (failure == std::errc{} && end == text.data() + text.size() && number > 0) {
     return is_table ? table_number(number) : number;
   }
-  throw error(error_code::bad_argument,
-              fmt::format("'{}' is not the number of a figure or table, written as in 3,table1", text));
+  io::throw_error(error_code::bad_argument, "'{}' is not the number of a figure or table, written as in 3,table1",
+                  text);
 }
 
 bool request::wants_figure(int number) const { return figures.empty() || has(figures, number); }
@@ -166,6 +134,43 @@ std::vector<result> measured(session& s, const std::string& figure, const proble
   return results;
 }
 
+std::vector<result> study::measure(session& s, int figure, const problem& p, std::vector<contender> who) {
+  std::vector<result> rows = measured(s, fmt::format("{}/{}", paper, figure_text(figure)), p, std::move(who));
+  results.insert(results.end(), rows.begin(), rows.end());
+  return rows;
+}
+
+std::vector<result> study::measure_choice(session& s, int figure, const problem& p) {
+  return measure(s, figure, p, contenders_of(s.ctx, p, {.hint = true, .no_peer = true}, s.arrays));
+}
+
+std::vector<result> study::measure_with_peers(session& s, int figure, const problem& p) {
+  return measure(s, figure, p, contenders_of(s.ctx, p, {.hint = true}, s.arrays));
+}
+
+std::vector<std::uint64_t> study::counts(const session& s, const std::vector<std::uint64_t>& millions) const {
+  constexpr std::uint64_t most_cpu_millions = 16;
+  if (request.quick) return {1 << 12, 1 << 14};
+  std::vector<std::uint64_t> all;
+  for (const std::uint64_t count : millions) {
+    if (s.ctx.backend() == backend_kind::cuda || count <= most_cpu_millions) all.push_back(count * million);
+  }
+  return all;
+}
+
+void add_variants(std::vector<contender>& who, const session& s, const problem& p,
+                  std::initializer_list<const char*> variants) {
+  for (const char* const variant : variants) {
+    if (auto c = contender_by_name(s.ctx, p, s.arrays, variant)) who.push_back(std::move(*c));
+  }
+}
+
+std::vector<std::uint64_t> powers(std::uint64_t first, std::uint64_t last, std::uint64_t factor) {
+  std::vector<std::uint64_t> all;
+  for (std::uint64_t value = first; value <= last; value *= factor) all.push_back(value);
+  return all;
+}
+
 table::table(const std::vector<std::string>& titles) {
   for (const std::string& title : titles) widths_.push_back(std::max<std::size_t>(title.size(), 11));
   print(titles);
@@ -180,6 +185,12 @@ void table::print(const std::vector<std::string>& cells) const {
   }
   fmt::print("{}\n", line);
   std::fflush(stdout);
+}
+
+void print_title(const std::string& title, const request& asked) {
+  fmt::print("{}", title);
+  if (!asked.quick) return;
+  fmt::print("  --quick: small sizes, run once. It shows that everything runs; the times mean nothing.\n");
 }
 
 void print_caption(const std::string& caption, const std::string& found) {
@@ -220,6 +231,17 @@ std::string time_of(const result* r) { return r == nullptr ? "-" : time_text(r->
 std::string ratio_of(const result* slow, const result* fast) {
   if (slow == nullptr || fast == nullptr) return "-";
   return ratio_text(slow->time.median_seconds / fast->time.median_seconds);
+}
+
+std::string variant_of(const result* r) { return r == nullptr ? "-" : r->variant; }
+
+std::string who_of(const result* r) { return r == nullptr ? "-" : r->who; }
+
+std::string bandwidth_of(const result* r) { return r == nullptr ? "-" : bandwidth_text(r->bytes_per_second()); }
+
+std::string records_per_second(const result* r, int digits) {
+  if (r == nullptr) return "-";
+  return fmt::format("{:.{}f} G/s", static_cast<double>(r->problem.count) / r->time.median_seconds * 1e-9, digits);
 }
 
 std::string count_text(std::uint64_t count) {

@@ -1,11 +1,16 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <deque>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <sheaf/context.hpp>
@@ -64,6 +69,29 @@ std::vector<result> measured(session& s, const std::string& figure, const proble
 /// 2^20, which papers call a million.
 constexpr std::uint64_t million = std::uint64_t{1} << 20;
 
+/// State that the figures of a paper share which are measured on sessions.
+struct study {
+  std::string_view paper;  ///< "he2007"
+  papers::sessions& sessions;
+  const papers::request& request;
+  std::vector<result> results = {};
+
+  /// Calls measured() and appends to results.
+  std::vector<result> measure(session& s, int figure, const problem& p, std::vector<contender> who);
+  /// Measures the planner's choice for a caller who tells the pattern, and its peers if asked to.
+  std::vector<result> measure_choice(session& s, int figure, const problem& p);
+  std::vector<result> measure_with_peers(session& s, int figure, const problem& p);
+  /// Counts of records from a list of millions. A CPU, which would take seconds for each of the largest, gets at most
+  /// 16 million, a quick run two small counts.
+  std::vector<std::uint64_t> counts(const session& s, const std::vector<std::uint64_t>& millions) const;
+};
+
+/// Adds the variants of these names that can run, even if the planner would not choose them.
+void add_variants(std::vector<contender>& who, const session& s, const problem& p,
+                  std::initializer_list<const char*> variants);
+/// first, first * factor, ... to last.
+std::vector<std::uint64_t> powers(std::uint64_t first, std::uint64_t last, std::uint64_t factor);
+
 /// A table whose rows are printed one by one, because the next may take a minute.
 class table {
  public:
@@ -75,6 +103,8 @@ class table {
   std::vector<std::size_t> widths_;
 };
 
+/// What a paper is, and what the times of a quick run mean.
+void print_title(const std::string& title, const request& asked);
 /// A figure's caption and what the paper found.
 void print_caption(const std::string& caption, const std::string& found);
 /// Prints which machine the following rows are from, and at what size.
@@ -95,6 +125,14 @@ const result* fastest_peer(const std::vector<result>& rows);
 std::string time_of(const result* r);
 /// The time of `slow` over the time of `fast`, or "-" if one is null.
 std::string ratio_of(const result* slow, const result* fast);
+/// The variant that ran, or "-" for null.
+std::string variant_of(const result* r);
+/// The contender's name, or "-" for null.
+std::string who_of(const result* r);
+/// "10.2 GB/s", or "-" for null.
+std::string bandwidth_of(const result* r);
+/// Records a second, "1.234 G/s", or "-" for null.
+std::string records_per_second(const result* r, int digits = 3);
 /// "16 M", "4 K"
 std::string count_text(std::uint64_t count);
 
@@ -123,14 +161,22 @@ struct findings {
   std::vector<input_result> input_rows = {};
 };
 
+/// A paper, with what measures and prints those of its figures that are asked for.
+struct paper {
+  std::string_view name;
+  std::vector<int> figures;  ///< ascending, tables last
+  bool is_of_pipelines;      ///< whether it has figures on a backend without sessions
+  findings (*print)(std::span<const context> contexts, sessions& all_sessions, const request& request);
+};
+
 /// Ujaldon, Saltz (2005): figure 3, tables 1 and 3 to 6. On a graphics pipeline, too.
-std::vector<input_result> print_ujaldon2005(std::span<const context> contexts, const papers::request& request);
+paper ujaldon2005_paper();
 /// He, Govindaraju, Luo, Smith (SC 2007): figures 1, 6 to 13, 15, 16 and 18 to 20.
-findings print_he2007(sessions& all_sessions, const papers::request& request);
+paper he2007_paper();
 /// Patidar, Narayanan (2009): figures 2, 4 to 6 and 8 to 15, table 1.
-std::vector<result> print_patidar2009(sessions& all_sessions, const papers::request& request);
-/// Wei, JaJa (2010): figures 4, 7, 11 and 12, tables 2 to 4.
-std::vector<result> print_wei2010(sessions& all_sessions, const papers::request& request);
+paper patidar2009_paper();
+/// Wei, JaJa (2010): figures 4 to 7, 11 and 12, tables 2 to 4.
+paper wei2010_paper();
 /// Whether figures of other papers than that of 2005 are measured on a backend. They are of sorts, lists and movements
 /// in several passes, of which graphics pipelines have none: what ran there would be the CPU's.
 bool has_sessions(backend_kind backend);
@@ -145,5 +191,24 @@ struct figure {
   int number;
   void (*print)(Study&);
 };
+
+/// The numbers of figures that stand in the order in which they are printed.
+template <class Study, std::size_t Count>
+std::vector<int> numbers_of(const figure<Study> (&figures)[Count]) {
+  std::vector<int> numbers;
+  for (const figure<Study>& f : figures) numbers.push_back(f.number);
+  std::sort(numbers.begin(), numbers.end(),
+            [](int a, int b) { return std::pair(a < 0, std::abs(a)) < std::pair(b < 0, std::abs(b)); });
+  return numbers;
+}
+
+/// Prints what the paper is, and what the times of a quick run mean; then those of its figures that are asked for.
+template <class Study, std::size_t Count>
+void print_figures(Study& run, const std::string& title, const figure<Study> (&figures)[Count]) {
+  print_title(title, run.request);
+  for (const figure<Study>& f : figures) {
+    if (run.request.wants_figure(f.number)) f.print(run);
+  }
+}
 
 }  // namespace sheaf::bench::papers

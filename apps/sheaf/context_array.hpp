@@ -51,6 +51,12 @@ struct context_input : context_array {
   }
 };
 
+/// A matrix in host memory.
+template <class Value>
+csr_view view_of(const io::csr_matrix<Value>& m) {
+  return {m.rows, m.columns, m.row_offsets, m.columns_of_entries(), m.values};
+}
+
 /// A matrix where a context can reach it.
 struct context_matrix {
   template <class Value>

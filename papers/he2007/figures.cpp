@@ -15,7 +15,6 @@ namespace sheaf::bench::papers {
 namespace he2007 {
 namespace {
 
-constexpr std::uint64_t megabyte = std::uint64_t{1} << 20;
 constexpr std::uint64_t paper_bytes = 128 * megabyte;
 constexpr std::uint64_t paper_cache_bytes = 392 * 1024;
 
@@ -36,10 +35,11 @@ auto with_variants(const context& ctx, const workspace& arrays, const problem& p
              });
 }
 
+plan::he2007::sizes sizes_of(const problem& p) { return {p.count, p.count, p.record_bytes, p.count * bytes(p.index)}; }
+
 double modelled_seconds(const context& ctx, const problem& p, std::uint64_t passes) {
-  const plan::he2007::sizes sizes{p.count, p.count, p.record_bytes, p.count * bytes(p.index)};
   const auto predict = p.primitive == "gather" ? &plan::he2007::predict_gather : &plan::he2007::predict_scatter;
-  return predict(sizes, primitives::hint(p.pattern), ctx.profile(), static_cast<double>(passes));
+  return predict(sizes_of(p), primitives::hint(p.pattern), ctx.profile(), static_cast<double>(passes));
 }
 
 template <class Variant, class Problem, class BuffersOf>
@@ -72,12 +72,6 @@ const Variant& multipass_of(std::span<const Variant> variants, backend_kind back
 }
 
 }  // namespace
-
-std::vector<result> paper_run::measure(session& s, int figure, const problem& p, std::vector<contender> who) {
-  std::vector<result> rows = measured(s, fmt::format("he2007/{}", figure), p, std::move(who));
-  results.insert(results.end(), rows.begin(), rows.end());
-  return rows;
-}
 
 std::vector<fixed_size> paper_run::fixed_sizes(const session& s) const {
   if (request.quick) return {{1 << 12, "a size to try it with"}, {1 << 14, "another"}};
@@ -169,9 +163,8 @@ contender chosen(const session& s, const problem& p) {
 }
 
 std::uint64_t modelled_passes(const session& s, const problem& p) {
-  const plan::he2007::sizes sizes{p.count, p.count, p.record_bytes, p.count * bytes(p.index)};
   const auto what = p.primitive == "gather" ? plan::he2007::operation::gather : plan::he2007::operation::scatter;
-  return plan::he2007::best_passes(what, sizes, primitives::hint(p.pattern),
+  return plan::he2007::best_passes(what, sizes_of(p), primitives::hint(p.pattern),
                                    plan::he2007::parameters_of(s.ctx.profile()));
 }
 
@@ -188,12 +181,6 @@ double effective_bandwidth(const result& r) {
 
 double total_bandwidth(const result& r) {
   return static_cast<double>(jobs::bytes_of_copy(jobs::job_of(r.problem).shapes(r.problem))) / r.time.median_seconds;
-}
-
-std::vector<std::uint64_t> powers(std::uint64_t first, std::uint64_t last, std::uint64_t factor) {
-  std::vector<std::uint64_t> all;
-  for (std::uint64_t value = first; value <= last; value *= factor) all.push_back(value);
-  return all;
 }
 
 namespace {
@@ -215,21 +202,20 @@ void print_conclusion(const paper_run& run) {
       run.our_accuracy.count());
 }
 
+findings print(std::span<const context>, sessions& all_sessions, const papers::request& request) {
+  paper_run run{{"he2007", all_sessions, request}};
+  print_figures(run,
+                "He, Govindaraju, Luo, Smith: Efficient Gather and Scatter Operations on Graphics Processors, SC 2007\n"
+                "  Accuracy is 1 - |measured - predicted| / measured, below 0 where a prediction is over twice the "
+                "time.\n",
+                figures);
+  print_conclusion(run);
+  return {std::move(run.results), std::move(run.input_results)};
+}
+
 }  // namespace
 }  // namespace he2007
 
-findings print_he2007(sessions& all_sessions, const papers::request& request) {
-  he2007::paper_run run{.sessions = all_sessions, .request = request};
-  fmt::print("He, Govindaraju, Luo, Smith: Efficient Gather and Scatter Operations on Graphics Processors, SC 2007\n");
-  fmt::print(
-      "  Accuracy is 1 - |measured - predicted| / measured, below 0 where a prediction is over twice the time.\n");
-  if (request.quick)
-    fmt::print("  --quick: small sizes, run once. It shows that everything runs; the times mean nothing.\n");
-  for (const auto& f : he2007::figures) {
-    if (request.wants_figure(f.number)) f.print(run);
-  }
-  he2007::print_conclusion(run);
-  return {.rows = std::move(run.results), .input_rows = std::move(run.input_results)};
-}
+paper he2007_paper() { return {"he2007", numbers_of(he2007::figures), false, he2007::print}; }
 
 }  // namespace sheaf::bench::papers

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <map>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +12,7 @@
 // Processors (SC 2007), measured on a G80 with 392 KB of cache and a bandwidth of 69.2 GB/s.
 namespace sheaf::bench::papers::he2007 {
 
+constexpr std::uint64_t megabyte = std::uint64_t{1} << 20;
 constexpr std::uint64_t tuple_bytes = 8;  ///< the paper's default
 
 /// The array size of a figure that does not vary the size.
@@ -30,20 +30,25 @@ struct pass_sweep {
 };
 
 /// State that the figures of a run share.
-struct paper_run {
-  papers::sessions& sessions;
-  const papers::request& request;
-  std::vector<result> results = {};
+struct paper_run : study {
   std::vector<input_result> input_results = {};  ///< of matrices, in figures 19 and 20
   spread paper_accuracy = {};                    ///< accuracy of the 2007 model in figures 6 to 9
   spread our_accuracy = {};                      ///< accuracy of our plans in figures 6 to 9
   std::map<std::pair<const session*, std::uint64_t>, pass_sweep> sweeps = {};
 
-  /// Calls papers::measured and appends to results.
-  std::vector<result> measure(session& s, int figure, const problem& p, std::vector<contender> who);
   /// The paper's 128 MB of tuples. Where the last cache is larger than a G80's, also the size that is as many times the
   /// cache as 128 MB were on the G80, but at most 4 GB (1 GB on the CPU).
   std::vector<fixed_size> fixed_sizes(const session& s) const;
+  /// Calls work(session, size) with the fixed sizes of each session, and prints which these are.
+  template <class Work>
+  void for_each_fixed_size(Work work) {
+    for (session& s : sessions) {
+      for (const fixed_size& size : fixed_sizes(s)) {
+        print_place(s, size.note);
+        work(s, size);
+      }
+    }
+  }
   const pass_sweep& sweep_passes(session& s, std::uint64_t count);
 };
 
@@ -68,9 +73,6 @@ std::uint64_t planned_passes(const session& s, const problem& p);
 double effective_bandwidth(const result& r);
 /// Bytes of the tuples on both sides and of the index list over the time.
 double total_bandwidth(const result& r);
-
-/// first, first * factor, ... to last.
-std::vector<std::uint64_t> powers(std::uint64_t first, std::uint64_t last, std::uint64_t factor);
 
 /// Measured and predicted, by the data size, the number of partitions and the number of passes.
 void figure_1(paper_run& run);

@@ -85,7 +85,7 @@ contender with_gather(const session& s, const problem& p, const contender& searc
 }
 
 /// The transfer of the search keys from the host before, and of as many records as are found to the host after.
-contender with_transfers(const session& s, const problem& p, const contender& search) {
+contender search_with_transfers(const session& s, const problem& p, const contender& search) {
   const std::uint64_t key_bytes = p.count * p.key_bytes;
   const std::uint64_t result_bytes = primitives::most_matches(p) * tuple_bytes;
   const std::shared_ptr<std::byte[]> host = host_memory(s.ctx, key_bytes + result_bytes);
@@ -115,14 +115,14 @@ std::vector<contender> searches(const session& s, const problem& p) {
   std::vector<contender> all;
   for (const contender& search : contenders_of(s.ctx, p, {.no_peer = true, .variants = true}, s.arrays)) {
     const contender whole = with_gather(s, p, search);
-    if (s.ctx.backend() == backend_kind::cuda) all.push_back(with_transfers(s, p, whole));
+    if (s.ctx.backend() == backend_kind::cuda) all.push_back(search_with_transfers(s, p, whole));
     all.push_back(whole);
   }
   return all;
 }
 
 /// The variant whose name ends so, such as "direct".
-const result* variant_of(const std::vector<result>& rows, std::string_view name) {
+const result* result_by(const std::vector<result>& rows, std::string_view name) {
   const auto place = std::find_if(rows.begin(), rows.end(),
                                   [&](const result& r) { return r.who.ends_with(fmt::format(".{}", name)); });
   return place == rows.end() ? nullptr : &*place;
@@ -158,13 +158,13 @@ void figure_18(paper_run& run) {
       const result* const moved = find(found, "sheaf+transfers");
       if (choice == nullptr) continue;
       const double seconds = choice->time.median_seconds;
-      const result* const direct = variant_of(found, "direct");
-      const result* const multipass = variant_of(found, "multipass");
-      const result* const partitioned = variant_of(found, "partitioned");
+      const result* const direct = result_by(found, "direct");
+      const result* const multipass = result_by(found, "multipass");
+      const result* const partitioned = result_by(found, "partitioned");
       rows.row({count_text(records), count_text(probes), load_text(*choice), time_of(direct), time_of(multipass),
                 time_of(partitioned), ratio_of(direct, multipass), ratio_of(direct, partitioned), time_of(choice),
-                choice->variant, fmt::format("{:.3f} G/s", static_cast<double>(p.count) / seconds * 1e-9),
-                time_of(moved), moved ? percent_text(1 - seconds / moved->time.median_seconds) : "-"});
+                choice->variant, records_per_second(choice), time_of(moved),
+                moved ? percent_text(1 - seconds / moved->time.median_seconds) : "-"});
     }
   }
 }

@@ -46,7 +46,6 @@ std::vector<std::string> with_model_titles(std::vector<std::string> titles) {
 // Figures 6 and 7: from 1 MB of tuples to the paper's largest size, and on to sizes that today's devices hold.
 void by_data_size(paper_run& run, session& s, int figure,
                   problem (*problem_of)(std::string_view, std::uint64_t, std::uint64_t), const char* found) {
-  const std::uint64_t megabyte = std::uint64_t{1} << 20;
   const std::uint64_t most = (s.ctx.backend() == backend_kind::cuda ? 4096 : 512) * megabyte;
   const auto sizes = run.request.quick ? powers(megabyte / 16, megabyte / 4, 2) : powers(megabyte, most, 2);
   print_place(s, "time by size of the data");
@@ -57,8 +56,8 @@ void by_data_size(paper_run& run, session& s, int figure,
     for (const std::uint64_t size : sizes) {
       const problem p = problem_of(what, size / tuple_bytes, tuple_bytes);
       for (const result& r : run.measure(s, figure, p, {single_pass(s, p)})) {
-        rows.row(with_models({size_text(size), std::string(std::string(what)), r.variant,
-                              time_text(r.time.median_seconds), bandwidth_text(effective_bandwidth(r))},
+        rows.row(with_models({size_text(size), std::string(what), r.variant, time_text(r.time.median_seconds),
+                              bandwidth_text(effective_bandwidth(r))},
                              r));
         model_accuracies.add(r);
         scans.push_back({static_cast<double>(jobs::bytes_of_copy(jobs::job_of(p).shapes(p))), r.time.median_seconds});
@@ -81,25 +80,22 @@ void figure_1(paper_run& run) {
       "Figure 1. Gather and scatter, sequential against random locations",
       "128 MB of 8-byte tuples; sequential over 60 GB/s, counting the tuples of both sides and the index, of\n"
       "  69.2 GB/s for a scan; random far below.");
-  for (session& s : run.sessions) {
-    for (const fixed_size& size : run.fixed_sizes(s)) {
-      print_place(s, size.note);
-      const table rows({"call", "locations", "variant", "time", "effective", "with index", "of copy rate", "slowdown"});
-      for (const std::string_view what : gather_and_scatter) {
-        double sequential_seconds = 0;
-        for (const problem& p : {sequential(what, size.count), at_random(what, size.count)}) {
-          for (const result& r : run.measure(s, 1, p, {single_pass(s, p)})) {
-            const double seconds = r.time.median_seconds;
-            if (sequential_seconds == 0) sequential_seconds = seconds;
-            rows.row({std::string(std::string(what)), primitives::name(p.pattern), r.variant, time_text(seconds),
-                      bandwidth_text(effective_bandwidth(r)), bandwidth_text(total_bandwidth(r)),
-                      percent_text(total_bandwidth(r) / s.ctx.profile().copy_bytes_per_second),
-                      ratio_text(seconds / sequential_seconds)});
-          }
+  run.for_each_fixed_size([&](session& s, const fixed_size& size) {
+    const table rows({"call", "locations", "variant", "time", "effective", "with index", "of copy rate", "slowdown"});
+    for (const std::string_view what : gather_and_scatter) {
+      double sequential_seconds = 0;
+      for (const problem& p : {sequential(what, size.count), at_random(what, size.count)}) {
+        for (const result& r : run.measure(s, 1, p, {single_pass(s, p)})) {
+          const double seconds = r.time.median_seconds;
+          if (sequential_seconds == 0) sequential_seconds = seconds;
+          rows.row({std::string(what), primitives::name(p.pattern), r.variant, time_text(seconds),
+                    bandwidth_text(effective_bandwidth(r)), bandwidth_text(total_bandwidth(r)),
+                    percent_text(total_bandwidth(r) / s.ctx.profile().copy_bytes_per_second),
+                    ratio_text(seconds / sequential_seconds)});
         }
       }
     }
-  }
+  });
 }
 
 void figure_6(paper_run& run) {
@@ -118,54 +114,48 @@ void figure_8(paper_run& run) {
   print_caption("Figure 8. One-pass scatter by number of partitions",
                 "128 MB; time jumps beyond 32 partitions, the threads of a warp; accuracy over 82 %, 70 to 99 %.");
   const auto partitions = powers(1, run.request.quick ? 256 : 65536, 4);
-  for (session& s : run.sessions) {
-    for (const fixed_size& size : run.fixed_sizes(s)) {
-      print_place(s, size.note);
-      const table rows(with_model_titles({"partitions", "variant", "time", "effective", "to 1"}));
-      accuracies model_accuracies;
-      double first_seconds = 0;
-      for (const std::uint64_t count : partitions) {
-        const problem p = to_partitions(count, size.count);
-        for (const result& r : run.measure(s, 8, p, {single_pass(s, p)})) {
-          if (first_seconds == 0) first_seconds = r.time.median_seconds;
-          rows.row(
-              with_models({fmt::to_string(count), r.variant, time_text(r.time.median_seconds),
-                           bandwidth_text(effective_bandwidth(r)), ratio_text(r.time.median_seconds / first_seconds)},
-                          r));
-          model_accuracies.add(r);
-        }
+  run.for_each_fixed_size([&](session& s, const fixed_size& size) {
+    const table rows(with_model_titles({"partitions", "variant", "time", "effective", "to 1"}));
+    accuracies model_accuracies;
+    double first_seconds = 0;
+    for (const std::uint64_t count : partitions) {
+      const problem p = to_partitions(count, size.count);
+      for (const result& r : run.measure(s, 8, p, {single_pass(s, p)})) {
+        if (first_seconds == 0) first_seconds = r.time.median_seconds;
+        rows.row(
+            with_models({fmt::to_string(count), r.variant, time_text(r.time.median_seconds),
+                         bandwidth_text(effective_bandwidth(r)), ratio_text(r.time.median_seconds / first_seconds)},
+                        r));
+        model_accuracies.add(r);
       }
-      model_accuracies.print(run, "over 82 % (70 to 99)");
     }
-  }
+    model_accuracies.print(run, "over 82 % (70 to 99)");
+  });
 }
 
 void figure_9(paper_run& run) {
   print_caption("Figure 9. Random multi-pass scatter by number of passes",
                 "128 MB; best with 16 passes; accuracy 86 %, 70 to 99 %.");
-  for (session& s : run.sessions) {
-    for (const fixed_size& size : run.fixed_sizes(s)) {
-      print_place(s, size.note);
-      const problem p = at_random("scatter", size.count);
-      const pass_sweep& sweep = run.sweep_passes(s, size.count);
-      if (sweep.rows.empty()) continue;
-      const table rows(with_model_titles({"passes", "time", "effective", "of one pass"}));
-      accuracies model_accuracies;
-      const double one_pass = sweep.one_pass.time.median_seconds;
-      rows.row({sweep.one_pass.variant, time_text(one_pass), bandwidth_text(effective_bandwidth(sweep.one_pass)),
-                ratio_text(1)});
-      for (std::size_t i = 0; i < sweep.rows.size(); ++i) {
-        const result& r = sweep.rows[i];
-        rows.row(with_models({fmt::to_string(sweep.passes[i]), time_text(r.time.median_seconds),
-                              bandwidth_text(effective_bandwidth(r)), ratio_text(one_pass / r.time.median_seconds)},
-                             r));
-        model_accuracies.add(r);
-      }
-      fmt::print("  passes: best measured {}, asked for by the 2007 model {}, by our plan {}; 16 in the paper\n",
-                 sweep.best_passes, modelled_passes(s, p), planned_passes(s, p));
-      model_accuracies.print(run, "86 % (70 to 99)");
+  run.for_each_fixed_size([&](session& s, const fixed_size& size) {
+    const problem p = at_random("scatter", size.count);
+    const pass_sweep& sweep = run.sweep_passes(s, size.count);
+    if (sweep.rows.empty()) return;
+    const table rows(with_model_titles({"passes", "time", "effective", "of one pass"}));
+    accuracies model_accuracies;
+    const double one_pass = sweep.one_pass.time.median_seconds;
+    rows.row({sweep.one_pass.variant, time_text(one_pass), bandwidth_text(effective_bandwidth(sweep.one_pass)),
+              ratio_text(1)});
+    for (std::size_t i = 0; i < sweep.rows.size(); ++i) {
+      const result& r = sweep.rows[i];
+      rows.row(with_models({fmt::to_string(sweep.passes[i]), time_text(r.time.median_seconds),
+                            bandwidth_text(effective_bandwidth(r)), ratio_text(one_pass / r.time.median_seconds)},
+                           r));
+      model_accuracies.add(r);
     }
-  }
+    fmt::print("  passes: best measured {}, asked for by the 2007 model {}, by our plan {}; 16 in the paper\n",
+               sweep.best_passes, modelled_passes(s, p), planned_passes(s, p));
+    model_accuracies.print(run, "86 % (70 to 99)");
+  });
 }
 
 }  // namespace sheaf::bench::papers::he2007

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <optional>
 
 #include <fmt/format.h>
@@ -114,14 +113,11 @@ void print_cpu_beside_cuda(const paper_run& run, int figure) {
 void figure_10(paper_run& run) {
   print_caption("Figure 10. Random multi-pass scatter, the input cut into segments",
                 "128 MB; each segment has all its passes before the next begins; more segments, more time.");
-  for (session& s : run.sessions) {
-    for (const fixed_size& size : run.fixed_sizes(s)) {
-      print_place(s, size.note);
-      const std::uint64_t best = run.sweep_passes(s, size.count).best_passes;
-      by_segments(run, s, size.count, best, "the best of figure 9");
-      if (best != paper_passes) by_segments(run, s, size.count, paper_passes, "the best in the paper");
-    }
-  }
+  run.for_each_fixed_size([&](session& s, const fixed_size& size) {
+    const std::uint64_t best = run.sweep_passes(s, size.count).best_passes;
+    by_segments(run, s, size.count, best, "the best of figure 9");
+    if (best != paper_passes) by_segments(run, s, size.count, paper_passes, "the best in the paper");
+  });
 }
 
 void figure_11(paper_run& run) {
@@ -130,30 +126,27 @@ void figure_11(paper_run& run) {
       "128 MB; one pass is best up to 8 partitions, beyond that multi-pass gains up to 3x; the model finds the "
       "number of passes.");
   const auto partitions = powers(1, run.request.quick ? 256 : 65536, 4);
-  for (session& s : run.sessions) {
-    for (const fixed_size& size : run.fixed_sizes(s)) {
-      print_place(s, size.note);
-      const table rows({"partitions", "one pass", "passes", "multi-pass", "gain", "choice", "gain", "variant"});
-      spread gains;
-      spread gains_of_choice;
-      std::uint64_t most_in_one_pass = 0;
-      for (const std::uint64_t count : partitions) {
-        const std::optional<comparison> c = compare(run, s, 11, to_partitions(count, size.count), false);
-        if (!c) continue;
-        rows.row({fmt::to_string(count), time_text(c->one_pass.time.median_seconds), fmt::to_string(c->pass_count),
-                  time_text(c->passes.time.median_seconds), ratio_text(c->gain()),
-                  time_text(c->choice.time.median_seconds), ratio_text(c->gain_of_choice()), c->choice.variant});
-        gains.add(c->gain());
-        gains_of_choice.add(c->gain_of_choice());
-        if (c->pass_count == 1) most_in_one_pass = count;
-      }
-      if (gains.count() == 0) continue;
-      fmt::print("  over one pass: the paper's multi-pass {} to {}, our choice {} to {}; the 2007 model asks for one ",
-                 ratio_text(gains.least()), ratio_text(gains.most()), ratio_text(gains_of_choice.least()),
-                 ratio_text(gains_of_choice.most()));
-      fmt::print("pass {}\n", most_in_one_pass == 0 ? "nowhere" : fmt::format("up to {} partitions", most_in_one_pass));
+  run.for_each_fixed_size([&](session& s, const fixed_size& size) {
+    const table rows({"partitions", "one pass", "passes", "multi-pass", "gain", "choice", "gain", "variant"});
+    spread gains;
+    spread gains_of_choice;
+    std::uint64_t most_in_one_pass = 0;
+    for (const std::uint64_t count : partitions) {
+      const std::optional<comparison> c = compare(run, s, 11, to_partitions(count, size.count), false);
+      if (!c) continue;
+      rows.row({fmt::to_string(count), time_text(c->one_pass.time.median_seconds), fmt::to_string(c->pass_count),
+                time_text(c->passes.time.median_seconds), ratio_text(c->gain()),
+                time_text(c->choice.time.median_seconds), ratio_text(c->gain_of_choice()), c->choice.variant});
+      gains.add(c->gain());
+      gains_of_choice.add(c->gain_of_choice());
+      if (c->pass_count == 1) most_in_one_pass = count;
     }
-  }
+    if (gains.count() == 0) return;
+    fmt::print("  over one pass: the paper's multi-pass {} to {}, our choice {} to {}; the 2007 model asks for one ",
+               ratio_text(gains.least()), ratio_text(gains.most()), ratio_text(gains_of_choice.least()),
+               ratio_text(gains_of_choice.most()));
+    fmt::print("pass {}\n", most_in_one_pass == 0 ? "nowhere" : fmt::format("up to {} partitions", most_in_one_pass));
+  });
 }
 
 void figure_12(paper_run& run) {

@@ -71,7 +71,7 @@ void optimizations_on_cuda(paper_run& run, session& s) {
     const result* const choice = find(found, "sheaf");
     const bool both = ours != nullptr && moved != nullptr;
     rows.row({fmt::to_string(count), time_of(paper), time_of(ours), ratio_of(paper, ours), time_of(choice),
-              choice ? choice->variant : "-", time_of(find(found, "cuda.msd_bitonic+transfers")), time_of(moved),
+              variant_of(choice), time_of(find(found, "cuda.msd_bitonic+transfers")), time_of(moved),
               both ? percent_text(1 - ours->time.median_seconds / moved->time.median_seconds) : "-"});
   }
 }
@@ -90,7 +90,7 @@ void optimizations_on_the_cpu(paper_run& run, session& s) {
     const result* const choice = find(found, "sheaf");
     const result* const peer = fastest_peer(found);
     rows.row({fmt::to_string(count), time_of(whole), time_of(clustered), ratio_of(whole, clustered), time_of(choice),
-              choice ? choice->variant : "-", time_of(peer), peer ? peer->who : "-", ratio_of(peer, choice)});
+              variant_of(choice), time_of(peer), who_of(peer), ratio_of(peer, choice)});
   }
 }
 
@@ -120,8 +120,7 @@ void figure_16(paper_run& run) {
       if (found.empty()) continue;
       const double seconds = found[0].time.median_seconds;
       on_the_cpu[count] = seconds;
-      rows.row({fmt::to_string(count), time_text(seconds), found[0].variant,
-                fmt::format("{:.3f} G/s", static_cast<double>(count) / seconds * 1e-9),
+      rows.row({fmt::to_string(count), time_text(seconds), found[0].variant, records_per_second(&found[0]),
                 bandwidth_text(found[0].bytes_per_second())});
     }
   }
@@ -142,8 +141,7 @@ void figure_16(paper_run& run) {
       rows.row(
           {fmt::to_string(count), time_of(find(found, "cuda.msd_bitonic+transfers")), time_of(radix),
            time_of(find(found, "cuda.bitonic+transfers")), ratio_of(find(found, "cuda.bitonic+transfers"), radix),
-           time_of(inner), ratio_of(find(found, "cuda.bitonic"), inner),
-           inner ? bandwidth_text(inner->bytes_per_second()) : "-",
+           time_of(inner), ratio_of(find(found, "cuda.bitonic"), inner), bandwidth_of(inner),
            cpu == on_the_cpu.end() || radix == nullptr ? "-" : ratio_text(cpu->second / radix->time.median_seconds)});
     }
   }

@@ -16,9 +16,10 @@
 
 #include "apps/sheaf/checks/solution.hpp"
 #include "apps/sheaf/checks/spmv.hpp"
+#include "apps/sheaf/context_array.hpp"
 #include "apps/sheaf/nas.hpp"
-#include "lab/harness/sparse/matrices.hpp"
 #include "lab/harness/placed.hpp"
+#include "lab/harness/sparse/matrices.hpp"
 #include "papers/he2007/figures.hpp"
 #include "primitives/sparse/spmv.hpp"
 
@@ -86,7 +87,7 @@ class measured_matrix {
         figure_(figure),
         matrix_(matrix),
         m_(io::with_values<Value>(wide)),
-        in_host_(m_.view()),
+        in_host_(jobs::view_of(m_)),
         placed_(s.ctx, m_),
         ones_(m_.rows, 1),
         zeros_(m_.rows, 0),

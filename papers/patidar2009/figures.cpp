@@ -1,8 +1,6 @@
 #include "papers/patidar2009/figures.hpp"
 
-#include <algorithm>
-
-#include <fmt/format.h>
+#include <utility>
 
 #include "lab/description/keys.hpp"
 
@@ -10,31 +8,6 @@ namespace sheaf::bench::papers {
 namespace patidar2009 {
 
 using primitives::key_part;
-namespace {
-
-// A CPU would take seconds for each of the figures' largest lists.
-constexpr std::uint64_t most_cpu_records = 16 * million;
-
-}  // namespace
-
-std::vector<result> paper_run::measure(session& s, int figure, const problem& p, std::vector<contender> who) {
-  std::vector<result> rows = measured(s, fmt::format("patidar2009/{}", figure_text(figure)), p, std::move(who));
-  results.insert(results.end(), rows.begin(), rows.end());
-  return rows;
-}
-
-std::vector<result> paper_run::measure_choice(session& s, int figure, const problem& p) {
-  return measure(s, figure, p, contenders_of(s.ctx, p, {.hint = true}, s.arrays));
-}
-
-std::vector<std::uint64_t> paper_run::counts(const session& s, const std::vector<std::uint64_t>& millions) const {
-  if (request.quick) return {1 << 12, 1 << 14};
-  std::vector<std::uint64_t> all;
-  for (const std::uint64_t count : millions) {
-    if (s.ctx.backend() == backend_kind::cuda || count * million <= most_cpu_records) all.push_back(count * million);
-  }
-  return all;
-}
 
 problem number_sort(std::uint64_t count, std::uint32_t bits) {
   return problem{.primitive = "sort_keys", .record_bytes = bits / 8, .count = count, .key_bytes = bits / 8}.with(
@@ -76,20 +49,18 @@ constexpr figure<paper_run> figures[] = {{2, figure_2},
                                          {15, figure_15},
                                          {table_number(1), table_1}};
 
+findings print(std::span<const context>, sessions& all_sessions, const papers::request& request) {
+  paper_run run{"patidar2009", all_sessions, request};
+  print_figures(run,
+                "\nPatidar, Narayanan: Scalable Split and Gather Primitives for the GPU, IIIT/TR/2009/99\n"
+                "  M is 2^20. A peer is what users call today; \"-\" where nobody does it.\n",
+                figures);
+  return {.rows = std::move(run.results)};
+}
+
 }  // namespace
 }  // namespace patidar2009
 
-std::vector<result> print_patidar2009(sessions& all_sessions, const papers::request& request) {
-  patidar2009::paper_run run{.sessions = all_sessions, .request = request};
-  fmt::print("\nPatidar, Narayanan: Scalable Split and Gather Primitives for the GPU, IIIT/TR/2009/99\n");
-  fmt::print("  M is 2^20. A peer is what users call today; \"-\" where nobody does it.\n");
-  if (request.quick) {
-    fmt::print("  --quick: small sizes, run once. It shows that everything runs; the times mean nothing.\n");
-  }
-  for (const auto& f : patidar2009::figures) {
-    if (request.wants_figure(f.number)) f.print(run);
-  }
-  return std::move(run.results);
-}
+paper patidar2009_paper() { return {"patidar2009", numbers_of(patidar2009::figures), false, patidar2009::print}; }
 
 }  // namespace sheaf::bench::papers

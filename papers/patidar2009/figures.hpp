@@ -1,9 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "papers/run.hpp"
 
@@ -11,19 +8,7 @@
 // of a Tesla S1070 with 4 GB of memory. Its figures are drawn without numbers; the numbers of its text are printed.
 namespace sheaf::bench::papers::patidar2009 {
 
-/// State that the figures of a run share.
-struct paper_run {
-  papers::sessions& sessions;
-  const papers::request& request;
-  std::vector<result> results = {};
-
-  /// Calls papers::measured and appends to results.
-  std::vector<result> measure(session& s, int figure, const problem& p, std::vector<contender> who);
-  /// Measures the planner's choice and its peers.
-  std::vector<result> measure_choice(session& s, int figure, const problem& p);
-  /// Record counts from a list of millions. A CPU gets at most 16 million, a quick run two small counts.
-  std::vector<std::uint64_t> counts(const session& s, const std::vector<std::uint64_t>& millions) const;
-};
+using paper_run = study;
 
 /// Sorts: of numbers of this many bits, of pairs with keys and values of 32 bits, of records by their first bytes.
 problem number_sort(std::uint64_t count, std::uint32_t bits);

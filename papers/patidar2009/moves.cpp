@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <bit>
 
 #include <fmt/format.h>
@@ -14,23 +13,11 @@ namespace {
 
 constexpr std::uint64_t element_bytes = 4;
 
-problem movement(std::string_view what, primitives::input_pattern pattern, std::uint64_t count,
-                 std::uint64_t record_bytes) {
-  return {.primitive = what, .pattern = pattern, .record_bytes = record_bytes, .count = count};
-}
+using he2007::at_random;
 
 problem scatter_within(std::uint64_t range, std::uint64_t count) {
   const primitives::input_pattern within{primitives::pattern_kind::clustered, range};
-  return movement("scatter", within, count, element_bytes);
-}
-
-problem at_random(std::string_view what, std::uint64_t count, std::uint64_t record_bytes) {
-  return movement(what, {primitives::pattern_kind::permutation}, count, record_bytes);
-}
-
-// Adds the variant of this name if it can run, even if the planner would not choose it.
-void add_named(std::vector<contender>& who, const session& s, const problem& p, const std::string& variant) {
-  if (auto c = contender_by_name(s.ctx, p, s.arrays, variant)) who.push_back(std::move(*c));
+  return {.primitive = "scatter", .pattern = within, .record_bytes = element_bytes, .count = count};
 }
 
 // The paper's card held 4 GB, input and output together.
@@ -52,15 +39,15 @@ void by_width(paper_run& run, session& s, int figure, std::string_view what) {
       if (count * record_bytes > most_bytes) continue;
       const problem p = at_random(what, count, record_bytes);
       std::vector<contender> who = contenders_of(s.ctx, p, {.hint = true}, s.arrays);
-      for (const char* variant : {"cuda.collective", "cuda.thread_per_record"}) add_named(who, s, p, variant);
+      add_variants(who, s, p, {"cuda.collective", "cuda.thread_per_record"});
       const auto found = run.measure(s, figure, p, std::move(who));
       const result* const together = find(found, "cuda.collective");
       const result* const each = find(found, "cuda.thread_per_record");
       const result* const ours = find(found, "sheaf");
       rows.row({fmt::format("{} B", record_bytes), count_text(count),
                 what == "scatter" ? paper_scatter(count, record_bytes) : "-", time_of(together), time_of(each),
-                ratio_of(each, together), time_of(ours), ours ? bandwidth_text(ours->bytes_per_second()) : "-",
-                ours ? ours->variant : "-", time_of(fastest_peer(found)), ratio_of(fastest_peer(found), ours)});
+                ratio_of(each, together), time_of(ours), bandwidth_of(ours), variant_of(ours),
+                time_of(fastest_peer(found)), ratio_of(fastest_peer(found), ours)});
     }
   }
 }
@@ -76,7 +63,7 @@ void figure_2(paper_run& run) {
                                count_text(count), element_bytes));
     const table rows({"range", "direct", "to the least", "choice", "bandwidth", "variant"});
     double least = 0;
-    for (const std::uint64_t range : he2007::powers(32, count, run.request.quick ? 32 : 4)) {
+    for (const std::uint64_t range : powers(32, count, run.request.quick ? 32 : 4)) {
       const problem p = scatter_within(range, count);
       const auto found = run.measure(s, 2, p, {he2007::single_pass(s, p), he2007::chosen(s, p)});
       if (found.empty()) continue;
@@ -99,11 +86,11 @@ void figure_5(paper_run& run) {
       const auto moved = run.measure(s, 5, p, {he2007::single_pass(s, p), he2007::chosen(s, p)});
       const problem by_key{.primitive = "split", .record_bytes = element_bytes, .count = count, .key_bytes = 4};
       const primitives::key_part key{.bits = static_cast<std::uint32_t>(std::bit_width(count - 1))};
-      const auto sorted = run.measure_choice(s, 5, by_key.with(key));
+      const auto sorted = run.measure_with_peers(s, 5, by_key.with(key));
       const result* const ours = find(sorted, "sheaf");
       if (moved.empty()) continue;
       rows.row({count_text(count), time_of(&moved[0]), time_of(&moved[1]), moved[1].variant, time_of(ours),
-                ours ? ours->variant : "-", ratio_of(ours, &moved[1])});
+                variant_of(ours), ratio_of(ours, &moved[1])});
     }
   }
 }
@@ -116,14 +103,14 @@ void figure_6(paper_run& run) {
     const table rows({"list", "gather index", "variant", "peer", "peer / ours", "scatter index", "variant", "peer",
                       "peer / ours", "scatter / gather"});
     for (const std::uint64_t count : run.counts(s, {1, 2, 4, 8, 16, 32, 64})) {
-      const auto gathers = run.measure_choice(s, 6, index_split(count, 32, "split_gather_index"));
-      const auto scatters = run.measure_choice(s, 6, index_split(count, 32, "split_scatter_index"));
+      const auto gathers = run.measure_with_peers(s, 6, index_split(count, 32, "split_gather_index"));
+      const auto scatters = run.measure_with_peers(s, 6, index_split(count, 32, "split_scatter_index"));
       const result* const to_gather = find(gathers, "sheaf");
       const result* const to_scatter = find(scatters, "sheaf");
-      rows.row({count_text(count), time_of(to_gather), to_gather ? to_gather->variant : "-",
-                time_of(fastest_peer(gathers)), ratio_of(fastest_peer(gathers), to_gather), time_of(to_scatter),
-                to_scatter ? to_scatter->variant : "-", time_of(fastest_peer(scatters)),
-                ratio_of(fastest_peer(scatters), to_scatter), ratio_of(to_scatter, to_gather)});
+      rows.row({count_text(count), time_of(to_gather), variant_of(to_gather), time_of(fastest_peer(gathers)),
+                ratio_of(fastest_peer(gathers), to_gather), time_of(to_scatter), variant_of(to_scatter),
+                time_of(fastest_peer(scatters)), ratio_of(fastest_peer(scatters), to_scatter),
+                ratio_of(to_scatter, to_gather)});
     }
   }
 }

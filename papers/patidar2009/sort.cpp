@@ -14,13 +14,8 @@ constexpr const char* split_sort = "cuda.lsd";  // the paper's SplitSort: an LSD
 /// The choice, the paper's sort and the peers.
 std::vector<result> measure_sorts(paper_run& run, session& s, int figure, const problem& p) {
   std::vector<contender> who = contenders_of(s.ctx, p, {}, s.arrays);
-  if (auto c = contender_by_name(s.ctx, p, s.arrays, split_sort)) who.push_back(std::move(*c));
+  add_variants(who, s, p, {split_sort});
   return run.measure(s, figure, p, std::move(who));
-}
-
-std::string keys_per_second(const result* r) {
-  if (r == nullptr) return "-";
-  return fmt::format("{:.3f} G/s", static_cast<double>(r->problem.count) / r->time.median_seconds * 1e-9);
 }
 
 const std::vector<std::uint64_t> up_to_128_million{1, 2, 4, 8, 16, 32, 64, 128};
@@ -67,9 +62,9 @@ void sort_large_records(paper_run& run, session& s, const paper_row& kind, const
     const bool compared = paper != 0 && ours != nullptr;
     rows.row({fmt::format("{} B", kind.key_bytes), fmt::format("{} B", kind.record_bytes), count_text(count),
               paper == 0 ? "-" : fmt::format("{} ms", paper), time_of(ours),
-              compared ? ratio_text(paper * 1e-3 / ours->time.median_seconds) : "-", ours ? ours->variant : "-",
-              ours ? bandwidth_text(ours->bytes_per_second()) : "-", time_of(find(found, split_sort)),
-              time_of(fastest_peer(found)), ratio_of(fastest_peer(found), ours)});
+              compared ? ratio_text(paper * 1e-3 / ours->time.median_seconds) : "-", variant_of(ours),
+              bandwidth_of(ours), time_of(find(found, split_sort)), time_of(fastest_peer(found)),
+              ratio_of(fastest_peer(found), ours)});
   }
 }
 
@@ -87,8 +82,8 @@ void figure_13(paper_run& run) {
         const result* const ours = find(found, "sheaf");
         const result* const paper = find(found, split_sort);
         const result* const peer = fastest_peer(found);
-        rows.row({count_text(count), time_of(ours), keys_per_second(ours), ours ? ours->variant : "-", time_of(paper),
-                  ratio_of(paper, ours), time_of(peer), peer ? peer->who : "-", ratio_of(peer, ours)});
+        rows.row({count_text(count), time_of(ours), records_per_second(ours), variant_of(ours), time_of(paper),
+                  ratio_of(paper, ours), time_of(peer), who_of(peer), ratio_of(peer, ours)});
       }
     }
   }
@@ -105,8 +100,8 @@ void figure_14(paper_run& run) {
       const result* const ours = find(found, "sheaf");
       const result* const paper = find(found, split_sort);
       const result* const peer = fastest_peer(found);
-      rows.row({count_text(count), time_of(ours), keys_per_second(ours), ours ? ours->variant : "-", time_of(paper),
-                time_of(peer), peer ? peer->who : "-", ratio_of(peer, ours), ratio_of(peer, paper)});
+      rows.row({count_text(count), time_of(ours), records_per_second(ours), variant_of(ours), time_of(paper),
+                time_of(peer), who_of(peer), ratio_of(peer, ours), ratio_of(peer, paper)});
     }
   }
 }
@@ -122,7 +117,7 @@ void figure_15(paper_run& run) {
       for (const std::uint64_t count : counts) {
         const problem p = number_sort(count, 32);
         const auto found = run.measure(s, 15, p, contenders_of(s.ctx, p, {.no_peer = true}, s.arrays));
-        rows.row({count_text(count), time_of(find(found, "sheaf")), keys_per_second(find(found, "sheaf"))});
+        rows.row({count_text(count), time_of(find(found, "sheaf")), records_per_second(find(found, "sheaf"))});
       }
       continue;
     }
@@ -139,7 +134,7 @@ void figure_15(paper_run& run) {
       }
       const auto found = run.measure(s, 15, p, std::move(who));
       for (const result& r : found) {
-        rows.row({r.who.substr(r.who.find('=') + 1), time_of(&r), keys_per_second(&r), r.variant,
+        rows.row({r.who.substr(r.who.find('=') + 1), time_of(&r), records_per_second(&r), r.variant,
                   ratio_of(&found.front(), &r)});
       }
     }

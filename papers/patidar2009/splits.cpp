@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -9,10 +8,6 @@
 namespace sheaf::bench::papers::patidar2009 {
 namespace {
 
-void add_named(std::vector<contender>& who, const session& s, const problem& p, const char* variant) {
-  if (auto c = contender_by_name(s.ctx, p, s.arrays, variant)) who.push_back(std::move(*c));
-}
-
 constexpr std::uint32_t most_bits_of_figure_4 = 11;
 
 void by_categories(paper_run& run, session& s, std::uint64_t count, std::uint64_t record_bytes) {
@@ -22,7 +17,7 @@ void by_categories(paper_run& run, session& s, std::uint64_t count, std::uint64_
   for (std::uint32_t bits = 1; bits <= most_bits_of_figure_4; ++bits) {
     const problem stable = record_split(count, record_bytes, bits);
     std::vector<contender> who = contenders_of(s.ctx, stable, {}, s.arrays);
-    for (const char* variant : {"cuda.one_step", "cuda.two_step"}) add_named(who, s, stable, variant);
+    add_variants(who, s, stable, {"cuda.one_step", "cuda.two_step"});
     const std::vector<result> found = run.measure(s, 4, stable, std::move(who));
     const problem unstable = record_split(count, record_bytes, bits, "split_unstable");
     const std::vector<result> any_order =
@@ -32,7 +27,7 @@ void by_categories(paper_run& run, session& s, std::uint64_t count, std::uint64_
     const result* const ours = find(found, "sheaf");
     const result* const free = find(any_order, "sheaf");
     rows.row({fmt::to_string(1U << bits), time_of(one), time_of(two), ratio_of(one, two), time_of(ours),
-              ours ? ours->variant : "-", time_of(free), free ? free->variant : "-", time_of(fastest_peer(found)),
+              variant_of(ours), time_of(free), variant_of(free), time_of(fastest_peer(found)),
               ratio_of(fastest_peer(found), ours)});
   }
 }
@@ -58,11 +53,6 @@ std::string paper_text(std::uint32_t key_bits, std::uint64_t count) {
   return "-";
 }
 
-std::string records_per_second(const result* r) {
-  if (r == nullptr) return "-";
-  return fmt::format("{:.2f} G/s", static_cast<double>(r->problem.count) / r->time.median_seconds * 1e-9);
-}
-
 struct record_and_keys {
   std::uint64_t record_bytes;
   std::vector<std::uint32_t> key_bits;
@@ -76,12 +66,12 @@ void index_by_key_bits(paper_run& run, session& s, std::uint64_t count) {
   const table rows(
       {"key", "paper", "key and number", "records", "peer", "peer / split", "gather index", "peer", "peer / index"});
   for (const std::uint32_t bits : {16U, 32U, 48U, 64U, 96U}) {
-    const auto pairs = run.measure_choice(s, 10, record_split(count, bytes_with_number(bits), bits));
+    const auto pairs = run.measure_with_peers(s, 10, record_split(count, bytes_with_number(bits), bits));
     std::vector<result> index;
-    if (bits <= 32) index = run.measure_choice(s, 10, index_split(count, bits, "split_gather_index"));
+    if (bits <= 32) index = run.measure_with_peers(s, 10, index_split(count, bits, "split_gather_index"));
     const result* const ours = find(pairs, "sheaf");
     const result* const direct = find(index, "sheaf");
-    rows.row({fmt::format("{} bits", bits), paper_text(bits, count), time_of(ours), records_per_second(ours),
+    rows.row({fmt::format("{} bits", bits), paper_text(bits, count), time_of(ours), records_per_second(ours, 2),
               time_of(fastest_peer(pairs)), ratio_of(fastest_peer(pairs), ours), time_of(direct),
               time_of(fastest_peer(index)), ratio_of(fastest_peer(index), direct)});
   }
@@ -111,7 +101,7 @@ void figure_8(paper_run& run) {
     for (std::uint32_t bits = 8; bits <= 64; bits += 8) {
       std::vector<std::string> cells{fmt::format("{} bits", bits)};
       for (const std::uint64_t count : counts) {
-        const auto found = run.measure_choice(s, 8, record_split(count, 8, bits));
+        const auto found = run.measure_with_peers(s, 8, record_split(count, 8, bits));
         const result* const ours = find(found, "sheaf");
         cells.push_back(fmt::format("{} ({})", time_of(ours), ratio_of(fastest_peer(found), ours)));
       }
@@ -131,11 +121,11 @@ void figure_9(paper_run& run) {
     const table rows({"record", "key", "value", "split", "records", "variant", "peer", "peer / split"});
     for (const record_and_keys& kind : kinds) {
       for (const std::uint32_t bits : kind.key_bits) {
-        const auto found = run.measure_choice(s, 9, record_split(count, kind.record_bytes, bits));
+        const auto found = run.measure_with_peers(s, 9, record_split(count, kind.record_bytes, bits));
         const result* const ours = find(found, "sheaf");
         rows.row({fmt::format("{} bits", 8 * kind.record_bytes), fmt::format("{} bits", bits),
-                  fmt::format("{} bits", 8 * kind.record_bytes - bits), time_of(ours), records_per_second(ours),
-                  ours ? ours->variant : "-", time_of(fastest_peer(found)), ratio_of(fastest_peer(found), ours)});
+                  fmt::format("{} bits", 8 * kind.record_bytes - bits), time_of(ours), records_per_second(ours, 2),
+                  variant_of(ours), time_of(fastest_peer(found)), ratio_of(fastest_peer(found), ours)});
       }
     }
   }

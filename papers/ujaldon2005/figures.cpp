@@ -9,6 +9,7 @@
 #include <sheaf/error.hpp>
 #include <sheaf/machine.hpp>
 
+#include "apps/sheaf/files/failure.hpp"
 #include "core/backends.hpp"
 
 namespace sheaf::bench::papers {
@@ -23,7 +24,7 @@ std::string data_folder(const papers::request& request) {
   };
   if (!request.data.empty()) {
     if (is_folder(request.data)) return request.data;
-    throw error(error_code::bad_input, fmt::format("--data {}: no such folder", request.data));
+    io::throw_error(error_code::bad_input, "--data {}: no such folder", request.data);
   }
   const char* const said = std::getenv("SHEAF_DATA_DIR");
   return said != nullptr && !request.quick && is_folder(said) ? said : std::string();
@@ -109,20 +110,17 @@ constexpr figure<paper_run> figures[] = {{table_number(1), table_1}, {table_numb
                                          {table_number(4), table_4}, {table_number(5), table_5},
                                          {table_number(6), table_6}, {3, figure_3}};
 
+findings print(std::span<const context> contexts, sessions&, const papers::request& request) {
+  paper_run run{.request = request, .places = places_of(contexts, request)};
+  std::string title = "\nUjaldon, Saltz: Mapping Irregular Computation onto the Graphics Pipeline (2005)\n";
+  for (const auto& [place, machine] : run.places) title += fmt::format("  {}: {}\n", place.name, machine);
+  print_figures(run, title, figures);
+  return {.input_rows = std::move(run.results)};
+}
+
 }  // namespace
 }  // namespace ujaldon2005
 
-std::vector<input_result> print_ujaldon2005(std::span<const context> contexts, const papers::request& request) {
-  ujaldon2005::paper_run run{.request = request, .places = ujaldon2005::places_of(contexts, request)};
-  fmt::print("\nUjaldon, Saltz: Mapping Irregular Computation onto the Graphics Pipeline (2005)\n");
-  for (const auto& [place, machine] : run.places) fmt::print("  {}: {}\n", place.name, machine);
-  if (request.quick) {
-    fmt::print("  --quick: small sizes, run once. It shows that everything runs; the times mean nothing.\n");
-  }
-  for (const auto& f : ujaldon2005::figures) {
-    if (request.wants_figure(f.number)) f.print(run);
-  }
-  return std::move(run.results);
-}
+paper ujaldon2005_paper() { return {"ujaldon2005", numbers_of(ujaldon2005::figures), true, ujaldon2005::print}; }
 
 }  // namespace sheaf::bench::papers

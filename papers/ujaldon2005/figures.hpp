@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,7 +33,7 @@ struct paper_input {
   const char* file;        ///< in the folder of data, without .gz
   std::uint64_t size;      ///< rows of a matrix, nodes of a mesh
   std::uint64_t elements;  ///< nonzeros, edges
-  std::array<recorded_times, 3> times;
+  std::span<const recorded_times> times;
 };
 extern const std::array<paper_input, 3> paper_matrices;
 extern const std::array<paper_input, 3> paper_meshes;

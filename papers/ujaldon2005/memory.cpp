@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -9,6 +10,7 @@
 
 #include "apps/sheaf/checks/edges.hpp"
 #include "apps/sheaf/checks/spmv.hpp"
+#include "apps/sheaf/context_array.hpp"
 #include "lab/harness/edges/calls.hpp"
 #include "lab/harness/sparse/calls.hpp"
 #include "papers/ujaldon2005/figures.hpp"
@@ -35,10 +37,6 @@ struct sent_product {
   explicit sent_product(std::shared_ptr<const io::csr_matrix<float>> m)
       : matrix(std::move(m)), x(vector_for<float>(matrix->columns)), y(matrix->rows) {}
 
-  csr_view a() const {
-    return {matrix->rows, matrix->columns, matrix->row_offsets, matrix->columns_of_entries(), matrix->values};
-  }
-
   std::shared_ptr<const io::csr_matrix<float>> matrix;
   std::vector<float> x;
   std::vector<float> y;
@@ -61,6 +59,26 @@ struct sent_edges {
   std::vector<float> sums;
 };
 
+/// A call that keeps its vertices. @param clear  its answer, which `mistake` judges after the next run
+timed_call sent_call(const call_place& place, const std::string& form, double loading_seconds,
+                     const std::function<void()>& run, const std::function<void()>& clear,
+                     const std::function<std::optional<std::string>()>& mistake) {
+  return {.where = place.name,
+          .who = form + sent_vertices,
+          .backend = place.ctx.backend(),
+          .is_prepared = true,
+          .loading_seconds = loading_seconds,
+          .run = run,
+          .wait = [ctx = place.ctx] { ctx.wait(); },
+          .mistake =
+              [=, ctx = place.ctx] {
+                clear();
+                run();
+                ctx.wait();
+                return mistake();
+              }};
+}
+
 }  // namespace
 
 void add_sent_products(const call_place& place, const matrix_input& in, std::vector<timed_call>& calls) {
@@ -73,21 +91,13 @@ void add_sent_products(const call_place& place, const matrix_input& in, std::vec
       return c.where == place.name && c.is_prepared && c.who == name;
     });
     if (!is_kept) continue;
-    const auto [object, seconds] = made<opengl::product_from_host>(place.ctx, of->a(), scheme);
+    const auto [object, seconds] = made<opengl::product_from_host>(place.ctx, jobs::view_of(*of->matrix), scheme);
     const auto run = [of, product = object] { product->run(const_values(of->x), values(of->y)); };
-    calls.push_back({.where = place.name,
-                     .who = std::string(form) + sent_vertices,
-                     .backend = place.ctx.backend(),
-                     .is_prepared = true,
-                     .loading_seconds = seconds,
-                     .run = run,
-                     .wait = [ctx = place.ctx] { ctx.wait(); },
-                     .mistake = [of, run, ctx = place.ctx]() -> std::optional<std::string> {
-                       std::fill(of->y.begin(), of->y.end(), not_a_number);
-                       run();
-                       ctx.wait();
-                       return jobs::product_mistake(of->a(), const_values(of->x), const_values(of->y), {});
-                     }});
+    calls.push_back(sent_call(
+        place, form, seconds, run, [of] { std::fill(of->y.begin(), of->y.end(), not_a_number); },
+        [of] {
+          return jobs::product_mistake(jobs::view_of(*of->matrix), const_values(of->x), const_values(of->y), {});
+        }));
   }
 }
 
@@ -98,21 +108,12 @@ void add_sent_edges(const call_place& place, const mesh_input& in, std::vector<t
   const auto [object, seconds] =
       made<opengl::edge_sum_from_host>(place.ctx, of->edges(), in.edges->nodes, terms.components, terms.function);
   const auto run = [of, sum = object] { sum->run(const_values(of->places), values(of->sums)); };
-  calls.push_back({.where = place.name,
-                   .who = std::string("opengl.points") + sent_vertices,
-                   .backend = place.ctx.backend(),
-                   .is_prepared = true,
-                   .loading_seconds = seconds,
-                   .run = run,
-                   .wait = [ctx = place.ctx] { ctx.wait(); },
-                   .mistake = [of, run, terms, ctx = place.ctx]() -> std::optional<std::string> {
-                     std::fill(of->sums.begin(), of->sums.end(), not_a_number);
-                     run();
-                     ctx.wait();
-                     return jobs::edge_sum_mistake(of->edges(), const_values(of->places),
-                                                   const_values(nullptr, 0, value_type::f32), const_values(of->sums),
-                                                   of->components, terms.function);
-                   }});
+  calls.push_back(sent_call(
+      place, "opengl.points", seconds, run, [of] { std::fill(of->sums.begin(), of->sums.end(), not_a_number); },
+      [of, terms] {
+        return jobs::edge_sum_mistake(of->edges(), const_values(of->places), const_values(nullptr, 0, value_type::f32),
+                                      const_values(of->sums), of->components, terms.function);
+      }));
 }
 
 }  // namespace sheaf::bench::papers::ujaldon2005

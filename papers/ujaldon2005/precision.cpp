@@ -1,12 +1,11 @@
 #include <cmath>
-#include <cstdio>
 #include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "apps/sheaf/context_array.hpp"
 #include "lab/harness/edges/calls.hpp"
 #include "lab/harness/sparse/calls.hpp"
 #include "papers/ujaldon2005/figures.hpp"
@@ -24,20 +23,9 @@ template <class Value>
 constexpr const char* type_text = sizeof(Value) == 8 ? "f64" : "f32";
 
 template <class Value>
-std::shared_ptr<const io::csr_matrix<Value>> in_type(const io::csr_matrix<float>& m) {
-  auto out = std::make_shared<io::csr_matrix<Value>>();
-  out->rows = m.rows;
-  out->columns = m.columns;
-  out->row_offsets = m.row_offsets;
-  out->column_indices = m.column_indices;
-  out->values.assign(m.values.begin(), m.values.end());
-  return out;
-}
-
-template <class Value>
 std::vector<timed_call> precision_calls(const call_place& place, const matrix_input& in) {
   std::vector<timed_call> calls;
-  add_product_calls<Value>(place, in_type<Value>(*in.matrix), calls);
+  add_product_calls<Value>(place, std::make_shared<io::csr_matrix<Value>>(io::with_values<Value>(*in.matrix)), calls);
   return calls;
 }
 
@@ -72,9 +60,8 @@ using opengl::channel_bits;
 opengl::precision_figures measured_at(const context& ctx, const matrix_input& in,
                                       const opengl::pipeline_precision& precision) {
   const io::csr_matrix<float>& m = *in.matrix;
-  const csr_view a(m.rows, m.columns, m.row_offsets, m.columns_of_entries(), m.values);
   std::vector<float> y(m.rows);
-  return opengl::spmv_at_precision(ctx, a, vector_for<float>(m.columns), y, precision);
+  return opengl::spmv_at_precision(ctx, jobs::view_of(m), vector_for<float>(m.columns), y, precision);
 }
 
 opengl::precision_figures measured_at(const context& ctx, const mesh_input& in,

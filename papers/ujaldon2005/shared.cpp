@@ -1,14 +1,10 @@
 #include <algorithm>
-#include <condition_variable>
-#include <exception>
 #include <functional>
+#include <future>
 #include <limits>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <system_error>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -19,6 +15,8 @@
 
 #include "apps/sheaf/checks/edges.hpp"
 #include "apps/sheaf/checks/spmv.hpp"
+#include "apps/sheaf/context_array.hpp"
+#include "apps/sheaf/sort/background.hpp"
 #include "core/startable.hpp"
 #include "lab/harness/placed.hpp"
 #include "lab/harness/sparse/calls.hpp"
@@ -29,71 +27,6 @@ namespace sheaf::bench::papers::ujaldon2005 {
 namespace {
 
 constexpr std::uint64_t expected_runs = 1000;
-
-/// A thread that does one piece of work at a time.
-class partner_thread {
- public:
-  partner_thread() {
-    try {
-      thread_ = std::thread([this] { work(); });
-    } catch (const std::system_error& e) {
-      core::throw_unstartable(2, 1, e.code().value());
-    }
-  }
-  ~partner_thread() {
-    {
-      const std::lock_guard lock(mutex_);
-      ends_ = true;
-    }
-    changed_.notify_all();
-    thread_.join();
-  }
-  partner_thread(const partner_thread&) = delete;
-  partner_thread& operator=(const partner_thread&) = delete;
-
-  void start(std::function<void()> piece) {
-    {
-      const std::lock_guard lock(mutex_);
-      piece_ = std::move(piece);
-    }
-    changed_.notify_all();
-  }
-
-  /// Waits for the piece that was started, and throws what it threw.
-  void finish() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return !piece_; });
-    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
-  }
-
- private:
-  void work() {
-    std::unique_lock lock(mutex_);
-    while (true) {
-      changed_.wait(lock, [this] { return ends_ || piece_; });
-      if (ends_) return;
-      const std::function<void()> piece = piece_;
-      lock.unlock();
-      std::exception_ptr failure;
-      try {
-        piece();
-      } catch (...) {
-        failure = std::current_exception();
-      }
-      lock.lock();
-      failure_ = failure;
-      piece_ = nullptr;
-      changed_.notify_all();
-    }
-  }
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::function<void()> piece_;
-  std::exception_ptr failure_;
-  bool ends_ = false;
-  std::thread thread_;
-};
 
 /// Rows `begin` to `end` of a matrix.
 io::csr_matrix<float> rows_of(const io::csr_matrix<float>& m, std::uint64_t begin, std::uint64_t end) {
@@ -176,8 +109,7 @@ class product_part {
   /// Of the part's own answer.
   std::optional<std::string> mistake() {
     y_.fetch();
-    const csr_view in_host(rows_.rows, rows_.columns, rows_.row_offsets, rows_.columns_of_entries(), rows_.values);
-    return jobs::product_mistake(in_host, const_values(x_.host), const_values(y_.host), {});
+    return jobs::product_mistake(jobs::view_of(rows_), const_values(x_.host), const_values(y_.host), {});
   }
   std::optional<std::string> mistake_with(product_part& second) {
     if (auto wrong = mistake()) return wrong;
@@ -267,9 +199,10 @@ struct shared_parts {
   }
   /// At once.
   void run() {
-    if (!second.is_empty()) thread.start([this] { second.run(); });
+    std::future<void> done;
+    if (!second.is_empty()) done = thread.run([this] { second.run(); });
     first.run();
-    if (!second.is_empty()) thread.finish();
+    if (done.valid()) done.get();
     first.join(second);
   }
   /// Loads and runs the first part, then the second.
@@ -283,9 +216,9 @@ struct shared_parts {
   /// The first part runs while the second loads.
   void load_while_running() {
     first.load();
-    thread.start([this] { first.run(); });
+    std::future<void> done = thread.run([this] { first.run(); });
     second.load();
-    thread.finish();
+    done.get();
     second.run();
     first.join(second);
   }
@@ -298,7 +231,7 @@ struct shared_parts {
 
   Part first;
   Part second;
-  partner_thread thread;
+  jobs::background thread;  // destroyed first, because it works on the parts
 };
 
 template <class Part>
@@ -313,6 +246,15 @@ timed_call call_of(const call_place& place, std::string who, const std::shared_p
           .mistake = [of, run] { return of->mistake(run); }};
 }
 
+/// Each call's time, and its gain over the first.
+void print_gains(const std::vector<std::string>& titles, const std::vector<timed_call>& calls) {
+  const table rows(titles);
+  for (const timed_call& c : calls) {
+    rows.row({c.who, time_text(c.time.median_seconds),
+              gain_text(calls.front().time.median_seconds / c.time.median_seconds)});
+  }
+}
+
 template <class Part, class Input>
 void print_shares(paper_run& run, const call_place& cpu, const machine_place& device, const Input& in) {
   std::vector<timed_call> calls;
@@ -324,11 +266,7 @@ void print_shares(paper_run& run, const call_place& cpu, const machine_place& de
   }
   run.measure(table_number(1), in.name, calls);
   fmt::print("\n  # {} beside {}: shares of {} {}\n", device.place.name, cpu.name, Part::work, in.name);
-  const table rows({"share         ", "run", "gain"});
-  for (const timed_call& c : calls) {
-    rows.row({c.who, time_text(c.time.median_seconds),
-              gain_text(calls.front().time.median_seconds / c.time.median_seconds)});
-  }
+  print_gains({"share         ", "run", "gain"}, calls);
 }
 
 /// @param other  a context of the device's own, because each thread takes one
@@ -343,11 +281,7 @@ void print_overlap(paper_run& run, const machine_place& device, const context& o
   run.measure(table_number(1), in.name, calls);
   fmt::print("\n  # {}: {} in two halves, each loaded and {} once (the paper: a fifth less from 2003 to 2004)\n",
              device.place.name, in.name, Part::halves);
-  const table rows({"order                 ", "time", "gain"});
-  for (const timed_call& c : calls) {
-    rows.row({c.who, time_text(c.time.median_seconds),
-              gain_text(calls.front().time.median_seconds / c.time.median_seconds)});
-  }
+  print_gains({"order                 ", "time", "gain"}, calls);
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "papers/wei2010/figures.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,9 +10,6 @@
 namespace sheaf::bench::papers {
 namespace wei2010 {
 namespace {
-
-// A serial walk along a random list takes a CPU some 100 ns for each node.
-constexpr std::uint64_t most_cpu_nodes = 16 * million;
 
 // The kinds of lists that section 4 has. A stride of one less than the nodes comes in both ways: without wrapping
 // around, and with it, as the paper's, which goes back by one node each time.
@@ -32,38 +28,12 @@ list_times measure_both(paper_run& run, session& s, int figure, std::uint64_t no
   return {run.measure_choice(s, figure, ranks(nodes, order)), run.measure_choice(s, figure, packed_sums(nodes, order))};
 }
 
-std::string variant_of(const result* r) { return r == nullptr ? "-" : r->variant; }
-
 // Time of the slowest list over the fastest.
 std::string spread_text(const spread& seconds) {
   return seconds.count() == 0 ? "-" : fmt::format("{:.0f} %", (seconds.most() / seconds.least() - 1) * 100);
 }
 
 }  // namespace
-
-std::vector<result> paper_run::measure(session& s, int figure, const problem& p, std::vector<contender> who) {
-  std::vector<result> rows = measured(s, fmt::format("wei2010/{}", figure_text(figure)), p, std::move(who));
-  results.insert(results.end(), rows.begin(), rows.end());
-  return rows;
-}
-
-std::vector<result> paper_run::measure_choice(session& s, int figure, const problem& p) {
-  return measure(s, figure, p, contenders_of(s.ctx, p, {.hint = true, .no_peer = true}, s.arrays));
-}
-
-std::vector<result> paper_run::measure_with_peers(session& s, int figure, const problem& p) {
-  return measure(s, figure, p, contenders_of(s.ctx, p, {.hint = true}, s.arrays));
-}
-
-std::vector<std::uint64_t> paper_run::counts(const session& s) const {
-  if (request.quick) return {1 << 12, 1 << 14};
-  std::vector<std::uint64_t> all;
-  // The paper ends at 256 M, which fill its device.
-  for (std::uint64_t nodes = million; nodes <= 1024 * million; nodes *= 2) {
-    if (s.ctx.backend() == backend_kind::cuda || nodes <= most_cpu_nodes) all.push_back(nodes);
-  }
-  return all;
-}
 
 std::uint64_t paper_run::count(const session& s, std::uint64_t millions) const {
   return std::min(millions * million, counts(s).back());
@@ -181,20 +151,19 @@ constexpr figure<paper_run> figures[] = {{table_number(2), table_2},
                                          {11, figure_11},
                                          {12, figure_12}};
 
+findings print(std::span<const context>, sessions& all_sessions, const papers::request& request) {
+  paper_run run{{"wei2010", all_sessions, request}};
+  print_figures(run,
+                "\nWei, JaJa: Optimization of Linked List Prefix Computations on Multithreaded GPUs, "
+                "UMIACS-TR-2010-08\n"
+                "  M is 2^20. \"-\" where this backend or build has no such contender.\n",
+                figures);
+  return {.rows = std::move(run.results)};
+}
+
 }  // namespace
 }  // namespace wei2010
 
-std::vector<result> print_wei2010(sessions& all_sessions, const papers::request& request) {
-  wei2010::paper_run run{.sessions = all_sessions, .request = request};
-  fmt::print("\nWei, JaJa: Optimization of Linked List Prefix Computations on Multithreaded GPUs, UMIACS-TR-2010-08\n");
-  fmt::print("  M is 2^20. \"-\" where this backend or build has no such contender.\n");
-  if (request.quick) {
-    fmt::print("  --quick: small sizes, run once. It shows that everything runs; the times mean nothing.\n");
-  }
-  for (const auto& f : wei2010::figures) {
-    if (request.wants_figure(f.number)) f.print(run);
-  }
-  return std::move(run.results);
-}
+paper wei2010_paper() { return {"wei2010", numbers_of(wei2010::figures), false, wei2010::print}; }
 
 }  // namespace sheaf::bench::papers

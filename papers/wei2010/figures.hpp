@@ -6,6 +6,7 @@
 
 #include <sheaf/context.hpp>
 
+#include "lab/inputs/pattern_function.hpp"
 #include "papers/run.hpp"
 
 // Section 4 of Wei, JaJa: Optimization of Linked List Prefix Computations on Multithreaded GPUs Using CUDA
@@ -14,19 +15,9 @@
 namespace sheaf::bench::papers::wei2010 {
 
 /// State that the figures of a run share.
-struct paper_run {
-  papers::sessions& sessions;
-  const papers::request& request;
-  std::vector<result> results = {};
-
-  /// Calls papers::measured and appends to results.
-  std::vector<result> measure(session& s, int figure, const problem& p, std::vector<contender> who);
-  /// Measures the planner's choice, and its peers if asked to.
-  std::vector<result> measure_choice(session& s, int figure, const problem& p);
-  std::vector<result> measure_with_peers(session& s, int figure, const problem& p);
-  /// 2^20 to 2^30 nodes; those that memory does not hold are skipped. A CPU gets at most 16 million, a quick run two
-  /// small counts.
-  std::vector<std::uint64_t> counts(const session& s) const;
+struct paper_run : study {
+  /// 2^20 to 2^30 nodes; those that memory does not hold are skipped. The paper ends at 256 M, which fill its device.
+  std::vector<std::uint64_t> counts(const session& s) const { return study::counts(s, powers(1, 1024, 2)); }
   /// A count of the paper's, or what a CPU or a quick run gets in its place.
   std::uint64_t count(const session& s, std::uint64_t millions) const;
 };
@@ -75,6 +66,19 @@ struct memory_test {
   std::uint64_t walkers() const { return blocks * threads; }
   std::uint64_t total() const { return walkers() * accesses; }
 };
+
+/// The word that a walker begins with: at a random place, as splitters of a list are.
+SHEAF_HOST_DEVICE inline std::uint64_t first_word(std::uint64_t walker, std::uint64_t words) {
+  return inputs::mix(walker) & (words - 1);
+}
+
+/// The word of a later access, which does not depend on what was read. At random, a linear congruential generator goes
+/// through all words before it repeats one.
+SHEAF_HOST_DEVICE inline std::uint64_t next_word(bool at_random, std::uint64_t word, std::uint64_t stride,
+                                                 std::uint64_t words) {
+  const std::uint64_t next = at_random ? word * 6364136223846793005U + 1442695040888963407U : word + stride;
+  return next & (words - 1);
+}
 
 /// Queues the test on `words` words, a power of two, of which word i holds i, and adds all that is read to *sum.
 void queue_memory_test(const context& ctx, const memory_test& test, std::uint64_t* data, std::uint64_t words,

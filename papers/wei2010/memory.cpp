@@ -8,7 +8,7 @@
 #include "core/startable.hpp"
 #include "lab/harness/now.hpp"
 #include "lab/inputs/pattern.hpp"
-#include "papers/wei2010/positions.hpp"
+#include "papers/wei2010/figures.hpp"
 
 // Tables 3 and 4: a test that only accesses words of 64 bits far from each other, as fast as the machine can, beside
 // the time that a list takes for each of its nodes.

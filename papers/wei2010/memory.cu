@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "papers/wei2010/positions.hpp"
+#include "papers/wei2010/figures.hpp"
 
 namespace sheaf::bench::papers::wei2010::device {
 namespace {

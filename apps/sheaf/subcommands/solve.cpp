@@ -132,7 +132,7 @@ io::csr_matrix<Value> read_matrix(const solve_command& o) {
     io::throw_error(error_code::bad_input, "{}: the matrix has {} rows and {} columns, not as many", o.matrix,
                     read.rows, read.columns);
   }
-  if (const auto asymmetry = jobs::asymmetry_of(read.view())) {
+  if (const auto asymmetry = jobs::asymmetry_of(jobs::view_of(read))) {
     io::throw_error(error_code::bad_input, "{}: {}", o.matrix, *asymmetry);
   }
   return read;
@@ -201,13 +201,13 @@ void run_typed(const solve_command& o) {
   x.fetch();
   if (o.common.verify) {
     const const_values answer(out.rows().data, n, type);
-    require_right(jobs::solution_mistake(matrix.view(), b, answer, found.result.residual));
+    require_right(jobs::solution_mistake(jobs::view_of(matrix), b, answer, found.result.residual));
   }
   write_outputs(out, history_file, found);
   nlohmann::json report = json_of(o, ctx, a.view, found.result, found.seconds);
   if (!o.common.quiet && !o.common.json) print_lines(o, a.view, found.result, found.seconds);
   if (!found.result.converged()) {
-    throw not_converged(complaint_of(o, matrix.view(), found.result), std::move(report));
+    throw not_converged(complaint_of(o, jobs::view_of(matrix), found.result), std::move(report));
   }
   if (!o.common.quiet && o.common.json) print_json(std::move(report));
 }

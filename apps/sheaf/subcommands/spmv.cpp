@@ -238,7 +238,7 @@ template <class Value>
 void require_product(const spmv_command& o, const spmv_inputs<Value>& in, const_values found) {
   const std::vector<double> before(in.before.begin(), in.before.end());
   const jobs::product_terms terms{o.alpha, o.beta, before.data(), o.transposed, o.common.host_threads()};
-  require_right(jobs::product_mistake(in.matrix.view(), in.x, found, terms));
+  require_right(jobs::product_mistake(jobs::view_of(in.matrix), in.x, found, terms));
 }
 
 template <class Value>

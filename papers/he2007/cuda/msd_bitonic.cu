@@ -1,6 +1,6 @@
 #include "cuda/sort/by_words.hpp"
+#include "cuda/sort/radix/group/staged.cuh"
 #include "cuda/sort/radix/launch.cuh"
-#include "papers/he2007/cuda/network.cuh"
 #include "primitives/sort/contract.hpp"
 
 // cuda.msd_bitonic: a radix sort from the highest bits down with the ending of He et al. 2007 (section 4.1): a bitonic
@@ -11,6 +11,46 @@ namespace {
 
 using primitives::sort_buffers;
 using primitives::sort_problem;
+
+/// Puts the lesser of two staged words first.
+template <int Limbs, payload_mode Payload, finish_method Method>
+__device__ void sort_staged_pair(const staged_group<Limbs, Payload, Method>& group, std::uint32_t low,
+                                 std::uint32_t high) {
+  const sort_word<Limbs> a = group.staged[low];
+  const sort_word<Limbs> b = group.staged[high];
+  const word_order order = compare_words(b, a, group.key);
+  bool swaps = order == word_order::less;
+  std::uint16_t positions[2] = {};
+  if constexpr (carries_values(Payload)) {
+    positions[0] = group.positions[low];
+    positions[1] = group.positions[high];
+    swaps = swaps || (order == word_order::equal && positions[1] < positions[0]);
+  }
+  if (!swaps) return;
+  group.stage(low, b, positions[1]);
+  group.stage(high, a, positions[0]);
+}
+
+/// What finish_method::brought calls.
+struct bitonic_network {
+  /// Stages the group's words in order. The network is Batcher's in the form in which every step puts the lesser word
+  /// first, so that it needs no words past the end.
+  template <int Limbs, payload_mode Payload, finish_method Method>
+  static __device__ void sort(const staged_group<Limbs, Payload, Method>& group,
+                              const sort_word<Limbs> (&words)[finish_items]) {
+    group.stage_unsorted(words);
+    for (std::uint32_t run = 2; run / 2 < group.count; run *= 2) {
+      for (std::uint32_t step = run / 2; step > 0; step /= 2) {
+        __syncthreads();
+        for (std::uint32_t i = threadIdx.x; i * 2 < group.count + run; i += finish_threads) {
+          const std::uint32_t low = i / step * (2 * step) + i % step;
+          const std::uint32_t high = step == run / 2 ? low - i % step + 2 * step - 1 - i % step : low + step;
+          if (high < group.count) sort_staged_pair(group, low, high);
+        }
+      }
+    }
+  }
+};
 
 /// The network takes so many times longer than the bin sort of cuda.msd.
 constexpr double network_slowdown = 12;

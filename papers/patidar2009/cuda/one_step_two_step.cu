@@ -103,19 +103,26 @@ __global__ void __launch_bounds__(warp_lanes)
   }
 }
 
+constexpr std::uint32_t bins_per_lane = bins / warp_lanes;
+
+/// Where the runs of the lane's categories begin in the block's segment, once it is sorted.
+__device__ __forceinline__ void find_runs(const std::uint32_t* table, std::uint64_t segments,
+                                          std::uint32_t (&begin)[bins_per_lane]) {
+  for (std::uint32_t j = 0; j < bins_per_lane; ++j) {
+    begin[j] = table[(threadIdx.x * bins_per_lane + j) * segments + blockIdx.x];
+  }
+  __shared__ __align__(16) std::uint32_t warp_sums[1];
+  scan_bins<bins, warp_lanes>(begin, warp_sums);
+}
+
 /// Two-step variant, step 3: sorts each segment in `local`, which is global memory.
 __global__ void __launch_bounds__(warp_lanes)
     sort_segments(const uint2* in, std::uint64_t count, word_field field, const std::uint32_t* table,
                   std::uint64_t segments, uint2* local) {
   __shared__ std::uint32_t next[bins];
-  constexpr std::uint32_t per_lane = bins / warp_lanes;
-  std::uint32_t begin[per_lane];
-  for (std::uint32_t j = 0; j < per_lane; ++j) {
-    begin[j] = table[(threadIdx.x * per_lane + j) * segments + blockIdx.x];
-  }
-  __shared__ __align__(16) std::uint32_t warp_sums[1];
-  scan_bins<bins, warp_lanes>(begin, warp_sums);
-  for (std::uint32_t j = 0; j < per_lane; ++j) next[threadIdx.x * per_lane + j] = begin[j];
+  std::uint32_t begin[bins_per_lane];
+  find_runs(table, segments, begin);
+  for (std::uint32_t j = 0; j < bins_per_lane; ++j) next[threadIdx.x * bins_per_lane + j] = begin[j];
   __syncwarp();
   const std::uint64_t first = std::uint64_t{blockIdx.x} * segment_records;
   for (std::uint32_t s0 = 0; s0 < segment_records && first + s0 < count; s0 += warp_lanes) {
@@ -132,15 +139,10 @@ __global__ void __launch_bounds__(warp_lanes)
     copy_segments(const uint2* local, std::uint64_t count, word_field field, const std::uint32_t* table,
                   const std::uint64_t* run_begin, std::uint64_t segments, uint2* out) {
   __shared__ std::uint64_t output_shift[bins];
-  constexpr std::uint32_t per_lane = bins / warp_lanes;
-  std::uint32_t begin[per_lane];
-  for (std::uint32_t j = 0; j < per_lane; ++j) {
-    begin[j] = table[(threadIdx.x * per_lane + j) * segments + blockIdx.x];
-  }
-  __shared__ __align__(16) std::uint32_t warp_sums[1];
-  scan_bins<bins, warp_lanes>(begin, warp_sums);
-  for (std::uint32_t j = 0; j < per_lane; ++j) {
-    const std::uint32_t b = threadIdx.x * per_lane + j;
+  std::uint32_t begin[bins_per_lane];
+  find_runs(table, segments, begin);
+  for (std::uint32_t j = 0; j < bins_per_lane; ++j) {
+    const std::uint32_t b = threadIdx.x * bins_per_lane + j;
     output_shift[b] = run_begin[b * segments + blockIdx.x] - begin[j];
   }
   __syncwarp();
@@ -173,7 +175,9 @@ scratch_layout layout_of(const split_problem& p, bool two_steps) {
   return l;
 }
 
-plan::planned plan_paper(const split_problem& p, const machine& m, bool two_steps) {
+template <bool TwoSteps>
+plan::planned plan_paper(const split_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
   if (p.product != split_product::records || p.has_separate_key() || p.word_bytes != 8 || p.record_bytes != 8 ||
       p.in_stride_bytes != 8 || p.out_stride_bytes != 8 || p.categories > bins) {
     return plan::rejected("splits 8-byte records side by side by up to 8 bits of their own");
@@ -183,23 +187,17 @@ plan::planned plan_paper(const split_problem& p, const machine& m, bool two_step
   constexpr double turns = 0.00138;  // records for a byte of the L2 cache
   plan::planned plan = stable_pass_cost(p, m);
   plan.add("turns", instruction_seconds(static_cast<double>(p.count), turns, m));
-  if (two_steps) plan.add("local list", static_cast<double>(p.count) * 16 / m.copy_bytes_per_second);
-  const scratch_layout layout = layout_of(p, two_steps);
+  if (TwoSteps) plan.add("local list", static_cast<double>(p.count) * 16 / m.copy_bytes_per_second);
+  const scratch_layout layout = layout_of(p, TwoSteps);
   plan.decided.set(layout);
   plan.scratch_bytes = layout.bytes;
   plan.by_name_only = true;
   return plan;
 }
 
-plan::planned plan_one_step(const split_problem& p, const plan::scope& scope) {
-  return plan_paper(p, scope.machine, false);
-}
-plan::planned plan_two_step(const split_problem& p, const plan::scope& scope) {
-  return plan_paper(p, scope.machine, true);
-}
-
+template <bool TwoSteps>
 void run_paper(const context& ctx, const split_problem& p, const plan::planned& plan, const split_buffers& b,
-               std::byte* scratch, bool two_steps) {
+               std::byte* scratch) {
   const device_scope current_device(ctx.device());
   if (p.count == 0) {
     if (b.offsets == nullptr) return;
@@ -222,7 +220,7 @@ void run_paper(const context& ctx, const split_problem& p, const plan::planned& 
                 bin_begin, b.offsets, p.categories);
   launch_blocks(ctx, scan_rows, bins, scan_threads, static_cast<const std::uint32_t*>(table), segments,
                 static_cast<const unsigned long long*>(bin_begin), run_begin);
-  if (!two_steps) {
+  if (!TwoSteps) {
     launch_blocks(ctx, scatter_segments, segments, warp_lanes, in, p.count, field,
                   static_cast<const std::uint64_t*>(run_begin), segments, out);
     return;
@@ -233,20 +231,11 @@ void run_paper(const context& ctx, const split_problem& p, const plan::planned& 
                 static_cast<const std::uint32_t*>(table), static_cast<const std::uint64_t*>(run_begin), segments, out);
 }
 
-void run_one_step(const context& ctx, const split_problem& p, const plan::planned& plan, const split_buffers& b,
-                  std::byte* scratch) {
-  run_paper(ctx, p, plan, b, scratch, false);
-}
-void run_two_step(const context& ctx, const split_problem& p, const plan::planned& plan, const split_buffers& b,
-                  std::byte* scratch) {
-  run_paper(ctx, p, plan, b, scratch, true);
-}
-
 }  // namespace
 
-extern constinit const primitives::split_variant split_one_step{"cuda.one_step", backend_kind::cuda, plan_one_step,
-                                                                run_one_step};
-extern constinit const primitives::split_variant split_two_step{"cuda.two_step", backend_kind::cuda, plan_two_step,
-                                                                run_two_step};
+extern constinit const primitives::split_variant split_one_step{"cuda.one_step", backend_kind::cuda, plan_paper<false>,
+                                                                run_paper<false>};
+extern constinit const primitives::split_variant split_two_step{"cuda.two_step", backend_kind::cuda, plan_paper<true>,
+                                                                run_paper<true>};
 
 }  // namespace sheaf::cuda

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "core/index_report.hpp"
 #include "opengl/device/state.hpp"
 #include "opengl/device/tile.hpp"
+#include "opengl/shaders/sources.hpp"
 #include "primitives/edges/edge_sum.hpp"
 
 namespace sheaf::opengl {
@@ -29,5 +31,8 @@ primitives::edge_sum_problem plain_edge_sum(const edge_view& edges, std::uint64_
 /// words.
 std::vector<std::uint32_t> record_numbers_of(opengl_state& state, index_span list, std::uint64_t records,
                                              const core::index_words& words);
+
+/// The files of shaders/ here, with the library's prelude.glsl in front.
+std::span<const shader_source> paper_shaders() noexcept;
 
 }  // namespace sheaf::opengl

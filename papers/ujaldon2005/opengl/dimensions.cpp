@@ -3,13 +3,12 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <sheaf/error.hpp>
 
+#include "apps/sheaf/files/failure.hpp"
 #include "opengl/device/errors.hpp"
 #include "opengl/device/transfer.hpp"
 #include "papers/ujaldon2005/opengl/arguments.hpp"
 #include "papers/ujaldon2005/opengl/forms.hpp"
-#include "papers/ujaldon2005/opengl/shaders.hpp"
 
 namespace sheaf::opengl {
 namespace {
@@ -42,10 +41,10 @@ void require_box(const opengl_state& state, const texture_box& box, int dimensio
   const std::uint64_t longest = dimensions == 3 ? state.limits().volume_edge : state.limits().texture_edge;
   const std::uint64_t side = std::max(box.last, std::uint64_t{1} << box.bits);
   if (side <= longest) return;
-  throw error(error_code::bad_argument,
-              fmt::format("{}: a table of {} records takes a texture of {} texels a side in {} dimensions, the device "
-                          "has {}",
-                          call_name, count, side, dimensions, longest));
+  io::throw_error(error_code::bad_argument,
+                  "{}: a table of {} records takes a texture of {} texels a side in {} dimensions, the device "
+                  "has {}",
+                  call_name, count, side, dimensions, longest);
 }
 
 // Records side by side, one to a texel, up to the last side's whole length.
@@ -87,7 +86,7 @@ texture upload(const_records table, const texture_box& box, int dimensions) {
 void gather_from_dimensions(const context& ctx, const_records table, index_span index, int dimensions, records out) {
   require_one_texture_each(call_name, ctx, table, index, out);
   if (dimensions < 1 || dimensions > 3) {
-    throw error(error_code::bad_argument, fmt::format("{}: {} dimensions, not 1 to 3", call_name, dimensions));
+    io::throw_error(error_code::bad_argument, "{}: {} dimensions, not 1 to 3", call_name, dimensions);
   }
   if (out.count == 0) return;
   opengl_state& state = state_of(ctx);

@@ -5,9 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-#include <sheaf/error.hpp>
-
+#include "apps/sheaf/files/failure.hpp"
 #include "opengl/device/errors.hpp"
 #include "opengl/device/kept_objects.hpp"
 #include "opengl/edges/edge_vertices.hpp"
@@ -109,7 +107,7 @@ product_from_host::product_from_host(const context& ctx, const csr_view& a, look
   const spmv_problem p = primitives::describe_spmv(product_call, ctx, a, false, spmv_sums::as_values, {});
   primitives::require_csr_memory(product_call, ctx, a);
   if (const char* const why = no_points_for(p)) {
-    throw error(error_code::bad_argument, fmt::format("{}: {}", product_call, why));
+    io::throw_error(error_code::bad_argument, "{}: {}", product_call, why);
   }
   const point_form form = form_of(scheme);
   opengl_state& state = state_of(ctx);
@@ -118,8 +116,8 @@ product_from_host::product_from_host(const context& ctx, const csr_view& a, look
   {
     pipeline_call call(state, product_call);
     if (form == point_form::color_table && p.columns > state.limits().buffer_texels) {
-      throw error(error_code::bad_argument, fmt::format("{}: x has {} values, a table of one row holds {}",
-                                                        product_call, p.columns, state.limits().buffer_texels));
+      io::throw_error(error_code::bad_argument, "{}: x has {} values, a table of one row holds {}", product_call,
+                      p.columns, state.limits().buffer_texels);
     }
     if (form == point_form::texture_lookup) require_layers(product_call, state, "values of x", p.columns);
     sent_pieces<point_piece> pieces;

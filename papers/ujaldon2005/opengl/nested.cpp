@@ -6,15 +6,14 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <sheaf/error.hpp>
 
+#include "apps/sheaf/files/failure.hpp"
 #include "opengl/device/errors.hpp"
 #include "opengl/device/kept_objects.hpp"
 #include "opengl/device/transfer.hpp"
 #include "opengl/movement/draw_vertices.hpp"
 #include "papers/ujaldon2005/opengl/arguments.hpp"
 #include "papers/ujaldon2005/opengl/forms.hpp"
-#include "papers/ujaldon2005/opengl/shaders.hpp"
 #include "primitives/views.hpp"
 
 namespace sheaf::opengl {
@@ -46,7 +45,7 @@ constexpr core::index_words words_of_last_list[most_indirections] = {
 
 void require_schemes(const_records table, std::span<const index_span> lists, std::span<const lookup_scheme> schemes) {
   const auto refuse = [](const std::string& why) {
-    throw error(error_code::bad_argument, fmt::format("{}: {}", call_name, why));
+    io::throw_error(error_code::bad_argument, "{}: {}", call_name, why);
   };
   if (lists.empty() || lists.size() > most_indirections) {
     refuse(fmt::format("{} lists, not 1 to {}", lists.size(), most_indirections));

@@ -6,16 +6,15 @@
 #include <limits>
 #include <vector>
 
-#include <fmt/format.h>
 #include <sheaf/error.hpp>
 
+#include "apps/sheaf/files/failure.hpp"
 #include "opengl/device/errors.hpp"
 #include "opengl/device/textures.hpp"
 #include "opengl/edges/edge_vertices.hpp"
 #include "opengl/movement/sum_pixels.hpp"
 #include "opengl/sparse/point_matrix.hpp"
 #include "papers/ujaldon2005/opengl/arguments.hpp"
-#include "papers/ujaldon2005/opengl/shaders.hpp"
 #include "primitives/sparse/host_matrix.hpp"
 
 namespace sheaf::opengl {
@@ -109,6 +108,27 @@ double seconds_of(Run run) {
     least = std::min(least, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   }
   return least;
+}
+
+/// The least time of drawing all pieces and reading their sums back, times `scale`.
+template <class Piece, class DrawPiece>
+double seconds_of_sums(const signed_sums& sums, const std::vector<Piece>& pieces, float* out, std::uint64_t count,
+                       std::uint32_t components, double scale, DrawPiece draw) {
+  return seconds_of([&] {
+    sums.clear();
+    for (const Piece& piece : pieces) {
+      glBindVertexArray(piece.attributes.name());
+      draw(piece);
+    }
+    glBindVertexArray(0);
+    sums.read_back(out, count, components, scale);
+  });
+}
+
+void draw_points(const opengl_state& state, std::uint64_t points) {
+  for_each_draw(state, points, [](std::uint64_t first, std::uint64_t count) {
+    glDrawArrays(GL_POINTS, static_cast<GLint>(first), static_cast<GLsizei>(count));
+  });
 }
 
 double largest_of(const float* numbers, std::uint64_t count) {
@@ -220,18 +240,8 @@ precision_figures spmv_at_precision(const context& ctx, const csr_view& a, const
     const program& points = state.program_of(product_files);
     points.use();
     texels.bind(0, points, "x");
-    seconds = seconds_of([&] {
-      sums.clear();
-      for (const point_piece& piece : pieces) {
-        glBindVertexArray(piece.attributes.name());
-        sums.add(points, false, [&] {
-          for_each_draw(state, piece.points, [](std::uint64_t first, std::uint64_t count) {
-            glDrawArrays(GL_POINTS, static_cast<GLint>(first), static_cast<GLsizei>(count));
-          });
-        });
-      }
-      glBindVertexArray(0);
-      sums.read_back(out, p.rows, 1, exact.limit());
+    seconds = seconds_of_sums(sums, pieces, out, p.rows, 1, exact.limit(), [&](const point_piece& piece) {
+      sums.add(points, false, [&] { draw_points(state, piece.points); });
     });
     call.finish();
   }
@@ -243,7 +253,7 @@ precision_figures edge_sum_at_precision(const context& ctx, const edge_view& edg
                                         values result, std::uint32_t components, edge_function function,
                                         const pipeline_precision& precision) {
   if (components < 1 || components > 4) {
-    throw error(error_code::bad_argument, fmt::format("{}: {} components, not 1 to 4", edge_call, components));
+    io::throw_error(error_code::bad_argument, "{}: {} components, not 1 to 4", edge_call, components);
   }
   require_float_pipeline(edge_call, ctx, node_values.type);
   const edge_sum_problem p = plain_edge_sum(edges, node_values.count / components, components, function);
@@ -281,23 +291,13 @@ precision_figures edge_sum_at_precision(const context& ctx, const edge_view& edg
     points.set("node_count", static_cast<std::uint32_t>(p.nodes));
     // A difference of scaled values is too small by the gain; the inverse of its square is too large.
     const double factor = (is_inverse ? 1 / (gain * gain) : gain) * static_cast<double>(sums.range()) / exact.limit();
-    seconds = seconds_of([&] {
-      sums.clear();
-      for (const edge_piece& piece : pieces) {
-        glBindVertexArray(piece.attributes.name());
-        glDisableVertexAttribArray(2);
-        glVertexAttrib1f(2, static_cast<float>(factor));
-        for (const bool is_second_pass : {false, true}) {
-          points.set("is_second_pass", is_second_pass ? 1U : 0U);
-          sums.add(points, is_second_pass, [&] {
-            for_each_draw(state, piece.count, [](std::uint64_t first, std::uint64_t count) {
-              glDrawArrays(GL_POINTS, static_cast<GLint>(first), static_cast<GLsizei>(count));
-            });
-          });
-        }
+    seconds = seconds_of_sums(sums, pieces, out, p.nodes, components, exact.limit(), [&](const edge_piece& piece) {
+      glDisableVertexAttribArray(2);
+      glVertexAttrib1f(2, static_cast<float>(factor));
+      for (const bool is_second_pass : {false, true}) {
+        points.set("is_second_pass", is_second_pass ? 1U : 0U);
+        sums.add(points, is_second_pass, [&] { draw_points(state, piece.count); });
       }
-      glBindVertexArray(0);
-      sums.read_back(out, p.nodes, components, exact.limit());
     });
     call.finish();
   }

@@ -1,15 +1,11 @@
 #include <algorithm>
-#include <array>
 
-#include <fmt/format.h>
-#include <sheaf/error.hpp>
-
+#include "apps/sheaf/files/failure.hpp"
 #include "opengl/device/errors.hpp"
 #include "opengl/device/transfer.hpp"
 #include "opengl/movement/draw_points.hpp"
 #include "papers/ujaldon2005/opengl/arguments.hpp"
 #include "papers/ujaldon2005/opengl/forms.hpp"
-#include "papers/ujaldon2005/opengl/shaders.hpp"
 
 namespace sheaf::opengl {
 namespace {
@@ -42,8 +38,8 @@ void gather_where(const context& ctx, const_records table, index_span index, con
                   records out) {
   require_one_texture_each(call_name, ctx, table, index, out);
   if (!condition.each.empty() && condition.each.size() != out.count) {
-    throw error(error_code::bad_argument,
-                fmt::format("{}: {} conditions for {} records", call_name, condition.each.size(), out.count));
+    io::throw_error(error_code::bad_argument, "{}: {} conditions for {} records", call_name, condition.each.size(),
+                    out.count);
   }
   if (out.count == 0) return;
   opengl_state& state = state_of(ctx);

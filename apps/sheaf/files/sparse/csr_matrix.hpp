@@ -4,7 +4,6 @@
 #include <variant>
 #include <vector>
 
-#include <sheaf/csr.hpp>
 #include <sheaf/records.hpp>
 
 namespace sheaf::io {
@@ -26,7 +25,6 @@ struct csr_matrix {
   index_span columns_of_entries() const {
     return std::visit([](const auto& list) { return index_span(list); }, column_indices);
   }
-  csr_view view() const { return {rows, columns, row_offsets, columns_of_entries(), values}; }
 };
 
 /// The matrix with values of another type.
