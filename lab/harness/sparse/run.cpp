@@ -88,8 +88,8 @@ std::deque<prepared_spmv> prepared_products(const context& ctx, const csr_view& 
 
 /// A matrix, and what products by it read and write.
 template <class Value>
-struct placed_product {
-  placed_product(const context& ctx, const io::csr_matrix<Value>& m, bool transposed)
+struct placed_spmv {
+  placed_spmv(const context& ctx, const io::csr_matrix<Value>& m, bool transposed)
       : matrix(ctx, m),
         x(vector_for<Value>(transposed ? m.rows : m.columns)),
         placed_x(ctx, x.data(), x.size()),
@@ -105,7 +105,7 @@ struct placed_product {
 };
 
 template <class Value>
-void add_ours(const context& ctx, const placed_product<Value>& of, const spmv_options& options,
+void add_ours(const context& ctx, const placed_spmv<Value>& of, const spmv_options& options,
               std::vector<sparse_contender>& all) {
   const auto product = [&ctx, &of, options](const std::string& variant) {
     return [&ctx, &of, options, variant] {
@@ -131,7 +131,7 @@ void print_preparations(const std::deque<prepared_spmv>& all) {
 
 /// Prints a row for each contender, whose answer is checked. Returns whether all are right.
 template <class Value>
-bool judge(const io::csr_matrix<Value>& m, placed_product<Value>& of, bool transposed,
+bool judge(const io::csr_matrix<Value>& m, placed_spmv<Value>& of, bool transposed,
            const std::vector<sparse_contender>& all) {
   const csr_view in_host(m.rows, m.columns, m.row_offsets, m.columns_of_entries(), m.values);
   bool all_right = true;
@@ -151,7 +151,7 @@ bool judge(const io::csr_matrix<Value>& m, placed_product<Value>& of, bool trans
 template <class Value>
 bool run_matrix(const context& ctx, const spmv_request& request, const std::string& name,
                 const io::csr_matrix<Value>& m) {
-  placed_product<Value> of(ctx, m, request.transposed);
+  placed_spmv<Value> of(ctx, m, request.transposed);
   const spmv_options options{.transposed = request.transposed,
                              .sums = request.wide_sums ? spmv_sums::f64 : spmv_sums::as_values};
   std::vector<sparse_contender> all;
