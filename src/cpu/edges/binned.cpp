@@ -112,12 +112,11 @@ struct binned_arrays {
         edges(reinterpret_cast<binned_edge*>(scratch + d.edges_at)) {}
 };
 
-/// Counts the edges of a part for each bin. Returns the first edge that has a bad end.
+/// Adds the edges of a part to the counts of its bins. Returns the first edge that has a bad end.
 template <class End>
 std::uint64_t count_bins(const binned_decision& d, const end_arrays<End>& ends, std::uint64_t begin, std::uint64_t end,
                          std::uint64_t* counts) {
   std::uint64_t first_bad = no_edge;
-  std::fill_n(counts, d.bins, std::uint64_t{0});
   for (std::uint64_t e = begin; e < end; ++e) {
     if (!ends.is_good(e)) {
       first_bad = std::min(first_bad, e);
@@ -174,9 +173,8 @@ std::uint64_t run_rounds(const edge_sum_problem& p, const edge_sum_buffers& b, c
     const std::uint64_t count = std::min(d.round_edges, p.edges - base);
     std::uint64_t bad = no_edge;
     std::mutex lowest;
-    for_each_part(d.threads, [&](std::uint64_t part) {
-      const std::uint64_t found = count_bins(d, ends, base + part_begin(count, d.threads, part),
-                                             base + part_begin(count, d.threads, part + 1), arrays.counts.row(part));
+    for_each_range(count, d.threads, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t part) {
+      const std::uint64_t found = count_bins(d, ends, base + begin, base + end, arrays.counts.cleared_row(part));
       if (found == no_edge) return;
       const std::lock_guard lock(lowest);
       bad = std::min(bad, found);
@@ -185,15 +183,14 @@ std::uint64_t run_rounds(const edge_sum_problem& p, const edge_sum_buffers& b, c
     const std::uint64_t entries = arrays.counts.scan();
     std::copy_n(arrays.counts.row(0), d.bins, arrays.bin_begins);
     arrays.bin_begins[d.bins] = entries;
-    for_each_part(d.threads, [&](std::uint64_t part) {
+    for_each_range(count, d.threads, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t part) {
       std::uint64_t* const cursors = arrays.counts.row(part);
       std::uint64_t* const starts = arrays.begins.row(part);
       std::copy_n(cursors, d.bins, starts);
       for (std::uint64_t bin = 0; bin < d.bins; ++bin) cursors[bin] += misalignment;
       const write_buffers<binned_edge> to(arrays.buffers + part * write_buffers<binned_edge>::bytes(d.bins), cursors,
                                           starts, arrays.edges, true);
-      put_in_bins(d, ends, base, base + part_begin(count, d.threads, part),
-                  base + part_begin(count, d.threads, part + 1), to);
+      put_in_bins(d, ends, base, base + begin, base + end, to);
     });
     for_each_task(d.bins, d.threads, [&](std::uint64_t bin) {
       const std::uint64_t first_node = bin << d.log2_bin;

@@ -168,10 +168,8 @@ void run_owner(const context& ctx, const edge_sum_problem& p, const plan::planne
   const detail::host_edge_function function = function_of(p, b);
   std::uint64_t first_bad = no_edge;
   with_ends(p, b.edges, [&](const auto& ends) {
-    for_each_part(threads, [&](std::uint64_t part) {
-      const std::uint64_t begin = part_begin(p.nodes, threads, part);
-      const host_node_range own{begin, part_begin(p.nodes, threads, part + 1) - begin};
-      const std::uint64_t bad = owned_sums(p, b, function, ends, own).make();
+    for_each_range(p.nodes, threads, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t part) {
+      const std::uint64_t bad = owned_sums(p, b, function, ends, {begin, end - begin}).make();
       if (part == 0) first_bad = bad;  // every part reads all ends
     });
   });

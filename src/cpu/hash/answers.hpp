@@ -52,21 +52,8 @@ class answer_writer {
 
   /// Step 3: turns the counts of all probes into offsets. Returns the number of matches.
   std::uint64_t make_offsets(std::uint64_t probes, std::uint64_t parts) const {
-    for_each_part(parts, [&](std::uint64_t part) {
-      const std::uint64_t end = part_begin(probes, parts, part + 1);
-      std::uint64_t sum = 0;
-      for (std::uint64_t i = part_begin(probes, parts, part); i < end; ++i) sum += out_[i];
-      sums_[part] = sum;
-    });
-    std::uint64_t total = 0;
-    for (std::uint64_t part = 0; part < parts; ++part) total += std::exchange(sums_[part], total);
-    for_each_part(parts, [&](std::uint64_t part) {
-      const std::uint64_t end = part_begin(probes, parts, part + 1);
-      std::uint64_t sum = sums_[part];
-      for (std::uint64_t i = part_begin(probes, parts, part); i < end; ++i) sum += std::exchange(out_[i], sum);
-    });
-    out_[probes] = total;
-    return total;
+    out_[probes] = exclusive_scan(out_, probes, parts, sums_);
+    return out_[probes];
   }
 
   /// Step 4: the first `capacity` record numbers. Parts are ranges of them, so that a probe with many costs no more
@@ -74,9 +61,7 @@ class answer_writer {
   void write_ids(std::uint64_t probes, std::uint64_t threads, const Id* rows, Id* ids, std::uint64_t capacity) const {
     const std::uint64_t written = std::min<std::uint64_t>(capacity, out_[probes]);
     const std::uint64_t parts = parts_worth(written * sizeof(Id), threads);
-    for_each_part(parts, [&](std::uint64_t part) {
-      const std::uint64_t begin = part_begin(written, parts, part);
-      const std::uint64_t end = part_begin(written, parts, part + 1);
+    for_each_range(written, parts, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
       if (begin == end) return;
       auto i = static_cast<std::uint64_t>(std::upper_bound(out_, out_ + probes, begin) - out_) - 1;
       if (rows == nullptr) return write_singles(i, begin, end, ids);

@@ -143,24 +143,21 @@ class index_build {
   }
 
   void count_keys() const {
-    for_each_part(d_.parts, [&](std::uint64_t part) {
-      std::uint64_t* const counts = table_.row(part);
-      std::fill_n(counts, d_.partitions(), std::uint64_t{0});
-      const std::uint64_t end = part_begin(p_.count, d_.parts, part + 1);
-      for (std::uint64_t i = part_begin(p_.count, d_.parts, part); i < end; ++i) ++counts[partition_of(hashes_(i))];
+    for_each_range(p_.count, d_.parts, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t part) {
+      std::uint64_t* const counts = table_.cleared_row(part);
+      for (std::uint64_t i = begin; i < end; ++i) ++counts[partition_of(hashes_(i))];
     });
   }
 
   void move_words() const {
     ask_for_huge_pages(words_, p_.count * sizeof(Word));
-    for_each_part(d_.parts, [&](std::uint64_t part) {
+    for_each_range(p_.count, d_.parts, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t part) {
       const std::uint64_t partitions = d_.partitions();
       auto* const cursors = reinterpret_cast<std::uint64_t*>(scratch_ + d_.cursors_at) + part * partitions;
       std::copy_n(table_.row(part), partitions, cursors);
       const write_buffers<Word> out(scratch_ + d_.buffers_at + part * write_buffers<Word>::bytes(partitions), cursors,
                                     table_.row(part), words_, true);
-      const std::uint64_t end = part_begin(p_.count, d_.parts, part + 1);
-      for (std::uint64_t i = part_begin(p_.count, d_.parts, part); i < end; ++i) {
+      for (std::uint64_t i = begin; i < end; ++i) {
         const Key hash = hashes_(i);
         out.put(partition_of(hash), static_cast<Word>(static_cast<Word>(hash) << hash_shift | i));
       }
@@ -254,11 +251,8 @@ class index_build {
     clear_lines(index, last + 1, index.buckets + 1, p_.count);
     index.set_overflow(index.overflow_count, static_cast<Key>(~Key{0}), static_cast<Id>(p_.count));
     if (index.rows == nullptr) return;
-    for_each_part(d_.parts, [&](std::uint64_t part) {
-      const std::uint64_t end = part_begin(p_.count, d_.parts, part + 1);
-      for (std::uint64_t i = part_begin(p_.count, d_.parts, part); i < end; ++i) {
-        index.rows[i] = static_cast<Id>(words_[i]);
-      }
+    for_each_range(p_.count, d_.parts, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
+      for (std::uint64_t i = begin; i < end; ++i) index.rows[i] = static_cast<Id>(words_[i]);
     });
   }
 

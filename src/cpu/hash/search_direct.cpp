@@ -33,9 +33,8 @@ void run_direct(const context&, const hash_search_problem& p, const plan::planne
     using Id = decltype(id);
     const index_view<Key, Id> index(static_cast<const bucket_index&>(*b.table));
     with_answers<Id>(p, b, d, scratch, [&](const auto& answers) {
-      for_each_part(d.parts, [&](std::uint64_t part) {
-        look_up(index, part_begin(p.probes, d.parts, part), part_begin(p.probes, d.parts, part + 1), answers.wants_ids,
-                hash_reader<Key>(b.probes),
+      for_each_range(p.probes, d.parts, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
+        look_up(index, begin, end, answers.wants_ids, hash_reader<Key>(b.probes),
                 [&answers](std::uint64_t i, const found_rows<Id>& rows) { answers.put(i, rows); });
       });
       finish(answers, p, b, d, index.rows);

@@ -141,8 +141,7 @@ class partitioned_search {
   }
 
   void count_part(std::uint64_t part) const {
-    std::uint64_t* const counts = table_.row(part);
-    std::fill_n(counts, d_.partitions(), std::uint64_t{0});
+    std::uint64_t* const counts = table_.cleared_row(part);
     const std::uint64_t end = first_of(part + 1);
     for (std::uint64_t i = first_of(part); i < end; ++i) ++counts[partition_of(hashes_(i))];
   }

@@ -210,9 +210,8 @@ core::index_report find_joined_lists(const list_problem& p, const list_buffers& 
   led.clear(parts);
   twice.clear(parts);
   with_successors(p, b, [&](const auto& next) {
-    for_each_part(parts, [&](std::uint64_t part) {
-      const std::uint64_t end = part_begin(p.count, parts, part + 1);
-      for (std::uint64_t i = part_begin(p.count, parts, part); i < end; ++i) {
+    for_each_range(p.count, parts, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
+      for (std::uint64_t i = begin; i < end; ++i) {
         const std::uint64_t to = next[i];
         if (!next.ends_list(i, next[i]) && led.set(to)) twice.set(to);
       }

@@ -176,10 +176,8 @@ class sublist_call {
   template <class Body>
   void over_words(Body body) {
     led_.clear(decided_.parts);
-    const std::uint64_t words = led_.word_count();
-    for_each_part(decided_.parts, [&](std::uint64_t part) {
-      const std::uint64_t end = part_begin(words, decided_.parts, part + 1);
-      for (std::uint64_t w = part_begin(words, decided_.parts, part); w < end; ++w) body(w);
+    for_each_range(led_.word_count(), decided_.parts, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
+      for (std::uint64_t w = begin; w < end; ++w) body(w);
     });
   }
 
@@ -231,9 +229,7 @@ class sublist_call {
   void write_output(std::uint64_t sublists) {
     // Side by side, these flags stay in the first cache, which the table of all sublists does not.
     for (std::uint64_t s = 0; s < sublists; ++s) has_base_[s] = table_.entries[s].has_base != 0 ? 1 : 0;
-    for_each_part(decided_.parts, [&](std::uint64_t part) {
-      const std::uint64_t begin = part_begin(p_.count, decided_.parts, part);
-      const std::uint64_t end = part_begin(p_.count, decided_.parts, part + 1);
+    for_each_range(p_.count, decided_.parts, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
       if (!p_.ranks()) return write_values(begin, end);
       if (p_.out_bytes == 4) return write_ranks(static_cast<std::uint32_t*>(b_.out), begin, end);
       write_ranks(static_cast<std::uint64_t*>(b_.out), begin, end);

@@ -76,11 +76,10 @@ void run_private(const context& ctx, const scatter_reduce_problem& p, const plan
           }
         }
       }
-      for_each_part(parts, [&](std::uint64_t part) {
-        const std::uint64_t end = part_begin(p.indexed_count, parts, part + 1);
+      for_each_range(p.indexed_count, parts, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
         for (std::uint64_t copy = 1; copy < parts; ++copy) {
           const T* const values = private_output(copy);
-          for (std::uint64_t i = part_begin(p.indexed_count, parts, part); i < end; ++i) {
+          for (std::uint64_t i = begin; i < end; ++i) {
             out[i] = op.merged(out[i], values[i]);
           }
         }

@@ -147,9 +147,8 @@ class separate_solver {
 
   template <class Work>
   void for_blocks(Work work) const {
-    for_each_part(d_.parts, [&](std::uint64_t part) {
-      const std::uint64_t end = part_begin(v_.blocks, d_.parts, part + 1);
-      for (std::uint64_t block = part_begin(v_.blocks, d_.parts, part); block < end; ++block) {
+    for_each_range(v_.blocks, d_.parts, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
+      for (std::uint64_t block = begin; block < end; ++block) {
         work(value_range_of_block{block * block_values, std::min(p_.product.rows, (block + 1) * block_values)});
       }
     });

@@ -126,9 +126,8 @@ row_faults multiply_transposed(const spmv_problem& p, const private_decision& d,
     faults.add(add_chunk<Value, Sum, Column>(p, b, rows, cuts.begin(chunk), cuts.begin(chunk + 1), sums));
   });
   const std::uint64_t parts = parts_worth(d.chunks * d.stride_bytes, d.threads);
-  for_each_part(parts, [&](std::uint64_t part) {
-    write_columns<Value, Sum>(p, d, b, scratch, part_begin(p.columns, parts, part),
-                              part_begin(p.columns, parts, part + 1));
+  for_each_range(p.columns, parts, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
+    write_columns<Value, Sum>(p, d, b, scratch, begin, end);
   });
   return faults.all();
 }

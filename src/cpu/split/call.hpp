@@ -84,11 +84,7 @@ class split_call {
   /// were counted.
   template <class Count, class Move>
   std::uint64_t run_pass(Count count, Move move) {
-    for_each_part(parts, [&](std::uint64_t part) {
-      std::uint64_t* const counts = starts_.row(part);
-      std::fill_n(counts, layout.buckets, std::uint64_t{0});
-      count(part, counts);
-    });
+    for_each_part(parts, [&](std::uint64_t part) { count(part, starts_.cleared_row(part)); });
     const std::uint64_t sum = starts_.scan();
     for_each_part(parts, [&](std::uint64_t part) {
       std::uint64_t* const cursors = scratch_at<std::uint64_t>(layout.cursors) + part * layout.buckets;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #include "cpu/threads/cache_hints.hpp"
 
@@ -33,15 +34,18 @@ class bucket_table {
   std::uint64_t buckets() const noexcept { return buckets_; }
   std::uint64_t* row(std::uint64_t part) const noexcept { return entries_ + part * buckets_; }
 
+  /// A row for a part's counts: all are 0.
+  std::uint64_t* cleared_row(std::uint64_t part) const noexcept {
+    std::fill_n(row(part), buckets_, std::uint64_t{0});
+    return row(part);
+  }
+
   /// Exclusive scan in bucket-major order: replaces counts by start positions and returns the sum of all counts.
   std::uint64_t scan() const noexcept {
     std::uint64_t sum = 0;
     for (std::uint64_t b = 0; b < buckets_; ++b) {
       for (std::uint64_t part = 0; part < parts_; ++part) {
-        std::uint64_t& entry = entries_[part * buckets_ + b];
-        const std::uint64_t count = entry;
-        entry = sum;
-        sum += count;
+        sum += std::exchange(row(part)[b], sum);
       }
     }
     return sum;
