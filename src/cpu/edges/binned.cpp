@@ -48,8 +48,8 @@ binned_decision decide(const edge_sum_problem& p, const machine& m, core::scratc
   // more edges; and there are no more bins than their buffers leave room for in that cache.
   constexpr std::uint64_t most_bins = 2048;
   constexpr std::uint64_t bins_per_thread = 8;
-  const std::uint64_t own_cache = m.cache_levels.size() > 1 ? m.cache_levels[1] : std::uint64_t{1} << 20;
-  const std::uint64_t in_cache = std::max<std::uint64_t>(1, own_cache / 4 / (p.node_bytes() + p.result_bytes()));
+  const std::uint64_t in_cache =
+      std::max<std::uint64_t>(1, own_cache_bytes(m) / 4 / (p.node_bytes() + p.result_bytes()));
   const std::uint64_t share = std::max<std::uint64_t>(1, p.nodes / (bins_per_thread * d.threads));
   d.log2_bin = static_cast<std::uint32_t>(std::bit_width(std::min(in_cache, share)) - 1);
   while (((p.nodes - 1) >> d.log2_bin) + 1 > most_bins) ++d.log2_bin;
@@ -84,7 +84,6 @@ plan::planned plan_binned(const edge_sum_problem& p, const plan::scope& scope) {
   const auto ends = static_cast<double>(p.edges * 2 * bytes(p.index));
   const double entries = (1 + crossing) * static_cast<double>(p.edges) * sizeof(binned_edge);
   const auto again = static_cast<double>((rounds - 1) * p.nodes * (p.node_bytes() + 2 * p.result_bytes()));
-  constexpr double overlap_exponent = 2;
   constexpr double digits_per_entry = 5;  // to count it, to put it into its bin and to take it out: 10 ns
   plan.add("latency", m.launch_seconds + 3 * static_cast<double>(rounds) * m.step_seconds);
   plan.add_overlapped(overlap_exponent,

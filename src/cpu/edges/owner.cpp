@@ -6,6 +6,7 @@
 #include "cpu/edges/contributions.hpp"
 #include "cpu/edges/cost.hpp"
 #include "cpu/edges/ends.hpp"
+#include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/parts.hpp"
 #include "primitives/edges/edge_sum.hpp"
 
@@ -28,7 +29,6 @@ plan::planned plan_with(const edge_sum_problem& p, const machine& m, std::uint64
   plan.decided.set(owner_decision{threads});
   const double ends = static_cast<double>(p.edges) * 2 * static_cast<double>(bytes(p.index));
   plan.add("latency", m.launch_seconds + m.step_seconds);
-  constexpr double overlap_exponent = 2;
   // Nodes in no known order are on the same thread as often as chance has it.
   const double computed = 1 + (1 - local_share(p)) * (1 - 1 / workers);
   // The rates of memory are those of all threads. A thread alone waits for its own accesses only.

@@ -161,8 +161,7 @@ inline void add_answers_cost(const primitives::hash_search_problem& p, const mac
   const std::uint64_t begins = p.probes * id_bytes;
   const std::uint64_t matches = expected_matches(p) * id_bytes;
   const double rows = p.index.has_repeats() ? m.random_reads(p.probes, id_bytes, p.index.records * id_bytes) : 0;
-  const double steps =
-      static_cast<double>(p.probes) * search_defaults.digits_per_answer * digit_seconds(m) / static_cast<double>(parts);
+  const double steps = shared_digit_seconds(p.probes, search_defaults.digits_per_answer, m, parts);
   plan.add("matches", m.streamed(3 * out + 2 * begins + 2 * matches, out + begins + matches) + rows + steps);
 }
 
@@ -178,10 +177,9 @@ inline void add_direct_cost(const primitives::hash_search_problem& p, const mach
   if (p.output == primitives::hash_output::first && l.has_rows()) {
     reads += m.random_reads(p.probes, l.id_bytes, l.records * l.id_bytes);
   }
-  constexpr double overlap_exponent = 2;
-  plan.add_overlapped(overlap_exponent, {{"random read", reads},
-                                         {"steps", static_cast<double>(p.probes) * search_defaults.digits_per_probe *
-                                                       digit_seconds(m) / static_cast<double>(parts)}});
+  plan.add_overlapped(
+      overlap_exponent,
+      {{"random read", reads}, {"steps", shared_digit_seconds(p.probes, search_defaults.digits_per_probe, m, parts)}});
 }
 
 }  // namespace sheaf::cpu

@@ -86,8 +86,7 @@ plan::planned plan_build(const hash_build_problem& p, const plan::scope& scope) 
   const std::uint64_t index = index_layout(p.count, p.count, p.key_bytes, bytes(p.id), p.load).bytes;
   plan.add("latency", m.launch_seconds + 4 * m.step_seconds);
   plan.add("streamed", m.streamed(2 * p.count * p.key_stride_bytes + 7 * words + index, 2 * words + index));
-  plan.add("sort in cache",
-           static_cast<double>(p.count) * tuning.digits_per_word * digit_seconds(m) / static_cast<double>(d.parts));
+  plan.add("sort in cache", shared_digit_seconds(p.count, tuning.digits_per_word, m, d.parts));
   return plan;
 }
 

@@ -7,6 +7,7 @@
 #include "core/cpu_state.hpp"
 #include "cpu/hash/answers.hpp"
 #include "cpu/hash/look_up.hpp"
+#include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/huge_pages.hpp"
 #include "cpu/threads/parts.hpp"
 #include "cpu/threads/write_combining.hpp"
@@ -80,19 +81,16 @@ plan::planned plan_partitioned(const hash_search_problem& p, const plan::scope& 
   add_answers_cost(p, m, parts, plan);
   const std::uint64_t words = p.probes * d.word_bytes;
   plan.add("split", m.streamed(2 * p.probes * p.probe_stride_bytes + 4 * words, d.tile * d.word_bytes) +
-                        static_cast<double>(p.probes) * search_defaults.digits_per_split * digit_seconds(m) /
-                            static_cast<double>(parts));
+                        shared_digit_seconds(p.probes, search_defaults.digits_per_split, m, parts));
   // A tile reads each line from memory once, if it reads it at all; neighbouring probes read neighbouring lines in any
   // order, which costs what accesses at random cost.
   const auto buckets = static_cast<double>(l.buckets);
   const double lines = tiles * buckets * -std::expm1(-static_cast<double>(d.tile) / buckets);
   const std::uint64_t part_bytes = std::max<std::uint64_t>(l.lines_bytes() >> d.partition_bits, 1);
-  constexpr double overlap_exponent = 2;
   plan.add_overlapped(overlap_exponent,
                       {{"random read", m.random_reads(static_cast<std::uint64_t>(lines), line_bytes, l.lines_bytes())},
                        {"read in cache", m.random_reads(p.probes, line_bytes, part_bytes)},
-                       {"steps", static_cast<double>(p.probes) * search_defaults.digits_per_probe * digit_seconds(m) /
-                                     static_cast<double>(parts)}});
+                       {"steps", shared_digit_seconds(p.probes, search_defaults.digits_per_probe, m, parts)}});
   return plan;
 }
 

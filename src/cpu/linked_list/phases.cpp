@@ -172,13 +172,7 @@ namespace {
 
 core::index_report report_of_fault(const list_problem& p, list_fault fault, std::uint64_t position, std::uint64_t value,
                                    std::uint64_t limit) {
-  core::index_report report;
-  report.call = 0;
-  report.position = position;
-  report.value = value;
-  report.limit = limit;
-  report.words = &words_of(p, fault);
-  return report;
+  return {.call = 0, .position = position, .value = value, .limit = limit, .words = &words_of(p, fault)};
 }
 
 template <class Successors>

@@ -37,11 +37,10 @@ plan::planned plan_sublist(const list_problem& p, const plan::scope& scope) {
   const std::uint64_t node_bytes = std::max<std::uint64_t>(decided.node_bytes, p.value_bytes);
   plan.add("latency", m.launch_seconds + 3 * m.step_seconds);
   plan.add("copies", m.streamed(read + 2 * copied + 2 * written, read + copied + written));
-  constexpr double overlap_exponent = 2;
   plan.add_overlapped(overlap_exponent,
                       {{"random read", in_order ? m.streamed(2 * copied, copied)
                                                 : m.random_reads(p.count, node_bytes, p.count * node_bytes)},
-                       {"steps", static_cast<double>(p.count) * tuning.digits_per_node * digit_seconds(m) / parts}});
+                       {"steps", shared_digit_seconds(p.count, tuning.digits_per_node, m, decided.parts)}});
   plan.add("sublists", static_cast<double>(decided.splitters) * m.access_seconds / parts);
   if (p.lists == list_count::many) plan.add("heads", m.streamed(copied, copied));
   return plan;

@@ -71,8 +71,7 @@ inline bucket_decision decide_buckets(const primitives::movement& p, const machi
 
 /// Records of the indexed side that fit half of the second-level cache, which each core has to itself.
 inline std::uint64_t cached_bucket_records(const primitives::movement& p, const machine& m) noexcept {
-  const std::uint64_t cache = m.cache_levels.size() > 1 ? m.cache_levels[1] : std::uint64_t{1} << 20;
-  return std::max<std::uint64_t>(1, cache / 2 / p.indexed_stride_bytes);
+  return std::max<std::uint64_t>(1, own_cache_bytes(m) / 2 / p.indexed_stride_bytes);
 }
 
 /// Records of the indexed side in a bucket of a gather or scatter: as many as fit half of the second-level cache, or

@@ -13,6 +13,7 @@
 #include "cpu/sparse/row_reader.hpp"
 #include "cpu/sparse/system_scratch.hpp"
 #include "cpu/sparse/vector_steps.hpp"
+#include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/parts.hpp"
 #include "primitives/sparse/conjugate_gradient.hpp"
 #include "primitives/sparse/host_matrix.hpp"
@@ -59,7 +60,6 @@ plan::planned plan_fused(const conjugate_gradient_problem& p, const plan::scope&
   plan.add("barriers", d.threads == 1 ? 0 : barriers * m.barrier_seconds);
   const memory_cost x = gather_cost(gather_of_columns(p.product), m);
   const std::uint64_t footprint = p.product.matrix_bytes() + 5 * p.vector_bytes();
-  constexpr double overlap_exponent = 2;
   plan.add_overlapped(overlap_exponent, {{"streamed", m.streamed(streamed_bytes(p), footprint) + x.indexed_streamed},
                                          {"random read", p.product.entries == 0 ? 0 : x.indexed_random},
                                          {"steps", step_seconds(p.product, m, d.threads)}});
@@ -372,8 +372,7 @@ void run_fused(const context& ctx, const conjugate_gradient_problem& p, const pl
   }
   // Where the diagonal is not positive, the matrix was not read yet.
   if (solver.found_fault() || b.result->reason == stop_reason::not_positive_definite) {
-    const core::index_report fault = find_fault(p.product, b.a, csr_call::conjugate_gradient, call);
-    if (fault.found()) state.keep_first(fault);
+    state.keep_first(find_fault(p.product, b.a, csr_call::conjugate_gradient, call));
   }
 }
 

@@ -240,8 +240,7 @@ void run_separate(const context& ctx, const conjugate_gradient_problem& p, const
   // What the product reported is reported by this call, which began before it. Where the diagonal is not positive, the
   // matrix was not read yet.
   if (state.status() == work_status::failed || b.result->reason == stop_reason::not_positive_definite) {
-    const core::index_report fault = find_fault(p.product, b.a, csr_call::conjugate_gradient, call);
-    if (fault.found()) state.keep_first(fault);
+    state.keep_first(find_fault(p.product, b.a, csr_call::conjugate_gradient, call));
   }
 }
 

@@ -90,8 +90,7 @@ void multiply_long_rows(const row_product& product, const row_kernels& kernels, 
 // On an AMD EPYC of family 25 with a second-level cache of 1 MB, one thread, f64: uniform columns over x of 2 MB 1.04
 // ns an entry in place of 1.13, of 8 MB 1.11 in place of 1.62; R-MAT over 8 MB 1.77 in place of 2.64.
 bool may_prefetch_x(const spmv_problem& p, const machine& m) noexcept {
-  const std::uint64_t own_cache = m.cache_levels.size() > 1 ? m.cache_levels[1] : std::uint64_t{1} << 20;
-  return p.columns * p.value_bytes() >= 2 * own_cache;
+  return p.columns * p.value_bytes() >= 2 * own_cache_bytes(m);
 }
 
 // Prefetching costs a third of a product whose x is near, so the columns are looked at.

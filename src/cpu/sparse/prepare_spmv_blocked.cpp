@@ -185,12 +185,11 @@ class blocked_matrix final : public prepared_product {
 // Two passes, each bound by what it streams or by what it does with entries whose x or sum is in the second-level
 // cache.
 double run_seconds_of(const spmv_problem& p, const machine& m) {
-  const double entries = static_cast<double>(p.entries);
   const std::uint64_t multiplied = p.entries * (p.value_bytes() + sizeof(std::uint16_t) + p.sum_bytes());
   const std::uint64_t added = p.entries * (p.sum_bytes() + sizeof(std::uint16_t)) + p.y_bytes();
   constexpr double digits_per_entry = 0.3;
   const double steps =
-      entries * digits_per_entry * digit_seconds(m) / static_cast<double>(parts_worth(p.matrix_bytes(), m.parallelism));
+      shared_digit_seconds(p.entries, digits_per_entry, m, parts_worth(p.matrix_bytes(), m.parallelism));
   plan::planned run;
   run.add_overlapped(2, {{"streamed", m.streamed(multiplied, multiplied)},
                          {"random read", m.random_reads(p.entries, p.value_bytes(), slice_columns * p.value_bytes())},

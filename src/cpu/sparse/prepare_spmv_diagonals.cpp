@@ -184,10 +184,9 @@ plan::planned plan_diagonals(const prepare_spmv_problem& problem, const plan::sc
   constexpr double digits_per_entry = 0.15;  // rows side by side are added in vectors
   const std::uint64_t run_bytes = p.entries * p.value_bytes() + p.y_bytes() + p.columns * p.value_bytes();
   const std::uint64_t threads = parts_worth(run_bytes, m.parallelism);
-  const double digits = static_cast<double>(p.entries) * digits_per_entry;
   plan::planned run;
   run.add_overlapped(2, {{"streamed", m.streamed(run_bytes, run_bytes)},
-                         {"steps", digits * digit_seconds(m) / static_cast<double>(threads)}});
+                         {"steps", shared_digit_seconds(p.entries, digits_per_entry, m, threads)}});
   const double run_seconds = m.launch_seconds + m.step_seconds + run.seconds;
   plan::planned plan;
   using kind = access_pattern::kind;

@@ -53,7 +53,6 @@ plan::planned plan_private(const spmv_problem& p, const plan::scope& scope) {
   const std::uint64_t streamed = p.matrix_bytes() + p.rows * p.value_bytes();
   const std::uint64_t of_sums = 2 * plan.scratch_bytes + p.y_bytes();
   plan.add("latency", m.launch_seconds + 2 * m.step_seconds);
-  constexpr double overlap_exponent = 2;
   plan.add_overlapped(overlap_exponent, {{"streamed", of_threads.streamed(streamed, streamed) + sums.indexed_streamed},
                                          {"random write", p.entries == 0 ? 0 : sums.indexed_random},
                                          {"steps", step_seconds(p, m, d.threads)}});

@@ -1,6 +1,7 @@
 #include "core/cpu_state.hpp"
 #include "cpu/movement/memory_cost.hpp"
 #include "cpu/sparse/multiply.hpp"
+#include "cpu/threads/core_speed.hpp"
 #include "primitives/sparse/host_matrix.hpp"
 #include "primitives/sparse/spmv.hpp"
 
@@ -23,7 +24,6 @@ plan::planned plan_rows(const spmv_problem& p, const plan::scope& scope) {
   plan.scratch_bytes = place.bytes();
   plan.decided.set(d);
   plan.add("latency", m.launch_seconds + m.step_seconds);
-  constexpr double overlap_exponent = 2;
   plan.add_overlapped(overlap_exponent, {{"streamed", m.streamed(streamed, streamed) + x.indexed_streamed},
                                          {"random read", p.entries == 0 ? 0 : x.indexed_random},
                                          {"steps", step_seconds(p, m, d.threads)}});
