@@ -4,7 +4,6 @@
 #include <mutex>
 #include <span>
 
-#include "core/cpu_state.hpp"
 #include "core/scratch_offsets.hpp"
 #include "cpu/edges/contributions.hpp"
 #include "cpu/edges/cost.hpp"
@@ -205,15 +204,9 @@ std::uint64_t run_rounds(const edge_sum_problem& p, const edge_sum_buffers& b, c
 
 void run_binned(const context& ctx, const edge_sum_problem& p, const plan::planned& plan, const edge_sum_buffers& b,
                 std::byte* scratch) {
-  core::cpu_state& state = core::cpu(ctx);
   const auto d = plan.decided.get<binned_decision>();
-  const std::uint64_t call = state.begin_call();
   const binned_arrays arrays(d, scratch);
-  const std::uint64_t first_bad =
-      with_ends(p, b.edges, [&](const auto& ends) { return run_rounds(p, b, d, ends, arrays); });
-  if (first_bad != no_edge) {
-    state.keep_first(bad_end_of(p, b.edges, first_bad, primitives::edge_call::edge_sum, call));
-  }
+  sum_checked(ctx, p, b, [&](const auto& ends) { return run_rounds(p, b, d, ends, arrays); });
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 #include <cstring>
 #include <limits>
 
-#include "core/cpu_state.hpp"
 #include "cpu/edges/contributions.hpp"
 #include "cpu/edges/cost.hpp"
 #include "cpu/edges/ends.hpp"
@@ -162,20 +161,16 @@ class owned_sums {
 
 void run_owner(const context& ctx, const edge_sum_problem& p, const plan::planned& plan, const edge_sum_buffers& b,
                std::byte*) {
-  core::cpu_state& state = core::cpu(ctx);
   const std::uint64_t threads = plan.decided.get<owner_decision>().threads;
-  const std::uint64_t call = state.begin_call();
   const detail::host_edge_function function = function_of(p, b);
-  std::uint64_t first_bad = no_edge;
-  with_ends(p, b.edges, [&](const auto& ends) {
+  sum_checked(ctx, p, b, [&](const auto& ends) {
+    std::uint64_t first_bad = no_edge;
     for_each_range(p.nodes, threads, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t part) {
       const std::uint64_t bad = owned_sums(p, b, function, ends, {begin, end - begin}).make();
       if (part == 0) first_bad = bad;  // every part reads all ends
     });
+    return first_bad;
   });
-  if (first_bad != no_edge) {
-    state.keep_first(bad_end_of(p, b.edges, first_bad, primitives::edge_call::edge_sum, call));
-  }
 }
 
 }  // namespace

@@ -123,6 +123,21 @@ void finish(const answer_writer<Output, Id, Out>& writer, const primitives::hash
   }
 }
 
+/// The run of a search: calls search(index, answers) with the index and the answer_writer of a problem's types, then
+/// takes steps 3 and 4.
+template <class Search>
+void run_search(const primitives::hash_search_problem& p, const primitives::hash_search_buffers& b,
+                const answers_decision& d, std::byte* scratch, Search search) {
+  with_key_and_id(p.index.key_bytes, bytes(p.index.id), [&](auto key, auto id) {
+    using Id = decltype(id);
+    const index_view<decltype(key), Id> index(static_cast<const bucket_index&>(*b.table));
+    with_answers<Id>(p, b, d, scratch, [&](const auto& answers) {
+      search(index, answers);
+      finish(answers, p, b, d, index.rows);
+    });
+  });
+}
+
 // What both searches cost, and what both take of scratch.
 
 /// Constants of searches. This folder's README has the figures that decided.

@@ -28,16 +28,10 @@ plan::planned plan_direct(const hash_search_problem& p, const plan::scope& scope
 void run_direct(const context&, const hash_search_problem& p, const plan::planned& plan, const hash_search_buffers& b,
                 std::byte* scratch) {
   const auto d = plan.decided.get<answers_decision>();
-  with_key_and_id(p.index.key_bytes, bytes(p.index.id), [&](auto key, auto id) {
-    using Key = decltype(key);
-    using Id = decltype(id);
-    const index_view<Key, Id> index(static_cast<const bucket_index&>(*b.table));
-    with_answers<Id>(p, b, d, scratch, [&](const auto& answers) {
-      for_each_range(p.probes, d.parts, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
-        look_up(index, begin, end, answers.wants_ids, hash_reader<Key>(b.probes),
-                [&answers](std::uint64_t i, const found_rows<Id>& rows) { answers.put(i, rows); });
-      });
-      finish(answers, p, b, d, index.rows);
+  run_search(p, b, d, scratch, [&]<class Key, class Id>(const index_view<Key, Id>& index, const auto& answers) {
+    for_each_range(p.probes, d.parts, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
+      look_up(index, begin, end, answers.wants_ids, hash_reader<Key>(b.probes),
+              [&answers](std::uint64_t i, const found_rows<Id>& rows) { answers.put(i, rows); });
     });
   });
 }

@@ -201,14 +201,8 @@ class partitioned_search {
 void run_partitioned(const context&, const hash_search_problem& p, const plan::planned& plan,
                      const hash_search_buffers& b, std::byte* scratch) {
   const auto d = plan.decided.get<partitioned_decision>();
-  with_key_and_id(p.index.key_bytes, bytes(p.index.id), [&](auto key, auto id) {
-    using Key = decltype(key);
-    using Id = decltype(id);
-    const index_view<Key, Id> index(static_cast<const bucket_index&>(*b.table));
-    with_answers<Id>(p, b, d.answers, scratch, [&](const auto& answers) {
-      partitioned_search<Key, Id, std::remove_cvref_t<decltype(answers)>>(p, b, d, index, answers, scratch).run();
-      finish(answers, p, b, d.answers, index.rows);
-    });
+  run_search(p, b, d.answers, scratch, [&](const auto& index, const auto& answers) {
+    partitioned_search(p, b, d, index, answers, scratch).run();
   });
 }
 
