@@ -157,16 +157,9 @@ class blocked_matrix final : public prepared_product {
         const product_run& run = runs()[block * shape_.slices + slice];
         add_run(products_.as<Sum>() + run.begin, rows() + run.begin, run.count, sums);
       }
-      write(sums, count, static_cast<Value*>(y) + first, static_cast<Sum>(alpha), static_cast<Sum>(beta), beta != 0);
+      const scaled_values<Value, Sum> out(alpha, beta, beta != 0, y);
+      for (std::uint64_t i = 0; i < count; ++i) out.write(first + i, sums[i]);
     });
-  }
-
-  template <class Value, class Sum>
-  static void write(const Sum* sums, std::uint64_t count, Value* y, Sum alpha, Sum beta, bool reads_y) {
-    for (std::uint64_t i = 0; i < count; ++i) {
-      const Sum scaled = alpha * sums[i];
-      y[i] = static_cast<Value>(reads_y ? scaled + beta * static_cast<Sum>(y[i]) : scaled);
-    }
   }
 
   spmv_problem problem_;

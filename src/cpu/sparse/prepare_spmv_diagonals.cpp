@@ -28,9 +28,7 @@ template <class Value, class Sum>
 void multiply_diagonals(const segment& s, const Value* values, const std::uint64_t* distances,
                         const row_product& product) {
   const auto* const x = static_cast<const Value*>(product.x);
-  auto* const y = static_cast<Value*>(product.y);
-  const Sum alpha = static_cast<Sum>(product.alpha);
-  const Sum beta = static_cast<Sum>(product.beta);
+  const scaled_values<Value, Sum> out(product.alpha, product.beta, product.reads_y, product.y);
   constexpr std::uint64_t bytes_ahead = 8192;
   constexpr std::uint64_t line_items = line_bytes / sizeof(Value);
   const std::uint64_t diagonals = s.diagonals;
@@ -47,10 +45,7 @@ void multiply_diagonals(const segment& s, const Value* values, const std::uint64
         sums[lane] += static_cast<Sum>(v[lane]) * static_cast<Sum>(from[lane]);
       }
     }
-    for (std::uint64_t lane = 0; lane < tile_rows; ++lane) {
-      const Sum scaled = alpha * sums[lane];
-      y[row + lane] = static_cast<Value>(product.reads_y ? scaled + beta * static_cast<Sum>(y[row + lane]) : scaled);
-    }
+    for (std::uint64_t lane = 0; lane < tile_rows; ++lane) out.write(row + lane, sums[lane]);
   }
 }
 
