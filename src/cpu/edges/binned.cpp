@@ -33,14 +33,25 @@ struct binned_decision {
   std::uint64_t bins = 1;
   std::uint32_t log2_bin = 0;     ///< nodes of a bin are 2^log2_bin
   std::uint64_t round_edges = 1;  ///< edges that are binned before they are summed
-  std::uint64_t counts_at = 0;    ///< in scratch: for each part and bin, where its edges go
-  std::uint64_t begins_at = 0;    ///< where they begin
-  std::uint64_t buffers_at = 0;   ///< write-combining buffers of each part
-  std::uint64_t edges_at = 0;     ///< the binned edges
-  std::uint64_t bin_ends_at = 0;  ///< where each bin's edges begin and end
 };
 
-binned_decision decide(const edge_sum_problem& p, const machine& m, core::scratch_offsets& place) {
+/// The arrays of a call in scratch.
+struct binned_arrays {
+  bucket_table counts;        ///< for each part and bin, where its edges go
+  bucket_table begins;        ///< where they begin
+  std::uint64_t* bin_begins;  ///< where each bin's edges begin and end
+  std::byte* buffers;         ///< write-combining buffers of each part
+  binned_edge* edges;
+
+  binned_arrays(const binned_decision& d, core::scratch_arrays& arrays)
+      : counts(d.threads, d.bins, arrays),
+        begins(d.threads, d.bins, arrays),
+        bin_begins(arrays.take<std::uint64_t>(d.bins + 1)),
+        buffers(arrays.take<std::byte>(d.threads * write_buffers<binned_edge>::bytes(d.bins))),
+        edges(arrays.take<binned_edge>(2 * d.round_edges)) {}
+};
+
+binned_decision decide(const edge_sum_problem& p, const machine& m) {
   binned_decision d;
   d.threads = threads_worth(p, m);
   // Values and sums of a bin take a quarter of the second-level cache; a thread has several bins, because some have
@@ -56,11 +67,6 @@ binned_decision decide(const edge_sum_problem& p, const machine& m, core::scratc
   // Rounds bound the scratch. A round also reads and writes all sums, some bytes for each of its edges.
   constexpr std::uint64_t least_round_edges = std::uint64_t{1} << 22;
   d.round_edges = std::clamp<std::uint64_t>(p.edges, 1, std::clamp(p.nodes, least_round_edges, std::uint64_t{1} << 31));
-  d.counts_at = place.take(bucket_table::bytes(d.threads, d.bins));
-  d.begins_at = place.take(bucket_table::bytes(d.threads, d.bins));
-  d.bin_ends_at = place.take((d.bins + 1) * sizeof(std::uint64_t));
-  d.buffers_at = place.take(d.threads * write_buffers<binned_edge>::bytes(d.bins));
-  d.edges_at = place.take(2 * d.round_edges * sizeof(binned_edge));
   return d;
 }
 
@@ -72,12 +78,12 @@ plan::planned plan_binned(const edge_sum_problem& p, const plan::scope& scope) {
   if (p.nodes >> 32 != 0) return plan::rejected("its bins hold numbers of nodes of 32 bits");
   if (p.nodes == 0 || p.edges == 0) return plan::rejected("there is nothing to bin");
   const machine& m = scope.machine;
-  core::scratch_offsets place;
-  const binned_decision d = decide(p, m, place);
-  if (place.bytes() > m.memory_bytes / 4) return plan::rejected("its scratch would take a quarter of memory");
+  const binned_decision d = decide(p, m);
+  const std::uint64_t scratch_bytes = core::bytes_of<binned_arrays>(d);
+  if (scratch_bytes > m.memory_bytes / 4) return plan::rejected("its scratch would take a quarter of memory");
   plan::planned plan;
   plan.decided.set(d);
-  plan.scratch_bytes = place.bytes();
+  plan.scratch_bytes = scratch_bytes;
   const std::uint64_t rounds = (p.edges + d.round_edges - 1) / d.round_edges;
   const double crossing = d.bins == 1 ? 0.1 : 1 - 0.9 * local_share(p);  // share of edges between two bins
   const auto ends = static_cast<double>(p.edges * 2 * bytes(p.index));
@@ -93,22 +99,6 @@ plan::planned plan_binned(const edge_sum_problem& p, const plan::scope& scope) {
                                                  digit_seconds(m) / static_cast<double>(d.threads)}});
   return plan;
 }
-
-/// The arrays of a call in scratch.
-struct binned_arrays {
-  bucket_table counts;
-  bucket_table begins;
-  std::uint64_t* bin_begins;
-  std::byte* buffers;
-  binned_edge* edges;
-
-  binned_arrays(const binned_decision& d, std::byte* scratch)
-      : counts(reinterpret_cast<std::uint64_t*>(scratch + d.counts_at), d.threads, d.bins),
-        begins(reinterpret_cast<std::uint64_t*>(scratch + d.begins_at), d.threads, d.bins),
-        bin_begins(reinterpret_cast<std::uint64_t*>(scratch + d.bin_ends_at)),
-        buffers(scratch + d.buffers_at),
-        edges(reinterpret_cast<binned_edge*>(scratch + d.edges_at)) {}
-};
 
 /// Adds the edges of a part to the counts of its bins. Returns the first edge that has a bad end.
 template <class End>
@@ -205,7 +195,7 @@ std::uint64_t run_rounds(const edge_sum_problem& p, const edge_sum_buffers& b, c
 void run_binned(const context& ctx, const edge_sum_problem& p, const plan::planned& plan, const edge_sum_buffers& b,
                 std::byte* scratch) {
   const auto d = plan.decided.get<binned_decision>();
-  const binned_arrays arrays(d, scratch);
+  const auto arrays = core::arrays_in<binned_arrays>(scratch, d);
   sum_checked(ctx, p, b, [&](const auto& ends) { return run_rounds(p, b, d, ends, arrays); });
 }
 

@@ -21,19 +21,27 @@ namespace sheaf::cpu {
 /// What plans decide of the answers.
 struct answers_decision {
   std::uint64_t threads;
-  std::uint64_t parts;      ///< of the probes, one for each thread that is worth it
-  std::uint64_t begins_at;  ///< of matches: where each probe's rows begin, offsets in the scratch
-  std::uint64_t sums_at;    ///< of matches: the matches of each part
+  std::uint64_t parts;  ///< of the probes, one for each thread that is worth it
+};
+
+/// What matches take of the scratch.
+struct answer_arrays {
+  std::byte* begins;    ///< where each probe's rows begin
+  std::uint64_t* sums;  ///< the matches of each part
+
+  answer_arrays(const primitives::hash_search_problem& p, const answers_decision& d, core::scratch_arrays& arrays) {
+    const bool keeps_begins = p.output == primitives::hash_output::matches;
+    begins = arrays.take<std::byte>(keeps_begins ? p.probes * bytes(p.index.id) : 0);
+    sums = arrays.take<std::uint64_t>(keeps_begins ? d.parts : 0);
+  }
 };
 
 /// Writes answers of type Output. Parts are ranges of probes, and each is written by one thread at a time.
 template <primitives::hash_output Output, class Id, class Out>
 class answer_writer {
  public:
-  answer_writer(void* out, const answers_decision& d, std::byte* scratch) noexcept
-      : out_(static_cast<Out*>(out)),
-        begins_(reinterpret_cast<Id*>(scratch + d.begins_at)),
-        sums_(reinterpret_cast<std::uint64_t*>(scratch + d.sums_at)) {}
+  answer_writer(void* out, const answer_arrays& at) noexcept
+      : out_(static_cast<Out*>(out)), begins_(reinterpret_cast<Id*>(at.begins)), sums_(at.sums) {}
 
   static constexpr bool wants_ids = Output == primitives::hash_output::first;
 
@@ -100,15 +108,15 @@ class answer_writer {
 /// Calls body with the answer_writer of a problem, whose ids are as wide as Id.
 template <class Id, class Body>
 void with_answers(const primitives::hash_search_problem& p, const primitives::hash_search_buffers& b,
-                  const answers_decision& d, std::byte* scratch, Body body) {
+                  const answer_arrays& at, Body body) {
   using primitives::hash_output;
   switch (p.output) {
-    case hash_output::matches: return body(answer_writer<hash_output::matches, Id, std::uint64_t>(b.out, d, scratch));
+    case hash_output::matches: return body(answer_writer<hash_output::matches, Id, std::uint64_t>(b.out, at));
     case hash_output::counts:
-      if (p.out_bytes == 4) return body(answer_writer<hash_output::counts, Id, std::uint32_t>(b.out, d, scratch));
-      return body(answer_writer<hash_output::counts, Id, std::uint64_t>(b.out, d, scratch));
-    case hash_output::contains: return body(answer_writer<hash_output::contains, Id, std::uint8_t>(b.out, d, scratch));
-    case hash_output::first: return body(answer_writer<hash_output::first, Id, Id>(b.out, d, scratch));
+      if (p.out_bytes == 4) return body(answer_writer<hash_output::counts, Id, std::uint32_t>(b.out, at));
+      return body(answer_writer<hash_output::counts, Id, std::uint64_t>(b.out, at));
+    case hash_output::contains: return body(answer_writer<hash_output::contains, Id, std::uint8_t>(b.out, at));
+    case hash_output::first: return body(answer_writer<hash_output::first, Id, Id>(b.out, at));
   }
 }
 
@@ -127,11 +135,11 @@ void finish(const answer_writer<Output, Id, Out>& writer, const primitives::hash
 /// takes steps 3 and 4.
 template <class Search>
 void run_search(const primitives::hash_search_problem& p, const primitives::hash_search_buffers& b,
-                const answers_decision& d, std::byte* scratch, Search search) {
+                const answers_decision& d, const answer_arrays& at, Search search) {
   with_key_and_id(p.index.key_bytes, bytes(p.index.id), [&](auto key, auto id) {
     using Id = decltype(id);
     const index_view<decltype(key), Id> index(static_cast<const bucket_index&>(*b.table));
-    with_answers<Id>(p, b, d, scratch, [&](const auto& answers) {
+    with_answers<Id>(p, b, at, [&](const auto& answers) {
       search(index, answers);
       finish(answers, p, b, d, index.rows);
     });
@@ -155,14 +163,9 @@ inline std::uint64_t expected_matches(const primitives::hash_search_problem& p) 
   return static_cast<std::uint64_t>(p.hit_share * static_cast<double>(p.probes) * chain);
 }
 
-inline void decide_answers(const primitives::hash_search_problem& p, std::uint64_t threads,
-                           core::scratch_offsets& place, answers_decision& d) noexcept {
+inline answers_decision decide_answers(const primitives::hash_search_problem& p, std::uint64_t threads) noexcept {
   // A probe of a table in cache takes as long as some 64 bytes that are streamed.
-  d.threads = threads;
-  d.parts = parts_worth(p.probes * 64, threads);
-  const bool keeps_begins = p.output == primitives::hash_output::matches;
-  d.begins_at = place.take(keeps_begins ? p.probes * bytes(p.index.id) : 0);
-  d.sums_at = place.take(keeps_begins ? d.parts * sizeof(std::uint64_t) : 0);
+  return {threads, parts_worth(p.probes * 64, threads)};
 }
 
 /// Reading probes, writing answers, and for matches steps 3 and 4.

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/scratch_offsets.hpp"
 #include "cpu/threads/cache_hints.hpp"
 
 // Write-combining buffers: one small buffer per output bucket, so that a loop which distributes records over many
@@ -25,6 +26,9 @@ class bucket_table {
  public:
   bucket_table(std::uint64_t* entries, std::uint64_t parts, std::uint64_t buckets) noexcept
       : entries_(entries), parts_(parts), buckets_(buckets) {}
+
+  bucket_table(std::uint64_t parts, std::uint64_t buckets, core::scratch_arrays& arrays)
+      : bucket_table(arrays.take<std::uint64_t>(parts * buckets), parts, buckets) {}
 
   static constexpr std::uint64_t bytes(std::uint64_t parts, std::uint64_t buckets) noexcept {
     return parts * buckets * sizeof(std::uint64_t);
