@@ -6,7 +6,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "core/cpu_state.hpp"
 #include "cpu/hash/bucket_index.hpp"
 #include "cpu/sort/in_cache.hpp"
 #include "cpu/threads/core_speed.hpp"

@@ -1,4 +1,3 @@
-#include "core/cpu_state.hpp"
 #include "cpu/hash/answers.hpp"
 #include "cpu/hash/look_up.hpp"
 #include "cpu/threads/parts.hpp"

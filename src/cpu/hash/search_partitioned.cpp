@@ -2,9 +2,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <type_traits>
 
-#include "core/cpu_state.hpp"
 #include "cpu/hash/answers.hpp"
 #include "cpu/hash/look_up.hpp"
 #include "cpu/threads/core_speed.hpp"

@@ -3,7 +3,6 @@
 
 #include "cpu/movement/in_order.hpp"
 #include "cpu/movement/index_buckets.hpp"
-#include "cpu/movement/memory_cost.hpp"
 #include "cpu/movement/order_sample.hpp"
 
 // Propagation blocking: indices are grouped by bucket of the indexed side, whose records are then moved bucket after

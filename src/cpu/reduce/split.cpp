@@ -1,5 +1,4 @@
 #include "cpu/movement/index_buckets.hpp"
-#include "cpu/movement/memory_cost.hpp"
 #include "cpu/reduce/typed_arrays.hpp"
 #include "primitives/reduce/contract.hpp"
 

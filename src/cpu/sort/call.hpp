@@ -3,9 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <sheaf/context.hpp>
-
-#include "core/context_state.hpp"
 #include "cpu/sort/arrays.hpp"
 #include "cpu/sort/encoding.hpp"
 #include "cpu/sort/plan.hpp"

@@ -1,7 +1,5 @@
 #include <algorithm>
-#include <bit>
 
-#include "core/context_state.hpp"
 #include "cpu/sort/plan.hpp"
 #include "cpu/sort/row_encoders.hpp"
 #include "cpu/threads/core_speed.hpp"

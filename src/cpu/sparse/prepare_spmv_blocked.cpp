@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <utility>
 
 #include "core/cpu_state.hpp"
 #include "core/scratch_offsets.hpp"

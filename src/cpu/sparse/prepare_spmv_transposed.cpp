@@ -5,7 +5,6 @@
 #include "cpu/sparse/grouping.hpp"
 #include "cpu/sparse/multiply.hpp"
 #include "cpu/sparse/row_cuts.hpp"
-#include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/parts.hpp"
 #include "primitives/sparse/prepare_spmv.hpp"
 

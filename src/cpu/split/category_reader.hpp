@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
-#include <utility>
 
 #include "cpu/threads/cache_hints.hpp"
 #include "cpu/threads/parts.hpp"
