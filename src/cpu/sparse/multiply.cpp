@@ -1,8 +1,8 @@
 #include "cpu/sparse/multiply.hpp"
 
 #include <algorithm>
-#include <array>
 
+#include "cpu/movement/order_sample.hpp"
 #include "cpu/sparse/row_cuts.hpp"
 #include "cpu/sparse/row_reader.hpp"
 #include "cpu/threads/cache_hints.hpp"
@@ -45,18 +45,13 @@ template <class Column>
 bool reads_many_lines(const Column* columns, std::uint64_t count, std::uint64_t value_bytes) {
   constexpr std::uint64_t runs = 64;
   constexpr std::uint64_t run_entries = 64;
-  constexpr int filter_bits = 16;
   if (count < runs * run_entries) return false;
-  std::array<std::uint64_t, (1 << filter_bits) / 64> seen{};
+  seen_blocks seen;
   std::uint64_t lines = 0;
   for (std::uint64_t run = 0; run < runs; ++run) {
     const Column* const first = columns + count / runs * run;
     for (std::uint64_t i = 0; i < run_entries; ++i) {
-      const std::uint64_t line = std::uint64_t{first[i]} * value_bytes / line_bytes;
-      const std::uint64_t hash = (line * 0x9e3779b97f4a7c15U) >> (64 - filter_bits);
-      const std::uint64_t bit = std::uint64_t{1} << (hash % 64);
-      lines += (seen[hash / 64] & bit) == 0 ? 1 : 0;
-      seen[hash / 64] |= bit;
+      lines += seen.add(std::uint64_t{first[i]} * value_bytes / line_bytes) ? 1 : 0;
     }
   }
   return 5 * lines >= 2 * runs * run_entries;
