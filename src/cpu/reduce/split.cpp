@@ -41,18 +41,16 @@ void reduce_bucket(const Buckets& buckets, std::uint64_t bucket, T* out, Op op) 
 
 void run_split(const context& ctx, const scatter_reduce_problem& p, const plan::planned& plan,
                const scatter_reduce_buffers& b, std::byte* scratch) {
-  core::cpu_state& state = core::cpu(ctx);
   const auto decided = plan.decided.get<bucket_decision>();
-  const std::uint64_t call = state.begin_call();
   with_arrays_and_op(p, b, [&](const auto* index, const auto* in, auto* out, auto op) {
     using T = std::remove_pointer_t<decltype(out)>;
     index_buckets buckets(p, decided, index, scratch);
-    const first_bad bad = buckets.template reorder<T>([in](std::uint64_t i) { return in[i]; });
-    for_each_task(buckets.bucket_count(), buckets.parts(),
-                  [&](std::uint64_t bucket) { reduce_bucket(buckets, bucket, out, op); });
-    if (bad.found()) {
-      state.keep_first(report_of(b.index, bad.position, call, p.indexed_count, primitives::scatter_reduce_words));
-    }
+    run_checked(ctx, p, b.index, primitives::scatter_reduce_words, [&] {
+      const first_bad bad = buckets.template reorder<T>([in](std::uint64_t i) { return in[i]; });
+      for_each_task(buckets.bucket_count(), buckets.parts(),
+                    [&](std::uint64_t bucket) { reduce_bucket(buckets, bucket, out, op); });
+      return bad;
+    });
   });
 }
 
