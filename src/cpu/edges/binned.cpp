@@ -5,7 +5,6 @@
 #include <span>
 
 #include "core/scratch_offsets.hpp"
-#include "cpu/edges/contributions.hpp"
 #include "cpu/edges/cost.hpp"
 #include "cpu/edges/ends.hpp"
 #include "cpu/threads/core_speed.hpp"

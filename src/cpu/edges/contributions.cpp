@@ -1,7 +1,7 @@
-#include "cpu/edges/contributions.hpp"
-
 #include <cmath>
 #include <cstdint>
+
+#include "cpu/edges/ends.hpp"
 
 namespace sheaf::cpu {
 namespace {

@@ -15,6 +15,9 @@ using detail::host_node_range;
 using graph::end_arrays;
 using graph::with_ends;
 
+/// The function that contributes: the caller's, or the built-in one of the problem.
+detail::host_edge_function function_of(const primitives::edge_sum_problem& p, const primitives::edge_sum_buffers& b);
+
 /// Edges that are looked at together, before they are summed.
 constexpr std::uint64_t chunk_edges = 256;
 

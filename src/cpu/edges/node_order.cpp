@@ -1,11 +1,10 @@
-#include "cpu/edges/node_order.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
 
 #include "core/cpu_state.hpp"
+#include "cpu/edges/tile_build.hpp"
 #include "cpu/threads/parts.hpp"
 
 namespace sheaf::cpu {

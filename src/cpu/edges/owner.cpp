@@ -2,7 +2,6 @@
 #include <cstring>
 #include <limits>
 
-#include "cpu/edges/contributions.hpp"
 #include "cpu/edges/cost.hpp"
 #include "cpu/edges/ends.hpp"
 #include "cpu/threads/core_speed.hpp"

@@ -7,10 +7,8 @@
 
 #include "core/cpu_state.hpp"
 #include "core/scratch_offsets.hpp"
-#include "cpu/edges/contributions.hpp"
 #include "cpu/edges/cost.hpp"
 #include "cpu/edges/ends.hpp"
-#include "cpu/edges/node_order.hpp"
 #include "cpu/edges/tile_build.hpp"
 #include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/parts.hpp"
