@@ -307,19 +307,13 @@ void run_sublist(const context& ctx, const list_problem& p, const plan::planned&
   core::index_report fault;
   const auto run = [&](const auto& nodes) { fault = sublist_call(p, b, decided, nodes, scratch).run(); };
   if (p.ranks()) {
-    if (decided.link_bytes == 4) {
-      run(rank_nodes<std::uint32_t>(reinterpret_cast<std::uint32_t*>(memory)));
-    } else {
-      run(rank_nodes<std::uint64_t>(reinterpret_cast<std::uint64_t*>(memory)));
-    }
+    with_link(decided, [&](auto word) { run(rank_nodes(reinterpret_cast<decltype(word)*>(memory))); });
   } else if (decided.is_typed) {
     with_scan_function(b.type, b.op, [&](auto value, auto op) {
       run(typed_nodes<decltype(value), decltype(op)>(memory, p.is_exclusive, b.initial));
     });
-  } else if (decided.link_bytes == 4) {
-    run(make_opaque_nodes<std::uint32_t>(p, b, decided, scratch));
   } else {
-    run(make_opaque_nodes<std::uint64_t>(p, b, decided, scratch));
+    with_link(decided, [&](auto word) { run(make_opaque_nodes<decltype(word)>(p, b, decided, scratch)); });
   }
   if (!fault.found()) return;
   fault.call = call;
