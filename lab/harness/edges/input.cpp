@@ -10,7 +10,7 @@
 #include "apps/sheaf/mesh/box_function.hpp"
 #include "apps/sheaf/mesh/repeated.hpp"
 #include "core/startable.hpp"
-#include "cpu/edges/node_order.hpp"
+#include "cpu/edges/tile_build.hpp"
 #include "lab/inputs/pattern_function.hpp"
 
 namespace sheaf::bench {

@@ -5,7 +5,6 @@
 #include <omp.h>
 
 #include <array>
-#include <atomic>
 #include <bit>
 #include <cstring>
 #include <vector>
@@ -13,7 +12,6 @@
 #include <sheaf/error.hpp>
 #include <sheaf/memory.hpp>
 
-#include "core/context_state.hpp"
 #include "core/host.hpp"
 #include "cpu/calibrate/accesses.hpp"
 #include "cpu/sort/in_cache.hpp"

@@ -4,9 +4,7 @@
 #include <mutex>
 #include <span>
 
-#include "core/cpu_state.hpp"
 #include "core/scratch_offsets.hpp"
-#include "cpu/edges/contributions.hpp"
 #include "cpu/edges/cost.hpp"
 #include "cpu/edges/ends.hpp"
 #include "cpu/threads/core_speed.hpp"
@@ -34,22 +32,33 @@ struct binned_decision {
   std::uint64_t bins = 1;
   std::uint32_t log2_bin = 0;     ///< nodes of a bin are 2^log2_bin
   std::uint64_t round_edges = 1;  ///< edges that are binned before they are summed
-  std::uint64_t counts_at = 0;    ///< in scratch: for each part and bin, where its edges go
-  std::uint64_t begins_at = 0;    ///< where they begin
-  std::uint64_t buffers_at = 0;   ///< write-combining buffers of each part
-  std::uint64_t edges_at = 0;     ///< the binned edges
-  std::uint64_t bin_ends_at = 0;  ///< where each bin's edges begin and end
 };
 
-binned_decision decide(const edge_sum_problem& p, const machine& m, core::scratch_offsets& place) {
+/// The arrays of a call in scratch.
+struct binned_arrays {
+  bucket_table counts;        ///< for each part and bin, where its edges go
+  bucket_table begins;        ///< where they begin
+  std::uint64_t* bin_begins;  ///< where each bin's edges begin and end
+  std::byte* buffers;         ///< write-combining buffers of each part
+  binned_edge* edges;
+
+  binned_arrays(const binned_decision& d, core::scratch_arrays& arrays)
+      : counts(d.threads, d.bins, arrays),
+        begins(d.threads, d.bins, arrays),
+        bin_begins(arrays.take<std::uint64_t>(d.bins + 1)),
+        buffers(arrays.take<std::byte>(d.threads * write_buffers<binned_edge>::bytes(d.bins))),
+        edges(arrays.take<binned_edge>(2 * d.round_edges)) {}
+};
+
+binned_decision decide(const edge_sum_problem& p, const machine& m) {
   binned_decision d;
   d.threads = threads_worth(p, m);
   // Values and sums of a bin take a quarter of the second-level cache; a thread has several bins, because some have
   // more edges; and there are no more bins than their buffers leave room for in that cache.
   constexpr std::uint64_t most_bins = 2048;
   constexpr std::uint64_t bins_per_thread = 8;
-  const std::uint64_t own_cache = m.cache_levels.size() > 1 ? m.cache_levels[1] : std::uint64_t{1} << 20;
-  const std::uint64_t in_cache = std::max<std::uint64_t>(1, own_cache / 4 / (p.node_bytes() + p.result_bytes()));
+  const std::uint64_t in_cache =
+      std::max<std::uint64_t>(1, own_cache_bytes(m) / 4 / (p.node_bytes() + p.result_bytes()));
   const std::uint64_t share = std::max<std::uint64_t>(1, p.nodes / (bins_per_thread * d.threads));
   d.log2_bin = static_cast<std::uint32_t>(std::bit_width(std::min(in_cache, share)) - 1);
   while (((p.nodes - 1) >> d.log2_bin) + 1 > most_bins) ++d.log2_bin;
@@ -57,11 +66,6 @@ binned_decision decide(const edge_sum_problem& p, const machine& m, core::scratc
   // Rounds bound the scratch. A round also reads and writes all sums, some bytes for each of its edges.
   constexpr std::uint64_t least_round_edges = std::uint64_t{1} << 22;
   d.round_edges = std::clamp<std::uint64_t>(p.edges, 1, std::clamp(p.nodes, least_round_edges, std::uint64_t{1} << 31));
-  d.counts_at = place.take(bucket_table::bytes(d.threads, d.bins));
-  d.begins_at = place.take(bucket_table::bytes(d.threads, d.bins));
-  d.bin_ends_at = place.take((d.bins + 1) * sizeof(std::uint64_t));
-  d.buffers_at = place.take(d.threads * write_buffers<binned_edge>::bytes(d.bins));
-  d.edges_at = place.take(2 * d.round_edges * sizeof(binned_edge));
   return d;
 }
 
@@ -73,18 +77,17 @@ plan::planned plan_binned(const edge_sum_problem& p, const plan::scope& scope) {
   if (p.nodes >> 32 != 0) return plan::rejected("its bins hold numbers of nodes of 32 bits");
   if (p.nodes == 0 || p.edges == 0) return plan::rejected("there is nothing to bin");
   const machine& m = scope.machine;
-  core::scratch_offsets place;
-  const binned_decision d = decide(p, m, place);
-  if (place.bytes() > m.memory_bytes / 4) return plan::rejected("its scratch would take a quarter of memory");
+  const binned_decision d = decide(p, m);
+  const std::uint64_t scratch_bytes = core::bytes_of<binned_arrays>(d);
+  if (scratch_bytes > m.memory_bytes / 4) return plan::rejected("its scratch would take a quarter of memory");
   plan::planned plan;
   plan.decided.set(d);
-  plan.scratch_bytes = place.bytes();
+  plan.scratch_bytes = scratch_bytes;
   const std::uint64_t rounds = (p.edges + d.round_edges - 1) / d.round_edges;
   const double crossing = d.bins == 1 ? 0.1 : 1 - 0.9 * local_share(p);  // share of edges between two bins
   const auto ends = static_cast<double>(p.edges * 2 * bytes(p.index));
   const double entries = (1 + crossing) * static_cast<double>(p.edges) * sizeof(binned_edge);
   const auto again = static_cast<double>((rounds - 1) * p.nodes * (p.node_bytes() + 2 * p.result_bytes()));
-  constexpr double overlap_exponent = 2;
   constexpr double digits_per_entry = 5;  // to count it, to put it into its bin and to take it out: 10 ns
   plan.add("latency", m.launch_seconds + 3 * static_cast<double>(rounds) * m.step_seconds);
   plan.add_overlapped(overlap_exponent,
@@ -96,28 +99,11 @@ plan::planned plan_binned(const edge_sum_problem& p, const plan::scope& scope) {
   return plan;
 }
 
-/// The arrays of a call in scratch.
-struct binned_arrays {
-  bucket_table counts;
-  bucket_table begins;
-  std::uint64_t* bin_begins;
-  std::byte* buffers;
-  binned_edge* edges;
-
-  binned_arrays(const binned_decision& d, std::byte* scratch)
-      : counts(reinterpret_cast<std::uint64_t*>(scratch + d.counts_at), d.threads, d.bins),
-        begins(reinterpret_cast<std::uint64_t*>(scratch + d.begins_at), d.threads, d.bins),
-        bin_begins(reinterpret_cast<std::uint64_t*>(scratch + d.bin_ends_at)),
-        buffers(scratch + d.buffers_at),
-        edges(reinterpret_cast<binned_edge*>(scratch + d.edges_at)) {}
-};
-
-/// Counts the edges of a part for each bin. Returns the first edge that has a bad end.
+/// Adds the edges of a part to the counts of its bins. Returns the first edge that has a bad end.
 template <class End>
 std::uint64_t count_bins(const binned_decision& d, const end_arrays<End>& ends, std::uint64_t begin, std::uint64_t end,
                          std::uint64_t* counts) {
   std::uint64_t first_bad = no_edge;
-  std::fill_n(counts, d.bins, std::uint64_t{0});
   for (std::uint64_t e = begin; e < end; ++e) {
     if (!ends.is_good(e)) {
       first_bad = std::min(first_bad, e);
@@ -174,9 +160,8 @@ std::uint64_t run_rounds(const edge_sum_problem& p, const edge_sum_buffers& b, c
     const std::uint64_t count = std::min(d.round_edges, p.edges - base);
     std::uint64_t bad = no_edge;
     std::mutex lowest;
-    for_each_part(d.threads, [&](std::uint64_t part) {
-      const std::uint64_t found = count_bins(d, ends, base + part_begin(count, d.threads, part),
-                                             base + part_begin(count, d.threads, part + 1), arrays.counts.row(part));
+    for_each_range(count, d.threads, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t part) {
+      const std::uint64_t found = count_bins(d, ends, base + begin, base + end, arrays.counts.cleared_row(part));
       if (found == no_edge) return;
       const std::lock_guard lock(lowest);
       bad = std::min(bad, found);
@@ -185,15 +170,14 @@ std::uint64_t run_rounds(const edge_sum_problem& p, const edge_sum_buffers& b, c
     const std::uint64_t entries = arrays.counts.scan();
     std::copy_n(arrays.counts.row(0), d.bins, arrays.bin_begins);
     arrays.bin_begins[d.bins] = entries;
-    for_each_part(d.threads, [&](std::uint64_t part) {
+    for_each_range(count, d.threads, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t part) {
       std::uint64_t* const cursors = arrays.counts.row(part);
       std::uint64_t* const starts = arrays.begins.row(part);
       std::copy_n(cursors, d.bins, starts);
       for (std::uint64_t bin = 0; bin < d.bins; ++bin) cursors[bin] += misalignment;
       const write_buffers<binned_edge> to(arrays.buffers + part * write_buffers<binned_edge>::bytes(d.bins), cursors,
                                           starts, arrays.edges, true);
-      put_in_bins(d, ends, base, base + part_begin(count, d.threads, part),
-                  base + part_begin(count, d.threads, part + 1), to);
+      put_in_bins(d, ends, base, base + begin, base + end, to);
     });
     for_each_task(d.bins, d.threads, [&](std::uint64_t bin) {
       const std::uint64_t first_node = bin << d.log2_bin;
@@ -209,15 +193,9 @@ std::uint64_t run_rounds(const edge_sum_problem& p, const edge_sum_buffers& b, c
 
 void run_binned(const context& ctx, const edge_sum_problem& p, const plan::planned& plan, const edge_sum_buffers& b,
                 std::byte* scratch) {
-  core::cpu_state& state = core::cpu(ctx);
   const auto d = plan.decided.get<binned_decision>();
-  const std::uint64_t call = state.begin_call();
-  const binned_arrays arrays(d, scratch);
-  const std::uint64_t first_bad =
-      with_ends(p, b.edges, [&](const auto& ends) { return run_rounds(p, b, d, ends, arrays); });
-  if (first_bad != no_edge) {
-    state.keep_first(bad_end_of(p, b.edges, first_bad, primitives::edge_call::edge_sum, call));
-  }
+  const auto arrays = core::arrays_in<binned_arrays>(scratch, d);
+  sum_checked(ctx, p, b, [&](const auto& ends) { return run_rounds(p, b, d, ends, arrays); });
 }
 
 }  // namespace

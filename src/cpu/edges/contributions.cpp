@@ -1,8 +1,7 @@
-#include "cpu/edges/contributions.hpp"
-
 #include <cmath>
 #include <cstdint>
-#include <type_traits>
+
+#include "cpu/edges/ends.hpp"
 
 namespace sheaf::cpu {
 namespace {

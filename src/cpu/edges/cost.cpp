@@ -65,7 +65,7 @@ double contribution_seconds(const edge_sum_problem& p, const machine& m, std::ui
   const bool has_root = !p.has_own_function && p.function == edge_function::inverse_square;
   const double digits = 0.4 + 0.15 * static_cast<double>(p.components + p.value_components) +
                         (has_root ? 0.16 * static_cast<double>(p.value_bytes()) : 0);
-  return static_cast<double>(p.edges) * digits * digit_seconds(m) / static_cast<double>(threads);
+  return shared_digit_seconds(p.edges, digits, m, threads);
 }
 
 double ownership_seconds(const edge_sum_problem& p, const machine& m) {

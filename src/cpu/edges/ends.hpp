@@ -1,9 +1,9 @@
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
+#include "core/cpu_state.hpp"
 #include "cpu/threads/cache_hints.hpp"
 #include "primitives/edges/edge_sum.hpp"
 #include "primitives/edges/ends.hpp"
@@ -15,10 +15,23 @@ using detail::host_node_range;
 using graph::end_arrays;
 using graph::with_ends;
 
+/// The function that contributes: the caller's, or the built-in one of the problem.
+detail::host_edge_function function_of(const primitives::edge_sum_problem& p, const primitives::edge_sum_buffers& b);
+
 /// Edges that are looked at together, before they are summed.
 constexpr std::uint64_t chunk_edges = 256;
 
 constexpr std::uint64_t no_edge = ~std::uint64_t{0};
+
+/// The run of a sum: sum(ends) -> the first edge that has a bad end, which is reported.
+template <class Sum>
+void sum_checked(const context& ctx, const primitives::edge_sum_problem& p, const primitives::edge_sum_buffers& b,
+                 Sum sum) {
+  core::cpu_state& state = core::cpu(ctx);
+  const std::uint64_t call = state.begin_call();
+  const std::uint64_t bad = with_ends(p, b.edges, sum);
+  if (bad != no_edge) state.keep_first(bad_end_of(p, b.edges, bad, primitives::edge_call::edge_sum, call));
+}
 
 /// Edges whose contributions are made and added together.
 template <class Node>

@@ -1,11 +1,10 @@
-#include "cpu/edges/node_order.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
 
 #include "core/cpu_state.hpp"
+#include "cpu/edges/tile_build.hpp"
 #include "cpu/threads/parts.hpp"
 
 namespace sheaf::cpu {
@@ -57,8 +56,8 @@ void make_keys(std::uint64_t threads, const T* coordinates, std::uint64_t nodes,
   // Groups of 8 bits are spread by a table.
   std::uint64_t spread_byte[256];
   for (std::uint64_t byte = 0; byte < 256; ++byte) spread_byte[byte] = spread(byte, dimensions, 8);
-  for_each_part(threads, [&](std::uint64_t part) {
-    for (std::uint64_t n = part_begin(nodes, threads, part); n < part_begin(nodes, threads, part + 1); ++n) {
+  for_each_range(nodes, threads, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
+    for (std::uint64_t n = begin; n < end; ++n) {
       std::uint64_t key = 0;
       for (std::uint32_t d = 0; d < dimensions; ++d) {
         const double at = coordinates[n * dimensions + d];

@@ -2,10 +2,9 @@
 #include <cstring>
 #include <limits>
 
-#include "core/cpu_state.hpp"
-#include "cpu/edges/contributions.hpp"
 #include "cpu/edges/cost.hpp"
 #include "cpu/edges/ends.hpp"
+#include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/parts.hpp"
 #include "primitives/edges/edge_sum.hpp"
 
@@ -28,7 +27,6 @@ plan::planned plan_with(const edge_sum_problem& p, const machine& m, std::uint64
   plan.decided.set(owner_decision{threads});
   const double ends = static_cast<double>(p.edges) * 2 * static_cast<double>(bytes(p.index));
   plan.add("latency", m.launch_seconds + m.step_seconds);
-  constexpr double overlap_exponent = 2;
   // Nodes in no known order are on the same thread as often as chance has it.
   const double computed = 1 + (1 - local_share(p)) * (1 - 1 / workers);
   // The rates of memory are those of all threads. A thread alone waits for its own accesses only.
@@ -162,22 +160,16 @@ class owned_sums {
 
 void run_owner(const context& ctx, const edge_sum_problem& p, const plan::planned& plan, const edge_sum_buffers& b,
                std::byte*) {
-  core::cpu_state& state = core::cpu(ctx);
   const std::uint64_t threads = plan.decided.get<owner_decision>().threads;
-  const std::uint64_t call = state.begin_call();
   const detail::host_edge_function function = function_of(p, b);
-  std::uint64_t first_bad = no_edge;
-  with_ends(p, b.edges, [&](const auto& ends) {
-    for_each_part(threads, [&](std::uint64_t part) {
-      const std::uint64_t begin = part_begin(p.nodes, threads, part);
-      const host_node_range own{begin, part_begin(p.nodes, threads, part + 1) - begin};
-      const std::uint64_t bad = owned_sums(p, b, function, ends, own).make();
+  sum_checked(ctx, p, b, [&](const auto& ends) {
+    std::uint64_t first_bad = no_edge;
+    for_each_range(p.nodes, threads, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t part) {
+      const std::uint64_t bad = owned_sums(p, b, function, ends, {begin, end - begin}).make();
       if (part == 0) first_bad = bad;  // every part reads all ends
     });
+    return first_bad;
   });
-  if (first_bad != no_edge) {
-    state.keep_first(bad_end_of(p, b.edges, first_bad, primitives::edge_call::edge_sum, call));
-  }
 }
 
 }  // namespace

@@ -74,11 +74,8 @@ class builder {
     places_ = edge_memory(ctx_, "places of the nodes", to_.nodes * 4);
     const auto* const order = to_.order.as<std::uint32_t>();
     auto* const place = places_.as<std::uint32_t>();
-    for_each_part(threads_, [&](std::uint64_t part) {
-      for (std::uint64_t k = part_begin(to_.nodes, threads_, part); k < part_begin(to_.nodes, threads_, part + 1);
-           ++k) {
-        place[order[k]] = static_cast<std::uint32_t>(k);
-      }
+    for_each_range(to_.nodes, threads_, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
+      for (std::uint64_t k = begin; k < end; ++k) place[order[k]] = static_cast<std::uint32_t>(k);
     });
   }
 
@@ -98,8 +95,7 @@ class builder {
       }
     };
     for_each_part(threads_, [&](std::uint64_t part) {
-      std::uint64_t* const counts = table.row(part);
-      std::fill_n(counts, to_.tiles, std::uint64_t{0});
+      std::uint64_t* const counts = table.cleared_row(part);
       deal(part, [&](std::uint64_t tile, std::uint64_t, std::uint32_t, std::uint32_t) { ++counts[tile]; });
     });
     entries_ = table.scan();
@@ -217,8 +213,8 @@ std::uint64_t find_bad_end(const edge_sum_problem& p, const edge_view& edges, st
   return with_ends(p, edges, [&](const auto& ends) {
     std::uint64_t first_bad = no_edge;
     std::mutex lowest;
-    for_each_part(threads, [&](std::uint64_t part) {
-      for (std::uint64_t e = part_begin(p.edges, threads, part); e < part_begin(p.edges, threads, part + 1); ++e) {
+    for_each_range(p.edges, threads, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
+      for (std::uint64_t e = begin; e < end; ++e) {
         if (ends.is_good(e)) continue;
         const std::lock_guard lock(lowest);
         first_bad = std::min(first_bad, e);

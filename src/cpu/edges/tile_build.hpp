@@ -32,6 +32,13 @@ struct edge_tiles {
   }
 };
 
+/// order[k] = the node that comes k-th along a Morton curve through the coordinates (Morton 1966), in cells of 2^-16 of
+/// the longest side of their box (2^-24 in two dimensions). Coordinates that are not finite count as those of a corner.
+/// The order depends on the arguments alone, not on the number of threads.
+/// @throws error(out_of_memory)
+void order_by_place(const context& ctx, const primitives::prepare_edge_sum_problem& p, const void* coordinates,
+                    std::uint32_t* order);
+
 /// An order of the nodes in, tiles out. Returns the first edge that has a bad end, or no_edge; then nothing is built.
 std::uint64_t find_bad_end(const primitives::edge_sum_problem& p, const edge_view& edges, std::uint64_t threads);
 

@@ -1,17 +1,14 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <memory>
 #include <utility>
 
 #include "core/cpu_state.hpp"
 #include "core/scratch_offsets.hpp"
-#include "cpu/edges/contributions.hpp"
 #include "cpu/edges/cost.hpp"
 #include "cpu/edges/ends.hpp"
-#include "cpu/edges/node_order.hpp"
 #include "cpu/edges/tile_build.hpp"
 #include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/parts.hpp"
@@ -139,10 +136,9 @@ plan::planned plan_tiles(const prepare_edge_sum_problem& p, const plan::scope& s
   constexpr std::uint64_t least_nodes = 256;
   constexpr std::uint64_t most_nodes = std::uint64_t{1} << 14;
   constexpr std::uint64_t tiles_per_thread = 4;
-  const std::uint64_t own_cache = m.cache_levels.size() > 1 ? m.cache_levels[1] : std::uint64_t{1} << 20;
   const std::uint64_t share = s.nodes / (tiles_per_thread * d.threads);
-  d.tile_nodes =
-      std::clamp(std::min(own_cache / 4 / (s.node_bytes() + s.result_bytes()), share), least_nodes, most_nodes);
+  d.tile_nodes = std::clamp(std::min(own_cache_bytes(m) / 4 / (s.node_bytes() + s.result_bytes()), share), least_nodes,
+                            most_nodes);
   const auto edges = static_cast<double>(s.edges);
   const auto nodes = static_cast<double>(s.nodes);
   const double more_edges = 1.2;

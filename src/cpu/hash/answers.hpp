@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <utility>
 
 #include <sheaf/machine_profile.hpp>
 
@@ -21,19 +20,27 @@ namespace sheaf::cpu {
 /// What plans decide of the answers.
 struct answers_decision {
   std::uint64_t threads;
-  std::uint64_t parts;      ///< of the probes, one for each thread that is worth it
-  std::uint64_t begins_at;  ///< of matches: where each probe's rows begin, offsets in the scratch
-  std::uint64_t sums_at;    ///< of matches: the matches of each part
+  std::uint64_t parts;  ///< of the probes, one for each thread that is worth it
+};
+
+/// What matches take of the scratch.
+struct answer_arrays {
+  std::byte* begins;    ///< where each probe's rows begin
+  std::uint64_t* sums;  ///< the matches of each part
+
+  answer_arrays(const primitives::hash_search_problem& p, const answers_decision& d, core::scratch_arrays& arrays) {
+    const bool keeps_begins = p.output == primitives::hash_output::matches;
+    begins = arrays.take<std::byte>(keeps_begins ? p.probes * bytes(p.index.id) : 0);
+    sums = arrays.take<std::uint64_t>(keeps_begins ? d.parts : 0);
+  }
 };
 
 /// Writes answers of type Output. Parts are ranges of probes, and each is written by one thread at a time.
 template <primitives::hash_output Output, class Id, class Out>
 class answer_writer {
  public:
-  answer_writer(void* out, const answers_decision& d, std::byte* scratch) noexcept
-      : out_(static_cast<Out*>(out)),
-        begins_(reinterpret_cast<Id*>(scratch + d.begins_at)),
-        sums_(reinterpret_cast<std::uint64_t*>(scratch + d.sums_at)) {}
+  answer_writer(void* out, const answer_arrays& at) noexcept
+      : out_(static_cast<Out*>(out)), begins_(reinterpret_cast<Id*>(at.begins)), sums_(at.sums) {}
 
   static constexpr bool wants_ids = Output == primitives::hash_output::first;
 
@@ -52,21 +59,8 @@ class answer_writer {
 
   /// Step 3: turns the counts of all probes into offsets. Returns the number of matches.
   std::uint64_t make_offsets(std::uint64_t probes, std::uint64_t parts) const {
-    for_each_part(parts, [&](std::uint64_t part) {
-      const std::uint64_t end = part_begin(probes, parts, part + 1);
-      std::uint64_t sum = 0;
-      for (std::uint64_t i = part_begin(probes, parts, part); i < end; ++i) sum += out_[i];
-      sums_[part] = sum;
-    });
-    std::uint64_t total = 0;
-    for (std::uint64_t part = 0; part < parts; ++part) total += std::exchange(sums_[part], total);
-    for_each_part(parts, [&](std::uint64_t part) {
-      const std::uint64_t end = part_begin(probes, parts, part + 1);
-      std::uint64_t sum = sums_[part];
-      for (std::uint64_t i = part_begin(probes, parts, part); i < end; ++i) sum += std::exchange(out_[i], sum);
-    });
-    out_[probes] = total;
-    return total;
+    out_[probes] = exclusive_scan(out_, probes, parts, sums_);
+    return out_[probes];
   }
 
   /// Step 4: the first `capacity` record numbers. Parts are ranges of them, so that a probe with many costs no more
@@ -74,9 +68,7 @@ class answer_writer {
   void write_ids(std::uint64_t probes, std::uint64_t threads, const Id* rows, Id* ids, std::uint64_t capacity) const {
     const std::uint64_t written = std::min<std::uint64_t>(capacity, out_[probes]);
     const std::uint64_t parts = parts_worth(written * sizeof(Id), threads);
-    for_each_part(parts, [&](std::uint64_t part) {
-      const std::uint64_t begin = part_begin(written, parts, part);
-      const std::uint64_t end = part_begin(written, parts, part + 1);
+    for_each_range(written, parts, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
       if (begin == end) return;
       auto i = static_cast<std::uint64_t>(std::upper_bound(out_, out_ + probes, begin) - out_) - 1;
       if (rows == nullptr) return write_singles(i, begin, end, ids);
@@ -115,15 +107,15 @@ class answer_writer {
 /// Calls body with the answer_writer of a problem, whose ids are as wide as Id.
 template <class Id, class Body>
 void with_answers(const primitives::hash_search_problem& p, const primitives::hash_search_buffers& b,
-                  const answers_decision& d, std::byte* scratch, Body body) {
+                  const answer_arrays& at, Body body) {
   using primitives::hash_output;
   switch (p.output) {
-    case hash_output::matches: return body(answer_writer<hash_output::matches, Id, std::uint64_t>(b.out, d, scratch));
+    case hash_output::matches: return body(answer_writer<hash_output::matches, Id, std::uint64_t>(b.out, at));
     case hash_output::counts:
-      if (p.out_bytes == 4) return body(answer_writer<hash_output::counts, Id, std::uint32_t>(b.out, d, scratch));
-      return body(answer_writer<hash_output::counts, Id, std::uint64_t>(b.out, d, scratch));
-    case hash_output::contains: return body(answer_writer<hash_output::contains, Id, std::uint8_t>(b.out, d, scratch));
-    case hash_output::first: return body(answer_writer<hash_output::first, Id, Id>(b.out, d, scratch));
+      if (p.out_bytes == 4) return body(answer_writer<hash_output::counts, Id, std::uint32_t>(b.out, at));
+      return body(answer_writer<hash_output::counts, Id, std::uint64_t>(b.out, at));
+    case hash_output::contains: return body(answer_writer<hash_output::contains, Id, std::uint8_t>(b.out, at));
+    case hash_output::first: return body(answer_writer<hash_output::first, Id, Id>(b.out, at));
   }
 }
 
@@ -136,6 +128,21 @@ void finish(const answer_writer<Output, Id, Out>& writer, const primitives::hash
     const primitives::hash_match_room room = (*b.make_room)(total);
     writer.write_ids(p.probes, d.threads, rows, static_cast<Id*>(room.ids), room.capacity);
   }
+}
+
+/// The run of a search: calls search(index, answers) with the index and the answer_writer of a problem's types, then
+/// takes steps 3 and 4.
+template <class Search>
+void run_search(const primitives::hash_search_problem& p, const primitives::hash_search_buffers& b,
+                const answers_decision& d, const answer_arrays& at, Search search) {
+  with_key_and_id(p.index.key_bytes, bytes(p.index.id), [&](auto key, auto id) {
+    using Id = decltype(id);
+    const index_view<decltype(key), Id> index(static_cast<const bucket_index&>(*b.table));
+    with_answers<Id>(p, b, at, [&](const auto& answers) {
+      search(index, answers);
+      finish(answers, p, b, d, index.rows);
+    });
+  });
 }
 
 // What both searches cost, and what both take of scratch.
@@ -155,14 +162,9 @@ inline std::uint64_t expected_matches(const primitives::hash_search_problem& p) 
   return static_cast<std::uint64_t>(p.hit_share * static_cast<double>(p.probes) * chain);
 }
 
-inline void decide_answers(const primitives::hash_search_problem& p, std::uint64_t threads,
-                           core::scratch_offsets& place, answers_decision& d) noexcept {
+inline answers_decision decide_answers(const primitives::hash_search_problem& p, std::uint64_t threads) noexcept {
   // A probe of a table in cache takes as long as some 64 bytes that are streamed.
-  d.threads = threads;
-  d.parts = parts_worth(p.probes * 64, threads);
-  const bool keeps_begins = p.output == primitives::hash_output::matches;
-  d.begins_at = place.take(keeps_begins ? p.probes * bytes(p.index.id) : 0);
-  d.sums_at = place.take(keeps_begins ? d.parts * sizeof(std::uint64_t) : 0);
+  return {threads, parts_worth(p.probes * 64, threads)};
 }
 
 /// Reading probes, writing answers, and for matches steps 3 and 4.
@@ -176,8 +178,7 @@ inline void add_answers_cost(const primitives::hash_search_problem& p, const mac
   const std::uint64_t begins = p.probes * id_bytes;
   const std::uint64_t matches = expected_matches(p) * id_bytes;
   const double rows = p.index.has_repeats() ? m.random_reads(p.probes, id_bytes, p.index.records * id_bytes) : 0;
-  const double steps =
-      static_cast<double>(p.probes) * search_defaults.digits_per_answer * digit_seconds(m) / static_cast<double>(parts);
+  const double steps = shared_digit_seconds(p.probes, search_defaults.digits_per_answer, m, parts);
   plan.add("matches", m.streamed(3 * out + 2 * begins + 2 * matches, out + begins + matches) + rows + steps);
 }
 
@@ -193,10 +194,9 @@ inline void add_direct_cost(const primitives::hash_search_problem& p, const mach
   if (p.output == primitives::hash_output::first && l.has_rows()) {
     reads += m.random_reads(p.probes, l.id_bytes, l.records * l.id_bytes);
   }
-  constexpr double overlap_exponent = 2;
-  plan.add_overlapped(overlap_exponent, {{"random read", reads},
-                                         {"steps", static_cast<double>(p.probes) * search_defaults.digits_per_probe *
-                                                       digit_seconds(m) / static_cast<double>(parts)}});
+  plan.add_overlapped(
+      overlap_exponent,
+      {{"random read", reads}, {"steps", shared_digit_seconds(p.probes, search_defaults.digits_per_probe, m, parts)}});
 }
 
 }  // namespace sheaf::cpu

@@ -6,7 +6,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "core/cpu_state.hpp"
 #include "cpu/hash/bucket_index.hpp"
 #include "cpu/sort/in_cache.hpp"
 #include "cpu/threads/core_speed.hpp"
@@ -40,36 +39,38 @@ struct build_decision {
   std::uint64_t parts;
   std::uint32_t partition_bits;
   std::uint32_t word_bytes;
-  // Offsets in the scratch.
-  std::uint64_t words_at;
-  std::uint64_t spare_at;           ///< for each thread the spare words of small partitions
-  std::uint64_t spare_words;        ///< of one thread
-  std::uint64_t spare_of_large_at;  ///< as many as there are words; a partition's own begin where its words do
-  std::uint64_t starts_at;          ///< of the bucket_table
-  std::uint64_t cursors_at;         ///< of the write-combining buffers
-  std::uint64_t buffers_at;
-  std::uint64_t facts_at;
+  std::uint64_t spare_words;  ///< of one thread
 
   std::uint64_t partitions() const noexcept { return std::uint64_t{1} << partition_bits; }
 };
 
-std::uint64_t decide_build(const hash_build_problem& p, std::uint64_t threads, const build_tuning& tuning,
-                           build_decision& d) {
+struct build_arrays {
+  std::byte* words;
+  std::byte* spare;           ///< for each thread the spare words of small partitions
+  std::byte* spare_of_large;  ///< as many as there are words; a partition's own begin where its words do
+  bucket_table starts;
+  std::uint64_t* cursors;  ///< of the write-combining buffers
+  std::byte* buffers;
+  partition_facts* facts;
+
+  build_arrays(const hash_build_problem& p, const build_decision& d, core::scratch_arrays& arrays)
+      : words(arrays.take<std::byte>(p.count * d.word_bytes)),
+        spare(arrays.take<std::byte>(d.parts * d.spare_words * d.word_bytes)),
+        spare_of_large(arrays.take<std::byte>(p.count > d.spare_words ? p.count * d.word_bytes : 0)),
+        starts(d.parts, d.partitions(), arrays),
+        cursors(arrays.take<std::uint64_t>(d.parts * d.partitions())),
+        buffers(arrays.take<std::byte>(d.parts * d.partitions() * write_buffer_bytes)),
+        facts(arrays.take<partition_facts>(d.partitions())) {}
+};
+
+build_decision decide_build(const hash_build_problem& p, std::uint64_t threads, const build_tuning& tuning) {
+  build_decision d{};
   d.word_bytes = p.key_bytes == 4 && p.id == index_type::u32 ? 8 : 16;
   d.parts = parts_worth(p.count * d.word_bytes, threads);
   const std::uint64_t wanted = p.count / tuning.words_per_partition;
   d.partition_bits = std::min(static_cast<std::uint32_t>(std::bit_width(wanted)), tuning.most_partition_bits);
-  core::scratch_offsets place;
-  const std::uint64_t table = bucket_table::bytes(d.parts, d.partitions());
-  d.words_at = place.take(p.count * d.word_bytes);
   d.spare_words = std::min(p.count, tuning.averages_in_cache * ((p.count >> d.partition_bits) + 1));
-  d.spare_at = place.take(d.parts * d.spare_words * d.word_bytes);
-  d.spare_of_large_at = place.take(p.count > d.spare_words ? p.count * d.word_bytes : 0);
-  d.starts_at = place.take(table);
-  d.cursors_at = place.take(table);
-  d.buffers_at = place.take(d.parts * d.partitions() * write_buffer_bytes);
-  d.facts_at = place.take(d.partitions() * sizeof(partition_facts));
-  return place.bytes();
+  return d;
 }
 
 // Keys are split by their hashes' leading bits into partitions that fit a cache, each partition is sorted there, and
@@ -78,16 +79,15 @@ std::uint64_t decide_build(const hash_build_problem& p, std::uint64_t threads, c
 plan::planned plan_build(const hash_build_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
   constexpr build_tuning tuning;
-  build_decision d{};
+  const build_decision d = decide_build(p, m.parallelism, tuning);
   plan::planned plan;
-  plan.scratch_bytes = decide_build(p, m.parallelism, tuning, d);
+  plan.scratch_bytes = core::bytes_of<build_arrays>(p, d);
   plan.decided.set(d);
   const std::uint64_t words = p.count * d.word_bytes;
   const std::uint64_t index = index_layout(p.count, p.count, p.key_bytes, bytes(p.id), p.load).bytes;
   plan.add("latency", m.launch_seconds + 4 * m.step_seconds);
   plan.add("streamed", m.streamed(2 * p.count * p.key_stride_bytes + 7 * words + index, 2 * words + index));
-  plan.add("sort in cache",
-           static_cast<double>(p.count) * tuning.digits_per_word * digit_seconds(m) / static_cast<double>(d.parts));
+  plan.add("sort in cache", shared_digit_seconds(p.count, tuning.digits_per_word, m, d.parts));
   return plan;
 }
 
@@ -96,29 +96,19 @@ template <class Key, class Id, class Word>
 class index_build {
  public:
   index_build(const context& ctx, const hash_build_problem& p, const hash_build_buffers& b, const build_decision& d,
-              std::byte* scratch)
-      : ctx_(ctx),
-        p_(p),
-        b_(b),
-        d_(d),
-        scratch_(scratch),
-        hashes_(b.keys),
-        words_(reinterpret_cast<Word*>(scratch + d.words_at)),
-        spare_(reinterpret_cast<Word*>(scratch + d.spare_at)),
-        spare_of_large_(reinterpret_cast<Word*>(scratch + d.spare_of_large_at)),
-        table_(reinterpret_cast<std::uint64_t*>(scratch + d.starts_at), d.parts, d.partitions()),
-        facts_(reinterpret_cast<partition_facts*>(scratch + d.facts_at)) {}
+              const build_arrays& at)
+      : ctx_(ctx), p_(p), b_(b), d_(d), hashes_(b.keys), at_(at), words_(reinterpret_cast<Word*>(at.words)) {}
 
   void run() {
     count_keys();
-    table_.scan();
+    at_.starts.scan();
     move_words();
     for_each_task(d_.partitions(), d_.parts, [&](std::uint64_t partition) { sort_partition(partition); });
     std::uint64_t distinct = 0;
     std::uint64_t longest_chain = 0;
     for (std::uint64_t partition = 0; partition < d_.partitions(); ++partition) {
-      distinct += facts_[partition].distinct;
-      longest_chain = std::max(longest_chain, facts_[partition].longest_chain);
+      distinct += at_.facts[partition].distinct;
+      longest_chain = std::max(longest_chain, at_.facts[partition].longest_chain);
     }
     index_layout layout(p_.count, distinct, sizeof(Key), sizeof(Id), p_.load);
     layout.set_overflow(count_overflow(layout.buckets));
@@ -143,24 +133,21 @@ class index_build {
   }
 
   void count_keys() const {
-    for_each_part(d_.parts, [&](std::uint64_t part) {
-      std::uint64_t* const counts = table_.row(part);
-      std::fill_n(counts, d_.partitions(), std::uint64_t{0});
-      const std::uint64_t end = part_begin(p_.count, d_.parts, part + 1);
-      for (std::uint64_t i = part_begin(p_.count, d_.parts, part); i < end; ++i) ++counts[partition_of(hashes_(i))];
+    for_each_range(p_.count, d_.parts, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t part) {
+      std::uint64_t* const counts = at_.starts.cleared_row(part);
+      for (std::uint64_t i = begin; i < end; ++i) ++counts[partition_of(hashes_(i))];
     });
   }
 
   void move_words() const {
     ask_for_huge_pages(words_, p_.count * sizeof(Word));
-    for_each_part(d_.parts, [&](std::uint64_t part) {
+    for_each_range(p_.count, d_.parts, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t part) {
       const std::uint64_t partitions = d_.partitions();
-      auto* const cursors = reinterpret_cast<std::uint64_t*>(scratch_ + d_.cursors_at) + part * partitions;
-      std::copy_n(table_.row(part), partitions, cursors);
-      const write_buffers<Word> out(scratch_ + d_.buffers_at + part * write_buffers<Word>::bytes(partitions), cursors,
-                                    table_.row(part), words_, true);
-      const std::uint64_t end = part_begin(p_.count, d_.parts, part + 1);
-      for (std::uint64_t i = part_begin(p_.count, d_.parts, part); i < end; ++i) {
+      std::uint64_t* const cursors = at_.cursors + part * partitions;
+      std::copy_n(at_.starts.row(part), partitions, cursors);
+      const write_buffers<Word> out(at_.buffers + part * write_buffers<Word>::bytes(partitions), cursors,
+                                    at_.starts.row(part), words_, true);
+      for (std::uint64_t i = begin; i < end; ++i) {
         const Key hash = hashes_(i);
         out.put(partition_of(hash), static_cast<Word>(static_cast<Word>(hash) << hash_shift | i));
       }
@@ -168,7 +155,7 @@ class index_build {
     });
   }
 
-  std::uint64_t begin_of(std::uint64_t partition) const noexcept { return table_.row(0)[partition]; }
+  std::uint64_t begin_of(std::uint64_t partition) const noexcept { return at_.starts.row(0)[partition]; }
   std::uint64_t end_of(std::uint64_t partition) const noexcept {
     return partition + 1 < d_.partitions() ? begin_of(partition + 1) : p_.count;
   }
@@ -177,17 +164,18 @@ class index_build {
   /// costs nothing, and to touch it for the first time costs more than the sort.
   Word* spare_for(std::uint64_t begin, std::uint64_t count) const {
     if (count > d_.spare_words) {
-      ask_for_huge_pages(spare_of_large_ + begin, count * sizeof(Word));
-      return spare_of_large_ + begin;
+      Word* const spare = reinterpret_cast<Word*>(at_.spare_of_large) + begin;
+      ask_for_huge_pages(spare, count * sizeof(Word));
+      return spare;
     }
     const auto thread = d_.parts == 1 ? 0 : static_cast<std::uint64_t>(omp_get_thread_num());
-    return spare_ + thread * d_.spare_words;
+    return reinterpret_cast<Word*>(at_.spare) + thread * d_.spare_words;
   }
 
   void sort_partition(std::uint64_t partition) const {
     const std::uint64_t begin = begin_of(partition);
     const std::uint64_t count = end_of(partition) - begin;
-    partition_facts& facts = facts_[partition];
+    partition_facts& facts = at_.facts[partition];
     facts = {};
     if (count == 0) return;
     Word* const words = words_ + begin;
@@ -234,17 +222,18 @@ class index_build {
     }
   }
 
-  /// The keys past the lines of their buckets; those before each range are in facts_.
+  /// The keys past the lines of their buckets; those before each range are in at_.facts.
   std::uint64_t count_overflow(std::uint64_t buckets) const {
     for_each_task(d_.partitions(), d_.parts, [&](std::uint64_t range) {
       std::uint64_t count = 0;
       for_each_key(range, buckets, [&](std::uint64_t, std::uint64_t, std::uint64_t number) {
         count += number >= bucket_line<Key, Id>::slots ? 1 : 0;
       });
-      facts_[range].overflow = count;
+      at_.facts[range].overflow = count;
     });
     std::uint64_t sum = 0;
-    for (std::uint64_t range = 0; range < d_.partitions(); ++range) sum += std::exchange(facts_[range].overflow, sum);
+    for (std::uint64_t range = 0; range < d_.partitions(); ++range)
+      sum += std::exchange(at_.facts[range].overflow, sum);
     return sum;
   }
 
@@ -254,11 +243,8 @@ class index_build {
     clear_lines(index, last + 1, index.buckets + 1, p_.count);
     index.set_overflow(index.overflow_count, static_cast<Key>(~Key{0}), static_cast<Id>(p_.count));
     if (index.rows == nullptr) return;
-    for_each_part(d_.parts, [&](std::uint64_t part) {
-      const std::uint64_t end = part_begin(p_.count, d_.parts, part + 1);
-      for (std::uint64_t i = part_begin(p_.count, d_.parts, part); i < end; ++i) {
-        index.rows[i] = static_cast<Id>(words_[i]);
-      }
+    for_each_range(p_.count, d_.parts, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
+      for (std::uint64_t i = begin; i < end; ++i) index.rows[i] = static_cast<Id>(words_[i]);
     });
   }
 
@@ -281,7 +267,7 @@ class index_build {
     const std::uint64_t end = range_begin(range + 1, index.buckets);
     if (begin == end) return;
     std::uint64_t next = begin == 0 ? 0 : index.bucket_of(hash_in(words_[begin - 1])) + 1;
-    std::uint64_t overflow = facts_[range].overflow;
+    std::uint64_t overflow = at_.facts[range].overflow;
     line* at = nullptr;
     std::uint64_t used = 0;  // slots of the line
     const auto end_line = [&](std::uint64_t row) {
@@ -313,23 +299,20 @@ class index_build {
   const hash_build_problem& p_;
   const hash_build_buffers& b_;
   const build_decision& d_;
-  std::byte* scratch_;
   hash_reader<Key> hashes_;
+  build_arrays at_;
   Word* words_;
-  Word* spare_;
-  Word* spare_of_large_;
-  bucket_table table_;
-  partition_facts* facts_;
 };
 
 void run_build(const context& ctx, const hash_build_problem& p, const plan::planned& plan, const hash_build_buffers& b,
                std::byte* scratch) {
   const auto d = plan.decided.get<build_decision>();
+  const auto at = core::arrays_in<build_arrays>(scratch, p, d);
   with_key_and_id(p.key_bytes, bytes(p.id), [&](auto key, auto id) {
     using Key = decltype(key);
     using Id = decltype(id);
     using Word = std::conditional_t<sizeof(Key) + sizeof(Id) == 8, std::uint64_t, word128>;
-    index_build<Key, Id, Word>(ctx, p, b, d, scratch).run();
+    index_build<Key, Id, Word>(ctx, p, b, d, at).run();
   });
 }
 

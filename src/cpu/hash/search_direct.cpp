@@ -1,4 +1,3 @@
-#include "core/cpu_state.hpp"
 #include "cpu/hash/answers.hpp"
 #include "cpu/hash/look_up.hpp"
 #include "cpu/threads/parts.hpp"
@@ -15,11 +14,9 @@ using primitives::hash_search_problem;
 // at random, and where that has no place for its key a second one; a thread fetches those of many probes at once.
 plan::planned plan_direct(const hash_search_problem& p, const plan::scope& scope) {
   if (!is_bucket_index(p)) return plan::rejected("searches what a variant of the CPU has built");
-  answers_decision d{};
-  core::scratch_offsets place;
-  decide_answers(p, scope.machine.parallelism, place, d);
+  const answers_decision d = decide_answers(p, scope.machine.parallelism);
   plan::planned plan;
-  plan.scratch_bytes = place.bytes();
+  plan.scratch_bytes = core::bytes_of<answer_arrays>(p, d);
   plan.decided.set(d);
   add_direct_cost(p, scope.machine, d.parts, plan);
   return plan;
@@ -28,19 +25,13 @@ plan::planned plan_direct(const hash_search_problem& p, const plan::scope& scope
 void run_direct(const context&, const hash_search_problem& p, const plan::planned& plan, const hash_search_buffers& b,
                 std::byte* scratch) {
   const auto d = plan.decided.get<answers_decision>();
-  with_key_and_id(p.index.key_bytes, bytes(p.index.id), [&](auto key, auto id) {
-    using Key = decltype(key);
-    using Id = decltype(id);
-    const index_view<Key, Id> index(static_cast<const bucket_index&>(*b.table));
-    with_answers<Id>(p, b, d, scratch, [&](const auto& answers) {
-      for_each_part(d.parts, [&](std::uint64_t part) {
-        look_up(index, part_begin(p.probes, d.parts, part), part_begin(p.probes, d.parts, part + 1), answers.wants_ids,
-                hash_reader<Key>(b.probes),
-                [&answers](std::uint64_t i, const found_rows<Id>& rows) { answers.put(i, rows); });
-      });
-      finish(answers, p, b, d, index.rows);
-    });
-  });
+  run_search(p, b, d, core::arrays_in<answer_arrays>(scratch, p, d),
+             [&]<class Key, class Id>(const index_view<Key, Id>& index, const auto& answers) {
+               for_each_range(p.probes, d.parts, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
+                 look_up(index, begin, end, answers.wants_ids, hash_reader<Key>(b.probes),
+                         [&answers](std::uint64_t i, const found_rows<Id>& rows) { answers.put(i, rows); });
+               });
+             });
 }
 
 }  // namespace

@@ -2,11 +2,10 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <type_traits>
 
-#include "core/cpu_state.hpp"
 #include "cpu/hash/answers.hpp"
 #include "cpu/hash/look_up.hpp"
+#include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/huge_pages.hpp"
 #include "cpu/threads/parts.hpp"
 #include "cpu/threads/write_combining.hpp"
@@ -31,26 +30,24 @@ struct partitioned_decision {
   std::uint64_t tile;  ///< probes that are split at once
   std::uint32_t partition_bits;
   std::uint32_t word_bytes;
-  // Offsets in the scratch.
-  std::uint64_t words_at;
-  std::uint64_t starts_at;   ///< of the bucket_table
-  std::uint64_t cursors_at;  ///< of the write-combining buffers, and then of the answers
-  std::uint64_t buffers_at;
 
   std::uint64_t partitions() const noexcept { return std::uint64_t{1} << partition_bits; }
 };
 
-std::uint64_t lay_out(const hash_search_problem& p, std::uint64_t threads, partitioned_decision& d) {
-  core::scratch_offsets place;
-  decide_answers(p, threads, place, d.answers);
-  const std::uint64_t parts = d.answers.parts;
-  const std::uint64_t table = bucket_table::bytes(parts, d.partitions());
-  d.words_at = place.take(d.tile * d.word_bytes);
-  d.starts_at = place.take(table);
-  d.cursors_at = place.take(table);
-  d.buffers_at = place.take(parts * d.partitions() * write_buffer_bytes);
-  return place.bytes();
-}
+struct partitioned_arrays {
+  answer_arrays answers;
+  std::byte* words;
+  bucket_table starts;
+  std::uint64_t* cursors;  ///< of the write-combining buffers, and then of the answers
+  std::byte* buffers;
+
+  partitioned_arrays(const hash_search_problem& p, const partitioned_decision& d, core::scratch_arrays& arrays)
+      : answers(p, d.answers, arrays),
+        words(arrays.take<std::byte>(d.tile * d.word_bytes)),
+        starts(d.answers.parts, d.partitions(), arrays),
+        cursors(arrays.take<std::uint64_t>(d.answers.parts * d.partitions())),
+        buffers(arrays.take<std::byte>(d.answers.parts * d.partitions() * write_buffer_bytes)) {}
+};
 
 // The cache-efficient search of He et al. 2007, section 4.2: probes are split by the leading bits of their hashes, and
 // each partition is looked up in a part of the index that fits the second-level cache. The paper reads all probes once
@@ -62,16 +59,17 @@ plan::planned plan_partitioned(const hash_search_problem& p, const plan::scope& 
   constexpr partitioned_tuning tuning;
   const index_layout l = layout_of(p.index);
   partitioned_decision d{};
+  d.answers = decide_answers(p, m.parallelism);
   d.word_bytes = bytes(p.index.id) == 4 ? 8 : 16;
   d.partition_bits = std::min(static_cast<std::uint32_t>(std::bit_width(l.lines_bytes() / tuning.cached_bytes)),
                               tuning.most_partition_bits);
   // A tile that has several probes for each line of the index reads the line from memory once for all of them.
   d.tile = std::min(p.probes, std::max(tuning.least_tile, 2 * l.buckets));
   plan::planned plan;
-  plan.scratch_bytes = lay_out(p, m.parallelism, d);
+  plan.scratch_bytes = core::bytes_of<partitioned_arrays>(p, d);
   while (plan.scratch_bytes > scope.scratch_limit && d.tile > tuning.least_limited_tile) {
     d.tile = std::max(tuning.least_limited_tile, d.tile / 2);
-    plan.scratch_bytes = lay_out(p, m.parallelism, d);
+    plan.scratch_bytes = core::bytes_of<partitioned_arrays>(p, d);
   }
   plan.decided.set(d);
   const double tiles = std::max(1.0, static_cast<double>(p.probes) / static_cast<double>(d.tile));
@@ -80,19 +78,16 @@ plan::planned plan_partitioned(const hash_search_problem& p, const plan::scope& 
   add_answers_cost(p, m, parts, plan);
   const std::uint64_t words = p.probes * d.word_bytes;
   plan.add("split", m.streamed(2 * p.probes * p.probe_stride_bytes + 4 * words, d.tile * d.word_bytes) +
-                        static_cast<double>(p.probes) * search_defaults.digits_per_split * digit_seconds(m) /
-                            static_cast<double>(parts));
+                        shared_digit_seconds(p.probes, search_defaults.digits_per_split, m, parts));
   // A tile reads each line from memory once, if it reads it at all; neighbouring probes read neighbouring lines in any
   // order, which costs what accesses at random cost.
   const auto buckets = static_cast<double>(l.buckets);
   const double lines = tiles * buckets * -std::expm1(-static_cast<double>(d.tile) / buckets);
   const std::uint64_t part_bytes = std::max<std::uint64_t>(l.lines_bytes() >> d.partition_bits, 1);
-  constexpr double overlap_exponent = 2;
   plan.add_overlapped(overlap_exponent,
                       {{"random read", m.random_reads(static_cast<std::uint64_t>(lines), line_bytes, l.lines_bytes())},
                        {"read in cache", m.random_reads(p.probes, line_bytes, part_bytes)},
-                       {"steps", static_cast<double>(p.probes) * search_defaults.digits_per_probe * digit_seconds(m) /
-                                     static_cast<double>(parts)}});
+                       {"steps", shared_digit_seconds(p.probes, search_defaults.digits_per_probe, m, parts)}});
   return plan;
 }
 
@@ -104,16 +99,14 @@ class partitioned_search {
   static_assert(sizeof(word) >= sizeof(Key));
 
   partitioned_search(const hash_search_problem& p, const hash_search_buffers& b, const partitioned_decision& d,
-                     const index_view<Key, Id>& index, const Answers& answers, std::byte* scratch)
+                     const index_view<Key, Id>& index, const Answers& answers, const partitioned_arrays& at)
       : p_(p),
         d_(d),
         index_(index),
         answers_(answers),
         hashes_(b.probes),
-        words_(reinterpret_cast<word*>(scratch + d.words_at)),
-        table_(reinterpret_cast<std::uint64_t*>(scratch + d.starts_at), d.answers.parts, d.partitions()),
-        cursors_(reinterpret_cast<std::uint64_t*>(scratch + d.cursors_at)),
-        buffers_(scratch + d.buffers_at) {
+        at_(at),
+        words_(reinterpret_cast<word*>(at.words)) {
     ask_for_huge_pages(words_, d.tile * sizeof(word));
   }
 
@@ -121,7 +114,7 @@ class partitioned_search {
     for (begin_ = 0; begin_ < p_.probes; begin_ += d_.tile) {
       count_ = std::min(d_.tile, p_.probes - begin_);
       for_each_part(parts(), [&](std::uint64_t part) { count_part(part); });
-      table_.scan();
+      at_.starts.scan();
       for_each_part(parts(), [&](std::uint64_t part) { split_part(part); });
       look_up_words();
       for_each_part(parts(), [&](std::uint64_t part) { answer_part(part); });
@@ -132,8 +125,8 @@ class partitioned_search {
   std::uint64_t parts() const noexcept { return d_.answers.parts; }
   std::uint64_t first_of(std::uint64_t part) const noexcept { return begin_ + part_begin(count_, parts(), part); }
   std::uint64_t* cursors_of(std::uint64_t part) const noexcept {
-    std::uint64_t* const cursors = cursors_ + part * d_.partitions();
-    std::copy_n(table_.row(part), d_.partitions(), cursors);
+    std::uint64_t* const cursors = at_.cursors + part * d_.partitions();
+    std::copy_n(at_.starts.row(part), d_.partitions(), cursors);
     return cursors;
   }
   std::uint64_t partition_of(Key hash) const noexcept {
@@ -141,15 +134,14 @@ class partitioned_search {
   }
 
   void count_part(std::uint64_t part) const {
-    std::uint64_t* const counts = table_.row(part);
-    std::fill_n(counts, d_.partitions(), std::uint64_t{0});
+    std::uint64_t* const counts = at_.starts.cleared_row(part);
     const std::uint64_t end = first_of(part + 1);
     for (std::uint64_t i = first_of(part); i < end; ++i) ++counts[partition_of(hashes_(i))];
   }
 
   void split_part(std::uint64_t part) const {
-    const write_buffers<word> out(buffers_ + part * write_buffers<word>::bytes(d_.partitions()), cursors_of(part),
-                                  table_.row(part), words_, true);
+    const write_buffers<word> out(at_.buffers + part * write_buffers<word>::bytes(d_.partitions()), cursors_of(part),
+                                  at_.starts.row(part), words_, true);
     const std::uint64_t end = first_of(part + 1);
     for (std::uint64_t i = first_of(part); i < end; ++i) {
       const Key hash = hashes_(i);
@@ -193,10 +185,8 @@ class partitioned_search {
   const index_view<Key, Id>& index_;
   const Answers& answers_;
   hash_reader<Key> hashes_;
+  partitioned_arrays at_;
   word* words_;
-  bucket_table table_;
-  std::uint64_t* cursors_;
-  std::byte* buffers_;
   std::uint64_t begin_ = 0;  // of the tile
   std::uint64_t count_ = 0;
 };
@@ -204,15 +194,9 @@ class partitioned_search {
 void run_partitioned(const context&, const hash_search_problem& p, const plan::planned& plan,
                      const hash_search_buffers& b, std::byte* scratch) {
   const auto d = plan.decided.get<partitioned_decision>();
-  with_key_and_id(p.index.key_bytes, bytes(p.index.id), [&](auto key, auto id) {
-    using Key = decltype(key);
-    using Id = decltype(id);
-    const index_view<Key, Id> index(static_cast<const bucket_index&>(*b.table));
-    with_answers<Id>(p, b, d.answers, scratch, [&](const auto& answers) {
-      partitioned_search<Key, Id, std::remove_cvref_t<decltype(answers)>>(p, b, d, index, answers, scratch).run();
-      finish(answers, p, b, d.answers, index.rows);
-    });
-  });
+  const auto at = core::arrays_in<partitioned_arrays>(scratch, p, d);
+  run_search(p, b, d.answers, at.answers,
+             [&](const auto& index, const auto& answers) { partitioned_search(p, b, d, index, answers, at).run(); });
 }
 
 }  // namespace

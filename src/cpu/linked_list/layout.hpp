@@ -72,6 +72,12 @@ struct sublist_decision {
   std::uint64_t most_ranks() const noexcept { return std::uint64_t{1} << rank_bits; }
 };
 
+/// Calls body with a number of the width of a link.
+template <class Body>
+auto with_link(const sublist_decision& decided, Body body) {
+  return decided.link_bytes == 4 ? body(std::uint32_t{}) : body(std::uint64_t{});
+}
+
 /// Lays out the scratch; returns its bytes.
 std::uint64_t decide_sublists(const primitives::list_problem& p, std::uint64_t threads, const sublist_tuning& tuning,
                               sublist_decision& decided);

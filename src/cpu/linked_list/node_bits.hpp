@@ -26,9 +26,8 @@ class node_bits {
   std::uint64_t word(std::uint64_t w) const noexcept { return words_[w]; }
 
   void clear(std::uint64_t parts) const {
-    for_each_part(parts, [&](std::uint64_t part) {
-      const std::uint64_t begin = part_begin(word_count(), parts, part);
-      std::memset(words_ + begin, 0, sizeof(std::uint64_t) * (part_begin(word_count(), parts, part + 1) - begin));
+    for_each_range(word_count(), parts, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
+      std::memset(words_ + begin, 0, sizeof(std::uint64_t) * (end - begin));
     });
   }
   /// Sets bit i; returns whether it was set before.

@@ -59,9 +59,7 @@ successors_seen copy_any_part(const list_problem& p, const sublist_decision& d, 
     return copy_part<decltype(word)>(next, p.count, begin, end, links, stride, put_value);
   };
   const auto put_nothing = [](std::uint64_t) {};
-  if (p.ranks()) {
-    return d.link_bytes == 4 ? copy(std::uint32_t{}, 4, put_nothing) : copy(std::uint64_t{}, 8, put_nothing);
-  }
+  if (p.ranks()) return with_link(d, [&](auto word) { return copy(word, sizeof word, put_nothing); });
   if (d.link_bytes == 4 && d.node_bytes == 8 && p.value_bytes == 4) {
     return copy(std::uint32_t{}, 8, put_bytes<4, 8>{v});
   }
@@ -71,17 +69,12 @@ successors_seen copy_any_part(const list_problem& p, const sublist_decision& d, 
   const auto put_any = [&](std::uint64_t i) {
     std::memcpy(v.to + i * v.to_stride, v.from + i * v.from_stride, p.value_bytes);
   };
-  return d.link_bytes == 4 ? copy(std::uint32_t{}, d.node_bytes, put_any)
-                           : copy(std::uint64_t{}, d.node_bytes, put_any);
+  return with_link(d, [&](auto word) { return copy(word, d.node_bytes, put_any); });
 }
 
 void mark_end_of_all(const list_problem& p, const sublist_decision& d, std::byte* nodes) {
   std::byte* const link = nodes + p.count * d.node_bytes + d.link_at;
-  if (d.link_bytes == 4) {
-    std::memcpy(link, &visited_bit<std::uint32_t>, 4);
-  } else {
-    std::memcpy(link, &visited_bit<std::uint64_t>, 8);
-  }
+  with_link(d, [&](auto word) { std::memcpy(link, &visited_bit<decltype(word)>, sizeof word); });
 }
 
 }  // namespace
@@ -120,12 +113,10 @@ namespace {
 void put_base(const list_problem& p, const list_buffers& b, const sublist_table& table, std::uint64_t from,
               std::uint64_t to) {
   if (p.ranks()) {
-    if (table.decided.link_bytes == 4) {
-      table.rank_base<std::uint32_t>(to) =
-          table.rank_base<std::uint32_t>(from) + static_cast<std::uint32_t>(table.entries[from].nodes);
-    } else {
-      table.rank_base<std::uint64_t>(to) = table.rank_base<std::uint64_t>(from) + table.entries[from].nodes;
-    }
+    with_link(table.decided, [&](auto rank) {
+      using word = decltype(rank);
+      table.rank_base<word>(to) = table.rank_base<word>(from) + static_cast<word>(table.entries[from].nodes);
+    });
   } else {
     std::memcpy(table.base(to), table.total(from), p.value_bytes);
     if (table.entries[from].has_base != 0) b.on_host->prepend(b.on_host->op, table.base(from), table.base(to), 1);
@@ -172,13 +163,7 @@ namespace {
 
 core::index_report report_of_fault(const list_problem& p, list_fault fault, std::uint64_t position, std::uint64_t value,
                                    std::uint64_t limit) {
-  core::index_report report;
-  report.call = 0;
-  report.position = position;
-  report.value = value;
-  report.limit = limit;
-  report.words = &words_of(p, fault);
-  return report;
+  return {.call = 0, .position = position, .value = value, .limit = limit, .words = &words_of(p, fault)};
 }
 
 template <class Successors>
@@ -210,9 +195,8 @@ core::index_report find_joined_lists(const list_problem& p, const list_buffers& 
   led.clear(parts);
   twice.clear(parts);
   with_successors(p, b, [&](const auto& next) {
-    for_each_part(parts, [&](std::uint64_t part) {
-      const std::uint64_t end = part_begin(p.count, parts, part + 1);
-      for (std::uint64_t i = part_begin(p.count, parts, part); i < end; ++i) {
+    for_each_range(p.count, parts, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
+      for (std::uint64_t i = begin; i < end; ++i) {
         const std::uint64_t to = next[i];
         if (!next.ends_list(i, next[i]) && led.set(to)) twice.set(to);
       }

@@ -41,15 +41,13 @@ struct later_splitters {
 template <class Place>
 void draw_unvisited(const node_bits& visited, std::uint64_t count, std::uint64_t parts, const std::uint64_t* unvisited,
                     const later_splitters& drawn, Place place) {
-  const std::uint64_t words = visited.word_count();
-  for_each_part(parts, [&](std::uint64_t part) {
+  for_each_range(visited.word_count(), parts, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t part) {
     std::uint64_t before = 0;  // unvisited nodes before the word that is looked at
     for (std::uint64_t earlier = 0; earlier < part; ++earlier) before += unvisited[earlier];
     std::uint64_t s = before / (drawn.unvisited / drawn.splitters);
     const auto place_of = [&] { return splitter_of(s, drawn.unvisited, drawn.splitters, drawn.seed); };
     if (s < drawn.splitters && place_of() < before) ++s;
-    const std::uint64_t end = part_begin(words, parts, part + 1);
-    for (std::uint64_t w = part_begin(words, parts, part); w < end; ++w) {
+    for (std::uint64_t w = begin; w < end; ++w) {
       std::uint64_t left = nodes_of_word(w, count) & ~visited.word(w);
       std::uint64_t passed = before;
       before += static_cast<std::uint64_t>(std::popcount(left));

@@ -37,11 +37,10 @@ plan::planned plan_sublist(const list_problem& p, const plan::scope& scope) {
   const std::uint64_t node_bytes = std::max<std::uint64_t>(decided.node_bytes, p.value_bytes);
   plan.add("latency", m.launch_seconds + 3 * m.step_seconds);
   plan.add("copies", m.streamed(read + 2 * copied + 2 * written, read + copied + written));
-  constexpr double overlap_exponent = 2;
   plan.add_overlapped(overlap_exponent,
                       {{"random read", in_order ? m.streamed(2 * copied, copied)
                                                 : m.random_reads(p.count, node_bytes, p.count * node_bytes)},
-                       {"steps", static_cast<double>(p.count) * tuning.digits_per_node * digit_seconds(m) / parts}});
+                       {"steps", shared_digit_seconds(p.count, tuning.digits_per_node, m, decided.parts)}});
   plan.add("sublists", static_cast<double>(decided.splitters) * m.access_seconds / parts);
   if (p.lists == list_count::many) plan.add("heads", m.streamed(copied, copied));
   return plan;
@@ -176,10 +175,8 @@ class sublist_call {
   template <class Body>
   void over_words(Body body) {
     led_.clear(decided_.parts);
-    const std::uint64_t words = led_.word_count();
-    for_each_part(decided_.parts, [&](std::uint64_t part) {
-      const std::uint64_t end = part_begin(words, decided_.parts, part + 1);
-      for (std::uint64_t w = part_begin(words, decided_.parts, part); w < end; ++w) body(w);
+    for_each_range(led_.word_count(), decided_.parts, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
+      for (std::uint64_t w = begin; w < end; ++w) body(w);
     });
   }
 
@@ -231,9 +228,7 @@ class sublist_call {
   void write_output(std::uint64_t sublists) {
     // Side by side, these flags stay in the first cache, which the table of all sublists does not.
     for (std::uint64_t s = 0; s < sublists; ++s) has_base_[s] = table_.entries[s].has_base != 0 ? 1 : 0;
-    for_each_part(decided_.parts, [&](std::uint64_t part) {
-      const std::uint64_t begin = part_begin(p_.count, decided_.parts, part);
-      const std::uint64_t end = part_begin(p_.count, decided_.parts, part + 1);
+    for_each_range(p_.count, decided_.parts, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
       if (!p_.ranks()) return write_values(begin, end);
       if (p_.out_bytes == 4) return write_ranks(static_cast<std::uint32_t*>(b_.out), begin, end);
       write_ranks(static_cast<std::uint64_t*>(b_.out), begin, end);
@@ -312,19 +307,13 @@ void run_sublist(const context& ctx, const list_problem& p, const plan::planned&
   core::index_report fault;
   const auto run = [&](const auto& nodes) { fault = sublist_call(p, b, decided, nodes, scratch).run(); };
   if (p.ranks()) {
-    if (decided.link_bytes == 4) {
-      run(rank_nodes<std::uint32_t>(reinterpret_cast<std::uint32_t*>(memory)));
-    } else {
-      run(rank_nodes<std::uint64_t>(reinterpret_cast<std::uint64_t*>(memory)));
-    }
+    with_link(decided, [&](auto word) { run(rank_nodes(reinterpret_cast<decltype(word)*>(memory))); });
   } else if (decided.is_typed) {
     with_scan_function(b.type, b.op, [&](auto value, auto op) {
       run(typed_nodes<decltype(value), decltype(op)>(memory, p.is_exclusive, b.initial));
     });
-  } else if (decided.link_bytes == 4) {
-    run(make_opaque_nodes<std::uint32_t>(p, b, decided, scratch));
   } else {
-    run(make_opaque_nodes<std::uint64_t>(p, b, decided, scratch));
+    with_link(decided, [&](auto word) { run(make_opaque_nodes<decltype(word)>(p, b, decided, scratch)); });
   }
   if (!fault.found()) return;
   fault.call = call;

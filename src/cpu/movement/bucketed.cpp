@@ -3,7 +3,6 @@
 
 #include "cpu/movement/in_order.hpp"
 #include "cpu/movement/index_buckets.hpp"
-#include "cpu/movement/memory_cost.hpp"
 #include "cpu/movement/order_sample.hpp"
 
 // Propagation blocking: indices are grouped by bucket of the indexed side, whose records are then moved bucket after
@@ -153,12 +152,9 @@ void collect_part(Layout layout, const Buckets& buckets, std::uint64_t part, con
 template <class Index, class Move>
 void with_buckets(const context& ctx, const movement& p, const plan::planned& plan, index_span list, const Index* index,
                   const core::index_words& words, std::byte* scratch, Move move) {
-  core::cpu_state& state = core::cpu(ctx);
-  const std::uint64_t call = state.begin_call();
   with_bucketed_record(p, [&](auto layout, auto block) {
     index_buckets buckets(p, plan.decided.get<bucket_decision>(), index, scratch);
-    const first_bad bad = move(layout, block, buckets);
-    if (bad.found()) state.keep_first(report_of(list, bad.position, call, p.indexed_count, words));
+    run_checked(ctx, p, list, words, [&] { return move(layout, block, buckets); });
   });
 }
 

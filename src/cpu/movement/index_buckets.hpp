@@ -71,8 +71,7 @@ inline bucket_decision decide_buckets(const primitives::movement& p, const machi
 
 /// Records of the indexed side that fit half of the second-level cache, which each core has to itself.
 inline std::uint64_t cached_bucket_records(const primitives::movement& p, const machine& m) noexcept {
-  const std::uint64_t cache = m.cache_levels.size() > 1 ? m.cache_levels[1] : std::uint64_t{1} << 20;
-  return std::max<std::uint64_t>(1, cache / 2 / p.indexed_stride_bytes);
+  return std::max<std::uint64_t>(1, own_cache_bytes(m) / 2 / p.indexed_stride_bytes);
 }
 
 /// Records of the indexed side in a bucket of a gather or scatter: as many as fit half of the second-level cache, or
@@ -183,15 +182,13 @@ class index_buckets {
   // Histogram of every part; indices past the end are counted nowhere.
   first_bad count_buckets() {
     auto* const bad_positions = scratch_at<std::uint64_t>(layout_.bad_positions);
-    for_each_part(parts_, [&](std::uint64_t part) {
-      std::uint64_t* const counts = starts_.row(part);
-      std::fill_n(counts, layout_.buckets, std::uint64_t{0});
+    for_each_range(count_, parts_, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t part) {
+      std::uint64_t* const counts = starts_.cleared_row(part);
       first_bad first;
       const Index* const index = index_;
       const std::uint64_t limit = limit_;
       const std::uint64_t shift = shift_;
-      const std::uint64_t end = part_begin(count_, parts_, part + 1);
-      for (std::uint64_t i = part_begin(count_, parts_, part); i < end; ++i) {
+      for (std::uint64_t i = begin; i < end; ++i) {
         if (index[i] < limit) {
           ++counts[index[i] >> shift];
         } else {

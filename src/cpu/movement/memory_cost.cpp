@@ -35,7 +35,7 @@ class access_model {
     const bool past_cache = p.sequential_bytes() > m.cache_bytes;
     const double sequential_bytes = static_cast<double>(p.sequential_bytes()) * (writes || past_cache ? 1 : 2);
     sequential = streamed(sequential_bytes + static_cast<double>(p.index_bytes()));
-    own_cache = static_cast<double>(m.cache_levels.size() > 1 ? m.cache_levels[1] : std::uint64_t{1} << 20);
+    own_cache = static_cast<double>(own_cache_bytes(m));
   }
 
   // Seconds to stream bytes from memory: a caller's arrays are taken to be cold.

@@ -1,5 +1,4 @@
 #include "cpu/movement/memory_cost.hpp"
-#include "cpu/movement/record_copy.hpp"
 #include "cpu/reduce/typed_arrays.hpp"
 #include "cpu/threads/cache_hints.hpp"
 #include "cpu/threads/checked_parts.hpp"
@@ -55,13 +54,11 @@ first_bad reduce_owned(const scatter_reduce_problem& p, const Index* index, cons
 
 void run_owner(const context& ctx, const scatter_reduce_problem& p, const plan::planned&,
                const scatter_reduce_buffers& b, std::byte*) {
-  with_index(b.index, [&](const auto* index) {
-    with_values_and_op(p, b, [&](const auto* in, auto* out, auto op) {
-      for_each_checked_part(ctx, p, p.indexed_count, b.index, primitives::scatter_reduce_words,
-                            [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
-                              return reduce_owned(p, index, in, out, begin, end, op);
-                            });
-    });
+  with_arrays_and_op(p, b, [&](const auto* index, const auto* in, auto* out, auto op) {
+    for_each_checked_part(ctx, p, p.indexed_count, b.index, primitives::scatter_reduce_words,
+                          [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
+                            return reduce_owned(p, index, in, out, begin, end, op);
+                          });
   });
 }
 

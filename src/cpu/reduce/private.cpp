@@ -4,7 +4,6 @@
 #include "core/context_state.hpp"
 #include "core/startable.hpp"
 #include "cpu/movement/memory_cost.hpp"
-#include "cpu/movement/record_copy.hpp"
 #include "cpu/reduce/typed_arrays.hpp"
 #include "cpu/threads/checked_parts.hpp"
 #include "cpu/threads/parts.hpp"
@@ -54,39 +53,36 @@ void run_private(const context& ctx, const scatter_reduce_problem& p, const plan
   const std::uint64_t call = state.begin_call();
   const std::uint64_t parts = plan.decided.get<private_decision>().parts;
   first_bad bad;
-  with_index(b.index, [&](const auto* index) {
-    with_values_and_op(p, b, [&](const auto* in, auto* out, auto op) {
-      using T = std::remove_pointer_t<decltype(out)>;
-      std::uint64_t first_bad_position = ~std::uint64_t{0};
-      const auto private_output = [&](std::uint64_t part) {
-        return reinterpret_cast<T*>(scratch) + (part - 1) * p.indexed_count;
-      };
+  with_arrays_and_op(p, b, [&](const auto* index, const auto* in, auto* out, auto op) {
+    using T = std::remove_pointer_t<decltype(out)>;
+    std::uint64_t first_bad_position = ~std::uint64_t{0};
+    const auto private_output = [&](std::uint64_t part) {
+      return reinterpret_cast<T*>(scratch) + (part - 1) * p.indexed_count;
+    };
 #pragma omp parallel for num_threads(core::startable(static_cast <int>(parts))) schedule(static, 1) \
     reduction(min                                                                                   \
               : first_bad_position)
-      for (std::uint64_t part = 0; part < parts; ++part) {
-        T* const own = part == 0 ? out : private_output(part);
-        if (part > 0) std::fill_n(own, p.indexed_count, identity_of<T>(p.op));
-        const std::uint64_t end = part_begin(p.count, parts, part + 1);
-        for (std::uint64_t i = part_begin(p.count, parts, part); i < end; ++i) {
-          if (index[i] < p.indexed_count) {
-            own[index[i]] = op(own[index[i]], in[i]);
-          } else {
-            first_bad_position = std::min(first_bad_position, i);
-          }
+    for (std::uint64_t part = 0; part < parts; ++part) {
+      T* const own = part == 0 ? out : private_output(part);
+      if (part > 0) std::fill_n(own, p.indexed_count, identity_of<T>(p.op));
+      const std::uint64_t end = part_begin(p.count, parts, part + 1);
+      for (std::uint64_t i = part_begin(p.count, parts, part); i < end; ++i) {
+        if (index[i] < p.indexed_count) {
+          own[index[i]] = op(own[index[i]], in[i]);
+        } else {
+          first_bad_position = std::min(first_bad_position, i);
         }
       }
-      for_each_part(parts, [&](std::uint64_t part) {
-        const std::uint64_t end = part_begin(p.indexed_count, parts, part + 1);
-        for (std::uint64_t copy = 1; copy < parts; ++copy) {
-          const T* const values = private_output(copy);
-          for (std::uint64_t i = part_begin(p.indexed_count, parts, part); i < end; ++i) {
-            out[i] = op.merged(out[i], values[i]);
-          }
+    }
+    for_each_range(p.indexed_count, parts, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
+      for (std::uint64_t copy = 1; copy < parts; ++copy) {
+        const T* const values = private_output(copy);
+        for (std::uint64_t i = begin; i < end; ++i) {
+          out[i] = op.merged(out[i], values[i]);
         }
-      });
-      bad.position = first_bad_position;
+      }
     });
+    bad.position = first_bad_position;
   });
   if (bad.found()) {
     state.keep_first(report_of(b.index, bad.position, call, p.indexed_count, primitives::scatter_reduce_words));

@@ -1,6 +1,4 @@
 #include "cpu/movement/index_buckets.hpp"
-#include "cpu/movement/memory_cost.hpp"
-#include "cpu/movement/record_copy.hpp"
 #include "cpu/reduce/typed_arrays.hpp"
 #include "primitives/reduce/contract.hpp"
 
@@ -43,19 +41,15 @@ void reduce_bucket(const Buckets& buckets, std::uint64_t bucket, T* out, Op op) 
 
 void run_split(const context& ctx, const scatter_reduce_problem& p, const plan::planned& plan,
                const scatter_reduce_buffers& b, std::byte* scratch) {
-  core::cpu_state& state = core::cpu(ctx);
   const auto decided = plan.decided.get<bucket_decision>();
-  const std::uint64_t call = state.begin_call();
-  with_index(b.index, [&](const auto* index) {
-    with_values_and_op(p, b, [&](const auto* in, auto* out, auto op) {
-      using T = std::remove_pointer_t<decltype(out)>;
-      index_buckets buckets(p, decided, index, scratch);
+  with_arrays_and_op(p, b, [&](const auto* index, const auto* in, auto* out, auto op) {
+    using T = std::remove_pointer_t<decltype(out)>;
+    index_buckets buckets(p, decided, index, scratch);
+    run_checked(ctx, p, b.index, primitives::scatter_reduce_words, [&] {
       const first_bad bad = buckets.template reorder<T>([in](std::uint64_t i) { return in[i]; });
       for_each_task(buckets.bucket_count(), buckets.parts(),
                     [&](std::uint64_t bucket) { reduce_bucket(buckets, bucket, out, op); });
-      if (bad.found()) {
-        state.keep_first(report_of(b.index, bad.position, call, p.indexed_count, primitives::scatter_reduce_words));
-      }
+      return bad;
     });
   });
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cpu/movement/record_copy.hpp"
 #include "primitives/operators/reduce_value.hpp"
 #include "primitives/operators/with_value.hpp"
 #include "primitives/reduce/contract.hpp"
@@ -19,13 +20,17 @@ struct value_reduction {
   }
 };
 
-/// Calls body(in, out, op) with typed pointers to the values and the slots, and with a value_reduction.
+/// Calls body(index, in, out, op) with the list as unsigned numbers, typed pointers to the values and the slots, and a
+/// value_reduction.
 template <class Body>
-void with_values_and_op(const primitives::scatter_reduce_problem& p, const primitives::scatter_reduce_buffers& b,
+void with_arrays_and_op(const primitives::scatter_reduce_problem& p, const primitives::scatter_reduce_buffers& b,
                         Body body) {
-  primitives::with_value_and_op(p.type, p.op, [&](auto value, auto op) {
-    using T = decltype(value);
-    body(static_cast<const T*>(b.in.data), static_cast<T*>(b.out.data), value_reduction<T, decltype(op)::value>{});
+  with_index(b.index, [&](const auto* index) {
+    primitives::with_value_and_op(p.type, p.op, [&](auto value, auto op) {
+      using T = decltype(value);
+      body(index, static_cast<const T*>(b.in.data), static_cast<T*>(b.out.data),
+           value_reduction<T, decltype(op)::value>{});
+    });
   });
 }
 

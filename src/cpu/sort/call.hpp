@@ -3,9 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <sheaf/context.hpp>
-
-#include "core/context_state.hpp"
 #include "cpu/sort/arrays.hpp"
 #include "cpu/sort/encoding.hpp"
 #include "cpu/sort/plan.hpp"
@@ -54,8 +51,7 @@ struct sort_call {
                             std::uint32_t round) const {
     if constexpr (Array::holds_words) {
       const std::uint32_t to = source == encoded_rows ? 0 : source;
-      for_each_part(range_parts, [&](std::uint64_t part) {
-        const word_range part_words = range.part(range_parts, part);
+      for_each_part_of(range, range_parts, [&](word_range part_words, std::uint64_t) {
         word* const words = arrays[to].word_at(part_words.begin);
         if (source == encoded_rows) {
           encoder.encode(part_words.begin, part_words.size(), round, words);

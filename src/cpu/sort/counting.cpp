@@ -1,7 +1,5 @@
 #include <algorithm>
-#include <bit>
 
-#include "core/context_state.hpp"
 #include "cpu/sort/plan.hpp"
 #include "cpu/sort/row_encoders.hpp"
 #include "cpu/threads/core_speed.hpp"
@@ -43,7 +41,7 @@ plan::planned plan_counting(const sort_problem& p, const plan::scope& scope) {
   // 2 bytes take 0.47 ms, mostly for looking at counts of 0 and 1.
   const double digits_of_row = p.rows.record_bytes == 1 ? 0.154 : 0.462;
   constexpr double digits_of_number = 2.69;
-  plan.add("counting", static_cast<double>(p.count) * digits_of_row * digit_seconds(m) / static_cast<double>(parts));
+  plan.add("counting", shared_digit_seconds(p.count, digits_of_row, m, parts));
   plan.add("reading counts", digits_of_number * digit_seconds(m) * static_cast<double>(numbers_of(p)));
   return plan;
 }

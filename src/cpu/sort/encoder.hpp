@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "primitives/sort/contract.hpp"
+
 // Encoders turn the rows of a call into the words that the passes move, and words back into rows, a block at a time. So
 // the passes are written once for all ways that keys and values lie in memory.
 namespace sheaf::cpu {
@@ -30,6 +32,10 @@ class word_reader {
 template <class Word>
 class word_encoder : public word_reader<Word> {
  public:
+  const Word* read(std::uint64_t first, std::uint64_t count, Word* buffer) const noexcept override {
+    encode(first, count, 0, buffer);
+    return buffer;
+  }
   /// Encodes rows [first, first + count) with the key bits of a round.
   virtual void encode(std::uint64_t first, std::uint64_t count, std::uint32_t round, Word* to) const noexcept = 0;
   /// Replaces the key bits in `count` words by those of another round.
@@ -56,6 +62,17 @@ void with_unsigned_of(std::uint64_t bytes, Body body) {
     case 4: return body(std::uint32_t{});
     default: return body(std::uint64_t{});
   }
+}
+
+/// Writes numbers to entries [first, first + count) of the index that a sort returns.
+template <class NumberOf>
+void write_numbers(const primitives::sort_problem& p, const primitives::sort_buffers& b, std::uint64_t first,
+                   std::uint64_t count, NumberOf number_of) {
+  with_unsigned_of(bytes(p.index), [&](auto number) {
+    using entry = decltype(number);
+    entry* const to = static_cast<entry*>(b.index.data) + first;
+    for (std::uint64_t i = 0; i < count; ++i) to[i] = static_cast<entry>(number_of(i));
+  });
 }
 
 }  // namespace sheaf::cpu

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <cstring>
 
+#include "cpu/sort/encoder.hpp"
 #include "cpu/sort/words.hpp"
 #include "primitives/sort/contract.hpp"
 
@@ -133,17 +133,8 @@ inline bool sort_what_is_in_order(const primitives::sort_problem& p, const primi
   if (order == order_of_keys::none) return false;
   const bool backwards = order == order_of_keys::descending;
   if (is_index) {
-    const auto number = [&](auto entry) {
-      auto* const to = static_cast<decltype(entry)*>(b.index.data);
-      for (std::uint64_t i = 0; i < p.count; ++i) {
-        to[i] = static_cast<decltype(entry)>(backwards ? p.count - 1 - i : i);
-      }
-    };
-    if (sheaf::bytes(p.index) == 4) {
-      number(std::uint32_t{0});
-    } else {
-      number(std::uint64_t{0});
-    }
+    write_numbers(p, b, 0, p.count,
+                  [backwards, last = p.count - 1](std::uint64_t i) { return backwards ? last - i : i; });
     return true;
   }
   if (p.writes_rows && (backwards || copies == nullptr)) copy_in_order(b.in, b.out, p.count, backwards);

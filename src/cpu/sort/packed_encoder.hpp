@@ -38,10 +38,6 @@ class packed_encoder final : public word_encoder<std::conditional_t<sizeof(Numbe
   packed_encoder(const primitives::sort_problem& p, const primitives::sort_buffers& b) noexcept
       : p_(p), b_(b), order_(p.key.fields[0], 0, sizeof(Number), true) {}
 
-  const word* read(std::uint64_t first, std::uint64_t count, word* buffer) const noexcept override {
-    encode(first, count, 0, buffer);
-    return buffer;
-  }
   void encode(std::uint64_t first, std::uint64_t count, std::uint32_t, word* to) const noexcept override {
     const std::byte* const from = b_.in.data + first * sizeof(Number);
     const auto pack = [&](auto number_of) {
@@ -54,10 +50,7 @@ class packed_encoder final : public word_encoder<std::conditional_t<sizeof(Numbe
   }
   void write_rows(std::uint64_t first, std::uint64_t count, const word* words) const noexcept override {
     if (p_.product == primitives::sort_product::gather_index) {
-      return with_unsigned_of(bytes(p_.index), [&](auto number) {
-        auto* const to = static_cast<decltype(number)*>(b_.index.data) + first;
-        for (std::uint64_t i = 0; i < count; ++i) to[i] = static_cast<decltype(number)>(row_of(words[i]));
-      });
+      return write_numbers(p_, b_, first, count, [&](std::uint64_t i) { return row_of(words[i]); });
     }
     if (p_.writes_rows) {
       std::byte* const to = b_.out.data + first * sizeof(Number);

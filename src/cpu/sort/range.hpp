@@ -95,6 +95,12 @@ struct word_range {
   }
 };
 
+/// Calls work(words, part) for the parts of a range, in parallel.
+template <class Work>
+void for_each_part_of(word_range range, std::uint64_t parts, Work work) {
+  for_each_part(parts, [&](std::uint64_t part) { work(range.part(parts, part), part); });
+}
+
 /// Scratch of a pass over a range.
 template <class Word>
 struct pass_scratch {
@@ -109,8 +115,7 @@ struct pass_scratch {
 template <class Word>
 range_properties<Word> count_range(const word_reader<Word>& words, word_range range, std::uint64_t parts, Word mask,
                                    pass_digit digit, const pass_scratch<Word>& tables) {
-  for_each_part(parts, [&](std::uint64_t part) {
-    const word_range part_words = range.part(parts, part);
+  for_each_part_of(range, parts, [&](word_range part_words, std::uint64_t part) {
     std::uint64_t* const counts = tables.starts + part * digit.buckets();
     std::fill_n(counts, digit.buckets(), std::uint64_t{0});
     tables.properties[part] = count_words(words, part_words.begin, part_words.end, mask, digit, counts);
@@ -128,8 +133,7 @@ bucket_table move_range(const word_reader<Word>& words, word_range range, std::u
   const bucket_table starts(tables.starts, parts, buckets);
   starts.scan();
   const Array target = to.from_word(range.begin);
-  for_each_part(parts, [&](std::uint64_t part) {
-    const word_range part_words = range.part(parts, part);
+  for_each_part_of(range, parts, [&](word_range part_words, std::uint64_t part) {
     const typename Array::writer writer(target, tables.buffers + part * buckets * Array::buffer_bytes_per_bucket,
                                         tables.cursors + part * buckets, starts.row(part), buckets, streams);
     move_words_by_digit(words, part_words.begin, part_words.end, digit, writer);
@@ -141,8 +145,7 @@ bucket_table move_range(const word_reader<Word>& words, word_range range, std::u
 template <class Word>
 void write_range(const word_encoder<Word>& encoder, const word_reader<Word>& words, word_range range,
                  std::uint64_t parts) {
-  for_each_part(parts, [&](std::uint64_t part) {
-    const word_range part_words = range.part(parts, part);
+  for_each_part_of(range, parts, [&](word_range part_words, std::uint64_t) {
     for_each_word_block(part_words.begin, part_words.end, [&](std::uint64_t first, std::uint64_t count) {
       Word buffer[block_words];
       encoder.write_rows(first, count, words.read(first, count, buffer));
@@ -154,8 +157,7 @@ void write_range(const word_encoder<Word>& encoder, const word_reader<Word>& wor
 template <class Word>
 void write_range_reversed(const word_encoder<Word>& encoder, const word_reader<Word>& words, word_range range,
                           std::uint64_t parts) {
-  for_each_part(parts, [&](std::uint64_t part) {
-    const word_range part_words = range.part(parts, part);
+  for_each_part_of(range, parts, [&](word_range part_words, std::uint64_t) {
     for_each_word_block(part_words.begin, part_words.end, [&](std::uint64_t first, std::uint64_t count) {
       Word buffer[block_words];
       Word reversed[block_words];
@@ -171,8 +173,7 @@ void write_range_reversed(const word_encoder<Word>& encoder, const word_reader<W
 template <class Word>
 bool write_while_in_order(const word_encoder<Word>& encoder, word_range range, std::uint64_t parts, Word mask,
                           range_properties<Word>* part_properties) {
-  for_each_part(parts, [&](std::uint64_t part) {
-    const word_range part_words = range.part(parts, part);
+  for_each_part_of(range, parts, [&](word_range part_words, std::uint64_t part) {
     range_properties<Word>& properties = part_properties[part];
     properties = {};
     for_each_word_block(part_words.begin, part_words.end, [&](std::uint64_t first, std::uint64_t count) {

@@ -88,15 +88,9 @@ class payload_encoder final : public word_encoder<Word> {
     if (f.type == key_type::bytes) key_shift_ = 64 - 8 * f.bytes;
   }
 
-  const Word* read(std::uint64_t first, std::uint64_t count, Word* buffer) const noexcept override {
-    encode(first, count, 0, buffer);
-    return buffer;
-  }
   void encode(std::uint64_t first, std::uint64_t count, std::uint32_t, Word* to) const noexcept override {
     for_each_word_block(first, first + count, [&](std::uint64_t begin, std::uint64_t block_count) {
-      std::uint64_t numbers[block_words];
-      key_.read(keys_.data + begin * keys_.stride_bytes, keys_.stride_bytes, block_count, numbers);
-      put_keys(numbers, block_count, to + (begin - first));
+      put_keys(begin, block_count, to + (begin - first));
       with_unsigned_of(payload_.record_bytes, [&, to = to + (begin - first)](auto number) {
         using value = decltype(number);
         const std::byte* const from = payload_.data + begin * payload_.stride_bytes;
@@ -108,9 +102,7 @@ class payload_encoder final : public word_encoder<Word> {
   }
   const Word* read_keys(std::uint64_t first, std::uint64_t count, Word* buffer) const noexcept override {
     for_each_word_block(first, first + count, [&](std::uint64_t begin, std::uint64_t block_count) {
-      std::uint64_t numbers[block_words];
-      key_.read(keys_.data + begin * keys_.stride_bytes, keys_.stride_bytes, block_count, numbers);
-      put_keys(numbers, block_count, buffer + (begin - first));
+      put_keys(begin, block_count, buffer + (begin - first));
     });
     return buffer;
   }
@@ -138,7 +130,10 @@ class payload_encoder final : public word_encoder<Word> {
   }
 
  private:
-  void put_keys(const std::uint64_t* numbers, std::uint64_t count, Word* to) const noexcept {
+  /// The keys of a block's rows, in place.
+  void put_keys(std::uint64_t first, std::uint64_t count, Word* to) const noexcept {
+    std::uint64_t numbers[block_words];
+    key_.read(keys_.data + first * keys_.stride_bytes, keys_.stride_bytes, count, numbers);
     const std::uint32_t low = lowest_key_bit_;
     for (std::uint64_t i = 0; i < count; ++i) to[i] = static_cast<Word>(Word{numbers[i]} << low);
   }
@@ -167,10 +162,6 @@ class index_encoder final : public word_encoder<Word> {
     }
   }
 
-  const Word* read(std::uint64_t first, std::uint64_t count, Word* buffer) const noexcept override {
-    encode(first, count, 0, buffer);
-    return buffer;
-  }
   void encode(std::uint64_t first, std::uint64_t count, std::uint32_t round, Word* to) const noexcept override {
     round_keys_[round].read(b_.in.data + first * b_.in.stride_bytes, b_.in.stride_bytes, count, to);
     const std::uint32_t up = lowest_key_bit_;
@@ -188,12 +179,8 @@ class index_encoder final : public word_encoder<Word> {
   }
   void write_rows(std::uint64_t first, std::uint64_t count, const Word* words) const noexcept override {
     if (p_.product == primitives::sort_product::gather_index) {
-      with_unsigned_of(bytes(p_.index), [&](auto number) {
-        using entry = decltype(number);
-        entry* const to = static_cast<entry*>(b_.index.data) + first;
-        for (std::uint64_t i = 0; i < count; ++i) to[i] = static_cast<entry>(row_number(words[i]));
-      });
-      return;
+      const Word numbers = low_bits<Word>(lowest_key_bit_);
+      return write_numbers(p_, b_, first, count, [=](std::uint64_t i) { return words[i] & numbers; });
     }
     if (p_.writes_rows && words_hold_rows_) {
       with_unsigned_of(p_.rows.record_bytes, [&](auto row) { decode_rows<decltype(row)>(first, count, words); });

@@ -13,6 +13,7 @@
 #include "cpu/sparse/row_reader.hpp"
 #include "cpu/sparse/system_scratch.hpp"
 #include "cpu/sparse/vector_steps.hpp"
+#include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/parts.hpp"
 #include "primitives/sparse/conjugate_gradient.hpp"
 #include "primitives/sparse/host_matrix.hpp"
@@ -24,7 +25,6 @@ using namespace primitives;
 namespace {
 
 struct fused_decision {
-  system_scratch at;
   rows_decision rows;  ///< what is a long row, and where their list and the sums of their pieces are
   std::uint64_t threads = 1;
   bool may_prefetch = false;
@@ -49,7 +49,7 @@ plan::planned plan_fused(const conjugate_gradient_problem& p, const plan::scope&
   const machine& m = scope.machine;
   core::scratch_offsets place;
   fused_decision d;
-  d.at = system_scratch(p, place);
+  place.take(system_vectors::scratch_bytes(p));
   d.rows = decide_rows(p.product, m, place);
   d.threads = std::min(parts_worth(streamed_bytes(p), m.parallelism), blocks_of(p.product.rows));
   d.may_prefetch = may_prefetch_x(p.product, m);
@@ -60,7 +60,6 @@ plan::planned plan_fused(const conjugate_gradient_problem& p, const plan::scope&
   plan.add("barriers", d.threads == 1 ? 0 : barriers * m.barrier_seconds);
   const memory_cost x = gather_cost(gather_of_columns(p.product), m);
   const std::uint64_t footprint = p.product.matrix_bytes() + 5 * p.vector_bytes();
-  constexpr double overlap_exponent = 2;
   plan.add_overlapped(overlap_exponent, {{"streamed", m.streamed(streamed_bytes(p), footprint) + x.indexed_streamed},
                                          {"random read", p.product.entries == 0 ? 0 : x.indexed_random},
                                          {"steps", step_seconds(p.product, m, d.threads)}});
@@ -151,7 +150,7 @@ class fused_solver {
       : p_(p),
         b_(b),
         kernels_(vector_kernels_of(p.product)),
-        v_(p, d.at, b, scratch),
+        v_(core::arrays_in<system_vectors>(scratch, p, b)),
         rows_(b.a, p.product.entries),
         shared_(d.rows, scratch),
         products_(row_kernels_of(p.product, access_of(p.product, b.a, d.may_prefetch))) {
@@ -166,10 +165,10 @@ class fused_solver {
   void run(const team& t) {
     const part mine = part_of(t);
     bool is_positive = true;
-    for_blocks(mine, [&](std::uint64_t block, value_range_of_block at) {
-      v_.sums[0][block] = kernels_.dot(v_.b, v_.b, at);
-      v_.sums[1][block] = static_cast<double>(kernels_.nonzeros(v_.b, at));
-      v_.sums[2][block] = static_cast<double>(kernels_.nonzeros(v_.x[0], at));
+    for_blocks(mine, [&](value_range_of_block at) {
+      v_.sums[0][at.block()] = kernels_.dot(v_.b, v_.b, at);
+      v_.sums[1][at.block()] = static_cast<double>(kernels_.nonzeros(v_.b, at));
+      v_.sums[2][at.block()] = static_cast<double>(kernels_.nonzeros(v_.x[0], at));
       if (!p_.has_jacobi) return;
       read_diagonal(p_.product, b_.a, v_.inverse, at);
       if (!kernels_.invert(v_.inverse, v_.inverse, at)) is_positive = false;
@@ -184,7 +183,7 @@ class fused_solver {
     conjugate_gradient_steps s(b_.goals, b_squared);
     const bool b_is_zero = total(1) == 0;
     if (b_is_zero) {
-      for_blocks(mine, [&](std::uint64_t, value_range_of_block at) { kernels_.clear(v_.x[0], at); });
+      for_blocks(mine, [&](value_range_of_block at) { kernels_.clear(v_.x[0], at); });
       if (t.rank == 0) b_.watch->report(0, 0, s.target());
       return finish(t, s, 0);
     }
@@ -225,7 +224,7 @@ class fused_solver {
   template <class Work>
   void for_blocks(const part& mine, Work work) const {
     for (std::uint64_t block = mine.first_block; block < mine.last_block; ++block) {
-      work(block, value_range_of_block{block * block_values, std::min(p_.product.rows, (block + 1) * block_values)});
+      work(value_range_of_block{block * block_values, std::min(p_.product.rows, (block + 1) * block_values)});
     }
   }
 
@@ -263,33 +262,33 @@ class fused_solver {
     row_faults faults;
     const row_product product = product_by(v_.x[0], v_.r, true);
     if (!x_is_zero) sum_shared_rows(t, product, faults);
-    for_blocks(mine, [&](std::uint64_t block, value_range_of_block at) {
+    for_blocks(mine, [&](value_range_of_block at) {
       kernels_.copy(v_.b, v_.r, at);
       if (!x_is_zero) multiply(product, at, faults);
-      keep_sums(block, kernels_.sums_of_residual(v_.r, v_.inverse, at));
+      keep_sums(at, kernels_.sums_of_residual(v_.r, v_.inverse, at));
       kernels_.step_direction(v_.p, v_.r, v_.inverse, 0, at);
     });
     note(faults);
   }
 
-  void keep_sums(std::uint64_t block, const residual_sums& sums) const noexcept {
-    v_.sums[0][block] = sums.squared;
-    v_.sums[1][block] = sums.with_z;
+  void keep_sums(value_range_of_block at, const residual_sums& sums) const noexcept {
+    v_.sums[0][at.block()] = sums.squared;
+    v_.sums[1][at.block()] = sums.with_z;
   }
 
   void iterate(const team& t, const part& mine, conjugate_gradient_steps& s) {
     row_faults faults;
     const row_product product = product_by(v_.p, v_.q, false);
     sum_shared_rows(t, product, faults);
-    for_blocks(mine, [&](std::uint64_t block, value_range_of_block at) {
+    for_blocks(mine, [&](value_range_of_block at) {
       multiply(product, at, faults);
-      v_.sums[2][block] = kernels_.dot(v_.p, v_.q, at);
+      v_.sums[2][at.block()] = kernels_.dot(v_.p, v_.q, at);
     });
     note(faults);
     t.barrier();
     if (has_fault_ || !s.take_curvature(total(2))) return;
-    for_blocks(mine, [&](std::uint64_t block, value_range_of_block at) {
-      keep_sums(block, kernels_.step_residual(v_.r, v_.q, v_.inverse, s.alpha(), at));
+    for_blocks(mine, [&](value_range_of_block at) {
+      keep_sums(at, kernels_.step_residual(v_.r, v_.q, v_.inverse, s.alpha(), at));
     });
     t.barrier();
     if (!s.take_residual(total(0), total(1))) return;
@@ -297,12 +296,11 @@ class fused_solver {
     const void* const from = v_.x[s.current()];
     void* const to = v_.x[s.next()];
     if (!s.wants_confirmation()) {
-      for_blocks(mine, [&](std::uint64_t, value_range_of_block at) {
+      for_blocks(mine, [&](value_range_of_block at) {
         kernels_.step_both(from, to, s.alpha(), v_.p, v_.r, v_.inverse, s.beta(), at);
       });
     } else {
-      for_blocks(
-          mine, [&](std::uint64_t, value_range_of_block at) { kernels_.step_solution(from, to, v_.p, s.alpha(), at); });
+      for_blocks(mine, [&](value_range_of_block at) { kernels_.step_solution(from, to, v_.p, s.alpha(), at); });
       confirm(t, mine, s, to);
     }
     t.barrier();
@@ -316,9 +314,7 @@ class fused_solver {
     t.barrier();
     s.confirm(total(0), total(1));
     if (s.is_done()) return;
-    for_blocks(mine, [&](std::uint64_t, value_range_of_block at) {
-      kernels_.step_direction(v_.p, v_.r, v_.inverse, s.beta(), at);
-    });
+    for_blocks(mine, [&](value_range_of_block at) { kernels_.step_direction(v_.p, v_.r, v_.inverse, s.beta(), at); });
   }
 
   /// to = b - A x, and its sums 0 and 1.
@@ -326,17 +322,17 @@ class fused_solver {
     row_faults faults;
     const row_product product = product_by(x, to, true);
     sum_shared_rows(t, product, faults);
-    for_blocks(mine, [&](std::uint64_t block, value_range_of_block at) {
+    for_blocks(mine, [&](value_range_of_block at) {
       kernels_.copy(v_.b, to, at);
       multiply(product, at, faults);
-      keep_sums(block, kernels_.sums_of_residual(to, v_.inverse, at));
+      keep_sums(at, kernels_.sums_of_residual(to, v_.inverse, at));
     });
   }
 
   /// Makes the best x the caller's, and returns its residual.
   double finish_solution(const team& t, const part& mine, const conjugate_gradient_steps& s) {
     if (s.result() != 0) {
-      for_blocks(mine, [&](std::uint64_t, value_range_of_block at) { kernels_.copy(v_.x[1], v_.x[0], at); });
+      for_blocks(mine, [&](value_range_of_block at) { kernels_.copy(v_.x[1], v_.x[0], at); });
       t.barrier();
     }
     if (s.is_confirmed()) return s.norm();
@@ -376,8 +372,7 @@ void run_fused(const context& ctx, const conjugate_gradient_problem& p, const pl
   }
   // Where the diagonal is not positive, the matrix was not read yet.
   if (solver.found_fault() || b.result->reason == stop_reason::not_positive_definite) {
-    const core::index_report fault = find_fault(p.product, b.a, csr_call::conjugate_gradient, call);
-    if (fault.found()) state.keep_first(fault);
+    state.keep_first(find_fault(p.product, b.a, csr_call::conjugate_gradient, call));
   }
 }
 

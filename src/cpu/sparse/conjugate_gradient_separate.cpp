@@ -20,7 +20,6 @@ namespace {
 using product_choice = plan::choice<spmv_variant>;
 
 struct separate_decision {
-  system_scratch at;
   std::uint64_t product_at = 0;  ///< scratch of the product
   std::uint64_t parts = 1;       ///< of the vectors
 };
@@ -37,18 +36,16 @@ spmv_problem product_of(const conjugate_gradient_problem& p, bool reads_y) noexc
 // each of the four begins and ends a parallel region.
 plan::planned plan_separate(const conjugate_gradient_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
-  core::scratch_offsets place;
   separate_decision d;
-  d.at = system_scratch(p, place);
-  d.product_at = place.bytes();
+  d.product_at = system_vectors::scratch_bytes(p);
   const std::uint64_t streamed = p.vector_bytes() * (p.has_jacobi ? 12 : 10);
   d.parts = std::min(parts_worth(streamed, m.parallelism), blocks_of(p.product.rows));
   plan::planned plan;
-  plan.scratch_bytes = place.bytes();
+  plan.scratch_bytes = d.product_at;
   if (!p.is_operator) {
     const auto inner = std::make_shared<product_choice>(
-        plan::cheapest(spmv_variants(), product_of(p, false), backend_kind::cpu,
-                       plan::inner_scope(scope, place.bytes()), plan::forced_name("spmv", {}, scope.context)));
+        plan::cheapest(spmv_variants(), product_of(p, false), backend_kind::cpu, plan::inner_scope(scope, d.product_at),
+                       plan::forced_name("spmv", {}, scope.context)));
     if (inner->variant == nullptr) return plan::rejected("no product can run within the context's limits");
     plan.scratch_bytes += inner->plan.scratch_bytes;
     plan.add("product", inner->plan.seconds);
@@ -73,13 +70,13 @@ class separate_solver {
         inner_(p.is_operator ? nullptr : &plan.inner<product_choice>()),
         product_scratch_(scratch + d_.product_at),
         kernels_(vector_kernels_of(p.product)),
-        v_(p, d_.at, b, scratch) {}
+        v_(core::arrays_in<system_vectors>(scratch, p, b)) {}
 
   void run() {
     const double b_squared = total([&](value_range_of_block at) { return kernels_.dot(v_.b, v_.b, at); });
     conjugate_gradient_steps s(b_.goals, b_squared);
     if (is_zero(v_.b)) {
-      for_blocks([&](std::uint64_t, value_range_of_block at) { kernels_.clear(v_.x[0], at); });
+      for_blocks([&](value_range_of_block at) { kernels_.clear(v_.x[0], at); });
       b_.watch->report(0, 0, s.target());
       *b_.result = s.summary(0);
       return;
@@ -101,7 +98,7 @@ class separate_solver {
       return;
     }
     const residual_sums first = sums_of(v_.r);
-    for_blocks([&](std::uint64_t, value_range_of_block at) { kernels_.step_direction(v_.p, v_.r, v_.inverse, 0, at); });
+    for_blocks([&](value_range_of_block at) { kernels_.step_direction(v_.p, v_.r, v_.inverse, 0, at); });
     s.start(b_squared, first.squared, has_diagonal ? first.with_z : 0);
     if (!has_diagonal && !s.is_done()) s.end(stop_reason::not_positive_definite);
     b_.watch->report(0, s.norm(), s.target());
@@ -133,18 +130,15 @@ class separate_solver {
     const void* const from = v_.x[s.current()];
     void* const to = v_.x[s.next()];
     if (!s.wants_confirmation()) {
-      for_blocks([&](std::uint64_t, value_range_of_block at) {
+      for_blocks([&](value_range_of_block at) {
         kernels_.step_both(from, to, s.alpha(), v_.p, v_.r, v_.inverse, s.beta(), at);
       });
     } else {
-      for_blocks(
-          [&](std::uint64_t, value_range_of_block at) { kernels_.step_solution(from, to, v_.p, s.alpha(), at); });
+      for_blocks([&](value_range_of_block at) { kernels_.step_solution(from, to, v_.p, s.alpha(), at); });
       if (!make_residual(to, v_.r)) return false;
       const residual_sums found = sums_of(v_.r);
       s.confirm(found.squared, found.with_z);
-      for_blocks([&](std::uint64_t, value_range_of_block at) {
-        kernels_.step_direction(v_.p, v_.r, v_.inverse, s.beta(), at);
-      });
+      for_blocks([&](value_range_of_block at) { kernels_.step_direction(v_.p, v_.r, v_.inverse, s.beta(), at); });
     }
     if (!s.is_done() && b_.watch->asks_to_stop()) s.end(stop_reason::stopped);
     s.end_step();
@@ -153,26 +147,25 @@ class separate_solver {
 
   template <class Work>
   void for_blocks(Work work) const {
-    for_each_part(d_.parts, [&](std::uint64_t part) {
-      const std::uint64_t end = part_begin(v_.blocks, d_.parts, part + 1);
-      for (std::uint64_t block = part_begin(v_.blocks, d_.parts, part); block < end; ++block) {
-        work(block, value_range_of_block{block * block_values, std::min(p_.product.rows, (block + 1) * block_values)});
+    for_each_range(v_.blocks, d_.parts, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
+      for (std::uint64_t block = begin; block < end; ++block) {
+        work(value_range_of_block{block * block_values, std::min(p_.product.rows, (block + 1) * block_values)});
       }
     });
   }
 
   template <class Work>
   double total(Work work) const {
-    for_blocks([&](std::uint64_t block, value_range_of_block at) { v_.sums[0][block] = work(at); });
+    for_blocks([&](value_range_of_block at) { v_.sums[0][at.block()] = work(at); });
     return sum_of_blocks(v_.sums[0], v_.blocks);
   }
 
   template <class Work>
   residual_sums total_of_residual(Work work) const {
-    for_blocks([&](std::uint64_t block, value_range_of_block at) {
+    for_blocks([&](value_range_of_block at) {
       const residual_sums sums = work(at);
-      v_.sums[0][block] = sums.squared;
-      v_.sums[1][block] = sums.with_z;
+      v_.sums[0][at.block()] = sums.squared;
+      v_.sums[1][at.block()] = sums.with_z;
     });
     return {sum_of_blocks(v_.sums[0], v_.blocks), sum_of_blocks(v_.sums[1], v_.blocks)};
   }
@@ -186,7 +179,7 @@ class separate_solver {
   }
 
   void copy(const void* from, void* to) const {
-    for_blocks([&](std::uint64_t, value_range_of_block at) { kernels_.copy(from, to, at); });
+    for_blocks([&](value_range_of_block at) { kernels_.copy(from, to, at); });
   }
 
   void take_best(const conjugate_gradient_steps& s) const {
@@ -197,7 +190,7 @@ class separate_solver {
   bool invert_diagonal() const {
     if (!p_.has_jacobi) return true;
     std::atomic<bool> is_positive = true;
-    for_blocks([&](std::uint64_t, value_range_of_block at) {
+    for_blocks([&](value_range_of_block at) {
       if (!p_.is_operator) read_diagonal(p_.product, b_.a, v_.inverse, at);
       if (!kernels_.invert(p_.is_operator ? b_.diagonal : v_.inverse, v_.inverse, at)) is_positive = false;
     });
@@ -223,7 +216,7 @@ class separate_solver {
       return state_.status() != work_status::failed;
     }
     if (!multiply(x, r)) return false;
-    for_blocks([&](std::uint64_t, value_range_of_block at) { kernels_.subtract_from(v_.b, r, at); });
+    for_blocks([&](value_range_of_block at) { kernels_.subtract_from(v_.b, r, at); });
     return true;
   }
 
@@ -247,8 +240,7 @@ void run_separate(const context& ctx, const conjugate_gradient_problem& p, const
   // What the product reported is reported by this call, which began before it. Where the diagonal is not positive, the
   // matrix was not read yet.
   if (state.status() == work_status::failed || b.result->reason == stop_reason::not_positive_definite) {
-    const core::index_report fault = find_fault(p.product, b.a, csr_call::conjugate_gradient, call);
-    if (fault.found()) state.keep_first(fault);
+    state.keep_first(find_fault(p.product, b.a, csr_call::conjugate_gradient, call));
   }
 }
 

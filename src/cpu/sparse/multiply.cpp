@@ -1,8 +1,8 @@
 #include "cpu/sparse/multiply.hpp"
 
 #include <algorithm>
-#include <array>
 
+#include "cpu/movement/order_sample.hpp"
 #include "cpu/sparse/row_cuts.hpp"
 #include "cpu/sparse/row_reader.hpp"
 #include "cpu/threads/cache_hints.hpp"
@@ -45,18 +45,13 @@ template <class Column>
 bool reads_many_lines(const Column* columns, std::uint64_t count, std::uint64_t value_bytes) {
   constexpr std::uint64_t runs = 64;
   constexpr std::uint64_t run_entries = 64;
-  constexpr int filter_bits = 16;
   if (count < runs * run_entries) return false;
-  std::array<std::uint64_t, (1 << filter_bits) / 64> seen{};
+  seen_blocks seen;
   std::uint64_t lines = 0;
   for (std::uint64_t run = 0; run < runs; ++run) {
     const Column* const first = columns + count / runs * run;
     for (std::uint64_t i = 0; i < run_entries; ++i) {
-      const std::uint64_t line = std::uint64_t{first[i]} * value_bytes / line_bytes;
-      const std::uint64_t hash = (line * 0x9e3779b97f4a7c15U) >> (64 - filter_bits);
-      const std::uint64_t bit = std::uint64_t{1} << (hash % 64);
-      lines += (seen[hash / 64] & bit) == 0 ? 1 : 0;
-      seen[hash / 64] |= bit;
+      lines += seen.add(std::uint64_t{first[i]} * value_bytes / line_bytes) ? 1 : 0;
     }
   }
   return 5 * lines >= 2 * runs * run_entries;
@@ -90,8 +85,7 @@ void multiply_long_rows(const row_product& product, const row_kernels& kernels, 
 // On an AMD EPYC of family 25 with a second-level cache of 1 MB, one thread, f64: uniform columns over x of 2 MB 1.04
 // ns an entry in place of 1.13, of 8 MB 1.11 in place of 1.62; R-MAT over 8 MB 1.77 in place of 2.64.
 bool may_prefetch_x(const spmv_problem& p, const machine& m) noexcept {
-  const std::uint64_t own_cache = m.cache_levels.size() > 1 ? m.cache_levels[1] : std::uint64_t{1} << 20;
-  return p.columns * p.value_bytes() >= 2 * own_cache;
+  return p.columns * p.value_bytes() >= 2 * own_cache_bytes(m);
 }
 
 // Prefetching costs a third of a product whose x is near, so the columns are looked at.

@@ -3,9 +3,11 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/cpu_state.hpp"
 #include "core/scratch_offsets.hpp"
 #include "cpu/sparse/row_sums.hpp"
 #include "plan/variant.hpp"
+#include "primitives/sparse/host_matrix.hpp"
 #include "primitives/sparse/spmv.hpp"
 
 // The product by rows, which several variants share.
@@ -39,6 +41,14 @@ rows_decision decide_rows(const primitives::spmv_problem& p, const machine& m, c
 /// Writes y of all rows. `gathered`, if it is not null, has the value of x for each place.
 row_faults multiply_rows(const primitives::spmv_problem& p, const rows_decision& d, const primitives::spmv_buffers& b,
                          const void* gathered, std::byte* scratch);
+
+/// The run of a product: multiply() -> row_faults, which are reported.
+template <class Multiply>
+void run_checked(const context& ctx, const primitives::spmv_problem& p, const csr_view& a, Multiply multiply) {
+  core::cpu_state& state = core::cpu(ctx);
+  const std::uint64_t call = state.begin_call();
+  if (multiply().found()) state.keep_first(primitives::find_fault(p, a, primitives::csr_call::spmv, call));
+}
 
 /// Adds what the arithmetic of all entries and rows costs, beside what is streamed.
 double step_seconds(const primitives::spmv_problem& p, const machine& m, std::uint64_t threads) noexcept;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <utility>
 
 #include "core/cpu_state.hpp"
 #include "core/scratch_offsets.hpp"
@@ -87,33 +86,28 @@ void add_run(const Sum* products, const std::uint16_t* rows, std::uint64_t count
 
 class blocked_matrix final : public prepared_product {
  public:
+  buffer values;
+  buffer columns;
+  buffer rows;  ///< by the places of products
+  buffer products;
+  buffer sums;    ///< of the block that a thread adds
+  buffer begins;  ///< where the entries of a group begin, slice by slice, and after all of them where they end
+  buffer runs;    ///< the products of a group, block by block
+
   blocked_matrix(const context& ctx, const spmv_problem& p, std::uint64_t entries, std::uint64_t places)
       : problem_(p),
         shape_(p),
-        entries_(entries),
         threads_(
-            parts_worth(entries * (p.value_bytes() + sizeof(std::uint16_t)), static_cast<unsigned>(ctx.threads()))),
-        values_(prepared_memory(ctx, "values by slices", entries * p.value_bytes())),
-        columns_(prepared_memory(ctx, "columns within slices", entries * sizeof(std::uint16_t))),
-        rows_(prepared_memory(ctx, "rows within blocks", places * sizeof(std::uint16_t))),
-        products_(prepared_memory(ctx, "products", places * p.sum_bytes())),
-        sums_(prepared_memory(ctx, "sums of blocks", threads_ * block_rows * p.sum_bytes())),
-        begins_(prepared_memory(ctx, "begins of groups", (shape_.groups() + 1) * sizeof(std::uint64_t))),
-        runs_(prepared_memory(ctx, "runs of products", shape_.groups() * sizeof(product_run))) {
-    for (const buffer* const b : {&values_, &columns_, &rows_, &products_}) ask_for_huge_pages(b->data(), b->size());
+            parts_worth(entries * (p.value_bytes() + sizeof(std::uint16_t)), static_cast<unsigned>(ctx.threads()))) {
+    values = prepared_memory(ctx, "values by slices", entries * p.value_bytes());
+    columns = prepared_memory(ctx, "columns within slices", entries * sizeof(std::uint16_t));
+    rows = prepared_memory(ctx, "rows within blocks", places * sizeof(std::uint16_t));
+    products = prepared_memory(ctx, "products", places * p.sum_bytes());
+    sums = prepared_memory(ctx, "sums of blocks", threads_ * block_rows * p.sum_bytes());
+    begins = prepared_memory(ctx, "begins of groups", (shape_.groups() + 1) * sizeof(std::uint64_t));
+    runs = prepared_memory(ctx, "runs of products", shape_.groups() * sizeof(product_run));
+    for (const buffer* const b : {&values, &columns, &rows, &products}) ask_for_huge_pages(b->data(), b->size());
   }
-
-  template <class Value>
-  Value* values() const {
-    return values_.as<Value>();
-  }
-  std::uint16_t* columns() const { return columns_.as<std::uint16_t>(); }
-  /// By the places of products.
-  std::uint16_t* rows() const { return rows_.as<std::uint16_t>(); }
-  /// Where the entries of a group begin, slice by slice, and after all of them where they end.
-  std::uint64_t* begins() const { return begins_.as<std::uint64_t>(); }
-  /// The products of a group, block by block.
-  product_run* runs() const { return runs_.as<product_run>(); }
 
   void run(const context& ctx, const const_values x, sheaf::values y, double alpha, double beta) override {
     core::cpu(ctx).begin_call();
@@ -122,7 +116,7 @@ class blocked_matrix final : public prepared_product {
   }
   std::uint64_t kept_bytes() const override {
     std::uint64_t all = 0;
-    for (const buffer* const b : {&values_, &columns_, &rows_, &products_, &sums_, &begins_, &runs_}) all += b->size();
+    for (const buffer* const b : {&values, &columns, &rows, &products, &sums, &begins, &runs}) all += b->size();
     return all;
   }
   std::string_view product() const override { return "cpu.blocked"; }
@@ -140,57 +134,42 @@ class blocked_matrix final : public prepared_product {
       const Value* const from = static_cast<const Value*>(x) + slice * slice_columns;
       const std::uint64_t end = part_begin(shape_.blocks, cuts, task % cuts + 1);
       for (std::uint64_t block = part_begin(shape_.blocks, cuts, task % cuts); block < end; ++block) {
-        const std::uint64_t begin = begins()[slice * shape_.blocks + block];
-        const product_run& run = runs()[block * shape_.slices + slice];
-        multiply_group(values<Value>() + begin, columns() + begin, from, run.count, products_.as<Sum>() + run.begin);
+        const std::uint64_t begin = begins.as<std::uint64_t>()[slice * shape_.blocks + block];
+        const product_run& run = runs.as<product_run>()[block * shape_.slices + slice];
+        multiply_group(values.as<Value>() + begin, columns.as<std::uint16_t>() + begin, from, run.count,
+                       products.as<Sum>() + run.begin);
       }
       finish_streaming();
     });
     for_each_task(shape_.blocks, threads_, [&](std::uint64_t block) {
       // A single thread may be one of a team of the caller's.
       const std::uint64_t rank = threads_ == 1 ? 0 : static_cast<std::uint64_t>(omp_get_thread_num());
-      Sum* const sums = sums_.as<Sum>() + rank * block_rows;
+      Sum* const sums_of_block = sums.as<Sum>() + rank * block_rows;
       const std::uint64_t first = block * block_rows;
       const std::uint64_t count = std::min(problem_.rows - first, block_rows);
-      std::fill_n(sums, count, Sum{0});
+      std::fill_n(sums_of_block, count, Sum{0});
       for (std::uint64_t slice = 0; slice < shape_.slices; ++slice) {
-        const product_run& run = runs()[block * shape_.slices + slice];
-        add_run(products_.as<Sum>() + run.begin, rows() + run.begin, run.count, sums);
+        const product_run& run = runs.as<product_run>()[block * shape_.slices + slice];
+        add_run(products.as<Sum>() + run.begin, rows.as<std::uint16_t>() + run.begin, run.count, sums_of_block);
       }
-      write(sums, count, static_cast<Value*>(y) + first, static_cast<Sum>(alpha), static_cast<Sum>(beta), beta != 0);
+      const scaled_values<Value, Sum> out(alpha, beta, beta != 0, y);
+      for (std::uint64_t i = 0; i < count; ++i) out.write(first + i, sums_of_block[i]);
     });
-  }
-
-  template <class Value, class Sum>
-  static void write(const Sum* sums, std::uint64_t count, Value* y, Sum alpha, Sum beta, bool reads_y) {
-    for (std::uint64_t i = 0; i < count; ++i) {
-      const Sum scaled = alpha * sums[i];
-      y[i] = static_cast<Value>(reads_y ? scaled + beta * static_cast<Sum>(y[i]) : scaled);
-    }
   }
 
   spmv_problem problem_;
   blocked_shape shape_;
-  std::uint64_t entries_;
   std::uint64_t threads_;
-  buffer values_;
-  buffer columns_;
-  buffer rows_;
-  buffer products_;
-  buffer sums_;
-  buffer begins_;
-  buffer runs_;
 };
 
 // Two passes, each bound by what it streams or by what it does with entries whose x or sum is in the second-level
 // cache.
 double run_seconds_of(const spmv_problem& p, const machine& m) {
-  const double entries = static_cast<double>(p.entries);
   const std::uint64_t multiplied = p.entries * (p.value_bytes() + sizeof(std::uint16_t) + p.sum_bytes());
   const std::uint64_t added = p.entries * (p.sum_bytes() + sizeof(std::uint16_t)) + p.y_bytes();
   constexpr double digits_per_entry = 0.3;
   const double steps =
-      entries * digits_per_entry * digit_seconds(m) / static_cast<double>(parts_worth(p.matrix_bytes(), m.parallelism));
+      shared_digit_seconds(p.entries, digits_per_entry, m, parts_worth(p.matrix_bytes(), m.parallelism));
   plan::planned run;
   run.add_overlapped(2, {{"streamed", m.streamed(multiplied, multiplied)},
                          {"random read", m.random_reads(p.entries, p.value_bytes(), slice_columns * p.value_bytes())},
@@ -233,11 +212,11 @@ void group_block(const spmv_problem& p, const csr_view& a, const row_reader& row
                  const blocked_shape& shape, std::uint64_t* done, const blocked_matrix& to) {
   const auto* const column = static_cast<const Column*>(a.column_indices.data);
   const auto* const value = static_cast<const Value*>(a.values.data);
-  Value* const value_to = to.values<Value>();
-  std::uint16_t* const column_to = to.columns();
-  std::uint16_t* const row_to = to.rows();
-  const product_run* const runs = to.runs() + block * shape.slices;
-  const std::uint64_t* const begins = to.begins() + block;
+  Value* const value_to = to.values.as<Value>();
+  std::uint16_t* const column_to = to.columns.as<std::uint16_t>();
+  std::uint16_t* const row_to = to.rows.as<std::uint16_t>();
+  const product_run* const runs = to.runs.as<product_run>() + block * shape.slices;
+  const std::uint64_t* const begins = to.begins.as<std::uint64_t>() + block;
   std::fill_n(done, shape.slices, std::uint64_t{0});
   const std::uint64_t first = block * block_rows;
   for (std::uint64_t row = first; row < std::min(p.rows, first + block_rows); ++row) {
@@ -277,17 +256,17 @@ std::shared_ptr<blocked_matrix> group_entries(const context& ctx, const spmv_pro
   auto made = std::make_shared<blocked_matrix>(ctx, p, entries, places);
   places = 0;
   for (std::uint64_t group = 0; group < shape.groups(); ++group) {
-    made->runs()[group] = {places, counts[group]};
+    made->runs.as<product_run>()[group] = {places, counts[group]};
     places += whole_lines(counts[group], line);
   }
   entries = 0;
   for (std::uint64_t slice = 0; slice < shape.slices; ++slice) {
     for (std::uint64_t block = 0; block < shape.blocks; ++block) {
-      made->begins()[slice * shape.blocks + block] = entries;
+      made->begins.as<std::uint64_t>()[slice * shape.blocks + block] = entries;
       entries += counts[block * shape.slices + slice];
     }
   }
-  made->begins()[shape.groups()] = entries;
+  made->begins.as<std::uint64_t>()[shape.groups()] = entries;
   for_each_task(shape.blocks, threads, [&](std::uint64_t block) {
     group_block<Value, Column>(p, a, rows, block, shape, counts + block * shape.slices, *made);
   });

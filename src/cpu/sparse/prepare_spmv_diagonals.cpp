@@ -28,9 +28,7 @@ template <class Value, class Sum>
 void multiply_diagonals(const segment& s, const Value* values, const std::uint64_t* distances,
                         const row_product& product) {
   const auto* const x = static_cast<const Value*>(product.x);
-  auto* const y = static_cast<Value*>(product.y);
-  const Sum alpha = static_cast<Sum>(product.alpha);
-  const Sum beta = static_cast<Sum>(product.beta);
+  const scaled_values<Value, Sum> out(product.alpha, product.beta, product.reads_y, product.y);
   constexpr std::uint64_t bytes_ahead = 8192;
   constexpr std::uint64_t line_items = line_bytes / sizeof(Value);
   const std::uint64_t diagonals = s.diagonals;
@@ -47,56 +45,43 @@ void multiply_diagonals(const segment& s, const Value* values, const std::uint64
         sums[lane] += static_cast<Sum>(v[lane]) * static_cast<Sum>(from[lane]);
       }
     }
-    for (std::uint64_t lane = 0; lane < tile_rows; ++lane) {
-      const Sum scaled = alpha * sums[lane];
-      y[row + lane] = static_cast<Value>(product.reads_y ? scaled + beta * static_cast<Sum>(y[row + lane]) : scaled);
-    }
+    for (std::uint64_t lane = 0; lane < tile_rows; ++lane) out.write(row + lane, sums[lane]);
   }
 }
 
 /// A matrix whose rows were grouped.
 class diagonal_matrix final : public prepared_product {
  public:
+  buffer segments;
+  buffer distances;
+  buffer values;
+  buffer offsets;  ///< of rows that are not on diagonals, as what follows
+  buffer columns;
+  buffer row_values;
+
   diagonal_matrix(const context& ctx, const spmv_problem& p, const segment_counts& counts)
-      : problem_(p),
-        counts_(counts),
-        segments_(prepared_memory(ctx, "segments of rows", counts.segments * sizeof(segment))),
-        distances_(prepared_memory(ctx, "distances of diagonals", counts.distances * sizeof(std::uint64_t))),
-        values_(prepared_memory(ctx, "values by diagonals", counts.values * p.value_bytes())),
-        offsets_(prepared_memory(ctx, "offsets of other rows", (counts.rows + 1) * sizeof(std::uint64_t))),
-        columns_(prepared_memory(ctx, "columns of other rows", counts.entries_of_rows() * bytes(p.column))),
-        row_values_(prepared_memory(ctx, "values of other rows", counts.entries_of_rows() * p.value_bytes())) {
-    ask_for_huge_pages(values_.data(), values_.size());
+      : problem_(p), counts_(counts) {
+    segments = prepared_memory(ctx, "segments of rows", counts.segments * sizeof(segment));
+    distances = prepared_memory(ctx, "distances of diagonals", counts.distances * sizeof(std::uint64_t));
+    values = prepared_memory(ctx, "values by diagonals", counts.values * p.value_bytes());
+    offsets = prepared_memory(ctx, "offsets of other rows", (counts.rows + 1) * sizeof(std::uint64_t));
+    columns = prepared_memory(ctx, "columns of other rows", counts.entries_of_rows() * bytes(p.column));
+    row_values = prepared_memory(ctx, "values of other rows", counts.entries_of_rows() * p.value_bytes());
+    ask_for_huge_pages(values.data(), values.size());
     problem_.rows = counts.rows;
     problem_.entries = counts.entries_of_rows();
     problem_.offset = index_type::u64;
     problem_.has_row_ends = false;
-    offsets()[0] = 0;
-  }
-
-  segment* segments() const { return segments_.as<segment>(); }
-  std::uint64_t* distances() const { return distances_.as<std::uint64_t>(); }
-  template <class Value>
-  Value* values() const {
-    return values_.as<Value>();
-  }
-  /// Of rows that are not on diagonals.
-  std::uint64_t* offsets() const { return offsets_.as<std::uint64_t>(); }
-  template <class Column>
-  Column* columns() const {
-    return columns_.as<Column>();
-  }
-  template <class Value>
-  Value* row_values() const {
-    return row_values_.as<Value>();
+    offsets.as<std::uint64_t>()[0] = 0;
   }
 
   void run(const context& ctx, const const_values x, sheaf::values y, double alpha, double beta) override {
     core::cpu(ctx).begin_call();
     row_product product;
-    product.a = {problem_.rows, problem_.columns, index_span{offsets(), counts_.rows + 1, problem_.offset},
-                 index_span{columns_.data(), problem_.entries, problem_.column},
-                 const_values{row_values_.data(), problem_.entries, problem_.value}};
+    product.a = {problem_.rows, problem_.columns,
+                 index_span{offsets.as<std::uint64_t>(), counts_.rows + 1, problem_.offset},
+                 index_span{columns.data(), problem_.entries, problem_.column},
+                 const_values{row_values.data(), problem_.entries, problem_.value}};
     product.entries = problem_.entries;
     product.x = x.data;
     product.y = y.data;
@@ -107,8 +92,7 @@ class diagonal_matrix final : public prepared_product {
     with_value_and_sum(problem_, [&](auto value, auto sum) { multiply<decltype(value), decltype(sum)>(ctx, product); });
   }
   std::uint64_t kept_bytes() const override {
-    return segments_.size() + distances_.size() + values_.size() + offsets_.size() + columns_.size() +
-           row_values_.size();
+    return segments.size() + distances.size() + values.size() + offsets.size() + columns.size() + row_values.size();
   }
   std::string_view product() const override { return "cpu.diagonals"; }
 
@@ -124,8 +108,8 @@ class diagonal_matrix final : public prepared_product {
       const segment* const end = cut(parts, part + 1);
       for (const segment* s = cut(parts, part); s != end; ++s) {
         if (s->diagonals > 0) {
-          multiply_diagonals<Value, Sum>(*s, values<Value>() + s->first_value, distances() + s->first_distance,
-                                         product);
+          multiply_diagonals<Value, Sum>(*s, values.as<Value>() + s->first_value,
+                                         distances.as<std::uint64_t>() + s->first_distance, product);
         } else {
           row_product of_rows = product;  // whose first compressed row is that of y's first value
           of_rows.y = static_cast<Value*>(product.y) + s->row - s->first_value;
@@ -137,7 +121,7 @@ class diagonal_matrix final : public prepared_product {
   }
 
   const segment* cut(std::uint64_t parts, std::uint64_t part) const {
-    const segment* const first = segments();
+    const segment* const first = segments.as<segment>();
     const segment* const end = first + counts_.segments;
     if (part == 0) return first;
     if (part == parts) return end;
@@ -148,12 +132,6 @@ class diagonal_matrix final : public prepared_product {
 
   spmv_problem problem_;  ///< by the rows that are not on diagonals
   segment_counts counts_;
-  buffer segments_;
-  buffer distances_;
-  buffer values_;
-  buffer offsets_;
-  buffer columns_;
-  buffer row_values_;
 };
 
 /// A matrix that was not worth grouping.
@@ -184,10 +162,9 @@ plan::planned plan_diagonals(const prepare_spmv_problem& problem, const plan::sc
   constexpr double digits_per_entry = 0.15;  // rows side by side are added in vectors
   const std::uint64_t run_bytes = p.entries * p.value_bytes() + p.y_bytes() + p.columns * p.value_bytes();
   const std::uint64_t threads = parts_worth(run_bytes, m.parallelism);
-  const double digits = static_cast<double>(p.entries) * digits_per_entry;
   plan::planned run;
   run.add_overlapped(2, {{"streamed", m.streamed(run_bytes, run_bytes)},
-                         {"steps", digits * digit_seconds(m) / static_cast<double>(threads)}});
+                         {"steps", shared_digit_seconds(p.entries, digits_per_entry, m, threads)}});
   const double run_seconds = m.launch_seconds + m.step_seconds + run.seconds;
   plan::planned plan;
   using kind = access_pattern::kind;
@@ -261,20 +238,21 @@ void fill(const diagonal_matrix& to, const row_grouping<Column>& grouping, const
   grouping.for_each_segment(first, last, [&](segment s, bool is_new) {
     if (is_new) {
       first_distance = at.distances;
-      for (std::uint64_t d = 0; d < s.diagonals; ++d) to.distances()[at.distances++] = grouping.distance(s.row, d);
+      for (std::uint64_t d = 0; d < s.diagonals; ++d)
+        to.distances.as<std::uint64_t>()[at.distances++] = grouping.distance(s.row, d);
     }
     s.first_distance = first_distance;
     s.first_value = s.diagonals > 0 ? at.values : at.rows;
     s.entries_before = at.entries;
-    to.segments()[at.segments++] = s;
+    to.segments.as<segment>()[at.segments++] = s;
     const std::uint64_t first_entry = at.entries_of_rows();
     at.entries += grouping.entries_of(s.row, s.row + s.rows);
     if (s.diagonals == 0) {
-      grouping.copy_rows(s, values, first_entry, to.offsets() + at.rows, to.template columns<Column>() + first_entry,
-                         to.template row_values<Value>() + first_entry);
+      grouping.copy_rows(s, values, first_entry, to.offsets.as<std::uint64_t>() + at.rows,
+                         to.columns.as<Column>() + first_entry, to.row_values.as<Value>() + first_entry);
       at.rows += s.rows;
     } else {
-      grouping.transpose_tiles(s, values, to.template values<Value>() + at.values);
+      grouping.transpose_tiles(s, values, to.values.as<Value>() + at.values);
       at.values += s.diagonals * s.rows;
     }
   });

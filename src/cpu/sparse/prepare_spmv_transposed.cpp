@@ -5,7 +5,6 @@
 #include "cpu/sparse/grouping.hpp"
 #include "cpu/sparse/multiply.hpp"
 #include "cpu/sparse/row_cuts.hpp"
-#include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/parts.hpp"
 #include "primitives/sparse/prepare_spmv.hpp"
 
@@ -34,39 +33,30 @@ spmv_problem by_rows(const spmv_problem& p) noexcept {
 /// A copy of the matrix, transposed, and products by its rows.
 class transposed_matrix final : public prepared_product {
  public:
+  buffer offsets;
+  buffer columns;
+  buffer values;
+
   transposed_matrix(const context& ctx, const spmv_problem& p, std::uint64_t entries) : problem_(by_rows(p)) {
     problem_.entries = entries;
-    offsets_ = prepared_memory(ctx, "row offsets of the transposed matrix", (problem_.rows + 1) * 8);
-    columns_ = prepared_memory(ctx, "columns of the transposed matrix", entries * bytes(problem_.column));
-    values_ = prepared_memory(ctx, "values of the transposed matrix", entries * problem_.value_bytes());
+    offsets = prepared_memory(ctx, "row offsets of the transposed matrix", (problem_.rows + 1) * 8);
+    columns = prepared_memory(ctx, "columns of the transposed matrix", entries * bytes(problem_.column));
+    values = prepared_memory(ctx, "values of the transposed matrix", entries * problem_.value_bytes());
   }
 
-  std::uint64_t* offsets() const { return offsets_.as<std::uint64_t>(); }
-  template <class Column>
-  Column* columns() const {
-    return columns_.as<Column>();
-  }
-  template <class Value>
-  Value* values() const {
-    return values_.as<Value>();
-  }
   std::uint64_t entries() const { return problem_.entries; }
   index_type column_type() const { return problem_.column; }
 
   void run(const context& ctx, const const_values x, sheaf::values y, double alpha, double beta) override {
     const spmv_problem& p = problem_;
-    const csr_view a(p.rows, p.columns, index_span{offsets(), p.rows + 1, p.offset},
-                     index_span{columns_.data(), p.entries, p.column},
-                     const_values{values_.data(), p.entries, p.value});
+    const csr_view a(p.rows, p.columns, index_span{offsets.as<std::uint64_t>(), p.rows + 1, p.offset},
+                     index_span{columns.data(), p.entries, p.column}, const_values{values.data(), p.entries, p.value});
     run_rows(ctx, p, "cpu.transposed", {a, x.data, y.data, alpha, beta});
   }
-  std::uint64_t kept_bytes() const override { return offsets_.size() + columns_.size() + values_.size(); }
+  std::uint64_t kept_bytes() const override { return offsets.size() + columns.size() + values.size(); }
 
  private:
   spmv_problem problem_;
-  buffer offsets_;
-  buffer columns_;
-  buffer values_;
 };
 
 // A counting sort of the entries by column, stable, so that the rows of the transposed matrix have the entries in the
@@ -110,8 +100,8 @@ void place_entries(const csr_view& a, const row_reader& rows, std::uint64_t firs
                    std::uint64_t* next, const transposed_matrix& to) {
   const auto* const column = static_cast<const Column*>(a.column_indices.data);
   const auto* const value = static_cast<const Value*>(a.values.data);
-  Row* const row_to = to.columns<Row>();
-  Value* const value_to = to.values<Value>();
+  Row* const row_to = to.columns.as<Row>();
+  Value* const value_to = to.values.as<Value>();
   for (std::uint64_t row = first; row < last; ++row) {
     const std::uint64_t end = rows.end(row);
     for (std::uint64_t place = rows.begin(row); place < end; ++place) {
@@ -136,8 +126,8 @@ std::shared_ptr<transposed_matrix> transpose(const context& ctx, const spmv_prob
   if (faults.found()) return nullptr;
   auto made = std::make_shared<transposed_matrix>(ctx, p, scan(counts, chunks, p.columns));
   // The first chunk's places are where columns begin.
-  std::copy_n(counts, p.columns, made->offsets());
-  made->offsets()[p.columns] = made->entries();
+  std::copy_n(counts, p.columns, made->offsets.as<std::uint64_t>());
+  made->offsets.as<std::uint64_t>()[p.columns] = made->entries();
   for_each_part(chunks, [&](std::uint64_t chunk) {
     with_index_width(made->column_type(), [&](auto row) {
       place_entries<Value, Column, decltype(row)>(a, rows, cuts.begin(chunk), cuts.begin(chunk + 1),

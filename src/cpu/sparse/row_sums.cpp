@@ -82,27 +82,12 @@ struct row_loop {
     return {sum, bad};
   }
 
-  struct scaling {
-    Sum alpha;
-    Sum beta;
-    bool reads_y;
-    Value* y;
-
-    explicit scaling(const row_product& p)
-        : alpha(static_cast<Sum>(p.alpha)),
-          beta(static_cast<Sum>(p.beta)),
-          reads_y(p.reads_y),
-          y(static_cast<Value*>(p.y)) {}
-    [[gnu::always_inline]] void write(std::uint64_t row, Sum sum) const noexcept {
-      const Sum scaled = alpha * sum;
-      y[row] = static_cast<Value>(reads_y ? scaled + beta * static_cast<Sum>(y[row]) : scaled);
-    }
-  };
+  static scaled_values<Value, Sum> scaling_of(const row_product& p) { return {p.alpha, p.beta, p.reads_y, p.y}; }
 
   static void rows(const row_product& p, std::uint64_t first, std::uint64_t last, long_rows* later,
                    row_faults& faults) {
     const arrays a(p);
-    const scaling out(p);
+    const auto out = scaling_of(p);
     const row_places<Offset> places(p.a, p.entries);
     bool bad_row = false;
     bool bad_column = false;
@@ -143,7 +128,7 @@ struct row_loop {
     const Sum* const of_pieces = static_cast<const Sum*>(sums);
     Sum sum = of_pieces[0];
     for (std::uint64_t i = 1; i < pieces; ++i) sum += of_pieces[i];
-    scaling(p).write(row, sum);
+    scaling_of(p).write(row, sum);
   }
 
   static constexpr row_kernels kernels{rows, piece, finish, sizeof(Sum)};

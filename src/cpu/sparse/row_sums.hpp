@@ -27,6 +27,22 @@ struct row_product {
   bool reads_y = false;
 };
 
+/// Writes y of sums: y = alpha * sum, or with reads_y y = alpha * sum + beta * y.
+template <class Value, class Sum>
+struct scaled_values {
+  Sum alpha;
+  Sum beta;
+  bool reads_y;
+  Value* y;
+
+  scaled_values(double of_sum, double of_y, bool reads, void* to)
+      : alpha(static_cast<Sum>(of_sum)), beta(static_cast<Sum>(of_y)), reads_y(reads), y(static_cast<Value*>(to)) {}
+  [[gnu::always_inline]] void write(std::uint64_t row, Sum sum) const noexcept {
+    const Sum scaled = alpha * sum;
+    y[row] = static_cast<Value>(reads_y ? scaled + beta * static_cast<Sum>(y[row]) : scaled);
+  }
+};
+
 /// What a thread has found to be wrong. Where it is, find_fault() says.
 struct row_faults {
   bool in_rows = false;

@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "core/cpu_state.hpp"
 #include "cpu/movement/memory_cost.hpp"
 #include "cpu/sparse/multiply.hpp"
 #include "cpu/sparse/row_cuts.hpp"
@@ -9,7 +8,6 @@
 #include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/huge_pages.hpp"
 #include "cpu/threads/parts.hpp"
-#include "primitives/sparse/host_matrix.hpp"
 #include "primitives/sparse/spmv.hpp"
 
 namespace sheaf::cpu {
@@ -53,7 +51,6 @@ plan::planned plan_private(const spmv_problem& p, const plan::scope& scope) {
   const std::uint64_t streamed = p.matrix_bytes() + p.rows * p.value_bytes();
   const std::uint64_t of_sums = 2 * plan.scratch_bytes + p.y_bytes();
   plan.add("latency", m.launch_seconds + 2 * m.step_seconds);
-  constexpr double overlap_exponent = 2;
   plan.add_overlapped(overlap_exponent, {{"streamed", of_threads.streamed(streamed, streamed) + sums.indexed_streamed},
                                          {"random write", p.entries == 0 ? 0 : sums.indexed_random},
                                          {"steps", step_seconds(p, m, d.threads)}});
@@ -97,9 +94,7 @@ void write_columns(const spmv_problem& p, const private_decision& d, const spmv_
                    std::uint64_t first, std::uint64_t last) {
   constexpr std::uint64_t block = 512;
   Sum totals[block];
-  auto* const y = static_cast<Value*>(b.y);
-  const Sum alpha = static_cast<Sum>(b.alpha);
-  const Sum beta = static_cast<Sum>(b.beta);
+  const scaled_values<Value, Sum> out(b.alpha, b.beta, p.reads_y, b.y);
   for (std::uint64_t begin = first; begin < last; begin += block) {
     const std::uint64_t count = std::min(last - begin, block);
     std::copy_n(reinterpret_cast<const Sum*>(scratch) + begin, count, totals);
@@ -107,10 +102,7 @@ void write_columns(const spmv_problem& p, const private_decision& d, const spmv_
       const auto* const sums = reinterpret_cast<const Sum*>(scratch + chunk * d.stride_bytes) + begin;
       for (std::uint64_t i = 0; i < count; ++i) totals[i] += sums[i];
     }
-    for (std::uint64_t i = 0; i < count; ++i) {
-      const Sum scaled = alpha * totals[i];
-      y[begin + i] = static_cast<Value>(p.reads_y ? scaled + beta * static_cast<Sum>(y[begin + i]) : scaled);
-    }
+    for (std::uint64_t i = 0; i < count; ++i) out.write(begin + i, totals[i]);
   }
 }
 
@@ -126,25 +118,23 @@ row_faults multiply_transposed(const spmv_problem& p, const private_decision& d,
     faults.add(add_chunk<Value, Sum, Column>(p, b, rows, cuts.begin(chunk), cuts.begin(chunk + 1), sums));
   });
   const std::uint64_t parts = parts_worth(d.chunks * d.stride_bytes, d.threads);
-  for_each_part(parts, [&](std::uint64_t part) {
-    write_columns<Value, Sum>(p, d, b, scratch, part_begin(p.columns, parts, part),
-                              part_begin(p.columns, parts, part + 1));
+  for_each_range(p.columns, parts, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
+    write_columns<Value, Sum>(p, d, b, scratch, begin, end);
   });
   return faults.all();
 }
 
 void run_private(const context& ctx, const spmv_problem& p, const plan::planned& plan, const spmv_buffers& b,
                  std::byte* scratch) {
-  core::cpu_state& state = core::cpu(ctx);
   const auto d = plan.decided.get<private_decision>();
-  const std::uint64_t call = state.begin_call();
   ask_for_huge_pages(scratch, plan.scratch_bytes);
-  const row_faults faults = with_value_and_sum(p, [&](auto value, auto sum) {
-    return with_index_width(p.column, [&](auto column) {
-      return multiply_transposed<decltype(value), decltype(sum), decltype(column)>(p, d, b, scratch);
+  run_checked(ctx, p, b.a, [&] {
+    return with_value_and_sum(p, [&](auto value, auto sum) {
+      return with_index_width(p.column, [&](auto column) {
+        return multiply_transposed<decltype(value), decltype(sum), decltype(column)>(p, d, b, scratch);
+      });
     });
   });
-  if (faults.found()) state.keep_first(primitives::find_fault(p, b.a, primitives::csr_call::spmv, call));
 }
 
 }  // namespace

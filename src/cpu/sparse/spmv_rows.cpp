@@ -1,7 +1,6 @@
-#include "core/cpu_state.hpp"
 #include "cpu/movement/memory_cost.hpp"
 #include "cpu/sparse/multiply.hpp"
-#include "primitives/sparse/host_matrix.hpp"
+#include "cpu/threads/core_speed.hpp"
 #include "primitives/sparse/spmv.hpp"
 
 namespace sheaf::cpu {
@@ -23,7 +22,6 @@ plan::planned plan_rows(const spmv_problem& p, const plan::scope& scope) {
   plan.scratch_bytes = place.bytes();
   plan.decided.set(d);
   plan.add("latency", m.launch_seconds + m.step_seconds);
-  constexpr double overlap_exponent = 2;
   plan.add_overlapped(overlap_exponent, {{"streamed", m.streamed(streamed, streamed) + x.indexed_streamed},
                                          {"random read", p.entries == 0 ? 0 : x.indexed_random},
                                          {"steps", step_seconds(p, m, d.threads)}});
@@ -32,10 +30,7 @@ plan::planned plan_rows(const spmv_problem& p, const plan::scope& scope) {
 
 void run_rows(const context& ctx, const spmv_problem& p, const plan::planned& plan, const spmv_buffers& b,
               std::byte* scratch) {
-  core::cpu_state& state = core::cpu(ctx);
-  const std::uint64_t call = state.begin_call();
-  const row_faults faults = multiply_rows(p, plan.decided.get<rows_decision>(), b, nullptr, scratch);
-  if (faults.found()) state.keep_first(primitives::find_fault(p, b.a, primitives::csr_call::spmv, call));
+  run_checked(ctx, p, b.a, [&] { return multiply_rows(p, plan.decided.get<rows_decision>(), b, nullptr, scratch); });
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "core/cpu_state.hpp"
 #include "cpu/sparse/multiply.hpp"
 #include "cpu/sparse/row_reader.hpp"
+#include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/parts.hpp"
 #include "plan/choose.hpp"
 #include "primitives/movement/gather.hpp"
@@ -48,7 +49,6 @@ plan::planned plan_two_step(const spmv_problem& p, const plan::scope& scope) {
   plan.add("latency", m.launch_seconds + m.step_seconds);
   if (p.has_row_ends) plan.add("columns", m.streamed(p.entries * bytes(p.column), 0));
   plan.add("gather", inner->plan.seconds);
-  constexpr double overlap_exponent = 2;
   plan.add_overlapped(overlap_exponent,
                       {{"streamed", m.streamed(streamed, streamed)}, {"steps", step_seconds(p, m, d.rows.threads)}});
   plan.decided.set(d);

@@ -20,6 +20,8 @@ constexpr std::uint64_t blocks_of(std::uint64_t values) noexcept { return (value
 struct value_range_of_block {
   std::uint64_t first;
   std::uint64_t last;
+
+  std::uint64_t block() const noexcept { return first / block_values; }
 };
 
 struct residual_sums {

@@ -46,7 +46,7 @@ class split_call {
 
   /// Calls body with a block_of_bytes as wide as a record that is written through write-combining buffers.
   template <class Body>
-  void with_record_width(Body body) const {
+  auto with_record_width(Body body) const {
     switch (p.record_bytes) {
       case 1: return body(block_of_bytes<1>{});
       case 2: return body(block_of_bytes<2>{});
@@ -58,9 +58,9 @@ class split_call {
 
   /// Calls body with an unsigned number as wide as an entry of the index that the call returns.
   template <class Body>
-  void with_index_type(Body body) const {
+  auto with_index_type(Body body) const {
     if (p.record_bytes == 4) return body(std::uint32_t{});
-    body(std::uint64_t{});
+    return body(std::uint64_t{});
   }
 
   /// Input of a pass over the caller's keys, whose categories are the buckets.
@@ -84,11 +84,7 @@ class split_call {
   /// were counted.
   template <class Count, class Move>
   std::uint64_t run_pass(Count count, Move move) {
-    for_each_part(parts, [&](std::uint64_t part) {
-      std::uint64_t* const counts = starts_.row(part);
-      std::fill_n(counts, layout.buckets, std::uint64_t{0});
-      count(part, counts);
-    });
+    for_each_part(parts, [&](std::uint64_t part) { count(part, starts_.cleared_row(part)); });
     const std::uint64_t sum = starts_.scan();
     for_each_part(parts, [&](std::uint64_t part) {
       std::uint64_t* const cursors = scratch_at<std::uint64_t>(layout.cursors) + part * layout.buckets;

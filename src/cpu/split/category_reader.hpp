@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
-#include <utility>
 
 #include "cpu/threads/cache_hints.hpp"
 #include "cpu/threads/parts.hpp"
@@ -103,9 +102,8 @@ class category_reader {
 
 inline void clear_offsets(std::uint64_t* offsets, std::uint64_t categories, std::uint64_t parts) {
   if (offsets == nullptr) return;
-  for_each_part(parts, [&](std::uint64_t part) {
-    std::fill(offsets + part_begin(categories + 1, parts, part), offsets + part_begin(categories + 1, parts, part + 1),
-              std::uint64_t{0});
+  for_each_range(categories + 1, parts, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
+    std::fill(offsets + begin, offsets + end, std::uint64_t{0});
   });
 }
 
@@ -128,10 +126,8 @@ inline void find_offsets(const category_reader& sorted, std::uint64_t count, std
     sorted.read(i, 1, &category);
     return std::uint64_t{category};
   };
-  for_each_part(parts, [&](std::uint64_t part) {
+  for_each_range(count, parts, [&](std::uint64_t i, std::uint64_t end, std::uint64_t part) {
     std::uint32_t block[category_reader::block_records];
-    std::uint64_t i = part_begin(count, parts, part);
-    const std::uint64_t end = part_begin(count, parts, part + 1);
     std::uint64_t category = i == 0 ? 0 : category_of(i - 1) + 1;  // the first one whose offset is not yet known
     for (; i < end; i += category_reader::block_records) {
       const std::uint64_t records = std::min(category_reader::block_records, end - i);
@@ -148,22 +144,7 @@ inline void find_offsets(const category_reader& sorted, std::uint64_t count, std
 /// @param sums  scratch for one value of each part.
 inline void sum_offsets(std::uint64_t* offsets, std::uint64_t categories, std::uint64_t parts, std::uint64_t* sums) {
   if (offsets == nullptr) return;
-  for_each_part(parts, [&](std::uint64_t part) {
-    std::uint64_t sum = 0;
-    for (std::uint64_t c = part_begin(categories, parts, part); c < part_begin(categories, parts, part + 1); ++c) {
-      sum += offsets[c];
-    }
-    sums[part] = sum;
-  });
-  std::uint64_t all = 0;
-  for (std::uint64_t part = 0; part < parts; ++part) all += std::exchange(sums[part], all);
-  for_each_part(parts, [&](std::uint64_t part) {
-    std::uint64_t sum = sums[part];
-    for (std::uint64_t c = part_begin(categories, parts, part); c < part_begin(categories, parts, part + 1); ++c) {
-      sum += std::exchange(offsets[c], sum);
-    }
-  });
-  offsets[categories] = all;
+  offsets[categories] = exclusive_scan(offsets, categories, parts, sums);
 }
 
 }  // namespace sheaf::cpu

@@ -7,27 +7,23 @@ using primitives::split_product;
 
 // Records leave through write-combining buffers.
 std::uint64_t split_combined(split_call& call, const pass_input& in) {
-  std::uint64_t count = 0;
-  call.with_record_width([&](auto record) {
+  return call.with_record_width([&](auto record) {
     using T = decltype(record);
     if (!call.p.has_separate_key()) {
-      count = call.run_record_pass<T>(in, call.b.in.data, call.p.in_stride_bytes, call.b.out.data);
-      return;
+      return call.run_record_pass<T>(in, call.b.in.data, call.p.in_stride_bytes, call.b.out.data);
     }
-    count = call.run_category_pass(in, nullptr, [&](std::uint64_t part, std::uint64_t* cursors) {
+    return call.run_category_pass(in, nullptr, [&](std::uint64_t part, std::uint64_t* cursors) {
       move_part(in, call.parts, part, split_call::records_at<T>(call.b.in.data, call.p.in_stride_bytes),
                 call.buffers<T>(part, cursors, call.b.out.data));
     });
   });
-  return count;
 }
 
 std::uint64_t split_index(split_call& call, const pass_input& in) {
-  std::uint64_t count = 0;
-  call.with_index_type([&](auto index) {
+  return call.with_index_type([&](auto index) {
     using T = decltype(index);
     T* const to = static_cast<T*>(call.b.index.data);
-    count = call.run_category_pass(in, nullptr, [&](std::uint64_t part, std::uint64_t* cursors) {
+    return call.run_category_pass(in, nullptr, [&](std::uint64_t part, std::uint64_t* cursors) {
       if (call.p.product == split_product::scatter_index) {
         const auto number = [](std::uint64_t i, std::uint32_t) { return i; };
         move_part(in, call.parts, part, number, rank_sink<T>{to, cursors});
@@ -37,7 +33,6 @@ std::uint64_t split_index(split_call& call, const pass_input& in) {
       }
     });
   });
-  return count;
 }
 
 // Records of widths that do not divide a line are copied one by one.

@@ -36,29 +36,6 @@ std::uint64_t key_bytes_read(const split_problem& p) noexcept {
   return p.count * std::min(p.key_stride_bytes, std::max(p.key_bytes, line_bytes));
 }
 
-}  // namespace
-
-bool combines_writes(const split_problem& p) noexcept {
-  return std::has_single_bit(p.record_bytes) && p.record_bytes <= 16 && p.out_stride_bytes == p.record_bytes &&
-         p.word_bytes >= p.record_bytes;
-}
-
-pass_entry pass_entry_of(const split_problem& p) noexcept {
-  if (p.product != split_product::records || !combines_writes(p)) return pass_entry::category_and_index;
-  if (!p.has_separate_key()) return pass_entry::record;
-  return p.record_bytes == 4 || p.record_bytes == 8 ? pass_entry::category_and_record : pass_entry::category_and_index;
-}
-
-std::uint64_t pass_entry_bytes(const split_problem& p) noexcept {
-  switch (pass_entry_of(p)) {
-    case pass_entry::record: return p.record_bytes;
-    case pass_entry::category_and_record: return 2 * p.record_bytes;
-    default: return p.count > std::uint64_t{1} << 32 ? 16 : 8;
-  }
-}
-
-namespace {
-
 split_scratch layout_of(const split_problem& p, std::uint64_t passes, std::uint32_t digit_bits,
                         std::uint64_t parts) noexcept {
   split_scratch l;
@@ -79,6 +56,25 @@ split_scratch layout_of(const split_problem& p, std::uint64_t passes, std::uint3
 }
 
 }  // namespace
+
+bool combines_writes(const split_problem& p) noexcept {
+  return std::has_single_bit(p.record_bytes) && p.record_bytes <= 16 && p.out_stride_bytes == p.record_bytes &&
+         p.word_bytes >= p.record_bytes;
+}
+
+pass_entry pass_entry_of(const split_problem& p) noexcept {
+  if (p.product != split_product::records || !combines_writes(p)) return pass_entry::category_and_index;
+  if (!p.has_separate_key()) return pass_entry::record;
+  return p.record_bytes == 4 || p.record_bytes == 8 ? pass_entry::category_and_record : pass_entry::category_and_index;
+}
+
+std::uint64_t pass_entry_bytes(const split_problem& p) noexcept {
+  switch (pass_entry_of(p)) {
+    case pass_entry::record: return p.record_bytes;
+    case pass_entry::category_and_record: return 2 * p.record_bytes;
+    default: return p.count > std::uint64_t{1} << 32 ? 16 : 8;
+  }
+}
 
 plan::planned plan_split(const split_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;

@@ -38,9 +38,7 @@ void run_rows(const context& ctx, const row_of_entry_problem& p, const plan::pla
               std::byte*) {
   const auto threads = static_cast<std::uint64_t>(ctx.threads());
   const std::uint64_t parts = parts_worth(p.rows * sizeof(std::uint64_t) + p.entries * bytes(p.index), threads);
-  for_each_part(parts, [&](std::uint64_t part) {
-    const std::uint64_t begin = part_begin(p.entries, parts, part);
-    const std::uint64_t end = part_begin(p.entries, parts, part + 1);
+  for_each_range(p.entries, parts, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
     if (begin == end) return;
     if (bytes(p.index) == 4) {
       fill_part<std::uint32_t>(p, b, begin, end);

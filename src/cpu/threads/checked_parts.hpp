@@ -39,32 +39,37 @@ inline core::index_report report_of(index_span index, std::uint64_t position, st
   return report;
 }
 
+/// Runs work() -> first_bad under a new call number, and reports the bad index to the context.
+template <class Work>
+void run_checked(const context& ctx, const primitives::movement& m, index_span index, const core::index_words& words,
+                 Work work) {
+  core::cpu_state& state = core::cpu(ctx);
+  const std::uint64_t call = state.begin_call();
+  const first_bad bad = work();
+  if (bad.found()) state.keep_first(report_of(index, bad.position, call, m.indexed_count, words));
+}
+
 /// Cuts [0, count) into equal parts, one per thread that the movement's bytes are worth, and calls
 /// work(begin, end, part) -> first_bad for each. Reports the first bad index of all parts to the context, under a new
 /// call number.
 template <class Work>
 void for_each_checked_part(const context& ctx, const primitives::movement& m, std::uint64_t count, index_span index,
                            const core::index_words& words, Work work) {
-  core::cpu_state& state = core::cpu(ctx);
-  const std::uint64_t call = state.begin_call();
-  const std::uint64_t worth = (2 * m.sequential_bytes() + m.index_bytes()) / bytes_per_thread;
-  const auto threads = static_cast<int>(std::clamp<std::uint64_t>(worth, 1, static_cast<std::uint64_t>(state.threads)));
-  first_bad first;
-  if (threads == 1) {
-    first = work(std::uint64_t{0}, count, std::uint64_t{0});
-  } else {
+  const std::uint64_t worth =
+      parts_worth(2 * m.sequential_bytes() + m.index_bytes(), static_cast<std::uint64_t>(core::cpu(ctx).threads));
+  const auto threads = static_cast<int>(worth);
+  run_checked(ctx, m, index, words, [&]() -> first_bad {
+    if (threads == 1) return work(std::uint64_t{0}, count, std::uint64_t{0});
     std::uint64_t position = ~std::uint64_t{0};
 #pragma omp parallel num_threads(core::startable(threads)) reduction(min : position)
     {
       const auto part = static_cast<std::uint64_t>(omp_get_thread_num());
       const auto parts = static_cast<std::uint64_t>(omp_get_num_threads());
-      const std::uint64_t begin = count / parts * part + std::min(part, count % parts);
-      const std::uint64_t end = begin + count / parts + (part < count % parts ? 1 : 0);
-      position = std::min(position, work(begin, end, part).position);
+      position =
+          std::min(position, work(part_begin(count, parts, part), part_begin(count, parts, part + 1), part).position);
     }
-    first.position = position;
-  }
-  if (first.found()) state.keep_first(report_of(index, first.position, call, m.indexed_count, words));
+    return {position};
+  });
 }
 
 }  // namespace sheaf::cpu

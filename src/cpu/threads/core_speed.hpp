@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include <sheaf/machine_profile.hpp>
 
 namespace sheaf::cpu {
@@ -11,6 +13,20 @@ namespace sheaf::cpu {
 inline double digit_seconds(const machine& m) noexcept {
   constexpr double bytes_copied_meanwhile = 72;
   return m.digit_seconds > 0 ? m.digit_seconds : bytes_copied_meanwhile * m.parallelism / m.cached_bytes_per_second;
+}
+
+/// Seconds of threads that share `digits` of such work for each of `count` items.
+inline double shared_digit_seconds(std::uint64_t count, double digits, const machine& m,
+                                   std::uint64_t threads) noexcept {
+  return static_cast<double>(count) * digits * digit_seconds(m) / static_cast<double>(threads);
+}
+
+/// How streams, accesses at random and steps overlap on a core, as in planned::add_overlapped().
+constexpr double overlap_exponent = 2;
+
+/// Bytes of the second-level cache, which each core has to itself.
+inline std::uint64_t own_cache_bytes(const machine& m) noexcept {
+  return m.cache_levels.size() > 1 ? m.cache_levels[1] : std::uint64_t{1} << 20;
 }
 
 }  // namespace sheaf::cpu

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "core/parallel_tasks.hpp"
 #include "core/startable.hpp"
@@ -32,6 +33,32 @@ void for_each_part(std::uint64_t parts, Work work) {
 /// First item of a part of [0, count); the next part begins where this one ends.
 inline std::uint64_t part_begin(std::uint64_t count, std::uint64_t parts, std::uint64_t part) noexcept {
   return count / parts * part + std::min(part, count % parts);
+}
+
+/// Calls work(begin, end, part) for every part of [0, count), as for_each_part() does.
+template <class Work>
+void for_each_range(std::uint64_t count, std::uint64_t parts, Work work) {
+  for_each_part(parts, [&](std::uint64_t part) {
+    work(part_begin(count, parts, part), part_begin(count, parts, part + 1), part);
+  });
+}
+
+/// Replaces each value by the sum of those before it, in parallel, and returns the sum of all.
+/// @param sums  memory for one value of each part
+inline std::uint64_t exclusive_scan(std::uint64_t* values, std::uint64_t count, std::uint64_t parts,
+                                    std::uint64_t* sums) {
+  for_each_range(count, parts, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t part) {
+    std::uint64_t sum = 0;
+    for (std::uint64_t i = begin; i < end; ++i) sum += values[i];
+    sums[part] = sum;
+  });
+  std::uint64_t all = 0;
+  for (std::uint64_t part = 0; part < parts; ++part) all += std::exchange(sums[part], all);
+  for_each_range(count, parts, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t part) {
+    std::uint64_t sum = sums[part];
+    for (std::uint64_t i = begin; i < end; ++i) sum += std::exchange(values[i], sum);
+  });
+  return all;
 }
 
 }  // namespace sheaf::cpu

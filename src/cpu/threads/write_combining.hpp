@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
+#include "core/scratch_offsets.hpp"
 #include "cpu/threads/cache_hints.hpp"
 
 // Write-combining buffers: one small buffer per output bucket, so that a loop which distributes records over many
@@ -25,6 +27,9 @@ class bucket_table {
   bucket_table(std::uint64_t* entries, std::uint64_t parts, std::uint64_t buckets) noexcept
       : entries_(entries), parts_(parts), buckets_(buckets) {}
 
+  bucket_table(std::uint64_t parts, std::uint64_t buckets, core::scratch_arrays& arrays)
+      : bucket_table(arrays.take<std::uint64_t>(parts * buckets), parts, buckets) {}
+
   static constexpr std::uint64_t bytes(std::uint64_t parts, std::uint64_t buckets) noexcept {
     return parts * buckets * sizeof(std::uint64_t);
   }
@@ -33,15 +38,18 @@ class bucket_table {
   std::uint64_t buckets() const noexcept { return buckets_; }
   std::uint64_t* row(std::uint64_t part) const noexcept { return entries_ + part * buckets_; }
 
+  /// A row for a part's counts: all are 0.
+  std::uint64_t* cleared_row(std::uint64_t part) const noexcept {
+    std::fill_n(row(part), buckets_, std::uint64_t{0});
+    return row(part);
+  }
+
   /// Exclusive scan in bucket-major order: replaces counts by start positions and returns the sum of all counts.
   std::uint64_t scan() const noexcept {
     std::uint64_t sum = 0;
     for (std::uint64_t b = 0; b < buckets_; ++b) {
       for (std::uint64_t part = 0; part < parts_; ++part) {
-        std::uint64_t& entry = entries_[part * buckets_ + b];
-        const std::uint64_t count = entry;
-        entry = sum;
-        sum += count;
+        sum += std::exchange(row(part)[b], sum);
       }
     }
     return sum;
