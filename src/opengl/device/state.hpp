@@ -104,4 +104,14 @@ class pipeline_call {
   current_scope current_;
 };
 
+/// A run of a prepared object: run(state) is one call of the library.
+template <class Run>
+void run_prepared(const context& ctx, std::string_view call, Run run) {
+  opengl_state& state = state_of(ctx);
+  state.begin_call();
+  pipeline_call running(state, call);
+  run(state);
+  running.finish();
+}
+
 }  // namespace sheaf::opengl

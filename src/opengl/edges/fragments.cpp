@@ -92,11 +92,7 @@ class kept_incidence final : public array_edges {
 
   void run_arrays(const context& ctx, const edge_sum_problem& p, const edge_arrays& b) override {
     require_summable(p, "opengl.fragments");
-    opengl_state& state = state_of(ctx);
-    state.begin_call();
-    pipeline_call call(state, prepared_edge_sum_call);
-    sum(state, p, b, *edges_);
-    call.finish();
+    run_prepared(ctx, prepared_edge_sum_call, [&](opengl_state& state) { sum(state, p, b, *edges_); });
   }
   std::uint64_t kept_bytes() const override { return edges_->bytes(); }
   std::string_view run_variant() const override { return "opengl.fragments"; }

@@ -66,16 +66,14 @@ class kept_points final : public array_edges {
 
   void run_arrays(const context& ctx, const edge_sum_problem& p, const edge_arrays& b) override {
     require_summable(p, "opengl.points");
-    opengl_state& state = state_of(ctx);
-    state.begin_call();
-    pipeline_call call(state, prepared_edge_sum_call);
-    const node_sums sums(state, p);
-    sums.clear();
-    const node_values values(state, p, b.values);
-    const program& points = use_edge_points(state, p, values);
-    for (const edge_piece& piece : *pieces_) draw_edges(state, points, piece, b.weights, sums);
-    sums.read_back(b.result);
-    call.finish();
+    run_prepared(ctx, prepared_edge_sum_call, [&](opengl_state& state) {
+      const node_sums sums(state, p);
+      sums.clear();
+      const node_values values(state, p, b.values);
+      const program& points = use_edge_points(state, p, values);
+      for (const edge_piece& piece : *pieces_) draw_edges(state, points, piece, b.weights, sums);
+      sums.read_back(b.result);
+    });
   }
   std::string_view run_variant() const override { return "opengl.points"; }
   std::uint64_t kept_bytes() const override {

@@ -19,19 +19,10 @@ const char* unsummable(const spmv_problem& p) noexcept {
   return nullptr;
 }
 
-const char* no_points_for(const spmv_problem& p) noexcept {
-  if (const char* const why = unsummable(p)) return why;
-  return p.has_row_ends ? "a point is one entry, and rows with ends of their own may share entries" : nullptr;
-}
-
 void add_vectors(plan::planned& plan, const spmv_problem& p, const machine& m) {
   plan.add("vectors", m.uploaded((p.x_count() + (p.reads_y ? p.y_count() : 0)) * width));
   plan.add("passes", pass_seconds(m, p.y_count(), 0) + (p.reads_y ? m.step_seconds : 0));
   plan.add("readback", m.read_back(p.y_count() * width));
-}
-
-void add_points(plan::planned& plan, const spmv_problem& p, const machine& m, std::uint64_t points) {
-  plan.add("blended points", m.atomic_adds(points, width, p.y_count() * width));
 }
 
 plan::planned prepared_plan(const primitives::prepare_spmv_problem& p, const plan::scope& scope,

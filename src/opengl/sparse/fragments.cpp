@@ -77,11 +77,7 @@ class kept_rows final : public array_product {
       : problem_(p), matrix_(ctx, std::move(matrix)) {}
 
   void run_arrays(const context& ctx, const product_vectors& v) override {
-    opengl_state& state = state_of(ctx);
-    state.begin_call();
-    pipeline_call call(state, prepared_spmv_call);
-    multiply(state, problem_, *matrix_, v);
-    call.finish();
+    run_prepared(ctx, prepared_spmv_call, [&](opengl_state& state) { multiply(state, problem_, *matrix_, v); });
   }
   std::uint64_t kept_bytes() const override { return matrix_->bytes(); }
 
