@@ -47,11 +47,11 @@ class resident_gather final : public array_movement {
       : problem_(p), list_(ctx, std::move(list)) {}
 
   void run(const context& ctx, const_records table, records out) override {
-    run_prepared(ctx, prepared_gather_call, [&](opengl_state& state) { write(table_lookup(state, table), out); });
+    run_call(ctx, prepared_gather_call, [&](opengl_state& state) { write(table_lookup(state, table), out); });
   }
   void run_buffers(const context& ctx, const source_array& table, const result_array& out) override {
     const std::uint64_t width = problem_.record_bytes;
-    run_prepared(ctx, prepared_gather_call, [&](opengl_state& state) {
+    run_call(ctx, prepared_gather_call, [&](opengl_state& state) {
       write(table_lookup(state, table, problem_.indexed_count, width), out, width);
     });
   }
@@ -74,14 +74,14 @@ class resident_scatter final : public array_movement {
       : problem_(p), list_(ctx, std::move(list)) {}
 
   void run(const context& ctx, const_records in, records out) override {
-    run_prepared(ctx, prepared_scatter_call, [&](opengl_state& state) {
+    run_call(ctx, prepared_scatter_call, [&](opengl_state& state) {
       const std::vector<tile_target> targets = targets_of(state, texels_for(problem_.record_bytes), out);
       draw(state, targets, in);
       for (const tile_target& target : targets) target.pixels.read_back(out);
     });
   }
   void run_buffers(const context& ctx, const source_array& in, const result_array& out) override {
-    run_prepared(ctx, prepared_scatter_call, [&](opengl_state& state) {
+    run_call(ctx, prepared_scatter_call, [&](opengl_state& state) {
       const std::uint64_t width = problem_.record_bytes;
       const std::vector<tile_target> targets =
           targets_of(state, side_by_side_texels_for(width), out, problem_.indexed_count);

@@ -93,20 +93,16 @@ plan::planned plan_points(const spmv_problem& p, const plan::scope& scope) {
 // Draws piece after piece as the matrix is read, so that the device holds one of them.
 template <point_form form>
 void run_points(const context& ctx, const spmv_problem& p, const plan::planned&, const spmv_buffers& b, std::byte*) {
-  opengl_state& state = state_of(ctx);
-  const std::uint64_t number = state.begin_call();
   entry_cursor cursor(p, b.a);
-  {
-    pipeline_call call(state, "spmv");
+  const std::uint64_t number = run_call(ctx, spmv_call, [&](opengl_state& state) {
     const std::vector<tile_target> sums = zero_targets(state, float_texels, p.y_count());
     const point_product product(state, p, form, b.x);
     begin_sums();
     while (!cursor.is_done()) product.draw(state, next_piece(state, p, form, cursor), sums);
     end_sums();
     write_result(state, sums, {b.x, b.y, b.alpha, b.beta});
-    call.finish();
-  }
-  if (cursor.has_met_faults()) state.keep_first(find_fault(p, b.a, csr_call::spmv, number));
+  });
+  if (cursor.has_met_faults()) state_of(ctx).keep_first(find_fault(p, b.a, csr_call::spmv, number));
 }
 
 /// All pieces, kept on the device.
@@ -116,7 +112,7 @@ class kept_points final : public array_product {
       : problem_(p), form_(form), pieces_(ctx, std::move(pieces)) {}
 
   void run_arrays(const context& ctx, const product_vectors& v) override {
-    run_prepared(ctx, prepared_spmv_call, [&](opengl_state& state) {
+    run_call(ctx, prepared_spmv_call, [&](opengl_state& state) {
       const std::vector<tile_target> sums = zero_targets(state, float_texels, problem_.y_count());
       const point_product product(state, problem_, form_, v.x);
       begin_sums();
@@ -145,21 +141,17 @@ plan::planned plan_kept_points(const prepare_spmv_problem& p, const plan::scope&
 template <point_form form>
 void keep_points(const context& ctx, const prepare_spmv_problem& problem, const plan::planned&,
                  const prepare_spmv_buffers& b, std::byte*) {
-  opengl_state& state = state_of(ctx);
   const spmv_problem& p = problem.product;
-  const std::uint64_t number = state.begin_call();
   entry_cursor cursor(p, b.a);
   std::shared_ptr<kept_points> made;
-  {
-    pipeline_call call(state, "prepare_spmv");
+  const std::uint64_t number = run_call(ctx, prepare_spmv_call, [&](opengl_state& state) {
     program_of(state, form);  // so that the first run need not wait for the driver's linker
     result_program(state);
     std::vector<point_piece> pieces;
     while (!cursor.is_done() && !cursor.has_met_faults()) pieces.push_back(next_piece(state, p, form, cursor));
     if (!cursor.has_met_faults()) made = std::make_shared<kept_points>(ctx, p, form, std::move(pieces));
-    call.finish();
-  }
-  if (made == nullptr) return state.keep_first(find_fault(p, b.a, csr_call::prepare_spmv, number));
+  });
+  if (made == nullptr) return state_of(ctx).keep_first(find_fault(p, b.a, csr_call::prepare_spmv, number));
   *b.made = std::move(made);
 }
 
