@@ -98,8 +98,8 @@ class kept_incidence final : public array_edges {
 // Runs of what was prepared may have weights.
 plan::planned plan_kept_fragments(const prepare_edge_sum_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
-  plan::planned plan =
-      prepared_plan(p, scope, texture_bytes(p.sum, edge_numbers::kept), plan_sum_of_fragments(p.sum, scope));
+  plan::planned plan = prepared_plan<prepare_edge_sum_decision>(p, scope, texture_bytes(p.sum, edge_numbers::kept),
+                                                                plan_sum_of_fragments(p.sum, scope));
   if (!plan.applicable()) return plan;
   plan.scratch_bytes = incidence::scratch_bytes(p.sum, edge_numbers::kept);
   plan.add("sort on the host", sort_seconds(p.sum, edge_numbers::kept, m));

@@ -81,7 +81,7 @@ class kept_points final : public array_edges {
 };
 
 plan::planned plan_kept_points(const prepare_edge_sum_problem& p, const plan::scope& scope) {
-  return prepared_plan(p, scope, vertex_bytes(p.sum), plan_sum_of_points(p.sum, scope));
+  return prepared_plan<prepare_edge_sum_decision>(p, scope, vertex_bytes(p.sum), plan_sum_of_points(p.sum, scope));
 }
 
 void keep_points(const context& ctx, const prepare_edge_sum_problem& problem, const plan::planned&,

@@ -75,7 +75,7 @@ class resident_scatter final : public array_movement {
 
   void run(const context& ctx, const_records in, records out) override {
     run_call(ctx, prepared_scatter_call, [&](opengl_state& state) {
-      const std::vector<tile_target> targets = targets_of(state, texels_for(problem_.record_bytes), out);
+      const std::vector<tile_target> targets = targets_of(state, texels_for(problem_.record_bytes), out.count, out);
       draw(state, targets, in);
       for (const tile_target& target : targets) target.pixels.read_back(out);
     });
@@ -84,7 +84,7 @@ class resident_scatter final : public array_movement {
     run_call(ctx, prepared_scatter_call, [&](opengl_state& state) {
       const std::uint64_t width = problem_.record_bytes;
       const std::vector<tile_target> targets =
-          targets_of(state, side_by_side_texels_for(width), out, problem_.indexed_count);
+          targets_of(state, side_by_side_texels_for(width), problem_.indexed_count, out);
       draw(state, targets, in, width);
       for (const tile_target& target : targets) target.pixels.read_back(out, width);
     });

@@ -19,20 +19,15 @@ const char* unsummable(const spmv_problem& p) noexcept {
   return nullptr;
 }
 
+const char* no_points_for(const spmv_problem& p) noexcept {
+  if (const char* const why = unsummable(p)) return why;
+  return p.has_row_ends ? "a point is one entry, and rows with ends of their own may share entries" : nullptr;
+}
+
 void add_vectors(plan::planned& plan, const spmv_problem& p, const machine& m) {
   plan.add("vectors", m.uploaded((p.x_count() + (p.reads_y ? p.y_count() : 0)) * width));
   plan.add("passes", pass_seconds(m, p.y_count(), 0) + (p.reads_y ? m.step_seconds : 0));
   plan.add("readback", m.read_back(p.y_count() * width));
-}
-
-plan::planned prepared_plan(const primitives::prepare_spmv_problem& p, const plan::scope& scope,
-                            std::uint64_t uploaded_bytes, const plan::planned& run, std::string_view product) {
-  if (!run.applicable()) return run;
-  plan::planned plan;
-  plan.decided.set(primitives::prepare_spmv_decision{run.seconds, product});
-  plan.add("upload", scope.machine.uploaded(uploaded_bytes));
-  plan.add("runs", static_cast<double>(p.expected_runs) * run.seconds);
-  return plan;
 }
 
 }  // namespace sheaf::opengl

@@ -5,22 +5,19 @@
 #include "opengl/device/textures.hpp"
 #include "opengl/movement/cost.hpp"
 #include "plan/variant.hpp"
-#include "primitives/sparse/prepare_spmv.hpp"
 #include "primitives/sparse/spmv.hpp"
 
 namespace sheaf::opengl {
 
 /// Why no frame buffer holds the sums of a product, or null.
 const char* unsummable(const primitives::spmv_problem& p) noexcept;
+/// Why the entries of a product are no points, or null.
+const char* no_points_for(const primitives::spmv_problem& p) noexcept;
 
 /// Why a product cannot have x in one texture of layers.
 constexpr const char* too_many_values_of_x = "x takes more layers than a texture has here";
 
 /// What a run adds to a plan, beside the geometry: x, the passes, and the result.
 void add_vectors(plan::planned& plan, const primitives::spmv_problem& p, const machine& m);
-
-/// The plan of a preparation that uploads so many bytes, by the plan of a run without them.
-plan::planned prepared_plan(const primitives::prepare_spmv_problem& p, const plan::scope& scope,
-                            std::uint64_t uploaded_bytes, const plan::planned& run, std::string_view product);
 
 }  // namespace sheaf::opengl

@@ -51,7 +51,7 @@ plan::planned plan_fragments(const spmv_problem& p, const plan::scope& scope) {
 }
 
 void multiply(opengl_state& state, const spmv_problem& p, const row_matrix& matrix, const product_vectors& v) {
-  const std::vector<tile_target> sums = undefined_targets(state, float_texels, p.y_count());
+  const std::vector<tile_target> sums = targets_of(state, float_texels, p.y_count());
   matrix.draw(state, p, v.x, sums);
   write_result(state, sums, v);
 }
@@ -83,8 +83,8 @@ class kept_rows final : public array_product {
 };
 
 plan::planned plan_kept_fragments(const prepare_spmv_problem& p, const plan::scope& scope) {
-  plan::planned plan =
-      prepared_plan(p, scope, texture_bytes(p.product), plan_product_of_fragments(p.product, scope), name);
+  plan::planned plan = prepared_plan<prepare_spmv_decision>(p, scope, texture_bytes(p.product),
+                                                            plan_product_of_fragments(p.product, scope), name);
   if (plan.applicable()) plan.scratch_bytes = row_matrix::scratch_bytes(p.product);
   return plan;
 }

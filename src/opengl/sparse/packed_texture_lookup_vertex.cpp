@@ -57,8 +57,7 @@ std::uint64_t point_bytes(const spmv_problem& p, point_form form) noexcept {
 
 /// Why points of a form do not do this product, or null.
 const char* unfit(const spmv_problem& p, const plan::scope& scope, point_form form) noexcept {
-  if (const char* const why = unsummable(p)) return why;
-  if (p.has_row_ends) return "a point is one entry, and rows with ends of their own may share entries";
+  if (const char* const why = no_points_for(p)) return why;
   if (form == point_form::vertex_index) return nullptr;
   if (form == point_form::color_table) {
     if (p.x_count() > most_colors) return "the color table holds 65536 values of x";
@@ -135,7 +134,8 @@ class kept_points final : public array_product {
 
 template <point_form form>
 plan::planned plan_kept_points(const prepare_spmv_problem& p, const plan::scope& scope) {
-  return prepared_plan(p, scope, point_bytes(p.product, form), plan_product(p.product, scope, form), name_of(form));
+  return prepared_plan<prepare_spmv_decision>(p, scope, point_bytes(p.product, form),
+                                              plan_product(p.product, scope, form), name_of(form));
 }
 
 template <point_form form>

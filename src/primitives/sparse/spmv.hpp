@@ -10,9 +10,7 @@
 #include "plan/variant.hpp"
 #include "primitives/movement/problem.hpp"
 
-namespace sheaf {
-
-namespace primitives {
+namespace sheaf::primitives {
 
 /// What plans know of a product: sizes and types, never data. The result has at least one value.
 struct spmv_problem {
@@ -93,5 +91,4 @@ void require_vectors(std::string_view call, const context& ctx, const spmv_probl
 spmv_problem describe_spmv(std::string_view call, const context& ctx, const csr_view& a, bool transposed,
                            spmv_sums sums, access_pattern pattern);
 
-}  // namespace primitives
-}  // namespace sheaf
+}  // namespace sheaf::primitives
