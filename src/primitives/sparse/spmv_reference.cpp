@@ -61,9 +61,8 @@ class csr_reader {
   void note_row(std::uint64_t row, std::uint64_t call, core::index_report& worst) const {
     const bool is_first = !worst.found() || worst.words == &words(csr_fault::column);
     if (!is_first) return;
-    const bool is_signed = a_.row_begins.type == index_type::i32 || a_.row_begins.type == index_type::i64;
     worst = {.call = call, .position = row, .value = begin(row), .limit = a_.values.count};
-    worst.is_signed = is_signed ? 1 : 0;
+    worst.is_signed = is_signed(a_.row_begins.type) ? 1 : 0;
     if (begin(row) > a_.values.count) {
       worst.words = &words(csr_fault::row_begin);
     } else if (end(row) > a_.values.count) {
