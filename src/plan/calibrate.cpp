@@ -146,8 +146,8 @@ class measurement {
       return undisturbed_seconds(fmt::format("{} of {} bytes", what, width), guess,
                                  [&](std::uint64_t n) { return device_.access(how, width, footprint, n); });
     };
-    const auto times = [&](timing (probe::*run)(std::uint64_t), std::string_view what) {
-      return undisturbed_seconds(what, guess, [&](std::uint64_t n) { return (device_.*run)(n); });
+    const auto times = [&](timing (probe::*pass)(std::uint64_t), std::string_view what) {
+      return undisturbed_seconds(what, guess, [&](std::uint64_t n) { return (device_.*pass)(n); });
     };
     switch (kind) {
       case figure_kind::calls: return times(&probe::calls, "calls");
