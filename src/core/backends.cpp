@@ -4,9 +4,8 @@
 
 #include "core/composition.hpp"
 
-namespace sheaf {
+namespace sheaf::core {
 
-namespace core {
 std::span<const backend> backends() noexcept { return composed().backends; }
 
 backend_kind best_backend() noexcept {
@@ -26,5 +25,4 @@ std::optional<backend_kind> backend_named(std::string_view name) noexcept {
   return found == all.end() ? std::nullopt : std::optional(found->kind);
 }
 
-}  // namespace core
-}  // namespace sheaf
+}  // namespace sheaf::core

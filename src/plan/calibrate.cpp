@@ -146,19 +146,16 @@ class measurement {
       return undisturbed_seconds(fmt::format("{} of {} bytes", what, width), guess,
                                  [&](std::uint64_t n) { return device_.access(how, width, footprint, n); });
     };
+    const auto times = [&](timing (probe::*pass)(std::uint64_t), std::string_view what) {
+      return undisturbed_seconds(what, guess, [&](std::uint64_t n) { return (device_.*pass)(n); });
+    };
     switch (kind) {
-      case figure_kind::calls:
-        return undisturbed_seconds("calls", guess, [&](std::uint64_t n) { return device_.calls(n); });
-      case figure_kind::steps:
-        return undisturbed_seconds("steps", guess, [&](std::uint64_t n) { return device_.steps(n); });
-      case figure_kind::barriers:
-        return undisturbed_seconds("barriers", guess, [&](std::uint64_t n) { return device_.barriers(n); });
-      case figure_kind::digits:
-        return undisturbed_seconds("digits", guess, [&](std::uint64_t n) { return device_.digits(n); });
-      case figure_kind::uploads:
-        return undisturbed_seconds("uploads", guess, [&](std::uint64_t n) { return device_.upload(n); });
-      case figure_kind::readbacks:
-        return undisturbed_seconds("readbacks", guess, [&](std::uint64_t n) { return device_.read_back(n); });
+      case figure_kind::calls: return times(&probe::calls, "calls");
+      case figure_kind::steps: return times(&probe::steps, "steps");
+      case figure_kind::barriers: return times(&probe::barriers, "barriers");
+      case figure_kind::digits: return times(&probe::digits, "digits");
+      case figure_kind::uploads: return times(&probe::upload, "uploads");
+      case figure_kind::readbacks: return times(&probe::read_back, "readbacks");
       case figure_kind::copies:
         return undisturbed_seconds("copies", guess, [&](std::uint64_t n) { return device_.stream(footprint, n); });
       case figure_kind::dependent_reads:

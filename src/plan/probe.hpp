@@ -6,9 +6,7 @@
 #include <sheaf/context.hpp>
 #include <sheaf/machine_profile.hpp>
 
-namespace sheaf {
-
-namespace plan {
+namespace sheaf::plan {
 
 /// Seconds of one run, and how much it did: the count asked for, rounded to what the device does in one step.
 struct timing {
@@ -65,6 +63,4 @@ constexpr std::uint64_t shuffled(std::uint64_t x, int bits) noexcept {
   return x ^ (x >> half);
 }
 
-}  // namespace plan
-
-}  // namespace sheaf
+}  // namespace sheaf::plan

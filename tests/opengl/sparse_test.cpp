@@ -105,7 +105,7 @@ TEST_F(OpenglSparse, WritesEveryRowWhateverItsPixelHad) {
     opengl::pipeline_call call(state(), "test");
     const opengl::row_matrix matrix(state(), p, a.view(), scratch.data());
     const records sums(y.data(), 500, sizeof(float));
-    const auto targets = opengl::targets_of(state(), opengl::float_texels, const_records(before));
+    const auto targets = opengl::targets_of(state(), opengl::float_texels, before.size(), const_records(before));
     matrix.draw(state(), p, x.data(), targets);
     for (const opengl::tile_target& target : targets) target.pixels.read_back(sums);
     call.finish();

@@ -68,7 +68,7 @@ bool may_gather_all_places(const spmv_problem& p, const csr_view& a, std::uint64
   if (has_all_places(p, a)) return true;
   constexpr std::uint64_t places_of_a_task = std::uint64_t{1} << 16;
   std::atomic<bool> all_good{true};
-  primitives::with_columns(a, [&](const auto* column) {
+  primitives::with_entries(a.column_indices, [&](const auto* column) {
     for_each_task((p.entries + places_of_a_task - 1) / places_of_a_task, threads, [&](std::uint64_t task) {
       bool good = true;
       const std::uint64_t end = std::min(p.entries, (task + 1) * places_of_a_task);

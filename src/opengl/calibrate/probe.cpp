@@ -16,7 +16,7 @@
 #include "opengl/device/kept_objects.hpp"
 #include "opengl/device/state.hpp"
 #include "opengl/device/transfer.hpp"
-#include "opengl/movement/draw_points.hpp"
+#include "opengl/movement/sum_pixels.hpp"
 #include "primitives/movement/gather.hpp"
 #include "primitives/movement/prepare.hpp"
 #include "primitives/movement/scatter.hpp"
@@ -247,11 +247,7 @@ class pipeline_probe final : public plan::probe {
     p.set("mask", static_cast<std::uint32_t>(to.where.count - 1));
     to.pixels.bind();
     set_viewport_of(p, to.where);
-    if (blends) {
-      glEnable(GL_BLEND);
-      glBlendEquation(GL_FUNC_ADD);
-      glBlendFunc(GL_ONE, GL_ONE);
-    }
+    if (blends) begin_sums();
     const vertex_array no_attributes;
     glBindVertexArray(no_attributes.name());
     const std::uint64_t most = std::min(fragments_per_draw, state_of(ctx_).limits().points_per_draw);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "primitives/index_reader.hpp"
+
 namespace sheaf::opengl {
 namespace {
 
@@ -20,22 +22,12 @@ std::uint64_t narrow(const Index* index, std::uint64_t count, std::uint64_t limi
   return first_bad;
 }
 
-template <class Use>
-auto with_index(index_span index, Use use) {
-  switch (index.type) {
-    case index_type::u32: return use(static_cast<const std::uint32_t*>(index.data));
-    case index_type::u64: return use(static_cast<const std::uint64_t*>(index.data));
-    case index_type::i32: return use(static_cast<const std::int32_t*>(index.data));
-    default: return use(static_cast<const std::int64_t*>(index.data));
-  }
-}
-
 }  // namespace
 
 void write_record_numbers(opengl_state& state, const primitives::movement& m, index_span index,
                           const core::index_words& words, std::uint32_t* numbers) {
   const std::uint64_t call = state.begin_call();
-  with_index(index, [&](const auto* list) {
+  primitives::with_entries(index, [&](const auto* list) {
     const std::uint64_t bad = narrow(list, index.count, m.indexed_count, numbers);
     if (bad == none || m.bounds == bounds::trust) return;
     state.keep_first({.call = call,
@@ -43,7 +35,7 @@ void write_record_numbers(opengl_state& state, const primitives::movement& m, in
                       .value = static_cast<std::uint64_t>(list[bad]),  // extends the sign
                       .limit = m.indexed_count,
                       .words = &words,
-                      .is_signed = index.type == index_type::i32 || index.type == index_type::i64});
+                      .is_signed = primitives::is_signed(index.type)});
   });
 }
 

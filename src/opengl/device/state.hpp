@@ -104,4 +104,16 @@ class pipeline_call {
   current_scope current_;
 };
 
+/// Begins a call and does work(state) as a pipeline_call. Returns the call's number, with which what its input has
+/// wrong is reported.
+template <class Work>
+std::uint64_t run_call(const context& ctx, std::string_view call, Work work) {
+  opengl_state& state = state_of(ctx);
+  const std::uint64_t number = state.begin_call();
+  pipeline_call running(state, call);
+  work(state);
+  running.finish();
+  return number;
+}
+
 }  // namespace sheaf::opengl

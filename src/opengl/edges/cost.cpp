@@ -40,16 +40,6 @@ void add_run(plan::planned& plan, const edge_sum_problem& p, const machine& m, s
   plan.add("readback", m.read_back(p.nodes * channels_of(p) * sizeof(float)));
 }
 
-plan::planned prepared_plan(const primitives::prepare_edge_sum_problem& p, const plan::scope& scope,
-                            std::uint64_t uploaded_bytes, const plan::planned& run) {
-  if (!run.applicable()) return run;
-  plan::planned plan;
-  plan.decided.set(primitives::prepare_edge_sum_decision{run.seconds});
-  plan.add("upload", scope.machine.uploaded(uploaded_bytes));
-  plan.add("runs", static_cast<double>(p.expected_runs) * run.seconds);
-  return plan;
-}
-
 void require_summable(const edge_sum_problem& p, std::string_view variant) {
   const char* const why = unsummable(p);
   if (why == nullptr) return;

@@ -19,10 +19,6 @@ const char* too_many_nodes(const primitives::edge_sum_problem& p, const size_lim
 /// the result.
 void add_run(plan::planned& plan, const primitives::edge_sum_problem& p, const machine& m, std::uint32_t passes);
 
-/// The plan of a preparation that uploads so many bytes, by the plan of a run without them.
-plan::planned prepared_plan(const primitives::prepare_edge_sum_problem& p, const plan::scope& scope,
-                            std::uint64_t uploaded_bytes, const plan::planned& run);
-
 /// Throws error(no_variant) where a run of what was prepared has values that it does not take.
 void require_summable(const primitives::edge_sum_problem& p, std::string_view variant);
 

@@ -51,4 +51,14 @@ inline void report_bad_end(opengl_state& state, const primitives::edge_sum_probl
   if (first_bad != no_edge) state.keep_first(bad_end_of(p, edges, first_bad, by, call));
 }
 
+/// A call that reads edges: work(state, first_bad) sets the first edge that has a bad end, if there is one, which is
+/// reported in the words of `by`.
+template <class Work>
+void run_on_edges(const context& ctx, std::string_view call, const primitives::edge_sum_problem& p,
+                  const edge_view& edges, primitives::edge_call by, Work work) {
+  std::uint64_t first_bad = no_edge;
+  const std::uint64_t number = run_call(ctx, call, [&](opengl_state& state) { work(state, first_bad); });
+  report_bad_end(state_of(ctx), p, edges, first_bad, by, number);
+}
+
 }  // namespace sheaf::opengl

@@ -73,17 +73,11 @@ void sum(opengl_state& state, const edge_sum_problem& p, const edge_arrays& b, c
 
 void run_fragments(const context& ctx, const edge_sum_problem& p, const plan::planned&, const edge_sum_buffers& b,
                    std::byte* scratch) {
-  opengl_state& state = state_of(ctx);
-  const std::uint64_t number = state.begin_call();
-  std::uint64_t first_bad = no_edge;
-  {
-    pipeline_call call(state, "edge_sum");
+  run_on_edges(ctx, edge_sum_call, p, b.edges, edge_call::edge_sum, [&](opengl_state& state, std::uint64_t& first_bad) {
     const incidence edges(state, p, b.edges, numbers_of(p), scratch);
     first_bad = edges.first_bad();
     sum(state, p, {b.values, b.weights, b.result}, edges);
-    call.finish();
-  }
-  report_bad_end(state, p, b.edges, first_bad, edge_call::edge_sum, number);
+  });
 }
 
 class kept_incidence final : public array_edges {
@@ -92,11 +86,7 @@ class kept_incidence final : public array_edges {
 
   void run_arrays(const context& ctx, const edge_sum_problem& p, const edge_arrays& b) override {
     require_summable(p, "opengl.fragments");
-    opengl_state& state = state_of(ctx);
-    state.begin_call();
-    pipeline_call call(state, prepared_edge_sum_call);
-    sum(state, p, b, *edges_);
-    call.finish();
+    run_call(ctx, prepared_edge_sum_call, [&](opengl_state& state) { sum(state, p, b, *edges_); });
   }
   std::uint64_t kept_bytes() const override { return edges_->bytes(); }
   std::string_view run_variant() const override { return "opengl.fragments"; }
@@ -108,8 +98,8 @@ class kept_incidence final : public array_edges {
 // Runs of what was prepared may have weights.
 plan::planned plan_kept_fragments(const prepare_edge_sum_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
-  plan::planned plan =
-      prepared_plan(p, scope, texture_bytes(p.sum, edge_numbers::kept), plan_sum_of_fragments(p.sum, scope));
+  plan::planned plan = prepared_plan<prepare_edge_sum_decision>(p, scope, texture_bytes(p.sum, edge_numbers::kept),
+                                                                plan_sum_of_fragments(p.sum, scope));
   if (!plan.applicable()) return plan;
   plan.scratch_bytes = incidence::scratch_bytes(p.sum, edge_numbers::kept);
   plan.add("sort on the host", sort_seconds(p.sum, edge_numbers::kept, m));
@@ -118,21 +108,16 @@ plan::planned plan_kept_fragments(const prepare_edge_sum_problem& p, const plan:
 
 void keep_fragments(const context& ctx, const prepare_edge_sum_problem& problem, const plan::planned&,
                     const prepare_edge_sum_buffers& b, std::byte* scratch) {
-  opengl_state& state = state_of(ctx);
   const edge_sum_problem& p = problem.sum;
-  const std::uint64_t number = state.begin_call();
-  std::uint64_t first_bad = no_edge;
   std::shared_ptr<kept_incidence> made;
-  {
-    pipeline_call call(state, prepare_edge_sum_call);
+  const auto inspect = [&](opengl_state& state, std::uint64_t& first_bad) {
     // So that the first run, which may have weights, need not wait for the driver's linker.
     for (const bool has_weights : {false, true}) node_program(state, p, has_weights);
     incidence edges(state, p, b.edges, edge_numbers::kept, scratch);
     first_bad = edges.first_bad();
     if (first_bad == no_edge) made = std::make_shared<kept_incidence>(ctx, std::move(edges));
-    call.finish();
-  }
-  report_bad_end(state, p, b.edges, first_bad, edge_call::prepare_edge_sum, number);
+  };
+  run_on_edges(ctx, prepare_edge_sum_call, p, b.edges, edge_call::prepare_edge_sum, inspect);
   *b.made = std::move(made);
 }
 

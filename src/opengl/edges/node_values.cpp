@@ -54,7 +54,7 @@ void node_values::bind(const program& user) const {
 node_sums::node_sums(const opengl_state& state, const edge_sum_problem& p)
     : nodes_(p.nodes), components_(p.components) {
   for (std::size_t part = 0; part * channels < components_; ++part) {
-    parts_.push_back(undefined_targets(state, texels_of_sums(components_of_part(components_, part)), nodes_));
+    parts_.push_back(targets_of(state, texels_of_sums(components_of_part(components_, part)), nodes_));
   }
 }
 

@@ -40,11 +40,7 @@ plan::planned plan_points(const edge_sum_problem& p, const plan::scope& scope) {
 
 void run_points(const context& ctx, const edge_sum_problem& p, const plan::planned&, const edge_sum_buffers& b,
                 std::byte*) {
-  opengl_state& state = state_of(ctx);
-  const std::uint64_t number = state.begin_call();
-  std::uint64_t first_bad = no_edge;
-  {
-    pipeline_call call(state, "edge_sum");
+  run_on_edges(ctx, edge_sum_call, p, b.edges, edge_call::edge_sum, [&](opengl_state& state, std::uint64_t& first_bad) {
     const node_sums sums(state, p);
     sums.clear();
     const node_values values(state, p, b.values);
@@ -55,9 +51,7 @@ void run_points(const context& ctx, const edge_sum_problem& p, const plan::plann
       begin += piece.count;
     }
     sums.read_back(b.result);
-    call.finish();
-  }
-  report_bad_end(state, p, b.edges, first_bad, edge_call::edge_sum, number);
+  });
 }
 
 class kept_points final : public array_edges {
@@ -66,16 +60,14 @@ class kept_points final : public array_edges {
 
   void run_arrays(const context& ctx, const edge_sum_problem& p, const edge_arrays& b) override {
     require_summable(p, "opengl.points");
-    opengl_state& state = state_of(ctx);
-    state.begin_call();
-    pipeline_call call(state, prepared_edge_sum_call);
-    const node_sums sums(state, p);
-    sums.clear();
-    const node_values values(state, p, b.values);
-    const program& points = use_edge_points(state, p, values);
-    for (const edge_piece& piece : *pieces_) draw_edges(state, points, piece, b.weights, sums);
-    sums.read_back(b.result);
-    call.finish();
+    run_call(ctx, prepared_edge_sum_call, [&](opengl_state& state) {
+      const node_sums sums(state, p);
+      sums.clear();
+      const node_values values(state, p, b.values);
+      const program& points = use_edge_points(state, p, values);
+      for (const edge_piece& piece : *pieces_) draw_edges(state, points, piece, b.weights, sums);
+      sums.read_back(b.result);
+    });
   }
   std::string_view run_variant() const override { return "opengl.points"; }
   std::uint64_t kept_bytes() const override {
@@ -89,18 +81,14 @@ class kept_points final : public array_edges {
 };
 
 plan::planned plan_kept_points(const prepare_edge_sum_problem& p, const plan::scope& scope) {
-  return prepared_plan(p, scope, vertex_bytes(p.sum), plan_sum_of_points(p.sum, scope));
+  return prepared_plan<prepare_edge_sum_decision>(p, scope, vertex_bytes(p.sum), plan_sum_of_points(p.sum, scope));
 }
 
 void keep_points(const context& ctx, const prepare_edge_sum_problem& problem, const plan::planned&,
                  const prepare_edge_sum_buffers& b, std::byte*) {
-  opengl_state& state = state_of(ctx);
   const edge_sum_problem& p = problem.sum;
-  const std::uint64_t number = state.begin_call();
-  std::uint64_t first_bad = no_edge;
   std::shared_ptr<kept_points> made;
-  {
-    pipeline_call call(state, prepare_edge_sum_call);
+  const auto inspect = [&](opengl_state& state, std::uint64_t& first_bad) {
     edge_point_program(state, p);  // so that the first run need not wait for the driver's linker
     std::vector<edge_piece> pieces;
     for (std::uint64_t begin = 0; begin < p.edges && first_bad == no_edge;) {
@@ -108,9 +96,8 @@ void keep_points(const context& ctx, const prepare_edge_sum_problem& problem, co
       begin += pieces.back().count;
     }
     if (first_bad == no_edge) made = std::make_shared<kept_points>(ctx, std::move(pieces));
-    call.finish();
-  }
-  report_bad_end(state, p, b.edges, first_bad, edge_call::prepare_edge_sum, number);
+  };
+  run_on_edges(ctx, prepare_edge_sum_call, p, b.edges, edge_call::prepare_edge_sum, inspect);
   *b.made = std::move(made);
 }
 

@@ -27,6 +27,19 @@ plan::planned lookup_plan(const primitives::movement& m, const machine& profile,
 /// A scatter by points likewise.
 plan::planned point_plan(const primitives::movement& m, const machine& profile, std::uint64_t list_bytes);
 
+/// The plan of a preparation that uploads so many bytes, by the plan of a run without them.
+/// @param more  what it decides besides a run's seconds
+template <class Decision, class Problem, class... More>
+plan::planned prepared_plan(const Problem& p, const plan::scope& scope, std::uint64_t uploaded_bytes,
+                            const plan::planned& run, const More&... more) {
+  if (!run.applicable()) return run;
+  plan::planned plan;
+  plan.decided.set(Decision{run.seconds, more...});
+  plan.add("upload", scope.machine.uploaded(uploaded_bytes));
+  plan.add("runs", static_cast<double>(p.expected_runs) * run.seconds);
+  return plan;
+}
+
 /// Rendering passes: one for each tile of what is drawn to and each piece of what it is drawn from.
 double pass_seconds(const machine& m, std::uint64_t drawn_to, std::uint64_t drawn_from);
 

@@ -6,26 +6,16 @@
 
 namespace sheaf::opengl {
 
-std::vector<tile_target> targets_of(const opengl_state& state, const texel_format& texels, const_records array) {
-  std::vector<tile_target> targets;
-  for (const tile& t : tiles_of(array.count, state.limits().texture_edge)) {
-    targets.push_back({t, draw_target(texels, t, array)});
-  }
-  return targets;
-}
-
-std::vector<tile_target> targets_of(const opengl_state& state, const texel_format& texels, const source_array& array,
-                                    std::uint64_t count) {
-  std::vector<tile_target> targets;
-  for (const tile& t : tiles_of(count, state.limits().texture_edge)) {
-    targets.push_back({t, draw_target(texels, t, array)});
-  }
-  return targets;
-}
-
 void set_viewport_of(const program& points, const tile& t) {
   points.set("width_bits", t.width_bits);
   points.set("size", static_cast<float>(t.width()), static_cast<float>(t.height));
+}
+
+void draw_to(const program& user, const tile_target& target) {
+  target.pixels.bind();
+  set_viewport_of(user, target.where);
+  user.set("tile_first", static_cast<std::uint32_t>(target.where.first));
+  user.set("tile_count", static_cast<std::uint32_t>(target.where.count));
 }
 
 void set_record_attribute(std::uint64_t record_bytes, std::uint64_t first_byte) {
@@ -45,10 +35,7 @@ void set_number_attribute(std::uint64_t first) {
 void draw_attributes(const opengl_state& state, const program& points, std::span<const tile_target> targets,
                      std::uint64_t count) {
   for (const tile_target& target : targets) {
-    target.pixels.bind();
-    set_viewport_of(points, target.where);
-    points.set("tile_first", static_cast<std::uint32_t>(target.where.first));
-    points.set("tile_count", static_cast<std::uint32_t>(target.where.count));
+    draw_to(points, target);
     glDrawArrays(GL_POINTS, 0, static_cast<GLsizei>(count));
   }
   state.flush_points_in_software();

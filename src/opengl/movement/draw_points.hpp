@@ -25,14 +25,22 @@ struct tile_target {
   draw_target pixels;
 };
 
-/// The tiles of an array, with its records.
-std::vector<tile_target> targets_of(const opengl_state& state, const texel_format& texels, const_records array);
-/// Of an array whose records lie side by side and have the bytes of texels.
-std::vector<tile_target> targets_of(const opengl_state& state, const texel_format& texels, const source_array& array,
-                                    std::uint64_t count);
+/// The tiles of so many records.
+/// @param from  the array that they are in, as draw_target takes it; without one the pixels are undefined
+template <class... Array>
+std::vector<tile_target> targets_of(const opengl_state& state, const texel_format& texels, std::uint64_t count,
+                                    const Array&... from) {
+  std::vector<tile_target> targets;
+  for (const tile& t : tiles_of(count, state.limits().texture_edge)) {
+    targets.push_back({t, draw_target(texels, t, from...)});
+  }
+  return targets;
+}
 
 /// Tells the program in use the shape of the tile that is drawn to.
 void set_viewport_of(const program& points, const tile& t);
+/// Tells the program in use which tile is drawn to, and draws there from now on.
+void draw_to(const program& user, const tile_target& target);
 
 /// Lets attribute 1 take records, side by side from a byte on in the buffer that is bound to GL_ARRAY_BUFFER.
 void set_record_attribute(std::uint64_t record_bytes, std::uint64_t first_byte = 0);

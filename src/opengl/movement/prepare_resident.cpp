@@ -47,18 +47,13 @@ class resident_gather final : public array_movement {
       : problem_(p), list_(ctx, std::move(list)) {}
 
   void run(const context& ctx, const_records table, records out) override {
-    opengl_state& state = state_of(ctx);
-    state.begin_call();
-    pipeline_call call(state, prepared_gather_call);
-    write(table_lookup(state, table), out);
-    call.finish();
+    run_call(ctx, prepared_gather_call, [&](opengl_state& state) { write(table_lookup(state, table), out); });
   }
   void run_buffers(const context& ctx, const source_array& table, const result_array& out) override {
-    opengl_state& state = state_of(ctx);
-    state.begin_call();
-    pipeline_call call(state, prepared_gather_call);
-    write(table_lookup(state, table, problem_.indexed_count, problem_.record_bytes), out, problem_.record_bytes);
-    call.finish();
+    const std::uint64_t width = problem_.record_bytes;
+    run_call(ctx, prepared_gather_call, [&](opengl_state& state) {
+      write(table_lookup(state, table, problem_.indexed_count, width), out, width);
+    });
   }
   std::uint64_t kept_bytes() const override { return record_number_bytes(problem_); }
 
@@ -79,24 +74,20 @@ class resident_scatter final : public array_movement {
       : problem_(p), list_(ctx, std::move(list)) {}
 
   void run(const context& ctx, const_records in, records out) override {
-    opengl_state& state = state_of(ctx);
-    state.begin_call();
-    pipeline_call call(state, prepared_scatter_call);
-    const std::vector<tile_target> targets = targets_of(state, texels_for(problem_.record_bytes), out);
-    draw(state, targets, in);
-    for (const tile_target& target : targets) target.pixels.read_back(out);
-    call.finish();
+    run_call(ctx, prepared_scatter_call, [&](opengl_state& state) {
+      const std::vector<tile_target> targets = targets_of(state, texels_for(problem_.record_bytes), out.count, out);
+      draw(state, targets, in);
+      for (const tile_target& target : targets) target.pixels.read_back(out);
+    });
   }
   void run_buffers(const context& ctx, const source_array& in, const result_array& out) override {
-    opengl_state& state = state_of(ctx);
-    state.begin_call();
-    pipeline_call call(state, prepared_scatter_call);
-    const std::uint64_t width = problem_.record_bytes;
-    const std::vector<tile_target> targets =
-        targets_of(state, side_by_side_texels_for(width), out, problem_.indexed_count);
-    draw(state, targets, in, width);
-    for (const tile_target& target : targets) target.pixels.read_back(out, width);
-    call.finish();
+    run_call(ctx, prepared_scatter_call, [&](opengl_state& state) {
+      const std::uint64_t width = problem_.record_bytes;
+      const std::vector<tile_target> targets =
+          targets_of(state, side_by_side_texels_for(width), problem_.indexed_count, out);
+      draw(state, targets, in, width);
+      for (const tile_target& target : targets) target.pixels.read_back(out, width);
+    });
   }
   std::uint64_t kept_bytes() const override { return record_number_bytes(problem_); }
 

@@ -4,19 +4,13 @@
 
 namespace sheaf::opengl {
 
-std::vector<tile_target> undefined_targets(const opengl_state& state, const texel_format& texels, std::uint64_t count) {
-  std::vector<tile_target> targets;
-  for (const tile& t : tiles_of(count, state.limits().texture_edge)) targets.push_back({t, draw_target(texels, t)});
-  return targets;
-}
-
 void clear(const std::vector<tile_target>& targets) {
   for (const tile_target& target : targets) target.pixels.clear();
   require_no_error("glClearBuffer");
 }
 
 std::vector<tile_target> zero_targets(const opengl_state& state, const texel_format& texels, std::uint64_t count) {
-  std::vector<tile_target> targets = undefined_targets(state, texels, count);
+  std::vector<tile_target> targets = targets_of(state, texels, count);
   clear(targets);
   return targets;
 }
@@ -35,13 +29,6 @@ void begin_differences() {
 void end_sums() {
   glDisable(GL_BLEND);
   glBlendEquation(GL_FUNC_ADD);
-}
-
-void draw_to(const program& user, const tile_target& target) {
-  target.pixels.bind();
-  set_viewport_of(user, target.where);
-  user.set("tile_first", static_cast<std::uint32_t>(target.where.first));
-  user.set("tile_count", static_cast<std::uint32_t>(target.where.count));
 }
 
 void draw_loops(const program& user, std::uint64_t rounds, std::uint32_t most) {

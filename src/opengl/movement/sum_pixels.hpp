@@ -8,8 +8,6 @@
 // Sums in frame buffers of floats.
 namespace sheaf::opengl {
 
-/// A frame buffer of undefined pixels for each tile of so many sums.
-std::vector<tile_target> undefined_targets(const opengl_state& state, const texel_format& texels, std::uint64_t count);
 /// Zeroes the pixels of all tiles.
 void clear(const std::vector<tile_target>& targets);
 /// A frame buffer of zeros for each tile of so many sums.
@@ -31,9 +29,6 @@ void for_each_draw(const opengl_state& state, std::uint64_t count, Draw draw) {
     state.flush_points_in_software();
   }
 }
-
-/// Tells the program in use which tile is drawn to, and draws there from now on.
-void draw_to(const program& user, const tile_target& target);
 
 /// Draws all pixels of the bound target by fragments that loop, in draws of limited length: a driver may take a draw of
 /// seconds for a hang, and llvmpipe ends loops after 65535 rounds. The program in use (spmv_rows.frag, edge_nodes.frag)

@@ -11,28 +11,23 @@ constexpr program_files lookup_files{"pixels.vert", "", "gather_texture.frag"};
 
 const program& lookup_program(opengl_state& state) { return state.program_of(lookup_files); }
 
-table_lookup::table_lookup(opengl_state& state, const_records table)
-    : texels_(texels_for(table.record_bytes)), program_(lookup_program(state)) {
-  for (const tile& t : tiles_of(table.count, state.limits().texture_edge)) {
-    parts_.push_back({t, uploaded(texels_, t, table)});
-  }
-  use();
-}
-
-table_lookup::table_lookup(opengl_state& state, const source_array& table, std::uint64_t count,
-                           std::uint64_t record_bytes)
-    : texels_(side_by_side_texels_for(record_bytes)), program_(lookup_program(state)) {
+template <class Array>
+table_lookup::table_lookup(opengl_state& state, const texel_format& texels, std::uint64_t count, const Array& table)
+    : texels_(texels), program_(lookup_program(state)) {
   for (const tile& t : tiles_of(count, state.limits().texture_edge)) {
     parts_.push_back({t, uploaded(texels_, t, table)});
   }
-  use();
-}
-
-void table_lookup::use() const {
   program_.use();
   program_.set_unit("list", 0);
   program_.set_unit("table", 1);
 }
+
+table_lookup::table_lookup(opengl_state& state, const_records table)
+    : table_lookup(state, texels_for(table.record_bytes), table.count, table) {}
+
+table_lookup::table_lookup(opengl_state& state, const source_array& table, std::uint64_t count,
+                           std::uint64_t record_bytes)
+    : table_lookup(state, side_by_side_texels_for(record_bytes), count, table) {}
 
 draw_target table_lookup::gathered(const texture& list, const tile& t) const {
   draw_target pixels(texels_, t);

@@ -32,7 +32,8 @@ class table_lookup {
     texture texels;
   };
 
-  void use() const;
+  template <class Array>
+  table_lookup(opengl_state& state, const texel_format& texels, std::uint64_t count, const Array& table);
 
   texel_format texels_;
   const program& program_;

@@ -55,7 +55,7 @@ GLenum equation_of(reduction op) {
 void blend(opengl_state& state, reduction op, std::span<const std::uint32_t> numbers, const_records in,
            const_records before, records after) {
   pipeline_call call(state, "scatter_reduce");
-  const std::vector<tile_target> targets = targets_of(state, float_texels, before);
+  const std::vector<tile_target> targets = targets_of(state, float_texels, before.count, before);
   const program& points = state.program_of(value_files);
   points.use();
   glEnable(GL_BLEND);

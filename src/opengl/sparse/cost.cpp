@@ -30,18 +30,4 @@ void add_vectors(plan::planned& plan, const spmv_problem& p, const machine& m) {
   plan.add("readback", m.read_back(p.y_count() * width));
 }
 
-void add_points(plan::planned& plan, const spmv_problem& p, const machine& m, std::uint64_t points) {
-  plan.add("blended points", m.atomic_adds(points, width, p.y_count() * width));
-}
-
-plan::planned prepared_plan(const primitives::prepare_spmv_problem& p, const plan::scope& scope,
-                            std::uint64_t uploaded_bytes, const plan::planned& run, std::string_view product) {
-  if (!run.applicable()) return run;
-  plan::planned plan;
-  plan.decided.set(primitives::prepare_spmv_decision{run.seconds, product});
-  plan.add("upload", scope.machine.uploaded(uploaded_bytes));
-  plan.add("runs", static_cast<double>(p.expected_runs) * run.seconds);
-  return plan;
-}
-
 }  // namespace sheaf::opengl

@@ -5,7 +5,6 @@
 #include "opengl/device/textures.hpp"
 #include "opengl/movement/cost.hpp"
 #include "plan/variant.hpp"
-#include "primitives/sparse/prepare_spmv.hpp"
 #include "primitives/sparse/spmv.hpp"
 
 namespace sheaf::opengl {
@@ -20,11 +19,5 @@ constexpr const char* too_many_values_of_x = "x takes more layers than a texture
 
 /// What a run adds to a plan, beside the geometry: x, the passes, and the result.
 void add_vectors(plan::planned& plan, const primitives::spmv_problem& p, const machine& m);
-/// `points` points that blend at rows, or columns of a transposed product.
-void add_points(plan::planned& plan, const primitives::spmv_problem& p, const machine& m, std::uint64_t points);
-
-/// The plan of a preparation that uploads so many bytes, by the plan of a run without them.
-plan::planned prepared_plan(const primitives::prepare_spmv_problem& p, const plan::scope& scope,
-                            std::uint64_t uploaded_bytes, const plan::planned& run, std::string_view product);
 
 }  // namespace sheaf::opengl

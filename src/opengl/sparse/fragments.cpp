@@ -51,24 +51,20 @@ plan::planned plan_fragments(const spmv_problem& p, const plan::scope& scope) {
 }
 
 void multiply(opengl_state& state, const spmv_problem& p, const row_matrix& matrix, const product_vectors& v) {
-  const std::vector<tile_target> sums = undefined_targets(state, float_texels, p.y_count());
+  const std::vector<tile_target> sums = targets_of(state, float_texels, p.y_count());
   matrix.draw(state, p, v.x, sums);
   write_result(state, sums, v);
 }
 
 void run_fragments(const context& ctx, const spmv_problem& p, const plan::planned&, const spmv_buffers& b,
                    std::byte* scratch) {
-  opengl_state& state = state_of(ctx);
-  const std::uint64_t number = state.begin_call();
   bool has_faults = false;
-  {
-    pipeline_call call(state, "spmv");
+  const std::uint64_t number = run_call(ctx, spmv_call, [&](opengl_state& state) {
     const row_matrix matrix(state, p, b.a, scratch);
     has_faults = matrix.has_faults();
     multiply(state, p, matrix, {b.x, b.y, b.alpha, b.beta});
-    call.finish();
-  }
-  if (has_faults) state.keep_first(find_fault(p, b.a, csr_call::spmv, number));
+  });
+  if (has_faults) state_of(ctx).keep_first(find_fault(p, b.a, csr_call::spmv, number));
 }
 
 class kept_rows final : public array_product {
@@ -77,11 +73,7 @@ class kept_rows final : public array_product {
       : problem_(p), matrix_(ctx, std::move(matrix)) {}
 
   void run_arrays(const context& ctx, const product_vectors& v) override {
-    opengl_state& state = state_of(ctx);
-    state.begin_call();
-    pipeline_call call(state, prepared_spmv_call);
-    multiply(state, problem_, *matrix_, v);
-    call.finish();
+    run_call(ctx, prepared_spmv_call, [&](opengl_state& state) { multiply(state, problem_, *matrix_, v); });
   }
   std::uint64_t kept_bytes() const override { return matrix_->bytes(); }
 
@@ -91,27 +83,23 @@ class kept_rows final : public array_product {
 };
 
 plan::planned plan_kept_fragments(const prepare_spmv_problem& p, const plan::scope& scope) {
-  plan::planned plan =
-      prepared_plan(p, scope, texture_bytes(p.product), plan_product_of_fragments(p.product, scope), name);
+  plan::planned plan = prepared_plan<prepare_spmv_decision>(p, scope, texture_bytes(p.product),
+                                                            plan_product_of_fragments(p.product, scope), name);
   if (plan.applicable()) plan.scratch_bytes = row_matrix::scratch_bytes(p.product);
   return plan;
 }
 
 void keep_fragments(const context& ctx, const prepare_spmv_problem& problem, const plan::planned&,
                     const prepare_spmv_buffers& b, std::byte* scratch) {
-  opengl_state& state = state_of(ctx);
   const spmv_problem& p = problem.product;
-  const std::uint64_t number = state.begin_call();
   std::shared_ptr<kept_rows> made;
-  {
-    pipeline_call call(state, "prepare_spmv");
+  const std::uint64_t number = run_call(ctx, prepare_spmv_call, [&](opengl_state& state) {
     row_program(state);  // so that the first run need not wait for the driver's linker
     result_program(state);
     row_matrix matrix(state, p, b.a, scratch);
     if (!matrix.has_faults()) made = std::make_shared<kept_rows>(ctx, p, std::move(matrix));
-    call.finish();
-  }
-  if (made == nullptr) return state.keep_first(find_fault(p, b.a, csr_call::prepare_spmv, number));
+  });
+  if (made == nullptr) return state_of(ctx).keep_first(find_fault(p, b.a, csr_call::prepare_spmv, number));
   *b.made = std::move(made);
 }
 

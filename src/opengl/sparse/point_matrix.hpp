@@ -46,8 +46,8 @@ class entry_cursor {
   /// often.
   template <unsigned Most, class Emit>
   std::uint64_t visit(std::uint64_t room, Emit emit) {
-    const std::uint64_t groups =
-        primitives::with_columns(a_, [&](const auto* columns) { return visit_as<Most>(columns, room, emit); });
+    const std::uint64_t groups = primitives::with_entries(
+        a_.column_indices, [&](const auto* columns) { return visit_as<Most>(columns, room, emit); });
     emitted_ += groups;
     return groups;
   }

@@ -45,7 +45,7 @@ row_matrix::row_matrix(opengl_state& state, const spmv_problem& p, const csr_vie
   auto* const entries = reinterpret_cast<matrix_entry*>(scratch + range_bytes(p));
   const auto* const values = static_cast<const float*>(a.values.data);
   const primitives::host_rows rows(p, a);
-  primitives::with_columns(a, [&](const auto* column) {
+  primitives::with_entries(a.column_indices, [&](const auto* column) {
     const auto is_column = [&](std::uint64_t place) { return static_cast<std::uint64_t>(column[place]) < p.columns; };
     // Places that belong to no row may hold anything.
     for (std::uint64_t place = 0; place < p.entries; ++place) {

@@ -1,8 +1,13 @@
 #include <sheaf/machine.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
+#include <map>
+#include <string>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -11,56 +16,207 @@
 #include "core/backends.hpp"
 #include "plan/pattern_words.hpp"
 #include "plan/store/json.hpp"
-#include "plan/store/machine_fields.hpp"
 #include "plan/store/output_file.hpp"
 
 namespace sheaf {
 namespace {
 
-using io::field_reader;
 using nlohmann::json;
 
 constexpr io::json_format format_of_profiles{.name = "a machine profile", .most_bytes = 16 << 20, .deepest_nesting = 8};
 
-json rates_json(const std::vector<access_rate>& rates) {
-  json list = json::array();
-  for (const access_rate& r : rates) {
-    list.push_back({{"record_bytes", r.record_bytes},
-                    {"footprint_bytes", r.footprint_bytes},
-                    {"records_per_second", r.records_per_second}});
-  }
-  return list;
+constexpr std::size_t most_name_bytes = 200;
+
+bool is_name(const std::string& text) {
+  return !text.empty() && text.size() <= most_name_bytes &&
+         std::none_of(text.begin(), text.end(), [](char c) { return (c >= 0 && c < ' ') || c == 127; });
 }
 
-json streams_json(const std::vector<stream_rate>& rates) {
-  json list = json::array();
-  for (const stream_rate& r : rates) {
-    list.push_back({{"footprint_bytes", r.footprint_bytes}, {"bytes_per_second", r.bytes_per_second}});
-  }
-  return list;
+bool is_whole(const json& value, std::uint64_t least, std::uint64_t most) {
+  return value.is_number_unsigned() && value.get<std::uint64_t>() >= least && value.get<std::uint64_t>() <= most;
 }
 
-json latencies_json(const std::vector<latency_point>& latencies) {
-  json list = json::array();
-  for (const latency_point& l : latencies) {
-    list.push_back({{"footprint_bytes", l.footprint_bytes}, {"seconds", l.seconds}});
-  }
-  return list;
+template <class Point>
+bool has_less(const Point& a, const Point& b) {
+  return a.footprint_bytes < b.footprint_bytes;
 }
 
-json corrections_json(const std::vector<variant_correction>& corrections) {
-  json list = json::array();
-  for (const variant_correction& c : corrections) {
-    const auto& order = *std::find_if(std::begin(plan::pattern_words), std::end(plan::pattern_words),
-                                      [&](const plan::pattern_word& w) { return w.kind == c.order; });
-    list.push_back({{"primitive", c.primitive},
-                    {"variant", c.variant},
-                    {"order", order.text},
-                    {"record_bytes", c.record_bytes},
-                    {"count", c.count},
-                    {"range", c.range},
-                    {"factor", c.factor}});
+/// Reads one JSON object of a machine profile. @throws error(bad_input) naming origin and field of what is wrong.
+class field_reader {
+ public:
+  field_reader(const json& object, std::string place) : object_(object), place_(std::move(place)) {
+    if (!object.is_object()) fail("is not an object");
   }
+
+  static constexpr std::uint64_t most_bytes = std::uint64_t{1} << 60;
+
+  std::string text(const char* field) const {
+    const json& value = at(field);
+    if (!value.is_string()) fail(fmt::format("{} is {}, not a string", field, io::shown(value)));
+    return value.get<std::string>();
+  }
+  std::uint64_t count(const char* field, std::uint64_t least, std::uint64_t most) const {
+    const json& value = at(field);
+    if (!is_whole(value, least, most)) {
+      fail(fmt::format("{} is {}, not a whole number from {} to {}", field, io::shown(value), least, most));
+    }
+    return value.get<std::uint64_t>();
+  }
+  std::uint64_t footprint() const { return count("footprint_bytes", 1, most_bytes); }
+
+  /// Refuses control characters, because names are printed on terminals.
+  std::string name(const char* field) const {
+    std::string value = text(field);
+    if (!is_name(value)) {
+      fail(fmt::format("{} is {}, not 1 to {} printable bytes", field, shown(field), most_name_bytes));
+    }
+    return value;
+  }
+
+  /// Numbers in the ranges that keep every prediction finite.
+  double rate(const char* field) const { return number(field, 1, 1e18); }
+  double seconds(const char* field) const { return number(field, 1e-12, 1e3); }
+
+  /// Sizes in bytes, ascending.
+  std::vector<std::uint64_t> sizes(const char* field) const {
+    const json& list = at(field);
+    if (!list.is_array() || list.empty()) fail(fmt::format("{} is not a list of sizes", field));
+    std::vector<std::uint64_t> sizes;
+    for (const json& entry : list) {
+      const std::uint64_t least = sizes.empty() ? 1 : sizes.back() + 1;
+      if (!is_whole(entry, least, most_bytes)) {
+        fail(fmt::format("{}[{}] is {}, not a whole number from {} to {}", field, sizes.size(), io::shown(entry), least,
+                         most_bytes));
+      }
+      sizes.push_back(entry.get<std::uint64_t>());
+    }
+    return sizes;
+  }
+
+  /// An object whose values are names.
+  std::map<std::string, std::string> names(const char* field) const {
+    const field_reader entries(at(field), fmt::format("{}: {}", place_, field));
+    std::map<std::string, std::string> names;
+    for (const auto& [key, value] : entries.object_.items()) {
+      if (!is_name(key)) {
+        fail(fmt::format("{} names {}, not 1 to {} printable bytes", field, io::shown(key), most_name_bytes));
+      }
+      names[key] = entries.name(key.c_str());
+    }
+    return names;
+  }
+
+  std::vector<access_rate> rates(const char* field) const {
+    const auto read = [](const field_reader& row) {
+      return access_rate{row.footprint(), row.count("record_bytes", 1, most_bytes), row.rate("records_per_second")};
+    };
+    const auto before = [](const access_rate& a, const access_rate& b) {
+      return a.record_bytes != b.record_bytes ? a.record_bytes < b.record_bytes : has_less(a, b);
+    };
+    return points<access_rate>(field, "rates", "record_bytes, then footprint_bytes", read, before);
+  }
+
+  std::vector<stream_rate> stream_rates(const char* field) const {
+    const auto read = [](const field_reader& row) {
+      return stream_rate{row.footprint(), row.rate("bytes_per_second")};
+    };
+    return points<stream_rate>(field, "rates", "footprint_bytes", read, has_less<stream_rate>);
+  }
+
+  std::vector<latency_point> latencies(const char* field) const {
+    const auto read = [](const field_reader& row) { return latency_point{row.footprint(), row.seconds("seconds")}; };
+    return points<latency_point>(field, "latencies", "footprint_bytes", read, has_less<latency_point>);
+  }
+
+  std::vector<variant_correction> corrections(const char* field) const {
+    const auto read = [](const field_reader& row) {
+      const std::string order = row.text("order");
+      const auto word = std::find_if(std::begin(plan::pattern_words), std::end(plan::pattern_words),
+                                     [&](const plan::pattern_word& w) { return w.text == order; });
+      if (word == std::end(plan::pattern_words)) {
+        row.fail(fmt::format("order is {}, not a kind of access pattern", row.shown("order")));
+      }
+      return variant_correction{row.name("primitive"),
+                                row.name("variant"),
+                                word->kind,
+                                row.count("record_bytes", 1, most_bytes),
+                                row.count("count", 1, most_bytes),
+                                row.count("range", 0, most_bytes),
+                                row.number("factor", 1e-3, 1e3)};
+    };
+    const auto key = [](const variant_correction& c) {
+      return std::tie(c.primitive, c.variant, c.order, c.record_bytes, c.count, c.range);
+    };
+    const auto before = [&](const variant_correction& a, const variant_correction& b) { return key(a) < key(b); };
+    return points<variant_correction>(field, "corrections",
+                                      "primitive, variant, order, record_bytes, count, then range", read, before);
+  }
+
+  /// The field's value as JSON, cut where it is long.
+  std::string shown(const char* field) const { return io::shown(at(field)); }
+
+  [[noreturn]] void fail(const std::string& what) const {
+    throw error(error_code::bad_input, fmt::format("{}: {}", place_, what));
+  }
+
+ private:
+  const json& at(const char* field) const {
+    const auto found = object_.find(field);
+    if (found == object_.end()) fail(fmt::format("{} is missing", field));
+    return *found;
+  }
+
+  double number(const char* field, double least, double most) const {
+    const json& value = at(field);
+    if (!value.is_number() || !(value.get<double>() >= least && value.get<double>() <= most)) {
+      fail(fmt::format("{} is {}, not a number from {} to {}", field, io::shown(value), least, most));
+    }
+    return value.get<double>();
+  }
+
+  // Reads a list of objects by read(); before() must hold for each and the next.
+  template <class Point, class Read, class Before>
+  std::vector<Point> points(const char* field, const char* what, const char* order, Read read, Before before) const {
+    const json& list = at(field);
+    if (!list.is_array() || list.empty()) fail(fmt::format("{} is not a list of {}", field, what));
+    std::vector<Point> points;
+    for (const json& entry : list) {
+      const field_reader row(entry, fmt::format("{}: {}[{}]", place_, field, points.size()));
+      points.push_back(read(row));
+      if (points.size() >= 2 && !before(points[points.size() - 2], points.back())) {
+        row.fail(fmt::format("is out of order: by {}, each once", order));
+      }
+    }
+    return points;
+  }
+
+  const json& object_;
+  std::string place_;
+};
+
+json json_of(const access_rate& r) {
+  return {{"record_bytes", r.record_bytes},
+          {"footprint_bytes", r.footprint_bytes},
+          {"records_per_second", r.records_per_second}};
+}
+
+json json_of(const stream_rate& r) {
+  return {{"footprint_bytes", r.footprint_bytes}, {"bytes_per_second", r.bytes_per_second}};
+}
+
+json json_of(const latency_point& l) { return {{"footprint_bytes", l.footprint_bytes}, {"seconds", l.seconds}}; }
+
+json json_of(const variant_correction& c) {
+  const auto& order = *std::find_if(std::begin(plan::pattern_words), std::end(plan::pattern_words),
+                                    [&](const plan::pattern_word& w) { return w.kind == c.order; });
+  return {{"primitive", c.primitive}, {"variant", c.variant}, {"order", order.text}, {"record_bytes", c.record_bytes},
+          {"count", c.count},         {"range", c.range},     {"factor", c.factor}};
+}
+
+template <class Point>
+json list_of(const std::vector<Point>& points) {
+  json list = json::array();
+  for (const Point& p : points) list.push_back(json_of(p));
   return list;
 }
 
@@ -148,15 +304,15 @@ std::string format_machine(const machine& m) {
                    {"step_seconds", m.step_seconds},
                    {"barrier_seconds", m.barrier_seconds},
                    {"access_seconds", m.access_seconds},
-                   {"streams", streams_json(m.streams)},
-                   {"latencies", latencies_json(m.latencies)},
-                   {"random_read", rates_json(m.random_read)},
-                   {"random_write", rates_json(m.random_write)},
-                   {"atomic_add", rates_json(m.atomic_add)}};
+                   {"streams", list_of(m.streams)},
+                   {"latencies", list_of(m.latencies)},
+                   {"random_read", list_of(m.random_read)},
+                   {"random_write", list_of(m.random_write)},
+                   {"atomic_add", list_of(m.atomic_add)}};
   if (m.digit_seconds > 0) document["digit_seconds"] = m.digit_seconds;
   if (m.upload_bytes_per_second > 0) document["upload_bytes_per_second"] = m.upload_bytes_per_second;
   if (m.readback_bytes_per_second > 0) document["readback_bytes_per_second"] = m.readback_bytes_per_second;
-  if (!m.corrections.empty()) document["corrections"] = corrections_json(m.corrections);
+  if (!m.corrections.empty()) document["corrections"] = list_of(m.corrections);
   return lines_of(document);
 }
 

@@ -8,6 +8,7 @@
 
 #include "plan/choose.hpp"
 #include "primitives/backends.hpp"
+#include "primitives/index_reader.hpp"
 #include "primitives/views.hpp"
 #include "primitives/words.hpp"
 
@@ -16,14 +17,7 @@ namespace primitives {
 
 std::span<const edge_sum_variant> edge_sum_variants() { return list_of<edge_sum_variant>(); }
 
-std::uint64_t edge_sum_problem::end_limit() const noexcept {
-  switch (index) {
-    case index_type::u32: return std::min(nodes, std::uint64_t{1} << 32);
-    case index_type::i32: return std::min(nodes, std::uint64_t{1} << 31);
-    case index_type::i64: return std::min(nodes, std::uint64_t{1} << 63);
-    default: return nodes;
-  }
-}
+std::uint64_t edge_sum_problem::end_limit() const noexcept { return namable(index, nodes); }
 
 namespace {
 
@@ -39,16 +33,6 @@ std::string bad_end(const core::index_words& words, const core::index_report& re
 
 constexpr core::index_words words_of_ends[2] = {{"edge_sum", "", "", "", bad_end},
                                                 {"prepare_edge_sum", "", "", "", bad_end}};
-
-/// The bits of an end, sign-extended where the type is signed.
-std::uint64_t end_at(const void* ends, std::uint64_t place, index_type type) noexcept {
-  switch (type) {
-    case index_type::u32: return static_cast<const std::uint32_t*>(ends)[place];
-    case index_type::i32:
-      return static_cast<std::uint64_t>(std::int64_t{static_cast<const std::int32_t*>(ends)[place]});
-    default: return static_cast<const std::uint64_t*>(ends)[place];
-  }
-}
 
 /// Bytes from the first end 0 of an edge to the last, the end behind it included.
 std::uint64_t extent_of_ends(const edge_view& edges) {
@@ -148,11 +132,11 @@ const core::index_words& end_words(edge_call call) noexcept { return words_of_en
 core::index_report bad_end_of(const edge_sum_problem& p, const edge_view& edges, std::uint64_t edge, edge_call by,
                               std::uint64_t call) noexcept {
   core::index_report report{.call = call, .position = edge, .limit = p.nodes, .words = &end_words(by)};
-  report.is_signed = p.index == index_type::i32 || p.index == index_type::i64 ? 1 : 0;
-  report.value = end_at(edges.first, edge * edges.stride, p.index);
+  report.is_signed = is_signed(p.index) ? 1 : 0;
+  report.value = bits_at({edges.first, 0, p.index}, edge * edges.stride);
   if (report.value < p.nodes) {
     report.row = 1;
-    report.value = end_at(edges.second, edge * edges.stride, p.index);
+    report.value = bits_at({edges.second, 0, p.index}, edge * edges.stride);
   }
   return report;
 }

@@ -10,9 +10,7 @@
 #include "plan/correction.hpp"
 #include "plan/variant.hpp"
 
-namespace sheaf {
-
-namespace primitives {
+namespace sheaf::primitives {
 
 /// What plans know of a sum over edges: sizes and types, never data. There is a node or an edge.
 struct edge_sum_problem {
@@ -88,5 +86,4 @@ void require_device_function(std::string_view call, const context& ctx, const de
 /// How many weights each of `edges` edges has. @throws error(bad_argument) unless it is 0 to 8
 std::uint32_t weights_of_an_edge(std::string_view call, std::uint64_t edges, const_values weights);
 
-}  // namespace primitives
-}  // namespace sheaf
+}  // namespace sheaf::primitives

@@ -9,9 +9,7 @@
 #include "primitives/edges/edge_sum.hpp"
 #include "primitives/executor.hpp"
 
-namespace sheaf {
-
-namespace primitives {
+namespace sheaf::primitives {
 
 /// The executor that a preparation makes: sums over the inspected edges. It may point into the arrays of ends.
 class prepared_edges {
@@ -77,5 +75,4 @@ inline buffer edge_memory(const context& ctx, std::string_view what, std::uint64
   return memory_of_preparation(ctx, prepare_edge_sum_call, what, bytes);
 }
 
-}  // namespace primitives
-}  // namespace sheaf
+}  // namespace sheaf::primitives

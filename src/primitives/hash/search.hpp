@@ -12,9 +12,7 @@
 #include "core/host.hpp"
 #include "plan/variant.hpp"
 
-namespace sheaf {
-
-namespace primitives {
+namespace sheaf::primitives {
 
 /// What is known of an index: where it is, and what its build has counted.
 struct hash_facts {
@@ -122,5 +120,4 @@ constexpr std::uint64_t most_hash_keys = std::uint64_t{1} << 56;
 /// The message's words for an index that does not fit.
 std::string words_of_index(std::uint64_t records, std::uint64_t distinct);
 
-}  // namespace primitives
-}  // namespace sheaf
+}  // namespace sheaf::primitives

@@ -8,9 +8,7 @@
 #include "core/index_report.hpp"
 #include "plan/variant.hpp"
 
-namespace sheaf {
-
-namespace primitives {
+namespace sheaf::primitives {
 
 /// list_rank and list_scan share their variants: a rank is a scan that counts.
 struct list_problem {
@@ -86,5 +84,4 @@ using list_variant = plan::variant<list_problem, list_buffers>;
 /// All variants of this build, in the order of backends.cpp and of each backend's variants.cpp.
 std::span<const list_variant> list_variants();
 
-}  // namespace primitives
-}  // namespace sheaf
+}  // namespace sheaf::primitives

@@ -9,9 +9,7 @@
 #include "plan/variant.hpp"
 #include "primitives/movement/problem.hpp"
 
-namespace sheaf {
-
-namespace primitives {
+namespace sheaf::primitives {
 
 /// The output is the sequential side, the table the indexed side.
 struct gather_problem : movement {
@@ -38,5 +36,4 @@ std::span<const gather_variant> gather_variants();
 gather_problem describe_gather(const context& ctx, const_records table, index_span index, records out,
                                access_pattern pattern = access_pattern::unknown(), bounds checking = bounds::check);
 
-}  // namespace primitives
-}  // namespace sheaf
+}  // namespace sheaf::primitives

@@ -5,6 +5,7 @@
 
 #include "plan/he2007.hpp"
 #include "plan/variant.hpp"
+#include "primitives/index_reader.hpp"
 #include "primitives/movement/problem.hpp"
 
 // Multi-pass gather and scatter (He et al. 2007, section 3.4, Fig. 5), for both backends. The indexed side is cut into
@@ -32,14 +33,7 @@ struct equal_parts {
 
 /// Number of records of the indexed side that the index type can name; regions are cut from these. An index below it is
 /// good. With bounds::check an index from it on is bad, so a pass compares an index with its region's bounds alone.
-inline std::uint64_t reachable_records(const movement& m) noexcept {
-  switch (m.index) {
-    case index_type::u32: return std::min(m.indexed_count, std::uint64_t{1} << 32);
-    case index_type::i32: return std::min(m.indexed_count, std::uint64_t{1} << 31);
-    case index_type::i64: return std::min(m.indexed_count, std::uint64_t{1} << 63);
-    default: return m.indexed_count;
-  }
-}
+inline std::uint64_t reachable_records(const movement& m) noexcept { return namable(m.index, m.indexed_count); }
 
 /// The sizes that the paper's cost model takes.
 inline plan::he2007::sizes sizes_of(const movement& m) noexcept {

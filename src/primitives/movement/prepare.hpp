@@ -12,9 +12,7 @@
 #include "primitives/executor.hpp"
 #include "primitives/movement/problem.hpp"
 
-namespace sheaf {
-
-namespace primitives {
+namespace sheaf::primitives {
 
 /// The executor that a preparation makes: a gather from the indexed side, or a scatter to it, by the inspected list.
 class prepared_movement {
@@ -67,5 +65,4 @@ constexpr std::string_view prepared_scatter_call = "prepared_scatter";
 access_pattern order_of_list(const context& ctx, index_span index, std::uint64_t records,
                              plan::order_sample size = plan::order_sample::large);
 
-}  // namespace primitives
-}  // namespace sheaf
+}  // namespace sheaf::primitives

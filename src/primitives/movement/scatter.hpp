@@ -9,9 +9,7 @@
 #include "plan/variant.hpp"
 #include "primitives/movement/problem.hpp"
 
-namespace sheaf {
-
-namespace primitives {
+namespace sheaf::primitives {
 
 /// The input is the sequential side, the output the indexed side.
 struct scatter_problem : movement {
@@ -36,5 +34,4 @@ using scatter_variant = plan::variant<scatter_problem, scatter_buffers>;
 /// All variants of this build, in the order of backends.cpp and of each backend's variants.cpp.
 std::span<const scatter_variant> scatter_variants();
 
-}  // namespace primitives
-}  // namespace sheaf
+}  // namespace sheaf::primitives

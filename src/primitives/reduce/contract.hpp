@@ -9,9 +9,7 @@
 #include "plan/variant.hpp"
 #include "primitives/movement/problem.hpp"
 
-namespace sheaf {
-
-namespace primitives {
+namespace sheaf::primitives {
 
 /// The input is the sequential side, the output the indexed side.
 struct scatter_reduce_problem : movement {
@@ -44,5 +42,4 @@ using scatter_reduce_variant = plan::variant<scatter_reduce_problem, scatter_red
 /// All variants of this build, in the order of backends.cpp and of each backend's variants.cpp.
 std::span<const scatter_reduce_variant> scatter_reduce_variants();
 
-}  // namespace primitives
-}  // namespace sheaf
+}  // namespace sheaf::primitives

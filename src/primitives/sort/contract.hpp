@@ -10,9 +10,7 @@
 #include "plan/variant.hpp"
 #include "primitives/sort/key.hpp"
 
-namespace sheaf {
-
-namespace primitives {
+namespace sheaf::primitives {
 
 constexpr std::size_t most_sort_columns = 8;
 
@@ -67,5 +65,4 @@ using sort_variant = plan::variant<sort_problem, sort_buffers>;
 /// All variants of this build, in the order of backends.cpp and of each backend's variants.cpp.
 std::span<const sort_variant> sort_variants();
 
-}  // namespace primitives
-}  // namespace sheaf
+}  // namespace sheaf::primitives

@@ -122,18 +122,6 @@ void require_vectors_of(const conjugate_gradient_problem& p, const context& ctx,
   require_no_overlap(conjugate_gradient_call, x.data, p.vector_bytes(), "x", b.data, p.vector_bytes(), "b");
 }
 
-void require_apart(const_values x, const csr_view& a) {
-  const auto require_list = [&](index_span list, std::string_view what) {
-    require_no_overlap(conjugate_gradient_call, x.data, x.count * bytes(x.type), "x", list.data,
-                       list.count * bytes(list.type), what);
-  };
-  require_list(a.row_begins, a.has_row_ends ? "row_begins" : "row_offsets");
-  if (a.has_row_ends) require_list(a.row_ends, "row_ends");
-  require_list(a.column_indices, "column_indices");
-  require_no_overlap(conjugate_gradient_call, x.data, x.count * bytes(x.type), "x", a.values.data,
-                     a.values.count * bytes(a.values.type), "values");
-}
-
 conjugate_gradient_result solve(const context& ctx, const conjugate_gradient_problem& p,
                                 const conjugate_gradient_options& o, conjugate_gradient_buffers buffers) {
   conjugate_gradient_result result;
@@ -180,7 +168,7 @@ conjugate_gradient_result conjugate_gradient(const context& ctx, const csr_view&
   require_vector("x", x, a.rows, a.values.type);
   require_csr_memory(conjugate_gradient_call, ctx, a);
   require_vectors_of(p, ctx, b, x);
-  require_apart(x, a);
+  require_apart(conjugate_gradient_call, x, "x", a);
   conjugate_gradient_buffers buffers;
   buffers.a = a;
   buffers.b = b.data;

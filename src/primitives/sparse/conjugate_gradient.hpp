@@ -10,9 +10,7 @@
 #include "primitives/sparse/conjugate_gradient_steps.hpp"
 #include "primitives/sparse/spmv.hpp"
 
-namespace sheaf {
-
-namespace primitives {
+namespace sheaf::primitives {
 
 /// What plans know of a linear system: sizes and types, never data. It has at least one row.
 struct conjugate_gradient_problem {
@@ -48,5 +46,4 @@ std::span<const conjugate_gradient_variant> conjugate_gradient_variants();
 
 constexpr std::string_view conjugate_gradient_call = "conjugate_gradient";
 
-}  // namespace primitives
-}  // namespace sheaf
+}  // namespace sheaf::primitives

@@ -5,44 +5,14 @@
 
 #include "core/cpu_state.hpp"
 #include "core/scratch_offsets.hpp"
-#include "primitives/index_reader.hpp"
 #include "primitives/sparse/conjugate_gradient.hpp"
+#include "primitives/sparse/host_matrix.hpp"
 
 namespace sheaf::reference {
 
 using namespace primitives;
 
 namespace {
-
-const core::index_words& words(csr_fault fault) { return words_of(csr_call::conjugate_gradient, fault); }
-
-/// What is wrong with a matrix, the worst first.
-core::index_report fault_of(const spmv_problem& p, const csr_view& a, std::uint64_t call) {
-  const index_reader begins(a.row_begins, p.entries + 1);
-  const index_reader ends(a.has_row_ends ? a.row_ends : a.row_begins, p.entries + 1);
-  const std::uint64_t shift = a.has_row_ends ? 0 : 1;
-  const index_reader columns(a.column_indices, p.columns);
-  const auto report_of = [&](std::uint64_t row, csr_fault fault) {
-    core::index_report r = begins.report(call, row, words(fault));
-    r.limit = fault == csr_fault::backwards ? ends.bits(row + shift) : p.entries;
-    if (fault == csr_fault::row_end) r.value = ends.bits(row + shift);
-    return r;
-  };
-  for (std::uint64_t row = 0; row < p.rows; ++row) {
-    if (!begins.in_range(row)) return report_of(row, csr_fault::row_begin);
-    if (!ends.in_range(row + shift)) return report_of(row, csr_fault::row_end);
-    if (begins.bits(row) > ends.bits(row + shift)) return report_of(row, csr_fault::backwards);
-  }
-  core::index_report lowest;
-  for (std::uint64_t row = 0; row < p.rows; ++row) {
-    for (std::uint64_t place = begins.bits(row); place < ends.bits(row + shift); ++place) {
-      if (columns.in_range(place) || (lowest.found() && lowest.position <= place)) continue;
-      lowest = columns.report(call, place, words(csr_fault::column));
-      lowest.row = row;
-    }
-  }
-  return lowest;
-}
 
 /// The textbook's loop, one vector after another, with dot products of long double. Value is that of the vectors.
 template <class Value>
@@ -214,12 +184,11 @@ class serial_solver {
 
   template <class Take>
   void for_row(std::uint64_t row, Take take) const {
-    const index_reader begins(b_.a.row_begins, 0);
-    const index_reader columns(b_.a.column_indices, 0);
-    const std::uint64_t end =
-        b_.a.has_row_ends ? index_reader(b_.a.row_ends, 0).bits(row) : index_reader(b_.a.row_begins, 0).bits(row + 1);
-    for (std::uint64_t place = begins.bits(row); place < end; ++place) {
-      take(columns.bits(place), static_cast<double>(static_cast<const Value*>(b_.a.values.data)[place]));
+    const host_rows rows(p_.product, b_.a);
+    const std::uint64_t end = rows.end(row);
+    for (std::uint64_t place = rows.begin(row); place < end; ++place) {
+      const std::uint64_t column = bits_at(b_.a.column_indices, place);
+      take(column, static_cast<double>(static_cast<const Value*>(b_.a.values.data)[place]));
     }
   }
 
@@ -278,7 +247,7 @@ void run_serial(const context& ctx, const conjugate_gradient_problem& p, const p
   core::cpu_state& state = core::cpu(ctx);
   const std::uint64_t call = state.begin_call();
   if (!p.is_operator) {
-    const core::index_report fault = fault_of(p.product, b.a, call);
+    const core::index_report fault = find_fault(p.product, b.a, csr_call::conjugate_gradient, call);
     if (fault.found()) return state.keep_first(fault);
   }
   if (p.product.value == value_type::f32) {

@@ -5,8 +5,6 @@
 namespace sheaf::primitives {
 namespace {
 
-bool is_signed(index_type type) noexcept { return type == index_type::i32 || type == index_type::i64; }
-
 core::index_report row_fault(const spmv_problem& p, const host_rows& rows, std::uint64_t row, csr_call by,
                              std::uint64_t call) {
   core::index_report r{.call = call, .position = row, .value = rows.begin(row), .limit = p.entries};
@@ -31,7 +29,7 @@ core::index_report find_fault(const spmv_problem& p, const csr_view& a, csr_call
     if (!rows.is_row(row)) return row_fault(p, rows, row, by, call);
   }
   core::index_report found;
-  with_columns(a, [&](const auto* column) {
+  with_entries(a.column_indices, [&](const auto* column) {
     std::uint64_t lowest = p.entries;
     for (std::uint64_t row = 0; row < p.rows; ++row) {
       const std::uint64_t end = std::min(lowest, rows.end(row));

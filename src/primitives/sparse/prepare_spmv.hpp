@@ -9,9 +9,7 @@
 #include "primitives/executor.hpp"
 #include "primitives/sparse/spmv.hpp"
 
-namespace sheaf {
-
-namespace primitives {
+namespace sheaf::primitives {
 
 /// The executor that a preparation makes: products by the inspected matrix. It may point into the matrix's arrays.
 class prepared_product {
@@ -77,5 +75,4 @@ using made_product = made_executor<prepared_product, spmv_preparation>;
 /// @throws error(out_of_memory) if there is no memory for the vectors that are multiplied
 void keep_the_faster(const context& ctx, const prepare_spmv_problem& p, const csr_view& a, made_product& made);
 
-}  // namespace primitives
-}  // namespace sheaf
+}  // namespace sheaf::primitives

@@ -91,10 +91,6 @@ void require_vector_shapes(std::string_view call, const spmv_problem& p, const_v
   require_vector_shape(call, "y", y, p.y_count(), p.value, down);
 }
 
-void require_apart(std::string_view call, values y, index_span list, std::string_view what) {
-  require_no_overlap(call, y.data, y.count * bytes(y.type), "y", list.data, list.count * bytes(list.type), what);
-}
-
 spmv_problem describe(const context& ctx, const csr_view& a, const spmv_options& options) {
   require_csr_shape(spmv_call, a);
   spmv_problem p = describe_spmv(spmv_call, ctx, a, options.transposed, options.sums, options.pattern);
@@ -155,10 +151,20 @@ void require_vectors(std::string_view call, const context& ctx, const spmv_probl
   require_memory(call, ctx, y.data, y.count * width, "y");
   require_aligned(call, y.data, width, "y");
   require_no_overlap(call, y.data, y.count * width, "y", x.data, x.count * width, "x");
-  require_apart(call, y, a.row_begins, a.has_row_ends ? "row_begins" : "row_offsets");
-  if (a.has_row_ends) require_apart(call, y, a.row_ends, "row_ends");
-  require_apart(call, y, a.column_indices, "column_indices");
-  require_no_overlap(call, y.data, y.count * width, "y", a.values.data, a.values.count * width, "values");
+  require_apart(call, y, "y", a);
+}
+
+void require_apart(std::string_view call, const_values v, std::string_view what, const csr_view& a) {
+  const auto require = [&](const void* data, std::uint64_t array_bytes, std::string_view array) {
+    require_no_overlap(call, v.data, v.count * bytes(v.type), what, data, array_bytes, array);
+  };
+  const auto require_list = [&](index_span list, std::string_view array) {
+    require(list.data, list.count * bytes(list.type), array);
+  };
+  require_list(a.row_begins, a.has_row_ends ? "row_begins" : "row_offsets");
+  if (a.has_row_ends) require_list(a.row_ends, "row_ends");
+  require_list(a.column_indices, "column_indices");
+  require(a.values.data, a.values.count * bytes(a.values.type), "values");
 }
 
 spmv_problem describe_spmv(std::string_view call, const context& ctx, const csr_view& a, bool transposed,

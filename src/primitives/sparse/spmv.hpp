@@ -10,9 +10,7 @@
 #include "plan/variant.hpp"
 #include "primitives/movement/problem.hpp"
 
-namespace sheaf {
-
-namespace primitives {
+namespace sheaf::primitives {
 
 /// What plans know of a product: sizes and types, never data. The result has at least one value.
 struct spmv_problem {
@@ -89,9 +87,10 @@ void require_csr_memory(std::string_view call, const context& ctx, const csr_vie
 /// x and y fit the problem, are in ctx's memory, and y overlaps nothing.
 void require_vectors(std::string_view call, const context& ctx, const spmv_problem& p, const csr_view& a,
                      const_values x, values y);
+/// Throws bad_argument, naming the call, if a vector that is written has a byte in common with the matrix.
+void require_apart(std::string_view call, const_values v, std::string_view what, const csr_view& a);
 /// The product by a matrix whose shape was checked.
 spmv_problem describe_spmv(std::string_view call, const context& ctx, const csr_view& a, bool transposed,
                            spmv_sums sums, access_pattern pattern);
 
-}  // namespace primitives
-}  // namespace sheaf
+}  // namespace sheaf::primitives

@@ -4,7 +4,7 @@
 #include "core/cpu_state.hpp"
 #include "core/scratch_offsets.hpp"
 #include "primitives/index_reader.hpp"
-#include "primitives/sparse/spmv.hpp"
+#include "primitives/sparse/host_matrix.hpp"
 
 namespace sheaf::reference {
 
@@ -38,54 +38,10 @@ class double_double {
   double low_ = 0;
 };
 
-/// The arrays of a matrix of any types. Simple rather than fast.
-class csr_reader {
- public:
-  explicit csr_reader(const csr_view& a) : a_(a), columns_(a.column_indices, a.columns) {}
-
-  std::uint64_t begin(std::uint64_t row) const { return index_reader(a_.row_begins, 0).bits(row); }
-  std::uint64_t end(std::uint64_t row) const {
-    return a_.has_row_ends ? index_reader(a_.row_ends, 0).bits(row) : begin(row + 1);
-  }
-  bool is_row(std::uint64_t row) const { return begin(row) <= end(row) && end(row) <= a_.values.count; }
-  bool has_column(std::uint64_t place) const { return columns_.in_range(place); }
-  std::uint64_t column(std::uint64_t place) const { return columns_.bits(place); }
-  double value(std::uint64_t place) const { return number(a_.values.data, a_.values.type, place); }
-
-  static double number(const void* data, value_type type, std::uint64_t i) {
-    return type == value_type::f32 ? static_cast<double>(static_cast<const float*>(data)[i])
-                                   : static_cast<const double*>(data)[i];
-  }
-
-  /// Notes what is wrong with a row or an entry, if it is worse than what was found before.
-  void note_row(std::uint64_t row, std::uint64_t call, core::index_report& worst) const {
-    const bool is_first = !worst.found() || worst.words == &words(csr_fault::column);
-    if (!is_first) return;
-    const bool is_signed = a_.row_begins.type == index_type::i32 || a_.row_begins.type == index_type::i64;
-    worst = {.call = call, .position = row, .value = begin(row), .limit = a_.values.count};
-    worst.is_signed = is_signed ? 1 : 0;
-    if (begin(row) > a_.values.count) {
-      worst.words = &words(csr_fault::row_begin);
-    } else if (end(row) > a_.values.count) {
-      worst.words = &words(csr_fault::row_end);
-      worst.value = end(row);
-    } else {
-      worst.words = &words(csr_fault::backwards);
-      worst.limit = end(row);
-    }
-  }
-  void note_column(std::uint64_t row, std::uint64_t place, std::uint64_t call, core::index_report& worst) const {
-    if (worst.found() && (worst.words != &words(csr_fault::column) || worst.position <= place)) return;
-    worst = columns_.report(call, place, words(csr_fault::column));
-    worst.row = row;
-  }
-
- private:
-  static const core::index_words& words(csr_fault fault) { return words_of(csr_call::spmv, fault); }
-
-  const csr_view& a_;
-  index_reader columns_;
-};
+double number(const void* data, value_type type, std::uint64_t i) {
+  return type == value_type::f32 ? static_cast<double>(static_cast<const float*>(data)[i])
+                                 : static_cast<const double*>(data)[i];
+}
 
 // Row after row, entry after entry, with one sum for each value of y.
 plan::planned plan_serial(const spmv_problem& p, const plan::scope& scope) {
@@ -98,7 +54,7 @@ plan::planned plan_serial(const spmv_problem& p, const plan::scope& scope) {
 void write(const spmv_problem& p, const spmv_buffers& b, std::uint64_t i, const double_double& sum) {
   double_double whole;
   whole.add_product(b.alpha, sum.value());
-  if (p.reads_y) whole.add_product(b.beta, csr_reader::number(b.y, p.value, i));
+  if (p.reads_y) whole.add_product(b.beta, number(b.y, p.value, i));
   if (p.value == value_type::f32) {
     static_cast<float*>(b.y)[i] = static_cast<float>(whole.value());
   } else {
@@ -110,23 +66,26 @@ void run_serial(const context& ctx, const spmv_problem& p, const plan::planned&,
                 std::byte* scratch) {
   core::cpu_state& state = core::cpu(ctx);
   const std::uint64_t call = state.begin_call();
-  const csr_reader a(b.a);
-  core::index_report worst;
+  const host_rows rows(p, b.a);
+  const index_reader columns(b.a.column_indices, p.columns);
+  bool has_faults = false;
   auto* const sums = reinterpret_cast<double_double*>(scratch);
   if (p.transposed) {
     for (std::uint64_t c = 0; c < p.columns; ++c) new (sums + c) double_double;
   }
   for (std::uint64_t row = 0; row < p.rows; ++row) {
     double_double sum;
-    if (!a.is_row(row)) a.note_row(row, call, worst);
-    const std::uint64_t end = a.is_row(row) ? a.end(row) : 0;
-    for (std::uint64_t place = a.is_row(row) ? a.begin(row) : 0; place < end; ++place) {
-      if (!a.has_column(place)) {
-        a.note_column(row, place, call, worst);
+    const bool is_row = rows.is_row(row);
+    has_faults |= !is_row;
+    const std::uint64_t end = is_row ? rows.end(row) : 0;
+    for (std::uint64_t place = is_row ? rows.begin(row) : 0; place < end; ++place) {
+      const double value = number(b.a.values.data, p.value, place);
+      if (!columns.in_range(place)) {
+        has_faults = true;
       } else if (p.transposed) {
-        sums[a.column(place)].add_product(a.value(place), csr_reader::number(b.x, p.value, row));
+        sums[columns.bits(place)].add_product(value, number(b.x, p.value, row));
       } else {
-        sum.add_product(a.value(place), csr_reader::number(b.x, p.value, a.column(place)));
+        sum.add_product(value, number(b.x, p.value, columns.bits(place)));
       }
     }
     if (!p.transposed) write(p, b, row, sum);
@@ -134,7 +93,7 @@ void run_serial(const context& ctx, const spmv_problem& p, const plan::planned&,
   if (p.transposed) {
     for (std::uint64_t c = 0; c < p.columns; ++c) write(p, b, c, sums[c]);
   }
-  state.keep_first(worst);
+  if (has_faults) state.keep_first(find_fault(p, b.a, csr_call::spmv, call));
 }
 
 }  // namespace

@@ -11,9 +11,7 @@
 #include "plan/variant.hpp"
 #include "primitives/split/category.hpp"
 
-namespace sheaf {
-
-namespace primitives {
+namespace sheaf::primitives {
 
 enum class split_product : std::uint8_t { records, gather_index, scatter_index };
 
@@ -100,5 +98,4 @@ void require_categories(std::string_view call, const_records category_of_record,
 void require_offsets(std::string_view call, const context& ctx, std::uint64_t categories,
                      std::span<const std::uint64_t> offsets);
 
-}  // namespace primitives
-}  // namespace sheaf
+}  // namespace sheaf::primitives
