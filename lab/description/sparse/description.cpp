@@ -624,19 +624,16 @@ constexpr named_sweep sets[] = {{"spmv", "--primitives spmv --log2-sizes 20:26:3
 constexpr list_option lists[] = {
     {"--matrices", "of sparse products: banded:x16 (entries a row), grid:x7, uniform:xzipf, zipf:s1000:c900, ...",
      [](sweep& s, option_texts texts) {
-       for (const std::string& text : texts) parse_product(text, "r4/u32+f32");
-       s.lists.of<sparse_lists>().matrices.assign(texts.begin(), texts.end());
+       s.lists.of<sparse_lists>().matrices =
+           checked_list(texts, [](std::string_view text) { parse_product(text, "r4/u32+f32"); });
      }},
     {"--matrix-layouts", "of sparse products: r4/u32+f32 (columns u32), r8/u32+u64+f64+transposed (offsets u64), ...",
      [](sweep& s, option_texts texts) {
-       for (const std::string& text : texts) parse_product("banded:x1", text);
-       s.lists.of<sparse_lists>().layouts.assign(texts.begin(), texts.end());
+       s.lists.of<sparse_lists>().layouts =
+           checked_list(texts, [](std::string_view text) { parse_product("banded:x1", text); });
      }},
     {"--systems", "of conjugate gradient: grid:x7:i16/r8/u32+f64 (entries a row, iterations), grid:x27:i50/...+jacobi",
-     [](sweep& s, std::span<const std::string> texts) {
-       for (const std::string& text : texts) parse_system(text);
-       s.lists.of<sparse_lists>().systems.assign(texts.begin(), texts.end());
-     }},
+     [](sweep& s, option_texts texts) { s.lists.of<sparse_lists>().systems = checked_list(texts, parse_system); }},
 };
 
 }  // namespace
