@@ -102,18 +102,6 @@ std::string text_of_layout(const problem_spec& p) {
   return fmt::format("{}{}", matrix.sums == spmv_sums::f64 ? "+f64_sums" : "", matrix.has_row_ends ? "+row_ends" : "");
 }
 
-bool read_layout_word(const name_part& word, problem_spec& p) {
-  sparse_part& matrix = p.part<sparse_part>();
-  if (word.text() == "f64_sums") {
-    if (p.value != value_type::f32) word.refuse("for values of f32 alone");
-    matrix.sums = spmv_sums::f64;
-    return true;
-  }
-  if (word.text() != "row_ends") return false;
-  matrix.has_row_ends = true;
-  return true;
-}
-
 void require_grid(const name_part& pattern, const problem_spec& p) {
   const sparse_part& matrix = p.part<sparse_part>();
   const std::uint64_t n = matrix.entries_of_a_row;
@@ -193,8 +181,10 @@ bool is_index_type(std::string_view text) { return text.starts_with('u') || text
 
 }  // namespace
 
-std::optional<name_part> read_types(const name_part& type, problem_spec& p) {
-  index_type& of_offsets = p.part<sparse_part>().offset;
+void read_type(const name_part& type, problem_spec& p, std::string_view own_word, bool sparse_part::*own,
+               std::string_view words_expected) {
+  sparse_part& matrix = p.part<sparse_part>();
+  index_type& of_offsets = matrix.offset;
   auto [index, rest] = type.cut_at("+");
   of_offsets = p.index = index.read(parse_index_type);
   if (rest && is_index_type(rest->text())) {
@@ -207,20 +197,26 @@ std::optional<name_part> read_types(const name_part& type, problem_spec& p) {
   p.value =
       value.read([](std::string_view text) { return value_of(text, float_types, "a type of a matrix's values"); });
   if (bytes(p.value) != p.record_bytes) value.refuse(fmt::format("a type of {} bytes", p.record_bytes));
-  return words;
+  for_each_part(words, "+", [&](const name_part& word) {
+    if (word.text() == own_word) {
+      matrix.*own = true;
+    } else if (word.text() == "f64_sums") {
+      if (p.value != value_type::f32) word.refuse("for values of f32 alone");
+      matrix.sums = spmv_sums::f64;
+    } else if (word.text() == "row_ends") {
+      matrix.has_row_ends = true;
+    } else {
+      word.refuse(words_expected);
+    }
+  });
 }
 
 namespace {
 
 void read(const name_part& pattern, const name_part& type, problem_spec& p) {
   read_pattern(pattern, p);
-  for_each_part(read_types(type, p), "+", [&](const name_part& word) {
-    if (word.text() == "transposed") {
-      p.part<sparse_part>().is_transposed = true;
-    } else if (!read_layout_word(word, p)) {
-      word.refuse("part of a product's type: transposed, f64_sums, row_ends");
-    }
-  });
+  read_type(type, p, "transposed", &sparse_part::is_transposed,
+            "part of a product's type: transposed, f64_sums, row_ends");
 }
 
 std::string text_of_product(const problem_spec& p) {
