@@ -75,7 +75,7 @@ std::function<void()> atomic_edge_loop(const problem& p, int threads, const jobs
 std::vector<contender> edge_loops(const context& ctx, const problem& p, const workspace& arrays) {
   std::vector<contender> all = plain_loop("serial_loop", ctx, p, arrays);
   const auto atomic = [ctx, p, &arrays](std::uint64_t copy) { atomic_edge_loop(p, ctx.threads(), arrays.all(copy))(); };
-  all.push_back({.who = "atomic_loop", .queue = atomic, .wait = [] {}});
+  all.push_back(peer("atomic_loop", 0, atomic));
   return all;
 }
 
