@@ -58,6 +58,17 @@ SHEAF_HOST_DEVICE inline void store_whole(void* to, value_type type, std::uint64
   store_number(to, bytes(type), i, static_cast<std::uint64_t>(number));
 }
 
+/// Fills an array of values of a source's type, of which WholeOf says each as a whole number.
+template <class Source, std::int64_t (*WholeOf)(const Source&, std::uint64_t)>
+struct fill_whole_values {
+  Source source;
+  void* values;
+  SHEAF_HOST_DEVICE tally operator()(std::uint64_t i) const {
+    store_whole(values, source.type, i, WholeOf(source, i));
+    return {};
+  }
+};
+
 /// Whether a float is a whole number, and which.
 SHEAF_HOST_DEVICE inline bool is_whole(double value, std::int64_t& number) {
   if (!(value > -0x1p62 && value < 0x1p62)) return false;

@@ -80,6 +80,12 @@ auto parsed_list(option_texts texts, Parse parse) {
   for (const std::string& text : texts) list.push_back(parse(text));
   return list;
 }
+/// The texts, each of which parse has to take. @throws error(bad_argument)
+template <class Parse>
+std::vector<std::string> checked_list(option_texts texts, Parse parse) {
+  for (const std::string& text : texts) parse(text);
+  return {texts.begin(), texts.end()};
+}
 /// Whole numbers of a range. @throws error(bad_argument) naming the option
 std::vector<std::uint64_t> numbers_in(std::string_view option, option_texts texts, std::uint64_t least,
                                       std::uint64_t most = ~std::uint64_t{0});

@@ -10,6 +10,7 @@
 #include <sheaf/error.hpp>
 
 #include "lab/harness/factors.hpp"
+#include "primitives/words.hpp"
 
 namespace sheaf::bench {
 namespace {
@@ -46,15 +47,8 @@ compared_row compared(const recorded_row& before, const recorded_row& after, con
   return row;
 }
 
-std::string_view text_of(change c) {
-  switch (c) {
-    case change::slower: return "slower";
-    case change::faster: return "faster";
-    case change::within_noise: return "within noise";
-    case change::none: return "";
-  }
-  return "";
-}
+constexpr primitives::word<change> changes[] = {
+    {"slower", change::slower}, {"faster", change::faster}, {"within noise", change::within_noise}, {"", change::none}};
 
 std::string variants_text(const compared_row& row) {
   if (row.before.variant == row.after.variant || row.before.variant == row.before.who) return row.after.variant;
@@ -72,7 +66,7 @@ void append_row(std::string& text, const compared_row& row, bool relative) {
   if (!relative) {
     line += row.relative_speedup > 0 ? fmt::format(" {:>8.3f}", row.relative_speedup) : fmt::format(" {:>8}", "");
   }
-  line += fmt::format("  {:<12}  {}{}{}", text_of(row.change), variants_text(row),
+  line += fmt::format("  {:<12}  {}{}{}", primitives::text_of(row.change, changes), variants_text(row),
                       row.before.verified ? "" : "  OLD WRONG", row.after.verified ? "" : "  WRONG");
   line.erase(line.find_last_not_of(' ') + 1);
   text += line + "\n";

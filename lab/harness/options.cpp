@@ -163,8 +163,10 @@ void require_alone(const CLI::App& app) {
   }
 }
 
-// The sweep's options say nothing to the subcommands, so they exclude each other.
-void exclude_sweep(CLI::App& app, CLI::App& subcommand) {
+// Where a subcommand runs, and that it is asked for. The sweep's options say nothing to it, so they exclude each other.
+void finish_subcommand(CLI::App& app, CLI::App& subcommand, raw_options& raw, options& parsed, bool& is_requested) {
+  add_place(subcommand, raw, parsed);
+  subcommand.callback([&is_requested] { is_requested = true; });
   for (CLI::Option* const option : app.get_options()) {
     if (option != app.get_help_ptr()) subcommand.excludes(option);
   }
@@ -195,10 +197,8 @@ void add_papers(CLI::App& app, raw_options& raw, options& parsed) {
   papers->add_flag("--large", parsed.papers.large,
                    "of 2005: tables 3 to 6 also of a matrix of 10^7 nonzeros and a mesh of 10^7 edges");
   papers->add_flag("--paper-sizes", parsed.papers.paper_sizes, "leave out the sizes that are scaled to the cache");
-  add_place(*papers, raw, parsed);
+  finish_subcommand(app, *papers, raw, parsed, parsed.papers.is_requested);
   papers->add_option("--json", parsed.json_path, "write the rows to this file");
-  papers->callback([&parsed] { parsed.papers.is_requested = true; });
-  exclude_sweep(app, *papers);
 }
 
 void add_spatter(CLI::App& app, raw_options& raw, options& parsed) {
@@ -220,10 +220,8 @@ void add_spatter(CLI::App& app, raw_options& raw, options& parsed) {
   spatter->add_flag("--verify", parsed.spatter.verify,
                     "check every entry moved, whose value is a function of its place");
   spatter->add_option("--variant", parsed.spatter.variant, "the variant that must run, such as reference.serial");
-  add_place(*spatter, raw, parsed);
+  finish_subcommand(app, *spatter, raw, parsed, parsed.spatter.is_requested);
   spatter->add_option("--json", parsed.json_path, "write the rows to this file");
-  spatter->callback([&parsed] { parsed.spatter.is_requested = true; });
-  exclude_sweep(app, *spatter);
 }
 
 void add_spmv(CLI::App& app, raw_options& raw, options& parsed) {
@@ -244,9 +242,7 @@ void add_spmv(CLI::App& app, raw_options& raw, options& parsed) {
   spmv->add_flag("--f64-sums", parsed.spmv.wide_sums, "sums of f64 over values of f32; no peer has them")
       ->needs(narrow);
   spmv->add_flag("--variants", parsed.spmv.variants, "prepare by every variant, not by the planner's choice alone");
-  add_place(*spmv, raw, parsed);
-  spmv->callback([&parsed] { parsed.spmv.is_requested = true; });
-  exclude_sweep(app, *spmv);
+  finish_subcommand(app, *spmv, raw, parsed, parsed.spmv.is_requested);
 }
 
 void add_solve(CLI::App& app, raw_options& raw, options& parsed) {
@@ -277,9 +273,7 @@ void add_solve(CLI::App& app, raw_options& raw, options& parsed) {
       ->type_name("FOLDER")
       ->needs(real);
   solve->add_flag("--quick", parsed.solve.quick, "a small grid: to see that rows run");
-  add_place(*solve, raw, parsed);
-  solve->callback([&parsed] { parsed.solve.is_requested = true; });
-  exclude_sweep(app, *solve);
+  finish_subcommand(app, *solve, raw, parsed, parsed.solve.is_requested);
 }
 
 void add_edges(CLI::App& app, raw_options& raw, options& parsed) {
@@ -318,9 +312,7 @@ void add_edges(CLI::App& app, raw_options& raw, options& parsed) {
   edges->add_flag("--quick", parsed.edges.quick, "small boxes: to see that rows run");
   edges->add_flag("--f32", parsed.edges.narrow, "values of f32, not f64");
   edges->add_option("--json", parsed.json_path, "write the rows to this file");
-  add_place(*edges, raw, parsed);
-  edges->callback([&parsed] { parsed.edges.is_requested = true; });
-  exclude_sweep(app, *edges);
+  finish_subcommand(app, *edges, raw, parsed, parsed.edges.is_requested);
 }
 
 }  // namespace

@@ -26,9 +26,7 @@ void write_record(const std::string& path, std::span<const result> results, cons
       "\"seconds\": {{{}\n}}\n}}\n",
       nlohmann::json(p.machine).dump(), nlohmann::json(SHEAF_BENCH_COMMIT).dump(), nlohmann::json(p.versions).dump(),
       format_machine(profile), rows);
-  io::output_file file(path, text.size());
-  file.write(text.data(), text.size());
-  file.commit();
+  io::write_file(path, text);
 }
 
 }  // namespace sheaf::bench

@@ -231,10 +231,7 @@ void write_json(const std::string& path, std::span<const result> results, const 
   for (const result& r : results) rows.push_back(json_of(r, measured.at(r.backend)));
   nlohmann::json document = {{"schema_version", 1}, {"recorded", time_now()}, {"rows", std::move(rows)}};
   for (const input_result& r : input_results) document["input_rows"].push_back(json_of(r));
-  const std::string text = document.dump(1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";
-  io::output_file file(path, text.size());
-  file.write(text.data(), text.size());
-  file.commit();
+  io::write_file(path, document.dump(1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace sheaf::bench

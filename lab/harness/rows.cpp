@@ -48,20 +48,14 @@ contender ours(const context& ctx, const problem& p, const workspace& arrays, st
 
 contender prepared(const context& ctx, const problem& p, const workspace& arrays) {
   const jobs::job& job = jobs::job_of(p);
-  const auto runs = std::make_shared<std::vector<jobs::prepared_run>>();
-  const auto prepare = [ctx, p, &job, &arrays, runs](std::uint64_t copies) {
-    for (std::uint64_t copy = 0; copy < copies; ++copy) {
-      runs->push_back(job.prepare(ctx, p, arrays.all(copy), expected_runs));
-    }
-  };
-  return {.who = "sheaf.prepared",
-          .variant = "prepared",
-          .scratch_bytes = p.count * p.record_bytes,
-          .kept_bytes_of_copy = p.count * prepared_bytes,
-          .queue = [runs](std::uint64_t copy) { (*runs)[copy].run(); },
-          .wait = [ctx] { ctx.wait(); },
-          .prepare = prepare,
-          .release = [runs] { runs->clear(); }};
+  return with_made(
+      {.who = "sheaf.prepared",
+       .variant = "prepared",
+       .scratch_bytes = p.count * p.record_bytes,
+       .kept_bytes_of_copy = p.count * prepared_bytes,
+       .wait = [ctx] { ctx.wait(); }},
+      [ctx, p, &job, &arrays](std::uint64_t copy) { return job.prepare(ctx, p, arrays.all(copy), expected_runs); },
+      [](const jobs::prepared_run& prepared) { prepared.run(); });
 }
 
 /// The variants that the planner could have chosen, which --variants measures by name.

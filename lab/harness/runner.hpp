@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,9 +21,9 @@ struct contender {
   bool order_is_unknown = false;  ///< the plan is for an index list of whose order the planner was told nothing
   double he2007_seconds = 0;      ///< time by the model of the 2007 paper; 0 where it does not apply
   std::uint64_t scratch_bytes = 0;
-  std::uint64_t kept_bytes_of_copy = 0;           ///< memory that prepare() takes for each copy, until release()
-  std::function<void(std::uint64_t copy)> queue;  ///< queues the call on this copy of the row's arrays
-  std::function<void()> wait;                     ///< blocks until the queued work is done
+  std::uint64_t kept_bytes_of_copy = 0;                ///< memory that prepare() takes for each copy, until release()
+  std::function<void(std::uint64_t copy)> queue = {};  ///< queues the call on this copy of the row's arrays
+  std::function<void()> wait;                          ///< blocks until the queued work is done
   /// Called once after the arrays are filled and before anything is timed. For inspectors, whose calls are executors.
   std::function<void(std::uint64_t copies)> prepare = {};
   /// Called once after the row is measured and checked: gives back what prepare() took.
@@ -35,6 +36,18 @@ struct contender {
 
   bool is_peer() const noexcept { return variant.empty(); }
 };
+
+/// The contender whose call is run(made), on what make(copy) makes of each copy before anything is timed.
+template <class Make, class Run>
+contender with_made(contender c, Make make, Run run) {
+  const auto all = std::make_shared<std::vector<decltype(make(std::uint64_t{}))>>();
+  c.queue = [all, run](std::uint64_t copy) { run((*all)[copy]); };
+  c.prepare = [all, make](std::uint64_t copies) {
+    for (std::uint64_t copy = 0; copy < copies; ++copy) all->push_back(make(copy));
+  };
+  c.release = [all] { all->clear(); };
+  return c;
+}
 
 struct timing {
   double median_seconds = 0;

@@ -17,14 +17,6 @@ void fill(const pattern& p, std::uint64_t indexed_count, const index_span& index
     entries[i] = static_cast<T>(pattern_entry(p, first + i, indexed_count));
 }
 
-// Whether the bytes are what fill_records writes for the record.
-bool is_record(const std::byte* bytes, std::uint64_t record_bytes, std::uint64_t seed, std::uint64_t record) {
-  for (std::uint64_t b = 0; b < record_bytes; ++b) {
-    if (static_cast<unsigned char>(bytes[b]) != record_byte(seed, record, b)) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 void fill_index(const context& ctx, const pattern& p, std::uint64_t indexed_count, index_span index,

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 
 #include "core/host_device.hpp"
 #include "lab/inputs/pattern.hpp"
@@ -23,6 +25,15 @@ SHEAF_HOST_DEVICE inline unsigned char record_byte(std::uint64_t seed, std::uint
 /// Eight bytes of a record, the first byte in the lowest bits.
 SHEAF_HOST_DEVICE inline std::uint64_t record_word(std::uint64_t seed, std::uint64_t record, std::uint64_t word) {
   return mix(mix(seed ^ record) + word);
+}
+
+/// Whether bytes in host memory are what fill_records writes for the record.
+inline bool is_record(const std::byte* bytes, std::uint64_t record_bytes, std::uint64_t seed, std::uint64_t record) {
+  for (std::uint64_t b = 0; b < record_bytes; b += 8) {
+    const std::uint64_t word = record_word(seed, record, b / 8);
+    if (std::memcmp(bytes + b, &word, std::min<std::uint64_t>(8, record_bytes - b)) != 0) return false;
+  }
+  return true;
 }
 
 /// A pseudo-random permutation of [0, n): a Feistel network of four rounds over the next even number of bits, applied

@@ -167,25 +167,22 @@ SHEAF_HOST_DEVICE inline std::uint64_t whole_variate(const variate_source& s, st
   }
 }
 
+/// The bits of a whole number times the float that has these bits.
+template <class Float, class Bits>
+SHEAF_HOST_DEVICE std::uint64_t scaled_bits(std::int64_t number, Bits scale_bits) {
+  Float scale = 0;
+  std::memcpy(&scale, &scale_bits, sizeof scale);
+  const Float product = static_cast<Float>(number) * scale;
+  Bits bits = 0;
+  std::memcpy(&bits, &product, sizeof bits);
+  return bits;
+}
+
 /// The bits of a whole number of 64 bits times 2^exponent, rounded to a float of 4 or 8 bytes. 2^exponent has to be a
 /// normal float.
 SHEAF_HOST_DEVICE inline std::uint64_t float_bits(std::int64_t number, std::int32_t exponent, std::uint32_t key_bytes) {
-  if (key_bytes == 4) {
-    const std::uint32_t scale_bits = static_cast<std::uint32_t>(exponent + 127) << 23;
-    float scale = 0;
-    std::memcpy(&scale, &scale_bits, sizeof scale);
-    const float product = static_cast<float>(number) * scale;
-    std::uint32_t bits = 0;
-    std::memcpy(&bits, &product, sizeof bits);
-    return bits;
-  }
-  const std::uint64_t scale_bits = static_cast<std::uint64_t>(exponent + 1023) << 52;
-  double scale = 0;
-  std::memcpy(&scale, &scale_bits, sizeof scale);
-  const double product = static_cast<double>(number) * scale;
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, &product, sizeof bits);
-  return bits;
+  if (key_bytes == 4) return scaled_bits<float>(number, static_cast<std::uint32_t>(exponent + 127) << 23);
+  return scaled_bits<double>(number, static_cast<std::uint64_t>(exponent + 1023) << 52);
 }
 
 /// The bits of the variate of item i as a float: normal with mean 0 and deviation 1, lognormal e to the power of that,

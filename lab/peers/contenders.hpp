@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include <sheaf/context.hpp>
@@ -21,6 +22,11 @@ using primitives::key_part;
 using make_contenders = std::vector<contender>(const context& ctx, const problem& p, const workspace& arrays);
 
 namespace host {
+
+/// A contender that has done its work when queue(copy) returns.
+inline contender peer(const char* who, std::uint64_t scratch_bytes, std::function<void(std::uint64_t)> queue) {
+  return {.who = who, .scratch_bytes = scratch_bytes, .queue = std::move(queue), .wait = [] {}};
+}
 
 /// The plain loop of the row's job, in as many threads as that has, by this name.
 std::vector<contender> plain_loop(const char* who, const context& ctx, const problem& p, const workspace& arrays);

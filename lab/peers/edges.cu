@@ -49,17 +49,9 @@ using kernel = void (*)(edge_arrays<Value>);
 
 template <class Value, class Index>
 kernel<Value> kernel_of(std::uint32_t components) {
-  switch (components) {
-    case 1: return add_edges<Value, Index, 1>;
-    case 2: return add_edges<Value, Index, 2>;
-    case 3: return add_edges<Value, Index, 3>;
-    case 4: return add_edges<Value, Index, 4>;
-    case 5: return add_edges<Value, Index, 5>;
-    case 6: return add_edges<Value, Index, 6>;
-    case 7: return add_edges<Value, Index, 7>;
-    case 8: return add_edges<Value, Index, 8>;
-    default: return nullptr;
-  }
+  if (components < 1 || components > most_edge_components) return nullptr;
+  return primitives::with_components(
+      components, [](auto n) -> kernel<Value> { return add_edges<Value, Index, decltype(n)::value>; });
 }
 
 template <class Value>

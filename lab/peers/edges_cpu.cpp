@@ -53,16 +53,8 @@ using loop = void (*)(const problem&, int, const jobs::array_set&);
 
 template <class Value, class Index>
 loop loop_of(std::uint32_t components) {
-  switch (components) {
-    case 1: return atomic_loop<Value, Index, 1>;
-    case 2: return atomic_loop<Value, Index, 2>;
-    case 3: return atomic_loop<Value, Index, 3>;
-    case 4: return atomic_loop<Value, Index, 4>;
-    case 5: return atomic_loop<Value, Index, 5>;
-    case 6: return atomic_loop<Value, Index, 6>;
-    case 7: return atomic_loop<Value, Index, 7>;
-    default: return atomic_loop<Value, Index, 8>;
-  }
+  return primitives::with_components(components,
+                                     [](auto n) -> loop { return atomic_loop<Value, Index, decltype(n)::value>; });
 }
 
 template <class Value>
@@ -83,7 +75,7 @@ std::function<void()> atomic_edge_loop(const problem& p, int threads, const jobs
 std::vector<contender> edge_loops(const context& ctx, const problem& p, const workspace& arrays) {
   std::vector<contender> all = plain_loop("serial_loop", ctx, p, arrays);
   const auto atomic = [ctx, p, &arrays](std::uint64_t copy) { atomic_edge_loop(p, ctx.threads(), arrays.all(copy))(); };
-  all.push_back({.who = "atomic_loop", .queue = atomic, .wait = [] {}});
+  all.push_back(peer("atomic_loop", 0, atomic));
   return all;
 }
 

@@ -65,19 +65,12 @@ contender prepared(const char* who, const problem& p, const workspace& arrays, s
     Arrays arrays;
     Structure structure;
   };
-  const auto made = std::make_shared<std::vector<std::unique_ptr<one_copy>>>();
-  return {.who = who,
-          .kept_bytes_of_copy = kept_bytes,
-          .queue = [made, run](std::uint64_t copy) { run((*made)[copy]->structure, (*made)[copy]->arrays); },
-          .wait = [] {},
-          .prepare =
-              [made, p, &arrays](std::uint64_t copies) {
-                for (std::uint64_t copy = 0; copy < copies; ++copy) {
-                  const Arrays typed(p, arrays.all(copy));
-                  made->push_back(std::make_unique<one_copy>(one_copy{typed, Structure(typed)}));
-                }
-              },
-          .release = [made] { made->clear(); }};
+  const auto make = [p, &arrays](std::uint64_t copy) {
+    const Arrays typed(p, arrays.all(copy));
+    return std::make_unique<one_copy>(one_copy{typed, Structure(typed)});
+  };
+  return with_made({.who = who, .kept_bytes_of_copy = kept_bytes, .wait = [] {}}, make,
+                   [run](const std::unique_ptr<one_copy>& of) { run(of->structure, of->arrays); });
 }
 
 /// Calls body with a key and a record number of the problem's widths.

@@ -60,17 +60,10 @@ std::vector<contender> list_walks_for_devices(const context& ctx, const problem&
   const jobs::job& job = jobs::job_of(p);
   const bool has_walk = job.unchecked(p).empty() && job.plain_loop(context::cpu(1), p, {});
   if (!has_walk || is_too_slow(p, most_slow_nodes)) return {};
-  const auto copies_on_host = std::make_shared<std::vector<std::unique_ptr<host_copy>>>();
-  return {{.who = "serial_walk",
-           .queue = [copies_on_host](std::uint64_t copy) { (*copies_on_host)[copy]->run(); },
-           .wait = [ctx] { ctx.wait(); },
-           .prepare =
-               [ctx, p, &arrays, copies_on_host](std::uint64_t copies) {
-                 for (std::uint64_t copy = 0; copy < copies; ++copy) {
-                   copies_on_host->push_back(std::make_unique<host_copy>(ctx, p, arrays.all(copy)));
-                 }
-               },
-           .release = [copies_on_host] { copies_on_host->clear(); }}};
+  return {with_made(
+      {.who = "serial_walk", .wait = [ctx] { ctx.wait(); }},
+      [ctx, p, &arrays](std::uint64_t copy) { return std::make_unique<host_copy>(ctx, p, arrays.all(copy)); },
+      [](const std::unique_ptr<host_copy>& on_host) { on_host->run(); })};
 }
 
 }  // namespace host

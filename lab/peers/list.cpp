@@ -115,7 +115,7 @@ std::vector<contender> host::plain_loop(const char* who, const context& ctx, con
   // Whether there is one follows from types alone.
   if (!jobs::job_of(p).plain_loop(ctx, p, {})) return {};
   const auto queue = [ctx, p, &arrays](std::uint64_t copy) { jobs::job_of(p).plain_loop(ctx, p, arrays.all(copy))(); };
-  return {{.who = who, .queue = queue, .wait = [] {}}};
+  return {peer(who, 0, queue)};
 }
 
 std::vector<contender> host::plain_loops(const context& ctx, const problem& p, const workspace& arrays) {

@@ -61,10 +61,6 @@ Key mask_of(const problem& p) {
   return static_cast<Key>(static_cast<Key>(low_ones(key.bits)) << key.first_bit);
 }
 
-inline contender peer(const char* who, std::uint64_t scratch_bytes, std::function<void(std::uint64_t)> queue) {
-  return {.who = who, .scratch_bytes = scratch_bytes, .queue = std::move(queue), .wait = [] {}};
-}
-
 template <class Element>
 std::span<Element> elements(std::byte* first, std::uint64_t count) {
   return {reinterpret_cast<Element*>(first), count};

@@ -12,10 +12,6 @@ namespace {
 // Beyond 2^16 counters nobody would write a counting sort; std::stable_sort is the peer.
 constexpr std::uint32_t most_loop_bits = 16;
 
-contender peer(const char* who, std::function<void(std::uint64_t)> queue, std::uint64_t scratch_bytes = 0) {
-  return {.who = who, .scratch_bytes = scratch_bytes, .queue = std::move(queue), .wait = [] {}};
-}
-
 template <class Key>
 struct key_reader {
   const std::byte* first;
@@ -90,10 +86,10 @@ void partition_in_place(const problem& p, const workspace& arrays, std::uint64_t
 
 template <class Word>
 void add_partitions(const problem& p, const workspace& arrays, std::vector<contender>& all) {
-  all.push_back(peer("partition_copy", [p, &arrays](std::uint64_t copy) { partition_by_copy<Word>(p, arrays, copy); }));
-  all.push_back(peer(
-      "stable_partition", [p, &arrays](std::uint64_t copy) { partition_in_place<Word>(p, arrays, copy); },
-      p.count * p.record_bytes));
+  all.push_back(
+      host::peer("partition_copy", 0, [p, &arrays](std::uint64_t copy) { partition_by_copy<Word>(p, arrays, copy); }));
+  all.push_back(host::peer("stable_partition", p.count * p.record_bytes,
+                           [p, &arrays](std::uint64_t copy) { partition_in_place<Word>(p, arrays, copy); }));
 }
 
 template <class Word>
@@ -107,9 +103,8 @@ void sort_by_bits(const problem& p, const workspace& arrays, std::uint64_t copy)
 
 template <class Word>
 contender sort_peer(const problem& p, const workspace& arrays) {
-  return peer(
-      "stable_sort", [p, &arrays](std::uint64_t copy) { sort_by_bits<Word>(p, arrays, copy); },
-      p.count * p.record_bytes);
+  return host::peer("stable_sort", p.count * p.record_bytes,
+                    [p, &arrays](std::uint64_t copy) { sort_by_bits<Word>(p, arrays, copy); });
 }
 
 }  // namespace
@@ -131,8 +126,8 @@ std::vector<contender> split_peers(const context&, const problem& p, const works
   }
   if (held_bytes < 4 || !has_type) return all;
   const auto loop = held_bytes < 8 || held_bytes % 8 != 0 ? &split_loop<std::uint32_t> : &split_loop<std::uint64_t>;
-  all.push_back(peer(
-      "plain_loop", [p, &arrays, loop](std::uint64_t copy) { loop(p, arrays, copy); }, std::uint64_t{8} << key.bits));
+  all.push_back(peer("plain_loop", std::uint64_t{8} << key.bits,
+                     [p, &arrays, loop](std::uint64_t copy) { loop(p, arrays, copy); }));
   return all;
 }
 

@@ -80,13 +80,6 @@ std::string title(const spatter_request& request, const spatter_config& config) 
   return fmt::format("{}: configuration {} ({})", request.file, config.number, name(config.kernel));
 }
 
-void write_document(const std::string& path, const nlohmann::json& document) {
-  const std::string text = document.dump(1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";
-  io::output_file file(path, text.size());
-  file.write(text.data(), text.size());
-  file.commit();
-}
-
 }  // namespace
 
 bool run_spatter(const context& ctx, const spatter_request& request, const std::string& json_path) {
@@ -116,12 +109,10 @@ bool run_spatter(const context& ctx, const spatter_request& request, const std::
     }
   }
   if (!json_path.empty()) {
-    write_document(json_path, {{"schema_version", 1},
-                               {"command", "spatter"},
-                               {"file", request.file},
-                               {"backend", name(ctx.backend())},
-                               {"threads", ctx.threads()},
-                               {"configurations", rows}});
+    const nlohmann::json document = {{"schema_version", 1},      {"command", "spatter"},
+                                     {"file", request.file},     {"backend", name(ctx.backend())},
+                                     {"threads", ctx.threads()}, {"configurations", rows}};
+    io::write_file(json_path, document.dump(1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n");
   }
   if (!first_fault.empty()) fmt::print(stderr, "sheaf-bench spatter: {}\n", first_fault);
   return first_fault.empty();

@@ -12,6 +12,7 @@
 #include "core/printable.hpp"
 #include "lab/spatter/pattern.hpp"
 #include "plan/store/json.hpp"
+#include "primitives/words.hpp"
 
 namespace sheaf::bench {
 namespace {
@@ -33,9 +34,11 @@ constexpr std::array<std::string_view, 16> known_fields{
     "count",        "wrap",   "boundary",     "local-work-size", "nruns",
     "seed"};
 
-constexpr std::array<spatter_kernel, 5> kernels{spatter_kernel::gather, spatter_kernel::scatter,
-                                                spatter_kernel::gather_scatter, spatter_kernel::multi_gather,
-                                                spatter_kernel::multi_scatter};
+constexpr primitives::word<spatter_kernel> kernels[] = {{"Gather", spatter_kernel::gather},
+                                                        {"Scatter", spatter_kernel::scatter},
+                                                        {"GS", spatter_kernel::gather_scatter},
+                                                        {"MultiGather", spatter_kernel::multi_gather},
+                                                        {"MultiScatter", spatter_kernel::multi_scatter}};
 
 std::string lower(std::string_view text) {
   std::string small(text);
@@ -151,8 +154,8 @@ class config_reader {
 
 spatter_kernel read_kernel(const config_reader& in) {
   const std::string text = in.text("kernel", "gather");
-  for (const spatter_kernel kernel : kernels) {
-    if (lower(text) == lower(name(kernel))) return kernel;
+  for (const primitives::word<spatter_kernel>& kernel : kernels) {
+    if (lower(text) == lower(kernel.text)) return kernel.value;
   }
   in.fail(fmt::format("kernel is '{}', not Gather, Scatter, GS, MultiGather or MultiScatter", printable(text)));
 }
@@ -266,16 +269,7 @@ std::vector<spatter_config> configs_of(const json& document, const std::string& 
 
 }  // namespace
 
-std::string_view name(spatter_kernel kernel) noexcept {
-  switch (kernel) {
-    case spatter_kernel::gather: return "Gather";
-    case spatter_kernel::scatter: return "Scatter";
-    case spatter_kernel::gather_scatter: return "GS";
-    case spatter_kernel::multi_gather: return "MultiGather";
-    case spatter_kernel::multi_scatter: return "MultiScatter";
-  }
-  return "unknown";
-}
+std::string_view name(spatter_kernel kernel) noexcept { return primitives::text_of(kernel, kernels); }
 
 std::vector<spatter_config> parse_spatter(std::string_view text, const std::string& origin,
                                           const spatter_limits& limits) {

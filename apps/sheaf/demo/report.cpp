@@ -242,10 +242,7 @@ std::string demo_page(const std::vector<demo_result>& results) {
 }
 
 void write_demo_page(const std::vector<demo_result>& results, const std::string& path) {
-  const std::string page = demo_page(results);
-  io::output_file file(path, page.size());
-  file.write(page.data(), page.size());
-  file.commit();
+  io::write_file(path, demo_page(results));
 }
 
 }  // namespace sheaf::jobs

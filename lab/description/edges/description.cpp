@@ -249,16 +249,8 @@ plain_call loop_of(const problem_spec& p, const array_set& arrays) {
 
 template <class Value>
 plain_call loop_of(const problem_spec& p, const array_set& arrays) {
-  switch (primitives::components_of_node(p)) {
-    case 1: return loop_of<Value, 1>(p, arrays);
-    case 2: return loop_of<Value, 2>(p, arrays);
-    case 3: return loop_of<Value, 3>(p, arrays);
-    case 4: return loop_of<Value, 4>(p, arrays);
-    case 5: return loop_of<Value, 5>(p, arrays);
-    case 6: return loop_of<Value, 6>(p, arrays);
-    case 7: return loop_of<Value, 7>(p, arrays);
-    default: return loop_of<Value, 8>(p, arrays);
-  }
+  return primitives::with_components(primitives::components_of_node(p),
+                                     [&](auto n) { return loop_of<Value, decltype(n)::value>(p, arrays); });
 }
 
 plain_call plain_edge_sum(const context&, const problem_spec& p, const array_set& arrays) {
@@ -460,10 +452,7 @@ constexpr named_sweep sets[] = {
 constexpr list_option lists[] = {
     {"--edge-layouts",
      "of sums over edges: r12/u32+f32 (3 components of f32), r40/u32+f64+inverse_square+weights+pairs",
-     [](sweep& s, option_texts texts) {
-       for (const std::string& text : texts) parse_layout(text);
-       s.lists.of<edge_lists>().layouts.assign(texts.begin(), texts.end());
-     }},
+     [](sweep& s, option_texts texts) { s.lists.of<edge_lists>().layouts = checked_list(texts, parse_layout); }},
 };
 
 }  // namespace

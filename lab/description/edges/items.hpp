@@ -105,14 +105,7 @@ struct fill_coordinates {
   }
 };
 
-struct fill_edge_weights {
-  edge_source source;
-  void* weights;
-  SHEAF_HOST_DEVICE tally operator()(std::uint64_t e) const {
-    store_whole(weights, source.type, e, weight_of_edge(source, e));
-    return {};
-  }
-};
+using fill_edge_weights = fill_whole_values<edge_source, weight_of_edge>;
 
 /// Checksum of the edges: each contribution times the difference of its ends' factors.
 struct checksum_edges {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include <sheaf/edge_sum.hpp>
 
@@ -24,5 +25,20 @@ constexpr std::uint64_t edges_of_a_node = 7;
 std::uint64_t nodes_of_graph(const problem_spec& p);
 /// Components of a node's value, which are as many as its result has.
 std::uint32_t components_of_node(const problem_spec& p);
+
+/// What body(std::integral_constant<std::uint32_t, n>) returns for a number of components that the compiler then knows.
+template <class Body>
+auto with_components(std::uint32_t components, Body body) {
+  switch (components) {
+    case 1: return body(std::integral_constant<std::uint32_t, 1>{});
+    case 2: return body(std::integral_constant<std::uint32_t, 2>{});
+    case 3: return body(std::integral_constant<std::uint32_t, 3>{});
+    case 4: return body(std::integral_constant<std::uint32_t, 4>{});
+    case 5: return body(std::integral_constant<std::uint32_t, 5>{});
+    case 6: return body(std::integral_constant<std::uint32_t, 6>{});
+    case 7: return body(std::integral_constant<std::uint32_t, 7>{});
+    default: return body(std::integral_constant<std::uint32_t, 8>{});
+  }
+}
 
 }  // namespace sheaf::primitives

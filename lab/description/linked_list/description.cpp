@@ -565,10 +565,7 @@ constexpr named_sweep sets[] = {
 
 constexpr list_option lists[] = {
     {"--list-layouts", "of linked lists: u32 (ranks), u32+u64, u32+u32+packed, u32+f32+max+exclusive (scans)",
-     [](sweep& s, option_texts texts) {
-       for (const std::string& text : texts) parse_layout(text);
-       s.lists.of<list_lists>().layouts.assign(texts.begin(), texts.end());
-     }},
+     [](sweep& s, option_texts texts) { s.lists.of<list_lists>().layouts = checked_list(texts, parse_layout); }},
 };
 
 }  // namespace

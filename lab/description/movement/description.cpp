@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <vector>
 
 #include <fmt/format.h>
@@ -157,14 +156,6 @@ using primitives::movement_part;
 
 constexpr std::uint64_t staged_bytes = std::uint64_t{1} << 26;
 
-bool is_record(const std::byte* bytes, std::uint64_t record_bytes, std::uint64_t seed, std::uint64_t record) {
-  for (std::uint64_t b = 0; b < record_bytes; b += 8) {
-    const std::uint64_t word = inputs::record_word(seed, record, b / 8);
-    if (std::memcmp(bytes + b, &word, std::min<std::uint64_t>(8, record_bytes - b)) != 0) return false;
-  }
-  return true;
-}
-
 // For each record, one past the last position whose entry names it; 0 if no entry does.
 template <class Entry>
 std::vector<std::uint32_t> last_writers(const context& ctx, index_span list, std::uint64_t indexed_count, int threads) {
@@ -204,8 +195,9 @@ std::uint64_t count_last_writer_mismatches(const context& ctx, const_records out
 #pragma omp parallel for num_threads(core::startable(threads)) schedule(static) reduction(+ : mismatches)
     for (std::uint64_t r = 0; r < records_in_piece; ++r) {
       const std::uint32_t writer = last[first + r];
-      const bool right = writer == 0 ? is_record(found + r * out.stride_bytes, out.record_bytes, out_seed, first + r)
-                                     : is_record(found + r * out.stride_bytes, out.record_bytes, in_seed, writer - 1);
+      const bool right = writer == 0
+                             ? inputs::is_record(found + r * out.stride_bytes, out.record_bytes, out_seed, first + r)
+                             : inputs::is_record(found + r * out.stride_bytes, out.record_bytes, in_seed, writer - 1);
       mismatches += right ? 0 : 1;
     }
   }

@@ -25,28 +25,15 @@ SHEAF_HOST_DEVICE inline std::int64_t value_of(const reduce_source& s, std::uint
 }
 
 /// What a slot holds before the call.
-SHEAF_HOST_DEVICE inline std::int64_t value_before(std::uint64_t slot) { return static_cast<std::int64_t>(slot % 5); }
+SHEAF_HOST_DEVICE inline std::int64_t value_before(const reduce_source&, std::uint64_t slot) {
+  return static_cast<std::int64_t>(slot % 5);
+}
 
 /// The factor of a slot in the checksum. It is odd, so that one wrong slot always changes a sum modulo 2^32 or 2^64.
 SHEAF_HOST_DEVICE inline std::uint64_t slot_weight(std::uint64_t slot) { return inputs::mix(slot) | 1; }
 
-struct fill_values {
-  reduce_source source;
-  void* values;
-  SHEAF_HOST_DEVICE tally operator()(std::uint64_t i) const {
-    store_whole(values, source.type, i, value_of(source, i));
-    return {};
-  }
-};
-
-struct fill_slots {
-  reduce_source source;
-  void* values;
-  SHEAF_HOST_DEVICE tally operator()(std::uint64_t slot) const {
-    store_whole(values, source.type, slot, value_before(slot));
-    return {};
-  }
-};
+using fill_values = fill_whole_values<reduce_source, value_of>;
+using fill_slots = fill_whole_values<reduce_source, value_before>;
 
 /// Checksum of the input: value i times the factor of its slot.
 struct checksum_values {
@@ -66,7 +53,7 @@ struct checksum_slots {
     if (is_float(source.type) && !is_whole(float_at(values, source.type, slot), whole)) return {1, 0};
     const std::uint64_t found =
         is_float(source.type) ? static_cast<std::uint64_t>(whole) : number_at(values, bytes(source.type), slot);
-    return {0, (found - static_cast<std::uint64_t>(value_before(slot))) * slot_weight(slot)};
+    return {0, (found - static_cast<std::uint64_t>(value_before(source, slot))) * slot_weight(slot)};
   }
 };
 

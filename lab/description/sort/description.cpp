@@ -479,64 +479,60 @@ constexpr std::string_view calibrated_records[] = {"sort_records/uniform/r16/u64
 constexpr std::string_view calibrated_indices[] = {"sort_gather_index/uniform/r4/u32",
                                                    "sort_gather_index/uniform/r4/u64"};
 
-constexpr job sort_keys_job{.samples = keys_samples,
-                            .calibrated = calibrated_keys,
-                            .shapes = shapes,
-                            .moved_bytes = bytes_of_records,
-                            .unchecked = unchecked,
-                            .fill = fill_array,
-                            .run = run_records,
-                            .count_mistakes = mistakes_of_keys,
-                            .plain_loop = plain_sort_keys};
+constexpr job job_of_sort(std::span<const sample> samples, std::span<const std::string_view> calibrated,
+                          decltype(job::moved_bytes) moved_bytes, decltype(job::unchecked) why_unchecked,
+                          decltype(job::run) run, decltype(job::count_mistakes) count_mistakes,
+                          decltype(job::plain_loop) plain_loop) {
+  return {.samples = samples,
+          .calibrated = calibrated,
+          .shapes = shapes,
+          .moved_bytes = moved_bytes,
+          .unchecked = why_unchecked,
+          .fill = fill_array,
+          .run = run,
+          .count_mistakes = count_mistakes,
+          .plain_loop = plain_loop};
+}
 
-constexpr job sort_pairs_job{.samples = pairs_samples,
-                             .calibrated = calibrated_pairs,
-                             .shapes = shapes,
-                             .moved_bytes = bytes_of_pairs,
-                             .unchecked = unchecked_rows,
-                             .fill = fill_array,
-                             .run = run_pairs,
-                             .count_mistakes = mistakes_of_rows,
-                             .plain_loop = plain_sort_pairs};
-
-constexpr job sort_records_job{.samples = records_samples,
-                               .calibrated = calibrated_records,
-                               .shapes = shapes,
-                               .moved_bytes = bytes_of_records,
-                               .unchecked = unchecked_rows,
-                               .fill = fill_array,
-                               .run = run_records,
-                               .count_mistakes = mistakes_of_rows,
-                               .plain_loop = plain_sort_records};
-
-constexpr job sort_gather_index_job{.samples = index_samples,
-                                    .calibrated = calibrated_indices,
-                                    .shapes = shapes,
-                                    .moved_bytes = bytes_of_index,
-                                    .unchecked = unchecked,
-                                    .fill = fill_array,
-                                    .run = run_index,
-                                    .count_mistakes = mistakes_of_index,
-                                    .plain_loop = plain_sort_index};
+constexpr job sort_keys_job = job_of_sort(keys_samples, calibrated_keys, bytes_of_records, unchecked, run_records,
+                                          mistakes_of_keys, plain_sort_keys);
+constexpr job sort_pairs_job = job_of_sort(pairs_samples, calibrated_pairs, bytes_of_pairs, unchecked_rows, run_pairs,
+                                           mistakes_of_rows, plain_sort_pairs);
+constexpr job sort_records_job = job_of_sort(records_samples, calibrated_records, bytes_of_records, unchecked_rows,
+                                             run_records, mistakes_of_rows, plain_sort_records);
+constexpr job sort_gather_index_job = job_of_sort(index_samples, calibrated_indices, bytes_of_index, unchecked,
+                                                  run_index, mistakes_of_index, plain_sort_index);
 
 }  // namespace
 }  // namespace sheaf::jobs
 
 namespace sheaf::primitives {
+namespace {
 
-constexpr entry sort_keys_entry{.name = "sort_keys",
-                                .family = "sort",
-                                .fields = taken_by_records,
-                                .example = "--count 100000000 --bytes 8",
-                                .write = write,
-                                .read = read_keys,
-                                .text = text_of_records,
-                                .facts = facts_of_records,
-                                .labels = labels_of_keys,
-                                .explain = explain_records,
-                                .estimates = estimates_by<problem_of_records, sort_variants>,
-                                .place = place_by<problem_of_records>,
-                                .job = &jobs::sort_keys_job};
+/// Keys are records that hold nothing else.
+constexpr entry entry_of_records(std::string_view name, std::string_view example, decltype(entry::read) read_row,
+                                 decltype(entry::labels) labels, const jobs::job& job) {
+  return {.name = name,
+          .family = "sort",
+          .fields = taken_by_records,
+          .example = example,
+          .write = write,
+          .read = read_row,
+          .text = text_of_records,
+          .facts = facts_of_records,
+          .labels = labels,
+          .explain = explain_records,
+          .estimates = estimates_by<problem_of_records, sort_variants>,
+          .place = place_by<problem_of_records>,
+          .job = &job};
+}
+
+}  // namespace
+
+constexpr entry sort_keys_entry =
+    entry_of_records("sort_keys", "--count 100000000 --bytes 8", read_keys, labels_of_keys, jobs::sort_keys_job);
+constexpr entry sort_records_entry = entry_of_records("sort_records", "--count 100000000 --bytes 100 --key 0:10",
+                                                      read_with_key, labels_of_records, jobs::sort_records_job);
 
 constexpr entry sort_pairs_entry{.name = "sort_pairs",
                                  .family = "sort",
@@ -551,20 +547,6 @@ constexpr entry sort_pairs_entry{.name = "sort_pairs",
                                  .estimates = estimates_by<problem_of_pairs, sort_variants>,
                                  .place = place_by<problem_of_pairs>,
                                  .job = &jobs::sort_pairs_job};
-
-constexpr entry sort_records_entry{.name = "sort_records",
-                                   .family = "sort",
-                                   .fields = taken_by_records,
-                                   .example = "--count 100000000 --bytes 100 --key 0:10",
-                                   .write = write,
-                                   .read = read_with_key,
-                                   .text = text_of_records,
-                                   .facts = facts_of_records,
-                                   .labels = labels_of_records,
-                                   .explain = explain_records,
-                                   .estimates = estimates_by<problem_of_records, sort_variants>,
-                                   .place = place_by<problem_of_records>,
-                                   .job = &jobs::sort_records_job};
 
 constexpr entry sort_gather_index_entry{.name = "sort_gather_index",
                                         .family = "sort",

@@ -28,16 +28,7 @@ struct fill_sort_keys {
   }
 };
 
-struct fill_sort_rows {
-  sort_source source;
-  std::byte* rows;
-  SHEAF_HOST_DEVICE tally operator()(std::uint64_t i) const {
-    for (std::uint64_t word = 0; 8 * word < source.record_bytes; ++word) {
-      store_word(rows + i * source.record_bytes, source.record_bytes, word, sort_row_word(source, i, word));
-    }
-    return {};
-  }
-};
+using fill_sort_rows = fill_words<sort_source, sort_row_word>;
 
 /// Checks that sorted key i is not below key i - 1. The checksums of output and input keys cancel out in the sum if the
 /// output is a permutation of the input.

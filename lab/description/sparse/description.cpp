@@ -102,18 +102,6 @@ std::string text_of_layout(const problem_spec& p) {
   return fmt::format("{}{}", matrix.sums == spmv_sums::f64 ? "+f64_sums" : "", matrix.has_row_ends ? "+row_ends" : "");
 }
 
-bool read_layout_word(const name_part& word, problem_spec& p) {
-  sparse_part& matrix = p.part<sparse_part>();
-  if (word.text() == "f64_sums") {
-    if (p.value != value_type::f32) word.refuse("for values of f32 alone");
-    matrix.sums = spmv_sums::f64;
-    return true;
-  }
-  if (word.text() != "row_ends") return false;
-  matrix.has_row_ends = true;
-  return true;
-}
-
 void require_grid(const name_part& pattern, const problem_spec& p) {
   const sparse_part& matrix = p.part<sparse_part>();
   const std::uint64_t n = matrix.entries_of_a_row;
@@ -193,8 +181,10 @@ bool is_index_type(std::string_view text) { return text.starts_with('u') || text
 
 }  // namespace
 
-std::optional<name_part> read_types(const name_part& type, problem_spec& p) {
-  index_type& of_offsets = p.part<sparse_part>().offset;
+void read_type(const name_part& type, problem_spec& p, std::string_view own_word, bool sparse_part::*own,
+               std::string_view words_expected) {
+  sparse_part& matrix = p.part<sparse_part>();
+  index_type& of_offsets = matrix.offset;
   auto [index, rest] = type.cut_at("+");
   of_offsets = p.index = index.read(parse_index_type);
   if (rest && is_index_type(rest->text())) {
@@ -207,20 +197,26 @@ std::optional<name_part> read_types(const name_part& type, problem_spec& p) {
   p.value =
       value.read([](std::string_view text) { return value_of(text, float_types, "a type of a matrix's values"); });
   if (bytes(p.value) != p.record_bytes) value.refuse(fmt::format("a type of {} bytes", p.record_bytes));
-  return words;
+  for_each_part(words, "+", [&](const name_part& word) {
+    if (word.text() == own_word) {
+      matrix.*own = true;
+    } else if (word.text() == "f64_sums") {
+      if (p.value != value_type::f32) word.refuse("for values of f32 alone");
+      matrix.sums = spmv_sums::f64;
+    } else if (word.text() == "row_ends") {
+      matrix.has_row_ends = true;
+    } else {
+      word.refuse(words_expected);
+    }
+  });
 }
 
 namespace {
 
 void read(const name_part& pattern, const name_part& type, problem_spec& p) {
   read_pattern(pattern, p);
-  for_each_part(read_types(type, p), "+", [&](const name_part& word) {
-    if (word.text() == "transposed") {
-      p.part<sparse_part>().is_transposed = true;
-    } else if (!read_layout_word(word, p)) {
-      word.refuse("part of a product's type: transposed, f64_sums, row_ends");
-    }
-  });
+  read_type(type, p, "transposed", &sparse_part::is_transposed,
+            "part of a product's type: transposed, f64_sums, row_ends");
 }
 
 std::string text_of_product(const problem_spec& p) {
@@ -624,19 +620,16 @@ constexpr named_sweep sets[] = {{"spmv", "--primitives spmv --log2-sizes 20:26:3
 constexpr list_option lists[] = {
     {"--matrices", "of sparse products: banded:x16 (entries a row), grid:x7, uniform:xzipf, zipf:s1000:c900, ...",
      [](sweep& s, option_texts texts) {
-       for (const std::string& text : texts) parse_product(text, "r4/u32+f32");
-       s.lists.of<sparse_lists>().matrices.assign(texts.begin(), texts.end());
+       s.lists.of<sparse_lists>().matrices =
+           checked_list(texts, [](std::string_view text) { parse_product(text, "r4/u32+f32"); });
      }},
     {"--matrix-layouts", "of sparse products: r4/u32+f32 (columns u32), r8/u32+u64+f64+transposed (offsets u64), ...",
      [](sweep& s, option_texts texts) {
-       for (const std::string& text : texts) parse_product("banded:x1", text);
-       s.lists.of<sparse_lists>().layouts.assign(texts.begin(), texts.end());
+       s.lists.of<sparse_lists>().layouts =
+           checked_list(texts, [](std::string_view text) { parse_product("banded:x1", text); });
      }},
     {"--systems", "of conjugate gradient: grid:x7:i16/r8/u32+f64 (entries a row, iterations), grid:x27:i50/...+jacobi",
-     [](sweep& s, std::span<const std::string> texts) {
-       for (const std::string& text : texts) parse_system(text);
-       s.lists.of<sparse_lists>().systems.assign(texts.begin(), texts.end());
-     }},
+     [](sweep& s, option_texts texts) { s.lists.of<sparse_lists>().systems = checked_list(texts, parse_system); }},
 };
 
 }  // namespace

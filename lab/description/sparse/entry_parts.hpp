@@ -1,8 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
+#include <string_view>
 
 #include "lab/description/entry.hpp"
 #include "lab/description/sparse/items.hpp"
@@ -27,11 +27,11 @@ void usual_offset_type(problem_spec& p);
 
 /// "u32+f32", or "u32+u64+f32" where row offsets have a type of their own.
 std::string text_of_types(const problem_spec& p);
-/// The rest of a type's words behind these; refuses a type that does not begin with them.
-std::optional<name_part> read_types(const name_part& type, problem_spec& p);
-/// "+f64_sums+row_ends" and how one of these words is read; false for any other.
+/// "+f64_sums+row_ends"
 std::string text_of_layout(const problem_spec& p);
-bool read_layout_word(const name_part& word, problem_spec& p);
+/// Reads both, and a word that sets `own`. Refuses a type that does not begin with types, and any other word.
+void read_type(const name_part& type, problem_spec& p, std::string_view own_word, bool sparse_part::*own,
+               std::string_view words_expected);
 /// Refuses entries of a row that no grid has.
 void require_grid(const name_part& pattern, const problem_spec& p);
 

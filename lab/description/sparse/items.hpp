@@ -106,23 +106,8 @@ struct fill_columns {
   }
 };
 
-struct fill_entry_values {
-  matrix_source source;
-  void* values;
-  SHEAF_HOST_DEVICE tally operator()(std::uint64_t entry) const {
-    store_whole(values, source.type, entry, value_of_entry(source, entry));
-    return {};
-  }
-};
-
-struct fill_vector {
-  matrix_source source;
-  void* vector;
-  SHEAF_HOST_DEVICE tally operator()(std::uint64_t i) const {
-    store_whole(vector, source.type, i, value_of_vector(source, i));
-    return {};
-  }
-};
+using fill_entry_values = fill_whole_values<matrix_source, value_of_entry>;
+using fill_vector = fill_whole_values<matrix_source, value_of_vector>;
 
 /// Checksum of the entries: each product times the factor of its result.
 struct checksum_entries {
@@ -150,49 +135,37 @@ struct checksum_results {
 /// A symmetric positive definite matrix of the same sizes: that of a grid, with -1 for each neighbour and half as much
 /// again on the diagonal as a row has neighbours. What the last row has is less than a point's, if the entries do not
 /// suffice; it is then apart from the others.
-struct system_source {
-  matrix_source matrix;
-
-  SHEAF_HOST_DEVICE std::uint64_t points() const { return matrix.lengths.entries / matrix.lengths.least; }
-  SHEAF_HOST_DEVICE std::uint64_t column(std::uint64_t entry) const {
-    const std::uint64_t row = entry / matrix.lengths.least;
-    const std::uint64_t k = entry % matrix.lengths.least;
-    if (row == points()) return row;
-    return moved_around(row, step_of_grid(matrix.lengths.least, k, static_cast<std::int64_t>(matrix.side)), points());
-  }
-  SHEAF_HOST_DEVICE std::int64_t value(std::uint64_t entry) const {
-    const auto diagonal = static_cast<std::int64_t>((matrix.lengths.least - 1) / 2 * 3);
-    const std::uint64_t k = entry % matrix.lengths.least;
-    if (entry / matrix.lengths.least == points()) return k == 0 ? diagonal : 0;
-    return k == matrix.lengths.least / 2 ? diagonal : -1;
-  }
-  /// Odd, so that no solution of a row by itself is 0, where a wrong bit would be too small to be seen.
-  SHEAF_HOST_DEVICE std::int64_t right_side(std::uint64_t row) const { return 2 * value_of_vector(matrix, row) + 1; }
+struct system_source : matrix_source {
+  SHEAF_HOST_DEVICE std::uint64_t points() const { return lengths.entries / lengths.least; }
 };
 
-struct fill_right_side {
-  system_source source;
-  void* right_side;
-  SHEAF_HOST_DEVICE tally operator()(std::uint64_t row) const {
-    store_whole(right_side, source.matrix.type, row, source.right_side(row));
-    return {};
-  }
-};
+SHEAF_HOST_DEVICE inline std::uint64_t column_of_system(const system_source& s, std::uint64_t entry) {
+  const std::uint64_t row = entry / s.lengths.least;
+  const std::uint64_t k = entry % s.lengths.least;
+  if (row == s.points()) return row;
+  return moved_around(row, step_of_grid(s.lengths.least, k, static_cast<std::int64_t>(s.side)), s.points());
+}
+
+SHEAF_HOST_DEVICE inline std::int64_t value_of_system(const system_source& s, std::uint64_t entry) {
+  const auto diagonal = static_cast<std::int64_t>((s.lengths.least - 1) / 2 * 3);
+  const std::uint64_t k = entry % s.lengths.least;
+  if (entry / s.lengths.least == s.points()) return k == 0 ? diagonal : 0;
+  return k == s.lengths.least / 2 ? diagonal : -1;
+}
+
+/// Odd, so that no solution of a row by itself is 0, where a wrong bit would be too small to be seen.
+SHEAF_HOST_DEVICE inline std::int64_t right_side_of(const system_source& s, std::uint64_t row) {
+  return 2 * value_of_vector(s, row) + 1;
+}
+
+using fill_right_side = fill_whole_values<system_source, right_side_of>;
+using fill_system_values = fill_whole_values<system_source, value_of_system>;
 
 struct fill_system_columns {
   system_source source;
   void* columns;
   SHEAF_HOST_DEVICE tally operator()(std::uint64_t entry) const {
-    store_number(columns, bytes(source.matrix.column), entry, source.column(entry));
-    return {};
-  }
-};
-
-struct fill_system_values {
-  system_source source;
-  void* values;
-  SHEAF_HOST_DEVICE tally operator()(std::uint64_t entry) const {
-    store_whole(values, source.matrix.type, entry, source.value(entry));
+    store_number(columns, bytes(source.column), entry, column_of_system(source, entry));
     return {};
   }
 };
@@ -200,7 +173,7 @@ struct fill_system_values {
 struct square_of_right_side {
   system_source source;
   SHEAF_HOST_DEVICE tally operator()(std::uint64_t row) const {
-    const std::int64_t b = source.right_side(row);
+    const std::int64_t b = right_side_of(source, row);
     return {0, static_cast<std::uint64_t>(b * b)};
   }
 };
@@ -213,15 +186,12 @@ struct share_of_residual {
   const void* solution;
   double most;
 
-  SHEAF_HOST_DEVICE double x(std::uint64_t row) const {
-    return source.matrix.type == value_type::f32 ? static_cast<const float*>(solution)[row]
-                                                 : static_cast<const double*>(solution)[row];
-  }
   SHEAF_HOST_DEVICE tally operator()(std::uint64_t row) const {
-    auto residual = static_cast<double>(source.right_side(row));
-    const std::uint64_t end = source.matrix.lengths.begin_of_row(row + 1);
-    for (std::uint64_t entry = source.matrix.lengths.begin_of_row(row); entry < end; ++entry) {
-      residual -= static_cast<double>(source.value(entry)) * x(source.column(entry));
+    auto residual = static_cast<double>(right_side_of(source, row));
+    const std::uint64_t end = source.lengths.begin_of_row(row + 1);
+    for (std::uint64_t entry = source.lengths.begin_of_row(row); entry < end; ++entry) {
+      residual -= static_cast<double>(value_of_system(source, entry)) *
+                  float_at(solution, source.type, column_of_system(source, entry));
     }
     const double share = residual * residual / most * static_cast<double>(whole);
     if (!(share <= static_cast<double>(whole))) return {1, 0};  // NaN, too

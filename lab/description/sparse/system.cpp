@@ -65,13 +65,7 @@ void read(const name_part& pattern, const name_part& type, problem_spec& p) {
   p.part<sparse_part>().entries_of_a_row =
       matrix.behind("grid:x", expected).number(1, ~std::uint64_t{0}, "the entries of a row");
   require_grid(matrix, p);
-  for_each_part(read_types(type, p), "+", [&](const name_part& word) {
-    if (word.text() == "jacobi") {
-      p.part<sparse_part>().has_jacobi = true;
-    } else if (!read_layout_word(word, p)) {
-      word.refuse("part of a system's type: jacobi, f64_sums, row_ends");
-    }
-  });
+  read_type(type, p, "jacobi", &sparse_part::has_jacobi, "part of a system's type: jacobi, f64_sums, row_ends");
 }
 
 std::string text(const problem_spec& p) {

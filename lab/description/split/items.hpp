@@ -43,16 +43,20 @@ SHEAF_HOST_DEVICE inline std::uint64_t within(std::uint64_t record_bytes, std::u
   return low_bits(value, static_cast<std::uint32_t>(bytes_left < 8 ? 8 * bytes_left : 64));
 }
 
-struct fill_split_records {
-  split_source source;
+/// Fills records of a source, of which WordOf says each word.
+template <class Source, std::uint64_t (*WordOf)(const Source&, std::uint64_t, std::uint64_t)>
+struct fill_words {
+  Source source;
   std::byte* records;
   SHEAF_HOST_DEVICE tally operator()(std::uint64_t i) const {
     for (std::uint64_t word = 0; 8 * word < source.record_bytes; ++word) {
-      store_word(records + i * source.record_bytes, source.record_bytes, word, split_record_word(source, i, word));
+      store_word(records + i * source.record_bytes, source.record_bytes, word, WordOf(source, i, word));
     }
     return {};
   }
 };
+
+using fill_split_records = fill_words<split_source, split_record_word>;
 
 struct fill_split_keys {
   split_source source;

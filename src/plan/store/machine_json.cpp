@@ -316,11 +316,6 @@ std::string format_machine(const machine& m) {
   return lines_of(document);
 }
 
-void save_machine(const machine& profile, const std::string& path) {
-  const std::string text = format_machine(profile);
-  io::output_file file(path, text.size());
-  file.write(text.data(), text.size());
-  file.commit();
-}
+void save_machine(const machine& profile, const std::string& path) { io::write_file(path, format_machine(profile)); }
 
 }  // namespace sheaf

@@ -239,4 +239,10 @@ void output_file::sync_folder() const noexcept {
   close(folder);
 }
 
+void write_file(const std::string& path, std::string_view text) {
+  output_file file(path, text.size());
+  file.write(text.data(), text.size());
+  file.commit();
+}
+
 }  // namespace sheaf::io

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace sheaf::io {
 
@@ -71,5 +72,8 @@ class output_file {
   bool replaces_ = false;   ///< a file was there when this one took its name
   bool keeps_old_ = false;  ///< temporary_ is now the name of that file
 };
+
+/// An output_file of this text.
+void write_file(const std::string& path, std::string_view text);
 
 }  // namespace sheaf::io
