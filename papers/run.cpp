@@ -1,12 +1,8 @@
 #include "papers/run.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <iterator>
-#include <utility>
-
-#include <fmt/format.h>
 
 #include "apps/sheaf/files/failure.hpp"
 #include "core/backends.hpp"

@@ -1,19 +1,8 @@
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <cstdlib>
 #include <deque>
 #include <initializer_list>
-#include <memory>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-#include <sheaf/context.hpp>
 
 #include "lab/harness/platform.hpp"
 #include "lab/harness/report.hpp"

@@ -1,14 +1,7 @@
 #include "apps/sheaf/command.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <limits>
-#include <utility>
-#include <vector>
-
-#include <fmt/format.h>
-#include <sheaf/machine_profile.hpp>
 
 #include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/files/text/number.hpp"

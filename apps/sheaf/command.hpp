@@ -1,17 +1,12 @@
 #pragma once
 
-#include <cstdint>
 #include <functional>
-#include <optional>
 #include <stdexcept>
-#include <string>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
-#include <sheaf/context.hpp>
 
 #include "apps/sheaf/exit_code.hpp"
 #include "primitives/words.hpp"

@@ -1,11 +1,6 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
-#include <sheaf/context.hpp>
 #include <sheaf/csr.hpp>
-#include <sheaf/memory.hpp>
 #include <sheaf/values.hpp>
 
 #include "apps/sheaf/files/sparse/csr_matrix.hpp"

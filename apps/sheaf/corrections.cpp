@@ -1,12 +1,9 @@
 #include "apps/sheaf/corrections.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <limits>
-#include <string>
 #include <tuple>
-#include <vector>
 
 #include "lab/description/arrays.hpp"
 #include "lab/description/entry.hpp"

@@ -1,9 +1,7 @@
 #pragma once
 
 #include <functional>
-#include <string_view>
 
-#include <sheaf/context.hpp>
 #include <sheaf/machine_profile.hpp>
 
 namespace sheaf::jobs {

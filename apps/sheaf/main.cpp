@@ -6,15 +6,11 @@
 #include <initializer_list>
 #include <iostream>
 #include <new>
-#include <string>
-#include <string_view>
 #include <system_error>
-#include <vector>
 
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <fmt/format.h>
 #include <sheaf/version.hpp>
 
 #include "apps/sheaf/command.hpp"

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cmath>
 #include <numeric>
-#include <vector>
 
 #include "apps/sheaf/context_array.hpp"
 #include "apps/sheaf/files/failure.hpp"

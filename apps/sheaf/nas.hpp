@@ -1,13 +1,8 @@
 #pragma once
 
-#include <cstdint>
-#include <functional>
 #include <span>
-#include <string>
-#include <string_view>
 
 #include <sheaf/conjugate_gradient.hpp>
-#include <sheaf/context.hpp>
 
 #include "apps/sheaf/files/sparse/csr_matrix.hpp"
 

@@ -1,7 +1,5 @@
 #include "lab/description/arrays.hpp"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "core/scratch_offsets.hpp"

@@ -1,14 +1,5 @@
 #pragma once
 
-#include <array>
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <vector>
-
-#include <sheaf/context.hpp>
-#include <sheaf/memory.hpp>
-
 #include "lab/description/job.hpp"
 
 namespace sheaf::jobs {

@@ -1,7 +1,5 @@
 #include "lab/description/entry.hpp"
 
-#include <algorithm>
-
 #include "core/printable.hpp"
 #include "lab/description/sweep.hpp"
 #include "primitives/views.hpp"

@@ -1,15 +1,6 @@
 #pragma once
 
-#include <cstdint>
-#include <span>
-#include <string>
-#include <string_view>
 #include <variant>
-#include <vector>
-
-#include <sheaf/context.hpp>
-#include <sheaf/machine_profile.hpp>
-#include <sheaf/plan.hpp>
 
 #include "lab/description/field.hpp"
 #include "lab/description/labels.hpp"

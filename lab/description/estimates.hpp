@@ -1,10 +1,5 @@
 #pragma once
 
-#include <algorithm>
-#include <span>
-#include <string>
-#include <vector>
-
 #include "lab/description/problem_spec.hpp"
 #include "plan/choose.hpp"
 

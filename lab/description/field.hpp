@@ -1,8 +1,6 @@
 #pragma once
 
 #include <span>
-#include <string>
-#include <string_view>
 
 #include "lab/description/problem_spec.hpp"
 

@@ -1,8 +1,4 @@
-#include <string>
-
 #include <cuda_runtime.h>
-#include <sheaf/error.hpp>
-#include <sheaf/memory.hpp>
 
 #include "lab/description/edges/items.hpp"
 #include "lab/description/hash/items.hpp"

@@ -1,8 +1,6 @@
 #include "lab/description/job.hpp"
 
 #include <fmt/format.h>
-#include <sheaf/error.hpp>
-#include <sheaf/memory.hpp>
 
 #include "lab/description/items.hpp"
 

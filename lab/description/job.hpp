@@ -1,18 +1,8 @@
 #pragma once
 
-#include <array>
-#include <cstdint>
 #include <functional>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
-#include <sheaf/context.hpp>
 #include <sheaf/prepared.hpp>
-#include <sheaf/records.hpp>
 
 #include "lab/description/entry.hpp"
 

@@ -1,7 +1,5 @@
 #include "lab/description/keys.hpp"
 
-#include <vector>
-
 #include "core/printable.hpp"
 #include "primitives/words.hpp"
 

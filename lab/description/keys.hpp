@@ -1,10 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <span>
-#include <string>
-#include <string_view>
-
 #include <sheaf/sort.hpp>
 #include <sheaf/split.hpp>
 

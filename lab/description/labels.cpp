@@ -22,7 +22,7 @@ std::string count_text(std::uint64_t count) {
 
 std::string grouped_digits(std::uint64_t number) {
   std::string text = fmt::to_string(number);
-  for (std::size_t place = text.size(); place > 3; place -= 3) text.insert(place - 3, ",");
+  for (std::size_t place = text.size(); place > 3; place -= 3) text.insert(place - 3, 1, ',');
   return text;
 }
 

@@ -1,9 +1,5 @@
 #pragma once
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
 #include <type_traits>
 
 #include "lab/description/job.hpp"

@@ -1,15 +1,11 @@
 #pragma once
 
 #include <any>
-#include <cstdint>
 #include <map>
 #include <optional>
-#include <string_view>
 #include <typeindex>
 #include <utility>
 
-#include <sheaf/plan.hpp>
-#include <sheaf/records.hpp>
 #include <sheaf/values.hpp>
 
 #include "lab/inputs/input_pattern.hpp"

@@ -1,11 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-
 #include <sheaf/error.hpp>
 
 #include "lab/description/problem_spec.hpp"

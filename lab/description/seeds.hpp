@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include "lab/description/job.hpp"
 #include "lab/inputs/pattern.hpp"
 

@@ -1,12 +1,8 @@
 #include "lab/description/sweep.hpp"
 
-#include <algorithm>
 #include <set>
-#include <string>
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sheaf/error.hpp>
 
 #include "lab/description/job.hpp"
 #include "primitives/words.hpp"

@@ -1,11 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "lab/description/entry.hpp"
 
 // The rows of sheaf-bench.

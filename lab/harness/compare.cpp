@@ -6,9 +6,6 @@
 #include <map>
 #include <set>
 
-#include <fmt/format.h>
-#include <sheaf/error.hpp>
-
 #include "lab/harness/factors.hpp"
 #include "primitives/words.hpp"
 

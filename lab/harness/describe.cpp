@@ -2,11 +2,9 @@
 
 #include <cstdio>
 #include <iostream>
-#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <sheaf/error.hpp>
 
 #include "core/printable.hpp"
 #include "lab/description/entry.hpp"

@@ -1,11 +1,8 @@
 #include "lab/harness/factors.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include <fmt/format.h>
-#include <sheaf/error.hpp>
 
 #include "lab/description/entry.hpp"
 

@@ -1,14 +1,8 @@
-#include <algorithm>
 #include <cstdio>
 #include <new>
-#include <optional>
-#include <string>
 #include <system_error>
-#include <utility>
-#include <vector>
 
 #include <fmt/format.h>
-#include <sheaf/error.hpp>
 
 #include "apps/sheaf/files/output_check.hpp"
 #include "lab/description/job.hpp"

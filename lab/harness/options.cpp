@@ -1,12 +1,8 @@
 #include "lab/harness/options.hpp"
 
-#include <algorithm>
 #include <deque>
-#include <span>
 
-#include <fmt/format.h>
 #include <CLI/CLI.hpp>
-#include <sheaf/error.hpp>
 
 #include "apps/sheaf/empty_values.hpp"
 #include "core/backends.hpp"

@@ -1,12 +1,6 @@
 #pragma once
 
-#include <optional>
 #include <regex>
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include <sheaf/context.hpp>
 
 #include "lab/description/sweep.hpp"
 #include "lab/harness/compare.hpp"

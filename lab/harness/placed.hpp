@@ -1,14 +1,9 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <limits>
-#include <vector>
 
-#include <sheaf/context.hpp>
 #include <sheaf/csr.hpp>
-#include <sheaf/memory.hpp>
 
 #include "apps/sheaf/files/sparse/csr_matrix.hpp"
 #include "core/backends.hpp"

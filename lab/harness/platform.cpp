@@ -1,8 +1,6 @@
 #include "lab/harness/platform.hpp"
 
 #include <fstream>
-#include <string>
-#include <vector>
 
 #include <fmt/format.h>
 #include <sheaf/machine.hpp>

@@ -1,7 +1,6 @@
 #include <cuda_runtime_api.h>
 
 #include <stdexcept>
-#include <string>
 
 #include "lab/harness/platform.hpp"
 #include "lab/peers/movement.hpp"

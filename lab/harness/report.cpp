@@ -1,6 +1,5 @@
 #include "lab/harness/report.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <ctime>

@@ -1,9 +1,5 @@
 #pragma once
 
-#include <span>
-#include <string>
-#include <vector>
-
 #include <sheaf/machine.hpp>
 
 #include "lab/harness/factors.hpp"

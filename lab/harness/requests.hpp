@@ -1,10 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
-#include <sheaf/context.hpp>
 #include <sheaf/edge_sum.hpp>
 
 #include "lab/harness/report.hpp"

@@ -1,6 +1,5 @@
 #include "lab/harness/results_file.hpp"
 
-#include <cstdint>
 #include <utility>
 
 #include <fmt/format.h>

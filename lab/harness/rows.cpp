@@ -1,8 +1,5 @@
 #include "lab/harness/rows.hpp"
 
-#include <algorithm>
-#include <memory>
-
 #include <fmt/format.h>
 
 #include "lab/description/job.hpp"

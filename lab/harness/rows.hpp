@@ -1,13 +1,5 @@
 #pragma once
 
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include <sheaf/context.hpp>
-#include <sheaf/plan.hpp>
-
 #include "lab/harness/platform.hpp"
 #include "lab/harness/problem.hpp"
 #include "lab/harness/report.hpp"

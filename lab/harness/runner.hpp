@@ -1,10 +1,7 @@
 #pragma once
 
-#include <cstdint>
 #include <functional>
-#include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "lab/harness/platform.hpp"

@@ -1,7 +1,6 @@
 #include "lab/harness/timed_call.hpp"
 
 #include <cmath>
-#include <vector>
 
 #include <fmt/format.h>
 

@@ -1,17 +1,9 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
-#include <functional>
 #include <limits>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include <sheaf/context.hpp>
 #include <sheaf/error.hpp>
 #include <sheaf/plan.hpp>
 

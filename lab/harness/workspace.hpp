@@ -1,11 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
-#include <sheaf/context.hpp>
-#include <sheaf/memory.hpp>
-#include <sheaf/records.hpp>
-
 #include "lab/description/arrays.hpp"
 #include "lab/harness/problem.hpp"
 

@@ -1,7 +1,6 @@
 #include "lab/inputs/input_pattern.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "primitives/words.hpp"
 

@@ -1,6 +1,5 @@
 #include "lab/inputs/pattern.hpp"
 
-#include <algorithm>
 #include <cstring>
 
 #include "core/startable.hpp"

@@ -4,7 +4,6 @@
 #include "lab/inputs/pattern_function.hpp"
 
 #include <sheaf/error.hpp>
-#include <sheaf/memory.hpp>
 
 namespace sheaf::inputs::device {
 namespace {

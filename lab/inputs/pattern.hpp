@@ -1,12 +1,6 @@
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include <sheaf/context.hpp>
-#include <sheaf/plan.hpp>
 #include <sheaf/records.hpp>
 
 #include "lab/inputs/input_pattern.hpp"

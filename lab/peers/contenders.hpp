@@ -1,11 +1,5 @@
 #pragma once
 
-#include <functional>
-#include <utility>
-#include <vector>
-
-#include <sheaf/context.hpp>
-
 #include "lab/description/job.hpp"
 #include "lab/description/keys.hpp"
 #include "lab/harness/problem.hpp"

@@ -1,5 +1,4 @@
 #include <cmath>
-#include <functional>
 
 #include "core/startable.hpp"
 #include "lab/description/edges/problem.hpp"

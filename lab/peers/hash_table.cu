@@ -1,16 +1,11 @@
 #include <thrust/iterator/transform_iterator.h>
 #include <cub/device/device_scan.cuh>
 
-#include <algorithm>
 #include <bit>
-#include <memory>
-#include <vector>
-
-#include <sheaf/memory.hpp>
 
 #include "lab/description/hash/problem.hpp"
-#include "lab/peers/cub/calls.cuh"
 #include "lab/peers/contenders.hpp"
+#include "lab/peers/cub/calls.cuh"
 #include "primitives/hash/function.hpp"
 
 // What a CUDA program does today where it needs a hash table: a thread for each key, atomicCAS, and linear probing in a

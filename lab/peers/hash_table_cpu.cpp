@@ -1,11 +1,6 @@
-#include <algorithm>
 #include <bit>
 #include <limits>
-#include <memory>
-#include <string>
 #include <unordered_map>
-#include <utility>
-#include <vector>
 
 #include "core/startable.hpp"
 #include "lab/description/hash/problem.hpp"

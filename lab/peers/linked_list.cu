@@ -1,8 +1,5 @@
 #include "lab/peers/contenders.hpp"
 
-#include <algorithm>
-#include <vector>
-
 #include <thrust/iterator/transform_iterator.h>
 #include <cub/device/device_scan.cuh>
 

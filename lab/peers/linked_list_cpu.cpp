@@ -1,9 +1,3 @@
-#include <array>
-#include <functional>
-#include <memory>
-
-#include <sheaf/memory.hpp>
-
 #include "lab/description/job.hpp"
 #include "lab/peers/contenders.hpp"
 

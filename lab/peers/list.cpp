@@ -1,8 +1,5 @@
 #include "lab/peers/list.hpp"
 
-#include <algorithm>
-#include <array>
-
 #include "lab/description/movement/problem.hpp"
 #include "lab/description/sparse/problem.hpp"
 #include "lab/peers/contenders.hpp"

@@ -1,11 +1,5 @@
 #pragma once
 
-#include <span>
-#include <string_view>
-#include <vector>
-
-#include <sheaf/context.hpp>
-
 #include "lab/harness/problem.hpp"
 #include "lab/harness/runner.hpp"
 #include "lab/harness/workspace.hpp"

@@ -1,14 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <functional>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include <sheaf/context.hpp>
-#include <sheaf/records.hpp>
-
 #include "lab/description/plain_loops.hpp"
 #include "lab/peers/contenders.hpp"
 

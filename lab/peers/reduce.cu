@@ -2,7 +2,6 @@
 #include <cub/device/device_reduce.cuh>
 #include <cuda/std/functional>
 
-#include <algorithm>
 #include <type_traits>
 
 #include "lab/description/reduce/problem.hpp"

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "lab/peers/sort_host.hpp"
 
 namespace sheaf::bench::peers {

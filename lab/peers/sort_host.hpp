@@ -1,10 +1,6 @@
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <cstring>
-#include <functional>
-#include <string>
 #include <type_traits>
 
 #include "lab/description/sort/source.hpp"

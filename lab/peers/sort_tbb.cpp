@@ -3,8 +3,6 @@
 #include <tbb/parallel_sort.h>
 #include <tbb/task_arena.h>
 
-#include <memory>
-
 #include "lab/peers/sort_host.hpp"
 
 namespace sheaf::bench::peers::host {

@@ -1,6 +1,4 @@
-#include <algorithm>
 #include <bit>
-#include <memory>
 #include <type_traits>
 
 #include "lab/description/plain_loops.hpp"

@@ -1,11 +1,8 @@
 #include "lab/spatter/check.hpp"
 
-#include <algorithm>
 #include <atomic>
-#include <vector>
 
 #include <fmt/format.h>
-#include <sheaf/memory.hpp>
 
 #include "core/startable.hpp"
 #include "lab/description/host_threads.hpp"

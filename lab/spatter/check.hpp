@@ -1,10 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <string>
-
-#include <sheaf/context.hpp>
-
 #include "lab/spatter/chunks.hpp"
 #include "lab/spatter/file.hpp"
 

@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
-#include <vector>
-
-#include <sheaf/memory.hpp>
 
 #include "core/startable.hpp"
 #include "lab/description/host_threads.hpp"

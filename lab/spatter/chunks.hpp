@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include <sheaf/context.hpp>
 #include <sheaf/records.hpp>
 

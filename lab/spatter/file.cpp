@@ -1,13 +1,10 @@
 #include "lab/spatter/file.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <sheaf/error.hpp>
 
 #include "core/printable.hpp"
 #include "lab/spatter/pattern.hpp"

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <fstream>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 #include <sheaf/error.hpp>

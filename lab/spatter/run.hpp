@@ -1,14 +1,8 @@
 #pragma once
 
-#include <cstdint>
 #include <functional>
-#include <optional>
-#include <string>
-#include <string_view>
 
-#include <sheaf/context.hpp>
 #include <sheaf/gather.hpp>
-#include <sheaf/memory.hpp>
 #include <sheaf/scatter.hpp>
 
 #include "lab/spatter/check.hpp"

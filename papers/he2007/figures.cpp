@@ -1,6 +1,5 @@
 #include "papers/he2007/figures.hpp"
 
-#include <algorithm>
 #include <bit>
 
 #include <fmt/format.h>

@@ -1,10 +1,6 @@
 #pragma once
 
-#include <cstdint>
 #include <map>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "papers/run.hpp"
 

@@ -1,9 +1,5 @@
-#include <algorithm>
-#include <memory>
-
 #include <fmt/format.h>
 #include <sheaf/gather.hpp>
-#include <sheaf/memory.hpp>
 
 #include "lab/description/hash/problem.hpp"
 #include "lab/description/row_name.hpp"

@@ -1,9 +1,6 @@
 #include <map>
-#include <memory>
-#include <optional>
 
 #include <fmt/format.h>
-#include <sheaf/memory.hpp>
 
 #include "lab/description/keys.hpp"
 #include "lab/harness/platform.hpp"

@@ -1,17 +1,8 @@
-#include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <functional>
-#include <limits>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 #include <sheaf/conjugate_gradient.hpp>
-#include <sheaf/error.hpp>
 #include <sheaf/spmv.hpp>
 
 #include "apps/sheaf/checks/solution.hpp"

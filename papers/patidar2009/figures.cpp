@@ -1,7 +1,5 @@
 #include "papers/patidar2009/figures.hpp"
 
-#include <utility>
-
 #include "lab/description/keys.hpp"
 
 namespace sheaf::bench::papers {

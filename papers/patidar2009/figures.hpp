@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include "papers/run.hpp"
 
 // Sections 3 to 5 of Patidar, Narayanan: Scalable Split and Gather Primitives for the GPU (2009), measured on one GPU

@@ -1,6 +1,3 @@
-#include <algorithm>
-#include <array>
-
 #include <fmt/format.h>
 
 #include "papers/patidar2009/figures.hpp"

@@ -2,11 +2,7 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <optional>
-#include <utility>
 
-#include <fmt/format.h>
-#include <sheaf/error.hpp>
 #include <sheaf/machine.hpp>
 
 #include "apps/sheaf/files/failure.hpp"

@@ -1,12 +1,5 @@
 #pragma once
 
-#include <array>
-#include <cstdint>
-#include <memory>
-#include <span>
-#include <string>
-#include <vector>
-
 #include "apps/sheaf/files/sparse/csr_matrix.hpp"
 #include "lab/harness/edges/input.hpp"
 #include "lab/harness/timed_call.hpp"

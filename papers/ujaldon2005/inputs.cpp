@@ -1,7 +1,4 @@
-#include <algorithm>
 #include <filesystem>
-#include <string_view>
-#include <utility>
 
 #include "apps/sheaf/files/sparse/matrix_market.hpp"
 #include "lab/inputs/pattern_function.hpp"

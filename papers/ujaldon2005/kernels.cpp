@@ -1,8 +1,4 @@
-#include <algorithm>
 #include <cstdio>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include <fmt/format.h>
 

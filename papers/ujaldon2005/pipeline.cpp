@@ -1,14 +1,6 @@
-#include <algorithm>
 #include <bit>
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include <fmt/format.h>
-#include <sheaf/error.hpp>
 #include <sheaf/scatter_reduce.hpp>
 
 #include "lab/inputs/pattern_function.hpp"

@@ -1,7 +1,4 @@
 #include <cmath>
-#include <memory>
-#include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 

@@ -1,16 +1,7 @@
-#include <algorithm>
-#include <functional>
 #include <future>
-#include <limits>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 #include <sheaf/edge_sum.hpp>
-#include <sheaf/error.hpp>
 #include <sheaf/spmv.hpp>
 
 #include "apps/sheaf/checks/edges.hpp"

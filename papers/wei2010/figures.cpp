@@ -1,8 +1,5 @@
 #include "papers/wei2010/figures.hpp"
 
-#include <algorithm>
-#include <utility>
-
 #include <fmt/format.h>
 
 #include "lab/description/linked_list/problem.hpp"

@@ -1,11 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
-#include <sheaf/context.hpp>
-
 #include "lab/inputs/pattern_function.hpp"
 #include "papers/run.hpp"
 

@@ -1,9 +1,4 @@
-#include <algorithm>
-#include <span>
-#include <vector>
-
 #include <fmt/format.h>
-#include <sheaf/memory.hpp>
 
 #include "core/startable.hpp"
 #include "lab/harness/now.hpp"

@@ -1,7 +1,6 @@
 #include <cuda_runtime_api.h>
 
 #include <stdexcept>
-#include <string>
 
 #include "papers/wei2010/figures.hpp"
 

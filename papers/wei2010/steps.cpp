@@ -1,13 +1,4 @@
-#include <algorithm>
-#include <array>
-#include <cstdint>
 #include <iterator>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 

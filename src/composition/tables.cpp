@@ -1,6 +1,3 @@
-#include <memory>
-#include <span>
-
 #include "core/composition.hpp"
 #include "plan/store/profile_files.hpp"
 #include "primitives/backends.hpp"

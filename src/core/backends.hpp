@@ -1,10 +1,7 @@
 #pragma once
 
-#include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
-#include <string_view>
 
 #include <sheaf/context.hpp>
 

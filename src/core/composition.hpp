@@ -1,10 +1,5 @@
 #pragma once
 
-#include <memory>
-#include <span>
-#include <string>
-#include <string_view>
-
 #include "core/backends.hpp"
 #include "core/context_state.hpp"
 

@@ -1,10 +1,4 @@
-#include <sheaf/context.hpp>
-
 #include <cstdlib>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 #include <sheaf/error.hpp>

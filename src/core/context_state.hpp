@@ -1,17 +1,9 @@
 #pragma once
 
 #include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
-#include <sheaf/context.hpp>
 #include <sheaf/machine_profile.hpp>
-#include <sheaf/memory.hpp>
 
 #include "core/forks.hpp"
 #include "core/index_report.hpp"

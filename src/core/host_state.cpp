@@ -1,7 +1,6 @@
 #include "core/host_state.hpp"
 
 #include <cstring>
-#include <utility>
 
 #include <fmt/format.h>
 #include <sheaf/error.hpp>

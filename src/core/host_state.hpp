@@ -1,8 +1,5 @@
 #pragma once
 
-#include <string>
-#include <string_view>
-
 #include "core/context_state.hpp"
 #include "core/host_pool.hpp"
 

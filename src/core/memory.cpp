@@ -1,9 +1,4 @@
-#include <sheaf/memory.hpp>
-
-#include <memory>
-
 #include <fmt/format.h>
-#include <sheaf/context.hpp>
 #include <sheaf/error.hpp>
 
 #include "core/context_state.hpp"

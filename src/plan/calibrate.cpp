@@ -5,10 +5,6 @@
 #include <chrono>
 #include <cmath>
 #include <map>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 #include <sheaf/error.hpp>

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <functional>
-
 #include <sheaf/machine.hpp>
 
 #include "plan/probe.hpp"

@@ -1,10 +1,7 @@
 #include "plan/choose.hpp"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sheaf/error.hpp>
 
 namespace sheaf {
 

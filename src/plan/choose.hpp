@@ -1,15 +1,5 @@
 #pragma once
 
-#include <algorithm>
-#include <memory>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-#include <sheaf/plan.hpp>
-
 #include "core/context_state.hpp"
 #include "plan/correction.hpp"
 #include "plan/variant.hpp"

@@ -1,8 +1,5 @@
 #include "plan/correction.hpp"
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
 #include <tuple>
 
 #include "plan/approximate_log2.hpp"

@@ -1,10 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <string_view>
-
-#include <sheaf/machine_profile.hpp>
-
 #include "plan/variant.hpp"
 
 // What calibration learned of each variant by running it, applied to every prediction.

@@ -1,10 +1,8 @@
 #pragma once
 
-#include <cstdint>
 #include <span>
 
 #include <sheaf/machine_profile.hpp>
-#include <sheaf/plan.hpp>
 
 /// The cost model of He, Govindaraju, Luo, Smith: Efficient Gather and Scatter Operations on Graphics Processors
 /// (SC 2007), sections 3.3 and 3.4, equation by equation. Counts are doubles: a pass has n / nChunk accesses.

@@ -1,6 +1,5 @@
 #include "plan/list_order.hpp"
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 

@@ -1,9 +1,7 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
 #include <span>
-#include <vector>
 
 #include <sheaf/plan.hpp>
 

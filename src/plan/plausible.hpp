@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include <sheaf/machine_profile.hpp>
 
 namespace sheaf::plan {

@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <memory>
-
-#include <sheaf/context.hpp>
 #include <sheaf/machine_profile.hpp>
 
 namespace sheaf::plan {

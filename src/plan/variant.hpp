@@ -4,20 +4,13 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <initializer_list>
-#include <memory>
 #include <optional>
 #include <span>
-#include <string_view>
 #include <type_traits>
 
-#include <sheaf/context.hpp>
 #include <sheaf/error.hpp>
-#include <sheaf/machine_profile.hpp>
-#include <sheaf/plan.hpp>
 
 #include "core/context_state.hpp"
 

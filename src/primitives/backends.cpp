@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <stdexcept>
-#include <vector>
 
 namespace sheaf::primitives {
 namespace {

@@ -1,10 +1,6 @@
 #pragma once
 
-#include <cstddef>
-#include <span>
-#include <string_view>
 #include <type_traits>
-#include <vector>
 
 #include "primitives/edges/edge_sum.hpp"
 #include "primitives/edges/prepare.hpp"

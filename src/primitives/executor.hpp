@@ -1,12 +1,8 @@
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <string_view>
 #include <utility>
 
 #include <sheaf/context.hpp>
-#include <sheaf/memory.hpp>
 
 // Inspector and executor: what the executors of all preparations share.
 namespace sheaf::primitives {

@@ -1,12 +1,7 @@
 #include "primitives/backends.hpp"
 
-#include <algorithm>
-#include <string_view>
-#include <vector>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sheaf/error.hpp>
 
 #include "core/printable.hpp"
 

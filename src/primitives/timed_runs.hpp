@@ -1,21 +1,9 @@
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <chrono>
 #include <cmath>
-#include <cstdint>
 #include <limits>
-#include <memory>
-#include <span>
-#include <string_view>
 #include <type_traits>
-#include <utility>
-
-#include <sheaf/context.hpp>
-#include <sheaf/error.hpp>
-#include <sheaf/machine_profile.hpp>
-#include <sheaf/plan.hpp>
 
 #include "plan/choose.hpp"
 #include "primitives/executor.hpp"

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <string_view>
-
 #include <fmt/format.h>
 #include <sheaf/context.hpp>
 #include <sheaf/error.hpp>

@@ -1,16 +1,9 @@
 #pragma once
 
 #include <charconv>
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
 
 #include <sheaf/edge_sum.hpp>
 #include <sheaf/list_scan.hpp>
-#include <sheaf/plan.hpp>
-#include <sheaf/records.hpp>
 #include <sheaf/scatter.hpp>
 #include <sheaf/scatter_reduce.hpp>
 #include <sheaf/sort.hpp>

@@ -1,13 +1,8 @@
 #include "apps/sheaf/checks/edges.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
-#include <utility>
-#include <vector>
-
-#include <fmt/format.h>
 
 #include "apps/sheaf/files/failure.hpp"
 #include "primitives/index_reader.hpp"

@@ -1,10 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-
 #include <sheaf/edge_sum.hpp>
 
 // Checks sums over edges in host memory, edge by edge.

@@ -1,12 +1,9 @@
 #include "apps/sheaf/checks/list.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <type_traits>
-#include <vector>
 
 #include <fmt/format.h>
 

@@ -1,10 +1,6 @@
 #pragma once
 
-#include <optional>
-#include <string>
-
 #include <sheaf/list_scan.hpp>
-#include <sheaf/records.hpp>
 
 // Checks ranks and scans in host memory by a walk from each head along the successors. The result describes the first
 // mistake on that way: of a node's result, or that the successors are no lists of all nodes.

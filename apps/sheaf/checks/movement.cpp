@@ -1,14 +1,10 @@
 #include "apps/sheaf/checks/movement.hpp"
 
 #include <bit>
-#include <cstdint>
 #include <cstring>
-#include <vector>
 
-#include <sheaf/context.hpp>
 #include <sheaf/error.hpp>
 #include <sheaf/gather.hpp>
-#include <sheaf/memory.hpp>
 
 #include "primitives/index_reader.hpp"
 

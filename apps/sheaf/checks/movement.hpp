@@ -1,9 +1,7 @@
 #pragma once
 
-#include <cstdint>
 #include <optional>
 
-#include <sheaf/records.hpp>
 #include <sheaf/scatter.hpp>
 
 // Checks answers in host memory against the serial reference.

@@ -1,6 +1,5 @@
 #include "apps/sheaf/checks/solution.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 

@@ -1,10 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
-
-#include <sheaf/records.hpp>
 #include <sheaf/sort.hpp>
 
 #include "apps/sheaf/sort/record_source.hpp"

@@ -2,11 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <vector>
 
 #include <fmt/format.h>
-#include <sheaf/context.hpp>
-#include <sheaf/memory.hpp>
 
 #include "primitives/split/category.hpp"
 

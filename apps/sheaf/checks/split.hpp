@@ -1,11 +1,7 @@
 #pragma once
 
-#include <cstdint>
 #include <optional>
-#include <span>
-#include <string>
 
-#include <sheaf/records.hpp>
 #include <sheaf/split.hpp>
 
 // Checks the answer of a split in host memory against the serial reference. The result describes the first mistake.

@@ -1,6 +1,5 @@
 #include "apps/sheaf/checks/spmv.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <memory>
 
 #include "core/backends.hpp"
 #include "plan/probe.hpp"

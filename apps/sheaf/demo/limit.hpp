@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
-#include <sheaf/context.hpp>
 #include <sheaf/machine_profile.hpp>
 
 // The limit that the demo compares its rows with. The backend's probe measures it, as it measures copies for a machine

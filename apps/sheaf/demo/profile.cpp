@@ -3,13 +3,8 @@
 #include <algorithm>
 #include <exception>
 #include <filesystem>
-#include <optional>
 #include <system_error>
-#include <utility>
-#include <vector>
 
-#include <fmt/format.h>
-#include <sheaf/error.hpp>
 #include <sheaf/version.hpp>
 
 #include "apps/sheaf/files/failure.hpp"

@@ -1,11 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <functional>
-#include <string>
-#include <string_view>
-
-#include <sheaf/context.hpp>
 #include <sheaf/machine.hpp>
 
 #include "apps/sheaf/demo/limit.hpp"

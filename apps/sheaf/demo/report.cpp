@@ -1,8 +1,5 @@
 #include "apps/sheaf/demo/report.hpp"
 
-#include <algorithm>
-
-#include <fmt/format.h>
 #include <sheaf/version.hpp>
 
 #include "plan/store/output_file.hpp"

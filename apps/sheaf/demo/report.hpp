@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "apps/sheaf/demo/run.hpp"
 
 namespace sheaf::jobs {

@@ -1,6 +1,5 @@
 #include "apps/sheaf/demo/run.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <fstream>

@@ -1,13 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <functional>
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include <sheaf/context.hpp>
-
 #include "apps/sheaf/demo/limit.hpp"
 #include "lab/description/job.hpp"
 

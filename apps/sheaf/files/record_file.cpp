@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include <fmt/format.h>
-
 #include "apps/sheaf/files/arrays/column_major.hpp"
 #include "apps/sheaf/files/arrays/python_literal.hpp"
 #include "apps/sheaf/files/failure.hpp"

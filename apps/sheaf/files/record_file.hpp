@@ -1,14 +1,6 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <memory>
 #include <optional>
-#include <span>
-#include <string>
-#include <vector>
-
-#include <sheaf/records.hpp>
 
 #include "apps/sheaf/files/arrays/contents.hpp"
 #include "apps/sheaf/files/arrays/numbers.hpp"

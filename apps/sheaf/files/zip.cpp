@@ -2,13 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <string_view>
-#include <utility>
-#include <vector>
 
-#include <fmt/format.h>
 #include <zlib.h>
-#include <sheaf/error.hpp>
 
 #include "apps/sheaf/files/failure.hpp"
 #include "core/printable.hpp"

@@ -1,13 +1,8 @@
 #include <algorithm>
-#include <array>
 #include <numeric>
-#include <span>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
-#include <sheaf/error.hpp>
 #include <sheaf/sort.hpp>
 
 #include "apps/sheaf/mesh/parts.hpp"

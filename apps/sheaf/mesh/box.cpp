@@ -1,9 +1,6 @@
 #include "apps/sheaf/mesh/box.hpp"
 
 #include <new>
-#include <string>
-
-#include <fmt/format.h>
 
 #include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/mesh/box_function.hpp"

@@ -1,10 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
-#include <sheaf/context.hpp>
-
 #include "apps/sheaf/mesh/edges.hpp"
 
 // Meshes that tests, benchmarks and demo generate: every edge and every element is a function of its number.

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include "apps/sheaf/mesh/box.hpp"
 #include "core/host_device.hpp"
 #include "lab/inputs/pattern_function.hpp"

@@ -1,15 +1,9 @@
 #include "apps/sheaf/mesh/dual.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <new>
 #include <span>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include <sheaf/error.hpp>
 
 #include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/mesh/parts.hpp"

@@ -1,11 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
-#include <sheaf/context.hpp>
-
 #include "apps/sheaf/mesh/edges.hpp"
 
 namespace sheaf::mesh {

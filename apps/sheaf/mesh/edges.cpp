@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <new>
 
-#include <sheaf/error.hpp>
 #include <sheaf/sort.hpp>
 
 #include "apps/sheaf/files/failure.hpp"

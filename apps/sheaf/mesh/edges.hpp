@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include <sheaf/context.hpp>
 
 #include "apps/sheaf/files/mesh/arrays.hpp"

@@ -1,14 +1,6 @@
 #pragma once
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
 #include <initializer_list>
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include <sheaf/context.hpp>
 
 #include "apps/sheaf/files/mesh/arrays.hpp"
 #include "apps/sheaf/mesh/edges.hpp"

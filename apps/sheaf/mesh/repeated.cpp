@@ -1,12 +1,8 @@
 #include "apps/sheaf/mesh/repeated.hpp"
 
-#include <array>
-#include <string_view>
 #include <unordered_map>
-#include <vector>
 
 #include <fmt/format.h>
-#include <sheaf/error.hpp>
 #include <sheaf/sort.hpp>
 
 #include "apps/sheaf/files/mesh/su2.hpp"

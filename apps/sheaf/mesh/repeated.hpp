@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
-
 #include <sheaf/context.hpp>
 #include <sheaf/error.hpp>
 

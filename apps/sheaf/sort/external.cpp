@@ -1,7 +1,6 @@
 #include "apps/sheaf/sort/external.hpp"
 
 #include <algorithm>
-#include <span>
 #include <utility>
 
 #include "apps/sheaf/sort/background.hpp"

@@ -1,11 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <functional>
-#include <vector>
-
-#include <sheaf/records.hpp>
-
 #include "apps/sheaf/files/scratch_file.hpp"
 #include "apps/sheaf/sort/merge_runs.hpp"
 #include "apps/sheaf/sort/record_source.hpp"

@@ -1,12 +1,6 @@
 #include "apps/sheaf/sort/key.hpp"
 
 #include <algorithm>
-#include <optional>
-#include <utility>
-#include <vector>
-
-#include <fmt/format.h>
-#include <sheaf/error.hpp>
 
 #include "apps/sheaf/files/arrays/fields.hpp"
 #include "apps/sheaf/files/arrays/python_literal.hpp"

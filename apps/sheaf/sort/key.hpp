@@ -1,12 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include <sheaf/sort.hpp>
 
 #include "apps/sheaf/files/npy.hpp"

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
 
 #include "primitives/sort/key.hpp"

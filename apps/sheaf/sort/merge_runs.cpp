@@ -1,11 +1,7 @@
 #include "apps/sheaf/sort/merge_runs.hpp"
 
-#include <algorithm>
 #include <cstring>
 #include <future>
-#include <memory>
-#include <utility>
-#include <vector>
 
 #include "apps/sheaf/sort/background.hpp"
 #include "apps/sheaf/sort/loser_tree.hpp"

@@ -1,10 +1,6 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <functional>
-#include <span>
-#include <string_view>
 
 #include "apps/sheaf/files/scratch_file.hpp"
 #include "primitives/sort/key.hpp"

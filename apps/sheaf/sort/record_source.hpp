@@ -1,10 +1,6 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <functional>
-
-#include <sheaf/records.hpp>
 
 #include "apps/sheaf/files/record_file.hpp"
 

@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <utility>
-
-#include <fmt/format.h>
 
 #include "apps/sheaf/files/failure.hpp"
 

@@ -1,10 +1,5 @@
 #include <cstdio>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include <fmt/format.h>
 #include <sheaf/version.hpp>
 
 #include "apps/sheaf/command.hpp"

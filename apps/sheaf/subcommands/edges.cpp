@@ -1,11 +1,4 @@
-#include <algorithm>
 #include <chrono>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include <sheaf/edge_sum.hpp>
 

@@ -2,7 +2,6 @@
 
 #include <cstdio>
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "core/context_state.hpp"

@@ -1,13 +1,8 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
 #include <limits>
-#include <optional>
-#include <string>
-#include <vector>
 
-#include <sheaf/context.hpp>
 #include <sheaf/edge_sum.hpp>
 
 #include "apps/sheaf/command.hpp"

@@ -1,6 +1,3 @@
-#include <memory>
-
-#include <fmt/format.h>
 #include <sheaf/gather.hpp>
 
 #include "apps/sheaf/checks/movement.hpp"

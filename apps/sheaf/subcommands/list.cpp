@@ -1,8 +1,4 @@
 #include <charconv>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include <sheaf/list_scan.hpp>
 

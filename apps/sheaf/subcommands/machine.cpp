@@ -1,12 +1,7 @@
 #include <algorithm>
 #include <map>
-#include <memory>
 #include <set>
-#include <string>
-#include <string_view>
-#include <vector>
 
-#include <fmt/format.h>
 #include <sheaf/machine.hpp>
 
 #include "apps/sheaf/command.hpp"

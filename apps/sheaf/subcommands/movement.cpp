@@ -1,11 +1,5 @@
 #include "apps/sheaf/subcommands/movement.hpp"
 
-#include <algorithm>
-#include <limits>
-#include <utility>
-
-#include <fmt/format.h>
-
 #include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/files/output_check.hpp"
 #include "core/backends.hpp"

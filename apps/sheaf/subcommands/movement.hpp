@@ -3,16 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <initializer_list>
-#include <limits>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-
-#include <sheaf/context.hpp>
-#include <sheaf/memory.hpp>
-#include <sheaf/plan.hpp>
-#include <sheaf/records.hpp>
 
 #include "apps/sheaf/command.hpp"
 #include "apps/sheaf/context_array.hpp"

@@ -1,9 +1,3 @@
-#include <memory>
-#include <string>
-#include <utility>
-
-#include <fmt/format.h>
-
 #include "apps/sheaf/command.hpp"
 #include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/files/sparse/matrix_market.hpp"

@@ -1,15 +1,5 @@
-#include <algorithm>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sheaf/machine.hpp>
-#include <sheaf/plan.hpp>
 
 #include "apps/sheaf/command.hpp"
 #include "apps/sheaf/files/failure.hpp"

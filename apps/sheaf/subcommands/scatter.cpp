@@ -1,9 +1,5 @@
-#include <algorithm>
 #include <cstring>
-#include <memory>
-#include <optional>
 
-#include <fmt/format.h>
 #include <sheaf/scatter.hpp>
 
 #include "apps/sheaf/checks/movement.hpp"

@@ -1,11 +1,3 @@
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include <fmt/format.h>
-
 #include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/sort/key.hpp"
 #include "apps/sheaf/subcommands/movement.hpp"

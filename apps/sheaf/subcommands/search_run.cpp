@@ -1,8 +1,5 @@
 #include "apps/sheaf/subcommands/search_run.hpp"
 
-#include <span>
-
-#include <fmt/format.h>
 #include <sheaf/gather.hpp>
 
 #include "apps/sheaf/checks/movement.hpp"

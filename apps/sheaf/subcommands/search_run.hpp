@@ -1,14 +1,6 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-
-#include <sheaf/context.hpp>
 #include <sheaf/hash_search.hpp>
-#include <sheaf/plan.hpp>
-#include <sheaf/records.hpp>
 
 #include "apps/sheaf/command.hpp"
 #include "apps/sheaf/files/record_file.hpp"

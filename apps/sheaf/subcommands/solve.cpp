@@ -1,12 +1,5 @@
-#include <algorithm>
 #include <cmath>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include <fmt/format.h>
 #include <sheaf/conjugate_gradient.hpp>
 
 #include "apps/sheaf/checks/solution.hpp"

@@ -1,13 +1,6 @@
-#include <algorithm>
 #include <filesystem>
-#include <limits>
-#include <memory>
-#include <optional>
-#include <string>
 #include <system_error>
-#include <vector>
 
-#include <fmt/format.h>
 #include <sheaf/sort.hpp>
 
 #include "apps/sheaf/checks/sort.hpp"

@@ -1,10 +1,3 @@
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-
-#include <fmt/format.h>
 #include <sheaf/split.hpp>
 
 #include "apps/sheaf/checks/split.hpp"

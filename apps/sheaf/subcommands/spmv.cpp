@@ -1,12 +1,3 @@
-#include <algorithm>
-#include <limits>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include <fmt/format.h>
 #include <sheaf/spmv.hpp>
 
 #include "apps/sheaf/checks/spmv.hpp"

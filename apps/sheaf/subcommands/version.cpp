@@ -1,8 +1,3 @@
-#include <memory>
-#include <string>
-#include <vector>
-
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sheaf/version.hpp>
 

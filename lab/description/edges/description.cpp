@@ -1,9 +1,6 @@
-#include <algorithm>
 #include <cmath>
 
-#include <fmt/format.h>
 #include <sheaf/edge_sum.hpp>
-#include <sheaf/memory.hpp>
 
 #include "lab/description/edges/items.hpp"
 #include "lab/description/edges/problem.hpp"

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include <sheaf/edge_sum.hpp>
 
 #include "lab/description/items.hpp"

@@ -1,13 +1,6 @@
-#include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdint>
-#include <memory>
-#include <vector>
 
-#include <fmt/format.h>
 #include <sheaf/hash_search.hpp>
-#include <sheaf/memory.hpp>
 
 #include "lab/description/entry.hpp"
 #include "lab/description/estimates.hpp"
@@ -186,8 +179,9 @@ std::vector<fact> facts_of_build(const problem_spec& p) {
 }
 
 std::vector<fact> facts_of_search(const problem_spec& p) {
+  const fact table{"table", p.indexed_count()};
   std::vector<fact> facts = facts_of_build(p);
-  facts.insert(facts.begin() + 2, {"table", p.indexed_count()});
+  facts.insert(facts.begin() + 2, table);
   return facts;
 }
 

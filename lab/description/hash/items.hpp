@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include "lab/description/hash/problem.hpp"
 #include "lab/description/items.hpp"
 #include "lab/description/seeds.hpp"

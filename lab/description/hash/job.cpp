@@ -1,14 +1,9 @@
 #include "lab/description/job.hpp"
 
-#include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdint>
-#include <memory>
 
 #include <fmt/format.h>
 #include <sheaf/hash_search.hpp>
-#include <sheaf/memory.hpp>
 
 #include "lab/description/hash/items.hpp"
 #include "lab/description/hash/problem.hpp"

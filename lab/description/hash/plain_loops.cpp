@@ -1,10 +1,5 @@
 #include "lab/description/plain_loops.hpp"
 
-#include <algorithm>
-#include <cstdint>
-#include <memory>
-#include <vector>
-
 #include "lab/description/hash/problem.hpp"
 
 // What users write in place of a hash search: rows of a key and a record number, sorted once, and a binary search for

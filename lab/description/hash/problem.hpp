@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <string>
-
 #include "core/host_device.hpp"
 #include "lab/description/plain_loops.hpp"
 

@@ -1,9 +1,5 @@
 #include "lab/description/sweep.hpp"
 
-#include <string>
-
-#include <fmt/format.h>
-
 #include "lab/description/hash/problem.hpp"
 #include "lab/description/job.hpp"
 #include "primitives/views.hpp"

@@ -1,8 +1,3 @@
-#include <algorithm>
-#include <cstdint>
-#include <vector>
-
-#include <fmt/format.h>
 #include <sheaf/list_scan.hpp>
 
 #include "lab/description/entry.hpp"

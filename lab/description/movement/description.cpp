@@ -1,10 +1,6 @@
-#include <algorithm>
 #include <atomic>
-#include <vector>
 
-#include <fmt/format.h>
 #include <sheaf/gather.hpp>
-#include <sheaf/memory.hpp>
 #include <sheaf/scatter.hpp>
 
 #include "core/startable.hpp"

@@ -1,11 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
-#include <sheaf/context.hpp>
-#include <sheaf/records.hpp>
 #include <sheaf/scatter.hpp>
 
 #include "lab/description/entry.hpp"

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include <sheaf/scatter_reduce.hpp>
 
 #include "lab/description/items.hpp"

@@ -1,10 +1,7 @@
-#include <algorithm>
 #include <cstring>
 #include <initializer_list>
 #include <numeric>
-#include <vector>
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sheaf/sort.hpp>
 

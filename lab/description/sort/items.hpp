@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
 #include "lab/description/items.hpp"
 #include "lab/description/sort/source.hpp"
 #include "lab/description/split/items.hpp"

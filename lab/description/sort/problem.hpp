@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include <sheaf/sort.hpp>
 
 #include "lab/description/entry.hpp"

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include <sheaf/sort.hpp>
 
 #include "lab/description/split/source.hpp"

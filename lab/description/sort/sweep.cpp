@@ -1,11 +1,5 @@
 #include "lab/description/sweep.hpp"
 
-#include <algorithm>
-#include <optional>
-
-#include <fmt/format.h>
-#include <sheaf/error.hpp>
-
 #include "lab/description/sort/problem.hpp"
 #include "primitives/views.hpp"
 #include "primitives/words.hpp"

@@ -1,7 +1,5 @@
-#include <algorithm>
 #include <cmath>
 
-#include <fmt/format.h>
 #include <sheaf/spmv.hpp>
 
 #include "core/startable.hpp"

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
-#include <sheaf/records.hpp>
 #include <sheaf/values.hpp>
 
 #include "lab/description/items.hpp"

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
-
 #include <sheaf/csr.hpp>
 #include <sheaf/spmv.hpp>
 

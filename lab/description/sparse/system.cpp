@@ -1,9 +1,5 @@
-#include <algorithm>
 #include <cmath>
-#include <limits>
-#include <vector>
 
-#include <fmt/format.h>
 #include <sheaf/conjugate_gradient.hpp>
 
 #include "core/context_state.hpp"

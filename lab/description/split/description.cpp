@@ -1,9 +1,6 @@
-#include <algorithm>
 #include <cstring>
 #include <numeric>
-#include <vector>
 
-#include <fmt/format.h>
 #include <sheaf/split.hpp>
 
 #include "core/printable.hpp"

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
 #include "lab/description/items.hpp"
 #include "lab/description/split/source.hpp"
 #include "lab/inputs/pattern_function.hpp"

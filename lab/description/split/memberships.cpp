@@ -1,6 +1,5 @@
 #include <numeric>
 
-#include <fmt/format.h>
 #include <sheaf/split.hpp>
 
 #include "lab/description/entry.hpp"

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include <sheaf/split.hpp>
 
 #include "lab/description/entry.hpp"

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include "lab/inputs/pattern_function.hpp"
 #include "lab/inputs/variate.hpp"
 

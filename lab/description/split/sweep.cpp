@@ -1,7 +1,6 @@
 #include "lab/description/sweep.hpp"
 
 #include <fmt/format.h>
-#include <sheaf/error.hpp>
 
 #include "lab/description/split/problem.hpp"
 

@@ -1,13 +1,6 @@
 #include "lab/harness/edges/calls.hpp"
 
-#include <algorithm>
-#include <functional>
-#include <limits>
-#include <optional>
-#include <utility>
-
 #include <fmt/format.h>
-#include <sheaf/error.hpp>
 
 #include "apps/sheaf/checks/edges.hpp"
 #include "lab/description/edges/problem.hpp"

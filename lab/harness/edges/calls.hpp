@@ -1,10 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <vector>
-
 #include <sheaf/edge_sum.hpp>
 
 #include "lab/harness/edges/input.hpp"

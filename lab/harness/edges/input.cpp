@@ -1,9 +1,7 @@
 #include "lab/harness/edges/input.hpp"
 
-#include <algorithm>
 #include <cmath>
 
-#include <sheaf/error.hpp>
 #include <sheaf/sort.hpp>
 
 #include "apps/sheaf/files/mesh/su2.hpp"

@@ -1,11 +1,4 @@
-#include <algorithm>
 #include <cstdio>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include <fmt/format.h>
 
 #include "apps/sheaf/demo/limit.hpp"
 #include "apps/sheaf/mesh/box_function.hpp"

@@ -1,12 +1,7 @@
 #include "lab/harness/sparse/calls.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <functional>
-#include <optional>
-#include <utility>
 
-#include <sheaf/error.hpp>
 #include <sheaf/spmv.hpp>
 
 #include "apps/sheaf/checks/spmv.hpp"

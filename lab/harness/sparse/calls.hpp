@@ -1,9 +1,5 @@
 #pragma once
 
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "apps/sheaf/files/sparse/csr_matrix.hpp"
 #include "lab/harness/timed_call.hpp"
 

@@ -1,11 +1,8 @@
 #include "lab/harness/sparse/matrices.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <numeric>
 #include <utility>
-
-#include <sheaf/context.hpp>
 
 #include "apps/sheaf/nas.hpp"
 #include "core/parallel_tasks.hpp"

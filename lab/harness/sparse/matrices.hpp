@@ -1,8 +1,6 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
-#include <vector>
 
 #include "apps/sheaf/files/sparse/csr_matrix.hpp"
 

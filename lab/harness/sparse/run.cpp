@@ -1,15 +1,5 @@
-#include <algorithm>
 #include <deque>
-#include <functional>
-#include <limits>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include <fmt/format.h>
-#include <sheaf/error.hpp>
 #include <sheaf/spmv.hpp>
 
 #include "apps/sheaf/checks/spmv.hpp"

@@ -1,15 +1,9 @@
-#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <functional>
-#include <limits>
-#include <string>
-#include <vector>
 
 #include <fmt/format.h>
 #include <sheaf/conjugate_gradient.hpp>
-#include <sheaf/error.hpp>
 #include <sheaf/spmv.hpp>
 
 #include "apps/sheaf/checks/solution.hpp"

@@ -2,12 +2,10 @@
 
 #include <cuda_runtime_api.h>
 
-#include <cstdint>
 #include <stdexcept>
-#include <string>
 
-#include "lab/peers/movement.hpp"
 #include "lab/peers/contenders.hpp"
+#include "lab/peers/movement.hpp"
 
 // Shared by the peers from CUB: temporary storage, whose size is queried once before anything is timed.
 namespace sheaf::bench::peers::device {

@@ -1,11 +1,7 @@
 #pragma once
 
-#include <algorithm>
 #include <bit>
-#include <cstdint>
 #include <type_traits>
-#include <utility>
-#include <vector>
 
 #include "lab/peers/sort_host.hpp"
 

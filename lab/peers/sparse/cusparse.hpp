@@ -1,10 +1,8 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <sheaf/context.hpp>

@@ -1,7 +1,5 @@
 #include "lab/peers/contenders.hpp"
 
-#include <functional>
-
 #include "lab/description/sparse/problem.hpp"
 #include "lab/peers/sparse/eigen.hpp"
 

@@ -1,7 +1,3 @@
-#include <functional>
-#include <memory>
-#include <string>
-
 #include "lab/description/sparse/problem.hpp"
 #include "lab/peers/contenders.hpp"
 #include "lab/peers/movement.hpp"

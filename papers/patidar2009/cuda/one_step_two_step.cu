@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "cuda/device/speeds.hpp"
 #include "cuda/split/cost.hpp"
 #include "cuda/split/passes.hpp"

@@ -1,12 +1,5 @@
 #pragma once
 
-#include <span>
-#include <string_view>
-#include <vector>
-
-#include <sheaf/context.hpp>
-#include <sheaf/records.hpp>
-
 #include "core/index_report.hpp"
 #include "opengl/device/state.hpp"
 #include "opengl/device/tile.hpp"

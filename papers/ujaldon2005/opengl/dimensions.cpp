@@ -1,8 +1,4 @@
-#include <algorithm>
 #include <bit>
-#include <vector>
-
-#include <fmt/format.h>
 
 #include "apps/sheaf/files/failure.hpp"
 #include "opengl/device/errors.hpp"

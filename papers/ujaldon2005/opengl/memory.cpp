@@ -1,10 +1,5 @@
 #include "papers/ujaldon2005/opengl/memory.hpp"
 
-#include <cstddef>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 #include "apps/sheaf/files/failure.hpp"
 #include "opengl/device/errors.hpp"
 #include "opengl/device/kept_objects.hpp"

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <memory>
-
 #include "papers/ujaldon2005/opengl/forms.hpp"
 #include "primitives/edges/edge_sum.hpp"
 #include "primitives/sparse/spmv.hpp"

@@ -1,11 +1,4 @@
-#include <algorithm>
 #include <limits>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include <fmt/format.h>
 
 #include "apps/sheaf/files/failure.hpp"
 #include "opengl/device/errors.hpp"

@@ -1,12 +1,8 @@
 #include "papers/ujaldon2005/opengl/precision.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <limits>
-#include <vector>
-
-#include <sheaf/error.hpp>
 
 #include "apps/sheaf/files/failure.hpp"
 #include "opengl/device/errors.hpp"

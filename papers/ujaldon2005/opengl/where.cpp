@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "apps/sheaf/files/failure.hpp"
 #include "opengl/device/errors.hpp"
 #include "opengl/device/transfer.hpp"

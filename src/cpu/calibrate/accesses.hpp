@@ -1,8 +1,6 @@
 #pragma once
 
-#include <algorithm>
 #include <atomic>
-#include <cstdint>
 
 #include "cpu/movement/record_copy.hpp"
 #include "cpu/threads/cache_hints.hpp"

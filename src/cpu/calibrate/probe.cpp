@@ -4,13 +4,8 @@
 
 #include <omp.h>
 
-#include <array>
 #include <bit>
 #include <cstring>
-#include <vector>
-
-#include <sheaf/error.hpp>
-#include <sheaf/memory.hpp>
 
 #include "core/host.hpp"
 #include "cpu/calibrate/accesses.hpp"

@@ -1,8 +1,6 @@
-#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <mutex>
-#include <span>
 
 #include "core/scratch_offsets.hpp"
 #include "cpu/edges/cost.hpp"

@@ -1,5 +1,4 @@
 #include <cmath>
-#include <cstdint>
 
 #include "cpu/edges/ends.hpp"
 

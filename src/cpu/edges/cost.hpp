@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
-#include <sheaf/machine_profile.hpp>
-
 #include "primitives/edges/edge_sum.hpp"
 
 // What sums over edges cost on a CPU. Constants are multiples of digit_seconds(), which is 2 ns on the machine that

@@ -1,7 +1,5 @@
-#include <algorithm>
 #include <cmath>
 #include <limits>
-#include <utility>
 
 #include "core/cpu_state.hpp"
 #include "cpu/edges/tile_build.hpp"

@@ -3,9 +3,7 @@
 #include <omp.h>
 #include <mutex>
 
-#include <algorithm>
 #include <bit>
-#include <utility>
 
 #include "cpu/edges/ends.hpp"
 #include "cpu/threads/parts.hpp"

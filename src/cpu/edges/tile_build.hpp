@@ -1,10 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
-#include <sheaf/context.hpp>
-#include <sheaf/memory.hpp>
-
 #include "primitives/edges/prepare.hpp"
 
 namespace sheaf::cpu {

@@ -1,9 +1,6 @@
 #include <omp.h>
 
-#include <algorithm>
 #include <cstring>
-#include <memory>
-#include <utility>
 
 #include "core/cpu_state.hpp"
 #include "core/scratch_offsets.hpp"

@@ -1,10 +1,5 @@
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-
-#include <sheaf/machine_profile.hpp>
-
 #include "core/scratch_offsets.hpp"
 #include "cpu/hash/bucket_index.hpp"
 #include "cpu/hash/look_up.hpp"

@@ -1,13 +1,7 @@
 #pragma once
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
-#include <utility>
-
-#include <sheaf/memory.hpp>
 
 #include "core/scratch_offsets.hpp"
 #include "cpu/threads/cache_hints.hpp"

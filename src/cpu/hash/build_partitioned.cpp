@@ -1,10 +1,7 @@
 #include <omp.h>
 
-#include <algorithm>
 #include <bit>
-#include <memory>
 #include <type_traits>
-#include <utility>
 
 #include "cpu/hash/bucket_index.hpp"
 #include "cpu/sort/in_cache.hpp"

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-
 #include "cpu/hash/bucket_index.hpp"
 
 // Steps 1 and 2 of the hash search of He et al. 2007: the bucket of each probe, and its matches there.

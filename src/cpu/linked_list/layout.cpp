@@ -1,6 +1,5 @@
 #include "cpu/linked_list/layout.hpp"
 
-#include <algorithm>
 #include <bit>
 
 #include "core/scratch_offsets.hpp"

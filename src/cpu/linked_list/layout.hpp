@@ -1,9 +1,6 @@
 #pragma once
 
-#include <algorithm>
 #include <atomic>
-#include <cstddef>
-#include <cstdint>
 
 #include "cpu/linked_list/node_bits.hpp"
 #include "plan/variant.hpp"

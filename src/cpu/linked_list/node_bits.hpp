@@ -1,9 +1,7 @@
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <bit>
-#include <cstdint>
 #include <cstring>
 
 #include "cpu/threads/parts.hpp"

@@ -1,8 +1,6 @@
 #pragma once
 
 #include <atomic>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
 
 #include "cpu/linked_list/layout.hpp"

@@ -1,6 +1,5 @@
 #include "cpu/linked_list/phases.hpp"
 
-#include <algorithm>
 #include <cstring>
 
 #include "core/startable.hpp"

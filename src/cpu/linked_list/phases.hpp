@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
 #include "core/index_report.hpp"
 #include "cpu/linked_list/layout.hpp"
 #include "cpu/linked_list/node_bits.hpp"

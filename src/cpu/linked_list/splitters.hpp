@@ -1,7 +1,6 @@
 #pragma once
 
 #include <bit>
-#include <cstdint>
 
 #include "cpu/linked_list/node_bits.hpp"
 #include "cpu/threads/parts.hpp"

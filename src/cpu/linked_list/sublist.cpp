@@ -1,7 +1,5 @@
-#include <algorithm>
 #include <bit>
 #include <cstring>
-#include <optional>
 
 #include "core/cpu_state.hpp"
 #include "cpu/linked_list/layout.hpp"

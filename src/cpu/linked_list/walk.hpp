@@ -1,9 +1,6 @@
 #pragma once
 
-#include <array>
 #include <atomic>
-#include <cstdint>
-#include <utility>
 
 #include "cpu/linked_list/layout.hpp"
 #include "cpu/linked_list/nodes.hpp"

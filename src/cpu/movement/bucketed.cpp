@@ -1,4 +1,3 @@
-#include <cstdint>
 #include <type_traits>
 
 #include "cpu/movement/in_order.hpp"

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-
 #include "cpu/movement/record_copy.hpp"
 #include "cpu/threads/cache_hints.hpp"
 #include "primitives/movement/gather.hpp"

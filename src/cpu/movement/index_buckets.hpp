@@ -1,8 +1,6 @@
 #pragma once
 
-#include <algorithm>
 #include <bit>
-#include <cstdint>
 
 #include "core/context_state.hpp"
 #include "cpu/threads/checked_parts.hpp"

@@ -1,8 +1,6 @@
 #include "cpu/movement/memory_cost.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <cstdint>
 
 #include "cpu/threads/cache_hints.hpp"
 #include "cpu/threads/core_speed.hpp"

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <sheaf/machine_profile.hpp>
-
 #include "plan/variant.hpp"
 #include "primitives/movement/problem.hpp"
 

@@ -1,7 +1,5 @@
 #include "primitives/movement/multipass.hpp"
 
-#include <cstdint>
-
 #include "cpu/movement/memory_cost.hpp"
 #include "cpu/movement/record_copy.hpp"
 #include "cpu/threads/core_speed.hpp"

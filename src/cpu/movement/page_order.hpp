@@ -1,11 +1,6 @@
 #pragma once
 
-#include <algorithm>
 #include <bit>
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <utility>
 
 #include "primitives/movement/problem.hpp"
 

@@ -1,9 +1,6 @@
 #pragma once
 
-#include <cstdint>
 #include <cstring>
-
-#include <sheaf/records.hpp>
 
 #include "cpu/threads/checked_parts.hpp"
 #include "primitives/movement/problem.hpp"

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <limits>
 
 #include "core/context_state.hpp"

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
 #include "cpu/sort/encoder.hpp"
 #include "cpu/sort/words.hpp"
 #include "cpu/threads/write_combining.hpp"

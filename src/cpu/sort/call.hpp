@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
 #include "cpu/sort/arrays.hpp"
 #include "cpu/sort/encoding.hpp"
 #include "cpu/sort/plan.hpp"

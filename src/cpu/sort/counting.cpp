@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "cpu/sort/plan.hpp"
 #include "cpu/sort/row_encoders.hpp"
 #include "cpu/threads/core_speed.hpp"

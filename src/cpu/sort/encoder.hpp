@@ -1,8 +1,5 @@
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-
 #include "primitives/sort/contract.hpp"
 
 // Encoders turn the rows of a call into the words that the passes move, and words back into rows, a block at a time. So

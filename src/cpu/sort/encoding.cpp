@@ -1,6 +1,5 @@
 #include "cpu/sort/encoding.hpp"
 
-#include <algorithm>
 #include <bit>
 
 namespace sheaf::cpu {

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include "cpu/sort/words.hpp"
 #include "primitives/sort/contract.hpp"
 

@@ -1,10 +1,7 @@
 #pragma once
 
-#include <algorithm>
 #include <bit>
-#include <cstdint>
 #include <cstring>
-#include <utility>
 
 #include "cpu/sort/encoder.hpp"
 #include "cpu/sort/words.hpp"

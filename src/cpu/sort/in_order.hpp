@@ -1,7 +1,5 @@
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
 #include <cstring>
 
 #include "cpu/sort/encoder.hpp"

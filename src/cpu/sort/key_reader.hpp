@@ -1,8 +1,5 @@
 #pragma once
 
-#include <array>
-#include <cstdint>
-
 #include "cpu/sort/words.hpp"
 
 namespace sheaf::cpu {

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "cpu/sort/call.hpp"
 #include "primitives/sort/contract.hpp"
 

@@ -1,9 +1,7 @@
 #include <omp.h>
 
-#include <algorithm>
 #include <bit>
 #include <iterator>
-#include <vector>
 
 #include "cpu/sort/call.hpp"
 #include "cpu/sort/in_cache.hpp"

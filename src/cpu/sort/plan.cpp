@@ -1,6 +1,5 @@
 #include "cpu/sort/plan.hpp"
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 

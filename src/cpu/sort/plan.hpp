@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include "cpu/sort/encoding.hpp"
 #include "plan/variant.hpp"
 #include "primitives/sort/contract.hpp"

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-
 #include "cpu/sort/encoder.hpp"
 #include "cpu/sort/in_cache.hpp"
 #include "cpu/sort/words.hpp"

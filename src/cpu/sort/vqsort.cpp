@@ -1,6 +1,5 @@
 #include "cpu/sort/vqsort.hpp"
 
-#include <algorithm>
 #include <type_traits>
 
 #include "cpu/sort/call.hpp"

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstddef>
-
 #include "primitives/sort/contract.hpp"
 
 namespace sheaf::cpu {

@@ -1,8 +1,6 @@
 #pragma once
 
 #include <bit>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <type_traits>
 

@@ -1,7 +1,5 @@
-#include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <memory>
 
 #include "core/cpu_state.hpp"
 #include "core/scratch_offsets.hpp"

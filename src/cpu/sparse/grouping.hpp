@@ -1,8 +1,5 @@
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-
 #include "core/cpu_state.hpp"
 #include "cpu/sparse/row_reader.hpp"
 #include "cpu/sparse/row_sums.hpp"

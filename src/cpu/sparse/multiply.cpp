@@ -1,7 +1,5 @@
 #include "cpu/sparse/multiply.hpp"
 
-#include <algorithm>
-
 #include "cpu/movement/order_sample.hpp"
 #include "cpu/sparse/row_cuts.hpp"
 #include "cpu/sparse/row_reader.hpp"

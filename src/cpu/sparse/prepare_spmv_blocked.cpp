@@ -1,8 +1,5 @@
 #include <omp.h>
 
-#include <algorithm>
-#include <memory>
-
 #include "core/cpu_state.hpp"
 #include "core/scratch_offsets.hpp"
 #include "cpu/sparse/grouping.hpp"

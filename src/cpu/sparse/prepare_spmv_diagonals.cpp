@@ -1,7 +1,4 @@
-#include <algorithm>
 #include <atomic>
-#include <memory>
-#include <utility>
 
 #include "core/cpu_state.hpp"
 #include "core/scratch_offsets.hpp"

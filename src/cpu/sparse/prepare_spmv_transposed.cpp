@@ -1,7 +1,3 @@
-#include <algorithm>
-#include <memory>
-#include <utility>
-
 #include "cpu/sparse/grouping.hpp"
 #include "cpu/sparse/multiply.hpp"
 #include "cpu/sparse/row_cuts.hpp"

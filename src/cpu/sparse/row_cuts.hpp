@@ -1,8 +1,5 @@
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-
 #include "cpu/sparse/row_reader.hpp"
 #include "cpu/threads/parts.hpp"
 #include "primitives/sparse/spmv.hpp"

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-
 #include "primitives/movement/multipass.hpp"
 #include "primitives/sparse/spmv.hpp"
 

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-
 #include "cpu/sparse/multiply.hpp"
 #include "cpu/sparse/row_reader.hpp"
 #include "primitives/sparse/spmv.hpp"

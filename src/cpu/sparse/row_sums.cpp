@@ -1,7 +1,5 @@
 #include "cpu/sparse/row_sums.hpp"
 
-#include <algorithm>
-
 #include "cpu/sparse/row_reader.hpp"
 #include "cpu/threads/cache_hints.hpp"
 

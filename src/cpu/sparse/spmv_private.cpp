@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "cpu/movement/memory_cost.hpp"
 #include "cpu/sparse/multiply.hpp"
 #include "cpu/sparse/row_cuts.hpp"

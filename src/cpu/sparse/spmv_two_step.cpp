@@ -1,6 +1,4 @@
-#include <algorithm>
 #include <atomic>
-#include <memory>
 
 #include "core/cpu_state.hpp"
 #include "cpu/sparse/multiply.hpp"

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
 #include "core/scratch_offsets.hpp"
 #include "cpu/sparse/vector_steps.hpp"
 #include "primitives/sparse/conjugate_gradient.hpp"

@@ -1,7 +1,5 @@
 #include "cpu/sparse/vector_steps.hpp"
 
-#include <algorithm>
-
 #include "cpu/sparse/row_reader.hpp"
 
 namespace sheaf::cpu {

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include "primitives/sparse/spmv.hpp"
 
 // What conjugate gradient does with vectors, block by block. Sums have one order, whatever the number of threads: a

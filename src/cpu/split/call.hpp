@@ -1,7 +1,5 @@
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
 #include <cstring>
 
 #include "core/context_state.hpp"

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-
 #include "cpu/movement/record_copy.hpp"
 #include "cpu/split/category_reader.hpp"
 #include "cpu/threads/checked_parts.hpp"

@@ -1,6 +1,5 @@
 #include "cpu/split/plan.hpp"
 
-#include <algorithm>
 #include <bit>
 
 #include "cpu/threads/core_speed.hpp"

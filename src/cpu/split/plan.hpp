@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include "cpu/threads/write_combining.hpp"
 #include "plan/variant.hpp"
 #include "primitives/split/contract.hpp"

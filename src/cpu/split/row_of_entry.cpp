@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "cpu/threads/parts.hpp"
 #include "primitives/split/contract.hpp"
 

@@ -2,11 +2,6 @@
 
 #include <omp.h>
 
-#include <algorithm>
-#include <cstdint>
-
-#include <sheaf/context.hpp>
-
 #include "core/cpu_state.hpp"
 #include "core/index_report.hpp"
 #include "core/startable.hpp"

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include <sheaf/machine_profile.hpp>
 
 namespace sheaf::cpu {

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
 #include <utility>
 
 #include "core/parallel_tasks.hpp"

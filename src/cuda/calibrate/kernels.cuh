@@ -2,8 +2,6 @@
 
 #include <cooperative_groups.h>
 
-#include <cstdint>
-
 #include "cuda/device/launch.cuh"
 #include "cuda/device/words.cuh"
 #include "plan/probe.hpp"

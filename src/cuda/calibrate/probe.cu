@@ -3,10 +3,6 @@
 #include <cooperative_groups.h>
 
 #include <chrono>
-#include <span>
-
-#include <sheaf/error.hpp>
-#include <sheaf/memory.hpp>
 
 #include "core/composition.hpp"
 #include "cuda/calibrate/kernels.cuh"

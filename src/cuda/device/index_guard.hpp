@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include "core/index_report.hpp"
 
 namespace sheaf::cuda {

@@ -3,9 +3,7 @@
 #include <cuda_runtime_api.h>
 
 #include <array>
-#include <cstdint>
 #include <mutex>
-#include <string_view>
 
 #include <sheaf/records.hpp>
 

@@ -1,8 +1,4 @@
-#include <array>
 #include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <string>
 
 #include <cuda_runtime.h>
 #include <sheaf/error.hpp>

@@ -1,7 +1,4 @@
-#include <algorithm>
 #include <bit>
-#include <memory>
-#include <utility>
 
 #include "core/scratch_offsets.hpp"
 #include "cuda/edges/bad_ends.hpp"

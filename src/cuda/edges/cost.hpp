@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
-#include <sheaf/machine_profile.hpp>
-
 #include "primitives/edges/edge_sum.hpp"
 
 // What sums over edges cost on a CUDA device, from the rates of its profile.

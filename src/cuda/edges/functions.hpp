@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include <sheaf/cuda/detail/edge_arguments.hpp>
 
 #include "primitives/edges/edge_sum.hpp"

@@ -1,8 +1,6 @@
-#include <memory>
 #include <new>
 
 #include <fmt/format.h>
-#include <sheaf/error.hpp>
 
 #include "core/scratch_offsets.hpp"
 #include "cuda/device/state.hpp"

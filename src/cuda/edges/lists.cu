@@ -1,6 +1,5 @@
 #include "cuda/edges/lists.hpp"
 
-#include <algorithm>
 #include <bit>
 
 #include <sheaf/cuda/detail/edge_atomics.cuh>

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include <sheaf/cuda/detail/edge_arguments.hpp>
 
 #include "core/scratch_offsets.hpp"

@@ -1,7 +1,5 @@
 #include "cuda/edges/tile_build.hpp"
 
-#include <utility>
-
 #include "cuda/block/scan.cuh"
 #include "cuda/device/launch.cuh"
 

@@ -1,9 +1,6 @@
 #pragma once
 
-#include <cstdint>
-
 #include <sheaf/cuda/detail/edge_arguments.hpp>
-#include <sheaf/memory.hpp>
 
 #include "core/scratch_offsets.hpp"
 #include "primitives/edges/prepare.hpp"

@@ -1,7 +1,3 @@
-#include <algorithm>
-#include <memory>
-#include <string>
-
 #include "core/scratch_offsets.hpp"
 #include "cuda/device/launch.cuh"
 #include "cuda/hash/cost.hpp"

@@ -1,7 +1,5 @@
 #include "cuda/hash/cost.hpp"
 
-#include <algorithm>
-
 namespace sheaf::cuda {
 
 using primitives::hash_build_problem;

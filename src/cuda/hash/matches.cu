@@ -1,7 +1,5 @@
 #include <cub/block/block_reduce.cuh>
 
-#include <algorithm>
-
 #include "cuda/block/scan.cuh"
 #include "cuda/device/launch.cuh"
 #include "cuda/hash/answers.cuh"

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "cuda/device/launch.cuh"
 #include "cuda/device/words.cuh"
 #include "cuda/hash/answers.cuh"

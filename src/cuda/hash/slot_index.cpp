@@ -1,6 +1,5 @@
 #include "cuda/hash/slot_index.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 #include "primitives/hash/function.hpp"

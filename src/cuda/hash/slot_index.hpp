@@ -1,10 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <utility>
-
-#include <sheaf/memory.hpp>
-
 #include "primitives/hash/search.hpp"
 
 // The index of the CUDA backend: an ordered hash table with linear probing (Amble and Knuth 1974), whose buckets are

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include <sheaf/cuda/detail/list_arguments.hpp>
 
 #include "primitives/linked_list/contract.hpp"

@@ -1,6 +1,5 @@
 #include "cuda/linked_list/plan.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 namespace sheaf::cuda {

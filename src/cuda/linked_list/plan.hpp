@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <utility>
-
 #include <sheaf/cuda/detail/list_arguments.hpp>
 
 #include "core/scratch_offsets.hpp"

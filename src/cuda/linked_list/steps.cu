@@ -1,7 +1,5 @@
 #include "cuda/linked_list/steps.cuh"
 
-#include <algorithm>
-
 #include "cuda/device/launch.cuh"
 
 namespace sheaf::cuda {

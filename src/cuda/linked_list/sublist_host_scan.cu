@@ -1,10 +1,6 @@
-#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <new>
-#include <vector>
-
-#include <sheaf/error.hpp>
 
 #include "cuda/device/launch.cuh"
 #include "cuda/linked_list/steps.cuh"

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
 #include "plan/variant.hpp"
 #include "primitives/movement/scatter.hpp"
 

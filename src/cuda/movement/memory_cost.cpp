@@ -1,8 +1,6 @@
 #include "cuda/movement/memory_cost.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <cstdint>
 
 #include "cuda/device/speeds.hpp"
 #include "plan/he2007.hpp"

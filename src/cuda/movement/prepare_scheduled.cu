@@ -1,9 +1,3 @@
-#include <algorithm>
-#include <memory>
-#include <vector>
-
-#include <sheaf/memory.hpp>
-
 #include "cuda/movement/buckets/gather_schedule.cuh"
 #include "cuda/movement/buckets/gather_schedule.hpp"
 #include "cuda/movement/copy/words.cuh"

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "cuda/device/speeds.hpp"
 #include "cuda/movement/bucketed_positions.hpp"
 #include "cuda/movement/buckets/scatter_passes.cuh"

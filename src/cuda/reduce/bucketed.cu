@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "core/scratch_offsets.hpp"
 #include "cuda/device/speeds.hpp"
 #include "cuda/movement/buckets/scatter_passes.cuh"

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "core/scratch_offsets.hpp"
 #include "cuda/movement/copy/records.cuh"
 #include "cuda/reduce/segmented_sum.cuh"

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <utility>
-
 #include <cooperative_groups.h>
 
 #include "cuda/reduce/tile_sort.cuh"

@@ -1,7 +1,5 @@
 #include "cuda/sort/by_words.hpp"
 
-#include <algorithm>
-
 #include "core/scratch_offsets.hpp"
 #include "cuda/device/state.hpp"
 #include "primitives/movement/gathers_by_order.hpp"

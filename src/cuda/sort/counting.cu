@@ -1,6 +1,3 @@
-#include <algorithm>
-#include <array>
-
 #include "cuda/block/scan.cuh"
 #include "cuda/device/speeds.hpp"
 #include "cuda/device/state.hpp"

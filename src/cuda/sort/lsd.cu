@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "core/scratch_offsets.hpp"
 #include "cuda/device/launch.cuh"
 #include "cuda/device/state.hpp"

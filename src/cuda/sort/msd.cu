@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "cuda/sort/by_words.hpp"
 #include "cuda/sort/radix/arguments.cuh"
 #include "cuda/sort/radix/run.hpp"

@@ -1,6 +1,3 @@
-#include <algorithm>
-#include <memory>
-
 #include <cub/block/block_scan.cuh>
 
 #include "cuda/sparse/blocked_run.cuh"

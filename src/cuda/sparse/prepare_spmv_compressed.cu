@@ -1,5 +1,3 @@
-#include <memory>
-
 #include "cuda/movement/memory_cost.hpp"
 #include "cuda/sparse/prepared.cuh"
 #include "cuda/sparse/segmented.hpp"

@@ -1,6 +1,3 @@
-#include <algorithm>
-#include <memory>
-
 #include "core/context_state.hpp"
 #include "cuda/movement/memory_cost.hpp"
 #include "cuda/sparse/prepared.cuh"

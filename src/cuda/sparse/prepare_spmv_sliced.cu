@@ -1,6 +1,3 @@
-#include <algorithm>
-#include <memory>
-
 #include "cuda/sparse/prepared.cuh"
 #include "cuda/sparse/sliced.cuh"
 

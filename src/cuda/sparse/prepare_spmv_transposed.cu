@@ -1,6 +1,3 @@
-#include <memory>
-#include <utility>
-
 #include "cuda/sparse/entries.cuh"
 #include "cuda/sparse/prepared.cuh"
 #include "cuda/split/cost.hpp"

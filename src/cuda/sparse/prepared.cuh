@@ -1,9 +1,5 @@
 #pragma once
 
-#include <memory>
-
-#include <sheaf/memory.hpp>
-
 #include "cuda/sparse/sums/row_facts.cuh"
 #include "plan/choose.hpp"
 #include "primitives/sparse/prepare_spmv.hpp"

@@ -1,9 +1,5 @@
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <memory>
-
 #include "cuda/sparse/sums/sum_rows.hpp"
 #include "primitives/sparse/prepare_spmv.hpp"
 

@@ -1,8 +1,6 @@
 #pragma once
 
-#include <algorithm>
 #include <bit>
-#include <cstdint>
 
 #include "cuda/sparse/sums/sum_rows.hpp"
 

@@ -1,5 +1,3 @@
-#include <memory>
-
 #include "cuda/sparse/sums/matrix.cuh"
 #include "cuda/sparse/sums/sum_rows.hpp"
 #include "plan/choose.hpp"

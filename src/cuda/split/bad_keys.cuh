@@ -1,8 +1,5 @@
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-
 #include "cuda/device/index_guard.cuh"
 #include "cuda/device/launch.cuh"
 #include "cuda/split/passes.hpp"

@@ -1,6 +1,5 @@
 #include "cuda/split/cost.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 #include "cuda/device/speeds.hpp"

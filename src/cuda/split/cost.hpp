@@ -1,7 +1,5 @@
 #pragma once
 
-#include <sheaf/machine_profile.hpp>
-
 #include "cuda/split/passes.hpp"
 #include "plan/variant.hpp"
 #include "primitives/split/contract.hpp"

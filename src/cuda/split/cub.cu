@@ -1,8 +1,3 @@
-#include <algorithm>
-#include <memory>
-#include <optional>
-#include <utility>
-
 #include "core/scratch_offsets.hpp"
 #include "cuda/device/state.hpp"
 #include "cuda/split/bad_keys.cuh"

@@ -1,7 +1,5 @@
 #include "cuda/split/steps.hpp"
 
-#include <algorithm>
-
 #include "core/scratch_offsets.hpp"
 #include "cuda/device/launch.cuh"
 #include "cuda/split/cost.hpp"

@@ -1,7 +1,5 @@
 #include "cuda/split/steps.hpp"
 
-#include <algorithm>
-
 #include "cuda/block/category.cuh"
 #include "cuda/device/launch.cuh"
 #include "cuda/device/words.cuh"

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "core/scratch_offsets.hpp"
 #include "cuda/split/launch.cuh"
 #include "cuda/split/pair_scatter_kernel.cuh"

@@ -1,11 +1,5 @@
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-
-#include <sheaf/context.hpp>
-
 #include "core/context_state.hpp"
 #include "primitives/split/category.hpp"
 #include "primitives/split/contract.hpp"

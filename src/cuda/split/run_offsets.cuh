@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include "cuda/block/rank.cuh"
 #include "cuda/block/scan.cuh"
 #include "cuda/split/histogram_kernels.cuh"

@@ -1,10 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
-#include <sheaf/context.hpp>
-
 #include "cuda/split/passes.hpp"
 #include "plan/variant.hpp"
 #include "primitives/split/category.hpp"

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include "cuda/block/category.cuh"
 
 // The records of a tile in the registers of the scatter kernel's threads: what moves, and which bin it belongs to.

@@ -1,12 +1,8 @@
 #include "plan/probe.hpp"
 
-#include <algorithm>
-#include <array>
 #include <bit>
 #include <chrono>
-#include <optional>
 #include <thread>
-#include <vector>
 
 #include <fmt/format.h>
 

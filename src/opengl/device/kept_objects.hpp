@@ -1,10 +1,5 @@
 #pragma once
 
-#include <memory>
-#include <utility>
-
-#include <sheaf/context.hpp>
-
 #include "opengl/device/current.hpp"
 #include "opengl/device/state.hpp"
 

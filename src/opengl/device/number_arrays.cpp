@@ -1,7 +1,5 @@
 #include "opengl/device/number_arrays.hpp"
 
-#include <fmt/format.h>
-#include <sheaf/error.hpp>
 #include <sheaf/interop/opengl.hpp>
 
 #include "opengl/device/errors.hpp"

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <string_view>
-#include <utility>
 
 #include <fmt/format.h>
 #include <sheaf/error.hpp>

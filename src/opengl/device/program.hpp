@@ -1,9 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
-#include <string_view>
 
 #include "opengl/device/api.hpp"
 #include "opengl/shaders/sources.hpp"

@@ -1,7 +1,5 @@
 #include "opengl/device/record_numbers.hpp"
 
-#include <algorithm>
-
 #include "primitives/index_reader.hpp"
 
 namespace sheaf::opengl {

@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
-#include <sheaf/records.hpp>
-
 #include "core/index_report.hpp"
 #include "opengl/device/state.hpp"
 #include "primitives/movement/problem.hpp"

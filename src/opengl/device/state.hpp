@@ -1,13 +1,7 @@
 #pragma once
 
-#include <cstdint>
 #include <deque>
-#include <memory>
 #include <mutex>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "core/host_state.hpp"
 #include "opengl/device/current.hpp"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <stdexcept>
-#include <string>
 
 #include <fmt/format.h>
 #include <sheaf/error.hpp>

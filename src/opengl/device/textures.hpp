@@ -1,11 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <string_view>
-
-#include <sheaf/memory.hpp>
-
 #include "opengl/device/number_arrays.hpp"
 #include "opengl/device/objects.hpp"
 #include "opengl/device/program.hpp"

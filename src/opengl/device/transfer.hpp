@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include <sheaf/records.hpp>
 
 #include "opengl/device/api.hpp"

@@ -1,7 +1,6 @@
 #include "opengl/edges/cost.hpp"
 
 #include <fmt/format.h>
-#include <sheaf/error.hpp>
 
 #include "opengl/device/record_numbers.hpp"
 #include "opengl/edges/node_values.hpp"

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <string_view>
-
 #include "opengl/device/state.hpp"
 #include "plan/variant.hpp"
 #include "primitives/edges/edge_sum.hpp"

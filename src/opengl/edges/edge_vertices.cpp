@@ -1,9 +1,5 @@
 #include "opengl/edges/edge_vertices.hpp"
 
-#include <algorithm>
-#include <cstddef>
-#include <optional>
-
 #include "opengl/device/errors.hpp"
 #include "opengl/device/record_numbers.hpp"
 #include "opengl/device/textures.hpp"

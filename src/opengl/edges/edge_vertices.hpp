@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include "opengl/device/objects.hpp"
 #include "opengl/edges/ends.hpp"
 #include "opengl/edges/node_values.hpp"

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-
 #include "opengl/device/state.hpp"
 #include "primitives/edges/edge_sum.hpp"
 

@@ -1,7 +1,3 @@
-#include <algorithm>
-#include <memory>
-#include <utility>
-
 #include "opengl/device/kept_objects.hpp"
 #include "opengl/edges/cost.hpp"
 #include "opengl/edges/incidence.hpp"

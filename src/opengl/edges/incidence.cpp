@@ -1,7 +1,5 @@
 #include "opengl/edges/incidence.hpp"
 
-#include <algorithm>
-
 #include "core/scratch_offsets.hpp"
 #include "opengl/device/errors.hpp"
 

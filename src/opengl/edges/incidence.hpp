@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-
 #include "opengl/device/textures.hpp"
 #include "opengl/edges/ends.hpp"
 #include "opengl/edges/node_values.hpp"

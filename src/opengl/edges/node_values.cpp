@@ -1,7 +1,5 @@
 #include "opengl/edges/node_values.hpp"
 
-#include <algorithm>
-
 #include "opengl/device/textures.hpp"
 
 namespace sheaf::opengl {

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include "opengl/device/textures.hpp"
 #include "opengl/movement/sum_pixels.hpp"
 #include "primitives/edges/prepare.hpp"

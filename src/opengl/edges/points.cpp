@@ -1,7 +1,3 @@
-#include <memory>
-#include <utility>
-#include <vector>
-
 #include "opengl/device/kept_objects.hpp"
 #include "opengl/edges/cost.hpp"
 #include "opengl/edges/edge_vertices.hpp"

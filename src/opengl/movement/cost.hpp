@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include "opengl/device/state.hpp"
 #include "plan/variant.hpp"
 #include "primitives/movement/problem.hpp"

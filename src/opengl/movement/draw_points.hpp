@@ -1,11 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <span>
-#include <vector>
-
-#include <sheaf/records.hpp>
-
 #include "opengl/device/program.hpp"
 #include "opengl/device/state.hpp"
 #include "opengl/device/tile.hpp"

@@ -1,7 +1,6 @@
 #include "opengl/movement/draw_vertices.hpp"
 
 #include <algorithm>
-#include <vector>
 
 #include "opengl/device/errors.hpp"
 #include "opengl/device/transfer.hpp"

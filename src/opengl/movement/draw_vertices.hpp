@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include <sheaf/records.hpp>
 
 #include "opengl/device/objects.hpp"

@@ -1,7 +1,3 @@
-#include <memory>
-#include <utility>
-#include <vector>
-
 #include "opengl/device/kept_objects.hpp"
 #include "opengl/device/record_numbers.hpp"
 #include "opengl/movement/array_records.hpp"

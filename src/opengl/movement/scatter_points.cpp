@@ -1,5 +1,3 @@
-#include <vector>
-
 #include "opengl/device/record_numbers.hpp"
 #include "opengl/device/state.hpp"
 #include "opengl/device/transfer.hpp"

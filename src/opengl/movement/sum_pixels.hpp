@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include "opengl/movement/draw_points.hpp"
 
 // Sums in frame buffers of floats.

@@ -1,10 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
-#include <sheaf/records.hpp>
-
 #include "opengl/device/program.hpp"
 #include "opengl/device/state.hpp"
 #include "opengl/device/tile.hpp"

@@ -1,6 +1,5 @@
 #include <cmath>
 #include <limits>
-#include <vector>
 
 #include "opengl/device/record_numbers.hpp"
 #include "opengl/device/state.hpp"

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include "opengl/device/textures.hpp"
 #include "opengl/movement/cost.hpp"
 #include "plan/variant.hpp"

@@ -1,8 +1,3 @@
-#include <algorithm>
-#include <memory>
-#include <utility>
-#include <vector>
-
 #include "opengl/device/kept_objects.hpp"
 #include "opengl/device/record_numbers.hpp"
 #include "opengl/movement/sum_pixels.hpp"

@@ -1,8 +1,3 @@
-#include <memory>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 #include "opengl/device/kept_objects.hpp"
 #include "opengl/movement/sum_pixels.hpp"
 #include "opengl/sparse/cost.hpp"

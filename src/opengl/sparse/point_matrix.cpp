@@ -1,9 +1,5 @@
 #include "opengl/sparse/point_matrix.hpp"
 
-#include <algorithm>
-#include <cstddef>
-#include <memory>
-
 #include "opengl/device/errors.hpp"
 #include "opengl/device/record_numbers.hpp"
 #include "opengl/device/textures.hpp"

@@ -1,10 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <vector>
-
 #include "opengl/device/objects.hpp"
 #include "opengl/device/state.hpp"
 #include "opengl/device/textures.hpp"

@@ -1,7 +1,5 @@
 #include "opengl/sparse/result_pixels.hpp"
 
-#include <optional>
-
 #include "opengl/device/errors.hpp"
 
 namespace sheaf::opengl {

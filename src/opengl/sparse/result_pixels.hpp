@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include "opengl/movement/sum_pixels.hpp"
 #include "primitives/sparse/prepare_spmv.hpp"
 

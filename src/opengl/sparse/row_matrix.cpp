@@ -1,7 +1,5 @@
 #include "opengl/sparse/row_matrix.hpp"
 
-#include <algorithm>
-
 #include "core/scratch_offsets.hpp"
 #include "opengl/device/errors.hpp"
 #include "opengl/device/record_numbers.hpp"

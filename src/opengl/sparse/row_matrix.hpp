@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <vector>
-
 #include "opengl/device/textures.hpp"
 #include "opengl/movement/draw_points.hpp"
 #include "primitives/sparse/spmv.hpp"

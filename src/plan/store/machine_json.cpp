@@ -1,13 +1,10 @@
 #include <sheaf/machine.hpp>
 
 #include <algorithm>
-#include <cstdint>
 #include <iterator>
 #include <map>
-#include <string>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,9 +1,5 @@
 #pragma once
 
-#include <string>
-
-#include <sheaf/context.hpp>
-
 #include "core/context_state.hpp"
 
 namespace sheaf::plan {

@@ -1,11 +1,5 @@
 #include "primitives/edges/edge_sum.hpp"
 
-#include <algorithm>
-#include <limits>
-#include <string>
-
-#include <fmt/format.h>
-
 #include "plan/choose.hpp"
 #include "primitives/backends.hpp"
 #include "primitives/index_reader.hpp"

@@ -1,7 +1,5 @@
 #include "primitives/edges/node_order.hpp"
 
-#include <algorithm>
-
 #include "core/scratch_offsets.hpp"
 #include "primitives/edges/ends.hpp"
 

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
 #include "primitives/edges/edge_sum.hpp"
 
 // An order of a graph's nodes in which neighbours come one after another, made by one thread of the host from the edges

@@ -1,10 +1,6 @@
 #include "primitives/edges/prepare.hpp"
 
-#include <algorithm>
 #include <cstring>
-#include <utility>
-
-#include <sheaf/memory.hpp>
 
 #include "core/context_state.hpp"
 #include "plan/choose.hpp"

@@ -1,8 +1,3 @@
-#include <utility>
-
-#include <fmt/format.h>
-#include <sheaf/error.hpp>
-
 #include "core/context_state.hpp"
 #include "core/host_pool.hpp"
 #include "plan/choose.hpp"

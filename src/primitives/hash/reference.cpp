@@ -1,6 +1,4 @@
-#include <algorithm>
 #include <cstring>
-#include <utility>
 
 #include "core/cpu_state.hpp"
 #include "primitives/hash/search.hpp"

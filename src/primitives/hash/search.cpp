@@ -1,8 +1,5 @@
 #include "primitives/hash/search.hpp"
 
-#include <fmt/format.h>
-#include <sheaf/error.hpp>
-
 #include "plan/choose.hpp"
 #include "primitives/backends.hpp"
 #include "primitives/views.hpp"

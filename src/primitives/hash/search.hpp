@@ -1,11 +1,6 @@
 #pragma once
 
-#include <cstdint>
 #include <functional>
-#include <memory>
-#include <span>
-#include <string>
-#include <string_view>
 
 #include <sheaf/hash_search.hpp>
 

@@ -1,10 +1,8 @@
 #include "primitives/linked_list/contract.hpp"
 
 #include <cstring>
-#include <string>
 #include <type_traits>
 
-#include <fmt/format.h>
 #include <sheaf/list_scan.hpp>
 
 #include "plan/choose.hpp"

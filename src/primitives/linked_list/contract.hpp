@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <span>
-
 #include <sheaf/list_scan.hpp>
 
 #include "core/index_report.hpp"

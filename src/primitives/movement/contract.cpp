@@ -1,6 +1,3 @@
-#include <algorithm>
-#include <limits>
-
 #include <sheaf/gather.hpp>
 #include <sheaf/scatter.hpp>
 

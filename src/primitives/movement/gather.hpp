@@ -1,10 +1,5 @@
 #pragma once
 
-#include <span>
-#include <string_view>
-
-#include <sheaf/records.hpp>
-
 #include "core/index_report.hpp"
 #include "plan/variant.hpp"
 #include "primitives/movement/problem.hpp"

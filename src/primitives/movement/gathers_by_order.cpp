@@ -1,8 +1,5 @@
 #include "primitives/movement/gathers_by_order.hpp"
 
-#include <algorithm>
-#include <utility>
-
 namespace sheaf::primitives {
 
 gathers_by_order::gathers_by_order(const sort_problem& p, index_type order, const plan::scope& in) {

@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <vector>
-
 #include "plan/choose.hpp"
 #include "primitives/movement/gather.hpp"
 #include "primitives/sort/contract.hpp"

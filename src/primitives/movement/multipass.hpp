@@ -1,8 +1,5 @@
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-
 #include "plan/he2007.hpp"
 #include "plan/variant.hpp"
 #include "primitives/index_reader.hpp"

@@ -1,11 +1,8 @@
 #include "primitives/movement/prepare.hpp"
 
-#include <algorithm>
 #include <cstring>
-#include <vector>
 
 #include <sheaf/gather.hpp>
-#include <sheaf/memory.hpp>
 #include <sheaf/scatter.hpp>
 
 #include "core/context_state.hpp"

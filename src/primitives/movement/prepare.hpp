@@ -1,11 +1,6 @@
 #pragma once
 
-#include <memory>
-#include <span>
-#include <string_view>
-
 #include <sheaf/prepared.hpp>
-#include <sheaf/records.hpp>
 
 #include "plan/list_order.hpp"
 #include "plan/variant.hpp"

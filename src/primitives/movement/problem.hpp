@@ -1,10 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <string_view>
-
-#include <sheaf/context.hpp>
-#include <sheaf/plan.hpp>
 #include <sheaf/records.hpp>
 
 #include "plan/correction.hpp"

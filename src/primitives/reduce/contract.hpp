@@ -1,8 +1,5 @@
 #pragma once
 
-#include <span>
-
-#include <sheaf/records.hpp>
 #include <sheaf/scatter_reduce.hpp>
 
 #include "core/index_report.hpp"

@@ -1,9 +1,6 @@
 #include "primitives/sort/contract.hpp"
 
 #include <iterator>
-#include <span>
-#include <string_view>
-#include <vector>
 
 #include "plan/choose.hpp"
 #include "primitives/backends.hpp"

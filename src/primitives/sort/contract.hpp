@@ -1,9 +1,5 @@
 #pragma once
 
-#include <array>
-#include <cstdint>
-#include <span>
-
 #include <sheaf/sort.hpp>
 
 #include "plan/correction.hpp"

@@ -1,9 +1,6 @@
 #pragma once
 
-#include <array>
 #include <bit>
-#include <cstddef>
-#include <cstdint>
 
 #include <sheaf/sort.hpp>
 

@@ -1,10 +1,8 @@
 #include "primitives/sort/contract.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <numeric>
-#include <vector>
 
 namespace sheaf::reference {
 

@@ -1,11 +1,6 @@
 #include "primitives/sparse/conjugate_gradient.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
-#include <string>
-
-#include <fmt/format.h>
 
 #include "core/context_state.hpp"
 #include "plan/choose.hpp"

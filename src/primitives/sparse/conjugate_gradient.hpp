@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <span>
-#include <string_view>
-
 #include <sheaf/conjugate_gradient.hpp>
 
 #include "plan/variant.hpp"

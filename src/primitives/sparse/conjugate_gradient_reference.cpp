@@ -1,7 +1,4 @@
-#include <algorithm>
 #include <cmath>
-#include <limits>
-#include <optional>
 
 #include "core/cpu_state.hpp"
 #include "core/scratch_offsets.hpp"

@@ -1,11 +1,9 @@
 #include "primitives/sparse/conjugate_gradient_steps.hpp"
 
 #include <cmath>
-#include <limits>
 #include <new>
 
 #include <fmt/format.h>
-#include <sheaf/error.hpp>
 
 #include "primitives/sparse/conjugate_gradient.hpp"
 

@@ -1,7 +1,5 @@
 #include "primitives/sparse/host_matrix.hpp"
 
-#include <algorithm>
-
 namespace sheaf::primitives {
 namespace {
 

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include "core/index_report.hpp"
 #include "primitives/index_reader.hpp"
 #include "primitives/sparse/spmv.hpp"

@@ -1,10 +1,6 @@
 #include "primitives/sparse/prepare_spmv.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <utility>
-
-#include <sheaf/memory.hpp>
 
 #include "plan/choose.hpp"
 #include "primitives/backends.hpp"

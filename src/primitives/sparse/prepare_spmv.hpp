@@ -1,11 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <span>
-#include <string_view>
-#include <utility>
-
 #include "primitives/executor.hpp"
 #include "primitives/sparse/spmv.hpp"
 

@@ -1,9 +1,5 @@
 #include "primitives/sparse/spmv.hpp"
 
-#include <string>
-
-#include <fmt/format.h>
-
 #include "plan/choose.hpp"
 #include "primitives/backends.hpp"
 #include "primitives/views.hpp"

@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <span>
-#include <string_view>
-
 #include <sheaf/spmv.hpp>
 
 #include "core/index_report.hpp"

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
 #include <sheaf/split.hpp>
 
 #include "core/host_device.hpp"

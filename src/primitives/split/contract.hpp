@@ -1,9 +1,5 @@
 #pragma once
 
-#include <span>
-#include <string_view>
-
-#include <sheaf/records.hpp>
 #include <sheaf/split.hpp>
 
 #include "core/index_report.hpp"

@@ -1,6 +1,5 @@
 #include "primitives/split/multi_contract.hpp"
 
-#include <algorithm>
 #include <initializer_list>
 #include <limits>
 

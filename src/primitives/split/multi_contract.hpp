@@ -1,8 +1,5 @@
 #pragma once
 
-#include <optional>
-#include <string_view>
-
 #include "plan/choose.hpp"
 #include "primitives/movement/gather.hpp"
 #include "primitives/split/contract.hpp"

@@ -1,8 +1,6 @@
 #include "primitives/split/contract.hpp"
 
-#include <algorithm>
 #include <cstring>
-#include <vector>
 
 #include "core/cpu_state.hpp"
 

@@ -4,12 +4,8 @@
 #include <cstring>
 #include <filesystem>
 #include <optional>
-#include <span>
-#include <string_view>
 #include <system_error>
-#include <vector>
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "apps/sheaf/files/failure.hpp"

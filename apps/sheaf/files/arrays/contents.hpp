@@ -1,10 +1,6 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <limits>
-#include <memory>
-#include <string>
 
 #include "apps/sheaf/files/scratch_file.hpp"
 #include "plan/store/input_file.hpp"

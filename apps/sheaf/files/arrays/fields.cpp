@@ -1,7 +1,6 @@
 #include "apps/sheaf/files/arrays/fields.hpp"
 
 #include <algorithm>
-#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <span>
-#include <utility>
 
 #include "apps/sheaf/files/failure.hpp"
 

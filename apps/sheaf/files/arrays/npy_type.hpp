@@ -1,8 +1,5 @@
 #pragma once
 
-#include <string>
-#include <string_view>
-
 #include "apps/sheaf/files/arrays/python_literal.hpp"
 #include "apps/sheaf/files/npy.hpp"
 

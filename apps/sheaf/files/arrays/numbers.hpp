@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <vector>
-
 #include <sheaf/records.hpp>
 
 #include "apps/sheaf/files/npy.hpp"

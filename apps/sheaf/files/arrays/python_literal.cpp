@@ -2,8 +2,6 @@
 
 #include <charconv>
 
-#include <fmt/format.h>
-
 #include "apps/sheaf/files/failure.hpp"
 
 namespace sheaf::io {

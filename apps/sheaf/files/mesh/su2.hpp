@@ -1,12 +1,7 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "apps/sheaf/files/mesh/arrays.hpp"
 

@@ -1,10 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string_view>
-#include <vector>
 
 #include "apps/sheaf/files/text/lines.hpp"
 

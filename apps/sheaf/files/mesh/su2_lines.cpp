@@ -1,11 +1,6 @@
 #include "apps/sheaf/files/mesh/su2_lines.hpp"
 
-#include <array>
 #include <cmath>
-#include <optional>
-#include <vector>
-
-#include <fmt/format.h>
 
 #include "apps/sheaf/files/text/number.hpp"
 #include "core/parallel_tasks.hpp"

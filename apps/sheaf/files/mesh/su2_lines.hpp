@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <string>
-
 #include "apps/sheaf/files/mesh/arrays.hpp"
 #include "apps/sheaf/files/mesh/su2_sections.hpp"
 

@@ -1,9 +1,6 @@
 #include <algorithm>
-#include <optional>
 #include <unordered_map>
-#include <utility>
 
-#include <fmt/format.h>
 #include <omp.h>
 
 #include "apps/sheaf/files/failure.hpp"

@@ -1,13 +1,8 @@
 #include "apps/sheaf/files/mesh/su2_sections.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstddef>
 #include <iterator>
 #include <unordered_map>
-#include <utility>
-
-#include <fmt/format.h>
 
 #include "apps/sheaf/files/mesh/arrays.hpp"
 #include "apps/sheaf/files/mesh/su2_keywords.hpp"

@@ -1,10 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "apps/sheaf/files/text/lines.hpp"
 
 namespace sheaf::io {

@@ -1,8 +1,4 @@
 #include <algorithm>
-#include <string>
-#include <vector>
-
-#include <fmt/format.h>
 
 #include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/files/mesh/su2.hpp"

@@ -1,14 +1,7 @@
 #pragma once
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
 #include <type_traits>
-#include <utility>
-#include <vector>
 
 #include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/files/sparse/csr_matrix.hpp"

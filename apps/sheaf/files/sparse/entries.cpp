@@ -2,12 +2,7 @@
 
 #include <omp.h>
 
-#include <algorithm>
-#include <string>
 #include <tuple>
-#include <utility>
-
-#include <fmt/format.h>
 
 #include "apps/sheaf/files/sparse/line_reader.hpp"
 #include "core/parallel_tasks.hpp"

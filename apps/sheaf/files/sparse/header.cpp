@@ -3,11 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <limits>
-#include <optional>
-#include <string>
-
-#include <fmt/format.h>
 
 #include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/files/text/number.hpp"

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <string_view>
-
 #include "apps/sheaf/files/text/lines.hpp"
 
 namespace sheaf::io {

@@ -1,11 +1,6 @@
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <string_view>
 #include <type_traits>
-
-#include <fmt/format.h>
 
 #include "apps/sheaf/files/sparse/header.hpp"
 #include "apps/sheaf/files/text/number.hpp"

@@ -1,13 +1,7 @@
 #include <omp.h>
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
-#include <string>
-#include <string_view>
-#include <utility>
-
-#include <fmt/format.h>
 
 #include "apps/sheaf/files/sparse/compress.hpp"
 #include "apps/sheaf/files/sparse/entries.hpp"

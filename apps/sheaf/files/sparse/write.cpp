@@ -1,5 +1,4 @@
 #include <cmath>
-#include <variant>
 
 #include <fmt/format.h>
 #include <sheaf/error.hpp>

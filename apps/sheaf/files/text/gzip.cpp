@@ -1,9 +1,7 @@
 #include "apps/sheaf/files/text/gzip.hpp"
 
 #include <algorithm>
-#include <string_view>
 
-#include <fmt/format.h>
 #include <zlib.h>
 
 #include "apps/sheaf/files/failure.hpp"

@@ -1,14 +1,10 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <cstdlib>
-#include <functional>
 #include <memory>
 #include <new>
 #include <span>
-#include <string>
-#include <string_view>
 
 #include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/files/text/lines.hpp"

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include <sheaf/error.hpp>
-
 #include "apps/sheaf/files/failure.hpp"
 #include "core/host.hpp"
 #include "core/printable.hpp"

@@ -3,13 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
-
-#include <fmt/format.h>
-#include <sheaf/error.hpp>
 
 #include "apps/sheaf/files/failure.hpp"
 

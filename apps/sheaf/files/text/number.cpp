@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <limits>
-#include <string>
-#include <string_view>
 #include <system_error>
 
 #include "apps/sheaf/files/text/lines.hpp"

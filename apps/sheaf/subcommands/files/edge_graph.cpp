@@ -1,11 +1,8 @@
 #include "apps/sheaf/subcommands/files/edge_graph.hpp"
 
-#include <span>
 #include <type_traits>
 
-#include <fmt/format.h>
 #include <sheaf/edge_sum.hpp>
-#include <sheaf/error.hpp>
 
 #include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/files/mesh/su2.hpp"

@@ -1,12 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include <sheaf/context.hpp>
-
 #include "apps/sheaf/files/arrays/contents.hpp"
 #include "apps/sheaf/files/mesh/arrays.hpp"
 #include "apps/sheaf/files/record_file.hpp"

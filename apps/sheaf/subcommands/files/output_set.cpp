@@ -2,9 +2,6 @@
 
 #include <filesystem>
 #include <system_error>
-#include <utility>
-
-#include <fmt/format.h>
 
 #include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/files/output_check.hpp"

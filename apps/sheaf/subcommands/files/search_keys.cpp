@@ -1,10 +1,6 @@
 #include "apps/sheaf/subcommands/files/search_keys.hpp"
 
 #include <algorithm>
-#include <optional>
-#include <string_view>
-
-#include <fmt/format.h>
 
 #include "apps/sheaf/files/arrays/fields.hpp"
 #include "apps/sheaf/files/arrays/numbers.hpp"

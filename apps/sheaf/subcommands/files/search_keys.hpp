@@ -1,12 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include <sheaf/records.hpp>
-
 #include "apps/sheaf/files/record_file.hpp"
 
 // The keys of a search: those to search for, and where they lie in the rows of a table.

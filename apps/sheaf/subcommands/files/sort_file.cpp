@@ -1,15 +1,7 @@
 #include "apps/sheaf/subcommands/files/sort_file.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <utility>
-#include <vector>
-
-#include <fmt/format.h>
 
 #include "apps/sheaf/checks/sort.hpp"
 #include "apps/sheaf/files/failure.hpp"

@@ -1,11 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
-
-#include <sheaf/plan.hpp>
-#include <sheaf/records.hpp>
 #include <sheaf/sort.hpp>
 
 #include "apps/sheaf/command.hpp"

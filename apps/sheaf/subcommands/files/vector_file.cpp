@@ -1,7 +1,6 @@
 #include "apps/sheaf/subcommands/files/vector_file.hpp"
 
 #include <algorithm>
-#include <cstddef>
 #include <cstring>
 
 #include "apps/sheaf/files/arrays/contents.hpp"

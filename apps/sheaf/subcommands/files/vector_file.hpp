@@ -2,8 +2,6 @@
 
 #include <cmath>
 #include <cstdint>
-#include <string>
-#include <string_view>
 #include <type_traits>
 #include <vector>
 

@@ -1,8 +1,6 @@
 #pragma once
 
-#include <algorithm>
 #include <cmath>
-#include <cstdint>
 
 #include "cuda/device/state.hpp"
 #include "plan/variant.hpp"

@@ -1,7 +1,5 @@
 #include "cuda/movement/buckets/gather_schedule.hpp"
 
-#include <algorithm>
-
 #include "core/scratch_offsets.hpp"
 #include "cuda/block/tile_scheduler.cuh"
 #include "cuda/device/speeds.hpp"

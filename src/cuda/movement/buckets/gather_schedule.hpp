@@ -1,7 +1,5 @@
 #pragma once
 
-#include <sheaf/machine_profile.hpp>
-
 #include "cuda/movement/buckets/bucketing.hpp"
 #include "primitives/movement/problem.hpp"
 

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <algorithm>
-
 #include "core/scratch_offsets.hpp"
 #include "cuda/movement/buckets/scatter.cuh"
 #include "primitives/movement/scatter.hpp"

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <type_traits>
 
 #include "cuda/device/index_guard.cuh"

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-
 #include "cuda/device/launch.cuh"
 #include "primitives/movement/problem.hpp"
 

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <algorithm>
-
 #include "cuda/device/launch.cuh"
 #include "primitives/movement/multipass.hpp"
 

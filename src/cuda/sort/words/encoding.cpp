@@ -1,7 +1,5 @@
 #include "cuda/sort/words/encoding.hpp"
 
-#include <algorithm>
-
 namespace sheaf::cuda {
 namespace {
 

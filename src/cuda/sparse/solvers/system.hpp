@@ -1,8 +1,6 @@
 #pragma once
 
-#include <algorithm>
 #include <bit>
-#include <cstdint>
 
 #include "core/scratch_offsets.hpp"
 #include "primitives/sparse/conjugate_gradient.hpp"

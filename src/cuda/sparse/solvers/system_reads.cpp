@@ -1,6 +1,5 @@
 #include "cuda/sparse/solvers/system_reads.hpp"
 
-#include <cstddef>
 #include <cstring>
 
 namespace sheaf::cuda {

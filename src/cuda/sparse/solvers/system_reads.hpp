@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-
 #include "cuda/device/state.hpp"
 #include "cuda/sparse/solvers/system.hpp"
 

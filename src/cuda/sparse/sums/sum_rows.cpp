@@ -1,6 +1,5 @@
 #include "cuda/sparse/sums/sum_rows.hpp"
 
-#include <algorithm>
 #include <bit>
 
 #include "cuda/movement/memory_cost.hpp"

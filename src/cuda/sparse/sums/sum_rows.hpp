@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include "core/scratch_offsets.hpp"
 #include "cuda/device/state.hpp"
 #include "plan/variant.hpp"

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include <cuda_pipeline.h>
 
 #include "cuda/device/state.hpp"

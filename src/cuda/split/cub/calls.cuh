@@ -4,8 +4,6 @@
 #define THRUST_CUB_WRAPPED_NAMESPACE sheaf_cccl
 #define CCCL_DISABLE_NVTX
 
-#include <cstdint>
-
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/version.cuh>
 

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstddef>
-
 #include <cuda_runtime_api.h>
 
 #include "cuda/split/cub/radix_sort.hpp"

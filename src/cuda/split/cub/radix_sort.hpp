@@ -1,10 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
-#include <sheaf/context.hpp>
-
 #include "plan/variant.hpp"
 
 // CUB's device-wide LSD radix sort (cub::DeviceRadixSort, onesweep), for the variants cuda.cub of splits and of sorts.
