@@ -117,6 +117,33 @@ TEST(Context, UnknownForcedNamesAreRefusedWithTheListOfThoseThatAre) {
   EXPECT_TRUE(message_for("sort:cpu.msd")
                   .starts_with("SHEAF_VARIANT: 'sort' is not a primitive; there are gather, scatter, prepare_gather, "
                                "prepare_scatter, scatter_reduce, split, split_unstable, "));
+  for (const std::string call : {"gather",
+                                 "scatter",
+                                 "prepare_gather",
+                                 "prepare_scatter",
+                                 "scatter_reduce",
+                                 "split",
+                                 "split_unstable",
+                                 "split_gather_index",
+                                 "split_scatter_index",
+                                 "sort_records",
+                                 "sort_pairs",
+                                 "sort_gather_index",
+                                 "list_rank",
+                                 "list_scan",
+                                 "build_hash_index",
+                                 "hash_search",
+                                 "hash_count",
+                                 "hash_contains",
+                                 "hash_find",
+                                 "spmv",
+                                 "prepare_spmv",
+                                 "conjugate_gradient",
+                                 "edge_sum",
+                                 "prepare_edge_sum"}) {
+    const std::string message = message_for((call + ":cpu.imaginary").c_str());
+    EXPECT_TRUE(message.starts_with(fmt::format("SHEAF_VARIANT: {}: no variant is named", call))) << message;
+  }
   EXPECT_TRUE(message_for("prepare_gather:direct")
                   .starts_with("SHEAF_VARIANT: prepare_gather: no variant is named 'direct'; there are kept"));
 }
