@@ -51,126 +51,117 @@ constexpr std::size_t pair_shared_bytes() {
   return staged > counters ? staged : counters;
 }
 
+/// Past the end of the list keys are all ones: a stable pass sorts them to the end of the last bin, behind all that is
+/// written.
+template <pass_position Position, tile_kind Kind, int Items>
+__device__ __forceinline__ void load_keys(const pair_scatter_arguments& a, std::uint64_t tile,
+                                          std::uint32_t pairs_in_tile, std::uint32_t first, int pairs_from_first,
+                                          std::uint32_t (&key)[Items]) {
+  constexpr bool is_full = Kind == tile_kind::full;
+  if constexpr (Position == pass_position::first) {
+    const std::uint32_t begin = threadIdx.x / 32 * (32 * Items);
+    if (is_full || begin < pairs_in_tile) {
+      const std::uint32_t share = is_full ? 32U * Items : min(pairs_in_tile - begin, 32U * Items);
+      load_bins<Items>(a.key, tile + begin, threadIdx.x % 32, 32, share, key);
+    }
+    if constexpr (!is_full) {
+#pragma unroll
+      for (int k = 0; k < Items; ++k) {
+        if (k * 32 >= pairs_from_first) key[k] = ~0U;
+      }
+    }
+  } else {
+    const std::uint32_t* const keys = a.keys_in + tile + first;
+#pragma unroll
+    for (int k = 0; k < Items; ++k) key[k] = is_full || k * 32 < pairs_from_first ? __ldcs(keys + k * 32) : ~0U;
+  }
+}
+
+/// Sorts the keys or the values of a tile in shared memory.
+template <bool EveryPairHasBin, class Word, int Items>
+__device__ __forceinline__ void stage_words(const Word (&word)[Items], const packed_numbers<Items>& position,
+                                            int pairs_from_first, Word* staged) {
+#pragma unroll
+  for (int k = 0; k < Items; ++k) {
+    if (EveryPairHasBin || k * 32 < pairs_from_first) staged[position.get(k)] = word[k];
+  }
+}
+
+/// Writes the runs of keys, says which bins the pairs have that the thread writes, and returns a bit for each that it
+/// does not.
+template <tile_kind Kind, int Items>
+__device__ __forceinline__ std::uint32_t write_keys(const pair_scatter_arguments& a, std::uint32_t pairs_in_tile,
+                                                    const std::uint32_t* staged_key, const std::uint64_t* output_shift,
+                                                    packed_bytes<Items>& out_bin) {
+  constexpr bool is_full = Kind == tile_kind::full;
+  std::uint32_t dropped = 0;
+#pragma unroll
+  for (int k = 0; k < Items; ++k) {
+    const std::uint32_t s = k * pair_threads + threadIdx.x;
+    const std::uint32_t staged = is_full || s < pairs_in_tile ? staged_key[s] : 0;
+    const std::uint32_t b = staged >> a.digit_shift & a.digit_mask;
+    out_bin.set(k, b);
+    const bool is_pair = is_full || s < pairs_in_tile;
+    if (!is_pair || (a.drops_bad_keys != 0 && staged >= a.first_bad_key)) dropped |= 1U << k;
+    if (is_pair && a.keys_out != nullptr) a.keys_out[output_shift[b] + s] = staged;
+  }
+  return dropped;
+}
+
+/// Writes the values to the positions of their keys.
+template <class Value, int Items>
+__device__ __forceinline__ void write_values(const pair_scatter_arguments& a, const Value* staged_value,
+                                             const std::uint64_t* output_shift, const packed_bytes<Items>& out_bin,
+                                             std::uint32_t dropped) {
+  Value* const out = static_cast<Value*>(a.values_out) + threadIdx.x;
+#pragma unroll
+  for (int k = 0; k < Items; ++k) {
+    if ((dropped >> k & 1) != 0) continue;
+    out[output_shift[out_bin.get(k)] + k * pair_threads] = staged_value[k * pair_threads + threadIdx.x];
+  }
+}
+
 /// Scatters one tile of pairs.
 template <class Value, pass_position Position, record_order Order, tile_kind Kind>
-class pair_tile_scatter {
- public:
-  __device__ __forceinline__ pair_tile_scatter(const pair_scatter_arguments& a, std::uint64_t tile,
-                                               std::uint32_t pairs_in_tile, bin_tables<narrow_bins, Order>& tables)
-      : a_(a),
-        tables_(tables),
-        tile_(tile),
-        pairs_in_tile_(pairs_in_tile),
-        pairs_from_first_(static_cast<int>(pairs_in_tile) - static_cast<int>(first_)) {}
+__device__ __forceinline__ void scatter_pair_tile(const pair_scatter_arguments& a, std::uint64_t tile,
+                                                  std::uint32_t pairs_in_tile, bin_tables<narrow_bins, Order>& tables) {
+  constexpr bool is_full = Kind == tile_kind::full;
+  constexpr bool every_pair_has_bin = is_full || Order == record_order::stable;
+  constexpr int items = pairs_per_thread<Value>;
+  extern __shared__ __align__(16) unsigned char shared[];
+  std::uint32_t* const staged_key = reinterpret_cast<std::uint32_t*>(shared);
+  Value* const staged_value = reinterpret_cast<Value*>(shared);
 
-  __device__ __forceinline__ void run() {
-    extern __shared__ __align__(16) unsigned char shared[];
-    std::uint32_t key[items];
-    load_keys(key);
-    packed_numbers<items> position;
-    find_positions<items, narrow_bins, Order, pair_threads, every_pair_has_bin>(
-        a_.runs, pairs_in_tile_,
-        [&](int k) { return every_pair_has_bin || k * 32 < pairs_from_first_ ? bin_of(key[k]) : no_bin; },
-        reinterpret_cast<warp_bin*>(shared), tables_, position);
-    __syncthreads();
-    stage(reinterpret_cast<std::uint32_t*>(shared), key, position);
-    Value value[items];
-    load_values(value);  // while the keys are sorted and written
-    __syncthreads();
-    packed_bytes<items> out_bin;
-    const std::uint32_t dropped = write_keys(reinterpret_cast<const std::uint32_t*>(shared), out_bin);
-    __syncthreads();
-    stage(reinterpret_cast<Value*>(shared), value, position);
-    __syncthreads();
-    write_values(reinterpret_cast<const Value*>(shared), out_bin, dropped);
-  }
+  // A warp takes consecutive pairs, a lane every 32nd of them: pairs are in the order of steps, then of lanes.
+  const std::uint32_t first = threadIdx.x / 32 * (32 * items) + threadIdx.x % 32;
+  const int pairs_from_first = static_cast<int>(pairs_in_tile) - static_cast<int>(first);
+  std::uint32_t key[items];
+  load_keys<Position, Kind>(a, tile, pairs_in_tile, first, pairs_from_first, key);
 
- private:
-  static constexpr bool is_full = Kind == tile_kind::full;
-  static constexpr bool every_pair_has_bin = is_full || Order == record_order::stable;
-  static constexpr int items = pairs_per_thread<Value>;
+  const auto bin = [&](int k) {
+    const std::uint32_t b = key[k] >> a.digit_shift & a.digit_mask;
+    return every_pair_has_bin || k * 32 < pairs_from_first ? b : no_bin;
+  };
+  packed_numbers<items> position;
+  find_positions<items, narrow_bins, Order, pair_threads, every_pair_has_bin>(
+      a.runs, pairs_in_tile, bin, reinterpret_cast<warp_bin*>(shared), tables, position);
+  __syncthreads();
 
-  __device__ __forceinline__ std::uint32_t bin_of(std::uint32_t key) const {
-    return key >> a_.digit_shift & a_.digit_mask;
-  }
-
-  /// Past the end of the list keys are all ones: a stable pass sorts them to the end of the last bin, behind all that
-  /// is written.
-  __device__ __forceinline__ void load_keys(std::uint32_t (&key)[items]) const {
-    if constexpr (Position == pass_position::first) {
-      const std::uint32_t begin = threadIdx.x / 32 * (32 * items);
-      if (is_full || begin < pairs_in_tile_) {
-        const std::uint32_t share = is_full ? 32U * items : min(pairs_in_tile_ - begin, 32U * items);
-        load_bins<items>(a_.key, tile_ + begin, threadIdx.x % 32, 32, share, key);
-      }
-      if constexpr (!is_full) {
+  stage_words<every_pair_has_bin>(key, position, pairs_from_first, staged_key);
+  Value value[items];  // they load while the keys are sorted and written
 #pragma unroll
-        for (int k = 0; k < items; ++k) {
-          if (k * 32 >= pairs_from_first_) key[k] = ~0U;
-        }
-      }
-    } else {
-      const std::uint32_t* const keys = a_.keys_in + tile_ + first_;
-#pragma unroll
-      for (int k = 0; k < items; ++k) key[k] = is_full || k * 32 < pairs_from_first_ ? __ldcs(keys + k * 32) : ~0U;
-    }
+  for (int k = 0; k < items; ++k) {
+    value[k] = value_at<Value>(a.values_in, tile + (is_full ? first + k * 32 : min(first + k * 32, pairs_in_tile - 1)));
   }
+  __syncthreads();
+  packed_bytes<items> out_bin;
+  const std::uint32_t dropped = write_keys<Kind>(a, pairs_in_tile, staged_key, tables.output_shift, out_bin);
+  __syncthreads();
 
-  __device__ __forceinline__ void load_values(Value (&value)[items]) const {
-#pragma unroll
-    for (int k = 0; k < items; ++k) {
-      value[k] =
-          value_at<Value>(a_.values_in, tile_ + (is_full ? first_ + k * 32 : min(first_ + k * 32, pairs_in_tile_ - 1)));
-    }
-  }
-
-  /// Sorts keys or values in shared memory.
-  template <class Word>
-  __device__ __forceinline__ void stage(Word* staged, const Word (&word)[items],
-                                        const packed_numbers<items>& position) const {
-#pragma unroll
-    for (int k = 0; k < items; ++k) {
-      if (every_pair_has_bin || k * 32 < pairs_from_first_) staged[position.get(k)] = word[k];
-    }
-  }
-
-  /// Writes the runs of keys, says which bins the pairs have that the thread writes, and returns a bit for each that it
-  /// does not.
-  __device__ __forceinline__ std::uint32_t write_keys(const std::uint32_t* staged_key,
-                                                      packed_bytes<items>& out_bin) const {
-    std::uint32_t dropped = 0;
-#pragma unroll
-    for (int k = 0; k < items; ++k) {
-      const std::uint32_t s = k * pair_threads + threadIdx.x;
-      const bool is_pair = is_full || s < pairs_in_tile_;
-      const std::uint32_t staged = is_pair ? staged_key[s] : 0;
-      const std::uint32_t b = bin_of(staged);
-      out_bin.set(k, b);
-      if (!is_pair || (a_.drops_bad_keys != 0 && staged >= a_.first_bad_key)) dropped |= 1U << k;
-      if (is_pair && a_.keys_out != nullptr) a_.keys_out[tables_.output_shift[b] + s] = staged;
-    }
-    return dropped;
-  }
-
-  /// Writes the values to the positions of their keys.
-  __device__ __forceinline__ void write_values(const Value* staged_value, const packed_bytes<items>& out_bin,
-                                               std::uint32_t dropped) const {
-    Value* const out = static_cast<Value*>(a_.values_out) + threadIdx.x;
-#pragma unroll
-    for (int k = 0; k < items; ++k) {
-      if ((dropped >> k & 1) != 0) continue;
-      out[tables_.output_shift[out_bin.get(k)] + k * pair_threads] = staged_value[k * pair_threads + threadIdx.x];
-    }
-  }
-
-  const pair_scatter_arguments& a_;
-  bin_tables<narrow_bins, Order>& tables_;
-  std::uint64_t tile_;
-  std::uint32_t pairs_in_tile_;
-  /// A warp takes consecutive pairs, a lane every 32nd of them: pairs are in the order of steps, then of lanes.
-  std::uint32_t first_ = threadIdx.x / 32 * (32 * items) + threadIdx.x % 32;
-  int pairs_from_first_;
-};
+  stage_words<every_pair_has_bin>(value, position, pairs_from_first, staged_value);
+  __syncthreads();
+  write_values(a, staged_value, tables.output_shift, out_bin, dropped);
+}
 
 template <class Value, pass_position Position, record_order Order>
 __global__ void __launch_bounds__(pair_threads, 2)
@@ -181,9 +172,9 @@ __global__ void __launch_bounds__(pair_threads, 2)
   const std::uint64_t tile = std::uint64_t{blockIdx.x} * tile_pairs;
   const auto pairs_in_tile = static_cast<std::uint32_t>(min(a.count - tile, std::uint64_t{tile_pairs}));
   if (pairs_in_tile == tile_pairs) {
-    pair_tile_scatter<Value, Position, Order, tile_kind::full>(a, tile, pairs_in_tile, tables).run();
+    scatter_pair_tile<Value, Position, Order, tile_kind::full>(a, tile, pairs_in_tile, tables);
   } else {
-    pair_tile_scatter<Value, Position, Order, tile_kind::partial>(a, tile, pairs_in_tile, tables).run();
+    scatter_pair_tile<Value, Position, Order, tile_kind::partial>(a, tile, pairs_in_tile, tables);
   }
 }
 

@@ -79,136 +79,130 @@ __device__ __forceinline__ void load_tile(const scatter_arguments& a, std::uint6
 }
 
 /// Writes where each record of the tile goes, in place of moving it.
-template <class Word, int Items, int Bins, bool EveryRecordHasBin, class Records>
-__device__ __forceinline__ void write_positions(const scatter_arguments& a, std::uint64_t first, const Records& records,
-                                                const std::uint64_t* output_shift,
+template <class Word, int Items, int Bins, bool EveryRecordHasBin, class Bin>
+__device__ __forceinline__ void write_positions(const scatter_arguments& a, std::uint64_t tile, std::uint32_t first,
+                                                const Bin& bin, const std::uint64_t* output_shift,
                                                 const packed_numbers<Items>& position_in_tile) {
 #pragma unroll
   for (int k = 0; k < Items; ++k) {
-    const std::uint32_t b = records.bin(k);
+    const std::uint32_t b = bin(k);
     if (!EveryRecordHasBin && b >= Bins) continue;
     const std::uint64_t position = output_shift[b] + position_in_tile.get(k);
     if constexpr (sizeof(Word) == 8) {
-      static_cast<std::uint64_t*>(a.scatter_index)[first + k * 32] = position;
+      static_cast<std::uint64_t*>(a.scatter_index)[tile + first + k * 32] = position;
     } else {
-      static_cast<std::uint32_t*>(a.scatter_index)[first + k * 32] = static_cast<std::uint32_t>(position);
+      static_cast<std::uint32_t*>(a.scatter_index)[tile + first + k * 32] = static_cast<std::uint32_t>(position);
     }
+  }
+}
+
+/// Sorts the tile by bin in shared memory. Records whose keys lie apart are loaded only now.
+template <payload Payload, tile_kind Kind, class Word, bin_source Source, int Items, int Bins, bool EveryRecordHasBin>
+__device__ __forceinline__ void stage_tile(const Word* tile_words, std::uint64_t tile, std::uint32_t records_in_tile,
+                                           std::uint32_t first,
+                                           const tile_bins<Word, Source, Items, Bins, EveryRecordHasBin>& records,
+                                           const packed_numbers<Items>& position, Word* staged,
+                                           staged_bin_type<Bins>* staged_bin) {
+  constexpr bool is_full = Kind == tile_kind::full;
+  Word separate_word[Source == bin_source::separate_key ? Items : 1];
+  if constexpr (Source == bin_source::separate_key) {
+#pragma unroll
+    for (int k = 0; k < Items; ++k) {
+      separate_word[k] = payload_at<Word, Payload>(tile_words, tile,
+                                                   is_full ? first + k * 32 : min(first + k * 32, records_in_tile - 1));
+    }
+  }
+#pragma unroll
+  for (int k = 0; k < Items; ++k) {
+    const std::uint32_t b = EveryRecordHasBin && Source == bin_source::word ? 0 : records.bin(k);
+    if (!EveryRecordHasBin && b >= Bins) continue;
+    const std::uint32_t s = position.get(k);
+    if constexpr (Source == bin_source::separate_key) {
+      staged[s] = separate_word[k];
+      staged_bin[s] = static_cast<staged_bin_type<Bins>>(b);
+    } else {
+      staged[s] = records.word[k];
+    }
+  }
+}
+
+/// How many records of the tile are staged, once all are: those with bad categories have no bin and are not.
+template <int Items, int Bins, int Threads, bool AllAre, class Bin>
+__device__ __forceinline__ std::uint32_t count_staged(const Bin& bin, std::uint32_t records_in_tile,
+                                                      std::uint32_t* warp_sums) {
+  std::uint32_t staged_records = 0;
+  if constexpr (!AllAre) {
+#pragma unroll
+    for (int k = 0; k < Items; ++k) staged_records += bin(k) < Bins ? 1 : 0;
+    staged_records = __reduce_add_sync(~0U, staged_records);
+    if (threadIdx.x % 32 == 0) warp_sums[threadIdx.x / 32] = staged_records;
+  }
+  __syncthreads();
+  if constexpr (AllAre) return records_in_tile;
+  staged_records = 0;
+#pragma unroll
+  for (int w = 0; w < Threads / 32; ++w) staged_records += warp_sums[w];
+  return staged_records;
+}
+
+/// Writes the runs: consecutive threads write consecutive records of a run.
+template <class Word, bin_source Source, int Bins, bool IsFull>
+__device__ __forceinline__ void write_runs(const scatter_arguments& a, const Word* staged,
+                                           const staged_bin_type<Bins>* staged_bin, std::uint32_t staged_records,
+                                           const std::uint64_t* output_shift) {
+  using tuning = scatter_tuning<Word, Bins>;
+  Word* const out = static_cast<Word*>(a.out) + threadIdx.x;
+#pragma unroll
+  for (int k = 0; k < tuning::items_per_thread; ++k) {
+    const std::uint32_t s = k * tuning::threads + threadIdx.x;
+    if (!IsFull && s >= staged_records) continue;
+    const Word word = staged[s];
+    std::uint32_t b;
+    if constexpr (Source == bin_source::separate_key) {
+      b = staged_bin[s];
+    } else {
+      b = category_of(word, a.field);
+    }
+    out[output_shift[b] + k * tuning::threads] = word;
   }
 }
 
 /// Scatters one tile. Full tiles, which are all but the last, have an instantiation without a bounds check for each
 /// record: passes over narrow words are limited by instructions.
 template <class Word, payload Payload, bin_source Source, int Bins, record_order Order, tile_kind Kind>
-class tile_scatter {
- public:
-  __device__ __forceinline__ tile_scatter(const scatter_arguments& a, std::uint64_t tile, std::uint32_t records_in_tile,
-                                          bin_tables<Bins, Order>& tables)
-      : a_(a), tables_(tables), tile_(tile), records_in_tile_(records_in_tile) {}
-
-  __device__ __forceinline__ void run() {
-    const Word* const tile_words = static_cast<const Word*>(a_.in) + tile_;
-    load_tile<Payload, Kind>(a_, tile_, records_in_tile_, first_, tile_words, records_);
-    packed_numbers<items> position;
-    find_positions<items, Bins, Order, tuning::threads, every_record_has_bin>(
-        a_.runs, records_in_tile_, [&](int k) { return records_.bin(k); }, reinterpret_cast<warp_bin*>(shared()),
-        tables_, position);
-    if constexpr (Payload == payload::record_numbers) {
-      if (a_.scatter_index != nullptr) {
-        write_positions<Word, items, Bins, every_record_has_bin>(a_, tile_ + first_, records_, tables_.output_shift,
-                                                                 position);
-        return;
-      }
-    }
-    __syncthreads();
-    stage(tile_words, position);
-    write_runs(staged_records());
-  }
-
- private:
+__device__ __forceinline__ void scatter_tile(const scatter_arguments& a, std::uint64_t tile,
+                                             std::uint32_t records_in_tile, bin_tables<Bins, Order>& tables) {
   using tuning = scatter_tuning<Word, Bins>;
-  static constexpr bool is_full = Kind == tile_kind::full;
-  static constexpr bool has_separate_keys = Source == bin_source::separate_key;
-  static constexpr int items = tuning::items_per_thread;
-  static constexpr bool every_record_has_bin = is_full || (Order == record_order::stable && !has_separate_keys);
+  constexpr bool is_full = Kind == tile_kind::full;
+  constexpr bool has_separate_keys = Source == bin_source::separate_key;
+  constexpr bool every_record_has_bin = is_full || (Order == record_order::stable && !has_separate_keys);
+  constexpr int items = tuning::items_per_thread;
+  extern __shared__ __align__(16) unsigned char shared[];
+  Word* const staged = reinterpret_cast<Word*>(shared);
+  auto* const staged_bin = reinterpret_cast<staged_bin_type<Bins>*>(shared + tuning::tile_records * sizeof(Word));
 
-  static __device__ __forceinline__ unsigned char* shared() {
-    extern __shared__ __align__(16) unsigned char bytes[];
-    return bytes;
-  }
-  static __device__ __forceinline__ Word* staged() { return reinterpret_cast<Word*>(shared()); }
-  static __device__ __forceinline__ staged_bin_type<Bins>* staged_bins() {
-    return reinterpret_cast<staged_bin_type<Bins>*>(shared() + tuning::tile_records * sizeof(Word));
-  }
+  // A warp takes consecutive records, a lane every 32nd of them: records are in the order of steps, then of lanes.
+  const std::uint32_t first = threadIdx.x / 32 * (32 * items) + threadIdx.x % 32;
+  const Word* const tile_words = static_cast<const Word*>(a.in) + tile;
+  tile_bins<Word, Source, items, Bins, every_record_has_bin> records;
+  load_tile<Payload, Kind>(a, tile, records_in_tile, first, tile_words, records);
 
-  /// Sorts the tile in shared memory. Records whose keys lie apart are loaded only now.
-  __device__ __forceinline__ void stage(const Word* tile_words, const packed_numbers<items>& position) {
-    Word separate_word[has_separate_keys ? items : 1];
-    if constexpr (has_separate_keys) {
-#pragma unroll
-      for (int k = 0; k < items; ++k) {
-        separate_word[k] = payload_at<Word, Payload>(
-            tile_words, tile_, is_full ? first_ + k * 32 : min(first_ + k * 32, records_in_tile_ - 1));
-      }
-    }
-#pragma unroll
-    for (int k = 0; k < items; ++k) {
-      const std::uint32_t b = every_record_has_bin && !has_separate_keys ? 0 : records_.bin(k);
-      if (!every_record_has_bin && b >= Bins) continue;
-      const std::uint32_t s = position.get(k);
-      if constexpr (has_separate_keys) {
-        staged()[s] = separate_word[k];
-        staged_bins()[s] = static_cast<staged_bin_type<Bins>>(b);
-      } else {
-        staged()[s] = records_.word[k];
-      }
+  const auto bin = [&](int k) { return records.bin(k); };
+  packed_numbers<items> position;
+  find_positions<items, Bins, Order, tuning::threads, every_record_has_bin>(
+      a.runs, records_in_tile, bin, reinterpret_cast<warp_bin*>(shared), tables, position);
+  if constexpr (Payload == payload::record_numbers) {
+    if (a.scatter_index != nullptr) {
+      write_positions<Word, items, Bins, every_record_has_bin>(a, tile, first, bin, tables.output_shift, position);
+      return;
     }
   }
-
-  /// How many records are staged, once all are: those with bad categories have no bin and are not.
-  __device__ __forceinline__ std::uint32_t staged_records() {
-    if constexpr (!has_separate_keys || is_full) {
-      __syncthreads();
-      return records_in_tile_;
-    } else {
-      std::uint32_t count = 0;
-#pragma unroll
-      for (int k = 0; k < items; ++k) count += records_.bin(k) < Bins ? 1 : 0;
-      count = __reduce_add_sync(~0U, count);
-      if (threadIdx.x % 32 == 0) tables_.warp_sums[threadIdx.x / 32] = count;
-      __syncthreads();
-      count = 0;
-#pragma unroll
-      for (int w = 0; w < tuning::threads / 32; ++w) count += tables_.warp_sums[w];
-      return count;
-    }
-  }
-
-  /// Writes the runs: consecutive threads write consecutive records of a run.
-  __device__ __forceinline__ void write_runs(std::uint32_t staged_records) {
-    Word* const out = static_cast<Word*>(a_.out) + threadIdx.x;
-#pragma unroll
-    for (int k = 0; k < items; ++k) {
-      const std::uint32_t s = k * tuning::threads + threadIdx.x;
-      if (!is_full && s >= staged_records) continue;
-      const Word word = staged()[s];
-      std::uint32_t b;
-      if constexpr (has_separate_keys) {
-        b = staged_bins()[s];
-      } else {
-        b = category_of(word, a_.field);
-      }
-      out[tables_.output_shift[b] + k * tuning::threads] = word;
-    }
-  }
-
-  const scatter_arguments& a_;
-  bin_tables<Bins, Order>& tables_;
-  std::uint64_t tile_;
-  std::uint32_t records_in_tile_;
-  /// A warp takes consecutive records, a lane every 32nd of them: records are in the order of steps, then of lanes.
-  std::uint32_t first_ = threadIdx.x / 32 * (32 * items) + threadIdx.x % 32;
-  tile_bins<Word, Source, items, Bins, every_record_has_bin> records_;
-};
+  __syncthreads();
+  stage_tile<Payload, Kind>(tile_words, tile, records_in_tile, first, records, position, staged, staged_bin);
+  const std::uint32_t staged_records = count_staged < items, Bins, tuning::threads,
+                      !has_separate_keys || is_full > (bin, records_in_tile, tables.warp_sums);
+  write_runs<Word, Source, Bins, is_full>(a, staged, staged_bin, staged_records, tables.output_shift);
+}
 
 template <class Word, payload Payload, bin_source Source, int Bins, record_order Order>
 __global__ void __launch_bounds__(scatter_tuning<Word, Bins>::threads, (Bins > 256 ? 1 : 2))
@@ -219,9 +213,9 @@ __global__ void __launch_bounds__(scatter_tuning<Word, Bins>::threads, (Bins > 2
   const std::uint64_t tile = std::uint64_t{blockIdx.x} * most_records;
   const auto records_in_tile = static_cast<std::uint32_t>(min(a.count - tile, std::uint64_t{most_records}));
   if (records_in_tile == most_records && a.key.checks == 0) {
-    tile_scatter<Word, Payload, Source, Bins, Order, tile_kind::full>(a, tile, records_in_tile, tables).run();
+    scatter_tile<Word, Payload, Source, Bins, Order, tile_kind::full>(a, tile, records_in_tile, tables);
   } else {
-    tile_scatter<Word, Payload, Source, Bins, Order, tile_kind::partial>(a, tile, records_in_tile, tables).run();
+    scatter_tile<Word, Payload, Source, Bins, Order, tile_kind::partial>(a, tile, records_in_tile, tables);
   }
 }
 
