@@ -1,9 +1,7 @@
 #pragma once
 
 #include <any>
-#include <map>
 #include <optional>
-#include <typeindex>
 #include <utility>
 
 #include <sheaf/values.hpp>
@@ -13,24 +11,35 @@
 namespace sheaf::primitives {
 
 /// What families know of a problem, at most one struct of each type. A struct is declared by the family that it is of,
-/// and one that nothing has been said of is as its type begins.
+/// and one that nothing has been said of is as its type begins. Calls that are timed read parts: finding one is a look
+/// at a few addresses.
 class family_parts {
  public:
   template <class Part>
   const Part& of() const {
     static const Part as_begun{};
-    const auto found = parts_.find(typeid(Part));
-    return found == parts_.end() ? as_begun : *std::any_cast<Part>(&found->second);
+    const Part* const found = find<Part>(parts_);
+    return found == nullptr ? as_begun : *found;
   }
   template <class Part>
   Part& of() {
-    std::any& part = parts_[typeid(Part)];
-    if (!part.has_value()) part = Part{};
-    return *std::any_cast<Part>(&part);
+    if (Part* const found = find<Part>(parts_)) return *found;
+    return *std::any_cast<Part>(&parts_.emplace_back(&tag_of<Part>, Part{}).second);
   }
 
  private:
-  std::map<std::type_index, std::any> parts_;
+  template <class Part>
+  static constexpr char tag_of = 0;  ///< its address stands for the type
+
+  template <class Part>
+  static auto* find(auto& parts) {
+    for (auto& [tag, part] : parts) {
+      if (tag == &tag_of<Part>) return std::any_cast<Part>(&part);
+    }
+    return decltype(std::any_cast<Part>(&parts.front().second)){nullptr};
+  }
+
+  std::vector<std::pair<const char*, std::any>> parts_;
 };
 
 /// A call of any primitive, in words: sizes, widths, types, and what generated inputs look like. A primitive ignores
