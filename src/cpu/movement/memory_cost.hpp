@@ -5,7 +5,7 @@
 
 // Cost model of the memory system of a CPU for moving records through an index; the counterpart of
 // cuda/movement/memory_cost.hpp. Times come from the machine's profile. The constants of the model are ratios, fitted
-// to a Xeon of family 6 model 207 with a profile of its own (docs/experiments.md).
+// to a Xeon of family 6 model 207 with a profile of its own (docs/experiments/planner.md).
 namespace sheaf::cpu {
 
 /// Seconds that a movement keeps each resource busy.

@@ -5,8 +5,8 @@
 
 // Memory cost: what moving records through an index costs the memory system of a GPU, resource by resource. Every plan
 // of this backend starts from these functions. Their constants were fitted to an H200 with a profile of its own, over 1
-// to 1024 bytes, 2^16 to 2^29 records and every access pattern (docs/experiments.md). They are ratios, never times:
-// times come from the profile.
+// to 1024 bytes, 2^16 to 2^29 records and every access pattern (docs/experiments/planner.md). They are ratios, never
+// times: times come from the profile.
 namespace sheaf::cuda {
 
 /// Seconds that a movement keeps each resource of the memory system busy.

@@ -5,7 +5,7 @@
 // Moves records of one aligned word, 1 to 16 bytes. Two aims compete. Many loads in flight for each thread make ordered
 // lists fast. Neighbouring positions that move close in time let lines fill up in L2 before they are evicted. The tile
 // shapes below were measured on an H200 over nine patterns from 2^20 to 2^28 records against thrust::gather and
-// thrust::scatter; docs/experiments.md has the table.
+// thrust::scatter; docs/experiments/movement.md has the table.
 namespace sheaf::cuda {
 
 /// Arguments of the kernels that move words. Strides have 32 bits and the last good index has the width of an index,
