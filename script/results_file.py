@@ -52,14 +52,18 @@ def object_of(pairs):
 
 
 def read_document(path):
-    """The object of a file of --json or --record."""
+    """The object of a file of --json, or of --record, which has "seconds" in place of "rows"."""
     try:
         document = json.loads(read_text(path), object_pairs_hook=object_of)
     except (ValueError, RecursionError) as problem:
         raise BadInput(f"{path}: {problem}") from None
-    if not isinstance(document, dict) or document.get("schema_version") is True or document.get("schema_version") != 1:
-        raise BadInput(f"{path}: schema_version is not 1")
+    if not isinstance(document, dict):
+        raise BadInput(f"{path}: is not an object")
     return document
+
+
+def is_record(document):
+    return "rows" not in document and "seconds" in document
 
 
 def is_time(text):
@@ -74,13 +78,27 @@ def is_time(text):
 
 
 def recorded_rows(document, path):
-    """When a file of --json was recorded, and its list of rows."""
+    """When a file of --json was recorded, and its rows, each with the machine of its backend."""
+    version = document.get("schema_version")
+    if version is True or version != 2:
+        raise BadInput(f"{path}: schema_version is {shown(version)}, not 2")
     recorded = document.get("recorded")
     if not is_time(recorded):
         raise BadInput(f"{path}: recorded is {shown(recorded)}, not a time such as 2026-11-20T12:00:00Z")
     if not isinstance(document.get("rows"), list):
         raise BadInput(f"{path}: rows is missing, or no list")
-    return recorded, document["rows"]
+    machines = document.get("machines")
+    if not isinstance(machines, dict) or not all(isinstance(of, dict) for of in machines.values()):
+        raise BadInput(f"{path}: machines is missing, or no object of objects")
+    rows = []
+    for number, row in enumerate(document["rows"]):
+        if not isinstance(row, dict):
+            raise BadInput(f"{path}: row {number}: is not an object")
+        backend = row.get("backend")
+        if not isinstance(backend, str) or backend not in machines:
+            raise BadInput(f"{path}: row {number}: backend is {shown(backend)}, of which machines has none")
+        rows.append({**row, "machine": machines[backend].get("machine")})
+    return recorded, rows
 
 
 def check_number(row, field, place):

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/sheaf/exit_code.hpp"
-#include "primitives/words.hpp"
+#include "primitives/enum_names.hpp"
 
 // What all subcommands share. Each subcommand has a file of its own, adds itself to the app, and works in its callback.
 // Failures are exceptions, which main.cpp turns into a message on stderr and an exit code.

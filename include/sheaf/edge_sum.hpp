@@ -119,15 +119,23 @@ SHEAF_API void edge_sum_by(const prepared_edge_sum& prepared, const_values node_
 /// @param node_values       std::vector, std::array or std::span of float or double.
 /// @param weights           0 to 8 for each edge, those of an edge side by side; f receives a null pointer for none.
 /// @throws error(bad_argument) as above, and for a context that is not the CPU's.
-template <std::uint32_t ValueComponents, std::uint32_t Components, value_range Nodes, value_range Weights, class Result,
-          class F>
-requires value_range<Result> && record_output_range<Result> && edge_contribution<F, std::ranges::range_value_t<Nodes>>
+template <std::uint32_t ValueComponents, std::uint32_t Components, std::ranges::range Nodes, std::ranges::range Weights,
+          std::ranges::range Result, class F>
 void edge_sum(const context& ctx, const edge_view& edges, const Nodes& node_values, const Weights& weights,
               Result&& result, const F& f, const edge_sum_options& options = {}) {
   using T = std::ranges::range_value_t<Nodes>;
-  static_assert(std::is_same_v<T, std::ranges::range_value_t<Weights>>, "weights have the type of the values");
-  detail::edge_sum_by(ctx, edges, node_values, weights, values(result),
-                      detail::host_function<T, ValueComponents, Components>(f), options);
+  constexpr bool has_values = value_range<Nodes> && std::is_floating_point_v<T>;
+  constexpr bool has_weights = value_range<Weights> && std::is_same_v<T, std::ranges::range_value_t<Weights>>;
+  constexpr bool has_result = value_range<Result> && record_output_range<Result>;
+  constexpr bool has_function = edge_contribution<F, T>;
+  static_assert(has_values, "edge_sum: node_values is not a vector, array or span of float or double");
+  static_assert(has_weights, "edge_sum: weights is not a vector, array or span of the values' type");
+  static_assert(has_result, "edge_sum: result is not a vector, array or span of numbers that may be written");
+  static_assert(has_function, "edge_sum: f does not take (first, second, weights, contribution), pointers to values");
+  if constexpr (has_values && has_weights && has_result && has_function) {
+    detail::edge_sum_by(ctx, edges, node_values, weights, values(result),
+                        detail::host_function<T, ValueComponents, Components>(f), options);
+  }
 }
 
 /// What a preparation found out, cost and saves.
@@ -280,7 +288,7 @@ void sum_edges_by(const F& f, const host_edge_list& edges, const void* values, v
   T* const sum = static_cast<T*>(sums);
   // 0: as many as a contribution has.
   const std::uint32_t value_components = ValueComponents == 0 ? components : ValueComponents;
-  if (edges.end_bytes == 2) {
+  if (edges.end_bytes == 2) {  // places in a tile, whose sums are all the thread's own
     sum_edges<T, Components, std::uint16_t, true>(f, edges, value, value_components, sum, own, components);
   } else if (edges.end_bytes == 4 && owns_all) {
     sum_edges<T, Components, std::uint32_t, true>(f, edges, value, value_components, sum, own, components);

@@ -89,6 +89,17 @@ struct list_scan_options {
   std::string_view variant = {};  ///< takes this variant and not the planner's choice, "cuda.sublist"
 };
 
+/// Options of a list_scan by a function of the caller's.
+template <class T>
+struct list_function_options {
+  list_count lists = list_count::one;
+  /// Empty: inclusive, a node's result has its own value. Else exclusive: the scan begins with this value, and a node's
+  /// result has the values before it alone.
+  std::optional<T> exclusive_from = {};
+  access_pattern pattern = access_pattern::unknown();  ///< of the nodes' places, along the list
+  std::string_view variant = {};  ///< takes this variant and not the planner's choice, "cuda.sublist"
+};
+
 // A list in an array: node i's successor is node successor[i]. A negative successor, one of all bits set, or i itself
 // ends the list. Nothing says where it begins: the head is the node that is no node's successor.
 //
@@ -215,55 +226,72 @@ host_scan_operator host_operator(const Op& op) {
   return erased;
 }
 
-/// list_scan by an operator of the caller's, on the memory of a CPU context. `initial`, if not null, is a value.
+/// list_function_options without the type of the values.
+struct untyped_list_options {
+  template <class T>
+  untyped_list_options(const list_function_options<T>& options) noexcept
+      : exclusive_from(options.exclusive_from ? &*options.exclusive_from : nullptr),
+        rest{options.lists, options.pattern, options.variant} {}
+
+  const void* exclusive_from;  ///< a value in host memory; null: inclusive
+  list_rank_options rest;
+};
+
+/// list_scan by an operator of the caller's, on the memory of a CPU context.
 SHEAF_API void list_scan_by(const context& ctx, index_span successor, const_records in, records out,
-                            const host_scan_operator& op, const void* initial, list_count lists, access_pattern pattern,
-                            std::string_view variant);
+                            const host_scan_operator& op, const untyped_list_options& options);
 
 /// list_scan_by of `count` packed nodes: a value of 4 bytes, then its successor, an i32.
 SHEAF_API void list_scan_packed_by(const context& ctx, const void* nodes, std::uint64_t count, records out,
-                                   const host_scan_operator& op, const void* initial, list_count lists,
-                                   access_pattern pattern, std::string_view variant);
+                                   const host_scan_operator& op, const untyped_list_options& options);
 
 /// list_scan by an operator of the caller's, whose kernels the caller has compiled, on the memory of a CUDA context.
-/// `initial`, if not null, is a value in host memory.
 SHEAF_API void list_scan_by(const context& ctx, index_span successor, const_records in, records out,
-                            const device_scan_operator& op, const void* initial, list_count lists,
-                            access_pattern pattern, std::string_view variant);
+                            const device_scan_operator& op, const untyped_list_options& options);
 SHEAF_API void list_scan_packed_by(const context& ctx, const void* nodes, std::uint64_t count, records out,
-                                   const device_scan_operator& op, const void* initial, list_count lists,
-                                   access_pattern pattern, std::string_view variant);
+                                   const device_scan_operator& op, const untyped_list_options& options);
 
 }  // namespace detail
 
 /// list_scan with an associative function of the caller's on the CPU, called from several threads at once:
 /// out[i] = op(...op(op(in[head], ...), ...), in[i]). For CUDA see sheaf/cuda/list_scan.cuh. What op throws reaches the
 /// caller once all threads have ended; out then holds anything.
-/// @param initial  null: inclusive; else an exclusive scan that begins with this value.
-/// @param pattern  of the nodes' places, along the list.
 /// @throws error(bad_argument) as above, and for a context that is not the CPU's.
-template <record_range In, record_output_range Out, class Op>
-requires std::same_as<std::ranges::range_value_t<In>, std::ranges::range_value_t<Out>> &&
-    list_scan_function<Op, std::ranges::range_value_t<In>>
-void list_scan(const context& ctx, index_span successor, const In& in, Out&& out, const Op& op,
-               const std::ranges::range_value_t<In>* initial = nullptr, list_count lists = list_count::one,
-               access_pattern pattern = access_pattern::unknown(), std::string_view variant = {}) {
+template <std::ranges::range In, std::ranges::range Out, class Op>
+requires(!std::same_as<Op, scan_operator>) void list_scan(
+    const context& ctx, index_span successor, const In& in, Out&& out, const Op& op,
+    const list_function_options<std::ranges::range_value_t<In>>& options = {}) {
   using T = std::ranges::range_value_t<In>;
-  detail::list_scan_by(ctx, successor, const_records(in), records(out), detail::host_operator<T>(op), initial, lists,
-                       pattern, variant);
+  constexpr bool has_input = record_range<In>;
+  constexpr bool has_output = std::same_as<T, std::ranges::range_value_t<Out>> && record_output_range<Out>;
+  constexpr bool has_function = list_scan_function<Op, T>;
+  static_assert(has_input, "list_scan: in is not a vector, array or span of trivially copyable values");
+  static_assert(has_output, "list_scan: out is not a vector, array or span of in's type that may be written");
+  static_assert(has_function, "list_scan: op(earlier, later) does not take two values, or does not return one");
+  if constexpr (has_input && has_output && has_function) {
+    detail::list_scan_by(ctx, successor, const_records(in), records(out), detail::host_operator<T>(op), options);
+  }
 }
 
 /// list_scan of packed nodes with an associative function of the caller's on the CPU, as above. Nodes are aligned to 8
 /// bytes; T need not be a number, and a T of 4 bytes that holds two of 2 is one.
-template <record_range Nodes, record_output_range Out, class Op>
-requires std::same_as<std::ranges::range_value_t<Nodes>, list_node<std::ranges::range_value_t<Out>>> &&
-    list_scan_function<Op, std::ranges::range_value_t<Out>>
-void list_scan(const context& ctx, const Nodes& nodes, Out&& out, const Op& op,
-               const std::ranges::range_value_t<Out>* initial = nullptr, list_count lists = list_count::one,
-               access_pattern pattern = access_pattern::unknown(), std::string_view variant = {}) {
+template <std::ranges::range Nodes, std::ranges::range Out, class Op>
+requires(!std::same_as<Op, scan_operator>) void list_scan(
+    const context& ctx, const Nodes& nodes, Out&& out, const Op& op,
+    const list_function_options<std::ranges::range_value_t<Out>>& options = {}) {
   using T = std::ranges::range_value_t<Out>;
-  detail::list_scan_packed_by(ctx, std::ranges::data(nodes), std::ranges::size(nodes), records(out),
-                              detail::host_operator<T>(op), initial, lists, pattern, variant);
+  constexpr bool has_output = record_output_range<Out> && sizeof(T) == 4;
+  static_assert(has_output, "list_scan: out is not a vector, array or span of values of 4 bytes that may be written");
+  if constexpr (has_output) {
+    constexpr bool has_nodes = record_range<Nodes> && std::same_as<std::ranges::range_value_t<Nodes>, list_node<T>>;
+    constexpr bool has_function = list_scan_function<Op, T>;
+    static_assert(has_nodes, "list_scan: nodes is not a vector, array or span of list_node of out's type");
+    static_assert(has_function, "list_scan: op(earlier, later) does not take two values, or does not return one");
+    if constexpr (has_nodes && has_function) {
+      detail::list_scan_packed_by(ctx, std::ranges::data(nodes), std::ranges::size(nodes), records(out),
+                                  detail::host_operator<T>(op), options);
+    }
+  }
 }
 
 }  // namespace sheaf

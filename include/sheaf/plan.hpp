@@ -48,6 +48,7 @@ struct variant_estimate {
   std::string variant;
   bool applicable = false;
   bool chosen = false;
+  bool by_name_only = false;  ///< never chosen: the serial reference, or a paper's form kept for comparison
   double seconds = 0;
   std::uint64_t scratch_bytes = 0;
   std::vector<cost_term> terms;

@@ -87,7 +87,13 @@ struct sort_column {
 };
 
 struct sort_options {
-  std::string_view variant = {};  ///< takes this variant and not the planner's choice, "cuda.msd"
+  std::string_view variant = {};  ///< takes this variant and not the planner's choice, "cuda.sample"
+};
+
+/// Options of the calls on ranges of numbers.
+struct sort_number_options {
+  bool descending = false;
+  std::string_view variant = {};  ///< takes this variant and not the planner's choice, "cuda.sample"
 };
 
 /// Sorts rows by a key that lies in them, stably: rows of equal keys keep their order (He et al. 2007, section 4.1;
@@ -121,22 +127,43 @@ SHEAF_API void sort_gather_index(const context& ctx, const_records in, const sor
                                  const sort_options& options = {});
 
 /// sort_records for a range of numbers that are their own keys, into a range of the same type.
-template <sort_key_range Keys, record_output_range Sorted>
-requires std::same_as<std::ranges::range_value_t<Keys>, std::ranges::range_value_t<Sorted>>
-void sort_keys(const context& ctx, const Keys& keys, Sorted&& sorted, bool descending = false,
-               const sort_options& options = {}) {
-  sort_records(ctx, keys, sort_key::of<std::ranges::range_value_t<Keys>>(descending), sorted, options);
+template <std::ranges::range Keys, std::ranges::range Sorted>
+void sort_keys(const context& ctx, const Keys& keys, Sorted&& sorted, const sort_number_options& options = {}) {
+  constexpr bool has_keys = sort_key_range<Keys>;
+  constexpr bool has_output =
+      std::same_as<std::ranges::range_value_t<Keys>, std::ranges::range_value_t<Sorted>> && record_output_range<Sorted>;
+  static_assert(has_keys, "sort_keys: keys is not a vector, array or span of numbers of at most 16 bytes");
+  static_assert(has_output, "sort_keys: sorted is not a vector, array or span of the keys' type that may be written");
+  if constexpr (has_keys && has_output) {
+    sort_records(ctx, keys, sort_key::of<std::ranges::range_value_t<Keys>>(options.descending), sorted,
+                 {options.variant});
+  }
 }
 
 /// sort_pairs for a range of numbers and one range of values. Each is written to a range of its own type.
-template <sort_key_range Keys, record_output_range SortedKeys, record_range Values, record_output_range SortedValues>
-requires std::same_as<std::ranges::range_value_t<Keys>, std::ranges::range_value_t<SortedKeys>> &&
-    std::same_as<std::ranges::range_value_t<Values>, std::ranges::range_value_t<SortedValues>>
+template <std::ranges::range Keys, std::ranges::range SortedKeys, std::ranges::range Values,
+          std::ranges::range SortedValues>
 void sort_pairs(const context& ctx, const Keys& keys, SortedKeys&& keys_out, const Values& values,
-                SortedValues&& values_out, bool descending = false, const sort_options& options = {}) {
-  const sort_column column{values, values_out};
-  sort_pairs(ctx, keys, sort_key::of<std::ranges::range_value_t<Keys>>(descending), keys_out, std::span(&column, 1),
-             options);
+                SortedValues&& values_out, const sort_number_options& options = {}) {
+  constexpr bool has_keys = sort_key_range<Keys>;
+  constexpr bool has_keys_out =
+      std::same_as<std::ranges::range_value_t<Keys>, std::ranges::range_value_t<SortedKeys>> &&
+      record_output_range<SortedKeys>;
+  constexpr bool has_values = record_range<Values>;
+  constexpr bool has_values_out =
+      std::same_as<std::ranges::range_value_t<Values>, std::ranges::range_value_t<SortedValues>> &&
+      record_output_range<SortedValues>;
+  static_assert(has_keys, "sort_pairs: keys is not a vector, array or span of numbers of at most 16 bytes");
+  static_assert(has_keys_out,
+                "sort_pairs: keys_out is not a vector, array or span of the keys' type that may be written");
+  static_assert(has_values, "sort_pairs: values is not a vector, array or span of trivially copyable values");
+  static_assert(has_values_out,
+                "sort_pairs: values_out is not a vector, array or span of the values' type that may be written");
+  if constexpr (has_keys && has_keys_out && has_values && has_values_out) {
+    const sort_column column{values, values_out};
+    sort_pairs(ctx, keys, sort_key::of<std::ranges::range_value_t<Keys>>(options.descending), keys_out,
+               std::span(&column, 1), {options.variant});
+  }
 }
 
 /// What sort_records would do with views of these shapes; their data is not touched and may be null.

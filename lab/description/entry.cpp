@@ -48,11 +48,11 @@ std::span<const entry* const> entries() {
 }
 
 const entry& entry_named(std::string_view name) {
-  std::string names;
   for (const entry* const e : entries()) {
     if (e->name == name) return *e;
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", e->name);
   }
+  std::string names;
+  for (const entry* const e : entries()) names += fmt::format("{}{}", names.empty() ? "" : ", ", e->name);
   refuse("'{}' is not a primitive; there are {}", core::printable(name), names);
 }
 

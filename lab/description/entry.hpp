@@ -17,7 +17,7 @@ struct job;
 namespace sheaf::primitives {
 
 /// The parts of a problem's name that the entry writes.
-struct row_words {
+struct row_parts {
   std::string pattern;
   std::string type;
 };
@@ -36,7 +36,7 @@ struct entry {
   std::string_view example;   ///< options of a problem: "--count 1000 --table 1000 --bytes 16"
   bool writes_index = false;  ///< the output is a list of record numbers
 
-  row_words (*write)(const problem_spec& p);
+  row_parts (*write)(const problem_spec& p);
   /// Reads what write() wrote; primitive, record_bytes and count are set already.
   void (*read)(const name_part& pattern, const name_part& type, problem_spec& p);
   /// The problem for people: "1000 records of 4 bytes, ..."

@@ -1,7 +1,7 @@
 #include "core/printable.hpp"
 #include "lab/description/field.hpp"
+#include "primitives/enum_names.hpp"
 #include "primitives/views.hpp"
-#include "primitives/words.hpp"
 
 namespace sheaf::primitives {
 
@@ -44,7 +44,7 @@ const problem_field pattern{
 
 const problem_field bounds{"--bounds", "Whether indices are checked: check, or trust", "check|trust",
                            [](problem_spec& p, option_texts texts) {
-                             p.bounds = value_of(texts.front(), bounds_words, "a way to treat bad indices");
+                             p.bounds = value_of(texts.front(), bounds_names, "a way to treat bad indices");
                            }};
 
 const problem_field key_bytes{

@@ -1,7 +1,7 @@
 #include "lab/description/keys.hpp"
 
 #include "core/printable.hpp"
-#include "primitives/words.hpp"
+#include "primitives/enum_names.hpp"
 
 namespace sheaf::primitives {
 namespace {
@@ -10,14 +10,14 @@ using core::printable;
 
 constexpr std::uint32_t most_field_bytes = 32;
 
-constexpr word<key_type> type_words[] = {{"u", key_type::unsigned_integer},
-                                         {"i", key_type::signed_integer},
-                                         {"f", key_type::floating},
-                                         {"bytes", key_type::bytes}};
+constexpr enum_name<key_type> type_words[] = {{"u", key_type::unsigned_integer},
+                                              {"i", key_type::signed_integer},
+                                              {"f", key_type::floating},
+                                              {"bytes", key_type::bytes}};
 
 std::optional<key_type> type_of(std::string_view text) {
-  for (const word<key_type>& w : type_words) {
-    if (w.text == text) return w.value;
+  for (const enum_name<key_type>& n : type_words) {
+    if (n.text == text) return n.value;
   }
   return std::nullopt;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <any>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -11,35 +12,26 @@
 namespace sheaf::primitives {
 
 /// What families know of a problem, at most one struct of each type. A struct is declared by the family that it is of,
-/// and one that nothing has been said of is as its type begins. Calls that are timed read parts: finding one is a look
-/// at a few addresses.
+/// and one that nothing has been said of is as its type begins. Calls that are timed read parts, so they are found by
+/// the addresses of their types' tags. References stay good while further parts are added.
 class family_parts {
  public:
   template <class Part>
   const Part& of() const {
     static const Part as_begun{};
-    const Part* const found = find<Part>(parts_);
-    return found == nullptr ? as_begun : *found;
+    const auto found = parts_.find(&tag_of<Part>);
+    return found == parts_.end() ? as_begun : *std::any_cast<Part>(&found->second);
   }
   template <class Part>
   Part& of() {
-    if (Part* const found = find<Part>(parts_)) return *found;
-    return *std::any_cast<Part>(&parts_.emplace_back(&tag_of<Part>, Part{}).second);
+    return *std::any_cast<Part>(&parts_.try_emplace(&tag_of<Part>, Part{}).first->second);
   }
 
  private:
   template <class Part>
-  static constexpr char tag_of = 0;  ///< its address stands for the type
+  static constexpr char tag_of = 0;
 
-  template <class Part>
-  static auto* find(auto& parts) {
-    for (auto& [tag, part] : parts) {
-      if (tag == &tag_of<Part>) return std::any_cast<Part>(&part);
-    }
-    return decltype(std::any_cast<Part>(&parts.front().second)){nullptr};
-  }
-
-  std::vector<std::pair<const char*, std::any>> parts_;
+  std::map<const char*, std::any> parts_;
 };
 
 /// A call of any primitive, in words: sizes, widths, types, and what generated inputs look like. A primitive ignores

@@ -2,8 +2,8 @@
 
 #include "core/printable.hpp"
 #include "lab/description/entry.hpp"
+#include "primitives/enum_names.hpp"
 #include "primitives/views.hpp"
-#include "primitives/words.hpp"
 
 namespace sheaf::primitives {
 namespace {
@@ -60,7 +60,7 @@ std::string pattern_name(const problem_spec& p) { return entry_of(p).write(p).pa
 std::string type_name(const problem_spec& p) { return entry_of(p).write(p).type; }
 
 std::string name(const problem_spec& p) {
-  const row_words words = entry_of(p).write(p);
+  const row_parts words = entry_of(p).write(p);
   return fmt::format("{}/{}/r{}/{}/n={}", p.primitive, words.pattern, p.record_bytes, words.type, p.count);
 }
 

@@ -5,7 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "lab/description/job.hpp"
-#include "primitives/words.hpp"
+#include "primitives/enum_names.hpp"
 
 namespace sheaf::primitives {
 namespace {
@@ -146,6 +146,16 @@ sweep sweep_named(std::string_view set) {
     }
   }
   throw error(error_code::bad_argument, fmt::format("no set is named '{}'; there are {}", set, sweep_names()));
+}
+
+bool may_take(const sweep& s, const list_option& option) {
+  for (const family* const f : all_families()) {
+    const bool is_of =
+        std::any_of(f->lists.begin(), f->lists.end(), [&](const list_option& o) { return o.name == option.name; });
+    if (is_of)
+      return std::any_of(s.entries.begin(), s.entries.end(), [&](const entry* e) { return e->family == f->name; });
+  }
+  return true;
 }
 
 std::vector<problem_spec> problems_of(const sweep& s) {

@@ -60,6 +60,9 @@ sweep sweep_named(std::string_view set);
 /// win, which have no single right answer; whole numbers from the unit interval, which are uniform; records too narrow
 /// for their key; a second reduction order of integers; ranges of bits of all but u32 and u64 keys; a second problem of
 /// the same name.
+/// Whether a primitive of the sweep belongs to the family that has the option. Those of all families always may.
+bool may_take(const sweep& s, const list_option& option);
+
 std::vector<problem_spec> problems_of(const sweep& s);
 /// Adds a problem if its inputs can be generated and its answer be checked.
 void add_if_checked(problem_spec p, std::vector<problem_spec>& problems);

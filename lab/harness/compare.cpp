@@ -7,7 +7,7 @@
 #include <set>
 
 #include "lab/harness/factors.hpp"
-#include "primitives/words.hpp"
+#include "primitives/enum_names.hpp"
 
 namespace sheaf::bench {
 namespace {
@@ -44,7 +44,7 @@ compared_row compared(const recorded_row& before, const recorded_row& after, con
   return row;
 }
 
-constexpr primitives::word<change> changes[] = {
+constexpr primitives::enum_name<change> changes[] = {
     {"slower", change::slower}, {"faster", change::faster}, {"within noise", change::within_noise}, {"", change::none}};
 
 std::string variants_text(const compared_row& row) {

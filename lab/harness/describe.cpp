@@ -25,7 +25,7 @@ json json_of(const primitives::label_part& part) {
 
 json json_of(const primitives::problem_spec& p) {
   const primitives::entry& of = primitives::entry_of(p);
-  const primitives::row_words words = of.write(p);
+  const primitives::row_parts words = of.write(p);
   const primitives::row_labels labels = of.labels(p);
   json line = json::array();
   for (const primitives::label_part& part : labels.line) line.push_back(json_of(part));
@@ -50,7 +50,7 @@ json primitives_and_peers() {
 std::vector<std::string> lines_of_input() {
   std::vector<std::string> lines;
   for (std::string line; std::getline(std::cin, line);) lines.push_back(line);
-  if (std::cin.bad()) throw error(error_code::io_failure, "standard input cannot be read");
+  if (std::cin.bad() || std::ferror(stdin) != 0) throw error(error_code::io_failure, "standard input cannot be read");
   return lines;
 }
 
@@ -74,10 +74,10 @@ bool print_descriptions(std::span<const std::string> names) {
       row = json_of(primitives::parse_problem(name));
       row["row"] = name;
     } catch (const error& e) {
-      row = {{"row", core::printable(name)}, {"error", e.what()}};
+      row = {{"row", name}, {"error", e.what()}};
       if (first_error.empty()) first_error = e.what();
     }
-    rows += fmt::format("{}\n  {}", rows.empty() ? "" : ",", row.dump());
+    rows += fmt::format("{}\n  {}", rows.empty() ? "" : ",", row.dump(-1, ' ', false, json::error_handler_t::replace));
   }
   // One line for each row.
   std::string text = primitives_and_peers().dump(1);

@@ -39,9 +39,10 @@ bool passes(const options& o, const planned_row& row) {
                      [&](const contender& c) { return std::regex_search(name(row.problem) + "/" + c.who, *o.filter); });
 }
 
-std::vector<planned_row> plan_rows(const options& o, const context& ctx, const platform& hardware, workspace& arrays) {
+/// The rows of the shard. `passed` counts those of all shards.
+std::vector<planned_row> plan_rows(const options& o, const context& ctx, const platform& hardware, workspace& arrays,
+                                   std::uint64_t& passed) {
   std::vector<planned_row> rows;
-  std::uint64_t passed = 0;
   for (const problem& p : o.named_rows.empty() ? problems_of(o.sweep) : o.named_rows) {
     planned_row row =
         planned(p, rotated_copies(jobs::bytes_of_copy(jobs::job_of(p).shapes(p)), hardware.cache_bytes, o.limits),
@@ -51,15 +52,19 @@ std::vector<planned_row> plan_rows(const options& o, const context& ctx, const p
   return rows;
 }
 
-void run_backend(const options& o, const context& ctx, const platform& hardware, std::vector<result>& results) {
+/// Returns how many rows the options ask for.
+std::uint64_t run_backend(const options& o, const context& ctx, const platform& hardware,
+                          std::vector<result>& results) {
   workspace arrays(ctx, hardware.cache_bytes);
-  const std::vector<planned_row> rows = plan_rows(o, ctx, hardware, arrays);
+  std::uint64_t passed = 0;
+  const std::vector<planned_row> rows = plan_rows(o, ctx, hardware, arrays, passed);
   if (o.list) {
     for (const planned_row& row : rows) {
       for (const contender& c : row.contenders) fmt::print("{}/{}\n", name(row.problem), c.who);
     }
-    return;
+    return passed;
   }
+  if (passed == 0) return 0;
   print_header(hardware);
   const std::unique_ptr<queue_clock> clock = make_queue_clock(ctx);
   for (const planned_row& row : rows) {
@@ -77,10 +82,12 @@ void run_backend(const options& o, const context& ctx, const platform& hardware,
       }
     } catch (const error& e) {
       // What a row keeps beside its arrays, an index for example, is known only once it is made.
-      if (e.code() != error_code::out_of_memory || rows.size() == 1) throw;
+      const bool leaves_others = e.code() == error_code::out_of_memory || e.code() == error_code::no_variant;
+      if (!leaves_others || rows.size() == 1) throw;
       fmt::print("{} skipped: {}\n", name(row.problem), e.what());
     }
   }
+  return passed;
 }
 
 std::optional<context> make_context(const options& o, backend_kind backend) {
@@ -194,13 +201,17 @@ int run(const options& o) {
   if (o.solve.is_requested) return run_and_judge(o, [&](const context& ctx) { return run_solve(ctx, o.solve); });
   std::vector<result> results;
   platforms measured;
+  std::uint64_t asked_for = 0;
   on_each_backend(o, [&](const context& ctx) {
     platform& hardware = measured[ctx.backend()];
     hardware = platform_of(ctx);
     if (o.warm) hardware.cache_bytes = warm_cache_bytes;
-    run_backend(o, ctx, hardware, results);
+    asked_for += run_backend(o, ctx, hardware, results);
     if (!o.record_path.empty()) write_record(o.record_path, results, ctx.profile(), hardware);
   });
+  if (asked_for == 0 && !measured.empty()) {
+    throw error(error_code::bad_argument, "no row is what all options ask for");
+  }
   if (o.list) return exit_done;
   print_summary(results);
   if (o.sweep.is_brief) print_factors(results);

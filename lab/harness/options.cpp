@@ -6,7 +6,7 @@
 
 #include "apps/sheaf/empty_values.hpp"
 #include "core/backends.hpp"
-#include "primitives/words.hpp"
+#include "primitives/enum_names.hpp"
 
 namespace sheaf::bench {
 namespace {
@@ -30,7 +30,7 @@ struct raw_options {
   std::string shard;
   std::optional<double> seconds;
   std::optional<std::uint64_t> rounds;
-  std::vector<std::uint64_t> sizes;
+  std::vector<std::string> sizes;
   std::vector<std::string> primitives;
   std::vector<std::string> rows;
   std::deque<given_list> lists;  ///< a deque, because options keep references to texts
@@ -58,10 +58,14 @@ void interpret(const raw_options& raw, options& parsed) {
   }
   for (const std::string& row : raw.rows) parsed.named_rows.push_back(primitives::parse_problem(row));
   for (const given_list& list : raw.lists) {
-    if (!list.texts.empty()) list.option.read(parsed.sweep, list.texts);
+    if (list.texts.empty()) continue;
+    if (!primitives::may_take(parsed.sweep, list.option)) {
+      throw error(error_code::bad_argument, fmt::format("{}: no primitive of the set has it", list.option.name));
+    }
+    list.option.read(parsed.sweep, list.texts);
   }
   if (!raw.log2_sizes.empty()) parsed.sweep.counts = primitives::parse_log2_sizes(raw.log2_sizes);
-  if (!raw.sizes.empty()) parsed.sweep.counts = raw.sizes;
+  if (!raw.sizes.empty()) parsed.sweep.counts = primitives::numbers_in("--sizes", raw.sizes, 1);
   if (!raw.sizes.empty() || !raw.log2_sizes.empty()) parsed.sweep.table_bytes = 0;
   if (!raw.filter.empty()) parsed.filter = std::regex(raw.filter);
   if (!raw.shard.empty()) parsed.shard = parse_shard(raw.shard);
@@ -344,7 +348,7 @@ std::optional<int> parse(int argc, char** argv, options& parsed) {
   app.add_option("--rows", raw.rows, "rows by name, without the contender, in place of a set")->delimiter(',');
   app.add_flag("--offsets", parsed.rows.offsets, "of splits: ask for where categories begin while timing, too");
   auto* log2_sizes = app.add_option("--log2-sizes", raw.log2_sizes, "records as powers of two, 10:28:2 or 20,24");
-  app.add_option("--sizes", raw.sizes, "records")->delimiter(',')->check(CLI::PositiveNumber)->excludes(log2_sizes);
+  app.add_option("--sizes", raw.sizes, "records")->delimiter(',')->excludes(log2_sizes);
   app.add_option("--filter", raw.filter, "rows with a name that this regular expression is found in");
   add_place(app, raw, parsed);
   app.add_option("--shard", raw.shard, "I/N: every N-th of the rows from the I-th on, as one of N runs of a set")

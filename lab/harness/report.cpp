@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 
 #include <fmt/format.h>
@@ -14,6 +15,8 @@
 
 namespace sheaf::bench {
 namespace {
+
+using json = nlohmann::ordered_json;
 
 constexpr double hold_ratio = 0.97;  // a row at this factor or above counts as no slower than its best peer
 
@@ -105,31 +108,32 @@ void print_regret(std::span<const result> results, backend_kind backend) {
              regrets.rows, regrets.mean(), regrets.worst, name(regrets.worst_row->problem));
 }
 
-nlohmann::json json_of(const result& r, const platform& p) {
-  nlohmann::json row = {{"problem", name(r.problem)},
-                        {"primitive", r.problem.primitive},
-                        {"backend", name(r.backend)},
-                        {"pattern", pattern_name(r.problem)},
-                        {"record_bytes", r.problem.record_bytes},
-                        {"index_type", type_name(r.problem)},
-                        {"count", r.problem.count},
-                        {"who", r.who},
-                        {"variant", r.variant},
-                        {"calls", r.time.calls},
-                        {"median_seconds", r.time.median_seconds},
-                        {"least_seconds", r.time.least_seconds},
-                        {"most_seconds", r.time.most_seconds},
-                        {"predicted_seconds", nullptr},
-                        {"he2007_seconds", nullptr},
-                        {"peer_ratio", nullptr},
-                        {"bytes_per_second", r.bytes_per_second()},
-                        {"verified", r.verified},
-                        {"machine", p.machine},
-                        {"versions", p.versions},
-                        {"commit", SHEAF_BENCH_COMMIT}};
-  if (r.predicted_seconds > 0) row["predicted_seconds"] = r.predicted_seconds;
-  if (r.he2007_seconds > 0) row["he2007_seconds"] = r.he2007_seconds;
-  if (r.peer_ratio > 0) row["peer_ratio"] = r.peer_ratio;
+// Eight digits: no clock has more.
+double rounded(double value) { return std::strtod(fmt::format("{:.8g}", value).c_str(), nullptr); }
+
+json json_of(const timing& t) {
+  return {{"calls", t.calls},
+          {"median_seconds", rounded(t.median_seconds)},
+          {"least_seconds", rounded(t.least_seconds)},
+          {"most_seconds", rounded(t.most_seconds)}};
+}
+
+json json_of(const result& r) {
+  json row = {{"problem", name(r.problem)},
+              {"backend", name(r.backend)},
+              {"who", r.who},
+              {"variant", r.variant},
+              {"primitive", r.problem.primitive},
+              {"pattern", pattern_name(r.problem)},
+              {"record_bytes", r.problem.record_bytes},
+              {"index_type", type_name(r.problem)},
+              {"count", r.problem.count}};
+  row.update(json_of(r.time));
+  row["predicted_seconds"] = r.predicted_seconds > 0 ? json(rounded(r.predicted_seconds)) : json();
+  row["peer_ratio"] = r.peer_ratio > 0 ? json(rounded(r.peer_ratio)) : json();
+  row["bytes_per_second"] = rounded(r.bytes_per_second());
+  row["verified"] = r.verified;
+  if (r.he2007_seconds > 0) row["he2007_seconds"] = rounded(r.he2007_seconds);
   if (!r.figure.empty()) row["figure"] = r.figure;
   if (r.promises_less) row["promises_less"] = true;
   for (const primitives::fact& f : r.facts) {
@@ -138,24 +142,30 @@ nlohmann::json json_of(const result& r, const platform& p) {
   return row;
 }
 
-nlohmann::json json_of(const input_result& r) {
-  nlohmann::json row = {{"figure", r.figure},
-                        {"input", r.input},
-                        {"machine", r.machine},
-                        {"where", r.where},
-                        {"backend", name(r.backend)},
-                        {"who", r.who},
-                        {"is_prepared", r.is_prepared},
-                        {"loading_seconds", r.loading_seconds},
-                        {"calls", r.time.calls},
-                        {"median_seconds", r.time.median_seconds},
-                        {"least_seconds", r.time.least_seconds},
-                        {"most_seconds", r.time.most_seconds},
-                        {"verified", r.verified},
-                        {"largest_error", nullptr},
-                        {"commit", SHEAF_BENCH_COMMIT}};
-  if (r.largest_error >= 0) row["largest_error"] = r.largest_error;
+json json_of(const input_result& r) {
+  json row = {{"figure", r.figure},
+              {"input", r.input},
+              {"where", r.where},
+              {"backend", name(r.backend)},
+              {"who", r.who},
+              {"is_prepared", r.is_prepared},
+              {"loading_seconds", rounded(r.loading_seconds)}};
+  row.update(json_of(r.time));
+  row["verified"] = r.verified;
+  row["largest_error"] = r.largest_error >= 0 ? json(rounded(r.largest_error)) : json();
+  row["machine"] = r.machine;  // that of `where`
   return row;
+}
+
+// ASCII on one line.
+std::string text_of(const json& value) { return value.dump(-1, ' ', true, json::error_handler_t::replace); }
+
+// A list with a line for each row.
+template <class Rows>
+std::string lines_of(const Rows& rows) {
+  std::string text;
+  for (const auto& r : rows) text += (text.empty() ? "\n" : ",\n") + text_of(json_of(r));
+  return fmt::format("[{}\n]", text);
 }
 
 // "2026-11-20T12:00:00Z": of two files with the same problem, script/update-tables takes the newer.
@@ -226,11 +236,15 @@ void print_summary(std::span<const result> results) {
 
 void write_json(const std::string& path, std::span<const result> results, const platforms& measured,
                 std::span<const input_result> input_results) {
-  nlohmann::json rows = nlohmann::json::array();
-  for (const result& r : results) rows.push_back(json_of(r, measured.at(r.backend)));
-  nlohmann::json document = {{"schema_version", 1}, {"recorded", time_now()}, {"rows", std::move(rows)}};
-  for (const input_result& r : input_results) document["input_rows"].push_back(json_of(r));
-  io::write_file(path, document.dump(1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n");
+  json machines = json::object();
+  for (const auto& [backend, p] : measured) {
+    machines[std::string(name(backend))] = {{"machine", p.machine}, {"versions", p.versions}};
+  }
+  std::string text = fmt::format(
+      "{{\n\"schema_version\": {},\n\"recorded\": \"{}\",\n\"commit\": {},\n\"machines\": {},\n\"rows\": {}",
+      results_schema_version, time_now(), text_of(SHEAF_BENCH_COMMIT), text_of(machines), lines_of(results));
+  if (!input_results.empty()) text += fmt::format(",\n\"input_rows\": {}", lines_of(input_results));
+  io::write_file(path, text + "\n}\n");
 }
 
 }  // namespace sheaf::bench

@@ -1,11 +1,13 @@
 #include "lab/harness/results_file.hpp"
 
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <sheaf/error.hpp>
 
+#include "core/printable.hpp"
 #include "plan/store/json.hpp"
 
 namespace sheaf::bench {
@@ -14,7 +16,7 @@ namespace {
 using io::shown;
 using nlohmann::json;
 
-// The text of a row has about 700 bytes. A parsed list of numbers takes up to 16 times the bytes of its text.
+// The text of a row has about 450 bytes. A parsed list of numbers takes up to 16 times the bytes of its text.
 constexpr io::json_format format_of_results{
     .name = "a results file", .most_bytes = std::uint64_t{1} << 26, .deepest_nesting = 8};
 constexpr std::size_t most_text_bytes = 256;
@@ -39,10 +41,10 @@ bool is_printable(const std::string& text) {
   return true;
 }
 
-class row_reader {
+class object_reader {
  public:
-  row_reader(const json& row, std::string place) : row_(row), place_(std::move(place)) {
-    if (!row.is_object()) fail(place_, fmt::format("is {}, not an object", shown(row)));
+  object_reader(const json& object, std::string place) : object_(object), place_(std::move(place)) {
+    if (!object.is_object()) fail(place_, fmt::format("is {}, not an object", shown(object)));
   }
 
   // Later messages name the row by its problem, too.
@@ -55,13 +57,13 @@ class row_reader {
   }
 
   std::string text_or_empty(const char* field) const {
-    if (!row_.contains(field)) fail(place_, fmt::format("{} is missing", field));
+    if (!object_.contains(field)) fail(place_, fmt::format("{} is missing", field));
     return optional_text(field);
   }
 
   std::string optional_text(const char* field) const {
-    if (!row_.contains(field)) return {};
-    const json& value = row_[field];
+    if (!object_.contains(field)) return {};
+    const json& value = object_[field];
     if (!value.is_string()) fail(place_, fmt::format("{} is {}, not a string", field, shown(value)));
     const std::string& text = value.get_ref<const std::string&>();
     if (text.size() > most_text_bytes || !is_printable(text)) {
@@ -71,21 +73,21 @@ class row_reader {
   }
 
   double seconds(const char* field) const {
-    if (!row_.contains(field)) fail(place_, fmt::format("{} is missing", field));
+    if (!object_.contains(field)) fail(place_, fmt::format("{} is missing", field));
     return number(field, least_time, most_time, "a time in seconds");
   }
 
   // 0 where there is none.
   double peer_ratio() const {
     constexpr const char* field = "peer_ratio";
-    if (!row_.contains(field) || row_[field].is_null()) return 0;
+    if (!object_.contains(field) || object_[field].is_null()) return 0;
     return number(field, least_ratio, most_ratio, "a ratio");
   }
 
   bool flag(const char* field, bool unless_said) const {
-    if (!row_.contains(field)) return unless_said;
-    if (!row_[field].is_boolean()) fail(place_, fmt::format("{} is {}, not a bool", field, shown(row_[field])));
-    return row_[field].get<bool>();
+    if (!object_.contains(field)) return unless_said;
+    if (!object_[field].is_boolean()) fail(place_, fmt::format("{} is {}, not a bool", field, shown(object_[field])));
+    return object_[field].get<bool>();
   }
 
   // A row without a variant is a peer's, which decides nothing, so a row of ours must not pass for one.
@@ -100,18 +102,19 @@ class row_reader {
 
  private:
   double number(const char* field, double least, double most, const char* kind) const {
-    const json& value = row_[field];
+    const json& value = object_[field];
     // The comparison is false for a NaN.
     if (value.is_number() && value.get<double>() >= least && value.get<double>() <= most) return value.get<double>();
     fail(place_, fmt::format("{} is {}, not {} from {:g} to {:g}", field, shown(value), kind, least, most));
   }
 
-  const json& row_;
+  const json& object_;
   std::string place_;
 };
 
-recorded_row read_row(const json& object, const std::string& place) {
-  row_reader in(object, place);
+recorded_row read_row(const json& object, const std::string& place,
+                      const std::map<std::string, std::string>& machines) {
+  object_reader in(object, place);
   recorded_row row;
   row.problem = in.text("problem");
   row.who = in.text("who");
@@ -120,8 +123,7 @@ recorded_row read_row(const json& object, const std::string& place) {
   row.variant = in.text_or_empty("variant");
   in.check_variant(row);
   row.figure = in.optional_text("figure");
-  row.machine = in.optional_text("machine");
-  row.commit = in.optional_text("commit");
+  if (const auto machine = machines.find(row.backend); machine != machines.end()) row.machine = machine->second;
   row.median_seconds = in.seconds("median_seconds");
   row.least_seconds = in.seconds("least_seconds");
   row.most_seconds = in.seconds("most_seconds");
@@ -132,18 +134,37 @@ recorded_row read_row(const json& object, const std::string& place) {
   return row;
 }
 
+// The machines of a file, by backend. A file need not name any.
+std::map<std::string, std::string> machines_of(const json& document, const std::string& origin) {
+  std::map<std::string, std::string> machines;
+  if (!document.contains("machines")) return machines;
+  const json& list = document["machines"];
+  if (!list.is_object()) fail(origin, fmt::format("machines is {}, not an object", shown(list)));
+  for (const auto& [backend, of] : list.items()) {
+    machines[backend] =
+        object_reader(of, fmt::format("{}: machines: {}", origin, core::printable(backend))).text("machine");
+  }
+  return machines;
+}
+
 std::vector<recorded_row> rows_of(const json& document, const std::string& origin) {
   if (!document.is_object()) fail(origin, fmt::format("is {}, not an object with rows", shown(document)));
   if (!document.contains("schema_version")) fail(origin, "schema_version is missing");
-  if (document["schema_version"] != 1) {
-    fail(origin, fmt::format("schema_version is {}, not 1", shown(document["schema_version"])));
+  if (document["schema_version"] != results_schema_version) {
+    fail(origin,
+         fmt::format("schema_version is {}, not {}", shown(document["schema_version"]), results_schema_version));
   }
   if (!document.contains("rows")) fail(origin, "rows is missing, which sheaf-bench --json writes");
   const json& list = document["rows"];
   if (!list.is_array()) fail(origin, fmt::format("rows is {}, not a list", shown(list)));
+  const std::string commit = object_reader(document, origin).optional_text("commit");
+  const std::map<std::string, std::string> machines = machines_of(document, origin);
   std::vector<recorded_row> rows;
   rows.reserve(list.size());
-  for (const json& object : list) rows.push_back(read_row(object, fmt::format("{}: row {}", origin, rows.size())));
+  for (const json& object : list) {
+    rows.push_back(read_row(object, fmt::format("{}: row {}", origin, rows.size()), machines));
+    rows.back().commit = commit;
+  }
   return rows;
 }
 

@@ -6,6 +6,9 @@
 
 namespace sheaf::bench {
 
+/// The version of the form of results files.
+constexpr int results_schema_version = 2;
+
 /// One row as `sheaf-bench --json FILE` wrote it; what a comparison reads of it.
 struct recorded_row {
   std::string backend;
@@ -13,7 +16,7 @@ struct recorded_row {
   std::string who;           ///< "sheaf", a variant's name, or a peer's
   std::string variant = {};  ///< the variant that ran; empty for a peer
   std::string figure = {};   ///< the paper's figure that the row belongs to; empty for rows of a sweep
-  std::string machine = {};
+  std::string machine = {};  ///< that of the row's backend
   std::string commit = {};
   double median_seconds = 0;
   double least_seconds = 0;

@@ -55,11 +55,24 @@ contender prepared(const context& ctx, const problem& p, const workspace& arrays
       [](const jobs::prepared_run& prepared) { prepared.run(); });
 }
 
+/// Why no memory could hold the row; empty where some could. Below these sizes no sum of bytes overflows.
+std::string reason_of_size(const problem& p) {
+  constexpr std::uint64_t most_records = std::uint64_t{1} << 44;
+  constexpr std::uint64_t most_bytes = std::uint64_t{1} << 50;
+  constexpr const char* too_large = "more than any memory has";
+  if (std::max(p.count, p.indexed_count()) > most_records) return too_large;
+  const jobs::array_shapes shapes = jobs::job_of(p).shapes(p);
+  const bool fits = std::all_of(shapes.begin(), shapes.end(), [](const jobs::array_shape& s) {
+    return s.item_bytes == 0 || s.count <= most_bytes / s.item_bytes;
+  });
+  return fits ? "" : too_large;
+}
+
 /// The variants that the planner could have chosen, which --variants measures by name.
 std::vector<const variant_estimate*> measurable(const explanation& why) {
   std::vector<const variant_estimate*> variants;
   for (const variant_estimate& estimate : why.variants) {
-    if (estimate.applicable && estimate.reason != "runs by name only") variants.push_back(&estimate);
+    if (estimate.applicable && !estimate.by_name_only) variants.push_back(&estimate);
   }
   return variants;
 }
@@ -68,6 +81,7 @@ std::vector<const variant_estimate*> measurable(const explanation& why) {
 
 std::vector<contender> contenders_of(const context& ctx, const problem& p, const row_options& options,
                                      const workspace& arrays) {
+  if (!reason_of_size(p).empty()) return {};
   const primitives::entry& entry = entry_of(p);
   problem call = p;
   if (options.hint) call.access = hint(p);
@@ -119,6 +133,7 @@ planned_row planned(const problem& p, std::uint64_t copies, std::vector<contende
 }
 
 std::string reason_to_skip(const planned_row& row, const platform& hardware) {
+  if (std::string why_not = reason_of_size(row.problem); !why_not.empty()) return why_not;
   const std::uint64_t arrays = jobs::bytes_of_arrays(row.problem, row.copies);
   const std::uint64_t needed = arrays + std::max(jobs::bytes_of_making(row.problem), row.scratch_bytes);
   if (needed > hardware.memory_bytes) {

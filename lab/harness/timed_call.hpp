@@ -10,6 +10,7 @@
 #include "core/backends.hpp"
 #include "lab/harness/now.hpp"
 #include "lab/harness/runner.hpp"
+#include "primitives/timed_runs.hpp"
 
 namespace sheaf::bench {
 
@@ -42,9 +43,10 @@ struct timed_call {
 
 /// A call on arrays that it keeps: Placed has mistake(run), which is that of one more run, and largest_error().
 template <class Placed>
-timed_call call_on(const call_place& place, std::string who, std::shared_ptr<Placed> of, std::function<void()> run) {
+timed_call call_on(const call_place& place, std::string_view who, std::shared_ptr<Placed> of,
+                   std::function<void()> run) {
   return {.where = place.name,
-          .who = std::move(who),
+          .who = std::string(who),
           .backend = place.ctx.backend(),
           .run = run,
           .wait = [ctx = place.ctx] { ctx.wait(); },
@@ -57,8 +59,8 @@ template <class Placed, class Input>
 std::pair<std::shared_ptr<Placed>, double> placed_in_time(const context& ctx, const Input& input) {
   auto of = std::make_shared<Placed>(ctx, input);
   if (core::backend_of(ctx.backend()).uses_host_memory) return {of, 0};
-  const double begin = now();
   of.reset();
+  const double begin = now();
   of = std::make_shared<Placed>(ctx, input);
   return {of, now() - begin};
 }
@@ -84,7 +86,7 @@ auto loaded(const call_place& place, Prepare prepare) {
   return made;
 }
 
-/// The calls of variants that could be chosen, call(variant).
+/// The calls of variants that can run, also by name only, but for the reference: call(variant).
 template <class Placed, class Call>
 void add_unprepared(const call_place& place, std::shared_ptr<Placed> of, double copying,
                     std::span<const variant_estimate> variants, Call call, std::vector<timed_call>& all) {
@@ -102,7 +104,8 @@ void add_prepared(const call_place& place, std::shared_ptr<Placed> of, double co
                   std::span<const Variant> variants, Prepare prepare, NameOf name_of, Run run,
                   std::vector<timed_call>& all) {
   for (const Variant& v : variants) {
-    if (!v.works_on(place.ctx.backend()) || v.name == "kept") continue;  // runs of "kept" are the unprepared calls
+    if (!v.works_on(place.ctx.backend()) || v.name == primitives::kept_name)
+      continue;  // runs of "kept" are the unprepared calls
     const auto made = loaded(place, [&] { return prepare(v.name); });
     if (!made) continue;
     const auto& [prepared, seconds] = *made;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "primitives/words.hpp"
+#include "primitives/enum_names.hpp"
 
 namespace sheaf::primitives {
 namespace {
@@ -30,7 +30,7 @@ const kind_row& row(pattern_kind kind) {
   return *std::find_if(kinds.begin(), kinds.end(), [&](const kind_row& r) { return r.kind == kind; });
 }
 
-constexpr word<key_distribution> distributions[] = {
+constexpr enum_name<key_distribution> distributions[] = {
     {"uniform", key_distribution::uniform},
     {"equal", key_distribution::equal},
     {"two", key_distribution::two},
@@ -50,10 +50,10 @@ constexpr word<key_distribution> distributions[] = {
     {"unit", key_distribution::unit},
 };
 
-constexpr word<nonzero_pattern> nonzero_patterns[] = {{"banded", nonzero_pattern::banded},
-                                                      {"grid", nonzero_pattern::grid},
-                                                      {"uniform", nonzero_pattern::uniform},
-                                                      {"zipf", nonzero_pattern::zipf}};
+constexpr enum_name<nonzero_pattern> nonzero_patterns[] = {{"banded", nonzero_pattern::banded},
+                                                           {"grid", nonzero_pattern::grid},
+                                                           {"uniform", nonzero_pattern::uniform},
+                                                           {"zipf", nonzero_pattern::zipf}};
 
 }  // namespace
 
@@ -112,7 +112,7 @@ std::string_view name(key_distribution distribution) noexcept { return text_of(d
 
 std::vector<key_distribution> all_key_distributions() {
   std::vector<key_distribution> all;
-  for (const word<key_distribution>& w : distributions) all.push_back(w.value);
+  for (const enum_name<key_distribution>& n : distributions) all.push_back(n.value);
   return all;
 }
 

@@ -55,10 +55,12 @@ SHEAF_HOST_DEVICE inline std::uint64_t permute(std::uint64_t i, std::uint64_t n,
 }
 
 /// A permutation of [0, n) that interleaves `streams` ascending streams: step i / streams visits every stream once, in
-/// random order if `shuffled`. Applied again until the result lies below n.
+/// random order if `shuffled`. More streams than entries are as many as entries. Applied again until the result lies
+/// below n.
 SHEAF_HOST_DEVICE inline std::uint64_t interleave_streams(std::uint64_t i, std::uint64_t n, std::uint64_t streams,
                                                           bool shuffled, std::uint64_t seed) {
-  const std::uint64_t length = (n + streams - 1) / streams;
+  if (streams > n) streams = n;
+  const std::uint64_t length = (n - 1) / streams + 1;
   do {
     const std::uint64_t step = i / streams;
     std::uint64_t stream = i % streams;
@@ -83,7 +85,7 @@ SHEAF_HOST_DEVICE inline std::uint64_t pattern_entry(const pattern& p, std::uint
       if (rank >= n) rank = n - 1;
       return permute(rank, n, p.seed + 1);
     }
-    case pattern_kind::strided: return interleave_streams(i % n, n, (n + p.parameter - 1) / p.parameter, false, 0);
+    case pattern_kind::strided: return interleave_streams(i % n, n, (n - 1) / p.parameter + 1, false, 0);
     case pattern_kind::partitioned: return interleave_streams(i % n, n, p.parameter, true, p.seed);
     case pattern_kind::clustered: {
       const std::uint64_t first = i % n / p.parameter * p.parameter;

@@ -9,7 +9,7 @@
 #include "core/printable.hpp"
 #include "lab/spatter/pattern.hpp"
 #include "plan/store/json.hpp"
-#include "primitives/words.hpp"
+#include "primitives/enum_names.hpp"
 
 namespace sheaf::bench {
 namespace {
@@ -31,11 +31,11 @@ constexpr std::array<std::string_view, 16> known_fields{
     "count",        "wrap",   "boundary",     "local-work-size", "nruns",
     "seed"};
 
-constexpr primitives::word<spatter_kernel> kernels[] = {{"Gather", spatter_kernel::gather},
-                                                        {"Scatter", spatter_kernel::scatter},
-                                                        {"GS", spatter_kernel::gather_scatter},
-                                                        {"MultiGather", spatter_kernel::multi_gather},
-                                                        {"MultiScatter", spatter_kernel::multi_scatter}};
+constexpr primitives::enum_name<spatter_kernel> kernels[] = {{"Gather", spatter_kernel::gather},
+                                                             {"Scatter", spatter_kernel::scatter},
+                                                             {"GS", spatter_kernel::gather_scatter},
+                                                             {"MultiGather", spatter_kernel::multi_gather},
+                                                             {"MultiScatter", spatter_kernel::multi_scatter}};
 
 std::string lower(std::string_view text) {
   std::string small(text);
@@ -151,7 +151,7 @@ class config_reader {
 
 spatter_kernel read_kernel(const config_reader& in) {
   const std::string text = in.text("kernel", "gather");
-  for (const primitives::word<spatter_kernel>& kernel : kernels) {
+  for (const primitives::enum_name<spatter_kernel>& kernel : kernels) {
     if (lower(text) == lower(kernel.text)) return kernel.value;
   }
   in.fail(fmt::format("kernel is '{}', not Gather, Scatter, GS, MultiGather or MultiScatter", printable(text)));

@@ -60,11 +60,11 @@ void optimizations_on_cuda(paper_run& run, session& s) {
   for (const std::uint64_t count : counts_of(run, s)) {
     const problem p = radix_sort(count);
     std::vector<contender> who = contenders_of(s.ctx, p, {.no_peer = true}, s.arrays);
-    for (const char* variant : {"cuda.msd_bitonic", "cuda.msd"}) add_sort(who, s, p, variant);
+    for (const char* variant : {"cuda.msd_bitonic", "cuda.sample"}) add_sort(who, s, p, variant);
     const auto found = run.measure(s, 15, p, std::move(who));
     const result* const paper = find(found, "cuda.msd_bitonic");
-    const result* const ours = find(found, "cuda.msd");
-    const result* const moved = find(found, "cuda.msd+transfers");
+    const result* const ours = find(found, "cuda.sample");
+    const result* const moved = find(found, "cuda.sample+transfers");
     const result* const choice = find(found, "sheaf");
     const bool both = ours != nullptr && moved != nullptr;
     rows.row({fmt::to_string(count), time_of(paper), time_of(ours), ratio_of(paper, ours), time_of(choice),
@@ -129,11 +129,11 @@ void figure_16(paper_run& run) {
     for (const std::uint64_t count : counts_of(run, s)) {
       const problem p = radix_sort(count);
       std::vector<contender> who;
-      for (const char* variant : {"cuda.msd_bitonic", "cuda.msd", "cuda.bitonic"}) add_sort(who, s, p, variant);
+      for (const char* variant : {"cuda.msd_bitonic", "cuda.sample", "cuda.bitonic"}) add_sort(who, s, p, variant);
       if (who.empty()) continue;
       const auto found = run.measure(s, 16, p, std::move(who));
-      const result* const radix = find(found, "cuda.msd+transfers");
-      const result* const inner = find(found, "cuda.msd");
+      const result* const radix = find(found, "cuda.sample+transfers");
+      const result* const inner = find(found, "cuda.sample");
       const auto cpu = on_the_cpu.find(count);
       rows.row(
           {fmt::to_string(count), time_of(find(found, "cuda.msd_bitonic+transfers")), time_of(radix),

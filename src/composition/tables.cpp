@@ -14,8 +14,8 @@ int one_host() noexcept { return 1; }
 constexpr auto make_cuda = make_cuda_state;
 std::shared_ptr<context_state> make_first_cuda_state(int) { return make_cuda_state(0, nullptr, true); }
 constexpr backend cuda_backend{
-    backend_kind::cuda,    "cuda",          processor_kind::gpu, false, true, cuda_device_count,
-    make_first_cuda_state, cuda::make_probe};
+    backend_kind::cuda,        "cuda", processor_kind::gpu, false, true, cuda_device_count, make_first_cuda_state,
+    cuda::make_microbenchmarks};
 #else
 constexpr std::shared_ptr<context_state> (*make_cuda)(int, CUstream_st*, bool) = nullptr;
 constexpr backend cuda_backend{backend_kind::cuda, "cuda", processor_kind::gpu, false, true, nullptr, nullptr, nullptr};
@@ -25,9 +25,14 @@ constexpr backend cuda_backend{backend_kind::cuda, "cuda", processor_kind::gpu, 
 #if SHEAF_HAS_OPENGL
 constexpr auto make_opengl = make_opengl_state;
 std::shared_ptr<context_state> make_first_opengl_state(int) { return make_opengl_state(0); }
-constexpr backend opengl_backend{
-    backend_kind::opengl,    "opengl",          processor_kind::pipeline, true, false, opengl_device_count,
-    make_first_opengl_state, opengl::make_probe};
+constexpr backend opengl_backend{backend_kind::opengl,
+                                 "opengl",
+                                 processor_kind::pipeline,
+                                 true,
+                                 false,
+                                 opengl_device_count,
+                                 make_first_opengl_state,
+                                 opengl::make_microbenchmarks};
 #else
 constexpr std::shared_ptr<context_state> (*make_opengl)(int) = nullptr;
 constexpr backend opengl_backend{
@@ -35,7 +40,8 @@ constexpr backend opengl_backend{
 #endif
 
 constexpr backend backend_table[] = {
-    {backend_kind::cpu, "cpu", processor_kind::host_threads, true, true, one_host, make_cpu_state, cpu::make_probe},
+    {backend_kind::cpu, "cpu", processor_kind::host_threads, true, true, one_host, make_cpu_state,
+     cpu::make_microbenchmarks},
     cuda_backend,
     opengl_backend,
 };

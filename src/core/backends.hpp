@@ -8,7 +8,7 @@
 namespace sheaf {
 
 namespace plan {
-class probe;
+class microbenchmarks;
 }
 
 namespace core {
@@ -33,7 +33,7 @@ struct backend {
   /// A context on its first device, or on that many threads of the CPU. Null where this build does not have the
   /// backend.
   std::shared_ptr<context_state> (*make_state)(int threads);
-  std::unique_ptr<plan::probe> (*make_probe)(const context& ctx);
+  std::unique_ptr<plan::microbenchmarks> (*make_microbenchmarks)(const context& ctx);
 
   bool is_built() const noexcept { return make_state != nullptr; }
   bool has_device() const noexcept { return is_built() && device_count() > 0; }

@@ -32,13 +32,13 @@ int opengl_device_count() noexcept;
 
 // And how it measures itself.
 namespace cpu {
-std::unique_ptr<plan::probe> make_probe(const context& ctx);
+std::unique_ptr<plan::microbenchmarks> make_microbenchmarks(const context& ctx);
 }
 namespace cuda {
-std::unique_ptr<plan::probe> make_probe(const context& ctx);
+std::unique_ptr<plan::microbenchmarks> make_microbenchmarks(const context& ctx);
 }
 namespace opengl {
-std::unique_ptr<plan::probe> make_probe(const context& ctx);
+std::unique_ptr<plan::microbenchmarks> make_microbenchmarks(const context& ctx);
 }
 
 }  // namespace sheaf

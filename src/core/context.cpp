@@ -6,6 +6,7 @@
 #include "core/backends.hpp"
 #include "core/composition.hpp"
 #include "core/context_state.hpp"
+#include "core/printable.hpp"
 
 namespace sheaf {
 
@@ -85,8 +86,13 @@ std::vector<std::pair<std::string, std::string>> parse_forced(std::string_view t
     if (entry.empty()) continue;
     const auto colon = entry.find(':');
     if (colon == 0 || colon == std::string_view::npos || colon + 1 == entry.size()) {
-      throw error(error_code::bad_argument,
-                  fmt::format("SHEAF_VARIANT: '{}' is not PRIMITIVE:VARIANT, as in gather:cpu.direct", entry));
+      throw error(
+          error_code::bad_argument,
+          fmt::format("SHEAF_VARIANT: '{}' is not PRIMITIVE:VARIANT, as in gather:cpu.direct", printable(entry)));
+    }
+    for (const auto& [primitive, variant] : forced) {
+      if (primitive != entry.substr(0, colon)) continue;
+      throw error(error_code::bad_argument, fmt::format("SHEAF_VARIANT: {} is there twice", printable(primitive)));
     }
     forced.emplace_back(entry.substr(0, colon), entry.substr(colon + 1));
   }

@@ -5,13 +5,13 @@
 namespace sheaf::core {
 
 std::string message(const index_report& report) {
-  const index_words& words = *report.words;
-  if (words.text != nullptr) return words.text(words, report);
+  const index_wording& wording = *report.wording;
+  if (wording.text != nullptr) return wording.text(wording, report);
   const auto value = static_cast<std::int64_t>(report.value);
   const std::string shown = report.is_signed != 0 ? fmt::to_string(value) : fmt::to_string(report.value);
   const char* const where = report.is_signed != 0 && value < 0 ? "outside" : "past";
-  return fmt::format("{}: {}[{}] is {}, {} {} {} {}", words.call, words.list, report.position, shown, where,
-                     words.whose, report.limit, words.named);
+  return fmt::format("{}: {}[{}] is {}, {} {} {} {}", wording.call, wording.list, report.position, shown, where,
+                     wording.whose, report.limit, wording.named);
 }
 
 }  // namespace sheaf::core

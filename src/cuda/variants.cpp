@@ -13,7 +13,7 @@ extern const scatter_reduce_variant scatter_reduce_atomic, scatter_reduce_sorted
     scatter_reduce_bucketed;
 extern const split_variant split_stable, split_unordered, split_cub, split_by_index;
 extern const row_of_entry_variant row_of_entry;
-extern const sort_variant sort_msd, sort_onesweep, sort_cub, sort_lsd, sort_counting;
+extern const sort_variant sort_by_sample, sort_onesweep, sort_cub, sort_lsd, sort_counting;
 extern const hash_build_variant hash_build_sorted;
 extern const hash_search_variant hash_search_partitioned, hash_search_direct, hash_search_multipass;
 extern const list_variant list_log, list_sublist, list_sublist_host_scan, list_pointer_jumping;
@@ -35,7 +35,7 @@ constexpr variant_table tables[] = {
     table<scatter_reduce_atomic, scatter_reduce_sorted, scatter_reduce_tiled, scatter_reduce_bucketed>,
     table<split_stable, split_unordered, split_cub, split_by_index>,
     table<row_of_entry>,
-    table<sort_msd, sort_onesweep, sort_cub, sort_lsd, sort_counting>,
+    table<sort_by_sample, sort_onesweep, sort_cub, sort_lsd, sort_counting>,
     table<hash_build_sorted>,
     table<hash_search_partitioned, hash_search_direct, hash_search_multipass>,
     table<list_log, list_sublist, list_sublist_host_scan, list_pointer_jumping>,

@@ -82,7 +82,7 @@ bool holds_rates(figure_kind kind) {
 
 class measurement {
  public:
-  measurement(probe& device, const calibrate_options& options, const clock_function& now)
+  measurement(microbenchmarks& device, const calibrate_options& options, const clock_function& now)
       : device_(device), options_(options), now_(now), start_(now()), m_(device.describe()) {
     plan_ = is_host() ? host_plan : is_pipeline() ? pipeline_plan : gpu_plan;
   }
@@ -142,16 +142,16 @@ class measurement {
       return undisturbed_seconds(fmt::format("{} of {} bytes", what, width), guess,
                                  [&](std::uint64_t n) { return device_.access(how, width, footprint, n); });
     };
-    const auto times = [&](timing (probe::*pass)(std::uint64_t), std::string_view what) {
+    const auto times = [&](timing (microbenchmarks::*pass)(std::uint64_t), std::string_view what) {
       return undisturbed_seconds(what, guess, [&](std::uint64_t n) { return (device_.*pass)(n); });
     };
     switch (kind) {
-      case figure_kind::calls: return times(&probe::calls, "calls");
-      case figure_kind::steps: return times(&probe::steps, "steps");
-      case figure_kind::barriers: return times(&probe::barriers, "barriers");
-      case figure_kind::digits: return times(&probe::digits, "digits");
-      case figure_kind::uploads: return times(&probe::upload, "uploads");
-      case figure_kind::readbacks: return times(&probe::read_back, "readbacks");
+      case figure_kind::calls: return times(&microbenchmarks::calls, "calls");
+      case figure_kind::steps: return times(&microbenchmarks::steps, "steps");
+      case figure_kind::barriers: return times(&microbenchmarks::barriers, "barriers");
+      case figure_kind::digits: return times(&microbenchmarks::digits, "digits");
+      case figure_kind::uploads: return times(&microbenchmarks::upload, "uploads");
+      case figure_kind::readbacks: return times(&microbenchmarks::read_back, "readbacks");
       case figure_kind::copies:
         return undisturbed_seconds("copies", guess, [&](std::uint64_t n) { return device_.stream(footprint, n); });
       case figure_kind::dependent_reads:
@@ -321,7 +321,7 @@ class measurement {
     return 1.5 * seconds_left / static_cast<double>(points_ - points_done_);
   }
 
-  probe& device_;
+  microbenchmarks& device_;
   const calibrate_options& options_;
   const clock_function& now_;
   double start_;
@@ -344,7 +344,7 @@ std::string compiler_name() {
 
 }  // namespace
 
-machine measure(probe& device, const calibrate_options& options, const clock_function& now) {
+machine measure(microbenchmarks& device, const calibrate_options& options, const clock_function& now) {
   return measurement(device, options, now).run();
 }
 
@@ -355,8 +355,8 @@ machine calibrate(const context& ctx, const calibrate_options& options) {
     throw error(error_code::bad_argument, fmt::format("calibrate: {} seconds to measure in", options.seconds));
   }
   ctx.state().require_this_process("calibrate");
-  const auto probe = core::backend_of(ctx.backend()).make_probe(ctx);
-  machine m = plan::measure(*probe, options, [] {
+  const auto microbenchmarks = core::backend_of(ctx.backend()).make_microbenchmarks(ctx);
+  machine m = plan::measure(*microbenchmarks, options, [] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
   });
   m.versions["sheaf"] = SHEAF_VERSION;

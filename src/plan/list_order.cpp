@@ -69,11 +69,11 @@ bool is_scattered(const access_pattern& p) {
 
 }  // namespace
 
-std::vector<std::uint64_t> sample_runs(std::uint64_t list_entries, order_sample size) {
+std::vector<std::uint64_t> sample_runs(std::uint64_t list_entries, list_sample size) {
   const std::uint64_t entries = run_entries(list_entries, size);
   if (list_entries <= entries) return {0};
   constexpr std::uint64_t least_runs = 2;
-  const std::uint64_t runs = size == order_sample::small
+  const std::uint64_t runs = size == list_sample::small
                                  ? least_runs
                                  : std::clamp<std::uint64_t>(list_entries / entries_a_run, least_runs, most_runs);
   std::vector<std::uint64_t> begins(runs);

@@ -10,18 +10,18 @@
 namespace sheaf::plan {
 
 /// How long a look is worth while. Large: up to 16 runs, of 0.7 ms each. Small: two runs, of 0.05 ms each.
-enum class order_sample { large, small };
+enum class list_sample { large, small };
 
 /// Entries of one run of the sample, all neighbours in the list: a thirty-second of it, but between 2^11 and 2^15, and
 /// 2^11 in a small sample.
-constexpr std::uint64_t run_entries(std::uint64_t list_entries, order_sample size = order_sample::large) {
+constexpr std::uint64_t run_entries(std::uint64_t list_entries, list_sample size = list_sample::large) {
   constexpr std::uint64_t least = std::uint64_t{1} << 11;
   constexpr std::uint64_t most = std::uint64_t{1} << 15;
-  return std::min(list_entries, std::clamp(list_entries / 32, least, size == order_sample::small ? least : most));
+  return std::min(list_entries, std::clamp(list_entries / 32, least, size == list_sample::small ? least : most));
 }
 
 /// Positions at which the runs of a sample begin, spread evenly. A list that is not longer than a run is sampled whole.
-std::vector<std::uint64_t> sample_runs(std::uint64_t list_entries, order_sample size = order_sample::large);
+std::vector<std::uint64_t> sample_runs(std::uint64_t list_entries, list_sample size = list_sample::large);
 
 /// The order of one run, by the records that it names among `records`. Entries past these are passed over. Unknown for
 /// runs so short that nothing shows.

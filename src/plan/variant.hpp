@@ -34,6 +34,10 @@ struct scope {
   throw error(error_code::internal, "a variant was run with the plan of another one");
 }
 
+[[noreturn]] inline void throw_too_many_terms() {
+  throw error(error_code::internal, "a plan has more terms than it can name");
+}
+
 /// What plan() decided, for run() of the same variant: one value of any plain type, stored without an allocation.
 class decision {
  public:
@@ -42,6 +46,7 @@ class decision {
   template <class T>
   void set(const T& value) noexcept {
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= most_bytes && alignof(T) <= alignof(std::uint64_t));
+    std::memset(bytes_, 0, most_bytes);
     std::memcpy(bytes_, &value, sizeof value);
     type_ = &tag<T>;
   }
@@ -88,14 +93,16 @@ struct planned {
   }
 
   bool applicable() const noexcept { return rejection == nullptr; }
-  planned& add(const char* what, double term_seconds) noexcept {
+  /// @throws error(internal) past most_terms
+  planned& add(const char* what, double term_seconds) {
+    if (term_count == most_terms) throw_too_many_terms();
     seconds += term_seconds;
     terms[term_count++] = {what, term_seconds};
     return *this;
   }
   /// Adds terms that different resources work on at the same time: their p-norm, with p the overlap exponent. Exponent
   /// 1 means one after the other, infinity means that the longest hides the others; real machines lie between.
-  planned& add_overlapped(double overlap_exponent, std::initializer_list<cost_term> concurrent) noexcept {
+  planned& add_overlapped(double overlap_exponent, std::initializer_list<cost_term> concurrent) {
     double sum = 0;
     double longest = 0;
     for (const cost_term& t : concurrent) {

@@ -58,12 +58,12 @@ class index_reader {
   /// The bits of index[i], sign-extended where the type is signed.
   std::uint64_t bits(std::uint64_t i) const { return primitives::bits_at(index_, i); }
 
-  core::index_report report(std::uint64_t call, std::uint64_t i, const core::index_words& words) const {
+  core::index_report report(std::uint64_t call, std::uint64_t i, const core::index_wording& wording) const {
     return {.call = call,
             .position = i,
             .value = bits(i),
             .limit = limit_,
-            .words = &words,
+            .wording = &wording,
             .is_signed = primitives::is_signed(index_.type)};
   }
 

@@ -1,7 +1,7 @@
 #include "primitives/backends.hpp"
 
-// What works on any backend's memory, a table for each primitive, with the calls that ask for its variants: the serial
-// reference, and preparations that keep what they are given.
+// A table for each primitive, with the calls that ask for its variants: the serial reference, which works on host
+// memory, and preparations of any backend that keep what they are given.
 namespace sheaf::reference {
 
 using namespace primitives;

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "papers/variants.hpp"
-#include "plan/probe.hpp"
+#include "plan/microbenchmarks.hpp"
 #include "primitives/backends.hpp"
 #include "support/expect_error.hpp"
 
@@ -33,14 +33,14 @@ TEST(Backends, OfThisBuildMakeContextsAndMeasureThemselves) {
   for (const core::backend& b : core::backends()) {
     SCOPED_TRACE(b.name);
     EXPECT_EQ(b.is_built(), b.device_count != nullptr);
-    EXPECT_EQ(b.is_built(), b.make_probe != nullptr);
+    EXPECT_EQ(b.is_built(), b.make_microbenchmarks != nullptr);
     EXPECT_EQ(b.is_built(), b.kind == backend_kind::cpu || (b.kind == backend_kind::cuda && SHEAF_HAS_CUDA) ||
                                 (b.kind == backend_kind::opengl && SHEAF_HAS_OPENGL));
   }
   const core::backend& cpu = core::backend_of(backend_kind::cpu);
   EXPECT_EQ(cpu.device_count(), 1);
   EXPECT_TRUE(cpu.uses_host_memory);
-  EXPECT_EQ(cpu.make_probe(context::cpu(1))->describe().backend, backend_kind::cpu);
+  EXPECT_EQ(cpu.make_microbenchmarks(context::cpu(1))->describe().backend, backend_kind::cpu);
 }
 
 // OpenGL uploads what every call takes, and may be a renderer in software.

@@ -201,6 +201,12 @@ TEST(Context, MalformedForcedVariantsAreRefused) {
                  fmt::format("SHEAF_VARIANT: '{}' is not PRIMITIVE:VARIANT, as in gather:cpu.direct", entry),
                  [] { context::cpu(1); });
   }
+  const scoped_environment unprintable("SHEAF_VARIANT", "gather=\x1b[31m\xff");
+  expect_error(error_code::bad_argument,
+               "SHEAF_VARIANT: 'gather=\\x1b[31m\\xff' is not PRIMITIVE:VARIANT, as in gather:cpu.direct",
+               [] { context::cpu(1); });
+  const scoped_environment twice("SHEAF_VARIANT", "gather:cpu.direct,gather:reference.serial");
+  expect_error(error_code::bad_argument, "SHEAF_VARIANT: gather is there twice", [] { context::cpu(1); });
 }
 
 TEST(Context, ProfileComesFromTheEnvironment) {

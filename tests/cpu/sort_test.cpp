@@ -67,12 +67,12 @@ void expect_stable(const std::vector<Key>& keys, bool descending, Less less) {
     if (std::string(variant) == "cpu.vqsort" && !cpu::sorts_in_vectors()) continue;
     SCOPED_TRACE(fmt::format("{}, {} keys, descending {}", variant, count, descending));
     const context ctx = context::cpu(1);
-    const sort_options options{.variant = variant};
+    const sort_number_options options{descending, variant};
     std::vector<Key> sorted(count), sorted_beside(count);
     std::vector<std::uint32_t> values(count), index(count);
-    sort_keys(ctx, keys, sorted, descending, options);
-    sort_pairs(ctx, keys, sorted_beside, numbers, values, descending, options);
-    sort_gather_index(ctx, keys, sort_key::of<Key>(descending), index, options);
+    sort_keys(ctx, keys, sorted, options);
+    sort_pairs(ctx, keys, sorted_beside, numbers, values, options);
+    sort_gather_index(ctx, keys, sort_key::of<Key>(descending), index, {variant});
     EXPECT_EQ(values, order);
     EXPECT_EQ(index, order);
     for (std::uint64_t i = 0; i < count; ++i) {
@@ -135,7 +135,7 @@ TEST(CpuSort, EveryNumberOfThreadsGivesTheSame) {
         const context ctx = context::cpu(threads);
         std::vector<std::uint64_t> keys_out(count);
         std::vector<std::uint32_t> values_out(count);
-        sort_pairs(ctx, keys, keys_out, values, values_out, false, {variant});
+        sort_pairs(ctx, keys, keys_out, values, values_out, {.variant = variant});
         if (first.empty()) first = values_out;
         EXPECT_TRUE(values_out == first) << variant << " with " << threads << " threads, " << name(spread);
         EXPECT_TRUE(std::is_sorted(keys_out.begin(), keys_out.end()));
@@ -157,10 +157,10 @@ TEST(CpuSort, StreamedLinesAreWhole) {
   std::vector<std::uint64_t> expected = in;
   std::sort(expected.begin(), expected.end());
   for (const char* variant : {"cpu.msd", "cpu.lsd"}) {
-    sort_keys(ctx, in, out, false, {variant});
+    sort_keys(ctx, in, out, {.variant = variant});
     EXPECT_TRUE(out == expected) << variant;
     std::vector<std::uint64_t> values_out(count);
-    sort_pairs(ctx, in, out, in, values_out, false, {variant});
+    sort_pairs(ctx, in, out, in, values_out, {.variant = variant});
     EXPECT_TRUE(out == expected && values_out == expected) << variant;
   }
 }
@@ -182,11 +182,11 @@ TEST(CpuSort, TakesNoMoreMemoryThanItSays) {
     }
     for (const char* variant : {"cpu.msd", "cpu.lsd", ""}) {
       memory.most = 0;
-      sort_keys(ctx, in, out, false, {variant});
+      sort_keys(ctx, in, out, {.variant = variant});
       EXPECT_TRUE(std::is_sorted(out.begin(), out.end()));
       EXPECT_LE(memory.most, count * 4 / 10 * 11 + least) << variant;
       memory.most = 0;
-      sort_pairs(ctx, in, out, values, values_out, false, {variant});
+      sort_pairs(ctx, in, out, values, values_out, {.variant = variant});
       EXPECT_TRUE(std::is_sorted(out.begin(), out.end()));
       EXPECT_LE(memory.most, count * 8 / 10 * 11 + least) << variant;
       const explanation why = explain_sort_records(ctx, in, sort_key::of<std::uint32_t>(), {variant});
@@ -240,11 +240,11 @@ TEST(CpuSort, InputsInOrderComeBackAsTheyAre) {
   std::vector<std::int32_t> strictly(count);
   for (std::uint64_t i = 0; i < count; ++i) strictly[i] = static_cast<std::int32_t>(count - i);
   for (const bool descending : {false, true}) {
-    sort_keys(ctx, rising, out, descending, {"cpu.msd"});
+    sort_keys(ctx, rising, out, {descending, "cpu.msd"});
     EXPECT_TRUE(out == (descending ? falling : rising));
-    sort_keys(ctx, falling, out, descending, {"cpu.msd"});
+    sort_keys(ctx, falling, out, {descending, "cpu.msd"});
     EXPECT_TRUE(out == (descending ? falling : rising));
-    sort_keys(ctx, strictly, out, descending, {"cpu.msd"});
+    sort_keys(ctx, strictly, out, {descending, "cpu.msd"});
     EXPECT_EQ(out.front(), descending ? static_cast<std::int32_t>(count) : 1);
     EXPECT_TRUE(descending ? std::is_sorted(out.rbegin(), out.rend()) : std::is_sorted(out.begin(), out.end()));
   }

@@ -115,7 +115,7 @@ TEST_F(CudaCub, IsNotFailedByAnErrorFromBefore) {
   std::iota(given.begin(), given.end(), -500.0F);
   copy_bytes(ctx, in.data(), given.data(), in.size_bytes());
   EXPECT_NE(cudaSetDevice(-1), cudaSuccess);
-  EXPECT_NO_THROW(sort_keys(ctx, in, out, true, {.variant = "cuda.cub"}));
+  EXPECT_NO_THROW(sort_keys(ctx, in, out, {.descending = true, .variant = "cuda.cub"}));
   ctx.wait();
   copy_bytes(ctx, got.data(), out.data(), out.size_bytes());
   EXPECT_TRUE(std::equal(got.begin(), got.end(), given.rbegin()));

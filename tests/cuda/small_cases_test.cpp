@@ -240,7 +240,7 @@ TEST_F(CudaSmallCases, LongerSorts) {
   for (const sort_case& c : cases.made) {
     SCOPED_TRACE(c.description());
     const sort_trial t(c);
-    EXPECT_TRUE(run_and_expect(*ctx, t, "cuda.msd"));
+    EXPECT_TRUE(run_and_expect(*ctx, t, "cuda.sample"));
     EXPECT_TRUE(run_and_expect(*ctx, t, "cuda.onesweep") || c.call == sort_call::gather_index);
   }
 }

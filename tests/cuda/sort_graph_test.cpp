@@ -99,7 +99,7 @@ bool have_same_keys(const std::vector<Key>& a, const std::vector<Key>& b) {
 class CudaSortGraph : public testing::TestWithParam<std::tuple<std::uint64_t, std::string>> {
  protected:
   static std::uint64_t count() { return std::get<0>(GetParam()); }
-  static sort_options options() { return {.variant = std::get<1>(GetParam())}; }
+  static std::string_view variant() { return std::get<1>(GetParam()); }
 
   void SetUp() override {
     if (!cuda_context()) GTEST_SKIP() << "no CUDA device here";
@@ -110,7 +110,7 @@ class CudaSortGraph : public testing::TestWithParam<std::tuple<std::uint64_t, st
     const context ctx = context::cuda();
     const device_array<Key> keys(ctx, count()), sorted(ctx, count());
     keys.fill(std::vector<Key>(count()));
-    const captured_graph graph(ctx, [&] { sort_keys(ctx, keys.span(), sorted.span(), false, options()); });
+    const captured_graph graph(ctx, [&] { sort_keys(ctx, keys.span(), sorted.span(), {.variant = variant()}); });
     for (const key_contents& of : contents) {
       SCOPED_TRACE(of.name);
       SCOPED_TRACE(sizeof(Key));
@@ -135,7 +135,7 @@ class CudaSortGraph : public testing::TestWithParam<std::tuple<std::uint64_t, st
     keys.fill(std::vector<Key>(count()));
     values.fill(positions);
     const captured_graph graph(ctx, [&] {
-      sort_pairs(ctx, keys.span(), sorted_keys.span(), values.span(), sorted_values.span(), false, options());
+      sort_pairs(ctx, keys.span(), sorted_keys.span(), values.span(), sorted_values.span(), {.variant = variant()});
     });
     for (const key_contents& of : contents) {
       SCOPED_TRACE(of.name);
@@ -165,7 +165,7 @@ class CudaSortGraph : public testing::TestWithParam<std::tuple<std::uint64_t, st
 INSTANTIATE_TEST_SUITE_P(Words, CudaSortGraph,
                          testing::Combine(testing::Values(std::uint64_t{1000}, std::uint64_t{50021},
                                                           (std::uint64_t{1} << 20) + 321, (std::uint64_t{1} << 22) + 5),
-                                          testing::Values("", "cuda.cub", "cuda.msd", "cuda.onesweep")),
+                                          testing::Values("", "cuda.cub", "cuda.sample", "cuda.onesweep")),
                          [](const auto& tested) {
                            const std::string count = std::to_string(std::get<0>(tested.param));
                            const std::string& variant = std::get<1>(tested.param);
@@ -191,7 +191,7 @@ TEST_P(CudaSortGraph, SortsByBitsThatOthersLieAbove) {
     for (std::uint64_t i = 0; i < count(); ++i) given[i] = (given[i] & deciding) | inputs::mix(i) << 32;
     rows.fill(given);
     sort_records(ctx, const_records(rows.memory.data(), count(), 8), low_half,
-                 records(sorted.memory.data(), count(), 8), options());
+                 records(sorted.memory.data(), count(), 8), {variant()});
     ctx.wait();
     const std::vector<std::uint64_t> found = sorted.on_host();
     EXPECT_TRUE(std::is_sorted(found.begin(), found.end(),
@@ -215,7 +215,7 @@ TEST(CudaSort, RowsOfFewLettersAreOrderedByTheirNumbersToo) {
   for (std::uint64_t i = 0; i < count; ++i) given[i] = 0x61616161U + (inputs::mix(i) & 0x03030303U);
   const device_array<std::uint32_t> rows(ctx, count), order(ctx, count);
   rows.fill(given);
-  for (const char* variant : {"", "cuda.msd"}) {
+  for (const char* variant : {"", "cuda.sample"}) {
     SCOPED_TRACE(variant);
     sort_gather_index(ctx, const_records(rows.memory.data(), count, 4), key_field{0, 4, key_type::bytes},
                       index_output(order.memory.data(), count, index_type::u32), {.variant = variant});
@@ -254,7 +254,7 @@ TEST(CudaSort, KeysThatAreFrequentAmongTheHighestDigitsTakeFewPasses) {
   const std::array<sort_column, 2> columns{
       {{column, records(first_out.memory.data(), count, 4)}, {column, records(second_out.memory.data(), count, 4)}}};
   sort_pairs(ctx, const_records(keys.memory.data(), count, 8), sort_key::of<std::uint64_t>(),
-             records(sorted_keys.memory.data(), count, 8), columns, {.variant = "cuda.msd"});
+             records(sorted_keys.memory.data(), count, 8), columns, {.variant = "cuda.sample"});
   ctx.wait();
   std::vector<std::uint32_t> expected = positions;
   std::stable_sort(expected.begin(), expected.end(),

@@ -1,7 +1,7 @@
 # sheaf-bench --compare without a device: the exit code says what was found, and errors name the file.
-set(row "\"problem\": \"gather/identity/r8/u32/n=1024\", \"backend\": \"cuda\", \"machine\": \"m\", \"commit\": \"c\"")
+set(row "\"problem\": \"gather/identity/r8/u32/n=1024\", \"backend\": \"cuda\"")
 function(write_results path our_seconds)
-  file(WRITE ${path} "{\"schema_version\": 1, \"rows\": [
+  file(WRITE ${path} "{\"schema_version\": 2, \"commit\": \"c\", \"machines\": {\"cuda\": {\"machine\": \"m\"}}, \"rows\": [
     {${row}, \"who\": \"sheaf\", \"variant\": \"cuda.direct\", \"median_seconds\": ${our_seconds},
      \"least_seconds\": ${our_seconds}, \"most_seconds\": ${our_seconds}, \"peer_ratio\": ${ARGN}},
     {${row}, \"who\": \"thrust\", \"variant\": \"\", \"median_seconds\": 0.5, \"least_seconds\": 0.5,
@@ -17,7 +17,7 @@ endfunction()
 write_results(${OUTPUT} 0.25 2)
 write_results(${OUTPUT}.slower 0.5 1)
 write_results(${OUTPUT}.slower_machine 0.5 2)
-file(WRITE ${OUTPUT}.broken "{\"schema_version\": 1, \"rows\": [{${row}, \"who\": \"sheaf\", \"variant\": \"v\"}]}")
+file(WRITE ${OUTPUT}.broken "{\"schema_version\": 2, \"rows\": [{${row}, \"who\": \"sheaf\", \"variant\": \"v\"}]}")
 expect_compare(0 "ours: 1 rows.*peers: 1 rows" ${OUTPUT} ${OUTPUT})
 expect_compare(7 "worst 0.500.*1 slower beyond noise" ${OUTPUT} ${OUTPUT}.slower)
 expect_compare(0 "1 faster beyond noise" ${OUTPUT}.slower ${OUTPUT})

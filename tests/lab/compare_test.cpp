@@ -194,7 +194,10 @@ std::string file_with(const std::string& field, const std::string& value) {
     const std::string text = name == field ? value : usual;
     if (!text.empty()) row += fmt::format("{}\"{}\": {}", row.empty() ? "" : ", ", name, text);
   }
-  return fmt::format("{{\"schema_version\": 1, \"rows\": [{{{}}}]}}", row);
+  return fmt::format(
+      "{{\"schema_version\": 2, \"commit\": \"abc\", \"machines\": {{\"cpu\": {{\"machine\": \"a machine\"}}}}, "
+      "\"rows\": [{{{}}}]}}",
+      row);
 }
 
 TEST(ResultsFile, IsReadRowByRow) {
@@ -206,6 +209,9 @@ TEST(ResultsFile, IsReadRowByRow) {
   EXPECT_EQ(read[0].median_seconds, 2);
   EXPECT_EQ(read[0].most_seconds, 3);
   EXPECT_EQ(read[0].peer_ratio, 1.5);
+  EXPECT_EQ(read[0].machine, "a machine");
+  EXPECT_EQ(read[0].commit, "abc");
+  EXPECT_EQ(bench::parse_results(file_with("backend", "\"cuda\""), "f")[0].machine, "");
   EXPECT_TRUE(read[0].verified);
 }
 
@@ -280,19 +286,23 @@ TEST(ResultsFile, DocumentsThatAreNoResultsAreRefused) {
       {"[]", "f: is a list of 0, not an object with rows"},
       {"7", "f: is 7, not an object with rows"},
       {"{}", "f: schema_version is missing"},
-      {"{\"schema_version\": 2, \"rows\": []}", "f: schema_version is 2, not 1"},
-      {"{\"schema_version\": 1, \"seconds\": {}}", "f: rows is missing, which sheaf-bench --json writes"},
-      {"{\"schema_version\": 1, \"rows\": {}}", "f: rows is an object, not a list"},
-      {"{\"schema_version\": 1, \"rows\": [1]}", "f: row 0: is 1, not an object"},
+      {"{\"schema_version\": 1, \"rows\": []}", "f: schema_version is 1, not 2"},
+      {"{\"schema_version\": 2, \"seconds\": {}}", "f: rows is missing, which sheaf-bench --json writes"},
+      {"{\"schema_version\": 2, \"rows\": {}}", "f: rows is an object, not a list"},
+      {"{\"schema_version\": 2, \"rows\": [1]}", "f: row 0: is 1, not an object"},
+      {"{\"schema_version\": 2, \"commit\": 7, \"rows\": []}", "f: commit is 7, not a string"},
+      {"{\"schema_version\": 2, \"machines\": [], \"rows\": []}", "f: machines is a list of 0, not an object"},
+      {"{\"schema_version\": 2, \"machines\": {\"cpu\": 7}, \"rows\": []}", "f: machines: cpu: is 7, not an object"},
+      {"{\"schema_version\": 2, \"machines\": {\"cpu\": {}}, \"rows\": []}", "f: machines: cpu: machine is missing"},
       {std::string(100000, '['), "f: nested deeper than a results file is"},
-      {"{\"schema_version\": 2, \"schema_version\": 1, \"rows\": []}", "f: 'schema_version' is there twice"},
-      {"{\"schema_version\": 1, \"rows\": [{}], \"rows\": []}", "f: 'rows' is there twice"},
+      {"{\"schema_version\": 1, \"schema_version\": 2, \"rows\": []}", "f: 'schema_version' is there twice"},
+      {"{\"schema_version\": 2, \"rows\": [{}], \"rows\": []}", "f: 'rows' is there twice"},
       {std::string("{}") + char{0} + "{}", "f: not JSON: byte 2 is zero"},
   };
   for (const auto& [text, message] : wrong) {
     expect_error(error_code::bad_input, message, [&text = text] { bench::parse_results(text, "f"); });
   }
-  for (const char* text : {"", "{", "rows", "{\"schema_version\": 1, \"rows\": [{\"problem\": \"p"}) {
+  for (const char* text : {"", "{", "rows", "{\"schema_version\": 2, \"rows\": [{\"problem\": \"p"}) {
     EXPECT_THAT(message_of(error_code::bad_input, [&] { bench::parse_results(text, "f"); }), HasSubstr("not JSON: "));
   }
 }

@@ -42,6 +42,16 @@ expect_member(edge_sum rows 0 primitive)
 expect_member("sort 85.9 million keys of 4 bytes, Zipf, by 8 bits of the key" rows 1 headline)
 expect_member("multiply by a matrix of 7 entries, grid, 7 a row, u32+f64" rows 2 headline)
 
+# Input that cannot be read, such as a folder, is an error, and not a list of no rows.
+execute_process(COMMAND bash -c "'${BENCH}' --describe - < /" RESULT_VARIABLE found OUTPUT_VARIABLE said ERROR_VARIABLE complained)
+if(found EQUAL 0 OR NOT complained MATCHES "standard input cannot be read")
+  message(FATAL_ERROR "sheaf-bench --describe - of a folder exited with ${found}: ${complained}")
+endif()
+# A wrong name is in the document as it was given, however long.
+string(REPEAT "x" 100 long)
+expect_description(2 "problem 'gather/" gather/${long}/r4/u32/n=1)
+expect_member("gather/${long}/r4/u32/n=1" rows 0 row)
+
 # What is no row has its error in the document and on standard error.
 expect_description(2 "problem 'gather/x/r4/u32/n=1', character 8: 'x' is not an access pattern" gather/x/r4/u32/n=1 gather/same/r4/u32/n=1)
 expect_member("one record for all, records of " rows 1 line 0)

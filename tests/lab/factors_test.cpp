@@ -20,7 +20,7 @@ recorded_row row(const std::string& problem, const std::string& who, double seco
   return {.backend = "cuda",
           .problem = problem,
           .who = who,
-          .variant = who == "sheaf" || who.starts_with("cuda.") ? "cuda.msd" : "",
+          .variant = who == "sheaf" || who.starts_with("cuda.") ? "cuda.sample" : "",
           .median_seconds = seconds,
           .promises_less = promises_less};
 }

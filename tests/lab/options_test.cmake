@@ -53,6 +53,29 @@ foreach(list IN ITEMS "4,,8" ",4" "4," ",")
   expect_refused(2 "--figures: '${list}' has an empty item" papers --figures ${list})
   expect_refused(2 "--nodes: '${list}' has an empty item" edges --nodes ${list})
 endforeach()
+# What the options leave nothing of, and lists that no primitive of the set has.
+expect_refused(2 "no row is what all options ask for" --backend cpu --filter nothing)
+expect_refused(2 "no row is what all options ask for" --backend cpu --set sort --sorts f32 --bit-ranges 8:16 --list)
+expect_refused(2 "--values: no primitive of the set has it" --set split --values f32)
+expect_refused(2 "--sizes: '18446744073709551616' is not a whole number" --sizes 18446744073709551616)
+
+# A row that no memory holds is skipped, and leaves the others.
+execute_process(COMMAND ${BENCH} --backend cpu --threads 1 --seconds 0 --rounds 1 --no-peer
+    --rows gather/identity/r4/u32/n=100,split_gather_index/uniform:b8/r8/k32/n=1537228672809129217,gather/identity/r4/u32/n=4611686018427387904
+  RESULT_VARIABLE code OUTPUT_VARIABLE said)
+string(REGEX MATCHALL "skipped: more than any memory has" skipped "${said}")
+list(LENGTH skipped skipped)
+if(NOT code EQUAL 0 OR NOT said MATCHES "1 answers, 0 wrong" OR NOT skipped EQUAL 2)
+  message(FATAL_ERROR "sheaf-bench with rows past any memory exited with ${code}:\n${said}")
+endif()
+# Patterns of more streams than entries, and a stride past any list.
+execute_process(COMMAND ${BENCH} --backend cpu --threads 1 --seconds 0 --rounds 1 --no-peer
+    --rows gather/strided:18446744073709551615/r4/u32/n=100,scatter/partitioned:18446744073709551615/r4/u32/n=100,gather/partitioned:1000000000/r4/u32/n=100
+  RESULT_VARIABLE code OUTPUT_VARIABLE said ERROR_VARIABLE said TIMEOUT 60)
+if(NOT code EQUAL 0 OR NOT said MATCHES "3 answers, 0 wrong")
+  message(FATAL_ERROR "sheaf-bench with large parameters of patterns exited with ${code}:\n${said}")
+endif()
+
 execute_process(COMMAND ${BENCH} --set quick --widths 4 8 --sizes 1024 --backend cpu --list RESULT_VARIABLE code OUTPUT_VARIABLE said)
 if(NOT code EQUAL 0 OR NOT said MATCHES "/r4/" OR NOT said MATCHES "/r8/")
   message(FATAL_ERROR "sheaf-bench --widths 4 8 exited with ${code}:\n${said}")

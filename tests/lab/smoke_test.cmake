@@ -10,12 +10,22 @@ if(rows LESS 48)
   message(FATAL_ERROR "${OUTPUT} has ${rows} rows, fewer than the sweep")
 endif()
 foreach(field IN ITEMS problem primitive pattern record_bytes index_type count who median_seconds least_seconds most_seconds
-    predicted_seconds bytes_per_second verified machine versions commit)
+    predicted_seconds peer_ratio bytes_per_second verified)
   string(JSON value ERROR_VARIABLE missing GET "${document}" rows 0 ${field})
   if(missing)
     message(FATAL_ERROR "${OUTPUT}: ${missing}")
   endif()
 endforeach()
+string(JSON version GET "${document}" machines cpu versions sheaf)
+string(JSON machine GET "${document}" machines cpu machine)
+string(JSON commit GET "${document}" commit)
+string(JSON last GET "${document}" rows 0 problem)
+# What all rows have in common is said once, and each row has a line.
+file(STRINGS ${OUTPUT} lines REGEX "^{\"problem\":")
+list(LENGTH lines line_count)
+if(NOT line_count EQUAL rows OR document MATCHES "\n{[^\n]*(machine|commit|versions)")
+  message(FATAL_ERROR "${OUTPUT} has ${line_count} lines of rows, not ${rows}, or says in rows what all have in common")
+endif()
 
 # Splits, sums by index and sorts: every way to do them at sizes that are no multiple of anything, every answer right.
 foreach(sweep IN ITEMS

@@ -15,7 +15,9 @@ BENCH = os.environ.get("SHEAF_BENCH")
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "script" / "update-tables"
-EMPTY_README = "\n".join(f"<!-- table: {name} -->\nold\n<!-- end -->" for name in ("headline", "slower", "summary"))
+EMPTY_README = "<!-- table: overview -->\nold\n<!-- end -->"
+PAGE_TABLES = {"summary": "\n# Results\n", "headline": "\n## Headline rows\n",
+               "slower": "\n## Where it is not faster\n"}
 
 
 def load_script():
@@ -68,7 +70,10 @@ class Folder(unittest.TestCase):
         (self.folder / "results").mkdir()
 
     def put(self, name, rows, recorded="2026-01-01T00:00:00Z"):
-        document = {"schema_version": 1, "recorded": recorded, "rows": rows}
+        """Writes a results file of rows, whose machines stand once for each backend."""
+        machines = {each["backend"]: {"machine": each["machine"]} for each in rows}
+        rows = [{field: value for field, value in each.items() if field != "machine"} for each in rows]
+        document = {"schema_version": 2, "recorded": recorded, "machines": machines, "rows": rows}
         (self.folder / "results" / name).write_text(json.dumps(document), encoding="utf-8")
 
     def run_script(self, *options, stdout=subprocess.PIPE):
@@ -78,11 +83,15 @@ class Folder(unittest.TestCase):
             stdout=stdout, stderr=subprocess.PIPE, text=True, check=False)
 
     def lines_of(self, rows, table="slower"):
+        """What a table of the page, or the overview of README.md, has of headline rows and these."""
         self.put("a.json", headlines() + rows)
         done = self.run_script()
         self.assertEqual(done.returncode, 0, done.stderr)
-        text = self.readme.read_text(encoding="utf-8")
-        return text.split(f"<!-- table: {table} -->\n")[1].split("\n<!-- end -->")[0].split("\n")[2:]
+        if table == "overview":
+            text = self.readme.read_text(encoding="utf-8")
+            return text.split("<!-- table: overview -->\n")[1].split("\n<!-- end -->")[0].split("\n")[2:]
+        section = self.page.read_text(encoding="utf-8").split(PAGE_TABLES[table])[1].split("\n## ")[0]
+        return [line for line in section.split("\n") if line.startswith("| ")][2:]
 
 
 class Tables(Folder):
@@ -100,15 +109,19 @@ class Tables(Folder):
     def test_check_fails_where_a_figure_is_typed(self):
         self.put("a.json", headlines())
         self.run_script()
-        self.readme.write_text(self.readme.read_text(encoding="utf-8").replace("2.00", "3.00"), encoding="utf-8")
-        self.assertEqual(self.run_script("--check").returncode, 1)
+        for file in (self.readme, self.page):
+            written = file.read_text(encoding="utf-8")
+            file.write_text(written.replace("2.00", "3.00"), encoding="utf-8")
+            self.assertEqual(self.run_script("--check").returncode, 1)
+            file.write_text(written, encoding="utf-8")
+        self.assertEqual(self.run_script("--check").returncode, 0)
 
     def test_text_outside_stays(self):
         self.readme.write_text("above\n" + EMPTY_README + "\nbelow\n", encoding="utf-8")
         self.put("a.json", headlines())
         self.assertEqual(self.run_script().returncode, 0)
         text = self.readme.read_text(encoding="utf-8")
-        self.assertTrue(text.startswith("above\n<!-- table: headline -->\n| "))
+        self.assertTrue(text.startswith("above\n<!-- table: overview -->\n| "))
         self.assertTrue(text.endswith("\n<!-- end -->\nbelow\n"))
         self.assertNotIn("\nold\n", text)
 
@@ -130,6 +143,43 @@ class Tables(Folder):
         both = self.lines_of([], "headline")
         self.assertEqual(both[1:], lines)
         self.assertIn("| Another |", both[0])
+        self.assertEqual(len(lines), len(TABLES.HEADLINES))
+
+    def test_overview_has_headlines_alone_where_none_is_slower(self):
+        self.assertLessEqual(set(TABLES.OVERVIEW), set(TABLES.HEADLINES))
+        headline = [line.split(" | ")[0] for line in self.lines_of([], "headline")]
+        overview = self.lines_of([], "overview")
+        self.assertEqual([line.split(" | ")[0] for line in overview],
+                         [headline[TABLES.HEADLINES.index(name)] for name in TABLES.OVERVIEW])
+        for line in overview:
+            self.assertIn(" | H200 | `peer` | 2.00 ms | 1.00 ms | 2.00 |", line)
+
+    def test_overview_has_a_line_for_every_machine(self):
+        name = TABLES.OVERVIEW[0].split(" ")[1]
+        lines = self.lines_of([], "overview")
+        self.put("b.json", [row(name, "sheaf", 1e-3, machine="Another"), row(name, "thrust", 3e-3, machine="Another")])
+        both = self.lines_of([], "overview")
+        self.assertEqual(both[1:], lines)
+        self.assertIn("| Another |", both[0])
+
+    def test_overview_keeps_what_is_slower_on_each_backend_apart(self):
+        rows = []
+        for backend, factor in (("cuda", 0.9), ("cpu", 0.8)):
+            name = "sort_keys/nested/r4/u32/n=4096"
+            rows += [row(name, "sheaf", 1e-3, backend), row(name, "peer", factor * 1e-3, backend)]
+        self.assertEqual([line.rsplit(" | ", 2)[1:] for line in self.lines_of(rows, "overview") if "worst" in line],
+                         [["1.00 ms", "**0.90** |"], ["1.00 ms", "**0.80** |"]])
+
+    def test_overview_names_a_headline_that_is_the_worst_row_once(self):
+        name = TABLES.OVERVIEW[0].split(" ")[1]
+        lines = self.lines_of([], "overview")
+        self.put("b.json", [row(name, "sheaf", 1e-3), row(name, "thrust", 5e-4)], "2026-01-01T00:00:01Z")
+        slower = self.lines_of([], "overview")
+        self.assertEqual([line.split(" rows, 1 of them below 0.97: ")[1] for line in slower if "worst" in line],
+                         ["`gather` of 2^28, random permutation, records of 8 bytes | H200 | `thrust::gather` | "
+                          "500.0 us | 1.00 ms | **0.50** |"])
+        self.assertNotIn(lines[0].split(" | ")[0], "\n".join(slower))
+        self.assertEqual(len(slower), len(lines))
 
     def test_slots_follow_the_order_of_the_list(self):
         name = "scatter_reduce/strided:16:s1024/r4/u32+u32/n=4096"
@@ -244,23 +294,30 @@ class Tables(Folder):
         page = self.page.read_text(encoding="utf-8")
         self.assertIn("| 4 | own | uniform:b8 | CUB radix sort | **0.68** |  | **0.87** |  |", page)
 
-    def test_readme_has_the_worst_kind_of_row_of_a_call_and_the_page_has_all(self):
+    def test_readme_has_the_worst_row_of_a_family_and_the_page_has_all(self):
         rows = []
         for keys, factor in (("nested", 0.5), ("zipf", 0.8)):
             name = f"sort_keys/{keys}/r8/u64/n=4096"
             rows += [row(name, "sheaf", 1e-3), row(name, "cub", factor * 1e-3)]
         wide = "sort_keys/nested/r16/u128/n=4096"
         rows += [row(wide, "sheaf", 1e-3), row(wide, "cub", 6e-4)]
-        nested = "| `sort_keys` | keys of 8 bytes (u64), nested | H200 | 2^12 | CUB radix sort | 0.50 | 1 of 1 |"
-        self.assertEqual([line for line in self.lines_of(rows) if "nested" in line], [nested])
-        page = self.page.read_text(encoding="utf-8").split("## Where it is not faster")[1]
-        self.assertIn(nested, page)
-        self.assertIn("| `sort_keys` | keys of 16 bytes (u128), nested | H200 | 2^12 | CUB radix sort | 0.60 |", page)
+        nested, wider, zipf = self.lines_of(rows)
+        self.assertEqual(nested, "| `sort_keys` | keys of 8 bytes (u64), nested | H200 | 2^12 | CUB radix sort | 0.50 "
+                                 "| 1 of 1 |")
+        self.assertIn("| `sort_keys` | keys of 16 bytes (u128), nested | H200 | 2^12 | CUB radix sort | 0.60 |", wider)
+        self.assertIn("| `sort_keys` | keys of 8 bytes (u64), Zipf | H200 | 2^12 | CUB radix sort | 0.80 |", zipf)
+        sorts = sum(name.startswith("cuda sort_") for name in TABLES.HEADLINES)
+        overview = self.lines_of(rows, "overview")
+        worst = (f"| worst of {sorts + 3} rows, 3 of them below 0.97: `sort_keys` of 2^12, keys of 8 bytes (u64), "
+                 "nested | H200 | CUB radix sort | 500.0 us | 1.00 ms | **0.50** |")
+        self.assertEqual([line for line in overview if "2^12" in line], [worst])
+        self.assertTrue(overview[overview.index(worst) - 1].startswith("| sort 2^28 keys"), overview)
 
     def test_rounding_does_not_hide_that_a_row_is_slower(self):
         name = "sort_keys/nested/r4/u32/n=4096"
-        lines = self.lines_of([row(name, "sheaf", 1e-3), row(name, "cub", 0.9699e-3)])
-        self.assertIn("| 0.969 |", lines[0])
+        rows = [row(name, "sheaf", 1e-3), row(name, "cub", 0.9699e-3)]
+        self.assertIn("| 0.969 |", self.lines_of(rows)[0])
+        self.assertIn("| **0.969** |", "\n".join(self.lines_of(rows, "overview")))
 
     def test_newest_file_counts(self):
         name = TABLES.HEADLINES[0].split(" ")[1]
@@ -348,20 +405,27 @@ class Errors(Folder):
         self.expect(f"bad.json: row 2: {name}/thrust is there twice")
         self.put("bad.json", [row(name, "sheaf", 1), row(name, "sheaf", 1)])
         self.expect(f"bad.json: row 1: {name}/sheaf is there twice")
-        self.put("bad.json", [row(name, "sheaf", 1), row(name, "thrust", 1, machine="another")])
-        self.expect("bad.json: row 1: machine is 'another', that of an earlier row")
         self.put("bad.json", [row(name, "sheaf", 1, machine="H200"), row(name, "thrust", 1, machine="H200")])
         self.put("a.json", headlines())
         self.expect("the machines 'H200' and 'NVIDIA H200' are both 'H200' in a table")
 
     def test_files_that_are_no_results(self):
-        for text, message in (("{", "bad.json: "), ("[]", "schema_version is not 1"),
-                              ('{"schema_version": 1}', "recorded is None"),
-                              ('{"schema_version": true}', "schema_version is not 1"),
+        for text, message in (("{", "bad.json: "), ("[]", "is not an object"),
+                              ('{"schema_version": 1}', "schema_version is 1, not 2"),
+                              ('{"schema_version": 2}', "recorded is None"),
+                              ('{"schema_version": true}', "schema_version is True, not 2"),
                               ('{"schema_version": 2, "schema_version": 1}', "'schema_version' is there twice"),
-                              ('{"schema_version": 1, "recorded": "9999-99-99T99:99:99Z"}', "not a time such as"),
+                              ('{"schema_version": 2, "recorded": "9999-99-99T99:99:99Z"}', "not a time such as"),
                               ('[' * 100000, "bad.json: "), ("\0", "bad.json: "), ("9" * 10000, "bad.json: "),
-                              ('{"schema_version": 1, "recorded": "2026-01-01T00:00:00Z"}', "rows is missing")):
+                              ('{"schema_version": 2, "recorded": "2026-01-01T00:00:00Z"}', "rows is missing"),
+                              ('{"schema_version": 2, "recorded": "2026-01-01T00:00:00Z", "rows": []}',
+                               "machines is missing"),
+                              ('{"schema_version": 2, "recorded": "2026-01-01T00:00:00Z", "machines": {"cpu": 7}, '
+                               '"rows": []}', "machines is missing, or no object of objects"),
+                              ('{"schema_version": 2, "recorded": "2026-01-01T00:00:00Z", "machines": {}, '
+                               '"rows": [7]}', "row 0: is not an object"),
+                              ('{"schema_version": 2, "recorded": "2026-01-01T00:00:00Z", "machines": {}, '
+                               '"rows": [{"backend": "cuda"}]}', "row 0: backend is 'cuda', of which machines has none")):
             (self.folder / "results" / "bad.json").write_text(text, encoding="utf-8")
             self.expect(message)
 
@@ -405,17 +469,21 @@ class Errors(Folder):
 
     def test_readme_without_a_table(self):
         self.put("a.json", headlines())
-        for text, message in ((EMPTY_README.replace("table: slower", "slower"), "no table ends here"),
-                              (EMPTY_README.replace("table: slower", "table: faster"), "table faster is unknown"),
-                              (EMPTY_README[:-len("<!-- end -->")], "table summary has no end"),
-                              ("", "no table headline")):
+        begin = "<!-- table: overview -->\n"
+        for text, message in ((EMPTY_README.replace("table: overview", "overview"), "README.md:3: no table ends here"),
+                              (EMPTY_README.replace("table: overview", "table: faster"), "table faster is unknown"),
+                              (f"{EMPTY_README}\n{EMPTY_README}", "README.md:4: table overview is unknown or there "
+                                                                   "twice"),
+                              (begin + EMPTY_README, "README.md:2: table overview begins inside table overview"),
+                              (EMPTY_README[:-len("<!-- end -->")], "table overview has no end"),
+                              ("", "no table overview")):
             self.readme.write_text(text, encoding="utf-8")
             self.expect(message)
 
     def test_readme_that_is_no_text(self):
         self.put("a.json", headlines())
         self.readme.write_bytes(EMPTY_README.encode() + b"\xff")
-        self.expect("README.md: byte 122 is not UTF-8")
+        self.expect(f"README.md: byte {len(EMPTY_README)} is not UTF-8")
         self.readme.write_bytes(EMPTY_README.replace("\n", "\r\n").encode())
         self.expect("README.md: has a carriage return")
         self.readme.unlink()

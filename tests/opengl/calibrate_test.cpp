@@ -10,7 +10,7 @@
 
 #include "core/backends.hpp"
 #include "core/host.hpp"
-#include "plan/probe.hpp"
+#include "plan/microbenchmarks.hpp"
 #include "support/expect_error.hpp"
 #include "support/opengl_test.hpp"
 
@@ -46,9 +46,9 @@ class OpenglProbe : public opengl_test {
  protected:
   void SetUp() override {
     opengl_test::SetUp();
-    if (!IsSkipped()) probe_ = core::backend_of(backend_kind::opengl).make_probe(ctx());
+    if (!IsSkipped()) probe_ = core::backend_of(backend_kind::opengl).make_microbenchmarks(ctx());
   }
-  plan::probe& probe() const { return *probe_; }
+  plan::microbenchmarks& probe() const { return *probe_; }
 
   static void expect_work(const plan::timing& t, std::uint64_t least) {
     EXPECT_GT(t.seconds, 0);
@@ -56,11 +56,11 @@ class OpenglProbe : public opengl_test {
   }
 
  private:
-  std::unique_ptr<plan::probe> probe_;
+  std::unique_ptr<plan::microbenchmarks> probe_;
 };
 
 TEST_F(OpenglProbe, MayEndWhileItsContextIsCurrentElsewhere) {
-  auto ending = core::backend_of(backend_kind::opengl).make_probe(ctx());
+  auto ending = core::backend_of(backend_kind::opengl).make_microbenchmarks(ctx());
   expect_work(ending->stream(footprint, footprint), footprint);
   const opengl::current_scope current(state().handle(), "test");
   std::thread([&] { ending.reset(); }).join();

@@ -103,20 +103,20 @@ TEST(ListOrder, PassesOverBadEntriesAndShortLists) {
 
 TEST(ListOrder, RunsLieInsideTheListAndReachItsEnd) {
   constexpr std::uint64_t shortest_run = std::uint64_t{1} << 11;
-  for (const auto size : {plan::order_sample::large, plan::order_sample::small}) {
+  for (const auto size : {plan::list_sample::large, plan::list_sample::small}) {
     for (const std::uint64_t entries : {std::uint64_t{0}, std::uint64_t{1}, shortest_run, shortest_run + 1, longest_run,
                                         longest_run + 1, std::uint64_t{1} << 20, std::uint64_t{1} << 40}) {
       SCOPED_TRACE(entries);
       const std::vector<std::uint64_t> begins = plan::sample_runs(entries, size);
       const std::uint64_t run = plan::run_entries(entries, size);
-      EXPECT_LE(run, size == plan::order_sample::small ? shortest_run : longest_run);
+      EXPECT_LE(run, size == plan::list_sample::small ? shortest_run : longest_run);
       EXPECT_EQ(begins.front(), 0);
       if (entries > run) {
         EXPECT_GE(begins.size(), 2U);
         EXPECT_LE(begins.back(), entries - run);
         EXPECT_GE(begins.back() + begins.size(), entries - run);
       }
-      EXPECT_LE(begins.size(), size == plan::order_sample::small ? 2U : 16U);
+      EXPECT_LE(begins.size(), size == plan::list_sample::small ? 2U : 16U);
     }
   }
 }

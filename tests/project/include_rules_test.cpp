@@ -122,7 +122,7 @@ TEST_F(PlantedIncludes, OutsideFamiliesAreNamed) {
 }
 
 TEST_F(PlantedIncludes, InsideSortPassFromMsdDown) {
-  plant("src/cuda/sort/msd.cu", "#include \"cuda/sort/radix/launch.cuh\"\n#include \"cuda/sort/words/rows.cuh\"\n");
+  plant("src/cuda/sort/sample.cu", "#include \"cuda/sort/radix/launch.cuh\"\n#include \"cuda/sort/words/rows.cuh\"\n");
   plant("src/cuda/sort/radix/launch.cuh", "#include \"cuda/sort/words/a.hpp\"\n#include \"cuda/sort/radix/a.cuh\"\n");
   plant("src/cuda/sort/radix/a.cu", "#include \"cuda/sort/words/rows.cuh\"\n#include \"cuda/split/passes.hpp\"\n");
   plant("src/cuda/sort/words/rows.cuh", "#include \"cuda/sort/words/limbs.cuh\"\n");
@@ -130,16 +130,16 @@ TEST_F(PlantedIncludes, InsideSortPassFromMsdDown) {
 }
 
 TEST_F(PlantedIncludes, InsideSortAreNamedUpwards) {
-  plant("src/cuda/sort/words/a.cuh", "#include \"cuda/sort/msd.hpp\"\n#include \"cuda/sort/lsd.hpp\"\n");
-  plant("src/cuda/sort/radix/a.cuh", "#include \"cuda/sort/msd.hpp\"\n");
+  plant("src/cuda/sort/words/a.cuh", "#include \"cuda/sort/sample.hpp\"\n#include \"cuda/sort/lsd.hpp\"\n");
+  plant("src/cuda/sort/radix/a.cuh", "#include \"cuda/sort/sample.hpp\"\n");
   plant("src/cuda/sort/shiny/a.cuh", "#include \"cuda/sort/words/a.cuh\"\n");
   plant("src/cpu/sort/words/a.hpp", "#include \"cpu/sort/words/b.hpp\"\n");
   EXPECT_EQ(broken(),
             (list{
                 "src/cpu/sort/words/a.hpp:1: cpu/sort/words/b.hpp: src/cpu/sort/words has no rule of its own",
-                "src/cuda/sort/radix/a.cuh:1: cuda/sort/msd.hpp: cuda/sort/radix may include radix, words",
+                "src/cuda/sort/radix/a.cuh:1: cuda/sort/sample.hpp: cuda/sort/radix may include radix, words",
                 "src/cuda/sort/shiny/a.cuh:1: cuda/sort/words/a.cuh: src/cuda/sort/shiny has no rule of its own",
-                "src/cuda/sort/words/a.cuh:1: cuda/sort/msd.hpp: cuda/sort/words may include words",
+                "src/cuda/sort/words/a.cuh:1: cuda/sort/sample.hpp: cuda/sort/words may include words",
                 "src/cuda/sort/words/a.cuh:2: cuda/sort/lsd.hpp: cuda/sort/words may include words",
             }));
 }

@@ -66,17 +66,18 @@ TEST_F(PlantedLayout, WithVariantsThatAreDeclaredAsOthersIsNamed) {
         "extern constinit const sort_variant sort_msd{\"cpu.msd\", plan_msd, run_msd};\n");
   plant("src/cpu/variants.cpp", "namespace sheaf::cpu {\nextern const sort_variant sort_lsd,\n    sort_msd;\n");
   plant("src/cpu/calibrate/README.md", "");
-  plant("src/cpu/calibrate/probe.cpp",
+  plant("src/cpu/calibrate/microbenchmarks.cpp",
         "namespace sheaf::cpu {\nextern const primitives::split_variant sort_lsd, sort_msd;\n");
   plant("papers/variants.cpp", "namespace sheaf::cuda {\nextern const primitives::sort_variant sort_msd;\n");
-  EXPECT_EQ(broken(),
-            (list{
-                "papers/variants.cpp: declares cuda::sort_msd, which no file defines",
-                "src/cpu/calibrate/probe.cpp: declares cpu::sort_lsd as a split_variant, src/cpu/sort/lsd.cpp defines "
-                "it as a sort_variant",
-                "src/cpu/calibrate/probe.cpp: declares cpu::sort_msd as a split_variant, src/cpu/sort/msd.cpp defines "
-                "it as a sort_variant",
-            }));
+  EXPECT_EQ(broken(), (list{
+                          "papers/variants.cpp: declares cuda::sort_msd, which no file defines",
+                          "src/cpu/calibrate/microbenchmarks.cpp: declares cpu::sort_lsd as a split_variant, "
+                          "src/cpu/sort/lsd.cpp defines "
+                          "it as a sort_variant",
+                          "src/cpu/calibrate/microbenchmarks.cpp: declares cpu::sort_msd as a split_variant, "
+                          "src/cpu/sort/msd.cpp defines "
+                          "it as a sort_variant",
+                      }));
 }
 
 TEST_F(PlantedLayout, WithFamiliesThatSayNothingOfThemselvesIsNamed) {

@@ -31,7 +31,6 @@ TEST_F(PlantedPaths, ThatAreTherePass) {
   plant("README.md", "Build `sheaf_core`.\n");
   plant("docs/links.md",
         "[map](map.md) [core](../src/core) [here](#here) [there](https://a.b/c) [part](map.md#part)\n");
-  plant("docs/experiments.md", "src/core/gone.cpp lost.\n");
   EXPECT_EQ(broken(), list{});
 }
 

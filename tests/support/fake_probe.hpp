@@ -16,7 +16,7 @@ namespace sheaf::tests {
 
 /// A device whose rates are known, with a clock that its runs advance. `disturb` turns the true seconds of a run, which
 /// it knows by name, into the measured ones.
-class fake_probe final : public plan::probe {
+class fake_probe final : public plan::microbenchmarks {
  public:
   explicit fake_probe(backend_kind backend = backend_kind::cpu) : backend_(backend) {}
 

@@ -145,8 +145,8 @@ class running_value<T, true> {
     return is_below(earlier, later) == (op_ == scan_operator::max) ? later : earlier;
   }
   static bool is_positive_quiet_nan(T value) {
-    constexpr T expected = limits::quiet_NaN();
-    return std::memcmp(&value, &expected, sizeof value) == 0;
+    using bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+    return std::bit_cast<bits>(value) == std::bit_cast<bits>(limits::quiet_NaN());
   }
   template <class Number>
   static bool is_below(Number a, Number b) {

@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "core/backends.hpp"
-#include "plan/probe.hpp"
+#include "plan/microbenchmarks.hpp"
 
 namespace sheaf::jobs {
 namespace {
@@ -15,14 +15,14 @@ constexpr std::uint64_t least_copied_bytes = std::uint64_t{64} << 20;
 constexpr int pilots = 3;
 constexpr int runs = 10;
 
-std::unique_ptr<plan::probe> probe_of(const context& ctx) {
-  std::unique_ptr<plan::probe> probe = core::backend_of(ctx.backend()).make_probe(ctx);
+std::unique_ptr<plan::microbenchmarks> probe_of(const context& ctx) {
+  std::unique_ptr<plan::microbenchmarks> probe = core::backend_of(ctx.backend()).make_microbenchmarks(ctx);
   probe->describe();  // how it copies depends on the caches that it finds
   return probe;
 }
 
 // The fastest of some runs, because a thread that was stopped meanwhile says nothing of the machine.
-plan::timing fastest(plan::probe& probe, std::uint64_t footprint, std::uint64_t bytes, int times) {
+plan::timing fastest(plan::microbenchmarks& probe, std::uint64_t footprint, std::uint64_t bytes, int times) {
   plan::timing best = probe.stream(footprint, bytes);
   for (int run = 1; run < times; ++run) {
     const plan::timing next = probe.stream(footprint, bytes);
@@ -31,7 +31,7 @@ plan::timing fastest(plan::probe& probe, std::uint64_t footprint, std::uint64_t 
   return best;
 }
 
-stream_rate best_copy(plan::probe& probe, std::uint64_t footprint) {
+stream_rate best_copy(plan::microbenchmarks& probe, std::uint64_t footprint) {
   std::uint64_t bytes = std::max(footprint, least_copied_bytes);
   while (fastest(probe, footprint, bytes, pilots).seconds < least_copy_seconds) bytes *= 2;
   const plan::timing best = fastest(probe, footprint, bytes, runs);

@@ -3,7 +3,7 @@
 #include <sheaf/version.hpp>
 
 #include "plan/store/output_file.hpp"
-#include "primitives/words.hpp"
+#include "primitives/enum_names.hpp"
 
 namespace sheaf::jobs {
 namespace {

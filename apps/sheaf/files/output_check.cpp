@@ -41,7 +41,7 @@ void require_creatable(const std::string& path, missing_folders folders) {
   const fs::path folder = fs::path(behind_links(path)).parent_path();
   std::error_code unknown;
   if (folders == missing_folders::are_errors || folder.empty() || fs::is_directory(folder, unknown)) {
-    output_file(path, 0);
+    const output_file trial(path, 0);
     return;
   }
   // Made and removed again: permissions alone do not say it of a file system that is read-only or the kernel's own.

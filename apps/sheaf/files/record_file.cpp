@@ -59,7 +59,7 @@ void widen(const std::byte* from, std::uint64_t count, bool big_endian, std::byt
     std::memcpy(&narrow, from + i * sizeof narrow, sizeof narrow);
     if (big_endian && sizeof narrow == 2)
       narrow = static_cast<From>(__builtin_bswap16(static_cast<std::uint16_t>(narrow)));
-    const To wide = narrow;
+    const To wide{narrow};
     std::memcpy(to + i * sizeof wide, &wide, sizeof wide);
   }
 }

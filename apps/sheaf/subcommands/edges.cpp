@@ -9,7 +9,7 @@
 #include "apps/sheaf/subcommands/files/edge_graph.hpp"
 #include "apps/sheaf/subcommands/files/output_set.hpp"
 #include "apps/sheaf/subcommands/movement.hpp"
-#include "primitives/words.hpp"
+#include "primitives/enum_names.hpp"
 
 // The subcommand edges, which sums over the edges of a mesh or graph.
 namespace sheaf::cli {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/context_state.hpp"
-#include "primitives/words.hpp"
+#include "primitives/enum_names.hpp"
 
 namespace sheaf::cli {
 namespace {

@@ -25,22 +25,19 @@ constexpr void require_device_operator() {
 }  // namespace detail
 
 /// out[i] = the values from the head of node i's list to node i, put together by op in the list's order, on a CUDA
-/// context. As the other list_scan in all else: inputs, errors at ctx.wait(), determinism, and what `lists` means.
+/// context. As the other list_scan in all else: inputs, errors at ctx.wait(), and determinism.
 /// @param in       one value for each node, on the device, aligned to T.
 /// @param out      as many; may not overlap in or successor.
 /// @param op       an associative function object, op(earlier, later) -> T, callable on the device and trivially
 ///                 copyable. It need not commute.
-/// @param initial  null: inclusive; else, in host memory, what an exclusive scan begins with.
-/// @param pattern  of the nodes' places, along the list.
+/// @param options  what an exclusive scan begins with lies in host memory.
 /// @throws error(bad_argument) for a context that is not a CUDA context, lengths or spans as there.
 template <class T, class Op>
 void list_scan(const context& ctx, index_span successor, const T* in, T* out, const Op& op,
-               const std::type_identity_t<T>* initial = nullptr, list_count lists = list_count::one,
-               access_pattern pattern = access_pattern::unknown(), std::string_view variant = {}) {
+               const list_function_options<std::type_identity_t<T>>& options = {}) {
   detail::require_device_operator<T, Op>();
   detail::list_scan_by(ctx, successor, const_records(in, successor.count, sizeof(T)),
-                       records(out, successor.count, sizeof(T)), list_kernels::device_operator<T>(op), initial, lists,
-                       pattern, variant);
+                       records(out, successor.count, sizeof(T)), list_kernels::device_operator<T>(op), options);
 }
 
 /// list_scan of packed nodes with an operator that a program brings, on a CUDA context, as above. A walk reads value
@@ -50,14 +47,13 @@ void list_scan(const context& ctx, index_span successor, const T* in, T* out, co
 /// @param out    as many values; may not overlap nodes.
 template <class T, class Op>
 void list_scan(const context& ctx, const list_node<T>* nodes, std::uint64_t count, T* out, const Op& op,
-               const std::type_identity_t<T>* initial = nullptr, list_count lists = list_count::one,
-               access_pattern pattern = access_pattern::unknown(), std::string_view variant = {}) {
+               const list_function_options<std::type_identity_t<T>>& options = {}) {
   detail::require_device_operator<T, Op>();
   static_assert(sizeof(list_node<T>) == sizeof(list_kernels::packed_node<T>) &&
                     offsetof(list_node<T>, successor) == offsetof(list_kernels::packed_node<T>, next),
                 "kernels read nodes as they are");
   detail::list_scan_packed_by(ctx, nodes, count, records(out, count, sizeof(T)), list_kernels::device_operator<T>(op),
-                              initial, lists, pattern, variant);
+                              options);
 }
 
 }  // namespace sheaf

@@ -11,7 +11,7 @@
 #include "lab/description/seeds.hpp"
 #include "lab/description/sweep.hpp"
 #include "primitives/edges/edge_sum.hpp"
-#include "primitives/words.hpp"
+#include "primitives/enum_names.hpp"
 
 // The entry of edge_sum. Its table is the nodes of a generated graph, and a record is a node's result.
 namespace sheaf::primitives {
@@ -73,7 +73,7 @@ bool has_own_nodes(const problem_spec& p) {
   return nodes_of_graph(p) != nodes_of_graph(usual);
 }
 
-row_words write(const problem_spec& p) {
+row_parts write(const problem_spec& p) {
   const edge_part& sum = p.part<edge_part>();
   return {has_own_nodes(p) ? fmt::format("{}:s{}", name(p.pattern), *p.table) : name(p.pattern),
           fmt::format("{}+{}{}{}{}{}", name(p.index), name(p.value),
@@ -160,6 +160,7 @@ row_labels labels(const problem_spec& p) {
 }
 
 explanation explain(const context& ctx, const problem_spec& p, std::string_view variant) {
+  if (nodes_of_graph(p) == 0 && p.count != 0) refuse("--nodes: {} edges have no ends among 0 nodes", p.count);
   const edge_part& sum = p.part<edge_part>();
   const std::uint64_t values = nodes_of_graph(p) * components_of_node(p);
   return explain_edge_sum(ctx, edge_view(nullptr, nullptr, p.count, sum.is_packed ? 2 : 1, p.index),
@@ -443,8 +444,7 @@ void add(const sweep& s, std::span<const entry* const>, std::vector<problem_spec
 }
 
 // Boxes of tetrahedra of 10^6 to 10^7 edges, with nodes in order and at random, and a graph at random.
-constexpr named_sweep sets[] = {
-    {"edges", "--patterns identity,permutation,uniform --widths 12 --sizes 1000000,10000000"}};
+constexpr named_sweep sets[] = {{"edges", "--patterns identity,permutation,uniform --sizes 1000000,10000000"}};
 
 constexpr list_option lists[] = {
     {"--edge-layouts",

@@ -98,7 +98,8 @@ struct fill_coordinates {
     float* const at = coordinates + 3 * inputs::pattern_entry(source.order, n, source.nodes);
     at[0] = static_cast<float>(n % source.side);
     at[1] = static_cast<float>(n / source.side % source.side);
-    at[2] = static_cast<float>(n / source.side / source.side);
+    const std::uint64_t layer = n / source.side / source.side;
+    at[2] = static_cast<float>(layer);
     return {};
   }
 };

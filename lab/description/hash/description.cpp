@@ -1,18 +1,13 @@
-#include <cmath>
-
 #include <sheaf/hash_search.hpp>
 
 #include "lab/description/entry.hpp"
 #include "lab/description/estimates.hpp"
-#include "lab/description/hash/items.hpp"
 #include "lab/description/hash/problem.hpp"
 #include "lab/description/job.hpp"
 #include "lab/description/movement/problem.hpp"
 #include "lab/description/plain_loops.hpp"
-#include "lab/description/seeds.hpp"
-#include "lab/inputs/pattern_function.hpp"
+#include "primitives/enum_names.hpp"
 #include "primitives/hash/search.hpp"
-#include "primitives/words.hpp"
 
 // The entries of hash search: the build of an index, and the searches of one that a variant of the same backend has
 // built. A problem says how often keys repeat in the table, in what order probes ask for its keys, and how many of them
@@ -101,7 +96,7 @@ void read_repeats(const name_part& repeats, problem_spec& p) {
   p.part<hash_part>().repeats = repeats.read(parse_repeats);
 }
 
-row_words write_build(const problem_spec& p) {
+row_parts write_build(const problem_spec& p) {
   return {fmt::format("x{}", repeats_text(p.part<hash_part>().repeats)), type_text(p)};
 }
 
@@ -115,7 +110,7 @@ void read_build(const name_part& pattern, const name_part& type, problem_spec& p
   }
 }
 
-row_words write_search(const problem_spec& p) {
+row_parts write_search(const problem_spec& p) {
   const hash_part& hash = p.part<hash_part>();
   const std::string order = p.table ? order_and_table(p, true) : name(p.pattern);
   return {fmt::format("{}:x{}:h{}", order, repeats_text(hash.repeats), hash.hit_percent), type_text(p)};
@@ -200,9 +195,10 @@ row_labels labels_of_build(const problem_spec& p) {
 }
 
 row_labels labels_of_search(const problem_spec& p) {
-  const std::string_view asked = p.primitive == "hash_search" ? "all"
-                                 : p.primitive == "hash_find" ? "the first"
-                                                              : "less";
+  const std::string_view asked = p.primitive == "hash_search"  ? "all"
+                                 : p.primitive == "hash_find"  ? "the first"
+                                 : p.primitive == "hash_count" ? "how many"
+                                                               : "whether any";
   const std::string order = p.pattern.kind == pattern_kind::identity ? "in order" : order_text(name(p.pattern));
   const std::string keys = fmt::format("{}; {} % found, {}", label_of_keys(p), p.part<hash_part>().hit_percent, order);
   return {fmt::format("search {} records {} times for {}, {}", count_text(p.indexed_count()), count_text(p.count),
@@ -264,22 +260,18 @@ std::string repeats_text(std::uint64_t repeats) {
 double load_of(const problem_spec& p) { return p.part<hash_part>().load_percent / 100.0; }
 
 std::uint64_t most_matches(const problem_spec& p) {
-  constexpr std::uint64_t unknown = ~std::uint64_t{0};
   const keyed_table table = table_of(p);
   if (p.part<hash_part>().hit_percent == 0 || p.count == 0 || table.records == 0) return 0;
   const auto product = [](std::uint64_t a, std::uint64_t b) {
     std::uint64_t both = 0;
-    return __builtin_mul_overflow(a, b, &both) ? unknown : both;
+    return __builtin_mul_overflow(a, b, &both) ? unknown_matches : both;
   };
   const std::uint64_t by_probes =
-      table.levels > 1 && !is_distinct(p.pattern) ? unknown : product(p.count, table.longest_chain());
+      table.levels > 1 && !is_distinct(p.pattern) ? unknown_matches : product(p.count, table.longest_chain());
   if (!is_distinct(p.pattern)) return by_probes;
   return std::min(by_probes, product((p.count - 1) / table.distinct + 1, table.records));
 }
 
-}  // namespace sheaf::primitives
-
-namespace sheaf::primitives {
 namespace {
 
 using read_function = void(const name_part& pattern, const name_part& type, problem_spec& p);

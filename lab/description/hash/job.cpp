@@ -15,8 +15,6 @@ namespace {
 
 using primitives::hash_part;
 
-constexpr std::uint64_t unknown = ~std::uint64_t{0};
-
 /// The mean records of a key.
 double mean_chain(const primitives::keyed_table& t) {
   return static_cast<double>(t.records) / static_cast<double>(t.distinct);
@@ -41,8 +39,8 @@ double mean_by_power_law(const primitives::keyed_table& t, std::uint64_t seed) {
 
 std::uint64_t likely_matches(const problem_spec& p) {
   const std::uint64_t most = primitives::most_matches(p);
-  if (most != unknown) return most;
   const primitives::keyed_table table = primitives::table_of(p);
+  if (most == 0) return 0;
   const inputs::pattern order = pattern_of_copy(p, 0);
   double mean = mean_chain(table);
   if (order.kind == inputs::pattern_kind::zipf) mean = mean_by_power_law(table, order.seed);
@@ -51,12 +49,13 @@ std::uint64_t likely_matches(const problem_spec& p) {
   }
   const double matches = mean * static_cast<double>(p.count) * p.part<hash_part>().hit_percent / 100;
   constexpr double most_counted = 0x1p62;
-  return static_cast<std::uint64_t>(std::min(matches, most_counted));
+  return std::min(most, static_cast<std::uint64_t>(std::min(matches, most_counted)));
 }
 
 std::uint64_t room_for_matches(const problem_spec& p) {
+  const std::uint64_t most = primitives::most_matches(p);
+  if (most != primitives::unknown_matches) return most;
   const std::uint64_t likely = likely_matches(p);
-  if (primitives::most_matches(p) != unknown) return likely;
   return likely + likely / 4 + primitives::table_of(p).longest_chain();
 }
 

@@ -90,19 +90,20 @@ double load_of(const problem_spec& p);
 std::string repeats_text(std::uint64_t repeats);
 
 /// Matches of all probes, or more: probes that go through the keys in turn find no record more often than they do.
-/// All bits set where it is not known, because keys and probes both repeat unevenly.
+/// unknown_matches where keys and probes both repeat unevenly.
+constexpr std::uint64_t unknown_matches = ~std::uint64_t{0};
 std::uint64_t most_matches(const problem_spec& p);
 
 }  // namespace sheaf::primitives
 
 namespace sheaf::jobs {
 
-/// Matches of all probes: as many as there can be where that is known. Where keys and probes both repeat unevenly, it
-/// is what one may expect of copy 0, whose probes are as random ones.
+/// Matches of all probes that one may expect of copy 0, whose probes are as random ones.
 std::uint64_t likely_matches(const primitives::problem_spec& p);
 
-/// Record numbers that a generated search has room for. Where likely_matches() is an expectation, this is a quarter
-/// more and the records of the most frequent key; a search that finds still more writes as many as there is room for.
+/// Record numbers that a generated search has room for: most_matches(), or where that is unknown, a quarter more than
+/// likely_matches() and the records of the most frequent key; a search that finds still more writes as many as there is
+/// room for.
 std::uint64_t room_for_matches(const primitives::problem_spec& p);
 
 extern const job build_hash_index_job, hash_search_job, hash_count_job, hash_contains_job, hash_find_job;

@@ -2,8 +2,8 @@
 
 #include "lab/description/hash/problem.hpp"
 #include "lab/description/job.hpp"
+#include "primitives/enum_names.hpp"
 #include "primitives/views.hpp"
-#include "primitives/words.hpp"
 
 // Rows of hash search: tables by how often keys repeat in them, and probes by their order and by how many find
 // something. Consecutive rows share their table, whose index is then built once.
@@ -73,7 +73,7 @@ void add(const sweep& s, std::span<const entry* const> entries, std::vector<prob
 
 constexpr named_sweep sets[] = {
     {"hash",
-     "--primitives build_hash_index,hash_search,hash_find --patterns identity,zipf --widths 4 --log2-sizes 22:28:6 "
+     "--primitives build_hash_index,hash_search,hash_find --patterns identity,zipf --log2-sizes 22:28:6 "
      "--tables 1048576,33554432,1073741824 --repeats 1,16,1000,zipf --hits 0,50,100"}};
 
 std::uint64_t parse_repeats(std::string_view text) {

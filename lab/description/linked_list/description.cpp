@@ -8,10 +8,10 @@
 #include "lab/description/plain_loops.hpp"
 #include "lab/description/seeds.hpp"
 #include "lab/description/sweep.hpp"
+#include "primitives/enum_names.hpp"
 #include "primitives/linked_list/contract.hpp"
 #include "primitives/operators/scan_value.hpp"
 #include "primitives/operators/with_value.hpp"
-#include "primitives/words.hpp"
 
 // The entries of linked lists: list_rank, and list_scan with its values in an array of their own or beside the
 // successors.
@@ -65,7 +65,7 @@ void read_lists(const name_part& word, problem_spec& p) {
 
 std::string many_text(const problem_spec& p) { return p.part<list_part>().lists == list_count::many ? "+many" : ""; }
 
-row_words write_rank(const problem_spec& p) {
+row_parts write_rank(const problem_spec& p) {
   return {name(p.pattern), fmt::format("{}{}", name(p.index), many_text(p))};
 }
 
@@ -77,7 +77,7 @@ void read_rank(const name_part& pattern, const name_part& type, problem_spec& p)
   if (p.record_bytes != 4 && p.record_bytes != 8) type.refuse("of ranks, which have 4 or 8 bytes");
 }
 
-row_words write_scan(const problem_spec& p) {
+row_parts write_scan(const problem_spec& p) {
   const list_part& list = p.part<list_part>();
   return {name(p.pattern),
           fmt::format("{}+{}{}{}{}{}", name(p.index), name(p.value),
@@ -96,7 +96,7 @@ void read_scan_word(const name_part& word, problem_spec& p) {
   } else if (word.text() == "many") {
     list.lists = list_count::many;
   } else {
-    for (const primitives::word<scan_operator>& w : scan_operators) {
+    for (const primitives::enum_name<scan_operator>& w : scan_operators) {
       if (w.text != word.text()) continue;
       if (!takes(w.value, p.value)) word.refuse("an operator of floats: add, min, max, mul");
       list.op = w.value;
@@ -147,7 +147,8 @@ std::vector<fact> facts_of_scan(const problem_spec& p) {
   facts.push_back({"value_type", std::string(name(p.value))});
   facts.push_back({"op", std::string(text_of(list.op, scan_operators))});
   facts.push_back({"scan", std::string(list.is_exclusive ? "exclusive" : "inclusive")});
-  facts.push_back({"layout", std::string(list.is_packed ? "packed" : "apart")});
+  const std::string layout = list.is_packed ? "packed" : "apart";
+  facts.push_back({"layout", layout});
   return facts;
 }
 
@@ -554,7 +555,7 @@ void add(const sweep& s, std::span<const entry* const> entries, std::vector<prob
 }
 
 constexpr named_sweep sets[] = {
-    {"list", "--patterns identity,permutation,strided:1001 --widths 4 --log2-sizes 20:30:2", [](sweep& s) {
+    {"list", "--patterns identity,permutation,strided:1001 --log2-sizes 20:30:2", [](sweep& s) {
        s.patterns.push_back({pattern_kind::strided, longest_stride});
      }}};
 

@@ -14,10 +14,10 @@
 #include "lab/description/sweep.hpp"
 #include "lab/inputs/pattern_function.hpp"
 #include "plan/he2007.hpp"
+#include "primitives/enum_names.hpp"
 #include "primitives/movement/gather.hpp"
 #include "primitives/movement/scatter.hpp"
 #include "primitives/views.hpp"
-#include "primitives/words.hpp"
 
 namespace sheaf::primitives {
 namespace {
@@ -85,7 +85,7 @@ constexpr field_use taken_by_gather[] = {required(fields::count),   required(fie
                                          required(fields::bytes),   optional(fields::index_type),
                                          optional(fields::pattern), optional(fields::bounds)};
 
-row_words write_gather(const problem_spec& p) { return {order_and_table(p), std::string(name(p.index))}; }
+row_parts write_gather(const problem_spec& p) { return {order_and_table(p), std::string(name(p.index))}; }
 
 void read_gather(const name_part& pattern, const name_part& type, problem_spec& p) {
   read_order_and_table(pattern, p);
@@ -111,14 +111,14 @@ gather_problem gather_problem_of(const problem_spec& p, backend_kind backend) { 
 
 const problem_field duplicates_field{
     "--duplicates", "Which writer of a scatter wins: any or last", "any|last", [](problem_spec& p, option_texts texts) {
-      p.part<movement_part>().duplicates = value_of(texts.front(), duplicates_words, "a rule for duplicates");
+      p.part<movement_part>().duplicates = value_of(texts.front(), duplicates_names, "a rule for duplicates");
     }};
 
 constexpr field_use taken_by_scatter[] = {
     required(fields::count),   required(fields::table),  required(fields::bytes),   optional(fields::index_type),
     optional(fields::pattern), optional(fields::bounds), optional(duplicates_field)};
 
-row_words write_scatter(const problem_spec& p) {
+row_parts write_scatter(const problem_spec& p) {
   return {order_and_table(p),
           fmt::format("{}{}", name(p.index), p.part<movement_part>().duplicates == duplicates::last ? "+last" : "")};
 }
@@ -489,7 +489,7 @@ constexpr list_option lists[] = {
     {"--duplicates", "of scatters: any, last",
      [](sweep& s, option_texts texts) {
        s.lists.of<movement_lists>().rules = parsed_list(
-           texts, [](std::string_view text) { return value_of(text, duplicates_words, "a rule for duplicates"); });
+           texts, [](std::string_view text) { return value_of(text, duplicates_names, "a rule for duplicates"); });
      }},
 };
 

@@ -9,8 +9,8 @@
 #include "lab/description/reduce/problem.hpp"
 #include "lab/description/seeds.hpp"
 #include "lab/description/sweep.hpp"
+#include "primitives/enum_names.hpp"
 #include "primitives/reduce/contract.hpp"
-#include "primitives/words.hpp"
 
 namespace sheaf::primitives {
 namespace {
@@ -32,7 +32,7 @@ constexpr field_use taken[] = {required(fields::count),      required(fields::ta
                                optional(fields::bounds),     optional(type_field, fields::value_width),
                                optional(op_field),           optional(order_field)};
 
-row_words write(const problem_spec& p) {
+row_parts write(const problem_spec& p) {
   const reduce_part& sum = p.part<reduce_part>();
   return {order_and_table(p, true),
           fmt::format("{}+{}{}{}", name(p.index), name(p.value),
@@ -50,9 +50,9 @@ void read(const name_part& pattern, const name_part& type, problem_spec& p) {
   p.value = value.read(parse_value_type);
   if (bytes(p.value) != p.record_bytes) value.refuse(fmt::format("a type of {} bytes", p.record_bytes));
   rest = after_value;
-  for (const word<reduction>& w : reductions) {
-    if (!rest || rest->cut_at("+").first.text() != w.text) continue;
-    sum.op = w.value;
+  for (const enum_name<reduction>& n : reductions) {
+    if (!rest || rest->cut_at("+").first.text() != n.text) continue;
+    sum.op = n.value;
     rest = rest->cut_at("+").second;
   }
   if (!rest) return;
@@ -244,7 +244,7 @@ void add(const sweep& s, std::span<const entry* const> entries, std::vector<prob
 
 constexpr named_sweep sets[] = {
     {"reduce",
-     "--patterns uniform,zipf --widths 4 --log2-sizes 20:28:4 --values f32,u32,f64,u64 --slots 1048576,268435456 "
+     "--patterns uniform,zipf --log2-sizes 20:28:4 --values f32,u32,f64,u64 --slots 1048576,268435456 "
      "--orders deterministic,unordered"}};
 
 constexpr list_option lists[] = {

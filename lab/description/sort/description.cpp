@@ -13,9 +13,9 @@
 #include "lab/description/seeds.hpp"
 #include "lab/description/sort/items.hpp"
 #include "lab/description/sort/problem.hpp"
+#include "primitives/enum_names.hpp"
 #include "primitives/sort/contract.hpp"
 #include "primitives/views.hpp"
-#include "primitives/words.hpp"
 
 namespace sheaf::primitives {
 
@@ -89,7 +89,7 @@ constexpr field_use taken_by_index[] = {required(fields::count), required(bytes_
                                         optional(fields::written_index, fields::write_all_numbers),
                                         optional(key_of_rows, whole_row)};
 
-row_words write(const problem_spec& p) {
+row_parts write(const problem_spec& p) {
   const key_part& key = p.part<key_part>();
   std::string pattern(name(key.keys));
   if (key.bits != 8 * p.key_bytes) pattern += fmt::format(":b{}-{}", key.first_bit, key.first_bit + key.bits - 1);

@@ -1,8 +1,8 @@
 #include "lab/description/sweep.hpp"
 
 #include "lab/description/sort/problem.hpp"
+#include "primitives/enum_names.hpp"
 #include "primitives/views.hpp"
-#include "primitives/words.hpp"
 
 // Rows of sorts: what is sorted, by which bits of which keys.
 namespace sheaf::primitives {
@@ -130,8 +130,7 @@ void add(const sweep& s, std::span<const entry* const> entries, std::vector<prob
   }
 }
 
-constexpr named_sweep sets[] = {
-    {"sort", "--widths 4 --log2-sizes 16:28:4 --keys uniform,zipf,nested --bit-ranges all,8:16"}};
+constexpr named_sweep sets[] = {{"sort", "--log2-sizes 16:28:4 --keys uniform,zipf,nested --bit-ranges all,8:16"}};
 
 constexpr list_option lists[] = {
     {"--sorts",

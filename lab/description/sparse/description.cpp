@@ -13,14 +13,17 @@
 #include "lab/description/sparse/items.hpp"
 #include "lab/description/sparse/problem.hpp"
 #include "lab/description/sweep.hpp"
+#include "primitives/enum_names.hpp"
 #include "primitives/sparse/spmv.hpp"
 #include "primitives/views.hpp"
-#include "primitives/words.hpp"
 
 // The entry of spmv. Its count is the entries of a generated matrix, its table the rows, and a record a value.
 namespace sheaf::primitives {
 
 std::uint64_t rows_of_matrix(const problem_spec& p) { return row_lengths_of(p).rows; }
+void require_rows(const problem_spec& p) {
+  if (rows_of_matrix(p) == 0 && p.count != 0) refuse("--rows: {} entries have no place in 0 rows", p.count);
+}
 std::uint64_t columns_of_matrix(const problem_spec& p) {
   const std::optional<std::uint64_t>& columns = p.part<sparse_part>().columns;
   return columns ? *columns : rows_of_matrix(p);
@@ -57,7 +60,7 @@ namespace {
 
 constexpr std::uint64_t usual_entries_of_a_row = 16;
 constexpr std::string_view power_law_word = "zipf";
-constexpr word<spmv_sums> sums_words[] = {{"as_values", spmv_sums::as_values}, {"f64", spmv_sums::f64}};
+constexpr enum_name<spmv_sums> sums_words[] = {{"as_values", spmv_sums::as_values}, {"f64", spmv_sums::f64}};
 
 index_type least_type(std::uint64_t most) { return most >> 32 == 0 ? index_type::u32 : index_type::u64; }
 
@@ -128,7 +131,7 @@ constexpr field_use taken[] = {required(sparse_fields::entries),
                                optional(sparse_fields::row_ends),
                                optional(fields::pattern)};
 
-row_words write(const problem_spec& p) {
+row_parts write(const problem_spec& p) {
   const sparse_part& matrix = p.part<sparse_part>();
   const bool is_square = columns_of_matrix(p) == rows_of_matrix(p);
   return {fmt::format("{}{}{}{}", name(matrix.nonzeros), p.table ? fmt::format(":s{}", *p.table) : "",
@@ -261,6 +264,7 @@ row_labels labels(const problem_spec& p) {
 }
 
 explanation explain(const context& ctx, const problem_spec& p, std::string_view variant) {
+  require_rows(p);
   const sparse_part& matrix = p.part<sparse_part>();
   const jobs::product_views v = jobs::views_of_product(p, {});
   return explain_spmv(

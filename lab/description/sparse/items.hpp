@@ -192,7 +192,7 @@ struct share_of_residual {
     }
     const double share = residual * residual / most * static_cast<double>(whole);
     if (!(share <= static_cast<double>(whole))) return {1, 0};  // NaN, too
-    return {0, static_cast<std::uint64_t>(share + 0.5)};
+    return {0, static_cast<std::uint64_t>(::floor(share + 0.5))};
   }
 };
 

@@ -27,6 +27,8 @@ struct sparse_part {
 /// Rows and columns: as given, else a row for every so many entries, and a column for each row.
 std::uint64_t rows_of_matrix(const problem_spec& p);
 std::uint64_t columns_of_matrix(const problem_spec& p);
+/// @throws error(bad_argument) for entries without a row
+void require_rows(const problem_spec& p);
 /// Points along an edge of the grid whose points are the rows: a square's for 5 and 9 entries, a cube's for 7 and 27.
 std::uint64_t side_of_grid(const problem_spec& p);
 bool is_flat_grid(std::uint64_t entries_of_a_point) noexcept;

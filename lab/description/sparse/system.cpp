@@ -10,8 +10,8 @@
 #include "lab/description/plain_loops.hpp"
 #include "lab/description/sparse/entry_parts.hpp"
 #include "lab/description/sparse/problem.hpp"
+#include "primitives/enum_names.hpp"
 #include "primitives/sparse/conjugate_gradient.hpp"
-#include "primitives/words.hpp"
 
 // The entry of conjugate_gradient: so many iterations from 0 on by a matrix that is an spmv's in size and layout, and
 // has as many columns as rows.
@@ -46,7 +46,7 @@ problem_spec product_in(const problem_spec& p) {
   return product;
 }
 
-row_words write(const problem_spec& p) {
+row_parts write(const problem_spec& p) {
   return {fmt::format("{}:x{}:i{}", name(p.part<sparse_part>().nonzeros), p.part<sparse_part>().entries_of_a_row,
                       p.part<sparse_part>().iterations),
           text_of_types(p) + (p.part<sparse_part>().has_jacobi ? "+jacobi" : "") + text_of_layout(p)};
@@ -108,6 +108,7 @@ void price_all_iterations(const problem_spec& p, std::vector<variant_estimate>& 
 }
 
 explanation explain(const context& ctx, const problem_spec& p, std::string_view variant) {
+  require_rows(p);
   const jobs::product_views v = jobs::views_of_product(p, {});
   explanation why = explain_conjugate_gradient(ctx, v.a, v.x, v.y, options_of(p, variant));
   price_all_iterations(p, why.variants);

@@ -12,9 +12,9 @@
 #include "lab/description/seeds.hpp"
 #include "lab/description/split/items.hpp"
 #include "lab/description/split/problem.hpp"
+#include "primitives/enum_names.hpp"
 #include "primitives/split/contract.hpp"
 #include "primitives/views.hpp"
-#include "primitives/words.hpp"
 
 namespace sheaf::primitives {
 namespace {
@@ -63,7 +63,7 @@ constexpr field_use taken_by_index[] = {required(fields::count),
                                         optional(from_left),
                                         categories_or_key};
 
-row_words write(const problem_spec& p) {
+row_parts write(const problem_spec& p) {
   const key_part& key = p.part<key_part>();
   return {fmt::format("{}:b{}", name(key.keys), key.bits),
           p.key_bytes == 0 ? "own" : fmt::format("k{}", 8 * p.key_bytes)};

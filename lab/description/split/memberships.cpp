@@ -9,8 +9,8 @@
 #include "lab/description/seeds.hpp"
 #include "lab/description/split/items.hpp"
 #include "lab/description/split/problem.hpp"
+#include "primitives/enum_names.hpp"
 #include "primitives/split/multi_contract.hpp"
-#include "primitives/words.hpp"
 
 // A multi_split is a split of record numbers and a gather by them. Its variants are those of its split, which is what
 // the variant that a caller names decides; the other two steps go by their cheapest variant.
@@ -40,7 +40,7 @@ index_type number_type(const problem_spec& p) {
   return p.indexed_count() >= std::uint64_t{1} << 32 ? index_type::u64 : index_type::u32;
 }
 
-row_words write(const problem_spec& p) {
+row_parts write(const problem_spec& p) {
   const key_part& key = p.part<key_part>();
   return {fmt::format("{}:b{}:s{}", name(key.keys), key.bits, p.indexed_count()),
           fmt::format("k{}", 8 * category_bytes)};

@@ -7,7 +7,7 @@
 #include "lab/harness/factors.hpp"
 #include "lab/harness/platform.hpp"
 #include "lab/harness/requests.hpp"
-#include "primitives/words.hpp"
+#include "primitives/enum_names.hpp"
 
 namespace sheaf::bench {
 namespace {

@@ -11,8 +11,8 @@
 #include "lab/harness/sparse/matrices.hpp"
 #include "lab/peers/sparse/cusparse.hpp"
 #include "lab/peers/sparse/eigen.hpp"
+#include "primitives/enum_names.hpp"
 #include "primitives/sparse/prepare_spmv.hpp"
-#include "primitives/words.hpp"
 
 namespace sheaf::bench {
 namespace {

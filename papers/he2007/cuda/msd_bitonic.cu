@@ -4,8 +4,8 @@
 #include "primitives/sort/contract.hpp"
 
 // cuda.msd_bitonic: a radix sort from the highest bits down with the ending of He et al. 2007 (section 4.1): a bitonic
-// network sorts each group that fits shared memory. The passes before it are those of cuda.msd, which finishes groups
-// by a bin sort instead.
+// network sorts each group that fits shared memory. The passes before it are those of cuda.sample, which finishes
+// groups by a bin sort instead.
 namespace sheaf::cuda {
 namespace {
 
@@ -52,11 +52,11 @@ struct bitonic_network {
   }
 };
 
-/// The network takes so many times longer than the bin sort of cuda.msd.
+/// The network takes so many times longer than the bin sort of cuda.sample.
 constexpr double network_slowdown = 12;
 
 plan::planned plan_msd_bitonic(const sort_problem& p, const plan::scope& scope) {
-  plan::planned plan = plan_msd(p, scope, network_slowdown);
+  plan::planned plan = plan_sample_sort(p, scope, network_slowdown);
   plan.by_name_only = true;
   return plan;
 }

@@ -56,12 +56,12 @@ primitives::edge_sum_problem plain_edge_sum(const edge_view& edges, std::uint64_
 }
 
 std::vector<std::uint32_t> record_numbers_of(opengl_state& state, index_span list, std::uint64_t records,
-                                             const core::index_words& words) {
+                                             const core::index_wording& wording) {
   std::vector<std::uint32_t> numbers(list.count);
   primitives::movement m;
   m.count = list.count;
   m.indexed_count = records;
-  write_record_numbers(state, m, list, words, numbers.data());
+  write_record_numbers(state, m, list, wording, numbers.data());
   return numbers;
 }
 

@@ -23,7 +23,7 @@ primitives::edge_sum_problem plain_edge_sum(const edge_view& edges, std::uint64_
 /// The checked list as record numbers of an array of so many records; reports what is bad to the context in these
 /// words.
 std::vector<std::uint32_t> record_numbers_of(opengl_state& state, index_span list, std::uint64_t records,
-                                             const core::index_words& words);
+                                             const core::index_wording& wording);
 
 /// The files of shaders/ here, with the library's prelude.glsl in front.
 std::span<const shader_source> paper_shaders() noexcept;

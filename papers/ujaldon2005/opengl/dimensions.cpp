@@ -10,7 +10,7 @@ namespace sheaf::opengl {
 namespace {
 
 constexpr std::string_view call_name = "gather_from_dimensions";
-constexpr core::index_words index_words{"gather_from_dimensions", "index", "the table's", "records"};
+constexpr core::index_wording index_wording{"gather_from_dimensions", "index", "the table's", "records"};
 constexpr program_files lookup_files{"pixels.vert", "", "dimensions.frag", paper_shaders};
 
 /// The sides of a texture; all but the last are 2^bits.
@@ -87,7 +87,7 @@ void gather_from_dimensions(const context& ctx, const_records table, index_span 
   if (out.count == 0) return;
   opengl_state& state = state_of(ctx);
   const tile shape = only_tile(call_name, "out", state, out.count);
-  const std::vector<std::uint32_t> numbers = record_numbers_of(state, index, table.count, index_words);
+  const std::vector<std::uint32_t> numbers = record_numbers_of(state, index, table.count, index_wording);
   pipeline_call call(state, call_name);
   const texture_box box = box_of(table.count, dimensions);
   require_box(state, box, dimensions, table.count);

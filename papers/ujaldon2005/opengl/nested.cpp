@@ -18,19 +18,20 @@ constexpr program_files from_vertices{"gather_vertex.vert", "gather_vertex.geom"
 constexpr std::uint64_t color_bytes = 16;
 
 // "gather_nested: entry 7 of list 0 is 99, past list 1's 3 entries"
-std::string bad_entry(const core::index_words& words, const core::index_report& report) {
+std::string bad_entry(const core::index_wording& wording, const core::index_report& report) {
   const auto value = static_cast<std::int64_t>(report.value);
-  return fmt::format("{}: entry {} of {} is {}, {} {} {} {}", words.call, report.position, words.list,
+  return fmt::format("{}: entry {} of {} is {}, {} {} {} {}", wording.call, report.position, wording.list,
                      report.is_signed != 0 ? fmt::to_string(value) : fmt::to_string(report.value),
-                     report.is_signed != 0 && value < 0 ? "outside" : "past", words.whose, report.limit, words.named);
+                     report.is_signed != 0 && value < 0 ? "outside" : "past", wording.whose, report.limit,
+                     wording.named);
 }
 
 // A list names entries of the next one, the last list records of the table.
-constexpr core::index_words words_of_lists[most_indirections - 1] = {
+constexpr core::index_wording wording_of_lists[most_indirections - 1] = {
     {"gather_nested", "list 0", "list 1's", "entries", bad_entry},
     {"gather_nested", "list 1", "list 2's", "entries", bad_entry},
     {"gather_nested", "list 2", "list 3's", "entries", bad_entry}};
-constexpr core::index_words words_of_last_list[most_indirections] = {
+constexpr core::index_wording wording_of_last_list[most_indirections] = {
     {"gather_nested", "list 0", "the table's", "records", bad_entry},
     {"gather_nested", "list 1", "the table's", "records", bad_entry},
     {"gather_nested", "list 2", "the table's", "records", bad_entry},
@@ -193,7 +194,7 @@ std::vector<std::vector<std::uint32_t>> checked_numbers(const context& ctx, cons
   for (std::size_t k = 0; k < lists.size(); ++k) {
     const bool is_last = k + 1 == lists.size();
     numbers.push_back(record_numbers_of(state, lists[k], is_last ? table.count : lists[k + 1].count,
-                                        is_last ? words_of_last_list[k] : words_of_lists[k]));
+                                        is_last ? wording_of_last_list[k] : wording_of_lists[k]));
   }
   return numbers;
 }

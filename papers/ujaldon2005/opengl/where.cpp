@@ -9,7 +9,7 @@ namespace sheaf::opengl {
 namespace {
 
 constexpr std::string_view call_name = "gather_where";
-constexpr core::index_words index_words{"gather_where", "index", "the table's", "records"};
+constexpr core::index_wording index_wording{"gather_where", "index", "the table's", "records"};
 constexpr program_files where_files{"where.vert", "", "where.frag", paper_shaders};
 
 // A range of records is up to three rectangles of pixels: the end of a row, full rows, and the beginning of a row.
@@ -43,7 +43,7 @@ void gather_where(const context& ctx, const_records table, index_span index, con
   opengl_state& state = state_of(ctx);
   const tile shape = only_tile(call_name, "out", state, out.count);
   const tile table_shape = table.count == 0 ? tile{0, 0, 0, 1} : only_tile(call_name, "table", state, table.count);
-  const std::vector<std::uint32_t> numbers = record_numbers_of(state, index, table.count, index_words);
+  const std::vector<std::uint32_t> numbers = record_numbers_of(state, index, table.count, index_wording);
   pipeline_call call(state, call_name);
   const texel_format texels = texels_for(table.record_bytes);
   const texture records_of_table = uploaded(texels, table_shape, table);

@@ -162,7 +162,7 @@ namespace {
 
 core::index_report report_of_fault(const list_problem& p, list_fault fault, std::uint64_t position, std::uint64_t value,
                                    std::uint64_t limit) {
-  return {.call = 0, .position = position, .value = value, .limit = limit, .words = &words_of(p, fault)};
+  return {.call = 0, .position = position, .value = value, .limit = limit, .wording = &wording_of(p, fault)};
 }
 
 template <class Successors>

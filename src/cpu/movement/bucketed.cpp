@@ -150,10 +150,10 @@ void collect_part(Layout layout, const Buckets& buckets, std::uint64_t part, con
 /// reports the bad index.
 template <class Index, class Move>
 void with_buckets(const context& ctx, const movement& p, const plan::planned& plan, index_span list, const Index* index,
-                  const core::index_words& words, std::byte* scratch, Move move) {
+                  const core::index_wording& wording, std::byte* scratch, Move move) {
   with_bucketed_record(p, [&](auto layout, auto block) {
     index_buckets buckets(p, plan.decided.get<bucket_decision>(), index, scratch);
-    run_checked(ctx, p, list, words, [&] { return move(layout, block, buckets); });
+    run_checked(ctx, p, list, wording, [&] { return move(layout, block, buckets); });
   });
 }
 
@@ -166,7 +166,7 @@ void run_bucketed(const context& ctx, const gather_problem& p, const plan::plann
                   std::byte* scratch) {
   with_index(b.index, [&](const auto* index) {
     if (!is_scattered(index, p.count, p.indexed_stride_bytes)) return gather_in_order(ctx, p, b, in_order(ctx, p));
-    with_buckets(ctx, p, plan, b.index, index, gather_words, scratch, [&](auto layout, auto block, auto& buckets) {
+    with_buckets(ctx, p, plan, b.index, index, gather_wording, scratch, [&](auto layout, auto block, auto& buckets) {
       using value = decltype(block);
       const first_bad bad = buckets.template reorder<void>([](std::uint64_t) {});
       for_each_task(buckets.bucket_count(), buckets.parts(),
@@ -184,7 +184,7 @@ void run_bucketed(const context& ctx, const scatter_problem& p, const plan::plan
     if (p.duplicates == duplicates::any && !is_scattered(index, p.count, p.indexed_stride_bytes)) {
       return scatter_in_order(ctx, p, b, in_order(ctx, p));
     }
-    with_buckets(ctx, p, plan, b.index, index, scatter_words, scratch, [&](auto layout, auto block, auto& buckets) {
+    with_buckets(ctx, p, plan, b.index, index, scatter_wording, scratch, [&](auto layout, auto block, auto& buckets) {
       using value = decltype(block);
       const first_bad bad = buckets.template reorder<value>([&, in = b.in.data](std::uint64_t i) {
         value record;

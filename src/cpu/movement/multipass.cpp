@@ -113,7 +113,7 @@ first_bad move_region(Layout layout, const Index* index, std::uint64_t count, co
 void run_multipass(const context& ctx, const gather_problem& p, const plan::planned& plan, const gather_buffers& b,
                    std::byte*) {
   const auto decided = plan.decided.get<multipass_decision>();
-  move_parts(ctx, p, p.count, b.index, gather_words,
+  move_parts(ctx, p, p.count, b.index, gather_wording,
              [&](auto layout, const auto* index, std::uint64_t begin, std::uint64_t end, std::uint64_t) {
                return for_each_pass(
                    p, decided, begin, end, [&](std::uint64_t first, std::uint64_t count, region moved) {
@@ -127,7 +127,7 @@ void run_multipass(const context& ctx, const scatter_problem& p, const plan::pla
                    std::byte*) {
   const auto decided = plan.decided.get<multipass_decision>();
   move_parts(
-      ctx, p, p.count, b.index, scatter_words,
+      ctx, p, p.count, b.index, scatter_wording,
       [&](auto layout, const auto* index, std::uint64_t begin, std::uint64_t end, std::uint64_t) {
         return for_each_pass(p, decided, begin, end, [&](std::uint64_t first, std::uint64_t count, region moved) {
           return move_region<false>(layout, index + first, count, b.in.data + layout.sequential_offset(first),

@@ -89,14 +89,14 @@ void with_index(index_span index, Body body) {
   }
 }
 
-/// for_each_checked_part() over items of a movement, by a list of bad-index words of `words`: calls
+/// for_each_checked_part() over items of a movement, by an index whose errors have this wording: calls
 /// move(layout, index, begin, end, part) -> first_bad.
 template <class Move>
 void move_parts(const context& ctx, const primitives::movement& m, std::uint64_t items, index_span list,
-                const core::index_words& words, Move move) {
+                const core::index_wording& wording, Move move) {
   with_index(list, [&](const auto* index) {
     with_layout(m, [&](auto layout) {
-      for_each_checked_part(ctx, m, items, list, words,
+      for_each_checked_part(ctx, m, items, list, wording,
                             [&](std::uint64_t begin, std::uint64_t end, std::uint64_t part) {
                               return move(layout, index, begin, end, part);
                             });

@@ -66,7 +66,7 @@ void run_by_page(const context& ctx, const scatter_problem& p, const plan::plann
   const auto decided = plan.decided.get<in_order_decision>();
   const std::uint64_t limit = p.index_limit();
   move_parts(
-      ctx, p, p.count, b.index, primitives::scatter_words,
+      ctx, p, p.count, b.index, primitives::scatter_wording,
       [&](auto layout, const auto* index, std::uint64_t begin, std::uint64_t end, std::uint64_t part) {
         page_order pages(p, scratch + part * page_order::bytes());
         first_bad all;

@@ -22,7 +22,7 @@ plan::planned plan_owner(const scatter_problem& p, const plan::scope& scope) {
 void run_owner(const context& ctx, const scatter_problem& p, const plan::planned&, const scatter_buffers& b,
                std::byte*) {
   const std::uint64_t limit = p.index_limit();
-  move_parts(ctx, p, p.indexed_count, b.index, primitives::scatter_words,
+  move_parts(ctx, p, p.indexed_count, b.index, primitives::scatter_wording,
              [&](auto layout, const auto* index, std::uint64_t begin, std::uint64_t end, std::uint64_t) {
                first_bad bad;
                for (std::uint64_t i = 0; i < p.count; ++i) {

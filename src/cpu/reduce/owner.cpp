@@ -55,7 +55,7 @@ first_bad reduce_owned(const scatter_reduce_problem& p, const Index* index, cons
 void run_owner(const context& ctx, const scatter_reduce_problem& p, const plan::planned&,
                const scatter_reduce_buffers& b, std::byte*) {
   with_arrays_and_op(p, b, [&](const auto* index, const auto* in, auto* out, auto op) {
-    for_each_checked_part(ctx, p, p.indexed_count, b.index, primitives::scatter_reduce_words,
+    for_each_checked_part(ctx, p, p.indexed_count, b.index, primitives::scatter_reduce_wording,
                           [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
                             return reduce_owned(p, index, in, out, begin, end, op);
                           });

@@ -84,7 +84,7 @@ void run_private(const context& ctx, const scatter_reduce_problem& p, const plan
     bad.position = first_bad_position;
   });
   if (bad.found()) {
-    state.keep_first(report_of(b.index, bad.position, call, p.indexed_count, primitives::scatter_reduce_words));
+    state.keep_first(report_of(b.index, bad.position, call, p.indexed_count, primitives::scatter_reduce_wording));
   }
 }
 

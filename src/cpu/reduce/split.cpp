@@ -45,7 +45,7 @@ void run_split(const context& ctx, const scatter_reduce_problem& p, const plan::
   with_arrays_and_op(p, b, [&](const auto* index, const auto* in, auto* out, auto op) {
     using T = std::remove_pointer_t<decltype(out)>;
     index_buckets buckets(p, decided, index, scratch);
-    run_checked(ctx, p, b.index, primitives::scatter_reduce_words, [&] {
+    run_checked(ctx, p, b.index, primitives::scatter_reduce_wording, [&] {
       const first_bad bad = buckets.template reorder<T>([in](std::uint64_t i) { return in[i]; });
       for_each_task(buckets.bucket_count(), buckets.parts(),
                     [&](std::uint64_t bucket) { reduce_bucket(buckets, bucket, out, op); });

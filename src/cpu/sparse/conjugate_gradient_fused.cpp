@@ -50,7 +50,8 @@ plan::planned plan_fused(const conjugate_gradient_problem& p, const plan::scope&
   fused_decision d;
   place.take(system_vectors::scratch_bytes(p));
   d.rows = decide_rows(p.product, m, place);
-  d.threads = std::min(parts_worth(streamed_bytes(p), m.parallelism), blocks_of(p.product.rows));
+  d.threads =
+      std::max<std::uint64_t>(1, std::min(parts_worth(streamed_bytes(p), m.parallelism), blocks_of(p.product.rows)));
   d.may_prefetch = may_prefetch_x(p.product, m);
   plan::planned plan;
   plan.scratch_bytes = place.bytes();

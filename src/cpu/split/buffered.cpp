@@ -21,7 +21,7 @@ void run_buffered(const context& ctx, const split_problem& p, const plan::planne
   const first_bad bad = call.bad();
   if (!bad.found()) return;
   const std::uint32_t category = primitives::field_of(b.keys.data + bad.position * p.key_stride_bytes, p.bits);
-  state.keep_first({call_number, bad.position, category, p.categories, &primitives::category_words, 0});
+  state.keep_first({call_number, bad.position, category, p.categories, &primitives::category_wording, 0});
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 #include "cuda/device/launch.cuh"
 #include "cuda/device/words.cuh"
-#include "plan/probe.hpp"
+#include "plan/microbenchmarks.hpp"
 
 // The kernels that measure a machine profile. Random addresses come from a hash in registers, because reading an index
 // list would cost part of the bandwidth that is to be measured.

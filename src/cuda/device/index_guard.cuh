@@ -31,7 +31,7 @@ __device__ __noinline__ void report_bad_index(const index_guard& guard, std::uin
                       ? static_cast<std::uint64_t>(index)
                       : static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(index)));
     first.limit = guard.records;
-    first.words = guard.words;
+    first.wording = guard.wording;
     first.is_signed = guard.is_signed;
     first.position = position;
     __threadfence();

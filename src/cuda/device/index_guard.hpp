@@ -17,7 +17,7 @@ struct index_guard {
   std::uint32_t* flag = nullptr;  ///< pinned host word that is set once a bad index is in the slot
   std::uint64_t call = 0;         ///< number of the call in its context
   std::uint64_t records = 0;      ///< records that an index may name, or categories; for the message
-  const core::index_words* words = nullptr;
+  const core::index_wording* wording = nullptr;
   std::uint32_t is_signed = 0;  ///< 1 if the caller's index type is signed; for the message
 };
 

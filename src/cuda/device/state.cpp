@@ -267,9 +267,9 @@ void cuda_state::release_unused() noexcept {
   cudaMemPoolTrimTo(pool_.handle, 0);
 }
 
-index_guard cuda_state::guard(const core::index_words& words, index_type type, std::uint64_t records) noexcept {
+index_guard cuda_state::guard(const core::index_wording& wording, index_type type, std::uint64_t records) noexcept {
   const std::uint32_t is_signed = type == index_type::i32 || type == index_type::i64;
-  return {report_slot_, report_flag_, begin_call(), records, &words, is_signed};
+  return {report_slot_, report_flag_, begin_call(), records, &wording, is_signed};
 }
 
 order_verdict cuda_state::new_order_verdict() {

@@ -160,7 +160,7 @@ class cuda_state final : public core::context_state {
   void release_unused() noexcept;
 
   /// Begins a call: gives it a number, and its kernels the limit that they check indices against and the report slot.
-  index_guard guard(const core::index_words& words, index_type type, std::uint64_t records) noexcept;
+  index_guard guard(const core::index_wording& wording, index_type type, std::uint64_t records) noexcept;
 
   /// A slot for the verdict of one call. Calls on the stream share one slot, because they run one after another. A call
   /// that is captured into a graph gets a slot of its own, because graphs may run beside the stream. The slot is null

@@ -28,7 +28,7 @@ __global__ void report_bad_end(const __grid_constant__ index_guard guard,
   if (guard.call < first.call || (guard.call == first.call && edge < first.position)) {
     first.value = end;
     first.limit = guard.records;
-    first.words = guard.words;
+    first.wording = guard.wording;
     first.is_signed = guard.is_signed;
     first.row = which;
     first.position = edge;
@@ -45,7 +45,7 @@ __global__ void report_bad_end(const __grid_constant__ index_guard guard,
 
 bad_end_report::bad_end_report(const context& ctx, const primitives::edge_sum_problem& p, primitives::edge_call by,
                                unsigned long long* first_bad)
-    : guard_(state_of(ctx).guard(primitives::end_words(by), p.index, p.nodes)), first_bad_(first_bad) {
+    : guard_(state_of(ctx).guard(primitives::end_wording(by), p.index, p.nodes)), first_bad_(first_bad) {
   require(cudaMemsetAsync(first_bad, 0xff, sizeof *first_bad, ctx.stream()), ctx);
 }
 

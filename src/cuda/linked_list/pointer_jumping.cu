@@ -60,7 +60,7 @@ struct resolve_arguments {
 
 __device__ void report_fault(list_status* status, index_guard guard, list_fault fault, std::uint64_t position,
                              std::uint64_t value, std::uint64_t limit) {
-  guard.words += static_cast<int>(fault);
+  guard.wording += static_cast<int>(fault);
   guard.records = limit;
   if (fault != list_fault::out_of_range) guard.is_signed = 0;
   status->is_faulty = 1;
@@ -226,7 +226,7 @@ void list_call::resolve(std::byte* scratch, bool always) {
   a.rank_bytes = static_cast<std::uint32_t>(problem.out_bytes);
   a.is_forest = problem.lists == list_count::many;
   a.always = always;
-  a.guard = state_of(ctx).guard(words_of(problem, list_fault::out_of_range), problem.successor, problem.count);
+  a.guard = state_of(ctx).guard(wording_of(problem, list_fault::out_of_range), problem.successor, problem.count);
   require(cudaMemsetAsync(a.faults, 0xff, sizeof(list_faults), ctx.stream()), ctx);
   const auto kernel = a.list.bytes == 4 ? resolve_ranks<std::uint32_t> : resolve_ranks<std::uint64_t>;
   launch_cooperative(ctx, kernel, ceil_div(problem.count, block_threads), block_threads, 0, a);

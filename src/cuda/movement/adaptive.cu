@@ -32,6 +32,7 @@ __global__ void __launch_bounds__(sample_threads, least_resident_blocks<Directio
     move_words_adaptively(const __grid_constant__ word_arguments<Index> a,
                           const __grid_constant__ adaptive_schedule s) {
   using tile_type = word_tile<Direction, Word, Index, Items, Step>;
+  static_assert(sample_threads % Step == 0, "the threads take all positions of a tile");
   constexpr std::uint32_t tile = sample_threads * Items;
   const std::uint32_t block_records = tile * s.rounds;
   if (blockIdx.x == 0 && s.asks_for_verdict != 0) publish_verdict(a.index, s.sample);

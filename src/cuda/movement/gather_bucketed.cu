@@ -51,7 +51,7 @@ std::uint64_t blocks_for(const context& ctx, std::uint64_t tiles, bool asks_for_
 void run_bucketed(const context& ctx, const gather_problem& p, const plan::planned& plan, const gather_buffers& b,
                   std::byte* scratch) {
   const device_scope scope(ctx.device());
-  const index_guard guard = state_of(ctx).guard(primitives::gather_words, p.index, p.indexed_count);
+  const index_guard guard = state_of(ctx).guard(primitives::gather_wording, p.index, p.indexed_count);
   const auto l = plan.decided.get<schedule_layout>();
   auto* const tile_counters = reinterpret_cast<std::uint32_t*>(scratch + l.tile_counters);
   direct_attempt attempt;

@@ -111,7 +111,7 @@ class scheduled_movement final : public prepared_movement {
         layout_(calls.layout),
         memory_(ctx, std::max<std::uint64_t>(1, layout_.bucket_words)) {
     if (!scatters_) {
-      build(ctx, index, state_of(ctx).guard(primitives::gather_words, p.index, p.indexed_count));
+      build(ctx, index, state_of(ctx).guard(primitives::gather_wording, p.index, p.indexed_count));
     } else if (gather_.count > 0) {
       build_inverse(ctx, p, calls, index, scratch);
     }

@@ -93,7 +93,7 @@ template <class Word, class Record = Word>
 void scatter_by_buckets(const context& ctx, const scatter_problem& p, const scatter_buffers& b,
                         const bucketed_decision& decided, std::byte* scratch) {
   index_guard guard;  // with bounds::trust, an index past the output has no bucket and is skipped without a report
-  if (p.bounds == bounds::check) guard = state_of(ctx).guard(primitives::scatter_words, p.index, p.indexed_count);
+  if (p.bounds == bounds::check) guard = state_of(ctx).guard(primitives::scatter_wording, p.index, p.indexed_count);
   bucket_passes<Word, Record> passes(ctx, p, b, decided.cut, decided.layout, scratch);
   passes.clear();
   if (p.pattern.shape == access_pattern::kind::unknown) {

@@ -148,7 +148,7 @@ template <class Record>
 void scatter_last(const context& ctx, const scatter_problem& p, const scatter_buffers& b,
                   const bucketed_last_decision& decided, std::byte* scratch) {
   index_guard guard;  // with bounds::trust, an index past the output is skipped without a report
-  if (p.bounds == bounds::check) guard = state_of(ctx).guard(primitives::scatter_words, p.index, p.indexed_count);
+  if (p.bounds == bounds::check) guard = state_of(ctx).guard(primitives::scatter_wording, p.index, p.indexed_count);
   auto* const overflow_count = reinterpret_cast<std::uint32_t*>(scratch + decided.overflow_count);
   const order_verdict verdict{reinterpret_cast<unsigned long long*>(scratch + decided.verdict), 1};
   winner_arguments a{.move = arguments_of(p, b.in.data, b.out.data, b.index, guard),

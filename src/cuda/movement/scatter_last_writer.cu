@@ -88,7 +88,7 @@ void launch_write_last_words(const context& ctx, const scatter_problem& p, const
 void run_last_writer(const context& ctx, const scatter_problem& p, const plan::planned& plan, const scatter_buffers& b,
                      std::byte* scratch) {
   const device_scope scope(ctx.device());
-  const index_guard guard = state_of(ctx).guard(primitives::scatter_words, p.index, p.indexed_count);
+  const index_guard guard = state_of(ctx).guard(primitives::scatter_wording, p.index, p.indexed_count);
   const move_arguments finding_arguments = arguments_of(p, b.in.data, b.out.data, b.index, guard);
   const move_arguments moving_arguments = arguments_of(p, b.in.data, b.out.data, b.index, index_guard{});
   const bool are_words = words_rejection(p) == nullptr;

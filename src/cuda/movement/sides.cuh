@@ -21,10 +21,10 @@ using buffers_of =
 template <direction Direction>
 move_arguments arguments_of(const context& ctx, const problem_of<Direction>& p, const buffers_of<Direction>& b) {
   if constexpr (Direction == direction::gather) {
-    const index_guard guard = state_of(ctx).guard(primitives::gather_words, p.index, p.indexed_count);
+    const index_guard guard = state_of(ctx).guard(primitives::gather_wording, p.index, p.indexed_count);
     return arguments_of(p, b.table.data, b.out.data, b.index, guard);
   } else {
-    const index_guard guard = state_of(ctx).guard(primitives::scatter_words, p.index, p.indexed_count);
+    const index_guard guard = state_of(ctx).guard(primitives::scatter_wording, p.index, p.indexed_count);
     return arguments_of(p, b.in.data, b.out.data, b.index, guard);
   }
 }

@@ -221,7 +221,7 @@ void launch_adds(const context& ctx, const scatter_reduce_problem& p, const move
 void run_atomic(const context& ctx, const scatter_reduce_problem& p, const plan::planned&,
                 const scatter_reduce_buffers& b, std::byte*) {
   const device_scope current_device(ctx.device());
-  const index_guard guard = state_of(ctx).guard(primitives::scatter_reduce_words, p.index, p.indexed_count);
+  const index_guard guard = state_of(ctx).guard(primitives::scatter_reduce_wording, p.index, p.indexed_count);
   const move_arguments a = arguments_of(p, nullptr, nullptr, b.index, guard);
   const std::uint64_t blocks = ceil_div(p.count, block_threads);
   const auto reduce = [&](auto value, auto op) {

@@ -95,7 +95,7 @@ void sum_by_buckets(const context& ctx, const scatter_reduce_problem& p, const s
                     const bucketed_decision& decided, std::byte* scratch) {
   index_guard guard;  // with bounds::trust, an index past the output has no bucket and is skipped without a report
   if (p.bounds == bounds::check) {
-    guard = state_of(ctx).guard(primitives::scatter_reduce_words, p.index, p.indexed_count);
+    guard = state_of(ctx).guard(primitives::scatter_reduce_wording, p.index, p.indexed_count);
   }
   const scatter_buffers records{{b.in.data, p.count, sizeof(T)}, b.index, {b.out.data, p.indexed_count, sizeof(T)}};
   bucket_passes<term<T>> passes(ctx, p, records, decided.cut, decided.buckets, scratch);

@@ -157,7 +157,7 @@ class sorted_call {
 
  private:
   move_arguments indices() const {
-    const index_guard guard = state_of(ctx_).guard(primitives::scatter_reduce_words, p_.index, p_.indexed_count);
+    const index_guard guard = state_of(ctx_).guard(primitives::scatter_reduce_wording, p_.index, p_.indexed_count);
     return arguments_of(p_, nullptr, nullptr, b_.index, guard);
   }
 
@@ -171,7 +171,7 @@ class sorted_call {
                    .bits = {0, 32},
                    .categories = p_.indexed_count,
                    .may_be_bad = true,
-                   .words = &primitives::scatter_reduce_words,
+                   .wording = &primitives::scatter_reduce_wording,
                    .type = p_.index};
     if (narrows_index(p_)) {
       passes.keys.data = reinterpret_cast<const std::byte*>(at_.narrowed);

@@ -152,7 +152,7 @@ class tiled_call {
   tiled_call(const context& ctx, const scatter_reduce_problem& p, const tiled_decision& decided,
              const scatter_reduce_buffers& b, std::byte* scratch)
       : ctx_(ctx), decided_(decided), scratch_(core::arrays_in<tiled_scratch<T>>(scratch, p, decided)) {
-    const index_guard guard = state_of(ctx).guard(primitives::scatter_reduce_words, p.index, p.indexed_count);
+    const index_guard guard = state_of(ctx).guard(primitives::scatter_reduce_wording, p.index, p.indexed_count);
     a_.list = arguments_of(p, nullptr, nullptr, b.index, guard);
     a_.in = static_cast<const T*>(b.in.data);
     a_.out = static_cast<T*>(b.out.data);

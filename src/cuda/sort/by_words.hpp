@@ -5,7 +5,7 @@
 #include "cuda/sort/words/encoding.hpp"
 #include "primitives/sort/contract.hpp"
 
-// What cuda.msd and cuda.onesweep share around the radix sort of words: scratch, costs and the run.
+// What cuda.sample and cuda.onesweep share around the radix sort of words: scratch, costs and the run.
 namespace sheaf::cuda {
 
 // ---- the scratch of a sort of words, and the description of such a sort without its addresses; plans need the size,
@@ -37,7 +37,7 @@ struct sort_scratch_layout {
   sort_scratch_layout(const primitives::sort_problem& p, const word_encoding& encoding, sort_method method);
 };
 
-/// What the plans of cuda.msd and cuda.onesweep decide for run.
+/// What the plans of cuda.sample and cuda.onesweep decide for run.
 struct word_sort_decision {
   word_encoding encoding;
   sort_scratch_layout layout;
@@ -91,12 +91,12 @@ inline void add_passes(plan::planned& plan, const primitives::sort_problem& p, c
 // ---- the run
 
 /// Queues a planned sort: encodes rows as words, sorts these, and writes rows, or gathers them by the sorted row
-/// numbers. cuda.msd and cuda.onesweep run this. A finisher of groups takes the place of those of radix/.
+/// numbers. cuda.sample and cuda.onesweep run this. A finisher of groups takes the place of those of radix/.
 void sort_by_words(const context& ctx, const primitives::sort_problem& p, const plan::planned& plan,
                    const primitives::sort_buffers& b, std::byte* scratch, group_finisher finisher = nullptr);
 
-/// The plan of an MSD radix sort that takes finish_slowdown times as long as cuda.msd to finish the groups in shared
+/// The plan of an MSD radix sort that takes finish_slowdown times as long as cuda.sample to finish the groups in shared
 /// memory.
-plan::planned plan_msd(const primitives::sort_problem& p, const plan::scope& scope, double finish_slowdown);
+plan::planned plan_sample_sort(const primitives::sort_problem& p, const plan::scope& scope, double finish_slowdown);
 
 }  // namespace sheaf::cuda

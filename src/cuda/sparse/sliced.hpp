@@ -7,8 +7,8 @@
 // The form of a sliced matrix: column blocking (cache blocking), and not sliced ELLPACK, which slices rows. Rows are
 // dealt to thread blocks, one or a few for each multiprocessor, by their entries and the mean number of entries for
 // each row. The entries of a block are grouped by slice, columns whose part of x fits shared memory, and within a slice
-// by row. A row's entries of a slice are a range, which is padded to a multiple of four places, so that its sectors are
-// its own.
+// by row. A row's entries of a slice are a range, which is padded to a multiple of four places, so that the sectors of
+// its f64 values are its own.
 namespace sheaf::cuda {
 
 constexpr std::uint32_t lane_entries = 8;                         ///< entries of a range that a lane prefetches
@@ -79,7 +79,6 @@ inline sliced_shape shape_of_slices(const spmv_problem& p, std::uint64_t entries
   constexpr double usual_length = 1.5;
   const double mean = static_cast<double>(entries) / static_cast<double>(p.rows * s.slices);
   s.lanes = std::bit_ceil(static_cast<std::uint32_t>(std::clamp(usual_length * mean / lane_entries, 1.0, 32.0) + 0.5));
-  s.lanes = std::min<std::uint32_t>(s.lanes, 32);
   return s;
 }
 

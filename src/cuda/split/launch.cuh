@@ -25,7 +25,7 @@ inline key_arguments keys_of(const context& ctx, const split_pass& p) {
     return keys_of({.data = p.in, .stride = p.word_bytes, .word_bytes = p.word_bytes, .bits = p.bits});
   }
   key_arguments k = keys_of(p.keys);
-  if (p.keys.may_be_bad) k.guard = state_of(ctx).guard(*p.keys.words, p.keys.type, p.keys.categories);
+  if (p.keys.may_be_bad) k.guard = state_of(ctx).guard(*p.keys.wording, p.keys.type, p.keys.categories);
   return k;
 }
 
@@ -57,14 +57,14 @@ void launch_scatter(const context& ctx, const split_pass& p, const scatter_argum
   if (p.keys.data == nullptr) {
     constexpr bin_source source = bin_source::word;
     switch (p.word_bytes) {
-      case 4: return launch_scatter_tiles<std::uint32_t, payload::words, source, Bins, Order>(ctx, a);
-      case 8: return launch_scatter_tiles<uint2, payload::words, source, Bins, Order>(ctx, a);
+      case 4: return launch_scatter_tiles<std::uint32_t, record_source::words, source, Bins, Order>(ctx, a);
+      case 8: return launch_scatter_tiles<uint2, record_source::words, source, Bins, Order>(ctx, a);
       default:
         if constexpr (is_narrow) {
           switch (p.word_bytes) {
-            case 1: return launch_scatter_tiles<std::uint8_t, payload::words, source, Bins, Order>(ctx, a);
-            case 2: return launch_scatter_tiles<std::uint16_t, payload::words, source, Bins, Order>(ctx, a);
-            default: return launch_scatter_tiles<uint4, payload::words, source, Bins, Order>(ctx, a);
+            case 1: return launch_scatter_tiles<std::uint8_t, record_source::words, source, Bins, Order>(ctx, a);
+            case 2: return launch_scatter_tiles<std::uint16_t, record_source::words, source, Bins, Order>(ctx, a);
+            default: return launch_scatter_tiles<uint4, record_source::words, source, Bins, Order>(ctx, a);
           }
         }
     }
@@ -72,14 +72,15 @@ void launch_scatter(const context& ctx, const split_pass& p, const scatter_argum
   }
   constexpr bin_source source = bin_source::separate_key;
   if (p.in == nullptr) {
-    if (p.word_bytes == 8) return launch_scatter_tiles<uint2, payload::record_numbers, source, Bins, Order>(ctx, a);
-    return launch_scatter_tiles<std::uint32_t, payload::record_numbers, source, Bins, Order>(ctx, a);
+    if (p.word_bytes == 8)
+      return launch_scatter_tiles<uint2, record_source::record_numbers, source, Bins, Order>(ctx, a);
+    return launch_scatter_tiles<std::uint32_t, record_source::record_numbers, source, Bins, Order>(ctx, a);
   }
   switch (p.word_bytes) {
-    case 4: return launch_scatter_tiles<std::uint32_t, payload::words, source, Bins, Order>(ctx, a);
-    case 8: return launch_scatter_tiles<uint2, payload::words, source, Bins, Order>(ctx, a);
+    case 4: return launch_scatter_tiles<std::uint32_t, record_source::words, source, Bins, Order>(ctx, a);
+    case 8: return launch_scatter_tiles<uint2, record_source::words, source, Bins, Order>(ctx, a);
     default:
-      if constexpr (is_narrow) launch_scatter_tiles<uint4, payload::words, source, Bins, Order>(ctx, a);
+      if constexpr (is_narrow) launch_scatter_tiles<uint4, record_source::words, source, Bins, Order>(ctx, a);
   }
 }
 

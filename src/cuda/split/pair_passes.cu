@@ -59,7 +59,7 @@ key_arguments counted_keys(const context& ctx, const pair_passes& p, const pair_
     key_arguments key = a.key;
     key.bin_mask = a.digit_mask;
     if (p.keys.may_be_bad) {
-      key.guard = state_of(ctx).guard(*p.keys.words, p.keys.type, p.keys.categories);
+      key.guard = state_of(ctx).guard(*p.keys.wording, p.keys.type, p.keys.categories);
     } else {
       key.bits = primitives::part_of(p.keys.bits, 0, digit);
       if (key.word_bytes != 0) key.field = word_field_of(key.bits, key.word_bytes);

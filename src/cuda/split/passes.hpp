@@ -20,8 +20,8 @@ struct key_array {
   bit_field bits;                   ///< the field of a key that is its category
   std::uint64_t categories = 0;     ///< keys from this value on are bad
   bool may_be_bad = false;          ///< bad keys may occur; they are reported
-  const core::index_words* words = &primitives::category_words;  ///< how a bad key is reported
-  index_type type = index_type::u32;                             ///< type of the keys, as the report prints it
+  const core::index_wording* wording = &primitives::category_wording;  ///< how a bad key is reported
+  index_type type = index_type::u32;                                   ///< type of the keys, as the report prints it
 };
 
 /// One counting pass. It moves words of 1 to 16 bytes, side by side, that hold their own category; or words (4, 8, 16

@@ -17,7 +17,7 @@ struct scatter_arguments {
   word_field field;   ///< the field that is the bin, for bin_source::word
   key_arguments key;  ///< keys, for bin_source::separate_key
   run_offsets runs;
-  void* scatter_index;  ///< null: the payload moves; else record numbers stay, and their output positions are written
+  void* scatter_index;  ///< null: records move; else record numbers stay, and their output positions are written
 };
 
 /// The size of tiles. Long tiles have long runs: 8192 records in 256 bins are runs of 32.
@@ -45,7 +45,8 @@ constexpr std::size_t scatter_shared_bytes() {
 
 /// Loads what the thread knows of its records before they are ranked: words that hold their bins, or the bins of
 /// separate keys, whose records are loaded after ranking.
-template <payload Payload, tile_kind Kind, class Word, bin_source Source, int Items, int Bins, bool EveryRecordHasBin>
+template <record_source Records, tile_kind Kind, class Word, bin_source Source, int Items, int Bins,
+          bool EveryRecordHasBin>
 __device__ __forceinline__ void load_tile(const scatter_arguments& a, std::uint64_t tile, std::uint32_t records_in_tile,
                                           std::uint32_t first, const Word* tile_words,
                                           tile_bins<Word, Source, Items, Bins, EveryRecordHasBin>& records) {
@@ -56,7 +57,7 @@ __device__ __forceinline__ void load_tile(const scatter_arguments& a, std::uint6
 #pragma unroll
     for (int k = 0; k < Items; ++k) {
       records.word[k] = is_full || k * 32 < records.records_from_first
-                            ? payload_at<Word, Payload>(tile_words, tile, first + k * 32)
+                            ? record_at<Word, Records>(tile_words, tile, first + k * 32)
                             : all_ones<Word>();
     }
     if constexpr (records.keeps_bins) {
@@ -97,7 +98,8 @@ __device__ __forceinline__ void write_positions(const scatter_arguments& a, std:
 }
 
 /// Sorts the tile by bin in shared memory. Records whose keys lie apart are loaded only now.
-template <payload Payload, tile_kind Kind, class Word, bin_source Source, int Items, int Bins, bool EveryRecordHasBin>
+template <record_source Records, tile_kind Kind, class Word, bin_source Source, int Items, int Bins,
+          bool EveryRecordHasBin>
 __device__ __forceinline__ void stage_tile(const Word* tile_words, std::uint64_t tile, std::uint32_t records_in_tile,
                                            std::uint32_t first,
                                            const tile_bins<Word, Source, Items, Bins, EveryRecordHasBin>& records,
@@ -108,8 +110,8 @@ __device__ __forceinline__ void stage_tile(const Word* tile_words, std::uint64_t
   if constexpr (Source == bin_source::separate_key) {
 #pragma unroll
     for (int k = 0; k < Items; ++k) {
-      separate_word[k] = payload_at<Word, Payload>(tile_words, tile,
-                                                   is_full ? first + k * 32 : min(first + k * 32, records_in_tile - 1));
+      separate_word[k] = record_at<Word, Records>(tile_words, tile,
+                                                  is_full ? first + k * 32 : min(first + k * 32, records_in_tile - 1));
     }
   }
 #pragma unroll
@@ -169,7 +171,7 @@ __device__ __forceinline__ void write_runs(const scatter_arguments& a, const Wor
 
 /// Scatters one tile. Full tiles, which are all but the last, have an instantiation without a bounds check for each
 /// record: passes over narrow words are limited by instructions.
-template <class Word, payload Payload, bin_source Source, int Bins, record_order Order, tile_kind Kind>
+template <class Word, record_source Records, bin_source Source, int Bins, record_order Order, tile_kind Kind>
 __device__ __forceinline__ void scatter_tile(const scatter_arguments& a, std::uint64_t tile,
                                              std::uint32_t records_in_tile, bin_tables<Bins, Order>& tables) {
   using tuning = scatter_tuning<Word, Bins>;
@@ -185,26 +187,26 @@ __device__ __forceinline__ void scatter_tile(const scatter_arguments& a, std::ui
   const std::uint32_t first = threadIdx.x / 32 * (32 * items) + threadIdx.x % 32;
   const Word* const tile_words = static_cast<const Word*>(a.in) + tile;
   tile_bins<Word, Source, items, Bins, every_record_has_bin> records;
-  load_tile<Payload, Kind>(a, tile, records_in_tile, first, tile_words, records);
+  load_tile<Records, Kind>(a, tile, records_in_tile, first, tile_words, records);
 
   const auto bin = [&](int k) { return records.bin(k); };
   packed_numbers<items> position;
   find_positions<items, Bins, Order, tuning::threads, every_record_has_bin>(
       a.runs, records_in_tile, bin, reinterpret_cast<warp_bin*>(shared), tables, position);
-  if constexpr (Payload == payload::record_numbers) {
+  if constexpr (Records == record_source::record_numbers) {
     if (a.scatter_index != nullptr) {
       write_positions<Word, items, Bins, every_record_has_bin>(a, tile, first, bin, tables.output_shift, position);
       return;
     }
   }
   __syncthreads();
-  stage_tile<Payload, Kind>(tile_words, tile, records_in_tile, first, records, position, staged, staged_bin);
+  stage_tile<Records, Kind>(tile_words, tile, records_in_tile, first, records, position, staged, staged_bin);
   const std::uint32_t staged_records = count_staged < items, Bins, tuning::threads,
                       !has_separate_keys || is_full > (bin, records_in_tile, tables.warp_sums);
   write_runs<Word, Source, Bins, is_full>(a, staged, staged_bin, staged_records, tables.output_shift);
 }
 
-template <class Word, payload Payload, bin_source Source, int Bins, record_order Order>
+template <class Word, record_source Records, bin_source Source, int Bins, record_order Order>
 __global__ void __launch_bounds__(scatter_tuning<Word, Bins>::threads, (Bins > 256 ? 1 : 2))
     scatter_tiles(const __grid_constant__ scatter_arguments a) {
   wait_for_kernel_before();
@@ -213,17 +215,17 @@ __global__ void __launch_bounds__(scatter_tuning<Word, Bins>::threads, (Bins > 2
   const std::uint64_t tile = std::uint64_t{blockIdx.x} * most_records;
   const auto records_in_tile = static_cast<std::uint32_t>(min(a.count - tile, std::uint64_t{most_records}));
   if (records_in_tile == most_records && a.key.checks == 0) {
-    scatter_tile<Word, Payload, Source, Bins, Order, tile_kind::full>(a, tile, records_in_tile, tables);
+    scatter_tile<Word, Records, Source, Bins, Order, tile_kind::full>(a, tile, records_in_tile, tables);
   } else {
-    scatter_tile<Word, Payload, Source, Bins, Order, tile_kind::partial>(a, tile, records_in_tile, tables);
+    scatter_tile<Word, Records, Source, Bins, Order, tile_kind::partial>(a, tile, records_in_tile, tables);
   }
 }
 
 /// Queues scatter_tiles. stable.cu and unordered.cu hold the instantiations.
-template <class Word, payload Payload, bin_source Source, int Bins, record_order Order>
+template <class Word, record_source Records, bin_source Source, int Bins, record_order Order>
 void launch_scatter_tiles(const context& ctx, const scatter_arguments& a) {
   using tuning = scatter_tuning<Word, Bins>;
-  const auto kernel = scatter_tiles<Word, Payload, Source, Bins, Order>;
+  const auto kernel = scatter_tiles<Word, Records, Source, Bins, Order>;
   constexpr std::size_t shared_bytes = scatter_shared_bytes<Word, Source, Bins, Order>();
   const bool is_first_of_call = a.runs.bin_begin == nullptr;
   if (is_first_of_call) return launch_shared(ctx, kernel, 1, tuning::threads, shared_bytes, a);

@@ -5,8 +5,9 @@
 // The records of a tile in the registers of the scatter kernel's threads: what moves, and which bin it belongs to.
 namespace sheaf::cuda {
 
-/// What a pass moves: words that it reads, or the numbers of records, which come from no array.
-enum class payload { words, record_numbers };
+/// Where the records that a pass moves come from: words that it reads, or the numbers of records, which come from no
+/// array.
+enum class record_source { words, record_numbers };
 
 /// Where the bin of a record comes from: a field of the word that moves, or a separate key.
 enum class bin_source { word, separate_key };
@@ -52,9 +53,9 @@ __device__ __forceinline__ Word all_ones() {
 }
 
 /// Record s of the tile whose first record has the number `tile` and lies at `tile_words`.
-template <class Word, payload Payload>
-__device__ __forceinline__ Word payload_at(const Word* tile_words, std::uint64_t tile, std::uint32_t s) {
-  if constexpr (Payload == payload::words) {
+template <class Word, record_source Records>
+__device__ __forceinline__ Word record_at(const Word* tile_words, std::uint64_t tile, std::uint32_t s) {
+  if constexpr (Records == record_source::words) {
     return __ldcs(tile_words + s);
   } else {
     const std::uint64_t i = tile + s;

@@ -23,7 +23,7 @@ std::uint64_t narrow(const Index* index, std::uint64_t count, std::uint64_t limi
 }  // namespace
 
 void write_record_numbers(opengl_state& state, const primitives::movement& m, index_span index,
-                          const core::index_words& words, std::uint32_t* numbers) {
+                          const core::index_wording& wording, std::uint32_t* numbers) {
   const std::uint64_t call = state.begin_call();
   primitives::with_entries(index, [&](const auto* list) {
     const std::uint64_t bad = narrow(list, index.count, m.indexed_count, numbers);
@@ -32,7 +32,7 @@ void write_record_numbers(opengl_state& state, const primitives::movement& m, in
                       .position = bad,
                       .value = static_cast<std::uint64_t>(list[bad]),  // extends the sign
                       .limit = m.indexed_count,
-                      .words = &words,
+                      .wording = &wording,
                       .is_signed = primitives::is_signed(index.type)});
   });
 }

@@ -24,7 +24,7 @@ void run_texture(const context& ctx, const gather_problem& p, const plan::planne
                  std::byte* scratch) {
   opengl_state& state = state_of(ctx);
   auto* const numbers = reinterpret_cast<std::uint32_t*>(scratch);
-  write_record_numbers(state, p, b.index, primitives::gather_words, numbers);
+  write_record_numbers(state, p, b.index, primitives::gather_wording, numbers);
   pipeline_call call(state, "gather");
   const table_lookup lookup(state, b.table);
   for (const tile& t : tiles_of(p.count, state.limits().texture_edge)) {

@@ -34,7 +34,7 @@ void run_vertex(const context& ctx, const gather_problem& p, const plan::planned
                 std::byte* scratch) {
   opengl_state& state = state_of(ctx);
   auto* const numbers = reinterpret_cast<std::uint32_t*>(scratch);
-  write_record_numbers(state, p, b.index, primitives::gather_words, numbers);
+  write_record_numbers(state, p, b.index, primitives::gather_wording, numbers);
   pipeline_call call(state, "gather");
   const program& points = state.program_of(vertex_files);
   points.use();

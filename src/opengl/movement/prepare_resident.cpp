@@ -112,7 +112,7 @@ void keep_list(const context& ctx, const prepare_problem& p, const plan::planned
                std::byte* scratch) {
   opengl_state& state = state_of(ctx);
   auto* const numbers = reinterpret_cast<std::uint32_t*>(scratch);
-  write_record_numbers(state, p, b.index, gathers(p) ? gather_words : scatter_words, numbers);
+  write_record_numbers(state, p, b.index, gathers(p) ? gather_wording : scatter_wording, numbers);
   pipeline_call call(state, gathers(p) ? "prepare_gather" : "prepare_scatter");
   // Linked now, so that the first run need not wait for the driver's linker.
   if (gathers(p)) {

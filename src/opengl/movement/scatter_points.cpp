@@ -25,7 +25,7 @@ void run_points(const context& ctx, const scatter_problem& p, const plan::planne
                 std::byte* scratch) {
   opengl_state& state = state_of(ctx);
   auto* const numbers = reinterpret_cast<std::uint32_t*>(scratch);
-  write_record_numbers(state, p, b.index, primitives::scatter_words, numbers);
+  write_record_numbers(state, p, b.index, primitives::scatter_wording, numbers);
   pipeline_call call(state, "scatter");
   const std::vector<tile_target> targets = targets_of(state, texels_for(p.record_bytes), b.out.count, b.out);
   const program& points = state.program_of(record_point_files);

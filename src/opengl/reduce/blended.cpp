@@ -99,7 +99,7 @@ void run_blended(const context& ctx, const scatter_reduce_problem& p, const plan
                  const scatter_reduce_buffers& b, std::byte* scratch) {
   opengl_state& state = state_of(ctx);
   auto* const numbers = reinterpret_cast<std::uint32_t*>(scratch);
-  write_record_numbers(state, p, b.index, primitives::scatter_reduce_words, numbers);
+  write_record_numbers(state, p, b.index, primitives::scatter_reduce_wording, numbers);
   if (p.op == reduction::min) return run_extremum<reduction::min>(state, p, b, numbers);
   if (p.op == reduction::max) return run_extremum<reduction::max>(state, p, b, numbers);
   const records out(b.out.data, p.indexed_count, sizeof(float));

@@ -11,7 +11,7 @@
 #include <sheaf/error.hpp>
 
 #include "core/backends.hpp"
-#include "plan/pattern_words.hpp"
+#include "plan/pattern_kind_names.hpp"
 #include "plan/store/json.hpp"
 #include "plan/store/output_file.hpp"
 
@@ -128,9 +128,9 @@ class field_reader {
   std::vector<variant_correction> corrections(const char* field) const {
     const auto read = [](const field_reader& row) {
       const std::string order = row.text("order");
-      const auto word = std::find_if(std::begin(plan::pattern_words), std::end(plan::pattern_words),
-                                     [&](const plan::pattern_word& w) { return w.text == order; });
-      if (word == std::end(plan::pattern_words)) {
+      const auto word = std::find_if(std::begin(plan::pattern_kind_names), std::end(plan::pattern_kind_names),
+                                     [&](const plan::pattern_kind_name& w) { return w.text == order; });
+      if (word == std::end(plan::pattern_kind_names)) {
         row.fail(fmt::format("order is {}, not a kind of access pattern", row.shown("order")));
       }
       return variant_correction{row.name("primitive"),
@@ -204,8 +204,8 @@ json json_of(const stream_rate& r) {
 json json_of(const latency_point& l) { return {{"footprint_bytes", l.footprint_bytes}, {"seconds", l.seconds}}; }
 
 json json_of(const variant_correction& c) {
-  const auto& order = *std::find_if(std::begin(plan::pattern_words), std::end(plan::pattern_words),
-                                    [&](const plan::pattern_word& w) { return w.kind == c.order; });
+  const auto& order = *std::find_if(std::begin(plan::pattern_kind_names), std::end(plan::pattern_kind_names),
+                                    [&](const plan::pattern_kind_name& w) { return w.kind == c.order; });
   return {{"primitive", c.primitive}, {"variant", c.variant}, {"order", order.text}, {"record_bytes", c.record_bytes},
           {"count", c.count},         {"range", c.range},     {"factor", c.factor}};
 }

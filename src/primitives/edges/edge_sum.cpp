@@ -2,9 +2,9 @@
 
 #include "plan/choose.hpp"
 #include "primitives/backends.hpp"
+#include "primitives/enum_names.hpp"
 #include "primitives/index_reader.hpp"
 #include "primitives/views.hpp"
-#include "primitives/words.hpp"
 
 namespace sheaf {
 namespace primitives {
@@ -17,16 +17,16 @@ namespace {
 
 constexpr std::uint64_t most_numbers = std::uint64_t{1} << 56;
 
-std::string bad_end(const core::index_words& words, const core::index_report& report) {
+std::string bad_end(const core::index_wording& wording, const core::index_report& report) {
   const bool is_negative = report.is_signed != 0 && static_cast<std::int64_t>(report.value) < 0;
   const std::string shown =
       report.is_signed != 0 ? fmt::to_string(static_cast<std::int64_t>(report.value)) : fmt::to_string(report.value);
-  return fmt::format("{}: end {} of edge {} is {}, {} the {} nodes", words.call, report.row, report.position, shown,
+  return fmt::format("{}: end {} of edge {} is {}, {} the {} nodes", wording.call, report.row, report.position, shown,
                      is_negative ? "outside" : "past", report.limit);
 }
 
-constexpr core::index_words words_of_ends[2] = {{"edge_sum", "", "", "", bad_end},
-                                                {"prepare_edge_sum", "", "", "", bad_end}};
+constexpr core::index_wording wording_of_ends[2] = {{"edge_sum", "", "", "", bad_end},
+                                                    {"prepare_edge_sum", "", "", "", bad_end}};
 
 /// Bytes from the first end 0 of an edge to the last, the end behind it included.
 std::uint64_t extent_of_ends(const edge_view& edges) {
@@ -121,11 +121,11 @@ void run(const context& ctx, const edge_sum_problem& p, const edge_views& v, edg
 
 }  // namespace
 
-const core::index_words& end_words(edge_call call) noexcept { return words_of_ends[static_cast<int>(call)]; }
+const core::index_wording& end_wording(edge_call call) noexcept { return wording_of_ends[static_cast<int>(call)]; }
 
 core::index_report bad_end_of(const edge_sum_problem& p, const edge_view& edges, std::uint64_t edge, edge_call by,
                               std::uint64_t call) noexcept {
-  core::index_report report{.call = call, .position = edge, .limit = p.nodes, .words = &end_words(by)};
+  core::index_report report{.call = call, .position = edge, .limit = p.nodes, .wording = &end_wording(by)};
   report.is_signed = is_signed(p.index) ? 1 : 0;
   report.value = bits_at({edges.first, 0, p.index}, edge * edges.stride);
   if (report.value < p.nodes) {

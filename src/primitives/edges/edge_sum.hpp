@@ -40,7 +40,7 @@ struct edge_sum_problem {
 enum class edge_call : std::uint8_t { edge_sum, prepare_edge_sum };
 
 /// How an end that is no node is reported: that of edge `position`, its end `row`.
-const core::index_words& end_words(edge_call call) noexcept;
+const core::index_wording& end_wording(edge_call call) noexcept;
 /// The report of the first bad end of an edge that has one. One edge is read.
 core::index_report bad_end_of(const edge_sum_problem& p, const edge_view& edges, std::uint64_t edge, edge_call by,
                               std::uint64_t call) noexcept;
@@ -55,10 +55,10 @@ struct edge_sum_buffers {
   const detail::device_edge_function* on_device = nullptr;
 };
 
-/// run() reports bad ends in the words of edge_call::edge_sum.
+/// run() reports bad ends in the wording of edge_call::edge_sum.
 using edge_sum_variant = plan::variant<edge_sum_problem, edge_sum_buffers>;
 
-/// All variants of this build, in the order of backends.cpp and of each backend's variants.cpp.
+/// All variants of this build, in the order of composition/tables.cpp and of each backend's variants.cpp.
 std::span<const edge_sum_variant> edge_sum_variants();
 
 constexpr std::string_view edge_sum_call = "edge_sum";

@@ -43,7 +43,7 @@ struct prepare_edge_sum_problem {
   friend bool operator==(const prepare_edge_sum_problem&, const prepare_edge_sum_problem&) = default;
 };
 
-/// run() reports bad ends in the words of edge_call::prepare_edge_sum.
+/// run() reports bad ends in the wording of edge_call::prepare_edge_sum.
 struct prepare_edge_sum_buffers {
   edge_view edges;
   const void* coordinates = nullptr;                ///< null where there are none

@@ -96,7 +96,7 @@ struct hash_search_buffers {
 
 using hash_search_variant = plan::variant<hash_search_problem, hash_search_buffers>;
 
-/// All variants of this build, in the order of backends.cpp and of each backend's variants.cpp.
+/// All variants of this build, in the order of composition/tables.cpp and of each backend's variants.cpp.
 std::span<const hash_build_variant> hash_build_variants();
 std::span<const hash_search_variant> hash_search_variants();
 

@@ -7,9 +7,9 @@
 
 #include "plan/choose.hpp"
 #include "primitives/backends.hpp"
+#include "primitives/enum_names.hpp"
 #include "primitives/operators/scan_value.hpp"
 #include "primitives/views.hpp"
-#include "primitives/words.hpp"
 
 namespace sheaf {
 namespace primitives {
@@ -21,30 +21,30 @@ namespace {
 constexpr std::string_view rank_call = "list_rank";
 constexpr std::string_view scan_call = "list_scan";
 
-std::string two_predecessors(const core::index_words& words, const core::index_report& report) {
-  return fmt::format("{}: nodes {} and {} both lead to node {}, so this is no list", words.call, report.value,
+std::string two_predecessors(const core::index_wording& wording, const core::index_report& report) {
+  return fmt::format("{}: nodes {} and {} both lead to node {}, so this is no list", wording.call, report.value,
                      report.limit, report.position);
 }
 
-std::string two_heads(const core::index_words& words, const core::index_report& report) {
-  return fmt::format("{}: no node leads to node {}, and none to node {}: two lists, where one is expected", words.call,
-                     report.position, report.value);
+std::string two_heads(const core::index_wording& wording, const core::index_report& report) {
+  return fmt::format("{}: no node leads to node {}, and none to node {}: two lists, where one is expected",
+                     wording.call, report.position, report.value);
 }
 
-std::string on_a_cycle(const core::index_words& words, const core::index_report& report) {
-  return fmt::format("{}: node {} is on a cycle", words.call, report.position);
+std::string on_a_cycle(const core::index_wording& wording, const core::index_report& report) {
+  return fmt::format("{}: node {} is on a cycle", wording.call, report.position);
 }
 
 }  // namespace
 
-const core::index_words list_rank_words[4] = {{"list_rank", "successor", "the list's", "nodes"},
-                                              {"list_rank", "", "", "", two_predecessors},
-                                              {"list_rank", "", "", "", two_heads},
-                                              {"list_rank", "", "", "", on_a_cycle}};
-const core::index_words list_scan_words[4] = {{"list_scan", "successor", "the list's", "nodes"},
-                                              {"list_scan", "", "", "", two_predecessors},
-                                              {"list_scan", "", "", "", two_heads},
-                                              {"list_scan", "", "", "", on_a_cycle}};
+const core::index_wording list_rank_wording[4] = {{"list_rank", "successor", "the list's", "nodes"},
+                                                  {"list_rank", "", "", "", two_predecessors},
+                                                  {"list_rank", "", "", "", two_heads},
+                                                  {"list_rank", "", "", "", on_a_cycle}};
+const core::index_wording list_scan_wording[4] = {{"list_scan", "successor", "the list's", "nodes"},
+                                                  {"list_scan", "", "", "", two_predecessors},
+                                                  {"list_scan", "", "", "", two_heads},
+                                                  {"list_scan", "", "", "", on_a_cycle}};
 
 namespace {
 
@@ -265,13 +265,18 @@ namespace {
 // A function on host memory is for contexts of the CPU, one on a device for those of CUDA.
 void take(const context& ctx, const detail::host_scan_operator& op, list_buffers& buffers) {
   if (ctx.backend() != backend_kind::cpu) {
-    refuse("{}: a function of the caller's runs on a CPU context, not on {}", scan_call, name(ctx.backend()));
+    refuse(
+        "{}: a function of the caller's runs on a CPU context, not on {}; sheaf/cuda/list_scan.cuh takes one for CUDA",
+        scan_call, name(ctx.backend()));
   }
   buffers.on_host = &op;
 }
 void take(const context& ctx, const detail::device_scan_operator& op, list_buffers& buffers) {
   if (ctx.backend() != backend_kind::cuda) {
-    refuse("{}: a device function of the caller's runs on a CUDA context, not on {}", scan_call, name(ctx.backend()));
+    refuse(
+        "{}: a device function of the caller's runs on a CUDA context, not on {}; sheaf/list_scan.hpp takes one for "
+        "the CPU",
+        scan_call, name(ctx.backend()));
   }
   buffers.on_device = &op;
 }
@@ -280,16 +285,13 @@ void take(const context& ctx, const detail::device_scan_operator& op, list_buffe
 struct scan_by {
   const context& ctx;
   records out;
-  const void* initial;
-  list_count lists;
-  access_pattern pattern;
-  std::string_view variant;
+  const detail::untyped_list_options& options;
 
   template <class Operator>
   void run(index_span successor, const_records in, const Operator& op) const {
     list_buffers buffers;
     take(ctx, op, buffers);
-    require_list_shapes(scan_call, successor, lists, out.count, "out");
+    require_list_shapes(scan_call, successor, options.rest.lists, out.count, "out");
     if (in.count != successor.count) refuse("{}: in has {} values for {} nodes", scan_call, in.count, successor.count);
     const std::uint64_t all_bytes = out.count * out.record_bytes;
     require_list_views(scan_call, ctx, successor, out.data, all_bytes, "out");
@@ -305,7 +307,7 @@ struct scan_by {
     list_buffers buffers;
     take(ctx, op, buffers);
     const const_list_nodes all(nodes, count, value_type::u32);  // whatever the 4 bytes are
-    require_list_shapes(scan_call, successors_of(all), lists, out.count, "out");
+    require_list_shapes(scan_call, successors_of(all), options.rest.lists, out.count, "out");
     require_packed_views(ctx, all, out.data, out.count * out.record_bytes);
     buffers.nodes = nodes;
     execute(successors_of(all), buffers, true);
@@ -314,17 +316,15 @@ struct scan_by {
  private:
   void execute(index_span successor, list_buffers& buffers, bool is_packed) const {
     if (successor.count == 0) return;
-    list_scan_options options;
-    options.lists = lists;
-    options.pattern = pattern;
-    list_problem problem = describe_scan(ctx, successor, out.record_bytes, is_packed, options);
-    problem.is_exclusive = initial != nullptr;
+    const list_scan_options known{.lists = options.rest.lists, .pattern = options.rest.pattern};
+    list_problem problem = describe_scan(ctx, successor, out.record_bytes, is_packed, known);
+    problem.is_exclusive = options.exclusive_from != nullptr;
     problem.has_own_operator = true;
     problem.out_word = widest_word(reinterpret_cast<std::uintptr_t>(out.data) | out.record_bytes);
     buffers.successor = successor;
     buffers.out = out.data;
-    buffers.initial = initial;
-    plan::execute(scan_call, list_variants(), problem, ctx, variant, buffers);
+    buffers.initial = options.exclusive_from;
+    plan::execute(scan_call, list_variants(), problem, ctx, options.rest.variant, buffers);
   }
 };
 
@@ -333,26 +333,23 @@ struct scan_by {
 namespace detail {
 
 void list_scan_packed_by(const context& ctx, const void* nodes, std::uint64_t count, records out,
-                         const host_scan_operator& op, const void* initial, list_count lists, access_pattern pattern,
-                         std::string_view variant) {
-  scan_by{ctx, out, initial, lists, pattern, variant}.run(nodes, count, op);
+                         const host_scan_operator& op, const untyped_list_options& options) {
+  scan_by{ctx, out, options}.run(nodes, count, op);
 }
 
 void list_scan_by(const context& ctx, index_span successor, const_records in, records out, const host_scan_operator& op,
-                  const void* initial, list_count lists, access_pattern pattern, std::string_view variant) {
-  scan_by{ctx, out, initial, lists, pattern, variant}.run(successor, in, op);
+                  const untyped_list_options& options) {
+  scan_by{ctx, out, options}.run(successor, in, op);
 }
 
 void list_scan_by(const context& ctx, index_span successor, const_records in, records out,
-                  const device_scan_operator& op, const void* initial, list_count lists, access_pattern pattern,
-                  std::string_view variant) {
-  scan_by{ctx, out, initial, lists, pattern, variant}.run(successor, in, op);
+                  const device_scan_operator& op, const untyped_list_options& options) {
+  scan_by{ctx, out, options}.run(successor, in, op);
 }
 
 void list_scan_packed_by(const context& ctx, const void* nodes, std::uint64_t count, records out,
-                         const device_scan_operator& op, const void* initial, list_count lists, access_pattern pattern,
-                         std::string_view variant) {
-  scan_by{ctx, out, initial, lists, pattern, variant}.run(nodes, count, op);
+                         const device_scan_operator& op, const untyped_list_options& options) {
+  scan_by{ctx, out, options}.run(nodes, count, op);
 }
 
 }  // namespace detail

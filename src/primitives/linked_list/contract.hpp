@@ -36,11 +36,11 @@ enum class list_fault : std::uint8_t {
 };
 
 /// How a fault of list_rank is reported; another array for list_scan.
-extern const core::index_words list_rank_words[4];
-extern const core::index_words list_scan_words[4];
+extern const core::index_wording list_rank_wording[4];
+extern const core::index_wording list_scan_wording[4];
 
-inline const core::index_words& words_of(const list_problem& p, list_fault fault) noexcept {
-  return (p.ranks() ? list_rank_words : list_scan_words)[static_cast<int>(fault)];
+inline const core::index_wording& wording_of(const list_problem& p, list_fault fault) noexcept {
+  return (p.ranks() ? list_rank_wording : list_scan_wording)[static_cast<int>(fault)];
 }
 
 /// The steps of a call, as in Wei and JaJa 2010, section 3. A variant may do some of them inside others.
@@ -78,7 +78,7 @@ struct list_buffers {
 
 using list_variant = plan::variant<list_problem, list_buffers>;
 
-/// All variants of this build, in the order of backends.cpp and of each backend's variants.cpp.
+/// All variants of this build, in the order of composition/tables.cpp and of each backend's variants.cpp.
 std::span<const list_variant> list_variants();
 
 }  // namespace sheaf::primitives

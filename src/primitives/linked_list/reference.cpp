@@ -47,7 +47,7 @@ core::index_report report(std::uint64_t call, const list_problem& p, list_fault 
   r.position = position;
   r.value = value;
   r.limit = limit;
-  r.words = &words_of(p, fault);
+  r.wording = &wording_of(p, fault);
   return r;
 }
 

@@ -14,7 +14,7 @@ struct gather_problem : movement {
 inline plan::measured_place place_of(const gather_problem& p) noexcept { return place_of_movement("gather", p); }
 
 /// How a bad index of this primitive is reported.
-inline constexpr core::index_words gather_words{"gather", "index", "the table's", "records"};
+inline constexpr core::index_wording gather_wording{"gather", "index", "the table's", "records"};
 
 struct gather_buffers {
   const_records table;
@@ -24,7 +24,7 @@ struct gather_buffers {
 
 using gather_variant = plan::variant<gather_problem, gather_buffers>;
 
-/// All variants of this build, in the order of backends.cpp and of each backend's variants.cpp.
+/// All variants of this build, in the order of composition/tables.cpp and of each backend's variants.cpp.
 std::span<const gather_variant> gather_variants();
 
 /// The problem that a gather of these views is. Checks nothing: data may be null.

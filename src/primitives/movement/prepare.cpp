@@ -88,8 +88,10 @@ class kept_list final : public prepared_movement {
 plan::planned plan_kept(const prepare_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
   const auto run = std::make_shared<movement_plan>(plan_unprepared(p, scope));
-  if (!run->exists() && !plan_unprepared(p, {m, plan::no_scratch_limit, scope.context}).exists()) {
-    return plan::rejected("no variant moves such records here");
+  if (!run->exists()) {
+    const bool lacks_scratch = plan_unprepared(p, {m, plan::no_scratch_limit, scope.context}).exists();
+    return plan::rejected(lacks_scratch ? "no variant can do a run within the context's limits"
+                                        : "no variant moves such records here");
   }
   const double run_seconds = run->plan().seconds;
   plan::planned plan;
@@ -117,7 +119,7 @@ namespace primitives {
 
 std::span<const prepare_variant> prepare_variants() { return list_of<prepare_variant>(); }
 
-access_pattern order_of_list(const context& ctx, index_span index, std::uint64_t records, plan::order_sample size) {
+access_pattern order_of_list(const context& ctx, index_span index, std::uint64_t records, plan::list_sample size) {
   if (index.count == 0) return access_pattern::unknown();
   const std::uint64_t width = bytes(index.type);
   const std::uint64_t run_entries = plan::run_entries(index.count, size);
@@ -153,13 +155,14 @@ using made_movement = made_executor<prepared_movement, preparation>;
 
 /// Where the order of the list suggests other work than an unprepared call would do, both are timed, and the faster is
 /// kept: an order that is found does not make a prediction right.
-void time_and_keep(const context& ctx, const prepare_problem& as_told, index_span index, made_movement& made) {
+void time_and_keep(const context& ctx, const prepare_problem& as_given, index_span index, made_movement& made) {
+  const plan::planned as_unprepared = reference::prepare_kept.plan(as_given, plan::scope_of(ctx));
+  if (!as_unprepared.applicable()) return;
   std::shared_ptr<prepared_movement> told;
-  reference::prepare_kept.run(ctx, as_told, reference::prepare_kept.plan(as_told, plan::scope_of(ctx)), {index, &told},
-                              nullptr);
-  const std::uint64_t from_count = gathers(as_told) ? as_told.indexed_count : as_told.count;
-  const std::uint64_t to_count = gathers(as_told) ? as_told.count : as_told.indexed_count;
-  const std::uint64_t width = as_told.record_bytes;
+  reference::prepare_kept.run(ctx, as_given, as_unprepared, {index, &told}, nullptr);
+  const std::uint64_t from_count = gathers(as_given) ? as_given.indexed_count : as_given.count;
+  const std::uint64_t to_count = gathers(as_given) ? as_given.count : as_given.indexed_count;
+  const std::uint64_t width = as_given.record_bytes;
   const buffer from(ctx, std::max<std::uint64_t>(1, from_count * width));
   const buffer to(ctx, std::max<std::uint64_t>(1, to_count * width));
   ctx.state().fill(from.data(), 0, from.size());
@@ -167,26 +170,27 @@ void time_and_keep(const context& ctx, const prepare_problem& as_told, index_spa
   const auto run = [&](prepared_movement& work) {
     work.run(ctx, {from.data(), from_count, width}, {to.data(), to_count, width});
   };
-  const auto [told_seconds, made_seconds] = least_seconds_of_runs(
+  const auto [unprepared_seconds, made_seconds] = least_seconds_of_runs(
       ctx, [&] { run(*told); }, [&] { run(*made.work); });
-  keep_the_faster(made, std::move(told), told_seconds, made_seconds);
+  keep_the_faster(made, std::move(told), unprepared_seconds, made_seconds);
 }
 
-made_movement prepare(const context& ctx, std::string_view call, const prepare_problem& as_told, index_span index,
+made_movement prepare(const context& ctx, std::string_view call, const prepare_problem& as_given, index_span index,
                       std::string_view asked) {
   preparing<prepared_movement, preparation> made(ctx, call, asked);
   preparation& r = made.report;
-  prepare_problem p = as_told;
+  prepare_problem p = as_given;
   r.order = order_of_list(ctx, index, p.indexed_count);
   if (r.order != access_pattern::unknown()) p.pattern = r.order;
   const auto [variant, plan] = made.inspect(prepare_variants(), p, {index, &made.work});
   r.run_seconds = plan.decided.get<prepare_decision>().run_seconds;
+  // A lower bound where the caller told no order: the call that he would make does not know the one that was found.
   r.unprepared_seconds = plan_unprepared(p, plan::scope_of(ctx)).plan().seconds;
-  const movement_plan unprepared = plan_unprepared(as_told, plan::scope_of(ctx));
+  const movement_plan unprepared = plan_unprepared(as_given, plan::scope_of(ctx));
   const bool is_unprepared = variant->name == kept_name && plan.inner<movement_plan>().runs_as(unprepared);
   if (!is_unprepared) {
     made.try_runs(p.expected_runs, (p.count + p.indexed_count) * p.record_bytes,
-                  [&] { time_and_keep(ctx, as_told, index, made); });
+                  [&] { time_and_keep(ctx, as_given, index, made); });
   }
   return made.finish();
 }

@@ -58,6 +58,6 @@ constexpr std::string_view prepared_scatter_call = "prepared_scatter";
 
 /// The order of a list that names `records` records, found from runs of it on the host. Waits for ctx.
 access_pattern order_of_list(const context& ctx, index_span index, std::uint64_t records,
-                             plan::order_sample size = plan::order_sample::large);
+                             plan::list_sample size = plan::list_sample::large);
 
 }  // namespace sheaf::primitives

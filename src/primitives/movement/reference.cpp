@@ -28,7 +28,7 @@ void run_gather(const context& ctx, const gather_problem& p, const plan::planned
       std::memcpy(to, b.table.data + index.bits(i) * p.indexed_stride_bytes, p.record_bytes);
     } else {
       std::memset(to, 0, p.record_bytes);
-      state.keep_first(index.report(call, i, gather_words));
+      state.keep_first(index.report(call, i, gather_wording));
     }
   }
 }
@@ -43,7 +43,7 @@ void run_scatter(const context& ctx, const scatter_problem& p, const plan::plann
       std::memcpy(b.out.data + index.bits(i) * p.indexed_stride_bytes, b.in.data + i * p.sequential_stride_bytes,
                   p.record_bytes);
     } else {
-      state.keep_first(index.report(call, i, scatter_words));
+      state.keep_first(index.report(call, i, scatter_wording));
     }
   }
 }

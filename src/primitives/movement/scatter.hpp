@@ -18,7 +18,7 @@ struct scatter_problem : movement {
 inline plan::measured_place place_of(const scatter_problem& p) noexcept { return place_of_movement("scatter", p); }
 
 /// How a bad index of this primitive is reported.
-inline constexpr core::index_words scatter_words{"scatter", "index", "the output's", "records"};
+inline constexpr core::index_wording scatter_wording{"scatter", "index", "the output's", "records"};
 
 struct scatter_buffers {
   const_records in;
@@ -28,7 +28,7 @@ struct scatter_buffers {
 
 using scatter_variant = plan::variant<scatter_problem, scatter_buffers>;
 
-/// All variants of this build, in the order of backends.cpp and of each backend's variants.cpp.
+/// All variants of this build, in the order of composition/tables.cpp and of each backend's variants.cpp.
 std::span<const scatter_variant> scatter_variants();
 
 }  // namespace sheaf::primitives

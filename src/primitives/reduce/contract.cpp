@@ -4,8 +4,8 @@
 
 #include "plan/choose.hpp"
 #include "primitives/backends.hpp"
+#include "primitives/enum_names.hpp"
 #include "primitives/views.hpp"
-#include "primitives/words.hpp"
 
 namespace sheaf {
 namespace primitives {

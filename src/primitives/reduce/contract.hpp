@@ -26,7 +26,7 @@ inline plan::measured_place place_of(const scatter_reduce_problem& p) noexcept {
 }
 
 /// How a bad index of this primitive is reported.
-inline constexpr core::index_words scatter_reduce_words{"scatter_reduce", "index", "the output's", "slots"};
+inline constexpr core::index_wording scatter_reduce_wording{"scatter_reduce", "index", "the output's", "slots"};
 
 struct scatter_reduce_buffers {
   const_values in;
@@ -36,7 +36,7 @@ struct scatter_reduce_buffers {
 
 using scatter_reduce_variant = plan::variant<scatter_reduce_problem, scatter_reduce_buffers>;
 
-/// All variants of this build, in the order of backends.cpp and of each backend's variants.cpp.
+/// All variants of this build, in the order of composition/tables.cpp and of each backend's variants.cpp.
 std::span<const scatter_reduce_variant> scatter_reduce_variants();
 
 }  // namespace sheaf::primitives

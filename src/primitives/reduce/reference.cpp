@@ -30,7 +30,7 @@ void run_serial(const context& ctx, const scatter_reduce_problem& p, const plan:
         T& slot = out[index.bits(i)];
         slot = primitives::reduced<op()>(slot, in[i]);
       } else {
-        state.keep_first(index.report(call, i, primitives::scatter_reduce_words));
+        state.keep_first(index.report(call, i, primitives::scatter_reduce_wording));
       }
     }
   });

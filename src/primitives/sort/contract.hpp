@@ -58,7 +58,7 @@ struct sort_buffers {
 
 using sort_variant = plan::variant<sort_problem, sort_buffers>;
 
-/// All variants of this build, in the order of backends.cpp and of each backend's variants.cpp.
+/// All variants of this build, in the order of composition/tables.cpp and of each backend's variants.cpp.
 std::span<const sort_variant> sort_variants();
 
 }  // namespace sheaf::primitives

@@ -5,8 +5,8 @@
 #include "core/context_state.hpp"
 #include "plan/choose.hpp"
 #include "primitives/backends.hpp"
+#include "primitives/enum_names.hpp"
 #include "primitives/views.hpp"
-#include "primitives/words.hpp"
 
 namespace sheaf {
 

@@ -33,11 +33,11 @@ struct conjugate_gradient_buffers {
   conjugate_gradient_result* result = nullptr;  ///< run() sets all but the variant
 };
 
-/// run() reports faults of the matrix in the words of csr_call::conjugate_gradient, has not written x then, and returns
-/// when the work is done. The seconds of a plan are those of one iteration.
+/// run() reports faults of the matrix in the wording of csr_call::conjugate_gradient, has not written x then, and
+/// returns when the work is done. The seconds of a plan are those of one iteration.
 using conjugate_gradient_variant = plan::variant<conjugate_gradient_problem, conjugate_gradient_buffers>;
 
-/// All variants of this build, in the order of backends.cpp and of each backend's variants.cpp.
+/// All variants of this build, in the order of composition/tables.cpp and of each backend's variants.cpp.
 std::span<const conjugate_gradient_variant> conjugate_gradient_variants();
 
 constexpr std::string_view conjugate_gradient_call = "conjugate_gradient";

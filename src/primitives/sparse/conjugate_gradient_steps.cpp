@@ -44,8 +44,8 @@ void mark_unknown_norms(conjugate_gradient_result& r) {
 void conjugate_gradient_watch::report(std::uint64_t iterations, double residual, double target) noexcept {
   try {
     if (options_.history != nullptr) remember(*options_.history, residual);
-    const bool is_told = options_.progress && iterations % options_.progress_interval == 0;
-    if (is_told && !options_.progress({iterations, residual, target})) asks_to_stop_ = true;
+    const bool is_given = options_.progress && iterations % options_.progress_interval == 0;
+    if (is_given && !options_.progress({iterations, residual, target})) asks_to_stop_ = true;
   } catch (...) {
     thrown_ = std::current_exception();
     asks_to_stop_ = true;

@@ -8,12 +8,12 @@ core::index_report row_fault(const spmv_problem& p, const host_rows& rows, std::
   core::index_report r{.call = call, .position = row, .value = rows.begin(row), .limit = p.entries};
   r.is_signed = is_signed(p.offset) ? 1 : 0;
   if (rows.begin(row) > p.entries) {
-    r.words = &words_of(by, csr_fault::row_begin);
+    r.wording = &wording_of(by, csr_fault::row_begin);
   } else if (rows.end(row) > p.entries) {
-    r.words = &words_of(by, csr_fault::row_end);
+    r.wording = &wording_of(by, csr_fault::row_end);
     r.value = rows.end(row);
   } else {
-    r.words = &words_of(by, csr_fault::backwards);
+    r.wording = &wording_of(by, csr_fault::backwards);
     r.limit = rows.end(row);
   }
   return r;
@@ -38,7 +38,7 @@ core::index_report find_fault(const spmv_problem& p, const csr_view& a, csr_call
                  .position = place,
                  .value = value,
                  .limit = p.columns,
-                 .words = &words_of(by, csr_fault::column),
+                 .wording = &wording_of(by, csr_fault::column),
                  .is_signed = is_signed(p.column) ? 1U : 0U,
                  .row = row};
         lowest = place;

@@ -84,7 +84,7 @@ access_pattern order_of_columns(const context& ctx, const spmv_problem& p, const
   const std::uint64_t x_bytes = p.x_count() * p.value_bytes();
   const bool stays_in_cache = p.backend == backend_kind::cuda && x_bytes <= ctx.profile().cache_bytes / 2;
   return order_of_list(ctx, a.column_indices, a.columns,
-                       stays_in_cache ? plan::order_sample::small : plan::order_sample::large);
+                       stays_in_cache ? plan::list_sample::small : plan::list_sample::large);
 }
 
 }  // namespace
@@ -112,18 +112,18 @@ void keep_the_faster(const context& ctx, const prepare_spmv_problem& p, const cs
 
 namespace {
 
-made_product prepare(const context& ctx, const prepare_spmv_problem& as_told, const csr_view& a,
+made_product prepare(const context& ctx, const prepare_spmv_problem& as_given, const csr_view& a,
                      std::string_view asked) {
   preparing<prepared_product, spmv_preparation> made(ctx, prepare_spmv_call, asked);
   spmv_preparation& r = made.report;
-  prepare_spmv_problem p = as_told;
+  prepare_spmv_problem p = as_given;
   r.order = order_of_columns(ctx, p.product, a);
   if (r.order != access_pattern::unknown()) p.product.pattern = r.order;
   const auto [variant, plan] = made.inspect(prepare_spmv_variants(), p, {a, &made.work});
   const auto decided = plan.decided.get<prepare_spmv_decision>();
   r.product = made.work->product().empty() ? decided.product : made.work->product();
   r.run_seconds = r.unprepared_seconds = decided.run_seconds;
-  const spmv_variant* const unprepared = plan_unprepared(as_told.product, plan::scope_of(ctx)).variant;
+  const spmv_variant* const unprepared = plan_unprepared(as_given.product, plan::scope_of(ctx)).variant;
   const bool is_unprepared = variant->name == kept_name && unprepared != nullptr && unprepared->name == decided.product;
   if (is_unprepared || unprepared == nullptr) return made.finish();
   // Predictions of both by what the matrix was found to be.
@@ -133,7 +133,7 @@ made_product prepare(const context& ctx, const prepare_spmv_problem& as_told, co
     if (!made.is_forced()) r.variant = kept_name;
   } else if (p.product.y_count() > 0) {
     made.try_runs(p.expected_runs, (p.product.rows + p.product.columns) * p.product.value_bytes(),
-                  [&] { keep_the_faster(ctx, as_told, a, made); });
+                  [&] { keep_the_faster(ctx, as_given, a, made); });
   }
   return made.finish();
 }

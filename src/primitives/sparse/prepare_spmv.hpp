@@ -37,7 +37,7 @@ struct prepare_spmv_problem {
   friend bool operator==(const prepare_spmv_problem&, const prepare_spmv_problem&) = default;
 };
 
-/// run() reports faults of the matrix in the words of csr_call::prepare_spmv.
+/// run() reports faults of the matrix in the wording of csr_call::prepare_spmv.
 struct prepare_spmv_buffers {
   csr_view a;
   std::shared_ptr<prepared_product>* made;  ///< where run puts the executor

@@ -2,8 +2,8 @@
 
 #include "plan/choose.hpp"
 #include "primitives/backends.hpp"
+#include "primitives/enum_names.hpp"
 #include "primitives/views.hpp"
-#include "primitives/words.hpp"
 
 namespace sheaf {
 namespace primitives {
@@ -32,38 +32,38 @@ const char* where(const core::index_report& report) {
   return report.is_signed != 0 && static_cast<std::int64_t>(report.value) < 0 ? "outside" : "past";
 }
 
-std::string bad_begin(const core::index_words& words, const core::index_report& report) {
-  return fmt::format("{}: row {} begins at {}, {} the matrix's {} entries", words.call, report.position,
+std::string bad_begin(const core::index_wording& wording, const core::index_report& report) {
+  return fmt::format("{}: row {} begins at {}, {} the matrix's {} entries", wording.call, report.position,
                      shown(report, report.value), where(report), report.limit);
 }
 
-std::string bad_end(const core::index_words& words, const core::index_report& report) {
-  return fmt::format("{}: row {} ends at {}, {} the matrix's {} entries", words.call, report.position,
+std::string bad_end(const core::index_wording& wording, const core::index_report& report) {
+  return fmt::format("{}: row {} ends at {}, {} the matrix's {} entries", wording.call, report.position,
                      shown(report, report.value), where(report), report.limit);
 }
 
-std::string backwards(const core::index_words& words, const core::index_report& report) {
-  return fmt::format("{}: row {} begins at {} and ends at {}, before it begins", words.call, report.position,
+std::string backwards(const core::index_wording& wording, const core::index_report& report) {
+  return fmt::format("{}: row {} begins at {} and ends at {}, before it begins", wording.call, report.position,
                      shown(report, report.value), shown(report, report.limit));
 }
 
-std::string bad_column(const core::index_words& words, const core::index_report& report) {
-  return fmt::format("{}: column_indices[{}], of row {}, is {}, {} the matrix's {} columns", words.call,
+std::string bad_column(const core::index_wording& wording, const core::index_report& report) {
+  return fmt::format("{}: column_indices[{}], of row {}, is {}, {} the matrix's {} columns", wording.call,
                      report.position, report.row, shown(report, report.value), where(report), report.limit);
 }
 
-constexpr core::index_words csr_words[3][4] = {{{"spmv", "", "", "", bad_begin},
-                                                {"spmv", "", "", "", bad_end},
-                                                {"spmv", "", "", "", backwards},
-                                                {"spmv", "", "", "", bad_column}},
-                                               {{"prepare_spmv", "", "", "", bad_begin},
-                                                {"prepare_spmv", "", "", "", bad_end},
-                                                {"prepare_spmv", "", "", "", backwards},
-                                                {"prepare_spmv", "", "", "", bad_column}},
-                                               {{"conjugate_gradient", "", "", "", bad_begin},
-                                                {"conjugate_gradient", "", "", "", bad_end},
-                                                {"conjugate_gradient", "", "", "", backwards},
-                                                {"conjugate_gradient", "", "", "", bad_column}}};
+constexpr core::index_wording csr_wording[3][4] = {{{"spmv", "", "", "", bad_begin},
+                                                    {"spmv", "", "", "", bad_end},
+                                                    {"spmv", "", "", "", backwards},
+                                                    {"spmv", "", "", "", bad_column}},
+                                                   {{"prepare_spmv", "", "", "", bad_begin},
+                                                    {"prepare_spmv", "", "", "", bad_end},
+                                                    {"prepare_spmv", "", "", "", backwards},
+                                                    {"prepare_spmv", "", "", "", bad_column}},
+                                                   {{"conjugate_gradient", "", "", "", bad_begin},
+                                                    {"conjugate_gradient", "", "", "", bad_end},
+                                                    {"conjugate_gradient", "", "", "", backwards},
+                                                    {"conjugate_gradient", "", "", "", bad_column}}};
 
 constexpr std::uint64_t most_numbers = std::uint64_t{1} << 59;  // of 8 bytes
 
@@ -96,8 +96,8 @@ spmv_problem describe(const context& ctx, const csr_view& a, const spmv_options&
 
 }  // namespace
 
-const core::index_words& words_of(csr_call call, csr_fault fault) noexcept {
-  return csr_words[static_cast<int>(call)][static_cast<int>(fault)];
+const core::index_wording& wording_of(csr_call call, csr_fault fault) noexcept {
+  return csr_wording[static_cast<int>(call)][static_cast<int>(fault)];
 }
 
 void require_csr_shape(std::string_view call, const csr_view& a) {

@@ -57,7 +57,7 @@ enum class csr_fault : std::uint8_t {
 enum class csr_call : std::uint8_t { spmv, prepare_spmv, conjugate_gradient };
 
 /// How a fault is reported. `value`, and `limit` of backwards, are sign-extended where is_signed says that they are.
-const core::index_words& words_of(csr_call call, csr_fault fault) noexcept;
+const core::index_wording& wording_of(csr_call call, csr_fault fault) noexcept;
 
 /// Views of a checked call.
 struct spmv_buffers {
@@ -68,10 +68,10 @@ struct spmv_buffers {
   double beta = 0;
 };
 
-/// run() reports faults in the words of csr_call::spmv.
+/// run() reports faults in the wording of csr_call::spmv.
 using spmv_variant = plan::variant<spmv_problem, spmv_buffers>;
 
-/// All variants of this build, in the order of backends.cpp and of each backend's variants.cpp.
+/// All variants of this build, in the order of composition/tables.cpp and of each backend's variants.cpp.
 std::span<const spmv_variant> spmv_variants();
 
 constexpr std::string_view spmv_call = "spmv";

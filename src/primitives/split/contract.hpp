@@ -54,7 +54,7 @@ inline plan::measured_place place_of(const split_problem& p) noexcept {
 }
 
 /// How a bad index of this primitive is reported.
-inline constexpr core::index_words category_words{"split", "category", "the", "categories"};
+inline constexpr core::index_wording category_wording{"split", "category", "the", "categories"};
 
 struct split_buffers {
   const_records in;                  ///< input of split_product::records
@@ -66,7 +66,7 @@ struct split_buffers {
 
 using split_variant = plan::variant<split_problem, split_buffers>;
 
-/// All variants of this build, in the order of backends.cpp and of each backend's variants.cpp.
+/// All variants of this build, in the order of composition/tables.cpp and of each backend's variants.cpp.
 std::span<const split_variant> split_variants();
 
 /// The problem that a split of these records is. Checks nothing: data may be null.

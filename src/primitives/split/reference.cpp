@@ -40,7 +40,7 @@ void run_serial(const context& ctx, const split_problem& p, const plan::planned&
     if (category_of(i) < p.categories) {
       order.push_back(i);
     } else {
-      state.keep_first({call, i, category_of(i), p.categories, &category_words, 0});
+      state.keep_first({call, i, category_of(i), p.categories, &category_wording, 0});
     }
   }
   std::stable_sort(order.begin(), order.end(),

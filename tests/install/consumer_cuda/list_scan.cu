@@ -45,8 +45,8 @@ bool is_right(const sheaf::context& ctx, std::uint32_t count, bool is_exclusive,
   cudaMemcpy(device_in, in.data(), count * sizeof(matrix), cudaMemcpyHostToDevice);
   const matrix initial{{5, 6, 7, 8}};
   sheaf::list_scan(ctx, sheaf::index_span(device_successor, count, sheaf::index_type::u32), device_in, device_out,
-                   product{}, is_exclusive ? &initial : nullptr, sheaf::list_count::one,
-                   sheaf::access_pattern::unknown(), variant);
+                   product{},
+                   {.exclusive_from = is_exclusive ? std::optional(initial) : std::nullopt, .variant = variant});
   ctx.wait();
   std::vector<matrix> out(count);
   cudaMemcpy(out.data(), device_out, count * sizeof(matrix), cudaMemcpyDeviceToHost);

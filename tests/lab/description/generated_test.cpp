@@ -9,8 +9,8 @@
 
 #include "lab/description/arrays.hpp"
 #include "lab/description/linked_list/problem.hpp"
+#include "primitives/enum_names.hpp"
 #include "primitives/operators/scan_value.hpp"
-#include "primitives/words.hpp"
 #include "support/contexts.hpp"
 
 namespace sheaf::tests::lab_description_generated_test {
@@ -96,6 +96,7 @@ TEST(GeneratedJob, IsAnsweredRightByEveryVariant) {
 TEST(GeneratedJob, IsAnsweredRightForNothing) {
   for (const context& ctx : contexts()) {
     jobs::problem_arrays arrays(ctx);
+    std::size_t answered = 0;
     for_each_sample(ctx.backend(), [&](const job& j, const sample& s) {
       problem_spec p = jobs::problem_of(s, 0);
       p.table = 0;
@@ -105,7 +106,9 @@ TEST(GeneratedJob, IsAnsweredRightForNothing) {
       j.run(ctx, p, arrays.of_copy(0), {});
       ctx.wait();
       EXPECT_EQ(arrays.count_mistakes(false), 0U) << name(p);
+      ++answered;
     });
+    EXPECT_GE(answered, 20U) << name(ctx.backend());
   }
 }
 
@@ -209,7 +212,7 @@ TEST(GeneratedJob, HasNoPlainLoopForTypesThatNoneIsWrittenFor) {
   }
 }
 
-TEST(GeneratedJob, FindsAWrongBitAnywhere) {
+TEST(GeneratedJob, FindsAWrongBitInTheFirstAMiddleAndTheLastRecord) {
   for (const context& ctx : contexts()) {
     jobs::problem_arrays arrays(ctx);
     for_each_sample(ctx.backend(), [&](const job& j, const sample& s) {
@@ -509,7 +512,7 @@ TEST(GeneratedJob, CountsTheBytesThatItsCallMoves) {
   EXPECT_EQ(moved("list_scan/identity/r4/u32+f32+packed/n=100"), 1200U);
   EXPECT_EQ(moved("build_hash_index/x4/r4/k64/n=100"), 1200U);
   EXPECT_EQ(moved("hash_find/uniform:s50:x1:h9/r4/k32/n=100"), 800U);
-  EXPECT_EQ(moved("hash_search/uniform:s50:x2:h9/r4/k32/n=100"), 2000U);
+  EXPECT_EQ(moved("hash_search/uniform:s50:x2:h9/r4/k32/n=100"), 1272U);
   EXPECT_EQ(moved("split/uniform:b8/r8/own/n=100"), 1600U);
   EXPECT_EQ(moved("split/uniform:b8/r8/k32/n=100"), 2000U);
   EXPECT_EQ(moved("split_gather_index/uniform:b8/r4/k32/n=100"), 800U);

@@ -11,12 +11,11 @@
 
 #include "lab/description/entry.hpp"
 #include "lab/description/hash/problem.hpp"
-#include "lab/description/hash/problem.hpp"
 #include "lab/description/keys.hpp"
 #include "lab/description/linked_list/problem.hpp"
 #include "lab/description/movement/problem.hpp"
 #include "lab/description/reduce/problem.hpp"
-#include "primitives/words.hpp"
+#include "primitives/enum_names.hpp"
 #include "support/expect_error.hpp"
 
 namespace sheaf::tests::lab_description_row_name_test {

@@ -12,7 +12,7 @@
 
 #include "lab/description/job.hpp"
 #include "lab/description/sort/items.hpp"
-#include "primitives/words.hpp"
+#include "primitives/enum_names.hpp"
 #include "support/contexts.hpp"
 
 // The generated keys of sorts: what their distributions promise, and that ranks are the order of the types' values.

@@ -63,11 +63,13 @@ TEST(HashSweep, HasEveryTableRepetitionOrderAndHitRate) {
 }
 
 // What is said to be likely, beside a count of all matches.
-TEST(HashSweep, KnowsAboutHowManyMatchesProbesByAPowerLawHaveAmongKeysByOne) {
+TEST(HashSweep, KnowsAboutHowManyMatchesProbesHave) {
   for (const char* text :
        {"hash_search/zipf:s1000000:xzipf:h100/r4/k64/n=1000000", "hash_search/zipf:s5000000:xzipf:h50/r4/k64/n=300000",
         "hash_search/uniform:s1000000:xzipf:h100/r4/k32/n=1000000", "hash_search/zipf:s1:xzipf:h100/r4/k64/n=1000",
-        "hash_search/zipf:s3:xzipf:h100/r4/k64/n=1000", "hash_search/same:s1000:xzipf:h100/r4/k64/n=1000"}) {
+        "hash_search/zipf:s3:xzipf:h100/r4/k64/n=1000", "hash_search/same:s1000:xzipf:h100/r4/k64/n=1000",
+        "hash_search/identity:s100000:x1:h50/r4/k32/n=200000",
+        "hash_search/permutation:s100000:x16:h10/r4/k64/n=100000", "hash_search/identity:s1000:x1:h0/r4/k32/n=1000"}) {
     SCOPED_TRACE(text);
     const problem p = primitives::parse_problem(text);
     const jobs::probe_source source{.table = primitives::table_of(p),

@@ -27,7 +27,7 @@ if(rows LESS 60)
   message(FATAL_ERROR "${OUTPUT} has ${rows} input_rows, fewer than the tables")
 endif()
 foreach(field IN ITEMS figure input machine where backend who is_prepared loading_seconds calls median_seconds least_seconds
-    most_seconds verified commit)
+    most_seconds verified largest_error)
   string(JSON value ERROR_VARIABLE missing GET "${document}" input_rows 0 ${field})
   if(missing)
     message(FATAL_ERROR "${OUTPUT}: ${missing}")

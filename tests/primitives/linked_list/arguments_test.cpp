@@ -220,13 +220,15 @@ TEST(ListArgumentsOfTheHost, FunctionsOfTheCallerAreChecked) {
   refuses("list_scan: out overlaps nodes",
           [&] { list_scan(ctx, nodes, std::span(reinterpret_cast<float*>(nodes.data()), 4), std::plus<>{}); });
   refuses("list_scan: lists is 7, not 0 to 1",
-          [&] { list_scan(ctx, nodes, sums, std::plus<>{}, nullptr, static_cast<list_count>(7)); });
+          [&] { list_scan(ctx, nodes, sums, std::plus<>{}, {.lists = static_cast<list_count>(7)}); });
   list_scan(ctx, none, std::span<float>(), std::plus<>{});
   if (const auto cuda = cuda_context()) {
-    refuses("list_scan: a function of the caller's runs on a CPU context, not on cuda",
-            [&] { list_scan(*cuda, next, in, out, add); });
-    refuses("list_scan: a function of the caller's runs on a CPU context, not on cuda",
-            [&] { list_scan(*cuda, nodes, sums, std::plus<>{}); });
+    const std::string_view message =
+        "list_scan: a function of the caller's runs on a CPU context, not on cuda; sheaf/cuda/list_scan.cuh takes one "
+        "for "
+        "CUDA";
+    refuses(message, [&] { list_scan(*cuda, next, in, out, add); });
+    refuses(message, [&] { list_scan(*cuda, nodes, sums, std::plus<>{}); });
   }
 }
 

@@ -326,8 +326,7 @@ TEST_P(EveryFaultyListVariant, GivesACallersFunctionWholeValuesOnly) {
       const std::string expected =
           rank_complaint("reference.serial", where.ctx, successors, index_type::u32, list_count::one);
       const std::string got = complaint_of(where.ctx, [&] {
-        list_scan(where.ctx, index_view(successors, index_type::u32), in, out, add_guarded{}, nullptr, list_count::one,
-                  access_pattern::unknown(), GetParam());
+        list_scan(where.ctx, index_view(successors, index_type::u32), in, out, add_guarded{}, {.variant = GetParam()});
       });
       EXPECT_EQ(expected.empty() ? "" : "list_scan" + expected.substr(9), got);
     }

@@ -252,8 +252,11 @@ class EveryListVariantOfTheHost : public EveryListVariant {
       if (where.ctx.backend() != backend_kind::cpu) continue;
       SCOPED_TRACE(where.name);
       std::vector<T> out(c.count);
-      list_scan(where.ctx, index_view(successors, c.successor), in, out, op, is_exclusive ? &initial : nullptr,
-                c.lists(), access_pattern::random(), GetParam());
+      list_scan(where.ctx, index_view(successors, c.successor), in, out, op,
+                {.lists = c.lists(),
+                 .exclusive_from = is_exclusive ? std::optional(initial) : std::nullopt,
+                 .pattern = access_pattern::random(),
+                 .variant = GetParam()});
       EXPECT_NO_THROW(where.ctx.wait());
       EXPECT_TRUE(in == in_before) << "values to read were modified";
       for (std::uint64_t i = 0; i < c.count && !HasFailure(); ++i) {
@@ -329,8 +332,11 @@ TEST_P(EveryListVariantOfTheHost, KeepsTheOrderOfFunctionsThatDoNotCommuteOnPack
         if (where.ctx.backend() != backend_kind::cpu) continue;
         SCOPED_TRACE(where.name);
         std::vector<function> out(count);
-        list_scan(where.ctx, nodes, out, compose{}, is_exclusive ? &initial : nullptr, c.lists(),
-                  access_pattern::sequential(), GetParam());
+        list_scan(where.ctx, nodes, out, compose{},
+                  {.lists = c.lists(),
+                   .exclusive_from = is_exclusive ? std::optional(initial) : std::nullopt,
+                   .pattern = access_pattern::sequential(),
+                   .variant = GetParam()});
         EXPECT_NO_THROW(where.ctx.wait());
         EXPECT_TRUE(out == expected);
         if (HasFailure()) return;
@@ -404,7 +410,8 @@ TEST(ListScan, TakesTypedRanges) {
   list_scan(ctx, nodes, out, std::plus<>{});
   EXPECT_EQ(out, (std::vector<float>{1, 10, 8, 5}));
   const float initial = 10;
-  list_scan(ctx, nodes, out, std::plus<>{}, &initial, list_count::many, access_pattern::unknown(), "reference.serial");
+  list_scan(ctx, nodes, out, std::plus<>{},
+            {.lists = list_count::many, .exclusive_from = initial, .variant = "reference.serial"});
   EXPECT_EQ(out, (std::vector<float>{10, 18, 15, 11}));
   std::vector<std::uint64_t> wide_rank(4);
   list_rank(ctx, successor, wide_rank, {.lists = list_count::many, .variant = "reference.serial"});

@@ -11,8 +11,6 @@
 namespace sheaf::io {
 namespace {
 
-using core::printable;
-
 std::string place_text(std::uint64_t row, std::uint64_t column) { return fmt::format("({}, {})", row + 1, column + 1); }
 
 // Where a part of a file that is not general has entries.

@@ -7,8 +7,8 @@
 #include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/sort/key.hpp"
 #include "core/printable.hpp"
+#include "primitives/enum_names.hpp"
 #include "primitives/views.hpp"
-#include "primitives/words.hpp"
 
 namespace sheaf::cli {
 namespace {
@@ -100,7 +100,7 @@ key_place key_of_rows(const std::string& given, const io::record_file& table, co
     return {0, rows.record_bytes, table.type()};
   }
   if (!jobs::is_key_place(given)) return key_of_field(given, table);
-  const key_place place = parse_key_place(given);
+  key_place place = parse_key_place(given);
   if (place.offset > rows.record_bytes || place.bytes > rows.record_bytes - place.offset) {
     io::throw_error(error_code::bad_argument, "--table-key {}:{} ends past the {} bytes of a row of {}", place.offset,
                     place.bytes, rows.record_bytes, table.path());

@@ -65,7 +65,7 @@ __device__ __forceinline__ void store_sectors(const std::uint32_t (&words)[8], s
   if (to_odd != nullptr) __stcg(reinterpret_cast<uint4*>(to_odd + half), of_odd);
 }
 
-/// Sums of 4 or 8 bytes are kept like nodes; wider ones fill sectors of their own.
+/// Sums of 4 or 8 bytes are kept like nodes; others are written one by one.
 template <class T>
 constexpr bool keeps_sums = has_values<T> && (sizeof(T) == 4 || sizeof(T) == 8);
 
@@ -141,7 +141,7 @@ struct logging_lane {
   std::uint32_t node = 0;
   std::uint32_t sublist = no_sublist;
   std::uint32_t before = 0;  ///< nodes of the sublist before this one
-  T running{};               ///< their sum
+  T running{};               ///< their sum, if there are any
 
   __device__ __forceinline__ logging_lane(const walk_arguments& arguments, const Reader& nodes, const Op& function)
       : a(arguments),

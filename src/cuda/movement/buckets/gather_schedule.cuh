@@ -97,7 +97,7 @@ __device__ __forceinline__ void write_lists(const gather_schedule& s, const buck
                                             const staged_numbers<Source>& staged) {
   using stored = typename Source::stored;
   stored* const bucket_numbers = reinterpret_cast<stored*>(s.bucket_indices);
-  const stored in_bucket_mask = (s.shift < 8 * sizeof(stored) ? stored{1} << s.shift : stored{0}) - 1;
+  const stored mask_within_bucket = (s.shift < 8 * sizeof(stored) ? stored{1} << s.shift : stored{0}) - 1;
 #pragma unroll
   for (int k = 0; k < bucketing_items; ++k) {
     const std::uint32_t slot = k * bucketing_threads + threadIdx.x;
@@ -105,7 +105,7 @@ __device__ __forceinline__ void write_lists(const gather_schedule& s, const buck
     const std::uint32_t b = staged.bucket_of(slot, s.shift);
     const std::uint32_t entry = runs.slot_to_entry[b] + slot;
     if (entry < capacity_of(s, b)) {
-      __stcs(bucket_numbers + begin_of(s, b) + entry, staged.number[slot] & in_bucket_mask);
+      __stcs(bucket_numbers + begin_of(s, b) + entry, staged.number[slot] & mask_within_bucket);
     }
   }
 }

@@ -99,7 +99,7 @@ struct bucket_pass_arguments {
   std::uint64_t out_capacity;  ///< records that an output bucket holds
   std::byte* final_out;        ///< the call's output, for untagged records that overflow their bucket
   std::uint64_t final_stride;
-  bool subtracts;          ///< terms that overflow are subtracted there
+  bool subtracts;          ///< terms that overflow are subtracted from final_out
   overflow_list overflow;  ///< for tagged ones
   order_sample sample;
   std::uint32_t* tile_counter;  ///< for tiles drawn dynamically; null if the list is known to be scattered
@@ -156,7 +156,7 @@ __device__ __forceinline__ std::uint32_t bucket_of_slot(const bucket_pass_argume
 template <class OutIndex, class Word, class Index>
 __device__ __forceinline__ void write_bucket_runs(const bucket_pass_arguments<Index>& a, const bucket_runs& runs,
                                                   const staged_records<Word>& staged, std::uint32_t in_bucket) {
-  const std::uint32_t in_bucket_mask = (a.shift < 32 ? 1U << a.shift : 0U) - 1;
+  const std::uint32_t mask_within_bucket = (a.shift < 32 ? 1U << a.shift : 0U) - 1;
 #pragma unroll
   for (int k = 0; k < bucketing_items; ++k) {
     const std::uint32_t slot = k * bucketing_threads + threadIdx.x;
@@ -167,13 +167,13 @@ __device__ __forceinline__ void write_bucket_runs(const bucket_pass_arguments<In
     const Word word = staged.word[slot];
     if (entry < a.out_capacity) {
       const std::uint64_t position = (std::uint64_t{in_bucket} * a.out_buckets + b) * a.out_capacity + entry;
-      __stcs(static_cast<OutIndex*>(a.out_index) + position, static_cast<OutIndex>(index & in_bucket_mask));
+      __stcs(static_cast<OutIndex*>(a.out_index) + position, static_cast<OutIndex>(index & mask_within_bucket));
       store_once(reinterpret_cast<Word*>(a.out_word) + position, word);
     } else if constexpr (is_tagged<Word>) {
       a.overflow.tags[atomicAdd(a.overflow.count, 1U)] = word.tag;
     } else {
       const std::uint64_t record =
-          (std::uint64_t{in_bucket} << a.in_bucket_bits) + (std::uint64_t{b} << a.shift) + (index & in_bucket_mask);
+          (std::uint64_t{in_bucket} << a.in_bucket_bits) + (std::uint64_t{b} << a.shift) + (index & mask_within_bucket);
       leave_at(a.final_out + record * a.final_stride, word, a.subtracts);
     }
   }

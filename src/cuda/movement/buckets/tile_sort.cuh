@@ -72,6 +72,7 @@ struct positions_of_tile {
   /// Ranks the positions, and reserves the tile's run in every bucket by one atomic on the bucket's size. Afterwards
   /// all threads know all runs.
   __device__ __forceinline__ reserved_run reserve_runs(bucket_runs& runs, std::uint32_t* sizes) {
+    static_assert(most_buckets == bucketing_threads, "a thread has a bucket");
     runs.begin[threadIdx.x] = 0;
     __syncthreads();
     rank_unordered<items, most_buckets>([&](int k) { return bucket.get(k); }, runs.begin, rank);

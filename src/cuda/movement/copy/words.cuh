@@ -30,6 +30,7 @@ class word_tile {
   using word = Word;
   using index = Index;
   static constexpr int items = Items;
+  static constexpr int step = Step;
 
   /// The position of a thread's first record in the tile that begins at position `tile`.
   static __device__ __forceinline__ std::uint64_t first_of(std::uint64_t tile) {
@@ -104,6 +105,7 @@ class word_tile {
 // share longer without more loads in flight, so that sectors of narrow scatters leave L2 fuller.
 template <class Tile, int Threads, int Rounds>
 __global__ void __launch_bounds__(Threads) move_words(const __grid_constant__ word_arguments<typename Tile::index> a) {
+  static_assert(Threads % Tile::step == 0, "the threads take all positions of a tile");
   constexpr std::uint32_t records = Threads * Tile::items;
   std::uint64_t first = Tile::first_of(std::uint64_t{blockIdx.x} * (records * Rounds));
 #pragma unroll 1
@@ -298,10 +300,14 @@ void launch_words(const context& ctx, const primitives::movement& p, const move_
       constexpr bool gains_from_two_items =
           Direction == direction::gather || sizeof(word_type) == 4 || sizeof(word_type) == 8;
       if (p.count <= most_for_one_item || prefers_one_item<Direction>(p)) {
-        launch_tiles<word_tile<Direction, word_type, index_value, 1, 256>>(ctx, a);
-      } else if (p.count <= most_for_two_items && gains_from_two_items) {
-        launch_tiles<word_tile<Direction, word_type, index_value, 2, 256>>(ctx, a);
-      } else if constexpr (Direction == direction::gather) {
+        return launch_tiles<word_tile<Direction, word_type, index_value, 1, 256>>(ctx, a);
+      }
+      if constexpr (gains_from_two_items) {
+        if (p.count <= most_for_two_items) {
+          return launch_tiles<word_tile<Direction, word_type, index_value, 2, 256>>(ctx, a);
+        }
+      }
+      if constexpr (Direction == direction::gather) {
         launch_gather<word_type, index_value>(ctx, a, cache_sized);
       } else {
         launch_scatter<word_type, index_value>(ctx, a);

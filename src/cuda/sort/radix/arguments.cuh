@@ -55,7 +55,7 @@ constexpr bool is_short(std::uint64_t count) { return count <= std::uint64_t{1} 
 constexpr std::uint32_t most_merged_words(std::uint64_t count) { return is_short(count) ? 2048 : group_words; }
 
 /// Whether groups are finished by two kernels, of which the first leaves those with hot bins to the second.
-constexpr bool has_bins_kernel(const word_sort& s) { return !is_short(s.count) && s.method == sort_method::msd; }
+constexpr bool has_bins_kernel(const word_sort& s) { return !is_short(s.count) && s.method == sort_method::samples; }
 
 /// A list that one block sorts, without passes.
 constexpr bool is_one_group(const word_sort& s) { return s.method != sort_method::lsd && s.count <= group_words; }

@@ -11,7 +11,7 @@ template <int Limbs>
 struct key_digits {
   static constexpr int most = most_digits<Limbs>;
   struct digit {
-    static constexpr bool is_dear = false;
+    static constexpr bool is_expensive = false;
     // A key of one limb begins and ends at any bit, a longer one at whole bytes.
     std::conditional_t<Limbs == 1, digit_field, byte_field> field;
     __device__ __forceinline__ std::uint32_t operator()(const sort_word<Limbs>& w) const { return digit_of(w, field); }
@@ -92,7 +92,7 @@ __device__ void count_digits(const Block& block, const void* list, const Digits&
     });
     // Lanes that add 1 to the same counter, and ask for nothing back, are counted by the hardware at once. So there are
     // no copies of the histogram, over which they would be spread.
-    if constexpr (Digits::digit::is_dear) {
+    if constexpr (Digits::digit::is_expensive) {
       const typename Digits::digit coder(block, code_bits());
       const std::uint32_t bits = block.shared.shape.digit_bits;
 #pragma unroll

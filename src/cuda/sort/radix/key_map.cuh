@@ -68,7 +68,7 @@ struct code_bits {
 /// Makes codes of keys where the map is even, of which load_map has loaded the map.
 template <int Limbs>
 struct even_coder {
-  static constexpr bool is_dear = false;
+  static constexpr bool is_expensive = false;
   digit_field field;
 
   template <class Block>
@@ -84,7 +84,7 @@ struct even_coder {
 /// Makes codes of keys where the map has pieces.
 template <int Limbs>
 struct key_coder {
-  static constexpr bool is_dear = true;  ///< codes are better kept than made again
+  static constexpr bool is_expensive = true;  ///< codes are better kept than made again
   using number = typename key_numbers<Limbs>::number;
   static constexpr std::uint32_t bits = key_numbers<Limbs>::bits;
 

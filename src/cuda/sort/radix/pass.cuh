@@ -76,7 +76,7 @@ class radix_pass {
 #pragma unroll
     for (int k = 0; k < items; ++k) {
       const std::uint32_t bin = Full || first + k * 32 < size ? digit(words[k]) : radix_bins - 1;
-      if constexpr (digit_type::is_dear) held.set(k, bin);
+      if constexpr (digit_type::is_expensive) held.set(k, bin);
       atomicAdd(&own_bins[bin], 1U);
     }
     __syncthreads();
@@ -86,17 +86,17 @@ class radix_pass {
     const auto again = digits_.number(block_.shared.pass.digit);
     rank_by_match<items, radix_bins>(
         [&](int k) {
-          if constexpr (digit_type::is_dear) return held.get(k);
+          if constexpr (digit_type::is_expensive) return held.get(k);
           return Full || first + k * 32 < size ? again(words[k]) : radix_bins - 1;
         },
         own_bins, rank);
     __syncthreads();
 #pragma unroll
     for (int k = 0; k < items; ++k) staged[rank.get(k)] = words[k];
-    // Digits that are dear are staged beside their words.
+    // Expensive digits are staged beside their words.
     auto* const staged_bins =
         block_.staged + tile_words * std::max<std::size_t>(sizeof(word), value_bytes_of(Block::payload));
-    if constexpr (digit_type::is_dear) {
+    if constexpr (digit_type::is_expensive) {
 #pragma unroll
       for (int k = 0; k < items; ++k) staged_bins[rank.get(k)] = static_cast<unsigned char>(held.get(k));
     }
@@ -109,7 +109,7 @@ class radix_pass {
       write_runs<Full, threads>(
           staged, size,
           [&](std::uint32_t i, const word& w) -> std::uint32_t {
-            if constexpr (digit_type::is_dear) return staged_bins[i];
+            if constexpr (digit_type::is_expensive) return staged_bins[i];
             return digit_again(w);
           },
           block_.shared.bin_shift, bins, store);

@@ -37,7 +37,7 @@ struct word_encoding {
   bool is_stable() const { return payload == word_payload::separate; }
 };
 
-/// The encoding that cuda.msd sorts by.
+/// The encoding that cuda.sample sorts by.
 word_encoding encoding_of(const primitives::sort_problem& p);
 /// The encoding that cuda.onesweep sorts by, which is stable in any case; it sorts words of one or two limbs that are
 /// keys, alone or with separate values, and rows of two limbs by either.

@@ -38,8 +38,8 @@ constexpr std::uint32_t group_words = 4608;
 
 /// How words are sorted.
 enum class sort_method {
-  lsd,  ///< by all digits of the key, from the lowest up
-  msd   ///< by codes that a sample of the keys chooses, then each group in shared memory
+  lsd,     ///< by all digits of the key, from the lowest up
+  samples  ///< by codes that a sample of the keys chooses, then each group in shared memory
 };
 
 /// One sort: fewer than 2^31 words of 1 to 4 limbs, by the key bits from key_low up to key_high. Kernels take it as it

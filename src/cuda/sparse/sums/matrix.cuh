@@ -68,13 +68,13 @@ static __device__ __noinline__ void keep_fault(const csr_guard& guard, const cor
   if (guard.is_faulty != nullptr) *guard.is_faulty = 1;
   if (guard.columns.slot == nullptr) return;
   volatile core::index_report& first = guard.columns.slot->first;
-  const core::index_words* const of_columns = guard.columns.words;
-  const bool is_row = fault.words != of_columns;
+  const core::index_wording* const of_columns = guard.columns.wording;
+  const bool is_row = fault.wording != of_columns;
   const std::uint64_t call = first.call;
   __threadfence();
   if (call < fault.call) return;
   if (call == fault.call) {
-    const bool first_is_row = first.words != of_columns;
+    const bool first_is_row = first.wording != of_columns;
     __threadfence();
     if (first_is_row && (!is_row || first.position <= fault.position)) return;
     if (!first_is_row && !is_row && first.position < fault.position) return;
@@ -83,7 +83,7 @@ static __device__ __noinline__ void keep_fault(const csr_guard& guard, const cor
   __threadfence();
   bool is_first = fault.call < first.call;
   if (fault.call == first.call) {
-    const bool first_is_row = first.words != of_columns;
+    const bool first_is_row = first.wording != of_columns;
     is_first = is_row != first_is_row
                    ? is_row
                    : fault.position < first.position || (fault.position == first.position && fault.row < first.row);
@@ -95,7 +95,7 @@ static __device__ __noinline__ void keep_fault(const csr_guard& guard, const cor
     first.row = fault.row;
     first.position = fault.position;
     __threadfence();
-    first.words = fault.words;
+    first.wording = fault.wording;
     __threadfence();
     first.call = fault.call;
     *static_cast<volatile std::uint32_t*>(guard.columns.flag) = 1;
@@ -126,12 +126,12 @@ static __device__ __noinline__ void report_row(const csr_guard& guard, const row
   fault.is_signed = guard.has_signed_offsets;
   fault.row = row;
   if (r.begin > rows.limit) {
-    fault.words = guard.row_begin;
+    fault.wording = guard.row_begin;
   } else if (r.end > rows.limit) {
-    fault.words = guard.row_end;
+    fault.wording = guard.row_end;
     fault.value = shown(r.end);
   } else {
-    fault.words = guard.backwards;
+    fault.wording = guard.backwards;
     fault.limit = shown(r.end);
   }
   keep_fault(guard, fault);
@@ -156,7 +156,7 @@ __device__ __noinline__ void report_column(const csr_guard& guard, const Column*
     fault.position = p;
     fault.value = extended(columns[p], guard.columns.is_signed);
     fault.limit = guard.columns.records;
-    fault.words = guard.columns.words;
+    fault.wording = guard.columns.wording;
     fault.is_signed = guard.columns.is_signed;
     fault.row = row;
     return keep_fault(guard, fault);

@@ -1,15 +1,15 @@
-#include "primitives/words.hpp"
+#include "primitives/enum_names.hpp"
 
 #include <algorithm>
 #include <iterator>
 
-#include "plan/pattern_words.hpp"
+#include "plan/pattern_kind_names.hpp"
 
 namespace sheaf::primitives {
 namespace {
 
-using plan::pattern_word;
-using plan::pattern_words;
+using plan::pattern_kind_name;
+using plan::pattern_kind_names;
 
 struct key_word {
   std::string_view text;
@@ -27,8 +27,8 @@ std::string_view name(index_type type) noexcept { return text_of(type, index_typ
 std::string_view name(value_type type) noexcept { return text_of(type, value_types); }
 
 std::string name(const access_pattern& pattern) {
-  const auto& row = *std::find_if(std::begin(pattern_words), std::end(pattern_words),
-                                  [&](const pattern_word& w) { return w.kind == pattern.shape; });
+  const auto& row = *std::find_if(std::begin(pattern_kind_names), std::end(pattern_kind_names),
+                                  [&](const pattern_kind_name& w) { return w.kind == pattern.shape; });
   return row.takes_number ? fmt::format("{}:{}", row.text, pattern.parameter) : std::string(row.text);
 }
 
@@ -52,7 +52,7 @@ reduction_order parse_reduction_order(std::string_view text) { return value_of(t
 
 access_pattern parse_access_pattern(std::string_view text) {
   const std::string_view shape = text.substr(0, text.find(':'));
-  for (const pattern_word& row : pattern_words) {
+  for (const pattern_kind_name& row : pattern_kind_names) {
     if (row.text != shape) continue;
     if (!row.takes_number && shape.size() == text.size()) return {row.kind, 0};
     if (!row.takes_number || shape.size() == text.size()) break;

@@ -1,4 +1,4 @@
-#include "plan/probe.hpp"
+#include "plan/microbenchmarks.hpp"
 
 #include <bit>
 #include <chrono>
@@ -69,9 +69,9 @@ struct probed_arrays {
   std::optional<probed_array> cycle;
 };
 
-class pipeline_probe final : public plan::probe {
+class pipeline_microbenchmarks final : public plan::microbenchmarks {
  public:
-  explicit pipeline_probe(const context& ctx) : ctx_(ctx), arrays_(ctx, {}) {}
+  explicit pipeline_microbenchmarks(const context& ctx) : ctx_(ctx), arrays_(ctx, {}) {}
 
   machine describe() override {
     pipeline_call call(state_of(ctx_), "calibrate");
@@ -301,6 +301,8 @@ class pipeline_probe final : public plan::probe {
 
 }  // namespace
 
-std::unique_ptr<plan::probe> make_probe(const context& ctx) { return std::make_unique<pipeline_probe>(ctx); }
+std::unique_ptr<plan::microbenchmarks> make_microbenchmarks(const context& ctx) {
+  return std::make_unique<pipeline_microbenchmarks>(ctx);
+}
 
 }  // namespace sheaf::opengl

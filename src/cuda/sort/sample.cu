@@ -3,16 +3,17 @@
 #include "cuda/sort/radix/run.hpp"
 #include "primitives/sort/contract.hpp"
 
-// cuda.msd: MSD radix sort of words of 4 to 16 bytes (He et al. 2007, section 4.1): passes by codes that ascend with
-// the key, as many as leave groups that fit shared memory, where a block finishes each. Here are its plan and its entry
-// in the list of variants; radix/ has the kernels.
+// cuda.sample: sample sort of words of 4 to 16 bytes. A sample of the keys chooses codes that ascend with the key
+// and have about equally many keys each. LSD radix passes of 8 bits sort by codes, as many as leave groups that fit
+// shared memory, where a block sorts each group by the rest of the key. Where digits of the key spread it as well, they
+// are the codes. Here are its plan and its entry in the list of variants; radix/ has the kernels.
 namespace sheaf::cuda {
 namespace {
 
 using primitives::sort_buffers;
 using primitives::sort_problem;
 
-struct msd_costs {
+struct sample_sort_costs {
   word_cost finish{22.6, 2.98};
   word_cost stable_finish{68.7, 1.87};
   // Latencies, in steps of the profile.
@@ -22,27 +23,27 @@ struct msd_costs {
   double group_limb = 0.925;  ///< that block, for each limb but the first
   double usual_keys = 3;      ///< by how much longer keys of usual distributions take than even ones in short lists
 };
-constexpr msd_costs tuning_of_msd;
+constexpr sample_sort_costs tuning_of_sample_sort;
 
 /// How much longer the keys that users have take than evenly spread ones. Where these take other sorts less time, by
 /// codes or not, this sort should not be taken, as even keys are rare.
 double usual_keys_slowdown(const sort_problem& p, const word_encoding& encoding) {
   if (encoding.limbs > 2) return 1;
-  if (p.count <= std::uint64_t{1} << 21) return tuning_of_msd.usual_keys;
+  if (p.count <= std::uint64_t{1} << 21) return tuning_of_sample_sort.usual_keys;
   const bool moves_values = encoding.is_stable() && !encoding.sorts_row_numbers;
   return encoding.limbs == 2 || (p.count >= std::uint64_t{1} << 26 && !moves_values) ? 1 : 1.3;
 }
 
-void run_msd(const context& ctx, const sort_problem& p, const plan::planned& plan, const sort_buffers& b,
-             std::byte* scratch) {
+void run_sample_sort(const context& ctx, const sort_problem& p, const plan::planned& plan, const sort_buffers& b,
+                     std::byte* scratch) {
   sort_by_words(ctx, p, plan, b, scratch);
 }
 
-plan::planned plan_msd_radix(const sort_problem& p, const plan::scope& scope) { return plan_msd(p, scope, 1); }
+plan::planned plan_for_choice(const sort_problem& p, const plan::scope& scope) { return plan_sample_sort(p, scope, 1); }
 
 }  // namespace
 
-plan::planned plan_msd(const sort_problem& p, const plan::scope& scope, double finish_slowdown) {
+plan::planned plan_sample_sort(const sort_problem& p, const plan::scope& scope, double finish_slowdown) {
   const machine& m = scope.machine;
   if (p.count >= most_sorted_words) return plan::rejected("counts in 31 bits");
   const word_encoding encoding = encoding_of(p);
@@ -60,19 +61,21 @@ plan::planned plan_msd(const sort_problem& p, const plan::scope& scope, double f
   } else {
     const std::uint32_t codes = codes_of_even_keys(static_cast<std::uint32_t>(p.count));
     add_passes(plan, p, encoding, passes_of_codes(codes), m);
-    plan.add("codes", rounds * tuning_of_msd.codes_steps * m.step_seconds);
+    plan.add("codes", rounds * tuning_of_sample_sort.codes_steps * m.step_seconds);
   }
-  const double group = ((is_stable ? tuning_of_msd.stable_group : tuning_of_msd.group) +
-                        (encoding.limbs - 1) * tuning_of_msd.group_limb) *
+  const double group = ((is_stable ? tuning_of_sample_sort.stable_group : tuning_of_sample_sort.group) +
+                        (encoding.limbs - 1) * tuning_of_sample_sort.group_limb) *
                        m.step_seconds;
-  const double finish = count * (is_stable ? tuning_of_msd.stable_finish : tuning_of_msd.finish).seconds(bytes, m);
+  const double finish =
+      count * (is_stable ? tuning_of_sample_sort.stable_finish : tuning_of_sample_sort.finish).seconds(bytes, m);
   plan.add("groups finished", rounds * std::max(finish, group) * finish_slowdown);
   const double usual = is_one ? 1 : usual_keys_slowdown(p, encoding);
   if (usual > 1) plan.add("uneven keys", (usual - 1) * plan.seconds);
-  finish_plan(p, encoding, sort_method::msd, scope, plan);
+  finish_plan(p, encoding, sort_method::samples, scope, plan);
   return plan;
 }
 
-extern constinit const primitives::sort_variant sort_msd{"cuda.msd", backend_kind::cuda, plan_msd_radix, run_msd};
+extern constinit const primitives::sort_variant sort_by_sample{"cuda.sample", backend_kind::cuda, plan_for_choice,
+                                                               run_sample_sort};
 
 }  // namespace sheaf::cuda

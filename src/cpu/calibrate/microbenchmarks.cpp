@@ -1,4 +1,4 @@
-#include "plan/probe.hpp"
+#include "plan/microbenchmarks.hpp"
 #include "core/composition.hpp"
 #include "core/startable.hpp"
 
@@ -47,9 +47,9 @@ double seconds_of(int threads, Body body) {
 // Makes the compiler assume that the memory behind a pointer is read and written here.
 void use(const void* address) { asm volatile("" : : "r"(address) : "memory"); }
 
-class cpu_probe final : public plan::probe {
+class cpu_microbenchmarks final : public plan::microbenchmarks {
  public:
-  explicit cpu_probe(const context& ctx) : ctx_(ctx), random_(list_entries) {
+  explicit cpu_microbenchmarks(const context& ctx) : ctx_(ctx), random_(list_entries) {
     for (std::uint64_t i = 0; i < list_entries; ++i) random_[i] = static_cast<std::uint32_t>(mixed(i));
   }
 
@@ -223,6 +223,8 @@ class cpu_probe final : public plan::probe {
 
 }  // namespace
 
-std::unique_ptr<plan::probe> make_probe(const context& ctx) { return std::make_unique<cpu_probe>(ctx); }
+std::unique_ptr<plan::microbenchmarks> make_microbenchmarks(const context& ctx) {
+  return std::make_unique<cpu_microbenchmarks>(ctx);
+}
 
 }  // namespace sheaf::cpu

@@ -1,4 +1,4 @@
-#include "plan/probe.hpp"
+#include "plan/microbenchmarks.hpp"
 
 #include <cooperative_groups.h>
 
@@ -55,13 +55,13 @@ class stopwatch {
   cudaEvent_t end_ = nullptr;
 };
 
-class cuda_probe final : public plan::probe {
+class cuda_microbenchmarks final : public plan::microbenchmarks {
  public:
-  explicit cuda_probe(const context& ctx)
+  explicit cuda_microbenchmarks(const context& ctx)
       : ctx_(ctx), here_(ctx, "calibrate"), watch_(ctx.stream()), sink_(ctx, 256), one_record_(ctx, 3 * 256) {
     require(cudaMemsetAsync(one_record_.data(), 0, one_record_.size(), ctx.stream()), "calibrate");
   }
-  ~cuda_probe() override {
+  ~cuda_microbenchmarks() override {
     memory_ = {};
     sink_ = {};
     one_record_ = {};
@@ -242,6 +242,8 @@ class cuda_probe final : public plan::probe {
 
 }  // namespace
 
-std::unique_ptr<plan::probe> make_probe(const context& ctx) { return std::make_unique<cuda_probe>(ctx); }
+std::unique_ptr<plan::microbenchmarks> make_microbenchmarks(const context& ctx) {
+  return std::make_unique<cuda_microbenchmarks>(ctx);
+}
 
 }  // namespace sheaf::cuda

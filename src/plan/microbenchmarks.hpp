@@ -14,12 +14,12 @@ enum class access_kind : std::uint8_t { read, write, atomic_add };
 
 /// How a backend measures itself. A call is one run; calibrate() repeats runs and judges them. Footprints are powers of
 /// two and lie at the beginning of the memory that reserve() took.
-class probe {
+class microbenchmarks {
  public:
-  probe() = default;
-  virtual ~probe() = default;
-  probe(const probe&) = delete;
-  probe& operator=(const probe&) = delete;
+  microbenchmarks() = default;
+  virtual ~microbenchmarks() = default;
+  microbenchmarks(const microbenchmarks&) = delete;
+  microbenchmarks& operator=(const microbenchmarks&) = delete;
 
   /// The device as it describes itself: name, memory, caches, parallelism, versions. No rates.
   virtual machine describe() = 0;

@@ -1,0 +1,31 @@
+# Compiles each case of wrong_calls.cpp and reads what the compiler says: the first error is one line that has what the
+# case names, and no more than a page follows. COMPILER is a C++ compiler, INCLUDES the folders of the public headers.
+file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/wrong_calls.cpp cases REGEX "^#(elif|if) CASE == [0-9]+ +// ")
+list(LENGTH cases count)
+if(count LESS 12)
+  message(FATAL_ERROR "wrong_calls.cpp has ${count} cases")
+endif()
+list(TRANSFORM INCLUDES PREPEND -I)
+function(compile number)
+  execute_process(COMMAND ${COMPILER} -std=c++20 -fsyntax-only ${INCLUDES} -DCASE=${number}
+      ${CMAKE_CURRENT_LIST_DIR}/wrong_calls.cpp
+    RESULT_VARIABLE code OUTPUT_VARIABLE said ERROR_VARIABLE said)
+  set(code ${code} PARENT_SCOPE)
+  set(said "${said}" PARENT_SCOPE)
+endfunction()
+
+compile(0)
+if(NOT code EQUAL 0)
+  message(FATAL_ERROR "right calls do not compile:\n${said}")
+endif()
+foreach(line IN LISTS cases)
+  string(REGEX REPLACE "^#[a-z]+ CASE == ([0-9]+) +// (.*)$" "\\1;\\2" parts "${line}")
+  list(POP_FRONT parts number)
+  compile(${number})
+  string(REGEX MATCH "error: [^\n]*" first "${said}")
+  string(REGEX MATCHALL "\n" ends "${said}")
+  list(LENGTH ends lines)
+  if(code EQUAL 0 OR NOT first MATCHES "${parts}" OR lines GREATER 40)
+    message(FATAL_ERROR "case ${number}: the compiler says, in ${lines} lines and not as '${parts}':\n${said}")
+  endif()
+endforeach()
