@@ -8,21 +8,24 @@
 // Sparse matrices in compressed rows (CSR).
 namespace sheaf {
 
-/// A sparse matrix in the caller's arrays; a view that owns nothing. Place p of `column_indices` and `values` is one
-/// entry, and row r has the places from row_begins[r] up to row_ends[r]. Columns are counted from 0; within a row they
-/// may have any order, and repeat, which adds the values up. Rows may be empty. The arrays may hold more than 2^32
-/// entries, with offsets of 64 bits, and places that belong to no row, whose columns and values are not read.
+/// A view of a sparse matrix in the caller's arrays; it owns nothing. Place p of `column_indices` and `values` is one
+/// entry, and row r has the places from row_begins[r] up to but not including row_ends[r]. Columns are counted from 0.
+/// Within a row they may have any order and repeat; values of one column are added. Rows may be empty. With offsets of
+/// 64 bits the arrays may hold more than 2^32 entries. Some places may belong to no row; what they hold affects neither
+/// results nor errors.
 ///
-/// Two forms, by the constructor:
+/// The constructor decides between two forms:
 /// - row offsets, one more than there are rows: row r ends where row r + 1 begins;
-/// - begins and ends apart (pointerB and pointerE of the NIST Sparse BLAS): rows in any order, with gaps, or shared.
+/// - separate begins and ends of one type (pointerB and pointerE of the NIST Sparse BLAS): rows may lie in any order,
+///   leave gaps, and share places.
+/// Calls throw error(bad_argument) unless counts and types agree and each array is aligned to its type.
 struct csr_view {
   std::uint64_t rows = 0;
   std::uint64_t columns = 0;
   index_span row_begins;      ///< one for each row; in the first form one more, where the last row ends
-  index_span row_ends;        ///< one for each row; in the first form without entries
+  index_span row_ends;        ///< one for each row; empty in the first form
   index_span column_indices;  ///< one for each place
-  const_values values;        ///< as many, f32 or f64
+  const_values values;        ///< one for each place, f32 or f64
 
   constexpr csr_view() = default;
   constexpr csr_view(std::uint64_t row_count, std::uint64_t column_count, index_span row_offsets, index_span columns_of,

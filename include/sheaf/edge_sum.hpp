@@ -28,14 +28,15 @@ struct opengl_buffer;
 SHEAF_API void opengl_run(const prepared_edge_sum& prepared, const opengl_buffer& node_values,
                           const opengl_buffer& weights, const opengl_buffer& result, edge_function function);
 
-/// Most components that a node's value, an edge's weights and a contribution have.
+/// Most components of a node's value and of a contribution, and most weights of an edge.
 inline constexpr std::uint32_t most_edge_components = 8;
 
-/// The edges of a graph in the caller's arrays; a view that owns nothing. Edge e goes from node first[e * stride] to
-/// node second[e * stride]; nodes are counted from 0. Edges may have any order, repeat, and be loops.
+/// A view of the edges of a graph in the caller's arrays; it owns nothing. Edge e goes from node first[e * stride] to
+/// node second[e * stride]. Nodes are counted from 0, and the arrays are aligned to their type. Edges may have any
+/// order, repeat, and be loops.
 struct edge_view {
-  const void* first = nullptr;   ///< where the first end of edge 0 is
-  const void* second = nullptr;  ///< where its second end is
+  const void* first = nullptr;   ///< the first end of edge 0
+  const void* second = nullptr;  ///< the second end of edge 0
   std::uint64_t count = 0;
   std::uint64_t stride = 1;  ///< entries from an end to that of the next edge: 1, or 2 where both ends lie side by side
   index_type type = index_type::u32;
@@ -44,52 +45,57 @@ struct edge_view {
   constexpr edge_view(const void* first_ends, const void* second_ends, std::uint64_t edge_count,
                       std::uint64_t stride_entries, index_type t)
       : first(first_ends), second(second_ends), count(edge_count), stride(stride_entries), type(t) {}
-  /// Two arrays. @throws error(bad_argument) unless they have one length and one type
+  /// Ends in two arrays. @throws error(bad_argument) unless both have one length and one type
   SHEAF_API edge_view(index_span first_ends, index_span second_ends);
-  /// The ends of edge e are pairs[2 e] and pairs[2 e + 1]. @throws error(bad_argument) if their number is odd
+  /// Ends side by side: those of edge e are pairs[2 e] and pairs[2 e + 1]. @throws error(bad_argument) if their number
+  /// is odd
   SHEAF_API explicit edge_view(index_span pairs);
 };
 
-/// What an edge (i, j) of weight w contributes, where u is the value of a node: w is 1 where there are no weights.
+/// What an edge (i, j) of weight w contributes, where u is the value of a node. Without weights w is 1.
 enum class edge_function : std::uint8_t {
   /// w (u_j - u_i), component by component. The result is minus the graph's Laplacian times u.
   weighted_difference,
-  /// w (u_j - u_i) / |u_j - u_i|^3, where u is the position of a node: the paper's force has 3 components. It is 0
+  /// w (u_j - u_i) / |u_j - u_i|^3, where u is the position of a node; the force of the paper has 3 components. It is 0
   /// where the square of the distance is 0 in the type of the values, as between nodes at one place.
   inverse_square,
 };
 
 struct edge_sum_options {
   access_pattern pattern = access_pattern::unknown();  ///< of the ends, along the edges
-  /// unordered lets a variant add in any order, as with atomics on CUDA: the last bits then differ from run to run.
+  /// unordered lets a variant add in any order, as with atomics on CUDA, so that the last bits differ from run to run.
   reduction_order order = reduction_order::deterministic;
-  std::string_view variant = {};  ///< takes this variant and not the planner's choice, "cpu.owner"
+  std::string_view variant = {};  ///< the variant to run, "cpu.owner"; empty: the planner's choice
 };
 
-/// result[i] = the contributions of all edges from node i, minus those of all edges to node i. Nodes without edges get
-/// 0, and an edge from a node to itself adds its contribution and subtracts it.
+/// Sums over edges: result[i] is the sum of the contributions of all edges from node i, minus that of all edges to node
+/// i. Nodes without edges get 0, and an edge from a node to itself adds its contribution and subtracts it.
 /// @param node_values  f32 or f64; the components of a node lie side by side.
 /// @param weights      one for each edge, of the same type, or none, which counts as 1 each.
-/// @param result       as many values of the same type; overwritten. It may not overlap an input.
-/// @param components   of a node, 1 to 8; the number of values divided by it is the number of nodes.
-/// An end that is no node surfaces at ctx.wait() as error(bad_index), that of the lowest edge and its end 0 before its
-/// end 1; such an edge counts as absent. With order::deterministic the sum has the same bits in every run of one
-/// variant on one device, and on the CPU those of a loop over the edges in their order. NaN and infinity propagate as
-/// IEEE 754 says. Queued on ctx: returns before the work is done on CUDA, after it on the CPU and on OpenGL, which
-/// takes f32 and may take numbers below 2^-126 for zero; a sum of n contributions errs there by up to (n + 32) 2^-23
-/// times the sum of their magnitudes (4.6e-7 of the largest force along the edges of a mesh was measured).
-/// @throws error(bad_argument) if lengths or types disagree, spans overlap or are not in ctx's memory.
+/// @param result       as many values of the same type as node_values; overwritten. It may not overlap an input.
+/// @param components   of a node's value, 1 to 8. The number of values divided by it is the number of nodes.
+/// A bad end, which names no node, surfaces at ctx.wait() as error(bad_index): that of the lowest edge, and its end 0
+/// before its end 1. An edge with a bad end counts as absent. NaN and infinity propagate as IEEE 754 says.
+/// @throws error(bad_argument) if counts or types disagree, an array is not aligned to its type, result overlaps an
+/// input, or an array is not in ctx's memory; error(no_variant) on OpenGL unless values are f32; and what every call
+/// may throw (see context).
+/// With order::deterministic the sum has the same bits in every run of one variant on one device; on the CPU they are
+/// those of a loop over the edges in their order. OpenGL may take numbers below 2^-126 for zero; a sum of n
+/// contributions errs there by up to (n + 32) 2^-23 times the sum of their magnitudes (4.6e-7 of the largest force
+/// along the edges of a mesh was measured).
+/// The call is queued on ctx: it returns before its work is done on CUDA, after it elsewhere. Source: Ujaldon and Saltz
+/// 2005, section 4.2.
 SHEAF_API void edge_sum(const context& ctx, const edge_view& edges, const_values node_values, const_values weights,
                         values result, std::uint32_t components, edge_function function,
                         const edge_sum_options& options = {});
 
-/// What edge_sum would do with views of these shapes; their data is not touched and may be null.
+/// What edge_sum would do with views of these shapes. Their data is not read and may be null.
 SHEAF_API explanation explain_edge_sum(const context& ctx, const edge_view& edges, const_values node_values,
                                        const_values weights, values result, std::uint32_t components,
                                        edge_function function, const edge_sum_options& options = {});
 
 /// A function f(first, second, weights, contribution) of the values of both ends of an edge and of its weights. It
-/// writes every component of the contribution, and may not keep the pointers. The form is that of functions on devices.
+/// writes every component of the contribution, and may not keep the pointers. Functions on devices have the same form.
 template <class F, class T>
 concept edge_contribution = (std::is_same_v<T, float> ||
                              std::is_same_v<T, double>)&&requires(const F& f, const T* first, const T* second,
@@ -111,14 +117,15 @@ SHEAF_API void edge_sum_by(const prepared_edge_sum& prepared, const_values node_
 
 }  // namespace detail
 
-/// edge_sum with a function of the caller's on the CPU, called from several threads at once. What it throws reaches the
-/// caller once all threads have ended; result then holds anything. Functions on a device are in
-/// sheaf/cuda/edge_sum.cuh.
+/// edge_sum by the caller's function, on the CPU. Several threads may call it at once, once or twice for each edge. An
+/// exception of f reaches the caller once all threads have ended, and result is then undefined. For functions on a
+/// device see sheaf/cuda/edge_sum.cuh.
 /// @tparam ValueComponents  of a node's value, 1 to 8.
 /// @tparam Components       of a contribution and of a node's result, 1 to 8.
 /// @param node_values       std::vector, std::array or std::span of float or double.
-/// @param weights           0 to 8 for each edge, those of an edge side by side; f receives a null pointer for none.
-/// @throws error(bad_argument) as above, and for a context that is not the CPU's.
+/// @param weights           0 to 8 for each edge, those of an edge side by side; f receives a null pointer if there are
+///                          none.
+/// @throws error(bad_argument) as above, and for a context that is not a CPU context.
 template <std::uint32_t ValueComponents, std::uint32_t Components, std::ranges::range Nodes, std::ranges::range Weights,
           std::ranges::range Result, class F>
 void edge_sum(const context& ctx, const edge_view& edges, const Nodes& node_values, const Weights& weights,
@@ -138,44 +145,47 @@ void edge_sum(const context& ctx, const edge_view& edges, const Nodes& node_valu
   }
 }
 
-/// What a preparation found out, cost and saves.
+/// What a preparation found, took and saves.
 struct edge_sum_preparation : preparation_report {
-  /// Name of the variant whose work a run does: of edge_sum, where the preparation keeps the edges as they are, or of a
-  /// preparation, which is not `variant` where the edges do not suit that one's form: "cuda.by_node" for "cuda.tiles".
+  /// The variant whose work a run does: of edge_sum if the preparation keeps the edges as they are, else of a
+  /// preparation. It differs from `variant` where the edges do not suit that one's form: "cuda.by_node" for
+  /// "cuda.tiles".
   std::string run_variant;
-  std::string unprepared_variant;  ///< name of the edge_sum variant that a call without preparation is
+  std::string unprepared_variant;  ///< the edge_sum variant of a call without preparation
 };
 
 struct prepare_edge_sum_options {
-  /// Positions of the nodes, 2 or 3 for each, f32 or f64: nodes that are near each other are then kept together.
-  /// Without them the edges say what is near, by a breadth-first order that one thread of the host makes. On CUDA the
-  /// numbers of the nodes say so where `pattern` is sequential or clustered.
+  /// Positions of the nodes, 2 or 3 coordinates each, f32 or f64, by which nodes near each other are kept together.
+  /// Without positions, the edges say what is near, by a breadth-first order that one thread of the host makes; on CUDA
+  /// the node numbers do where `pattern` is sequential or clustered.
   const_values coordinates = {};
-  /// Of most runs, which are what plans and times are for: the type of values, f32 or f64, the built-in function, and
-  /// how many weights an edge has, 0 to 8.
+  /// What most runs have, for which plans and times are made: the type of values, f32 or f64, the built-in function,
+  /// and the number of weights of an edge, 0 to 8.
   value_type value = value_type::f64;
   edge_function function = edge_function::weighted_difference;
   std::uint32_t edge_weights = 0;
   access_pattern pattern = access_pattern::unknown();  ///< of the ends, along the edges
   reduction_order order = reduction_order::deterministic;
-  std::string_view variant = {};  ///< takes this variant and not the planner's choice, "cpu.tiles"
+  std::string_view variant = {};  ///< the variant to run, "cpu.tiles"; empty: the planner's choice
 };
 
-/// Sums over edges that prepare_edge_sum inspected. A handle; one thread uses it at a time, as it does its context. The
-/// arrays of ends must stay as they are until the last copy is destroyed: with the variant "kept" runs read them.
+/// Sums over edges that prepare_edge_sum inspected. It is a handle: copies share what was prepared. One thread at a
+/// time uses it, as it does its context. The arrays of ends must exist and stay as they are until the last copy is
+/// destroyed: runs of the variant "kept" read them.
 class SHEAF_API prepared_edge_sum {
  public:
   prepared_edge_sum(const context& ctx, std::shared_ptr<primitives::prepared_edges> work, edge_sum_preparation report);
 
-  /// edge_sum over the edges that were prepared. Nodes and weights lie in the caller's order. The bits are the same in
-  /// every run and for every number of threads, unless the preparation's order was unordered. Queued on the context of
-  /// the preparation.
-  /// @param node_values  as many components for each node as prepared for.
-  /// @throws error(bad_argument) as edge_sum does, or if this object was moved from; error(out_of_memory) where the
-  /// context has less scratch than a run takes, or is limited to less.
+  /// edge_sum over the prepared edges. Nodes and weights lie in the caller's order.
+  /// @param node_values  f32 or f64, with as many components for each node as prepared for. Weights and result are
+  ///                     those of edge_sum.
+  /// @throws error(bad_argument) as edge_sum does, or if this object was moved from; error(no_variant) on OpenGL unless
+  /// values are f32; error(out_of_memory) if the scratch of a run does not fit.
+  /// The bits are the same in every run and for every number of threads, unless the order of the preparation was
+  /// unordered. The call is queued on the context of the preparation, as edge_sum is.
   void run(const_values node_values, const_values weights, values result, edge_function function) const;
 
-  /// The same with a function of the caller's on the CPU; see edge_sum. Its components need not be those prepared for.
+  /// Likewise by the caller's function, on the CPU; see edge_sum. Its components need not be those prepared for.
   template <std::uint32_t ValueComponents, std::uint32_t Components, value_range Nodes, value_range Weights,
             class Result, class F>
   requires value_range<Result> && record_output_range<Result> && edge_contribution<F, std::ranges::range_value_t<Nodes>>
@@ -202,22 +212,23 @@ class SHEAF_API prepared_edge_sum {
 };
 
 /// Inspects the edges of a graph for many sums over them.
-/// @param nodes          of the graph; ends are counted from 0 up to these.
+/// @param edges          their arrays must outlive the result.
+/// @param nodes          number of nodes; every end is below it.
 /// @param components     of a node's value and result in most runs, 1 to 8.
 /// @param expected_runs  number of runs over which the planner spreads the cost of the preparation; 0 counts as 1.
-/// Returns when the preparation is done, and with it all work queued on ctx before. Where runs would do other work than
-/// edge_sum, and 16 runs or more are to come, both are timed on values and weights of the preparation's own, by the
-/// function that the options name, and the faster is taken, so that such runs are never slower than calls without
-/// preparation. Coordinates that are no numbers are taken as
-/// any; they decide speed alone.
-/// @throws error(bad_argument) as edge_sum does, and error(bad_index) for an end that is no node if the preparation
-/// reads it; with the variant "kept" the runs do.
+/// Coordinates decide speed alone; those that are NaN or infinite are accepted. If runs would work differently from
+/// edge_sum and 16 runs or more are expected, the preparation times both on values and weights of its own, by the
+/// function that the options name, and keeps the faster. It does so only if no variant is forced, and if these arrays
+/// fit into an eighth of memory and into the scratch limit.
+/// @throws error(bad_argument) as edge_sum does; error(bad_index) for a bad end, if the preparation reads the ends
+/// (with the variant "kept", the runs read them); and what ctx.wait() throws for earlier calls.
+/// When the call returns, the preparation is done, and with it all work queued on ctx before.
 SHEAF_API prepared_edge_sum prepare_edge_sum(const context& ctx, const edge_view& edges, std::uint64_t nodes,
                                              std::uint32_t components, std::uint64_t expected_runs,
                                              const prepare_edge_sum_options& options = {});
 
-// How a function of the caller's, whose type the library does not know, gets there: without its type, behind a pointer
-// to a loop over edges that the caller's compiler has made. Nothing below is to be called by programs.
+// How the caller's function, whose type the library does not know, reaches it: without its type, behind a pointer to a
+// loop over edges that the caller's compiler has made. Programs call nothing below.
 namespace detail {
 
 /// Edges in the order in which they are added.
@@ -226,10 +237,10 @@ struct host_edge_list {
   const void* first = nullptr;  ///< their first ends: places of node values and sums
   const void* second = nullptr;
   std::uint64_t stride = 1;               ///< entries from an end to that of the next edge
-  std::uint32_t end_bytes = 4;            ///< 2, 4 or 8: of an end, an unsigned number
-  const void* weights = nullptr;          ///< of edge 0, or null
-  std::uint64_t edge_weights = 0;         ///< weights of an edge
-  const std::uint32_t* offset = nullptr;  ///< edge e has the weights of edge offset[e]; null: of edge e
+  std::uint32_t end_bytes = 4;            ///< bytes of an end, an unsigned number: 2, 4 or 8
+  const void* weights = nullptr;          ///< weights of edge 0, or null
+  std::uint64_t edge_weights = 0;         ///< number of weights of an edge
+  const std::uint32_t* offset = nullptr;  ///< edge e has the weights of edge offset[e]; null: its own
 };
 
 /// The nodes whose sums are made: those from `begin` on, `count` of them.
@@ -244,15 +255,16 @@ struct host_edge_function {
   std::uint32_t value_components = 1;  ///< of a node's value
   std::uint32_t components = 1;        ///< of a contribution
   /// Adds the contributions of the edges to the sums of their first ends and subtracts them from those of their second
-  /// ends. `values` begins with node 0, `sums` with node own.begin. Ends that are not among `own` are passed over; with
-  /// owns_all all are, and own.begin is 0.
+  /// ends. `values` begins with node 0, `sums` with node own.begin. Ends that are not among `own` are skipped; with
+  /// owns_all all ends are among them, and own.begin is 0.
   void (*sum)(const void* f, const host_edge_list& edges, const void* values, void* sums, host_node_range own,
               bool owns_all) = nullptr;
 };
 
-/// sum() for ends of one type. A contribution has `components` components, which a constant Components is, too.
-// Whether an end is a thread's own is as hard to predict as the order of nodes is to guess, so there is no branch: ends
-// of others go to sums that nobody reads, several of them, because a sum waits for the one before.
+/// sum() for ends of one type. A contribution has `components` components, which is what Components is where it is not
+/// 0.
+// Whether an end is a thread's own is as unpredictable as the order of the nodes, so there is no branch: other ends go
+// to sums that nobody reads. There are several of these, because a sum waits for the one before.
 template <class T, std::uint32_t Components, class End, bool OwnsAll, class F>
 void sum_edges(const F& f, const host_edge_list& edges, const T* values, std::uint32_t value_components, T* sums,
                host_node_range own, std::uint32_t number_of_components) {
@@ -317,14 +329,14 @@ host_edge_function host_function(const F& f) {
   return erased;
 }
 
-/// What a function on a device takes and makes.
+/// What a function on a device takes and returns.
 struct device_edge_shape {
   std::uint32_t value_bytes = 4;       ///< of a component
   std::uint32_t value_components = 1;  ///< of a node's value
   std::uint32_t components = 1;        ///< of a contribution
 };
 
-/// edge_sum by a function of the caller's, whose kernels the caller has compiled, on the memory of a CUDA context.
+/// edge_sum by the caller's function, whose kernels the caller has compiled, on the memory of a CUDA context.
 SHEAF_API void edge_sum_by(const context& ctx, const edge_view& edges, const_values node_values, const_values weights,
                            values result, const device_edge_function& function, const device_edge_shape& shape,
                            const edge_sum_options& options);

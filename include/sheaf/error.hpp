@@ -8,24 +8,25 @@
 
 namespace sheaf {
 
-/// What kind of thing went wrong. The message of the error says what, where and which value.
+/// The kind of an error. Its message says what is wrong, where, and which value is at fault.
 enum class error_code {
-  bad_argument,         ///< a wrong call: lengths, widths, memory, overlap; thrown before any work
-  bad_index,            ///< an index names no record; thrown by context::wait()
-  bad_input,            ///< a file is not what it should be; the message names file, place and value
-  no_variant,           ///< nothing can run this problem; the message lists every reason
-  out_of_memory,        ///< host or device memory is short
+  bad_argument,         ///< a wrong call: lengths, widths, types, memory, overlap; thrown before any work
+  bad_index,            ///< an index names no record, or nodes do not form a list; thrown by calls that wait
+  bad_input,            ///< a file does not hold what it should; the message names file, place and value
+  no_variant,           ///< no variant can run this problem; the message lists every reason
+  out_of_memory,        ///< host or device memory is short, or the context's scratch limit is too low
   io_failure,           ///< an output cannot be written: full disk, no permission
   backend_unavailable,  ///< not built in, no such device, left with the parent by fork(), or threads cannot start
   device_failure,       ///< the device reported a failure of its own
-  measurement_failed,   ///< what calibrate() measured makes no sense, time after time; the message says what may help
-  internal,             ///< a promise of the library broke
+  measurement_failed,   ///< calibrate() measured implausible figures repeatedly; the message says what may help
+  internal,             ///< the library broke one of its own promises
 };
 
 /// The name of a code, such as "bad_argument".
 SHEAF_API std::string_view name(error_code code) noexcept;
 
-/// The one exception type of the library, but for std::bad_alloc where the host has not a few bytes left.
+/// The exception type of the library. Where the host has hardly any memory left, std::bad_alloc is thrown instead.
+/// Exceptions of the caller's functions pass through.
 class SHEAF_API error : public std::runtime_error {
  public:
   error(error_code code, const std::string& message);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Marks what the shared library exports; everything else stays hidden.
+// Marks what the shared library exports. Everything else stays hidden.
 #if defined(__GNUC__)
 #define SHEAF_API __attribute__((visibility("default")))
 #else

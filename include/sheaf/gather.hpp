@@ -12,20 +12,24 @@ namespace sheaf {
 struct gather_options {
   access_pattern pattern = access_pattern::unknown();
   sheaf::bounds bounds = sheaf::bounds::check;
-  std::string_view variant = {};  ///< takes this variant and not the planner's choice, "cuda.direct"
+  std::string_view variant = {};  ///< the variant to run, "cuda.direct"; empty: the planner's choice
 };
 
-/// out[i] = table[index[i]] for every i (He et al. 2007, section 3.2).
-/// @param table  records of 1 byte to 64 KiB, at any stride; may be empty if index is.
-/// @param index  as many as out has records; an index may repeat.
-/// @param out    records as wide as the table's; may not overlap table or index. Bytes between records keep their
-/// value. A bad index writes zero bytes to its record of out and surfaces at ctx.wait(). Bit-identical on every
-/// backend. Queued on ctx: returns before the work is done on CUDA, after it elsewhere.
-/// @throws error(bad_argument) if lengths or widths disagree, spans overlap or are not in ctx's memory.
+/// Gathers records by an index list: out[i] = table[index[i]] for every i.
+/// @param table  records at any stride. Where there are none, every index is bad.
+/// @param index  as many entries as out has records, aligned to their type. They may repeat.
+/// @param out    records as wide as the table's, at any stride; may not overlap table or index. Bytes between records
+///               keep their value.
+/// A bad index writes zero bytes to its record of out and surfaces at ctx.wait().
+/// @throws error(bad_argument) if counts or widths disagree, index is not aligned, out overlaps an input, or an array
+/// is not in ctx's memory; error(no_variant) on OpenGL unless records have 4, 8, 12 or 16 bytes; and what every call
+/// may throw (see context).
+/// The result is bit-identical on every backend. The call is queued on ctx: it returns before its work is done on CUDA,
+/// after it elsewhere. Source: He et al. 2007, section 3.2.
 SHEAF_API void gather(const context& ctx, const_records table, index_span index, records out,
                       const gather_options& options = {});
 
-/// What gather would do with views of these shapes; their data is not touched and may be null.
+/// What gather would do with views of these shapes. Their data is not read and may be null.
 SHEAF_API explanation explain_gather(const context& ctx, const_records table, index_span index, records out,
                                      const gather_options& options = {});
 

@@ -21,19 +21,19 @@ namespace sheaf {
 
 /// How many lists an array of nodes holds.
 enum class list_count : std::uint8_t {
-  one,   ///< one list of all nodes; anything else is an error
-  many,  ///< any number of lists, a forest of paths; every node is on exactly one of them
+  one,   ///< one list of all nodes; everything else is an error
+  many,  ///< any number of lists (a forest of paths), with every node on exactly one of them
 };
 
-/// How two values become one. Sums and products of integers wrap around. Min and max are as in reduction: for floats -0
-/// is below +0, and where a NaN is among the values, also where it is the only one, the result is the positive quiet
-/// NaN. The bitwise operators take integers.
+/// The operation that combines two values. Sums and products of integers wrap around. Min and max are as in reduction:
+/// for floats -0 is below +0, and where a NaN is among the values, even as the only one, the result is the positive
+/// quiet NaN. The bitwise operators take integers.
 enum class scan_operator : std::uint8_t { add, min, max, mul, bit_and, bit_or, bit_xor };
 
 /// One number and its type.
 struct scalar {
   value_type type = value_type::f32;
-  std::uint64_t bits = 0;  ///< the number's bytes, the first in the lowest bits
+  std::uint64_t bits = 0;  ///< the bytes of the number, the first in the lowest bits
 
   constexpr scalar() = default;
   template <reducible_value T>
@@ -46,16 +46,16 @@ struct scalar {
   }
 };
 
-/// Value and successor of a node side by side in 64 bits, which a walk along the list reads in one access. The value is
-/// a number, or of any type of 4 bytes that a function of the caller's takes.
+/// A packed node: value and successor side by side in 64 bits, which a walk along the list reads in one access. The
+/// value is a number, or of any type of 4 bytes that the caller's function takes.
 template <class T>
 requires(sizeof(T) == 4 && std::is_trivially_copyable_v<T>) struct list_node {
   T value;
   std::int32_t successor;
 };
 
-/// Packed nodes to read, aligned to 8 bytes: a number of 4 bytes, then its successor of 4 bytes. A view that owns
-/// nothing.
+/// A view of packed nodes to read: a number of 4 bytes, then its successor of 4 bytes. It owns nothing, and `data` is
+/// aligned to 8 bytes.
 struct const_list_nodes {
   const void* data = nullptr;
   std::uint64_t count = 0;
@@ -76,61 +76,69 @@ struct const_list_nodes {
 
 struct list_rank_options {
   list_count lists = list_count::one;
-  access_pattern pattern = access_pattern::unknown();  ///< of the nodes' places, along the list
-  std::string_view variant = {};  ///< takes this variant and not the planner's choice, "cuda.sublist"
+  access_pattern pattern = access_pattern::unknown();  ///< of the positions of the nodes, along the list
+  std::string_view variant = {};  ///< the variant to run, "cuda.sublist"; empty: the planner's choice
 };
 
 struct list_scan_options {
   list_count lists = list_count::one;
-  /// Empty: inclusive, a node's result has its own value. Else exclusive: the scan begins with this number, which has
-  /// the type of the values, and a node's result has the values before it alone.
+  /// Empty: the scan is inclusive, so that a node's result includes its own value. Else it is exclusive: it begins with
+  /// this number, which has the type of the values, and a node's result includes only the values before it.
   std::optional<scalar> exclusive_from = {};
-  access_pattern pattern = access_pattern::unknown();  ///< of the nodes' places, along the list
-  std::string_view variant = {};  ///< takes this variant and not the planner's choice, "cuda.sublist"
+  access_pattern pattern = access_pattern::unknown();  ///< of the positions of the nodes, along the list
+  std::string_view variant = {};  ///< the variant to run, "cuda.sublist"; empty: the planner's choice
 };
 
-/// Options of a list_scan by a function of the caller's.
+/// Options of a list_scan by the caller's function.
 template <class T>
 struct list_function_options {
   list_count lists = list_count::one;
-  /// Empty: inclusive, a node's result has its own value. Else exclusive: the scan begins with this value, and a node's
-  /// result has the values before it alone.
+  /// Empty: the scan is inclusive, so that a node's result includes its own value. Else it is exclusive: it begins with
+  /// this value, and a node's result includes only the values before it.
   std::optional<T> exclusive_from = {};
-  access_pattern pattern = access_pattern::unknown();  ///< of the nodes' places, along the list
-  std::string_view variant = {};  ///< takes this variant and not the planner's choice, "cuda.sublist"
+  access_pattern pattern = access_pattern::unknown();  ///< of the positions of the nodes, along the list
+  std::string_view variant = {};  ///< the variant to run, "cuda.sublist"; empty: the planner's choice
 };
 
-// A list in an array: node i's successor is node successor[i]. A negative successor, one of all bits set, or i itself
-// ends the list. Nothing says where it begins: the head is the node that is no node's successor.
+// A list in an array: the successor of node i is node successor[i]. The list ends at a node whose successor is
+// negative, has all bits set, or is the node itself. The head is found, not given: it is the node to which no node
+// leads. Inputs are not modified.
 //
-// What is no list surfaces at ctx.wait() as error(bad_index), in bounded time, and names the lowest of the worst:
-// a successor past the nodes; a node that two nodes lead to; two heads where one list is expected; a node on a cycle.
-// The output then holds anything. Inputs are not modified. Queued on ctx: returns before the work is done on CUDA,
-// after it on the CPU. Results of floats are the same in every run of one variant on one device with one profile. Where
-// the values of a stretch of the list overflow together, they may be NaN though a walk from the head would not be.
-// CUDA takes fewer than 2^32 - 16 nodes, and forests of at most 3.5 * 2^30.
+// Faults: an array that does not hold lists surfaces at ctx.wait() as error(bad_index), in bounded time, and the output
+// is then undefined. Of the faults that occur, the message names the first in this order, at its lowest node: a
+// successor past the nodes; two nodes that lead to one; two heads where one list is expected; a cycle.
+// @throws error(bad_argument) as each call says; error(no_variant) on OpenGL, and on CUDA from 2^32 - 16 nodes on, of
+// forests above 3.5 * 2^30; and what every call may throw (see context).
+// Results of floats are the same in every run of one variant on one device with one profile. Where the values of a
+// stretch of the list overflow when they are combined, results may be NaN although a walk from the head would not give
+// NaN. The calls are queued on ctx: they return before their work is done on CUDA, after it on the CPU. Source: Wei and
+// JaJa 2010.
 
-/// rank[i] = how many nodes come before node i in its list; 0 for a head.
-/// @param successor  one for each node.
-/// @param rank       as many as there are nodes, of a type that holds the largest rank; may not overlap successor.
-/// @throws error(bad_argument) if lengths or types disagree, spans overlap or are not in ctx's memory.
+/// Ranks the nodes of lists: rank[i] is how many nodes come before node i in its list, 0 for a head.
+/// @param successor  one for each node, of a type that holds the number of nodes, aligned to it.
+/// @param rank       one for each node, of a type that holds the number of nodes, aligned to it; may not overlap
+///                   successor.
+/// @throws error(bad_argument) if counts disagree, a type is too narrow, an array is not aligned, rank overlaps
+/// successor, or an array is not in ctx's memory.
 SHEAF_API void list_rank(const context& ctx, index_span successor, index_output rank,
                          const list_rank_options& options = {});
 
-/// out[i] = the values from the head of node i's list to node i, put together by op in the list's order.
-/// @param successor  one for each node.
-/// @param in         one value for each node.
-/// @param out        as many, of the same type; may not overlap successor or in.
-/// @throws error(bad_argument) if lengths or types disagree, op does not take the type, spans overlap or are not in
-/// ctx's memory.
+/// Scans the values of lists: out[i] combines, by op and in the order of the list, the values from the head of node i's
+/// list to node i.
+/// @param successor  one for each node, of a type that holds the number of nodes, aligned to it.
+/// @param in         one value for each node, aligned to its type.
+/// @param out        as many values of the same type, aligned to it; may not overlap successor or in.
+/// @throws error(bad_argument) if counts or types disagree, successor's type is too narrow, op does not take the type,
+/// an array is not aligned, out overlaps an input, or an array is not in ctx's memory.
 SHEAF_API void list_scan(const context& ctx, index_span successor, const_values in, values out, scan_operator op,
                          const list_scan_options& options = {});
 
-/// list_scan of packed nodes.
+/// Scans the values of packed nodes, as above. `out` has one value for each node, of the type of the values, and may
+/// not overlap nodes.
 SHEAF_API void list_scan(const context& ctx, const_list_nodes nodes, values out, scan_operator op,
                          const list_scan_options& options = {});
 
-/// What the calls would do with views of these shapes; their data is not touched and may be null.
+/// What the calls would do with views of these shapes. Their data is not read and may be null.
 SHEAF_API explanation explain_list_rank(const context& ctx, index_span successor, index_output rank,
                                         const list_rank_options& options = {});
 SHEAF_API explanation explain_list_scan(const context& ctx, index_span successor, const_values in, values out,
@@ -138,8 +146,8 @@ SHEAF_API explanation explain_list_scan(const context& ctx, index_span successor
 SHEAF_API explanation explain_list_scan(const context& ctx, const_list_nodes nodes, values out, scan_operator op,
                                         const list_scan_options& options = {});
 
-/// An associative function of two values of one type, which need not commute: op(earlier, later). Values are aligned to
-/// at most 256 bytes.
+/// An associative function op(earlier, later) of two values of one type. It need not commute. Values are aligned to at
+/// most 256 bytes.
 template <class Op, class T>
 concept list_scan_function = std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T> &&
                                  alignof(T) <= 256 &&
@@ -155,16 +163,16 @@ struct device_scan_operator;  // in sheaf/cuda
 struct host_scan_operator {
   const void* op = nullptr;
   std::uint64_t value_bytes = 0;
-  /// Goes on with a list: for each of `count` nodes in order, result[i] is what came before (if `exclusive`) or that
-  /// and in[node[i]]. `running` holds all that came before the first node if has_running, and then all up to the last.
-  /// result[0] of an exclusive scan stays as it is where nothing came before.
+  /// Continues a list: for each of `count` nodes in order, result[i] is what came before (if `exclusive`), or that
+  /// combined with in[node[i]]. `running` holds all that came before the first node if has_running, and afterwards all
+  /// up to the last node. result[0] of an exclusive scan stays as it is where nothing came before.
   void (*fold)(const void* op, const void* in, const void* nodes, bool nodes_are_wide, std::uint64_t count,
                bool exclusive, bool has_running, void* running, void* result) = nullptr;
   /// values[i] = op(earlier, values[i])
   void (*prepend)(const void* op, const void* earlier, void* values, std::uint64_t count) = nullptr;
 };
 
-/// A function object, or a function by its name, without its type; and with it again.
+/// A function object, or a function by its name, without its type; with_type gives the type back.
 template <class Op>
 const void* without_type(const Op& op) {
   return reinterpret_cast<const void*>(&op);
@@ -178,7 +186,7 @@ const Op& with_type(const void* op) {
   }
 }
 
-/// What a scan has where nothing comes before a value: the value. The library's own operators may have something else.
+/// The result of a scan where nothing comes before a value: the value. The library's own operators may give another.
 template <class Op, class T>
 struct result_alone {
   static constexpr bool is_value = true;
@@ -237,7 +245,7 @@ struct untyped_list_options {
   list_rank_options rest;
 };
 
-/// list_scan by an operator of the caller's, on the memory of a CPU context.
+/// list_scan by the caller's operator, on the memory of a CPU context.
 SHEAF_API void list_scan_by(const context& ctx, index_span successor, const_records in, records out,
                             const host_scan_operator& op, const untyped_list_options& options);
 
@@ -245,7 +253,7 @@ SHEAF_API void list_scan_by(const context& ctx, index_span successor, const_reco
 SHEAF_API void list_scan_packed_by(const context& ctx, const void* nodes, std::uint64_t count, records out,
                                    const host_scan_operator& op, const untyped_list_options& options);
 
-/// list_scan by an operator of the caller's, whose kernels the caller has compiled, on the memory of a CUDA context.
+/// list_scan by the caller's operator, whose kernels the caller has compiled, on the memory of a CUDA context.
 SHEAF_API void list_scan_by(const context& ctx, index_span successor, const_records in, records out,
                             const device_scan_operator& op, const untyped_list_options& options);
 SHEAF_API void list_scan_packed_by(const context& ctx, const void* nodes, std::uint64_t count, records out,
@@ -253,10 +261,11 @@ SHEAF_API void list_scan_packed_by(const context& ctx, const void* nodes, std::u
 
 }  // namespace detail
 
-/// list_scan with an associative function of the caller's on the CPU, called from several threads at once:
-/// out[i] = op(...op(op(in[head], ...), ...), in[i]). For CUDA see sheaf/cuda/list_scan.cuh. What op throws reaches the
-/// caller once all threads have ended; out then holds anything.
-/// @throws error(bad_argument) as above, and for a context that is not the CPU's.
+/// Scans the values of lists by the caller's associative function, on the CPU: out[i] = op(...op(op(in[head], ...),
+/// ...), in[i]). `in` and `out` are ranges of one type, with a value for each node. Several threads may call op at
+/// once. An exception of op reaches the caller once all threads have ended, and out is then undefined. For CUDA see
+/// sheaf/cuda/list_scan.cuh.
+/// @throws error(bad_argument) as above, and for a context that is not a CPU context.
 template <std::ranges::range In, std::ranges::range Out, class Op>
 requires(!std::same_as<Op, scan_operator>) void list_scan(
     const context& ctx, index_span successor, const In& in, Out&& out, const Op& op,
@@ -273,8 +282,8 @@ requires(!std::same_as<Op, scan_operator>) void list_scan(
   }
 }
 
-/// list_scan of packed nodes with an associative function of the caller's on the CPU, as above. Nodes are aligned to 8
-/// bytes; T need not be a number, and a T of 4 bytes that holds two of 2 is one.
+/// Scans the values of packed nodes by the caller's associative function, as above. Nodes are aligned to 8 bytes. T is
+/// any type of 4 bytes, such as a pair of numbers of 2 bytes.
 template <std::ranges::range Nodes, std::ranges::range Out, class Op>
 requires(!std::same_as<Op, scan_operator>) void list_scan(
     const context& ctx, const Nodes& nodes, Out&& out, const Op& op,

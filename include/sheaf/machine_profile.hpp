@@ -9,7 +9,7 @@
 #include <sheaf/export.hpp>
 #include <sheaf/plan.hpp>
 
-// What a machine can do, as numbers. Functions that make, read and keep profiles are in sheaf/machine.hpp.
+// What a machine can do, as numbers. The functions that make, read and keep profiles are in sheaf/machine.hpp.
 namespace sheaf {
 
 /// Measured rate of random access to records of `record_bytes` in `footprint_bytes` of memory.
@@ -19,24 +19,25 @@ struct access_rate {
   double records_per_second = 0;
 };
 
-/// Measured rate of a copy between two arrays that take `footprint_bytes` together. Bytes read and written both count.
+/// Measured rate of a copy between two arrays that together take `footprint_bytes`. Bytes read and bytes written both
+/// count.
 struct stream_rate {
   std::uint64_t footprint_bytes = 0;
   double bytes_per_second = 0;
 };
 
-/// Measured latency of pointer chasing in `footprint_bytes`: the time of one read whose address the read before
+/// Measured latency of pointer chasing in `footprint_bytes`: the time of one read whose address the previous read
 /// returns.
 struct latency_point {
   std::uint64_t footprint_bytes = 0;
   double seconds = 0;
 };
 
-/// How far off the prediction of a variant was for one problem that was run.
+/// How far the predicted time of a variant was from the measured time of one problem.
 struct variant_correction {
   std::string primitive;                                       ///< whose variant it is: "gather"
   std::string variant;                                         ///< "cpu.direct"
-  access_pattern::kind order = access_pattern::kind::unknown;  ///< what the plan was told of the index list
+  access_pattern::kind order = access_pattern::kind::unknown;  ///< the pattern of the index list that the plan had
   std::uint64_t record_bytes = 0;
   std::uint64_t count = 0;  ///< records, values or index entries
   std::uint64_t range = 0;  ///< records that the list names, categories of a split, or bits of a sort's key
@@ -55,31 +56,31 @@ struct SHEAF_API machine {
   std::uint64_t memory_bytes = 0;
   std::vector<std::uint64_t> cache_levels;  ///< bytes of each cache, smallest first; on a GPU one multiprocessor's L1
   std::uint64_t cache_bytes = 0;            ///< bytes of the last cache before memory
-  std::uint64_t sector_bytes = 0;           ///< bytes that a write to memory moves at least
-  std::uint64_t fetch_bytes = 0;            ///< bytes that a read from memory moves at least
-  std::uint32_t parallelism = 1;            ///< threads or multiprocessors that the rates were measured with
+  std::uint64_t sector_bytes = 0;           ///< least bytes that a write to memory moves
+  std::uint64_t fetch_bytes = 0;            ///< least bytes that a read from memory moves
+  std::uint32_t parallelism = 1;            ///< threads or multiprocessors with which the rates were measured
   double copy_bytes_per_second = 0;         ///< rate of a copy, read plus written, at the largest footprint
   double cached_bytes_per_second = 0;       ///< rate of a copy, read plus written, in a quarter of the last cache
-  double launch_seconds = 0;                ///< time of a call with one record to move, until its stream is idle
-  double step_seconds = 0;                  ///< time of one more kernel, or parallel region, after one it depends on
+  double launch_seconds = 0;                ///< time of a call that moves one record, until its stream is idle
+  double step_seconds = 0;                  ///< time of one more kernel, or parallel region, that waits for another
   double barrier_seconds = 0;               ///< time of one barrier of all workers inside a kernel or parallel region
   double access_seconds = 0;                ///< latency of one dependent read at the largest footprint
   double digit_seconds = 0;  ///< time in which a thread, with all threads busy, counts a word of 8 bytes in its cache
                              ///< and moves it by a digit of 8 bits; 0 where it was not measured, and on GPUs
-  double upload_bytes_per_second = 0;    ///< rate from host memory into textures; 0 where calls work on it in place
-  double readback_bytes_per_second = 0;  ///< rate from a frame buffer into host memory; 0 as above
-  std::vector<stream_rate> streams;      ///< ordered by footprint_bytes
-  std::vector<latency_point> latencies;  ///< ordered by footprint_bytes
-  std::vector<access_rate> random_read;  ///< ordered by record_bytes, then footprint_bytes
-  std::vector<access_rate> random_write;
-  std::vector<access_rate> atomic_add;  ///< of words, where nobody uses the sum
-  /// What predictions are multiplied by, near the problems that were run; empty unless `sheaf machine --calibrate` ran
-  /// them. Ordered by primitive, variant and order, one factor for each problem.
+  double upload_bytes_per_second = 0;     ///< rate from host memory into textures; 0 where calls work on it in place
+  double readback_bytes_per_second = 0;   ///< rate from a frame buffer into host memory; 0 as above
+  std::vector<stream_rate> streams;       ///< ordered by footprint_bytes
+  std::vector<latency_point> latencies;   ///< ordered by footprint_bytes
+  std::vector<access_rate> random_read;   ///< ordered by record_bytes, then footprint_bytes
+  std::vector<access_rate> random_write;  ///< ordered as random_read
+  std::vector<access_rate> atomic_add;    ///< of words, whose sums nobody reads back; ordered as random_read
+  /// Factors that multiply predictions of problems near those that were run; empty unless `sheaf machine --calibrate`
+  /// ran them. Ordered by primitive, variant and order, one factor for each problem.
   std::vector<variant_correction> corrections;
 
   /// Seconds to stream `bytes` (read plus written) whose arrays together take `footprint` bytes.
   double streamed(std::uint64_t bytes, std::uint64_t footprint) const;
-  /// Seconds to bring `bytes` to the device, and to bring them back; 0 where calls work on host memory in place.
+  /// Seconds to upload `bytes` to the device, and to read them back; 0 where calls work on host memory in place.
   double uploaded(std::uint64_t bytes) const;
   double read_back(std::uint64_t bytes) const;
   /// Seconds to read `count` records of `bytes` at random places of `footprint` bytes.
@@ -87,10 +88,10 @@ struct SHEAF_API machine {
   /// Seconds to write `count` records of `bytes` at random places of `footprint` bytes.
   double random_writes(std::uint64_t count, std::uint64_t bytes, std::uint64_t footprint) const;
   /// Seconds of `count` atomic additions to words of `bytes` at random places of `footprint` bytes. A profile without
-  /// atomic_add prices them as writes.
+  /// atomic_add prices them as random writes.
   double atomic_adds(std::uint64_t count, std::uint64_t bytes, std::uint64_t footprint) const;
-  /// This machine with `threads` of its parallelism. Rates of all workers together shrink in proportion and never grow;
-  /// latencies and digit_seconds, which are those of one thread, stay.
+  /// This machine with `threads` of its parallelism. Rates of all workers together shrink in proportion and never grow.
+  /// Latencies and digit_seconds, which belong to one thread, do not change.
   machine with_parallelism(std::uint32_t threads) const;
 };
 

@@ -8,17 +8,18 @@
 
 namespace sheaf {
 
-/// What the caller knows of the records that an index list names, in the order in which the list names them.
+/// What the caller knows of the records that an index list names, in the order in which the list names them. Plans use
+/// it to predict times. A pattern that does not hold costs time and is not an error.
 struct access_pattern {
   enum class kind : std::uint8_t {
     unknown,      ///< nothing is known
-    sequential,   ///< ascending, nearly without gaps
+    sequential,   ///< ascending, almost without gaps
     random,       ///< anywhere
     partitioned,  ///< `parameter` streams, each ascending
     clustered,    ///< anywhere inside a window of `parameter` records that moves on
     strided,      ///< every `parameter`-th record, then again from the next one
-    skewed,       ///< few records often, many rarely: the r-th most wanted 1/r as often as the first (Zipf)
-    repeated,     ///< `parameter` records over and over
+    skewed,       ///< few records often, many rarely: the r-th most frequent 1/r as often as the first (Zipf)
+    repeated,     ///< the same `parameter` records again and again
   };
   kind shape = kind::unknown;
   std::uint64_t parameter = 0;
@@ -35,46 +36,47 @@ struct access_pattern {
   friend constexpr bool operator==(const access_pattern&, const access_pattern&) = default;
 };
 
-/// One term of a predicted time, which is the sum of its terms. The term "overlap" is negative: it is the time
+/// One term of a predicted time, which is the sum of its terms. The term "overlap" is negative or 0: it is the time
 /// saved where several resources work at once.
 struct cost_term {
   const char* what = "";  ///< "streamed", "random read", "latency"
   double seconds = 0;
-  std::uint32_t overlapped = 0;  ///< of "overlap": the number of terms right before it that it is of; 0 for others
+  std::uint32_t overlapped = 0;  ///< of "overlap": the number of terms right before it that overlap; 0 of others
 };
 
 /// What the planner predicts of one variant.
 struct variant_estimate {
   std::string variant;
-  bool applicable = false;
+  bool applicable = false;  ///< whether it can run the problem within the context's scratch limit
   bool chosen = false;
-  bool by_name_only = false;  ///< never chosen: the serial reference, or a paper's form kept for comparison
+  bool by_name_only = false;  ///< chosen only by name: the reference, a paper's form, or ruled out by the pattern
   double seconds = 0;
   std::uint64_t scratch_bytes = 0;
   std::vector<cost_term> terms;
   std::string reason;  ///< why the planner does not choose this variant; empty for the chosen one
 };
 
-/// Every variant of a primitive on one problem, and the choice.
+/// The variants of a primitive on the context's backend, for one problem, and the choice. The explain_ functions, which
+/// return it, queue nothing, and throw error(bad_argument) where the call itself would for these shapes.
 struct explanation {
   std::string primitive;
-  std::string machine;
+  std::string machine;  ///< name of the machine profile
   std::vector<variant_estimate> variants;
 
-  /// The chosen variant, or null where none can run.
+  /// The chosen variant, or null if none can run.
   SHEAF_API const variant_estimate* choice() const noexcept;
 };
 
-/// What every preparation reports: what it cost, and what it is expected to save. The reports of prepare_gather and
+/// What every preparation reports: its cost, and what it is expected to save. The reports of prepare_gather and
 /// prepare_scatter, of prepare_spmv and of prepare_edge_sum derive from it.
 struct preparation_report {
   std::string variant;                ///< name of the preparation's variant; runs of "kept" are unprepared calls
   double preparation_seconds = 0;     ///< measured time of the preparation, without trial runs
   double run_seconds = 0;             ///< time of one run: measured if the preparation timed runs, else predicted
-  double unprepared_seconds = 0;      ///< the same of a call without preparation
+  double unprepared_seconds = 0;      ///< time of one call without preparation, measured or predicted likewise
   std::uint64_t kept_bytes = 0;       ///< bytes of memory that the prepared object holds until it is destroyed
   std::uint64_t pays_after_runs = 0;  ///< number of runs that make up for the preparation; 0 if no number does
-  double trial_seconds = 0;  ///< measured time of the trial runs, of this preparation and of an unprepared call
+  double trial_seconds = 0;           ///< measured time of all trial runs, prepared and unprepared
 };
 
 }  // namespace sheaf

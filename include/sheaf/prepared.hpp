@@ -25,31 +25,35 @@ struct opengl_buffer;
 SHEAF_API void opengl_run(const prepared_gather& prepared, const opengl_buffer& table, const opengl_buffer& out);
 SHEAF_API void opengl_run(const prepared_scatter& prepared, const opengl_buffer& in, const opengl_buffer& out);
 
-/// What the preparation of a gather or scatter found out, cost and saves.
+/// What the preparation of a gather or scatter found, took and saves.
 struct preparation : preparation_report {
-  access_pattern order;  ///< what the list was found to be; unknown where no one pattern fits all of it
+  access_pattern order;  ///< the order of the list, from a sample; unknown where no one pattern fits all of it
 };
 
 struct prepare_options {
   access_pattern pattern = access_pattern::unknown();
   sheaf::bounds bounds = sheaf::bounds::check;
-  sheaf::duplicates duplicates = sheaf::duplicates::any;  ///< scatter alone
-  std::string_view variant = {};  ///< takes this variant and not the planner's choice, "cuda.scheduled"
+  sheaf::duplicates duplicates = sheaf::duplicates::any;  ///< of a scatter alone
+  std::string_view variant = {};  ///< the variant to run, "cuda.scheduled"; empty: the planner's choice
 };
 
-/// A gather by a list that prepare_gather inspected. A handle; one thread uses it at a time, as it does its context.
+/// A gather by a list that prepare_gather inspected. It is a handle: copies share what was prepared. One thread at a
+/// time uses it, as it does its context.
 class SHEAF_API prepared_gather {
  public:
   prepared_gather(const context& ctx, std::shared_ptr<primitives::prepared_movement> work, preparation report);
 
-  /// out[i] = table[index[i]] for every i, with the list that was prepared.
-  /// @param table  as many records as prepared for, of the width prepared for, at any stride; each aligned to its width
-  ///               if that is 1, 2, 4, 8 or 16 bytes.
-  /// @param out    as many records as the list has entries, as wide and as aligned as table's; may not overlap table.
-  /// A bad index writes zero bytes to its record of out. It surfaced when the list was prepared; with the variant
-  /// "kept" it surfaces at ctx.wait(). Queued on the context of the preparation.
-  /// @throws error(bad_argument) if counts, widths or alignment are not those prepared for, memory is not ctx's, or
-  /// this object was moved from.
+  /// Gathers by the prepared list: out[i] = table[index[i]] for every i.
+  /// @param table  as many records as prepared for, of the width prepared for, at any stride. Address and stride are
+  ///               multiples of the largest power of two up to 16 that divides the width.
+  /// @param out    as many records as the list has entries, as wide as table's and aligned the same way; may not
+  ///               overlap table.
+  /// With the variant "kept", a bad index writes zero bytes to its record of out and surfaces at ctx.wait(). Other
+  /// variants never meet one, because their preparation throws for it.
+  /// @throws error(bad_argument) if counts, widths or alignment are not those prepared for, out overlaps table, an
+  /// array is not in ctx's memory, or this object was moved from; error(out_of_memory) if the scratch of a run does not
+  /// fit.
+  /// The result is bit-identical to gather's. The call is queued on the context of the preparation, as gather is.
   void run(const_records table, records out) const;
   const preparation& report() const noexcept { return report_; }
 
@@ -66,11 +70,14 @@ class SHEAF_API prepared_scatter {
  public:
   prepared_scatter(const context& ctx, std::shared_ptr<primitives::prepared_movement> work, preparation report);
 
-  /// out[index[i]] = in[i] for every i, with the list that was prepared.
+  /// Scatters by the prepared list: out[index[i]] = in[i] for every i.
   /// @param in   as many records as the list has entries, of the width prepared for, aligned as for prepared_gather.
-  /// @param out  as many records as prepared for, as wide; may not overlap in.
-  /// Records of out that no index names keep their value, and a bad index writes nothing. With duplicates::any the same
-  /// writer wins in every run. @throws error(bad_argument) as prepared_gather::run does.
+  /// @param out  as many records as prepared for, as wide and aligned the same way; may not overlap in. Records that no
+  ///             index names keep their value.
+  /// With the variant "kept", a bad index writes nothing and surfaces at ctx.wait(). @throws what prepared_gather::run
+  /// throws
+  /// The result is bit-identical to scatter's for distinct indices and with duplicates::last. With duplicates::any, the
+  /// same writer wins in every run unless the variant is "kept". The call is queued, as scatter is.
   void run(const_records in, records out) const;
   const preparation& report() const noexcept { return report_; }
 
@@ -83,19 +90,20 @@ class SHEAF_API prepared_scatter {
 };
 
 /// Inspects a list for gathers from tables of table_count records of record_bytes bytes each.
-/// @param index          the list; it is not needed afterwards.
+/// @param index          the list, aligned to its type; it is not needed afterwards.
 /// @param expected_runs  number of runs over which the planner spreads the cost of the preparation; 0 counts as 1.
-/// Returns when the preparation is done, and with it all work queued on ctx before. The order of the list is found from
-/// up to half a million of its entries; options.pattern counts where no one order fits them. Where that order suggests
-/// other work than an unprepared call would do, and 16 runs or more are to come, both are timed on arrays of the
-/// preparation's own, if these take less than an eighth of memory, and the faster is taken.
-/// @throws error(bad_argument) as gather does, and error(bad_index) for the first bad index of the list if the
-/// preparation reads it. With the variant "kept" the runs read it.
+/// The preparation finds the order of the list from up to half a million of its entries; options.pattern counts where
+/// no one order fits them. If runs would work differently from unprepared calls and 16 runs or more are expected, the
+/// preparation times both on arrays of its own and keeps the faster. It does so only if no variant is forced, and if
+/// these arrays fit into an eighth of memory and into the scratch limit.
+/// @throws error(bad_argument) as gather does; error(bad_index) for the first bad index, if the preparation reads the
+/// list (with the variant "kept", the runs read it); and what ctx.wait() throws for earlier calls.
+/// When the call returns, the preparation is done, and with it all work queued on ctx before.
 SHEAF_API prepared_gather prepare_gather(const context& ctx, index_span index, std::uint64_t table_count,
                                          std::uint64_t record_bytes, std::uint64_t expected_runs,
                                          const prepare_options& options = {});
 
-/// Inspects a list for scatters into outputs of out_count records; see prepare_gather.
+/// Inspects a list for scatters into outputs of out_count records of record_bytes bytes each; see prepare_gather.
 SHEAF_API prepared_scatter prepare_scatter(const context& ctx, index_span index, std::uint64_t out_count,
                                            std::uint64_t record_bytes, std::uint64_t expected_runs,
                                            const prepare_options& options = {});

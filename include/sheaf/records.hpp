@@ -9,7 +9,7 @@
 
 namespace sheaf {
 
-/// std::vector, std::array, std::span: elements side by side that can be moved as bytes.
+/// A contiguous, sized range of elements that can be moved as bytes: std::vector, std::array, std::span.
 template <class Range>
 concept record_range = std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range> &&
     std::is_trivially_copyable_v<std::ranges::range_value_t<Range>>;
@@ -26,8 +26,9 @@ concept index_range = record_range<Range> &&(std::is_same_v<std::ranges::range_v
                                              std::is_same_v<std::ranges::range_value_t<Range>, std::int32_t> ||
                                              std::is_same_v<std::ranges::range_value_t<Range>, std::int64_t>);
 
-/// Opaque records to read: `count` records of `record_bytes` bytes each. Each record begins `stride_bytes` after the
-/// beginning of the record before it. A view that owns nothing; any alignment.
+/// A view of opaque records, to read. It owns nothing. Record i is the `record_bytes` bytes from data + i *
+/// stride_bytes on. Calls take records of 1 byte to 64 KiB, at any alignment, and at any stride that is at least the
+/// width.
 struct const_records {
   const std::byte* data = nullptr;
   std::uint64_t count = 0;
@@ -44,7 +45,7 @@ struct const_records {
       : const_records(std::ranges::data(typed), std::ranges::size(typed), sizeof(std::ranges::range_value_t<Range>)) {}
 };
 
-/// Opaque records to write; see const_records.
+/// A view of opaque records to write; see const_records.
 struct records {
   std::byte* data = nullptr;
   std::uint64_t count = 0;
@@ -67,8 +68,8 @@ enum class index_type : std::uint8_t { u32, u64, i32, i64 };
 /// Bytes of one index: 4 or 8.
 constexpr std::uint64_t bytes(index_type type) { return type == index_type::u32 || type == index_type::i32 ? 4 : 8; }
 
-/// A list of record numbers, counted from 0. A negative index is out of range. A view that owns nothing, aligned to its
-/// type.
+/// A view of a list of record numbers, counted from 0. It owns nothing, and `data` is aligned to the type. A negative
+/// number names no record.
 struct index_span {
   const void* data = nullptr;
   std::uint64_t count = 0;
@@ -89,7 +90,7 @@ struct index_span {
   }
 };
 
-/// An index list to write; see index_span.
+/// A view of an index list to write; see index_span.
 struct index_output {
   void* data = nullptr;
   std::uint64_t count = 0;
@@ -105,10 +106,10 @@ struct index_output {
   operator index_span() const { return {data, count, type}; }
 };
 
-/// What happens to an index that names no record.
+/// What a call does with a bad index, which is one that names no record.
 enum class bounds : std::uint8_t {
-  check,  ///< a gather writes zero bytes for it, other calls skip it, and context::wait() throws the first
-  trust,  ///< the caller vouches for every index; a bad one is undefined behaviour
+  check,  ///< a gather writes zero bytes for it, other calls skip it, and context::wait() throws the first one
+  trust,  ///< the caller guarantees that there is none; a bad index is undefined behaviour
 };
 
 }  // namespace sheaf

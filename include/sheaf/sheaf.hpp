@@ -1,6 +1,6 @@
 #pragma once
 
-// Everything that the library offers on host memory; interop headers are included by those who need them.
+// The whole library, except the headers for programs with CUDA or OpenGL of their own: sheaf/cuda and sheaf/interop.
 #include <sheaf/conjugate_gradient.hpp>
 #include <sheaf/context.hpp>
 #include <sheaf/csr.hpp>

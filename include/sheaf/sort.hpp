@@ -27,13 +27,13 @@ enum class key_type : std::uint8_t {
   bytes,             ///< 1 to 32 bytes compared from the first to the last as memcmp does: strings, big-endian integers
 };
 
-/// Integers up to 128 bits, float and double.
+/// Integers of up to 128 bits, float and double.
 template <class T>
 concept sortable_number = (std::is_floating_point_v<T> && sizeof(T) <= 8) || requires {
   requires static_cast<T>(1) / 2 == static_cast<T>(0);
 };
 
-/// std::vector, std::array, std::span of sortable numbers: keys side by side.
+/// A contiguous, sized range of sortable numbers, which are their own keys: std::vector, std::array, std::span.
 template <class Range>
 concept sort_key_range = record_range<Range> && sortable_number<std::ranges::range_value_t<Range>>;
 
@@ -43,16 +43,16 @@ struct key_field {
   std::uint32_t bytes = 0;   ///< width of the field
   key_type type = key_type::unsigned_integer;
   bool descending = false;
-  /// Lowest bit of the number that rows are compared by. Bit 0 is the number's lowest: of type bytes, the lowest bit of
-  /// the field's last byte.
+  /// Lowest bit of the number by which rows are compared. Bit 0 is the lowest bit of the number; in a field of type
+  /// bytes, that is the lowest bit of the last byte.
   std::uint32_t first_bit = 0;
-  std::uint32_t bit_count = 0;  ///< number of bits that rows are compared by; 0: all bits from first_bit on
+  std::uint32_t bit_count = 0;  ///< number of bits by which rows are compared; 0: all bits from first_bit on
 
   friend constexpr bool operator==(const key_field&, const key_field&) = default;
 };
 
-/// What rows are compared by: 1 to 8 fields of at most 256 bits in all. A field decides where all fields before it are
-/// equal.
+/// What rows are compared by: 1 to 8 fields of at most 256 bits together. A field decides where all fields before it
+/// are equal.
 struct sort_key {
   static constexpr std::size_t most_fields = 8;
   static constexpr std::uint32_t most_bits = 256;
@@ -66,7 +66,7 @@ struct sort_key {
     if (in_order.size() > most_fields) throw error(error_code::bad_argument, "sort_key: more than 8 fields");
     for (const key_field& f : in_order) fields[count++] = f;
   }
-  /// A number of C++ type T, at byte `offset` of the row.
+  /// The key of a number of C++ type T that begins at byte `offset` of the row.
   template <sortable_number T>
   static constexpr sort_key of(bool descending = false, std::uint64_t offset = 0) {
     return key_field{offset, sizeof(T), type_of<T>(), descending};
@@ -80,53 +80,59 @@ struct sort_key {
   }
 };
 
-/// One array of values of sort_pairs, and the array that it is written to in order.
+/// One array of values for sort_pairs, and the array to which it is written in the order of the keys.
 struct sort_column {
   const_records in;
   records out;
 };
 
 struct sort_options {
-  std::string_view variant = {};  ///< takes this variant and not the planner's choice, "cuda.sample"
+  std::string_view variant = {};  ///< the variant to run, "cuda.sample"; empty: the planner's choice
 };
 
 /// Options of the calls on ranges of numbers.
 struct sort_number_options {
   bool descending = false;
-  std::string_view variant = {};  ///< takes this variant and not the planner's choice, "cuda.sample"
+  std::string_view variant = {};  ///< the variant to run, "cuda.sample"; empty: the planner's choice
 };
 
-/// Sorts rows by a key that lies in them, stably: rows of equal keys keep their order (He et al. 2007, section 4.1;
-/// Patidar and Narayanan 2009, section 4).
+/// Sorts rows by a key that lies in them, stably: rows of equal keys keep their order.
 /// @param in   rows of 1 byte to 64 KiB, at any stride.
 /// @param key  its fields lie inside a row.
-/// @param out  as many rows as in, as wide; may not overlap in.
-/// The result is bit-identical on every backend. Queued on ctx: returns before the work is done on CUDA, after it on
-/// the CPU. Scratch: at most 1.1 times the bytes that are sorted plus 64 MiB for numbers of 4, 8 or 16 bytes side by
-/// side, alone or with one array of values of 4 or 8 bytes, compared by all of their bits and written in order; at most
+/// @param out  as many rows as in, as wide, at any stride; may not overlap in.
+/// @throws error(bad_argument) if counts or widths disagree, a field lies outside the row or has a width or bits that
+/// its type cannot have, the key has no or too many fields or bits, out overlaps in, or an array is not in ctx's
+/// memory; error(no_variant) on OpenGL; and what every call may throw (see context).
+/// The result is bit-identical on every backend. The call is queued on ctx: it returns before its work is done on CUDA,
+/// after it on the CPU.
+/// Scratch: at most 1.1 times the bytes that are sorted plus 64 MiB for numbers of 4, 8 or 16 bytes side by side, alone
+/// or with one array of values of 4 or 8 bytes, if they are compared by all of their bits and written in order. At most
 /// 45 bytes a row plus 64 MiB for everything else, where words of key bits and row numbers may be sorted first.
 /// explain_sort_records says how much.
-/// @throws error(bad_argument) if counts or widths disagree, a field lies outside the row or is of no width its type
-/// can have, views overlap or are not in ctx's memory.
+/// Source: He et al. 2007, section 4.1; Patidar and Narayanan 2009, section 4.
 SHEAF_API void sort_records(const context& ctx, const_records in, const sort_key& key, records out,
                             const sort_options& options = {});
 
 /// Sorts up to 8 arrays of values by keys in an array of their own, stably.
 /// @param keys      rows that hold the keys.
-/// @param keys_out  the rows of keys in order; empty (count 0) if they are not wanted.
-/// @param values    arrays of as many values as there are keys, of 1 byte to 64 KiB each, and their outputs.
-/// Determinism, order of work, scratch and errors are those of sort_records.
+/// @param keys_out  the rows of keys in order, as many and as wide; an empty view (null, count 0) if they are not
+///                  wanted.
+/// @param values    arrays of as many values as there are keys, of 1 byte to 64 KiB each, and their outputs, as many
+///                  and as wide. No output may overlap another array.
+/// Errors, determinism, synchrony and scratch are those of sort_records.
 SHEAF_API void sort_pairs(const context& ctx, const_records keys, const sort_key& key, records keys_out,
                           std::span<const sort_column> values, const sort_options& options = {});
 
-/// Argsort: the order that sort_records would bring rows into, without moving them. out[i] would be
+/// Finds the order into which sort_records would bring rows, without moving them (argsort): its out[i] would be
 /// in[gather_index[i]].
-/// @param gather_index  as many entries as rows; entries of 4 bytes for fewer than 2^32 (u32) or 2^31 (i32) rows.
-/// Determinism, order of work, scratch and errors are those of sort_records.
+/// @param gather_index  as many entries as rows, aligned to their type; entries of 4 bytes for fewer than 2^32 (u32) or
+///                      2^31 (i32) rows. It may not overlap in.
+/// Errors, determinism, synchrony and scratch are those of sort_records.
 SHEAF_API void sort_gather_index(const context& ctx, const_records in, const sort_key& key, index_output gather_index,
                                  const sort_options& options = {});
 
-/// sort_records for a range of numbers that are their own keys, into a range of the same type.
+/// sort_records for a range of numbers that are their own keys. `sorted` is a range of as many numbers of the same
+/// type.
 template <std::ranges::range Keys, std::ranges::range Sorted>
 void sort_keys(const context& ctx, const Keys& keys, Sorted&& sorted, const sort_number_options& options = {}) {
   constexpr bool has_keys = sort_key_range<Keys>;
@@ -140,7 +146,7 @@ void sort_keys(const context& ctx, const Keys& keys, Sorted&& sorted, const sort
   }
 }
 
-/// sort_pairs for a range of numbers and one range of values. Each is written to a range of its own type.
+/// sort_pairs for a range of numbers and one range of values. Each is written to a range of its own type and length.
 template <std::ranges::range Keys, std::ranges::range SortedKeys, std::ranges::range Values,
           std::ranges::range SortedValues>
 void sort_pairs(const context& ctx, const Keys& keys, SortedKeys&& keys_out, const Values& values,
@@ -166,7 +172,8 @@ void sort_pairs(const context& ctx, const Keys& keys, SortedKeys&& keys_out, con
   }
 }
 
-/// What sort_records would do with views of these shapes; their data is not touched and may be null.
+/// What sort_records would do with views of these shapes. Their data is not read and may be null. The output is taken
+/// to lie side by side.
 SHEAF_API explanation explain_sort_records(const context& ctx, const_records in, const sort_key& key,
                                            const sort_options& options = {});
 /// What sort_pairs would do, with or without keys_out.

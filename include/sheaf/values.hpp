@@ -6,7 +6,7 @@
 
 #include <sheaf/records.hpp>
 
-// Numbers of a type that is known when the program runs, and views of arrays of them.
+// Numbers whose type is known only at run time, and views of arrays of them.
 namespace sheaf {
 
 /// Signed and unsigned integers and IEEE 754 floats of 4 or 8 bytes.
@@ -23,7 +23,7 @@ concept reducible_value =
     std::is_same_v<T, std::int32_t> || std::is_same_v<T, std::uint32_t> || std::is_same_v<T, std::int64_t> ||
     std::is_same_v<T, std::uint64_t> || std::is_same_v<T, float> || std::is_same_v<T, double>;
 
-/// std::vector, std::array, std::span of such values.
+/// A contiguous, sized range of such values: std::vector, std::array, std::span.
 template <class Range>
 concept value_range = std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range> &&
     reducible_value<std::ranges::range_value_t<Range>>;
@@ -39,7 +39,7 @@ constexpr value_type value_type_of() {
   return value_type::f64;
 }
 
-/// Numbers side by side to read, aligned to their type. A view that owns nothing.
+/// A view of numbers that lie side by side, to read. It owns nothing, and `data` is aligned to the type.
 struct const_values {
   const void* data = nullptr;
   std::uint64_t count = 0;
@@ -54,7 +54,7 @@ struct const_values {
                      value_type_of<std::ranges::range_value_t<Range>>()) {}
 };
 
-/// Numbers to change; see const_values.
+/// A view of numbers to write; see const_values.
 struct values {
   void* data = nullptr;
   std::uint64_t count = 0;

@@ -8,13 +8,13 @@
 #include <sheaf/cuda/detail/list_operator.cuh>
 #include <sheaf/list_scan.hpp>
 
-// list_scan with an operator that a program brings, compiled by its own CUDA compiler (C++20, relocatable device code
-// is not needed). The program links the library and the CUDA runtime.
+// list_scan by an operator of the program, which its own CUDA compiler compiles (C++20; relocatable device code is not
+// needed). The program links the library and the CUDA runtime.
 namespace sheaf {
 
 namespace detail {
 
-/// What kernels can do with values and operators that a program brings.
+/// What kernels require of values and operators of a program.
 template <class T, class Op>
 constexpr void require_device_operator() {
   static_assert(std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T>, "values are moved as bytes");
@@ -24,14 +24,16 @@ constexpr void require_device_operator() {
 
 }  // namespace detail
 
-/// out[i] = the values from the head of node i's list to node i, put together by op in the list's order, on a CUDA
-/// context. As the other list_scan in all else: inputs, errors at ctx.wait(), and determinism.
+/// Scans the values of lists on a CUDA context: out[i] combines, by op and in the order of the list, the values from
+/// the head of node i's list to node i.
+/// @tparam T       trivially copyable and default constructible, of at most 64 bytes, aligned to at most 16.
 /// @param in       one value for each node, on the device, aligned to T.
-/// @param out      as many; may not overlap in or successor.
+/// @param out      as many values; may not overlap in or successor.
 /// @param op       an associative function object, op(earlier, later) -> T, callable on the device and trivially
 ///                 copyable. It need not commute.
-/// @param options  what an exclusive scan begins with lies in host memory.
-/// @throws error(bad_argument) for a context that is not a CUDA context, lengths or spans as there.
+/// @param options  the first value of an exclusive scan lies in host memory.
+/// @throws error(bad_argument) as list_scan in sheaf/list_scan.hpp does, and for a context that is not a CUDA context.
+/// Everything else is as for that list_scan: successors, faults, determinism and synchrony.
 template <class T, class Op>
 void list_scan(const context& ctx, index_span successor, const T* in, T* out, const Op& op,
                const list_function_options<std::type_identity_t<T>>& options = {}) {
@@ -40,10 +42,10 @@ void list_scan(const context& ctx, index_span successor, const T* in, T* out, co
                        records(out, successor.count, sizeof(T)), list_kernels::device_operator<T>(op), options);
 }
 
-/// list_scan of packed nodes with an operator that a program brings, on a CUDA context, as above. A walk reads value
-/// and successor of a node in one access, and nothing has to be packed first.
-/// @param nodes  `count` nodes on the device, aligned to 8 bytes. T need not be a number, and a T of 4 bytes that holds
-///               two of 2 is one.
+/// Scans the values of packed nodes on a CUDA context, as above. A walk reads value and successor of a node in one
+/// access, and nothing has to be packed first.
+/// @param nodes  `count` nodes on the device, aligned to 8 bytes. T is any type of 4 bytes, such as a pair of numbers
+///               of 2 bytes.
 /// @param out    as many values; may not overlap nodes.
 template <class T, class Op>
 void list_scan(const context& ctx, const list_node<T>* nodes, std::uint64_t count, T* out, const Op& op,
