@@ -83,8 +83,8 @@ struct edge_sum_options {
 /// those of a loop over the edges in their order. OpenGL may take numbers below 2^-126 for zero; a sum of n
 /// contributions errs there by up to (n + 32) 2^-23 times the sum of their magnitudes (4.6e-7 of the largest force
 /// along the edges of a mesh was measured).
-/// The call is queued on ctx: it returns before its work is done on CUDA, after it elsewhere. Source: Ujaldon and Saltz
-/// 2005, section 4.2.
+/// The call is queued on ctx: on CUDA it returns before its work is done, on other backends after. Source: Ujaldon and
+/// Saltz 2005, section 4.2.
 SHEAF_API void edge_sum(const context& ctx, const edge_view& edges, const_values node_values, const_values weights,
                         values result, std::uint32_t components, edge_function function,
                         const edge_sum_options& options = {});
@@ -147,20 +147,19 @@ void edge_sum(const context& ctx, const edge_view& edges, const Nodes& node_valu
 
 /// What a preparation found, took and saves.
 struct edge_sum_preparation : preparation_report {
-  /// The variant whose work a run does: of edge_sum if the preparation keeps the edges as they are, else of a
-  /// preparation. It differs from `variant` where the edges do not suit that one's form: "cuda.by_node" for
-  /// "cuda.tiles".
+  /// The variant that run() executes. If the preparation is "kept", it is a variant of edge_sum. Else it is `variant`
+  /// itself, or what `variant` falls back to where the edges do not suit it: "cuda.by_node" for "cuda.tiles".
   std::string run_variant;
   std::string unprepared_variant;  ///< the edge_sum variant of a call without preparation
 };
 
 struct prepare_edge_sum_options {
   /// Positions of the nodes, 2 or 3 coordinates each, f32 or f64, by which nodes near each other are kept together.
-  /// Without positions, the edges say what is near, by a breadth-first order that one thread of the host makes; on CUDA
-  /// the node numbers do where `pattern` is sequential or clustered.
+  /// Without positions, nearness comes from the edges, by a breadth-first order that one thread of the host computes;
+  /// on CUDA it comes from the node numbers if `pattern` is sequential or clustered.
   const_values coordinates = {};
-  /// What most runs have, for which plans and times are made: the type of values, f32 or f64, the built-in function,
-  /// and the number of weights of an edge, 0 to 8.
+  /// What most runs will have, for planning and timing only: the type of values, f32 or f64, the built-in function, and
+  /// the number of weights of an edge, 0 to 8.
   value_type value = value_type::f64;
   edge_function function = edge_function::weighted_difference;
   std::uint32_t edge_weights = 0;
@@ -216,10 +215,10 @@ class SHEAF_API prepared_edge_sum {
 /// @param nodes          number of nodes; every end is below it.
 /// @param components     of a node's value and result in most runs, 1 to 8.
 /// @param expected_runs  number of runs over which the planner spreads the cost of the preparation; 0 counts as 1.
-/// Coordinates decide speed alone; those that are NaN or infinite are accepted. If runs would work differently from
-/// edge_sum and 16 runs or more are expected, the preparation times both on values and weights of its own, by the
-/// function that the options name, and keeps the faster. It does so only if no variant is forced, and if these arrays
-/// fit into an eighth of memory and into the scratch limit.
+/// Coordinates decide speed alone; those that are NaN or infinite are accepted. If 16 runs or more are
+/// expected, and runs would not work as edge_sum does, the preparation times both, on arrays that it allocates and by
+/// the function that the options name, and keeps the faster. It does so only if no variant is forced, and if these
+/// arrays fit into an eighth of memory and into the scratch limit.
 /// @throws error(bad_argument) as edge_sum does; error(bad_index) for a bad end, if the preparation reads the ends
 /// (with the variant "kept", the runs read them); and what ctx.wait() throws for earlier calls.
 /// When the call returns, the preparation is done, and with it all work queued on ctx before.
@@ -240,7 +239,7 @@ struct host_edge_list {
   std::uint32_t end_bytes = 4;            ///< bytes of an end, an unsigned number: 2, 4 or 8
   const void* weights = nullptr;          ///< weights of edge 0, or null
   std::uint64_t edge_weights = 0;         ///< number of weights of an edge
-  const std::uint32_t* offset = nullptr;  ///< edge e has the weights of edge offset[e]; null: its own
+  const std::uint32_t* offset = nullptr;  ///< edge e uses the weights of edge offset[e]; null: of edge e
 };
 
 /// The nodes whose sums are made: those from `begin` on, `count` of them.
@@ -261,10 +260,11 @@ struct host_edge_function {
               bool owns_all) = nullptr;
 };
 
-/// sum() for ends of one type. A contribution has `components` components, which is what Components is where it is not
-/// 0.
-// Whether an end is a thread's own is as unpredictable as the order of the nodes, so there is no branch: other ends go
-// to sums that nobody reads. There are several of these, because a sum waits for the one before.
+/// sum() for ends of one type. Components is the number of components of a contribution as a constant; 0: it is
+/// number_of_components.
+// Whether an end is a thread's own is as unpredictable as the order of the nodes, so there is no branch: the other
+// ends' sums are added up and never read. There are several such sums, so that one addition need not wait for the one
+// before.
 template <class T, std::uint32_t Components, class End, bool OwnsAll, class F>
 void sum_edges(const F& f, const host_edge_list& edges, const T* values, std::uint32_t value_components, T* sums,
                host_node_range own, std::uint32_t number_of_components) {

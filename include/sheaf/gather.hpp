@@ -16,16 +16,16 @@ struct gather_options {
 };
 
 /// Gathers records by an index list: out[i] = table[index[i]] for every i.
-/// @param table  records at any stride. Where there are none, every index is bad.
+/// @param table  records at any stride. If the table is empty, every index is bad.
 /// @param index  as many entries as out has records, aligned to their type. They may repeat.
 /// @param out    records as wide as the table's, at any stride; may not overlap table or index. Bytes between records
 ///               keep their value.
-/// A bad index writes zero bytes to its record of out and surfaces at ctx.wait().
+/// For a bad index, its record of out is filled with zeros, and ctx.wait() reports it.
 /// @throws error(bad_argument) if counts or widths disagree, index is not aligned, out overlaps an input, or an array
 /// is not in ctx's memory; error(no_variant) on OpenGL unless records have 4, 8, 12 or 16 bytes; and what every call
 /// may throw (see context).
-/// The result is bit-identical on every backend. The call is queued on ctx: it returns before its work is done on CUDA,
-/// after it elsewhere. Source: He et al. 2007, section 3.2.
+/// The result is bit-identical on every backend. The call is queued on ctx: on CUDA it returns before its work
+/// is done, on other backends after. Source: He et al. 2007, section 3.2.
 SHEAF_API void gather(const context& ctx, const_records table, index_span index, records out,
                       const gather_options& options = {});
 

@@ -105,13 +105,13 @@ struct list_function_options {
 // leads. Inputs are not modified.
 //
 // Faults: an array that does not hold lists surfaces at ctx.wait() as error(bad_index), in bounded time, and the output
-// is then undefined. Of the faults that occur, the message names the first in this order, at its lowest node: a
-// successor past the nodes; two nodes that lead to one; two heads where one list is expected; a cycle.
-// @throws error(bad_argument) as each call says; error(no_variant) on OpenGL, and on CUDA from 2^32 - 16 nodes on, of
-// forests above 3.5 * 2^30; and what every call may throw (see context).
+// is then undefined. If several faults occur, the message names the kind that comes first here, at its lowest
+// node: a successor past the nodes; two nodes that lead to one; two heads where one list is expected; a cycle.
+// @throws error(bad_argument) as each call says; error(no_variant) on OpenGL, and on CUDA for 2^32 - 16 or more nodes,
+// with list_count::many for more than 3.5 * 2^30; and what every call may throw (see context).
 // Results of floats are the same in every run of one variant on one device with one profile. Where the values of a
 // stretch of the list overflow when they are combined, results may be NaN although a walk from the head would not give
-// NaN. The calls are queued on ctx: they return before their work is done on CUDA, after it on the CPU. Source: Wei and
+// NaN. The calls are queued on ctx: on CUDA they return before their work is done, on the CPU after. Source: Wei and
 // JaJa 2010.
 
 /// Ranks the nodes of lists: rank[i] is how many nodes come before node i in its list, 0 for a head.
@@ -186,7 +186,8 @@ const Op& with_type(const void* op) {
   }
 }
 
-/// The result of a scan where nothing comes before a value: the value. The library's own operators may give another.
+/// What an inclusive scan yields for the first value of a list: the value. The library's operators specialize it where
+/// that is not the value itself: min and max turn every NaN into the positive quiet one.
 template <class Op, class T>
 struct result_alone {
   static constexpr bool is_value = true;

@@ -103,13 +103,12 @@ struct sort_number_options {
 /// @throws error(bad_argument) if counts or widths disagree, a field lies outside the row or has a width or bits that
 /// its type cannot have, the key has no or too many fields or bits, out overlaps in, or an array is not in ctx's
 /// memory; error(no_variant) on OpenGL; and what every call may throw (see context).
-/// The result is bit-identical on every backend. The call is queued on ctx: it returns before its work is done on CUDA,
-/// after it on the CPU.
-/// Scratch: at most 1.1 times the bytes that are sorted plus 64 MiB for numbers of 4, 8 or 16 bytes side by side, alone
-/// or with one array of values of 4 or 8 bytes, if they are compared by all of their bits and written in order. At most
-/// 45 bytes a row plus 64 MiB for everything else, where words of key bits and row numbers may be sorted first.
-/// explain_sort_records says how much.
-/// Source: He et al. 2007, section 4.1; Patidar and Narayanan 2009, section 4.
+/// The result is bit-identical on every backend. The call is queued on ctx: on CUDA it returns before its work
+/// is done, on the CPU after.
+/// Scratch: for numbers of 4, 8 or 16 bytes side by side that are compared by all of their bits, alone or with one
+/// array of values of 4 or 8 bytes, at most 1.1 times the bytes that are sorted, and 64 MiB. For everything else, an
+/// index included, at most 45 bytes a row, and 64 MiB. explain_sort_records says how much. Source: He et al. 2007,
+/// section 4.1; Patidar and Narayanan 2009, section 4.
 SHEAF_API void sort_records(const context& ctx, const_records in, const sort_key& key, records out,
                             const sort_options& options = {});
 
@@ -125,8 +124,8 @@ SHEAF_API void sort_pairs(const context& ctx, const_records keys, const sort_key
 
 /// Finds the order into which sort_records would bring rows, without moving them (argsort): its out[i] would be
 /// in[gather_index[i]].
-/// @param gather_index  as many entries as rows, aligned to their type; entries of 4 bytes for fewer than 2^32 (u32) or
-///                      2^31 (i32) rows. It may not overlap in.
+/// @param gather_index  as many entries as rows, aligned to their type; u32 entries for fewer than 2^32
+///                      rows, i32 entries for fewer than 2^31. It may not overlap in.
 /// Errors, determinism, synchrony and scratch are those of sort_records.
 SHEAF_API void sort_gather_index(const context& ctx, const_records in, const sort_key& key, index_output gather_index,
                                  const sort_options& options = {});
@@ -172,8 +171,8 @@ void sort_pairs(const context& ctx, const Keys& keys, SortedKeys&& keys_out, con
   }
 }
 
-/// What sort_records would do with views of these shapes. Their data is not read and may be null. The output is taken
-/// to lie side by side.
+/// What sort_records would do with views of these shapes. Their data is not read and may be null. The rows of the
+/// output are assumed to lie side by side.
 SHEAF_API explanation explain_sort_records(const context& ctx, const_records in, const sort_key& key,
                                            const sort_options& options = {});
 /// What sort_pairs would do, with or without keys_out.

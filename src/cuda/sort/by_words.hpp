@@ -95,7 +95,7 @@ inline void add_passes(plan::planned& plan, const primitives::sort_problem& p, c
 void sort_by_words(const context& ctx, const primitives::sort_problem& p, const plan::planned& plan,
                    const primitives::sort_buffers& b, std::byte* scratch, group_finisher finisher = nullptr);
 
-/// The plan of an MSD radix sort that takes finish_slowdown times as long as cuda.sample to finish the groups in shared
+/// The plan of a sample sort that takes finish_slowdown times as long as cuda.sample to finish the groups in shared
 /// memory.
 plan::planned plan_sample_sort(const primitives::sort_problem& p, const plan::scope& scope, double finish_slowdown);
 

@@ -5,8 +5,9 @@
 
 // cuda.sample: sample sort of words of 4 to 16 bytes. A sample of the keys chooses codes that ascend with the key
 // and have about equally many keys each. LSD radix passes of 8 bits sort by codes, as many as leave groups that fit
-// shared memory, where a block sorts each group by the rest of the key. Where digits of the key spread it as well, they
-// are the codes. Here are its plan and its entry in the list of variants; radix/ has the kernels.
+// shared memory, where a block sorts each group by the rest of the key. If keys are spread
+// evenly over their highest bits, these bits are the codes. Here are its plan and its entry in the list of variants;
+// radix/ has the kernels.
 namespace sheaf::cuda {
 namespace {
 
@@ -25,8 +26,8 @@ struct sample_sort_costs {
 };
 constexpr sample_sort_costs tuning_of_sample_sort;
 
-/// How much longer the keys that users have take than evenly spread ones. Where these take other sorts less time, by
-/// codes or not, this sort should not be taken, as even keys are rare.
+/// How much longer usual, skewed keys take than evenly spread ones. Plans are priced for skewed keys, because evenly
+/// spread ones are rare.
 double usual_keys_slowdown(const sort_problem& p, const word_encoding& encoding) {
   if (encoding.limbs > 2) return 1;
   if (p.count <= std::uint64_t{1} << 21) return tuning_of_sample_sort.usual_keys;

@@ -60,20 +60,20 @@ constexpr bool has_bins_kernel(const word_sort& s) { return !is_short(s.count) &
 /// A list that one block sorts, without passes.
 constexpr bool is_one_group(const word_sort& s) { return s.method != sort_method::lsd && s.count <= group_words; }
 
-/// Whether passes sort by codes. Few bits take no more passes without.
+/// Whether passes sort by codes. Two passes by digits sort keys of up to 16 bits completely.
 constexpr bool sorts_by_codes(const word_sort& s) {
   return s.method != sort_method::lsd && s.key_high - s.key_low > 16;
 }
 
-/// Codes of a list whose keys are spread evenly, a power of two: at most a group's words each, with some room, or in
-/// short lists fewer.
+/// The number of codes for evenly spread keys: the least power of two that leaves at most 4200 words a code, somewhat
+/// fewer than a group holds, or 1280 in short lists, where the codes of one pass, 256, are the limit.
 constexpr std::uint32_t codes_of_even_keys(std::uint32_t count) {
   if (is_short(count) && count > 256 * 1280) return 256;
   std::uint32_t codes = 1;
   while (codes * (is_short(count) ? 1280 : 4200) < count) codes *= 2;
   return codes;
 }
-/// Of other lists: more, as a sample errs, and as keys are not even on a piece of the map either.
+/// The number of codes for other keys: more, because a sample errs, and because keys are skewed within a piece, too.
 constexpr std::uint32_t codes_of_uneven_keys(std::uint32_t count) {
   if (count <= 400'000) return 256;
   return count <= 1U << 27 ? 1U << 16 : 1U << 20;
@@ -185,9 +185,9 @@ struct key_sample {
   std::uint32_t sums[scales];
 };
 
-/// Dynamic shared memory: block_shared, codes_of_piece of the map, then one area for, one after another, the sample of
-/// the keys (by codes alone), the block's histogram, the counters of a tile's warps, and the sorted tile, with digits
-/// of codes beside it.
+/// Dynamic shared memory: block_shared, codes_of_piece of the map, then one area that is used in turn for the sample of
+/// the keys (by codes alone), the block's histogram, the counters of a tile's warps, and the sorted tile with the
+/// digits of its codes.
 template <int Limbs, payload_mode Payload, tile_length Length>
 constexpr std::size_t radix_shared_bytes(bool by_codes) {
   using tuning = tile_tuning<Limbs, Payload, Length>;
@@ -209,8 +209,8 @@ struct radix_block {
 
   const radix_arguments& arguments;
   block_shared& shared;
-  std::uint32_t* codes_of_piece;  ///< shared memory for those of the map
-  unsigned char* staged;          ///< shared memory for what changes
+  std::uint32_t* codes_of_piece;  ///< a copy of the map's, in shared memory
+  unsigned char* staged;          ///< the area of shared memory that is used in turn
   std::uint32_t count;            ///< words of the list that is sorted
 
   __device__ std::uint32_t tiles() const { return (count - 1) / tuning::tile_words + 1; }

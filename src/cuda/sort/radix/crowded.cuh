@@ -112,8 +112,8 @@ __device__ void store_crowded_words(const Block& block, const word_move& lists) 
       block, [&](const crowded_part& part) { store_words(block, lists.words, lists.values, part.begin, part.count); });
 }
 
-/// Looks for mixed codes, and makes their words the block's list. Returns false where there is nothing to be sorted;
-/// words of crowded codes are stored then.
+/// Looks for mixed codes, and makes their words the block's list, or all words if mixed ones are more than half.
+/// Returns whether words are left to be sorted by digits; if not, words of crowded codes are stored.
 template <class Block>
 __device__ bool gather_mixed_words(Block& block) {
   const radix_arguments& a = block.arguments;
@@ -143,7 +143,7 @@ __device__ bool gather_mixed_words(Block& block) {
   return true;
 }
 
-/// Stores the sorted words that gather_mixed_words left in the `last` of the arrays, and those of other crowded codes.
+/// Stores the words of mixed codes, which sort_by left sorted in arrays[last], and those of other crowded codes.
 template <class Block>
 __device__ void store_mixed_words(const Block& block, std::uint32_t last) {
   const radix_arguments& a = block.arguments;

@@ -25,7 +25,7 @@ __device__ __forceinline__ std::uint32_t sort_by(const Block& block, const Digit
     const std::uint32_t passes_left = __popc(differing);
     differing &= differing - 1;
     const radix_arguments& a = block.arguments;
-    // The last pass but one writes to array 1 where array 2 may be the target.
+    // If array 2 may be the target, passes alternate such that the last one does not read it.
     const bool may_end_at_2 = arrays.ends_at_target && a.buffers[0] != a.buffers[2];
     const std::uint32_t target = may_end_at_2 ? (passes_left % 2 == 0 ? 1 : 2) : source == 1 ? 2 : 1;
     if (threadIdx.x == 0) {

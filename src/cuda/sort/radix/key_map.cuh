@@ -2,19 +2,20 @@
 
 #include "cuda/sort/words/limbs.cuh"
 
-// The codes of keys, by which the passes of an MSD sort put words in order. A code ascends with the key, and the codes
-// of a list have about as many words each, whatever the distribution of the keys: a map of 2048 straight pieces sees
-// to that where keys are uneven. Nothing but time depends on how well it does.
+// The codes of keys: the bucket numbers of the sample sort, by which its LSD passes put words in order. A code ascends
+// with the key, and the codes of a list have about as many words each, whatever the distribution of the keys: where
+// keys are skewed, a piecewise linear approximation of their distribution function, of 2048 pieces, makes them so.
+// Nothing but time depends on how well it does.
 namespace sheaf::cuda {
 
-/// How a key's number becomes its position, 24 bits that ascend with it: those of a float that is the distance of the
-/// number from the least of the sample, from some exponent up. So keys of all magnitudes are told apart, and those of
-/// about the same lie evenly.
+/// How a key's number becomes its position, 24 bits that ascend with it (log-linear quantization): the distance of the
+/// number from `least` as a float, of which the position has the exponent, in a window, and the highest bits of the
+/// mantissa. So keys of all magnitudes are separated, and those of one magnitude keep their distribution.
 struct key_scale {
   bool is_folded;  ///< numbers are distances from the middle of all, on either side, where signed keys have their 0
   std::uint32_t shift;  ///< bits of the float that positions leave out
   std::uint32_t low;    ///< the float that has position 0
-  std::uint64_t least;  ///< the least number
+  std::uint64_t least;  ///< distances begin here; lower numbers have position 0
 };
 
 /// What codes of a list are like.
@@ -65,7 +66,7 @@ struct code_bits {
   std::uint32_t bits = 31;
 };
 
-/// Makes codes of keys where the map is even, of which load_map has loaded the map.
+/// Codes of evenly spread keys: their highest bits. load_map comes first.
 template <int Limbs>
 struct even_coder {
   static constexpr bool is_expensive = false;

@@ -8,7 +8,7 @@
 // look-back yields. Words are read once and written once.
 namespace sheaf::cuda {
 
-/// A pass by the digit that the block's shared memory names, of `Digits`.
+/// A pass over the list by one of the Digits, number block.shared.pass.digit.
 template <class Block, class Digits>
 class radix_pass {
  public:
@@ -38,9 +38,8 @@ class radix_pass {
   }
 
  private:
-  // Draws the block's next tile, where there are more tiles than blocks. That takes a microsecond, which passes while
-  // the block stores. Drawn earlier, a tile would wait while its block looks back for the tile before, and blocks that
-  // draw later ones would wait for it.
+  // Draws the block's next tile, where there are more tiles than blocks. The stores hide the atomic's latency, a
+  // microsecond. A tile that is drawn before the look-back could not start yet, and later tiles would wait for it.
   __device__ __forceinline__ void draw_tile() {
     if (threadIdx.x == 0 && tiles_ > gridDim.x)
       drawn_ = gridDim.x + atomicAdd(block_.arguments.tables.counters->tile + block_.shared.pass.number, 1U);

@@ -97,7 +97,7 @@ template <int Limbs, bool has_values>
 __device__ bool prefers_digits(const code_counts& counts, std::uint32_t count, std::uint32_t codes,
                                std::uint32_t passes, const std::uint32_t (&differing)[4]) {
   constexpr std::uint32_t samples = key_sample::looked_up;
-  // Codes of heavy keys are taken to be mixed where there are other keys between them.
+  // Codes of heavy keys are taken to be mixed if the list has more than about one rare key a code.
   const bool is_between = std::uint64_t{counts.alone} * count > std::uint64_t{codes} * samples;
   const std::uint32_t mixed = counts.mixed + (is_between ? counts.heavy : 0);
   // Wide keys that share their highest 64 bits have one code.
@@ -175,9 +175,9 @@ __device__ void take_sample(const Block& block, key_sample& s) {
   __syncthreads();
 }
 
-/// Whether the samples are spread evenly over their highest bits. Chi squared of the 256 values of the highest byte is
-/// 255 and 23 more or less for even keys; 345 is the limit. Up to 2^20 words have at most 256 codes, so that this
-/// suffices. With more codes, keys that are even in their highest byte alone, or few, are found by their codes.
+/// Whether the samples are spread evenly over their highest bits. Chi squared of the 256 values of the highest byte has
+/// the mean 255 and the standard deviation 23 for even keys; 345 is the limit. Up to 2^20 words have at most 256 codes,
+/// so that this suffices. With more codes, the codes show keys that are even in their highest byte alone, or few.
 template <int Limbs, class Block>
 __device__ bool are_even(const Block& block, key_sample& s, std::uint32_t codes) {
   constexpr std::uint32_t bits = key_numbers<Limbs>::bits;
@@ -228,9 +228,9 @@ __device__ int choose_scale(const Block& block, key_sample& s, Coder coder, key_
   return number;
 }
 
-/// Gives the pieces their codes, of so many units in all, in the block's shared memory and in the map. A piece has
-/// codes even if no sample lies on it, and as many as its neighbours' samples say as well as its own: those of 2^16
-/// codes must not err by more than groups have room for.
+/// Gives the pieces their codes, `units` in all, in the block's shared memory and in the map: in proportion to the
+/// samples on each piece, smoothed over its neighbours, so that the sampling error of 2^16 codes stays within the room
+/// that groups have. A piece without samples has codes, too.
 template <class Block>
 __device__ void assign_codes(const Block& block, const std::uint32_t (&on_piece)[code_map::pieces],
                              std::uint32_t units) {

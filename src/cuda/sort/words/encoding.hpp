@@ -55,8 +55,8 @@ bool has_one_value_array(const primitives::sort_problem& p, std::uint64_t most_b
 void map_words(const primitives::sort_problem& p, const word_encoding& encoding, const primitives::sort_buffers& b,
                word_sort& s);
 
-/// The lowest bit of an extracted key of so many bits in its word. It ends with the word. In words of one limb it takes
-/// as many bits as it has, in others whole bytes.
+/// The position of the lowest bit of an extracted key of `bits` bits, whose highest bit is the word's. In words of
+/// several limbs its width is rounded up to whole bytes.
 SHEAF_HOST_DEVICE constexpr std::uint32_t lowest_key_bit(std::uint32_t limbs, std::uint32_t bits) {
   return 32 * limbs - (limbs == 1 ? bits : (bits + 7) / 8 * 8);
 }

@@ -9,9 +9,10 @@ namespace sheaf::cuda {
 constexpr std::uint32_t radix_bits = 8;
 constexpr int radix_bins = 1 << radix_bits;
 
-/// The values that words carry, in an array of their own. With any the sort is stable, and so it is by digits.
+/// The values that words carry, in an array of their own. The sort is stable if there are values, and always if it is
+/// by digits of the key.
 enum class payload_mode {
-  none,       ///< by codes, words of equal keys are identical then
+  none,       ///< by codes the sort is not stable, which cannot be seen: words of equal keys are identical
   values_4,   ///< a value of 4 bytes for each word
   values_8,   ///< a value of 8 bytes
   values_16,  ///< a value of 16 bytes, beside words of one limb that are sorted by all digits

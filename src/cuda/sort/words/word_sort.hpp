@@ -43,16 +43,16 @@ enum class sort_method {
 };
 
 /// One sort: fewer than 2^31 words of 1 to 4 limbs, by the key bits from key_low up to key_high. Kernels take it as it
-/// is. A sort may write to buffers and values but the first ones.
+/// is. A sort writes to buffers[1], buffers[2], values[1] and values[2] only, and to its outputs.
 struct word_sort {
   sort_method method = sort_method::lsd;
   std::uint32_t limbs = 0;     ///< limbs of 4 bytes in a word
   std::uint32_t count = 0;     ///< words
   std::uint32_t key_low = 0;   ///< lowest bit of the key, in words of several limbs a multiple of 8
-  std::uint32_t key_high = 0;  ///< one past the highest bit of the key, in words of three limbs and more their end
+  std::uint32_t key_high = 0;  ///< one past the highest bit of the key; with 3 or 4 limbs, 32 * limbs
   word_source rows;            ///< what words are encoded from as the first kernel reads them
-  /// [0]: the words, unless they are encoded from rows. Passes write to [1] and [2] in turn; [2] may be target.words.
-  /// Without values [0] may be [2] where that is not target.words.
+  /// [0]: the words, unless they are encoded from rows. Passes write to [1] and [2] in turn. [2] may be target.words;
+  /// or, where there are no values, [0].
   void* buffers[3] = {};
   word_target target;
   /// Bytes of the value that each word of 4 or 8 bytes has in an array of its own; 0: there are none. Values move with
