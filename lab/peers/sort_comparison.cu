@@ -5,8 +5,8 @@
 
 #include <new>
 
-#include "lab/peers/cub/calls.cuh"
 #include "lab/peers/contenders.hpp"
+#include "lab/peers/cub/calls.cuh"
 
 // Rows as structs with a comparison, which thrust sorts by merging.
 namespace sheaf::bench::peers::device {

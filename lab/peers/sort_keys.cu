@@ -1,5 +1,5 @@
-#include "lab/peers/cub/sort.cuh"
 #include "lab/peers/contenders.hpp"
+#include "lab/peers/cub/sort.cuh"
 
 // Signed and floating keys. Unsigned keys have the peer of a split by all their bits (cub/keys.cu).
 namespace sheaf::bench::peers::device {

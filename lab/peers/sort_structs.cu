@@ -1,8 +1,8 @@
 #include <cub/device/device_radix_sort.cuh>
 #include <cuda/std/tuple>
 
-#include "lab/peers/cub/calls.cuh"
 #include "lab/peers/contenders.hpp"
+#include "lab/peers/cub/calls.cuh"
 
 // Rows as structs, whose key CUB finds by a decomposer.
 namespace sheaf::bench::peers::device {

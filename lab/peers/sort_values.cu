@@ -1,5 +1,5 @@
-#include "lab/peers/cub/sort.cuh"
 #include "lab/peers/contenders.hpp"
+#include "lab/peers/cub/sort.cuh"
 
 // Pairs with 64-bit unsigned keys. Values of 4 bytes have the same instance as row numbers, in sort_records.cu.
 namespace sheaf::bench::peers::device {

@@ -1,5 +1,5 @@
-#include "lab/peers/cub/numbers.cuh"
 #include "lab/peers/contenders.hpp"
+#include "lab/peers/cub/numbers.cuh"
 
 namespace sheaf::bench::peers::device {
 
