@@ -235,11 +235,11 @@ struct host_edge_list {
   std::uint64_t count = 0;
   const void* first = nullptr;  ///< their first ends: places of node values and sums
   const void* second = nullptr;
-  std::uint64_t stride = 1;               ///< entries from an end to that of the next edge
-  std::uint32_t end_bytes = 4;            ///< bytes of an end, an unsigned number: 2, 4 or 8
-  const void* weights = nullptr;          ///< weights of edge 0, or null
-  std::uint64_t edge_weights = 0;         ///< number of weights of an edge
-  const std::uint32_t* offset = nullptr;  ///< edge e uses the weights of edge offset[e]; null: of edge e
+  std::uint64_t stride = 1;                    ///< entries from an end to that of the next edge
+  std::uint32_t end_bytes = 4;                 ///< bytes of an end, an unsigned number: 2, 4 or 8
+  const void* weights = nullptr;               ///< weights of edge 0, or null
+  std::uint64_t edge_weights = 0;              ///< number of weights of an edge
+  const std::uint32_t* weight_edge = nullptr;  ///< edge e uses the weights of edge weight_edge[e]; null: its own
 };
 
 /// The nodes whose sums are made: those from `begin` on, `count` of them.
@@ -281,7 +281,7 @@ void sum_edges(const F& f, const host_edge_list& edges, const T* values, std::ui
   for (std::uint64_t e = 0; e < edges.count; ++e) {
     const std::uint64_t i = first[e * edges.stride];
     const std::uint64_t j = second[e * edges.stride];
-    const std::uint64_t at = edges.offset == nullptr ? e : edges.offset[e];
+    const std::uint64_t at = edges.weight_edge == nullptr ? e : edges.weight_edge[e];
     T contribution[most_edge_components];
     f(values + i * value_components, values + j * value_components,
       weights == nullptr ? weights : weights + at * edges.edge_weights, contribution);

@@ -189,7 +189,7 @@ const Op& with_type(const void* op) {
 /// What an inclusive scan yields for the first value of a list: the value. The library's operators specialize it where
 /// that is not the value itself: min and max turn every NaN into the positive quiet one.
 template <class Op, class T>
-struct result_alone {
+struct first_result {
   static constexpr bool is_value = true;
   static const T& of(const Op&, const T& value) noexcept { return value; }
 };
@@ -213,7 +213,7 @@ host_scan_operator host_operator(const Op& op) {
         if (has_running || i > 0) {
           sum = combine(sum, own);
         } else {
-          sum = result_alone<Op, T>::of(combine, own);
+          sum = first_result<Op, T>::of(combine, own);
         }
         if (!exclusive) out[i] = sum;
       }

@@ -31,7 +31,7 @@ __device__ void sort_staged_pair(const staged_group<Limbs, Payload, Method>& gro
   group.stage(high, a, positions[0]);
 }
 
-/// What finish_method::brought calls.
+/// What finish_method::by_caller calls.
 struct bitonic_network {
   /// Stages the group's words in order. The network is Batcher's in the form in which every step puts the lesser word
   /// first, so that it needs no words past the end.
@@ -65,7 +65,7 @@ void finish_by_network(const context& ctx, const radix_arguments& a) {
   with_limbs(a.limbs, [&](auto limbs) {
     with_payload<limbs()>(a.value_bytes, [&](auto payload) {
       if constexpr (payload() != payload_mode::values_16) {
-        queue_finish<limbs(), payload(), finish_method::brought, bitonic_network>(ctx, a);
+        queue_finish<limbs(), payload(), finish_method::by_caller, bitonic_network>(ctx, a);
       }
     });
   });

@@ -59,7 +59,7 @@ template <class T, class Op>
 struct typed_nodes {
   using word = std::uint32_t;
   using running = T;
-  using alone = detail::result_alone<Op, T>;
+  using alone = detail::first_result<Op, T>;
   static constexpr word visits_per_mark = 0;
 
   typed_nodes(std::byte* memory, bool scans_exclusively, const void* begin_with)

@@ -58,7 +58,7 @@ namespace sheaf::list_kernels {
 /// A minimum or maximum of a value and itself is the value, or the NaN that it is of any values with a NaN. The other
 /// operators of floats leave a value alone.
 template <class Word>
-struct result_alone<cuda::builtin_operator<Word>, Word> {
+struct first_result<cuda::builtin_operator<Word>, Word> {
   __device__ static __forceinline__ Word of(const cuda::builtin_operator<Word>& op, const Word& value) {
     const bool is_extreme = op.op == scan_operator::min || op.op == scan_operator::max;
     return is_extreme ? op(value, value) : value;

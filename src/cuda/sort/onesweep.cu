@@ -19,7 +19,7 @@ plan::planned plan_onesweep(const sort_problem& p, const plan::scope& scope) {
   if (p.count >= most_sorted_words) return plan::rejected("counts in 31 bits");
   plan::planned plan;
   add_passes(plan, p, encoding, std::ceil(encoding.key_bits / 8.0), scope.machine);
-  finish_plan(p, encoding, sort_method::lsd, scope, plan);
+  finish_plan(p, encoding, sort_method::onesweep, scope, plan);
   return plan;
 }
 

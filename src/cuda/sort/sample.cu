@@ -48,7 +48,7 @@ plan::planned plan_sample_sort(const sort_problem& p, const plan::scope& scope, 
   const machine& m = scope.machine;
   if (p.count >= most_sorted_words) return plan::rejected("counts in 31 bits");
   const word_encoding encoding = encoding_of(p);
-  const bool is_one = p.count <= group_words;
+  const bool is_one = p.count <= most_group_words;
   if (!is_one && encoding.key_bits <= 16) return plan::rejected("passes by codes sort by more than 16 bits");
   const bool is_stable = encoding.is_stable();
   const double key = static_cast<double>(encoding.word_bytes());
@@ -72,7 +72,7 @@ plan::planned plan_sample_sort(const sort_problem& p, const plan::scope& scope, 
   plan.add("groups finished", rounds * std::max(finish, group) * finish_slowdown);
   const double usual = is_one ? 1 : usual_keys_slowdown(p, encoding);
   if (usual > 1) plan.add("uneven keys", (usual - 1) * plan.seconds);
-  finish_plan(p, encoding, sort_method::samples, scope, plan);
+  finish_plan(p, encoding, sort_method::sample, scope, plan);
   return plan;
 }
 

@@ -142,7 +142,7 @@ std::uint64_t alone(scan_operator op, const scalar& first) {
   with_scan_function(first.type, op, [&](auto value, const auto& function) {
     using T = decltype(value);
     std::memcpy(&value, &first.bits, sizeof value);
-    value = detail::result_alone<std::remove_cvref_t<decltype(function)>, T>::of(function, value);
+    value = detail::first_result<std::remove_cvref_t<decltype(function)>, T>::of(function, value);
     std::memcpy(&bits, &value, sizeof value);
   });
   return bits;

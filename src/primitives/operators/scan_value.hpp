@@ -78,7 +78,7 @@ namespace sheaf::detail {
 /// A minimum or maximum of a value and itself is the value, or the NaN that it is of any values with a NaN.
 template <scan_operator Op, class T>
 requires primitives::changes_nan<Op, T>
-struct result_alone<primitives::scan_function<Op, T>, T> {
+struct first_result<primitives::scan_function<Op, T>, T> {
   static constexpr bool is_value = false;
   static T of(const primitives::scan_function<Op, T>& op, T value) noexcept { return op(value, value); }
 };

@@ -95,7 +95,7 @@ __global__ void __launch_bounds__(list_threads)
     T value{};
     reader.load(node, value);
     a.order[list + jump.steps] = node;
-    sums[list + jump.steps] = {result_alone<Op, T>::of(op, value), jump.steps == 0 ? 1U : 0U};
+    sums[list + jump.steps] = {first_result<Op, T>::of(op, value), jump.steps == 0 ? 1U : 0U};
   });
   grid.sync();
   scan_runs(grid, sums, a.count, static_cast<segment_sum<T>*>(a.above_sums),

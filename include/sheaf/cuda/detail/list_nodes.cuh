@@ -251,14 +251,14 @@ __global__ void __launch_bounds__(list_threads)
 
 /// What a scan has where nothing comes before a value: the value. The library's own operators have something else.
 template <class Op, class T>
-struct result_alone {
+struct first_result {
   __device__ static __forceinline__ const T& of(const Op&, const T& value) { return value; }
 };
 
 /// Goes on from `running`, which holds something if `before` > 0, by one value.
 template <class T, class Op>
 __device__ __forceinline__ void fold(T& running, std::uint32_t before, const T& value, const Op& op) {
-  if constexpr (has_values<T>) running = before > 0 ? op(running, value) : result_alone<Op, T>::of(op, value);
+  if constexpr (has_values<T>) running = before > 0 ? op(running, value) : first_result<Op, T>::of(op, value);
 }
 
 }  // namespace sheaf::list_kernels

@@ -243,7 +243,7 @@ __global__ void __launch_bounds__(list_threads)
       } else {
         T value{};
         reader.load(static_cast<std::uint32_t>(i), value);
-        results[i] = prefix.before > 0 ? op(prefix.sum, value) : result_alone<Op, T>::of(op, value);
+        results[i] = prefix.before > 0 ? op(prefix.sum, value) : first_result<Op, T>::of(op, value);
       }
     } else {
       results[i] = static_cast<Out>(prefix.before);

@@ -52,17 +52,19 @@ constexpr bool has_short_tiles(std::uint64_t count) {
 constexpr bool is_short(std::uint64_t count) { return count <= std::uint64_t{1} << 19; }
 
 /// Most words of neighbouring codes that are finished together.
-constexpr std::uint32_t most_merged_words(std::uint64_t count) { return is_short(count) ? 2048 : group_words; }
+constexpr std::uint32_t merged_group_words(std::uint64_t count) { return is_short(count) ? 2048 : most_group_words; }
 
 /// Whether groups are finished by two kernels, of which the first leaves those with hot bins to the second.
-constexpr bool has_bins_kernel(const word_sort& s) { return !is_short(s.count) && s.method == sort_method::samples; }
+constexpr bool has_bins_kernel(const word_sort& s) { return !is_short(s.count) && s.method == sort_method::sample; }
 
 /// A list that one block sorts, without passes.
-constexpr bool is_one_group(const word_sort& s) { return s.method != sort_method::lsd && s.count <= group_words; }
+constexpr bool is_one_group(const word_sort& s) {
+  return s.method != sort_method::onesweep && s.count <= most_group_words;
+}
 
 /// Whether passes sort by codes. Two passes by digits sort keys of up to 16 bits completely.
 constexpr bool sorts_by_codes(const word_sort& s) {
-  return s.method != sort_method::lsd && s.key_high - s.key_low > 16;
+  return s.method != sort_method::onesweep && s.key_high - s.key_low > 16;
 }
 
 /// The number of codes for evenly spread keys: the least power of two that leaves at most 4200 words a code, somewhat
@@ -86,7 +88,7 @@ constexpr std::uint32_t most_codes(std::uint32_t count) {
 /// Neighbouring words that one block finishes in shared memory: those of one code or of several.
 struct word_group {
   std::uint32_t begin;
-  std::uint32_t count;  ///< at most group_words
+  std::uint32_t count;  ///< at most most_group_words
 };
 
 /// Codes of which a warp makes groups.
@@ -142,7 +144,7 @@ struct word_move {
 
 /// The pass that blocks are at.
 struct pass_state : word_move {
-  std::uint32_t number;
+  std::uint32_t index;  ///< of the pass in the sort
   std::uint32_t digit;  ///< number of the digit
 };
 
@@ -155,7 +157,7 @@ struct pass_arrays {
 
 struct block_shared {
   std::uint32_t bin_begin[radix_bins + 1];  ///< index in the sorted tile of the bin's first word
-  std::uint32_t bin_shift[radix_bins];      ///< what to add to an index in the sorted tile to get the index in the list
+  std::uint32_t bin_offset[radix_bins];     ///< what to add to an index in the sorted tile to get the index in the list
   alignas(16) std::uint32_t warp_sums[32];
   alignas(16) std::uint32_t tile;  ///< number of the tile that the block has drawn
   // Not in registers, which words need.

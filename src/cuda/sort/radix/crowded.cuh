@@ -72,9 +72,9 @@ __device__ void move_mixed_words(const Block& block, const word_move& move, bool
   });
 }
 
-/// Looks up where the words of mixed codes begin in the sorted list of them.
+/// Notes where the words of each mixed code begin in the sorted list of such words.
 template <class Coder, class Block>
-__device__ void find_mixed_words(const Block& block, const typename Block::word* sorted) {
+__device__ void locate_mixed_codes(const Block& block, const typename Block::word* sorted) {
   for (std::uint32_t code = block.first_thread(); code < block.shared.shape.codes; code += block.grid_threads()) {
     std::uint32_t& begin = block.arguments.tables.mixed_begin[code];
     if (begin != not_mixed) begin = first_with_code<Block>(sorted, 0, block.count, code, Coder(block, code_bits()));
@@ -115,7 +115,7 @@ __device__ void store_crowded_words(const Block& block, const word_move& lists) 
 /// Looks for mixed codes, and makes their words the block's list, or all words if mixed ones are more than half.
 /// Returns whether words are left to be sorted by digits; if not, words of crowded codes are stored.
 template <class Block>
-__device__ bool gather_mixed_words(Block& block) {
+__device__ bool take_out_mixed_words(Block& block) {
   const radix_arguments& a = block.arguments;
   if (__ldcg(&a.tables.counters->crowded_total) == 0) return false;
   const word_move lists = from_coded_words(a);
@@ -154,8 +154,8 @@ __device__ void store_mixed_words(const Block& block, std::uint32_t last) {
   load_map(block);
   const auto* const words = static_cast<const typename Block::word*>(sorted);
   constexpr int limbs = Block::word::limbs;
-  a.tables.map->shape.is_even ? find_mixed_words<even_coder<limbs>>(block, words)
-                              : find_mixed_words<key_coder<limbs>>(block, words);
+  a.tables.map->shape.is_even ? locate_mixed_codes<leading_bits_coder<limbs>>(block, words)
+                              : locate_mixed_codes<piecewise_coder<limbs>>(block, words);
   grid.sync();
   move_mixed_words(block, {sorted, const_cast<void*>(lists.words), sorted_values, const_cast<void*>(lists.values)},
                    true);

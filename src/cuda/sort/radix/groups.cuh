@@ -77,12 +77,12 @@ __device__ __forceinline__ void add_crowded_code(const radix_tables& t, std::uin
   }
 }
 
-/// Makes groups of as many neighbouring codes as most_merged_words allows, but for crowded ones.
+/// Makes groups of as many neighbouring codes as merged_group_words allows, but for crowded ones.
 template <class Block>
 __device__ void list_groups(const Block& block) {
   const radix_tables& t = block.arguments.tables;
   const std::uint32_t codes = block.shared.shape.codes;
-  const std::uint32_t most = most_merged_words(block.count);
+  const std::uint32_t most = merged_group_words(block.count);
   const std::uint32_t lane = threadIdx.x % 32;
   for (std::uint32_t first = block.first_thread() / 32 * codes_of_warp; first < codes;
        first += block.grid_threads() / 32 * codes_of_warp) {
@@ -97,7 +97,7 @@ __device__ void list_groups(const Block& block) {
         if (next_end - begin > most) {
           if (lane == k) own = {begin, end - begin};
           begin = end;
-          if (next_end - end > group_words) {
+          if (next_end - end > most_group_words) {
             add_crowded_code(t, end, next_end, code + k);
             begin = next_end;
           }

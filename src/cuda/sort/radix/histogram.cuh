@@ -32,15 +32,16 @@ struct key_digits {
     }
     return differing == 0 ? 1 : differing;
   }
-  __device__ digit number(std::uint32_t d) const {
+  /// What reads digit d.
+  __device__ digit at(std::uint32_t d) const {
     const std::uint32_t low = key_low + d * radix_bits;
     if constexpr (Limbs == 1) return {digit_at(low, min(key_high - low, radix_bits))};
     if constexpr (Limbs > 1) return {byte_at(low / radix_bits)};
   }
 };
 
-/// The digits of codes. Coder is even_coder or key_coder; it is made of what load_map left in shared memory, so that
-/// it takes registers only where digits are read.
+/// The digits of codes. Coder is leading_bits_coder or piecewise_coder; it is made of what load_map left in shared
+/// memory, so that it takes registers only where digits are read.
 template <class Block, class Coder>
 struct code_digits {
   static constexpr int most = 3;
@@ -50,7 +51,7 @@ struct code_digits {
 
   __device__ std::uint32_t total() const { return passes; }
   __device__ std::uint32_t passes_of(const Block&) const { return (1U << passes) - 1; }
-  __device__ digit number(std::uint32_t d) const {
+  __device__ digit at(std::uint32_t d) const {
     return Coder(block, {d * block.shared.shape.digit_bits, block.shared.shape.digit_bits});
   }
 };
@@ -107,7 +108,7 @@ __device__ void count_digits(const Block& block, const void* list, const Digits&
 #pragma unroll
       for (std::uint32_t d = 0; d < Digits::most; ++d) {
         if (d >= total) break;
-        const auto digit = digits.number(d);
+        const auto digit = digits.at(d);
 #pragma unroll
         for (std::uint32_t k = 0; k < words_per_thread; ++k) {
           if (is_there(k)) atomicAdd(&counters[d * radix_bins + digit(words[k])], 1U);

@@ -20,7 +20,7 @@ __device__ __forceinline__ std::uint32_t sort_by(const Block& block, const Digit
   grid.sync();
   std::uint32_t differing = digits.passes_of(block);
   std::uint32_t source = 0;
-  for (std::uint32_t number = 0; differing != 0; ++number) {
+  for (std::uint32_t pass = 0; differing != 0; ++pass) {
     const std::uint32_t d = __ffs(static_cast<int>(differing)) - 1;
     const std::uint32_t passes_left = __popc(differing);
     differing &= differing - 1;
@@ -32,7 +32,7 @@ __device__ __forceinline__ std::uint32_t sort_by(const Block& block, const Digit
       const bool is_last = arrays.ends_at_target && passes_left == 1;
       const word_move move{arrays.words[source], is_last ? a.target.words : const_cast<void*>(arrays.words[target]),
                            arrays.values[source], is_last ? a.values_to : const_cast<void*>(arrays.values[target])};
-      block.shared.pass = {move, number, d};
+      block.shared.pass = {move, pass, d};
     }
     __syncthreads();
     radix_pass<Block, Digits>(block, digits).move_tiles();
@@ -85,7 +85,8 @@ __global__ void __launch_bounds__(tile_tuning<Limbs, Payload, Length>::threads,
   const std::uint32_t passes = __ldcg(&map.shape.passes);
   if (passes == 0) return;
   load_map(block);
-  map.shape.is_even ? sort_by_codes<even_coder<Limbs>>(block, passes) : sort_by_codes<key_coder<Limbs>>(block, passes);
+  map.shape.is_even ? sort_by_codes<leading_bits_coder<Limbs>>(block, passes)
+                    : sort_by_codes<piecewise_coder<Limbs>>(block, passes);
 }
 
 /// Sorts by the digits of keys: the whole list, or, after sort_words_by_codes, what that left. These are either all
@@ -99,7 +100,7 @@ __global__ void __launch_bounds__(tile_tuning<Limbs, Payload, Length>::threads,
   auto block = block_of<block_type>(a, dynamic, true);
   const auto grid = cooperative_groups::this_grid();
   const bool is_whole = !sorts_by_codes(a) || __ldcg(&a.tables.map->shape.passes) == 0;
-  if (!is_whole && !gather_mixed_words(block)) return;
+  if (!is_whole && !take_out_mixed_words(block)) return;
   clear_tables(block);
   grid.sync();
   const std::uint32_t last = sort_by(block, key_digits<Limbs>{a.key_low, a.key_high});

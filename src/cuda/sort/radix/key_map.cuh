@@ -8,14 +8,14 @@
 // Nothing but time depends on how well it does.
 namespace sheaf::cuda {
 
-/// How a key's number becomes its position, 24 bits that ascend with it (log-linear quantization): the distance of the
-/// number from `least` as a float, of which the position has the exponent, in a window, and the highest bits of the
+/// How a key's number is quantized to 24 bits that ascend with it (log-linear quantization). The number's distance from
+/// `origin` becomes a float. The quantized key holds the float's exponent, in a window, and the highest bits of its
 /// mantissa. So keys of all magnitudes are separated, and those of one magnitude keep their distribution.
 struct key_scale {
   bool is_folded;  ///< numbers are distances from the middle of all, on either side, where signed keys have their 0
-  std::uint32_t shift;  ///< bits of the float that positions leave out
-  std::uint32_t low;    ///< the float that has position 0
-  std::uint64_t least;  ///< distances begin here; lower numbers have position 0
+  std::uint32_t dropped_bits;  ///< low bits of the float that the quantized key leaves out
+  std::uint32_t low_float;     ///< bits of the float that is quantized to 0
+  std::uint64_t origin;        ///< distances begin here; lower numbers are quantized to 0
 };
 
 /// What codes of a list are like.
@@ -28,9 +28,9 @@ struct code_shape {
   key_scale scale;
 };
 
-/// The highest 11 bits of a key's position select a piece of the map, on which codes ascend evenly by the other bits.
+/// The highest 11 bits of a quantized key select a piece of the map, on which codes ascend evenly by the other bits.
 struct code_map {
-  static constexpr std::uint32_t position_bits = 24;
+  static constexpr std::uint32_t quantized_bits = 24;
   static constexpr std::uint32_t pieces = 1U << 11;
   static constexpr std::uint32_t bits_in_piece = 13;
 
@@ -66,14 +66,14 @@ struct code_bits {
   std::uint32_t bits = 31;
 };
 
-/// Codes of evenly spread keys: their highest bits. load_map comes first.
+/// Reads the codes of evenly spread keys, their highest bits. load_map comes first.
 template <int Limbs>
-struct even_coder {
+struct leading_bits_coder {
   static constexpr bool is_expensive = false;
   digit_field field;
 
   template <class Block>
-  __device__ __forceinline__ even_coder(const Block& block, code_bits part) {
+  __device__ __forceinline__ leading_bits_coder(const Block& block, code_bits part) {
     const std::uint32_t bits = 31 - __clz(static_cast<int>(block.shared.shape.codes));
     field = digit_at(block.arguments.key_high - bits + part.low, min(bits - part.low, part.bits));
   }
@@ -82,9 +82,9 @@ struct even_coder {
   }
 };
 
-/// Makes codes of keys where the map has pieces.
+/// Computes the codes of keys by the pieces of the map. load_map comes first.
 template <int Limbs>
-struct key_coder {
+struct piecewise_coder {
   static constexpr bool is_expensive = true;  ///< codes are better kept than made again
   using number = typename key_numbers<Limbs>::number;
   static constexpr std::uint32_t bits = key_numbers<Limbs>::bits;
@@ -97,7 +97,7 @@ struct key_coder {
   std::uint32_t mask;
 
   template <class Block>
-  __device__ __forceinline__ key_coder(const Block& block, code_bits part)
+  __device__ __forceinline__ piecewise_coder(const Block& block, code_bits part)
       : number_of(block.arguments.key_low, block.arguments.key_high),
         scale(block.shared.shape.scale),
         unit_bits(block.shared.shape.unit_bits),
@@ -110,24 +110,25 @@ struct key_coder {
   }
 
   __device__ __forceinline__ std::uint32_t code_of(number n) const {
-    const std::uint32_t position = position_of(n);
-    const std::uint32_t codes = codes_of_piece[position >> code_map::bits_in_piece];
+    const std::uint32_t quantized = quantize(n);
+    const std::uint32_t codes = codes_of_piece[quantized >> code_map::bits_in_piece];
     return (codes >> 16 << unit_bits) +
-           __umulhi(position << (32 - code_map::bits_in_piece), (codes & 0xffff) << unit_bits);
+           __umulhi(quantized << (32 - code_map::bits_in_piece), (codes & 0xffff) << unit_bits);
   }
 
-  __device__ __forceinline__ std::uint32_t position_of(number n) const {
-    const std::uint32_t most = (1U << (code_map::position_bits - (scale.is_folded ? 1 : 0))) - 1;
+  __device__ __forceinline__ std::uint32_t quantize(number n) const {
+    const std::uint32_t most = (1U << (code_map::quantized_bits - (scale.is_folded ? 1 : 0))) - 1;
     const bool is_upper = n >> (bits - 1) != 0;
-    const std::uint32_t position = min((max(float_of(folded_number(n)), scale.low) - scale.low) >> scale.shift, most);
-    return !scale.is_folded ? position : is_upper ? most + 1 + position : most - position;
+    const std::uint32_t float_bits = max(float_of(folded_number(n)), scale.low_float) - scale.low_float;
+    const std::uint32_t quantized = min(float_bits >> scale.dropped_bits, most);
+    return !scale.is_folded ? quantized : is_upper ? most + 1 + quantized : most - quantized;
   }
 
   /// The bits of the float of a number that is folded already. They ascend with it.
   __device__ __forceinline__ std::uint32_t float_of(number folded) const {
-    const auto least = static_cast<number>(scale.least);
-    number distance = folded - min(folded, least);
-    if (distance != ~number{0} && folded >= least) ++distance;  // the least number is told from lesser ones
+    const auto origin = static_cast<number>(scale.origin);
+    number distance = folded - min(folded, origin);
+    if (distance != ~number{0} && folded >= origin) ++distance;  // the origin differs from what lies below it
     if constexpr (Limbs == 1) {
       return static_cast<std::uint32_t>(__float_as_int(__uint2float_rd(distance)));
     } else {

@@ -25,14 +25,14 @@ struct radix_scratch {
     for (std::uint32_t*& states : tables.tile_states) states = arrays.take<std::uint32_t>(tiles * radix_bins);
     if (sorts_by_codes(s)) {
       const std::uint64_t codes = most_codes(s.count);
-      // Any two neighbouring groups of a warp's codes have more than most_merged_words words together, but for the last
-      // and those beside a crowded code.
+      // Any two neighbouring groups of a warp's codes have more than merged_group_words words together, but for the
+      // last and those beside a crowded code.
       const std::uint64_t groups =
-          2 * (s.count / most_merged_words(s.count) + s.count / group_words) + 2 * (codes / codes_of_warp) + 4;
+          2 * (s.count / merged_group_words(s.count) + s.count / most_group_words) + 2 * (codes / codes_of_warp) + 4;
       tables.map = arrays.take<code_map>(1);
       tables.code_begin = arrays.take<std::uint32_t>(codes + 1);
       tables.mixed_begin = arrays.take<std::uint32_t>(codes);
-      tables.crowded = arrays.take<crowded_part>(s.count / crowded_part_words + s.count / group_words + 1);
+      tables.crowded = arrays.take<crowded_part>(s.count / crowded_part_words + s.count / most_group_words + 1);
       tables.groups = arrays.take<word_group>(groups);
       tables.hot_groups = arrays.take<word_group>(groups);
     }
@@ -67,16 +67,16 @@ void queue_passes(const context& ctx, const radix_arguments& a) {
          radix_shared_bytes<Limbs, Payload, Length>(false));
 }
 
-template <int Limbs, payload_mode Payload, finish_method Method, class Brought = void>
+template <int Limbs, payload_mode Payload, finish_method Method, class CallerSort = void>
 void queue_finish(const context& ctx, const radix_arguments& a) {
   constexpr std::size_t shared_bytes = finish_shared_bytes<Limbs, Payload>();
-  const auto kernel = finish_groups<Limbs, Payload, Method, Brought>;
+  const auto kernel = finish_groups<Limbs, Payload, Method, CallerSort>;
   // The one kernel of its call waits for none before.
   if (is_one_group(a)) return launch_shared(ctx, kernel, 1, finish_threads, shared_bytes, a);
   const std::uint64_t resident =
       state_of(ctx).resident_blocks(reinterpret_cast<const void*>(kernel), finish_threads, shared_bytes);
-  launch_overlapped(ctx, kernel, std::min(resident, ceil_div(std::uint64_t{a.count}, group_words / 4)), finish_threads,
-                    shared_bytes, a);
+  launch_overlapped(ctx, kernel, std::min(resident, ceil_div(std::uint64_t{a.count}, most_group_words / 4)),
+                    finish_threads, shared_bytes, a);
 }
 
 template <int Limbs, payload_mode Payload>

@@ -8,7 +8,8 @@
 // look-back yields. Words are read once and written once.
 namespace sheaf::cuda {
 
-/// A pass over the list by one of the Digits, number block.shared.pass.digit.
+/// A pass over the list by one of the Digits, that of block.shared.pass.digit. Each phase builds the digit's reader
+/// anew, so that it holds no registers in between.
 template <class Block, class Digits>
 class radix_pass {
  public:
@@ -42,7 +43,7 @@ class radix_pass {
   // microsecond. A tile that is drawn before the look-back could not start yet, and later tiles would wait for it.
   __device__ __forceinline__ void draw_tile() {
     if (threadIdx.x == 0 && tiles_ > gridDim.x)
-      drawn_ = gridDim.x + atomicAdd(block_.arguments.tables.counters->tile + block_.shared.pass.number, 1U);
+      drawn_ = gridDim.x + atomicAdd(block_.arguments.tables.counters->tile + block_.shared.pass.index, 1U);
   }
   // The tile that was drawn, or the number of tiles. No thread goes on before all have stored.
   __device__ __forceinline__ std::uint32_t next_tile() const {
@@ -70,7 +71,7 @@ class radix_pass {
     for (int i = threadIdx.x; i < warps * radix_bins; i += threads) warp_bins[i] = 0;
     __syncthreads();
     // Words past the end of the list come last, in the last bin.
-    const auto digit = digits_.number(block_.shared.pass.digit);
+    const auto digit = digits_.at(block_.shared.pass.digit);
     packed_bytes<items> held;
 #pragma unroll
     for (int k = 0; k < items; ++k) {
@@ -82,7 +83,7 @@ class radix_pass {
     const std::uint32_t aggregate = scan_bins_of_tile(tile, warp_bins);
     __syncthreads();
     packed_numbers<items> rank;
-    const auto again = digits_.number(block_.shared.pass.digit);
+    const auto again = digits_.at(block_.shared.pass.digit);
     rank_by_match<items, radix_bins>(
         [&](int k) {
           if constexpr (digit_type::is_expensive) return held.get(k);
@@ -104,14 +105,14 @@ class radix_pass {
     draw_tile();
     packed_bytes<items> bins;
     const auto store_all = [&](auto store) {
-      const auto digit_again = digits_.number(block_.shared.pass.digit);
+      const auto digit_again = digits_.at(block_.shared.pass.digit);
       write_runs<Full, threads>(
           staged, size,
           [&](std::uint32_t i, const word& w) -> std::uint32_t {
             if constexpr (digit_type::is_expensive) return staged_bins[i];
             return digit_again(w);
           },
-          block_.shared.bin_shift, bins, store);
+          block_.shared.bin_offset, bins, store);
     };
     word* const words_to = static_cast<word*>(block_.shared.pass.words_to);
     if (words_to != nullptr) {
@@ -124,7 +125,7 @@ class radix_pass {
       const auto* const values = static_cast<const value*>(block_.shared.pass.values);
       move_values_of_tile<Full, threads, tuning::values_at_once>(
           [&](std::uint32_t i) { return value_at(values, begin + i); }, reinterpret_cast<value*>(staged), size, rank,
-          bins, block_.shared.bin_shift, static_cast<value*>(block_.shared.pass.values_to));
+          bins, block_.shared.bin_offset, static_cast<value*>(block_.shared.pass.values_to));
     }
   }
 
@@ -137,14 +138,14 @@ class radix_pass {
       if (bin < radix_bins)
         begin[0] = __ldcg(block_.arguments.tables.histogram + block_.shared.pass.digit * radix_bins + bin);
       scan_bins<radix_bins, threads>(begin, block_.shared.warp_sums);
-      if (bin < radix_bins) block_.shared.bin_shift[bin] = begin[0];
+      if (bin < radix_bins) block_.shared.bin_offset[bin] = begin[0];
       __syncthreads();
     }
     const std::uint32_t aggregate = scan_over_warps<warps, radix_bins>(warp_bins);
     if (bin < radix_bins) {
       if (tile > 0) publish(tile_states(), tile, aggregate + 1);
       // The state that the next pass will use.
-      block_.arguments.tables.tile_states[1 - block_.shared.pass.number % 2][tile * radix_bins + bin] = 0;
+      block_.arguments.tables.tile_states[1 - block_.shared.pass.index % 2][tile * radix_bins + bin] = 0;
     }
     begin[0] = aggregate;
     scan_bins<radix_bins, threads>(begin, block_.shared.warp_sums);
@@ -158,15 +159,15 @@ class radix_pass {
     const std::uint32_t bin = threadIdx.x;
     if (bin >= radix_bins) return;
     const bool all_at_once = tiles_ <= gridDim.x;
-    const std::uint32_t prefix = tile == 0     ? block_.shared.bin_shift[bin]
+    const std::uint32_t prefix = tile == 0     ? block_.shared.bin_offset[bin]
                                  : all_at_once ? look_back_far(tile_states(), tile)
                                                : look_back(tile_states(), tile);
     publish(tile_states(), tile, inclusive_prefix_flag + prefix + aggregate);
-    block_.shared.bin_shift[bin] = prefix - block_.shared.bin_begin[bin];
+    block_.shared.bin_offset[bin] = prefix - block_.shared.bin_begin[bin];
   }
 
   __device__ __forceinline__ tile_state* tile_states() const {
-    return block_.arguments.tables.tile_states[block_.shared.pass.number % 2];
+    return block_.arguments.tables.tile_states[block_.shared.pass.index % 2];
   }
 
   const Block& block_;

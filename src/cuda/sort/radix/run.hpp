@@ -4,9 +4,9 @@
 
 #include "cuda/sort/words/word_sort.hpp"
 
-// The radix sort of words: by the digits of the key from the lowest up, or by codes that ascend
-// with the key, which for most keys takes fewer passes, and then each group of words with neighbouring codes in shared
-// memory. The host reads nothing back: what the sample of the keys says is known on the device alone.
+// The radix sort of words, by the digits of the key from the lowest up, or by codes that ascend with the key. Codes
+// take fewer passes for most keys; each group of words with neighbouring codes is then sorted in shared memory. The
+// host reads nothing back: what the sample of the keys says is known on the device alone.
 namespace sheaf::cuda {
 
 struct radix_arguments;
@@ -18,8 +18,8 @@ constexpr std::uint64_t most_sorted_words = std::uint64_t{1} << 31;
 
 /// Bytes of scratch that run_radix_sort takes.
 std::uint64_t radix_scratch_bytes(const word_sort& s);
-/// Queues a stable sort of words alone or, of one and two limbs, with values of 4 or 8 bytes (of one limb, method lsd:
-/// or 16). Scratch is free again when the stream is past it.
+/// Queues a stable sort of words alone or, of one and two limbs, with values of 4 or 8 bytes (of one limb, method
+/// onesweep: or 16). Scratch is free again when the stream is past it.
 void run_radix_sort(const context& ctx, const word_sort& s, std::byte* scratch, group_finisher finisher = nullptr);
 
 }  // namespace sheaf::cuda

@@ -7,9 +7,9 @@
 // have samples.
 namespace sheaf::cuda {
 
-/// The position of a sample's key, at a random place of its part of the list, so that what repeats at regular distances
-/// is met as often as everything else.
-__device__ __forceinline__ std::uint32_t sampled_position(std::uint32_t sample, std::uint32_t count) {
+/// The index in the list of a sample's key, at random in the sample's part of the list, so that what repeats at regular
+/// distances is met as often as everything else.
+__device__ __forceinline__ std::uint32_t sampled_index(std::uint32_t sample, std::uint32_t count) {
   const auto begin = static_cast<std::uint32_t>(std::uint64_t{count} * sample / key_sample::samples);
   return begin + __umulhi((sample + 1) * 0x9e3779b1U, count / key_sample::samples);
 }
@@ -80,7 +80,7 @@ __device__ code_counts count_codes(const Block& block, key_sample& s, CodeOf cod
   __syncthreads();
   // What a group's words leave in the sample, and a quarter, as a sample errs.
   const auto most =
-      static_cast<std::uint32_t>(std::uint64_t{group_words} * key_sample::looked_up * 5 / 4 / block.count) + 1;
+      static_cast<std::uint32_t>(std::uint64_t{most_group_words} * key_sample::looked_up * 5 / 4 / block.count) + 1;
   std::uint32_t mixed_heavy_alone[3] = {};
   for (std::uint32_t i = threadIdx.x; i < key_sample::looked_up; i += Block::threads) {
     const std::uint32_t held = s.with_code[i] & ~differs;
@@ -91,15 +91,19 @@ __device__ code_counts count_codes(const Block& block, key_sample& s, CodeOf cod
   return {mixed_heavy_alone[0], mixed_heavy_alone[1], mixed_heavy_alone[2]};
 }
 
-/// Whether the digits of keys are better sorted by than codes. Time is in halves of a read of all words: a pass takes
-/// four, and by codes a quarter more; the words of mixed codes are moved twice more and sorted by digits.
+/// Whether a sort by the digits of keys is faster than one by codes. Time is in halves of a read of all words.
 template <int Limbs, bool has_values>
 __device__ bool prefers_digits(const code_counts& counts, std::uint32_t count, std::uint32_t codes,
                                std::uint32_t passes, const std::uint32_t (&differing)[4]) {
+  constexpr std::uint32_t histogram_halves = 2;   // reads all words once
+  constexpr std::uint32_t digit_pass_halves = 4;  // reads and writes all words
+  constexpr std::uint32_t code_pass_halves = 5;   // looks up codes besides
+  constexpr std::uint32_t finish_halves = 4;      // reads and writes all words
+  constexpr std::uint32_t mixed_halves = 12;      // takes the words of mixed codes out, and puts them back
   constexpr std::uint32_t samples = key_sample::looked_up;
-  // Codes of heavy keys are taken to be mixed if the list has more than about one rare key a code.
-  const bool is_between = std::uint64_t{counts.alone} * count > std::uint64_t{codes} * samples;
-  const std::uint32_t mixed = counts.mixed + (is_between ? counts.heavy : 0);
+  // If the list has more than about one rare key a code, codes of heavy keys count as mixed.
+  const bool heavy_codes_are_mixed = std::uint64_t{counts.alone} * count > std::uint64_t{codes} * samples;
+  const std::uint32_t mixed = counts.mixed + (heavy_codes_are_mixed ? counts.heavy : 0);
   // Wide keys that share their highest 64 bits have one code.
   if (Limbs > 2 && (differing[Limbs - 1] | differing[Limbs - 2]) == 0) return true;
   // Codes of uneven keys of 4 bytes save too little time. Exception: pairs of which nearly all have one of few keys,
@@ -108,11 +112,11 @@ __device__ bool prefers_digits(const code_counts& counts, std::uint32_t count, s
   std::uint32_t digits = 0;
   for (std::uint32_t d = 0; d < most_digits<Limbs>; ++d)
     digits += (differing[d / 4] >> (8 * (d % 4)) & 0xff) != 0 ? 1 : 0;
-  const std::uint32_t by_digits = 2 + 4 * digits;
-  std::uint32_t by_codes = 6 + 5 * passes;
-  // Some 100 us, in which 256 MB are read.
+  const std::uint32_t by_digits = histogram_halves + digit_pass_halves * digits;
+  std::uint32_t by_codes = histogram_halves + finish_halves + code_pass_halves * passes;
+  // Mixed codes take some 100 us more, in which 256 MB are read.
   if (mixed > samples / 64) by_codes += 2 * (std::uint32_t{256'000'000} / sizeof(sort_word<Limbs>)) / count;
-  return by_codes * samples + mixed * (by_digits + 12) > by_digits * samples;
+  return by_codes * samples + mixed * (by_digits + mixed_halves) > by_digits * samples;
 }
 
 /// The least of the warp's numbers.
@@ -156,12 +160,12 @@ __device__ void take_sample(const Block& block, key_sample& s) {
   if (threadIdx.x < 4) s.differing[threadIdx.x] = 0;
   __syncthreads();
   block.read_words(block.shared.arrays.words[0], [&](auto load) {
-    const word first = load(sampled_position(0, block.count));
+    const word first = load(sampled_index(0, block.count));
     const key_mask<word::limbs> key(block.arguments.key_low, block.arguments.key_high);
     word differing{};
 #pragma unroll 4
     for (std::uint32_t i = threadIdx.x; i < key_sample::samples; i += Block::threads) {
-      const word w = load(sampled_position(i, block.count));
+      const word w = load(sampled_index(i, block.count));
       s.number[i] = number_of(w);
 #pragma unroll
       for (int l = 0; l < word::limbs; ++l) differing.limb[l] |= (w.limb[l] ^ first.limb[l]) & key.limb[l];
@@ -190,7 +194,7 @@ __device__ bool are_even(const Block& block, key_sample& s, std::uint32_t codes)
   return counts.heavy < key_sample::looked_up / 16 && counts.mixed < key_sample::looked_up / 4 * 3;
 }
 
-/// The scale on which the samples lie most evenly. Returns its number, by which they are counted on pieces.
+/// Chooses the scale on which the samples lie most evenly. Returns its index in key_sample::on_piece.
 template <class Block, class Coder>
 __device__ int choose_scale(const Block& block, key_sample& s, Coder coder, key_scale& chosen) {
   constexpr std::uint32_t mantissa_bits = 23;
@@ -203,29 +207,29 @@ __device__ int choose_scale(const Block& block, key_sample& s, Coder coder, key_
     const std::uint32_t exponent_bits = i % 2 == 0 ? 4 : 6;
     // The scale begins below the least sample by half of the samples' range, for keys that the sample has missed.
     const unsigned long long margin = (s.greatest[i / 2] - s.least[i / 2]) / 2;
-    scale.least = s.least[i / 2] - min(margin, s.least[i / 2]);
+    scale.origin = s.least[i / 2] - min(margin, s.least[i / 2]);
     // The exponents end one above that of the greatest number, or with the greatest of all.
     const auto greatest = static_cast<typename Coder::number>(s.greatest[i / 2]);
     const std::uint32_t end = exponent_bits == 6 ? 127 + 64 : (coder.float_of(greatest) >> mantissa_bits) + 2;
-    scale.shift = exponent_bits + mantissa_bits + (scale.is_folded ? 1 : 0) - code_map::position_bits;
-    scale.low = (max(end, 1U << exponent_bits) - (1U << exponent_bits)) << mantissa_bits;
+    scale.dropped_bits = exponent_bits + mantissa_bits + (scale.is_folded ? 1 : 0) - code_map::quantized_bits;
+    scale.low_float = (max(end, 1U << exponent_bits) - (1U << exponent_bits)) << mantissa_bits;
     scales[i] = scale;
   }
   std::uint32_t squares[key_sample::scales];
   count_pieces(block, s, squares, [&](int i, std::uint64_t n) {
     coder.scale = scales[i];
-    return coder.position_of(static_cast<typename Coder::number>(n)) >> code_map::bits_in_piece;
+    return coder.quantize(static_cast<typename Coder::number>(n)) >> code_map::bits_in_piece;
   });
-  int number = 0;
+  int index = 0;
   std::uint32_t least = ~0U;
 #pragma unroll
   for (int i = 0; i < key_sample::scales; ++i) {
     if (squares[i] / 4 * 5 >= least) continue;
     least = squares[i];
     chosen = scales[i];
-    number = i;
+    index = i;
   }
-  return number;
+  return index;
 }
 
 /// Gives the pieces their codes, `units` in all, in the block's shared memory and in the map: in proportion to the
@@ -277,11 +281,12 @@ __device__ void choose_map(const radix_block<Limbs, Payload, Length>& block) {
   if (are_even<Limbs>(block, s, even_codes)) return store_shape(true, even_codes, false, 0, {});
   // An entry of the map has 16 bits for a number of codes; 2^20 codes are 2^16 units of 16.
   const std::uint32_t codes = codes_of_uneven_keys(block.count);
-  key_coder<Limbs> coder(block, code_bits());
+  piecewise_coder<Limbs> coder(block, code_bits());
   coder.unit_bits = codes > 1U << 16 ? 4 : 0;
   assign_codes(block, s.on_piece[choose_scale(block, s, coder, coder.scale)], codes >> coder.unit_bits);
-  const code_counts counts = count_codes(
-      block, s, [&](std::uint64_t n) { return coder.code_of(static_cast<typename key_coder<Limbs>::number>(n)); });
+  const code_counts counts = count_codes(block, s, [&](std::uint64_t n) {
+    return coder.code_of(static_cast<typename piecewise_coder<Limbs>::number>(n));
+  });
   const bool by_digits =
       prefers_digits<Limbs, carries_values(Payload)>(counts, block.count, codes, passes_of_codes(codes), s.differing);
   store_shape(false, codes, by_digits, coder.unit_bits, coder.scale);

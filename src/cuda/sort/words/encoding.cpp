@@ -10,8 +10,8 @@ using primitives::sorted_array;
 
 constexpr std::uint32_t limb_bytes = 4;
 
-// Rows lie side by side, and can be loaded and stored as words.
-bool rows_are_words(const sort_problem& p) {
+// Rows lie side by side, so that they can be loaded and stored as words.
+bool rows_load_as_words(const sort_problem& p) {
   const std::uint64_t bytes = p.rows.record_bytes;
   return p.rows.in_stride_bytes == bytes && (p.rows.out_stride_bytes == bytes || !p.writes_rows) &&
          p.rows.word_bytes >= (bytes == 12 ? 4 : bytes);
@@ -33,7 +33,7 @@ bool is_word_of_4_or_8(std::uint64_t bytes) { return bytes == 4 || bytes == 8; }
 bool rows_are_keys_in_place(const sort_problem& p) {
   const key_field& f = p.key.fields[0];
   if (p.key.field_count != 1 || !is_as_stored(f) || !is_word_of_4_or_8(f.bytes)) return false;
-  if (!row_is_key(p) || !rows_are_words(p)) return false;
+  if (!row_is_key(p) || !rows_load_as_words(p)) return false;
   return f.bytes == 4 || (f.first_bit % 8 == 0 && p.key.bits % 8 == 0);
 }
 
@@ -43,7 +43,7 @@ word_encoding separate_encoding(const sort_problem& p) {
   word_encoding encoding;
   encoding.limbs = f.bytes / limb_bytes;
   encoding.payload = word_payload::separate;
-  encoding.rows_are_words = row_is_key(p) && rows_are_words(p) && is_as_stored(f);
+  encoding.rows_are_words = row_is_key(p) && rows_load_as_words(p) && is_as_stored(f);
   encoding.key_bits = p.key.bits;
   encoding.first_bit = f.first_bit;
   return encoding;
@@ -54,7 +54,7 @@ word_encoding row_encoding(const sort_problem& p) {
   const key_field& f = p.key.fields[0];
   word_encoding encoding;
   encoding.limbs = static_cast<std::uint32_t>(p.rows.record_bytes / limb_bytes);
-  encoding.rows_are_words = rows_are_words(p) && is_as_stored(f);
+  encoding.rows_are_words = rows_load_as_words(p) && is_as_stored(f);
   encoding.key_bits = p.key.bits;
   encoding.first_bit = 8 * static_cast<std::uint32_t>(f.offset) + f.first_bit;
   return encoding;

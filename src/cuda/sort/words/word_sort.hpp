@@ -34,18 +34,18 @@ struct word_target {
 
 /// Most words that one block sorts in shared memory. Lists up to this length are sorted by one block without passes. It
 /// is an eighth more than 4096, so that 2^28 random words fit once they are split by 65536 codes.
-constexpr std::uint32_t group_words = 4608;
+constexpr std::uint32_t most_group_words = 4608;
 
-/// How words are sorted.
+/// How words are sorted: both by stable passes from the lowest digit up (LSD).
 enum class sort_method {
-  lsd,     ///< by all digits of the key, from the lowest up
-  samples  ///< by codes that a sample of the keys chooses, then each group in shared memory
+  onesweep,  ///< passes by all digits of the key
+  sample     ///< passes by codes that a sample of the keys chooses, then each group in shared memory
 };
 
 /// One sort: fewer than 2^31 words of 1 to 4 limbs, by the key bits from key_low up to key_high. Kernels take it as it
 /// is. A sort writes to buffers[1], buffers[2], values[1] and values[2] only, and to its outputs.
 struct word_sort {
-  sort_method method = sort_method::lsd;
+  sort_method method = sort_method::onesweep;
   std::uint32_t limbs = 0;     ///< limbs of 4 bytes in a word
   std::uint32_t count = 0;     ///< words
   std::uint32_t key_low = 0;   ///< lowest bit of the key, in words of several limbs a multiple of 8

@@ -30,9 +30,9 @@ __device__ __forceinline__ range_digit digit_of_range(const staged_group<Limbs, 
   std::uint32_t greatest = 0;
 #pragma unroll
   for (int k = 0; k < finish_items; ++k) {
-    const std::uint32_t number = digit_of(words[k], prefix);
-    least = min(least, number);
-    greatest = max(greatest, number);
+    const std::uint32_t value = digit_of(words[k], prefix);
+    least = min(least, value);
+    greatest = max(greatest, value);
   }
   least = __reduce_min_sync(~0U, least);
   greatest = __reduce_max_sync(~0U, greatest);

@@ -14,7 +14,7 @@ constexpr int finish_blocks_per_multiprocessor = Method == finish_method::digits
                                                      : 3;
 
 /// Finishes groups. The method `digits` takes those that the method `bins` left to it; without that method, all.
-template <int Limbs, payload_mode Payload, finish_method Method, class Brought>
+template <int Limbs, payload_mode Payload, finish_method Method, class CallerSort>
 __global__ void __launch_bounds__(finish_threads, finish_blocks_per_multiprocessor<Limbs, Payload, Method>)
     finish_groups(const __grid_constant__ radix_arguments a) {
   wait_for_kernel_before();
@@ -24,8 +24,8 @@ __global__ void __launch_bounds__(finish_threads, finish_blocks_per_multiprocess
   const bool is_one = is_one_group(a);
   const std::uint32_t buffer = is_one ? 0 : __ldcg(&counters->buffer);
   const auto finish = [&](const word_group& group, bool is_hot) {
-    return finish_group<Limbs, Payload, Method, Brought>(a, buffer, group, is_hot, shared,
-                                                         dynamic + sizeof(finish_shared));
+    return finish_group<Limbs, Payload, Method, CallerSort>(a, buffer, group, is_hot, shared,
+                                                            dynamic + sizeof(finish_shared));
   };
   if (is_one) {
     finish({0, a.count}, false);

@@ -31,7 +31,7 @@ __device__ __forceinline__ void clear_bins_and_reduce(finish_shared& s, std::uin
 /// Sorts a group, whose words and values are in the buffers of this number, to the output. `staged` is shared memory.
 /// Returns false where the method `bins` leaves the group to the method `digits`; nothing has been written then.
 /// is_hot: it was left so.
-template <int Limbs, payload_mode Payload, finish_method Method, class Brought>
+template <int Limbs, payload_mode Payload, finish_method Method, class CallerSort>
 __device__ __forceinline__ bool finish_group(const radix_arguments& a, std::uint32_t buffer, const word_group& group,
                                              bool is_hot, finish_shared& s, unsigned char* staged) {
   using word = sort_word<Limbs>;
@@ -58,8 +58,8 @@ __device__ __forceinline__ bool finish_group(const radix_arguments& a, std::uint
     g.stage_unsorted(words);  // all keys are equal
   } else if constexpr (Method == finish_method::bins) {
     if (!sort_by_bins(g, words, digit_end, differing)) return false;
-  } else if constexpr (Method == finish_method::brought) {
-    Brought::sort(g, words);
+  } else if constexpr (Method == finish_method::by_caller) {
+    CallerSort::sort(g, words);
   } else if (is_hot || !sort_by_bins(g, words, digit_end, differing)) {
     sort_by_digits(g, words, differing);
   }

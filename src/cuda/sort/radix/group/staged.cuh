@@ -8,13 +8,13 @@
 namespace sheaf::cuda {
 
 /// How groups are finished. `bins`: words are distributed into 4096 bins, each of which must be small. `digits`:
-/// likewise, but groups for which that does not hold are sorted digit by digit. `brought`: by Brought::sort, which the
-/// file that instantiates the kernel brings along.
-enum class finish_method { bins, digits, brought };
+/// likewise, but groups for which that does not hold are sorted digit by digit. `by_caller`: by CallerSort::sort of
+/// the file that instantiates the kernel.
+enum class finish_method { bins, digits, by_caller };
 
 constexpr int finish_threads = 512;
 constexpr int finish_items = 9;
-static_assert(group_words == finish_threads * finish_items);
+static_assert(most_group_words == finish_threads * finish_items);
 
 constexpr int finish_bits = 12;
 constexpr int finish_bins = 1 << finish_bits;
@@ -25,7 +25,7 @@ constexpr std::uint32_t most_words_of_bin = carries_values(Payload) ? 16 : 32;
 constexpr std::uint32_t upper_half = 16;
 constexpr std::uint32_t lower_half_mask = (1U << upper_half) - 1;
 /// Most runs of two words and more in a group.
-constexpr std::uint32_t most_runs = group_words / 2;
+constexpr std::uint32_t most_runs = most_group_words / 2;
 
 struct finish_shared {
   std::uint32_t bins[finish_bins];  ///< counts, then where each begins; or those of each warp for a digit
@@ -42,13 +42,13 @@ struct finish_shared {
 /// Bytes of the staged words, or of the values that are staged after them in the same place. Where the order is kept,
 /// the positions of the staged words follow.
 template <int Limbs, payload_mode Payload>
-constexpr std::size_t staged_bytes = group_words* std::max<std::size_t>(sizeof(sort_word<Limbs>),
-                                                                        value_bytes_of(Payload));
+constexpr std::size_t staged_bytes = most_group_words* std::max<std::size_t>(sizeof(sort_word<Limbs>),
+                                                                             value_bytes_of(Payload));
 
 template <int Limbs, payload_mode Payload>
 constexpr std::size_t finish_shared_bytes() {
   return sizeof(finish_shared) + staged_bytes<Limbs, Payload> +
-         (carries_values(Payload) ? group_words * sizeof(std::uint16_t) : 0);
+         (carries_values(Payload) ? most_group_words * sizeof(std::uint16_t) : 0);
 }
 
 template <int Limbs, payload_mode Payload, finish_method Method>
