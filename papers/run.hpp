@@ -144,7 +144,7 @@ class spread {
   std::uint64_t count_ = 0;
 };
 
-/// What papers measured: rows of problems, and of inputs that are no problems.
+/// What papers measured: rows of problems, and of inputs that are not problems.
 struct findings {
   std::vector<result> rows = {};
   std::vector<input_result> input_rows = {};

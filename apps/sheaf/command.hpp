@@ -117,8 +117,8 @@ requires std::is_assignable_v<Number&, std::uint64_t> CLI::Option* add_number(CL
       app, name, least, most, [&to](std::uint64_t number) { to = static_cast<Number>(number); }, description);
 }
 
-/// Adds an option for a real number; what is none, nothing at all, or no finite number of 64 bits is a usage error that
-/// names the option.
+/// Adds an option for a real number. A text that is not a number, or not a finite one of 64 bits, is a usage error that
+/// names the option; so is an empty text.
 CLI::Option* add_real(CLI::App& app, const std::string& name, double& number, const std::string& description);
 
 using primitives::bytes_text;

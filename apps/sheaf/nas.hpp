@@ -23,7 +23,7 @@ struct nas_class {
 
 /// S, W, A, B, C.
 std::span<const nas_class> nas_classes();
-/// @throws error(bad_argument) for a name that is none
+/// @throws error(bad_argument) for another name
 const nas_class& nas_class_named(std::string_view name);
 
 /// The negative of the benchmark's matrix, which is negative definite: the sum of omega_i v_i v_i^T over random sparse

@@ -68,7 +68,7 @@ struct sample {
   bool is_prepared = false;  ///< the prepared call
 };
 
-/// What calls read that is no array: the index of a search. It is made of a problem's arrays before any call.
+/// What calls read beside arrays: the index of a search. It is made of a problem's arrays before any call.
 struct made_object {
   /// Equal for two problems if it may stay where their arrays at places::source do.
   std::string (*kind)(const problem_spec& p);

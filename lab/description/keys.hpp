@@ -23,8 +23,8 @@ key_field parse_key_field(std::string_view text, bool descending);
 /// The text that parse_key_field reads as this field: "8:4:f:desc".
 std::string text_of(const key_field& field);
 
-/// The key of such texts, the first one most significant. @throws error(bad_argument) for a text that is no field, a
-/// field outside the row, or too long a key; `rows` is what the message calls the rows.
+/// The key of such texts, the first one most significant. @throws error(bad_argument) for a text that is not a field,
+/// a field outside the row, or too long a key; `rows` is what the message calls the rows.
 sort_key key_of_texts(std::span<const std::string> texts, std::uint64_t row_bytes, bool descending,
                       std::string_view rows = "records");
 

@@ -52,7 +52,7 @@ class name_part {
   std::pair<name_part, std::optional<name_part>> cut_at_last(std::string_view separator) const;
   /// What stands behind the prefix. Refuses a part without it.
   name_part behind(std::string_view prefix, std::string_view expected) const;
-  /// Refuses what is no whole number from `least` to `most`.
+  /// Refuses what is not a whole number from `least` to `most`.
   std::uint64_t number(std::uint64_t least, std::uint64_t most, std::string_view expected) const;
   /// What parse(text) returns; refuses a text for which parse throws.
   template <class Parse>

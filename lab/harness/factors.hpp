@@ -22,7 +22,7 @@ struct factor_row {
 };
 
 /// The rows of "sheaf" that have such a peer. Rows of one problem that stand together are of one run.
-/// @throws error(bad_input) for a row whose name is no problem's
+/// @throws error(bad_input) for a row whose name is not that of a problem
 std::vector<factor_row> factors_of(std::span<const recorded_row> rows);
 
 /// For each backend and family the geometric mean of all factors and of those of 2^24 and more records, the rows below

@@ -24,7 +24,7 @@ struct result {
   double peer_ratio = 0;  ///< the median of the fastest peer that promises as much over this one; 0 for peers, and for
                           ///< rows without a peer
   bool verified = false;
-  std::vector<primitives::fact> facts = {};  ///< of what calls read that is no array, such as an index
+  std::vector<primitives::fact> facts = {};  ///< of what calls read beside arrays, such as an index
   std::string figure = {};  ///< the paper's figure that the row belongs to, "he2007/9"; empty for rows of a sweep
 
   double bytes_per_second() const noexcept { return static_cast<double>(moved_bytes) / time.median_seconds; }

@@ -21,7 +21,7 @@ struct call_place {
   int loadings = 1;  ///< preparations of each kind after a first one, of which the fastest counts
 };
 
-/// One way to do a run on an input that is no problem of a sweep: a file's matrix or mesh.
+/// One way to do a run on an input that is not a problem of a sweep: a file's matrix or mesh.
 struct timed_call {
   std::string where;  ///< "cpu, 1 thread"
   std::string who;    ///< "plain loop", "cpu.tiles"

@@ -63,7 +63,7 @@ std::uint64_t group_cached_bytes() {
 
 // Memory that the control group of this process has left; no limit where there is no group.
 std::uint64_t group_bytes_left() {
-  const auto most = first_word<std::uint64_t>("/sys/fs/cgroup/memory.max", ~std::uint64_t{0});  // "max" is no number
+  const auto most = first_word<std::uint64_t>("/sys/fs/cgroup/memory.max", ~std::uint64_t{0});  // "max": no limit
   if (most == ~std::uint64_t{0}) return most;
   const auto taken = first_word<std::uint64_t>("/sys/fs/cgroup/memory.current", 0);
   const std::uint64_t used = taken - std::min(taken, group_cached_bytes());

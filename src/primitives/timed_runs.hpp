@@ -81,7 +81,7 @@ bool keep_the_faster(made_executor<Executor, Report>& made, std::shared_ptr<Exec
   return true;
 }
 
-/// Runs what an executor of unprepared calls planned once. False, and nothing was done, where it has no plan, or there
+/// Runs once what an executor of unprepared calls planned. Does nothing and returns false if it has no plan, or there
 /// is no scratch for that plan.
 template <class Problem, class Buffers>
 bool run_as_planned(const context& ctx, const plan::choice<plan::variant<Problem, Buffers>>& chosen, const Problem& p,
@@ -94,7 +94,7 @@ bool run_as_planned(const context& ctx, const plan::choice<plan::variant<Problem
   return true;
 }
 
-/// A preparation under way, step by step: inspect(), then try_runs(), if runs are no unprepared calls, and finish().
+/// A preparation under way, step by step: inspect(), then try_runs(), unless runs are unprepared calls, and finish().
 template <class Executor, class Report>
 class preparing : public made_executor<Executor, Report> {
  public:
@@ -130,8 +130,8 @@ class preparing : public made_executor<Executor, Report> {
     this->report.trial_seconds = seconds_since(begin);
   }
 
-  /// What was made. The report says how long that took, but for the runs that were timed, and the runs that make up for
-  /// it. Trial runs are no part of it: they are a choice of this library's, and longer than many a preparation.
+  /// What was made. The report says how long that took, without trial runs, and how many runs make up for it. Trial
+  /// runs do not count, because the library chooses to make them, and they take longer than many a preparation.
   made_executor<Executor, Report> finish() {
     Report& r = this->report;
     r.kept_bytes = this->work->kept_bytes();

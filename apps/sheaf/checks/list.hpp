@@ -3,7 +3,7 @@
 #include <sheaf/list_scan.hpp>
 
 // Checks ranks and scans in host memory by a walk from each head along the successors. The result describes the first
-// mistake on that way: of a node's result, or that the successors are no lists of all nodes.
+// mistake on that way: of a node's result, or that the successors are not lists of all nodes.
 namespace sheaf::jobs {
 
 /// @param successor  what list_rank took.

@@ -48,7 +48,7 @@ class rows_of {
   reference::index_reader columns_;
 };
 
-/// The end of f64 at which squares are no numbers, or lose digits.
+/// Whether the square of a norm overflows f64, or loses digits.
 bool is_past_squares(long double norm) {
   // A factor for what rounding makes of sums of squares.
   const long double least = 2 * std::sqrt(static_cast<long double>(std::numeric_limits<double>::min()));
@@ -86,7 +86,7 @@ std::optional<std::string> mistake_in(const csr_view& a, const_values b, const_v
     if (!std::isfinite(residual)) return std::nullopt;
   }
   if (std::isfinite(exact)) {
-    // The sum of squares is rounded, too, and squares that are no normal numbers are off by the least one.
+    // The sum of squares is rounded, too, and squares that are not normal numbers are off by the least one.
     const auto terms = static_cast<long double>(a.rows + 3);
     const long double bound = std::sqrt(bound_squared) + precision * exact * terms +
                               std::sqrt(terms * static_cast<long double>(std::numeric_limits<double>::denorm_min()));

@@ -12,7 +12,7 @@ namespace sheaf::jobs {
 /// each row's terms. It may say NaN where the square of the exact one overflows or vanishes in f64.
 std::optional<std::string> solution_mistake(const csr_view& a, const_values b, const_values x, double residual);
 
-/// The first entry that is no finite number, "row 2, column 2 is nan", or whose mirror image is another number, by more
+/// The first entry that is not finite, "row 2, column 2 is nan", or whose mirror image is another number, by more
 /// than 1e-10 of it: "the matrix is not symmetric: row 2, column 5 has 1, row 5, column 2 has 0". Rows and columns are
 /// counted from 1 as MatrixMarket files count.
 std::optional<std::string> asymmetry_of(const csr_view& a);

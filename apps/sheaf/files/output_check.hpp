@@ -14,7 +14,7 @@ enum class missing_folders : bool {
 };
 
 /// @throws error(io_failure), in the words of output_file, for an output that it could not make now: in a folder that
-/// is not there or cannot be written to, on a file system that is read-only, or in the place of what is no file
+/// is not there or cannot be written to, on a file system that is read-only, or in the place of what is not a file
 void require_creatable(const std::string& path, missing_folders folders = missing_folders::are_errors);
 
 /// Whether two outputs are one file, also where there is none yet.
@@ -22,7 +22,7 @@ bool name_one_file(const std::string& a, const std::string& b);
 
 /// @param option  that names the output, for messages
 /// @throws error(bad_argument) if the output is the file of one of the inputs, also under another path, or the archive
-/// that has it; inputs without a name are none
+/// that has it; inputs without a name are not files
 void require_not_an_input(const std::string& output, std::span<const std::string> inputs, std::string_view option);
 
 }  // namespace sheaf::io

@@ -53,7 +53,7 @@ std::string words_of(const unstructured_mesh& mesh, const marker_element& coveri
                      covering.element);
 }
 
-// Elements of one marker that are no boundary of their own.
+// Elements of one marker that are not on the boundary, or that an earlier marker has.
 struct exceptions_of_marker {
   std::uint64_t count = 0;
   std::uint64_t first = 0;                 // the lowest of their numbers

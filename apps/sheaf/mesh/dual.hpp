@@ -21,7 +21,7 @@ struct dual_mesh {
   std::vector<boundary_normals> boundary;  ///< marker by marker, and the rest of the boundary, if any
   std::uint64_t reoriented_elements = 0;   ///< that had a negative volume, and count as their mirror image
   std::uint64_t flat_elements = 0;         ///< of volume 0
-  std::vector<std::string> warnings;       ///< what of the markers is no part of the boundary, or of two
+  std::vector<std::string> warnings;       ///< of elements of markers inside the mesh, or in two markers
 };
 
 /// Computes the median dual. Cells close: at each node, normals of edges that leave it less those that come to it plus
@@ -32,9 +32,9 @@ struct dual_mesh {
 /// An element of a marker that lies inside the mesh, between two elements, has no part in the marker's normals: cells
 /// close without it. A face that two markers cover belongs to the first. A warning for each marker counts these.
 /// @param ctx  a CPU context, whose threads do the work.
-/// @throws error(bad_argument) naming the elements if the arrays are no mesh, three elements share a face, an element
-/// is there twice, in the mesh or in a marker, an element of a marker is no face of an element, or a normal or a volume
-/// is no finite number; error(out_of_memory)
+/// @throws error(bad_argument) naming the elements if the arrays are not a mesh, three elements share a face, an
+/// element is there twice, in the mesh or in a marker, an element of a marker is not a face of an element, or a normal
+/// or a volume is not finite; error(out_of_memory)
 dual_mesh median_dual(const context& ctx, const unstructured_mesh& mesh);
 
 /// What says whether a dual mesh is sound.

@@ -166,7 +166,7 @@ struct boundary {
 };
 
 /// Faces of one element alone, each of the first marker that covers it. Elements of markers differ within a marker.
-/// @throws error(bad_argument) naming the element where three share a face, or a marker's element is no face
+/// @throws error(bad_argument) naming the element where three share a face, or a marker's element is not a face
 boundary boundary_of(const context& ctx, const unstructured_mesh& mesh, const part_numbers& faces);
 
 /// @throws error(bad_argument) unless ctx is of the CPU

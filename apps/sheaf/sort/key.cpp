@@ -121,7 +121,7 @@ row_part named_field(const io::record_file& file, std::string_view text, bool de
     if (auto field = field_of_rows(file, name)) return {*std::move(field), direction == ":desc"};
   }
   const std::string names = io::field_names(file.type());
-  if (names.empty()) static_cast<void>(primitives::parse_key_field(text, descending));  // throws: it is no place either
+  if (names.empty()) static_cast<void>(primitives::parse_key_field(text, descending));  // throws: not a place either
   io::throw_error(error_code::bad_argument,
                   "--key: '{}' is neither OFFSET:BYTES[:TYPE][:asc|desc] nor a field of {}, whose fields are {}",
                   io::printable(text), file.path(), names);

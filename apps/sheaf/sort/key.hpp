@@ -42,8 +42,8 @@ row_part named_field(const io::record_file& file, std::string_view text, bool de
 void append_columns(std::vector<order_column>& columns, const io::record_file& file, const row_part& part);
 
 /// The order of a file's records: by the key of the texts, or without any that of the numbers, dates or strings of a
-/// one-dimensional array. @throws error(bad_argument) for texts that are no key of the records, error(bad_input) for
-/// arrays that need such texts.
+/// one-dimensional array. @throws error(bad_argument) for texts that are not a key of the records, error(bad_input)
+/// for arrays that need such texts.
 row_order order_of_file(const io::record_file& file, std::uint64_t record_bytes, std::span<const std::string> texts,
                         bool descending);
 

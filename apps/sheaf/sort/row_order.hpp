@@ -40,7 +40,7 @@ struct row_order {
   row_order(const key_field& only) : row_order(sort_key(only)) {}
 };
 
-/// A character that is none: a number past all code points.
+/// A bad character: a number past all code points.
 struct bad_character {
   std::uint64_t row = 0;
   std::uint64_t place = 0;  ///< number of the character in the column
@@ -48,7 +48,7 @@ struct bad_character {
 };
 
 /// Changes these columns of rows side by side, in place, so that a key of the library has their order. Returns the
-/// first character of them that is none, if there is one; rows are unspecified then.
+/// first bad character in them, if there is one; rows are unspecified then.
 std::optional<bad_character> make_sortable(std::byte* rows, std::uint64_t count, std::uint64_t row_bytes,
                                            std::span<const order_column> changes) noexcept;
 /// Undoes make_sortable().

@@ -121,7 +121,7 @@ struct checksum_edges {
   }
 };
 
-/// Checksum of the result: each number times its factor. One that is no quarter of a whole number is a mismatch.
+/// Checksum of the result: each number times its factor. A number that is not a multiple of 1/4 is a mismatch.
 struct checksum_nodes {
   edge_source source;
   const void* result;

@@ -576,8 +576,8 @@ struct sparse_lists {
   std::vector<std::string> systems{"grid:x7:i16/r8/u32+f64", "grid:x27:i16/r8/u32+u64+f64+jacobi"};
 };
 
-/// Stands for the entries of a matrix in a name that is not complete. It is so large that rows are no number of columns
-/// that one asks for, which a name would leave out.
+/// Stands for the entries of a matrix in a name that is not complete. It is so large that the number of rows differs
+/// from any number of columns that one asks for: a name leaves out columns that are as many as rows.
 constexpr std::uint64_t any_count = std::uint64_t{1} << 56;
 
 problem_spec parse_product(std::string_view matrix, std::string_view layout) {

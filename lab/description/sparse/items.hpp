@@ -17,7 +17,7 @@ struct matrix_source {
   primitives::row_lengths lengths;
   std::uint64_t columns = 0;
   nonzero_pattern nonzeros = nonzero_pattern::banded;
-  inputs::pattern order;   ///< of columns that are no function of the row
+  inputs::pattern order;   ///< of columns that are not a function of the row
   std::uint64_t side = 1;  ///< of a grid
   std::uint64_t seed = 0;  ///< of values and of the vector
   value_type type = value_type::f32;
@@ -118,7 +118,7 @@ struct checksum_entries {
   }
 };
 
-/// Checksum of the results: each times its factor. One that is no whole number is a mismatch.
+/// Checksum of the results: each times its factor. A result that is not a whole number is a mismatch.
 struct checksum_results {
   matrix_source source;
   const void* results;

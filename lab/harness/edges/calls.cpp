@@ -107,7 +107,7 @@ std::pair<problem, jobs::array_set> as_job(const placed_sum<Value>& of) {
   return {p, arrays};
 }
 
-/// A loop that is no call of ours.
+/// A loop that is not a call of ours.
 template <class Value>
 void add_loop(const call_place& place, const char* who, std::shared_ptr<placed_sum<Value>> of,
               std::function<void()> loop, std::vector<timed_call>& all) {

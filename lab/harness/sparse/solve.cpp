@@ -178,8 +178,8 @@ verdict judged(const system_terms& of, const solver& s, double residual, double 
   return v;
 }
 
-/// After as many steps, rounding alone tells solvers apart. Where residuals are all rounding, it is a few digits. NaN
-/// is no number that is small enough.
+/// After equally many steps, solvers differ by rounding alone. Where residuals are all rounding, these differ by a few
+/// digits. NaN is not small enough.
 verdict compared(const system_terms& of, double residual, double expected) {
   // A reference that met a breakdown at once has x = 0, whose residual is |b|.
   if (std::isnan(expected) || expected == 1) return {"not solved, nor by the reference", {}, false};

@@ -176,7 +176,7 @@ std::vector<named_product> cusparse_products(const context& ctx, const csr_view&
       const cusparse_handle handle = make_cusparse_handle(ctx);
       all.push_back({std::string(algorithm.who), cusparse_product(ctx, handle, a, x, y, transposed, algorithm)});
     } catch (const std::runtime_error&) {
-      continue;  // an algorithm that does not take this matrix is no peer
+      continue;  // an algorithm that does not take this matrix is not a peer
     }
   }
   return all;

@@ -5,7 +5,7 @@
 namespace sheaf::cpu {
 namespace {
 
-/// The number of components where it is no constant, and a place where erased functions find it.
+/// The number of components if it is not a constant, and a place where erased functions find it.
 constexpr std::uint32_t numbers[most_edge_components + 1] = {0, 1, 2, 3, 4, 5, 6, 7, 8};
 
 template <class T, std::uint32_t Components>

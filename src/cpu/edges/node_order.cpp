@@ -39,7 +39,7 @@ box box_of(const T* coordinates, std::uint64_t nodes, std::uint32_t dimensions) 
     }
     if (low > high) continue;
     found.low[d] = low;
-    // Halves, because a difference of the largest numbers is no number.
+    // Halves, because the difference of the largest numbers would be infinite.
     found.longest_side = std::max(found.longest_side, high / 2 - low / 2);
   }
   return found;

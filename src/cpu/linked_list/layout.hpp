@@ -44,7 +44,7 @@ struct sublist {
 /// in the low rank_bits.
 struct sublist_decision {
   std::uint64_t splitters;  ///< of the first round, of which sublists 0, 1, ... begin
-  std::uint64_t sublists;   ///< most of them; number `splitters` stands for all that begin at heads which are none
+  std::uint64_t sublists;   ///< at most; number `splitters` stands for all that begin at heads that are not splitters
   std::uint64_t later_splitters;  ///< most splitters of all later rounds together
   std::uint64_t parts;            ///< threads that are worth it
   std::uint32_t link_bytes;       ///< 4 or 8
@@ -94,7 +94,7 @@ struct sublist_table {
   Word& rank_base(std::uint64_t s) const noexcept {
     return reinterpret_cast<Word*>(bases)[s];
   }
-  /// The sublist that stands for all which begin at a head that is no splitter.
+  /// The sublist that stands for all that begin at a head that is not a splitter.
   std::uint64_t of_heads() const noexcept { return decided.splitters; }
   /// The first of those that are numbered while walks go on and between rounds.
   std::uint64_t first_added() const noexcept { return decided.splitters + 1; }
@@ -103,7 +103,7 @@ struct sublist_table {
 /// What walks have found.
 struct walked {
   std::atomic<std::uint64_t> nodes = 0;         ///< that were visited
-  std::atomic<std::uint64_t> nodes_rooted = 0;  ///< from a head that is no splitter up to a splitter or an end
+  std::atomic<std::uint64_t> nodes_rooted = 0;  ///< from a head that is not a splitter up to a splitter or an end
   std::atomic<std::uint64_t> ends = 0;          ///< walks that have ended at the last node of a list
   std::atomic<std::uint64_t> added = 0;         ///< sublists beside those of the first splitters and of heads
   std::atomic<bool> is_no_list = false;         ///< walks have met

@@ -8,7 +8,7 @@
 
 // The nodes that walks go over: copies of the links, with the values beside them. A link holds the next node's number
 // until a walk visits the node; then its highest bit is set and it says what the node's sublist is. Accesses are
-// relaxed and atomic, because several walks meet in what is no list. On a list, each node has one visitor.
+// relaxed and atomic, because several walks meet if the nodes are not a list. On a list, each node has one visitor.
 namespace sheaf::cpu {
 
 template <class Word>

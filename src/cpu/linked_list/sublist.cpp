@@ -158,7 +158,7 @@ class sublist_call {
     over_words([&](std::uint64_t w) { led_.set_word(w, visited_of(w)); });
     const std::uint64_t unvisited = count_unvisited(led_, p_.count, decided_.parts, unvisited_);
     const std::uint64_t wanted = unvisited / (p_.count / (decided_.splitters + 1) + 1);
-    // What is no list may have used up the numbers of others.
+    // Nodes that are not a list may have used up the numbers of others.
     const std::uint64_t numbers_left = decided_.sublists - table_.first_added() - found.added;
     const std::uint64_t splitters = std::min({wanted, later_splitters_left_, numbers_left});
     if (splitters == 0) return;
@@ -203,7 +203,7 @@ class sublist_call {
     });
   }
 
-  /// The nodes are no lists.
+  /// The nodes are not lists.
   core::index_report find_fault() {
     const core::index_report joined = find_joined_lists(p_, b_, led_, twice_, decided_.parts);
     if (joined.found()) return joined;

@@ -5,8 +5,8 @@
 
 namespace sheaf::cpu {
 
-/// The least number that is no column, to be compared with a column's bits as an unsigned number of its width: negative
-/// columns lie above it.
+/// The least number that is not a column, to be compared with a column's bits as an unsigned number of its width:
+/// negative columns lie above it.
 inline std::uint64_t column_limit_of(const primitives::spmv_problem& p) noexcept {
   return primitives::reachable_records(gather_of_columns(p));
 }

@@ -61,7 +61,7 @@ bool has_all_places(const spmv_problem& p, const csr_view& a) {
 }
 
 /// Whether a gather may read every place: a place that belongs to no row may hold anything, and a bad column there is
-/// no fault of the matrix, though a gather would report it.
+/// not a fault of the matrix, though a gather would report it.
 bool may_gather_all_places(const spmv_problem& p, const csr_view& a, std::uint64_t threads) {
   if (has_all_places(p, a)) return true;
   constexpr std::uint64_t places_of_a_task = std::uint64_t{1} << 16;

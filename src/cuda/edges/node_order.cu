@@ -84,7 +84,7 @@ __global__ void __launch_bounds__(block_threads)
   for (std::uint32_t d = 0; d < dimensions; ++d) {
     const bool is_empty = box->low[d] > box->high[d];
     low[d] = is_empty ? 0 : number_of_word(box->low[d]);
-    // Halves, because a difference of the largest numbers is no number.
+    // Halves, because the difference of the largest numbers would be infinite.
     if (!is_empty) longest_side = max(longest_side, number_of_word(box->high[d]) / 2 - low[d] / 2);
   }
   const double cells = static_cast<double>(1U << (2 * half_bits / dimensions));

@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(block_threads) mark_successors(const successor
   }
 }
 
-/// Lists the nodes that are no node's successor.
+/// Lists the nodes that are not the successor of any node.
 __global__ void __launch_bounds__(block_threads)
     collect_heads(const std::uint32_t* has_predecessor, std::uint32_t count, std::uint32_t* heads,
                   list_status* status) {

@@ -29,7 +29,7 @@ struct sorted_pairs {
   const T* value;
   std::uint64_t count;
   bool is_negated = false;           ///< values count with the other sign: a difference is a sum of negatives
-  std::uint32_t* has_bad = nullptr;  ///< set to 1 where a slot is none of the output's; null: nobody asks
+  std::uint32_t* has_bad = nullptr;  ///< set to 1 if a slot is not in the output; null: not wanted
 };
 
 /// The sum of no values: x + -0.0 is x for every x, -0.0 included.

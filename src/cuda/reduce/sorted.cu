@@ -197,7 +197,7 @@ class sorted_call {
   bool by_cub_;
   const scatter_reduce_buffers& b_;
   sorted_arrays at_;
-  std::uint32_t slots_;  ///< also the least number that is no slot
+  std::uint32_t slots_;  ///< also the least number that is not a slot
 };
 
 void run_sorted(const context& ctx, const scatter_reduce_problem& p, const plan::planned& plan,

@@ -55,7 +55,7 @@ inline std::uint64_t tail_blocks(std::uint64_t count) {
   return std::min(ceil_div(count, block_threads), most_tail_blocks);
 }
 
-/// Queues *bad = the number of keys, words of 1, 2 or 4 bytes side by side, that are no category; reports the first.
+/// Queues *bad = the number of keys, words of 1, 2 or 4 bytes side by side, that are not a category; reports the first.
 inline void count_bad_keys(const context& ctx, const key_array& keys, std::uint64_t count, unsigned long long* bad) {
   require(cudaMemsetAsync(bad, 0, sizeof *bad, ctx.stream()), ctx);
   const index_guard guard = state_of(ctx).guard(*keys.wording, keys.type, keys.categories);

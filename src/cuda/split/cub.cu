@@ -40,7 +40,7 @@ struct cub_split {
   }
 };
 
-/// The lowest bit of a field in the word that holds it; none if the field is no run of bits there.
+/// The lowest bit of a field in the word that holds it; none if the field is not a run of bits there.
 std::optional<std::uint32_t> lowest_bit_of(const bit_field& f) {
   if (f.order == bit_order::little_endian) return static_cast<std::uint32_t>(f.first);
   const bool is_in_one_byte = f.first / 8 == (f.first + f.count - 1) / 8;

@@ -29,7 +29,7 @@ class program {
   explicit program(const program_files& files);
 
   void use() const;
-  // Values of uniforms of the program that is in use. A name that the linker has left out is no error.
+  // Values of uniforms of the program that is in use. A name that the linker has left out is not an error.
   void set(const char* uniform, std::uint32_t value) const;
   void set(const char* uniform, std::int32_t value) const;
   void set(const char* uniform, float x, float y) const;

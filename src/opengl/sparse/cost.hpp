@@ -9,7 +9,7 @@ namespace sheaf::opengl {
 
 /// Why no frame buffer holds the sums of a product, or null.
 const char* unsummable(const primitives::spmv_problem& p) noexcept;
-/// Why the entries of a product are no points, or null.
+/// Why the entries of a product cannot be points, or null.
 const char* no_points_for(const primitives::spmv_problem& p) noexcept;
 
 /// Why a product cannot have x in one texture of layers.

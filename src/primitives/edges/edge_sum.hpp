@@ -29,8 +29,8 @@ struct edge_sum_problem {
   std::uint64_t node_bytes() const noexcept { return value_components * value_bytes(); }
   std::uint64_t result_bytes() const noexcept { return components * value_bytes(); }
   std::uint64_t edge_bytes() const noexcept { return 2 * bytes(index) + weight_components * value_bytes(); }
-  /// The least number that is no node, to be compared with an end's bits as an unsigned number of its width: negative
-  /// ends lie above it.
+  /// The least number that is not a node, to be compared with an end's bits as an unsigned number of its width:
+  /// negative ends lie above it.
   std::uint64_t end_limit() const noexcept;
 
   friend bool operator==(const edge_sum_problem&, const edge_sum_problem&) = default;
@@ -39,7 +39,7 @@ struct edge_sum_problem {
 /// The call that reads the ends.
 enum class edge_call : std::uint8_t { edge_sum, prepare_edge_sum };
 
-/// How an end that is no node is reported: that of edge `position`, its end `row`.
+/// How an end that is not a node is reported: that of edge `position`, its end `row`.
 const core::index_wording& end_wording(edge_call call) noexcept;
 /// The report of the first bad end of an edge that has one. One edge is read.
 core::index_report bad_end_of(const edge_sum_problem& p, const edge_view& edges, std::uint64_t edge, edge_call by,

@@ -12,7 +12,7 @@ struct end_arrays {
   const End* first;
   const End* second;
   std::uint64_t stride;
-  std::uint64_t limit;  ///< the least number that is no node
+  std::uint64_t limit;  ///< the least number that is not a node
 
   end_arrays(const primitives::edge_sum_problem& p, const edge_view& edges)
       : first(static_cast<const End*>(edges.first)),

@@ -11,7 +11,7 @@ std::uint64_t order_scratch_bytes(const primitives::edge_sum_problem& p) noexcep
 
 /// order[k] = the node that comes k-th where parts of `part_nodes` nodes are grown one after another, each
 /// breadth-first from a node beside those before it (greedy graph growing). The order depends on the arguments alone.
-/// An edge that has an end that is no node is passed over.
+/// An edge with an end that is not a node is skipped.
 /// @param edges    in host memory
 /// @param scratch  aligned to 8 bytes
 /// @param order    as many numbers as there are nodes, which have 32 bits

@@ -31,8 +31,8 @@ struct list_problem {
 enum class list_fault : std::uint8_t {
   out_of_range,      ///< node `position` has the successor `value`
   two_predecessors,  ///< nodes `value` and `limit`, the lowest two, lead to node `position`, the lowest such
-  two_heads,   ///< nodes `position` and `value`, the lowest two, are no node's successor, and one list is expected
-  on_a_cycle,  ///< node `position`, the lowest such
+  two_heads,         ///< nodes `position` and `value` are the lowest two heads, and one list is expected
+  on_a_cycle,        ///< node `position`, the lowest such
 };
 
 /// How a fault of list_rank is reported; another array for list_scan.

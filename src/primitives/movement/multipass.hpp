@@ -16,8 +16,8 @@ struct multipass_decision {
                                ///< begins (Fig. 10)
 };
 
-/// A range of items cut into parts of equal size. Where the number of items is no multiple of the number of parts, the
-/// first parts have one item more. Where there are fewer items than parts, the last parts are empty.
+/// A range of items cut into parts of equal size. If the number of items is not a multiple of the number of parts, the
+/// first parts have one item more. If there are fewer items than parts, the last parts are empty.
 struct equal_parts {
   std::uint64_t least = 0;   ///< items of a part, without the one that some have more
   std::uint64_t larger = 0;  ///< number of parts with one item more

@@ -20,7 +20,7 @@ class array_contents {
   /// Checks the checksum of a member, for which all of it is read. @param path  of an .npy or .npz file, or a member
   /// @throws error(bad_input) naming the file, and members that there are where the one that is named is not
   explicit array_contents(const std::string& path, const unpacking& where = {});
-  /// A file that is no array, whose bytes are all there is to it. @param option  that says so, for messages
+  /// A file of bytes that are not an array. @param option  the option that says so, for messages
   array_contents(const std::string& path, const char* option);
 
   /// The name for messages: of the file, or file and member.

@@ -57,8 +57,8 @@ std::uint64_t line_of_su2_element(const std::string& path, const su2_element_nam
 
 /// Writes a mesh: elements by type, coordinates as the shortest decimal numbers that are read back as these values,
 /// bit by bit. It appears whole or not at all.
-/// @throws error(bad_argument) if the arrays are no mesh, or a marker's name is no word without '%', or is there twice;
-/// error(io_failure)
+/// @throws error(bad_argument) if the arrays are not a mesh, or a marker's name is not a word without '%', or is there
+/// twice; error(io_failure)
 void write_su2(const std::string& path, const unstructured_mesh& mesh);
 
 /// Gives the text of such a file to `take`, piece by piece. @throws error(bad_argument), before the first piece

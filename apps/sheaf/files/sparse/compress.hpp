@@ -25,7 +25,7 @@ struct matrix_place {
 // The rows of one range, which one thread brings into order: they have their own part of every array.
 template <class Index, class Column, class Value>
 class range_compressor {
-  // Rows that are no longer are sorted by insertion: std::stable_sort takes memory for every call.
+  // Rows of up to as many entries are sorted by insertion: std::stable_sort takes memory for every call.
   static constexpr std::uint64_t most_entries_to_insert = 32;
 
  public:

@@ -210,7 +210,7 @@ constexpr std::size_t tar_type_place = 156;
 constexpr std::size_t tar_name_bytes = 100;
 
 // A tar archive begins with a block of 512 bytes about its first member, which begins with the member's name. Some
-// members are no files, but attributes or a long name of the member behind them.
+// members are not files, but attributes or a long name of the member behind them.
 std::string words_of_tar(std::string_view front) {
   const bool is_file = std::string_view("xgLK").find(front[tar_type_place]) == std::string_view::npos;
   const std::string_view field = front.substr(0, tar_name_bytes);
@@ -249,9 +249,9 @@ bool is_harwell_boeing(std::string_view front) {
   return has_numbers(line_at(front, 1), 0, 4) && has_numbers(third, 1, 4);
 }
 
-// What a file is that is no MatrixMarket file but often given as one, and what to do about it, as words that follow
-// "not a MatrixMarket file, but"; empty where its first bytes tell nothing. The front is the beginning of the file,
-// inflated if it is gzip: 1024 bytes or more, or all of it.
+// What a file is that is often given in place of a MatrixMarket file, and what to do about it: words that follow "not a
+// MatrixMarket file, but". Empty if its first bytes tell nothing. The front is the beginning of the file, inflated if
+// it is gzip: 1024 bytes or more, or all of it.
 std::string words_of_other_format(std::string_view front) {
   front = front.substr(0, most_front_bytes);
   for (const first_bytes& format : formats) {

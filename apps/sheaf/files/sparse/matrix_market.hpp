@@ -66,7 +66,8 @@ enum class matrix_market_field : std::uint8_t {
 };
 
 /// Writes a matrix as a coordinate file, row by row; general, whatever its symmetry. It appears whole or not at all.
-/// @throws error(bad_argument) if the arrays are no matrix, or field is integer and a value is not; error(io_failure)
+/// @throws error(bad_argument) if the arrays are not a matrix, or field is integer and a value is not;
+/// error(io_failure)
 template <class Value>
 void write_matrix_market(const std::string& path, const csr_matrix<Value>& matrix,
                          matrix_market_field field = matrix_market_field::real);

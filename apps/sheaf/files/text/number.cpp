@@ -72,7 +72,7 @@ struct whole_number {
   std::uint64_t magnitude = 0;
 };
 
-// Digits, up to the first that is none.
+// Digits, up to the first other character.
 whole_number read_whole(const char*& at, const char* end) {
   const char* const first = at;
   whole_number whole;

@@ -6,7 +6,7 @@
 namespace sheaf::io {
 
 // Numbers as C and Fortran write them: a leading '+', exponents 1.0D+03 and 1.0-103, inf and nan in any case. No locale
-// is asked. A number ends with its word: 1.5x is none.
+// matters. A number ends with its word: 1.5x is not a number.
 
 enum class number_status : std::uint8_t {
   good,
@@ -26,7 +26,7 @@ enum class whole_range : std::uint8_t { i64, u64 };
 template <class Value>
 number_status read_integer(const char*& at, const char* end, Value& value, whole_range range = whole_range::i64);
 
-/// Reads digits and stops at the first that is none, without a look at it; false where there is no digit. A number that
+/// Reads digits and stops before the first other character; false if there is no digit. A number that
 /// passes 64 bits becomes 2^64 - 1.
 inline bool read_digits(const char*& at, const char* end, std::uint64_t& number) noexcept {
   constexpr int digits_that_fit = 19;

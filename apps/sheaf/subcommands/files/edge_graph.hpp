@@ -28,7 +28,7 @@ struct edge_graph {
   std::vector<mesh::edge> of_mesh;
   std::optional<mesh::dual_mesh> dual;  ///< which has the edges then
   std::optional<io::index_file> pairs;
-  std::vector<std::string> warnings;  ///< of what was read but is no part of the graph
+  std::vector<std::string> warnings;  ///< of what was read but is not in the graph
 
   index_span ends() const {
     if (pairs) return pairs->indices();
@@ -38,7 +38,7 @@ struct edge_graph {
 };
 
 /// @throws error(bad_input) naming what is wrong with the graph, and the lines of an element that is there twice;
-/// error(bad_argument) for a zone that the mesh has not, and where there are no values
+/// error(bad_argument) for a zone that the mesh does not have, or if there are no values
 edge_graph read_edge_graph(const edge_files& files, int threads);
 
 /// Values of the nodes, and how many components each has.

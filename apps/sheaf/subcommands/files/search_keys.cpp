@@ -68,7 +68,7 @@ key_place key_of_field(const std::string& name, const io::record_file& table) {
   const std::optional<io::npy_field> field = jobs::field_of_rows(table, name);
   if (!field) {
     const std::string names = io::field_names(table.type());
-    if (names.empty()) return parse_key_place(name);  // throws: it is no place either
+    if (names.empty()) return parse_key_place(name);  // throws: not a place either
     io::throw_error(error_code::bad_argument,
                     "--table-key: '{}' is neither OFFSET:BYTES nor a field of {}, whose fields are {}",
                     core::printable(name), table.path(), names);

@@ -33,7 +33,7 @@ class key_file {
 
 /// Where the key lies in rows of a table. @param given  what the user says, OFFSET:BYTES or the name of a field; empty:
 /// the rows are the keys
-/// @throws error(bad_input) for rows that are no keys, error(bad_argument) for a place or a field that they have not
+/// @throws error(bad_input) for rows that are not keys, error(bad_argument) for a place or a field that they lack
 key_place key_of_rows(const std::string& given, const io::record_file& table, const_records rows);
 
 /// Keys and rows of one width and one type, in one order of bytes. Types are compared where both are known: a key at

@@ -15,7 +15,7 @@
 namespace sheaf::cli {
 namespace {
 
-// What is no array is MatrixMarket, unless its name says that it should be one.
+// A file that is not an array is MatrixMarket, unless its name says that it should be an array.
 bool is_matrix_market(const std::string& path) {
   if (io::names_array(path)) return false;
   const io::input_file file(path);

@@ -23,7 +23,7 @@ struct end_arrays {
   const void* second;
   std::uint64_t stride;
   std::uint64_t count;
-  std::uint64_t limit;  ///< the least number that is no node
+  std::uint64_t limit;  ///< the least number that is not a node
   bool is_wide;         ///< ends have 8 bytes, not 4
 };
 

@@ -186,7 +186,7 @@ __device__ __forceinline__ void store_results(const Out (&result)[lane_of_chunk:
 }
 
 /// Step 5 of cuda.log: ranks or results in the order of the log, beside their nodes, so that a scatter brings them into
-/// place. Entries without a node become copies of others. If the list is no list, all entries are made harmless.
+/// place. Entries without a node become copies of others. If it is not a list, all entries are made harmless.
 template <class T, class Op, class Out>
 __global__ void __launch_bounds__(list_threads)
     finish_log(const __grid_constant__ finish_arguments a, const T initial, const Op op) {

@@ -9,7 +9,7 @@
 // Step 4: the scan of sublists in the order of their lists.
 namespace sheaf::list_kernels {
 
-/// What comes before a node that is a start; unreached if it is none.
+/// What comes before a node that is a start; unreached if it is not a start.
 template <class T>
 __device__ __forceinline__ list_prefix<T> prefix_of_start(const level_arrays<T>& at, std::uint32_t node) {
   list_prefix<T> prefix{};

@@ -35,7 +35,7 @@ constexpr std::uint32_t bits_for(std::uint64_t numbers) {
 }
 
 /// The fixed capacity of a bucket of `bucket_records` of the indexed side's records: what a random list of `count`
-/// indices sends to it, plus six standard deviations. Overflow is no error: such records move one by one, at once.
+/// indices sends to it, plus six standard deviations. Overflow is not an error: such records move one by one, at once.
 inline std::uint64_t fixed_capacity(std::uint64_t count, std::uint64_t indexed_count, std::uint64_t bucket_records) {
   const double share = std::min(
       1.0, static_cast<double>(bucket_records) / static_cast<double>(std::max<std::uint64_t>(1, indexed_count)));

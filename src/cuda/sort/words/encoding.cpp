@@ -60,7 +60,7 @@ word_encoding row_encoding(const sort_problem& p) {
   return encoding;
 }
 
-// Row numbers are sorted by a key that is no word of 4 or 8 bytes in the row.
+// Row numbers are sorted by a key that is not a word of 4 or 8 bytes in the row.
 word_encoding row_number_encoding(const sort_problem& p) {
   const bool is_in_word =
       p.key.bits > word_encoding::round_bits && p.key.bits <= word_encoding::most_bits_above_row_number;

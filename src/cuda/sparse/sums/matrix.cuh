@@ -174,7 +174,7 @@ struct product_arguments {
   const std::uint32_t* bases;  ///< of the columns of so many rows, where these are compressed
   Value* y;
   std::uint64_t entries;       ///< places of the arrays
-  std::uint64_t column_limit;  ///< the least number that is no column
+  std::uint64_t column_limit;  ///< the least number that is not a column
   Column last_column;          ///< the largest that is one; 0 if there are none
   double alpha;
   double beta;

@@ -9,9 +9,9 @@
 // Sorts of keys that passes encode as they load them. CUB knows signed numbers and floats, but takes both zeros for one
 // key, has kernels of its own for each type and for descending keys, and cannot set bad keys apart. Here one type of
 // key has an encoding that is an argument of the kernels, so that one set of them sorts all types both ways. (Ascending
-// integers of 4 and 8 bytes need no encoding.) CUB passes such an argument on as the decomposer of a key that is no
-// number, and asks `traits_t` of that key for the rest. That is no documented interface: the sorts are built with the
-// major version of CUB that they were written for, and rejected with others.
+// integers of 4 and 8 bytes need no encoding.) CUB passes such an argument on as the decomposer of a key that is not a
+// number, and takes the rest from `traits_t` of that key. That interface is not documented: the sorts are built with
+// the major version of CUB that they were written for, and rejected with others.
 #if CUB_MAJOR_VERSION == 3
 #define SHEAF_CUB_SORTS_ENCODED_KEYS 1
 #else
