@@ -281,7 +281,7 @@ void require_memory(std::uint64_t vertices) {
   if (needed <= there) return;
   char message[160];
   std::snprintf(message, sizeof message,
-                "euler_tour: %" PRIu64 " vertices take %.1f GB of memory, of %.1f GB there are", vertices,
+                "euler_tour: %" PRIu64 " vertices take %.1f GB of memory, but there are %.1f GB", vertices,
                 needed * 1e-9, there * 1e-9);
   throw sheaf::error(sheaf::error_code::out_of_memory, message);
 }
@@ -301,6 +301,6 @@ int main(int argc, char** argv) try {
   std::fprintf(stderr, "%s\n", e.what());
   return 1;
 } catch (const std::bad_alloc&) {
-  std::fprintf(stderr, "euler_tour: memory is short\n");
+  std::fprintf(stderr, "euler_tour: out of memory\n");
   return 1;
 }

@@ -154,7 +154,7 @@ bool is_octree(const octree& tree, const std::vector<std::uint64_t>& codes, cons
              std::floor(q.z * cells) == std::floor(p.z * cells);
     });
     if (inside != tree.last[node] + 1 - tree.begin[node])
-      return example::fails("a node has not all points of its cube");
+      return example::fails("a node does not have all points of its cube");
   }
   return true;
 }

@@ -99,7 +99,7 @@ bool equals_counting_sort(const rows& of, std::uint32_t voxels, const std::vecto
   std::vector<std::uint64_t> next(std::uint64_t{voxels} + 1);
   for (const std::uint32_t v : of.voxel) ++next[v + 1];
   for (std::uint64_t v = 0; v < voxels; ++v) next[v + 1] += next[v];
-  if (next != offset) return example::fails("voxels hold other numbers of triangles than were counted");
+  if (next != offset) return example::fails("voxels do not hold as many triangles as were counted");
   for (std::uint64_t t = 0; t + 1 < of.first.size(); ++t) {
     for (std::uint64_t i = of.first[t]; i < of.first[t + 1]; ++i) {
       if (triangle[next[of.voxel[i]]++] != t) return example::fails("a triangle is not where counting puts it");

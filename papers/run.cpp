@@ -57,9 +57,9 @@ void leave_out_those_of_sessions(std::vector<paper>& papers, const request& requ
   }
   if (left_out.empty()) return;
   std::erase_if(papers, [](const paper& p) { return !p.is_of_pipelines; });
-  constexpr std::string_view why = "a graphics pipeline has no sorts, lists and movements in several passes";
+  constexpr std::string_view why = "a graphics pipeline has no sorts, lists or movements in several passes";
   if (papers.empty() || !request.papers.empty()) {
-    io::throw_error(error_code::bad_argument, "papers: {}: {}; take --backend cpu or cuda, or ujaldon2005 alone",
+    io::throw_error(error_code::bad_argument, "papers: {}: {}; use --backend cpu or cuda, or only ujaldon2005",
                     left_out, why);
   }
   fmt::print("left out: {}: {}\n", left_out, why);

@@ -42,11 +42,11 @@ def read_text(path):
 
 
 def object_of(pairs):
-    """An object of a document. Of a name that is there twice, the parser would take the last."""
+    """An object of a document. Of a name that appears twice, the parser would take the last."""
     members = {}
     for name, value in pairs:
         if name in members:
-            raise ValueError(f"{shown(name)} is there twice")
+            raise ValueError(f"{shown(name)} appears twice")
         members[name] = value
     return members
 

@@ -30,7 +30,7 @@ bool solves_systems(backend_kind kind) {
 }  // namespace
 
 void common_options::add_json_to(CLI::App& subcommand) {
-  subcommand.add_flag("--json", json, "Print one JSON document, also of what goes wrong");
+  subcommand.add_flag("--json", json, "Print one JSON document, of a failure too");
 }
 
 void common_options::add_quiet_to(CLI::App& subcommand) {
@@ -52,7 +52,7 @@ void common_options::add_verify_to(CLI::App& subcommand, const std::string& text
 void common_options::add_memory_to(CLI::App& subcommand) {
   add_byte_size(
       subcommand, "--memory", scratch_limit,
-      "Most scratch memory that a call may take, such as 512M, 1.5G or 4GiB; calls then take plans that need no more");
+      "Most scratch memory that a call may take, such as 512M, 1.5G or 4GiB; calls then use plans that need no more");
 }
 
 void common_options::add_to(CLI::App& subcommand) {
@@ -104,7 +104,7 @@ context common_options::make_system_context() const {
     if (b.has_device() && solves_systems(b.kind))
       others += fmt::format("{}--backend {}", others.empty() ? "" : " or ", b.name);
   }
-  io::throw_error(error_code::no_variant, "--backend {} has no conjugate gradient; take {}, or leave --backend out",
+  io::throw_error(error_code::no_variant, "--backend {} has no conjugate gradient; use {}, or leave --backend out",
                   backend, others);
 }
 

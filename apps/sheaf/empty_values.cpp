@@ -10,7 +10,7 @@
 namespace sheaf::cli {
 namespace {
 
-constexpr const char* what_is_wrong = "the value is empty, as where a variable of the shell is not set";
+constexpr const char* what_is_wrong = "the value is empty, as when a shell variable is not set";
 
 std::vector<CLI::App*> subcommands_of(CLI::App& app) {
   return app.get_subcommands([](const CLI::App*) { return true; });

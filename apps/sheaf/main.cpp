@@ -125,7 +125,7 @@ int usage(const CLI::App& app, const CLI::ParseError& e) {
   std::vector<std::string> unknown = app.remaining();
   std::erase(unknown, "--json");  // known to every subcommand, and obeyed without one
   const std::string what = subcommand.empty() && !unknown.empty()
-                               ? fmt::format("'{}' is no subcommand", unknown.front())
+                               ? fmt::format("'{}' is not a subcommand", unknown.front())
                                : std::string(e.what());
   return complain(app, {exit_usage, "usage", what,
                         fmt::format("Try: sheaf{}{} --help\n", subcommand.empty() ? "" : " ", subcommand)});
@@ -162,7 +162,7 @@ constexpr const char* footer =
     "failure is a document too, with its code and message as \"error\".\n\n"
     "Example: what this machine would do with a gather of a million records of 16 bytes\n"
     "  sheaf plan gather --count 1000000 --table 1000000 --bytes 16\n"
-    "sheaf SUBCOMMAND --help ends with an example, too.";
+    "sheaf SUBCOMMAND --help also ends with an example.";
 
 }  // namespace
 }  // namespace sheaf::cli

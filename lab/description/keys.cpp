@@ -80,7 +80,7 @@ key_layout layout_of(const sort_key& key) {
 
 sort_key key_of_texts(std::span<const std::string> texts, std::uint64_t row_bytes, bool descending,
                       std::string_view rows) {
-  if (texts.size() > sort_key::most_fields) refuse("{} times --key, not at most 8", texts.size());
+  if (texts.size() > sort_key::most_fields) refuse("--key is given {} times, more than 8", texts.size());
   sort_key key{};
   for (const std::string& text : texts) {
     const key_field f = parse_key_field(text, descending);
@@ -90,12 +90,12 @@ sort_key key_of_texts(std::span<const std::string> texts, std::uint64_t row_byte
     key.fields[key.count++] = f;
   }
   const std::uint32_t bits = layout_of(key).bits;
-  if (bits > sort_key::most_bits) refuse("keys of {} bytes together, not at most 32", bits / 8);
+  if (bits > sort_key::most_bits) refuse("keys of {} bytes together, more than 32", bits / 8);
   return key;
 }
 
 void read_written_index(const name_part& type, problem_spec& p) {
-  if (p.record_bytes != 4 && p.record_bytes != 8) type.refuse("of an index, whose entries have 4 or 8 bytes");
+  if (p.record_bytes != 4 && p.record_bytes != 8) type.refuse("allowed: entries of an index have 4 or 8 bytes");
   p.index = p.record_bytes == 4 ? index_type::u32 : index_type::u64;
 }
 

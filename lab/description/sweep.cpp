@@ -96,7 +96,7 @@ void read_options(sweep& s, std::string_view options) {
   for_each_word(options, ' ', [&](std::string_view word) {
     if (option == known.end()) {
       option = std::find_if(known.begin(), known.end(), [&](const list_option& o) { return o.name == word; });
-      if (option == known.end()) refuse("no list is replaced by '{}'", word);
+      if (option == known.end()) refuse("no list has the option '{}'", word);
       return;
     }
     std::vector<std::string> texts;

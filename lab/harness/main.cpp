@@ -147,7 +147,7 @@ int run_and_judge(const options& o, Run run) {
 
 int run_spatter_on(const options& o) {
   if (o.backends.size() > 1 && !o.json_path.empty()) {
-    throw error(error_code::bad_argument, "spatter: --json wants one --backend");
+    throw error(error_code::bad_argument, "spatter: --json needs exactly one --backend");
   }
   return run_and_judge(o, [&](const context& ctx) { return run_spatter(ctx, o.spatter, o.json_path); });
 }
@@ -210,7 +210,7 @@ int run(const options& o) {
     if (!o.record_path.empty()) write_record(o.record_path, results, ctx.profile(), hardware);
   });
   if (asked_for == 0 && !measured.empty()) {
-    throw error(error_code::bad_argument, "no row is what all options ask for");
+    throw error(error_code::bad_argument, "no row matches all options");
   }
   if (o.list) return exit_done;
   print_summary(results);

@@ -76,7 +76,7 @@ void interpret(const raw_options& raw, options& parsed) {
   }
   if (raw.rounds) parsed.limits.least_rounds = *raw.rounds;
   if (!parsed.record_path.empty() && (raw.backend == "all" || !parsed.rows.variants)) {
-    throw error(error_code::bad_argument, "--record wants one --backend, and --variants");
+    throw error(error_code::bad_argument, "--record needs exactly one --backend, and --variants");
   }
   if (!raw.compared_files.empty()) {
     parsed.compare = compare_request{raw.compared_files[0], raw.compared_files[1], raw.threshold, raw.relative};
@@ -120,7 +120,7 @@ void add_place(CLI::App& app, raw_options& raw, options& parsed) {
 }
 
 void add_seconds(CLI::App& app, double& seconds, std::string_view of) {
-  app.add_option("--seconds", seconds, fmt::format("begin no further {} after so long", of))
+  app.add_option("--seconds", seconds, fmt::format("begin no further {} after this time", of))
       ->check(number_in(0.0, 1e6))
       ->capture_default_str();
 }
@@ -179,20 +179,20 @@ void add_papers(CLI::App& app, raw_options& raw, options& parsed) {
       "JaJa 2010 as measured here, beside what the paper found and, for the second, what its model and our plans "
       "predict.\n\n"
       "Example: sheaf-bench papers --paper he2007 --backend cpu --figures 1,6,7");
-  papers->add_option("--paper", parsed.papers.papers, "ujaldon2005, he2007, patidar2009, wei2010; all unless said")
+  papers->add_option("--paper", parsed.papers.papers, "ujaldon2005, he2007, patidar2009, wei2010; all unless given")
       ->delimiter(',')
       ->check(CLI::IsMember({"ujaldon2005", "he2007", "patidar2009", "wei2010"}));
   papers
       ->add_option("--figures", raw.figures,
                    "numbers in the papers: 3, table1, table3 to table6 of 2005, 1, 6 to 13, 15, 16, 18 to 20 of 2007, "
                    "2, 4 to 6, 8 "
-                   "to 15, table1 of 2009, 4 to 7, 11, 12, table2 to table4 of 2010; all unless said")
+                   "to 15, table1 of 2009, 4 to 7, 11, 12, table2 to table4 of 2010; all unless given")
       ->delimiter(',');
-  papers->add_flag("--quick", parsed.papers.quick, "small sizes, once: whether it runs, not how fast");
+  papers->add_flag("--quick", parsed.papers.quick, "small sizes, once: to see that it runs, not how fast");
   papers
       ->add_option("--data", parsed.papers.data,
                    "of 2005: folder with the matrices/bcsstk15.mtx.gz, 29, 30 and the meshes/aneurysm-2k.su2.gz, "
-                   "cylinder-11k, aneurysm-53k; $SHEAF_DATA_DIR unless said. Those that are not there are made by rule")
+                   "cylinder-11k, aneurysm-53k; $SHEAF_DATA_DIR unless given. Those that are missing are made by rule")
       ->type_name("FOLDER");
   papers->add_flag("--large", parsed.papers.large,
                    "of 2005: tables 3 to 6 also of a matrix of 10^7 nonzeros and a mesh of 10^7 edges");
@@ -219,7 +219,7 @@ void add_spatter(CLI::App& app, raw_options& raw, options& parsed) {
   add_seconds(*spatter, parsed.spatter.seconds, "run of a pattern");
   spatter->add_flag("--verify", parsed.spatter.verify,
                     "check every entry moved, whose value is a function of its place");
-  spatter->add_option("--variant", parsed.spatter.variant, "the variant that must run, such as reference.serial");
+  spatter->add_option("--variant", parsed.spatter.variant, "run this variant, such as reference.serial");
   finish_subcommand(app, *spatter, raw, parsed, parsed.spatter.is_requested);
   spatter->add_option("--json", parsed.json_path, "write the rows to this file");
 }
@@ -241,7 +241,7 @@ void add_spmv(CLI::App& app, raw_options& raw, options& parsed) {
   CLI::Option* const narrow = spmv->add_flag("--f32", parsed.spmv.narrow, "values of f32, not f64");
   spmv->add_flag("--f64-sums", parsed.spmv.wide_sums, "sums of f64 over values of f32; no peer has them")
       ->needs(narrow);
-  spmv->add_flag("--variants", parsed.spmv.variants, "prepare by every variant, not by the planner's choice alone");
+  spmv->add_flag("--variants", parsed.spmv.variants, "prepare by every variant, not only by the planner's choice");
   finish_subcommand(app, *spmv, raw, parsed, parsed.spmv.is_requested);
 }
 
@@ -258,7 +258,7 @@ void add_solve(CLI::App& app, raw_options& raw, options& parsed) {
       ->check(CLI::IsMember({"S", "W", "A", "B", "C"}))
       ->capture_default_str();
   add_seconds(*solve, parsed.solve.seconds, "round of a system");
-  solve->add_option("--tolerance", parsed.solve.tolerance, "residual to reach, relative to the right-hand side's")
+  solve->add_option("--tolerance", parsed.solve.tolerance, "residual to reach, relative to the right-hand side")
       ->check(number_in(0.0, 1.0))
       ->capture_default_str();
   solve->add_option("--limit", parsed.solve.limit, "most iterations")
@@ -280,10 +280,10 @@ void add_edges(CLI::App& app, raw_options& raw, options& parsed) {
   CLI::App* const edges = app.add_subcommand(
       "edges",
       "Times sums over the edges of SU2 meshes, or of boxes of tetrahedra: a plain loop, a loop of atomic additions, "
-      "every variant, and prepared, with the runs that make up for preparing.\n\n"
+      "every variant, and prepared sums, with the runs after which preparing pays.\n\n"
       "Example: sheaf-bench edges wing.su2.gz --function inverse_square --components 3 --threads 2");
   edges->add_option("FILE", parsed.edges.files, "SU2 meshes, gzip or not");
-  edges->add_option("--nodes", parsed.edges.nodes, "of the boxes; what memory does not hold is left out")
+  edges->add_option("--nodes", parsed.edges.nodes, "of the boxes; those that memory does not hold are left out")
       ->delimiter(',')
       ->allow_extra_args(false)  // a file may follow
       ->check(CLI::Range(std::uint64_t{8}, std::uint64_t{1} << 32))
@@ -346,10 +346,10 @@ std::optional<int> parse(int argc, char** argv, options& parsed) {
       ->delimiter(',');
   add_lists(app, raw);
   app.add_option("--rows", raw.rows, "rows by name, without the contender, in place of a set")->delimiter(',');
-  app.add_flag("--offsets", parsed.rows.offsets, "of splits: ask for where categories begin while timing, too");
+  app.add_flag("--offsets", parsed.rows.offsets, "of splits: also compute where categories begin while timing");
   auto* log2_sizes = app.add_option("--log2-sizes", raw.log2_sizes, "records as powers of two, 10:28:2 or 20,24");
   app.add_option("--sizes", raw.sizes, "records")->delimiter(',')->excludes(log2_sizes);
-  app.add_option("--filter", raw.filter, "rows with a name that this regular expression is found in");
+  app.add_option("--filter", raw.filter, "rows whose name contains a match of this regular expression");
   add_place(app, raw, parsed);
   app.add_option("--shard", raw.shard, "I/N: every N-th of the rows from the I-th on, as one of N runs of a set")
       ->type_name("I/N");
@@ -357,27 +357,28 @@ std::optional<int> parse(int argc, char** argv, options& parsed) {
                  "time for a row, after its least rounds; 1 unless given, 0 for the set everyday")
       ->check(number_in(0.0, 1e6));
   app.add_option("--rounds", raw.rounds,
-                 "rounds of a row at least, 20 unless given, 11 for the set everyday; calls over 20 ms have 5, or 3")
+                 "least rounds of a row, 20 unless given, 11 for the set everyday; calls over 20 ms have 5, or 3")
       ->check(CLI::Range(1, 1000));
-  app.add_flag("--no-peer", parsed.rows.no_peer, "leave out what users call today");
+  app.add_flag("--no-peer", parsed.rows.no_peer, "leave out the peers, which users call today");
   app.add_flag("--variants", parsed.rows.variants, "measure every variant, not only the planner's choice");
   app.add_flag("--hint", parsed.rows.hint, "tell the planner the access pattern");
-  app.add_flag("--trust", parsed.rows.trust, "measure bounds::trust too");
-  app.add_flag("--prepared", parsed.rows.prepared, "measure gathers and scatters whose list was studied before too");
+  app.add_flag("--trust", parsed.rows.trust, "also measure bounds::trust");
+  app.add_flag("--prepared", parsed.rows.prepared, "also measure gathers and scatters prepared for their list");
   app.add_flag("--warm", parsed.warm, "let data stay in cache: quick, to see that rows run");
   auto* json = app.add_option("--json", parsed.json_path, "write the rows to this file");
-  auto* record = app.add_option(
-      "--record", parsed.record_path,
-      "write the profile and the time of every variant, which the planner is tested with; needs --variants");
+  auto* record =
+      app.add_option("--record", parsed.record_path,
+                     "write the profile and the time of every variant, for tests of the planner; needs --variants");
   app.add_flag("--list", parsed.list, "print the names of the rows and stop")->excludes(json)->excludes(record);
   app.add_option("--factors", parsed.factor_files,
                  "print the means of the factors and the worst rows of files of --json, as of a set's shards; runs "
                  "nothing")
       ->delimiter(',')
       ->type_name("FILE");
-  app.add_option("--describe", parsed.described,
-                 "print what tables call rows, by name without the contender, as JSON; \"-\" stands for names on "
-                 "standard input, one a line; runs nothing and needs no device")
+  app.add_option(
+         "--describe", parsed.described,
+         "print as JSON what tables call rows, which are named without the contender; \"-\" stands for names on "
+         "standard input, one a line; runs nothing and needs no device")
       ->type_name("ROW");
   add_compare(app, raw);
   add_papers(app, raw, parsed);

@@ -92,12 +92,12 @@ class object_reader {
 
   // A row without a variant is a peer's, which decides nothing, so a row of ours must not pass for one.
   void check_variant(const recorded_row& row) const {
-    if (row.who == "sheaf" && row.is_peer()) fail(place_, "variant is empty, which only a peer's is");
+    if (row.who == "sheaf" && row.is_peer()) fail(place_, "variant is empty, which only a peer's may be");
   }
 
   void check_order(const recorded_row& row) const {
-    if (row.least_seconds > row.median_seconds) fail(place_, "least_seconds is over median_seconds");
-    if (row.median_seconds > row.most_seconds) fail(place_, "median_seconds is over most_seconds");
+    if (row.least_seconds > row.median_seconds) fail(place_, "least_seconds exceeds median_seconds");
+    if (row.median_seconds > row.most_seconds) fail(place_, "median_seconds exceeds most_seconds");
   }
 
  private:

@@ -137,13 +137,13 @@ std::string reason_to_skip(const planned_row& row, const platform& hardware) {
   const std::uint64_t arrays = jobs::bytes_of_arrays(row.problem, row.copies);
   const std::uint64_t needed = arrays + std::max(jobs::bytes_of_making(row.problem), row.scratch_bytes);
   if (needed > hardware.memory_bytes) {
-    return fmt::format("needs {} MB of memory, {} MB are free", needed >> 20, hardware.memory_bytes >> 20);
+    return fmt::format("needs {} MB of memory, but {} MB are free", needed >> 20, hardware.memory_bytes >> 20);
   }
   const problem& p = row.problem;
   if (std::string why_not = jobs::job_of(p).unchecked(p); !why_not.empty()) return why_not;
   const bool has_index = entry_of(p).takes(primitives::fields::index_type) || entry_of(p).writes_index;
   const std::uint64_t most_indexed = std::max(p.count, p.indexed_count());
-  if (has_index && bytes(p.index) == 4 && most_indexed > std::uint64_t{1} << 32) return "index type is too narrow";
+  if (has_index && bytes(p.index) == 4 && most_indexed > std::uint64_t{1} << 32) return "the index type is too narrow";
   if (row.contenders.empty()) return "no variant can run it";
   return {};
 }

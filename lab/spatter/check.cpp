@@ -203,7 +203,7 @@ void check_scattered(const context& ctx, const spatter_config& config, const spa
     const bool named = (missed.word(first / 64) >> first % 64 & 1) != 0;
     faults.first =
         fmt::format("sparse[{}] {}", begin + first,
-                    named ? "does not hold what any of its writers wrote" : "changed, and nothing writes there");
+                    named ? "does not hold what any of its writers wrote" : "changed, but nothing writes there");
   }
 }
 

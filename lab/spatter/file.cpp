@@ -103,7 +103,7 @@ class config_reader {
     }
     const std::uint64_t size = number("pattern-size", made.entries.size(), 1);
     if (size > made.entries.size()) {
-      fail(fmt::format("pattern-size is {}, {} has {} entries", size, field, made.entries.size()));
+      fail(fmt::format("pattern-size is {}, but {} has {} entries", size, field, made.entries.size()));
     }
     made.entries.resize(size);
     const std::uint64_t boundary = number("boundary", 0, 0);
@@ -139,7 +139,7 @@ class config_reader {
 
   void take(const char* field, std::uint64_t entries) {
     if (entries > entries_left_) {
-      fail(fmt::format("{} has {} entries, {} are left of what a file may have", field, entries, entries_left_));
+      fail(fmt::format("{} has {} entries, but {} are left of what a file may have", field, entries, entries_left_));
     }
     entries_left_ -= entries;
   }
@@ -165,7 +165,7 @@ spatter_sequence constant_sequence(spatter_pattern pattern, std::uint64_t delta)
 spatter_sequence single_sequence(config_reader& in, spatter_kernel kernel) {
   spatter_pattern pattern = in.required_pattern("pattern", kernel);
   if (!in.has("deltas")) return constant_sequence(std::move(pattern), in.number("delta", default_delta, 0));
-  if (in.has("delta")) in.fail("delta and deltas are both there");
+  if (in.has("delta")) in.fail("delta and deltas are both present");
   const std::vector<std::uint64_t> deltas = in.numbers("deltas");
   spatter_sequence sequence{std::move(pattern.entries), 0, {}, 0};
   sequence.offsets.reserve(deltas.size());
@@ -182,7 +182,7 @@ void compose(config_reader& in, spatter_sequence& sequence, const char* field, s
   std::vector<std::uint64_t> inner = in.required_pattern(field, kernel).entries;
   for (std::uint64_t j = 0; j < inner.size(); ++j) {
     if (inner[j] >= sequence.places.size()) {
-      in.fail(fmt::format("{}[{}] is {}, pattern has {} entries", field, j, inner[j], sequence.places.size()));
+      in.fail(fmt::format("{}[{}] is {}, but pattern has {} entries", field, j, inner[j], sequence.places.size()));
     }
     inner[j] = sequence.places[inner[j]];
   }
@@ -240,7 +240,7 @@ spatter_config read_config(const json& object, const std::string& origin, std::u
       config.scatter = constant_sequence(in.required_pattern("pattern-scatter", config.kernel),
                                          in.number("delta-scatter", default_delta, 0));
       if (config.gather.places.size() != config.scatter.places.size()) {
-        in.fail(fmt::format("pattern-gather has {} entries, pattern-scatter {}", config.gather.places.size(),
+        in.fail(fmt::format("pattern-gather has {} entries, but pattern-scatter has {}", config.gather.places.size(),
                             config.scatter.places.size()));
       }
   }

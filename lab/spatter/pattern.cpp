@@ -52,7 +52,7 @@ struct source {
   std::uint64_t length(std::string_view digits) const { return bounded_length(number(digits, "length", 1)); }
 
   std::uint64_t bounded_length(std::uint64_t length) const {
-    if (length > most_entries) fail(fmt::format("{} entries, {} are allowed", length, most_entries));
+    if (length > most_entries) fail(fmt::format("{} entries, but {} are allowed", length, most_entries));
     return length;
   }
 
@@ -153,7 +153,7 @@ spatter_pattern expand_spatter_pattern(std::string_view text, const std::string&
   if (fields.size() == 1 && !text.empty() && text.find_first_not_of("0123456789,") == std::string_view::npos) {
     return list(in);
   }
-  in.fail("is neither UNIFORM, MS1 or LAPLACIAN nor a list of numbers");
+  in.fail("is not UNIFORM, MS1, LAPLACIAN or a list of numbers");
 }
 
 }  // namespace sheaf::bench

@@ -96,7 +96,7 @@ void spatter_session::take_memory(const spatter_config& config) {
   }
   if (needed.host_bytes > available) {
     throw error(error_code::out_of_memory,
-                fmt::format("needs {} bytes of host memory, {} are available", needed.host_bytes, available));
+                fmt::format("needs {} bytes of host memory, but {} are available", needed.host_bytes, available));
   }
   const auto too_small = [](const buffer& held, std::uint64_t bytes) { return bytes == 0 || held.size() < bytes; };
   const std::uint64_t dense_bytes = layout_.dense_rows * config.length() * spatter_record_bytes;

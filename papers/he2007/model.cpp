@@ -152,7 +152,7 @@ void figure_9(paper_run& run) {
                            r));
       model_accuracies.add(r);
     }
-    fmt::print("  passes: best measured {}, asked for by the 2007 model {}, by our plan {}; 16 in the paper\n",
+    fmt::print("  passes: best measured {}, chosen by the 2007 model {}, by our plan {}; 16 in the paper\n",
                sweep.best_passes, modelled_passes(s, p), planned_passes(s, p));
     model_accuracies.print(run, "86 % (70 to 99)");
   });

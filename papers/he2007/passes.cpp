@@ -140,7 +140,7 @@ void figure_11(paper_run& run) {
       if (c->pass_count == 1) most_in_one_pass = count;
     }
     if (gains.count() == 0) return;
-    fmt::print("  over one pass: the paper's multi-pass {} to {}, our choice {} to {}; the 2007 model asks for one ",
+    fmt::print("  over one pass: the paper's multi-pass {} to {}, our choice {} to {}; the 2007 model chooses one ",
                ratio_text(gains.least()), ratio_text(gains.most()), ratio_text(gains_of_choice.least()),
                ratio_text(gains_of_choice.most()));
     fmt::print("pass {}\n", most_in_one_pass == 0 ? "nowhere" : fmt::format("up to {} partitions", most_in_one_pass));

@@ -261,7 +261,7 @@ void figure_5(paper_run& run) {
     if (s.ctx.backend() == backend_kind::cuda) {
       measure_sublists(run, s);
     } else {
-      print_place(s, "of CUDA alone: a thread of the CPU walks several sublists at once");
+      print_place(s, "only on CUDA: a thread of the CPU walks several sublists at once");
     }
   }
 }
@@ -274,7 +274,7 @@ void figure_6(paper_run& run) {
     if (s.ctx.backend() == backend_kind::cuda) {
       measure_walkers(run, s);
     } else {
-      print_place(s, "of CUDA alone");
+      print_place(s, "only on CUDA");
     }
   }
 }

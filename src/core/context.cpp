@@ -41,7 +41,7 @@ context context::on(backend_kind backend, int threads) {
 context context::best() { return on(core::best_backend()); }
 
 void context::throw_moved_from() {
-  throw error(error_code::bad_argument, "context: it was moved from, and what it was is another context now");
+  throw error(error_code::bad_argument, "context: it was moved from; another context holds its contents now");
 }
 
 backend_kind context::backend() const { return state().backend; }
@@ -53,8 +53,9 @@ std::string_view context::ignored_profile() const { return state().ignored_profi
 
 void context::use(const machine& profile) {
   if (profile.backend != backend()) {
-    throw error(error_code::bad_argument, fmt::format("context::use: profile '{}' is for {}, the context works on {}",
-                                                      profile.name, name(profile.backend), name(backend())));
+    throw error(error_code::bad_argument,
+                fmt::format("context::use: profile '{}' is for {}, but the context works on {}", profile.name,
+                            name(profile.backend), name(backend())));
   }
   state().use(profile);
 }
@@ -92,7 +93,7 @@ std::vector<std::pair<std::string, std::string>> parse_forced(std::string_view t
     }
     for (const auto& [primitive, variant] : forced) {
       if (primitive != entry.substr(0, colon)) continue;
-      throw error(error_code::bad_argument, fmt::format("SHEAF_VARIANT: {} is there twice", printable(primitive)));
+      throw error(error_code::bad_argument, fmt::format("SHEAF_VARIANT: {} appears twice", printable(primitive)));
     }
     forced.emplace_back(entry.substr(0, colon), entry.substr(colon + 1));
   }

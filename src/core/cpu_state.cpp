@@ -61,7 +61,7 @@ void require_threads_of_this_process() {
   if (forks_so_far() == forks_before_threads) return;
   throw error(error_code::backend_unavailable,
               "context::cpu: this process was forked from one that had made a context of several threads, and "
-              "OpenMP's threads stayed there; take 1 thread, or make such contexts after the fork only");
+              "OpenMP's threads stayed there; use 1 thread, or make such contexts only after the fork");
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ void host_state::require_reachable(const void* first, std::string_view call, std
   const memory_place place = place_of(first);
   if (place.space == memory_space::device) {
     throw error(error_code::bad_argument,
-                fmt::format("{}: {} is in the memory of CUDA device {}, the context works on {}", call, what,
+                fmt::format("{}: {} is in the memory of CUDA device {}, but the context works on {}", call, what,
                             place.device, works_on()));
   }
 }

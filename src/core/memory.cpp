@@ -8,7 +8,7 @@ namespace {
 
 [[noreturn]] void throw_out_of_memory(const core::context_state& state, std::uint64_t bytes, std::string_view call) {
   throw error(error_code::out_of_memory,
-              fmt::format("{}: {} bytes of {} memory are not to be had", call, bytes, name(state.backend)));
+              fmt::format("{}: {} bytes of {} memory are not available", call, bytes, name(state.backend)));
 }
 
 }  // namespace

@@ -162,8 +162,8 @@ std::string limits_text(std::uint64_t stack_bytes) {
 
 [[noreturn]] void throw_with_limits(int wanted, int started, int reason, std::uint64_t stack_bytes) {
   throw error(error_code::backend_unavailable,
-              fmt::format("{} threads are wanted, and {} could be started: {}. Limits here: {}. --threads N and "
-                          "SHEAF_THREADS=N take fewer",
+              fmt::format("{} threads are wanted, but only {} could be started: {}. Limits here: {}. --threads N and "
+                          "SHEAF_THREADS=N set fewer",
                           wanted, started, std::strerror(reason), limits_text(stack_bytes)));
 }
 

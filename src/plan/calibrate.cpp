@@ -352,7 +352,8 @@ machine measure(microbenchmarks& device, const calibrate_options& options, const
 
 machine calibrate(const context& ctx, const calibrate_options& options) {
   if (!(options.seconds > 0)) {
-    throw error(error_code::bad_argument, fmt::format("calibrate: {} seconds to measure in", options.seconds));
+    throw error(error_code::bad_argument,
+                fmt::format("calibrate: {} seconds to measure in, not above 0", options.seconds));
   }
   ctx.state().require_this_process("calibrate");
   const auto microbenchmarks = core::backend_of(ctx.backend()).make_microbenchmarks(ctx);

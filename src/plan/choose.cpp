@@ -40,7 +40,7 @@ void throw_rejected(std::string_view primitive, std::span<const rejection> rejec
 
 void throw_out_of_scratch(std::string_view primitive, std::string_view variant, std::uint64_t bytes,
                           std::uint64_t limit) {
-  throw error(error_code::out_of_memory, fmt::format("{}: {} takes {} bytes of scratch, the context is limited to {}",
+  throw error(error_code::out_of_memory, fmt::format("{}: {} takes {} bytes of scratch, but the context's limit is {}",
                                                      primitive, variant, bytes, limit));
 }
 
@@ -64,7 +64,7 @@ variant_estimate describe(std::string_view name, const planned& plan, std::uint6
   } else if (plan.scratch_bytes > scratch_limit) {
     estimate.applicable = false;
     estimate.reason =
-        fmt::format("takes {} bytes of scratch, the context is limited to {}", plan.scratch_bytes, scratch_limit);
+        fmt::format("takes {} bytes of scratch, but the context's limit is {}", plan.scratch_bytes, scratch_limit);
   } else if (plan.by_name_only) {
     estimate.reason = "runs by name only";
   }

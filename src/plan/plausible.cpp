@@ -53,13 +53,13 @@ struct curve {
 
 bool is_time(double seconds) { return std::isfinite(seconds) && seconds >= least_seconds && seconds < most_seconds; }
 
-constexpr std::string_view no_time = "which is no time in seconds";
+constexpr std::string_view no_time = "which is not a time in seconds";
 
 curve_point point_of_rate(std::uint64_t footprint_bytes, double rate) {
   curve_point p{footprint_bytes, rate, 1 / rate};
   if (!(std::isfinite(rate) && rate >= least_per_second && rate < most_per_second)) {
     p.reason = doubt::impossible;
-    p.why = "which is no rate a second";
+    p.why = "which is not a rate per second";
   }
   return p;
 }
@@ -232,7 +232,7 @@ void keep(machine& m, const curve& c, const std::vector<std::size_t>& kept) {
 
 [[noreturn]] void fail(std::string_view what) {
   throw error(error_code::measurement_failed,
-              fmt::format("calibrate: {}; close what else runs and repeat, with more seconds (--seconds) or fewer "
+              fmt::format("calibrate: {}; close other programs and repeat, with more seconds (--seconds) or fewer "
                           "threads (--threads)",
                           what));
 }

@@ -22,7 +22,7 @@ std::span<const variant_tables* const> all_backends() {
 
 void add_variants(const variant_tables& more) {
   if (lists_were_asked_for.load(std::memory_order_relaxed)) {
-    throw std::logic_error("add_variants: a list of variants has been asked for already");
+    throw std::logic_error("add_variants: a list of variants was already read");
   }
   lists().push_back(&more);
 }

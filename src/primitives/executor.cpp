@@ -7,7 +7,7 @@
 namespace sheaf::primitives {
 
 void throw_moved_from(std::string_view call) {
-  refuse("{}: it was moved from, and what it was is another object now", call);
+  refuse("{}: it was moved from; another object holds its contents now", call);
 }
 
 buffer memory_of_preparation(const context& ctx, std::string_view call, std::string_view what, std::uint64_t bytes) {
@@ -16,7 +16,7 @@ buffer memory_of_preparation(const context& ctx, std::string_view call, std::str
   } catch (const error& e) {
     if (e.code() != error_code::out_of_memory) throw;
   }
-  throw error(error_code::out_of_memory, fmt::format("{}: {} take {} bytes of {} memory, which are not to be had", call,
+  throw error(error_code::out_of_memory, fmt::format("{}: {} take {} bytes of {} memory, which are not available", call,
                                                      what, bytes, name(ctx.backend())));
 }
 

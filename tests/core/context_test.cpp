@@ -165,7 +165,7 @@ TEST(Context, ThatWasMovedFromSaysSo) {
   context first = context::cpu(1);
   const context second = std::move(first);
   EXPECT_EQ(second.threads(), 1);
-  constexpr std::string_view message = "context: it was moved from, and what it was is another context now";
+  constexpr std::string_view message = "context: it was moved from; another context holds its contents now";
   // NOLINTBEGIN(bugprone-use-after-move): that is what is tested
   const auto refused = [&](auto call) { expect_error(error_code::bad_argument, message, call); };
   refused([&] { first.backend(); });
@@ -206,7 +206,7 @@ TEST(Context, MalformedForcedVariantsAreRefused) {
                "SHEAF_VARIANT: 'gather=\\x1b[31m\\xff' is not PRIMITIVE:VARIANT, as in gather:cpu.direct",
                [] { context::cpu(1); });
   const scoped_environment twice("SHEAF_VARIANT", "gather:cpu.direct,gather:reference.serial");
-  expect_error(error_code::bad_argument, "SHEAF_VARIANT: gather is there twice", [] { context::cpu(1); });
+  expect_error(error_code::bad_argument, "SHEAF_VARIANT: gather appears twice", [] { context::cpu(1); });
 }
 
 TEST(Context, ProfileComesFromTheEnvironment) {
@@ -230,7 +230,7 @@ TEST(Context, ProfileOfAnotherBackendInTheEnvironmentIsLeftAside) {
   const scoped_environment profile("SHEAF_PROFILE", path);
   const context ctx = context::cpu(1);
   EXPECT_EQ(ctx.profile().backend, backend_kind::cpu);
-  EXPECT_EQ(ctx.ignored_profile(), fmt::format("SHEAF_PROFILE: {}: is for cuda '{}', this is cpu '{}'", path,
+  EXPECT_EQ(ctx.ignored_profile(), fmt::format("SHEAF_PROFILE: {}: is for cuda '{}', but this is cpu '{}'", path,
                                                nearest_machine(backend_kind::cuda, "").name, ctx.state().device_name));
   std::remove(path.c_str());
 }
@@ -246,7 +246,7 @@ TEST(Context, TakesOnlyProfilesOfItsBackend) {
   context ctx = context::cpu(1);
   machine other = nearest_machine(backend_kind::cuda, "");
   expect_error(error_code::bad_argument,
-               fmt::format("context::use: profile '{}' is for cuda, the context works on cpu", other.name),
+               fmt::format("context::use: profile '{}' is for cuda, but the context works on cpu", other.name),
                [&] { ctx.use(other); });
   machine mine = ctx.profile();
   mine.name = "slower";

@@ -73,7 +73,7 @@ TEST_F(Forks, AChildIsToldThatTheThreadsAreItsParents) {
   expect_refusal("context::wait", [&] { ctx.wait(); });
   EXPECT_EQ(in_a_child([]() -> std::string { return context::cpu(2), "nothing was thrown"; }),
             "backend_unavailable: context::cpu: this process was forked from one that had made a context of several "
-            "threads, and OpenMP's threads stayed there; take 1 thread, or make such contexts after the fork only");
+            "threads, and OpenMP's threads stayed there; use 1 thread, or make such contexts only after the fork");
   EXPECT_EQ(gathered(ctx), "right") << "the parent goes on";
 }
 
@@ -104,11 +104,11 @@ TEST_F(Forks, AChildIsToldThatCudaIsItsParents) {
   const auto ctx = cuda_context();
   if (!ctx) GTEST_SKIP() << "no CUDA device";
   EXPECT_EQ(in_a_child([&]() -> std::string { return ctx->wait(), "nothing was thrown"; }),
-            "backend_unavailable: context::wait: this process was forked after the context was made, and CUDA works in "
-            "the parent only");
+            "backend_unavailable: context::wait: this process was forked after the context was made, and CUDA works "
+            "only in the parent");
   EXPECT_EQ(in_a_child([&]() -> std::string { return context::cuda(0), "nothing was thrown"; }),
-            "backend_unavailable: context::cuda: this process was forked from one that had used CUDA, which works in "
-            "the parent only; use it after the fork only");
+            "backend_unavailable: context::cuda: this process was forked from one that had used CUDA, which works only "
+            "in the parent; use it only after the fork");
   EXPECT_NO_THROW(ctx->wait());
 }
 

@@ -59,7 +59,7 @@ TEST(MemorySpace, IsAskedOfADriverOnceOneIsLoaded) {
     EXPECT_EQ(out[0], memory[reachable]);
   }
   expect_error(error_code::bad_argument,
-               "gather: table is in the memory of CUDA device 3, the context works on the CPU",
+               "gather: table is in the memory of CUDA device 3, but the context works on the CPU",
                [&] { gather_from(memory[0]); });
 }
 #endif

@@ -89,7 +89,7 @@ TEST(Buffer, SaysHowMuchIsNotToBeHad) {
     SCOPED_TRACE(where.name);
     constexpr std::uint64_t too_much = std::uint64_t{1} << 60;
     expect_error(error_code::out_of_memory,
-                 fmt::format("buffer: {} bytes of {} memory are not to be had", too_much, name(where.ctx.backend())),
+                 fmt::format("buffer: {} bytes of {} memory are not available", too_much, name(where.ctx.backend())),
                  [&] { buffer(where.ctx, too_much); });
     EXPECT_NO_THROW(where.ctx.wait());
     EXPECT_NO_THROW(buffer(where.ctx, 1 << 20));
@@ -122,10 +122,10 @@ TEST(Buffer, FailsWhereTheResourceIsDry) {
   counting_resource counter{ctx.state().memory};
   counter.dry = true;
   ctx.use(counter.resource());
-  expect_error(error_code::out_of_memory, "buffer: 64 bytes of cpu memory are not to be had", [&] { buffer(ctx, 64); });
+  expect_error(error_code::out_of_memory, "buffer: 64 bytes of cpu memory are not available", [&] { buffer(ctx, 64); });
   const core::scratch scratch(ctx.state(), 32);
   EXPECT_FALSE(scratch.is_taken());
-  expect_error(error_code::out_of_memory, "gather: 32 bytes of cpu memory are not to be had",
+  expect_error(error_code::out_of_memory, "gather: 32 bytes of cpu memory are not available",
                [&] { scratch.throw_not_taken("gather"); });
   EXPECT_TRUE(core::scratch(ctx.state(), 0).is_taken()) << "nothing is always to be had";
 }

@@ -64,10 +64,11 @@ TEST_F(StartableWithinALimit, NamesTheThreadsThatStartedAndTheLimit) {
     leave_address_space(5 * stack + stack / 2);
     return std::to_string(core::startable(20));
   });
-  EXPECT_THAT(words, testing::StartsWith("backend_unavailable: 20 threads are wanted, and 6 could be started: Resource "
-                                         "temporarily unavailable. Limits here: "));
+  EXPECT_THAT(words,
+              testing::StartsWith("backend_unavailable: 20 threads are wanted, but only 6 could be started: Resource "
+                                  "temporarily unavailable. Limits here: "));
   EXPECT_THAT(words, HasSubstr("bytes of address space (ulimit -v), of which a thread's stack takes 67108864"));
-  EXPECT_THAT(words, testing::EndsWith(". --threads N and SHEAF_THREADS=N take fewer"));
+  EXPECT_THAT(words, testing::EndsWith(". --threads N and SHEAF_THREADS=N set fewer"));
 }
 
 TEST_F(StartableWithinALimit, IsLookedAtOnceForEachNumber) {
@@ -105,7 +106,7 @@ TEST_F(StartableWithinALimit, EndsACommandWithCodeSix) {
         folder,
         fmt::format("version >/dev/null; ulimit -v 600000; OMP_STACKSIZE=100M '{}' {}", sheaf_program(), arguments));
     EXPECT_EQ(result.code, 6) << arguments << "\n" << result.err;
-    EXPECT_THAT(result.err, HasSubstr("12 threads are wanted, and ")) << arguments;
+    EXPECT_THAT(result.err, HasSubstr("12 threads are wanted, but only ")) << arguments;
     EXPECT_THAT(result.err, HasSubstr("614400000 bytes of address space (ulimit -v)")) << arguments;
     EXPECT_EQ(result.out, "") << arguments;
     EXPECT_EQ(folder.count(), 3U) << arguments;

@@ -248,11 +248,11 @@ TEST_P(ConjugateGradientOfADevice, SaysWhatAGraphCannotHave) {
     });
   };
   std::vector<double> history;
-  EXPECT_EQ(message(error_code::bad_argument, {.variant = GetParam()}),
-            "conjugate_gradient: the stream is being captured into a graph, which wants an iteration_limit of no more "
-            "than 65536");
+  EXPECT_EQ(
+      message(error_code::bad_argument, {.variant = GetParam()}),
+      "conjugate_gradient: the stream is being captured into a graph, which needs an iteration_limit of at most 65536");
   EXPECT_EQ(message(error_code::bad_argument, {.iteration_limit = 5, .history = &history, .variant = GetParam()}),
-            "conjugate_gradient: the stream is being captured into a graph, which has neither history nor progress");
+            "conjugate_gradient: the stream is being captured into a graph, which allows neither history nor progress");
   if (can_be_captured()) return;
   const std::string refused = message(error_code::no_variant, {.iteration_limit = 5, .variant = GetParam()});
   const bool looks_once = GetParam() == "cuda.sliced";

@@ -224,7 +224,7 @@ TEST(EdgeFunctionOfADevice, IsRefusedOnOtherContextsAndTypes) {
   const std::optional<context> ctx = device_context();
   if (!ctx) GTEST_SKIP() << "no CUDA device here";
   EXPECT_EQ(message_of_call(*ctx, [&](const context& c) { edge_sum<3, 2, float>(c, pairs, from, {}, to, stretch{}); }),
-            "edge_sum: node_values has values of type f64, the function takes f32");
+            "edge_sum: node_values has values of type f64, but the function takes f32");
 }
 
 }  // namespace

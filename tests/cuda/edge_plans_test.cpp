@@ -98,7 +98,7 @@ TEST(EdgeSumPlansOfCuda, SayWhyListsCannotBeMade) {
   const machine m = shipped();
   edge_sum_problem p = mesh_of(1'000'000);
   const auto sums = primitives::edge_sum_variants();
-  EXPECT_EQ(rejection(sums, "cuda.atomic", p, m), "adds in the order in which threads come");
+  EXPECT_EQ(rejection(sums, "cuda.atomic", p, m), "adds in the order in which threads arrive");
   EXPECT_EQ(rejection(sums, "cuda.two_pass", p, m), "");
   p.edges = std::uint64_t{1} << 32;
   EXPECT_EQ(rejection(sums, "cuda.two_pass", p, m), "its lists number edges with 32 bits");
@@ -109,8 +109,7 @@ TEST(EdgeSumPlansOfCuda, SayWhyListsCannotBeMade) {
     EXPECT_EQ(rejection(primitives::prepare_edge_sum_variants(), variant, many, m),
               "its lists number nodes with 31 bits");
     many.sum.nodes = 0;
-    EXPECT_EQ(rejection(primitives::prepare_edge_sum_variants(), variant, many, m),
-              "there is nothing to bring into order");
+    EXPECT_EQ(rejection(primitives::prepare_edge_sum_variants(), variant, many, m), "there is nothing to put in order");
     many.sum.nodes = std::uint64_t{1} << 31;
   }
 }

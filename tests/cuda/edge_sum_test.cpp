@@ -264,7 +264,7 @@ TEST_F(EdgeSumOnCuda, AtomicsAreForSumsInAnyOrder) {
   const placed_edges e(*ctx, images);
   const std::string words =
       message_of(error_code::no_variant, [&] { sum_of(*ctx, e, images, {.variant = "cuda.atomic"}); });
-  EXPECT_NE(words.find("adds in the order in which threads come"), std::string::npos) << words;
+  EXPECT_NE(words.find("adds in the order in which threads arrive"), std::string::npos) << words;
 }
 
 TEST_F(EdgeSumOnCuda, CallsKeepToTheScratchLimit) {

@@ -41,13 +41,13 @@ TEST_F(CudaMemory, HostMemoryIsRefusedByName) {
   const sheaf::index_span index{list.data(), 16, sheaf::index_type::u32};
   const sheaf::records on_device{device.data(), 16, 4};
   EXPECT_EQ(refusal([&] { sheaf::gather(ctx, host, index, on_device); }),
-            "gather: table is in host memory, the context works on CUDA device 0");
+            "gather: table is in host memory, but the context works on CUDA device 0");
   EXPECT_EQ(refusal([&] {
               sheaf::gather(ctx, on_device, host, {list.data(), 16, 4});
             }),
-            "gather: index is in host memory, the context works on CUDA device 0");
+            "gather: index is in host memory, but the context works on CUDA device 0");
   EXPECT_EQ(refusal([&] { sheaf::scatter(ctx, on_device, index, host); }),
-            "scatter: out is in host memory, the context works on CUDA device 0");
+            "scatter: out is in host memory, but the context works on CUDA device 0");
 }
 
 TEST_F(CudaMemory, PinnedMemoryIsRefused) {
@@ -59,7 +59,7 @@ TEST_F(CudaMemory, PinnedMemoryIsRefused) {
   EXPECT_EQ(refusal([&] {
               sheaf::gather(ctx, {pinned, 16, 4}, {list.data(), 16, sheaf::index_type::u32}, {out.data(), 16, 4});
             }),
-            "gather: table is in host memory, the context works on CUDA device 0");
+            "gather: table is in host memory, but the context works on CUDA device 0");
   cudaFreeHost(pinned);
 }
 
@@ -72,7 +72,7 @@ TEST_F(CudaMemory, DeviceMemoryIsRefusedOnTheCpu) {
   EXPECT_EQ(refusal([&] {
               sheaf::gather(ctx, {table.data(), 16, 4}, index, out);
             }),
-            "gather: table is in the memory of CUDA device 0, the context works on the CPU");
+            "gather: table is in the memory of CUDA device 0, but the context works on the CPU");
 }
 
 TEST_F(CudaMemory, TheBlockThatCameBackLastIsTakenAgain) {
@@ -193,7 +193,7 @@ TEST_F(CudaMemory, ScratchComesFromTheCallersResource) {
       ADD_FAILURE() << "scratch from an empty pool";
     } catch (const sheaf::error& e) {
       EXPECT_EQ(e.code(), error_code::out_of_memory);
-      EXPECT_STREQ(e.what(), "scatter: 64 bytes of cuda memory are not to be had");
+      EXPECT_STREQ(e.what(), "scatter: 64 bytes of cuda memory are not available");
     }
     ctx.wait();
   }

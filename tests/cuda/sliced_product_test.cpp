@@ -186,18 +186,18 @@ TEST(SlicedProduct, SaysWhichMatricesItDoesNotTake) {
   p.columns = 32 * columns_of_slice;
   EXPECT_EQ(cuda::unfit_for_slices(p), nullptr);
   p.columns += 1;
-  EXPECT_STREQ(cuda::unfit_for_slices(p), "x has more than 32 parts that fit shared memory");
+  EXPECT_STREQ(cuda::unfit_for_slices(p), "x has more than 32 parts that fit in shared memory");
   p.columns = 1000;
   p.has_row_ends = true;
-  EXPECT_STREQ(cuda::unfit_for_slices(p), "groups rows that lie one behind the other, and these may lie in any order");
+  EXPECT_STREQ(cuda::unfit_for_slices(p), "groups rows that lie one after the other, but rows may lie in any order");
   p.has_row_ends = false;
   p.transposed = true;
-  EXPECT_STREQ(cuda::unfit_for_slices(p), "groups entries by rows, and the product is transposed");
+  EXPECT_STREQ(cuda::unfit_for_slices(p), "groups entries by rows, but the product is transposed");
   p.transposed = false;
   p.entries = std::uint64_t{1} << 32;
-  EXPECT_STREQ(cuda::unfit_for_slices(p), "rows or entries pass 32 bits");
+  EXPECT_STREQ(cuda::unfit_for_slices(p), "rows or entries exceed 32 bits");
   p.entries = (std::uint64_t{1} << 32) - 3000;
-  EXPECT_STREQ(cuda::unfit_for_slices(p), "places of entries pass 32 bits");
+  EXPECT_STREQ(cuda::unfit_for_slices(p), "places of entries exceed 32 bits");
 }
 
 TEST(SlicedProduct, NamesABadColumn) {

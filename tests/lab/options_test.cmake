@@ -15,7 +15,7 @@ endfunction()
 
 # Every option of every command that the help lists. Behind the name of a flag are two spaces, the line's end, or which
 # options it goes with.
-set(refused "the value is empty, as where a variable of the shell is not set")
+set(refused "the value is empty, as when a shell variable is not set")
 set(options 0)
 foreach(name IN ITEMS sheaf-bench papers spatter spmv solve edges)
   set(command ${name})
@@ -54,8 +54,8 @@ foreach(list IN ITEMS "4,,8" ",4" "4," ",")
   expect_refused(2 "--nodes: '${list}' has an empty item" edges --nodes ${list})
 endforeach()
 # What the options leave nothing of, and lists that no primitive of the set has.
-expect_refused(2 "no row is what all options ask for" --backend cpu --filter nothing)
-expect_refused(2 "no row is what all options ask for" --backend cpu --set sort --sorts f32 --bit-ranges 8:16 --list)
+expect_refused(2 "no row matches all options" --backend cpu --filter nothing)
+expect_refused(2 "no row matches all options" --backend cpu --set sort --sorts f32 --bit-ranges 8:16 --list)
 expect_refused(2 "--values: no primitive of the set has it" --set split --values f32)
 expect_refused(2 "--sizes: '18446744073709551616' is not a whole number" --sizes 18446744073709551616)
 

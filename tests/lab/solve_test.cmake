@@ -25,7 +25,7 @@ run_solve(2 "--real" --data ${data})
 file(WRITE ${OUTPUT} "no matrix")
 run_solve(3 "solve.json: line 1" ${OUTPUT})
 # So is one whose matrix conjugate gradient does not take.
-foreach(wrong IN ITEMS "2 3 1\n1 1 1=2 rows and 3 columns, not as many" "0 0 0=the matrix has no rows"
+foreach(wrong IN ITEMS "2 3 1\n1 1 1=the matrix is 2 x 3, not square" "0 0 0=the matrix has no rows"
     "2 2 3\n1 1 1\n1 2 3\n2 2 1=not symmetric: row 1, column 2 has 3, row 2, column 1 has 0")
   string(REGEX MATCH "^([^=]*)=(.*)$" parts "${wrong}")
   set(matrix "${CMAKE_MATCH_1}")

@@ -72,16 +72,16 @@ TEST(SpatterPattern, LengthIsBoundedBeforeMemoryIsTaken) {
   EXPECT_EQ(expand("UNIFORM:1000:1").entries.size(), 1000U);
   for (const char* text : {"UNIFORM:1001:1", "MS1:1001:1:2", "LAPLACIAN:10:50:1"}) {
     EXPECT_THAT(message_of(error_code::bad_input, [&text = text] { expand(text); }),
-                testing::EndsWith("1001 entries, 1000 are allowed"));
+                testing::EndsWith("1001 entries, but 1000 are allowed"));
   }
-  expect_error(error_code::bad_input, "f: pattern: '0,1,2': 3 entries, 2 are allowed", [] { expand("0,1,2", 2); });
+  expect_error(error_code::bad_input, "f: pattern: '0,1,2': 3 entries, but 2 are allowed", [] { expand("0,1,2", 2); });
 }
 
 TEST(SpatterPattern, SaysWhatIsWrong) {
   constexpr std::pair<const char*, const char*> wrong[] = {
-      {"", "'': is neither UNIFORM, MS1 or LAPLACIAN nor a list of numbers"},
-      {"uniform:8:1", "'uniform:8:1': is neither UNIFORM, MS1 or LAPLACIAN nor a list of numbers"},
-      {"-1,2", "'-1,2': is neither UNIFORM, MS1 or LAPLACIAN nor a list of numbers"},
+      {"", "'': is not UNIFORM, MS1, LAPLACIAN or a list of numbers"},
+      {"uniform:8:1", "'uniform:8:1': is not UNIFORM, MS1, LAPLACIAN or a list of numbers"},
+      {"-1,2", "'-1,2': is not UNIFORM, MS1, LAPLACIAN or a list of numbers"},
       {"1,,2", "'1,,2': entry is '', not a whole number from 0 to 281474976710656"},
       {"281474976710657",
        "'281474976710657': entry is '281474976710657', not a whole number from 0 to 281474976710656"},
@@ -217,16 +217,16 @@ TEST(SpatterFile, SaysWhatIsWrongWithAConfiguration) {
       {R"({"pattern": [0], "local-work-size": "x"})",
        "local-work-size is \"x\", not a whole number from 0 to 281474976710656"},
       {R"({"pattern": [0], "nruns": 0})", "nruns is 0, not a whole number from 1 to 281474976710656"},
-      {R"({"pattern": [0], "delta": 1, "deltas": [1]})", "delta and deltas are both there"},
+      {R"({"pattern": [0], "delta": 1, "deltas": [1]})", "delta and deltas are both present"},
       {R"({"pattern": [0], "deltas": []})", "deltas is a list of 0, not a list of numbers"},
       {R"({"kernel": "gs", "pattern-gather": [0], "pattern-scatter": [0], "deltas": [1]})",
        "deltas do not go with kernel GS"},
       {R"({"kernel": "gs", "pattern-gather": [0, 1], "pattern-scatter": [0]})",
-       "pattern-gather has 2 entries, pattern-scatter 1"},
-      {R"({"pattern": [0, 1], "pattern-size": 3})", "pattern-size is 3, pattern has 2 entries"},
+       "pattern-gather has 2 entries, but pattern-scatter has 1"},
+      {R"({"pattern": [0, 1], "pattern-size": 3})", "pattern-size is 3, but pattern has 2 entries"},
       {R"({"pattern": [0, 1], "pattern-size": 0})", "pattern-size is 0, not a whole number from 1 to 281474976710656"},
       {R"({"kernel": "multigather", "pattern": [0, 1], "pattern-gather": [1, 2]})",
-       "pattern-gather[1] is 2, pattern has 2 entries"},
+       "pattern-gather[1] is 2, but pattern has 2 entries"},
       {R"({"pattern": "UNIFORM:1024:1", "count": 281474976710656})",
        "pattern of 1024 entries, count 281474976710656: more than 72057594037927936 in all"},
       {R"({"pattern": "UNIFORM:1024:1", "wrap": 281474976710656})",
@@ -263,7 +263,7 @@ TEST(SpatterFile, BytesAfterTheDocumentAreRefused) {
 }
 
 TEST(SpatterFile, AFieldThatIsThereTwiceIsRefused) {
-  expect_error(error_code::bad_input, "f: [1]: 'pattern' is there twice",
+  expect_error(error_code::bad_input, "f: [1]: 'pattern' appears twice",
                [] { bench::parse_spatter(R"([{"pattern": [0]}, {"pattern": [0], "pattern": [1]}])", "f"); });
 }
 
@@ -301,9 +301,10 @@ TEST(SpatterFile, AFileThatIsCutShortWhileItIsReadIsAnError) {
 TEST(SpatterFile, PatternsOfAFileAreBoundedTogether) {
   constexpr const char* text = R"([{"pattern": "UNIFORM:6:1"}, {"pattern": [0, 1, 2, 3, 4]}])";
   EXPECT_EQ(bench::parse_spatter(text, "f", {11}).size(), 2U);
-  expect_error(error_code::bad_input, "f: configuration 1: pattern has 5 entries, 4 are left of what a file may have",
+  expect_error(error_code::bad_input,
+               "f: configuration 1: pattern has 5 entries, but 4 are left of what a file may have",
                [&] { bench::parse_spatter(text, "f", {10}); });
-  expect_error(error_code::bad_input, "f: configuration 0: pattern: 'UNIFORM:6:1': 6 entries, 5 are allowed",
+  expect_error(error_code::bad_input, "f: configuration 0: pattern: 'UNIFORM:6:1': 6 entries, but 5 are allowed",
                [&] { bench::parse_spatter(text, "f", {5}); });
 }
 

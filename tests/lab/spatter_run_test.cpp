@@ -215,7 +215,7 @@ TEST(SpatterRun, SaysHowMuchMemoryIsMissing) {
       bench::parse_spatter(R"([{"kernel": "Scatter", "pattern": [0], "count": 281474976710656, "delta": 8}])", "f");
   bench::spatter_session session(context::cpu(1), settings_of(1 << 20));
   EXPECT_THAT(message_of(error_code::out_of_memory, [&] { session.run(configs[0]); }),
-              testing::MatchesRegex("needs 18014[0-9]+ bytes of host memory, [0-9]+ are available"));
+              testing::MatchesRegex("needs 18014[0-9]+ bytes of host memory, but [0-9]+ are available"));
 }
 
 // What is wrong with the first pass if every call of the library is followed by `spoil`.
@@ -264,7 +264,7 @@ TEST(SpatterVerify, SeesAScatterThatWritesBesidesItsPlaces) {
   const auto faults = faults_of(R"([{"kernel": "Scatter", "pattern": [0, 2], "delta": 4, "count": 20}])",
                                 [](const_records, records out) { out.data[3 * 8] ^= std::byte{1}; });
   EXPECT_EQ(faults.count, 2U) << "one in each of two chunks";
-  EXPECT_EQ(faults.first, "sparse[3] changed, and nothing writes there");
+  EXPECT_EQ(faults.first, "sparse[3] changed, but nothing writes there");
 }
 
 TEST(SpatterVerify, SeesTheValueOfAnotherPlace) {

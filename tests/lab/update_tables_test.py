@@ -402,9 +402,9 @@ class Errors(Folder):
     def test_rows_that_contradict_each_other(self):
         name = "gather/identity/r4/u32/n=4"
         self.put("bad.json", [row(name, "sheaf", 1), row(name, "thrust", 1), row(name, "thrust", 2)])
-        self.expect(f"bad.json: row 2: {name}/thrust is there twice")
+        self.expect(f"bad.json: row 2: {name}/thrust appears twice")
         self.put("bad.json", [row(name, "sheaf", 1), row(name, "sheaf", 1)])
-        self.expect(f"bad.json: row 1: {name}/sheaf is there twice")
+        self.expect(f"bad.json: row 1: {name}/sheaf appears twice")
         self.put("bad.json", [row(name, "sheaf", 1, machine="H200"), row(name, "thrust", 1, machine="H200")])
         self.put("a.json", headlines())
         self.expect("the machines 'H200' and 'NVIDIA H200' are both 'H200' in a table")
@@ -414,7 +414,7 @@ class Errors(Folder):
                               ('{"schema_version": 1}', "schema_version is 1, not 2"),
                               ('{"schema_version": 2}', "recorded is None"),
                               ('{"schema_version": true}', "schema_version is True, not 2"),
-                              ('{"schema_version": 2, "schema_version": 1}', "'schema_version' is there twice"),
+                              ('{"schema_version": 2, "schema_version": 1}', "'schema_version' appears twice"),
                               ('{"schema_version": 2, "recorded": "9999-99-99T99:99:99Z"}', "not a time such as"),
                               ('[' * 100000, "bad.json: "), ("\0", "bad.json: "), ("9" * 10000, "bad.json: "),
                               ('{"schema_version": 2, "recorded": "2026-01-01T00:00:00Z"}', "rows is missing"),
@@ -472,8 +472,7 @@ class Errors(Folder):
         begin = "<!-- table: overview -->\n"
         for text, message in ((EMPTY_README.replace("table: overview", "overview"), "README.md:3: no table ends here"),
                               (EMPTY_README.replace("table: overview", "table: faster"), "table faster is unknown"),
-                              (f"{EMPTY_README}\n{EMPTY_README}", "README.md:4: table overview is unknown or there "
-                                                                   "twice"),
+                              (f"{EMPTY_README}\n{EMPTY_README}", "README.md:4: table overview is unknown or appears twice"),
                               (begin + EMPTY_README, "README.md:2: table overview begins inside table overview"),
                               (EMPTY_README[:-len("<!-- end -->")], "table overview has no end"),
                               ("", "no table overview")):

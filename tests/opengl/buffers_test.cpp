@@ -326,7 +326,7 @@ TEST_F(OpenglBuffers, AreRefusedWhereTheyAreNoneOrTooShortBeforeAnythingIsWritte
   const opengl_buffer good = x.view();
   const auto name = [&](const char* what, GLuint buffer) {
     return fmt::format(
-        "prepared_spmv: {} is in buffer {}, which is none of this OpenGL context or of one that shares its "
+        "prepared_spmv: {} is in buffer {}, which belongs neither to this OpenGL context nor to one that shares its "
         "objects",
         what, buffer);
   };
@@ -346,14 +346,14 @@ TEST_F(OpenglBuffers, AreRefusedWhereTheyAreNoneOrTooShortBeforeAnythingIsWritte
     refused(name("x", 4711), {4711, 0}, y.view());
     refused(name("y", 4711), good, {4711, 0});
     refused(name("y", without_storage), good, {without_storage, 0});
-    refused(fmt::format("prepared_spmv: x takes 400 bytes from byte 44 on, and buffer {} has 440", x.name()),
+    refused(fmt::format("prepared_spmv: x takes 400 bytes from byte 44 on, but buffer {} has 440", x.name()),
             {x.name(), 44}, y.view());
-    refused(fmt::format("prepared_spmv: y takes 400 bytes from byte 440 on, and buffer {} has 440", y.name()), good,
+    refused(fmt::format("prepared_spmv: y takes 400 bytes from byte 440 on, but buffer {} has 440", y.name()), good,
             {y.name(), 440});
-    refused(fmt::format("prepared_spmv: y takes 400 bytes from byte 18446744073709551612 on, and buffer {} has 440",
+    refused(fmt::format("prepared_spmv: y takes 400 bytes from byte 18446744073709551612 on, but buffer {} has 440",
                         y.name()),
             good, {y.name(), ~std::uint64_t{3}});
-    refused(fmt::format("prepared_spmv: y begins at byte 18 of buffer {}, no multiple of 4", y.name()), good,
+    refused(fmt::format("prepared_spmv: y begins at byte 18 of buffer {}, not at a multiple of 4", y.name()), good,
             {y.name(), 18});
     refused(fmt::format("prepared_spmv: y overlaps x in buffer {}", x.name()), good, {x.name(), 0});
     const opengl::current_scope current(state().handle(), "test");
@@ -387,14 +387,14 @@ TEST_F(OpenglBuffers, OfSumsOverEdgesAreRefusedLikewise) {
                    [&] { opengl_run(prepared, from, by, to, edge_function::weighted_difference); });
       EXPECT_EQ(unread_error(ctx()), GLenum{GL_NO_ERROR});
     };
-    const std::string none = "which is none of this OpenGL context or of one that shares its objects";
+    const std::string none = "which belongs neither to this OpenGL context nor to one that shares its objects";
     refused("node_values is in buffer 4711, " + none, {4711, 0}, weights.view(), result.view());
     refused("weights is in buffer 4711, " + none, at.view(), {4711, 0}, result.view());
     refused("the result is in buffer 0, " + none, at.view(), weights.view(), {});
-    refused(fmt::format("weights takes {} bytes from byte 44 on, and buffer {} has {}", 4 * images.edges,
+    refused(fmt::format("weights takes {} bytes from byte 44 on, but buffer {} has {}", 4 * images.edges,
                         weights.name(), weights.bytes()),
             at.view(), {weights.name(), 44}, result.view());
-    refused(fmt::format("the result takes {} bytes from byte 44 on, and buffer {} has {}", bytes, result.name(),
+    refused(fmt::format("the result takes {} bytes from byte 44 on, but buffer {} has {}", bytes, result.name(),
                         result.bytes()),
             at.view(), weights.view(), {result.name(), 44});
     refused(fmt::format("the result overlaps node_values in buffer {}", at.name()), at.view(), {}, at.view());
@@ -464,7 +464,7 @@ TEST_F(OpenglBuffers, OfMovementsAreRefusedLikewise) {
   const std::vector<std::uint32_t> index{2, 0, 1, 2};
   const caller_buffer three(ctx(), std::vector<float>(6, 1));
   const caller_buffer four(ctx(), std::vector<float>(8, 2));
-  const std::string none = "which is none of this OpenGL context or of one that shares its objects";
+  const std::string none = "which belongs neither to this OpenGL context nor to one that shares its objects";
   for (const char* const form : movements) {
     SCOPED_TRACE(form);
     const prepare_options options{.duplicates = duplicates::last, .variant = form};
@@ -479,14 +479,14 @@ TEST_F(OpenglBuffers, OfMovementsAreRefusedLikewise) {
     refused(to_gather, "prepared_gather: out is in buffer 0, " + none, three.view(), {});
     refused(to_scatter, "prepared_scatter: in is in buffer 4711, " + none, {4711, 0}, three.view());
     refused(to_gather,
-            fmt::format("prepared_gather: table begins at byte 6 of buffer {}, no multiple of 4", three.name()),
+            fmt::format("prepared_gather: table begins at byte 6 of buffer {}, not at a multiple of 4", three.name()),
             {three.name(), 6}, four.view());
     refused(to_gather,
-            fmt::format("prepared_gather: out takes 32 bytes from byte 44 on, and buffer {} has {}", four.name(),
+            fmt::format("prepared_gather: out takes 32 bytes from byte 44 on, but buffer {} has {}", four.name(),
                         four.bytes()),
             three.view(), {four.name(), 44});
     refused(to_scatter,
-            fmt::format("prepared_scatter: in takes 32 bytes from byte 44 on, and buffer {} has {}", four.name(),
+            fmt::format("prepared_scatter: in takes 32 bytes from byte 44 on, but buffer {} has {}", four.name(),
                         four.bytes()),
             {four.name(), 44}, three.view());
     refused(to_gather, fmt::format("prepared_gather: out overlaps table in buffer {}", four.name()), four.view(),
@@ -528,7 +528,7 @@ TEST_F(OpenglBuffers, AreForPreparationsOfOpenglThatAreStillThere) {
   prepared_spmv first = prepare_spmv(ctx(), a.view(), 3);
   const prepared_spmv second = std::move(first);
   // NOLINTNEXTLINE(bugprone-use-after-move): that is what is tested
-  expect_error(error_code::bad_argument, "prepared_spmv: it was moved from, and what it was is another object now",
+  expect_error(error_code::bad_argument, "prepared_spmv: it was moved from; another object holds its contents now",
                [&] { opengl_run(first, {}, {}); });
 }
 

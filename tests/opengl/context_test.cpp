@@ -372,7 +372,7 @@ TEST_F(OpenglContext, InteropWantsAContextOfOpengl) {
 TEST_F(OpenglContext, StaysWithTheParentInAFork) {
   EXPECT_EQ(reversed_wrongly(ctx(), 100), 0U);
   EXPECT_THAT(in_a_child([&] { return std::to_string(reversed_wrongly(ctx(), 100)); }),
-              HasSubstr("this process was forked after the context was made, and OpenGL works in the parent only"));
+              HasSubstr("this process was forked after the context was made, and OpenGL works only in the parent"));
   EXPECT_THAT(in_a_child([] { return std::string(name(context::opengl().backend())); }),
               HasSubstr("forked from one that had used OpenGL"));
   EXPECT_EQ(in_a_child([] { return std::to_string(core::opengl_device_count()); }), "0");

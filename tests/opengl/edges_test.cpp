@@ -143,7 +143,7 @@ TEST_F(OpenglEdges, SaysWhatFrameBuffersCannotHold) {
   };
   EXPECT_THAT(reasons(100, 50, value_type::f32), testing::ElementsAre("", ""));
   EXPECT_THAT(reasons(100, 50, value_type::f64),
-              testing::Each("frame buffers have 32 bits a channel, and the values are f64"));
+              testing::Each("frame buffers have 32 bits a channel, but the values are f64"));
   EXPECT_THAT(reasons(std::uint64_t{1} << 31, 50, value_type::f32), testing::Each("shaders count ends in 32 bits"));
   EXPECT_THAT(reasons(100, std::uint64_t{1} << 29, value_type::f32),
               testing::Each("shaders count components of nodes in 32 bits"));
@@ -195,15 +195,15 @@ TEST_F(OpenglEdges, PreparedRunsTakeOtherComponentsAndNoOtherTypes) {
   const placed_edges of_wide(ctx(), wide);
   for (const char* const form : forms) {
     const prepared_edge_sum kept = prepared(e, images, form);
-    EXPECT_EQ(message_of(error_code::no_variant,
-                         [&] {
-                           result_of(ctx(), wide.nodes * 3, value_type::f64, [&](values result) {
-                             kept.run(of_wide.values(), of_wide.weights(), result, wide.layout.function);
-                           });
-                         }),
-              fmt::format("prepared_edge_sum: {} cannot run: frame buffers have 32 bits a channel, and the values are "
-                          "f64",
-                          form));
+    EXPECT_EQ(
+        message_of(error_code::no_variant,
+                   [&] {
+                     result_of(ctx(), wide.nodes * 3, value_type::f64, [&](values result) {
+                       kept.run(of_wide.values(), of_wide.weights(), result, wide.layout.function);
+                     });
+                   }),
+        fmt::format("prepared_edge_sum: {} cannot run: frame buffers have 32 bits a channel, but the values are f64",
+                    form));
     expect_near(run_of(kept, e, images), expected_of(g, images), value_type::f32);
   }
 }
@@ -292,7 +292,7 @@ TEST_F(OpenglEdges, KeepsToALimitOfScratch) {
   const placed_edges e(limited, images);
   EXPECT_THAT(
       message_of(error_code::out_of_memory, [&] { sum_of(limited, e, images, {.variant = "opengl.fragments"}); }),
-      testing::HasSubstr("the context is limited to 100"));
+      testing::HasSubstr("the context's limit is 100"));
   EXPECT_EQ(sum_of(limited, e, images, {.variant = "opengl.points"}).count, images.values.count);
 }
 

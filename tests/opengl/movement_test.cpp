@@ -169,7 +169,7 @@ TEST_F(OpenglMovement, RefusesWhatTexelsCannotHold) {
   EXPECT_EQ(large.variants.front().reason, "indices of 32 bits name fewer records");
   const explanation integers = explain_scatter_reduce(ctx(), const_values(nullptr, 10, value_type::i32), index,
                                                       values(nullptr, 9, value_type::i32), reduction::add);
-  EXPECT_EQ(integers.variants.front().reason, "frame buffers blend values of 32-bit floats only");
+  EXPECT_EQ(integers.variants.front().reason, "frame buffers blend only values that are 32-bit floats");
 }
 
 TEST_F(OpenglMovement, PricesWhatGoesThereAndComesBack) {
@@ -194,7 +194,7 @@ TEST_F(OpenglMovement, KeepsToALimitOfScratch) {
   std::vector<std::uint32_t> out(1000);
   EXPECT_THAT(message_of(error_code::out_of_memory,
                          [&] { gather(limited, std::span(table), std::span(index), std::span(out)); }),
-              testing::HasSubstr("the context is limited to 100"));
+              testing::HasSubstr("the context's limit is 100"));
 }
 
 TEST_F(OpenglMovement, HasTheSameBitsInAHundredRuns) {

@@ -193,17 +193,17 @@ TEST_F(OpenglSparse, SaysWhatFrameBuffersCannotHold) {
     }
     return found;
   };
-  const std::string wide = "frame buffers have 32 bits a channel, and the values are f64";
-  const std::string sums = "frame buffers have 32 bits a channel, and the sums are f64";
-  const std::string shared = "a point is one entry, and rows with ends of their own may share entries";
+  const std::string wide = "frame buffers have 32 bits a channel, but the values are f64";
+  const std::string sums = "frame buffers have 32 bits a channel, but the sums are f64";
+  const std::string shared = "a point is one entry, but rows with ends of their own may share entries";
   EXPECT_THAT(reasons(narrow, {}), testing::ElementsAre("", "", "", "", ""));
   EXPECT_THAT(reasons({}, {}), testing::Each(wide));
   EXPECT_THAT(reasons(narrow, {.sums = spmv_sums::f64}), testing::Each(sums));
   EXPECT_THAT(reasons({value_type::f32, index_type::u64, index_type::u32, true}, {}),
               testing::ElementsAre(shared, shared, "", shared, shared));
   EXPECT_THAT(reasons(narrow, {.transposed = true}),
-              testing::ElementsAre("", "packs entries of a row, and the product is transposed",
-                                   "a fragment is a row, and the product is transposed", "", ""));
+              testing::ElementsAre("", "packs entries of a row, but the product is transposed",
+                                   "a fragment is a row, but the product is transposed", "", ""));
   EXPECT_THAT(reasons(narrow, {}, 65537),
               testing::ElementsAre("", "", "", "the color table holds 65536 values of x", ""));
   EXPECT_THAT(reasons(narrow, {}, std::uint64_t{1} << 32), testing::Each("shaders count rows and columns in 32 bits"));
@@ -395,7 +395,7 @@ TEST_F(OpenglSparse, KeepsToALimitOfScratch) {
   const placed_csr a(limited, images);
   EXPECT_THAT(
       message_of(error_code::out_of_memory, [&] { product_of(limited, a.view(), {.variant = "opengl.fragments"}); }),
-      testing::HasSubstr("the context is limited to 100"));
+      testing::HasSubstr("the context's limit is 100"));
   for (const char* const form : {"opengl.texture", "opengl.packed", "opengl.vertex", "opengl.lookup"}) {
     const image whole = product_of(limited, a.view(), {.variant = form});
     EXPECT_EQ(whole.count, 1000U);

@@ -92,7 +92,7 @@ if(NOT code EQUAL 6)  # where there is no device
   foreach(wrong IN ITEMS "--paper;he2007" "--paper;patidar2009,ujaldon2005" "--figures;13" "--paper;wei2010;--figures;4")
     execute_process(COMMAND ${BENCH} papers --quick --backend opengl ${wrong} RESULT_VARIABLE code OUTPUT_VARIABLE said
       ERROR_VARIABLE complained)
-    if(NOT code EQUAL 2 OR NOT complained MATCHES "take --backend cpu or cuda" OR said MATCHES "Figure")
+    if(NOT code EQUAL 2 OR NOT complained MATCHES "use --backend cpu or cuda" OR said MATCHES "Figure")
       message(FATAL_ERROR "sheaf-bench papers --backend opengl ${wrong} exited with ${code}, not 2:\n${said}${complained}")
     endif()
   endforeach()

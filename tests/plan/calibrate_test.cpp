@@ -204,13 +204,13 @@ TEST(Calibrate, LeavesOutAPointThatNeverMakesSenseAndNamesIt) {
     std::string words;
   };
   for (const wrong& w : {
-           wrong{"copies in 65536", 0, "measured inf, which is no rate a second"},
-           wrong{"copies in 65536", 1e-6, "measured 1e+17, which is no rate a second"},
+           wrong{"copies in 65536", 0, "measured inf, which is not a rate per second"},
+           wrong{"copies in 65536", 1e-6, "measured 1e+17, which is not a rate per second"},
            wrong{"copies in 32768", 30, "measured 3.333e+09, more than 20 times apart from 1e+11 in 65536"},
            wrong{"dependent reads in 8192", 30, "measured 3e-08, more than 20 times apart from 1e-09 in 4096"},
            wrong{"dependent reads in 1073741824", 30,
                  "measured 1.2e-07, more than 20 times apart from 4e-09 in 536870912"},
-           wrong{"dependent reads in 8192", 1e-6, "measured 1e-15, which is no time in seconds"},
+           wrong{"dependent reads in 8192", 1e-6, "measured 1e-15, which is not a time in seconds"},
            wrong{"random reads of 4 bytes in 65536", 0.01,
                  "measured 1e+11, more than 20 times apart from 1e+09 in 32768"},
            wrong{"random reads of 4 bytes in 1048576", 0.01,
@@ -221,8 +221,8 @@ TEST(Calibrate, LeavesOutAPointThatNeverMakesSenseAndNamesIt) {
                  "measured 8.333e+06, more than 20 times apart from 2.5e+08 in 1073741824"},
            wrong{"random writes of 1024 bytes in 1048576", 0.05,
                  "measured 1.25e+09, or 1.28e+12 bytes a second, where a copy moves 1e+11 at most"},
-           wrong{"atomic adds of 8 bytes in 32768", nan, "measured nan, which is no rate a second"},
-           wrong{"atomic adds of 8 bytes in 32768", 1e10, "measured 0.1, which is no rate a second"},
+           wrong{"atomic adds of 8 bytes in 32768", nan, "measured nan, which is not a rate per second"},
+           wrong{"atomic adds of 8 bytes in 32768", 1e10, "measured 0.1, which is not a rate per second"},
        }) {
     SCOPED_TRACE(w.point);
     fake_probe device;
@@ -268,24 +268,24 @@ TEST(Calibrate, LeavesOutTheFewerPointsOfACurve) {
 
 TEST(Calibrate, FailsWithAdviceWhereTooLittleMakesSense) {
   const std::string advice =
-      "; close what else runs and repeat, with more seconds (--seconds) or fewer threads (--threads)";
+      "; close other programs and repeat, with more seconds (--seconds) or fewer threads (--threads)";
   struct wrong {
     std::string points;
     double factor;
     std::string message;
   };
   for (const wrong& w : {
-           wrong{"calls", nan, "calls: measured nan, which is no time in seconds"},
-           wrong{"steps", inf, "steps: measured inf, which is no time in seconds"},
-           wrong{"barriers", -1, "barriers: measured -1e-06, which is no time in seconds"},
-           wrong{"digits", 0, "digits: measured 0, which is no time in seconds"},
-           wrong{"calls", 1e6, "calls: measured 5, which is no time in seconds"},
+           wrong{"calls", nan, "calls: measured nan, which is not a time in seconds"},
+           wrong{"steps", inf, "steps: measured inf, which is not a time in seconds"},
+           wrong{"barriers", -1, "barriers: measured -1e-06, which is not a time in seconds"},
+           wrong{"digits", 0, "digits: measured 0, which is not a time in seconds"},
+           wrong{"calls", 1e6, "calls: measured 5, which is not a time in seconds"},
            wrong{"copies", nan,
-                 "copies: 16 of 16 points make no sense, the first being copies in 32768: measured nan, which is no "
-                 "rate a second"},
+                 "copies: 16 of 16 points make no sense, the first being copies in 32768: measured nan, which is not a "
+                 "rate per second"},
            wrong{"random writes of 64 bytes", inf,
                  "random writes of 64 bytes: 17 of 17 points make no sense, the first being random writes of 64 bytes "
-                 "in 32768: measured 0, which is no rate a second"},
+                 "in 32768: measured 0, which is not a rate per second"},
        }) {
     SCOPED_TRACE(w.points);
     fake_probe device;
@@ -311,7 +311,7 @@ TEST(Calibrate, ShufflesNodesIntoOneCycle) {
 
 TEST(Calibrate, RefusesBudgetsOfNoTime) {
   for (const double seconds : {0.0, -1.0}) {
-    expect_error(error_code::bad_argument, fmt::format("calibrate: {} seconds to measure in", seconds),
+    expect_error(error_code::bad_argument, fmt::format("calibrate: {} seconds to measure in, not above 0", seconds),
                  [&] { calibrate(context::cpu(1), {.seconds = seconds}); });
   }
   EXPECT_THROW(calibrate(context::cpu(1), {.seconds = nan}), error);
@@ -323,7 +323,7 @@ std::optional<machine> calibrated(const context& ctx) {
     return calibrate(ctx, {.seconds = 0.5});
   } catch (const error& e) {
     EXPECT_EQ(name(e.code()), "measurement_failed") << e.what();
-    EXPECT_NE(std::string_view(e.what()).find("; close what else runs and repeat"), std::string_view::npos) << e.what();
+    EXPECT_NE(std::string_view(e.what()).find("; close other programs and repeat"), std::string_view::npos) << e.what();
     return std::nullopt;
   }
 }

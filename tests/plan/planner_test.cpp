@@ -236,7 +236,7 @@ TEST(Execute, TakesTheNextCheapestWhereMemoryIsShort) {
     ASSERT_EQ(made.runs.size(), 1U);
     EXPECT_EQ(made.runs[0].second, expected);
     if (had < 4096) {
-      expect_error(error_code::out_of_memory, "take: 4096 bytes of cpu memory are not to be had", [&] {
+      expect_error(error_code::out_of_memory, "take: 4096 bytes of cpu memory are not available", [&] {
         plan::execute<priced, scratch_of_names*>("take", variants, priced{1, 1}, ctx, "t.much", &made);
       });
     }
@@ -247,7 +247,7 @@ TEST(Execute, TakesTheNextCheapestWhereMemoryIsShort) {
         expected);
     if (had < 4096) {
       expect_error(error_code::out_of_memory,
-                   fmt::format("take: t.much takes 4096 bytes of scratch, the context is limited to {}", had), [&] {
+                   fmt::format("take: t.much takes 4096 bytes of scratch, but the context's limit is {}", had), [&] {
                      plan::execute<priced, scratch_of_names*>("take", variants, priced{1, 1}, ctx, "t.much", &made);
                    });
     }

@@ -65,15 +65,15 @@ INSTANTIATE_TEST_SUITE_P(EveryBackend, Arguments, testing::ValuesIn(backends),
                          [](const auto& tested) { return std::string(name(tested.param)); });
 
 TEST_P(Arguments, LengthsMustAgree) {
-  expect_gather("gather: index has 7 entries, out has 8 records", indexed(), index(7), sequential());
-  expect_gather("gather: index has 8 entries, out has 0 records", indexed(), index(), sequential(0));
-  expect_scatter("scatter: index has 9 entries, in has 8 records", sequential(), index(9), indexed());
-  expect_gather("gather: index has 0 entries, out has 8 records", indexed(), {}, sequential());
+  expect_gather("gather: index has 7 entries, but out has 8 records", indexed(), index(7), sequential());
+  expect_gather("gather: index has 8 entries, but out has 0 records", indexed(), index(), sequential(0));
+  expect_scatter("scatter: index has 9 entries, but in has 8 records", sequential(), index(9), indexed());
+  expect_gather("gather: index has 0 entries, but out has 8 records", indexed(), {}, sequential());
 }
 
 TEST_P(Arguments, WidthsMustAgree) {
-  expect_gather("gather: out has records of 4 bytes, table of 8", indexed(16, 8), index(), sequential());
-  expect_scatter("scatter: in has records of 4 bytes, out of 5", sequential(), index(), indexed(16, 5));
+  expect_gather("gather: out has records of 4 bytes, but table has 8", indexed(16, 8), index(), sequential());
+  expect_scatter("scatter: in has records of 4 bytes, but out has 5", sequential(), index(), indexed(16, 5));
 }
 
 TEST_P(Arguments, WidthsAreOneByteTo64KiB) {
@@ -207,7 +207,7 @@ TEST(CallArguments, ExplanationsLookAtShapesAlone) {
   const auto why =
       explain_gather(ctx, {nullptr, 1 << 20, 16}, {nullptr, 1 << 10, index_type::u32}, {nullptr, 1 << 10, 16});
   EXPECT_NE(why.choice(), nullptr);
-  expect_error(error_code::bad_argument, "gather: index has 2 entries, out has 3 records", [&] {
+  expect_error(error_code::bad_argument, "gather: index has 2 entries, but out has 3 records", [&] {
     explain_gather(ctx, {nullptr, 4, 16}, {nullptr, 2, index_type::u32}, {nullptr, 3, 16});
   });
   expect_error(error_code::bad_argument, "scatter: in has records of 0 bytes, not 1 to 65536", [&] {

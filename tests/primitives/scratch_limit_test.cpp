@@ -454,13 +454,14 @@ TEST_F(ScratchLimit, ExplanationsNameTheLimit) {
   EXPECT_EQ(why.choice(), nullptr);
   bool is_named = false;
   for (const variant_estimate& v : why.variants) {
-    is_named |= v.reason.starts_with("takes ") && v.reason.ends_with(" bytes of scratch, the context is limited to 10");
+    is_named |=
+        v.reason.starts_with("takes ") && v.reason.ends_with(" bytes of scratch, but the context's limit is 10");
   }
   EXPECT_TRUE(is_named);
   image out = output(4);
   EXPECT_TRUE(message_of(error_code::out_of_memory, [&] {
                 sort_records(ctx, in.view(), key, out.view());
-              }).ends_with(" bytes of scratch, the context is limited to 10"));
+              }).ends_with(" bytes of scratch, but the context's limit is 10"));
 }
 
 TEST_F(ScratchLimit, AnyAllocationMayFail) {

@@ -111,7 +111,7 @@ def read_npy(content):
     front, letter = (10, "<H") if content[6] == 1 else (12, "<I")
     length = struct.unpack(letter, content[8:front])[0]
     if (front + length) % 64 != 0:
-        raise ValueError(f"its data begin at byte {front + length}, no multiple of 64")
+        raise ValueError(f"its data begin at byte {front + length}, not a multiple of 64")
     header = ast.literal_eval(content[front:front + length].decode("utf-8" if content[6] == 3 else "latin-1"))
     if header["fortran_order"]:
         raise ValueError("it is in Fortran order")

@@ -154,7 +154,7 @@ std::optional<std::string> exact_edge_sums::mistake(const_values result) const {
     for (std::uint64_t at = 0; at < sums_->of.size(); ++at) {
       const exact_sum& sum = sums_->of[at];
       if (explains(sum, found[at])) continue;
-      return fmt::format("component {} of node {} is {}, the sum of its {} terms is {}", at % sums_->components,
+      return fmt::format("component {} of node {} is {}, but the sum of its {} terms is {}", at % sums_->components,
                          at / sums_->components, found[at], sum.terms, static_cast<double>(sum.sum));
     }
     return std::nullopt;

@@ -34,14 +34,14 @@ std::optional<std::string> mistake_along(index_span successor, list_count lists,
     }
     if (!first_head) first_head = head;
     for (std::uint64_t node = head;; node = next.bits(node)) {
-      if (is_visited[node]) return fmt::format("a walk from node {} comes to node {} again", head, node);
+      if (is_visited[node]) return fmt::format("a walk from node {} reaches node {} again", head, node);
       is_visited[node] = true;
       if (auto mistake = visit(head, node)) return mistake;
       if (!leads_on(node)) break;
     }
   }
   for (std::uint64_t node = 0; node < count; ++node) {
-    if (!is_visited[node]) return fmt::format("node {} is on no list: no walk from a head comes to it", node);
+    if (!is_visited[node]) return fmt::format("node {} is not on a list: no walk from a head reaches it", node);
   }
   return std::nullopt;
 }
@@ -205,7 +205,7 @@ std::optional<std::string> typed_scan_mistake(index_span successor, list_count l
     }
     if (!exclusive_from) running.take(in[node]);
     if (!running.explains(out[node])) {
-      return fmt::format("the result of node {} is {}, a walk from node {} has {}", node, out[node], head,
+      return fmt::format("the result of node {} is {}, but a walk from node {} has {}", node, out[node], head,
                          running.shown());
     }
     if (exclusive_from) running.take(in[node]);
@@ -223,7 +223,7 @@ std::optional<std::string> rank_mistake(index_span successor, list_count lists, 
     if (head != list) expected = 0;
     list = head;
     if (found.bits(node) != expected) {
-      return fmt::format("the rank of node {} is {}, a walk from node {} has {}", node, found.bits(node), head,
+      return fmt::format("the rank of node {} is {}, but a walk from node {} has {}", node, found.bits(node), head,
                          expected);
     }
     ++expected;

@@ -48,24 +48,24 @@ std::optional<std::string> sorted_keys::search_mistake(const_records probes, std
   for (std::uint64_t i = 0; i < probes.count; ++i) {
     const std::span<const row> expected = rows_of(probes, i);
     if (offsets[i + 1] - offsets[i] != expected.size() || offsets[i + 1] > ids.count) {
-      return fmt::format("the matches of key {} are {} to {}, a sorted array has {}", i, offsets[i], offsets[i + 1],
+      return fmt::format("the matches of key {} are {} to {}, but a sorted array has {}", i, offsets[i], offsets[i + 1],
                          expected.size());
     }
     for (std::uint64_t m = 0; m < expected.size(); ++m) {
       const std::uint64_t found = number_at(ids, offsets[i] + m);
       if (found == expected[m].record) continue;
-      return fmt::format("match {} of key {} is record {}, a sorted array has {}", m, i, found, expected[m].record);
+      return fmt::format("match {} of key {} is record {}, but a sorted array has {}", m, i, found, expected[m].record);
     }
   }
   if (offsets[probes.count] == ids.count) return std::nullopt;
-  return fmt::format("there are {} record numbers, but matches of all keys are {}", ids.count, offsets[probes.count]);
+  return fmt::format("there are {} record numbers, but all keys together have {}", ids.count, offsets[probes.count]);
 }
 
 std::optional<std::string> sorted_keys::count_mistake(const_records probes, index_span counts) const {
   for (std::uint64_t i = 0; i < probes.count; ++i) {
     const std::uint64_t expected = rows_of(probes, i).size();
     const std::uint64_t found = number_at(counts, i);
-    if (found != expected) return fmt::format("key {} has {} records, a sorted array has {}", i, found, expected);
+    if (found != expected) return fmt::format("key {} has {} records, but a sorted array has {}", i, found, expected);
   }
   return std::nullopt;
 }
@@ -76,7 +76,7 @@ std::optional<std::string> sorted_keys::find_mistake(const_records probes, index
     const std::uint64_t expected = rows.empty() ? none_of(ids) : rows.front().record;
     const std::uint64_t found = number_at(ids, i);
     if (found == expected) continue;
-    return fmt::format("the first record of key {} is {}, a sorted array has {}", i, record_text(ids, found),
+    return fmt::format("the first record of key {} is {}, but a sorted array has {}", i, record_text(ids, found),
                        record_text(ids, expected));
   }
   return std::nullopt;

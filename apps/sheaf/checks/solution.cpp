@@ -92,7 +92,7 @@ std::optional<std::string> mistake_in(const csr_view& a, const_values b, const_v
                               std::sqrt(terms * static_cast<long double>(std::numeric_limits<double>::denorm_min()));
     if (std::abs(exact - static_cast<long double>(residual)) <= bound) return std::nullopt;
   }
-  return fmt::format("|b - A x| is {}, and is said to be {}", static_cast<double>(exact), residual);
+  return fmt::format("|b - A x| is {}, but is reported as {}", static_cast<double>(exact), residual);
 }
 
 }  // namespace

@@ -209,7 +209,7 @@ order_report look_at_order(const record_source& in, const row_order& by) {
 
 std::optional<std::string> sort_mistake(const record_source& in, const row_order& by, const record_source& out,
                                         std::uint64_t memory_bytes) {
-  if (in.count != out.count) return fmt::format("the result has {} records, the input {}", out.count, in.count);
+  if (in.count != out.count) return fmt::format("the result has {} records, but the input has {}", out.count, in.count);
   occurrences kept(memory_bytes);
   const result_scan scan(out, by, kept, 0, 1);
   if (scan.first_break) {
@@ -253,7 +253,8 @@ std::optional<std::string> sort_index_mistake(const record_source& in, const row
       const std::uint64_t position = first + i;
       const std::uint64_t entry = entry_of(block.data + i * block.record_bytes, type);
       if (entry >= in.count || named[entry]) {
-        mistake = fmt::format("index[{}] is {}, {}", position, entry, entry < in.count ? "named before" : "no record");
+        mistake = fmt::format("index[{}] is {}, which is {}", position, entry,
+                              entry < in.count ? "named before" : "not a record");
         return;
       }
       named[entry] = true;

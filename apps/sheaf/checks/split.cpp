@@ -16,7 +16,7 @@ std::optional<std::string> offsets_mistake(std::span<const std::uint64_t> found,
                                            std::span<const std::uint64_t> expected) {
   const auto [place, other] = std::mismatch(found.begin(), found.end(), expected.begin());
   if (place == found.end()) return std::nullopt;
-  return fmt::format("offset {} is {}, the reference's is {}", place - found.begin(), *place, *other);
+  return fmt::format("offset {} is {}, but the reference's is {}", place - found.begin(), *place, *other);
 }
 
 std::optional<std::string> first_other_record(const_records found, const_records expected) {
@@ -56,7 +56,7 @@ std::optional<std::string> first_other_category(const_records found, const_recor
     const bool same =
         std::equal(found_records.begin(), found_records.end(), expected_records.begin(),
                    [&](const std::byte* a, const std::byte* b) { return std::memcmp(a, b, found.record_bytes) == 0; });
-    if (!same) return fmt::format("category {} has other records than the reference's", category);
+    if (!same) return fmt::format("category {} has records other than the reference's", category);
   }
   return std::nullopt;
 }

@@ -84,7 +84,7 @@ std::optional<std::string> mistake_in(std::uint64_t begin, std::uint64_t end, co
     // A beta that its type rounds to 0 multiplies like any other.
     if (terms.beta != 0) sum.take(beta, terms.y_before[i]);
     if (sum.explains(exact_number(y, i))) continue;
-    return fmt::format("y[{}] is {}, the sum of its {} terms is {}", i, exact_number(y, i), sum.terms,
+    return fmt::format("y[{}] is {}, but the sum of its {} terms is {}", i, exact_number(y, i), sum.terms,
                        static_cast<double>(sum.sum));
   }
   return std::nullopt;

@@ -46,7 +46,7 @@ framing find_header(std::span<const std::byte> front, std::uint64_t file_bytes, 
   std::uint64_t length = 0;
   for (std::size_t i = 0; i < length_bytes; ++i) length |= std::uint64_t{byte_at(front, 8 + i)} << (8 * i);
   if (length > file_bytes - offset) {
-    fail(origin, "byte 8: a header of {} bytes is announced, {} bytes follow", length, file_bytes - offset);
+    fail(origin, "byte 8: a header of {} bytes is announced, but {} bytes follow", length, file_bytes - offset);
   }
   if (length > most_header_bytes) {
     fail(origin, "byte 8: a header of {} bytes is announced, more than the {} that are read", length,
@@ -77,7 +77,7 @@ header_fields find_fields(const python_value& dict, const framing& frame, const 
     const std::uint64_t place = frame.header_offset + key.begin;
     if (field == nullptr)
       fail(origin, "byte {}: key {} is not descr, fortran_order or shape", place, printable(source));
-    if (*field != nullptr) fail(origin, "byte {}: key {} stands twice", place, printable(source));
+    if (*field != nullptr) fail(origin, "byte {}: key {} appears twice", place, printable(source));
     *field = &dict.items[i + 1];
   }
   if (fields.descr == nullptr) fail(origin, "the header has no key 'descr'");
@@ -224,7 +224,7 @@ npy_array parse_npy_front(std::span<const std::byte> front, std::uint64_t file_b
   array.column_major = is_column_major(*fields.fortran_order, array, frame.header, origin);
   const std::uint64_t found_bytes = file_bytes - frame.header_offset - frame.header.size();
   if (found_bytes != array.data_bytes) {
-    fail(origin, "shape {} of {} takes {} bytes, {} follow the header: {}", shape_text(array.shape),
+    fail(origin, "shape {} of {} takes {} bytes, but {} follow the header: {}", shape_text(array.shape),
          printable(array.type.descr), array.data_bytes, found_bytes,
          found_bytes < array.data_bytes ? "the file is cut short" : "the file is too long");
   }

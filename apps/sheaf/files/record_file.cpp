@@ -25,9 +25,9 @@ npy_array read_array(const array_contents& file, const char* option) {
 
 // Refuses a width for an .npy file: read as a raw file, its header would count as records.
 std::uint64_t raw_count(const array_contents& file, std::uint64_t item_bytes, const char* option) {
-  if (starts_as_npy(file)) fail(file.path(), "an .npy file, and {} is for raw files", option);
+  if (starts_as_npy(file)) fail(file.path(), "an .npy file, but {} is for raw files", option);
   if (file.size() % item_bytes != 0) {
-    fail(file.path(), "{} bytes are no whole number of {} bytes each: {} are left over", file.size(), item_bytes,
+    fail(file.path(), "{} bytes are not a multiple of {} bytes: {} are left over", file.size(), item_bytes,
          file.size() % item_bytes);
   }
   return file.size() / item_bytes;
@@ -40,9 +40,9 @@ array_contents opened(const std::string& path, std::uint64_t record_bytes, const
 void require_index(const npy_type& type, const std::string& path) {
   if (type.kind == 'u' || type.kind == 'i') return;
   if (type.kind == 'b') {
-    fail(path, "descr is {}: a mask is no index; numpy.flatnonzero makes one of it", printable(type.descr));
+    fail(path, "descr is {}: a mask is not an index; numpy.flatnonzero makes an index of it", printable(type.descr));
   }
-  fail(path, "descr is {}; an index is of whole numbers, of 1, 2, 4 or 8 bytes, with a sign or without",
+  fail(path, "descr is {}; an index has whole numbers of 1, 2, 4 or 8 bytes, signed or unsigned",
        printable(type.descr));
 }
 

@@ -84,11 +84,11 @@ void widen(const zip_bytes& archive, std::uint64_t end_offset, directory_place& 
   if (u32_at(locator, 0) != wide_locator_magic) return;
   const std::uint64_t offset = u64_at(locator, 8);
   if (offset > locator_offset || locator_offset - offset < wide_end_bytes) {
-    fail(archive, locator_offset, "the directory's end of 64 bits is said to lie at byte {}, outside of what is before",
+    fail(archive, locator_offset, "the directory's 64-bit end is said to lie at byte {}, where it does not fit",
          offset);
   }
   const std::vector<std::byte> wide = read(archive, offset, wide_end_bytes);
-  if (u32_at(wide, 0) != wide_end_magic) fail(archive, offset, "the directory's end of 64 bits does not lie here");
+  if (u32_at(wide, 0) != wide_end_magic) fail(archive, offset, "the directory's 64-bit end does not lie here");
   if (u32_at(wide, 16) != 0 || u32_at(wide, 20) != 0 || u32_at(locator, 16) > 1) {
     fail(archive, offset, "the archive is one of several parts");
   }
@@ -109,7 +109,7 @@ directory_place find_directory(const zip_bytes& archive) {
     if (parts && place.end == first + at) fail(archive, first + at, "the archive is one of several parts");
     if (place.offset > place.end || place.bytes > place.end - place.offset) {
       fail(archive, first + at,
-           "a directory of {} bytes from byte {} on is announced, and it would not end before "
+           "a directory of {} bytes from byte {} on is announced, but it would not end before "
            "byte {}",
            place.bytes, place.offset, place.end);
     }
@@ -134,7 +134,7 @@ class entry_reader {
       : archive_(archive), place_(place), bytes_(read(archive, place.offset, place.bytes)) {}
 
   zip_member next() {
-    if (bytes_.size() - at_ < entry_bytes) fail(archive_, here(), "the directory ends inside of an entry");
+    if (bytes_.size() - at_ < entry_bytes) fail(archive_, here(), "the directory ends inside an entry");
     if (u32_at(bytes_, at_) != entry_magic) fail(archive_, here(), "no entry of the directory begins here");
     zip_member member;
     member.flags = u16_at(bytes_, at_ + 8);
@@ -146,7 +146,7 @@ class entry_reader {
     const std::uint64_t name_bytes = u16_at(bytes_, at_ + 28);
     const std::uint64_t extra_bytes = u16_at(bytes_, at_ + 30);
     const std::uint64_t all = entry_bytes + name_bytes + extra_bytes + u16_at(bytes_, at_ + 32);
-    if (bytes_.size() - at_ < all) fail(archive_, here(), "the directory ends inside of an entry");
+    if (bytes_.size() - at_ < all) fail(archive_, here(), "the directory ends inside an entry");
     member.name.assign(reinterpret_cast<const char*>(bytes_.data()) + at_ + entry_bytes, name_bytes);
     take_wide_sizes(member, at_ + entry_bytes + name_bytes, extra_bytes);
     require_inside(member);
@@ -167,8 +167,7 @@ class entry_reader {
         std::uint64_t from = at + 4;
         for (std::uint64_t* const number : {&member.bytes, &member.stored_bytes, &member.header_offset}) {
           if (*number != unknown) continue;
-          if (at + 4 + bytes - from < 8)
-            fail(archive_, here(), "the entry of {} lacks a size of 64 bits", shown(member));
+          if (at + 4 + bytes - from < 8) fail(archive_, here(), "the entry of {} lacks a 64-bit size", shown(member));
           *number = u64_at(bytes_, from);
           from += 8;
         }
@@ -184,7 +183,7 @@ class entry_reader {
     const bool inside = member.header_offset <= room && least_member_bytes <= room - member.header_offset &&
                         member.stored_bytes <= room - member.header_offset - least_member_bytes;
     if (inside) return;
-    fail(archive_, here(), "{} is said to have {} bytes from byte {} on, and the directory begins at byte {}",
+    fail(archive_, here(), "{} is said to have {} bytes from byte {} on, but the directory begins at byte {}",
          shown(member), member.stored_bytes, member.header_offset, room);
   }
 
@@ -215,7 +214,8 @@ std::string_view name_of(std::uint16_t method) {
 }
 
 void require_readable(const zip_bytes& archive, const zip_member& member) {
-  if ((member.flags & encrypted_flags) != 0) fail(archive, member, "is encrypted, and only others can be read");
+  if ((member.flags & encrypted_flags) != 0)
+    fail(archive, member, "is encrypted; only members that are not can be read");
   if (member.method != stored && member.method != deflated) {
     fail(archive, member,
          "is compressed by method {}{}; stored and deflated members are read, as numpy.savez and "
@@ -326,7 +326,7 @@ std::uint64_t find_member(const zip_bytes& archive, const zip_member& member) {
   // The bytes and the header together lie inside the file: the directory has been checked for the smallest header.
   const std::uint64_t room = archive.size - member.header_offset;
   if (before > room || member.stored_bytes > room - before) {
-    fail(archive, member, "{} bytes behind the header at byte {} reach past the end of the file", member.stored_bytes,
+    fail(archive, member, "{} bytes after the header at byte {} reach past the end of the file", member.stored_bytes,
          member.header_offset);
   }
   std::string name(name_bytes, '\0');
@@ -365,7 +365,7 @@ void inflate_member(const zip_bytes& archive, const zip_member& member, std::uin
     if (bytes > 0) take(found);
     if (bytes < piece.size()) break;
   }
-  if (made < member.bytes) fail(archive, member, "inflates to {} bytes, and {} are announced", made, member.bytes);
+  if (made < member.bytes) fail(archive, member, "inflates to {} bytes, but {} are announced", made, member.bytes);
   if (data.unread_bytes() > 0) fail(archive, member, "{} bytes follow its deflated data", data.unread_bytes());
   require_checksum(archive, member, checksum);
 }

@@ -130,7 +130,7 @@ class boundary_finder {
       fail("{}, {} and {} share a face", words_of(faces_[numbers[0]]), words_of(faces_[numbers[1]]),
            words_of(faces_[numbers[2]]));
     }
-    if (of_elements == 0) fail("{} is no face of an element", words_of(mesh_, covering(*of_markers)));
+    if (of_elements == 0) fail("{} is not a face of an element", words_of(mesh_, covering(*of_markers)));
     if (of_elements == 2) {
       for (auto at = of_markers; at != numbers.end(); ++at) except(inside_, *at, {numbers[0], numbers[1]});
       return;
@@ -155,15 +155,15 @@ class boundary_finder {
       const std::string marker = fmt::format("marker '{}'", core::printable(mesh_.markers[m].name));
       const std::uint64_t elements = mesh_.markers[m].elements.count();
       if (const auto& of = inside_[m]; of.count > 0) {
-        warnings.push_back(fmt::format(
-            "{}: {} of its {} elements lie inside the mesh and have no part in its normals; the first, {}, is between "
-            "{} and {}",
-            marker, of.count, elements, words_in_marker(of.first), words_of(faces_[of.besides[0]]),
-            words_of(faces_[of.besides[1]])));
+        warnings.push_back(
+            fmt::format("{}: {} of its {} elements lie inside the mesh and do not contribute to its normals; the "
+                        "first, {}, is between {} and {}",
+                        marker, of.count, elements, words_in_marker(of.first), words_of(faces_[of.besides[0]]),
+                        words_of(faces_[of.besides[1]])));
       }
       if (const auto& of = covered_[m]; of.count > 0) {
         warnings.push_back(fmt::format(
-            "{}: {} of its {} elements cover faces of markers before it and have no part in its normals; the first, "
+            "{}: {} of its {} elements cover faces of earlier markers and do not contribute to its normals; the first, "
             "{}, "
             "covers the face of {}",
             marker, of.count, elements, words_in_marker(of.first), words_of(mesh_, covering(of.besides[0]))));

@@ -88,7 +88,7 @@ void fill_coordinates(int threads, const box& of, unstructured_mesh& mesh) {
 
 void require_box(const box& of) {
   if (of.cells[0] == 0 || of.cells[1] == 0) {
-    io::throw_error(error_code::bad_argument, "box: {} are no mesh", size_of(of));
+    io::throw_error(error_code::bad_argument, "box: {} are not a mesh", size_of(of));
   }
   std::uint64_t nodes = 1;
   bool is_past = false;

@@ -88,7 +88,7 @@ std::vector<std::uint64_t> sorted_keys(const context& ctx, const unstructured_me
 
 void require_cpu(const context& ctx) {
   if (ctx.backend() != backend_kind::cpu) {
-    io::throw_error(error_code::bad_argument, "mesh: the context is of {}, and meshes are prepared on the CPU",
+    io::throw_error(error_code::bad_argument, "mesh: the context works on {}, but meshes are prepared on the CPU",
                     name(ctx.backend()));
   }
 }
@@ -97,7 +97,7 @@ void require_memory(std::uint64_t bytes, std::string_view what) {
   if (bytes < small_bytes) return;
   const std::uint64_t available = core::host_available_bytes();
   if (bytes <= available) return;
-  io::throw_error(error_code::out_of_memory, "mesh: {} take {} bytes, {} are available", what, bytes, available);
+  io::throw_error(error_code::out_of_memory, "mesh: {} take {} bytes, but {} are available", what, bytes, available);
 }
 
 std::vector<edge> edges_of(const context& ctx, const unstructured_mesh& mesh) {

@@ -68,7 +68,7 @@ order_column column_of(const io::record_file& file, const io::npy_type& type, st
   const std::string names = io::field_names(type);
   refuse_type(file, type,
               names.empty() ? ", which has no order that sort knows; --key says what bytes to sort by"
-                            : fmt::format(", a structure; --key names what to sort by, of {}", names));
+                            : fmt::format(", a structure; --key names what to sort by: any of {}", names));
 }
 
 void append(std::vector<order_column>& columns, const io::record_file& file, const io::npy_field& field,
@@ -135,7 +135,7 @@ void append_columns(std::vector<order_column>& columns, const io::record_file& f
 
 row_order order_of_file(const io::record_file& file, std::uint64_t record_bytes, std::span<const std::string> texts,
                         bool descending) {
-  if (texts.size() > sort_key::most_fields) refuse(fmt::format("{} times --key, not at most 8", texts.size()));
+  if (texts.size() > sort_key::most_fields) refuse(fmt::format("--key is given {} times, more than 8", texts.size()));
   const bool by_places = std::all_of(texts.begin(), texts.end(), is_key_place) || !file.is_npy();
   if (!texts.empty() && by_places) return key_of_texts(texts, record_bytes, descending);
   std::vector<order_column> columns;

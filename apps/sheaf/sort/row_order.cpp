@@ -54,8 +54,8 @@ void require_apart(const order_column& changed, std::span<const order_column> ot
   for (const order_column& other : others) {
     if (&other == &changed || !overlap(changed, other)) continue;
     io::throw_error(error_code::bad_argument,
-                    "--key: bytes {} and {} overlap, of which one is a number in another order of bytes, a date "
-                    "or a string of characters; let keys have bytes of their own",
+                    "--key: bytes {} and {} overlap, and one of them is a number in the other byte order, a date or a "
+                    "string of characters; give each key its own bytes",
                     place_of(changed), place_of(other));
   }
 }
@@ -163,10 +163,10 @@ row_order::row_order(std::vector<order_column> in_order) : columns(std::move(in_
     if (fields.empty() || !extends(fields.back(), field)) fields.push_back(field);
   }
   if (bytes > key_bytes_limit) {
-    io::throw_error(error_code::bad_argument, "keys of {} bytes together, not at most {}", bytes, key_bytes_limit);
+    io::throw_error(error_code::bad_argument, "keys of {} bytes together, more than {}", bytes, key_bytes_limit);
   }
   if (fields.size() > sort_key::most_fields) {
-    io::throw_error(error_code::bad_argument, "keys of {} numbers together, not at most {}", fields.size(),
+    io::throw_error(error_code::bad_argument, "keys of {} numbers together, more than {}", fields.size(),
                     sort_key::most_fields);
   }
   for (const key_field& f : fields) key.fields[key.count++] = f;

@@ -21,7 +21,7 @@ struct demo_options : common_options {
 
 constexpr const char* demo_footer =
     R"(Every answer is checked. The limit is a streamed copy between arrays of as many bytes.
-The plain loop is what one would write by hand, or the standard library's sort, and is timed in host memory only.
+The plain loop is what one would write by hand, or the standard library's sort, and is timed only in host memory.
 Example:
 
   sheaf demo --size small --profiles profiles --report report.html)";

@@ -16,34 +16,33 @@ namespace sheaf::cli {
 namespace {
 
 constexpr const char* edges_footer =
-    "MESH is an SU2 mesh (.su2), gzip or not, whose edges are those of its elements, in ascending order of their\n"
-    "nodes; or an array of E x 2 node numbers, one row for each edge: .npy or .npz (file.npz:NAME) of whole numbers.\n"
-    "VALUES is an array of f4 or f8 with a row of 1 to 8 components for each node; without it, values are the\n"
-    "positions of the mesh's nodes. Each edge (i, j) adds to the result at i and subtracts at j, by --function:\n"
+    "MESH is an SU2 mesh (.su2), gzip or not, or an array of E x 2 node numbers. The edges of a mesh are those of\n"
+    "its elements, in ascending order of their nodes. An array has one row for each edge: .npy or .npz\n"
+    "(file.npz:NAME) of whole numbers. VALUES is an array of f4 or f8 with a row of 1 to 8 components for each node;\n"
+    "without it, the values are the positions of the mesh's nodes. Each edge (i, j) adds to the result at i and\n"
+    "subtracts from it at j, by --function:\n"
     "  inverse_square       w (u_j - u_i) / |u_j - u_i|^3, the force between two nodes at these positions\n"
     "  weighted_difference  w (u_j - u_i), whose sum is minus the graph's Laplacian\n"
-    "where w is 1, or of --weights. The edges are prepared and summed --runs times; the report has the time of a run\n"
-    "with preparation and without, and after how many runs preparing pays. Loading is the copy to the device, if\n"
-    "there is one, and the preparation. Only the preparation has to pay: runs without it need the copy, too.\n\n"
-    "--dual PREFIX writes the mesh's median dual, which finite volumes take: PREFIX.volumes.npy has the volume of\n"
-    "each node's cell, PREFIX.normals.npy the normal of each edge's dual face, from the edge's first node to its\n"
-    "second, and PREFIX.edges.npy these nodes. The report has the volume of all cells, the closure error (how far the\n"
-    "worst cell is from closed, as a share of its surface), and how many elements are flat, of no volume, or were\n"
-    "reoriented, because their volume was negative. Elements of markers that lie inside the mesh, and those that a\n"
-    "marker before has, too, are no boundary: a warning counts them.\n\n"
-    "A mesh of several zones (NZONE, IZONE) is read whole: zones follow each other in the order of the file, and the\n"
-    "nodes of a zone are numbered behind those of the zones before it, so that no edge joins two zones; markers of "
-    "one\n"
-    "name are one. --zone K reads the zone of IZONE K alone, whose nodes begin at 0. An element that is there twice is "
-    "an\n"
-    "error. What SU2 does not read of a mesh, as boxes for deformation (FFD), is ignored. Warnings go to standard "
-    "error\n"
-    "and into the report of --json; --quiet prints none.\n\n"
+    "where w is 1, or the edge's number in --weights. The edges are prepared and summed --runs times. The report has\n"
+    "the time of a run with preparation and without, and after how many runs preparing pays. Loading is the\n"
+    "preparation and, if there is one, the copy to the device. Only the preparation has to pay: runs without it need\n"
+    "the copy too.\n\n"
+    "--dual PREFIX writes the mesh's median dual, which finite volumes need. PREFIX.volumes.npy has the volume of\n"
+    "each node's cell. PREFIX.normals.npy has the normal of each edge's dual face, from the edge's first node to its\n"
+    "second, and PREFIX.edges.npy has these nodes. The report has the volume of all cells and the closure error (how\n"
+    "far the worst cell is from closed, as a share of its surface). It counts flat elements, which have no volume,\n"
+    "and elements that were reoriented because their volume was negative. Elements of a marker are not part of the\n"
+    "boundary if they lie inside the mesh, or if an earlier marker has them too: a warning counts them.\n\n"
+    "A mesh of several zones (NZONE, IZONE) is read whole. Zones follow each other in the order of the file, and the\n"
+    "nodes of a zone are numbered after those of the zones before it, so no edge joins two zones. Markers of one\n"
+    "name are one marker. --zone K reads only the zone of IZONE K, whose nodes begin at 0. An element that appears\n"
+    "twice is an error. Parts of a mesh that SU2 does not read, such as boxes for deformation (FFD), are ignored.\n"
+    "Warnings go to standard error and into the report of --json; --quiet prints none.\n\n"
     "Example: the forces between the nodes of a mesh, and how long they take\n"
     "  sheaf edges wing.su2 -o forces.npy --verify\n"
     "The edges of a mesh, with volumes and normals, to wing.edges.npy, wing.volumes.npy and wing.normals.npy\n"
     "  sheaf edges wing.su2 --dual wing\n"
-    "Differences of what nodes hold, along the edges of a graph\n"
+    "Differences of the values of nodes, along the edges of a graph\n"
     "  python3 -c \"import numpy as np; np.save('edges.npy', np.array([[0, 1], [1, 2]]))\"\n"
     "  python3 -c \"import numpy as np; np.save('values.npy', np.array([[1.0], [2], [4]]))\"\n"
     "  sheaf edges edges.npy values.npy --function weighted_difference -o flows.npy";
@@ -232,13 +231,13 @@ void add_edges(CLI::App& app) {
   add_input(*subcommand, "MESH", o->files.mesh, "An SU2 mesh, gzip or not, or an .npy or .npz array of edges")
       ->required();
   add_input(*subcommand, "VALUES", o->files.values,
-            "Of the nodes: .npy or .npz of f4 or f8; positions if there is none");
+            "Values of nodes: .npy or .npz of f4 or f8; positions unless given");
   add_output(*subcommand, o->output);
   subcommand->add_option("--dual", o->dual, "Write the mesh's median dual to three files, whole or not at all")
       ->type_name("PREFIX");
   add_number(*subcommand, "--zone", 1, 1'000'000'000, o->files.zone,
-             "Read only that zone of the mesh, whose IZONE this is; all if it is not given");
-  subcommand->add_option("--weights", o->files.weights, "Of the edges: .npy or .npz of f4 or f8; ones if there is none")
+             "Read only the zone of the mesh that has this IZONE; all unless given");
+  subcommand->add_option("--weights", o->files.weights, "Weights of edges: .npy or .npz of f4 or f8; ones unless given")
       ->type_name("FILE");
   subcommand
       ->add_option_function<std::string>(
@@ -250,8 +249,8 @@ void add_edges(CLI::App& app) {
       ->type_name("FUNCTION");
   subcommand->add_flag("--f32", o->narrow, "Sum in f32, not f64; --backend opengl needs it");
   add_number(*subcommand, "--runs", 1, 1'000'000'000, o->runs,
-             "Prepare the edges and sum that many times; 100 if it is not given");
-  o->common.add_to(*subcommand, "Check the answer by long sums, against what rounding may make of them");
+             "Prepare the edges and sum this many times; 100 unless given");
+  o->common.add_to(*subcommand, "Check the answer by long sums, within what rounding allows");
   subcommand->footer(edges_footer);
   subcommand->callback([o] {
     o->files.has_dual = !o->dual.empty();

@@ -9,9 +9,9 @@ namespace {
 
 constexpr const char* gather_footer =
     "TABLE is an .npy or .npz array, whose rows along the first axis are the records, or raw records of\n"
-    "--record-bytes. The result has INDEX's shape followed by that of a row, as numpy.take(TABLE, INDEX, axis=0) of\n"
-    "indices that are not negative. Records keep their order of bytes. file.npz:NAME names an array of several in an\n"
-    "archive. Arrays in Fortran order are copied into rows.\n\n"
+    "--record-bytes. The result has INDEX's shape followed by that of a row, like numpy.take(TABLE, INDEX, axis=0)\n"
+    "for indices that are not negative. Records keep their byte order. file.npz:NAME names one of several arrays in\n"
+    "an archive. Arrays in Fortran order are copied into rows.\n\n"
     "Example: rows 7, 0 and 7 of a table of three floats each\n"
     "  python3 -c \"import numpy as np; np.save('table.npy', np.arange(30, dtype='f4').reshape(10, 3))\"\n"
     "  python3 -c \"import numpy as np; np.save('index.npy', np.array([7, 0, 7]))\"\n"

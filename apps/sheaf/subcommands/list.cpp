@@ -16,8 +16,8 @@ namespace {
 
 constexpr const char* rank_footer =
     "LIST has the number of the next node for each node: .npy or .npz of whole numbers, or raw with --index-type. A\n"
-    "negative number, one of all bits set (of 4 or 8 bytes), or the node's own ends a list. Where it begins is found\n"
-    "out. The result has LIST's shape: how many nodes come before each node in its list.\n\n"
+    "negative number, a number with all bits set (of 4 or 8 bytes), or the node's own number ends a list. The head\n"
+    "of a list need not be given. The result has LIST's shape: how many nodes come before each node in its list.\n\n"
     "Example: the list 2, 0, 3, 1\n"
     "  python3 -c \"import numpy as np; np.save('list.npy', np.array([3, -1, 0, 1]))\"\n"
     "  sheaf rank list.npy -o ranks.npy --verify\n"
@@ -27,11 +27,11 @@ constexpr const char* rank_footer =
 
 constexpr const char* scan_footer =
     "LIST has the number of the next node for each node: .npy or .npz of whole numbers, or raw with --index-type. A\n"
-    "negative number, one of all bits set (of 4 or 8 bytes), or the node's own ends a list. Where it begins is found\n"
-    "out. VALUES has one number for each node: .npy or .npz of i4, u4, i8, u8, f4 or f8 of either order of bytes, or\n"
-    "raw with --value-type. The result has VALUES' shape and type, in little-endian bytes: all values from the head "
-    "of\n"
-    "the list to the node, put together in the list's order. Sums and products of integers wrap around.\n\n"
+    "negative number, a number with all bits set (of 4 or 8 bytes), or the node's own number ends a list. The head\n"
+    "of a list need not be given. VALUES has one number for each node: .npy or .npz of i4, u4, i8, u8, f4 or f8 in\n"
+    "either byte order, or raw with --value-type. The result has VALUES' shape and type, in little-endian bytes. A\n"
+    "node's result combines all values from the head of the list to the node, in the list's order. Sums and products\n"
+    "of integers wrap around.\n\n"
     "Example: sums along the list 2, 0, 3, 1\n"
     "  python3 -c \"import numpy as np; np.save('list.npy', np.array([3, -1, 0, 1]))\"\n"
     "  python3 -c \"import numpy as np; np.save('values.npy', np.array([1.5, 2.5, 10, 4]))\"\n"
@@ -86,7 +86,7 @@ void list_command::add_rest_to(CLI::App& subcommand) {
   subcommand
       .add_option_function<std::string>(
           "--lists", [this](const std::string& text) { lists = text == "many" ? list_count::many : list_count::one; },
-          "How many lists the nodes make: one, and anything else is an error, or any number")
+          "How many lists the nodes make: one, where anything else is an error, or any number")
       ->check(CLI::IsMember({"one", "many"}))
       ->default_str("one");
   add_index_type(subcommand, index_kind, "Type of a raw LIST; .npy files know their own");
@@ -233,7 +233,7 @@ std::vector<std::string> operator_names() {
 
 void add_rank(CLI::App& app) {
   const auto o = std::make_shared<rank_command>();
-  CLI::App* subcommand = app.add_subcommand("rank", "Number the nodes of linked lists in the lists' order");
+  CLI::App* subcommand = app.add_subcommand("rank", "Number the nodes of linked lists in list order");
   o->add_to(*subcommand);
   add_index_type(*subcommand, o->rank_type, "Type of the ranks; u32 unless there are too many nodes", "--type");
   o->add_rest_to(*subcommand);
@@ -243,7 +243,7 @@ void add_rank(CLI::App& app) {
 
 void add_scan(CLI::App& app) {
   const auto o = std::make_shared<scan_command>();
-  CLI::App* subcommand = app.add_subcommand("scan", "Put the values of linked lists together, in the lists' order");
+  CLI::App* subcommand = app.add_subcommand("scan", "Combine the values of linked lists in list order");
   o->add_to(*subcommand);
   add_input(*subcommand, "VALUES", o->values,
             "One number for each node: .npy or .npz of i4, u4, i8, u8, f4 or f8, or raw with --value-type")
@@ -254,12 +254,12 @@ void add_scan(CLI::App& app) {
           [o](const std::string& text) {
             o->op = primitives::value_of(text, primitives::scan_operators, "an operator");
           },
-          "How two values become one; and, or and xor take integers")
+          "How two values are combined; and, or and xor are for integers")
       ->check(CLI::IsMember(operator_names()))
       ->default_str("add");
   subcommand
       ->add_option("--exclusive-from", o->exclusive_from,
-                   "A node's result has the values before it alone, and the scan begins with this number")
+                   "A node's result combines only the values before it, and the scan begins with this number")
       ->type_name("NUMBER");
   subcommand
       ->add_option_function<std::string>(

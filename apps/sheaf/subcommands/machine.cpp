@@ -15,12 +15,11 @@ namespace sheaf::cli {
 namespace {
 
 constexpr const char* machine_footer =
-    "Predictions are made from these numbers. --calibrate measures them, in a minute or two for each device, and "
-    "stores "
-    "them\nunder $XDG_CACHE_HOME/sheaf or ~/.cache/sheaf, where every later call finds them. SHEAF_PROFILE=FILE takes "
-    "another\nprofile. A figure that makes no sense, as on a busy machine, is measured again. A point of a curve that "
-    "still makes none\nis left out, with a warning; where that is not enough, exit code 7 says so and what was stored "
-    "before stays.\n\n"
+    "Predictions are made from these numbers. --calibrate measures them, in a minute or two for each device. It\n"
+    "stores them under $XDG_CACHE_HOME/sheaf or ~/.cache/sheaf, where every later call finds them.\n"
+    "SHEAF_PROFILE=FILE names another profile. A figure that makes no sense, as on a busy machine, is measured\n"
+    "again. A point of a curve that still makes no sense is left out, with a warning. Where that is not enough, the\n"
+    "exit code is 7, and the profile that was stored before stays.\n\n"
     "Example: measure this machine's processor while nothing else runs, and plan with what was measured\n"
     "  sheaf machine --calibrate --backend cpu --save mine.json\n"
     "  SHEAF_PROFILE=mine.json sheaf plan gather --count 1000000 --table 1000000 --bytes 16 --backend cpu";
@@ -265,16 +264,15 @@ void add_machine(CLI::App& app) {
   const auto options = std::make_shared<machine_command>();
   options->shows_profile = true;
   CLI::App* subcommand = app.add_subcommand("machine", "The measured rates that predictions are made from");
-  CLI::Option* const calibrate =
-      subcommand->add_flag("--calibrate", options->calibrate, "Measure, and store what was measured for later calls");
+  CLI::Option* const calibrate = subcommand->add_flag("--calibrate", options->calibrate,
+                                                      "Measure this machine, and store the rates for later calls");
   subcommand
       ->add_option("--save", options->save_path, "Write the profile, in use or just measured, to this file as JSON")
       ->type_name("FILE");
   constexpr std::uint64_t most_seconds = 3600;
-  add_number(
-      *subcommand, "--seconds", 1, most_seconds, options->budget.seconds,
-      "What --calibrate may take for the rates of a device, and again for runs of the variants that compete, 60 unless "
-      "given; few seconds measure little memory")
+  add_number(*subcommand, "--seconds", 1, most_seconds, options->budget.seconds,
+             "Seconds for the rates of a device, and again for runs of the variants that compete; 60 unless given; few "
+             "seconds measure little memory")
       ->needs(calibrate);
   options->add_context_to(*subcommand);
   options->add_json_to(*subcommand);

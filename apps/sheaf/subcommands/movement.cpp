@@ -81,14 +81,14 @@ void require_name_of_kind(const std::string& output, const io::record_file& like
 void require_name_of_kind(const std::string& output, const std::string& input, bool is_npy) {
   if (is_npy || !output.ends_with(".npy")) return;
   io::throw_error(error_code::bad_argument,
-                  "-o {}: {} is raw, and so is the result, without the header of an .npy file; let its name end "
-                  "in .bin, or make {} an .npy file",
+                  "-o {}: {} is raw, and so is the result, without the header of an .npy file; give it a name that "
+                  "ends in .bin, or make {} an .npy file",
                   output, input, input);
 }
 
 void require_f32_where_needed(const context& ctx, bool is_f32) {
   if (is_f32 || core::backend_of(ctx.backend()).processor != core::processor_kind::pipeline) return;
-  io::throw_error(error_code::bad_argument, "--backend {} works in f32 and not in f64: add --f32", name(ctx.backend()));
+  io::throw_error(error_code::bad_argument, "--backend {} works in f32, not in f64: add --f32", name(ctx.backend()));
 }
 
 record_output::record_output(const std::string& path, std::string header, std::uint64_t count,

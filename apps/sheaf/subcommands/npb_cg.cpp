@@ -9,11 +9,9 @@ namespace sheaf::cli {
 namespace {
 
 constexpr const char* npb_cg_footer =
-    "The matrix is made by the benchmark's own recurrence of random numbers, which is not timed. One iteration is "
-    "done\n"
-    "before the timed ones. Mop/s counts operations as the benchmark does. Exit code 4 if zeta is not the official "
-    "value\n"
-    "to 1e-10, relative.\n\n"
+    "The matrix is made by the benchmark's own recurrence of random numbers, which is not timed. One iteration is\n"
+    "done before the timed ones. Mop/s counts operations as the benchmark does. The exit code is 4 if zeta is not\n"
+    "the official value to 1e-10, relative.\n\n"
     "Example: a second's work for one core\n"
     "  sheaf npb-cg A --threads 1";
 

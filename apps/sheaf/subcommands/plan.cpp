@@ -168,7 +168,7 @@ void print_table(const problem_spec& p, const context& ctx, const explanation& w
   fmt::print("{}: {}\n", p.primitive, entry_of(p).text(p));
   fmt::print("machine: {}, profile {}\n", why.machine, ctx.profile().source);
   if (!ctx.ignored_profile().empty()) fmt::print("not used: {}\n", ctx.ignored_profile());
-  if (range) fmt::print("times: of a list in order to one at random; --pattern says what is known of it\n");
+  if (range) fmt::print("times: from a list in order to one at random; --pattern says what is known of it\n");
   std::size_t width = 0;
   for (const variant_estimate& v : why.variants) width = std::max(width, v.variant.size());
   for (const variant_estimate& v : why.variants) {

@@ -11,13 +11,12 @@ namespace sheaf::cli {
 namespace {
 
 constexpr const char* scatter_footer =
-    "IN is an .npy or .npz array (file.npz:NAME), whose rows are the records, or raw records of --record-bytes. If "
-    "its\n"
-    "shape starts with INDEX's, as that of a gather's result does, a row is what follows; else its rows lie along the\n"
-    "first axis. Records keep their order of bytes. Arrays in Fortran order are copied into rows.\n"
-    "Where INDEX repeats a record, the last writer wins. --duplicates any is faster and lets any writer win; records\n"
-    "that are no aligned word of 1, 2, 4, 8 or 16 bytes may then mix the bytes of their writers. --verify accepts\n"
-    "exactly that.\n\n"
+    "IN is an .npy or .npz array (file.npz:NAME), whose rows are the records, or raw records of --record-bytes. If\n"
+    "its shape starts with INDEX's, as that of a gather's result does, a row is what follows; else its rows lie\n"
+    "along the first axis. Records keep their byte order. Arrays in Fortran order are copied into rows. Where INDEX\n"
+    "repeats a record, the last writer wins. --duplicates any is faster and lets any writer win; records that are\n"
+    "not an aligned word of 1, 2, 4, 8 or 16 bytes may then mix the bytes of their writers. --verify accepts exactly\n"
+    "that.\n\n"
     "Example: put rows back where a gather took them from, over the old table\n"
     "  sheaf gather table.npy index.npy -o rows.npy\n"
     "  sheaf scatter rows.npy index.npy --into table.npy -o new.npy --verify\n"

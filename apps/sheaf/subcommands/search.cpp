@@ -11,17 +11,15 @@ namespace {
 
 constexpr const char* search_footer =
     "KEYS has numbers or dates of 4 or 8 bytes: .npy or .npz (file.npz:NAME) of any shape, or raw with --key-bytes.\n"
-    "TABLE is an .npy or .npz array, whose rows along the first axis are the records, or raw records of "
-    "--table-bytes.\n"
-    "A row is the key itself, unless --table-key says where the key lies in it, or names the field of a structured\n"
-    "array that it is. Keys are equal if their bits are, so 0.0 is not -0.0, a NaN is itself, and numbers of KEYS and\n"
-    "TABLE have to be of one type, but for their sign; the order of their bytes may differ. Keys at OFFSET:BYTES of\n"
-    "rows, and of raw files, are compared as their bytes lie. All matches go to PREFIX.ids.npy: the rows of key i,\n"
-    "ascending, are ids[offsets[i]:offsets[i + 1]] with the offsets of PREFIX.offsets.npy. With --first,\n"
-    "PREFIX.ids.npy has KEYS' shape, and the number of all bits set where no row has the key. With --count,\n"
-    "PREFIX.counts.npy has KEYS' shape. --records FILE adds PREFIX.records.npy, the records of FILE that the ids "
-    "name;\n"
-    "PREFIX.records.bin where FILE is raw. Either all of these files appear or none.\n\n"
+    "TABLE is an .npy or .npz array, whose rows along the first axis are the records, or raw records of\n"
+    "--table-bytes. A row is the key itself, unless --table-key says where the key lies in it, or names the field of\n"
+    "a structured array. Keys are equal if their bits are: 0.0 is not -0.0, and a NaN equals itself. Numbers of KEYS\n"
+    "and TABLE must have the same type, apart from their sign; their byte order may differ. Keys at OFFSET:BYTES of\n"
+    "rows, and keys of raw files, are compared as their bytes lie. All matches go to PREFIX.ids.npy: the rows of key\n"
+    "i, ascending, are ids[offsets[i]:offsets[i + 1]] with the offsets of PREFIX.offsets.npy. With --first,\n"
+    "PREFIX.ids.npy has KEYS' shape, and a number with all bits set where no row has the key. With --count,\n"
+    "PREFIX.counts.npy has KEYS' shape. --records FILE adds the records of FILE that the ids name:\n"
+    "PREFIX.records.npy, or PREFIX.records.bin where FILE is raw. Either all of these files appear or none.\n\n"
     "Example: which rows have the keys 7, 5 and 9\n"
     "  python3 -c \"import numpy as np; np.save('table.npy', np.array([5, 7, 5, 8]))\"\n"
     "  python3 -c \"import numpy as np; np.save('keys.npy', np.array([7, 5, 9]))\"\n"
@@ -39,7 +37,7 @@ void require_options(const search_command& o) {
   if (o.records.empty() && o.record_bytes != 0)
     throw error(error_code::bad_argument, "--record-bytes is for --records");
   if (o.common.is_reference() && !o.variant().starts_with("reference.")) {
-    io::throw_error(error_code::bad_argument, "--variant {} is not of --backend reference",
+    io::throw_error(error_code::bad_argument, "--variant {} does not belong to --backend reference",
                     core::printable(o.search_variant));
   }
 }
@@ -143,7 +141,7 @@ void add_search(CLI::App& app) {
       subcommand->add_flag("--first", o->first, "Write one row for each key, the first that has it");
   subcommand->add_flag("--count", o->count, "Write how many rows have each key, not which")->excludes(first);
   subcommand
-      ->add_option("--records", o->records, "Also write the records of FILE, one for each row of TABLE, that are found")
+      ->add_option("--records", o->records, "Also write the found records of FILE, which has one for each row of TABLE")
       ->type_name("FILE");
   subcommand
       ->add_option_function<std::string>(

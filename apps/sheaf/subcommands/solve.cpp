@@ -15,12 +15,12 @@ namespace sheaf::cli {
 namespace {
 
 constexpr const char* solve_footer =
-    "MATRIX is a MatrixMarket file (.mtx), gzip or not, of a symmetric positive definite matrix: symmetric, with\n"
-    "entries on either side of the diagonal, or general. B is an .npy or .npz array of f4 or f8, or a MatrixMarket\n"
-    "file of one column or one row, with one number for each row; without it, all are 1. X has f8, or with --f32\n"
-    "f4. The iteration ends where |B - A X| is at most the larger of --tolerance times |B| and --absolute. Where it\n"
-    "does not get there, X is the best that was found, and the exit code is 7. With --f32, numbers that are finite\n"
-    "and larger than f32 holds are refused.\n\n"
+    "MATRIX is a MatrixMarket file (.mtx), gzip or not, of a symmetric positive definite matrix. The file is\n"
+    "general, or symmetric with entries on either side of the diagonal. B is an .npy or .npz array of f4 or f8, or a\n"
+    "MatrixMarket file of one column or one row. It has one number for each row; without it, all are 1. X has f8, or\n"
+    "f4 with --f32. The iteration ends where |B - A X| is at most the larger of --tolerance times |B| and\n"
+    "--absolute. If it does not get there, X is the best that was found, and the exit code is 7. With --f32, finite\n"
+    "numbers that are larger than f32 can hold are refused.\n\n"
     "Example: a chain of springs\n"
     "  printf '%%%%MatrixMarket matrix coordinate real symmetric\\n3 3 5\\n1 1 2\\n2 1 -1\\n2 2 2\\n3 2 -1\\n3 3 2\\n' "
     "> a.mtx\n"
@@ -100,8 +100,8 @@ std::string complaint_of(const solve_command& o, const csr_view& a, const conjug
       return fmt::format("{}the matrix is not positive definite, which iteration {} found; {}", where, r.iterations + 1,
                          rest);
     case stop_reason::breakdown:
-      return fmt::format("{}iteration {} met a sum that is no number, infinite, or too small to be told from 0; {}",
-                         where, r.iterations + 1, rest);
+      return fmt::format("{}iteration {} met a sum that is NaN, infinite, or too small to tell from 0; {}", where,
+                         r.iterations + 1, rest);
     case stop_reason::stagnated:
       return fmt::format("{}rounding keeps the residual from falling further after {} iterations; {}", where,
                          r.iterations, rest);
@@ -122,8 +122,7 @@ template <class Value>
 io::csr_matrix<Value> read_matrix(const solve_command& o) {
   auto read = io::read_matrix_market<Value>(o.matrix, {.threads = o.common.host_threads()});
   if (read.rows != read.columns) {
-    io::throw_error(error_code::bad_input, "{}: the matrix has {} rows and {} columns, not as many", o.matrix,
-                    read.rows, read.columns);
+    io::throw_error(error_code::bad_input, "{}: the matrix is {} x {}, not square", o.matrix, read.rows, read.columns);
   }
   if (const auto asymmetry = jobs::asymmetry_of(jobs::view_of(read))) {
     io::throw_error(error_code::bad_input, "{}: {}", o.matrix, *asymmetry);
@@ -211,17 +210,17 @@ void add_solve(CLI::App& app) {
   const auto o = std::make_shared<solve_command>();
   CLI::App* subcommand = app.add_subcommand("solve", "Solve a linear system by conjugate gradient");
   add_input(*subcommand, "MATRIX", o->matrix, "A MatrixMarket file, gzip or not")->required();
-  add_input(*subcommand, "B", o->b, "The right-hand side: .npy or .npz of f4 or f8, or .mtx; ones if there is none");
+  add_input(*subcommand, "B", o->b, "The right-hand side: .npy or .npz of f4 or f8, or .mtx; ones unless given");
   add_output(*subcommand, o->output, "Where X goes, whole or not at all")->required();
   add_real(*subcommand, "--tolerance", o->tolerance, "Residual to reach, relative to |B|")
       ->default_str(fmt::format("{}", o->tolerance));
-  add_real(*subcommand, "--absolute", o->absolute, "Residual to reach, where that is more");
+  add_real(*subcommand, "--absolute", o->absolute, "Residual to reach, where that is larger");
   add_number(*subcommand, "--limit", 0, conjugate_gradient_options::automatic_limit - 1, o->limit,
-             "Most iterations; ten times the rows, and 100 at least, unless given");
+             "Most iterations; ten times the rows, but at least 100, unless given");
   subcommand->add_flag("--jacobi", o->has_jacobi, "Scale residuals by the inverse of the diagonal");
   subcommand->add_flag("--f32", o->narrow, "Read the matrix and solve in f32, not f64");
   subcommand->add_option("--history", o->history, "A file for the residual of each iteration")->type_name("FILE.csv");
-  o->common.add_to(*subcommand, "Check the residual by long sums, against what rounding may make of them");
+  o->common.add_to(*subcommand, "Check the residual by long sums, within what rounding allows");
   subcommand->footer(solve_footer);
   subcommand->callback([o] { o->narrow ? run_typed<float>(*o) : run_typed<double>(*o); });
 }

@@ -18,20 +18,17 @@ namespace {
 
 constexpr const char* sort_footer =
     "IN is an .npy or .npz array (file.npz:NAME), whose rows along the first axis are the records, or raw records of\n"
-    "--record-bytes. Records of equal keys keep their order. Without --key, arrays of one dimension are sorted by "
-    "their\n"
-    "numbers, dates and strings: floats with -0 before 0, NaN with the sign bit first and without it last;\n"
-    "datetime64 and timedelta64 with NaT last; strings of up to 32 bytes, or of 12 characters by code points; numbers\n"
-    "of either order of bytes, which they keep. --key NAME takes a field of a structured array in the same way, "
-    "\"a.b\"\n"
-    "the field b of a field a; of a field of several numbers the first decides. --key OFFSET:BYTES takes BYTES bytes\n"
-    "from byte OFFSET of a record on, as bytes (strings, big-endian numbers), or little-endian as u (unsigned), i\n"
-    "(signed) or f (float of 2, 4 or 8 bytes). :desc and :asc say how this key runs. Of several keys the first "
-    "decides,\n"
-    "32 bytes and 8 numbers together at most. A name that begins with digits and a colon is read as OFFSET:BYTES.\n"
-    "What does not fit into --memory is sorted run by run, in a file without a name beside the output, and merged: at\n"
-    "least as much room again as the output takes is needed there. Its units K, M, G and T are powers of 1024, KB to\n"
-    "TB of 1000.\n\n"
+    "--record-bytes. Records with equal keys keep their order. Without --key, arrays of one dimension are sorted by\n"
+    "their numbers, dates or strings. Floats have -0 before 0, NaN with the sign bit first, and NaN without it last.\n"
+    "datetime64 and timedelta64 have NaT last. Strings have up to 32 bytes, or up to 12 characters, which are sorted\n"
+    "by code points. Numbers may have either byte order, and keep it. --key NAME takes a field of a structured array\n"
+    "in the same way; \"a.b\" is the field b of a field a. Of a field of several numbers the first decides. --key\n"
+    "OFFSET:BYTES takes BYTES bytes from byte OFFSET of a record on, as bytes (strings, big-endian numbers), or\n"
+    "little-endian as u (unsigned), i (signed) or f (float of 2, 4 or 8 bytes). :asc and :desc say how this key\n"
+    "runs. Of several keys the first decides; together they have at most 32 bytes and 8 numbers. A name that begins\n"
+    "with digits and a colon is read as OFFSET:BYTES. Records that do not fit into --memory are sorted run by run,\n"
+    "in a file without a name beside the output, and merged. This needs at least as much room there again as the\n"
+    "output takes. The units K, M, G and T are powers of 1024, KB to TB of 1000.\n\n"
     "Example: the sort benchmark's records of 100 bytes with a key of 10, larger than the memory that may be used\n"
     "  sheaf sort in.dat --record-bytes 100 --key 0:10 -o out.dat --memory 1G\n"
     "  sheaf sort out.dat --record-bytes 100 --key 0:10 --check\n"
@@ -40,8 +37,8 @@ constexpr const char* sort_footer =
     "  sheaf sort in.bin --record-bytes 2 --key 1:1:bytes:desc --key 0:1 -o out.bin --verify\n"
     "The rows of a structured array by their field id, from the highest on, then by name\n"
     "  sheaf sort people.npy --key id:desc --key name -o sorted.npy\n"
-    "Where the numbers of an array would come from, as numpy.argsort(IN, kind='stable') says where there are no NaN\n"
-    "and no -0, which numpy takes for 0\n"
+    "Where the numbers of an array would come from, as in numpy.argsort(IN, kind='stable') if there is no NaN and no\n"
+    "-0, which numpy takes for 0\n"
     "  python3 -c \"import numpy as np; np.save('in.npy', np.random.rand(1000).astype('f4'))\"\n"
     "  sheaf sort in.npy --index gather -o order.npy --verify";
 
@@ -173,17 +170,17 @@ void add_sort(CLI::App& app) {
   CLI::App* subcommand = app.add_subcommand("sort", "Bring records into the order of their keys");
   add_input(*subcommand, "IN", o->in, "Records: .npy, .npz, or raw with --record-bytes")->required();
   add_output(*subcommand, o->output);
-  subcommand->add_option("--key", o->keys, "What to sort by; may be given up to 8 times, the first deciding")
+  subcommand->add_option("--key", o->keys, "What to sort by; may be given up to 8 times, and the first decides")
       ->type_name("(NAME|OFFSET:BYTES[:TYPE])[:asc|desc]")
       ->allow_extra_args(false);
   subcommand->add_flag("--descending", o->descending, "The highest first, for keys that do not say :asc or :desc");
   subcommand->add_option("--index", o->index, "Write where records come from (gather) instead of them")
       ->check(CLI::IsMember({"gather"}));
   add_index_type(*subcommand, o->index_kind, "Type of the index written; u32 unless there are too many records");
-  CLI::Option* const check =
-      subcommand->add_flag("--check", o->check,
-                           "Say whether IN is sorted (exit code 4 if not), how many keys repeat the one before, and a "
-                           "checksum that does not depend on the order");
+  CLI::Option* const check = subcommand->add_flag(
+      "--check", o->check,
+      "Report whether IN is sorted (exit code 4 if not), how many keys repeat the one before, and a "
+      "checksum that does not depend on the order");
   add_record_bytes(*subcommand, o->record_bytes);
   add_byte_size(*subcommand, "--memory", o->memory_bytes,
                 "Most memory to use, such as 512M, 1.5G or 4GiB; unless given, half of what is free to this process");
@@ -191,7 +188,7 @@ void add_sort(CLI::App& app) {
   o->common.add_verify_to(
       *subcommand,
       "Check that the result is in order and, by checksums, that it has IN's records and equal keys in IN's "
-      "order; of an index every entry");
+      "order; of an index, check every entry");
   for (const char* of_sorts : {"--backend", "--threads", "--memory", "--verify"}) {
     check->excludes(subcommand->get_option(of_sorts));
   }

@@ -17,11 +17,11 @@ namespace {
 constexpr const char* split_footer =
     "IN is an .npy or .npz array (file.npz:NAME), whose rows along the first axis are the records, or raw records of\n"
     "--record-bytes. A record's category is a number that lies in the record (--key) or in a row of KEYS (--keys and\n"
-    "--key), or that CATEGORIES says. --key OFFSET:BITS takes bits as they lie; --key NAME takes a field of a\n"
-    "structured array as a number without a sign, and NAME:FIRST:BITS the bits of it from FIRST on, of which 0 is the\n"
-    "lowest. Records of category 0 come first, each category in the order of IN unless --unstable; they keep their\n"
-    "order of bytes. An index is .npy where IN or its keys are, else raw; IN may be left out where KEYS or CATEGORIES\n"
-    "are all that an index needs.\n\n"
+    "--key), or that CATEGORIES gives. --key OFFSET:BITS takes bits as they lie. --key NAME takes a field of a\n"
+    "structured array as an unsigned number, and NAME:FIRST:BITS takes its bits from FIRST on, of which 0 is the\n"
+    "lowest. Records of category 0 come first. Each category is in the order of IN unless --unstable is given.\n"
+    "Records keep their byte order. An index is .npy where IN or its keys are, else raw. IN may be left out where\n"
+    "KEYS or CATEGORIES are all that an index needs.\n\n"
     "Example: records of two letters, by the second\n"
     "  printf 'a2b1c2d0e1' > in.bin\n"
     "  sheaf split in.bin --record-bytes 2 --key 8:8 -o out.bin --verify\n"
@@ -140,12 +140,12 @@ struct split_command {
 void require_options(const split_command& o) {
   const bool has_separate_keys = !o.key_path().empty();
   if (!o.categories.empty() && !o.count)
-    throw error(error_code::bad_argument, "--categories needs --count N, how many");
+    throw error(error_code::bad_argument, "--categories needs --count N, the number of categories");
   if (o.categories.empty() && o.key.empty()) {
     throw error(error_code::bad_argument, "give --key OFFSET:BITS, or --categories FILE and --count N");
   }
   if (o.in.empty() && !(has_separate_keys && !o.index.empty())) {
-    throw error(error_code::bad_argument, "IN may be left out for an --index by --keys or --categories alone");
+    throw error(error_code::bad_argument, "IN may be left out only for an --index by --keys or --categories");
   }
   if (o.in.empty() && o.record_bytes != 0) throw error(error_code::bad_argument, "--record-bytes is for IN");
   if (!has_separate_keys && o.key_bytes != 0) {
@@ -314,7 +314,7 @@ void add_split(CLI::App& app) {
           ->type_name("CATEGORIES")
           ->excludes(key)
           ->excludes(keys);
-  add_number(*subcommand, "--count", 1, std::uint64_t{1} << 32, o->count, "Categories that there are, numbered from 0")
+  add_number(*subcommand, "--count", 1, std::uint64_t{1} << 32, o->count, "Categories in all, numbered from 0")
       ->needs(categories);
   subcommand->add_flag("--unstable", o->unstable, "Records of a category in any order, which is faster");
   subcommand->add_option("--index", o->index, "Write where records come from (gather) or go (scatter) instead of them")

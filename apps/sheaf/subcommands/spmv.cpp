@@ -12,12 +12,12 @@ namespace sheaf::cli {
 namespace {
 
 constexpr const char* spmv_footer =
-    "MATRIX is a MatrixMarket file (.mtx), gzip or not: coordinate or array; real, integer or pattern, whose\n"
-    "values are 1; general, symmetric or skew-symmetric, with entries on either side of the diagonal. Entries of\n"
-    "one place are added, and zeros of arrays are dropped. X is an .npy or .npz array of f4 or f8, or a\n"
-    "MatrixMarket file of one column or one row, with one number for each column (with --transpose: row); without\n"
-    "it, all are 1. --y is read likewise, but not without --beta. The result has f8, or with --f32 f4. With --f32,\n"
-    "numbers that are finite and larger than f32 holds are refused.\n\n"
+    "MATRIX is a MatrixMarket file (.mtx), gzip or not: coordinate or array; real, integer or pattern, whose values\n"
+    "are 1; general, symmetric or skew-symmetric, with entries on either side of the diagonal. Entries at the same\n"
+    "place are added, and zeros of arrays are dropped. X is an .npy or .npz array of f4 or f8, or a MatrixMarket\n"
+    "file of one column or one row. It has one number for each column (with --transpose: row); without it, all are\n"
+    "1. --y is read in the same way, but only with --beta. The result has f8, or f4 with --f32. With --f32, finite\n"
+    "numbers that are larger than f32 can hold are refused.\n\n"
     "Example: row sums of a matrix\n"
     "  printf '%%%%MatrixMarket matrix coordinate real general\\n2 3 3\\n1 1 1.5\\n1 3 2\\n2 2 -1\\n' > a.mtx\n"
     "  sheaf spmv a.mtx -o sums.npy --verify\n"
@@ -145,7 +145,7 @@ void print_lines(const spmv_command& o, const csr_view& a, const matrix_facts& f
     if (!v.chosen) {
       fmt::print("  {}: {}\n", v.variant, v.reason);
     } else if (t.prepared && t.prepared->variant != v.variant) {
-      fmt::print("  {}: predicted {}, the cheapest, and not taken because its runs were timed and slower\n", v.variant,
+      fmt::print("  {}: predicted {}, the cheapest, and not taken because its timed runs were slower\n", v.variant,
                  seconds_text(v.seconds));
     } else {
       fmt::print("  {}: predicted {}{}, the cheapest\n", v.variant, seconds_text(v.seconds),
@@ -278,7 +278,7 @@ void add_spmv(CLI::App& app) {
   const auto o = std::make_shared<spmv_command>();
   CLI::App* subcommand = app.add_subcommand("spmv", "Multiply a sparse matrix by a vector");
   add_input(*subcommand, "MATRIX", o->matrix, "A MatrixMarket file, gzip or not")->required();
-  add_input(*subcommand, "X", o->x, "The vector: .npy or .npz of f4 or f8, or .mtx; ones if there is none");
+  add_input(*subcommand, "X", o->x, "The vector: .npy or .npz of f4 or f8, or .mtx; ones unless given");
   add_output(*subcommand, o->output)->required();
   subcommand->add_flag("--transpose", o->transposed, "Multiply by the transposed matrix");
   add_real(*subcommand, "--alpha", o->alpha, "What the product is multiplied by");
@@ -286,8 +286,8 @@ void add_spmv(CLI::App& app) {
   subcommand->add_option("--y", o->y, "What is added: .npy or .npz of f4 or f8, or .mtx")->type_name("FILE");
   subcommand->add_flag("--f32", o->narrow, "Read the matrix and multiply in f32, not f64; --backend opengl needs it");
   add_number(*subcommand, "--runs", 1, 1'000'000'000, o->runs,
-             "Prepare the matrix, multiply that many times, and say what that took");
-  o->common.add_to(*subcommand, "Check the answer by long sums, against what rounding may make of them");
+             "Prepare the matrix, multiply this many times, and report the times");
+  o->common.add_to(*subcommand, "Check the answer by long sums, within what rounding allows");
   subcommand->footer(spmv_footer);
   subcommand->callback([o] { run(*o); });
 }

@@ -105,8 +105,8 @@ void read_build(const name_part& pattern, const name_part& type, problem_spec& p
   read_type(type, p);
   p.index = id_type(p.count);
   if (p.record_bytes != bytes(p.index)) {
-    type.refuse(fmt::format("of record numbers of {} bytes, but {} records have numbers of {}", p.record_bytes, p.count,
-                            bytes(p.index)));
+    type.refuse(fmt::format("allowed with record numbers of {} bytes: {} records have numbers of {}", p.record_bytes,
+                            p.count, bytes(p.index)));
   }
 }
 
@@ -134,19 +134,19 @@ void read_search(const name_part& pattern, const name_part& type, problem_spec& 
 void read_search_for_ids(const name_part& pattern, const name_part& type, problem_spec& p) {
   read_search(pattern, type, p);
   if (p.record_bytes != bytes(p.index)) {
-    type.refuse(fmt::format("of record numbers of {} bytes, but {} records have numbers of {}", p.record_bytes,
+    type.refuse(fmt::format("allowed with record numbers of {} bytes: {} records have numbers of {}", p.record_bytes,
                             p.indexed_count(), bytes(p.index)));
   }
 }
 
 void read_count(const name_part& pattern, const name_part& type, problem_spec& p) {
   read_search(pattern, type, p);
-  if (p.record_bytes != 4 && p.record_bytes != 8) type.refuse("of counts, which have 4 or 8 bytes");
+  if (p.record_bytes != 4 && p.record_bytes != 8) type.refuse("allowed: counts have 4 or 8 bytes");
 }
 
 void read_contains(const name_part& pattern, const name_part& type, problem_spec& p) {
   read_search(pattern, type, p);
-  if (p.record_bytes != 1) type.refuse("of answers of one byte");
+  if (p.record_bytes != 1) type.refuse("allowed: answers have one byte");
 }
 
 std::string keys_text(const problem_spec& p) {

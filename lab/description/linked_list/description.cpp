@@ -28,15 +28,15 @@ const problem_field lists_field{"--lists", "How many lists the nodes make; one u
 const problem_field rank_type_field{
     "--type", "Type of the ranks of list_rank; u32 unless there are too many nodes", "u32|u64|i32|i64",
     [](problem_spec& p, option_texts texts) { p.record_bytes = bytes(parse_index_type(texts.front())); }};
-const problem_field value_type_field = fields::value_type.with_help("What list_scan puts together; f32 unless given");
-const problem_field op_field{"--op",
-                             "How list_scan puts values together: add, min, max, mul or, of integers, and, or, "
-                             "xor; add unless given",
-                             "add|min|max|mul|and|or|xor", [](problem_spec& p, option_texts texts) {
-                               p.part<list_part>().op = value_of(texts.front(), scan_operators, "an operator");
-                             }};
-const problem_field exclusive_field{"--exclusive", "A node's result of list_scan has the values before it alone", "",
-                                    [](problem_spec& p, option_texts) { p.part<list_part>().is_exclusive = true; }};
+const problem_field value_type_field =
+    fields::value_type.with_help("Type of the values that list_scan combines; f32 unless given");
+const problem_field op_field{
+    "--op", "How list_scan combines values: add, min, max, mul or, for integers, and, or, xor; add unless given",
+    "add|min|max|mul|and|or|xor", [](problem_spec& p, option_texts texts) {
+      p.part<list_part>().op = value_of(texts.front(), scan_operators, "an operator");
+    }};
+const problem_field exclusive_field{"--exclusive", "A node's result of list_scan combines only the values before it",
+                                    "", [](problem_spec& p, option_texts) { p.part<list_part>().is_exclusive = true; }};
 const problem_field packed_field{"--packed", "Values of 4 bytes lie beside successors of 4 bytes", "",
                                  [](problem_spec& p, option_texts) { p.part<list_part>().is_packed = true; }};
 
@@ -74,7 +74,7 @@ void read_rank(const name_part& pattern, const name_part& type, problem_spec& p)
   const auto [index, rest] = type.cut_at("+");
   p.index = index.read(parse_index_type);
   if (rest) read_lists(*rest, p);
-  if (p.record_bytes != 4 && p.record_bytes != 8) type.refuse("of ranks, which have 4 or 8 bytes");
+  if (p.record_bytes != 4 && p.record_bytes != 8) type.refuse("allowed: ranks have 4 or 8 bytes");
 }
 
 row_parts write_scan(const problem_spec& p) {
@@ -91,7 +91,7 @@ void read_scan_word(const name_part& word, problem_spec& p) {
   if (word.text() == "exclusive") {
     list.is_exclusive = true;
   } else if (word.text() == "packed") {
-    if (bytes(p.index) != 4 || bytes(p.value) != 4) word.refuse("for values and successors of 4 bytes alone");
+    if (bytes(p.index) != 4 || bytes(p.value) != 4) word.refuse("allowed: it needs values and successors of 4 bytes");
     list.is_packed = true;
   } else if (word.text() == "many") {
     list.lists = list_count::many;
@@ -381,7 +381,7 @@ bool is_too_narrow(std::uint64_t number_bytes, index_type type, std::uint64_t no
 }
 
 std::string unchecked_list(const problem_spec& p) {
-  if (!is_distinct(p.pattern)) return "an order that goes through nodes twice is no list";
+  if (!is_distinct(p.pattern)) return "an order that goes through nodes twice is not a list";
   return is_too_narrow(bytes(p.index), p.index, p.count) ? "successors are too narrow for the nodes" : "";
 }
 
@@ -392,7 +392,7 @@ std::string unchecked_rank(const problem_spec& p) {
 
 std::string unchecked_scan(const problem_spec& p) {
   const list_part& list = p.part<list_part>();
-  if (!primitives::takes(list.op, p.value)) return "the operator is of integers alone";
+  if (!primitives::takes(list.op, p.value)) return "the operator is for integers only";
   if (list.is_packed && (bytes(p.index) != 4 || p.record_bytes != 4)) return "packed nodes have two numbers of 4 bytes";
   return unchecked_list(p);
 }
@@ -534,7 +534,7 @@ void require_lists(const sweep& s, std::span<const entry* const> entries) {
   if (entries.size() < s.entries.size()) return;
   for (const input_pattern& pattern : s.patterns) {
     if (!is_distinct(pattern)) {
-      refuse("--patterns {}: an order that goes through nodes twice is no list", name(pattern));
+      refuse("--patterns {}: an order that goes through nodes twice is not a list", name(pattern));
     }
   }
 }

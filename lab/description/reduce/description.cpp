@@ -15,9 +15,10 @@
 namespace sheaf::primitives {
 namespace {
 
-const problem_field type_field = fields::value_type.with_help("What scatter_reduce puts together; f32 unless given");
-const problem_field op_field{"--op", "How scatter_reduce puts values together; add unless given",
-                             "add|min|max|subtract", [](problem_spec& p, option_texts texts) {
+const problem_field type_field =
+    fields::value_type.with_help("Type of the values that scatter_reduce combines; f32 unless given");
+const problem_field op_field{"--op", "How scatter_reduce combines values; add unless given", "add|min|max|subtract",
+                             [](problem_spec& p, option_texts texts) {
                                p.part<reduce_part>().op = value_of(texts.front(), reductions, "a reduction");
                              }};
 const problem_field order_field{"--order",

@@ -27,7 +27,7 @@ sort_key key_of(const problem_spec& p) {
     return key_field{0, static_cast<std::uint32_t>(p.key_bytes), by.number, false, by.first_bit, by.bits};
   }
   sort_key key{};
-  if (sort.key_fields.size() > sort_key::most_fields) refuse("{} key fields, not at most 8", sort.key_fields.size());
+  if (sort.key_fields.size() > sort_key::most_fields) refuse("{} key fields, more than 8", sort.key_fields.size());
   for (const key_field& f : sort.key_fields) key.fields[key.count++] = f;
   return key;
 }

@@ -83,8 +83,8 @@ const problem_field sums{"--sums", "In which type spmv adds; as_values unless gi
                          [](problem_spec& p, option_texts texts) {
                            p.part<sparse_part>().sums = value_of(texts.front(), sums_words, "a type of sums");
                          }};
-const problem_field row_ends{"--row-ends", "Rows have ends of their own, and do not end where the next one begins", "",
-                             [](problem_spec& p, option_texts) { p.part<sparse_part>().has_row_ends = true; }};
+const problem_field row_ends{"--row-ends", "Rows have ends of their own, and need not end where the next one begins",
+                             "", [](problem_spec& p, option_texts) { p.part<sparse_part>().has_row_ends = true; }};
 
 void usual_rows(problem_spec& p) { p.part<sparse_part>().entries_of_a_row = usual_entries_of_a_row; }
 void usual_column_type(problem_spec& p) { p.index = least_type(columns_of_matrix(p)); }
@@ -202,7 +202,7 @@ void read_type(const name_part& type, problem_spec& p, std::string_view own_word
     if (word.text() == own_word) {
       matrix.*own = true;
     } else if (word.text() == "f64_sums") {
-      if (p.value != value_type::f32) word.refuse("for values of f32 alone");
+      if (p.value != value_type::f32) word.refuse("allowed: it needs values of f32");
       matrix.sums = spmv_sums::f64;
     } else if (word.text() == "row_ends") {
       matrix.has_row_ends = true;

@@ -136,7 +136,7 @@ std::vector<input_result> run_typed(const context& ctx, const edges_request& req
       const std::uint64_t taken = std::max(ordered, bytes_of_sums(box, most_components, sizeof(Value)));
       const std::uint64_t free = std::min(platform_of(cpu).memory_bytes, platform_of(ctx).memory_bytes);
       if (taken > free || mesh::box_nodes(box) > io::most_nodes) {
-        fmt::print("box of {} nodes skipped: sums take {} MB, {} are available\n", nodes, taken >> 20, free >> 20);
+        fmt::print("box of {} nodes skipped: sums take {} MB, but {} are available\n", nodes, taken >> 20, free >> 20);
         continue;
       }
       edge_input in = edges_of_box(cpu, box);

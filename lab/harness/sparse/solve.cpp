@@ -234,8 +234,7 @@ bool run_matrix(const context& ctx, const solve_request& request, const std::str
 io::csr_matrix<double> read_system(const std::string& file) {
   io::csr_matrix<double> m = io::read_matrix_market<double>(file);
   if (m.rows != m.columns) {
-    throw error(error_code::bad_input,
-                fmt::format("{}: the matrix has {} rows and {} columns, not as many", file, m.rows, m.columns));
+    throw error(error_code::bad_input, fmt::format("{}: the matrix is {} x {}, not square", file, m.rows, m.columns));
   }
   if (m.rows == 0) throw error(error_code::bad_input, fmt::format("{}: the matrix has no rows", file));
   if (const auto asymmetry = jobs::asymmetry_of({m.rows, m.columns, m.row_offsets, m.columns_of_entries(), m.values})) {

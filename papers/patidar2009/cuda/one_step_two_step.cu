@@ -178,9 +178,9 @@ plan::planned plan_paper(const split_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
   if (p.product != split_product::records || p.has_separate_key() || p.word_bytes != 8 || p.record_bytes != 8 ||
       p.in_stride_bytes != 8 || p.out_stride_bytes != 8 || p.categories > bins) {
-    return plan::rejected("splits 8-byte records side by side by up to 8 bits of their own");
+    return plan::rejected("splits contiguous 8-byte records by up to 8 of their own bits");
   }
-  if (segments_of(p) >= ~std::uint32_t{0}) return plan::rejected("takes 2^32 segments at most");
+  if (segments_of(p) >= ~std::uint32_t{0}) return plan::rejected("handles at most 2^32 segments");
   // While lanes increment in turn, one lane of 32 works.
   constexpr double turns = 0.00138;  // records for a byte of the L2 cache
   plan::planned plan = stable_pass_cost(p, m);

@@ -37,10 +37,10 @@ void require_box(const opengl_state& state, const texture_box& box, int dimensio
   const std::uint64_t longest = dimensions == 3 ? state.limits().volume_edge : state.limits().texture_edge;
   const std::uint64_t side = std::max(box.last, std::uint64_t{1} << box.bits);
   if (side <= longest) return;
-  io::throw_error(error_code::bad_argument,
-                  "{}: a table of {} records takes a texture of {} texels a side in {} dimensions, the device "
-                  "has {}",
-                  call_name, count, side, dimensions, longest);
+  io::throw_error(
+      error_code::bad_argument,
+      "{}: a table of {} records takes a texture of {} texels a side in {} dimensions, but the device has {}",
+      call_name, count, side, dimensions, longest);
 }
 
 // Records side by side, one to a texel, up to the last side's whole length.

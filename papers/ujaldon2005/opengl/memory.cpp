@@ -111,7 +111,7 @@ product_from_host::product_from_host(const context& ctx, const csr_view& a, look
   {
     pipeline_call call(state, product_call);
     if (form == point_form::color_table && p.columns > state.limits().buffer_texels) {
-      io::throw_error(error_code::bad_argument, "{}: x has {} values, a table of one row holds {}", product_call,
+      io::throw_error(error_code::bad_argument, "{}: x has {} values, but a table of one row holds {}", product_call,
                       p.columns, state.limits().buffer_texels);
     }
     if (form == point_form::texture_lookup) require_layers(product_call, state, "values of x", p.columns);

@@ -50,7 +50,7 @@ void require_schemes(const_records table, std::span<const index_span> lists, std
     if (schemes[k] != lookup_scheme::colors) continue;
     if (k + 1 != schemes.size()) refuse("the color table resolves the last indirection only");
     if (table.count > most_colors) {
-      refuse(fmt::format("the color table holds {} records, the table has {}", most_colors, table.count));
+      refuse(fmt::format("the color table holds {} records, but the table has {}", most_colors, table.count));
     }
   }
 }

@@ -72,7 +72,7 @@ binned_decision decide(const edge_sum_problem& p, const machine& m) {
 // computed for both, which reads one value at random; contributions that were stored instead would be 8 to 64 bytes for
 // each end. So half of the random accesses of cpu.owner are left, for 64 bytes of streams an edge.
 plan::planned plan_binned(const edge_sum_problem& p, const plan::scope& scope) {
-  if (p.nodes >> 32 != 0) return plan::rejected("its bins hold numbers of nodes of 32 bits");
+  if (p.nodes >> 32 != 0) return plan::rejected("its bins hold node numbers of 32 bits");
   if (p.nodes == 0 || p.edges == 0) return plan::rejected("there is nothing to bin");
   const machine& m = scope.machine;
   const binned_decision d = decide(p, m);

@@ -126,7 +126,7 @@ class tiled_edges final : public prepared_edges {
 plan::planned plan_tiles(const prepare_edge_sum_problem& p, const plan::scope& scope) {
   const edge_sum_problem& s = p.sum;
   if (s.nodes >> 32 != 0 || s.edges >> 31 != 0) return plan::rejected("its tiles hold numbers of edges of 31 bits");
-  if (s.nodes == 0 || s.edges == 0) return plan::rejected("there is nothing to bring into order");
+  if (s.nodes == 0 || s.edges == 0) return plan::rejected("there is nothing to put in order");
   const machine& m = scope.machine;
   tile_sizes d;
   d.threads = threads_worth(s, m);

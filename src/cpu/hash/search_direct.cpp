@@ -13,7 +13,7 @@ using primitives::hash_search_problem;
 // and its matches (2); a prefix sum of their numbers (3) says where the record numbers go (4). A probe reads one line
 // at random, and where that has no place for its key a second one; a thread fetches those of many probes at once.
 plan::planned plan_direct(const hash_search_problem& p, const plan::scope& scope) {
-  if (!is_bucket_index(p)) return plan::rejected("searches what a variant of the CPU has built");
+  if (!is_bucket_index(p)) return plan::rejected("searches only what a CPU variant has built");
   const answers_decision d = decide_answers(p, scope.machine.parallelism);
   plan::planned plan;
   plan.scratch_bytes = core::bytes_of<answer_arrays>(p, d);

@@ -53,7 +53,7 @@ struct partitioned_arrays {
 // for each part of the table; a split reads them twice. Answers take the place of the hashes, and because the split is
 // stable, a thread that goes through its probes once more finds the next answer of each partition next in memory.
 plan::planned plan_partitioned(const hash_search_problem& p, const plan::scope& scope) {
-  if (!is_bucket_index(p)) return plan::rejected("searches what a variant of the CPU has built");
+  if (!is_bucket_index(p)) return plan::rejected("searches only what a CPU variant has built");
   const machine& m = scope.machine;
   constexpr partitioned_tuning tuning;
   const index_layout l = layout_of(p.index);

@@ -62,7 +62,7 @@ void copy_bucketed(Layout layout, std::byte* to, const std::byte* from) noexcept
 /// Without the price.
 plan::planned plan_records(const movement& p, const machine& m) {
   if (p.record_bytes > most_bucketed_bytes) {
-    return plan::rejected("records of more than 32 bytes are lines by themselves");
+    return plan::rejected("records of more than 32 bytes fill cache lines by themselves");
   }
   plan::planned plan = plan_buckets(p, m, movement_bucket_records(p, m), bucketed_record_bytes(p));
   plan.by_name_only = !bucketing_may_pay(p);

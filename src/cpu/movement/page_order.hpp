@@ -75,7 +75,7 @@ class page_order {
 
 /// Why a movement cannot go in page order, or null.
 inline const char* why_not_in_page_order(const primitives::movement& m) noexcept {
-  if (m.indexed_count > std::uint64_t{1} << 32) return "entries of a tile hold 32 bits of index";
+  if (m.indexed_count > std::uint64_t{1} << 32) return "a tile's entries hold indices of 32 bits";
   return nullptr;
 }
 

@@ -34,9 +34,9 @@ struct private_decision {
 plan::planned plan_private(const scatter_reduce_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
   const bool is_float = p.type == value_type::f32 || p.type == value_type::f64;
-  if (is_float && !p.sums()) return plan::rejected("no float leaves every minimum and maximum as it is");
+  if (is_float && !p.sums()) return plan::rejected("no float leaves every minimum and maximum unchanged");
   if (p.order_matters() && p.order == reduction_order::deterministic) {
-    return plan::rejected("the order of its sums hangs on the number of threads");
+    return plan::rejected("the order of its sums depends on the number of threads");
   }
   const std::uint64_t parts = parts_worth(2 * p.sequential_bytes() + p.index_bytes(), m.parallelism);
   plan::planned plan = to_plan(scatter_cost(p, m), m, true);

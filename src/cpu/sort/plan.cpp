@@ -239,10 +239,10 @@ plan::planned plan_vqsort(const sort_problem& p, const plan::scope& scope) {
   const bool is_packed = p.count <= most_packed_rows && packed_encoder<std::uint64_t>::takes(p);
   if (!is_number && (e.rounds > 1 || (e.word_bytes != 8 && !is_packed))) {
     return plan::rejected(
-        "neither are rows numbers of 4 or 8 bytes, nor do 8 bytes hold key and row number, nor are they up to 2^20 "
-        "keys of 8 bytes side by side, for an index or with one such array of values of 4 or 8 bytes");
+        "rows are not numbers of 4 or 8 bytes, 8 bytes do not hold key and row number, and rows are not up to 2^20 "
+        "keys of 8 bytes side by side for an index or with one such array of values of 4 or 8 bytes");
   }
-  if (!sorts_in_vectors()) return plan::rejected("the library or the processor has no sort in vectors");
+  if (!sorts_in_vectors()) return plan::rejected("the library or the processor has no vectorized sort");
   plan::planned plan;
   decided.layout.bytes = e.out_holds_words ? 0 : whole_write_buffers(p.count * e.word_bytes);
   plan.decided.set(decided);

@@ -44,7 +44,7 @@ std::uint64_t streamed_bytes(const conjugate_gradient_problem& p) noexcept {
 // Vectors are read and written 10 times an iteration. Threads share the pieces of rows that are longer than a thread's
 // part should be, which takes one more barrier where there are such rows.
 plan::planned plan_fused(const conjugate_gradient_problem& p, const plan::scope& scope) {
-  if (p.is_operator) return plan::rejected("takes a matrix, and the system has an operator");
+  if (p.is_operator) return plan::rejected("needs a matrix, but the system has an operator");
   const machine& m = scope.machine;
   core::scratch_offsets place;
   fused_decision d;

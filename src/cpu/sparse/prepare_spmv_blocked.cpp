@@ -177,12 +177,12 @@ double run_seconds_of(const spmv_problem& p, const machine& m) {
 
 plan::planned plan_blocked(const prepare_spmv_problem& problem, const plan::scope& scope) {
   const spmv_problem& p = problem.product;
-  if (p.transposed) return plan::rejected("groups entries by rows, and the product is transposed");
+  if (p.transposed) return plan::rejected("groups entries by rows, but the product is transposed");
   const blocked_shape shape(p);
   constexpr std::uint64_t few_groups = 4096;
   constexpr std::uint64_t least_run = 16;
   if (shape.slices > 0 && shape.blocks > (std::uint64_t{1} << 56) / shape.slices) {
-    return plan::rejected("no memory holds its groups");
+    return plan::rejected("its groups are more than memory can hold");
   }
   if (shape.groups() > few_groups && p.entries / least_run < shape.groups()) {
     return plan::rejected("runs of products would be shorter than sixteen");

@@ -154,7 +154,7 @@ std::uint64_t chunks_of(const spmv_problem& p) noexcept { return (p.rows + chunk
 // the preparation times what it made.
 plan::planned plan_diagonals(const prepare_spmv_problem& problem, const plan::scope& scope) {
   const spmv_problem& p = problem.product;
-  if (p.transposed) return plan::rejected("groups entries by rows, and the product is transposed");
+  if (p.transposed) return plan::rejected("groups entries by rows, but the product is transposed");
   const machine& m = scope.machine;
   constexpr double digits_per_entry = 0.15;  // rows side by side are added in vectors
   const std::uint64_t run_bytes = p.entries * p.value_bytes() + p.y_bytes() + p.columns * p.value_bytes();

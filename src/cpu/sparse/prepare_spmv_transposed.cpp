@@ -59,13 +59,13 @@ class transposed_matrix final : public prepared_product {
 // order of the rows that they come from. It writes each entry at a random place once; every run then reads what is in
 // order, and adds to one sum at a time.
 plan::planned plan_transposed(const prepare_spmv_problem& p, const plan::scope& scope) {
-  if (!p.product.transposed) return plan::rejected("only transposed products gain by a transposed matrix");
+  if (!p.product.transposed) return plan::rejected("only transposed products gain from a transposed matrix");
   const machine& m = scope.machine;
   const spmv_problem t = by_rows(p.product);
   const std::uint64_t chunks = parts_worth(p.product.matrix_bytes(), m.parallelism);
   constexpr std::uint64_t most_counters = std::uint64_t{1} << 56;  // whose bytes are far from 2^64
   if (p.product.columns > most_counters / chunks) {
-    return plan::rejected("no memory holds a counter for each column and thread");
+    return plan::rejected("a counter for each column and thread is more than memory can hold");
   }
   const double run_seconds = spmv_rows.plan(t, scope).seconds;
   const std::uint64_t counters = chunks * p.product.columns * 8;

@@ -12,7 +12,7 @@ using primitives::spmv_problem;
 // Row by row: entries are streamed, and x is read where their columns say. Threads take parts of the rows that have
 // equal numbers of entries, and share long rows by pieces.
 plan::planned plan_rows(const spmv_problem& p, const plan::scope& scope) {
-  if (p.transposed) return plan::rejected("multiplies by rows, and the product is transposed");
+  if (p.transposed) return plan::rejected("multiplies by rows, but the product is transposed");
   const machine& m = scope.machine;
   core::scratch_offsets place;
   const rows_decision d = decide_rows(p, m, place);

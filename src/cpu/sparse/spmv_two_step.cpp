@@ -28,7 +28,7 @@ struct two_step_decision {
 // writes and reads a value for each entry more than cpu.rows, and wins where a pass over a part of x saves more than
 // that. Nothing says so of columns of unknown order, which most matrices have in some order.
 plan::planned plan_two_step(const spmv_problem& p, const plan::scope& scope) {
-  if (p.transposed) return plan::rejected("multiplies by rows, and the product is transposed");
+  if (p.transposed) return plan::rejected("multiplies by rows, but the product is transposed");
   const machine& m = scope.machine;
   two_step_decision d;
   core::scratch_offsets place;

@@ -231,7 +231,7 @@ void cuda_state::require_reachable(const void* first, std::string_view call, std
                                 ? fmt::format("the memory of CUDA device {}", place.device)
                                 : std::string("host memory");
   throw error(error_code::bad_argument,
-              fmt::format("{}: {} is in {}, the context works on CUDA device {}", call, what, where, device_));
+              fmt::format("{}: {} is in {}, but the context works on CUDA device {}", call, what, where, device_));
 }
 
 std::uint64_t cuda_state::resident_blocks(const void* kernel, int block_threads, std::size_t shared_bytes) {
@@ -307,8 +307,8 @@ int cuda_device_count() noexcept {
 std::shared_ptr<context_state> make_cuda_state(int device, CUstream_st* stream, bool own_stream) {
   if (is_child_of_a_user()) {
     throw error(error_code::backend_unavailable,
-                "context::cuda: this process was forked from one that had used CUDA, which works in the parent only; "
-                "use it after the fork only");
+                "context::cuda: this process was forked from one that had used CUDA, which works only in the parent; "
+                "use it only after the fork");
   }
   const int devices = cuda_device_count();
   if (device < 0 || device >= devices) {

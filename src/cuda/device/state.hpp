@@ -170,7 +170,7 @@ class cuda_state final : public core::context_state {
  private:
   friend graph_memory_scope;
 
-  std::string_view lost_in_a_fork() const noexcept override { return "CUDA works in the parent only"; }
+  std::string_view lost_in_a_fork() const noexcept override { return "CUDA works only in the parent"; }
   bool has_report() const noexcept { return *static_cast<const volatile std::uint32_t*>(report_flag_) != 0; }
 
   int device_;

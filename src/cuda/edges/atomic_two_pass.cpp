@@ -17,7 +17,7 @@ using primitives::edge_sum_problem;
 
 // An edge reads two values and adds to two results, all at random where nodes are in no order: the atomics bound it.
 plan::planned plan_atomic(const edge_sum_problem& p, const plan::scope& scope) {
-  if (p.order == reduction_order::deterministic) return plan::rejected("adds in the order in which threads come");
+  if (p.order == reduction_order::deterministic) return plan::rejected("adds in the order in which threads arrive");
   const machine& m = scope.machine;
   plan::planned plan;
   plan.scratch_bytes = sizeof(unsigned long long);

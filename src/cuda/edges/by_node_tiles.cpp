@@ -80,7 +80,7 @@ std::shared_ptr<primitives::prepared_edges> make_by_node(const context& ctx, con
 plan::planned plan_by_node(const prepare_edge_sum_problem& p, const plan::scope& scope) {
   const edge_sum_problem& s = p.sum;
   if (const char* reason = list_rejection(s)) return plan::rejected(reason);
-  if (s.nodes == 0 || s.edges == 0) return plan::rejected("there is nothing to bring into order");
+  if (s.nodes == 0 || s.edges == 0) return plan::rejected("there is nothing to put in order");
   const machine& m = scope.machine;
   const double run_seconds = m.launch_seconds + list_sum_seconds(s, 2 * s.edges, m);
   plan::planned plan;
@@ -172,7 +172,7 @@ double tiles_seconds(const edge_sum_problem& p, const machine& m) {
 plan::planned plan_tiles(const prepare_edge_sum_problem& p, const plan::scope& scope) {
   const edge_sum_problem& s = p.sum;
   if (const char* reason = list_rejection(s)) return plan::rejected(reason);
-  if (s.nodes == 0 || s.edges == 0) return plan::rejected("there is nothing to bring into order");
+  if (s.nodes == 0 || s.edges == 0) return plan::rejected("there is nothing to put in order");
   const machine& m = scope.machine;
   const double run_seconds = tiles_seconds(s, m);
   plan::planned plan;

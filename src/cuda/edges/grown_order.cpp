@@ -36,7 +36,7 @@ std::unique_ptr<std::byte[]> host_memory(std::uint64_t bytes) {
   if (memory != nullptr) return memory;
   throw error(error_code::out_of_memory,
               fmt::format("{}: ends of the edges and neighbours of the nodes take {} bytes of host memory, which are "
-                          "not to be had",
+                          "not available",
                           primitives::prepare_edge_sum_call, bytes));
 }
 

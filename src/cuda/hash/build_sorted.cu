@@ -75,7 +75,7 @@ plan::planned plan_sorted(const hash_build_problem& p, const plan::scope& scope)
     const plan::scope unlimited{m, plan::no_scratch_limit, scope.context};
     calls->sort_choice = plan::cheapest(primitives::sort_variants(), calls->sort, p.backend, unlimited);
   }
-  if (calls->sort_choice.variant == nullptr) return plan::rejected("no sort takes the hashes");
+  if (calls->sort_choice.variant == nullptr) return plan::rejected("no sort can run on the hashes");
   arrays.take(calls->sort_choice.plan.scratch_bytes);
   plan::planned plan;
   price_build(p, calls->form, calls->sort_choice.plan.seconds, m, plan);

@@ -93,13 +93,13 @@ plan::planned plan_log(const list_problem& p, const plan::scope& scope) {
     const std::uint64_t chunks =
         p.count / list_kernels::log_chunk + 1 + std::uint64_t{blocks} * list_kernels::list_threads;
     const std::uint64_t entries = chunks * list_kernels::log_chunk;
-    if (entries >= list_kernels::no_node) return plan::rejected("entries of the log pass 32 bits");
+    if (entries >= list_kernels::no_node) return plan::rejected("entries of the log exceed 32 bits");
     const auto calls = std::make_shared<log_calls>(
         log_calls{cuts, blocks, static_cast<std::uint32_t>(chunks), scatter_of(p, entries), {}});
     const std::uint64_t bytes = core::bytes_of<log_arrays>(p, *calls);
     calls->scatter_choice =
         plan::cheapest(primitives::scatter_variants(), calls->scatter, p.backend, plan::inner_scope(scope, bytes));
-    if (calls->scatter_choice.variant == nullptr) return plan::rejected("no scatter takes the log");
+    if (calls->scatter_choice.variant == nullptr) return plan::rejected("no scatter can run on the log");
     plan::planned plan;
     price_head(p, m, plan);
     price_sublists(p, cuts, m, plan);

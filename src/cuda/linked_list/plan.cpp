@@ -36,10 +36,10 @@ std::uint64_t prefix_bytes(const list_problem& p) { return sublist_bytes(p); }
 std::uint64_t segment_bytes(const list_problem& p) { return packed_bytes(p); }
 
 const char* list_rejection(const list_problem& p) {
-  if (p.count >= list_kernels::most_list_nodes) return "numbers of nodes pass 32 bits";
+  if (p.count >= list_kernels::most_list_nodes) return "node numbers exceed 32 bits";
   // Walks are numbered with 32 bits: one for each head, and one for each block of at least 8 nodes.
   constexpr std::uint64_t most_of_forest = std::uint64_t{7} << 29;
-  if (p.lists == list_count::many && p.count > most_of_forest) return "numbers of walks pass 32 bits";
+  if (p.lists == list_count::many && p.count > most_of_forest) return "walk numbers exceed 32 bits";
   return nullptr;
 }
 

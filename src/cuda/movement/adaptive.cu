@@ -109,7 +109,7 @@ plan::planned plan_adaptive(const problem_of<Direction>& p, const plan::scope& s
   if (const char* reason = order_rejection(p)) return plan::rejected(reason);
   if (const char* reason = words_rejection(p)) return plan::rejected(reason);
   if (p.record_bytes > widest_record<Direction>) {
-    return plan::rejected("records as wide as this gain nothing from passes");
+    return plan::rejected("records this wide gain nothing from passes");
   }
   plan::planned plan = plan_passes<Direction>(p, m);
   plan.add("sampling", 0.1 * plan.seconds);

@@ -38,7 +38,7 @@ movement gather_of(const prepare_problem& p) {
 const char* rejection(const prepare_problem& p) {
   if (p.count > 0 && p.indexed_count == 0) return "there is no record that an index could name";
   if (const char* reason = schedule_rejection(gather_of(p))) return reason;
-  if (p.direction == prepared_direction::scatter && p.count >= no_source) return "counts pass 32 bits";
+  if (p.direction == prepared_direction::scatter && p.count >= no_source) return "counts exceed 32 bits";
   return nullptr;
 }
 

@@ -29,9 +29,9 @@ constexpr std::uint32_t tagged_bytes(std::uint32_t record_bytes) { return record
 
 plan::planned plan_bucketed_last(const scatter_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
-  if (p.duplicates != duplicates::last) return plan::rejected("only where the last writer has to win");
+  if (p.duplicates != duplicates::last) return plan::rejected("runs only where the last writer has to win");
   if (const char* reason = words_rejection(p)) return plan::rejected(reason);
-  if (p.record_bytes != 4 && p.record_bytes != 8) return plan::rejected("records have not 4 or 8 bytes");
+  if (p.record_bytes != 4 && p.record_bytes != 8) return plan::rejected("records do not have 4 or 8 bytes");
   const std::uint32_t word_bytes = tagged_bytes(p.record_bytes);
   const bucketing c = bucketing_of(p, word_bytes);
   core::scratch_offsets arrays;

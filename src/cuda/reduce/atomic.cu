@@ -190,7 +190,7 @@ std::uint64_t blocks_of_adds(const scatter_reduce_problem& p, std::uint64_t mult
 plan::planned plan_atomic(const scatter_reduce_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
   if (p.order_matters() && p.order == reduction_order::deterministic) {
-    return plan::rejected("adds floats in the order in which workers come");
+    return plan::rejected("adds floats in the order in which workers arrive");
   }
   memory_cost cost = atomic_add_cost(p, m);
   const hot_slots hot = adds_in_loop(p) ? hot_slots_of(p) : hot_slots::none;

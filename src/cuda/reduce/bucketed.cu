@@ -38,11 +38,11 @@ constexpr bucketed_tuning tuning_of_bucketed;
 
 plan::planned plan_bucketed(const scatter_reduce_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
-  if (!p.sums()) return plan::rejected("adds and subtracts");
+  if (!p.sums()) return plan::rejected("only adds and subtracts");
   if (p.order_matters() && p.order == reduction_order::deterministic) {
-    return plan::rejected("adds floats in the order in which workers come");
+    return plan::rejected("adds floats in the order in which workers arrive");
   }
-  if (p.indexed_count >= ~std::uint32_t{0}) return plan::rejected("slots pass 32 bits");
+  if (p.indexed_count >= ~std::uint32_t{0}) return plan::rejected("slots exceed 32 bits");
   if (const char* reason = words_rejection(p)) return plan::rejected(reason);
   const auto width = static_cast<std::uint32_t>(bytes(p.type));
   const bucketing c = bucketing_of(p, width);

@@ -77,8 +77,8 @@ plan::planned cub_sort_plan(const scatter_reduce_problem& p, const machine& m) {
 
 plan::planned plan_sorted(const scatter_reduce_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
-  if (!p.sums()) return plan::rejected("adds and subtracts");
-  if (p.indexed_count >= ~std::uint32_t{0}) return plan::rejected("slots pass 32 bits");
+  if (!p.sums()) return plan::rejected("only adds and subtracts");
+  if (p.indexed_count >= ~std::uint32_t{0}) return plan::rejected("slots exceed 32 bits");
   plan::planned plan = pair_passes_cost(sort_passes(p), m);
   plan::planned by_cub = cub_sort_plan(p, m);
   const bool cub_sorts = by_cub.applicable() && by_cub.seconds < plan.seconds;

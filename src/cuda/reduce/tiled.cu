@@ -123,12 +123,12 @@ constexpr tiled_tuning tuning_of_tiled;
 
 plan::planned plan_tiled(const scatter_reduce_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
-  if (!p.sums()) return plan::rejected("adds and subtracts");
-  if (p.indexed_count >= ~std::uint32_t{0}) return plan::rejected("slots pass 32 bits");
-  if (p.count > most_tiles_in_rows * segment_tile) return plan::rejected("takes up to 2^20 values");
+  if (!p.sums()) return plan::rejected("only adds and subtracts");
+  if (p.indexed_count >= ~std::uint32_t{0}) return plan::rejected("slots exceed 32 bits");
+  if (p.count > most_tiles_in_rows * segment_tile) return plan::rejected("handles at most 2^20 values");
   const tiled_decision decided(p);
   if (!decided.sums_in_rows && decided.tiles > most_tiles_in_buckets)
-    return plan::rejected("takes up to 2^19 values with more than 8192 slots");
+    return plan::rejected("handles at most 2^19 values with more than 8192 slots");
   const auto count = static_cast<double>(p.count);
   const double barriers = decided.tiles == 1     ? 0
                           : decided.sums_in_rows ? tuning_of_tiled.row_barriers

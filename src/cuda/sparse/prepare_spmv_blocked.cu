@@ -248,10 +248,10 @@ double run_seconds_of(const spmv_problem& p, const blocked_shape& shape, const m
 
 plan::planned plan_blocked(const prepare_spmv_problem& problem, const plan::scope& scope) {
   const spmv_problem& p = problem.product;
-  if (p.transposed) return plan::rejected("groups entries by rows, and the product is transposed");
-  if (p.has_row_ends) return plan::rejected("cuts rows that lie one behind the other, and these may lie in any order");
+  if (p.transposed) return plan::rejected("groups entries by rows, but the product is transposed");
+  if (p.has_row_ends) return plan::rejected("cuts rows that lie one after the other, but rows may lie in any order");
   if (p.entries == 0 || p.columns == 0) return plan::rejected("the matrix has no entries");
-  if (p.entries >> 32 != 0 || p.rows >> 32 != 0) return plan::rejected("rows or entries pass 32 bits");
+  if (p.entries >> 32 != 0 || p.rows >> 32 != 0) return plan::rejected("rows or entries exceed 32 bits");
   const machine& m = scope.machine;
   const blocked_shape shape = shape_of(p);
   constexpr std::uint64_t least_run = 8;

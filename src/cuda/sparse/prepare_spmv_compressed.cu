@@ -38,10 +38,10 @@ class compressed_matrix final : public inspected_matrix {
 // Nothing says before the columns are read whether they can be compressed; one pass over them finds out.
 plan::planned plan_compressed(const prepare_spmv_problem& problem, const plan::scope& scope) {
   const spmv_problem& p = problem.product;
-  if (p.transposed) return plan::rejected("compresses columns by rows, and the product is transposed");
-  if (p.has_row_ends) return plan::rejected("rows may share entries, and an entry has one column");
+  if (p.transposed) return plan::rejected("compresses columns by rows, but the product is transposed");
+  if (p.has_row_ends) return plan::rejected("rows may share entries, but an entry has one column");
   if (p.entries == 0 || p.columns == 0 || p.rows == 0) return plan::rejected("the matrix has no entries");
-  if (p.columns >> 32 != 0) return plan::rejected("columns pass 32 bits");
+  if (p.columns >> 32 != 0) return plan::rejected("columns exceed 32 bits");
   const machine& m = scope.machine;
   // As cuda.rows for a matrix of as many entries, but for what is streamed.
   const double all_seconds = plan::corrected_plan(spmv_rows, p, scope).seconds;

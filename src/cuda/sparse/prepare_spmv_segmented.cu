@@ -133,10 +133,10 @@ class segmented_matrix final : public inspected_matrix {
 
 plan::planned plan_segmented(const prepare_spmv_problem& problem, const plan::scope& scope) {
   const spmv_problem& p = problem.product;
-  if (p.transposed) return plan::rejected("cuts entries that lie row by row, and the product is transposed");
-  if (p.has_row_ends) return plan::rejected("cuts rows that lie one behind the other, and these may lie in any order");
+  if (p.transposed) return plan::rejected("cuts entries that lie row by row, but the product is transposed");
+  if (p.has_row_ends) return plan::rejected("cuts rows that lie one after the other, but rows may lie in any order");
   if (p.entries == 0 || p.columns == 0 || p.rows == 0) return plan::rejected("the matrix has no entries");
-  if (p.columns >> 32 != 0 || p.rows >> 32 != 0) return plan::rejected("rows or columns pass 32 bits");
+  if (p.columns >> 32 != 0 || p.rows >> 32 != 0) return plan::rejected("rows or columns exceed 32 bits");
   const machine& m = scope.machine;
   core::scratch_arrays place(nullptr);
   const segmenting_scratch at(p, place);

@@ -71,9 +71,9 @@ plan::planned plan_source_sort(const spmv_problem& p, const machine& m) {
 
 plan::planned plan_transposed(const prepare_spmv_problem& problem, const plan::scope& scope) {
   const spmv_problem& p = problem.product;
-  if (!p.transposed) return plan::rejected("only transposed products gain by a transposed matrix");
-  if (p.has_row_ends) return plan::rejected("sorts each entry once, and rows with ends of their own may share entries");
-  if (p.columns >= ~std::uint32_t{0}) return plan::rejected("columns pass 32 bits");
+  if (!p.transposed) return plan::rejected("only transposed products gain from a transposed matrix");
+  if (p.has_row_ends) return plan::rejected("sorts each entry once, but rows with ends of their own may share entries");
+  if (p.columns >= ~std::uint32_t{0}) return plan::rejected("columns exceed 32 bits");
   const machine& m = scope.machine;
   const bool is_narrow = has_narrow_sources(p);
   plan::planned plan = is_narrow ? plan_source_sort<std::uint32_t>(p, m) : plan_source_sort<std::uint64_t>(p, m);

@@ -46,13 +46,13 @@ inline std::uint64_t slices_of(const spmv_problem& p) noexcept {
 
 /// Why a matrix is not sliced; null if it may be.
 inline const char* unfit_for_slices(const spmv_problem& p) noexcept {
-  if (p.transposed) return "groups entries by rows, and the product is transposed";
-  if (p.has_row_ends) return "groups rows that lie one behind the other, and these may lie in any order";
-  if (p.entries >> 32 != 0 || p.rows >> 32 != 0) return "rows or entries pass 32 bits";
+  if (p.transposed) return "groups entries by rows, but the product is transposed";
+  if (p.has_row_ends) return "groups rows that lie one after the other, but rows may lie in any order";
+  if (p.entries >> 32 != 0 || p.rows >> 32 != 0) return "rows or entries exceed 32 bits";
   const std::uint64_t slices = slices_of(p);
-  if (slices > most_slices) return "x has more than 32 parts that fit shared memory";
+  if (slices > most_slices) return "x has more than 32 parts that fit in shared memory";
   if ((p.entries + slices * p.rows * (range_places - 1) + most_read_ahead) >> 32 != 0)
-    return "places of entries pass 32 bits";
+    return "places of entries exceed 32 bits";
   return nullptr;
 }
 

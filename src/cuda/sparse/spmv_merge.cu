@@ -40,8 +40,8 @@ struct merge_tiles {
 std::uint64_t most_tiles_of(const spmv_problem& p) noexcept { return ceil_div(p.rows + p.entries, tile_items); }
 
 plan::planned plan_merge(const spmv_problem& p, const plan::scope& scope) {
-  if (p.transposed) return plan::rejected("multiplies by rows, and the product is transposed");
-  if (p.has_row_ends) return plan::rejected("cuts rows that lie one behind the other, and these may lie in any order");
+  if (p.transposed) return plan::rejected("multiplies by rows, but the product is transposed");
+  if (p.has_row_ends) return plan::rejected("cuts rows that lie one after the other, but rows may lie in any order");
   core::scratch_arrays place(nullptr);
   with_product_types(p, [&]<class Types>(Types) { merge_tiles<typename Types::sum>(most_tiles_of(p), place); });
   // Shared memory holds what cuda.rows keeps in registers, and three kernels begin one after another.

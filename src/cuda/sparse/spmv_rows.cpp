@@ -7,7 +7,7 @@ namespace sheaf::cuda {
 namespace {
 
 plan::planned plan_rows(const spmv_problem& p, const plan::scope& scope) {
-  if (p.transposed) return plan::rejected("multiplies by rows, and the product is transposed");
+  if (p.transposed) return plan::rejected("multiplies by rows, but the product is transposed");
   constexpr double spread = 1.1;  // rows of uneven length
   plan::planned plan;
   core::scratch_offsets place;

@@ -33,7 +33,7 @@ plan::planned plan_product_sort(const spmv_problem& p, const machine& m) {
 
 plan::planned plan_transposed(const spmv_problem& p, const plan::scope& scope) {
   if (!p.transposed) return plan::rejected("multiplies by the transposed matrix");
-  if (p.columns >= ~std::uint32_t{0}) return plan::rejected("columns pass 32 bits");
+  if (p.columns >= ~std::uint32_t{0}) return plan::rejected("columns exceed 32 bits");
   const machine& m = scope.machine;
   plan::planned plan =
       p.sum_bytes() == sizeof(double) ? plan_product_sort<double>(p, m) : plan_product_sort<float>(p, m);

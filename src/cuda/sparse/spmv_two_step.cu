@@ -28,8 +28,8 @@ gather_problem gather_of(const spmv_problem& p) {
 }
 
 plan::planned plan_two_step(const spmv_problem& p, const plan::scope& scope) {
-  if (p.transposed) return plan::rejected("multiplies by rows, and the product is transposed");
-  if (p.columns >> 32 != 0) return plan::rejected("columns pass 32 bits");
+  if (p.transposed) return plan::rejected("multiplies by rows, but the product is transposed");
+  if (p.columns >> 32 != 0) return plan::rejected("columns exceed 32 bits");
   const machine& m = scope.machine;
   const auto calls = std::make_shared<two_step_calls>();
   core::scratch_offsets place;

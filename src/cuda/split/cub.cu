@@ -60,7 +60,7 @@ plan::planned plan_cub(const split_problem& p, const plan::scope& scope) {
   if (const char* reason = word_pass_rejection(p)) return plan::rejected(reason);
   if (p.word_bytes != 4 && p.word_bytes != 8) return plan::rejected("moves records of 4 and 8 bytes");
   const bool has_word_keys = p.key_bytes <= 8 && p.key_word_bytes >= p.key_bytes && p.key_stride_bytes == p.key_bytes;
-  if (p.has_separate_key() && !has_word_keys) return plan::rejected("keys are no words of up to 8 bytes side by side");
+  if (p.has_separate_key() && !has_word_keys) return plan::rejected("keys are not contiguous words of up to 8 bytes");
   const std::optional<std::uint32_t> lowest_bit = lowest_bit_of(p.bits);
   if (!lowest_bit) return plan::rejected("sorts by bits that lie side by side in a word");
   cub_sort_shape sort;

@@ -65,7 +65,7 @@ plan::planned plan_unordered(const split_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
   if (const char* reason = word_pass_rejection(p)) return plan::rejected(reason);
   if (p.stable || p.product != primitives::split_product::records) {
-    return plan::rejected("does not keep the order in a category");
+    return plan::rejected("does not keep the order within a category");
   }
   if (!fits_one_pass(p)) return plan_digit_passes(p, scope, /*stable=*/false);
   plan::planned plan = unordered_pass_cost(p, m, p.categories > narrow_bins);

@@ -23,11 +23,11 @@ result_array require_buffer(std::string_view call, std::string_view what, const 
   using primitives::refuse;
   if (bytes == 0) return {b.name, b.offset_bytes};
   if (b.name == 0 || glIsBuffer(b.name) == GL_FALSE) {
-    refuse("{}: {} is in buffer {}, which is none of this OpenGL context or of one that shares its objects", call, what,
-           b.name);
+    refuse("{}: {} is in buffer {}, which belongs neither to this OpenGL context nor to one that shares its objects",
+           call, what, b.name);
   }
   if (b.offset_bytes % sizeof(float) != 0) {
-    refuse("{}: {} begins at byte {} of buffer {}, no multiple of 4", call, what, b.offset_bytes, b.name);
+    refuse("{}: {} begins at byte {} of buffer {}, not at a multiple of 4", call, what, b.offset_bytes, b.name);
   }
   GLint64 size = 0;
   glBindBuffer(GL_COPY_READ_BUFFER, b.name);
@@ -37,7 +37,7 @@ result_array require_buffer(std::string_view call, std::string_view what, const 
   require_no_error(call);
   const auto has = static_cast<std::uint64_t>(size);
   if (b.offset_bytes > has || has - b.offset_bytes < bytes) {
-    refuse("{}: {} takes {} bytes from byte {} on, and buffer {} has {}", call, what, bytes, b.offset_bytes, b.name,
+    refuse("{}: {} takes {} bytes from byte {} on, but buffer {} has {}", call, what, bytes, b.offset_bytes, b.name,
            has);
   }
   if (mapped) refuse("{}: {} is in buffer {}, which is mapped", call, what, b.name);

@@ -180,8 +180,8 @@ int opengl_device_count() noexcept {
 std::shared_ptr<context_state> make_opengl_state(int device) {
   if (opengl::is_child_of_a_user()) {
     throw error(error_code::backend_unavailable,
-                "context::opengl: this process was forked from one that had used OpenGL, which works in the parent "
-                "only; use it after the fork only");
+                "context::opengl: this process was forked from one that had used OpenGL, which works only in the "
+                "parent; use it only after the fork");
   }
   const opengl::device_list& known = opengl::known_devices();
   const auto count = static_cast<int>(known.devices.size());

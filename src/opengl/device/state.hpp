@@ -63,7 +63,7 @@ class opengl_state final : public core::host_state {
   void require_not_lost(std::string_view call);
 
  private:
-  std::string_view lost_in_a_fork() const noexcept override { return "OpenGL works in the parent only"; }
+  std::string_view lost_in_a_fork() const noexcept override { return "OpenGL works only in the parent"; }
   std::string_view works_on() const noexcept override { return "host memory and OpenGL"; }
 
   int number_;

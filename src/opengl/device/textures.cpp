@@ -100,8 +100,8 @@ layered_texture::layered_texture(const opengl_state& state, std::string_view wha
   layer_bits_ = width_bits_ + side_bits;
   const std::uint64_t layers = (rows + (std::uint64_t{1} << side_bits) - 1) >> side_bits;
   if (!fits_layers(state.limits(), count)) {
-    throw std::logic_error(fmt::format("{}: {} records were planned for and take {} layers of a texture, more than {}",
-                                       what, count, layers, state.limits().texture_layers));
+    throw std::logic_error(fmt::format("{}: {} records, as planned, take {} layers of a texture, more than {}", what,
+                                       count, layers, state.limits().texture_layers));
   }
   const auto height = std::min<std::uint64_t>(rows, std::uint64_t{1} << side_bits);
   glActiveTexture(GL_TEXTURE0 + layered_transfer_unit);

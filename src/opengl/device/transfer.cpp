@@ -160,7 +160,7 @@ draw_target::draw_target(const texel_format& texels, const tile& t, texture colo
   require_no_error("glFramebufferTexture2D");
   if (status != GL_FRAMEBUFFER_COMPLETE) {
     throw error(error_code::device_failure,
-                fmt::format("glCheckFramebufferStatus: pixels of {} bytes are not drawn to here, status {:#x}",
+                fmt::format("glCheckFramebufferStatus: pixels of {} bytes cannot be drawn to here, status {:#x}",
                             texels.bytes, status));
   }
 }

@@ -16,8 +16,8 @@ std::uint64_t channels_of(const edge_sum_problem& p) { return p.components == 3 
 }  // namespace
 
 const char* unsummable(const edge_sum_problem& p) noexcept {
-  if (p.has_own_function) return "shaders know the built-in functions alone";
-  if (p.value != value_type::f32) return "frame buffers have 32 bits a channel, and the values are f64";
+  if (p.has_own_function) return "shaders know only the built-in functions";
+  if (p.value != value_type::f32) return "frame buffers have 32 bits a channel, but the values are f64";
   if (p.nodes > most_record_numbers / most_edge_components) return "shaders count components of nodes in 32 bits";
   if (p.edges > most_record_numbers / 2) return "shaders count ends in 32 bits";
   return nullptr;

@@ -26,7 +26,7 @@ std::uint64_t scratch_of(const scatter_reduce_problem& p) {
 // run, except that a driver may take values below 2^-126 for zero.
 plan::planned plan_blended(const scatter_reduce_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
-  if (p.type != value_type::f32) return plan::rejected("frame buffers blend values of 32-bit floats only");
+  if (p.type != value_type::f32) return plan::rejected("frame buffers blend only values that are 32-bit floats");
   if (const char* const why = unmovable(p)) return plan::rejected(why);
   constexpr std::uint64_t width = sizeof(float);
   plan::planned plan;

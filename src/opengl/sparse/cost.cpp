@@ -12,8 +12,8 @@ constexpr std::uint64_t width = sizeof(float);
 }  // namespace
 
 const char* unsummable(const spmv_problem& p) noexcept {
-  if (p.value != value_type::f32) return "frame buffers have 32 bits a channel, and the values are f64";
-  if (p.sum_bytes() != width) return "frame buffers have 32 bits a channel, and the sums are f64";
+  if (p.value != value_type::f32) return "frame buffers have 32 bits a channel, but the values are f64";
+  if (p.sum_bytes() != width) return "frame buffers have 32 bits a channel, but the sums are f64";
   if (p.rows > most_record_numbers || p.columns > most_record_numbers)
     return "shaders count rows and columns in 32 bits";
   return nullptr;
@@ -21,7 +21,7 @@ const char* unsummable(const spmv_problem& p) noexcept {
 
 const char* no_points_for(const spmv_problem& p) noexcept {
   if (const char* const why = unsummable(p)) return why;
-  return p.has_row_ends ? "a point is one entry, and rows with ends of their own may share entries" : nullptr;
+  return p.has_row_ends ? "a point is one entry, but rows with ends of their own may share entries" : nullptr;
 }
 
 void add_vectors(plan::planned& plan, const spmv_problem& p, const machine& m) {

@@ -23,7 +23,7 @@ std::uint64_t texture_bytes(const spmv_problem& p) noexcept { return 8 * (p.rows
 // shaders; Bolz et al. (2003) multiply so.
 plan::planned plan_product_of_fragments(const spmv_problem& p, const plan::scope& scope) {
   if (const char* const why = unsummable(p)) return plan::rejected(why);
-  if (p.transposed) return plan::rejected("a fragment is a row, and the product is transposed");
+  if (p.transposed) return plan::rejected("a fragment is a row, but the product is transposed");
   if (p.entries > most_record_numbers) return plan::rejected("shaders count entries in 32 bits");
   const size_limits limits = limits_of(scope);
   if (!fits_layers(limits, p.x_count())) return plan::rejected(too_many_values_of_x);

@@ -58,7 +58,7 @@ const char* unfit(const spmv_problem& p, const plan::scope& scope, point_form fo
     if (p.x_count() > most_colors) return "the color table holds 65536 values of x";
     return p.x_count() > limits_of(scope).buffer_texels ? "x has more values than a table of one row here" : nullptr;
   }
-  if (form == point_form::packed && p.transposed) return "packs entries of a row, and the product is transposed";
+  if (form == point_form::packed && p.transposed) return "packs entries of a row, but the product is transposed";
   return fits_layers(limits_of(scope), p.x_count()) ? nullptr : too_many_values_of_x;
 }
 

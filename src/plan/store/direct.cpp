@@ -30,7 +30,7 @@ direct_memory direct_memory_of(std::uint64_t bytes) {
   void* const mapped =
       fits ? mmap(nullptr, whole + spare, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) : MAP_FAILED;
   if (mapped == MAP_FAILED) {
-    throw error(error_code::out_of_memory, fmt::format("{} bytes of memory are not to be had", bytes));
+    throw error(error_code::out_of_memory, fmt::format("{} bytes of memory are not available", bytes));
   }
   auto* const first = static_cast<std::byte*>(mapped);
   const std::uint64_t before = many ? -reinterpret_cast<std::uintptr_t>(first) % huge_page_bytes : 0;

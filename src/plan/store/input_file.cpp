@@ -30,7 +30,7 @@ input_file::input_file(const std::string& path) : path_(path) {
   if (fstat(descriptor, &status) != 0) {
     const int reason = errno;
     close(descriptor);
-    fail_reading(path, "cannot be looked at", reason);
+    fail_reading(path, "cannot be examined", reason);
   }
   if (!S_ISREG(status.st_mode)) {
     close(descriptor);

@@ -93,7 +93,7 @@ class position {
     container& object = open_.back();
     object.name.clear();
     if (!object.names.insert(name).second)
-      fail_parsing(text(), fmt::format("'{}' is there twice", quoted(name, most_value_bytes)));
+      fail_parsing(text(), fmt::format("'{}' appears twice", quoted(name, most_value_bytes)));
     object.name = name;
   }
 
@@ -108,7 +108,7 @@ class position {
 
 void require_size(std::uint64_t bytes, const std::string& origin, const json_format& format) {
   if (bytes <= format.most_bytes) return;
-  fail_parsing(origin, fmt::format("{} bytes, {} has at most {}", bytes, format.name, format.most_bytes));
+  fail_parsing(origin, fmt::format("{} bytes, but {} has at most {}", bytes, format.name, format.most_bytes));
 }
 
 }  // namespace

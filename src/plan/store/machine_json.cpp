@@ -181,7 +181,7 @@ class field_reader {
       const field_reader row(entry, fmt::format("{}: {}[{}]", place_, field, points.size()));
       points.push_back(read(row));
       if (points.size() >= 2 && !before(points[points.size() - 2], points.back())) {
-        row.fail(fmt::format("is out of order: by {}, each once", order));
+        row.fail(fmt::format("is out of order: entries ascend by {}, each once", order));
       }
     }
     return points;
@@ -237,8 +237,8 @@ std::string lines_of(const json& document) {
 machine machine_of(const json& document, const std::string& origin) {
   const field_reader in(document, origin);
   if (const auto version = in.count("schema_version", 1, 1'000'000); version != machine::schema_version) {
-    in.fail(fmt::format("has schema {}, this sheaf reads {}; sheaf machine --calibrate measures a new profile", version,
-                        machine::schema_version));
+    in.fail(fmt::format("has schema {}, but this sheaf reads {}; sheaf machine --calibrate measures a new profile",
+                        version, machine::schema_version));
   }
   machine m;
   m.name = in.name("name");

@@ -73,7 +73,7 @@ output_file::output_file(const std::string& path, std::uint64_t bytes, temporary
   open_temporary(kind);
   try {
     if (exists && fchmod(descriptor_, status.st_mode & 0777) != 0)
-      fail_writing(path_, "cannot take its permissions", errno);
+      fail_writing(path_, "cannot be given the old permissions", errno);
     reserve(bytes);
   } catch (...) {
     discard();

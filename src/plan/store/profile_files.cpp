@@ -47,7 +47,7 @@ std::string path_in(const std::string& folder, backend_kind backend, const std::
 
 std::string of_another_device(const std::string& path, const machine& found, backend_kind backend,
                               const std::string& device_name) {
-  return fmt::format("{}: is for {} '{}', this is {} '{}'", path, name(found.backend), found.name, name(backend),
+  return fmt::format("{}: is for {} '{}', but this is {} '{}'", path, name(found.backend), found.name, name(backend),
                      device_name);
 }
 
@@ -57,8 +57,8 @@ std::string default_machine_path(backend_kind backend, const std::string& device
   const std::string folder = cache_folder();
   if (folder.empty()) {
     throw error(error_code::bad_argument,
-                "there is no place for machine profiles: XDG_CACHE_HOME and HOME name no folder; take --save FILE, and "
-                "SHEAF_PROFILE=FILE to use it");
+                "there is no place for machine profiles: XDG_CACHE_HOME and HOME name no folder; save with --save "
+                "FILE, and use the file with SHEAF_PROFILE=FILE");
   }
   return path_in(folder, backend, device_name);
 }

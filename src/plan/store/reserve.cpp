@@ -29,7 +29,7 @@ std::optional<std::string> reserve(int descriptor, std::uint64_t bytes) {
   if (bytes == 0) return std::nullopt;
   if (bytes > static_cast<std::uint64_t>(std::numeric_limits<off_t>::max())) return std::strerror(EFBIG);
   if (const auto free = free_bytes(descriptor); free && bytes > *free) {
-    return fmt::format("{} bytes are wanted, {} are free", bytes, *free);
+    return fmt::format("{} bytes are wanted, but {} are free", bytes, *free);
   }
   const int reason = posix_fallocate(descriptor, 0, static_cast<off_t>(bytes));
   if (reason != 0 && reason != EOPNOTSUPP && reason != EINVAL) return std::strerror(reason);

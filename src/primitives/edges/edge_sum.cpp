@@ -46,7 +46,7 @@ void require_float(std::string_view call, std::string_view what, const_values v)
 void require_type_of_nodes(std::string_view call, std::string_view what, const_values v, value_type type) {
   require_float(call, what, v);
   if (v.type != type) {
-    refuse("{}: {} has values of type {}, the nodes {}", call, what, name(v.type), name(type));
+    refuse("{}: {} has values of type {}, but the nodes have {}", call, what, name(v.type), name(type));
   }
 }
 
@@ -59,7 +59,7 @@ void require_apart(std::string_view call, const_values result, const void* other
 std::uint64_t nodes_of(std::string_view call, const_values node_values, std::uint32_t components) {
   require_float(call, "node_values", node_values);
   if (node_values.count % components != 0) {
-    refuse("{}: node_values has {} values, no multiple of {} components", call, node_values.count, components);
+    refuse("{}: node_values has {} values, not a multiple of {} components", call, node_values.count, components);
   }
   return node_values.count / components;
 }
@@ -164,7 +164,7 @@ void require_device_function(std::string_view call, const context& ctx, const de
   require_enumerator(call, "the type of node_values", type, value_type::f64);
   const value_type taken = shape.value_bytes == 8 ? value_type::f64 : value_type::f32;
   if (type != taken) {
-    refuse("{}: node_values has values of type {}, the function takes {}", call, name(type), name(taken));
+    refuse("{}: node_values has values of type {}, but the function takes {}", call, name(type), name(taken));
   }
 }
 
@@ -213,7 +213,7 @@ using namespace primitives;
 edge_view::edge_view(index_span first_ends, index_span second_ends)
     : first(first_ends.data), second(second_ends.data), count(first_ends.count), type(first_ends.type) {
   if (first_ends.count != second_ends.count) {
-    refuse("edge_view: {} first ends and {} second ends", first_ends.count, second_ends.count);
+    refuse("edge_view: {} first ends but {} second ends", first_ends.count, second_ends.count);
   }
   if (first_ends.type != second_ends.type) refuse("edge_view: first and second ends are of different types");
 }

@@ -31,7 +31,7 @@ buffer hash_memory(const context& ctx, std::string_view call, const std::string&
   } catch (const error& e) {
     if (e.code() != error_code::out_of_memory) throw;
   }
-  throw error(error_code::out_of_memory, fmt::format("{}: {} take {} bytes of {} memory, which are not to be had", call,
+  throw error(error_code::out_of_memory, fmt::format("{}: {} take {} bytes of {} memory, which are not available", call,
                                                      what, bytes, name(ctx.backend())));
 }
 
@@ -79,7 +79,7 @@ hash_index::hash_index(hash_index&&) noexcept = default;
 hash_index& hash_index::operator=(hash_index&&) noexcept = default;
 hash_index::~hash_index() = default;
 
-void hash_index::throw_moved_from() { refuse("hash_index: it was moved from, and what it was is another object now"); }
+void hash_index::throw_moved_from() { refuse("hash_index: it was moved from; another object holds its contents now"); }
 
 std::uint64_t hash_index::count() const { return table().facts.records; }
 std::uint64_t hash_index::distinct() const { return table().facts.distinct; }

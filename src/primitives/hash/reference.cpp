@@ -80,7 +80,7 @@ void store(void* out, std::uint64_t entry_bytes, std::uint64_t i, std::uint64_t 
 // else can search it.
 plan::planned plan_search(const hash_search_problem& p, const plan::scope& scope) {
   if (!p.index.built_by.empty() && p.index.built_by != hash_build_serial.name) {
-    return plan::rejected("searches what reference.serial has built: force build_hash_index:reference.serial, too");
+    return plan::rejected("searches only what reference.serial has built; force build_hash_index:reference.serial too");
   }
   plan::planned plan;
   plan.add("latency", 20 * static_cast<double>(p.probes) * scope.machine.access_seconds);

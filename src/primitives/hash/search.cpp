@@ -20,14 +20,16 @@ constexpr std::string_view find_call = "hash_find";
 /// The table of an index that this context can search.
 const hash_table& table_for(std::string_view call, const context& ctx, const hash_index& index) {
   if (index.was_moved_from()) {
-    refuse("{}: the index was moved from, and what it was is another object now", call);
+    refuse("{}: the index was moved from; another object holds its contents now", call);
   }
   const hash_facts& facts = index.table().facts;
   if (facts.backend != ctx.backend()) {
-    refuse("{}: the index was built on {}, the context works on {}", call, name(facts.backend), name(ctx.backend()));
+    refuse("{}: the index was built on {}, but the context works on {}", call, name(facts.backend),
+           name(ctx.backend()));
   }
   if (facts.device != ctx.device()) {
-    refuse("{}: the index was built on device {}, the context works on device {}", call, facts.device, ctx.device());
+    refuse("{}: the index was built on device {}, but the context works on device {}", call, facts.device,
+           ctx.device());
   }
   return index.table();
 }
@@ -38,7 +40,7 @@ hash_search_problem describe(std::string_view call, const context& ctx, const ha
   p.index = table_for(call, ctx, index).facts;
   require_shape(call, probes, "probes");
   if (probes.record_bytes != p.index.key_bytes) {
-    refuse("{}: probes of {} bytes, the index has keys of {}", call, probes.record_bytes, p.index.key_bytes);
+    refuse("{}: probes of {} bytes, but the index has keys of {}", call, probes.record_bytes, p.index.key_bytes);
   }
   if (probes.count > most_hash_keys) refuse("{}: {} probes are more than memory can hold", call, probes.count);
   p.output = output;
@@ -68,7 +70,7 @@ void require_apart(std::string_view call, const void* out, std::uint64_t out_byt
 void require_ids(std::string_view call, index_output ids, const hash_facts& facts) {
   require_index_type(call, ids.type, "ids");
   if (bytes(ids.type) != bytes(facts.id)) {
-    refuse("{}: ids has entries of {} bytes, record numbers of the index have {}", call, bytes(ids.type),
+    refuse("{}: ids has entries of {} bytes, but record numbers of the index have {}", call, bytes(ids.type),
            bytes(facts.id));
   }
   require_index_width(call, ids.type, "ids", facts.records);

@@ -22,13 +22,13 @@ constexpr std::string_view rank_call = "list_rank";
 constexpr std::string_view scan_call = "list_scan";
 
 std::string two_predecessors(const core::index_wording& wording, const core::index_report& report) {
-  return fmt::format("{}: nodes {} and {} both lead to node {}, so this is no list", wording.call, report.value,
+  return fmt::format("{}: nodes {} and {} both lead to node {}, so this is not a list", wording.call, report.value,
                      report.limit, report.position);
 }
 
 std::string two_heads(const core::index_wording& wording, const core::index_report& report) {
-  return fmt::format("{}: no node leads to node {}, and none to node {}: two lists, where one is expected",
-                     wording.call, report.position, report.value);
+  return fmt::format("{}: no node leads to node {} or to node {}: two lists, where one is expected", wording.call,
+                     report.position, report.value);
 }
 
 std::string on_a_cycle(const core::index_wording& wording, const core::index_report& report) {
@@ -83,14 +83,14 @@ void require_operator(value_type in, value_type out, scan_operator op, const std
   require_enumerator(scan_call, "the type of out", out, value_type::f64);
   require_enumerator(scan_call, "the operator", op, scan_operator::bit_xor);
   if (in != out) {
-    refuse("{}: in has values of type {}, out of {}", scan_call, name(in), name(out));
+    refuse("{}: in has values of type {}, but out has {}", scan_call, name(in), name(out));
   }
   if (!takes(op, in)) {
     refuse("{}: the bitwise operators take integers, not {}", scan_call, name(in));
   }
   if (from && from->type != in) {
     require_enumerator(scan_call, "the type of exclusive_from", from->type, value_type::f64);
-    refuse("{}: exclusive_from has type {}, the values {}", scan_call, name(from->type), name(in));
+    refuse("{}: exclusive_from has type {}, but the values have {}", scan_call, name(from->type), name(in));
   }
 }
 

@@ -25,11 +25,11 @@ void require_shapes(std::string_view call, const_records sequential, std::string
   require_shape(call, sequential, sequential_name);
   require_shape(call, indexed, indexed_name);
   if (sequential.record_bytes != indexed.record_bytes) {
-    refuse("{}: {} has records of {} bytes, {} of {}", call, sequential_name, sequential.record_bytes, indexed_name,
-           indexed.record_bytes);
+    refuse("{}: {} has records of {} bytes, but {} has {}", call, sequential_name, sequential.record_bytes,
+           indexed_name, indexed.record_bytes);
   }
   if (sequential.count != index.count) {
-    refuse("{}: index has {} entries, {} has {} records", call, index.count, sequential_name, sequential.count);
+    refuse("{}: index has {} entries, but {} has {} records", call, index.count, sequential_name, sequential.count);
   }
   if (index.count > std::numeric_limits<std::uint64_t>::max() / 16) {
     refuse("{}: index has {} entries, more than memory can hold", call, index.count);

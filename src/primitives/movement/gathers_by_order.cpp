@@ -21,7 +21,7 @@ void gathers_by_order::add(const sort_problem& p, const sorted_array& a, index_t
   plan::choice<gather_variant> chosen =
       plan::cheapest(gather_variants(), problem, p.backend, in, plan::forced_name("gather", {}, in.context));
   if (chosen.variant == nullptr) {
-    rejection_ = "no gather can bring its rows into order";
+    rejection_ = "no gather can put its rows in order";
     return;
   }
   // It is queued behind the sort, and the device is busy meanwhile.

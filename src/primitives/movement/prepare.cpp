@@ -214,10 +214,11 @@ void require_prepared(std::string_view call, const context& ctx, const_records s
   for (int i = 0; i < 2; ++i) {
     require_shape(call, views[i], names[i]);
     if (views[i].record_bytes != p.record_bytes) {
-      refuse("{}: {} has records of {} bytes, prepared for {}", call, names[i], views[i].record_bytes, p.record_bytes);
+      refuse("{}: {} has records of {} bytes, but the preparation is for {}", call, names[i], views[i].record_bytes,
+             p.record_bytes);
     }
     if (views[i].count != counts[i]) {
-      refuse("{}: {} has {} records, prepared for {}", call, names[i], views[i].count, counts[i]);
+      refuse("{}: {} has {} records, but the preparation is for {}", call, names[i], views[i].count, counts[i]);
     }
     require_memory(call, ctx, views[i].data, extent(views[i]), names[i]);
     const std::uint64_t place = reinterpret_cast<std::uintptr_t>(views[i].data) | views[i].stride_bytes;

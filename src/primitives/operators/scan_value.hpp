@@ -22,7 +22,7 @@ SHEAF_HOST_DEVICE inline T scanned(T earlier, T later) {
   } else if constexpr (Op == scan_operator::max) {
     return reduced<reduction::max>(earlier, later);
   } else if constexpr (std::is_floating_point_v<T>) {
-    static_assert(Op == scan_operator::mul, "bits of a float are no numbers");
+    static_assert(Op == scan_operator::mul, "the bits of a float are not numbers");
     return earlier * later;
   } else {
     using bits = std::make_unsigned_t<T>;

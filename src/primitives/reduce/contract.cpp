@@ -23,7 +23,7 @@ void require_values(const_values in, values out, reduction op) {
   require_enumerator(scatter_reduce_call, "the type of out", out.type, value_type::f64);
   require_enumerator(scatter_reduce_call, "the reduction", op, reduction::subtract);
   if (in.type != out.type) {
-    refuse("{}: in has values of type {}, out of {}", scatter_reduce_call, name(in.type), name(out.type));
+    refuse("{}: in has values of type {}, but out has {}", scatter_reduce_call, name(in.type), name(out.type));
   }
   require_aligned(scatter_reduce_call, in.data, bytes(in.type), "in");
   require_aligned(scatter_reduce_call, out.data, bytes(out.type), "out");

@@ -43,7 +43,7 @@ key_layout layout_of(std::string_view call, const sort_key& key, std::uint64_t r
     layout.fields[layout.field_count++] = key.fields[i];
     layout.bits += bits_of(key.fields[i]);
   }
-  if (layout.bits > sort_key::most_bits) refuse("{}: a key of {} bits, not at most 256", call, layout.bits);
+  if (layout.bits > sort_key::most_bits) refuse("{}: a key of {} bits, more than 256", call, layout.bits);
   return layout;
 }
 
@@ -75,9 +75,9 @@ void require_same_shape(std::string_view call, const_records in, std::string_vie
   require_shape(call, in, in_name);
   require_shape(call, out, out_name);
   if (in.record_bytes != out.record_bytes) {
-    refuse("{}: {} has rows of {} bytes, {} of {}", call, in_name, in.record_bytes, out_name, out.record_bytes);
+    refuse("{}: {} has rows of {} bytes, but {} has {}", call, in_name, in.record_bytes, out_name, out.record_bytes);
   }
-  if (in.count != out.count) refuse("{}: {} has {} rows, {} has {}", call, in_name, in.count, out_name, out.count);
+  if (in.count != out.count) refuse("{}: {} has {} rows, but {} has {}", call, in_name, in.count, out_name, out.count);
 }
 
 // An array of a call, named for messages. No array that is written may overlap another.
@@ -117,7 +117,7 @@ sort_problem describe_pairs(std::string_view call, const context& ctx, const_rec
                             records keys_out, bool writes_keys, std::span<const sort_column> values) {
   sort_problem p = describe(call, ctx, keys, "keys", key, keys_out);
   p.writes_rows = writes_keys;
-  if (values.size() > most_sort_columns) refuse("{}: {} arrays of values, not at most 8", call, values.size());
+  if (values.size() > most_sort_columns) refuse("{}: {} arrays of values, more than 8", call, values.size());
   for (const sort_column& v : values) {
     const auto [in_name, out_name] = column_names[p.column_count];
     require_same_shape(call, v.in, in_name, v.out, out_name);

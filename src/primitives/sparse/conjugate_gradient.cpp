@@ -45,7 +45,8 @@ void require_options(const conjugate_gradient_options& o) {
 void require_vector(std::string_view what, const_values v, std::uint64_t count, value_type type) {
   require_type(conjugate_gradient_call, what, v.type, value_type::f64);
   if (v.type != type) {
-    refuse("{}: {} has values of type {}, the system {}", conjugate_gradient_call, what, name(v.type), name(type));
+    refuse("{}: {} has values of type {}, but the system has {}", conjugate_gradient_call, what, name(v.type),
+           name(type));
   }
   if (v.count != count) refuse("{}: {} has {} values for {} rows", conjugate_gradient_call, what, v.count, count);
 }
@@ -55,11 +56,11 @@ bool is_captured(const context& ctx, const conjugate_gradient_options& o) {
   if (!ctx.state().is_captured()) return false;
   constexpr std::uint64_t most_iterations = 1 << 16;
   if (o.iteration_limit > most_iterations) {
-    refuse("{}: the stream is being captured into a graph, which wants an iteration_limit of no more than {}",
+    refuse("{}: the stream is being captured into a graph, which needs an iteration_limit of at most {}",
            conjugate_gradient_call, most_iterations);
   }
   if (o.history != nullptr || o.progress) {
-    refuse("{}: the stream is being captured into a graph, which has neither history nor progress",
+    refuse("{}: the stream is being captured into a graph, which allows neither history nor progress",
            conjugate_gradient_call);
   }
   return true;
@@ -68,9 +69,8 @@ bool is_captured(const context& ctx, const conjugate_gradient_options& o) {
 conjugate_gradient_problem describe(const context& ctx, const csr_view& a, const conjugate_gradient_options& o) {
   require_options(o);
   require_csr_shape(conjugate_gradient_call, a);
-  if (a.rows != a.columns)
-    refuse("{}: the matrix has {} rows and {} columns, not as many", conjugate_gradient_call, a.rows, a.columns);
-  if (o.diagonal.count != 0) refuse("{}: a diagonal is given, and the matrix has its own", conjugate_gradient_call);
+  if (a.rows != a.columns) refuse("{}: the matrix is {} x {}, not square", conjugate_gradient_call, a.rows, a.columns);
+  if (o.diagonal.count != 0) refuse("{}: a diagonal is given, but the matrix has its own", conjugate_gradient_call);
   conjugate_gradient_problem p;
   p.product = describe_spmv(conjugate_gradient_call, ctx, a, false, o.sums, o.pattern);
   p.has_jacobi = o.preconditioner == preconditioner::jacobi;
@@ -98,7 +98,7 @@ conjugate_gradient_problem describe_operator(const context& ctx, const_values b,
   p.is_captured = is_captured(ctx, o);
   if (p.has_jacobi) {
     if (o.diagonal.count == 0 && b.count > 0)
-      refuse("{}: preconditioner::jacobi wants the operator's diagonal", conjugate_gradient_call);
+      refuse("{}: preconditioner::jacobi needs the operator's diagonal", conjugate_gradient_call);
     if (o.diagonal.count != 0 || b.count > 0) require_vector("the diagonal", o.diagonal, b.count, b.type);
   } else if (o.diagonal.count != 0) {
     refuse("{}: a diagonal is given without preconditioner::jacobi", conjugate_gradient_call);

@@ -14,9 +14,8 @@ void remember(std::vector<double>& history, double residual) {
   try {
     history.push_back(residual);
   } catch (const std::bad_alloc&) {
-    throw error(error_code::out_of_memory,
-                fmt::format("{}: no memory is to be had for a history of more than {} residuals",
-                            conjugate_gradient_call, history.size()));
+    throw error(error_code::out_of_memory, fmt::format("{}: there is no memory for a history of more than {} residuals",
+                                                       conjugate_gradient_call, history.size()));
   }
 }
 

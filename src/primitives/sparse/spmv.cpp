@@ -75,7 +75,7 @@ void require_vector_shape(std::string_view call, std::string_view what, const_va
                           value_type type, std::string_view of) {
   require_type(call, what, v.type, value_type::f64);
   if (v.type != type) {
-    refuse("{}: {} has values of type {}, the matrix {}", call, what, name(v.type), name(type));
+    refuse("{}: {} has values of type {}, but the matrix has {}", call, what, name(v.type), name(type));
   }
   if (v.count != count) refuse("{}: {} has {} values for {} {}", call, what, v.count, count, of);
 }
@@ -112,7 +112,7 @@ void require_csr_shape(std::string_view call, const csr_view& a) {
     refuse("{}: the matrix has values of an integer type, not f32 or f64", call);
   }
   if (a.column_indices.count != a.values.count) {
-    refuse("{}: column_indices has {} entries, values has {}", call, a.column_indices.count, a.values.count);
+    refuse("{}: column_indices has {} entries, but values has {}", call, a.column_indices.count, a.values.count);
   }
   if (!a.has_row_ends) {
     if (a.row_begins.count != a.rows + 1) {

@@ -119,9 +119,9 @@ void split_records(const context& ctx, const_records in, const split_key& key, r
   require_shape(call, in, "in");
   require_shape(call, out, "out");
   if (in.record_bytes != out.record_bytes) {
-    refuse("{}: in has records of {} bytes, out of {}", call, in.record_bytes, out.record_bytes);
+    refuse("{}: in has records of {} bytes, but out has {}", call, in.record_bytes, out.record_bytes);
   }
-  if (in.count != out.count) refuse("{}: in has {} records, out has {}", call, in.count, out.count);
+  if (in.count != out.count) refuse("{}: in has {} records, but out has {}", call, in.count, out.count);
   require_key_of_each(call, key, in);
   require_offsets(call, ctx, categories_of(key), offsets);
   require_memory(call, ctx, in.data, extent(in), "in");

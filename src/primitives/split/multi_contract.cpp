@@ -153,7 +153,7 @@ std::optional<multi_split_plan> plan_multi_split(const multi_split_problem& p, c
 void multi_split_index(const context& ctx, const membership& of, index_output sources, std::span<std::uint64_t> offsets,
                        const split_options& options) {
   using namespace primitives;
-  if (of.first.empty()) refuse("{}: first is empty; it has one value more than there are records", multi_split_call);
+  if (of.first.empty()) refuse("{}: first is empty; it needs one value more than there are records", multi_split_call);
   require_membership(ctx, of, of.first.size() - 1, offsets);
   require_sources(ctx, of, sources);
   require_no_overlap({named(sources), named(offsets)}, {named(of), named(of.category, "category")});
@@ -167,7 +167,7 @@ void multi_split(const context& ctx, const_records in, const membership& of, rec
   require_shape(multi_split_call, out, "out");
   require_membership(ctx, of, in.count, offsets);
   if (in.record_bytes != out.record_bytes) {
-    refuse("{}: in has records of {} bytes, out of {}", multi_split_call, in.record_bytes, out.record_bytes);
+    refuse("{}: in has records of {} bytes, but out has {}", multi_split_call, in.record_bytes, out.record_bytes);
   }
   if (out.count != of.category.count) {
     refuse("{}: out has {} records, but there are {} memberships", multi_split_call, out.count, of.category.count);

@@ -101,7 +101,7 @@ TEST(Nas, TellsOfEachIteration) {
 }
 
 TEST(Nas, OtherClassesAreRefusedByName) {
-  expect_error(error_code::bad_argument, "'D' is no class of the benchmark; there are S, W, A, B, C",
+  expect_error(error_code::bad_argument, "'D' is not a class of the benchmark; there are S, W, A, B, C",
                [] { jobs::nas_class_named("D"); });
 }
 

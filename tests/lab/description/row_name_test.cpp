@@ -226,7 +226,7 @@ TEST(RowName, ThatIsWrongIsRefusedWithTheTextAndThePlace) {
   expect_refused("split/uniform:b8/r4/k33/n=1", "problem 'split/uniform:b8/r4/k33/n=1' is written");
   expect_refused("split_gather_index/uniform:b8/r4/own/n=1", "'own' is not an array of keys: k32 or k64");
   expect_refused("split_gather_index/uniform:b8/r5/k32/n=1",
-                 "'k32' is not of an index, whose entries have 4 or 8 bytes");
+                 "'k32' is not allowed: entries of an index have 4 or 8 bytes");
   expect_refused("multi_split/uniform:b8/r4/k32/n=1", "'uniform:b8' is not a distribution, bits and records");
   expect_refused("multi_split/uniform:b8:s9/r4/k64/n=1", "'k64' is not the width of a category: k32");
   expect_refused("sort_keys/uniform/r4/x32/n=1", "character 22: 'x32' is not a type of keys: u32, i64, f32, bytes10");
@@ -237,13 +237,13 @@ TEST(RowName, ThatIsWrongIsRefusedWithTheTextAndThePlace) {
   expect_refused("sort_records/uniform/r4/bytes10/n=1", "'bytes10' is not a key that records of 4 bytes hold");
   expect_refused("list_rank/uniform/r4/u32/n=1",
                  "character 11: 'uniform' is not an order that goes through every node once");
-  expect_refused("list_rank/identity/r5/u32/n=1", "'u32' is not of ranks, which have 4 or 8 bytes");
+  expect_refused("list_rank/identity/r5/u32/n=1", "'u32' is not allowed: ranks have 4 or 8 bytes");
   expect_refused("list_rank/identity/r4/u32+two/n=1", "'two' is not the number of lists: many");
   expect_refused("list_scan/identity/r4/u32/n=1", "'u32' is not an index type and a value type, such as u32+f32");
   expect_refused("list_scan/identity/r8/u32+f32/n=1", "'f32' is not a type of 8 bytes");
   expect_refused("list_scan/identity/r4/u32+f32+xor/n=1", "'xor' is not an operator of floats: add, min, max, mul");
   expect_refused("list_scan/identity/r8/u32+u64+packed/n=1",
-                 "'packed' is not for values and successors of 4 bytes alone");
+                 "'packed' is not allowed: it needs values and successors of 4 bytes");
   expect_refused("list_scan/identity/r4/u32+f32+sub/n=1",
                  "'sub' is not part of a scan's type: an operator, exclusive, packed, many");
   expect_refused("list_scan/identity/r4/u32+f32+add/n=1", "is written 'list_scan/identity/r4/u32+f32/n=1'");
@@ -255,7 +255,7 @@ TEST(RowName, ThatIsWrongIsRefusedWithTheTextAndThePlace) {
   expect_refused("build_hash_index/x1/r4/k64+l99/n=9", "'l99' is not a load factor in per cent, load5 to load99");
   expect_refused("build_hash_index/x1/r4/k64+load100/n=9", "'100' is not a load factor in per cent, load5 to load99");
   expect_refused("build_hash_index/x1/r8/k64/n=9",
-                 "'k64' is not of record numbers of 8 bytes, but 9 records have numbers of 4");
+                 "'k64' is not allowed with record numbers of 8 bytes: 9 records have numbers of 4");
   expect_refused("hash_find/uniform:s9/r4/k64/n=1",
                  "'uniform:s9' is not an order, the records of a key and the per cent of hits, such as uniform:x1:h50");
   expect_refused("hash_find/uniform:s9:h50/r4/k64/n=1",
@@ -263,9 +263,9 @@ TEST(RowName, ThatIsWrongIsRefusedWithTheTextAndThePlace) {
   expect_refused("hash_find/uniform:x1:h101/r4/k64/n=1", "'101' is not a number of hits in per cent");
   expect_refused("hash_find/random:x1:h1/r4/k64/n=1", "character 11: 'random' is not an access pattern");
   expect_refused("hash_find/uniform:s4294967296:x1:h1/r4/k64/n=1",
-                 "'k64' is not of record numbers of 4 bytes, but 4294967296 records have numbers of 8");
-  expect_refused("hash_count/uniform:x1:h1/r2/k64/n=1", "'k64' is not of counts, which have 4 or 8 bytes");
-  expect_refused("hash_contains/uniform:x1:h1/r4/k64/n=1", "'k64' is not of answers of one byte");
+                 "'k64' is not allowed with record numbers of 4 bytes: 4294967296 records have numbers of 8");
+  expect_refused("hash_count/uniform:x1:h1/r2/k64/n=1", "'k64' is not allowed: counts have 4 or 8 bytes");
+  expect_refused("hash_contains/uniform:x1:h1/r4/k64/n=1", "'k64' is not allowed: answers have one byte");
   expect_refused(std::string("gather/\n\0/r4/u32/n=1", 20), "character 8: ");
 }
 

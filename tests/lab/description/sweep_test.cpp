@@ -106,7 +106,7 @@ TEST(ListSweep, GoesTo2To30Nodes) {
 TEST(ListSweep, RefusesOrdersThatAreNoList) {
   primitives::sweep s = primitives::sweep_named("list");
   s.patterns = {primitives::parse_pattern("identity"), primitives::parse_pattern("uniform")};
-  expect_error(error_code::bad_argument, "--patterns uniform: an order that goes through nodes twice is no list",
+  expect_error(error_code::bad_argument, "--patterns uniform: an order that goes through nodes twice is not a list",
                [&] { primitives::problems_of(s); });
 }
 

@@ -209,7 +209,7 @@ TEST_F(Ujaldon2005, RefusesSchemesWhereTheyCannotStand) {
   EXPECT_EQ(message(2, {texels}), "gather_nested: 2 lists and 1 schemes");
   EXPECT_EQ(message(2, {texels, vertices}), "gather_nested: vertices resolve the first indirection only");
   EXPECT_EQ(message(2, {colors, texels}), "gather_nested: the color table resolves the last indirection only");
-  EXPECT_EQ(message(1, {colors}), "gather_nested: the color table holds 1024 records, the table has 1025");
+  EXPECT_EQ(message(1, {colors}), "gather_nested: the color table holds 1024 records, but the table has 1025");
 }
 
 TEST_F(Ujaldon2005, ChecksEveryListOfSeveral) {
@@ -319,14 +319,13 @@ TEST_F(Ujaldon2005, SaysWhatADeviceOrATexelCannotHold) {
   EXPECT_EQ(message(4), "gather_from_dimensions: 4 dimensions, not 1 to 3");
   state().lower_limits({.texture_edge = 100, .points_per_draw = 1 << 20, .vertices_per_buffer = 1 << 20});
   EXPECT_EQ(message(1),
-            "gather_from_dimensions: a table of 200 records takes a texture of 200 texels a side in 1 dimensions, the "
-            "device has 100");
+            "gather_from_dimensions: a table of 200 records takes a texture of 200 texels a side in 1 dimensions, but "
+            "the device has 100");
   state().lower_limits(
       {.texture_edge = 100, .volume_edge = 7, .points_per_draw = 1 << 20, .vertices_per_buffer = 1 << 20});
-  EXPECT_EQ(
-      message(3),
-      "gather_from_dimensions: a table of 200 records takes a texture of 8 texels a side in 3 dimensions, the device "
-      "has 7");
+  EXPECT_EQ(message(3),
+            "gather_from_dimensions: a table of 200 records takes a texture of 8 texels a side in 3 dimensions, but "
+            "the device has 7");
   state().lower_limits({.texture_edge = 1, .points_per_draw = 1 << 20, .vertices_per_buffer = 1 << 20});
   EXPECT_EQ(message(2), "gather_from_dimensions: out has 2 records, which take 2 textures of 1 x 1 texels, not one");
   const std::vector<std::uint8_t> bytes(10);

@@ -120,7 +120,7 @@ TEST_F(OpenglHostMemory, RefusesWhatTakesMoreLayersThanThereAre) {
   expect_error(error_code::bad_argument,
                "product_from_host: 700 values of x take more layers than a texture has here, 10 of 13 x 13 texels",
                [&] { product_from_host(ctx(), a.view(), lookup_scheme::texels); });
-  expect_error(error_code::bad_argument, "product_from_host: x has 700 values, a table of one row holds 600",
+  expect_error(error_code::bad_argument, "product_from_host: x has 700 values, but a table of one row holds 600",
                [&] { product_from_host(ctx(), a.view(), lookup_scheme::colors); });
   EXPECT_NO_THROW(product_from_host(ctx(), a.view(), lookup_scheme::vertices));
   const std::vector<std::uint32_t> ends{0, 1};
@@ -138,7 +138,7 @@ TEST_F(OpenglHostMemory, SaysWhatItCannotTake) {
   const csr_images shared(banded(10, 1), {value_type::f32, index_type::u32, index_type::u32, true});
   const placed_csr with_ends(ctx(), shared);
   expect_error(error_code::bad_argument,
-               "product_from_host: a point is one entry, and rows with ends of their own may share entries",
+               "product_from_host: a point is one entry, but rows with ends of their own may share entries",
                [&] { product_from_host(ctx(), with_ends.view(), lookup_scheme::texels); });
   const csr_images images(banded(10, 1), narrow);
   const placed_csr good(ctx(), images);

@@ -42,10 +42,10 @@ TEST(Json, BytesAfterTheDocumentAreRefused) {
 
 TEST(Json, ANameThatAnObjectHasTwiceIsRefusedWithItsPlace) {
   const std::pair<const char*, const char*> wrong[] = {
-      {R"({"a": 1, "a": 1})", "f: 'a' is there twice"},
-      {R"({"b": [{}, {"c": 1, "d": 2, "c": 3}]})", "f: b[1]: 'c' is there twice"},
-      {R"([0, {"": 1, "": 1}])", "f: [1]: '' is there twice"},
-      {R"([{"\u001b": 1, "\u001b": 1}])", "f: [0]: '?' is there twice"},
+      {R"({"a": 1, "a": 1})", "f: 'a' appears twice"},
+      {R"({"b": [{}, {"c": 1, "d": 2, "c": 3}]})", "f: b[1]: 'c' appears twice"},
+      {R"([0, {"": 1, "": 1}])", "f: [1]: '' appears twice"},
+      {R"([{"\u001b": 1, "\u001b": 1}])", "f: [0]: '?' appears twice"},
   };
   for (const auto& [text, message] : wrong) {
     expect_error(error_code::bad_input, message, [&text = text] { parse(text); });
@@ -90,10 +90,10 @@ TEST(Json, MessagesAreShortAndPrintableWhateverTheDocument) {
 
 TEST(Json, LongDocumentsAreRefusedUnread) {
   const std::string text = "[" + std::string(notes.most_bytes, ' ') + "]";
-  expect_error(error_code::bad_input, "f: 8388610 bytes, a note has at most 8388608", [&] { parse(text); });
+  expect_error(error_code::bad_input, "f: 8388610 bytes, but a note has at most 8388608", [&] { parse(text); });
   const temporary_folder folder;
   const std::string path = folder.write("f.json", text);
-  expect_error(error_code::bad_input, path + ": 8388610 bytes, a note has at most 8388608",
+  expect_error(error_code::bad_input, path + ": 8388610 bytes, but a note has at most 8388608",
                [&] { io::load_json(path, notes); });
 }
 

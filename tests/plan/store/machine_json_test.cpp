@@ -89,7 +89,7 @@ TEST(MachineJson, ProfilesOfAnotherSchemaAreRefusedWithAWayOut) {
   for (const char* version : {"1", "2", "4"}) {
     expect_refused(with("schema_version", version),
                    "m.json: has schema " + std::string(version) +
-                       ", this sheaf reads 3; sheaf machine --calibrate measures a new "
+                       ", but this sheaf reads 3; sheaf machine --calibrate measures a new "
                        "profile");
   }
 }
@@ -116,13 +116,13 @@ TEST(MachineJson, WrongStreamsAndLatenciesAreNamedByPlace) {
                  "m.json: streams[0]: bytes_per_second is missing");
   expect_refused(with_list("streams", R"([{"footprint_bytes": 8, "bytes_per_second": 1},
                                           {"footprint_bytes": 4, "bytes_per_second": 1}])"),
-                 "m.json: streams[1]: is out of order: by footprint_bytes, each once");
+                 "m.json: streams[1]: is out of order: entries ascend by footprint_bytes, each once");
   expect_refused(with_list("latencies", "{}"), "m.json: latencies is not a list of latencies");
   expect_refused(with_list("latencies", R"([{"footprint_bytes": 4, "seconds": 0}])"),
                  "m.json: latencies[0]: seconds is 0, not a number from 1e-12 to 1000");
   expect_refused(with_list("latencies", R"([{"footprint_bytes": 4, "seconds": 1},
                                             {"footprint_bytes": 4, "seconds": 1}])"),
-                 "m.json: latencies[1]: is out of order: by footprint_bytes, each once");
+                 "m.json: latencies[1]: is out of order: entries ascend by footprint_bytes, each once");
   expect_refused(with_list("atomic_add", "[]"), "m.json: atomic_add is not a list of rates");
 }
 
@@ -178,9 +178,10 @@ TEST(MachineJson, WrongRatesAreNamedByPlace) {
                  "m.json: random_read[0]: record_bytes is 0, not a whole number from 1 to 1152921504606846976");
   expect_refused(with_reads(R"([{"footprint_bytes": 4, "record_bytes": 1}])"),
                  "m.json: random_read[0]: records_per_second is missing");
-  expect_refused(with_reads(R"([{"footprint_bytes": 4, "record_bytes": 1, "records_per_second": 1},
+  expect_refused(
+      with_reads(R"([{"footprint_bytes": 4, "record_bytes": 1, "records_per_second": 1},
                                 {"footprint_bytes": 4, "record_bytes": 1, "records_per_second": 1}])"),
-                 "m.json: random_read[1]: is out of order: by record_bytes, then footprint_bytes, each once");
+      "m.json: random_read[1]: is out of order: entries ascend by record_bytes, then footprint_bytes, each once");
 }
 
 TEST(MachineJson, CorrectionsComeBackAndWrongOnesAreNamedByPlace) {
@@ -205,10 +206,10 @@ TEST(MachineJson, CorrectionsComeBackAndWrongOnesAreNamedByPlace) {
   expect_refused(with_field("\"random\"", "\"wild\""),
                  "m.json: corrections[0]: order is \"wild\", not a kind of access pattern");
   expect_refused(with_field("\"gather\"", "7"), "m.json: corrections[0]: primitive is 7, not a string");
-  expect_refused(
-      with_list("corrections", "[" + one + "," + one + "]"),
-      "m.json: corrections[1]: is out of order: by primitive, variant, order, record_bytes, count, then range, "
-      "each once");
+  expect_refused(with_list("corrections", "[" + one + "," + one + "]"),
+                 "m.json: corrections[1]: is out of order: entries ascend by primitive, variant, order, record_bytes, "
+                 "count, then range, "
+                 "each once");
   expect_refused(with_list("corrections", "[]"), "m.json: corrections is not a list of corrections");
 }
 
@@ -238,9 +239,9 @@ TEST(MachineJson, TextThatIsNoJsonIsRefusedBriefly) {
 }
 
 TEST(MachineJson, AFieldThatIsThereTwiceIsRefused) {
-  expect_refused("{\"name\": \"a\", " + good.substr(1), "m.json: 'name' is there twice");
+  expect_refused("{\"name\": \"a\", " + good.substr(1), "m.json: 'name' appears twice");
   expect_refused(with_reads(R"([{"footprint_bytes": 4, "footprint_bytes": 8}])"),
-                 "m.json: random_read[0]: 'footprint_bytes' is there twice");
+                 "m.json: random_read[0]: 'footprint_bytes' appears twice");
 }
 
 TEST(MachineJson, DeepNestingIsRefused) {
@@ -253,7 +254,7 @@ TEST(MachineJson, FilesThatAreNoProfilesAreNamed) {
                [&] { load_machine(folder / "none.json"); });
   expect_error(error_code::bad_input, folder.path() + ": not a regular file", [&] { load_machine(folder.path()); });
   const std::string big = folder.write("big.json", std::string((16 << 20) + 1, ' '));
-  expect_error(error_code::bad_input, big + ": 16777217 bytes, a machine profile has at most 16777216",
+  expect_error(error_code::bad_input, big + ": 16777217 bytes, but a machine profile has at most 16777216",
                [&] { load_machine(big); });
 }
 

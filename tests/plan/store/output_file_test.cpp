@@ -193,7 +193,7 @@ TEST_P(EveryTemporaryKind, AFullDiskIsMetBeforeAnyWork) {
   const std::string disk = folder / "disk";
   std::filesystem::create_directory(disk);
   if (mount("sheaf-test", disk.c_str(), "tmpfs", 0, "size=64k") != 0) GTEST_SKIP() << "no right to mount a small disk";
-  expect_error(error_code::io_failure, disk + "/out: cannot be written: 1048576 bytes are wanted, 65536 are free",
+  expect_error(error_code::io_failure, disk + "/out: cannot be written: 1048576 bytes are wanted, but 65536 are free",
                [&] { output_file file(disk + "/out", 1 << 20, GetParam()); });
   EXPECT_TRUE(std::filesystem::is_empty(disk));
   const std::string bytes(1 << 20, 'x');
@@ -388,7 +388,7 @@ TEST(ScratchFile, HoldsBytesAtAnyPlace) {
 
 TEST(DirectMemory, SaysHowMuchIsNotToBeHad) {
   for (const std::uint64_t bytes : {std::uint64_t{1} << 60, ~std::uint64_t{0}}) {
-    expect_error(error_code::out_of_memory, std::to_string(bytes) + " bytes of memory are not to be had",
+    expect_error(error_code::out_of_memory, std::to_string(bytes) + " bytes of memory are not available",
                  [&] { io::direct_memory_of(bytes); });
   }
   EXPECT_NE(io::direct_memory_of(1), nullptr);

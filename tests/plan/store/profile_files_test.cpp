@@ -52,8 +52,8 @@ TEST_F(MachineStore, SaysSoWhereThereIsNoPlace) {
   const scoped_environment no_cache("XDG_CACHE_HOME", "");
   const scoped_environment no_home("HOME", "");
   const std::string message =
-      "there is no place for machine profiles: XDG_CACHE_HOME and HOME name no folder; take --save FILE, and "
-      "SHEAF_PROFILE=FILE to use it";
+      "there is no place for machine profiles: XDG_CACHE_HOME and HOME name no folder; save with --save FILE, and use "
+      "the file with SHEAF_PROFILE=FILE";
   expect_error(error_code::bad_argument, message, [] { default_machine_path(backend_kind::cpu, "x"); });
   EXPECT_EQ(context::cpu(1).profile().source, "shipped") << "which stops no program";
 }
@@ -89,7 +89,7 @@ TEST_F(MachineStore, ComesBeforeAProfileOfAnotherBackendWhichTheContextSays) {
   const context stored = context::cpu(1);
   EXPECT_EQ(stored.profile().source, path());
   const std::string words = "SHEAF_PROFILE: " + (folder / "cuda.json") + ": is for cuda '" + cuda.name +
-                            "', this is cpu '" + profile_of_this_processor().name + "'";
+                            "', but this is cpu '" + profile_of_this_processor().name + "'";
   EXPECT_EQ(stored.ignored_profile(), words);
   folder.write(path().substr(folder.path().size() + 1), "{}");
   EXPECT_EQ(context::cpu(1).profile().source, "shipped");
@@ -125,7 +125,7 @@ TEST_F(MachineStore, ProfilesOfAnOlderSchemaAreLeftAsideWithAWord) {
   const context ctx = context::cpu(1);
   EXPECT_EQ(ctx.profile().source, "shipped");
   EXPECT_EQ(ctx.ignored_profile(),
-            path() + ": has schema 2, this sheaf reads 3; sheaf machine --calibrate measures a new profile");
+            path() + ": has schema 2, but this sheaf reads 3; sheaf machine --calibrate measures a new profile");
 }
 
 TEST_F(MachineStore, ProfilesOfOtherDevicesAreLeftAside) {
@@ -136,7 +136,7 @@ TEST_F(MachineStore, ProfilesOfOtherDevicesAreLeftAside) {
   EXPECT_EQ(context::cpu(1).profile().source, "shipped");
   const std::string name = profile_of_this_processor().name;
   EXPECT_EQ(load_stored_machine(backend_kind::cpu, name).ignored,
-            path() + ": is for cuda 'another', this is cpu '" + name + "'");
+            path() + ": is for cuda 'another', but this is cpu '" + name + "'");
 }
 
 TEST_F(MachineStore, FoldersThatCannotBeMadeAreNamed) {

@@ -44,7 +44,7 @@ class EdgeSumArguments : public testing::Test {
 };
 
 TEST_F(EdgeSumArguments, ViewsOfEdgesAreOfOneLengthAndType) {
-  expect_error(error_code::bad_argument, "edge_view: 2 first ends and 1 second ends",
+  expect_error(error_code::bad_argument, "edge_view: 2 first ends but 1 second ends",
                [&] { edge_view(first, index_span(second.data(), 1, index_type::u32)); });
   expect_error(error_code::bad_argument, "edge_view: first and second ends are of different types",
                [&] { edge_view(first, index_span(second.data(), 2, index_type::i32)); });
@@ -58,7 +58,7 @@ TEST_F(EdgeSumArguments, LengthsMustAgree) {
   both_refuse("weights has 3 values for 2 edges", edges, nodes, std::vector<double>(3), result);
   both_refuse("the result has 5 values for 3 nodes of 2 components", edges, nodes, weights,
               values(result.data(), 5, value_type::f64));
-  both_refuse("node_values has 6 values, no multiple of 4 components", edges, nodes, weights, result, 4);
+  both_refuse("node_values has 6 values, not a multiple of 4 components", edges, nodes, weights, result, 4);
   both_refuse("0 components of a node, not 1 to 8", edges, nodes, weights, result, 0);
   both_refuse("9 components of a node, not 1 to 8", edges, nodes, weights, result, 9);
   edge_view odd = edges;
@@ -76,8 +76,8 @@ TEST_F(EdgeSumArguments, TypesAreFloatsAndAgree) {
   const std::vector<float> narrow(6);
   const std::vector<std::int32_t> whole(6);
   both_refuse("node_values has values of type i32, not f32 or f64", edges, whole, weights, result);
-  both_refuse("weights has values of type f32, the nodes f64", edges, nodes, std::vector<float>(2), result);
-  both_refuse("the result has values of type f64, the nodes f32", edges, narrow, {}, result);
+  both_refuse("weights has values of type f32, but the nodes have f64", edges, nodes, std::vector<float>(2), result);
+  both_refuse("the result has values of type f64, but the nodes have f32", edges, narrow, {}, result);
   edge_view odd = edges;
   odd.type = static_cast<index_type>(7);
   both_refuse("the type of the ends is 7, not 0 to 3", odd, nodes, weights, result);
@@ -137,7 +137,7 @@ TEST_F(EdgeSumArguments, RunsTakeWhatWasPreparedFor) {
   refuses_run("the result overlaps node_values", nodes, weights, nodes);
   prepared_edge_sum from = prepared;
   const prepared_edge_sum to = std::move(from);
-  expect_error(error_code::bad_argument, "prepared_edge_sum: it was moved from, and what it was is another object now",
+  expect_error(error_code::bad_argument, "prepared_edge_sum: it was moved from; another object holds its contents now",
                [&] { from.run(nodes, weights, result, edge_function::weighted_difference); });
 }
 

@@ -62,8 +62,8 @@ TEST_F(HashArguments, KeysHaveFourOrEightBytes) {
   refuses_build("keys has records of 0 bytes, not 1 to 65536", keys(8, 0));
   refuses_build("keys has a stride of 4 bytes, less than its records' 8", {at(0), 8, 8, 4});
   refuses_build("keys is null", {nullptr, 8, 8});
-  refuses_find("probes of 4 bytes, the index has keys of 8", keys(8, 4), ids());
-  refuses("hash_search: probes of 4 bytes, the index has keys of 8", [&] { hash_search(ctx, index, keys(8, 4)); });
+  refuses_find("probes of 4 bytes, but the index has keys of 8", keys(8, 4), ids());
+  refuses("hash_search: probes of 4 bytes, but the index has keys of 8", [&] { hash_search(ctx, index, keys(8, 4)); });
   refuses("hash_search: probes is null", [&] { hash_search(ctx, index, {nullptr, 8, 8}); });
 }
 
@@ -104,9 +104,9 @@ TEST_F(HashArguments, LengthsMustAgree) {
 
 TEST_F(HashArguments, TypesMustHoldWhatIsWritten) {
   refuses_into("offsets is not of type u64", keys(), offsets(9, index_type::i64), ids());
-  refuses_into("ids has entries of 8 bytes, record numbers of the index have 4", keys(), offsets(),
+  refuses_into("ids has entries of 8 bytes, but record numbers of the index have 4", keys(), offsets(),
                ids(8, index_type::u64));
-  refuses_find("ids has entries of 8 bytes, record numbers of the index have 4", keys(), ids(8, index_type::i64));
+  refuses_find("ids has entries of 8 bytes, but record numbers of the index have 4", keys(), ids(8, index_type::i64));
   refuses_find("the type of ids is 9, not 0 to 3", keys(), ids(8, static_cast<index_type>(9)));
   refuses_count("the type of counts is 4, not 0 to 3", keys(), ids(8, static_cast<index_type>(4)));
   refuses_contains("found has records of 2 bytes, 2 bytes apart, not bytes side by side", keys(), found(8, 2));
@@ -149,7 +149,7 @@ TEST_F(HashArguments, NumbersMustHoldEveryRecordAndChain) {
   refuses("hash_count: counts has 4-byte entries, too narrow for 2147483648 records",
           [&] { hash_count(ctx, signed_limit, keys(), ids(8, index_type::i32)); });
   const hash_index wide(std::make_unique<wide_table>(2 * most_i32, 2 * most_i32, index_type::u64));
-  refuses("hash_find: ids has entries of 4 bytes, record numbers of the index have 8",
+  refuses("hash_find: ids has entries of 4 bytes, but record numbers of the index have 8",
           [&] { hash_find(ctx, wide, keys(), ids()); });
   refuses("hash_count: counts has 4-byte entries, too narrow for 4294967296 records",
           [&] { hash_count(ctx, wide, keys(), ids()); });

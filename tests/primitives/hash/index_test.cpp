@@ -133,7 +133,7 @@ TEST(HashIndex, MovesAndIsOfNoUseWhereItWasMovedFrom) {
   hash_index other = std::move(index);
   EXPECT_EQ(other.count(), 3U);
   EXPECT_TRUE(index.was_moved_from());  // NOLINT(bugprone-use-after-move): what this is about
-  constexpr std::string_view moved = "hash_index: it was moved from, and what it was is another object now";
+  constexpr std::string_view moved = "hash_index: it was moved from; another object holds its contents now";
   expect_error(error_code::bad_argument, moved, [&] { static_cast<void>(index.count()); });
   expect_error(error_code::bad_argument, moved, [&] { static_cast<void>(index.distinct()); });
   expect_error(error_code::bad_argument, moved, [&] { static_cast<void>(index.longest_chain()); });
@@ -146,7 +146,7 @@ TEST(HashIndex, MovesAndIsOfNoUseWhereItWasMovedFrom) {
   std::vector<std::uint32_t> out(3);
   std::vector<std::uint8_t> found(3);
   const auto refused = [](std::string_view call) {
-    return fmt::format("{}: the index was moved from, and what it was is another object now", call);
+    return fmt::format("{}: the index was moved from; another object holds its contents now", call);
   };
   expect_error(error_code::bad_argument, refused("hash_search"), [&] { hash_search(ctx, index, keys); });
   expect_error(error_code::bad_argument, refused("hash_search_into"),
@@ -182,14 +182,14 @@ TEST(HashIndex, IsSearchedWhereItWasBuilt) {
     const hash_index other(
         std::make_unique<table_elsewhere>(on_cpu ? backend_kind::cuda : backend_kind::cpu, on_cpu ? 0 : -1));
     expect_error(error_code::bad_argument,
-                 on_cpu ? "hash_find: the index was built on cuda, the context works on cpu"
-                        : "hash_find: the index was built on cpu, the context works on cuda",
+                 on_cpu ? "hash_find: the index was built on cuda, but the context works on cpu"
+                        : "hash_find: the index was built on cpu, but the context works on cuda",
                  [&] { hash_find(where.ctx, other, probes, out); });
     const hash_index far(std::make_unique<table_elsewhere>(where.ctx.backend(), 7));
-    expect_error(
-        error_code::bad_argument,
-        fmt::format("hash_search: the index was built on device 7, the context works on device {}", where.ctx.device()),
-        [&] { hash_search(where.ctx, far, probes); });
+    expect_error(error_code::bad_argument,
+                 fmt::format("hash_search: the index was built on device 7, but the context works on device {}",
+                             where.ctx.device()),
+                 [&] { hash_search(where.ctx, far, probes); });
   }
 }
 
@@ -210,7 +210,8 @@ TEST(HashIndex, SaysWhatWouldSearchIt) {
     EXPECT_TRUE(why.choice()->variant.starts_with("cpu.")) << why.choice()->variant;
     for (const variant_estimate& v : why.variants) {
       if (v.variant == "reference.serial") {
-        EXPECT_EQ(v.reason, "searches what reference.serial has built: force build_hash_index:reference.serial, too");
+        EXPECT_EQ(v.reason,
+                  "searches only what reference.serial has built; force build_hash_index:reference.serial too");
       }
     }
   }
@@ -222,7 +223,7 @@ TEST(HashIndex, SaysWhatWouldSearchIt) {
   const std::string refused = message_of(error_code::no_variant, [&] {
     hash_find(ctx, sorted, std::vector<std::uint32_t>{5}, out, {.variant = "cpu.direct"});
   });
-  EXPECT_EQ(refused, "hash_find: no variant can run this: cpu.direct (searches what a variant of the CPU has built)");
+  EXPECT_EQ(refused, "hash_find: no variant can run this: cpu.direct (searches only what a CPU variant has built)");
 }
 
 }  // namespace

@@ -166,7 +166,7 @@ TEST(HashMemory, IsComparedWithWhatTheHostHasAvailable) {
   const auto enough = [] { return 100 * mib; };
   const auto expect_refused = [&](std::uint64_t bytes) {
     expect_error(error_code::out_of_memory,
-                 fmt::format("hash_search: 5 matches take {} bytes of cpu memory, which are not to be had", bytes),
+                 fmt::format("hash_search: 5 matches take {} bytes of cpu memory, which are not available", bytes),
                  [&] { take(bytes, little); });
   };
   expect_refused(100 * mib);
@@ -197,7 +197,7 @@ TEST(HashMemory, TooManyMatchesAreNamedWithTheirBytes) {
     memory.most_bytes = 10'000'000;
     where.ctx.use(memory.resource());
     expect_error(error_code::out_of_memory,
-                 fmt::format("hash_search: 10000000 matches take 40000000 bytes of {} memory, which are not to be had",
+                 fmt::format("hash_search: 10000000 matches take 40000000 bytes of {} memory, which are not available",
                              name(where.ctx.backend())),
                  [&] { hash_search(where.ctx, index, probes.view()); });
     where.ctx.wait();
@@ -205,7 +205,7 @@ TEST(HashMemory, TooManyMatchesAreNamedWithTheirBytes) {
     memory.most_bytes = 100;
     expect_error(
         error_code::out_of_memory,
-        fmt::format("hash_search: offsets of 1000 probes take 8008 bytes of {} memory, which are not to be had",
+        fmt::format("hash_search: offsets of 1000 probes take 8008 bytes of {} memory, which are not available",
                     name(where.ctx.backend())),
         [&] { hash_search(where.ctx, index, probes.view()); });
     where.ctx.use(memory.under);

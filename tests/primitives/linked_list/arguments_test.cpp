@@ -89,16 +89,17 @@ TEST_P(ListArguments, CountsMustAgree) {
 }
 
 TEST_P(ListArguments, TypesMustAgree) {
-  refuses_scan("in has values of type f32, out of f64", successor(), in(), out(8, value_type::f64));
-  refuses_scan("in has values of type u64, out of i64", successor(), in(8, value_type::u64), out(8, value_type::i64));
-  refuses_packed("in has values of type f32, out of i32", nodes(), out(8, value_type::i32));
+  refuses_scan("in has values of type f32, but out has f64", successor(), in(), out(8, value_type::f64));
+  refuses_scan("in has values of type u64, but out has i64", successor(), in(8, value_type::u64),
+               out(8, value_type::i64));
+  refuses_packed("in has values of type f32, but out has i32", nodes(), out(8, value_type::i32));
   refuses_packed("packed nodes have values and successors of 4 bytes, not 8 and 4", nodes(8, value_type::f64),
                  out(8, value_type::f64));
   refuses_packed("packed nodes have values and successors of 4 bytes, not 4 and 8",
                  {at(512), 8, value_type::f32, index_type::i64}, out());
-  refuses_scan("exclusive_from has type i32, the values f32", successor(), in(), out(), scan_operator::add,
+  refuses_scan("exclusive_from has type i32, but the values have f32", successor(), in(), out(), scan_operator::add,
                {.exclusive_from = 1});
-  refuses_packed("exclusive_from has type f64, the values f32", nodes(), out(), scan_operator::add,
+  refuses_packed("exclusive_from has type f64, but the values have f32", nodes(), out(), scan_operator::add,
                  {.exclusive_from = 1.0});
 }
 
@@ -191,7 +192,7 @@ TEST_P(ListArguments, ExplanationsNeedNoMemoryButFittingShapes) {
   refuses("list_rank: rank has 7 values for 8 nodes", [&] {
     explain_list_rank(ctx, next, {nullptr, 7, index_type::u32});
   });
-  refuses("list_scan: in has values of type f32, out of f64", [&] {
+  refuses("list_scan: in has values of type f32, but out has f64", [&] {
     explain_list_scan(ctx, next, {nullptr, 8, value_type::f32}, {nullptr, 8, value_type::f64}, scan_operator::add);
   });
   refuses("list_scan: out has 9 values for 8 nodes", [&] {

@@ -157,23 +157,24 @@ TEST_P(EveryFaultyListVariant, NamesTheLowestSuccessorPastTheNodes) {
 TEST_P(EveryFaultyListVariant, NamesTheLowestNodeThatTwoLeadTo) {
   for (const index_type type : index_types) {
     for (const list_count lists : {list_count::one, list_count::many}) {
-      expect_complaint("nodes 0 and 1 both lead to node 2, so this is no list", {2, 2, end_of_list}, lists, type);
+      expect_complaint("nodes 0 and 1 both lead to node 2, so this is not a list", {2, 2, end_of_list}, lists, type);
       // Four nodes lead to node 3, two to node 6.
-      expect_complaint("nodes 0 and 1 both lead to node 3, so this is no list", {3, 3, 3, 4, 3, 6, 7, 6}, lists, type);
+      expect_complaint("nodes 0 and 1 both lead to node 3, so this is not a list", {3, 3, 3, 4, 3, 6, 7, 6}, lists,
+                       type);
       // The last node of a list leads back into it.
-      expect_complaint("nodes 0 and 4 both lead to node 1, so this is no list", {1, 2, 3, 4, 1}, lists, type);
+      expect_complaint("nodes 0 and 4 both lead to node 1, so this is not a list", {1, 2, 3, 4, 1}, lists, type);
     }
   }
 }
 
 TEST_P(EveryFaultyListVariant, NamesTheLowestTwoHeadsOfOneList) {
-  expect_complaint("no node leads to node 0, and none to node 1: two lists, where one is expected",
+  expect_complaint("no node leads to node 0 or to node 1: two lists, where one is expected",
                    {end_of_list, end_of_list});
-  expect_complaint("no node leads to node 1, and none to node 3: two lists, where one is expected",
+  expect_complaint("no node leads to node 1 or to node 3: two lists, where one is expected",
                    {end_of_list, 0, end_of_list, 2, end_of_list});
   expect_complaint("", {end_of_list, 0, end_of_list, 2, end_of_list}, list_count::many);
   // Two heads and a cycle: the heads are worse.
-  expect_complaint("no node leads to node 0, and none to node 2: two lists, where one is expected",
+  expect_complaint("no node leads to node 0 or to node 2: two lists, where one is expected",
                    {end_of_list, 1 + 2, end_of_list, 1});
 }
 
@@ -216,7 +217,7 @@ TEST_P(EveryFaultyListVariant, FindsOneFaultAmongManyNodes) {
     const std::uint64_t a = std::min(list.nodes[999], list.nodes.back());
     const std::uint64_t b = std::max(list.nodes[999], list.nodes.back());
     next[list.nodes.back()] = list.nodes[1000];
-    expect_complaint(fmt::format("nodes {} and {} both lead to node {}, so this is no list", a, b, list.nodes[1000]),
+    expect_complaint(fmt::format("nodes {} and {} both lead to node {}, so this is not a list", a, b, list.nodes[1000]),
                      next, list_count::many);
   }
   {
@@ -232,8 +233,8 @@ TEST_P(EveryFaultyListVariant, FindsOneFaultAmongManyNodes) {
     next[list.nodes[count / 2]] = end_of_list;
     const std::uint64_t a = std::min(list.nodes.front(), list.nodes[count / 2 + 1]);
     const std::uint64_t b = std::max(list.nodes.front(), list.nodes[count / 2 + 1]);
-    expect_complaint(
-        fmt::format("no node leads to node {}, and none to node {}: two lists, where one is expected", a, b), next);
+    expect_complaint(fmt::format("no node leads to node {} or to node {}: two lists, where one is expected", a, b),
+                     next);
   }
 }
 

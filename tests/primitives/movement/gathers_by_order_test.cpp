@@ -100,7 +100,7 @@ TEST(GathersByOrder, SayWhereNoGatherFitsIntoWhatTheSortLeaves) {
   EXPECT_GT(fits.scratch_bytes(), 0U);
   const gathers_by_order rejected(problem(backend_kind::cpu), index_type::u32, {ctx.profile(), 0, &ctx.state()});
   ASSERT_NE(rejected.rejection(), nullptr);
-  EXPECT_EQ(std::string(rejected.rejection()), "no gather can bring its rows into order");
+  EXPECT_EQ(std::string(rejected.rejection()), "no gather can put its rows in order");
 }
 
 }  // namespace

@@ -366,10 +366,10 @@ TEST(PreparedArguments, RunsRefuseWhatTheyWereNotPreparedFor) {
   prepared.run(table, out);
   EXPECT_EQ(out, (std::vector<std::uint64_t>{7, 5, 6}));
   const std::vector<std::uint64_t> longer(4);
-  expect_error(error_code::bad_argument, "prepared_gather: table has 4 records, prepared for 3",
+  expect_error(error_code::bad_argument, "prepared_gather: table has 4 records, but the preparation is for 3",
                [&] { prepared.run(longer, out); });
   const std::vector<std::uint32_t> narrow(3);
-  expect_error(error_code::bad_argument, "prepared_gather: table has records of 4 bytes, prepared for 8",
+  expect_error(error_code::bad_argument, "prepared_gather: table has records of 4 bytes, but the preparation is for 8",
                [&] { prepared.run(narrow, out); });
 }
 
@@ -401,9 +401,9 @@ TEST(PreparedArguments, ObjectsThatWereMovedFromSaySo) {
   prepared_scatter scatter = prepare_scatter(ctx, index, 3, 8, 10);
   const prepared_scatter other = std::move(scatter);
   // NOLINTBEGIN(bugprone-use-after-move): that is what is tested
-  expect_error(error_code::bad_argument, "prepared_gather: it was moved from, and what it was is another object now",
+  expect_error(error_code::bad_argument, "prepared_gather: it was moved from; another object holds its contents now",
                [&] { first.run(in, out); });
-  expect_error(error_code::bad_argument, "prepared_scatter: it was moved from, and what it was is another object now",
+  expect_error(error_code::bad_argument, "prepared_scatter: it was moved from; another object holds its contents now",
                [&] { scatter.run(in, out); });
   // NOLINTEND(bugprone-use-after-move)
   second.run(in, out);

@@ -77,19 +77,19 @@ INSTANTIATE_TEST_SUITE_P(EveryBackend, SortArguments, testing::ValuesIn(backends
                          [](const auto& tested) { return std::string(name(tested.param)); });
 
 TEST_P(SortArguments, CountsAndWidthsMustAgree) {
-  expect_records("in has 8 rows, out has 7", in(), key(), out(7));
-  expect_records("in has rows of 12 bytes, out of 13", in(), key(), out(8, 13));
-  expect_pairs("keys has 8 rows, keys_out has 9", in(), key(), out(9), {values()});
-  expect_pairs("keys has rows of 12 bytes, keys_out of 4", in(), key(), out(8, 4), {values()});
+  expect_records("in has 8 rows, but out has 7", in(), key(), out(7));
+  expect_records("in has rows of 12 bytes, but out has 13", in(), key(), out(8, 13));
+  expect_pairs("keys has 8 rows, but keys_out has 9", in(), key(), out(9), {values()});
+  expect_pairs("keys has rows of 12 bytes, but keys_out has 4", in(), key(), out(8, 4), {values()});
   expect_pairs("8 keys, but values[0].in has 7 values", in(), key(), out(), {values(7)});
   expect_pairs("8 keys, but values[1].in has 9 values", in(), key(), {}, {values(), values(9)});
   sort_column odd = values();
   odd.out.count = 7;
-  expect_pairs("values[0].in has 8 rows, values[0].out has 7", in(), key(), out(), {odd});
+  expect_pairs("values[0].in has 8 rows, but values[0].out has 7", in(), key(), out(), {odd});
   odd = values();
   odd.out.record_bytes = odd.out.stride_bytes = 8;
-  expect_pairs("values[0].in has rows of 4 bytes, values[0].out of 8", in(), key(), out(), {odd});
-  expect_pairs("9 arrays of values, not at most 8", in(), key(), out(), std::vector<sort_column>(9, values()));
+  expect_pairs("values[0].in has rows of 4 bytes, but values[0].out has 8", in(), key(), out(), {odd});
+  expect_pairs("9 arrays of values, more than 8", in(), key(), out(), std::vector<sort_column>(9, values()));
   expect_index("the index has 7 entries, but there are 8 rows", in(), key(), index(7));
 }
 
@@ -158,7 +158,7 @@ TEST_P(SortArguments, KeysHave1To8FieldsOf256Bits) {
     const sort_key nine{f, f, f, f, f, f, f, f, f};
   });
   const sort_key wide{{0, 32, key_type::bytes}, {32, 1, key_type::bytes}};
-  expect_key("a key of 264 bits, not at most 256", wide, 100);
+  expect_key("a key of 264 bits, more than 256", wide, 100);
   // The most bits that a key may have, in fields that overlap.
   sort_records(ctx, in(8, 32), {{0, 32, key_type::bytes, false, 0, 128}, {0, 16, key_type::unsigned_integer}},
                out(8, 32));

@@ -44,17 +44,17 @@ class SystemArguments : public testing::Test {
 };
 
 TEST_F(SystemArguments, SizesMustAgree) {
-  refuses("the matrix has 2 rows and 3 columns, not as many", {2, 3, offsets, columns, numbers}, b, x);
+  refuses("the matrix is 2 x 3, not square", {2, 3, offsets, columns, numbers}, b, x);
   refuses("b has 3 values for 2 rows", matrix(), three, x);
   refuses("x has 3 values for 2 rows", matrix(), b, three);
   refuses("3 row offsets for 3 rows, not one more", {3, 3, offsets, columns, numbers}, b, x);
-  refuses("a diagonal is given, and the matrix has its own", matrix(), b, x, {.diagonal = b});
+  refuses("a diagonal is given, but the matrix has its own", matrix(), b, x, {.diagonal = b});
 }
 
 TEST_F(SystemArguments, TypesAndOptionsMustBeThere) {
   std::vector<float> narrow{1, 1};
-  refuses("b has values of type f32, the system f64", matrix(), narrow, x);
-  refuses("x has values of type f32, the system f64", matrix(), b, narrow);
+  refuses("b has values of type f32, but the system has f64", matrix(), narrow, x);
+  refuses("x has values of type f32, but the system has f64", matrix(), b, narrow);
   refuses("the tolerance is -1, not 0 or more", matrix(), b, x, {.tolerance = -1});
   refuses("the tolerance is nan, not 0 or more", matrix(), b, x, {.tolerance = std::nan("")});
   refuses("the absolute tolerance is -2, not 0 or more", matrix(), b, x, {.absolute_tolerance = -2});
@@ -81,7 +81,7 @@ TEST_F(SystemArguments, OperatorsAreCheckedAsMatricesAre) {
   };
   refused("the operator is empty", {}, b, x);
   refused("x has 3 values for 2 rows", twice, b, three);
-  refused("preconditioner::jacobi wants the operator's diagonal", twice, b, x,
+  refused("preconditioner::jacobi needs the operator's diagonal", twice, b, x,
           {.preconditioner = preconditioner::jacobi});
   refused("the diagonal has 3 values for 2 rows", twice, b, x,
           {.preconditioner = preconditioner::jacobi, .diagonal = three});
@@ -90,7 +90,7 @@ TEST_F(SystemArguments, OperatorsAreCheckedAsMatricesAre) {
   refused("b has values of an integer type, not f32 or f64", twice, whole, x);
   const std::string message =
       message_of(error_code::no_variant, [&] { conjugate_gradient(ctx, twice, b, x, {.variant = "cpu.fused"}); });
-  EXPECT_NE(message.find("takes a matrix, and the system has an operator"), std::string::npos) << message;
+  EXPECT_NE(message.find("needs a matrix, but the system has an operator"), std::string::npos) << message;
 }
 
 TEST_F(SystemArguments, OperatorsOfNoRowsNeedNoDiagonal) {
@@ -100,7 +100,8 @@ TEST_F(SystemArguments, OperatorsOfNoRowsNeedNoDiagonal) {
   EXPECT_TRUE(conjugate_gradient(ctx, twice, none, to, o).converged());
   conjugate_gradient_options wide = o;
   wide.diagonal = three;
-  expect_error(error_code::bad_argument, "conjugate_gradient: the diagonal has values of type f64, the system f32",
+  expect_error(error_code::bad_argument,
+               "conjugate_gradient: the diagonal has values of type f64, but the system has f32",
                [&] { conjugate_gradient(ctx, twice, none, to, wide); });
 }
 
@@ -213,7 +214,7 @@ TEST(SystemMemory, AHistoryThatCannotGrowIsAnErrorOfTheLibrary) {
     try {
       watch.rethrow();
     } catch (const error& e) {
-      const bool says = std::string_view(e.what()).starts_with("conjugate_gradient: no memory is to be had for a hist");
+      const bool says = std::string_view(e.what()).starts_with("conjugate_gradient: there is no memory for a hist");
       _exit(e.code() == error_code::out_of_memory && says ? 0 : 3);
     } catch (...) {
       _exit(4);

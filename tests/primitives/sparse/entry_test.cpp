@@ -98,7 +98,7 @@ TEST(SpmvName, ThatIsWrongIsRefusedWithTheTextAndThePlace) {
   refused("banded:x4/r4/u32+u16+f32/n=9", "'u16' is not an index type");
   refused("banded:x4/r4/u32+f16/n=9", "'f16' is not a type of a matrix's values: f32, f64");
   refused("banded:x4/r8/u32+f32/n=9", "'f32' is not a type of 8 bytes");
-  refused("banded:x4/r8/u32+f64+f64_sums/n=9", "'f64_sums' is not for values of f32 alone");
+  refused("banded:x4/r8/u32+f64+f64_sums/n=9", "'f64_sums' is not allowed: it needs values of f32");
   refused("banded:x4/r4/u32+f32+sorted/n=9",
           "'sorted' is not part of a product's type: transposed, f64_sums, row_ends");
   refused("banded:x4/r4/u32+f32+row_ends+transposed/n=9", "is written 'spmv/banded:x4/r4/u32+f32+transposed+row_ends");

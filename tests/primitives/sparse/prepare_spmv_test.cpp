@@ -385,7 +385,7 @@ TEST(PrepareSpmv, MovedFromObjectsSaySo) {
   const placed_csr a(ctx, images);
   prepared_spmv from = prepare_spmv(ctx, a.view(), 1);
   const prepared_spmv to = std::move(from);
-  expect_error(error_code::bad_argument, "prepared_spmv: it was moved from, and what it was is another object now",
+  expect_error(error_code::bad_argument, "prepared_spmv: it was moved from; another object holds its contents now",
                [&] {
                  from.run({nullptr, 10, value_type::f64}, {nullptr, 10, value_type::f64});
                });
@@ -434,7 +434,7 @@ TEST(SpmvMemory, PreparedRunsKeepToTheScratchLimit) {
   ctx.limit_scratch(8);
   const std::string words = message_of(error_code::out_of_memory, [&] { run_of(ctx, prepared, a.view(), true, 1, 0); });
   EXPECT_TRUE(words.starts_with("prepared_spmv: cpu.transposed takes ")) << words;
-  EXPECT_TRUE(words.ends_with(" bytes of scratch, the context is limited to 8")) << words;
+  EXPECT_TRUE(words.ends_with(" bytes of scratch, but the context's limit is 8")) << words;
   ctx.limit_scratch(never);
   expect_bytes(run_of(ctx, prepared, a.view(), true, 1, 0).bytes, whole, "y");
 }
@@ -448,7 +448,8 @@ TEST(SpmvMemory, MoreColumnsThanMemoryHasCountersForAreRejected) {
   a.columns = std::uint64_t{1} << 59;
   const std::string words = message_of(
       error_code::no_variant, [&] { prepare_spmv(ctx, a, 1, {.transposed = true, .variant = "cpu.transposed"}); });
-  EXPECT_NE(words.find("no memory holds a counter for each column and thread"), std::string::npos) << words;
+  EXPECT_NE(words.find("a counter for each column and thread is more than memory can hold"), std::string::npos)
+      << words;
 }
 
 // The preparation and its vectors have memory, its runs have none.

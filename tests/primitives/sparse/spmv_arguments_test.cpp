@@ -40,7 +40,7 @@ TEST_F(SpmvArguments, LengthsMustAgree) {
   refuses("y has 3 values for 2 rows", matrix(), x, x);
   refuses("x has 3 values for 2 rows", matrix(), x, x, {.transposed = true});
   refuses_matrix("3 row offsets for 3 rows, not one more", {3, 3, offsets, columns, numbers});
-  refuses_matrix("column_indices has 2 entries, values has 3",
+  refuses_matrix("column_indices has 2 entries, but values has 3",
                  {2, 3, offsets, index_span(columns.data(), 2, index_type::u32), numbers});
   const std::vector<std::uint64_t> two{0, 1};
   refuses_matrix("3 row begins and 2 row ends for 2 rows", {2, 3, offsets, two, columns, numbers});
@@ -50,7 +50,7 @@ TEST_F(SpmvArguments, LengthsMustAgree) {
 
 TEST_F(SpmvArguments, TypesMustAgree) {
   const std::vector<float> narrow{1, 1, 1};
-  refuses("x has values of type f32, the matrix f64", matrix(), narrow, y);
+  refuses("x has values of type f32, but the matrix has f64", matrix(), narrow, y);
   const std::vector<std::int32_t> whole{1, 2, 3};
   refuses_matrix("the matrix has values of an integer type, not f32 or f64", {2, 3, offsets, columns, whole});
   const std::vector<std::uint64_t> begins{0, 2};

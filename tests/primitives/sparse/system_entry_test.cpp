@@ -58,7 +58,7 @@ TEST(SystemName, IsRefusedWhereNoGridHasIt) {
   refused("grid:x7:i0/r8/u32+f64", "'0' is not a number of iterations from 1 to 1000000");
   refused("grid:x7:i9/r4/u32+f64", "'f64' is not a type of 4 bytes");
   refused("grid:x7:i9/r8/u32", "'u32' is not an index type, or two, and a value type");
-  refused("grid:x7:i9/r8/u32+f64+f64_sums", "'f64_sums' is not for values of f32 alone");
+  refused("grid:x7:i9/r8/u32+f64+f64_sums", "'f64_sums' is not allowed: it needs values of f32");
   refused("grid:x7:i9/r8/u32+f64+transposed",
           "'transposed' is not part of a system's type: jacobi, f64_sums, row_ends");
   refused("grid:x7:i9/r8/u32+f64+row_ends+jacobi",

@@ -86,17 +86,17 @@ INSTANTIATE_TEST_SUITE_P(EveryBackend, SplitArguments, testing::ValuesIn(backend
                          [](const auto& tested) { return std::string(name(tested.param)); });
 
 TEST_P(SplitArguments, CountsAndWidthsMustAgree) {
-  expect_split("in has 8 records, out has 7", in(), by_bits(), out(7));
-  expect_split("in has records of 4 bytes, out of 5", in(), by_bits(), out(8, 5));
+  expect_split("in has 8 records, but out has 7", in(), by_bits(), out(7));
+  expect_split("in has records of 4 bytes, but out has 5", in(), by_bits(), out(8, 5));
   expect_split("in has 8 records, but there are 7 keys", in(), by_keys(keys(7)), out());
   expect_split("in has 8 records, but there are 9 keys", in(), split_key::category(keys(9), 256), out());
   expect_index("the index has 7 entries, but there are 8 keys", by_keys(keys()), index(7));
-  expect_multi("in has records of 4 bytes, out of 8", in(), of(), out(8, 8));
+  expect_multi("in has records of 4 bytes, but out has 8", in(), of(), out(8, 8));
   expect_multi("out has 9 records, but there are 8 memberships", in(), of(), out(9));
   expect_multi("first has 8 values, not 9 for 8 records", in(), of(8), out());
   expect_multi("sources has 7 entries, but there are 8 memberships", in(), of(), out(), index(7));
   expect_multi_index("sources has 7 entries, but there are 8 memberships", of(), index(7));
-  expect_multi_index("first is empty; it has one value more than there are records", of(0), index());
+  expect_multi_index("first is empty; it needs one value more than there are records", of(0), index());
 }
 
 TEST_P(SplitArguments, ShapesMakeSense) {
@@ -241,12 +241,12 @@ TEST_P(SplitArguments, ReductionsFitTogether) {
   };
   const const_values from(at(0), 8, value_type::f32);
   const values to(at(1 << 17), 16, value_type::f32);
-  refused("in has values of type f32, out of i32", from, index(), {to.data, 16, value_type::i32});
-  refused("in has values of type u64, out of f64", {at(0), 8, value_type::u64}, index(),
+  refused("in has values of type f32, but out has i32", from, index(), {to.data, 16, value_type::i32});
+  refused("in has values of type u64, but out has f64", {at(0), 8, value_type::u64}, index(),
           {to.data, 16, value_type::f64});
   refused("in is not aligned to its 4 bytes", {at(2), 8, value_type::f32}, index(), to);
   refused("out is not aligned to its 8 bytes", {at(0), 8, value_type::i64}, index(), {at(4), 16, value_type::i64});
-  refused("index has 7 entries, in has 8 records", from, index(7), to);
+  refused("index has 7 entries, but in has 8 records", from, index(7), to);
   refused("index is not aligned to its 8 bytes", from, {at((3 << 16) + 4), 8, index_type::u64}, to);
   refused("in is null", {nullptr, 8, value_type::f32}, index(), to);
   refused("index is null", from, {nullptr, 8, index_type::u32}, to);
@@ -304,7 +304,7 @@ TEST(SplitCalls, ExplanationsLookAtShapesAlone) {
                "split_scatter_index: the index has 4-byte entries, too narrow for 2147483648 records", [&] {
                  explain_split_scatter_index(ctx, split_key::of({nullptr, 1U << 31, 4}, {0, 8}), index_type::i32);
                });
-  expect_error(error_code::bad_argument, "scatter_reduce: in has values of type f32, out of u32", [&] {
+  expect_error(error_code::bad_argument, "scatter_reduce: in has values of type f32, but out has u32", [&] {
     explain_scatter_reduce(ctx, {nullptr, 9, value_type::f32}, {nullptr, 9, index_type::u32},
                            {nullptr, 5, value_type::u32}, reduction::max);
   });

@@ -95,9 +95,9 @@ array_contents::array_contents(const std::string& path, const unpacking& where)
     : file_(file_behind(path)), name_(path), size_(file_.size()) {
   const std::optional<member_path> inner = split_path(path);
   const bool archive = is_archive(file_);
-  if (inner && inner->member.empty()) fail(inner->file, "the name of a member is missing behind the colon");
+  if (inner && inner->member.empty()) fail(inner->file, "the name of a member is missing after the colon");
   if (inner && !archive) {
-    fail(inner->file, "is no .npz archive, and has no member {}", core::printable(inner->member));
+    fail(inner->file, "is not an .npz archive, so it has no member {}", core::printable(inner->member));
   }
   if (archive) open_member(inner ? inner->member : "", where);
 }
@@ -105,7 +105,7 @@ array_contents::array_contents(const std::string& path, const unpacking& where)
 array_contents::array_contents(const std::string& path, const char* option)
     : file_(file_behind(path)), name_(path), size_(file_.size()) {
   if (split_path(path) || (path.ends_with(archive_ending) && is_archive(file_))) {
-    fail(path, "an array of an archive, and {} is for raw files", option);
+    fail(path, "an array of an archive, but {} is for raw files", option);
   }
 }
 
@@ -163,7 +163,7 @@ void array_contents::read_at(std::uint64_t offset, void* to, std::uint64_t bytes
 void require_memory_for_copy(const std::string& name, std::uint64_t bytes) {
   const std::uint64_t available = core::host_available_bytes();
   if (bytes <= available) return;
-  throw_error(error_code::out_of_memory, "{}: a copy of its {} bytes is needed in memory, and {} are available", name,
+  throw_error(error_code::out_of_memory, "{}: a copy of its {} bytes is needed in memory, but {} are available", name,
               bytes, available);
 }
 

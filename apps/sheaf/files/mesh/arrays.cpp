@@ -23,7 +23,7 @@ void require_elements(const unstructured_mesh& mesh, const element_lists& elemen
     const std::uint64_t per_element = nodes_of(type);
     if (nodes.empty()) continue;
     if (dimension_of(type) != dimension) {
-      fail("{}a {} is no element of {} dimension{}", where, name(type), dimension, dimension == 1 ? "" : "s");
+      fail("{}a {} is not an element of {} dimension{}", where, name(type), dimension, dimension == 1 ? "" : "s");
     }
     if (nodes.size() % per_element != 0) {
       fail("{}{} node numbers of type {}, which has {} each", where, nodes.size(), name(type), per_element);
@@ -36,7 +36,7 @@ void require_elements(const unstructured_mesh& mesh, const element_lists& elemen
         }
       }
       if (const std::uint64_t twice = repeated_node(element, per_element); twice != per_element) {
-        fail("{}{} {}: node {} is there twice", where, name(type), i, element[twice]);
+        fail("{}{} {}: node {} appears twice", where, name(type), i, element[twice]);
       }
     }
   }
@@ -48,7 +48,7 @@ void require_mesh(const unstructured_mesh& mesh) {
   if (mesh.dimension != 2 && mesh.dimension != 3) fail("dimension {} is neither 2 nor 3", mesh.dimension);
   const auto dimension = static_cast<std::uint64_t>(mesh.dimension);
   if (mesh.coordinates.size() % dimension != 0) {
-    fail("{} coordinates are no nodes of {} dimensions", mesh.coordinates.size(), dimension);
+    fail("{} coordinates do not make nodes of {} dimensions", mesh.coordinates.size(), dimension);
   }
   if (mesh.nodes() > most_nodes) fail("{} nodes, more than 2^32", mesh.nodes());
   for (std::uint64_t i = 0; i < mesh.coordinates.size(); ++i) {

@@ -81,7 +81,7 @@ std::vector<std::uint64_t> whole_numbers_of(const named_text& file, const su2_ke
     }
     std::uint64_t number = 0;
     if (!read_digits(at, end, number) || at != word.data() + word.size()) {
-      file.fail(from.line, "{} '{}' is no whole number", printable(from.key), printable(word));
+      file.fail(from.line, "{} '{}' is not a whole number", printable(from.key), printable(word));
     }
     numbers.push_back(number);
     at = skip_blanks(at, end);

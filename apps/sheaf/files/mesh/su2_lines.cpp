@@ -47,7 +47,7 @@ class line_reader {
     switch (read_real(at_, end_, value)) {
       case number_status::good: break;
       case number_status::past_range: fail("coordinate '{}' is past the range of f64");
-      default: fail("coordinate '{}' is no number");
+      default: fail("coordinate '{}' is not a number");
     }
     if (std::isfinite(value)) return value;
     at_ = word;
@@ -64,7 +64,7 @@ class line_reader {
   // Skips up to `most` whole numbers, and what may be a comment.
   void end_line(int most, const char* what) {
     for (; most > 0 && !is_at_end(); --most) {
-      if (!whole()) fail("'{}', which follows the line's numbers, is no whole number");
+      if (!whole()) fail("'{}', which follows the line's numbers, is not a whole number");
     }
     if (!is_at_end()) {
       throw bad_line{line_, fmt::format("'{}' follows the {}", printable(rest_of_line(at_, end_)), what)};
@@ -138,7 +138,7 @@ line_type type_of_line(line_reader& line, const su2_element_lines& of) {
   line_reader lines({line, static_cast<std::size_t>(end - line)});
   lines.begin_line();
   const auto code = lines.whole();
-  if (!code) lines.fail("element type '{}' is no whole number");
+  if (!code) lines.fail("element type '{}' is not a whole number");
   if (const auto type = type_of_su2_code(*code)) {
     lines.fail_with(fmt::format("element type {} is a {}, which has {} dimensions, not {}", *code, name(*type),
                                 dimension_of(*type), dimension));
@@ -156,12 +156,12 @@ line_type type_of_line(line_reader& line, const su2_element_lines& of) {
       known += fmt::format("{}{} ({})", known.empty() ? "" : ", ", su2_code(type), name(type));
     }
   }
-  lines.fail_with(fmt::format("element type {} is none of {}", *code, known));
+  lines.fail_with(fmt::format("element type {} is not one of {}", *code, known));
 }
 
 std::uint64_t read_node(line_reader& line, std::uint64_t points) {
   const auto node = line.whole();
-  if (!node) line.fail("node '{}' is no whole number");
+  if (!node) line.fail("node '{}' is not a whole number");
   if (*node >= points) line.fail_with(fmt::format("node {} is not below the {} points", *node, points));
   return *node;
 }
@@ -175,7 +175,7 @@ void read_nodes(line_reader& line, element_type type, const su2_element_lines& o
     to[i] = static_cast<std::uint32_t>(read_node(line, of.points));
   }
   if (const std::uint64_t twice = repeated_node(to, count); twice != count) {
-    line.fail_with(fmt::format("node {} of a {} is there twice", to[twice], name(type)));
+    line.fail_with(fmt::format("node {} of a {} appears twice", to[twice], name(type)));
   }
   for (std::uint64_t i = 0; i < count; ++i) to[i] += of.first_node;
   line.end_line(1, "element");

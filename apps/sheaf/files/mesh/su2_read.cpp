@@ -35,7 +35,7 @@ std::vector<su2_zone> zones_to_read(const su2_reading& how, const su2_options& o
     if (std::max<std::uint64_t>(zone.number, 1) == options.zone) return {std::move(zone)};
   }
   const std::uint64_t count = layout.zones.size();
-  throw_error(error_code::bad_argument, "{}: zone {} is asked for, and the file has {} zone{}", how.file.origin,
+  throw_error(error_code::bad_argument, "{}: zone {} is wanted, but the file has {} zone{}", how.file.origin,
               options.zone, count, count == 1 ? "" : "s");
 }
 
@@ -73,7 +73,7 @@ class zone_joiner {
  private:
   void require_dimension(const su2_zone& zone) {
     if (first_zone_ && zone.dimension != mesh_.dimension) {
-      how_.file.fail(zone.line, "zone {} has {} dimensions, and zone {} has {}: they make no mesh together",
+      how_.file.fail(zone.line, "zone {} has {} dimensions, but zone {} has {}: together they are not a mesh",
                      zone.number, zone.dimension, *first_zone_, mesh_.dimension);
     }
     if (!first_zone_) first_zone_ = zone.number;

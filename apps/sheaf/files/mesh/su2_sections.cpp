@@ -84,7 +84,7 @@ class layout_reader {
     if (zone().points.line == nullptr) file_.fail(zone().line, "{} has no NPOIN", owner);
     require_no_open_tag();
     if (marker_count_line_ != nullptr && marker_count_ != zone().markers.size()) {
-      file_.fail(marker_count_line_, "NMARK is {}, and {} has {} markers", marker_count_, owner, zone().markers.size());
+      file_.fail(marker_count_line_, "NMARK is {}, but {} has {} markers", marker_count_, owner, zone().markers.size());
     }
   }
 
@@ -92,26 +92,26 @@ class layout_reader {
   void require_zone_numbers() const {
     const std::uint64_t count = layout_.zones.size();
     if (zone_count_line_ != nullptr && zone_count_ != count) {
-      file_.fail(zone_count_line_, "NZONE is {}, and the file has {} zone{}", zone_count_, count,
+      file_.fail(zone_count_line_, "NZONE is {}, but the file has {} zone{}", zone_count_, count,
                  count == 1 ? "" : "s");
     }
     for (const su2_zone& zone : layout_.zones) {
       if (zone.number > count) {
-        file_.fail(zone.line, "IZONE is {}, and the file has {} zone{}", zone.number, count, count == 1 ? "" : "s");
+        file_.fail(zone.line, "IZONE is {}, but the file has {} zone{}", zone.number, count, count == 1 ? "" : "s");
       }
     }
   }
 
   void require_first(const su2_keyword& word, const char* before) const {
     if (before == nullptr) return;
-    file_.fail(word.line, "{} is there twice: in line {}, too", printable(word.key), file_.line_of(before));
+    file_.fail(word.line, "{} appears twice: also in line {}", printable(word.key), file_.line_of(before));
   }
 
   // SU2 ignores such a keyword, and would then miss the section.
   void require_capitals(const su2_keyword& word) const {
     std::string capitals(word.key);
     for (char& c : capitals) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-    if (is_known(capitals)) file_.fail(word.line, "{}=, the keyword is {}=", printable(word.key), capitals);
+    if (is_known(capitals)) file_.fail(word.line, "{}= is not the keyword {}=", printable(word.key), capitals);
   }
 
   void require_no_lines(const su2_keyword& word, std::string_view body) const {
@@ -165,7 +165,7 @@ class layout_reader {
     if (name == "SEND_RECEIVE") refuse_exchange(word);
     const auto [before, is_new] = tag_lines_.emplace(name, word.line);
     if (!is_new) {
-      file_.fail(word.line, "marker '{}' is there twice: in line {}, too", printable(name),
+      file_.fail(word.line, "marker '{}' appears twice: also in line {}", printable(name),
                  file_.line_of(before->second));
     }
     require_no_lines(word, body);
@@ -187,9 +187,7 @@ class layout_reader {
   }
 
   [[noreturn]] void refuse_exchange(const su2_keyword& word) const {
-    file_.fail(word.line,
-               "{}: a part of a mesh that exchanges nodes with others is not read, whole meshes "
-               "are",
+    file_.fail(word.line, "{}: a part of a mesh that exchanges nodes with others is not read; only whole meshes are",
                word.key == "SEND_RECV" ? "SEND_RECV" : "marker SEND_RECEIVE");
   }
 
@@ -206,14 +204,14 @@ class layout_reader {
     if (number == 0) file_.fail(word.line, "IZONE is 0: zones are counted from 1");
     const auto [before, is_new] = zone_lines_.emplace(number, word.line);
     if (!is_new) {
-      file_.fail(word.line, "IZONE {} is there twice: in line {}, too", number, file_.line_of(before->second));
+      file_.fail(word.line, "IZONE {} appears twice: also in line {}", number, file_.line_of(before->second));
     }
     require_no_lines(word, body);
     if (is_in_zone()) {
       end_zone();
     } else {
       if (const char* const section = first_section()) {
-        file_.fail(section, "'{}' stands before the first IZONE, in line {}, and so in no zone",
+        file_.fail(section, "'{}' stands before the first IZONE, in line {}, so it is in no zone",
                    printable(rest_of_line(section, file_.end())), file_.line_of(word.line));
       }
       layout_.zones.clear();

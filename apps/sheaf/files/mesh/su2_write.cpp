@@ -23,7 +23,7 @@ void require_names(const unstructured_mesh& mesh) {
   }
   std::sort(names.begin(), names.end());
   if (const auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end()) {
-    throw_error(error_code::bad_argument, "mesh: marker '{}' is there twice", core::printable(*twice));
+    throw_error(error_code::bad_argument, "mesh: marker '{}' appears twice", core::printable(*twice));
   }
 }
 

@@ -61,7 +61,7 @@ market_values read_values(banner_reader& banner) {
   if (word == "complex") {
     banner.fail("complex values are not read: real, double, integer, unsigned-integer and pattern are");
   }
-  banner.fail(fmt::format("field '{}' is none of real, double, integer, unsigned-integer, pattern", printable(word)));
+  banner.fail(fmt::format("field '{}' is not real, double, integer, unsigned-integer or pattern", printable(word)));
 }
 
 market_symmetry read_symmetry(banner_reader& banner) {
@@ -70,7 +70,7 @@ market_symmetry read_symmetry(banner_reader& banner) {
   if (word == "symmetric") return market_symmetry::symmetric;
   if (word == "skew-symmetric") return market_symmetry::skew_symmetric;
   if (word == "hermitian") return market_symmetry::symmetric;  // of real numbers, which are their own conjugates
-  banner.fail(fmt::format("symmetry '{}' is none of general, symmetric, skew-symmetric, hermitian", printable(word)));
+  banner.fail(fmt::format("symmetry '{}' is not general, symmetric, skew-symmetric or hermitian", printable(word)));
 }
 
 void read_banner(const named_text& file, const char* first, market_header& header) {
@@ -100,7 +100,7 @@ const char* find_size_line(const named_text& file, const char* banner) {
   const std::size_t carriage_return = file.text.find('\r');
   const bool is_last = carriage_return == std::string_view::npos || carriage_return + 1 == file.text.size();
   if (!is_last && file.text.find('\n') == std::string_view::npos) {
-    file.fail(at, "the file is a single line: carriage returns without line feeds end none");
+    file.fail(at, "the file is a single line: carriage returns without line feeds do not end a line");
   }
   file.fail(at, "the file ends before its size line");
 }
@@ -128,21 +128,21 @@ void read_size_line(const named_text& file, market_header& header) {
   const std::string shown = printable(rest_of_line(line, file.end()));
   if (header.format == market_format::coordinate) {
     const auto sizes = read_sizes<3>(line, file.end());
-    if (!sizes) file.fail(line, "'{}' is no size line: rows, columns, entries", shown);
+    if (!sizes) file.fail(line, "'{}' is not a size line: rows, columns, entries", shown);
     header.rows = (*sizes)[0];
     header.columns = (*sizes)[1];
     header.entries = (*sizes)[2];
   } else {
     const auto sizes = read_sizes<2>(line, file.end());
-    if (!sizes) file.fail(line, "'{}' is no size line of an array: rows, columns", shown);
+    if (!sizes) file.fail(line, "'{}' is not a size line of an array: rows, columns", shown);
     header.rows = (*sizes)[0];
     header.columns = (*sizes)[1];
   }
   for (const std::uint64_t size : {header.rows, header.columns, header.entries}) {
-    if (size >= most_extent) file.fail(line, "'{}' has a number that passes 2^63 - 1", shown);
+    if (size >= most_extent) file.fail(line, "'{}' has a number that exceeds 2^63 - 1", shown);
   }
   if (header.symmetry != market_symmetry::general && header.rows != header.columns) {
-    file.fail(line, "{} x {} is not square, and the banner says {}", header.rows, header.columns,
+    file.fail(line, "{} x {} is not square, but the banner says {}", header.rows, header.columns,
               name(header.symmetry));
   }
 }
@@ -166,7 +166,7 @@ void require_room(const named_text& file, const market_header& header, std::uint
   if (header.entries > most_entries) {
     const bool is_past_64_bits = header.entries == std::numeric_limits<std::uint64_t>::max();
     const std::string entries = is_past_64_bits ? "more than 2^64 - 1" : fmt::format("{}", header.entries);
-    file.fail(header.size_line, "{} entries are announced, the {} bytes that follow hold {} at most", entries,
+    file.fail(header.size_line, "{} entries are announced, but the {} bytes that follow hold {} at most", entries,
               header.body.size(), most_entries);
   }
   // No overflow: entries are fewer than bytes of memory.
@@ -193,11 +193,11 @@ constexpr first_bytes formats[] = {
     {"MATLAB "sv, "a MATLAB file (.mat): write the matrix by mmwrite"},
     {"\x89HDF\r\n\x1a\n"sv, "an HDF5 file: write the matrix by scipy.io.mmwrite"},
     {"\x1f\x8b"sv, "compressed by gzip twice: unpack it once with gunzip"},
-    {"BZh"sv, "compressed by bzip2: unpack it with bunzip2, gzip alone is read"},
+    {"BZh"sv, "compressed by bzip2: unpack it with bunzip2; only gzip is read"},
     {"\xfd"
      "7zXZ\0"sv,
-     "compressed by xz: unpack it with unxz, gzip alone is read"},
-    {"\x28\xb5\x2f\xfd"sv, "compressed by zstd: unpack it with unzstd, gzip alone is read"},
+     "compressed by xz: unpack it with unxz; only gzip is read"},
+    {"\x28\xb5\x2f\xfd"sv, "compressed by zstd: unpack it with unzstd; only gzip is read"},
     {"7z\xbc\xaf\x27\x1c"sv, "a 7z archive: unpack it"},
     {"\xff\xfe"sv, "text of 16 bits a character (UTF-16): write it as UTF-8"},
     {"\xfe\xff"sv, "text of 16 bits a character (UTF-16): write it as UTF-8"},

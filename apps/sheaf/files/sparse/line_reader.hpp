@@ -29,7 +29,7 @@ class line_reader {
     if (!read_digits(at, end_, number) || (at != end_ && !ends_field(*at))) {
       const std::string_view shown = field_at(word);
       if (shown.empty()) throw bad_line{line_, fmt::format("the line ends before its {}", what)};
-      throw bad_line{line_, fmt::format("{} '{}' is no whole number", what, core::printable(shown))};
+      throw bad_line{line_, fmt::format("{} '{}' is not a whole number", what, core::printable(shown))};
     }
     if (number - 1 >= most) {
       throw bad_line{line_, fmt::format("{} {} is not in 1 to {}", what, core::printable(field_at(word)), most)};
@@ -90,7 +90,7 @@ class line_reader {
     const std::string shown = core::printable(field);
     if (field.empty()) {
       throw bad_line{line_,
-                     fmt::format("the line ends before its value, and the banner says {}", name(header_.values))};
+                     fmt::format("the line ends before its value, but the banner says {}", name(header_.values))};
     }
     switch (status) {
       case number_status::past_range:
@@ -100,7 +100,7 @@ class line_reader {
                                                                                      : "u64")};
       case number_status::not_exact:
         throw bad_line{line_, fmt::format("value '{}' has more digits than {} holds", shown, type)};
-      default: throw bad_line{line_, fmt::format("value '{}' is no {}", shown, is_real ? "number" : "whole number")};
+      default: throw bad_line{line_, fmt::format("value '{}' is not a {}", shown, is_real ? "number" : "whole number")};
     }
   }
 
@@ -109,7 +109,7 @@ class line_reader {
     const bool is_array = header_.format == market_format::array;
     const char* const why = is_array ? ", and an array has one number in each line"
                             : header_.values == market_values::pattern
-                                ? ", and the banner says pattern, whose entries have no values"
+                                ? ", but the banner says pattern, whose entries have no values"
                                 : "";
     throw bad_line{line_, fmt::format("'{}' follows the {}{}", shown, is_array ? "number" : "entry", why)};
   }

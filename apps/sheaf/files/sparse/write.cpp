@@ -19,20 +19,20 @@ template <class Value>
 void require_row_offsets(const csr_matrix<Value>& matrix) {
   const auto& offsets = matrix.row_offsets;
   if (offsets.empty() || offsets.size() - 1 != matrix.rows) {
-    fail("{} row offsets for {} rows, which have one more", offsets.size(), matrix.rows);
+    fail("{} row offsets for {} rows, not one more", offsets.size(), matrix.rows);
   }
   if (offsets.front() != 0) fail("row offset 0 is {}, not 0", offsets.front());
   for (std::size_t row = 0; row < matrix.rows; ++row) {
     if (offsets[row] > offsets[row + 1]) fail("row offset {} is {}, below {}", row + 1, offsets[row + 1], offsets[row]);
   }
   if (offsets.back() != matrix.entries()) {
-    fail("the last row offset is {}, and there are {} values", offsets.back(), matrix.entries());
+    fail("the last row offset is {}, but there are {} values", offsets.back(), matrix.entries());
   }
 }
 
 template <class Value, class Column>
 void require_columns(const csr_matrix<Value>& matrix, const std::vector<Column>& columns) {
-  if (columns.size() != matrix.entries()) fail("{} columns and {} values", columns.size(), matrix.entries());
+  if (columns.size() != matrix.entries()) fail("{} columns but {} values", columns.size(), matrix.entries());
   for (std::uint64_t row = 0; row < matrix.rows; ++row) {
     for (std::uint64_t i = matrix.row_offsets[row]; i < matrix.row_offsets[row + 1]; ++i) {
       if (columns[i] >= matrix.columns) fail("row {}: column {} is not below {}", row, columns[i], matrix.columns);

@@ -69,7 +69,7 @@ class gzip_reader {
     } else if (starts_as_gzip(rest_)) {
       inflateReset(&stream_);
     } else {
-      fail(fmt::format("{} bytes follow the compressed data that are no gzip", rest_.size()));
+      fail(fmt::format("{} bytes that are not gzip follow the compressed data", rest_.size()));
     }
   }
 

@@ -79,8 +79,8 @@ void named_text::require_memory(const char* place, wide_count bytes, const std::
   if (bytes < small_bytes) return;
   const std::uint64_t available = core::host_available_bytes();
   if (bytes <= available) return;
-  throw_error(error_code::out_of_memory, "{}: line {}: {} {} bytes, {} are available", origin, line_of(place), what(),
-              bytes, available);
+  throw_error(error_code::out_of_memory, "{}: line {}: {} {} bytes, but {} are available", origin, line_of(place),
+              what(), bytes, available);
 }
 
 std::uint64_t usual_part_bytes(std::uint64_t text_bytes, int threads) noexcept {

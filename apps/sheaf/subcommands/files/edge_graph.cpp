@@ -53,7 +53,7 @@ std::vector<Value> all_narrowed(std::vector<double> numbers, const Place& place)
 void require_mesh_where_needed(const edge_files& files) {
   const char* const option = files.has_dual ? "--dual" : files.zone > 0 ? "--zone" : nullptr;
   if (option != nullptr && files.are_edges_alone()) {
-    io::throw_error(error_code::bad_argument, "{} needs a mesh, and {} has edges alone", option, files.mesh);
+    io::throw_error(error_code::bad_argument, "{} needs a mesh, but {} has only edges", option, files.mesh);
   }
 }
 

@@ -15,7 +15,7 @@ output_set::output_set(std::string prefix, std::vector<std::string> inputs, std:
   }
   std::error_code none;
   if (prefix_.ends_with('/') || std::filesystem::is_directory(prefix_, none)) {
-    io::throw_error(error_code::bad_argument, "{} {}: a folder; the prefix is what names of files begin with", option_,
+    io::throw_error(error_code::bad_argument, "{} {}: a folder; a prefix is how the names of files begin", option_,
                     prefix_);
   }
 }

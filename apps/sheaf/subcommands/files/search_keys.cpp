@@ -118,8 +118,9 @@ void bring_to_one_type(key_file& keys, const io::record_file& table, const key_p
   const io::npy_type& type = keys.file().type();
   if (!keys.file().is_npy() || !place.type) return;
   if (family_of(type) != family_of(*place.type)) {
-    io::throw_error(error_code::bad_input, "{}: descr is {}, but {} has {}; bits are compared, so both need one type",
-                    keys.file().path(), core::printable(type.descr), table.path(), core::printable(place.type->descr));
+    io::throw_error(error_code::bad_input,
+                    "{}: descr is {}, but {} has {}; bits are compared, so both need the same type", keys.file().path(),
+                    core::printable(type.descr), table.path(), core::printable(place.type->descr));
   }
   if (type.order != place.type->order) keys.reverse_bytes();
 }

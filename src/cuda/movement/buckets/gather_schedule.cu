@@ -41,7 +41,7 @@ schedule_layout layout_of_schedule(const primitives::movement& p, bucket_storage
 
 const char* schedule_rejection(const primitives::movement& p) {
   if (const char* reason = words_rejection(p)) return reason;
-  if (p.count >= ~std::uint32_t{0} - bucketing_tile) return "counts pass 32 bits";
+  if (p.count >= ~std::uint32_t{0} - bucketing_tile) return "counts exceed 32 bits";
   if (layout_of_schedule(p, bucket_storage::fixed_capacity).shift > 32) return "buckets hold more than 2^32 records";
   return nullptr;
 }

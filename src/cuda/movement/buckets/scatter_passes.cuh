@@ -81,10 +81,10 @@ inline const char* bucketing_rejection(const primitives::movement& p, const buck
   if (const char* reason = shared_memory_rejection(scope, pass_shared_bytes(word_bytes))) return reason;
   constexpr std::uint32_t most_bits = bits_for(most_buckets);
   if (c.coarse_bits > most_bits || c.fine_bits > most_bits) {
-    return "the output has more buckets than two passes tell apart";
+    return "the output has more buckets than two passes can tell apart";
   }
   if (p.count >= ~std::uint32_t{0} - bucketing_tile || l.coarse_capacity >= ~std::uint32_t{0}) {
-    return "counts pass 32 bits";
+    return "counts exceed 32 bits";
   }
   return nullptr;
 }

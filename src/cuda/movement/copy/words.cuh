@@ -321,7 +321,7 @@ void launch_words(const context& ctx, const primitives::movement& p, const move_
 inline const char* words_rejection(const primitives::movement& p) {
   if (p.record_bytes != p.word_bytes) return "a record is more than one aligned word";
   if (p.indexed_count == 0) return "there is no record that an index could name";
-  if (std::max(p.sequential_stride_bytes, p.indexed_stride_bytes) > ~std::uint32_t{0}) return "strides pass 4 GiB";
+  if (std::max(p.sequential_stride_bytes, p.indexed_stride_bytes) > ~std::uint32_t{0}) return "strides exceed 4 GiB";
   return nullptr;
 }
 

@@ -26,7 +26,7 @@ std::uint64_t rows_of_a_tile(std::uint64_t rows) noexcept {
 // block has all of it there, and makes the next p from the residual that all wrote before the second exchange. Else
 // blocks make their rows of p, and a barrier follows.
 plan::planned plan_persistent(const conjugate_gradient_problem& p, const plan::scope& scope) {
-  if (p.is_operator) return plan::rejected("takes a matrix, and the system has an operator");
+  if (p.is_operator) return plan::rejected("needs a matrix, but the system has an operator");
   const machine& m = scope.machine;
   core::scratch_arrays place(nullptr);
   const std::uint64_t tile_rows = rows_of_a_tile(p.product.rows);

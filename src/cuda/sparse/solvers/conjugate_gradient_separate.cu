@@ -22,7 +22,7 @@ std::uint64_t rows_of_tiles(const conjugate_gradient_problem& p) noexcept {
 // than in cuda.streamed, and the host waits once.
 plan::planned plan_separate(const conjugate_gradient_problem& p, const plan::scope& scope) {
   if (p.is_captured && !p.is_operator) {
-    return plan::rejected("waits for the host in each iteration, and the stream is being captured");
+    return plan::rejected("waits for the host in each iteration, but the stream is being captured");
   }
   const machine& m = scope.machine;
   core::scratch_arrays place(nullptr);

@@ -55,9 +55,9 @@ streamed_decision decide_arrays(const conjugate_gradient_problem& p, product_for
 // Vectors are read and written 12 times an iteration. Sums of p.q in the product of cuda.streamed would save two of
 // them, but not the time: that product is faster where its warps do nothing else.
 plan::planned plan_iterations(const conjugate_gradient_problem& p, const plan::scope& scope, product_form product) {
-  if (p.is_operator) return plan::rejected("takes a matrix, and the system has an operator");
+  if (p.is_operator) return plan::rejected("needs a matrix, but the system has an operator");
   const bool is_sliced = product == product_form::slices;
-  if (is_sliced && p.is_captured) return plan::rejected("looks at the matrix first, and a capture cannot wait");
+  if (is_sliced && p.is_captured) return plan::rejected("looks at the matrix first, but a capture cannot wait");
   if (is_sliced) {
     if (const char* reason = unfit_for_slices(p.product)) return plan::rejected(reason);
   }

@@ -49,7 +49,7 @@ TEST(SortCheck, FindsRecordsThatAreNotTheInputs) {
   expect_others({{0, 3}, {1, 1}, {1, 1}, {2, 0}, {2, 2}});  // one record twice, one lost
   expect_others({{0, 3}, {1, 1}, {1, 5}, {2, 0}, {2, 2}});  // a byte changed
   expect_others({{0, 3}, {1, 0}, {1, 4}, {2, 1}, {2, 2}});  // halves of two records changed places
-  EXPECT_EQ(mistake(in, {{0, 3}}), "the result has 1 records, the input 5");
+  EXPECT_EQ(mistake(in, {{0, 3}}), "the result has 1 records, but the input has 5");
 }
 
 TEST(SortCheck, FindsEqualKeysOutOfOrder) {
@@ -108,8 +108,8 @@ TEST(SortCheck, FindsWrongIndexes) {
   EXPECT_EQ(index_mistake({3, 1, 4, 0, 2}), std::nullopt);
   EXPECT_EQ(index_mistake({3, 4, 1, 0, 2}), "index[2] is 1, which belongs before 4 at index[1]");
   EXPECT_EQ(index_mistake({1, 3, 4, 0, 2}), "index[1] is 3, which belongs before 1 at index[0]");
-  EXPECT_EQ(index_mistake({3, 1, 1, 0, 2}), "index[2] is 1, named before");
-  EXPECT_EQ(index_mistake({3, 1, 4, 0, 5}), "index[4] is 5, no record");
+  EXPECT_EQ(index_mistake({3, 1, 1, 0, 2}), "index[2] is 1, which is named before");
+  EXPECT_EQ(index_mistake({3, 1, 4, 0, 5}), "index[4] is 5, which is not a record");
   EXPECT_EQ(index_mistake({3, 1, 4, 0}), "the index has 4 entries for 5 records");
 }
 

@@ -143,20 +143,20 @@ TEST(MatrixMarket, PlacesOutsideTheMatrixAreRefused) {
 
 TEST(MatrixMarket, LinesThatAreNoEntryAreRefused) {
   const std::pair<const char*, const char*> cases[] = {
-      {"-1 1 1", "row '-1' is no whole number"},
-      {"1.0 1 1", "row '1.0' is no whole number"},
-      {"1x 1 1", "row '1x' is no whole number"},
-      {"+ 1 1", "row '+' is no whole number"},
-      {"1 two 1", "column 'two' is no whole number"},
-      {"1,1,1", "row '1,1,1' is no whole number"},
+      {"-1 1 1", "row '-1' is not a whole number"},
+      {"1.0 1 1", "row '1.0' is not a whole number"},
+      {"1x 1 1", "row '1x' is not a whole number"},
+      {"+ 1 1", "row '+' is not a whole number"},
+      {"1 two 1", "column 'two' is not a whole number"},
+      {"1,1,1", "row '1,1,1' is not a whole number"},
       {"1      ", "the line ends before its column"},
-      {"1 1    ", "the line ends before its value, and the banner says real"},
-      {"1 1 abc", "value 'abc' is no number"},
-      {"1 1 1.5x", "value '1.5x' is no number"},
-      {"1 1 ******", "value '******' is no number"},
+      {"1 1    ", "the line ends before its value, but the banner says real"},
+      {"1 1 abc", "value 'abc' is not a number"},
+      {"1 1 1.5x", "value '1.5x' is not a number"},
+      {"1 1 ******", "value '******' is not a number"},
       {"1 1 1e999", "value '1e999' is past the range of f64"},
       {"1 1 1 1", "'1' follows the entry"},
-      {"1 1 \x02\xff", R"(value '\x02\xff' is no number)"},
+      {"1 1 \x02\xff", R"(value '\x02\xff' is not a number)"},
   };
   for (const auto& [line, message] : cases) {
     SCOPED_TRACE(line);
@@ -164,17 +164,18 @@ TEST(MatrixMarket, LinesThatAreNoEntryAreRefused) {
   }
   expect_market_error(
       coordinate("pattern", "general", "1 1 1\n1 1 1\n"),
-      "m.mtx: line 3: '1' follows the entry, and the banner says pattern, whose entries have no values");
-  expect_market_error(general("1 1 1\n1 1 1" + std::string(1, '\0')), R"(m.mtx: line 3: value '1\x00' is no number)");
+      "m.mtx: line 3: '1' follows the entry, but the banner says pattern, whose entries have no values");
+  expect_market_error(general("1 1 1\n1 1 1" + std::string(1, '\0')),
+                      R"(m.mtx: line 3: value '1\x00' is not a number)");
   expect_market_error(general("1 1 1\n" + std::string(70, 'x')),
-                      "m.mtx: line 3: row '" + std::string(60, 'x') + "...' is no whole number");
+                      "m.mtx: line 3: row '" + std::string(60, 'x') + "...' is not a whole number");
 }
 
 TEST(MatrixMarket, IntegersAreWholeNumbersThatAreHeldExactly) {
   const std::pair<const char*, const char*> cases[] = {
-      {"1.5", "value '1.5' is no whole number"},
-      {"1e-3", "value '1e-3' is no whole number"},
-      {"x", "value 'x' is no whole number"},
+      {"1.5", "value '1.5' is not a whole number"},
+      {"1e-3", "value '1e-3' is not a whole number"},
+      {"x", "value 'x' is not a whole number"},
       {"9007199254740993", "value '9007199254740993' has more digits than f64 holds"},
       {"9223372036854775808", "value '9223372036854775808' is past the range of i64"},
   };
@@ -301,7 +302,7 @@ TEST(MatrixMarket, ThreadsReportTheFirstLineThatIsWrong) {
   lines[1234] = "1 1 wrong\n";
   lines[1235] = "77 1 1\n";
   lines[2900] = "\n\n1\n";
-  expect_everywhere(file_of(count), "m.mtx: line 1239: value 'wrong' is no number");
+  expect_everywhere(file_of(count), "m.mtx: line 1239: value 'wrong' is not a number");
   expect_everywhere(file_of(1234), "m.mtx: line 1239: '1 1 wrong' follows the 1234 entries that line 4 announces");
   expect_everywhere(file_of(1000), "m.mtx: line 1005: '1 1 1.5' follows the 1000 entries that line 4 announces");
   lines[1234] = lines[1235] = "\n";
@@ -316,8 +317,8 @@ TEST(MatrixMarket, ThreadsReportTheFirstNumberOfAnArrayThatIsWrong) {
   std::string file = array("general", "30 30\n");
   for (int i = 0; i < 900; ++i) file += i == 500 || i == 700 ? "x\n" : "1\n";
   for (const std::uint64_t part_bytes : {1, 64, 1 << 20}) {
-    expect_market_error(file, "m.mtx: line 503: value 'x' is no number", {.threads = 3, .part_bytes = part_bytes});
-    expect_market_error(file + "2\n", "m.mtx: line 503: value 'x' is no number",
+    expect_market_error(file, "m.mtx: line 503: value 'x' is not a number", {.threads = 3, .part_bytes = part_bytes});
+    expect_market_error(file + "2\n", "m.mtx: line 503: value 'x' is not a number",
                         {.threads = 3, .part_bytes = part_bytes});
   }
 }
@@ -325,7 +326,7 @@ TEST(MatrixMarket, ThreadsReportTheFirstNumberOfAnArrayThatIsWrong) {
 TEST(MatrixMarket, FilesAreNamedByTheirPath) {
   const temporary_folder folder;
   const std::string path = folder.write("a.mtx", general("1 1 1\n1 1 x\n"));
-  expect_error(error_code::bad_input, path + ": line 3: value 'x' is no number",
+  expect_error(error_code::bad_input, path + ": line 3: value 'x' is not a number",
                [&] { io::read_matrix_market<double>(path); });
   expect_error(error_code::bad_input, folder / "none.mtx" + ": cannot be opened: No such file or directory",
                [&] { io::read_matrix_market<double>(folder / "none.mtx"); });

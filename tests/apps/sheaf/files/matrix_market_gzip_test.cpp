@@ -34,7 +34,7 @@ TEST(MatrixMarketGzip, MembersAreJoined) {
 TEST(MatrixMarketGzip, LinesAreThoseOfTheText) {
   std::string text = text_of(5000);
   text.insert(text.find("\n4000 ") + 1, "wrong");
-  expect_market_error(gzipped(text), "m.mtx: line 4002: row 'wrong4000' is no whole number");
+  expect_market_error(gzipped(text), "m.mtx: line 4002: row 'wrong4000' is not a whole number");
 }
 
 TEST(MatrixMarketGzip, FilesThatAreCutShortAreRefused) {
@@ -70,9 +70,9 @@ TEST(MatrixMarketGzip, DamagedDataAreRefused) {
 
 TEST(MatrixMarketGzip, BytesBehindTheDataAreRefused) {
   const std::string file = gzipped(text_of(10));
-  expect_market_error(file + "more", fmt::format("m.mtx: compressed byte {}: 4 bytes follow the compressed data that "
-                                                 "are no gzip",
-                                                 file.size()));
+  expect_market_error(
+      file + "more",
+      fmt::format("m.mtx: compressed byte {}: 4 bytes that are not gzip follow the compressed data", file.size()));
 }
 
 TEST(MatrixMarketGzip, TextIsReadUpToALimit) {

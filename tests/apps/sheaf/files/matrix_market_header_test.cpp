@@ -55,14 +55,16 @@ TEST(MatrixMarketHeader, SizeLinesMayEndWithAComment) {
     EXPECT_EQ(matrix.columns, 3U);
     EXPECT_EQ(entries_of(matrix), (doubles{{0, 1, 5}}));
   }
-  expect_market_error(general + "2 3 % 1\n1 1 1\n", "m.mtx: line 2: '2 3 % 1' is no size line: rows, columns, entries");
+  expect_market_error(general + "2 3 % 1\n1 1 1\n",
+                      "m.mtx: line 2: '2 3 % 1' is not a size line: rows, columns, entries");
   expect_market_error("%%MatrixMarket matrix array real general\n2 3 6 % 1\n",
-                      "m.mtx: line 2: '2 3 6 % 1' is no size line of an array: rows, columns");
+                      "m.mtx: line 2: '2 3 6 % 1' is not a size line of an array: rows, columns");
 }
 
 TEST(MatrixMarketHeader, LinesThatEndWithCarriageReturnsAloneAreNamed) {
-  expect_market_error("%%MatrixMarket matrix coordinate real general\r1 1 1\r1 1 5\r",
-                      "m.mtx: line 1: the file is a single line: carriage returns without line feeds end none");
+  expect_market_error(
+      "%%MatrixMarket matrix coordinate real general\r1 1 1\r1 1 5\r",
+      "m.mtx: line 1: the file is a single line: carriage returns without line feeds do not end a line");
   expect_market_error("%%MatrixMarket matrix coordinate real general\r",
                       "m.mtx: line 1: the file ends before its size line");
 }
@@ -101,13 +103,13 @@ TEST(MatrixMarketHeader, BannersThatAreNotReadAreRefusedWithTheirWord) {
       {"matrix coordinate", "the banner ends before its field"},
       {"matrix coordinate complex general", complex},
       {"matrix coordinate Complex hermitian", complex},
-      {"matrix coordinate float general", "field 'float' is none of real, double, integer, unsigned-integer, pattern"},
+      {"matrix coordinate float general", "field 'float' is not real, double, integer, unsigned-integer or pattern"},
       {"matrix coordinate real", "the banner ends before its symmetry"},
-      {"matrix coordinate real skew", "symmetry 'skew' is none of general, symmetric, skew-symmetric, hermitian"},
+      {"matrix coordinate real skew", "symmetry 'skew' is not general, symmetric, skew-symmetric or hermitian"},
       {"matrix array pattern general", "an array of pattern has neither places nor values"},
       {"matrix coordinate pattern skew-symmetric",
        "a pattern that is skew-symmetric has no values whose sign could differ"},
-      {"matrix coordinate real \x01", R"(symmetry '\x01' is none of general, symmetric, skew-symmetric, hermitian)"},
+      {"matrix coordinate real \x01", R"(symmetry '\x01' is not general, symmetric, skew-symmetric or hermitian)"},
   };
   for (const auto& [words, message] : cases) {
     SCOPED_TRACE(words);
@@ -122,35 +124,35 @@ TEST(MatrixMarketHeader, SizeLinesThatAreNoneAreRefused) {
        {"2 3", "2 3 1 1", "2 3 x", "-2 3 1", "2.0 3 1", "2,3,1", "1e3 3 1", "rows columns 1"}) {
     SCOPED_TRACE(line);
     expect_market_error(general + "% comment\n" + line + "\n1 1 1\n",
-                        "m.mtx: line 3: '" + std::string(line) + "' is no size line: rows, columns, entries");
+                        "m.mtx: line 3: '" + std::string(line) + "' is not a size line: rows, columns, entries");
   }
   const std::string array = "%%MatrixMarket matrix array real general\n";
-  expect_market_error(array + "2 3 6\n", "m.mtx: line 2: '2 3 6' is no size line of an array: rows, columns");
-  expect_market_error(array + "2", "m.mtx: line 2: '2' is no size line of an array: rows, columns");
+  expect_market_error(array + "2 3 6\n", "m.mtx: line 2: '2 3 6' is not a size line of an array: rows, columns");
+  expect_market_error(array + "2", "m.mtx: line 2: '2' is not a size line of an array: rows, columns");
   expect_market_error(general + "9223372036854775808 1 1\n1 1 1\n",
-                      "m.mtx: line 2: '9223372036854775808 1 1' has a number that passes 2^63 - 1");
+                      "m.mtx: line 2: '9223372036854775808 1 1' has a number that exceeds 2^63 - 1");
   expect_market_error(general + "1 1 99999999999999999999999\n1 1 1\n",
-                      "m.mtx: line 2: '1 1 99999999999999999999999' has a number that passes 2^63 - 1");
+                      "m.mtx: line 2: '1 1 99999999999999999999999' has a number that exceeds 2^63 - 1");
 }
 
 TEST(MatrixMarketHeader, SymmetricMatricesAreSquare) {
   expect_market_error("%%MatrixMarket matrix coordinate real symmetric\n2 3 1\n2 1 1\n",
-                      "m.mtx: line 2: 2 x 3 is not square, and the banner says symmetric");
+                      "m.mtx: line 2: 2 x 3 is not square, but the banner says symmetric");
   expect_market_error("%%MatrixMarket matrix array real skew-symmetric\n3 2\n1\n",
-                      "m.mtx: line 2: 3 x 2 is not square, and the banner says skew-symmetric");
+                      "m.mtx: line 2: 3 x 2 is not square, but the banner says skew-symmetric");
 }
 
 TEST(MatrixMarketHeader, EntriesForWhichTheFileIsTooShortAreRefused) {
   expect_market_error(general + "3 3 4\n1 1 1\n2 2 2\n",
-                      "m.mtx: line 2: 4 entries are announced, the 12 bytes that follow hold 3 at most");
+                      "m.mtx: line 2: 4 entries are announced, but the 12 bytes that follow hold 3 at most");
   expect_market_error("%%MatrixMarket matrix coordinate pattern general\n3 3 4\n1 1\n2 2\n3 3\n",
-                      "m.mtx: line 2: 4 entries are announced, the 12 bytes that follow hold 3 at most");
+                      "m.mtx: line 2: 4 entries are announced, but the 12 bytes that follow hold 3 at most");
   expect_market_error(
       general + "3 3 9223372036854775807\n1 1 1\n",
-      "m.mtx: line 2: 9223372036854775807 entries are announced, the 6 bytes that follow hold 1 at most");
+      "m.mtx: line 2: 9223372036854775807 entries are announced, but the 6 bytes that follow hold 1 at most");
   expect_market_error(
       "%%MatrixMarket matrix array real general\n4294967296 4294967296\n1\n",
-      "m.mtx: line 2: more than 2^64 - 1 entries are announced, the 2 bytes that follow hold 1 at most");
+      "m.mtx: line 2: more than 2^64 - 1 entries are announced, but the 2 bytes that follow hold 1 at most");
 }
 
 TEST(MatrixMarketHeader, EveryEntryMayHaveTheFewestBytes) {

@@ -51,11 +51,11 @@ TEST(MatrixMarketLines, MayNotEndWithOtherWords) {
       {"1 1 1 why", "'why' follows the entry"},
       {"1 1 1 2 % why", "'2 % why' follows the entry"},
       {"1 1 1 # why", "'# why' follows the entry"},
-      {"1 1 % why", "the line ends before its value, and the banner says real"},
-      {"1 1%", "the line ends before its value, and the banner says real"},
+      {"1 1 % why", "the line ends before its value, but the banner says real"},
+      {"1 1%", "the line ends before its value, but the banner says real"},
       {"1 % why", "the line ends before its column"},
-      {"1 1 x% why", "value 'x' is no number"},
-      {"1 x% 1", "column 'x' is no whole number"},
+      {"1 1 x% why", "value 'x' is not a number"},
+      {"1 x% 1", "column 'x' is not a whole number"},
   };
   for (const auto& [line, message] : cases) {
     SCOPED_TRACE(line);
@@ -70,10 +70,10 @@ TEST(MatrixMarketLines, WithoutTheirValueAreNamed) {
   for (int i = 1; i <= 50; ++i) places += fmt::format("{} {}\n", i, i);
   for (const char* const field : {"real", "integer", "unsigned-integer"}) {
     expect_market_error(file_of("coordinate", field, "50 50 50\n" + places),
-                        fmt::format("m.mtx: line 3: the line ends before its value, and the banner says {}", field));
+                        fmt::format("m.mtx: line 3: the line ends before its value, but the banner says {}", field));
   }
   expect_market_error(file_of("coordinate", "double", "2 2 2\n1 1 4\n2 2"),
-                      "m.mtx: line 4: the line ends before its value, and the banner says real");
+                      "m.mtx: line 4: the line ends before its value, but the banner says real");
 }
 
 TEST(MatrixMarketLines, OfIntegersMayHoldWholeReals) {
@@ -82,10 +82,10 @@ TEST(MatrixMarketLines, OfIntegersMayHoldWholeReals) {
   EXPECT_EQ(entries_of(parse_market<float>(file_of("array", "integer", "1 2\n2.0\n1e5\n"))),
             (floats{{0, 0, 2}, {0, 1, 100000}}));
   const std::pair<const char*, const char*> cases[] = {
-      {"2.5", "value '2.5' is no whole number"},
-      {"1e-5", "value '1e-5' is no whole number"},
-      {"nan", "value 'nan' is no whole number"},
-      {"inf", "value 'inf' is no whole number"},
+      {"2.5", "value '2.5' is not a whole number"},
+      {"1e-5", "value '1e-5' is not a whole number"},
+      {"nan", "value 'nan' is not a whole number"},
+      {"inf", "value 'inf' is not a whole number"},
       {"1e19", "value '1e19' is past the range of i64"},
       {"9007199254740993.0", "value '9007199254740993.0' has more digits than f64 holds"},
   };

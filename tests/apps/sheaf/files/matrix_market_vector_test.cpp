@@ -90,11 +90,11 @@ TEST(MatrixMarketVector, WithMoreRowsAndColumnsIsRefused) {
   expect_vector_error(file_of("coordinate real general", "0 0 0\n"),
                       "b.mtx: line 2: a vector has one column or one row, not 0 rows and 0 columns");
   expect_vector_error(file_of("coordinate real symmetric", "3 1 1\n2 1 1\n"),
-                      "b.mtx: line 2: 3 x 1 is not square, and the banner says symmetric");
+                      "b.mtx: line 2: 3 x 1 is not square, but the banner says symmetric");
   expect_vector_error(file_of("coordinate real general", "3 1 1\n4 1 1\n"), "b.mtx: line 3: row 4 is not in 1 to 3");
   expect_vector_error(file_of("array real general", "3 1\n1\n2\n3\n4\n"),
                       "b.mtx: line 6: '4' follows the 3 numbers of 3 x 1 that line 2 announces");
-  expect_vector_error(file_of("array real general", "3 1\n1\nx\n3\n"), "b.mtx: line 4: value 'x' is no number");
+  expect_vector_error(file_of("array real general", "3 1\n1\nx\n3\n"), "b.mtx: line 4: value 'x' is not a number");
   expect_vector_error(file_of("array complex general", "1 1\n1 0\n"),
                       "b.mtx: line 1: complex values are not read: real, double, integer, unsigned-integer and pattern "
                       "are");
@@ -127,7 +127,7 @@ TEST(MatrixMarketVector, IsCountedBeforeMemoryIsTaken) {
 TEST(MatrixMarketVector, IsNamedByItsPath) {
   const temporary_folder folder;
   const std::string path = folder.write("b.mtx", file_of("array real general", "1 1\nx\n"));
-  expect_error(error_code::bad_input, path + ": line 3: value 'x' is no number",
+  expect_error(error_code::bad_input, path + ": line 3: value 'x' is not a number",
                [&] { io::read_matrix_market_vector<double>(path, any_count); });
 }
 

@@ -156,12 +156,12 @@ TEST(Npy, ObjectsAreRefusedWithAReason) {
 
 TEST(Npy, TruncatedDataIsNamed) {
   expect_refused(npy_file("'<f4'", "(3, 4)", std::string(40, 'x')),
-                 "x.npy: shape (3, 4) of '<f4' takes 48 bytes, 40 follow the header: the file is cut short");
+                 "x.npy: shape (3, 4) of '<f4' takes 48 bytes, but 40 follow the header: the file is cut short");
 }
 
 TEST(Npy, TrailingBytesAreNamed) {
   expect_refused(npy_file("'<f4'", "(3,)", std::string(13, 'x')),
-                 "x.npy: shape (3,) of '<f4' takes 12 bytes, 13 follow the header: the file is too long");
+                 "x.npy: shape (3,) of '<f4' takes 12 bytes, but 13 follow the header: the file is too long");
 }
 
 TEST(Npy, WhatIsNoNpyFileIsNamed) {
@@ -176,9 +176,9 @@ TEST(Npy, ADamagedPreambleIsNamed) {
   expect_refused(magic + std::string("\x02\x00\x10\x00", 4), "x.npy: byte 10: the file ends inside its preamble");
   expect_refused(npy_file(4, dict("'<f4'", "()"), "abcd"), "x.npy: byte 6: version 4.0 is not 1.0, 2.0 or 3.0");
   expect_refused(magic + std::string("\x01\x00\xff\x00{}", 6),
-                 "x.npy: byte 8: a header of 255 bytes is announced, 2 bytes follow");
+                 "x.npy: byte 8: a header of 255 bytes is announced, but 2 bytes follow");
   expect_refused(magic + std::string("\x02\x00\xff\xff\xff\xff{}", 8),
-                 "x.npy: byte 8: a header of 4294967295 bytes is announced, 2 bytes follow");
+                 "x.npy: byte 8: a header of 4294967295 bytes is announced, but 2 bytes follow");
   expect_refused(npy_file(2, std::string((1 << 20) + 1, ' '), ""),
                  "x.npy: byte 8: a header of 1048577 bytes is announced, more than the 1048576 that are read");
 }
@@ -188,7 +188,7 @@ TEST(Npy, KeysAreCheckedOneByOne) {
   expect_refused(npy_file(1, "{'descr': '<f4', 'fortran_order': False}", ""), "x.npy: the header has no key 'shape'");
   expect_refused(npy_file(1, "{'fortran_order': False, 'shape': ()}", ""), "x.npy: the header has no key 'descr'");
   expect_refused(npy_file(1, "{'descr': '<f4', 'descr': '<f8', 'fortran_order': False, 'shape': ()}", ""),
-                 "x.npy: byte 27: key 'descr' stands twice");
+                 "x.npy: byte 27: key 'descr' appears twice");
   expect_refused(npy_file(1, "{'extra': 1, 'descr': '<f4', 'fortran_order': False, 'shape': ()}", ""),
                  "x.npy: byte 11: key 'extra' is not descr, fortran_order or shape");
   expect_refused(npy_file(1, "{3: 1}", ""), "x.npy: byte 11: key 3 is not descr, fortran_order or shape");
@@ -216,7 +216,8 @@ TEST(Npy, TypesAreCheckedOneByOne) {
   for (const char* descr : {"'float32'", "'<f5'", "'<f4[ns]'", "'<M8[ns'", "'<M8ns]'", "'<M8[]'", "'<m8[n s]'",
                             "'<m8[NS]'", "'<'", "''", "'<f'", "'<S-1'", "'i4,f4'", "'<q8'"}) {
     SCOPED_TRACE(descr);
-    expect_refused(npy_file(descr, "()", ""), "x.npy: descr: " + std::string(descr) + " is no type that sheaf knows");
+    expect_refused(npy_file(descr, "()", ""),
+                   "x.npy: descr: " + std::string(descr) + " is not a type that sheaf knows");
   }
   expect_refused(npy_file("7", "()", ""), "x.npy: descr: 7 is neither a type string nor a list of fields");
   expect_refused(npy_file("[('x',)]", "()", ""),
@@ -385,12 +386,12 @@ TEST(RecordFile, RawFilesHoldWholeRecords) {
   const temporary_folder folder;
   const std::string path = folder.write("raw", "0123456789");
   EXPECT_EQ(io::record_file(path, 5).rows(65536).count, 2U);
-  expect_error(error_code::bad_input, path + ": 10 bytes are no whole number of 4 bytes each: 2 are left over",
+  expect_error(error_code::bad_input, path + ": 10 bytes are not a multiple of 4 bytes: 2 are left over",
                [&] { io::record_file(path, 4); });
   expect_error(error_code::bad_input, path + ": not an .npy file; raw files need --record-bytes",
                [&] { io::record_file(path, 0); });
   const std::string npy = folder.write("a.npy", npy_file("'<f4'", "(1,)", "abcd"));
-  expect_error(error_code::bad_input, npy + ": an .npy file, and --record-bytes is for raw files",
+  expect_error(error_code::bad_input, npy + ": an .npy file, but --record-bytes is for raw files",
                [&] { io::record_file(npy, 1); });
 }
 
@@ -468,11 +469,12 @@ TEST(IndexFile, OtherTypesAreRefusedByName) {
     const std::string path = folder.write("i.npy", npy_file(descr, "(0,)", ""));
     expect_error(
         error_code::bad_input,
-        path + ": descr is " + descr + "; an index is of whole numbers, of 1, 2, 4 or 8 bytes, with a sign or without",
+        path + ": descr is " + descr + "; an index has whole numbers of 1, 2, 4 or 8 bytes, signed or unsigned",
         [&] { io::index_file(path, std::nullopt); });
   }
   const std::string mask = folder.write("m.npy", npy_file("'|b1'", "(2,)", std::string("\1\0", 2)));
-  expect_error(error_code::bad_input, mask + ": descr is '|b1': a mask is no index; numpy.flatnonzero makes one of it",
+  expect_error(error_code::bad_input,
+               mask + ": descr is '|b1': a mask is not an index; numpy.flatnonzero makes an index of it",
                [&] { io::index_file(mask, std::nullopt); });
 }
 

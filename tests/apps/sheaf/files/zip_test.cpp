@@ -84,25 +84,24 @@ TEST(Zip, DamagedDirectoriesAreNamed) {
   expect_directory_refused(with(directory, "PX"), "x.npz: byte 35: no entry of the directory begins here");
   expect_directory_refused(with(end + 10, "\2"),
                            "x.npz: byte 82: 2 members are announced, more than the 47 bytes of their directory name");
-  expect_directory_refused(with(end + 12, little_endian(48, 4)),
-                           "x.npz: byte 82: a directory of 48 bytes from byte 35 on is announced, and it would not end "
-                           "before byte 82");
+  expect_directory_refused(
+      with(end + 12, little_endian(48, 4)),
+      "x.npz: byte 82: a directory of 48 bytes from byte 35 on is announced, but it would not end before byte 82");
   expect_directory_refused(with(end + 16, little_endian(0xfffffff0, 4)),
-                           "x.npz: byte 82: a directory of 47 bytes from byte 4294967280 on is announced, and it would "
+                           "x.npz: byte 82: a directory of 47 bytes from byte 4294967280 on is announced, but it would "
                            "not end before byte 82");
   expect_directory_refused(with(directory + 28, little_endian(99, 2)),
-                           "x.npz: byte 35: the directory ends inside of an entry");
+                           "x.npz: byte 35: the directory ends inside an entry");
   expect_directory_refused(with(end + 4, "\1"), "x.npz: byte 82: the archive is one of several parts");
   expect_directory_refused(
       with(directory + 20, little_endian(6, 4)),
-      "x.npz: byte 35: a is said to have 6 bytes from byte 0 on, and the directory begins at byte 35");
+      "x.npz: byte 35: a is said to have 6 bytes from byte 0 on, but the directory begins at byte 35");
   expect_directory_refused(
       with(directory + 42, little_endian(6, 4)),
-      "x.npz: byte 35: a is said to have 4 bytes from byte 6 on, and the directory begins at byte 35");
+      "x.npz: byte 35: a is said to have 4 bytes from byte 6 on, but the directory begins at byte 35");
   expect_directory_refused(
       with(directory + 42, little_endian(0xffffffff, 4)),
-      "x.npz: byte 35: a is said to have 4 bytes from byte 4294967295 on, and the directory begins "
-      "at byte 35");
+      "x.npz: byte 35: a is said to have 4 bytes from byte 4294967295 on, but the directory begins at byte 35");
 }
 
 TEST(Zip, DamagedWideDirectoriesAreNamed) {
@@ -114,16 +113,16 @@ TEST(Zip, DamagedWideDirectoriesAreNamed) {
   };
   expect_directory_refused(with(locator + 8, little_endian(file.size(), 8)),
                            "x.npz: byte " + std::to_string(locator) +
-                               ": the directory's end of 64 bits is said to lie at byte " +
-                               std::to_string(file.size()) + ", outside of what is before");
-  expect_directory_refused(
-      with(wide, "PX"), "x.npz: byte " + std::to_string(wide) + ": the directory's end of 64 bits does not lie here");
+                               ": the directory's 64-bit end is said to lie at byte " + std::to_string(file.size()) +
+                               ", where it does not fit");
+  expect_directory_refused(with(wide, "PX"),
+                           "x.npz: byte " + std::to_string(wide) + ": the directory's 64-bit end does not lie here");
   expect_directory_refused(with(wide + 32, little_endian(~std::uint64_t{0}, 8)),
                            "x.npz: byte " + std::to_string(locator + 20) +
                                ": 18446744073709551615 members are announced, more than the 81 bytes of their "
                                "directory name");
   const std::size_t sizes = file.find(little_endian(24, 2), file.find("PK\1\2") + 46);
-  expect_directory_refused(with(sizes, little_endian(16, 2)), "x.npz: byte 55: the entry of a lacks a size of 64 bits");
+  expect_directory_refused(with(sizes, little_endian(16, 2)), "x.npz: byte 55: the entry of a lacks a 64-bit size");
   expect_directory_refused(with(sizes, little_endian(99, 2)),
                            "x.npz: byte 55: an extra part of the entry of a ends too early");
 }
@@ -135,7 +134,7 @@ TEST(Zip, MembersThatCannotBeReadAreNamed) {
   expect_member_refused({{.name = "a", .data = data, .deflated = true, .checksum = 7}},
                         "x.npz:a: the checksum of its bytes is 332aada9, not 00000007: the file is damaged");
   expect_member_refused({{.name = "a", .data = data, .flags = 1}},
-                        "x.npz:a: is encrypted, and only others can be read");
+                        "x.npz:a: is encrypted; only members that are not can be read");
   expect_member_refused({{.name = "a", .data = data, .method = 14}},
                         "x.npz:a: is compressed by method 14 (LZMA); stored and deflated members are read, as "
                         "numpy.savez and numpy.savez_compressed write them");
@@ -155,7 +154,7 @@ TEST(Zip, DeflatedMembersAreWhatTheyAnnounce) {
   expect_member_refused({{.name = "a", .data = data, .deflated = true, .announced_bytes = 4999}},
                         "x.npz:a: inflates to more than the 4999 bytes announced");
   expect_member_refused({{.name = "a", .data = data, .deflated = true, .announced_bytes = 5001}},
-                        "x.npz:a: inflates to 5000 bytes, and 5001 are announced");
+                        "x.npz:a: inflates to 5000 bytes, but 5001 are announced");
   expect_member_refused({{.name = "a", .data = data, .deflated = true, .announced_bytes = 0}},
                         "x.npz:a: inflates to more than the 0 bytes announced");
 }

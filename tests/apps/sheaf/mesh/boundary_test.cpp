@@ -43,8 +43,8 @@ TEST(Boundary, ElementsInsideTheMeshHaveNoPartInNormals) {
   const unstructured_mesh mesh = plane({{"cut", {4, 1, 0, 3, 0, 4}}, {"low", {0, 1, 1, 2}}});
   for (const int threads : {1, 3}) {
     const dual_mesh dual = median_dual(context::cpu(threads), mesh);
-    EXPECT_EQ(dual.warnings, (texts{"marker 'cut': 2 of its 3 elements lie inside the mesh and have no part in its "
-                                    "normals; the first, line 0, is between triangle 0 and triangle 3"}));
+    EXPECT_EQ(dual.warnings, (texts{"marker 'cut': 2 of its 3 elements lie inside the mesh and do not contribute to "
+                                    "its normals; the first, line 0, is between triangle 0 and triangle 3"}));
     EXPECT_EQ(normals_of(dual, "cut").nodes, (numbers{0, 3}));
     EXPECT_EQ(normals_of(dual, "cut").normals, (doubles{-0.5, 0, -0.5, 0}));
     EXPECT_EQ(normals_of(dual, "low").nodes, (numbers{0, 1, 2}));
@@ -58,9 +58,8 @@ TEST(Boundary, ElementsInsideTheMeshHaveNoPartInNormals) {
 TEST(Boundary, MarkersWhollyInsideHaveNoNormals) {
   const unstructured_mesh mesh = plane({{"rotor\x1b", {0, 4}}});
   const dual_mesh dual = median_dual(context::cpu(1), mesh);
-  EXPECT_EQ(dual.warnings,
-            (texts{"marker 'rotor\\x1b': 1 of its 1 elements lie inside the mesh and have no part in its "
-                   "normals; the first, line 0, is between triangle 0 and triangle 1"}));
+  EXPECT_EQ(dual.warnings, (texts{"marker 'rotor\\x1b': 1 of its 1 elements lie inside the mesh and do not contribute "
+                                  "to its normals; the first, line 0, is between triangle 0 and triangle 1"}));
   EXPECT_TRUE(normals_of(dual, "rotor\x1b").nodes.empty());
   EXPECT_TRUE(normals_of(dual, "rotor\x1b").normals.empty());
   expect_closed_cells(mesh, dual);
@@ -72,9 +71,9 @@ TEST(Boundary, AFaceOfTwoMarkersBelongsToTheFirst) {
   const dual_mesh dual = median_dual(context::cpu(2), mesh);
   EXPECT_EQ(
       dual.warnings,
-      (texts{"marker 'low': 1 of its 2 elements cover faces of markers before it and have no part in its normals; "
+      (texts{"marker 'low': 1 of its 2 elements cover faces of earlier markers and do not contribute to its normals; "
              "the first, line 1, covers the face of marker 'wall': line 0",
-             "marker 'all': 3 of its 4 elements cover faces of markers before it and have no part in its normals; "
+             "marker 'all': 3 of its 4 elements cover faces of earlier markers and do not contribute to its normals; "
              "the first, line 0, covers the face of marker 'low': line 0"}));
   EXPECT_EQ(normals_of(dual, "wall").nodes, (numbers{0, 1, 3}));
   EXPECT_EQ(normals_of(dual, "wall").normals, (doubles{-0.5, -0.5, 0, -0.5, -0.5, 0}));
@@ -95,8 +94,9 @@ TEST(Boundary, FacesInsideSpaceAreFoundInAnyOrderOfNodes) {
   const dual_mesh dual = median_dual(context::cpu(1), mesh);
   EXPECT_EQ(
       dual.warnings,
-      (texts{"marker 'inside': 2 of its 2 elements lie inside the mesh and have no part in its normals; the first, "
-             "triangle 0, is between tetrahedron 0 and pyramid 0"}));
+      (texts{
+          "marker 'inside': 2 of its 2 elements lie inside the mesh and do not contribute to its normals; the first, "
+          "triangle 0, is between tetrahedron 0 and pyramid 0"}));
   EXPECT_EQ(normals_of(dual, "low").normals, (doubles{0, 0, -0.25, 0, 0, -0.25, 0, 0, -0.25, 0, 0, -0.25}));
   expect_closed_cells(mesh, dual);
 }
@@ -108,7 +108,7 @@ TEST(Boundary, OfMarkersThatFitHasNoWarnings) {
 }
 
 TEST(Boundary, ElementsOfMarkersThatAreNoFacesAreRefused) {
-  expect_error(error_code::bad_argument, "mesh: marker 'x_min': line 1 is no face of an element", [] {
+  expect_error(error_code::bad_argument, "mesh: marker 'x_min': line 1 is not a face of an element", [] {
     median_dual(context::cpu(1), plane({{"x_min", {3, 0, 0, 5}}}));
   });
   expect_error(error_code::bad_argument, "mesh: marker 'a': line 2 has the nodes of line 0", [] {

@@ -165,8 +165,8 @@ TEST(Box, SizesThatAreNoMeshAreRefused) {
     expect_error(error_code::bad_argument, message, [&] { make_box(context::cpu(1), of); });
     expect_error(error_code::bad_argument, message, [&] { make_box_edges(context::cpu(1), of); });
   };
-  expect_refused({{0, 3, 3}}, "box: 0 x 3 x 3 cells are no mesh");
-  expect_refused({{3, 0, 0}}, "box: 3 x 0 cells are no mesh");
+  expect_refused({{0, 3, 3}}, "box: 0 x 3 x 3 cells are not a mesh");
+  expect_refused({{3, 0, 0}}, "box: 3 x 0 cells are not a mesh");
   expect_refused({{2000, 2000, 2000}}, "box: 2000 x 2000 x 2000 cells have more than 2^32 nodes");
   expect_refused({{~std::uint64_t{0}, 1, 1}}, "box: 18446744073709551615 x 1 x 1 cells have more than 2^32 nodes");
   expect_refused({{65536, 65535, 0}}, "box: 65536 x 65535 cells have more than 2^32 nodes");

@@ -302,7 +302,7 @@ TEST(MedianDual, ArraysThatAreNoMeshAreRefused) {
   expect_refused(mesh, "mesh: dimension 4 is neither 2 nor 3");
   mesh = good;
   mesh.coordinates.pop_back();
-  expect_refused(mesh, "mesh: 11 coordinates are no nodes of 3 dimensions");
+  expect_refused(mesh, "mesh: 11 coordinates do not make nodes of 3 dimensions");
   mesh = good;
   mesh.coordinates[7] = std::nan("");
   expect_refused(mesh, "mesh: node 2: coordinate 1 is nan");
@@ -311,17 +311,17 @@ TEST(MedianDual, ArraysThatAreNoMeshAreRefused) {
   expect_refused(mesh, "mesh: tetrahedron 0: node 4 is not below 4");
   mesh = good;
   mesh.elements.nodes(element_type::tetrahedron)[2] = 0;
-  expect_refused(mesh, "mesh: tetrahedron 0: node 0 is there twice");
+  expect_refused(mesh, "mesh: tetrahedron 0: node 0 appears twice");
   mesh = good;
   mesh.elements.nodes(element_type::tetrahedron).pop_back();
   expect_refused(mesh, "mesh: 3 node numbers of type tetrahedron, which has 4 each");
   mesh = good;
   mesh.elements.nodes(element_type::triangle) = {0, 1, 2};
-  expect_refused(mesh, "mesh: a triangle is no element of 3 dimensions");
+  expect_refused(mesh, "mesh: a triangle is not an element of 3 dimensions");
   mesh = single(element_type::triangle).mesh;
   mesh.markers.push_back({"a\n", {}});
   mesh.markers[0].elements.nodes(element_type::triangle) = {0, 1, 2};
-  expect_refused(mesh, "mesh: marker 'a\\x0a': a triangle is no element of 1 dimension");
+  expect_refused(mesh, "mesh: marker 'a\\x0a': a triangle is not an element of 1 dimension");
 }
 
 TEST(MedianDual, NumbersThatOverflowAreRefused) {

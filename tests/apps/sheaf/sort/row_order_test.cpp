@@ -143,16 +143,16 @@ TEST(RowOrder, WhatNoKeyHoldsIsRefused) {
   const auto refused = [](const std::vector<order_column>& columns, std::string_view words) {
     expect_error(error_code::bad_argument, words, [&] { row_order order(columns); });
   };
-  refused({{0, 32, column_type::bytes}, {32, 1, column_type::bytes}}, "keys of 33 bytes together, not at most 32");
+  refused({{0, 32, column_type::bytes}, {32, 1, column_type::bytes}}, "keys of 33 bytes together, more than 32");
   std::vector<order_column> nine;
   for (std::uint64_t i = 0; i < 9; ++i) nine.push_back({i * 2, 2, column_type::unsigned_integer});
-  refused(nine, "keys of 9 numbers together, not at most 8");
+  refused(nine, "keys of 9 numbers together, more than 8");
   refused({{0, 6, column_type::bytes}, {4, 4, column_type::floating, true}},
-          "--key: bytes 4:4 and 0:6 overlap, of which one is a number in another order of bytes, a date or a string of "
-          "characters; let keys have bytes of their own");
+          "--key: bytes 4:4 and 0:6 overlap, and one of them is a number in the other byte order, a date or a string "
+          "of characters; give each key its own bytes");
   refused({{4, 4, column_type::floating, true}, {0, 6, column_type::bytes}},
-          "--key: bytes 4:4 and 0:6 overlap, of which one is a number in another order of bytes, a date or a string of "
-          "characters; let keys have bytes of their own");
+          "--key: bytes 4:4 and 0:6 overlap, and one of them is a number in the other byte order, a date or a string "
+          "of characters; give each key its own bytes");
 }
 
 }  // namespace

@@ -138,8 +138,9 @@ TEST_F(CliArrays, BadIndicesAreNamedByTheirValue) {
   expect_failure("gather table.npy past.npy -o out.npy", 3,
                  "sheaf gather: past.npy: index[0] is 255, past the table's 4 records");
   folder.write("mask.npy", npy_file("'|b1'", "(4,)", std::string("\1\0\0\1", 4)));
-  expect_failure("gather table.npy mask.npy -o out.npy", 3,
-                 "sheaf gather: mask.npy: descr is '|b1': a mask is no index; numpy.flatnonzero makes one of it");
+  expect_failure(
+      "gather table.npy mask.npy -o out.npy", 3,
+      "sheaf gather: mask.npy: descr is '|b1': a mask is not an index; numpy.flatnonzero makes an index of it");
 }
 
 TEST_F(CliArrays, RowsThatMoveKeepTheirOrderOfBytes) {
@@ -279,13 +280,14 @@ TEST_F(CliArrays, KeysThatAreNoFieldsAreNamed) {
                                "people.npy, whose fields are id, name, label, weight",
                                key));
   }
-  expect_failure("sort people.npy -o out", 3,
-                 fmt::format("sheaf sort: people.npy: descr is {}..., a structure; --key names what to sort by, of id, "
-                             "name, label, weight",
-                             std::string(person_descr).substr(0, 60)));
+  expect_failure(
+      "sort people.npy -o out", 3,
+      fmt::format("sheaf sort: people.npy: descr is {}..., a structure; --key names what to sort by: any of id, "
+                  "name, label, weight",
+                  std::string(person_descr).substr(0, 60)));
   expect_failure("sort people.npy -o out --key id --key 2:4", 2,
-                 "sheaf sort: --key: bytes 0:4 and 2:4 overlap, of which one is a number in another order of bytes, a "
-                 "date or a string of characters; let keys have bytes of their own");
+                 "sheaf sort: --key: bytes 0:4 and 2:4 overlap, and one of them is a number in the other byte order, a "
+                 "date or a string of characters; give each key its own bytes");
   folder.write("pairs.npy", npy_file("[('a', '<i4')]", "(1, 2)", std::string(8, '\0')));
   expect_failure("sort pairs.npy -o out --key a", 3,
                  "sheaf sort: pairs.npy: shape is (1, 2): a row has several fields a, and only OFFSET:BYTES tells them "
@@ -301,7 +303,7 @@ TEST_F(CliArrays, KeysThatAreNoFieldsAreNamed) {
   refused("g", 3, "odd.npy: descr is '<f16'" + no_order);
   refused("v", 3, "odd.npy: descr is '|V4'" + no_order);
   refused("e", 3, "odd.npy: descr is '|S0', of no bytes, which have no order");
-  refused("many", 2, "keys of 9 numbers together, not at most 8");
+  refused("many", 2, "keys of 9 numbers together, more than 8");
   refused("s", 3, "odd.npy: descr is '|S33', strings of more than 32 bytes; --key 46:32 sorts by the first 32");
   refused("u", 3, "odd.npy: descr is '<U13', strings of more than 12 characters, which no key holds");
   expect_success("sort odd.npy -o out.npy --key 0:4 --quiet");
@@ -329,7 +331,7 @@ TEST_F(CliArrays, StringsOfCharactersAreSortedByCodePoints) {
   }
   folder.write("bad.npy", one_axis<std::uint32_t>("'<U1'", {'a', 0x200000}));
   expect_failure("sort bad.npy -o out", 3,
-                 "sheaf sort: bad.npy: record 1: character 0 is 0x200000, which is no code point");
+                 "sheaf sort: bad.npy: record 1: character 0 is 0x200000, which is not a code point");
 }
 
 TEST_F(CliArrays, ArraysInFortranOrderAreSortedRunByRun) {
@@ -415,10 +417,9 @@ TEST_F(CliArrays, FieldsAreSearched) {
                 npy_file("'<u4'", "(2, 2)", bytes_of<std::uint32_t>({counts[0], counts[2], 0, 0})));
   folder.write("keys.npy", keys[0]);
   folder.write("floats.npy", one_axis<float>("'<f4'", {1}));
-  expect_failure(
-      "search floats.npy people.npy --table-key id -o other", 3,
-      "sheaf search: floats.npy: descr is '<f4', but people.npy has '>i4'; bits are compared, so both need one "
-      "type");
+  expect_failure("search floats.npy people.npy --table-key id -o other", 3,
+                 "sheaf search: floats.npy: descr is '<f4', but people.npy has '>i4'; bits are compared, so both need "
+                 "the same type");
   expect_failure("search keys.npy people.npy --table-key weight -o other", 3,
                  "sheaf search: people.npy: field weight is 2 times '<f4'; keys are numbers or dates of 4 or 8 bytes");
   expect_failure(

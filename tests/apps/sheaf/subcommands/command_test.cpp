@@ -157,8 +157,8 @@ TEST_F(Cli, FailuresAreDocumentsToo) {
   folder.write("raw", "12345");
   expect_document("--json", 2, "usage", "A subcommand is required",
                   "sheaf: A subcommand is required\nTry: sheaf --help");
-  expect_document("frobnicate --json", 2, "usage", "'frobnicate' is no subcommand",
-                  "sheaf: 'frobnicate' is no subcommand\nTry: sheaf --help");
+  expect_document("frobnicate --json", 2, "usage", "'frobnicate' is not a subcommand",
+                  "sheaf: 'frobnicate' is not a subcommand\nTry: sheaf --help");
   expect_document("gather --record-bytes -1 --json", 2, "usage",
                   "--record-bytes: '-1' is not a whole number from 1 to 65536",
                   "sheaf gather: --record-bytes: '-1' is not a whole number from 1 to 65536\nTry: sheaf gather --help");
@@ -214,17 +214,17 @@ TEST_F(Cli, AFailedRunLeavesTheOldOutput) {
 
 TEST_F(Cli, BadInputsAreNamed) {
   folder.write("short.npy", npy_file("'<f4'", "(10, 3)", table.substr(1)));
-  expect_failure(
-      "gather short.npy index.npy -o out.npy", 3,
-      "sheaf gather: short.npy: shape (10, 3) of '<f4' takes 120 bytes, 119 follow the header: the file is cut short");
+  expect_failure("gather short.npy index.npy -o out.npy", 3,
+                 "sheaf gather: short.npy: shape (10, 3) of '<f4' takes 120 bytes, but 119 follow the header: the file "
+                 "is cut short");
   expect_failure("gather none.npy index.npy -o out.npy", 3,
                  "sheaf gather: none.npy: cannot be opened: No such file or directory");
-  expect_failure("gather table.npy table.npy -o out.npy", 3,
-                 "sheaf gather: table.npy: descr is '<f4'; an index is of whole numbers, of 1, 2, 4 or 8 bytes, with a "
-                 "sign or without");
+  expect_failure(
+      "gather table.npy table.npy -o out.npy", 3,
+      "sheaf gather: table.npy: descr is '<f4'; an index has whole numbers of 1, 2, 4 or 8 bytes, signed or unsigned");
   folder.write("raw", "12345");
   expect_failure("gather raw index.npy --record-bytes 2 -o out", 3,
-                 "sheaf gather: raw: 5 bytes are no whole number of 2 bytes each: 1 are left over");
+                 "sheaf gather: raw: 5 bytes are not a multiple of 2 bytes: 1 are left over");
   expect_failure("gather raw index.npy -o out", 3,
                  "sheaf gather: raw: not an .npy file; raw files need --record-bytes");
   folder.write("wide.npy", npy_file("'|u1'", "(1, 65537)", std::string(65537, 'x')));
@@ -261,7 +261,7 @@ TEST_F(Cli, InputsAreNeverWritten) {
 
 TEST_F(Cli, UsageErrorsAreNamed) {
   expect_failure("", 2, "sheaf: A subcommand is required\nTry: sheaf --help");
-  expect_failure("frobnicate", 2, "sheaf: 'frobnicate' is no subcommand\nTry: sheaf --help");
+  expect_failure("frobnicate", 2, "sheaf: 'frobnicate' is not a subcommand\nTry: sheaf --help");
   expect_failure("gather", 2, "sheaf gather: TABLE is required\nTry: sheaf gather --help");
   expect_failure("gather table.npy index.npy", 2, "sheaf gather: --output is required\nTry: sheaf gather --help");
   expect_failure("gather table.npy index.npy -o out --record-bytes -1", 2,
@@ -341,8 +341,8 @@ TEST_F(Cli, WithoutStandardErrorTheExitCodeIsTheWorks) {
 TEST_F(Cli, RawResultsAreNotNamedAsArrays) {
   folder.write("raw.bin", table);
   const std::string words =
-      "raw.bin is raw, and so is the result, without the header of an .npy file; let its name end "
-      "in .bin, or make raw.bin an .npy file";
+      "raw.bin is raw, and so is the result, without the header of an .npy file; give it a name that ends in .bin, or "
+      "make raw.bin an .npy file";
   expect_failure("gather raw.bin index.npy --record-bytes 12 -o out.npy", 2, "sheaf gather: -o out.npy: " + words);
   expect_failure("scatter raw.bin index.npy --record-bytes 12 --count 10 -o out.npy", 2,
                  "sheaf scatter: -o out.npy: " + words);
@@ -435,7 +435,7 @@ program_result run_calibration(const temporary_folder& folder, const std::string
 // Whether this machine is too busy or too slow to be measured in a second, which the command must say.
 bool was_too_busy(const program_result& result) {
   if (result.code != 7) return false;
-  EXPECT_NE(result.err.find("; close what else runs and repeat, with more seconds (--seconds) or fewer threads "
+  EXPECT_NE(result.err.find("; close other programs and repeat, with more seconds (--seconds) or fewer threads "
                             "(--threads)\n"),
             std::string::npos)
       << result.err;
@@ -479,7 +479,7 @@ TEST_F(Cli, MachineKeepsWhatItMeasures) {
   const program_result stale = run_sheaf(folder, "machine --backend cpu");
   EXPECT_EQ(stale.code, 0) << stale.err;
   EXPECT_NE(stale.out.find("shipped with sheaf"), std::string::npos) << stale.out;
-  EXPECT_NE(stale.out.find("not used          " + file + ": has schema 1, this sheaf reads 3"), std::string::npos)
+  EXPECT_NE(stale.out.find("not used          " + file + ": has schema 1, but this sheaf reads 3"), std::string::npos)
       << stale.out;
   EXPECT_TRUE(
       nlohmann::json::parse(run_sheaf(folder, "machine --backend cpu --json").out)["machines"][0].contains("ignored"));
@@ -489,8 +489,8 @@ TEST_F(Cli, MachineSavesWhatItMeasuresWhereItIsTold) {
   const scoped_environment no_cache("XDG_CACHE_HOME", "");
   const scoped_environment no_home("HOME", "");
   expect_failure("machine --calibrate --backend cpu", 2,
-                 "sheaf machine: there is no place for machine profiles: XDG_CACHE_HOME and HOME name no folder; take "
-                 "--save FILE, and SHEAF_PROFILE=FILE to use it");
+                 "sheaf machine: there is no place for machine profiles: XDG_CACHE_HOME and HOME name no folder; save "
+                 "with --save FILE, and use the file with SHEAF_PROFILE=FILE");
   const program_result measured = run_calibration(folder, "--backend cpu --save mine.json --json");
   if (was_too_busy(measured)) {
     EXPECT_EQ(nlohmann::json::parse(measured.out)["error"]["code"], "measurement_failed");

@@ -30,13 +30,11 @@ const texts& warnings_of_reader() {
   return all;
 }
 const texts& warnings_of_dual() {
-  static const texts all{
-      "odd.su2: marker 'side': 1 vertex is left out, which covers no part of the boundary",
-      "odd.su2: marker 'thecut': 1 of its 2 elements lie inside the mesh and have no part in its normals; the first, "
-      "line 1, is between triangle 0 and triangle 1",
-      "odd.su2: marker 'side': 1 of its 1 elements cover faces of markers before it and have no part in its normals; "
-      "the "
-      "first, line 0, covers the face of marker 'thecut': line 0"};
+  static const texts all{"odd.su2: marker 'side': 1 vertex is left out, which covers no part of the boundary",
+                         "odd.su2: marker 'thecut': 1 of its 2 elements lie inside the mesh and do not contribute to "
+                         "its normals; the first, line 1, is between triangle 0 and triangle 1",
+                         "odd.su2: marker 'side': 1 of its 1 elements cover faces of earlier markers and do not "
+                         "contribute to its normals; the first, line 0, covers the face of marker 'thecut': line 0"};
   return all;
 }
 
@@ -75,9 +73,9 @@ TEST_F(CliEdgesOfMeshes, ZonesThatAreNotThereAreRefused) {
   const auto fails = [&](const std::string& arguments, const std::string& message) {
     expect_failure("edges " + arguments + " -o out.npy", 2, "sheaf edges: " + message);
   };
-  fails("zones.su2 --zone 3", "zones.su2: zone 3 is asked for, and the file has 2 zones");
-  fails("odd.su2 --zone 2", "odd.su2: zone 2 is asked for, and the file has 1 zone");
-  fails("edges.npy values.npy --zone 1", "--zone needs a mesh, and edges.npy has edges alone");
+  fails("zones.su2 --zone 3", "zones.su2: zone 3 is wanted, but the file has 2 zones");
+  fails("odd.su2 --zone 2", "odd.su2: zone 2 is wanted, but the file has 1 zone");
+  fails("edges.npy values.npy --zone 1", "--zone needs a mesh, but edges.npy has only edges");
   EXPECT_EQ(run_sheaf(folder, "edges zones.su2 --zone 0").code, 2);
   EXPECT_EQ(run_sheaf(folder, "edges zones.su2 --zone one").code, 2);
   EXPECT_EQ(folder.read("out.npy"), "old");

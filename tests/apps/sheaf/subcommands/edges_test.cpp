@@ -88,7 +88,7 @@ TEST_F(CliEdges, SaysThatTheGraphicsPipelineNeedsF32) {
   if (!opengl_context()) GTEST_SKIP() << "no OpenGL device here";
   folder.write("out.npy", "old");
   expect_failure("edges square.su2 -o out.npy --backend opengl", 2,
-                 "sheaf edges: --backend opengl works in f32 and not in f64: add --f32");
+                 "sheaf edges: --backend opengl works in f32, not in f64: add --f32");
   EXPECT_EQ(folder.read("out.npy"), "old");
   folder.write("bad.npy", npy_file("'<i8'", "(2, 2)", bytes_of<std::int64_t>({0, 1, 1, 5})));
   expect_failure("edges bad.npy values.npy --f32 -o out.npy --backend opengl", 3,
@@ -194,7 +194,7 @@ TEST_F(CliEdges, WritesAllOfTheDualOrNothing) {
   expect_failure("edges square.su2 d.edges.npy --dual ./d -o out.npy", 2,
                  "sheaf edges: --dual ./d.edges.npy is the input d.edges.npy; inputs are never written");
   expect_failure("edges edges.npy values.npy --dual d", 2,
-                 "sheaf edges: --dual needs a mesh, and edges.npy has edges alone");
+                 "sheaf edges: --dual needs a mesh, but edges.npy has only edges");
   EXPECT_EQ(folder.read("d.volumes.npy"), "old");
   EXPECT_EQ(folder.read("out.npy"), "old");
 }
@@ -207,7 +207,7 @@ TEST_F(CliEdges, RefusesNumbersThatF32DoesNotHold) {
   folder.write("heavy.npy", npy_file("'<f8'", "(2,)", bytes_of<double>({1, 1e40})));
   const auto fails = [&](const std::string& arguments, const std::string& message) {
     expect_failure("edges " + arguments + " --f32 -o out.npy", 3,
-                   "sheaf edges: " + message + ", which f32 does not hold; leave out --f32");
+                   "sheaf edges: " + message + ", which f32 cannot hold; leave out --f32");
   };
   fails("far.su2", "far.su2: node 2: coordinate 1 is 1e+308");
   fails("edges.npy large.npy", "large.npy: node 1: component 0 is -1e+39");
@@ -241,7 +241,7 @@ TEST_F(CliEdges, BadInputsAreNamed) {
   folder.write("text.npy", "0 1\n");
   fails("text.npy values.npy", "text.npy: not an .npy file; raw files need the header of an .npy file");
   fails("values.npy values.npy",
-        "values.npy: descr is '<f8'; an index is of whole numbers, of 1, 2, 4 or 8 bytes, with a sign or without");
+        "values.npy: descr is '<f8'; an index has whole numbers of 1, 2, 4 or 8 bytes, signed or unsigned");
   fails("edges.npy wide.npy", "wide.npy: values have shape (N) or (N, C), with 1 to 8 components C");
   fails("edges.npy edges.npy", "edges.npy: descr is '<i8'; a vector is f4 or f8");
   fails("square.su2 values.npy", "values.npy: 3 rows, but square.su2 has 4 nodes");
@@ -275,10 +275,10 @@ TEST(EdgeSumCheck, FindsWhatNoOrderOfSumsExplains) {
   EXPECT_EQ(mistake({1, 1, -2}, edge_function::weighted_difference), std::nullopt);
   EXPECT_EQ(mistake({1 + 4e-16, 1, -2}, edge_function::weighted_difference), std::nullopt);
   EXPECT_EQ(mistake({1, 1, -2.5}, edge_function::weighted_difference),
-            "component 0 of node 2 is -2.5, the sum of its 1 terms is -2");
+            "component 0 of node 2 is -2.5, but the sum of its 1 terms is -2");
   EXPECT_EQ(mistake({1, -0.75, -0.25}, edge_function::inverse_square), std::nullopt);
   EXPECT_EQ(mistake({1, 0.75, -0.25}, edge_function::inverse_square),
-            "component 0 of node 1 is 0.75, the sum of its 2 terms is -0.75");
+            "component 0 of node 1 is 0.75, but the sum of its 2 terms is -0.75");
   EXPECT_NE(mistake({NAN, 1, -2}, edge_function::weighted_difference), std::nullopt);
 }
 

@@ -79,7 +79,7 @@ class CliEmptyValues : public cli_test {
     const std::size_t files = folder.count();
     const program_result result = run_sheaf(folder, subcommand + " " + arguments);
     EXPECT_EQ(result.code, 2) << subcommand << " " << arguments;
-    EXPECT_EQ(result.err, fmt::format("sheaf {}: {}: the value is empty, as where a variable of the shell is not set\n"
+    EXPECT_EQ(result.err, fmt::format("sheaf {}: {}: the value is empty, as when a shell variable is not set\n"
                                       "Try: sheaf {} --help\n",
                                       subcommand, option, subcommand))
         << subcommand << " " << arguments;

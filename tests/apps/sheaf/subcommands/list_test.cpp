@@ -99,7 +99,7 @@ TEST_F(CliList, OfRawNumbersIsRaw) {
   EXPECT_EQ(folder.read("out.bin"), bytes_of<std::int64_t>({-1, -1, 10}));
   expect_failure("rank list.bin --index-type u32 -o out.npy --backend reference", 2,
                  "sheaf rank: -o out.npy: list.bin is raw, and so is the result, without the header of an .npy file; "
-                 "let its name end in .bin, or make list.bin an .npy file");
+                 "give it a name that ends in .bin, or make list.bin an .npy file");
 }
 
 // What comes before a stretch of the list meets what the stretch came to by itself, which may be infinite.
@@ -167,12 +167,11 @@ TEST_F(CliList, WhatIsNoListNamesFileAndNodesAndLeavesTheOldOutput) {
       expect_failure(call("past.npy", "three.npy"), 3,
                      program + "past.npy: successor[1] is 7, past the list's 3 nodes");
       expect_failure(call("joined.npy", "three.npy"), 3,
-                     program + "joined.npy: nodes 0 and 1 both lead to node 2, so this is no list");
-      expect_failure(
-          call("two.npy", "values.npy"), 3,
-          program +
-              "two.npy: no node leads to node 2, and none to node 4: two lists, where one is expected; --lists "
-              "many takes any number");
+                     program + "joined.npy: nodes 0 and 1 both lead to node 2, so this is not a list");
+      expect_failure(call("two.npy", "values.npy"), 3,
+                     program +
+                         "two.npy: no node leads to node 2 or to node 4: two lists, where one is expected; --lists "
+                         "many takes any number");
       expect_failure(call("cycle.npy", "four.npy") + " --lists many", 3, program + "cycle.npy: node 1 is on a cycle");
     }
   }
@@ -183,9 +182,9 @@ TEST_F(CliList, BadInputsAreNamed) {
   folder.write("short.npy", npy_file("'<i2'", "(5,)", std::string(10, '\0')));
   folder.write("half.npy", npy_file("'>f2'", "(5,)", std::string(10, '\0')));
   folder.write("four.npy", npy_file("'<f4'", "(4,)", std::string(16, '\0')));
-  expect_failure("rank half.npy -o out.npy", 3,
-                 "sheaf rank: half.npy: descr is '>f2'; an index is of whole numbers, of 1, 2, 4 or 8 bytes, with a "
-                 "sign or without");
+  expect_failure(
+      "rank half.npy -o out.npy", 3,
+      "sheaf rank: half.npy: descr is '>f2'; an index has whole numbers of 1, 2, 4 or 8 bytes, signed or unsigned");
   const std::string types =
       "; values are '<i4', '<u4', '<i8', '<u8', '<f4' or '<f8', which numpy's astype makes of other numbers";
   expect_failure("scan list.npy short.npy -o out.npy", 3, "sheaf scan: short.npy: descr is '<i2'" + types);
@@ -196,9 +195,9 @@ TEST_F(CliList, BadInputsAreNamed) {
   expect_failure("scan list.npy raw.bin -o out.bin", 3,
                  "sheaf scan: raw.bin: not an .npy file; raw files need --value-type");
   expect_failure("scan list.npy raw.bin --value-type f64 -o out.bin", 3,
-                 "sheaf scan: raw.bin: 10 bytes are no whole number of 8 bytes each: 2 are left over");
+                 "sheaf scan: raw.bin: 10 bytes are not a multiple of 8 bytes: 2 are left over");
   expect_failure("scan list.npy values.npy --value-type f64 -o out.bin", 3,
-                 "sheaf scan: values.npy: an .npy file, and --value-type is for raw files");
+                 "sheaf scan: values.npy: an .npy file, but --value-type is for raw files");
 }
 
 TEST_F(CliList, UsageErrorsAreNamed) {
@@ -264,9 +263,9 @@ TEST(ListCheck, SaysWhichRankIsWrong) {
   EXPECT_EQ(jobs::rank_mistake(two, many, rank_list{1, 1, 0, 2, 0}), std::nullopt);
   EXPECT_EQ(jobs::rank_mistake(two, many, std::vector<std::uint64_t>{1, 1, 0, 2, 0}), std::nullopt);
   EXPECT_EQ(jobs::rank_mistake(two, many, rank_list{1, 1, 0, 3, 0}),
-            "the rank of node 3 is 3, a walk from node 2 has 2");
+            "the rank of node 3 is 3, but a walk from node 2 has 2");
   EXPECT_EQ(jobs::rank_mistake(two, many, rank_list{1, 2, 0, 2, 1}),
-            "the rank of node 4 is 1, a walk from node 4 has 0");
+            "the rank of node 4 is 1, but a walk from node 4 has 0");
 }
 
 // Whatever a call has answered where there was nothing to answer.
@@ -275,18 +274,18 @@ TEST(ListCheck, SaysWhatIsNoList) {
   constexpr list_count one = list_count::one;
   constexpr list_count many = list_count::many;
   EXPECT_EQ(jobs::rank_mistake(successors{1, 0}, many, rank_list{77, 99}),
-            "node 0 is on no list: no walk from a head comes to it");
+            "node 0 is not on a list: no walk from a head reaches it");
   EXPECT_EQ(jobs::rank_mistake(successors{-1, 2, 1}, one, rank_list{0, 1, 2}),
-            "node 1 is on no list: no walk from a head comes to it");
+            "node 1 is not on a list: no walk from a head reaches it");
   EXPECT_EQ(jobs::rank_mistake(successors{3, -1, 0, -1, 1}, one, rank_list{1, 1, 0, 2, 0}),
             "node 4 is a second head beside node 2, where one list is expected");
   EXPECT_EQ(jobs::rank_mistake(successors{2, 2, -1}, many, rank_list{0, 0, 1}),
-            "a walk from node 1 comes to node 2 again");
+            "a walk from node 1 reaches node 2 again");
   EXPECT_EQ(jobs::rank_mistake(successors{1, 2, 1}, one, rank_list{0, 1, 2}),
-            "a walk from node 0 comes to node 1 again");
+            "a walk from node 0 reaches node 1 again");
   const std::vector<float> ones(2, 1);
   EXPECT_EQ(jobs::scan_mistake(successors{1, 0}, one, ones, ones, scan_operator::add, {}),
-            "node 0 is on no list: no walk from a head comes to it");
+            "node 0 is not on a list: no walk from a head reaches it");
   EXPECT_EQ(jobs::scan_mistake(successors{-1, -1}, one, ones, ones, scan_operator::add, {}),
             "node 1 is a second head beside node 0, where one list is expected");
   EXPECT_EQ(jobs::scan_mistake(successors{-1, -1}, many, ones, ones, scan_operator::add, {}), std::nullopt);
@@ -303,10 +302,10 @@ TEST(ListCheck, ComparesIntegersExactly) {
   using numbers = std::vector<std::int32_t>;
   EXPECT_EQ(mistake_of<std::int32_t>({1, 2, 3}, {1, 3, 6}, scan_operator::add), std::nullopt);
   EXPECT_EQ(mistake_of<std::int32_t>({1, 2, 3}, {1, 3, 7}, scan_operator::add),
-            "the result of node 2 is 7, a walk from node 0 has 6");
+            "the result of node 2 is 7, but a walk from node 0 has 6");
   EXPECT_EQ(mistake_of<std::int32_t>({1, 2, 3}, {9, 10, 12}, scan_operator::add, std::int32_t{9}), std::nullopt);
   EXPECT_EQ(mistake_of<std::int32_t>({1, 2, 3}, {1, 3, 6}, scan_operator::add, std::int32_t{0}),
-            "the result of node 0 is 1, a walk from node 0 has 0");
+            "the result of node 0 is 1, but a walk from node 0 has 0");
   const std::int32_t most = std::numeric_limits<std::int32_t>::max();
   EXPECT_EQ(mistake_of<std::int32_t>({most, 1, 2}, {most, -most - 1, -most + 1}, scan_operator::add), std::nullopt);
   const numbers in{6, -3, 5};
@@ -325,10 +324,10 @@ TEST(ListCheck, AllowsFloatsWhatRoundingMayDo) {
       std::nullopt);
   EXPECT_EQ(mistake_of<float>({1e8F, 1, -1e8F}, {1e8F, 1e8F, 0}, scan_operator::add), std::nullopt);
   EXPECT_EQ(mistake_of<float>({1, 2, 4}, {1, 3, 7.001F}, scan_operator::add),
-            "the result of node 2 is 7.001, a walk from node 0 has 7");
+            "the result of node 2 is 7.001, but a walk from node 0 has 7");
   EXPECT_EQ(mistake_of<double>({0.1, 3, 7}, {0.1, 0.1 * 3, 0.1 * (3 * 7.0)}, scan_operator::mul), std::nullopt);
   EXPECT_EQ(mistake_of<double>({2, 3, 7}, {2, 6, 43}, scan_operator::mul),
-            "the result of node 2 is 43, a walk from node 0 has 42");
+            "the result of node 2 is 43, but a walk from node 0 has 42");
   EXPECT_NE(mistake_of<float>({1, 2, 3}, {1, 1, 1.0000001F}, scan_operator::min), std::nullopt);
 }
 
@@ -351,10 +350,10 @@ TEST(ListCheck, SeesWrongSumsOfFloatsInLongLists) {
   EXPECT_EQ(mistake(), std::nullopt);
   const float right = sums[nodes / 2];
   sums[nodes / 2] = right + 1000;
-  EXPECT_EQ(mistake(), "the result of node 8388608 is 8389609, a walk from node 0 has 8388609");
+  EXPECT_EQ(mistake(), "the result of node 8388608 is 8389609, but a walk from node 0 has 8388609");
   sums[nodes / 2] = right;
   std::fill(sums.begin() + nodes / 2, sums.end(), 0.0F);
-  EXPECT_EQ(mistake(), "the result of node 8388608 is 0, a walk from node 0 has 8388609");
+  EXPECT_EQ(mistake(), "the result of node 8388608 is 0, but a walk from node 0 has 8388609");
   // No step from one node to the next is wrong by more than rounding, but all together are.
   std::fill(sums.begin() + nodes / 2, sums.end(), static_cast<float>(nodes / 2));
   EXPECT_NE(mistake(), std::nullopt);
@@ -389,7 +388,7 @@ TEST(ListCheck, TakesProductsOfFloatsThatDriftButNoneThatJumps) {
   };
   EXPECT_EQ(mistake(), std::nullopt);
   std::fill(products.begin() + nodes / 2, products.end(), 0.0F);
-  EXPECT_EQ(mistake(), "the result of node 8388608 is 0, a walk from node 0 has 1");
+  EXPECT_EQ(mistake(), "the result of node 8388608 is 0, but a walk from node 0 has 1");
 }
 
 TEST(ListCheck, TakesWhatIsNotFiniteAsItIs) {

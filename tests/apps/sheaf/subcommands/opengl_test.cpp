@@ -70,7 +70,7 @@ TEST_F(CliOpengl, SaysWhatItCannotDo) {
   for (const char* const arguments : {"npb-cg C --backend opengl", "solve none.mtx -o x.npy --backend opengl"}) {
     const program_result system = run_sheaf(folder, arguments);
     EXPECT_EQ(system.code, 2) << arguments;
-    EXPECT_THAT(system.err, HasSubstr(": --backend opengl has no conjugate gradient; take --backend cpu"));
+    EXPECT_THAT(system.err, HasSubstr(": --backend opengl has no conjugate gradient; use --backend cpu"));
     EXPECT_THAT(system.err, HasSubstr(", or leave --backend out\n"));
   }
   expect_failure("gather table.bin index.bin -o rows.bin --threads 2" + std::string(raw), 2,

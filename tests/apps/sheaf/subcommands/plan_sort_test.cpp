@@ -88,7 +88,7 @@ TEST_F(CliPlanSort, RefusesWhatIsNoSort) {
                  "sheaf plan: sort_gather_index: the index has 4-byte entries, too narrow for 5000000000 records");
   std::string nine;
   for (int i = 0; i < 9; ++i) nine += " --bytes 1";
-  expect_failure("plan sort_pairs --count 1" + nine, 2, "sheaf plan: sort_pairs: 9 arrays of values, not at most 8");
+  expect_failure("plan sort_pairs --count 1" + nine, 2, "sheaf plan: sort_pairs: 9 arrays of values, more than 8");
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ TEST_F(CliPlan, SaysWhichProfileItDoesNotUse) {
 
   const scoped_environment profile("SHEAF_PROFILE", "cuda.json");
   const std::string words =
-      fmt::format("SHEAF_PROFILE: cuda.json: is for cuda '{}', this is cpu '{}'", cuda.name, core::host_name());
+      fmt::format("SHEAF_PROFILE: cuda.json: is for cuda '{}', but this is cpu '{}'", cuda.name, core::host_name());
   const program_result plan = run_sheaf(folder, small);
   EXPECT_NE(plan.out.find("\nnot used: " + words + "\n"), std::string::npos) << plan.out;
   EXPECT_EQ(plan.err, "");
@@ -191,7 +191,7 @@ TEST_F(CliPlan, AListOfUnknownOrderTakesBetweenOneInOrderAndOneAtRandom) {
   }
   EXPECT_GE(ranges, 1U) << unknown;
   const std::string shown = run_sheaf(folder, gather).out;
-  EXPECT_NE(shown.find("times: of a list in order to one at random"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("times: from a list in order to one at random"), std::string::npos) << shown;
   const std::size_t line = shown.find("* cpu.direct");
   ASSERT_NE(line, std::string::npos) << shown;
   const std::string row = shown.substr(line, shown.find('\n', line) - line);

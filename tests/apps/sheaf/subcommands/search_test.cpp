@@ -214,7 +214,7 @@ TEST_F(CliSearch, BadInputsAreNamed) {
   fails("text.npy table.npy", "text.npy: descr is '<U2'; keys are numbers or dates of 4 or 8 bytes");
   fails("narrow.npy table.npy", "narrow.npy: keys of 4 bytes, but those of table.npy have 8");
   fails("floats.npy table.npy",
-        "floats.npy: descr is '<f8', but table.npy has '<i8'; bits are compared, so both need one type");
+        "floats.npy: descr is '<f8', but table.npy has '<i8'; bits are compared, so both need the same type");
   fails("keys.npy wide.npy",
         "wide.npy: keys of 12 bytes, not 4 or 8; --table-key OFFSET:BYTES says where the key lies in a row");
   for (const std::string descr : {"'<c8'", "'<U2'", "'|S8'"}) {
@@ -225,9 +225,9 @@ TEST_F(CliSearch, BadInputsAreNamed) {
     expect_success("search keys.npy others.npy --table-key 0:8 -o out");
   }
   fails("raw.bin table.npy", "raw.bin: not an .npy file; raw files need --key-bytes");
-  fails("raw.bin table.npy --key-bytes 8", "raw.bin: 10 bytes are no whole number of 8 bytes each: 2 are left over");
+  fails("raw.bin table.npy --key-bytes 8", "raw.bin: 10 bytes are not a multiple of 8 bytes: 2 are left over");
   fails("keys.npy raw.bin", "raw.bin: not an .npy file; raw files need --table-bytes");
-  fails("keys.npy table.npy --table-bytes 8", "table.npy: an .npy file, and --table-bytes is for raw files");
+  fails("keys.npy table.npy --table-bytes 8", "table.npy: an .npy file, but --table-bytes is for raw files");
   fails("keys.npy table.npy --records short.npy", "short.npy: 5 records, but table.npy has 4 rows");
   fails("keys.npy table.npy --records raw.bin", "raw.bin: not an .npy file; raw files need --record-bytes");
   fails("missing.npy table.npy", "missing.npy: cannot be opened: No such file or directory");
@@ -248,8 +248,7 @@ TEST_F(CliSearch, UsageErrorsAreNamed) {
         "--records is for all matches, not for --first or --count");
   std::filesystem::create_directory(folder / "inner");
   for (const std::string prefix : {".", "..", "inner", "inner/", "inner/missing/", "./"}) {
-    fails("keys.npy table.npy -o " + prefix,
-          "-o " + prefix + ": a folder; the prefix is what names of files begin with");
+    fails("keys.npy table.npy -o " + prefix, "-o " + prefix + ": a folder; a prefix is how the names of files begin");
   }
   expect_success("search keys.npy table.npy -o inner/found --quiet");
   EXPECT_TRUE(folder.has("inner/found.ids.npy"));
@@ -257,7 +256,7 @@ TEST_F(CliSearch, UsageErrorsAreNamed) {
     const scoped_environment forced("SHEAF_VARIANT", "hash_search:reference.serial");
     const program_result refused = run_sheaf(folder, "search keys.npy table.npy -o out --backend cpu");
     EXPECT_EQ(refused.code, 2);
-    EXPECT_NE(refused.err.find("force build_hash_index:reference.serial, too"), std::string::npos) << refused.err;
+    EXPECT_NE(refused.err.find("force build_hash_index:reference.serial too"), std::string::npos) << refused.err;
   }
   {
     const scoped_environment forced("SHEAF_VARIANT", "hash_search:reference.serial,build_hash_index:reference.serial");
@@ -265,7 +264,7 @@ TEST_F(CliSearch, UsageErrorsAreNamed) {
   }
   fails("keys.npy table.npy -o out --record-bytes 8", "--record-bytes is for --records");
   fails("keys.npy table.npy -o out --backend reference --variant cpu.direct",
-        "--variant cpu.direct is not of --backend reference");
+        "--variant cpu.direct does not belong to --backend reference");
   fails("keys.npy table.npy -o out --variant cpu.fast --backend cpu",
         "hash_search: no variant is named 'cpu.fast'; there are reference.serial, cpu.direct, cpu.partitioned");
   for (const char* wrong :
@@ -355,19 +354,19 @@ TEST(SearchCheck, SaysWhichAnswerIsWrong) {
   const auto search = [&](const u64s& offsets, const u32s& ids) { return sorted.search_mistake(probes, offsets, ids); };
   EXPECT_EQ(search({0, 1, 3, 3}, {1, 0, 2}), std::nullopt);
   EXPECT_EQ(search({1, 1, 3, 3}, {1, 0, 2}), "the matches of key 0 begin at 1, not at 0");
-  EXPECT_EQ(search({0, 1, 2, 2}, {1, 0}), "the matches of key 1 are 1 to 2, a sorted array has 2");
-  EXPECT_EQ(search({0, 1, 3, 3}, {1, 0}), "the matches of key 1 are 1 to 3, a sorted array has 2");
-  EXPECT_EQ(search({0, 1, 3, 4}, {1, 0, 2, 3}), "the matches of key 2 are 3 to 4, a sorted array has 0");
-  EXPECT_EQ(search({0, 1, 3, 3}, {1, 2, 0}), "match 0 of key 1 is record 2, a sorted array has 0");
-  EXPECT_EQ(search({0, 1, 3, 3}, {1, 0, 2, 3}), "there are 4 record numbers, but matches of all keys are 3");
+  EXPECT_EQ(search({0, 1, 2, 2}, {1, 0}), "the matches of key 1 are 1 to 2, but a sorted array has 2");
+  EXPECT_EQ(search({0, 1, 3, 3}, {1, 0}), "the matches of key 1 are 1 to 3, but a sorted array has 2");
+  EXPECT_EQ(search({0, 1, 3, 4}, {1, 0, 2, 3}), "the matches of key 2 are 3 to 4, but a sorted array has 0");
+  EXPECT_EQ(search({0, 1, 3, 3}, {1, 2, 0}), "match 0 of key 1 is record 2, but a sorted array has 0");
+  EXPECT_EQ(search({0, 1, 3, 3}, {1, 0, 2, 3}), "there are 4 record numbers, but all keys together have 3");
   EXPECT_EQ(sorted.count_mistake(probes, u32s{1, 2, 0}), std::nullopt);
   EXPECT_EQ(sorted.count_mistake(probes, u64s{1, 2, 0}), std::nullopt);
-  EXPECT_EQ(sorted.count_mistake(probes, u64s{1, 2, 1}), "key 2 has 1 records, a sorted array has 0");
+  EXPECT_EQ(sorted.count_mistake(probes, u64s{1, 2, 1}), "key 2 has 1 records, but a sorted array has 0");
   EXPECT_EQ(sorted.find_mistake(probes, u32s{1, 0, none}), std::nullopt);
-  EXPECT_EQ(sorted.find_mistake(probes, u32s{1, 2, none}), "the first record of key 1 is 2, a sorted array has 0");
+  EXPECT_EQ(sorted.find_mistake(probes, u32s{1, 2, none}), "the first record of key 1 is 2, but a sorted array has 0");
   EXPECT_EQ(sorted.find_mistake(probes, u32s{none, 0, none}),
-            "the first record of key 0 is none, a sorted array has 1");
-  EXPECT_EQ(sorted.find_mistake(probes, u64s{1, 0, 3}), "the first record of key 2 is 3, a sorted array has none");
+            "the first record of key 0 is none, but a sorted array has 1");
+  EXPECT_EQ(sorted.find_mistake(probes, u64s{1, 0, 3}), "the first record of key 2 is 3, but a sorted array has none");
 }
 
 }  // namespace

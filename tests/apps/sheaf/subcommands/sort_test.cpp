@@ -348,10 +348,10 @@ TEST_F(CliSort, UsageErrorsAreNamed) {
                  "sheaf sort: --key: '18446744073709551615:2' reaches past the end of records of 2 bytes");
   folder.write("wide.bin", std::string(40, 'x'));
   expect_failure("sort wide.bin --record-bytes 40 -o out --key 0:20 --key 20:20", 2,
-                 "sheaf sort: keys of 40 bytes together, not at most 32");
+                 "sheaf sort: keys of 40 bytes together, more than 32");
   std::string nine;
   for (int i = 0; i < 9; ++i) nine += " --key 0:1";
-  expect_failure("sort in.npy -o out" + nine, 2, "sheaf sort: 9 times --key, not at most 8");
+  expect_failure("sort in.npy -o out" + nine, 2, "sheaf sort: --key is given 9 times, more than 8");
 }
 
 TEST_F(CliSort, BadInputsAreNamed) {
@@ -371,7 +371,7 @@ TEST_F(CliSort, BadInputsAreNamed) {
   expect_failure("sort rows.npy -o out", 3,
                  "sheaf sort: rows.npy: shape is (5, 2): --key says which bytes of a row to sort by");
   expect_failure("sort in.bin --record-bytes 3 --key 0:1 -o out", 3,
-                 "sheaf sort: in.bin: 10 bytes are no whole number of 3 bytes each: 1 are left over");
+                 "sheaf sort: in.bin: 10 bytes are not a multiple of 3 bytes: 1 are left over");
   expect_failure("sort in.bin --key 0:1 -o out", 3,
                  "sheaf sort: in.bin: not an .npy file; raw files need --record-bytes");
   expect_failure("sort none.npy -o out", 3, "sheaf sort: none.npy: cannot be opened: No such file or directory");
@@ -418,10 +418,10 @@ TEST_F(CliSort, AFullDiskIsMetBeforeAnyWork) {
   const program_result runs = run_sheaf(folder, sort);
   EXPECT_EQ(runs.code, 5);
   EXPECT_TRUE(runs.err.starts_with("sheaf sort: disk: a temporary file there cannot be written: 4")) << runs.err;
-  EXPECT_TRUE(runs.err.ends_with(" bytes are wanted, 2289664 are free\n")) << runs.err;
+  EXPECT_TRUE(runs.err.ends_with(" bytes are wanted, but 2289664 are free\n")) << runs.err;
   EXPECT_TRUE(std::filesystem::is_empty(disk));
   folder.write("raw.bin", random_bytes(8'000'000, 256, 4));
-  expect_failure(sort, 5, "sheaf sort: disk/out: cannot be written: 8000000 bytes are wanted, 6291456 are free");
+  expect_failure(sort, 5, "sheaf sort: disk/out: cannot be written: 8000000 bytes are wanted, but 6291456 are free");
   EXPECT_TRUE(std::filesystem::is_empty(disk));
   EXPECT_EQ(umount2(disk.c_str(), MNT_DETACH), 0);
 }

@@ -138,18 +138,19 @@ TEST_F(CliSplit, BadInputsAreNamed) {
   expect_failure("split in.npy --keys in.bin --key 0:8 -o out", 3,
                  "sheaf split: in.bin: not an .npy file; raw files need --key-bytes");
   expect_failure("split in.bin --record-bytes 3 --key 0:8 -o out", 3,
-                 "sheaf split: in.bin: 10 bytes are no whole number of 3 bytes each: 1 are left over");
+                 "sheaf split: in.bin: 10 bytes are not a multiple of 3 bytes: 1 are left over");
   expect_failure("split none.npy --key 0:8 -o out", 3,
                  "sheaf split: none.npy: cannot be opened: No such file or directory");
 }
 
 TEST_F(CliSplit, UsageErrorsAreNamed) {
   expect_failure("split in.npy -o out", 2, "sheaf split: give --key OFFSET:BITS, or --categories FILE and --count N");
-  expect_failure("split in.npy --categories of.npy -o out", 2, "sheaf split: --categories needs --count N, how many");
+  expect_failure("split in.npy --categories of.npy -o out", 2,
+                 "sheaf split: --categories needs --count N, the number of categories");
   expect_failure("split --key 0:8 -o out", 2,
-                 "sheaf split: IN may be left out for an --index by --keys or --categories alone");
+                 "sheaf split: IN may be left out only for an --index by --keys or --categories");
   expect_failure("split --categories of.npy --count 3 -o out", 2,
-                 "sheaf split: IN may be left out for an --index by --keys or --categories alone");
+                 "sheaf split: IN may be left out only for an --index by --keys or --categories");
   expect_failure("split in.npy --key 0:8 --index-type u32 -o out", 2, "sheaf split: --index-type is for --index");
   expect_failure("split in.npy --key 0:8 --key-bytes 4 -o out", 2,
                  "sheaf split: --key-bytes is for --keys or --categories");
@@ -288,9 +289,9 @@ TEST(SplitCheck, SaysWhatIsWrong) {
   EXPECT_EQ(jobs::split_mistake(in, key, true, right, offsets), std::nullopt);
   EXPECT_EQ(jobs::split_mistake(in, key, false, swapped, offsets), std::nullopt);
   EXPECT_EQ(jobs::split_mistake(in, key, true, swapped, {}), "record 1 of the result is not that of the reference");
-  EXPECT_EQ(jobs::split_mistake(in, key, false, twice, {}), "category 1 has other records than the reference's");
+  EXPECT_EQ(jobs::split_mistake(in, key, false, twice, {}), "category 1 has records other than the reference's");
   offsets[2] = 2;
-  EXPECT_EQ(jobs::split_mistake(in, key, true, right, offsets), "offset 2 is 2, the reference's is 3");
+  EXPECT_EQ(jobs::split_mistake(in, key, true, right, offsets), "offset 2 is 2, but the reference's is 3");
   const split_key apart = split_key::of(in, {8, 8});
   const std::vector<std::uint32_t> from{3, 1, 4, 0, 2};
   EXPECT_EQ(jobs::split_index_mistake(apart, true, from, {}), std::nullopt);

@@ -70,7 +70,7 @@ TEST_F(CliSpmv, MultipliesThroughTheGraphicsPipeline) {
   expect_success("spmv a.mtx y.npy -o f.npy --transpose" + rest);
   EXPECT_EQ(folder.read("f.npy"), npy_header("'<f4'", 3) + bytes_of<float>({10.5, -9, 14}));
   expect_failure("spmv a.mtx x.npy -o f.npy --backend opengl", 2,
-                 "sheaf spmv: --backend opengl works in f32 and not in f64: add --f32");
+                 "sheaf spmv: --backend opengl works in f32, not in f64: add --f32");
   const program_result json = run_sheaf(folder, "spmv a.mtx x.npy -o f.npy --json --f32 --backend opengl");
   EXPECT_EQ(nlohmann::json::parse(json.out)["device"], opengl_context()->state().device_name);
 }
@@ -114,7 +114,7 @@ TEST_F(CliSpmv, SaysWhatWasPrepared) {
   EXPECT_NE(kept.out.find(", whose runs are cpu.rows, saves no time; 0 bytes kept\n"), std::string::npos) << kept.out;
   EXPECT_NE(kept.out.find("  kept: predicted "), std::string::npos) << kept.out;
   EXPECT_NE(kept.out.find(" with 5 runs, the cheapest\n"), std::string::npos) << kept.out;
-  EXPECT_NE(kept.out.find("  cpu.transposed: only transposed products gain by a transposed matrix\n"),
+  EXPECT_NE(kept.out.find("  cpu.transposed: only transposed products gain from a transposed matrix\n"),
             std::string::npos)
       << kept.out;
   EXPECT_EQ(kept.out.find("  cpu.private: "), std::string::npos) << kept.out;
@@ -258,7 +258,7 @@ TEST_F(CliSpmv, RefusesNumbersThatF32DoesNotHold) {
   folder.write("high.npy", npy_file("'<f8'", "(2,)", bytes_of<double>({1, 3.4028236e38})));
   const auto fails = [&](const std::string& arguments, int code, const std::string& message) {
     expect_failure("spmv a.mtx " + arguments + " --f32 -o out.npy", code,
-                   "sheaf spmv: " + message + ", which f32 does not hold; leave out --f32");
+                   "sheaf spmv: " + message + ", which f32 cannot hold; leave out --f32");
   };
   fails("far.npy", 3, "far.npy: [1] is -1e+39");
   fails("high.npy --transpose", 3, "high.npy: [1] is 3.4028236e+38");
@@ -309,11 +309,11 @@ class ProductCheck : public testing::Test {
 TEST_F(ProductCheck, FindsWhatNoOrderOfSumsExplains) {
   EXPECT_EQ(mistake({201.5, -10}), std::nullopt);
   EXPECT_EQ(mistake({201.5 * (1 + 2e-16), -10}), std::nullopt);
-  EXPECT_EQ(mistake({201.5, -10.5}), "y[1] is -10.5, the sum of its 1 terms is -10");
-  EXPECT_EQ(mistake({201.500001, -10}), "y[0] is 201.500001, the sum of its 2 terms is 201.5");
+  EXPECT_EQ(mistake({201.5, -10.5}), "y[1] is -10.5, but the sum of its 1 terms is -10");
+  EXPECT_EQ(mistake({201.500001, -10}), "y[0] is 201.500001, but the sum of its 2 terms is 201.5");
   const std::vector<double> before{7, 9};
   EXPECT_EQ(mistake({396, -29}, {2, -1, before.data(), false}), std::nullopt);
-  EXPECT_EQ(mistake({396, -28}, {2, -1, before.data(), false}), "y[1] is -28, the sum of its 2 terms is -29");
+  EXPECT_EQ(mistake({396, -28}, {2, -1, before.data(), false}), "y[1] is -28, but the sum of its 2 terms is -29");
 }
 
 // Threads check ranges of columns of a transposed product, and the first wrong one is named.

@@ -58,7 +58,7 @@ TEST_F(ArrayContents, MembersThatAreNotThereAreNamedWithThoseThatAre) {
   const std::string path = two();
   expect_refused(path, path + ": an archive of 2 members; " + path + ":NAME reads one of a, b");
   expect_refused(path + ":c", path + ": has no member c; it has a, b");
-  expect_refused(path + ":", path + ": the name of a member is missing behind the colon");
+  expect_refused(path + ":", path + ": the name of a member is missing after the colon");
   expect_refused(path + ":a.npy.npy", path + ": has no member a.npy.npy; it has a, b");
   const std::string empty = folder.write("empty.npz", zip_file({}));
   expect_refused(empty, empty + ": an archive without members");
@@ -86,12 +86,12 @@ TEST_F(ArrayContents, FilesWhoseNamesHaveColonsComeFirst) {
 
 TEST_F(ArrayContents, PathsOfNoArchiveAreNamed) {
   const std::string plain = folder.write("plain.npy", numbers({1}));
-  expect_refused(plain + ":a", plain + ": is no .npz archive, and has no member a");
+  expect_refused(plain + ":a", plain + ": is not an .npz archive, so it has no member a");
   expect_refused(folder / "none.npz:a", folder / "none.npz:a" + ": cannot be opened: No such file or directory");
   const std::string archive = two();
-  expect_error(error_code::bad_input, archive + ":a: an array of an archive, and --record-bytes is for raw files",
+  expect_error(error_code::bad_input, archive + ":a: an array of an archive, but --record-bytes is for raw files",
                [&] { io::record_file file(archive + ":a", 4); });
-  expect_error(error_code::bad_input, archive + ": an array of an archive, and --record-bytes is for raw files",
+  expect_error(error_code::bad_input, archive + ": an array of an archive, but --record-bytes is for raw files",
                [&] { io::record_file file(archive, 4); });
 }
 
@@ -101,7 +101,7 @@ TEST_F(ArrayContents, MembersThatAreNoArraysAreNamed) {
                [&] { io::record_file file(path, 0); });
   const std::string cut = folder.write("c.npz", zip_file({{"a.npy", numbers({1, 2}).substr(0, 132), true}}));
   expect_error(error_code::bad_input,
-               cut + ":a.npy: shape (2,) of '<i4' takes 8 bytes, 4 follow the header: the file is cut short",
+               cut + ":a.npy: shape (2,) of '<i4' takes 8 bytes, but 4 follow the header: the file is cut short",
                [&] { io::record_file file(cut, 0); });
 }
 

@@ -91,7 +91,7 @@ TEST(Su2Write, WhatCannotBeReadBackIsRefused) {
   }
   unstructured_mesh mesh = parse_su2(plane_file());
   mesh.markers[1].name = "low";
-  expect_refused(mesh, "mesh: marker 'low' is there twice");
+  expect_refused(mesh, "mesh: marker 'low' appears twice");
   mesh = parse_su2(plane_file());
   mesh.elements.nodes(element_type::triangle)[1] = 9;
   expect_refused(mesh, "mesh: triangle 0: node 9 is not below 5");

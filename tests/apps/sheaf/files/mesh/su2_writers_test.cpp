@@ -48,7 +48,7 @@ TEST(Su2Writers, BoxesForDeformationAreIgnoredWhole) {
   EXPECT_EQ(parse_su2(plane_file() + ffd_box() + ffd_box()), expected);
   // What is ignored has an end: a keyword that is read.
   expect_su2_error(plane_file() + ffd_box() + "NDIME= 2\nlow 1\n",
-                   "m.su2: line 43: NDIME is there twice: in line 2, too");
+                   "m.su2: line 43: NDIME appears twice: also in line 2");
 }
 
 TEST(Su2Writers, PointsOfThePlaneMayHaveAThirdCoordinate) {
@@ -63,7 +63,7 @@ TEST(Su2Writers, PointsOfThePlaneMayHaveAThirdCoordinate) {
   expect_su2_error(with(part, "1 1 2\n", "1 1 0.5 2 17 4\n"), "m.su2: line 9: '4' follows the point");
   // In space the fourth number is the point's, which is whole.
   expect_su2_error("NDIME= 3\nNELEM= 0\nNPOIN= 1\n1 1 1 0.5\n",
-                   "m.su2: line 4: '0.5', which follows the line's numbers, is no whole number");
+                   "m.su2: line 4: '0.5', which follows the line's numbers, is not a whole number");
 }
 
 TEST(Su2Writers, MarkersAreNamedAsSu2NamesThem) {
@@ -73,11 +73,10 @@ TEST(Su2Writers, MarkersAreNamedAsSu2NamesThem) {
   EXPECT_EQ(mesh.markers[0].name, "lowerinnerwall");
   EXPECT_EQ(parse_su2(format_su2(mesh)), mesh);
   expect_su2_error(with(plane_file(), "MARKER_TAG= low", "MARKER_TAG= hi gh"),
-                   "m.su2: line 16: marker 'high' is there twice: in line 13, too");
-  expect_su2_error(
-      with(plane_file(), "MARKER_TAG= low", "MARKERTAG= SEND_RECEIVE"),
-      "m.su2: line 13: marker SEND_RECEIVE: a part of a mesh that exchanges nodes with others is not read, "
-      "whole meshes are");
+                   "m.su2: line 16: marker 'high' appears twice: also in line 13");
+  expect_su2_error(with(plane_file(), "MARKER_TAG= low", "MARKERTAG= SEND_RECEIVE"),
+                   "m.su2: line 13: marker SEND_RECEIVE: a part of a mesh that exchanges nodes with others is not "
+                   "read; only whole meshes are");
 }
 
 TEST(Su2Writers, VerticesOfMarkersAreLeftOutWithAWarning) {
@@ -99,7 +98,7 @@ TEST(Su2Writers, VerticesOfMarkersAreLeftOutWithAWarning) {
   const std::pair<const char*, const char*> cases[] = {
       {"1", "the line ends after 0 of the 1 nodes of a vertex"},
       {"1 5", "node 5 is not below the 5 points"},
-      {"1 x", "node 'x' is no whole number"},
+      {"1 x", "node 'x' is not a whole number"},
       {"1 0 1 2", "'2' follows the element"},
   };
   for (const auto& [line, message] : cases) {
@@ -108,7 +107,7 @@ TEST(Su2Writers, VerticesOfMarkersAreLeftOutWithAWarning) {
                      std::string("m.su2: line 18: ") + message);
   }
   expect_su2_error(with(plane_file(), "5 0 1 2 0", "1 0"),
-                   "m.su2: line 4: element type 1 is none of 5 (triangle), 9 (quadrilateral)");
+                   "m.su2: line 4: element type 1 is not one of 5 (triangle), 9 (quadrilateral)");
   expect_su2_error(with(plane_file(), "MARKER_ELEMS= 2\n", "MARKER_ELEMS= 2\n1 0\n"),
                    "m.su2: line 20: '3 3 4' follows the 2 elements of marker 'high' that line 17 announces");
 }

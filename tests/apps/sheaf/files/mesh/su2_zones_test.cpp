@@ -62,8 +62,8 @@ TEST(Su2Zones, OneIsReadAlone) {
   const auto refuse = [](const std::string& file, std::uint64_t zone, const char* message) {
     expect_error(error_code::bad_argument, message, [&] { parse_su2(file, {.zone = zone}); });
   };
-  refuse(zones_file(), 3, "m.su2: zone 3 is asked for, and the file has 2 zones");
-  refuse(plane_file(), 2, "m.su2: zone 2 is asked for, and the file has 1 zone");
+  refuse(zones_file(), 3, "m.su2: zone 3 is wanted, but the file has 2 zones");
+  refuse(plane_file(), 2, "m.su2: zone 2 is wanted, but the file has 1 zone");
 }
 
 TEST(Su2Zones, TakeTheDimensionInFrontOfThem) {
@@ -71,7 +71,7 @@ TEST(Su2Zones, TakeTheDimensionInFrontOfThem) {
   EXPECT_EQ(parse_su2("NDIME= 2\nNZONE= 2\nIZONE= 1\n" + first_zone + "IZONE= 2\n" + second_zone), expected);
   EXPECT_EQ(parse_su2("NDIME= 2\n" + zones_file()), expected);
   const std::string mixed = "NDIME= 2\nIZONE= 1\n" + first_zone + "IZONE= 2\nNDIME= 3\nNELEM= 0\nNPOIN= 1\n1 2 3\n";
-  expect_su2_error(mixed, "m.su2: line 16: zone 2 has 3 dimensions, and zone 1 has 2: they make no mesh together");
+  expect_su2_error(mixed, "m.su2: line 16: zone 2 has 3 dimensions, but zone 1 has 2: together they are not a mesh");
   EXPECT_EQ(parse_su2(mixed, {.zone = 2}).coordinates, (doubles{1, 2, 3}));
 }
 
@@ -82,34 +82,34 @@ TEST(Su2Zones, WithoutNodesOrElementsChangeNothing) {
 }
 
 TEST(Su2Zones, MarkersAreCountedInEach) {
-  expect_su2_error(zones_file() + "NMARK= 2\n", "m.su2: line 36: NMARK is there twice: in line 28, too");
+  expect_su2_error(zones_file() + "NMARK= 2\n", "m.su2: line 36: NMARK appears twice: also in line 28");
   const std::string twice = zones_file() + "MARKER_TAG= wall\nMARKER_ELEMS= 0\n";
-  expect_su2_error(twice, "m.su2: line 36: marker 'wall' is there twice: in line 32, too");
+  expect_su2_error(twice, "m.su2: line 36: marker 'wall' appears twice: also in line 32");
 }
 
 TEST(Su2Zones, ThatAreWrongAreRefused) {
   const std::string zone = "NELEM= 0\nNPOIN= 0\n";
   const std::pair<std::string, const char*> cases[] = {
-      {"NDIME= 2\nNZONE= 2\n" + zone, "line 2: NZONE is 2, and the file has 1 zone"},
-      {"NDIME= 2\nNZONE= 1\nIZONE= 1\n" + zone + "IZONE= 2\n" + zone, "line 2: NZONE is 1, and the file has 2 zones"},
+      {"NDIME= 2\nNZONE= 2\n" + zone, "line 2: NZONE is 2, but the file has 1 zone"},
+      {"NDIME= 2\nNZONE= 1\nIZONE= 1\n" + zone + "IZONE= 2\n" + zone, "line 2: NZONE is 1, but the file has 2 zones"},
       {"NDIME= 2\nNZONE= 0\n" + zone, "line 2: NZONE is 0: a mesh has at least one zone"},
-      {"NDIME= 2\nNZONE= 1\nNZONE= 1\n" + zone, "line 3: NZONE is there twice: in line 2, too"},
-      {"NDIME= 2\nNZONE= two\n" + zone, "line 2: NZONE 'two' is no whole number"},
+      {"NDIME= 2\nNZONE= 1\nNZONE= 1\n" + zone, "line 3: NZONE appears twice: also in line 2"},
+      {"NDIME= 2\nNZONE= two\n" + zone, "line 2: NZONE 'two' is not a whole number"},
       {"NDIME= 2\nIZONE= 0\n" + zone, "line 2: IZONE is 0: zones are counted from 1"},
-      {"NDIME= 2\nIZONE= 2\n" + zone, "line 2: IZONE is 2, and the file has 1 zone"},
-      {"NDIME= 2\nIZONE= 1\n" + zone + "IZONE= 3\n" + zone, "line 5: IZONE is 3, and the file has 2 zones"},
-      {"NDIME= 2\nIZONE= 1\n" + zone + "IZONE= 1\n" + zone, "line 5: IZONE 1 is there twice: in line 2, too"},
+      {"NDIME= 2\nIZONE= 2\n" + zone, "line 2: IZONE is 2, but the file has 1 zone"},
+      {"NDIME= 2\nIZONE= 1\n" + zone + "IZONE= 3\n" + zone, "line 5: IZONE is 3, but the file has 2 zones"},
+      {"NDIME= 2\nIZONE= 1\n" + zone + "IZONE= 1\n" + zone, "line 5: IZONE 1 appears twice: also in line 2"},
       {"NDIME= 2\nIZONE= 1\n0 0\n" + zone, "line 3: '0 0' follows IZONE, which has no lines of its own"},
       {"NDIME= 2\nNELEM= 0\nIZONE= 1\n" + zone,
-       "line 2: 'NELEM= 0' stands before the first IZONE, in line 3, and so in no zone"},
+       "line 2: 'NELEM= 0' stands before the first IZONE, in line 3, so it is in no zone"},
       {"NDIME= 2\nMARKER_TAG= a\nIZONE= 1\n" + zone,
-       "line 2: 'MARKER_TAG= a' stands before the first IZONE, in line 3, and so in no zone"},
+       "line 2: 'MARKER_TAG= a' stands before the first IZONE, in line 3, so it is in no zone"},
       {"IZONE= 1\n" + zone + "IZONE= 2\nNDIME= 2\n" + zone, "line 1: zone 1 has no NDIME"},
       {"NDIME= 2\nIZONE= 1\n" + zone + "IZONE= 2\nNPOIN= 0\n", "line 5: zone 2 has no NELEM"},
       {"NDIME= 2\nIZONE= 1\nNELEM= 0\nIZONE= 2\n" + zone, "line 2: zone 1 has no NPOIN"},
       {"NDIME= 2\nIZONE= 1\n" + zone + "MARKER_TAG= a\nIZONE= 2\n" + zone, "line 5: marker 'a' has no MARKER_ELEMS"},
-      {"NDIME= 2\nIZONE= 1\nNMARK= 1\n" + zone + "IZONE= 2\n" + zone, "line 3: NMARK is 1, and zone 1 has 0 markers"},
-      {"NDIME= 2\nizone= 1\n" + zone, "line 2: izone=, the keyword is IZONE="},
+      {"NDIME= 2\nIZONE= 1\nNMARK= 1\n" + zone + "IZONE= 2\n" + zone, "line 3: NMARK is 1, but zone 1 has 0 markers"},
+      {"NDIME= 2\nizone= 1\n" + zone, "line 2: izone= is not the keyword IZONE="},
   };
   for (const auto& [text, message] : cases) {
     SCOPED_TRACE(text);
