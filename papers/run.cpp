@@ -26,19 +26,16 @@ platform describe(const context& ctx, const papers::request& request) {
 std::vector<paper> papers_asked_for(const papers::request& request) {
   std::vector<paper> all{ujaldon2005_paper(), he2007_paper(), patidar2009_paper(), wei2010_paper()};
   std::erase_if(all, [&](const paper& p) {
-    return !request.papers.empty() &&
-           std::find(request.papers.begin(), request.papers.end(), p.name) == request.papers.end();
+    return !request.papers.empty() && std::ranges::find(request.papers, p.name) == request.papers.end();
   });
   return all;
 }
 
-bool has(const std::vector<int>& numbers, int number) {
-  return std::find(numbers.begin(), numbers.end(), number) != numbers.end();
-}
+bool has(const std::vector<int>& numbers, int number) { return std::ranges::find(numbers, number) != numbers.end(); }
 
 void require_known(const std::vector<int>& figures, const std::vector<paper>& papers) {
   for (const int number : figures) {
-    if (std::any_of(papers.begin(), papers.end(), [&](const paper& p) { return has(p.figures, number); })) continue;
+    if (std::ranges::any_of(papers, [&](const paper& p) { return has(p.figures, number); })) continue;
     std::string known;
     for (const paper& p : papers) {
       known += known.empty() ? "" : "; ";
@@ -91,7 +88,7 @@ findings print_papers(std::span<const context> contexts, sessions& all_sessions,
   std::vector<paper> papers = papers_asked_for(request);
   require_known(request.figures, papers);
   std::erase_if(papers, [&](const paper& p) {
-    return std::none_of(p.figures.begin(), p.figures.end(), [&](int f) { return request.wants_figure(f); });
+    return std::ranges::none_of(p.figures, [&](int f) { return request.wants_figure(f); });
   });
   if (all_sessions.empty()) leave_out_those_of_sessions(papers, request);
   findings all;
@@ -209,7 +206,7 @@ std::string size_text(std::uint64_t bytes) {
 std::string ratio_text(double ratio) { return fmt::format("{:.2f}x", ratio); }
 
 const result* find(const std::vector<result>& rows, std::string_view who) {
-  const auto place = std::find_if(rows.begin(), rows.end(), [&](const result& r) { return r.who == who; });
+  const auto place = std::ranges::find_if(rows, [&](const result& r) { return r.who == who; });
   return place == rows.end() ? nullptr : &*place;
 }
 

@@ -24,7 +24,7 @@ std::vector<std::string> backend_names() {
 // Whether a backend has a variant of conjugate gradient.
 bool solves_systems(backend_kind kind) {
   const auto variants = primitives::conjugate_gradient_variants();
-  return std::any_of(variants.begin(), variants.end(), [&](const auto& v) { return v.works_on(kind); });
+  return std::ranges::any_of(variants, [&](const auto& v) { return v.works_on(kind); });
 }
 
 }  // namespace

@@ -83,8 +83,7 @@ void merge_corrections(std::vector<variant_correction>& all) {
   const auto key = [](const variant_correction& c) {
     return std::tie(c.primitive, c.variant, c.order, c.record_bytes, c.count, c.range);
   };
-  std::sort(all.begin(), all.end(),
-            [&](const variant_correction& a, const variant_correction& b) { return key(a) < key(b); });
+  std::ranges::sort(all, [&](const variant_correction& a, const variant_correction& b) { return key(a) < key(b); });
   std::vector<variant_correction> merged;
   for (std::size_t first = 0, last; first < all.size(); first = last) {
     double log_sum = 0;

@@ -52,7 +52,7 @@ class text_checker {
 
  private:
   bool is_subcommand(const std::string& text) const {
-    return std::find(subcommands_.begin(), subcommands_.end(), text) != subcommands_.end();
+    return std::ranges::find(subcommands_, text) != subcommands_.end();
   }
 
   static void check_list(const CLI::Option& option, const std::string& list) {

@@ -25,8 +25,7 @@ namespace {
 bool json_is_wanted = false;
 
 bool write_all(int descriptor, std::initializer_list<const char*> texts) {
-  return std::all_of(texts.begin(), texts.end(),
-                     [&](const char* text) { return write(descriptor, text, std::strlen(text)) >= 0; });
+  return std::ranges::all_of(texts, [&](const char* text) { return write(descriptor, text, std::strlen(text)) >= 0; });
 }
 
 // SIGBUS at an address of a mapped input means that somebody truncated the file while it was read. Elsewhere it is a

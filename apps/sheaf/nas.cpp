@@ -121,7 +121,7 @@ class row_maker {
       }
     }
     const std::span<std::uint32_t> made(columns_.data(), count_);
-    std::sort(made.begin(), made.end());
+    std::ranges::sort(made);
     return made;
   }
   double number(std::uint32_t column) const { return sums_[column]; }
@@ -208,11 +208,11 @@ class power_method {
         x_there_(ctx, x_.data(), of.rows * 8),
         z_there_(ctx, z_.data(), of.rows * 8) {}
 
-  void begin() { std::fill(x_.begin(), x_.end(), 1.0); }
+  void begin() { std::ranges::fill(x_, 1.0); }
 
   /// Solves A z = x, estimates the eigenvalue by x.z, and goes on with z of length 1.
   void iterate(nas_answer& answer) {
-    std::fill(z_.begin(), z_.end(), 0.0);
+    std::ranges::fill(z_, 0.0);
     x_there_.send();
     z_there_.send();
     const conjugate_gradient_result solved =

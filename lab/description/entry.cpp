@@ -8,13 +8,12 @@ namespace sheaf::primitives {
 namespace {
 
 const given_option* find(std::span<const given_option> given, std::string_view option) {
-  const auto found =
-      std::find_if(given.begin(), given.end(), [&](const given_option& g) { return g.option == option; });
+  const auto found = std::ranges::find_if(given, [&](const given_option& g) { return g.option == option; });
   return found == given.end() || found->texts.empty() ? nullptr : &*found;
 }
 
 bool has_option(const entry& e, std::string_view option) {
-  return std::any_of(e.fields.begin(), e.fields.end(), [&](const field_use& u) { return u.field->option == option; });
+  return std::ranges::any_of(e.fields, [&](const field_use& u) { return u.field->option == option; });
 }
 
 // "gather, scatter": the entries that take an option.
@@ -35,7 +34,7 @@ void require_known(const entry& of, std::span<const given_option> given) {
 }  // namespace
 
 bool entry::takes(const problem_field& field) const noexcept {
-  return std::any_of(fields.begin(), fields.end(), [&](const field_use& use) { return use.field == &field; });
+  return std::ranges::any_of(fields, [&](const field_use& use) { return use.field == &field; });
 }
 
 std::span<const entry* const> entries() {

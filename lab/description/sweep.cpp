@@ -95,7 +95,7 @@ void read_options(sweep& s, std::string_view options) {
   auto option = known.end();
   for_each_word(options, ' ', [&](std::string_view word) {
     if (option == known.end()) {
-      option = std::find_if(known.begin(), known.end(), [&](const list_option& o) { return o.name == word; });
+      option = std::ranges::find_if(known, [&](const list_option& o) { return o.name == word; });
       if (option == known.end()) refuse("no list has the option '{}'", word);
       return;
     }
@@ -150,10 +150,8 @@ sweep sweep_named(std::string_view set) {
 
 bool may_take(const sweep& s, const list_option& option) {
   for (const family* const f : all_families()) {
-    const bool is_of =
-        std::any_of(f->lists.begin(), f->lists.end(), [&](const list_option& o) { return o.name == option.name; });
-    if (is_of)
-      return std::any_of(s.entries.begin(), s.entries.end(), [&](const entry* e) { return e->family == f->name; });
+    const bool is_of = std::ranges::any_of(f->lists, [&](const list_option& o) { return o.name == option.name; });
+    if (is_of) return std::ranges::any_of(s.entries, [&](const entry* e) { return e->family == f->name; });
   }
   return true;
 }

@@ -137,9 +137,8 @@ void append_header(std::string& text, const comparison& found, const compare_req
 }  // namespace
 
 std::uint64_t comparison::slower_count() const noexcept {
-  return static_cast<std::uint64_t>(std::count_if(rows.begin(), rows.end(), [](const compared_row& row) {
-    return row.change == bench::change::slower && !row.after.is_peer();
-  }));
+  return static_cast<std::uint64_t>(std::ranges::count_if(
+      rows, [](const compared_row& row) { return row.change == bench::change::slower && !row.after.is_peer(); }));
 }
 
 comparison compare(std::span<const recorded_row> before, std::span<const recorded_row> after,
@@ -150,7 +149,7 @@ comparison compare(std::span<const recorded_row> before, std::span<const recorde
 
   comparison found;
   const auto is_wrong = [](const recorded_row& row) { return !row.verified; };
-  found.wrong_before = static_cast<std::uint64_t>(std::count_if(before.begin(), before.end(), is_wrong));
+  found.wrong_before = static_cast<std::uint64_t>(std::ranges::count_if(before, is_wrong));
   for (const recorded_row& row : after) {
     if (!row.verified) ++found.wrong_after;
     const std::string row_name = name(row);
@@ -174,8 +173,8 @@ comparison compare(std::span<const recorded_row> before, std::span<const recorde
     throw error(error_code::bad_input, fmt::format("{} and {} have no row in common{}", request.old_path,
                                                    request.new_path, request.relative ? " with a peer in both" : ""));
   }
-  std::stable_sort(found.rows.begin(), found.rows.end(),
-                   [](const compared_row& a, const compared_row& b) { return a.speedup < b.speedup; });
+  std::ranges::stable_sort(found.rows,
+                           [](const compared_row& a, const compared_row& b) { return a.speedup < b.speedup; });
   return found;
 }
 

@@ -105,15 +105,14 @@ std::string factors_text(std::vector<factor_row> rows) {
   if (rows.empty()) return "no row has a peer\n";
   std::vector<std::string> backends;
   for (const factor_row& row : rows) {
-    if (std::find(backends.begin(), backends.end(), row.backend) == backends.end()) backends.push_back(row.backend);
+    if (std::ranges::find(backends, row.backend) == backends.end()) backends.push_back(row.backend);
   }
   std::string text;
   for (const std::string& backend : backends) {
     for (const std::string_view family : primitives::families()) text += text_of_family(rows, backend, family);
     text += text_of_family(rows, backend, {});
   }
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const factor_row& a, const factor_row& b) { return a.factor() < b.factor(); });
+  std::ranges::stable_sort(rows, [](const factor_row& a, const factor_row& b) { return a.factor() < b.factor(); });
   rows.resize(std::min(rows.size(), most_worst));
   text += fmt::format("the {} worst, ours and the peer (* for calls of 20 us and less)\n", rows.size());
   for (const factor_row& row : rows) {

@@ -35,8 +35,9 @@ constexpr std::uint64_t warm_cache_bytes = std::uint64_t{1} << 16;
 bool passes(const options& o, const planned_row& row) {
   if (!o.filter) return true;
   if (row.contenders.empty()) return std::regex_search(name(row.problem) + "/", *o.filter);
-  return std::any_of(row.contenders.begin(), row.contenders.end(),
-                     [&](const contender& c) { return std::regex_search(name(row.problem) + "/" + c.who, *o.filter); });
+  return std::ranges::any_of(row.contenders, [&](const contender& c) {
+    return std::regex_search(name(row.problem) + "/" + c.who, *o.filter);
+  });
 }
 
 /// The rows of the shard. `passed` counts those of all shards.
@@ -106,8 +107,7 @@ int write_and_judge(const options& o, const std::vector<result>& results, const 
                     const std::vector<input_result>& input_results = {}) {
   if (!o.json_path.empty()) write_json(o.json_path, results, measured, input_results);
   const auto is_right = [](const auto& r) { return r.verified; };
-  const bool all_right = std::all_of(results.begin(), results.end(), is_right) &&
-                         std::all_of(input_results.begin(), input_results.end(), is_right);
+  const bool all_right = std::ranges::all_of(results, is_right) && std::ranges::all_of(input_results, is_right);
   return all_right ? exit_done : exit_wrong_answer;
 }
 
@@ -131,8 +131,7 @@ int run_papers(const options& o) {
   });
   const papers::findings found = papers::print_papers(contexts, sessions, o.papers);
   const auto is_wrong = [](const auto& r) { return !r.verified; };
-  const auto wrong = std::count_if(found.rows.begin(), found.rows.end(), is_wrong) +
-                     std::count_if(found.input_rows.begin(), found.input_rows.end(), is_wrong);
+  const auto wrong = std::ranges::count_if(found.rows, is_wrong) + std::ranges::count_if(found.input_rows, is_wrong);
   fmt::print("\n{} answers, {} wrong\n", found.rows.size() + found.input_rows.size(), wrong);
   return write_and_judge(o, found.rows, measured, found.input_rows);
 }

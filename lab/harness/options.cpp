@@ -156,7 +156,7 @@ void require_alone(const CLI::App& app) {
     if (app.count(lone) == 0) continue;
     for (const CLI::Option* const option : app.get_options()) {
       const std::string name = option->get_name();
-      const bool may_be_given = name == lone || std::find(goes_with.begin(), goes_with.end(), name) != goes_with.end();
+      const bool may_be_given = name == lone || std::ranges::find(goes_with, name) != goes_with.end();
       if (option->count() == 0 || may_be_given) continue;
       throw error(error_code::bad_argument, fmt::format("{} goes with {}, not {}", lone, text, name));
     }

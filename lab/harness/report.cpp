@@ -230,7 +230,7 @@ void print_summary(std::span<const result> results) {
     }
     print_regret(results, b.kind);
   }
-  const auto wrong = std::count_if(results.begin(), results.end(), [](const result& r) { return !r.verified; });
+  const auto wrong = std::ranges::count_if(results, [](const result& r) { return !r.verified; });
   fmt::print("{} answers, {} wrong\n", results.size(), wrong);
 }
 

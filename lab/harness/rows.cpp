@@ -36,9 +36,8 @@ contender ours(const context& ctx, const problem& p, const workspace& arrays, st
           },
       .release = [copies_of_arrays] { copies_of_arrays->clear(); }};
   const jobs::array_shapes shapes = job.shapes(p);
-  const bool has_side_output = std::any_of(shapes.begin(), shapes.end(), [](const jobs::array_shape& s) {
-    return s.role == jobs::array_role::side_output && s.bytes() > 0;
-  });
+  const bool has_side_output = std::ranges::any_of(
+      shapes, [](const jobs::array_shape& s) { return s.role == jobs::array_role::side_output && s.bytes() > 0; });
   if (has_side_output) c.queue_with_side_outputs = [run] { run(0, true); };
   return c;
 }
@@ -62,9 +61,8 @@ std::string reason_of_size(const problem& p) {
   constexpr const char* too_large = "more than any memory has";
   if (std::max(p.count, p.indexed_count()) > most_records) return too_large;
   const jobs::array_shapes shapes = jobs::job_of(p).shapes(p);
-  const bool fits = std::all_of(shapes.begin(), shapes.end(), [](const jobs::array_shape& s) {
-    return s.item_bytes == 0 || s.count <= most_bytes / s.item_bytes;
-  });
+  const bool fits = std::ranges::all_of(
+      shapes, [](const jobs::array_shape& s) { return s.item_bytes == 0 || s.count <= most_bytes / s.item_bytes; });
   return fits ? "" : too_large;
 }
 

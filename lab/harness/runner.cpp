@@ -24,7 +24,7 @@ double time_by_queue(const contender& c, std::uint64_t copy, queue_clock& clock)
 }
 
 timing summary_of(std::vector<double>& seconds) {
-  std::sort(seconds.begin(), seconds.end());
+  std::ranges::sort(seconds);
   const std::size_t middle = seconds.size() / 2;
   const double median = seconds.size() % 2 == 1 ? seconds[middle] : (seconds[middle - 1] + seconds[middle]) / 2;
   return {median, seconds.front(), seconds.back(), seconds.size()};

@@ -27,7 +27,7 @@ constexpr std::array<kind_row, 9> kinds{{
 }};
 
 const kind_row& row(pattern_kind kind) {
-  return *std::find_if(kinds.begin(), kinds.end(), [&](const kind_row& r) { return r.kind == kind; });
+  return *std::ranges::find_if(kinds, [&](const kind_row& r) { return r.kind == kind; });
 }
 
 constexpr enum_name<key_distribution> distributions[] = {

@@ -14,9 +14,7 @@ struct peer_row {
   make_contenders* make;
   std::array<std::string_view, 4> primitives;  ///< names of entries
 
-  bool is_of(std::string_view primitive) const {
-    return std::find(primitives.begin(), primitives.end(), primitive) != primitives.end();
-  }
+  bool is_of(std::string_view primitive) const { return std::ranges::find(primitives, primitive) != primitives.end(); }
 };
 
 constexpr backend_kind cpu = backend_kind::cpu;

@@ -28,7 +28,7 @@ const std::uint64_t* on_host(const context& ctx, const std::uint64_t* entries, s
 class bitmap {
  public:
   explicit bitmap(std::uint64_t bits) : words_(bits / 64) {}
-  void clear() { std::fill(words_.begin(), words_.end(), 0); }
+  void clear() { std::ranges::fill(words_, 0); }
   std::uint64_t word(std::uint64_t w) const { return words_[w]; }
   void set(std::uint64_t bit) {
     std::atomic_ref<std::uint64_t> word(words_[bit / 64]);
@@ -40,9 +40,7 @@ class bitmap {
   std::vector<std::uint64_t> words_;
 };
 
-std::uint64_t first_place(const spatter_sequence& sequence) {
-  return *std::min_element(sequence.places.begin(), sequence.places.end());
-}
+std::uint64_t first_place(const spatter_sequence& sequence) { return *std::ranges::min_element(sequence.places); }
 
 // The first step of [0, count) whose offset is at least `least`, by binary search: offsets never decrease.
 std::uint64_t first_step_at(const spatter_sequence& sequence, std::uint64_t count, std::uint64_t least) {

@@ -50,7 +50,7 @@ class config_reader {
       : object_(object), place_(std::move(place)), entries_left_(entries_left) {
     if (!object.is_object()) fail("is not an object");
     for (const auto& [field, value] : object.items()) {
-      if (std::find(known_fields.begin(), known_fields.end(), field) == known_fields.end()) {
+      if (std::ranges::find(known_fields, field) == known_fields.end()) {
         fail(fmt::format("'{}' is not a field that sheaf knows", printable(field)));
       }
     }
@@ -247,8 +247,7 @@ spatter_config read_config(const json& object, const std::string& origin, std::u
   if (config.kernel == spatter_kernel::multi_gather) compose(in, config.gather, "pattern-gather", config.kernel);
   if (config.kernel == spatter_kernel::multi_scatter) compose(in, config.scatter, "pattern-scatter", config.kernel);
   for (spatter_sequence* sequence : {&config.gather, &config.scatter}) {
-    if (!sequence->places.empty())
-      sequence->last_place = *std::max_element(sequence->places.begin(), sequence->places.end());
+    if (!sequence->places.empty()) sequence->last_place = *std::ranges::max_element(sequence->places);
   }
   check_sizes(in, config);
   return config;

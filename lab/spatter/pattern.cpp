@@ -87,7 +87,7 @@ spatter_pattern mostly_stride_one(const source& in, const std::vector<std::strin
   if (gaps.size() != 1 && gaps.size() != locations.size()) {
     in.fail(fmt::format("{} gaps for {} locations, not one or as many", gaps.size(), locations.size()));
   }
-  if (std::adjacent_find(locations.begin(), locations.end(), std::greater_equal<>{}) != locations.end()) {
+  if (std::ranges::adjacent_find(locations, std::greater_equal<>{}) != locations.end()) {
     in.fail("gap locations do not ascend");
   }
   if (locations.back() >= length)
@@ -137,7 +137,7 @@ spatter_pattern laplacian(const source& in, const std::vector<std::string_view>&
 }
 
 spatter_pattern list(const source& in) {
-  const auto commas = std::count(in.text.begin(), in.text.end(), ',');
+  const auto commas = std::ranges::count(in.text, ',');
   in.bounded_length(static_cast<std::uint64_t>(commas) + 1);
   return {in.numbers(in.text, "entry"), std::nullopt};
 }

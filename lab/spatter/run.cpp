@@ -238,7 +238,7 @@ spatter_result spatter_session::run(const spatter_config& config) {
   do {
     times.push_back(run_once(config, nullptr));
   } while (times.size() < wanted && seconds_since(start) < settings_.most_seconds);
-  std::sort(times.begin(), times.end());
+  std::ranges::sort(times);
   result.runs = times.size();
   result.best_seconds = times.front();
   result.median_seconds = times[times.size() / 2];

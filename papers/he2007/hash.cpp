@@ -119,8 +119,8 @@ std::vector<contender> searches(const session& s, const problem& p) {
 
 /// The variant whose name ends so, such as "direct".
 const result* result_by(const std::vector<result>& rows, std::string_view name) {
-  const auto place = std::find_if(rows.begin(), rows.end(),
-                                  [&](const result& r) { return r.who.ends_with(fmt::format(".{}", name)); });
+  const auto place =
+      std::ranges::find_if(rows, [&](const result& r) { return r.who.ends_with(fmt::format(".{}", name)); });
   return place == rows.end() ? nullptr : &*place;
 }
 

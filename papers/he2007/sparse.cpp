@@ -40,7 +40,7 @@ timing time_of_call(const context& ctx, bool is_quick, const std::function<void(
   std::vector<double> all;
   all.reserve(rounds);
   for (int i = 0; i < rounds; ++i) all.push_back(timed(calls));
-  std::sort(all.begin(), all.end());
+  std::ranges::sort(all);
   return {all[rounds / 2], all.front(), all.back(), calls * rounds};
 }
 
@@ -126,8 +126,8 @@ class measured_matrix {
 
   bool can_do_two_steps(const context& ctx) const {
     const auto estimates = explain_spmv(ctx, placed_.view, from_, to_).variants;
-    return std::any_of(estimates.begin(), estimates.end(),
-                       [&](const variant_estimate& v) { return v.variant == two_step_ && v.applicable; });
+    return std::ranges::any_of(estimates,
+                               [&](const variant_estimate& v) { return v.variant == two_step_ && v.applicable; });
   }
 
   std::string rate_of(const answer& a) const { return rate(a.seconds, m_.entries()) + (a.is_right ? "" : " WRONG"); }
@@ -146,7 +146,7 @@ class measured_matrix {
   }
 
   answer product_in(const context& where, const std::string& who, std::string_view variant) {
-    std::fill(result_.begin(), result_.end(), std::numeric_limits<Value>::quiet_NaN());
+    std::ranges::fill(result_, std::numeric_limits<Value>::quiet_NaN());
     if (is_apart()) copy_bytes(s_.ctx, to_.data, result_.data(), m_.rows * sizeof(Value));
     const timing time =
         time_of_call(where, run_.request.quick, [&] { spmv(where, placed_.view, from_, to_, {.variant = variant}); });

@@ -42,7 +42,7 @@ constexpr std::array<std::uint64_t, 5> paper_millions{8, 16, 32, 48, 64};
 
 // The paper's time for this number of records; 0 for a number that is not in its table, as in a quick run.
 int paper_milliseconds(const paper_row& row, std::uint64_t count) {
-  const auto place = std::find(paper_millions.begin(), paper_millions.end(), count / million);
+  const auto place = std::ranges::find(paper_millions, count / million);
   if (place == paper_millions.end()) return 0;
   return row.milliseconds[static_cast<std::size_t>(place - paper_millions.begin())];
 }

@@ -34,7 +34,7 @@ void print_paper(const paper_input& of) {
 /// device, and beside a call that builds them first.
 void print_memory(const std::vector<timed_call>& calls) {
   const auto find = [&](const timed_call& kept, const std::string& who, bool is_prepared) {
-    return std::find_if(calls.begin(), calls.end(), [&](const timed_call& c) {
+    return std::ranges::find_if(calls, [&](const timed_call& c) {
       return c.where == kept.where && c.who == who && c.is_prepared == is_prepared;
     });
   };

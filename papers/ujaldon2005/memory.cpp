@@ -79,14 +79,14 @@ void add_sent_products(const call_place& place, const matrix_input& in, std::vec
         std::pair{"opengl.vertex", lookup_scheme::vertices}}) {
     const auto of = std::make_shared<sent_product>(in.matrix);
     // Where the form itself cannot run, because x is too long for a color table, there is nothing to compare with.
-    const bool is_kept = std::any_of(calls.begin(), calls.end(), [&, name = form](const timed_call& c) {
+    const bool is_kept = std::ranges::any_of(calls, [&, name = form](const timed_call& c) {
       return c.where == place.name && c.is_prepared && c.who == name;
     });
     if (!is_kept) continue;
     const auto [object, seconds] = made<opengl::product_from_host>(place.ctx, jobs::view_of(*of->matrix), scheme);
     const auto run = [of, product = object] { product->run(const_values(of->x), values(of->y)); };
     calls.push_back(sent_call(
-        place, form, seconds, run, [of] { std::fill(of->y.begin(), of->y.end(), not_a_number); },
+        place, form, seconds, run, [of] { std::ranges::fill(of->y, not_a_number); },
         [of] {
           return jobs::product_mistake(jobs::view_of(*of->matrix), const_values(of->x), const_values(of->y), {});
         }));
@@ -101,7 +101,7 @@ void add_sent_edges(const call_place& place, const mesh_input& in, std::vector<t
       made<opengl::edge_sum_from_host>(place.ctx, of->edges(), in.edges->nodes, terms.components, terms.function);
   const auto run = [of, sum = object] { sum->run(const_values(of->places), values(of->sums)); };
   calls.push_back(sent_call(
-      place, "opengl.points", seconds, run, [of] { std::fill(of->sums.begin(), of->sums.end(), not_a_number); },
+      place, "opengl.points", seconds, run, [of] { std::ranges::fill(of->sums, not_a_number); },
       [of, terms] {
         return jobs::edge_sum_mistake(of->edges(), const_values(of->places), const_values(nullptr, 0, value_type::f32),
                                       const_values(of->sums), of->components, terms.function);

@@ -42,7 +42,7 @@ io::csr_matrix<float> rows_of(const io::csr_matrix<float>& m, std::uint64_t begi
 std::uint64_t row_at(const io::csr_matrix<float>& m, double share) {
   if (share >= 1) return m.rows;
   const auto entries = static_cast<std::uint64_t>(share * static_cast<double>(m.entries()));
-  const auto at = std::lower_bound(m.row_offsets.begin(), m.row_offsets.end(), entries);
+  const auto at = std::ranges::lower_bound(m.row_offsets, entries);
   return std::min<std::uint64_t>(m.rows, static_cast<std::uint64_t>(at - m.row_offsets.begin()));
 }
 
@@ -57,7 +57,7 @@ struct part_array {
   const_values in() const { return {placed.data(), host.size(), value_type_of<Value>()}; }
   values out() const { return {const_cast<Value*>(placed.data()), host.size(), value_type_of<Value>()}; }
   void clear() {
-    std::fill(host.begin(), host.end(), std::numeric_limits<Value>::quiet_NaN());
+    std::ranges::fill(host, std::numeric_limits<Value>::quiet_NaN());
     if (is_copied()) copy_bytes(ctx, out().data, host.data(), host.size() * sizeof(Value));
   }
   void fetch() {

@@ -116,7 +116,7 @@ std::vector<std::uint64_t> host_cache_levels() {
   std::vector<std::uint64_t> bytes;
   bytes.reserve(levels.size());
   for (const auto& [level, size] : levels) bytes.push_back(size);
-  std::sort(bytes.begin(), bytes.end());
+  std::ranges::sort(bytes);
   bytes.erase(std::unique(bytes.begin(), bytes.end()), bytes.end());
   if (bytes.empty()) bytes.push_back(usual_cache_bytes);
   return bytes;

@@ -111,7 +111,7 @@ void* host_pool::allocate(std::uint64_t bytes) noexcept {
 void host_pool::deallocate(void* block, std::uint64_t bytes) noexcept {
   if (bytes < least_large_bytes) return ::operator delete (block, std::align_val_t{small_alignment});
   const std::lock_guard lock(mutex_);
-  const auto lent = std::find_if(lent_.begin(), lent_.end(), [&](const large_block& b) { return b.first == block; });
+  const auto lent = std::ranges::find_if(lent_, [&](const large_block& b) { return b.first == block; });
   const large_block back = *lent;
   lent_.erase(lent);
   if (back.bytes <= most_kept_bytes()) {

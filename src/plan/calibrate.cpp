@@ -215,9 +215,8 @@ class measurement {
   }
 
   doubtful_figure fastest_copy() const {
-    const auto fastest = std::max_element(
-        m_.streams.begin(), m_.streams.end(),
-        [](const stream_rate& a, const stream_rate& b) { return a.bytes_per_second < b.bytes_per_second; });
+    const auto fastest = std::ranges::max_element(
+        m_.streams, [](const stream_rate& a, const stream_rate& b) { return a.bytes_per_second < b.bytes_per_second; });
     return {.kind = figure_kind::copies,
             .position = static_cast<std::size_t>(fastest - m_.streams.begin()),
             .footprint_bytes = fastest->footprint_bytes,
@@ -303,7 +302,7 @@ class measurement {
     for (bool settled = false; !settled && samples.size() < most_samples;) {
       const timing t = run(count);
       const double one = t.seconds / static_cast<double>(t.count);
-      samples.insert(std::upper_bound(samples.begin(), samples.end(), one), one);
+      samples.insert(std::ranges::upper_bound(samples, one), one);
       if (std::isnan(one)) break;  // NaN cannot be sorted
       if (samples.size() < least_samples) continue;
       settled = middle_half(samples) < settled_spread * lower_quartile(samples) || now_() - begin > share;

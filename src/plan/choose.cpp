@@ -24,7 +24,7 @@ void throw_no_variants(std::string_view primitive, backend_kind backend,
                        std::span<const backend_kind> backends_that_have) {
   std::vector<std::string_view> names;
   for (const backend_kind other : backends_that_have) {
-    if (std::find(names.begin(), names.end(), name(other)) == names.end()) names.push_back(name(other));
+    if (std::ranges::find(names, name(other)) == names.end()) names.push_back(name(other));
   }
   throw error(error_code::no_variant,
               fmt::format("{}: backend {} has no variant of it{}{}", primitive, name(backend),

@@ -55,8 +55,7 @@ step_counts count_steps(const entry_list& entries) {
   const auto middle = steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2);
   std::nth_element(steps.begin(), middle, steps.end());
   const auto count = [&](auto is_counted) {
-    return static_cast<double>(std::count_if(steps.begin(), steps.end(), is_counted)) /
-           static_cast<double>(steps.size());
+    return static_cast<double>(std::ranges::count_if(steps, is_counted)) / static_cast<double>(steps.size());
   };
   const std::uint64_t median = *middle;
   return {median, count([&](std::uint64_t step) { return step == median; }),
@@ -115,8 +114,8 @@ access_pattern order_of_runs(std::span<const access_pattern> runs) {
   std::vector<access_pattern> alike;
   for (const access_pattern& r : runs) {
     std::vector<access_pattern> same;
-    std::copy_if(runs.begin(), runs.end(), std::back_inserter(same),
-                 [&](const access_pattern& other) { return other.shape == r.shape; });
+    std::ranges::copy_if(runs, std::back_inserter(same),
+                         [&](const access_pattern& other) { return other.shape == r.shape; });
     if (same.size() > alike.size()) alike = std::move(same);
   }
   if (static_cast<double>(alike.size()) >= 0.9 * count) {
@@ -125,7 +124,7 @@ access_pattern order_of_runs(std::span<const access_pattern> runs) {
                      [](const access_pattern& a, const access_pattern& b) { return a.parameter < b.parameter; });
     return *middle;
   }
-  const auto scattered = static_cast<double>(std::count_if(runs.begin(), runs.end(), is_scattered));
+  const auto scattered = static_cast<double>(std::ranges::count_if(runs, is_scattered));
   return scattered >= 0.5 * count ? access_pattern::random() : access_pattern::unknown();
 }
 

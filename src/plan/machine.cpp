@@ -13,8 +13,8 @@ using plan::approximate_log2;
 // The rate of one width at a footprint: linear interpolation between measured points over the logarithm of the
 // footprint.
 double rate_at(std::span<const access_rate> points, std::uint64_t footprint) {
-  const auto above = std::lower_bound(points.begin(), points.end(), footprint,
-                                      [](const access_rate& p, std::uint64_t f) { return p.footprint_bytes < f; });
+  const auto above = std::ranges::lower_bound(
+      points, footprint, [](const access_rate& p, std::uint64_t f) { return p.footprint_bytes < f; });
   if (above == points.begin()) return points.front().records_per_second;
   if (above == points.end()) return points.back().records_per_second;
   const access_rate& low = *(above - 1);
@@ -29,8 +29,8 @@ double seconds_at_random(std::span<const access_rate> rates, std::uint64_t bytes
   double narrower_bytes = 0;
   double narrower_seconds = 0;
   while (!rates.empty()) {
-    const auto end = std::find_if(rates.begin(), rates.end(),
-                                  [&](const access_rate& r) { return r.record_bytes != rates.front().record_bytes; });
+    const auto end =
+        std::ranges::find_if(rates, [&](const access_rate& r) { return r.record_bytes != rates.front().record_bytes; });
     const auto width = static_cast<double>(rates.front().record_bytes);
     const double seconds = 1 / rate_at({rates.begin(), end}, footprint);
     if (width >= static_cast<double>(bytes)) {
@@ -49,8 +49,8 @@ double seconds_at_random(std::span<const access_rate> rates, std::uint64_t bytes
 
 double machine::streamed(std::uint64_t bytes, std::uint64_t footprint) const {
   if (!streams.empty()) {
-    const auto above = std::lower_bound(streams.begin(), streams.end(), footprint,
-                                        [](const stream_rate& s, std::uint64_t f) { return s.footprint_bytes < f; });
+    const auto above = std::ranges::lower_bound(
+        streams, footprint, [](const stream_rate& s, std::uint64_t f) { return s.footprint_bytes < f; });
     return static_cast<double>(bytes) / (above == streams.end() ? streams.back() : *above).bytes_per_second;
   }
   return static_cast<double>(bytes) / (footprint <= cache_bytes / 2 ? cached_bytes_per_second : copy_bytes_per_second);

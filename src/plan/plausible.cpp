@@ -188,7 +188,7 @@ std::vector<std::size_t> smooth_points(const std::vector<curve_point>& points) {
   }
   std::vector<std::size_t> smooth;
   for (std::size_t i = last; i != none; i = ending_at[i].before) smooth.push_back(i);
-  std::reverse(smooth.begin(), smooth.end());
+  std::ranges::reverse(smooth);
   return smooth;
 }
 
@@ -196,7 +196,7 @@ std::vector<std::size_t> smooth_points(const std::vector<curve_point>& points) {
 std::vector<std::string> words_of_others(const curve& c, const std::vector<std::size_t>& kept) {
   std::vector<std::string> words;
   for (std::size_t i = 0; i < c.points.size(); ++i) {
-    const auto after = std::lower_bound(kept.begin(), kept.end(), i);
+    const auto after = std::ranges::lower_bound(kept, i);
     if (after != kept.end() && *after == i) continue;
     const curve_point& p = c.points[i];
     if (p.reason) {

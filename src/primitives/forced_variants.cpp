@@ -35,9 +35,9 @@ void require_known_variant(std::string_view primitive, std::string_view variant)
   for (const variant_table& t : reference::variants) {
     const std::vector<std::string_view> calls = words_of(t.calls());
     all_calls.insert(all_calls.end(), calls.begin(), calls.end());
-    if (std::find(calls.begin(), calls.end(), primitive) == calls.end()) continue;
+    if (std::ranges::find(calls, primitive) == calls.end()) continue;
     const std::vector<std::string_view> names = names_of_variants(t);
-    if (std::find(names.begin(), names.end(), variant) != names.end()) return;
+    if (std::ranges::find(names, variant) != names.end()) return;
     throw error(error_code::bad_argument, fmt::format("SHEAF_VARIANT: {}: no variant is named '{}'; there are {}",
                                                       primitive, core::printable(variant), fmt::join(names, ", ")));
   }

@@ -46,7 +46,7 @@ std::uint64_t occurrences::next(const key_digest& key) {
 }
 
 void occurrences::clear() {
-  std::fill(slots_.begin(), slots_.end(), slot{});
+  std::ranges::fill(slots_, slot{});
   used_ = 0;
 }
 

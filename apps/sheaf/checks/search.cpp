@@ -31,8 +31,8 @@ std::string record_text(index_span ids, std::uint64_t record) {
 sorted_keys::sorted_keys(const_records table) {
   rows_.reserve(table.count);
   for (std::uint64_t i = 0; i < table.count; ++i) rows_.push_back({key_at(table, i), i});
-  std::sort(rows_.begin(), rows_.end(),
-            [](const row& a, const row& b) { return std::tie(a.key, a.record) < std::tie(b.key, b.record); });
+  std::ranges::sort(rows_,
+                    [](const row& a, const row& b) { return std::tie(a.key, a.record) < std::tie(b.key, b.record); });
 }
 
 std::span<const sorted_keys::row> sorted_keys::rows_of(const_records probes, std::uint64_t probe) const {

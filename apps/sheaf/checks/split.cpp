@@ -34,8 +34,8 @@ std::vector<const std::byte*> sorted_records(const_records list, std::uint64_t f
   std::vector<const std::byte*> sorted;
   sorted.reserve(last - first);
   for (std::uint64_t i = first; i < last; ++i) sorted.push_back(list.data + i * list.stride_bytes);
-  std::sort(sorted.begin(), sorted.end(),
-            [&](const std::byte* a, const std::byte* b) { return std::memcmp(a, b, list.record_bytes) < 0; });
+  std::ranges::sort(sorted,
+                    [&](const std::byte* a, const std::byte* b) { return std::memcmp(a, b, list.record_bytes) < 0; });
   return sorted;
 }
 

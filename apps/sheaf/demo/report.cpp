@@ -16,7 +16,7 @@ struct spread {
 
 spread spread_of(std::vector<double> values) {
   if (values.empty()) return {};
-  std::sort(values.begin(), values.end());
+  std::ranges::sort(values);
   return {values.front(), values[values.size() / 2], values.back()};
 }
 
@@ -155,7 +155,7 @@ std::string all_rows(const demo_result& result) {
 }
 
 bool has_plain_loops(const demo_result& result) {
-  return std::any_of(result.rows.begin(), result.rows.end(), [](const demo_row& row) { return row.plain_seconds > 0; });
+  return std::ranges::any_of(result.rows, [](const demo_row& row) { return row.plain_seconds > 0; });
 }
 
 std::string section(const demo_result& result) {
@@ -174,7 +174,7 @@ std::string section(const demo_result& result) {
 std::vector<family_summary> summaries_of(const demo_result& result) {
   std::vector<family_summary> all;
   for (const demo_row& row : result.rows) {
-    const bool known = std::any_of(all.begin(), all.end(), [&](const auto& s) { return s.family == row.family; });
+    const bool known = std::ranges::any_of(all, [&](const auto& s) { return s.family == row.family; });
     if (!known) all.push_back(summary_of(result, row.family));
   }
   return all;

@@ -37,7 +37,7 @@ double median_seconds(double enough, const std::function<void()>& work) {
     times.push_back(seconds_of(work));
     total += times.back();
   }
-  std::sort(times.begin(), times.end());
+  std::ranges::sort(times);
   return times[times.size() / 2];
 }
 
@@ -155,8 +155,7 @@ demo_size small_size() { return {std::uint64_t{2} << 20, std::uint64_t{1} << 17,
 double demo_row::accuracy() const { return std::max(0.0, 1 - std::abs(seconds - predicted_seconds) / seconds); }
 
 std::uint64_t demo_result::wrong_rows() const {
-  return static_cast<std::uint64_t>(
-      std::count_if(rows.begin(), rows.end(), [](const demo_row& row) { return row.mistakes > 0; }));
+  return static_cast<std::uint64_t>(std::ranges::count_if(rows, [](const demo_row& row) { return row.mistakes > 0; }));
 }
 
 std::size_t demo_row_count(backend_kind backend, const demo_settings& settings) {

@@ -126,7 +126,7 @@ bool is_column_major(const python_value& fortran_order, const npy_array& array, 
   if (fortran_order.type != python_value::kind::boolean) {
     fail(origin, "fortran_order is {}, not True or False", printable(source_of(fortran_order, header)));
   }
-  const auto long_axes = std::count_if(array.shape.begin(), array.shape.end(), [](std::uint64_t e) { return e != 1; });
+  const auto long_axes = std::ranges::count_if(array.shape, [](std::uint64_t e) { return e != 1; });
   return fortran_order.truth && long_axes > 1 && array.data_bytes > 0;
 }
 

@@ -82,7 +82,7 @@ class boundary_finder {
       take({numbers_.data() + begin, numbers_.data() + end}, found);
       begin = end;
     }
-    std::sort(found.begin(), found.end(), [](const boundary_face& a, const boundary_face& b) {
+    std::ranges::sort(found, [](const boundary_face& a, const boundary_face& b) {
       return a.marker != b.marker ? a.marker < b.marker : a.number < b.number;
     });
     add_warnings(made.warnings);
@@ -124,7 +124,7 @@ class boundary_finder {
 
   // All that have one face.
   void take(std::span<const std::uint64_t> numbers, std::vector<boundary_face>& found) {
-    const auto of_markers = std::lower_bound(numbers.begin(), numbers.end(), faces_.count());
+    const auto of_markers = std::ranges::lower_bound(numbers, faces_.count());
     const auto of_elements = of_markers - numbers.begin();
     if (of_elements > 2) {
       fail("{}, {} and {} share a face", words_of(faces_[numbers[0]]), words_of(faces_[numbers[1]]),

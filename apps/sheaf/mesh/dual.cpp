@@ -172,7 +172,7 @@ class dual_maker {
         add(sum, element_geometry<Dimension>(mesh_, part.type, part.element).edge_normal(part.part),
             is_reversed ? -sign_of(part) : sign_of(part));
       }
-      std::copy(sum.begin(), sum.end(), dual_.edge_normals.begin() + static_cast<std::ptrdiff_t>(e * Dimension));
+      std::ranges::copy(sum, dual_.edge_normals.begin() + static_cast<std::ptrdiff_t>(e * Dimension));
     }
     dual_.edges = std::move(incidence.edges);
   }
@@ -197,7 +197,7 @@ class dual_maker {
   // An area is a product of two coordinates, a volume one of three; each may be more than a double holds.
   void require_finite() const {
     const auto is_finite = [](double number) { return std::isfinite(number); };
-    const auto normal = std::find_if_not(dual_.edge_normals.begin(), dual_.edge_normals.end(), is_finite);
+    const auto normal = std::ranges::find_if_not(dual_.edge_normals, is_finite);
     if (normal != dual_.edge_normals.end()) {
       const edge& of = dual_.edges[static_cast<std::size_t>(normal - dual_.edge_normals.begin()) / Dimension];
       io::throw_error(error_code::bad_argument,
@@ -205,7 +205,7 @@ class dual_maker {
                       "their dual face",
                       of.first, of.second);
     }
-    const auto volume = std::find_if_not(dual_.volumes.begin(), dual_.volumes.end(), is_finite);
+    const auto volume = std::ranges::find_if_not(dual_.volumes, is_finite);
     if (volume != dual_.volumes.end()) {
       io::throw_error(error_code::bad_argument, "mesh: node {}: no number of 8 bytes holds the volume of its cell",
                       volume - dual_.volumes.begin());
@@ -237,7 +237,7 @@ class dual_maker {
       const element_face& shape = shape_of(part.type).faces[part.part];
       for (std::uint8_t n = 0; n < shape.count; ++n) made.nodes.push_back(node_of(part, shape, n));
     }
-    std::sort(made.nodes.begin(), made.nodes.end());
+    std::ranges::sort(made.nodes);
     made.nodes.erase(std::unique(made.nodes.begin(), made.nodes.end()), made.nodes.end());
     made.normals.assign(made.nodes.size() * Dimension, 0);
     for (const boundary_face& face : faces) {
@@ -245,7 +245,7 @@ class dual_maker {
       const element_face& shape = shape_of(part.type).faces[part.part];
       const element_geometry<Dimension> geometry(mesh_, part.type, part.element);
       for (std::uint8_t n = 0; n < shape.count; ++n) {
-        const auto place = std::lower_bound(made.nodes.begin(), made.nodes.end(), node_of(part, shape, n));
+        const auto place = std::ranges::lower_bound(made.nodes, node_of(part, shape, n));
         const vector<Dimension> normal = geometry.face_normal(part.part, n);
         double* const to = made.normals.data() + (place - made.nodes.begin()) * Dimension;
         for (std::size_t axis = 0; axis < Dimension; ++axis) to[axis] += sign_of(part) * normal[axis];

@@ -100,7 +100,7 @@ std::optional<io::npy_field> field_of_rows(const io::record_file& file, std::str
   auto field = io::find_field(file.type(), name);
   if (!field) return field;
   const auto row = file.shape().empty() ? file.shape() : file.row_shape();
-  if (std::all_of(row.begin(), row.end(), [](std::uint64_t extent) { return extent == 1; })) return field;
+  if (std::ranges::all_of(row, [](std::uint64_t extent) { return extent == 1; })) return field;
   io::throw_error(error_code::bad_input,
                   "{}: shape is {}: a row has several fields {}, and only OFFSET:BYTES tells them apart", file.path(),
                   io::shape_text(file.shape()), io::printable(name));
@@ -136,7 +136,7 @@ void append_columns(std::vector<order_column>& columns, const io::record_file& f
 row_order order_of_file(const io::record_file& file, std::uint64_t record_bytes, std::span<const std::string> texts,
                         bool descending) {
   if (texts.size() > sort_key::most_fields) refuse(fmt::format("--key is given {} times, more than 8", texts.size()));
-  const bool by_places = std::all_of(texts.begin(), texts.end(), is_key_place) || !file.is_npy();
+  const bool by_places = std::ranges::all_of(texts, is_key_place) || !file.is_npy();
   if (!texts.empty() && by_places) return key_of_texts(texts, record_bytes, descending);
   std::vector<order_column> columns;
   for (const std::string& text : texts) {

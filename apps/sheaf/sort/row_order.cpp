@@ -46,7 +46,7 @@ std::string place_of(const order_column& c) { return fmt::format("{}:{}", c.offs
 
 // Rows that agree in all columns before this one agree in its bytes, too, so it decides nothing.
 bool is_decided(const order_column& c, std::span<const order_column> before) {
-  return std::any_of(before.begin(), before.end(), [&](const order_column& b) { return holds(b, c); });
+  return std::ranges::any_of(before, [&](const order_column& b) { return holds(b, c); });
 }
 
 // A change would alter what another column compares.

@@ -76,8 +76,8 @@ struct pattern_range {
 
  private:
   static const variant_estimate* find(const explanation& why, std::string_view variant) {
-    const auto found = std::find_if(why.variants.begin(), why.variants.end(),
-                                    [&](const variant_estimate& v) { return v.variant == variant && v.applicable; });
+    const auto found = std::ranges::find_if(
+        why.variants, [&](const variant_estimate& v) { return v.variant == variant && v.applicable; });
     return found == why.variants.end() ? nullptr : &*found;
   }
 };
@@ -200,10 +200,10 @@ void add_fields(CLI::App& subcommand, plan_command& o) {
   std::vector<option> options;
   for (const entry* const e : entries()) {
     for (const field_use& use : e->fields) {
-      auto known = std::find_if(options.begin(), options.end(),
-                                [&](const option& seen) { return seen.field->option == use.field->option; });
+      auto known =
+          std::ranges::find_if(options, [&](const option& seen) { return seen.field->option == use.field->option; });
       if (known == options.end()) known = options.insert(known, {use.field, {}});
-      if (std::find(known->helps.begin(), known->helps.end(), use.field->help) == known->helps.end()) {
+      if (std::ranges::find(known->helps, use.field->help) == known->helps.end()) {
         known->helps.push_back(use.field->help);
       }
     }

@@ -547,7 +547,7 @@ void add(const sweep& s, std::span<const entry* const> entries, std::vector<prob
         problem_spec p = parse_layout(layout);
         p.pattern = pattern_for(pattern, count);
         p.count = count;
-        const bool is_asked_for = std::find(entries.begin(), entries.end(), &entry_of(p)) != entries.end();
+        const bool is_asked_for = std::ranges::find(entries, &entry_of(p)) != entries.end();
         if (is_asked_for) add_if_checked(p, problems);
       }
     }

@@ -114,8 +114,7 @@ void add_ranges(const sweep& s, problem_spec p, std::vector<problem_spec>& probl
 void add(const sweep& s, std::span<const entry* const> entries, std::vector<problem_spec>& problems) {
   for (const std::uint64_t count : s.counts) {
     for (const sort_layout& layout : s.lists.of<sort_lists>().layouts) {
-      const auto e = std::find_if(entries.begin(), entries.end(),
-                                  [&](const entry* known) { return known->name == layout.primitive; });
+      const auto e = std::ranges::find_if(entries, [&](const entry* known) { return known->name == layout.primitive; });
       if (e == entries.end()) continue;
       for (const index_type index : s.indices) {
         if (!(*e)->writes_index && index != s.indices.front()) continue;

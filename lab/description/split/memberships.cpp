@@ -228,7 +228,7 @@ void split_members(std::uint64_t records, std::uint64_t categories, const std::u
   std::vector<std::uint64_t> next(categories + 1);
   for (std::uint64_t e = 0; e < begins[records]; ++e) ++next[category_of[e]];
   std::exclusive_scan(next.begin(), next.end(), next.begin(), std::uint64_t{0});
-  std::copy(next.begin(), next.end(), offsets);
+  std::ranges::copy(next, offsets);
   for (std::uint64_t record = 0; record < records; ++record) {
     for (std::uint64_t e = begins[record]; e < begins[record + 1]; ++e) {
       const std::uint64_t place = next[category_of[e]]++;

@@ -126,7 +126,7 @@ std::vector<input_result> run_typed(const context& ctx, const edges_request& req
     }
   }
   if (!request.files.empty()) return rows;
-  const std::uint32_t most_components = *std::max_element(request.components.begin(), request.components.end());
+  const std::uint32_t most_components = *std::ranges::max_element(request.components);
   for (const std::uint64_t nodes : request.quick ? std::vector<std::uint64_t>{1000} : request.nodes) {
     for (const std::string& order : request.orders) {
       mesh::box box = box_of_nodes(nodes);

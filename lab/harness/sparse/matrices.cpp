@@ -34,7 +34,7 @@ io::csr_matrix<double> made(std::uint64_t rows, ColumnsOf columns_of) {
     for (std::uint64_t row = begin; row < end; ++row) {
       row_columns.clear();
       columns_of(row, row_columns);
-      std::sort(row_columns.begin(), row_columns.end());
+      std::ranges::sort(row_columns);
       row_columns.erase(std::unique(row_columns.begin(), row_columns.end()), row_columns.end());
       all.insert(all.end(), row_columns.begin(), row_columns.end());
       m.row_offsets[row + 1] = row_columns.size();
@@ -45,7 +45,7 @@ io::csr_matrix<double> made(std::uint64_t rows, ColumnsOf columns_of) {
   m.values.resize(all.size());
   for_each_range(rows, [&](std::uint64_t begin, std::uint64_t end) {
     std::vector<std::uint32_t>& part = parts[begin / part_size];
-    std::copy(part.begin(), part.end(), all.begin() + static_cast<std::ptrdiff_t>(m.row_offsets[begin]));
+    std::ranges::copy(part, all.begin() + static_cast<std::ptrdiff_t>(m.row_offsets[begin]));
     part = {};
     for (std::uint64_t i = m.row_offsets[begin]; i < m.row_offsets[end]; ++i) {
       m.values[i] = static_cast<double>(inputs::mix(i) >> 40) / (1 << 24) - 0.5;

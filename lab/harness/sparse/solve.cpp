@@ -307,7 +307,7 @@ bool run_solve(const context& ctx, const solve_request& request) {
   if (!request.files.empty()) return all_right;
   all_right = run_matrix(ctx, request, "7-point grid", laplacian(request.quick));
   for (const char* const name : {"S", "W", "A", "B", "C"}) {
-    if (std::find(request.classes.begin(), request.classes.end(), name) == request.classes.end()) continue;
+    if (std::ranges::find(request.classes, name) == request.classes.end()) continue;
     const io::csr_matrix<double> m = jobs::nas_matrix(jobs::nas_class_named(name), ctx.threads());
     all_right =
         run_matrix(ctx, request, fmt::format("NAS CG, class {}", name), m, access_pattern::random()) && all_right;

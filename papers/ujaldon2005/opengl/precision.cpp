@@ -150,7 +150,7 @@ struct exact_sums {
     magnitudes[at] += std::abs(term);
   }
   double limit() const {
-    const double largest = magnitudes.empty() ? 0 : *std::max_element(magnitudes.begin(), magnitudes.end());
+    const double largest = magnitudes.empty() ? 0 : *std::ranges::max_element(magnitudes);
     return largest == 0 ? 1 : largest;
   }
   precision_figures compared(const float* found, double seconds) const {

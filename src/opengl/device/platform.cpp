@@ -120,8 +120,8 @@ std::uint32_t forks_before_first_use() noexcept {
 
 bool is_named_as_software(std::string_view renderer) noexcept {
   constexpr std::string_view names[] = {"llvmpipe", "softpipe", "swrast", "SwiftShader", "Software"};
-  return std::any_of(std::begin(names), std::end(names),
-                     [&](std::string_view name) { return renderer.find(name) != std::string_view::npos; });
+  return std::ranges::any_of(names,
+                             [&](std::string_view name) { return renderer.find(name) != std::string_view::npos; });
 }
 
 std::vector<egl_device> hardware_first(std::vector<egl_device> found) {

@@ -29,11 +29,11 @@ const shader_source& source_of(const program_files& files, std::string_view file
   const auto is_file = [&](const shader_source& s) { return s.file == file; };
   if (files.brought != nullptr) {
     const auto brought = files.brought();
-    const auto own = std::find_if(brought.begin(), brought.end(), is_file);
+    const auto own = std::ranges::find_if(brought, is_file);
     if (own != brought.end()) return *own;
   }
   const auto sources = shader_sources();
-  const auto source = std::find_if(sources.begin(), sources.end(), is_file);
+  const auto source = std::ranges::find_if(sources, is_file);
   if (source == sources.end()) throw std::logic_error(fmt::format("no shader {}", file));
   return *source;
 }

@@ -26,7 +26,7 @@ constexpr std::size_t most_name_bytes = 200;
 
 bool is_name(const std::string& text) {
   return !text.empty() && text.size() <= most_name_bytes &&
-         std::none_of(text.begin(), text.end(), [](char c) { return (c >= 0 && c < ' ') || c == 127; });
+         std::ranges::none_of(text, [](char c) { return (c >= 0 && c < ' ') || c == 127; });
 }
 
 bool is_whole(const json& value, std::uint64_t least, std::uint64_t most) {

@@ -24,7 +24,7 @@ void run_serial(const context&, const sort_problem& p, const plan::planned&, con
   for (std::uint64_t i = 0; i < p.count; ++i) keys[i] = key_of(b.in.data + i * b.in.stride_bytes, p.key);
   std::vector<std::uint64_t> order(p.count);
   std::iota(order.begin(), order.end(), std::uint64_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::uint64_t i, std::uint64_t j) { return keys[i] < keys[j]; });
+  std::ranges::stable_sort(order, [&](std::uint64_t i, std::uint64_t j) { return keys[i] < keys[j]; });
   for (std::uint64_t to = 0; to < p.count; ++to) {
     if (p.product == sort_product::gather_index) {
       const std::uint64_t width = bytes(p.index);

@@ -43,8 +43,7 @@ void run_serial(const context& ctx, const split_problem& p, const plan::planned&
       state.keep_first({call, i, category_of(i), p.categories, &category_wording, 0});
     }
   }
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::uint64_t i, std::uint64_t j) { return category_of(i) < category_of(j); });
+  std::ranges::stable_sort(order, [&](std::uint64_t i, std::uint64_t j) { return category_of(i) < category_of(j); });
   for (std::uint64_t to = 0; to < order.size(); ++to) move_record(p, b, order[to], to);
   if (b.offsets == nullptr) return;
   std::uint64_t to = 0;

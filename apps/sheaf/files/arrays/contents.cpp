@@ -78,10 +78,10 @@ const zip_member& only_member(const std::vector<zip_member>& members, const std:
 const zip_member& member_named(const std::vector<zip_member>& members, const std::string& name,
                                const std::string& file) {
   const auto count = [&](const std::string& of) {
-    return std::count_if(members.begin(), members.end(), [&](const zip_member& m) { return m.name == of; });
+    return std::ranges::count_if(members, [&](const zip_member& m) { return m.name == of; });
   };
   const std::string full = count(name) > 0 ? name : name + std::string(array_ending);
-  const auto found = std::find_if(members.begin(), members.end(), [&](const zip_member& m) { return m.name == full; });
+  const auto found = std::ranges::find_if(members, [&](const zip_member& m) { return m.name == full; });
   if (found == members.end()) {
     fail(file, "has no member {}; it has {}", core::printable(name), list_of(members));
   }

@@ -25,15 +25,13 @@ void append_names(const npy_type& type, const std::string& before, std::vector<s
 }
 
 std::ptrdiff_t fields_called(const npy_type& type, std::string_view name) {
-  return std::count_if(type.fields.begin(), type.fields.end(),
-                       [&](const npy_field& f) { return f.name == name || f.title == name; });
+  return std::ranges::count_if(type.fields, [&](const npy_field& f) { return f.name == name || f.title == name; });
 }
 
 /// A field of the type itself, not of one of its fields.
 std::optional<npy_field> own_field(const npy_type& type, std::string_view name) {
   if (name.empty() || fields_called(type, name) != 1) return std::nullopt;
-  return *std::find_if(type.fields.begin(), type.fields.end(),
-                       [&](const npy_field& f) { return f.name == name || f.title == name; });
+  return *std::ranges::find_if(type.fields, [&](const npy_field& f) { return f.name == name || f.title == name; });
 }
 
 }  // namespace

@@ -72,15 +72,14 @@ class type_reader {
     if (!rest.empty() && rest[0] == 'O')
       fail(descr, "holds Python objects, which only pickle reads; sheaf moves bytes");
     if (rest == "?") rest = "b1";
-    const auto row = std::find_if(std::begin(kinds), std::end(kinds),
-                                  [&](const kind_row& k) { return !rest.empty() && k.letter == rest[0]; });
+    const auto row =
+        std::ranges::find_if(kinds, [&](const kind_row& k) { return !rest.empty() && k.letter == rest[0]; });
     if (row == std::end(kinds)) fail(descr, "is not a type that sheaf knows");
     rest.remove_prefix(1);
     std::uint64_t length = 0;
     const auto [end, problem] = std::from_chars(rest.data(), rest.data() + rest.size(), length);
     const std::string_view unit = rest.substr(static_cast<std::size_t>(end - rest.data()));
-    const bool known =
-        row->lengths.empty() || std::find(row->lengths.begin(), row->lengths.end(), length) != row->lengths.end();
+    const bool known = row->lengths.empty() || std::ranges::find(row->lengths, length) != row->lengths.end();
     if (problem != std::errc{} || !known || !is_unit(unit, row->kind)) fail(descr, "is not a type that sheaf knows");
     type.kind = row->kind;
     type.item_bytes = times(length, row->unit_bytes, descr);

@@ -16,14 +16,12 @@ using core::printable;
 constexpr std::array<std::string_view, 10> known_keywords{
     "NDIME", "NELEM", "NPOIN", "NMARK", "NZONE", "MARKER_TAG", "MARKERTAG", "MARKER_ELEMS", "IZONE", "SEND_RECV"};
 
-bool is_known(std::string_view key) noexcept {
-  return std::find(known_keywords.begin(), known_keywords.end(), key) != known_keywords.end();
-}
+bool is_known(std::string_view key) noexcept { return std::ranges::find(known_keywords, key) != known_keywords.end(); }
 
 // SU2's reader takes the blanks out of a marker's name.
 std::string marker_name(std::string_view value) {
   std::string name;
-  std::copy_if(value.begin(), value.end(), std::back_inserter(name), [](char c) { return !is_blank(c); });
+  std::ranges::copy_if(value, std::back_inserter(name), [](char c) { return !is_blank(c); });
   return name;
 }
 

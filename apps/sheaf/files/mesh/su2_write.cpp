@@ -14,15 +14,14 @@ void require_names(const unstructured_mesh& mesh) {
   std::vector<std::string_view> names;
   for (const mesh_marker& marker : mesh.markers) {
     const auto no_letter = [](char c) { return ends_word(c) || c == '%'; };
-    if (marker.name.empty() || marker.name == "SEND_RECEIVE" ||
-        std::any_of(marker.name.begin(), marker.name.end(), no_letter)) {
+    if (marker.name.empty() || marker.name == "SEND_RECEIVE" || std::ranges::any_of(marker.name, no_letter)) {
       throw_error(error_code::bad_argument, "mesh: '{}' cannot be the name of a marker in an SU2 file",
                   core::printable(marker.name));
     }
     names.push_back(marker.name);
   }
-  std::sort(names.begin(), names.end());
-  if (const auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end()) {
+  std::ranges::sort(names);
+  if (const auto twice = std::ranges::adjacent_find(names); twice != names.end()) {
     throw_error(error_code::bad_argument, "mesh: marker '{}' appears twice", core::printable(*twice));
   }
 }

@@ -205,10 +205,8 @@ file_entries<Index, Value> read_entries(const named_text& file, const market_hea
     read.blocks[part] = sink.split();
   });
   require_all(file, announced(file, header), parts, outcomes);
-  const auto any = [&](bool triangles::*side) {
-    return std::any_of(found.begin(), found.end(), [&](const triangles& of_part) { return of_part.*side; });
-  };
-  read.has_both_triangles = any(&triangles::lower) && any(&triangles::upper);
+  read.has_both_triangles =
+      std::ranges::any_of(found, &triangles::lower) && std::ranges::any_of(found, &triangles::upper);
   return read;
 }
 

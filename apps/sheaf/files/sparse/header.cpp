@@ -239,7 +239,7 @@ bool has_numbers(std::string_view line, std::size_t skipped, std::size_t least) 
 // Harwell-Boeing and Rutherford-Boeing files have a title, a line of four or five counts of lines, and one that begins
 // with three letters (values, symmetry, assembled or elements) before its numbers of rows, columns and entries.
 bool is_harwell_boeing(std::string_view front) {
-  if (std::count(front.begin(), front.end(), '\n') < 3) return false;
+  if (std::ranges::count(front, '\n') < 3) return false;
   constexpr std::array<std::string_view, 3> letters{"RCPIQrcpiq", "SUHZRsuhzr", "AEae"};
   const std::string_view third = line_at(front, 2);
   const std::string_view type = third.substr(0, letters.size());
