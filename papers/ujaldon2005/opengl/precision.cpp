@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "apps/sheaf/files/failure.hpp"
-#include "opengl/device/errors.hpp"
 #include "opengl/device/textures.hpp"
 #include "opengl/edges/edge_vertices.hpp"
 #include "opengl/movement/sum_pixels.hpp"

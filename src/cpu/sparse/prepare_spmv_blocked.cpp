@@ -1,6 +1,5 @@
 #include <omp.h>
 
-#include "core/cpu_state.hpp"
 #include "core/scratch_offsets.hpp"
 #include "cpu/sparse/grouping.hpp"
 #include "cpu/sparse/row_sums.hpp"

@@ -2,7 +2,6 @@
 
 #include <bit>
 #include <chrono>
-#include <thread>
 
 #include <fmt/format.h>
 

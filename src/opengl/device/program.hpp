@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "opengl/device/api.hpp"
 #include "opengl/shaders/sources.hpp"

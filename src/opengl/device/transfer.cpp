@@ -1,6 +1,5 @@
 #include "opengl/device/transfer.hpp"
 
-#include <algorithm>
 #include <cstring>
 
 #include <fmt/format.h>

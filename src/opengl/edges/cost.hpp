@@ -3,7 +3,6 @@
 #include "opengl/device/state.hpp"
 #include "plan/variant.hpp"
 #include "primitives/edges/edge_sum.hpp"
-#include "primitives/edges/prepare.hpp"
 
 namespace sheaf::opengl {
 

@@ -2,7 +2,6 @@
 
 #include "opengl/device/textures.hpp"
 #include "opengl/sparse/result_pixels.hpp"
-#include "primitives/views.hpp"
 
 // Prepared products of vectors in the caller's buffer objects.
 namespace sheaf {

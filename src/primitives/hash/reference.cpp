@@ -1,6 +1,5 @@
 #include <cstring>
 
-#include "core/cpu_state.hpp"
 #include "primitives/hash/search.hpp"
 
 namespace sheaf::reference {

@@ -6,7 +6,6 @@
 #include "primitives/backends.hpp"
 #include "primitives/movement/prepare.hpp"
 #include "primitives/timed_runs.hpp"
-#include "primitives/views.hpp"
 
 namespace sheaf {
 namespace primitives {

@@ -1,5 +1,4 @@
 #include <cmath>
-#include <cstring>
 
 #include "core/cpu_state.hpp"
 #include "core/scratch_offsets.hpp"

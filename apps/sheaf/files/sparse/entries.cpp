@@ -6,7 +6,6 @@
 
 #include "apps/sheaf/files/sparse/line_reader.hpp"
 #include "core/parallel_tasks.hpp"
-#include "core/printable.hpp"
 
 namespace sheaf::io {
 namespace {
