@@ -8,7 +8,7 @@ namespace sheaf::primitives {
 namespace {
 
 const given_option* find(std::span<const given_option> given, std::string_view option) {
-  const auto found = std::ranges::find_if(given, [&](const given_option& g) { return g.option == option; });
+  const auto found = std::ranges::find(given, option, &given_option::option);
   return found == given.end() || found->texts.empty() ? nullptr : &*found;
 }
 

@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 
+#include <fmt/ranges.h>
+
 #include "lab/harness/factors.hpp"
 #include "primitives/enum_names.hpp"
 
@@ -108,12 +110,6 @@ void append_names(std::string& text, const std::vector<std::string>& names, cons
   for (const std::string& name : names) text += fmt::format("  {}\n", name);
 }
 
-std::string joined(const std::set<std::string>& texts) {
-  std::string all;
-  for (const std::string& text : texts) all += fmt::format("{}{}", all.empty() ? "" : "; ", text);
-  return all;
-}
-
 void append_header(std::string& text, const comparison& found, const compare_request& request) {
   std::set<std::string> machines[2];
   std::set<std::string> commits[2];
@@ -123,8 +119,10 @@ void append_header(std::string& text, const comparison& found, const compare_req
     commits[0].insert(row.before.commit);
     commits[1].insert(row.after.commit);
   }
-  text += fmt::format("# old: {}, {}, commit {}\n", request.old_path, joined(machines[0]), joined(commits[0]));
-  text += fmt::format("# new: {}, {}, commit {}\n", request.new_path, joined(machines[1]), joined(commits[1]));
+  text += fmt::format("# old: {}, {}, commit {}\n", request.old_path, fmt::join(machines[0], "; "),
+                      fmt::join(commits[0], "; "));
+  text += fmt::format("# new: {}, {}, commit {}\n", request.new_path, fmt::join(machines[1], "; "),
+                      fmt::join(commits[1], "; "));
   if (machines[0] != machines[1] && !request.relative) {
     text += "# the machines differ: --relative compares times as multiples of the peer's\n";
   }
@@ -172,8 +170,7 @@ comparison compare(std::span<const recorded_row> before, std::span<const recorde
     throw error(error_code::bad_input, fmt::format("{} and {} have no row in common{}", request.old_path,
                                                    request.new_path, request.relative ? " with a peer in both" : ""));
   }
-  std::ranges::stable_sort(found.rows,
-                           [](const compared_row& a, const compared_row& b) { return a.speedup < b.speedup; });
+  std::ranges::stable_sort(found.rows, {}, &compared_row::speedup);
   return found;
 }
 

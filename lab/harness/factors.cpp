@@ -112,7 +112,7 @@ std::string factors_text(std::vector<factor_row> rows) {
     for (const std::string_view family : primitives::families()) text += text_of_family(rows, backend, family);
     text += text_of_family(rows, backend, {});
   }
-  std::ranges::stable_sort(rows, [](const factor_row& a, const factor_row& b) { return a.factor() < b.factor(); });
+  std::ranges::stable_sort(rows, {}, &factor_row::factor);
   rows.resize(std::min(rows.size(), most_worst));
   text += fmt::format("the {} worst, ours and the peer (* for calls of 20 us and less)\n", rows.size());
   for (const factor_row& row : rows) {

@@ -26,9 +26,7 @@ constexpr std::array<kind_row, 9> kinds{{
     {"clustered", pattern_kind::clustered, true, 4096},
 }};
 
-const kind_row& row(pattern_kind kind) {
-  return *std::ranges::find_if(kinds, [&](const kind_row& r) { return r.kind == kind; });
-}
+const kind_row& row(pattern_kind kind) { return *std::ranges::find(kinds, kind, &kind_row::kind); }
 
 constexpr enum_name<key_distribution> distributions[] = {
     {"uniform", key_distribution::uniform},

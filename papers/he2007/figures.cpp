@@ -67,7 +67,7 @@ bool only_moves(std::string_view variant, bool by_name_only) {
 template <class Variant>
 const Variant& multipass_of(std::span<const Variant> variants, backend_kind backend) {
   const std::string name = fmt::format("{}.multipass", sheaf::name(backend));
-  return *std::ranges::find_if(variants, [&](const Variant& v) { return v.name == name; });
+  return *std::ranges::find(variants, name, &Variant::name);
 }
 
 }  // namespace
@@ -102,8 +102,7 @@ const pass_sweep& paper_run::sweep_passes(session& s, std::uint64_t count) {
   if (sweep.rows.empty()) return sweep;
   sweep.one_pass = sweep.rows.front();
   sweep.rows.erase(sweep.rows.begin());
-  const auto best = std::ranges::min_element(
-      sweep.rows, [](const result& a, const result& b) { return a.time.median_seconds < b.time.median_seconds; });
+  const auto best = std::ranges::min_element(sweep.rows, {}, [](const result& r) { return r.time.median_seconds; });
   sweep.best_passes = sweep.passes[static_cast<std::size_t>(best - sweep.rows.begin())];
   return sweep;
 }

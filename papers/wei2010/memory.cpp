@@ -135,8 +135,7 @@ std::vector<measured_test> explore(tested_words& words, const std::vector<memory
   std::vector<measured_test> all;
   all.reserve(points.size());
   for (const memory_test& test : points) all.push_back(words.run(test));
-  std::ranges::sort(all,
-                    [](const measured_test& a, const measured_test& b) { return a.per_access() < b.per_access(); });
+  std::ranges::sort(all, {}, &measured_test::per_access);
   return all;
 }
 

@@ -16,12 +16,12 @@ backend_kind best_backend() noexcept {
 
 const backend& backend_of(backend_kind kind) noexcept {
   const std::span<const backend> all = backends();
-  return *std::ranges::find_if(all, [&](const backend& b) { return b.kind == kind; });
+  return *std::ranges::find(all, kind, &backend::kind);
 }
 
 std::optional<backend_kind> backend_named(std::string_view name) noexcept {
   const std::span<const backend> all = backends();
-  const auto found = std::ranges::find_if(all, [&](const backend& b) { return b.name == name; });
+  const auto found = std::ranges::find(all, name, &backend::name);
   return found == all.end() ? std::nullopt : std::optional(found->kind);
 }
 

@@ -215,8 +215,7 @@ class measurement {
   }
 
   doubtful_figure fastest_copy() const {
-    const auto fastest = std::ranges::max_element(
-        m_.streams, [](const stream_rate& a, const stream_rate& b) { return a.bytes_per_second < b.bytes_per_second; });
+    const auto fastest = std::ranges::max_element(m_.streams, {}, &stream_rate::bytes_per_second);
     return {.kind = figure_kind::copies,
             .position = static_cast<std::size_t>(fastest - m_.streams.begin()),
             .footprint_bytes = fastest->footprint_bytes,

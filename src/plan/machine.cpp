@@ -13,8 +13,7 @@ using plan::approximate_log2;
 // The rate of one width at a footprint: linear interpolation between measured points over the logarithm of the
 // footprint.
 double rate_at(std::span<const access_rate> points, std::uint64_t footprint) {
-  const auto above = std::ranges::lower_bound(
-      points, footprint, [](const access_rate& p, std::uint64_t f) { return p.footprint_bytes < f; });
+  const auto above = std::ranges::lower_bound(points, footprint, {}, &access_rate::footprint_bytes);
   if (above == points.begin()) return points.front().records_per_second;
   if (above == points.end()) return points.back().records_per_second;
   const access_rate& low = *(above - 1);
@@ -49,8 +48,7 @@ double seconds_at_random(std::span<const access_rate> rates, std::uint64_t bytes
 
 double machine::streamed(std::uint64_t bytes, std::uint64_t footprint) const {
   if (!streams.empty()) {
-    const auto above = std::ranges::lower_bound(
-        streams, footprint, [](const stream_rate& s, std::uint64_t f) { return s.footprint_bytes < f; });
+    const auto above = std::ranges::lower_bound(streams, footprint, {}, &stream_rate::footprint_bytes);
     return static_cast<double>(bytes) / (above == streams.end() ? streams.back() : *above).bytes_per_second;
   }
   return static_cast<double>(bytes) / (footprint <= cache_bytes / 2 ? cached_bytes_per_second : copy_bytes_per_second);

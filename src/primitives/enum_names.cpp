@@ -27,13 +27,12 @@ std::string_view name(index_type type) noexcept { return text_of(type, index_typ
 std::string_view name(value_type type) noexcept { return text_of(type, value_types); }
 
 std::string name(const access_pattern& pattern) {
-  const auto& row =
-      *std::ranges::find_if(pattern_kind_names, [&](const pattern_kind_name& w) { return w.kind == pattern.shape; });
+  const auto& row = *std::ranges::find(pattern_kind_names, pattern.shape, &pattern_kind_name::kind);
   return row.takes_number ? fmt::format("{}:{}", row.text, pattern.parameter) : std::string(row.text);
 }
 
 std::string key_name(key_type type, std::uint64_t key_bytes) {
-  const auto& row = *std::ranges::find_if(key_words, [&](const key_word& k) { return k.type == type; });
+  const auto& row = *std::ranges::find(key_words, type, &key_word::type);
   return fmt::format("{}{}", row.text, 8 * key_bytes / row.bits_of_unit);
 }
 

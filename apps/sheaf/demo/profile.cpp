@@ -67,8 +67,7 @@ void require_falling(const std::vector<access_rate>& rates) {
 void require_same_copies(const machine& m, const copy_limits& now) {
   std::vector<double> ratios;
   for (const stream_rate& rate : now.rates) {
-    const auto before = std::ranges::find_if(
-        m.streams, [&](const stream_rate& measured) { return measured.footprint_bytes == rate.footprint_bytes; });
+    const auto before = std::ranges::find(m.streams, rate.footprint_bytes, &stream_rate::footprint_bytes);
     if (before != m.streams.end()) ratios.push_back(rate.bytes_per_second / before->bytes_per_second);
   }
   if (ratios.empty()) return;

@@ -128,8 +128,7 @@ class field_reader {
   std::vector<variant_correction> corrections(const char* field) const {
     const auto read = [](const field_reader& row) {
       const std::string order = row.text("order");
-      const auto word = std::find_if(std::begin(plan::pattern_kind_names), std::end(plan::pattern_kind_names),
-                                     [&](const plan::pattern_kind_name& w) { return w.text == order; });
+      const auto word = std::ranges::find(plan::pattern_kind_names, order, &plan::pattern_kind_name::text);
       if (word == std::end(plan::pattern_kind_names)) {
         row.fail(fmt::format("order is {}, not a kind of access pattern", row.shown("order")));
       }
@@ -204,8 +203,7 @@ json json_of(const stream_rate& r) {
 json json_of(const latency_point& l) { return {{"footprint_bytes", l.footprint_bytes}, {"seconds", l.seconds}}; }
 
 json json_of(const variant_correction& c) {
-  const auto& order = *std::find_if(std::begin(plan::pattern_kind_names), std::end(plan::pattern_kind_names),
-                                    [&](const plan::pattern_kind_name& w) { return w.kind == c.order; });
+  const auto& order = *std::ranges::find(plan::pattern_kind_names, c.order, &plan::pattern_kind_name::kind);
   return {{"primitive", c.primitive}, {"variant", c.variant}, {"order", order.text}, {"record_bytes", c.record_bytes},
           {"count", c.count},         {"range", c.range},     {"factor", c.factor}};
 }
