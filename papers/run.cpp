@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <iterator>
 
-#include "apps/sheaf/files/failure.hpp"
 #include "core/backends.hpp"
+#include "primitives/views.hpp"
 
 namespace sheaf::bench::papers {
 namespace {
@@ -42,7 +42,7 @@ void require_known(const std::vector<int>& figures, const std::vector<paper>& pa
       for (const int figure : p.figures) known += figure_text(figure) + " ";
       known += fmt::format("of {}", p.name);
     }
-    io::throw_error(error_code::bad_argument, "there is no figure {}; there are {}", figure_text(number), known);
+    primitives::refuse("there is no figure {}; there are {}", figure_text(number), known);
   }
 }
 
@@ -56,8 +56,7 @@ void leave_out_those_of_sessions(std::vector<paper>& papers, const request& requ
   std::erase_if(papers, [](const paper& p) { return !p.is_of_pipelines; });
   constexpr std::string_view why = "a graphics pipeline has no sorts, lists or movements in several passes";
   if (papers.empty() || !request.papers.empty()) {
-    io::throw_error(error_code::bad_argument, "papers: {}: {}; use --backend cpu or cuda, or only ujaldon2005",
-                    left_out, why);
+    primitives::refuse("papers: {}: {}; use --backend cpu or cuda, or only ujaldon2005", left_out, why);
   }
   fmt::print("left out: {}: {}\n", left_out, why);
 }
@@ -74,8 +73,7 @@ int number_of_figure(const std::string& text) {
   if (failure == std::errc{} && end == text.data() + text.size() && number > 0) {
     return is_table ? table_number(number) : number;
   }
-  io::throw_error(error_code::bad_argument, "'{}' is not the number of a figure or table, written as in 3,table1",
-                  text);
+  primitives::refuse("'{}' is not the number of a figure or table, written as in 3,table1", text);
 }
 
 bool request::wants_figure(int number) const { return figures.empty() || has(figures, number); }
@@ -166,12 +164,10 @@ std::vector<std::uint64_t> powers(std::uint64_t first, std::uint64_t last, std::
 
 table::table(const std::vector<std::string>& titles) {
   for (const std::string& title : titles) widths_.push_back(std::max<std::size_t>(title.size(), 11));
-  print(titles);
+  row(titles);
 }
 
-void table::row(const std::vector<std::string>& cells) const { print(cells); }
-
-void table::print(const std::vector<std::string>& cells) const {
+void table::row(const std::vector<std::string>& cells) const {
   std::string line;
   for (std::size_t c = 0; c < cells.size() && c < widths_.size(); ++c) {
     line += fmt::format("  {:>{}}", cells[c], widths_[c]);
@@ -206,7 +202,7 @@ std::string size_text(std::uint64_t bytes) {
 std::string ratio_text(double ratio) { return fmt::format("{:.2f}x", ratio); }
 
 const result* find(const std::vector<result>& rows, std::string_view who) {
-  const auto place = std::ranges::find_if(rows, [&](const result& r) { return r.who == who; });
+  const auto place = std::ranges::find(rows, who, &result::who);
   return place == rows.end() ? nullptr : &*place;
 }
 

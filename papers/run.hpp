@@ -88,7 +88,6 @@ class table {
   void row(const std::vector<std::string>& cells) const;
 
  private:
-  void print(const std::vector<std::string>& cells) const;
   std::vector<std::size_t> widths_;
 };
 

@@ -22,31 +22,6 @@ constexpr double hold_ratio = 0.97;  // a row at this factor or above counts as 
 
 std::string row_name(const result& r) { return fmt::format("{}/{}", name(r.problem), r.who); }
 
-struct peer_summary {
-  const result* worst = nullptr;
-  double log_sum = 0;
-  std::uint64_t rows = 0;
-  std::uint64_t below = 0;
-
-  void add(const result& r) {
-    if (worst == nullptr || r.peer_ratio < worst->peer_ratio) worst = &r;
-    log_sum += std::log(r.peer_ratio);
-    ++rows;
-    if (r.peer_ratio < hold_ratio) ++below;
-  }
-};
-
-void print_peer_summary(std::span<const result> results, backend_kind backend, std::string_view primitive) {
-  peer_summary all;
-  for (const result& r : results) {
-    if (r.backend == backend && r.problem.primitive == primitive && r.who == "sheaf" && r.peer_ratio > 0) all.add(r);
-  }
-  if (all.rows == 0) return;
-  fmt::print("{} {}: {} rows, peer / ours: geometric mean {:.3f}, worst {:.3f} ({}), {} below {}\n", name(backend),
-             primitive, all.rows, std::exp(all.log_sum / static_cast<double>(all.rows)), all.worst->peer_ratio,
-             row_name(*all.worst), all.below, hold_ratio);
-}
-
 // Mean and worst of a value over rows, and the row that has the worst.
 struct spread {
   double sum = 0;
@@ -64,6 +39,21 @@ struct spread {
   }
   double mean() const { return sum / static_cast<double>(rows); }
 };
+
+void print_peer_summary(std::span<const result> results, backend_kind backend, std::string_view primitive) {
+  spread logs;
+  std::uint64_t below = 0;
+  for (const result& r : results) {
+    if (r.backend != backend || r.problem.primitive != primitive || r.who != "sheaf" || r.peer_ratio <= 0) continue;
+    const double log = std::log(r.peer_ratio);
+    logs.add(log, log < logs.worst, r);
+    below += r.peer_ratio < hold_ratio;
+  }
+  if (logs.rows == 0) return;
+  fmt::print("{} {}: {} rows, peer / ours: geometric mean {:.3f}, worst {:.3f} ({}), {} below {}\n", name(backend),
+             primitive, logs.rows, std::exp(logs.mean()), logs.worst_row->peer_ratio, row_name(*logs.worst_row), below,
+             hold_ratio);
+}
 
 // A plan for a list of unknown order is one for any list, and its accuracy says as much of the list as of the plan.
 void print_accuracy(std::span<const result> results, backend_kind backend, std::string_view primitive,

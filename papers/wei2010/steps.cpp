@@ -251,32 +251,25 @@ void measure_sublists(paper_run&, session&) {}
 void measure_walkers(paper_run&, session&) {}
 #endif
 
+// Measures on CUDA, and says of other backends why not.
+void on_cuda_alone(paper_run& run, void (*measure)(paper_run&, session&), const std::string& why_not) {
+  for (session& s : run.sessions) s.ctx.backend() == backend_kind::cuda ? measure(run, s) : print_place(s, why_not);
+}
+
 }  // namespace
 
 void figure_5(paper_run& run) {
   print_caption("Figure 5. Step 3 and the whole call by the number of sublists, stride 1001",
                 "64 M nodes; the largest load of a multiprocessor and both times fall until 61,440 sublists, then step "
                 "4 grows.");
-  for (session& s : run.sessions) {
-    if (s.ctx.backend() == backend_kind::cuda) {
-      measure_sublists(run, s);
-    } else {
-      print_place(s, "only on CUDA: a thread of the CPU walks several sublists at once");
-    }
-  }
+  on_cuda_alone(run, measure_sublists, "only on CUDA: a thread of the CPU walks several sublists at once");
 }
 
 void figure_6(paper_run& run) {
   print_caption("Figure 6. Time by the number of blocks, stride 1001",
                 "64 M nodes, 61,440 sublists, blocks of 64 threads: time falls in proportion until 30 blocks, one for "
                 "each multiprocessor, and then stays.");
-  for (session& s : run.sessions) {
-    if (s.ctx.backend() == backend_kind::cuda) {
-      measure_walkers(run, s);
-    } else {
-      print_place(s, "only on CUDA");
-    }
-  }
+  on_cuda_alone(run, measure_walkers, "only on CUDA");
 }
 
 }  // namespace sheaf::bench::papers::wei2010

@@ -15,8 +15,6 @@
 namespace sheaf::primitives {
 namespace {
 
-constexpr std::uint32_t least_load_percent = 5;
-constexpr std::uint32_t most_load_percent = 99;
 constexpr std::uint32_t usual_load_percent = 0;  // what the backend finds best
 constexpr std::string_view power_law_word = "zipf";
 constexpr std::string_view build_name = "build_hash_index";
@@ -27,15 +25,6 @@ bool is_build(const problem_spec& p) { return p.primitive == build_name; }
 void number_table(problem_spec& p) {
   p.index = id_type(table_records(p));
   p.record_bytes = p.primitive == "hash_contains" ? 1 : bytes(p.index);
-}
-
-std::uint64_t parse_repeats(std::string_view text) {
-  if (text == power_law_word) return power_law_repeats;
-  const std::optional<std::uint64_t> number = parse_number(text);
-  if (!number || *number == 0) {
-    refuse("'{}' is not a number of records that share a key, from 1, or {}", core::printable(text), power_law_word);
-  }
-  return *number;
 }
 
 const problem_field records_field{fields::count.option, "Records whose keys are indexed", fields::count.type_name,
@@ -51,13 +40,7 @@ const problem_field table_field{fields::table.option, "Records that a hash searc
                                 }};
 const problem_field key_field_of_table{
     fields::key_bytes.option, "Width of a hash search's keys, 4 or 8; 8 unless given", fields::key_bytes.type_name,
-    [](problem_spec& p, option_texts texts) {
-      const std::string& text = texts.front();
-      if (text != "4" && text != "8") {
-        refuse("{}: '{}' is not 4 or 8", fields::key_bytes.option, core::printable(text));
-      }
-      p.key_bytes = text == "4" ? 4 : 8;
-    }};
+    [](problem_spec& p, option_texts texts) { p.key_bytes = key_bytes_of(fields::key_bytes.option, texts.front()); }};
 const problem_field repeats_field{
     "--repeats", "Records of a hash search's table that share a key: a number, or zipf for a power law; 1 unless given",
     "N|zipf", [](problem_spec& p, option_texts texts) { p.part<hash_part>().repeats = parse_repeats(texts.front()); }};
@@ -255,6 +238,18 @@ std::uint64_t table_records(const problem_spec& p) { return is_build(p) ? p.coun
 keyed_table table_of(const problem_spec& p) { return keyed_table_of(table_records(p), p.part<hash_part>().repeats); }
 std::string repeats_text(std::uint64_t repeats) {
   return repeats == power_law_repeats ? std::string(power_law_word) : fmt::to_string(repeats);
+}
+
+std::uint64_t parse_repeats(std::string_view text) {
+  if (text == power_law_word) return power_law_repeats;
+  const std::optional<std::uint64_t> number = parse_number(text);
+  if (number && *number != 0) return *number;
+  refuse("'{}' is not a number of records that share a key, from 1, or {}", core::printable(text), power_law_word);
+}
+
+std::uint64_t key_bytes_of(std::string_view option, std::string_view text) {
+  if (text == "4" || text == "8") return text == "4" ? 4 : 8;
+  refuse("{}: '{}' is not 4 or 8", option, core::printable(text));
 }
 
 double load_of(const problem_spec& p) { return p.part<hash_part>().load_percent / 100.0; }

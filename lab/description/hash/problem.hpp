@@ -71,6 +71,9 @@ constexpr keyed_table keyed_table_of(std::uint64_t records, std::uint64_t repeat
   return t;
 }
 
+constexpr std::uint32_t least_load_percent = 5;
+constexpr std::uint32_t most_load_percent = 99;
+
 /// Probes ask for the keys of a table of problem_spec::table records, in the order of the problem's pattern.
 struct hash_part {
   std::uint64_t repeats = 1;        ///< records that share a key, or power_law_repeats
@@ -88,6 +91,10 @@ keyed_table table_of(const problem_spec& p);
 double load_of(const problem_spec& p);
 /// How a name says how often keys repeat: "16", "zipf".
 std::string repeats_text(std::uint64_t repeats);
+/// Reads that. @throws error(bad_argument)
+std::uint64_t parse_repeats(std::string_view text);
+/// "4" or "8". @throws error(bad_argument) naming the option
+std::uint64_t key_bytes_of(std::string_view option, std::string_view text);
 
 /// Matches of all probes, or more: probes that go through the keys in turn find no record more often than they do.
 /// unknown_matches where keys and probes both repeat unevenly.

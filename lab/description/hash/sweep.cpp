@@ -76,17 +76,6 @@ constexpr named_sweep sets[] = {
      "--primitives build_hash_index,hash_search,hash_find --patterns identity,zipf --log2-sizes 22:28:6 "
      "--tables 1048576,33554432,1073741824 --repeats 1,16,1000,zipf --hits 0,50,100"}};
 
-std::uint64_t parse_repeats(std::string_view text) {
-  if (text == "zipf") return power_law_repeats;
-  const std::string texts[] = {std::string(text)};
-  return numbers_in("--repeats", texts, 1).front();
-}
-
-std::uint64_t parse_key_bytes(std::string_view text) {
-  if (text == "4" || text == "8") return text == "4" ? 4 : 8;
-  refuse("--hash-keys: '{}' is not 4 or 8", core::printable(text));
-}
-
 constexpr list_option lists[] = {
     {"--tables", "of hash searches: records that they look among",
      [](sweep& s, option_texts texts) { s.lists.of<hash_lists>().tables = numbers_in("--tables", texts, 0); }},
@@ -95,9 +84,14 @@ constexpr list_option lists[] = {
     {"--hits", "of hash searches: per cent of the probes that find something",
      [](sweep& s, option_texts texts) { s.lists.of<hash_lists>().hits = numbers_in("--hits", texts, 0, 100); }},
     {"--hash-keys", "of hash searches: bytes of a key, 4 or 8",
-     [](sweep& s, option_texts texts) { s.lists.of<hash_lists>().key_bytes = parsed_list(texts, parse_key_bytes); }},
+     [](sweep& s, option_texts texts) {
+       const auto parse = [](std::string_view text) { return key_bytes_of("--hash-keys", text); };
+       s.lists.of<hash_lists>().key_bytes = parsed_list(texts, parse);
+     }},
     {"--loads", "of hash searches: load factors in per cent",
-     [](sweep& s, option_texts texts) { s.lists.of<hash_lists>().loads = numbers_in("--loads", texts, 5, 99); }},
+     [](sweep& s, option_texts texts) {
+       s.lists.of<hash_lists>().loads = numbers_in("--loads", texts, least_load_percent, most_load_percent);
+     }},
 };
 
 constexpr const entry* entries_of_family[] = {&build_hash_index_entry, &hash_search_entry, &hash_count_entry,

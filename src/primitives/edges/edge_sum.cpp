@@ -246,9 +246,7 @@ void detail::edge_sum_by(const context& ctx, const edge_view& edges, const_value
   const edge_views v{edges, node_values, weights, result};
   edge_sum_problem p = describe(ctx, v, function.value_components, function.components, options);
   p.has_own_function = true;
-  edge_sum_buffers own;
-  own.on_host = &function;
-  run(ctx, p, v, own, options);
+  run(ctx, p, v, {.edges = {}, .on_host = &function}, options);
 }
 
 void detail::edge_sum_by(const context& ctx, const edge_view& edges, const_values node_values, const_values weights,
@@ -258,9 +256,7 @@ void detail::edge_sum_by(const context& ctx, const edge_view& edges, const_value
   const edge_views v{edges, node_values, weights, result};
   edge_sum_problem p = describe(ctx, v, shape.value_components, shape.components, options);
   p.has_own_function = true;
-  edge_sum_buffers own;
-  own.on_device = &function;
-  run(ctx, p, v, own, options);
+  run(ctx, p, v, {.edges = {}, .on_device = &function}, options);
 }
 
 }  // namespace sheaf

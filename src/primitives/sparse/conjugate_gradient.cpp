@@ -164,11 +164,7 @@ conjugate_gradient_result conjugate_gradient(const context& ctx, const csr_view&
   require_csr_memory(conjugate_gradient_call, ctx, a);
   require_vectors_of(p, ctx, b, x);
   require_apart(conjugate_gradient_call, x, "x", a);
-  conjugate_gradient_buffers buffers;
-  buffers.a = a;
-  buffers.b = b.data;
-  buffers.x = x.data;
-  return solve(ctx, p, options, buffers);
+  return solve(ctx, p, options, {.a = a, .b = b.data, .x = x.data});
 }
 
 conjugate_gradient_result conjugate_gradient(const context& ctx, const linear_operator& apply, const_values b, values x,
@@ -184,12 +180,8 @@ conjugate_gradient_result conjugate_gradient(const context& ctx, const linear_op
     require_no_overlap(conjugate_gradient_call, x.data, p.vector_bytes(), "x", d.data, p.vector_bytes(),
                        "the diagonal");
   }
-  conjugate_gradient_buffers buffers;
-  buffers.apply = &apply;
-  buffers.diagonal = options.diagonal.data;
-  buffers.b = b.data;
-  buffers.x = x.data;
-  return solve(ctx, p, options, buffers);
+  return solve(ctx, p, options,
+               {.a = {}, .apply = &apply, .diagonal = options.diagonal.data, .b = b.data, .x = x.data});
 }
 
 explanation explain_conjugate_gradient(const context& ctx, const csr_view& a, const_values b, values x,

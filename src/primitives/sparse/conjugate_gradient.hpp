@@ -28,7 +28,7 @@ struct conjugate_gradient_buffers {
   const void* diagonal = nullptr;          ///< of an operator with preconditioner::jacobi
   const void* b = nullptr;
   void* x = nullptr;
-  conjugate_gradient_goals goals;
+  conjugate_gradient_goals goals = {};
   conjugate_gradient_watch* watch = nullptr;
   conjugate_gradient_result* result = nullptr;  ///< run() sets all but the variant
 };
