@@ -82,7 +82,7 @@ context common_options::make_context() const {
                             : is_reference() ? backend_kind::cpu
                                              : core::backend_named(backend).value();
   if (!is_auto && threads != 0 && core::backend_of(kind).processor != core::processor_kind::host_threads) {
-    io::throw_error(error_code::bad_argument, "--threads is for the CPU, not for --backend {}", backend);
+    primitives::refuse("--threads is for the CPU, not for --backend {}", backend);
   }
   context ctx = make_context(kind);
   warn_of_profile(ctx);

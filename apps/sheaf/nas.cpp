@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include "apps/sheaf/context_array.hpp"
-#include "apps/sheaf/files/failure.hpp"
 #include "core/startable.hpp"
+#include "primitives/views.hpp"
 
 namespace sheaf::jobs {
 namespace {
@@ -145,7 +145,7 @@ const nas_class& nas_class_named(std::string_view name) {
   for (const nas_class& one : classes) {
     if (one.name == name) return one;
   }
-  io::throw_error(error_code::bad_argument, "'{}' is not a class of the benchmark; there are S, W, A, B, C", name);
+  primitives::refuse("'{}' is not a class of the benchmark; there are S, W, A, B, C", name);
 }
 
 io::csr_matrix<double> nas_matrix(const nas_class& of, int threads) {

@@ -18,7 +18,7 @@ std::vector<std::uint64_t> numbers_between(std::string_view text, char separator
   while (true) {
     const std::string_view word = text.substr(0, text.find(separator));
     const std::optional<std::uint64_t> number = parse_number(word);
-    if (!number) throw error(error_code::bad_argument, fmt::format("'{}' is not a whole number", word));
+    if (!number) refuse("'{}' is not a whole number", word);
     numbers.push_back(*number);
     if (word.size() == text.size()) return numbers;
     text.remove_prefix(word.size() + 1);
@@ -95,7 +95,7 @@ void read_options(sweep& s, std::string_view options) {
   auto option = known.end();
   for_each_word(options, ' ', [&](std::string_view word) {
     if (option == known.end()) {
-      option = std::ranges::find_if(known, [&](const list_option& o) { return o.name == word; });
+      option = std::ranges::find(known, word, &list_option::name);
       if (option == known.end()) refuse("no list has the option '{}'", word);
       return;
     }
@@ -145,13 +145,13 @@ sweep sweep_named(std::string_view set) {
       if (set == known.name) return made(known, f->entries);
     }
   }
-  throw error(error_code::bad_argument, fmt::format("no set is named '{}'; there are {}", set, sweep_names()));
+  refuse("no set is named '{}'; there are {}", set, sweep_names());
 }
 
 bool may_take(const sweep& s, const list_option& option) {
   for (const family* const f : all_families()) {
-    const bool is_of = std::ranges::any_of(f->lists, [&](const list_option& o) { return o.name == option.name; });
-    if (is_of) return std::ranges::any_of(s.entries, [&](const entry* e) { return e->family == f->name; });
+    if (std::ranges::find(f->lists, option.name, &list_option::name) == f->lists.end()) continue;
+    return std::ranges::any_of(s.entries, [&](const entry* e) { return e->family == f->name; });
   }
   return true;
 }
@@ -188,14 +188,14 @@ std::vector<std::uint64_t> parse_log2_sizes(const std::string& text) {
   const bool is_range = text.find(':') != std::string::npos;
   std::vector<std::uint64_t> numbers = numbers_between(text, is_range ? ':' : ',');
   for (const std::uint64_t log2 : numbers) {
-    if (log2 > most_log2_size) throw error(error_code::bad_argument, fmt::format("2^{} records are too many", log2));
+    if (log2 > most_log2_size) refuse("2^{} records are too many", log2);
   }
   if (!is_range) {
     for (std::uint64_t& number : numbers) number = std::uint64_t{1} << number;
     return numbers;
   }
   if (numbers.size() > 3 || numbers[0] > numbers[1] || (numbers.size() == 3 && numbers[2] == 0)) {
-    throw error(error_code::bad_argument, fmt::format("'{}' is not FIRST:LAST or FIRST:LAST:STEP", text));
+    refuse("'{}' is not FIRST:LAST or FIRST:LAST:STEP", text);
   }
   return powers_of_two(numbers[0], numbers[1], numbers.size() == 3 ? numbers[2] : 1);
 }

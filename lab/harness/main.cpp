@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/sheaf/exit_code.hpp"
 #include "apps/sheaf/files/output_check.hpp"
 #include "lab/description/job.hpp"
 #include "lab/harness/describe.hpp"
@@ -14,20 +15,14 @@
 #include "papers/variants.hpp"
 #include "plan/store/temporary_names.hpp"
 #include "primitives/backends.hpp"
+#include "primitives/views.hpp"
 
 namespace sheaf::bench {
 namespace {
 
-enum exit_code : int {
-  exit_done = 0,
-  exit_internal = 1,
-  exit_usage = 2,
-  exit_bad_input = 3,
-  exit_wrong_answer = 4,
-  exit_out_of_space = 5,
-  exit_no_backend = 6,
-  exit_slower = 7,
-};
+using namespace cli;  // the exit codes of the command, and these
+constexpr int exit_wrong_answer = exit_verification_failed;
+constexpr int exit_slower = 7;
 
 // With --warm the last cache counts as this small, so that rows have few copies and nothing is evicted.
 constexpr std::uint64_t warm_cache_bytes = std::uint64_t{1} << 16;
@@ -145,9 +140,7 @@ int run_and_judge(const options& o, Run run) {
 }
 
 int run_spatter_on(const options& o) {
-  if (o.backends.size() > 1 && !o.json_path.empty()) {
-    throw error(error_code::bad_argument, "spatter: --json needs exactly one --backend");
-  }
+  if (o.backends.size() > 1 && !o.json_path.empty()) primitives::refuse("spatter: --json needs exactly one --backend");
   return run_and_judge(o, [&](const context& ctx) { return run_spatter(ctx, o.spatter, o.json_path); });
 }
 
@@ -184,7 +177,7 @@ void require_outputs(const options& o) {
     io::require_creatable(path);
   }
   if (!o.json_path.empty() && !o.record_path.empty() && io::name_one_file(o.json_path, o.record_path)) {
-    throw error(error_code::bad_argument, fmt::format("--json and --record are both {}", o.json_path));
+    primitives::refuse("--json and --record are both {}", o.json_path);
   }
 }
 
@@ -208,9 +201,7 @@ int run(const options& o) {
     asked_for += run_backend(o, ctx, hardware, results);
     if (!o.record_path.empty()) write_record(o.record_path, results, ctx.profile(), hardware);
   });
-  if (asked_for == 0 && !measured.empty()) {
-    throw error(error_code::bad_argument, "no row matches all options");
-  }
+  if (asked_for == 0 && !measured.empty()) primitives::refuse("no row matches all options");
   if (o.list) return exit_done;
   print_summary(results);
   if (o.sweep.is_brief) print_factors(results);

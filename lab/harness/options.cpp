@@ -60,7 +60,7 @@ void interpret(const raw_options& raw, options& parsed) {
   for (const given_list& list : raw.lists) {
     if (list.texts.empty()) continue;
     if (!primitives::may_take(parsed.sweep, list.option)) {
-      throw error(error_code::bad_argument, fmt::format("{}: no primitive of the set has it", list.option.name));
+      primitives::refuse("{}: no primitive of the set has it", list.option.name);
     }
     list.option.read(parsed.sweep, list.texts);
   }
@@ -76,7 +76,7 @@ void interpret(const raw_options& raw, options& parsed) {
   }
   if (raw.rounds) parsed.limits.least_rounds = *raw.rounds;
   if (!parsed.record_path.empty() && (raw.backend == "all" || !parsed.rows.variants)) {
-    throw error(error_code::bad_argument, "--record needs exactly one --backend, and --variants");
+    primitives::refuse("--record needs exactly one --backend, and --variants");
   }
   if (!raw.compared_files.empty()) {
     parsed.compare = compare_request{raw.compared_files[0], raw.compared_files[1], raw.threshold, raw.relative};
@@ -158,7 +158,7 @@ void require_alone(const CLI::App& app) {
       const std::string name = option->get_name();
       const bool may_be_given = name == lone || std::ranges::find(goes_with, name) != goes_with.end();
       if (option->count() == 0 || may_be_given) continue;
-      throw error(error_code::bad_argument, fmt::format("{} goes with {}, not {}", lone, text, name));
+      primitives::refuse("{} goes with {}, not {}", lone, text, name);
     }
   }
 }
@@ -324,7 +324,7 @@ shard parse_shard(std::string_view text) {
     const auto count = primitives::parse_number(text.substr(slash + 1));
     if (index && count && *index >= 1 && *index <= *count) return {*index - 1, *count};
   }
-  throw error(error_code::bad_argument, fmt::format("'{}' is not a shard; 2/8 is the second of eight", text));
+  primitives::refuse("'{}' is not a shard; 2/8 is the second of eight", text);
 }
 
 std::optional<int> parse(int argc, char** argv, options& parsed) {

@@ -57,8 +57,7 @@ inline std::uint64_t u64_at(std::span<const std::byte> bytes, std::uint64_t at) 
 template <class... Args>
 [[noreturn]] void fail(const zip_bytes& archive, std::uint64_t offset, fmt::format_string<Args...> format,
                        Args&&... args) {
-  throw_error(error_code::bad_input, "{}: byte {}: {}", archive.origin, offset,
-              fmt::format(format, std::forward<Args>(args)...));
+  io::fail(archive.origin, "byte {}: {}", offset, fmt::format(format, std::forward<Args>(args)...));
 }
 
 std::vector<std::byte> read(const zip_bytes& archive, std::uint64_t offset, std::uint64_t bytes) {
@@ -123,8 +122,7 @@ directory_place find_directory(const zip_bytes& archive) {
     }
     return place;
   }
-  throw_error(error_code::bad_input, "{}: a zip archive without the directory at its end: the file is cut short",
-              archive.origin);
+  io::fail(archive.origin, "a zip archive without the directory at its end: the file is cut short");
 }
 
 /// The entries of the directory, one by one.

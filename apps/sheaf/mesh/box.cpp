@@ -6,6 +6,7 @@
 #include "apps/sheaf/mesh/box_function.hpp"
 #include "apps/sheaf/mesh/parts.hpp"
 #include "core/startable.hpp"
+#include "primitives/views.hpp"
 
 namespace sheaf::mesh {
 namespace {
@@ -87,17 +88,13 @@ void fill_coordinates(int threads, const box& of, unstructured_mesh& mesh) {
 }  // namespace
 
 void require_box(const box& of) {
-  if (of.cells[0] == 0 || of.cells[1] == 0) {
-    io::throw_error(error_code::bad_argument, "box: {} are not a mesh", size_of(of));
-  }
+  if (of.cells[0] == 0 || of.cells[1] == 0) primitives::refuse("box: {} are not a mesh", size_of(of));
   std::uint64_t nodes = 1;
   bool is_past = false;
   for (const std::uint64_t cells : of.cells) {
     is_past = is_past || cells >= io::most_nodes || __builtin_mul_overflow(nodes, cells + 1, &nodes);
   }
-  if (is_past || nodes > io::most_nodes) {
-    io::throw_error(error_code::bad_argument, "box: {} have more than 2^32 nodes", size_of(of));
-  }
+  if (is_past || nodes > io::most_nodes) primitives::refuse("box: {} have more than 2^32 nodes", size_of(of));
 }
 
 unstructured_mesh make_box(const context& ctx, const box& of) {

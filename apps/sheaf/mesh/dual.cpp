@@ -5,10 +5,10 @@
 #include <new>
 #include <span>
 
-#include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/mesh/parts.hpp"
 #include "apps/sheaf/mesh/repeated.hpp"
 #include "core/startable.hpp"
+#include "primitives/views.hpp"
 
 namespace sheaf::mesh {
 namespace {
@@ -200,15 +200,14 @@ class dual_maker {
     const auto normal = std::ranges::find_if_not(dual_.edge_normals, is_finite);
     if (normal != dual_.edge_normals.end()) {
       const edge& of = dual_.edges[static_cast<std::size_t>(normal - dual_.edge_normals.begin()) / Dimension];
-      io::throw_error(error_code::bad_argument,
-                      "mesh: the nodes {} and {} are so far apart that no number of 8 bytes holds the normal of "
-                      "their dual face",
-                      of.first, of.second);
+      primitives::refuse(
+          "mesh: the nodes {} and {} are so far apart that no number of 8 bytes holds the normal of their dual face",
+          of.first, of.second);
     }
     const auto volume = std::ranges::find_if_not(dual_.volumes, is_finite);
     if (volume != dual_.volumes.end()) {
-      io::throw_error(error_code::bad_argument, "mesh: node {}: no number of 8 bytes holds the volume of its cell",
-                      volume - dual_.volumes.begin());
+      primitives::refuse("mesh: node {}: no number of 8 bytes holds the volume of its cell",
+                         volume - dual_.volumes.begin());
     }
   }
 

@@ -12,6 +12,7 @@
 #include "apps/sheaf/mesh/repeated.hpp"
 #include "core/host.hpp"
 #include "core/startable.hpp"
+#include "primitives/views.hpp"
 
 namespace sheaf::mesh {
 namespace {
@@ -88,8 +89,7 @@ std::vector<std::uint64_t> sorted_keys(const context& ctx, const unstructured_me
 
 void require_cpu(const context& ctx) {
   if (ctx.backend() != backend_kind::cpu) {
-    io::throw_error(error_code::bad_argument, "mesh: the context works on {}, but meshes are prepared on the CPU",
-                    name(ctx.backend()));
+    primitives::refuse("mesh: the context works on {}, but meshes are prepared on the CPU", name(ctx.backend()));
   }
 }
 

@@ -12,7 +12,7 @@ namespace {
 [[noreturn]] void refuse(const std::string& what) { throw error(error_code::bad_argument, what); }
 
 [[noreturn]] void refuse_file(const io::record_file& file, const std::string& what) {
-  io::throw_error(error_code::bad_input, "{}: {}", file.path(), what);
+  io::fail(file.path(), "{}", what);
 }
 
 // The bytes of K, KiB (1024) or KB (1000) and so on up to T, in letters of either case; 1 for B or none.
@@ -35,7 +35,7 @@ constexpr std::uint64_t bytes_of_character = 4;
 constexpr std::size_t most_columns = 64;  // more than any key takes
 
 [[noreturn]] void refuse_type(const io::record_file& file, const io::npy_type& type, const std::string& why) {
-  io::throw_error(error_code::bad_input, "{}: descr is {}{}", file.path(), io::printable(type.descr), why);
+  io::fail(file.path(), "descr is {}{}", io::printable(type.descr), why);
 }
 
 // The place of what is refused, for an option that takes it as bytes.
@@ -101,9 +101,8 @@ std::optional<io::npy_field> field_of_rows(const io::record_file& file, std::str
   if (!field) return field;
   const auto row = file.shape().empty() ? file.shape() : file.row_shape();
   if (std::ranges::all_of(row, [](std::uint64_t extent) { return extent == 1; })) return field;
-  io::throw_error(error_code::bad_input,
-                  "{}: shape is {}: a row has several fields {}, and only OFFSET:BYTES tells them apart", file.path(),
-                  io::shape_text(file.shape()), io::printable(name));
+  io::fail(file.path(), "shape is {}: a row has several fields {}, and only OFFSET:BYTES tells them apart",
+           io::shape_text(file.shape()), io::printable(name));
 }
 
 row_part whole_row(const io::record_file& file, bool descending) {

@@ -1,10 +1,9 @@
 #include "apps/sheaf/sort/row_order.hpp"
+#include "primitives/views.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
-
-#include "apps/sheaf/files/failure.hpp"
 
 namespace sheaf::jobs {
 namespace {
@@ -53,10 +52,10 @@ bool is_decided(const order_column& c, std::span<const order_column> before) {
 void require_apart(const order_column& changed, std::span<const order_column> others) {
   for (const order_column& other : others) {
     if (&other == &changed || !overlap(changed, other)) continue;
-    io::throw_error(error_code::bad_argument,
-                    "--key: bytes {} and {} overlap, and one of them is a number in the other byte order, a date or a "
-                    "string of characters; give each key its own bytes",
-                    place_of(changed), place_of(other));
+    primitives::refuse(
+        "--key: bytes {} and {} overlap, and one of them is a number in the other byte order, a date or a string of "
+        "characters; give each key its own bytes",
+        place_of(changed), place_of(other));
   }
 }
 
@@ -162,12 +161,9 @@ row_order::row_order(std::vector<order_column> in_order) : columns(std::move(in_
     if (is_changed) changes.push_back(c);
     if (fields.empty() || !extends(fields.back(), field)) fields.push_back(field);
   }
-  if (bytes > key_bytes_limit) {
-    io::throw_error(error_code::bad_argument, "keys of {} bytes together, more than {}", bytes, key_bytes_limit);
-  }
+  if (bytes > key_bytes_limit) primitives::refuse("keys of {} bytes together, more than {}", bytes, key_bytes_limit);
   if (fields.size() > sort_key::most_fields) {
-    io::throw_error(error_code::bad_argument, "keys of {} numbers together, more than {}", fields.size(),
-                    sort_key::most_fields);
+    primitives::refuse("keys of {} numbers together, more than {}", fields.size(), sort_key::most_fields);
   }
   for (const key_field& f : fields) key.fields[key.count++] = f;
 }

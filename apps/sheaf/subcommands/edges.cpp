@@ -3,13 +3,13 @@
 #include <sheaf/edge_sum.hpp>
 
 #include "apps/sheaf/checks/edges.hpp"
-#include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/files/output_check.hpp"
 #include "apps/sheaf/subcommands/edges_report.hpp"
 #include "apps/sheaf/subcommands/files/edge_graph.hpp"
 #include "apps/sheaf/subcommands/files/output_set.hpp"
 #include "apps/sheaf/subcommands/movement.hpp"
 #include "primitives/enum_names.hpp"
+#include "primitives/views.hpp"
 
 // The subcommand edges, which sums over the edges of a mesh or graph.
 namespace sheaf::cli {
@@ -96,7 +96,7 @@ output_set open_dual(const std::string& prefix, std::vector<std::string> inputs,
   for (const char* const ending : {"volumes.npy", "normals.npy", "edges.npy"}) files.open(ending, 0);
   for (const std::string& path : files.paths()) {
     if (!output.empty() && io::name_one_file(path, output)) {
-      io::throw_error(error_code::bad_argument, "-o {} and {} of --dual are one file", output, path);
+      primitives::refuse("-o {} and {} of --dual are one file", output, path);
     }
   }
   return files;

@@ -138,10 +138,10 @@ std::optional<value_type> known_value_type(const io::npy_type& type) {
 
 value_type require_value_type(const io::record_file& file) {
   if (const auto type = known_value_type(file.type())) return *type;
-  io::throw_error(error_code::bad_input,
-                  "{}: descr is {}; values are '<i4', '<u4', '<i8', '<u8', '<f4' or '<f8', which numpy's astype "
-                  "makes of other numbers",
-                  file.path(), core::printable(file.type().descr));
+  io::fail(
+      file.path(),
+      "descr is {}; values are '<i4', '<u4', '<i8', '<u8', '<f4' or '<f8', which numpy's astype makes of other numbers",
+      core::printable(file.type().descr));
 }
 
 /// The values of a file, as numbers of this machine.
@@ -174,14 +174,14 @@ scalar parse_scalar(const std::string& text, value_type type) {
     is_out_of_range = problem == std::errc::result_out_of_range;
   });
   if (found) return *found;
-  io::throw_error(error_code::bad_argument, "--exclusive-from: '{}' is {} of type {}", core::printable(text),
-                  is_out_of_range ? "out of the range" : "not a number", name(type));
+  primitives::refuse("--exclusive-from: '{}' is {} of type {}", core::printable(text),
+                     is_out_of_range ? "out of the range" : "not a number", name(type));
 }
 
 void require_operator(scan_operator op, value_type type, const std::string& path) {
   if (primitives::takes(op, type)) return;
-  io::throw_error(error_code::bad_argument, "--op {} takes integers, but {} has values of type {}",
-                  text_of(op, primitives::scan_operators), path, name(type));
+  primitives::refuse("--op {} takes integers, but {} has values of type {}", text_of(op, primitives::scan_operators),
+                     path, name(type));
 }
 
 void run(const scan_command& o) {
@@ -194,8 +194,7 @@ void run(const scan_command& o) {
   const const_values in = values_in.all();
   const std::uint64_t value_bytes = bytes(in.type);
   if (in.count != successors.count) {
-    io::throw_error(error_code::bad_input, "{}: {} values, but {} has {} nodes", o.values, in.count, o.list,
-                    successors.count);
+    io::fail(o.values, "{} values, but {} has {} nodes", in.count, o.list, successors.count);
   }
   require_operator(o.op, in.type, o.values);
   list_scan_options options{.lists = o.lists, .pattern = o.pattern, .variant = o.common.variant()};

@@ -238,8 +238,7 @@ void run(const machine_command& o) {
   if (!o.save_path.empty()) io::require_creatable(o.save_path);
   const std::vector<context> machines = contexts(o);
   if (o.calibrate && !o.save_path.empty() && machines.size() > 1) {
-    throw error(error_code::bad_argument,
-                "--save FILE takes one profile: add --backend cpu, --backend cuda or --backend opengl");
+    primitives::refuse("--save FILE takes one profile: add --backend cpu, --backend cuda or --backend opengl");
   }
   require_places_for_profiles(o, machines);
   std::vector<shown_machine> found;

@@ -1,6 +1,5 @@
 #include "apps/sheaf/subcommands/movement.hpp"
 
-#include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/files/output_check.hpp"
 #include "core/backends.hpp"
 #include "core/context_state.hpp"
@@ -13,8 +12,7 @@ std::uint64_t output_bytes(const std::string& path, std::uint64_t count, std::ui
                            std::uint64_t header) {
   std::uint64_t bytes = 0;
   if (__builtin_mul_overflow(count, record_bytes, &bytes) || __builtin_add_overflow(bytes, header, &bytes)) {
-    io::throw_error(error_code::bad_argument, "{}: {} records of {} bytes are more than a file can hold", path, count,
-                    record_bytes);
+    primitives::refuse("{}: {} records of {} bytes are more than a file can hold", path, count, record_bytes);
   }
   return bytes;
 }
@@ -56,9 +54,7 @@ index_type index_type_for(std::optional<index_type> asked, std::uint64_t count, 
                           const char* option) {
   const index_type type = asked.value_or(count >> 32 == 0 ? index_type::u32 : index_type::u64);
   const unsigned bits = type == index_type::u32 ? 32 : type == index_type::i32 ? 31 : 63;
-  if (count >> bits != 0) {
-    io::throw_error(error_code::bad_argument, "{}{} cannot number {} {}", option, name(type), count, records);
-  }
+  if (count >> bits != 0) primitives::refuse("{}{} cannot number {} {}", option, name(type), count, records);
   return type;
 }
 
@@ -80,15 +76,15 @@ void require_name_of_kind(const std::string& output, const io::record_file& like
 
 void require_name_of_kind(const std::string& output, const std::string& input, bool is_npy) {
   if (is_npy || !output.ends_with(".npy")) return;
-  io::throw_error(error_code::bad_argument,
-                  "-o {}: {} is raw, and so is the result, without the header of an .npy file; give it a name that "
-                  "ends in .bin, or make {} an .npy file",
-                  output, input, input);
+  primitives::refuse(
+      "-o {}: {} is raw, and so is the result, without the header of an .npy file; give it a name that ends in "
+      ".bin, or make {} an .npy file",
+      output, input, input);
 }
 
 void require_f32_where_needed(const context& ctx, bool is_f32) {
   if (is_f32 || core::backend_of(ctx.backend()).processor != core::processor_kind::pipeline) return;
-  io::throw_error(error_code::bad_argument, "--backend {} works in f32, not in f64: add --f32", name(ctx.backend()));
+  primitives::refuse("--backend {} works in f32, not in f64: add --f32", name(ctx.backend()));
 }
 
 record_output::record_output(const std::string& path, std::string header, std::uint64_t count,

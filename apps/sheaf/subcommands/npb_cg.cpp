@@ -26,8 +26,8 @@ io::csr_matrix<double> matrix_of(const npb_command& o, const jobs::nas_class& of
   if (o.matrix.empty()) return jobs::nas_matrix(of, o.common.host_threads());
   auto read = io::read_matrix_market<double>(o.matrix, {.threads = o.common.host_threads()});
   if (read.rows != of.rows || read.columns != of.rows) {
-    io::throw_error(error_code::bad_input, "{}: {} rows and {} columns, but class {} has {} of both", o.matrix,
-                    read.rows, read.columns, of.name, of.rows);
+    io::fail(o.matrix, "{} rows and {} columns, but class {} has {} of both", read.rows, read.columns, of.name,
+             of.rows);
   }
   for (double& value : read.values) value = -value;
   return read;

@@ -2,11 +2,11 @@
 #include <sheaf/machine.hpp>
 
 #include "apps/sheaf/command.hpp"
-#include "apps/sheaf/files/failure.hpp"
 #include "core/backends.hpp"
 #include "core/context_state.hpp"
 #include "lab/description/entry.hpp"
 #include "lab/description/job.hpp"
+#include "primitives/views.hpp"
 
 namespace sheaf::cli {
 namespace {
@@ -50,9 +50,7 @@ problem_spec plan_command::problem() const {
     problem_spec p = primitives::parse_problem(primitive);
     p.access = hint(p);  // whoever names the order of the list knows it
     for (const given_option& g : given) {
-      if (!g.texts.empty()) {
-        io::throw_error(error_code::bad_argument, "{} is for a primitive, not for a whole problem", g.option);
-      }
+      if (!g.texts.empty()) primitives::refuse("{} is for a primitive, not for a whole problem", g.option);
     }
     return p;
   });

@@ -44,13 +44,13 @@ void require_same_rows(const io::record_file& in, std::size_t axes, const io::re
       std::equal(rows.begin(), rows.end(), base_rows.begin(), base_rows.end())) {
     return;
   }
-  io::throw_error(error_code::bad_input, "{}: rows of shape {} of {}, but {} has rows of shape {} of {}", base.path(),
-                  io::shape_text(base_rows), base.type().descr, in.path(), io::shape_text(rows), in.type().descr);
+  io::fail(base.path(), "rows of shape {} of {}, but {} has rows of shape {} of {}", io::shape_text(base_rows),
+           base.type().descr, in.path(), io::shape_text(rows), in.type().descr);
 }
 
 void run(const scatter_command& o) {
   if (!o.count && o.base.empty()) {
-    throw error(error_code::bad_argument, "give --count N for an output of zeros, or --into BASE for one like BASE");
+    primitives::refuse("give --count N for an output of zeros, or --into BASE for one like BASE");
   }
   require_output(o.output, {o.records_path, o.index, o.base});
   const context ctx = o.common.make_context();
@@ -64,8 +64,7 @@ void run(const scatter_command& o) {
   const const_records rows = in.rows(primitives::most_record_bytes, axes);
   const index_span indices = index.indices();
   if (rows.count != indices.count) {
-    io::throw_error(error_code::bad_input, "{}: {} indices, but {} has {} records", o.index, indices.count,
-                    o.records_path, rows.count);
+    io::fail(o.index, "{} indices, but {} has {} records", indices.count, o.records_path, rows.count);
   }
   const const_records before = base ? base->rows(primitives::most_record_bytes) : const_records();
   if (base) require_same_rows(in, axes, *base);

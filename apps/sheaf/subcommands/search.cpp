@@ -30,15 +30,13 @@ constexpr const char* search_footer =
 
 void require_options(const search_command& o) {
   if (!o.records.empty() && o.output() != wanted::matches) {
-    throw error(error_code::bad_argument, "--records is for all matches, not for --first or --count");
+    primitives::refuse("--records is for all matches, not for --first or --count");
   }
   const bool is_place = o.table_bytes != 0 || jobs::is_key_place(o.table_key);
   if (!o.table_key.empty() && is_place) static_cast<void>(parse_key_place(o.table_key));
-  if (o.records.empty() && o.record_bytes != 0)
-    throw error(error_code::bad_argument, "--record-bytes is for --records");
+  if (o.records.empty() && o.record_bytes != 0) primitives::refuse("--record-bytes is for --records");
   if (o.common.is_reference() && !o.variant().starts_with("reference.")) {
-    io::throw_error(error_code::bad_argument, "--variant {} does not belong to --backend reference",
-                    core::printable(o.search_variant));
+    primitives::refuse("--variant {} does not belong to --backend reference", core::printable(o.search_variant));
   }
 }
 
@@ -76,7 +74,7 @@ std::optional<io::record_file> records_of(const search_command& o, std::uint64_t
   file.emplace(o.records, o.record_bytes);
   const std::uint64_t found = file->unmapped_rows(primitives::most_record_bytes).count;
   if (found == count) return file;
-  io::throw_error(error_code::bad_input, "{}: {} records, but {} has {} rows", o.records, found, o.table, count);
+  io::fail(o.records, "{} records, but {} has {} rows", found, o.table, count);
 }
 
 void run(const search_command& o) {

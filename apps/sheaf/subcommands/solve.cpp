@@ -113,20 +113,14 @@ void require_outputs(const solve_command& o) {
   require_output(o.output, {o.matrix, o.b});
   if (o.history.empty()) return;
   require_output(o.history, {o.matrix, o.b}, "--history");
-  if (io::name_one_file(o.history, o.output)) {
-    io::throw_error(error_code::bad_argument, "--history {} is the output {}", o.history, o.output);
-  }
+  if (io::name_one_file(o.history, o.output)) primitives::refuse("--history {} is the output {}", o.history, o.output);
 }
 
 template <class Value>
 io::csr_matrix<Value> read_matrix(const solve_command& o) {
   auto read = io::read_matrix_market<Value>(o.matrix, {.threads = o.common.host_threads()});
-  if (read.rows != read.columns) {
-    io::throw_error(error_code::bad_input, "{}: the matrix is {} x {}, not square", o.matrix, read.rows, read.columns);
-  }
-  if (const auto asymmetry = jobs::asymmetry_of(jobs::view_of(read))) {
-    io::throw_error(error_code::bad_input, "{}: {}", o.matrix, *asymmetry);
-  }
+  if (read.rows != read.columns) io::fail(o.matrix, "the matrix is {} x {}, not square", read.rows, read.columns);
+  if (const auto asymmetry = jobs::asymmetry_of(jobs::view_of(read))) io::fail(o.matrix, "{}", *asymmetry);
   return read;
 }
 

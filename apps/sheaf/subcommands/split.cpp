@@ -84,32 +84,28 @@ bit_field bits_of_key(const std::string& key, bit_order order, const io::record_
     }
   }
   if (!field) {
-    io::throw_error(error_code::bad_argument,
-                    "--key: '{}' is neither OFFSET:BITS nor a field of {}, whose fields are {}", core::printable(key),
-                    file.path(), names);
+    primitives::refuse("--key: '{}' is neither OFFSET:BITS nor a field of {}, whose fields are {}",
+                       core::printable(key), file.path(), names);
   }
   const io::npy_type& type = field->type;
   if (field->count != 1 || std::string_view("biu").find(type.kind) == std::string_view::npos) {
-    io::throw_error(error_code::bad_input,
-                    "{}: --key: field {} is {}{}; a category is a whole number, and OFFSET:BITS takes other bits",
-                    file.path(), core::printable(field->name),
-                    field->count == 1 ? "" : fmt::format("{} times ", field->count), core::printable(type.descr));
+    io::fail(file.path(), "--key: field {} is {}{}; a category is a whole number, and OFFSET:BITS takes other bits",
+             core::printable(field->name), field->count == 1 ? "" : fmt::format("{} times ", field->count),
+             core::printable(type.descr));
   }
   const std::uint64_t width = 8 * type.item_bytes;
   const bit_field of_number = part.value_or(bit_field{0, static_cast<std::uint32_t>(width)});
   if (of_number.first > width || of_number.count > width - of_number.first) {
-    io::throw_error(error_code::bad_argument, "--key: '{}': {} bits from bit {} on reach past the {} bits of {}",
-                    core::printable(key), of_number.count, of_number.first, width, core::printable(field->name));
+    primitives::refuse("--key: '{}': {} bits from bit {} on reach past the {} bits of {}", core::printable(key),
+                       of_number.count, of_number.first, width, core::printable(field->name));
   }
   if (!part && width > 32) {
-    io::throw_error(error_code::bad_argument, "--key: field {0} has {1} bits; {0}:FIRST:BITS takes 1 to 32 of them",
-                    core::printable(field->name), width);
+    primitives::refuse("--key: field {0} has {1} bits; {0}:FIRST:BITS takes 1 to 32 of them",
+                       core::printable(field->name), width);
   }
   if (order == bit_order::from_left) {
-    io::throw_error(error_code::bad_argument,
-                    "--from-left is for --key OFFSET:BITS; the bits of field {} are "
-                    "counted from the lowest",
-                    core::printable(field->name));
+    primitives::refuse("--from-left is for --key OFFSET:BITS; the bits of field {} are counted from the lowest",
+                       core::printable(field->name));
   }
   const bool reversed = type.order == '>';
   const std::uint64_t first = reversed ? width - of_number.first - of_number.count : of_number.first;
@@ -139,46 +135,34 @@ struct split_command {
 
 void require_options(const split_command& o) {
   const bool has_separate_keys = !o.key_path().empty();
-  if (!o.categories.empty() && !o.count)
-    throw error(error_code::bad_argument, "--categories needs --count N, the number of categories");
+  if (!o.categories.empty() && !o.count) primitives::refuse("--categories needs --count N, the number of categories");
   if (o.categories.empty() && o.key.empty()) {
-    throw error(error_code::bad_argument, "give --key OFFSET:BITS, or --categories FILE and --count N");
+    primitives::refuse("give --key OFFSET:BITS, or --categories FILE and --count N");
   }
   if (o.in.empty() && !(has_separate_keys && !o.index.empty())) {
-    throw error(error_code::bad_argument, "IN may be left out only for an --index by --keys or --categories");
+    primitives::refuse("IN may be left out only for an --index by --keys or --categories");
   }
-  if (o.in.empty() && o.record_bytes != 0) throw error(error_code::bad_argument, "--record-bytes is for IN");
-  if (!has_separate_keys && o.key_bytes != 0) {
-    throw error(error_code::bad_argument, "--key-bytes is for --keys or --categories");
-  }
-  if (!o.categories.empty() && o.order == bit_order::from_left) {
-    throw error(error_code::bad_argument, "--from-left is for --key");
-  }
-  if (o.index.empty() && o.index_kind) throw error(error_code::bad_argument, "--index-type is for --index");
-  if (!o.index.empty() && o.unstable)
-    throw error(error_code::bad_argument, "--unstable is for records, not for an index");
+  if (o.in.empty() && o.record_bytes != 0) primitives::refuse("--record-bytes is for IN");
+  if (!has_separate_keys && o.key_bytes != 0) primitives::refuse("--key-bytes is for --keys or --categories");
+  if (!o.categories.empty() && o.order == bit_order::from_left) primitives::refuse("--from-left is for --key");
+  if (o.index.empty() && o.index_kind) primitives::refuse("--index-type is for --index");
+  if (!o.index.empty() && o.unstable) primitives::refuse("--unstable is for records, not for an index");
 }
 
 void require_distinct_outputs(const split_command& o) {
   require_output(o.output, {o.in, o.key_path()});
   if (o.offsets.empty()) return;
   require_output(o.offsets, {o.in, o.key_path()}, "--offsets");
-  if (io::name_one_file(o.output, o.offsets)) {
-    io::throw_error(error_code::bad_argument, "-o and --offsets are both {}", o.offsets);
-  }
+  if (io::name_one_file(o.output, o.offsets)) primitives::refuse("-o and --offsets are both {}", o.offsets);
 }
 
 // Categories are one unsigned number for each record.
 void require_category_type(const io::record_file& file) {
   const io::npy_type& type = file.type();
   const bool known = !file.is_npy() || (type.kind == 'u' && type.item_bytes <= 4);
-  if (!known) {
-    io::throw_error(error_code::bad_input, "{}: descr is {}; categories are '|u1', '<u2' or '<u4'", file.path(),
-                    type.descr);
-  }
+  if (!known) io::fail(file.path(), "descr is {}; categories are '|u1', '<u2' or '<u4'", type.descr);
   if (file.shape().size() != 1) {
-    io::throw_error(error_code::bad_input, "{}: shape is {}; categories are one number a record", file.path(),
-                    io::shape_text(file.shape()));
+    io::fail(file.path(), "shape is {}; categories are one number a record", io::shape_text(file.shape()));
   }
 }
 
@@ -209,8 +193,7 @@ split_views views_of(const split_command& o, const_records in, const_records key
 
 void require_as_many(const split_command& o, const_records in, const_records keys) {
   if (o.in.empty() || o.key_path().empty() || in.count == keys.count) return;
-  io::throw_error(error_code::bad_input, "{}: {} keys, but {} has {} records", o.key_path(), keys.count, o.in,
-                  in.count);
+  io::fail(o.key_path(), "{} keys, but {} has {} records", keys.count, o.in, in.count);
 }
 
 void open_inputs(split_command& o, split_inputs& files) {

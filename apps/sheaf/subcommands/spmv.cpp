@@ -1,11 +1,11 @@
 #include <sheaf/spmv.hpp>
 
 #include "apps/sheaf/checks/spmv.hpp"
-#include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/files/sparse/matrix_market.hpp"
 #include "apps/sheaf/subcommands/files/vector_file.hpp"
 #include "apps/sheaf/subcommands/movement.hpp"
 #include "core/context_state.hpp"
+#include "primitives/views.hpp"
 
 // The subcommand spmv, which multiplies matrices of MatrixMarket files.
 namespace sheaf::cli {
@@ -266,9 +266,7 @@ void run_typed(const spmv_command& o) {
 }
 
 void run(const spmv_command& o) {
-  if (o.beta != 0 && o.y.empty()) {
-    io::throw_error(error_code::bad_argument, "--beta {} multiplies a vector, which --y names", o.beta);
-  }
+  if (o.beta != 0 && o.y.empty()) primitives::refuse("--beta {} multiplies a vector, which --y names", o.beta);
   o.narrow ? run_typed<float>(o) : run_typed<double>(o);
 }
 

@@ -25,8 +25,7 @@ struct bit_range {
 };
 
 [[noreturn]] void refuse_layout(std::string_view text) {
-  throw error(error_code::bad_argument,
-              fmt::format("'{}' is not a sort; there are u32, u64+16, bytes10/100, u64/index and the like", text));
+  refuse("'{}' is not a sort; there are u32, u64+16, bytes10/100, u64/index and the like", text);
 }
 
 void read_key(std::string_view text, std::string_view key, sort_layout& layout) {
@@ -72,7 +71,7 @@ bit_range parse_bit_range(std::string_view text) {
       return {static_cast<std::uint32_t>(*first), static_cast<std::uint32_t>(*end - *first)};
     }
   }
-  throw error(error_code::bad_argument, fmt::format("'{}' is not a range of bits; there are all, 8:16, ...", text));
+  refuse("'{}' is not a range of bits; there are all, 8:16, ...", text);
 }
 
 std::vector<sort_layout> usual_layouts() {
@@ -114,7 +113,7 @@ void add_ranges(const sweep& s, problem_spec p, std::vector<problem_spec>& probl
 void add(const sweep& s, std::span<const entry* const> entries, std::vector<problem_spec>& problems) {
   for (const std::uint64_t count : s.counts) {
     for (const sort_layout& layout : s.lists.of<sort_lists>().layouts) {
-      const auto e = std::ranges::find_if(entries, [&](const entry* known) { return known->name == layout.primitive; });
+      const auto e = std::ranges::find(entries, layout.primitive, &entry::name);
       if (e == entries.end()) continue;
       for (const index_type index : s.indices) {
         if (!(*e)->writes_index && index != s.indices.front()) continue;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "lab/description/split/problem.hpp"
+#include "primitives/views.hpp"
 
 // Rows of splits: every number of bits by every distribution of keys.
 namespace sheaf::primitives {
@@ -75,7 +76,7 @@ std::uint64_t parse_key_type(std::string_view text) {
   for (const std::uint64_t key_bytes : {4, 8}) {
     if (text == fmt::format("k{}", 8 * key_bytes)) return key_bytes;
   }
-  throw error(error_code::bad_argument, fmt::format("'{}' is not a kind of key: own, k32, k64", text));
+  refuse("'{}' is not a kind of key: own, k32, k64", text);
 }
 
 constexpr named_sweep sets[] = {

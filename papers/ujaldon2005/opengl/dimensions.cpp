@@ -1,10 +1,10 @@
 #include <bit>
 
-#include "apps/sheaf/files/failure.hpp"
 #include "opengl/device/errors.hpp"
 #include "opengl/device/transfer.hpp"
 #include "papers/ujaldon2005/opengl/arguments.hpp"
 #include "papers/ujaldon2005/opengl/forms.hpp"
+#include "primitives/views.hpp"
 
 namespace sheaf::opengl {
 namespace {
@@ -37,8 +37,7 @@ void require_box(const opengl_state& state, const texture_box& box, int dimensio
   const std::uint64_t longest = dimensions == 3 ? state.limits().volume_edge : state.limits().texture_edge;
   const std::uint64_t side = std::max(box.last, std::uint64_t{1} << box.bits);
   if (side <= longest) return;
-  io::throw_error(
-      error_code::bad_argument,
+  primitives::refuse(
       "{}: a table of {} records takes a texture of {} texels a side in {} dimensions, but the device has {}",
       call_name, count, side, dimensions, longest);
 }
@@ -81,9 +80,7 @@ texture upload(const_records table, const texture_box& box, int dimensions) {
 
 void gather_from_dimensions(const context& ctx, const_records table, index_span index, int dimensions, records out) {
   require_one_texture_each(call_name, ctx, table, index, out);
-  if (dimensions < 1 || dimensions > 3) {
-    io::throw_error(error_code::bad_argument, "{}: {} dimensions, not 1 to 3", call_name, dimensions);
-  }
+  if (dimensions < 1 || dimensions > 3) primitives::refuse("{}: {} dimensions, not 1 to 3", call_name, dimensions);
   if (out.count == 0) return;
   opengl_state& state = state_of(ctx);
   const tile shape = only_tile(call_name, "out", state, out.count);

@@ -1,6 +1,5 @@
 #include "papers/ujaldon2005/opengl/memory.hpp"
 
-#include "apps/sheaf/files/failure.hpp"
 #include "opengl/device/errors.hpp"
 #include "opengl/device/kept_objects.hpp"
 #include "opengl/edges/edge_vertices.hpp"
@@ -10,6 +9,7 @@
 #include "opengl/sparse/result_pixels.hpp"
 #include "papers/ujaldon2005/opengl/arguments.hpp"
 #include "primitives/sparse/host_matrix.hpp"
+#include "primitives/views.hpp"
 
 namespace sheaf::opengl {
 namespace {
@@ -101,9 +101,7 @@ product_from_host::product_from_host(const context& ctx, const csr_view& a, look
   require_float_pipeline(product_call, ctx, a.values.type);
   const spmv_problem p = primitives::describe_spmv(product_call, ctx, a, false, spmv_sums::as_values, {});
   primitives::require_csr_memory(product_call, ctx, a);
-  if (const char* const why = no_points_for(p)) {
-    io::throw_error(error_code::bad_argument, "{}: {}", product_call, why);
-  }
+  if (const char* const why = no_points_for(p)) primitives::refuse("{}: {}", product_call, why);
   const point_form form = form_of(scheme);
   opengl_state& state = state_of(ctx);
   const std::uint64_t number = state.begin_call();
@@ -111,8 +109,8 @@ product_from_host::product_from_host(const context& ctx, const csr_view& a, look
   {
     pipeline_call call(state, product_call);
     if (form == point_form::color_table && p.columns > state.limits().buffer_texels) {
-      io::throw_error(error_code::bad_argument, "{}: x has {} values, but a table of one row holds {}", product_call,
-                      p.columns, state.limits().buffer_texels);
+      primitives::refuse("{}: x has {} values, but a table of one row holds {}", product_call, p.columns,
+                         state.limits().buffer_texels);
     }
     if (form == point_form::texture_lookup) require_layers(product_call, state, "values of x", p.columns);
     sent_pieces<point_piece> pieces;

@@ -1,6 +1,5 @@
 #include <limits>
 
-#include "apps/sheaf/files/failure.hpp"
 #include "opengl/device/errors.hpp"
 #include "opengl/device/kept_objects.hpp"
 #include "opengl/device/transfer.hpp"
@@ -38,9 +37,7 @@ constexpr core::index_wording wording_of_last_list[most_indirections] = {
     {"gather_nested", "list 3", "the table's", "records", bad_entry}};
 
 void require_schemes(const_records table, std::span<const index_span> lists, std::span<const lookup_scheme> schemes) {
-  const auto refuse = [](const std::string& why) {
-    io::throw_error(error_code::bad_argument, "{}: {}", call_name, why);
-  };
+  const auto refuse = [](const std::string& why) { primitives::refuse("{}: {}", call_name, why); };
   if (lists.empty() || lists.size() > most_indirections) {
     refuse(fmt::format("{} lists, not 1 to {}", lists.size(), most_indirections));
   }

@@ -4,13 +4,13 @@
 #include <cmath>
 #include <limits>
 
-#include "apps/sheaf/files/failure.hpp"
 #include "opengl/device/textures.hpp"
 #include "opengl/edges/edge_vertices.hpp"
 #include "opengl/movement/sum_pixels.hpp"
 #include "opengl/sparse/point_matrix.hpp"
 #include "papers/ujaldon2005/opengl/arguments.hpp"
 #include "primitives/sparse/host_matrix.hpp"
+#include "primitives/views.hpp"
 
 namespace sheaf::opengl {
 namespace {
@@ -247,9 +247,7 @@ precision_figures spmv_at_precision(const context& ctx, const csr_view& a, const
 precision_figures edge_sum_at_precision(const context& ctx, const edge_view& edges, const_values node_values,
                                         values result, std::uint32_t components, edge_function function,
                                         const pipeline_precision& precision) {
-  if (components < 1 || components > 4) {
-    io::throw_error(error_code::bad_argument, "{}: {} components, not 1 to 4", edge_call, components);
-  }
+  if (components < 1 || components > 4) primitives::refuse("{}: {} components, not 1 to 4", edge_call, components);
   require_float_pipeline(edge_call, ctx, node_values.type);
   const edge_sum_problem p = plain_edge_sum(edges, node_values.count / components, components, function);
   const const_values no_weights(nullptr, 0, value_type::f32);

@@ -1,9 +1,9 @@
-#include "apps/sheaf/files/failure.hpp"
 #include "opengl/device/errors.hpp"
 #include "opengl/device/transfer.hpp"
 #include "opengl/movement/draw_points.hpp"
 #include "papers/ujaldon2005/opengl/arguments.hpp"
 #include "papers/ujaldon2005/opengl/forms.hpp"
+#include "primitives/views.hpp"
 
 namespace sheaf::opengl {
 namespace {
@@ -36,8 +36,7 @@ void gather_where(const context& ctx, const_records table, index_span index, con
                   records out) {
   require_one_texture_each(call_name, ctx, table, index, out);
   if (!condition.each.empty() && condition.each.size() != out.count) {
-    io::throw_error(error_code::bad_argument, "{}: {} conditions for {} records", call_name, condition.each.size(),
-                    out.count);
+    primitives::refuse("{}: {} conditions for {} records", call_name, condition.each.size(), out.count);
   }
   if (out.count == 0) return;
   opengl_state& state = state_of(ctx);

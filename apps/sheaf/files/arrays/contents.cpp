@@ -81,7 +81,7 @@ const zip_member& member_named(const std::vector<zip_member>& members, const std
     return std::ranges::count_if(members, [&](const zip_member& m) { return m.name == of; });
   };
   const std::string full = count(name) > 0 ? name : name + std::string(array_ending);
-  const auto found = std::ranges::find_if(members, [&](const zip_member& m) { return m.name == full; });
+  const auto found = std::ranges::find(members, full, &zip_member::name);
   if (found == members.end()) {
     fail(file, "has no member {}; it has {}", core::printable(name), list_of(members));
   }

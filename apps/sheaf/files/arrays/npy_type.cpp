@@ -159,7 +159,7 @@ class type_reader {
   }
 
   [[noreturn]] void fail(const python_value& value, std::string_view what) const {
-    throw_error(error_code::bad_input, "{}: descr: {} {}", origin_, printable(source_of(value)), what);
+    io::fail(origin_, "descr: {} {}", printable(source_of(value)), what);
   }
 
   std::string_view header_;

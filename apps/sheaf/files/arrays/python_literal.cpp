@@ -148,7 +148,7 @@ class literal_reader {
   }
 
   [[noreturn]] void fail_at(std::size_t place, const std::string& what, const std::string& shown) const {
-    throw_error(error_code::bad_input, "{}: byte {}: {}{}", origin_, offset_ + place, what, shown);
+    io::fail(origin_, "byte {}: {}{}", offset_ + place, what, shown);
   }
 
   std::string_view text_;

@@ -288,7 +288,7 @@ const char* require_banner(const named_text& front) {
   // SciPy takes one percent sign, too.
   if (word == lower(first_word) || word == lower(first_word.substr(1))) return at;
   if (const std::string words = words_of_other_format(front.text); !words.empty()) {
-    throw_error(error_code::bad_input, "{}: not a MatrixMarket file, but {}", front.origin, words);
+    fail(front.origin, "not a MatrixMarket file, but {}", words);
   }
   const std::string_view rest = front.text.substr(static_cast<std::size_t>(at - front.text.data()));
   const std::string_view line = rest.substr(0, std::min(rest.find('\n'), rest.size()));

@@ -45,7 +45,7 @@ class gzip_reader {
 
  private:
   [[noreturn]] void fail(const std::string& what) const {
-    throw_error(error_code::bad_input, "{}: compressed byte {}: {}", origin_, file_bytes_ - rest_.size(), what);
+    io::fail(origin_, "compressed byte {}: {}", file_bytes_ - rest_.size(), what);
   }
 
   void step() {
@@ -56,9 +56,7 @@ class gzip_reader {
     const int status = inflate(&stream_, Z_NO_FLUSH);
     rest_ = rest_.subspan(piece - stream_.avail_in);
     if (status == Z_STREAM_END) return end_member();
-    if (status == Z_MEM_ERROR) {
-      throw_error(error_code::out_of_memory, "{}: no memory to inflate it", origin_);
-    }
+    if (status == Z_MEM_ERROR) throw_error(error_code::out_of_memory, "{}: no memory to inflate it", origin_);
     if (status != Z_OK && status != Z_BUF_ERROR) fail(words_of_damage());
     if (rest_.empty() && stream_.avail_out > 0) fail("the compressed data end early: the file is cut short");
   }
@@ -119,10 +117,7 @@ inflated_text inflate_gzip(std::span<const std::byte> file, const std::string& o
     }
     out.size_ += reader.read(out.bytes_.get() + out.size_, capacity - out.size_);
   }
-  if (out.size_ > most_bytes) {
-    throw_error(error_code::bad_input, "{}: inflates to more than {} bytes, the most that are read", origin,
-                most_bytes);
-  }
+  if (out.size_ > most_bytes) io::fail(origin, "inflates to more than {} bytes, the most that are read", most_bytes);
   return out;
 }
 

@@ -8,6 +8,7 @@
 #include "apps/sheaf/files/mesh/su2.hpp"
 #include "apps/sheaf/mesh/repeated.hpp"
 #include "apps/sheaf/subcommands/files/vector_file.hpp"
+#include "primitives/views.hpp"
 
 namespace sheaf::cli {
 namespace {
@@ -16,7 +17,7 @@ io::index_file read_pairs(const edge_files& files) {
   io::index_file pairs(files.mesh, std::nullopt, "the header of an .npy file");
   const auto shape = pairs.shape();
   if (shape.size() != 2 || shape[1] != 2) {
-    io::throw_error(error_code::bad_input, "{}: edges have shape (E, 2), one row of two nodes for each", files.mesh);
+    io::fail(files.mesh, "edges have shape (E, 2), one row of two nodes for each");
   }
   return pairs;
 }
@@ -53,7 +54,7 @@ std::vector<Value> all_narrowed(std::vector<double> numbers, const Place& place)
 void require_mesh_where_needed(const edge_files& files) {
   const char* const option = files.has_dual ? "--dual" : files.zone > 0 ? "--zone" : nullptr;
   if (option != nullptr && files.are_edges_alone()) {
-    io::throw_error(error_code::bad_argument, "{} needs a mesh, but {} has only edges", option, files.mesh);
+    primitives::refuse("{} needs a mesh, but {} has only edges", option, files.mesh);
   }
 }
 
@@ -61,9 +62,7 @@ edge_graph read_edge_graph(const edge_files& files, int threads) {
   edge_graph g;
   if (files.are_edges_alone()) {
     g.pairs.emplace(read_pairs(files));
-    if (files.values.empty()) {
-      io::throw_error(error_code::bad_argument, "VALUES is needed: {} has no positions of nodes", files.mesh);
-    }
+    if (files.values.empty()) primitives::refuse("VALUES is needed: {} has no positions of nodes", files.mesh);
     return g;
   }
   g.mesh = io::read_su2(files.mesh, {.threads = threads, .zone = files.zone, .warnings = &g.warnings});
@@ -92,13 +91,11 @@ node_numbers<Value> read_node_numbers(const edge_files& files, const edge_graph&
   n.nodes = shape.empty() ? 1 : shape[0];
   const std::uint64_t components = shape.size() < 2 ? 1 : shape[1];
   if (shape.size() > 2 || components < 1 || components > most_edge_components) {
-    io::throw_error(error_code::bad_input, "{}: values have shape (N) or (N, C), with 1 to {} components C",
-                    files.values, most_edge_components);
+    io::fail(files.values, "values have shape (N) or (N, C), with 1 to {} components C", most_edge_components);
   }
   n.components = static_cast<std::uint32_t>(components);
   if (g.mesh && g.mesh->nodes() != n.nodes) {
-    io::throw_error(error_code::bad_input, "{}: {} rows, but {} has {} nodes", files.values, n.nodes, files.mesh,
-                    g.mesh->nodes());
+    io::fail(files.values, "{} rows, but {} has {} nodes", n.nodes, files.mesh, g.mesh->nodes());
   }
   n.values = all_narrowed<Value>(
       read_vector<double>(files.values, n.nodes * components, "numbers of nodes", files.mesh), [&](std::uint64_t i) {

@@ -3,20 +3,17 @@
 #include <filesystem>
 #include <system_error>
 
-#include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/files/output_check.hpp"
+#include "primitives/views.hpp"
 
 namespace sheaf::cli {
 
 output_set::output_set(std::string prefix, std::vector<std::string> inputs, std::string option)
     : prefix_(std::move(prefix)), option_(std::move(option)), inputs_(std::move(inputs)) {
-  if (prefix_.empty()) {
-    io::throw_error(error_code::bad_argument, "{}: an empty prefix names no files", option_);
-  }
+  if (prefix_.empty()) primitives::refuse("{}: an empty prefix names no files", option_);
   std::error_code none;
   if (prefix_.ends_with('/') || std::filesystem::is_directory(prefix_, none)) {
-    io::throw_error(error_code::bad_argument, "{} {}: a folder; a prefix is how the names of files begin", option_,
-                    prefix_);
+    primitives::refuse("{} {}: a folder; a prefix is how the names of files begin", option_, prefix_);
   }
 }
 
@@ -24,9 +21,7 @@ void output_set::open(std::string_view ending, std::uint64_t bytes) {
   std::string path = fmt::format("{}.{}", prefix_, ending);
   io::require_not_an_input(path, inputs_, option_);
   for (const output& other : outputs_) {
-    if (io::name_one_file(other.path, path)) {
-      io::throw_error(error_code::bad_argument, "{} and {} are one file", other.path, path);
-    }
+    if (io::name_one_file(other.path, path)) primitives::refuse("{} and {} are one file", other.path, path);
   }
   outputs_.push_back({path, std::make_unique<io::output_file>(path, bytes)});
 }

@@ -26,7 +26,7 @@ std::string family_of(const io::npy_type& type) {
 
 void require_width(const io::record_file& file, std::uint64_t bytes, std::string_view advice) {
   if (bytes == 4 || bytes == 8) return;
-  io::throw_error(error_code::bad_input, "{}: keys of {} bytes, not 4 or 8{}", file.path(), bytes, advice);
+  io::fail(file.path(), "keys of {} bytes, not 4 or 8{}", bytes, advice);
 }
 
 }  // namespace
@@ -41,14 +41,13 @@ key_place parse_key_place(const std::string& text) {
     const std::optional<std::uint64_t> bytes = number(colon + 1, text.npos);
     if (offset && bytes && (*bytes == 4 || *bytes == 8)) return {*offset, *bytes};
   }
-  io::throw_error(error_code::bad_argument, "--table-key: '{}' is not OFFSET:BYTES with 4 or 8 bytes",
-                  core::printable(text));
+  primitives::refuse("--table-key: '{}' is not OFFSET:BYTES with 4 or 8 bytes", core::printable(text));
 }
 
 key_file::key_file(const std::string& path, std::uint64_t key_bytes) : file_(path, key_bytes, "--key-bytes") {
   if (file_.is_npy() && !is_number_or_date(file_.type())) {
-    io::throw_error(error_code::bad_input, "{}: descr is {}; keys are numbers or dates of 4 or 8 bytes", file_.path(),
-                    core::printable(file_.type().descr));
+    io::fail(file_.path(), "descr is {}; keys are numbers or dates of 4 or 8 bytes",
+             core::printable(file_.type().descr));
   }
   require_width(file_, file_.type().item_bytes, "");
   keys_ = file_.rows(primitives::most_record_bytes, file_.shape().size());
@@ -69,17 +68,14 @@ key_place key_of_field(const std::string& name, const io::record_file& table) {
   if (!field) {
     const std::string names = io::field_names(table.type());
     if (names.empty()) return parse_key_place(name);  // throws: not a place either
-    io::throw_error(error_code::bad_argument,
-                    "--table-key: '{}' is neither OFFSET:BYTES nor a field of {}, whose fields are {}",
-                    core::printable(name), table.path(), names);
+    primitives::refuse("--table-key: '{}' is neither OFFSET:BYTES nor a field of {}, whose fields are {}",
+                       core::printable(name), table.path(), names);
   }
   const bool is_key = field->count == 1 && is_number_or_date(field->type) &&
                       (field->type.item_bytes == 4 || field->type.item_bytes == 8);
   if (!is_key) {
-    io::throw_error(error_code::bad_input, "{}: field {} is {}{}; keys are numbers or dates of 4 or 8 bytes",
-                    table.path(), core::printable(name),
-                    field->count == 1 ? "" : fmt::format("{} times ", field->count),
-                    core::printable(field->type.descr));
+    io::fail(table.path(), "field {} is {}{}; keys are numbers or dates of 4 or 8 bytes", core::printable(name),
+             field->count == 1 ? "" : fmt::format("{} times ", field->count), core::printable(field->type.descr));
   }
   return {field->offset, field->type.item_bytes, field->type};
 }
@@ -91,10 +87,10 @@ key_place key_of_rows(const std::string& given, const io::record_file& table, co
     require_width(table, rows.record_bytes, "; --table-key OFFSET:BYTES says where the key lies in a row");
     if (!table.is_npy()) return {0, rows.record_bytes};
     if (!is_number_or_date(table.type())) {
-      io::throw_error(error_code::bad_input,
-                      "{}: descr is {}; a row is a key where it has numbers or dates, elsewhere --table-key "
-                      "OFFSET:BYTES says where the key lies in it",
-                      table.path(), core::printable(table.type().descr));
+      io::fail(table.path(),
+               "descr is {}; a row is a key where it has numbers or dates, elsewhere --table-key OFFSET:BYTES says "
+               "where the key lies in it",
+               core::printable(table.type().descr));
     }
     if (table.type().item_bytes != rows.record_bytes) return {0, rows.record_bytes};
     return {0, rows.record_bytes, table.type()};
@@ -102,8 +98,8 @@ key_place key_of_rows(const std::string& given, const io::record_file& table, co
   if (!jobs::is_key_place(given)) return key_of_field(given, table);
   key_place place = parse_key_place(given);
   if (place.offset > rows.record_bytes || place.bytes > rows.record_bytes - place.offset) {
-    io::throw_error(error_code::bad_argument, "--table-key {}:{} ends past the {} bytes of a row of {}", place.offset,
-                    place.bytes, rows.record_bytes, table.path());
+    primitives::refuse("--table-key {}:{} ends past the {} bytes of a row of {}", place.offset, place.bytes,
+                       rows.record_bytes, table.path());
   }
   const bool is_row = place.bytes == rows.record_bytes && table.type().item_bytes == place.bytes;
   if (!is_row || !table.is_npy() || !is_number_or_date(table.type())) return place;
@@ -112,15 +108,14 @@ key_place key_of_rows(const std::string& given, const io::record_file& table, co
 
 void bring_to_one_type(key_file& keys, const io::record_file& table, const key_place& place) {
   if (keys.keys().record_bytes != place.bytes) {
-    io::throw_error(error_code::bad_input, "{}: keys of {} bytes, but those of {} have {}", keys.file().path(),
-                    keys.keys().record_bytes, table.path(), place.bytes);
+    io::fail(keys.file().path(), "keys of {} bytes, but those of {} have {}", keys.keys().record_bytes, table.path(),
+             place.bytes);
   }
   const io::npy_type& type = keys.file().type();
   if (!keys.file().is_npy() || !place.type) return;
   if (family_of(type) != family_of(*place.type)) {
-    io::throw_error(error_code::bad_input,
-                    "{}: descr is {}, but {} has {}; bits are compared, so both need the same type", keys.file().path(),
-                    core::printable(type.descr), table.path(), core::printable(place.type->descr));
+    io::fail(keys.file().path(), "descr is {}, but {} has {}; bits are compared, so both need the same type",
+             core::printable(type.descr), table.path(), core::printable(place.type->descr));
   }
   if (type.order != place.type->order) keys.reverse_bytes();
 }

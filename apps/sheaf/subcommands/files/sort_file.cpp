@@ -47,8 +47,8 @@ std::uint64_t copied_bytes(const sort_job& job) { return job.order.changes.empty
 void make_sortable(const sort_job& job, std::uint64_t first, std::uint64_t number, std::byte* rows) {
   const auto bad = jobs::make_sortable(rows, number, job.rows.record_bytes, job.order.changes);
   if (!bad) return;
-  io::throw_error(error_code::bad_input, "{}: record {}: character {} is {:#x}, which is not a code point",
-                  job.file.path(), first + bad->row, bad->place, bad->value);
+  io::fail(job.file.path(), "record {}: character {} is {:#x}, which is not a code point", first + bad->row, bad->place,
+           bad->value);
 }
 
 // The bytes of the rows, of their copy and of what is written, side by side; none if their number overflows.

@@ -32,14 +32,11 @@ std::vector<Value> read_vector(const std::string& path, std::uint64_t count, std
   const io::record_file file(path, 0, "the header of an .npy file");
   const bool is_wide = file.type().item_bytes == 8;
   if (file.type().kind != 'f' || (!is_wide && file.type().item_bytes != 4)) {
-    io::throw_error(error_code::bad_input, "{}: descr is {}; a vector is f4 or f8", path,
-                    core::printable(file.type().descr));
+    io::fail(path, "descr is {}; a vector is f4 or f8", core::printable(file.type().descr));
   }
   const std::size_t axes = std::max<std::size_t>(1, file.shape().size());
   const std::uint64_t numbers_there = file.unmapped_rows(file.type().item_bytes, axes).count;
-  if (numbers_there != count) {
-    io::throw_error(error_code::bad_input, "{}: {} numbers, but {} has {} {}", path, numbers_there, matrix, count, of);
-  }
+  if (numbers_there != count) io::fail(path, "{} numbers, but {} has {} {}", numbers_there, matrix, count, of);
   const io::native_numbers native(file.rows(file.type().item_bytes, axes), file.type());
   const auto number_at = [&](std::uint64_t i, auto number) {
     std::memcpy(&number, native.data() + i * sizeof number, sizeof number);
@@ -57,7 +54,7 @@ std::vector<Value> read_matrix_vector(const std::string& path, std::uint64_t cou
   if (!is_matrix_market(path)) return read_vector<Value>(path, count, of, matrix);
   const auto check_count = [&](std::uint64_t found) {
     if (found == count) return;
-    io::throw_error(error_code::bad_input, "{}: {} numbers, but {} has {} {}", path, found, matrix, count, of);
+    io::fail(path, "{} numbers, but {} has {} {}", found, matrix, count, of);
   };
   return io::read_matrix_market_vector<Value>(path, check_count, {.threads = threads});
 }
