@@ -226,11 +226,11 @@ struct shared_parts {
 };
 
 template <class Part>
-timed_call call_of(const call_place& place, std::string who, const std::shared_ptr<shared_parts<Part>>& of,
+timed_call call_of(const call_place& place, std::string_view who, const std::shared_ptr<shared_parts<Part>>& of,
                    void (shared_parts<Part>::*make)()) {
   const auto run = [of, make] { (*of.*make)(); };
   return {.where = place.name,
-          .who = std::move(who),
+          .who = std::string(who),
           .backend = place.ctx.backend(),
           .run = run,
           .wait = [] {},

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/cpu_state.hpp"
 #include "cpu/edges/tile_build.hpp"
 #include "cpu/threads/parts.hpp"
 

@@ -116,11 +116,11 @@ class owned_sums {
       const std::uint64_t next_end = std::min(end + chunk_edges, p_.edges);
       if (may_prefetch && is_scattered(ends_, p_, end, next_end)) prefetch_ends(ends_, p_, b_, end, next_end);
       const end_span<End> span(ends_, begin, end);
-      if (span.high >= ends_.limit) {
-        sum_some(begin, end);
-      } else if (span.low >= own_.begin && span.high - own_.begin < own_.count) {
+      const bool has_bad_end = span.high >= ends_.limit;
+      if (!has_bad_end && span.low >= own_.begin && span.high - own_.begin < own_.count) {
         function_.sum(function_.f, list_of(p_, b_, ends_, begin, end), b_.values, b_.result, own_, true);
-      } else if (span.high >= own_.begin && (span.low < own_.begin || span.low - own_.begin < own_.count)) {
+      } else if (has_bad_end ||
+                 (span.high >= own_.begin && (span.low < own_.begin || span.low - own_.begin < own_.count))) {
         sum_some(begin, end);
       }
     }

@@ -164,7 +164,7 @@ inline answers_decision decide_answers(const primitives::hash_search_problem& p,
 
 /// Reading probes, writing answers, and for matches steps 3 and 4.
 inline void add_answers_cost(const primitives::hash_search_problem& p, const machine& m, std::uint64_t parts,
-                             plan::planned& plan) noexcept {
+                             plan::planned& plan) {
   const std::uint64_t in = p.probes * p.probe_stride_bytes;
   const std::uint64_t out = p.probes * p.out_bytes;
   plan.add("streamed", m.streamed(in + out, in + out));
@@ -178,7 +178,7 @@ inline void add_answers_cost(const primitives::hash_search_problem& p, const mac
 }
 
 inline void add_direct_cost(const primitives::hash_search_problem& p, const machine& m, std::uint64_t parts,
-                            plan::planned& plan) noexcept {
+                            plan::planned& plan) {
   const index_layout l = layout_of(p.index);
   plan.add("latency", m.launch_seconds + m.step_seconds);
   add_answers_cost(p, m, parts, plan);

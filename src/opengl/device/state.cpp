@@ -108,7 +108,7 @@ opengl_state::~opengl_state() {
 }
 
 void opengl_state::leave(std::shared_ptr<void> objects) noexcept {
-  if (!made_by_this_process()) return keep_for_ever(std::vector(1, std::move(objects)));
+  if (!made_by_this_process()) return keep_for_ever(std::vector(1, objects));
   const std::lock_guard lock(left_mutex_);
   left_.push_back(std::move(objects));
 }

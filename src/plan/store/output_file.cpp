@@ -56,7 +56,7 @@ std::string behind_links(const std::string& path) {
     const std::string next = std::filesystem::read_symlink(target, no_link).string();
     if (no_link) return target;
     if (links == most_links) fail_writing(path, "cannot be created", ELOOP);
-    target = next.starts_with('/') ? next : folder_of(target) + '/' + next;
+    target = (std::filesystem::path(folder_of(target)) / next).string();
   }
 }
 
