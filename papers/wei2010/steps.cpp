@@ -17,9 +17,7 @@
 namespace sheaf::bench::papers::wei2010 {
 namespace {
 
-using primitives::list_buffers;
-using primitives::list_problem;
-using primitives::list_step;
+using namespace primitives;
 
 constexpr int calls_each = 5;
 
@@ -43,7 +41,7 @@ class step_clock {
  public:
   explicit step_clock(const session& s) : has_queue_(s.clock != nullptr), ctx_(s.ctx) { begin(); }
 
-  primitives::list_listener listener() {
+  list_listener listener() {
     return {this, [](void* state, list_step step) { static_cast<step_clock*>(state)->end(step); }};
   }
 
@@ -113,14 +111,14 @@ list_problem described(const session& s, const problem& p, const scan_settings& 
 std::optional<scan_steps> measure_steps(session& s, const problem& p, const scan_settings& settings) {
   const list_problem described = wei2010::described(s, p, settings);
   const auto chosen =
-      plan::cheapest(primitives::list_variants(), described, s.ctx.backend(), plan::scope_of(s.ctx), settings.variant);
+      plan::cheapest(list_variants(), described, s.ctx.backend(), plan::scope_of(s.ctx), settings.variant);
   const std::uint64_t arrays = jobs::bytes_of_arrays(p, 1);
   if (chosen.variant == nullptr || arrays + chosen.plan.scratch_bytes > s.hardware.memory_bytes) return {};
   s.arrays.reserve(p, 1);
   s.arrays.prepare(p, 1);
   std::byte* const scratch = s.arrays.scratch(chosen.plan.scratch_bytes);
   const detail::host_scan_operator on_host =
-      detail::host_operator<std::uint32_t>(primitives::scan_function<scan_operator::add, std::uint32_t>{});
+      detail::host_operator<std::uint32_t>(scan_function<scan_operator::add, std::uint32_t>{});
   list_buffers buffers;
   buffers.successor = {nullptr, p.count, p.index};
   buffers.nodes = s.arrays.source(0).data;
@@ -133,7 +131,7 @@ std::optional<scan_steps> measure_steps(session& s, const problem& p, const scan
   std::vector<double> totals;
   for (int call = 0; call <= calls_each; ++call) {
     step_clock clock(s);
-    const primitives::list_listener listener = clock.listener();
+    const list_listener listener = clock.listener();
     buffers.listener = &listener;
     chosen.variant->run(s.ctx, described, chosen.plan, buffers, scratch);
     const scan_steps times = clock.times();

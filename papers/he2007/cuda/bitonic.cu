@@ -13,8 +13,7 @@
 namespace sheaf::cuda {
 namespace {
 
-using primitives::sort_buffers;
-using primitives::sort_problem;
+using namespace primitives;
 
 constexpr std::uint32_t tile_words = 2048;
 constexpr unsigned tile_threads = 512;
@@ -122,7 +121,6 @@ void run_bitonic(const context& ctx, const sort_problem& p, const plan::planned&
 
 }  // namespace
 
-extern constinit const primitives::sort_variant sort_bitonic{"cuda.bitonic", backend_kind::cuda, plan_bitonic,
-                                                             run_bitonic};
+extern constinit const sort_variant sort_bitonic{"cuda.bitonic", backend_kind::cuda, plan_bitonic, run_bitonic};
 
 }  // namespace sheaf::cuda

@@ -9,8 +9,7 @@
 namespace sheaf::cuda {
 namespace {
 
-using primitives::sort_buffers;
-using primitives::sort_problem;
+using namespace primitives;
 
 /// Puts the lesser of two staged words first.
 template <int Limbs, payload_mode Payload, finish_method Method>
@@ -78,7 +77,7 @@ void run_msd_bitonic(const context& ctx, const sort_problem& p, const plan::plan
 
 }  // namespace
 
-extern constinit const primitives::sort_variant sort_msd_bitonic{"cuda.msd_bitonic", backend_kind::cuda,
-                                                                 plan_msd_bitonic, run_msd_bitonic};
+extern constinit const sort_variant sort_msd_bitonic{"cuda.msd_bitonic", backend_kind::cuda, plan_msd_bitonic,
+                                                     run_msd_bitonic};
 
 }  // namespace sheaf::cuda

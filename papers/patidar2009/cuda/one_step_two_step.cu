@@ -13,9 +13,7 @@
 namespace sheaf::cuda {
 namespace {
 
-using primitives::split_buffers;
-using primitives::split_problem;
-using primitives::split_product;
+using namespace primitives;
 
 constexpr std::uint32_t segment_records = 1024;
 constexpr std::uint32_t warp_lanes = 32;
@@ -231,9 +229,9 @@ void run_paper(const context& ctx, const split_problem& p, const plan::planned& 
 
 }  // namespace
 
-extern constinit const primitives::split_variant split_one_step{"cuda.one_step", backend_kind::cuda, plan_paper<false>,
-                                                                run_paper<false>};
-extern constinit const primitives::split_variant split_two_step{"cuda.two_step", backend_kind::cuda, plan_paper<true>,
-                                                                run_paper<true>};
+extern constinit const split_variant split_one_step{"cuda.one_step", backend_kind::cuda, plan_paper<false>,
+                                                    run_paper<false>};
+extern constinit const split_variant split_two_step{"cuda.two_step", backend_kind::cuda, plan_paper<true>,
+                                                    run_paper<true>};
 
 }  // namespace sheaf::cuda

@@ -14,8 +14,7 @@
 namespace sheaf::opengl {
 namespace {
 
-using primitives::edge_sum_problem;
-using primitives::spmv_problem;
+using namespace primitives;
 
 constexpr std::string_view product_call = "product_from_host";
 constexpr std::string_view edges_call = "edge_sum_from_host";
@@ -97,11 +96,11 @@ struct product_from_host::kept {
 };
 
 product_from_host::product_from_host(const context& ctx, const csr_view& a, lookup_scheme scheme) {
-  primitives::require_csr_shape(product_call, a);
+  require_csr_shape(product_call, a);
   require_float_pipeline(product_call, ctx, a.values.type);
-  const spmv_problem p = primitives::describe_spmv(product_call, ctx, a, false, spmv_sums::as_values, {});
-  primitives::require_csr_memory(product_call, ctx, a);
-  if (const char* const why = no_points_for(p)) primitives::refuse("{}: {}", product_call, why);
+  const spmv_problem p = describe_spmv(product_call, ctx, a, false, spmv_sums::as_values, {});
+  require_csr_memory(product_call, ctx, a);
+  if (const char* const why = no_points_for(p)) refuse("{}: {}", product_call, why);
   const point_form form = form_of(scheme);
   opengl_state& state = state_of(ctx);
   const std::uint64_t number = state.begin_call();
@@ -109,8 +108,8 @@ product_from_host::product_from_host(const context& ctx, const csr_view& a, look
   {
     pipeline_call call(state, product_call);
     if (form == point_form::color_table && p.columns > state.limits().buffer_texels) {
-      primitives::refuse("{}: x has {} values, but a table of one row holds {}", product_call, p.columns,
-                         state.limits().buffer_texels);
+      refuse("{}: x has {} values, but a table of one row holds {}", product_call, p.columns,
+             state.limits().buffer_texels);
     }
     if (form == point_form::texture_lookup) require_layers(product_call, state, "values of x", p.columns);
     sent_pieces<point_piece> pieces;
@@ -123,7 +122,7 @@ product_from_host::product_from_host(const context& ctx, const csr_view& a, look
     kept_ = std::make_unique<kept>(ctx, p, form, std::move(pieces));
     call.finish();
   }
-  if (cursor.has_met_faults()) state.keep_first(primitives::find_fault(p, a, primitives::csr_call::spmv, number));
+  if (cursor.has_met_faults()) state.keep_first(find_fault(p, a, csr_call::spmv, number));
 }
 
 product_from_host::~product_from_host() = default;
@@ -132,7 +131,7 @@ void product_from_host::run(const_values x, values y) {
   const spmv_problem& p = kept_->problem;
   // The matrix may be gone, and x and y where it was.
   const csr_view shape(p.rows, p.columns, {}, {}, const_values(nullptr, 0, value_type::f32));
-  primitives::require_vectors(product_call, kept_->ctx, p, shape, x, y);
+  require_vectors(product_call, kept_->ctx, p, shape, x, y);
   opengl_state& state = state_of(kept_->ctx);
   state.begin_call();
   pipeline_call call(state, product_call);
@@ -158,10 +157,10 @@ struct edge_sum_from_host::kept {
 
 edge_sum_from_host::edge_sum_from_host(const context& ctx, const edge_view& edges, std::uint64_t nodes,
                                        std::uint32_t components, edge_function function) {
-  primitives::require_components(edges_call, "node_values", components);
+  require_components(edges_call, "node_values", components);
   require_float_pipeline(edges_call, ctx, value_type::f32);
-  primitives::require_edge_shape(edges_call, edges, nodes);
-  primitives::require_edge_memory(edges_call, ctx, edges);
+  require_edge_shape(edges_call, edges, nodes);
+  require_edge_memory(edges_call, ctx, edges);
   const edge_sum_problem p = plain_edge_sum(edges, nodes, components, function);
   opengl_state& state = state_of(ctx);
   const std::uint64_t number = state.begin_call();
@@ -179,7 +178,7 @@ edge_sum_from_host::edge_sum_from_host(const context& ctx, const edge_view& edge
     kept_ = std::make_unique<kept>(ctx, p, std::move(pieces));
     call.finish();
   }
-  report_bad_end(state, p, edges, first_bad, primitives::edge_call::edge_sum, number);
+  report_bad_end(state, p, edges, first_bad, edge_call::edge_sum, number);
 }
 
 edge_sum_from_host::~edge_sum_from_host() = default;
@@ -187,8 +186,8 @@ edge_sum_from_host::~edge_sum_from_host() = default;
 void edge_sum_from_host::run(const_values values_of_nodes, values result) {
   const edge_sum_problem& p = kept_->problem;
   const const_values no_weights(nullptr, 0, value_type::f32);
-  primitives::require_edge_values(edges_call, p, values_of_nodes, no_weights, result);
-  primitives::require_edge_views(edges_call, kept_->ctx, {}, values_of_nodes, no_weights, result);
+  require_edge_values(edges_call, p, values_of_nodes, no_weights, result);
+  require_edge_views(edges_call, kept_->ctx, {}, values_of_nodes, no_weights, result);
   opengl_state& state = state_of(kept_->ctx);
   state.begin_call();
   pipeline_call call(state, edges_call);

@@ -15,8 +15,7 @@
 namespace sheaf::opengl {
 namespace {
 
-using primitives::edge_sum_problem;
-using primitives::spmv_problem;
+using namespace primitives;
 
 constexpr std::string_view spmv_call = "spmv_at_precision";
 constexpr std::string_view edge_call = "edge_sum_at_precision";
@@ -205,11 +204,11 @@ exact_sums exact_edges(const edge_sum_problem& p, const edge_view& edges, const 
 
 precision_figures spmv_at_precision(const context& ctx, const csr_view& a, const_values x, values y,
                                     const pipeline_precision& precision) {
-  primitives::require_csr_shape(spmv_call, a);
+  require_csr_shape(spmv_call, a);
   require_float_pipeline(spmv_call, ctx, a.values.type);
-  const spmv_problem p = primitives::describe_spmv(spmv_call, ctx, a, false, spmv_sums::as_values, {});
-  primitives::require_csr_memory(spmv_call, ctx, a);
-  primitives::require_vectors(spmv_call, ctx, p, a, x, y);
+  const spmv_problem p = describe_spmv(spmv_call, ctx, a, false, spmv_sums::as_values, {});
+  require_csr_memory(spmv_call, ctx, a);
+  require_vectors(spmv_call, ctx, p, a, x, y);
   opengl_state& state = state_of(ctx);
   require_layers(spmv_call, state, "values of x", p.columns);
   const std::uint64_t number = state.begin_call();
@@ -240,21 +239,21 @@ precision_figures spmv_at_precision(const context& ctx, const csr_view& a, const
     });
     call.finish();
   }
-  if (has_faults) state.keep_first(primitives::find_fault(p, a, primitives::csr_call::spmv, number));
+  if (has_faults) state.keep_first(find_fault(p, a, csr_call::spmv, number));
   return exact.compared(out, seconds);
 }
 
 precision_figures edge_sum_at_precision(const context& ctx, const edge_view& edges, const_values node_values,
                                         values result, std::uint32_t components, edge_function function,
                                         const pipeline_precision& precision) {
-  if (components < 1 || components > 4) primitives::refuse("{}: {} components, not 1 to 4", edge_call, components);
+  if (components < 1 || components > 4) refuse("{}: {} components, not 1 to 4", edge_call, components);
   require_float_pipeline(edge_call, ctx, node_values.type);
   const edge_sum_problem p = plain_edge_sum(edges, node_values.count / components, components, function);
   const const_values no_weights(nullptr, 0, value_type::f32);
-  primitives::require_edge_shape(edge_call, edges, p.nodes);
-  primitives::require_edge_values(edge_call, p, node_values, no_weights, result);
-  primitives::require_edge_memory(edge_call, ctx, edges);
-  primitives::require_edge_views(edge_call, ctx, edges, node_values, no_weights, result);
+  require_edge_shape(edge_call, edges, p.nodes);
+  require_edge_values(edge_call, p, node_values, no_weights, result);
+  require_edge_memory(edge_call, ctx, edges);
+  require_edge_views(edge_call, ctx, edges, node_values, no_weights, result);
   opengl_state& state = state_of(ctx);
   require_layers(edge_call, state, "nodes", p.nodes);
   const std::uint64_t number = state.begin_call();
@@ -294,7 +293,7 @@ precision_figures edge_sum_at_precision(const context& ctx, const edge_view& edg
     });
     call.finish();
   }
-  report_bad_end(state, p, edges, first_bad, primitives::edge_call::edge_sum, number);
+  report_bad_end(state, p, edges, first_bad, edge_call::edge_sum, number);
   return exact.compared(out, seconds);
 }
 

@@ -13,8 +13,7 @@
 namespace sheaf::cpu {
 namespace {
 
-using primitives::edge_sum_buffers;
-using primitives::edge_sum_problem;
+using namespace primitives;
 
 /// An edge in the bin of one of its ends.
 struct binned_edge {
@@ -198,7 +197,6 @@ void run_binned(const context& ctx, const edge_sum_problem& p, const plan::plann
 
 }  // namespace
 
-extern constinit const primitives::edge_sum_variant edge_sum_binned{"cpu.binned", backend_kind::cpu, plan_binned,
-                                                                    run_binned};
+extern constinit const edge_sum_variant edge_sum_binned{"cpu.binned", backend_kind::cpu, plan_binned, run_binned};
 
 }  // namespace sheaf::cpu

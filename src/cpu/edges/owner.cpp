@@ -10,8 +10,7 @@
 namespace sheaf::cpu {
 namespace {
 
-using primitives::edge_sum_buffers;
-using primitives::edge_sum_problem;
+using namespace primitives;
 
 struct owner_decision {
   std::uint64_t threads;
@@ -173,7 +172,6 @@ void run_owner(const context& ctx, const edge_sum_problem& p, const plan::planne
 
 }  // namespace
 
-extern constinit const primitives::edge_sum_variant edge_sum_owner{"cpu.owner", backend_kind::cpu, plan_owner,
-                                                                   run_owner};
+extern constinit const edge_sum_variant edge_sum_owner{"cpu.owner", backend_kind::cpu, plan_owner, run_owner};
 
 }  // namespace sheaf::cpu

@@ -13,8 +13,7 @@
 namespace sheaf::cpu {
 namespace {
 
-using primitives::edge_memory;
-using primitives::edge_sum_problem;
+using namespace primitives;
 
 /// Numbers in the order in which they came, by an open-addressing table.
 class numbered_set {

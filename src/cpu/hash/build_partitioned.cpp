@@ -14,8 +14,7 @@
 namespace sheaf::cpu {
 namespace {
 
-using primitives::hash_build_buffers;
-using primitives::hash_build_problem;
+using namespace primitives;
 
 /// Constants of the variant. This folder's README has the figures that decided.
 struct build_tuning {
@@ -109,8 +108,7 @@ class index_build {
     }
     index_layout layout(p_.count, distinct, sizeof(Key), sizeof(Id), p_.load);
     layout.set_overflow(count_overflow(layout.buckets));
-    buffer memory = primitives::hash_memory(ctx_, primitives::hash_build_call,
-                                            primitives::words_of_index(p_.count, distinct), layout.bytes);
+    buffer memory = hash_memory(ctx_, hash_build_call, words_of_index(p_.count, distinct), layout.bytes);
     ask_for_huge_pages(memory.data(), layout.bytes);
     auto made = std::make_unique<bucket_index>(std::move(memory), layout);
     write_index(index_view<Key, Id>(*made));
@@ -196,10 +194,9 @@ class index_build {
   std::uint64_t range_begin(std::uint64_t range, std::uint64_t buckets) const {
     const std::uint64_t at = part_begin(p_.count, d_.partitions(), range);
     if (at == 0 || at == p_.count) return at;
-    const std::uint64_t bucket = primitives::bucket_of(hash_in(words_[at - 1]), buckets);
-    const Word* const next = std::partition_point(words_ + at, words_ + p_.count, [&](Word word) {
-      return primitives::bucket_of(hash_in(word), buckets) == bucket;
-    });
+    const std::uint64_t bucket = bucket_of(hash_in(words_[at - 1]), buckets);
+    const Word* const next = std::partition_point(
+        words_ + at, words_ + p_.count, [&](Word word) { return bucket_of(hash_in(word), buckets) == bucket; });
     return static_cast<std::uint64_t>(next - words_);
   }
 
@@ -212,7 +209,7 @@ class index_build {
     for (std::uint64_t begin = range_begin(range, buckets), i = begin; i < end; ++i) {
       const Key hash = hash_in(words_[i]);
       if (i > begin && hash == hash_in(words_[i - 1])) continue;
-      const std::uint64_t own = primitives::bucket_of(hash, buckets);
+      const std::uint64_t own = bucket_of(hash, buckets);
       number = i > begin && own == bucket ? number + 1 : 0;
       bucket = own;
       visit(i, bucket, number);
@@ -315,7 +312,7 @@ void run_build(const context& ctx, const hash_build_problem& p, const plan::plan
 
 }  // namespace
 
-extern constinit const primitives::hash_build_variant hash_build_partitioned{"cpu.partitioned", backend_kind::cpu,
-                                                                             plan_build, run_build};
+extern constinit const hash_build_variant hash_build_partitioned{"cpu.partitioned", backend_kind::cpu, plan_build,
+                                                                 run_build};
 
 }  // namespace sheaf::cpu

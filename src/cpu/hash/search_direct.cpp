@@ -6,8 +6,7 @@
 namespace sheaf::cpu {
 namespace {
 
-using primitives::hash_search_buffers;
-using primitives::hash_search_problem;
+using namespace primitives;
 
 // The four steps of He et al. 2007, section 4.2: each thread takes a range of the probes, finds the bucket of each (1)
 // and its matches (2); a prefix sum of their numbers (3) says where the record numbers go (4). A probe reads one line
@@ -36,7 +35,6 @@ void run_direct(const context&, const hash_search_problem& p, const plan::planne
 
 }  // namespace
 
-extern constinit const primitives::hash_search_variant hash_search_direct{"cpu.direct", backend_kind::cpu, plan_direct,
-                                                                          run_direct};
+extern constinit const hash_search_variant hash_search_direct{"cpu.direct", backend_kind::cpu, plan_direct, run_direct};
 
 }  // namespace sheaf::cpu

@@ -13,8 +13,7 @@
 namespace sheaf::cpu {
 namespace {
 
-using primitives::hash_search_buffers;
-using primitives::hash_search_problem;
+using namespace primitives;
 
 /// Constants of the variant. This folder's README has the figures that decided.
 struct partitioned_tuning {
@@ -200,7 +199,7 @@ void run_partitioned(const context&, const hash_search_problem& p, const plan::p
 
 }  // namespace
 
-extern constinit const primitives::hash_search_variant hash_search_partitioned{"cpu.partitioned", backend_kind::cpu,
-                                                                               plan_partitioned, run_partitioned};
+extern constinit const hash_search_variant hash_search_partitioned{"cpu.partitioned", backend_kind::cpu,
+                                                                   plan_partitioned, run_partitioned};
 
 }  // namespace sheaf::cpu

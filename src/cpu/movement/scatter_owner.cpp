@@ -5,8 +5,7 @@
 namespace sheaf::cpu {
 namespace {
 
-using primitives::scatter_buffers;
-using primitives::scatter_problem;
+using namespace primitives;
 
 // Owner computes: each thread owns a range of the output and reads the whole index list. Records of a range are written
 // in the order of the list, so the last writer wins; the price is that every thread reads the index once.
@@ -22,7 +21,7 @@ plan::planned plan_owner(const scatter_problem& p, const plan::scope& scope) {
 void run_owner(const context& ctx, const scatter_problem& p, const plan::planned&, const scatter_buffers& b,
                std::byte*) {
   const std::uint64_t limit = p.index_limit();
-  move_parts(ctx, p, p.indexed_count, b.index, primitives::scatter_wording,
+  move_parts(ctx, p, p.indexed_count, b.index, scatter_wording,
              [&](auto layout, const auto* index, std::uint64_t begin, std::uint64_t end, std::uint64_t) {
                first_bad bad;
                for (std::uint64_t i = 0; i < p.count; ++i) {
@@ -39,6 +38,6 @@ void run_owner(const context& ctx, const scatter_problem& p, const plan::planned
 
 }  // namespace
 
-extern constinit const primitives::scatter_variant scatter_owner{"cpu.owner", backend_kind::cpu, plan_owner, run_owner};
+extern constinit const scatter_variant scatter_owner{"cpu.owner", backend_kind::cpu, plan_owner, run_owner};
 
 }  // namespace sheaf::cpu

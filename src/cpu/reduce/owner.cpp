@@ -8,8 +8,7 @@
 namespace sheaf::cpu {
 namespace {
 
-using primitives::scatter_reduce_buffers;
-using primitives::scatter_reduce_problem;
+using namespace primitives;
 
 // Time each thread spends asking of every value whether its slot is the thread's own. The branch is mispredicted as
 // often as the answer is yes. Xeon of family 6 model 207, 2^24 values into 256 slots: 2 ns a value on one thread, which
@@ -55,7 +54,7 @@ first_bad reduce_owned(const scatter_reduce_problem& p, const Index* index, cons
 void run_owner(const context& ctx, const scatter_reduce_problem& p, const plan::planned&,
                const scatter_reduce_buffers& b, std::byte*) {
   with_arrays_and_op(p, b, [&](const auto* index, const auto* in, auto* out, auto op) {
-    for_each_checked_part(ctx, p, p.indexed_count, b.index, primitives::scatter_reduce_wording,
+    for_each_checked_part(ctx, p, p.indexed_count, b.index, scatter_reduce_wording,
                           [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
                             return reduce_owned(p, index, in, out, begin, end, op);
                           });
@@ -64,7 +63,7 @@ void run_owner(const context& ctx, const scatter_reduce_problem& p, const plan::
 
 }  // namespace
 
-extern constinit const primitives::scatter_reduce_variant scatter_reduce_owner{"cpu.owner", backend_kind::cpu,
-                                                                               plan_owner, run_owner};
+extern constinit const scatter_reduce_variant scatter_reduce_owner{"cpu.owner", backend_kind::cpu, plan_owner,
+                                                                   run_owner};
 
 }  // namespace sheaf::cpu

@@ -11,8 +11,7 @@
 namespace sheaf::cpu {
 namespace {
 
-using primitives::scatter_reduce_buffers;
-using primitives::scatter_reduce_problem;
+using namespace primitives;
 
 // Identity element of a reduction. For sums and differences of floats it is -0: x + -0 is x and -0 - x is -x for every
 // x, even for a zero of either sign.
@@ -84,13 +83,13 @@ void run_private(const context& ctx, const scatter_reduce_problem& p, const plan
     bad.position = first_bad_position;
   });
   if (bad.found()) {
-    state.keep_first(report_of(b.index, bad.position, call, p.indexed_count, primitives::scatter_reduce_wording));
+    state.keep_first(report_of(b.index, bad.position, call, p.indexed_count, scatter_reduce_wording));
   }
 }
 
 }  // namespace
 
-extern constinit const primitives::scatter_reduce_variant scatter_reduce_private{"cpu.private", backend_kind::cpu,
-                                                                                 plan_private, run_private};
+extern constinit const scatter_reduce_variant scatter_reduce_private{"cpu.private", backend_kind::cpu, plan_private,
+                                                                     run_private};
 
 }  // namespace sheaf::cpu

@@ -5,8 +5,7 @@
 namespace sheaf::cpu {
 namespace {
 
-using primitives::scatter_reduce_buffers;
-using primitives::scatter_reduce_problem;
+using namespace primitives;
 
 // Propagation blocking: group indices and values by bucket of the output, then let one thread reduce each bucket. The
 // grouping is stable, so every slot takes its values in the order of their positions, as in the reference.
@@ -45,7 +44,7 @@ void run_split(const context& ctx, const scatter_reduce_problem& p, const plan::
   with_arrays_and_op(p, b, [&](const auto* index, const auto* in, auto* out, auto op) {
     using T = std::remove_pointer_t<decltype(out)>;
     index_buckets buckets(p, decided, index, scratch);
-    run_checked(ctx, p, b.index, primitives::scatter_reduce_wording, [&] {
+    run_checked(ctx, p, b.index, scatter_reduce_wording, [&] {
       const first_bad bad = buckets.template reorder<T>([in](std::uint64_t i) { return in[i]; });
       for_each_task(buckets.bucket_count(), buckets.parts(),
                     [&](std::uint64_t bucket) { reduce_bucket(buckets, bucket, out, op); });
@@ -56,7 +55,7 @@ void run_split(const context& ctx, const scatter_reduce_problem& p, const plan::
 
 }  // namespace
 
-extern constinit const primitives::scatter_reduce_variant scatter_reduce_split{"cpu.split", backend_kind::cpu,
-                                                                               plan_split, run_split};
+extern constinit const scatter_reduce_variant scatter_reduce_split{"cpu.split", backend_kind::cpu, plan_split,
+                                                                   run_split};
 
 }  // namespace sheaf::cpu

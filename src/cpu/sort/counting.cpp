@@ -9,8 +9,7 @@
 namespace sheaf::cpu {
 namespace {
 
-using primitives::sort_buffers;
-using primitives::sort_problem;
+using namespace primitives;
 
 // Fewest rows of a part: every part looks at up to 2^16 counts, so fewer rows are not worth a part.
 constexpr std::uint64_t least_rows_of_part = std::uint64_t{1} << 16;
@@ -112,7 +111,6 @@ void run_counting(const context&, const sort_problem& p, const plan::planned& pl
 
 }  // namespace
 
-extern constinit const primitives::sort_variant sort_counting{"cpu.counting", backend_kind::cpu, plan_counting,
-                                                              run_counting};
+extern constinit const sort_variant sort_counting{"cpu.counting", backend_kind::cpu, plan_counting, run_counting};
 
 }  // namespace sheaf::cpu

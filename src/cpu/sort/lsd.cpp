@@ -6,8 +6,7 @@
 namespace sheaf::cpu {
 namespace {
 
-using primitives::sort_buffers;
-using primitives::sort_problem;
+using namespace primitives;
 
 template <class Array>
 class lsd_sort {
@@ -73,6 +72,6 @@ void run_lsd(const context&, const sort_problem& p, const plan::planned& plan, c
 
 }  // namespace
 
-extern constinit const primitives::sort_variant sort_lsd{"cpu.lsd", backend_kind::cpu, plan_lsd, run_lsd};
+extern constinit const sort_variant sort_lsd{"cpu.lsd", backend_kind::cpu, plan_lsd, run_lsd};
 
 }  // namespace sheaf::cpu

@@ -15,8 +15,7 @@
 namespace sheaf::cpu {
 namespace {
 
-using primitives::sort_buffers;
-using primitives::sort_problem;
+using namespace primitives;
 
 constexpr std::uint32_t least_msd_bits = 6;
 constexpr std::uint32_t thread_digit_bits =
@@ -210,6 +209,6 @@ void run_msd(const context&, const sort_problem& p, const plan::planned& plan, c
 
 }  // namespace
 
-extern constinit const primitives::sort_variant sort_msd{"cpu.msd", backend_kind::cpu, plan_msd, run_msd};
+extern constinit const sort_variant sort_msd{"cpu.msd", backend_kind::cpu, plan_msd, run_msd};
 
 }  // namespace sheaf::cpu

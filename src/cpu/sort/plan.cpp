@@ -13,8 +13,7 @@
 namespace sheaf::cpu {
 namespace {
 
-using primitives::sort_problem;
-using primitives::sort_product;
+using namespace primitives;
 
 // Fewest words that several threads share: below, synchronization costs more than one thread needs for everything.
 constexpr std::uint64_t least_shared_words = 8192;
@@ -90,7 +89,7 @@ sort_decision decide_parts(const sort_problem& p, const machine& m) {
 
 // Bytes of memory that reading all keys takes, and the payloads that are read with them.
 std::uint64_t bytes_read(const sort_problem& p, const word_encoding& e) noexcept {
-  const auto lines_of = [&](const primitives::sorted_array& a) {
+  const auto lines_of = [&](const sorted_array& a) {
     return p.count * std::min(a.in_stride_bytes, std::max(a.record_bytes, line_bytes));
   };
   return lines_of(p.rows) +
@@ -126,7 +125,7 @@ void add_streamed(std::uint64_t bytes, std::uint64_t once, const machine& m, con
 void add_fetches(const sort_problem& p, const sort_decision& decided, const machine& m, plan::planned& plan) {
   if (decided.encoding.content != word_content::key_and_index || p.product == sort_product::gather_index) return;
   double seconds = 0;
-  const auto fetch = [&](const primitives::sorted_array& a) {
+  const auto fetch = [&](const sorted_array& a) {
     seconds += m.random_reads(p.count, a.record_bytes, seen_before(p.count * a.in_stride_bytes, m));
   };
   if (p.writes_rows && !words_hold_rows(p, decided.encoding)) fetch(p.rows);

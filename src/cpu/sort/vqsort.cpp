@@ -32,8 +32,7 @@ bool sorts_in_vectors() noexcept {
 
 namespace {
 
-using primitives::sort_buffers;
-using primitives::sort_problem;
+using namespace primitives;
 
 template <class Number>
 void sort_numbers([[maybe_unused]] Number* numbers, [[maybe_unused]] std::uint64_t count) {
@@ -104,6 +103,6 @@ void sort_row_numbers_in_vectors(const sort_problem& p, const sort_buffers& b, s
   sort(reinterpret_cast<word128*>(scratch));
 }
 
-extern constinit const primitives::sort_variant sort_vqsort{"cpu.vqsort", backend_kind::cpu, plan_vqsort, run_vqsort};
+extern constinit const sort_variant sort_vqsort{"cpu.vqsort", backend_kind::cpu, plan_vqsort, run_vqsort};
 
 }  // namespace sheaf::cpu

@@ -12,8 +12,7 @@
 namespace sheaf::cpu {
 namespace {
 
-using primitives::spmv_buffers;
-using primitives::spmv_problem;
+using namespace primitives;
 
 /// Parts for each thread: an idle thread takes the next, so that what else runs on the machine delays a product little.
 constexpr std::uint64_t parts_per_thread = 8;
@@ -147,7 +146,7 @@ double step_seconds(const spmv_problem& p, const machine& m, std::uint64_t threa
 void run_rows(const context& ctx, spmv_problem p, std::string_view variant, const spmv_buffers& b) {
   p.reads_y = b.beta != 0;
   const plan::planned plan = spmv_rows.plan(p, plan::scope_of(ctx));
-  const core::scratch scratch = plan::take_scratch(ctx, primitives::prepared_spmv_call, variant, plan.scratch_bytes);
+  const core::scratch scratch = plan::take_scratch(ctx, prepared_spmv_call, variant, plan.scratch_bytes);
   spmv_rows.run(ctx, p, plan, b, scratch.data());
 }
 

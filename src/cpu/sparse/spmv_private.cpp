@@ -11,8 +11,7 @@
 namespace sheaf::cpu {
 namespace {
 
-using primitives::spmv_buffers;
-using primitives::spmv_problem;
+using namespace primitives;
 
 struct private_decision {
   std::uint64_t chunks = 1;  ///< of the rows, each with sums of its own; by the matrix alone
@@ -43,7 +42,7 @@ plan::planned plan_private(const spmv_problem& p, const plan::scope& scope) {
   plan.decided.set(d);
   // One thread's chunk is one of as many matrices as there are threads.
   const machine of_threads = m.with_parallelism(static_cast<std::uint32_t>(d.threads));
-  primitives::movement columns = gather_of_columns(p);
+  movement columns = gather_of_columns(p);
   columns.record_bytes = columns.sequential_stride_bytes = columns.indexed_stride_bytes = p.sum_bytes();
   const memory_cost sums = scatter_cost(columns, of_threads);
   const std::uint64_t streamed = p.matrix_bytes() + p.rows * p.value_bytes();
@@ -137,7 +136,6 @@ void run_private(const context& ctx, const spmv_problem& p, const plan::planned&
 
 }  // namespace
 
-extern constinit const primitives::spmv_variant spmv_private{"cpu.private", backend_kind::cpu, plan_private,
-                                                             run_private};
+extern constinit const spmv_variant spmv_private{"cpu.private", backend_kind::cpu, plan_private, run_private};
 
 }  // namespace sheaf::cpu

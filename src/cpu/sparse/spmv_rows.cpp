@@ -6,8 +6,7 @@
 namespace sheaf::cpu {
 namespace {
 
-using primitives::spmv_buffers;
-using primitives::spmv_problem;
+using namespace primitives;
 
 // Row by row: entries are streamed, and x is read where their columns say. Threads take parts of the rows that have
 // equal numbers of entries, and share long rows by pieces.
@@ -35,6 +34,6 @@ void run_rows(const context& ctx, const spmv_problem& p, const plan::planned& pl
 
 }  // namespace
 
-extern constinit const primitives::spmv_variant spmv_rows{"cpu.rows", backend_kind::cpu, plan_rows, run_rows};
+extern constinit const spmv_variant spmv_rows{"cpu.rows", backend_kind::cpu, plan_rows, run_rows};
 
 }  // namespace sheaf::cpu

@@ -13,9 +13,8 @@
 namespace sheaf::cpu {
 namespace {
 
-using primitives::spmv_buffers;
-using primitives::spmv_problem;
-using gather_choice = plan::choice<primitives::gather_variant>;
+using namespace primitives;
+using gather_choice = plan::choice<gather_variant>;
 
 struct two_step_decision {
   rows_decision rows;
@@ -37,7 +36,7 @@ plan::planned plan_two_step(const spmv_problem& p, const plan::scope& scope) {
   d.gather_at = place.bytes();
   if (place.bytes() > m.memory_bytes / 4) return plan::rejected("its scratch would take a quarter of memory");
   const auto inner = std::make_shared<gather_choice>(
-      plan::cheapest(primitives::gather_variants(), primitives::gather_problem{gather_of_columns(p)}, backend_kind::cpu,
+      plan::cheapest(gather_variants(), gather_problem{gather_of_columns(p)}, backend_kind::cpu,
                      plan::inner_scope(scope, place.bytes()), plan::forced_name("gather", {}, scope.context)));
   if (inner->variant == nullptr) return plan::rejected("no gather can run within the context's limits");
   plan::planned plan;
@@ -66,7 +65,7 @@ bool may_gather_all_places(const spmv_problem& p, const csr_view& a, std::uint64
   if (has_all_places(p, a)) return true;
   constexpr std::uint64_t places_of_a_task = std::uint64_t{1} << 16;
   std::atomic<bool> all_good{true};
-  primitives::with_entries(a.column_indices, [&](const auto* column) {
+  with_entries(a.column_indices, [&](const auto* column) {
     for_each_task((p.entries + places_of_a_task - 1) / places_of_a_task, threads, [&](std::uint64_t task) {
       bool good = true;
       const std::uint64_t end = std::min(p.entries, (task + 1) * places_of_a_task);
@@ -92,19 +91,17 @@ void run_two_step(const context& ctx, const spmv_problem& p, const plan::planned
     gathered = scratch + d.gathered_at;
     const auto& inner = plan.inner<gather_choice>();
     const std::uint64_t width = p.value_bytes();
-    const primitives::gather_buffers buffers{{b.x, p.columns, width}, b.a.column_indices, {gathered, p.entries, width}};
-    inner.variant->run(ctx, primitives::gather_problem{gather_of_columns(p)}, inner.plan, buffers,
-                       scratch + d.gather_at);
+    const gather_buffers buffers{{b.x, p.columns, width}, b.a.column_indices, {gathered, p.entries, width}};
+    inner.variant->run(ctx, gather_problem{gather_of_columns(p)}, inner.plan, buffers, scratch + d.gather_at);
     if (state.status() == work_status::failed) gathered = nullptr;
   }
   const row_faults faults = multiply_rows(p, d.rows, b, gathered, scratch);
   // Bad columns are reported by this call, which began before the gather's.
-  if (faults.found()) state.keep_first(primitives::find_fault(p, b.a, primitives::csr_call::spmv, call));
+  if (faults.found()) state.keep_first(find_fault(p, b.a, csr_call::spmv, call));
 }
 
 }  // namespace
 
-extern constinit const primitives::spmv_variant spmv_two_step{"cpu.two_step", backend_kind::cpu, plan_two_step,
-                                                              run_two_step};
+extern constinit const spmv_variant spmv_two_step{"cpu.two_step", backend_kind::cpu, plan_two_step, run_two_step};
 
 }  // namespace sheaf::cpu

@@ -4,8 +4,7 @@
 namespace sheaf::cpu {
 namespace {
 
-using primitives::split_buffers;
-using primitives::split_problem;
+using namespace primitives;
 
 // Stable counting sort by category, with write-combining buffers.
 void run_buffered(const context& ctx, const split_problem& p, const plan::planned& plan, const split_buffers& b,
@@ -20,13 +19,12 @@ void run_buffered(const context& ctx, const split_problem& p, const plan::planne
   }
   const first_bad bad = call.bad();
   if (!bad.found()) return;
-  const std::uint32_t category = primitives::field_of(b.keys.data + bad.position * p.key_stride_bytes, p.bits);
-  state.keep_first({call_number, bad.position, category, p.categories, &primitives::category_wording, 0});
+  const std::uint32_t category = field_of(b.keys.data + bad.position * p.key_stride_bytes, p.bits);
+  state.keep_first({call_number, bad.position, category, p.categories, &category_wording, 0});
 }
 
 }  // namespace
 
-extern constinit const primitives::split_variant split_buffered{"cpu.buffered", backend_kind::cpu, plan_split,
-                                                                run_buffered};
+extern constinit const split_variant split_buffered{"cpu.buffered", backend_kind::cpu, plan_split, run_buffered};
 
 }  // namespace sheaf::cpu

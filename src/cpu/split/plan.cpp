@@ -8,8 +8,7 @@
 namespace sheaf::cpu {
 namespace {
 
-using primitives::split_problem;
-using primitives::split_product;
+using namespace primitives;
 
 // Most bits of a digit where records move: the write-combining buffers must fit the second-level cache. One thread of a
 // Xeon of family 6 model 207 with 2 MB, 2^24 records of 8 bytes: 58 ms with 8 bits, 74 with 11, 82 with 12, 94 with 13,
@@ -78,7 +77,7 @@ std::uint64_t pass_entry_bytes(const split_problem& p) noexcept {
 plan::planned plan_split(const split_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
   plan::planned plan;
-  const std::uint32_t bits = std::max(1U, primitives::category_bits(split_buckets_of(p)));
+  const std::uint32_t bits = std::max(1U, category_bits(split_buckets_of(p)));
   const std::uint32_t passes = (bits + most_bits(p) - 1) / most_bits(p);
   const std::uint32_t digit_bits = (bits + passes - 1) / passes;
   const std::uint64_t moved = p.count * p.record_bytes;

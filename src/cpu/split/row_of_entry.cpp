@@ -4,8 +4,7 @@
 namespace sheaf::cpu {
 namespace {
 
-using primitives::row_of_entry_buffers;
-using primitives::row_of_entry_problem;
+using namespace primitives;
 
 plan::planned plan_rows(const row_of_entry_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
@@ -48,7 +47,6 @@ void run_rows(const context& ctx, const row_of_entry_problem& p, const plan::pla
 
 }  // namespace
 
-extern constinit const primitives::row_of_entry_variant row_of_entry{"cpu.row_of_entry", backend_kind::cpu, plan_rows,
-                                                                     run_rows};
+extern constinit const row_of_entry_variant row_of_entry{"cpu.row_of_entry", backend_kind::cpu, plan_rows, run_rows};
 
 }  // namespace sheaf::cpu

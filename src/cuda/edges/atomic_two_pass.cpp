@@ -12,8 +12,7 @@
 namespace sheaf::cuda {
 namespace {
 
-using primitives::edge_sum_buffers;
-using primitives::edge_sum_problem;
+using namespace primitives;
 
 // An edge reads two values and adds to two results, all at random where nodes are in no order: the atomics bound it.
 plan::planned plan_atomic(const edge_sum_problem& p, const plan::scope& scope) {
@@ -36,8 +35,7 @@ void run_atomic(const context& ctx, const edge_sum_problem& p, const plan::plann
   const edge_sum_kernels kernels(p, b);
   if (p.nodes > 0) require(cudaMemsetAsync(b.result, 0, p.nodes * p.result_bytes(), ctx.stream()), ctx);
   if (p.edges == 0) return;
-  const bad_end_report bad_ends(ctx, p, primitives::edge_call::edge_sum,
-                                reinterpret_cast<unsigned long long*>(scratch));
+  const bad_end_report bad_ends(ctx, p, edge_call::edge_sum, reinterpret_cast<unsigned long long*>(scratch));
   const edge_kernels::atomic_arguments a{ends_of(p, b.edges), views_of(p, b), bad_ends.first_bad()};
   require(kernels->add_by_atomics(ctx.stream(), kernels->f, a), ctx);
   bad_ends.queue(ctx, a.edges);
@@ -80,7 +78,7 @@ void run_two_pass(const context& ctx, const edge_sum_problem& p, const plan::pla
   }
   const auto at = core::arrays_in<two_pass_arrays>(scratch, p);
   const edge_sum_kernels kernels(p, b);
-  const bad_end_report bad_ends(ctx, p, primitives::edge_call::edge_sum, at.first_bad);
+  const bad_end_report bad_ends(ctx, p, edge_call::edge_sum, at.first_bad);
   const edge_kernels::end_arrays edges = ends_of(p, b.edges);
   for (const listed_ends ends : passes) {
     queue_lists(ctx, p, edges, ends, nullptr, at.making, at.lists, bad_ends.first_bad());
@@ -93,9 +91,8 @@ void run_two_pass(const context& ctx, const edge_sum_problem& p, const plan::pla
 
 }  // namespace
 
-extern constinit const primitives::edge_sum_variant edge_sum_atomic{"cuda.atomic", backend_kind::cuda, plan_atomic,
-                                                                    run_atomic};
-extern constinit const primitives::edge_sum_variant edge_sum_two_pass{"cuda.two_pass", backend_kind::cuda,
-                                                                      plan_two_pass, run_two_pass};
+extern constinit const edge_sum_variant edge_sum_atomic{"cuda.atomic", backend_kind::cuda, plan_atomic, run_atomic};
+extern constinit const edge_sum_variant edge_sum_two_pass{"cuda.two_pass", backend_kind::cuda, plan_two_pass,
+                                                          run_two_pass};
 
 }  // namespace sheaf::cuda

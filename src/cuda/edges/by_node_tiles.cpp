@@ -16,17 +16,13 @@
 namespace sheaf::cuda {
 namespace {
 
-using primitives::edge_memory;
-using primitives::edge_sum_buffers;
-using primitives::edge_sum_problem;
-using primitives::prepare_edge_sum_buffers;
-using primitives::prepare_edge_sum_problem;
+using namespace primitives;
 
 constexpr const char* by_node = "cuda.by_node";
 constexpr const char* tiles_name = "cuda.tiles";
 
 /// What cuda.by_node prepares.
-class listed_edges final : public primitives::prepared_edges {
+class listed_edges final : public prepared_edges {
  public:
   listed_edges(buffer begins, buffer entries, bool has_long_lists)
       : begins_(std::move(begins)), entries_(std::move(entries)), has_long_lists_(has_long_lists) {}
@@ -35,7 +31,7 @@ class listed_edges final : public primitives::prepared_edges {
     const run_scope scope(ctx, by_node);
     const std::uint64_t entries = 2 * p.edges;
     const std::uint64_t scratch_bytes = has_long_lists_ ? piece_sum_bytes(p, entries) : 0;
-    const core::scratch scratch = plan::take_scratch(ctx, primitives::prepared_edge_sum_call, by_node, scratch_bytes);
+    const core::scratch scratch = plan::take_scratch(ctx, prepared_edge_sum_call, by_node, scratch_bytes);
     const edge_sum_kernels kernels(p, b);
     queue_list_sums(ctx, kernels,
                     {views_of(p, b), begins_.as<std::uint64_t>(), entries_.as<edge_kernels::list_entry>(), p.nodes,
@@ -62,9 +58,8 @@ struct by_node_arrays {
 };
 
 /// Makes the executor of cuda.by_node, which waits for the device.
-std::shared_ptr<primitives::prepared_edges> make_by_node(const context& ctx, const edge_sum_problem& p,
-                                                         const edge_kernels::end_arrays& edges,
-                                                         const by_node_arrays& at) {
+std::shared_ptr<prepared_edges> make_by_node(const context& ctx, const edge_sum_problem& p,
+                                             const edge_kernels::end_arrays& edges, const by_node_arrays& at) {
   buffer begins = edge_memory(ctx, "offsets of the nodes' edges", (p.nodes + 1) * sizeof(std::uint64_t));
   buffer entries = edge_memory(ctx, "edges of the nodes", at.lists.count * sizeof(edge_kernels::list_entry));
   queue_lists(ctx, p, edges, listed_ends::both, nullptr, at.lists,
@@ -85,7 +80,7 @@ plan::planned plan_by_node(const prepare_edge_sum_problem& p, const plan::scope&
   const double run_seconds = m.launch_seconds + list_sum_seconds(s, 2 * s.edges, m);
   plan::planned plan;
   plan.scratch_bytes = core::bytes_of<by_node_arrays>(p);
-  plan.decided.set(primitives::prepare_edge_sum_decision{run_seconds});
+  plan.decided.set(prepare_edge_sum_decision{run_seconds});
   add_list_cost(s, listed_ends::both, m, plan);
   plan.add("runs", static_cast<double>(p.expected_runs) * run_seconds);
   return plan;
@@ -96,13 +91,13 @@ void run_by_node(const context& ctx, const prepare_edge_sum_problem& p, const pl
   const device_scope current_device(ctx.device());
   const auto at = core::arrays_in<by_node_arrays>(scratch, p);
   const edge_kernels::end_arrays edges = ends_of(p.sum, b.edges);
-  const bad_end_report bad_ends(ctx, p.sum, primitives::edge_call::prepare_edge_sum, at.first_bad);
+  const bad_end_report bad_ends(ctx, p.sum, edge_call::prepare_edge_sum, at.first_bad);
   *b.made = make_by_node(ctx, p.sum, edges, at);
   bad_ends.queue(ctx, edges);
 }
 
 /// What cuda.tiles prepares.
-class tiled_edges final : public primitives::prepared_edges {
+class tiled_edges final : public prepared_edges {
  public:
   explicit tiled_edges(edge_tiles tiles) : tiles_(std::move(tiles)) {}
 
@@ -177,7 +172,7 @@ plan::planned plan_tiles(const prepare_edge_sum_problem& p, const plan::scope& s
   const double run_seconds = tiles_seconds(s, m);
   plan::planned plan;
   plan.scratch_bytes = core::bytes_of<tiles_arrays>(p);
-  plan.decided.set(primitives::prepare_edge_sum_decision{run_seconds});
+  plan.decided.set(prepare_edge_sum_decision{run_seconds});
   plan.add("order", node_order_seconds(p, m));
   add_list_cost(s, listed_ends::both, m, plan);
   const std::uint64_t entries = 2 * s.edges;
@@ -193,7 +188,7 @@ void run_tiles(const context& ctx, const prepare_edge_sum_problem& p, const plan
   const auto at = core::arrays_in<tiles_arrays>(scratch, p);
   const edge_sum_problem& s = p.sum;
   const edge_kernels::end_arrays edges = ends_of(s, b.edges);
-  const bad_end_report bad_ends(ctx, s, primitives::edge_call::prepare_edge_sum, at.first_bad);
+  const bad_end_report bad_ends(ctx, s, edge_call::prepare_edge_sum, at.first_bad);
   queue_node_order(ctx, p, b, at.tile_nodes, at.node_order, at.order, at.place);
   queue_lists(ctx, s, edges, listed_ends::both, at.place, at.lists, at.outputs, at.first_bad);
   bad_ends.queue(ctx, edges);
@@ -208,9 +203,9 @@ void run_tiles(const context& ctx, const prepare_edge_sum_problem& p, const plan
 
 }  // namespace
 
-extern constinit const primitives::prepare_edge_sum_variant prepare_edge_sum_by_node{"cuda.by_node", backend_kind::cuda,
-                                                                                     plan_by_node, run_by_node};
-extern constinit const primitives::prepare_edge_sum_variant prepare_edge_sum_tiles{"cuda.tiles", backend_kind::cuda,
-                                                                                   plan_tiles, run_tiles};
+extern constinit const prepare_edge_sum_variant prepare_edge_sum_by_node{"cuda.by_node", backend_kind::cuda,
+                                                                         plan_by_node, run_by_node};
+extern constinit const prepare_edge_sum_variant prepare_edge_sum_tiles{"cuda.tiles", backend_kind::cuda, plan_tiles,
+                                                                       run_tiles};
 
 }  // namespace sheaf::cuda

@@ -12,10 +12,7 @@
 namespace sheaf::cuda {
 namespace {
 
-using primitives::hash_build_buffers;
-using primitives::hash_build_problem;
-using primitives::sort_problem;
-using primitives::sort_variant;
+using namespace primitives;
 
 /// Record numbers in sorts and rows.
 constexpr std::uint64_t id_bytes_of(slot_form form) { return row_bytes(form); }
@@ -25,7 +22,7 @@ __global__ void __launch_bounds__(block_threads)
     hash_keys(const key_source keys, std::uint64_t count, Key* hashes, Row* ids) {
   const std::uint64_t step = std::uint64_t{gridDim.x} * block_threads;
   for (std::uint64_t i = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x; i < count; i += step) {
-    hashes[i] = primitives::hash_of(load_key<Key>(keys, i));
+    hashes[i] = hash_of(load_key<Key>(keys, i));
     ids[i] = static_cast<Row>(i);
   }
 }
@@ -39,7 +36,7 @@ struct build_calls {
 
 sort_problem sort_of(const hash_build_problem& p, slot_form form) {
   const auto array_of = [](std::uint64_t bytes) {
-    return primitives::sorted_array{bytes, bytes, bytes, static_cast<std::uint32_t>(bytes)};
+    return sorted_array{bytes, bytes, bytes, static_cast<std::uint32_t>(bytes)};
   };
   sort_problem s;
   s.backend = p.backend;
@@ -69,11 +66,11 @@ plan::planned plan_sorted(const hash_build_problem& p, const plan::scope& scope)
   calls->sort = sort_of(p, calls->form);
   calls->sort_scratch = arrays.bytes();
   calls->sort_choice =
-      plan::cheapest(primitives::sort_variants(), calls->sort, p.backend, plan::inner_scope(scope, arrays.bytes()));
+      plan::cheapest(sort_variants(), calls->sort, p.backend, plan::inner_scope(scope, arrays.bytes()));
   if (calls->sort_choice.variant == nullptr) {
     // What the build would take says why it cannot run: memory.
     const plan::scope unlimited{m, plan::no_scratch_limit, scope.context};
-    calls->sort_choice = plan::cheapest(primitives::sort_variants(), calls->sort, p.backend, unlimited);
+    calls->sort_choice = plan::cheapest(sort_variants(), calls->sort, p.backend, unlimited);
   }
   if (calls->sort_choice.variant == nullptr) return plan::rejected("no sort can run on the hashes");
   arrays.take(calls->sort_choice.plan.scratch_bytes);
@@ -138,7 +135,7 @@ class sorted_build {
                                           ceil_div(p_.count, block_threads));
     launch(ctx_, hash_keys<Key, Row>, blocks, key_source_of(keys), p_.count, array<Key>(calls_.hashes),
            array<Row>(calls_.ids));
-    primitives::sort_buffers b;
+    sort_buffers b;
     b.in = {scratch_ + calls_.hashes, p_.count, sizeof(Key)};
     b.out = {scratch_ + calls_.sorted_hashes, p_.count, sizeof(Key)};
     b.columns[0] = {const_records(scratch_ + calls_.ids, p_.count, sizeof(Row)),
@@ -163,11 +160,11 @@ class sorted_build {
     // The last key's slot, one that is empty, and the rest of that bucket; no bucket that keys want lies behind.
     const std::uint64_t last = all.end_of_slots() - 1;
     const std::uint64_t all_buckets = std::max(buckets, last / Types::per_bucket + 1) + 1;
-    const std::string words = primitives::words_of_index(p_.count, all.keys);
-    buffer slots = primitives::hash_memory(ctx_, primitives::hash_build_call, words, all_buckets * sector_bytes);
+    const std::string words = words_of_index(p_.count, all.keys);
+    buffer slots = hash_memory(ctx_, hash_build_call, words, all_buckets * sector_bytes);
     buffer rows;
     if (all.row_words > 0) {
-      rows = primitives::hash_memory(ctx_, primitives::hash_build_call, words, all.row_words * sizeof(Row));
+      rows = hash_memory(ctx_, hash_build_call, words, all.row_words * sizeof(Row));
     }
     auto* const longest = array<unsigned long long>(calls_.longest_chain);
     require(cudaMemsetAsync(longest, 0, sizeof *longest, ctx_.stream()), ctx_);
@@ -215,7 +212,6 @@ void run_sorted(const context& ctx, const hash_build_problem& p, const plan::pla
 
 }  // namespace
 
-extern constinit const primitives::hash_build_variant hash_build_sorted{"cuda.sorted", backend_kind::cuda, plan_sorted,
-                                                                        run_sorted};
+extern constinit const hash_build_variant hash_build_sorted{"cuda.sorted", backend_kind::cuda, plan_sorted, run_sorted};
 
 }  // namespace sheaf::cuda

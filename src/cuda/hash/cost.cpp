@@ -2,9 +2,7 @@
 
 namespace sheaf::cuda {
 
-using primitives::hash_build_problem;
-using primitives::hash_output;
-using primitives::hash_search_problem;
+using namespace primitives;
 
 namespace {
 

@@ -11,9 +11,7 @@
 namespace sheaf::cuda {
 namespace {
 
-using primitives::hash_match_room;
-using primitives::hash_search_buffers;
-using primitives::hash_search_problem;
+using namespace primitives;
 
 constexpr unsigned tile_threads = 256;
 constexpr unsigned items_each = 8;
@@ -254,7 +252,7 @@ void write_matches_of(const context& ctx, const hash_search_problem& p, const sl
 }  // namespace
 
 match_arrays::match_arrays(const hash_search_problem& p, core::scratch_arrays& arrays) {
-  if (p.output != primitives::hash_output::matches) return;
+  if (p.output != hash_output::matches) return;
   found = arrays.take<std::byte>(p.probes * found_bytes(p));
   sums = arrays.take<std::byte>(match_sums::bytes(ceil_div(p.probes, tile_probes)));
 }

@@ -11,8 +11,7 @@
 namespace sheaf::cuda {
 namespace {
 
-using primitives::hash_search_buffers;
-using primitives::hash_search_problem;
+using namespace primitives;
 
 constexpr int look_ups_of_thread = 2;  ///< that a thread has on their way
 
@@ -41,7 +40,7 @@ __global__ void __launch_bounds__(block_threads, 6)
     }
 #pragma unroll
     for (int k = 0; k < look_ups_of_thread; ++k) {
-      hash[k] = primitives::hash_of(hash[k]);
+      hash[k] = hash_of(hash[k]);
       bucket[k] = index.bucket(hash[k]);
       is_asked[k] = k * block_threads + threadIdx.x < left;
       if constexpr (InPart) {
@@ -147,9 +146,9 @@ void queue_if_skewed(const context& ctx, const hash_search_problem& p, const slo
   queue_look_ups(ctx, p, index, probes, 1, verdict_at(verdict), out);
 }
 
-extern constinit const primitives::hash_search_variant hash_search_direct{"cuda.direct", backend_kind::cuda,
-                                                                          plan_direct, run_look_ups};
-extern constinit const primitives::hash_search_variant hash_search_multipass{"cuda.multipass", backend_kind::cuda,
-                                                                             plan_multipass, run_look_ups};
+extern constinit const hash_search_variant hash_search_direct{"cuda.direct", backend_kind::cuda, plan_direct,
+                                                              run_look_ups};
+extern constinit const hash_search_variant hash_search_multipass{"cuda.multipass", backend_kind::cuda, plan_multipass,
+                                                                 run_look_ups};
 
 }  // namespace sheaf::cuda

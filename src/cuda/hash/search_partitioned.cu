@@ -14,8 +14,7 @@
 namespace sheaf::cuda {
 namespace {
 
-using primitives::hash_search_buffers;
-using primitives::hash_search_problem;
+using namespace primitives;
 
 struct partitioned_tuning {
   std::uint64_t part_bytes = std::uint64_t{16} << 20;  ///< of the index, which L2 holds while probes stream through
@@ -102,9 +101,7 @@ struct probe_source {
 
   key_source keys;  ///< of the chunk
 
-  __device__ __forceinline__ Key load(std::uint64_t position) const {
-    return primitives::hash_of(load_key<Key>(keys, position));
-  }
+  __device__ __forceinline__ Key load(std::uint64_t position) const { return hash_of(load_key<Key>(keys, position)); }
   __device__ __forceinline__ bool is_good(Key) const { return true; }
   __device__ __forceinline__ void report(std::uint64_t, Key) const {}
 };
@@ -152,7 +149,7 @@ struct probe_overflow {
 
   template <class Word>
   __device__ __forceinline__ Word at(std::uint64_t position) const {
-    const auto hash = primitives::hash_of(load_key<typename Types::key>(keys, position));
+    const auto hash = hash_of(load_key<typename Types::key>(keys, position));
     return answers(look_up(answers.index, hash), static_cast<Word*>(nullptr));
   }
 };
@@ -208,7 +205,7 @@ void run_partitioned(const context& ctx, const hash_search_problem& p, const pla
 
 }  // namespace
 
-extern constinit const primitives::hash_search_variant hash_search_partitioned{"cuda.partitioned", backend_kind::cuda,
-                                                                               plan_partitioned, run_partitioned};
+extern constinit const hash_search_variant hash_search_partitioned{"cuda.partitioned", backend_kind::cuda,
+                                                                   plan_partitioned, run_partitioned};
 
 }  // namespace sheaf::cuda

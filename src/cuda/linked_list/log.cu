@@ -12,10 +12,7 @@
 namespace sheaf::cuda {
 namespace {
 
-using primitives::list_buffers;
-using primitives::list_problem;
-using primitives::scatter_problem;
-using primitives::scatter_variant;
+using namespace primitives;
 
 struct log_tuning {
   std::uint32_t least_log2_block = 3;
@@ -98,7 +95,7 @@ plan::planned plan_log(const list_problem& p, const plan::scope& scope) {
         log_calls{cuts, blocks, static_cast<std::uint32_t>(chunks), scatter_of(p, entries), {}});
     const std::uint64_t bytes = core::bytes_of<log_arrays>(p, *calls);
     calls->scatter_choice =
-        plan::cheapest(primitives::scatter_variants(), calls->scatter, p.backend, plan::inner_scope(scope, bytes));
+        plan::cheapest(scatter_variants(), calls->scatter, p.backend, plan::inner_scope(scope, bytes));
     if (calls->scatter_choice.variant == nullptr) return plan::rejected("no scatter can run on the log");
     plan::planned plan;
     price_head(p, m, plan);
@@ -129,7 +126,7 @@ void run_log(const context& ctx, const list_problem& p, const plan::planned& pla
   walk.most_chunks = calls.chunks;
   const detail::device_scan_operator& kernels = call.kernels();
   require(kernels.walk_and_log(ctx.stream(), calls.blocks, kernels.op, walk, call.input()), ctx);
-  b.done(primitives::list_step::walks);
+  b.done(list_step::walks);
   call.scan_sublists();
   list_kernels::finish_arguments finish = call.finish_arguments();
   finish.log = at.log;
@@ -144,12 +141,12 @@ void run_log(const context& ctx, const list_problem& p, const plan::planned& pla
                        {const_records(finish.results, calls.scatter.count, p.out_bytes),
                         index_span(at.log, calls.scatter.count, index_type::u32), records(b.out, p.count, p.out_bytes)},
                        at.scatter_scratch);
-  b.done(primitives::list_step::results);
+  b.done(list_step::results);
   call.resolve(reinterpret_cast<std::byte*>(at.log), false);
 }
 
 }  // namespace
 
-extern constinit const primitives::list_variant list_log{"cuda.log", backend_kind::cuda, plan_log, run_log};
+extern constinit const list_variant list_log{"cuda.log", backend_kind::cuda, plan_log, run_log};
 
 }  // namespace sheaf::cuda

@@ -17,9 +17,7 @@ namespace {
 using list_kernels::list_end;
 using list_kernels::list_status;
 using list_kernels::no_node;
-using primitives::list_buffers;
-using primitives::list_fault;
-using primitives::list_problem;
+using namespace primitives;
 
 /// The lowest nodes with a fault; no_node, which is all bits set, where there is none. Member unchanged[r] is 0 if
 /// round r of pointer jumping moved a pointer.
@@ -296,12 +294,12 @@ void run_pointer_jumping(const context& ctx, const list_problem& p, const plan::
   list_call call(ctx, p, b, cuts, at);
   call.begin();
   call.resolve(at.resolving, true);
-  b.done(primitives::list_step::results);
+  b.done(list_step::results);
 }
 
 }  // namespace
 
-extern constinit const primitives::list_variant list_pointer_jumping{"cuda.pointer_jumping", backend_kind::cuda,
-                                                                     plan_pointer_jumping, run_pointer_jumping};
+extern constinit const list_variant list_pointer_jumping{"cuda.pointer_jumping", backend_kind::cuda,
+                                                         plan_pointer_jumping, run_pointer_jumping};
 
 }  // namespace sheaf::cuda

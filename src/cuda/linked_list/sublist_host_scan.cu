@@ -17,9 +17,7 @@ using list_kernels::list_end;
 using list_kernels::list_start;
 using list_kernels::no_sublist;
 using list_kernels::unreached;
-using primitives::list_buffers;
-using primitives::list_problem;
-using primitives::list_step;
+using namespace primitives;
 
 /// Where the list of splitters is scanned.
 enum class splitter_scan : std::uint8_t { on_device, on_host };
@@ -198,7 +196,7 @@ void list_call::scan_sublists_on_host() try {
   copy(carries.data(), sublists.carries, carries.size());
   copy(prefixes.data(), sublists.prefixes, prefixes.size());
   require(cudaStreamSynchronize(ctx.stream()), ctx);
-  if (known.is_bad != 0) return buffers.done(primitives::list_step::sublists);
+  if (known.is_bad != 0) return buffers.done(list_step::sublists);
 
   // Nodes that lists without a splitter have, and those before the first splitter of the others.
   std::uint64_t reached = known.nodes_of_heads;
@@ -225,15 +223,15 @@ void list_call::scan_sublists_on_host() try {
   if (is_bad || reached != problem.count) copy(&at.status->is_bad, &bad, sizeof bad);
   copy(sublists.prefixes, prefixes.data(), prefixes.size());
   require(cudaStreamSynchronize(ctx.stream()), ctx);
-  buffers.done(primitives::list_step::sublists);
+  buffers.done(list_step::sublists);
 } catch (const std::bad_alloc&) {
   throw error(error_code::out_of_memory, std::string(ctx.state().running()) + ": no host memory for the sublists");
 }
 
-extern constinit const primitives::list_variant list_sublist{
+extern constinit const list_variant list_sublist{
     "cuda.sublist", backend_kind::cuda, plan_sublist<splitter_scan::on_device>, run_sublist<splitter_scan::on_device>};
-extern constinit const primitives::list_variant list_sublist_host_scan{"cuda.sublist_host_scan", backend_kind::cuda,
-                                                                       plan_sublist<splitter_scan::on_host>,
-                                                                       run_sublist<splitter_scan::on_host>};
+extern constinit const list_variant list_sublist_host_scan{"cuda.sublist_host_scan", backend_kind::cuda,
+                                                           plan_sublist<splitter_scan::on_host>,
+                                                           run_sublist<splitter_scan::on_host>};
 
 }  // namespace sheaf::cuda

@@ -10,8 +10,7 @@
 namespace sheaf::cuda {
 namespace {
 
-using primitives::gather_buffers;
-using primitives::gather_problem;
+using namespace primitives;
 
 // A list in order that takes fewer steps of the profile than this would lose some per cent to the order sample.
 constexpr double least_in_order_steps = 128;
@@ -31,7 +30,7 @@ plan::planned plan_bucketed(const gather_problem& p, const plan::scope& scope) {
   plan.add("bucket reads and collection", apply_seconds(p, m));
   if (p.pattern.shape == access_pattern::kind::unknown) {
     plan.add("sampling", 0.03 * plan.seconds);
-    primitives::movement in_order = p;
+    movement in_order = p;
     in_order.pattern = access_pattern::sequential();
     plan.by_name_only = to_plan(gather_cost(in_order, m), m, false).seconds < least_in_order_steps * m.step_seconds;
   } else {
@@ -51,7 +50,7 @@ std::uint64_t blocks_for(const context& ctx, std::uint64_t tiles, bool asks_for_
 void run_bucketed(const context& ctx, const gather_problem& p, const plan::planned& plan, const gather_buffers& b,
                   std::byte* scratch) {
   const device_scope scope(ctx.device());
-  const index_guard guard = state_of(ctx).guard(primitives::gather_wording, p.index, p.indexed_count);
+  const index_guard guard = state_of(ctx).guard(gather_wording, p.index, p.indexed_count);
   const auto l = plan.decided.get<schedule_layout>();
   auto* const tile_counters = reinterpret_cast<std::uint32_t*>(scratch + l.tile_counters);
   direct_attempt attempt;
@@ -111,7 +110,6 @@ void run_bucketed(const context& ctx, const gather_problem& p, const plan::plann
 
 }  // namespace
 
-extern constinit const primitives::gather_variant gather_bucketed{"cuda.bucketed", backend_kind::cuda, plan_bucketed,
-                                                                  run_bucketed};
+extern constinit const gather_variant gather_bucketed{"cuda.bucketed", backend_kind::cuda, plan_bucketed, run_bucketed};
 
 }  // namespace sheaf::cuda

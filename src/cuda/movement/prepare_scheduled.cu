@@ -15,11 +15,7 @@ extern const primitives::scatter_variant scatter_direct, scatter_bucketed, scatt
 
 namespace {
 
-using primitives::movement;
-using primitives::prepare_buffers;
-using primitives::prepare_problem;
-using primitives::prepared_direction;
-using primitives::prepared_movement;
+using namespace primitives;
 
 constexpr const char* scheduled_name = "cuda.scheduled";
 constexpr std::uint32_t no_source = ~std::uint32_t{0};  // inverse of a record that no index names
@@ -43,8 +39,8 @@ const char* rejection(const prepare_problem& p) {
 }
 
 /// The scatter that inverts the list of a prepared scatter: of record numbers, with the caller's list.
-primitives::scatter_problem inverting_problem(const prepare_problem& p) {
-  primitives::scatter_problem s{p, p.duplicates};
+scatter_problem inverting_problem(const prepare_problem& p) {
+  scatter_problem s{p, p.duplicates};
   s.record_bytes = s.sequential_stride_bytes = s.indexed_stride_bytes = s.word_bytes = sizeof(std::uint32_t);
   s.pattern = access_pattern::random();
   return s;
@@ -53,15 +49,15 @@ primitives::scatter_problem inverting_problem(const prepare_problem& p) {
 /// What plan decides for run beside the prepare_decision.
 struct scheduled_calls {
   schedule_layout layout;
-  plan::choice<primitives::scatter_variant> inverting;  ///< of a scatter; without a variant for a gather
-  std::uint64_t lists_bytes = 0;                        ///< bytes of inverse and record numbers in the scratch
+  plan::choice<scatter_variant> inverting;  ///< of a scatter; without a variant for a gather
+  std::uint64_t lists_bytes = 0;            ///< bytes of inverse and record numbers in the scratch
 };
 
 /// Chooses the scatter that inverts the list as a caller's is chosen, but only among the variants that suit a random
 /// list.
-plan::choice<primitives::scatter_variant> choose_inverting(const prepare_problem& p, const plan::scope& in) {
-  const primitives::scatter_problem s = inverting_problem(p);
-  plan::choice<primitives::scatter_variant> best;
+plan::choice<scatter_variant> choose_inverting(const prepare_problem& p, const plan::scope& in) {
+  const scatter_problem s = inverting_problem(p);
+  plan::choice<scatter_variant> best;
   for (const auto* v : {&scatter_direct, &scatter_bucketed, &scatter_last_writer}) {
     if ((p.duplicates == duplicates::last) != (v == &scatter_last_writer)) continue;
     plan::planned plan = v->plan(s, in);
@@ -89,7 +85,7 @@ plan::planned plan_scheduled(const prepare_problem& p, const plan::scope& scope)
     plan.scratch_bytes = calls->lists_bytes + calls->inverting.plan.scratch_bytes;
   }
   plan.add("runs", static_cast<double>(p.expected_runs) * run_seconds);
-  plan.decided.set(primitives::prepare_decision{.run_seconds = run_seconds, .kept_bytes = calls->layout.bucket_words});
+  plan.decided.set(prepare_decision{.run_seconds = run_seconds, .kept_bytes = calls->layout.bucket_words});
   plan.inner_calls = calls;
   // A schedule of a list in order costs several times what the list costs without.
   plan.by_name_only = p.pattern.shape != access_pattern::kind::random;
@@ -111,7 +107,7 @@ class scheduled_movement final : public prepared_movement {
         layout_(calls.layout),
         memory_(ctx, std::max<std::uint64_t>(1, layout_.bucket_words)) {
     if (!scatters_) {
-      build(ctx, index, state_of(ctx).guard(primitives::gather_wording, p.index, p.indexed_count));
+      build(ctx, index, state_of(ctx).guard(gather_wording, p.index, p.indexed_count));
     } else if (gather_.count > 0) {
       build_inverse(ctx, p, calls, index, scratch);
     }
@@ -221,7 +217,7 @@ void run_scheduled(const context& ctx, const prepare_problem& p, const plan::pla
 
 }  // namespace
 
-extern constinit const primitives::prepare_variant prepare_scheduled{"cuda.scheduled", backend_kind::cuda,
-                                                                     plan_scheduled, run_scheduled};
+extern constinit const prepare_variant prepare_scheduled{"cuda.scheduled", backend_kind::cuda, plan_scheduled,
+                                                         run_scheduled};
 
 }  // namespace sheaf::cuda

@@ -13,8 +13,7 @@
 namespace sheaf::cuda {
 namespace {
 
-using primitives::scatter_buffers;
-using primitives::scatter_problem;
+using namespace primitives;
 
 /// What plan decides for run.
 struct bucketed_decision {
@@ -78,7 +77,7 @@ plan::planned plan_bucketed(const scatter_problem& p, const plan::scope& scope) 
   if (p.pattern.shape == access_pattern::kind::unknown) {
     // Kernels that end at once cost a list in order some microseconds each.
     plan.add("sampling", 0.03 * plan.seconds);
-    primitives::movement in_order = p;
+    movement in_order = p;
     in_order.pattern = access_pattern::sequential();
     plan.by_name_only =
         to_plan(scatter_cost(in_order, m), m, true).seconds < tuning_of_bucketed.least_in_order_steps * m.step_seconds;
@@ -93,7 +92,7 @@ template <class Word, class Record = Word>
 void scatter_by_buckets(const context& ctx, const scatter_problem& p, const scatter_buffers& b,
                         const bucketed_decision& decided, std::byte* scratch) {
   index_guard guard;  // with bounds::trust, an index past the output has no bucket and is skipped without a report
-  if (p.bounds == bounds::check) guard = state_of(ctx).guard(primitives::scatter_wording, p.index, p.indexed_count);
+  if (p.bounds == bounds::check) guard = state_of(ctx).guard(scatter_wording, p.index, p.indexed_count);
   bucket_passes<Word, Record> passes(ctx, p, b, decided.cut, decided.layout, scratch);
   passes.clear();
   if (p.pattern.shape == access_pattern::kind::unknown) {
@@ -147,7 +146,7 @@ void bucketed_positions::scatter(const context& ctx, const std::uint32_t* index,
   scatter_by_buckets<std::uint32_t, row_position>(ctx, problem_, b, plan_.decided.get<bucketed_decision>(), scratch);
 }
 
-extern constinit const primitives::scatter_variant scatter_bucketed{"cuda.bucketed", backend_kind::cuda, plan_bucketed,
-                                                                    run_bucketed};
+extern constinit const scatter_variant scatter_bucketed{"cuda.bucketed", backend_kind::cuda, plan_bucketed,
+                                                        run_bucketed};
 
 }  // namespace sheaf::cuda

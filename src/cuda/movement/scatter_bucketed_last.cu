@@ -12,8 +12,7 @@
 namespace sheaf::cuda {
 namespace {
 
-using primitives::scatter_buffers;
-using primitives::scatter_problem;
+using namespace primitives;
 
 /// Arrays beside those of the passes, as offsets in scratch.
 struct bucketed_last_decision {
@@ -148,7 +147,7 @@ template <class Record>
 void scatter_last(const context& ctx, const scatter_problem& p, const scatter_buffers& b,
                   const bucketed_last_decision& decided, std::byte* scratch) {
   index_guard guard;  // with bounds::trust, an index past the output is skipped without a report
-  if (p.bounds == bounds::check) guard = state_of(ctx).guard(primitives::scatter_wording, p.index, p.indexed_count);
+  if (p.bounds == bounds::check) guard = state_of(ctx).guard(scatter_wording, p.index, p.indexed_count);
   auto* const overflow_count = reinterpret_cast<std::uint32_t*>(scratch + decided.overflow_count);
   const order_verdict verdict{reinterpret_cast<unsigned long long*>(scratch + decided.verdict), 1};
   winner_arguments a{.move = arguments_of(p, b.in.data, b.out.data, b.index, guard),
@@ -209,7 +208,7 @@ void run_bucketed_last(const context& ctx, const scatter_problem& p, const plan:
 
 }  // namespace
 
-extern constinit const primitives::scatter_variant scatter_bucketed_last{"cuda.bucketed_last", backend_kind::cuda,
-                                                                         plan_bucketed_last, run_bucketed_last};
+extern constinit const scatter_variant scatter_bucketed_last{"cuda.bucketed_last", backend_kind::cuda,
+                                                             plan_bucketed_last, run_bucketed_last};
 
 }  // namespace sheaf::cuda

@@ -9,8 +9,7 @@
 namespace sheaf::cuda {
 namespace {
 
-using primitives::scatter_buffers;
-using primitives::scatter_problem;
+using namespace primitives;
 
 // Bytes of a table entry. A winner is a position plus one, and 0 means none, so 4 bytes do while every position fits.
 std::uint64_t winner_bytes(const scatter_problem& p) { return p.count < ~std::uint32_t{0} ? 4 : 8; }
@@ -88,7 +87,7 @@ void launch_write_last_words(const context& ctx, const scatter_problem& p, const
 void run_last_writer(const context& ctx, const scatter_problem& p, const plan::planned& plan, const scatter_buffers& b,
                      std::byte* scratch) {
   const device_scope scope(ctx.device());
-  const index_guard guard = state_of(ctx).guard(primitives::scatter_wording, p.index, p.indexed_count);
+  const index_guard guard = state_of(ctx).guard(scatter_wording, p.index, p.indexed_count);
   const move_arguments finding_arguments = arguments_of(p, b.in.data, b.out.data, b.index, guard);
   const move_arguments moving_arguments = arguments_of(p, b.in.data, b.out.data, b.index, index_guard{});
   const bool are_words = words_rejection(p) == nullptr;
@@ -107,7 +106,7 @@ void run_last_writer(const context& ctx, const scatter_problem& p, const plan::p
 
 }  // namespace
 
-extern constinit const primitives::scatter_variant scatter_last_writer{"cuda.last_writer", backend_kind::cuda,
-                                                                       plan_last_writer, run_last_writer};
+extern constinit const scatter_variant scatter_last_writer{"cuda.last_writer", backend_kind::cuda, plan_last_writer,
+                                                           run_last_writer};
 
 }  // namespace sheaf::cuda

@@ -15,8 +15,7 @@
 namespace sheaf::cuda {
 namespace {
 
-using primitives::scatter_reduce_buffers;
-using primitives::scatter_reduce_problem;
+using namespace primitives;
 
 template <reduction Op, class T>
 __device__ __forceinline__ void combine(T* slot, T value) {
@@ -39,7 +38,7 @@ __device__ __forceinline__ void combine(T* slot, T value) {
     while (true) {
       T old;
       memcpy(&old, &seen, sizeof(T));
-      const T best = primitives::reduced<Op>(old, value);
+      const T best = reduced<Op>(old, value);
       bits wanted;
       memcpy(&wanted, &best, sizeof(T));
       if (wanted == seen) return;
@@ -221,7 +220,7 @@ void launch_adds(const context& ctx, const scatter_reduce_problem& p, const move
 void run_atomic(const context& ctx, const scatter_reduce_problem& p, const plan::planned&,
                 const scatter_reduce_buffers& b, std::byte*) {
   const device_scope current_device(ctx.device());
-  const index_guard guard = state_of(ctx).guard(primitives::scatter_reduce_wording, p.index, p.indexed_count);
+  const index_guard guard = state_of(ctx).guard(scatter_reduce_wording, p.index, p.indexed_count);
   const move_arguments a = arguments_of(p, nullptr, nullptr, b.index, guard);
   const std::uint64_t blocks = ceil_div(p.count, block_threads);
   const auto reduce = [&](auto value, auto op) {
@@ -235,7 +234,7 @@ void run_atomic(const context& ctx, const scatter_reduce_problem& p, const plan:
   if (p.sums()) {
     return with_term(p.type, [&](auto term) { reduce(term, std::integral_constant<reduction, reduction::add>{}); });
   }
-  primitives::with_value_and_op(p.type, p.op, [&](auto value, auto op) {
+  with_value_and_op(p.type, p.op, [&](auto value, auto op) {
     if constexpr (op() == reduction::min || op() == reduction::max) reduce(value, op);
   });
 }
@@ -253,7 +252,7 @@ void add_by_route(const context& ctx, const scatter_reduce_problem& p, const mov
   });
 }
 
-extern constinit const primitives::scatter_reduce_variant scatter_reduce_atomic{"cuda.atomic", backend_kind::cuda,
-                                                                                plan_atomic, run_atomic};
+extern constinit const scatter_reduce_variant scatter_reduce_atomic{"cuda.atomic", backend_kind::cuda, plan_atomic,
+                                                                    run_atomic};
 
 }  // namespace sheaf::cuda

@@ -15,9 +15,7 @@
 namespace sheaf::cuda {
 namespace {
 
-using primitives::scatter_buffers;
-using primitives::scatter_reduce_buffers;
-using primitives::scatter_reduce_problem;
+using namespace primitives;
 
 /// What a plan decides for run. Arrays begin at these bytes of the scratch.
 struct bucketed_decision {
@@ -95,7 +93,7 @@ void sum_by_buckets(const context& ctx, const scatter_reduce_problem& p, const s
                     const bucketed_decision& decided, std::byte* scratch) {
   index_guard guard;  // with bounds::trust, an index past the output has no bucket and is skipped without a report
   if (p.bounds == bounds::check) {
-    guard = state_of(ctx).guard(primitives::scatter_reduce_wording, p.index, p.indexed_count);
+    guard = state_of(ctx).guard(scatter_reduce_wording, p.index, p.indexed_count);
   }
   const scatter_buffers records{{b.in.data, p.count, sizeof(T)}, b.index, {b.out.data, p.indexed_count, sizeof(T)}};
   bucket_passes<term<T>> passes(ctx, p, records, decided.cut, decided.buckets, scratch);
@@ -135,7 +133,7 @@ void run_bucketed(const context& ctx, const scatter_reduce_problem& p, const pla
 
 }  // namespace
 
-extern constinit const primitives::scatter_reduce_variant scatter_reduce_bucketed{"cuda.bucketed", backend_kind::cuda,
-                                                                                  plan_bucketed, run_bucketed};
+extern constinit const scatter_reduce_variant scatter_reduce_bucketed{"cuda.bucketed", backend_kind::cuda,
+                                                                      plan_bucketed, run_bucketed};
 
 }  // namespace sheaf::cuda

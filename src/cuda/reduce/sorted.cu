@@ -13,14 +13,13 @@
 namespace sheaf::cuda {
 namespace {
 
-using primitives::scatter_reduce_buffers;
-using primitives::scatter_reduce_problem;
+using namespace primitives;
 
 /// The sort. A bad index counts as one more slot, which sorts behind all others.
 pair_passes sort_passes(const scatter_reduce_problem& p) {
   pair_passes passes;
   const std::uint64_t slots = std::min<std::uint64_t>(p.indexed_count + 1, std::uint64_t{1} << 32);
-  passes.key_bits = std::max(1U, primitives::category_bits(slots));
+  passes.key_bits = std::max(1U, category_bits(slots));
   passes.value_bytes = static_cast<std::uint32_t>(bytes(p.type));
   passes.count = p.count;
   passes.writes_keys = true;
@@ -36,7 +35,7 @@ cub_sort_shape cub_sort_of(const scatter_reduce_problem& p) {
   cub_sort_shape sort;
   sort.count = p.count;
   sort.value_bytes = static_cast<std::uint32_t>(bytes(p.type));
-  sort.end_bit = std::max(1U, primitives::category_bits(std::max<std::uint64_t>(1, p.indexed_count)));
+  sort.end_bit = std::max(1U, category_bits(std::max<std::uint64_t>(1, p.indexed_count)));
   sort.encodes_keys = !narrows_index(p);
   return sort;
 }
@@ -157,7 +156,7 @@ class sorted_call {
 
  private:
   move_arguments indices() const {
-    const index_guard guard = state_of(ctx_).guard(primitives::scatter_reduce_wording, p_.index, p_.indexed_count);
+    const index_guard guard = state_of(ctx_).guard(scatter_reduce_wording, p_.index, p_.indexed_count);
     return arguments_of(p_, nullptr, nullptr, b_.index, guard);
   }
 
@@ -171,7 +170,7 @@ class sorted_call {
                    .bits = {0, 32},
                    .categories = p_.indexed_count,
                    .may_be_bad = true,
-                   .wording = &primitives::scatter_reduce_wording,
+                   .wording = &scatter_reduce_wording,
                    .type = p_.index};
     if (narrows_index(p_)) {
       passes.keys.data = reinterpret_cast<const std::byte*>(at_.narrowed);
@@ -209,7 +208,7 @@ void run_sorted(const context& ctx, const scatter_reduce_problem& p, const plan:
 
 }  // namespace
 
-extern constinit const primitives::scatter_reduce_variant scatter_reduce_sorted{"cuda.sorted", backend_kind::cuda,
-                                                                                plan_sorted, run_sorted};
+extern constinit const scatter_reduce_variant scatter_reduce_sorted{"cuda.sorted", backend_kind::cuda, plan_sorted,
+                                                                    run_sorted};
 
 }  // namespace sheaf::cuda

@@ -14,8 +14,7 @@
 namespace sheaf::cuda {
 namespace {
 
-using primitives::scatter_reduce_buffers;
-using primitives::scatter_reduce_problem;
+using namespace primitives;
 
 /// out[index[i]] += in[i] for a list of one tile.
 template <class T>
@@ -152,7 +151,7 @@ class tiled_call {
   tiled_call(const context& ctx, const scatter_reduce_problem& p, const tiled_decision& decided,
              const scatter_reduce_buffers& b, std::byte* scratch)
       : ctx_(ctx), decided_(decided), scratch_(core::arrays_in<tiled_scratch<T>>(scratch, p, decided)) {
-    const index_guard guard = state_of(ctx).guard(primitives::scatter_reduce_wording, p.index, p.indexed_count);
+    const index_guard guard = state_of(ctx).guard(scatter_reduce_wording, p.index, p.indexed_count);
     a_.list = arguments_of(p, nullptr, nullptr, b.index, guard);
     a_.in = static_cast<const T*>(b.in.data);
     a_.out = static_cast<T*>(b.out.data);
@@ -198,7 +197,7 @@ void run_tiled(const context& ctx, const scatter_reduce_problem& p, const plan::
 
 }  // namespace
 
-extern constinit const primitives::scatter_reduce_variant scatter_reduce_tiled{"cuda.tiled", backend_kind::cuda,
-                                                                               plan_tiled, run_tiled};
+extern constinit const scatter_reduce_variant scatter_reduce_tiled{"cuda.tiled", backend_kind::cuda, plan_tiled,
+                                                                   run_tiled};
 
 }  // namespace sheaf::cuda

@@ -6,9 +6,7 @@
 
 namespace sheaf::cuda {
 
-using primitives::sort_buffers;
-using primitives::sort_problem;
-using primitives::sort_product;
+using namespace primitives;
 
 bool words_fit_output(const sort_problem& p, const word_encoding& encoding) {
   return encoding.words_are_keys() && !encoding.sorts_row_numbers && p.rows.out_stride_bytes == encoding.word_bytes() &&
@@ -57,7 +55,7 @@ void finish_plan(const sort_problem& p, const word_encoding& encoding, sort_meth
   plan.decided.set(word_sort_decision{encoding, layout, method});
   plan.scratch_bytes = layout.bytes;
   if (!encoding.sorts_row_numbers || p.product != sort_product::records) return;
-  primitives::gathers_by_order::end_plan(plan, p, index_type::u32, in, layout.tables);
+  gathers_by_order::end_plan(plan, p, index_type::u32, in, layout.tables);
 }
 
 void sort_by_words(const context& ctx, const sort_problem& p, const plan::planned& plan, const sort_buffers& b,
@@ -66,7 +64,7 @@ void sort_by_words(const context& ctx, const sort_problem& p, const plan::planne
   const auto decided = plan.decided.get<word_sort_decision>();
   const word_encoding& encoding = decided.encoding;
   const sort_scratch_layout& layout = decided.layout;
-  const bool is_index = p.product == primitives::sort_product::gather_index;
+  const bool is_index = p.product == sort_product::gather_index;
   const index_output order = is_index ? b.index : index_output{scratch + layout.order, p.count, index_type::u32};
 
   // A sort by so many bits of the key, with the arrays that its passes write to.
@@ -118,8 +116,7 @@ void sort_by_words(const context& ctx, const sort_problem& p, const plan::planne
     run(s);
   }
   if (!encoding.sorts_row_numbers || is_index) return;
-  plan.inner<primitives::gathers_by_order>().run(ctx, p, b, {order.data, order.count, order.type},
-                                                 scratch + layout.tables);
+  plan.inner<gathers_by_order>().run(ctx, p, b, {order.data, order.count, order.type}, scratch + layout.tables);
 }
 
 }  // namespace sheaf::cuda

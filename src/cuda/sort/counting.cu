@@ -9,10 +9,7 @@
 namespace sheaf::cuda {
 namespace {
 
-using primitives::key_layout;
-using primitives::sort_buffers;
-using primitives::sort_problem;
-using primitives::sort_product;
+using namespace primitives;
 
 constexpr int byte_values = 256;
 constexpr unsigned write_threads = 256;
@@ -27,7 +24,7 @@ key_order key_order_of(const key_layout& key) {
   for (int v = 0; v < byte_values; ++v) {
     order[v] = static_cast<unsigned char>(v);
     const auto row = static_cast<std::byte>(v);
-    number[v] = primitives::key_of(&row, key).word[0];
+    number[v] = key_of(&row, key).word[0];
   }
   std::sort(order.begin(), order.end(), [&](int a, int b) { return number[a] < number[b]; });
   return order;
@@ -94,7 +91,6 @@ void run_counting(const context& ctx, const sort_problem& p, const plan::planned
 
 }  // namespace
 
-extern constinit const primitives::sort_variant sort_counting{"cuda.counting", backend_kind::cuda, plan_counting,
-                                                              run_counting};
+extern constinit const sort_variant sort_counting{"cuda.counting", backend_kind::cuda, plan_counting, run_counting};
 
 }  // namespace sheaf::cuda

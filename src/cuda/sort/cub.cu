@@ -14,10 +14,7 @@
 namespace sheaf::cuda {
 namespace {
 
-using primitives::gathers_by_order;
-using primitives::sort_buffers;
-using primitives::sort_problem;
-using primitives::sort_product;
+using namespace primitives;
 
 /// What a plan decides for run. Arrays begin at these bytes of the scratch.
 struct cub_sort {
@@ -112,7 +109,7 @@ cub_key_encoding encoding_of_rows(const key_field& f) {
   for (const std::uint64_t highest_bit : {0, 1}) {
     const std::uint64_t key = highest_bit << (f.bytes * 8 - 1);
     const auto row = std::bit_cast<std::array<std::byte, sizeof key>>(key);
-    encoding.flipped_bits[highest_bit] = primitives::number_of(row.data(), f).word[0] ^ key;
+    encoding.flipped_bits[highest_bit] = number_of(row.data(), f).word[0] ^ key;
   }
   return encoding;
 }
@@ -144,6 +141,6 @@ void run_cub(const context& ctx, const sort_problem& p, const plan::planned& pla
 
 }  // namespace
 
-extern constinit const primitives::sort_variant sort_cub{"cuda.cub", backend_kind::cuda, plan_cub, run_cub};
+extern constinit const sort_variant sort_cub{"cuda.cub", backend_kind::cuda, plan_cub, run_cub};
 
 }  // namespace sheaf::cuda

@@ -14,12 +14,7 @@
 namespace sheaf::cuda {
 namespace {
 
-using primitives::gathers_by_order;
-using primitives::sort_buffers;
-using primitives::sort_problem;
-using primitives::sort_product;
-using primitives::split_problem;
-using primitives::split_product;
+using namespace primitives;
 
 /// Rows are words that a pass of split moves by their own bits, and these bits order them as the key does.
 bool rows_are_own_keys(const sort_problem& p) {
@@ -194,6 +189,6 @@ void run_lsd(const context& ctx, const sort_problem& p, const plan::planned& pla
 
 }  // namespace
 
-extern constinit const primitives::sort_variant sort_lsd{"cuda.lsd", backend_kind::cuda, plan_lsd, run_lsd};
+extern constinit const sort_variant sort_lsd{"cuda.lsd", backend_kind::cuda, plan_lsd, run_lsd};
 
 }  // namespace sheaf::cuda

@@ -10,8 +10,7 @@
 namespace sheaf::cuda {
 namespace {
 
-using primitives::sort_buffers;
-using primitives::sort_problem;
+using namespace primitives;
 
 plan::planned plan_onesweep(const sort_problem& p, const plan::scope& scope) {
   const word_encoding encoding = onesweep_encoding_of(p);
@@ -30,7 +29,6 @@ void run_onesweep(const context& ctx, const sort_problem& p, const plan::planned
 
 }  // namespace
 
-extern constinit const primitives::sort_variant sort_onesweep{"cuda.onesweep", backend_kind::cuda, plan_onesweep,
-                                                              run_onesweep};
+extern constinit const sort_variant sort_onesweep{"cuda.onesweep", backend_kind::cuda, plan_onesweep, run_onesweep};
 
 }  // namespace sheaf::cuda

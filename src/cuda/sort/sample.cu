@@ -11,8 +11,7 @@
 namespace sheaf::cuda {
 namespace {
 
-using primitives::sort_buffers;
-using primitives::sort_problem;
+using namespace primitives;
 
 struct sample_sort_costs {
   word_cost finish{22.6, 2.98};
@@ -76,7 +75,6 @@ plan::planned plan_sample_sort(const sort_problem& p, const plan::scope& scope, 
   return plan;
 }
 
-extern constinit const primitives::sort_variant sort_by_sample{"cuda.sample", backend_kind::cuda, plan_for_choice,
-                                                               run_sample_sort};
+extern constinit const sort_variant sort_by_sample{"cuda.sample", backend_kind::cuda, plan_for_choice, run_sample_sort};
 
 }  // namespace sheaf::cuda

@@ -14,10 +14,7 @@ extern const primitives::split_variant split_stable;
 
 namespace {
 
-using primitives::movement;
-using primitives::split_buffers;
-using primitives::split_problem;
-using primitives::split_product;
+using namespace primitives;
 
 /// Records move by a scatter where some may have bad categories, because a gather would read these into the output.
 bool moves_by_scatter(const split_problem& p) { return p.checks_category(); }
@@ -96,7 +93,6 @@ void run_by_index(const context& ctx, const split_problem& p, const plan::planne
 
 }  // namespace
 
-extern constinit const primitives::split_variant split_by_index{"cuda.by_index", backend_kind::cuda, plan_by_index,
-                                                                run_by_index};
+extern constinit const split_variant split_by_index{"cuda.by_index", backend_kind::cuda, plan_by_index, run_by_index};
 
 }  // namespace sheaf::cuda

@@ -8,8 +8,7 @@
 namespace sheaf::cuda {
 namespace {
 
-using primitives::split_problem;
-using primitives::split_product;
+using namespace primitives;
 
 /// How many records the kernels count or rank in the time in which the L2 cache moves a byte, where a pass waits for
 /// that.

@@ -13,9 +13,7 @@
 namespace sheaf::cuda {
 namespace {
 
-using primitives::split_buffers;
-using primitives::split_problem;
-using primitives::split_product;
+using namespace primitives;
 
 /// What a plan decides for run. Arrays begin at these bytes of the scratch.
 struct cub_split {
@@ -155,6 +153,6 @@ void run_cub(const context& ctx, const split_problem& p, const plan::planned& pl
 
 }  // namespace
 
-extern constinit const primitives::split_variant split_cub{"cuda.cub", backend_kind::cuda, plan_cub, run_cub};
+extern constinit const split_variant split_cub{"cuda.cub", backend_kind::cuda, plan_cub, run_cub};
 
 }  // namespace sheaf::cuda

@@ -6,8 +6,7 @@
 namespace sheaf::cuda {
 namespace {
 
-using primitives::row_of_entry_buffers;
-using primitives::row_of_entry_problem;
+using namespace primitives;
 
 plan::planned plan_rows(const row_of_entry_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
@@ -53,7 +52,6 @@ void run_rows(const context& ctx, const row_of_entry_problem& p, const plan::pla
 
 }  // namespace
 
-extern constinit const primitives::row_of_entry_variant row_of_entry{"cuda.row_of_entry", backend_kind::cuda, plan_rows,
-                                                                     run_rows};
+extern constinit const row_of_entry_variant row_of_entry{"cuda.row_of_entry", backend_kind::cuda, plan_rows, run_rows};
 
 }  // namespace sheaf::cuda

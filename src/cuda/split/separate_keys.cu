@@ -9,8 +9,7 @@
 namespace sheaf::cuda {
 namespace {
 
-using primitives::split_problem;
-using primitives::split_product;
+using namespace primitives;
 
 struct scratch_layout {
   pair_passes pairs;            ///< the passes, without their arrays; their scratch begins at 0

@@ -10,8 +10,7 @@
 namespace sheaf::cuda {
 namespace {
 
-using primitives::split_buffers;
-using primitives::split_problem;
+using namespace primitives;
 
 std::uint64_t chunks_of(std::uint64_t tiles) { return ceil_div(tiles, tiles_per_chunk); }
 
@@ -95,7 +94,6 @@ void run_stable(const context& ctx, const split_problem& p, const plan::planned&
 
 }  // namespace
 
-extern constinit const primitives::split_variant split_stable{"cuda.stable", backend_kind::cuda, plan_stable,
-                                                              run_stable};
+extern constinit const split_variant split_stable{"cuda.stable", backend_kind::cuda, plan_stable, run_stable};
 
 }  // namespace sheaf::cuda

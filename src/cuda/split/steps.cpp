@@ -4,9 +4,7 @@
 
 namespace sheaf::cuda {
 
-using primitives::split_buffers;
-using primitives::split_problem;
-using primitives::split_product;
+using namespace primitives;
 
 const char* word_pass_rejection(const split_problem& p) {
   if (p.record_bytes != p.word_bytes) return "a record is more than one aligned word";

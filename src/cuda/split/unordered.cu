@@ -32,8 +32,7 @@ template run_offsets count_and_scan_list<narrow_bins>(const context&, const key_
 
 namespace {
 
-using primitives::split_buffers;
-using primitives::split_problem;
+using namespace primitives;
 
 template <int Bins>
 void run_pass_of(const context& ctx, const split_pass& p, void* scratch) {
@@ -64,7 +63,7 @@ bool fits_one_pass(const split_problem& p) {
 plan::planned plan_unordered(const split_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
   if (const char* reason = word_pass_rejection(p)) return plan::rejected(reason);
-  if (p.stable || p.product != primitives::split_product::records) {
+  if (p.stable || p.product != split_product::records) {
     return plan::rejected("does not keep the order within a category");
   }
   if (!fits_one_pass(p)) return plan_digit_passes(p, scope, /*stable=*/false);
@@ -84,7 +83,7 @@ void run_unordered(const context& ctx, const split_problem& p, const plan::plann
 
 }  // namespace
 
-extern constinit const primitives::split_variant split_unordered{"cuda.unordered", backend_kind::cuda, plan_unordered,
-                                                                 run_unordered};
+extern constinit const split_variant split_unordered{"cuda.unordered", backend_kind::cuda, plan_unordered,
+                                                     run_unordered};
 
 }  // namespace sheaf::cuda

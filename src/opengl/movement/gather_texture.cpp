@@ -8,8 +8,7 @@
 namespace sheaf::opengl {
 namespace {
 
-using primitives::gather_buffers;
-using primitives::gather_problem;
+using namespace primitives;
 
 // Table and list go to textures, each fragment looks up its index and then its record, and the frame buffer comes back.
 // The index is read in the order of the pixels, so only the record's lookup is at random.
@@ -24,7 +23,7 @@ void run_texture(const context& ctx, const gather_problem& p, const plan::planne
                  std::byte* scratch) {
   opengl_state& state = state_of(ctx);
   auto* const numbers = reinterpret_cast<std::uint32_t*>(scratch);
-  write_record_numbers(state, p, b.index, primitives::gather_wording, numbers);
+  write_record_numbers(state, p, b.index, gather_wording, numbers);
   pipeline_call call(state, "gather");
   const table_lookup lookup(state, b.table);
   for (const tile& t : tiles_of(p.count, state.limits().texture_edge)) {
@@ -36,7 +35,6 @@ void run_texture(const context& ctx, const gather_problem& p, const plan::planne
 
 }  // namespace
 
-extern constinit const primitives::gather_variant gather_texture{"opengl.texture", backend_kind::opengl, plan_texture,
-                                                                 run_texture};
+extern constinit const gather_variant gather_texture{"opengl.texture", backend_kind::opengl, plan_texture, run_texture};
 
 }  // namespace sheaf::opengl

@@ -8,8 +8,7 @@
 namespace sheaf::opengl {
 namespace {
 
-using primitives::gather_buffers;
-using primitives::gather_problem;
+using namespace primitives;
 
 constexpr program_files vertex_files{"gather_vertex.vert", "gather_vertex.geom", "record.frag"};
 
@@ -34,7 +33,7 @@ void run_vertex(const context& ctx, const gather_problem& p, const plan::planned
                 std::byte* scratch) {
   opengl_state& state = state_of(ctx);
   auto* const numbers = reinterpret_cast<std::uint32_t*>(scratch);
-  write_record_numbers(state, p, b.index, primitives::gather_wording, numbers);
+  write_record_numbers(state, p, b.index, gather_wording, numbers);
   pipeline_call call(state, "gather");
   const program& points = state.program_of(vertex_files);
   points.use();
@@ -49,7 +48,6 @@ void run_vertex(const context& ctx, const gather_problem& p, const plan::planned
 
 }  // namespace
 
-extern constinit const primitives::gather_variant gather_vertex{"opengl.vertex", backend_kind::opengl, plan_vertex,
-                                                                run_vertex};
+extern constinit const gather_variant gather_vertex{"opengl.vertex", backend_kind::opengl, plan_vertex, run_vertex};
 
 }  // namespace sheaf::opengl

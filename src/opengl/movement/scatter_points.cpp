@@ -8,8 +8,7 @@
 namespace sheaf::opengl {
 namespace {
 
-using primitives::scatter_buffers;
-using primitives::scatter_problem;
+using namespace primitives;
 
 // The whole output goes to frame buffers and comes back, because pixels that no point hits keep their value. Each
 // record is a point. The pipeline writes a pixel in the order of the points (OpenGL 4.5, section 2.1), so the last
@@ -25,7 +24,7 @@ void run_points(const context& ctx, const scatter_problem& p, const plan::planne
                 std::byte* scratch) {
   opengl_state& state = state_of(ctx);
   auto* const numbers = reinterpret_cast<std::uint32_t*>(scratch);
-  write_record_numbers(state, p, b.index, primitives::scatter_wording, numbers);
+  write_record_numbers(state, p, b.index, scatter_wording, numbers);
   pipeline_call call(state, "scatter");
   const std::vector<tile_target> targets = targets_of(state, texels_for(p.record_bytes), b.out.count, b.out);
   const program& points = state.program_of(record_point_files);
@@ -37,7 +36,6 @@ void run_points(const context& ctx, const scatter_problem& p, const plan::planne
 
 }  // namespace
 
-extern constinit const primitives::scatter_variant scatter_points{"opengl.points", backend_kind::opengl, plan_points,
-                                                                  run_points};
+extern constinit const scatter_variant scatter_points{"opengl.points", backend_kind::opengl, plan_points, run_points};
 
 }  // namespace sheaf::opengl

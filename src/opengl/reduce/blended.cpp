@@ -11,8 +11,7 @@
 namespace sheaf::opengl {
 namespace {
 
-using primitives::scatter_reduce_buffers;
-using primitives::scatter_reduce_problem;
+using namespace primitives;
 
 constexpr program_files value_files{"values.vert", "", "value.frag"};
 
@@ -85,12 +84,12 @@ void run_extremum(opengl_state& state, const scatter_reduce_problem& p, const sc
     if (std::isnormal(out[s])) {
       out[s] = blended[s];
     } else if (blended[s] != identity) {  // no normal number is
-      out[s] = primitives::reduced<Op>(out[s], blended[s]);
+      out[s] = reduced<Op>(out[s], blended[s]);
     }
   }
   for (std::uint64_t i = 0; i < p.count; ++i) {
     if (std::isnormal(in[i]) || numbers[i] == no_record) continue;
-    out[numbers[i]] = primitives::reduced<Op>(out[numbers[i]], in[i]);
+    out[numbers[i]] = reduced<Op>(out[numbers[i]], in[i]);
   }
 }
 
@@ -98,7 +97,7 @@ void run_blended(const context& ctx, const scatter_reduce_problem& p, const plan
                  const scatter_reduce_buffers& b, std::byte* scratch) {
   opengl_state& state = state_of(ctx);
   auto* const numbers = reinterpret_cast<std::uint32_t*>(scratch);
-  write_record_numbers(state, p, b.index, primitives::scatter_reduce_wording, numbers);
+  write_record_numbers(state, p, b.index, scatter_reduce_wording, numbers);
   if (p.op == reduction::min) return run_extremum<reduction::min>(state, p, b, numbers);
   if (p.op == reduction::max) return run_extremum<reduction::max>(state, p, b, numbers);
   const records out(b.out.data, p.indexed_count, sizeof(float));
@@ -107,7 +106,7 @@ void run_blended(const context& ctx, const scatter_reduce_problem& p, const plan
 
 }  // namespace
 
-extern constinit const primitives::scatter_reduce_variant scatter_reduce_blended{"opengl.blended", backend_kind::opengl,
-                                                                                 plan_blended, run_blended};
+extern constinit const scatter_reduce_variant scatter_reduce_blended{"opengl.blended", backend_kind::opengl,
+                                                                     plan_blended, run_blended};
 
 }  // namespace sheaf::opengl

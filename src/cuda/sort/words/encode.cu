@@ -7,9 +7,7 @@
 namespace sheaf::cuda {
 namespace {
 
-using primitives::key_layout;
-using primitives::sort_buffers;
-using primitives::sort_problem;
+using namespace primitives;
 
 template <int Limbs, class Order, bool IsNarrow>
 __global__ void __launch_bounds__(block_threads)
@@ -19,11 +17,11 @@ __global__ void __launch_bounds__(block_threads)
   const std::uint64_t i = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
   if (i >= count) return;
   const std::uint64_t row = order == nullptr ? i : order[i];
-  primitives::key_number number;
+  key_number number;
   if constexpr (IsNarrow) {
-    number.word[0] = primitives::narrow_key_of(rows + row * stride, key);
+    number.word[0] = narrow_key_of(rows + row * stride, key);
   } else {
-    number = primitives::bits_from(primitives::key_of(rows + row * stride, key), low, bits);
+    number = bits_from(key_of(rows + row * stride, key), low, bits);
   }
   const std::uint32_t shift = lowest_key_bit(Limbs, bits) % 32;
   sort_word<Limbs> word;
@@ -52,7 +50,7 @@ void extract_words(const context& ctx, const sort_problem& p, const sort_buffers
                    std::uint32_t low, std::uint32_t bits, const void* order, std::uint64_t order_bytes, void* words) {
   const bool is_whole = order == nullptr && bits == p.key.bits;
   const auto launch_for =
-      is_whole && primitives::is_narrow(p.key)
+      is_whole && is_narrow(p.key)
           ? (limbs == 1 ? launch_extraction<1, std::uint32_t, true> : launch_extraction<2, std::uint32_t, true>)
       : limbs == 4       ? launch_extraction<4, std::uint32_t>
       : order_bytes == 4 ? (limbs == 1 ? launch_extraction<1, std::uint32_t> : launch_extraction<2, std::uint32_t>)

@@ -3,10 +3,7 @@
 namespace sheaf::cuda {
 namespace {
 
-using primitives::sort_buffers;
-using primitives::sort_problem;
-using primitives::sort_product;
-using primitives::sorted_array;
+using namespace primitives;
 
 constexpr std::uint32_t limb_bytes = 4;
 
