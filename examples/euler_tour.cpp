@@ -57,33 +57,33 @@ tree<Vertex> at_random(const char* name, std::uint64_t vertices, std::uint64_t r
 
 /// The tour's arcs in an array: each arc's successor.
 template <class Vertex>
-std::vector<Vertex> euler_tour(const sheaf::context& ctx, const tree<Vertex>& t) {
+std::vector<Vertex> euler_tour(const sheaf::context& ctx, const tree<Vertex>& tree) {
   using vertex = Vertex;
-  std::vector<vertex> parents(t.edges());
-  std::vector<vertex> children(t.edges());
-  for (vertex edge = 0; edge < t.edges(); ++edge) {
-    children[edge] = t.below(edge);
-    parents[edge] = t.parent[children[edge]];
+  std::vector<vertex> parents(tree.edges());
+  std::vector<vertex> children(tree.edges());
+  for (vertex edge = 0; edge < tree.edges(); ++edge) {
+    children[edge] = tree.below(edge);
+    parents[edge] = tree.parent[children[edge]];
   }
-  const example::array<vertex> sorted_parents(ctx, t.edges());
-  const example::array<vertex> sorted_children(ctx, t.edges());
+  const example::array<vertex> sorted_parents(ctx, tree.edges());
+  const example::array<vertex> sorted_children(ctx, tree.edges());
   sheaf::sort_pairs(ctx, example::array(ctx, parents), sorted_parents, example::array(ctx, children), sorted_children);
   parents = sorted_parents.on_host(ctx);
   children = sorted_children.on_host(ctx);
 
-  const auto up = static_cast<vertex>(t.edges());
-  std::vector<vertex> successor(2 * t.edges());
-  for (vertex edge = 0; edge < t.edges(); ++edge) successor[edge] = up + edge;  // of a leaf
+  const auto up = static_cast<vertex>(tree.edges());
+  std::vector<vertex> successor(2 * tree.edges());
+  for (vertex edge = 0; edge < tree.edges(); ++edge) successor[edge] = up + edge;  // of a leaf
   for (std::size_t i = 0; i < children.size(); ++i) {
     const vertex above = parents[i];
     const bool is_first = i == 0 || parents[i - 1] != above;
     const bool is_last = i + 1 == children.size() || parents[i + 1] != above;
-    if (is_first && above != t.root) successor[t.edge_of(above)] = t.edge_of(children[i]);
-    const vertex from = up + t.edge_of(children[i]);
+    if (is_first && above != tree.root) successor[tree.edge_of(above)] = tree.edge_of(children[i]);
+    const vertex from = up + tree.edge_of(children[i]);
     if (!is_last) {
-      successor[from] = t.edge_of(children[i + 1]);
+      successor[from] = tree.edge_of(children[i + 1]);
     } else {
-      successor[from] = above == t.root ? none<vertex> : up + t.edge_of(above);
+      successor[from] = above == tree.root ? none<vertex> : up + tree.edge_of(above);
     }
   }
   return successor;
@@ -162,13 +162,13 @@ struct ranked_arcs {
 };
 
 template <class Vertex>
-ranked_arcs<Vertex> rank_arcs(const sheaf::context& ctx, const tree<Vertex>& t) {
+ranked_arcs<Vertex> rank_arcs(const sheaf::context& ctx, const tree<Vertex>& input) {
   using depth = typename tree<Vertex>::depth;
-  const std::uint64_t arcs = 2 * t.edges();
-  const example::array successor(ctx, euler_tour(ctx, t));
+  const std::uint64_t arcs = 2 * input.edges();
+  const example::array successor(ctx, euler_tour(ctx, input));
   ranked_arcs<Vertex> found{{ctx, arcs}, {ctx, arcs}};
   std::vector<depth> steps(arcs, 1);
-  std::fill(steps.begin() + static_cast<std::ptrdiff_t>(t.edges()), steps.end(), -1);
+  std::fill(steps.begin() + static_cast<std::ptrdiff_t>(input.edges()), steps.end(), -1);
   sheaf::list_rank(ctx, successor, found.rank);
   sheaf::list_scan(ctx, successor, example::array(ctx, steps), found.depth, sheaf::scan_operator::add);
   ctx.wait();
@@ -176,75 +176,75 @@ ranked_arcs<Vertex> rank_arcs(const sheaf::context& ctx, const tree<Vertex>& t) 
 }
 
 template <class Vertex>
-answers<Vertex> solve(const sheaf::context& ctx, const tree<Vertex>& t) {
+answers<Vertex> solve(const sheaf::context& ctx, const tree<Vertex>& input) {
   using vertex = Vertex;
   using depth = typename tree<Vertex>::depth;
-  const std::uint64_t arcs = 2 * t.edges();
-  const ranked_arcs<vertex> along_tour = rank_arcs(ctx, t);
+  const std::uint64_t arcs = 2 * input.edges();
+  const ranked_arcs<vertex> along_tour = rank_arcs(ctx, input);
   const std::vector<vertex> ranks = along_tour.rank.on_host(ctx);
   const std::vector<depth> depths = along_tour.depth.on_host(ctx);
-  answers<vertex> a;
-  a.depth.assign(t.vertices(), 0);
-  a.subtree.assign(t.vertices(), static_cast<vertex>(t.vertices()));
-  a.visit.assign(t.vertices(), 0);
+  answers<vertex> answers;
+  answers.depth.assign(input.vertices(), 0);
+  answers.subtree.assign(input.vertices(), static_cast<vertex>(input.vertices()));
+  answers.visit.assign(input.vertices(), 0);
   // Visit 0 is the root's; the visit behind an arc is its rank and 1, of the vertex that the arc leads to.
   std::vector<vertex> leads_to(arcs);
-  for (vertex edge = 0; edge < t.edges(); ++edge) {
-    const vertex v = t.below(edge);
-    const std::uint64_t up = t.edges() + edge;
-    a.depth[v] = depths[edge];
-    a.subtree[v] = (ranks[up] - ranks[edge] + 1) / 2;
-    a.visit[v] = ranks[edge] + 1;
+  for (vertex edge = 0; edge < input.edges(); ++edge) {
+    const vertex v = input.below(edge);
+    const std::uint64_t up = input.edges() + edge;
+    answers.depth[v] = depths[edge];
+    answers.subtree[v] = (ranks[up] - ranks[edge] + 1) / 2;
+    answers.visit[v] = ranks[edge] + 1;
     leads_to[edge] = v;
-    leads_to[up] = t.parent[v];
+    leads_to[up] = input.parent[v];
   }
   const example::array<vertex> visited(ctx, arcs);
   sheaf::scatter(ctx, example::array(ctx, leads_to), along_tour.rank, visited);
   const example::array<depth> along(ctx, arcs);
-  sheaf::gather(ctx, example::array(ctx, a.depth), visited, along);
+  sheaf::gather(ctx, example::array(ctx, answers.depth), visited, along);
   ctx.wait();
-  a.tour = visited.on_host(ctx);
-  a.tour.insert(a.tour.begin(), t.root);
-  a.depth_along_tour = along.on_host(ctx);
-  a.depth_along_tour.insert(a.depth_along_tour.begin(), 0);
-  return a;
+  answers.tour = visited.on_host(ctx);
+  answers.tour.insert(answers.tour.begin(), input.root);
+  answers.depth_along_tour = along.on_host(ctx);
+  answers.depth_along_tour.insert(answers.depth_along_tour.begin(), 0);
+  return answers;
 }
 
 /// Walks the tree from its root, vertex by vertex.
 template <class Vertex>
-bool is_right(const tree<Vertex>& t, const answers<Vertex>& a) {
+bool is_right(const tree<Vertex>& input, const answers<Vertex>& answers) {
   using vertex = Vertex;
-  std::vector<vertex> child(t.vertices(), none<vertex>);    // the last one
-  std::vector<vertex> sibling(t.vertices(), none<vertex>);  // the one before
-  for (vertex v = 0; v < t.vertices(); ++v) {
-    if (v == t.root) continue;
-    sibling[v] = child[t.parent[v]];
-    child[t.parent[v]] = v;
+  std::vector<vertex> child(input.vertices(), none<vertex>);    // the last one
+  std::vector<vertex> sibling(input.vertices(), none<vertex>);  // the one before
+  for (vertex v = 0; v < input.vertices(); ++v) {
+    if (v == input.root) continue;
+    sibling[v] = child[input.parent[v]];
+    child[input.parent[v]] = v;
   }
-  std::vector<vertex> order{t.root};
-  std::vector<typename tree<Vertex>::depth> depth(t.vertices(), 0);
-  order.reserve(t.vertices());
+  std::vector<vertex> order{input.root};
+  std::vector<typename tree<Vertex>::depth> depth(input.vertices(), 0);
+  order.reserve(input.vertices());
   for (std::size_t i = 0; i < order.size(); ++i) {
     for (vertex v = child[order[i]]; v != none<vertex>; v = sibling[v]) {
       depth[v] = depth[order[i]] + 1;
       order.push_back(v);
     }
   }
-  if (depth != a.depth) return example::fails("a depth");
-  std::vector<vertex> subtree(t.vertices(), 1);
-  for (std::size_t i = order.size(); i-- > 1;) subtree[t.parent[order[i]]] += subtree[order[i]];
-  if (subtree != a.subtree) return example::fails("the size of a subtree");
+  if (depth != answers.depth) return example::fails("a depth");
+  std::vector<vertex> subtree(input.vertices(), 1);
+  for (std::size_t i = order.size(); i-- > 1;) subtree[input.parent[order[i]]] += subtree[order[i]];
+  if (subtree != answers.subtree) return example::fails("the size of a subtree");
 
-  const ancestors<vertex> of(a.depth_along_tour, a.tour);
+  const ancestors<vertex> of(answers.depth_along_tour, answers.tour);
   std::mt19937_64 random(5);
   const auto deepest = static_cast<std::uint64_t>(*std::max_element(depth.begin(), depth.end()));
   for (std::uint64_t pair = 0; pair < std::clamp<std::uint64_t>(50'000'000 / (deepest + 1), 10, 2000); ++pair) {
-    vertex u = static_cast<vertex>(random() % t.vertices());
-    vertex v = static_cast<vertex>(random() % t.vertices());
-    const vertex found = of.between(a.visit[u], a.visit[v]);
+    vertex u = static_cast<vertex>(random() % input.vertices());
+    vertex v = static_cast<vertex>(random() % input.vertices());
+    const vertex found = of.between(answers.visit[u], answers.visit[v]);
     while (u != v) {
       vertex& lower = depth[u] > depth[v] ? u : v;
-      lower = t.parent[lower];
+      lower = input.parent[lower];
     }
     if (found != u) return example::fails("a lowest common ancestor");
   }
@@ -252,12 +252,12 @@ bool is_right(const tree<Vertex>& t, const answers<Vertex>& a) {
 }
 
 template <class Vertex>
-bool run(const sheaf::context& ctx, const tree<Vertex>& t) {
+bool run(const sheaf::context& ctx, const tree<Vertex>& tree) {
   answers<Vertex> a;
-  const double seconds = example::seconds(ctx, [&] { a = solve(ctx, t); });
-  std::printf("%-12s %10" PRIu64 " %10" PRIu64 " %9.3f\n", t.name, t.vertices(),
+  const double seconds = example::seconds(ctx, [&] { a = solve(ctx, tree); });
+  std::printf("%-12s %10" PRIu64 " %10" PRIu64 " %9.3f\n", tree.name, tree.vertices(),
               static_cast<std::uint64_t>(*std::max_element(a.depth.begin(), a.depth.end())), seconds * 1e3);
-  return is_right(t, a);
+  return is_right(tree, a);
 }
 
 template <class Vertex>

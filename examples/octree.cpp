@@ -43,12 +43,12 @@ std::vector<point> surface(std::uint64_t count) {
 }
 
 /// The low 21 bits of v, each followed by two zero bits.
-std::uint64_t spread(std::uint64_t v) {
-  v = (v | v << 32) & 0x001f00000000ffff;
-  v = (v | v << 16) & 0x001f0000ff0000ff;
-  v = (v | v << 8) & 0x100f00f00f00f00f;
-  v = (v | v << 4) & 0x10c30c30c30c30c3;
-  return (v | v << 2) & 0x1249249249249249;
+std::uint64_t spread(std::uint64_t value) {
+  value = (value | value << 32) & 0x001f00000000ffff;
+  value = (value | value << 16) & 0x001f0000ff0000ff;
+  value = (value | value << 8) & 0x100f00f00f00f00f;
+  value = (value | value << 4) & 0x10c30c30c30c30c3;
+  return (value | value << 2) & 0x1249249249249249;
 }
 
 std::uint64_t morton_code(const point& p) {

@@ -82,19 +82,19 @@ struct forest {
   int rounds = 0;
 };
 
-forest minimum_spanning_forest(const sheaf::context& ctx, const graph& g) {
+forest minimum_spanning_forest(const sheaf::context& ctx, const graph& graph) {
   // A loop that is heavier than every edge is what a component takes that has no edge left.
-  const auto no_edge = static_cast<std::uint32_t>(g.edges.size());
+  const auto no_edge = static_cast<std::uint32_t>(graph.edges.size());
   const std::uint64_t no_key = std::uint64_t{0xffffffff} << 32 | no_edge;
-  std::vector<edge> ends = g.edges;
+  std::vector<edge> ends = graph.edges;
   ends.push_back({0, 0, no_key});
   const example::array all(ctx, ends);
-  std::vector<vertex> identity(g.vertices);
+  std::vector<vertex> identity(graph.vertices);
   std::iota(identity.begin(), identity.end(), 0u);
   const example::array each(ctx, identity);
   example::array component(ctx, identity), next_component(ctx, identity);  // of each vertex
-  edge_list list(ctx, g.edges);
-  forest result{{}, g.vertices, 0};
+  edge_list list(ctx, graph.edges);
+  forest result{{}, graph.vertices, 0};
 
   for (drop_needless(ctx, list); list.count > 0; drop_needless(ctx, list)) {
     const vertex components = result.trees;
@@ -170,38 +170,38 @@ std::vector<std::uint32_t> kruskal(const graph& g) {
 
 graph at_random(const char* name, vertex vertices, std::uint64_t edges, std::uint32_t weights) {
   std::mt19937 random(2009);
-  graph g{name, vertices, {}};
+  graph graph{name, vertices, {}};
   for (std::uint64_t i = 0; i < edges; ++i) {
     const std::uint64_t from = random() % vertices, to = random() % vertices;
-    g.add(from, to, random() % weights);
+    graph.add(from, to, random() % weights);
   }
-  return g;
+  return graph;
 }
 
 graph square(vertex side) {
   std::mt19937 random(2009);
-  graph g{"grid", side * side, {}};
+  graph graph{"grid", side * side, {}};
   for (vertex v = 0; v < side * side; ++v) {
-    if (v % side + 1 < side) g.add(v, v + 1, random() % 16);
-    if (v / side + 1 < side) g.add(v + side, v, random() % 16);
+    if (v % side + 1 < side) graph.add(v, v + 1, random() % 16);
+    if (v / side + 1 < side) graph.add(v + side, v, random() % 16);
   }
-  return g;
+  return graph;
 }
 
-bool run(const sheaf::context& ctx, const graph& g) {
+bool run(const sheaf::context& ctx, const graph& graph) {
   forest found;
-  const double time = example::seconds(ctx, [&] { found = minimum_spanning_forest(ctx, g); });
-  const std::vector<std::uint32_t> expected = kruskal(g);
+  const double time = example::seconds(ctx, [&] { found = minimum_spanning_forest(ctx, graph); });
+  const std::vector<std::uint32_t> expected = kruskal(graph);
   std::ranges::sort(found.edges);
   std::uint64_t weight = 0, expected_weight = 0;
-  for (const std::uint32_t e : found.edges) weight += g.edges[e].key >> 32;
-  for (const std::uint32_t e : expected) expected_weight += g.edges[e].key >> 32;
-  std::printf("%-15s %9u %9zu %9u %6d %16" PRIu64 " %9.2f\n", g.name, g.vertices, g.edges.size(), found.trees,
-              found.rounds, weight, time * 1e3);
+  for (const std::uint32_t e : found.edges) weight += graph.edges[e].key >> 32;
+  for (const std::uint32_t e : expected) expected_weight += graph.edges[e].key >> 32;
+  std::printf("%-15s %9u %9zu %9u %6d %16" PRIu64 " %9.2f\n", graph.name, graph.vertices, graph.edges.size(),
+              found.trees, found.rounds, weight, time * 1e3);
   if (found.edges != expected || weight != expected_weight) {
     return example::fails("the forest is not that of Kruskal's algorithm");
   }
-  return found.trees + expected.size() == g.vertices || example::fails("the trees are miscounted");
+  return found.trees + expected.size() == graph.vertices || example::fails("the trees are miscounted");
 }
 
 }  // namespace

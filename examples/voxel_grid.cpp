@@ -73,19 +73,19 @@ struct rows {
   std::vector<std::uint32_t> voxel;
 };
 
-rows voxels_touched(const std::vector<box>& boxes, const grid& g) {
+rows voxels_touched(const std::vector<box>& boxes, const grid& grid) {
   rows of;
   of.first.reserve(boxes.size() + 1);
   of.voxel.reserve(3 * boxes.size());
   for (const box& b : boxes) {
     std::array<std::uint32_t, 3> from, to;
     for (std::size_t axis = 0; axis < 3; ++axis) {
-      from[axis] = static_cast<std::uint32_t>(b.low[axis] * static_cast<float>(g.size[axis]));
-      to[axis] = static_cast<std::uint32_t>(b.high[axis] * static_cast<float>(g.size[axis]));
+      from[axis] = static_cast<std::uint32_t>(b.low[axis] * static_cast<float>(grid.size[axis]));
+      to[axis] = static_cast<std::uint32_t>(b.high[axis] * static_cast<float>(grid.size[axis]));
     }
     for (std::uint32_t z = from[2]; z <= to[2]; ++z) {
       for (std::uint32_t y = from[1]; y <= to[1]; ++y) {
-        for (std::uint32_t x = from[0]; x <= to[0]; ++x) of.voxel.push_back((z * g.size[1] + y) * g.size[0] + x);
+        for (std::uint32_t x = from[0]; x <= to[0]; ++x) of.voxel.push_back((z * grid.size[1] + y) * grid.size[0] + x);
       }
     }
     of.first.push_back(of.voxel.size());
@@ -109,11 +109,11 @@ bool equals_counting_sort(const rows& of, std::uint32_t voxels, const std::vecto
 }
 
 /// Some voxels against every triangle: the box of the one overlaps the box of the other, or not.
-bool equals_overlaps(const std::vector<box>& boxes, const grid& g, const std::vector<std::uint32_t>& triangle,
+bool equals_overlaps(const std::vector<box>& boxes, const grid& grid, const std::vector<std::uint32_t>& triangle,
                      const std::vector<std::uint64_t>& offset, std::mt19937& random) {
   for (int sample = 0; sample < 24; ++sample) {
     // Half of them anywhere, half where some triangle is.
-    std::uint64_t voxel = random() % g.voxels();
+    std::uint64_t voxel = random() % grid.voxels();
     if (sample % 2 == 0) {
       const std::uint64_t place = random() % triangle.size();
       voxel = static_cast<std::uint64_t>(std::upper_bound(offset.begin(), offset.end(), place) - offset.begin()) - 1;
@@ -121,9 +121,9 @@ bool equals_overlaps(const std::vector<box>& boxes, const grid& g, const std::ve
     std::array<float, 3> low, high;
     std::uint64_t rest = voxel;
     for (std::size_t axis = 0; axis < 3; ++axis) {
-      low[axis] = static_cast<float>(rest % g.size[axis]) / static_cast<float>(g.size[axis]);
-      high[axis] = static_cast<float>(rest % g.size[axis] + 1) / static_cast<float>(g.size[axis]);
-      rest /= g.size[axis];
+      low[axis] = static_cast<float>(rest % grid.size[axis]) / static_cast<float>(grid.size[axis]);
+      high[axis] = static_cast<float>(rest % grid.size[axis] + 1) / static_cast<float>(grid.size[axis]);
+      rest /= grid.size[axis];
     }
     std::vector<std::uint32_t> overlapping;
     for (std::uint32_t t = 0; t < boxes.size(); ++t) {
@@ -139,30 +139,33 @@ bool equals_overlaps(const std::vector<box>& boxes, const grid& g, const std::ve
   return true;
 }
 
-bool build(const sheaf::context& ctx, const std::vector<box>& boxes, const grid& g) {
-  const rows of = voxels_touched(boxes, g);
+bool build(const sheaf::context& ctx, const std::vector<box>& boxes, const grid& grid) {
+  const rows of = voxels_touched(boxes, grid);
   const example::array first(ctx, of.first);
   const example::array voxel(ctx, of.voxel);
   const example::array<std::uint32_t> sources(ctx, of.voxel.size());
-  const example::array<std::uint64_t> offsets(ctx, std::uint64_t{g.voxels()} + 1);
+  const example::array<std::uint64_t> offsets(ctx, std::uint64_t{grid.voxels()} + 1);
 
   // The triangles of voxel v are sources[offsets[v]] to sources[offsets[v + 1] - 1], in ascending order. The first run
   // meets fresh memory, the second does not.
   double time = 0;
   for (int run = 0; run < 2; ++run) {
-    time = example::seconds(ctx, [&] { sheaf::multi_split_index(ctx, {first, voxel, g.voxels()}, sources, offsets); });
+    time = example::seconds(ctx, [&] {
+      sheaf::multi_split_index(ctx, {first, voxel, grid.voxels()}, sources, offsets);
+    });
   }
 
   const std::vector<std::uint32_t> triangle = sources.on_host(ctx);
   const std::vector<std::uint64_t> offset = offsets.on_host(ctx);
   std::uint64_t filled = 0;
-  for (std::uint64_t v = 0; v < g.voxels(); ++v) filled += offset[v] < offset[v + 1];
+  for (std::uint64_t v = 0; v < grid.voxels(); ++v) filled += offset[v] < offset[v + 1];
   const std::string name =
-      std::to_string(g.size[0]) + " x " + std::to_string(g.size[1]) + " x " + std::to_string(g.size[2]);
-  std::printf("%-15s %9u %9" PRIu64 " %9zu %9.2f %12.1f\n", name.c_str(), g.voxels(), filled, triangle.size(),
+      std::to_string(grid.size[0]) + " x " + std::to_string(grid.size[1]) + " x " + std::to_string(grid.size[2]);
+  std::printf("%-15s %9u %9" PRIu64 " %9zu %9.2f %12.1f\n", name.c_str(), grid.voxels(), filled, triangle.size(),
               time * 1e3, static_cast<double>(boxes.size()) / time * 1e-6);
   std::mt19937 random(18);
-  return equals_counting_sort(of, g.voxels(), triangle, offset) && equals_overlaps(boxes, g, triangle, offset, random);
+  return equals_counting_sort(of, grid.voxels(), triangle, offset) &&
+         equals_overlaps(boxes, grid, triangle, offset, random);
 }
 
 }  // namespace

@@ -98,29 +98,32 @@ findings print_papers(std::span<const context> contexts, sessions& all_sessions,
   return all;
 }
 
-session::session(const context& c, const papers::request& request)
-    : ctx(c),
-      hardware(describe(c, request)),
+session::session(const context& given, const papers::request& request)
+    : ctx(given),
+      hardware(describe(given, request)),
       limits(request.quick ? one_run : five_runs),
-      arrays(c, hardware.cache_bytes),
-      clock(make_queue_clock(c)) {}
+      arrays(given, hardware.cache_bytes),
+      clock(make_queue_clock(given)) {}
 
 std::string session::title() const {
   return fmt::format("{}, last cache {}", hardware.machine, size_text(hardware.cache_bytes));
 }
 
-std::vector<result> measured(session& s, const std::string& figure, const problem& p, std::vector<contender> who) {
-  const planned_row row =
-      planned(p, rotated_copies(jobs::bytes_of_copy(jobs::job_of(p).shapes(p)), s.hardware.cache_bytes, s.limits),
-              std::move(who));
-  if (const std::string why_not = reason_to_skip(row, s.hardware); !why_not.empty()) {
-    fmt::print("  {} skipped: {}\n", name(p), why_not);
+std::vector<result> measured(session& session, const std::string& figure, const problem& problem,
+                             std::vector<contender> who) {
+  const planned_row row = planned(problem,
+                                  rotated_copies(jobs::bytes_of_copy(jobs::job_of(problem).shapes(problem)),
+                                                 session.hardware.cache_bytes, session.limits),
+                                  std::move(who));
+  if (const std::string why_not = reason_to_skip(row, session.hardware); !why_not.empty()) {
+    fmt::print("  {} skipped: {}\n", name(problem), why_not);
     return {};
   }
-  std::vector<result> results = run_row(row, s.ctx.backend(), s.arrays, s.clock.get(), s.limits);
+  std::vector<result> results =
+      run_row(row, session.ctx.backend(), session.arrays, session.clock.get(), session.limits);
   for (result& r : results) {
     r.figure = figure;
-    if (!r.verified) fmt::print("  {}/{} gave a WRONG ANSWER\n", name(p), r.who);
+    if (!r.verified) fmt::print("  {}/{} gave a WRONG ANSWER\n", name(problem), r.who);
   }
   return results;
 }
@@ -139,12 +142,12 @@ std::vector<result> study::measure_with_peers(session& s, int figure, const prob
   return measure(s, figure, p, contenders_of(s.ctx, p, {.hint = true}, s.arrays));
 }
 
-std::vector<std::uint64_t> study::counts(const session& s, const std::vector<std::uint64_t>& millions) const {
+std::vector<std::uint64_t> study::counts(const session& session, const std::vector<std::uint64_t>& millions) const {
   constexpr std::uint64_t most_cpu_millions = 16;
   if (request.quick) return {1 << 12, 1 << 14};
   std::vector<std::uint64_t> all;
   for (const std::uint64_t count : millions) {
-    if (s.ctx.backend() == backend_kind::cuda || count <= most_cpu_millions) all.push_back(count * million);
+    if (session.ctx.backend() == backend_kind::cuda || count <= most_cpu_millions) all.push_back(count * million);
   }
   return all;
 }

@@ -53,7 +53,8 @@ struct session {
 using sessions = std::deque<session>;
 
 /// Times the contenders in turn and checks every answer. Where memory does not suffice, it says so and returns nothing.
-std::vector<result> measured(session& s, const std::string& figure, const problem& p, std::vector<contender> who);
+std::vector<result> measured(session& session, const std::string& figure, const problem& problem,
+                             std::vector<contender> who);
 
 /// 2^20, which papers call a million.
 constexpr std::uint64_t million = std::uint64_t{1} << 20;
@@ -66,17 +67,17 @@ struct study {
   std::vector<result> results = {};
 
   /// Calls measured() and appends to results.
-  std::vector<result> measure(session& s, int figure, const problem& p, std::vector<contender> who);
+  std::vector<result> measure(session& session, int figure, const problem& problem, std::vector<contender> who);
   /// Measures the planner's choice for a caller who tells the pattern, and its peers if asked to.
-  std::vector<result> measure_choice(session& s, int figure, const problem& p);
-  std::vector<result> measure_with_peers(session& s, int figure, const problem& p);
+  std::vector<result> measure_choice(session& session, int figure, const problem& problem);
+  std::vector<result> measure_with_peers(session& session, int figure, const problem& problem);
   /// Counts of records from a list of millions. A CPU, which would take seconds for each of the largest, gets at most
   /// 16 million, a quick run two small counts.
-  std::vector<std::uint64_t> counts(const session& s, const std::vector<std::uint64_t>& millions) const;
+  std::vector<std::uint64_t> counts(const session& session, const std::vector<std::uint64_t>& millions) const;
 };
 
 /// Adds the variants of these names that can run, even if the planner would not choose them.
-void add_variants(std::vector<contender>& who, const session& s, const problem& p,
+void add_variants(std::vector<contender>& who, const session& session, const problem& problem,
                   std::initializer_list<const char*> variants);
 /// first, first * factor, ... to last.
 std::vector<std::uint64_t> powers(std::uint64_t first, std::uint64_t last, std::uint64_t factor);
@@ -96,7 +97,7 @@ void print_title(const std::string& title, const request& asked);
 /// A figure's caption and what the paper found.
 void print_caption(const std::string& caption, const std::string& found);
 /// Prints which machine the following rows are from, and at what size.
-void print_place(const session& s, const std::string& what);
+void print_place(const session& session, const std::string& what);
 
 std::string bandwidth_text(double bytes_per_second);
 std::string percent_text(double share);
@@ -110,17 +111,17 @@ const result* find(const std::vector<result>& rows, std::string_view who);
 /// The result of the fastest peer, or null.
 const result* fastest_peer(const std::vector<result>& rows);
 /// "12.3 ms", or "-" for null.
-std::string time_of(const result* r);
+std::string time_of(const result* result);
 /// The time of `slow` over the time of `fast`, or "-" if one is null.
 std::string ratio_of(const result* slow, const result* fast);
 /// The variant that ran, or "-" for null.
-std::string variant_of(const result* r);
+std::string variant_of(const result* result);
 /// The contender's name, or "-" for null.
-std::string who_of(const result* r);
+std::string who_of(const result* result);
 /// "10.2 GB/s", or "-" for null.
-std::string bandwidth_of(const result* r);
+std::string bandwidth_of(const result* result);
 /// Records a second, "1.234 G/s", or "-" for null.
-std::string records_per_second(const result* r, int digits = 3);
+std::string records_per_second(const result* result, int digits = 3);
 /// "16 M", "4 K"
 std::string count_text(std::uint64_t count);
 

@@ -55,13 +55,13 @@ csr_view view_of(const io::csr_matrix<Value>& m) {
 /// A matrix where a context can reach it.
 struct context_matrix {
   template <class Value>
-  context_matrix(const context& ctx, const io::csr_matrix<Value>& m)
-      : offsets(ctx, m.row_offsets.data(), m.row_offsets.size() * sizeof(std::uint64_t)),
-        columns(ctx, m.columns_of_entries().data, m.entries() * bytes(m.columns_of_entries().type)),
-        numbers(ctx, m.values.data(), m.entries() * sizeof(Value)),
-        view(m.rows, m.columns, index_span(offsets.data(), m.row_offsets.size(), index_type::u64),
-             index_span(columns.data(), m.entries(), m.columns_of_entries().type),
-             const_values(numbers.data(), m.entries(), value_type_of<Value>())) {}
+  context_matrix(const context& ctx, const io::csr_matrix<Value>& matrix)
+      : offsets(ctx, matrix.row_offsets.data(), matrix.row_offsets.size() * sizeof(std::uint64_t)),
+        columns(ctx, matrix.columns_of_entries().data, matrix.entries() * bytes(matrix.columns_of_entries().type)),
+        numbers(ctx, matrix.values.data(), matrix.entries() * sizeof(Value)),
+        view(matrix.rows, matrix.columns, index_span(offsets.data(), matrix.row_offsets.size(), index_type::u64),
+             index_span(columns.data(), matrix.entries(), matrix.columns_of_entries().type),
+             const_values(numbers.data(), matrix.entries(), value_type_of<Value>())) {}
   context_matrix(const context_matrix&) = delete;  // the view names its members
   context_matrix& operator=(const context_matrix&) = delete;
 

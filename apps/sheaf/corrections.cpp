@@ -38,12 +38,12 @@ std::vector<std::uint64_t> sizes_of(const context& ctx, const machine& m, std::u
 /// The problems of a calibrated name: as its callers tell the planner, and as those call that say nothing of their
 /// list.
 std::vector<problem_spec> problems_of(std::string_view name, std::uint64_t bytes) {
-  problem_spec p = problem_of({name}, 1);
-  p = problem_of({name}, std::max<std::uint64_t>(1, bytes / p.record_bytes));
-  std::vector<problem_spec> problems{p};
-  if (p.access != access_pattern::unknown() && entry_of(p).takes(primitives::fields::pattern)) {
-    p.access = access_pattern::unknown();
-    problems.push_back(p);
+  problem_spec problem = problem_of({name}, 1);
+  problem = problem_of({name}, std::max<std::uint64_t>(1, bytes / problem.record_bytes));
+  std::vector<problem_spec> problems{problem};
+  if (problem.access != access_pattern::unknown() && entry_of(problem).takes(primitives::fields::pattern)) {
+    problem.access = access_pattern::unknown();
+    problems.push_back(problem);
   }
   return problems;
 }
@@ -55,7 +55,7 @@ std::vector<variant_estimate> competing(const problem_spec& p, const context& ct
 }
 
 /// The least time of several runs, which each wait for the last.
-double least_seconds(const context& ctx, const job& j, const problem_spec& p, const problem_arrays& arrays,
+double least_seconds(const context& ctx, const job& j, const problem_spec& problem, const problem_arrays& arrays,
                      std::string_view variant) {
   constexpr int most_runs = 30;
   constexpr int least_runs = 4;
@@ -68,7 +68,7 @@ double least_seconds(const context& ctx, const job& j, const problem_spec& p, co
   };
   for (int run = 0; run < most_runs && goes_on(run); ++run) {
     const double begin = now();
-    j.run(ctx, p, arrays.of_copy(0), {.variant = variant});
+    j.run(ctx, problem, arrays.of_copy(0), {.variant = variant});
     ctx.wait();
     const double seconds = now() - begin;
     if (run > 0) least = std::min(least, seconds);  // the first call takes scratch and loads code
@@ -108,12 +108,12 @@ class correction_run {
     std::size_t names = 0;
     for (const entry* const e : primitives::entries()) names += e->job->calibrated.size();
     std::size_t begun = 0;
-    for (const entry* const e : primitives::entries()) {
+    for (const entry* const entry : primitives::entries()) {
       // Each has time for its names, also those that come later.
       const double share = static_cast<double>(begun) / static_cast<double>(names);
-      begun += e->job->calibrated.size();
+      begun += entry->job->calibrated.size();
       deadline_ = begin_ + settings_.seconds * static_cast<double>(begun) / static_cast<double>(names);
-      std::vector<variant_correction> found = measure(*e, share);
+      std::vector<variant_correction> found = measure(*entry, share);
       m_.corrections.insert(m_.corrections.end(), found.begin(), found.end());
       merge_corrections(m_.corrections);
       ctx_.use(m_);
@@ -121,15 +121,15 @@ class correction_run {
   }
 
  private:
-  std::vector<variant_correction> measure(const entry& e, double share) {
+  std::vector<variant_correction> measure(const entry& entry, double share) {
     std::vector<variant_correction> found;
-    if (e.place == nullptr || e.job->calibrated.empty()) return found;
-    if (settings_.progress) settings_.progress(e.name, share);
+    if (entry.place == nullptr || entry.job->calibrated.empty()) return found;
+    if (settings_.progress) settings_.progress(entry.name, share);
     for (const std::uint64_t bytes : sizes_of(ctx_, m_, settings_.most_bytes)) {
       std::vector<variant_correction> of_size;
-      const bool is_whole = measure_size(e, bytes, of_size);
+      const bool is_whole = measure_size(entry, bytes, of_size);
       // Lists of all orders make one factor of plans that are told none: those of some orders alone would mislead it.
-      if (!is_whole && e.takes(primitives::fields::pattern)) {
+      if (!is_whole && entry.takes(primitives::fields::pattern)) {
         std::erase_if(of_size, [](const variant_correction& c) { return c.order == access_pattern::kind::unknown; });
       }
       found.insert(found.end(), of_size.begin(), of_size.end());
@@ -149,14 +149,14 @@ class correction_run {
     return true;
   }
 
-  void measure(const entry& e, const problem_spec& p, std::vector<variant_correction>& found) {
-    const std::vector<variant_estimate> variants = competing(p, ctx_, m_);
-    if (variants.empty() || !e.job->unchecked(p).empty()) return;
-    arrays_.fill(p, 1);
+  void measure(const entry& entry, const problem_spec& problem, std::vector<variant_correction>& found) {
+    const std::vector<variant_estimate> variants = competing(problem, ctx_, m_);
+    if (variants.empty() || !entry.job->unchecked(problem).empty()) return;
+    arrays_.fill(problem, 1);
     ctx_.wait();
-    const plan::measured_place place = e.place(p, ctx_.backend());
+    const plan::measured_place place = entry.place(problem, ctx_.backend());
     for (const variant_estimate& v : variants) {
-      const double seconds = least_seconds(ctx_, *e.job, p, arrays_, v.variant);
+      const double seconds = least_seconds(ctx_, *entry.job, problem, arrays_, v.variant);
       const double factor = std::clamp(seconds / v.seconds, least_factor, most_factor);
       found.push_back(
           {std::string(place.primitive), v.variant, place.order, place.record_bytes, place.count, place.range, factor});

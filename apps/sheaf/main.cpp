@@ -96,15 +96,15 @@ void print_failure(const failure& f, const std::string& message) {
 }
 
 // The exit code says what happened, also where nobody can be told in words.
-int complain(const CLI::App& app, const failure& f) {
+int complain(const CLI::App& app, const failure& failure) {
   const std::string subcommand = subcommand_of(app);
-  const std::string message(without_name(f.message, subcommand));
+  const std::string message(without_name(failure.message, subcommand));
   std::fflush(stdout);
-  if (json_is_wanted) print_failure(f, message);
+  if (json_is_wanted) print_failure(failure, message);
   const std::string words =
-      fmt::format("sheaf{}{}: {}\n{}", subcommand.empty() ? "" : " ", subcommand, message, f.hint);
+      fmt::format("sheaf{}{}: {}\n{}", subcommand.empty() ? "" : " ", subcommand, message, failure.hint);
   static_cast<void>(std::fwrite(words.data(), 1, words.size(), stderr));
-  return f.exit;
+  return failure.exit;
 }
 
 // What was printed may be in a buffer, and fail to leave it.
@@ -115,9 +115,9 @@ int done(const CLI::App& app) {
   return exit_done;
 }
 
-int usage(const CLI::App& app, const CLI::ParseError& e) {
-  if (e.get_exit_code() == 0) {  // --help and --version
-    app.exit(e);
+int usage(const CLI::App& app, const CLI::ParseError& error) {
+  if (error.get_exit_code() == 0) {  // --help and --version
+    app.exit(error);
     return done(app);
   }
   const std::string subcommand = subcommand_of(app);
@@ -125,7 +125,7 @@ int usage(const CLI::App& app, const CLI::ParseError& e) {
   std::erase(unknown, "--json");  // known to every subcommand, and obeyed without one
   const std::string what = subcommand.empty() && !unknown.empty()
                                ? fmt::format("'{}' is not a subcommand", unknown.front())
-                               : std::string(e.what());
+                               : std::string(error.what());
   return complain(app, {exit_usage, "usage", what,
                         fmt::format("Try: sheaf{}{} --help\n", subcommand.empty() ? "" : " ", subcommand)});
 }
@@ -136,12 +136,12 @@ int run(CLI::App& app, int argc, char** argv) {
     return done(app);
   } catch (const CLI::ParseError& e) {
     return usage(app, e);
-  } catch (const verification_failed& e) {
+  } catch (const verification_failed& failure) {
     return complain(app, {exit_verification_failed,
                           "verification_failed",
-                          fmt::format("verification failed: {}", e.what()),
+                          fmt::format("verification failed: {}", failure.what()),
                           {},
-                          e.report()});
+                          failure.report()});
   } catch (const not_converged& e) {
     return complain(app, {exit_not_converged, "not_converged", e.what(), {}, e.report()});
   } catch (const error& e) {

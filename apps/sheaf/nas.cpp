@@ -44,17 +44,17 @@ struct sparse_vectors {
 
 /// Each vector has values at random places that differ, and 0.5 at its own.
 sparse_vectors drawn_vectors(const nas_class& of) {
-  sparse_vectors v{of.vector_entries + 1, {}, {}, {}};
-  v.counts.resize(of.rows);
-  v.places.resize(of.rows * v.stride);
-  v.numbers.resize(of.rows * v.stride);
+  sparse_vectors vectors{of.vector_entries + 1, {}, {}, {}};
+  vectors.counts.resize(of.rows);
+  vectors.places.resize(of.rows * vectors.stride);
+  vectors.numbers.resize(of.rows * vectors.stride);
   std::uint64_t power_of_two = 1;
   while (power_of_two < of.rows) power_of_two *= 2;
   random_numbers random;
   random.next();  // the benchmark draws a first zeta, which it does not use
   for (std::uint64_t i = 0; i < of.rows; ++i) {
-    std::uint32_t* const places = v.places.data() + i * v.stride;
-    double* const numbers = v.numbers.data() + i * v.stride;
+    std::uint32_t* const places = vectors.places.data() + i * vectors.stride;
+    double* const numbers = vectors.numbers.data() + i * vectors.stride;
     std::uint64_t count = 0;
     while (count < of.vector_entries) {
       const double number = random.next();
@@ -66,9 +66,9 @@ sparse_vectors drawn_vectors(const nas_class& of) {
     const std::uint64_t own = static_cast<std::uint64_t>(std::find(places, places + count, i) - places);
     places[own] = static_cast<std::uint32_t>(i);
     numbers[own] = 0.5;
-    v.counts[i] = static_cast<std::uint32_t>(std::max(count, own + 1));
+    vectors.counts[i] = static_cast<std::uint32_t>(std::max(count, own + 1));
   }
-  return v;
+  return vectors;
 }
 
 /// For each place, where the vectors that have it keep it, in the order of vectors.
@@ -76,12 +76,12 @@ struct vectors_of_places {
   std::vector<std::uint64_t> begins;
   std::vector<std::uint64_t> at;
 
-  vectors_of_places(const sparse_vectors& v, std::uint64_t rows) : begins(rows + 1) {
-    for_all(v, [&](std::uint64_t, std::uint32_t place) { ++begins[place + 1]; });
+  vectors_of_places(const sparse_vectors& vectors, std::uint64_t rows) : begins(rows + 1) {
+    for_all(vectors, [&](std::uint64_t, std::uint32_t place) { ++begins[place + 1]; });
     std::partial_sum(begins.begin(), begins.end(), begins.begin());
     at.resize(begins.back());
     std::vector<std::uint64_t> next(begins.begin(), begins.end() - 1);
-    for_all(v, [&](std::uint64_t kept_at, std::uint32_t place) { at[next[place]++] = kept_at; });
+    for_all(vectors, [&](std::uint64_t kept_at, std::uint32_t place) { at[next[place]++] = kept_at; });
   }
 
  private:
@@ -149,16 +149,16 @@ const nas_class& nas_class_named(std::string_view name) {
 }
 
 io::csr_matrix<double> nas_matrix(const nas_class& of, int threads) {
-  const sparse_vectors v = drawn_vectors(of);
-  const vectors_of_places places(v, of.rows);
+  const sparse_vectors vectors = drawn_vectors(of);
+  const vectors_of_places places(vectors, of.rows);
   std::vector<double> weights(of.rows, 1);
   const double ratio = std::pow(least_weight, 1.0 / static_cast<double>(of.rows));
   for (std::uint64_t i = 1; i < of.rows; ++i) weights[i] = weights[i - 1] * ratio;
-  io::csr_matrix<double> m;
-  m.rows = m.columns = of.rows;
-  m.row_offsets.assign(of.rows + 1, 0);
+  io::csr_matrix<double> matrix;
+  matrix.rows = matrix.columns = of.rows;
+  matrix.row_offsets.assign(of.rows + 1, 0);
   std::vector<std::uint32_t> columns;
-  std::vector<row_maker> makers(static_cast<std::size_t>(threads), row_maker(of, v, places, weights));
+  std::vector<row_maker> makers(static_cast<std::size_t>(threads), row_maker(of, vectors, places, weights));
   // Rows are made twice: to count their columns, and to write them.
   const auto for_rows = [&](auto work) {
     const auto parts = static_cast<std::uint64_t>(threads);
@@ -170,20 +170,20 @@ io::csr_matrix<double> nas_matrix(const nas_class& of, int threads) {
     }
   };
   for_rows([&](std::uint64_t row, std::span<const std::uint32_t> of_row, const row_maker&) {
-    m.row_offsets[row + 1] = of_row.size();
+    matrix.row_offsets[row + 1] = of_row.size();
   });
-  std::partial_sum(m.row_offsets.begin(), m.row_offsets.end(), m.row_offsets.begin());
-  columns.resize(m.row_offsets.back());
-  m.values.resize(m.row_offsets.back());
+  std::partial_sum(matrix.row_offsets.begin(), matrix.row_offsets.end(), matrix.row_offsets.begin());
+  columns.resize(matrix.row_offsets.back());
+  matrix.values.resize(matrix.row_offsets.back());
   for_rows([&](std::uint64_t row, std::span<const std::uint32_t> of_row, const row_maker& made) {
-    std::uint64_t place = m.row_offsets[row];
+    std::uint64_t place = matrix.row_offsets[row];
     for (const std::uint32_t column : of_row) {
       columns[place] = column;
-      m.values[place++] = -made.number(column);
+      matrix.values[place++] = -made.number(column);
     }
   });
-  m.column_indices = std::move(columns);
-  return m;
+  matrix.column_indices = std::move(columns);
+  return matrix;
 }
 
 namespace {
@@ -198,13 +198,14 @@ double dot(const std::vector<double>& a, const std::vector<double>& b) {
 
 class power_method {
  public:
-  power_method(const context& ctx, const nas_class& of, const io::csr_matrix<double>& m, const nas_options& options)
+  power_method(const context& ctx, const nas_class& of, const io::csr_matrix<double>& matrix,
+               const nas_options& options)
       : ctx_(ctx),
         of_(of),
         options_(options),
         x_(of.rows),
         z_(of.rows),
-        a_(ctx, m),
+        a_(ctx, matrix),
         x_there_(ctx, x_.data(), of.rows * 8),
         z_there_(ctx, z_.data(), of.rows * 8) {}
 

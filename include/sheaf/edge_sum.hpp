@@ -109,7 +109,7 @@ struct host_edge_function;
 struct device_edge_function;
 struct device_edge_shape;
 template <class T, std::uint32_t ValueComponents, std::uint32_t Components, class F>
-host_edge_function host_function(const F& f);
+host_edge_function host_function(const F& function);
 SHEAF_API void edge_sum_by(const context& ctx, const edge_view& edges, const_values node_values, const_values weights,
                            values result, const host_edge_function& function, const edge_sum_options& options);
 SHEAF_API void edge_sum_by(const prepared_edge_sum& prepared, const_values node_values, const_values weights,
@@ -129,7 +129,7 @@ SHEAF_API void edge_sum_by(const prepared_edge_sum& prepared, const_values node_
 template <std::uint32_t ValueComponents, std::uint32_t Components, std::ranges::range Nodes, std::ranges::range Weights,
           std::ranges::range Result, class F>
 void edge_sum(const context& ctx, const edge_view& edges, const Nodes& node_values, const Weights& weights,
-              Result&& result, const F& f, const edge_sum_options& options = {}) {
+              Result&& result, const F& function, const edge_sum_options& options = {}) {
   using T = std::ranges::range_value_t<Nodes>;
   constexpr bool has_values = value_range<Nodes> && std::is_floating_point_v<T>;
   constexpr bool has_weights = value_range<Weights> && std::is_same_v<T, std::ranges::range_value_t<Weights>>;
@@ -141,7 +141,7 @@ void edge_sum(const context& ctx, const edge_view& edges, const Nodes& node_valu
   static_assert(has_function, "edge_sum: f does not take (first, second, weights, contribution), pointers to values");
   if constexpr (has_values && has_weights && has_result && has_function) {
     detail::edge_sum_by(ctx, edges, node_values, weights, values(result),
-                        detail::host_function<T, ValueComponents, Components>(f), options);
+                        detail::host_function<T, ValueComponents, Components>(function), options);
   }
 }
 
@@ -266,7 +266,7 @@ struct host_edge_function {
 // ends' sums are added up and never read. There are several such sums, so that one addition need not wait for the one
 // before.
 template <class T, std::uint32_t Components, class End, bool OwnsAll, class F>
-void sum_edges(const F& f, const host_edge_list& edges, const T* values, std::uint32_t value_components, T* sums,
+void sum_edges(const F& function, const host_edge_list& edges, const T* values, std::uint32_t value_components, T* sums,
                host_node_range own, std::uint32_t number_of_components) {
   const std::uint32_t components = Components == 0 ? number_of_components : Components;
   const End* const first = static_cast<const End*>(edges.first);
@@ -283,8 +283,8 @@ void sum_edges(const F& f, const host_edge_list& edges, const T* values, std::ui
     const std::uint64_t j = second[e * edges.stride];
     const std::uint64_t at = edges.weight_edge == nullptr ? e : edges.weight_edge[e];
     T contribution[most_edge_components];
-    f(values + i * value_components, values + j * value_components,
-      weights == nullptr ? weights : weights + at * edges.edge_weights, contribution);
+    function(values + i * value_components, values + j * value_components,
+             weights == nullptr ? weights : weights + at * edges.edge_weights, contribution);
     T* const nowhere = unread[e % unread_sums];
     T* const to_first = sum_of(i, nowhere);
     for (std::uint32_t k = 0; k < components; ++k) to_first[k] += contribution[k];
@@ -294,22 +294,22 @@ void sum_edges(const F& f, const host_edge_list& edges, const T* values, std::ui
 }
 
 template <class T, std::uint32_t ValueComponents, std::uint32_t Components, class F>
-void sum_edges_by(const F& f, const host_edge_list& edges, const void* values, void* sums, host_node_range own,
+void sum_edges_by(const F& function, const host_edge_list& edges, const void* values, void* sums, host_node_range own,
                   bool owns_all, std::uint32_t components) {
   const T* const value = static_cast<const T*>(values);
   T* const sum = static_cast<T*>(sums);
   // 0: as many as a contribution has.
   const std::uint32_t value_components = ValueComponents == 0 ? components : ValueComponents;
   if (edges.end_bytes == 2) {  // places in a tile, whose sums are all the thread's own
-    sum_edges<T, Components, std::uint16_t, true>(f, edges, value, value_components, sum, own, components);
+    sum_edges<T, Components, std::uint16_t, true>(function, edges, value, value_components, sum, own, components);
   } else if (edges.end_bytes == 4 && owns_all) {
-    sum_edges<T, Components, std::uint32_t, true>(f, edges, value, value_components, sum, own, components);
+    sum_edges<T, Components, std::uint32_t, true>(function, edges, value, value_components, sum, own, components);
   } else if (edges.end_bytes == 4) {
-    sum_edges<T, Components, std::uint32_t, false>(f, edges, value, value_components, sum, own, components);
+    sum_edges<T, Components, std::uint32_t, false>(function, edges, value, value_components, sum, own, components);
   } else if (owns_all) {
-    sum_edges<T, Components, std::uint64_t, true>(f, edges, value, value_components, sum, own, components);
+    sum_edges<T, Components, std::uint64_t, true>(function, edges, value, value_components, sum, own, components);
   } else {
-    sum_edges<T, Components, std::uint64_t, false>(f, edges, value, value_components, sum, own, components);
+    sum_edges<T, Components, std::uint64_t, false>(function, edges, value, value_components, sum, own, components);
   }
 }
 

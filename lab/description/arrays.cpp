@@ -68,16 +68,16 @@ void problem_arrays::make(std::uint64_t copies) {
   kind_of_all_made_ = kind;
 }
 
-void problem_arrays::fill(const problem_spec& p, std::uint64_t copies) {
+void problem_arrays::fill(const problem_spec& problem, std::uint64_t copies) {
   // Given back before buffers are taken, so that memory for both is never needed.
-  if (kind_of_made(p, copies) != kind_of_all_made_) {
+  if (kind_of_made(problem, copies) != kind_of_all_made_) {
     made_.clear();
     kind_of_all_made_.clear();
   }
-  reserve(p, copies);
+  reserve(problem, copies);
   allocate();
-  problem_ = p;
-  shapes_ = job_of(p).shapes(p);
+  problem_ = problem;
+  shapes_ = job_of(problem).shapes(problem);
   for (std::size_t place = 0; place < most_arrays; ++place) {
     if (shapes_[place].bytes() > 0) fill_place(place, copies);
   }

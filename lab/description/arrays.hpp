@@ -12,9 +12,9 @@ class problem_arrays {
   explicit problem_arrays(const context& ctx) : ctx_(ctx) {}
 
   /// Makes the buffers large enough. Call it for every problem before the first fill().
-  void reserve(const problem_spec& p, std::uint64_t copies);
+  void reserve(const problem_spec& problem, std::uint64_t copies);
   /// Fills the inputs of all copies.
-  void fill(const problem_spec& p, std::uint64_t copies);
+  void fill(const problem_spec& problem, std::uint64_t copies);
 
   array_set of_copy(std::uint64_t copy) const;
   records at(std::uint64_t copy, std::size_t place) const;
@@ -27,7 +27,7 @@ class problem_arrays {
  private:
   void allocate();
   void fill_place(std::size_t place, std::uint64_t copies);
-  std::string kind_of_made(const problem_spec& p, std::uint64_t copies) const;
+  std::string kind_of_made(const problem_spec& problem, std::uint64_t copies) const;
   void make(std::uint64_t copies);
 
   context ctx_;
@@ -41,8 +41,8 @@ class problem_arrays {
 };
 
 /// Bytes of the buffers for a problem, and of what is made of them.
-std::uint64_t bytes_of_arrays(const problem_spec& p, std::uint64_t copies);
+std::uint64_t bytes_of_arrays(const problem_spec& problem, std::uint64_t copies);
 /// Bytes that making it takes besides, for one copy at a time.
-std::uint64_t bytes_of_making(const problem_spec& p);
+std::uint64_t bytes_of_making(const problem_spec& problem);
 
 }  // namespace sheaf::jobs

@@ -79,14 +79,14 @@ const variant_estimate* cheapest(std::span<const variant_estimate> estimates) no
 
 problem_spec problem_of_options(const entry& of, std::span<const given_option> given) {
   require_known(of, given);
-  problem_spec p;
-  p.primitive = of.name;
+  problem_spec problem;
+  problem.primitive = of.name;
   for (const field_use& use : of.fields) {
     const problem_field& field = *use.field;
     const given_option* const found = find(given, field.option);
     if (found == nullptr) {
       if (use.is_required) refuse("{} is required", field.option);
-      if (use.without != nullptr) use.without(p);
+      if (use.without != nullptr) use.without(problem);
       continue;
     }
     if (use.excludes != nullptr && find(given, use.excludes->option) != nullptr) {
@@ -95,9 +95,9 @@ problem_spec problem_of_options(const entry& of, std::span<const given_option> g
     if (found->texts.size() > 1 && !field.repeats) {
       refuse("{} times {}: {} has one", found->texts.size(), field.option, of.name);
     }
-    field.read(p, found->texts);
+    field.read(problem, found->texts);
   }
-  return p;
+  return problem;
 }
 
 }  // namespace sheaf::primitives

@@ -36,27 +36,27 @@ struct entry {
   std::string_view example;   ///< options of a problem: "--count 1000 --table 1000 --bytes 16"
   bool writes_index = false;  ///< the output is a list of record numbers
 
-  row_parts (*write)(const problem_spec& p);
+  row_parts (*write)(const problem_spec& problem);
   /// Reads what write() wrote; primitive, record_bytes and count are set already.
-  void (*read)(const name_part& pattern, const name_part& type, problem_spec& p);
+  void (*read)(const name_part& pattern, const name_part& type, problem_spec& problem);
   /// The problem for people: "1000 records of 4 bytes, ..."
-  std::string (*text)(const problem_spec& p);
-  std::vector<fact> (*facts)(const problem_spec& p);
+  std::string (*text)(const problem_spec& problem);
+  std::vector<fact> (*facts)(const problem_spec& problem);
   /// What tables of results call a row.
-  row_labels (*labels)(const problem_spec& p);
+  row_labels (*labels)(const problem_spec& problem);
 
   /// What the call would do. @throws error(bad_argument) as the call does
-  explanation (*explain)(const context& ctx, const problem_spec& p, std::string_view variant);
+  explanation (*explain)(const context& ctx, const problem_spec& problem, std::string_view variant);
   /// What each variant of a backend costs on a machine that need not be this one, in the order of the primitive's list.
-  std::vector<variant_estimate> (*estimates)(const problem_spec& p, backend_kind backend, const machine& profile);
+  std::vector<variant_estimate> (*estimates)(const problem_spec& problem, backend_kind backend, const machine& profile);
   /// Whether a backend has variants of it; null: all backends have.
   bool (*has_variants)(backend_kind backend) = nullptr;
   /// Where the problem lies among those that calibration runs; null for a call that is several of other primitives'.
-  plan::measured_place (*place)(const problem_spec& p, backend_kind backend) = nullptr;
+  plan::measured_place (*place)(const problem_spec& problem, backend_kind backend) = nullptr;
   /// What a caller who knows the generated inputs tells the planner of the index list; null where `pattern` says it.
-  access_pattern (*hint)(const problem_spec& p) = nullptr;
+  access_pattern (*hint)(const problem_spec& problem) = nullptr;
   /// Seconds by the model of He et al. 2007, in one pass; null for what the model does not cover.
-  double (*he2007_seconds)(const problem_spec& p, const machine& profile) = nullptr;
+  double (*he2007_seconds)(const problem_spec& problem, const machine& profile) = nullptr;
   const jobs::job* job;  ///< runs the problem on generated inputs and checks the answer
 
   bool takes(const problem_field& field) const noexcept;
@@ -67,9 +67,9 @@ struct entry {
 std::span<const entry* const> entries();
 /// @throws error(bad_argument) listing the names that there are
 const entry& entry_named(std::string_view name);
-const entry& entry_of(const problem_spec& p);
+const entry& entry_of(const problem_spec& problem);
 /// What a caller who knows the problem's generated inputs tells the planner of its index list.
-access_pattern hint(const problem_spec& p);
+access_pattern hint(const problem_spec& problem);
 /// The families of all entries, each once, in the order of the entries.
 std::vector<std::string_view> families();
 

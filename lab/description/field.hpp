@@ -15,7 +15,7 @@ struct problem_field {
   std::string_view help;       ///< one line
   std::string_view type_name;  ///< what follows the option: "N", "any|last"; empty for a flag
   /// Reads the texts that were given. @throws error(bad_argument) naming option and text
-  void (*read)(problem_spec& p, option_texts texts);
+  void (*read)(problem_spec& problem, option_texts texts);
   bool repeats = false;  ///< the option may be given several times
 
   /// The field where it means something else.
@@ -31,12 +31,12 @@ struct field_use {
   const problem_field* field;
   bool is_required = false;
   /// Sets what a problem has where the field is not given; null if that is what a problem_spec begins with.
-  void (*without)(problem_spec& p) = nullptr;
+  void (*without)(problem_spec& problem) = nullptr;
   const problem_field* excludes = nullptr;  ///< a field that cannot be given along with this one
 };
 
 constexpr field_use required(const problem_field& field) { return {&field, true}; }
-constexpr field_use optional(const problem_field& field, void (*without)(problem_spec& p) = nullptr) {
+constexpr field_use optional(const problem_field& field, void (*without)(problem_spec& problem) = nullptr) {
   return {&field, false, without};
 }
 
@@ -52,10 +52,10 @@ extern const problem_field bounds;
 extern const problem_field key_bytes;
 extern const problem_field value_type;  ///< of values that are as wide as the output's
 
-void value_width(problem_spec& p);  ///< where no value type is given
+void value_width(problem_spec& problem);  ///< where no value type is given
 /// The index type for record numbers that are written, where none is given: u32, or u64 where that is too narrow.
-void number_all_records(problem_spec& p);
-void write_all_numbers(problem_spec& p);  ///< number_all_records() for a written_index
+void number_all_records(problem_spec& problem);
+void write_all_numbers(problem_spec& problem);  ///< number_all_records() for a written_index
 
 }  // namespace fields
 

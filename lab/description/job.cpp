@@ -44,7 +44,7 @@ void fill_through_host(const context& ctx, const problem_spec& p, std::uint64_t 
   copy_bytes(ctx, array.data, staging.data(), bytes_of(array));
 }
 
-std::uint64_t count_mistakes_through_host(const context& ctx, const problem_spec& p, const array_set& arrays,
+std::uint64_t count_mistakes_through_host(const context& ctx, const problem_spec& problem, const array_set& arrays,
                                           bool with_side_outputs) {
   const context host = context::cpu();
   std::array<buffer, most_arrays> staging;
@@ -56,7 +56,7 @@ std::uint64_t count_mistakes_through_host(const context& ctx, const problem_spec
     copy_bytes(ctx, staging[place].data(), arrays[place].data, bytes);
     copies[place] = {staging[place].data(), arrays[place].count, arrays[place].record_bytes};
   }
-  return job_of(p).count_mistakes(host, p, copies, with_side_outputs);
+  return job_of(problem).count_mistakes(host, problem, copies, with_side_outputs);
 }
 
 }  // namespace sheaf::jobs

@@ -71,11 +71,11 @@ struct sample {
 /// What calls read beside arrays: the index of a search. It is made of a problem's arrays before any call.
 struct made_object {
   /// Equal for two problems if it may stay where their arrays at places::source do.
-  std::string (*kind)(const problem_spec& p);
+  std::string (*kind)(const problem_spec& problem);
   /// At most so much memory: what it keeps, and what its making takes besides.
-  std::uint64_t (*bytes)(const problem_spec& p);
-  std::uint64_t (*making_bytes)(const problem_spec& p);
-  std::shared_ptr<const void> (*make)(const context& ctx, const problem_spec& p, const array_set& arrays);
+  std::uint64_t (*bytes)(const problem_spec& problem);
+  std::uint64_t (*making_bytes)(const problem_spec& problem);
+  std::shared_ptr<const void> (*make)(const context& ctx, const problem_spec& problem, const array_set& arrays);
   /// What is known of it once it is made, for the rows of results.
   std::vector<primitives::fact> (*facts)(const void* made);
 };
@@ -85,50 +85,51 @@ struct job {
   /// Names, without their count, of problems whose variants calibration runs.
   std::span<const std::string_view> calibrated = {};
 
-  array_shapes (*shapes)(const problem_spec& p);
+  array_shapes (*shapes)(const problem_spec& problem);
   /// Bytes that bandwidth counts: records, values and keys read plus written. Index lists do not count, but
   /// the links of linked lists do.
-  std::uint64_t (*moved_bytes)(const problem_spec& p);
+  std::uint64_t (*moved_bytes)(const problem_spec& problem);
   /// Why inputs cannot be generated or an answer not be checked, or empty.
-  std::string (*unchecked)(const problem_spec& p);
+  std::string (*unchecked)(const problem_spec& problem);
 
   /// Fills one array of a copy, whose inputs differ from other copies'. Outputs get what no answer has.
-  void (*fill)(const context& ctx, const problem_spec& p, std::uint64_t copy, std::size_t place, records array);
+  void (*fill)(const context& ctx, const problem_spec& problem, std::uint64_t copy, std::size_t place, records array);
   /// Queues the call. Arrays of copy 0 are checked; the inputs of others are the same in kind.
-  void (*run)(const context& ctx, const problem_spec& p, const array_set& arrays, const call_settings& settings);
+  void (*run)(const context& ctx, const problem_spec& problem, const array_set& arrays, const call_settings& settings);
   /// Number of mistakes in the answer of copy 0. The unit varies (words, records, neighbours out of order), so only 0
   /// has a meaning. Waits.
-  std::uint64_t (*count_mistakes)(const context& ctx, const problem_spec& p, const array_set& arrays,
+  std::uint64_t (*count_mistakes)(const context& ctx, const problem_spec& problem, const array_set& arrays,
                                   bool with_side_outputs);
 
   /// What users write in place of the call, on arrays in host memory: a loop over typed arrays, or the standard
   /// library's sort. Answers like run(), without side outputs. Empty where none is written for the widths and types.
-  std::function<void()> (*plain_loop)(const context& ctx, const problem_spec& p, const array_set& arrays);
+  std::function<void()> (*plain_loop)(const context& ctx, const problem_spec& problem, const array_set& arrays);
 
   /// What is made of the inputs before calls; null where they read arrays alone.
   const made_object* made = nullptr;
 
   /// Inspects the inputs for that many runs; null where there is no prepared call.
-  prepared_run (*prepare)(const context& ctx, const problem_spec& p, const array_set& arrays,
+  prepared_run (*prepare)(const context& ctx, const problem_spec& problem, const array_set& arrays,
                           std::uint64_t expected_runs) = nullptr;
 };
 
 /// The job of the problem's entry.
-const job& job_of(const problem_spec& p);
+const job& job_of(const problem_spec& problem);
 /// The problem of a sample; callers who know the list's pattern tell the planner.
-problem_spec problem_of(const sample& s, std::uint64_t count);
+problem_spec problem_of(const sample& sample, std::uint64_t count);
 
 /// Bytes of the arrays that every copy has.
 std::uint64_t bytes_of_copy(const array_shapes& shapes) noexcept;
 
 /// job::fill and job::count_mistakes on any backend: where item loops do not reach the memory, through host memory.
-void fill(const context& ctx, const problem_spec& p, std::uint64_t copy, std::size_t place, records array);
-std::uint64_t count_mistakes(const context& ctx, const problem_spec& p, const array_set& arrays,
+void fill(const context& ctx, const problem_spec& problem, std::uint64_t copy, std::size_t place, records array);
+std::uint64_t count_mistakes(const context& ctx, const problem_spec& problem, const array_set& arrays,
                              bool with_side_outputs = false);
 
 /// The way through host memory, which those take for backends without item loops.
-void fill_through_host(const context& ctx, const problem_spec& p, std::uint64_t copy, std::size_t place, records array);
-std::uint64_t count_mistakes_through_host(const context& ctx, const problem_spec& p, const array_set& arrays,
+void fill_through_host(const context& ctx, const problem_spec& problem, std::uint64_t copy, std::size_t place,
+                       records array);
+std::uint64_t count_mistakes_through_host(const context& ctx, const problem_spec& problem, const array_set& arrays,
                                           bool with_side_outputs);
 
 }  // namespace sheaf::jobs

@@ -35,33 +35,33 @@ std::vector<std::string_view> parts_of(std::string_view text) {
 }  // namespace
 
 key_field parse_key_field(std::string_view text, bool descending) {
-  key_field f;
-  f.type = key_type::bytes;
-  f.descending = descending;
+  key_field field;
+  field.type = key_type::bytes;
+  field.descending = descending;
   std::vector<std::string_view> parts = parts_of(text);
   const bool says_direction = parts.size() > 2 && (parts.back() == "asc" || parts.back() == "desc");
   if (says_direction) {
-    f.descending = parts.back() == "desc";
+    field.descending = parts.back() == "desc";
     parts.pop_back();
   }
-  const auto type = parts.size() == 3 ? type_of(parts[2]) : f.type;
+  const auto type = parts.size() == 3 ? type_of(parts[2]) : field.type;
   const auto offset = parse_number(parts[0]);
   const auto bytes = parts.size() < 2 ? std::nullopt : parse_number<std::uint32_t>(parts[1]);
   if (parts.size() > 3 || !type || !offset || !bytes) {
     refuse("--key: '{}' is not OFFSET:BYTES[:TYPE][:asc|desc], two whole numbers and a TYPE of u, i, f or bytes",
            printable(text));
   }
-  f.offset = *offset;
-  f.bytes = *bytes;
-  f.type = *type;
-  const bool is_float = f.type == key_type::floating;
-  const bool fits =
-      is_float ? f.bytes == 2 || f.bytes == 4 || f.bytes == 8 : f.bytes >= 1 && f.bytes <= most_field_bytes;
+  field.offset = *offset;
+  field.bytes = *bytes;
+  field.type = *type;
+  const bool is_float = field.type == key_type::floating;
+  const bool fits = is_float ? field.bytes == 2 || field.bytes == 4 || field.bytes == 8
+                             : field.bytes >= 1 && field.bytes <= most_field_bytes;
   if (!fits) {
-    refuse("--key: '{}' is {} bytes wide, not {}", printable(text), f.bytes,
+    refuse("--key: '{}' is {} bytes wide, not {}", printable(text), field.bytes,
            is_float ? "2, 4 or 8 as floats are" : "1 to 32");
   }
-  return f;
+  return field;
 }
 
 std::string text_of(const key_field& field) {

@@ -32,7 +32,7 @@ sort_key key_of_texts(std::span<const std::string> texts, std::uint64_t row_byte
 key_layout layout_of(const sort_key& key);
 
 /// The type of a written index, by the width of its entries. Refuses another width.
-void read_written_index(const name_part& type, problem_spec& p);
+void read_written_index(const name_part& type, problem_spec& problem);
 
 /// Reads "5:11": OFFSET:BITS, the bits that are the category of a record. @throws error(bad_argument)
 bit_field parse_bit_field(std::string_view text);

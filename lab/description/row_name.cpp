@@ -75,15 +75,16 @@ problem_spec parse_problem(std::string_view text) {
   if (rest) rest->refuse("the end of a problem's name");
 
   const entry& found = primitive.read(entry_named);
-  problem_spec p;
-  p.primitive = found.name;
-  p.record_bytes = bytes.behind("r", "r and the bytes of a record").number(1, most_record_bytes, "1 to 65536 bytes");
-  p.count = count.behind("n=", "n= and a count").number(0, ~std::uint64_t{0}, "a whole number");
-  found.read(pattern, type, p);
-  if (const std::string written = name(p); written != text) {
+  problem_spec problem;
+  problem.primitive = found.name;
+  problem.record_bytes =
+      bytes.behind("r", "r and the bytes of a record").number(1, most_record_bytes, "1 to 65536 bytes");
+  problem.count = count.behind("n=", "n= and a count").number(0, ~std::uint64_t{0}, "a whole number");
+  found.read(pattern, type, problem);
+  if (const std::string written = name(problem); written != text) {
     refuse("problem '{}' is written '{}'", printable(text), written);
   }
-  return p;
+  return problem;
 }
 
 }  // namespace sheaf::primitives

@@ -28,10 +28,10 @@
 //                                                    uniform, zipf and same are graphs; "+inverse_square+weights+pairs"
 namespace sheaf::primitives {
 
-std::string name(const problem_spec& p);
+std::string name(const problem_spec& problem);
 /// The second part of the name, and the fourth.
-std::string pattern_name(const problem_spec& p);
-std::string type_name(const problem_spec& p);
+std::string pattern_name(const problem_spec& problem);
+std::string type_name(const problem_spec& problem);
 
 /// The problem of this name. @throws error(bad_argument) naming the text and the place where it is wrong, also for a
 /// text that is not how name() writes the problem.

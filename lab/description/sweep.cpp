@@ -89,7 +89,7 @@ void for_each_word(std::string_view text, char separator, Body body) {
 }
 
 // Options and their texts in turn.
-void read_options(sweep& s, std::string_view options) {
+void read_options(sweep& sweep, std::string_view options) {
   std::vector<list_option> known = list_options();
   known.insert(known.end(), std::begin(lists_of_sets), std::end(lists_of_sets));
   auto option = known.end();
@@ -101,7 +101,7 @@ void read_options(sweep& s, std::string_view options) {
     }
     std::vector<std::string> texts;
     for_each_word(word, ',', [&](std::string_view text) { texts.emplace_back(text); });
-    option->read(s, texts);
+    option->read(sweep, texts);
     option = known.end();
   });
 }
@@ -156,14 +156,14 @@ bool may_take(const sweep& s, const list_option& option) {
   return true;
 }
 
-std::vector<problem_spec> problems_of(const sweep& s) {
+std::vector<problem_spec> problems_of(const sweep& sweep) {
   std::vector<problem_spec> problems;
-  for (const family* const f : all_families()) {
+  for (const family* const family : all_families()) {
     std::vector<const entry*> entries;
-    for (const entry* const e : s.entries) {
-      if (e->family == f->name) entries.push_back(e);
+    for (const entry* const e : sweep.entries) {
+      if (e->family == family->name) entries.push_back(e);
     }
-    if (!entries.empty()) f->add(s, entries, problems);
+    if (!entries.empty()) family->add(sweep, entries, problems);
   }
   // An entry ignores the lists that do not apply to it, which leaves problems of the same name.
   std::set<std::string> names;

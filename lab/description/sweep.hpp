@@ -26,15 +26,15 @@ struct sweep {
 /// A predefined sweep, over the family's entries unless its options name some.
 struct named_sweep {
   std::string_view name;
-  std::string_view options;            ///< what a user would write: "--widths 4,8 --log2-sizes 16:28:4"
-  void (*finish)(sweep& s) = nullptr;  ///< sets what no option says
+  std::string_view options;                ///< what a user would write: "--widths 4,8 --log2-sizes 16:28:4"
+  void (*finish)(sweep& sweep) = nullptr;  ///< sets what no option says
 };
 
 /// An option of the command line that replaces a list of the sweep.
 struct list_option {
   std::string_view name;  ///< "--bits"
   std::string_view help;
-  void (*read)(sweep& s, option_texts texts);
+  void (*read)(sweep& sweep, option_texts texts);
 };
 
 /// A family of primitives: the folder of its variants in a backend, its entries, and what it adds to sweeps.
@@ -44,7 +44,7 @@ struct family {
   std::span<const named_sweep> sets;
   std::span<const list_option> lists;
   /// Adds the problems of the family's entries among the sweep's, so that consecutive rows share their records.
-  void (*add)(const sweep& s, std::span<const entry* const> entries, std::vector<problem_spec>& problems);
+  void (*add)(const sweep& sweep, std::span<const entry* const> entries, std::vector<problem_spec>& problems);
 };
 
 /// All families, in the order of their rows.
@@ -61,11 +61,11 @@ sweep sweep_named(std::string_view set);
 /// for their key; a second reduction order of integers; ranges of bits of all but u32 and u64 keys; a second problem of
 /// the same name.
 /// Whether a primitive of the sweep belongs to the family that has the option. Those of all families always may.
-bool may_take(const sweep& s, const list_option& option);
+bool may_take(const sweep& sweep, const list_option& option);
 
-std::vector<problem_spec> problems_of(const sweep& s);
+std::vector<problem_spec> problems_of(const sweep& sweep);
 /// Adds a problem if its inputs can be generated and its answer be checked.
-void add_if_checked(problem_spec p, std::vector<problem_spec>& problems);
+void add_if_checked(problem_spec problem, std::vector<problem_spec>& problems);
 
 /// "10:28:2" or "20,24" as powers of two. @throws error(bad_argument)
 std::vector<std::uint64_t> parse_log2_sizes(const std::string& text);

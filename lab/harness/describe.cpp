@@ -22,15 +22,15 @@ json json_of(const primitives::label_part& part) {
   return varying;
 }
 
-json json_of(const primitives::problem_spec& p) {
-  const primitives::entry& of = primitives::entry_of(p);
-  const primitives::row_parts words = of.write(p);
-  const primitives::row_labels labels = of.labels(p);
+json json_of(const primitives::problem_spec& problem) {
+  const primitives::entry& of = primitives::entry_of(problem);
+  const primitives::row_parts words = of.write(problem);
+  const primitives::row_labels labels = of.labels(problem);
   json line = json::array();
   for (const primitives::label_part& part : labels.line) line.push_back(json_of(part));
-  return {{"primitive", p.primitive},       {"family", of.family},    {"pattern", words.pattern},
-          {"record_bytes", p.record_bytes}, {"type", words.type},     {"count", p.count},
-          {"headline", labels.headline},    {"line", std::move(line)}};
+  return {{"primitive", problem.primitive},       {"family", of.family},    {"pattern", words.pattern},
+          {"record_bytes", problem.record_bytes}, {"type", words.type},     {"count", problem.count},
+          {"headline", labels.headline},          {"line", std::move(line)}};
 }
 
 json json_of(const peers::peer_name& name) {

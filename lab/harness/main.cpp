@@ -36,25 +36,25 @@ bool passes(const options& o, const planned_row& row) {
 }
 
 /// The rows of the shard. `passed` counts those of all shards.
-std::vector<planned_row> plan_rows(const options& o, const context& ctx, const platform& hardware, workspace& arrays,
-                                   std::uint64_t& passed) {
+std::vector<planned_row> plan_rows(const options& options, const context& ctx, const platform& hardware,
+                                   workspace& arrays, std::uint64_t& passed) {
   std::vector<planned_row> rows;
-  for (const problem& p : o.named_rows.empty() ? problems_of(o.sweep) : o.named_rows) {
+  for (const problem& p : options.named_rows.empty() ? problems_of(options.sweep) : options.named_rows) {
     planned_row row =
-        planned(p, rotated_copies(jobs::bytes_of_copy(jobs::job_of(p).shapes(p)), hardware.cache_bytes, o.limits),
-                contenders_of(ctx, p, o.rows, arrays));
-    if (passes(o, row) && passed++ % o.shard.count == o.shard.index) rows.push_back(std::move(row));
+        planned(p, rotated_copies(jobs::bytes_of_copy(jobs::job_of(p).shapes(p)), hardware.cache_bytes, options.limits),
+                contenders_of(ctx, p, options.rows, arrays));
+    if (passes(options, row) && passed++ % options.shard.count == options.shard.index) rows.push_back(std::move(row));
   }
   return rows;
 }
 
 /// Returns how many rows the options ask for.
-std::uint64_t run_backend(const options& o, const context& ctx, const platform& hardware,
+std::uint64_t run_backend(const options& options, const context& ctx, const platform& hardware,
                           std::vector<result>& results) {
   workspace arrays(ctx, hardware.cache_bytes);
   std::uint64_t passed = 0;
-  const std::vector<planned_row> rows = plan_rows(o, ctx, hardware, arrays, passed);
-  if (o.list) {
+  const std::vector<planned_row> rows = plan_rows(options, ctx, hardware, arrays, passed);
+  if (options.list) {
     for (const planned_row& row : rows) {
       for (const contender& c : row.contenders) fmt::print("{}/{}\n", name(row.problem), c.who);
     }
@@ -72,7 +72,7 @@ std::uint64_t run_backend(const options& o, const context& ctx, const platform& 
       continue;
     }
     try {
-      for (result& r : run_row(row, ctx.backend(), arrays, clock.get(), o.limits)) {
+      for (result& r : run_row(row, ctx.backend(), arrays, clock.get(), options.limits)) {
         print_result(r);
         results.push_back(std::move(r));
       }
@@ -86,13 +86,13 @@ std::uint64_t run_backend(const options& o, const context& ctx, const platform& 
   return passed;
 }
 
-std::optional<context> make_context(const options& o, backend_kind backend) {
+std::optional<context> make_context(const options& options, backend_kind backend) {
   try {
-    context ctx = context::on(backend, o.threads);
+    context ctx = context::on(backend, options.threads);
     if (!ctx.ignored_profile().empty()) fmt::print(stderr, "sheaf-bench: not used: {}\n", ctx.ignored_profile());
     return ctx;
   } catch (const error& e) {
-    if (o.backends_named || e.code() != error_code::backend_unavailable) throw;
+    if (options.backends_named || e.code() != error_code::backend_unavailable) throw;
     fmt::print(stderr, "sheaf-bench: {}\n", e.what());
     return std::nullopt;
   }
@@ -114,21 +114,21 @@ void on_each_backend(const options& o, Use use) {
   }
 }
 
-int run_papers(const options& o) {
+int run_papers(const options& options) {
   std::vector<context> contexts;
   papers::sessions sessions;
   platforms measured;
-  on_each_backend(o, [&](const context& ctx) {
+  on_each_backend(options, [&](const context& ctx) {
     contexts.push_back(ctx);
     if (!papers::has_sessions(ctx.backend())) return;
-    sessions.emplace_back(ctx, o.papers);
+    sessions.emplace_back(ctx, options.papers);
     measured[ctx.backend()] = sessions.back().hardware;
   });
-  const papers::findings found = papers::print_papers(contexts, sessions, o.papers);
+  const papers::findings found = papers::print_papers(contexts, sessions, options.papers);
   const auto is_wrong = [](const auto& r) { return !r.verified; };
   const auto wrong = std::ranges::count_if(found.rows, is_wrong) + std::ranges::count_if(found.input_rows, is_wrong);
   fmt::print("\n{} answers, {} wrong\n", found.rows.size() + found.input_rows.size(), wrong);
-  return write_and_judge(o, found.rows, measured, found.input_rows);
+  return write_and_judge(options, found.rows, measured, found.input_rows);
 }
 
 /// Runs what says whether all of its answers are right on each backend.
@@ -144,12 +144,12 @@ int run_spatter_on(const options& o) {
   return run_and_judge(o, [&](const context& ctx) { return run_spatter(ctx, o.spatter, o.json_path); });
 }
 
-int run_edges_on(const options& o) {
+int run_edges_on(const options& options) {
   std::vector<input_result> rows;
-  on_each_backend(o, [&](const context& ctx) {
-    for (input_result& row : run_edges(ctx, o.edges)) rows.push_back(std::move(row));
+  on_each_backend(options, [&](const context& ctx) {
+    for (input_result& row : run_edges(ctx, options.edges)) rows.push_back(std::move(row));
   });
-  return write_and_judge(o, {}, {}, rows);
+  return write_and_judge(options, {}, {}, rows);
 }
 
 int compare_files(const compare_request& request) {
@@ -168,44 +168,48 @@ int print_factors_of_files(const std::vector<std::string>& paths) {
 }
 
 // Before anything is measured, which would be lost if the rows had nowhere to go.
-void require_outputs(const options& o) {
-  std::vector<std::string> inputs = o.edges.files;
-  inputs.push_back(o.spatter.file);
-  for (const auto& [option, path] : {std::pair{"--json", o.json_path}, std::pair{"--record", o.record_path}}) {
+void require_outputs(const options& options) {
+  std::vector<std::string> inputs = options.edges.files;
+  inputs.push_back(options.spatter.file);
+  for (const auto& [option, path] :
+       {std::pair{"--json", options.json_path}, std::pair{"--record", options.record_path}}) {
     if (path.empty()) continue;
     io::require_not_an_input(path, inputs, option);
     io::require_creatable(path);
   }
-  if (!o.json_path.empty() && !o.record_path.empty() && io::name_one_file(o.json_path, o.record_path)) {
-    primitives::refuse("--json and --record are both {}", o.json_path);
+  if (!options.json_path.empty() && !options.record_path.empty() &&
+      io::name_one_file(options.json_path, options.record_path)) {
+    primitives::refuse("--json and --record are both {}", options.json_path);
   }
 }
 
-int run(const options& o) {
-  if (!o.described.empty()) return print_descriptions(o.described) ? exit_done : exit_usage;
-  if (!o.factor_files.empty()) return print_factors_of_files(o.factor_files);
-  if (o.compare) return compare_files(*o.compare);
-  require_outputs(o);
-  if (o.papers.is_requested) return run_papers(o);
-  if (o.spatter.is_requested) return run_spatter_on(o);
-  if (o.spmv.is_requested) return run_and_judge(o, [&](const context& ctx) { return run_spmv(ctx, o.spmv); });
-  if (o.edges.is_requested) return run_edges_on(o);
-  if (o.solve.is_requested) return run_and_judge(o, [&](const context& ctx) { return run_solve(ctx, o.solve); });
+int run(const options& options) {
+  if (!options.described.empty()) return print_descriptions(options.described) ? exit_done : exit_usage;
+  if (!options.factor_files.empty()) return print_factors_of_files(options.factor_files);
+  if (options.compare) return compare_files(*options.compare);
+  require_outputs(options);
+  if (options.papers.is_requested) return run_papers(options);
+  if (options.spatter.is_requested) return run_spatter_on(options);
+  if (options.spmv.is_requested)
+    return run_and_judge(options, [&](const context& ctx) { return run_spmv(ctx, options.spmv); });
+  if (options.edges.is_requested) return run_edges_on(options);
+  if (options.solve.is_requested)
+    return run_and_judge(options, [&](const context& ctx) { return run_solve(ctx, options.solve); });
   std::vector<result> results;
   platforms measured;
   std::uint64_t asked_for = 0;
-  on_each_backend(o, [&](const context& ctx) {
+  on_each_backend(options, [&](const context& ctx) {
     platform& hardware = measured[ctx.backend()];
     hardware = platform_of(ctx);
-    if (o.warm) hardware.cache_bytes = warm_cache_bytes;
-    asked_for += run_backend(o, ctx, hardware, results);
-    if (!o.record_path.empty()) write_record(o.record_path, results, ctx.profile(), hardware);
+    if (options.warm) hardware.cache_bytes = warm_cache_bytes;
+    asked_for += run_backend(options, ctx, hardware, results);
+    if (!options.record_path.empty()) write_record(options.record_path, results, ctx.profile(), hardware);
   });
   if (asked_for == 0 && !measured.empty()) primitives::refuse("no row matches all options");
-  if (o.list) return exit_done;
+  if (options.list) return exit_done;
   print_summary(results);
-  if (o.sweep.is_brief) print_factors(results);
-  return write_and_judge(o, results, measured);
+  if (options.sweep.is_brief) print_factors(results);
+  return write_and_judge(options, results, measured);
 }
 
 // A report that is lost in part must not read as one that found nothing.

@@ -39,7 +39,7 @@ void describe_host(const context& ctx, platform& p) {
 // profile.
 struct device_functions {
   backend_kind backend;
-  void (*describe)(const context& ctx, platform& p);
+  void (*describe)(const context& ctx, platform& platform);
   std::unique_ptr<queue_clock> (*make_queue_clock)(const context& ctx);
   std::shared_ptr<std::byte[]> (*host_memory)(const context& ctx, std::uint64_t bytes);
 };
@@ -60,17 +60,17 @@ const device_functions* functions_of(backend_kind backend) {
 }  // namespace
 
 platform platform_of(const context& ctx) {
-  platform p;
-  p.versions["sheaf"] = SHEAF_VERSION;
-  p.versions["compiler"] = __VERSION__;
+  platform platform;
+  platform.versions["sheaf"] = SHEAF_VERSION;
+  platform.versions["compiler"] = __VERSION__;
   if (const device_functions* const known = functions_of(ctx.backend())) {
-    known->describe(ctx, p);
+    known->describe(ctx, platform);
   } else {
-    p.machine = ctx.profile().name;
-    p.cache_bytes = ctx.profile().cache_bytes;
-    p.memory_bytes = ctx.profile().memory_bytes / 2;
+    platform.machine = ctx.profile().name;
+    platform.cache_bytes = ctx.profile().cache_bytes;
+    platform.memory_bytes = ctx.profile().memory_bytes / 2;
   }
-  return p;
+  return platform;
 }
 
 std::unique_ptr<queue_clock> make_queue_clock(const context& ctx) {

@@ -38,7 +38,7 @@ std::shared_ptr<std::byte[]> host_memory(const context& ctx, std::uint64_t bytes
 
 /// The CUDA implementation, linked only where the CUDA backend is built.
 namespace device {
-void describe(const context& ctx, platform& p);
+void describe(const context& ctx, platform& platform);
 std::unique_ptr<queue_clock> make_queue_clock(const context& ctx);
 std::shared_ptr<std::byte[]> pinned_memory(const context& ctx, std::uint64_t bytes);
 }  // namespace device

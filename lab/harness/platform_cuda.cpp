@@ -46,25 +46,25 @@ class event_clock final : public queue_clock {
 
 }  // namespace
 
-void describe(const context& ctx, platform& p) {
+void describe(const context& ctx, platform& platform) {
   cudaDeviceProp properties{};
   require(cudaGetDeviceProperties(&properties, ctx.device()), "cudaGetDeviceProperties");
-  p.machine = properties.name;
-  p.cache_bytes = static_cast<std::uint64_t>(properties.l2CacheSize);
+  platform.machine = properties.name;
+  platform.cache_bytes = static_cast<std::uint64_t>(properties.l2CacheSize);
 
   std::size_t free_bytes = 0;
   std::size_t all_bytes = 0;
   require(cudaSetDevice(ctx.device()), "cudaSetDevice");
   require(cudaMemGetInfo(&free_bytes, &all_bytes), "cudaMemGetInfo");
-  p.memory_bytes = free_bytes / 100 * 92;
+  platform.memory_bytes = free_bytes / 100 * 92;
 
   int driver = 0;
   int runtime = 0;
   require(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
   require(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
-  p.versions["cuda driver"] = version_text(driver);
-  p.versions["cuda runtime"] = version_text(runtime);
-  p.versions["thrust"] = peers::device::thrust_version();
+  platform.versions["cuda driver"] = version_text(driver);
+  platform.versions["cuda runtime"] = version_text(runtime);
+  platform.versions["thrust"] = peers::device::thrust_version();
 }
 
 std::unique_ptr<queue_clock> make_queue_clock(const context& ctx) {

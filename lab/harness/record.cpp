@@ -7,7 +7,8 @@
 
 namespace sheaf::bench {
 
-void write_record(const std::string& path, std::span<const result> results, const machine& profile, const platform& p) {
+void write_record(const std::string& path, std::span<const result> results, const machine& profile,
+                  const platform& platform) {
   nlohmann::json problems = nlohmann::json::object();
   for (const result& r : results) {
     if (r.who == r.variant) problems[name(r.problem)][r.variant] = r.time.median_seconds;
@@ -24,8 +25,8 @@ void write_record(const std::string& path, std::span<const result> results, cons
   const std::string text = fmt::format(
       "{{\n\"schema_version\": 1,\n\"machine\": {},\n\"commit\": {},\n\"versions\": {},\n\"profile\": {},\n"
       "\"seconds\": {{{}\n}}\n}}\n",
-      nlohmann::json(p.machine).dump(), nlohmann::json(SHEAF_BENCH_COMMIT).dump(), nlohmann::json(p.versions).dump(),
-      format_machine(profile), rows);
+      nlohmann::json(platform.machine).dump(), nlohmann::json(SHEAF_BENCH_COMMIT).dump(),
+      nlohmann::json(platform.versions).dump(), format_machine(profile), rows);
   io::write_file(path, text);
 }
 

@@ -108,42 +108,42 @@ json json_of(const timing& t) {
           {"most_seconds", rounded(t.most_seconds)}};
 }
 
-json json_of(const result& r) {
-  json row = {{"problem", name(r.problem)},
-              {"backend", name(r.backend)},
-              {"who", r.who},
-              {"variant", r.variant},
-              {"primitive", r.problem.primitive},
-              {"pattern", pattern_name(r.problem)},
-              {"record_bytes", r.problem.record_bytes},
-              {"index_type", type_name(r.problem)},
-              {"count", r.problem.count}};
-  row.update(json_of(r.time));
-  row["predicted_seconds"] = r.predicted_seconds > 0 ? json(rounded(r.predicted_seconds)) : json();
-  row["peer_ratio"] = r.peer_ratio > 0 ? json(rounded(r.peer_ratio)) : json();
-  row["bytes_per_second"] = rounded(r.bytes_per_second());
-  row["verified"] = r.verified;
-  if (r.he2007_seconds > 0) row["he2007_seconds"] = rounded(r.he2007_seconds);
-  if (!r.figure.empty()) row["figure"] = r.figure;
-  if (r.promises_less) row["promises_less"] = true;
-  for (const primitives::fact& f : r.facts) {
+json json_of(const result& result) {
+  json row = {{"problem", name(result.problem)},
+              {"backend", name(result.backend)},
+              {"who", result.who},
+              {"variant", result.variant},
+              {"primitive", result.problem.primitive},
+              {"pattern", pattern_name(result.problem)},
+              {"record_bytes", result.problem.record_bytes},
+              {"index_type", type_name(result.problem)},
+              {"count", result.problem.count}};
+  row.update(json_of(result.time));
+  row["predicted_seconds"] = result.predicted_seconds > 0 ? json(rounded(result.predicted_seconds)) : json();
+  row["peer_ratio"] = result.peer_ratio > 0 ? json(rounded(result.peer_ratio)) : json();
+  row["bytes_per_second"] = rounded(result.bytes_per_second());
+  row["verified"] = result.verified;
+  if (result.he2007_seconds > 0) row["he2007_seconds"] = rounded(result.he2007_seconds);
+  if (!result.figure.empty()) row["figure"] = result.figure;
+  if (result.promises_less) row["promises_less"] = true;
+  for (const primitives::fact& f : result.facts) {
     std::visit([&](const auto& value) { row[std::string(f.name)] = value; }, f.value);
   }
   return row;
 }
 
-json json_of(const input_result& r) {
-  json row = {{"figure", r.figure},
-              {"input", r.input},
-              {"where", r.where},
-              {"backend", name(r.backend)},
-              {"who", r.who},
-              {"is_prepared", r.is_prepared},
-              {"loading_seconds", rounded(r.loading_seconds)}};
-  row.update(json_of(r.time));
-  row["verified"] = r.verified;
-  row["largest_error"] = r.largest_error >= 0 ? json(rounded(r.largest_error)) : json();
-  row["machine"] = r.machine;  // that of `where`
+json json_of(const input_result& result) {
+  json row = {{"figure", result.figure},
+              {"input", result.input},
+              {"where", result.where},
+              {"backend", name(result.backend)},
+              {"who", result.who},
+              {"is_prepared", result.is_prepared},
+              {"loading_seconds", rounded(result.loading_seconds)}};
+  row.update(json_of(result.time));
+  row["verified"] = result.verified;
+  row["largest_error"] = result.largest_error >= 0 ? json(rounded(result.largest_error)) : json();
+  row["machine"] = result.machine;  // that of `where`
   return row;
 }
 
@@ -180,45 +180,48 @@ void print_header(const platform& p) {
              "least..most", "bandwidth", "peer/this", "predicted, accuracy");
 }
 
-void print_result(const result& r) {
-  std::string line = fmt::format("{:<60} {:>11} {:>25} {:>7.1f} GB/s", row_name(r), time_text(r.time.median_seconds),
-                                 fmt::format("{}..{}", time_text(r.time.least_seconds), time_text(r.time.most_seconds)),
-                                 r.bytes_per_second() * 1e-9);
-  if (r.peer_ratio > 0) line += fmt::format(" {:>8.3f}x{}", r.peer_ratio, short_mark(r.time.median_seconds));
-  if (r.predicted_seconds > 0) {
-    line += fmt::format(" {:>12} {:>6.0f}%", time_text(r.predicted_seconds), r.accuracy() * 100);
+void print_result(const result& result) {
+  std::string line =
+      fmt::format("{:<60} {:>11} {:>25} {:>7.1f} GB/s", row_name(result), time_text(result.time.median_seconds),
+                  fmt::format("{}..{}", time_text(result.time.least_seconds), time_text(result.time.most_seconds)),
+                  result.bytes_per_second() * 1e-9);
+  if (result.peer_ratio > 0)
+    line += fmt::format(" {:>8.3f}x{}", result.peer_ratio, short_mark(result.time.median_seconds));
+  if (result.predicted_seconds > 0) {
+    line += fmt::format(" {:>12} {:>6.0f}%", time_text(result.predicted_seconds), result.accuracy() * 100);
   }
-  if (r.he2007_seconds > 0) {
-    line += fmt::format("  2007 {:>12} {:>6.0f}%", time_text(r.he2007_seconds), r.he2007_accuracy() * 100);
+  if (result.he2007_seconds > 0) {
+    line += fmt::format("  2007 {:>12} {:>6.0f}%", time_text(result.he2007_seconds), result.he2007_accuracy() * 100);
   }
-  if (r.who != r.variant && !r.variant.empty()) line += fmt::format("  took {}", r.variant);
-  if (r.promises_less) line += "  promises less";
-  if (!r.verified) line += "  WRONG ANSWER";
+  if (result.who != result.variant && !result.variant.empty()) line += fmt::format("  took {}", result.variant);
+  if (result.promises_less) line += "  promises less";
+  if (!result.verified) line += "  WRONG ANSWER";
   fmt::print("{}\n", line);
   std::fflush(stdout);
 }
 
 void print_factors(std::span<const result> results) {
   std::vector<recorded_row> rows;
-  for (const result& r : results) {
-    rows.push_back({.backend = std::string(name(r.backend)),
-                    .problem = name(r.problem),
-                    .who = r.who,
-                    .variant = r.variant,
-                    .median_seconds = r.time.median_seconds,
-                    .promises_less = r.promises_less});
+  for (const result& result : results) {
+    rows.push_back({.backend = std::string(name(result.backend)),
+                    .problem = name(result.problem),
+                    .who = result.who,
+                    .variant = result.variant,
+                    .median_seconds = result.time.median_seconds,
+                    .promises_less = result.promises_less});
   }
   fmt::print("\n{}", factors_text(factors_of(rows)));
 }
 
 void print_summary(std::span<const result> results) {
   fmt::print("\n");
-  for (const core::backend& b : core::backends()) {
-    for (const primitives::entry* const e : primitives::entries()) print_peer_summary(results, b.kind, e->name);
+  for (const core::backend& backend : core::backends()) {
+    for (const primitives::entry* const e : primitives::entries()) print_peer_summary(results, backend.kind, e->name);
     for (const primitives::entry* const e : primitives::entries()) {
-      for (const bool order_is_unknown : {false, true}) print_accuracy(results, b.kind, e->name, order_is_unknown);
+      for (const bool order_is_unknown : {false, true})
+        print_accuracy(results, backend.kind, e->name, order_is_unknown);
     }
-    print_regret(results, b.kind);
+    print_regret(results, backend.kind);
   }
   const auto wrong = std::ranges::count_if(results, [](const result& r) { return !r.verified; });
   fmt::print("{} answers, {} wrong\n", results.size(), wrong);

@@ -51,8 +51,8 @@ struct input_result {
   bool verified = false;
 };
 
-void print_header(const platform& p);
-void print_result(const result& r);
+void print_header(const platform& platform);
+void print_result(const result& result);
 /// Prints the means of the factors to the best peers and the worst rows.
 void print_factors(std::span<const result> results);
 /// Prints for each primitive the worst factor to the best peer, its geometric mean and the rows below 0.97; the
@@ -67,6 +67,7 @@ void write_json(const std::string& path, std::span<const result> results, const 
 
 /// Writes the file that tests/lab/recorded_test.cpp judges the planner by: the profile that predictions were made
 /// from, and for each problem the seconds of every variant. Whole or not at all. @throws error(io_failure)
-void write_record(const std::string& path, std::span<const result> results, const machine& profile, const platform& p);
+void write_record(const std::string& path, std::span<const result> results, const machine& profile,
+                  const platform& platform);
 
 }  // namespace sheaf::bench

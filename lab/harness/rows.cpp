@@ -12,55 +12,58 @@ namespace {
 /// Upper bound on the memory of a prepared list: bytes kept and scratch bytes, for an entry of the list.
 constexpr std::uint64_t prepared_bytes = 48;
 
-contender ours(const context& ctx, const problem& p, const workspace& arrays, std::string who,
+contender ours(const context& ctx, const problem& problem, const workspace& arrays, std::string who,
                const variant_estimate& estimate, bool by_name, bool timed_side_outputs) {
-  const jobs::job& job = jobs::job_of(p);
+  const jobs::job& job = jobs::job_of(problem);
   // Views of the arrays are made before the time is taken, as the peers' are.
   const auto copies_of_arrays = std::make_shared<std::vector<jobs::array_set>>();
-  const auto run = [ctx, p, &job, copies_of_arrays, variant = by_name ? estimate.variant : std::string{}](
+  const auto run = [ctx, problem, &job, copies_of_arrays, variant = by_name ? estimate.variant : std::string{}](
                        std::uint64_t copy, bool side_outputs) {
-    job.run(ctx, p, (*copies_of_arrays)[copy], {variant, side_outputs});
+    job.run(ctx, problem, (*copies_of_arrays)[copy], {variant, side_outputs});
   };
-  contender c{
-      .who = std::move(who),
-      .variant = estimate.variant,
-      .predicted_seconds = estimate.seconds,
-      .order_is_unknown = entry_of(p).takes(primitives::fields::pattern) && p.access == access_pattern::unknown(),
-      .scratch_bytes = estimate.scratch_bytes,
-      .queue = [run, timed_side_outputs](std::uint64_t copy) { run(copy, timed_side_outputs); },
-      .wait = [ctx] { ctx.wait(); },
-      .prepare =
-          [&arrays, copies_of_arrays](std::uint64_t copies) {
-            copies_of_arrays->clear();
-            for (std::uint64_t copy = 0; copy < copies; ++copy) copies_of_arrays->push_back(arrays.all(copy));
-          },
-      .release = [copies_of_arrays] { copies_of_arrays->clear(); }};
-  const jobs::array_shapes shapes = job.shapes(p);
+  contender contender{.who = std::move(who),
+                      .variant = estimate.variant,
+                      .predicted_seconds = estimate.seconds,
+                      .order_is_unknown = entry_of(problem).takes(primitives::fields::pattern) &&
+                                          problem.access == access_pattern::unknown(),
+                      .scratch_bytes = estimate.scratch_bytes,
+                      .queue = [run, timed_side_outputs](std::uint64_t copy) { run(copy, timed_side_outputs); },
+                      .wait = [ctx] { ctx.wait(); },
+                      .prepare =
+                          [&arrays, copies_of_arrays](std::uint64_t copies) {
+                            copies_of_arrays->clear();
+                            for (std::uint64_t copy = 0; copy < copies; ++copy)
+                              copies_of_arrays->push_back(arrays.all(copy));
+                          },
+                      .release = [copies_of_arrays] { copies_of_arrays->clear(); }};
+  const jobs::array_shapes shapes = job.shapes(problem);
   const bool has_side_output = std::ranges::any_of(
       shapes, [](const jobs::array_shape& s) { return s.role == jobs::array_role::side_output && s.bytes() > 0; });
-  if (has_side_output) c.queue_with_side_outputs = [run] { run(0, true); };
-  return c;
+  if (has_side_output) contender.queue_with_side_outputs = [run] { run(0, true); };
+  return contender;
 }
 
-contender prepared(const context& ctx, const problem& p, const workspace& arrays) {
-  const jobs::job& job = jobs::job_of(p);
+contender prepared(const context& ctx, const problem& problem, const workspace& arrays) {
+  const jobs::job& job = jobs::job_of(problem);
   return with_made(
       {.who = "sheaf.prepared",
        .variant = "prepared",
-       .scratch_bytes = p.count * p.record_bytes,
-       .kept_bytes_of_copy = p.count * prepared_bytes,
+       .scratch_bytes = problem.count * problem.record_bytes,
+       .kept_bytes_of_copy = problem.count * prepared_bytes,
        .wait = [ctx] { ctx.wait(); }},
-      [ctx, p, &job, &arrays](std::uint64_t copy) { return job.prepare(ctx, p, arrays.all(copy), expected_runs); },
+      [ctx, problem, &job, &arrays](std::uint64_t copy) {
+        return job.prepare(ctx, problem, arrays.all(copy), expected_runs);
+      },
       [](const jobs::prepared_run& prepared) { prepared.run(); });
 }
 
 /// Why no memory could hold the row; empty where some could. Below these sizes no sum of bytes overflows.
-std::string reason_of_size(const problem& p) {
+std::string reason_of_size(const problem& problem) {
   constexpr std::uint64_t most_records = std::uint64_t{1} << 44;
   constexpr std::uint64_t most_bytes = std::uint64_t{1} << 50;
   constexpr const char* too_large = "more than any memory has";
-  if (std::max(p.count, p.indexed_count()) > most_records) return too_large;
-  const jobs::array_shapes shapes = jobs::job_of(p).shapes(p);
+  if (std::max(problem.count, problem.indexed_count()) > most_records) return too_large;
+  const jobs::array_shapes shapes = jobs::job_of(problem).shapes(problem);
   const bool fits = std::ranges::all_of(
       shapes, [](const jobs::array_shape& s) { return s.item_bytes == 0 || s.count <= most_bytes / s.item_bytes; });
   return fits ? "" : too_large;
@@ -77,19 +80,19 @@ std::vector<const variant_estimate*> measurable(const explanation& why) {
 
 }  // namespace
 
-std::vector<contender> contenders_of(const context& ctx, const problem& p, const row_options& options,
+std::vector<contender> contenders_of(const context& ctx, const problem& spec, const row_options& options,
                                      const workspace& arrays) {
-  if (!reason_of_size(p).empty()) return {};
-  const primitives::entry& entry = entry_of(p);
-  problem call = p;
-  if (options.hint) call.access = hint(p);
+  if (!reason_of_size(spec).empty()) return {};
+  const primitives::entry& entry = entry_of(spec);
+  problem call = spec;
+  if (options.hint) call.access = hint(spec);
   std::vector<contender> all;
   const auto add_choice = [&](const explanation& why, const char* who) {
     if (why.choice() == nullptr) return;
     all.push_back(ours(ctx, call, arrays, who, *why.choice(), false, options.offsets));
     if (entry.he2007_seconds != nullptr) all.back().he2007_seconds = entry.he2007_seconds(call, ctx.profile());
   };
-  if (jobs::job_of(p).unchecked(p).empty()) {
+  if (jobs::job_of(spec).unchecked(spec).empty()) {
     const explanation why = entry.explain(ctx, call, {});
     add_choice(why, "sheaf");
     if (options.variants) {
@@ -105,19 +108,20 @@ std::vector<contender> contenders_of(const context& ctx, const problem& p, const
       std::swap(call, trusting);
     }
     const bool can_run = why.choice() != nullptr;
-    if (options.prepared && can_run && jobs::job_of(p).prepare != nullptr) all.push_back(prepared(ctx, call, arrays));
+    if (options.prepared && can_run && jobs::job_of(spec).prepare != nullptr)
+      all.push_back(prepared(ctx, call, arrays));
   }
   if (options.no_peer) return all;
-  for (contender& peer : peers::peers_of(ctx, p, arrays)) all.push_back(std::move(peer));
+  for (contender& peer : peers::peers_of(ctx, spec, arrays)) all.push_back(std::move(peer));
   return all;
 }
 
-std::optional<contender> contender_by_name(const context& ctx, const problem& p, const workspace& arrays,
+std::optional<contender> contender_by_name(const context& ctx, const problem& problem, const workspace& arrays,
                                            std::string_view variant) {
-  if (!jobs::job_of(p).unchecked(p).empty()) return std::nullopt;
-  for (const variant_estimate& estimate : entry_of(p).explain(ctx, p, {}).variants) {
+  if (!jobs::job_of(problem).unchecked(problem).empty()) return std::nullopt;
+  for (const variant_estimate& estimate : entry_of(problem).explain(ctx, problem, {}).variants) {
     if (estimate.variant != variant || !estimate.applicable) continue;
-    return ours(ctx, p, arrays, estimate.variant, estimate, true, false);
+    return ours(ctx, problem, arrays, estimate.variant, estimate, true, false);
   }
   return std::nullopt;
 }
@@ -163,28 +167,29 @@ std::vector<result> run_row(const planned_row& row, backend_kind backend, worksp
   const std::vector<primitives::fact> facts =
       made == nullptr ? std::vector<primitives::fact>{} : made->facts(arrays.all(0).made.get());
   std::vector<result> results;
-  for (std::size_t c = 0; c < row.contenders.size(); ++c) {
-    const contender& who = row.contenders[c];
-    result r{.problem = row.problem,
-             .moved_bytes = jobs::job_of(row.problem).moved_bytes(row.problem),
-             .backend = backend,
-             .who = who.who,
-             .variant = who.variant,
-             .promises_less = who.promises_less,
-             .time = timings[c],
-             .predicted_seconds = who.predicted_seconds,
-             .order_is_unknown = who.order_is_unknown,
-             .he2007_seconds = who.he2007_seconds};
+  for (std::size_t index = 0; index < row.contenders.size(); ++index) {
+    const contender& who = row.contenders[index];
+    result result{.problem = row.problem,
+                  .moved_bytes = jobs::job_of(row.problem).moved_bytes(row.problem),
+                  .backend = backend,
+                  .who = who.who,
+                  .variant = who.variant,
+                  .promises_less = who.promises_less,
+                  .time = timings[index],
+                  .predicted_seconds = who.predicted_seconds,
+                  .order_is_unknown = who.order_is_unknown,
+                  .he2007_seconds = who.he2007_seconds};
     if (!who.is_peer()) {
-      r.facts = facts;
-      r.peer_ratio = fastest_peer / timings[c].median_seconds;
+      result.facts = facts;
+      result.peer_ratio = fastest_peer / timings[index].median_seconds;
     }
     arrays.reset_outputs();
     const bool with_side_outputs = static_cast<bool>(who.queue_with_side_outputs);
     with_side_outputs ? who.queue_with_side_outputs() : who.queue(0);
     who.wait();
-    r.verified = (who.count_own_mistakes ? who.count_own_mistakes() : arrays.count_mistakes(with_side_outputs)) == 0;
-    results.push_back(std::move(r));
+    result.verified =
+        (who.count_own_mistakes ? who.count_own_mistakes() : arrays.count_mistakes(with_side_outputs)) == 0;
+    results.push_back(std::move(result));
   }
   for (const contender& c : row.contenders) {
     if (c.release) c.release();

@@ -18,10 +18,10 @@ struct row_options {
 };
 
 /// The contenders of a row: ours first, peers last. The workspace has to be prepared for the row before they run.
-std::vector<contender> contenders_of(const context& ctx, const problem& p, const row_options& options,
+std::vector<contender> contenders_of(const context& ctx, const problem& problem, const row_options& options,
                                      const workspace& arrays);
 /// The variant of this name, also one that runs by name only; none where it is not built or cannot run the row.
-std::optional<contender> contender_by_name(const context& ctx, const problem& p, const workspace& arrays,
+std::optional<contender> contender_by_name(const context& ctx, const problem& problem, const workspace& arrays,
                                            std::string_view variant);
 
 /// A row that is to be measured.
@@ -32,7 +32,7 @@ struct planned_row {
   std::uint64_t scratch_bytes = 0;  ///< largest of the contenders'
 };
 
-planned_row planned(const problem& p, std::uint64_t copies, std::vector<contender> contenders);
+planned_row planned(const problem& problem, std::uint64_t copies, std::vector<contender> contenders);
 /// Why a row cannot be measured on this hardware, or empty.
 std::string reason_to_skip(const planned_row& row, const platform& hardware);
 /// Prepares the workspace, times the contenders, and checks one answer of each. Results are in the contenders' order.

@@ -36,14 +36,14 @@ struct contender {
 
 /// The contender whose call is run(made), on what make(copy) makes of each copy before anything is timed.
 template <class Make, class Run>
-contender with_made(contender c, Make make, Run run) {
+contender with_made(contender contender, Make make, Run run) {
   const auto all = std::make_shared<std::vector<decltype(make(std::uint64_t{}))>>();
-  c.queue = [all, run](std::uint64_t copy) { run((*all)[copy]); };
-  c.prepare = [all, make](std::uint64_t copies) {
+  contender.queue = [all, run](std::uint64_t copy) { run((*all)[copy]); };
+  contender.prepare = [all, make](std::uint64_t copies) {
     for (std::uint64_t copy = 0; copy < copies; ++copy) all->push_back(make(copy));
   };
-  c.release = [all] { all->clear(); };
-  return c;
+  contender.release = [all] { all->clear(); };
+  return contender;
 }
 
 struct timing {

@@ -103,13 +103,13 @@ template <class Placed, class Variant, class Prepare, class NameOf, class Run>
 void add_prepared(const call_place& place, std::shared_ptr<Placed> of, double copying,
                   std::span<const Variant> variants, Prepare prepare, NameOf name_of, Run run,
                   std::vector<timed_call>& all) {
-  for (const Variant& v : variants) {
-    if (!v.works_on(place.ctx.backend()) || v.name == primitives::kept_name)
+  for (const Variant& variant : variants) {
+    if (!variant.works_on(place.ctx.backend()) || variant.name == primitives::kept_name)
       continue;  // runs of "kept" are the unprepared calls
-    const auto made = loaded(place, [&] { return prepare(v.name); });
+    const auto made = loaded(place, [&] { return prepare(variant.name); });
     if (!made) continue;
     const auto& [prepared, seconds] = *made;
-    all.push_back(call_on(place, name_of(*prepared, v.name), of, [run, prepared = prepared] { run(*prepared); }));
+    all.push_back(call_on(place, name_of(*prepared, variant.name), of, [run, prepared = prepared] { run(*prepared); }));
     all.back().is_prepared = true;
     all.back().loading_seconds = copying + seconds;
     all.back().kept_bytes = prepared->report().kept_bytes;

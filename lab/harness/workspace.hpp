@@ -13,7 +13,7 @@ class workspace {
   /// Makes the buffers large enough for `copies` of the row's arrays. Call it for every row before the first prepare().
   void reserve(const problem& p, std::uint64_t copies) { arrays_.reserve(p, copies); }
   /// Fills sources, index lists and keys. Evicts them from the cache where rotating among copies does not.
-  void prepare(const problem& p, std::uint64_t copies);
+  void prepare(const problem& problem, std::uint64_t copies);
 
   jobs::array_set all(std::uint64_t copy) const { return arrays_.of_copy(copy); }
   /// Arrays by the place that a job gives them.

@@ -57,13 +57,13 @@ constexpr enum_name<nonzero_pattern> nonzero_patterns[] = {{"banded", nonzero_pa
 
 input_pattern parse_pattern(std::string_view text) {
   const std::string_view kind = text.substr(0, text.find(':'));
-  for (const kind_row& r : kinds) {
-    if (kind != r.name) continue;
-    const input_pattern p{r.kind, r.example, 1};
+  for (const kind_row& row : kinds) {
+    if (kind != row.name) continue;
+    const input_pattern p{row.kind, row.example, 1};
     if (kind.size() == text.size()) return p;
     const std::optional<std::uint64_t> parameter = parse_number(text.substr(kind.size() + 1));
-    if (r.example == 0 || !parameter || *parameter == 0) break;
-    return {r.kind, *parameter, 1};
+    if (row.example == 0 || !parameter || *parameter == 0) break;
+    return {row.kind, *parameter, 1};
   }
   std::string known;
   for (const kind_row& r : kinds)
@@ -78,17 +78,17 @@ std::string name(const input_pattern& p) {
 
 bool is_distinct(const input_pattern& p) noexcept { return row(p.kind).distinct; }
 
-access_pattern hint(const input_pattern& p) noexcept {
-  switch (p.kind) {
+access_pattern hint(const input_pattern& pattern) noexcept {
+  switch (pattern.kind) {
     case pattern_kind::identity:
     case pattern_kind::reverse: return access_pattern::sequential();
     case pattern_kind::same: return access_pattern::repeated(1);
     case pattern_kind::permutation:
     case pattern_kind::uniform: return access_pattern::random();
     case pattern_kind::zipf: return access_pattern::skewed();
-    case pattern_kind::strided: return access_pattern::strided(p.parameter);
-    case pattern_kind::partitioned: return access_pattern::partitioned(p.parameter);
-    case pattern_kind::clustered: return access_pattern::clustered(p.parameter);
+    case pattern_kind::strided: return access_pattern::strided(pattern.parameter);
+    case pattern_kind::partitioned: return access_pattern::partitioned(pattern.parameter);
+    case pattern_kind::clustered: return access_pattern::clustered(pattern.parameter);
   }
   return access_pattern::unknown();
 }

@@ -30,11 +30,11 @@ struct input_pattern {
 /// Reads "permutation", "strided:16", "partitioned:256". @throws error(bad_argument)
 input_pattern parse_pattern(std::string_view text);
 /// The text that parse_pattern reads.
-std::string name(const input_pattern& p);
+std::string name(const input_pattern& pattern);
 /// Whether lists of at most as many entries as there are records name each record at most once.
-bool is_distinct(const input_pattern& p) noexcept;
+bool is_distinct(const input_pattern& pattern) noexcept;
 /// What a caller who knows this pattern tells the planner.
-access_pattern hint(const input_pattern& p) noexcept;
+access_pattern hint(const input_pattern& pattern) noexcept;
 /// One pattern of every kind.
 std::vector<input_pattern> all_patterns();
 

@@ -52,12 +52,12 @@ __global__ void fill_records_kernel(records out, std::uint64_t words, bool align
 // Counts words that differ. Gathered: record i of out must be the input record of entry i. Else (scattered): the record
 // of out that entry i names must be input record i.
 template <bool Gathered>
-__global__ void mismatch_kernel(const_records out, pattern p, std::uint64_t count, std::uint64_t indexed_count,
+__global__ void mismatch_kernel(const_records out, pattern pattern, std::uint64_t count, std::uint64_t indexed_count,
                                 std::uint64_t words, bool aligned, std::uint64_t seed, unsigned long long* mismatches) {
   for (std::uint64_t item = first_item(); item < count * words; item += item_step()) {
     const std::uint64_t i = item / words;
     const std::uint64_t word = item % words;
-    const std::uint64_t entry = pattern_entry(p, i, indexed_count);
+    const std::uint64_t entry = pattern_entry(pattern, i, indexed_count);
     const std::uint64_t place = Gathered ? i : entry;
     const std::uint64_t expected = record_word(seed, Gathered ? entry : i, word);
     const std::byte* const from = out.data + place * out.stride_bytes + word * 8;
@@ -78,7 +78,7 @@ bool is_aligned(const_records r) {
 }
 
 template <bool Gathered>
-std::uint64_t count_mismatches(const context& ctx, const_records out, const pattern& p, std::uint64_t count,
+std::uint64_t count_mismatches(const context& ctx, const_records out, const pattern& pattern, std::uint64_t count,
                                std::uint64_t indexed_count, std::uint64_t seed) {
   if (count == 0) return 0;
   const buffer counter(ctx, sizeof(unsigned long long));
@@ -86,7 +86,7 @@ std::uint64_t count_mismatches(const context& ctx, const_records out, const patt
   copy_bytes(ctx, counter.data(), &mismatches, sizeof mismatches);
   const std::uint64_t words = (out.record_bytes + 7) / 8;
   mismatch_kernel<Gathered><<<blocks_for(count * words), threads, 0, ctx.stream()>>>(
-      out, p, count, indexed_count, words, is_aligned(out), seed, counter.as<unsigned long long>());
+      out, pattern, count, indexed_count, words, is_aligned(out), seed, counter.as<unsigned long long>());
   require_launched();
   copy_bytes(ctx, &mismatches, counter.data(), sizeof mismatches);
   return mismatches;
@@ -94,15 +94,15 @@ std::uint64_t count_mismatches(const context& ctx, const_records out, const patt
 
 }  // namespace
 
-void fill_index(const context& ctx, const pattern& p, std::uint64_t indexed_count, index_span index,
+void fill_index(const context& ctx, const pattern& pattern, std::uint64_t indexed_count, index_span index,
                 std::uint64_t first) {
   void* const entries = const_cast<void*>(index.data);
   if (bytes(index.type) == 4) {
     fill_index_kernel<<<blocks_for(index.count), threads, 0, ctx.stream()>>>(
-        p, indexed_count, static_cast<std::uint32_t*>(entries), index.count, first);
+        pattern, indexed_count, static_cast<std::uint32_t*>(entries), index.count, first);
   } else {
     fill_index_kernel<<<blocks_for(index.count), threads, 0, ctx.stream()>>>(
-        p, indexed_count, static_cast<std::uint64_t*>(entries), index.count, first);
+        pattern, indexed_count, static_cast<std::uint64_t*>(entries), index.count, first);
   }
   require_launched();
 }

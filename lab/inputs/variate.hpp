@@ -149,10 +149,11 @@ SHEAF_HOST_DEVICE inline std::uint64_t whole_timestamp(std::uint64_t draw, std::
 /// The variate of item i as a whole number of 0 to 64 bits. Normal ones have their mean in the middle of the range and
 /// a deviation of a sixteenth of it; lognormal ones their median at 1/256; exponential ones a mean of 2^(bits / 2);
 /// Pareto ones begin at 2^(bits / 3). Those that are too large are the largest number. Unit ones are uniform.
-SHEAF_HOST_DEVICE inline std::uint64_t whole_variate(const variate_source& s, std::uint64_t i, std::uint32_t bits) {
+SHEAF_HOST_DEVICE inline std::uint64_t whole_variate(const variate_source& source, std::uint64_t i,
+                                                     std::uint32_t bits) {
   if (bits == 0) return 0;
-  const std::uint64_t draw = mix(s.seed * 0x2545f4914f6cdd1dU + i);
-  switch (s.distribution) {
+  const std::uint64_t draw = mix(source.seed * 0x2545f4914f6cdd1dU + i);
+  switch (source.distribution) {
     case key_distribution::normal: return (normal_above_minus_six(draw) + (std::uint64_t{2} << 56)) << 4 >> (64 - bits);
     case key_distribution::lognormal:
       return whole_number(lognormal_variate(draw), static_cast<std::int32_t>(bits) - 8, bits);
@@ -161,7 +162,7 @@ SHEAF_HOST_DEVICE inline std::uint64_t whole_variate(const variate_source& s, st
       return number < last_of_bits(bits) ? number : last_of_bits(bits);
     }
     case key_distribution::pareto: return whole_number(pareto_variate(draw), static_cast<std::int32_t>(bits / 3), bits);
-    case key_distribution::timestamps: return whole_timestamp(draw, i, s.count, bits);
+    case key_distribution::timestamps: return whole_timestamp(draw, i, source.count, bits);
     default: return draw >> (64 - bits);
   }
 }
@@ -187,17 +188,17 @@ SHEAF_HOST_DEVICE inline std::uint64_t float_bits(std::int64_t number, std::int3
 /// The bits of the variate of item i as a float: normal with mean 0 and deviation 1, lognormal e to the power of that,
 /// exponential with mean 1, Pareto from 1 on, unit from 0 to below 1. Time stamps are seconds with a fraction, since
 /// 1970 in 8 bytes and since the first event in 4.
-SHEAF_HOST_DEVICE inline std::uint64_t float_variate(const variate_source& s, std::uint64_t i,
+SHEAF_HOST_DEVICE inline std::uint64_t float_variate(const variate_source& source, std::uint64_t i,
                                                      std::uint32_t key_bytes) {
-  const std::uint64_t draw = mix(s.seed * 0x2545f4914f6cdd1dU + i);
-  switch (s.distribution) {
+  const std::uint64_t draw = mix(source.seed * 0x2545f4914f6cdd1dU + i);
+  switch (source.distribution) {
     case key_distribution::normal:
       return float_bits(static_cast<std::int64_t>(normal_above_minus_six(draw)) - (std::int64_t{6} << 56), -56,
                         key_bytes);
     case key_distribution::lognormal:
     case key_distribution::pareto: {
       const scaled_number x =
-          s.distribution == key_distribution::pareto ? pareto_variate(draw) : lognormal_variate(draw);
+          source.distribution == key_distribution::pareto ? pareto_variate(draw) : lognormal_variate(draw);
       return float_bits(static_cast<std::int64_t>(x.mantissa), x.exponent - 62, key_bytes);
     }
     case key_distribution::exponential:

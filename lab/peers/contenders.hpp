@@ -13,7 +13,7 @@ namespace sheaf::bench::peers {
 using primitives::key_part;
 
 /// Makes the peers of a row; none where none is built for its widths and types.
-using make_contenders = std::vector<contender>(const context& ctx, const problem& p, const workspace& arrays);
+using make_contenders = std::vector<contender>(const context& ctx, const problem& problem, const workspace& arrays);
 
 namespace host {
 
@@ -23,7 +23,7 @@ inline contender peer(const char* who, std::uint64_t scratch_bytes, std::functio
 }
 
 /// The plain loop of the row's job, in as many threads as that has, by this name.
-std::vector<contender> plain_loop(const char* who, const context& ctx, const problem& p, const workspace& arrays);
+std::vector<contender> plain_loop(const char* who, const context& ctx, const problem& problem, const workspace& arrays);
 /// By the name "plain_loop"; "serial_loop" where threads would have to share what they write, as with duplicates::last
 /// and in transposed products.
 make_contenders plain_loops;
@@ -69,7 +69,7 @@ make_contenders eigen_rows;
 /// "atomic_loop".
 make_contenders edge_loops;
 /// The second of them, over arrays of the caller's that lie where the job of edge_sum has them.
-std::function<void()> atomic_edge_loop(const problem& p, int threads, const jobs::array_set& arrays);
+std::function<void()> atomic_edge_loop(const problem& problem, int threads, const jobs::array_set& arrays);
 
 }  // namespace host
 
@@ -125,7 +125,7 @@ make_contenders cusparse_rows;
 /// A thread for each edge, whose additions are atomic, "atomics".
 make_contenders edge_atomics;
 /// That kernel over arrays of the caller's, in device memory; empty for numbers of components that it does not have.
-std::function<void()> atomic_edge_kernel(const context& ctx, const problem& p, const jobs::array_set& arrays);
+std::function<void()> atomic_edge_kernel(const context& ctx, const problem& problem, const jobs::array_set& arrays);
 
 }  // namespace device
 }  // namespace sheaf::bench::peers

@@ -22,25 +22,25 @@ struct edge_arrays {
 };
 
 template <class Value, class Index, int Components>
-__global__ void add_edges(const __grid_constant__ edge_arrays<Value> a) {
+__global__ void add_edges(const __grid_constant__ edge_arrays<Value> arrays) {
   const std::uint64_t e = std::uint64_t{blockIdx.x} * threads + threadIdx.x;
-  if (e >= a.count) return;
-  const Index* const ends = static_cast<const Index*>(a.first);
-  const std::uint64_t i = a.is_packed ? ends[2 * e] : ends[e];
-  const std::uint64_t j = a.is_packed ? ends[2 * e + 1] : ends[a.count + e];
+  if (e >= arrays.count) return;
+  const Index* const ends = static_cast<const Index*>(arrays.first);
+  const std::uint64_t i = arrays.is_packed ? ends[2 * e] : ends[e];
+  const std::uint64_t j = arrays.is_packed ? ends[2 * e + 1] : ends[arrays.count + e];
   Value step[Components];
   Value square = 0;
 #pragma unroll
   for (int k = 0; k < Components; ++k) {
-    step[k] = a.values[j * Components + k] - a.values[i * Components + k];
+    step[k] = arrays.values[j * Components + k] - arrays.values[i * Components + k];
     square += step[k] * step[k];
   }
-  Value factor = a.weights == nullptr ? Value{1} : a.weights[e];
-  if (a.is_force) factor = square == 0 ? Value{0} : factor / (square * sqrt(square));
+  Value factor = arrays.weights == nullptr ? Value{1} : arrays.weights[e];
+  if (arrays.is_force) factor = square == 0 ? Value{0} : factor / (square * sqrt(square));
 #pragma unroll
   for (int k = 0; k < Components; ++k) {
-    atomicAdd(a.result + i * Components + k, factor * step[k]);
-    atomicAdd(a.result + j * Components + k, -factor * step[k]);
+    atomicAdd(arrays.result + i * Components + k, factor * step[k]);
+    atomicAdd(arrays.result + j * Components + k, -factor * step[k]);
   }
 }
 
@@ -55,24 +55,25 @@ kernel<Value> kernel_of(std::uint32_t components) {
 }
 
 template <class Value>
-std::function<void(const jobs::array_set&)> queue_of(const context& ctx, const problem& p) {
-  const primitives::edge_part& sum = p.part<primitives::edge_part>();
-  const std::uint32_t components = primitives::components_of_node(p);
-  const kernel<Value> add =
-      bytes(p.index) == 4 ? kernel_of<Value, std::uint32_t>(components) : kernel_of<Value, std::uint64_t>(components);
+std::function<void(const jobs::array_set&)> queue_of(const context& ctx, const problem& problem) {
+  const primitives::edge_part& sum = problem.part<primitives::edge_part>();
+  const std::uint32_t components = primitives::components_of_node(problem);
+  const kernel<Value> add = bytes(problem.index) == 4 ? kernel_of<Value, std::uint32_t>(components)
+                                                      : kernel_of<Value, std::uint64_t>(components);
   if (add == nullptr) return {};
-  return [ctx, p, sum, add](const jobs::array_set& all) {
-    edge_arrays<Value> a{};
-    a.first = all[jobs::places::index].data;
-    a.values = reinterpret_cast<const Value*>(all[jobs::places::source].data);
-    if (sum.has_weights) a.weights = reinterpret_cast<const Value*>(all[jobs::edge_places::weights].data);
-    a.result = reinterpret_cast<Value*>(all[jobs::places::target].data);
-    a.count = p.count;
-    a.is_packed = sum.is_packed;
-    a.is_force = sum.function == edge_function::inverse_square;
-    require(cudaMemsetAsync(a.result, 0, primitives::nodes_of_graph(p) * p.record_bytes, ctx.stream()), "atomics");
-    if (p.count == 0) return;
-    add<<<static_cast<unsigned>((p.count + threads - 1) / threads), threads, 0, ctx.stream()>>>(a);
+  return [ctx, problem, sum, add](const jobs::array_set& all) {
+    edge_arrays<Value> arrays{};
+    arrays.first = all[jobs::places::index].data;
+    arrays.values = reinterpret_cast<const Value*>(all[jobs::places::source].data);
+    if (sum.has_weights) arrays.weights = reinterpret_cast<const Value*>(all[jobs::edge_places::weights].data);
+    arrays.result = reinterpret_cast<Value*>(all[jobs::places::target].data);
+    arrays.count = problem.count;
+    arrays.is_packed = sum.is_packed;
+    arrays.is_force = sum.function == edge_function::inverse_square;
+    require(cudaMemsetAsync(arrays.result, 0, primitives::nodes_of_graph(problem) * problem.record_bytes, ctx.stream()),
+            "atomics");
+    if (problem.count == 0) return;
+    add<<<static_cast<unsigned>((problem.count + threads - 1) / threads), threads, 0, ctx.stream()>>>(arrays);
     require(cudaGetLastError(), "atomics");
   };
 }

@@ -11,23 +11,23 @@ namespace {
 
 /// A loop over the edges whose additions are atomic, for a number of components that the compiler knows.
 template <class Value, class Index, int Components>
-void atomic_loop(const problem& p, int threads, const jobs::array_set& arrays) {
-  const primitives::edge_part& sum = p.part<primitives::edge_part>();
+void atomic_loop(const problem& problem, int threads, const jobs::array_set& arrays) {
+  const primitives::edge_part& sum = problem.part<primitives::edge_part>();
   const auto* const first = jobs::items_of<const Index>(arrays[jobs::places::index]);
-  const Index* const second = first + (sum.is_packed ? 1 : p.count);
+  const Index* const second = first + (sum.is_packed ? 1 : problem.count);
   const std::uint64_t stride = sum.is_packed ? 2 : 1;
   const auto* const values = jobs::items_of<const Value>(arrays[jobs::places::source]);
   const auto* const weights =
       sum.has_weights ? jobs::items_of<const Value>(arrays[jobs::edge_places::weights]) : nullptr;
   auto* const result = jobs::items_of<Value>(arrays[jobs::places::target]);
-  const std::uint64_t numbers = primitives::nodes_of_graph(p) * Components;
+  const std::uint64_t numbers = primitives::nodes_of_graph(problem) * Components;
   const bool is_force = sum.function == edge_function::inverse_square;
 #pragma omp parallel num_threads(core::startable(threads))
   {
 #pragma omp for schedule(static)
     for (std::uint64_t n = 0; n < numbers; ++n) result[n] = 0;
 #pragma omp for schedule(static)
-    for (std::uint64_t e = 0; e < p.count; ++e) {
+    for (std::uint64_t e = 0; e < problem.count; ++e) {
       const std::uint64_t i = first[e * stride];
       const std::uint64_t j = second[e * stride];
       Value step[Components];

@@ -161,20 +161,21 @@ class table {
 };
 
 template <class Slots>
-contender builds(const context& ctx, const problem& p, const workspace& arrays) {
+contender builds(const context& ctx, const problem& problem, const workspace& arrays) {
   using key_type = typename Slots::key_type;
   const auto made = std::make_shared<std::unique_ptr<table<Slots>>>();
   return {.who = "open_addressing",
-          .scratch_bytes = table<Slots>::bytes(p),
+          .scratch_bytes = table<Slots>::bytes(problem),
           .queue =
-              [ctx, p, &arrays, made](std::uint64_t copy) {
+              [ctx, problem, &arrays, made](std::uint64_t copy) {
                 const table<Slots>& t = **made;
-                t.build(source_of<key_type>(arrays, copy), p.count);
-                write_facts<<<1, 1, 0, ctx.stream()>>>(p.count, t.distinct(), target_of<std::uint64_t>(arrays, copy));
+                t.build(source_of<key_type>(arrays, copy), problem.count);
+                write_facts<<<1, 1, 0, ctx.stream()>>>(problem.count, t.distinct(),
+                                                       target_of<std::uint64_t>(arrays, copy));
                 require(cudaGetLastError(), "write_facts");
               },
           .wait = [ctx] { wait(ctx); },
-          .prepare = [ctx, p, made](std::uint64_t) { *made = std::make_unique<table<Slots>>(ctx, p); },
+          .prepare = [ctx, problem, made](std::uint64_t) { *made = std::make_unique<table<Slots>>(ctx, problem); },
           .release = [made] { made->reset(); }};
 }
 
@@ -218,58 +219,61 @@ struct search_state {
 };
 
 template <class Slots>
-void queue_search(const context& ctx, const problem& p, const workspace& arrays, std::uint64_t copy,
+void queue_search(const context& ctx, const problem& problem, const workspace& arrays, std::uint64_t copy,
                   const search_state<Slots>& state) {
   using key_type = typename Slots::key_type;
   const Slots slots = state.tables[copy]->slots();
   const key_type* const probes = keys_of<key_type>(arrays, copy);
-  if (p.count == 0) return;
+  if (problem.count == 0) return;
   if (state.matches) {
     state.matches->run(slots, probes, reinterpret_cast<std::uint64_t*>(arrays.all(copy)[jobs::places::offsets].data),
                        target_of<std::uint32_t>(arrays, copy));
-  } else if (p.primitive == "hash_contains") {
-    contains_keys<<<blocks_for(p.count), block_threads, 0, ctx.stream()>>>(slots, probes, p.count,
-                                                                           target_of<unsigned char>(arrays, copy));
+  } else if (problem.primitive == "hash_contains") {
+    contains_keys<<<blocks_for(problem.count), block_threads, 0, ctx.stream()>>>(
+        slots, probes, problem.count, target_of<unsigned char>(arrays, copy));
   } else {
-    find_keys<<<blocks_for(p.count), block_threads, 0, ctx.stream()>>>(slots, probes, p.count,
-                                                                       target_of<std::uint32_t>(arrays, copy));
+    find_keys<<<blocks_for(problem.count), block_threads, 0, ctx.stream()>>>(slots, probes, problem.count,
+                                                                             target_of<std::uint32_t>(arrays, copy));
   }
   require(cudaGetLastError(), "open_addressing");
 }
 
 template <class Slots>
-contender searches(const context& ctx, const problem& p, const workspace& arrays) {
+contender searches(const context& ctx, const problem& problem, const workspace& arrays) {
   using key_type = typename Slots::key_type;
   const auto state = std::make_shared<search_state<Slots>>();
-  const bool finds_all = p.primitive == "hash_search";
-  return {.who = "open_addressing",
-          .scratch_bytes = finds_all ? match_search<Slots>::bytes(p.count) : 0,
-          .kept_bytes_of_copy = table<Slots>::bytes(p),
-          .queue = [ctx, p, &arrays, state](std::uint64_t copy) { queue_search(ctx, p, arrays, copy, *state); },
-          .wait = [ctx] { wait(ctx); },
-          .prepare =
-              [ctx, p, &arrays, state, finds_all](std::uint64_t copies) {
-                if (finds_all) state->matches = std::make_unique<match_search<Slots>>(ctx, p.count);
-                for (std::uint64_t copy = 0; copy < copies; ++copy) {
-                  state->tables.push_back(std::make_unique<table<Slots>>(ctx, p));
-                  state->tables.back()->build(source_of<key_type>(arrays, copy), primitives::table_records(p));
-                }
-                wait(ctx);
-              },
-          .release = [state] { *state = {}; }};
+  const bool finds_all = problem.primitive == "hash_search";
+  return {
+      .who = "open_addressing",
+      .scratch_bytes = finds_all ? match_search<Slots>::bytes(problem.count) : 0,
+      .kept_bytes_of_copy = table<Slots>::bytes(problem),
+      .queue = [ctx, problem, &arrays, state](std::uint64_t copy) { queue_search(ctx, problem, arrays, copy, *state); },
+      .wait = [ctx] { wait(ctx); },
+      .prepare =
+          [ctx, problem, &arrays, state, finds_all](std::uint64_t copies) {
+            if (finds_all) state->matches = std::make_unique<match_search<Slots>>(ctx, problem.count);
+            for (std::uint64_t copy = 0; copy < copies; ++copy) {
+              state->tables.push_back(std::make_unique<table<Slots>>(ctx, problem));
+              state->tables.back()->build(source_of<key_type>(arrays, copy), primitives::table_records(problem));
+            }
+            wait(ctx);
+          },
+      .release = [state] { *state = {}; }};
 }
 
 }  // namespace
 
-std::vector<contender> open_addressing(const context& ctx, const problem& p, const workspace& arrays) {
-  const primitives::hash_part& hash = p.part<primitives::hash_part>();
-  if (bytes(p.index) != 4) return {};
-  if (p.primitive == "hash_search" && hash.repeats != 1) return {};
-  if (p.primitive == "build_hash_index") {
+std::vector<contender> open_addressing(const context& ctx, const problem& problem, const workspace& arrays) {
+  const primitives::hash_part& hash = problem.part<primitives::hash_part>();
+  if (bytes(problem.index) != 4) return {};
+  if (problem.primitive == "hash_search" && hash.repeats != 1) return {};
+  if (problem.primitive == "build_hash_index") {
     if (hash.repeats != 1) return {};
-    return {p.key_bytes == 4 ? builds<one_word_slots>(ctx, p, arrays) : builds<two_word_slots>(ctx, p, arrays)};
+    return {problem.key_bytes == 4 ? builds<one_word_slots>(ctx, problem, arrays)
+                                   : builds<two_word_slots>(ctx, problem, arrays)};
   }
-  return {p.key_bytes == 4 ? searches<one_word_slots>(ctx, p, arrays) : searches<two_word_slots>(ctx, p, arrays)};
+  return {problem.key_bytes == 4 ? searches<one_word_slots>(ctx, problem, arrays)
+                                 : searches<two_word_slots>(ctx, problem, arrays)};
 }
 
 }  // namespace sheaf::bench::peers::device

@@ -30,12 +30,12 @@ struct typed_arrays {
   std::uint64_t room;  ///< entries of answers; ids of more matches are not written
   std::uint64_t* offsets;
 
-  typed_arrays(const problem& p, const jobs::array_set& arrays)
+  typed_arrays(const problem& problem, const jobs::array_set& arrays)
       : table(reinterpret_cast<const Key*>(arrays[places::source].data)),
-        records(primitives::table_records(p)),
-        distinct(primitives::table_of(p).distinct),
+        records(primitives::table_records(problem)),
+        distinct(primitives::table_of(problem).distinct),
         probes(reinterpret_cast<const Key*>(arrays[places::index].data)),
-        count(p.count),
+        count(problem.count),
         answers(arrays[places::target].data),
         room(arrays[places::target].count),
         offsets(reinterpret_cast<std::uint64_t*>(arrays[places::offsets].data)) {}
@@ -55,13 +55,14 @@ wanted wanted_of(const problem& p) {
 /// A contender that makes a structure of each copy's table before it is timed: Structure(arrays), then
 /// run(structure, arrays).
 template <class Structure, class Arrays, class Run>
-contender prepared(const char* who, const problem& p, const workspace& arrays, std::uint64_t kept_bytes, Run run) {
+contender prepared(const char* who, const problem& problem, const workspace& arrays, std::uint64_t kept_bytes,
+                   Run run) {
   struct one_copy {
     Arrays arrays;
     Structure structure;
   };
-  const auto make = [p, &arrays](std::uint64_t copy) {
-    const Arrays typed(p, arrays.all(copy));
+  const auto make = [problem, &arrays](std::uint64_t copy) {
+    const Arrays typed(problem, arrays.all(copy));
     return std::make_unique<one_copy>(one_copy{typed, Structure(typed)});
   };
   return with_made({.who = who, .kept_bytes_of_copy = kept_bytes, .wait = [] {}}, make,
@@ -115,14 +116,14 @@ contender by_first_map(const problem& p, const workspace& arrays) {
   const bool contains = wanted_of(p) == wanted::contains;
   return prepared<first_map<Key, Id>, typed_arrays<Key, Id>>(
       "std.unordered_map", p, arrays, primitives::table_records(p) * node_bytes,
-      [contains](const first_map<Key, Id>& m, const typed_arrays<Key, Id>& a) {
-        for (std::uint64_t i = 0; i < a.count; ++i) {
-          const auto found = m.map.find(a.probes[i]);
+      [contains](const first_map<Key, Id>& m, const typed_arrays<Key, Id>& arrays) {
+        for (std::uint64_t i = 0; i < arrays.count; ++i) {
+          const auto found = m.map.find(arrays.probes[i]);
           const bool is_found = found != m.map.end();
           if (contains) {
-            static_cast<unsigned char*>(a.answers)[i] = is_found ? 1 : 0;
+            static_cast<unsigned char*>(arrays.answers)[i] = is_found ? 1 : 0;
           } else {
-            a.ids()[i] = is_found ? found->second : std::numeric_limits<Id>::max();
+            arrays.ids()[i] = is_found ? found->second : std::numeric_limits<Id>::max();
           }
         }
       });
@@ -130,36 +131,36 @@ contender by_first_map(const problem& p, const workspace& arrays) {
 
 /// The next ids of a probe, in ascending order, from `place` on.
 template <class Key, class Id, class Next>
-void write_sorted(const typed_arrays<Key, Id>& a, std::uint64_t place, std::uint64_t matches, Next next) {
+void write_sorted(const typed_arrays<Key, Id>& arrays, std::uint64_t place, std::uint64_t matches, Next next) {
   const auto write = [&](Id* begin) {
     Id* const end = begin + matches;
     std::generate(begin, end, next);
     if (!std::is_sorted(begin, end)) std::sort(begin, end);
   };
-  if (place + matches <= a.room) return write(a.ids() + place);
+  if (place + matches <= arrays.room) return write(arrays.ids() + place);
   std::vector<Id> all(matches);
   write(all.data());
-  if (place < a.room) std::copy_n(all.begin(), a.room - place, a.ids() + place);
+  if (place < arrays.room) std::copy_n(all.begin(), arrays.room - place, arrays.ids() + place);
 }
 
 template <class Key, class Id>
-contender by_all_map(const problem& p, const workspace& arrays) {
+contender by_all_map(const problem& problem, const workspace& arrays) {
   constexpr std::uint64_t node_bytes = 56;
   return prepared<all_map<Key, Id>, typed_arrays<Key, Id>>(
-      "std.unordered_multimap", p, arrays, primitives::table_records(p) * node_bytes,
-      [p](const all_map<Key, Id>& m, const typed_arrays<Key, Id>& a) {
-        const bool counts = wanted_of(p) == wanted::count;
+      "std.unordered_multimap", problem, arrays, primitives::table_records(problem) * node_bytes,
+      [problem](const all_map<Key, Id>& map, const typed_arrays<Key, Id>& arrays) {
+        const bool counts = wanted_of(problem) == wanted::count;
         std::uint64_t place = 0;
-        if (!counts) a.offsets[0] = 0;
-        for (std::uint64_t i = 0; i < a.count; ++i) {
+        if (!counts) arrays.offsets[0] = 0;
+        for (std::uint64_t i = 0; i < arrays.count; ++i) {
           if (counts) {
-            store_count(a, p, i, m.map.count(a.probes[i]));
+            store_count(arrays, problem, i, map.map.count(arrays.probes[i]));
             continue;
           }
-          const auto [first, last] = m.map.equal_range(a.probes[i]);
+          const auto [first, last] = map.map.equal_range(arrays.probes[i]);
           const auto matches = static_cast<std::uint64_t>(std::distance(first, last));
-          write_sorted(a, place, matches, [row = first]() mutable { return (row++)->second; });
-          a.offsets[i + 1] = place += matches;
+          write_sorted(arrays, place, matches, [row = first]() mutable { return (row++)->second; });
+          arrays.offsets[i + 1] = place += matches;
         }
       });
 }
@@ -195,38 +196,39 @@ void sum_offsets(const typed_arrays<Key, Id>& a) {
 }
 
 template <class Key, class Id>
-void find_all(const sorted_table<Key, Id>& t, const typed_arrays<Key, Id>& a, int threads) {
+void find_all(const sorted_table<Key, Id>& table, const typed_arrays<Key, Id>& arrays, int threads) {
 #pragma omp parallel for num_threads(core::startable(threads)) schedule(static)
-  for (std::uint64_t i = 0; i < a.count; ++i) {
-    const auto range = t.range_of(a.probes[i]);
-    a.offsets[i + 1] = range.second - range.first;
+  for (std::uint64_t i = 0; i < arrays.count; ++i) {
+    const auto range = table.range_of(arrays.probes[i]);
+    arrays.offsets[i + 1] = range.second - range.first;
   }
-  sum_offsets(a);
+  sum_offsets(arrays);
 #pragma omp parallel for num_threads(core::startable(threads)) schedule(static)
-  for (std::uint64_t i = 0; i < a.count; ++i) {
-    if (a.offsets[i] == a.offsets[i + 1]) continue;
-    auto row = t.begin_of(a.probes[i]);
-    const std::uint64_t end = std::min(a.offsets[i + 1], a.room);
-    for (std::uint64_t place = a.offsets[i]; place < end; ++place) a.ids()[place] = (row++)->id;
+  for (std::uint64_t i = 0; i < arrays.count; ++i) {
+    if (arrays.offsets[i] == arrays.offsets[i + 1]) continue;
+    auto row = table.begin_of(arrays.probes[i]);
+    const std::uint64_t end = std::min(arrays.offsets[i + 1], arrays.room);
+    for (std::uint64_t place = arrays.offsets[i]; place < end; ++place) arrays.ids()[place] = (row++)->id;
   }
 }
 
 template <class Key, class Id>
-void find_one(const sorted_table<Key, Id>& t, const typed_arrays<Key, Id>& a, const problem& p, int threads) {
-  const wanted kind = wanted_of(p);
+void find_one(const sorted_table<Key, Id>& table, const typed_arrays<Key, Id>& arrays, const problem& problem,
+              int threads) {
+  const wanted kind = wanted_of(problem);
 #pragma omp parallel for num_threads(core::startable(threads)) schedule(static)
-  for (std::uint64_t i = 0; i < a.count; ++i) {
+  for (std::uint64_t i = 0; i < arrays.count; ++i) {
     if (kind == wanted::count) {
-      const auto range = t.range_of(a.probes[i]);
-      store_count(a, p, i, range.second - range.first);
+      const auto range = table.range_of(arrays.probes[i]);
+      store_count(arrays, problem, i, range.second - range.first);
       continue;
     }
-    const auto row = t.begin_of(a.probes[i]);
-    const bool is_found = row != t.rows.end() && row->key == a.probes[i];
+    const auto row = table.begin_of(arrays.probes[i]);
+    const bool is_found = row != table.rows.end() && row->key == arrays.probes[i];
     if (kind == wanted::contains) {
-      static_cast<unsigned char*>(a.answers)[i] = is_found ? 1 : 0;
+      static_cast<unsigned char*>(arrays.answers)[i] = is_found ? 1 : 0;
     } else {
-      a.ids()[i] = is_found ? row->id : std::numeric_limits<Id>::max();
+      arrays.ids()[i] = is_found ? row->id : std::numeric_limits<Id>::max();
     }
   }
 }
@@ -259,28 +261,29 @@ struct open_table {
 };
 
 template <class Key, class Id>
-void find_in(const open_table<Key, Id>& t, const typed_arrays<Key, Id>& a, wanted kind, int threads) {
+void find_in(const open_table<Key, Id>& table, const typed_arrays<Key, Id>& arrays, wanted kind, int threads) {
 #pragma omp parallel for num_threads(core::startable(threads)) schedule(static)
-  for (std::uint64_t i = 0; i < a.count; ++i) {
-    const Id id = t.slots[t.place_of(a.probes[i])].id;
+  for (std::uint64_t i = 0; i < arrays.count; ++i) {
+    const Id id = table.slots[table.place_of(arrays.probes[i])].id;
     if (kind == wanted::contains) {
-      static_cast<unsigned char*>(a.answers)[i] = id != t.empty ? 1 : 0;
+      static_cast<unsigned char*>(arrays.answers)[i] = id != table.empty ? 1 : 0;
     } else {
-      a.ids()[i] = id;
+      arrays.ids()[i] = id;
     }
   }
 }
 
 template <class Key, class Id>
-void find_all(const open_table<Key, Id>& t, const typed_arrays<Key, Id>& a, int threads) {
+void find_all(const open_table<Key, Id>& table, const typed_arrays<Key, Id>& arrays, int threads) {
 #pragma omp parallel for num_threads(core::startable(threads)) schedule(static)
-  for (std::uint64_t i = 0; i < a.count; ++i) {
-    a.offsets[i + 1] = t.slots[t.place_of(a.probes[i])].id == t.empty ? 0 : 1;
+  for (std::uint64_t i = 0; i < arrays.count; ++i) {
+    arrays.offsets[i + 1] = table.slots[table.place_of(arrays.probes[i])].id == table.empty ? 0 : 1;
   }
-  sum_offsets(a);
+  sum_offsets(arrays);
 #pragma omp parallel for num_threads(core::startable(threads)) schedule(static)
-  for (std::uint64_t i = 0; i < a.count; ++i) {
-    if (a.offsets[i] != a.offsets[i + 1]) a.ids()[a.offsets[i]] = t.slots[t.place_of(a.probes[i])].id;
+  for (std::uint64_t i = 0; i < arrays.count; ++i) {
+    if (arrays.offsets[i] != arrays.offsets[i + 1])
+      arrays.ids()[arrays.offsets[i]] = table.slots[table.place_of(arrays.probes[i])].id;
   }
 }
 
@@ -288,40 +291,41 @@ void find_all(const open_table<Key, Id>& t, const typed_arrays<Key, Id>& a, int 
 
 namespace host {
 
-std::vector<contender> unordered_maps(const context&, const problem& p, const workspace& arrays) {
-  if (primitives::table_records(p) > most_nodes || p.count > most_serial_probes) return {};
-  return with_types(p, [&](auto key, auto id) -> std::vector<contender> {
+std::vector<contender> unordered_maps(const context&, const problem& problem, const workspace& arrays) {
+  if (primitives::table_records(problem) > most_nodes || problem.count > most_serial_probes) return {};
+  return with_types(problem, [&](auto key, auto id) -> std::vector<contender> {
     using Key = decltype(key);
     using Id = decltype(id);
-    const wanted kind = wanted_of(p);
-    if (kind == wanted::all || kind == wanted::count) return {by_all_map<Key, Id>(p, arrays)};
-    return {by_first_map<Key, Id>(p, arrays)};
+    const wanted kind = wanted_of(problem);
+    if (kind == wanted::all || kind == wanted::count) return {by_all_map<Key, Id>(problem, arrays)};
+    return {by_first_map<Key, Id>(problem, arrays)};
   });
 }
 
-std::vector<contender> binary_searches(const context& ctx, const problem& p, const workspace& arrays) {
-  return with_types(p, [&](auto key, auto id) -> std::vector<contender> {
+std::vector<contender> binary_searches(const context& ctx, const problem& problem, const workspace& arrays) {
+  return with_types(problem, [&](auto key, auto id) -> std::vector<contender> {
     using Key = decltype(key);
     using Id = decltype(id);
     using table = sorted_table<Key, Id>;
-    const std::uint64_t kept = primitives::table_records(p) * sizeof(typename table::row);
+    const std::uint64_t kept = primitives::table_records(problem) * sizeof(typename table::row);
     return {prepared<table, typed_arrays<Key, Id>>(
-        "binary_search", p, arrays, kept, [p, threads = ctx.threads()](const table& t, const typed_arrays<Key, Id>& a) {
-          wanted_of(p) == wanted::all ? find_all(t, a, threads) : find_one(t, a, p, threads);
+        "binary_search", problem, arrays, kept,
+        [problem, threads = ctx.threads()](const table& t, const typed_arrays<Key, Id>& a) {
+          wanted_of(problem) == wanted::all ? find_all(t, a, threads) : find_one(t, a, problem, threads);
         })};
   });
 }
 
-std::vector<contender> open_addressing(const context& ctx, const problem& p, const workspace& arrays) {
-  const wanted kind = wanted_of(p);
-  if (kind == wanted::count || (kind == wanted::all && p.part<primitives::hash_part>().repeats != 1)) return {};
-  return with_types(p, [&](auto key, auto id) -> std::vector<contender> {
+std::vector<contender> open_addressing(const context& ctx, const problem& problem, const workspace& arrays) {
+  const wanted kind = wanted_of(problem);
+  if (kind == wanted::count || (kind == wanted::all && problem.part<primitives::hash_part>().repeats != 1)) return {};
+  return with_types(problem, [&](auto key, auto id) -> std::vector<contender> {
     using Key = decltype(key);
     using Id = decltype(id);
     using table = open_table<Key, Id>;
-    const std::uint64_t kept = 4 * primitives::table_of(p).distinct * sizeof(typename table::slot);
+    const std::uint64_t kept = 4 * primitives::table_of(problem).distinct * sizeof(typename table::slot);
     return {prepared<table, typed_arrays<Key, Id>>(
-        "open_addressing", p, arrays, kept,
+        "open_addressing", problem, arrays, kept,
         [kind, threads = ctx.threads()](const table& t, const typed_arrays<Key, Id>& a) {
           kind == wanted::all ? find_all(t, a, threads) : find_in(t, a, kind, threads);
         })};

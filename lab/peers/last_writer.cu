@@ -42,13 +42,14 @@ contender scatter(const context& ctx, const problem& p, const workspace& arrays)
 
 }  // namespace
 
-std::vector<contender> last_writer_scatters(const context& ctx, const problem& p, const workspace& arrays) {
-  if (p.part<primitives::movement_part>().duplicates != duplicates::last || bytes(p.index) != 4 || !fits_in_32_bits(p))
+std::vector<contender> last_writer_scatters(const context& ctx, const problem& problem, const workspace& arrays) {
+  if (problem.part<primitives::movement_part>().duplicates != duplicates::last || bytes(problem.index) != 4 ||
+      !fits_in_32_bits(problem))
     return {};
-  switch (p.record_bytes) {
-    case 4: return {scatter<std::uint32_t>(ctx, p, arrays)};
-    case 8: return {scatter<std::uint64_t>(ctx, p, arrays)};
-    case 16: return {scatter<plain_record<16>>(ctx, p, arrays)};
+  switch (problem.record_bytes) {
+    case 4: return {scatter<std::uint32_t>(ctx, problem, arrays)};
+    case 8: return {scatter<std::uint64_t>(ctx, problem, arrays)};
+    case 16: return {scatter<plain_record<16>>(ctx, problem, arrays)};
     default: return {};
   }
 }

@@ -55,48 +55,49 @@ contender beside_list(contender scan, const context& ctx, const problem& p, cons
 }
 
 template <class Value>
-contender scan_of_array(const context& ctx, const problem& p, const workspace& arrays) {
-  const auto call = [count = static_cast<std::uint32_t>(p.count), &arrays, stream = ctx.stream()](
+contender scan_of_array(const context& ctx, const problem& problem, const workspace& arrays) {
+  const auto call = [count = static_cast<std::uint32_t>(problem.count), &arrays, stream = ctx.stream()](
                         void* temporary, std::size_t& bytes, std::byte*, std::uint64_t copy) {
     return cub::DeviceScan::InclusiveSum(temporary, bytes, source_of<Value>(arrays, copy),
                                          target_of<Value>(arrays, copy), count, stream);
   };
   const auto value_of = [](const Value& value) { return value; };
-  return beside_list<Value, Value>(cub_contender(ctx, arrays, "cub.array_scan", 0, call), ctx, p, arrays, value_of);
+  return beside_list<Value, Value>(cub_contender(ctx, arrays, "cub.array_scan", 0, call), ctx, problem, arrays,
+                                   value_of);
 }
 
 template <class Value>
-contender scan_of_nodes(const context& ctx, const problem& p, const workspace& arrays) {
-  const auto call = [count = static_cast<std::uint32_t>(p.count), &arrays, stream = ctx.stream()](
+contender scan_of_nodes(const context& ctx, const problem& problem, const workspace& arrays) {
+  const auto call = [count = static_cast<std::uint32_t>(problem.count), &arrays, stream = ctx.stream()](
                         void* temporary, std::size_t& bytes, std::byte*, std::uint64_t copy) {
     const auto values =
         thrust::make_transform_iterator(source_of<packed_node<Value>>(arrays, copy), value_of_node<Value>{});
     return cub::DeviceScan::InclusiveSum(temporary, bytes, values, target_of<Value>(arrays, copy), count, stream);
   };
   const auto value_of = [](const packed_node<Value>& node) { return node.value; };
-  return beside_list<Value, packed_node<Value>>(cub_contender(ctx, arrays, "cub.array_scan", 0, call), ctx, p, arrays,
-                                                value_of);
+  return beside_list<Value, packed_node<Value>>(cub_contender(ctx, arrays, "cub.array_scan", 0, call), ctx, problem,
+                                                arrays, value_of);
 }
 
 }  // namespace
 
-std::vector<contender> array_scans(const context& ctx, const problem& p, const workspace& arrays) {
-  const primitives::list_part& list = p.part<primitives::list_part>();
+std::vector<contender> array_scans(const context& ctx, const problem& problem, const workspace& arrays) {
+  const primitives::list_part& list = problem.part<primitives::list_part>();
   if (list.lists != list_count::one) return {};
   // Whether sums of floats in another order are right, differences of neighbours do not say.
-  const bool is_float = p.value == value_type::f32 || p.value == value_type::f64;
-  if (is_float && p.pattern.kind != primitives::pattern_kind::identity) return {};
-  if (list.op != scan_operator::add || list.is_exclusive || !fits_in_32_bits(p)) return {};
-  switch (p.value) {
+  const bool is_float = problem.value == value_type::f32 || problem.value == value_type::f64;
+  if (is_float && problem.pattern.kind != primitives::pattern_kind::identity) return {};
+  if (list.op != scan_operator::add || list.is_exclusive || !fits_in_32_bits(problem)) return {};
+  switch (problem.value) {
     case value_type::f32:
-      return {list.is_packed ? scan_of_nodes<float>(ctx, p, arrays) : scan_of_array<float>(ctx, p, arrays)};
-    case value_type::f64: return {scan_of_array<double>(ctx, p, arrays)};
+      return {list.is_packed ? scan_of_nodes<float>(ctx, problem, arrays) : scan_of_array<float>(ctx, problem, arrays)};
+    case value_type::f64: return {scan_of_array<double>(ctx, problem, arrays)};
     case value_type::i32:
     case value_type::u32:
-      return {list.is_packed ? scan_of_nodes<std::uint32_t>(ctx, p, arrays)
-                             : scan_of_array<std::uint32_t>(ctx, p, arrays)};
+      return {list.is_packed ? scan_of_nodes<std::uint32_t>(ctx, problem, arrays)
+                             : scan_of_array<std::uint32_t>(ctx, problem, arrays)};
     case value_type::i64:
-    case value_type::u64: return {scan_of_array<std::uint64_t>(ctx, p, arrays)};
+    case value_type::u64: return {scan_of_array<std::uint64_t>(ctx, problem, arrays)};
   }
   return {};
 }

@@ -15,7 +15,8 @@ bool is_too_slow(const problem& p, std::uint64_t most_nodes) {
 /// Arrays of a device in host memory.
 class host_copy {
  public:
-  host_copy(const context& ctx, const problem& p, const jobs::array_set& on_device) : ctx_(ctx), on_device_(on_device) {
+  host_copy(const context& ctx, const problem& problem, const jobs::array_set& on_device)
+      : ctx_(ctx), on_device_(on_device) {
     const context host = context::cpu(1);
     jobs::array_set arrays;
     for (std::size_t place = 0; place < jobs::most_arrays; ++place) {
@@ -25,7 +26,7 @@ class host_copy {
       copy_bytes(ctx, copies_[place].data(), from.data, copies_[place].size());
       arrays[place] = {copies_[place].data(), from.count, from.record_bytes};
     }
-    walk_ = jobs::job_of(p).plain_loop(host, p, arrays);
+    walk_ = jobs::job_of(problem).plain_loop(host, problem, arrays);
   }
 
   void run() const {
@@ -50,13 +51,15 @@ std::vector<contender> list_walks(const context& ctx, const problem& p, const wo
   return plain_loop("serial_walk", ctx, p, arrays);
 }
 
-std::vector<contender> list_walks_for_devices(const context& ctx, const problem& p, const workspace& arrays) {
-  const jobs::job& job = jobs::job_of(p);
-  const bool has_walk = job.unchecked(p).empty() && job.plain_loop(context::cpu(1), p, {});
-  if (!has_walk || is_too_slow(p, most_slow_nodes)) return {};
+std::vector<contender> list_walks_for_devices(const context& ctx, const problem& problem, const workspace& arrays) {
+  const jobs::job& job = jobs::job_of(problem);
+  const bool has_walk = job.unchecked(problem).empty() && job.plain_loop(context::cpu(1), problem, {});
+  if (!has_walk || is_too_slow(problem, most_slow_nodes)) return {};
   return {with_made(
       {.who = "serial_walk", .wait = [ctx] { ctx.wait(); }},
-      [ctx, p, &arrays](std::uint64_t copy) { return std::make_unique<host_copy>(ctx, p, arrays.all(copy)); },
+      [ctx, problem, &arrays](std::uint64_t copy) {
+        return std::make_unique<host_copy>(ctx, problem, arrays.all(copy));
+      },
       [](const std::unique_ptr<host_copy>& on_host) { on_host->run(); })};
 }
 

@@ -119,12 +119,12 @@ std::vector<contender> host::plain_loops(const context& ctx, const problem& p, c
   return plain_loop(is_serial ? "serial_loop" : "plain_loop", ctx, p, arrays);
 }
 
-std::vector<contender> peers_of(const context& ctx, const problem& p, const workspace& arrays) {
+std::vector<contender> peers_of(const context& ctx, const problem& problem, const workspace& arrays) {
   [[maybe_unused]] static const bool are_known = require_known_names();
   std::vector<contender> all;
   for (const peer_row& row : rows) {
-    if (row.backend != ctx.backend() || !row.is_of(p.primitive)) continue;
-    for (contender& peer : row.make(ctx, p, arrays)) all.push_back(std::move(peer));
+    if (row.backend != ctx.backend() || !row.is_of(problem.primitive)) continue;
+    for (contender& peer : row.make(ctx, problem, arrays)) all.push_back(std::move(peer));
   }
   return all;
 }

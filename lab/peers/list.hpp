@@ -8,7 +8,7 @@
 namespace sheaf::bench::peers {
 
 /// The peers of a row on the context's backend.
-std::vector<contender> peers_of(const context& ctx, const problem& p, const workspace& arrays);
+std::vector<contender> peers_of(const context& ctx, const problem& problem, const workspace& arrays);
 
 /// What people call a peer. All have one, also those that are not built here, whose results are read wherever.
 struct peer_name {

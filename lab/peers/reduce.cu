@@ -19,24 +19,24 @@ __global__ void add_atomically(const Value* in, const Index* index, std::uint64_
 }
 
 template <class Value>
-contender atomics(const context& ctx, const problem& p, const workspace& arrays) {
-  const auto queue = [ctx, p, &arrays](std::uint64_t copy) {
-    const auto blocks = static_cast<unsigned>((p.count + threads - 1) / threads);
+contender atomics(const context& ctx, const problem& problem, const workspace& arrays) {
+  const auto queue = [ctx, problem, &arrays](std::uint64_t copy) {
+    const auto blocks = static_cast<unsigned>((problem.count + threads - 1) / threads);
     const void* const index = arrays.index(copy).data;
-    if (bytes(p.index) == 4) {
+    if (bytes(problem.index) == 4) {
       add_atomically<<<blocks, threads, 0, ctx.stream()>>>(source_of<Value>(arrays, copy),
-                                                           static_cast<const std::uint32_t*>(index), p.count,
+                                                           static_cast<const std::uint32_t*>(index), problem.count,
                                                            target_of<Value>(arrays, copy));
     } else {
       add_atomically<<<blocks, threads, 0, ctx.stream()>>>(source_of<Value>(arrays, copy),
-                                                           static_cast<const std::uint64_t*>(index), p.count,
+                                                           static_cast<const std::uint64_t*>(index), problem.count,
                                                            target_of<Value>(arrays, copy));
     }
     require(cudaGetLastError(), "atomics");
   };
   // Additions of floats in any order differ from run to run.
-  const bool varies =
-      std::is_floating_point_v<Value> && p.part<primitives::reduce_part>().order == reduction_order::deterministic;
+  const bool varies = std::is_floating_point_v<Value> &&
+                      problem.part<primitives::reduce_part>().order == reduction_order::deterministic;
   return {.who = "atomics", .promises_less = varies, .queue = queue, .wait = [ctx] { wait(ctx); }};
 }
 
@@ -57,14 +57,15 @@ int bits_of_slots(std::uint64_t slots) {
 }
 
 template <class Value>
-contender sort_and_reduce(const context& ctx, const problem& p, const workspace& arrays) {
+contender sort_and_reduce(const context& ctx, const problem& problem, const workspace& arrays) {
   scratch_layout layout;
-  layout.add(p.count * sizeof(std::uint32_t));
-  const std::uint64_t values_at = layout.add(p.count * sizeof(Value));
-  const std::uint64_t slots_at = layout.add(p.count * sizeof(std::uint32_t));
-  const std::uint64_t sums_at = layout.add(p.count * sizeof(Value));
+  layout.add(problem.count * sizeof(std::uint32_t));
+  const std::uint64_t values_at = layout.add(problem.count * sizeof(Value));
+  const std::uint64_t slots_at = layout.add(problem.count * sizeof(std::uint32_t));
+  const std::uint64_t sums_at = layout.add(problem.count * sizeof(Value));
   const std::uint64_t runs_at = layout.add(sizeof(std::uint32_t));
-  const auto call = [=, count = static_cast<std::uint32_t>(p.count), bits = bits_of_slots(p.indexed_count()), &arrays,
+  const auto call = [=, count = static_cast<std::uint32_t>(problem.count),
+                     bits = bits_of_slots(problem.indexed_count()), &arrays,
                      stream = ctx.stream()](void* temporary, std::size_t& bytes, std::byte* lists, std::uint64_t copy) {
     auto* const sorted = reinterpret_cast<std::uint32_t*>(lists);
     auto* const values = reinterpret_cast<Value*>(lists + values_at);
@@ -92,22 +93,22 @@ contender sort_and_reduce(const context& ctx, const problem& p, const workspace&
 
 }  // namespace
 
-std::vector<contender> reduce_peers(const context& ctx, const problem& p, const workspace& arrays) {
-  const bool sorts = bytes(p.index) == 4 && fits_in_32_bits(p);
+std::vector<contender> reduce_peers(const context& ctx, const problem& problem, const workspace& arrays) {
+  const bool sorts = bytes(problem.index) == 4 && fits_in_32_bits(problem);
   std::vector<contender> all;
-  switch (p.value) {
+  switch (problem.value) {
     case value_type::f32:
-      all.push_back(atomics<float>(ctx, p, arrays));
-      if (sorts) all.push_back(sort_and_reduce<float>(ctx, p, arrays));
+      all.push_back(atomics<float>(ctx, problem, arrays));
+      if (sorts) all.push_back(sort_and_reduce<float>(ctx, problem, arrays));
       break;
     case value_type::f64:
-      all.push_back(atomics<double>(ctx, p, arrays));
-      if (sorts) all.push_back(sort_and_reduce<double>(ctx, p, arrays));
+      all.push_back(atomics<double>(ctx, problem, arrays));
+      if (sorts) all.push_back(sort_and_reduce<double>(ctx, problem, arrays));
       break;
     case value_type::i32:
-    case value_type::u32: all.push_back(atomics<unsigned>(ctx, p, arrays)); break;
+    case value_type::u32: all.push_back(atomics<unsigned>(ctx, problem, arrays)); break;
     case value_type::i64:
-    case value_type::u64: all.push_back(atomics<unsigned long long>(ctx, p, arrays)); break;
+    case value_type::u64: all.push_back(atomics<unsigned long long>(ctx, problem, arrays)); break;
   }
   return all;
 }

@@ -54,47 +54,47 @@ struct numbered_keys {
 };
 
 // Sorts row numbers by their keys. Returns the buffer that holds them, numbers[0] or numbers[1].
-const std::uint32_t* sorted_numbers(void* temporary, std::size_t& bytes, key_reader reader, numbered_keys a,
+const std::uint32_t* sorted_numbers(void* temporary, std::size_t& bytes, key_reader reader, numbered_keys keys,
                                     std::uint32_t count, int end, bool has_low, cudaStream_t stream,
                                     cudaError_t& result) {
   const auto sort = [&](int from, int end_bit) {
-    result = cub::DeviceRadixSort::SortPairs(temporary, bytes, static_cast<const std::uint64_t*>(a.keys[0]), a.keys[1],
-                                             static_cast<const std::uint32_t*>(a.numbers[from]), a.numbers[1 - from],
-                                             count, 0, end_bit, stream);
-    return a.numbers[1 - from];
+    result = cub::DeviceRadixSort::SortPairs(temporary, bytes, static_cast<const std::uint64_t*>(keys.keys[0]),
+                                             keys.keys[1], static_cast<const std::uint32_t*>(keys.numbers[from]),
+                                             keys.numbers[1 - from], count, 0, end_bit, stream);
+    return keys.numbers[1 - from];
   };
   if (temporary == nullptr) return sort(0, end);
-  thrust::sequence(thrust::cuda::par_nosync.on(stream), a.numbers[0], a.numbers[0] + count);
+  thrust::sequence(thrust::cuda::par_nosync.on(stream), keys.numbers[0], keys.numbers[0] + count);
   if (!has_low) {
-    read_high_keys<<<blocks_for(count), threads, 0, stream>>>(reader, nullptr, count, a.keys[0]);
+    read_high_keys<<<blocks_for(count), threads, 0, stream>>>(reader, nullptr, count, keys.keys[0]);
     return sort(0, end);
   }
-  read_low_keys<<<blocks_for(count), threads, 0, stream>>>(reader, count, a.keys[0]);
+  read_low_keys<<<blocks_for(count), threads, 0, stream>>>(reader, count, keys.keys[0]);
   const std::uint32_t* const by_low = sort(0, 16);
   if (result != cudaSuccess) return by_low;
-  read_high_keys<<<blocks_for(count), threads, 0, stream>>>(reader, by_low, count, a.keys[0]);
+  read_high_keys<<<blocks_for(count), threads, 0, stream>>>(reader, by_low, count, keys.keys[0]);
   return sort(1, 64);
 }
 
-contender sort_of_records(const context& ctx, const problem& p, const workspace& arrays, move_records gather) {
+contender sort_of_records(const context& ctx, const problem& problem, const workspace& arrays, move_records gather) {
   scratch_layout layout;
-  const std::uint64_t key_at[2] = {layout.add(8 * p.count), layout.add(8 * p.count)};
-  const std::uint64_t number_at[2] = {layout.add(4 * p.count), layout.add(4 * p.count)};
+  const std::uint64_t key_at[2] = {layout.add(8 * problem.count), layout.add(8 * problem.count)};
+  const std::uint64_t number_at[2] = {layout.add(4 * problem.count), layout.add(4 * problem.count)};
   const auto call = [=, &arrays](void* temporary, std::size_t& bytes, std::byte* own_memory, std::uint64_t copy) {
-    const bool is_bytes = p.part<key_part>().number == key_type::bytes;
+    const bool is_bytes = problem.part<key_part>().number == key_type::bytes;
     const auto* const rows = temporary == nullptr ? nullptr : source_of<std::uint32_t>(arrays, copy);
-    numbered_keys a{};
+    numbered_keys keys{};
     for (int side = 0; side < 2; ++side) {
-      a.keys[side] = reinterpret_cast<std::uint64_t*>(own_memory + key_at[side]);
-      a.numbers[side] = reinterpret_cast<std::uint32_t*>(own_memory + number_at[side]);
+      keys.keys[side] = reinterpret_cast<std::uint64_t*>(own_memory + key_at[side]);
+      keys.numbers[side] = reinterpret_cast<std::uint32_t*>(own_memory + number_at[side]);
     }
-    const int end = is_bytes ? 64 : static_cast<int>(8 * p.key_bytes);
+    const int end = is_bytes ? 64 : static_cast<int>(8 * problem.key_bytes);
     cudaError_t result = cudaSuccess;
     const std::uint32_t* const order =
-        sorted_numbers(temporary, bytes, {rows, p.record_bytes / 4, p.key_bytes, is_bytes}, a,
-                       static_cast<std::uint32_t>(p.count), end, p.key_bytes > 8, ctx.stream(), result);
+        sorted_numbers(temporary, bytes, {rows, problem.record_bytes / 4, problem.key_bytes, is_bytes}, keys,
+                       static_cast<std::uint32_t>(problem.count), end, problem.key_bytes > 8, ctx.stream(), result);
     if (temporary != nullptr && result == cudaSuccess) {
-      gather(ctx, arrays.source(copy), {order, p.count, index_type::u32}, arrays.target(copy));
+      gather(ctx, arrays.source(copy), {order, problem.count, index_type::u32}, arrays.target(copy));
     }
     return result;
   };
@@ -103,20 +103,22 @@ contender sort_of_records(const context& ctx, const problem& p, const workspace&
 
 }  // namespace
 
-std::vector<contender> large_record_sorts(const context& ctx, const problem& p, const workspace& arrays) {
-  const key_part& key = p.part<key_part>();
-  if (p.primitive == "sort_pairs") return {radix_sort_of_pairs<std::uint64_t, std::uint32_t>(ctx, p, arrays)};
-  const bool is_number = key.number == key_type::unsigned_integer && p.key_bytes <= 8;
-  if (p.primitive == "sort_gather_index") {
-    if (!is_number || bytes(p.index) != 4) return {};
-    if (p.key_bytes == 4) return index_sorts(ctx, p, arrays);
-    return p.key_bytes == 8 ? std::vector<contender>{radix_sort_of_numbers<std::uint64_t>(ctx, p, arrays)}
-                            : std::vector<contender>{};
+std::vector<contender> large_record_sorts(const context& ctx, const problem& problem, const workspace& arrays) {
+  const key_part& key = problem.part<key_part>();
+  if (problem.primitive == "sort_pairs")
+    return {radix_sort_of_pairs<std::uint64_t, std::uint32_t>(ctx, problem, arrays)};
+  const bool is_number = key.number == key_type::unsigned_integer && problem.key_bytes <= 8;
+  if (problem.primitive == "sort_gather_index") {
+    if (!is_number || bytes(problem.index) != 4) return {};
+    if (problem.key_bytes == 4) return index_sorts(ctx, problem, arrays);
+    return problem.key_bytes == 8 ? std::vector<contender>{radix_sort_of_numbers<std::uint64_t>(ctx, problem, arrays)}
+                                  : std::vector<contender>{};
   }
-  const bool is_bytes = key.number == key_type::bytes && (p.key_bytes == 8 || p.key_bytes == 10);
-  const move_records move = gather(p.record_bytes, index_type::u32);
-  if ((!is_number && !is_bytes) || p.record_bytes % 4 != 0 || p.record_bytes < 12 || move == nullptr) return {};
-  return {sort_of_records(ctx, p, arrays, move)};
+  const bool is_bytes = key.number == key_type::bytes && (problem.key_bytes == 8 || problem.key_bytes == 10);
+  const move_records move = gather(problem.record_bytes, index_type::u32);
+  if ((!is_number && !is_bytes) || problem.record_bytes % 4 != 0 || problem.record_bytes < 12 || move == nullptr)
+    return {};
+  return {sort_of_records(ctx, problem, arrays, move)};
 }
 
 }  // namespace sheaf::bench::peers::device

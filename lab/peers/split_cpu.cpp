@@ -33,45 +33,46 @@ void counting_split(key_reader<Key> category_of, std::uint64_t count, std::uint6
 }
 
 template <class Key, class Index>
-void split_index(const problem& p, key_reader<Key> category_of, Index* out, std::uint64_t* next) {
-  const std::uint64_t categories = std::uint64_t{1} << p.part<key_part>().bits;
-  if (p.primitive == "split_gather_index") {
-    counting_split(category_of, p.count, next, categories,
+void split_index(const problem& problem, key_reader<Key> category_of, Index* out, std::uint64_t* next) {
+  const std::uint64_t categories = std::uint64_t{1} << problem.part<key_part>().bits;
+  if (problem.primitive == "split_gather_index") {
+    counting_split(category_of, problem.count, next, categories,
                    [&](std::uint64_t i, std::uint64_t place) { out[place] = static_cast<Index>(i); });
   } else {
-    counting_split(category_of, p.count, next, categories,
+    counting_split(category_of, problem.count, next, categories,
                    [&](std::uint64_t i, std::uint64_t place) { out[i] = static_cast<Index>(place); });
   }
 }
 
 template <class Key>
-void split_loop(const problem& p, const workspace& arrays, std::uint64_t copy) {
-  const key_part& key = p.part<key_part>();
+void split_loop(const problem& problem, const workspace& arrays, std::uint64_t copy) {
+  const key_part& key = problem.part<key_part>();
   auto* const next = reinterpret_cast<std::uint64_t*>(arrays.scratch(std::uint64_t{8} << key.bits));
-  const const_records keys = p.key_bytes == 0 ? const_records(arrays.source(copy)) : arrays.keys(copy);
+  const const_records keys = problem.key_bytes == 0 ? const_records(arrays.source(copy)) : arrays.keys(copy);
   const Key mask = static_cast<Key>((std::uint64_t{1} << key.bits) - 1);
   const key_reader<Key> category_of{keys.data, keys.stride_bytes, mask};
   std::byte* const target = arrays.target(copy).data;
-  if (entry_of(p).writes_index) {
-    if (bytes(p.index) == 4) return split_index(p, category_of, reinterpret_cast<std::uint32_t*>(target), next);
-    return split_index(p, category_of, reinterpret_cast<std::uint64_t*>(target), next);
+  if (entry_of(problem).writes_index) {
+    if (bytes(problem.index) == 4)
+      return split_index(problem, category_of, reinterpret_cast<std::uint32_t*>(target), next);
+    return split_index(problem, category_of, reinterpret_cast<std::uint64_t*>(target), next);
   }
   const std::byte* const source = arrays.source(copy).data;
-  jobs::with_record_type(p.record_bytes, [&]<class Record>(std::type_identity<Record>) {
+  jobs::with_record_type(problem.record_bytes, [&]<class Record>(std::type_identity<Record>) {
     const auto* const in = reinterpret_cast<const Record*>(source);
     auto* const out = reinterpret_cast<Record*>(target);
-    counting_split(category_of, p.count, next, std::uint64_t{1} << key.bits,
+    counting_split(category_of, problem.count, next, std::uint64_t{1} << key.bits,
                    [&](std::uint64_t i, std::uint64_t place) { out[place] = in[i]; });
   });
 }
 
 template <class Word>
-void partition_by_copy(const problem& p, const workspace& arrays, std::uint64_t copy) {
+void partition_by_copy(const problem& problem, const workspace& arrays, std::uint64_t copy) {
   const auto* const in = reinterpret_cast<const Word*>(arrays.source(copy).data);
   auto* const out = reinterpret_cast<Word*>(arrays.target(copy).data);
   const auto is_first = [](Word word) { return (word & 1) == 0; };
-  const auto first = std::count_if(in, in + p.count, is_first);
-  std::partition_copy(in, in + p.count, out, out + first, is_first);
+  const auto first = std::count_if(in, in + problem.count, is_first);
+  std::partition_copy(in, in + problem.count, out, out + first, is_first);
 }
 
 template <class Word>
@@ -91,12 +92,12 @@ void add_partitions(const problem& p, const workspace& arrays, std::vector<conte
 }
 
 template <class Word>
-void sort_by_bits(const problem& p, const workspace& arrays, std::uint64_t copy) {
+void sort_by_bits(const problem& problem, const workspace& arrays, std::uint64_t copy) {
   const auto* const in = reinterpret_cast<const Word*>(arrays.source(copy).data);
   auto* const out = reinterpret_cast<Word*>(arrays.target(copy).data);
-  const Word mask = static_cast<Word>(~Word{0} >> (8 * sizeof(Word) - p.part<key_part>().bits));
-  std::copy(in, in + p.count, out);
-  std::stable_sort(out, out + p.count, [mask](Word a, Word b) { return (a & mask) < (b & mask); });
+  const Word mask = static_cast<Word>(~Word{0} >> (8 * sizeof(Word) - problem.part<key_part>().bits));
+  std::copy(in, in + problem.count, out);
+  std::stable_sort(out, out + problem.count, [mask](Word a, Word b) { return (a & mask) < (b & mask); });
 }
 
 template <class Word>
@@ -109,23 +110,26 @@ contender sort_peer(const problem& p, const workspace& arrays) {
 
 namespace host {
 
-std::vector<contender> split_peers(const context&, const problem& p, const workspace& arrays) {
-  const key_part& key = p.part<key_part>();
+std::vector<contender> split_peers(const context&, const problem& problem, const workspace& arrays) {
+  const key_part& key = problem.part<key_part>();
   std::vector<contender> all;
-  if (key.bits == 1 && p.key_bytes == 0 && p.record_bytes == 4) add_partitions<std::uint32_t>(p, arrays, all);
-  if (key.bits == 1 && p.key_bytes == 0 && p.record_bytes == 8) add_partitions<std::uint64_t>(p, arrays, all);
-  const std::uint64_t held_bytes = p.key_bytes == 0 ? p.record_bytes : p.key_bytes;
-  const bool has_type = std::has_single_bit(p.record_bytes) ? p.record_bytes >= 4 && p.record_bytes <= 256
-                                                            : p.record_bytes == 12 || p.record_bytes == 100;
+  if (key.bits == 1 && problem.key_bytes == 0 && problem.record_bytes == 4)
+    add_partitions<std::uint32_t>(problem, arrays, all);
+  if (key.bits == 1 && problem.key_bytes == 0 && problem.record_bytes == 8)
+    add_partitions<std::uint64_t>(problem, arrays, all);
+  const std::uint64_t held_bytes = problem.key_bytes == 0 ? problem.record_bytes : problem.key_bytes;
+  const bool has_type = std::has_single_bit(problem.record_bytes)
+                            ? problem.record_bytes >= 4 && problem.record_bytes <= 256
+                            : problem.record_bytes == 12 || problem.record_bytes == 100;
   if (key.bits > most_loop_bits) {
-    if (p.key_bytes == 0 && p.record_bytes == 4) all.push_back(sort_peer<std::uint32_t>(p, arrays));
-    if (p.key_bytes == 0 && p.record_bytes == 8) all.push_back(sort_peer<std::uint64_t>(p, arrays));
+    if (problem.key_bytes == 0 && problem.record_bytes == 4) all.push_back(sort_peer<std::uint32_t>(problem, arrays));
+    if (problem.key_bytes == 0 && problem.record_bytes == 8) all.push_back(sort_peer<std::uint64_t>(problem, arrays));
     return all;
   }
   if (held_bytes < 4 || !has_type) return all;
   const auto loop = held_bytes < 8 || held_bytes % 8 != 0 ? &split_loop<std::uint32_t> : &split_loop<std::uint64_t>;
   all.push_back(peer("plain_loop", std::uint64_t{8} << key.bits,
-                     [p, &arrays, loop](std::uint64_t copy) { loop(p, arrays, copy); }));
+                     [problem, &arrays, loop](std::uint64_t copy) { loop(problem, arrays, copy); }));
   return all;
 }
 

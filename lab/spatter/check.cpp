@@ -85,12 +85,12 @@ std::uint64_t count_wrong_entries(const std::uint64_t* window, std::uint64_t beg
 #pragma omp parallel for num_threads(core::startable(threads)) schedule(static) \
     reduction(+ : wrong) reduction(min : lowest)
   // clang-format on
-  for (std::uint64_t w = 0; w < (count + 63) / 64; ++w) {
-    const std::uint64_t end = std::min<std::uint64_t>(64, count - w * 64);
+  for (std::uint64_t word = 0; word < (count + 63) / 64; ++word) {
+    const std::uint64_t end = std::min<std::uint64_t>(64, count - word * 64);
     for (std::uint64_t b = 0; b < end; ++b) {
-      if ((held.word(w) >> b & 1) != 0) continue;
-      const std::uint64_t entry = w * 64 + b;
-      const bool named = (missed.word(w) >> b & 1) != 0;
+      if ((held.word(word) >> b & 1) != 0) continue;
+      const std::uint64_t entry = word * 64 + b;
+      const bool named = (missed.word(word) >> b & 1) != 0;
       if (!named && window[entry] == inputs::record_word(scatter_seed, begin + entry, 0)) continue;
       ++wrong;
       lowest = std::min(lowest, entry);

@@ -21,14 +21,14 @@ constexpr std::uint64_t paper_cache_bytes = 392 * 1024;
 template <class Use>
 auto with_variants(const context& ctx, const workspace& arrays, const problem& p, Use use) {
   const const_records shape{nullptr, p.count, p.record_bytes};
-  const primitives::movement m = primitives::describe_movement(ctx, shape, {nullptr, p.count, p.index}, shape,
-                                                               primitives::hint(p.pattern), bounds::check);
+  const primitives::movement movement = primitives::describe_movement(ctx, shape, {nullptr, p.count, p.index}, shape,
+                                                                      primitives::hint(p.pattern), bounds::check);
   if (p.primitive == "gather") {
-    return use(primitives::gather_variants(), primitives::gather_problem{m}, [&arrays](std::uint64_t copy) {
+    return use(primitives::gather_variants(), primitives::gather_problem{movement}, [&arrays](std::uint64_t copy) {
       return primitives::gather_buffers{arrays.source(copy), arrays.index(copy), arrays.target(copy)};
     });
   }
-  return use(primitives::scatter_variants(), primitives::scatter_problem{m, duplicates::any},
+  return use(primitives::scatter_variants(), primitives::scatter_problem{movement, duplicates::any},
              [&arrays](std::uint64_t copy) {
                return primitives::scatter_buffers{arrays.source(copy), arrays.index(copy), arrays.target(copy)};
              });
@@ -90,15 +90,15 @@ std::vector<fixed_size> paper_run::fixed_sizes(const session& s) const {
   return sizes;
 }
 
-const pass_sweep& paper_run::sweep_passes(session& s, std::uint64_t count) {
-  const auto [place, is_new] = sweeps.try_emplace({&s, count});
+const pass_sweep& paper_run::sweep_passes(session& session, std::uint64_t count) {
+  const auto [place, is_new] = sweeps.try_emplace({&session, count});
   pass_sweep& sweep = place->second;
   if (!is_new) return sweep;
   sweep.passes = powers(1, request.quick ? 8 : 64, 2);
   const problem p = at_random("scatter", count);
-  std::vector<contender> who{single_pass(s, p)};
-  for (const std::uint64_t passes : sweep.passes) who.push_back(multi_pass(s, p, passes));
-  sweep.rows = measure(s, 9, p, std::move(who));
+  std::vector<contender> who{single_pass(session, p)};
+  for (const std::uint64_t passes : sweep.passes) who.push_back(multi_pass(session, p, passes));
+  sweep.rows = measure(session, 9, p, std::move(who));
   if (sweep.rows.empty()) return sweep;
   sweep.one_pass = sweep.rows.front();
   sweep.rows.erase(sweep.rows.begin());
@@ -119,40 +119,41 @@ problem to_partitions(std::uint64_t partitions, std::uint64_t count) {
   return {"scatter", {primitives::pattern_kind::partitioned, partitions}, tuple_bytes, index_type::u32, count};
 }
 
-contender single_pass(const session& s, const problem& p, int threads) {
+contender single_pass(const session& s, const problem& spec, int threads) {
   const context ctx = threads == 0 ? s.ctx : context::cpu(threads);
-  return with_variants(ctx, s.arrays, p, [&](const auto& variants, const auto& problem, const auto& buffers_of) {
+  return with_variants(ctx, s.arrays, spec, [&](const auto& variants, const auto& problem, const auto& buffers_of) {
     auto best = variants.begin();
     plan::planned least = plan::rejected("not planned yet");
-    for (auto v = variants.begin(); v != variants.end(); ++v) {
-      if (!v->works_on(ctx.backend())) continue;
-      const plan::planned plan = v->plan(problem, ctx.profile());
-      if (!plan.applicable() || !only_moves(v->name, plan.by_name_only)) continue;
+    for (auto candidate = variants.begin(); candidate != variants.end(); ++candidate) {
+      if (!candidate->works_on(ctx.backend())) continue;
+      const plan::planned plan = candidate->plan(problem, ctx.profile());
+      if (!plan.applicable() || !only_moves(candidate->name, plan.by_name_only)) continue;
       if (least.applicable() && plan.seconds >= least.seconds) continue;
-      best = v;
+      best = candidate;
       least = plan;
     }
     contender c = planned_contender(ctx, *best, problem, least, buffers_of);
     if (threads != 0) c.who += fmt::format(":threads={}", threads);
-    c.he2007_seconds = modelled_seconds(ctx, p, 1);
+    c.he2007_seconds = modelled_seconds(ctx, spec, 1);
     return c;
   });
 }
 
 // The variant's prediction is for the number of passes that it planned, and is dropped for any other number.
-contender multi_pass(const session& s, const problem& p, std::uint64_t passes, std::uint64_t segments) {
-  return with_variants(s.ctx, s.arrays, p, [&](const auto& variants, const auto& problem, const auto& buffers_of) {
-    const auto& variant = multipass_of(variants, s.ctx.backend());
-    plan::planned plan = variant.plan(problem, s.ctx.profile());
-    const bool as_planned = plan.decided.get<primitives::multipass_decision>().passes == passes && segments == 1;
-    plan.decided.set(
-        primitives::multipass_decision{static_cast<std::uint32_t>(passes), static_cast<std::uint32_t>(segments)});
-    contender c = planned_contender(s.ctx, variant, problem, plan, buffers_of);
-    c.who += fmt::format(":passes={},segments={}", passes, segments);
-    if (!as_planned) c.predicted_seconds = 0;
-    if (segments == 1) c.he2007_seconds = modelled_seconds(s.ctx, p, passes);
-    return c;
-  });
+contender multi_pass(const session& session, const problem& spec, std::uint64_t passes, std::uint64_t segments) {
+  return with_variants(
+      session.ctx, session.arrays, spec, [&](const auto& variants, const auto& problem, const auto& buffers_of) {
+        const auto& variant = multipass_of(variants, session.ctx.backend());
+        plan::planned plan = variant.plan(problem, session.ctx.profile());
+        const bool as_planned = plan.decided.get<primitives::multipass_decision>().passes == passes && segments == 1;
+        plan.decided.set(
+            primitives::multipass_decision{static_cast<std::uint32_t>(passes), static_cast<std::uint32_t>(segments)});
+        contender c = planned_contender(session.ctx, variant, problem, plan, buffers_of);
+        c.who += fmt::format(":passes={},segments={}", passes, segments);
+        if (!as_planned) c.predicted_seconds = 0;
+        if (segments == 1) c.he2007_seconds = modelled_seconds(session.ctx, spec, passes);
+        return c;
+      });
 }
 
 contender chosen(const session& s, const problem& p) {

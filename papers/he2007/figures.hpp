@@ -34,7 +34,7 @@ struct paper_run : study {
 
   /// The paper's 128 MB of tuples. Where the last cache is larger than a G80's, also the size that is as many times the
   /// cache as 128 MB were on the G80, but at most 4 GB (1 GB on the CPU).
-  std::vector<fixed_size> fixed_sizes(const session& s) const;
+  std::vector<fixed_size> fixed_sizes(const session& session) const;
   /// Calls work(session, size) with the fixed sizes of each session, and prints which these are.
   template <class Work>
   void for_each_fixed_size(Work work) {
@@ -45,7 +45,7 @@ struct paper_run : study {
       }
     }
   }
-  const pass_sweep& sweep_passes(session& s, std::uint64_t count);
+  const pass_sweep& sweep_passes(session& session, std::uint64_t count);
 };
 
 problem sequential(std::string_view what, std::uint64_t count);
@@ -56,19 +56,19 @@ problem to_partitions(std::uint64_t partitions, std::uint64_t count);
 
 /// A one-pass call: the cheapest variant that does not inspect the list, told the pattern. It runs on all threads of
 /// the session unless a number of CPU threads is given.
-contender single_pass(const session& s, const problem& p, int threads = 0);
+contender single_pass(const session& session, const problem& problem, int threads = 0);
 /// The paper's multi-pass variant, made to run this many passes over every segment.
-contender multi_pass(const session& s, const problem& p, std::uint64_t passes, std::uint64_t segments = 1);
+contender multi_pass(const session& session, const problem& problem, std::uint64_t passes, std::uint64_t segments = 1);
 /// The planner's choice for a caller who tells the pattern.
-contender chosen(const session& s, const problem& p);
+contender chosen(const session& session, const problem& problem);
 /// The number of passes that the paper's model asks for, and the number that our multi-pass variant plans.
-std::uint64_t modelled_passes(const session& s, const problem& p);
-std::uint64_t planned_passes(const session& s, const problem& p);
+std::uint64_t modelled_passes(const session& session, const problem& problem);
+std::uint64_t planned_passes(const session& session, const problem& problem);
 
 /// Section 3.2: bytes of the tuples on one side (the sequential and the random side have as many) over the time.
-double effective_bandwidth(const result& r);
+double effective_bandwidth(const result& result);
 /// Bytes of the tuples on both sides and of the index list over the time.
-double total_bandwidth(const result& r);
+double total_bandwidth(const result& result);
 
 /// Measured and predicted, by the data size, the number of partitions and the number of passes.
 void figure_1(paper_run& run);

@@ -49,61 +49,64 @@ struct found_records {
 };
 
 /// A search, and the gather of what it finds: step 4 of the paper.
-contender with_gather(const session& s, const problem& p, const contender& search) {
+contender with_gather(const session& session, const problem& problem, const contender& search) {
   const auto records_of_copies = std::make_shared<std::vector<found_records>>();
-  const std::uint64_t most = primitives::most_matches(p);
-  contender c = search;
-  c.predicted_seconds = 0;  // of the search alone
-  c.kept_bytes_of_copy += (primitives::table_records(p) + most) * tuple_bytes;
-  c.prepare = [search, records_of_copies, p, most, ctx = s.ctx](std::uint64_t copies) {
+  const std::uint64_t most = primitives::most_matches(problem);
+  contender contender = search;
+  contender.predicted_seconds = 0;  // of the search alone
+  contender.kept_bytes_of_copy += (primitives::table_records(problem) + most) * tuple_bytes;
+  contender.prepare = [search, records_of_copies, problem, most, ctx = session.ctx](std::uint64_t copies) {
     if (search.prepare) search.prepare(copies);
     for (std::uint64_t copy = 0; copy < copies; ++copy) {
       records_of_copies->push_back(
-          {buffer(ctx, primitives::table_records(p) * tuple_bytes), buffer(ctx, most * tuple_bytes)});
+          {buffer(ctx, primitives::table_records(problem) * tuple_bytes), buffer(ctx, most * tuple_bytes)});
       const found_records& records = records_of_copies->back();
-      inputs::fill_records(ctx, {records.table.data(), primitives::table_records(p), tuple_bytes}, 1);
+      inputs::fill_records(ctx, {records.table.data(), primitives::table_records(problem), tuple_bytes}, 1);
       inputs::fill_records(ctx, {records.found.data(), most, tuple_bytes}, 2);  // touches the memory
     }
   };
-  c.release = [search, records_of_copies] {
+  contender.release = [search, records_of_copies] {
     records_of_copies->clear();
     if (search.release) search.release();
   };
-  c.queue = [search, records_of_copies, p, most, &arrays = s.arrays, ctx = s.ctx](std::uint64_t copy) {
+  contender.queue = [search, records_of_copies, problem, most, &arrays = session.arrays,
+                     ctx = session.ctx](std::uint64_t copy) {
     search.queue(copy);
     const found_records& records = (*records_of_copies)[copy];
     // Every probe finds one record, so there are as many record numbers as there is room for.
-    gather(ctx, {records.table.data(), primitives::table_records(p), tuple_bytes},
-           {arrays.target(copy).data, most, p.index}, sheaf::records{records.found.data(), most, tuple_bytes},
+    gather(ctx, {records.table.data(), primitives::table_records(problem), tuple_bytes},
+           {arrays.target(copy).data, most, problem.index}, sheaf::records{records.found.data(), most, tuple_bytes},
            {.pattern = access_pattern::random()});
   };
-  return c;
+  return contender;
 }
 
 /// The transfer of the search keys from the host before, and of as many records as are found to the host after.
-contender search_with_transfers(const session& s, const problem& p, const contender& search) {
+contender search_with_transfers(const session& session, const problem& p, const contender& search) {
   const std::uint64_t key_bytes = p.count * p.key_bytes;
   const std::uint64_t result_bytes = primitives::most_matches(p) * tuple_bytes;
-  const std::shared_ptr<std::byte[]> host = host_memory(s.ctx, key_bytes + result_bytes);
+  const std::shared_ptr<std::byte[]> host = host_memory(session.ctx, key_bytes + result_bytes);
   const auto result = std::make_shared<buffer>();
-  contender c = search;
-  c.who += "+transfers";
-  c.kept_bytes_of_copy += result_bytes;
-  c.prepare = [search, host, result, key_bytes, result_bytes, &arrays = s.arrays, ctx = s.ctx](std::uint64_t copies) {
+  contender contender = search;
+  contender.who += "+transfers";
+  contender.kept_bytes_of_copy += result_bytes;
+  contender.prepare = [search, host, result, key_bytes, result_bytes, &arrays = session.arrays,
+                       ctx = session.ctx](std::uint64_t copies) {
     search.prepare(copies);
     copy_bytes(ctx, host.get(), arrays.keys(0).data, key_bytes);
     *result = buffer(ctx, result_bytes);
   };
-  c.release = [search, result] {
+  contender.release = [search, result] {
     *result = buffer();
     search.release();
   };
-  c.queue = [search, host, result, key_bytes, result_bytes, &arrays = s.arrays, ctx = s.ctx](std::uint64_t) {
+  contender.queue = [search, host, result, key_bytes, result_bytes, &arrays = session.arrays,
+                     ctx = session.ctx](std::uint64_t) {
     copy_bytes(ctx, arrays.at(0, places::index).data, host.get(), key_bytes);
     search.queue(0);
     copy_bytes(ctx, host.get() + key_bytes, result->data(), result_bytes);
   };
-  return c;
+  return contender;
 }
 
 /// Our choice and every variant, each with the gather; on a GPU also with transfers, as the paper's times have them.
@@ -141,15 +144,15 @@ void figure_18(paper_run& run) {
       "7.2 and 3.5 times as fast on the GPU as on Intel's and AMD's CPU, transfers included, which take 40 to "
       "60 %; the\n  multi-pass gather saves a third. The text has no sizes of tables.");
   fmt::print("  The paper's tables are 99 % full, and so are ours. The column \"load\" has what the table is.\n");
-  for (session& s : run.sessions) {
-    const bool on_gpu = s.ctx.backend() == backend_kind::cuda;
-    print_place(s, fmt::format("keys of 4 bytes, records of 8, all found{}",
-                               on_gpu ? "; the last columns with the way from the host and back" : ""));
+  for (session& session : run.sessions) {
+    const bool on_gpu = session.ctx.backend() == backend_kind::cuda;
+    print_place(session, fmt::format("keys of 4 bytes, records of 8, all found{}",
+                                     on_gpu ? "; the last columns with the way from the host and back" : ""));
     const table rows({"records", "probes", "load", "direct", "multipass", "partitioned", "direct / multipass",
                       "direct / partitioned", "choice", "variant", "keys", "with transfers", "transfers in it"});
     for (const auto& [records, probes] : searches_of(run)) {
       const problem p = hash_search_in(records, probes);
-      const auto found = run.measure(s, 18, p, searches(s, p));
+      const auto found = run.measure(session, 18, p, searches(session, p));
       const result* const choice = find(found, "sheaf");
       const result* const moved = find(found, "sheaf+transfers");
       if (choice == nullptr) continue;

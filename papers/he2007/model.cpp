@@ -28,13 +28,13 @@ struct accuracies {
 };
 
 // Appends the predictions of both models and their accuracies to a row.
-std::vector<std::string> with_models(std::vector<std::string> cells, const result& r) {
+std::vector<std::string> with_models(std::vector<std::string> cells, const result& result) {
   const auto add = [&](double predicted, double accuracy) {
     cells.push_back(predicted > 0 ? time_text(predicted) : "-");
     cells.push_back(predicted > 0 ? percent_text(accuracy) : "-");
   };
-  add(r.he2007_seconds, r.he2007_accuracy());
-  add(r.predicted_seconds, r.accuracy());
+  add(result.he2007_seconds, result.he2007_accuracy());
+  add(result.predicted_seconds, result.accuracy());
   return cells;
 }
 
@@ -44,23 +44,24 @@ std::vector<std::string> with_model_titles(std::vector<std::string> titles) {
 }
 
 // Figures 6 and 7: from 1 MB of tuples to the paper's largest size, and on to sizes that today's devices hold.
-void by_data_size(paper_run& run, session& s, int figure,
+void by_data_size(paper_run& run, session& session, int figure,
                   problem (*problem_of)(std::string_view, std::uint64_t, std::uint64_t), const char* found) {
-  const std::uint64_t most = (s.ctx.backend() == backend_kind::cuda ? 4096 : 512) * megabyte;
+  const std::uint64_t most = (session.ctx.backend() == backend_kind::cuda ? 4096 : 512) * megabyte;
   const auto sizes = run.request.quick ? powers(megabyte / 16, megabyte / 4, 2) : powers(megabyte, most, 2);
-  print_place(s, "time by size of the data");
+  print_place(session, "time by size of the data");
   const table rows(with_model_titles({"data", "call", "variant", "time", "effective"}));
   accuracies model_accuracies;
   std::vector<plan::he2007::timed_scan> scans;
   for (const std::string_view what : gather_and_scatter) {
     for (const std::uint64_t size : sizes) {
-      const problem p = problem_of(what, size / tuple_bytes, tuple_bytes);
-      for (const result& r : run.measure(s, figure, p, {single_pass(s, p)})) {
-        rows.row(with_models({size_text(size), std::string(what), r.variant, time_text(r.time.median_seconds),
-                              bandwidth_text(effective_bandwidth(r))},
-                             r));
-        model_accuracies.add(r);
-        scans.push_back({static_cast<double>(jobs::bytes_of_copy(jobs::job_of(p).shapes(p))), r.time.median_seconds});
+      const problem problem = problem_of(what, size / tuple_bytes, tuple_bytes);
+      for (const result& result : run.measure(session, figure, problem, {single_pass(session, problem)})) {
+        rows.row(with_models({size_text(size), std::string(what), result.variant, time_text(result.time.median_seconds),
+                              bandwidth_text(effective_bandwidth(result))},
+                             result));
+        model_accuracies.add(result);
+        scans.push_back({static_cast<double>(jobs::bytes_of_copy(jobs::job_of(problem).shapes(problem))),
+                         result.time.median_seconds});
       }
     }
   }
@@ -68,7 +69,8 @@ void by_data_size(paper_run& run, session& s, int figure,
   if (figure != 6) return;
   fmt::print(
       "  B_seq by equation 1 from these runs, tuples of both sides and index counted: {}; the profile's copy: {}\n",
-      bandwidth_text(plan::he2007::sequential_bandwidth(scans)), bandwidth_text(s.ctx.profile().copy_bytes_per_second));
+      bandwidth_text(plan::he2007::sequential_bandwidth(scans)),
+      bandwidth_text(session.ctx.profile().copy_bytes_per_second));
 }
 
 problem sequential_tuples(std::string_view what, std::uint64_t count, std::uint64_t) { return sequential(what, count); }
@@ -80,17 +82,17 @@ void figure_1(paper_run& run) {
       "Figure 1. Gather and scatter, sequential against random locations",
       "128 MB of 8-byte tuples; sequential over 60 GB/s, counting the tuples of both sides and the index, of\n"
       "  69.2 GB/s for a scan; random far below.");
-  run.for_each_fixed_size([&](session& s, const fixed_size& size) {
+  run.for_each_fixed_size([&](session& session, const fixed_size& size) {
     const table rows({"call", "locations", "variant", "time", "effective", "with index", "of copy rate", "slowdown"});
     for (const std::string_view what : gather_and_scatter) {
       double sequential_seconds = 0;
       for (const problem& p : {sequential(what, size.count), at_random(what, size.count)}) {
-        for (const result& r : run.measure(s, 1, p, {single_pass(s, p)})) {
-          const double seconds = r.time.median_seconds;
+        for (const result& result : run.measure(session, 1, p, {single_pass(session, p)})) {
+          const double seconds = result.time.median_seconds;
           if (sequential_seconds == 0) sequential_seconds = seconds;
-          rows.row({std::string(what), primitives::name(p.pattern), r.variant, time_text(seconds),
-                    bandwidth_text(effective_bandwidth(r)), bandwidth_text(total_bandwidth(r)),
-                    percent_text(total_bandwidth(r) / s.ctx.profile().copy_bytes_per_second),
+          rows.row({std::string(what), primitives::name(p.pattern), result.variant, time_text(seconds),
+                    bandwidth_text(effective_bandwidth(result)), bandwidth_text(total_bandwidth(result)),
+                    percent_text(total_bandwidth(result) / session.ctx.profile().copy_bytes_per_second),
                     ratio_text(seconds / sequential_seconds)});
         }
       }
@@ -114,19 +116,19 @@ void figure_8(paper_run& run) {
   print_caption("Figure 8. One-pass scatter by number of partitions",
                 "128 MB; time jumps beyond 32 partitions, the threads of a warp; accuracy over 82 %, 70 to 99 %.");
   const auto partitions = powers(1, run.request.quick ? 256 : 65536, 4);
-  run.for_each_fixed_size([&](session& s, const fixed_size& size) {
+  run.for_each_fixed_size([&](session& session, const fixed_size& size) {
     const table rows(with_model_titles({"partitions", "variant", "time", "effective", "to 1"}));
     accuracies model_accuracies;
     double first_seconds = 0;
     for (const std::uint64_t count : partitions) {
       const problem p = to_partitions(count, size.count);
-      for (const result& r : run.measure(s, 8, p, {single_pass(s, p)})) {
-        if (first_seconds == 0) first_seconds = r.time.median_seconds;
-        rows.row(
-            with_models({fmt::to_string(count), r.variant, time_text(r.time.median_seconds),
-                         bandwidth_text(effective_bandwidth(r)), ratio_text(r.time.median_seconds / first_seconds)},
-                        r));
-        model_accuracies.add(r);
+      for (const result& result : run.measure(session, 8, p, {single_pass(session, p)})) {
+        if (first_seconds == 0) first_seconds = result.time.median_seconds;
+        rows.row(with_models(
+            {fmt::to_string(count), result.variant, time_text(result.time.median_seconds),
+             bandwidth_text(effective_bandwidth(result)), ratio_text(result.time.median_seconds / first_seconds)},
+            result));
+        model_accuracies.add(result);
       }
     }
     model_accuracies.print(run, "over 82 % (70 to 99)");
@@ -136,9 +138,9 @@ void figure_8(paper_run& run) {
 void figure_9(paper_run& run) {
   print_caption("Figure 9. Random multi-pass scatter by number of passes",
                 "128 MB; best with 16 passes; accuracy 86 %, 70 to 99 %.");
-  run.for_each_fixed_size([&](session& s, const fixed_size& size) {
-    const problem p = at_random("scatter", size.count);
-    const pass_sweep& sweep = run.sweep_passes(s, size.count);
+  run.for_each_fixed_size([&](session& session, const fixed_size& size) {
+    const problem problem = at_random("scatter", size.count);
+    const pass_sweep& sweep = run.sweep_passes(session, size.count);
     if (sweep.rows.empty()) return;
     const table rows(with_model_titles({"passes", "time", "effective", "of one pass"}));
     accuracies model_accuracies;
@@ -153,7 +155,7 @@ void figure_9(paper_run& run) {
       model_accuracies.add(r);
     }
     fmt::print("  passes: best measured {}, chosen by the 2007 model {}, by our plan {}; 16 in the paper\n",
-               sweep.best_passes, modelled_passes(s, p), planned_passes(s, p));
+               sweep.best_passes, modelled_passes(session, problem), planned_passes(session, problem));
     model_accuracies.print(run, "86 % (70 to 99)");
   });
 }

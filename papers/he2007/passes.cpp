@@ -22,29 +22,31 @@ struct comparison {
   }
 };
 
-std::optional<comparison> compare(paper_run& run, session& s, int figure, const problem& p, bool with_one_thread) {
-  comparison c;
-  c.pass_count = modelled_passes(s, p);
-  std::vector<contender> who{single_pass(s, p), multi_pass(s, p, c.pass_count), chosen(s, p)};
-  if (with_one_thread && s.ctx.threads() > 1) who.push_back(single_pass(s, p, 1));
-  const std::vector<result> rows = run.measure(s, figure, p, std::move(who));
+std::optional<comparison> compare(paper_run& run, session& session, int figure, const problem& problem,
+                                  bool with_one_thread) {
+  comparison comparison;
+  comparison.pass_count = modelled_passes(session, problem);
+  std::vector<contender> who{single_pass(session, problem), multi_pass(session, problem, comparison.pass_count),
+                             chosen(session, problem)};
+  if (with_one_thread && session.ctx.threads() > 1) who.push_back(single_pass(session, problem, 1));
+  const std::vector<result> rows = run.measure(session, figure, problem, std::move(who));
   if (rows.empty()) return std::nullopt;
-  c.one_pass = rows[0];
-  c.passes = rows[1];
-  c.choice = rows[2];
-  if (rows.size() > 3) c.one_thread = rows[3];
-  return c;
+  comparison.one_pass = rows[0];
+  comparison.passes = rows[1];
+  comparison.choice = rows[2];
+  if (rows.size() > 3) comparison.one_thread = rows[3];
+  return comparison;
 }
 
 constexpr std::uint64_t paper_passes = 16;
 
-void by_segments(paper_run& run, session& s, std::uint64_t tuples, std::uint64_t passes, const char* why) {
+void by_segments(paper_run& run, session& session, std::uint64_t tuples, std::uint64_t passes, const char* why) {
   const auto segments = powers(1, run.request.quick ? 16 : 512, 2);
   const problem p = at_random("scatter", tuples);
   std::vector<contender> who;
   who.reserve(segments.size());
-  for (const std::uint64_t count : segments) who.push_back(multi_pass(s, p, passes, count));
-  const std::vector<result> measured_rows = run.measure(s, 10, p, std::move(who));
+  for (const std::uint64_t count : segments) who.push_back(multi_pass(session, p, passes, count));
+  const std::vector<result> measured_rows = run.measure(session, 10, p, std::move(who));
   if (measured_rows.empty()) return;
   fmt::print("  passes: {}, {}\n", passes, why);
   const table rows({"segments", "segment", "time", "effective", "to one"});
@@ -57,32 +59,34 @@ void by_segments(paper_run& run, session& s, std::uint64_t tuples, std::uint64_t
 }
 
 // Prints the rows of figures 12 and 13 for one machine.
-void print_comparisons(paper_run& run, session& s, int figure, const std::string& what,
+void print_comparisons(paper_run& run, session& session, int figure, const std::string& what,
                        std::span<const problem> problems) {
-  print_place(s, what);
+  print_place(session, what);
   const table rows({"tuple", "tuples", "one pass", "effective", "passes", "multi-pass", "effective", "gain", "choice",
                     "effective", "gain", "variant"});
   spread gains;
   spread gains_of_choice;
   spread gains_of_threads;
   for (const problem& p : problems) {
-    const std::optional<comparison> c = compare(run, s, figure, p, true);
-    if (!c) continue;
-    rows.row({fmt::format("{} B", p.record_bytes), fmt::to_string(p.count), time_text(c->one_pass.time.median_seconds),
-              bandwidth_text(effective_bandwidth(c->one_pass)), fmt::to_string(c->pass_count),
-              time_text(c->passes.time.median_seconds), bandwidth_text(effective_bandwidth(c->passes)),
-              ratio_text(c->gain()), time_text(c->choice.time.median_seconds),
-              bandwidth_text(effective_bandwidth(c->choice)), ratio_text(c->gain_of_choice()), c->choice.variant});
-    gains.add(c->gain());
-    gains_of_choice.add(c->gain_of_choice());
-    if (c->one_thread) gains_of_threads.add(c->gain_of_threads());
+    const std::optional<comparison> compared = compare(run, session, figure, p, true);
+    if (!compared) continue;
+    rows.row({fmt::format("{} B", p.record_bytes), fmt::to_string(p.count),
+              time_text(compared->one_pass.time.median_seconds),
+              bandwidth_text(effective_bandwidth(compared->one_pass)), fmt::to_string(compared->pass_count),
+              time_text(compared->passes.time.median_seconds), bandwidth_text(effective_bandwidth(compared->passes)),
+              ratio_text(compared->gain()), time_text(compared->choice.time.median_seconds),
+              bandwidth_text(effective_bandwidth(compared->choice)), ratio_text(compared->gain_of_choice()),
+              compared->choice.variant});
+    gains.add(compared->gain());
+    gains_of_choice.add(compared->gain_of_choice());
+    if (compared->one_thread) gains_of_threads.add(compared->gain_of_threads());
   }
   if (gains.count() == 0) return;
   fmt::print("  over one pass: the paper's multi-pass {} to {}, our choice {} to {}\n", ratio_text(gains.least()),
              ratio_text(gains.most()), ratio_text(gains_of_choice.least()), ratio_text(gains_of_choice.most()));
   if (gains_of_threads.count() == 0) return;
-  fmt::print("  {} threads over one, one pass: {} to {}; in the paper 1-2x on Intel and 2-4x on AMD\n", s.ctx.threads(),
-             ratio_text(gains_of_threads.least()), ratio_text(gains_of_threads.most()));
+  fmt::print("  {} threads over one, one pass: {} to {}; in the paper 1-2x on Intel and 2-4x on AMD\n",
+             session.ctx.threads(), ratio_text(gains_of_threads.least()), ratio_text(gains_of_threads.most()));
 }
 
 // Prints our choice on the CPU beside our choice on CUDA, if the run measured both.
@@ -124,20 +128,21 @@ void figure_11(paper_run& run) {
       "128 MB; one pass is best up to 8 partitions, beyond that multi-pass gains up to 3x; the model finds the "
       "number of passes.");
   const auto partitions = powers(1, run.request.quick ? 256 : 65536, 4);
-  run.for_each_fixed_size([&](session& s, const fixed_size& size) {
+  run.for_each_fixed_size([&](session& session, const fixed_size& size) {
     const table rows({"partitions", "one pass", "passes", "multi-pass", "gain", "choice", "gain", "variant"});
     spread gains;
     spread gains_of_choice;
     std::uint64_t most_in_one_pass = 0;
     for (const std::uint64_t count : partitions) {
-      const std::optional<comparison> c = compare(run, s, 11, to_partitions(count, size.count), false);
-      if (!c) continue;
-      rows.row({fmt::to_string(count), time_text(c->one_pass.time.median_seconds), fmt::to_string(c->pass_count),
-                time_text(c->passes.time.median_seconds), ratio_text(c->gain()),
-                time_text(c->choice.time.median_seconds), ratio_text(c->gain_of_choice()), c->choice.variant});
-      gains.add(c->gain());
-      gains_of_choice.add(c->gain_of_choice());
-      if (c->pass_count == 1) most_in_one_pass = count;
+      const std::optional<comparison> compared = compare(run, session, 11, to_partitions(count, size.count), false);
+      if (!compared) continue;
+      rows.row({fmt::to_string(count), time_text(compared->one_pass.time.median_seconds),
+                fmt::to_string(compared->pass_count), time_text(compared->passes.time.median_seconds),
+                ratio_text(compared->gain()), time_text(compared->choice.time.median_seconds),
+                ratio_text(compared->gain_of_choice()), compared->choice.variant});
+      gains.add(compared->gain());
+      gains_of_choice.add(compared->gain_of_choice());
+      if (compared->pass_count == 1) most_in_one_pass = count;
     }
     if (gains.count() == 0) return;
     fmt::print("  over one pass: the paper's multi-pass {} to {}, our choice {} to {}; the 2007 model chooses one ",
@@ -152,13 +157,13 @@ void figure_12(paper_run& run) {
       "Figure 12. Random scatter by tuple size",
       "16 M tuples of 2 to 16 bytes; effective bandwidth grows with the tuple; multi-pass gains 2-4x on the GPU "
       "and little on\n  CPUs; the GPU is 7-13x faster than Intel's CPU and 2-4x than AMD's.");
-  for (session& s : run.sessions) {
-    for (const fixed_size& size : run.fixed_sizes(s)) {
+  for (session& session : run.sessions) {
+    for (const fixed_size& size : run.fixed_sizes(session)) {
       std::vector<problem> problems;
       for (const std::uint64_t bytes : {1, 2, 4, 8, 16}) {
         problems.push_back(at_random("scatter", size.count, bytes));
       }
-      print_comparisons(run, s, 12, fmt::format("{} tuples; in 8 bytes, {}", size.count, size.note), problems);
+      print_comparisons(run, session, 12, fmt::format("{} tuples; in 8 bytes, {}", size.count, size.note), problems);
     }
   }
   print_cpu_beside_cuda(run, 12);

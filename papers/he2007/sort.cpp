@@ -24,44 +24,44 @@ std::vector<std::uint64_t> counts_of(const paper_run& run, const session& s) {
 }
 
 /// A sort with the transfer of its input from the host before and of its output to the host after.
-contender with_transfers(const session& s, const problem& p, const contender& sort) {
+contender with_transfers(const session& session, const problem& p, const contender& sort) {
   const std::uint64_t bytes = p.count * p.record_bytes;
-  const std::shared_ptr<std::byte[]> host = host_memory(s.ctx, 2 * bytes);
-  contender c = sort;
-  c.who += "+transfers";
-  c.predicted_seconds = 0;
+  const std::shared_ptr<std::byte[]> host = host_memory(session.ctx, 2 * bytes);
+  contender contender = sort;
+  contender.who += "+transfers";
+  contender.predicted_seconds = 0;
   // The source is filled after contenders are made, so its copy on the host is taken here.
-  c.prepare = [&arrays = s.arrays, host, ctx = s.ctx, bytes, sort](std::uint64_t copies) {
+  contender.prepare = [&arrays = session.arrays, host, ctx = session.ctx, bytes, sort](std::uint64_t copies) {
     sort.prepare(copies);
     copy_bytes(ctx, host.get(), arrays.source(0).data, bytes);
   };
-  c.queue = [&arrays = s.arrays, host, ctx = s.ctx, bytes, sort](std::uint64_t) {
+  contender.queue = [&arrays = session.arrays, host, ctx = session.ctx, bytes, sort](std::uint64_t) {
     copy_bytes(ctx, arrays.source(0).data, host.get(), bytes);
     sort.queue(0);
     copy_bytes(ctx, host.get() + bytes, arrays.target(0).data, bytes);
   };
-  return c;
+  return contender;
 }
 
 /// Adds the variant of this name, if it is built, and on a GPU also the variant with transfers.
 void add_sort(std::vector<contender>& who, const session& s, const problem& p, std::string_view variant) {
-  std::optional<contender> c = contender_by_name(s.ctx, p, s.arrays, variant);
-  if (!c) return;
+  std::optional<contender> found = contender_by_name(s.ctx, p, s.arrays, variant);
+  if (!found) return;
   if (s.ctx.backend() == backend_kind::cuda) {
-    who.push_back(with_transfers(s, p, *c));
+    who.push_back(with_transfers(s, p, *found));
   }
-  who.push_back(std::move(*c));
+  who.push_back(std::move(*found));
 }
 
-void optimizations_on_cuda(paper_run& run, session& s) {
-  print_place(s, "records of 8 bytes by keys of 4; the last columns with the way from the host and back");
+void optimizations_on_cuda(paper_run& run, session& session) {
+  print_place(session, "records of 8 bytes by keys of 4; the last columns with the way from the host and back");
   const table rows({"records", "the paper's", "today's", "the paper's / today's", "choice", "variant", "the paper's",
                     "today's", "transfers in it"});
-  for (const std::uint64_t count : counts_of(run, s)) {
+  for (const std::uint64_t count : counts_of(run, session)) {
     const problem p = radix_sort(count);
-    std::vector<contender> who = contenders_of(s.ctx, p, {.no_peer = true}, s.arrays);
-    for (const char* variant : {"cuda.msd_bitonic", "cuda.sample"}) add_sort(who, s, p, variant);
-    const auto found = run.measure(s, 15, p, std::move(who));
+    std::vector<contender> who = contenders_of(session.ctx, p, {.no_peer = true}, session.arrays);
+    for (const char* variant : {"cuda.msd_bitonic", "cuda.sample"}) add_sort(who, session, p, variant);
+    const auto found = run.measure(session, 15, p, std::move(who));
     const result* const paper = find(found, "cuda.msd_bitonic");
     const result* const ours = find(found, "cuda.sample");
     const result* const moved = find(found, "cuda.sample+transfers");
@@ -73,15 +73,15 @@ void optimizations_on_cuda(paper_run& run, session& s) {
   }
 }
 
-void optimizations_on_the_cpu(paper_run& run, session& s) {
-  print_place(s, "records of 8 bytes by keys of 4");
+void optimizations_on_the_cpu(paper_run& run, session& session) {
+  print_place(session, "records of 8 bytes by keys of 4");
   const table rows(
       {"records", "whole array", "clustered", "whole / clustered", "choice", "variant", "peer", "", "peer / choice"});
-  for (const std::uint64_t count : counts_of(run, s)) {
+  for (const std::uint64_t count : counts_of(run, session)) {
     const problem p = radix_sort(count);
-    std::vector<contender> who = contenders_of(s.ctx, p, {}, s.arrays);
-    for (const char* variant : {"cpu.lsd", "cpu.msd"}) add_sort(who, s, p, variant);
-    const auto found = run.measure(s, 15, p, std::move(who));
+    std::vector<contender> who = contenders_of(session.ctx, p, {}, session.arrays);
+    for (const char* variant : {"cpu.lsd", "cpu.msd"}) add_sort(who, session, p, variant);
+    const auto found = run.measure(session, 15, p, std::move(who));
     const result* const whole = find(found, "cpu.lsd");
     const result* const clustered = find(found, "cpu.msd");
     const result* const choice = find(found, "sheaf");
@@ -107,13 +107,13 @@ void figure_16(paper_run& run) {
                 "the radix sort takes half the time of the bitonic sort and less than half of that of the CPU's; "
                 "21.4 GB/s on the\n  GPU, 1.2 and 2.1 GB/s on Intel's and AMD's CPU. All with transfers.");
   std::map<std::uint64_t, double> on_the_cpu;
-  for (session& s : run.sessions) {
-    if (s.ctx.backend() == backend_kind::cuda) continue;
-    print_place(s, "records of 8 bytes by keys of 4");
+  for (session& session : run.sessions) {
+    if (session.ctx.backend() == backend_kind::cuda) continue;
+    print_place(session, "records of 8 bytes by keys of 4");
     const table rows({"records", "radix sort", "variant", "records", "bandwidth"});
-    for (const std::uint64_t count : counts_of(run, s)) {
+    for (const std::uint64_t count : counts_of(run, session)) {
       const problem p = radix_sort(count);
-      const auto found = run.measure(s, 16, p, {chosen(s, p)});
+      const auto found = run.measure(session, 16, p, {chosen(session, p)});
       if (found.empty()) continue;
       const double seconds = found[0].time.median_seconds;
       on_the_cpu[count] = seconds;
@@ -121,17 +121,18 @@ void figure_16(paper_run& run) {
                 bandwidth_text(found[0].bytes_per_second())});
     }
   }
-  for (session& s : run.sessions) {
-    if (s.ctx.backend() != backend_kind::cuda) continue;
-    print_place(s, "records of 8 bytes by keys of 4, with the way from the host and back");
+  for (session& session : run.sessions) {
+    if (session.ctx.backend() != backend_kind::cuda) continue;
+    print_place(session, "records of 8 bytes by keys of 4, with the way from the host and back");
     const table rows({"records", "radix, paper's", "radix, today's", "bitonic", "bitonic / radix", "without transfers",
                       "bitonic / radix", "bandwidth", "CPU / radix"});
-    for (const std::uint64_t count : counts_of(run, s)) {
+    for (const std::uint64_t count : counts_of(run, session)) {
       const problem p = radix_sort(count);
       std::vector<contender> who;
-      for (const char* variant : {"cuda.msd_bitonic", "cuda.sample", "cuda.bitonic"}) add_sort(who, s, p, variant);
+      for (const char* variant : {"cuda.msd_bitonic", "cuda.sample", "cuda.bitonic"})
+        add_sort(who, session, p, variant);
       if (who.empty()) continue;
-      const auto found = run.measure(s, 16, p, std::move(who));
+      const auto found = run.measure(session, 16, p, std::move(who));
       const result* const radix = find(found, "cuda.sample+transfers");
       const result* const inner = find(found, "cuda.sample");
       const auto cpu = on_the_cpu.find(count);

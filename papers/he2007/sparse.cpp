@@ -71,23 +71,23 @@ context with_gather(const context& ctx, const std::string& variant) {
 template <class Value>
 class measured_matrix {
  public:
-  measured_matrix(paper_run& run, const session& s, int figure, const std::string& matrix,
+  measured_matrix(paper_run& run, const session& session, int figure, const std::string& matrix,
                   const io::csr_matrix<double>& wide)
       : run_(run),
-        s_(s),
+        s_(session),
         figure_(figure),
         matrix_(matrix),
         m_(io::with_values<Value>(wide)),
         in_host_(jobs::view_of(m_)),
-        placed_(s.ctx, m_),
+        placed_(session.ctx, m_),
         ones_(m_.rows, 1),
         zeros_(m_.rows, 0),
         result_(zeros_),
-        b_(s.ctx, ones_.data(), m_.rows),
-        x_(s.ctx, result_.data(), m_.rows),
+        b_(session.ctx, ones_.data(), m_.rows),
+        x_(session.ctx, result_.data(), m_.rows),
         from_(b_.data(), m_.rows, type),
         to_(const_cast<Value*>(x_.data()), m_.rows, type),
-        two_step_(fmt::format("{}.two_step", name(s.ctx.backend()))) {}
+        two_step_(fmt::format("{}.two_step", name(session.ctx.backend()))) {}
 
   std::vector<std::string> cells() {
     const explanation why = explain_spmv(s_.ctx, placed_.view, from_, to_);
@@ -201,18 +201,18 @@ class measured_matrix {
 using named_matrix = std::pair<std::string, std::function<io::csr_matrix<double>(int threads)>>;
 
 void measure_matrices(paper_run& run, int figure, const std::vector<named_matrix>& matrices) {
-  for (session& s : run.sessions) {
+  for (session& session : run.sessions) {
     if (primitives::spmv_variants().empty()) continue;
     print_place(
-        s,
+        session,
         "GFLOP/s of products, by two_step with the gather that the planner takes, a single-pass and a multi-pass "
         "one;\n  25 iterations of conjugate gradient, and the share that 26 products are of them");
     const table rows({"matrix", "values", "nonzeros", "a row", "two_step", "by direct", "by multipass", "choice",
                       "variant", "25 iterations", "products in it"});
     for (const auto& [matrix, make] : matrices) {
-      const io::csr_matrix<double> m = make(s.ctx.threads());
-      rows.row(measured_matrix<float>(run, s, figure, matrix, m).cells());
-      rows.row(measured_matrix<double>(run, s, figure, matrix, m).cells());
+      const io::csr_matrix<double> m = make(session.ctx.threads());
+      rows.row(measured_matrix<float>(run, session, figure, matrix, m).cells());
+      rows.row(measured_matrix<double>(run, session, figure, matrix, m).cells());
     }
   }
 }

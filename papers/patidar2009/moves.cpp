@@ -29,18 +29,18 @@ std::string paper_scatter(std::uint64_t count, std::uint64_t record_bytes) {
   return count == 8 * million && record_bytes == 256 ? "under 150 ms" : "-";
 }
 
-void by_width(paper_run& run, session& s, int figure, std::string_view what) {
-  print_place(s, fmt::format("{} of records at random places", std::string(what)));
-  const std::uint64_t most_bytes = s.ctx.backend() == backend_kind::cuda ? paper_bytes : most_moved_cpu_bytes;
+void by_width(paper_run& run, session& session, int figure, std::string_view what) {
+  print_place(session, fmt::format("{} of records at random places", std::string(what)));
+  const std::uint64_t most_bytes = session.ctx.backend() == backend_kind::cuda ? paper_bytes : most_moved_cpu_bytes;
   const table rows({"record", "records", "paper", "collective", "a thread each", "each / coll.", "choice", "bandwidth",
                     "variant", "peer", "peer / choice"});
   for (const std::uint64_t record_bytes : {32, 64, 128, 256}) {
-    for (const std::uint64_t count : run.counts(s, {4, 8, 16, 32, 64})) {
+    for (const std::uint64_t count : run.counts(session, {4, 8, 16, 32, 64})) {
       if (count * record_bytes > most_bytes) continue;
       const problem p = at_random(what, count, record_bytes);
-      std::vector<contender> who = contenders_of(s.ctx, p, {.hint = true}, s.arrays);
-      add_variants(who, s, p, {"cuda.collective", "cuda.thread_per_record"});
-      const auto found = run.measure(s, figure, p, std::move(who));
+      std::vector<contender> who = contenders_of(session.ctx, p, {.hint = true}, session.arrays);
+      add_variants(who, session, p, {"cuda.collective", "cuda.thread_per_record"});
+      const auto found = run.measure(session, figure, p, std::move(who));
       const result* const together = find(found, "cuda.collective");
       const result* const each = find(found, "cuda.thread_per_record");
       const result* const ours = find(found, "sheaf");
@@ -57,15 +57,15 @@ void by_width(paper_run& run, session& s, int figure, std::string_view what) {
 void figure_2(paper_run& run) {
   print_caption("Figure 2. Scatter by the range of the destinations",
                 "the wider the range that neighbours go to, the slower.");
-  for (session& s : run.sessions) {
-    const std::uint64_t count = run.counts(s, {16}).back();
-    print_place(s, fmt::format("{} elements of {} bytes, each list a permutation inside windows of the range",
-                               count_text(count), element_bytes));
+  for (session& session : run.sessions) {
+    const std::uint64_t count = run.counts(session, {16}).back();
+    print_place(session, fmt::format("{} elements of {} bytes, each list a permutation inside windows of the range",
+                                     count_text(count), element_bytes));
     const table rows({"range", "direct", "to the least", "choice", "bandwidth", "variant"});
     double least = 0;
     for (const std::uint64_t range : powers(32, count, run.request.quick ? 32 : 4)) {
       const problem p = scatter_within(range, count);
-      const auto found = run.measure(s, 2, p, {he2007::single_pass(s, p), he2007::chosen(s, p)});
+      const auto found = run.measure(session, 2, p, {he2007::single_pass(session, p), he2007::chosen(session, p)});
       if (found.empty()) continue;
       const double direct = found[0].time.median_seconds;
       if (least == 0) least = direct;
@@ -78,15 +78,15 @@ void figure_2(paper_run& run) {
 void figure_5(paper_run& run) {
   print_caption("Figure 5. A scatter index by scattering numbers, or by sorting them with the gather index as key",
                 "above 8 M numbers the scatter takes longer than the sort.");
-  for (session& s : run.sessions) {
-    print_place(s, "numbers of 32 bits; the key has as many bits as the list's length");
+  for (session& session : run.sessions) {
+    print_place(session, "numbers of 32 bits; the key has as many bits as the list's length");
     const table rows({"list", "scatter", "its choice", "variant", "sort", "variant", "sort / choice"});
-    for (const std::uint64_t count : run.counts(s, {1, 2, 4, 8, 16, 32, 64})) {
+    for (const std::uint64_t count : run.counts(session, {1, 2, 4, 8, 16, 32, 64})) {
       const problem p = at_random("scatter", count, element_bytes);
-      const auto moved = run.measure(s, 5, p, {he2007::single_pass(s, p), he2007::chosen(s, p)});
+      const auto moved = run.measure(session, 5, p, {he2007::single_pass(session, p), he2007::chosen(session, p)});
       const problem by_key{.primitive = "split", .record_bytes = element_bytes, .count = count, .key_bytes = 4};
       const primitives::key_part key{.bits = static_cast<std::uint32_t>(std::bit_width(count - 1))};
-      const auto sorted = run.measure_with_peers(s, 5, by_key.with(key));
+      const auto sorted = run.measure_with_peers(session, 5, by_key.with(key));
       const result* const ours = find(sorted, "sheaf");
       if (moved.empty()) continue;
       rows.row({count_text(count), time_of(&moved[0]), time_of(&moved[1]), moved[1].variant, time_of(ours),
@@ -98,13 +98,13 @@ void figure_5(paper_run& run) {
 void figure_6(paper_run& run) {
   print_caption("Figure 6. Gather index and scatter index by the length of the list",
                 "split gives a gather index; a scatter index takes a second sort.");
-  for (session& s : run.sessions) {
-    print_place(s, "keys of 32 bits");
+  for (session& session : run.sessions) {
+    print_place(session, "keys of 32 bits");
     const table rows({"list", "gather index", "variant", "peer", "peer / ours", "scatter index", "variant", "peer",
                       "peer / ours", "scatter / gather"});
-    for (const std::uint64_t count : run.counts(s, {1, 2, 4, 8, 16, 32, 64})) {
-      const auto gathers = run.measure_with_peers(s, 6, index_split(count, 32, "split_gather_index"));
-      const auto scatters = run.measure_with_peers(s, 6, index_split(count, 32, "split_scatter_index"));
+    for (const std::uint64_t count : run.counts(session, {1, 2, 4, 8, 16, 32, 64})) {
+      const auto gathers = run.measure_with_peers(session, 6, index_split(count, 32, "split_gather_index"));
+      const auto scatters = run.measure_with_peers(session, 6, index_split(count, 32, "split_scatter_index"));
       const result* const to_gather = find(gathers, "sheaf");
       const result* const to_scatter = find(scatters, "sheaf");
       rows.row({count_text(count), time_of(to_gather), variant_of(to_gather), time_of(fastest_peer(gathers)),

@@ -49,12 +49,13 @@ int paper_milliseconds(const paper_row& row, std::uint64_t count) {
 
 constexpr std::uint64_t most_cpu_bytes = std::uint64_t{1} << 29;
 
-void sort_large_records(paper_run& run, session& s, const paper_row& kind, const table& rows) {
-  for (const std::uint64_t count : run.counts(s, {8, 16, 32, 48, 64})) {
+void sort_large_records(paper_run& run, session& session, const paper_row& kind, const table& rows) {
+  for (const std::uint64_t count : run.counts(session, {8, 16, 32, 48, 64})) {
     const int paper = paper_milliseconds(kind, count);
     if (!run.request.quick && paper == 0) continue;
-    if (s.ctx.backend() == backend_kind::cpu && count * kind.record_bytes > most_cpu_bytes) continue;
-    const auto found = measure_sorts(run, s, table_number(1), record_sort(count, kind.record_bytes, kind.key_bytes));
+    if (session.ctx.backend() == backend_kind::cpu && count * kind.record_bytes > most_cpu_bytes) continue;
+    const auto found =
+        measure_sorts(run, session, table_number(1), record_sort(count, kind.record_bytes, kind.key_bytes));
     const result* const ours = find(found, "sheaf");
     const bool compared = paper != 0 && ours != nullptr;
     rows.row({fmt::format("{} B", kind.key_bytes), fmt::format("{} B", kind.record_bytes), count_text(count),
@@ -70,12 +71,12 @@ void sort_large_records(paper_run& run, session& s, const paper_row& kind, const
 void figure_13(paper_run& run) {
   print_caption("Figure 13. Sorts of numbers of 32 to 128 bits",
                 "1 to 128 M; linear in the length of the list and in the width of the key.");
-  for (session& s : run.sessions) {
+  for (session& session : run.sessions) {
     for (const std::uint32_t bits : {32U, 64U, 96U, 128U}) {
-      print_place(s, fmt::format("keys of {} bits", bits));
+      print_place(session, fmt::format("keys of {} bits", bits));
       const table rows({"list", "sort", "keys", "variant", "SplitSort", "SplitSort / sort", "peer", "", "peer / sort"});
-      for (const std::uint64_t count : run.counts(s, up_to_128_million)) {
-        const auto found = measure_sorts(run, s, 13, number_sort(count, bits));
+      for (const std::uint64_t count : run.counts(session, up_to_128_million)) {
+        const auto found = measure_sorts(run, session, 13, number_sort(count, bits));
         const result* const ours = find(found, "sheaf");
         const result* const paper = find(found, split_sort);
         const result* const peer = fastest_peer(found);
@@ -106,30 +107,31 @@ void figure_14(paper_run& run) {
 void figure_15(paper_run& run) {
   print_caption("Figure 15. Sorts of 32-bit numbers by the number of cores",
                 "GPUs of 32, 128 and 240 cores; about linear in the cores and in the length of the list.");
-  for (session& s : run.sessions) {
-    const auto counts = run.counts(s, {1, 4, 16, 64});
-    if (s.ctx.backend() == backend_kind::cuda) {
-      print_place(s, "a GPU's cores cannot be told to rest: all of them");
+  for (session& session : run.sessions) {
+    const auto counts = run.counts(session, {1, 4, 16, 64});
+    if (session.ctx.backend() == backend_kind::cuda) {
+      print_place(session, "a GPU's cores cannot be told to rest: all of them");
       const table rows({"list", "sort", "keys"});
       for (const std::uint64_t count : counts) {
         const problem p = number_sort(count, 32);
-        const auto found = run.measure(s, 15, p, contenders_of(s.ctx, p, {.no_peer = true}, s.arrays));
+        const auto found =
+            run.measure(session, 15, p, contenders_of(session.ctx, p, {.no_peer = true}, session.arrays));
         rows.row({count_text(count), time_of(find(found, "sheaf")), records_per_second(find(found, "sheaf"))});
       }
       continue;
     }
     for (const std::uint64_t count : counts) {
-      print_place(s, fmt::format("{} numbers", count_text(count)));
+      print_place(session, fmt::format("{} numbers", count_text(count)));
       const table rows({"threads", "sort", "keys", "variant", "over one thread"});
-      const problem p = number_sort(count, 32);
+      const problem problem = number_sort(count, 32);
       std::vector<contender> who;
-      for (int threads = 1;; threads = std::min(2 * threads, s.ctx.threads())) {
+      for (int threads = 1;; threads = std::min(2 * threads, session.ctx.threads())) {
         const context some = context::cpu(threads);
-        who.push_back(contenders_of(some, p, {.no_peer = true}, s.arrays).front());
+        who.push_back(contenders_of(some, problem, {.no_peer = true}, session.arrays).front());
         who.back().who += fmt::format(":threads={}", threads);
-        if (threads == s.ctx.threads()) break;
+        if (threads == session.ctx.threads()) break;
       }
-      const auto found = run.measure(s, 15, p, std::move(who));
+      const auto found = run.measure(session, 15, problem, std::move(who));
       for (const result& r : found) {
         rows.row({r.who.substr(r.who.find('=') + 1), time_of(&r), records_per_second(&r), r.variant,
                   ratio_of(&found.front(), &r)});

@@ -8,18 +8,18 @@ namespace {
 
 constexpr std::uint32_t most_bits_of_figure_4 = 11;
 
-void by_categories(paper_run& run, session& s, std::uint64_t count, std::uint64_t record_bytes) {
-  print_place(s, fmt::format("{} records of {} bits", count_text(count), 8 * record_bytes));
+void by_categories(paper_run& run, session& session, std::uint64_t count, std::uint64_t record_bytes) {
+  print_place(session, fmt::format("{} records of {} bits", count_text(count), 8 * record_bytes));
   const table rows({"categories", "one-step", "two-step", "one / two", "split", "variant", "in any order", "variant",
                     "peer", "peer / split"});
   for (std::uint32_t bits = 1; bits <= most_bits_of_figure_4; ++bits) {
     const problem stable = record_split(count, record_bytes, bits);
-    std::vector<contender> who = contenders_of(s.ctx, stable, {}, s.arrays);
-    add_variants(who, s, stable, {"cuda.one_step", "cuda.two_step"});
-    const std::vector<result> found = run.measure(s, 4, stable, std::move(who));
+    std::vector<contender> who = contenders_of(session.ctx, stable, {}, session.arrays);
+    add_variants(who, session, stable, {"cuda.one_step", "cuda.two_step"});
+    const std::vector<result> found = run.measure(session, 4, stable, std::move(who));
     const problem unstable = record_split(count, record_bytes, bits, "split_unstable");
     const std::vector<result> any_order =
-        run.measure(s, 4, unstable, contenders_of(s.ctx, unstable, {.no_peer = true}, s.arrays));
+        run.measure(session, 4, unstable, contenders_of(session.ctx, unstable, {.no_peer = true}, session.arrays));
     const result* const one = find(found, "cuda.one_step");
     const result* const two = find(found, "cuda.two_step");
     const result* const ours = find(found, "sheaf");
@@ -59,14 +59,14 @@ struct record_and_keys {
 // Width of a record of a key and a record number, as in the paper, rounded up to a word of 4 bytes.
 std::uint64_t bytes_with_number(std::uint32_t key_bits) { return (key_bits + 32 + 31) / 32 * 4; }
 
-void index_by_key_bits(paper_run& run, session& s, std::uint64_t count) {
-  print_place(s, fmt::format("{} numbers of 32 bits", count_text(count)));
+void index_by_key_bits(paper_run& run, session& session, std::uint64_t count) {
+  print_place(session, fmt::format("{} numbers of 32 bits", count_text(count)));
   const table rows(
       {"key", "paper", "key and number", "records", "peer", "peer / split", "gather index", "peer", "peer / index"});
   for (const std::uint32_t bits : {16U, 32U, 48U, 64U, 96U}) {
-    const auto pairs = run.measure_with_peers(s, 10, record_split(count, bytes_with_number(bits), bits));
+    const auto pairs = run.measure_with_peers(session, 10, record_split(count, bytes_with_number(bits), bits));
     std::vector<result> index;
-    if (bits <= 32) index = run.measure_with_peers(s, 10, index_split(count, bits, "split_gather_index"));
+    if (bits <= 32) index = run.measure_with_peers(session, 10, index_split(count, bits, "split_gather_index"));
     const result* const ours = find(pairs, "sheaf");
     const result* const direct = find(index, "sheaf");
     rows.row({fmt::format("{} bits", bits), paper_text(bits, count), time_of(ours), records_per_second(ours, 2),
@@ -90,16 +90,17 @@ void figure_4(paper_run& run) {
 void figure_8(paper_run& run) {
   print_caption("Figure 8. Splits of 64-bit records by keys of 8 to 64 bits",
                 "8 to 64 M records; the time grows as the key and as the list do.");
-  for (session& s : run.sessions) {
-    print_place(s, "time of our choice, and in brackets the fastest peer's over it; keys over 32 bits take two calls");
-    const auto counts = run.counts(s, {8, 16, 32, 48, 64});
+  for (session& session : run.sessions) {
+    print_place(session,
+                "time of our choice, and in brackets the fastest peer's over it; keys over 32 bits take two calls");
+    const auto counts = run.counts(session, {8, 16, 32, 48, 64});
     std::vector<std::string> titles{"key"};
     for (const std::uint64_t count : counts) titles.push_back(fmt::format("{:>20}", count_text(count)));
     const table rows(titles);
     for (std::uint32_t bits = 8; bits <= 64; bits += 8) {
       std::vector<std::string> cells{fmt::format("{} bits", bits)};
       for (const std::uint64_t count : counts) {
-        const auto found = run.measure_with_peers(s, 8, record_split(count, 8, bits));
+        const auto found = run.measure_with_peers(session, 8, record_split(count, 8, bits));
         const result* const ours = find(found, "sheaf");
         cells.push_back(fmt::format("{} ({})", time_of(ours), ratio_of(fastest_peer(found), ours)));
       }
@@ -113,13 +114,13 @@ void figure_9(paper_run& run) {
                 "records of 32 to 128 bits; less than linear in the record, because wide ones are read by wide words.");
   const std::vector<record_and_keys> kinds{
       {4, {8, 16, 24, 32}}, {8, {16, 32, 48, 64}}, {12, {32, 64, 96}}, {16, {32, 64, 96, 128}}};
-  for (session& s : run.sessions) {
-    const std::uint64_t count = run.counts(s, {16, 32}).back();
-    print_place(s, fmt::format("{} records", count_text(count)));
+  for (session& session : run.sessions) {
+    const std::uint64_t count = run.counts(session, {16, 32}).back();
+    print_place(session, fmt::format("{} records", count_text(count)));
     const table rows({"record", "key", "value", "split", "records", "variant", "peer", "peer / split"});
     for (const record_and_keys& kind : kinds) {
       for (const std::uint32_t bits : kind.key_bits) {
-        const auto found = run.measure_with_peers(s, 9, record_split(count, kind.record_bytes, bits));
+        const auto found = run.measure_with_peers(session, 9, record_split(count, kind.record_bytes, bits));
         const result* const ours = find(found, "sheaf");
         rows.row({fmt::format("{} bits", 8 * kind.record_bytes), fmt::format("{} bits", bits),
                   fmt::format("{} bits", 8 * kind.record_bytes - bits), time_of(ours), records_per_second(ours, 2),

@@ -84,17 +84,17 @@ std::string paper_run::machine_of(const std::string& where) const {
 
 void paper_run::measure(int figure, const std::string& input, std::vector<timed_call>& calls) {
   time_and_check(calls, limits());
-  for (const timed_call& c : calls) {
+  for (const timed_call& call : calls) {
     results.push_back({.figure = fmt::format("ujaldon2005/{}", figure_text(figure)),
                        .input = input,
-                       .machine = machine_of(c.where),
-                       .where = c.where,
-                       .backend = c.backend,
-                       .who = c.who,
-                       .is_prepared = c.is_prepared,
-                       .loading_seconds = c.loading_seconds,
-                       .time = c.time,
-                       .verified = c.is_right});
+                       .machine = machine_of(call.where),
+                       .where = call.where,
+                       .backend = call.backend,
+                       .who = call.who,
+                       .is_prepared = call.is_prepared,
+                       .loading_seconds = call.loading_seconds,
+                       .time = call.time,
+                       .verified = call.is_right});
   }
 }
 

@@ -72,24 +72,24 @@ std::string found_file(const std::string& data, std::string_view file) {
 }
 
 /// The entries on the diagonal and below. Columns ascend within a row.
-io::csr_matrix<float> lower_triangle(const io::csr_matrix<float>& m) {
+io::csr_matrix<float> lower_triangle(const io::csr_matrix<float>& matrix) {
   io::csr_matrix<float> out;
-  out.rows = m.rows;
-  out.columns = m.columns;
+  out.rows = matrix.rows;
+  out.columns = matrix.columns;
   std::visit(
       [&](const auto& columns) {
         auto kept = columns;
         kept.clear();
-        for (std::uint64_t row = 0; row < m.rows; ++row) {
-          for (std::uint64_t p = m.row_offsets[row]; p < m.row_offsets[row + 1] && columns[p] <= row; ++p) {
+        for (std::uint64_t row = 0; row < matrix.rows; ++row) {
+          for (std::uint64_t p = matrix.row_offsets[row]; p < matrix.row_offsets[row + 1] && columns[p] <= row; ++p) {
             kept.push_back(columns[p]);
-            out.values.push_back(m.values[p]);
+            out.values.push_back(matrix.values[p]);
           }
           out.row_offsets.push_back(kept.size());
         }
         out.column_indices = std::move(kept);
       },
-      m.column_indices);
+      matrix.column_indices);
   return out;
 }
 
@@ -97,8 +97,8 @@ io::csr_matrix<float> lower_triangle(const io::csr_matrix<float>& m) {
 /// one node have. The runs lie a little at random, and evenly, over an eighth of the matrix around the diagonal.
 io::csr_matrix<float> made_matrix(std::uint64_t rows, std::uint64_t entries) {
   constexpr std::uint64_t run = 3;
-  io::csr_matrix<float> m;
-  m.rows = m.columns = rows;
+  io::csr_matrix<float> matrix;
+  matrix.rows = matrix.columns = rows;
   std::vector<std::uint32_t> columns;
   columns.reserve(entries);
   const std::uint64_t most_runs = (entries / rows + 1 + run - 1) / run;
@@ -115,14 +115,14 @@ io::csr_matrix<float> made_matrix(std::uint64_t rows, std::uint64_t entries) {
         columns.push_back(static_cast<std::uint32_t>(column + k));
       }
     }
-    m.row_offsets.push_back(columns.size());
+    matrix.row_offsets.push_back(columns.size());
   }
-  m.values.resize(columns.size());
-  for (std::uint64_t i = 0; i < m.values.size(); ++i) {
-    m.values[i] = static_cast<float>(static_cast<double>(inputs::mix(i) >> 40) / (1 << 24) - 0.5);
+  matrix.values.resize(columns.size());
+  for (std::uint64_t i = 0; i < matrix.values.size(); ++i) {
+    matrix.values[i] = static_cast<float>(static_cast<double>(inputs::mix(i) >> 40) / (1 << 24) - 0.5);
   }
-  m.column_indices = std::move(columns);
-  return m;
+  matrix.column_indices = std::move(columns);
+  return matrix;
 }
 
 }  // namespace
@@ -132,19 +132,19 @@ std::vector<matrix_input> matrices_in(const std::string& data, bool quick) {
     return std::make_shared<io::csr_matrix<float>>(lower_triangle(io::read_matrix_market<float>(file)));
   };
   std::vector<matrix_input> all;
-  for (const paper_input& p : paper_matrices) {
-    const std::string file = found_file(data, p.file);
-    matrix_input in{.of = &p, .name = p.name, .source = file};
+  for (const paper_input& input : paper_matrices) {
+    const std::string file = found_file(data, input.file);
+    matrix_input in{.of = &input, .name = input.name, .source = file};
     if (!file.empty()) {
       in.matrix = read(file);
     } else {
       const std::uint64_t share = quick ? quick_share : 1;
       in.source = "made by rule";
       in.name += ", stand-in";
-      in.matrix = std::make_shared<io::csr_matrix<float>>(made_matrix(p.size / share, p.elements / share));
+      in.matrix = std::make_shared<io::csr_matrix<float>>(made_matrix(input.size / share, input.elements / share));
     }
     all.push_back(std::move(in));
-    if (&p != paper_matrices.data()) continue;
+    if (&input != paper_matrices.data()) continue;
     const std::string more = found_file(data, more_file);
     if (!more.empty()) all.push_back({.of = nullptr, .name = "BCSSTK16", .source = more, .matrix = read(more)});
   }
@@ -153,16 +153,16 @@ std::vector<matrix_input> matrices_in(const std::string& data, bool quick) {
 
 std::vector<mesh_input> meshes_in(const context& cpu, const std::string& data, bool quick) {
   std::vector<mesh_input> all;
-  for (const paper_input& p : paper_meshes) {
-    const std::string file = found_file(data, p.file);
-    mesh_input in{.of = &p, .name = std::string(p.name) + " mesh", .source = file};
+  for (const paper_input& input : paper_meshes) {
+    const std::string file = found_file(data, input.file);
+    mesh_input in{.of = &input, .name = std::string(input.name) + " mesh", .source = file};
     if (!file.empty()) {
       in.edges = std::make_shared<edge_input>(read_edges(cpu, file));
     } else {
       const std::uint64_t share = quick ? quick_share : 1;
       in.source = "a box of tetrahedra";
       in.name += ", stand-in";
-      in.edges = std::make_shared<edge_input>(edges_of_box(cpu, box_of_nodes(p.size / share)));
+      in.edges = std::make_shared<edge_input>(edges_of_box(cpu, box_of_nodes(input.size / share)));
     }
     all.push_back(std::move(in));
   }

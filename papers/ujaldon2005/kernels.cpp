@@ -56,12 +56,12 @@ void print_times(paper_run& run, int table, const std::string& input, const pape
   run.measure(table, input, calls);
   const double plain = calls.front().time.median_seconds;
   print_row("where", "call", "loading", "run", "runs/s", "gain", "amortised");
-  for (const timed_call& c : calls) {
-    const double seconds = c.time.median_seconds;
-    const bool is_loaded = c.loading_seconds > 0;
-    print_row(c.where, who_of(c), is_loaded ? time_text(c.loading_seconds) : "", time_text(seconds), rate_text(seconds),
-              gain_text(plain / seconds),
-              is_loaded ? runs_text(runs_to_amortise(c.loading_seconds, seconds, plain)) : "");
+  for (const timed_call& call : calls) {
+    const double seconds = call.time.median_seconds;
+    const bool is_loaded = call.loading_seconds > 0;
+    print_row(call.where, who_of(call), is_loaded ? time_text(call.loading_seconds) : "", time_text(seconds),
+              rate_text(seconds), gain_text(plain / seconds),
+              is_loaded ? runs_text(runs_to_amortise(call.loading_seconds, seconds, plain)) : "");
   }
   if (of != nullptr) print_paper(*of);
   print_memory(calls);

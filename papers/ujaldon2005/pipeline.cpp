@@ -61,16 +61,16 @@ std::optional<std::string> difference_of(const words& found, const words& expect
   return fmt::format("word {} is {:#x}, not {:#x}", word - found.begin(), *word, *wanted);
 }
 
-timed_call call_of(const call_place& place, const step& s, const std::function<void(words&)>& make,
+timed_call call_of(const call_place& place, const step& step, const std::function<void(words&)>& make,
                    const std::shared_ptr<const words>& expected) {
-  const auto out = std::make_shared<words>(s.out_words, s.before);
+  const auto out = std::make_shared<words>(step.out_words, step.before);
   return {.where = place.name,
-          .who = s.what,
+          .who = step.what,
           .backend = place.ctx.backend(),
           .run = [make, out] { make(*out); },
           .wait = [ctx = place.ctx] { ctx.wait(); },
           .mistake =
-              [make, out, expected, before = s.before, ctx = place.ctx] {
+              [make, out, expected, before = step.before, ctx = place.ctx] {
                 std::fill(out->begin(), out->end(), before);
                 make(*out);
                 ctx.wait();
@@ -78,15 +78,15 @@ timed_call call_of(const call_place& place, const step& s, const std::function<v
               }};
 }
 
-timed_call draw_of(const call_place& place, const step& s, const std::shared_ptr<const words>& expected) {
+timed_call draw_of(const call_place& place, const step& step, const std::shared_ptr<const words>& expected) {
   return {.where = place.name,
-          .who = s.what + ", draw alone",
+          .who = step.what + ", draw alone",
           .backend = place.ctx.backend(),
           .is_prepared = true,
-          .run = [kept = s.kept] { kept->draw(); },
+          .run = [kept = step.kept] { kept->draw(); },
           .wait = [] {},
           .mistake =
-              [kept = s.kept, out = s.kept_out, expected] {
+              [kept = step.kept, out = step.kept_out, expected] {
                 std::fill(out->begin(), out->end(), untouched);
                 kept->draw();
                 kept->read_back();
@@ -97,18 +97,18 @@ timed_call draw_of(const call_place& place, const step& s, const std::shared_ptr
 void print_steps(paper_run& run, const machine_place& device, const std::string& input,
                  const std::vector<step>& steps) {
   const table rows({"step                              ", "pipeline", "draw alone", "one thread", "gain", "the paper"});
-  for (const step& s : steps) {
-    words expected(s.out_words, s.before);
-    s.loop(expected);
+  for (const step& step : steps) {
+    words expected(step.out_words, step.before);
+    step.loop(expected);
     const auto shared = std::make_shared<const words>(std::move(expected));
-    std::vector<timed_call> calls{call_of(device.place, s, s.draw, shared),
-                                  call_of(run.one_thread(), s, s.loop, shared)};
-    if (s.kept) calls.push_back(draw_of(device.place, s, shared));
+    std::vector<timed_call> calls{call_of(device.place, step, step.draw, shared),
+                                  call_of(run.one_thread(), step, step.loop, shared)};
+    if (step.kept) calls.push_back(draw_of(device.place, step, shared));
     run.measure(table_number(1), input, calls);
-    rows.row({s.what, time_text(calls[0].time.median_seconds),
-              s.kept ? time_text(calls[2].time.median_seconds) : std::string("-"),
+    rows.row({step.what, time_text(calls[0].time.median_seconds),
+              step.kept ? time_text(calls[2].time.median_seconds) : std::string("-"),
               time_text(calls[1].time.median_seconds),
-              gain_text(calls[1].time.median_seconds / calls[0].time.median_seconds), s.paper});
+              gain_text(calls[1].time.median_seconds / calls[0].time.median_seconds), step.paper});
   }
 }
 

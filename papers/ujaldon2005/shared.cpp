@@ -20,21 +20,21 @@ namespace {
 constexpr std::uint64_t expected_runs = 1000;
 
 /// Rows `begin` to `end` of a matrix.
-io::csr_matrix<float> rows_of(const io::csr_matrix<float>& m, std::uint64_t begin, std::uint64_t end) {
+io::csr_matrix<float> rows_of(const io::csr_matrix<float>& matrix, std::uint64_t begin, std::uint64_t end) {
   io::csr_matrix<float> part;
   part.rows = end - begin;
-  part.columns = m.columns;
-  const auto first = static_cast<std::ptrdiff_t>(m.row_offsets[begin]);
-  const auto last = static_cast<std::ptrdiff_t>(m.row_offsets[end]);
+  part.columns = matrix.columns;
+  const auto first = static_cast<std::ptrdiff_t>(matrix.row_offsets[begin]);
+  const auto last = static_cast<std::ptrdiff_t>(matrix.row_offsets[end]);
   for (std::uint64_t row = begin; row < end; ++row) {
-    part.row_offsets.push_back(m.row_offsets[row + 1] - m.row_offsets[begin]);
+    part.row_offsets.push_back(matrix.row_offsets[row + 1] - matrix.row_offsets[begin]);
   }
-  part.values.assign(m.values.begin() + first, m.values.begin() + last);
+  part.values.assign(matrix.values.begin() + first, matrix.values.begin() + last);
   std::visit(
       [&](const auto& columns) {
         part.column_indices = std::decay_t<decltype(columns)>(columns.begin() + first, columns.begin() + last);
       },
-      m.column_indices);
+      matrix.column_indices);
   return part;
 }
 

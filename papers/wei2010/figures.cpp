@@ -41,13 +41,13 @@ primitives::input_pattern in_order() { return {primitives::pattern_kind::identit
 primitives::input_pattern at_random() { return {primitives::pattern_kind::permutation}; }
 
 problem packed_sums(std::uint64_t nodes, const primitives::input_pattern& order) {
-  const problem p{.primitive = "list_scan",
-                  .pattern = order,
-                  .record_bytes = 4,
-                  .index = index_type::i32,
-                  .count = nodes,
-                  .value = value_type::u32};
-  return p.with(primitives::list_part{.is_packed = true});
+  const problem problem{.primitive = "list_scan",
+                        .pattern = order,
+                        .record_bytes = 4,
+                        .index = index_type::i32,
+                        .count = nodes,
+                        .value = value_type::u32};
+  return problem.with(primitives::list_part{.is_packed = true});
 }
 
 problem ranks(std::uint64_t nodes, const primitives::input_pattern& order) {
@@ -63,16 +63,16 @@ void figure_4(paper_run& run) {
   print_caption("Figure 4. Lists of several kinds",
                 "64 M nodes; ordered lists a little faster, strides above 100 as slow as random lists; at most 10 % "
                 "apart.");
-  for (session& s : run.sessions) {
-    const std::uint64_t nodes = run.count(s, 64);
-    print_place(s, fmt::format("{} nodes", count_text(nodes)));
+  for (session& session : run.sessions) {
+    const std::uint64_t nodes = run.count(session, 64);
+    print_place(session, fmt::format("{} nodes", count_text(nodes)));
     fmt::print(
         "  strided:{} does not wrap around: 0, n/2, 1, n/2 + 1, ... A stride of n - 1 that wraps around is reverse.\n",
         nodes - 1);
     const table rows({"order", "scan", "per node", "variant", "rank", "per node", "variant"});
     spread scans;
     for (const primitives::input_pattern& order : kinds(nodes)) {
-      const auto [rank, scan] = measure_both(run, s, 4, nodes, order);
+      const auto [rank, scan] = measure_both(run, session, 4, nodes, order);
       const result* const sums = find(scan, "sheaf");
       const result* const ranked = find(rank, "sheaf");
       if (sums != nullptr) scans.add(sums->time.median_seconds);
@@ -86,12 +86,12 @@ void figure_4(paper_run& run) {
 void figure_7(paper_run& run) {
   print_caption("Figure 7. Lists of 1 M to 256 M nodes, and to 1024 M where memory allows",
                 "time is linear in the number of nodes.");
-  for (session& s : run.sessions) {
+  for (session& session : run.sessions) {
     for (const primitives::input_pattern& order : {in_order(), strided(usual_stride), at_random()}) {
-      print_place(s, fmt::format("order {}", primitives::name(order)));
+      print_place(session, fmt::format("order {}", primitives::name(order)));
       const table rows({"nodes", "scan", "per node", "variant", "rank", "per node", "variant"});
-      for (const std::uint64_t nodes : run.counts(s)) {
-        const auto [rank, scan] = measure_both(run, s, 7, nodes, order);
+      for (const std::uint64_t nodes : run.counts(session)) {
+        const auto [rank, scan] = measure_both(run, session, 7, nodes, order);
         const result* const sums = find(scan, "sheaf");
         const result* const ranked = find(rank, "sheaf");
         if (sums == nullptr && ranked == nullptr) continue;
@@ -105,12 +105,12 @@ void figure_7(paper_run& run) {
 void figure_11(paper_run& run) {
   print_caption("Figure 11. Machines, a random list of 8 M nodes",
                 "the C1060 is faster than 8 cores of Clovertown, than a Cell, and than 8 MTA-2 processors.");
-  for (session& s : run.sessions) {
-    const std::uint64_t nodes = run.count(s, 8);
-    print_place(s, fmt::format("{} nodes", count_text(nodes)));
+  for (session& session : run.sessions) {
+    const std::uint64_t nodes = run.count(session, 8);
+    print_place(session, fmt::format("{} nodes", count_text(nodes)));
     const table rows({"what", "time", "per node", "variant", "walk of one CPU thread", "walk / time"});
-    const auto rank = run.measure_with_peers(s, 11, ranks(nodes, at_random()));
-    const auto scan = run.measure_with_peers(s, 11, packed_sums(nodes, at_random()));
+    const auto rank = run.measure_with_peers(session, 11, ranks(nodes, at_random()));
+    const auto scan = run.measure_with_peers(session, 11, packed_sums(nodes, at_random()));
     for (const auto& [what, found] : {std::pair{"rank", &rank}, std::pair{"scan", &scan}}) {
       const result* const ours = find(*found, "sheaf");
       const result* const walk = find(*found, "serial_walk");

@@ -13,7 +13,7 @@ struct paper_run : study {
   /// 2^20 to 2^30 nodes; those that memory does not hold are skipped. The paper ends at 256 M, which fill its device.
   std::vector<std::uint64_t> counts(const session& s) const { return study::counts(s, powers(1, 1024, 2)); }
   /// A count of the paper's, or what a CPU or a quick run gets in its place.
-  std::uint64_t count(const session& s, std::uint64_t millions) const;
+  std::uint64_t count(const session& session, std::uint64_t millions) const;
 };
 
 /// The stride of the paper's tables.
@@ -32,7 +32,7 @@ problem packed_sums(std::uint64_t nodes, const primitives::input_pattern& order)
 problem ranks(std::uint64_t nodes, const primitives::input_pattern& order);
 
 /// "4.28 ns", or "-" for null.
-std::string per_node(const result* r);
+std::string per_node(const result* result);
 
 /// Kinds of lists, and time by the length of the list.
 void figure_4(paper_run& run);

@@ -54,13 +54,13 @@ inline largest_load load_of(std::span<const std::uint64_t> lengths, std::uint64_
   std::priority_queue<time_and_thread, std::vector<time_and_thread>, std::greater<>> threads;
   for (std::uint64_t t = 0; t < walkers; ++t) threads.emplace(0, t);
   std::uint64_t nodes = 0;
-  for (std::uint64_t s = 0; s < lengths.size(); ++s) {
-    nodes += lengths[s];
-    dealt[s % walkers / of_each % multiprocessors] += lengths[s];
+  for (std::uint64_t sublist = 0; sublist < lengths.size(); ++sublist) {
+    nodes += lengths[sublist];
+    dealt[sublist % walkers / of_each % multiprocessors] += lengths[sublist];
     const auto [done, thread] = threads.top();
     threads.pop();
-    threads.emplace(done + lengths[s], thread);
-    drawn[thread / of_each % multiprocessors] += lengths[s];
+    threads.emplace(done + lengths[sublist], thread);
+    drawn[thread / of_each % multiprocessors] += lengths[sublist];
   }
   const auto over_mean = [&](const std::vector<std::uint64_t>& loads) {
     return static_cast<double>(*std::max_element(loads.begin(), loads.end())) * static_cast<double>(multiprocessors) /

@@ -56,12 +56,12 @@ std::vector<memory_test> points_of_cpu(std::uint64_t threads) {
   return points;
 }
 
-std::vector<memory_test> points_of(const session& s, bool quick) {
+std::vector<memory_test> points_of(const session& session, bool quick) {
   if (quick) return {{.blocks = 2, .threads = 8}, {.blocks = 4, .threads = 32}};
 #if SHEAF_HAS_CUDA
-  if (s.ctx.backend() == backend_kind::cuda) return points_of_cuda(device::multiprocessors(s.ctx));
+  if (session.ctx.backend() == backend_kind::cuda) return points_of_cuda(device::multiprocessors(session.ctx));
 #endif
-  return points_of_cpu(static_cast<std::uint64_t>(s.ctx.threads()));
+  return points_of_cpu(static_cast<std::uint64_t>(session.ctx.threads()));
 }
 
 std::uint64_t expected_sum(const memory_test& test, std::uint64_t words) {
@@ -169,13 +169,13 @@ std::vector<memory_test> best_points(tested_words& words, const std::vector<memo
   return best;
 }
 
-kept_tests explore_forms(const paper_run& run, session& s, bool at_random) {
-  const std::vector<memory_test> points = points_of(s, run.request.quick);
-  tested_words words(s, run.count(s, 64));
+kept_tests explore_forms(const paper_run& run, session& session, bool at_random) {
+  const std::vector<memory_test> points = points_of(session, run.request.quick);
+  tested_words words(session, run.count(session, 64));
   kept_tests best{best_points(words, with_form(points, at_random, false)),
                   best_points(words, with_form(points, at_random, true))};
   fmt::print("  memory test, the best of {} points for {} words: reads {}, reads with writes {}", points.size(),
-             count_text(run.count(s, 64)), shape_text(best.reads.front()), shape_text(best.writes.front()));
+             count_text(run.count(session, 64)), shape_text(best.reads.front()), shape_text(best.writes.front()));
   fmt::print(" (blocks x threads x accesses of each)\n");
   fmt::print(
       "  words of the test stay in the last cache where they fit; calls on lists rotate among copies that do not\n");
@@ -201,29 +201,29 @@ std::string times_of_access(const result* r, double per_access) {
 }
 
 // Both tables: the test with accesses at random or strided, and lists of this order.
-void compare(paper_run& run, session& s, int figure, bool at_random, std::span<const paper_row> paper,
+void compare(paper_run& run, session& session, int figure, bool at_random, std::span<const paper_row> paper,
              primitives::input_pattern (*order_of)(std::uint64_t nodes)) {
-  const std::vector<std::uint64_t> counts = run.counts(s);
-  if (run.count(s, 64) * sizeof(std::uint64_t) > s.hardware.memory_bytes / 2) {
+  const std::vector<std::uint64_t> counts = run.counts(session);
+  if (run.count(session, 64) * sizeof(std::uint64_t) > session.hardware.memory_bytes / 2) {
     return fmt::print("  left out: too little memory\n");
   }
-  const kept_tests best = explore_forms(run, s, at_random);
+  const kept_tests best = explore_forms(run, session, at_random);
   const table rows({"nodes", "test, read", "read + write", "blocks x threads x reads", "rank", "scan", "rank / read",
                     "scan / read", "scan / (read + write)", "C1060: test, list"});
   for (const std::uint64_t nodes : counts) {
-    if (nodes * sizeof(std::uint64_t) > s.hardware.memory_bytes / 2) break;
+    if (nodes * sizeof(std::uint64_t) > session.hardware.memory_bytes / 2) break;
     measured_test reads;
     measured_test writes;
     bool is_right = false;
     {
-      tested_words words(s, nodes);  // given back before the lists take their memory
+      tested_words words(session, nodes);  // given back before the lists take their memory
       reads = explore(words, best.reads).front();
       writes = explore(words, best.writes).front();
       is_right = words.is_right(reads.test) && words.is_right(writes.test);
     }
     const primitives::input_pattern order = order_of(nodes);
-    const auto ranked = run.measure_choice(s, figure, ranks(nodes, order));
-    const auto summed = run.measure_choice(s, figure, packed_sums(nodes, order));
+    const auto ranked = run.measure_choice(session, figure, ranks(nodes, order));
+    const auto summed = run.measure_choice(session, figure, packed_sums(nodes, order));
     const result* const rank = find(ranked, "sheaf");
     const result* const scan = find(summed, "sheaf");
     rows.row({count_text(nodes), nanoseconds(reads.per_access()), nanoseconds(writes.per_access()),

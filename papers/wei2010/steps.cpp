@@ -94,53 +94,53 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-list_problem described(const session& s, const problem& p, const scan_settings& settings) {
+list_problem described(const session& s, const problem& problem, const scan_settings& settings) {
   list_problem described;
   described.backend = s.ctx.backend();
-  described.count = p.count;
-  described.successor = p.index;
-  described.value_bytes = described.out_bytes = p.record_bytes;
+  described.count = problem.count;
+  described.successor = problem.index;
+  described.value_bytes = described.out_bytes = problem.record_bytes;
   described.is_packed = true;
-  described.pattern = p.access;
+  described.pattern = problem.access;
   described.log2_block = settings.log2_block;
   described.walkers = settings.walkers;
   return described;
 }
 
 // Times a scan and checks its answer. None where memory does not suffice or the variant does not take it.
-std::optional<scan_steps> measure_steps(session& s, const problem& p, const scan_settings& settings) {
-  const list_problem described = wei2010::described(s, p, settings);
+std::optional<scan_steps> measure_steps(session& session, const problem& problem, const scan_settings& settings) {
+  const list_problem described = wei2010::described(session, problem, settings);
   const auto chosen =
-      plan::cheapest(list_variants(), described, s.ctx.backend(), plan::scope_of(s.ctx), settings.variant);
-  const std::uint64_t arrays = jobs::bytes_of_arrays(p, 1);
-  if (chosen.variant == nullptr || arrays + chosen.plan.scratch_bytes > s.hardware.memory_bytes) return {};
-  s.arrays.reserve(p, 1);
-  s.arrays.prepare(p, 1);
-  std::byte* const scratch = s.arrays.scratch(chosen.plan.scratch_bytes);
+      plan::cheapest(list_variants(), described, session.ctx.backend(), plan::scope_of(session.ctx), settings.variant);
+  const std::uint64_t arrays = jobs::bytes_of_arrays(problem, 1);
+  if (chosen.variant == nullptr || arrays + chosen.plan.scratch_bytes > session.hardware.memory_bytes) return {};
+  session.arrays.reserve(problem, 1);
+  session.arrays.prepare(problem, 1);
+  std::byte* const scratch = session.arrays.scratch(chosen.plan.scratch_bytes);
   const detail::host_scan_operator on_host =
       detail::host_operator<std::uint32_t>(scan_function<scan_operator::add, std::uint32_t>{});
   list_buffers buffers;
-  buffers.successor = {nullptr, p.count, p.index};
-  buffers.nodes = s.arrays.source(0).data;
-  buffers.out = s.arrays.target(0).data;
-  buffers.type = p.value;
+  buffers.successor = {nullptr, problem.count, problem.index};
+  buffers.nodes = session.arrays.source(0).data;
+  buffers.out = session.arrays.target(0).data;
+  buffers.type = problem.value;
   buffers.op = scan_operator::add;
   buffers.on_host = &on_host;
 
   std::array<std::vector<double>, step_count> steps;
   std::vector<double> totals;
   for (int call = 0; call <= calls_each; ++call) {
-    step_clock clock(s);
+    step_clock clock(session);
     const list_listener listener = clock.listener();
     buffers.listener = &listener;
-    chosen.variant->run(s.ctx, described, chosen.plan, buffers, scratch);
+    chosen.variant->run(session.ctx, described, chosen.plan, buffers, scratch);
     const scan_steps times = clock.times();
     if (call == 0) continue;  // not yet warm
     for (std::size_t i = 0; i < step_count; ++i) steps[i].push_back(times.steps[i]);
     totals.push_back(times.total);
   }
-  if (s.arrays.count_mistakes(false) != 0) {
-    fmt::print("  {} on {} nodes: WRONG\n", settings.variant, p.count);
+  if (session.arrays.count_mistakes(false) != 0) {
+    fmt::print("  {} on {} nodes: WRONG\n", settings.variant, problem.count);
     return {};
   }
   scan_steps found;
@@ -175,16 +175,16 @@ void table_2(paper_run& run) {
   fmt::print(
       "  0.0 us: done inside another step. Splitters are a function of their block's number on CUDA; where\n"
       "  nodes need no packing, the head is found beside the walks.\n");
-  for (session& s : run.sessions) {
-    const bool is_cuda = s.ctx.backend() == backend_kind::cuda;
+  for (session& session : run.sessions) {
+    const bool is_cuda = session.ctx.backend() == backend_kind::cuda;
     for (const std::string_view variant :
          is_cuda ? std::vector<std::string_view>{"cuda.log", "cuda.sublist", "cuda.sublist_host_scan"}
                  : std::vector<std::string_view>{"cpu.sublist"}) {
-      print_place(s, fmt::format("{}, nodes of 64 bits, sums of their values", variant));
+      print_place(session, fmt::format("{}, nodes of 64 bits, sums of their values", variant));
       const table rows({"nodes", "1 head", "2 splitters", "3 walks", "4 sublists", "5 results", "total", "per node",
                         "C1060", "C1060 / total"});
-      for (const std::uint64_t nodes : run.counts(s)) {
-        const auto found = measure_steps(s, packed_sums(nodes, strided(usual_stride)), {.variant = variant});
+      for (const std::uint64_t nodes : run.counts(session)) {
+        const auto found = measure_steps(session, packed_sums(nodes, strided(usual_stride)), {.variant = variant});
         if (!found) continue;
         std::size_t row = 0;
         while (row + 1 < std::size(paper_seconds) && million << row < nodes) ++row;
@@ -206,16 +206,16 @@ namespace {
 // The walks along sublists by the number of sublists, and by the number of walkers: of CUDA alone, where a thread walks
 // one sublist at a time.
 #if SHEAF_HAS_CUDA
-void measure_sublists(paper_run& run, session& s) {
-  const std::uint64_t nodes = run.count(s, 64);
-  const std::uint64_t multiprocessors = device::multiprocessors(s.ctx);
+void measure_sublists(paper_run& run, session& session) {
+  const std::uint64_t nodes = run.count(session, 64);
+  const std::uint64_t multiprocessors = device::multiprocessors(session.ctx);
   const std::uint64_t walkers = multiprocessors * 512;
   for (const std::string_view variant : {"cuda.log", "cuda.sublist"}) {
-    print_place(s, fmt::format("{}, {} nodes, at most {} walkers", variant, count_text(nodes), walkers));
+    print_place(session, fmt::format("{}, {} nodes, at most {} walkers", variant, count_text(nodes), walkers));
     const table rows({"sublists", "nodes of each", "3 walks", "4 sublists", "total", "largest load, dealt", "drawn"});
     for (std::uint32_t log2_block = 3; nodes >> log2_block >= multiprocessors; ++log2_block) {
-      const auto found =
-          measure_steps(s, packed_sums(nodes, strided(usual_stride)), {.variant = variant, .log2_block = log2_block});
+      const auto found = measure_steps(session, packed_sums(nodes, strided(usual_stride)),
+                                       {.variant = variant, .log2_block = log2_block});
       if (!found) continue;
       const std::uint64_t sublists = nodes >> log2_block;
       const largest_load load =
@@ -227,17 +227,17 @@ void measure_sublists(paper_run& run, session& s) {
   }
 }
 
-void measure_walkers(paper_run& run, session& s) {
-  const std::uint64_t nodes = run.count(s, 64);
+void measure_walkers(paper_run& run, session& session) {
+  const std::uint64_t nodes = run.count(session, 64);
   constexpr std::uint32_t block_threads = 256;
   for (const std::string_view variant : {"cuda.log", "cuda.sublist"}) {
-    print_place(s, fmt::format("{}, {} nodes, blocks of {} threads", variant, count_text(nodes), block_threads));
+    print_place(session, fmt::format("{}, {} nodes, blocks of {} threads", variant, count_text(nodes), block_threads));
     const table rows({"blocks", "walkers", "3 walks", "total", "per node"});
-    for (std::uint64_t blocks = std::max<std::uint64_t>(1, device::multiprocessors(s.ctx) / 8);
-         blocks <= device::multiprocessors(s.ctx) * 8; blocks *= 2) {
+    for (std::uint64_t blocks = std::max<std::uint64_t>(1, device::multiprocessors(session.ctx) / 8);
+         blocks <= device::multiprocessors(session.ctx) * 8; blocks *= 2) {
       const auto walkers = static_cast<std::uint32_t>(blocks * block_threads);
       const auto found =
-          measure_steps(s, packed_sums(nodes, strided(usual_stride)), {.variant = variant, .walkers = walkers});
+          measure_steps(session, packed_sums(nodes, strided(usual_stride)), {.variant = variant, .walkers = walkers});
       if (!found) continue;
       rows.row({std::to_string(blocks), std::to_string(walkers), time_text(found->steps[2]), time_text(found->total),
                 fmt::format("{:.3g} ns", found->total / static_cast<double>(nodes) * 1e9)});

@@ -224,12 +224,12 @@ class measurement {
 
   // What is wrong by itself is replaced. Of two times that neighbours put in doubt the shorter one stays, because
   // disturbances add time.
-  void measure_again(const doubtful_figure& f) {
-    double& value = value_of(f.kind, f.position);
-    const bool is_rate = holds_rates(f.kind);
+  void measure_again(const doubtful_figure& figure) {
+    double& value = value_of(figure.kind, figure.position);
+    const bool is_rate = holds_rates(figure.kind);
     const double before = is_rate ? 1 / value : value;
-    const double now = measured(f.kind, before, f.footprint_bytes, f.record_bytes);
-    const double better = f.reason == doubt::far_from_neighbour ? std::min(before, now) : now;
+    const double now = measured(figure.kind, before, figure.footprint_bytes, figure.record_bytes);
+    const double better = figure.reason == doubt::far_from_neighbour ? std::min(before, now) : now;
     value = rounded(is_rate ? 1 / better : better);
   }
 
@@ -273,12 +273,12 @@ class measurement {
     std::uint64_t count = 1;
     for (int pilot = 0; pilot < most_pilots; ++pilot) {
       count = wanted >= 1 ? static_cast<std::uint64_t>(std::min(wanted, static_cast<double>(most_count))) : 1;
-      const timing t = run(count);
-      if (!std::isfinite(t.seconds)) break;
-      if (t.seconds > target / 3 && t.seconds < target * 3) break;
-      if (t.seconds >= target && (count == 1 || t.count > count)) break;  // a run cannot do less
-      if (t.seconds < target && t.count < count) break;                   // a run cannot do more
-      const double factor = t.seconds > 0 ? std::clamp(target / t.seconds, 0.01, 100.0) : 100.0;
+      const timing timing = run(count);
+      if (!std::isfinite(timing.seconds)) break;
+      if (timing.seconds > target / 3 && timing.seconds < target * 3) break;
+      if (timing.seconds >= target && (count == 1 || timing.count > count)) break;  // a run cannot do less
+      if (timing.seconds < target && timing.count < count) break;                   // a run cannot do more
+      const double factor = timing.seconds > 0 ? std::clamp(target / timing.seconds, 0.01, 100.0) : 100.0;
       wanted = static_cast<double>(count) * factor;
     }
     return count;
@@ -355,12 +355,12 @@ machine calibrate(const context& ctx, const calibrate_options& options) {
   }
   ctx.state().require_this_process("calibrate");
   const auto microbenchmarks = core::backend_of(ctx.backend()).make_microbenchmarks(ctx);
-  machine m = plan::measure(*microbenchmarks, options, [] {
+  machine machine = plan::measure(*microbenchmarks, options, [] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
   });
-  m.versions["sheaf"] = SHEAF_VERSION;
-  m.versions["compiler"] = plan::compiler_name();
-  return m;
+  machine.versions["sheaf"] = SHEAF_VERSION;
+  machine.versions["compiler"] = plan::compiler_name();
+  return machine;
 }
 
 }  // namespace sheaf

@@ -19,7 +19,7 @@ struct measured_place {
 /// the inverse fourth power of their distance in doublings of width, bytes and range. A variant that was not measured
 /// is taken to be as far off as the median of those that were, or its prediction would be compared with others in
 /// another unit; 1 where none was measured.
-double correction_at(const machine& m, std::string_view variant, const measured_place& place) noexcept;
+double correction_at(const machine& machine, std::string_view variant, const measured_place& place) noexcept;
 
 template <class Problem>
 concept has_measured_place = requires(const Problem& p) {

@@ -25,15 +25,16 @@ double blocks_of(double records, double record_bytes, const parameters& p) noexc
 // The time of a hit is that of a transfer at cached_bytes_per_second. The paper takes the latency of a hit, but where
 // hundreds of accesses are in flight, throughput limits them. B_seq is the copy rate of large arrays, to which Eq. 1
 // gives nearly all weight.
-parameters parameters_of(const machine& m) noexcept {
-  parameters p;
-  p.block_bytes = static_cast<double>(std::max<std::uint64_t>(1, m.fetch_bytes));
-  p.transfer_bytes = static_cast<double>(std::max<std::uint64_t>(1, m.sector_bytes));
-  p.hit_seconds = p.transfer_bytes / m.cached_bytes_per_second;
-  p.cache_blocks = std::floor(static_cast<double>(m.cache_bytes) / p.block_bytes);
-  p.sequential_bytes_per_second = m.copy_bytes_per_second;
-  p.warp_threads = core::backend_of(m.backend).processor == core::processor_kind::gpu ? warp_threads_of_gpu : 1;
-  return p;
+parameters parameters_of(const machine& machine) noexcept {
+  parameters parameters;
+  parameters.block_bytes = static_cast<double>(std::max<std::uint64_t>(1, machine.fetch_bytes));
+  parameters.transfer_bytes = static_cast<double>(std::max<std::uint64_t>(1, machine.sector_bytes));
+  parameters.hit_seconds = parameters.transfer_bytes / machine.cached_bytes_per_second;
+  parameters.cache_blocks = std::floor(static_cast<double>(machine.cache_bytes) / parameters.block_bytes);
+  parameters.sequential_bytes_per_second = machine.copy_bytes_per_second;
+  parameters.warp_threads =
+      core::backend_of(machine.backend).processor == core::processor_kind::gpu ? warp_threads_of_gpu : 1;
+  return parameters;
 }
 
 double sequential_bandwidth(std::span<const timed_scan> scans) noexcept {
@@ -89,7 +90,7 @@ double partitioned_hit_rate(double within_warp, double between_warps) noexcept {
   return within_warp + (1 - within_warp) * between_warps;
 }
 
-double hit_rate(const sizes& s, access_pattern pattern, double passes, const parameters& p) noexcept {
+double hit_rate(const sizes& s, access_pattern pattern, double passes, const parameters& parameters) noexcept {
   const auto record_bytes = static_cast<double>(s.record_bytes);
   double accesses = static_cast<double>(s.count) / passes;
   double records = static_cast<double>(s.indexed_count) / passes;
@@ -98,10 +99,11 @@ double hit_rate(const sizes& s, access_pattern pattern, double passes, const par
     accesses = std::min(accesses, window);
     records = std::min(records, window);
   }
-  const double cached = std::floor(p.cache_blocks / blocks_per_record(record_bytes, p));
-  const double at_random = random_hit_rate(accesses, blocks_of(records, record_bytes, p), cached);
+  const double cached = std::floor(parameters.cache_blocks / blocks_per_record(record_bytes, parameters));
+  const double at_random = random_hit_rate(accesses, blocks_of(records, record_bytes, parameters), cached);
   if (pattern.shape != access_pattern::kind::partitioned) return at_random;
-  return partitioned_hit_rate(warp_hit_rate(static_cast<double>(pattern.parameter), record_bytes, p), at_random);
+  return partitioned_hit_rate(warp_hit_rate(static_cast<double>(pattern.parameter), record_bytes, parameters),
+                              at_random);
 }
 
 namespace {

@@ -38,17 +38,17 @@ struct sizes {
 enum class operation : std::uint8_t { gather, scatter };
 
 /// The machine's rates as the paper's letters.
-parameters parameters_of(const machine& m) noexcept;
+parameters parameters_of(const machine& machine) noexcept;
 
 /// Eq. 1, B_seq: the mean of the scans' bandwidths, weighted by their bytes. Misprinted: the paper multiplies
 /// 2^i by t_i, which is megabytes by seconds, and divides by n again after the weights have divided.
 double sequential_bandwidth(std::span<const timed_scan> scans) noexcept;
 
 /// Eq. 2, t: seconds of `accesses` to records of `record_bytes`, of which the share `hit_rate` is in the cache.
-double access_seconds(double accesses, double record_bytes, double hit_rate, const parameters& p) noexcept;
+double access_seconds(double accesses, double record_bytes, double hit_rate, const parameters& parameters) noexcept;
 
 /// Eq. 3, B_rand: bytes of records per second, by the accesses of Eq. 2.
-double random_bandwidth(double record_bytes, double hit_rate, const parameters& p) noexcept;
+double random_bandwidth(double record_bytes, double hit_rate, const parameters& parameters) noexcept;
 
 /// Eq. 4 and 5, E: the expected number of distinct blocks, of `blocks`, that `accesses` random accesses touch. The
 /// paper sums over Stirling numbers. All accesses miss a given block with probability (1 - 1/k)^n, so the sum is
@@ -64,11 +64,11 @@ double miss_rate(double distinct, double accesses, double cache_blocks) noexcept
 double random_hit_rate(double accesses, double blocks, double cache_blocks) noexcept;
 
 /// Eq. 7, D: distinct partitions of `partitions` that the threads of a warp are expected to write to.
-double partitions_per_warp(double partitions, const parameters& p) noexcept;
+double partitions_per_warp(double partitions, const parameters& parameters) noexcept;
 
 /// Eq. 8, 1 - m: hit rate inside a warp whose records of one partition lie side by side, at least 0: where a record
 /// takes more than a block, m passes 1.
-double warp_hit_rate(double partitions, double record_bytes, const parameters& p) noexcept;
+double warp_hit_rate(double partitions, double record_bytes, const parameters& parameters) noexcept;
 
 /// Case II, h: what does not hit inside the warp may hit between warps, as in case I. Misprinted: the sum of the two
 /// rates passes 1; the second rate is of those that the first leaves.
@@ -83,23 +83,24 @@ double partitioned_hit_rate(double within_warp, double between_warps) noexcept;
 /// window.
 ///
 /// A record wider than a block takes a group of blocks, and the model then counts groups.
-double hit_rate(const sizes& s, access_pattern pattern, double passes, const parameters& p) noexcept;
+double hit_rate(const sizes& sizes, access_pattern pattern, double passes, const parameters& parameters) noexcept;
 
 /// Eq. 9, and Eq. 11 where passes > 1: a scatter's input and index are scanned in every pass, its output is written at
 /// random, once in all.
-double scatter_seconds(const sizes& s, access_pattern pattern, double passes, const parameters& p) noexcept;
+double scatter_seconds(const sizes& sizes, access_pattern pattern, double passes,
+                       const parameters& parameters) noexcept;
 
 /// Eq. 10, extended to passes as Eq. 11 extends Eq. 9: the index is scanned in every pass. The paper prints the
 /// multi-pass form for the scatter alone. The output of a gather corresponds to the input of a scatter, but each of its
 /// records is written by one pass only, so it counts once.
-double gather_seconds(const sizes& s, access_pattern pattern, double passes, const parameters& p) noexcept;
+double gather_seconds(const sizes& sizes, access_pattern pattern, double passes, const parameters& parameters) noexcept;
 
 /// scatter_seconds and gather_seconds on a machine, in one pass by default.
-double predict_scatter(const sizes& s, access_pattern pattern, const machine& m, double passes = 1) noexcept;
-double predict_gather(const sizes& s, access_pattern pattern, const machine& m, double passes = 1) noexcept;
+double predict_scatter(const sizes& sizes, access_pattern pattern, const machine& machine, double passes = 1) noexcept;
+double predict_gather(const sizes& sizes, access_pattern pattern, const machine& machine, double passes = 1) noexcept;
 
 /// Section 3.4: the number of passes up to `most` that takes the least time.
-std::uint64_t best_passes(operation what, const sizes& s, access_pattern pattern, const parameters& p,
+std::uint64_t best_passes(operation what, const sizes& sizes, access_pattern pattern, const parameters& parameters,
                           std::uint64_t most = 64) noexcept;
 
 /// The number of passes up to `most` with the least cost(passes): the best power of two, then a search around it in

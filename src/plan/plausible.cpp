@@ -56,21 +56,21 @@ bool is_time(double seconds) { return std::isfinite(seconds) && seconds >= least
 constexpr std::string_view no_time = "which is not a time in seconds";
 
 curve_point point_of_rate(std::uint64_t footprint_bytes, double rate) {
-  curve_point p{footprint_bytes, rate, 1 / rate};
+  curve_point point{footprint_bytes, rate, 1 / rate};
   if (!(std::isfinite(rate) && rate >= least_per_second && rate < most_per_second)) {
-    p.reason = doubt::impossible;
-    p.why = "which is not a rate per second";
+    point.reason = doubt::impossible;
+    point.why = "which is not a rate per second";
   }
-  return p;
+  return point;
 }
 
 curve_point point_of_time(std::uint64_t footprint_bytes, double seconds) {
-  curve_point p{footprint_bytes, seconds, seconds};
+  curve_point point{footprint_bytes, seconds, seconds};
   if (!is_time(seconds)) {
-    p.reason = doubt::impossible;
-    p.why = no_time;
+    point.reason = doubt::impossible;
+    point.why = no_time;
   }
-  return p;
+  return point;
 }
 
 bool are_far_apart(const curve_point& a, const curve_point& b) {
@@ -83,25 +83,25 @@ std::string far_from(const curve_point& neighbour) {
 }
 
 // No bound where no copy has a rate.
-void bound_by_copies(curve_point& p, std::uint64_t record_bytes, const machine& m, double streamed) {
-  if (p.reason || streamed == 0) return;
-  const bool in_first_cache = p.footprint_bytes <= first_cache_multiple * m.cache_levels.front();
+void bound_by_copies(curve_point& point, std::uint64_t record_bytes, const machine& m, double streamed) {
+  if (point.reason || streamed == 0) return;
+  const bool in_first_cache = point.footprint_bytes <= first_cache_multiple * m.cache_levels.front();
   const double most = streamed * (in_first_cache ? most_times_streamed_in_first_cache : most_times_streamed);
-  const double bytes = p.value * static_cast<double>(record_bytes);
+  const double bytes = point.value * static_cast<double>(record_bytes);
   if (bytes <= most) return;
-  p.reason = doubt::faster_than_copies;
-  p.why = fmt::format("or {:.4g} bytes a second, where a copy moves {:.4g} at most", bytes, streamed);
+  point.reason = doubt::faster_than_copies;
+  point.why = fmt::format("or {:.4g} bytes a second, where a copy moves {:.4g} at most", bytes, streamed);
 }
 
-std::vector<curve> curves_of(const machine& m) {
+std::vector<curve> curves_of(const machine& machine) {
   curve copies{figure_kind::copies, 0, 0, "copies", {}};
   double streamed = 0;
-  for (const stream_rate& rate : m.streams) {
+  for (const stream_rate& rate : machine.streams) {
     copies.points.push_back(point_of_rate(rate.footprint_bytes, rate.bytes_per_second));
     if (!copies.points.back().reason) streamed = std::max(streamed, rate.bytes_per_second);
   }
   curve reads{figure_kind::dependent_reads, 0, 0, "dependent reads", {}};
-  for (const latency_point& latency : m.latencies) {
+  for (const latency_point& latency : machine.latencies) {
     reads.points.push_back(point_of_time(latency.footprint_bytes, latency.seconds));
   }
   std::vector<curve> curves{std::move(copies), std::move(reads)};
@@ -112,49 +112,49 @@ std::vector<curve> curves_of(const machine& m) {
         curves.push_back({kind, i, bytes, fmt::format("{} of {} bytes", what, bytes), {}});
       }
       curve_point p = point_of_rate(rates[i].footprint_bytes, rates[i].records_per_second);
-      bound_by_copies(p, bytes, m, streamed);
+      bound_by_copies(p, bytes, machine, streamed);
       curves.back().points.push_back(std::move(p));
     }
   };
-  add(figure_kind::random_reads, "random reads", m.random_read);
-  add(figure_kind::random_writes, "random writes", m.random_write);
-  add(figure_kind::atomic_adds, "atomic adds", m.atomic_add);
+  add(figure_kind::random_reads, "random reads", machine.random_read);
+  add(figure_kind::random_writes, "random writes", machine.random_write);
+  add(figure_kind::atomic_adds, "atomic adds", machine.atomic_add);
   return curves;
 }
 
-std::vector<doubtful_figure> doubtful_scalars(const machine& m) {
+std::vector<doubtful_figure> doubtful_scalars(const machine& machine) {
   std::vector<doubtful_figure> found;
   const auto check = [&](figure_kind kind, const char* name, double seconds) {
     if (is_time(seconds)) return;
     found.push_back({.kind = kind, .words = fmt::format("{}: measured {:.4g}, {}", name, seconds, no_time)});
   };
-  check(figure_kind::calls, "calls", m.launch_seconds);
-  check(figure_kind::steps, "steps", m.step_seconds);
-  check(figure_kind::barriers, "barriers", m.barrier_seconds);
-  if (core::backend_of(m.backend).processor == core::processor_kind::host_threads) {
-    check(figure_kind::digits, "digits", m.digit_seconds);
+  check(figure_kind::calls, "calls", machine.launch_seconds);
+  check(figure_kind::steps, "steps", machine.step_seconds);
+  check(figure_kind::barriers, "barriers", machine.barrier_seconds);
+  if (core::backend_of(machine.backend).processor == core::processor_kind::host_threads) {
+    check(figure_kind::digits, "digits", machine.digit_seconds);
   }
-  if (core::backend_of(m.backend).processor == core::processor_kind::pipeline) {
-    check(figure_kind::uploads, "uploads of a byte", 1 / m.upload_bytes_per_second);
-    check(figure_kind::readbacks, "readbacks of a byte", 1 / m.readback_bytes_per_second);
+  if (core::backend_of(machine.backend).processor == core::processor_kind::pipeline) {
+    check(figure_kind::uploads, "uploads of a byte", 1 / machine.upload_bytes_per_second);
+    check(figure_kind::readbacks, "readbacks of a byte", 1 / machine.readback_bytes_per_second);
   }
   return found;
 }
 
-void add_doubtful_points(const curve& c, std::vector<doubtful_figure>& found) {
+void add_doubtful_points(const curve& curve, std::vector<doubtful_figure>& found) {
   std::size_t before = none;
   bool before_is_found = false;
-  for (std::size_t i = 0; i < c.points.size(); ++i) {
-    const curve_point& p = c.points[i];
-    if (p.reason) {
-      found.push_back(c.figure(i, *p.reason, p.why));
+  for (std::size_t i = 0; i < curve.points.size(); ++i) {
+    const curve_point& point = curve.points[i];
+    if (point.reason) {
+      found.push_back(curve.figure(i, *point.reason, point.why));
       continue;
     }
-    const bool is_far = before != none && are_far_apart(c.points[before], p);
+    const bool is_far = before != none && are_far_apart(curve.points[before], point);
     if (is_far && !before_is_found) {
-      found.push_back(c.figure(before, doubt::far_from_neighbour, far_from(p)));
+      found.push_back(curve.figure(before, doubt::far_from_neighbour, far_from(point)));
     }
-    if (is_far) found.push_back(c.figure(i, doubt::far_from_neighbour, far_from(c.points[before])));
+    if (is_far) found.push_back(curve.figure(i, doubt::far_from_neighbour, far_from(curve.points[before])));
     before = i;
     before_is_found = is_far;
   }
@@ -193,39 +193,40 @@ std::vector<std::size_t> smooth_points(const std::vector<curve_point>& points) {
 }
 
 // The words of the points of a curve that are not kept: each is impossible or far from the kept one before or after it.
-std::vector<std::string> words_of_others(const curve& c, const std::vector<std::size_t>& kept) {
+std::vector<std::string> words_of_others(const curve& curve, const std::vector<std::size_t>& kept) {
   std::vector<std::string> words;
-  for (std::size_t i = 0; i < c.points.size(); ++i) {
+  for (std::size_t i = 0; i < curve.points.size(); ++i) {
     const auto after = std::ranges::lower_bound(kept, i);
     if (after != kept.end() && *after == i) continue;
-    const curve_point& p = c.points[i];
-    if (p.reason) {
-      words.push_back(c.figure(i, *p.reason, p.why).words);
+    const curve_point& point = curve.points[i];
+    if (point.reason) {
+      words.push_back(curve.figure(i, *point.reason, point.why).words);
       continue;
     }
-    const bool is_far_from_before = after != kept.begin() && are_far_apart(c.points[*(after - 1)], p);
-    const curve_point& neighbour = c.points[is_far_from_before ? *(after - 1) : *after];
-    words.push_back(c.figure(i, doubt::far_from_neighbour, far_from(neighbour)).words);
+    const bool is_far_from_before = after != kept.begin() && are_far_apart(curve.points[*(after - 1)], point);
+    const curve_point& neighbour = curve.points[is_far_from_before ? *(after - 1) : *after];
+    words.push_back(curve.figure(i, doubt::far_from_neighbour, far_from(neighbour)).words);
   }
   return words;
 }
 
 template <class Point>
-void keep(std::vector<Point>& list, const curve& c, const std::vector<std::size_t>& kept) {
-  const auto begin = list.begin() + static_cast<std::ptrdiff_t>(c.first);
+void keep(std::vector<Point>& list, const curve& curve, const std::vector<std::size_t>& kept) {
+  const auto begin = list.begin() + static_cast<std::ptrdiff_t>(curve.first);
   for (std::size_t i = 0; i < kept.size(); ++i) {
     *(begin + static_cast<std::ptrdiff_t>(i)) = *(begin + static_cast<std::ptrdiff_t>(kept[i]));
   }
-  list.erase(begin + static_cast<std::ptrdiff_t>(kept.size()), begin + static_cast<std::ptrdiff_t>(c.points.size()));
+  list.erase(begin + static_cast<std::ptrdiff_t>(kept.size()),
+             begin + static_cast<std::ptrdiff_t>(curve.points.size()));
 }
 
-void keep(machine& m, const curve& c, const std::vector<std::size_t>& kept) {
-  switch (c.kind) {
-    case figure_kind::copies: return keep(m.streams, c, kept);
-    case figure_kind::dependent_reads: return keep(m.latencies, c, kept);
-    case figure_kind::random_reads: return keep(m.random_read, c, kept);
-    case figure_kind::random_writes: return keep(m.random_write, c, kept);
-    case figure_kind::atomic_adds: return keep(m.atomic_add, c, kept);
+void keep(machine& machine, const curve& curve, const std::vector<std::size_t>& kept) {
+  switch (curve.kind) {
+    case figure_kind::copies: return keep(machine.streams, curve, kept);
+    case figure_kind::dependent_reads: return keep(machine.latencies, curve, kept);
+    case figure_kind::random_reads: return keep(machine.random_read, curve, kept);
+    case figure_kind::random_writes: return keep(machine.random_write, curve, kept);
+    case figure_kind::atomic_adds: return keep(machine.atomic_add, curve, kept);
     default: return;
   }
 }
@@ -245,19 +246,19 @@ std::vector<doubtful_figure> doubtful_figures(const machine& m) {
   return found;
 }
 
-std::vector<std::string> leave_out_doubtful(machine& m) {
-  if (const auto scalars = doubtful_scalars(m); !scalars.empty()) fail(scalars.front().words);
+std::vector<std::string> leave_out_doubtful(machine& machine) {
+  if (const auto scalars = doubtful_scalars(machine); !scalars.empty()) fail(scalars.front().words);
   std::vector<std::string> left_out;
   // Curves are made anew after each, because what is left out of one moves the others and may lower the fastest copy.
-  for (std::size_t i = 0; i < curves_of(m).size(); ++i) {
-    const curve c = curves_of(m)[i];
-    const std::vector<std::size_t> kept = smooth_points(c.points);
-    const std::vector<std::string> words = words_of_others(c, kept);
-    if (words.size() > c.points.size() / 2) {
-      fail(fmt::format("{}: {} of {} points make no sense, the first being {}", c.title, words.size(), c.points.size(),
-                       words.front()));
+  for (std::size_t i = 0; i < curves_of(machine).size(); ++i) {
+    const curve curve = curves_of(machine)[i];
+    const std::vector<std::size_t> kept = smooth_points(curve.points);
+    const std::vector<std::string> words = words_of_others(curve, kept);
+    if (words.size() > curve.points.size() / 2) {
+      fail(fmt::format("{}: {} of {} points make no sense, the first being {}", curve.title, words.size(),
+                       curve.points.size(), words.front()));
     }
-    keep(m, c, kept);
+    keep(machine, curve, kept);
     left_out.insert(left_out.end(), words.begin(), words.end());
   }
   return left_out;

@@ -36,10 +36,10 @@ struct doubtful_figure {
 };
 
 /// The figures of a profile that are in doubt, in the order in which they are measured.
-std::vector<doubtful_figure> doubtful_figures(const machine& m);
+std::vector<doubtful_figure> doubtful_figures(const machine& machine);
 
 /// Removes from each curve the fewest points that leave it without doubts. Returns the words of what it removed.
 /// @throws error(measurement_failed) where a figure that stands alone is in doubt, or more than half of a curve
-std::vector<std::string> leave_out_doubtful(machine& m);
+std::vector<std::string> leave_out_doubtful(machine& machine);
 
 }  // namespace sheaf::plan

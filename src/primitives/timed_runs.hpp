@@ -84,13 +84,13 @@ bool keep_the_faster(made_executor<Executor, Report>& made, std::shared_ptr<Exec
 /// Runs once what an executor of unprepared calls planned. Does nothing and returns false if it has no plan, or there
 /// is no scratch for that plan.
 template <class Problem, class Buffers>
-bool run_as_planned(const context& ctx, const plan::choice<plan::variant<Problem, Buffers>>& chosen, const Problem& p,
-                    const Buffers& b) {
+bool run_as_planned(const context& ctx, const plan::choice<plan::variant<Problem, Buffers>>& chosen,
+                    const Problem& problem, const Buffers& buffers) {
   const std::uint64_t scratch_bytes = chosen.plan.scratch_bytes;
   if (chosen.variant == nullptr || scratch_bytes > ctx.scratch_limit()) return false;
   const core::scratch scratch(ctx.state(), scratch_bytes);
   if (!scratch.is_taken()) return false;
-  chosen.variant->run(ctx, p, chosen.plan, b, scratch.data());
+  chosen.variant->run(ctx, problem, chosen.plan, buffers, scratch.data());
   return true;
 }
 

@@ -6,16 +6,19 @@
 
 namespace sheaf::primitives {
 
-void require_shape(std::string_view call, const_records r, std::string_view what) {
-  if (r.record_bytes == 0 || r.record_bytes > most_record_bytes) {
-    refuse("{}: {} has records of {} bytes, not 1 to {}", call, what, r.record_bytes, most_record_bytes);
+void require_shape(std::string_view call, const_records records, std::string_view what) {
+  if (records.record_bytes == 0 || records.record_bytes > most_record_bytes) {
+    refuse("{}: {} has records of {} bytes, not 1 to {}", call, what, records.record_bytes, most_record_bytes);
   }
-  if (r.stride_bytes < r.record_bytes) {
-    refuse("{}: {} has a stride of {} bytes, less than its records' {}", call, what, r.stride_bytes, r.record_bytes);
+  if (records.stride_bytes < records.record_bytes) {
+    refuse("{}: {} has a stride of {} bytes, less than its records' {}", call, what, records.stride_bytes,
+           records.record_bytes);
   }
   constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-  if (r.stride_bytes > most || (r.count > 0 && r.count - 1 > (most - r.record_bytes) / r.stride_bytes)) {
-    refuse("{}: {} has {} records {} bytes apart, more than memory can hold", call, what, r.count, r.stride_bytes);
+  if (records.stride_bytes > most ||
+      (records.count > 0 && records.count - 1 > (most - records.record_bytes) / records.stride_bytes)) {
+    refuse("{}: {} has {} records {} bytes apart, more than memory can hold", call, what, records.count,
+           records.stride_bytes);
   }
 }
 

@@ -42,7 +42,7 @@ void require_type(std::string_view call, std::string_view what, Enum type, Enum 
 }
 
 void require_index_type(std::string_view call, index_type type, std::string_view what);
-void require_shape(std::string_view call, const_records r, std::string_view what);
+void require_shape(std::string_view call, const_records records, std::string_view what);
 void require_memory(std::string_view call, const context& ctx, const void* data, std::uint64_t byte_count,
                     std::string_view what);
 void require_aligned(std::string_view call, const void* data, std::uint64_t alignment, std::string_view what);

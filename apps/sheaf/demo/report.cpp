@@ -79,13 +79,13 @@ svg { vertical-align: middle; }
 
 std::string escaped(const std::string& text) {
   std::string safe;
-  for (const char c : text) {
-    switch (c) {
+  for (const char character : text) {
+    switch (character) {
       case '&': safe += "&amp;"; break;
       case '<': safe += "&lt;"; break;
       case '>': safe += "&gt;"; break;
       case '"': safe += "&quot;"; break;
-      default: safe += c;
+      default: safe += character;
     }
   }
   return safe;
@@ -111,16 +111,17 @@ std::string family_table(const demo_result& result) {
       "<table class=\"families\">\n<tr><th>Family</th><th class=\"n\">Answers right</th>"
       "<th class=\"n\" colspan=\"2\">Of the limit</th><th></th><th class=\"n\">Over a plain loop</th><th></th>"
       "<th class=\"n\">Predictions accurate</th></tr>\n";
-  for (const family_summary& s : summaries_of(result)) {
-    const std::string right = fmt::format("{} of {}", s.rows - s.wrong, s.rows);
-    const bool has_factor = s.median_factor > 0;
+  for (const family_summary& summary : summaries_of(result)) {
+    const std::string right = fmt::format("{} of {}", summary.rows - summary.wrong, summary.rows);
+    const bool has_factor = summary.median_factor > 0;
     html += fmt::format(
         "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}</td><td class=\"range\">{} to {}</td>"
         "<td class=\"n\">{}</td><td class=\"range\">{}</td><td class=\"n\">{}</td></tr>\n",
-        escaped(s.family), s.wrong == 0 ? right : wrong_text(right), percent(s.median_share), bar(s.median_share),
-        percent(s.least_share), percent(s.most_share), has_factor ? factor_text(s.median_factor) : "not timed",
-        has_factor ? fmt::format("{} to {}", factor_text(s.least_factor), factor_text(s.most_factor)) : "",
-        percent(s.mean_accuracy));
+        escaped(summary.family), summary.wrong == 0 ? right : wrong_text(right), percent(summary.median_share),
+        bar(summary.median_share), percent(summary.least_share), percent(summary.most_share),
+        has_factor ? factor_text(summary.median_factor) : "not timed",
+        has_factor ? fmt::format("{} to {}", factor_text(summary.least_factor), factor_text(summary.most_factor)) : "",
+        percent(summary.mean_accuracy));
   }
   return html + "</table>\n";
 }
@@ -192,15 +193,16 @@ std::string factor_text(double factor) {
 std::string summary_table(const demo_result& result) {
   std::string text = fmt::format("{:<12} {:>8} {:>6} {:>6}   {:<26} {:<32} {}\n", "family", "problems", "right",
                                  "wrong", "of the copy limit", "over a plain loop", "predicted");
-  for (const family_summary& s : summaries_of(result)) {
-    const std::string factors = s.median_factor == 0
+  for (const family_summary& summary : summaries_of(result)) {
+    const std::string factors = summary.median_factor == 0
                                     ? "not timed here"
-                                    : fmt::format("{:>6}  ({} to {})", factor_text(s.median_factor),
-                                                  factor_text(s.least_factor), factor_text(s.most_factor));
-    text += fmt::format(
-        "{:<12} {:>8} {:>6} {:>6}   {:<26} {:<32} at {:.0f} % accuracy\n", s.family, s.rows, s.rows - s.wrong, s.wrong,
-        fmt::format("{:>4.0f} %  ({:.0f} to {:.0f} %)", s.median_share * 100, s.least_share * 100, s.most_share * 100),
-        factors, s.mean_accuracy * 100);
+                                    : fmt::format("{:>6}  ({} to {})", factor_text(summary.median_factor),
+                                                  factor_text(summary.least_factor), factor_text(summary.most_factor));
+    text += fmt::format("{:<12} {:>8} {:>6} {:>6}   {:<26} {:<32} at {:.0f} % accuracy\n", summary.family, summary.rows,
+                        summary.rows - summary.wrong, summary.wrong,
+                        fmt::format("{:>4.0f} %  ({:.0f} to {:.0f} %)", summary.median_share * 100,
+                                    summary.least_share * 100, summary.most_share * 100),
+                        factors, summary.mean_accuracy * 100);
   }
   return text + fmt::format("{}: {}\n", result.backend, verdict_of(result.rows.size(), result.wrong_rows()));
 }

@@ -59,16 +59,16 @@ struct planned_call {
   std::function<void()> run;
 };
 
-planned_call planned(const context& ctx, const demo_settings& settings, const entry& e, const problem_spec& p,
+planned_call planned(const context& ctx, const demo_settings& settings, const entry& entry, const problem_spec& problem,
                      const array_set& arrays) {
   planned_call call;
-  const explanation why = e.explain(ctx, p, settings.variant);
+  const explanation why = entry.explain(ctx, problem, settings.variant);
   if (const variant_estimate* choice = why.choice()) {
     call.variant = choice->variant;
     call.predicted_seconds = choice->seconds;
   }
-  call.run = [&ctx, &j = *e.job, p, arrays, variant = settings.variant] {
-    j.run(ctx, p, arrays, {.variant = variant});
+  call.run = [&ctx, &j = *entry.job, problem, arrays, variant = settings.variant] {
+    j.run(ctx, problem, arrays, {.variant = variant});
   };
   return call;
 }
@@ -96,22 +96,23 @@ bool can_run(const context& ctx, const demo_settings& settings, const entry& e, 
   return e.explain(ctx, problem_in(settings, s), settings.variant).choice() != nullptr;
 }
 
-demo_row run_row(const context& ctx, const demo_settings& settings, const entry& e, const sample& s,
+demo_row run_row(const context& ctx, const demo_settings& settings, const entry& entry, const sample& sample,
                  const copy_limits& limits, problem_arrays& memory) {
-  const problem_spec p = problem_in(settings, s);
-  memory.fill(p, 1);
+  const problem_spec problem = problem_in(settings, sample);
+  memory.fill(problem, 1);
   memory.reset_outputs();
   ctx.wait();
   const array_set arrays = memory.of_copy(0);
-  const planned_call call = s.is_prepared ? prepared(ctx, e, p, arrays) : planned(ctx, settings, e, p, arrays);
-  demo_row row{.family = std::string(e.family),
-               .problem = name(p) + (s.is_prepared ? "/prepared" : ""),
+  const planned_call call =
+      sample.is_prepared ? prepared(ctx, entry, problem, arrays) : planned(ctx, settings, entry, problem, arrays);
+  demo_row row{.family = std::string(entry.family),
+               .problem = name(problem) + (sample.is_prepared ? "/prepared" : ""),
                .variant = call.variant,
                .predicted_seconds = call.predicted_seconds,
-               .bytes = e.job->moved_bytes(p),
-               .footprint_bytes = bytes_of_copy(e.job->shapes(p))};
+               .bytes = entry.job->moved_bytes(problem),
+               .footprint_bytes = bytes_of_copy(entry.job->shapes(problem))};
   row.limit_bytes_per_second = limits.bytes_per_second(row.footprint_bytes);
-  row.plain_seconds = plain_seconds(ctx, settings, e, p, arrays);
+  row.plain_seconds = plain_seconds(ctx, settings, entry, problem, arrays);
   row.seconds = median_seconds(settings.size.seconds_per_row, [&] {
     settings.around(call.run, arrays);
     ctx.wait();

@@ -151,17 +151,17 @@ class boundary_finder {
   }
 
   void add_warnings(std::vector<std::string>& warnings) const {
-    for (std::uint32_t m = 0; m < mesh_.markers.size(); ++m) {
-      const std::string marker = fmt::format("marker '{}'", core::printable(mesh_.markers[m].name));
-      const std::uint64_t elements = mesh_.markers[m].elements.count();
-      if (const auto& of = inside_[m]; of.count > 0) {
+    for (std::uint32_t marker_index = 0; marker_index < mesh_.markers.size(); ++marker_index) {
+      const std::string marker = fmt::format("marker '{}'", core::printable(mesh_.markers[marker_index].name));
+      const std::uint64_t elements = mesh_.markers[marker_index].elements.count();
+      if (const auto& of = inside_[marker_index]; of.count > 0) {
         warnings.push_back(
             fmt::format("{}: {} of its {} elements lie inside the mesh and do not contribute to its normals; the "
                         "first, {}, is between {} and {}",
                         marker, of.count, elements, words_in_marker(of.first), words_of(faces_[of.besides[0]]),
                         words_of(faces_[of.besides[1]])));
       }
-      if (const auto& of = covered_[m]; of.count > 0) {
+      if (const auto& of = covered_[marker_index]; of.count > 0) {
         warnings.push_back(fmt::format(
             "{}: {} of its {} elements cover faces of earlier markers and do not contribute to its normals; the first, "
             "{}, "

@@ -81,17 +81,17 @@ class element_geometry {
   }
 
   // Outwards, of the part of a face that belongs to its n-th node.
-  vector<Dimension> face_normal(std::uint8_t f, std::uint8_t n) const {
-    const element_face& face = shape_.faces[f];
+  vector<Dimension> face_normal(std::uint8_t face_index, std::uint8_t nodes) const {
+    const element_face& face = shape_.faces[face_index];
     vector<Dimension> normal{};
     if constexpr (Dimension == 2) {
       add(normal, turned(nodes_[face.nodes[1]] - nodes_[face.nodes[0]]), 0.5);
     } else {
       // A quadrilateral again: the node, the middle of the edge behind it, the centroid, the middle of the one before.
-      const vector<3>& node = nodes_[face.nodes[n]];
-      const vector<3>& next = nodes_[face.nodes[(n + 1U) % face.count]];
-      const vector<3>& before = nodes_[face.nodes[(n + face.count - 1U) % face.count]];
-      add(normal, cross(face_center(f) - node, before - next), 0.25);
+      const vector<3>& node = nodes_[face.nodes[nodes]];
+      const vector<3>& next = nodes_[face.nodes[(nodes + 1U) % face.count]];
+      const vector<3>& before = nodes_[face.nodes[(nodes + face.count - 1U) % face.count]];
+      add(normal, cross(face_center(face_index) - node, before - next), 0.25);
     }
     return normal;
   }
@@ -217,12 +217,13 @@ class dual_maker {
     dual_.warnings = std::move(found.warnings);
     const std::vector<boundary_face>& all = found.faces;
     auto at = all.begin();
-    for (std::uint32_t m = 0; m <= mesh_.markers.size(); ++m) {
-      const bool is_marker = m < mesh_.markers.size();
-      const auto end =
-          is_marker ? std::find_if(at, all.end(), [&](const boundary_face& f) { return f.marker != m; }) : all.end();
+    for (std::uint32_t marker = 0; marker <= mesh_.markers.size(); ++marker) {
+      const bool is_marker = marker < mesh_.markers.size();
+      const auto end = is_marker
+                           ? std::find_if(at, all.end(), [&](const boundary_face& f) { return f.marker != marker; })
+                           : all.end();
       if (is_marker || at != end) {
-        dual_.boundary.push_back(normals_of(faces, {at, end}, is_marker ? mesh_.markers[m].name : ""));
+        dual_.boundary.push_back(normals_of(faces, {at, end}, is_marker ? mesh_.markers[marker].name : ""));
       }
       at = end;
     }

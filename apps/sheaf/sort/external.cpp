@@ -77,12 +77,12 @@ std::vector<sorted_run> write_runs(io::scratch_file& file, const record_source& 
   };
   background disk;
   if (!runs.empty()) read(0, unsorted);
-  for (std::size_t r = 0; r < runs.size(); ++r) {
-    std::future<void> done = disk.run([&, r, in_transfer] {
-      if (r > 0) write(r - 1, in_transfer);
-      if (r + 1 < runs.size()) read(r + 1, in_transfer);
+  for (std::size_t run = 0; run < runs.size(); ++run) {
+    std::future<void> done = disk.run([&, run, in_transfer] {
+      if (run > 0) write(run - 1, in_transfer);
+      if (run + 1 < runs.size()) read(run + 1, in_transfer);
     });
-    sort({unsorted, runs[r].count, width}, {sorted, runs[r].count, width});
+    sort({unsorted, runs[run].count, width}, {sorted, runs[run].count, width});
     done.get();
     std::swap(unsorted, in_transfer);  // the run just read is sorted next
     std::swap(sorted, in_transfer);    // the run just sorted is written next

@@ -44,24 +44,25 @@ std::string advice(std::uint64_t offset, std::uint64_t bytes) {
 }
 
 order_column column_of(const io::record_file& file, const io::npy_type& type, std::uint64_t offset) {
-  order_column c{offset, static_cast<std::uint32_t>(type.item_bytes), column_type::unsigned_integer, type.order == '>'};
+  order_column column{offset, static_cast<std::uint32_t>(type.item_bytes), column_type::unsigned_integer,
+                      type.order == '>'};
   switch (type.kind) {
     case 'b':
-    case 'u': return c;
-    case 'i': c.type = column_type::signed_integer; return c;
+    case 'u': return column;
+    case 'i': column.type = column_type::signed_integer; return column;
     case 'f':
-      c.type = column_type::floating;
-      if (type.item_bytes <= 8) return c;
+      column.type = column_type::floating;
+      if (type.item_bytes <= 8) return column;
       break;
     case 'm':
-    case 'M': c.type = column_type::time; return c;
+    case 'M': column.type = column_type::time; return column;
     case 'S':
-      c.type = column_type::bytes;
-      if (type.item_bytes <= most_string_bytes) return c;
+      column.type = column_type::bytes;
+      if (type.item_bytes <= most_string_bytes) return column;
       refuse_type(file, type, fmt::format(", strings of more than 32 bytes; {}", advice(offset, most_string_bytes)));
     case 'U':
-      c.type = column_type::text;
-      if (type.item_bytes <= most_characters * bytes_of_character) return c;
+      column.type = column_type::text;
+      if (type.item_bytes <= most_characters * bytes_of_character) return column;
       refuse_type(file, type, ", strings of more than 12 characters, which no key holds");
     default: break;
   }

@@ -18,20 +18,20 @@ constexpr std::uint32_t key_bytes_limit = sort_key::most_bits / 8;
 std::uint32_t packed_bytes(std::uint32_t text_bytes) { return (text_bytes / character_bytes * character_bits + 7) / 8; }
 
 // The column as a field of the key, and whether the rows have to be changed for it.
-std::pair<key_field, bool> field_of(const order_column& c) {
-  key_field f{c.offset, c.bytes, key_type::bytes, c.descending};
-  const bool big_endian = c.big_endian && c.bytes > 1;
-  switch (c.type) {
-    case column_type::bytes: return {f, false};
+std::pair<key_field, bool> field_of(const order_column& column) {
+  key_field field{column.offset, column.bytes, key_type::bytes, column.descending};
+  const bool big_endian = column.big_endian && column.bytes > 1;
+  switch (column.type) {
+    case column_type::bytes: return {field, false};
     case column_type::unsigned_integer:
-      if (!big_endian) f.type = key_type::unsigned_integer;  // big-endian ones compare as their bytes do
-      return {f, false};
-    case column_type::signed_integer: f.type = key_type::signed_integer; return {f, big_endian};
-    case column_type::floating: f.type = key_type::floating; return {f, big_endian};
-    case column_type::time: f.type = key_type::signed_integer; return {f, true};
-    case column_type::text: f.bytes = packed_bytes(c.bytes); return {f, true};
+      if (!big_endian) field.type = key_type::unsigned_integer;  // big-endian ones compare as their bytes do
+      return {field, false};
+    case column_type::signed_integer: field.type = key_type::signed_integer; return {field, big_endian};
+    case column_type::floating: field.type = key_type::floating; return {field, big_endian};
+    case column_type::time: field.type = key_type::signed_integer; return {field, true};
+    case column_type::text: field.bytes = packed_bytes(column.bytes); return {field, true};
   }
-  return {f, false};
+  return {field, false};
 }
 
 bool overlap(const order_column& a, const order_column& b) {

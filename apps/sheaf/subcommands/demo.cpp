@@ -77,17 +77,17 @@ nlohmann::json document_of(const jobs::demo_result& result) {
                     {"mistakes", row.mistakes}});
   }
   nlohmann::json families = nlohmann::json::array();
-  for (const jobs::family_summary& s : jobs::summaries_of(result)) {
-    families.push_back({{"family", s.family},
-                        {"problems", s.rows},
-                        {"wrong", s.wrong},
-                        {"median_share_of_limit", s.median_share},
-                        {"least_share_of_limit", s.least_share},
-                        {"most_share_of_limit", s.most_share},
-                        {"median_factor_over_plain_loop", positive(s.median_factor)},
-                        {"least_factor_over_plain_loop", positive(s.least_factor)},
-                        {"most_factor_over_plain_loop", positive(s.most_factor)},
-                        {"mean_accuracy", s.mean_accuracy}});
+  for (const jobs::family_summary& summary : jobs::summaries_of(result)) {
+    families.push_back({{"family", summary.family},
+                        {"problems", summary.rows},
+                        {"wrong", summary.wrong},
+                        {"median_share_of_limit", summary.median_share},
+                        {"least_share_of_limit", summary.least_share},
+                        {"most_share_of_limit", summary.most_share},
+                        {"median_factor_over_plain_loop", positive(summary.median_factor)},
+                        {"least_factor_over_plain_loop", positive(summary.least_factor)},
+                        {"most_factor_over_plain_loop", positive(summary.most_factor)},
+                        {"mean_accuracy", summary.mean_accuracy}});
   }
   nlohmann::json limits = nlohmann::json::array();
   for (const stream_rate& rate : result.limits.rates) {

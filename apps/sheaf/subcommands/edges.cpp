@@ -125,136 +125,141 @@ struct edge_sums {
   std::uint32_t components;
 
   /// Calls without preparation. Those of the reference are its runs.
-  void call(edges_timing& t) const {
+  void call(edges_timing& timing) const {
     constexpr std::uint64_t most_calls = 10;  // enough to find the least time
     const bool is_reference = o.common.is_reference();
     const edge_sum_options options{.variant = o.common.variant()};
     const run_times times = timed_runs(ctx, o.files.mesh, is_reference ? o.runs : std::min(o.runs, most_calls), [&] {
       edge_sum(ctx, edges, from, weights, to, components, o.function, options);
     });
-    t.unprepared = times.least;
+    timing.unprepared = times.least;
     if (!is_reference) return;
-    t.seconds = times.least;
-    t.mean_seconds = times.mean;
-    t.preparation.variant = "kept";
-    t.preparation.run_variant = t.preparation.unprepared_variant = o.common.variant();
+    timing.seconds = times.least;
+    timing.mean_seconds = times.mean;
+    timing.preparation.variant = "kept";
+    timing.preparation.run_variant = timing.preparation.unprepared_variant = o.common.variant();
   }
   /// @param places  of the nodes, as f64, or none
-  void run_prepared(const_values places, edges_timing& t) const {
+  void run_prepared(const_values places, edges_timing& timing) const {
     const prepared_edge_sum prepared = prepare_edge_sum(ctx, edges, nodes, components, o.runs,
                                                         {.coordinates = places,
                                                          .value = to.type,
                                                          .function = o.function,
                                                          .edge_weights = weights.count == 0 ? 0U : 1U});
-    t.preparation = prepared.report();
+    timing.preparation = prepared.report();
     const run_times times = timed_runs(ctx, o.files.mesh, o.runs, [&] { prepared.run(from, weights, to, o.function); });
-    t.seconds = times.least;
-    t.mean_seconds = times.mean;
+    timing.seconds = times.least;
+    timing.mean_seconds = times.mean;
   }
 };
 
 /// Writes the files of the dual, if it is asked for, and commits all files together.
-std::optional<dual_report> write_files(const edge_graph& g, std::optional<output_set>& dual_files,
+std::optional<dual_report> write_files(const edge_graph& graph, std::optional<output_set>& dual_files,
                                        std::optional<record_output>& result) {
   if (!dual_files) {
     if (result) result->commit();
     return std::nullopt;
   }
-  write_dual(*dual_files, *g.mesh, *g.dual);
-  const dual_report report{mesh::check_dual(*g.mesh, *g.dual), g.dual->flat_elements, g.dual->reoriented_elements,
-                           dual_files->paths()};
+  write_dual(*dual_files, *graph.mesh, *graph.dual);
+  const dual_report report{mesh::check_dual(*graph.mesh, *graph.dual), graph.dual->flat_elements,
+                           graph.dual->reoriented_elements, dual_files->paths()};
   dual_files->commit(result ? &result->finish() : nullptr);
   return report;
 }
 
 template <class Value>
-void run_typed(const edges_command& o) {
-  const context ctx = o.common.make_context();
-  require_f32_where_needed(ctx, o.narrow);
-  const edge_files& files = o.files;
-  if (!o.output.empty()) require_output(o.output, {files.mesh, files.values, files.weights});
+void run_typed(const edges_command& command) {
+  const context ctx = command.common.make_context();
+  require_f32_where_needed(ctx, command.narrow);
+  const edge_files& files = command.files;
+  if (!command.output.empty()) require_output(command.output, {files.mesh, files.values, files.weights});
   require_mesh_where_needed(files);
   std::optional<output_set> dual_files;
-  if (!o.dual.empty()) dual_files.emplace(open_dual(o.dual, {files.mesh, files.values, files.weights}, o.output));
-  const edge_graph g = read_edge_graph(files, o.common.host_threads());
-  print_edge_warnings(o.common, g.warnings);
-  const node_numbers<Value> n = read_node_numbers<Value>(files, g);
-  const index_span ends = g.ends();
+  if (!command.dual.empty())
+    dual_files.emplace(open_dual(command.dual, {files.mesh, files.values, files.weights}, command.output));
+  const edge_graph graph = read_edge_graph(files, command.common.host_threads());
+  print_edge_warnings(command.common, graph.warnings);
+  const node_numbers<Value> numbers = read_node_numbers<Value>(files, graph);
+  const index_span ends = graph.ends();
   const std::uint64_t edges = ends.count / 2;
   const std::vector<Value> weights = read_edge_weights<Value>(files, edges);
 
   constexpr value_type type = value_type_of<Value>();
   timed_inputs inputs(ctx);
   const context_input ends_in = inputs.place(ends.data, ends.count * bytes(ends.type));
-  const context_input values_in = inputs.place(n.values.data(), n.values.size() * sizeof(Value));
+  const context_input values_in = inputs.place(numbers.values.data(), numbers.values.size() * sizeof(Value));
   const context_input weights_in = inputs.place(weights.data(), weights.size() * sizeof(Value));
   const edge_view view(index_span{ends_in.data(), ends.count, ends.type});
   std::optional<record_output> file;
-  const std::uint64_t shape[] = {n.nodes, n.components};
-  if (!o.output.empty()) {
-    file.emplace(o.output, rows_header(float_descr(sizeof(Value)), shape), n.nodes, n.components * sizeof(Value));
+  const std::uint64_t shape[] = {numbers.nodes, numbers.components};
+  if (!command.output.empty()) {
+    file.emplace(command.output, rows_header(float_descr(sizeof(Value)), shape), numbers.nodes,
+                 numbers.components * sizeof(Value));
   }
-  std::vector<Value> result(n.values.size());
+  std::vector<Value> result(numbers.values.size());
   const context_array result_there(ctx, result.data(), result.size() * sizeof(Value));
 
-  edges_timing t;
-  const edge_sums sums{o,
+  edges_timing timing;
+  const edge_sums sums{command,
                        ctx,
                        view,
-                       {values_in.data(), n.values.size(), type},
+                       {values_in.data(), numbers.values.size(), type},
                        {weights_in.data(), weights.size(), type},
                        {result_there.data(), result.size(), type},
-                       n.nodes,
-                       n.components};
-  sums.call(t);
-  if (!o.common.is_reference()) {
-    const std::span<const double> places = g.mesh ? std::span(g.mesh->coordinates) : std::span<const double>();
+                       numbers.nodes,
+                       numbers.components};
+  sums.call(timing);
+  if (!command.common.is_reference()) {
+    const std::span<const double> places = graph.mesh ? std::span(graph.mesh->coordinates) : std::span<const double>();
     const context_input places_in = inputs.place(places.data(), places.size_bytes());
-    sums.run_prepared({places_in.data(), places.size(), value_type::f64}, t);
+    sums.run_prepared({places_in.data(), places.size(), value_type::f64}, timing);
   }
-  t.copy_seconds = inputs.seconds();
+  timing.copy_seconds = inputs.seconds();
   result_there.fetch();
-  if (o.common.verify) {
-    require_right(jobs::edge_sum_mistake(edge_view(ends), n.values, weights, result, n.components, o.function));
+  if (command.common.verify) {
+    require_right(
+        jobs::edge_sum_mistake(edge_view(ends), numbers.values, weights, result, numbers.components, command.function));
   }
   if (file) std::copy_n(reinterpret_cast<const std::byte*>(result.data()), file->bytes(), file->rows().data);
-  const std::optional<dual_report> dual = write_files(g, dual_files, file);
-  print_edges(o.common, ctx,
-              {files.mesh, o.output, n.nodes, edges, n.components, o.runs, o.narrow, o.function, t, dual, g.warnings});
+  const std::optional<dual_report> dual = write_files(graph, dual_files, file);
+  print_edges(command.common, ctx,
+              {files.mesh, command.output, numbers.nodes, edges, numbers.components, command.runs, command.narrow,
+               command.function, timing, dual, graph.warnings});
 }
 
 }  // namespace
 
 void add_edges(CLI::App& app) {
-  const auto o = std::make_shared<edges_command>();
+  const auto command = std::make_shared<edges_command>();
   CLI::App* subcommand = app.add_subcommand("edges", "Sum over the edges of a mesh or graph");
-  add_input(*subcommand, "MESH", o->files.mesh, "An SU2 mesh, gzip or not, or an .npy or .npz array of edges")
+  add_input(*subcommand, "MESH", command->files.mesh, "An SU2 mesh, gzip or not, or an .npy or .npz array of edges")
       ->required();
-  add_input(*subcommand, "VALUES", o->files.values,
+  add_input(*subcommand, "VALUES", command->files.values,
             "Values of nodes: .npy or .npz of f4 or f8; positions unless given");
-  add_output(*subcommand, o->output);
-  subcommand->add_option("--dual", o->dual, "Write the mesh's median dual to three files, whole or not at all")
+  add_output(*subcommand, command->output);
+  subcommand->add_option("--dual", command->dual, "Write the mesh's median dual to three files, whole or not at all")
       ->type_name("PREFIX");
-  add_number(*subcommand, "--zone", 1, 1'000'000'000, o->files.zone,
+  add_number(*subcommand, "--zone", 1, 1'000'000'000, command->files.zone,
              "Read only the zone of the mesh that has this IZONE; all unless given");
-  subcommand->add_option("--weights", o->files.weights, "Weights of edges: .npy or .npz of f4 or f8; ones unless given")
+  subcommand
+      ->add_option("--weights", command->files.weights, "Weights of edges: .npy or .npz of f4 or f8; ones unless given")
       ->type_name("FILE");
   subcommand
       ->add_option_function<std::string>(
           "--function",
-          [o](const std::string& text) {
-            o->function = primitives::value_of(text, primitives::edge_functions, "a function of edges");
+          [command](const std::string& text) {
+            command->function = primitives::value_of(text, primitives::edge_functions, "a function of edges");
           },
           "What an edge contributes: inverse_square (the default) or weighted_difference")
       ->type_name("FUNCTION");
-  subcommand->add_flag("--f32", o->narrow, "Sum in f32, not f64; --backend opengl needs it");
-  add_number(*subcommand, "--runs", 1, 1'000'000'000, o->runs,
+  subcommand->add_flag("--f32", command->narrow, "Sum in f32, not f64; --backend opengl needs it");
+  add_number(*subcommand, "--runs", 1, 1'000'000'000, command->runs,
              "Prepare the edges and sum this many times; 100 unless given");
-  o->common.add_to(*subcommand, "Check the answer by long sums, within what rounding allows");
+  command->common.add_to(*subcommand, "Check the answer by long sums, within what rounding allows");
   subcommand->footer(edges_footer);
-  subcommand->callback([o] {
-    o->files.has_dual = !o->dual.empty();
-    o->narrow ? run_typed<float>(*o) : run_typed<double>(*o);
+  subcommand->callback([command] {
+    command->files.has_dual = !command->dual.empty();
+    command->narrow ? run_typed<float>(*command) : run_typed<double>(*command);
   });
 }
 

@@ -16,45 +16,45 @@ std::optional<std::uint64_t> runs_to_pay(const edges_timing& t) {
   return static_cast<std::uint64_t>(t.preparation.preparation_seconds / (t.unprepared - t.seconds)) + 1;
 }
 
-nlohmann::json json_of(const dual_report& d) {
-  return {{"volume", d.check.volume},
-          {"closure_error", d.check.closure_error},
-          {"flat_elements", d.flat_elements},
-          {"reoriented_elements", d.reoriented_elements},
-          {"outputs", d.outputs}};
+nlohmann::json json_of(const dual_report& report) {
+  return {{"volume", report.check.volume},
+          {"closure_error", report.check.closure_error},
+          {"flat_elements", report.flat_elements},
+          {"reoriented_elements", report.reoriented_elements},
+          {"outputs", report.outputs}};
 }
 
-nlohmann::json json_of(const common_options& common, const context& ctx, const edges_report& r) {
-  const edge_sum_preparation& p = r.timing.preparation;
+nlohmann::json json_of(const common_options& common, const context& ctx, const edges_report& report) {
+  const edge_sum_preparation& preparation = report.timing.preparation;
   nlohmann::json document = report_of("edges", ctx);
   document.update({{"device", ctx.state().device_name},
-                   {"mesh", r.mesh},
-                   {"nodes", r.nodes},
-                   {"edges", r.edges},
-                   {"components", r.components},
-                   {"value_type", r.is_f32 ? "f32" : "f64"},
-                   {"function", primitives::text_of(r.function, primitives::edge_functions)},
-                   {"variant", p.run_variant},
-                   {"runs", r.runs},
-                   {"seconds", r.timing.seconds},
-                   {"mean_seconds", r.timing.mean_seconds},
-                   {"runs_per_second", r.timing.runs_per_second()},
-                   {"unprepared_variant", p.unprepared_variant},
-                   {"unprepared_seconds", r.timing.unprepared},
-                   {"loading_seconds", r.timing.loading_seconds()},
-                   {"copy_seconds", r.timing.copy_seconds},
-                   {"preparation_seconds", p.preparation_seconds},
+                   {"mesh", report.mesh},
+                   {"nodes", report.nodes},
+                   {"edges", report.edges},
+                   {"components", report.components},
+                   {"value_type", report.is_f32 ? "f32" : "f64"},
+                   {"function", primitives::text_of(report.function, primitives::edge_functions)},
+                   {"variant", preparation.run_variant},
+                   {"runs", report.runs},
+                   {"seconds", report.timing.seconds},
+                   {"mean_seconds", report.timing.mean_seconds},
+                   {"runs_per_second", report.timing.runs_per_second()},
+                   {"unprepared_variant", preparation.unprepared_variant},
+                   {"unprepared_seconds", report.timing.unprepared},
+                   {"loading_seconds", report.timing.loading_seconds()},
+                   {"copy_seconds", report.timing.copy_seconds},
+                   {"preparation_seconds", preparation.preparation_seconds},
                    {"preparation",
-                    {{"variant", p.variant},
-                     {"run_variant", p.run_variant},
-                     {"kept_bytes", p.kept_bytes},
-                     {"trial_seconds", p.trial_seconds}}},
+                    {{"variant", preparation.variant},
+                     {"run_variant", preparation.run_variant},
+                     {"kept_bytes", preparation.kept_bytes},
+                     {"trial_seconds", preparation.trial_seconds}}},
                    {"verified", common.verify},
-                   {"output", r.output},
-                   {"warnings", r.warnings}});
-  const std::optional<std::uint64_t> pays = runs_to_pay(r.timing);
+                   {"output", report.output},
+                   {"warnings", report.warnings}});
+  const std::optional<std::uint64_t> pays = runs_to_pay(report.timing);
   document["pays_after_runs"] = pays ? nlohmann::json(*pays) : nlohmann::json();
-  if (r.dual) document["dual"] = json_of(*r.dual);
+  if (report.dual) document["dual"] = json_of(*report.dual);
   return document;
 }
 
@@ -69,24 +69,26 @@ void print_dual(const dual_report& d) {
 
 }  // namespace
 
-void print_edges(const common_options& common, const context& ctx, const edges_report& r) {
+void print_edges(const common_options& common, const context& ctx, const edges_report& report) {
   if (common.quiet) return;
-  if (common.json) return print_json(json_of(common, ctx, r));
-  const edges_timing& t = r.timing;
-  const edge_sum_preparation& p = t.preparation;
-  fmt::print("{}: {} nodes, {} edges, {} components\n", r.mesh, r.nodes, r.edges, r.components);
-  fmt::print("edges: {} in {}, {:.4g} runs a second; {} in the mean of {} runs{}\n", p.run_variant,
-             seconds_text(t.seconds), t.runs_per_second(), seconds_text(t.mean_seconds), r.runs,
+  if (common.json) return print_json(json_of(common, ctx, report));
+  const edges_timing& timing = report.timing;
+  const edge_sum_preparation& preparation = timing.preparation;
+  fmt::print("{}: {} nodes, {} edges, {} components\n", report.mesh, report.nodes, report.edges, report.components);
+  fmt::print("edges: {} in {}, {:.4g} runs a second; {} in the mean of {} runs{}\n", preparation.run_variant,
+             seconds_text(timing.seconds), timing.runs_per_second(), seconds_text(timing.mean_seconds), report.runs,
              common.verify ? "; verified" : "");
-  std::string loading = seconds_text(t.loading_seconds());
-  if (t.copy_seconds > 0) loading += fmt::format(", {} of it the copy to the device", seconds_text(t.copy_seconds));
-  if (p.variant != "kept" && p.variant != p.run_variant) {
-    loading += fmt::format(", and {} does not suit these edges", p.variant);
+  std::string loading = seconds_text(timing.loading_seconds());
+  if (timing.copy_seconds > 0)
+    loading += fmt::format(", {} of it the copy to the device", seconds_text(timing.copy_seconds));
+  if (preparation.variant != "kept" && preparation.variant != preparation.run_variant) {
+    loading += fmt::format(", and {} does not suit these edges", preparation.variant);
   }
-  const std::optional<std::uint64_t> pays = runs_to_pay(t);
-  fmt::print("  loading: {}; without, {} in {}; {}\n", loading, p.unprepared_variant, seconds_text(t.unprepared),
+  const std::optional<std::uint64_t> pays = runs_to_pay(timing);
+  fmt::print("  loading: {}; without, {} in {}; {}\n", loading, preparation.unprepared_variant,
+             seconds_text(timing.unprepared),
              pays ? fmt::format("preparing pays after {} runs", *pays) : "preparing gains nothing here");
-  if (r.dual) print_dual(*r.dual);
+  if (report.dual) print_dual(*report.dual);
 }
 
 void print_edge_warnings(const common_options& common, const std::vector<std::string>& warnings) {

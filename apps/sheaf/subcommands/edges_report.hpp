@@ -46,7 +46,7 @@ struct edges_report {
 };
 
 /// Prints text or JSON to standard output, and nothing with --quiet.
-void print_edges(const common_options& common, const context& ctx, const edges_report& r);
+void print_edges(const common_options& common, const context& ctx, const edges_report& report);
 
 /// To standard error, and none with --quiet.
 void print_edge_warnings(const common_options& common, const std::vector<std::string>& warnings);

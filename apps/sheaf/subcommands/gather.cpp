@@ -20,15 +20,16 @@ constexpr const char* gather_footer =
     "  printf 'zero one  two  ' > table.bin; printf '\\2\\0\\0\\0\\0\\0\\0\\0' > index.bin\n"
     "  sheaf gather table.bin index.bin --record-bytes 5 --index-type u32 -o rows.bin";
 
-void run(const movement_options& o) {
-  require_output(o.output, {o.records_path, o.index});
-  const context ctx = o.common.make_context();
-  const io::record_file table(o.records_path, o.record_bytes);
-  const io::index_file index(o.index, o.index_kind);
-  require_name_of_kind(o.output, table);
+void run(const movement_options& command) {
+  require_output(command.output, {command.records_path, command.index});
+  const context ctx = command.common.make_context();
+  const io::record_file table(command.records_path, command.record_bytes);
+  const io::index_file index(command.index, command.index_kind);
+  require_name_of_kind(command.output, table);
   const const_records rows = table.rows(primitives::most_record_bytes);
   const index_span indices = index.indices();
-  record_output out(o.output, output_header(table, index.shape(), table.row_shape()), indices.count, rows.record_bytes);
+  record_output out(command.output, output_header(table, index.shape(), table.row_shape()), indices.count,
+                    rows.record_bytes);
 
   const context_input context_table(ctx, rows.data, rows.count * rows.record_bytes);
   const context_input context_index(ctx, indices.data, indices.count * bytes(indices.type));
@@ -37,17 +38,17 @@ void run(const movement_options& o) {
   const index_span through(context_index.data(), indices.count, indices.type);
   const records to(context_out.data(), indices.count, rows.record_bytes);
 
-  const gather_options options{.pattern = o.pattern, .variant = o.common.variant()};
+  const gather_options options{.pattern = command.pattern, .variant = command.common.variant()};
   const explanation plan = explain_gather(ctx, from, through, to, options);
-  const double seconds = timed(ctx, o.index, [&] { gather(ctx, from, through, to, options); });
+  const double seconds = timed(ctx, command.index, [&] { gather(ctx, from, through, to, options); });
   context_out.fetch();
-  if (o.common.verify) {
+  if (command.common.verify) {
     if (const auto record = jobs::first_gather_difference(rows, indices, out.rows())) {
       throw verification_failed(fmt::format("record {} of the result is not that of the reference", *record));
     }
   }
   out.commit();
-  print_report(o.common, o.output, ctx, plan, indices.count, rows.record_bytes, seconds);
+  print_report(command.common, command.output, ctx, plan, indices.count, rows.record_bytes, seconds);
 }
 
 }  // namespace

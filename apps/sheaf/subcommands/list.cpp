@@ -96,33 +96,34 @@ void list_command::add_rest_to(CLI::App& subcommand) {
   common.add_to(subcommand, common_options::by_reference);
 }
 
-void run(const rank_command& o) {
-  require_output(o.output, {o.list});
-  const context ctx = o.common.make_context();
-  const io::index_file list(o.list, o.index_kind);
-  require_name_of_kind(o.output, o.list, !o.index_kind);
+void run(const rank_command& command) {
+  require_output(command.output, {command.list});
+  const context ctx = command.common.make_context();
+  const io::index_file list(command.list, command.index_kind);
+  require_name_of_kind(command.output, command.list, !command.index_kind);
   const index_span successors = list.indices();
-  const index_type type = index_type_for(o.rank_type, successors.count, "nodes", "--type ");
+  const index_type type = index_type_for(command.rank_type, successors.count, "nodes", "--type ");
 
   const context_input context_list(ctx, successors.data, successors.count * bytes(successors.type));
   const index_span through(context_list.data(), successors.count, successors.type);
-  const list_rank_options options{.lists = o.lists, .pattern = o.pattern, .variant = o.common.variant()};
+  const list_rank_options options{
+      .lists = command.lists, .pattern = command.pattern, .variant = command.common.variant()};
   // Plans before the output is opened.
   const explanation plan = explain_list_rank(ctx, through, {nullptr, successors.count, type}, options);
 
-  record_output out(o.output, o.index_kind ? "" : rows_header(descr_of(type), list.shape()), successors.count,
-                    bytes(type));
+  record_output out(command.output, command.index_kind ? "" : rows_header(descr_of(type), list.shape()),
+                    successors.count, bytes(type));
   const context_output context_out(ctx, out);
-  const double seconds = timed_lists(ctx, o.list, [&] {
+  const double seconds = timed_lists(ctx, command.list, [&] {
     list_rank(ctx, through, {context_out.data(), successors.count, type}, options);
   });
   context_out.fetch();
-  if (o.common.verify) {
+  if (command.common.verify) {
     const index_span found(out.rows().data, successors.count, type);
-    require_right(jobs::rank_mistake(successors, o.lists, found));
+    require_right(jobs::rank_mistake(successors, command.lists, found));
   }
   out.commit();
-  print_report(o.common, o.output, ctx, plan, successors.count, bytes(type), seconds);
+  print_report(command.common, command.output, ctx, plan, successors.count, bytes(type), seconds);
 }
 
 std::optional<value_type> known_value_type(const io::npy_type& type) {
@@ -184,42 +185,43 @@ void require_operator(scan_operator op, value_type type, const std::string& path
                      path, name(type));
 }
 
-void run(const scan_command& o) {
-  require_output(o.output, {o.list, o.values});
-  const context ctx = o.common.make_context();
-  const io::index_file list(o.list, o.index_kind);
-  const value_file values_in(o.values, o.value_kind);
-  require_name_of_kind(o.output, o.values, values_in.file().is_npy());
+void run(const scan_command& command) {
+  require_output(command.output, {command.list, command.values});
+  const context ctx = command.common.make_context();
+  const io::index_file list(command.list, command.index_kind);
+  const value_file values_in(command.values, command.value_kind);
+  require_name_of_kind(command.output, command.values, values_in.file().is_npy());
   const index_span successors = list.indices();
   const const_values in = values_in.all();
   const std::uint64_t value_bytes = bytes(in.type);
   if (in.count != successors.count) {
-    io::fail(o.values, "{} values, but {} has {} nodes", in.count, o.list, successors.count);
+    io::fail(command.values, "{} values, but {} has {} nodes", in.count, command.list, successors.count);
   }
-  require_operator(o.op, in.type, o.values);
-  list_scan_options options{.lists = o.lists, .pattern = o.pattern, .variant = o.common.variant()};
-  if (o.exclusive_from) options.exclusive_from = parse_scalar(*o.exclusive_from, in.type);
+  require_operator(command.op, in.type, command.values);
+  list_scan_options options{.lists = command.lists, .pattern = command.pattern, .variant = command.common.variant()};
+  if (command.exclusive_from) options.exclusive_from = parse_scalar(*command.exclusive_from, in.type);
 
   const context_input context_list(ctx, successors.data, successors.count * bytes(successors.type));
   const context_input context_values(ctx, in.data, in.count * value_bytes);
   const index_span through(context_list.data(), successors.count, successors.type);
   const const_values from(context_values.data(), in.count, in.type);
-  const explanation plan = explain_list_scan(ctx, through, from, {nullptr, in.count, in.type}, o.op, options);
+  const explanation plan = explain_list_scan(ctx, through, from, {nullptr, in.count, in.type}, command.op, options);
 
   const io::record_file& like = values_in.file();
-  record_output out(o.output, like.is_npy() ? io::format_npy_header(io::native_type(like.type()), like.shape()) : "",
-                    in.count, value_bytes);
+  record_output out(command.output,
+                    like.is_npy() ? io::format_npy_header(io::native_type(like.type()), like.shape()) : "", in.count,
+                    value_bytes);
   const context_output context_out(ctx, out);
-  const double seconds = timed_lists(ctx, o.list, [&] {
-    list_scan(ctx, through, from, {context_out.data(), in.count, in.type}, o.op, options);
+  const double seconds = timed_lists(ctx, command.list, [&] {
+    list_scan(ctx, through, from, {context_out.data(), in.count, in.type}, command.op, options);
   });
   context_out.fetch();
-  if (o.common.verify) {
+  if (command.common.verify) {
     const const_values found(out.rows().data, in.count, in.type);
-    require_right(jobs::scan_mistake(successors, o.lists, in, found, o.op, options.exclusive_from));
+    require_right(jobs::scan_mistake(successors, command.lists, in, found, command.op, options.exclusive_from));
   }
   out.commit();
-  print_report(o.common, o.output, ctx, plan, in.count, value_bytes, seconds);
+  print_report(command.common, command.output, ctx, plan, in.count, value_bytes, seconds);
 }
 
 std::vector<std::string> operator_names() {
@@ -231,43 +233,44 @@ std::vector<std::string> operator_names() {
 }  // namespace
 
 void add_rank(CLI::App& app) {
-  const auto o = std::make_shared<rank_command>();
+  const auto command = std::make_shared<rank_command>();
   CLI::App* subcommand = app.add_subcommand("rank", "Number the nodes of linked lists in list order");
-  o->add_to(*subcommand);
-  add_index_type(*subcommand, o->rank_type, "Type of the ranks; u32 unless there are too many nodes", "--type");
-  o->add_rest_to(*subcommand);
+  command->add_to(*subcommand);
+  add_index_type(*subcommand, command->rank_type, "Type of the ranks; u32 unless there are too many nodes", "--type");
+  command->add_rest_to(*subcommand);
   subcommand->footer(rank_footer);
-  subcommand->callback([o] { run(*o); });
+  subcommand->callback([command] { run(*command); });
 }
 
 void add_scan(CLI::App& app) {
-  const auto o = std::make_shared<scan_command>();
+  const auto command = std::make_shared<scan_command>();
   CLI::App* subcommand = app.add_subcommand("scan", "Combine the values of linked lists in list order");
-  o->add_to(*subcommand);
-  add_input(*subcommand, "VALUES", o->values,
+  command->add_to(*subcommand);
+  add_input(*subcommand, "VALUES", command->values,
             "One number for each node: .npy or .npz of i4, u4, i8, u8, f4 or f8, or raw with --value-type")
       ->required();
   subcommand
       ->add_option_function<std::string>(
           "--op",
-          [o](const std::string& text) {
-            o->op = primitives::value_of(text, primitives::scan_operators, "an operator");
+          [command](const std::string& text) {
+            command->op = primitives::value_of(text, primitives::scan_operators, "an operator");
           },
           "How two values are combined; and, or and xor are for integers")
       ->check(CLI::IsMember(operator_names()))
       ->default_str("add");
   subcommand
-      ->add_option("--exclusive-from", o->exclusive_from,
+      ->add_option("--exclusive-from", command->exclusive_from,
                    "A node's result combines only the values before it, and the scan begins with this number")
       ->type_name("NUMBER");
   subcommand
       ->add_option_function<std::string>(
-          "--value-type", [o](const std::string& text) { o->value_kind = primitives::parse_value_type(text); },
+          "--value-type",
+          [command](const std::string& text) { command->value_kind = primitives::parse_value_type(text); },
           "Type of raw VALUES; .npy files know their own")
       ->type_name("i32|u32|i64|u64|f32|f64");
-  o->add_rest_to(*subcommand);
+  command->add_rest_to(*subcommand);
   subcommand->footer(scan_footer);
-  subcommand->callback([o] { run(*o); });
+  subcommand->callback([command] { run(*command); });
 }
 
 }  // namespace sheaf::cli

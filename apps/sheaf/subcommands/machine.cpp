@@ -126,30 +126,32 @@ std::string curve_tables(const machine& m) {
 }
 
 void print_machine(const shown_machine& shown, bool used) {
-  const machine& m = shown.profile;
-  fmt::print("{}: {}{}\n", name(m.backend), m.name, used ? ", used by --backend auto" : "");
-  if (shown.device != m.name) fmt::print("  device            {}\n", shown.device);
-  fmt::print("  profile           {}\n", origin_text(m));
+  const machine& machine = shown.profile;
+  fmt::print("{}: {}{}\n", name(machine.backend), machine.name, used ? ", used by --backend auto" : "");
+  if (shown.device != machine.name) fmt::print("  device            {}\n", shown.device);
+  fmt::print("  profile           {}\n", origin_text(machine));
   if (!shown.ignored.empty()) fmt::print("  not used          {}\n", shown.ignored);
-  fmt::print("  measured with     {}\n", versions_text(m));
-  fmt::print("  memory            {}, caches {}\n", bytes_text(m.memory_bytes), levels_text(m));
-  fmt::print("  moves at least    {} bytes reading, {} bytes writing\n", m.fetch_bytes, m.sector_bytes);
-  fmt::print("  streams           {} from memory, {} from cache\n", rate_text(m.copy_bytes_per_second),
-             rate_text(m.cached_bytes_per_second));
+  fmt::print("  measured with     {}\n", versions_text(machine));
+  fmt::print("  memory            {}, caches {}\n", bytes_text(machine.memory_bytes), levels_text(machine));
+  fmt::print("  moves at least    {} bytes reading, {} bytes writing\n", machine.fetch_bytes, machine.sector_bytes);
+  fmt::print("  streams           {} from memory, {} from cache\n", rate_text(machine.copy_bytes_per_second),
+             rate_text(machine.cached_bytes_per_second));
   fmt::print("  waits             {} for memory, {} for a call, {} for a step, {} for a barrier\n",
-             seconds_text(m.access_seconds), seconds_text(m.launch_seconds), seconds_text(m.step_seconds),
-             seconds_text(m.barrier_seconds));
-  if (m.digit_seconds > 0) fmt::print("  a thread moves    a word by a digit in {}\n", seconds_text(m.digit_seconds));
-  fmt::print("  rates are for     {} {}\n", m.parallelism,
-             core::backend_of(m.backend).processor == core::processor_kind::gpu ? "multiprocessors" : "threads");
-  if (m.upload_bytes_per_second > 0) {
-    fmt::print("  brings            {} to the device, {} back\n", rate_text(m.upload_bytes_per_second),
-               rate_text(m.readback_bytes_per_second));
+             seconds_text(machine.access_seconds), seconds_text(machine.launch_seconds),
+             seconds_text(machine.step_seconds), seconds_text(machine.barrier_seconds));
+  if (machine.digit_seconds > 0)
+    fmt::print("  a thread moves    a word by a digit in {}\n", seconds_text(machine.digit_seconds));
+  fmt::print("  rates are for     {} {}\n", machine.parallelism,
+             core::backend_of(machine.backend).processor == core::processor_kind::gpu ? "multiprocessors" : "threads");
+  if (machine.upload_bytes_per_second > 0) {
+    fmt::print("  brings            {} to the device, {} back\n", rate_text(machine.upload_bytes_per_second),
+               rate_text(machine.readback_bytes_per_second));
   }
-  if (!m.corrections.empty()) {
-    fmt::print("  corrections       {} predictions of variants, compared with their runs\n", m.corrections.size());
+  if (!machine.corrections.empty()) {
+    fmt::print("  corrections       {} predictions of variants, compared with their runs\n",
+               machine.corrections.size());
   }
-  fmt::print("{}", curve_tables(m));
+  fmt::print("{}", curve_tables(machine));
 }
 
 // Contexts of the machines asked for: all machines here, or that of one backend.
@@ -162,9 +164,9 @@ std::vector<context> contexts(const machine_command& o) {
   return found;
 }
 
-shown_machine measured(const machine_command& o, const context& ctx) {
-  progress_line line(!o.quiet);
-  calibrate_options options = o.budget;
+shown_machine measured(const machine_command& command, const context& ctx) {
+  progress_line line(!command.quiet);
+  calibrate_options options = command.budget;
   options.progress = [&](std::string_view what, double share) {
     line.show(fmt::format("{}: {:3.0f} %, {}", name(ctx.backend()), share * 100, what));
   };
@@ -174,7 +176,7 @@ shown_machine measured(const machine_command& o, const context& ctx) {
   };
   found.profile = calibrate(ctx, options);
   found.device = ctx.state().device_name;
-  jobs::correction_settings settings{.seconds = o.budget.seconds};
+  jobs::correction_settings settings{.seconds = command.budget.seconds};
   settings.progress = [&](std::string_view what, double share) {
     line.show(fmt::format("{}: {:3.0f} %, variants of {}", name(ctx.backend()), share * 100, what));
   };
@@ -206,16 +208,16 @@ std::size_t used_of(const std::vector<shown_machine>& found) {
   return 0;
 }
 
-void print_all(const machine_command& o, const std::vector<shown_machine>& found, const std::string& saved) {
-  if (o.quiet) return;
+void print_all(const machine_command& command, const std::vector<shown_machine>& found, const std::string& saved) {
+  if (command.quiet) return;
   const shown_machine& used = found[used_of(found)];
-  if (o.json) {
+  if (command.json) {
     nlohmann::json list = nlohmann::json::array();
     for (const shown_machine& m : found) list.push_back(machine_json(m, &m == &used));
     print_json({{"command", "machine"}, {"machines", list}});
     return;
   }
-  for (const shown_machine& m : found) print_machine(m, o.backend == "auto" && &m == &used);
+  for (const shown_machine& m : found) print_machine(m, command.backend == "auto" && &m == &used);
   fmt::print("{}", saved);
 }
 
@@ -234,27 +236,28 @@ void require_places_for_profiles(const machine_command& o, const std::vector<con
   }
 }
 
-void run(const machine_command& o) {
-  if (!o.save_path.empty()) io::require_creatable(o.save_path);
-  const std::vector<context> machines = contexts(o);
-  if (o.calibrate && !o.save_path.empty() && machines.size() > 1) {
+void run(const machine_command& command) {
+  if (!command.save_path.empty()) io::require_creatable(command.save_path);
+  const std::vector<context> machines = contexts(command);
+  if (command.calibrate && !command.save_path.empty() && machines.size() > 1) {
     primitives::refuse("--save FILE takes one profile: add --backend cpu, --backend cuda or --backend opengl");
   }
-  require_places_for_profiles(o, machines);
+  require_places_for_profiles(command, machines);
   std::vector<shown_machine> found;
   std::string saved;
   for (const context& ctx : machines) {
-    found.push_back(o.calibrate ? measured(o, ctx) : in_use(ctx));
-    print_warnings(o, found.back());
+    found.push_back(command.calibrate ? measured(command, ctx) : in_use(ctx));
+    print_warnings(command, found.back());
     const machine& m = found.back().profile;
-    if (o.calibrate && o.save_path.empty()) saved += fmt::format("{} stored as {}\n", m.name, store_machine(m));
+    if (command.calibrate && command.save_path.empty())
+      saved += fmt::format("{} stored as {}\n", m.name, store_machine(m));
   }
-  if (!o.save_path.empty()) {
+  if (!command.save_path.empty()) {
     const machine& used = found[used_of(found)].profile;
-    save_machine(used, o.save_path);
-    saved += fmt::format("{} saved to {}\n", used.name, o.save_path);
+    save_machine(used, command.save_path);
+    saved += fmt::format("{} saved to {}\n", used.name, command.save_path);
   }
-  print_all(o, found, saved);
+  print_all(command, found, saved);
 }
 
 }  // namespace

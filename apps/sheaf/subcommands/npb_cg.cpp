@@ -33,14 +33,14 @@ io::csr_matrix<double> matrix_of(const npb_command& o, const jobs::nas_class& of
   return read;
 }
 
-void run(const npb_command& o) {
-  const context ctx = o.common.make_system_context();
-  const jobs::nas_class& of = jobs::nas_class_named(o.name);
-  const io::csr_matrix<double> matrix = matrix_of(o, of);
-  jobs::nas_options options{.variant = o.common.variant()};
+void run(const npb_command& command) {
+  const context ctx = command.common.make_system_context();
+  const jobs::nas_class& of = jobs::nas_class_named(command.name);
+  const io::csr_matrix<double> matrix = matrix_of(command, of);
+  jobs::nas_options options{.variant = command.common.variant()};
   jobs::nas_answer answer;
   {
-    progress_line line(!o.common.quiet);
+    progress_line line(!command.common.quiet);
     options.progress = [&](std::uint64_t iteration, double residual, double zeta) {
       line.show([&] {
         return fmt::format("iteration {} of {}: residual {:.3g}, zeta {:.13f}", iteration, of.iterations, residual,
@@ -63,7 +63,7 @@ void run(const npb_command& o) {
                  {"verification", verdict},
                  {"seconds", answer.seconds},
                  {"mop_per_second", answer.mop_per_second}});
-  if (!o.common.quiet && !o.common.json) {
+  if (!command.common.quiet && !command.common.json) {
     fmt::print("NAS CG, class {}: {} rows, {} nonzeros, {} iterations of 25 steps\n", of.name, of.rows,
                matrix.entries(), of.iterations);
     fmt::print("zeta {:.13f}, official {:.13f}\nVERIFICATION {}\n", answer.zeta, of.zeta, verdict);
@@ -77,25 +77,26 @@ void run(const npb_command& o) {
     }
     throw verification_failed(mistake, std::move(report));
   }
-  if (!o.common.quiet && o.common.json) print_json(std::move(report));
+  if (!command.common.quiet && command.common.json) print_json(std::move(report));
 }
 
 }  // namespace
 
 void add_npb_cg(CLI::App& app) {
-  const auto o = std::make_shared<npb_command>();
+  const auto command = std::make_shared<npb_command>();
   CLI::App* subcommand =
       app.add_subcommand("npb-cg", "Run the conjugate gradient benchmark of the NAS Parallel Benchmarks");
-  subcommand->add_option("CLASS", o->name, "Size of the benchmark: S, W, A, B or C")
+  subcommand->add_option("CLASS", command->name, "Size of the benchmark: S, W, A, B or C")
       ->required()
       ->check(CLI::IsMember({"S", "W", "A", "B", "C"}))
       ->type_name("");
   subcommand
-      ->add_option("--matrix", o->matrix, "The benchmark's matrix as another program made it: a MatrixMarket file")
+      ->add_option("--matrix", command->matrix,
+                   "The benchmark's matrix as another program made it: a MatrixMarket file")
       ->type_name("FILE");
-  o->common.add_to(*subcommand);
+  command->common.add_to(*subcommand);
   subcommand->footer(npb_cg_footer);
-  subcommand->callback([o] { run(*o); });
+  subcommand->callback([command] { run(*command); });
 }
 
 }  // namespace sheaf::cli

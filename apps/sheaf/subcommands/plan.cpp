@@ -25,12 +25,15 @@ struct plan_command {
   problem_spec problem() const;
 };
 
-nlohmann::json variant_json(const variant_estimate& v) {
+nlohmann::json variant_json(const variant_estimate& estimate) {
   nlohmann::json terms = nlohmann::json::array();
-  for (const cost_term& term : v.terms) terms.push_back({{"what", term.what}, {"seconds", term.seconds}});
-  nlohmann::json row = {
-      {"variant", v.variant}, {"applicable", v.applicable}, {"chosen", v.chosen}, {"reason", v.reason}};
-  if (v.applicable) row.update({{"seconds", v.seconds}, {"scratch_bytes", v.scratch_bytes}, {"terms", terms}});
+  for (const cost_term& term : estimate.terms) terms.push_back({{"what", term.what}, {"seconds", term.seconds}});
+  nlohmann::json row = {{"variant", estimate.variant},
+                        {"applicable", estimate.applicable},
+                        {"chosen", estimate.chosen},
+                        {"reason", estimate.reason}};
+  if (estimate.applicable)
+    row.update({{"seconds", estimate.seconds}, {"scratch_bytes", estimate.scratch_bytes}, {"terms", terms}});
   return row;
 }
 
@@ -47,12 +50,12 @@ auto usage(Read read) {
 problem_spec plan_command::problem() const {
   return usage([&] {
     if (primitive.find('/') == std::string::npos) return problem_of_options(primitives::entry_named(primitive), given);
-    problem_spec p = primitives::parse_problem(primitive);
-    p.access = hint(p);  // whoever names the order of the list knows it
+    problem_spec problem = primitives::parse_problem(primitive);
+    problem.access = hint(problem);  // whoever names the order of the list knows it
     for (const given_option& g : given) {
       if (!g.texts.empty()) primitives::refuse("{} is for a primitive, not for a whole problem", g.option);
     }
-    return p;
+    return problem;
   });
 }
 
@@ -82,16 +85,16 @@ struct pattern_range {
 
 // Plans for both orders where the problem has an index list, and nothing is said of its order.
 std::optional<pattern_range> range_of(const problem_spec& p, const context& ctx, std::string_view variant) {
-  const entry& e = entry_of(p);
-  if (!e.takes(primitives::fields::pattern) || p.access != access_pattern::unknown()) return std::nullopt;
+  const entry& entry = entry_of(p);
+  if (!entry.takes(primitives::fields::pattern) || p.access != access_pattern::unknown()) return std::nullopt;
   problem_spec in_order = p;
   problem_spec at_random = p;
   in_order.access = access_pattern::sequential();
   at_random.access = access_pattern::random();
-  return pattern_range{e.explain(ctx, in_order, variant), e.explain(ctx, at_random, variant)};
+  return pattern_range{entry.explain(ctx, in_order, variant), entry.explain(ctx, at_random, variant)};
 }
 
-void print_document(const problem_spec& p, const context& ctx, const explanation& why,
+void print_document(const problem_spec& problem, const context& ctx, const explanation& why,
                     const std::optional<pattern_range>& range) {
   nlohmann::json variants = nlohmann::json::array();
   for (const variant_estimate& v : why.variants) {
@@ -103,7 +106,7 @@ void print_document(const problem_spec& p, const context& ctx, const explanation
   }
   const variant_estimate* choice = why.choice();
   nlohmann::json document = {{"command", "plan"},
-                             {"primitive", p.primitive},
+                             {"primitive", problem.primitive},
                              {"backend", name(ctx.backend())},
                              {"threads", ctx.threads()},
                              {"device", ctx.state().device_name},
@@ -112,7 +115,7 @@ void print_document(const problem_spec& p, const context& ctx, const explanation
                              {"choice", choice != nullptr ? nlohmann::json(choice->variant) : nlohmann::json()},
                              {"variants", variants}};
   if (!ctx.ignored_profile().empty()) document["ignored"] = ctx.ignored_profile();
-  for (const primitives::fact& f : entry_of(p).facts(p)) {
+  for (const primitives::fact& f : entry_of(problem).facts(problem)) {
     std::visit([&](const auto& value) { document[std::string(f.name)] = value; }, f.value);
   }
   print_json(document);
@@ -120,16 +123,16 @@ void print_document(const problem_spec& p, const context& ctx, const explanation
 
 // "latency 1 us + (streamed 2 ms + random read 3 ms) x 0.83": terms that overlap, times what the overlap leaves of
 // them.
-std::string terms_text(const variant_estimate& v) {
+std::string terms_text(const variant_estimate& estimate) {
   std::vector<std::string> shown;
-  for (std::size_t i = 0; i < v.terms.size(); ++i) {
-    const cost_term& term = v.terms[i];
+  for (std::size_t i = 0; i < estimate.terms.size(); ++i) {
+    const cost_term& term = estimate.terms[i];
     if (term.overlapped == 0) {
       shown.push_back(fmt::format("{} {}", term.what, seconds_text(term.seconds)));
       continue;
     }
     double sum = 0;
-    for (std::size_t t = i - term.overlapped; t < i; ++t) sum += v.terms[t].seconds;
+    for (std::size_t t = i - term.overlapped; t < i; ++t) sum += estimate.terms[t].seconds;
     const double factor = (sum + term.seconds) / sum;
     if (factor > 0.995) continue;  // what would be shown as 1
     const auto first = shown.end() - term.overlapped;
@@ -179,18 +182,18 @@ void print_table(const problem_spec& p, const context& ctx, const explanation& w
   if (why.choice() == nullptr) fmt::print("no variant can run this\n");
 }
 
-void run(const plan_command& o) {
-  const problem_spec p = o.problem();
-  const context ctx = o.common.make_context();
-  const explanation why = entry_of(p).explain(ctx, p, o.common.variant());
-  const std::optional<pattern_range> range = range_of(p, ctx, o.common.variant());
-  if (o.common.json) return print_document(p, ctx, why, range);
-  print_table(p, ctx, why, range);
-  if (o.common.backend == "auto") print_missing_backends();
+void run(const plan_command& command) {
+  const problem_spec problem = command.problem();
+  const context ctx = command.common.make_context();
+  const explanation why = entry_of(problem).explain(ctx, problem, command.common.variant());
+  const std::optional<pattern_range> range = range_of(problem, ctx, command.common.variant());
+  if (command.common.json) return print_document(problem, ctx, why, range);
+  print_table(problem, ctx, why, range);
+  if (command.common.backend == "auto") print_missing_backends();
 }
 
 // The options of all entries, each once. Where entries read an option differently, its help says what each reads.
-void add_fields(CLI::App& subcommand, plan_command& o) {
+void add_fields(CLI::App& subcommand, plan_command& command) {
   struct option {
     const primitives::problem_field* field;
     std::vector<std::string_view> helps;
@@ -206,9 +209,9 @@ void add_fields(CLI::App& subcommand, plan_command& o) {
       }
     }
   }
-  o.given.reserve(options.size());  // options keep references to their texts
+  command.given.reserve(options.size());  // options keep references to their texts
   for (const option& each : options) {
-    given_option& given = o.given.emplace_back(given_option{each.field->option, {}});
+    given_option& given = command.given.emplace_back(given_option{each.field->option, {}});
     const std::string name(each.field->option);
     const std::string help = fmt::format("{}", fmt::join(each.helps, ". "));
     if (each.field->type_name.empty()) {

@@ -48,28 +48,29 @@ void require_same_rows(const io::record_file& in, std::size_t axes, const io::re
            base.type().descr, in.path(), io::shape_text(rows), in.type().descr);
 }
 
-void run(const scatter_command& o) {
-  if (!o.count && o.base.empty()) {
+void run(const scatter_command& command) {
+  if (!command.count && command.base.empty()) {
     primitives::refuse("give --count N for an output of zeros, or --into BASE for one like BASE");
   }
-  require_output(o.output, {o.records_path, o.index, o.base});
-  const context ctx = o.common.make_context();
-  const io::record_file in(o.records_path, o.record_bytes);
-  const io::index_file index(o.index, o.index_kind);
+  require_output(command.output, {command.records_path, command.index, command.base});
+  const context ctx = command.common.make_context();
+  const io::record_file in(command.records_path, command.record_bytes);
+  const io::index_file index(command.index, command.index_kind);
   std::optional<io::record_file> base;
-  if (!o.base.empty()) base.emplace(o.base, o.record_bytes);
-  require_name_of_kind(o.output, in);
+  if (!command.base.empty()) base.emplace(command.base, command.record_bytes);
+  require_name_of_kind(command.output, in);
 
   const std::size_t axes = row_axes(in, index);
   const const_records rows = in.rows(primitives::most_record_bytes, axes);
   const index_span indices = index.indices();
   if (rows.count != indices.count) {
-    io::fail(o.index, "{} indices, but {} has {} records", indices.count, o.records_path, rows.count);
+    io::fail(command.index, "{} indices, but {} has {} records", indices.count, command.records_path, rows.count);
   }
   const const_records before = base ? base->rows(primitives::most_record_bytes) : const_records();
   if (base) require_same_rows(in, axes, *base);
-  const std::uint64_t count = base ? before.count : *o.count;
-  record_output out(o.output, output_header(in, std::span(&count, 1), in.row_shape(axes)), count, rows.record_bytes);
+  const std::uint64_t count = base ? before.count : *command.count;
+  record_output out(command.output, output_header(in, std::span(&count, 1), in.row_shape(axes)), count,
+                    rows.record_bytes);
   if (before.data == nullptr) {
     if (out.bytes() > 0) std::memset(out.rows().data, 0, out.bytes());
   } else {
@@ -83,18 +84,19 @@ void run(const scatter_command& o) {
   const index_span through(context_index.data(), indices.count, indices.type);
   const records to(context_out.data(), count, rows.record_bytes);
 
-  const scatter_options options{.pattern = o.pattern, .duplicates = o.repeats, .variant = o.common.variant()};
+  const scatter_options options{
+      .pattern = command.pattern, .duplicates = command.repeats, .variant = command.common.variant()};
   const explanation plan = explain_scatter(ctx, from, through, to, options);
-  const double seconds = timed(ctx, o.index, [&] { scatter(ctx, from, through, to, options); });
+  const double seconds = timed(ctx, command.index, [&] { scatter(ctx, from, through, to, options); });
   context_out.fetch();
-  if (o.common.verify) {
-    const auto allowed = jobs::allowed_by(o.repeats, from, to);
+  if (command.common.verify) {
+    const auto allowed = jobs::allowed_by(command.repeats, from, to);
     if (const auto record = jobs::first_scatter_difference(rows, indices, out.rows(), before.data, allowed)) {
       throw verification_failed(fmt::format("record {} of the result is not that of the reference", *record));
     }
   }
   out.commit();
-  print_report(o.common, o.output, ctx, plan, indices.count, rows.record_bytes, seconds);
+  print_report(command.common, command.output, ctx, plan, indices.count, rows.record_bytes, seconds);
 }
 
 }  // namespace

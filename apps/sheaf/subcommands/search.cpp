@@ -28,77 +28,78 @@ constexpr const char* search_footer =
     "  sheaf search keys.bin table.bin --key-bytes 4 --table-bytes 16 --table-key 8:4 \\\n"
     "    --records table.bin --record-bytes 16 -o found";
 
-void require_options(const search_command& o) {
-  if (!o.records.empty() && o.output() != wanted::matches) {
+void require_options(const search_command& command) {
+  if (!command.records.empty() && command.output() != wanted::matches) {
     primitives::refuse("--records is for all matches, not for --first or --count");
   }
-  const bool is_place = o.table_bytes != 0 || jobs::is_key_place(o.table_key);
-  if (!o.table_key.empty() && is_place) static_cast<void>(parse_key_place(o.table_key));
-  if (o.records.empty() && o.record_bytes != 0) primitives::refuse("--record-bytes is for --records");
-  if (o.common.is_reference() && !o.variant().starts_with("reference.")) {
-    primitives::refuse("--variant {} does not belong to --backend reference", core::printable(o.search_variant));
+  const bool is_place = command.table_bytes != 0 || jobs::is_key_place(command.table_key);
+  if (!command.table_key.empty() && is_place) static_cast<void>(parse_key_place(command.table_key));
+  if (command.records.empty() && command.record_bytes != 0) primitives::refuse("--record-bytes is for --records");
+  if (command.common.is_reference() && !command.variant().starts_with("reference.")) {
+    primitives::refuse("--variant {} does not belong to --backend reference", core::printable(command.search_variant));
   }
 }
 
-void print_found(const search_command& o, const context& ctx, const search_report& r,
+void print_found(const search_command& command, const context& ctx, const search_report& search,
                  const std::vector<std::string>& outputs) {
-  if (o.common.quiet) return;
-  const variant_estimate* const choice = r.plan.choice();
-  const std::string variant = r.probes > 0 && r.records > 0 ? chosen_variant(r.plan) : "nothing";
+  if (command.common.quiet) return;
+  const variant_estimate* const choice = search.plan.choice();
+  const std::string variant = search.probes > 0 && search.records > 0 ? chosen_variant(search.plan) : "nothing";
   const double predicted = choice != nullptr ? choice->seconds : 0;
-  if (o.common.json) {
-    nlohmann::json report = report_of(r.plan.primitive, ctx);
+  if (command.common.json) {
+    nlohmann::json report = report_of(search.plan.primitive, ctx);
     report.update({{"variant", variant},
-                   {"build_variant", r.built_by},
-                   {"keys", r.probes},
-                   {"records", r.records},
-                   {"distinct", r.distinct},
-                   {"longest_chain", r.longest_chain},
-                   {"matches", r.matches},
-                   {"build_seconds", r.build_seconds},
-                   {"seconds", r.seconds},
+                   {"build_variant", search.built_by},
+                   {"keys", search.probes},
+                   {"records", search.records},
+                   {"distinct", search.distinct},
+                   {"longest_chain", search.longest_chain},
+                   {"matches", search.matches},
+                   {"build_seconds", search.build_seconds},
+                   {"seconds", search.seconds},
                    {"predicted_seconds", predicted},
-                   {"verified", o.common.verify},
+                   {"verified", command.common.verify},
                    {"outputs", outputs}});
     return print_json(std::move(report));
   }
-  const std::string_view what = o.first ? "keys with a record" : "matches";
+  const std::string_view what = command.first ? "keys with a record" : "matches";
   fmt::print("{}: {} keys among {} records, {} {}, with {} in {}; predicted {}; index built in {}{}\n",
-             r.plan.primitive, r.probes, r.records, r.matches, what, variant, seconds_text(r.seconds),
-             seconds_text(predicted), seconds_text(r.build_seconds), o.common.verify ? "; verified" : "");
+             search.plan.primitive, search.probes, search.records, search.matches, what, variant,
+             seconds_text(search.seconds), seconds_text(predicted), seconds_text(search.build_seconds),
+             command.common.verify ? "; verified" : "");
 }
 
-std::optional<io::record_file> records_of(const search_command& o, std::uint64_t count) {
+std::optional<io::record_file> records_of(const search_command& command, std::uint64_t count) {
   std::optional<io::record_file> file;
-  if (o.records.empty()) return file;
-  file.emplace(o.records, o.record_bytes);
+  if (command.records.empty()) return file;
+  file.emplace(command.records, command.record_bytes);
   const std::uint64_t found = file->unmapped_rows(primitives::most_record_bytes).count;
   if (found == count) return file;
-  io::fail(o.records, "{} records, but {} has {} rows", found, o.table, count);
+  io::fail(command.records, "{} records, but {} has {} rows", found, command.table, count);
 }
 
-void run(const search_command& o) {
-  require_options(o);
-  const context ctx = o.common.make_context();
-  key_file keys(o.keys, o.key_bytes);
-  const io::record_file table(o.table, o.table_bytes, "--table-bytes");
+void run(const search_command& command) {
+  require_options(command);
+  const context ctx = command.common.make_context();
+  key_file keys(command.keys, command.key_bytes);
+  const io::record_file table(command.table, command.table_bytes, "--table-bytes");
   const const_records rows = table.rows(primitives::most_record_bytes);
-  const key_place place = key_of_rows(o.table_key, table, rows);
-  const std::optional<io::record_file> records = records_of(o, rows.count);
+  const key_place place = key_of_rows(command.table_key, table, rows);
+  const std::optional<io::record_file> records = records_of(command, rows.count);
   const auto keys_in = [&](const std::byte* first) {
     return const_records(first == nullptr ? nullptr : first + place.offset, rows.count, place.bytes, rows.record_bytes);
   };
 
-  output_set outputs(o.prefix, {o.keys, o.table, o.records});
-  open_outputs(o, keys.keys().count, records, outputs);
+  output_set outputs(command.prefix, {command.keys, command.table, command.records});
+  open_outputs(command, keys.keys().count, records, outputs);
   bring_to_one_type(keys, table, place);  // which may read all keys
 
   search_report report;
   const context_input context_rows(ctx, rows.data, rows.count * rows.record_bytes);
   const context_input context_probes(ctx, keys.keys().data, keys.keys().count * place.bytes);
   std::optional<hash_index> index;
-  report.build_seconds = timed(ctx, o.table, [&] {
-    index.emplace(build_hash_index(ctx, keys_in(context_rows.data()), {.variant = o.build_variant()}));
+  report.build_seconds = timed(ctx, command.table, [&] {
+    index.emplace(build_hash_index(ctx, keys_in(context_rows.data()), {.variant = command.build_variant()}));
   });
   report.probes = keys.keys().count;
   report.built_by = index->variant();
@@ -107,54 +108,58 @@ void run(const search_command& o) {
   report.longest_chain = index->longest_chain();
 
   const search_run search{
-      o, ctx, keys, keys_in(rows.data), {context_probes.data(), report.probes, place.bytes}, *index, outputs, report};
-  switch (o.output()) {
+      command, ctx,     keys,  keys_in(rows.data), {context_probes.data(), report.probes, place.bytes},
+      *index,  outputs, report};
+  switch (command.output()) {
     case wanted::matches: search.find_all(records); break;
     case wanted::first: search.find_first(); break;
     case wanted::counts: search.count(); break;
   }
   outputs.commit();
-  print_found(o, ctx, report, outputs.paths());
+  print_found(command, ctx, report, outputs.paths());
 }
 
 }  // namespace
 
 void add_search(CLI::App& app) {
-  const auto o = std::make_shared<search_command>();
+  const auto command = std::make_shared<search_command>();
   CLI::App* subcommand = app.add_subcommand("search", "Find the rows of TABLE that have each key of KEYS");
-  add_input(*subcommand, "KEYS", o->keys, "Keys to search for: .npy, .npz, or raw with --key-bytes")->required();
-  add_input(*subcommand, "TABLE", o->table, "Records to look among: .npy, .npz, or raw with --table-bytes")->required();
+  add_input(*subcommand, "KEYS", command->keys, "Keys to search for: .npy, .npz, or raw with --key-bytes")->required();
+  add_input(*subcommand, "TABLE", command->table, "Records to look among: .npy, .npz, or raw with --table-bytes")
+      ->required();
   subcommand
-      ->add_option("-o,--output", o->prefix,
+      ->add_option("-o,--output", command->prefix,
                    "How the names of the results begin: PREFIX.ids.npy and others, all of them whole or none")
       ->required()
       ->type_name("PREFIX");
   subcommand
       ->add_option(
-          "--table-key", o->table_key,
+          "--table-key", command->table_key,
           "Where the key of 4 or 8 bytes lies in a row of TABLE, or the field that it is; a row is a key unless "
           "given")
       ->type_name("NAME|OFFSET:BYTES");
   CLI::Option* const first =
-      subcommand->add_flag("--first", o->first, "Write one row for each key, the first that has it");
-  subcommand->add_flag("--count", o->count, "Write how many rows have each key, not which")->excludes(first);
+      subcommand->add_flag("--first", command->first, "Write one row for each key, the first that has it");
+  subcommand->add_flag("--count", command->count, "Write how many rows have each key, not which")->excludes(first);
   subcommand
-      ->add_option("--records", o->records, "Also write the found records of FILE, which has one for each row of TABLE")
+      ->add_option("--records", command->records,
+                   "Also write the found records of FILE, which has one for each row of TABLE")
       ->type_name("FILE");
   subcommand
       ->add_option_function<std::string>(
-          "--key-bytes", [o](const std::string& text) { o->key_bytes = text == "4" ? 4 : 8; },
+          "--key-bytes", [command](const std::string& text) { command->key_bytes = text == "4" ? 4 : 8; },
           "Width of raw KEYS; .npy files know their own")
       ->check(CLI::IsMember({"4", "8"}));
-  add_record_bytes(*subcommand, o->table_bytes, "--table-bytes",
+  add_record_bytes(*subcommand, command->table_bytes, "--table-bytes",
                    "Width of rows of a raw TABLE; .npy files know their own");
-  add_record_bytes(*subcommand, o->record_bytes, "--record-bytes",
+  add_record_bytes(*subcommand, command->record_bytes, "--record-bytes",
                    "Width of raw records of --records; .npy files know their own");
-  subcommand->add_option("--variant", o->search_variant, "Search by this variant, as sheaf plan hash_search names them")
+  subcommand
+      ->add_option("--variant", command->search_variant, "Search by this variant, as sheaf plan hash_search names them")
       ->type_name("NAME");
-  o->common.add_to(*subcommand, "Check the answer by a binary search in a sorted array");
+  command->common.add_to(*subcommand, "Check the answer by a binary search in a sorted array");
   subcommand->footer(search_footer);
-  subcommand->callback([o] { run(*o); });
+  subcommand->callback([command] { run(*command); });
 }
 
 }  // namespace sheaf::cli

@@ -50,7 +50,7 @@ struct search_report {
 };
 
 /// Opens the files of the answer before any work. @param records  those that are gathered, if any
-void open_outputs(const search_command& o, std::uint64_t probes, const std::optional<io::record_file>& records,
+void open_outputs(const search_command& command, std::uint64_t probes, const std::optional<io::record_file>& records,
                   output_set& outputs);
 
 /// A search and its files. Members are what all kinds of searches share.

@@ -55,57 +55,57 @@ double relative_of(const conjugate_gradient_result& r) { return relative(r.resid
 /// JSON has no NaN and no infinity.
 nlohmann::json json_number(double number) { return std::isfinite(number) ? nlohmann::json(number) : nlohmann::json(); }
 
-nlohmann::json json_of(const solve_command& o, const context& ctx, const csr_view& a,
-                       const conjugate_gradient_result& r, double seconds) {
+nlohmann::json json_of(const solve_command& command, const context& ctx, const csr_view& a,
+                       const conjugate_gradient_result& result, double seconds) {
   nlohmann::json report = report_of("solve", ctx);
-  report.update({{"matrix", o.matrix},
+  report.update({{"matrix", command.matrix},
                  {"rows", a.rows},
                  {"nonzeros", a.values.count},
-                 {"value_type", o.narrow ? "f32" : "f64"},
-                 {"preconditioner", o.has_jacobi ? "jacobi" : "none"},
-                 {"variant", r.variant},
-                 {"reason", name(r.reason)},
-                 {"converged", r.converged()},
-                 {"iterations", r.iterations},
-                 {"residual", json_number(r.residual)},
-                 {"relative_residual", json_number(relative_of(r))},
-                 {"target", json_number(r.target)},
+                 {"value_type", command.narrow ? "f32" : "f64"},
+                 {"preconditioner", command.has_jacobi ? "jacobi" : "none"},
+                 {"variant", result.variant},
+                 {"reason", name(result.reason)},
+                 {"converged", result.converged()},
+                 {"iterations", result.iterations},
+                 {"residual", json_number(result.residual)},
+                 {"relative_residual", json_number(relative_of(result))},
+                 {"target", json_number(result.target)},
                  {"seconds", seconds},
-                 {"verified", o.common.verify},
-                 {"output", o.output}});
-  if (!o.history.empty()) report["history"] = o.history;
+                 {"verified", command.common.verify},
+                 {"output", command.output}});
+  if (!command.history.empty()) report["history"] = command.history;
   return report;
 }
 
-void print_lines(const solve_command& o, const csr_view& a, const conjugate_gradient_result& r, double seconds) {
-  const double of_iteration = seconds / static_cast<double>(std::max<std::uint64_t>(1, r.iterations));
+void print_lines(const solve_command& o, const csr_view& a, const conjugate_gradient_result& result, double seconds) {
+  const double of_iteration = seconds / static_cast<double>(std::max<std::uint64_t>(1, result.iterations));
   fmt::print("{}: {} rows, {} nonzeros\n", o.matrix, a.rows, a.values.count);
-  fmt::print("solve: {} after {} iterations, |b - A x| = {:.3g}, {:.3g} of |b|{}\n", name(r.reason), r.iterations,
-             std::abs(r.residual), relative_of(r), o.common.verify ? "; verified" : "");
-  fmt::print("  {} in {}, {} an iteration\n", r.variant.empty() ? "nothing" : r.variant, seconds_text(seconds),
-             seconds_text(of_iteration));
+  fmt::print("solve: {} after {} iterations, |b - A x| = {:.3g}, {:.3g} of |b|{}\n", name(result.reason),
+             result.iterations, std::abs(result.residual), relative_of(result), o.common.verify ? "; verified" : "");
+  fmt::print("  {} in {}, {} an iteration\n", result.variant.empty() ? "nothing" : result.variant,
+             seconds_text(seconds), seconds_text(of_iteration));
 }
 
-std::string complaint_of(const solve_command& o, const csr_view& a, const conjugate_gradient_result& r) {
-  const std::string where = fmt::format("{}: not converged: ", o.matrix);
-  const bool is_known = !std::isnan(r.residual) && !std::isnan(r.target);
+std::string complaint_of(const solve_command& command, const csr_view& a, const conjugate_gradient_result& result) {
+  const std::string where = fmt::format("{}: not converged: ", command.matrix);
+  const bool is_known = !std::isnan(result.residual) && !std::isnan(result.target);
   const std::string residual =
-      is_known ? fmt::format("{:.3g}, not {:.3g}", r.residual, r.target) : std::string("not known");
-  const std::string rest = fmt::format("|b - A x| is {}; {} has the best x that was found", residual, o.output);
-  switch (r.reason) {
+      is_known ? fmt::format("{:.3g}, not {:.3g}", result.residual, result.target) : std::string("not known");
+  const std::string rest = fmt::format("|b - A x| is {}; {} has the best x that was found", residual, command.output);
+  switch (result.reason) {
     case stop_reason::not_positive_definite:
-      if (const auto mistake = o.has_jacobi ? jobs::diagonal_mistake(a) : std::nullopt) {
+      if (const auto mistake = command.has_jacobi ? jobs::diagonal_mistake(a) : std::nullopt) {
         return fmt::format("{}the matrix is not positive definite: {}; {}", where, *mistake, rest);
       }
-      return fmt::format("{}the matrix is not positive definite, which iteration {} found; {}", where, r.iterations + 1,
-                         rest);
+      return fmt::format("{}the matrix is not positive definite, which iteration {} found; {}", where,
+                         result.iterations + 1, rest);
     case stop_reason::breakdown:
       return fmt::format("{}iteration {} met a sum that is NaN, infinite, or too small to tell from 0; {}", where,
-                         r.iterations + 1, rest);
+                         result.iterations + 1, rest);
     case stop_reason::stagnated:
       return fmt::format("{}rounding keeps the residual from falling further after {} iterations; {}", where,
-                         r.iterations, rest);
-    default: return fmt::format("{}{} iterations are done; {}", where, r.iterations, rest);
+                         result.iterations, rest);
+    default: return fmt::format("{}{} iterations are done; {}", where, result.iterations, rest);
   }
 }
 
@@ -131,15 +131,16 @@ struct solution {
   double seconds = 0;
 };
 
-solution solved(const solve_command& o, const context& ctx, const csr_view& a, const_values b, values x) {
+solution solved(const solve_command& command, const context& ctx, const csr_view& a, const_values b, values x) {
   solution found;
-  conjugate_gradient_options options{.tolerance = o.tolerance,
-                                     .absolute_tolerance = o.absolute,
-                                     .iteration_limit = o.limit,
-                                     .preconditioner = o.has_jacobi ? preconditioner::jacobi : preconditioner::none,
-                                     .variant = o.common.variant()};
-  if (!o.history.empty()) options.history = &found.history;
-  progress_line line(!o.common.quiet);
+  conjugate_gradient_options options{
+      .tolerance = command.tolerance,
+      .absolute_tolerance = command.absolute,
+      .iteration_limit = command.limit,
+      .preconditioner = command.has_jacobi ? preconditioner::jacobi : preconditioner::none,
+      .variant = command.common.variant()};
+  if (!command.history.empty()) options.history = &found.history;
+  progress_line line(!command.common.quiet);
   if (line.may_show()) {
     constexpr std::uint64_t of_a_gpu = 64;  // between which it need not wait for the host
     if (ctx.backend() != backend_kind::cpu) options.progress_interval = of_a_gpu;
@@ -149,7 +150,7 @@ solution solved(const solve_command& o, const context& ctx, const csr_view& a, c
       return true;
     };
   }
-  found.seconds = timed(ctx, o.matrix, [&] { found.result = conjugate_gradient(ctx, a, b, x, options); });
+  found.seconds = timed(ctx, command.matrix, [&] { found.result = conjugate_gradient(ctx, a, b, x, options); });
   return found;
 }
 
@@ -166,57 +167,59 @@ void write_outputs(record_output& out, std::optional<io::output_file>& history_f
 }
 
 template <class Value>
-void run_typed(const solve_command& o) {
-  const context ctx = o.common.make_system_context();
-  require_outputs(o);
-  const io::csr_matrix<Value> matrix = read_matrix<Value>(o);
+void run_typed(const solve_command& command) {
+  const context ctx = command.common.make_system_context();
+  require_outputs(command);
+  const io::csr_matrix<Value> matrix = read_matrix<Value>(command);
   const std::uint64_t n = matrix.rows;
-  const std::vector<Value> b = read_matrix_vector<Value>(o.b, n, "rows", o.matrix, o.common.host_threads());
+  const std::vector<Value> b =
+      read_matrix_vector<Value>(command.b, n, "rows", command.matrix, command.common.host_threads());
 
   const context_matrix a(ctx, matrix);
   const context_input b_in(ctx, b.data(), n * sizeof(Value));
-  record_output out(o.output, numbers_header(float_descr(sizeof(Value)), n), n, sizeof(Value));
+  record_output out(command.output, numbers_header(float_descr(sizeof(Value)), n), n, sizeof(Value));
   std::optional<io::output_file> history_file;
-  if (!o.history.empty()) history_file.emplace(o.history, 0);
+  if (!command.history.empty()) history_file.emplace(command.history, 0);
   const context_output x(ctx, out);
   const std::vector<Value> start(n, 0);
   copy_bytes(ctx, x.data(), start.data(), n * sizeof(Value));
 
   constexpr value_type type = value_type_of<Value>();
-  const solution found = solved(o, ctx, a.view, {b_in.data(), n, type}, {x.data(), n, type});
+  const solution found = solved(command, ctx, a.view, {b_in.data(), n, type}, {x.data(), n, type});
   x.fetch();
-  if (o.common.verify) {
+  if (command.common.verify) {
     const const_values answer(out.rows().data, n, type);
     require_right(jobs::solution_mistake(jobs::view_of(matrix), b, answer, found.result.residual));
   }
   write_outputs(out, history_file, found);
-  nlohmann::json report = json_of(o, ctx, a.view, found.result, found.seconds);
-  if (!o.common.quiet && !o.common.json) print_lines(o, a.view, found.result, found.seconds);
+  nlohmann::json report = json_of(command, ctx, a.view, found.result, found.seconds);
+  if (!command.common.quiet && !command.common.json) print_lines(command, a.view, found.result, found.seconds);
   if (!found.result.converged()) {
-    throw not_converged(complaint_of(o, jobs::view_of(matrix), found.result), std::move(report));
+    throw not_converged(complaint_of(command, jobs::view_of(matrix), found.result), std::move(report));
   }
-  if (!o.common.quiet && o.common.json) print_json(std::move(report));
+  if (!command.common.quiet && command.common.json) print_json(std::move(report));
 }
 
 }  // namespace
 
 void add_solve(CLI::App& app) {
-  const auto o = std::make_shared<solve_command>();
+  const auto command = std::make_shared<solve_command>();
   CLI::App* subcommand = app.add_subcommand("solve", "Solve a linear system by conjugate gradient");
-  add_input(*subcommand, "MATRIX", o->matrix, "A MatrixMarket file, gzip or not")->required();
-  add_input(*subcommand, "B", o->b, "The right-hand side: .npy or .npz of f4 or f8, or .mtx; ones unless given");
-  add_output(*subcommand, o->output, "Where X goes, whole or not at all")->required();
-  add_real(*subcommand, "--tolerance", o->tolerance, "Residual to reach, relative to |B|")
-      ->default_str(fmt::format("{}", o->tolerance));
-  add_real(*subcommand, "--absolute", o->absolute, "Residual to reach, where that is larger");
-  add_number(*subcommand, "--limit", 0, conjugate_gradient_options::automatic_limit - 1, o->limit,
+  add_input(*subcommand, "MATRIX", command->matrix, "A MatrixMarket file, gzip or not")->required();
+  add_input(*subcommand, "B", command->b, "The right-hand side: .npy or .npz of f4 or f8, or .mtx; ones unless given");
+  add_output(*subcommand, command->output, "Where X goes, whole or not at all")->required();
+  add_real(*subcommand, "--tolerance", command->tolerance, "Residual to reach, relative to |B|")
+      ->default_str(fmt::format("{}", command->tolerance));
+  add_real(*subcommand, "--absolute", command->absolute, "Residual to reach, where that is larger");
+  add_number(*subcommand, "--limit", 0, conjugate_gradient_options::automatic_limit - 1, command->limit,
              "Most iterations; ten times the rows, but at least 100, unless given");
-  subcommand->add_flag("--jacobi", o->has_jacobi, "Scale residuals by the inverse of the diagonal");
-  subcommand->add_flag("--f32", o->narrow, "Read the matrix and solve in f32, not f64");
-  subcommand->add_option("--history", o->history, "A file for the residual of each iteration")->type_name("FILE.csv");
-  o->common.add_to(*subcommand, "Check the residual by long sums, within what rounding allows");
+  subcommand->add_flag("--jacobi", command->has_jacobi, "Scale residuals by the inverse of the diagonal");
+  subcommand->add_flag("--f32", command->narrow, "Read the matrix and solve in f32, not f64");
+  subcommand->add_option("--history", command->history, "A file for the residual of each iteration")
+      ->type_name("FILE.csv");
+  command->common.add_to(*subcommand, "Check the residual by long sums, within what rounding allows");
   subcommand->footer(solve_footer);
-  subcommand->callback([o] { o->narrow ? run_typed<float>(*o) : run_typed<double>(*o); });
+  subcommand->callback([command] { command->narrow ? run_typed<float>(*command) : run_typed<double>(*command); });
 }
 
 }  // namespace sheaf::cli

@@ -57,14 +57,15 @@ struct sort_command {
 
 [[noreturn]] void refuse(const std::string& what) { throw error(error_code::bad_argument, what); }
 
-void require_options(const sort_command& o) {
-  if (o.check && !(o.output.empty() && o.index.empty())) refuse("--check looks at IN and writes nothing");
-  if (!o.check && o.output.empty()) refuse("give -o FILE, or --check");
-  if (o.index.empty() && o.index_kind) refuse("--index-type is for --index");
-  if (o.memory_bytes.value_or(jobs::least_external_bytes) < jobs::least_external_bytes)
+void require_options(const sort_command& command) {
+  if (command.check && !(command.output.empty() && command.index.empty()))
+    refuse("--check looks at IN and writes nothing");
+  if (!command.check && command.output.empty()) refuse("give -o FILE, or --check");
+  if (command.index.empty() && command.index_kind) refuse("--index-type is for --index");
+  if (command.memory_bytes.value_or(jobs::least_external_bytes) < jobs::least_external_bytes)
     refuse("--memory: at least 1M is needed");
-  for (const std::string& key : o.keys) {
-    if (o.record_bytes != 0 || jobs::is_key_place(key)) jobs::parse_key_field(key, o.descending);
+  for (const std::string& key : command.keys) {
+    if (command.record_bytes != 0 || jobs::is_key_place(key)) jobs::parse_key_field(key, command.descending);
   }
 }
 
@@ -93,16 +94,16 @@ void print_order(const sort_command& o, const jobs::order_report& found, std::ui
              found.checksum);
 }
 
-void check(const sort_command& o, const io::record_file& file, const_records rows, const jobs::row_order& order) {
+void check(const sort_command& command, const io::record_file& file, const_records rows, const jobs::row_order& order) {
   const jobs::order_report found = jobs::look_at_order(jobs::source_of(file, rows), order);
-  nlohmann::json document = order_json(o, found, rows.record_bytes);
-  if (!o.common.json && !o.common.quiet) print_order(o, found, rows.record_bytes);
-  if (found.first_break) throw verification_failed(break_text(o, *found.first_break), std::move(document));
-  if (o.common.json && !o.common.quiet) print_json(std::move(document));
+  nlohmann::json document = order_json(command, found, rows.record_bytes);
+  if (!command.common.json && !command.common.quiet) print_order(command, found, rows.record_bytes);
+  if (found.first_break) throw verification_failed(break_text(command, *found.first_break), std::move(document));
+  if (command.common.json && !command.common.quiet) print_json(std::move(document));
 }
 
-void print_sorted(const sort_command& o, const sort_job& job, const sort_report& report) {
-  if (o.common.quiet) return;
+void print_sorted(const sort_command& command, const sort_job& job, const sort_report& report) {
+  if (command.common.quiet) return;
   const variant_estimate* choice = report.plan.choice();
   const std::string variant = chosen_variant(report.plan);
   const double moved_bytes =
@@ -110,7 +111,7 @@ void print_sorted(const sort_command& o, const sort_job& job, const sort_report&
   const double rate = moved_bytes / std::max(report.seconds, std::numeric_limits<double>::min());
   const bool in_memory = report.merge_levels == 0;
   const double predicted = choice != nullptr ? choice->seconds : 0;
-  if (o.common.json) {
+  if (command.common.json) {
     return print_json({{"command", "sort"},
                        {"backend", name(report.backend)},
                        {"threads", report.threads},
@@ -124,8 +125,8 @@ void print_sorted(const sort_command& o, const sort_job& job, const sort_report&
                        {"memory_bytes", job.memory_bytes},
                        {"runs", report.runs},
                        {"merge_levels", report.merge_levels},
-                       {"verified", o.common.verify},
-                       {"output", o.output}});
+                       {"verified", command.common.verify},
+                       {"output", command.output}});
   }
   fmt::print("sort: {} records of {} bytes with {} in {}, {}; {}{}\n", job.rows.count, job.rows.record_bytes, variant,
              seconds_text(report.seconds), rate_text(rate),
@@ -133,69 +134,70 @@ void print_sorted(const sort_command& o, const sort_job& job, const sort_report&
                  ? fmt::format("predicted {}", seconds_text(predicted))
                  : fmt::format("{} runs, merged {}", report.runs,
                                report.merge_levels == 1 ? "at once" : fmt::format("in {} levels", report.merge_levels)),
-             o.common.verify ? "; verified" : "");
+             command.common.verify ? "; verified" : "");
 }
 
 // A deflated array goes to memory if most of that is left for the sort, else to a file beside the output.
-io::unpacking unpacking_for(const sort_command& o, std::uint64_t memory_bytes) {
-  if (o.check) {
+io::unpacking unpacking_for(const sort_command& command, std::uint64_t memory_bytes) {
+  if (command.check) {
     std::error_code none;
     const std::filesystem::path folder = std::filesystem::temp_directory_path(none);
     return {memory_bytes, none ? "/tmp" : folder.string()};
   }
-  const std::string folder = std::filesystem::path(io::behind_links(o.output)).parent_path().string();
+  const std::string folder = std::filesystem::path(io::behind_links(command.output)).parent_path().string();
   return {std::min(memory_bytes / 4, memory_bytes - jobs::least_external_bytes), folder.empty() ? "." : folder};
 }
 
-void run(const sort_command& o) {
-  require_options(o);
+void run(const sort_command& command) {
+  require_options(command);
   const std::uint64_t memory_bytes =
-      o.memory_bytes.value_or(std::max(core::host_available_bytes() / 2, jobs::least_external_bytes));
-  if (!o.check) require_output(o.output, {o.in});
-  const io::record_file file(o.in, o.record_bytes, "--record-bytes", unpacking_for(o, memory_bytes));
+      command.memory_bytes.value_or(std::max(core::host_available_bytes() / 2, jobs::least_external_bytes));
+  if (!command.check) require_output(command.output, {command.in});
+  const io::record_file file(command.in, command.record_bytes, "--record-bytes", unpacking_for(command, memory_bytes));
   const const_records rows = file.unmapped_rows(primitives::most_record_bytes);
-  const jobs::row_order order = jobs::order_of_file(file, rows.record_bytes, o.keys, o.descending);
-  if (o.check) return check(o, file, rows, order);
-  require_name_of_kind(o.output, file);
-  sort_job job{o.common, file, rows, order, o.output, {}, 0};
-  if (!o.index.empty()) job.index = index_type_for(o.index_kind, rows.count);
+  const jobs::row_order order = jobs::order_of_file(file, rows.record_bytes, command.keys, command.descending);
+  if (command.check) return check(command, file, rows, order);
+  require_name_of_kind(command.output, file);
+  sort_job job{command.common, file, rows, order, command.output, {}, 0};
+  if (!command.index.empty()) job.index = index_type_for(command.index_kind, rows.count);
   job.memory_bytes = memory_bytes;
-  print_sorted(o, job, sort_file(job));
+  print_sorted(command, job, sort_file(job));
 }
 
 }  // namespace
 
 void add_sort(CLI::App& app) {
-  const auto o = std::make_shared<sort_command>();
+  const auto command = std::make_shared<sort_command>();
   CLI::App* subcommand = app.add_subcommand("sort", "Bring records into the order of their keys");
-  add_input(*subcommand, "IN", o->in, "Records: .npy, .npz, or raw with --record-bytes")->required();
-  add_output(*subcommand, o->output);
-  subcommand->add_option("--key", o->keys, "What to sort by; may be given up to 8 times, and the first decides")
+  add_input(*subcommand, "IN", command->in, "Records: .npy, .npz, or raw with --record-bytes")->required();
+  add_output(*subcommand, command->output);
+  subcommand->add_option("--key", command->keys, "What to sort by; may be given up to 8 times, and the first decides")
       ->type_name("(NAME|OFFSET:BYTES[:TYPE])[:asc|desc]")
       ->allow_extra_args(false);
-  subcommand->add_flag("--descending", o->descending, "The highest first, for keys that do not say :asc or :desc");
-  subcommand->add_option("--index", o->index, "Write where records come from (gather) instead of them")
+  subcommand->add_flag("--descending", command->descending,
+                       "The highest first, for keys that do not say :asc or :desc");
+  subcommand->add_option("--index", command->index, "Write where records come from (gather) instead of them")
       ->check(CLI::IsMember({"gather"}));
-  add_index_type(*subcommand, o->index_kind, "Type of the index written; u32 unless there are too many records");
+  add_index_type(*subcommand, command->index_kind, "Type of the index written; u32 unless there are too many records");
   CLI::Option* const check = subcommand->add_flag(
-      "--check", o->check,
+      "--check", command->check,
       "Report whether IN is sorted (exit code 4 if not), how many keys repeat the one before, and a "
       "checksum that does not depend on the order");
-  add_record_bytes(*subcommand, o->record_bytes);
-  add_byte_size(*subcommand, "--memory", o->memory_bytes,
+  add_record_bytes(*subcommand, command->record_bytes);
+  add_byte_size(*subcommand, "--memory", command->memory_bytes,
                 "Most memory to use, such as 512M, 1.5G or 4GiB; unless given, half of what is free to this process");
-  o->common.add_context_to(*subcommand);
-  o->common.add_verify_to(
+  command->common.add_context_to(*subcommand);
+  command->common.add_verify_to(
       *subcommand,
       "Check that the result is in order and, by checksums, that it has IN's records and equal keys in IN's "
       "order; of an index, check every entry");
   for (const char* of_sorts : {"--backend", "--threads", "--memory", "--verify"}) {
     check->excludes(subcommand->get_option(of_sorts));
   }
-  o->common.add_json_to(*subcommand);
-  o->common.add_quiet_to(*subcommand);
+  command->common.add_json_to(*subcommand);
+  command->common.add_quiet_to(*subcommand);
   subcommand->footer(sort_footer);
-  subcommand->callback([o] { run(*o); });
+  subcommand->callback([command] { run(*command); });
 }
 
 }  // namespace sheaf::cli

@@ -133,20 +133,22 @@ struct split_command {
   bool gathers() const { return index == "gather"; }
 };
 
-void require_options(const split_command& o) {
-  const bool has_separate_keys = !o.key_path().empty();
-  if (!o.categories.empty() && !o.count) primitives::refuse("--categories needs --count N, the number of categories");
-  if (o.categories.empty() && o.key.empty()) {
+void require_options(const split_command& command) {
+  const bool has_separate_keys = !command.key_path().empty();
+  if (!command.categories.empty() && !command.count)
+    primitives::refuse("--categories needs --count N, the number of categories");
+  if (command.categories.empty() && command.key.empty()) {
     primitives::refuse("give --key OFFSET:BITS, or --categories FILE and --count N");
   }
-  if (o.in.empty() && !(has_separate_keys && !o.index.empty())) {
+  if (command.in.empty() && !(has_separate_keys && !command.index.empty())) {
     primitives::refuse("IN may be left out only for an --index by --keys or --categories");
   }
-  if (o.in.empty() && o.record_bytes != 0) primitives::refuse("--record-bytes is for IN");
-  if (!has_separate_keys && o.key_bytes != 0) primitives::refuse("--key-bytes is for --keys or --categories");
-  if (!o.categories.empty() && o.order == bit_order::from_left) primitives::refuse("--from-left is for --key");
-  if (o.index.empty() && o.index_kind) primitives::refuse("--index-type is for --index");
-  if (!o.index.empty() && o.unstable) primitives::refuse("--unstable is for records, not for an index");
+  if (command.in.empty() && command.record_bytes != 0) primitives::refuse("--record-bytes is for IN");
+  if (!has_separate_keys && command.key_bytes != 0) primitives::refuse("--key-bytes is for --keys or --categories");
+  if (!command.categories.empty() && command.order == bit_order::from_left)
+    primitives::refuse("--from-left is for --key");
+  if (command.index.empty() && command.index_kind) primitives::refuse("--index-type is for --index");
+  if (!command.index.empty() && command.unstable) primitives::refuse("--unstable is for records, not for an index");
 }
 
 void require_distinct_outputs(const split_command& o) {
@@ -203,14 +205,14 @@ void open_inputs(split_command& o, split_inputs& files) {
   if (!o.key.empty()) o.bits = bits_of_key(o.key, o.order, files.key_file ? *files.key_file : *files.in_file);
 }
 
-void read_inputs(const split_command& o, split_inputs& files) {
+void read_inputs(const split_command& command, split_inputs& files) {
   if (files.in_file) files.in = files.in_file->rows(primitives::most_record_bytes);
   if (files.key_file) files.keys = files.key_file->rows(primitives::most_record_bytes);
-  if (!o.categories.empty()) {
+  if (!command.categories.empty()) {
     files.categories = io::native_numbers(files.keys, files.key_file->type());
     files.keys.data = files.categories.data();
   }
-  require_as_many(o, files.in, files.keys);
+  require_as_many(command, files.in, files.keys);
 }
 
 explanation explain(const split_command& o, const context& ctx, const split_views& views, index_type type) {
@@ -221,41 +223,42 @@ explanation explain(const split_command& o, const context& ctx, const split_view
 }
 
 // Queues the call. @param to  for as many records, or entries of an index of this type
-void split_to(const split_command& o, const context& ctx, const split_views& views, std::byte* to, std::uint64_t count,
-              index_type type, std::span<std::uint64_t> offsets) {
-  const split_options options{o.common.variant()};
-  if (o.index.empty()) {
+void split_to(const split_command& command, const context& ctx, const split_views& views, std::byte* to,
+              std::uint64_t count, index_type type, std::span<std::uint64_t> offsets) {
+  const split_options options{command.common.variant()};
+  if (command.index.empty()) {
     const records rows(to, count, views.in.record_bytes);
-    return (o.unstable ? split_unstable : split)(ctx, views.in, views.key, rows, offsets, options);
+    return (command.unstable ? split_unstable : split)(ctx, views.in, views.key, rows, offsets, options);
   }
-  (o.gathers() ? split_gather_index : split_scatter_index)(ctx, views.key, {to, count, type}, offsets, options);
+  (command.gathers() ? split_gather_index : split_scatter_index)(ctx, views.key, {to, count, type}, offsets, options);
 }
 
-void run(split_command o) {
-  require_options(o);
-  const context ctx = o.common.make_context();
+void run(split_command command) {
+  require_options(command);
+  const context ctx = command.common.make_context();
   split_inputs files;
-  open_inputs(o, files);
-  require_distinct_outputs(o);
-  require_name_of_kind(o.output, files.like());
-  read_inputs(o, files);
+  open_inputs(command, files);
+  require_distinct_outputs(command);
+  require_name_of_kind(command.output, files.like());
+  read_inputs(command, files);
   const std::uint64_t count = files.count();
-  const index_type type = index_type_for(o.index_kind, count);
+  const index_type type = index_type_for(command.index_kind, count);
 
   const context_input in(ctx, files.in.data, files.in.count * files.in.record_bytes);
   const context_input keys(ctx, files.keys.data, files.keys.count * files.keys.record_bytes);
-  const split_views views = views_of(o, {in.data(), files.in.count, files.in.record_bytes},
+  const split_views views = views_of(command, {in.data(), files.in.count, files.in.record_bytes},
                                      {keys.data(), files.keys.count, files.keys.record_bytes});
   // Plans before the output is opened, so that a key that does not fit is found first.
-  const explanation plan = explain(o, ctx, views, type);
-  const std::uint64_t width = o.index.empty() ? files.in.record_bytes : bytes(type);
-  record_output out(o.output,
-                    o.index.empty() ? output_header(*files.in_file, std::span(&count, 1), files.in_file->row_shape())
-                                    : index_header(files.like(), type, count),
+  const explanation plan = explain(command, ctx, views, type);
+  const std::uint64_t width = command.index.empty() ? files.in.record_bytes : bytes(type);
+  record_output out(command.output,
+                    command.index.empty()
+                        ? output_header(*files.in_file, std::span(&count, 1), files.in_file->row_shape())
+                        : index_header(files.like(), type, count),
                     count, width);
   std::optional<record_output> bounds;
   const std::uint64_t bound_count = views.key.categories + 1;
-  if (!o.offsets.empty()) bounds.emplace(o.offsets, numbers_header("'<u8'", bound_count), bound_count, 8);
+  if (!command.offsets.empty()) bounds.emplace(command.offsets, numbers_header("'<u8'", bound_count), bound_count, 8);
   const context_output context_out(ctx, out);
   const auto context_bounds = bounds ? std::make_unique<context_output>(ctx, *bounds) : nullptr;
   const auto values_of = [&](std::byte* data) {
@@ -263,54 +266,57 @@ void run(split_command o) {
   };
   const std::span<std::uint64_t> offsets = values_of(bounds ? context_bounds->data() : nullptr);
   const double seconds =
-      timed(ctx, o.key_path(), [&] { split_to(o, ctx, views, context_out.data(), count, type, offsets); });
+      timed(ctx, command.key_path(), [&] { split_to(command, ctx, views, context_out.data(), count, type, offsets); });
   context_out.fetch();
   if (bounds) context_bounds->fetch();
-  if (o.common.verify) {
-    const split_views on_host = views_of(o, files.in, files.keys);
+  if (command.common.verify) {
+    const split_views on_host = views_of(command, files.in, files.keys);
     const auto found = values_of(bounds ? bounds->rows().data : nullptr);
-    require_right(o.index.empty()
-                      ? jobs::split_mistake(on_host.in, on_host.key, !o.unstable, out.rows(), found)
-                      : jobs::split_index_mistake(on_host.key, o.gathers(), {out.rows().data, count, type}, found));
+    require_right(
+        command.index.empty()
+            ? jobs::split_mistake(on_host.in, on_host.key, !command.unstable, out.rows(), found)
+            : jobs::split_index_mistake(on_host.key, command.gathers(), {out.rows().data, count, type}, found));
   }
   out.commit();
   if (bounds) bounds->commit();
-  print_report(o.common, o.output, ctx, plan, count, width, seconds);
+  print_report(command.common, command.output, ctx, plan, count, width, seconds);
 }
 
 }  // namespace
 
 void add_split(CLI::App& app) {
-  const auto o = std::make_shared<split_command>();
+  const auto command = std::make_shared<split_command>();
   CLI::App* subcommand = app.add_subcommand("split", "Bring the records of each category together, in order");
-  add_input(*subcommand, "IN", o->in, "Records: .npy, .npz, or raw with --record-bytes");
-  add_output(*subcommand, o->output)->required();
-  CLI::Option* key = add_key(*subcommand, o->key, o->order);
+  add_input(*subcommand, "IN", command->in, "Records: .npy, .npz, or raw with --record-bytes");
+  add_output(*subcommand, command->output)->required();
+  CLI::Option* key = add_key(*subcommand, command->key, command->order);
   CLI::Option* keys =
       subcommand
-          ->add_option("--keys", o->keys,
+          ->add_option("--keys", command->keys,
                        "File of the keys, one row for each record, if they are not in the records; --key reads it")
           ->type_name("KEYS")
           ->needs(key);
   CLI::Option* categories =
-      subcommand->add_option("--categories", o->categories, "The category of each record: '|u1', '<u2' or '<u4'")
+      subcommand->add_option("--categories", command->categories, "The category of each record: '|u1', '<u2' or '<u4'")
           ->type_name("CATEGORIES")
           ->excludes(key)
           ->excludes(keys);
-  add_number(*subcommand, "--count", 1, std::uint64_t{1} << 32, o->count, "Categories in all, numbered from 0")
+  add_number(*subcommand, "--count", 1, std::uint64_t{1} << 32, command->count, "Categories in all, numbered from 0")
       ->needs(categories);
-  subcommand->add_flag("--unstable", o->unstable, "Records of a category in any order, which is faster");
-  subcommand->add_option("--index", o->index, "Write where records come from (gather) or go (scatter) instead of them")
+  subcommand->add_flag("--unstable", command->unstable, "Records of a category in any order, which is faster");
+  subcommand
+      ->add_option("--index", command->index, "Write where records come from (gather) or go (scatter) instead of them")
       ->check(CLI::IsMember({"gather", "scatter"}));
-  add_index_type(*subcommand, o->index_kind, "Type of the index written; u32 unless there are too many records");
-  subcommand->add_option("--offsets", o->offsets, "Also write where each category begins, and where the last ends: u8")
+  add_index_type(*subcommand, command->index_kind, "Type of the index written; u32 unless there are too many records");
+  subcommand
+      ->add_option("--offsets", command->offsets, "Also write where each category begins, and where the last ends: u8")
       ->type_name("FILE.npy");
-  add_record_bytes(*subcommand, o->record_bytes);
-  add_record_bytes(*subcommand, o->key_bytes, "--key-bytes",
+  add_record_bytes(*subcommand, command->record_bytes);
+  add_record_bytes(*subcommand, command->key_bytes, "--key-bytes",
                    "Width of raw keys or categories; .npy files know their own");
-  o->common.add_to(*subcommand, common_options::by_reference);
+  command->common.add_to(*subcommand, common_options::by_reference);
   subcommand->footer(split_footer);
-  subcommand->callback([o] { run(*o); });
+  subcommand->callback([command] { run(*command); });
 }
 
 }  // namespace sheaf::cli

@@ -48,26 +48,26 @@ struct matrix_facts {
 
 template <class Value>
 matrix_facts facts_of(const io::csr_matrix<Value>& a) {
-  matrix_facts f;
-  if (a.rows == 0) return f;
-  f.least = std::numeric_limits<std::uint64_t>::max();
-  f.mean = static_cast<double>(a.entries()) / static_cast<double>(a.rows);
+  matrix_facts facts;
+  if (a.rows == 0) return facts;
+  facts.least = std::numeric_limits<std::uint64_t>::max();
+  facts.mean = static_cast<double>(a.entries()) / static_cast<double>(a.rows);
   std::visit(
       [&](const auto& columns) {
         for (std::uint64_t row = 0; row < a.rows; ++row) {
           const std::uint64_t begin = a.row_offsets[row];
           const std::uint64_t end = a.row_offsets[row + 1];
-          f.least = std::min(f.least, end - begin);
-          f.most = std::max(f.most, end - begin);
+          facts.least = std::min(facts.least, end - begin);
+          facts.most = std::max(facts.most, end - begin);
           if (begin == end) continue;
           // Columns ascend within a row.
           for (const std::uint64_t column : {std::uint64_t{columns[begin]}, std::uint64_t{columns[end - 1]}}) {
-            f.bandwidth = std::max(f.bandwidth, column > row ? column - row : row - column);
+            facts.bandwidth = std::max(facts.bandwidth, column > row ? column - row : row - column);
           }
         }
       },
       a.column_indices);
-  return f;
+  return facts;
 }
 
 /// What the products took.
@@ -80,8 +80,8 @@ struct timing {
   double runs_per_second() const { return 1 / std::max(mean_seconds, 1e-12); }
 };
 
-nlohmann::json json_of(const spmv_command& o, const context& ctx, const csr_view& a, const matrix_facts& f,
-                       const explanation& plan, const timing& t) {
+nlohmann::json json_of(const spmv_command& command, const context& ctx, const csr_view& a, const matrix_facts& facts,
+                       const explanation& plan, const timing& timing) {
   nlohmann::json variants = nlohmann::json::array();
   for (const variant_estimate& v : plan.variants) {
     nlohmann::json one{{"variant", v.variant}, {"chosen", v.chosen}};
@@ -91,65 +91,66 @@ nlohmann::json json_of(const spmv_command& o, const context& ctx, const csr_view
   }
   nlohmann::json report = report_of("spmv", ctx);
   report.update({{"device", ctx.state().device_name},
-                 {"matrix", o.matrix},
+                 {"matrix", command.matrix},
                  {"rows", a.rows},
                  {"columns", a.columns},
                  {"nonzeros", a.values.count},
-                 {"row_nonzeros", {{"least", f.least}, {"mean", f.mean}, {"most", f.most}}},
-                 {"bandwidth", f.bandwidth},
-                 {"transposed", o.transposed},
-                 {"value_type", o.narrow ? "f32" : "f64"},
-                 {"variant", t.variant},
+                 {"row_nonzeros", {{"least", facts.least}, {"mean", facts.mean}, {"most", facts.most}}},
+                 {"bandwidth", facts.bandwidth},
+                 {"transposed", command.transposed},
+                 {"value_type", command.narrow ? "f32" : "f64"},
+                 {"variant", timing.variant},
                  {"variants", std::move(variants)},
-                 {"seconds", t.seconds},
-                 {"verified", o.common.verify},
-                 {"output", o.output}});
-  if (o.runs > 0) {
-    report["runs"] = o.runs;
-    report["mean_seconds"] = t.mean_seconds;
-    report["runs_per_second"] = t.runs_per_second();
-    report["preparation_seconds"] = t.prepared ? t.prepared->preparation_seconds : 0;
-    report["pays_after_runs"] = t.prepared ? t.prepared->pays_after_runs : 0;
+                 {"seconds", timing.seconds},
+                 {"verified", command.common.verify},
+                 {"output", command.output}});
+  if (command.runs > 0) {
+    report["runs"] = command.runs;
+    report["mean_seconds"] = timing.mean_seconds;
+    report["runs_per_second"] = timing.runs_per_second();
+    report["preparation_seconds"] = timing.prepared ? timing.prepared->preparation_seconds : 0;
+    report["pays_after_runs"] = timing.prepared ? timing.prepared->pays_after_runs : 0;
   }
-  if (t.prepared) {
+  if (timing.prepared) {
     report["preparation"] = {
-        {"variant", t.prepared->variant},         {"product", t.prepared->product},
-        {"kept_bytes", t.prepared->kept_bytes},   {"timed", t.prepared->timed},
-        {"run_seconds", t.prepared->run_seconds}, {"unprepared_seconds", t.prepared->unprepared_seconds}};
+        {"variant", timing.prepared->variant},         {"product", timing.prepared->product},
+        {"kept_bytes", timing.prepared->kept_bytes},   {"timed", timing.prepared->timed},
+        {"run_seconds", timing.prepared->run_seconds}, {"unprepared_seconds", timing.prepared->unprepared_seconds}};
   }
   return report;
 }
 
-void print_preparation(const spmv_preparation& p) {
+void print_preparation(const spmv_preparation& preparation) {
   const std::string gain =
-      p.pays_after_runs > 0 ? fmt::format("pays after {} run{}", p.pays_after_runs, p.pays_after_runs == 1 ? "" : "s")
-                            : "saves no time";
-  fmt::print("prepared: {} in {}, whose runs are {}, {}; {} bytes kept\n", p.variant,
-             seconds_text(p.preparation_seconds), p.product, gain, p.kept_bytes);
+      preparation.pays_after_runs > 0
+          ? fmt::format("pays after {} run{}", preparation.pays_after_runs, preparation.pays_after_runs == 1 ? "" : "s")
+          : "saves no time";
+  fmt::print("prepared: {} in {}, whose runs are {}, {}; {} bytes kept\n", preparation.variant,
+             seconds_text(preparation.preparation_seconds), preparation.product, gain, preparation.kept_bytes);
 }
 
-void print_lines(const spmv_command& o, const csr_view& a, const matrix_facts& f, const explanation& plan,
-                 const timing& t) {
-  fmt::print("{}: {} rows, {} columns, {} nonzeros; rows of {} to {}, {:.1f} in the mean; bandwidth {}\n", o.matrix,
-             a.rows, a.columns, a.values.count, f.least, f.most, f.mean, f.bandwidth);
-  const double per_second = 2 * static_cast<double>(a.values.count) / std::max(t.seconds, 1e-12);
+void print_lines(const spmv_command& command, const csr_view& a, const matrix_facts& f, const explanation& plan,
+                 const timing& timing) {
+  fmt::print("{}: {} rows, {} columns, {} nonzeros; rows of {} to {}, {:.1f} in the mean; bandwidth {}\n",
+             command.matrix, a.rows, a.columns, a.values.count, f.least, f.most, f.mean, f.bandwidth);
+  const double per_second = 2 * static_cast<double>(a.values.count) / std::max(timing.seconds, 1e-12);
   std::string runs;
-  if (o.runs > 0) {
-    runs = fmt::format("; least of {} runs, {} in the mean, {:.4g} runs a second", o.runs, seconds_text(t.mean_seconds),
-                       t.runs_per_second());
+  if (command.runs > 0) {
+    runs = fmt::format("; least of {} runs, {} in the mean, {:.4g} runs a second", command.runs,
+                       seconds_text(timing.mean_seconds), timing.runs_per_second());
   }
-  fmt::print("spmv: {} in {}, {:.3g} GFLOP/s{}{}\n", t.variant, seconds_text(t.seconds), per_second / 1e9, runs,
-             o.common.verify ? "; verified" : "");
-  if (t.prepared) print_preparation(*t.prepared);
-  for (const variant_estimate& v : plan.variants) {
-    if (!v.chosen) {
-      fmt::print("  {}: {}\n", v.variant, v.reason);
-    } else if (t.prepared && t.prepared->variant != v.variant) {
-      fmt::print("  {}: predicted {}, the cheapest, and not taken because its timed runs were slower\n", v.variant,
-                 seconds_text(v.seconds));
+  fmt::print("spmv: {} in {}, {:.3g} GFLOP/s{}{}\n", timing.variant, seconds_text(timing.seconds), per_second / 1e9,
+             runs, command.common.verify ? "; verified" : "");
+  if (timing.prepared) print_preparation(*timing.prepared);
+  for (const variant_estimate& estimate : plan.variants) {
+    if (!estimate.chosen) {
+      fmt::print("  {}: {}\n", estimate.variant, estimate.reason);
+    } else if (timing.prepared && timing.prepared->variant != estimate.variant) {
+      fmt::print("  {}: predicted {}, the cheapest, and not taken because its timed runs were slower\n",
+                 estimate.variant, seconds_text(estimate.seconds));
     } else {
-      fmt::print("  {}: predicted {}{}, the cheapest\n", v.variant, seconds_text(v.seconds),
-                 t.prepared ? fmt::format(" with {} runs", o.runs) : "");
+      fmt::print("  {}: predicted {}{}, the cheapest\n", estimate.variant, seconds_text(estimate.seconds),
+                 timing.prepared ? fmt::format(" with {} runs", command.runs) : "");
     }
   }
 }
@@ -163,23 +164,23 @@ struct spmv_inputs {
 };
 
 template <class Value>
-spmv_inputs<Value> read_inputs(const spmv_command& o) {
-  const int threads = o.common.host_threads();
+spmv_inputs<Value> read_inputs(const spmv_command& command) {
+  const int threads = command.common.host_threads();
   // The product, and a vector of ones. One that is read is compared with memory then, or is no longer than its file.
-  const std::uint64_t x_bytes = o.x.empty() ? sizeof(Value) : 0;
-  spmv_inputs<Value> in{
-      io::read_matrix_market<Value>(o.matrix, {.threads = threads,
-                                               .bytes_of_a_row = o.transposed ? x_bytes : sizeof(Value),
-                                               .bytes_of_a_column = o.transposed ? sizeof(Value) : x_bytes}),
-      {},
-      {}};
+  const std::uint64_t x_bytes = command.x.empty() ? sizeof(Value) : 0;
+  spmv_inputs<Value> in{io::read_matrix_market<Value>(
+                            command.matrix, {.threads = threads,
+                                             .bytes_of_a_row = command.transposed ? x_bytes : sizeof(Value),
+                                             .bytes_of_a_column = command.transposed ? sizeof(Value) : x_bytes}),
+                        {},
+                        {}};
   const auto [x_count, x_of] =
-      o.transposed ? std::pair(in.matrix.rows, "rows") : std::pair(in.matrix.columns, "columns");
-  in.x = read_matrix_vector<Value>(o.x, x_count, x_of, o.matrix, threads);
-  if (o.beta == 0) return in;
+      command.transposed ? std::pair(in.matrix.rows, "rows") : std::pair(in.matrix.columns, "columns");
+  in.x = read_matrix_vector<Value>(command.x, x_count, x_of, command.matrix, threads);
+  if (command.beta == 0) return in;
   const auto [y_count, y_of] =
-      o.transposed ? std::pair(in.matrix.columns, "columns") : std::pair(in.matrix.rows, "rows");
-  in.before = read_matrix_vector<Value>(o.y, y_count, y_of, o.matrix, threads);
+      command.transposed ? std::pair(in.matrix.columns, "columns") : std::pair(in.matrix.rows, "rows");
+  in.before = read_matrix_vector<Value>(command.y, y_count, y_of, command.matrix, threads);
   return in;
 }
 
@@ -201,20 +202,20 @@ struct products {
     return timed(ctx, o.matrix, [&] { spmv(ctx, a, x, y, options); });
   }
   // Prepares the matrix, but for the reference, whose product is what its preparation keeps.
-  timing again_and_again(timing t, explanation& plan) const {
+  timing again_and_again(timing timing, explanation& plan) const {
     std::optional<prepared_spmv> prepared;
     if (!o.common.is_reference()) {
       prepared.emplace(prepare_spmv(ctx, a, o.runs, {.transposed = o.transposed}));
-      t.prepared = prepared->report();
-      t.variant = t.prepared->variant == "kept" ? t.prepared->product : t.prepared->variant;
-      plan = explain_prepare_spmv(ctx, a, o.runs, {.transposed = o.transposed, .pattern = t.prepared->order});
+      timing.prepared = prepared->report();
+      timing.variant = timing.prepared->variant == "kept" ? timing.prepared->product : timing.prepared->variant;
+      plan = explain_prepare_spmv(ctx, a, o.runs, {.transposed = o.transposed, .pattern = timing.prepared->order});
     }
     const run_times times = timed_runs(
         ctx, o.matrix, o.runs, [&] { prepared ? prepared->run(x, y, o.alpha, o.beta) : spmv(ctx, a, x, y, options); },
         [&] { set_y(); });
-    t.seconds = times.least;
-    t.mean_seconds = times.mean;
-    return t;
+    timing.seconds = times.least;
+    timing.mean_seconds = times.mean;
+    return timing;
   }
 };
 
@@ -233,36 +234,39 @@ void require_product(const spmv_command& o, const spmv_inputs<Value>& in, const_
 }
 
 template <class Value>
-void run_typed(const spmv_command& o) {
-  require_factors<Value>(o);
-  const context ctx = o.common.make_context();
-  require_f32_where_needed(ctx, o.narrow);
-  require_output(o.output, {o.matrix, o.x, o.y});
-  const spmv_inputs<Value> in = read_inputs<Value>(o);
+void run_typed(const spmv_command& command) {
+  require_factors<Value>(command);
+  const context ctx = command.common.make_context();
+  require_f32_where_needed(ctx, command.narrow);
+  require_output(command.output, {command.matrix, command.x, command.y});
+  const spmv_inputs<Value> in = read_inputs<Value>(command);
 
   const context_matrix a(ctx, in.matrix);
   const context_input x_in(ctx, in.x.data(), in.x.size() * sizeof(Value));
-  const std::uint64_t count = o.transposed ? in.matrix.columns : in.matrix.rows;
+  const std::uint64_t count = command.transposed ? in.matrix.columns : in.matrix.rows;
   const value_type type = value_type_of<Value>();
   const const_values x(x_in.data(), in.x.size(), type);
-  const spmv_options options{
-      .alpha = o.alpha, .beta = o.beta, .transposed = o.transposed, .variant = o.common.variant()};
+  const spmv_options options{.alpha = command.alpha,
+                             .beta = command.beta,
+                             .transposed = command.transposed,
+                             .variant = command.common.variant()};
   explanation plan = explain_spmv(ctx, a.view, x, {nullptr, count, type}, options);
 
-  record_output out(o.output, numbers_header(float_descr(sizeof(Value)), count), count, sizeof(Value));
+  record_output out(command.output, numbers_header(float_descr(sizeof(Value)), count), count, sizeof(Value));
   const context_output y(ctx, out);
-  const products work{o, ctx, a.view, x, {y.data(), count, type}, o.beta == 0 ? nullptr : in.before.data(), options};
-  timing t;
-  t.variant = chosen_variant(plan);
-  if (o.runs == 0) t.seconds = work.once();
-  if (o.runs > 0) t = work.again_and_again(t, plan);
+  const products work{command, ctx, a.view, x, {y.data(), count, type}, command.beta == 0 ? nullptr : in.before.data(),
+                      options};
+  timing timing;
+  timing.variant = chosen_variant(plan);
+  if (command.runs == 0) timing.seconds = work.once();
+  if (command.runs > 0) timing = work.again_and_again(timing, plan);
   y.fetch();
   const matrix_facts facts = facts_of(in.matrix);
-  if (o.common.verify) require_product(o, in, {out.rows().data, count, type});
+  if (command.common.verify) require_product(command, in, {out.rows().data, count, type});
   out.commit();
-  if (o.common.quiet) return;
-  if (o.common.json) return print_json(json_of(o, ctx, a.view, facts, plan, t));
-  print_lines(o, a.view, facts, plan, t);
+  if (command.common.quiet) return;
+  if (command.common.json) return print_json(json_of(command, ctx, a.view, facts, plan, timing));
+  print_lines(command, a.view, facts, plan, timing);
 }
 
 void run(const spmv_command& o) {
@@ -273,21 +277,22 @@ void run(const spmv_command& o) {
 }  // namespace
 
 void add_spmv(CLI::App& app) {
-  const auto o = std::make_shared<spmv_command>();
+  const auto command = std::make_shared<spmv_command>();
   CLI::App* subcommand = app.add_subcommand("spmv", "Multiply a sparse matrix by a vector");
-  add_input(*subcommand, "MATRIX", o->matrix, "A MatrixMarket file, gzip or not")->required();
-  add_input(*subcommand, "X", o->x, "The vector: .npy or .npz of f4 or f8, or .mtx; ones unless given");
-  add_output(*subcommand, o->output)->required();
-  subcommand->add_flag("--transpose", o->transposed, "Multiply by the transposed matrix");
-  add_real(*subcommand, "--alpha", o->alpha, "What the product is multiplied by");
-  add_real(*subcommand, "--beta", o->beta, "What --y is multiplied by before it is added");
-  subcommand->add_option("--y", o->y, "What is added: .npy or .npz of f4 or f8, or .mtx")->type_name("FILE");
-  subcommand->add_flag("--f32", o->narrow, "Read the matrix and multiply in f32, not f64; --backend opengl needs it");
-  add_number(*subcommand, "--runs", 1, 1'000'000'000, o->runs,
+  add_input(*subcommand, "MATRIX", command->matrix, "A MatrixMarket file, gzip or not")->required();
+  add_input(*subcommand, "X", command->x, "The vector: .npy or .npz of f4 or f8, or .mtx; ones unless given");
+  add_output(*subcommand, command->output)->required();
+  subcommand->add_flag("--transpose", command->transposed, "Multiply by the transposed matrix");
+  add_real(*subcommand, "--alpha", command->alpha, "What the product is multiplied by");
+  add_real(*subcommand, "--beta", command->beta, "What --y is multiplied by before it is added");
+  subcommand->add_option("--y", command->y, "What is added: .npy or .npz of f4 or f8, or .mtx")->type_name("FILE");
+  subcommand->add_flag("--f32", command->narrow,
+                       "Read the matrix and multiply in f32, not f64; --backend opengl needs it");
+  add_number(*subcommand, "--runs", 1, 1'000'000'000, command->runs,
              "Prepare the matrix, multiply this many times, and report the times");
-  o->common.add_to(*subcommand, "Check the answer by long sums, within what rounding allows");
+  command->common.add_to(*subcommand, "Check the answer by long sums, within what rounding allows");
   subcommand->footer(spmv_footer);
-  subcommand->callback([o] { run(*o); });
+  subcommand->callback([command] { run(*command); });
 }
 
 }  // namespace sheaf::cli

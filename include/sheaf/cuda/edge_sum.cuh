@@ -12,12 +12,12 @@ namespace sheaf {
 namespace edge_kernels {
 
 template <std::uint32_t ValueComponents, std::uint32_t Components, class T, class F>
-detail::device_edge_function checked_function(const F& f) {
+detail::device_edge_function checked_function(const F& function) {
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>, "values are f32 or f64");
   static_assert(ValueComponents >= 1 && ValueComponents <= most_edge_components);
   static_assert(Components >= 1 && Components <= most_edge_components);
   static_assert(std::is_trivially_copyable_v<F>, "the function is an argument of kernels");
-  return device_function<T, ValueComponents, Components>(f);
+  return device_function<T, ValueComponents, Components>(function);
 }
 
 template <std::uint32_t ValueComponents, std::uint32_t Components, class T>

@@ -98,92 +98,95 @@ void read_word(const name_part& word, problem_spec& p) {
   }
 }
 
-void read(const name_part& pattern, const name_part& type, problem_spec& p) {
+void read(const name_part& pattern, const name_part& type, problem_spec& problem) {
   const auto [order, nodes] = pattern.cut_at_last(":s");
-  p.pattern = order.read(parse_pattern);
-  if (nodes) p.table = nodes->number(0, ~std::uint64_t{0}, "the number of nodes of a graph");
+  problem.pattern = order.read(parse_pattern);
+  if (nodes) problem.table = nodes->number(0, ~std::uint64_t{0}, "the number of nodes of a graph");
   const auto [index, behind_index] = type.cut_at("+");
-  p.index = index.read(parse_index_type);
+  problem.index = index.read(parse_index_type);
   if (!behind_index) type.refuse("an index type and a value type, such as u32+f32");
   const auto [value, rest] = behind_index->cut_at("+");
-  p.value = value.read([](std::string_view text) { return value_of(text, float_types, "a type of nodes' values"); });
-  if (p.record_bytes % bytes(p.value) != 0 || components_of_node(p) < 1 ||
-      p.record_bytes / bytes(p.value) > most_edge_components) {
-    value.refuse(fmt::format("a type of which {} bytes are 1 to 8 components", p.record_bytes));
+  problem.value =
+      value.read([](std::string_view text) { return value_of(text, float_types, "a type of nodes' values"); });
+  if (problem.record_bytes % bytes(problem.value) != 0 || components_of_node(problem) < 1 ||
+      problem.record_bytes / bytes(problem.value) > most_edge_components) {
+    value.refuse(fmt::format("a type of which {} bytes are 1 to 8 components", problem.record_bytes));
   }
-  for_each_part(rest, "+", [&](const name_part& word) { read_word(word, p); });
+  for_each_part(rest, "+", [&](const name_part& word) { read_word(word, problem); });
 }
 
-std::string text_of_sum(const problem_spec& p) {
-  const edge_part& sum = p.part<edge_part>();
-  return fmt::format("{} edges of {} nodes, {} ends {}, {} components {}, {}{}, pattern {}", p.count, nodes_of_graph(p),
-                     name(p.index), sum.is_packed ? "side by side" : "in two arrays", components_of_node(p),
-                     name(p.value), text_of(sum.function, edge_functions), sum.has_weights ? " with weights" : "",
-                     name(p.access));
+std::string text_of_sum(const problem_spec& problem) {
+  const edge_part& sum = problem.part<edge_part>();
+  return fmt::format("{} edges of {} nodes, {} ends {}, {} components {}, {}{}, pattern {}", problem.count,
+                     nodes_of_graph(problem), name(problem.index), sum.is_packed ? "side by side" : "in two arrays",
+                     components_of_node(problem), name(problem.value), text_of(sum.function, edge_functions),
+                     sum.has_weights ? " with weights" : "", name(problem.access));
 }
 
-std::vector<fact> facts(const problem_spec& p) {
-  const edge_part& sum = p.part<edge_part>();
-  return {{"count", p.count},
-          {"nodes", nodes_of_graph(p)},
-          {"components", std::uint64_t{components_of_node(p)}},
-          {"index_type", std::string(name(p.index))},
-          {"value_type", std::string(name(p.value))},
+std::vector<fact> facts(const problem_spec& problem) {
+  const edge_part& sum = problem.part<edge_part>();
+  return {{"count", problem.count},
+          {"nodes", nodes_of_graph(problem)},
+          {"components", std::uint64_t{components_of_node(problem)}},
+          {"index_type", std::string(name(problem.index))},
+          {"value_type", std::string(name(problem.value))},
           {"function", std::string(text_of(sum.function, edge_functions))},
           {"weights", std::string(sum.has_weights ? "one" : "none")},
           {"layout", std::string(sum.is_packed ? "pairs" : "apart")},
           {"order", std::string(text_of(sum.order, reduction_orders))},
-          {"pattern", name(p.access)}};
+          {"pattern", name(problem.access)}};
 }
 
-std::string label_of_ends(const problem_spec& p) {
-  switch (p.pattern.kind) {
+std::string label_of_ends(const problem_spec& problem) {
+  switch (problem.pattern.kind) {
     case pattern_kind::identity: return "ends as in a box";
     case pattern_kind::permutation: return "ends of a box at random";
     case pattern_kind::uniform: return "random ends";
     case pattern_kind::same: return "one node for all";
-    default: return "ends " + order_text(name(p.pattern));
+    default: return "ends " + order_text(name(problem.pattern));
   }
 }
 
-row_labels labels(const problem_spec& p) {
-  const edge_part& sum = p.part<edge_part>();
-  const std::uint32_t components = components_of_node(p);
+row_labels labels(const problem_spec& problem) {
+  const edge_part& sum = problem.part<edge_part>();
+  const std::uint32_t components = components_of_node(problem);
   const std::string graph =
-      fmt::format("{}{}, {} component{} of {}, {}{}{}{}{}", label_of_ends(p),
-                  has_own_nodes(p) ? fmt::format(", {} nodes", grouped_digits(*p.table)) : "", components,
-                  components == 1 ? "" : "s", name(p.value), name(p.index),
+      fmt::format("{}{}, {} component{} of {}, {}{}{}{}{}", label_of_ends(problem),
+                  has_own_nodes(problem) ? fmt::format(", {} nodes", grouped_digits(*problem.table)) : "", components,
+                  components == 1 ? "" : "s", name(problem.value), name(problem.index),
                   sum.function == edge_function::inverse_square ? ", inverse-square forces" : "",
                   sum.has_weights ? ", with weights" : "", sum.is_packed ? ", ends side by side" : "",
                   sum.order == reduction_order::unordered ? ", in any order" : "");
-  return {fmt::format("sums over {} edges, {}", count_text(p.count), graph), {{graph}}};
+  return {fmt::format("sums over {} edges, {}", count_text(problem.count), graph), {{graph}}};
 }
 
-explanation explain(const context& ctx, const problem_spec& p, std::string_view variant) {
-  if (nodes_of_graph(p) == 0 && p.count != 0) refuse("--nodes: {} edges have no ends among 0 nodes", p.count);
-  const edge_part& sum = p.part<edge_part>();
-  const std::uint64_t values = nodes_of_graph(p) * components_of_node(p);
-  return explain_edge_sum(ctx, edge_view(nullptr, nullptr, p.count, sum.is_packed ? 2 : 1, p.index),
-                          {nullptr, values, p.value}, {nullptr, sum.has_weights ? p.count : 0, p.value},
-                          {nullptr, values, p.value}, components_of_node(p), sum.function,
-                          {.pattern = p.access, .order = sum.order, .variant = variant});
+explanation explain(const context& ctx, const problem_spec& problem, std::string_view variant) {
+  if (nodes_of_graph(problem) == 0 && problem.count != 0)
+    refuse("--nodes: {} edges have no ends among 0 nodes", problem.count);
+  const edge_part& sum = problem.part<edge_part>();
+  const std::uint64_t values = nodes_of_graph(problem) * components_of_node(problem);
+  return explain_edge_sum(ctx, edge_view(nullptr, nullptr, problem.count, sum.is_packed ? 2 : 1, problem.index),
+                          {nullptr, values, problem.value},
+                          {nullptr, sum.has_weights ? problem.count : 0, problem.value},
+                          {nullptr, values, problem.value}, components_of_node(problem), sum.function,
+                          {.pattern = problem.access, .order = sum.order, .variant = variant});
 }
 
-edge_sum_problem problem_of(const problem_spec& p, backend_kind backend) {
-  const edge_part& sum = p.part<edge_part>();
-  edge_sum_problem s;
-  s.backend = backend;
-  s.edges = p.count;
-  s.nodes = nodes_of_graph(p);
-  s.value_components = s.components = components_of_node(p);
-  s.weight_components = sum.has_weights && p.count > 0 ? 1 : 0;
-  s.value = p.value;
-  s.index = p.index;
-  s.stride = sum.is_packed ? 2 : 1;
-  s.function = sum.function;
-  s.order = sum.order;
-  s.pattern = p.access;
-  return s;
+edge_sum_problem problem_of(const problem_spec& problem, backend_kind backend) {
+  const edge_part& sum = problem.part<edge_part>();
+  edge_sum_problem sum_problem;
+  sum_problem.backend = backend;
+  sum_problem.edges = problem.count;
+  sum_problem.nodes = nodes_of_graph(problem);
+  sum_problem.value_components = sum_problem.components = components_of_node(problem);
+  sum_problem.weight_components = sum.has_weights && problem.count > 0 ? 1 : 0;
+  sum_problem.value = problem.value;
+  sum_problem.index = problem.index;
+  sum_problem.stride = sum.is_packed ? 2 : 1;
+  sum_problem.function = sum.function;
+  sum_problem.order = sum.order;
+  sum_problem.pattern = problem.access;
+  return sum_problem;
 }
 
 }  // namespace
@@ -228,15 +231,15 @@ struct edge_loop {
 };
 
 template <class Value, std::uint32_t Components>
-plain_call loop_of(const problem_spec& p, const array_set& arrays) {
-  const edge_part& sum = p.part<edge_part>();
-  return with_index_type(p.index, [&]<class Index>(std::type_identity<Index>) -> plain_call {
+plain_call loop_of(const problem_spec& problem, const array_set& arrays) {
+  const edge_part& sum = problem.part<edge_part>();
+  return with_index_type(problem.index, [&]<class Index>(std::type_identity<Index>) -> plain_call {
     const auto* const ends = items_of<const Index>(arrays[places::index]);
     return edge_loop<Value, Index, Components>{
-        .edges = p.count,
-        .nodes = primitives::nodes_of_graph(p),
+        .edges = problem.count,
+        .nodes = primitives::nodes_of_graph(problem),
         .first = ends,
-        .second = ends + (sum.is_packed ? 1 : p.count),
+        .second = ends + (sum.is_packed ? 1 : problem.count),
         .stride = sum.is_packed ? 2U : 1U,
         .values = items_of<const Value>(arrays[places::source]),
         .weights = sum.has_weights ? items_of<const Value>(arrays[edge_places::weights]) : nullptr,
@@ -260,36 +263,38 @@ plain_call plain_edge_sum(const context&, const problem_spec& p, const array_set
 using primitives::components_of_node;
 using primitives::nodes_of_graph;
 
-edge_source source_of(const problem_spec& p, std::uint64_t copy) {
-  const edge_part& sum = p.part<edge_part>();
-  const std::uint64_t nodes = nodes_of_graph(p);
-  return {.order = pattern_of_copy(p, copy),
+edge_source source_of(const problem_spec& problem, std::uint64_t copy) {
+  const edge_part& sum = problem.part<edge_part>();
+  const std::uint64_t nodes = nodes_of_graph(problem);
+  return {.order = pattern_of_copy(problem, copy),
           .nodes = nodes,
           .side = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::lround(std::cbrt(nodes)))),
-          .is_mesh = is_distinct(p.pattern),
-          .type = p.value,
-          .index_bytes = bytes(p.index),
-          .edges = p.count,
+          .is_mesh = is_distinct(problem.pattern),
+          .type = problem.value,
+          .index_bytes = bytes(problem.index),
+          .edges = problem.count,
           .is_packed = sum.is_packed,
-          .components = components_of_node(p),
+          .components = components_of_node(problem),
           .function = sum.function,
           .has_weights = sum.has_weights};
 }
 
-array_shapes shapes(const problem_spec& p) {
-  const edge_part& sum = p.part<edge_part>();
-  const std::uint64_t nodes = nodes_of_graph(p);
-  const std::string of_nodes = fmt::format("{} {} of {} {}", components_of_node(p), primitives::name(p.value), nodes,
-                                           primitives::text_of(sum.function, primitives::edge_functions));
+array_shapes shapes(const problem_spec& problem) {
+  const edge_part& sum = problem.part<edge_part>();
+  const std::uint64_t nodes = nodes_of_graph(problem);
+  const std::string of_nodes =
+      fmt::format("{} {} of {} {}", components_of_node(problem), primitives::name(problem.value), nodes,
+                  primitives::text_of(sum.function, primitives::edge_functions));
   array_shapes all;
-  all[places::source] = {nodes, p.record_bytes, array_role::input, "nodes " + of_nodes};
-  all[places::index] = {p.count, 2 * bytes(p.index), array_role::input,
-                        fmt::format("edges {} {} {} of {}{}", inputs::name(p.pattern), primitives::name(p.index),
-                                    p.count, nodes, sum.is_packed ? " in pairs" : "")};
-  all[places::target] = {nodes, p.record_bytes, array_role::output};
+  all[places::source] = {nodes, problem.record_bytes, array_role::input, "nodes " + of_nodes};
+  all[places::index] = {
+      problem.count, 2 * bytes(problem.index), array_role::input,
+      fmt::format("edges {} {} {} of {}{}", inputs::name(problem.pattern), primitives::name(problem.index),
+                  problem.count, nodes, sum.is_packed ? " in pairs" : "")};
+  all[places::target] = {nodes, problem.record_bytes, array_role::output};
   if (sum.has_weights) {
-    all[edge_places::weights] = {p.count, bytes(p.value), array_role::input,
-                                 fmt::format("weights {} of {}", primitives::name(p.value), p.count)};
+    all[edge_places::weights] = {problem.count, bytes(problem.value), array_role::input,
+                                 fmt::format("weights {} of {}", primitives::name(problem.value), problem.count)};
   }
   return all;
 }
@@ -306,23 +311,23 @@ std::uint64_t most_edges_of_a_node(const problem_spec& p) {
   return p.count;
 }
 
-std::string unchecked(const problem_spec& p) {
-  if (p.count > 0 && nodes_of_graph(p) == 0) return "edges of no nodes";
-  if (bytes(p.index) == 4 && nodes_of_graph(p) >> (p.index == index_type::i32 ? 31 : 32) != 0) {
+std::string unchecked(const problem_spec& problem) {
+  if (problem.count > 0 && nodes_of_graph(problem) == 0) return "edges of no nodes";
+  if (bytes(problem.index) == 4 && nodes_of_graph(problem) >> (problem.index == index_type::i32 ? 31 : 32) != 0) {
     return "ends are too narrow for the nodes";
   }
   constexpr std::uint64_t most_contribution = 4 * 3 * 14;  // in quarters
-  const std::uint64_t most_exact = std::uint64_t{1} << (p.value == value_type::f32 ? 24 : 53);
-  const bool is_exact = p.count == 0 || most_edges_of_a_node(p) < most_exact / most_contribution;
+  const std::uint64_t most_exact = std::uint64_t{1} << (problem.value == value_type::f32 ? 24 : 53);
+  const bool is_exact = problem.count == 0 || most_edges_of_a_node(problem) < most_exact / most_contribution;
   return is_exact ? "" : "sums are too large to be exact";
 }
 
-void fill_array(const context& ctx, const problem_spec& p, std::uint64_t copy, std::size_t place, records array) {
-  const edge_source source = source_of(p, copy);
+void fill_array(const context& ctx, const problem_spec& problem, std::uint64_t copy, std::size_t place, records array) {
+  const edge_source source = source_of(problem, copy);
   switch (place) {
     case places::source: over_items(ctx, source.nodes, fill_node_values{source, array.data}); break;
-    case places::index: over_items(ctx, p.count, fill_edges{source, array.data}); break;
-    case edge_places::weights: over_items(ctx, p.count, fill_edge_weights{source, array.data}); break;
+    case places::index: over_items(ctx, problem.count, fill_edges{source, array.data}); break;
+    case edge_places::weights: over_items(ctx, problem.count, fill_edge_weights{source, array.data}); break;
     default: wipe(ctx, array);
   }
 }
@@ -333,16 +338,16 @@ struct views {
   const_values weights;
   values result;
 
-  views(const problem_spec& p, const array_set& arrays) {
-    const edge_part& sum = p.part<edge_part>();
+  views(const problem_spec& problem, const array_set& arrays) {
+    const edge_part& sum = problem.part<edge_part>();
     const std::byte* const ends = arrays[places::index].data;
-    const std::uint64_t second = bytes(p.index) * (sum.is_packed ? 1 : p.count);
-    if (ends != nullptr) edges = edge_view(ends, ends + second, p.count, sum.is_packed ? 2 : 1, p.index);
-    edges.type = p.index;
-    const std::uint64_t count = nodes_of_graph(p) * components_of_node(p);
-    nodes = {arrays[places::source].data, count, p.value};
-    weights = {arrays[edge_places::weights].data, sum.has_weights ? p.count : 0, p.value};
-    result = {arrays[places::target].data, count, p.value};
+    const std::uint64_t second = bytes(problem.index) * (sum.is_packed ? 1 : problem.count);
+    if (ends != nullptr) edges = edge_view(ends, ends + second, problem.count, sum.is_packed ? 2 : 1, problem.index);
+    edges.type = problem.index;
+    const std::uint64_t count = nodes_of_graph(problem) * components_of_node(problem);
+    nodes = {arrays[places::source].data, count, problem.value};
+    weights = {arrays[edge_places::weights].data, sum.has_weights ? problem.count : 0, problem.value};
+    result = {arrays[places::target].data, count, problem.value};
   }
 };
 
@@ -353,24 +358,26 @@ void run(const context& ctx, const problem_spec& p, const array_set& arrays, con
            {.pattern = p.access, .order = sum.order, .variant = settings.variant});
 }
 
-prepared_run prepare(const context& ctx, const problem_spec& p, const array_set& arrays, std::uint64_t expected_runs) {
-  const edge_part& sum = p.part<edge_part>();
-  const views v(p, arrays);
+prepared_run prepare(const context& ctx, const problem_spec& problem, const array_set& arrays,
+                     std::uint64_t expected_runs) {
+  const edge_part& sum = problem.part<edge_part>();
+  const views views(problem, arrays);
   // The nodes of a mesh have coordinates.
-  const edge_source source = source_of(p, 0);
+  const edge_source source = source_of(problem, 0);
   const std::uint64_t coordinates = source.is_mesh ? 3 * source.nodes : 0;
   const buffer at(ctx, std::max<std::uint64_t>(1, coordinates) * sizeof(float));
   if (coordinates > 0) over_items(ctx, source.nodes, fill_coordinates{source, at.as<float>()});
   const prepared_edge_sum prepared =
-      prepare_edge_sum(ctx, v.edges, nodes_of_graph(p), components_of_node(p), expected_runs,
+      prepare_edge_sum(ctx, views.edges, nodes_of_graph(problem), components_of_node(problem), expected_runs,
                        {.coordinates = {at.data(), coordinates, value_type::f32},
-                        .value = p.value,
+                        .value = problem.value,
                         .function = sum.function,
                         .edge_weights = sum.has_weights ? 1U : 0U,
-                        .pattern = p.access,
+                        .pattern = problem.access,
                         .order = sum.order});
-  return {[prepared, v, function = sum.function] { prepared.run(v.nodes, v.weights, v.result, function); },
-          preparation_of(prepared.report(), p.access)};
+  return {
+      [prepared, views, function = sum.function] { prepared.run(views.nodes, views.weights, views.result, function); },
+      preparation_of(prepared.report(), problem.access)};
 }
 
 std::uint64_t mistakes(const context& ctx, const problem_spec& p, const array_set& arrays, bool) {

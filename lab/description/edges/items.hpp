@@ -27,18 +27,18 @@ struct edge_source {
 /// End 0 or 1 of edge e. A mesh has seven edges at each node of a box that is cut by Freudenthal's rule: along the
 /// three axes, the diagonals of the faces between them, and that of the cube. Its sides are joined, so no node is
 /// special.
-SHEAF_HOST_DEVICE inline std::uint64_t end_of_edge(const edge_source& s, std::uint64_t e, std::uint32_t end) {
-  if (!s.is_mesh) {
+SHEAF_HOST_DEVICE inline std::uint64_t end_of_edge(const edge_source& source, std::uint64_t e, std::uint32_t end) {
+  if (!source.is_mesh) {
     // All entries of a pattern may be one node: then the others are those of a star.
-    if (s.order.kind == inputs::pattern_kind::same && end == 0) return e % s.nodes;
-    return inputs::pattern_entry(s.order, 2 * e + end, s.nodes);
+    if (source.order.kind == inputs::pattern_kind::same && end == 0) return e % source.nodes;
+    return inputs::pattern_entry(source.order, 2 * e + end, source.nodes);
   }
-  std::uint64_t node = e / 7 % s.nodes;
+  std::uint64_t node = e / 7 % source.nodes;
   if (end == 1) {
     const std::uint64_t way = e % 7 + 1;
-    node += (way & 1) + (way >> 1 & 1) * s.side + (way >> 2) * s.side * s.side;
+    node += (way & 1) + (way >> 1 & 1) * source.side + (way >> 2) * source.side * source.side;
   }
-  return inputs::pattern_entry(s.order, node % s.nodes, s.nodes);
+  return inputs::pattern_entry(source.order, node % source.nodes, source.nodes);
 }
 
 /// Component k of a node's value. Nodes of inverse_square are 0, 1 or 2 apart along one axis.
@@ -54,12 +54,13 @@ SHEAF_HOST_DEVICE inline std::int64_t weight_of_edge(const edge_source& s, std::
 }
 
 /// Four times component k of what edge e contributes.
-SHEAF_HOST_DEVICE inline std::int64_t contribution_of(const edge_source& s, std::uint64_t e, std::uint64_t first,
+SHEAF_HOST_DEVICE inline std::int64_t contribution_of(const edge_source& source, std::uint64_t e, std::uint64_t first,
                                                       std::uint64_t second, std::uint32_t k) {
-  const std::int64_t step = value_of_node(s, second, k) - value_of_node(s, first, k);
+  const std::int64_t step = value_of_node(source, second, k) - value_of_node(source, first, k);
   const std::int64_t distance = step < 0 ? -step : step;
-  if (s.function == edge_function::weighted_difference || distance < 2) return 4 * weight_of_edge(s, e) * step;
-  return weight_of_edge(s, e) * (step / 2);  // 4 * 2 / 2^3
+  if (source.function == edge_function::weighted_difference || distance < 2)
+    return 4 * weight_of_edge(source, e) * step;
+  return weight_of_edge(source, e) * (step / 2);  // 4 * 2 / 2^3
 }
 
 /// The factor of a component of a node in the checksum. It is odd, so that one wrong number always changes a sum.

@@ -21,9 +21,9 @@ struct edge_part {
 constexpr std::uint64_t edges_of_a_node = 7;
 
 /// Nodes of the graph: as given, else one for seven edges.
-std::uint64_t nodes_of_graph(const problem_spec& p);
+std::uint64_t nodes_of_graph(const problem_spec& problem);
 /// Components of a node's value, which are as many as its result has.
-std::uint32_t components_of_node(const problem_spec& p);
+std::uint32_t components_of_node(const problem_spec& problem);
 
 /// What body(std::integral_constant<std::uint32_t, n>) returns for a number of components that the compiler then knows.
 template <class Body>

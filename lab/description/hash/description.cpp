@@ -65,13 +65,13 @@ std::string type_text(const problem_spec& p) {
   return hash.load_percent == usual_load_percent ? keys : fmt::format("{}+load{}", keys, hash.load_percent);
 }
 
-void read_type(const name_part& type, problem_spec& p) {
+void read_type(const name_part& type, problem_spec& problem) {
   const auto [keys, load] = type.cut_at("+");
   if (keys.text() != "k32" && keys.text() != "k64") keys.refuse("the width of keys: k32 or k64");
-  p.key_bytes = keys.text() == "k32" ? 4 : 8;
+  problem.key_bytes = keys.text() == "k32" ? 4 : 8;
   if (!load) return;
   constexpr std::string_view expected = "a load factor in per cent, load5 to load99";
-  p.part<hash_part>().load_percent = static_cast<std::uint32_t>(
+  problem.part<hash_part>().load_percent = static_cast<std::uint32_t>(
       load->behind("load", expected).number(least_load_percent, most_load_percent, expected));
 }
 
@@ -83,13 +83,13 @@ row_parts write_build(const problem_spec& p) {
   return {fmt::format("x{}", repeats_text(p.part<hash_part>().repeats)), type_text(p)};
 }
 
-void read_build(const name_part& pattern, const name_part& type, problem_spec& p) {
-  read_repeats(pattern.behind("x", "the records of a key, such as x16"), p);
-  read_type(type, p);
-  p.index = id_type(p.count);
-  if (p.record_bytes != bytes(p.index)) {
-    type.refuse(fmt::format("allowed with record numbers of {} bytes: {} records have numbers of {}", p.record_bytes,
-                            p.count, bytes(p.index)));
+void read_build(const name_part& pattern, const name_part& type, problem_spec& problem) {
+  read_repeats(pattern.behind("x", "the records of a key, such as x16"), problem);
+  read_type(type, problem);
+  problem.index = id_type(problem.count);
+  if (problem.record_bytes != bytes(problem.index)) {
+    type.refuse(fmt::format("allowed with record numbers of {} bytes: {} records have numbers of {}",
+                            problem.record_bytes, problem.count, bytes(problem.index)));
   }
 }
 
@@ -99,18 +99,19 @@ row_parts write_search(const problem_spec& p) {
   return {fmt::format("{}:x{}:h{}", order, repeats_text(hash.repeats), hash.hit_percent), type_text(p)};
 }
 
-void read_search(const name_part& pattern, const name_part& type, problem_spec& p) {
+void read_search(const name_part& pattern, const name_part& type, problem_spec& problem) {
   constexpr std::string_view expected =
       "an order, the records of a key and the per cent of hits, such as uniform:x1:h50";
   const auto [order_and_repeats, hits] = pattern.cut_at_last(":h");
   if (!hits) pattern.refuse(expected);
-  p.part<hash_part>().hit_percent = static_cast<std::uint32_t>(hits->number(0, 100, "a number of hits in per cent"));
+  problem.part<hash_part>().hit_percent =
+      static_cast<std::uint32_t>(hits->number(0, 100, "a number of hits in per cent"));
   const auto [order, repeats] = order_and_repeats.cut_at_last(":x");
   if (!repeats) pattern.refuse(expected);
-  read_repeats(*repeats, p);
-  read_order_and_table(order, p);
-  read_type(type, p);
-  p.index = id_type(p.indexed_count());
+  read_repeats(*repeats, problem);
+  read_order_and_table(order, problem);
+  read_type(type, problem);
+  problem.index = id_type(problem.indexed_count());
 }
 
 // Record numbers are as wide as the index's; numbers of records have to hold the most that a key has.
@@ -146,13 +147,13 @@ std::string text_of_search(const problem_spec& p) {
   return fmt::format("{} keys among {} records, {}", p.count, p.indexed_count(), keys_text(p));
 }
 
-std::vector<fact> facts_of_build(const problem_spec& p) {
-  const hash_part& hash = p.part<hash_part>();
-  return {{"count", p.count},
-          {"record_bytes", p.record_bytes},
-          {"key_bytes", p.key_bytes},
+std::vector<fact> facts_of_build(const problem_spec& problem) {
+  const hash_part& hash = problem.part<hash_part>();
+  return {{"count", problem.count},
+          {"record_bytes", problem.record_bytes},
+          {"key_bytes", problem.key_bytes},
           {"repeats", repeats_text(hash.repeats)},
-          {"distinct", table_of(p).distinct},
+          {"distinct", table_of(problem).distinct},
           {"load_percent", std::uint64_t{hash.load_percent}}};
 }
 
@@ -163,58 +164,60 @@ std::vector<fact> facts_of_search(const problem_spec& p) {
   return facts;
 }
 
-std::string label_of_keys(const problem_spec& p) {
-  const hash_part& table = p.part<hash_part>();
+std::string label_of_keys(const problem_spec& problem) {
+  const hash_part& table = problem.part<hash_part>();
   const std::string repeats = table.repeats == power_law_repeats ? "of many records or few"
                               : table.repeats == 1               ? "one record each"
                                                                  : fmt::format("{} records each", table.repeats);
   const std::string load =
       table.load_percent == usual_load_percent ? "" : fmt::format(", load 0.{:02}", table.load_percent);
-  return fmt::format("keys of {} bytes, {}{}", p.key_bytes, repeats, load);
+  return fmt::format("keys of {} bytes, {}{}", problem.key_bytes, repeats, load);
 }
 
 row_labels labels_of_build(const problem_spec& p) {
   return {fmt::format("index {} {}", count_text(p.count), label_of_keys(p)), {{label_of_keys(p)}}};
 }
 
-row_labels labels_of_search(const problem_spec& p) {
-  const std::string_view asked = p.primitive == "hash_search"  ? "all"
-                                 : p.primitive == "hash_find"  ? "the first"
-                                 : p.primitive == "hash_count" ? "how many"
-                                                               : "whether any";
-  const std::string order = p.pattern.kind == pattern_kind::identity ? "in order" : order_text(name(p.pattern));
-  const std::string keys = fmt::format("{}; {} % found, {}", label_of_keys(p), p.part<hash_part>().hit_percent, order);
-  return {fmt::format("search {} records {} times for {}, {}", count_text(p.indexed_count()), count_text(p.count),
-                      asked, keys),
-          {varying_count(p.indexed_count()), {" records, " + keys}}};
+row_labels labels_of_search(const problem_spec& problem) {
+  const std::string_view asked = problem.primitive == "hash_search"  ? "all"
+                                 : problem.primitive == "hash_find"  ? "the first"
+                                 : problem.primitive == "hash_count" ? "how many"
+                                                                     : "whether any";
+  const std::string order =
+      problem.pattern.kind == pattern_kind::identity ? "in order" : order_text(name(problem.pattern));
+  const std::string keys =
+      fmt::format("{}; {} % found, {}", label_of_keys(problem), problem.part<hash_part>().hit_percent, order);
+  return {fmt::format("search {} records {} times for {}, {}", count_text(problem.indexed_count()),
+                      count_text(problem.count), asked, keys),
+          {varying_count(problem.indexed_count()), {" records, " + keys}}};
 }
 
-hash_build_problem build_problem(const problem_spec& p, backend_kind backend) {
+hash_build_problem build_problem(const problem_spec& problem, backend_kind backend) {
   return {.backend = backend,
-          .count = p.count,
-          .key_bytes = p.key_bytes,
-          .key_stride_bytes = p.key_bytes,
-          .id = p.index,
-          .load = load_of(p)};
+          .count = problem.count,
+          .key_bytes = problem.key_bytes,
+          .key_stride_bytes = problem.key_bytes,
+          .id = problem.index,
+          .load = load_of(problem)};
 }
 
 /// The search of an index that some variant of the backend builds.
 template <hash_output Output>
-hash_search_problem search_problem(const problem_spec& p, backend_kind backend) {
-  const keyed_table table = table_of(p);
+hash_search_problem search_problem(const problem_spec& problem, backend_kind backend) {
+  const keyed_table table = table_of(problem);
   hash_search_problem search;
   search.output = Output;
-  search.probes = p.count;
-  search.probe_stride_bytes = p.key_bytes;
-  search.out_bytes = Output == hash_output::matches ? sizeof(std::uint64_t) : p.record_bytes;
-  search.hit_share = p.part<hash_part>().hit_percent / 100.0;
+  search.probes = problem.count;
+  search.probe_stride_bytes = problem.key_bytes;
+  search.out_bytes = Output == hash_output::matches ? sizeof(std::uint64_t) : problem.record_bytes;
+  search.hit_share = problem.part<hash_part>().hit_percent / 100.0;
   search.index.backend = backend;
   search.index.records = table.records;
   search.index.distinct = table.distinct;
   search.index.longest_chain = table.longest_chain();
-  search.index.key_bytes = p.key_bytes;
-  search.index.id = p.index;
-  search.index.load = load_of(p);
+  search.index.key_bytes = problem.key_bytes;
+  search.index.id = problem.index;
+  search.index.load = load_of(problem);
   return search;
 }
 
@@ -223,12 +226,12 @@ explanation explain_build(const context& ctx, const problem_spec& p, std::string
 }
 
 template <hash_output Output>
-explanation explain_search(const context& ctx, const problem_spec& p, std::string_view variant) {
-  hash_search_problem problem = search_problem<Output>(p, ctx.backend());
+explanation explain_search(const context& ctx, const problem_spec& spec, std::string_view variant) {
+  hash_search_problem problem = search_problem<Output>(spec, ctx.backend());
   problem.index.device = ctx.device();
   // The reference searches what it has built, and runs where both are asked for.
   if (variant.starts_with("reference.")) problem.index.built_by = variant;
-  return plan::explain(p.primitive, hash_search_variants(), problem, ctx, variant);
+  return plan::explain(spec.primitive, hash_search_variants(), problem, ctx, variant);
 }
 
 }  // namespace
@@ -254,22 +257,23 @@ std::uint64_t key_bytes_of(std::string_view option, std::string_view text) {
 
 double load_of(const problem_spec& p) { return p.part<hash_part>().load_percent / 100.0; }
 
-std::uint64_t most_matches(const problem_spec& p) {
-  const keyed_table table = table_of(p);
-  if (p.part<hash_part>().hit_percent == 0 || p.count == 0 || table.records == 0) return 0;
+std::uint64_t most_matches(const problem_spec& problem) {
+  const keyed_table table = table_of(problem);
+  if (problem.part<hash_part>().hit_percent == 0 || problem.count == 0 || table.records == 0) return 0;
   const auto product = [](std::uint64_t a, std::uint64_t b) {
     std::uint64_t both = 0;
     return __builtin_mul_overflow(a, b, &both) ? unknown_matches : both;
   };
-  const std::uint64_t by_probes =
-      table.levels > 1 && !is_distinct(p.pattern) ? unknown_matches : product(p.count, table.longest_chain());
-  if (!is_distinct(p.pattern)) return by_probes;
-  return std::min(by_probes, product((p.count - 1) / table.distinct + 1, table.records));
+  const std::uint64_t by_probes = table.levels > 1 && !is_distinct(problem.pattern)
+                                      ? unknown_matches
+                                      : product(problem.count, table.longest_chain());
+  if (!is_distinct(problem.pattern)) return by_probes;
+  return std::min(by_probes, product((problem.count - 1) / table.distinct + 1, table.records));
 }
 
 namespace {
 
-using read_function = void(const name_part& pattern, const name_part& type, problem_spec& p);
+using read_function = void(const name_part& pattern, const name_part& type, problem_spec& problem);
 
 template <hash_output Output>
 constexpr entry entry_of_search(std::string_view name, std::string_view example, read_function* read,

@@ -22,32 +22,32 @@ double mean_chain(const primitives::keyed_table& t) {
 
 /// The mean records of what a probe asks for by a power law. The first ranks are looked up: some of them are asked for
 /// by every tenth probe. Others are so many that they have the mean of all keys.
-double mean_by_power_law(const primitives::keyed_table& t, std::uint64_t seed) {
+double mean_by_power_law(const primitives::keyed_table& table, std::uint64_t seed) {
   constexpr std::uint64_t most_looked_up = 1 << 16;
-  if (t.distinct == 1) return static_cast<double>(t.records_of_key(0));
-  const double all = std::log2(static_cast<double>(t.distinct));
-  const std::uint64_t looked_up = std::min(t.distinct - 1, most_looked_up);
+  if (table.distinct == 1) return static_cast<double>(table.records_of_key(0));
+  const double all = std::log2(static_cast<double>(table.distinct));
+  const std::uint64_t looked_up = std::min(table.distinct - 1, most_looked_up);
   double sum = 0;
   for (std::uint64_t rank = 0; rank < looked_up; ++rank) {
     const double share = std::log2(static_cast<double>(rank + 2) / static_cast<double>(rank + 1)) / all;
-    sum += share * static_cast<double>(t.records_of_key(inputs::permute(rank, t.distinct, seed + 1)));
+    sum += share * static_cast<double>(table.records_of_key(inputs::permute(rank, table.distinct, seed + 1)));
   }
-  return sum + (1 - std::log2(static_cast<double>(looked_up + 1)) / all) * mean_chain(t);
+  return sum + (1 - std::log2(static_cast<double>(looked_up + 1)) / all) * mean_chain(table);
 }
 
 }  // namespace
 
-std::uint64_t likely_matches(const problem_spec& p) {
-  const std::uint64_t most = primitives::most_matches(p);
-  const primitives::keyed_table table = primitives::table_of(p);
+std::uint64_t likely_matches(const problem_spec& problem) {
+  const std::uint64_t most = primitives::most_matches(problem);
+  const primitives::keyed_table table = primitives::table_of(problem);
   if (most == 0) return 0;
-  const inputs::pattern order = pattern_of_copy(p, 0);
+  const inputs::pattern order = pattern_of_copy(problem, 0);
   double mean = mean_chain(table);
   if (order.kind == inputs::pattern_kind::zipf) mean = mean_by_power_law(table, order.seed);
   if (order.kind == inputs::pattern_kind::same) {
     mean = static_cast<double>(table.records_of_key(inputs::pattern_entry(order, 0, table.distinct)));
   }
-  const double matches = mean * static_cast<double>(p.count) * p.part<hash_part>().hit_percent / 100;
+  const double matches = mean * static_cast<double>(problem.count) * problem.part<hash_part>().hit_percent / 100;
   constexpr double most_counted = 0x1p62;
   return std::min(most, static_cast<std::uint64_t>(std::min(matches, most_counted)));
 }
@@ -92,13 +92,14 @@ array_shapes build_shapes(const problem_spec& p) {
   return all;
 }
 
-array_shapes search_shapes(const problem_spec& p) {
+array_shapes search_shapes(const problem_spec& problem) {
   array_shapes all;
-  all[places::source] = table_shape(p);
-  all[places::index] = {p.count, p.key_bytes, array_role::input,
-                        fmt::format("{} probes {}, {} % of which find some of {}", p.count, inputs::name(p.pattern),
-                                    p.part<hash_part>().hit_percent, table_text(p))};
-  all[places::target] = {p.count, p.record_bytes, array_role::output};
+  all[places::source] = table_shape(problem);
+  all[places::index] = {
+      problem.count, problem.key_bytes, array_role::input,
+      fmt::format("{} probes {}, {} % of which find some of {}", problem.count, inputs::name(problem.pattern),
+                  problem.part<hash_part>().hit_percent, table_text(problem))};
+  all[places::target] = {problem.count, problem.record_bytes, array_role::output};
   return all;
 }
 
@@ -121,12 +122,13 @@ std::string unchecked(const problem_spec& p) {
   return "";
 }
 
-std::string unchecked_search(const problem_spec& p) {
-  const primitives::keyed_table table = primitives::table_of(p);
-  if (p.count > 0 && table.records == 0 && p.part<hash_part>().hit_percent > 0)
+std::string unchecked_search(const problem_spec& problem) {
+  const primitives::keyed_table table = primitives::table_of(problem);
+  if (problem.count > 0 && table.records == 0 && problem.part<hash_part>().hit_percent > 0)
     return "nothing can be found among no records";
-  if (table.longest_chain() >> 32 != 0 && p.record_bytes == 4) return "counts are too narrow for the records of a key";
-  return unchecked(p);
+  if (table.longest_chain() >> 32 != 0 && problem.record_bytes == 4)
+    return "counts are too narrow for the records of a key";
+  return unchecked(problem);
 }
 
 std::string unchecked_matches(const problem_spec& p) {
@@ -154,25 +156,27 @@ const_records probes_of(const problem_spec& p, const array_set& arrays) {
 index_type entry_type(const problem_spec& p) { return p.record_bytes == 4 ? index_type::u32 : index_type::u64; }
 
 // The time of a build has that of giving the index back. What the index finds is written where side outputs are.
-void run_build(const context& ctx, const problem_spec& p, const array_set& arrays, const call_settings& settings) {
-  const const_records keys = table_keys(p, arrays);
-  const hash_index index = build_hash_index(ctx, keys, {.load = primitives::load_of(p), .variant = settings.variant});
+void run_build(const context& ctx, const problem_spec& problem, const array_set& arrays,
+               const call_settings& settings) {
+  const const_records keys = table_keys(problem, arrays);
+  const hash_index index =
+      build_hash_index(ctx, keys, {.load = primitives::load_of(problem), .variant = settings.variant});
   const std::array<std::uint64_t, facts_of_build> facts{index.count(), index.distinct(), index.longest_chain()};
   copy_bytes(ctx, arrays[places::target].data, facts.data(), sizeof facts);
   if (!settings.with_side_outputs) return;
-  hash_find(ctx, index, keys, {arrays[found_place].data, p.count, p.index}, {});
+  hash_find(ctx, index, keys, {arrays[found_place].data, problem.count, problem.index}, {});
   ctx.wait();  // the index is given back here
 }
 
 // The reference searches no index but its own, which is built for the call.
 template <class Search>
-void with_index(const context& ctx, const problem_spec& p, const array_set& arrays, const call_settings& settings,
+void with_index(const context& ctx, const problem_spec& problem, const array_set& arrays, const call_settings& settings,
                 Search search) {
   const auto& made = *static_cast<const hash_index*>(arrays.made.get());
   const bool is_reference = settings.variant.starts_with("reference.");
   if (!is_reference || made.variant() == settings.variant) return search(made);
-  const hash_index index =
-      build_hash_index(ctx, table_keys(p, arrays), {.load = primitives::load_of(p), .variant = settings.variant});
+  const hash_index index = build_hash_index(ctx, table_keys(problem, arrays),
+                                            {.load = primitives::load_of(problem), .variant = settings.variant});
   search(index);
 }
 
@@ -205,20 +209,23 @@ void run_find(const context& ctx, const problem_spec& p, const array_set& arrays
   });
 }
 
-std::uint64_t build_mistakes(const context& ctx, const problem_spec& p, const array_set& arrays, bool side_outputs) {
-  const probe_source source = source_of(p, 0);
+std::uint64_t build_mistakes(const context& ctx, const problem_spec& problem, const array_set& arrays,
+                             bool side_outputs) {
+  const probe_source source = source_of(problem, 0);
   const auto* const facts = reinterpret_cast<const std::uint64_t*>(arrays[places::target].data);
   const std::uint64_t wrong = over_items(ctx, facts_of_build, check_build{source, facts}).mismatches;
   if (!side_outputs) return wrong;
-  return wrong + over_items(ctx, p.count, check_found{source, arrays[found_place].data, p.record_bytes}).mismatches;
+  return wrong +
+         over_items(ctx, problem.count, check_found{source, arrays[found_place].data, problem.record_bytes}).mismatches;
 }
 
-std::uint64_t search_mistakes(const context& ctx, const problem_spec& p, const array_set& arrays, bool) {
-  const probe_source source = source_of(p, 0);
+std::uint64_t search_mistakes(const context& ctx, const problem_spec& problem, const array_set& arrays, bool) {
+  const probe_source source = source_of(problem, 0);
   const auto* const offsets = reinterpret_cast<const std::uint64_t*>(arrays[places::offsets].data);
   const records& ids = arrays[places::target];
-  return over_items(ctx, p.count + 1, check_offsets{source, offsets}).mismatches +
-         over_items(ctx, ids.count, check_ids{source, offsets, p.count, ids.data, p.record_bytes}).mismatches;
+  return over_items(ctx, problem.count + 1, check_offsets{source, offsets}).mismatches +
+         over_items(ctx, ids.count, check_ids{source, offsets, problem.count, ids.data, problem.record_bytes})
+             .mismatches;
 }
 
 template <answer_kind Kind>

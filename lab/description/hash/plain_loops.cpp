@@ -52,15 +52,15 @@ plain_call with_key_and_id(const problem_spec& p, Body body) {
 // A loop over the probes, answer(rows, i, first, key) for probe i, whose key is that of the row `first`, or no row's.
 // Rows are sorted in front of the loop that is timed.
 template <class Answer>
-plain_call over_probes(const problem_spec& p, const array_set& arrays, Answer answer) {
-  return with_key_and_id(p, [&](auto key, auto id) -> plain_call {
+plain_call over_probes(const problem_spec& problem, const array_set& arrays, Answer answer) {
+  return with_key_and_id(problem, [&](auto key, auto id) -> plain_call {
     using Key = decltype(key);
     using Id = decltype(id);
-    const std::uint64_t records = primitives::table_records(p);
+    const std::uint64_t records = primitives::table_records(problem);
     const Key* const keys = items_of<const Key>(arrays[places::source]);
     if (records > 0 && keys == nullptr) return [] {};  // asked for without arrays, only whether there is a loop
     const auto rows = std::make_shared<const sorted_rows<Key, Id>>(sort_rows<Key, Id>(records, keys));
-    return [rows, answer, count = p.count, probes = items_of<const Key>(arrays[places::index])] {
+    return [rows, answer, count = problem.count, probes = items_of<const Key>(arrays[places::index])] {
       for (std::uint64_t i = 0; i < count; ++i) answer(*rows, i, lower_bound(*rows, probes[i]), probes[i]);
     };
   });
@@ -113,16 +113,16 @@ plain_call plain_hash_search(const context&, const problem_spec& p, const array_
                      });
 }
 
-plain_call plain_hash_count(const context&, const problem_spec& p, const array_set& arrays) {
+plain_call plain_hash_count(const context&, const problem_spec& problem, const array_set& arrays) {
   const auto count_with = [&](auto entry) {
     using Count = decltype(entry);
-    return over_probes(p, arrays,
+    return over_probes(problem, arrays,
                        [counts = items_of<Count>(arrays[places::target])](const auto& rows, std::uint64_t i,
                                                                           const auto* first, auto wanted) {
                          counts[i] = static_cast<Count>(end_of(rows, first, wanted) - first);
                        });
   };
-  return p.record_bytes == 4 ? count_with(std::uint32_t{}) : count_with(std::uint64_t{});
+  return problem.record_bytes == 4 ? count_with(std::uint32_t{}) : count_with(std::uint64_t{});
 }
 
 plain_call plain_hash_contains(const context&, const problem_spec& p, const array_set& arrays) {

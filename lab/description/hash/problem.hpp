@@ -59,16 +59,16 @@ struct keyed_table {
 
 /// The table of so many records, each of whose keys has `repeats` of them, or power_law_repeats.
 constexpr keyed_table keyed_table_of(std::uint64_t records, std::uint64_t repeats) noexcept {
-  keyed_table t{records, records, 0};
-  if (records == 0) return t;
+  keyed_table table{records, records, 0};
+  if (records == 0) return table;
   if (repeats != power_law_repeats) {
-    t.distinct = (records - 1) / repeats + 1;
-    return t;
+    table.distinct = (records - 1) / repeats + 1;
+    return table;
   }
-  t.levels = 1;
-  while (t.levels < 58 && (t.levels + 1) << t.levels <= records) ++t.levels;
-  t.distinct = t.levelled_keys() + (records - t.levelled_records());
-  return t;
+  table.levels = 1;
+  while (table.levels < 58 && (table.levels + 1) << table.levels <= records) ++table.levels;
+  table.distinct = table.levelled_keys() + (records - table.levelled_records());
+  return table;
 }
 
 constexpr std::uint32_t least_load_percent = 5;
@@ -86,9 +86,9 @@ extern const entry build_hash_index_entry, hash_search_entry, hash_count_entry, 
 /// Type of the record numbers of a table.
 index_type id_type(std::uint64_t records);
 /// Records of the table that is indexed: those of a build are what it goes through.
-std::uint64_t table_records(const problem_spec& p);
-keyed_table table_of(const problem_spec& p);
-double load_of(const problem_spec& p);
+std::uint64_t table_records(const problem_spec& problem);
+keyed_table table_of(const problem_spec& problem);
+double load_of(const problem_spec& problem);
 /// How a name says how often keys repeat: "16", "zipf".
 std::string repeats_text(std::uint64_t repeats);
 /// Reads that. @throws error(bad_argument)
@@ -99,26 +99,26 @@ std::uint64_t key_bytes_of(std::string_view option, std::string_view text);
 /// Matches of all probes, or more: probes that go through the keys in turn find no record more often than they do.
 /// unknown_matches where keys and probes both repeat unevenly.
 constexpr std::uint64_t unknown_matches = ~std::uint64_t{0};
-std::uint64_t most_matches(const problem_spec& p);
+std::uint64_t most_matches(const problem_spec& problem);
 
 }  // namespace sheaf::primitives
 
 namespace sheaf::jobs {
 
 /// Matches of all probes that one may expect of copy 0, whose probes are as random ones.
-std::uint64_t likely_matches(const primitives::problem_spec& p);
+std::uint64_t likely_matches(const primitives::problem_spec& problem);
 
 /// Record numbers that a generated search has room for: most_matches(), or where that is unknown, a quarter more than
 /// likely_matches() and the records of the most frequent key; a search that finds still more writes as many as there is
 /// room for.
-std::uint64_t room_for_matches(const primitives::problem_spec& p);
+std::uint64_t room_for_matches(const primitives::problem_spec& problem);
 
 extern const job build_hash_index_job, hash_search_job, hash_count_job, hash_contains_job, hash_find_job;
 
-plain_call plain_build_hash_index(const context& ctx, const problem_spec& p, const array_set& arrays);
-plain_call plain_hash_search(const context& ctx, const problem_spec& p, const array_set& arrays);
-plain_call plain_hash_count(const context& ctx, const problem_spec& p, const array_set& arrays);
-plain_call plain_hash_contains(const context& ctx, const problem_spec& p, const array_set& arrays);
-plain_call plain_hash_find(const context& ctx, const problem_spec& p, const array_set& arrays);
+plain_call plain_build_hash_index(const context& ctx, const problem_spec& problem, const array_set& arrays);
+plain_call plain_hash_search(const context& ctx, const problem_spec& problem, const array_set& arrays);
+plain_call plain_hash_count(const context& ctx, const problem_spec& problem, const array_set& arrays);
+plain_call plain_hash_contains(const context& ctx, const problem_spec& problem, const array_set& arrays);
+plain_call plain_hash_find(const context& ctx, const problem_spec& problem, const array_set& arrays);
 
 }  // namespace sheaf::jobs

@@ -22,12 +22,12 @@ struct hash_lists {
 
 problem_spec build_of(std::uint64_t records, const hash_part& hash, std::uint64_t key_bytes) {
   const index_type id = id_type(records);
-  const problem_spec p{.primitive = "build_hash_index",
-                       .record_bytes = bytes(id),
-                       .index = id,
-                       .count = records,
-                       .key_bytes = key_bytes};
-  return p.with(hash);
+  const problem_spec problem{.primitive = "build_hash_index",
+                             .record_bytes = bytes(id),
+                             .index = id,
+                             .count = records,
+                             .key_bytes = key_bytes};
+  return problem.with(hash);
 }
 
 // Searches that would find more than fits the memory of today's devices get fewer probes: half as many, or a quarter,
@@ -36,26 +36,26 @@ void limit_matches(problem_spec& p) {
   while (p.primitive == "hash_search" && p.count > 1 && jobs::room_for_matches(p) > most_matches_of_row) p.count /= 2;
 }
 
-void add_searches(const sweep& s, const entry& e, const problem_spec& build, std::vector<problem_spec>& problems) {
+void add_searches(const sweep& s, const entry& entry, const problem_spec& build, std::vector<problem_spec>& problems) {
   for (const std::uint64_t count : s.counts) {
     for (const input_pattern& pattern : s.patterns) {
       for (const std::uint64_t hits : s.lists.of<hash_lists>().hits) {
-        problem_spec p = build;
-        p.primitive = e.name;
-        p.pattern = pattern;
-        p.count = count;
-        p.table = build.count;
-        if (e.name == "hash_contains") p.record_bytes = 1;
-        p.part<hash_part>().hit_percent = static_cast<std::uint32_t>(hits);
-        limit_matches(p);
-        add_if_checked(p, problems);
+        problem_spec problem = build;
+        problem.primitive = entry.name;
+        problem.pattern = pattern;
+        problem.count = count;
+        problem.table = build.count;
+        if (entry.name == "hash_contains") problem.record_bytes = 1;
+        problem.part<hash_part>().hit_percent = static_cast<std::uint32_t>(hits);
+        limit_matches(problem);
+        add_if_checked(problem, problems);
       }
     }
   }
 }
 
-void add(const sweep& s, std::span<const entry* const> entries, std::vector<problem_spec>& problems) {
-  const auto& lists = s.lists.of<hash_lists>();
+void add(const sweep& sweep, std::span<const entry* const> entries, std::vector<problem_spec>& problems) {
+  const auto& lists = sweep.lists.of<hash_lists>();
   for (const std::uint64_t key_bytes : lists.key_bytes) {
     for (const std::uint64_t records : lists.tables) {
       for (const std::uint64_t repeats : lists.repeats) {
@@ -63,7 +63,7 @@ void add(const sweep& s, std::span<const entry* const> entries, std::vector<prob
           const hash_part hash{.repeats = repeats, .load_percent = static_cast<std::uint32_t>(load)};
           const problem_spec build = build_of(records, hash, key_bytes);
           for (const entry* const e : entries) {
-            e->name == build.primitive ? add_if_checked(build, problems) : add_searches(s, *e, build, problems);
+            e->name == build.primitive ? add_if_checked(build, problems) : add_searches(sweep, *e, build, problems);
           }
         }
       }

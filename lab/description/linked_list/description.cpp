@@ -69,36 +69,37 @@ row_parts write_rank(const problem_spec& p) {
   return {name(p.pattern), fmt::format("{}{}", name(p.index), many_text(p))};
 }
 
-void read_rank(const name_part& pattern, const name_part& type, problem_spec& p) {
-  read_order(pattern, p);
+void read_rank(const name_part& pattern, const name_part& type, problem_spec& problem) {
+  read_order(pattern, problem);
   const auto [index, rest] = type.cut_at("+");
-  p.index = index.read(parse_index_type);
-  if (rest) read_lists(*rest, p);
-  if (p.record_bytes != 4 && p.record_bytes != 8) type.refuse("allowed: ranks have 4 or 8 bytes");
+  problem.index = index.read(parse_index_type);
+  if (rest) read_lists(*rest, problem);
+  if (problem.record_bytes != 4 && problem.record_bytes != 8) type.refuse("allowed: ranks have 4 or 8 bytes");
 }
 
-row_parts write_scan(const problem_spec& p) {
-  const list_part& list = p.part<list_part>();
-  return {name(p.pattern),
-          fmt::format("{}+{}{}{}{}{}", name(p.index), name(p.value),
+row_parts write_scan(const problem_spec& problem) {
+  const list_part& list = problem.part<list_part>();
+  return {name(problem.pattern),
+          fmt::format("{}+{}{}{}{}{}", name(problem.index), name(problem.value),
                       list.op == scan_operator::add ? "" : fmt::format("+{}", text_of(list.op, scan_operators)),
-                      list.is_exclusive ? "+exclusive" : "", list.is_packed ? "+packed" : "", many_text(p))};
+                      list.is_exclusive ? "+exclusive" : "", list.is_packed ? "+packed" : "", many_text(problem))};
 }
 
 // One word behind the types of a scan: an operator, or what is not as usual.
-void read_scan_word(const name_part& word, problem_spec& p) {
-  list_part& list = p.part<list_part>();
+void read_scan_word(const name_part& word, problem_spec& problem) {
+  list_part& list = problem.part<list_part>();
   if (word.text() == "exclusive") {
     list.is_exclusive = true;
   } else if (word.text() == "packed") {
-    if (bytes(p.index) != 4 || bytes(p.value) != 4) word.refuse("allowed: it needs values and successors of 4 bytes");
+    if (bytes(problem.index) != 4 || bytes(problem.value) != 4)
+      word.refuse("allowed: it needs values and successors of 4 bytes");
     list.is_packed = true;
   } else if (word.text() == "many") {
     list.lists = list_count::many;
   } else {
     for (const primitives::enum_name<scan_operator>& w : scan_operators) {
       if (w.text != word.text()) continue;
-      if (!takes(w.value, p.value)) word.refuse("an operator of floats: add, min, max, mul");
+      if (!takes(w.value, problem.value)) word.refuse("an operator of floats: add, min, max, mul");
       list.op = w.value;
       return;
     }
@@ -106,15 +107,16 @@ void read_scan_word(const name_part& word, problem_spec& p) {
   }
 }
 
-void read_scan(const name_part& pattern, const name_part& type, problem_spec& p) {
-  read_order(pattern, p);
+void read_scan(const name_part& pattern, const name_part& type, problem_spec& problem) {
+  read_order(pattern, problem);
   const auto [index, behind_index] = type.cut_at("+");
-  p.index = index.read(parse_index_type);
+  problem.index = index.read(parse_index_type);
   if (!behind_index) type.refuse("an index type and a value type, such as u32+f32");
   const auto [value, rest] = behind_index->cut_at("+");
-  p.value = value.read(parse_value_type);
-  if (bytes(p.value) != p.record_bytes) value.refuse(fmt::format("a type of {} bytes", p.record_bytes));
-  for_each_part(rest, "+", [&](const name_part& word) { read_scan_word(word, p); });
+  problem.value = value.read(parse_value_type);
+  if (bytes(problem.value) != problem.record_bytes)
+    value.refuse(fmt::format("a type of {} bytes", problem.record_bytes));
+  for_each_part(rest, "+", [&](const name_part& word) { read_scan_word(word, problem); });
 }
 
 std::string nodes_text(const problem_spec& p) {
@@ -133,12 +135,12 @@ std::string text_of_scan(const problem_spec& p) {
                      text_of(list.op, scan_operators), name(p.access));
 }
 
-std::vector<fact> facts_of_rank(const problem_spec& p) {
-  return {{"count", p.count},
-          {"record_bytes", p.record_bytes},
-          {"index_type", std::string(name(p.index))},
-          {"lists", std::string(text_of(p.part<list_part>().lists, list_counts))},
-          {"pattern", name(p.access)}};
+std::vector<fact> facts_of_rank(const problem_spec& problem) {
+  return {{"count", problem.count},
+          {"record_bytes", problem.record_bytes},
+          {"index_type", std::string(name(problem.index))},
+          {"lists", std::string(text_of(problem.part<list_part>().lists, list_counts))},
+          {"pattern", name(problem.access)}};
 }
 
 std::vector<fact> facts_of_scan(const problem_spec& p) {
@@ -153,12 +155,12 @@ std::vector<fact> facts_of_scan(const problem_spec& p) {
 }
 
 // Lists of one kind are alike whatever the stride.
-row_labels labels_of_list(const problem_spec& p, const std::string& what) {
-  const std::string call = (p.part<list_part>().lists == list_count::many ? "many lists, " : "") + what;
-  const std::string order = list_text(p.pattern);
-  row_labels labels{fmt::format("{} of {} nodes, {}", call, count_text(p.count), order), {}};
-  if (p.pattern.kind == pattern_kind::strided) {
-    labels.line = {{call + ", stride of "}, varying(p.pattern.parameter), {" records"}};
+row_labels labels_of_list(const problem_spec& problem, const std::string& what) {
+  const std::string call = (problem.part<list_part>().lists == list_count::many ? "many lists, " : "") + what;
+  const std::string order = list_text(problem.pattern);
+  row_labels labels{fmt::format("{} of {} nodes, {}", call, count_text(problem.count), order), {}};
+  if (problem.pattern.kind == pattern_kind::strided) {
+    labels.line = {{call + ", stride of "}, varying(problem.pattern.parameter), {" records"}};
   } else {
     labels.line = {{call + ", " + order}};
   }
@@ -182,38 +184,40 @@ explanation explain_rank(const context& ctx, const problem_spec& p, std::string_
                            {.lists = p.part<list_part>().lists, .pattern = p.access, .variant = variant});
 }
 
-explanation explain_scan(const context& ctx, const problem_spec& p, std::string_view variant) {
-  const list_part& list = p.part<list_part>();
-  list_scan_options options{.lists = list.lists, .pattern = p.access, .variant = variant};
+explanation explain_scan(const context& ctx, const problem_spec& problem, std::string_view variant) {
+  const list_part& list = problem.part<list_part>();
+  list_scan_options options{.lists = list.lists, .pattern = problem.access, .variant = variant};
   if (list.is_exclusive) {
     options.exclusive_from.emplace();
-    options.exclusive_from->type = p.value;
+    options.exclusive_from->type = problem.value;
   }
-  const values out{nullptr, p.count, p.value};
-  if (list.is_packed) return explain_list_scan(ctx, {nullptr, p.count, p.value, p.index}, out, list.op, options);
-  return explain_list_scan(ctx, {nullptr, p.count, p.index}, {nullptr, p.count, p.value}, out, list.op, options);
+  const values out{nullptr, problem.count, problem.value};
+  if (list.is_packed)
+    return explain_list_scan(ctx, {nullptr, problem.count, problem.value, problem.index}, out, list.op, options);
+  return explain_list_scan(ctx, {nullptr, problem.count, problem.index}, {nullptr, problem.count, problem.value}, out,
+                           list.op, options);
 }
 
-list_problem rank_problem(const problem_spec& p, backend_kind backend) {
+list_problem rank_problem(const problem_spec& problem, backend_kind backend) {
   return {.backend = backend,
-          .count = p.count,
-          .successor = p.index,
-          .out_bytes = p.record_bytes,
-          .lists = p.part<list_part>().lists,
-          .pattern = p.access};
+          .count = problem.count,
+          .successor = problem.index,
+          .out_bytes = problem.record_bytes,
+          .lists = problem.part<list_part>().lists,
+          .pattern = problem.access};
 }
 
-list_problem scan_problem(const problem_spec& p, backend_kind backend) {
-  const list_part& list = p.part<list_part>();
+list_problem scan_problem(const problem_spec& problem, backend_kind backend) {
+  const list_part& list = problem.part<list_part>();
   return {.backend = backend,
-          .count = p.count,
-          .successor = p.index,
-          .value_bytes = p.record_bytes,
-          .out_bytes = p.record_bytes,
+          .count = problem.count,
+          .successor = problem.index,
+          .value_bytes = problem.record_bytes,
+          .out_bytes = problem.record_bytes,
           .is_packed = list.is_packed,
           .is_exclusive = list.is_exclusive,
           .lists = list.lists,
-          .pattern = p.access};
+          .pattern = problem.access};
 }
 
 }  // namespace
@@ -277,37 +281,37 @@ void walk_all(const problem_spec& p, SuccessorOf successor_of, Begin begin, Visi
 }
 
 template <class Index, class Rank>
-plain_call rank_walk(const problem_spec& p, const array_set& arrays) {
-  return [p, arrays] {
+plain_call rank_walk(const problem_spec& problem, const array_set& arrays) {
+  return [problem, arrays] {
     const auto* const successor = items_of<const Index>(arrays[places::index]);
     auto* const ranks = items_of<Rank>(arrays[places::target]);
     Rank rank = 0;
     walk_all<Index>(
-        p, [successor](std::uint64_t node) { return successor[node]; }, [&] { rank = 0; },
+        problem, [successor](std::uint64_t node) { return successor[node]; }, [&] { rank = 0; },
         [&](std::uint64_t node) { ranks[node] = rank++; });
   };
 }
 
 template <class Value>
-plain_call scan_walk(const problem_spec& p, const array_set& arrays) {
-  if (p.part<list_part>().is_packed) {
-    return [p, arrays] {
+plain_call scan_walk(const problem_spec& problem, const array_set& arrays) {
+  if (problem.part<list_part>().is_packed) {
+    return [problem, arrays] {
       const auto* const nodes = items_of<const packed_node<Value>>(arrays[places::source]);
       auto* const out = items_of<Value>(arrays[places::target]);
       Value sum = 0;
       walk_all<std::uint32_t>(
-          p, [nodes](std::uint64_t node) { return nodes[node].successor; }, [&] { sum = 0; },
+          problem, [nodes](std::uint64_t node) { return nodes[node].successor; }, [&] { sum = 0; },
           [&](std::uint64_t node) { out[node] = sum += nodes[node].value; });
     };
   }
-  return with_index_type(p.index, [&]<class Index>(std::type_identity<Index>) -> plain_call {
-    return [p, arrays] {
+  return with_index_type(problem.index, [&]<class Index>(std::type_identity<Index>) -> plain_call {
+    return [problem, arrays] {
       const auto* const successor = items_of<const Index>(arrays[places::index]);
       const auto* const in = items_of<const Value>(arrays[places::source]);
       auto* const out = items_of<Value>(arrays[places::target]);
       Value sum = 0;
       walk_all<Index>(
-          p, [successor](std::uint64_t node) { return successor[node]; }, [&] { sum = 0; },
+          problem, [successor](std::uint64_t node) { return successor[node]; }, [&] { sum = 0; },
           [&](std::uint64_t node) { out[node] = sum += in[node]; });
     };
   });
@@ -330,13 +334,13 @@ plain_call plain_list_scan(const context&, const problem_spec& p, const array_se
 // of the rank.
 constexpr std::uint64_t packed_bytes = 8;
 
-list_source source_of(const problem_spec& p, std::uint64_t copy) {
-  const list_part& list = p.part<list_part>();
-  const std::uint64_t list_nodes = list.lists == list_count::one ? p.count : nodes_of_many;
-  return {.order = pattern_of_copy(p, copy),
-          .count = p.count,
+list_source source_of(const problem_spec& problem, std::uint64_t copy) {
+  const list_part& list = problem.part<list_part>();
+  const std::uint64_t list_nodes = list.lists == list_count::one ? problem.count : nodes_of_many;
+  return {.order = pattern_of_copy(problem, copy),
+          .count = problem.count,
           .list_nodes = std::max<std::uint64_t>(list_nodes, 1),
-          .type = p.value,
+          .type = problem.value,
           .op = list.op,
           .is_exclusive = list.is_exclusive};
 }
@@ -359,15 +363,15 @@ array_shapes rank_shapes(const problem_spec& p) {
   return all;
 }
 
-array_shapes scan_shapes(const problem_spec& p) {
+array_shapes scan_shapes(const problem_spec& problem) {
   array_shapes all;
-  if (p.part<list_part>().is_packed) {
-    all[places::source] = {p.count, packed_bytes, array_role::input, "nodes " + values_text(p)};
+  if (problem.part<list_part>().is_packed) {
+    all[places::source] = {problem.count, packed_bytes, array_role::input, "nodes " + values_text(problem)};
   } else {
-    all[places::source] = {p.count, p.record_bytes, array_role::input, "values " + values_text(p)};
-    all[places::index] = {p.count, bytes(p.index), array_role::input, "list " + list_text(p)};
+    all[places::source] = {problem.count, problem.record_bytes, array_role::input, "values " + values_text(problem)};
+    all[places::index] = {problem.count, bytes(problem.index), array_role::input, "list " + list_text(problem)};
   }
-  all[places::target] = {p.count, p.record_bytes, array_role::output};
+  all[places::target] = {problem.count, problem.record_bytes, array_role::output};
   return all;
 }
 
@@ -397,17 +401,19 @@ std::string unchecked_scan(const problem_spec& p) {
   return unchecked_list(p);
 }
 
-void fill_array(const context& ctx, const problem_spec& p, std::uint64_t copy, std::size_t place, records array) {
-  const list_source source = source_of(p, copy);
+void fill_array(const context& ctx, const problem_spec& problem, std::uint64_t copy, std::size_t place, records array) {
+  const list_source source = source_of(problem, copy);
   switch (place) {
     case places::source:
-      if (p.part<list_part>().is_packed) {
-        over_items(ctx, p.count, fill_packed_nodes{source, array.data});
+      if (problem.part<list_part>().is_packed) {
+        over_items(ctx, problem.count, fill_packed_nodes{source, array.data});
       } else {
-        over_items(ctx, p.count, fill_list_values{source, array.data});
+        over_items(ctx, problem.count, fill_list_values{source, array.data});
       }
       break;
-    case places::index: over_items(ctx, p.count, fill_successors{source, array.data, bytes(p.index)}); break;
+    case places::index:
+      over_items(ctx, problem.count, fill_successors{source, array.data, bytes(problem.index)});
+      break;
     default: wipe(ctx, array);
   }
 }
@@ -427,14 +433,16 @@ scalar start_of_scan(const problem_spec& p) {
   return start;
 }
 
-void run_scan(const context& ctx, const problem_spec& p, const array_set& arrays, const call_settings& settings) {
-  const list_part& list = p.part<list_part>();
-  list_scan_options options{.lists = list.lists, .pattern = p.access, .variant = settings.variant};
-  if (list.is_exclusive) options.exclusive_from = start_of_scan(p);
-  const values out(arrays[places::target].data, p.count, p.value);
+void run_scan(const context& ctx, const problem_spec& problem, const array_set& arrays, const call_settings& settings) {
+  const list_part& list = problem.part<list_part>();
+  list_scan_options options{.lists = list.lists, .pattern = problem.access, .variant = settings.variant};
+  if (list.is_exclusive) options.exclusive_from = start_of_scan(problem);
+  const values out(arrays[places::target].data, problem.count, problem.value);
   const std::byte* const in = arrays[places::source].data;
-  if (list.is_packed) return list_scan(ctx, const_list_nodes(in, p.count, p.value, p.index), out, list.op, options);
-  list_scan(ctx, {arrays[places::index].data, p.count, p.index}, {in, p.count, p.value}, out, list.op, options);
+  if (list.is_packed)
+    return list_scan(ctx, const_list_nodes(in, problem.count, problem.value, problem.index), out, list.op, options);
+  list_scan(ctx, {arrays[places::index].data, problem.count, problem.index}, {in, problem.count, problem.value}, out,
+            list.op, options);
 }
 
 std::uint64_t rank_mistakes(const context& ctx, const problem_spec& p, const array_set& arrays, bool) {

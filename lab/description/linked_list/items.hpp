@@ -52,17 +52,17 @@ SHEAF_HOST_DEVICE inline std::uint64_t low_bits_at(const list_source& s, std::ui
 
 /// The closed form: any function where values can be undone, a monotone one for the idempotent operators.
 template <class Number>
-SHEAF_HOST_DEVICE Number closed_form(const list_source& s, std::uint64_t rank) {
-  switch (s.op) {
-    case scan_operator::min: return static_cast<Number>(most_level - level_at(s, rank));
-    case scan_operator::max: return static_cast<Number>(level_at(s, rank));
-    case scan_operator::bit_and: return static_cast<Number>(~low_bits_at(s, rank));
-    case scan_operator::bit_or: return static_cast<Number>(low_bits_at(s, rank));
+SHEAF_HOST_DEVICE Number closed_form(const list_source& source, std::uint64_t rank) {
+  switch (source.op) {
+    case scan_operator::min: return static_cast<Number>(most_level - level_at(source, rank));
+    case scan_operator::max: return static_cast<Number>(level_at(source, rank));
+    case scan_operator::bit_and: return static_cast<Number>(~low_bits_at(source, rank));
+    case scan_operator::bit_or: return static_cast<Number>(low_bits_at(source, rank));
     default: break;
   }
   const std::uint64_t draw = inputs::mix(rank + 0x115c);
-  if constexpr (is_integer<Number>) return s.op == scan_operator::mul ? draw | 1 : draw;
-  if (s.op == scan_operator::mul) return static_cast<Number>(std::uint64_t{1} << draw % 31);
+  if constexpr (is_integer<Number>) return source.op == scan_operator::mul ? draw | 1 : draw;
+  if (source.op == scan_operator::mul) return static_cast<Number>(std::uint64_t{1} << draw % 31);
   return static_cast<Number>(draw % (2 * most_level)) - static_cast<Number>(most_level);
 }
 
@@ -76,20 +76,20 @@ SHEAF_HOST_DEVICE inline std::uint64_t inverse(std::uint64_t a) {
 /// The value of the node at a rank. An idempotent operator has a neutral value at every odd rank, so that answers are
 /// not the values.
 template <class Number>
-SHEAF_HOST_DEVICE Number value_at(const list_source& s, std::uint64_t rank) {
-  const Number now = closed_form<Number>(s, rank);
-  if (is_idempotent(s.op)) {
+SHEAF_HOST_DEVICE Number value_at(const list_source& source, std::uint64_t rank) {
+  const Number now = closed_form<Number>(source, rank);
+  if (is_idempotent(source.op)) {
     if (rank % 2 == 0) return now;
-    if (s.op == scan_operator::min) return static_cast<Number>(most_level);
-    return s.op == scan_operator::bit_and ? static_cast<Number>(~std::uint64_t{0}) : Number{0};
+    if (source.op == scan_operator::min) return static_cast<Number>(most_level);
+    return source.op == scan_operator::bit_and ? static_cast<Number>(~std::uint64_t{0}) : Number{0};
   }
   if (rank == 0) return now;
-  const Number before = closed_form<Number>(s, rank - 1);
+  const Number before = closed_form<Number>(source, rank - 1);
   if constexpr (is_integer<Number>) {
-    if (s.op == scan_operator::mul) return now * inverse(before);
-    return s.op == scan_operator::bit_xor ? now ^ before : now - before;
+    if (source.op == scan_operator::mul) return now * inverse(before);
+    return source.op == scan_operator::bit_xor ? now ^ before : now - before;
   }
-  return s.op == scan_operator::mul ? now / before : now - before;
+  return source.op == scan_operator::mul ? now / before : now - before;
 }
 
 /// What an exclusive scan begins with.
@@ -113,15 +113,15 @@ SHEAF_HOST_DEVICE Number inclusive_at(const list_source& s, std::uint64_t rank) 
 
 /// The answer at a rank.
 template <class Number>
-SHEAF_HOST_DEVICE Number answer_at(const list_source& s, std::uint64_t rank) {
-  if (!s.is_exclusive) return inclusive_at<Number>(s, rank);
-  const Number start = start_of<Number>(s.op);
+SHEAF_HOST_DEVICE Number answer_at(const list_source& source, std::uint64_t rank) {
+  if (!source.is_exclusive) return inclusive_at<Number>(source, rank);
+  const Number start = start_of<Number>(source.op);
   if (rank == 0) return start;
-  const Number before = inclusive_at<Number>(s, rank - 1);
-  if (s.op == scan_operator::add) return start + before;
-  if (s.op == scan_operator::mul) return start * before;
+  const Number before = inclusive_at<Number>(source, rank - 1);
+  if (source.op == scan_operator::add) return start + before;
+  if (source.op == scan_operator::mul) return start * before;
   if constexpr (is_integer<Number>) {
-    if (s.op == scan_operator::bit_xor) return start ^ before;
+    if (source.op == scan_operator::bit_xor) return start ^ before;
   }
   return before;  // the others begin with a neutral value
 }
@@ -145,13 +145,13 @@ SHEAF_HOST_DEVICE inline std::uint64_t successor_at(const list_source& s, std::u
 }
 
 /// Writes the value of the node at a place to numbers[entry].
-SHEAF_HOST_DEVICE inline void store_value_at(const list_source& s, std::uint64_t place, void* numbers,
+SHEAF_HOST_DEVICE inline void store_value_at(const list_source& source, std::uint64_t place, void* numbers,
                                              std::uint64_t entry) {
-  const std::uint64_t rank = place % s.list_nodes;
-  if (is_float(s.type)) {
-    store_float(numbers, s.type, entry, value_at<double>(s, rank));
+  const std::uint64_t rank = place % source.list_nodes;
+  if (is_float(source.type)) {
+    store_float(numbers, source.type, entry, value_at<double>(source, rank));
   } else {
-    store_number(numbers, bytes(s.type), entry, value_at<std::uint64_t>(s, rank));
+    store_number(numbers, bytes(source.type), entry, value_at<std::uint64_t>(source, rank));
   }
 }
 

@@ -50,25 +50,25 @@ std::string movement_text(const problem_spec& p) {
                      p.indexed_count(), bytes_text(p.indexed_count() * p.record_bytes), name(p.index), name(p.access));
 }
 
-std::vector<fact> movement_facts(const problem_spec& p) {
-  return {{"count", p.count},
-          {"record_bytes", p.record_bytes},
-          {"index_type", std::string(name(p.index))},
-          {"table", p.indexed_count()},
-          {"pattern", name(p.access)}};
+std::vector<fact> movement_facts(const problem_spec& problem) {
+  return {{"count", problem.count},
+          {"record_bytes", problem.record_bytes},
+          {"index_type", std::string(name(problem.index))},
+          {"table", problem.indexed_count()},
+          {"pattern", name(problem.access)}};
 }
 
-movement movement_of(const problem_spec& p, backend_kind backend) {
+movement movement_of(const problem_spec& problem, backend_kind backend) {
   return {.backend = backend,
-          .count = p.count,
-          .indexed_count = p.indexed_count(),
-          .record_bytes = p.record_bytes,
-          .sequential_stride_bytes = p.record_bytes,
-          .indexed_stride_bytes = p.record_bytes,
-          .word_bytes = widest_word(p.record_bytes),
-          .index = p.index,
-          .pattern = p.access,
-          .bounds = p.bounds};
+          .count = problem.count,
+          .indexed_count = problem.indexed_count(),
+          .record_bytes = problem.record_bytes,
+          .sequential_stride_bytes = problem.record_bytes,
+          .indexed_stride_bytes = problem.record_bytes,
+          .word_bytes = widest_word(problem.record_bytes),
+          .index = problem.index,
+          .pattern = problem.access,
+          .bounds = problem.bounds};
 }
 
 double he2007_seconds_of_gather(const problem_spec& p, const machine& profile) {
@@ -92,13 +92,14 @@ void read_gather(const name_part& pattern, const name_part& type, problem_spec& 
   if (const auto rest = read_index_type(type, p)) rest->refuse("part of a gather's type");
 }
 
-row_labels labels_of_movement(const problem_spec& p) {
+row_labels labels_of_movement(const problem_spec& problem) {
   const std::string table =
-      p.indexed_count() == p.count ? "" : fmt::format(", table of {}", count_text(p.indexed_count()));
+      problem.indexed_count() == problem.count ? "" : fmt::format(", table of {}", count_text(problem.indexed_count()));
   const std::string ending =
-      table + (p.part<movement_part>().duplicates == duplicates::last ? ", the last writer wins" : "");
-  return {fmt::format("{} {} records of {} bytes{}", p.primitive, count_text(p.count), p.record_bytes, ending),
-          {{list_text(p.pattern) + ", records of "}, varying(p.record_bytes), {" bytes" + ending}}};
+      table + (problem.part<movement_part>().duplicates == duplicates::last ? ", the last writer wins" : "");
+  return {fmt::format("{} {} records of {} bytes{}", problem.primitive, count_text(problem.count), problem.record_bytes,
+                      ending),
+          {{list_text(problem.pattern) + ", records of "}, varying(problem.record_bytes), {" bytes" + ending}}};
 }
 
 explanation explain_gather_of(const context& ctx, const problem_spec& p, std::string_view variant) {
@@ -123,12 +124,12 @@ row_parts write_scatter(const problem_spec& p) {
           fmt::format("{}{}", name(p.index), p.part<movement_part>().duplicates == duplicates::last ? "+last" : "")};
 }
 
-void read_scatter(const name_part& pattern, const name_part& type, problem_spec& p) {
-  read_order_and_table(pattern, p);
-  const auto rule = read_index_type(type, p);
+void read_scatter(const name_part& pattern, const name_part& type, problem_spec& problem) {
+  read_order_and_table(pattern, problem);
+  const auto rule = read_index_type(type, problem);
   if (!rule) return;
   if (rule->text() != "last") rule->refuse("a rule for duplicates: last");
-  p.part<movement_part>().duplicates = duplicates::last;
+  problem.part<movement_part>().duplicates = duplicates::last;
 }
 
 explanation explain_scatter_of(const context& ctx, const problem_spec& p, std::string_view variant) {
@@ -242,14 +243,14 @@ plain_call plain_scatter(const context& ctx, const problem_spec& p, const array_
 
 // Jobs of gather and scatter. A record's bytes follow from its number, and an index list is a function of its position,
 // so that the check computes which record has to be where.
-array_shapes shapes_of(const problem_spec& p, std::uint64_t source_count, std::uint64_t target_count) {
+array_shapes shapes_of(const problem_spec& problem, std::uint64_t source_count, std::uint64_t target_count) {
   array_shapes shapes;
-  shapes[places::source] = {source_count, p.record_bytes, array_role::input,
-                            fmt::format("records {} {}", p.record_bytes, source_count)};
-  shapes[places::index] = {p.count, bytes(p.index), array_role::input,
-                           fmt::format("index {} {} {} of {}", inputs::name(p.pattern), primitives::name(p.index),
-                                       p.count, p.indexed_count())};
-  shapes[places::target] = {target_count, p.record_bytes, array_role::output};
+  shapes[places::source] = {source_count, problem.record_bytes, array_role::input,
+                            fmt::format("records {} {}", problem.record_bytes, source_count)};
+  shapes[places::index] = {problem.count, bytes(problem.index), array_role::input,
+                           fmt::format("index {} {} {} of {}", inputs::name(problem.pattern),
+                                       primitives::name(problem.index), problem.count, problem.indexed_count())};
+  shapes[places::target] = {target_count, problem.record_bytes, array_role::output};
   return shapes;
 }
 
@@ -262,13 +263,13 @@ std::string gather_unchecked(const problem_spec& p) {
   return p.count > 0 && p.indexed_count() == 0 ? "an index into no records" : "";
 }
 
-std::string scatter_unchecked(const problem_spec& p) {
-  const movement_part& movement = p.part<movement_part>();
-  const bool repeats = !inputs::is_distinct(p.pattern) || p.count > p.indexed_count();
+std::string scatter_unchecked(const problem_spec& problem) {
+  const movement_part& movement = problem.part<movement_part>();
+  const bool repeats = !inputs::is_distinct(problem.pattern) || problem.count > problem.indexed_count();
   if (repeats && movement.duplicates == duplicates::any) return "records have several writers, of which any may win";
-  if (movement.duplicates == duplicates::last && p.count >> 32 != 0)
+  if (movement.duplicates == duplicates::last && problem.count >> 32 != 0)
     return "the last writer is found for fewer than 2^32";
-  return gather_unchecked(p);
+  return gather_unchecked(problem);
 }
 
 void fill_array(const context& ctx, const problem_spec& p, std::uint64_t copy, std::size_t place, records array) {
@@ -301,12 +302,12 @@ std::uint64_t gather_mistakes(const context& ctx, const problem_spec& p, const a
                                          records_seed);
 }
 
-std::uint64_t scatter_mistakes(const context& ctx, const problem_spec& p, const array_set& arrays, bool) {
+std::uint64_t scatter_mistakes(const context& ctx, const problem_spec& problem, const array_set& arrays, bool) {
   const records target = arrays[places::target];
-  if (p.part<movement_part>().duplicates == duplicates::last) {
-    return count_last_writer_mismatches(ctx, target, list_of(p, arrays), records_seed, wiped_seed);
+  if (problem.part<movement_part>().duplicates == duplicates::last) {
+    return count_last_writer_mismatches(ctx, target, list_of(problem, arrays), records_seed, wiped_seed);
   }
-  return inputs::count_scatter_mismatches(ctx, target, pattern_of_copy(p, 0), p.count, records_seed);
+  return inputs::count_scatter_mismatches(ctx, target, pattern_of_copy(problem, 0), problem.count, records_seed);
 }
 
 template <class Prepared>
@@ -455,14 +456,14 @@ struct movement_lists {
   std::vector<duplicates> rules{duplicates::any};  ///< of scatters
 };
 
-void add(const sweep& s, std::span<const entry* const> entries, std::vector<problem_spec>& problems) {
-  for (const std::uint64_t record_bytes : s.record_bytes) {
-    for (const std::uint64_t count : s.counts_of(record_bytes)) {
-      for (const index_type index : s.indices) {
-        for (const input_pattern& pattern : s.patterns) {
+void add(const sweep& sweep, std::span<const entry* const> entries, std::vector<problem_spec>& problems) {
+  for (const std::uint64_t record_bytes : sweep.record_bytes) {
+    for (const std::uint64_t count : sweep.counts_of(record_bytes)) {
+      for (const index_type index : sweep.indices) {
+        for (const input_pattern& pattern : sweep.patterns) {
           for (const entry* const e : entries) {
             const problem_spec p{e->name, pattern, record_bytes, index, count};
-            for (const duplicates rule : s.lists.of<movement_lists>().rules) {
+            for (const duplicates rule : sweep.lists.of<movement_lists>().rules) {
               add_if_checked(p.with(movement_part{rule}), problems);
             }
           }

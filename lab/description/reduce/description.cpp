@@ -41,15 +41,16 @@ row_parts write(const problem_spec& p) {
                       sum.order == reduction_order::unordered ? "+unordered" : "")};
 }
 
-void read(const name_part& pattern, const name_part& type, problem_spec& p) {
-  reduce_part& sum = p.part<reduce_part>();
-  read_order_and_table(pattern, p);
-  if (!p.table) pattern.refuse("an order and a number of slots, such as uniform:s1024");
-  std::optional<name_part> rest = read_index_type(type, p);
+void read(const name_part& pattern, const name_part& type, problem_spec& problem) {
+  reduce_part& sum = problem.part<reduce_part>();
+  read_order_and_table(pattern, problem);
+  if (!problem.table) pattern.refuse("an order and a number of slots, such as uniform:s1024");
+  std::optional<name_part> rest = read_index_type(type, problem);
   if (!rest) type.refuse("an index type and a value type, such as u32+f32");
   const auto [value, after_value] = rest->cut_at("+");
-  p.value = value.read(parse_value_type);
-  if (bytes(p.value) != p.record_bytes) value.refuse(fmt::format("a type of {} bytes", p.record_bytes));
+  problem.value = value.read(parse_value_type);
+  if (bytes(problem.value) != problem.record_bytes)
+    value.refuse(fmt::format("a type of {} bytes", problem.record_bytes));
   rest = after_value;
   for (const enum_name<reduction>& n : reductions) {
     if (!rest || rest->cut_at("+").first.text() != n.text) continue;
@@ -61,22 +62,22 @@ void read(const name_part& pattern, const name_part& type, problem_spec& p) {
   sum.order = reduction_order::unordered;
 }
 
-row_labels labels(const problem_spec& p) {
-  const reduce_part& sums = p.part<reduce_part>();
-  const bool is_float = p.value == value_type::f32 || p.value == value_type::f64;
+row_labels labels(const problem_spec& problem) {
+  const reduce_part& sums = problem.part<reduce_part>();
+  const bool is_float = problem.value == value_type::f32 || problem.value == value_type::f64;
   const bool is_unordered = sums.order == reduction_order::unordered;
   const std::string kind = !is_float      ? "integers"
                            : is_unordered ? "floats in any order"
                                           : "floats, the same sum in every run";
   const std::string ending = !is_float ? "" : is_unordered ? ", any order" : ", the same sum in every run";
-  const std::string order = order_text(name(p.pattern));
+  const std::string order = order_text(name(problem.pattern));
   const std::string op(sums.op == reduction::add ? "" : text_of(sums.op, reductions));
-  return {fmt::format("{} {} {} to {} slots, {}{}", op.empty() ? "add" : op, count_text(p.count), name(p.value),
-                      count_text(p.indexed_count()), order, ending),
+  return {fmt::format("{} {} {} to {} slots, {}{}", op.empty() ? "add" : op, count_text(problem.count),
+                      name(problem.value), count_text(problem.indexed_count()), order, ending),
           {{fmt::format("{}{}; values of ", op.empty() ? "" : op + " of ", kind)},
-           varying(p.record_bytes),
+           varying(problem.record_bytes),
            {" bytes into "},
-           varying_count(p.indexed_count()),
+           varying_count(problem.indexed_count()),
            {" slots, " + order}}};
 }
 
@@ -105,15 +106,15 @@ using primitives::reduce_part;
 // Slots begin with small numbers for every copy alike, and so does the pattern that the check follows.
 reduce_source source_of(const problem_spec& p) { return {p.value, pattern_of_copy(p, 0), p.indexed_count()}; }
 
-array_shapes shapes(const problem_spec& p) {
+array_shapes shapes(const problem_spec& problem) {
   array_shapes all;
-  all[places::source] = {p.count, p.record_bytes, array_role::input,
-                         fmt::format("values {} {}", primitives::name(p.value), p.count)};
-  all[places::index] = {p.count, bytes(p.index), array_role::input,
-                        fmt::format("index {} {} {} of {}", inputs::name(p.pattern), primitives::name(p.index), p.count,
-                                    p.indexed_count())};
+  all[places::source] = {problem.count, problem.record_bytes, array_role::input,
+                         fmt::format("values {} {}", primitives::name(problem.value), problem.count)};
+  all[places::index] = {problem.count, bytes(problem.index), array_role::input,
+                        fmt::format("index {} {} {} of {}", inputs::name(problem.pattern),
+                                    primitives::name(problem.index), problem.count, problem.indexed_count())};
   // Float sums begin with small whole numbers in every row, so that they stay exact.
-  all[places::target] = {p.indexed_count(), p.record_bytes, array_role::in_out};
+  all[places::target] = {problem.indexed_count(), problem.record_bytes, array_role::in_out};
   return all;
 }
 
@@ -139,12 +140,12 @@ void run(const context& ctx, const problem_spec& p, const array_set& arrays, con
                  {.pattern = p.access, .bounds = p.bounds, .order = sum.order, .variant = settings.variant});
 }
 
-std::uint64_t mistakes(const context& ctx, const problem_spec& p, const array_set& arrays, bool) {
-  const reduce_source from = source_of(p);
-  const tally added = over_items(ctx, p.indexed_count(), checksum_slots{from, arrays[places::target].data});
-  const std::uint64_t difference = added.sum - over_items(ctx, p.count, checksum_values{from}).sum;
+std::uint64_t mistakes(const context& ctx, const problem_spec& problem, const array_set& arrays, bool) {
+  const reduce_source from = source_of(problem);
+  const tally added = over_items(ctx, problem.indexed_count(), checksum_slots{from, arrays[places::target].data});
+  const std::uint64_t difference = added.sum - over_items(ctx, problem.count, checksum_values{from}).sum;
   // Integers of 4 bytes wrap around at 2^32, and so does their weighted sum.
-  const bool is_narrow = bytes(p.value) == 4 && !is_float(from.type);
+  const bool is_narrow = bytes(problem.value) == 4 && !is_float(from.type);
   return added.mismatches + ((is_narrow ? difference & 0xffffffffU : difference) != 0);
 }
 
@@ -219,22 +220,22 @@ void add_orders(std::span<const reduction_order> orders, const problem_spec& p, 
   }
 }
 
-void add(const sweep& s, std::span<const entry* const> entries, std::vector<problem_spec>& problems) {
-  const auto& lists = s.lists.of<reduce_lists>();
-  for (const std::uint64_t count : s.counts) {
+void add(const sweep& sweep, std::span<const entry* const> entries, std::vector<problem_spec>& problems) {
+  const auto& lists = sweep.lists.of<reduce_lists>();
+  for (const std::uint64_t count : sweep.counts) {
     for (const value_type value : lists.values) {
       for (const std::uint64_t slots : lists.slots) {
-        for (const index_type index : s.indices) {
-          for (const input_pattern& pattern : s.patterns) {
+        for (const index_type index : sweep.indices) {
+          for (const input_pattern& pattern : sweep.patterns) {
             for (const entry* const e : entries) {
-              const problem_spec p{.primitive = e->name,
-                                   .pattern = pattern,
-                                   .record_bytes = bytes(value),
-                                   .index = index,
-                                   .count = count,
-                                   .value = value,
-                                   .table = slots};
-              add_orders(lists.orders, p, problems);
+              const problem_spec problem{.primitive = e->name,
+                                         .pattern = pattern,
+                                         .record_bytes = bytes(value),
+                                         .index = index,
+                                         .count = count,
+                                         .value = value,
+                                         .table = slots};
+              add_orders(lists.orders, problem, problems);
             }
           }
         }

@@ -96,13 +96,13 @@ row_parts write(const problem_spec& p) {
   return {pattern, key_name(key.number, p.key_bytes)};
 }
 
-void read(const name_part& pattern, const name_part& type, problem_spec& p) {
-  key_part& key = p.part<key_part>();
+void read(const name_part& pattern, const name_part& type, problem_spec& problem) {
+  key_part& key = problem.part<key_part>();
   const std::optional<key_kind> kind = parse_key_name(type.text());
   if (!kind || kind->bytes > most_key_bytes) type.refuse("a type of keys: u32, i64, f32, bytes10 and the like");
   key.number = kind->type;
-  p.key_bytes = kind->bytes;
-  key.bits = static_cast<std::uint32_t>(8 * p.key_bytes);
+  problem.key_bytes = kind->bytes;
+  key.bits = static_cast<std::uint32_t>(8 * problem.key_bytes);
   const auto [keys, range] = pattern.cut_at_last(":b");
   key.keys = keys.read(parse_key_distribution);
   if (!range) return;
@@ -183,12 +183,13 @@ std::string headline_of_sort(const problem_spec& p, const std::string& what) {
 }
 
 // Rows by some bits of the key are alike whatever its distribution.
-std::vector<label_part> line_of_sort(const problem_spec& p, std::initializer_list<label_part> payload) {
-  std::vector<label_part> line{{fmt::format("keys of {} bytes (", p.key_bytes)}, varying(write(p).type), {")"}};
+std::vector<label_part> line_of_sort(const problem_spec& problem, std::initializer_list<label_part> payload) {
+  std::vector<label_part> line{
+      {fmt::format("keys of {} bytes (", problem.key_bytes)}, varying(write(problem).type), {")"}};
   line.insert(line.end(), payload.begin(), payload.end());
-  line.push_back({label_of_bits(p) + ", "});
-  const bool all_decide = p.part<key_part>().bits == 8 * p.key_bytes;
-  line.push_back({.text = order_text(name(p.part<key_part>().keys)), .varies = !all_decide});
+  line.push_back({label_of_bits(problem) + ", "});
+  const bool all_decide = problem.part<key_part>().bits == 8 * problem.key_bytes;
+  line.push_back({.text = order_text(name(problem.part<key_part>().keys)), .varies = !all_decide});
   return line;
 }
 
@@ -227,12 +228,12 @@ explanation explain_index(const context& ctx, const problem_spec& p, std::string
 sorted_array moved(std::uint64_t width) { return {width, width, width, widest_word(width)}; }
 
 sort_problem problem_by_key(const problem_spec& p, std::uint64_t width, backend_kind backend) {
-  sort_problem s;
-  s.backend = backend;
-  s.count = p.count;
-  s.key = layout_of(key_of(p));
-  s.rows = moved(width);
-  return s;
+  sort_problem problem;
+  problem.backend = backend;
+  problem.count = p.count;
+  problem.key = layout_of(key_of(p));
+  problem.rows = moved(width);
+  return problem;
 }
 sort_problem problem_of_records(const problem_spec& p, backend_kind backend) {
   return problem_by_key(p, p.record_bytes, backend);
@@ -242,13 +243,13 @@ sort_problem problem_of_pairs(const problem_spec& p, backend_kind backend) {
   for (const std::uint64_t width : values_of(p)) s.columns.at(s.column_count++) = moved(width);
   return s;
 }
-sort_problem problem_of_index(const problem_spec& p, backend_kind backend) {
-  sort_problem s = problem_by_key(p, p.key_bytes, backend);
-  s.product = sort_product::gather_index;
-  s.writes_rows = false;
-  s.rows.out_stride_bytes = 0;
-  s.index = p.index;
-  return s;
+sort_problem problem_of_index(const problem_spec& problem, backend_kind backend) {
+  sort_problem sorted = problem_by_key(problem, problem.key_bytes, backend);
+  sorted.product = sort_product::gather_index;
+  sorted.writes_rows = false;
+  sorted.rows.out_stride_bytes = 0;
+  sorted.index = problem.index;
+  return sorted;
 }
 
 }  // namespace
@@ -287,12 +288,12 @@ plain_call row_sort(const problem_spec& p, const array_set& arrays, Less less) {
 
 // Sorts structs of a key and its value, and takes them apart again.
 template <class Key, class Value>
-plain_call pair_sort(const problem_spec& p, const array_set& arrays) {
+plain_call pair_sort(const problem_spec& problem, const array_set& arrays) {
   struct pair {
     Key key;
     Value value;
   };
-  return [count = p.count, keys = items_of<const Key>(arrays[places::index]),
+  return [count = problem.count, keys = items_of<const Key>(arrays[places::index]),
           values = items_of<const Value>(arrays[places::source]), keys_out = items_of<Key>(arrays[places::sorted_keys]),
           values_out = items_of<Value>(arrays[places::target])] {
     std::vector<pair> pairs(count);
@@ -315,45 +316,47 @@ plain_call index_sort(const problem_spec& p, const array_set& arrays) {
   };
 }
 
-plain_call plain_sort_keys(const context&, const problem_spec& p, const array_set& arrays) {
-  const key_part& key = p.part<key_part>();
-  if (key.bits != 8 * p.key_bytes) return {};
-  const bool is_short = p.key_bytes == 4;
-  if (!is_short && p.key_bytes != 8) return {};
+plain_call plain_sort_keys(const context&, const problem_spec& problem, const array_set& arrays) {
+  const key_part& key = problem.part<key_part>();
+  if (key.bits != 8 * problem.key_bytes) return {};
+  const bool is_short = problem.key_bytes == 4;
+  if (!is_short && problem.key_bytes != 8) return {};
   switch (key.number) {
     case key_type::unsigned_integer:
-      return is_short ? key_sort<std::uint32_t>(p, arrays) : key_sort<std::uint64_t>(p, arrays);
+      return is_short ? key_sort<std::uint32_t>(problem, arrays) : key_sort<std::uint64_t>(problem, arrays);
     case key_type::signed_integer:
-      return is_short ? key_sort<std::int32_t>(p, arrays) : key_sort<std::int64_t>(p, arrays);
-    case key_type::floating: return is_short ? key_sort<float>(p, arrays) : key_sort<double>(p, arrays);
+      return is_short ? key_sort<std::int32_t>(problem, arrays) : key_sort<std::int64_t>(problem, arrays);
+    case key_type::floating: return is_short ? key_sort<float>(problem, arrays) : key_sort<double>(problem, arrays);
     case key_type::bytes: return {};
   }
   return {};
 }
 
-plain_call plain_sort_pairs(const context&, const problem_spec& p, const array_set& arrays) {
-  if (!is_whole_word(p)) return {};
-  if (p.key_bytes == 4) return p.record_bytes == 4 ? pair_sort<std::uint32_t, std::uint32_t>(p, arrays) : plain_call{};
-  switch (p.record_bytes) {
-    case 4: return pair_sort<std::uint64_t, std::uint32_t>(p, arrays);
-    case 8: return pair_sort<std::uint64_t, std::uint64_t>(p, arrays);
-    case 16: return pair_sort<std::uint64_t, plain_record<16>>(p, arrays);
+plain_call plain_sort_pairs(const context&, const problem_spec& problem, const array_set& arrays) {
+  if (!is_whole_word(problem)) return {};
+  if (problem.key_bytes == 4)
+    return problem.record_bytes == 4 ? pair_sort<std::uint32_t, std::uint32_t>(problem, arrays) : plain_call{};
+  switch (problem.record_bytes) {
+    case 4: return pair_sort<std::uint64_t, std::uint32_t>(problem, arrays);
+    case 8: return pair_sort<std::uint64_t, std::uint64_t>(problem, arrays);
+    case 16: return pair_sort<std::uint64_t, plain_record<16>>(problem, arrays);
     default: return {};
   }
 }
 
-plain_call plain_sort_records(const context&, const problem_spec& p, const array_set& arrays) {
-  if (is_whole_word(p) && p.key_bytes == 8 && p.record_bytes == 16) {
+plain_call plain_sort_records(const context&, const problem_spec& problem, const array_set& arrays) {
+  if (is_whole_word(problem) && problem.key_bytes == 8 && problem.record_bytes == 16) {
     struct row {
       std::uint64_t key;
       std::uint64_t rest;
     };
-    return row_sort<row>(p, arrays, [](const row& a, const row& b) { return a.key < b.key; });
+    return row_sort<row>(problem, arrays, [](const row& a, const row& b) { return a.key < b.key; });
   }
-  if (p.part<key_part>().number == key_type::bytes && p.record_bytes == 100) {
+  if (problem.part<key_part>().number == key_type::bytes && problem.record_bytes == 100) {
     using row = plain_record<100>;
-    return row_sort<row>(p, arrays,
-                         [bytes = p.key_bytes](const row& a, const row& b) { return std::memcmp(&a, &b, bytes) < 0; });
+    return row_sort<row>(problem, arrays, [bytes = problem.key_bytes](const row& a, const row& b) {
+      return std::memcmp(&a, &b, bytes) < 0;
+    });
   }
   return {};
 }
@@ -369,30 +372,33 @@ constexpr std::uint64_t most_generated_key_bytes = 16;
 
 bool keys_in_rows(const problem_spec& p) { return p.primitive == "sort_keys" || p.primitive == "sort_records"; }
 
-sort_source source_of(const problem_spec& p, std::uint64_t copy) {
-  const key_part& key = p.part<key_part>();
+sort_source source_of(const problem_spec& problem, std::uint64_t copy) {
+  const key_part& key = problem.part<key_part>();
   return {.distribution = key.keys,
           .type = key.number,
-          .key_bytes = static_cast<std::uint32_t>(p.key_bytes),
+          .key_bytes = static_cast<std::uint32_t>(problem.key_bytes),
           .first_bit = key.first_bit,
           .bits = key.bits,
-          .record_bytes = p.record_bytes,
-          .keys_in_rows = keys_in_rows(p),
-          .count = p.count,
+          .record_bytes = problem.record_bytes,
+          .keys_in_rows = keys_in_rows(problem),
+          .count = problem.count,
           .seed = records_seed + copy};
 }
 
-array_shapes shapes(const problem_spec& p) {
-  const std::string keys = fmt::format("{} {} {}", primitives::pattern_name(p), primitives::type_name(p), p.count);
+array_shapes shapes(const problem_spec& problem) {
+  const std::string keys =
+      fmt::format("{} {} {}", primitives::pattern_name(problem), primitives::type_name(problem), problem.count);
   array_shapes all;
-  if (!primitives::entry_of(p).writes_index) {
-    all[places::source] = {p.count, p.record_bytes, array_role::input,
-                           fmt::format("sort rows {} {} {}", p.record_bytes, p.count, keys_in_rows(p) ? keys : "")};
+  if (!primitives::entry_of(problem).writes_index) {
+    all[places::source] = {
+        problem.count, problem.record_bytes, array_role::input,
+        fmt::format("sort rows {} {} {}", problem.record_bytes, problem.count, keys_in_rows(problem) ? keys : "")};
   }
-  if (!keys_in_rows(p)) all[places::index] = {p.count, p.key_bytes, array_role::input, "sort keys " + keys};
-  all[places::target] = {p.count, p.record_bytes, array_role::output};
-  if (p.primitive == "sort_pairs") {
-    all[places::sorted_keys] = {p.count, p.key_bytes, array_role::output};
+  if (!keys_in_rows(problem))
+    all[places::index] = {problem.count, problem.key_bytes, array_role::input, "sort keys " + keys};
+  all[places::target] = {problem.count, problem.record_bytes, array_role::output};
+  if (problem.primitive == "sort_pairs") {
+    all[places::sorted_keys] = {problem.count, problem.key_bytes, array_role::output};
   }
   return all;
 }
@@ -401,12 +407,13 @@ std::uint64_t bytes_of_records(const problem_spec& p) { return 2 * p.count * p.r
 std::uint64_t bytes_of_pairs(const problem_spec& p) { return 2 * p.count * (p.record_bytes + p.key_bytes); }
 std::uint64_t bytes_of_index(const problem_spec& p) { return p.count * (p.record_bytes + p.key_bytes); }
 
-std::string unchecked(const problem_spec& p) {
-  const key_part& key = p.part<key_part>();
-  const sort_part& sort = p.part<sort_part>();
+std::string unchecked(const problem_spec& problem) {
+  const key_part& key = problem.part<key_part>();
+  const sort_part& sort = problem.part<sort_part>();
   const bool is_float = key.number == key_type::floating;
-  if (!sort.key_fields.empty() || !sort.more_value_bytes.empty() || p.key_bytes > most_generated_key_bytes ||
-      (is_float && p.key_bytes != 4 && p.key_bytes != 8) || (is_float && key.bits != 8 * p.key_bytes)) {
+  if (!sort.key_fields.empty() || !sort.more_value_bytes.empty() || problem.key_bytes > most_generated_key_bytes ||
+      (is_float && problem.key_bytes != 4 && problem.key_bytes != 8) ||
+      (is_float && key.bits != 8 * problem.key_bytes)) {
     return "such keys are not generated";
   }
   return "";

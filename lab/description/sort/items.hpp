@@ -37,14 +37,14 @@ struct check_sorted_keys {
     return inputs::mix(inputs::mix(static_cast<std::uint64_t>(key)) + static_cast<std::uint64_t>(key >> 64));
   }
   SHEAF_HOST_DEVICE tally operator()(std::uint64_t i) const {
-    tally t;
+    tally tally;
     const key_word128 key = load_key(keys, source.key_bytes, i);
-    t.sum = weight(key) - weight(sort_key_bytes(source, i));
+    tally.sum = weight(key) - weight(sort_key_bytes(source, i));
     if (i > 0) {
       const key_word128 before = load_key(keys, source.key_bytes, i - 1);
-      t.mismatches += rank_of_key(source, key) < rank_of_key(source, before);
+      tally.mismatches += rank_of_key(source, key) < rank_of_key(source, before);
     }
-    return t;
+    return tally;
   }
 };
 
@@ -69,17 +69,17 @@ struct check_sorted_rows {
   SHEAF_HOST_DEVICE tally operator()(std::uint64_t i) const {
     const std::uint64_t n = number(i);
     if (n >= source.count) return {1, 0};
-    tally t;
+    tally tally;
     for (std::uint64_t w = 0; 8 * w < source.record_bytes; ++w) {
       const std::uint64_t found = load_word(rows + i * source.record_bytes, source.record_bytes, w);
-      t.mismatches += found != within(source.record_bytes, w, sort_row_word(source, n, w));
+      tally.mismatches += found != within(source.record_bytes, w, sort_row_word(source, n, w));
     }
-    if (keys != nullptr) t.mismatches += load_key(keys, source.key_bytes, i) != sort_key_bytes(source, n);
+    if (keys != nullptr) tally.mismatches += load_key(keys, source.key_bytes, i) != sort_key_bytes(source, n);
     if (i > 0) {
       const std::uint64_t before = number(i - 1);
-      t.mismatches += before >= source.count || !in_sorted_order(source, before, n);
+      tally.mismatches += before >= source.count || !in_sorted_order(source, before, n);
     }
-    return t;
+    return tally;
   }
 };
 

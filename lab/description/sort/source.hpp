@@ -72,71 +72,72 @@ SHEAF_HOST_DEVICE inline key_word128 reversed_bytes(key_word128 word, std::uint3
 }
 
 /// The bytes of the key of this rank. The bits that do not decide are taken from `noise`.
-SHEAF_HOST_DEVICE inline key_word128 key_of_rank(const sort_source& s, key_word128 rank, std::uint64_t noise) {
-  const key_word128 sign = key_word128{1} << (8 * s.key_bytes - 1);
-  switch (s.type) {
+SHEAF_HOST_DEVICE inline key_word128 key_of_rank(const sort_source& source, key_word128 rank, std::uint64_t noise) {
+  const key_word128 sign = key_word128{1} << (8 * source.key_bytes - 1);
+  switch (source.type) {
     case key_type::unsigned_integer: {
-      const key_word128 beside = low_ones(8 * s.key_bytes) & ~(low_ones(s.bits) << s.first_bit);
-      return (rank << s.first_bit) | (noise & beside);
+      const key_word128 beside = low_ones(8 * source.key_bytes) & ~(low_ones(source.bits) << source.first_bit);
+      return (rank << source.first_bit) | (noise & beside);
     }
     case key_type::signed_integer: return rank ^ sign;
     case key_type::floating: {
-      const key_word128 zero = float_steps(s.key_bytes);
+      const key_word128 zero = float_steps(source.key_bytes);
       return rank >= zero ? rank - zero : sign | (zero - rank);
     }
-    case key_type::bytes: return reversed_bytes(rank, s.key_bytes);
+    case key_type::bytes: return reversed_bytes(rank, source.key_bytes);
   }
   return 0;
 }
 
 /// The rank of a key, from its bytes: the inverse of key_of_rank.
-SHEAF_HOST_DEVICE inline key_word128 rank_of_key(const sort_source& s, key_word128 key) {
-  const key_word128 sign = key_word128{1} << (8 * s.key_bytes - 1);
-  switch (s.type) {
-    case key_type::unsigned_integer: return (key >> s.first_bit) & low_ones(s.bits);
+SHEAF_HOST_DEVICE inline key_word128 rank_of_key(const sort_source& source, key_word128 key) {
+  const key_word128 sign = key_word128{1} << (8 * source.key_bytes - 1);
+  switch (source.type) {
+    case key_type::unsigned_integer: return (key >> source.first_bit) & low_ones(source.bits);
     case key_type::signed_integer: return key ^ sign;
     case key_type::floating: {
-      const key_word128 zero = float_steps(s.key_bytes);
+      const key_word128 zero = float_steps(source.key_bytes);
       return (key & sign) == 0 ? zero + key : zero - (key ^ sign);
     }
-    case key_type::bytes: return reversed_bytes(key, s.key_bytes);
+    case key_type::bytes: return reversed_bytes(key, source.key_bytes);
   }
   return 0;
 }
 
 /// The rank of key i of a distribution of numbers.
-SHEAF_HOST_DEVICE inline key_word128 rank_of_number(const sort_source& s, std::uint64_t i) {
-  const inputs::variate_source variates{s.distribution, s.count, s.seed};
-  if (s.type == key_type::floating) return rank_of_key(s, inputs::float_variate(variates, i, s.key_bytes));
-  const bool is_half = s.type == key_type::signed_integer && !inputs::has_negative(s.distribution);
-  const std::uint32_t bits = is_half ? s.bits - 1 : s.bits;
+SHEAF_HOST_DEVICE inline key_word128 rank_of_number(const sort_source& source, std::uint64_t i) {
+  const inputs::variate_source variates{source.distribution, source.count, source.seed};
+  if (source.type == key_type::floating)
+    return rank_of_key(source, inputs::float_variate(variates, i, source.key_bytes));
+  const bool is_half = source.type == key_type::signed_integer && !inputs::has_negative(source.distribution);
+  const std::uint32_t bits = is_half ? source.bits - 1 : source.bits;
   const key_word128 first = is_half ? key_word128{1} << bits : 0;
   if (bits <= 64) return first + inputs::whole_variate(variates, i, bits);
-  const key_word128 low = inputs::mix(s.seed + inputs::mix(i));
+  const key_word128 low = inputs::mix(source.seed + inputs::mix(i));
   return first + (key_word128{inputs::whole_variate(variates, i, 64)} << (bits - 64) | (low & low_ones(bits - 64)));
 }
 
 /// The rank of key i.
-SHEAF_HOST_DEVICE inline key_word128 rank_of(const sort_source& s, std::uint64_t i) {
-  const key_word128 last = last_rank(s);
-  const std::uint64_t draw = inputs::mix(s.seed * 0x2545f4914f6cdd1dU + i);
-  switch (s.distribution) {
+SHEAF_HOST_DEVICE inline key_word128 rank_of(const sort_source& source, std::uint64_t i) {
+  const key_word128 last = last_rank(source);
+  const std::uint64_t draw = inputs::mix(source.seed * 0x2545f4914f6cdd1dU + i);
+  switch (source.distribution) {
     case key_distribution::uniform: return random_rank(last, draw);
     case key_distribution::equal: return last / 2;
     case key_distribution::two: return draw >> 63 != 0 ? last : 0;
-    case key_distribution::sorted: return evenly_spaced_rank(last, i, s.count);
-    case key_distribution::reverse: return evenly_spaced_rank(last, s.count - 1 - i, s.count);
+    case key_distribution::sorted: return evenly_spaced_rank(last, i, source.count);
+    case key_distribution::reverse: return evenly_spaced_rank(last, source.count - 1 - i, source.count);
     case key_distribution::zipf: {
       const key_word128 most = low_ones(40);
       const auto categories = static_cast<std::uint64_t>(last < most ? last : most) + 1;
-      const inputs::pattern wanted{inputs::pattern_kind::zipf, 0, s.seed};
+      const inputs::pattern wanted{inputs::pattern_kind::zipf, 0, source.seed};
       return last / (categories - 1) * inputs::pattern_entry(wanted, i, categories);
     }
     case key_distribution::few:
     case key_distribution::distinct100:
     case key_distribution::distinct10007:
-      return random_rank(last, inputs::mix(draw % primitives::distinct_keys(s.distribution)));
-    case key_distribution::nested: return random_rank(last, draw) >> static_cast<int>(inputs::mix(draw) % s.bits);
+      return random_rank(last, inputs::mix(draw % primitives::distinct_keys(source.distribution)));
+    case key_distribution::nested: return random_rank(last, draw) >> static_cast<int>(inputs::mix(draw) % source.bits);
     case key_distribution::narrowed:
       return random_rank(last, draw) & random_rank(last, inputs::mix(draw)) & random_rank(last, inputs::mix(draw + 1));
     case key_distribution::normal:
@@ -144,7 +145,7 @@ SHEAF_HOST_DEVICE inline key_word128 rank_of(const sort_source& s, std::uint64_t
     case key_distribution::exponential:
     case key_distribution::pareto:
     case key_distribution::timestamps:
-    case key_distribution::unit: return rank_of_number(s, i);
+    case key_distribution::unit: return rank_of_number(source, i);
   }
   return 0;
 }
@@ -164,18 +165,18 @@ SHEAF_HOST_DEVICE inline std::uint64_t shifted_into_word(std::uint64_t bytes, st
 }
 
 /// Word number `word` of row i, eight bytes. Bytes past the end of the row are arbitrary.
-SHEAF_HOST_DEVICE inline std::uint64_t sort_row_word(const sort_source& s, std::uint64_t i, std::uint64_t word) {
+SHEAF_HOST_DEVICE inline std::uint64_t sort_row_word(const sort_source& source, std::uint64_t i, std::uint64_t word) {
   std::uint64_t value = 0;
-  const std::uint64_t first = s.number_at();
-  if (s.keys_in_rows && 8 * word < first) {
-    const key_word128 key = sort_key_bytes(s, i);
+  const std::uint64_t first = source.number_at();
+  if (source.keys_in_rows && 8 * word < first) {
+    const key_word128 key = sort_key_bytes(source, i);
     value = static_cast<std::uint64_t>(word == 0 ? key : key >> 64);
   }
-  const std::uint64_t end = first + s.number_bytes();
+  const std::uint64_t end = first + source.number_bytes();
   if (8 * word < end)
-    value |= shifted_into_word(low_bits(i, static_cast<std::uint32_t>(8 * s.number_bytes())), first, word);
+    value |= shifted_into_word(low_bits(i, static_cast<std::uint32_t>(8 * source.number_bytes())), first, word);
   if (8 * word + 8 <= end) return value;
-  const std::uint64_t beyond = inputs::mix(inputs::mix(i + s.seed) + word);
+  const std::uint64_t beyond = inputs::mix(inputs::mix(i + source.seed) + word);
   return 8 * word >= end ? beyond : value | beyond << (8 * (end - 8 * word));
 }
 

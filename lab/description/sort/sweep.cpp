@@ -95,34 +95,34 @@ bool takes_ranges(const problem_spec& p) {
   return is_word && (p.primitive == "sort_keys" || p.primitive == "sort_pairs");
 }
 
-void add_ranges(const sweep& s, problem_spec p, std::vector<problem_spec>& problems) {
-  key_part& key = p.part<key_part>();
-  for (const bit_range range : s.lists.of<sort_lists>().bit_ranges) {
-    const auto all_bits = static_cast<std::uint32_t>(8 * p.key_bytes);
-    if (range.count != 0 && (!takes_ranges(p) || range.first + range.count > all_bits)) continue;
+void add_ranges(const sweep& sweep, problem_spec problem, std::vector<problem_spec>& problems) {
+  key_part& key = problem.part<key_part>();
+  for (const bit_range range : sweep.lists.of<sort_lists>().bit_ranges) {
+    const auto all_bits = static_cast<std::uint32_t>(8 * problem.key_bytes);
+    if (range.count != 0 && (!takes_ranges(problem) || range.first + range.count > all_bits)) continue;
     key.first_bit = range.first;
     key.bits = range.count == 0 ? all_bits : range.count;
-    for (const key_distribution keys : s.keys) {
+    for (const key_distribution keys : sweep.keys) {
       if (keys == key_distribution::unit && key.number != key_type::floating) continue;
       key.keys = keys;
-      problems.push_back(p);
+      problems.push_back(problem);
     }
   }
 }
 
-void add(const sweep& s, std::span<const entry* const> entries, std::vector<problem_spec>& problems) {
-  for (const std::uint64_t count : s.counts) {
-    for (const sort_layout& layout : s.lists.of<sort_lists>().layouts) {
-      const auto e = std::ranges::find(entries, layout.primitive, &entry::name);
-      if (e == entries.end()) continue;
-      for (const index_type index : s.indices) {
-        if (!(*e)->writes_index && index != s.indices.front()) continue;
-        const problem_spec p{.primitive = (*e)->name,
-                             .record_bytes = (*e)->writes_index ? bytes(index) : layout.record_bytes,
-                             .index = index,
-                             .count = count,
-                             .key_bytes = layout.key_bytes};
-        add_ranges(s, p.with(key_part{.number = layout.number}), problems);
+void add(const sweep& sweep, std::span<const entry* const> entries, std::vector<problem_spec>& problems) {
+  for (const std::uint64_t count : sweep.counts) {
+    for (const sort_layout& layout : sweep.lists.of<sort_lists>().layouts) {
+      const auto found = std::ranges::find(entries, layout.primitive, &entry::name);
+      if (found == entries.end()) continue;
+      for (const index_type index : sweep.indices) {
+        if (!(*found)->writes_index && index != sweep.indices.front()) continue;
+        const problem_spec problem{.primitive = (*found)->name,
+                                   .record_bytes = (*found)->writes_index ? bytes(index) : layout.record_bytes,
+                                   .index = index,
+                                   .count = count,
+                                   .key_bytes = layout.key_bytes};
+        add_ranges(sweep, problem.with(key_part{.number = layout.number}), problems);
       }
     }
   }

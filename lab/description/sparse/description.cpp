@@ -39,18 +39,18 @@ std::uint64_t side_of_grid(const problem_spec& p) {
   return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(side)));
 }
 
-row_lengths row_lengths_of(const problem_spec& p) {
-  const sparse_part& matrix = p.part<sparse_part>();
-  row_lengths lengths{.entries = p.count};
-  if (p.table) {
-    lengths.rows = *p.table;
-    lengths.least = lengths.rows == 0 ? 0 : p.count / lengths.rows;
-    lengths.longer = lengths.rows == 0 ? 0 : p.count % lengths.rows;
+row_lengths row_lengths_of(const problem_spec& problem) {
+  const sparse_part& matrix = problem.part<sparse_part>();
+  row_lengths lengths{.entries = problem.count};
+  if (problem.table) {
+    lengths.rows = *problem.table;
+    lengths.least = lengths.rows == 0 ? 0 : problem.count / lengths.rows;
+    lengths.longer = lengths.rows == 0 ? 0 : problem.count % lengths.rows;
   } else if (matrix.entries_of_a_row == power_law_repeats) {
     lengths.is_uneven = true;
-    lengths.rows = p.count == 0 ? 0 : lengths.row_of_entry(p.count - 1) + 1;
+    lengths.rows = problem.count == 0 ? 0 : lengths.row_of_entry(problem.count - 1) + 1;
   } else {
-    lengths.rows = p.count / matrix.entries_of_a_row + (p.count % matrix.entries_of_a_row != 0 ? 1 : 0);
+    lengths.rows = problem.count / matrix.entries_of_a_row + (problem.count % matrix.entries_of_a_row != 0 ? 1 : 0);
     lengths.least = matrix.entries_of_a_row;
   }
   return lengths;
@@ -131,13 +131,13 @@ constexpr field_use taken[] = {required(sparse_fields::entries),
                                optional(sparse_fields::row_ends),
                                optional(fields::pattern)};
 
-row_parts write(const problem_spec& p) {
-  const sparse_part& matrix = p.part<sparse_part>();
-  const bool is_square = columns_of_matrix(p) == rows_of_matrix(p);
-  return {fmt::format("{}{}{}{}", name(matrix.nonzeros), p.table ? fmt::format(":s{}", *p.table) : "",
+row_parts write(const problem_spec& problem) {
+  const sparse_part& matrix = problem.part<sparse_part>();
+  const bool is_square = columns_of_matrix(problem) == rows_of_matrix(problem);
+  return {fmt::format("{}{}{}{}", name(matrix.nonzeros), problem.table ? fmt::format(":s{}", *problem.table) : "",
                       is_square ? "" : fmt::format(":c{}", *matrix.columns),
-                      p.table ? "" : fmt::format(":x{}", repeats_text(matrix.entries_of_a_row))),
-          text_of_types(p) + (matrix.is_transposed ? "+transposed" : "") + text_of_layout(p)};
+                      problem.table ? "" : fmt::format(":x{}", repeats_text(matrix.entries_of_a_row))),
+          text_of_types(problem) + (matrix.is_transposed ? "+transposed" : "") + text_of_layout(problem)};
 }
 
 std::uint64_t parse_entries_of_a_row(std::string_view text) {
@@ -151,12 +151,12 @@ std::uint64_t parse_entries_of_a_row(std::string_view text) {
 
 // One word behind the pattern of nonzeros: rows, columns, or entries of a row. Says whether it says how many rows
 // there are.
-bool read_size(const name_part& word, problem_spec& p) {
-  sparse_part& matrix = p.part<sparse_part>();
+bool read_size(const name_part& word, problem_spec& problem) {
+  sparse_part& matrix = problem.part<sparse_part>();
   constexpr std::string_view expected =
       "rows, such as s1000, columns, such as c1000, or the entries of a row, such as x16";
   if (word.text().starts_with('s')) {
-    p.table = word.behind("s", expected).number(0, ~std::uint64_t{0}, "a number of rows");
+    problem.table = word.behind("s", expected).number(0, ~std::uint64_t{0}, "a number of rows");
   } else if (word.text().starts_with('c')) {
     matrix.columns = word.behind("c", expected).number(0, ~std::uint64_t{0}, "a number of columns");
     return false;
@@ -166,28 +166,28 @@ bool read_size(const name_part& word, problem_spec& p) {
   return true;
 }
 
-void read_pattern(const name_part& pattern, problem_spec& p) {
-  sparse_part& matrix = p.part<sparse_part>();
+void read_pattern(const name_part& pattern, problem_spec& problem) {
+  sparse_part& matrix = problem.part<sparse_part>();
   const auto [nonzeros, sizes] = pattern.cut_at(":");
   matrix.nonzeros = nonzeros.read(parse_nonzero_pattern);
   int numbers_of_rows = 0;
   for_each_part(sizes, ":", [&](const name_part& word) {
-    if (read_size(word, p)) ++numbers_of_rows;
+    if (read_size(word, problem)) ++numbers_of_rows;
   });
   if (numbers_of_rows != 1) pattern.refuse("a pattern of nonzeros with rows (s1000) or the entries of a row (x16)");
-  if (matrix.nonzeros == nonzero_pattern::grid) require_grid(pattern, p);
+  if (matrix.nonzeros == nonzero_pattern::grid) require_grid(pattern, problem);
 }
 
 bool is_index_type(std::string_view text) { return text.starts_with('u') || text.starts_with('i'); }
 
 }  // namespace
 
-void read_type(const name_part& type, problem_spec& p, std::string_view own_word, bool sparse_part::*own,
+void read_type(const name_part& type, problem_spec& problem, std::string_view own_word, bool sparse_part::*own,
                std::string_view words_expected) {
-  sparse_part& matrix = p.part<sparse_part>();
+  sparse_part& matrix = problem.part<sparse_part>();
   index_type& of_offsets = matrix.offset;
   auto [index, rest] = type.cut_at("+");
-  of_offsets = p.index = index.read(parse_index_type);
+  of_offsets = problem.index = index.read(parse_index_type);
   if (rest && is_index_type(rest->text())) {
     const auto [offset, behind_offset] = rest->cut_at("+");
     of_offsets = offset.read(parse_index_type);
@@ -195,14 +195,15 @@ void read_type(const name_part& type, problem_spec& p, std::string_view own_word
   }
   if (!rest) type.refuse("an index type, or two, and a value type, such as u32+f32 or u32+u64+f32");
   const auto [value, words] = rest->cut_at("+");
-  p.value =
+  problem.value =
       value.read([](std::string_view text) { return value_of(text, float_types, "a type of a matrix's values"); });
-  if (bytes(p.value) != p.record_bytes) value.refuse(fmt::format("a type of {} bytes", p.record_bytes));
+  if (bytes(problem.value) != problem.record_bytes)
+    value.refuse(fmt::format("a type of {} bytes", problem.record_bytes));
   for_each_part(words, "+", [&](const name_part& word) {
     if (word.text() == own_word) {
       matrix.*own = true;
     } else if (word.text() == "f64_sums") {
-      if (p.value != value_type::f32) word.refuse("allowed: it needs values of f32");
+      if (problem.value != value_type::f32) word.refuse("allowed: it needs values of f32");
       matrix.sums = spmv_sums::f64;
     } else if (word.text() == "row_ends") {
       matrix.has_row_ends = true;
@@ -220,86 +221,87 @@ void read(const name_part& pattern, const name_part& type, problem_spec& p) {
             "part of a product's type: transposed, f64_sums, row_ends");
 }
 
-std::string text_of_product(const problem_spec& p) {
-  const sparse_part& matrix = p.part<sparse_part>();
-  return fmt::format("{} entries in {} rows and {} columns{}, columns {}, {} {}, values {}{}, pattern {}", p.count,
-                     rows_of_matrix(p), columns_of_matrix(p), matrix.is_transposed ? ", transposed" : "", name(p.index),
-                     matrix.has_row_ends ? "row begins and ends" : "row offsets", name(matrix.offset), name(p.value),
-                     matrix.sums == spmv_sums::f64 ? " with sums f64" : "", name(p.access));
+std::string text_of_product(const problem_spec& problem) {
+  const sparse_part& matrix = problem.part<sparse_part>();
+  return fmt::format("{} entries in {} rows and {} columns{}, columns {}, {} {}, values {}{}, pattern {}",
+                     problem.count, rows_of_matrix(problem), columns_of_matrix(problem),
+                     matrix.is_transposed ? ", transposed" : "", name(problem.index),
+                     matrix.has_row_ends ? "row begins and ends" : "row offsets", name(matrix.offset),
+                     name(problem.value), matrix.sums == spmv_sums::f64 ? " with sums f64" : "", name(problem.access));
 }
 
-std::vector<fact> facts(const problem_spec& p) {
-  const sparse_part& matrix = p.part<sparse_part>();
-  return {{"count", p.count},
-          {"rows", rows_of_matrix(p)},
-          {"columns", columns_of_matrix(p)},
-          {"index_type", std::string(name(p.index))},
+std::vector<fact> facts(const problem_spec& problem) {
+  const sparse_part& matrix = problem.part<sparse_part>();
+  return {{"count", problem.count},
+          {"rows", rows_of_matrix(problem)},
+          {"columns", columns_of_matrix(problem)},
+          {"index_type", std::string(name(problem.index))},
           {"offset_type", std::string(name(matrix.offset))},
-          {"value_type", std::string(name(p.value))},
+          {"value_type", std::string(name(problem.value))},
           {"product", std::string(matrix.is_transposed ? "transposed" : "plain")},
           {"sums", std::string(text_of(matrix.sums, sums_words))},
           {"layout", std::string(matrix.has_row_ends ? "row_ends" : "row_offsets")},
-          {"pattern", name(p.access)}};
+          {"pattern", name(problem.access)}};
 }
 
-std::string label_of_matrix(const problem_spec& p) {
-  const sparse_part& matrix = p.part<sparse_part>();
+std::string label_of_matrix(const problem_spec& problem) {
+  const sparse_part& matrix = problem.part<sparse_part>();
   const std::string_view nonzeros = matrix.nonzeros == nonzero_pattern::uniform ? "random columns"
                                     : matrix.nonzeros == nonzero_pattern::zipf  ? "Zipf columns"
                                                                                 : name(matrix.nonzeros);
-  const std::string rows = p.table ? fmt::format("{} rows", *p.table)
+  const std::string rows = problem.table ? fmt::format("{} rows", *problem.table)
                            : matrix.entries_of_a_row == power_law_repeats
                                ? "uneven rows"
                                : fmt::format("{} a row", matrix.entries_of_a_row);
-  const bool is_square = columns_of_matrix(p) == rows_of_matrix(p);
+  const bool is_square = columns_of_matrix(problem) == rows_of_matrix(problem);
   return fmt::format("{}, {}{}", nonzeros, rows, is_square ? "" : fmt::format(", {} columns", *matrix.columns));
 }
 
-row_labels labels(const problem_spec& p) {
-  const sparse_part& matrix = p.part<sparse_part>();
+row_labels labels(const problem_spec& problem) {
+  const sparse_part& matrix = problem.part<sparse_part>();
   const std::string product = fmt::format(
-      "{}, {}{}{}{}", label_of_matrix(p), text_of_types(p), matrix.is_transposed ? ", transposed" : "",
+      "{}, {}{}{}{}", label_of_matrix(problem), text_of_types(problem), matrix.is_transposed ? ", transposed" : "",
       matrix.sums == spmv_sums::f64 ? ", sums f64" : "", matrix.has_row_ends ? ", rows with ends of their own" : "");
-  return {fmt::format("multiply by a matrix of {} entries, {}", count_text(p.count), product), {{product}}};
+  return {fmt::format("multiply by a matrix of {} entries, {}", count_text(problem.count), product), {{product}}};
 }
 
-explanation explain(const context& ctx, const problem_spec& p, std::string_view variant) {
-  require_rows(p);
-  const sparse_part& matrix = p.part<sparse_part>();
-  const jobs::product_views v = jobs::views_of_product(p, {});
+explanation explain(const context& ctx, const problem_spec& problem, std::string_view variant) {
+  require_rows(problem);
+  const sparse_part& matrix = problem.part<sparse_part>();
+  const jobs::product_views v = jobs::views_of_product(problem, {});
   return explain_spmv(
       ctx, v.a, v.x, v.y,
-      {.transposed = matrix.is_transposed, .sums = matrix.sums, .pattern = p.access, .variant = variant});
+      {.transposed = matrix.is_transposed, .sums = matrix.sums, .pattern = problem.access, .variant = variant});
 }
 
 }  // namespace
 
-spmv_problem product_of(const problem_spec& p, backend_kind backend) {
-  const sparse_part& matrix = p.part<sparse_part>();
-  spmv_problem s;
-  s.backend = backend;
-  s.rows = rows_of_matrix(p);
-  s.columns = columns_of_matrix(p);
-  s.entries = p.count;
-  s.value = p.value;
-  s.offset = matrix.offset;
-  s.column = p.index;
-  s.has_row_ends = matrix.has_row_ends;
-  s.transposed = matrix.is_transposed;
-  s.sums = p.value == value_type::f64 ? spmv_sums::as_values : matrix.sums;
-  s.pattern = p.access;
-  return s;
+spmv_problem product_of(const problem_spec& problem, backend_kind backend) {
+  const sparse_part& matrix = problem.part<sparse_part>();
+  spmv_problem product;
+  product.backend = backend;
+  product.rows = rows_of_matrix(problem);
+  product.columns = columns_of_matrix(problem);
+  product.entries = problem.count;
+  product.value = problem.value;
+  product.offset = matrix.offset;
+  product.column = problem.index;
+  product.has_row_ends = matrix.has_row_ends;
+  product.transposed = matrix.is_transposed;
+  product.sums = problem.value == value_type::f64 ? spmv_sums::as_values : matrix.sums;
+  product.pattern = problem.access;
+  return product;
 }
 
 namespace {
 
-access_pattern hint_of_matrix(const problem_spec& p) {
-  const sparse_part& matrix = p.part<sparse_part>();
+access_pattern hint_of_matrix(const problem_spec& problem) {
+  const sparse_part& matrix = problem.part<sparse_part>();
   switch (matrix.nonzeros) {
     case nonzero_pattern::banded:
-      return access_pattern::clustered(std::max<std::uint64_t>(1, row_lengths_of(p).longest_row()));
+      return access_pattern::clustered(std::max<std::uint64_t>(1, row_lengths_of(problem).longest_row()));
     case nonzero_pattern::grid: {
-      const std::uint64_t side = side_of_grid(p);
+      const std::uint64_t side = side_of_grid(problem);
       return access_pattern::clustered(2 * (is_flat_grid(matrix.entries_of_a_row) ? side : side * side));
     }
     case nonzero_pattern::uniform: return access_pattern::random();
@@ -315,18 +317,18 @@ namespace sheaf::jobs {
 
 using primitives::sparse_part;
 
-product_views views_of_product(const problem_spec& p, const array_set& arrays) {
-  const sparse_part& matrix = p.part<sparse_part>();
-  const std::uint64_t rows = primitives::rows_of_matrix(p);
-  const std::uint64_t columns = primitives::columns_of_matrix(p);
+product_views views_of_product(const problem_spec& problem, const array_set& arrays) {
+  const sparse_part& matrix = problem.part<sparse_part>();
+  const std::uint64_t rows = primitives::rows_of_matrix(problem);
+  const std::uint64_t columns = primitives::columns_of_matrix(problem);
   const index_span begins{arrays[places::offsets].data, matrix.has_row_ends ? rows : rows + 1, matrix.offset};
   const index_span ends{arrays[sparse_places::row_ends].data, rows, matrix.offset};
-  const index_span columns_of_entries{arrays[places::index].data, p.count, p.index};
-  const const_values values_of_entries{arrays[sparse_places::values].data, p.count, p.value};
+  const index_span columns_of_entries{arrays[places::index].data, problem.count, problem.index};
+  const const_values values_of_entries{arrays[sparse_places::values].data, problem.count, problem.value};
   return {matrix.has_row_ends ? csr_view(rows, columns, begins, ends, columns_of_entries, values_of_entries)
                               : csr_view(rows, columns, begins, columns_of_entries, values_of_entries),
-          {arrays[places::source].data, matrix.is_transposed ? rows : columns, p.value},
-          {arrays[places::target].data, matrix.is_transposed ? columns : rows, p.value}};
+          {arrays[places::source].data, matrix.is_transposed ? rows : columns, problem.value},
+          {arrays[places::target].data, matrix.is_transposed ? columns : rows, problem.value}};
 }
 
 namespace {
@@ -394,20 +396,21 @@ using primitives::rows_of_matrix;
 
 }  // namespace
 
-matrix_source source_of_matrix(const problem_spec& p, std::uint64_t copy) {
-  const sparse_part& matrix = p.part<sparse_part>();
-  matrix_source s{.lengths = row_lengths_of(p),
-                  .columns = columns_of_matrix(p),
-                  .nonzeros = matrix.nonzeros,
-                  .order = pattern_of_copy(p, copy),
-                  .seed = inputs::mix(records_seed + copy),
-                  .type = p.value,
-                  .column = p.index,
-                  .offset = matrix.offset,
-                  .is_transposed = matrix.is_transposed};
-  s.order.kind = matrix.nonzeros == nonzero_pattern::zipf ? inputs::pattern_kind::zipf : inputs::pattern_kind::uniform;
-  if (matrix.nonzeros == nonzero_pattern::grid) s.side = primitives::side_of_grid(p);
-  return s;
+matrix_source source_of_matrix(const problem_spec& problem, std::uint64_t copy) {
+  const sparse_part& matrix = problem.part<sparse_part>();
+  matrix_source source{.lengths = row_lengths_of(problem),
+                       .columns = columns_of_matrix(problem),
+                       .nonzeros = matrix.nonzeros,
+                       .order = pattern_of_copy(problem, copy),
+                       .seed = inputs::mix(records_seed + copy),
+                       .type = problem.value,
+                       .column = problem.index,
+                       .offset = matrix.offset,
+                       .is_transposed = matrix.is_transposed};
+  source.order.kind =
+      matrix.nonzeros == nonzero_pattern::zipf ? inputs::pattern_kind::zipf : inputs::pattern_kind::uniform;
+  if (matrix.nonzeros == nonzero_pattern::grid) source.side = primitives::side_of_grid(problem);
+  return source;
 }
 
 namespace {
@@ -421,21 +424,21 @@ std::string text_of_rows(const problem_spec& p) {
                      lengths.is_uneven ? "uneven lengths" : fmt::to_string(lengths.least), lengths.longer);
 }
 
-array_shapes shapes(const problem_spec& p) {
-  const sparse_part& matrix = p.part<sparse_part>();
-  const std::uint64_t rows = rows_of_matrix(p);
-  const std::uint64_t columns = columns_of_matrix(p);
-  const std::string of_rows = text_of_rows(p);
+array_shapes shapes(const problem_spec& problem) {
+  const sparse_part& matrix = problem.part<sparse_part>();
+  const std::uint64_t rows = rows_of_matrix(problem);
+  const std::uint64_t columns = columns_of_matrix(problem);
+  const std::string of_rows = text_of_rows(problem);
   const std::uint64_t x_count = matrix.is_transposed ? rows : columns;
   array_shapes all;
-  all[places::source] = {x_count, p.record_bytes, array_role::input,
-                         fmt::format("vector {} of {}", primitives::name(p.value), x_count)};
-  all[places::index] = {p.count, bytes(p.index), array_role::input,
+  all[places::source] = {x_count, problem.record_bytes, array_role::input,
+                         fmt::format("vector {} of {}", primitives::name(problem.value), x_count)};
+  all[places::index] = {problem.count, bytes(problem.index), array_role::input,
                         fmt::format("columns {} {} below {}, {}", primitives::name(matrix.nonzeros),
-                                    primitives::name(p.index), columns, of_rows)};
-  all[places::target] = {matrix.is_transposed ? columns : rows, p.record_bytes, array_role::output};
-  all[sparse_places::values] = {p.count, p.record_bytes, array_role::input,
-                                fmt::format("entries {} of {}", primitives::name(p.value), p.count)};
+                                    primitives::name(problem.index), columns, of_rows)};
+  all[places::target] = {matrix.is_transposed ? columns : rows, problem.record_bytes, array_role::output};
+  all[sparse_places::values] = {problem.count, problem.record_bytes, array_role::input,
+                                fmt::format("entries {} of {}", primitives::name(problem.value), problem.count)};
   const std::uint64_t begins = matrix.has_row_ends ? rows : rows + 1;
   all[places::offsets] = {begins, bytes(matrix.offset), array_role::input,
                           fmt::format("{} row begins {} of {}", begins, primitives::name(matrix.offset), of_rows)};
@@ -446,22 +449,22 @@ array_shapes shapes(const problem_spec& p) {
   return all;
 }
 
-std::uint64_t moved_bytes(const problem_spec& p) {
-  const sparse_part& matrix = p.part<sparse_part>();
-  const std::uint64_t rows = rows_of_matrix(p);
+std::uint64_t moved_bytes(const problem_spec& problem) {
+  const sparse_part& matrix = problem.part<sparse_part>();
+  const std::uint64_t rows = rows_of_matrix(problem);
   const std::uint64_t offsets = matrix.has_row_ends ? 2 * rows : rows + 1;
-  return p.count * (bytes(p.index) + p.record_bytes) + offsets * bytes(matrix.offset) +
-         (rows + columns_of_matrix(p)) * p.record_bytes;
+  return problem.count * (bytes(problem.index) + problem.record_bytes) + offsets * bytes(matrix.offset) +
+         (rows + columns_of_matrix(problem)) * problem.record_bytes;
 }
 
 /// Entries of the longest sum, or more: of a row, and of a column of the transposed product.
-double longest_sum(const problem_spec& p) {
-  const sparse_part& matrix = p.part<sparse_part>();
-  const std::uint64_t longest_row = row_lengths_of(p).longest_row();
+double longest_sum(const problem_spec& problem) {
+  const sparse_part& matrix = problem.part<sparse_part>();
+  const std::uint64_t longest_row = row_lengths_of(problem).longest_row();
   if (!matrix.is_transposed) return static_cast<double>(longest_row);
-  const std::uint64_t usual = p.count / columns_of_matrix(p) + longest_row;
+  const std::uint64_t usual = problem.count / columns_of_matrix(problem) + longest_row;
   const bool is_even = matrix.nonzeros != nonzero_pattern::zipf;
-  return static_cast<double>(is_even ? std::min(p.count, 16 * usual) : p.count);
+  return static_cast<double>(is_even ? std::min(problem.count, 16 * usual) : problem.count);
 }
 
 bool is_too_narrow(index_type type, std::uint64_t number) {
@@ -470,18 +473,20 @@ bool is_too_narrow(index_type type, std::uint64_t number) {
   return limit != 0 && number >= limit;
 }
 
-std::string unchecked(const problem_spec& p) {
-  const std::uint64_t rows = rows_of_matrix(p);
-  const std::uint64_t columns = columns_of_matrix(p);
-  if (p.count > 0 && (rows == 0 || columns == 0)) return "entries of no rows or columns";
-  if (std::max({p.count, rows, columns}) > most_numbers) return "more entries, rows or columns than any memory has";
-  if (is_too_narrow(p.index, columns)) return "column numbers are too narrow for the columns";
-  if (is_too_narrow(p.part<sparse_part>().offset, p.count)) return "row offsets are too narrow for the entries";
-  if (p.count == 0) return "";
+std::string unchecked(const problem_spec& problem) {
+  const std::uint64_t rows = rows_of_matrix(problem);
+  const std::uint64_t columns = columns_of_matrix(problem);
+  if (problem.count > 0 && (rows == 0 || columns == 0)) return "entries of no rows or columns";
+  if (std::max({problem.count, rows, columns}) > most_numbers)
+    return "more entries, rows or columns than any memory has";
+  if (is_too_narrow(problem.index, columns)) return "column numbers are too narrow for the columns";
+  if (is_too_narrow(problem.part<sparse_part>().offset, problem.count))
+    return "row offsets are too narrow for the entries";
+  if (problem.count == 0) return "";
   // Signs are random, so that sums of n products are past 16 times the root of n times the largest of them in less than
   // one of 10^50 matrices.
-  const double most = 16 * std::sqrt(longest_sum(p)) * static_cast<double>(most_product);
-  return most < (p.value == value_type::f32 ? 0x1p24 : 0x1p53) ? "" : "sums are too large to be exact";
+  const double most = 16 * std::sqrt(longest_sum(problem)) * static_cast<double>(most_product);
+  return most < (problem.value == value_type::f32 ? 0x1p24 : 0x1p53) ? "" : "sums are too large to be exact";
 }
 
 void fill_array(const context& ctx, const problem_spec& p, std::uint64_t copy, std::size_t place, records array) {

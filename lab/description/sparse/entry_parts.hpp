@@ -16,27 +16,27 @@ extern const problem_field value_type;
 extern const problem_field sums;
 extern const problem_field row_ends;
 
-void usual_rows(problem_spec& p);
-void usual_column_type(problem_spec& p);
-void usual_offset_type(problem_spec& p);
+void usual_rows(problem_spec& problem);
+void usual_column_type(problem_spec& problem);
+void usual_offset_type(problem_spec& problem);
 }  // namespace sparse_fields
 
 /// "u32+f32", or "u32+u64+f32" where row offsets have a type of their own.
-std::string text_of_types(const problem_spec& p);
+std::string text_of_types(const problem_spec& problem);
 /// "+f64_sums+row_ends"
-std::string text_of_layout(const problem_spec& p);
+std::string text_of_layout(const problem_spec& problem);
 /// Reads both, and a word that sets `own`. Refuses a type that does not begin with types, and any other word.
-void read_type(const name_part& type, problem_spec& p, std::string_view own_word, bool sparse_part::*own,
+void read_type(const name_part& type, problem_spec& problem, std::string_view own_word, bool sparse_part::*own,
                std::string_view words_expected);
 /// Refuses entries of a row that no grid has.
-void require_grid(const name_part& pattern, const problem_spec& p);
+void require_grid(const name_part& pattern, const problem_spec& problem);
 
-spmv_problem product_of(const problem_spec& p, backend_kind backend);
+spmv_problem product_of(const problem_spec& problem, backend_kind backend);
 
 }  // namespace sheaf::primitives
 
 namespace sheaf::jobs {
 
-matrix_source source_of_matrix(const problem_spec& p, std::uint64_t copy);
+matrix_source source_of_matrix(const problem_spec& problem, std::uint64_t copy);
 
 }  // namespace sheaf::jobs

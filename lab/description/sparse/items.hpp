@@ -51,19 +51,21 @@ SHEAF_HOST_DEVICE inline std::int64_t step_of_grid(std::uint64_t entries_of_a_po
 }
 
 /// The column of an entry of a row. A matrix ends at no side: what goes past the last column begins with the first.
-SHEAF_HOST_DEVICE inline std::uint64_t column_of_entry(const matrix_source& s, std::uint64_t entry, std::uint64_t row) {
-  switch (s.nonzeros) {
+SHEAF_HOST_DEVICE inline std::uint64_t column_of_entry(const matrix_source& source, std::uint64_t entry,
+                                                       std::uint64_t row) {
+  switch (source.nonzeros) {
     case nonzero_pattern::uniform:
-    case nonzero_pattern::zipf: return inputs::pattern_entry(s.order, entry, s.columns);
+    case nonzero_pattern::zipf: return inputs::pattern_entry(source.order, entry, source.columns);
     case nonzero_pattern::banded: {
-      const std::uint64_t begin = s.lengths.begin_of_row(row);
-      const std::uint64_t half = (s.lengths.begin_of_row(row + 1) - begin) / 2;
-      return moved_around(row % s.columns, static_cast<std::int64_t>(entry - begin) - static_cast<std::int64_t>(half),
-                          s.columns);
+      const std::uint64_t begin = source.lengths.begin_of_row(row);
+      const std::uint64_t half = (source.lengths.begin_of_row(row + 1) - begin) / 2;
+      return moved_around(row % source.columns,
+                          static_cast<std::int64_t>(entry - begin) - static_cast<std::int64_t>(half), source.columns);
     }
     case nonzero_pattern::grid: {
-      const std::uint64_t k = entry - s.lengths.begin_of_row(row);
-      return moved_around(row, step_of_grid(s.lengths.least, k, static_cast<std::int64_t>(s.side)), s.columns);
+      const std::uint64_t k = entry - source.lengths.begin_of_row(row);
+      return moved_around(row, step_of_grid(source.lengths.least, k, static_cast<std::int64_t>(source.side)),
+                          source.columns);
     }
   }
   return 0;

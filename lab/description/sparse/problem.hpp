@@ -25,12 +25,12 @@ struct sparse_part {
 };
 
 /// Rows and columns: as given, else a row for every so many entries, and a column for each row.
-std::uint64_t rows_of_matrix(const problem_spec& p);
-std::uint64_t columns_of_matrix(const problem_spec& p);
+std::uint64_t rows_of_matrix(const problem_spec& problem);
+std::uint64_t columns_of_matrix(const problem_spec& problem);
 /// @throws error(bad_argument) for entries without a row
-void require_rows(const problem_spec& p);
+void require_rows(const problem_spec& problem);
 /// Points along an edge of the grid whose points are the rows: a square's for 5 and 9 entries, a cube's for 7 and 27.
-std::uint64_t side_of_grid(const problem_spec& p);
+std::uint64_t side_of_grid(const problem_spec& problem);
 bool is_flat_grid(std::uint64_t entries_of_a_point) noexcept;
 
 /// How many entries each row has, by arithmetic. Every row has `least`, and the first `longer` rows one more; the last
@@ -87,7 +87,7 @@ struct row_lengths {
   }
 };
 
-row_lengths row_lengths_of(const problem_spec& p);
+row_lengths row_lengths_of(const problem_spec& problem);
 
 }  // namespace sheaf::primitives
 
@@ -100,6 +100,6 @@ struct product_views {
   values y;
 };
 
-product_views views_of_product(const problem_spec& p, const array_set& arrays);
+product_views views_of_product(const problem_spec& problem, const array_set& arrays);
 
 }  // namespace sheaf::jobs

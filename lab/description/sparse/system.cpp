@@ -52,16 +52,17 @@ row_parts write(const problem_spec& p) {
           text_of_types(p) + (p.part<sparse_part>().has_jacobi ? "+jacobi" : "") + text_of_layout(p)};
 }
 
-void read(const name_part& pattern, const name_part& type, problem_spec& p) {
+void read(const name_part& pattern, const name_part& type, problem_spec& problem) {
   constexpr std::string_view expected = "a grid, the entries of a row and iterations, such as grid:x7:i16";
   const auto [matrix, iterations] = pattern.cut_at_last(":i");
   if (!iterations) pattern.refuse(expected);
-  p.part<sparse_part>().iterations = iterations->number(1, most_iterations, "a number of iterations from 1 to 1000000");
-  p.part<sparse_part>().nonzeros = nonzero_pattern::grid;
-  p.part<sparse_part>().entries_of_a_row =
+  problem.part<sparse_part>().iterations =
+      iterations->number(1, most_iterations, "a number of iterations from 1 to 1000000");
+  problem.part<sparse_part>().nonzeros = nonzero_pattern::grid;
+  problem.part<sparse_part>().entries_of_a_row =
       matrix.behind("grid:x", expected).number(1, ~std::uint64_t{0}, "the entries of a row");
-  require_grid(matrix, p);
-  read_type(type, p, "jacobi", &sparse_part::has_jacobi, "part of a system's type: jacobi, f64_sums, row_ends");
+  require_grid(matrix, problem);
+  read_type(type, problem, "jacobi", &sparse_part::has_jacobi, "part of a system's type: jacobi, f64_sums, row_ends");
 }
 
 std::string text(const problem_spec& p) {
@@ -79,21 +80,23 @@ std::vector<fact> facts(const problem_spec& p) {
   return all;
 }
 
-row_labels labels(const problem_spec& p) {
-  const std::string system = fmt::format(
-      "grid, {} a row, {}{}{}{}, {} iterations", p.part<sparse_part>().entries_of_a_row, text_of_types(p),
-      p.part<sparse_part>().has_jacobi ? ", Jacobi" : "",
-      p.part<sparse_part>().sums == spmv_sums::f64 ? ", sums f64" : "",
-      p.part<sparse_part>().has_row_ends ? ", rows with ends of their own" : "", p.part<sparse_part>().iterations);
-  return {fmt::format("conjugate gradient by a matrix of {} entries, {}", count_text(p.count), system), {{system}}};
+row_labels labels(const problem_spec& problem) {
+  const std::string system =
+      fmt::format("grid, {} a row, {}{}{}{}, {} iterations", problem.part<sparse_part>().entries_of_a_row,
+                  text_of_types(problem), problem.part<sparse_part>().has_jacobi ? ", Jacobi" : "",
+                  problem.part<sparse_part>().sums == spmv_sums::f64 ? ", sums f64" : "",
+                  problem.part<sparse_part>().has_row_ends ? ", rows with ends of their own" : "",
+                  problem.part<sparse_part>().iterations);
+  return {fmt::format("conjugate gradient by a matrix of {} entries, {}", count_text(problem.count), system),
+          {{system}}};
 }
 
-conjugate_gradient_options options_of(const problem_spec& p, std::string_view variant) {
+conjugate_gradient_options options_of(const problem_spec& problem, std::string_view variant) {
   return {.tolerance = 0,
-          .iteration_limit = p.part<sparse_part>().iterations,
-          .preconditioner = p.part<sparse_part>().has_jacobi ? preconditioner::jacobi : preconditioner::none,
-          .sums = p.part<sparse_part>().sums,
-          .pattern = p.access,
+          .iteration_limit = problem.part<sparse_part>().iterations,
+          .preconditioner = problem.part<sparse_part>().has_jacobi ? preconditioner::jacobi : preconditioner::none,
+          .sums = problem.part<sparse_part>().sums,
+          .pattern = problem.access,
           .keeps_last = true,
           .variant = variant};
 }
@@ -144,21 +147,22 @@ constexpr std::uint64_t least_judged_iterations = 8;
 
 /// The most that the residual may be of the right side's size: what is proven of the method (Saad 2003, section 6.11),
 /// from one of 2-norms of residuals and errors in the matrix's norm, and rounding.
-double most_residual(const problem_spec& p) {
+double most_residual(const problem_spec& problem) {
   const double rate = (std::sqrt(condition) - 1) / (std::sqrt(condition) + 1);
   const double precision =
-      p.value == value_type::f32 ? std::numeric_limits<float>::epsilon() : std::numeric_limits<double>::epsilon();
+      problem.value == value_type::f32 ? std::numeric_limits<float>::epsilon() : std::numeric_limits<double>::epsilon();
   constexpr double roundings = 128;
-  return 2 * std::sqrt(condition) * std::pow(rate, static_cast<double>(p.part<sparse_part>().iterations)) +
+  return 2 * std::sqrt(condition) * std::pow(rate, static_cast<double>(problem.part<sparse_part>().iterations)) +
          roundings * precision;
 }
 
-array_shapes shapes(const problem_spec& p) {
-  const problem_spec product = product_in(p);
+array_shapes shapes(const problem_spec& problem) {
+  const problem_spec product = product_in(problem);
   array_shapes all = job_of(product).shapes(product);
   all[places::source].contents += ", right side of a system";
   all[places::index].contents += " of a system";
-  all[sparse_places::values].contents += fmt::format(" of a system, {} a row", p.part<sparse_part>().entries_of_a_row);
+  all[sparse_places::values].contents +=
+      fmt::format(" of a system, {} a row", problem.part<sparse_part>().entries_of_a_row);
   return all;
 }
 
@@ -173,8 +177,8 @@ std::string unchecked(const problem_spec& p) {
   return job_of(product).unchecked(product);
 }
 
-void fill_array(const context& ctx, const problem_spec& p, std::uint64_t copy, std::size_t place, records array) {
-  const system_source source{source_of_matrix(p, copy)};
+void fill_array(const context& ctx, const problem_spec& problem, std::uint64_t copy, std::size_t place, records array) {
+  const system_source source{source_of_matrix(problem, copy)};
   if (place == places::source) {
     over_items(ctx, array.count, fill_right_side{source, array.data});
   } else if (place == places::index) {
@@ -182,7 +186,7 @@ void fill_array(const context& ctx, const problem_spec& p, std::uint64_t copy, s
   } else if (place == sparse_places::values) {
     over_items(ctx, array.count, fill_system_values{source, array.data});
   } else {
-    const problem_spec product = product_in(p);
+    const problem_spec product = product_in(problem);
     job_of(product).fill(ctx, product, copy, place, array);
   }
 }
@@ -282,13 +286,14 @@ struct solver_loop {
 };
 
 template <class Value, class Sum>
-plain_call loop_of(const context& ctx, const problem_spec& p, const array_set& arrays) {
-  return with_index_type(p.index, [&]<class Column>(std::type_identity<Column>) {
-    return with_index_type(p.part<sparse_part>().offset, [&]<class Offset>(std::type_identity<Offset>) -> plain_call {
-      return solver_loop<Value, Sum, Column, Offset>{views_of_product(p, arrays), ctx.threads(),
-                                                     p.part<sparse_part>().iterations,
-                                                     p.part<sparse_part>().has_jacobi};
-    });
+plain_call loop_of(const context& ctx, const problem_spec& problem, const array_set& arrays) {
+  return with_index_type(problem.index, [&]<class Column>(std::type_identity<Column>) {
+    return with_index_type(
+        problem.part<sparse_part>().offset, [&]<class Offset>(std::type_identity<Offset>) -> plain_call {
+          return solver_loop<Value, Sum, Column, Offset>{views_of_product(problem, arrays), ctx.threads(),
+                                                         problem.part<sparse_part>().iterations,
+                                                         problem.part<sparse_part>().has_jacobi};
+        });
   });
 }
 

@@ -27,7 +27,7 @@ const problem_field key_field_of_split{
     "--key",
     "Splits: OFFSET:BITS, the bits that are a record's category; 0:8 unless "
     "given",
-    "KEY", [](problem_spec& p, option_texts texts) {
+    "KEY", [](problem_spec& problem, option_texts texts) {
       const bit_field bits = parse_bit_field(texts.front());
       if (bits.count == 0 || bits.count > most_bits_of_call) {
         refuse("--key: '{}' has {} bits, not 1 to 32", core::printable(texts.front()), bits.count);
@@ -35,8 +35,8 @@ const problem_field key_field_of_split{
       if (bits.first > most_bits) {
         refuse("--key: '{}' begins past the end of any record", core::printable(texts.front()));
       }
-      p.part<key_part>().first_bit = static_cast<std::uint32_t>(bits.first);
-      p.part<key_part>().bits = bits.count;
+      problem.part<key_part>().first_bit = static_cast<std::uint32_t>(bits.first);
+      problem.part<key_part>().bits = bits.count;
     }};
 const problem_field from_left{
     "--from-left",
@@ -69,15 +69,15 @@ row_parts write(const problem_spec& p) {
           p.key_bytes == 0 ? "own" : fmt::format("k{}", 8 * p.key_bytes)};
 }
 
-void read(const name_part& pattern, const name_part& type, problem_spec& p) {
-  key_part& key = p.part<key_part>();
+void read(const name_part& pattern, const name_part& type, problem_spec& problem) {
+  key_part& key = problem.part<key_part>();
   if (type.text() != "own") {
-    p.key_bytes = type.behind("k", "own, k32 or k64").number(8, most_bits, "own, k32 or k64") / 8;
+    problem.key_bytes = type.behind("k", "own, k32 or k64").number(8, most_bits, "own, k32 or k64") / 8;
   }
   const auto [keys, bits] = pattern.cut_at_last(":b");
   key.keys = keys.read(parse_key_distribution);
   if (!bits) pattern.refuse("a distribution of keys and the bits that decide, such as uniform:b8");
-  const std::uint64_t held_bytes = p.key_bytes == 0 ? p.record_bytes : p.key_bytes;
+  const std::uint64_t held_bytes = problem.key_bytes == 0 ? problem.record_bytes : problem.key_bytes;
   key.bits = static_cast<std::uint32_t>(bits->number(1, 8 * held_bytes, "a number of bits that the key has"));
 }
 
@@ -89,12 +89,13 @@ void read_of_index(const name_part& pattern, const name_part& type, problem_spec
 
 split_key first_key(const problem_spec& p) { return key_of_call(p, {nullptr, p.count, p.key_bytes}, 0); }
 
-std::string text(const problem_spec& p) {
-  const key_part& key = p.part<key_part>();
-  const split_key by = first_key(p);
-  std::string text = fmt::format("{} records of {} bytes, {} categories", p.count, p.record_bytes, by.categories);
+std::string text(const problem_spec& problem) {
+  const key_part& key = problem.part<key_part>();
+  const split_key by = first_key(problem);
+  std::string text =
+      fmt::format("{} records of {} bytes, {} categories", problem.count, problem.record_bytes, by.categories);
   if (by.from != split_key::kind::category) text += fmt::format(" by {} bits from bit {}", key.bits, key.first_bit);
-  if (by.from != split_key::kind::record_bits) text += fmt::format(" of keys of {} bytes", p.key_bytes);
+  if (by.from != split_key::kind::record_bits) text += fmt::format(" of keys of {} bytes", problem.key_bytes);
   return text;
 }
 
@@ -112,22 +113,22 @@ std::string categories_text(std::uint32_t bits) {
   return bits < 64 ? fmt::to_string(std::uint64_t{1} << bits) : fmt::format("2^{}", bits);
 }
 
-row_labels labels(const problem_spec& p) {
-  const bool is_own = p.key_bytes == 0;
-  const std::string by_keys = is_own ? "" : fmt::format(" by keys of {} bits", 8 * p.key_bytes);
+row_labels labels(const problem_spec& problem) {
+  const bool is_own = problem.key_bytes == 0;
+  const std::string by_keys = is_own ? "" : fmt::format(" by keys of {} bits", 8 * problem.key_bytes);
   std::string product;
-  if (p.primitive == "split_unstable") product = ", any order";
-  if (entry_of(p).writes_index) product = fmt::format(" ({})", p.primitive);
+  if (problem.primitive == "split_unstable") product = ", any order";
+  if (entry_of(problem).writes_index) product = fmt::format(" ({})", problem.primitive);
   const std::string kind =
-      is_own ? "that lie in the record" : fmt::format("of {} bits in an array of their own", 8 * p.key_bytes);
-  return {fmt::format("split {} of {} bytes to {} categories{}{}", count_text(p.count), p.record_bytes,
-                      categories_text(p.part<key_part>().bits), by_keys, product),
+      is_own ? "that lie in the record" : fmt::format("of {} bits in an array of their own", 8 * problem.key_bytes);
+  return {fmt::format("split {} of {} bytes to {} categories{}{}", count_text(problem.count), problem.record_bytes,
+                      categories_text(problem.part<key_part>().bits), by_keys, product),
           {{"records of "},
-           varying(p.record_bytes),
+           varying(problem.record_bytes),
            {" bytes by "},
-           varying(p.part<key_part>().bits, "bit"),
+           varying(problem.part<key_part>().bits, "bit"),
            {fmt::format(" of keys {}, ", kind)},
-           varying(order_text(name(p.part<key_part>().keys)))}};
+           varying(order_text(name(problem.part<key_part>().keys)))}};
 }
 
 // The calls of one problem run one after the other, and all but one need memory for the records between them.
@@ -141,12 +142,13 @@ void add_call(std::vector<variant_estimate>& all, std::span<const variant_estima
 }
 
 template <split_product Product, bool Stable>
-std::vector<variant_estimate> estimates(const problem_spec& p, backend_kind backend, const machine& profile) {
+std::vector<variant_estimate> estimates(const problem_spec& problem, backend_kind backend, const machine& profile) {
   const auto of_call = [&](std::uint32_t call) {
-    return estimates_of(split_variants(), split_problem_of(p, call, Product, Stable, backend), backend, profile);
+    return estimates_of(split_variants(), split_problem_of(problem, call, Product, Stable, backend), backend, profile);
   };
   std::vector<variant_estimate> all = of_call(0);
-  for (std::uint32_t call = 1; call < calls_of(p); ++call) add_call(all, of_call(call), p.count * p.record_bytes);
+  for (std::uint32_t call = 1; call < calls_of(problem); ++call)
+    add_call(all, of_call(call), problem.count * problem.record_bytes);
   return all;
 }
 
@@ -157,16 +159,16 @@ plan::measured_place place(const problem_spec& p, backend_kind backend) {
 }
 
 template <split_product Product, bool Stable>
-explanation explain(const context& ctx, const problem_spec& p, std::string_view variant) {
+explanation explain(const context& ctx, const problem_spec& problem, std::string_view variant) {
   const auto of_call = [&](std::uint32_t call) {
-    const split_key key = key_of_call(p, {nullptr, p.count, p.key_bytes}, call);
-    if (Product == split_product::gather_index) return explain_split_gather_index(ctx, key, p.index, {variant});
-    if (Product == split_product::scatter_index) return explain_split_scatter_index(ctx, key, p.index, {variant});
-    return explain_split(ctx, {nullptr, p.count, p.record_bytes}, key, Stable, {variant});
+    const split_key key = key_of_call(problem, {nullptr, problem.count, problem.key_bytes}, call);
+    if (Product == split_product::gather_index) return explain_split_gather_index(ctx, key, problem.index, {variant});
+    if (Product == split_product::scatter_index) return explain_split_scatter_index(ctx, key, problem.index, {variant});
+    return explain_split(ctx, {nullptr, problem.count, problem.record_bytes}, key, Stable, {variant});
   };
   explanation why = of_call(0);
-  for (std::uint32_t call = 1; call < calls_of(p); ++call) {
-    add_call(why.variants, of_call(call).variants, p.count * p.record_bytes);
+  for (std::uint32_t call = 1; call < calls_of(problem); ++call) {
+    add_call(why.variants, of_call(call).variants, problem.count * problem.record_bytes);
   }
   return why;
 }
@@ -179,35 +181,38 @@ std::uint32_t calls_of(const problem_spec& p) {
                     : 1;
 }
 
-split_key key_of_call(const problem_spec& p, const_records keys, std::uint32_t call) {
-  const key_part& key = p.part<key_part>();
-  const split_part& split = p.part<split_part>();
+split_key key_of_call(const problem_spec& problem, const_records keys, std::uint32_t call) {
+  const key_part& key = problem.part<key_part>();
+  const split_part& split = problem.part<split_part>();
   if (split.categories != 0) return split_key::category(keys, split.categories);
   const std::uint32_t skipped = call * most_bits_of_call;
   const bit_field bits{key.first_bit + skipped,
-                       calls_of(p) == 1 ? key.bits : std::min(most_bits_of_call, key.bits - skipped), split.bits_from};
-  return p.key_bytes == 0 ? split_key::of_record(bits) : split_key::of(keys, bits);
+                       calls_of(problem) == 1 ? key.bits : std::min(most_bits_of_call, key.bits - skipped),
+                       split.bits_from};
+  return problem.key_bytes == 0 ? split_key::of_record(bits) : split_key::of(keys, bits);
 }
 
-split_problem split_problem_of(const problem_spec& p, std::uint32_t call, split_product product, bool stable,
+split_problem split_problem_of(const problem_spec& problem, std::uint32_t call, split_product product, bool stable,
                                backend_kind backend) {
-  const split_key key = key_of_call(p, {nullptr, p.count, p.key_bytes}, call);
+  const split_key key = key_of_call(problem, {nullptr, problem.count, problem.key_bytes}, call);
   const bool own = key.from == split_key::kind::record_bits;
-  split_problem s;
-  s.backend = backend;
-  s.product = product;
-  s.stable = stable;
-  s.count = p.count;
-  s.categories = key.categories;
-  s.record_bytes = s.in_stride_bytes = s.out_stride_bytes = p.record_bytes;
-  s.word_bytes =
-      product == split_product::records ? widest_word(p.record_bytes) : static_cast<std::uint32_t>(p.record_bytes);
-  s.index = p.index;
-  s.key_from = key.from;
-  s.key_bytes = s.key_stride_bytes = own ? p.record_bytes : p.key_bytes;
-  s.bits = key.from == split_key::kind::category ? bit_field{0, static_cast<std::uint32_t>(8 * p.key_bytes)} : key.bits;
-  s.key_word_bytes = widest_word(s.key_bytes);
-  return s;
+  split_problem split_call;
+  split_call.backend = backend;
+  split_call.product = product;
+  split_call.stable = stable;
+  split_call.count = problem.count;
+  split_call.categories = key.categories;
+  split_call.record_bytes = split_call.in_stride_bytes = split_call.out_stride_bytes = problem.record_bytes;
+  split_call.word_bytes = product == split_product::records ? widest_word(problem.record_bytes)
+                                                            : static_cast<std::uint32_t>(problem.record_bytes);
+  split_call.index = problem.index;
+  split_call.key_from = key.from;
+  split_call.key_bytes = split_call.key_stride_bytes = own ? problem.record_bytes : problem.key_bytes;
+  split_call.bits = key.from == split_key::kind::category
+                        ? bit_field{0, static_cast<std::uint32_t>(8 * problem.key_bytes)}
+                        : key.bits;
+  split_call.key_word_bytes = widest_word(split_call.key_bytes);
+  return split_call;
 }
 
 }  // namespace sheaf::primitives
@@ -266,17 +271,18 @@ plain_call record_split(const problem_spec& p, const array_set& arrays, category
   };
 }
 
-plain_call plain_split(const context&, const problem_spec& p, const array_set& arrays) {
-  const key_part& key = p.part<key_part>();
-  const records& keys = arrays[p.key_bytes == 0 ? places::source : places::index];
+plain_call plain_split(const context&, const problem_spec& problem, const array_set& arrays) {
+  const key_part& key = problem.part<key_part>();
+  const records& keys = arrays[problem.key_bytes == 0 ? places::source : places::index];
   if (key.bits > most_counted_bits || keys.record_bytes < sizeof(std::uint32_t)) return {};
   const category_reader category_of{keys.data, keys.record_bytes, (std::uint32_t{1} << key.bits) - 1};
-  if (entry_of(p).writes_index) {
-    return with_index_type(
-        p.index, [&]<class Index>(std::type_identity<Index>) { return index_split<Index>(p, arrays, category_of); });
+  if (entry_of(problem).writes_index) {
+    return with_index_type(problem.index, [&]<class Index>(std::type_identity<Index>) {
+      return index_split<Index>(problem, arrays, category_of);
+    });
   }
-  return with_record_type(p.record_bytes, [&]<class Record>(std::type_identity<Record>) {
-    return record_split<Record>(p, arrays, category_of);
+  return with_record_type(problem.record_bytes, [&]<class Record>(std::type_identity<Record>) {
+    return record_split<Record>(problem, arrays, category_of);
   });
 }
 
@@ -295,22 +301,25 @@ bool writes_index(const problem_spec& p) { return primitives::entry_of(p).writes
 
 bool writes_scatter_index(const problem_spec& p) { return p.primitive == "split_scatter_index"; }
 
-array_shapes shapes(const problem_spec& p) {
-  const key_part& key = p.part<key_part>();
-  const std::string keys = fmt::format("{}:b{} {} {}", inputs::name(key.keys), key.bits, p.key_bytes, p.count);
+array_shapes shapes(const problem_spec& problem) {
+  const key_part& key = problem.part<key_part>();
+  const std::string keys =
+      fmt::format("{}:b{} {} {}", inputs::name(key.keys), key.bits, problem.key_bytes, problem.count);
   array_shapes all;
-  if (!writes_index(p)) {
+  if (!writes_index(problem)) {
     all[places::source] = {
-        p.count, p.record_bytes, array_role::input,
-        fmt::format("split records {} {} {}", p.record_bytes, p.count, p.key_bytes == 0 ? keys : "")};
+        problem.count, problem.record_bytes, array_role::input,
+        fmt::format("split records {} {} {}", problem.record_bytes, problem.count, problem.key_bytes == 0 ? keys : "")};
   }
-  if (p.key_bytes != 0) all[places::index] = {p.count, p.key_bytes, array_role::input, "keys " + keys};
-  all[places::target] = {p.count, p.record_bytes, array_role::output};
-  if (key.bits <= most_bits_with_offsets && calls_of(p) == 1) {
+  if (problem.key_bytes != 0)
+    all[places::index] = {problem.count, problem.key_bytes, array_role::input, "keys " + keys};
+  all[places::target] = {problem.count, problem.record_bytes, array_role::output};
+  if (key.bits <= most_bits_with_offsets && calls_of(problem) == 1) {
     all[places::offsets] = {(std::uint64_t{1} << key.bits) + 1, sizeof(std::uint64_t), array_role::side_output};
   }
   // Several calls alternate between the output and this; the check of a scatter index inverts the index into it.
-  if (calls_of(p) > 1 || writes_scatter_index(p)) all[places::work] = {p.count, p.record_bytes, array_role::work};
+  if (calls_of(problem) > 1 || writes_scatter_index(problem))
+    all[places::work] = {problem.count, problem.record_bytes, array_role::work};
   return all;
 }
 
@@ -318,15 +327,15 @@ std::uint64_t moved_bytes(const problem_spec& p) {
   return p.count * ((writes_index(p) ? 1 : 2) * p.record_bytes + p.key_bytes);
 }
 
-std::string unchecked(const problem_spec& p) {
-  const key_part& key = p.part<key_part>();
-  const split_part& split = p.part<split_part>();
+std::string unchecked(const problem_spec& problem) {
+  const key_part& key = problem.part<key_part>();
+  const split_part& split = problem.part<split_part>();
   if (split.categories != 0 || key.first_bit != 0 || split.bits_from != bit_order::little_endian) {
     return "only keys in the lowest bits are generated";
   }
-  if (key.bits > primitives::most_bits_of_call * calls_of(p)) return "no call splits by so many bits";
-  const bool by_number = !writes_index(p) && p.key_bytes != 0;
-  return by_number && source_of(p, 0).number_bits_dropped() != 0 ? "records are too narrow to be told apart" : "";
+  if (key.bits > primitives::most_bits_of_call * calls_of(problem)) return "no call splits by so many bits";
+  const bool by_number = !writes_index(problem) && problem.key_bytes != 0;
+  return by_number && source_of(problem, 0).number_bits_dropped() != 0 ? "records are too narrow to be told apart" : "";
 }
 
 void fill_array(const context& ctx, const problem_spec& p, std::uint64_t copy, std::size_t place, records array) {
@@ -344,13 +353,14 @@ std::span<std::uint64_t> offsets_of(const array_set& arrays, bool wanted) {
 }
 
 template <auto Split>
-void run_records(const context& ctx, const problem_spec& p, const array_set& arrays, const call_settings& settings) {
+void run_records(const context& ctx, const problem_spec& problem, const array_set& arrays,
+                 const call_settings& settings) {
   const std::span<std::uint64_t> offsets = offsets_of(arrays, settings.with_side_outputs);
-  const std::uint32_t calls = calls_of(p);
+  const std::uint32_t calls = calls_of(problem);
   const_records from = arrays[places::source];
   for (std::uint32_t call = 0; call < calls; ++call) {
     const records to = arrays[(calls - call) % 2 == 1 ? places::target : places::work];
-    Split(ctx, from, primitives::key_of_call(p, arrays[places::index], call), to, offsets, {settings.variant});
+    Split(ctx, from, primitives::key_of_call(problem, arrays[places::index], call), to, offsets, {settings.variant});
     from = to;
   }
 }
@@ -384,16 +394,17 @@ std::uint64_t mistakes_of_gather_index(const context& ctx, const problem_spec& p
       .mismatches;
 }
 
-std::uint64_t mistakes_of_scatter_index(const context& ctx, const problem_spec& p, const array_set& arrays,
+std::uint64_t mistakes_of_scatter_index(const context& ctx, const problem_spec& problem, const array_set& arrays,
                                         bool with_offsets) {
   const std::byte* const found = arrays[places::target].data;
   std::byte* const inverse = arrays[places::work].data;
-  over_items(ctx, p.count * p.record_bytes, fill_ones{inverse});
-  const tally inverted = over_items(ctx, p.count, invert_index{found, inverse, p.record_bytes, p.count});
+  over_items(ctx, problem.count * problem.record_bytes, fill_ones{inverse});
+  const tally inverted =
+      over_items(ctx, problem.count, invert_index{found, inverse, problem.record_bytes, problem.count});
   if (inverted.mismatches != 0) return inverted.mismatches;
-  return over_items(
-             ctx, p.count,
-             check_gather_index{source_of(p, 0), inverse, p.record_bytes, offset_check_of(p, arrays, with_offsets)})
+  return over_items(ctx, problem.count,
+                    check_gather_index{source_of(problem, 0), inverse, problem.record_bytes,
+                                       offset_check_of(problem, arrays, with_offsets)})
       .mismatches;
 }
 
@@ -428,8 +439,9 @@ constexpr std::string_view calibrated_scatter_indices[] = {"split_scatter_index/
                                                            "split_scatter_index/uniform:b8/r4/k32",
                                                            "split_scatter_index/uniform:b16/r4/k32"};
 
-using count_function = std::uint64_t(const context& ctx, const problem_spec& p, const array_set& arrays, bool);
-using run_function = void(const context& ctx, const problem_spec& p, const array_set& arrays, const call_settings&);
+using count_function = std::uint64_t(const context& ctx, const problem_spec& problem, const array_set& arrays, bool);
+using run_function = void(const context& ctx, const problem_spec& problem, const array_set& arrays,
+                          const call_settings&);
 
 constexpr job job_of_split(std::span<const sample> samples, std::span<const std::string_view> calibrated,
                            run_function* run, count_function* count_mistakes) {

@@ -114,30 +114,30 @@ struct check_split_records {
     const bool whole_number = source.number_bits_held() != 0 && source.number_bits_dropped() == 0;
     if (whole_number && n >= source.count) return false;
     bool same = true;
-    for (std::uint64_t w = 0; 8 * w < source.record_bytes; ++w) {
+    for (std::uint64_t word_index = 0; 8 * word_index < source.record_bytes; ++word_index) {
       // If the record holds only the high bits of its number, only the words behind them can be checked.
-      if (!whole_number && w <= source.number_word()) continue;
-      const std::uint64_t expected =
-          whole_number ? split_record_word(source, n, w) : inputs::mix(word(i, source.number_word()) + w);
-      same = same && word(i, w) == within(source.record_bytes, w, expected);
+      if (!whole_number && word_index <= source.number_word()) continue;
+      const std::uint64_t expected = whole_number ? split_record_word(source, n, word_index)
+                                                  : inputs::mix(word(i, source.number_word()) + word_index);
+      same = same && word(i, word_index) == within(source.record_bytes, word_index, expected);
     }
     return same;
   }
   SHEAF_HOST_DEVICE tally operator()(std::uint64_t i) const {
-    tally t;
-    t.mismatches += is_of_the_input(i) ? 0 : 1;
+    tally tally;
+    tally.mismatches += is_of_the_input(i) ? 0 : 1;
     if (i > 0) {
       const int order = compared(i - 1, i);
       const bool in_turn = !stable || source.number_bits_held() == 0 ||
                            (source.number_bits_dropped() == 0 ? number(i - 1) < number(i) : number(i - 1) <= number(i));
-      if (order > 0 || (order == 0 && !in_turn)) ++t.mismatches;
+      if (order > 0 || (order == 0 && !in_turn)) ++tally.mismatches;
     }
-    t.mismatches += offsets.mismatches(i, i == 0 ? 0 : key(i - 1, 0), key(i, 0));
+    tally.mismatches += offsets.mismatches(i, i == 0 ? 0 : key(i - 1, 0), key(i, 0));
     for (std::uint64_t w = 0; w <= source.number_word() && 8 * w < source.record_bytes; ++w) {
       const std::uint64_t went_in = within(source.record_bytes, w, split_record_word(source, i, w));
-      t.sum += inputs::mix(word(i, w) + w) - inputs::mix(went_in + w);
+      tally.sum += inputs::mix(word(i, w) + w) - inputs::mix(went_in + w);
     }
-    return t;
+    return tally;
   }
 };
 
@@ -154,7 +154,7 @@ struct check_gather_index {
   offset_check offsets;
 
   SHEAF_HOST_DEVICE tally operator()(std::uint64_t i) const {
-    tally t;
+    tally tally;
     const std::uint64_t number = load_index(index, index_bytes, i);
     if (number >= source.count) return {1, 0};
     const std::uint64_t category = category_of(source, number);
@@ -163,10 +163,10 @@ struct check_gather_index {
       const std::uint64_t previous = load_index(index, index_bytes, i - 1);
       if (previous >= source.count) return {1, 0};
       before = category_of(source, previous);
-      if (before > category || (before == category && previous >= number)) ++t.mismatches;
+      if (before > category || (before == category && previous >= number)) ++tally.mismatches;
     }
-    t.mismatches += offsets.mismatches(i, before, category);
-    return t;
+    tally.mismatches += offsets.mismatches(i, before, category);
+    return tally;
   }
 };
 
@@ -264,16 +264,16 @@ struct check_members {
   SHEAF_HOST_DEVICE tally operator()(std::uint64_t i) const {
     const std::uint64_t number = load_index(sources, source_bytes, i);
     if (number >= source.records) return {1, 0};
-    tally t;
+    tally tally;
     for (std::uint64_t w = 0; 8 * w < source.record_bytes; ++w) {
       const std::uint64_t found = load_word(records + i * source.record_bytes, source.record_bytes, w);
-      t.mismatches += found != within(source.record_bytes, w, inputs::record_word(source.seed, number, w));
+      tally.mismatches += found != within(source.record_bytes, w, inputs::record_word(source.seed, number, w));
     }
     const std::uint64_t category = part_at(offsets, categories, i);
-    if (i > offsets[category]) t.mismatches += load_index(sources, source_bytes, i - 1) > number;
-    t.sum = membership_source::weight(category, number) -
-            membership_source::weight(jobs::category_of(source.categories, i), source.record_of(i));
-    return t;
+    if (i > offsets[category]) tally.mismatches += load_index(sources, source_bytes, i - 1) > number;
+    tally.sum = membership_source::weight(category, number) -
+                membership_source::weight(jobs::category_of(source.categories, i), source.record_of(i));
+    return tally;
   }
 };
 

@@ -46,16 +46,16 @@ row_parts write(const problem_spec& p) {
           fmt::format("k{}", 8 * category_bytes)};
 }
 
-void read(const name_part& pattern, const name_part& type, problem_spec& p) {
-  key_part& key = p.part<key_part>();
+void read(const name_part& pattern, const name_part& type, problem_spec& problem) {
+  key_part& key = problem.part<key_part>();
   if (type.text() != "k32") type.refuse("the width of a category: k32");
   const auto [categories, records] = pattern.cut_at_last(":s");
   const auto [keys, bits] = categories.cut_at_last(":b");
   if (!records || !bits) pattern.refuse("a distribution, bits and records, such as uniform:b8:s1024");
-  p.key_bytes = category_bytes;
+  problem.key_bytes = category_bytes;
   key.keys = keys.read(parse_key_distribution);
   key.bits = static_cast<std::uint32_t>(bits->number(1, 8 * category_bytes, "1 to 32 bits of a category"));
-  p.table = records->number(0, ~std::uint64_t{0}, "a number of records");
+  problem.table = records->number(0, ~std::uint64_t{0}, "a number of records");
 }
 
 std::string text(const problem_spec& p) {
@@ -70,15 +70,15 @@ std::vector<fact> facts(const problem_spec& p) {
           {"categories", categories_of(p)}};
 }
 
-row_labels labels(const problem_spec& p) {
-  return {fmt::format("split {} memberships of {} records of {} bytes to {} categories", count_text(p.count),
-                      count_text(p.indexed_count()), p.record_bytes, categories_of(p)),
+row_labels labels(const problem_spec& problem) {
+  return {fmt::format("split {} memberships of {} records of {} bytes to {} categories", count_text(problem.count),
+                      count_text(problem.indexed_count()), problem.record_bytes, categories_of(problem)),
           {{"records of "},
-           varying(p.record_bytes),
+           varying(problem.record_bytes),
            {" bytes by "},
-           varying(p.part<key_part>().bits, "bit"),
+           varying(problem.part<key_part>().bits, "bit"),
            {" of their categories, "},
-           varying(order_text(name(p.part<key_part>().keys)))}};
+           varying(order_text(name(problem.part<key_part>().keys)))}};
 }
 
 problem_spec split_of_numbers(const problem_spec& p) {
@@ -88,14 +88,14 @@ problem_spec split_of_numbers(const problem_spec& p) {
   return numbers;
 }
 
-multi_split_problem problem_of(const problem_spec& p, backend_kind backend) {
+multi_split_problem problem_of(const problem_spec& problem, backend_kind backend) {
   const problem_spec moved{.primitive = "gather",
-                           .record_bytes = p.record_bytes,
-                           .index = number_type(p),
-                           .count = p.count,
-                           .table = p.indexed_count()};
-  return {.rows = {backend, p.indexed_count(), p.count, number_type(p)},
-          .split = split_problem_of(split_of_numbers(p), 0, split_product::records, true, backend),
+                           .record_bytes = problem.record_bytes,
+                           .index = number_type(problem),
+                           .count = problem.count,
+                           .table = problem.indexed_count()};
+  return {.rows = {backend, problem.indexed_count(), problem.count, number_type(problem)},
+          .split = split_problem_of(split_of_numbers(problem), 0, split_product::records, true, backend),
           .gather = gather_problem{movement_of(moved, backend)},
           .has_own_sources = true};
 }
@@ -104,18 +104,18 @@ multi_split_problem problem_of(const problem_spec& p, backend_kind backend) {
 void add_other_calls(std::vector<variant_estimate>& variants, const problem_spec& p, backend_kind backend,
                      const plan::scope& in) {
   const multi_split_problem problem = problem_of(p, backend);
-  for (variant_estimate& v : variants) {
-    if (!v.applicable) continue;
-    const std::optional<multi_split_plan> calls = plan_multi_split(problem, in, v.variant);
+  for (variant_estimate& estimate : variants) {
+    if (!estimate.applicable) continue;
+    const std::optional<multi_split_plan> calls = plan_multi_split(problem, in, estimate.variant);
     if (!calls) {
-      v.applicable = v.chosen = false;
-      v.reason = "the calls around it take more scratch than the context's limit";
+      estimate.applicable = estimate.chosen = false;
+      estimate.reason = "the calls around it take more scratch than the context's limit";
       continue;
     }
-    v.seconds += calls->rows.plan.seconds + calls->gather.plan.seconds;
-    v.terms.push_back({"record numbers", calls->rows.plan.seconds});
-    v.terms.push_back({"gather", calls->gather.plan.seconds});
-    v.scratch_bytes = calls->scratch_bytes;
+    estimate.seconds += calls->rows.plan.seconds + calls->gather.plan.seconds;
+    estimate.terms.push_back({"record numbers", calls->rows.plan.seconds});
+    estimate.terms.push_back({"gather", calls->gather.plan.seconds});
+    estimate.scratch_bytes = calls->scratch_bytes;
   }
 }
 
@@ -156,27 +156,29 @@ using primitives::number_type;
 using primitives::split_part;
 constexpr std::uint32_t most_bits = 24;
 
-membership_source source_of(const problem_spec& p, std::uint64_t copy) {
-  const key_part& key = p.part<key_part>();
-  return {{key.keys, key.bits, p.key_bytes, p.record_bytes, p.count, records_seed + copy},
-          p.count,
-          p.indexed_count(),
-          p.record_bytes,
+membership_source source_of(const problem_spec& problem, std::uint64_t copy) {
+  const key_part& key = problem.part<key_part>();
+  return {{key.keys, key.bits, problem.key_bytes, problem.record_bytes, problem.count, records_seed + copy},
+          problem.count,
+          problem.indexed_count(),
+          problem.record_bytes,
           records_seed};
 }
 
-array_shapes shapes(const problem_spec& p) {
-  const key_part& key = p.part<key_part>();
-  const std::uint64_t records = p.indexed_count();
+array_shapes shapes(const problem_spec& problem) {
+  const key_part& key = problem.part<key_part>();
+  const std::uint64_t records = problem.indexed_count();
   array_shapes all;
-  all[places::source] = {records, p.record_bytes, array_role::input,
-                         fmt::format("records {} {}", p.record_bytes, records)};
-  all[places::index] = {p.count, p.key_bytes, array_role::input,
-                        fmt::format("categories {}:b{} {}", inputs::name(key.keys), key.bits, p.count)};
-  all[first] = {records + 1, sizeof(std::uint64_t), array_role::input, fmt::format("first {} {}", records, p.count)};
-  all[places::target] = {p.count, p.record_bytes, array_role::output};
-  all[sources] = {p.count, bytes(number_type(p)), array_role::output};
-  if (key.bits <= most_bits) all[places::offsets] = {categories_of(p) + 1, sizeof(std::uint64_t), array_role::output};
+  all[places::source] = {records, problem.record_bytes, array_role::input,
+                         fmt::format("records {} {}", problem.record_bytes, records)};
+  all[places::index] = {problem.count, problem.key_bytes, array_role::input,
+                        fmt::format("categories {}:b{} {}", inputs::name(key.keys), key.bits, problem.count)};
+  all[first] = {records + 1, sizeof(std::uint64_t), array_role::input,
+                fmt::format("first {} {}", records, problem.count)};
+  all[places::target] = {problem.count, problem.record_bytes, array_role::output};
+  all[sources] = {problem.count, bytes(number_type(problem)), array_role::output};
+  if (key.bits <= most_bits)
+    all[places::offsets] = {categories_of(problem) + 1, sizeof(std::uint64_t), array_role::output};
   return all;
 }
 
@@ -190,13 +192,14 @@ std::string unchecked(const problem_spec& p) {
 
 std::uint64_t* words_of(records array) { return reinterpret_cast<std::uint64_t*>(array.data); }
 
-void fill_array(const context& ctx, const problem_spec& p, std::uint64_t copy, std::size_t place, records array) {
+void fill_array(const context& ctx, const problem_spec& problem, std::uint64_t copy, std::size_t place, records array) {
   switch (place) {
     case places::source: return inputs::fill_records(ctx, array, records_seed);
     case places::index:
-      over_items(ctx, p.count, fill_categories{source_of(p, copy), reinterpret_cast<std::uint32_t*>(array.data)});
+      over_items(ctx, problem.count,
+                 fill_categories{source_of(problem, copy), reinterpret_cast<std::uint32_t*>(array.data)});
       return;
-    case first: over_items(ctx, array.count, fill_first{source_of(p, copy), words_of(array)}); return;
+    case first: over_items(ctx, array.count, fill_first{source_of(problem, copy), words_of(array)}); return;
     default: return wipe(ctx, array);
   }
 }
@@ -208,14 +211,14 @@ void run(const context& ctx, const problem_spec& p, const array_set& arrays, con
               {words_of(arrays[places::offsets]), arrays[places::offsets].count}, {settings.variant});
 }
 
-std::uint64_t mistakes(const context& ctx, const problem_spec& p, const array_set& arrays, bool) {
+std::uint64_t mistakes(const context& ctx, const problem_spec& problem, const array_set& arrays, bool) {
   const std::uint64_t* const offsets = words_of(arrays[places::offsets]);
   const tally ascending =
-      over_items(ctx, categories_of(p), check_ascending_offsets{offsets, categories_of(p), p.count});
+      over_items(ctx, categories_of(problem), check_ascending_offsets{offsets, categories_of(problem), problem.count});
   if (ascending.mismatches != 0) return ascending.mismatches;
-  const tally found = over_items(ctx, p.count,
-                                 check_members{source_of(p, 0), arrays[places::target].data, arrays[sources].data,
-                                               arrays[sources].record_bytes, offsets, categories_of(p)});
+  const tally found = over_items(ctx, problem.count,
+                                 check_members{source_of(problem, 0), arrays[places::target].data, arrays[sources].data,
+                                               arrays[sources].record_bytes, offsets, categories_of(problem)});
   return found.mismatches + (found.sum != 0);
 }
 
@@ -238,12 +241,12 @@ void split_members(std::uint64_t records, std::uint64_t categories, const std::u
   }
 }
 
-plain_call plain_multi_split(const context&, const problem_spec& p, const array_set& arrays) {
+plain_call plain_multi_split(const context&, const problem_spec& problem, const array_set& arrays) {
   const records& numbers = arrays[sources];
   const records& offsets = arrays[places::offsets];
-  if (p.key_bytes != sizeof(std::uint32_t) || numbers.record_bytes != sizeof(std::uint32_t)) return {};
-  return with_record_type(p.record_bytes, [&]<class Record>(std::type_identity<Record>) -> plain_call {
-    return [arrays, records = p.indexed_count(), categories = offsets.count - 1] {
+  if (problem.key_bytes != sizeof(std::uint32_t) || numbers.record_bytes != sizeof(std::uint32_t)) return {};
+  return with_record_type(problem.record_bytes, [&]<class Record>(std::type_identity<Record>) -> plain_call {
+    return [arrays, records = problem.indexed_count(), categories = offsets.count - 1] {
       split_members(records, categories, items_of<const std::uint64_t>(arrays[multi_split_places::first]),
                     items_of<const std::uint32_t>(arrays[places::index]),
                     items_of<const Record>(arrays[places::source]), items_of<Record>(arrays[places::target]),

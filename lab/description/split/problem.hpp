@@ -18,10 +18,10 @@ struct split_part {
 
 constexpr std::uint32_t most_bits_of_call = 32;
 
-std::uint32_t calls_of(const problem_spec& p);
+std::uint32_t calls_of(const problem_spec& problem);
 /// The key of one call. `keys` is the array of keys, which records that hold their key do without.
-split_key key_of_call(const problem_spec& p, const_records keys, std::uint32_t call);
-split_problem split_problem_of(const problem_spec& p, std::uint32_t call, split_product product, bool stable,
+split_key key_of_call(const problem_spec& problem, const_records keys, std::uint32_t call);
+split_problem split_problem_of(const problem_spec& problem, std::uint32_t call, split_product product, bool stable,
                                backend_kind backend);
 
 extern const entry split_entry, split_unstable_entry, split_gather_index_entry, split_scatter_index_entry,

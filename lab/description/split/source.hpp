@@ -44,27 +44,28 @@ SHEAF_HOST_DEVICE inline std::uint64_t low_bits(std::uint64_t word, std::uint32_
 }
 
 /// Bits 64 * word to 64 * word + 63 of key i.
-SHEAF_HOST_DEVICE inline std::uint64_t key_word(const split_source& s, std::uint64_t i, std::uint64_t word) {
-  const auto bits = static_cast<std::uint32_t>(s.bits - 64 * word < 64 ? s.bits - 64 * word : 64);
+SHEAF_HOST_DEVICE inline std::uint64_t key_word(const split_source& source, std::uint64_t i, std::uint64_t word) {
+  const auto bits = static_cast<std::uint32_t>(source.bits - 64 * word < 64 ? source.bits - 64 * word : 64);
   const std::uint64_t last = low_bits(~std::uint64_t{0}, bits);
-  const std::uint64_t draw = inputs::mix(inputs::mix(s.seed * 0x2545f4914f6cdd1dU + i) + word);
-  switch (s.distribution) {
+  const std::uint64_t draw = inputs::mix(inputs::mix(source.seed * 0x2545f4914f6cdd1dU + i) + word);
+  switch (source.distribution) {
     case key_distribution::uniform: return draw & last;
     case key_distribution::equal: return last / 2;
     case key_distribution::two: return draw >> 63 != 0 ? last : 0;
     case key_distribution::sorted:
     case key_distribution::reverse: {
-      const std::uint64_t place = s.distribution == key_distribution::sorted ? i : s.count - 1 - i;
+      const std::uint64_t place = source.distribution == key_distribution::sorted ? i : source.count - 1 - i;
       if (bits > 32) return place;
-      return place * (last + 1) / s.count;  // does not overflow: place is below 2^32 where there are many bits
+      return place * (last + 1) / source.count;  // does not overflow: place is below 2^32 where there are many bits
     }
     case key_distribution::zipf: {
       const std::uint64_t categories = bits < 40 ? last + 1 : std::uint64_t{1} << 40;
-      return inputs::pattern_entry({inputs::pattern_kind::zipf, 0, s.seed}, i, categories);
+      return inputs::pattern_entry({inputs::pattern_kind::zipf, 0, source.seed}, i, categories);
     }
     case key_distribution::few:
     case key_distribution::distinct100:
-    case key_distribution::distinct10007: return inputs::mix(draw % primitives::distinct_keys(s.distribution)) & last;
+    case key_distribution::distinct10007:
+      return inputs::mix(draw % primitives::distinct_keys(source.distribution)) & last;
     case key_distribution::nested: return (draw & last) >> inputs::mix(draw) % bits;
     case key_distribution::narrowed: return draw & inputs::mix(draw) & inputs::mix(draw + 1) & last;
     case key_distribution::normal:
@@ -72,7 +73,8 @@ SHEAF_HOST_DEVICE inline std::uint64_t key_word(const split_source& s, std::uint
     case key_distribution::exponential:
     case key_distribution::pareto:
     case key_distribution::timestamps:
-    case key_distribution::unit: return inputs::whole_variate({s.distribution, s.count, s.seed + word}, i, bits);
+    case key_distribution::unit:
+      return inputs::whole_variate({source.distribution, source.count, source.seed + word}, i, bits);
   }
   return 0;
 }
@@ -92,12 +94,13 @@ SHEAF_HOST_DEVICE inline std::uint64_t held_number(const split_source& s, std::u
 }
 
 /// Word number `word` of record i, eight bytes.
-SHEAF_HOST_DEVICE inline std::uint64_t split_record_word(const split_source& s, std::uint64_t i, std::uint64_t word) {
-  if (word < s.number_word()) return key_word(s, i, word);
-  const std::uint32_t first_bit = s.number_bit();
-  const std::uint64_t with_number = (first_bit == 0 ? 0 : key_word(s, i, s.number_word())) | held_number(s, i)
-                                                                                                 << first_bit;
-  return word == s.number_word() ? with_number : inputs::mix(with_number + word);
+SHEAF_HOST_DEVICE inline std::uint64_t split_record_word(const split_source& source, std::uint64_t i,
+                                                         std::uint64_t word) {
+  if (word < source.number_word()) return key_word(source, i, word);
+  const std::uint32_t first_bit = source.number_bit();
+  const std::uint64_t with_number =
+      (first_bit == 0 ? 0 : key_word(source, i, source.number_word())) | held_number(source, i) << first_bit;
+  return word == source.number_word() ? with_number : inputs::mix(with_number + word);
 }
 
 }  // namespace sheaf::jobs

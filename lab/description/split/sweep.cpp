@@ -15,22 +15,22 @@ struct split_lists {
 };
 
 // Keys that do not hold so many bits are left out.
-void add_keys(const sweep& s, const problem_spec& p, std::vector<problem_spec>& problems) {
-  const std::uint64_t held_bytes = p.key_bytes == 0 ? p.record_bytes : p.key_bytes;
+void add_keys(const sweep& s, const problem_spec& problem, std::vector<problem_spec>& problems) {
+  const std::uint64_t held_bytes = problem.key_bytes == 0 ? problem.record_bytes : problem.key_bytes;
   for (const std::uint32_t bits : s.lists.of<split_lists>().bits) {
     for (const key_distribution keys : s.keys) {
       if (keys == key_distribution::unit || bits > 8 * held_bytes) continue;
-      problems.push_back(p.with(key_part{.keys = keys, .bits = bits}));
+      problems.push_back(problem.with(key_part{.keys = keys, .bits = bits}));
     }
   }
 }
 
-void add_records(const sweep& s, std::span<const entry* const> entries, std::vector<problem_spec>& problems) {
-  for (const std::uint64_t record_bytes : s.record_bytes) {
-    for (const std::uint64_t count : s.counts_of(record_bytes)) {
-      for (const std::uint64_t key_bytes : s.lists.of<split_lists>().key_bytes) {
+void add_records(const sweep& sweep, std::span<const entry* const> entries, std::vector<problem_spec>& problems) {
+  for (const std::uint64_t record_bytes : sweep.record_bytes) {
+    for (const std::uint64_t count : sweep.counts_of(record_bytes)) {
+      for (const std::uint64_t key_bytes : sweep.lists.of<split_lists>().key_bytes) {
         for (const entry* const e : entries) {
-          add_keys(s, {.primitive = e->name, .record_bytes = record_bytes, .count = count, .key_bytes = key_bytes},
+          add_keys(sweep, {.primitive = e->name, .record_bytes = record_bytes, .count = count, .key_bytes = key_bytes},
                    problems);
         }
       }
@@ -38,16 +38,16 @@ void add_records(const sweep& s, std::span<const entry* const> entries, std::vec
   }
 }
 
-void add_indices(const sweep& s, std::uint64_t count, std::span<const entry* const> entries,
+void add_indices(const sweep& sweep, std::uint64_t count, std::span<const entry* const> entries,
                  std::vector<problem_spec>& problems) {
-  const std::vector<std::uint64_t>& widths = s.lists.of<split_lists>().key_bytes;
-  for (const index_type index : s.indices) {
+  const std::vector<std::uint64_t>& widths = sweep.lists.of<split_lists>().key_bytes;
+  for (const index_type index : sweep.indices) {
     for (const std::uint64_t key_bytes : widths) {
       // An index split reads keys alone. Where a sweep has only keys in the record, it gets keys of 4 bytes in an
       // array.
       if (key_bytes == 0 && widths.size() > 1) continue;
       for (const entry* const e : entries) {
-        add_keys(s,
+        add_keys(sweep,
                  {.primitive = e->name,
                   .record_bytes = bytes(index),
                   .index = index,
@@ -59,15 +59,15 @@ void add_indices(const sweep& s, std::uint64_t count, std::span<const entry* con
   }
 }
 
-void add(const sweep& s, std::span<const entry* const> entries, std::vector<problem_spec>& problems) {
+void add(const sweep& sweep, std::span<const entry* const> entries, std::vector<problem_spec>& problems) {
   std::vector<const entry*> of_records;
   std::vector<const entry*> of_indices;
   for (const entry* const e : entries) {
     // A split of records in several categories has rows by name alone.
     if (e->takes(fields::key_bytes)) (e->writes_index ? of_indices : of_records).push_back(e);
   }
-  add_records(s, of_records, problems);
-  for (const std::uint64_t count : s.counts) add_indices(s, count, of_indices, problems);
+  add_records(sweep, of_records, problems);
+  for (const std::uint64_t count : sweep.counts) add_indices(sweep, count, of_indices, problems);
 }
 
 /// Bytes of a key: 0 for "own", 4 for "k32".

@@ -50,14 +50,14 @@ namespace {
 /// That in the memory of a context, and a result.
 template <class Value>
 struct placed_sum {
-  placed_sum(const context& c, std::shared_ptr<const judged_edges<Value>> in)
+  placed_sum(const context& given, std::shared_ptr<const judged_edges<Value>> in)
       : judged(std::move(in)),
         input(judged->input),
         terms(judged->terms),
-        ends(c, input->edges.data(), input->edges.size()),
-        places(c, input->coordinates.data(), input->coordinates.size()),
-        placed_values(c, judged->values_of.data(), judged->values_of.size()),
-        result(c, judged->values_of.size()) {}
+        ends(given, input->edges.data(), input->edges.size()),
+        places(given, input->coordinates.data(), input->coordinates.size()),
+        placed_values(given, judged->values_of.data(), judged->values_of.size()),
+        result(given, judged->values_of.size()) {}
 
   static constexpr value_type type = value_type_of<Value>();
 
@@ -85,26 +85,27 @@ struct placed_sum {
 
 /// The problem that a sum over this graph is.
 problem problem_of(const edge_input& in, const edge_terms& terms, value_type type) {
-  const problem p{.primitive = "edge_sum",
-                  .pattern = {primitives::pattern_kind::uniform},
-                  .record_bytes = terms.components * bytes(type),
-                  .index = index_type::u32,
-                  .count = in.edges.size(),
-                  .value = type,
-                  .table = in.nodes};
-  return p.with(primitives::edge_part{.function = terms.function, .is_packed = true});
+  const problem problem{.primitive = "edge_sum",
+                        .pattern = {primitives::pattern_kind::uniform},
+                        .record_bytes = terms.components * bytes(type),
+                        .index = index_type::u32,
+                        .count = in.edges.size(),
+                        .value = type,
+                        .table = in.nodes};
+  return problem.with(primitives::edge_part{.function = terms.function, .is_packed = true});
 }
 
 /// The arrays of a sum as the job of edge_sum has them, and the problem that they are.
 template <class Value>
 std::pair<problem, jobs::array_set> as_job(const placed_sum<Value>& of) {
-  const problem p = problem_of(*of.input, of.terms, placed_sum<Value>::type);
+  const problem problem = problem_of(*of.input, of.terms, placed_sum<Value>::type);
   jobs::array_set arrays;
   arrays[jobs::places::index] =
       records(const_cast<mesh::edge*>(of.ends.data()), 2 * of.input->edges.size(), sizeof(std::uint32_t));
-  arrays[jobs::places::source] = records(const_cast<Value*>(of.placed_values.data()), of.input->nodes, p.record_bytes);
-  arrays[jobs::places::target] = records(of.to().data, of.input->nodes, p.record_bytes);
-  return {p, arrays};
+  arrays[jobs::places::source] =
+      records(const_cast<Value*>(of.placed_values.data()), of.input->nodes, problem.record_bytes);
+  arrays[jobs::places::target] = records(of.to().data, of.input->nodes, problem.record_bytes);
+  return {problem, arrays};
 }
 
 /// A loop that is not a call of ours.

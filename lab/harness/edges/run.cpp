@@ -44,22 +44,22 @@ stream_limits measure_limits(const context& ctx, const context& cpu, bool quick)
 void print_rows(const edge_input& in, std::uint64_t moved, const stream_limits& limits,
                 const std::vector<timed_call>& all) {
   const timed_call* const unprepared = fastest_unprepared(all);
-  for (const timed_call& c : all) {
-    const double bound = static_cast<double>(moved) / limits.of(c).bytes_per_second(moved);
-    std::string line = fmt::format("  {:<34} {:>11} {:7.3f} ns an edge {:7.2f}x {:9.2f} MB {:5.1f} %",
-                                   (c.is_prepared ? "prepared, " : "") + c.who + (c.is_ours ? "" : ", " + c.where),
-                                   time_text(c.time.median_seconds),
-                                   c.time.median_seconds * 1e9 / static_cast<double>(in.edges.size()),
-                                   all.front().time.median_seconds / c.time.median_seconds,
-                                   static_cast<double>(moved) * 1e-6, 100 * bound / c.time.median_seconds);
-    if (c.is_prepared && unprepared != nullptr) {
+  for (const timed_call& call : all) {
+    const double bound = static_cast<double>(moved) / limits.of(call).bytes_per_second(moved);
+    std::string line = fmt::format(
+        "  {:<34} {:>11} {:7.3f} ns an edge {:7.2f}x {:9.2f} MB {:5.1f} %",
+        (call.is_prepared ? "prepared, " : "") + call.who + (call.is_ours ? "" : ", " + call.where),
+        time_text(call.time.median_seconds), call.time.median_seconds * 1e9 / static_cast<double>(in.edges.size()),
+        all.front().time.median_seconds / call.time.median_seconds, static_cast<double>(moved) * 1e-6,
+        100 * bound / call.time.median_seconds);
+    if (call.is_prepared && unprepared != nullptr) {
       // Calls without preparation take the copy to the device, too.
-      const auto runs = runs_to_amortise(c.loading_seconds - unprepared->loading_seconds, c.time.median_seconds,
+      const auto runs = runs_to_amortise(call.loading_seconds - unprepared->loading_seconds, call.time.median_seconds,
                                          unprepared->time.median_seconds);
-      line += fmt::format("  prepared in {}, {}", time_text(c.loading_seconds),
+      line += fmt::format("  prepared in {}, {}", time_text(call.loading_seconds),
                           runs ? fmt::format("pays after {} runs", *runs) : "which gains nothing here");
     }
-    fmt::print("{}{}\n", line, c.is_right ? "" : "  WRONG");
+    fmt::print("{}{}\n", line, call.is_right ? "" : "  WRONG");
   }
   std::fflush(stdout);
 }
@@ -67,18 +67,18 @@ void print_rows(const edge_input& in, std::uint64_t moved, const stream_limits& 
 /// The rows of a file of --json.
 void add_results(const context& ctx, const context& cpu, const std::string& input, const std::vector<timed_call>& all,
                  std::vector<input_result>& rows) {
-  for (const timed_call& c : all) {
+  for (const timed_call& call : all) {
     rows.push_back({.figure = "edges",
                     .input = input,
-                    .machine = platform_of(c.backend == ctx.backend() ? ctx : cpu).machine,
-                    .where = c.where.empty() ? std::string(name(c.backend)) : c.where,
-                    .backend = c.backend,
-                    .who = c.who,
-                    .is_prepared = c.is_prepared,
-                    .loading_seconds = c.loading_seconds,
-                    .time = c.time,
-                    .largest_error = c.largest_error ? c.largest_error() : -1,
-                    .verified = c.is_right});
+                    .machine = platform_of(call.backend == ctx.backend() ? ctx : cpu).machine,
+                    .where = call.where.empty() ? std::string(name(call.backend)) : call.where,
+                    .backend = call.backend,
+                    .who = call.who,
+                    .is_prepared = call.is_prepared,
+                    .loading_seconds = call.loading_seconds,
+                    .time = call.time,
+                    .largest_error = call.largest_error ? call.largest_error() : -1,
+                    .verified = call.is_right});
   }
 }
 

@@ -18,33 +18,33 @@ csr_view view_of(const io::csr_matrix<Value>& m) {
 
 /// The largest difference from long sums, over the largest of these.
 template <class Value>
-double error_of(const io::csr_matrix<Value>& m, const std::vector<Value>& x, const std::vector<Value>& y) {
+double error_of(const io::csr_matrix<Value>& matrix, const std::vector<Value>& x, const std::vector<Value>& y) {
   long double largest = 0;
   long double largest_error = 0;
   std::visit(
       [&](const auto& columns) {
-        for (std::uint64_t row = 0; row < m.rows; ++row) {
+        for (std::uint64_t row = 0; row < matrix.rows; ++row) {
           long double sum = 0;
-          for (std::uint64_t p = m.row_offsets[row]; p < m.row_offsets[row + 1]; ++p) {
-            sum += static_cast<long double>(m.values[p]) * x[columns[p]];
+          for (std::uint64_t p = matrix.row_offsets[row]; p < matrix.row_offsets[row + 1]; ++p) {
+            sum += static_cast<long double>(matrix.values[p]) * x[columns[p]];
           }
           largest = std::max(largest, std::abs(sum));
           largest_error = std::max(largest_error, std::abs(sum - y[row]));
         }
       },
-      m.column_indices);
+      matrix.column_indices);
   return largest > 0 ? static_cast<double>(largest_error / largest) : 0;
 }
 
 /// A matrix and its vectors in the memory of a context.
 template <class Value>
 struct placed_product {
-  placed_product(const context& c, std::shared_ptr<const io::csr_matrix<Value>> m)
+  placed_product(const context& given, std::shared_ptr<const io::csr_matrix<Value>> m)
       : matrix(std::move(m)),
         x(vector_for<Value>(matrix->columns)),
-        placed(c, *matrix),
-        placed_x(c, x.data(), x.size()),
-        y(c, matrix->rows) {}
+        placed(given, *matrix),
+        placed_x(given, x.data(), x.size()),
+        y(given, matrix->rows) {}
 
   const_values from() const { return {placed_x.data(), x.size(), value_type_of<Value>()}; }
   values to() const { return y.view(); }
@@ -97,21 +97,21 @@ void add_plain_product(const std::string& where, std::shared_ptr<const io::csr_m
   const call_place place{where, context::cpu(1)};
   const auto of = std::make_shared<placed_product<Value>>(place.ctx, matrix);
   const auto run = [of] {
-    const io::csr_matrix<Value>& m = *of->matrix;
+    const io::csr_matrix<Value>& matrix = *of->matrix;
     const Value* const x = of->x.data();
-    const Value* const numbers = m.values.data();
+    const Value* const numbers = matrix.values.data();
     std::visit(
         [&](const auto& list) {
           const auto* const columns = list.data();
-          for (std::uint64_t row = 0; row < m.rows; ++row) {
+          for (std::uint64_t row = 0; row < matrix.rows; ++row) {
             Value sum = 0;
-            for (std::uint64_t p = m.row_offsets[row]; p < m.row_offsets[row + 1]; ++p) {
+            for (std::uint64_t p = matrix.row_offsets[row]; p < matrix.row_offsets[row + 1]; ++p) {
               sum += numbers[p] * x[columns[p]];
             }
             of->y.on_host()[row] = sum;
           }
         },
-        m.column_indices);
+        matrix.column_indices);
   };
   all.push_back(call_on(place, "plain loop", of, run));
   all.back().is_ours = false;

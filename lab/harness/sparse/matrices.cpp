@@ -24,9 +24,9 @@ void for_each_range(std::uint64_t count, Work work) {
 /// Rows whose columns columns_of(row, list) appends; they are sorted, and those that repeat are dropped.
 template <class ColumnsOf>
 io::csr_matrix<double> made(std::uint64_t rows, ColumnsOf columns_of) {
-  io::csr_matrix<double> m;
-  m.rows = m.columns = rows;
-  m.row_offsets.assign(rows + 1, 0);
+  io::csr_matrix<double> matrix;
+  matrix.rows = matrix.columns = rows;
+  matrix.row_offsets.assign(rows + 1, 0);
   std::vector<std::vector<std::uint32_t>> parts((rows + part_size - 1) / part_size);
   for_each_range(rows, [&](std::uint64_t begin, std::uint64_t end) {
     std::vector<std::uint32_t>& all = parts[begin / part_size];
@@ -37,22 +37,22 @@ io::csr_matrix<double> made(std::uint64_t rows, ColumnsOf columns_of) {
       std::ranges::sort(row_columns);
       row_columns.erase(std::unique(row_columns.begin(), row_columns.end()), row_columns.end());
       all.insert(all.end(), row_columns.begin(), row_columns.end());
-      m.row_offsets[row + 1] = row_columns.size();
+      matrix.row_offsets[row + 1] = row_columns.size();
     }
   });
-  for (std::uint64_t row = 0; row < rows; ++row) m.row_offsets[row + 1] += m.row_offsets[row];
-  std::vector<std::uint32_t> all(m.row_offsets[rows]);
-  m.values.resize(all.size());
+  for (std::uint64_t row = 0; row < rows; ++row) matrix.row_offsets[row + 1] += matrix.row_offsets[row];
+  std::vector<std::uint32_t> all(matrix.row_offsets[rows]);
+  matrix.values.resize(all.size());
   for_each_range(rows, [&](std::uint64_t begin, std::uint64_t end) {
     std::vector<std::uint32_t>& part = parts[begin / part_size];
-    std::ranges::copy(part, all.begin() + static_cast<std::ptrdiff_t>(m.row_offsets[begin]));
+    std::ranges::copy(part, all.begin() + static_cast<std::ptrdiff_t>(matrix.row_offsets[begin]));
     part = {};
-    for (std::uint64_t i = m.row_offsets[begin]; i < m.row_offsets[end]; ++i) {
-      m.values[i] = static_cast<double>(inputs::mix(i) >> 40) / (1 << 24) - 0.5;
+    for (std::uint64_t i = matrix.row_offsets[begin]; i < matrix.row_offsets[end]; ++i) {
+      matrix.values[i] = static_cast<double>(inputs::mix(i) >> 40) / (1 << 24) - 0.5;
     }
   });
-  m.column_indices = std::move(all);
-  return m;
+  matrix.column_indices = std::move(all);
+  return matrix;
 }
 
 io::csr_matrix<double> banded(std::uint64_t n, std::uint64_t half) {
@@ -158,19 +158,19 @@ io::csr_matrix<double> one_dense_row(bool quick) {
 }
 
 /// Makes a matrix of a symmetric pattern symmetric and diagonally dominant, so that it is positive definite.
-io::csr_matrix<double> made_definite(io::csr_matrix<double> m) {
-  const auto& columns = std::get<std::vector<std::uint32_t>>(m.column_indices);
-  for (std::uint64_t row = 0; row < m.rows; ++row) {
-    const std::uint64_t begin = m.row_offsets[row];
-    const std::uint64_t end = m.row_offsets[row + 1];
+io::csr_matrix<double> made_definite(io::csr_matrix<double> matrix) {
+  const auto& columns = std::get<std::vector<std::uint32_t>>(matrix.column_indices);
+  for (std::uint64_t row = 0; row < matrix.rows; ++row) {
+    const std::uint64_t begin = matrix.row_offsets[row];
+    const std::uint64_t end = matrix.row_offsets[row + 1];
     for (std::uint64_t i = begin; i < end; ++i) {
       const std::uint64_t pair =
-          std::min<std::uint64_t>(row, columns[i]) * m.rows + std::max<std::uint64_t>(row, columns[i]);
-      m.values[i] = columns[i] == row ? static_cast<double>(end - begin)
-                                      : static_cast<double>(inputs::mix(pair) >> 40) / (1 << 24) - 0.5;
+          std::min<std::uint64_t>(row, columns[i]) * matrix.rows + std::max<std::uint64_t>(row, columns[i]);
+      matrix.values[i] = columns[i] == row ? static_cast<double>(end - begin)
+                                           : static_cast<double>(inputs::mix(pair) >> 40) / (1 << 24) - 0.5;
     }
   }
-  return m;
+  return matrix;
 }
 
 /// A matrix of finite elements with three unknowns in each node: blocks of 3 x 3 within a band of 2 * half_band + 1

@@ -121,18 +121,18 @@ void print_preparations(const std::deque<prepared_spmv>& all) {
 
 /// Prints a row for each contender, whose answer is checked. Returns whether all are right.
 template <class Value>
-bool judge(const io::csr_matrix<Value>& m, placed_spmv<Value>& of, bool transposed,
+bool judge(const io::csr_matrix<Value>& matrix, placed_spmv<Value>& of, bool transposed,
            const std::vector<sparse_contender>& all) {
-  const csr_view in_host(m.rows, m.columns, m.row_offsets, m.columns_of_entries(), m.values);
+  const csr_view in_host(matrix.rows, matrix.columns, matrix.row_offsets, matrix.columns_of_entries(), matrix.values);
   bool all_right = true;
-  for (const sparse_contender& c : all) {
+  for (const sparse_contender& contender : all) {
     of.y.wipe();
-    c.run();
+    contender.run();
     const auto mistake = jobs::product_mistake(in_host, const_values(of.x), const_values(of.y.read()),
                                                {1, 0, nullptr, transposed, context::cpu().threads()});
-    const double entries = std::max(1.0, static_cast<double>(m.entries()));
-    fmt::print("  {:<32} {:8.3f} ms {:7.3f} ns a nonzero  {}\n", c.who, c.seconds * 1e3, c.seconds * 1e9 / entries,
-               mistake ? "WRONG: " + *mistake : "ok");
+    const double entries = std::max(1.0, static_cast<double>(matrix.entries()));
+    fmt::print("  {:<32} {:8.3f} ms {:7.3f} ns a nonzero  {}\n", contender.who, contender.seconds * 1e3,
+               contender.seconds * 1e9 / entries, mistake ? "WRONG: " + *mistake : "ok");
     all_right = all_right && !mistake;
   }
   return all_right;
@@ -140,8 +140,8 @@ bool judge(const io::csr_matrix<Value>& m, placed_spmv<Value>& of, bool transpos
 
 template <class Value>
 bool run_matrix(const context& ctx, const spmv_request& request, const std::string& name,
-                const io::csr_matrix<Value>& m) {
-  placed_spmv<Value> of(ctx, m, request.transposed);
+                const io::csr_matrix<Value>& matrix) {
+  placed_spmv<Value> of(ctx, matrix, request.transposed);
   const spmv_options options{.transposed = request.transposed,
                              .sums = request.wide_sums ? spmv_sums::f64 : spmv_sums::as_values};
   std::vector<sparse_contender> all;
@@ -156,9 +156,9 @@ bool run_matrix(const context& ctx, const spmv_request& request, const std::stri
   const std::unique_ptr<queue_clock> clock = make_queue_clock(ctx);
   keep_least_seconds(all, request.seconds,
                      [&](const sparse_contender& c) { return seconds_of(ctx, clock.get(), c.run); });
-  fmt::print("{}: {} rows, {} columns, {} nonzeros\n", name, m.rows, m.columns, m.entries());
+  fmt::print("{}: {} rows, {} columns, {} nonzeros\n", name, matrix.rows, matrix.columns, matrix.entries());
   print_preparations(all_prepared);
-  return judge(m, of, request.transposed, all);
+  return judge(matrix, of, request.transposed, all);
 }
 
 template <class Value>
@@ -174,13 +174,13 @@ bool run_typed(const context& ctx, const spmv_request& request) {
   if (!request.large) kinds.insert(kinds.end(), stand_ins().begin(), stand_ins().end());
   for (const matrix_kind& kind : kinds) {
     io::csr_matrix<double> made = kind.make(request.quick);
-    io::csr_matrix<Value> m;
-    m.rows = made.rows;
-    m.columns = made.columns;
-    m.row_offsets = std::move(made.row_offsets);
-    m.column_indices = std::move(made.column_indices);
-    m.values.assign(made.values.begin(), made.values.end());
-    all_right = run_matrix(ctx, request, kind.name, m) && all_right;
+    io::csr_matrix<Value> matrix;
+    matrix.rows = made.rows;
+    matrix.columns = made.columns;
+    matrix.row_offsets = std::move(made.row_offsets);
+    matrix.column_indices = std::move(made.column_indices);
+    matrix.values.assign(made.values.begin(), made.values.end());
+    all_right = run_matrix(ctx, request, kind.name, matrix) && all_right;
   }
   return all_right;
 }

@@ -31,14 +31,15 @@ struct solver {
 };
 
 /// |b - A x| over |b|, in long sums.
-double relative_residual(const io::csr_matrix<double>& m, const std::vector<double>& b, const std::vector<double>& x) {
-  const auto& columns = std::get<std::vector<std::uint32_t>>(m.column_indices);
+double relative_residual(const io::csr_matrix<double>& matrix, const std::vector<double>& b,
+                         const std::vector<double>& x) {
+  const auto& columns = std::get<std::vector<std::uint32_t>>(matrix.column_indices);
   long double squared = 0;
   long double of_b = 0;
-  for (std::uint64_t row = 0; row < m.rows; ++row) {
+  for (std::uint64_t row = 0; row < matrix.rows; ++row) {
     long double rest = b[row];
-    for (std::uint64_t p = m.row_offsets[row]; p < m.row_offsets[row + 1]; ++p) {
-      rest -= static_cast<long double>(m.values[p]) * x[columns[p]];
+    for (std::uint64_t p = matrix.row_offsets[row]; p < matrix.row_offsets[row + 1]; ++p) {
+      rest -= static_cast<long double>(matrix.values[p]) * x[columns[p]];
     }
     squared += rest * rest;
     of_b += static_cast<long double>(b[row]) * b[row];
@@ -166,16 +167,16 @@ struct verdict {
 };
 
 /// Beside the reference, which ends at the same tolerance.
-verdict judged(const system_terms& of, const solver& s, double residual, double iterations,
+verdict judged(const system_terms& of, const solver& measured, double residual, double iterations,
                double iterations_of_reference) {
   const double ratio = iterations / iterations_of_reference;
   const bool is_near = ratio >= 0.8 && ratio <= 1.2;
-  verdict v{.beside = fmt::format(" ({:.2f} of the reference's)", ratio)};
+  verdict verdict{.beside = fmt::format(" ({:.2f} of the reference's)", ratio)};
   // A peer ends by the residual of its recurrence, and is not judged.
-  if (!(residual <= of.tolerance)) v.text = "residual above the tolerance";
-  if (!is_near) v.text = v.text == "ok" ? "other iterations" : v.text + ", other iterations";
-  v.is_right = s.judged_as == solver::judgement::peer || (residual <= of.tolerance && is_near);
-  return v;
+  if (!(residual <= of.tolerance)) verdict.text = "residual above the tolerance";
+  if (!is_near) verdict.text = verdict.text == "ok" ? "other iterations" : verdict.text + ", other iterations";
+  verdict.is_right = measured.judged_as == solver::judgement::peer || (residual <= of.tolerance && is_near);
+  return verdict;
 }
 
 /// After equally many steps, solvers differ by rounding alone. Where residuals are all rounding, these differ by a few
@@ -192,17 +193,17 @@ bool print_rows(placed_system& system, const system_terms& of, const std::vector
   const double expected = of.is_judged ? 0 : relative_residual(of.matrix, of.b, system.reference_solution());
   std::uint64_t iterations_of_reference = 0;
   bool all_right = true;
-  for (const solver& s : all) {
+  for (const solver& measured : all) {
     std::uint64_t iterations = 0;
-    const double residual = relative_residual(of.matrix, of.b, system.solved_by(s, iterations));
-    if (s.judged_as == solver::judgement::reference) iterations_of_reference = iterations;
-    const verdict v = of.is_judged ? judged(of, s, residual, static_cast<double>(iterations),
-                                            static_cast<double>(iterations_of_reference))
-                                   : compared(of, residual, expected);
-    all_right = all_right && v.is_right;
-    fmt::print("  {:<32} {:9.3f} ms, {:5} iterations{}, {:8.4f} ms each, residual {:.2e} of |b|  {}\n", s.who,
-               s.seconds * 1e3, iterations, v.beside, s.seconds * 1e3 / static_cast<double>(iterations), residual,
-               v.text);
+    const double residual = relative_residual(of.matrix, of.b, system.solved_by(measured, iterations));
+    if (measured.judged_as == solver::judgement::reference) iterations_of_reference = iterations;
+    const verdict verdict = of.is_judged ? judged(of, measured, residual, static_cast<double>(iterations),
+                                                  static_cast<double>(iterations_of_reference))
+                                         : compared(of, residual, expected);
+    all_right = all_right && verdict.is_right;
+    fmt::print("  {:<32} {:9.3f} ms, {:5} iterations{}, {:8.4f} ms each, residual {:.2e} of |b|  {}\n", measured.who,
+               measured.seconds * 1e3, iterations, verdict.beside,
+               measured.seconds * 1e3 / static_cast<double>(iterations), residual, verdict.text);
   }
   return all_right;
 }
@@ -232,15 +233,17 @@ bool run_matrix(const context& ctx, const solve_request& request, const std::str
 
 /// A file's matrix, if conjugate gradient takes it.
 io::csr_matrix<double> read_system(const std::string& file) {
-  io::csr_matrix<double> m = io::read_matrix_market<double>(file);
-  if (m.rows != m.columns) {
-    throw error(error_code::bad_input, fmt::format("{}: the matrix is {} x {}, not square", file, m.rows, m.columns));
+  io::csr_matrix<double> matrix = io::read_matrix_market<double>(file);
+  if (matrix.rows != matrix.columns) {
+    throw error(error_code::bad_input,
+                fmt::format("{}: the matrix is {} x {}, not square", file, matrix.rows, matrix.columns));
   }
-  if (m.rows == 0) throw error(error_code::bad_input, fmt::format("{}: the matrix has no rows", file));
-  if (const auto asymmetry = jobs::asymmetry_of({m.rows, m.columns, m.row_offsets, m.columns_of_entries(), m.values})) {
+  if (matrix.rows == 0) throw error(error_code::bad_input, fmt::format("{}: the matrix has no rows", file));
+  if (const auto asymmetry = jobs::asymmetry_of(
+          {matrix.rows, matrix.columns, matrix.row_offsets, matrix.columns_of_entries(), matrix.values})) {
     throw error(error_code::bad_input, fmt::format("{}: {}", file, *asymmetry));
   }
-  return m;
+  return matrix;
 }
 
 /// Of what is in the folder, the matrices that are symmetric positive definite.
@@ -257,13 +260,14 @@ bool run_real(const context& ctx, const solve_request& request) {
       const std::filesystem::path file = folder / (std::string(name) + ending);
       if (!std::filesystem::is_regular_file(file)) continue;
       ++found;
-      const io::csr_matrix<double> m = read_system(file.string());
-      std::vector<double> b(m.rows);
-      spmv(context::cpu(1), {m.rows, m.columns, m.row_offsets, m.columns_of_entries(), m.values},
-           std::vector<double>(m.columns, 1), b);
+      const io::csr_matrix<double> matrix = read_system(file.string());
+      std::vector<double> b(matrix.rows);
+      spmv(context::cpu(1),
+           {matrix.rows, matrix.columns, matrix.row_offsets, matrix.columns_of_entries(), matrix.values},
+           std::vector<double>(matrix.columns, 1), b);
       all_right = run_system(ctx, request.seconds,
-                             {name, m, std::move(b), request.tolerance, conjugate_gradient_options::automatic_limit,
-                              true, true}) &&
+                             {name, matrix, std::move(b), request.tolerance,
+                              conjugate_gradient_options::automatic_limit, true, true}) &&
                   all_right;
       break;
     }
@@ -278,13 +282,13 @@ bool run_real(const context& ctx, const solve_request& request) {
 io::csr_matrix<double> laplacian(bool quick) {
   for (const matrix_kind& kind : matrix_kinds()) {
     if (kind.name != "7-point grid") continue;
-    io::csr_matrix<double> m = kind.make(quick);
-    const auto& columns = std::get<std::vector<std::uint32_t>>(m.column_indices);
-    for (std::uint64_t row = 0; row < m.rows; ++row) {
-      for (std::uint64_t p = m.row_offsets[row]; p < m.row_offsets[row + 1]; ++p)
-        m.values[p] = columns[p] == row ? 6 : -1;
+    io::csr_matrix<double> matrix = kind.make(quick);
+    const auto& columns = std::get<std::vector<std::uint32_t>>(matrix.column_indices);
+    for (std::uint64_t row = 0; row < matrix.rows; ++row) {
+      for (std::uint64_t p = matrix.row_offsets[row]; p < matrix.row_offsets[row + 1]; ++p)
+        matrix.values[p] = columns[p] == row ? 6 : -1;
     }
-    return m;
+    return matrix;
   }
   throw error(error_code::internal, "solve: no grid among the matrices");
 }

@@ -12,15 +12,15 @@
 namespace sheaf::bench::peers::device {
 namespace {
 
-contender sort(const context& ctx, const problem& p, const workspace& arrays) {
-  const std::uint64_t list_bytes = p.count * sizeof(std::uint32_t);
+contender sort(const context& ctx, const problem& problem, const workspace& arrays) {
+  const std::uint64_t list_bytes = problem.count * sizeof(std::uint32_t);
   scratch_layout layout;
   layout.add(list_bytes);
   const std::uint64_t keys_at = layout.add(list_bytes);
-  const bool scatters = p.primitive == "split_scatter_index";
+  const bool scatters = problem.primitive == "split_scatter_index";
   const std::uint64_t gather_at = scatters ? layout.add(list_bytes) : 0;
-  const auto call = [=, count = static_cast<std::uint32_t>(p.count), bits = static_cast<int>(p.part<key_part>().bits),
-                     &arrays,
+  const auto call = [=, count = static_cast<std::uint32_t>(problem.count),
+                     bits = static_cast<int>(problem.part<key_part>().bits), &arrays,
                      stream = ctx.stream()](void* temporary, std::size_t& bytes, std::byte* lists, std::uint64_t copy) {
     auto* const numbers = reinterpret_cast<std::uint32_t*>(lists);
     auto* const sorted_keys = reinterpret_cast<std::uint32_t*>(lists + keys_at);

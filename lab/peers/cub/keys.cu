@@ -24,12 +24,13 @@ contender partition(const context& ctx, const problem& p, const workspace& array
 }
 
 template <class Key>
-std::vector<contender> peers_of(const context& ctx, const problem& p, const workspace& arrays) {
+std::vector<contender> peers_of(const context& ctx, const problem& problem, const workspace& arrays) {
   std::vector<contender> all;
   if constexpr (sizeof(Key) <= 8) {
-    if (p.primitive == "split_unstable" && p.part<key_part>().bits == 1) all.push_back(partition<Key>(ctx, p, arrays));
+    if (problem.primitive == "split_unstable" && problem.part<key_part>().bits == 1)
+      all.push_back(partition<Key>(ctx, problem, arrays));
   }
-  all.push_back(radix_sort_of_keys<Key>(ctx, p, arrays));
+  all.push_back(radix_sort_of_keys<Key>(ctx, problem, arrays));
   return all;
 }
 

@@ -30,13 +30,13 @@ contender radix_sort_of_numbers(const context& ctx, const problem& p, const work
 
 /// Pairs with values of 4 or 8 bytes, and indices of 4.
 template <class Key>
-std::vector<contender> pairs_and_numbers(const context& ctx, const problem& p, const workspace& arrays) {
-  if (p.primitive == "sort_gather_index") {
-    if (bytes(p.index) != 4) return {};
-    return {radix_sort_of_numbers<Key>(ctx, p, arrays)};
+std::vector<contender> pairs_and_numbers(const context& ctx, const problem& problem, const workspace& arrays) {
+  if (problem.primitive == "sort_gather_index") {
+    if (bytes(problem.index) != 4) return {};
+    return {radix_sort_of_numbers<Key>(ctx, problem, arrays)};
   }
-  if (p.record_bytes == 4) return {radix_sort_of_pairs<Key, std::uint32_t>(ctx, p, arrays)};
-  if (p.record_bytes == 8) return {radix_sort_of_pairs<Key, std::uint64_t>(ctx, p, arrays)};
+  if (problem.record_bytes == 4) return {radix_sort_of_pairs<Key, std::uint32_t>(ctx, problem, arrays)};
+  if (problem.record_bytes == 8) return {radix_sort_of_pairs<Key, std::uint64_t>(ctx, problem, arrays)};
   return {};
 }
 

@@ -49,54 +49,56 @@ requires(sizeof(Key) == 8) struct packing<Sorter, Key> {
 
 /// Writes what a row wants of the packed keys in their order.
 template <class Packing, class Key>
-void unpack(const problem& p, const workspace& arrays, std::uint64_t copy,
+void unpack(const problem& problem, const workspace& arrays, std::uint64_t copy,
             std::span<const typename Packing::packed> sorted) {
-  if (p.primitive == "sort_gather_index") {
+  if (problem.primitive == "sort_gather_index") {
     auto* const numbers = reinterpret_cast<std::uint32_t*>(arrays.target(copy).data);
-    for (std::uint64_t i = 0; i < p.count; ++i) numbers[i] = static_cast<std::uint32_t>(Packing::number(sorted[i]));
+    for (std::uint64_t i = 0; i < problem.count; ++i)
+      numbers[i] = static_cast<std::uint32_t>(Packing::number(sorted[i]));
     return;
   }
   auto* const keys_out = reinterpret_cast<Key*>(arrays.sorted_keys(copy).data);
   const auto collect = [&]<class Value>(std::type_identity<Value>) {
     const auto* const values = reinterpret_cast<const Value*>(arrays.source(copy).data);
     auto* const values_out = reinterpret_cast<Value*>(arrays.target(copy).data);
-    for (std::uint64_t i = 0; i < p.count; ++i) {
+    for (std::uint64_t i = 0; i < problem.count; ++i) {
       keys_out[i] = Packing::key(sorted[i]);
       values_out[i] = values[Packing::number(sorted[i])];
     }
   };
-  p.record_bytes == 4 ? collect(std::type_identity<std::uint32_t>{}) : collect(std::type_identity<std::uint64_t>{});
+  problem.record_bytes == 4 ? collect(std::type_identity<std::uint32_t>{})
+                            : collect(std::type_identity<std::uint64_t>{});
 }
 
 template <class Sorter, class Key>
-contender packed_sort(const problem& p, const workspace& arrays) {
+contender packed_sort(const problem& problem, const workspace& arrays) {
   using packed_as = packing<Sorter, Key>;
   using packed = typename packed_as::packed;
-  const std::uint64_t scratch_bytes = p.count * sizeof(packed);
-  return peer(Sorter::name, scratch_bytes, [p, &arrays, scratch_bytes](std::uint64_t copy) {
+  const std::uint64_t scratch_bytes = problem.count * sizeof(packed);
+  return peer(Sorter::name, scratch_bytes, [problem, &arrays, scratch_bytes](std::uint64_t copy) {
     const auto* const keys = reinterpret_cast<const Key*>(arrays.keys(copy).data);
-    const auto all = elements<packed>(arrays.scratch(scratch_bytes), p.count);
-    for (std::uint64_t i = 0; i < p.count; ++i) all[i] = packed_as::of(keys[i], i);
+    const auto all = elements<packed>(arrays.scratch(scratch_bytes), problem.count);
+    for (std::uint64_t i = 0; i < problem.count; ++i) all[i] = packed_as::of(keys[i], i);
     Sorter::sort(all.data(), all.data() + all.size());
-    unpack<packed_as, Key>(p, arrays, copy, all);
+    unpack<packed_as, Key>(problem, arrays, copy, all);
   });
 }
 
 template <class Sorter, class Key>
-contender plain_sort(const problem& p, const workspace& arrays) {
-  return peer(Sorter::name, 0, [p, &arrays](std::uint64_t copy) {
+contender plain_sort(const problem& problem, const workspace& arrays) {
+  return peer(Sorter::name, 0, [problem, &arrays](std::uint64_t copy) {
     const auto* const keys = reinterpret_cast<const Key*>(arrays.source(copy).data);
     if constexpr (std::is_floating_point_v<Key> && !Sorter::sorts_floats) {
       using order = ordered_key<Key>;
       auto* const words = reinterpret_cast<typename order::word*>(arrays.target(copy).data);
-      std::transform(keys, keys + p.count, words, order::of);
-      Sorter::sort(words, words + p.count);
+      std::transform(keys, keys + problem.count, words, order::of);
+      Sorter::sort(words, words + problem.count);
       auto* const out = reinterpret_cast<Key*>(words);
-      for (std::uint64_t i = 0; i < p.count; ++i) out[i] = order::back(words[i]);
+      for (std::uint64_t i = 0; i < problem.count; ++i) out[i] = order::back(words[i]);
     } else {
       auto* const out = reinterpret_cast<Key*>(arrays.target(copy).data);
-      std::copy(keys, keys + p.count, out);
-      Sorter::sort(out, out + p.count);
+      std::copy(keys, keys + problem.count, out);
+      Sorter::sort(out, out + problem.count);
     }
   });
 }
@@ -104,16 +106,16 @@ contender plain_sort(const problem& p, const workspace& arrays) {
 /// The sorter's contender for keys of 4 and 8 bytes, alone, with values of 4 or 8 bytes, or for their index; of keys of
 /// 8 bytes with something beside them only where the sorter has a wide_word.
 template <class Sorter>
-std::vector<contender> sorts_of_numbers(const problem& p, const workspace& arrays) {
-  const bool is_index = p.primitive == "sort_gather_index" && p.record_bytes == 4;
-  const bool is_pair = p.primitive == "sort_pairs" && (p.record_bytes == 4 || p.record_bytes == 8);
-  const bool is_alone = p.primitive == "sort_keys";
-  if (!whole_key_decides(p) || p.count > 0xffffffffU || !(is_index || is_pair || is_alone)) return {};
-  return with_key_type(p, [&]<class Key>(std::type_identity<Key>) -> std::vector<contender> {
+std::vector<contender> sorts_of_numbers(const problem& problem, const workspace& arrays) {
+  const bool is_index = problem.primitive == "sort_gather_index" && problem.record_bytes == 4;
+  const bool is_pair = problem.primitive == "sort_pairs" && (problem.record_bytes == 4 || problem.record_bytes == 8);
+  const bool is_alone = problem.primitive == "sort_keys";
+  if (!whole_key_decides(problem) || problem.count > 0xffffffffU || !(is_index || is_pair || is_alone)) return {};
+  return with_key_type(problem, [&]<class Key>(std::type_identity<Key>) -> std::vector<contender> {
     if constexpr (std::is_arithmetic_v<Key> && sizeof(Key) <= 8) {
-      if (is_alone) return {plain_sort<Sorter, Key>(p, arrays)};
+      if (is_alone) return {plain_sort<Sorter, Key>(problem, arrays)};
       constexpr bool is_packed = sizeof(Key) == 4 || requires { typename Sorter::wide_word; };
-      if constexpr (is_packed) return {packed_sort<Sorter, Key>(p, arrays)};
+      if constexpr (is_packed) return {packed_sort<Sorter, Key>(problem, arrays)};
     }
     return {};
   });

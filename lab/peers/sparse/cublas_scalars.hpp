@@ -18,8 +18,8 @@ struct cublas_scalars {
   double one;
 };
 
-void queue_alpha(cudaStream_t stream, cublas_scalars* s);  ///< and -alpha
-void queue_beta(cudaStream_t stream, cublas_scalars* s);   ///< and the next r.z becomes that of now
+void queue_alpha(cudaStream_t stream, cublas_scalars* scalars);  ///< and -alpha
+void queue_beta(cudaStream_t stream, cublas_scalars* scalars);   ///< and the next r.z becomes that of now
 /// z = r / diagonal, number by number.
 void queue_division(cudaStream_t stream, const double* r, const double* diagonal, double* z, std::uint64_t count);
 

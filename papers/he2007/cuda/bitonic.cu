@@ -70,26 +70,27 @@ __global__ void __launch_bounds__(tile_threads)
   for (std::uint32_t i = threadIdx.x; i < size; i += tile_threads) to[begin + i] = words[i];
 }
 
-plan::planned plan_bitonic(const sort_problem& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
-  const word_encoding encoding = encoding_of(p);
+plan::planned plan_bitonic(const sort_problem& problem, const plan::scope& scope) {
+  const machine& machine = scope.machine;
+  const word_encoding encoding = encoding_of(problem);
   if (!encoding.rows_are_words || encoding.payload != word_payload::none)
     return plan::rejected("sorts rows that are unsigned numbers of 4 to 16 bytes");
-  const auto count = static_cast<double>(p.count);
+  const auto count = static_cast<double>(problem.count);
   const double merges = std::ceil(std::log2(std::max(2.0, count)));
   const double merges_in_tile = std::log2(tile_words);
   const double merges_in_memory = std::max(0.0, merges - merges_in_tile);
   plan::planned plan;
   plan.by_name_only = true;
-  plan.add("latency", m.launch_seconds + merges_in_memory * (merges_in_memory + 3) / 2 * m.step_seconds);
-  const double bytes = 2 * count * static_cast<double>(p.rows.record_bytes);
-  plan.add("steps in global memory", merges_in_memory * (merges_in_memory + 1) / 2 * bytes / m.copy_bytes_per_second);
+  plan.add("latency", machine.launch_seconds + merges_in_memory * (merges_in_memory + 3) / 2 * machine.step_seconds);
+  const double bytes = 2 * count * static_cast<double>(problem.rows.record_bytes);
+  plan.add("steps in global memory",
+           merges_in_memory * (merges_in_memory + 1) / 2 * bytes / machine.copy_bytes_per_second);
   // A step inside a tile waits for a barrier, however few words there are.
-  const double barrier_seconds = 0.5 * m.step_seconds;
+  const double barrier_seconds = 0.5 * machine.step_seconds;
   const double first_merges = std::min(merges, merges_in_tile);
   const double steps_in_tile = first_merges * (first_merges + 1) / 2 + merges_in_memory * merges_in_tile;
-  plan.add("steps in tiles",
-           std::max(steps_in_tile * barrier_seconds, (1 + merges_in_memory) * 3 * bytes / m.copy_bytes_per_second));
+  plan.add("steps in tiles", std::max(steps_in_tile * barrier_seconds,
+                                      (1 + merges_in_memory) * 3 * bytes / machine.copy_bytes_per_second));
   return plan;
 }
 
@@ -109,13 +110,14 @@ void sort_words(const context& ctx, std::uint64_t count, const void* in, void* o
   }
 }
 
-void run_bitonic(const context& ctx, const sort_problem& p, const plan::planned&, const sort_buffers& b, std::byte*) {
+void run_bitonic(const context& ctx, const sort_problem& problem, const plan::planned&, const sort_buffers& buffers,
+                 std::byte*) {
   const device_scope scope(ctx.device());
-  switch (p.rows.record_bytes) {
-    case 4: return sort_words<1>(ctx, p.count, b.in.data, b.out.data);
-    case 8: return sort_words<2>(ctx, p.count, b.in.data, b.out.data);
-    case 12: return sort_words<3>(ctx, p.count, b.in.data, b.out.data);
-    default: return sort_words<4>(ctx, p.count, b.in.data, b.out.data);
+  switch (problem.rows.record_bytes) {
+    case 4: return sort_words<1>(ctx, problem.count, buffers.in.data, buffers.out.data);
+    case 8: return sort_words<2>(ctx, problem.count, buffers.in.data, buffers.out.data);
+    case 12: return sort_words<3>(ctx, problem.count, buffers.in.data, buffers.out.data);
+    default: return sort_words<4>(ctx, problem.count, buffers.in.data, buffers.out.data);
   }
 }
 

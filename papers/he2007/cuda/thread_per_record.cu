@@ -10,19 +10,20 @@ using primitives::movement;
 
 template <direction Direction, class Word>
 __global__ void __launch_bounds__(block_threads)
-    move_thread_per_record(const __grid_constant__ move_arguments a, std::uint32_t words_per_record) {
+    move_thread_per_record(const __grid_constant__ move_arguments args, std::uint32_t words_per_record) {
   const std::uint64_t i = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
-  if (i >= a.count) return;
-  const std::uint64_t index = index_at(a, i);
-  const bool good = check_index(a, i, index);
-  const std::uint64_t sequential_offset = i * a.sequential_stride;
-  const std::uint64_t indexed_offset = index * a.indexed_stride;
+  if (i >= args.count) return;
+  const std::uint64_t index = index_at(args, i);
+  const bool good = check_index(args, i, index);
+  const std::uint64_t sequential_offset = i * args.sequential_stride;
+  const std::uint64_t indexed_offset = index * args.indexed_stride;
   for (std::uint32_t w = 0; w < words_per_record; ++w) {
     const std::uint64_t byte = std::uint64_t{w} * sizeof(Word);
     if constexpr (Direction == direction::gather) {
-      store_word(a.to + sequential_offset + byte, good ? load_word<Word>(a.from + indexed_offset + byte) : Word{});
+      store_word(args.to + sequential_offset + byte,
+                 good ? load_word<Word>(args.from + indexed_offset + byte) : Word{});
     } else {
-      if (good) store_word(a.to + indexed_offset + byte, load_word<Word>(a.from + sequential_offset + byte));
+      if (good) store_word(args.to + indexed_offset + byte, load_word<Word>(args.from + sequential_offset + byte));
     }
   }
 }
@@ -44,13 +45,13 @@ plan::planned plan_thread_per_record(const problem_of<Direction>& p, const plan:
 }
 
 template <direction Direction>
-void run_thread_per_record(const context& ctx, const problem_of<Direction>& p, const plan::planned&,
+void run_thread_per_record(const context& ctx, const problem_of<Direction>& problem, const plan::planned&,
                            const buffers_of<Direction>& b, std::byte*) {
   const device_scope scope(ctx.device());
-  const move_arguments a = arguments_of<Direction>(ctx, p, b);
-  with_word(p.word_bytes, [&](auto word) {
-    launch(ctx, move_thread_per_record<Direction, decltype(word)>, ceil_div(p.count, block_threads), a,
-           words_per_record(p));
+  const move_arguments a = arguments_of<Direction>(ctx, problem, b);
+  with_word(problem.word_bytes, [&](auto word) {
+    launch(ctx, move_thread_per_record<Direction, decltype(word)>, ceil_div(problem.count, block_threads), a,
+           words_per_record(problem));
   });
 }
 

@@ -160,31 +160,32 @@ struct scratch_layout {
   std::uint64_t bytes;  ///< size of the whole scratch
 };
 
-scratch_layout layout_of(const split_problem& p, bool two_steps) {
-  scratch_layout l{};
-  const std::uint64_t entries = bins * segments_of(p);
-  l.bin_begin = bins * sizeof(std::uint64_t);
-  l.run_begin = 2 * l.bin_begin;
-  l.table = l.run_begin + entries * sizeof(std::uint64_t);
-  l.local = l.table + entries * sizeof(std::uint32_t);
-  l.bytes = l.local + (two_steps ? p.count * sizeof(uint2) : 0);
-  return l;
+scratch_layout layout_of(const split_problem& problem, bool two_steps) {
+  scratch_layout layout{};
+  const std::uint64_t entries = bins * segments_of(problem);
+  layout.bin_begin = bins * sizeof(std::uint64_t);
+  layout.run_begin = 2 * layout.bin_begin;
+  layout.table = layout.run_begin + entries * sizeof(std::uint64_t);
+  layout.local = layout.table + entries * sizeof(std::uint32_t);
+  layout.bytes = layout.local + (two_steps ? problem.count * sizeof(uint2) : 0);
+  return layout;
 }
 
 template <bool TwoSteps>
-plan::planned plan_paper(const split_problem& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
-  if (p.product != split_product::records || p.has_separate_key() || p.word_bytes != 8 || p.record_bytes != 8 ||
-      p.in_stride_bytes != 8 || p.out_stride_bytes != 8 || p.categories > bins) {
+plan::planned plan_paper(const split_problem& problem, const plan::scope& scope) {
+  const machine& machine = scope.machine;
+  if (problem.product != split_product::records || problem.has_separate_key() || problem.word_bytes != 8 ||
+      problem.record_bytes != 8 || problem.in_stride_bytes != 8 || problem.out_stride_bytes != 8 ||
+      problem.categories > bins) {
     return plan::rejected("splits contiguous 8-byte records by up to 8 of their own bits");
   }
-  if (segments_of(p) >= ~std::uint32_t{0}) return plan::rejected("handles at most 2^32 segments");
+  if (segments_of(problem) >= ~std::uint32_t{0}) return plan::rejected("handles at most 2^32 segments");
   // While lanes increment in turn, one lane of 32 works.
   constexpr double turns = 0.00138;  // records for a byte of the L2 cache
-  plan::planned plan = stable_pass_cost(p, m);
-  plan.add("turns", instruction_seconds(static_cast<double>(p.count), turns, m));
-  if (TwoSteps) plan.add("local list", static_cast<double>(p.count) * 16 / m.copy_bytes_per_second);
-  const scratch_layout layout = layout_of(p, TwoSteps);
+  plan::planned plan = stable_pass_cost(problem, machine);
+  plan.add("turns", instruction_seconds(static_cast<double>(problem.count), turns, machine));
+  if (TwoSteps) plan.add("local list", static_cast<double>(problem.count) * 16 / machine.copy_bytes_per_second);
+  const scratch_layout layout = layout_of(problem, TwoSteps);
   plan.decided.set(layout);
   plan.scratch_bytes = layout.bytes;
   plan.by_name_only = true;
@@ -192,38 +193,38 @@ plan::planned plan_paper(const split_problem& p, const plan::scope& scope) {
 }
 
 template <bool TwoSteps>
-void run_paper(const context& ctx, const split_problem& p, const plan::planned& plan, const split_buffers& b,
-               std::byte* scratch) {
+void run_paper(const context& ctx, const split_problem& problem, const plan::planned& plan,
+               const split_buffers& buffers, std::byte* scratch) {
   const device_scope current_device(ctx.device());
-  if (p.count == 0) {
-    if (b.offsets == nullptr) return;
-    require(cudaMemsetAsync(b.offsets, 0, (p.categories + 1) * sizeof(std::uint64_t), ctx.stream()), ctx);
+  if (problem.count == 0) {
+    if (buffers.offsets == nullptr) return;
+    require(cudaMemsetAsync(buffers.offsets, 0, (problem.categories + 1) * sizeof(std::uint64_t), ctx.stream()), ctx);
     return;
   }
-  const auto l = plan.decided.get<scratch_layout>();
+  const auto layout = plan.decided.get<scratch_layout>();
   auto* const total = reinterpret_cast<unsigned long long*>(scratch);
-  auto* const bin_begin = reinterpret_cast<unsigned long long*>(scratch + l.bin_begin);
-  auto* const run_begin = reinterpret_cast<std::uint64_t*>(scratch + l.run_begin);
-  auto* const table = reinterpret_cast<std::uint32_t*>(scratch + l.table);
-  auto* const local = reinterpret_cast<uint2*>(scratch + l.local);
-  const auto* const in = reinterpret_cast<const uint2*>(b.in.data);
-  auto* const out = reinterpret_cast<uint2*>(b.out.data);
-  const word_field field = word_field_of(p.bits, 8);
-  const std::uint64_t segments = segments_of(p);
-  launch_blocks(ctx, count_segments, segments, warp_lanes, in, p.count, field, table, segments);
+  auto* const bin_begin = reinterpret_cast<unsigned long long*>(scratch + layout.bin_begin);
+  auto* const run_begin = reinterpret_cast<std::uint64_t*>(scratch + layout.run_begin);
+  auto* const table = reinterpret_cast<std::uint32_t*>(scratch + layout.table);
+  auto* const local = reinterpret_cast<uint2*>(scratch + layout.local);
+  const auto* const in = reinterpret_cast<const uint2*>(buffers.in.data);
+  auto* const out = reinterpret_cast<uint2*>(buffers.out.data);
+  const word_field field = word_field_of(problem.bits, 8);
+  const std::uint64_t segments = segments_of(problem);
+  launch_blocks(ctx, count_segments, segments, warp_lanes, in, problem.count, field, table, segments);
   launch_blocks(ctx, sum_rows, bins, scan_threads, static_cast<const std::uint32_t*>(table), segments, total);
   launch_blocks(ctx, scan_totals<bins>, 1, column_scan_threads, static_cast<const unsigned long long*>(total),
-                bin_begin, b.offsets, p.categories);
+                bin_begin, buffers.offsets, problem.categories);
   launch_blocks(ctx, scan_rows, bins, scan_threads, static_cast<const std::uint32_t*>(table), segments,
                 static_cast<const unsigned long long*>(bin_begin), run_begin);
   if (!TwoSteps) {
-    launch_blocks(ctx, scatter_segments, segments, warp_lanes, in, p.count, field,
+    launch_blocks(ctx, scatter_segments, segments, warp_lanes, in, problem.count, field,
                   static_cast<const std::uint64_t*>(run_begin), segments, out);
     return;
   }
-  launch_blocks(ctx, sort_segments, segments, warp_lanes, in, p.count, field, static_cast<const std::uint32_t*>(table),
-                segments, local);
-  launch_blocks(ctx, copy_segments, segments, warp_lanes, static_cast<const uint2*>(local), p.count, field,
+  launch_blocks(ctx, sort_segments, segments, warp_lanes, in, problem.count, field,
+                static_cast<const std::uint32_t*>(table), segments, local);
+  launch_blocks(ctx, copy_segments, segments, warp_lanes, static_cast<const uint2*>(local), problem.count, field,
                 static_cast<const std::uint32_t*>(table), static_cast<const std::uint64_t*>(run_begin), segments, out);
 }
 

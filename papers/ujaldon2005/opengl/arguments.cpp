@@ -42,16 +42,16 @@ void require_float_pipeline(std::string_view call, const context& ctx, value_typ
 
 primitives::edge_sum_problem plain_edge_sum(const edge_view& edges, std::uint64_t nodes, std::uint32_t components,
                                             edge_function function) {
-  primitives::edge_sum_problem p;
-  p.backend = backend_kind::opengl;
-  p.edges = edges.count;
-  p.nodes = nodes;
-  p.value_components = p.components = components;
-  p.value = value_type::f32;
-  p.index = edges.type;
-  p.stride = edges.stride;
-  p.function = function;
-  return p;
+  primitives::edge_sum_problem problem;
+  problem.backend = backend_kind::opengl;
+  problem.edges = edges.count;
+  problem.nodes = nodes;
+  problem.value_components = problem.components = components;
+  problem.value = value_type::f32;
+  problem.index = edges.type;
+  problem.stride = edges.stride;
+  problem.function = function;
+  return problem;
 }
 
 std::vector<std::uint32_t> record_numbers_of(opengl_state& state, index_span list, std::uint64_t records,

@@ -98,45 +98,45 @@ struct product_from_host::kept {
 product_from_host::product_from_host(const context& ctx, const csr_view& a, lookup_scheme scheme) {
   require_csr_shape(product_call, a);
   require_float_pipeline(product_call, ctx, a.values.type);
-  const spmv_problem p = describe_spmv(product_call, ctx, a, false, spmv_sums::as_values, {});
+  const spmv_problem problem = describe_spmv(product_call, ctx, a, false, spmv_sums::as_values, {});
   require_csr_memory(product_call, ctx, a);
-  if (const char* const why = no_points_for(p)) refuse("{}: {}", product_call, why);
+  if (const char* const why = no_points_for(problem)) refuse("{}: {}", product_call, why);
   const point_form form = form_of(scheme);
   opengl_state& state = state_of(ctx);
   const std::uint64_t number = state.begin_call();
-  entry_cursor cursor(p, a);
+  entry_cursor cursor(problem, a);
   {
     pipeline_call call(state, product_call);
-    if (form == point_form::color_table && p.columns > state.limits().buffer_texels) {
-      refuse("{}: x has {} values, but a table of one row holds {}", product_call, p.columns,
+    if (form == point_form::color_table && problem.columns > state.limits().buffer_texels) {
+      refuse("{}: x has {} values, but a table of one row holds {}", product_call, problem.columns,
              state.limits().buffer_texels);
     }
-    if (form == point_form::texture_lookup) require_layers(product_call, state, "values of x", p.columns);
+    if (form == point_form::texture_lookup) require_layers(product_call, state, "values of x", problem.columns);
     sent_pieces<point_piece> pieces;
     while (!cursor.is_done()) {
-      point_piece piece = next_piece(state, p, form, cursor);
+      point_piece piece = next_piece(state, problem, form, cursor);
       std::vector<GLuint> buffers{piece.vertices.name()};
       if (piece.entries) buffers.push_back(piece.entries->buffer().name());
       pieces.add(std::move(piece), buffers);
     }
-    kept_ = std::make_unique<kept>(ctx, p, form, std::move(pieces));
+    kept_ = std::make_unique<kept>(ctx, problem, form, std::move(pieces));
     call.finish();
   }
-  if (cursor.has_met_faults()) state.keep_first(find_fault(p, a, csr_call::spmv, number));
+  if (cursor.has_met_faults()) state.keep_first(find_fault(problem, a, csr_call::spmv, number));
 }
 
 product_from_host::~product_from_host() = default;
 
 void product_from_host::run(const_values x, values y) {
-  const spmv_problem& p = kept_->problem;
+  const spmv_problem& problem = kept_->problem;
   // The matrix may be gone, and x and y where it was.
-  const csr_view shape(p.rows, p.columns, {}, {}, const_values(nullptr, 0, value_type::f32));
-  require_vectors(product_call, kept_->ctx, p, shape, x, y);
+  const csr_view shape(problem.rows, problem.columns, {}, {}, const_values(nullptr, 0, value_type::f32));
+  require_vectors(product_call, kept_->ctx, problem, shape, x, y);
   opengl_state& state = state_of(kept_->ctx);
   state.begin_call();
   pipeline_call call(state, product_call);
-  const std::vector<tile_target> sums = zero_targets(state, float_texels, p.y_count());
-  const point_product product(state, p, kept_->form, x.data);
+  const std::vector<tile_target> sums = zero_targets(state, float_texels, problem.y_count());
+  const point_product product(state, problem, kept_->form, x.data);
   begin_sums();
   kept_->pieces->send_and_draw([&](const point_piece& piece) { product.draw(state, piece, sums); });
   end_sums();
@@ -161,40 +161,40 @@ edge_sum_from_host::edge_sum_from_host(const context& ctx, const edge_view& edge
   require_float_pipeline(edges_call, ctx, value_type::f32);
   require_edge_shape(edges_call, edges, nodes);
   require_edge_memory(edges_call, ctx, edges);
-  const edge_sum_problem p = plain_edge_sum(edges, nodes, components, function);
+  const edge_sum_problem problem = plain_edge_sum(edges, nodes, components, function);
   opengl_state& state = state_of(ctx);
   const std::uint64_t number = state.begin_call();
   std::uint64_t first_bad = no_edge;
   {
     pipeline_call call(state, edges_call);
-    require_layers(edges_call, state, "texels of nodes", node_texels(p));
+    require_layers(edges_call, state, "texels of nodes", node_texels(problem));
     sent_pieces<edge_piece> pieces;
-    for (std::uint64_t begin = 0; begin < p.edges;) {
-      edge_piece piece = next_piece(state, p, edges, begin, first_bad);
+    for (std::uint64_t begin = 0; begin < problem.edges;) {
+      edge_piece piece = next_piece(state, problem, edges, begin, first_bad);
       begin += piece.count;
       const std::vector<GLuint> buffers{piece.ends.name()};
       pieces.add(std::move(piece), buffers);
     }
-    kept_ = std::make_unique<kept>(ctx, p, std::move(pieces));
+    kept_ = std::make_unique<kept>(ctx, problem, std::move(pieces));
     call.finish();
   }
-  report_bad_end(state, p, edges, first_bad, edge_call::edge_sum, number);
+  report_bad_end(state, problem, edges, first_bad, edge_call::edge_sum, number);
 }
 
 edge_sum_from_host::~edge_sum_from_host() = default;
 
 void edge_sum_from_host::run(const_values values_of_nodes, values result) {
-  const edge_sum_problem& p = kept_->problem;
+  const edge_sum_problem& problem = kept_->problem;
   const const_values no_weights(nullptr, 0, value_type::f32);
-  require_edge_values(edges_call, p, values_of_nodes, no_weights, result);
+  require_edge_values(edges_call, problem, values_of_nodes, no_weights, result);
   require_edge_views(edges_call, kept_->ctx, {}, values_of_nodes, no_weights, result);
   opengl_state& state = state_of(kept_->ctx);
   state.begin_call();
   pipeline_call call(state, edges_call);
-  const node_sums sums(state, p);
+  const node_sums sums(state, problem);
   sums.clear();
-  const node_values on_device(state, p, values_of_nodes.data);
-  const program& points = use_edge_points(state, p, on_device);
+  const node_values on_device(state, problem, values_of_nodes.data);
+  const program& points = use_edge_points(state, problem, on_device);
   kept_->pieces->send_and_draw([&](const edge_piece& piece) { draw_edges(state, points, piece, nullptr, sums); });
   sums.read_back(result.data);
   call.finish();

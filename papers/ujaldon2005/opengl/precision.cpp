@@ -175,23 +175,24 @@ exact_sums exact_product(const spmv_problem& p, const csr_view& a, const float* 
   return exact;
 }
 
-exact_sums exact_edges(const edge_sum_problem& p, const edge_view& edges, const float* values, std::uint64_t& bad) {
-  exact_sums exact(p.nodes * p.components);
+exact_sums exact_edges(const edge_sum_problem& problem, const edge_view& edges, const float* values,
+                       std::uint64_t& bad) {
+  exact_sums exact(problem.nodes * problem.components);
   const auto skip = [](std::uint64_t) {};
   bad = for_each_edge(
-      p, edges, 0, p.edges,
+      problem, edges, 0, problem.edges,
       [&](std::uint64_t, const node_pair& ends) {
-        const std::uint64_t i = std::uint64_t{ends.first} * p.components;
-        const std::uint64_t j = std::uint64_t{ends.second} * p.components;
+        const std::uint64_t i = std::uint64_t{ends.first} * problem.components;
+        const std::uint64_t j = std::uint64_t{ends.second} * problem.components;
         double difference[most_edge_components];
         double square = 0;
-        for (std::uint32_t k = 0; k < p.components; ++k) {
+        for (std::uint32_t k = 0; k < problem.components; ++k) {
           difference[k] = static_cast<double>(values[j + k]) - values[i + k];
           square += difference[k] * difference[k];
         }
-        const bool is_inverse = p.function == edge_function::inverse_square;
+        const bool is_inverse = problem.function == edge_function::inverse_square;
         const double factor = !is_inverse ? 1 : square == 0 ? 0 : 1 / (square * std::sqrt(square));
-        for (std::uint32_t k = 0; k < p.components; ++k) {
+        for (std::uint32_t k = 0; k < problem.components; ++k) {
           exact.add(i + k, factor * difference[k]);
           exact.add(j + k, -factor * difference[k]);
         }
@@ -206,40 +207,40 @@ precision_figures spmv_at_precision(const context& ctx, const csr_view& a, const
                                     const pipeline_precision& precision) {
   require_csr_shape(spmv_call, a);
   require_float_pipeline(spmv_call, ctx, a.values.type);
-  const spmv_problem p = describe_spmv(spmv_call, ctx, a, false, spmv_sums::as_values, {});
+  const spmv_problem problem = describe_spmv(spmv_call, ctx, a, false, spmv_sums::as_values, {});
   require_csr_memory(spmv_call, ctx, a);
-  require_vectors(spmv_call, ctx, p, a, x, y);
+  require_vectors(spmv_call, ctx, problem, a, x, y);
   opengl_state& state = state_of(ctx);
-  require_layers(spmv_call, state, "values of x", p.columns);
+  require_layers(spmv_call, state, "values of x", problem.columns);
   const std::uint64_t number = state.begin_call();
   const auto* const numbers = static_cast<const float*>(x.data);
   auto* const out = static_cast<float*>(y.data);
-  const exact_sums exact = exact_product(p, a, numbers);
+  const exact_sums exact = exact_product(problem, a, numbers);
   const double gain = largest_of(numbers, x.count);
   double seconds = 0;
   bool has_faults = false;
   {
     pipeline_call call(state, spmv_call);
-    const signed_sums sums(state, one_channel(precision.frame_buffer, true), p.rows, precision.frame_buffer);
-    const layered_texture texels(state, "x", one_channel(precision.texture, false), p.columns);
+    const signed_sums sums(state, one_channel(precision.frame_buffer, true), problem.rows, precision.frame_buffer);
+    const layered_texture texels(state, "x", one_channel(precision.texture, false), problem.columns);
     texels.upload(scaled(numbers, x.count, 1 / gain).data());
-    const std::vector<float> factors = scaled(static_cast<const float*>(a.values.data), p.entries,
+    const std::vector<float> factors = scaled(static_cast<const float*>(a.values.data), problem.entries,
                                               gain * static_cast<double>(sums.range()) / exact.limit());
     csr_view of_factors = a;
-    of_factors.values = const_values(factors.data(), p.entries, value_type::f32);
-    entry_cursor cursor(p, of_factors);
+    of_factors.values = const_values(factors.data(), problem.entries, value_type::f32);
+    entry_cursor cursor(problem, of_factors);
     std::vector<point_piece> pieces;
-    while (!cursor.is_done()) pieces.push_back(next_piece(state, p, point_form::texture_lookup, cursor));
+    while (!cursor.is_done()) pieces.push_back(next_piece(state, problem, point_form::texture_lookup, cursor));
     has_faults = cursor.has_met_faults();
     const program& points = state.program_of(product_files);
     points.use();
     texels.bind(0, points, "x");
-    seconds = seconds_of_sums(sums, pieces, out, p.rows, 1, exact.limit(), [&](const point_piece& piece) {
+    seconds = seconds_of_sums(sums, pieces, out, problem.rows, 1, exact.limit(), [&](const point_piece& piece) {
       sums.add(points, false, [&] { draw_points(state, piece.points); });
     });
     call.finish();
   }
-  if (has_faults) state.keep_first(find_fault(p, a, csr_call::spmv, number));
+  if (has_faults) state.keep_first(find_fault(problem, a, csr_call::spmv, number));
   return exact.compared(out, seconds);
 }
 
@@ -248,30 +249,30 @@ precision_figures edge_sum_at_precision(const context& ctx, const edge_view& edg
                                         const pipeline_precision& precision) {
   if (components < 1 || components > 4) refuse("{}: {} components, not 1 to 4", edge_call, components);
   require_float_pipeline(edge_call, ctx, node_values.type);
-  const edge_sum_problem p = plain_edge_sum(edges, node_values.count / components, components, function);
+  const edge_sum_problem problem = plain_edge_sum(edges, node_values.count / components, components, function);
   const const_values no_weights(nullptr, 0, value_type::f32);
-  require_edge_shape(edge_call, edges, p.nodes);
-  require_edge_values(edge_call, p, node_values, no_weights, result);
+  require_edge_shape(edge_call, edges, problem.nodes);
+  require_edge_values(edge_call, problem, node_values, no_weights, result);
   require_edge_memory(edge_call, ctx, edges);
   require_edge_views(edge_call, ctx, edges, node_values, no_weights, result);
   opengl_state& state = state_of(ctx);
-  require_layers(edge_call, state, "nodes", p.nodes);
+  require_layers(edge_call, state, "nodes", problem.nodes);
   const std::uint64_t number = state.begin_call();
   const auto* const numbers = static_cast<const float*>(node_values.data);
   auto* const out = static_cast<float*>(result.data);
   std::uint64_t first_bad = no_edge;
-  const exact_sums exact = exact_edges(p, edges, numbers, first_bad);
+  const exact_sums exact = exact_edges(problem, edges, numbers, first_bad);
   const double gain = largest_of(numbers, node_values.count);
   double seconds = 0;
   {
     pipeline_call call(state, edge_call);
-    const signed_sums sums(state, four_channels(precision.frame_buffer, components, true), p.nodes,
+    const signed_sums sums(state, four_channels(precision.frame_buffer, components, true), problem.nodes,
                            precision.frame_buffer);
-    const layered_texture texels(state, "nodes", four_channels(precision.texture, components, false), p.nodes);
+    const layered_texture texels(state, "nodes", four_channels(precision.texture, components, false), problem.nodes);
     texels.upload(scaled(numbers, node_values.count, 1 / gain).data());
     std::vector<edge_piece> pieces;
-    for (std::uint64_t begin = 0; begin < p.edges; begin += pieces.back().count) {
-      pieces.push_back(next_piece(state, p, edges, begin, first_bad));
+    for (std::uint64_t begin = 0; begin < problem.edges; begin += pieces.back().count) {
+      pieces.push_back(next_piece(state, problem, edges, begin, first_bad));
     }
     const bool is_inverse = function == edge_function::inverse_square;
     const program& points = state.program_of(contribution_files);
@@ -280,20 +281,21 @@ precision_figures edge_sum_at_precision(const context& ctx, const edge_view& edg
     points.set("components", components);
     points.set("part", 0U);
     points.set("is_inverse_square", is_inverse ? 1U : 0U);
-    points.set("node_count", static_cast<std::uint32_t>(p.nodes));
+    points.set("node_count", static_cast<std::uint32_t>(problem.nodes));
     // A difference of scaled values is too small by the gain; the inverse of its square is too large.
     const double factor = (is_inverse ? 1 / (gain * gain) : gain) * static_cast<double>(sums.range()) / exact.limit();
-    seconds = seconds_of_sums(sums, pieces, out, p.nodes, components, exact.limit(), [&](const edge_piece& piece) {
-      glDisableVertexAttribArray(2);
-      glVertexAttrib1f(2, static_cast<float>(factor));
-      for (const bool is_second_pass : {false, true}) {
-        points.set("is_second_pass", is_second_pass ? 1U : 0U);
-        sums.add(points, is_second_pass, [&] { draw_points(state, piece.count); });
-      }
-    });
+    seconds =
+        seconds_of_sums(sums, pieces, out, problem.nodes, components, exact.limit(), [&](const edge_piece& piece) {
+          glDisableVertexAttribArray(2);
+          glVertexAttrib1f(2, static_cast<float>(factor));
+          for (const bool is_second_pass : {false, true}) {
+            points.set("is_second_pass", is_second_pass ? 1U : 0U);
+            sums.add(points, is_second_pass, [&] { draw_points(state, piece.count); });
+          }
+        });
     call.finish();
   }
-  report_bad_end(state, p, edges, first_bad, edge_call::edge_sum, number);
+  report_bad_end(state, problem, edges, first_bad, edge_call::edge_sum, number);
   return exact.compared(out, seconds);
 }
 

@@ -14,12 +14,12 @@ constexpr program_files where_files{"where.vert", "", "where.frag", paper_shader
 
 // A range of records is up to three rectangles of pixels: the end of a row, full rows, and the beginning of a row.
 template <class Draw>
-void for_each_window(const tile& t, std::uint64_t first, std::uint64_t last, Draw draw) {
+void for_each_window(const tile& tile, std::uint64_t first, std::uint64_t last, Draw draw) {
   while (first < last) {
-    const std::uint64_t x = first & (t.width() - 1);
-    const std::uint64_t rows = x == 0 ? std::max<std::uint64_t>(1, (last - first) >> t.width_bits) : 1;
-    const std::uint64_t width = std::min<std::uint64_t>(t.width() - x, last - first);
-    draw(static_cast<GLint>(x), static_cast<GLint>(first >> t.width_bits), static_cast<GLsizei>(width),
+    const std::uint64_t x = first & (tile.width() - 1);
+    const std::uint64_t rows = x == 0 ? std::max<std::uint64_t>(1, (last - first) >> tile.width_bits) : 1;
+    const std::uint64_t width = std::min<std::uint64_t>(tile.width() - x, last - first);
+    draw(static_cast<GLint>(x), static_cast<GLint>(first >> tile.width_bits), static_cast<GLsizei>(width),
          static_cast<GLsizei>(rows));
     first += width * rows;
   }

@@ -54,16 +54,16 @@ class cpu_microbenchmarks final : public plan::microbenchmarks {
   }
 
   machine describe() override {
-    machine m;
-    m.name = ctx_.state().device_name;
-    m.backend = backend_kind::cpu;
-    m.memory_bytes = core::host_memory_bytes();
-    m.cache_levels = core::host_cache_levels();
-    m.cache_bytes = m.cache_levels.back();
-    m.sector_bytes = m.fetch_bytes = core::host_line_bytes();
-    m.parallelism = static_cast<std::uint32_t>(ctx_.threads());
-    cache_bytes_ = m.cache_bytes;
-    return m;
+    machine machine;
+    machine.name = ctx_.state().device_name;
+    machine.backend = backend_kind::cpu;
+    machine.memory_bytes = core::host_memory_bytes();
+    machine.cache_levels = core::host_cache_levels();
+    machine.cache_bytes = machine.cache_levels.back();
+    machine.sector_bytes = machine.fetch_bytes = core::host_line_bytes();
+    machine.parallelism = static_cast<std::uint32_t>(ctx_.threads());
+    cache_bytes_ = machine.cache_bytes;
+    return machine;
   }
 
   std::uint64_t reserve(std::uint64_t bytes) override {

@@ -10,26 +10,26 @@ namespace {
 using primitives::edge_sum_problem;
 
 /// Records of nodes, named by both ends of all edges.
-primitives::movement by_ends(const edge_sum_problem& p, std::uint64_t record_bytes) {
-  primitives::movement m;
-  m.backend = p.backend;
-  m.count = 2 * p.edges;
-  m.indexed_count = p.nodes;
-  m.record_bytes = m.sequential_stride_bytes = m.indexed_stride_bytes = record_bytes;
-  m.word_bytes = static_cast<std::uint32_t>(p.value_bytes());
-  m.index = p.index;
-  m.pattern = p.pattern;
-  return m;
+primitives::movement by_ends(const edge_sum_problem& problem, std::uint64_t record_bytes) {
+  primitives::movement movement;
+  movement.backend = problem.backend;
+  movement.count = 2 * problem.edges;
+  movement.indexed_count = problem.nodes;
+  movement.record_bytes = movement.sequential_stride_bytes = movement.indexed_stride_bytes = record_bytes;
+  movement.word_bytes = static_cast<std::uint32_t>(problem.value_bytes());
+  movement.index = problem.index;
+  movement.pattern = problem.pattern;
+  return movement;
 }
 
 /// A cost; where nobody knows the order of the nodes, the mean of what it is in order and at random.
 template <class Cost>
-double expected(edge_sum_problem p, Cost cost) {
-  if (p.pattern.shape != access_pattern::kind::unknown) return cost(p);
-  p.pattern = access_pattern::sequential();
-  const double in_order = cost(p);
-  p.pattern = access_pattern::random();
-  return (in_order + cost(p)) / 2;
+double expected(edge_sum_problem problem, Cost cost) {
+  if (problem.pattern.shape != access_pattern::kind::unknown) return cost(problem);
+  problem.pattern = access_pattern::sequential();
+  const double in_order = cost(problem);
+  problem.pattern = access_pattern::random();
+  return (in_order + cost(problem)) / 2;
 }
 
 }  // namespace
@@ -59,13 +59,13 @@ double result_seconds(const edge_sum_problem& p, const machine& m) {
       p, [&](const edge_sum_problem& q) { return scatter_cost(by_ends(q, q.result_bytes()), m).indexed_random; });
 }
 
-double contribution_seconds(const edge_sum_problem& p, const machine& m, std::uint64_t threads) {
+double contribution_seconds(const edge_sum_problem& problem, const machine& machine, std::uint64_t threads) {
   // Differences of 3 f32 take 2.4 ns an edge in cache, of 5 f64 4.0 ns; distance, root and quotients 1.3 and 2.5 ns
   // more.
-  const bool has_root = !p.has_own_function && p.function == edge_function::inverse_square;
-  const double digits = 0.4 + 0.15 * static_cast<double>(p.components + p.value_components) +
-                        (has_root ? 0.16 * static_cast<double>(p.value_bytes()) : 0);
-  return shared_digit_seconds(p.edges, digits, m, threads);
+  const bool has_root = !problem.has_own_function && problem.function == edge_function::inverse_square;
+  const double digits = 0.4 + 0.15 * static_cast<double>(problem.components + problem.value_components) +
+                        (has_root ? 0.16 * static_cast<double>(problem.value_bytes()) : 0);
+  return shared_digit_seconds(problem.edges, digits, machine, threads);
 }
 
 double ownership_seconds(const edge_sum_problem& p, const machine& m) {

@@ -15,7 +15,8 @@ using graph::end_arrays;
 using graph::with_ends;
 
 /// The function that contributes: the caller's, or the built-in one of the problem.
-detail::host_edge_function function_of(const primitives::edge_sum_problem& p, const primitives::edge_sum_buffers& b);
+detail::host_edge_function function_of(const primitives::edge_sum_problem& problem,
+                                       const primitives::edge_sum_buffers& buffers);
 
 /// Edges that are looked at together, before they are summed.
 constexpr std::uint64_t chunk_edges = 256;
@@ -24,12 +25,12 @@ constexpr std::uint64_t no_edge = ~std::uint64_t{0};
 
 /// The run of a sum: sum(ends) -> the first edge that has a bad end, which is reported.
 template <class Sum>
-void sum_checked(const context& ctx, const primitives::edge_sum_problem& p, const primitives::edge_sum_buffers& b,
-                 Sum sum) {
+void sum_checked(const context& ctx, const primitives::edge_sum_problem& problem,
+                 const primitives::edge_sum_buffers& buffers, Sum sum) {
   core::cpu_state& state = core::cpu(ctx);
   const std::uint64_t call = state.begin_call();
-  const std::uint64_t bad = with_ends(p, b.edges, sum);
-  if (bad != no_edge) state.keep_first(bad_end_of(p, b.edges, bad, primitives::edge_call::edge_sum, call));
+  const std::uint64_t bad = with_ends(problem, buffers.edges, sum);
+  if (bad != no_edge) state.keep_first(bad_end_of(problem, buffers.edges, bad, primitives::edge_call::edge_sum, call));
 }
 
 /// Edges whose contributions are made and added together.
@@ -75,16 +76,10 @@ host_edge_list list_of(const primitives::edge_sum_problem& p, const primitives::
 
 /// Edges in the caller's arrays as a list. Their ends are nodes.
 template <class End>
-host_edge_list list_of(const primitives::edge_sum_problem& p, const primitives::edge_sum_buffers& b,
+host_edge_list list_of(const primitives::edge_sum_problem& problem, const primitives::edge_sum_buffers& buffers,
                        const end_arrays<End>& ends, std::uint64_t begin, std::uint64_t end) {
-  return {end - begin,
-          ends.first + begin * ends.stride,
-          ends.second + begin * ends.stride,
-          ends.stride,
-          sizeof(End),
-          weights_from(p, b, begin),
-          p.weight_components,
-          nullptr};
+  return {end - begin, ends.first + begin * ends.stride,      ends.second + begin * ends.stride, ends.stride,
+          sizeof(End), weights_from(problem, buffers, begin), problem.weight_components,         nullptr};
 }
 
 }  // namespace sheaf::cpu

@@ -28,17 +28,17 @@ struct box {
 template <class T>
 box box_of(const T* coordinates, std::uint64_t nodes, std::uint32_t dimensions) {
   box found;
-  for (std::uint32_t d = 0; d < dimensions; ++d) {
+  for (std::uint32_t dimension = 0; dimension < dimensions; ++dimension) {
     double low = std::numeric_limits<double>::infinity();
     double high = -low;
     for (std::uint64_t n = 0; n < nodes; ++n) {
-      const double at = coordinates[n * dimensions + d];
+      const double at = coordinates[n * dimensions + dimension];
       if (!std::isfinite(at)) continue;
       low = std::min(low, at);
       high = std::max(high, at);
     }
     if (low > high) continue;
-    found.low[d] = low;
+    found.low[dimension] = low;
     // Halves, because the difference of the largest numbers would be infinite.
     found.longest_side = std::max(found.longest_side, high / 2 - low / 2);
   }
@@ -48,7 +48,7 @@ box box_of(const T* coordinates, std::uint64_t nodes, std::uint32_t dimensions) 
 template <class T>
 void make_keys(std::uint64_t threads, const T* coordinates, std::uint64_t nodes, std::uint32_t dimensions,
                std::uint64_t* keys) {
-  const box b = box_of(coordinates, nodes, dimensions);
+  const box box = box_of(coordinates, nodes, dimensions);
   const std::uint32_t bits = key_bits / dimensions;
   const auto cells = static_cast<double>(std::uint64_t{1} << bits);
   // Groups of 8 bits are spread by a table.
@@ -57,13 +57,13 @@ void make_keys(std::uint64_t threads, const T* coordinates, std::uint64_t nodes,
   for_each_range(nodes, threads, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
     for (std::uint64_t n = begin; n < end; ++n) {
       std::uint64_t key = 0;
-      for (std::uint32_t d = 0; d < dimensions; ++d) {
-        const double at = coordinates[n * dimensions + d];
-        const double share = b.longest_side > 0 ? (at / 2 - b.low[d] / 2) / b.longest_side : 0;
+      for (std::uint32_t dimension = 0; dimension < dimensions; ++dimension) {
+        const double at = coordinates[n * dimensions + dimension];
+        const double share = box.longest_side > 0 ? (at / 2 - box.low[dimension] / 2) / box.longest_side : 0;
         const double cell = std::isfinite(share) ? std::clamp(share * cells, 0.0, cells - 1) : 0;
         const auto number = static_cast<std::uint64_t>(cell);
         for (std::uint32_t byte = 0; byte * 8 < bits; ++byte) {
-          key |= spread_byte[number >> (8 * byte) & 255] << (8 * byte * dimensions + d);
+          key |= spread_byte[number >> (8 * byte) & 255] << (8 * byte * dimensions + dimension);
         }
       }
       keys[n] = key;
@@ -88,17 +88,17 @@ void sort_by_digit(const std::uint64_t* keys, const std::uint32_t* nodes, std::u
 
 }  // namespace
 
-void order_by_place(const context& ctx, const primitives::prepare_edge_sum_problem& p, const void* coordinates,
+void order_by_place(const context& ctx, const primitives::prepare_edge_sum_problem& problem, const void* coordinates,
                     std::uint32_t* order) {
-  const std::uint64_t nodes = p.sum.nodes;
+  const std::uint64_t nodes = problem.sum.nodes;
   const buffer keys = edge_memory(ctx, "keys of the nodes", 2 * nodes * 8);
   const buffer other_order = edge_memory(ctx, "numbers of the nodes", nodes * 4);
   auto* key = keys.as<std::uint64_t>();
   const std::uint64_t threads = parts_worth(nodes * 64, static_cast<std::uint64_t>(core::cpu(ctx).threads));
-  if (p.coordinate == value_type::f64) {
-    make_keys(threads, static_cast<const double*>(coordinates), nodes, p.dimensions, key);
+  if (problem.coordinate == value_type::f64) {
+    make_keys(threads, static_cast<const double*>(coordinates), nodes, problem.dimensions, key);
   } else {
-    make_keys(threads, static_cast<const float*>(coordinates), nodes, p.dimensions, key);
+    make_keys(threads, static_cast<const float*>(coordinates), nodes, problem.dimensions, key);
   }
   auto* key_to = key + nodes;
   std::uint32_t* number = order;

@@ -19,51 +19,53 @@ struct owner_decision {
 // Owner computes: each thread owns a range of the nodes, reads the ends of all edges, and adds those that are its own,
 // in the order of the edges. An edge between two threads' nodes is computed by both. A single thread owns all nodes and
 // does not ask. Threads read all ends, so this is for few of them.
-plan::planned plan_with(const edge_sum_problem& p, const machine& m, std::uint64_t threads) {
+plan::planned plan_with(const edge_sum_problem& problem, const machine& machine, std::uint64_t threads) {
   const auto workers = static_cast<double>(threads);
   plan::planned plan;
   plan.decided.set(owner_decision{threads});
-  const double ends = static_cast<double>(p.edges) * 2 * static_cast<double>(bytes(p.index));
-  plan.add("latency", m.launch_seconds + m.step_seconds);
+  const double ends = static_cast<double>(problem.edges) * 2 * static_cast<double>(bytes(problem.index));
+  plan.add("latency", machine.launch_seconds + machine.step_seconds);
   // Nodes in no known order are on the same thread as often as chance has it.
-  const double computed = 1 + (1 - local_share(p)) * (1 - 1 / workers);
+  const double computed = 1 + (1 - local_share(problem)) * (1 - 1 / workers);
   // The rates of memory are those of all threads. A thread alone waits for its own accesses only.
-  const double alone = threads == 1 ? static_cast<double>(threads_worth(p, m)) : 1;
-  plan.add_overlapped(overlap_exponent,
-                      {{"streamed", streamed_seconds(p, m) + ends * (workers - 1) / m.copy_bytes_per_second},
-                       {"random access", alone * (computed * value_seconds(p, m) + result_seconds(p, m))},
-                       {"contributions", computed * contribution_seconds(p, m, threads)}});
-  if (threads > 1) plan.add("ownership checks", ownership_seconds(p, m));
+  const double alone = threads == 1 ? static_cast<double>(threads_worth(problem, machine)) : 1;
+  plan.add_overlapped(
+      overlap_exponent,
+      {{"streamed", streamed_seconds(problem, machine) + ends * (workers - 1) / machine.copy_bytes_per_second},
+       {"random access", alone * (computed * value_seconds(problem, machine) + result_seconds(problem, machine))},
+       {"contributions", computed * contribution_seconds(problem, machine, threads)}});
+  if (threads > 1) plan.add("ownership checks", ownership_seconds(problem, machine));
   return plan;
 }
 
-plan::planned plan_owner(const edge_sum_problem& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
-  const std::uint64_t threads = std::min(threads_worth(p, m), std::max<std::uint64_t>(1, p.nodes));
-  plan::planned all = plan_with(p, m, threads);
+plan::planned plan_owner(const edge_sum_problem& problem, const plan::scope& scope) {
+  const machine& machine = scope.machine;
+  const std::uint64_t threads = std::min(threads_worth(problem, machine), std::max<std::uint64_t>(1, problem.nodes));
+  plan::planned all = plan_with(problem, machine, threads);
   if (threads == 1) return all;
   // Where most edges lie between the nodes of two threads, one may be done sooner than all.
-  plan::planned one = plan_with(p, m, 1);
+  plan::planned one = plan_with(problem, machine, 1);
   return one.seconds < all.seconds ? one : all;
 }
 
 /// Prefetches the values and sums of edges where neighbours in the list lie far apart.
 template <class End>
-void prefetch_ends(const end_arrays<End>& ends, const edge_sum_problem& p, const edge_sum_buffers& b,
+void prefetch_ends(const end_arrays<End>& ends, const edge_sum_problem& problem, const edge_sum_buffers& b,
                    std::uint64_t begin, std::uint64_t end) {
   const auto* const values = static_cast<const std::byte*>(b.values);
   const auto* const result = static_cast<const std::byte*>(b.result);
   for (std::uint64_t e = begin; e < end; ++e) {
     for (const std::uint64_t node : {std::uint64_t{ends.from(e)}, std::uint64_t{ends.to(e)}}) {
-      prefetch(values, node * p.node_bytes(), p.node_bytes());
-      prefetch(result, node * p.result_bytes(), p.result_bytes());
+      prefetch(values, node * problem.node_bytes(), problem.node_bytes());
+      prefetch(result, node * problem.result_bytes(), problem.result_bytes());
     }
   }
 }
 
 /// Whether the ends of some edges lie so far apart that the hardware follows none of them.
 template <class End>
-bool is_scattered(const end_arrays<End>& ends, const edge_sum_problem& p, std::uint64_t begin, std::uint64_t end) {
+bool is_scattered(const end_arrays<End>& ends, const edge_sum_problem& problem, std::uint64_t begin,
+                  std::uint64_t end) {
   constexpr std::uint64_t far_bytes = 4096;
   constexpr std::uint64_t looked_at = 16;
   const std::uint64_t step = std::max<std::uint64_t>(1, (end - begin) / looked_at);
@@ -72,7 +74,7 @@ bool is_scattered(const end_arrays<End>& ends, const edge_sum_problem& p, std::u
   for (std::uint64_t e = begin; e + 1 < end; e += step) {
     const std::uint64_t a = ends.from(e);
     const std::uint64_t b = ends.from(e + 1);
-    far += (a < b ? b - a : a - b) * p.node_bytes() > far_bytes ? 1 : 0;
+    far += (a < b ? b - a : a - b) * problem.node_bytes() > far_bytes ? 1 : 0;
     ++seen;
   }
   return 2 * far > seen;
@@ -96,15 +98,15 @@ struct end_span {
 template <class End>
 class owned_sums {
  public:
-  owned_sums(const edge_sum_problem& p, const edge_sum_buffers& b, const detail::host_edge_function& function,
-             const end_arrays<End>& ends, host_node_range own)
-      : p_(p),
-        b_(b),
+  owned_sums(const edge_sum_problem& problem, const edge_sum_buffers& buffers,
+             const detail::host_edge_function& function, const end_arrays<End>& ends, host_node_range own)
+      : p_(problem),
+        b_(buffers),
         function_(function),
         ends_(ends),
         own_(own),
-        owns_all_(own.count == p.nodes),
-        sums_(static_cast<std::byte*>(b.result) + own.begin * p.result_bytes()) {}
+        owns_all_(own.count == problem.nodes),
+        sums_(static_cast<std::byte*>(buffers.result) + own.begin * problem.result_bytes()) {}
 
   /// Returns the first edge that has a bad end.
   std::uint64_t make() {
@@ -156,14 +158,14 @@ class owned_sums {
   std::uint64_t first_bad_ = no_edge;
 };
 
-void run_owner(const context& ctx, const edge_sum_problem& p, const plan::planned& plan, const edge_sum_buffers& b,
-               std::byte*) {
+void run_owner(const context& ctx, const edge_sum_problem& problem, const plan::planned& plan,
+               const edge_sum_buffers& buffers, std::byte*) {
   const std::uint64_t threads = plan.decided.get<owner_decision>().threads;
-  const detail::host_edge_function function = function_of(p, b);
-  sum_checked(ctx, p, b, [&](const auto& ends) {
+  const detail::host_edge_function function = function_of(problem, buffers);
+  sum_checked(ctx, problem, buffers, [&](const auto& ends) {
     std::uint64_t first_bad = no_edge;
-    for_each_range(p.nodes, threads, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t part) {
-      const std::uint64_t bad = owned_sums(p, b, function, ends, {begin, end - begin}).make();
+    for_each_range(problem.nodes, threads, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t part) {
+      const std::uint64_t bad = owned_sums(problem, buffers, function, ends, {begin, end - begin}).make();
       if (part == 0) first_bad = bad;  // every part reads all ends
     });
     return first_bad;

@@ -222,15 +222,15 @@ std::uint64_t find_bad_end(const edge_sum_problem& p, const edge_view& edges, st
   });
 }
 
-edge_tiles build_tiles(const context& ctx, const edge_sum_problem& p, const edge_view& edges, buffer order,
+edge_tiles build_tiles(const context& ctx, const edge_sum_problem& problem, const edge_view& edges, buffer order,
                        std::uint64_t tile_nodes, std::uint64_t threads) {
   edge_tiles made;
-  made.nodes = p.nodes;
+  made.nodes = problem.nodes;
   made.tile_nodes = tile_nodes;
-  made.tiles = (p.nodes + tile_nodes - 1) / tile_nodes;
+  made.tiles = (problem.nodes + tile_nodes - 1) / tile_nodes;
   made.order = std::move(order);
-  with_ends(p, edges, [&](const auto& ends) {
-    builder<typename std::remove_cvref_t<decltype(ends)>::end>(ctx, p, ends, made, threads).build();
+  with_ends(problem, edges, [&](const auto& ends) {
+    builder<typename std::remove_cvref_t<decltype(ends)>::end>(ctx, problem, ends, made, threads).build();
   });
   return made;
 }

@@ -31,14 +31,14 @@ struct edge_tiles {
 /// the longest side of their box (2^-24 in two dimensions). Coordinates that are not finite count as those of a corner.
 /// The order depends on the arguments alone, not on the number of threads.
 /// @throws error(out_of_memory)
-void order_by_place(const context& ctx, const primitives::prepare_edge_sum_problem& p, const void* coordinates,
+void order_by_place(const context& ctx, const primitives::prepare_edge_sum_problem& problem, const void* coordinates,
                     std::uint32_t* order);
 
 /// An order of the nodes in, tiles out. Returns the first edge that has a bad end, or no_edge; then nothing is built.
-std::uint64_t find_bad_end(const primitives::edge_sum_problem& p, const edge_view& edges, std::uint64_t threads);
+std::uint64_t find_bad_end(const primitives::edge_sum_problem& problem, const edge_view& edges, std::uint64_t threads);
 
 /// All ends are nodes. `order` is a permutation of the nodes, and becomes the tiles'. @throws error(out_of_memory)
-edge_tiles build_tiles(const context& ctx, const primitives::edge_sum_problem& p, const edge_view& edges, buffer order,
-                       std::uint64_t tile_nodes, std::uint64_t threads);
+edge_tiles build_tiles(const context& ctx, const primitives::edge_sum_problem& problem, const edge_view& edges,
+                       buffer order, std::uint64_t tile_nodes, std::uint64_t threads);
 
 }  // namespace sheaf::cpu

@@ -64,19 +64,19 @@ struct tile_memory {
 };
 
 /// A run over one tile: values come in, edges are summed in cache, sums of the tile's own nodes go out.
-void run_tile(const edge_sum_problem& p, const edge_sum_buffers& b, const edge_tiles& tiles,
+void run_tile(const edge_sum_problem& problem, const edge_sum_buffers& buffers, const edge_tiles& tiles,
               const detail::host_edge_function& function, std::uint64_t tile, std::byte* values, std::byte* sums) {
   const std::uint64_t begin = tile * tiles.tile_nodes;
   const std::uint64_t own = std::min(tiles.tile_nodes, tiles.nodes - begin);
   const auto* const halo_begins = tiles.halo_begins.as<std::uint64_t>();
   const std::uint64_t halo = halo_begins[tile + 1] - halo_begins[tile];
   const auto* const order = tiles.order.as<std::uint32_t>() + begin;
-  with_bytes(p.node_bytes(), [&](auto bytes) {
-    const auto* const from = static_cast<const std::byte*>(b.values);
+  with_bytes(problem.node_bytes(), [&](auto bytes) {
+    const auto* const from = static_cast<const std::byte*>(buffers.values);
     gather_records<bytes>(from, order, own, values);
     gather_records<bytes>(from, tiles.halo.as<std::uint32_t>() + halo_begins[tile], halo, values + own * bytes);
   });
-  std::memset(sums, 0, (own + halo) * p.result_bytes());
+  std::memset(sums, 0, (own + halo) * problem.result_bytes());
   const std::uint64_t first_edge = tiles.edge_begins.as<std::uint64_t>()[tile];
   const std::uint64_t end_bytes = tiles.ends_are_wide ? 4 : 2;
   const host_edge_list edges{tiles.edge_begins.as<std::uint64_t>()[tile + 1] - first_edge,
@@ -84,31 +84,31 @@ void run_tile(const edge_sum_problem& p, const edge_sum_buffers& b, const edge_t
                              tiles.second.data() + first_edge * end_bytes,
                              1,
                              static_cast<std::uint32_t>(end_bytes),
-                             b.weights,
-                             p.weight_components,
+                             buffers.weights,
+                             problem.weight_components,
                              tiles.numbers.as<std::uint32_t>() + first_edge};
   function.sum(function.f, edges, values, sums, {0, own + halo}, true);
-  with_bytes(p.result_bytes(),
-             [&](auto bytes) { scatter_records<bytes>(sums, order, own, static_cast<std::byte*>(b.result)); });
+  with_bytes(problem.result_bytes(),
+             [&](auto bytes) { scatter_records<bytes>(sums, order, own, static_cast<std::byte*>(buffers.result)); });
 }
 
 class tiled_edges final : public prepared_edges {
  public:
   explicit tiled_edges(edge_tiles tiles) : tiles_(std::move(tiles)) {}
 
-  void run(const context& ctx, const edge_sum_problem& p, const edge_sum_buffers& b) override {
+  void run(const context& ctx, const edge_sum_problem& problem, const edge_sum_buffers& buffers) override {
     core::cpu_state& state = core::cpu(ctx);
     state.begin_call();
-    const tile_memory memory(p, tiles_);
-    const std::uint64_t threads =
-        std::min(parts_worth(p.edges * (p.edge_bytes() + p.node_bytes()), static_cast<std::uint64_t>(state.threads)),
-                 tiles_.tiles);
+    const tile_memory memory(problem, tiles_);
+    const std::uint64_t threads = std::min(parts_worth(problem.edges * (problem.edge_bytes() + problem.node_bytes()),
+                                                       static_cast<std::uint64_t>(state.threads)),
+                                           tiles_.tiles);
     const core::scratch scratch = plan::take_scratch(ctx, prepared_edge_sum_call, "cpu.tiles", threads * memory.bytes);
-    const detail::host_edge_function function = function_of(p, b);
+    const detail::host_edge_function function = function_of(problem, buffers);
     for_each_task(tiles_.tiles, threads, [&](std::uint64_t tile) {
       const std::uint64_t thread = threads == 1 ? 0 : static_cast<std::uint64_t>(omp_get_thread_num());
       std::byte* const values = scratch.data() + thread * memory.bytes;
-      run_tile(p, b, tiles_, function, tile, values, values + memory.values_bytes);
+      run_tile(problem, buffers, tiles_, function, tile, values, values + memory.values_bytes);
     });
   }
   std::uint64_t kept_bytes() const override { return tiles_.kept_bytes(); }
@@ -123,58 +123,64 @@ class tiled_edges final : public prepared_edges {
 // ends there. An edge between two tiles is computed in both: in a box of tetrahedra, with
 // 7 edges a node, a tile of n nodes has 1.7 n^(-1/3) more edges and 6 n^(-1/3) more nodes than its own. No sum has two
 // writers, and each is made in the order of the edges.
-plan::planned plan_tiles(const prepare_edge_sum_problem& p, const plan::scope& scope) {
-  const edge_sum_problem& s = p.sum;
-  if (s.nodes >> 32 != 0 || s.edges >> 31 != 0) return plan::rejected("its tiles hold numbers of edges of 31 bits");
-  if (s.nodes == 0 || s.edges == 0) return plan::rejected("there is nothing to put in order");
-  const machine& m = scope.machine;
-  tile_sizes d;
-  d.threads = threads_worth(s, m);
+plan::planned plan_tiles(const prepare_edge_sum_problem& problem, const plan::scope& scope) {
+  const edge_sum_problem& sum_problem = problem.sum;
+  if (sum_problem.nodes >> 32 != 0 || sum_problem.edges >> 31 != 0)
+    return plan::rejected("its tiles hold numbers of edges of 31 bits");
+  if (sum_problem.nodes == 0 || sum_problem.edges == 0) return plan::rejected("there is nothing to put in order");
+  const machine& machine = scope.machine;
+  tile_sizes sizes;
+  sizes.threads = threads_worth(sum_problem, machine);
   constexpr std::uint64_t least_nodes = 256;
   constexpr std::uint64_t most_nodes = std::uint64_t{1} << 14;
   constexpr std::uint64_t tiles_per_thread = 4;
-  const std::uint64_t share = s.nodes / (tiles_per_thread * d.threads);
-  d.tile_nodes = std::clamp(std::min(own_cache_bytes(m) / 4 / (s.node_bytes() + s.result_bytes()), share), least_nodes,
-                            most_nodes);
-  const auto edges = static_cast<double>(s.edges);
-  const auto nodes = static_cast<double>(s.nodes);
+  const std::uint64_t share = sum_problem.nodes / (tiles_per_thread * sizes.threads);
+  sizes.tile_nodes = std::clamp(
+      std::min(own_cache_bytes(machine) / 4 / (sum_problem.node_bytes() + sum_problem.result_bytes()), share),
+      least_nodes, most_nodes);
+  const auto edges = static_cast<double>(sum_problem.edges);
+  const auto nodes = static_cast<double>(sum_problem.nodes);
   const double more_edges = 1.2;
   const double more_nodes = 1.5;
-  const double access = m.random_reads(1, s.node_bytes(), s.nodes * s.node_bytes()) * more_nodes +
-                        m.random_writes(1, s.result_bytes(), s.nodes * s.result_bytes());
-  const double streamed =
-      edges * more_edges * (8 + static_cast<double>(s.weight_components * s.value_bytes())) / m.copy_bytes_per_second;
-  const double run_seconds = m.launch_seconds + m.step_seconds +
-                             std::max(nodes * access + streamed, more_edges * contribution_seconds(s, m, d.threads));
+  const double access =
+      machine.random_reads(1, sum_problem.node_bytes(), sum_problem.nodes * sum_problem.node_bytes()) * more_nodes +
+      machine.random_writes(1, sum_problem.result_bytes(), sum_problem.nodes * sum_problem.result_bytes());
+  const double streamed = edges * more_edges *
+                          (8 + static_cast<double>(sum_problem.weight_components * sum_problem.value_bytes())) /
+                          machine.copy_bytes_per_second;
+  const double run_seconds =
+      machine.launch_seconds + machine.step_seconds +
+      std::max(nodes * access + streamed, more_edges * contribution_seconds(sum_problem, machine, sizes.threads));
   // The order of the nodes: four passes over keys, or three over the edges by one thread, at random. Then edges are
   // dealt to tiles by two passes that look up both ends, and once more to find their local numbers.
-  const double look_up = m.random_reads(1, 4, s.nodes * 4) * m.parallelism;
+  const double look_up = machine.random_reads(1, 4, sum_problem.nodes * 4) * machine.parallelism;
   plan::planned plan;
   plan.decided.set(prepare_edge_sum_decision{run_seconds});
-  plan.inner_calls = std::make_shared<const tile_sizes>(d);
-  plan.add("order", p.dimensions > 0 ? nodes * 12 * digit_seconds(m) : 4 * edges * look_up);
-  plan.add("tiles", edges * (4 * look_up + 8 * digit_seconds(m)) / static_cast<double>(d.threads));
-  plan.add("runs", static_cast<double>(p.expected_runs) * run_seconds);
+  plan.inner_calls = std::make_shared<const tile_sizes>(sizes);
+  plan.add("order", problem.dimensions > 0 ? nodes * 12 * digit_seconds(machine) : 4 * edges * look_up);
+  plan.add("tiles", edges * (4 * look_up + 8 * digit_seconds(machine)) / static_cast<double>(sizes.threads));
+  plan.add("runs", static_cast<double>(problem.expected_runs) * run_seconds);
   return plan;
 }
 
-void run_tiles(const context& ctx, const prepare_edge_sum_problem& p, const plan::planned& plan,
-               const prepare_edge_sum_buffers& b, std::byte*) {
+void run_tiles(const context& ctx, const prepare_edge_sum_problem& problem, const plan::planned& plan,
+               const prepare_edge_sum_buffers& buffers, std::byte*) {
   core::cpu_state& state = core::cpu(ctx);
-  const tile_sizes d = plan.inner<tile_sizes>();
+  const tile_sizes sizes = plan.inner<tile_sizes>();
   const std::uint64_t call = state.begin_call();
-  const std::uint64_t bad = find_bad_end(p.sum, b.edges, d.threads);
+  const std::uint64_t bad = find_bad_end(problem.sum, buffers.edges, sizes.threads);
   if (bad != no_edge) {
-    return state.keep_first(bad_end_of(p.sum, b.edges, bad, edge_call::prepare_edge_sum, call));
+    return state.keep_first(bad_end_of(problem.sum, buffers.edges, bad, edge_call::prepare_edge_sum, call));
   }
-  buffer order = edge_memory(ctx, "numbers of the nodes", p.sum.nodes * 4);
-  if (p.dimensions > 0) {
-    order_by_place(ctx, p, b.coordinates, order.as<std::uint32_t>());
+  buffer order = edge_memory(ctx, "numbers of the nodes", problem.sum.nodes * 4);
+  if (problem.dimensions > 0) {
+    order_by_place(ctx, problem, buffers.coordinates, order.as<std::uint32_t>());
   } else {
-    const buffer memory = edge_memory(ctx, "neighbours of the nodes", graph::order_scratch_bytes(p.sum));
-    graph::grow_order(p.sum, b.edges, d.tile_nodes, memory.data(), order.as<std::uint32_t>());
+    const buffer memory = edge_memory(ctx, "neighbours of the nodes", graph::order_scratch_bytes(problem.sum));
+    graph::grow_order(problem.sum, buffers.edges, sizes.tile_nodes, memory.data(), order.as<std::uint32_t>());
   }
-  *b.made = std::make_shared<tiled_edges>(build_tiles(ctx, p.sum, b.edges, std::move(order), d.tile_nodes, d.threads));
+  *buffers.made = std::make_shared<tiled_edges>(
+      build_tiles(ctx, problem.sum, buffers.edges, std::move(order), sizes.tile_nodes, sizes.threads));
 }
 
 }  // namespace

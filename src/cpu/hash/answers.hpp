@@ -101,41 +101,41 @@ class answer_writer {
 
 /// Calls body with the answer_writer of a problem, whose ids are as wide as Id.
 template <class Id, class Body>
-void with_answers(const primitives::hash_search_problem& p, const primitives::hash_search_buffers& b,
+void with_answers(const primitives::hash_search_problem& problem, const primitives::hash_search_buffers& buffers,
                   const answer_arrays& at, Body body) {
   using primitives::hash_output;
-  switch (p.output) {
-    case hash_output::matches: return body(answer_writer<hash_output::matches, Id, std::uint64_t>(b.out, at));
+  switch (problem.output) {
+    case hash_output::matches: return body(answer_writer<hash_output::matches, Id, std::uint64_t>(buffers.out, at));
     case hash_output::counts:
-      if (p.out_bytes == 4) return body(answer_writer<hash_output::counts, Id, std::uint32_t>(b.out, at));
-      return body(answer_writer<hash_output::counts, Id, std::uint64_t>(b.out, at));
-    case hash_output::contains: return body(answer_writer<hash_output::contains, Id, std::uint8_t>(b.out, at));
-    case hash_output::first: return body(answer_writer<hash_output::first, Id, Id>(b.out, at));
+      if (problem.out_bytes == 4) return body(answer_writer<hash_output::counts, Id, std::uint32_t>(buffers.out, at));
+      return body(answer_writer<hash_output::counts, Id, std::uint64_t>(buffers.out, at));
+    case hash_output::contains: return body(answer_writer<hash_output::contains, Id, std::uint8_t>(buffers.out, at));
+    case hash_output::first: return body(answer_writer<hash_output::first, Id, Id>(buffers.out, at));
   }
 }
 
 /// Steps 3 and 4 for outputs that have them.
 template <primitives::hash_output Output, class Id, class Out>
-void finish(const answer_writer<Output, Id, Out>& writer, const primitives::hash_search_problem& p,
+void finish(const answer_writer<Output, Id, Out>& writer, const primitives::hash_search_problem& problem,
             const primitives::hash_search_buffers& b, const answers_decision& d, const Id* rows) {
   if constexpr (Output == primitives::hash_output::matches) {
-    const std::uint64_t total = writer.make_offsets(p.probes, d.parts);
+    const std::uint64_t total = writer.make_offsets(problem.probes, d.parts);
     const primitives::hash_match_room room = (*b.make_room)(total);
-    writer.write_ids(p.probes, d.threads, rows, static_cast<Id*>(room.ids), room.capacity);
+    writer.write_ids(problem.probes, d.threads, rows, static_cast<Id*>(room.ids), room.capacity);
   }
 }
 
 /// The run of a search: calls search(index, answers) with the index and the answer_writer of a problem's types, then
 /// takes steps 3 and 4.
 template <class Search>
-void run_search(const primitives::hash_search_problem& p, const primitives::hash_search_buffers& b,
-                const answers_decision& d, const answer_arrays& at, Search search) {
-  with_key_and_id(p.index.key_bytes, bytes(p.index.id), [&](auto key, auto id) {
+void run_search(const primitives::hash_search_problem& problem, const primitives::hash_search_buffers& buffers,
+                const answers_decision& decision, const answer_arrays& at, Search search) {
+  with_key_and_id(problem.index.key_bytes, bytes(problem.index.id), [&](auto key, auto id) {
     using Id = decltype(id);
-    const index_view<decltype(key), Id> index(static_cast<const bucket_index&>(*b.table));
-    with_answers<Id>(p, b, at, [&](const auto& answers) {
+    const index_view<decltype(key), Id> index(static_cast<const bucket_index&>(*buffers.table));
+    with_answers<Id>(problem, buffers, at, [&](const auto& answers) {
       search(index, answers);
-      finish(answers, p, b, d, index.rows);
+      finish(answers, problem, buffers, decision, index.rows);
     });
   });
 }
@@ -163,35 +163,39 @@ inline answers_decision decide_answers(const primitives::hash_search_problem& p,
 }
 
 /// Reading probes, writing answers, and for matches steps 3 and 4.
-inline void add_answers_cost(const primitives::hash_search_problem& p, const machine& m, std::uint64_t parts,
-                             plan::planned& plan) {
-  const std::uint64_t in = p.probes * p.probe_stride_bytes;
-  const std::uint64_t out = p.probes * p.out_bytes;
-  plan.add("streamed", m.streamed(in + out, in + out));
-  if (p.output != primitives::hash_output::matches) return;
-  const std::uint64_t id_bytes = bytes(p.index.id);
-  const std::uint64_t begins = p.probes * id_bytes;
-  const std::uint64_t matches = expected_matches(p) * id_bytes;
-  const double rows = p.index.has_repeats() ? m.random_reads(p.probes, id_bytes, p.index.records * id_bytes) : 0;
-  const double steps = shared_digit_seconds(p.probes, search_defaults.digits_per_answer, m, parts);
-  plan.add("matches", m.streamed(3 * out + 2 * begins + 2 * matches, out + begins + matches) + rows + steps);
+inline void add_answers_cost(const primitives::hash_search_problem& problem, const machine& machine,
+                             std::uint64_t parts, plan::planned& plan) {
+  const std::uint64_t in = problem.probes * problem.probe_stride_bytes;
+  const std::uint64_t out = problem.probes * problem.out_bytes;
+  plan.add("streamed", machine.streamed(in + out, in + out));
+  if (problem.output != primitives::hash_output::matches) return;
+  const std::uint64_t id_bytes = bytes(problem.index.id);
+  const std::uint64_t begins = problem.probes * id_bytes;
+  const std::uint64_t matches = expected_matches(problem) * id_bytes;
+  const double rows = problem.index.has_repeats()
+                          ? machine.random_reads(problem.probes, id_bytes, problem.index.records * id_bytes)
+                          : 0;
+  const double steps = shared_digit_seconds(problem.probes, search_defaults.digits_per_answer, machine, parts);
+  plan.add("matches", machine.streamed(3 * out + 2 * begins + 2 * matches, out + begins + matches) + rows + steps);
 }
 
-inline void add_direct_cost(const primitives::hash_search_problem& p, const machine& m, std::uint64_t parts,
+inline void add_direct_cost(const primitives::hash_search_problem& problem, const machine& machine, std::uint64_t parts,
                             plan::planned& plan) {
-  const index_layout l = layout_of(p.index);
-  plan.add("latency", m.launch_seconds + m.step_seconds);
-  add_answers_cost(p, m, parts, plan);
-  const double past = static_cast<double>(l.overflow) / static_cast<double>(std::max<std::uint64_t>(1, l.distinct));
-  double reads = m.random_reads(p.probes, line_bytes, l.lines_bytes()) +
-                 m.random_reads(static_cast<std::uint64_t>(past * static_cast<double>(p.probes)),
-                                l.key_bytes + l.id_bytes, l.overflow_bytes());
-  if (p.output == primitives::hash_output::first && l.has_rows()) {
-    reads += m.random_reads(p.probes, l.id_bytes, l.records * l.id_bytes);
+  const index_layout layout = layout_of(problem.index);
+  plan.add("latency", machine.launch_seconds + machine.step_seconds);
+  add_answers_cost(problem, machine, parts, plan);
+  const double past =
+      static_cast<double>(layout.overflow) / static_cast<double>(std::max<std::uint64_t>(1, layout.distinct));
+  double reads = machine.random_reads(problem.probes, line_bytes, layout.lines_bytes()) +
+                 machine.random_reads(static_cast<std::uint64_t>(past * static_cast<double>(problem.probes)),
+                                      layout.key_bytes + layout.id_bytes, layout.overflow_bytes());
+  if (problem.output == primitives::hash_output::first && layout.has_rows()) {
+    reads += machine.random_reads(problem.probes, layout.id_bytes, layout.records * layout.id_bytes);
   }
   plan.add_overlapped(
       overlap_exponent,
-      {{"random read", reads}, {"steps", shared_digit_seconds(p.probes, search_defaults.digits_per_probe, m, parts)}});
+      {{"random read", reads},
+       {"steps", shared_digit_seconds(problem.probes, search_defaults.digits_per_probe, machine, parts)}});
 }
 
 }  // namespace sheaf::cpu

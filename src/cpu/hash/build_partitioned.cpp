@@ -49,41 +49,44 @@ struct build_arrays {
   std::byte* buffers;
   partition_facts* facts;
 
-  build_arrays(const hash_build_problem& p, const build_decision& d, core::scratch_arrays& arrays)
-      : words(arrays.take<std::byte>(p.count * d.word_bytes)),
-        spare(arrays.take<std::byte>(d.parts * d.spare_words * d.word_bytes)),
-        spare_of_large(arrays.take<std::byte>(p.count > d.spare_words ? p.count * d.word_bytes : 0)),
-        starts(d.parts, d.partitions(), arrays),
-        cursors(arrays.take<std::uint64_t>(d.parts * d.partitions())),
-        buffers(arrays.take<std::byte>(d.parts * d.partitions() * write_buffer_bytes)),
-        facts(arrays.take<partition_facts>(d.partitions())) {}
+  build_arrays(const hash_build_problem& p, const build_decision& decision, core::scratch_arrays& arrays)
+      : words(arrays.take<std::byte>(p.count * decision.word_bytes)),
+        spare(arrays.take<std::byte>(decision.parts * decision.spare_words * decision.word_bytes)),
+        spare_of_large(arrays.take<std::byte>(p.count > decision.spare_words ? p.count * decision.word_bytes : 0)),
+        starts(decision.parts, decision.partitions(), arrays),
+        cursors(arrays.take<std::uint64_t>(decision.parts * decision.partitions())),
+        buffers(arrays.take<std::byte>(decision.parts * decision.partitions() * write_buffer_bytes)),
+        facts(arrays.take<partition_facts>(decision.partitions())) {}
 };
 
-build_decision decide_build(const hash_build_problem& p, std::uint64_t threads, const build_tuning& tuning) {
-  build_decision d{};
-  d.word_bytes = p.key_bytes == 4 && p.id == index_type::u32 ? 8 : 16;
-  d.parts = parts_worth(p.count * d.word_bytes, threads);
-  const std::uint64_t wanted = p.count / tuning.words_per_partition;
-  d.partition_bits = std::min(static_cast<std::uint32_t>(std::bit_width(wanted)), tuning.most_partition_bits);
-  d.spare_words = std::min(p.count, tuning.averages_in_cache * ((p.count >> d.partition_bits) + 1));
-  return d;
+build_decision decide_build(const hash_build_problem& problem, std::uint64_t threads, const build_tuning& tuning) {
+  build_decision decision{};
+  decision.word_bytes = problem.key_bytes == 4 && problem.id == index_type::u32 ? 8 : 16;
+  decision.parts = parts_worth(problem.count * decision.word_bytes, threads);
+  const std::uint64_t wanted = problem.count / tuning.words_per_partition;
+  decision.partition_bits = std::min(static_cast<std::uint32_t>(std::bit_width(wanted)), tuning.most_partition_bits);
+  decision.spare_words =
+      std::min(problem.count, tuning.averages_in_cache * ((problem.count >> decision.partition_bits) + 1));
+  return decision;
 }
 
 // Keys are split by their hashes' leading bits into partitions that fit a cache, each partition is sorted there, and
 // its entries are written in order: what hash join calls a radix-partitioned build. Nothing depends on the order in
 // which threads work, so the index is the same for any number of them.
-plan::planned plan_build(const hash_build_problem& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
+plan::planned plan_build(const hash_build_problem& problem, const plan::scope& scope) {
+  const machine& machine = scope.machine;
   constexpr build_tuning tuning;
-  const build_decision d = decide_build(p, m.parallelism, tuning);
+  const build_decision decision = decide_build(problem, machine.parallelism, tuning);
   plan::planned plan;
-  plan.scratch_bytes = core::bytes_of<build_arrays>(p, d);
-  plan.decided.set(d);
-  const std::uint64_t words = p.count * d.word_bytes;
-  const std::uint64_t index = index_layout(p.count, p.count, p.key_bytes, bytes(p.id), p.load).bytes;
-  plan.add("latency", m.launch_seconds + 4 * m.step_seconds);
-  plan.add("streamed", m.streamed(2 * p.count * p.key_stride_bytes + 7 * words + index, 2 * words + index));
-  plan.add("sort in cache", shared_digit_seconds(p.count, tuning.digits_per_word, m, d.parts));
+  plan.scratch_bytes = core::bytes_of<build_arrays>(problem, decision);
+  plan.decided.set(decision);
+  const std::uint64_t words = problem.count * decision.word_bytes;
+  const std::uint64_t index =
+      index_layout(problem.count, problem.count, problem.key_bytes, bytes(problem.id), problem.load).bytes;
+  plan.add("latency", machine.launch_seconds + 4 * machine.step_seconds);
+  plan.add("streamed",
+           machine.streamed(2 * problem.count * problem.key_stride_bytes + 7 * words + index, 2 * words + index));
+  plan.add("sort in cache", shared_digit_seconds(problem.count, tuning.digits_per_word, machine, decision.parts));
   return plan;
 }
 
@@ -298,15 +301,15 @@ class index_build {
   Word* words_;
 };
 
-void run_build(const context& ctx, const hash_build_problem& p, const plan::planned& plan, const hash_build_buffers& b,
-               std::byte* scratch) {
-  const auto d = plan.decided.get<build_decision>();
-  const auto at = core::arrays_in<build_arrays>(scratch, p, d);
-  with_key_and_id(p.key_bytes, bytes(p.id), [&](auto key, auto id) {
+void run_build(const context& ctx, const hash_build_problem& problem, const plan::planned& plan,
+               const hash_build_buffers& buffers, std::byte* scratch) {
+  const auto decision = plan.decided.get<build_decision>();
+  const auto at = core::arrays_in<build_arrays>(scratch, problem, decision);
+  with_key_and_id(problem.key_bytes, bytes(problem.id), [&](auto key, auto id) {
     using Key = decltype(key);
     using Id = decltype(id);
     using Word = std::conditional_t<sizeof(Key) + sizeof(Id) == 8, std::uint64_t, word128>;
-    index_build<Key, Id, Word>(ctx, p, b, d, at).run();
+    index_build<Key, Id, Word>(ctx, problem, buffers, decision, at).run();
   });
 }
 

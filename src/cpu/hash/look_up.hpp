@@ -26,18 +26,18 @@ std::uint64_t slot_of(const bucket_line<Key, Id>& line, Key hash) noexcept {
 /// not below it. Most buckets have one or two keys there. Steps double and are then halved, so that keys that share a
 /// bucket on purpose cost little.
 template <class Key, class Id>
-std::uint64_t overflow_place_of(const index_view<Key, Id>& t, std::uint64_t first, Key hash) noexcept {
+std::uint64_t overflow_place_of(const index_view<Key, Id>& index, std::uint64_t first, Key hash) noexcept {
   std::uint64_t step = 1;
   std::uint64_t end = first;
-  while (end < t.overflow_count && t.overflow_hash(end) < hash) {
+  while (end < index.overflow_count && index.overflow_hash(end) < hash) {
     first = end + 1;
     end += step;
     step *= 2;
   }
-  end = std::min(end, t.overflow_count);
+  end = std::min(end, index.overflow_count);
   while (first < end) {
     const std::uint64_t middle = first + (end - first) / 2;
-    if (t.overflow_hash(middle) < hash) {
+    if (index.overflow_hash(middle) < hash) {
       first = middle + 1;
     } else {
       end = middle;
@@ -57,24 +57,24 @@ found_rows<Id> rows_from(const index_view<Key, Id>& t, Id begin, End end) noexce
 
 /// Looks up one hash, wherever in the index its key lies.
 template <class Key, class Id>
-found_rows<Id> look_up_one(const index_view<Key, Id>& t, Key hash) noexcept {
+found_rows<Id> look_up_one(const index_view<Key, Id>& index, Key hash) noexcept {
   constexpr found_rows<Id> nothing{index_view<Key, Id>::none, 0};
-  const std::uint64_t bucket = t.bucket_of(hash);
-  const bucket_line<Key, Id>& line = t.lines[bucket];
+  const std::uint64_t bucket = index.bucket_of(hash);
+  const bucket_line<Key, Id>& line = index.lines[bucket];
   const std::uint64_t slot = slot_of(line, hash);
   if (slot < line.slots) {
     if (line.hash[slot] != hash) return nothing;
-    return rows_from(t, line.value[slot], [&] {
+    return rows_from(index, line.value[slot], [&] {
       if (slot + 1 < line.slots) return line.value[slot + 1];
-      return line.overflow != t.none ? t.overflow_value(line.overflow) : t.lines[bucket + 1].value[0];
+      return line.overflow != index.none ? index.overflow_value(line.overflow) : index.lines[bucket + 1].value[0];
     });
   }
-  if (line.overflow == t.none) return nothing;
-  const std::uint64_t place = overflow_place_of(t, line.overflow, hash);
-  if (place == t.overflow_count || t.overflow_hash(place) != hash) return nothing;
-  return rows_from(t, t.overflow_value(place), [&] {
-    const bool is_last = place + 1 == t.overflow_count || t.bucket_of(t.overflow_hash(place + 1)) != bucket;
-    return is_last ? t.lines[bucket + 1].value[0] : t.overflow_value(place + 1);
+  if (line.overflow == index.none) return nothing;
+  const std::uint64_t place = overflow_place_of(index, line.overflow, hash);
+  if (place == index.overflow_count || index.overflow_hash(place) != hash) return nothing;
+  return rows_from(index, index.overflow_value(place), [&] {
+    const bool is_last = place + 1 == index.overflow_count || index.bucket_of(index.overflow_hash(place + 1)) != bucket;
+    return is_last ? index.lines[bucket + 1].value[0] : index.overflow_value(place + 1);
   });
 }
 

@@ -39,53 +39,56 @@ struct partitioned_arrays {
   std::uint64_t* cursors;  ///< of the write-combining buffers, and then of the answers
   std::byte* buffers;
 
-  partitioned_arrays(const hash_search_problem& p, const partitioned_decision& d, core::scratch_arrays& arrays)
-      : answers(p, d.answers, arrays),
-        words(arrays.take<std::byte>(d.tile * d.word_bytes)),
-        starts(d.answers.parts, d.partitions(), arrays),
-        cursors(arrays.take<std::uint64_t>(d.answers.parts * d.partitions())),
-        buffers(arrays.take<std::byte>(d.answers.parts * d.partitions() * write_buffer_bytes)) {}
+  partitioned_arrays(const hash_search_problem& p, const partitioned_decision& decision, core::scratch_arrays& arrays)
+      : answers(p, decision.answers, arrays),
+        words(arrays.take<std::byte>(decision.tile * decision.word_bytes)),
+        starts(decision.answers.parts, decision.partitions(), arrays),
+        cursors(arrays.take<std::uint64_t>(decision.answers.parts * decision.partitions())),
+        buffers(arrays.take<std::byte>(decision.answers.parts * decision.partitions() * write_buffer_bytes)) {}
 };
 
 // The cache-efficient search of He et al. 2007, section 4.2: probes are split by the leading bits of their hashes, and
 // each partition is looked up in a part of the index that fits the second-level cache. The paper reads all probes once
 // for each part of the table; a split reads them twice. Answers take the place of the hashes, and because the split is
 // stable, a thread that goes through its probes once more finds the next answer of each partition next in memory.
-plan::planned plan_partitioned(const hash_search_problem& p, const plan::scope& scope) {
-  if (!is_bucket_index(p)) return plan::rejected("searches only what a CPU variant has built");
-  const machine& m = scope.machine;
+plan::planned plan_partitioned(const hash_search_problem& problem, const plan::scope& scope) {
+  if (!is_bucket_index(problem)) return plan::rejected("searches only what a CPU variant has built");
+  const machine& machine = scope.machine;
   constexpr partitioned_tuning tuning;
-  const index_layout l = layout_of(p.index);
-  partitioned_decision d{};
-  d.answers = decide_answers(p, m.parallelism);
-  d.word_bytes = bytes(p.index.id) == 4 ? 8 : 16;
-  d.partition_bits = std::min(static_cast<std::uint32_t>(std::bit_width(l.lines_bytes() / tuning.cached_bytes)),
-                              tuning.most_partition_bits);
+  const index_layout layout = layout_of(problem.index);
+  partitioned_decision decision{};
+  decision.answers = decide_answers(problem, machine.parallelism);
+  decision.word_bytes = bytes(problem.index.id) == 4 ? 8 : 16;
+  decision.partition_bits =
+      std::min(static_cast<std::uint32_t>(std::bit_width(layout.lines_bytes() / tuning.cached_bytes)),
+               tuning.most_partition_bits);
   // A tile that has several probes for each line of the index reads the line from memory once for all of them.
-  d.tile = std::min(p.probes, std::max(tuning.least_tile, 2 * l.buckets));
+  decision.tile = std::min(problem.probes, std::max(tuning.least_tile, 2 * layout.buckets));
   plan::planned plan;
-  plan.scratch_bytes = core::bytes_of<partitioned_arrays>(p, d);
-  while (plan.scratch_bytes > scope.scratch_limit && d.tile > tuning.least_limited_tile) {
-    d.tile = std::max(tuning.least_limited_tile, d.tile / 2);
-    plan.scratch_bytes = core::bytes_of<partitioned_arrays>(p, d);
+  plan.scratch_bytes = core::bytes_of<partitioned_arrays>(problem, decision);
+  while (plan.scratch_bytes > scope.scratch_limit && decision.tile > tuning.least_limited_tile) {
+    decision.tile = std::max(tuning.least_limited_tile, decision.tile / 2);
+    plan.scratch_bytes = core::bytes_of<partitioned_arrays>(problem, decision);
   }
-  plan.decided.set(d);
-  const double tiles = std::max(1.0, static_cast<double>(p.probes) / static_cast<double>(d.tile));
-  const std::uint64_t parts = d.answers.parts;
-  plan.add("latency", m.launch_seconds + 4 * tiles * m.step_seconds);
-  add_answers_cost(p, m, parts, plan);
-  const std::uint64_t words = p.probes * d.word_bytes;
-  plan.add("split", m.streamed(2 * p.probes * p.probe_stride_bytes + 4 * words, d.tile * d.word_bytes) +
-                        shared_digit_seconds(p.probes, search_defaults.digits_per_split, m, parts));
+  plan.decided.set(decision);
+  const double tiles = std::max(1.0, static_cast<double>(problem.probes) / static_cast<double>(decision.tile));
+  const std::uint64_t parts = decision.answers.parts;
+  plan.add("latency", machine.launch_seconds + 4 * tiles * machine.step_seconds);
+  add_answers_cost(problem, machine, parts, plan);
+  const std::uint64_t words = problem.probes * decision.word_bytes;
+  plan.add("split", machine.streamed(2 * problem.probes * problem.probe_stride_bytes + 4 * words,
+                                     decision.tile * decision.word_bytes) +
+                        shared_digit_seconds(problem.probes, search_defaults.digits_per_split, machine, parts));
   // A tile reads each line from memory once, if it reads it at all; neighbouring probes read neighbouring lines in any
   // order, which costs what accesses at random cost.
-  const auto buckets = static_cast<double>(l.buckets);
-  const double lines = tiles * buckets * -std::expm1(-static_cast<double>(d.tile) / buckets);
-  const std::uint64_t part_bytes = std::max<std::uint64_t>(l.lines_bytes() >> d.partition_bits, 1);
-  plan.add_overlapped(overlap_exponent,
-                      {{"random read", m.random_reads(static_cast<std::uint64_t>(lines), line_bytes, l.lines_bytes())},
-                       {"read in cache", m.random_reads(p.probes, line_bytes, part_bytes)},
-                       {"steps", shared_digit_seconds(p.probes, search_defaults.digits_per_probe, m, parts)}});
+  const auto buckets = static_cast<double>(layout.buckets);
+  const double lines = tiles * buckets * -std::expm1(-static_cast<double>(decision.tile) / buckets);
+  const std::uint64_t part_bytes = std::max<std::uint64_t>(layout.lines_bytes() >> decision.partition_bits, 1);
+  plan.add_overlapped(
+      overlap_exponent,
+      {{"random read", machine.random_reads(static_cast<std::uint64_t>(lines), line_bytes, layout.lines_bytes())},
+       {"read in cache", machine.random_reads(problem.probes, line_bytes, part_bytes)},
+       {"steps", shared_digit_seconds(problem.probes, search_defaults.digits_per_probe, machine, parts)}});
   return plan;
 }
 
@@ -96,16 +99,17 @@ class partitioned_search {
   using word = found_rows<Id>;
   static_assert(sizeof(word) >= sizeof(Key));
 
-  partitioned_search(const hash_search_problem& p, const hash_search_buffers& b, const partitioned_decision& d,
-                     const index_view<Key, Id>& index, const Answers& answers, const partitioned_arrays& at)
+  partitioned_search(const hash_search_problem& p, const hash_search_buffers& buffers,
+                     const partitioned_decision& decision, const index_view<Key, Id>& index, const Answers& answers,
+                     const partitioned_arrays& at)
       : p_(p),
-        d_(d),
+        d_(decision),
         index_(index),
         answers_(answers),
-        hashes_(b.probes),
+        hashes_(buffers.probes),
         at_(at),
         words_(reinterpret_cast<word*>(at.words)) {
-    ask_for_huge_pages(words_, d.tile * sizeof(word));
+    ask_for_huge_pages(words_, decision.tile * sizeof(word));
   }
 
   void run() {
@@ -189,12 +193,13 @@ class partitioned_search {
   std::uint64_t count_ = 0;
 };
 
-void run_partitioned(const context&, const hash_search_problem& p, const plan::planned& plan,
+void run_partitioned(const context&, const hash_search_problem& problem, const plan::planned& plan,
                      const hash_search_buffers& b, std::byte* scratch) {
   const auto d = plan.decided.get<partitioned_decision>();
-  const auto at = core::arrays_in<partitioned_arrays>(scratch, p, d);
-  run_search(p, b, d.answers, at.answers,
-             [&](const auto& index, const auto& answers) { partitioned_search(p, b, d, index, answers, at).run(); });
+  const auto at = core::arrays_in<partitioned_arrays>(scratch, problem, d);
+  run_search(problem, b, d.answers, at.answers, [&](const auto& index, const auto& answers) {
+    partitioned_search(problem, b, d, index, answers, at).run();
+  });
 }
 
 }  // namespace

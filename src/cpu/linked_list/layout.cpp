@@ -31,20 +31,20 @@ std::uint64_t numbers_needed(const list_problem& p, const sublist_decision& d) {
 
 /// Links of 4 bytes hold every node's number, or the number of its sublist and its rank there, beside one bit that says
 /// which. Returns false if they are too narrow.
-bool fits_narrow_links(const list_problem& p, const sublist_tuning& tuning, sublist_decision& d) {
-  if (p.count >= std::uint64_t{1} << tuning.narrow_bits) return false;
-  d.link_bytes = 4;
-  d.rank_bits = 0;
-  d.later_splitters = tuning.rounds_of_splitters * d.splitters;
-  if (!p.ranks()) return true;
+bool fits_narrow_links(const list_problem& problem, const sublist_tuning& tuning, sublist_decision& decision) {
+  if (problem.count >= std::uint64_t{1} << tuning.narrow_bits) return false;
+  decision.link_bytes = 4;
+  decision.rank_bits = 0;
+  decision.later_splitters = tuning.rounds_of_splitters * decision.splitters;
+  if (!problem.ranks()) return true;
   // Three of four numbers are for later splitters and for sublists that are cut off others.
-  const int number_bits = std::max(1, static_cast<int>(std::bit_width(4 * d.splitters)) - 1);
+  const int number_bits = std::max(1, static_cast<int>(std::bit_width(4 * decision.splitters)) - 1);
   if (number_bits >= tuning.narrow_bits) return false;
-  d.rank_bits = static_cast<std::uint32_t>(tuning.narrow_bits - number_bits);
+  decision.rank_bits = static_cast<std::uint32_t>(tuning.narrow_bits - number_bits);
   const std::uint64_t numbers = std::uint64_t{1} << number_bits;
-  const std::uint64_t needed = numbers_needed(p, d);
-  if (needed + d.splitters / 2 > numbers) return false;
-  d.later_splitters = std::min(d.later_splitters, numbers - needed);
+  const std::uint64_t needed = numbers_needed(problem, decision);
+  if (needed + decision.splitters / 2 > numbers) return false;
+  decision.later_splitters = std::min(decision.later_splitters, numbers - needed);
   return true;
 }
 
@@ -56,34 +56,36 @@ void take_wide_links(const list_problem& p, const sublist_tuning& tuning, sublis
 
 }  // namespace
 
-std::uint64_t decide_sublists(const list_problem& p, std::uint64_t threads, const sublist_tuning& tuning,
-                              sublist_decision& d) {
-  d.splitters = splitters_for(p, tuning);
-  d.longest_walk = tuning.longest_walk * (p.count / (d.splitters + 1) + 1);
-  if (!fits_narrow_links(p, tuning, d)) take_wide_links(p, tuning, d);
-  d.sublists = numbers_needed(p, d) + d.later_splitters;
-  d.parts = std::clamp<std::uint64_t>(p.count / tuning.nodes_per_thread, 1, threads);
-  d.is_typed = !p.has_own_operator && d.link_bytes == 4;
-  d.values_in_output = p.value_bytes > tuning.widest_beside_link;
+std::uint64_t decide_sublists(const list_problem& problem, std::uint64_t threads, const sublist_tuning& tuning,
+                              sublist_decision& decision) {
+  decision.splitters = splitters_for(problem, tuning);
+  decision.longest_walk = tuning.longest_walk * (problem.count / (decision.splitters + 1) + 1);
+  if (!fits_narrow_links(problem, tuning, decision)) take_wide_links(problem, tuning, decision);
+  decision.sublists = numbers_needed(problem, decision) + decision.later_splitters;
+  decision.parts = std::clamp<std::uint64_t>(problem.count / tuning.nodes_per_thread, 1, threads);
+  decision.is_typed = !problem.has_own_operator && decision.link_bytes == 4;
+  decision.values_in_output = problem.value_bytes > tuning.widest_beside_link;
   // A value's alignment divides its width.
-  const std::uint64_t value_alignment = p.value_bytes & (~p.value_bytes + 1);
-  d.link_at = d.values_in_output ? 0 : rounded_up(p.value_bytes, d.link_bytes);
-  d.node_bytes = d.link_at + d.link_bytes;
-  if (d.link_at > 0) d.node_bytes = rounded_up(d.node_bytes, std::max<std::uint64_t>(d.link_bytes, value_alignment));
-  d.running_bytes = rounded_up(p.value_bytes, 64);
-  const std::uint64_t base_bytes = p.ranks() ? d.link_bytes : p.value_bytes;
-  const std::uint64_t bit_bytes = 8 * (p.count / 64 + 1);
+  const std::uint64_t value_alignment = problem.value_bytes & (~problem.value_bytes + 1);
+  decision.link_at = decision.values_in_output ? 0 : rounded_up(problem.value_bytes, decision.link_bytes);
+  decision.node_bytes = decision.link_at + decision.link_bytes;
+  if (decision.link_at > 0)
+    decision.node_bytes =
+        rounded_up(decision.node_bytes, std::max<std::uint64_t>(decision.link_bytes, value_alignment));
+  decision.running_bytes = rounded_up(problem.value_bytes, 64);
+  const std::uint64_t base_bytes = problem.ranks() ? decision.link_bytes : problem.value_bytes;
+  const std::uint64_t bit_bytes = 8 * (problem.count / 64 + 1);
   core::scratch_offsets offsets;
   // One node more, at which all lists end.
-  d.nodes_at = offsets.take((p.count + 1) * d.node_bytes);
-  d.led_at = offsets.take(bit_bytes);
-  d.twice_at = offsets.take(bit_bytes);
-  d.sublists_at = offsets.take(d.sublists * sizeof(sublist));
-  d.bases_at = offsets.take(d.sublists * base_bytes);
-  d.has_base_at = offsets.take(d.sublists);
-  d.totals_at = offsets.take(d.sublists * p.value_bytes);
-  d.running_at = offsets.take(d.is_typed ? 0 : d.parts * walks_in_flight * d.running_bytes);
-  d.unvisited_at = offsets.take(d.parts * sizeof(std::uint64_t));
+  decision.nodes_at = offsets.take((problem.count + 1) * decision.node_bytes);
+  decision.led_at = offsets.take(bit_bytes);
+  decision.twice_at = offsets.take(bit_bytes);
+  decision.sublists_at = offsets.take(decision.sublists * sizeof(sublist));
+  decision.bases_at = offsets.take(decision.sublists * base_bytes);
+  decision.has_base_at = offsets.take(decision.sublists);
+  decision.totals_at = offsets.take(decision.sublists * problem.value_bytes);
+  decision.running_at = offsets.take(decision.is_typed ? 0 : decision.parts * walks_in_flight * decision.running_bytes);
+  decision.unvisited_at = offsets.take(decision.parts * sizeof(std::uint64_t));
   return offsets.bytes();
 }
 

@@ -76,8 +76,8 @@ auto with_link(const sublist_decision& decided, Body body) {
 }
 
 /// Lays out the scratch; returns its bytes.
-std::uint64_t decide_sublists(const primitives::list_problem& p, std::uint64_t threads, const sublist_tuning& tuning,
-                              sublist_decision& decided);
+std::uint64_t decide_sublists(const primitives::list_problem& problem, std::uint64_t threads,
+                              const sublist_tuning& tuning, sublist_decision& decided);
 
 /// The sublists of a call, with what comes before each and what its values are together.
 struct sublist_table {

@@ -6,13 +6,14 @@
 
 namespace sheaf::cpu {
 
-std::uint64_t hash_of_list(const primitives::list_problem& p, const primitives::list_buffers& b, std::uint64_t parts) {
-  std::atomic<std::uint64_t> hash = p.count;
-  with_successors(p, b, [&](const auto& next) {
-    for_each_range(p.count, parts, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
+std::uint64_t hash_of_list(const primitives::list_problem& problem, const primitives::list_buffers& b,
+                           std::uint64_t parts) {
+  std::atomic<std::uint64_t> hash = problem.count;
+  with_successors(problem, b, [&](const auto& next) {
+    for_each_range(problem.count, parts, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
       std::uint64_t sum = 0;  // which does not mind the order of its parts
       for (std::uint64_t i = begin; i < end; ++i) {
-        const std::uint64_t to = next.ends_list(i, next[i]) ? p.count : next[i];
+        const std::uint64_t to = next.ends_list(i, next[i]) ? problem.count : next[i];
         std::uint64_t mixed = (i * 0x9e3779b97f4a7c15U ^ to) * 0xbf58476d1ce4e5b9U;
         mixed = (mixed ^ (mixed >> 31)) * 0x94d049bb133111ebU;
         sum += mixed ^ (mixed >> 29);

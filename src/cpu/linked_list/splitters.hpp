@@ -22,7 +22,8 @@ inline std::uint64_t splitter_of(std::uint64_t block, std::uint64_t count, std::
 
 /// A hash of all successors, by any number of threads the same. Whoever makes a list in which splitters of this seed
 /// stand badly changes the seed.
-std::uint64_t hash_of_list(const primitives::list_problem& p, const primitives::list_buffers& b, std::uint64_t parts);
+std::uint64_t hash_of_list(const primitives::list_problem& problem, const primitives::list_buffers& buffers,
+                           std::uint64_t parts);
 
 /// Counts the nodes of each part whose bits are not set; returns their sum.
 std::uint64_t count_unvisited(const node_bits& visited, std::uint64_t count, std::uint64_t parts,
@@ -43,16 +44,16 @@ void draw_unvisited(const node_bits& visited, std::uint64_t count, std::uint64_t
   for_each_range(visited.word_count(), parts, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t part) {
     std::uint64_t before = 0;  // unvisited nodes before the word that is looked at
     for (std::uint64_t earlier = 0; earlier < part; ++earlier) before += unvisited[earlier];
-    std::uint64_t s = before / (drawn.unvisited / drawn.splitters);
-    const auto place_of = [&] { return splitter_of(s, drawn.unvisited, drawn.splitters, drawn.seed); };
-    if (s < drawn.splitters && place_of() < before) ++s;
-    for (std::uint64_t w = begin; w < end; ++w) {
-      std::uint64_t left = nodes_of_word(w, count) & ~visited.word(w);
+    std::uint64_t sublist = before / (drawn.unvisited / drawn.splitters);
+    const auto place_of = [&] { return splitter_of(sublist, drawn.unvisited, drawn.splitters, drawn.seed); };
+    if (sublist < drawn.splitters && place_of() < before) ++sublist;
+    for (std::uint64_t walk = begin; walk < end; ++walk) {
+      std::uint64_t left = nodes_of_word(walk, count) & ~visited.word(walk);
       std::uint64_t passed = before;
       before += static_cast<std::uint64_t>(std::popcount(left));
-      for (; s < drawn.splitters && place_of() < before; ++s) {
+      for (; sublist < drawn.splitters && place_of() < before; ++sublist) {
         for (; passed < place_of(); ++passed) left &= left - 1;
-        place(s, w * 64 + static_cast<std::uint64_t>(std::countr_zero(left)));
+        place(sublist, walk * 64 + static_cast<std::uint64_t>(std::countr_zero(left)));
       }
     }
   });

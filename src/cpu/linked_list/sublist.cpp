@@ -20,27 +20,28 @@ namespace {
 // Sublists between splitters (Wei and JaJa 2010). Nodes are streamed to the scratch and from there to the output;
 // between that each is read and written once at a random place. Threads have so many walks in flight that these
 // accesses cost what independent ones cost, and lines are written back while others are read.
-plan::planned plan_sublist(const list_problem& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
+plan::planned plan_sublist(const list_problem& problem, const plan::scope& scope) {
+  const machine& machine = scope.machine;
   constexpr sublist_tuning tuning = sublist_defaults;
   sublist_decision decided{};
   plan::planned plan;
-  plan.scratch_bytes = decide_sublists(p, m.parallelism, tuning, decided);
+  plan.scratch_bytes = decide_sublists(problem, machine.parallelism, tuning, decided);
   plan.decided.set(decided);
   const auto parts = static_cast<double>(decided.parts);
-  const std::uint64_t copied = p.count * decided.node_bytes;
-  const std::uint64_t read = p.count * (p.is_packed ? 8 : bytes(p.successor) + p.value_bytes);
-  const std::uint64_t written = p.count * p.out_bytes;
-  const bool in_order = p.pattern.shape == access_pattern::kind::sequential;
-  const std::uint64_t node_bytes = std::max<std::uint64_t>(decided.node_bytes, p.value_bytes);
-  plan.add("latency", m.launch_seconds + 3 * m.step_seconds);
-  plan.add("copies", m.streamed(read + 2 * copied + 2 * written, read + copied + written));
-  plan.add_overlapped(overlap_exponent,
-                      {{"random read", in_order ? m.streamed(2 * copied, copied)
-                                                : m.random_reads(p.count, node_bytes, p.count * node_bytes)},
-                       {"steps", shared_digit_seconds(p.count, tuning.digits_per_node, m, decided.parts)}});
-  plan.add("sublists", static_cast<double>(decided.splitters) * m.access_seconds / parts);
-  if (p.lists == list_count::many) plan.add("heads", m.streamed(copied, copied));
+  const std::uint64_t copied = problem.count * decided.node_bytes;
+  const std::uint64_t read = problem.count * (problem.is_packed ? 8 : bytes(problem.successor) + problem.value_bytes);
+  const std::uint64_t written = problem.count * problem.out_bytes;
+  const bool in_order = problem.pattern.shape == access_pattern::kind::sequential;
+  const std::uint64_t node_bytes = std::max<std::uint64_t>(decided.node_bytes, problem.value_bytes);
+  plan.add("latency", machine.launch_seconds + 3 * machine.step_seconds);
+  plan.add("copies", machine.streamed(read + 2 * copied + 2 * written, read + copied + written));
+  plan.add_overlapped(
+      overlap_exponent,
+      {{"random read", in_order ? machine.streamed(2 * copied, copied)
+                                : machine.random_reads(problem.count, node_bytes, problem.count * node_bytes)},
+       {"steps", shared_digit_seconds(problem.count, tuning.digits_per_node, machine, decided.parts)}});
+  plan.add("sublists", static_cast<double>(decided.splitters) * machine.access_seconds / parts);
+  if (problem.lists == list_count::many) plan.add("heads", machine.streamed(copied, copied));
   return plan;
 }
 
@@ -50,21 +51,21 @@ class sublist_call {
  public:
   using word = typename Nodes::word;
 
-  sublist_call(const list_problem& p, const list_buffers& b, const sublist_decision& decided, const Nodes& nodes,
+  sublist_call(const list_problem& problem, const list_buffers& b, const sublist_decision& decided, const Nodes& nodes,
                std::byte* scratch)
-      : p_(p),
+      : p_(problem),
         b_(b),
         decided_(decided),
         nodes_(nodes),
         memory_(scratch + decided.nodes_at),
-        led_(scratch + decided.led_at, p.count),
-        twice_(scratch + decided.twice_at, p.count),
+        led_(scratch + decided.led_at, problem.count),
+        twice_(scratch + decided.twice_at, problem.count),
         table_{decided,
-               p.count,
+               problem.count,
                reinterpret_cast<sublist*>(scratch + decided.sublists_at),
                scratch + decided.bases_at,
                scratch + decided.totals_at,
-               p.value_bytes},
+               problem.value_bytes},
         has_base_(reinterpret_cast<unsigned char*>(scratch + decided.has_base_at)),
         unvisited_(reinterpret_cast<std::uint64_t*>(scratch + decided.unvisited_at)),
         later_splitters_left_(decided.later_splitters),
@@ -122,12 +123,12 @@ class sublist_call {
   }
 
   /// A splitter that no walk has reached.
-  void place_splitter(std::uint64_t s, std::uint64_t node) {
+  void place_splitter(std::uint64_t splitter, std::uint64_t node) {
     word& link = nodes_.link(node);
-    table_.entries[s] = {.splitter = node, .successor = link};
-    link = visited_bit<word> | static_cast<word>(s << decided_.rank_bits);
+    table_.entries[splitter] = {.splitter = node, .successor = link};
+    link = visited_bit<word> | static_cast<word>(splitter << decided_.rank_bits);
     // Ranks have a base where nothing comes before, so that none has to be asked for it.
-    if (p_.ranks()) table_.template rank_base<word>(s) = 0;
+    if (p_.ranks()) table_.template rank_base<word>(splitter) = 0;
   }
 
   /// Walks from all that the supply has. Where walks are cut, lists have long stretches without a splitter, in which
@@ -277,41 +278,41 @@ class sublist_call {
 };
 
 template <class Word>
-opaque_nodes<Word> make_opaque_nodes(const list_problem& p, const list_buffers& b, const sublist_decision& decided,
-                                     std::byte* scratch) {
+opaque_nodes<Word> make_opaque_nodes(const list_problem& problem, const list_buffers& buffers,
+                                     const sublist_decision& decided, std::byte* scratch) {
   std::byte* const memory = scratch + decided.nodes_at;
   opaque_nodes<Word> nodes;
-  nodes.op = b.on_host;
+  nodes.op = buffers.on_host;
   nodes.links = memory + decided.link_at;
   nodes.link_stride = decided.node_bytes;
-  nodes.values = decided.values_in_output ? static_cast<std::byte*>(b.out) : memory;
-  nodes.value_stride = decided.values_in_output ? p.value_bytes : decided.node_bytes;
+  nodes.values = decided.values_in_output ? static_cast<std::byte*>(buffers.out) : memory;
+  nodes.value_stride = decided.values_in_output ? problem.value_bytes : decided.node_bytes;
   nodes.values_in_output = decided.values_in_output;
-  nodes.is_exclusive = p.is_exclusive;
-  nodes.initial = b.initial;
+  nodes.is_exclusive = problem.is_exclusive;
+  nodes.initial = buffers.initial;
   nodes.running_values = scratch + decided.running_at;
   nodes.walks_per_part = walks_in_flight;
   nodes.running_bytes = decided.running_bytes;
   return nodes;
 }
 
-void run_sublist(const context& ctx, const list_problem& p, const plan::planned& plan, const list_buffers& b,
-                 std::byte* scratch) {
+void run_sublist(const context& ctx, const list_problem& problem, const plan::planned& plan,
+                 const list_buffers& buffers, std::byte* scratch) {
   core::cpu_state& state = core::cpu(ctx);
   const auto decided = plan.decided.get<sublist_decision>();
   const std::uint64_t call = state.begin_call();
   std::byte* const memory = scratch + decided.nodes_at;
-  ask_for_huge_pages(memory, (p.count + 1) * decided.node_bytes);
+  ask_for_huge_pages(memory, (problem.count + 1) * decided.node_bytes);
   core::index_report fault;
-  const auto run = [&](const auto& nodes) { fault = sublist_call(p, b, decided, nodes, scratch).run(); };
-  if (p.ranks()) {
+  const auto run = [&](const auto& nodes) { fault = sublist_call(problem, buffers, decided, nodes, scratch).run(); };
+  if (problem.ranks()) {
     with_link(decided, [&](auto word) { run(rank_nodes(reinterpret_cast<decltype(word)*>(memory))); });
   } else if (decided.is_typed) {
-    with_scan_function(b.type, b.op, [&](auto value, auto op) {
-      run(typed_nodes<decltype(value), decltype(op)>(memory, p.is_exclusive, b.initial));
+    with_scan_function(buffers.type, buffers.op, [&](auto value, auto op) {
+      run(typed_nodes<decltype(value), decltype(op)>(memory, problem.is_exclusive, buffers.initial));
     });
   } else {
-    with_link(decided, [&](auto word) { run(make_opaque_nodes<decltype(word)>(p, b, decided, scratch)); });
+    with_link(decided, [&](auto word) { run(make_opaque_nodes<decltype(word)>(problem, buffers, decided, scratch)); });
   }
   if (!fault.found()) return;
   fault.call = call;

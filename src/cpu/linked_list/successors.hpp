@@ -23,19 +23,21 @@ struct successors {
 
 /// Calls body with the list's successors.
 template <class Body>
-void with_successors(const primitives::list_problem& p, const primitives::list_buffers& b, Body body) {
-  if (p.is_packed) {
-    if (p.successor == index_type::u32)
-      return body(successors<std::uint32_t, 2>{static_cast<const std::uint32_t*>(b.nodes) + 1});
-    return body(successors<std::int32_t, 2>{static_cast<const std::int32_t*>(b.nodes) + 1});
+void with_successors(const primitives::list_problem& problem, const primitives::list_buffers& buffers, Body body) {
+  if (problem.is_packed) {
+    if (problem.successor == index_type::u32)
+      return body(successors<std::uint32_t, 2>{static_cast<const std::uint32_t*>(buffers.nodes) + 1});
+    return body(successors<std::int32_t, 2>{static_cast<const std::int32_t*>(buffers.nodes) + 1});
   }
-  switch (p.successor) {
+  switch (problem.successor) {
     case index_type::u32:
-      return body(successors<std::uint32_t, 1>{static_cast<const std::uint32_t*>(b.successor.data)});
-    case index_type::i32: return body(successors<std::int32_t, 1>{static_cast<const std::int32_t*>(b.successor.data)});
+      return body(successors<std::uint32_t, 1>{static_cast<const std::uint32_t*>(buffers.successor.data)});
+    case index_type::i32:
+      return body(successors<std::int32_t, 1>{static_cast<const std::int32_t*>(buffers.successor.data)});
     case index_type::u64:
-      return body(successors<std::uint64_t, 1>{static_cast<const std::uint64_t*>(b.successor.data)});
-    case index_type::i64: return body(successors<std::int64_t, 1>{static_cast<const std::int64_t*>(b.successor.data)});
+      return body(successors<std::uint64_t, 1>{static_cast<const std::uint64_t*>(buffers.successor.data)});
+    case index_type::i64:
+      return body(successors<std::int64_t, 1>{static_cast<const std::int64_t*>(buffers.successor.data)});
   }
 }
 

@@ -59,34 +59,34 @@ class walker {
   }
 
   /// Begins another walk, with its first node behind it; false if there is none to begin.
-  bool begin(walk& w) {
+  bool begin(walk& current) {
     walk_start from;
     do {
       if (!starts_(from)) return false;
-    } while (!begin_at(w, from));
-    w.mark += Nodes::visits_per_mark;
-    --w.left;
-    nodes_.prefetch(w.at);
+    } while (!begin_at(current, from));
+    current.mark += Nodes::visits_per_mark;
+    --current.left;
+    nodes_.prefetch(current.at);
     return true;
   }
 
-  bool begin_at(walk& w, const walk_start& from) {
-    w.sublist = from.sublist;
-    w.mark = mark_of(from.sublist);
-    w.walked = 0;
-    allow(w);
+  bool begin_at(walk& current, const walk_start& from) {
+    current.sublist = from.sublist;
+    current.mark = mark_of(from.sublist);
+    current.walked = 0;
+    allow(current);
     if (!from.is_head) {
-      nodes_.begin(w.running, from.node);
-      w.at = static_cast<word>(table_.entries[from.sublist].successor);
+      nodes_.begin(current.running, from.node);
+      current.at = static_cast<word>(table_.entries[from.sublist].successor);
       return true;
     }
     const word link = load_link(nodes_.link(from.node));
-    if ((link & visited_bit<word>) != 0 || !nodes_.claim(from.node, link, w.mark)) {
+    if ((link & visited_bit<word>) != 0 || !nodes_.claim(from.node, link, current.mark)) {
       found_.is_no_list = true;
       return false;
     }
-    nodes_.begin_list(w.running, from.node);
-    w.at = link;
+    nodes_.begin_list(current.running, from.node);
+    current.at = link;
     return true;
   }
 
@@ -95,48 +95,48 @@ class walker {
   }
 
   /// Visits a node; false if the walk is over.
-  bool step(walk& w) {
-    if (w.left == 0 && !go_on(w)) return false;
-    const word link = load_link(nodes_.link(w.at));
+  bool step(walk& current) {
+    if (current.left == 0 && !go_on(current)) return false;
+    const word link = load_link(nodes_.link(current.at));
     if ((link & visited_bit<word>) != 0) {
-      arrive(w, link);
+      arrive(current, link);
       return false;
     }
-    if (!nodes_.claim(w.at, link, w.mark)) {
+    if (!nodes_.claim(current.at, link, current.mark)) {
       found_.is_no_list = true;
       return false;
     }
-    nodes_.visit(w.running, w.at);
-    w.mark += Nodes::visits_per_mark;
-    --w.left;
-    w.at = link;
+    nodes_.visit(current.running, current.at);
+    current.mark += Nodes::visits_per_mark;
+    --current.left;
+    current.at = link;
     nodes_.prefetch(link);
     return true;
   }
 
   /// The walk has met a node that was visited: a splitter or the end of all lists, if these are lists.
-  void arrive(walk& w, word link) {
+  void arrive(walk& current, word link) {
     std::uint64_t next = no_sublist;
-    if (w.at != table_.count) {
+    if (current.at != table_.count) {
       next = (link & ~visited_bit<word>) >> table_.decided.rank_bits;
-      if (next >= numbered_ || table_.entries[next].splitter != w.at ||
+      if (next >= numbered_ || table_.entries[next].splitter != current.at ||
           std::atomic_ref(table_.entries[next].is_reached).exchange(1, std::memory_order_relaxed) != 0) {
         found_.is_no_list = true;
         return;
       }
     }
-    end(w, next);
+    end(current, next);
   }
 
   /// The walk's sublist is complete, and `next` follows it.
-  void end(walk& w, std::uint64_t next) {
-    const std::uint64_t nodes = w.allowed - w.left;
+  void end(walk& current, std::uint64_t next) {
+    const std::uint64_t nodes = current.allowed - current.left;
     nodes_walked_ += nodes;
     ends_ += next == no_sublist ? 1 : 0;
-    if (w.sublist != table_.of_heads()) {
-      table_.entries[w.sublist].next = next;
-      table_.entries[w.sublist].nodes = nodes;
-      nodes_.keep(w.running, table_.total(w.sublist));
+    if (current.sublist != table_.of_heads()) {
+      table_.entries[current.sublist].next = next;
+      table_.entries[current.sublist].nodes = nodes;
+      nodes_.keep(current.running, table_.total(current.sublist));
       return;
     }
     nodes_rooted_ += nodes;
@@ -146,17 +146,17 @@ class walker {
     if (table_.value_bytes == 0) {
       table_.template rank_base<word>(next) = static_cast<word>(nodes);
     } else {
-      nodes_.keep(w.running, table_.base(next));
+      nodes_.keep(current.running, table_.base(next));
     }
   }
 
   /// A walk has come to a limit: ranks no longer fit beside the sublist's number, or a walk may not be longer. The rest
   /// becomes a sublist of its own, along which this walk goes on, or another one in the next round; false then.
-  [[gnu::noinline]] bool go_on(walk& w) {
+  [[gnu::noinline]] bool go_on(walk& current) {
     if (found_.is_no_list.load(std::memory_order_relaxed)) return false;
-    const word link = load_link(nodes_.link(w.at));
+    const word link = load_link(nodes_.link(current.at));
     if ((link & visited_bit<word>) != 0) {
-      arrive(w, link);
+      arrive(current, link);
       return false;
     }
     const std::uint64_t rest = table_.first_added() + found_.added++;
@@ -165,15 +165,15 @@ class walker {
       return false;
     }
     table_.entries[rest] = {};
-    end(w, rest);
-    w.walked += w.allowed;
-    if (w.walked >= table_.decided.longest_walk) {
-      leave_to_next_round(rest, w.at, link);
+    end(current, rest);
+    current.walked += current.allowed;
+    if (current.walked >= table_.decided.longest_walk) {
+      leave_to_next_round(rest, current.at, link);
       return false;
     }
-    w.sublist = rest;
-    w.mark = mark_of(rest);
-    allow(w);
+    current.sublist = rest;
+    current.mark = mark_of(rest);
+    allow(current);
     return true;
   }
 

@@ -60,44 +60,45 @@ void copy_bucketed(Layout layout, std::byte* to, const std::byte* from) noexcept
 }
 
 /// Without the price.
-plan::planned plan_records(const movement& p, const machine& m) {
-  if (p.record_bytes > most_bucketed_bytes) {
+plan::planned plan_records(const movement& problem, const machine& m) {
+  if (problem.record_bytes > most_bucketed_bytes) {
     return plan::rejected("records of more than 32 bytes fill cache lines by themselves");
   }
-  plan::planned plan = plan_buckets(p, m, movement_bucket_records(p, m), bucketed_record_bytes(p));
-  plan.by_name_only = !bucketing_may_pay(p);
+  plan::planned plan = plan_buckets(problem, m, movement_bucket_records(problem, m), bucketed_record_bytes(problem));
+  plan.by_name_only = !bucketing_may_pay(problem);
   return plan;
 }
 
 // A gather has three phases: group the indices by bucket of the table; gather bucket after bucket into scratch; read
 // the index list again and collect each record from its bucket. The grouping is stable, so a bucket's records come in
 // the order in which they lie and no position has to be kept.
-plan::planned plan_bucketed(const gather_problem& p, const plan::scope& scope) {
-  plan::planned plan = plan_records(p, scope.machine);
+plan::planned plan_bucketed(const gather_problem& problem, const plan::scope& scope) {
+  plan::planned plan = plan_records(problem, scope.machine);
   if (!plan.applicable()) return plan;
   // The index list is read three times, local indices are written and read, the table is read, and values and output
   // are written and read.
-  const std::uint64_t values = p.count * bucketed_record_bytes(p);
-  const std::uint64_t local_indices = p.count * sizeof(std::uint32_t);
-  price_bucketed(p, scope.machine,
-                 3 * p.index_bytes() + 2 * local_indices + std::min(p.indexed_bytes(), p.count * line_bytes) +
-                     3 * values + 2 * p.sequential_bytes(),
-                 p.record_bytes, false, plan);
+  const std::uint64_t values = problem.count * bucketed_record_bytes(problem);
+  const std::uint64_t local_indices = problem.count * sizeof(std::uint32_t);
+  price_bucketed(problem, scope.machine,
+                 3 * problem.index_bytes() + 2 * local_indices +
+                     std::min(problem.indexed_bytes(), problem.count * line_bytes) + 3 * values +
+                     2 * problem.sequential_bytes(),
+                 problem.record_bytes, false, plan);
   return plan;
 }
 
 // A scatter has two phases: group indices and records by bucket of the output; scatter bucket after bucket. Everything
 // is streamed but the writes inside a bucket, which a core's cache holds. The grouping is stable, so the last writer
 // wins.
-plan::planned plan_bucketed(const scatter_problem& p, const plan::scope& scope) {
-  plan::planned plan = plan_records(p, scope.machine);
+plan::planned plan_bucketed(const scatter_problem& problem, const plan::scope& scope) {
+  plan::planned plan = plan_records(problem, scope.machine);
   if (!plan.applicable()) return plan;
   // The index list is read twice, pairs are written and read, and lines of the output are read and written.
-  const std::uint64_t pairs = p.count * (sizeof(std::uint32_t) + bucketed_record_bytes(p));
-  price_bucketed(
-      p, scope.machine,
-      2 * p.index_bytes() + p.sequential_bytes() + 2 * pairs + 2 * std::min(p.indexed_bytes(), p.count * line_bytes),
-      p.record_bytes, true, plan);
+  const std::uint64_t pairs = problem.count * (sizeof(std::uint32_t) + bucketed_record_bytes(problem));
+  price_bucketed(problem, scope.machine,
+                 2 * problem.index_bytes() + problem.sequential_bytes() + 2 * pairs +
+                     2 * std::min(problem.indexed_bytes(), problem.count * line_bytes),
+                 problem.record_bytes, true, plan);
   return plan;
 }
 
@@ -127,14 +128,14 @@ void move_bucket(Layout layout, const Buckets& buckets, std::uint64_t bucket, By
 
 // Writes a part of the output with the records that its indices' buckets hold.
 template <class Value, class Layout, class Buckets, class Index>
-void collect_part(Layout layout, const Buckets& buckets, std::uint64_t part, const gather_problem& p,
+void collect_part(Layout layout, const Buckets& buckets, std::uint64_t part, const gather_problem& problem,
                   const Index* index, std::byte* out) {
   constexpr std::uint64_t distance = 2 * line_bytes / sizeof(Value);
   const Value* const values = buckets.template values<Value>();
   std::uint64_t* const cursors = buckets.reset_cursors(part);
-  const std::uint64_t limit = p.indexed_count;
-  const std::uint64_t end = part_begin(p.count, buckets.parts(), part + 1);
-  for (std::uint64_t i = part_begin(p.count, buckets.parts(), part); i < end; ++i) {
+  const std::uint64_t limit = problem.indexed_count;
+  const std::uint64_t end = part_begin(problem.count, buckets.parts(), part + 1);
+  for (std::uint64_t i = part_begin(problem.count, buckets.parts(), part); i < end; ++i) {
     std::byte* const to = out + layout.sequential_offset(i);
     if (index[i] < limit) {
       const std::uint64_t entry = cursors[buckets.bucket_of(index[i])]++;
@@ -162,39 +163,44 @@ in_order_decision in_order(const context& ctx, const movement& p) {
   return {.prefetches = true, .streams = p.sequential_bytes() > ctx.profile().cache_bytes};
 }
 
-void run_bucketed(const context& ctx, const gather_problem& p, const plan::planned& plan, const gather_buffers& b,
-                  std::byte* scratch) {
-  with_index(b.index, [&](const auto* index) {
-    if (!is_scattered(index, p.count, p.indexed_stride_bytes)) return gather_in_order(ctx, p, b, in_order(ctx, p));
-    with_buckets(ctx, p, plan, b.index, index, gather_wording, scratch, [&](auto layout, auto block, auto& buckets) {
-      using value = decltype(block);
-      const first_bad bad = buckets.template reorder<void>([](std::uint64_t) {});
-      for_each_task(buckets.bucket_count(), buckets.parts(),
-                    [&](std::uint64_t bucket) { move_bucket<value>(layout, buckets, bucket, b.table.data); });
-      for_each_part(buckets.parts(),
-                    [&](std::uint64_t part) { collect_part<value>(layout, buckets, part, p, index, b.out.data); });
-      return bad;
-    });
+void run_bucketed(const context& ctx, const gather_problem& problem, const plan::planned& plan,
+                  const gather_buffers& buffers, std::byte* scratch) {
+  with_index(buffers.index, [&](const auto* index) {
+    if (!is_scattered(index, problem.count, problem.indexed_stride_bytes))
+      return gather_in_order(ctx, problem, buffers, in_order(ctx, problem));
+    with_buckets(
+        ctx, problem, plan, buffers.index, index, gather_wording, scratch, [&](auto layout, auto block, auto& buckets) {
+          using value = decltype(block);
+          const first_bad bad = buckets.template reorder<void>([](std::uint64_t) {});
+          for_each_task(buckets.bucket_count(), buckets.parts(),
+                        [&](std::uint64_t bucket) { move_bucket<value>(layout, buckets, bucket, buffers.table.data); });
+          for_each_part(buckets.parts(), [&](std::uint64_t part) {
+            collect_part<value>(layout, buckets, part, problem, index, buffers.out.data);
+          });
+          return bad;
+        });
   });
 }
 
-void run_bucketed(const context& ctx, const scatter_problem& p, const plan::planned& plan, const scatter_buffers& b,
-                  std::byte* scratch) {
-  with_index(b.index, [&](const auto* index) {
-    if (p.duplicates == duplicates::any && !is_scattered(index, p.count, p.indexed_stride_bytes)) {
-      return scatter_in_order(ctx, p, b, in_order(ctx, p));
+void run_bucketed(const context& ctx, const scatter_problem& problem, const plan::planned& plan,
+                  const scatter_buffers& buffers, std::byte* scratch) {
+  with_index(buffers.index, [&](const auto* index) {
+    if (problem.duplicates == duplicates::any && !is_scattered(index, problem.count, problem.indexed_stride_bytes)) {
+      return scatter_in_order(ctx, problem, buffers, in_order(ctx, problem));
     }
-    with_buckets(ctx, p, plan, b.index, index, scatter_wording, scratch, [&](auto layout, auto block, auto& buckets) {
-      using value = decltype(block);
-      const first_bad bad = buckets.template reorder<value>([&, in = b.in.data](std::uint64_t i) {
-        value record;
-        copy_bucketed(layout, record.bytes, in + layout.sequential_offset(i));
-        return record;
-      });
-      for_each_task(buckets.bucket_count(), buckets.parts(),
-                    [&](std::uint64_t bucket) { move_bucket<value>(layout, buckets, bucket, b.out.data); });
-      return bad;
-    });
+    with_buckets(ctx, problem, plan, buffers.index, index, scatter_wording, scratch,
+                 [&](auto layout, auto block, auto& buckets) {
+                   using value = decltype(block);
+                   const first_bad bad = buckets.template reorder<value>([&, in = buffers.in.data](std::uint64_t i) {
+                     value record;
+                     copy_bucketed(layout, record.bytes, in + layout.sequential_offset(i));
+                     return record;
+                   });
+                   for_each_task(buckets.bucket_count(), buckets.parts(), [&](std::uint64_t bucket) {
+                     move_bucket<value>(layout, buckets, bucket, buffers.out.data);
+                   });
+                   return bad;
+                 });
   });
 }
 

@@ -25,13 +25,13 @@ void run_direct(const context& ctx, const gather_problem& p, const plan::planned
 
 // One pass in the order of the list. Lines of the output are prefetched. Records that are whole lines are written with
 // streaming stores if there are more of them than the last-level cache holds.
-plan::planned plan_direct(const scatter_problem& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
-  if (p.duplicates == duplicates::last) return plan::rejected("any writer may win");
-  plan::planned plan = to_plan(scatter_cost(p, m), m, true);
-  add_sharing(p, m, plan);
-  plan.decided.set(
-      in_order_decision{.prefetches = prefetches_writes(p), .streams = p.sequential_bytes() > m.cache_bytes});
+plan::planned plan_direct(const scatter_problem& problem, const plan::scope& scope) {
+  const machine& machine = scope.machine;
+  if (problem.duplicates == duplicates::last) return plan::rejected("any writer may win");
+  plan::planned plan = to_plan(scatter_cost(problem, machine), machine, true);
+  add_sharing(problem, machine, plan);
+  plan.decided.set(in_order_decision{.prefetches = prefetches_writes(problem),
+                                     .streams = problem.sequential_bytes() > machine.cache_bytes});
   return plan;
 }
 

@@ -149,23 +149,23 @@ first_bad scatter_range(Layout layout, const Index* index, const std::byte* in, 
 }
 
 /// Gathers the whole output by all threads.
-inline void gather_in_order(const context& ctx, const primitives::gather_problem& p,
+inline void gather_in_order(const context& ctx, const primitives::gather_problem& problem,
                             const primitives::gather_buffers& b, in_order_decision how) {
-  move_parts(ctx, p, p.count, b.index, primitives::gather_wording,
+  move_parts(ctx, problem, problem.count, b.index, primitives::gather_wording,
              [&](auto layout, const auto* index, std::uint64_t begin, std::uint64_t end, std::uint64_t) {
                gather_range range(layout, index + begin, b.table.data, b.out.data + layout.sequential_offset(begin),
-                                  p.index_limit());
+                                  problem.index_limit());
                return range.run(end - begin, how.prefetches, how.streams).behind(begin);
              });
 }
 
 /// Scatters the whole input by all threads.
-inline void scatter_in_order(const context& ctx, const primitives::scatter_problem& p,
+inline void scatter_in_order(const context& ctx, const primitives::scatter_problem& problem,
                              const primitives::scatter_buffers& b, in_order_decision how) {
-  move_parts(ctx, p, p.count, b.index, primitives::scatter_wording,
+  move_parts(ctx, problem, problem.count, b.index, primitives::scatter_wording,
              [&](auto layout, const auto* index, std::uint64_t begin, std::uint64_t end, std::uint64_t) {
                return scatter_range(layout, index + begin, b.in.data + layout.sequential_offset(begin), b.out.data,
-                                    end - begin, p.index_limit(), how.prefetches, how.streams)
+                                    end - begin, problem.index_limit(), how.prefetches, how.streams)
                    .behind(begin);
              });
 }

@@ -29,17 +29,17 @@ struct bucket_scratch {
   std::uint64_t bytes;          ///< size of all scratch
 
   bucket_scratch() = default;
-  bucket_scratch(const primitives::movement& p, std::uint64_t shift, std::uint64_t parts,
+  bucket_scratch(const primitives::movement& problem, std::uint64_t shift, std::uint64_t parts,
                  std::uint64_t value_bytes) noexcept
-      : buckets(p.indexed_count == 0 ? 1 : ((p.indexed_count - 1) >> shift) + 1) {
+      : buckets(problem.indexed_count == 0 ? 1 : ((problem.indexed_count - 1) >> shift) + 1) {
     const std::uint64_t table = whole_write_buffers(bucket_table::bytes(parts, buckets));
     starts = 0;
     cursors = table;
     bad_positions = 2 * table;
     buffers = bad_positions + whole_write_buffers(parts * sizeof(std::uint64_t));
     local_indices = buffers + 2 * parts * buckets * write_buffer_bytes;
-    values = local_indices + whole_write_buffers(p.count * sizeof(std::uint32_t));
-    bytes = values + whole_write_buffers(p.count * value_bytes);
+    values = local_indices + whole_write_buffers(problem.count * sizeof(std::uint32_t));
+    bytes = values + whole_write_buffers(problem.count * value_bytes);
   }
 };
 
@@ -53,18 +53,19 @@ struct bucket_decision {
 
 /// Decides on buckets of at most `bucket_records` records, or of more where these would be too many buckets. Each index
 /// takes a value of `value_bytes` along.
-inline bucket_decision decide_buckets(const primitives::movement& p, const machine& m, std::uint64_t bucket_records,
-                                      std::uint64_t value_bytes) {
+inline bucket_decision decide_buckets(const primitives::movement& problem, const machine& machine,
+                                      std::uint64_t bucket_records, std::uint64_t value_bytes) {
   constexpr std::uint64_t most_buckets = 4096;
   auto shift = static_cast<std::uint64_t>(std::bit_width(std::max<std::uint64_t>(1, bucket_records))) - 1;
-  while (p.indexed_count > 0 && (p.indexed_count - 1) >> shift >= most_buckets) ++shift;
-  const std::uint64_t buckets = p.indexed_count == 0 ? 1 : ((p.indexed_count - 1) >> shift) + 1;
-  const std::uint64_t parts = std::min(parts_worth(2 * p.sequential_bytes() + p.index_bytes(), m.parallelism),
-                                       std::max<std::uint64_t>(1, p.count / buckets));
+  while (problem.indexed_count > 0 && (problem.indexed_count - 1) >> shift >= most_buckets) ++shift;
+  const std::uint64_t buckets = problem.indexed_count == 0 ? 1 : ((problem.indexed_count - 1) >> shift) + 1;
+  const std::uint64_t parts =
+      std::min(parts_worth(2 * problem.sequential_bytes() + problem.index_bytes(), machine.parallelism),
+               std::max<std::uint64_t>(1, problem.count / buckets));
   return {.shift = shift,
           .parts = parts,
-          .streams = p.sequential_bytes() + p.index_bytes() > m.cache_bytes,
-          .layout = bucket_scratch(p, shift, parts, value_bytes)};
+          .streams = problem.sequential_bytes() + problem.index_bytes() > machine.cache_bytes,
+          .layout = bucket_scratch(problem, shift, parts, value_bytes)};
 }
 
 /// Records of the indexed side that fit half of the second-level cache, which each core has to itself.
@@ -78,16 +79,16 @@ inline std::uint64_t cached_bucket_records(const primitives::movement& p, const 
 /// EPYC of family 26, whose third level reads at 0.78 of the second's rate up to 8 MB: gathers of 8 bytes 232 ms with
 /// buckets of 8 MB, 301 with 512 KB; of 4 bytes 192 and 307; scatters of 8 bytes 215 and 231. On a Xeon of family 6
 /// model 207 the third level has half of the second's rate, and buckets stay in that.
-inline std::uint64_t movement_bucket_records(const primitives::movement& p, const machine& m) {
+inline std::uint64_t movement_bucket_records(const primitives::movement& problem, const machine& machine) {
   constexpr double nearly_as_fast = 0.7;
   constexpr std::uint64_t most_bytes = std::uint64_t{8} << 20;  // 2048 small pages, as many as a core's TLB has
-  const std::uint64_t least = cached_bucket_records(p, m);
+  const std::uint64_t least = cached_bucket_records(problem, machine);
   const auto seconds = [&](std::uint64_t records) {
-    return m.random_reads(1, p.record_bytes, records * p.indexed_stride_bytes);
+    return machine.random_reads(1, problem.record_bytes, records * problem.indexed_stride_bytes);
   };
-  const std::uint64_t shared_bytes = m.cache_bytes / 2 / static_cast<std::uint64_t>(m.parallelism);
+  const std::uint64_t shared_bytes = machine.cache_bytes / 2 / static_cast<std::uint64_t>(machine.parallelism);
   std::uint64_t records = least;
-  while (2 * records * p.indexed_stride_bytes <= std::min(most_bytes, shared_bytes) &&
+  while (2 * records * problem.indexed_stride_bytes <= std::min(most_bytes, shared_bytes) &&
          nearly_as_fast * seconds(2 * records) <= seconds(least)) {
     records *= 2;
   }
@@ -108,31 +109,33 @@ inline plan::planned plan_buckets(const primitives::movement& p, const machine& 
 /// Prices a bucketed movement that streams `streamed_bytes` beside its accesses inside the buckets, on scratch that the
 /// context has kept from an earlier call. The first call takes 1.2 to 2.3 times as long: 2^26 records of 8 bytes, Xeon
 /// of family 6 model 207.
-inline void price_bucketed(const primitives::movement& p, const machine& m, std::uint64_t streamed_bytes,
+inline void price_bucketed(const primitives::movement& problem, const machine& machine, std::uint64_t streamed_bytes,
                            std::uint64_t value_bytes, bool writes, plan::planned& plan) {
-  const std::uint64_t bucket_bytes = p.indexed_stride_bytes << plan.decided.get<bucket_decision>().shift;
-  plan.add("latency", m.launch_seconds + 3 * m.step_seconds);
-  plan.add("streamed", static_cast<double>(streamed_bytes) / m.copy_bytes_per_second);
-  plan.add(writes ? "random write" : "random read", writes ? m.random_writes(p.count, value_bytes, bucket_bytes)
-                                                           : m.random_reads(p.count, value_bytes, bucket_bytes));
+  const std::uint64_t bucket_bytes = problem.indexed_stride_bytes << plan.decided.get<bucket_decision>().shift;
+  plan.add("latency", machine.launch_seconds + 3 * machine.step_seconds);
+  plan.add("streamed", static_cast<double>(streamed_bytes) / machine.copy_bytes_per_second);
+  plan.add(writes ? "random write" : "random read",
+           writes ? machine.random_writes(problem.count, value_bytes, bucket_bytes)
+                  : machine.random_reads(problem.count, value_bytes, bucket_bytes));
   // Time of the instructions for a record, in digits. A gather has three phases and so more of them; beside wide
   // records they do not show.
   constexpr std::uint64_t wide_bytes = 16;
   const double gathers = value_bytes < 8 ? 1.38 : 1.77;
   const double digits_each = !writes ? gathers : value_bytes < wide_bytes ? 0.577 : 0;
-  plan.add("ordering", static_cast<double>(p.count) * digits_each * digit_seconds(m) / m.parallelism);
+  plan.add("ordering", static_cast<double>(problem.count) * digits_each * digit_seconds(machine) / machine.parallelism);
 }
 
 /// The indices of one list grouped by bucket, in the call's scratch.
 template <class Index>
 class index_buckets {
  public:
-  index_buckets(const primitives::movement& p, const bucket_decision& decided, const Index* index, std::byte* scratch)
+  index_buckets(const primitives::movement& problem, const bucket_decision& decided, const Index* index,
+                std::byte* scratch)
       : layout_(decided.layout),
         scratch_(scratch),
         index_(index),
-        count_(p.count),
-        limit_(p.indexed_count),
+        count_(problem.count),
+        limit_(problem.indexed_count),
         shift_(decided.shift),
         parts_(decided.parts),
         streams_(decided.streams),

@@ -23,16 +23,16 @@ constexpr std::uint64_t few_streams = 1024;
 /// A movement in numbers of its own, with the times of its accesses on a machine.
 class access_model {
  public:
-  access_model(const primitives::movement& p, const machine& profile, bool indexed_is_written)
-      : m(profile), writes(indexed_is_written), pattern(p.pattern) {
-    count = static_cast<double>(p.count);
-    width = static_cast<double>(p.record_bytes);
-    indexed_count = std::max(1.0, static_cast<double>(p.indexed_count));
-    footprint = static_cast<double>(p.indexed_bytes());
+  access_model(const primitives::movement& problem, const machine& profile, bool indexed_is_written)
+      : m(profile), writes(indexed_is_written), pattern(problem.pattern) {
+    count = static_cast<double>(problem.count);
+    width = static_cast<double>(problem.record_bytes);
+    indexed_count = std::max(1.0, static_cast<double>(problem.indexed_count));
+    footprint = static_cast<double>(problem.indexed_bytes());
     // A cache line is read before parts of it are written; output beyond the last-level cache is streamed unread.
-    const bool past_cache = p.sequential_bytes() > m.cache_bytes;
-    const double sequential_bytes = static_cast<double>(p.sequential_bytes()) * (writes || past_cache ? 1 : 2);
-    sequential = streamed(sequential_bytes + static_cast<double>(p.index_bytes()));
+    const bool past_cache = problem.sequential_bytes() > m.cache_bytes;
+    const double sequential_bytes = static_cast<double>(problem.sequential_bytes()) * (writes || past_cache ? 1 : 2);
+    sequential = streamed(sequential_bytes + static_cast<double>(problem.index_bytes()));
     own_cache = static_cast<double>(own_cache_bytes(m));
   }
 
@@ -89,54 +89,56 @@ void strided(const access_model& a, memory_cost& t) {
 // The list interleaves as many streams as the pattern has partitions. Up to 32 streams stay in the first-level cache.
 // Hundreds of streams at distances of a power of two fall on the same few sets of the first two caches. Thousands of
 // streams cost more than random accesses, as no line is still cached for its second record.
-void partitioned(const access_model& a, memory_cost& t) {
-  const auto streams = static_cast<double>(std::max<std::uint64_t>(1, a.pattern.parameter));
+void partitioned(const access_model& model, memory_cost& cost) {
+  const auto streams = static_cast<double>(std::max<std::uint64_t>(1, model.pattern.parameter));
   if (streams <= 32) {
-    t.indexed_streamed = a.once();
-    t.indexed_random = a.count * a.read(in_l1);
-    t.overlap_exponent = overlap_in_cache;
+    cost.indexed_streamed = model.once();
+    cost.indexed_random = model.count * model.read(in_l1);
+    cost.overlap_exponent = overlap_in_cache;
   } else if (streams <= 1024) {
-    t.indexed_random = a.count * a.cost(a.writes ? 16e6 : std::min(a.footprint, 4e6));
+    cost.indexed_random = model.count * model.cost(model.writes ? 16e6 : std::min(model.footprint, 4e6));
   } else {
-    t.indexed_random = a.count * a.cost(2 * a.footprint);
+    cost.indexed_random = model.count * model.cost(2 * model.footprint);
   }
 }
 
 // A window that fits the second-level cache costs what its first touch costs. Each thread writes windows of its own,
 // whereas all threads share the small footprints of the profile.
-void clustered(const access_model& a, memory_cost& t) {
+void clustered(const access_model& model, memory_cost& cost) {
   const double window =
-      std::min(a.footprint, static_cast<double>(std::max<std::uint64_t>(1, a.pattern.parameter)) * a.width);
-  if (window >= a.footprint) return at_random(a, t);
-  const bool fits = window < a.own_cache / 2;
-  t.indexed_streamed = a.once();
-  t.indexed_random = a.count * (fits || !a.writes ? a.read(window) : a.write(std::max(window, a.own_cache)) / 2);
-  if (fits) t.overlap_exponent = overlap_in_cache;
+      std::min(model.footprint, static_cast<double>(std::max<std::uint64_t>(1, model.pattern.parameter)) * model.width);
+  if (window >= model.footprint) return at_random(model, cost);
+  const bool fits = window < model.own_cache / 2;
+  cost.indexed_streamed = model.once();
+  cost.indexed_random =
+      model.count * (fits || !model.writes ? model.read(window) : model.write(std::max(window, model.own_cache)) / 2);
+  if (fits) cost.overlap_exponent = overlap_in_cache;
 }
 
-memory_cost memory_cost_of(const access_model& a) {
-  memory_cost t;
-  t.sequential = a.sequential;
-  switch (a.pattern.shape) {
+memory_cost memory_cost_of(const access_model& model) {
+  memory_cost cost;
+  cost.sequential = model.sequential;
+  switch (model.pattern.shape) {
     case kind::unknown:
-    case kind::random: at_random(a, t); break;
-    case kind::partitioned: partitioned(a, t); break;
-    case kind::clustered: clustered(a, t); break;
-    case kind::strided: strided(a, t); break;
-    case kind::skewed: skewed(a, t); break;
+    case kind::random: at_random(model, cost); break;
+    case kind::partitioned: partitioned(model, cost); break;
+    case kind::clustered: clustered(model, cost); break;
+    case kind::strided: strided(model, cost); break;
+    case kind::skewed: skewed(model, cost); break;
     case kind::sequential:
-      t.indexed_streamed = a.once();
-      t.indexed_random = a.count * a.read(in_l1);
-      t.overlap_exponent = overlap_in_cache;
+      cost.indexed_streamed = model.once();
+      cost.indexed_random = model.count * model.read(in_l1);
+      cost.overlap_exponent = overlap_in_cache;
       break;
     case kind::repeated: {
-      const double repeated_bytes = static_cast<double>(std::max<std::uint64_t>(1, a.pattern.parameter)) * a.width;
-      t.indexed_random = a.count * a.read(repeated_bytes);
-      t.overlap_exponent = repeated_bytes < a.own_cache ? overlap_in_cache : 1;
+      const double repeated_bytes =
+          static_cast<double>(std::max<std::uint64_t>(1, model.pattern.parameter)) * model.width;
+      cost.indexed_random = model.count * model.read(repeated_bytes);
+      cost.overlap_exponent = repeated_bytes < model.own_cache ? overlap_in_cache : 1;
       break;
     }
   }
-  return t;
+  return cost;
 }
 
 }  // namespace
@@ -152,13 +154,15 @@ plan::planned to_plan(const memory_cost& t, const machine& m, bool writes) {
   return plan;
 }
 
-void add_sharing(const primitives::movement& p, const machine& m, plan::planned& plan) {
+void add_sharing(const primitives::movement& problem, const machine& machine, plan::planned& plan) {
   constexpr std::uint64_t shared_span = 4 * line_bytes;  // the hardware fetches neighbouring lines together
-  const double digits_for_a_line = p.record_bytes < 2 * narrow ? 0.769 : 3.08;
-  const std::uint64_t caches = m.cache_levels.size() > 1 ? m.cache_levels[1] * m.parallelism : std::uint64_t{2} << 20;
-  if (p.pattern.shape != kind::strided || m.parallelism == 1 || p.indexed_bytes() > caches) return;
-  if (p.record_bytes < narrow || p.pattern.parameter * p.indexed_stride_bytes > shared_span) return;
-  plan.add("shared lines", static_cast<double>(p.count) * digits_for_a_line * digit_seconds(m) / m.parallelism);
+  const double digits_for_a_line = problem.record_bytes < 2 * narrow ? 0.769 : 3.08;
+  const std::uint64_t caches =
+      machine.cache_levels.size() > 1 ? machine.cache_levels[1] * machine.parallelism : std::uint64_t{2} << 20;
+  if (problem.pattern.shape != kind::strided || machine.parallelism == 1 || problem.indexed_bytes() > caches) return;
+  if (problem.record_bytes < narrow || problem.pattern.parameter * problem.indexed_stride_bytes > shared_span) return;
+  plan.add("shared lines",
+           static_cast<double>(problem.count) * digits_for_a_line * digit_seconds(machine) / machine.parallelism);
 }
 
 void add_lines_read(const primitives::movement& p, const machine& m, bool writes, plan::planned& plan) {
@@ -168,12 +172,12 @@ void add_lines_read(const primitives::movement& p, const machine& m, bool writes
   plan.add("lines read to be written", static_cast<double>(written) / m.copy_bytes_per_second);
 }
 
-bool prefetches_reads(const primitives::movement& p) noexcept {
-  const bool narrower_than_line = p.record_bytes < line_bytes;
-  std::uint64_t from = p.record_bytes < narrow ? least_prefetched_bytes : least_prefetched_bytes / 4;
-  switch (p.pattern.shape) {
+bool prefetches_reads(const primitives::movement& problem) noexcept {
+  const bool narrower_than_line = problem.record_bytes < line_bytes;
+  std::uint64_t from = problem.record_bytes < narrow ? least_prefetched_bytes : least_prefetched_bytes / 4;
+  switch (problem.pattern.shape) {
     case kind::partitioned:
-      if (p.pattern.parameter <= few_streams && narrower_than_line) return false;
+      if (problem.pattern.parameter <= few_streams && narrower_than_line) return false;
       from = least_prefetched_bytes;
       break;
     case kind::strided:
@@ -183,27 +187,28 @@ bool prefetches_reads(const primitives::movement& p) noexcept {
     case kind::skewed: from = least_prefetched_bytes / 8; break;
     default: break;
   }
-  return p.indexed_bytes() > from;
+  return problem.indexed_bytes() > from;
 }
 
-bool prefetches_writes(const primitives::movement& p) noexcept {
+bool prefetches_writes(const primitives::movement& problem) noexcept {
   constexpr std::uint64_t most_streamed_bytes = 32 * least_prefetched_bytes;
   constexpr std::uint64_t followed_streams = 32;  // the hardware prefetcher follows as many
-  const bool single = p.record_bytes == 1;
-  switch (p.pattern.shape) {
+  const bool single = problem.record_bytes == 1;
+  switch (problem.pattern.shape) {
     case kind::partitioned:
-      if (p.record_bytes >= line_bytes) break;
-      if (p.pattern.parameter <= followed_streams) return false;
-      if (p.pattern.parameter > few_streams && (single || p.indexed_bytes() > most_streamed_bytes)) return false;
+      if (problem.record_bytes >= line_bytes) break;
+      if (problem.pattern.parameter <= followed_streams) return false;
+      if (problem.pattern.parameter > few_streams && (single || problem.indexed_bytes() > most_streamed_bytes))
+        return false;
       break;
     case kind::sequential:
       if (single) return false;
       break;
     case kind::strided:
-    case kind::clustered: return p.indexed_bytes() > in_l1;
+    case kind::clustered: return problem.indexed_bytes() > in_l1;
     default: break;
   }
-  return p.indexed_bytes() > (single ? least_prefetched_bytes / 4 : in_l1);
+  return problem.indexed_bytes() > (single ? least_prefetched_bytes / 4 : in_l1);
 }
 
 }  // namespace sheaf::cpu

@@ -15,35 +15,39 @@ namespace {
 /// Time of asking for every index in every pass whether it lies in the pass' region, beyond streaming the index. The
 /// branch is mispredicted about once a record, whatever the number of passes. Xeon of family 6 model 207, 2^22 random
 /// indices into 4096 records of 8 bytes, time beyond that of one pass: 9 ns a record in 2 passes, 18 in 8, 38 in 32.
-double region_check_seconds(const movement& p, const machine& m, std::uint64_t passes) noexcept {
+double region_check_seconds(const movement& p, const machine& machine, std::uint64_t passes) noexcept {
   constexpr double digits_per_check = 0.346;
   constexpr double digits_per_misprediction = 3.08;
   if (passes == 1) return 0;
   return static_cast<double>(p.count) * (digits_per_misprediction + digits_per_check * static_cast<double>(passes)) *
-         digit_seconds(m) / m.parallelism;
+         digit_seconds(machine) / machine.parallelism;
 }
 
 /// The plan of a multi-pass variant (He et al. 2007), with as many passes as the paper's model asks for.
-plan::planned plan_passes(const movement& p, const machine& m, plan::he2007::operation operation) {
+plan::planned plan_passes(const movement& problem, const machine& machine, plan::he2007::operation operation) {
   namespace he2007 = plan::he2007;
   const bool writes = operation == he2007::operation::scatter;
-  const auto memory_cost_of = [&](const movement& q) { return writes ? scatter_cost(q, m) : gather_cost(q, m); };
-  const std::uint64_t passes = he2007::best_passes(operation, sizes_of(p), p.pattern, he2007::parameters_of(m));
-  memory_cost t = memory_cost_of(p);
-  t.sequential += static_cast<double>(passes - 1) * static_cast<double>(p.index_bytes()) / m.copy_bytes_per_second;
+  const auto memory_cost_of = [&](const movement& q) {
+    return writes ? scatter_cost(q, machine) : gather_cost(q, machine);
+  };
+  const std::uint64_t passes =
+      he2007::best_passes(operation, sizes_of(problem), problem.pattern, he2007::parameters_of(machine));
+  memory_cost cost = memory_cost_of(problem);
+  cost.sequential +=
+      static_cast<double>(passes - 1) * static_cast<double>(problem.index_bytes()) / machine.copy_bytes_per_second;
   if (passes > 1) {
-    movement region = p;
+    movement region = problem;
     region.indexed_count /= passes;
-    t.indexed_random = memory_cost_of(region).indexed_random;
+    cost.indexed_random = memory_cost_of(region).indexed_random;
   }
-  plan::planned plan = to_plan(t, m, writes);
-  if (writes) add_sharing(p, m, plan);
-  add_lines_read(p, m, writes, plan);
-  plan.add("region checks", region_check_seconds(p, m, passes));
+  plan::planned plan = to_plan(cost, machine, writes);
+  if (writes) add_sharing(problem, machine, plan);
+  add_lines_read(problem, machine, writes, plan);
+  plan.add("region checks", region_check_seconds(problem, machine, passes));
   // A single pass is cpu.direct without prefetching.
   if (passes == 1) plan.add("waiting for lines", 0.05 * plan.seconds);
   plan.decided.set(multipass_decision{.passes = static_cast<std::uint32_t>(passes)});
-  plan.by_name_only = p.pattern.shape == access_pattern::kind::unknown;
+  plan.by_name_only = problem.pattern.shape == access_pattern::kind::unknown;
   return plan;
 }
 
@@ -110,28 +114,28 @@ first_bad move_region(Layout layout, const Index* index, std::uint64_t count, co
   return bad;
 }
 
-void run_multipass(const context& ctx, const gather_problem& p, const plan::planned& plan, const gather_buffers& b,
-                   std::byte*) {
-  const auto decided = plan.decided.get<multipass_decision>();
-  move_parts(ctx, p, p.count, b.index, gather_wording,
-             [&](auto layout, const auto* index, std::uint64_t begin, std::uint64_t end, std::uint64_t) {
-               return for_each_pass(
-                   p, decided, begin, end, [&](std::uint64_t first, std::uint64_t count, region moved) {
-                     return move_region<true>(layout, index + first, count, b.table.data,
-                                              b.out.data + layout.sequential_offset(first), moved, p.index_limit());
-                   });
-             });
-}
-
-void run_multipass(const context& ctx, const scatter_problem& p, const plan::planned& plan, const scatter_buffers& b,
-                   std::byte*) {
+void run_multipass(const context& ctx, const gather_problem& problem, const plan::planned& plan,
+                   const gather_buffers& buffers, std::byte*) {
   const auto decided = plan.decided.get<multipass_decision>();
   move_parts(
-      ctx, p, p.count, b.index, scatter_wording,
+      ctx, problem, problem.count, buffers.index, gather_wording,
       [&](auto layout, const auto* index, std::uint64_t begin, std::uint64_t end, std::uint64_t) {
-        return for_each_pass(p, decided, begin, end, [&](std::uint64_t first, std::uint64_t count, region moved) {
-          return move_region<false>(layout, index + first, count, b.in.data + layout.sequential_offset(first),
-                                    b.out.data, moved, p.index_limit());
+        return for_each_pass(problem, decided, begin, end, [&](std::uint64_t first, std::uint64_t count, region moved) {
+          return move_region<true>(layout, index + first, count, buffers.table.data,
+                                   buffers.out.data + layout.sequential_offset(first), moved, problem.index_limit());
+        });
+      });
+}
+
+void run_multipass(const context& ctx, const scatter_problem& problem, const plan::planned& plan,
+                   const scatter_buffers& buffers, std::byte*) {
+  const auto decided = plan.decided.get<multipass_decision>();
+  move_parts(
+      ctx, problem, problem.count, buffers.index, scatter_wording,
+      [&](auto layout, const auto* index, std::uint64_t begin, std::uint64_t end, std::uint64_t) {
+        return for_each_pass(problem, decided, begin, end, [&](std::uint64_t first, std::uint64_t count, region moved) {
+          return move_region<false>(layout, index + first, count, buffers.in.data + layout.sequential_offset(first),
+                                    buffers.out.data, moved, problem.index_limit());
         });
       });
 }

@@ -62,9 +62,10 @@ struct any_layout {
 
 /// Calls body(layout) with the layout of the movement's records.
 template <class Body>
-void with_layout(const primitives::movement& m, Body body) {
-  if (m.sequential_stride_bytes == m.record_bytes && m.indexed_stride_bytes == m.record_bytes) {
-    switch (m.record_bytes) {
+void with_layout(const primitives::movement& movement, Body body) {
+  if (movement.sequential_stride_bytes == movement.record_bytes &&
+      movement.indexed_stride_bytes == movement.record_bytes) {
+    switch (movement.record_bytes) {
       case 1: return body(dense_layout<1>{});
       case 2: return body(dense_layout<2>{});
       case 4: return body(dense_layout<4>{});
@@ -76,7 +77,7 @@ void with_layout(const primitives::movement& m, Body body) {
       default: break;
     }
   }
-  body(any_layout{m.record_bytes, m.sequential_stride_bytes, m.indexed_stride_bytes});
+  body(any_layout{movement.record_bytes, movement.sequential_stride_bytes, movement.indexed_stride_bytes});
 }
 
 /// Calls body(index) with the list as unsigned numbers of its width. A negative index is then beyond every limit.

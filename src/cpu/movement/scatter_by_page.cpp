@@ -15,34 +15,36 @@ using namespace primitives;
 // 0.95x where the system gives huge pages unasked. Outputs below 512 MB need few page walks, but writes wait longer for
 // them than reads do (2^24 records: scatters 1.25x, gathers 1.0x). Wide records wait for memory more than for page
 // walks.
-double page_ordered_share(const scatter_problem& p) {
+double page_ordered_share(const scatter_problem& problem) {
   constexpr std::uint64_t large_bytes = std::uint64_t{512} << 20;
   constexpr std::uint64_t least_bytes = std::uint64_t{64} << 20;
   constexpr std::uint64_t narrow_bytes = 32;
   const bool scattered =
-      p.pattern.shape == access_pattern::kind::unknown || p.pattern.shape == access_pattern::kind::random;
-  if (!scattered || p.count < tile_entries || p.record_bytes > 2 * narrow_bytes || gives_huge_pages_unasked()) return 1;
-  const bool is_narrow = p.record_bytes <= narrow_bytes;
-  if (p.indexed_bytes() < large_bytes) return is_narrow && p.indexed_bytes() >= least_bytes ? 0.8 : 1;
+      problem.pattern.shape == access_pattern::kind::unknown || problem.pattern.shape == access_pattern::kind::random;
+  if (!scattered || problem.count < tile_entries || problem.record_bytes > 2 * narrow_bytes ||
+      gives_huge_pages_unasked())
+    return 1;
+  const bool is_narrow = problem.record_bytes <= narrow_bytes;
+  if (problem.indexed_bytes() < large_bytes) return is_narrow && problem.indexed_bytes() >= least_bytes ? 0.8 : 1;
   return is_narrow ? 0.55 : 0.85;
 }
 
 // Page order: each tile of the index list is written one group of neighbouring pages after another. A tile that is not
 // scattered, or that holds a bad index, is written in its own order.
-plan::planned plan_by_page(const scatter_problem& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
-  if (p.duplicates == duplicates::last) return plan::rejected("any writer may win");
-  if (const char* reason = why_not_in_page_order(p)) return plan::rejected(reason);
-  memory_cost t = scatter_cost(p, m);
-  t.indexed_random *= page_ordered_share(p);
-  plan::planned plan = to_plan(t, m, true);
-  add_sharing(p, m, plan);
-  add_lines_read(p, m, true, plan);
-  plan.add("ordering", m.streamed(p.count * 4 * sizeof(tile_entry), page_order::bytes()));
-  plan.decided.set(in_order_decision{.prefetches = true, .streams = p.sequential_bytes() > m.cache_bytes});
+plan::planned plan_by_page(const scatter_problem& problem, const plan::scope& scope) {
+  const machine& machine = scope.machine;
+  if (problem.duplicates == duplicates::last) return plan::rejected("any writer may win");
+  if (const char* reason = why_not_in_page_order(problem)) return plan::rejected(reason);
+  memory_cost t = scatter_cost(problem, machine);
+  t.indexed_random *= page_ordered_share(problem);
+  plan::planned plan = to_plan(t, machine, true);
+  add_sharing(problem, machine, plan);
+  add_lines_read(problem, machine, true, plan);
+  plan.add("ordering", machine.streamed(problem.count * 4 * sizeof(tile_entry), page_order::bytes()));
+  plan.decided.set(in_order_decision{.prefetches = true, .streams = problem.sequential_bytes() > machine.cache_bytes});
   // One for each thread, of which a profile of another machine may have fewer.
   const std::uint64_t threads =
-      scope.context != nullptr ? static_cast<std::uint64_t>(scope.context->threads) : m.parallelism;
+      scope.context != nullptr ? static_cast<std::uint64_t>(scope.context->threads) : machine.parallelism;
   plan.scratch_bytes = page_order::bytes() * threads;
   return plan;
 }
@@ -60,28 +62,28 @@ void scatter_ordered(Layout layout, std::span<const tile_entry> entries, const s
   }
 }
 
-void run_by_page(const context& ctx, const scatter_problem& p, const plan::planned& plan, const scatter_buffers& b,
-                 std::byte* scratch) {
+void run_by_page(const context& ctx, const scatter_problem& problem, const plan::planned& plan,
+                 const scatter_buffers& buffers, std::byte* scratch) {
   const auto decided = plan.decided.get<in_order_decision>();
-  const std::uint64_t limit = p.index_limit();
-  move_parts(
-      ctx, p, p.count, b.index, scatter_wording,
-      [&](auto layout, const auto* index, std::uint64_t begin, std::uint64_t end, std::uint64_t part) {
-        page_order pages(p, scratch + part * page_order::bytes());
-        first_bad all;
-        for (std::uint64_t first = begin; first < end; first += tile_entries) {
-          const std::uint64_t count = std::min(tile_entries, end - first);
-          const std::byte* const in = b.in.data + layout.sequential_offset(first);
-          if (is_scattered(index + first, count, p.indexed_stride_bytes) && are_below(index + first, count, limit)) {
-            scatter_ordered(layout, pages.order(index + first, count), in, b.out.data);
-            continue;
-          }
-          const first_bad bad =
-              scatter_range(layout, index + first, in, b.out.data, count, limit, decided.prefetches, decided.streams);
-          all.note(bad.behind(first).position);
-        }
-        return all;
-      });
+  const std::uint64_t limit = problem.index_limit();
+  move_parts(ctx, problem, problem.count, buffers.index, scatter_wording,
+             [&](auto layout, const auto* index, std::uint64_t begin, std::uint64_t end, std::uint64_t part) {
+               page_order pages(problem, scratch + part * page_order::bytes());
+               first_bad all;
+               for (std::uint64_t first = begin; first < end; first += tile_entries) {
+                 const std::uint64_t count = std::min(tile_entries, end - first);
+                 const std::byte* const in = buffers.in.data + layout.sequential_offset(first);
+                 if (is_scattered(index + first, count, problem.indexed_stride_bytes) &&
+                     are_below(index + first, count, limit)) {
+                   scatter_ordered(layout, pages.order(index + first, count), in, buffers.out.data);
+                   continue;
+                 }
+                 const first_bad bad = scatter_range(layout, index + first, in, buffers.out.data, count, limit,
+                                                     decided.prefetches, decided.streams);
+                 all.note(bad.behind(first).position);
+               }
+               return all;
+             });
 }
 
 }  // namespace

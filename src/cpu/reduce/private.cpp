@@ -30,49 +30,50 @@ struct private_decision {
 // Privatization, for small outputs: each thread reduces its part of the values into an output of its own, and the
 // private outputs are reduced into the caller's. Slots take their values in another order than that of the positions,
 // which changes no integer result.
-plan::planned plan_private(const scatter_reduce_problem& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
-  const bool is_float = p.type == value_type::f32 || p.type == value_type::f64;
-  if (is_float && !p.sums()) return plan::rejected("no float leaves every minimum and maximum unchanged");
-  if (p.order_matters() && p.order == reduction_order::deterministic) {
+plan::planned plan_private(const scatter_reduce_problem& problem, const plan::scope& scope) {
+  const machine& machine = scope.machine;
+  const bool is_float = problem.type == value_type::f32 || problem.type == value_type::f64;
+  if (is_float && !problem.sums()) return plan::rejected("no float leaves every minimum and maximum unchanged");
+  if (problem.order_matters() && problem.order == reduction_order::deterministic) {
     return plan::rejected("the order of its sums depends on the number of threads");
   }
-  const std::uint64_t parts = parts_worth(2 * p.sequential_bytes() + p.index_bytes(), m.parallelism);
-  plan::planned plan = to_plan(scatter_cost(p, m), m, true);
+  const std::uint64_t parts = parts_worth(2 * problem.sequential_bytes() + problem.index_bytes(), machine.parallelism);
+  plan::planned plan = to_plan(scatter_cost(problem, machine), machine, true);
   plan.decided.set(private_decision{parts});
-  plan.scratch_bytes = (parts - 1) * p.indexed_bytes();
-  if (plan.scratch_bytes > m.memory_bytes / 4) return plan::rejected("its scratch would take a quarter of memory");
-  return plan.add("copies", m.streamed(3 * plan.scratch_bytes, plan.scratch_bytes));
+  plan.scratch_bytes = (parts - 1) * problem.indexed_bytes();
+  if (plan.scratch_bytes > machine.memory_bytes / 4)
+    return plan::rejected("its scratch would take a quarter of memory");
+  return plan.add("copies", machine.streamed(3 * plan.scratch_bytes, plan.scratch_bytes));
 }
 
-void run_private(const context& ctx, const scatter_reduce_problem& p, const plan::planned& plan,
-                 const scatter_reduce_buffers& b, std::byte* scratch) {
+void run_private(const context& ctx, const scatter_reduce_problem& problem, const plan::planned& plan,
+                 const scatter_reduce_buffers& buffers, std::byte* scratch) {
   core::cpu_state& state = core::cpu(ctx);
   const std::uint64_t call = state.begin_call();
   const std::uint64_t parts = plan.decided.get<private_decision>().parts;
   first_bad bad;
-  with_arrays_and_op(p, b, [&](const auto* index, const auto* in, auto* out, auto op) {
+  with_arrays_and_op(problem, buffers, [&](const auto* index, const auto* in, auto* out, auto op) {
     using T = std::remove_pointer_t<decltype(out)>;
     std::uint64_t first_bad_position = ~std::uint64_t{0};
     const auto private_output = [&](std::uint64_t part) {
-      return reinterpret_cast<T*>(scratch) + (part - 1) * p.indexed_count;
+      return reinterpret_cast<T*>(scratch) + (part - 1) * problem.indexed_count;
     };
 #pragma omp parallel for num_threads(core::startable(static_cast <int>(parts))) schedule(static, 1) \
     reduction(min                                                                                   \
               : first_bad_position)
     for (std::uint64_t part = 0; part < parts; ++part) {
       T* const own = part == 0 ? out : private_output(part);
-      if (part > 0) std::fill_n(own, p.indexed_count, identity_of<T>(p.op));
-      const std::uint64_t end = part_begin(p.count, parts, part + 1);
-      for (std::uint64_t i = part_begin(p.count, parts, part); i < end; ++i) {
-        if (index[i] < p.indexed_count) {
+      if (part > 0) std::fill_n(own, problem.indexed_count, identity_of<T>(problem.op));
+      const std::uint64_t end = part_begin(problem.count, parts, part + 1);
+      for (std::uint64_t i = part_begin(problem.count, parts, part); i < end; ++i) {
+        if (index[i] < problem.indexed_count) {
           own[index[i]] = op(own[index[i]], in[i]);
         } else {
           first_bad_position = std::min(first_bad_position, i);
         }
       }
     }
-    for_each_range(p.indexed_count, parts, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
+    for_each_range(problem.indexed_count, parts, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
       for (std::uint64_t copy = 1; copy < parts; ++copy) {
         const T* const values = private_output(copy);
         for (std::uint64_t i = begin; i < end; ++i) {
@@ -83,7 +84,7 @@ void run_private(const context& ctx, const scatter_reduce_problem& p, const plan
     bad.position = first_bad_position;
   });
   if (bad.found()) {
-    state.keep_first(report_of(b.index, bad.position, call, p.indexed_count, scatter_reduce_wording));
+    state.keep_first(report_of(buffers.index, bad.position, call, problem.indexed_count, scatter_reduce_wording));
   }
 }
 

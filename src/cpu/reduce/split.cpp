@@ -9,17 +9,18 @@ using namespace primitives;
 
 // Propagation blocking: group indices and values by bucket of the output, then let one thread reduce each bucket. The
 // grouping is stable, so every slot takes its values in the order of their positions, as in the reference.
-plan::planned plan_split(const scatter_reduce_problem& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
+plan::planned plan_split(const scatter_reduce_problem& problem, const plan::scope& scope) {
+  const machine& machine = scope.machine;
   constexpr std::uint64_t buckets_per_thread = 8;
-  const std::uint64_t share = p.indexed_count / (buckets_per_thread * m.parallelism);
-  plan::planned plan =
-      plan_buckets(p, m, std::min(cached_bucket_records(p, m), std::max<std::uint64_t>(1, share)), p.record_bytes);
+  const std::uint64_t share = problem.indexed_count / (buckets_per_thread * machine.parallelism);
+  plan::planned plan = plan_buckets(
+      problem, machine, std::min(cached_bucket_records(problem, machine), std::max<std::uint64_t>(1, share)),
+      problem.record_bytes);
   if (!plan.applicable()) return plan;
-  const std::uint64_t pairs = p.count * (sizeof(std::uint32_t) + p.record_bytes);
-  const std::uint64_t touched = std::min(p.indexed_bytes(), p.count * line_bytes);
-  price_bucketed(p, m, 2 * p.index_bytes() + p.sequential_bytes() + 2 * pairs + 2 * touched, p.record_bytes, true,
-                 plan);
+  const std::uint64_t pairs = problem.count * (sizeof(std::uint32_t) + problem.record_bytes);
+  const std::uint64_t touched = std::min(problem.indexed_bytes(), problem.count * line_bytes);
+  price_bucketed(problem, machine, 2 * problem.index_bytes() + problem.sequential_bytes() + 2 * pairs + 2 * touched,
+                 problem.record_bytes, true, plan);
   return plan;
 }
 
@@ -38,13 +39,13 @@ void reduce_bucket(const Buckets& buckets, std::uint64_t bucket, T* out, Op op) 
   for (; i < end; ++i) base[local[i]] = op(base[local[i]], values[i]);
 }
 
-void run_split(const context& ctx, const scatter_reduce_problem& p, const plan::planned& plan,
-               const scatter_reduce_buffers& b, std::byte* scratch) {
+void run_split(const context& ctx, const scatter_reduce_problem& problem, const plan::planned& plan,
+               const scatter_reduce_buffers& buffers, std::byte* scratch) {
   const auto decided = plan.decided.get<bucket_decision>();
-  with_arrays_and_op(p, b, [&](const auto* index, const auto* in, auto* out, auto op) {
+  with_arrays_and_op(problem, buffers, [&](const auto* index, const auto* in, auto* out, auto op) {
     using T = std::remove_pointer_t<decltype(out)>;
-    index_buckets buckets(p, decided, index, scratch);
-    run_checked(ctx, p, b.index, scatter_reduce_wording, [&] {
+    index_buckets buckets(problem, decided, index, scratch);
+    run_checked(ctx, problem, buffers.index, scatter_reduce_wording, [&] {
       const first_bad bad = buckets.template reorder<T>([in](std::uint64_t i) { return in[i]; });
       for_each_task(buckets.bucket_count(), buckets.parts(),
                     [&](std::uint64_t bucket) { reduce_bucket(buckets, bucket, out, op); });

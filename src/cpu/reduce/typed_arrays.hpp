@@ -23,12 +23,12 @@ struct value_reduction {
 /// Calls body(index, in, out, op) with the list as unsigned numbers, typed pointers to the values and the slots, and a
 /// value_reduction.
 template <class Body>
-void with_arrays_and_op(const primitives::scatter_reduce_problem& p, const primitives::scatter_reduce_buffers& b,
+void with_arrays_and_op(const primitives::scatter_reduce_problem& p, const primitives::scatter_reduce_buffers& buffers,
                         Body body) {
-  with_index(b.index, [&](const auto* index) {
+  with_index(buffers.index, [&](const auto* index) {
     primitives::with_value_and_op(p.type, p.op, [&](auto value, auto op) {
       using T = decltype(value);
-      body(index, static_cast<const T*>(b.in.data), static_cast<T*>(b.out.data),
+      body(index, static_cast<const T*>(buffers.in.data), static_cast<T*>(buffers.out.data),
            value_reduction<T, decltype(op)::value>{});
     });
   });

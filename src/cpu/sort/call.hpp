@@ -65,48 +65,49 @@ struct sort_call {
 /// Calls body(encoder, array) with the encoder of a sort, and with an empty array of the form in which its words lie in
 /// memory.
 template <class Body>
-void with_encoder(const primitives::sort_problem& p, const primitives::sort_buffers& b, const word_encoding& e,
-                  Body body) {
+void with_encoder(const primitives::sort_problem& problem, const primitives::sort_buffers& buffers,
+                  const word_encoding& encoding, Body body) {
   using u32 = std::uint32_t;
   using u64 = std::uint64_t;
-  if (e.content == word_content::key_and_index) {
-    if (e.word_bytes == 8) return body(index_encoder<u64>(p, b, e), word_array<u64>());
-    return body(index_encoder<word128>(p, b, e), word_array<word128>());
+  if (encoding.content == word_content::key_and_index) {
+    if (encoding.word_bytes == 8) return body(index_encoder<u64>(problem, buffers, encoding), word_array<u64>());
+    return body(index_encoder<word128>(problem, buffers, encoding), word_array<word128>());
   }
-  if (e.content == word_content::key_and_payload) {
-    if (e.word_bytes == 8) return body(payload_encoder<u64>(p, b, e), pair_array<u64, u32, u32>());
-    const payload_encoder<word128> encoder(p, b, e);
-    if (e.key_bytes == 4) return body(encoder, pair_array<word128, u32, u64>());
-    if (e.payload_bytes == 4) return body(encoder, pair_array<word128, u64, u32>());
+  if (encoding.content == word_content::key_and_payload) {
+    if (encoding.word_bytes == 8)
+      return body(payload_encoder<u64>(problem, buffers, encoding), pair_array<u64, u32, u32>());
+    const payload_encoder<word128> encoder(problem, buffers, encoding);
+    if (encoding.key_bytes == 4) return body(encoder, pair_array<word128, u32, u64>());
+    if (encoding.payload_bytes == 4) return body(encoder, pair_array<word128, u64, u32>());
     return body(encoder, pair_array<word128, u64, u64>());
   }
-  switch (e.word_bytes) {
-    case 1: return body(row_encoder<std::uint8_t>(p, b), word_array<std::uint8_t>());
-    case 2: return body(row_encoder<std::uint16_t>(p, b), word_array<std::uint16_t>());
-    case 4: return body(row_encoder<u32>(p, b), word_array<u32>());
-    case 8: return body(row_encoder<u64>(p, b), word_array<u64>());
-    default: return body(row_encoder<word128>(p, b), word_array<word128>());
+  switch (encoding.word_bytes) {
+    case 1: return body(row_encoder<std::uint8_t>(problem, buffers), word_array<std::uint8_t>());
+    case 2: return body(row_encoder<std::uint16_t>(problem, buffers), word_array<std::uint16_t>());
+    case 4: return body(row_encoder<u32>(problem, buffers), word_array<u32>());
+    case 8: return body(row_encoder<u64>(problem, buffers), word_array<u64>());
+    default: return body(row_encoder<word128>(problem, buffers), word_array<word128>());
   }
 }
 
 /// Calls body with the sort_call of a planned problem.
 template <class Body>
-void with_sort_call(const primitives::sort_problem& p, const plan::planned& plan, const primitives::sort_buffers& b,
-                    std::byte* scratch, Body body) {
+void with_sort_call(const primitives::sort_problem& problem, const plan::planned& plan,
+                    const primitives::sort_buffers& buffers, std::byte* scratch, Body body) {
   const auto decided = plan.decided.get<sort_decision>();
   const word_encoding& encoding = decided.encoding;
   const sort_scratch& layout = decided.layout;
   ask_for_huge_pages(scratch, layout.bytes);
-  with_encoder(p, b, encoding, [&](const auto& encoder, auto array) {
+  with_encoder(problem, buffers, encoding, [&](const auto& encoder, auto array) {
     using Array = decltype(array);
     body(sort_call<Array>{
         .encoder = encoder,
         .layout = layout,
         .scratch = scratch,
-        .arrays = {Array::in_scratch(scratch + layout.words[0], p.count),
-                   encoding.out_holds_words ? Array::in_outputs(b)
-                                            : Array::in_scratch(scratch + layout.words[1], p.count)},
-        .count = p.count,
+        .arrays = {Array::in_scratch(scratch + layout.words[0], problem.count),
+                   encoding.out_holds_words ? Array::in_outputs(buffers)
+                                            : Array::in_scratch(scratch + layout.words[1], problem.count)},
+        .count = problem.count,
         .parts = decided.parts,
         .digit_bits = decided.digit_bits,
         .streams = decided.streams,

@@ -21,25 +21,25 @@ struct counting_decision {
   std::uint64_t parts;  ///< parts of the rows that are counted in parallel
 };
 
-plan::planned plan_counting(const sort_problem& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
-  if (encoding_of(p).content != word_content::row || !key_is_row(p))
+plan::planned plan_counting(const sort_problem& problem, const plan::scope& scope) {
+  const machine& machine = scope.machine;
+  if (encoding_of(problem).content != word_content::row || !key_is_row(problem))
     return plan::rejected("rows hold more than their key");
-  if (p.rows.record_bytes > 2) return plan::rejected("keys of more than 16 bits are too many numbers to count");
+  if (problem.rows.record_bytes > 2) return plan::rejected("keys of more than 16 bits are too many numbers to count");
   plan::planned plan;
-  const std::uint64_t moved = p.count * (p.rows.in_stride_bytes + p.rows.out_stride_bytes);
+  const std::uint64_t moved = problem.count * (problem.rows.in_stride_bytes + problem.rows.out_stride_bytes);
   const std::uint64_t parts =
-      std::min(parts_worth(moved, m.parallelism), std::max<std::uint64_t>(1, p.count / least_rows_of_part));
+      std::min(parts_worth(moved, machine.parallelism), std::max<std::uint64_t>(1, problem.count / least_rows_of_part));
   plan.decided.set(counting_decision{parts});
-  plan.scratch_bytes = parts * numbers_of(p) * sizeof(std::uint64_t);
-  plan.add("latency", m.launch_seconds + m.step_seconds);
-  plan.add("streamed", m.streamed(moved, moved));
+  plan.scratch_bytes = parts * numbers_of(problem) * sizeof(std::uint64_t);
+  plan.add("latency", machine.launch_seconds + machine.step_seconds);
+  plan.add("streamed", machine.streamed(moved, moved));
   // One thread of a Xeon of family 6 model 207: 2^25 rows of 1 byte take 16 ms, of 2 bytes 37 to 50 ms. 2^14 rows of
   // 2 bytes take 0.47 ms, mostly for looking at counts of 0 and 1.
-  const double digits_of_row = p.rows.record_bytes == 1 ? 0.154 : 0.462;
+  const double digits_of_row = problem.rows.record_bytes == 1 ? 0.154 : 0.462;
   constexpr double digits_of_number = 2.69;
-  plan.add("counting", shared_digit_seconds(p.count, digits_of_row, m, parts));
-  plan.add("reading counts", digits_of_number * digit_seconds(m) * static_cast<double>(numbers_of(p)));
+  plan.add("counting", shared_digit_seconds(problem.count, digits_of_row, machine, parts));
+  plan.add("reading counts", digits_of_number * digit_seconds(machine) * static_cast<double>(numbers_of(problem)));
   return plan;
 }
 
@@ -98,14 +98,14 @@ class counting_sort {
   std::uint64_t* counts_;
 };
 
-void run_counting(const context&, const sort_problem& p, const plan::planned& plan, const sort_buffers& b,
+void run_counting(const context&, const sort_problem& problem, const plan::planned& plan, const sort_buffers& buffers,
                   std::byte* scratch) {
   const auto [parts] = plan.decided.get<counting_decision>();
   auto* const counts = reinterpret_cast<std::uint64_t*>(scratch);
-  if (p.rows.record_bytes == 1) {
-    counting_sort<std::uint8_t>(p, b, parts, counts).run();
+  if (problem.rows.record_bytes == 1) {
+    counting_sort<std::uint8_t>(problem, buffers, parts, counts).run();
   } else {
-    counting_sort<std::uint16_t>(p, b, parts, counts).run();
+    counting_sort<std::uint16_t>(problem, buffers, parts, counts).run();
   }
 }
 

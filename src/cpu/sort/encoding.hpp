@@ -34,14 +34,14 @@ struct word_encoding {
   }
 };
 
-word_encoding encoding_of(const primitives::sort_problem& p) noexcept;
+word_encoding encoding_of(const primitives::sort_problem& problem) noexcept;
 /// With row numbers, whatever the rows hold.
-word_encoding index_encoding_of(const primitives::sort_problem& p) noexcept;
+word_encoding index_encoding_of(const primitives::sort_problem& problem) noexcept;
 
 /// Whether the key is the whole row, so that the key's number determines the row.
-bool key_is_row(const primitives::sort_problem& p) noexcept;
+bool key_is_row(const primitives::sort_problem& problem) noexcept;
 
 /// Whether words of key and row number hold the whole row in their key's bits, so that rows need not be gathered.
-bool words_hold_rows(const primitives::sort_problem& p, const word_encoding& encoding) noexcept;
+bool words_hold_rows(const primitives::sort_problem& problem, const word_encoding& encoding) noexcept;
 
 }  // namespace sheaf::cpu

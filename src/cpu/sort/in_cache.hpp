@@ -101,15 +101,15 @@ struct cached_digits {
 
   template <class Word>
   static cached_digits of(Word differing, std::uint64_t count) noexcept {
-    cached_digits d;
+    cached_digits digits;
     const std::uint32_t end = width_of(differing);
     const std::uint32_t span = end - lowest_bit(differing);
     const std::uint32_t enough = static_cast<std::uint32_t>(std::bit_width(count)) + 2;
-    d.bits = std::min({span, enough, most_cached_digits * cached_digit_bits});
-    d.first_bit = end - d.bits;
-    d.passes = (d.bits + cached_digit_bits - 1) / cached_digit_bits;
-    d.digit_bits = (d.bits + d.passes - 1) / d.passes;
-    return d;
+    digits.bits = std::min({span, enough, most_cached_digits * cached_digit_bits});
+    digits.first_bit = end - digits.bits;
+    digits.passes = (digits.bits + cached_digit_bits - 1) / cached_digit_bits;
+    digits.digit_bits = (digits.bits + digits.passes - 1) / digits.passes;
+    return digits;
   }
   template <class Word>
   digit_reader<Word> reader(std::uint32_t pass) const noexcept {

@@ -119,25 +119,29 @@ inline void copy_in_order(const_records in, records out, std::uint64_t count, bo
 
 /// Sorts where keys that are whole rows of 4 or 8 bytes without gaps are in order or in the opposite one.
 /// @return whether it did; else only rows may have been written that the sort writes again
-inline bool sort_what_is_in_order(const primitives::sort_problem& p, const primitives::sort_buffers& b) noexcept {
-  const std::uint64_t bytes = p.rows.record_bytes;
-  const bool are_keys = p.key.field_count == 1 && p.key.fields[0].bytes == bytes && p.key.bits == 8 * bytes;
-  if (!are_keys || (bytes != 4 && bytes != 8) || b.in.stride_bytes != bytes) return false;
-  const key_field& key = p.key.fields[0];
-  const bool is_index = p.product == primitives::sort_product::gather_index;
-  std::byte* const copies = !is_index && p.writes_rows && b.out.stride_bytes == bytes ? b.out.data : nullptr;
-  const order_of_keys order = bytes == 4 ? order_of<std::uint32_t>(b.in.data, key, p.count, copies)
-                                         : order_of<std::uint64_t>(b.in.data, key, p.count, copies);
+inline bool sort_what_is_in_order(const primitives::sort_problem& problem,
+                                  const primitives::sort_buffers& buffers) noexcept {
+  const std::uint64_t bytes = problem.rows.record_bytes;
+  const bool are_keys =
+      problem.key.field_count == 1 && problem.key.fields[0].bytes == bytes && problem.key.bits == 8 * bytes;
+  if (!are_keys || (bytes != 4 && bytes != 8) || buffers.in.stride_bytes != bytes) return false;
+  const key_field& key = problem.key.fields[0];
+  const bool is_index = problem.product == primitives::sort_product::gather_index;
+  std::byte* const copies =
+      !is_index && problem.writes_rows && buffers.out.stride_bytes == bytes ? buffers.out.data : nullptr;
+  const order_of_keys order = bytes == 4 ? order_of<std::uint32_t>(buffers.in.data, key, problem.count, copies)
+                                         : order_of<std::uint64_t>(buffers.in.data, key, problem.count, copies);
   if (order == order_of_keys::none) return false;
   const bool backwards = order == order_of_keys::descending;
   if (is_index) {
-    write_numbers(p, b, 0, p.count,
-                  [backwards, last = p.count - 1](std::uint64_t i) { return backwards ? last - i : i; });
+    write_numbers(problem, buffers, 0, problem.count,
+                  [backwards, last = problem.count - 1](std::uint64_t i) { return backwards ? last - i : i; });
     return true;
   }
-  if (p.writes_rows && (backwards || copies == nullptr)) copy_in_order(b.in, b.out, p.count, backwards);
-  for (std::uint32_t c = 0; c < p.column_count; ++c) {
-    copy_in_order(b.columns[c].in, b.columns[c].out, p.count, backwards);
+  if (problem.writes_rows && (backwards || copies == nullptr))
+    copy_in_order(buffers.in, buffers.out, problem.count, backwards);
+  for (std::uint32_t c = 0; c < problem.column_count; ++c) {
+    copy_in_order(buffers.columns[c].in, buffers.columns[c].out, problem.count, backwards);
   }
   return true;
 }

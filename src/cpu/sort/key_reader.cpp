@@ -14,15 +14,16 @@ key_reader::key_reader(const primitives::key_layout& key, std::uint32_t from, st
 
 // Adds the pieces of a field that lie in bits [from, to) of the key, one for each 8 bytes of the field's number.
 // `from`, `to` and field_from, where the field begins, are counted from the key's highest bit.
-void key_reader::add_field(const key_field& f, std::uint32_t field_from, std::uint32_t from,
+void key_reader::add_field(const key_field& field, std::uint32_t field_from, std::uint32_t from,
                            std::uint32_t to) noexcept {
-  const std::uint32_t last = f.first_bit + primitives::bits_of(f);  // one past the highest bit of the key in the field
-  for (std::uint32_t number_byte = (f.bytes - 1) / 8 * 8 + 8; number_byte > 0;) {
+  const std::uint32_t last =
+      field.first_bit + primitives::bits_of(field);  // one past the highest bit of the key in the field
+  for (std::uint32_t number_byte = (field.bytes - 1) / 8 * 8 + 8; number_byte > 0;) {
     number_byte -= 8;
-    const std::uint32_t bytes = std::min<std::uint32_t>(8, f.bytes - number_byte);
+    const std::uint32_t bytes = std::min<std::uint32_t>(8, field.bytes - number_byte);
     // [low, high): first the bits of the field's number that lie in this piece, then only those in [from, to) of the
     // key.
-    std::uint32_t low = std::max(f.first_bit, number_byte * 8);
+    std::uint32_t low = std::max(field.first_bit, number_byte * 8);
     std::uint32_t high = std::min(last, (number_byte + bytes) * 8);
     if (low >= high) continue;
     const std::uint32_t key_end = field_from + (last - low);
@@ -30,14 +31,14 @@ void key_reader::add_field(const key_field& f, std::uint32_t field_from, std::ui
     if (key_end <= from || key_begin >= to) continue;
     if (key_begin < from) high -= from - key_begin;
     if (key_end > to) low += key_end - to;
-    piece& p = pieces_[count_++];
-    p.bytes = bytes;
-    p.bits = high - low;
-    p.mask = low_bits<std::uint64_t>(p.bits);
-    p.offset = f.offset + (f.type == key_type::bytes ? f.bytes - number_byte - bytes : number_byte);
-    p.order = ordered_word<std::uint64_t>(f, 0, bytes, number_byte + bytes == f.bytes);
-    const std::uint32_t field_low = ordered_word<std::uint64_t>::field_low(f, 0, bytes);
-    p.shift = field_low + low - number_byte * 8;
+    piece& part = pieces_[count_++];
+    part.bytes = bytes;
+    part.bits = high - low;
+    part.mask = low_bits<std::uint64_t>(part.bits);
+    part.offset = field.offset + (field.type == key_type::bytes ? field.bytes - number_byte - bytes : number_byte);
+    part.order = ordered_word<std::uint64_t>(field, 0, bytes, number_byte + bytes == field.bytes);
+    const std::uint32_t field_low = ordered_word<std::uint64_t>::field_low(field, 0, bytes);
+    part.shift = field_low + low - number_byte * 8;
   }
 }
 

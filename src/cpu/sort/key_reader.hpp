@@ -83,7 +83,7 @@ class key_reader {
     });
   }
 
-  void add_field(const key_field& f, std::uint32_t field_from, std::uint32_t from, std::uint32_t to) noexcept;
+  void add_field(const key_field& field, std::uint32_t field_from, std::uint32_t from, std::uint32_t to) noexcept;
 
   std::array<piece, most_pieces> pieces_{};
   std::uint32_t count_ = 0;

@@ -86,12 +86,12 @@ class msd_sort {
   }
 
   // Properties of a sample of 64 words, which mostly are those of the whole range.
-  range_properties<Word> sampled_properties(const range& r) const noexcept {
+  range_properties<Word> sampled_properties(const range& part) const noexcept {
     constexpr std::uint64_t samples = 64;
     Word few[samples];
     for (std::uint64_t i = 0; i < samples; ++i) {
       Word buffer;
-      few[i] = *reader(r).read_keys(r.words.begin + (r.size() - 1) / (samples - 1) * i, 1, &buffer);
+      few[i] = *reader(part).read_keys(part.words.begin + (part.size() - 1) / (samples - 1) * i, 1, &buffer);
     }
     const word_properties<Word> properties = properties_of(few, samples, call_.mask);
     return {.differing = properties.differing, .ascends = properties.ascends};
@@ -100,31 +100,32 @@ class msd_sort {
   // Splits a range by one digit and calls emit() for every bucket, or writes the range's rows if nothing is left to
   // sort.
   template <class Emit>
-  void split_range(const range& r, std::uint64_t parts, std::uint32_t most_bits, const pass_scratch<Word>& tables,
+  void split_range(const range& part, std::uint64_t parts, std::uint32_t most_bits, const pass_scratch<Word>& tables,
                    Emit emit) const {
-    if (r.is_equal) return finish_equal(r, parts, emit);
-    const range_properties<Word> sampled = sampled_properties(r);
-    const bool may_write_at_once = r.source == call_.encoded_rows && call_.rounds == 1;
+    if (part.is_equal) return finish_equal(part, parts, emit);
+    const range_properties<Word> sampled = sampled_properties(part);
+    const bool may_write_at_once = part.source == call_.encoded_rows && call_.rounds == 1;
     if (may_write_at_once && sampled.ascends &&
-        write_while_in_order(call_.encoder, r.words, parts, call_.mask, tables.properties)) {
+        write_while_in_order(call_.encoder, part.words, parts, call_.mask, tables.properties)) {
       return;
     }
-    pass_digit digit = digit_ending_at(width_of(sampled.differing), r.size(), most_bits);
-    const range_properties<Word> properties = count_range(reader(r), r.words, parts, call_.mask, digit, tables);
-    if (properties.differing == 0) return finish_equal(r, parts, emit);
-    if (may_write_at_once && properties.descends) return write_range_reversed(call_.encoder, reader(r), r.words, parts);
+    pass_digit digit = digit_ending_at(width_of(sampled.differing), part.size(), most_bits);
+    const range_properties<Word> properties = count_range(reader(part), part.words, parts, call_.mask, digit, tables);
+    if (properties.differing == 0) return finish_equal(part, parts, emit);
+    if (may_write_at_once && properties.descends)
+      return write_range_reversed(call_.encoder, reader(part), part.words, parts);
     if (const std::uint32_t end = width_of(properties.differing); end > digit.shift + digit.bits) {
-      digit = digit_ending_at(end, r.size(), most_bits);
-      count_range(reader(r), r.words, parts, call_.mask, digit, tables);
+      digit = digit_ending_at(end, part.size(), most_bits);
+      count_range(reader(part), part.words, parts, call_.mask, digit, tables);
     }
-    const std::uint32_t source = r.source == 0 ? 1 : 0;
-    const bool streams = call_.streams && r.size() > call_.layout.cached_words * 16;
+    const std::uint32_t source = part.source == 0 ? 1 : 0;
+    const bool streams = call_.streams && part.size() > call_.layout.cached_words * 16;
     const std::uint64_t* const starts =
-        move_range(reader(r), r.words, parts, digit, tables, call_.arrays[source], streams).row(0);
+        move_range(reader(part), part.words, parts, digit, tables, call_.arrays[source], streams).row(0);
     const bool is_equal = digit.shift <= call_.lowest_key_bit;
     for (std::uint64_t b = 0; b < digit.buckets(); ++b) {
-      const std::uint64_t end = b + 1 < digit.buckets() ? starts[b + 1] : r.size();
-      if (starts[b] < end) emit({{r.words.begin + starts[b], r.words.begin + end}, source, r.round, is_equal});
+      const std::uint64_t end = b + 1 < digit.buckets() ? starts[b + 1] : part.size();
+      if (starts[b] < end) emit({{part.words.begin + starts[b], part.words.begin + end}, source, part.round, is_equal});
     }
   }
 
@@ -136,31 +137,31 @@ class msd_sort {
     emit({r.words, source, r.round + 1, false});
   }
 
-  void sort_by_one_thread(const range& r, std::uint64_t thread) const {
-    if (r.size() > call_.layout.cached_words) return split_by_one_thread(r, thread);
-    const std::uint64_t begin = r.words.begin;
+  void sort_by_one_thread(const range& part, std::uint64_t thread) const {
+    if (part.size() > call_.layout.cached_words) return split_by_one_thread(part, thread);
+    const std::uint64_t begin = part.words.begin;
     Word* words = spare(thread);
     Word* other = words + call_.layout.cached_words;
     if constexpr (Array::holds_words) {
       other = words;
-      words = call_.arrays[r.source].word_at(begin);
+      words = call_.arrays[part.source].word_at(begin);
     } else {
-      call_.arrays[r.source].read(begin, r.size(), words);
+      call_.arrays[part.source].read(begin, part.size(), words);
     }
-    if (r.is_equal && r.round + 1 == call_.rounds) return call_.encoder.write_rows(begin, r.size(), words);
+    if (part.is_equal && part.round + 1 == call_.rounds) return call_.encoder.write_rows(begin, part.size(), words);
     call_.encoder.write_rows(
-        begin, r.size(),
-        sort_rounds_in_cache(words, other, r.size(), call_.mask, call_.encoder, r.round, call_.rounds));
+        begin, part.size(),
+        sort_rounds_in_cache(words, other, part.size(), call_.mask, call_.encoder, part.round, call_.rounds));
   }
 
-  void split_by_one_thread(const range& r, std::uint64_t thread) const {
+  void split_by_one_thread(const range& whole, std::uint64_t thread) const {
     std::uint64_t starts[1U << thread_digit_bits];
     std::uint64_t next[1U << thread_digit_bits];
     range_properties<Word> properties;
     const std::uint64_t buffers_of_thread = (std::uint64_t{1} << call_.digit_bits) * Array::buffer_bytes_per_bucket;
     const pass_scratch<Word> tables{starts, next, call_.scratch + call_.layout.buffers + thread * buffers_of_thread,
                                     &properties};
-    split_range(r, 1, thread_digit_bits, tables, [&](const range& part) { sort_by_one_thread(part, thread); });
+    split_range(whole, 1, thread_digit_bits, tables, [&](const range& part) { sort_by_one_thread(part, thread); });
   }
 
   const sort_call<Array>& call_;
@@ -168,19 +169,19 @@ class msd_sort {
 
 // Whether keys are crowded: in a sample many agree in as many of the highest bits that differ as tell keys at random
 // apart, and differ below. Digits leave such keys together again and again.
-bool are_crowded(const sort_problem& p, const sort_buffers& b) noexcept {
+bool are_crowded(const sort_problem& problem, const sort_buffers& buffers) noexcept {
   constexpr std::uint64_t samples = 128;
   constexpr std::uint64_t crowded = samples / 10;
   constexpr std::uint32_t table_bits = 9;
-  const key_reader key(p.key, 0, p.key.bits);
+  const key_reader key(problem.key, 0, problem.key.bits);
   std::uint64_t numbers[samples];
   std::uint64_t differing = 0;
   for (std::uint64_t i = 0; i < samples; ++i) {
-    numbers[i] = key.of<std::uint64_t>(b.in.data + p.count / samples * i * b.in.stride_bytes);
+    numbers[i] = key.of<std::uint64_t>(buffers.in.data + problem.count / samples * i * buffers.in.stride_bytes);
     differing |= numbers[i] ^ numbers[0];
   }
   const std::uint32_t end = width_of(differing);
-  const std::uint32_t enough = static_cast<std::uint32_t>(std::bit_width(p.count)) + 2;
+  const std::uint32_t enough = static_cast<std::uint32_t>(std::bit_width(problem.count)) + 2;
   const std::uint32_t shift = end - std::min(end, enough);
   constexpr std::uint64_t none = ~std::uint64_t{0};
   std::uint64_t first_with[1U << table_bits];  // the number of a sample, by its highest bits
@@ -197,14 +198,15 @@ bool are_crowded(const sort_problem& p, const sort_buffers& b) noexcept {
   return found >= crowded;
 }
 
-void run_msd(const context&, const sort_problem& p, const plan::planned& plan, const sort_buffers& b,
+void run_msd(const context&, const sort_problem& problem, const plan::planned& plan, const sort_buffers& buffers,
              std::byte* scratch) {
   constexpr std::uint64_t most_for_one_thread = 1 << 16;  // a larger sort has threads that look, if there are several
   const auto decided = plan.decided.get<sort_decision>();
-  const bool is_for_one_thread = decided.parts == 1 || p.count <= most_for_one_thread;
-  if (is_for_one_thread && sort_what_is_in_order(p, b)) return;
-  if (decided.may_take_vectors && are_crowded(p, b)) return sort_row_numbers_in_vectors(p, b, scratch);
-  with_sort_call(p, plan, b, scratch, [](const auto& call) { msd_sort(call).run(); });
+  const bool is_for_one_thread = decided.parts == 1 || problem.count <= most_for_one_thread;
+  if (is_for_one_thread && sort_what_is_in_order(problem, buffers)) return;
+  if (decided.may_take_vectors && are_crowded(problem, buffers))
+    return sort_row_numbers_in_vectors(problem, buffers, scratch);
+  with_sort_call(problem, plan, buffers, scratch, [](const auto& call) { msd_sort(call).run(); });
 }
 
 }  // namespace

@@ -21,16 +21,17 @@ class packed_encoder final : public word_encoder<std::conditional_t<sizeof(Numbe
   using word = std::conditional_t<sizeof(Number) == 4, std::uint64_t, word128>;
 
   /// Whether a problem has such rows.
-  static bool takes(const primitives::sort_problem& p) noexcept {
+  static bool takes(const primitives::sort_problem& problem) noexcept {
     const auto is_dense = [](const primitives::sorted_array& a) {
       return a.in_stride_bytes == a.record_bytes && a.out_stride_bytes == a.record_bytes;
     };
-    if (!key_is_row(p) || p.rows.record_bytes != sizeof(Number) || p.rows.in_stride_bytes != sizeof(Number)) {
+    if (!key_is_row(problem) || problem.rows.record_bytes != sizeof(Number) ||
+        problem.rows.in_stride_bytes != sizeof(Number)) {
       return false;
     }
-    if (p.product == primitives::sort_product::gather_index) return true;
-    if (p.column_count != 1 || (p.writes_rows && !is_dense(p.rows))) return false;
-    const primitives::sorted_array& values = p.columns[0];
+    if (problem.product == primitives::sort_product::gather_index) return true;
+    if (problem.column_count != 1 || (problem.writes_rows && !is_dense(problem.rows))) return false;
+    const primitives::sorted_array& values = problem.columns[0];
     return is_dense(values) && (values.record_bytes == 4 || values.record_bytes == 8);
   }
 

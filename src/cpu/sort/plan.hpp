@@ -36,9 +36,9 @@ struct sort_decision {
   sort_scratch layout{};  ///< where things lie in the scratch
 };
 
-plan::planned plan_msd(const primitives::sort_problem& p, const plan::scope& scope);
-plan::planned plan_lsd(const primitives::sort_problem& p, const plan::scope& scope);
+plan::planned plan_msd(const primitives::sort_problem& problem, const plan::scope& scope);
+plan::planned plan_lsd(const primitives::sort_problem& problem, const plan::scope& scope);
 /// For words of 4, 8 and 16 bytes that one thread sorts as numbers.
-plan::planned plan_vqsort(const primitives::sort_problem& p, const plan::scope& scope);
+plan::planned plan_vqsort(const primitives::sort_problem& problem, const plan::scope& scope);
 
 }  // namespace sheaf::cpu

@@ -71,16 +71,16 @@ class row_encoder final : public word_encoder<Word> {
 template <class Word>
 class payload_encoder final : public word_encoder<Word> {
  public:
-  payload_encoder(const primitives::sort_problem& p, const primitives::sort_buffers& b,
+  payload_encoder(const primitives::sort_problem& problem, const primitives::sort_buffers& buffers,
                   const word_encoding& encoding) noexcept
-      : keys_(b.in),
-        payload_(encoding.payload_is_row ? b.in : b.columns[0].in),
-        payload_out_(encoding.payload_is_row ? b.out : b.columns[0].out),
-        keys_out_(!encoding.payload_is_row && p.writes_rows ? b.out : records()),
-        key_(p.key, 0, p.key.bits),
+      : keys_(buffers.in),
+        payload_(encoding.payload_is_row ? buffers.in : buffers.columns[0].in),
+        payload_out_(encoding.payload_is_row ? buffers.out : buffers.columns[0].out),
+        keys_out_(!encoding.payload_is_row && problem.writes_rows ? buffers.out : records()),
+        key_(problem.key, 0, problem.key.bits),
         lowest_key_bit_(encoding.lowest_key_bit) {
     if (keys_out_.data == nullptr) return;
-    const key_field& f = p.key.fields[0];  // the field is the whole row, and no wider than 8 bytes
+    const key_field& f = problem.key.fields[0];  // the field is the whole row, and no wider than 8 bytes
     key_order_ = ordered_word<std::uint64_t>(f, 0, f.bytes, true);
     if (f.type == key_type::bytes) key_shift_ = 64 - 8 * f.bytes;
   }
@@ -150,12 +150,15 @@ class payload_encoder final : public word_encoder<Word> {
 template <class Word>
 class index_encoder final : public word_encoder<Word> {
  public:
-  index_encoder(const primitives::sort_problem& p, const primitives::sort_buffers& b,
+  index_encoder(const primitives::sort_problem& problem, const primitives::sort_buffers& b,
                 const word_encoding& encoding) noexcept
-      : p_(p), b_(b), lowest_key_bit_(encoding.lowest_key_bit), words_hold_rows_(words_hold_rows(p, encoding)) {
+      : p_(problem),
+        b_(b),
+        lowest_key_bit_(encoding.lowest_key_bit),
+        words_hold_rows_(words_hold_rows(problem, encoding)) {
     for (std::uint32_t round = 0; round < encoding.rounds; ++round) {
       const std::uint32_t from = round * encoding.key_bits;
-      round_keys_[round] = key_reader(p.key, from, std::min(encoding.key_bits, p.key.bits - from));
+      round_keys_[round] = key_reader(problem.key, from, std::min(encoding.key_bits, problem.key.bits - from));
     }
   }
 

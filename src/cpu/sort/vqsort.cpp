@@ -66,38 +66,39 @@ void sort_words(const word_encoder<Word>& encoder, std::uint64_t count, Word* wo
 }
 
 template <class Word>
-void sort_rows(const sort_problem& p, const sort_buffers& b, Word* words) {
-  const key_field& key = p.key.fields[0];
+void sort_rows(const sort_problem& problem, const sort_buffers& buffers, Word* words) {
+  const key_field& key = problem.key.fields[0];
   if (key.type == key_type::signed_integer && !key.descending) {
     // Vectors compare signed numbers as they are, so these need not become unsigned ones and back.
-    sort_problem as_they_are = p;
+    sort_problem as_they_are = problem;
     as_they_are.key.fields[0].type = key_type::unsigned_integer;
-    return sort_words<std::make_signed_t<Word>>(row_encoder<Word>(as_they_are, b), p.count, words);
+    return sort_words<std::make_signed_t<Word>>(row_encoder<Word>(as_they_are, buffers), problem.count, words);
   }
-  sort_words<Word>(row_encoder<Word>(p, b), p.count, words);
+  sort_words<Word>(row_encoder<Word>(problem, buffers), problem.count, words);
 }
 
-void run_vqsort(const context&, const sort_problem& p, const plan::planned& plan, const sort_buffers& b,
+void run_vqsort(const context&, const sort_problem& problem, const plan::planned& plan, const sort_buffers& buffers,
                 std::byte* scratch) {
-  if (sort_what_is_in_order(p, b)) return;
+  if (sort_what_is_in_order(problem, buffers)) return;
   const auto decided = plan.decided.get<sort_decision>();
   ask_for_huge_pages(scratch, decided.layout.bytes);
-  std::byte* const words = decided.encoding.out_holds_words ? b.out.data : scratch;
-  if (decided.encoding.content == word_content::key_and_index) return sort_row_numbers_in_vectors(p, b, words);
-  if (decided.encoding.word_bytes == 4) return sort_rows(p, b, reinterpret_cast<std::uint32_t*>(words));
-  sort_rows(p, b, reinterpret_cast<std::uint64_t*>(words));
+  std::byte* const words = decided.encoding.out_holds_words ? buffers.out.data : scratch;
+  if (decided.encoding.content == word_content::key_and_index)
+    return sort_row_numbers_in_vectors(problem, buffers, words);
+  if (decided.encoding.word_bytes == 4) return sort_rows(problem, buffers, reinterpret_cast<std::uint32_t*>(words));
+  sort_rows(problem, buffers, reinterpret_cast<std::uint64_t*>(words));
 }
 
 }  // namespace
 
-void sort_row_numbers_in_vectors(const sort_problem& p, const sort_buffers& b, std::byte* scratch) {
-  const word_encoding encoding = index_encoding_of(p);
+void sort_row_numbers_in_vectors(const sort_problem& problem, const sort_buffers& buffers, std::byte* scratch) {
+  const word_encoding encoding = index_encoding_of(problem);
   const auto sort = [&]<class Word>(Word* words) {
     using number = std::conditional_t<sizeof(Word) == 8, std::uint32_t, std::uint64_t>;
-    if (p.count <= most_packed_rows && packed_encoder<number>::takes(p)) {
-      return sort_words<Word>(packed_encoder<number>(p, b), p.count, words);
+    if (problem.count <= most_packed_rows && packed_encoder<number>::takes(problem)) {
+      return sort_words<Word>(packed_encoder<number>(problem, buffers), problem.count, words);
     }
-    sort_words<Word>(index_encoder<Word>(p, b, encoding), p.count, words);
+    sort_words<Word>(index_encoder<Word>(problem, buffers, encoding), problem.count, words);
   };
   if (encoding.word_bytes == 8) return sort(reinterpret_cast<std::uint64_t*>(scratch));
   sort(reinterpret_cast<word128*>(scratch));

@@ -8,7 +8,7 @@ namespace sheaf::cpu {
 bool sorts_in_vectors() noexcept;
 
 /// Sorts by words of 8 or 16 bytes, the key above the row's number, of which `scratch` holds all.
-void sort_row_numbers_in_vectors(const primitives::sort_problem& p, const primitives::sort_buffers& b,
+void sort_row_numbers_in_vectors(const primitives::sort_problem& problem, const primitives::sort_buffers& buffers,
                                  std::byte* scratch);
 
 }  // namespace sheaf::cpu

@@ -92,17 +92,17 @@ struct ordered_word {
 
   ordered_word() = default;
   /// The map of a field of `bytes` bytes at `offset` in a word.
-  ordered_word(const key_field& f, std::uint32_t offset, std::uint32_t bytes, bool has_sign) noexcept
-      : swaps(f.type == key_type::bytes) {
-    const std::uint32_t low = field_low(f, offset, bytes);
+  ordered_word(const key_field& key, std::uint32_t offset, std::uint32_t bytes, bool has_sign) noexcept
+      : swaps(key.type == key_type::bytes) {
+    const std::uint32_t low = field_low(key, offset, bytes);
     const Word field = bits_at<Word>(low, bytes * 8);
-    const Word all = f.descending ? field : Word{0};
+    const Word all = key.descending ? field : Word{0};
     sign = low + bytes * 8 - 1;
     const auto sign_flip = static_cast<Word>(Word{1} << sign);
     flips[0] = flips[1] = all;
-    if (has_sign && f.type != key_type::unsigned_integer && f.type != key_type::bytes) {
+    if (has_sign && key.type != key_type::unsigned_integer && key.type != key_type::bytes) {
       flips[0] = static_cast<Word>(sign_flip ^ all);
-      flips[1] = f.type == key_type::floating ? static_cast<Word>(field ^ all) : flips[0];
+      flips[1] = key.type == key_type::floating ? static_cast<Word>(field ^ all) : flips[0];
     }
     const bool moves = (flips[1] & sign_flip) != 0;
     flips_back[0] = flips[moves ? 1 : 0];

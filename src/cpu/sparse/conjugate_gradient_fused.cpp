@@ -43,26 +43,27 @@ std::uint64_t streamed_bytes(const conjugate_gradient_problem& p) noexcept {
 //   x += alpha p and p = z + beta p, which reads p once for both.
 // Vectors are read and written 10 times an iteration. Threads share the pieces of rows that are longer than a thread's
 // part should be, which takes one more barrier where there are such rows.
-plan::planned plan_fused(const conjugate_gradient_problem& p, const plan::scope& scope) {
-  if (p.is_operator) return plan::rejected("needs a matrix, but the system has an operator");
-  const machine& m = scope.machine;
+plan::planned plan_fused(const conjugate_gradient_problem& problem, const plan::scope& scope) {
+  if (problem.is_operator) return plan::rejected("needs a matrix, but the system has an operator");
+  const machine& machine = scope.machine;
   core::scratch_offsets place;
-  fused_decision d;
-  place.take(system_vectors::scratch_bytes(p));
-  d.rows = decide_rows(p.product, m, place);
-  d.threads =
-      std::max<std::uint64_t>(1, std::min(parts_worth(streamed_bytes(p), m.parallelism), blocks_of(p.product.rows)));
-  d.may_prefetch = may_prefetch_x(p.product, m);
+  fused_decision decision;
+  place.take(system_vectors::scratch_bytes(problem));
+  decision.rows = decide_rows(problem.product, machine, place);
+  decision.threads = std::max<std::uint64_t>(
+      1, std::min(parts_worth(streamed_bytes(problem), machine.parallelism), blocks_of(problem.product.rows)));
+  decision.may_prefetch = may_prefetch_x(problem.product, machine);
   plan::planned plan;
   plan.scratch_bytes = place.bytes();
-  plan.decided.set(d);
+  plan.decided.set(decision);
   constexpr double barriers = 3;
-  plan.add("barriers", d.threads == 1 ? 0 : barriers * m.barrier_seconds);
-  const memory_cost x = gather_cost(gather_of_columns(p.product), m);
-  const std::uint64_t footprint = p.product.matrix_bytes() + 5 * p.vector_bytes();
-  plan.add_overlapped(overlap_exponent, {{"streamed", m.streamed(streamed_bytes(p), footprint) + x.indexed_streamed},
-                                         {"random read", p.product.entries == 0 ? 0 : x.indexed_random},
-                                         {"steps", step_seconds(p.product, m, d.threads)}});
+  plan.add("barriers", decision.threads == 1 ? 0 : barriers * machine.barrier_seconds);
+  const memory_cost x = gather_cost(gather_of_columns(problem.product), machine);
+  const std::uint64_t footprint = problem.product.matrix_bytes() + 5 * problem.vector_bytes();
+  plan.add_overlapped(overlap_exponent,
+                      {{"streamed", machine.streamed(streamed_bytes(problem), footprint) + x.indexed_streamed},
+                       {"random read", problem.product.entries == 0 ? 0 : x.indexed_random},
+                       {"steps", step_seconds(problem.product, machine, decision.threads)}});
   return plan;
 }
 
@@ -79,12 +80,12 @@ struct team {
 /// Rows whose pieces threads share. They are found once, before the first product.
 class shared_rows {
  public:
-  shared_rows(const rows_decision& d, std::byte* scratch)
-      : list_(reinterpret_cast<long_row*>(scratch + d.long_rows_at)),
-        sums_(scratch + d.sums_at),
-        least_entries_(d.long_entries),
-        most_rows_(d.most_long_rows),
-        found_(list_, d.most_long_rows, d.most_pieces, d.long_entries) {}
+  shared_rows(const rows_decision& decision, std::byte* scratch)
+      : list_(reinterpret_cast<long_row*>(scratch + decision.long_rows_at)),
+        sums_(scratch + decision.sums_at),
+        least_entries_(decision.long_entries),
+        most_rows_(decision.most_long_rows),
+        found_(list_, decision.most_long_rows, decision.most_pieces, decision.long_entries) {}
 
   /// Notes the long ones of the rows [first, last). By all threads, each its own rows.
   void find(const row_reader& rows, std::uint64_t first, std::uint64_t last) {
@@ -145,25 +146,25 @@ class shared_rows {
 /// What threads share. All of it is constant, but for the vectors, the sums of blocks and what was found to be wrong.
 class fused_solver {
  public:
-  fused_solver(const conjugate_gradient_problem& p, const fused_decision& d, const conjugate_gradient_buffers& b,
-               std::byte* scratch)
-      : p_(p),
-        b_(b),
-        kernels_(vector_kernels_of(p.product)),
-        v_(core::arrays_in<system_vectors>(scratch, p, b)),
-        rows_(b.a, p.product.entries),
-        shared_(d.rows, scratch),
-        products_(row_kernels_of(p.product, access_of(p.product, b.a, d.may_prefetch))) {
-    product_.a = b.a;
-    product_.entries = p.product.entries;
-    product_.column_limit = column_limit_of(p.product);
+  fused_solver(const conjugate_gradient_problem& problem, const fused_decision& decision,
+               const conjugate_gradient_buffers& buffers, std::byte* scratch)
+      : p_(problem),
+        b_(buffers),
+        kernels_(vector_kernels_of(problem.product)),
+        v_(core::arrays_in<system_vectors>(scratch, problem, buffers)),
+        rows_(buffers.a, problem.product.entries),
+        shared_(decision.rows, scratch),
+        products_(row_kernels_of(problem.product, access_of(problem.product, buffers.a, decision.may_prefetch))) {
+    product_.a = buffers.a;
+    product_.entries = problem.product.entries;
+    product_.column_limit = column_limit_of(problem.product);
   }
 
   bool found_fault() const noexcept { return has_fault_; }
 
   /// One thread's part of all iterations. What they decide is the same in all threads.
-  void run(const team& t) {
-    const part mine = part_of(t);
+  void run(const team& team) {
+    const part mine = part_of(team);
     bool is_positive = true;
     for_blocks(mine, [&](value_range_of_block at) {
       v_.sums[0][at.block()] = kernels_.dot(v_.b, v_.b, at);
@@ -174,35 +175,35 @@ class fused_solver {
       if (!kernels_.invert(v_.inverse, v_.inverse, at)) is_positive = false;
     });
     if (!is_positive) has_bad_diagonal_ = true;
-    if (t.size > 1) {
+    if (team.size > 1) {
       shared_.find(rows_, mine.first_block * block_values, std::min(p_.product.rows, mine.last_block * block_values));
     }
-    t.barrier();
-    if (t.rank == 0) shared_.sort();
+    team.barrier();
+    if (team.rank == 0) shared_.sort();
     const double b_squared = total(0);
-    conjugate_gradient_steps s(b_.goals, b_squared);
+    conjugate_gradient_steps steps(b_.goals, b_squared);
     const bool b_is_zero = total(1) == 0;
     if (b_is_zero) {
       for_blocks(mine, [&](value_range_of_block at) { kernels_.clear(v_.x[0], at); });
-      if (t.rank == 0) b_.watch->report(0, 0, s.target());
-      return finish(t, s, 0);
+      if (team.rank == 0) b_.watch->report(0, 0, steps.target());
+      return finish(team, steps, 0);
     }
     const bool x_is_zero = total(2) == 0;
-    t.barrier();  // the sums are read
-    start(t, mine, x_is_zero);
-    t.barrier();
+    team.barrier();  // the sums are read
+    start(team, mine, x_is_zero);
+    team.barrier();
     if (has_fault_) return;
-    s.start(b_squared, total(0), has_bad_diagonal_ ? 0 : total(1));
-    if (has_bad_diagonal_ && !s.is_done()) s.end(stop_reason::not_positive_definite);
-    if (t.rank == 0) b_.watch->report(0, s.norm(), s.target());
-    t.barrier();
-    if (!s.is_done() && b_.watch->asks_to_stop()) s.end(stop_reason::stopped);
-    while (!s.is_done()) {
-      iterate(t, mine, s);
+    steps.start(b_squared, total(0), has_bad_diagonal_ ? 0 : total(1));
+    if (has_bad_diagonal_ && !steps.is_done()) steps.end(stop_reason::not_positive_definite);
+    if (team.rank == 0) b_.watch->report(0, steps.norm(), steps.target());
+    team.barrier();
+    if (!steps.is_done() && b_.watch->asks_to_stop()) steps.end(stop_reason::stopped);
+    while (!steps.is_done()) {
+      iterate(team, mine, steps);
       if (has_fault_) return;
     }
-    t.barrier();
-    finish(t, s, finish_solution(t, mine, s));
+    team.barrier();
+    finish(team, steps, finish_solution(team, mine, steps));
   }
 
  private:
@@ -212,13 +213,13 @@ class fused_solver {
   };
 
   /// Parts have equal numbers of entries and rows, to a block.
-  part part_of(const team& t) const {
-    const row_cuts cuts(p_.product, rows_, t.size);
+  part part_of(const team& team) const {
+    const row_cuts cuts(p_.product, rows_, team.size);
     const auto block_at = [&](std::uint64_t cut) {
-      if (cut == t.size) return v_.blocks;
+      if (cut == team.size) return v_.blocks;
       return std::min(v_.blocks, (cuts.begin(cut) + block_values / 2) / block_values);
     };
-    return {t.rank == 0 ? 0 : block_at(t.rank), block_at(t.rank + 1)};
+    return {team.rank == 0 ? 0 : block_at(team.rank), block_at(team.rank + 1)};
   }
 
   template <class Work>
@@ -276,45 +277,46 @@ class fused_solver {
     v_.sums[1][at.block()] = sums.with_z;
   }
 
-  void iterate(const team& t, const part& mine, conjugate_gradient_steps& s) {
+  void iterate(const team& team, const part& mine, conjugate_gradient_steps& steps) {
     row_faults faults;
     const row_product product = product_by(v_.p, v_.q, false);
-    sum_shared_rows(t, product, faults);
+    sum_shared_rows(team, product, faults);
     for_blocks(mine, [&](value_range_of_block at) {
       multiply(product, at, faults);
       v_.sums[2][at.block()] = kernels_.dot(v_.p, v_.q, at);
     });
     note(faults);
-    t.barrier();
-    if (has_fault_ || !s.take_curvature(total(2))) return;
+    team.barrier();
+    if (has_fault_ || !steps.take_curvature(total(2))) return;
     for_blocks(mine, [&](value_range_of_block at) {
-      keep_sums(at, kernels_.step_residual(v_.r, v_.q, v_.inverse, s.alpha(), at));
+      keep_sums(at, kernels_.step_residual(v_.r, v_.q, v_.inverse, steps.alpha(), at));
     });
-    t.barrier();
-    if (!s.take_residual(total(0), total(1))) return;
-    if (t.rank == 0) b_.watch->report(s.iterations(), s.norm(), s.target());
-    const void* const from = v_.x[s.current()];
-    void* const to = v_.x[s.next()];
-    if (!s.wants_confirmation()) {
+    team.barrier();
+    if (!steps.take_residual(total(0), total(1))) return;
+    if (team.rank == 0) b_.watch->report(steps.iterations(), steps.norm(), steps.target());
+    const void* const from = v_.x[steps.current()];
+    void* const to = v_.x[steps.next()];
+    if (!steps.wants_confirmation()) {
       for_blocks(mine, [&](value_range_of_block at) {
-        kernels_.step_both(from, to, s.alpha(), v_.p, v_.r, v_.inverse, s.beta(), at);
+        kernels_.step_both(from, to, steps.alpha(), v_.p, v_.r, v_.inverse, steps.beta(), at);
       });
     } else {
-      for_blocks(mine, [&](value_range_of_block at) { kernels_.step_solution(from, to, v_.p, s.alpha(), at); });
-      confirm(t, mine, s, to);
+      for_blocks(mine, [&](value_range_of_block at) { kernels_.step_solution(from, to, v_.p, steps.alpha(), at); });
+      confirm(team, mine, steps, to);
     }
-    t.barrier();
-    if (!s.is_done() && b_.watch->asks_to_stop()) s.end(stop_reason::stopped);
-    s.end_step();
+    team.barrier();
+    if (!steps.is_done() && b_.watch->asks_to_stop()) steps.end(stop_reason::stopped);
+    steps.end_step();
   }
 
-  void confirm(const team& t, const part& mine, conjugate_gradient_steps& s, const void* x) {
+  void confirm(const team& t, const part& mine, conjugate_gradient_steps& steps, const void* x) {
     t.barrier();
     make_true_residual(t, mine, x, v_.r);
     t.barrier();
-    s.confirm(total(0), total(1));
-    if (s.is_done()) return;
-    for_blocks(mine, [&](value_range_of_block at) { kernels_.step_direction(v_.p, v_.r, v_.inverse, s.beta(), at); });
+    steps.confirm(total(0), total(1));
+    if (steps.is_done()) return;
+    for_blocks(mine,
+               [&](value_range_of_block at) { kernels_.step_direction(v_.p, v_.r, v_.inverse, steps.beta(), at); });
   }
 
   /// to = b - A x, and its sums 0 and 1.
@@ -330,14 +332,14 @@ class fused_solver {
   }
 
   /// Makes the best x the caller's, and returns its residual.
-  double finish_solution(const team& t, const part& mine, const conjugate_gradient_steps& s) {
-    if (s.result() != 0) {
+  double finish_solution(const team& team, const part& mine, const conjugate_gradient_steps& steps) {
+    if (steps.result() != 0) {
       for_blocks(mine, [&](value_range_of_block at) { kernels_.copy(v_.x[1], v_.x[0], at); });
-      t.barrier();
+      team.barrier();
     }
-    if (s.is_confirmed()) return s.norm();
-    make_true_residual(t, mine, v_.x[0], v_.q);
-    t.barrier();
+    if (steps.is_confirmed()) return steps.norm();
+    make_true_residual(team, mine, v_.x[0], v_.q);
+    team.barrier();
     return std::sqrt(total(0));
   }
 
@@ -358,21 +360,21 @@ class fused_solver {
   std::atomic<bool> has_bad_diagonal_ = false;
 };
 
-void run_fused(const context& ctx, const conjugate_gradient_problem& p, const plan::planned& plan,
-               const conjugate_gradient_buffers& b, std::byte* scratch) {
+void run_fused(const context& ctx, const conjugate_gradient_problem& problem, const plan::planned& plan,
+               const conjugate_gradient_buffers& buffers, std::byte* scratch) {
   core::cpu_state& state = core::cpu(ctx);
   const std::uint64_t call = state.begin_call();
-  const auto d = plan.decided.get<fused_decision>();
-  fused_solver solver(p, d, b, scratch);
-  if (d.threads == 1) {
+  const auto decision = plan.decided.get<fused_decision>();
+  fused_solver solver(problem, decision, buffers, scratch);
+  if (decision.threads == 1) {
     solver.run({});
   } else {
-#pragma omp parallel num_threads(core::startable(static_cast <int>(d.threads)))
+#pragma omp parallel num_threads(core::startable(static_cast <int>(decision.threads)))
     solver.run({static_cast<std::uint64_t>(omp_get_thread_num()), static_cast<std::uint64_t>(omp_get_num_threads())});
   }
   // Where the diagonal is not positive, the matrix was not read yet.
-  if (solver.found_fault() || b.result->reason == stop_reason::not_positive_definite) {
-    state.keep_first(find_fault(p.product, b.a, csr_call::conjugate_gradient, call));
+  if (solver.found_fault() || buffers.result->reason == stop_reason::not_positive_definite) {
+    state.keep_first(find_fault(problem.product, buffers.a, csr_call::conjugate_gradient, call));
   }
 }
 

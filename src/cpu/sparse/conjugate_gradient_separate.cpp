@@ -32,63 +32,63 @@ spmv_problem product_of(const conjugate_gradient_problem& p, bool reads_y) noexc
 // The product is a call of its own, by the cheapest variant of spmv or by the caller's operator, and so are the dot
 // product p.q, the new residual with its sums, and the new x and p. q is read once more than in cpu.fused, p too, and
 // each of the four begins and ends a parallel region.
-plan::planned plan_separate(const conjugate_gradient_problem& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
-  separate_decision d;
-  d.product_at = system_vectors::scratch_bytes(p);
-  const std::uint64_t streamed = p.vector_bytes() * (p.has_jacobi ? 12 : 10);
-  d.parts = std::min(parts_worth(streamed, m.parallelism), blocks_of(p.product.rows));
+plan::planned plan_separate(const conjugate_gradient_problem& problem, const plan::scope& scope) {
+  const machine& machine = scope.machine;
+  separate_decision decision;
+  decision.product_at = system_vectors::scratch_bytes(problem);
+  const std::uint64_t streamed = problem.vector_bytes() * (problem.has_jacobi ? 12 : 10);
+  decision.parts = std::min(parts_worth(streamed, machine.parallelism), blocks_of(problem.product.rows));
   plan::planned plan;
-  plan.scratch_bytes = d.product_at;
-  if (!p.is_operator) {
+  plan.scratch_bytes = decision.product_at;
+  if (!problem.is_operator) {
     const auto inner = std::make_shared<product_choice>(
-        plan::cheapest(spmv_variants(), product_of(p, false), backend_kind::cpu, plan::inner_scope(scope, d.product_at),
-                       plan::forced_name("spmv", {}, scope.context)));
+        plan::cheapest(spmv_variants(), product_of(problem, false), backend_kind::cpu,
+                       plan::inner_scope(scope, decision.product_at), plan::forced_name("spmv", {}, scope.context)));
     if (inner->variant == nullptr) return plan::rejected("no product can run within the context's limits");
     plan.scratch_bytes += inner->plan.scratch_bytes;
     plan.add("product", inner->plan.seconds);
     plan.inner_calls = inner;
   }
   constexpr double regions = 3;
-  plan.add("latency", d.parts == 1 ? 0 : regions * m.step_seconds);
-  plan.add("streamed", m.streamed(streamed, p.product.matrix_bytes() + 5 * p.vector_bytes()));
-  plan.decided.set(d);
+  plan.add("latency", decision.parts == 1 ? 0 : regions * machine.step_seconds);
+  plan.add("streamed", machine.streamed(streamed, problem.product.matrix_bytes() + 5 * problem.vector_bytes()));
+  plan.decided.set(decision);
   return plan;
 }
 
 class separate_solver {
  public:
-  separate_solver(const context& ctx, const conjugate_gradient_problem& p, const plan::planned& plan,
-                  const conjugate_gradient_buffers& b, std::byte* scratch)
+  separate_solver(const context& ctx, const conjugate_gradient_problem& problem, const plan::planned& plan,
+                  const conjugate_gradient_buffers& buffers, std::byte* scratch)
       : ctx_(ctx),
         state_(core::cpu(ctx)),
-        p_(p),
-        b_(b),
+        p_(problem),
+        b_(buffers),
         d_(plan.decided.get<separate_decision>()),
-        inner_(p.is_operator ? nullptr : &plan.inner<product_choice>()),
+        inner_(problem.is_operator ? nullptr : &plan.inner<product_choice>()),
         product_scratch_(scratch + d_.product_at),
-        kernels_(vector_kernels_of(p.product)),
-        v_(core::arrays_in<system_vectors>(scratch, p, b)) {}
+        kernels_(vector_kernels_of(problem.product)),
+        v_(core::arrays_in<system_vectors>(scratch, problem, buffers)) {}
 
   void run() {
     const double b_squared = total([&](value_range_of_block at) { return kernels_.dot(v_.b, v_.b, at); });
-    conjugate_gradient_steps s(b_.goals, b_squared);
+    conjugate_gradient_steps steps(b_.goals, b_squared);
     if (is_zero(v_.b)) {
       for_blocks([&](value_range_of_block at) { kernels_.clear(v_.x[0], at); });
-      b_.watch->report(0, 0, s.target());
-      *b_.result = s.summary(0);
+      b_.watch->report(0, 0, steps.target());
+      *b_.result = steps.summary(0);
       return;
     }
     try {
-      iterate(s, b_squared);
+      iterate(steps, b_squared);
     } catch (...) {
-      take_best(s);
+      take_best(steps);
       throw;
     }
   }
 
  private:
-  void iterate(conjugate_gradient_steps& s, double b_squared) {
+  void iterate(conjugate_gradient_steps& steps, double b_squared) {
     const bool has_diagonal = invert_diagonal();
     if (is_zero(v_.x[0])) {
       copy(v_.b, v_.r);
@@ -97,49 +97,49 @@ class separate_solver {
     }
     const residual_sums first = sums_of(v_.r);
     for_blocks([&](value_range_of_block at) { kernels_.step_direction(v_.p, v_.r, v_.inverse, 0, at); });
-    s.start(b_squared, first.squared, has_diagonal ? first.with_z : 0);
-    if (!has_diagonal && !s.is_done()) s.end(stop_reason::not_positive_definite);
-    b_.watch->report(0, s.norm(), s.target());
-    while (!s.is_done()) {
+    steps.start(b_squared, first.squared, has_diagonal ? first.with_z : 0);
+    if (!has_diagonal && !steps.is_done()) steps.end(stop_reason::not_positive_definite);
+    b_.watch->report(0, steps.norm(), steps.target());
+    while (!steps.is_done()) {
       if (b_.watch->asks_to_stop()) {
-        s.end(stop_reason::stopped);
-      } else if (!step(s)) {
-        return take_best(s);
+        steps.end(stop_reason::stopped);
+      } else if (!step(steps)) {
+        return take_best(steps);
       }
     }
-    take_best(s);
-    double residual = s.norm();
-    if (!s.is_confirmed()) {
+    take_best(steps);
+    double residual = steps.norm();
+    if (!steps.is_confirmed()) {
       if (!make_residual(v_.x[0], v_.q)) return;
       residual = std::sqrt(sums_of(v_.q).squared);
     }
-    *b_.result = s.summary(residual);
+    *b_.result = steps.summary(residual);
   }
 
   /// False if the product reported a fault.
-  bool step(conjugate_gradient_steps& s) {
+  bool step(conjugate_gradient_steps& steps) {
     if (!multiply(v_.p, v_.q)) return false;
     const double curvature = total([&](value_range_of_block at) { return kernels_.dot(v_.p, v_.q, at); });
-    if (!s.take_curvature(curvature)) return true;
+    if (!steps.take_curvature(curvature)) return true;
     const residual_sums sums = total_of_residual(
-        [&](value_range_of_block at) { return kernels_.step_residual(v_.r, v_.q, v_.inverse, s.alpha(), at); });
-    if (!s.take_residual(sums.squared, sums.with_z)) return true;
-    b_.watch->report(s.iterations(), s.norm(), s.target());
-    const void* const from = v_.x[s.current()];
-    void* const to = v_.x[s.next()];
-    if (!s.wants_confirmation()) {
+        [&](value_range_of_block at) { return kernels_.step_residual(v_.r, v_.q, v_.inverse, steps.alpha(), at); });
+    if (!steps.take_residual(sums.squared, sums.with_z)) return true;
+    b_.watch->report(steps.iterations(), steps.norm(), steps.target());
+    const void* const from = v_.x[steps.current()];
+    void* const to = v_.x[steps.next()];
+    if (!steps.wants_confirmation()) {
       for_blocks([&](value_range_of_block at) {
-        kernels_.step_both(from, to, s.alpha(), v_.p, v_.r, v_.inverse, s.beta(), at);
+        kernels_.step_both(from, to, steps.alpha(), v_.p, v_.r, v_.inverse, steps.beta(), at);
       });
     } else {
-      for_blocks([&](value_range_of_block at) { kernels_.step_solution(from, to, v_.p, s.alpha(), at); });
+      for_blocks([&](value_range_of_block at) { kernels_.step_solution(from, to, v_.p, steps.alpha(), at); });
       if (!make_residual(to, v_.r)) return false;
       const residual_sums found = sums_of(v_.r);
-      s.confirm(found.squared, found.with_z);
-      for_blocks([&](value_range_of_block at) { kernels_.step_direction(v_.p, v_.r, v_.inverse, s.beta(), at); });
+      steps.confirm(found.squared, found.with_z);
+      for_blocks([&](value_range_of_block at) { kernels_.step_direction(v_.p, v_.r, v_.inverse, steps.beta(), at); });
     }
-    if (!s.is_done() && b_.watch->asks_to_stop()) s.end(stop_reason::stopped);
-    s.end_step();
+    if (!steps.is_done() && b_.watch->asks_to_stop()) steps.end(stop_reason::stopped);
+    steps.end_step();
     return true;
   }
 
@@ -229,16 +229,16 @@ class separate_solver {
   system_vectors v_;
 };
 
-void run_separate(const context& ctx, const conjugate_gradient_problem& p, const plan::planned& plan,
-                  const conjugate_gradient_buffers& b, std::byte* scratch) {
+void run_separate(const context& ctx, const conjugate_gradient_problem& problem, const plan::planned& plan,
+                  const conjugate_gradient_buffers& buffers, std::byte* scratch) {
   core::cpu_state& state = core::cpu(ctx);
   const std::uint64_t call = state.begin_call();
-  separate_solver(ctx, p, plan, b, scratch).run();
-  if (p.is_operator) return;
+  separate_solver(ctx, problem, plan, buffers, scratch).run();
+  if (problem.is_operator) return;
   // What the product reported is reported by this call, which began before it. Where the diagonal is not positive, the
   // matrix was not read yet.
-  if (state.status() == work_status::failed || b.result->reason == stop_reason::not_positive_definite) {
-    state.keep_first(find_fault(p.product, b.a, csr_call::conjugate_gradient, call));
+  if (state.status() == work_status::failed || buffers.result->reason == stop_reason::not_positive_definite) {
+    state.keep_first(find_fault(problem.product, buffers.a, csr_call::conjugate_gradient, call));
   }
 }
 

@@ -32,15 +32,16 @@ row_faults count_entries(const primitives::spmv_problem& p, const csr_view& a, c
 /// The run of a preparation: puts what group(value, column, faults) makes where it goes, with numbers of the types of
 /// the matrix's values and columns, or reports what is wrong with the matrix.
 template <class Group>
-void prepare_grouped(const context& ctx, const primitives::spmv_problem& p, const primitives::prepare_spmv_buffers& b,
-                     Group group) {
+void prepare_grouped(const context& ctx, const primitives::spmv_problem& problem,
+                     const primitives::prepare_spmv_buffers& buffers, Group group) {
   core::cpu_state& state = core::cpu(ctx);
   const std::uint64_t call = state.begin_call();
   row_faults faults;
-  with_index_width(p.column, [&](auto column) {
-    *b.made = p.value == value_type::f64 ? group(double{}, column, faults) : group(float{}, column, faults);
+  with_index_width(problem.column, [&](auto column) {
+    *buffers.made = problem.value == value_type::f64 ? group(double{}, column, faults) : group(float{}, column, faults);
   });
-  if (faults.found()) state.keep_first(primitives::find_fault(p, b.a, primitives::csr_call::prepare_spmv, call));
+  if (faults.found())
+    state.keep_first(primitives::find_fault(problem, buffers.a, primitives::csr_call::prepare_spmv, call));
 }
 
 }  // namespace sheaf::cpu

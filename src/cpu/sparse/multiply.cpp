@@ -21,16 +21,16 @@ constexpr std::uint64_t rows_of_a_part = 256;
 /// Pieces of a long row that a thread takes at once.
 constexpr std::uint64_t pieces_of_a_task = 4;
 
-row_product product_of(const spmv_problem& p, const spmv_buffers& b, const void* gathered) {
+row_product product_of(const spmv_problem& problem, const spmv_buffers& buffers, const void* gathered) {
   row_product product;
-  product.a = b.a;
-  product.entries = p.entries;
-  product.x = gathered != nullptr ? gathered : b.x;
-  product.y = b.y;
-  product.column_limit = column_limit_of(p);
-  product.alpha = b.alpha;
-  product.beta = b.beta;
-  product.reads_y = p.reads_y;
+  product.a = buffers.a;
+  product.entries = problem.entries;
+  product.x = gathered != nullptr ? gathered : buffers.x;
+  product.y = buffers.y;
+  product.column_limit = column_limit_of(problem);
+  product.alpha = buffers.alpha;
+  product.beta = buffers.beta;
+  product.reads_y = problem.reads_y;
   return product;
 }
 
@@ -94,53 +94,54 @@ x_access access_of(const spmv_problem& p, const csr_view& a, bool may_prefetch) 
   return is_scattered ? x_access::prefetched : x_access::direct;
 }
 
-rows_decision decide_rows(const spmv_problem& p, const machine& m, core::scratch_offsets& place) noexcept {
-  rows_decision d;
-  d.may_prefetch = may_prefetch_x(p, m);
-  d.threads = parts_worth(p.matrix_bytes() + p.y_bytes(), m.parallelism);
-  if (d.threads == 1) return d;
-  d.parts = d.threads * parts_per_thread;
-  if (p.has_row_ends) d.parts = std::max(d.parts, p.rows / rows_of_a_part);
-  d.parts = std::clamp<std::uint64_t>(d.parts, 1, std::max<std::uint64_t>(1, p.rows));
+rows_decision decide_rows(const spmv_problem& problem, const machine& m, core::scratch_offsets& place) noexcept {
+  rows_decision decision;
+  decision.may_prefetch = may_prefetch_x(problem, m);
+  decision.threads = parts_worth(problem.matrix_bytes() + problem.y_bytes(), m.parallelism);
+  if (decision.threads == 1) return decision;
+  decision.parts = decision.threads * parts_per_thread;
+  if (problem.has_row_ends) decision.parts = std::max(decision.parts, problem.rows / rows_of_a_part);
+  decision.parts = std::clamp<std::uint64_t>(decision.parts, 1, std::max<std::uint64_t>(1, problem.rows));
   // Rows that do not overlap are at most as many as their least length goes into the entries.
-  d.long_entries = std::max(2 * pieces_of_a_task * piece_entries, p.entries / (d.threads * parts_per_thread));
-  d.most_long_rows = std::min(p.rows, p.entries / d.long_entries);
-  d.most_pieces = d.most_long_rows == 0 ? 0 : p.entries / piece_entries + d.most_long_rows;
-  d.long_rows_at = place.take(d.most_long_rows * sizeof(long_row));
-  d.sums_at = place.take(d.most_pieces * p.sum_bytes());
-  return d;
+  decision.long_entries =
+      std::max(2 * pieces_of_a_task * piece_entries, problem.entries / (decision.threads * parts_per_thread));
+  decision.most_long_rows = std::min(problem.rows, problem.entries / decision.long_entries);
+  decision.most_pieces = decision.most_long_rows == 0 ? 0 : problem.entries / piece_entries + decision.most_long_rows;
+  decision.long_rows_at = place.take(decision.most_long_rows * sizeof(long_row));
+  decision.sums_at = place.take(decision.most_pieces * problem.sum_bytes());
+  return decision;
 }
 
-row_faults multiply_rows(const spmv_problem& p, const rows_decision& d, const spmv_buffers& b, const void* gathered,
-                         std::byte* scratch) {
-  const row_product product = product_of(p, b, gathered);
-  const row_kernels kernels =
-      row_kernels_of(p, gathered != nullptr ? x_access::gathered : access_of(p, b.a, d.may_prefetch));
-  if (d.threads == 1) {
+row_faults multiply_rows(const spmv_problem& problem, const rows_decision& decision, const spmv_buffers& buffers,
+                         const void* gathered, std::byte* scratch) {
+  const row_product product = product_of(problem, buffers, gathered);
+  const row_kernels kernels = row_kernels_of(
+      problem, gathered != nullptr ? x_access::gathered : access_of(problem, buffers.a, decision.may_prefetch));
+  if (decision.threads == 1) {
     row_faults faults;
-    kernels.rows(product, 0, p.rows, nullptr, faults);
+    kernels.rows(product, 0, problem.rows, nullptr, faults);
     return faults;
   }
-  long_rows left(reinterpret_cast<long_row*>(scratch + d.long_rows_at), d.most_long_rows, d.most_pieces,
-                 d.long_entries);
+  long_rows left(reinterpret_cast<long_row*>(scratch + decision.long_rows_at), decision.most_long_rows,
+                 decision.most_pieces, decision.long_entries);
   shared_faults faults;
-  const row_reader rows(b.a, p.entries);
-  const row_cuts cuts(p, rows, d.parts);
-  for_each_task(d.parts, d.threads, [&](std::uint64_t part) {
+  const row_reader rows(buffers.a, problem.entries);
+  const row_cuts cuts(problem, rows, decision.parts);
+  for_each_task(decision.parts, decision.threads, [&](std::uint64_t part) {
     row_faults found;
     kernels.rows(product, cuts.begin(part), cuts.begin(part + 1), &left, found);
     faults.add(found);
   });
-  multiply_long_rows(product, kernels, left, d.threads, scratch + d.sums_at, faults);
+  multiply_long_rows(product, kernels, left, decision.threads, scratch + decision.sums_at, faults);
   return faults.all();
 }
 
-double step_seconds(const spmv_problem& p, const machine& m, std::uint64_t threads) noexcept {
+double step_seconds(const spmv_problem& p, const machine& machine, std::uint64_t threads) noexcept {
   constexpr double digits_per_entry = 0.35;
   constexpr double digits_per_row = 2;
   const double digits =
       static_cast<double>(p.entries) * digits_per_entry + static_cast<double>(p.rows) * digits_per_row;
-  return digits * digit_seconds(m) / static_cast<double>(threads);
+  return digits * digit_seconds(machine) / static_cast<double>(threads);
 }
 
 void run_rows(const context& ctx, spmv_problem p, std::string_view variant, const spmv_buffers& b) {

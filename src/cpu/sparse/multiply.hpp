@@ -13,8 +13,8 @@ namespace sheaf::cpu {
 /// The variant cpu.rows, for runs of what was prepared.
 extern const primitives::spmv_variant spmv_rows;
 /// A run of what `variant` has prepared, by cpu.rows. @throws error(out_of_memory)
-void run_rows(const context& ctx, primitives::spmv_problem p, std::string_view variant,
-              const primitives::spmv_buffers& b);
+void run_rows(const context& ctx, primitives::spmv_problem problem, std::string_view variant,
+              const primitives::spmv_buffers& buffers);
 
 struct rows_decision {
   std::uint64_t threads = 1;
@@ -28,16 +28,17 @@ struct rows_decision {
 };
 
 /// Whether x is so large that prefetching it pays where columns are scattered.
-bool may_prefetch_x(const primitives::spmv_problem& p, const machine& m) noexcept;
+bool may_prefetch_x(const primitives::spmv_problem& problem, const machine& machine) noexcept;
 /// How the loops get x, by a sample of the columns if it may be prefetched.
-x_access access_of(const primitives::spmv_problem& p, const csr_view& a, bool may_prefetch);
+x_access access_of(const primitives::spmv_problem& problem, const csr_view& a, bool may_prefetch);
 
 /// Threads and parts for a product that is not transposed, and their scratch.
-rows_decision decide_rows(const primitives::spmv_problem& p, const machine& m, core::scratch_offsets& place) noexcept;
+rows_decision decide_rows(const primitives::spmv_problem& problem, const machine& machine,
+                          core::scratch_offsets& place) noexcept;
 
 /// Writes y of all rows. `gathered`, if it is not null, has the value of x for each place.
-row_faults multiply_rows(const primitives::spmv_problem& p, const rows_decision& d, const primitives::spmv_buffers& b,
-                         const void* gathered, std::byte* scratch);
+row_faults multiply_rows(const primitives::spmv_problem& problem, const rows_decision& decision,
+                         const primitives::spmv_buffers& buffers, const void* gathered, std::byte* scratch);
 
 /// The run of a product: multiply() -> row_faults, which are reported.
 template <class Multiply>
@@ -48,6 +49,6 @@ void run_checked(const context& ctx, const primitives::spmv_problem& p, const cs
 }
 
 /// Adds what the arithmetic of all entries and rows costs, beside what is streamed.
-double step_seconds(const primitives::spmv_problem& p, const machine& m, std::uint64_t threads) noexcept;
+double step_seconds(const primitives::spmv_problem& problem, const machine& machine, std::uint64_t threads) noexcept;
 
 }  // namespace sheaf::cpu

@@ -90,16 +90,16 @@ class blocked_matrix final : public prepared_product {
   buffer begins;  ///< where the entries of a group begin, slice by slice, and after all of them where they end
   buffer runs;    ///< the products of a group, block by block
 
-  blocked_matrix(const context& ctx, const spmv_problem& p, std::uint64_t entries, std::uint64_t places)
-      : problem_(p),
-        shape_(p),
-        threads_(
-            parts_worth(entries * (p.value_bytes() + sizeof(std::uint16_t)), static_cast<unsigned>(ctx.threads()))) {
-    values = prepared_memory(ctx, "values by slices", entries * p.value_bytes());
+  blocked_matrix(const context& ctx, const spmv_problem& problem, std::uint64_t entries, std::uint64_t places)
+      : problem_(problem),
+        shape_(problem),
+        threads_(parts_worth(entries * (problem.value_bytes() + sizeof(std::uint16_t)),
+                             static_cast<unsigned>(ctx.threads()))) {
+    values = prepared_memory(ctx, "values by slices", entries * problem.value_bytes());
     columns = prepared_memory(ctx, "columns within slices", entries * sizeof(std::uint16_t));
     rows = prepared_memory(ctx, "rows within blocks", places * sizeof(std::uint16_t));
-    products = prepared_memory(ctx, "products", places * p.sum_bytes());
-    sums = prepared_memory(ctx, "sums of blocks", threads_ * block_rows * p.sum_bytes());
+    products = prepared_memory(ctx, "products", places * problem.sum_bytes());
+    sums = prepared_memory(ctx, "sums of blocks", threads_ * block_rows * problem.sum_bytes());
     begins = prepared_memory(ctx, "begins of groups", (shape_.groups() + 1) * sizeof(std::uint64_t));
     runs = prepared_memory(ctx, "runs of products", shape_.groups() * sizeof(product_run));
     for (const buffer* const b : {&values, &columns, &rows, &products}) ask_for_huge_pages(b->data(), b->size());
@@ -160,51 +160,54 @@ class blocked_matrix final : public prepared_product {
 
 // Two passes, each bound by what it streams or by what it does with entries whose x or sum is in the second-level
 // cache.
-double run_seconds_of(const spmv_problem& p, const machine& m) {
-  const std::uint64_t multiplied = p.entries * (p.value_bytes() + sizeof(std::uint16_t) + p.sum_bytes());
-  const std::uint64_t added = p.entries * (p.sum_bytes() + sizeof(std::uint16_t)) + p.y_bytes();
+double run_seconds_of(const spmv_problem& problem, const machine& machine) {
+  const std::uint64_t multiplied =
+      problem.entries * (problem.value_bytes() + sizeof(std::uint16_t) + problem.sum_bytes());
+  const std::uint64_t added = problem.entries * (problem.sum_bytes() + sizeof(std::uint16_t)) + problem.y_bytes();
   constexpr double digits_per_entry = 0.3;
-  const double steps =
-      shared_digit_seconds(p.entries, digits_per_entry, m, parts_worth(p.matrix_bytes(), m.parallelism));
+  const double steps = shared_digit_seconds(problem.entries, digits_per_entry, machine,
+                                            parts_worth(problem.matrix_bytes(), machine.parallelism));
   plan::planned run;
-  run.add_overlapped(2, {{"streamed", m.streamed(multiplied, multiplied)},
-                         {"random read", m.random_reads(p.entries, p.value_bytes(), slice_columns * p.value_bytes())},
+  run.add_overlapped(2, {{"streamed", machine.streamed(multiplied, multiplied)},
+                         {"random read", machine.random_reads(problem.entries, problem.value_bytes(),
+                                                              slice_columns * problem.value_bytes())},
                          {"steps", steps}});
-  run.add_overlapped(2, {{"streamed", m.streamed(added, added)}, {"steps", steps}});
-  return m.launch_seconds + 2 * m.step_seconds + run.seconds;
+  run.add_overlapped(2, {{"streamed", machine.streamed(added, added)}, {"steps", steps}});
+  return machine.launch_seconds + 2 * machine.step_seconds + run.seconds;
 }
 
 plan::planned plan_blocked(const prepare_spmv_problem& problem, const plan::scope& scope) {
-  const spmv_problem& p = problem.product;
-  if (p.transposed) return plan::rejected("groups entries by rows, but the product is transposed");
-  const blocked_shape shape(p);
+  const spmv_problem& product = problem.product;
+  if (product.transposed) return plan::rejected("groups entries by rows, but the product is transposed");
+  const blocked_shape shape(product);
   constexpr std::uint64_t few_groups = 4096;
   constexpr std::uint64_t least_run = 16;
   if (shape.slices > 0 && shape.blocks > (std::uint64_t{1} << 56) / shape.slices) {
     return plan::rejected("its groups are more than memory can hold");
   }
-  if (shape.groups() > few_groups && p.entries / least_run < shape.groups()) {
+  if (shape.groups() > few_groups && product.entries / least_run < shape.groups()) {
     return plan::rejected("runs of products would be shorter than sixteen");
   }
-  const machine& m = scope.machine;
-  const double run_seconds = run_seconds_of(p, m);
+  const machine& machine = scope.machine;
+  const double run_seconds = run_seconds_of(product, machine);
   plan::planned plan;
   using kind = access_pattern::kind;
-  plan.by_name_only = (p.pattern.shape != kind::random && p.pattern.shape != kind::skewed) ||
-                      p.columns * p.value_bytes() < m.cache_bytes / 2;
+  plan.by_name_only = (product.pattern.shape != kind::random && product.pattern.shape != kind::skewed) ||
+                      product.columns * product.value_bytes() < machine.cache_bytes / 2;
   plan.scratch_bytes = core::scratch_aligned(shape.groups() * sizeof(std::uint64_t));
   plan.decided.set(prepare_spmv_decision{run_seconds, "cpu.blocked"});
-  const std::uint64_t streamed = 2 * p.matrix_bytes() + p.entries * 2 * (p.value_bytes() + 2 * sizeof(std::uint16_t));
-  plan.add("latency", m.launch_seconds + 2 * m.step_seconds);
-  plan.add("streamed", m.streamed(streamed, streamed));
-  const std::uint64_t threads = parts_worth(p.matrix_bytes(), m.parallelism);
-  plan.add("steps", 2 * static_cast<double>(p.entries) * digit_seconds(m) / static_cast<double>(threads));
+  const std::uint64_t streamed =
+      2 * product.matrix_bytes() + product.entries * 2 * (product.value_bytes() + 2 * sizeof(std::uint16_t));
+  plan.add("latency", machine.launch_seconds + 2 * machine.step_seconds);
+  plan.add("streamed", machine.streamed(streamed, streamed));
+  const std::uint64_t threads = parts_worth(product.matrix_bytes(), machine.parallelism);
+  plan.add("steps", 2 * static_cast<double>(product.entries) * digit_seconds(machine) / static_cast<double>(threads));
   plan.add("runs", static_cast<double>(problem.expected_runs) * run_seconds);
   return plan;
 }
 
 template <class Value, class Column>
-void group_block(const spmv_problem& p, const csr_view& a, const row_reader& rows, std::uint64_t block,
+void group_block(const spmv_problem& problem, const csr_view& a, const row_reader& rows, std::uint64_t block,
                  const blocked_shape& shape, std::uint64_t* done, const blocked_matrix& to) {
   const auto* const column = static_cast<const Column*>(a.column_indices.data);
   const auto* const value = static_cast<const Value*>(a.values.data);
@@ -215,7 +218,7 @@ void group_block(const spmv_problem& p, const csr_view& a, const row_reader& row
   const std::uint64_t* const begins = to.begins.as<std::uint64_t>() + block;
   std::fill_n(done, shape.slices, std::uint64_t{0});
   const std::uint64_t first = block * block_rows;
-  for (std::uint64_t row = first; row < std::min(p.rows, first + block_rows); ++row) {
+  for (std::uint64_t row = first; row < std::min(problem.rows, first + block_rows); ++row) {
     const std::uint64_t end = rows.end(row);
     for (std::uint64_t place = rows.begin(row); place < end; ++place) {
       const std::uint64_t slice = column[place] / slice_columns;
@@ -229,27 +232,27 @@ void group_block(const spmv_problem& p, const csr_view& a, const row_reader& row
 }
 
 template <class Value, class Column>
-std::shared_ptr<blocked_matrix> group_entries(const context& ctx, const spmv_problem& p, const csr_view& a,
+std::shared_ptr<blocked_matrix> group_entries(const context& ctx, const spmv_problem& problem, const csr_view& a,
                                               std::uint64_t* counts, row_faults& faults) {
-  const row_reader rows(a, p.entries);
-  const blocked_shape shape(p);
-  const std::uint64_t threads = parts_worth(p.matrix_bytes(), static_cast<unsigned>(ctx.threads()));
+  const row_reader rows(a, problem.entries);
+  const blocked_shape shape(problem);
+  const std::uint64_t threads = parts_worth(problem.matrix_bytes(), static_cast<unsigned>(ctx.threads()));
   shared_faults found;
   for_each_task(shape.blocks, threads, [&](std::uint64_t block) {
-    found.add(count_entries<Column>(p, a, rows, block * block_rows, std::min(p.rows, (block + 1) * block_rows),
-                                    counts + block * shape.slices, shape.slices,
-                                    [](Column column) { return column / slice_columns; }));
+    found.add(count_entries<Column>(problem, a, rows, block * block_rows,
+                                    std::min(problem.rows, (block + 1) * block_rows), counts + block * shape.slices,
+                                    shape.slices, [](Column column) { return column / slice_columns; }));
   });
   faults = found.all();
   if (faults.found()) return nullptr;
-  const std::uint64_t line = line_sums(p);
+  const std::uint64_t line = line_sums(problem);
   std::uint64_t entries = 0;
   std::uint64_t places = 0;
   for (std::uint64_t group = 0; group < shape.groups(); ++group) {
     entries += counts[group];
     places += whole_lines(counts[group], line);
   }
-  auto made = std::make_shared<blocked_matrix>(ctx, p, entries, places);
+  auto made = std::make_shared<blocked_matrix>(ctx, problem, entries, places);
   places = 0;
   for (std::uint64_t group = 0; group < shape.groups(); ++group) {
     made->runs.as<product_run>()[group] = {places, counts[group]};
@@ -264,7 +267,7 @@ std::shared_ptr<blocked_matrix> group_entries(const context& ctx, const spmv_pro
   }
   made->begins.as<std::uint64_t>()[shape.groups()] = entries;
   for_each_task(shape.blocks, threads, [&](std::uint64_t block) {
-    group_block<Value, Column>(p, a, rows, block, shape, counts + block * shape.slices, *made);
+    group_block<Value, Column>(problem, a, rows, block, shape, counts + block * shape.slices, *made);
   });
   return made;
 }

@@ -21,24 +21,24 @@ namespace {
 
 /// y of a segment on diagonals. Eight rows have one sum each, which takes their entries in the order of the row.
 template <class Value, class Sum>
-void multiply_diagonals(const segment& s, const Value* values, const std::uint64_t* distances,
+void multiply_diagonals(const segment& segment, const Value* values, const std::uint64_t* distances,
                         const row_product& product) {
   const auto* const x = static_cast<const Value*>(product.x);
   const scaled_values<Value, Sum> out(product.alpha, product.beta, product.reads_y, product.y);
   constexpr std::uint64_t bytes_ahead = 8192;
   constexpr std::uint64_t line_items = line_bytes / sizeof(Value);
-  const std::uint64_t diagonals = s.diagonals;
-  const Value* v = values;
-  for (std::uint64_t row = s.row; row < s.row + s.rows; row += tile_rows) {
+  const std::uint64_t diagonals = segment.diagonals;
+  const Value* value = values;
+  for (std::uint64_t row = segment.row; row < segment.row + segment.rows; row += tile_rows) {
     Sum sums[tile_rows]{};
-    for (std::uint64_t d = 0; d < diagonals; ++d, v += tile_rows) {
+    for (std::uint64_t diagonal = 0; diagonal < diagonals; ++diagonal, value += tile_rows) {
       // A thread's stores to y and 27 streams of x keep the hardware prefetcher from following the values.
-      if (tile_rows >= line_items || d % (line_items / tile_rows) == 0) {
-        prefetch(reinterpret_cast<const std::byte*>(v), bytes_ahead, 1);
+      if (tile_rows >= line_items || diagonal % (line_items / tile_rows) == 0) {
+        prefetch(reinterpret_cast<const std::byte*>(value), bytes_ahead, 1);
       }
-      const Value* const from = x + (row + distances[d]);
+      const Value* const from = x + (row + distances[diagonal]);
       for (std::uint64_t lane = 0; lane < tile_rows; ++lane) {
-        sums[lane] += static_cast<Sum>(v[lane]) * static_cast<Sum>(from[lane]);
+        sums[lane] += static_cast<Sum>(value[lane]) * static_cast<Sum>(from[lane]);
       }
     }
     for (std::uint64_t lane = 0; lane < tile_rows; ++lane) out.write(row + lane, sums[lane]);
@@ -55,14 +55,14 @@ class diagonal_matrix final : public prepared_product {
   buffer columns;
   buffer row_values;
 
-  diagonal_matrix(const context& ctx, const spmv_problem& p, const segment_counts& counts)
-      : problem_(p), counts_(counts) {
+  diagonal_matrix(const context& ctx, const spmv_problem& problem, const segment_counts& counts)
+      : problem_(problem), counts_(counts) {
     segments = prepared_memory(ctx, "segments of rows", counts.segments * sizeof(segment));
     distances = prepared_memory(ctx, "distances of diagonals", counts.distances * sizeof(std::uint64_t));
-    values = prepared_memory(ctx, "values by diagonals", counts.values * p.value_bytes());
+    values = prepared_memory(ctx, "values by diagonals", counts.values * problem.value_bytes());
     offsets = prepared_memory(ctx, "offsets of other rows", (counts.rows + 1) * sizeof(std::uint64_t));
-    columns = prepared_memory(ctx, "columns of other rows", counts.entries_of_rows() * bytes(p.column));
-    row_values = prepared_memory(ctx, "values of other rows", counts.entries_of_rows() * p.value_bytes());
+    columns = prepared_memory(ctx, "columns of other rows", counts.entries_of_rows() * bytes(problem.column));
+    row_values = prepared_memory(ctx, "values of other rows", counts.entries_of_rows() * problem.value_bytes());
     ask_for_huge_pages(values.data(), values.size());
     problem_.rows = counts.rows;
     problem_.entries = counts.entries_of_rows();
@@ -102,15 +102,15 @@ class diagonal_matrix final : public prepared_product {
     const std::uint64_t parts = threads == 1 ? 1 : threads * parts_per_thread;
     for_each_task(parts, threads, [&](std::uint64_t part) {
       const segment* const end = cut(parts, part + 1);
-      for (const segment* s = cut(parts, part); s != end; ++s) {
-        if (s->diagonals > 0) {
-          multiply_diagonals<Value, Sum>(*s, values.as<Value>() + s->first_value,
-                                         distances.as<std::uint64_t>() + s->first_distance, product);
+      for (const segment* segment = cut(parts, part); segment != end; ++segment) {
+        if (segment->diagonals > 0) {
+          multiply_diagonals<Value, Sum>(*segment, values.as<Value>() + segment->first_value,
+                                         distances.as<std::uint64_t>() + segment->first_distance, product);
         } else {
           row_product of_rows = product;  // whose first compressed row is that of y's first value
-          of_rows.y = static_cast<Value*>(product.y) + s->row - s->first_value;
+          of_rows.y = static_cast<Value*>(product.y) + segment->row - segment->first_value;
           row_faults none;  // columns were checked when they were copied
-          kernels.rows(of_rows, s->first_value, s->first_value + s->rows, nullptr, none);
+          kernels.rows(of_rows, segment->first_value, segment->first_value + segment->rows, nullptr, none);
         }
       }
     });
@@ -152,26 +152,28 @@ std::uint64_t chunks_of(const spmv_problem& p) noexcept { return (p.rows + chunk
 // Runs read a value for each entry, and neither columns nor offsets. The plan takes all rows to be on diagonals, and
 // the preparation times what it made.
 plan::planned plan_diagonals(const prepare_spmv_problem& problem, const plan::scope& scope) {
-  const spmv_problem& p = problem.product;
-  if (p.transposed) return plan::rejected("groups entries by rows, but the product is transposed");
-  const machine& m = scope.machine;
+  const spmv_problem& product = problem.product;
+  if (product.transposed) return plan::rejected("groups entries by rows, but the product is transposed");
+  const machine& machine = scope.machine;
   constexpr double digits_per_entry = 0.15;  // rows side by side are added in vectors
-  const std::uint64_t run_bytes = p.entries * p.value_bytes() + p.y_bytes() + p.columns * p.value_bytes();
-  const std::uint64_t threads = parts_worth(run_bytes, m.parallelism);
+  const std::uint64_t run_bytes =
+      product.entries * product.value_bytes() + product.y_bytes() + product.columns * product.value_bytes();
+  const std::uint64_t threads = parts_worth(run_bytes, machine.parallelism);
   plan::planned run;
-  run.add_overlapped(2, {{"streamed", m.streamed(run_bytes, run_bytes)},
-                         {"steps", shared_digit_seconds(p.entries, digits_per_entry, m, threads)}});
-  const double run_seconds = m.launch_seconds + m.step_seconds + run.seconds;
+  run.add_overlapped(2, {{"streamed", machine.streamed(run_bytes, run_bytes)},
+                         {"steps", shared_digit_seconds(product.entries, digits_per_entry, machine, threads)}});
+  const double run_seconds = machine.launch_seconds + machine.step_seconds + run.seconds;
   plan::planned plan;
   using kind = access_pattern::kind;
-  plan.by_name_only = p.pattern.shape == kind::random || p.pattern.shape == kind::skewed;
-  plan.scratch_bytes = core::scratch_aligned(chunks_of(p) * sizeof(segment_counts));
+  plan.by_name_only = product.pattern.shape == kind::random || product.pattern.shape == kind::skewed;
+  plan.scratch_bytes = core::scratch_aligned(chunks_of(product) * sizeof(segment_counts));
   plan.decided.set(prepare_spmv_decision{run_seconds, "cpu.diagonals"});
   // Columns are read three times: checked, compared, and compared once more when places are known.
-  const std::uint64_t streamed = p.matrix_bytes() + p.entries * (2 * bytes(p.column) + p.value_bytes());
-  plan.add("latency", m.launch_seconds + 3 * m.step_seconds);
-  plan.add("streamed", m.streamed(streamed, streamed));
-  plan.add("steps", 3 * step_seconds(p, m, threads));
+  const std::uint64_t streamed =
+      product.matrix_bytes() + product.entries * (2 * bytes(product.column) + product.value_bytes());
+  plan.add("latency", machine.launch_seconds + 3 * machine.step_seconds);
+  plan.add("streamed", machine.streamed(streamed, streamed));
+  plan.add("steps", 3 * step_seconds(product, machine, threads));
   plan.add("runs", static_cast<double>(problem.expected_runs) * run_seconds);
   return plan;
 }
@@ -186,25 +188,25 @@ std::uint64_t threads_worth(const context& ctx, const spmv_problem& p) noexcept 
 
 /// Checks all rows and counts what each chunk has, unless it is at fault or has a long row.
 template <class Column>
-row_faults count_segments(const context& ctx, const spmv_problem& p, const row_grouping<Column>& grouping,
+row_faults count_segments(const context& ctx, const spmv_problem& problem, const row_grouping<Column>& grouping,
                           segment_counts* of_chunk, bool& has_long_row) {
   shared_faults faults;
   std::atomic<bool> is_any_long = false;
-  for_each_task(chunks_of(p), threads_worth(ctx, p), [&](std::uint64_t chunk) {
+  for_each_task(chunks_of(problem), threads_worth(ctx, problem), [&](std::uint64_t chunk) {
     const std::uint64_t first = chunk * chunk_rows;
     bool is_long = false;
-    const row_faults found = grouping.check(first, last_row_of(p, chunk), is_long);
+    const row_faults found = grouping.check(first, last_row_of(problem, chunk), is_long);
     faults.add(found);
     if (is_long) is_any_long = true;
     segment_counts counts;
     if (!found.found() && !is_long) {
-      grouping.for_each_segment(first, last_row_of(p, chunk), [&](const segment& s, bool is_new) {
+      grouping.for_each_segment(first, last_row_of(problem, chunk), [&](const segment& s, bool is_new) {
         ++counts.segments;
         counts.distances += is_new ? s.diagonals : 0;
         counts.values += s.diagonals * s.rows;
         counts.rows += s.diagonals > 0 ? 0 : s.rows;
       });
-      counts.entries = grouping.entries_of(first, last_row_of(p, chunk));
+      counts.entries = grouping.entries_of(first, last_row_of(problem, chunk));
     }
     of_chunk[chunk] = counts;
   });
@@ -231,42 +233,42 @@ template <class Value, class Column>
 void fill(const diagonal_matrix& to, const row_grouping<Column>& grouping, const Value* values, std::uint64_t first,
           std::uint64_t last, segment_counts at) {
   std::uint64_t first_distance = at.distances;
-  grouping.for_each_segment(first, last, [&](segment s, bool is_new) {
+  grouping.for_each_segment(first, last, [&](segment piece, bool is_new) {
     if (is_new) {
       first_distance = at.distances;
-      for (std::uint64_t d = 0; d < s.diagonals; ++d)
-        to.distances.as<std::uint64_t>()[at.distances++] = grouping.distance(s.row, d);
+      for (std::uint64_t d = 0; d < piece.diagonals; ++d)
+        to.distances.as<std::uint64_t>()[at.distances++] = grouping.distance(piece.row, d);
     }
-    s.first_distance = first_distance;
-    s.first_value = s.diagonals > 0 ? at.values : at.rows;
-    s.entries_before = at.entries;
-    to.segments.as<segment>()[at.segments++] = s;
+    piece.first_distance = first_distance;
+    piece.first_value = piece.diagonals > 0 ? at.values : at.rows;
+    piece.entries_before = at.entries;
+    to.segments.as<segment>()[at.segments++] = piece;
     const std::uint64_t first_entry = at.entries_of_rows();
-    at.entries += grouping.entries_of(s.row, s.row + s.rows);
-    if (s.diagonals == 0) {
-      grouping.copy_rows(s, values, first_entry, to.offsets.as<std::uint64_t>() + at.rows,
+    at.entries += grouping.entries_of(piece.row, piece.row + piece.rows);
+    if (piece.diagonals == 0) {
+      grouping.copy_rows(piece, values, first_entry, to.offsets.as<std::uint64_t>() + at.rows,
                          to.columns.as<Column>() + first_entry, to.row_values.as<Value>() + first_entry);
-      at.rows += s.rows;
+      at.rows += piece.rows;
     } else {
-      grouping.transpose_tiles(s, values, to.values.as<Value>() + at.values);
-      at.values += s.diagonals * s.rows;
+      grouping.transpose_tiles(piece, values, to.values.as<Value>() + at.values);
+      at.values += piece.diagonals * piece.rows;
     }
   });
 }
 
 template <class Value, class Column>
-std::shared_ptr<prepared_product> group_rows(const context& ctx, const spmv_problem& p, const csr_view& a,
+std::shared_ptr<prepared_product> group_rows(const context& ctx, const spmv_problem& problem, const csr_view& a,
                                              segment_counts* of_chunk, row_faults& faults) {
-  const row_grouping<Column> grouping(p, a);
+  const row_grouping<Column> grouping(problem, a);
   bool has_long_row = false;
-  faults = count_segments(ctx, p, grouping, of_chunk, has_long_row);
+  faults = count_segments(ctx, problem, grouping, of_chunk, has_long_row);
   if (faults.found()) return nullptr;
-  const segment_counts all = scan(of_chunk, chunks_of(p));
+  const segment_counts all = scan(of_chunk, chunks_of(problem));
   // Compressed rows gain nothing.
-  if (has_long_row || all.values < all.entries / 2) return std::make_shared<rows_in_place>(p, a);
-  auto made = std::make_shared<diagonal_matrix>(ctx, p, all);
-  for_each_task(chunks_of(p), threads_worth(ctx, p), [&](std::uint64_t chunk) {
-    fill(*made, grouping, static_cast<const Value*>(a.values.data), chunk * chunk_rows, last_row_of(p, chunk),
+  if (has_long_row || all.values < all.entries / 2) return std::make_shared<rows_in_place>(problem, a);
+  auto made = std::make_shared<diagonal_matrix>(ctx, problem, all);
+  for_each_task(chunks_of(problem), threads_worth(ctx, problem), [&](std::uint64_t chunk) {
+    fill(*made, grouping, static_cast<const Value*>(a.values.data), chunk * chunk_rows, last_row_of(problem, chunk),
          of_chunk[chunk]);
   });
   return made;

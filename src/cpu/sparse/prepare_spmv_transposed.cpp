@@ -15,15 +15,15 @@ struct transpose_parts {
 };
 
 /// The product by the transposed matrix, in rows of its own.
-spmv_problem by_rows(const spmv_problem& p) noexcept {
-  spmv_problem t = p;
-  t.rows = p.columns;
-  t.columns = p.rows;
-  t.transposed = false;
-  t.has_row_ends = false;
-  t.offset = index_type::u64;
-  t.column = p.rows >> 32 == 0 ? index_type::u32 : index_type::u64;
-  return t;
+spmv_problem by_rows(const spmv_problem& problem) noexcept {
+  spmv_problem product = problem;
+  product.rows = problem.columns;
+  product.columns = problem.rows;
+  product.transposed = false;
+  product.has_row_ends = false;
+  product.offset = index_type::u64;
+  product.column = problem.rows >> 32 == 0 ? index_type::u32 : index_type::u64;
+  return product;
 }
 
 /// A copy of the matrix, transposed, and products by its rows.
@@ -58,25 +58,26 @@ class transposed_matrix final : public prepared_product {
 // A counting sort of the entries by column, stable, so that the rows of the transposed matrix have the entries in the
 // order of the rows that they come from. It writes each entry at a random place once; every run then reads what is in
 // order, and adds to one sum at a time.
-plan::planned plan_transposed(const prepare_spmv_problem& p, const plan::scope& scope) {
-  if (!p.product.transposed) return plan::rejected("only transposed products gain from a transposed matrix");
-  const machine& m = scope.machine;
-  const spmv_problem t = by_rows(p.product);
-  const std::uint64_t chunks = parts_worth(p.product.matrix_bytes(), m.parallelism);
+plan::planned plan_transposed(const prepare_spmv_problem& problem, const plan::scope& scope) {
+  if (!problem.product.transposed) return plan::rejected("only transposed products gain from a transposed matrix");
+  const machine& machine = scope.machine;
+  const spmv_problem product = by_rows(problem.product);
+  const std::uint64_t chunks = parts_worth(problem.product.matrix_bytes(), machine.parallelism);
   constexpr std::uint64_t most_counters = std::uint64_t{1} << 56;  // whose bytes are far from 2^64
-  if (p.product.columns > most_counters / chunks) {
+  if (problem.product.columns > most_counters / chunks) {
     return plan::rejected("a counter for each column and thread is more than memory can hold");
   }
-  const double run_seconds = spmv_rows.plan(t, scope).seconds;
-  const std::uint64_t counters = chunks * p.product.columns * 8;
+  const double run_seconds = spmv_rows.plan(product, scope).seconds;
+  const std::uint64_t counters = chunks * problem.product.columns * 8;
   plan::planned plan;
   plan.scratch_bytes = core::scratch_aligned(counters);
   plan.inner_calls = std::make_shared<const transpose_parts>(transpose_parts{chunks});
   plan.decided.set(prepare_spmv_decision{run_seconds, spmv_rows.name});
-  plan.add("latency", m.launch_seconds + 3 * m.step_seconds);
-  plan.add("counts", m.streamed(p.product.matrix_bytes() + 4 * counters, p.product.matrix_bytes()));
-  plan.add("random write", m.random_writes(p.product.entries, t.value_bytes() + bytes(t.column), t.matrix_bytes()));
-  plan.add("runs", static_cast<double>(p.expected_runs) * run_seconds);
+  plan.add("latency", machine.launch_seconds + 3 * machine.step_seconds);
+  plan.add("counts", machine.streamed(problem.product.matrix_bytes() + 4 * counters, problem.product.matrix_bytes()));
+  plan.add("random write", machine.random_writes(problem.product.entries, product.value_bytes() + bytes(product.column),
+                                                 product.matrix_bytes()));
+  plan.add("runs", static_cast<double>(problem.expected_runs) * run_seconds);
   return plan;
 }
 
@@ -109,25 +110,26 @@ void place_entries(const csr_view& a, const row_reader& rows, std::uint64_t firs
 }
 
 template <class Value, class Column>
-std::shared_ptr<transposed_matrix> transpose(const context& ctx, const spmv_problem& p, const csr_view& a,
+std::shared_ptr<transposed_matrix> transpose(const context& ctx, const spmv_problem& problem, const csr_view& a,
                                              std::uint64_t chunks, std::uint64_t* counts, row_faults& faults) {
-  const row_reader rows(a, p.entries);
-  const row_cuts cuts(p, rows, chunks);
+  const row_reader rows(a, problem.entries);
+  const row_cuts cuts(problem, rows, chunks);
   shared_faults found;
   for_each_part(chunks, [&](std::uint64_t chunk) {
-    found.add(count_entries<Column>(p, a, rows, cuts.begin(chunk), cuts.begin(chunk + 1), counts + chunk * p.columns,
-                                    p.columns, [](Column column) { return column; }));
+    found.add(count_entries<Column>(problem, a, rows, cuts.begin(chunk), cuts.begin(chunk + 1),
+                                    counts + chunk * problem.columns, problem.columns,
+                                    [](Column column) { return column; }));
   });
   faults = found.all();
   if (faults.found()) return nullptr;
-  auto made = std::make_shared<transposed_matrix>(ctx, p, scan(counts, chunks, p.columns));
+  auto made = std::make_shared<transposed_matrix>(ctx, problem, scan(counts, chunks, problem.columns));
   // The first chunk's places are where columns begin.
-  std::copy_n(counts, p.columns, made->offsets.as<std::uint64_t>());
-  made->offsets.as<std::uint64_t>()[p.columns] = made->entries();
+  std::copy_n(counts, problem.columns, made->offsets.as<std::uint64_t>());
+  made->offsets.as<std::uint64_t>()[problem.columns] = made->entries();
   for_each_part(chunks, [&](std::uint64_t chunk) {
     with_index_width(made->column_type(), [&](auto row) {
       place_entries<Value, Column, decltype(row)>(a, rows, cuts.begin(chunk), cuts.begin(chunk + 1),
-                                                  counts + chunk * p.columns, *made);
+                                                  counts + chunk * problem.columns, *made);
     });
   });
   return made;

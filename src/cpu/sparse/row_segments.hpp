@@ -100,12 +100,12 @@ class row_grouping {
   }
   /// Copies the rows of a segment behind each other; `offsets` has where the first of them begins, and gets their ends.
   template <class Value>
-  void copy_rows(const segment& s, const Value* values, std::uint64_t first_entry, std::uint64_t* offsets,
+  void copy_rows(const segment& segment, const Value* values, std::uint64_t first_entry, std::uint64_t* offsets,
                  Column* columns_to, Value* values_to) const {
     std::uint64_t done = 0;
-    for (std::uint64_t i = 0; i < s.rows; ++i) {
-      const std::uint64_t begin = rows_.begin(s.row + i);
-      const std::uint64_t count = rows_.end(s.row + i) - begin;
+    for (std::uint64_t i = 0; i < segment.rows; ++i) {
+      const std::uint64_t begin = rows_.begin(segment.row + i);
+      const std::uint64_t count = rows_.end(segment.row + i) - begin;
       std::copy_n(columns_ + begin, count, columns_to + done);
       std::copy_n(values + begin, count, values_to + done);
       done += count;

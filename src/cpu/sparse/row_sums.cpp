@@ -17,21 +17,21 @@ struct row_loop {
     std::uint64_t column_limit;
     std::uint64_t last_prefetched;  ///< first place after which there is nothing to prefetch
 
-    explicit arrays(const row_product& p)
-        : values(static_cast<const Value*>(p.a.values.data)),
-          columns(static_cast<const Column*>(p.a.column_indices.data)),
-          x(static_cast<const Value*>(p.x)),
-          column_limit(p.column_limit),
-          last_prefetched(p.entries - std::min(p.entries, prefetch_distance)) {}
+    explicit arrays(const row_product& product)
+        : values(static_cast<const Value*>(product.a.values.data)),
+          columns(static_cast<const Column*>(product.a.column_indices.data)),
+          x(static_cast<const Value*>(product.x)),
+          column_limit(product.column_limit),
+          last_prefetched(product.entries - std::min(product.entries, prefetch_distance)) {}
   };
 
-  [[gnu::always_inline]] static void add(const arrays& a, std::uint64_t place, Sum& sum, bool& bad) noexcept {
+  [[gnu::always_inline]] static void add(const arrays& arrays, std::uint64_t place, Sum& sum, bool& bad) noexcept {
     if constexpr (Access == x_access::gathered) {
-      sum += static_cast<Sum>(a.values[place]) * static_cast<Sum>(a.x[place]);
+      sum += static_cast<Sum>(arrays.values[place]) * static_cast<Sum>(arrays.x[place]);
     } else {
-      const Column column = a.columns[place];
-      if (column < a.column_limit) [[likely]] {
-        sum += static_cast<Sum>(a.values[place]) * static_cast<Sum>(a.x[column]);
+      const Column column = arrays.columns[place];
+      if (column < arrays.column_limit) [[likely]] {
+        sum += static_cast<Sum>(arrays.values[place]) * static_cast<Sum>(arrays.x[column]);
       } else {
         bad = true;
       }
@@ -39,30 +39,31 @@ struct row_loop {
   }
 
   template <bool Prefetches>
-  [[gnu::always_inline]] static Sum pairs(const arrays& a, std::uint64_t begin, std::uint64_t end, bool& bad) noexcept {
+  [[gnu::always_inline]] static Sum pairs(const arrays& arrays, std::uint64_t begin, std::uint64_t end,
+                                          bool& bad) noexcept {
     Sum even = 0;
     Sum odd = 0;
     std::uint64_t place = begin;
     for (; place + 2 <= end; place += 2) {
       if constexpr (Prefetches) {
         for (const std::uint64_t i : {place, place + 1}) {
-          prefetch(reinterpret_cast<const std::byte*>(a.x), a.columns[i + prefetch_distance] * sizeof(Value),
+          prefetch(reinterpret_cast<const std::byte*>(arrays.x), arrays.columns[i + prefetch_distance] * sizeof(Value),
                    sizeof(Value));
         }
       }
-      add(a, place, even, bad);
-      add(a, place + 1, odd, bad);
+      add(arrays, place, even, bad);
+      add(arrays, place + 1, odd, bad);
     }
-    if (place < end) add(a, place, even, bad);
+    if (place < end) add(arrays, place, even, bad);
     return even + odd;
   }
 
-  [[gnu::always_inline]] static Sum sum_of(const arrays& a, std::uint64_t begin, std::uint64_t end,
+  [[gnu::always_inline]] static Sum sum_of(const arrays& arrays, std::uint64_t begin, std::uint64_t end,
                                            bool& bad) noexcept {
     if constexpr (Access == x_access::prefetched) {
-      if (end <= a.last_prefetched) return pairs<true>(a, begin, end, bad);
+      if (end <= arrays.last_prefetched) return pairs<true>(arrays, begin, end, bad);
     }
-    return pairs<false>(a, begin, end, bad);
+    return pairs<false>(arrays, begin, end, bad);
   }
 
   struct long_sum {
@@ -84,7 +85,7 @@ struct row_loop {
 
   static void rows(const row_product& p, std::uint64_t first, std::uint64_t last, long_rows* later,
                    row_faults& faults) {
-    const arrays a(p);
+    const arrays arrays(p);
     const auto out = scaling_of(p);
     const row_places<Offset> places(p.a, p.entries);
     bool bad_row = false;
@@ -98,17 +99,17 @@ struct row_loop {
       }
       if (end - begin > piece_entries) [[unlikely]] {
         if (later != nullptr && later->take(row, begin, end - begin)) continue;
-        const long_sum whole = sum_of_pieces(a, begin, end);
+        const long_sum whole = sum_of_pieces(arrays, begin, end);
         bad_column |= whole.bad;
         out.write(row, whole.sum);
       } else {
-        prefetch_stream(a.values, begin, end);
+        prefetch_stream(arrays.values, begin, end);
         if constexpr (Access == x_access::gathered) {
-          prefetch_stream(a.x, begin, end);
+          prefetch_stream(arrays.x, begin, end);
         } else {
-          prefetch_stream(a.columns, begin, end);
+          prefetch_stream(arrays.columns, begin, end);
         }
-        out.write(row, sum_of(a, begin, end, bad_column));
+        out.write(row, sum_of(arrays, begin, end, bad_column));
       }
     }
     faults.in_rows |= bad_row;

@@ -102,16 +102,17 @@ enum class x_access : std::uint8_t {
 /// The loops for one combination of types.
 struct row_kernels {
   /// Writes y of the rows [begin, end), but for those that `later`, if it is not null, takes.
-  void (*rows)(const row_product& p, std::uint64_t begin, std::uint64_t end, long_rows* later, row_faults& faults);
+  void (*rows)(const row_product& product, std::uint64_t begin, std::uint64_t end, long_rows* later,
+               row_faults& faults);
   /// Writes the sum of the piece of `count` entries from `place` on to sums[piece].
-  void (*piece)(const row_product& p, std::uint64_t place, std::uint64_t count, void* sums, std::uint64_t piece,
+  void (*piece)(const row_product& product, std::uint64_t place, std::uint64_t count, void* sums, std::uint64_t piece,
                 row_faults& faults);
   /// Writes y of a row, from the sums of its pieces.
-  void (*finish)(const row_product& p, std::uint64_t row, const void* sums, std::uint64_t pieces);
+  void (*finish)(const row_product& product, std::uint64_t row, const void* sums, std::uint64_t pieces);
   std::uint64_t sum_bytes;  ///< of one sum
 };
 
 /// The loops for a product that is not transposed.
-row_kernels row_kernels_of(const primitives::spmv_problem& p, x_access access) noexcept;
+row_kernels row_kernels_of(const primitives::spmv_problem& problem, x_access access) noexcept;
 
 }  // namespace sheaf::cpu

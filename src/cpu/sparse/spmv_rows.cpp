@@ -10,20 +10,20 @@ using namespace primitives;
 
 // Row by row: entries are streamed, and x is read where their columns say. Threads take parts of the rows that have
 // equal numbers of entries, and share long rows by pieces.
-plan::planned plan_rows(const spmv_problem& p, const plan::scope& scope) {
-  if (p.transposed) return plan::rejected("multiplies by rows, but the product is transposed");
-  const machine& m = scope.machine;
+plan::planned plan_rows(const spmv_problem& problem, const plan::scope& scope) {
+  if (problem.transposed) return plan::rejected("multiplies by rows, but the product is transposed");
+  const machine& machine = scope.machine;
   core::scratch_offsets place;
-  const rows_decision d = decide_rows(p, m, place);
-  const memory_cost x = gather_cost(gather_of_columns(p), m);
-  const std::uint64_t streamed = p.matrix_bytes() + p.y_bytes();
+  const rows_decision decision = decide_rows(problem, machine, place);
+  const memory_cost cost = gather_cost(gather_of_columns(problem), machine);
+  const std::uint64_t streamed = problem.matrix_bytes() + problem.y_bytes();
   plan::planned plan;
   plan.scratch_bytes = place.bytes();
-  plan.decided.set(d);
-  plan.add("latency", m.launch_seconds + m.step_seconds);
-  plan.add_overlapped(overlap_exponent, {{"streamed", m.streamed(streamed, streamed) + x.indexed_streamed},
-                                         {"random read", p.entries == 0 ? 0 : x.indexed_random},
-                                         {"steps", step_seconds(p, m, d.threads)}});
+  plan.decided.set(decision);
+  plan.add("latency", machine.launch_seconds + machine.step_seconds);
+  plan.add_overlapped(overlap_exponent, {{"streamed", machine.streamed(streamed, streamed) + cost.indexed_streamed},
+                                         {"random read", problem.entries == 0 ? 0 : cost.indexed_random},
+                                         {"steps", step_seconds(problem, machine, decision.threads)}});
   return plan;
 }
 

@@ -26,29 +26,30 @@ struct two_step_decision {
 // gather's variants, the multi-pass one among them; then products are summed row by row, without a random access. It
 // writes and reads a value for each entry more than cpu.rows, and wins where a pass over a part of x saves more than
 // that. Nothing says so of columns of unknown order, which most matrices have in some order.
-plan::planned plan_two_step(const spmv_problem& p, const plan::scope& scope) {
-  if (p.transposed) return plan::rejected("multiplies by rows, but the product is transposed");
-  const machine& m = scope.machine;
-  two_step_decision d;
+plan::planned plan_two_step(const spmv_problem& problem, const plan::scope& scope) {
+  if (problem.transposed) return plan::rejected("multiplies by rows, but the product is transposed");
+  const machine& machine = scope.machine;
+  two_step_decision decision;
   core::scratch_offsets place;
-  d.rows = decide_rows(p, m, place);
-  d.gathered_at = place.take(p.entries * p.value_bytes());
-  d.gather_at = place.bytes();
-  if (place.bytes() > m.memory_bytes / 4) return plan::rejected("its scratch would take a quarter of memory");
+  decision.rows = decide_rows(problem, machine, place);
+  decision.gathered_at = place.take(problem.entries * problem.value_bytes());
+  decision.gather_at = place.bytes();
+  if (place.bytes() > machine.memory_bytes / 4) return plan::rejected("its scratch would take a quarter of memory");
   const auto inner = std::make_shared<gather_choice>(
-      plan::cheapest(gather_variants(), gather_problem{gather_of_columns(p)}, backend_kind::cpu,
+      plan::cheapest(gather_variants(), gather_problem{gather_of_columns(problem)}, backend_kind::cpu,
                      plan::inner_scope(scope, place.bytes()), plan::forced_name("gather", {}, scope.context)));
   if (inner->variant == nullptr) return plan::rejected("no gather can run within the context's limits");
   plan::planned plan;
   plan.scratch_bytes = place.bytes() + inner->plan.scratch_bytes;
-  plan.by_name_only = p.pattern.shape == access_pattern::kind::unknown;
-  const std::uint64_t streamed = p.entries * 2 * p.value_bytes() + p.rows * bytes(p.offset) + p.y_bytes();
-  plan.add("latency", m.launch_seconds + m.step_seconds);
-  if (p.has_row_ends) plan.add("columns", m.streamed(p.entries * bytes(p.column), 0));
+  plan.by_name_only = problem.pattern.shape == access_pattern::kind::unknown;
+  const std::uint64_t streamed =
+      problem.entries * 2 * problem.value_bytes() + problem.rows * bytes(problem.offset) + problem.y_bytes();
+  plan.add("latency", machine.launch_seconds + machine.step_seconds);
+  if (problem.has_row_ends) plan.add("columns", machine.streamed(problem.entries * bytes(problem.column), 0));
   plan.add("gather", inner->plan.seconds);
-  plan.add_overlapped(overlap_exponent,
-                      {{"streamed", m.streamed(streamed, streamed)}, {"steps", step_seconds(p, m, d.rows.threads)}});
-  plan.decided.set(d);
+  plan.add_overlapped(overlap_exponent, {{"streamed", machine.streamed(streamed, streamed)},
+                                         {"steps", step_seconds(problem, machine, decision.rows.threads)}});
+  plan.decided.set(decision);
   plan.inner_calls = inner;
   return plan;
 }
@@ -61,16 +62,16 @@ bool has_all_places(const spmv_problem& p, const csr_view& a) {
 
 /// Whether a gather may read every place: a place that belongs to no row may hold anything, and a bad column there is
 /// not a fault of the matrix, though a gather would report it.
-bool may_gather_all_places(const spmv_problem& p, const csr_view& a, std::uint64_t threads) {
-  if (has_all_places(p, a)) return true;
+bool may_gather_all_places(const spmv_problem& problem, const csr_view& a, std::uint64_t threads) {
+  if (has_all_places(problem, a)) return true;
   constexpr std::uint64_t places_of_a_task = std::uint64_t{1} << 16;
   std::atomic<bool> all_good{true};
   with_entries(a.column_indices, [&](const auto* column) {
-    for_each_task((p.entries + places_of_a_task - 1) / places_of_a_task, threads, [&](std::uint64_t task) {
+    for_each_task((problem.entries + places_of_a_task - 1) / places_of_a_task, threads, [&](std::uint64_t task) {
       bool good = true;
-      const std::uint64_t end = std::min(p.entries, (task + 1) * places_of_a_task);
+      const std::uint64_t end = std::min(problem.entries, (task + 1) * places_of_a_task);
       for (std::uint64_t place = task * places_of_a_task; place < end; ++place) {
-        good &= static_cast<std::uint64_t>(column[place]) < p.columns;  // extends the sign
+        good &= static_cast<std::uint64_t>(column[place]) < problem.columns;  // extends the sign
       }
       if (!good) all_good.store(false, std::memory_order_relaxed);
     });
@@ -78,26 +79,29 @@ bool may_gather_all_places(const spmv_problem& p, const csr_view& a, std::uint64
   return all_good.load();
 }
 
-void run_two_step(const context& ctx, const spmv_problem& p, const plan::planned& plan, const spmv_buffers& b,
-                  std::byte* scratch) {
+void run_two_step(const context& ctx, const spmv_problem& problem, const plan::planned& plan,
+                  const spmv_buffers& arrays, std::byte* scratch) {
   core::cpu_state& state = core::cpu(ctx);
-  const auto d = plan.decided.get<two_step_decision>();
+  const auto decision = plan.decided.get<two_step_decision>();
   const std::uint64_t call = state.begin_call();
   // The gather writes 0 for a bad column, and 0 times the entry's value is NaN where that is infinite. So a matrix with
   // a bad column is multiplied by its columns, as cpu.rows does, and any is while wait() has a fault to report, because
   // nothing then tells whether this gather meets one more.
   std::byte* gathered = nullptr;
-  if (p.entries > 0 && state.status() != work_status::failed && may_gather_all_places(p, b.a, d.rows.threads)) {
-    gathered = scratch + d.gathered_at;
+  if (problem.entries > 0 && state.status() != work_status::failed &&
+      may_gather_all_places(problem, arrays.a, decision.rows.threads)) {
+    gathered = scratch + decision.gathered_at;
     const auto& inner = plan.inner<gather_choice>();
-    const std::uint64_t width = p.value_bytes();
-    const gather_buffers buffers{{b.x, p.columns, width}, b.a.column_indices, {gathered, p.entries, width}};
-    inner.variant->run(ctx, gather_problem{gather_of_columns(p)}, inner.plan, buffers, scratch + d.gather_at);
+    const std::uint64_t width = problem.value_bytes();
+    const gather_buffers buffers{
+        {arrays.x, problem.columns, width}, arrays.a.column_indices, {gathered, problem.entries, width}};
+    inner.variant->run(ctx, gather_problem{gather_of_columns(problem)}, inner.plan, buffers,
+                       scratch + decision.gather_at);
     if (state.status() == work_status::failed) gathered = nullptr;
   }
-  const row_faults faults = multiply_rows(p, d.rows, b, gathered, scratch);
+  const row_faults faults = multiply_rows(problem, decision.rows, arrays, gathered, scratch);
   // Bad columns are reported by this call, which began before the gather's.
-  if (faults.found()) state.keep_first(find_fault(p, b.a, csr_call::spmv, call));
+  if (faults.found()) state.keep_first(find_fault(problem, arrays.a, csr_call::spmv, call));
 }
 
 }  // namespace

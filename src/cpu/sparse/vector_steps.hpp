@@ -51,13 +51,13 @@ struct vector_kernels {
 };
 
 /// Kernels for the values of a product, with its sums.
-const vector_kernels& vector_kernels_of(const primitives::spmv_problem& p) noexcept;
+const vector_kernels& vector_kernels_of(const primitives::spmv_problem& problem) noexcept;
 
 /// The sum of all blocks.
 double sum_of_blocks(const double* of_block, std::uint64_t blocks) noexcept;
 
 /// Writes the diagonal of rows [first, last): entries of a place that occur several times are added. Wrong rows and
 /// columns count as absent.
-void read_diagonal(const primitives::spmv_problem& p, const csr_view& a, void* diagonal, value_range_of_block at);
+void read_diagonal(const primitives::spmv_problem& problem, const csr_view& a, void* diagonal, value_range_of_block at);
 
 }  // namespace sheaf::cpu

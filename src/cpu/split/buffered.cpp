@@ -7,11 +7,11 @@ namespace {
 using namespace primitives;
 
 // Stable counting sort by category, with write-combining buffers.
-void run_buffered(const context& ctx, const split_problem& p, const plan::planned& plan, const split_buffers& b,
-                  std::byte* scratch) {
+void run_buffered(const context& ctx, const split_problem& problem, const plan::planned& plan,
+                  const split_buffers& buffers, std::byte* scratch) {
   core::cpu_state& state = core::cpu(ctx);
   const std::uint64_t call_number = state.begin_call();
-  split_call call(p, plan.decided.get<split_decision>(), b, scratch);
+  split_call call(problem, plan.decided.get<split_decision>(), buffers, scratch);
   if (call.passes == 1) {
     split_in_one_pass(call);
   } else {
@@ -19,8 +19,8 @@ void run_buffered(const context& ctx, const split_problem& p, const plan::planne
   }
   const first_bad bad = call.bad();
   if (!bad.found()) return;
-  const std::uint32_t category = field_of(b.keys.data + bad.position * p.key_stride_bytes, p.bits);
-  state.keep_first({call_number, bad.position, category, p.categories, &category_wording, 0});
+  const std::uint32_t category = field_of(buffers.keys.data + bad.position * problem.key_stride_bytes, problem.bits);
+  state.keep_first({call_number, bad.position, category, problem.categories, &category_wording, 0});
 }
 
 }  // namespace

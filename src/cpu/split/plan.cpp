@@ -34,23 +34,23 @@ std::uint64_t key_bytes_read(const split_problem& p) noexcept {
   return p.count * std::min(p.key_stride_bytes, std::max(p.key_bytes, line_bytes));
 }
 
-split_scratch layout_of(const split_problem& p, std::uint64_t passes, std::uint32_t digit_bits,
+split_scratch layout_of(const split_problem& problem, std::uint64_t passes, std::uint32_t digit_bits,
                         std::uint64_t parts) noexcept {
-  split_scratch l;
-  l.buckets = passes == 1 ? split_buckets_of(p) : std::uint64_t{1} << digit_bits;
-  const bool has_buffers = passes > 1 || (p.product != split_product::scatter_index && combines_writes(p));
-  const std::uint64_t table = whole_write_buffers(bucket_table::bytes(parts, l.buckets));
-  l.starts = 0;
-  l.cursors = table;
-  l.buffers = 2 * table;
-  l.bad_positions = l.buffers + (has_buffers ? parts * l.buckets * write_buffer_bytes : 0);
-  l.entries[0] = l.bad_positions + whole_write_buffers(parts * sizeof(std::uint64_t));
-  const std::uint64_t array = whole_write_buffers(p.count * pass_entry_bytes(p));
+  split_scratch scratch;
+  scratch.buckets = passes == 1 ? split_buckets_of(problem) : std::uint64_t{1} << digit_bits;
+  const bool has_buffers = passes > 1 || (problem.product != split_product::scatter_index && combines_writes(problem));
+  const std::uint64_t table = whole_write_buffers(bucket_table::bytes(parts, scratch.buckets));
+  scratch.starts = 0;
+  scratch.cursors = table;
+  scratch.buffers = 2 * table;
+  scratch.bad_positions = scratch.buffers + (has_buffers ? parts * scratch.buckets * write_buffer_bytes : 0);
+  scratch.entries[0] = scratch.bad_positions + whole_write_buffers(parts * sizeof(std::uint64_t));
+  const std::uint64_t array = whole_write_buffers(problem.count * pass_entry_bytes(problem));
   // Passes over records use the output as one of the two arrays.
-  const bool out_holds_entries = pass_entry_of(p) == pass_entry::record;
-  l.entries[1] = l.entries[0] + (passes > 1 ? array : 0);
-  l.bytes = l.entries[1] + (passes > 2 && !out_holds_entries ? array : 0);
-  return l;
+  const bool out_holds_entries = pass_entry_of(problem) == pass_entry::record;
+  scratch.entries[1] = scratch.entries[0] + (passes > 1 ? array : 0);
+  scratch.bytes = scratch.entries[1] + (passes > 2 && !out_holds_entries ? array : 0);
+  return scratch;
 }
 
 }  // namespace
@@ -74,37 +74,40 @@ std::uint64_t pass_entry_bytes(const split_problem& p) noexcept {
   }
 }
 
-plan::planned plan_split(const split_problem& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
+plan::planned plan_split(const split_problem& problem, const plan::scope& scope) {
+  const machine& machine = scope.machine;
   plan::planned plan;
-  const std::uint32_t bits = std::max(1U, category_bits(split_buckets_of(p)));
-  const std::uint32_t passes = (bits + most_bits(p) - 1) / most_bits(p);
+  const std::uint32_t bits = std::max(1U, category_bits(split_buckets_of(problem)));
+  const std::uint32_t passes = (bits + most_bits(problem) - 1) / most_bits(problem);
   const std::uint32_t digit_bits = (bits + passes - 1) / passes;
-  const std::uint64_t moved = p.count * p.record_bytes;
-  const std::uint64_t all_bytes = 2 * moved + (p.has_separate_key() ? key_bytes_read(p) : 0);
+  const std::uint64_t moved = problem.count * problem.record_bytes;
+  const std::uint64_t all_bytes = 2 * moved + (problem.has_separate_key() ? key_bytes_read(problem) : 0);
   // A part must have more records than buckets, or the scan of its counts would cost more than its records.
-  const std::uint64_t most_parts = std::max<std::uint64_t>(1, p.count >> digit_bits);
-  const std::uint64_t parts = std::min(parts_worth(all_bytes, m.parallelism), most_parts);
+  const std::uint64_t most_parts = std::max<std::uint64_t>(1, problem.count >> digit_bits);
+  const std::uint64_t parts = std::min(parts_worth(all_bytes, machine.parallelism), most_parts);
   const split_decision decided{.passes = passes,
                                .digit_bits = digit_bits,
-                               .streams = moved > m.cache_bytes,
+                               .streams = moved > machine.cache_bytes,
                                .parts = parts,
-                               .layout = layout_of(p, passes, digit_bits, parts)};
+                               .layout = layout_of(problem, passes, digit_bits, parts)};
   plan.decided.set(decided);
   plan.scratch_bytes = decided.layout.bytes;
 
-  plan.add("latency", m.launch_seconds + 2 * passes * m.step_seconds);
-  const std::uint64_t entry_bytes = p.count * pass_entry_bytes(p);
-  std::uint64_t streamed = 2 * key_bytes_read(p) + moved;  // keys are read by histogram and scatter, records written
-  if (p.product == split_product::records && p.has_separate_key()) streamed += moved;
+  plan.add("latency", machine.launch_seconds + 2 * passes * machine.step_seconds);
+  const std::uint64_t entry_bytes = problem.count * pass_entry_bytes(problem);
+  std::uint64_t streamed =
+      2 * key_bytes_read(problem) + moved;  // keys are read by histogram and scatter, records written
+  if (problem.product == split_product::records && problem.has_separate_key()) streamed += moved;
   // Records that the passes do not move are fetched by the last pass, at random.
-  const bool fetches =
-      passes > 1 && p.product == split_product::records && pass_entry_of(p) == pass_entry::category_and_index;
-  if (fetches) plan.add("random read", m.random_reads(p.count, p.record_bytes, p.count * p.in_stride_bytes));
+  const bool fetches = passes > 1 && problem.product == split_product::records &&
+                       pass_entry_of(problem) == pass_entry::category_and_index;
+  if (fetches)
+    plan.add("random read",
+             machine.random_reads(problem.count, problem.record_bytes, problem.count * problem.in_stride_bytes));
   if (passes > 1) streamed += (passes - 1) * 3 * entry_bytes;
-  plan.add("streamed", m.streamed(streamed, all_bytes));
-  plan.add("moving records",
-           static_cast<double>(p.count) * passes * digits_per_record * digit_seconds(m) / m.parallelism);
+  plan.add("streamed", machine.streamed(streamed, all_bytes));
+  plan.add("moving records", static_cast<double>(problem.count) * passes * digits_per_record * digit_seconds(machine) /
+                                 machine.parallelism);
   return plan;
 }
 

@@ -15,10 +15,10 @@ enum class pass_entry : std::uint8_t {
 
 /// Whether records are written through write-combining buffers: their width divides a cache line, and the output has
 /// them without gaps and aligned.
-bool combines_writes(const primitives::split_problem& p) noexcept;
-pass_entry pass_entry_of(const primitives::split_problem& p) noexcept;
+bool combines_writes(const primitives::split_problem& problem) noexcept;
+pass_entry pass_entry_of(const primitives::split_problem& problem) noexcept;
 /// Bytes of one entry.
-std::uint64_t pass_entry_bytes(const primitives::split_problem& p) noexcept;
+std::uint64_t pass_entry_bytes(const primitives::split_problem& problem) noexcept;
 
 /// Scratch layout of a split; every member but `buckets` is in bytes.
 struct split_scratch {
@@ -40,6 +40,6 @@ struct split_decision {
   split_scratch layout;      ///< where things lie in the scratch
 };
 
-plan::planned plan_split(const primitives::split_problem& p, const plan::scope& scope);
+plan::planned plan_split(const primitives::split_problem& problem, const plan::scope& scope);
 
 }  // namespace sheaf::cpu

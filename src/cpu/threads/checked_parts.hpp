@@ -36,24 +36,24 @@ inline core::index_report report_of(index_span index, std::uint64_t position, st
 
 /// Runs work() -> first_bad under a new call number, and reports the bad index to the context.
 template <class Work>
-void run_checked(const context& ctx, const primitives::movement& m, index_span index,
+void run_checked(const context& ctx, const primitives::movement& movement, index_span index,
                  const core::index_wording& wording, Work work) {
   core::cpu_state& state = core::cpu(ctx);
   const std::uint64_t call = state.begin_call();
   const first_bad bad = work();
-  if (bad.found()) state.keep_first(report_of(index, bad.position, call, m.indexed_count, wording));
+  if (bad.found()) state.keep_first(report_of(index, bad.position, call, movement.indexed_count, wording));
 }
 
 /// Cuts [0, count) into equal parts, one per thread that the movement's bytes are worth, and calls
 /// work(begin, end, part) -> first_bad for each. Reports the first bad index of all parts to the context, under a new
 /// call number.
 template <class Work>
-void for_each_checked_part(const context& ctx, const primitives::movement& m, std::uint64_t count, index_span index,
-                           const core::index_wording& wording, Work work) {
-  const std::uint64_t worth =
-      parts_worth(2 * m.sequential_bytes() + m.index_bytes(), static_cast<std::uint64_t>(core::cpu(ctx).threads));
+void for_each_checked_part(const context& ctx, const primitives::movement& movement, std::uint64_t count,
+                           index_span index, const core::index_wording& wording, Work work) {
+  const std::uint64_t worth = parts_worth(2 * movement.sequential_bytes() + movement.index_bytes(),
+                                          static_cast<std::uint64_t>(core::cpu(ctx).threads));
   const auto threads = static_cast<int>(worth);
-  run_checked(ctx, m, index, wording, [&]() -> first_bad {
+  run_checked(ctx, movement, index, wording, [&]() -> first_bad {
     if (threads == 1) return work(std::uint64_t{0}, count, std::uint64_t{0});
     std::uint64_t position = ~std::uint64_t{0};
 #pragma omp parallel num_threads(core::startable(threads)) reduction(min : position)

@@ -110,12 +110,12 @@ class write_buffers {
 
   /// Writes out the records that are left in the buffers.
   void finish(std::uint64_t buckets) const noexcept {
-    for (std::uint64_t b = 0; b < buckets; ++b) {
-      const std::uint64_t end = cursors_[b] - misalignment_;
-      if (end == starts_[b]) continue;
-      const std::uint64_t slots = (cursors_[b] - 1) % records_per_buffer + 1;
-      const std::uint64_t count = std::min(slots, end - starts_[b]);
-      std::memcpy(out_ + (end - count) * sizeof(Value), buffers_ + b * records_per_buffer + slots - count,
+    for (std::uint64_t bucket = 0; bucket < buckets; ++bucket) {
+      const std::uint64_t end = cursors_[bucket] - misalignment_;
+      if (end == starts_[bucket]) continue;
+      const std::uint64_t slots = (cursors_[bucket] - 1) % records_per_buffer + 1;
+      const std::uint64_t count = std::min(slots, end - starts_[bucket]);
+      std::memcpy(out_ + (end - count) * sizeof(Value), buffers_ + bucket * records_per_buffer + slots - count,
                   count * sizeof(Value));
     }
     if (streams_) finish_streaming();

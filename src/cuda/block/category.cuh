@@ -20,42 +20,42 @@ struct word_field {
   std::uint32_t byte_order = 0x3210;  ///< a selector of __byte_perm
 };
 
-inline word_field word_field_of(const bit_field& f, std::uint32_t word_bytes) {
-  word_field w;
-  w.mask = static_cast<std::uint32_t>((std::uint64_t{1} << f.count) - 1);
+inline word_field word_field_of(const bit_field& field, std::uint32_t word_bytes) {
+  word_field word_bits;
+  word_bits.mask = static_cast<std::uint32_t>((std::uint64_t{1} << field.count) - 1);
   const std::uint32_t limbs = (word_bytes + 3) / 4;
-  if (f.order == bit_order::little_endian) {
-    w.limb = static_cast<std::uint32_t>(f.first / 32);
-    w.next_limb = std::min(w.limb + 1, limbs - 1);
-    w.shift = static_cast<std::uint32_t>(f.first % 32);
-    return w;
+  if (field.order == bit_order::little_endian) {
+    word_bits.limb = static_cast<std::uint32_t>(field.first / 32);
+    word_bits.next_limb = std::min(word_bits.limb + 1, limbs - 1);
+    word_bits.shift = static_cast<std::uint32_t>(field.first % 32);
+    return word_bits;
   }
   // In the reversed word, `low` counts from the lowest bit and limbs come in reverse order. A word narrower than a limb
   // then lies in the limb's upper bytes.
-  const auto low = static_cast<std::uint32_t>(limbs * 32 - f.first - f.count);
-  w.limb = limbs - 1 - low / 32;
-  w.next_limb = w.limb == 0 ? 0 : w.limb - 1;
-  w.shift = low % 32;
-  w.byte_order = 0x0123;
-  return w;
+  const auto low = static_cast<std::uint32_t>(limbs * 32 - field.first - field.count);
+  word_bits.limb = limbs - 1 - low / 32;
+  word_bits.next_limb = word_bits.limb == 0 ? 0 : word_bits.limb - 1;
+  word_bits.shift = low % 32;
+  word_bits.byte_order = 0x0123;
+  return word_bits;
 }
 
 template <class Word>
-__device__ __forceinline__ std::uint32_t category_of(const Word& word, const word_field& f) {
+__device__ __forceinline__ std::uint32_t category_of(const Word& word, const word_field& field) {
   std::uint32_t low;
   std::uint32_t high;
   if constexpr (sizeof(Word) == 16) {
-    low = f.limb < 2 ? (f.limb == 0 ? word.x : word.y) : (f.limb == 2 ? word.z : word.w);
-    high = f.next_limb < 2 ? (f.next_limb == 0 ? word.x : word.y) : (f.next_limb == 2 ? word.z : word.w);
+    low = field.limb < 2 ? (field.limb == 0 ? word.x : word.y) : (field.limb == 2 ? word.z : word.w);
+    high = field.next_limb < 2 ? (field.next_limb == 0 ? word.x : word.y) : (field.next_limb == 2 ? word.z : word.w);
   } else if constexpr (sizeof(Word) == 8) {
-    low = f.limb == 0 ? word.x : word.y;
-    high = f.next_limb == 0 ? word.x : word.y;
+    low = field.limb == 0 ? word.x : word.y;
+    high = field.next_limb == 0 ? word.x : word.y;
   } else {
     low = high = word;
   }
-  low = __byte_perm(low, 0, f.byte_order);
-  high = __byte_perm(high, 0, f.byte_order);
-  return __funnelshift_r(low, high, f.shift) & f.mask;
+  low = __byte_perm(low, 0, field.byte_order);
+  high = __byte_perm(high, 0, field.byte_order);
+  return __funnelshift_r(low, high, field.shift) & field.mask;
 }
 
 /// The keys that categories are read from. Keys of 1, 2, 4 and 8 bytes are loaded as words, others byte by byte.
@@ -105,13 +105,13 @@ struct field_of_bytes {
   std::uint32_t mask;
   bool is_from_left;
 
-  __device__ __forceinline__ explicit field_of_bytes(const bit_field& f)
-      : first_byte(f.first / 8),
-        bytes_touched(primitives::bytes_touched(f)),
-        mask(f.count >= 32 ? ~0U : (1U << f.count) - 1),
-        is_from_left(f.order == bit_order::from_left) {
-    const auto skipped = static_cast<std::uint32_t>(f.first % 8);
-    shift = is_from_left ? 8 * bytes_touched - skipped - f.count : skipped;
+  __device__ __forceinline__ explicit field_of_bytes(const bit_field& field)
+      : first_byte(field.first / 8),
+        bytes_touched(primitives::bytes_touched(field)),
+        mask(field.count >= 32 ? ~0U : (1U << field.count) - 1),
+        is_from_left(field.order == bit_order::from_left) {
+    const auto skipped = static_cast<std::uint32_t>(field.first % 8);
+    shift = is_from_left ? 8 * bytes_touched - skipped - field.count : skipped;
   }
 
   __device__ __forceinline__ std::uint32_t value_of(const std::byte* key) const {

@@ -76,13 +76,14 @@ __device__ __forceinline__ bool has_shared_bin(Bin bin) {
 /// Histogram update with a warp-aggregated atomic for one bin: lanes that share the middle lane's bin are added by one
 /// atomic, the others by one each. Returns the counter's value before this lane, as if lanes had come one by one.
 template <int Bins, bool HasAllRecords>
-__device__ __forceinline__ std::uint32_t add_aggregated(std::uint32_t b, std::uint32_t* histogram) {
+__device__ __forceinline__ std::uint32_t add_aggregated(std::uint32_t bin, std::uint32_t* histogram) {
   const std::uint32_t lane = threadIdx.x % 32;
-  const bool is_aggregated = b == __shfl_sync(~0U, b, middle_lane);
+  const bool is_aggregated = bin == __shfl_sync(~0U, bin, middle_lane);
   const std::uint32_t peers = __ballot_sync(~0U, is_aggregated);
   std::uint32_t before = 0;
   const bool adds = lane == middle_lane || !is_aggregated;
-  if (adds && (HasAllRecords || b < Bins)) before = atomicAdd(&histogram[b], lane == middle_lane ? __popc(peers) : 1U);
+  if (adds && (HasAllRecords || bin < Bins))
+    before = atomicAdd(&histogram[bin], lane == middle_lane ? __popc(peers) : 1U);
   const std::uint32_t first = __shfl_sync(~0U, before, middle_lane);
   return is_aggregated ? first + __popc(peers & ((1U << lane) - 1)) : before;
 }
@@ -124,15 +125,15 @@ struct warp_bin {
 
 /// One step of rank_in_warp: lanes that take part set their bits in the mask of their bin, which tells them of each
 /// other. Returns the bin as the step found it, with the mask; nothing to lanes that do not take part.
-__device__ __forceinline__ warp_bin meet_in_bin(std::uint32_t b, bool takes_part, warp_bin* bins) {
+__device__ __forceinline__ warp_bin meet_in_bin(std::uint32_t bin, bool takes_part, warp_bin* bins) {
   const std::uint32_t lane = threadIdx.x % 32;
   warp_bin found{};
-  if (takes_part) atomicOr(&bins[b].lanes_or_begin, 1U << lane);
+  if (takes_part) atomicOr(&bins[bin].lanes_or_begin, 1U << lane);
   __syncwarp();
-  if (takes_part) found = bins[b];
+  if (takes_part) found = bins[bin];
   __syncwarp();
   const bool is_first = (found.lanes_or_begin & ((1U << lane) - 1)) == 0;
-  if (takes_part && is_first) bins[b] = {0, found.count + __popc(found.lanes_or_begin)};
+  if (takes_part && is_first) bins[bin] = {0, found.count + __popc(found.lanes_or_begin)};
   __syncwarp();
   return found;
 }
@@ -226,12 +227,12 @@ __device__ __forceinline__ void rank_by_match(Bin bin, std::uint32_t* offsets, p
 #pragma unroll
   for (int k = 0; k < Items; ++k) {
     if (k >= used) break;
-    const std::uint32_t b = bin(k);
-    const std::uint32_t peers = match_any<Bins>(b);
+    const std::uint32_t bin_index = bin(k);
+    const std::uint32_t peers = match_any<Bins>(bin_index);
     const int last_peer = 31 - __clz(static_cast<int>(peers));
     const std::uint32_t peers_so_far = __popc(peers & lanes_so_far);
     std::uint32_t begin = 0;
-    if (static_cast<int>(lane) == last_peer) begin = atomicAdd(&offsets[b], peers_so_far);
+    if (static_cast<int>(lane) == last_peer) begin = atomicAdd(&offsets[bin_index], peers_so_far);
     begin = __shfl_sync(~0U, begin, last_peer);
     rank.set(k, begin + peers_so_far - 1);
   }

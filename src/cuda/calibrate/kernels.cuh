@@ -39,17 +39,17 @@ __device__ __forceinline__ std::uint64_t mixed64(std::uint64_t x) {
 /// The address of the word with this number. The words of a record are adjacent, and the record lies at a random place.
 /// Wide: there are 2^32 records or more.
 template <class Word, bool Wide>
-__device__ __forceinline__ std::byte* address_of(const random_accesses& a, std::uint64_t word) {
-  const std::uint64_t number = word >> a.words_shift;
-  const auto within = static_cast<std::uint32_t>(word) & ((1U << a.words_shift) - 1);
+__device__ __forceinline__ std::byte* address_of(const random_accesses& accesses, std::uint64_t word) {
+  const std::uint64_t number = word >> accesses.words_shift;
+  const auto within = static_cast<std::uint32_t>(word) & ((1U << accesses.words_shift) - 1);
   std::uint64_t record;
   if constexpr (Wide) {
-    record = __umul64hi(mixed64(number ^ a.seed), a.records);
+    record = __umul64hi(mixed64(number ^ accesses.seed), accesses.records);
   } else {
-    record = __umulhi(mixed32(static_cast<std::uint32_t>(number) ^ static_cast<std::uint32_t>(a.seed >> 32)),
-                      static_cast<std::uint32_t>(a.records));
+    record = __umulhi(mixed32(static_cast<std::uint32_t>(number) ^ static_cast<std::uint32_t>(accesses.seed >> 32)),
+                      static_cast<std::uint32_t>(accesses.records));
   }
-  return a.memory + ((record << a.words_shift) + within) * sizeof(Word);
+  return accesses.memory + ((record << accesses.words_shift) + within) * sizeof(Word);
 }
 
 __device__ __forceinline__ std::uint32_t xor_of_words(std::uint32_t w) { return w; }
@@ -62,41 +62,41 @@ __device__ __forceinline__ std::uint64_t global_thread() {
 __device__ __forceinline__ std::uint64_t grid_threads() { return std::uint64_t{gridDim.x} * block_threads; }
 
 template <class Word, bool Wide>
-__global__ void __launch_bounds__(block_threads) read_at_random(const __grid_constant__ random_accesses a) {
+__global__ void __launch_bounds__(block_threads) read_at_random(const __grid_constant__ random_accesses accesses) {
   std::uint64_t word = global_thread();
   std::uint32_t sum = 0;
-  for (std::uint32_t round = 0; round < a.rounds; ++round) {
+  for (std::uint32_t round = 0; round < accesses.rounds; ++round) {
     Word loaded[accesses_in_flight];
 #pragma unroll
     for (int k = 0; k < accesses_in_flight; ++k, word += grid_threads()) {
-      loaded[k] = load_word<Word>(address_of<Word, Wide>(a, word));
+      loaded[k] = load_word<Word>(address_of<Word, Wide>(accesses, word));
     }
 #pragma unroll
     for (int k = 0; k < accesses_in_flight; ++k) sum ^= xor_of_words(loaded[k]);
   }
-  if (sum == 0x5eaf5eafU) *a.sink = sum;  // almost never true, which the compiler cannot know
+  if (sum == 0x5eaf5eafU) *accesses.sink = sum;  // almost never true, which the compiler cannot know
 }
 
 template <class Word, bool Wide>
-__global__ void __launch_bounds__(block_threads) write_at_random(const __grid_constant__ random_accesses a) {
+__global__ void __launch_bounds__(block_threads) write_at_random(const __grid_constant__ random_accesses accesses) {
   std::uint64_t word = global_thread();
   Word written{};
-  for (std::uint32_t round = 0; round < a.rounds; ++round) {
+  for (std::uint32_t round = 0; round < accesses.rounds; ++round) {
     reinterpret_cast<std::uint32_t&>(written) = static_cast<std::uint32_t>(word);
 #pragma unroll
     for (int k = 0; k < accesses_in_flight; ++k, word += grid_threads()) {
-      store_word(address_of<Word, Wide>(a, word), written);
+      store_word(address_of<Word, Wide>(accesses, word), written);
     }
   }
 }
 
 template <class Number, bool Wide>
-__global__ void __launch_bounds__(block_threads) add_at_random(const __grid_constant__ random_accesses a) {
+__global__ void __launch_bounds__(block_threads) add_at_random(const __grid_constant__ random_accesses accesses) {
   std::uint64_t word = global_thread();
-  for (std::uint32_t round = 0; round < a.rounds; ++round) {
+  for (std::uint32_t round = 0; round < accesses.rounds; ++round) {
 #pragma unroll
     for (int k = 0; k < accesses_in_flight; ++k, word += grid_threads()) {
-      atomicAdd(reinterpret_cast<Number*>(address_of<Number, Wide>(a, word)), Number{1});
+      atomicAdd(reinterpret_cast<Number*>(address_of<Number, Wide>(accesses, word)), Number{1});
     }
   }
 }

@@ -75,21 +75,21 @@ class cuda_microbenchmarks final : public plan::microbenchmarks {
     int runtime = 0;
     require(cudaDriverGetVersion(&driver), "calibrate: driver version");
     require(cudaRuntimeGetVersion(&runtime), "calibrate: runtime version");
-    machine m;
-    m.name = ctx_.state().device_name;
-    m.backend = backend_kind::cuda;
-    m.versions = {{"cuda driver", version_text(driver)}, {"cuda runtime", version_text(runtime)}};
-    m.memory_bytes = properties.totalGlobalMem;
+    machine machine;
+    machine.name = ctx_.state().device_name;
+    machine.backend = backend_kind::cuda;
+    machine.versions = {{"cuda driver", version_text(driver)}, {"cuda runtime", version_text(runtime)}};
+    machine.memory_bytes = properties.totalGlobalMem;
     // The first level is the memory that L1 and shared memory divide. The device reports what shared memory can have of
     // it, 228 KB of 256 or 164 of 192.
     constexpr std::uint64_t granule = 64 * 1024;
-    m.cache_levels = {ceil_div(properties.sharedMemPerMultiprocessor, granule) * granule,
-                      static_cast<std::uint64_t>(properties.l2CacheSize)};
-    m.cache_bytes = m.cache_levels.back();
-    m.sector_bytes = 32;
-    m.fetch_bytes = 64;
-    m.parallelism = static_cast<std::uint32_t>(properties.multiProcessorCount);
-    return m;
+    machine.cache_levels = {ceil_div(properties.sharedMemPerMultiprocessor, granule) * granule,
+                            static_cast<std::uint64_t>(properties.l2CacheSize)};
+    machine.cache_bytes = machine.cache_levels.back();
+    machine.sector_bytes = 32;
+    machine.fetch_bytes = 64;
+    machine.parallelism = static_cast<std::uint32_t>(properties.multiProcessorCount);
+    return machine;
   }
 
   std::uint64_t reserve(std::uint64_t bytes) override {

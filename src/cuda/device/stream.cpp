@@ -26,12 +26,12 @@ bool overlaps_kernels(const context& ctx, const void* kernel) {
   static std::array<std::atomic<answer>, 64> known{};
   const int device = ctx.device();
   if (device < 0 || static_cast<std::size_t>(device) >= known.size()) return false;
-  answer a = known[device].load(std::memory_order_relaxed);
-  if (a == answer::unknown) {
-    a = look_up(ctx, kernel);
-    known[device].store(a, std::memory_order_relaxed);
+  answer known_answer = known[device].load(std::memory_order_relaxed);
+  if (known_answer == answer::unknown) {
+    known_answer = look_up(ctx, kernel);
+    known[device].store(known_answer, std::memory_order_relaxed);
   }
-  return a == answer::yes;
+  return known_answer == answer::yes;
 }
 
 bool cuda_state::is_captured() const {

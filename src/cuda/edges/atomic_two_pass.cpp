@@ -15,28 +15,31 @@ namespace {
 using namespace primitives;
 
 // An edge reads two values and adds to two results, all at random where nodes are in no order: the atomics bound it.
-plan::planned plan_atomic(const edge_sum_problem& p, const plan::scope& scope) {
-  if (p.order == reduction_order::deterministic) return plan::rejected("adds in the order in which threads arrive");
-  const machine& m = scope.machine;
+plan::planned plan_atomic(const edge_sum_problem& problem, const plan::scope& scope) {
+  if (problem.order == reduction_order::deterministic)
+    return plan::rejected("adds in the order in which threads arrive");
+  const machine& machine = scope.machine;
   plan::planned plan;
   plan.scratch_bytes = sizeof(unsigned long long);
-  const std::uint64_t streamed = p.edges * p.edge_bytes() + p.nodes * p.result_bytes();
+  const std::uint64_t streamed = problem.edges * problem.edge_bytes() + problem.nodes * problem.result_bytes();
   constexpr double overlap_exponent = 2;
-  plan.add("latency", m.launch_seconds + 3 * m.step_seconds);
-  plan.add_overlapped(overlap_exponent, {{"streamed", m.streamed(streamed, streamed)},
-                                         {"values", value_seconds(p, 2 * p.edges, m)},
-                                         {"atomics", atomic_seconds(p, m)}});
+  plan.add("latency", machine.launch_seconds + 3 * machine.step_seconds);
+  plan.add_overlapped(overlap_exponent, {{"streamed", machine.streamed(streamed, streamed)},
+                                         {"values", value_seconds(problem, 2 * problem.edges, machine)},
+                                         {"atomics", atomic_seconds(problem, machine)}});
   return plan;
 }
 
-void run_atomic(const context& ctx, const edge_sum_problem& p, const plan::planned&, const edge_sum_buffers& b,
-                std::byte* scratch) {
+void run_atomic(const context& ctx, const edge_sum_problem& problem, const plan::planned&,
+                const edge_sum_buffers& buffers, std::byte* scratch) {
   const device_scope current_device(ctx.device());
-  const edge_sum_kernels kernels(p, b);
-  if (p.nodes > 0) require(cudaMemsetAsync(b.result, 0, p.nodes * p.result_bytes(), ctx.stream()), ctx);
-  if (p.edges == 0) return;
-  const bad_end_report bad_ends(ctx, p, edge_call::edge_sum, reinterpret_cast<unsigned long long*>(scratch));
-  const edge_kernels::atomic_arguments a{ends_of(p, b.edges), views_of(p, b), bad_ends.first_bad()};
+  const edge_sum_kernels kernels(problem, buffers);
+  if (problem.nodes > 0)
+    require(cudaMemsetAsync(buffers.result, 0, problem.nodes * problem.result_bytes(), ctx.stream()), ctx);
+  if (problem.edges == 0) return;
+  const bad_end_report bad_ends(ctx, problem, edge_call::edge_sum, reinterpret_cast<unsigned long long*>(scratch));
+  const edge_kernels::atomic_arguments a{ends_of(problem, buffers.edges), views_of(problem, buffers),
+                                         bad_ends.first_bad()};
   require(kernels->add_by_atomics(ctx.stream(), kernels->f, a), ctx);
   bad_ends.queue(ctx, a.edges);
 }
@@ -58,33 +61,33 @@ struct two_pass_arrays {
 
 // Sorting pairs of an end and an entry of 8 bytes takes most of the time, some 200 bytes an edge; contributions are
 // computed twice, and values read at random at the other end alone.
-plan::planned plan_two_pass(const edge_sum_problem& p, const plan::scope& scope) {
-  if (const char* reason = list_rejection(p)) return plan::rejected(reason);
-  const machine& m = scope.machine;
+plan::planned plan_two_pass(const edge_sum_problem& problem, const plan::scope& scope) {
+  if (const char* reason = list_rejection(problem)) return plan::rejected(reason);
+  const machine& machine = scope.machine;
   plan::planned plan;
-  plan.scratch_bytes = core::bytes_of<two_pass_arrays>(p);
-  plan.add("latency", m.launch_seconds + 6 * m.step_seconds);
-  add_list_cost(p, listed_ends::first, m, plan);
+  plan.scratch_bytes = core::bytes_of<two_pass_arrays>(problem);
+  plan.add("latency", machine.launch_seconds + 6 * machine.step_seconds);
+  add_list_cost(problem, listed_ends::first, machine, plan);
   constexpr double uneven = 1.6;  // lists of unequal length, whose values are at random
-  plan.add("sums", uneven * 2 * list_sum_seconds(p, p.edges, m));
+  plan.add("sums", uneven * 2 * list_sum_seconds(problem, problem.edges, machine));
   return plan;
 }
 
-void run_two_pass(const context& ctx, const edge_sum_problem& p, const plan::planned&, const edge_sum_buffers& b,
-                  std::byte* scratch) {
+void run_two_pass(const context& ctx, const edge_sum_problem& problem, const plan::planned&,
+                  const edge_sum_buffers& buffers, std::byte* scratch) {
   const device_scope current_device(ctx.device());
-  if (p.edges == 0) {
-    return require(cudaMemsetAsync(b.result, 0, p.nodes * p.result_bytes(), ctx.stream()), ctx);
+  if (problem.edges == 0) {
+    return require(cudaMemsetAsync(buffers.result, 0, problem.nodes * problem.result_bytes(), ctx.stream()), ctx);
   }
-  const auto at = core::arrays_in<two_pass_arrays>(scratch, p);
-  const edge_sum_kernels kernels(p, b);
-  const bad_end_report bad_ends(ctx, p, edge_call::edge_sum, at.first_bad);
-  const edge_kernels::end_arrays edges = ends_of(p, b.edges);
+  const auto at = core::arrays_in<two_pass_arrays>(scratch, problem);
+  const edge_sum_kernels kernels(problem, buffers);
+  const bad_end_report bad_ends(ctx, problem, edge_call::edge_sum, at.first_bad);
+  const edge_kernels::end_arrays edges = ends_of(problem, buffers.edges);
   for (const listed_ends ends : passes) {
-    queue_lists(ctx, p, edges, ends, nullptr, at.making, at.lists, bad_ends.first_bad());
+    queue_lists(ctx, problem, edges, ends, nullptr, at.making, at.lists, bad_ends.first_bad());
     queue_list_sums(ctx, kernels,
-                    {views_of(p, b), at.lists.begins, at.lists.entries, p.nodes, p.edges, at.piece_sums,
-                     lanes_of_list(p, p.edges), ends == listed_ends::second});
+                    {views_of(problem, buffers), at.lists.begins, at.lists.entries, problem.nodes, problem.edges,
+                     at.piece_sums, lanes_of_list(problem, problem.edges), ends == listed_ends::second});
   }
   bad_ends.queue(ctx, edges);
 }

@@ -12,7 +12,7 @@ namespace sheaf::cuda {
 class bad_end_report {
  public:
   /// Begins a call; `first_bad` is in scratch.
-  bad_end_report(const context& ctx, const primitives::edge_sum_problem& p, primitives::edge_call by,
+  bad_end_report(const context& ctx, const primitives::edge_sum_problem& problem, primitives::edge_call by,
                  unsigned long long* first_bad);
 
   unsigned long long* first_bad() const noexcept { return first_bad_; }

@@ -27,15 +27,16 @@ class listed_edges final : public prepared_edges {
   listed_edges(buffer begins, buffer entries, bool has_long_lists)
       : begins_(std::move(begins)), entries_(std::move(entries)), has_long_lists_(has_long_lists) {}
 
-  void run(const context& ctx, const edge_sum_problem& p, const edge_sum_buffers& b) override {
+  void run(const context& ctx, const edge_sum_problem& problem, const edge_sum_buffers& buffers) override {
     const run_scope scope(ctx, by_node);
-    const std::uint64_t entries = 2 * p.edges;
-    const std::uint64_t scratch_bytes = has_long_lists_ ? piece_sum_bytes(p, entries) : 0;
+    const std::uint64_t entries = 2 * problem.edges;
+    const std::uint64_t scratch_bytes = has_long_lists_ ? piece_sum_bytes(problem, entries) : 0;
     const core::scratch scratch = plan::take_scratch(ctx, prepared_edge_sum_call, by_node, scratch_bytes);
-    const edge_sum_kernels kernels(p, b);
+    const edge_sum_kernels kernels(problem, buffers);
     queue_list_sums(ctx, kernels,
-                    {views_of(p, b), begins_.as<std::uint64_t>(), entries_.as<edge_kernels::list_entry>(), p.nodes,
-                     entries, scratch_bytes == 0 ? nullptr : scratch.data(), lanes_of_list(p, entries), false});
+                    {views_of(problem, buffers), begins_.as<std::uint64_t>(), entries_.as<edge_kernels::list_entry>(),
+                     problem.nodes, entries, scratch_bytes == 0 ? nullptr : scratch.data(),
+                     lanes_of_list(problem, entries), false});
   }
   std::uint64_t kept_bytes() const override { return begins_.size() + entries_.size(); }
   std::string_view run_variant() const override { return by_node; }
@@ -58,13 +59,13 @@ struct by_node_arrays {
 };
 
 /// Makes the executor of cuda.by_node, which waits for the device.
-std::shared_ptr<prepared_edges> make_by_node(const context& ctx, const edge_sum_problem& p,
+std::shared_ptr<prepared_edges> make_by_node(const context& ctx, const edge_sum_problem& problem,
                                              const edge_kernels::end_arrays& edges, const by_node_arrays& at) {
-  buffer begins = edge_memory(ctx, "offsets of the nodes' edges", (p.nodes + 1) * sizeof(std::uint64_t));
+  buffer begins = edge_memory(ctx, "offsets of the nodes' edges", (problem.nodes + 1) * sizeof(std::uint64_t));
   buffer entries = edge_memory(ctx, "edges of the nodes", at.lists.count * sizeof(edge_kernels::list_entry));
-  queue_lists(ctx, p, edges, listed_ends::both, nullptr, at.lists,
+  queue_lists(ctx, problem, edges, listed_ends::both, nullptr, at.lists,
               {entries.as<edge_kernels::list_entry>(), begins.as<std::uint64_t>()}, at.first_bad);
-  queue_longest(ctx, begins.as<std::uint64_t>(), p.nodes, at.longest);
+  queue_longest(ctx, begins.as<std::uint64_t>(), problem.nodes, at.longest);
   unsigned long long most = 0;
   ctx.state().copy(&most, at.longest, sizeof most);  // waits
   return std::make_shared<listed_edges>(std::move(begins), std::move(entries), most >= edge_kernels::long_list);
@@ -72,27 +73,27 @@ std::shared_ptr<prepared_edges> make_by_node(const context& ctx, const edge_sum_
 
 // A run reads 16 bytes an edge, and a value at random for each end. There are no halos and no tiles, so that any graph
 // will do.
-plan::planned plan_by_node(const prepare_edge_sum_problem& p, const plan::scope& scope) {
-  const edge_sum_problem& s = p.sum;
-  if (const char* reason = list_rejection(s)) return plan::rejected(reason);
-  if (s.nodes == 0 || s.edges == 0) return plan::rejected("there is nothing to put in order");
-  const machine& m = scope.machine;
-  const double run_seconds = m.launch_seconds + list_sum_seconds(s, 2 * s.edges, m);
+plan::planned plan_by_node(const prepare_edge_sum_problem& problem, const plan::scope& scope) {
+  const edge_sum_problem& sum_problem = problem.sum;
+  if (const char* reason = list_rejection(sum_problem)) return plan::rejected(reason);
+  if (sum_problem.nodes == 0 || sum_problem.edges == 0) return plan::rejected("there is nothing to put in order");
+  const machine& machine = scope.machine;
+  const double run_seconds = machine.launch_seconds + list_sum_seconds(sum_problem, 2 * sum_problem.edges, machine);
   plan::planned plan;
-  plan.scratch_bytes = core::bytes_of<by_node_arrays>(p);
+  plan.scratch_bytes = core::bytes_of<by_node_arrays>(problem);
   plan.decided.set(prepare_edge_sum_decision{run_seconds});
-  add_list_cost(s, listed_ends::both, m, plan);
-  plan.add("runs", static_cast<double>(p.expected_runs) * run_seconds);
+  add_list_cost(sum_problem, listed_ends::both, machine, plan);
+  plan.add("runs", static_cast<double>(problem.expected_runs) * run_seconds);
   return plan;
 }
 
-void run_by_node(const context& ctx, const prepare_edge_sum_problem& p, const plan::planned&,
-                 const prepare_edge_sum_buffers& b, std::byte* scratch) {
+void run_by_node(const context& ctx, const prepare_edge_sum_problem& problem, const plan::planned&,
+                 const prepare_edge_sum_buffers& buffers, std::byte* scratch) {
   const device_scope current_device(ctx.device());
-  const auto at = core::arrays_in<by_node_arrays>(scratch, p);
-  const edge_kernels::end_arrays edges = ends_of(p.sum, b.edges);
-  const bad_end_report bad_ends(ctx, p.sum, edge_call::prepare_edge_sum, at.first_bad);
-  *b.made = make_by_node(ctx, p.sum, edges, at);
+  const auto at = core::arrays_in<by_node_arrays>(scratch, problem);
+  const edge_kernels::end_arrays edges = ends_of(problem.sum, buffers.edges);
+  const bad_end_report bad_ends(ctx, problem.sum, edge_call::prepare_edge_sum, at.first_bad);
+  *buffers.made = make_by_node(ctx, problem.sum, edges, at);
   bad_ends.queue(ctx, edges);
 }
 
@@ -104,16 +105,16 @@ class tiled_edges final : public prepared_edges {
   void run(const context& ctx, const edge_sum_problem& p, const edge_sum_buffers& b) override {
     const run_scope scope(ctx, tiles_name);
     const edge_sum_kernels kernels(p, b);
-    const edge_kernels::tile_arguments a{views_of(p, b),
-                                         tiles_.ids.as<std::uint32_t>(),
-                                         tiles_.id_begins.as<std::uint64_t>(),
-                                         tiles_.entries.as<std::uint32_t>(),
-                                         tiles_.edges.as<uint2>(),
-                                         tiles_.slice_begins.as<std::uint64_t>(),
-                                         tiles_.nodes,
-                                         tiles_.tile_nodes,
-                                         tiles_.most_nodes};
-    require(kernels->sum_tiles(ctx.stream(), kernels->f, a), ctx);
+    const edge_kernels::tile_arguments args{views_of(p, b),
+                                            tiles_.ids.as<std::uint32_t>(),
+                                            tiles_.id_begins.as<std::uint64_t>(),
+                                            tiles_.entries.as<std::uint32_t>(),
+                                            tiles_.edges.as<uint2>(),
+                                            tiles_.slice_begins.as<std::uint64_t>(),
+                                            tiles_.nodes,
+                                            tiles_.tile_nodes,
+                                            tiles_.most_nodes};
+    require(kernels->sum_tiles(ctx.stream(), kernels->f, args), ctx);
   }
   std::uint64_t kept_bytes() const override { return tiles_.kept_bytes(); }
   std::string_view run_variant() const override { return tiles_name; }
@@ -137,68 +138,72 @@ struct tiles_arrays : by_node_arrays {
   node_order_scratch node_order;
   tile_build_scratch build;
 
-  tiles_arrays(const prepare_edge_sum_problem& p, core::scratch_arrays& arrays)
-      : by_node_arrays(p, arrays),
-        tile_nodes(tile_nodes_of(p.sum)),
-        order(arrays.take<std::uint32_t>(p.sum.nodes)),
-        place(arrays.take<std::uint32_t>(p.sum.nodes)),
-        outputs{arrays.take<edge_kernels::list_entry>(2 * p.sum.edges), arrays.take<std::uint64_t>(p.sum.nodes + 1)},
-        node_order(p, arrays),
-        build(p.sum.nodes, tile_nodes, arrays) {}
+  tiles_arrays(const prepare_edge_sum_problem& problem, core::scratch_arrays& arrays)
+      : by_node_arrays(problem, arrays),
+        tile_nodes(tile_nodes_of(problem.sum)),
+        order(arrays.take<std::uint32_t>(problem.sum.nodes)),
+        place(arrays.take<std::uint32_t>(problem.sum.nodes)),
+        outputs{arrays.take<edge_kernels::list_entry>(2 * problem.sum.edges),
+                arrays.take<std::uint64_t>(problem.sum.nodes + 1)},
+        node_order(problem, arrays),
+        build(problem.sum.nodes, tile_nodes, arrays) {}
 };
 
 // A run reads 4 bytes an edge (2 for each end), 4 bytes and the value of each node of a tile and of its halo, and
 // writes each sum once. In a box of tetrahedra with 7 edges a node, a tile of n nodes has a halo of 6 n^(2/3); halos of
 // tiles that run side by side are in L2. Both ends compute the contribution of their edge: twice the arithmetic is the
 // price of sums that have one writer and one order.
-double tiles_seconds(const edge_sum_problem& p, const machine& m) {
+double tiles_seconds(const edge_sum_problem& problem, const machine& machine) {
   constexpr double more_nodes = 1.5;
   constexpr double more_entries = 1.1;
-  const auto entries = static_cast<double>(2 * p.edges);
-  const auto nodes = static_cast<double>(p.nodes);
+  const auto entries = static_cast<double>(2 * problem.edges);
+  const auto nodes = static_cast<double>(problem.nodes);
   const auto bytes = static_cast<std::uint64_t>(entries * more_entries * 2 + nodes * more_nodes * 4);
-  const auto halo_bytes = nodes * (more_nodes - 1) * static_cast<double>(std::max<std::uint64_t>(32, p.node_bytes()));
-  const double memory = m.streamed(bytes, bytes) + value_seconds(p, p.nodes, m) +
-                        m.random_writes(p.nodes, p.result_bytes(), p.nodes * p.result_bytes()) +
-                        halo_bytes / m.cached_bytes_per_second + weight_seconds(p, 2 * p.edges, m);
-  return m.launch_seconds + std::max(memory, contribution_seconds(p, 2 * p.edges, m));
+  const auto halo_bytes =
+      nodes * (more_nodes - 1) * static_cast<double>(std::max<std::uint64_t>(32, problem.node_bytes()));
+  const double memory =
+      machine.streamed(bytes, bytes) + value_seconds(problem, problem.nodes, machine) +
+      machine.random_writes(problem.nodes, problem.result_bytes(), problem.nodes * problem.result_bytes()) +
+      halo_bytes / machine.cached_bytes_per_second + weight_seconds(problem, 2 * problem.edges, machine);
+  return machine.launch_seconds + std::max(memory, contribution_seconds(problem, 2 * problem.edges, machine));
 }
 
-plan::planned plan_tiles(const prepare_edge_sum_problem& p, const plan::scope& scope) {
-  const edge_sum_problem& s = p.sum;
-  if (const char* reason = list_rejection(s)) return plan::rejected(reason);
-  if (s.nodes == 0 || s.edges == 0) return plan::rejected("there is nothing to put in order");
-  const machine& m = scope.machine;
-  const double run_seconds = tiles_seconds(s, m);
+plan::planned plan_tiles(const prepare_edge_sum_problem& problem, const plan::scope& scope) {
+  const edge_sum_problem& sum_problem = problem.sum;
+  if (const char* reason = list_rejection(sum_problem)) return plan::rejected(reason);
+  if (sum_problem.nodes == 0 || sum_problem.edges == 0) return plan::rejected("there is nothing to put in order");
+  const machine& machine = scope.machine;
+  const double run_seconds = tiles_seconds(sum_problem, machine);
   plan::planned plan;
-  plan.scratch_bytes = core::bytes_of<tiles_arrays>(p);
+  plan.scratch_bytes = core::bytes_of<tiles_arrays>(problem);
   plan.decided.set(prepare_edge_sum_decision{run_seconds});
-  plan.add("order", node_order_seconds(p, m));
-  add_list_cost(s, listed_ends::both, m, plan);
-  const std::uint64_t entries = 2 * s.edges;
+  plan.add("order", node_order_seconds(problem, machine));
+  add_list_cost(sum_problem, listed_ends::both, machine, plan);
+  const std::uint64_t entries = 2 * sum_problem.edges;
   const std::uint64_t built = entries * 22;
-  plan.add("tiles", 4 * m.step_seconds + m.random_reads(entries, 4, s.nodes * 4) + m.streamed(built, built));
-  plan.add("runs", static_cast<double>(p.expected_runs) * run_seconds);
+  plan.add("tiles", 4 * machine.step_seconds + machine.random_reads(entries, 4, sum_problem.nodes * 4) +
+                        machine.streamed(built, built));
+  plan.add("runs", static_cast<double>(problem.expected_runs) * run_seconds);
   return plan;
 }
 
-void run_tiles(const context& ctx, const prepare_edge_sum_problem& p, const plan::planned&,
-               const prepare_edge_sum_buffers& b, std::byte* scratch) {
+void run_tiles(const context& ctx, const prepare_edge_sum_problem& problem, const plan::planned&,
+               const prepare_edge_sum_buffers& buffers, std::byte* scratch) {
   const device_scope current_device(ctx.device());
-  const auto at = core::arrays_in<tiles_arrays>(scratch, p);
-  const edge_sum_problem& s = p.sum;
-  const edge_kernels::end_arrays edges = ends_of(s, b.edges);
-  const bad_end_report bad_ends(ctx, s, edge_call::prepare_edge_sum, at.first_bad);
-  queue_node_order(ctx, p, b, at.tile_nodes, at.node_order, at.order, at.place);
-  queue_lists(ctx, s, edges, listed_ends::both, at.place, at.lists, at.outputs, at.first_bad);
+  const auto at = core::arrays_in<tiles_arrays>(scratch, problem);
+  const edge_sum_problem& sum_problem = problem.sum;
+  const edge_kernels::end_arrays edges = ends_of(sum_problem, buffers.edges);
+  const bad_end_report bad_ends(ctx, sum_problem, edge_call::prepare_edge_sum, at.first_bad);
+  queue_node_order(ctx, problem, buffers, at.tile_nodes, at.node_order, at.order, at.place);
+  queue_lists(ctx, sum_problem, edges, listed_ends::both, at.place, at.lists, at.outputs, at.first_bad);
   bad_ends.queue(ctx, edges);
   edge_tiles tiles;
-  const tile_inputs in{at.order, at.outputs.begins, at.outputs.entries, 2 * s.edges};
-  if (build_tiles(ctx, s.nodes, at.tile_nodes, in, at.build, tiles)) {
-    *b.made = std::make_shared<tiled_edges>(std::move(tiles));
+  const tile_inputs in{at.order, at.outputs.begins, at.outputs.entries, 2 * sum_problem.edges};
+  if (build_tiles(ctx, sum_problem.nodes, at.tile_nodes, in, at.build, tiles)) {
+    *buffers.made = std::make_shared<tiled_edges>(std::move(tiles));
     return;
   }
-  *b.made = make_by_node(ctx, s, edges, at);
+  *buffers.made = make_by_node(ctx, sum_problem, edges, at);
 }
 
 }  // namespace

@@ -29,33 +29,35 @@ double value_seconds(const edge_sum_problem& p, std::uint64_t count, const machi
   return m.random_reads(count, p.node_bytes(), p.nodes * p.node_bytes());
 }
 
-double atomic_seconds(const edge_sum_problem& p, const machine& m) {
-  if (p.nodes == 0) return 0;
+double atomic_seconds(const edge_sum_problem& problem, const machine& machine) {
+  if (problem.nodes == 0) return 0;
   // Two or four words of f32 go in one atomic. The first of a node's atomics brings its line into L2, where the others
   // find it.
-  const std::uint64_t words = p.value == value_type::f64 ? 1
-                              : p.components % 4 == 0    ? 4
-                              : p.components % 2 == 0    ? 2
-                                                         : 1;
-  const std::uint64_t later = 2 * p.edges * (p.components / words - 1);
-  const std::uint64_t footprint = p.nodes * p.result_bytes();
-  const std::uint64_t in_cache = m.cache_bytes / 4 + 1;
+  const std::uint64_t words = problem.value == value_type::f64 ? 1
+                              : problem.components % 4 == 0    ? 4
+                              : problem.components % 2 == 0    ? 2
+                                                               : 1;
+  const std::uint64_t later = 2 * problem.edges * (problem.components / words - 1);
+  const std::uint64_t footprint = problem.nodes * problem.result_bytes();
+  const std::uint64_t in_cache = machine.cache_bytes / 4 + 1;
   // Meshes list the edges of a node near one another, whatever their nodes' order: more than half of the ends find
   // their lines there.
   constexpr double lines_of_an_end = 0.4;
-  const double first = (is_local(p) ? 1 : lines_of_an_end) *
-                       m.atomic_adds(2 * p.edges, p.value_bytes(), is_local(p) ? in_cache : footprint);
-  return first + m.atomic_adds(later, p.value_bytes(), in_cache);
+  const double first =
+      (is_local(problem) ? 1 : lines_of_an_end) *
+      machine.atomic_adds(2 * problem.edges, problem.value_bytes(), is_local(problem) ? in_cache : footprint);
+  return first + machine.atomic_adds(later, problem.value_bytes(), in_cache);
 }
 
-double contribution_seconds(const edge_sum_problem& p, std::uint64_t count, const machine& m) {
+double contribution_seconds(const edge_sum_problem& problem, std::uint64_t count, const machine& machine) {
   // Values come from shared memory at random banks, a word for each component; a root and two quotients take as long as
   // some ten words.
-  const bool has_root = !p.has_own_function && p.function == edge_function::inverse_square;
-  const double words = (2.0 * p.value_components + p.components) * static_cast<double>(p.value_bytes()) / 4 +
-                       (has_root ? 2.5 * static_cast<double>(p.value_bytes()) : 0);
+  const bool has_root = !problem.has_own_function && problem.function == edge_function::inverse_square;
+  const double words =
+      (2.0 * problem.value_components + problem.components) * static_cast<double>(problem.value_bytes()) / 4 +
+      (has_root ? 2.5 * static_cast<double>(problem.value_bytes()) : 0);
   constexpr double words_per_byte = 0.8;
-  return instruction_seconds(static_cast<double>(count) * words, words_per_byte, m);
+  return instruction_seconds(static_cast<double>(count) * words, words_per_byte, machine);
 }
 
 double weight_seconds(const edge_sum_problem& p, std::uint64_t count, const machine& m) {

@@ -6,15 +6,15 @@
 namespace sheaf::cuda {
 
 /// Whether the caller says that neighbours in the list of edges are near each other in memory.
-bool is_local(const primitives::edge_sum_problem& p) noexcept;
+bool is_local(const primitives::edge_sum_problem& problem) noexcept;
 
 /// Seconds to read `count` values of nodes that ends name.
-double value_seconds(const primitives::edge_sum_problem& p, std::uint64_t count, const machine& m);
+double value_seconds(const primitives::edge_sum_problem& problem, std::uint64_t count, const machine& machine);
 /// Seconds of the atomics of all edges.
-double atomic_seconds(const primitives::edge_sum_problem& p, const machine& m);
+double atomic_seconds(const primitives::edge_sum_problem& problem, const machine& machine);
 /// Seconds to make and add `count` contributions with all values at hand.
-double contribution_seconds(const primitives::edge_sum_problem& p, std::uint64_t count, const machine& m);
+double contribution_seconds(const primitives::edge_sum_problem& problem, std::uint64_t count, const machine& machine);
 /// Seconds to read the weights of `count` entries that name edges.
-double weight_seconds(const primitives::edge_sum_problem& p, std::uint64_t count, const machine& m);
+double weight_seconds(const primitives::edge_sum_problem& problem, std::uint64_t count, const machine& machine);
 
 }  // namespace sheaf::cuda

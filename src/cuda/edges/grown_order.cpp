@@ -21,12 +21,12 @@ struct host_layout {
   std::uint64_t scratch = 0;
   std::uint64_t bytes = 0;
 
-  host_layout(const edge_sum_problem& p, std::uint64_t extent, bool are_pairs) noexcept {
+  host_layout(const edge_sum_problem& problem, std::uint64_t extent, bool are_pairs) noexcept {
     core::scratch_offsets place;
     first = place.take(extent);
-    second = are_pairs ? first + sheaf::bytes(p.index) : place.take(extent);
-    order = place.take(p.nodes * sizeof(std::uint32_t));
-    scratch = place.take(graph::order_scratch_bytes(p));
+    second = are_pairs ? first + sheaf::bytes(problem.index) : place.take(extent);
+    order = place.take(problem.nodes * sizeof(std::uint32_t));
+    scratch = place.take(graph::order_scratch_bytes(problem));
     bytes = place.bytes();
   }
 };
@@ -53,22 +53,23 @@ bool is_order_grown(const primitives::prepare_edge_sum_problem& p) noexcept {
   return p.dimensions == 0 && !is_local(p.sum);
 }
 
-void grow_node_order(const context& ctx, const edge_sum_problem& p, const edge_view& edges, std::uint64_t part_nodes,
-                     std::uint32_t* order) {
-  const std::uint64_t end_bytes = bytes(p.index);
+void grow_node_order(const context& ctx, const edge_sum_problem& problem, const edge_view& edges,
+                     std::uint64_t part_nodes, std::uint32_t* order) {
+  const std::uint64_t end_bytes = bytes(problem.index);
   const auto* const first = static_cast<const std::byte*>(edges.first);
   const bool are_pairs = edges.stride == 2 && edges.second == first + end_bytes;
   // From the first end of an array to the last. Of pairs, the other end of the last edge lies behind it.
-  const std::uint64_t extent = ((p.edges - 1) * edges.stride + (are_pairs ? 2 : 1)) * end_bytes;
-  const host_layout layout(p, extent, are_pairs);
+  const std::uint64_t extent = ((problem.edges - 1) * edges.stride + (are_pairs ? 2 : 1)) * end_bytes;
+  const host_layout layout(problem, extent, are_pairs);
   const std::unique_ptr<std::byte[]> memory = host_memory(layout.bytes);
   core::context_state& state = ctx.state();
   state.copy(memory.get() + layout.first, edges.first, extent);
   if (!are_pairs) state.copy(memory.get() + layout.second, edges.second, extent);
-  const edge_view on_host(memory.get() + layout.first, memory.get() + layout.second, p.edges, edges.stride, p.index);
+  const edge_view on_host(memory.get() + layout.first, memory.get() + layout.second, problem.edges, edges.stride,
+                          problem.index);
   auto* const grown = reinterpret_cast<std::uint32_t*>(memory.get() + layout.order);
-  graph::grow_order(p, on_host, part_nodes, memory.get() + layout.scratch, grown);
-  state.copy(order, grown, p.nodes * sizeof(std::uint32_t));
+  graph::grow_order(problem, on_host, part_nodes, memory.get() + layout.scratch, grown);
+  state.copy(order, grown, problem.nodes * sizeof(std::uint32_t));
 }
 
 double grown_order_seconds(const edge_sum_problem& p, const machine& m) {

@@ -102,17 +102,17 @@ list_scratch::list_scratch(const edge_sum_problem& p, listed_ends ends, core::sc
       entries(arrays.take<uint2>(count)),
       passes(arrays.take<std::byte>(count == 0 ? 0 : pair_scratch_bytes(passes_of(p.nodes, count)))) {}
 
-void queue_lists(const context& ctx, const edge_sum_problem& p, const end_arrays& edges, listed_ends ends,
+void queue_lists(const context& ctx, const edge_sum_problem& problem, const end_arrays& edges, listed_ends ends,
                  const std::uint32_t* place, const list_scratch& scratch, const list_outputs& to,
                  unsigned long long* first_bad) {
   launch(ctx, edges.is_wide ? list_ends<std::uint64_t> : list_ends<std::uint32_t>, ceil_div(edges.count, block_threads),
-         edges, ends, place, static_cast<std::uint32_t>(p.nodes), scratch.keys, scratch.entries, first_bad);
-  pair_passes passes = passes_of(p.nodes, scratch.count);
+         edges, ends, place, static_cast<std::uint32_t>(problem.nodes), scratch.keys, scratch.entries, first_bad);
+  pair_passes passes = passes_of(problem.nodes, scratch.count);
   passes.keys.data = reinterpret_cast<const std::byte*>(scratch.keys);
   passes.values = reinterpret_cast<const std::byte*>(scratch.entries);
   passes.out = reinterpret_cast<std::byte*>(to.entries);
   const std::uint32_t* const sorted = run_pair_passes(ctx, passes, scratch.passes);
-  launch(ctx, find_begins, ceil_div(p.nodes + 1, block_threads), sorted, scratch.count, p.nodes, to.begins);
+  launch(ctx, find_begins, ceil_div(problem.nodes + 1, block_threads), sorted, scratch.count, problem.nodes, to.begins);
 }
 
 void queue_longest(const context& ctx, const std::uint64_t* begins, std::uint64_t nodes, unsigned long long* longest) {
@@ -120,13 +120,13 @@ void queue_longest(const context& ctx, const std::uint64_t* begins, std::uint64_
   launch(ctx, find_longest, ceil_div(nodes, block_threads), begins, nodes, longest);
 }
 
-void add_list_cost(const edge_sum_problem& p, listed_ends ends, const machine& m, plan::planned& plan) {
-  const std::uint64_t entries = entries_of(p, ends);
+void add_list_cost(const edge_sum_problem& problem, listed_ends ends, const machine& machine, plan::planned& plan) {
+  const std::uint64_t entries = entries_of(problem, ends);
   const std::uint64_t rounds = ends == listed_ends::both ? 1 : 2;
-  const std::uint64_t listed = p.edges * 2 * bytes(p.index) + entries * 12 + (p.nodes + 1) * 24;
+  const std::uint64_t listed = problem.edges * 2 * bytes(problem.index) + entries * 12 + (problem.nodes + 1) * 24;
   const auto times = static_cast<double>(rounds);
-  plan.add("lists", times * (2 * m.step_seconds + m.streamed(listed, listed)));
-  plan.add("sort", entries == 0 ? 0 : times * pair_passes_cost(passes_of(p.nodes, entries), m).seconds);
+  plan.add("lists", times * (2 * machine.step_seconds + machine.streamed(listed, listed)));
+  plan.add("sort", entries == 0 ? 0 : times * pair_passes_cost(passes_of(problem.nodes, entries), machine).seconds);
 }
 
 std::uint64_t piece_sum_bytes(const edge_sum_problem& p, std::uint64_t entries) noexcept {

@@ -13,7 +13,7 @@ namespace sheaf::cuda {
 enum class listed_ends : std::uint8_t { first, second, both };
 
 /// Why lists cannot be made; null if they can.
-const char* list_rejection(const primitives::edge_sum_problem& p) noexcept;
+const char* list_rejection(const primitives::edge_sum_problem& problem) noexcept;
 
 /// Scratch in which lists are made.
 struct list_scratch {
@@ -22,7 +22,7 @@ struct list_scratch {
   uint2* entries;
   std::byte* passes;
 
-  list_scratch(const primitives::edge_sum_problem& p, listed_ends ends, core::scratch_arrays& arrays);
+  list_scratch(const primitives::edge_sum_problem& problem, listed_ends ends, core::scratch_arrays& arrays);
 };
 
 /// Where lists go, in device memory.
@@ -33,7 +33,7 @@ struct list_outputs {
 
 /// Queues the lists, in the order of the edges; of an edge in both ends' lists, its first end comes first. With
 /// `place` nodes are called by their place. Edges that have a bad end are noted and left out.
-void queue_lists(const context& ctx, const primitives::edge_sum_problem& p, const edge_kernels::end_arrays& edges,
+void queue_lists(const context& ctx, const primitives::edge_sum_problem& problem, const edge_kernels::end_arrays& edges,
                  listed_ends ends, const std::uint32_t* place, const list_scratch& scratch, const list_outputs& to,
                  unsigned long long* first_bad);
 
@@ -41,14 +41,15 @@ void queue_lists(const context& ctx, const primitives::edge_sum_problem& p, cons
 void queue_longest(const context& ctx, const std::uint64_t* begins, std::uint64_t nodes, unsigned long long* longest);
 
 /// Adds what queue_lists takes to a plan.
-void add_list_cost(const primitives::edge_sum_problem& p, listed_ends ends, const machine& m, plan::planned& plan);
+void add_list_cost(const primitives::edge_sum_problem& problem, listed_ends ends, const machine& machine,
+                   plan::planned& plan);
 
 /// Bytes of the sums of long lists' pieces.
-std::uint64_t piece_sum_bytes(const primitives::edge_sum_problem& p, std::uint64_t entries) noexcept;
+std::uint64_t piece_sum_bytes(const primitives::edge_sum_problem& problem, std::uint64_t entries) noexcept;
 /// Lanes that sum a list.
-std::uint32_t lanes_of_list(const primitives::edge_sum_problem& p, std::uint64_t entries) noexcept;
+std::uint32_t lanes_of_list(const primitives::edge_sum_problem& problem, std::uint64_t entries) noexcept;
 /// Seconds to sum over lists of so many entries.
-double list_sum_seconds(const primitives::edge_sum_problem& p, std::uint64_t entries, const machine& m);
+double list_sum_seconds(const primitives::edge_sum_problem& problem, std::uint64_t entries, const machine& machine);
 /// Queues the sums over lists.
 void queue_list_sums(const context& ctx, const edge_sum_kernels& kernels, const edge_kernels::list_arguments& lists);
 

@@ -35,12 +35,12 @@ __global__ void clear_box(coordinate_box* box) {
 template <class T>
 __global__ void __launch_bounds__(block_threads)
     find_box(const T* coordinates, std::uint64_t nodes, std::uint32_t dimensions, coordinate_box* box) {
-  for (std::uint32_t d = 0; d < dimensions; ++d) {
+  for (std::uint32_t dimension = 0; dimension < dimensions; ++dimension) {
     unsigned long long low = ~0ULL;
     unsigned long long high = 0;
     for (std::uint64_t n = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x; n < nodes;
          n += std::uint64_t{gridDim.x} * block_threads) {
-      const double at = coordinates[n * dimensions + d];
+      const double at = coordinates[n * dimensions + dimension];
       if (!isfinite(at)) continue;
       const unsigned long long word = ascending_word(at);
       low = min(low, word);
@@ -52,8 +52,8 @@ __global__ void __launch_bounds__(block_threads)
       high = max(high, __shfl_down_sync(~0U, high, step));
     }
     if (threadIdx.x % 32 != 0) continue;
-    atomicMin(&box->low[d], low);
-    atomicMax(&box->high[d], high);
+    atomicMin(&box->low[dimension], low);
+    atomicMax(&box->high[dimension], high);
   }
 }
 
@@ -125,38 +125,38 @@ pair_passes passes_of(std::uint64_t nodes) {
 }
 
 template <class T>
-void queue_keys(const context& ctx, const prepare_edge_sum_problem& p, const void* coordinates, coordinate_box* box,
-                std::uint32_t* low_keys, std::uint32_t* high_keys) {
+void queue_keys(const context& ctx, const prepare_edge_sum_problem& problem, const void* coordinates,
+                coordinate_box* box, std::uint32_t* low_keys, std::uint32_t* high_keys) {
   const auto* const at = static_cast<const T*>(coordinates);
-  const std::uint64_t blocks = ceil_div(p.sum.nodes, block_threads);
+  const std::uint64_t blocks = ceil_div(problem.sum.nodes, block_threads);
   constexpr std::uint64_t most_blocks = 1024;
   launch_blocks(ctx, clear_box, 1, 32, box);
-  launch(ctx, find_box<T>, std::min(blocks, most_blocks), at, p.sum.nodes, p.dimensions, box);
-  launch(ctx, make_keys<T>, blocks, at, p.sum.nodes, p.dimensions, box, low_keys, high_keys);
+  launch(ctx, find_box<T>, std::min(blocks, most_blocks), at, problem.sum.nodes, problem.dimensions, box);
+  launch(ctx, make_keys<T>, blocks, at, problem.sum.nodes, problem.dimensions, box, low_keys, high_keys);
 }
 
 }  // namespace
 
-node_order_scratch::node_order_scratch(const prepare_edge_sum_problem& p, core::scratch_arrays& arrays) {
-  if (p.dimensions == 0) return;
+node_order_scratch::node_order_scratch(const prepare_edge_sum_problem& problem, core::scratch_arrays& arrays) {
+  if (problem.dimensions == 0) return;
   box = arrays.take<coordinate_box>(1);
-  for (std::uint32_t*& half : keys) half = arrays.take<std::uint32_t>(p.sum.nodes);
-  sorted_keys = arrays.take<std::uint32_t>(p.sum.nodes);
-  low_order = arrays.take<std::uint32_t>(p.sum.nodes);
-  passes = arrays.take<std::byte>(pair_scratch_bytes(passes_of(p.sum.nodes)));
+  for (std::uint32_t*& half : keys) half = arrays.take<std::uint32_t>(problem.sum.nodes);
+  sorted_keys = arrays.take<std::uint32_t>(problem.sum.nodes);
+  low_order = arrays.take<std::uint32_t>(problem.sum.nodes);
+  passes = arrays.take<std::byte>(pair_scratch_bytes(passes_of(problem.sum.nodes)));
 }
 
-void queue_node_order(const context& ctx, const prepare_edge_sum_problem& p,
-                      const primitives::prepare_edge_sum_buffers& b, std::uint64_t part_nodes,
+void queue_node_order(const context& ctx, const prepare_edge_sum_problem& problem,
+                      const primitives::prepare_edge_sum_buffers& buffers, std::uint64_t part_nodes,
                       const node_order_scratch& scratch, std::uint32_t* order, std::uint32_t* place) {
-  const std::uint64_t nodes = p.sum.nodes;
+  const std::uint64_t nodes = problem.sum.nodes;
   const std::uint64_t blocks = ceil_div(nodes, block_threads);
-  if (p.dimensions > 0) {
+  if (problem.dimensions > 0) {
     const auto [low_keys, high_keys] = scratch.keys;
-    if (p.coordinate == value_type::f64) {
-      queue_keys<double>(ctx, p, b.coordinates, scratch.box, low_keys, high_keys);
+    if (problem.coordinate == value_type::f64) {
+      queue_keys<double>(ctx, problem, buffers.coordinates, scratch.box, low_keys, high_keys);
     } else {
-      queue_keys<float>(ctx, p, b.coordinates, scratch.box, low_keys, high_keys);
+      queue_keys<float>(ctx, problem, buffers.coordinates, scratch.box, low_keys, high_keys);
     }
     pair_passes passes = passes_of(nodes);
     passes.keys.data = reinterpret_cast<const std::byte*>(low_keys);
@@ -167,20 +167,20 @@ void queue_node_order(const context& ctx, const prepare_edge_sum_problem& p,
     passes.values = reinterpret_cast<const std::byte*>(scratch.low_order);
     passes.out = reinterpret_cast<std::byte*>(order);
     run_pair_passes(ctx, passes, scratch.passes);
-  } else if (is_order_grown(p)) {
-    grow_node_order(ctx, p.sum, b.edges, part_nodes, order);
+  } else if (is_order_grown(problem)) {
+    grow_node_order(ctx, problem.sum, buffers.edges, part_nodes, order);
   }
-  launch(ctx, find_places, blocks, order, nodes, p.dimensions > 0 || is_order_grown(p), place);
+  launch(ctx, find_places, blocks, order, nodes, problem.dimensions > 0 || is_order_grown(problem), place);
 }
 
-double node_order_seconds(const prepare_edge_sum_problem& p, const machine& m) {
-  const std::uint64_t nodes = p.sum.nodes;
-  const double places = m.step_seconds + m.random_writes(nodes, 4, nodes * 4);
-  if (is_order_grown(p)) return places + grown_order_seconds(p.sum, m);
-  if (p.dimensions == 0) return places;
-  const std::uint64_t keyed = nodes * (2 * p.dimensions * bytes(p.coordinate) + 8);
-  return places + 2 * pair_passes_cost(passes_of(nodes), m).seconds + 4 * m.step_seconds + m.streamed(keyed, keyed) +
-         m.random_reads(nodes, 4, nodes * 4);
+double node_order_seconds(const prepare_edge_sum_problem& problem, const machine& machine) {
+  const std::uint64_t nodes = problem.sum.nodes;
+  const double places = machine.step_seconds + machine.random_writes(nodes, 4, nodes * 4);
+  if (is_order_grown(problem)) return places + grown_order_seconds(problem.sum, machine);
+  if (problem.dimensions == 0) return places;
+  const std::uint64_t keyed = nodes * (2 * problem.dimensions * bytes(problem.coordinate) + 8);
+  return places + 2 * pair_passes_cost(passes_of(nodes), machine).seconds + 4 * machine.step_seconds +
+         machine.streamed(keyed, keyed) + machine.random_reads(nodes, 4, nodes * 4);
 }
 
 }  // namespace sheaf::cuda

@@ -34,48 +34,48 @@ struct build_calls {
   plan::choice<sort_variant> sort_choice;
 };
 
-sort_problem sort_of(const hash_build_problem& p, slot_form form) {
+sort_problem sort_of(const hash_build_problem& problem, slot_form form) {
   const auto array_of = [](std::uint64_t bytes) {
     return sorted_array{bytes, bytes, bytes, static_cast<std::uint32_t>(bytes)};
   };
-  sort_problem s;
-  s.backend = p.backend;
-  s.count = p.count;
-  s.key.fields[0] = {0, static_cast<std::uint32_t>(p.key_bytes), key_type::unsigned_integer};
-  s.key.field_count = 1;
-  s.key.bits = static_cast<std::uint32_t>(8 * p.key_bytes);
-  s.rows = array_of(p.key_bytes);
-  s.column_count = 1;
-  s.columns[0] = array_of(id_bytes_of(form));
-  return s;
+  sort_problem sorted;
+  sorted.backend = problem.backend;
+  sorted.count = problem.count;
+  sorted.key.fields[0] = {0, static_cast<std::uint32_t>(problem.key_bytes), key_type::unsigned_integer};
+  sorted.key.field_count = 1;
+  sorted.key.bits = static_cast<std::uint32_t>(8 * problem.key_bytes);
+  sorted.rows = array_of(problem.key_bytes);
+  sorted.column_count = 1;
+  sorted.columns[0] = array_of(id_bytes_of(form));
+  return sorted;
 }
 
-plan::planned plan_sorted(const hash_build_problem& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
+plan::planned plan_sorted(const hash_build_problem& problem, const plan::scope& scope) {
+  const machine& machine = scope.machine;
   const auto calls = std::make_shared<build_calls>();
-  calls->form = form_of(p.key_bytes, p.count, p.count, p.id);
+  calls->form = form_of(problem.key_bytes, problem.count, problem.count, problem.id);
   const std::uint64_t id_bytes = id_bytes_of(calls->form);
-  const std::uint64_t tiles = ceil_div(p.count, place_tile);
+  const std::uint64_t tiles = ceil_div(problem.count, place_tile);
   core::scratch_offsets arrays;
   calls->longest_chain = arrays.take(sizeof(unsigned long long));
   calls->states = arrays.take(tile_sums<build_state>::bytes(tiles));
-  calls->hashes = arrays.take(p.count * p.key_bytes);
-  calls->ids = arrays.take(p.count * id_bytes);
-  calls->sorted_hashes = arrays.take(p.count * p.key_bytes);
-  calls->sorted_ids = arrays.take(p.count * id_bytes);
-  calls->sort = sort_of(p, calls->form);
+  calls->hashes = arrays.take(problem.count * problem.key_bytes);
+  calls->ids = arrays.take(problem.count * id_bytes);
+  calls->sorted_hashes = arrays.take(problem.count * problem.key_bytes);
+  calls->sorted_ids = arrays.take(problem.count * id_bytes);
+  calls->sort = sort_of(problem, calls->form);
   calls->sort_scratch = arrays.bytes();
   calls->sort_choice =
-      plan::cheapest(sort_variants(), calls->sort, p.backend, plan::inner_scope(scope, arrays.bytes()));
+      plan::cheapest(sort_variants(), calls->sort, problem.backend, plan::inner_scope(scope, arrays.bytes()));
   if (calls->sort_choice.variant == nullptr) {
     // What the build would take says why it cannot run: memory.
-    const plan::scope unlimited{m, plan::no_scratch_limit, scope.context};
-    calls->sort_choice = plan::cheapest(sort_variants(), calls->sort, p.backend, unlimited);
+    const plan::scope unlimited{machine, plan::no_scratch_limit, scope.context};
+    calls->sort_choice = plan::cheapest(sort_variants(), calls->sort, problem.backend, unlimited);
   }
   if (calls->sort_choice.variant == nullptr) return plan::rejected("no sort can run on the hashes");
   arrays.take(calls->sort_choice.plan.scratch_bytes);
   plan::planned plan;
-  price_build(p, calls->form, calls->sort_choice.plan.seconds, m, plan);
+  price_build(problem, calls->form, calls->sort_choice.plan.seconds, machine, plan);
   plan.scratch_bytes = arrays.bytes();
   plan.inner_calls = calls;
   return plan;
@@ -135,13 +135,13 @@ class sorted_build {
                                           ceil_div(p_.count, block_threads));
     launch(ctx_, hash_keys<Key, Row>, blocks, key_source_of(keys), p_.count, array<Key>(calls_.hashes),
            array<Row>(calls_.ids));
-    sort_buffers b;
-    b.in = {scratch_ + calls_.hashes, p_.count, sizeof(Key)};
-    b.out = {scratch_ + calls_.sorted_hashes, p_.count, sizeof(Key)};
-    b.columns[0] = {const_records(scratch_ + calls_.ids, p_.count, sizeof(Row)),
-                    records(scratch_ + calls_.sorted_ids, p_.count, sizeof(Row))};
+    sort_buffers buffers;
+    buffers.in = {scratch_ + calls_.hashes, p_.count, sizeof(Key)};
+    buffers.out = {scratch_ + calls_.sorted_hashes, p_.count, sizeof(Key)};
+    buffers.columns[0] = {const_records(scratch_ + calls_.ids, p_.count, sizeof(Row)),
+                          records(scratch_ + calls_.sorted_ids, p_.count, sizeof(Row))};
     const auto& chosen = calls_.sort_choice;
-    chosen.variant->run(ctx_, calls_.sort, chosen.plan, b, scratch_ + calls_.sort_scratch);
+    chosen.variant->run(ctx_, calls_.sort, chosen.plan, buffers, scratch_ + calls_.sort_scratch);
   }
 
   /// What comes before each tile, in device memory, and what all come to.
@@ -168,16 +168,16 @@ class sorted_build {
     }
     auto* const longest = array<unsigned long long>(calls_.longest_chain);
     require(cudaMemsetAsync(longest, 0, sizeof *longest, ctx_.stream()), ctx_);
-    const place_arguments<Types> a{.hashes = hashes(),
-                                   .ids = array<const Row>(calls_.sorted_ids),
-                                   .count = p_.count,
-                                   .buckets = static_cast<typename Types::bucket_number>(buckets),
-                                   .states = states(),
-                                   .slots = slots.as<slot>(),
-                                   .slot_count = all_buckets * Types::per_bucket,
-                                   .rows = rows.as<Row>(),
-                                   .longest_chain = longest};
-    launch_blocks(ctx_, place_keys<Types>, tiles(), place_threads, a);
+    const place_arguments<Types> args{.hashes = hashes(),
+                                      .ids = array<const Row>(calls_.sorted_ids),
+                                      .count = p_.count,
+                                      .buckets = static_cast<typename Types::bucket_number>(buckets),
+                                      .states = states(),
+                                      .slots = slots.as<slot>(),
+                                      .slot_count = all_buckets * Types::per_bucket,
+                                      .rows = rows.as<Row>(),
+                                      .longest_chain = longest};
+    launch_blocks(ctx_, place_keys<Types>, tiles(), place_threads, args);
     auto index = std::make_unique<slot_index>(std::move(slots), std::move(rows), form, buckets);
     index->facts.distinct = all.keys;
     // Waits, because contexts of other streams may search the index as soon as it is there.
@@ -198,15 +198,15 @@ class sorted_build {
   std::byte* scratch_;
 };
 
-void run_sorted(const context& ctx, const hash_build_problem& p, const plan::planned& plan, const hash_build_buffers& b,
-                std::byte* scratch) {
+void run_sorted(const context& ctx, const hash_build_problem& problem, const plan::planned& plan,
+                const hash_build_buffers& buffers, std::byte* scratch) {
   const device_scope scope(ctx.device());
   refuse_capture(ctx, "build_hash_index");
   const auto& calls = plan.inner<build_calls>();
-  with_slot_types(calls.form, p.key_bytes, [&](auto* types) {
+  with_slot_types(calls.form, problem.key_bytes, [&](auto* types) {
     using slot_types = std::remove_pointer_t<decltype(types)>;
     using build = sorted_build<typename slot_types::key, typename slot_types::row>;
-    *b.made = build(ctx, p, calls, scratch).run(b.keys);
+    *buffers.made = build(ctx, problem, calls, scratch).run(buffers.keys);
   });
 }
 

@@ -19,15 +19,17 @@ double chain_of(const hash_search_problem& p) noexcept {
 
 }  // namespace
 
-void price_build(const hash_build_problem& p, slot_form form, double sort_seconds, const machine& m,
+void price_build(const hash_build_problem& problem, slot_form form, double sort_seconds, const machine& machine,
                  plan::planned& plan) {
-  const auto count = static_cast<double>(p.count);
-  const auto hash = static_cast<double>(p.key_bytes);
+  const auto count = static_cast<double>(problem.count);
+  const auto hash = static_cast<double>(problem.key_bytes);
   const auto id = static_cast<double>(row_bytes(form));
-  const auto table = static_cast<double>(buckets_for(p.count, p.key_bytes, form, p.load) * sector_bytes);
-  const double bytes_per_second = tuning.scan_share * m.copy_bytes_per_second;
-  plan.add("latency", 4 * m.launch_seconds + 8 * m.step_seconds);
-  plan.add("hashes", count * (static_cast<double>(p.key_stride_bytes) + hash + id) / m.copy_bytes_per_second);
+  const auto table =
+      static_cast<double>(buckets_for(problem.count, problem.key_bytes, form, problem.load) * sector_bytes);
+  const double bytes_per_second = tuning.scan_share * machine.copy_bytes_per_second;
+  plan.add("latency", 4 * machine.launch_seconds + 8 * machine.step_seconds);
+  plan.add("hashes",
+           count * (static_cast<double>(problem.key_stride_bytes) + hash + id) / machine.copy_bytes_per_second);
   plan.add("sort", sort_seconds);
   plan.add("counts", 2 * count * hash / bytes_per_second);
   plan.add("slots", (count * (hash + id) + 2 * table) / bytes_per_second);
@@ -37,24 +39,25 @@ double sector_seconds(std::uint64_t probes, std::uint64_t footprint, const machi
   return tuning.sectors_a_probe * m.random_reads(probes, sector_bytes, footprint);
 }
 
-void price_rows(const hash_search_problem& p, std::uint64_t parts, const machine& m, plan::planned& plan) {
-  const slot_form form = form_of(p.index);
+void price_rows(const hash_search_problem& problem, std::uint64_t parts, const machine& machine, plan::planned& plan) {
+  const slot_form form = form_of(problem.index);
   // A wide slot says which record is the first.
-  const bool finds_first = p.output == hash_output::first && form == slot_form::wide;
-  if (!p.index.has_repeats() || p.output == hash_output::contains || finds_first) return;
+  const bool finds_first = problem.output == hash_output::first && form == slot_form::wide;
+  if (!problem.index.has_repeats() || problem.output == hash_output::contains || finds_first) return;
   const std::uint64_t id = row_bytes(form);
-  plan.add("rows", m.random_reads(p.probes, sector_bytes, p.index.records * id / std::max<std::uint64_t>(1, parts)));
+  plan.add("rows", machine.random_reads(problem.probes, sector_bytes,
+                                        problem.index.records * id / std::max<std::uint64_t>(1, parts)));
 }
 
-void price_matches(const hash_search_problem& p, const machine& m, plan::planned& plan) {
-  if (p.output != hash_output::matches) return;
-  const auto probes = static_cast<double>(p.probes);
-  const auto id = static_cast<double>(bytes(p.index.id));
-  const auto found = static_cast<double>(found_bytes(p));
-  const double matches = p.hit_share * probes * chain_of(p);
-  const double bytes_per_second = tuning.scan_share * m.copy_bytes_per_second;
-  plan.add("offsets", 2 * m.launch_seconds + probes * (2 * found + 8) / bytes_per_second);
-  plan.add("ids", (matches * id + (p.index.has_repeats() ? probes * (8 + found) : 0)) / bytes_per_second);
+void price_matches(const hash_search_problem& problem, const machine& machine, plan::planned& plan) {
+  if (problem.output != hash_output::matches) return;
+  const auto probes = static_cast<double>(problem.probes);
+  const auto id = static_cast<double>(bytes(problem.index.id));
+  const auto found = static_cast<double>(found_bytes(problem));
+  const double matches = problem.hit_share * probes * chain_of(problem);
+  const double bytes_per_second = tuning.scan_share * machine.copy_bytes_per_second;
+  plan.add("offsets", 2 * machine.launch_seconds + probes * (2 * found + 8) / bytes_per_second);
+  plan.add("ids", (matches * id + (problem.index.has_repeats() ? probes * (8 + found) : 0)) / bytes_per_second);
 }
 
 std::uint64_t found_bytes(const hash_search_problem& p) noexcept {

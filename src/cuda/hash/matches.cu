@@ -226,25 +226,25 @@ std::uint64_t count_matches(const context& ctx, const Found* found, std::uint64_
 }
 
 template <class Types, class Id>
-void write_matches_of(const context& ctx, const hash_search_problem& p, const slot_index& index,
-                      const hash_search_buffers& b, const std::byte* found, const match_sums& sums) {
+void write_matches_of(const context& ctx, const hash_search_problem& problem, const slot_index& index,
+                      const hash_search_buffers& buffers, const std::byte* found, const match_sums& sums) {
   using row = typename Types::row;
-  auto* const offsets = static_cast<std::uint64_t*>(b.out);
-  const std::uint64_t tiles = ceil_div(p.probes, tile_probes);
-  if (!p.index.has_repeats()) {
+  auto* const offsets = static_cast<std::uint64_t*>(buffers.out);
+  const std::uint64_t tiles = ceil_div(problem.probes, tile_probes);
+  if (!problem.index.has_repeats()) {
     const auto* const values = reinterpret_cast<const row*>(found);
-    const hash_match_room room = (*b.make_room)(count_matches(ctx, values, p.probes, sums));
-    launch_blocks(ctx, write_single_matches<row, Id>, tiles, tile_threads, values, p.probes, sums, offsets,
+    const hash_match_room room = (*buffers.make_room)(count_matches(ctx, values, problem.probes, sums));
+    launch_blocks(ctx, write_single_matches<row, Id>, tiles, tile_threads, values, problem.probes, sums, offsets,
                   static_cast<Id*>(room.ids), room.capacity);
     return;
   }
   const auto* const keys = reinterpret_cast<const found_key<row>*>(found);
-  const std::uint64_t total = count_matches(ctx, keys, p.probes, sums);
-  launch_blocks(ctx, write_offsets<row>, tiles, tile_threads, keys, p.probes, sums, offsets);
-  const hash_match_room room = (*b.make_room)(total);
+  const std::uint64_t total = count_matches(ctx, keys, problem.probes, sums);
+  launch_blocks(ctx, write_offsets<row>, tiles, tile_threads, keys, problem.probes, sums, offsets);
+  const hash_match_room room = (*buffers.make_room)(total);
   const std::uint64_t written = std::min(total, room.capacity);
   if (written == 0) return;
-  launch_blocks(ctx, write_ids<row, Id>, ceil_div(written, tile_ids), tile_threads, keys, p.probes,
+  launch_blocks(ctx, write_ids<row, Id>, ceil_div(written, tile_ids), tile_threads, keys, problem.probes,
                 static_cast<const std::uint64_t*>(offsets), static_cast<const row*>(index.rows()),
                 static_cast<Id*>(room.ids), written);
 }
@@ -257,15 +257,15 @@ match_arrays::match_arrays(const hash_search_problem& p, core::scratch_arrays& a
   sums = arrays.take<std::byte>(match_sums::bytes(ceil_div(p.probes, tile_probes)));
 }
 
-void write_matches(const context& ctx, const hash_search_problem& p, const slot_index& index,
-                   const hash_search_buffers& b, const std::byte* found, std::byte* sums_of_tiles) {
-  const match_sums sums = match_sums::at(sums_of_tiles, ceil_div(p.probes, tile_probes));
-  with_slot_types(index.form, p.index.key_bytes, [&](auto* pointer) {
+void write_matches(const context& ctx, const hash_search_problem& problem, const slot_index& index,
+                   const hash_search_buffers& buffers, const std::byte* found, std::byte* sums_of_tiles) {
+  const match_sums sums = match_sums::at(sums_of_tiles, ceil_div(problem.probes, tile_probes));
+  with_slot_types(index.form, problem.index.key_bytes, [&](auto* pointer) {
     using types = std::remove_pointer_t<decltype(pointer)>;
-    if (p.index.id == index_type::u32) {
-      write_matches_of<types, std::uint32_t>(ctx, p, index, b, found, sums);
+    if (problem.index.id == index_type::u32) {
+      write_matches_of<types, std::uint32_t>(ctx, problem, index, buffers, found, sums);
     } else {
-      write_matches_of<types, std::uint64_t>(ctx, p, index, b, found, sums);
+      write_matches_of<types, std::uint64_t>(ctx, problem, index, buffers, found, sums);
     }
   });
 }

@@ -180,19 +180,19 @@ struct placed_items {
     for (unsigned k = 0; k < place_items_each; ++k) {
       if (k >= items.count) break;
       const std::uint64_t i = items.first + k;
-      const neighbours& n = items.at[k];
+      const neighbours& neighbours = items.at[k];
       const std::uint64_t words_before = state.row_words;
       const auto word_of_tile = static_cast<std::uint32_t>(words_before - before.row_words);
-      state = follow()(state, state_of_item<Types>(n, i, items.hash[k], a.buckets));
+      state = follow()(state, state_of_item<Types>(neighbours, i, items.hash[k], a.buckets));
       place[k] = state.end_of_slots() - 1;
-      value[k] = n.is_tail ? Types::single(id[k]) : Types::repeated(words_before, id[k]);
-      if (n.is_head && n.is_tail) {
+      value[k] = neighbours.is_tail ? Types::single(id[k]) : Types::repeated(words_before, id[k]);
+      if (neighbours.is_head && neighbours.is_tail) {
         longest = max(longest, 1ULL);
         continue;
       }
-      shared.rows[word_of_tile + (n.is_head ? 1 : 0)] = id[k];
+      shared.rows[word_of_tile + (neighbours.is_head ? 1 : 0)] = id[k];
       const bool ends_tile = i + 1 == a.count || (threadIdx.x + 1 == place_threads && k + 1 == place_items_each);
-      if (n.is_tail || ends_tile) end_chain(state, i + 2 - state.last_head, n.is_tail);
+      if (neighbours.is_tail || ends_tile) end_chain(state, i + 2 - state.last_head, neighbours.is_tail);
     }
   }
 
@@ -249,14 +249,14 @@ struct placed_items {
 /// Writes the slots that lie between the last key before the tile and the last of the tile, and the tile's rows. Both
 /// are put together in shared memory, because single words go to memory at a fifth of its speed.
 template <class Types>
-__global__ void __launch_bounds__(place_threads) place_keys(const __grid_constant__ place_arguments<Types> a) {
+__global__ void __launch_bounds__(place_threads) place_keys(const __grid_constant__ place_arguments<Types> args) {
   __shared__ place_memory<Types> shared;
-  const thread_items<typename Types::key> items(a.hashes, a.count);
+  const thread_items<typename Types::key> items(args.hashes, args.count);
   typename Types::row id[place_items_each];
-  load_neighbours(a.ids + items.first, items.count, id);
-  const build_state before = a.states.before(blockIdx.x, follow());
+  load_neighbours(args.ids + items.first, items.count, id);
+  const build_state before = args.states.before(blockIdx.x, follow());
   const std::uint64_t slots_end =
-      blockIdx.x + 1 == gridDim.x ? a.slot_count : a.states.before(blockIdx.x + 1, follow()).end_of_slots();
+      blockIdx.x + 1 == gridDim.x ? args.slot_count : args.states.before(blockIdx.x + 1, follow()).end_of_slots();
   if (threadIdx.x == 0) {
     shared.longest_chain = 0;
     shared.left_out = shared.all_written;
@@ -264,9 +264,9 @@ __global__ void __launch_bounds__(place_threads) place_keys(const __grid_constan
   build_state state;
   build_state all;
   place_scan(shared.scan)
-      .ExclusiveScan(state_of_thread<Types>(items, a.buckets), state, build_state::nothing(), follow(), all);
+      .ExclusiveScan(state_of_thread<Types>(items, args.buckets), state, build_state::nothing(), follow(), all);
   __syncthreads();
-  placed_items<Types> placed(a, items, before, shared);
+  placed_items<Types> placed(args, items, before, shared);
   placed.find_places(follow()(before, state), id);
   placed.write_slots(slots_end);
   placed.write_rows(static_cast<std::uint32_t>(all.row_words));

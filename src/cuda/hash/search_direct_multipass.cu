@@ -59,20 +59,20 @@ __global__ void __launch_bounds__(block_threads, 6)
   }
 }
 
-void queue_look_ups(const context& ctx, const hash_search_problem& p, const slot_index& index, const_records probes,
-                    std::uint64_t passes, const order_sample& verdict, std::byte* out) {
+void queue_look_ups(const context& ctx, const hash_search_problem& problem, const slot_index& index,
+                    const_records probes, std::uint64_t passes, const order_sample& verdict, std::byte* out) {
   constexpr std::uint64_t blocks_each = 32;
   const std::uint64_t blocks = std::min(static_cast<std::uint64_t>(state_of(ctx).multiprocessors()) * blocks_each,
-                                        ceil_div(p.probes, block_threads * look_ups_of_thread));
+                                        ceil_div(problem.probes, block_threads * look_ups_of_thread));
   const std::uint64_t region = ceil_div(index.buckets, passes);
-  with_slot_types(index.form, p.index.key_bytes, [&](auto* pointer) {
+  with_slot_types(index.form, problem.index.key_bytes, [&](auto* pointer) {
     using types = std::remove_pointer_t<decltype(pointer)>;
     using number = typename types::bucket_number;
-    with_answer_word<types>(answer_bytes(p), [&](auto value) {
+    with_answer_word<types>(answer_bytes(problem), [&](auto value) {
       using word = decltype(value);
       const auto kernel = passes == 1 ? look_up_in_order<types, word, false> : look_up_in_order<types, word, true>;
       for (std::uint64_t pass = 0; pass < passes; ++pass) {
-        launch(ctx, kernel, blocks, answers_of<types>(p, index), key_source_of(probes), p.probes,
+        launch(ctx, kernel, blocks, answers_of<types>(problem, index), key_source_of(probes), problem.probes,
                static_cast<number>(pass * region), static_cast<number>(region), verdict, reinterpret_cast<word*>(out));
       }
     });
@@ -91,16 +91,17 @@ void plan_look_ups(const hash_search_problem& p, std::uint64_t passes, const mac
   price_matches(p, m, plan);
 }
 
-plan::planned plan_direct(const hash_search_problem& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
-  if (const char* reason = index_rejection(p)) return plan::rejected(reason);
+plan::planned plan_direct(const hash_search_problem& problem, const plan::scope& scope) {
+  const machine& machine = scope.machine;
+  if (const char* reason = index_rejection(problem)) return plan::rejected(reason);
   plan::planned plan;
-  plan.add("latency", m.launch_seconds + m.step_seconds);
-  const std::uint64_t moved = p.probes * (p.probe_stride_bytes + answer_bytes(p));
+  plan.add("latency", machine.launch_seconds + machine.step_seconds);
+  const std::uint64_t moved = problem.probes * (problem.probe_stride_bytes + answer_bytes(problem));
   constexpr double overlap_exponent = 3;
-  plan.add_overlapped(overlap_exponent, {{"streamed", m.streamed(moved, moved)},
-                                         {"sectors", sector_seconds(p.probes, expected_slot_bytes(p.index), m)}});
-  plan_look_ups(p, 1, m, plan);
+  plan.add_overlapped(overlap_exponent,
+                      {{"streamed", machine.streamed(moved, moved)},
+                       {"sectors", sector_seconds(problem.probes, expected_slot_bytes(problem.index), machine)}});
+  plan_look_ups(problem, 1, machine, plan);
   return plan;
 }
 
@@ -113,29 +114,29 @@ double pass_seconds(const hash_search_problem& p, std::uint64_t passes, const ma
          sector_seconds(p.probes, expected_slot_bytes(p.index) / passes, m);
 }
 
-plan::planned plan_multipass(const hash_search_problem& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
-  if (const char* reason = index_rejection(p)) return plan::rejected(reason);
+plan::planned plan_multipass(const hash_search_problem& problem, const plan::scope& scope) {
+  const machine& machine = scope.machine;
+  if (const char* reason = index_rejection(problem)) return plan::rejected(reason);
   std::uint64_t best = 2;
   for (std::uint64_t passes = 4; passes <= most_passes; passes *= 2) {
-    if (pass_seconds(p, passes, m) < pass_seconds(p, best, m)) best = passes;
+    if (pass_seconds(problem, passes, machine) < pass_seconds(problem, best, machine)) best = passes;
   }
   plan::planned plan;
   // One of the others is faster: of 2^22 probes of 2^25 keys direct ones take 83 us and passes 261, of 2^28 probes
   // parts take 5.5 ms and passes 14.3.
   plan.by_name_only = true;
-  plan.add("latency", m.launch_seconds);
-  plan.add("passes", pass_seconds(p, best, m));
-  plan_look_ups(p, best, m, plan);
+  plan.add("latency", machine.launch_seconds);
+  plan.add("passes", pass_seconds(problem, best, machine));
+  plan_look_ups(problem, best, machine, plan);
   return plan;
 }
 
-void run_look_ups(const context& ctx, const hash_search_problem& p, const plan::planned& plan,
+void run_look_ups(const context& ctx, const hash_search_problem& problem, const plan::planned& plan,
                   const hash_search_buffers& b, std::byte* scratch) {
   const std::uint64_t passes = plan.decided.get<look_ups_decision>().passes;
-  const auto at = core::arrays_in<match_arrays>(scratch, p);
-  run_search(ctx, p, b, at, [&](const slot_index& index, std::byte* out) {
-    queue_look_ups(ctx, p, index, b.probes, passes, order_sample{}, out);
+  const auto at = core::arrays_in<match_arrays>(scratch, problem);
+  run_search(ctx, problem, b, at, [&](const slot_index& index, std::byte* out) {
+    queue_look_ups(ctx, problem, index, b.probes, passes, order_sample{}, out);
   });
 }
 

@@ -53,43 +53,44 @@ struct partitioned_arrays {
         matches(p, arrays) {}
 
  private:
-  static gather_schedule schedule_of(const hash_search_problem& p, core::scratch_arrays& arrays) {
-    const std::uint64_t parts_of_l2 = expected_slot_bytes(p.index) / tuning_of_partitioned.part_bytes;
+  static gather_schedule schedule_of(const hash_search_problem& problem, core::scratch_arrays& arrays) {
+    const std::uint64_t parts_of_l2 = expected_slot_bytes(problem.index) / tuning_of_partitioned.part_bytes;
     const std::uint32_t part_bits =
         std::clamp(bits_for(parts_of_l2), tuning_of_partitioned.least_part_bits, tuning_of_partitioned.most_part_bits);
     const std::uint64_t parts = std::uint64_t{1} << part_bits;
-    const std::uint64_t runs = ceil_div(chunk_of(p), bucketing_tile) * parts;
-    gather_schedule s{};
-    s.buckets = static_cast<std::uint32_t>(parts);
-    s.shift = static_cast<std::uint32_t>(8 * p.index.key_bytes) - part_bits;
-    s.capacity = fixed_capacity(chunk_of(p), parts, 1);
-    s.bucket_sizes = arrays.take<std::uint32_t>(parts + most_scheduled_kernels);
-    s.bucket_indices = reinterpret_cast<std::uint32_t*>(arrays.take<std::byte>(parts * s.capacity * p.index.key_bytes));
-    s.tile_slots = arrays.take<std::uint16_t>(chunk_of(p));
-    s.run_in_bucket = arrays.take<std::uint32_t>(runs);
-    s.run_in_tile = arrays.take<std::uint16_t>(runs);
-    return s;
+    const std::uint64_t runs = ceil_div(chunk_of(problem), bucketing_tile) * parts;
+    gather_schedule schedule{};
+    schedule.buckets = static_cast<std::uint32_t>(parts);
+    schedule.shift = static_cast<std::uint32_t>(8 * problem.index.key_bytes) - part_bits;
+    schedule.capacity = fixed_capacity(chunk_of(problem), parts, 1);
+    schedule.bucket_sizes = arrays.take<std::uint32_t>(parts + most_scheduled_kernels);
+    schedule.bucket_indices =
+        reinterpret_cast<std::uint32_t*>(arrays.take<std::byte>(parts * schedule.capacity * problem.index.key_bytes));
+    schedule.tile_slots = arrays.take<std::uint16_t>(chunk_of(problem));
+    schedule.run_in_bucket = arrays.take<std::uint32_t>(runs);
+    schedule.run_in_tile = arrays.take<std::uint16_t>(runs);
+    return schedule;
   }
 };
 
-plan::planned plan_partitioned(const hash_search_problem& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
-  if (const char* reason = index_rejection(p)) return plan::rejected(reason);
+plan::planned plan_partitioned(const hash_search_problem& problem, const plan::scope& scope) {
+  const machine& machine = scope.machine;
+  if (const char* reason = index_rejection(problem)) return plan::rejected(reason);
   core::scratch_arrays counted(nullptr);
-  const std::uint64_t parts = partitioned_arrays(p, counted).schedule.buckets;
-  const auto probes = static_cast<double>(p.probes);
-  const auto hash = static_cast<double>(p.index.key_bytes);
-  const auto answer = static_cast<double>(answer_bytes(p));
-  const std::uint64_t table = expected_slot_bytes(p.index);
+  const std::uint64_t parts = partitioned_arrays(problem, counted).schedule.buckets;
+  const auto probes = static_cast<double>(problem.probes);
+  const auto hash = static_cast<double>(problem.index.key_bytes);
+  const auto answer = static_cast<double>(answer_bytes(problem));
+  const std::uint64_t table = expected_slot_bytes(problem.index);
   plan::planned plan;
   plan.scratch_bytes = counted.bytes();
-  plan.add("latency", m.launch_seconds + 8 * m.step_seconds);
-  plan.add("schedule", build_seconds(probes, static_cast<double>(p.probe_stride_bytes) + hash, m));
+  plan.add("latency", machine.launch_seconds + 8 * machine.step_seconds);
+  plan.add("schedule", build_seconds(probes, static_cast<double>(problem.probe_stride_bytes) + hash, machine));
   plan.add("sectors", bucket_reads_seconds(probes * (hash + answer) + static_cast<double>(table),
-                                           sector_seconds(p.probes, table / parts, m), m));
-  plan.add("collection", collect_seconds(probes, answer, m));
-  price_rows(p, parts, m, plan);
-  price_matches(p, m, plan);
+                                           sector_seconds(problem.probes, table / parts, machine), machine));
+  plan.add("collection", collect_seconds(probes, answer, machine));
+  price_rows(problem, parts, machine, plan);
+  price_matches(problem, machine, plan);
   return plan;
 }
 
@@ -109,19 +110,19 @@ struct probe_source {
 /// Looks up the probes part by part, unless the verdict is that they are skewed.
 template <class Types, class Word>
 __global__ void __launch_bounds__(block_threads, 6)
-    look_up_parts(const __grid_constant__ gather_schedule s, const __grid_constant__ answer_maker<Types> answers,
+    look_up_parts(const __grid_constant__ gather_schedule schedule, const __grid_constant__ answer_maker<Types> answers,
                   std::uint32_t tile, std::uint32_t tiles_per_part, const order_sample verdict, Word* out) {
   using key = typename Types::key;
   if (!verdict_is_scattered(verdict)) return;
   const slot_view<Types>& index = answers.index;
   const std::uint32_t part = blockIdx.x / tiles_per_part;
-  const std::uint64_t size = min(std::uint64_t{s.bucket_sizes[part]}, s.capacity);
+  const std::uint64_t size = min(std::uint64_t{schedule.bucket_sizes[part]}, schedule.capacity);
   const std::uint64_t first = std::uint64_t{blockIdx.x - part * tiles_per_part} * tile;
   if (first >= size) return;
   const auto probes = static_cast<std::uint32_t>(min(size - first, std::uint64_t{tile}));
-  const key* const hashes = reinterpret_cast<const key*>(s.bucket_indices) + part * s.capacity + first;
-  Word* const written = out + part * s.capacity + first;
-  const key leading = static_cast<key>(part) << s.shift;
+  const key* const hashes = reinterpret_cast<const key*>(schedule.bucket_indices) + part * schedule.capacity + first;
+  Word* const written = out + part * schedule.capacity + first;
+  const key leading = static_cast<key>(part) << schedule.shift;
   for (std::uint32_t round = 0; round < probes; round += round_probes) {
     key hash[look_ups_each];
     typename Types::bucket_number bucket[look_ups_each];
@@ -158,48 +159,48 @@ template <class Types, class Word>
 void search_chunk(const context& ctx, const partitioned_arrays& at, const answer_maker<Types>& answers,
                   const key_source& keys, std::uint64_t count, std::byte* out) {
   using source = probe_source<typename Types::key>;
-  gather_schedule s = at.schedule;
-  s.count = count;
-  std::uint32_t* const counters = s.bucket_sizes + s.buckets;
+  gather_schedule schedule = at.schedule;
+  schedule.count = count;
+  std::uint32_t* const counters = schedule.bucket_sizes + schedule.buckets;
   auto* const part_answers = reinterpret_cast<Word*>(at.answers);
   const std::uint64_t tiles = ceil_div(count, bucketing_tile);
   const order_sample verdict = verdict_at(at.verdict);
   const auto blocks = [&](std::uint64_t resident) {
     return std::min(tiles, resident * static_cast<std::uint64_t>(state_of(ctx).multiprocessors()));
   };
-  require(
-      cudaMemsetAsync(s.bucket_sizes, 0, (s.buckets + most_scheduled_kernels) * sizeof(std::uint32_t), ctx.stream()),
-      ctx);
-  launch_shared(ctx, build_schedule<source>, blocks(2), bucketing_threads, build_shared_bytes<source>, s,
+  require(cudaMemsetAsync(schedule.bucket_sizes, 0, (schedule.buckets + most_scheduled_kernels) * sizeof(std::uint32_t),
+                          ctx.stream()),
+          ctx);
+  launch_shared(ctx, build_schedule<source>, blocks(2), bucketing_threads, build_shared_bytes<source>, schedule,
                 build_arguments<source>{{keys}, verdict, counters});
-  const std::uint32_t tile = part_tile(ctx, s.capacity);
-  const auto tiles_per_part = static_cast<std::uint32_t>(ceil_div(s.capacity, tile));
-  launch_blocks(ctx, look_up_parts<Types, Word>, std::uint64_t{tiles_per_part} * s.buckets, block_threads, s, answers,
-                tile, tiles_per_part, verdict, part_answers);
+  const std::uint32_t tile = part_tile(ctx, schedule.capacity);
+  const auto tiles_per_part = static_cast<std::uint32_t>(ceil_div(schedule.capacity, tile));
+  launch_blocks(ctx, look_up_parts<Types, Word>, std::uint64_t{tiles_per_part} * schedule.buckets, block_threads,
+                schedule, answers, tile, tiles_per_part, verdict, part_answers);
   launch_shared(ctx, collect_tiles<Word, probe_overflow<Types>>, blocks(3), bucketing_threads,
-                bucketing_tile * sizeof(Word), s, static_cast<const Word*>(part_answers), out,
+                bucketing_tile * sizeof(Word), schedule, static_cast<const Word*>(part_answers), out,
                 std::uint64_t{sizeof(Word)}, probe_overflow<Types>{answers, keys}, 0U, verdict, counters + 1);
 }
 
-void run_partitioned(const context& ctx, const hash_search_problem& p, const plan::planned&,
-                     const hash_search_buffers& b, std::byte* scratch) {
-  const auto at = core::arrays_in<partitioned_arrays>(scratch, p);
-  run_search(ctx, p, b, at.matches, [&](const slot_index& index, std::byte* out) {
-    with_slot_types(index.form, p.index.key_bytes, [&](auto* pointer) {
+void run_partitioned(const context& ctx, const hash_search_problem& problem, const plan::planned&,
+                     const hash_search_buffers& buffers, std::byte* scratch) {
+  const auto at = core::arrays_in<partitioned_arrays>(scratch, problem);
+  run_search(ctx, problem, buffers, at.matches, [&](const slot_index& index, std::byte* out) {
+    with_slot_types(index.form, problem.index.key_bytes, [&](auto* pointer) {
       using types = std::remove_pointer_t<decltype(pointer)>;
-      launch_blocks(ctx, judge_skew<typename types::key>, 1, skew_threads, key_source_of(b.probes), p.probes,
-                    verdict_at(at.verdict));
-      with_answer_word<types>(answer_bytes(p), [&](auto value) {
+      launch_blocks(ctx, judge_skew<typename types::key>, 1, skew_threads, key_source_of(buffers.probes),
+                    problem.probes, verdict_at(at.verdict));
+      with_answer_word<types>(answer_bytes(problem), [&](auto value) {
         using word = decltype(value);
-        for (std::uint64_t first = 0; first < p.probes; first += chunk_of(p)) {
-          key_source keys = key_source_of(b.probes);
+        for (std::uint64_t first = 0; first < problem.probes; first += chunk_of(problem)) {
+          key_source keys = key_source_of(buffers.probes);
           keys.data += first * keys.stride;
-          search_chunk<types, word>(ctx, at, answers_of<types>(p, index), keys, std::min(chunk_of(p), p.probes - first),
-                                    out + first * sizeof(word));
+          search_chunk<types, word>(ctx, at, answers_of<types>(problem, index), keys,
+                                    std::min(chunk_of(problem), problem.probes - first), out + first * sizeof(word));
         }
       });
     });
-    queue_if_skewed(ctx, p, index, b.probes, at.verdict, out);
+    queue_if_skewed(ctx, problem, index, buffers.probes, at.verdict, out);
   });
 }
 

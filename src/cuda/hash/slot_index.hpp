@@ -65,6 +65,6 @@ class slot_index final : public primitives::hash_table {
 };
 
 /// Why a search cannot read an index, or null if it can.
-const char* index_rejection(const primitives::hash_search_problem& p) noexcept;
+const char* index_rejection(const primitives::hash_search_problem& problem) noexcept;
 
 }  // namespace sheaf::cuda

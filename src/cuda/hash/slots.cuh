@@ -145,12 +145,12 @@ struct slot_view {
   }
 
   /// The value of the key with this hash, if it is in these slots; else slot::empty.
-  static __device__ __forceinline__ word value_in(const bucket_slots& b, key hash) {
+  static __device__ __forceinline__ word value_in(const bucket_slots& slots, key hash) {
     word value = slot::empty;
     // Empty slots come last and have a hash that a key may have: the first slot counts.
 #pragma unroll
     for (int k = Types::per_bucket - 1; k >= 0; --k) {
-      if (b.at[k].hash == hash) value = b.at[k].value;
+      if (slots.at[k].hash == hash) value = slots.at[k].value;
     }
     return value;
   }

@@ -62,30 +62,30 @@ list_cuts::list_cuts(const list_problem& p, std::uint32_t log2_block) {
   }
 }
 
-list_arrays::list_arrays(const list_problem& p, const list_cuts& cuts, core::scratch_arrays& arrays)
+list_arrays::list_arrays(const list_problem& problem, const list_cuts& cuts, core::scratch_arrays& arrays)
     : status(arrays.take<list_kernels::list_status>(1)), faults(arrays.take<std::byte>(256)) {
   const std::uint64_t last_count = cuts.of[cuts.levels].count;
   for (std::uint32_t l = 0; l < cuts.levels; ++l) {
     level[l].cut = cuts.of[l + 1];
-    level[l].nodes = arrays.take<std::byte>(level[l].cut.count * sublist_bytes(p));
+    level[l].nodes = arrays.take<std::byte>(level[l].cut.count * sublist_bytes(problem));
   }
   for (int side = 0; side < 2; ++side) {
     last.hop[side] = arrays.take<std::uint32_t>(last_count);
-    last.upto[side] = arrays.take<std::byte>(last_count * prefix_bytes(p));
+    last.upto[side] = arrays.take<std::byte>(last_count * prefix_bytes(problem));
   }
   unset = arrays.rest();
   const std::uint64_t bytes_before = arrays.bytes();
   for (std::uint32_t l = 0; l < cuts.levels; ++l) {
-    level[l].prefixes = arrays.take<std::byte>(level[l].cut.count * prefix_bytes(p));
-    level[l].carries = arrays.take<std::byte>(level[l].cut.count * prefix_bytes(p));
+    level[l].prefixes = arrays.take<std::byte>(level[l].cut.count * prefix_bytes(problem));
+    level[l].carries = arrays.take<std::byte>(level[l].cut.count * prefix_bytes(problem));
   }
   last.previous = arrays.take<std::uint32_t>(last_count);
   unset_bytes = arrays.bytes() - bytes_before;
-  if (p.lists == list_count::many) {
-    has_predecessor = arrays.take<std::uint32_t>((p.count + 31) / 32);
-    heads = arrays.take<std::uint32_t>(p.count);
+  if (problem.lists == list_count::many) {
+    has_predecessor = arrays.take<std::uint32_t>((problem.count + 31) / 32);
+    heads = arrays.take<std::uint32_t>(problem.count);
   }
-  if (packs(p)) packed = arrays.take<std::byte>(p.count * packed_bytes(p));
+  if (packs(problem)) packed = arrays.take<std::byte>(problem.count * packed_bytes(problem));
 }
 
 namespace {
@@ -114,30 +114,32 @@ std::uint32_t blocks_of_walkers(const list_problem& p, double walkers, double mo
   return static_cast<std::uint32_t>(std::max(1.0, std::ceil(asked / list_kernels::list_threads)));
 }
 
-void price_head(const list_problem& p, const machine& m, plan::planned& plan) {
-  const auto count = static_cast<double>(p.count);
-  plan.add("latency", m.launch_seconds + 6 * m.step_seconds);
-  const std::uint64_t input = p.count * (p.is_packed ? 8 : bytes(p.successor));
-  const std::uint64_t moved = packs(p) ? input + p.count * (p.value_bytes + packed_bytes(p)) : input;
-  plan.add(packs(p) ? "packing" : "head", m.streamed(moved, moved));
-  if (p.lists == list_count::many) {
-    plan.add("heads", m.atomic_adds(p.count, 4, p.count / 8) + count / 8 / m.copy_bytes_per_second);
+void price_head(const list_problem& problem, const machine& machine, plan::planned& plan) {
+  const auto count = static_cast<double>(problem.count);
+  plan.add("latency", machine.launch_seconds + 6 * machine.step_seconds);
+  const std::uint64_t input = problem.count * (problem.is_packed ? 8 : bytes(problem.successor));
+  const std::uint64_t moved =
+      packs(problem) ? input + problem.count * (problem.value_bytes + packed_bytes(problem)) : input;
+  plan.add(packs(problem) ? "packing" : "head", machine.streamed(moved, moved));
+  if (problem.lists == list_count::many) {
+    plan.add("heads",
+             machine.atomic_adds(problem.count, 4, problem.count / 8) + count / 8 / machine.copy_bytes_per_second);
   }
 }
 
-void price_sublists(const list_problem& p, const list_cuts& cuts, const machine& m, plan::planned& plan) {
+void price_sublists(const list_problem& problem, const list_cuts& cuts, const machine& machine, plan::planned& plan) {
   double seconds = 0;
-  for (std::uint32_t l = 0; l < cuts.levels; ++l) {
-    const list_kernels::list_cut& cut = cuts.of[l + 1];
-    const std::uint64_t footprint = cut.count * (sublist_bytes(p) + prefix_bytes(p));
-    seconds += tuning.level_barriers * m.barrier_seconds + m.random_reads(cut.count, 16, footprint) +
-               m.random_writes(cut.count, 16, footprint) + m.streamed(3 * footprint, footprint);
-    if (l + 1 < cuts.levels) {
-      seconds += longest_walk(cut.log2_block, cut.blocks) * tuning.hop_above * latency_at(footprint, m);
+  for (std::uint32_t level = 0; level < cuts.levels; ++level) {
+    const list_kernels::list_cut& cut = cuts.of[level + 1];
+    const std::uint64_t footprint = cut.count * (sublist_bytes(problem) + prefix_bytes(problem));
+    seconds += tuning.level_barriers * machine.barrier_seconds + machine.random_reads(cut.count, 16, footprint) +
+               machine.random_writes(cut.count, 16, footprint) + machine.streamed(3 * footprint, footprint);
+    if (level + 1 < cuts.levels) {
+      seconds += longest_walk(cut.log2_block, cut.blocks) * tuning.hop_above * latency_at(footprint, machine);
     } else {
       const double rounds = std::ceil(std::log2(static_cast<double>(cut.count) + 1));
-      seconds += (rounds * tuning.jump_barriers + tuning.level_barriers) * m.barrier_seconds +
-                 rounds * tuning.jump_reads * m.random_reads(cut.count, prefix_bytes(p), 2 * footprint);
+      seconds += (rounds * tuning.jump_barriers + tuning.level_barriers) * machine.barrier_seconds +
+                 rounds * tuning.jump_reads * machine.random_reads(cut.count, prefix_bytes(problem), 2 * footprint);
     }
   }
   plan.add("sublists", seconds);

@@ -10,10 +10,10 @@
 namespace sheaf::cuda {
 
 /// Bytes of structs that hold values, at most, whatever the values' alignment.
-std::uint64_t packed_bytes(const primitives::list_problem& p);
-std::uint64_t sublist_bytes(const primitives::list_problem& p);
-std::uint64_t prefix_bytes(const primitives::list_problem& p);
-std::uint64_t segment_bytes(const primitives::list_problem& p);
+std::uint64_t packed_bytes(const primitives::list_problem& problem);
+std::uint64_t sublist_bytes(const primitives::list_problem& problem);
+std::uint64_t prefix_bytes(const primitives::list_problem& problem);
+std::uint64_t segment_bytes(const primitives::list_problem& problem);
 
 /// Bytes that a walk reads of a node.
 inline std::uint64_t node_bytes(const primitives::list_problem& p) {
@@ -24,14 +24,14 @@ inline std::uint64_t node_bytes(const primitives::list_problem& p) {
 inline bool packs(const primitives::list_problem& p) { return !p.ranks() && !p.is_packed; }
 
 /// Why no variant of this backend takes the list, or null.
-const char* list_rejection(const primitives::list_problem& p);
+const char* list_rejection(const primitives::list_problem& problem);
 
 /// The cuts of level 0 and of the levels above, for sublists of 2^log2_block nodes in the mean.
 struct list_cuts {
   std::uint32_t levels = 0;  ///< above level 0
   list_kernels::list_cut of[list_kernels::most_levels + 1];
 
-  list_cuts(const primitives::list_problem& p, std::uint32_t log2_block);
+  list_cuts(const primitives::list_problem& problem, std::uint32_t log2_block);
 };
 
 /// The arrays that all variants share.
@@ -46,12 +46,12 @@ struct list_arrays {
   std::uint32_t* heads = nullptr;            ///< of a forest
   std::byte* packed = nullptr;
 
-  list_arrays(const primitives::list_problem& p, const list_cuts& cuts, core::scratch_arrays& arrays);
+  list_arrays(const primitives::list_problem& problem, const list_cuts& cuts, core::scratch_arrays& arrays);
 };
 
 /// Seconds until the longest of `walks` sublists of 2^log2_block nodes in the mean is walked, alone, in `footprint`
 /// bytes.
-double longest_walk_seconds(std::uint32_t log2_block, double walks, std::uint64_t footprint, const machine& m);
+double longest_walk_seconds(std::uint32_t log2_block, double walks, std::uint64_t footprint, const machine& machine);
 
 /// The cheapest of the plans that plan_cut(log2_block) makes, for sublists of 2^least to 2^most nodes in the mean:
 /// short ones mean even loads and short tails, long ones a short list of sublists.
@@ -68,12 +68,13 @@ plan::planned cheapest_cut(const primitives::list_problem& p, std::uint32_t leas
 }
 
 /// Blocks of a walk with this many threads, or with those that the problem asks for.
-std::uint32_t blocks_of_walkers(const primitives::list_problem& p, double walkers, double most);
+std::uint32_t blocks_of_walkers(const primitives::list_problem& problem, double walkers, double most);
 
 /// Adds latencies, looking at each successor, and the heads.
-void price_head(const primitives::list_problem& p, const machine& m, plan::planned& plan);
+void price_head(const primitives::list_problem& problem, const machine& machine, plan::planned& plan);
 /// Adds the scan of sublists on the device.
-void price_sublists(const primitives::list_problem& p, const list_cuts& cuts, const machine& m, plan::planned& plan);
+void price_sublists(const primitives::list_problem& problem, const list_cuts& cuts, const machine& machine,
+                    plan::planned& plan);
 
 /// Steps after which a walk of mean length 2^log2_block is given up. A walk at random gets there with probability e^-68
 /// at 2^8 nodes a block, and more rarely with fewer.

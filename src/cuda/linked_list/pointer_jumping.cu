@@ -172,19 +172,19 @@ struct list_resolver {
 /// What is wrong with a list, in the order of list_fault; if nothing is, ranks by pointer jumping (Wyllie 1979), in at
 /// most log2(count) + 1 rounds, however the list lies. The first steps need no splitters and no walks.
 template <class Successor>
-__global__ void __launch_bounds__(block_threads) resolve_ranks(const __grid_constant__ resolve_arguments a) {
-  if (!a.always && a.status->is_bad == 0) return;
-  const list_resolver<Successor> list{a};
+__global__ void __launch_bounds__(block_threads) resolve_ranks(const __grid_constant__ resolve_arguments args) {
+  if (!args.always && args.status->is_bad == 0) return;
+  const list_resolver<Successor> list{args};
   list.find_predecessors();
-  if (a.faults->out_of_range != no_node) return list.report_out_of_range();
-  if (const std::uint32_t joined = a.faults->joined; joined != no_node) return list.report_joined(joined);
+  if (args.faults->out_of_range != no_node) return list.report_out_of_range();
+  if (const std::uint32_t joined = args.faults->joined; joined != no_node) return list.report_joined(joined);
   list.find_heads();
-  if (!a.is_forest && a.faults->heads[1] != no_node) {
-    return list.report(list_fault::two_heads, a.faults->heads[0], a.faults->heads[1], 0);
+  if (!args.is_forest && args.faults->heads[1] != no_node) {
+    return list.report(list_fault::two_heads, args.faults->heads[0], args.faults->heads[1], 0);
   }
   list.jump_to_heads();
-  if (a.faults->on_a_cycle != no_node) return list.report(list_fault::on_a_cycle, a.faults->on_a_cycle, 0, 0);
-  if (a.ranks != nullptr) list.store_ranks();
+  if (args.faults->on_a_cycle != no_node) return list.report(list_fault::on_a_cycle, args.faults->on_a_cycle, 0, 0);
+  if (args.ranks != nullptr) list.store_ranks();
 }
 
 /// The arrays of resolve().
@@ -196,15 +196,15 @@ struct resolve_arrays {
   std::byte* sums = nullptr;
   std::byte* above_sums = nullptr;
 
-  resolve_arrays(const list_problem& p, core::scratch_arrays& arrays) : jumps(arrays.take<jump>(p.count)) {
-    if (p.ranks()) return;
-    if (p.lists == list_count::many) {
-      lengths = arrays.take<std::uint32_t>(p.count);
-      above_lengths = arrays.take<std::uint32_t>(list_kernels::items_above(p.count));
+  resolve_arrays(const list_problem& problem, core::scratch_arrays& arrays) : jumps(arrays.take<jump>(problem.count)) {
+    if (problem.ranks()) return;
+    if (problem.lists == list_count::many) {
+      lengths = arrays.take<std::uint32_t>(problem.count);
+      above_lengths = arrays.take<std::uint32_t>(list_kernels::items_above(problem.count));
     }
-    order = arrays.take<std::uint32_t>(p.count);
-    sums = arrays.take<std::byte>(p.count * segment_bytes(p));
-    above_sums = arrays.take<std::byte>(list_kernels::items_above(p.count) * segment_bytes(p));
+    order = arrays.take<std::uint32_t>(problem.count);
+    sums = arrays.take<std::byte>(problem.count * segment_bytes(problem));
+    above_sums = arrays.take<std::byte>(list_kernels::items_above(problem.count) * segment_bytes(problem));
   }
 };
 
@@ -214,35 +214,35 @@ std::uint64_t resolve_bytes(const list_problem& p) { return core::bytes_of<resol
 
 void list_call::resolve(std::byte* scratch, bool always) {
   const auto arrays = core::arrays_in<resolve_arrays>(scratch, problem);
-  resolve_arguments a{};
-  a.status = at.status;
-  a.list = successors();
-  a.count = static_cast<std::uint32_t>(problem.count);
-  a.faults = reinterpret_cast<list_faults*>(at.faults);
-  a.jumps = arrays.jumps;
-  a.ranks = problem.ranks() ? buffers.out : nullptr;
-  a.rank_bytes = static_cast<std::uint32_t>(problem.out_bytes);
-  a.is_forest = problem.lists == list_count::many;
-  a.always = always;
-  a.guard = state_of(ctx).guard(wording_of(problem, list_fault::out_of_range), problem.successor, problem.count);
-  require(cudaMemsetAsync(a.faults, 0xff, sizeof(list_faults), ctx.stream()), ctx);
-  const auto kernel = a.list.bytes == 4 ? resolve_ranks<std::uint32_t> : resolve_ranks<std::uint64_t>;
-  launch_cooperative(ctx, kernel, ceil_div(problem.count, block_threads), block_threads, 0, a);
+  resolve_arguments args{};
+  args.status = at.status;
+  args.list = successors();
+  args.count = static_cast<std::uint32_t>(problem.count);
+  args.faults = reinterpret_cast<list_faults*>(at.faults);
+  args.jumps = arrays.jumps;
+  args.ranks = problem.ranks() ? buffers.out : nullptr;
+  args.rank_bytes = static_cast<std::uint32_t>(problem.out_bytes);
+  args.is_forest = problem.lists == list_count::many;
+  args.always = always;
+  args.guard = state_of(ctx).guard(wording_of(problem, list_fault::out_of_range), problem.successor, problem.count);
+  require(cudaMemsetAsync(args.faults, 0xff, sizeof(list_faults), ctx.stream()), ctx);
+  const auto kernel = args.list.bytes == 4 ? resolve_ranks<std::uint32_t> : resolve_ranks<std::uint64_t>;
+  launch_cooperative(ctx, kernel, ceil_div(problem.count, block_threads), block_threads, 0, args);
   if (problem.ranks()) return;
-  list_kernels::by_rank_arguments r{};
-  r.status = at.status;
-  r.count = a.count;
-  r.jumps = a.jumps;
-  r.lengths = arrays.lengths;
-  r.above_lengths = arrays.above_lengths;
-  r.order = arrays.order;
-  r.sums = arrays.sums;
-  r.above_sums = arrays.above_sums;
-  r.results = buffers.out;
-  r.is_exclusive = problem.is_exclusive;
-  r.initial = buffers.initial;
-  r.always = always;
-  require(kernels_.scan_by_rank(ctx.stream(), kernels_.op, r, input()), ctx);
+  list_kernels::by_rank_arguments arguments{};
+  arguments.status = at.status;
+  arguments.count = args.count;
+  arguments.jumps = args.jumps;
+  arguments.lengths = arrays.lengths;
+  arguments.above_lengths = arrays.above_lengths;
+  arguments.order = arrays.order;
+  arguments.sums = arrays.sums;
+  arguments.above_sums = arrays.above_sums;
+  arguments.results = buffers.out;
+  arguments.is_exclusive = problem.is_exclusive;
+  arguments.initial = buffers.initial;
+  arguments.always = always;
+  require(kernels_.scan_by_rank(ctx.stream(), kernels_.op, arguments, input()), ctx);
 }
 
 namespace {
@@ -261,40 +261,42 @@ struct jumping_arrays : list_arrays {
       : list_arrays(p, cuts, arrays), resolving(arrays.take<std::byte>(resolve_bytes(p))) {}
 };
 
-plan::planned plan_pointer_jumping(const list_problem& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
-  if (const char* reason = list_rejection(p)) return plan::rejected(reason);
+plan::planned plan_pointer_jumping(const list_problem& problem, const plan::scope& scope) {
+  const machine& machine = scope.machine;
+  if (const char* reason = list_rejection(problem)) return plan::rejected(reason);
   constexpr std::uint32_t any_log2_block = 8;
-  const auto cuts = std::make_shared<list_cuts>(p, any_log2_block);
+  const auto cuts = std::make_shared<list_cuts>(problem, any_log2_block);
   plan::planned plan;
-  price_head(p, m, plan);
-  const std::uint64_t footprint = p.count * sizeof(list_kernels::list_jump);
-  const double rounds = std::ceil(std::log2(static_cast<double>(p.count) + 1)) + 1;
-  plan.add("predecessors", m.random_writes(p.count, sizeof(std::uint32_t), footprint));
-  plan.add("rounds", rounds * (tuning_of_jumping.round_barriers * m.barrier_seconds +
+  price_head(problem, machine, plan);
+  const std::uint64_t footprint = problem.count * sizeof(list_kernels::list_jump);
+  const double rounds = std::ceil(std::log2(static_cast<double>(problem.count) + 1)) + 1;
+  plan.add("predecessors", machine.random_writes(problem.count, sizeof(std::uint32_t), footprint));
+  plan.add("rounds", rounds * (tuning_of_jumping.round_barriers * machine.barrier_seconds +
                                tuning_of_jumping.round_reads *
-                                   m.random_reads(p.count, sizeof(list_kernels::list_jump), footprint) +
-                               m.streamed(2 * footprint, footprint)));
-  if (!p.ranks()) {
-    const std::uint64_t sums = p.count * segment_bytes(p);
-    plan.add("order", m.random_writes(p.count, segment_bytes(p), sums) + m.random_writes(p.count, 4, 4 * p.count));
-    const double heights = std::ceil(std::log2(static_cast<double>(p.count) + 1) / 6);
-    plan.add("scan", m.streamed(4 * sums, sums) + heights * tuning_of_jumping.run_latencies * m.access_seconds);
-    plan.add("results", m.random_writes(p.count, p.out_bytes, p.count * p.out_bytes));
+                                   machine.random_reads(problem.count, sizeof(list_kernels::list_jump), footprint) +
+                               machine.streamed(2 * footprint, footprint)));
+  if (!problem.ranks()) {
+    const std::uint64_t sums = problem.count * segment_bytes(problem);
+    plan.add("order", machine.random_writes(problem.count, segment_bytes(problem), sums) +
+                          machine.random_writes(problem.count, 4, 4 * problem.count));
+    const double heights = std::ceil(std::log2(static_cast<double>(problem.count) + 1) / 6);
+    plan.add("scan",
+             machine.streamed(4 * sums, sums) + heights * tuning_of_jumping.run_latencies * machine.access_seconds);
+    plan.add("results", machine.random_writes(problem.count, problem.out_bytes, problem.count * problem.out_bytes));
   }
-  plan.scratch_bytes = core::bytes_of<jumping_arrays>(p, *cuts);
+  plan.scratch_bytes = core::bytes_of<jumping_arrays>(problem, *cuts);
   plan.inner_calls = cuts;
   return plan;
 }
 
-void run_pointer_jumping(const context& ctx, const list_problem& p, const plan::planned& plan, const list_buffers& b,
-                         std::byte* scratch) {
+void run_pointer_jumping(const context& ctx, const list_problem& p, const plan::planned& plan,
+                         const list_buffers& buffers, std::byte* scratch) {
   const auto& cuts = plan.inner<list_cuts>();
   const auto at = core::arrays_in<jumping_arrays>(scratch, p, cuts);
-  list_call call(ctx, p, b, cuts, at);
+  list_call call(ctx, p, buffers, cuts, at);
   call.begin();
   call.resolve(at.resolving, true);
-  b.done(list_step::results);
+  buffers.done(list_step::results);
 }
 
 }  // namespace

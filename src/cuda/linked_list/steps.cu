@@ -50,22 +50,23 @@ __global__ void __launch_bounds__(block_threads)
 
 }  // namespace
 
-list_call::list_call(const context& c, const list_problem& p, const primitives::list_buffers& b,
-                     const list_cuts& all_cuts, const list_arrays& arrays)
-    : ctx(c),
-      problem(p),
-      buffers(b),
+list_call::list_call(const context& call_ctx, const list_problem& call_problem,
+                     const primitives::list_buffers& call_buffers, const list_cuts& all_cuts, const list_arrays& arrays)
+    : ctx(call_ctx),
+      problem(call_problem),
+      buffers(call_buffers),
       cuts(all_cuts),
       at(arrays),
-      device_(c.device()),
-      builtin_(b.type, b.op),
-      kernels_(p.ranks()                ? rank_operator()
-               : b.on_device != nullptr ? *b.on_device
-                                        : builtin_.kernels()) {
+      device_(call_ctx.device()),
+      builtin_(call_buffers.type, call_buffers.op),
+      kernels_(call_problem.ranks()                ? rank_operator()
+               : call_buffers.on_device != nullptr ? *call_buffers.on_device
+                                                   : builtin_.kernels()) {
   // A program's kernels come from headers that may be older than the library.
   const bool fits =
-      kernels_.sublist_bytes <= sublist_bytes(p) && kernels_.prefix_bytes <= prefix_bytes(p) &&
-      (p.ranks() || (kernels_.packed_bytes <= packed_bytes(p) && kernels_.segment_bytes <= segment_bytes(p)));
+      kernels_.sublist_bytes <= sublist_bytes(call_problem) && kernels_.prefix_bytes <= prefix_bytes(call_problem) &&
+      (call_problem.ranks() ||
+       (kernels_.packed_bytes <= packed_bytes(call_problem) && kernels_.segment_bytes <= segment_bytes(call_problem)));
   if (!fits) {
     throw error(error_code::internal, "list_scan: the program was compiled with headers of another version");
   }
@@ -108,45 +109,45 @@ void list_call::begin() {
 }
 
 list_kernels::walk_arguments list_call::walk_arguments() const {
-  list_kernels::walk_arguments a{};
-  a.status = at.status;
-  a.cut = cuts.of[0];
-  a.heads = heads();
-  a.above = at.level[0];
-  a.most_steps = most_steps(cuts.of[0].log2_block);
-  a.is_exclusive = problem.is_exclusive;
+  list_kernels::walk_arguments args{};
+  args.status = at.status;
+  args.cut = cuts.of[0];
+  args.heads = heads();
+  args.above = at.level[0];
+  args.most_steps = most_steps(cuts.of[0].log2_block);
+  args.is_exclusive = problem.is_exclusive;
   if (problem.lists == list_count::one && !packs(problem)) {
     const std::uint64_t worth = problem.count / (8 * list_kernels::list_threads) + 1;
-    a.summing_blocks = static_cast<std::uint32_t>(
+    args.summing_blocks = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(worth, static_cast<std::uint64_t>(state_of(ctx).multiprocessors())));
   }
-  return a;
+  return args;
 }
 
 void list_call::scan_sublists() {
-  list_kernels::levels_arguments a{};
-  a.status = at.status;
-  a.levels = cuts.levels;
+  list_kernels::levels_arguments args{};
+  args.status = at.status;
+  args.levels = cuts.levels;
   for (std::uint32_t l = 0; l < cuts.levels; ++l) {
-    a.level[l] = at.level[l];
-    a.most_steps = std::max(a.most_steps, most_steps(cuts.of[l + 1].log2_block));
+    args.level[l] = at.level[l];
+    args.most_steps = std::max(args.most_steps, most_steps(cuts.of[l + 1].log2_block));
   }
-  a.nodes = static_cast<std::uint32_t>(problem.count);
-  a.last = at.last;
-  a.is_forest = problem.lists == list_count::many;
-  require(kernels_.scan_sublists(ctx.stream(), kernels_.op, a), ctx);
+  args.nodes = static_cast<std::uint32_t>(problem.count);
+  args.last = at.last;
+  args.is_forest = problem.lists == list_count::many;
+  require(kernels_.scan_sublists(ctx.stream(), kernels_.op, args), ctx);
   buffers.done(primitives::list_step::sublists);
 }
 
 list_kernels::finish_arguments list_call::finish_arguments() const {
-  list_kernels::finish_arguments a{};
-  a.status = at.status;
-  a.cut = cuts.of[0];
-  a.heads = heads();
-  a.prefixes = at.level[0].prefixes;
-  a.is_exclusive = problem.is_exclusive;
-  a.initial = buffers.initial;
-  return a;
+  list_kernels::finish_arguments args{};
+  args.status = at.status;
+  args.cut = cuts.of[0];
+  args.heads = heads();
+  args.prefixes = at.level[0].prefixes;
+  args.is_exclusive = problem.is_exclusive;
+  args.initial = buffers.initial;
+  return args;
 }
 
 }  // namespace sheaf::cuda

@@ -28,7 +28,7 @@ __device__ __forceinline__ std::uint32_t successor_of(const successor_view& list
 /// One call on the context's device, and the kernels for its operator.
 class list_call {
  public:
-  list_call(const context& ctx, const primitives::list_problem& p, const primitives::list_buffers& b,
+  list_call(const context& ctx, const primitives::list_problem& problem, const primitives::list_buffers& buffers,
             const list_cuts& cuts, const list_arrays& arrays);
 
   /// Clears the call's state, packs nodes where values lie apart, and finds the heads of a forest. The successors of
@@ -63,6 +63,6 @@ class list_call {
 };
 
 /// Scratch of resolve() beyond that of list_arrays, in bytes.
-std::uint64_t resolve_bytes(const primitives::list_problem& p);
+std::uint64_t resolve_bytes(const primitives::list_problem& problem);
 
 }  // namespace sheaf::cuda

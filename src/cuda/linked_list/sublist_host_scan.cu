@@ -54,33 +54,36 @@ double host_scan_seconds(const list_problem& p, double sublists, const machine& 
 }
 
 template <splitter_scan Where>
-plan::planned plan_sublist(const list_problem& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
+plan::planned plan_sublist(const list_problem& problem, const plan::scope& scope) {
+  const machine& machine = scope.machine;
   constexpr bool on_host = Where == splitter_scan::on_host;
-  if (on_host && p.has_own_operator) return plan::rejected("the caller's function runs on the device");
-  if (const char* reason = list_rejection(p)) return plan::rejected(reason);
+  if (on_host && problem.has_own_operator) return plan::rejected("the caller's function runs on the device");
+  if (const char* reason = list_rejection(problem)) return plan::rejected(reason);
   const std::uint32_t most_log2_block =
       on_host ? tuning_of_sublist.most_log2_block_for_host : tuning_of_sublist.most_log2_block;
-  const std::uint64_t node = node_bytes(p);
-  return cheapest_cut(p, tuning_of_sublist.least_log2_block, most_log2_block, [&](std::uint32_t log2_block) {
-    const list_cuts cuts(p, log2_block);
+  const std::uint64_t node = node_bytes(problem);
+  return cheapest_cut(problem, tuning_of_sublist.least_log2_block, most_log2_block, [&](std::uint32_t log2_block) {
+    const list_cuts cuts(problem, log2_block);
     const auto walks = static_cast<double>(cuts.of[0].blocks);
-    const std::uint32_t blocks = blocks_of_walkers(p, walks, m.parallelism * tuning_of_sublist.walkers_each);
+    const std::uint32_t blocks =
+        blocks_of_walkers(problem, walks, machine.parallelism * tuning_of_sublist.walkers_each);
     plan::planned plan;
-    price_head(p, m, plan);
+    price_head(problem, machine, plan);
     if (on_host) {
-      plan.add("sublists", host_scan_seconds(p, walks, m));
+      plan.add("sublists", host_scan_seconds(problem, walks, machine));
     } else {
-      price_sublists(p, cuts, m, plan);
+      price_sublists(problem, cuts, machine, plan);
     }
-    const std::uint64_t footprint = p.count * (node + prefix_bytes(p));
-    plan.add("walk", m.random_reads(p.count, node, footprint) +
-                         tuning_of_sublist.written * m.random_writes(p.count, prefix_bytes(p), footprint) +
-                         longest_walk_seconds(log2_block, walks, p.count * node, m));
-    const std::uint64_t finished = p.count * (prefix_bytes(p) + node + p.out_bytes);
-    plan.add("results", m.streamed(finished, finished));
-    plan.add("sums of sublists", m.random_reads(p.count, prefix_bytes(p), cuts.of[0].blocks * prefix_bytes(p)));
-    plan.scratch_bytes = core::bytes_of<sublist_arrays>(p, cuts);
+    const std::uint64_t footprint = problem.count * (node + prefix_bytes(problem));
+    plan.add("walk",
+             machine.random_reads(problem.count, node, footprint) +
+                 tuning_of_sublist.written * machine.random_writes(problem.count, prefix_bytes(problem), footprint) +
+                 longest_walk_seconds(log2_block, walks, problem.count * node, machine));
+    const std::uint64_t finished = problem.count * (prefix_bytes(problem) + node + problem.out_bytes);
+    plan.add("results", machine.streamed(finished, finished));
+    plan.add("sums of sublists",
+             machine.random_reads(problem.count, prefix_bytes(problem), cuts.of[0].blocks * prefix_bytes(problem)));
+    plan.scratch_bytes = core::bytes_of<sublist_arrays>(problem, cuts);
     plan.inner_calls = std::make_shared<sublist_calls>(sublist_calls{cuts, blocks});
     plan.by_name_only = on_host;
     return plan;
@@ -88,13 +91,13 @@ plan::planned plan_sublist(const list_problem& p, const plan::scope& scope) {
 }
 
 template <splitter_scan Where>
-void run_sublist(const context& ctx, const list_problem& p, const plan::planned& plan, const list_buffers& b,
-                 std::byte* scratch) {
+void run_sublist(const context& ctx, const list_problem& problem, const plan::planned& plan,
+                 const list_buffers& buffers, std::byte* scratch) {
   constexpr bool on_host = Where == splitter_scan::on_host;
   if (on_host) refuse_capture(ctx, "cuda.sublist_host_scan");
   const auto& calls = plan.inner<sublist_calls>();
-  const auto at = core::arrays_in<sublist_arrays>(scratch, p, calls.cuts);
-  list_call call(ctx, p, b, calls.cuts, at);
+  const auto at = core::arrays_in<sublist_arrays>(scratch, problem, calls.cuts);
+  list_call call(ctx, problem, buffers, calls.cuts, at);
   call.begin();
   const detail::device_scan_operator& kernels = call.kernels();
   list_kernels::walk_arguments walk = call.walk_arguments();
@@ -104,7 +107,7 @@ void run_sublist(const context& ctx, const list_problem& p, const plan::planned&
     require(cudaMemsetAsync(walk.above.nodes, 0, walk.above.cut.count * kernels.sublist_bytes, ctx.stream()), ctx);
   }
   require(kernels.walk_level_0(ctx.stream(), calls.blocks, kernels.op, walk, call.input()), ctx);
-  b.done(list_step::walks);
+  buffers.done(list_step::walks);
   if (on_host) {
     call.scan_sublists_on_host();
   } else {
@@ -112,11 +115,11 @@ void run_sublist(const context& ctx, const list_problem& p, const plan::planned&
   }
   list_kernels::finish_arguments finish = call.finish_arguments();
   finish.node_prefixes = walk.prefixes;
-  finish.results = b.out;
-  require(
-      kernels.finish_places(ctx.stream(), kernels.op, finish, call.input(), static_cast<std::uint32_t>(p.out_bytes)),
-      ctx);
-  b.done(list_step::results);
+  finish.results = buffers.out;
+  require(kernels.finish_places(ctx.stream(), kernels.op, finish, call.input(),
+                                static_cast<std::uint32_t>(problem.out_bytes)),
+          ctx);
+  buffers.done(list_step::results);
   call.resolve(at.node_prefixes, false);
 }
 

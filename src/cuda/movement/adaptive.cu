@@ -29,67 +29,69 @@ constexpr int least_resident_blocks = Direction == direction::scatter && sizeof(
 
 template <direction Direction, class Word, class Index, int Items, int Step>
 __global__ void __launch_bounds__(sample_threads, least_resident_blocks<Direction, Word, Index>)
-    move_words_adaptively(const __grid_constant__ word_arguments<Index> a,
-                          const __grid_constant__ adaptive_schedule s) {
+    move_words_adaptively(const __grid_constant__ word_arguments<Index> args,
+                          const __grid_constant__ adaptive_schedule schedule) {
   using tile_type = word_tile<Direction, Word, Index, Items, Step>;
   static_assert(sample_threads % Step == 0, "the threads take all positions of a tile");
   constexpr std::uint32_t tile = sample_threads * Items;
-  const std::uint32_t block_records = tile * s.rounds;
-  if (blockIdx.x == 0 && s.asks_for_verdict != 0) publish_verdict(a.index, s.sample);
+  const std::uint32_t block_records = tile * schedule.rounds;
+  if (blockIdx.x == 0 && schedule.asks_for_verdict != 0) publish_verdict(args.index, schedule.sample);
   std::uint64_t first = tile_type::first_of(std::uint64_t{blockIdx.x} * block_records);
-  tile_type t;
-  if (blockIdx.x < s.unconditional_blocks || !order_is_scattered(a.index, s.sample)) {
+  tile_type type;
+  if (blockIdx.x < schedule.unconditional_blocks || !order_is_scattered(args.index, schedule.sample)) {
 #pragma unroll 1
-    for (std::uint32_t round = 0; round < s.rounds; ++round, first += tile) {
-      if (first >= a.count) return;
-      t.load(a, first);
-      t.finish(a, first);
+    for (std::uint32_t round = 0; round < schedule.rounds; ++round, first += tile) {
+      if (first >= args.count) return;
+      type.load(args, first);
+      type.finish(args, first);
     }
     return;
   }
   constexpr int pass_items = 4;  // takes as many registers as an ordered tile
   constexpr std::uint32_t pass_tile = sample_threads * pass_items;
-  const std::uint64_t block = blockIdx.x - s.unconditional_blocks;
-  const auto pass = static_cast<std::uint32_t>(block / s.blocks_per_pass);
-  const std::uint64_t region_count = s.regions.count(pass);
+  const std::uint64_t block = blockIdx.x - schedule.unconditional_blocks;
+  const auto pass = static_cast<std::uint32_t>(block / schedule.blocks_per_pass);
+  const std::uint64_t region_count = schedule.regions.count(pass);
   if (region_count == 0) return;
-  const pass_region<Index> region{static_cast<Index>(s.regions.begin(pass)), static_cast<Index>(region_count - 1),
-                                  pass == 0, false, false};
-  const std::uint64_t pass_block_records = std::uint64_t{block_records} * s.passes;
-  const std::uint64_t begin = s.unconditional_blocks * block_records + block % s.blocks_per_pass * pass_block_records;
-  const std::uint64_t end = min(begin + pass_block_records, a.count);
+  const pass_region<Index> region{static_cast<Index>(schedule.regions.begin(pass)),
+                                  static_cast<Index>(region_count - 1), pass == 0, false, false};
+  const std::uint64_t pass_block_records = std::uint64_t{block_records} * schedule.passes;
+  const std::uint64_t begin =
+      schedule.unconditional_blocks * block_records + block % schedule.blocks_per_pass * pass_block_records;
+  const std::uint64_t end = min(begin + pass_block_records, args.count);
 #pragma unroll 1
   for (first = begin + threadIdx.x; first < end; first += pass_tile) {
     const auto records_left = static_cast<std::uint32_t>(min(end - first, std::uint64_t{pass_tile}));
-    move_tile_in_pass<Direction, Word, Index, pass_items, sample_threads>(a, first, records_left, region);
+    move_tile_in_pass<Direction, Word, Index, pass_items, sample_threads>(args, first, records_left, region);
   }
 }
 
 template <direction Direction, class Word, int Items, int Step>
-void launch_adaptive(const context& ctx, const primitives::movement& p, std::uint32_t rounds, std::uint32_t passes,
-                     const move_arguments& arguments) {
+void launch_adaptive(const context& ctx, const primitives::movement& problem, std::uint32_t rounds,
+                     std::uint32_t passes, const move_arguments& arguments) {
   const order_verdict verdict = state_of(ctx).new_order_verdict();
   const std::uint64_t block_records = std::uint64_t{sample_threads} * Items * rounds;
   // Blocks of each multiprocessor that do not wait for the verdict: few enough that a random list loses little by them,
   // enough to keep memory busy until the verdict is published.
   constexpr std::uint64_t blocks_ahead = 2;
-  const std::uint64_t all_blocks = ceil_div(p.count, block_records);
+  const std::uint64_t all_blocks = ceil_div(problem.count, block_records);
   const std::uint64_t first_wave = static_cast<std::uint64_t>(state_of(ctx).multiprocessors()) * blocks_ahead;
-  const std::uint64_t unconditional_blocks = can_sample(p, verdict) ? std::min(first_wave, all_blocks) : all_blocks;
-  const std::uint64_t records_left = p.count - std::min(p.count, unconditional_blocks * block_records);
+  const std::uint64_t unconditional_blocks =
+      can_sample(problem, verdict) ? std::min(first_wave, all_blocks) : all_blocks;
+  const std::uint64_t records_left = problem.count - std::min(problem.count, unconditional_blocks * block_records);
   const std::uint64_t blocks_per_pass = std::max<std::uint64_t>(1, ceil_div(records_left, block_records * passes));
-  const adaptive_schedule s{.sample = order_sample_of(ctx, p, Direction == direction::scatter, verdict),
-                            .regions = {primitives::reachable_records(p), passes},
-                            .unconditional_blocks = unconditional_blocks,
-                            .blocks_per_pass = blocks_per_pass,
-                            .rounds = rounds,
-                            .passes = passes,
-                            .asks_for_verdict = records_left > 0 ? 1U : 0U};
+  const adaptive_schedule schedule{.sample = order_sample_of(ctx, problem, Direction == direction::scatter, verdict),
+                                   .regions = {primitives::reachable_records(problem), passes},
+                                   .unconditional_blocks = unconditional_blocks,
+                                   .blocks_per_pass = blocks_per_pass,
+                                   .rounds = rounds,
+                                   .passes = passes,
+                                   .asks_for_verdict = records_left > 0 ? 1U : 0U};
   const auto with_index = [&](auto index) {
     using index_value = decltype(index);
     launch_blocks(ctx, move_words_adaptively<Direction, Word, index_value, Items, Step>,
                   unconditional_blocks + (records_left > 0 ? blocks_per_pass * passes : 0), sample_threads,
-                  word_arguments_of<index_value>(arguments), s);
+                  word_arguments_of<index_value>(arguments), schedule);
   };
   arguments.wide_index != 0 ? with_index(std::uint64_t{}) : with_index(std::uint32_t{});
 }
@@ -104,43 +106,43 @@ constexpr std::uint64_t widest_record = Direction == direction::gather ? 4 : 8;
 // Priced as the passes that a random list takes, and a tenth more for what sampling may cost any list, because a
 // smaller gain is not worth it. A list in order costs about as much as with cuda.direct.
 template <direction Direction>
-plan::planned plan_adaptive(const problem_of<Direction>& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
-  if (const char* reason = order_rejection(p)) return plan::rejected(reason);
-  if (const char* reason = words_rejection(p)) return plan::rejected(reason);
-  if (p.record_bytes > widest_record<Direction>) {
+plan::planned plan_adaptive(const problem_of<Direction>& problem, const plan::scope& scope) {
+  const machine& machine = scope.machine;
+  if (const char* reason = order_rejection(problem)) return plan::rejected(reason);
+  if (const char* reason = words_rejection(problem)) return plan::rejected(reason);
+  if (problem.record_bytes > widest_record<Direction>) {
     return plan::rejected("records this wide gain nothing from passes");
   }
-  plan::planned plan = plan_passes<Direction>(p, m);
+  plan::planned plan = plan_passes<Direction>(problem, machine);
   plan.add("sampling", 0.1 * plan.seconds);
-  primitives::movement in_order = p;
+  primitives::movement in_order = problem;
   in_order.pattern = access_pattern::sequential();
-  const bool is_short =
-      plan_of<Direction>(cost_of<Direction>(in_order, m), m).seconds < least_in_order_steps * m.step_seconds;
-  plan.by_name_only =
-      is_short || p.record_bytes < narrowest_record<Direction> || p.pattern.shape != access_pattern::kind::unknown;
+  const bool is_short = plan_of<Direction>(cost_of<Direction>(in_order, machine), machine).seconds <
+                        least_in_order_steps * machine.step_seconds;
+  plan.by_name_only = is_short || problem.record_bytes < narrowest_record<Direction> ||
+                      problem.pattern.shape != access_pattern::kind::unknown;
   return plan;
 }
 
 // Items and steps are those of cuda.direct. Rounds are enough that reading the verdict costs a list in order little.
 template <direction Direction>
-void run_adaptive(const context& ctx, const problem_of<Direction>& p, const plan::planned& plan,
+void run_adaptive(const context& ctx, const problem_of<Direction>& problem, const plan::planned& plan,
                   const buffers_of<Direction>& b, std::byte*) {
   const device_scope scope(ctx.device());
-  const move_arguments a = arguments_of<Direction>(ctx, p, b);
+  const move_arguments args = arguments_of<Direction>(ctx, problem, b);
   const std::uint32_t passes = plan.decided.get<primitives::multipass_decision>().passes;
   if constexpr (Direction == direction::gather) {
-    switch (p.record_bytes) {
-      case 1: return launch_adaptive<Direction, std::uint8_t, 4, 256>(ctx, p, 4, passes, a);
-      case 2: return launch_adaptive<Direction, std::uint16_t, 4, 256>(ctx, p, 4, passes, a);
-      default: return launch_adaptive<Direction, std::uint32_t, 6, 256>(ctx, p, 2, passes, a);
+    switch (problem.record_bytes) {
+      case 1: return launch_adaptive<Direction, std::uint8_t, 4, 256>(ctx, problem, 4, passes, args);
+      case 2: return launch_adaptive<Direction, std::uint16_t, 4, 256>(ctx, problem, 4, passes, args);
+      default: return launch_adaptive<Direction, std::uint32_t, 6, 256>(ctx, problem, 2, passes, args);
     }
   } else {
-    switch (p.record_bytes) {
-      case 1: return launch_adaptive<Direction, std::uint8_t, 8, 256>(ctx, p, 3, passes, a);
-      case 2: return launch_adaptive<Direction, std::uint16_t, 4, 256>(ctx, p, 4, passes, a);
-      case 4: return launch_adaptive<Direction, std::uint32_t, 2, 256>(ctx, p, 4, passes, a);
-      default: return launch_adaptive<Direction, uint2, 2, 32>(ctx, p, 2, passes, a);
+    switch (problem.record_bytes) {
+      case 1: return launch_adaptive<Direction, std::uint8_t, 8, 256>(ctx, problem, 3, passes, args);
+      case 2: return launch_adaptive<Direction, std::uint16_t, 4, 256>(ctx, problem, 4, passes, args);
+      case 4: return launch_adaptive<Direction, std::uint32_t, 2, 256>(ctx, problem, 4, passes, args);
+      default: return launch_adaptive<Direction, uint2, 2, 32>(ctx, problem, 2, passes, args);
     }
   }
 }

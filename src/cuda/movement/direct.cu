@@ -11,13 +11,14 @@ struct direct_decision {
 };
 
 template <direction Direction>
-plan::planned plan_direct(const problem_of<Direction>& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
-  if (const char* reason = order_rejection(p)) return plan::rejected(reason);
-  if (const char* reason = words_rejection(p)) return plan::rejected(reason);
-  plan::planned plan = plan_of<Direction>(cost_of<Direction>(p, m), m);
-  plan.decided.set(direct_decision{Direction == direction::gather && p.indexed_bytes() > m.cache_bytes * 3 / 4 &&
-                                   p.indexed_bytes() < m.cache_bytes * 3 / 2});
+plan::planned plan_direct(const problem_of<Direction>& problem, const plan::scope& scope) {
+  const machine& machine = scope.machine;
+  if (const char* reason = order_rejection(problem)) return plan::rejected(reason);
+  if (const char* reason = words_rejection(problem)) return plan::rejected(reason);
+  plan::planned plan = plan_of<Direction>(cost_of<Direction>(problem, machine), machine);
+  plan.decided.set(direct_decision{Direction == direction::gather &&
+                                   problem.indexed_bytes() > machine.cache_bytes * 3 / 4 &&
+                                   problem.indexed_bytes() < machine.cache_bytes * 3 / 2});
   return plan;
 }
 

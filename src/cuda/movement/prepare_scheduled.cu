@@ -22,13 +22,13 @@ constexpr std::uint32_t no_source = ~std::uint32_t{0};  // inverse of a record t
 
 /// The gather that each run performs: the caller's, or a scatter's by the inverse list.
 movement gather_of(const prepare_problem& p) {
-  movement m = p;
+  movement movement = p;
   if (p.direction == prepared_direction::scatter) {
-    std::swap(m.count, m.indexed_count);
-    m.index = index_type::u32;
-    m.bounds = bounds::check;
+    std::swap(movement.count, movement.indexed_count);
+    movement.index = index_type::u32;
+    movement.bounds = bounds::check;
   }
-  return m;
+  return movement;
 }
 
 const char* rejection(const prepare_problem& p) {
@@ -67,28 +67,28 @@ plan::choice<scatter_variant> choose_inverting(const prepare_problem& p, const p
   return best;
 }
 
-plan::planned plan_scheduled(const prepare_problem& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
-  if (const char* reason = rejection(p)) return plan::rejected(reason);
-  const movement g = gather_of(p);
-  const double run_seconds = m.launch_seconds + m.step_seconds + apply_seconds(g, m);
+plan::planned plan_scheduled(const prepare_problem& problem, const plan::scope& scope) {
+  const machine& machine = scope.machine;
+  if (const char* reason = rejection(problem)) return plan::rejected(reason);
+  const movement movement = gather_of(problem);
+  const double run_seconds = machine.launch_seconds + machine.step_seconds + apply_seconds(movement, machine);
   plan::planned plan;
-  const double reading_list = static_cast<double>(g.index_bytes()) / m.copy_bytes_per_second;
-  plan.add("schedule", 4 * m.launch_seconds + reading_list + build_seconds(g, m));
+  const double reading_list = static_cast<double>(movement.index_bytes()) / machine.copy_bytes_per_second;
+  plan.add("schedule", 4 * machine.launch_seconds + reading_list + build_seconds(movement, machine));
   const auto calls = std::make_shared<scheduled_calls>();
-  calls->layout = layout_of_schedule(g, bucket_storage::contiguous);
-  if (p.direction == prepared_direction::scatter) {
-    calls->lists_bytes = ceil_div((p.count + p.indexed_count) * sizeof(std::uint32_t), 256) * 256;
-    calls->inverting = choose_inverting(p, plan::inner_scope(scope, calls->lists_bytes));
+  calls->layout = layout_of_schedule(movement, bucket_storage::contiguous);
+  if (problem.direction == prepared_direction::scatter) {
+    calls->lists_bytes = ceil_div((problem.count + problem.indexed_count) * sizeof(std::uint32_t), 256) * 256;
+    calls->inverting = choose_inverting(problem, plan::inner_scope(scope, calls->lists_bytes));
     if (calls->inverting.variant == nullptr) return plan::rejected("no scatter can invert the list");
     plan.add("inverse", calls->inverting.plan.seconds + 2 * reading_list);
     plan.scratch_bytes = calls->lists_bytes + calls->inverting.plan.scratch_bytes;
   }
-  plan.add("runs", static_cast<double>(p.expected_runs) * run_seconds);
+  plan.add("runs", static_cast<double>(problem.expected_runs) * run_seconds);
   plan.decided.set(prepare_decision{.run_seconds = run_seconds, .kept_bytes = calls->layout.bucket_words});
   plan.inner_calls = calls;
   // A schedule of a list in order costs several times what the list costs without.
-  plan.by_name_only = p.pattern.shape != access_pattern::kind::random;
+  plan.by_name_only = problem.pattern.shape != access_pattern::kind::random;
   return plan;
 }
 
@@ -100,16 +100,16 @@ __global__ void __launch_bounds__(block_threads) number_records(std::uint32_t* s
 
 class scheduled_movement final : public prepared_movement {
  public:
-  scheduled_movement(const context& ctx, const prepare_problem& p, const scheduled_calls& calls, index_span index,
+  scheduled_movement(const context& ctx, const prepare_problem& problem, const scheduled_calls& calls, index_span index,
                      std::byte* scratch)
-      : gather_(gather_of(p)),
-        scatters_(p.direction == prepared_direction::scatter),
+      : gather_(gather_of(problem)),
+        scatters_(problem.direction == prepared_direction::scatter),
         layout_(calls.layout),
         memory_(ctx, std::max<std::uint64_t>(1, layout_.bucket_words)) {
     if (!scatters_) {
-      build(ctx, index, state_of(ctx).guard(gather_wording, p.index, p.indexed_count));
+      build(ctx, index, state_of(ctx).guard(gather_wording, problem.index, problem.indexed_count));
     } else if (gather_.count > 0) {
-      build_inverse(ctx, p, calls, index, scratch);
+      build_inverse(ctx, problem, calls, index, scratch);
     }
   }
 
@@ -118,7 +118,7 @@ class scheduled_movement final : public prepared_movement {
     const core::scratch memory =
         plan::take_scratch(ctx, scatters_ ? "prepared_scatter" : "prepared_gather", scheduled_name,
                            std::max<std::uint64_t>(1, layout_.end - layout_.bucket_words));
-    const gather_schedule s = schedule();
+    const gather_schedule built = schedule();
     with_word(gather_.word_bytes, [&](auto value) {
       using word = decltype(value);
       constexpr int items = sizeof(word) == 16 ? 4 : 8;
@@ -127,11 +127,11 @@ class scheduled_movement final : public prepared_movement {
           static_cast<std::uint32_t>(ceil_div(longest_list_, std::uint64_t{block_threads} * items));
       if (tiles_per_bucket > 0) {
         launch_blocks(ctx, read_buckets<word, items>, std::uint64_t{tiles_per_bucket} * layout_.buckets, block_threads,
-                      s, from.data, static_cast<std::uint32_t>(from.stride_bytes), bucket_words, tiles_per_bucket,
+                      built, from.data, static_cast<std::uint32_t>(from.stride_bytes), bucket_words, tiles_per_bucket,
                       order_sample{}, static_cast<std::uint32_t*>(nullptr));
       }
       launch_shared(ctx, collect_tiles<word, overflow_source>, ceil_div(gather_.count, bucketing_tile),
-                    bucketing_threads, bucketing_tile * sizeof(word), s, static_cast<const word*>(bucket_words),
+                    bucketing_threads, bucketing_tile * sizeof(word), built, static_cast<const word*>(bucket_words),
                     to.data, to.stride_bytes, overflow_source{}, scatters_ ? 1U : 0U, order_sample{},
                     static_cast<std::uint32_t*>(nullptr));
     });
@@ -159,18 +159,18 @@ class scheduled_movement final : public prepared_movement {
             .shift = layout_.shift};
   }
 
-  void build_inverse(const context& ctx, const prepare_problem& p, const scheduled_calls& calls, index_span index,
+  void build_inverse(const context& ctx, const prepare_problem& problem, const scheduled_calls& calls, index_span index,
                      std::byte* scratch) {
     auto* const inverse = reinterpret_cast<std::uint32_t*>(scratch);
-    std::uint32_t* const numbers = inverse + p.indexed_count;
-    require(cudaMemsetAsync(inverse, 0xff, p.indexed_count * sizeof(std::uint32_t), ctx.stream()), ctx);
-    launch(ctx, number_records, ceil_div(p.count, block_threads), numbers, p.count);
+    std::uint32_t* const numbers = inverse + problem.indexed_count;
+    require(cudaMemsetAsync(inverse, 0xff, problem.indexed_count * sizeof(std::uint32_t), ctx.stream()), ctx);
+    launch(ctx, number_records, ceil_div(problem.count, block_threads), numbers, problem.count);
     const auto& [inverting, plan] = calls.inverting;  // it reports bad indices
-    inverting->run(ctx, inverting_problem(p), plan,
-                   {const_records(numbers, p.count, sizeof(std::uint32_t)), index,
-                    records(inverse, p.indexed_count, sizeof(std::uint32_t))},
+    inverting->run(ctx, inverting_problem(problem), plan,
+                   {const_records(numbers, problem.count, sizeof(std::uint32_t)), index,
+                    records(inverse, problem.indexed_count, sizeof(std::uint32_t))},
                    scratch + calls.lists_bytes);
-    build(ctx, {inverse, p.indexed_count, index_type::u32}, index_guard{});
+    build(ctx, {inverse, problem.indexed_count, index_type::u32}, index_guard{});
   }
 
   void build(const context& ctx, index_span index, const index_guard& guard) {
@@ -185,10 +185,10 @@ class scheduled_movement final : public prepared_movement {
   template <class Index>
   void build_as(const context& ctx, index_span index, const index_guard& guard) {
     const std::uint64_t limit = std::min(gather_.index_limit(), gather_.indexed_count);
-    const gather_schedule s = schedule();
+    const gather_schedule built = schedule();
     auto* const begin = array<unsigned long long>(layout_.bucket_begins);
     unsigned long long* const total = begin + most_buckets + 1;
-    require(cudaMemsetAsync(s.bucket_sizes, 0, layout_.buckets * sizeof(std::uint32_t), ctx.stream()), ctx);
+    require(cudaMemsetAsync(built.bucket_sizes, 0, layout_.buckets * sizeof(std::uint32_t), ctx.stream()), ctx);
     require(cudaMemsetAsync(total, 0, most_buckets * sizeof(unsigned long long), ctx.stream()), ctx);
     const auto blocks = std::min<std::uint64_t>(static_cast<std::uint64_t>(state_of(ctx).multiprocessors()) * 4,
                                                 ceil_div(gather_.count, bucketing_tile));
@@ -199,7 +199,7 @@ class scheduled_movement final : public prepared_movement {
     using source = list_source<Index>;
     const build_arguments<source> a{{static_cast<const Index*>(index.data), last, guard, 0}, {}, nullptr};
     launch_shared(ctx, build_schedule<source>, ceil_div(gather_.count, bucketing_tile), bucketing_threads,
-                  build_shared_bytes<source>, s, a);
+                  build_shared_bytes<source>, built, a);
   }
 
   movement gather_;

@@ -38,70 +38,72 @@ struct bucketed_tuning {
 };
 constexpr bucketed_tuning tuning_of_bucketed;
 
-plan::planned plan_bucketed(const scatter_problem& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
-  if (p.duplicates == duplicates::last) return plan::rejected("any writer may win");
-  if (const char* reason = words_rejection(p)) return plan::rejected(reason);
-  const bucketing c = bucketing_of(p, p.record_bytes);
+plan::planned plan_bucketed(const scatter_problem& problem, const plan::scope& scope) {
+  const machine& machine = scope.machine;
+  if (problem.duplicates == duplicates::last) return plan::rejected("any writer may win");
+  if (const char* reason = words_rejection(problem)) return plan::rejected(reason);
+  const bucketing bucketing = bucketing_of(problem, problem.record_bytes);
   core::scratch_offsets arrays;
-  const bucketed_decision decided{c, layout_of(p, c, p.record_bytes, arrays)};
-  if (const char* reason = bucketing_rejection(p, c, decided.layout, p.record_bytes, scope))
+  const bucketed_decision decided{bucketing, layout_of(problem, bucketing, problem.record_bytes, arrays)};
+  if (const char* reason = bucketing_rejection(problem, bucketing, decided.layout, problem.record_bytes, scope))
     return plan::rejected(reason);
-  const auto count = static_cast<double>(p.count);
-  const auto width = static_cast<double>(p.record_bytes);
-  const double index = static_cast<double>(bytes(p.index));
-  const double bus = m.copy_bytes_per_second;
-  const double in = count * (static_cast<double>(p.sequential_stride_bytes) + index);
+  const auto count = static_cast<double>(problem.count);
+  const auto width = static_cast<double>(problem.record_bytes);
+  const double index = static_cast<double>(bytes(problem.index));
+  const double bus = machine.copy_bytes_per_second;
+  const double in = count * (static_cast<double>(problem.sequential_stride_bytes) + index);
   plan::planned plan;
   plan.decided.set(decided);
   plan.scratch_bytes = arrays.bytes();
   // Kernels run one after another, and the few blocks of a short list wait for memory.
-  plan.add("latency", m.launch_seconds + (6 + 2 * c.passes) * m.step_seconds);
+  plan.add("latency", machine.launch_seconds + (6 + 2 * bucketing.passes) * machine.step_seconds);
   const auto stream = [&](const char* name, double bytes, double share, double ranked) {
     plan::planned stream_plan;
-    stream_plan.add_overlapped(3,
-                               {{"streamed", bytes / bus / share}, {"ranked", instruction_seconds(count, ranked, m)}});
+    stream_plan.add_overlapped(
+        3, {{"streamed", bytes / bus / share}, {"ranked", instruction_seconds(count, ranked, machine)}});
     plan.add(name, stream_plan.seconds);
   };
-  const double share = p.record_bytes == 16 ? tuning_of_bucketed.wide_pass_share : tuning_of_bucketed.pass_share;
-  if (c.passes == 2) {
+  const double share = problem.record_bytes == 16 ? tuning_of_bucketed.wide_pass_share : tuning_of_bucketed.pass_share;
+  if (bucketing.passes == 2) {
     stream("coarse buckets", in + count * (width + 4), share, tuning_of_bucketed.pass_ranked);
     stream("fine buckets", count * (2 * width + 4 + 2), share, tuning_of_bucketed.pass_ranked);
   } else {
     stream("fine buckets", in + count * (width + 2), share, tuning_of_bucketed.pass_ranked);
   }
-  stream("bucket writes", count * (width + 2) + std::min(count, static_cast<double>(p.indexed_count)) * width,
-         busy_share(c, m) * tuning_of_bucketed.write_share, busy_share(c, m) * tuning_of_bucketed.write_ranked);
+  stream("bucket writes", count * (width + 2) + std::min(count, static_cast<double>(problem.indexed_count)) * width,
+         busy_share(bucketing, machine) * tuning_of_bucketed.write_share,
+         busy_share(bucketing, machine) * tuning_of_bucketed.write_ranked);
   plan.add("empty buckets",
-           static_cast<double>(c.fine_buckets) * tuning_of_bucketed.empty_bucket_steps * m.step_seconds);
-  if (p.pattern.shape == access_pattern::kind::unknown) {
+           static_cast<double>(bucketing.fine_buckets) * tuning_of_bucketed.empty_bucket_steps * machine.step_seconds);
+  if (problem.pattern.shape == access_pattern::kind::unknown) {
     // Kernels that end at once cost a list in order some microseconds each.
     plan.add("sampling", 0.03 * plan.seconds);
-    movement in_order = p;
+    movement in_order = problem;
     in_order.pattern = access_pattern::sequential();
-    plan.by_name_only =
-        to_plan(scatter_cost(in_order, m), m, true).seconds < tuning_of_bucketed.least_in_order_steps * m.step_seconds;
+    plan.by_name_only = to_plan(scatter_cost(in_order, machine), machine, true).seconds <
+                        tuning_of_bucketed.least_in_order_steps * machine.step_seconds;
   } else {
-    plan.by_name_only = p.pattern.shape != access_pattern::kind::random;
+    plan.by_name_only = problem.pattern.shape != access_pattern::kind::random;
   }
   return plan;
 }
 
 /// Record is Word, or row_position.
 template <class Word, class Record = Word>
-void scatter_by_buckets(const context& ctx, const scatter_problem& p, const scatter_buffers& b,
+void scatter_by_buckets(const context& ctx, const scatter_problem& problem, const scatter_buffers& buffers,
                         const bucketed_decision& decided, std::byte* scratch) {
   index_guard guard;  // with bounds::trust, an index past the output has no bucket and is skipped without a report
-  if (p.bounds == bounds::check) guard = state_of(ctx).guard(scatter_wording, p.index, p.indexed_count);
-  bucket_passes<Word, Record> passes(ctx, p, b, decided.cut, decided.layout, scratch);
+  if (problem.bounds == bounds::check)
+    guard = state_of(ctx).guard(scatter_wording, problem.index, problem.indexed_count);
+  bucket_passes<Word, Record> passes(ctx, problem, buffers, decided.cut, decided.layout, scratch);
   passes.clear();
-  if (p.pattern.shape == access_pattern::kind::unknown) {
-    move_arguments direct = arguments_of(p, b.in.data, b.out.data, b.index, guard);
+  if (problem.pattern.shape == access_pattern::kind::unknown) {
+    move_arguments direct = arguments_of(problem, buffers.in.data, buffers.out.data, buffers.index, guard);
     // An index past the output is skipped here whatever the bounds, as by the passes.
-    direct.limit = std::min(p.index_limit(), p.indexed_count);
+    direct.limit = std::min(problem.index_limit(), problem.indexed_count);
     constexpr auto scatter_directly =
         std::is_same_v<Record, row_position> ? scatter_positions_if_ordered : scatter_if_ordered;
-    const direct_attempt attempt = scatter_directly(ctx, p, direct);
+    const direct_attempt attempt = scatter_directly(ctx, problem, direct);
     if (!attempt.asks_for_verdict) return;
     passes.make_conditional(attempt.sample, attempt.records_moved);
   }
@@ -111,7 +113,7 @@ void scatter_by_buckets(const context& ctx, const scatter_problem& p, const scat
   launch_overlapped(ctx, write_fine_buckets<Word>, passes.blocks_for(decided.cut.fine_buckets, 4), write_threads,
                     std::max<std::size_t>(shared_bytes, 16), passes.fine_index(), passes.fine_words(),
                     static_cast<const std::uint32_t*>(passes.fine_sizes()), decided.layout.fine_capacity, position_bits,
-                    decided.cut.fine_buckets, b.out.data, p.indexed_stride_bytes, passes.sample(),
+                    decided.cut.fine_buckets, buffers.out.data, problem.indexed_stride_bytes, passes.sample(),
                     passes.next_tile_counter());
 }
 
@@ -123,14 +125,14 @@ void run_bucketed(const context& ctx, const scatter_problem& p, const plan::plan
 }
 
 scatter_problem problem_of_positions(std::uint64_t count, access_pattern pattern) {
-  scatter_problem s;
-  s.backend = backend_kind::cuda;
-  s.count = s.indexed_count = count;
-  s.record_bytes = s.indexed_stride_bytes = s.word_bytes = sizeof(std::uint32_t);
-  s.sequential_stride_bytes = 1;
-  s.pattern = pattern;
-  s.bounds = bounds::trust;
-  return s;
+  scatter_problem problem;
+  problem.backend = backend_kind::cuda;
+  problem.count = problem.indexed_count = count;
+  problem.record_bytes = problem.indexed_stride_bytes = problem.word_bytes = sizeof(std::uint32_t);
+  problem.sequential_stride_bytes = 1;
+  problem.pattern = pattern;
+  problem.bounds = bounds::trust;
+  return problem;
 }
 
 }  // namespace

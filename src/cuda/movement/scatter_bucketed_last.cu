@@ -26,42 +26,44 @@ struct bucketed_last_decision {
 
 constexpr std::uint32_t tagged_bytes(std::uint32_t record_bytes) { return record_bytes == 4 ? 8 : 16; }
 
-plan::planned plan_bucketed_last(const scatter_problem& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
-  if (p.duplicates != duplicates::last) return plan::rejected("runs only where the last writer has to win");
-  if (const char* reason = words_rejection(p)) return plan::rejected(reason);
-  if (p.record_bytes != 4 && p.record_bytes != 8) return plan::rejected("records do not have 4 or 8 bytes");
-  const std::uint32_t word_bytes = tagged_bytes(p.record_bytes);
-  const bucketing c = bucketing_of(p, word_bytes);
+plan::planned plan_bucketed_last(const scatter_problem& problem, const plan::scope& scope) {
+  const machine& machine = scope.machine;
+  if (problem.duplicates != duplicates::last) return plan::rejected("runs only where the last writer has to win");
+  if (const char* reason = words_rejection(problem)) return plan::rejected(reason);
+  if (problem.record_bytes != 4 && problem.record_bytes != 8) return plan::rejected("records do not have 4 or 8 bytes");
+  const std::uint32_t word_bytes = tagged_bytes(problem.record_bytes);
+  const bucketing bucketing = bucketing_of(problem, word_bytes);
   core::scratch_offsets arrays;
   bucketed_last_decision decided{};
-  decided.cut = c;
-  decided.buckets = layout_of(p, c, word_bytes, arrays);
-  if (const char* reason = bucketing_rejection(p, c, decided.buckets, word_bytes, scope)) return plan::rejected(reason);
-  decided.winners = arrays.take(p.indexed_count * sizeof(std::uint32_t));
-  decided.overflow_tags = arrays.take(p.count * sizeof(std::uint32_t));
+  decided.cut = bucketing;
+  decided.buckets = layout_of(problem, bucketing, word_bytes, arrays);
+  if (const char* reason = bucketing_rejection(problem, bucketing, decided.buckets, word_bytes, scope))
+    return plan::rejected(reason);
+  decided.winners = arrays.take(problem.indexed_count * sizeof(std::uint32_t));
+  decided.overflow_tags = arrays.take(problem.count * sizeof(std::uint32_t));
   decided.overflow_count = arrays.take(sizeof(std::uint32_t));
   decided.verdict = arrays.take(order_verdict::copies * order_verdict::copy_words * sizeof(unsigned long long));
   plan::planned plan;
   plan.decided.set(decided);
   plan.scratch_bytes = arrays.bytes();
-  const auto count = static_cast<double>(p.count);
+  const auto count = static_cast<double>(problem.count);
   const auto width = static_cast<double>(word_bytes);
-  const double in = count * static_cast<double>(p.sequential_stride_bytes + bytes(p.index));
+  const double in = count * static_cast<double>(problem.sequential_stride_bytes + bytes(problem.index));
   // Rates of the passes and of the last kernel, as in cuda.bucketed; its last kernel reads buckets twice.
-  const double pass_rate = m.copy_bytes_per_second * (word_bytes == 16 ? 0.78 : 0.67);
-  const double write_rate = m.copy_bytes_per_second * 0.6;
-  plan.add("latency", m.launch_seconds + (18 + 2 * c.passes) * m.step_seconds);
-  if (c.passes == 2) {
+  const double pass_rate = machine.copy_bytes_per_second * (word_bytes == 16 ? 0.78 : 0.67);
+  const double write_rate = machine.copy_bytes_per_second * 0.6;
+  plan.add("latency", machine.launch_seconds + (18 + 2 * bucketing.passes) * machine.step_seconds);
+  if (bucketing.passes == 2) {
     plan.add("coarse buckets", (in + count * (width + 4)) / pass_rate);
     plan.add("fine buckets", count * (2 * width + 4 + 2) / pass_rate);
   } else {
     plan.add("fine buckets", (in + count * (width + 2)) / pass_rate);
   }
-  const double written = std::min(count, static_cast<double>(p.indexed_count)) * static_cast<double>(p.record_bytes);
-  plan.add("bucket writes", (count * (width + 4) + written) / (write_rate * busy_share(c, m)));
-  plan.by_name_only = p.count < sample_window || (p.pattern.shape != access_pattern::kind::unknown &&
-                                                  p.pattern.shape != access_pattern::kind::random);
+  const double written =
+      std::min(count, static_cast<double>(problem.indexed_count)) * static_cast<double>(problem.record_bytes);
+  plan.add("bucket writes", (count * (width + 4) + written) / (write_rate * busy_share(bucketing, machine)));
+  plan.by_name_only = problem.count < sample_window || (problem.pattern.shape != access_pattern::kind::unknown &&
+                                                        problem.pattern.shape != access_pattern::kind::random);
   return plan;
 }
 
@@ -93,15 +95,15 @@ __device__ __forceinline__ bool is_idle(const winner_arguments& a) {
   return !a.asks_for_verdict || verdict_is_scattered(a.sample);
 }
 
-__global__ void __launch_bounds__(block_threads) clear_winners(const __grid_constant__ winner_arguments a) {
+__global__ void __launch_bounds__(block_threads) clear_winners(const __grid_constant__ winner_arguments args) {
   wait_for_kernel_before();
-  if (is_idle<false>(a)) return;
+  if (is_idle<false>(args)) return;
   constexpr std::uint32_t winners =
-      sizeof(uint4) / sizeof *a.winners;  // the table is scratch, and ends with such a word
+      sizeof(uint4) / sizeof *args.winners;  // the table is scratch, and ends with such a word
   const std::uint64_t step = std::uint64_t{gridDim.x} * block_threads * winners;
-  for (std::uint64_t i = (std::uint64_t{blockIdx.x} * block_threads + threadIdx.x) * winners; i < a.outputs;
+  for (std::uint64_t i = (std::uint64_t{blockIdx.x} * block_threads + threadIdx.x) * winners; i < args.outputs;
        i += step) {
-    *reinterpret_cast<uint4*>(a.winners + i) = uint4{};
+    *reinterpret_cast<uint4*>(args.winners + i) = uint4{};
   }
 }
 
@@ -111,72 +113,75 @@ constexpr std::uint64_t records_of_block = std::uint64_t{block_threads} * 8;
 
 /// Calls work(tag, index) for the records that the kernel works for.
 template <bool OfOverflow, class Work>
-__device__ __forceinline__ void for_each_tag(const winner_arguments& a, Work work) {
+__device__ __forceinline__ void for_each_tag(const winner_arguments& args, Work work) {
   const std::uint64_t step = OfOverflow ? std::uint64_t{gridDim.x} * block_threads : block_threads;
   const std::uint64_t first = std::uint64_t{blockIdx.x} * (OfOverflow ? block_threads : records_of_block);
-  const std::uint64_t end = OfOverflow ? std::uint64_t{*a.overflow.count} : min(a.move.count, first + records_of_block);
+  const std::uint64_t end =
+      OfOverflow ? std::uint64_t{*args.overflow.count} : min(args.move.count, first + records_of_block);
 #pragma unroll 4
   for (std::uint64_t i = first + threadIdx.x; i < end; i += step) {
-    const std::uint32_t tag = OfOverflow ? a.overflow.tags[i] : static_cast<std::uint32_t>(i) + 1;
-    work(tag, index_at(a.move, tag - 1, true));
+    const std::uint32_t tag = OfOverflow ? args.overflow.tags[i] : static_cast<std::uint32_t>(i) + 1;
+    work(tag, index_at(args.move, tag - 1, true));
   }
 }
 
 template <bool OfOverflow>
-__global__ void __launch_bounds__(block_threads) find_winners(const __grid_constant__ winner_arguments a) {
+__global__ void __launch_bounds__(block_threads) find_winners(const __grid_constant__ winner_arguments args) {
   wait_for_kernel_before();
-  if (is_idle<OfOverflow>(a)) return;
-  for_each_tag<OfOverflow>(a, [&](std::uint32_t tag, std::uint64_t index) {
+  if (is_idle<OfOverflow>(args)) return;
+  for_each_tag<OfOverflow>(args, [&](std::uint32_t tag, std::uint64_t index) {
     // Records that overflow have good indices: their pass has looked at them.
-    if (OfOverflow || check_index(a.move, tag - 1, index)) atomicMax(a.winners + index, tag);
+    if (OfOverflow || check_index(args.move, tag - 1, index)) atomicMax(args.winners + index, tag);
   });
 }
 
 template <bool OfOverflow, class Record>
-__global__ void __launch_bounds__(block_threads) write_winners(const __grid_constant__ winner_arguments a) {
+__global__ void __launch_bounds__(block_threads) write_winners(const __grid_constant__ winner_arguments args) {
   wait_for_kernel_before();
-  if (is_idle<OfOverflow>(a)) return;
-  for_each_tag<OfOverflow>(a, [&](std::uint32_t tag, std::uint64_t index) {
-    if (index >= a.move.limit || a.winners[index] != tag) return;
-    store_word(a.move.to + index * a.move.indexed_stride,
-               load_word<Record>(a.move.from + std::uint64_t{tag - 1} * a.move.sequential_stride));
+  if (is_idle<OfOverflow>(args)) return;
+  for_each_tag<OfOverflow>(args, [&](std::uint32_t tag, std::uint64_t index) {
+    if (index >= args.move.limit || args.winners[index] != tag) return;
+    store_word(args.move.to + index * args.move.indexed_stride,
+               load_word<Record>(args.move.from + std::uint64_t{tag - 1} * args.move.sequential_stride));
   });
 }
 
 template <class Record>
-void scatter_last(const context& ctx, const scatter_problem& p, const scatter_buffers& b,
+void scatter_last(const context& ctx, const scatter_problem& problem, const scatter_buffers& buffers,
                   const bucketed_last_decision& decided, std::byte* scratch) {
   index_guard guard;  // with bounds::trust, an index past the output is skipped without a report
-  if (p.bounds == bounds::check) guard = state_of(ctx).guard(scatter_wording, p.index, p.indexed_count);
+  if (problem.bounds == bounds::check)
+    guard = state_of(ctx).guard(scatter_wording, problem.index, problem.indexed_count);
   auto* const overflow_count = reinterpret_cast<std::uint32_t*>(scratch + decided.overflow_count);
   const order_verdict verdict{reinterpret_cast<unsigned long long*>(scratch + decided.verdict), 1};
-  winner_arguments a{.move = arguments_of(p, b.in.data, b.out.data, b.index, guard),
-                     .winners = reinterpret_cast<std::uint32_t*>(scratch + decided.winners),
-                     .overflow = {reinterpret_cast<std::uint32_t*>(scratch + decided.overflow_tags), overflow_count},
-                     .outputs = p.indexed_count,
-                     .sample = order_sample_of(ctx, p, true, verdict),
-                     .asks_for_verdict = p.pattern.shape == access_pattern::kind::unknown && p.count >= sample_window};
-  a.move.limit = std::min(p.index_limit(), p.indexed_count);
+  winner_arguments args{
+      .move = arguments_of(problem, buffers.in.data, buffers.out.data, buffers.index, guard),
+      .winners = reinterpret_cast<std::uint32_t*>(scratch + decided.winners),
+      .overflow = {reinterpret_cast<std::uint32_t*>(scratch + decided.overflow_tags), overflow_count},
+      .outputs = problem.indexed_count,
+      .sample = order_sample_of(ctx, problem, true, verdict),
+      .asks_for_verdict = problem.pattern.shape == access_pattern::kind::unknown && problem.count >= sample_window};
+  args.move.limit = std::min(problem.index_limit(), problem.indexed_count);
   const std::uint64_t resident = static_cast<std::uint64_t>(state_of(ctx).multiprocessors()) * 8;
   const auto launch_for = [&](std::uint64_t blocks, auto kernel) {
-    launch_overlapped(ctx, kernel, blocks, block_threads, 0, a);
+    launch_overlapped(ctx, kernel, blocks, block_threads, 0, args);
   };
-  bucket_passes<tagged<Record>, Record> passes(ctx, p, b, decided.cut, decided.buckets, scratch);
+  bucket_passes<tagged<Record>, Record> passes(ctx, problem, buffers, decided.cut, decided.buckets, scratch);
   passes.clear();
   require(cudaMemsetAsync(overflow_count, 0, sizeof *overflow_count, ctx.stream()), ctx);
-  if (a.asks_for_verdict) {
+  if (args.asks_for_verdict) {
     const auto judge = [&](auto index) {
       using index_value = decltype(index);
-      launch_blocks(ctx, judge_order<index_value>, 1, sample_threads, static_cast<const index_value*>(b.index.data),
-                    a.sample);
+      launch_blocks(ctx, judge_order<index_value>, 1, sample_threads,
+                    static_cast<const index_value*>(buffers.index.data), args.sample);
     };
-    bytes(p.index) == 8 ? judge(std::uint64_t{}) : judge(std::uint32_t{});
+    bytes(problem.index) == 8 ? judge(std::uint64_t{}) : judge(std::uint32_t{});
     launch_for(resident, clear_winners);
-    launch_for(ceil_div(p.count, records_of_block), find_winners<false>);
-    launch_for(ceil_div(p.count, records_of_block), write_winners<false, Record>);
-    passes.make_conditional(a.sample, 0);
+    launch_for(ceil_div(problem.count, records_of_block), find_winners<false>);
+    launch_for(ceil_div(problem.count, records_of_block), write_winners<false, Record>);
+    passes.make_conditional(args.sample, 0);
   }
-  passes.run(guard, a.overflow);
+  passes.run(guard, args.overflow);
   const std::uint32_t position_bits = decided.cut.position_bits;
   const last_of_buckets_arguments<Record> last{.index = passes.fine_index(),
                                                .word = passes.fine_words(),
@@ -184,11 +189,11 @@ void scatter_last(const context& ctx, const scatter_problem& p, const scatter_bu
                                                .capacity = decided.buckets.fine_capacity,
                                                .bucket_bits = position_bits,
                                                .buckets = decided.cut.fine_buckets,
-                                               .out = b.out.data,
-                                               .out_stride = p.indexed_stride_bytes,
-                                               .out_count = p.indexed_count,
+                                               .out = buffers.out.data,
+                                               .out_stride = problem.indexed_stride_bytes,
+                                               .out_count = problem.indexed_count,
                                                .overflow_count = overflow_count,
-                                               .winners = a.winners,
+                                               .winners = args.winners,
                                                .sample = passes.sample(),
                                                .tile_counter = passes.next_tile_counter()};
   const std::size_t shared_bytes = (sizeof(Record) + sizeof(std::uint32_t)) << position_bits;
@@ -198,12 +203,12 @@ void scatter_last(const context& ctx, const scatter_problem& p, const scatter_bu
   launch_for(resident, write_winners<true, Record>);
 }
 
-void run_bucketed_last(const context& ctx, const scatter_problem& p, const plan::planned& plan,
+void run_bucketed_last(const context& ctx, const scatter_problem& problem, const plan::planned& plan,
                        const scatter_buffers& b, std::byte* scratch) {
   const device_scope scope(ctx.device());
   const auto decided = plan.decided.get<bucketed_last_decision>();
-  p.record_bytes == 4 ? scatter_last<std::uint32_t>(ctx, p, b, decided, scratch)
-                      : scatter_last<uint2>(ctx, p, b, decided, scratch);
+  problem.record_bytes == 4 ? scatter_last<std::uint32_t>(ctx, problem, b, decided, scratch)
+                            : scatter_last<uint2>(ctx, problem, b, decided, scratch);
 }
 
 }  // namespace

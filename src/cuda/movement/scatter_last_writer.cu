@@ -17,62 +17,65 @@ std::uint64_t winner_bytes(const scatter_problem& p) { return p.count < ~std::ui
 // Whether the whole table is cleared. If the index is short, clearing the entries that it names is faster.
 bool clears_whole_table(const scatter_problem& p) { return p.indexed_count <= p.count * 8; }
 
-plan::planned plan_last_writer(const scatter_problem& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
+plan::planned plan_last_writer(const scatter_problem& problem, const plan::scope& scope) {
+  const machine& machine = scope.machine;
   plan::planned plan;
-  plan.scratch_bytes = p.indexed_count * winner_bytes(p);
-  const std::uint64_t footprint = p.sequential_bytes() + 2 * p.index_bytes() + p.indexed_bytes() + plan.scratch_bytes;
-  const plan::planned writing = to_plan(scatter_cost(p, m), m, true);
-  plan.add("latency", 2 * m.step_seconds);
-  plan.add("streamed", m.streamed(p.index_bytes(), footprint));
-  plan.add("clearing", clears_whole_table(p) ? m.streamed(plan.scratch_bytes, footprint)
-                                             : m.random_writes(p.count, winner_bytes(p), plan.scratch_bytes));
-  plan.add("atomics", m.random_writes(p.count, winner_bytes(p), plan.scratch_bytes));
-  plan.add("random read", m.random_reads(p.count, winner_bytes(p), plan.scratch_bytes));
+  plan.scratch_bytes = problem.indexed_count * winner_bytes(problem);
+  const std::uint64_t footprint =
+      problem.sequential_bytes() + 2 * problem.index_bytes() + problem.indexed_bytes() + plan.scratch_bytes;
+  const plan::planned writing = to_plan(scatter_cost(problem, machine), machine, true);
+  plan.add("latency", 2 * machine.step_seconds);
+  plan.add("streamed", machine.streamed(problem.index_bytes(), footprint));
+  plan.add("clearing", clears_whole_table(problem)
+                           ? machine.streamed(plan.scratch_bytes, footprint)
+                           : machine.random_writes(problem.count, winner_bytes(problem), plan.scratch_bytes));
+  plan.add("atomics", machine.random_writes(problem.count, winner_bytes(problem), plan.scratch_bytes));
+  plan.add("random read", machine.random_reads(problem.count, winner_bytes(problem), plan.scratch_bytes));
   plan.add("writing", writing.seconds);
   return plan;
 }
 
 template <class Winner>
 __global__ void __launch_bounds__(block_threads)
-    clear_named_entries(const __grid_constant__ move_arguments a, Winner* winner) {
+    clear_named_entries(const __grid_constant__ move_arguments args, Winner* winner) {
   let_next_kernel_start();
   const std::uint64_t i = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
-  if (i >= a.count) return;
-  const std::uint64_t index = index_at(a, i);
-  if (index < a.limit) winner[index] = 0;
+  if (i >= args.count) return;
+  const std::uint64_t index = index_at(args, i);
+  if (index < args.limit) winner[index] = 0;
 }
 
 template <class Winner>
 __global__ void __launch_bounds__(block_threads)
-    find_last_writers(const __grid_constant__ move_arguments a, Winner* winner) {
+    find_last_writers(const __grid_constant__ move_arguments args, Winner* winner) {
   wait_for_kernel_before();
   const std::uint64_t i = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
-  if (i >= a.count) return;
-  const std::uint64_t index = index_at(a, i);
-  if (check_index(a, i, index)) atomicMax(winner + index, static_cast<Winner>(i + 1));
+  if (i >= args.count) return;
+  const std::uint64_t index = index_at(args, i);
+  if (check_index(args, i, index)) atomicMax(winner + index, static_cast<Winner>(i + 1));
 }
 
 template <class Word, class Winner>
 __global__ void __launch_bounds__(block_threads)
-    write_last_words(const __grid_constant__ move_arguments a, const Winner* winner) {
+    write_last_words(const __grid_constant__ move_arguments args, const Winner* winner) {
   wait_for_kernel_before();
   const std::uint64_t i = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
-  if (i >= a.count) return;
-  const Word word = load_word<Word>(a.from + i * a.sequential_stride);  // in flight together with the index
-  const std::uint64_t index = index_at(a, i);
-  if (index < a.limit && winner[index] == i + 1) store_word(a.to + index * a.indexed_stride, word);
+  if (i >= args.count) return;
+  const Word word = load_word<Word>(args.from + i * args.sequential_stride);  // in flight together with the index
+  const std::uint64_t index = index_at(args, i);
+  if (index < args.limit && winner[index] == i + 1) store_word(args.to + index * args.indexed_stride, word);
 }
 
 template <class Winner>
-void launch_find_last_writers(const context& ctx, const scatter_problem& p, const move_arguments& a, Winner* winner) {
+void launch_find_last_writers(const context& ctx, const scatter_problem& p, const move_arguments& args,
+                              Winner* winner) {
   const std::uint64_t blocks = ceil_div(p.count, block_threads);
   if (clears_whole_table(p)) {
     require(cudaMemsetAsync(winner, 0, p.indexed_count * sizeof(Winner), ctx.stream()), ctx);
-    return launch(ctx, find_last_writers<Winner>, blocks, a, winner);
+    return launch(ctx, find_last_writers<Winner>, blocks, args, winner);
   }
-  launch(ctx, clear_named_entries<Winner>, blocks, a, winner);
-  launch_overlapped(ctx, find_last_writers<Winner>, blocks, block_threads, 0, a, winner);
+  launch(ctx, clear_named_entries<Winner>, blocks, args, winner);
+  launch_overlapped(ctx, find_last_writers<Winner>, blocks, block_threads, 0, args, winner);
 }
 
 template <class Winner>
@@ -84,23 +87,26 @@ void launch_write_last_words(const context& ctx, const scatter_problem& p, const
   });
 }
 
-void run_last_writer(const context& ctx, const scatter_problem& p, const plan::planned& plan, const scatter_buffers& b,
-                     std::byte* scratch) {
+void run_last_writer(const context& ctx, const scatter_problem& problem, const plan::planned& plan,
+                     const scatter_buffers& buffers, std::byte* scratch) {
   const device_scope scope(ctx.device());
-  const index_guard guard = state_of(ctx).guard(scatter_wording, p.index, p.indexed_count);
-  const move_arguments finding_arguments = arguments_of(p, b.in.data, b.out.data, b.index, guard);
-  const move_arguments moving_arguments = arguments_of(p, b.in.data, b.out.data, b.index, index_guard{});
-  const bool are_words = words_rejection(p) == nullptr;
-  if (winner_bytes(p) == 4) {
+  const index_guard guard = state_of(ctx).guard(scatter_wording, problem.index, problem.indexed_count);
+  const move_arguments finding_arguments =
+      arguments_of(problem, buffers.in.data, buffers.out.data, buffers.index, guard);
+  const move_arguments moving_arguments =
+      arguments_of(problem, buffers.in.data, buffers.out.data, buffers.index, index_guard{});
+  const bool are_words = words_rejection(problem) == nullptr;
+  if (winner_bytes(problem) == 4) {
     auto* const winner = reinterpret_cast<std::uint32_t*>(scratch);
-    launch_find_last_writers(ctx, p, finding_arguments, winner);
-    if (are_words) return launch_write_last_words(ctx, p, moving_arguments, winner);
-    launch_collective<direction::scatter>(ctx, p, moving_arguments, winner, nullptr);
+    launch_find_last_writers(ctx, problem, finding_arguments, winner);
+    if (are_words) return launch_write_last_words(ctx, problem, moving_arguments, winner);
+    launch_collective<direction::scatter>(ctx, problem, moving_arguments, winner, nullptr);
   } else {
     auto* const winner = reinterpret_cast<unsigned long long*>(scratch);
-    launch_find_last_writers(ctx, p, finding_arguments, winner);
-    if (are_words) return launch_write_last_words(ctx, p, moving_arguments, winner);
-    launch_collective<direction::scatter>(ctx, p, moving_arguments, nullptr, reinterpret_cast<std::uint64_t*>(scratch));
+    launch_find_last_writers(ctx, problem, finding_arguments, winner);
+    if (are_words) return launch_write_last_words(ctx, problem, moving_arguments, winner);
+    launch_collective<direction::scatter>(ctx, problem, moving_arguments, nullptr,
+                                          reinterpret_cast<std::uint64_t*>(scratch));
   }
 }
 

@@ -19,13 +19,14 @@ using buffers_of =
 
 /// The arguments of a call's kernels, which report bad indices as the call's.
 template <direction Direction>
-move_arguments arguments_of(const context& ctx, const problem_of<Direction>& p, const buffers_of<Direction>& b) {
+move_arguments arguments_of(const context& ctx, const problem_of<Direction>& problem,
+                            const buffers_of<Direction>& buffers) {
   if constexpr (Direction == direction::gather) {
-    const index_guard guard = state_of(ctx).guard(primitives::gather_wording, p.index, p.indexed_count);
-    return arguments_of(p, b.table.data, b.out.data, b.index, guard);
+    const index_guard guard = state_of(ctx).guard(primitives::gather_wording, problem.index, problem.indexed_count);
+    return arguments_of(problem, buffers.table.data, buffers.out.data, buffers.index, guard);
   } else {
-    const index_guard guard = state_of(ctx).guard(primitives::scatter_wording, p.index, p.indexed_count);
-    return arguments_of(p, b.in.data, b.out.data, b.index, guard);
+    const index_guard guard = state_of(ctx).guard(primitives::scatter_wording, problem.index, problem.indexed_count);
+    return arguments_of(problem, buffers.in.data, buffers.out.data, buffers.index, guard);
   }
 }
 

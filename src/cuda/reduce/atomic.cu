@@ -52,12 +52,12 @@ __device__ __forceinline__ void combine(T* slot, T value) {
 /// One thread a value. Minima and maxima are of values as they are.
 template <reduction Op, class T>
 __global__ void __launch_bounds__(block_threads)
-    reduce_by_atomics(const __grid_constant__ move_arguments a, const T* in, T* out, bool is_negated) {
+    reduce_by_atomics(const __grid_constant__ move_arguments args, const T* in, T* out, bool is_negated) {
   const std::uint64_t i = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
-  if (i >= a.count) return;
+  if (i >= args.count) return;
   const T value = __ldg(in + i);  // in flight together with the index
-  const std::uint64_t index = index_at(a, i, /*again=*/true);
-  if (check_index(a, i, index)) combine<Op>(out + index, Op == reduction::add ? term_of(value, is_negated) : value);
+  const std::uint64_t index = index_at(args, i, /*again=*/true);
+  if (check_index(args, i, index)) combine<Op>(out + index, Op == reduction::add ? term_of(value, is_negated) : value);
 }
 
 /// Whether the list has hot slots, which atomics would wait for.
@@ -73,21 +73,21 @@ __device__ __forceinline__ bool is_run_of_slots(std::uint64_t index) {
 /// Adds the values of a tile, by `add` where it says that it has done so, else by atomics. All lanes of a warp call
 /// asks_add(slot), which says whether `add` is asked.
 template <class T, class AsksAdd, class Add>
-__device__ __forceinline__ void add_tile(const move_arguments& a, const T* in, T* out, bool is_negated,
+__device__ __forceinline__ void add_tile(const move_arguments& args, const T* in, T* out, bool is_negated,
                                          std::uint64_t begin, AsksAdd asks_add, Add add) {
   T value[adds_per_thread];
   std::uint64_t index[adds_per_thread];
 #pragma unroll
   for (int k = 0; k < adds_per_thread; ++k) {
-    const std::uint64_t i = min(begin + k * block_threads + threadIdx.x, a.count - 1);
+    const std::uint64_t i = min(begin + k * block_threads + threadIdx.x, args.count - 1);
     value[k] = term_of(__ldcs(in + i), is_negated);
-    index[k] = index_at(a, i);
+    index[k] = index_at(args, i);
   }
 #pragma unroll
   for (int k = 0; k < adds_per_thread; ++k) {
     const std::uint64_t i = begin + k * block_threads + threadIdx.x;
     const bool is_asked = asks_add(index[k]);
-    if (i >= a.count || !check_index(a, i, index[k])) continue;
+    if (i >= args.count || !check_index(args, i, index[k])) continue;
     if (is_asked && add(static_cast<std::uint32_t>(index[k]), value[k])) continue;
     add_to(out + index[k], value[k]);
   }
@@ -106,15 +106,15 @@ constexpr int tiles_in_order = 2;  ///< of a block of add_in_order
 /// leave the cache in between. 2^27 f32 inside windows of 2^16 slots take 1.7 ms, in a loop 4.1.
 template <class T>
 __global__ void __launch_bounds__(block_threads)
-    add_in_order(const __grid_constant__ move_arguments a, const T* in, T* out, bool is_negated,
+    add_in_order(const __grid_constant__ move_arguments args, const T* in, T* out, bool is_negated,
                  const unsigned long long* verdict) {
   wait_for_kernel_before();
   if (route_of(verdict) != sum_route::atomics) return;
   for (int t = 0; t < tiles_in_order; ++t) {
     const std::uint64_t begin = (std::uint64_t{blockIdx.x} * tiles_in_order + t) * adds_tile;
-    if (begin >= a.count) return;
+    if (begin >= args.count) return;
     add_tile(
-        a, in, out, is_negated, begin, [](std::uint64_t) { return false; }, [](std::uint32_t, T) { return false; });
+        args, in, out, is_negated, begin, [](std::uint64_t) { return false; }, [](std::uint32_t, T) { return false; });
   }
 }
 
@@ -123,19 +123,19 @@ __global__ void __launch_bounds__(block_threads)
 /// the one for hot slots alone; else blocks look for these themselves.
 template <class T>
 __global__ void __launch_bounds__(block_threads)
-    add_by_atomics(const __grid_constant__ move_arguments a, const T* in, T* out, hot_slots hot, bool adds_runs_at_once,
-                   bool is_negated, const unsigned long long* verdict) {
+    add_by_atomics(const __grid_constant__ move_arguments args, const T* in, T* out, hot_slots hot,
+                   bool adds_runs_at_once, bool is_negated, const unsigned long long* verdict) {
   wait_for_kernel_before();
   if (verdict != nullptr && route_of(verdict) != sum_route::block_sums) return;
   __shared__ block_sums<T> sums;
-  const bool has_hot_slots =
-      verdict != nullptr || hot == hot_slots::present || (hot == hot_slots::to_be_sampled && sample_has_hot_slots(a));
+  const bool has_hot_slots = verdict != nullptr || hot == hot_slots::present ||
+                             (hot == hot_slots::to_be_sampled && sample_has_hot_slots(args));
   if (has_hot_slots) sums.clear();
   __syncthreads();
-  for (std::uint64_t begin = std::uint64_t{blockIdx.x} * adds_tile; begin < a.count;
+  for (std::uint64_t begin = std::uint64_t{blockIdx.x} * adds_tile; begin < args.count;
        begin += std::uint64_t{gridDim.x} * adds_tile) {
     add_tile(
-        a, in, out, is_negated, begin,
+        args, in, out, is_negated, begin,
         [&](std::uint64_t slot) { return has_hot_slots && !(adds_runs_at_once && is_run_of_slots(slot)); },
         [&](std::uint32_t slot, T value) { return sums.add(slot, value); });
   }
@@ -178,34 +178,36 @@ bool has_few_values_for_its_sums(const scatter_reduce_problem& p, std::uint64_t 
 
 /// Blocks of add_by_atomics. Where slots are few, a block has four times as many values as sums to add to the output at
 /// its end, as long as each multiprocessor has a block.
-std::uint64_t blocks_of_adds(const scatter_reduce_problem& p, std::uint64_t multiprocessors) {
+std::uint64_t blocks_of_adds(const scatter_reduce_problem& problem, std::uint64_t multiprocessors) {
   constexpr std::uint64_t most_each = 8;
   const std::uint64_t blocks =
-      std::min(ceil_div(p.count, block_threads * adds_per_thread), multiprocessors * most_each);
-  if (hot_slots_of(p) == hot_slots::none || p.indexed_count > few_slots) return blocks;
-  return std::min(blocks, std::max(multiprocessors, p.count / (4 * std::max<std::uint64_t>(1, p.indexed_count))));
+      std::min(ceil_div(problem.count, block_threads * adds_per_thread), multiprocessors * most_each);
+  if (hot_slots_of(problem) == hot_slots::none || problem.indexed_count > few_slots) return blocks;
+  return std::min(blocks,
+                  std::max(multiprocessors, problem.count / (4 * std::max<std::uint64_t>(1, problem.indexed_count))));
 }
 
-plan::planned plan_atomic(const scatter_reduce_problem& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
-  if (p.order_matters() && p.order == reduction_order::deterministic) {
+plan::planned plan_atomic(const scatter_reduce_problem& problem, const plan::scope& scope) {
+  const machine& machine = scope.machine;
+  if (problem.order_matters() && problem.order == reduction_order::deterministic) {
     return plan::rejected("adds floats in the order in which workers arrive");
   }
-  memory_cost cost = atomic_add_cost(p, m);
-  const hot_slots hot = adds_in_loop(p) ? hot_slots_of(p) : hot_slots::none;
-  if (hot != hot_slots::none && p.indexed_count <= few_slots) {
-    cost.access = static_cast<double>(p.count) * tuning_of_atomic.block_sum_bytes / m.copy_bytes_per_second;
-    cost.access += m.atomic_adds(blocks_of_adds(p, m.parallelism) * p.indexed_count, bytes(p.type), p.indexed_bytes());
+  memory_cost cost = atomic_add_cost(problem, machine);
+  const hot_slots hot = adds_in_loop(problem) ? hot_slots_of(problem) : hot_slots::none;
+  if (hot != hot_slots::none && problem.indexed_count <= few_slots) {
+    cost.access = static_cast<double>(problem.count) * tuning_of_atomic.block_sum_bytes / machine.copy_bytes_per_second;
+    cost.access += machine.atomic_adds(blocks_of_adds(problem, machine.parallelism) * problem.indexed_count,
+                                       bytes(problem.type), problem.indexed_bytes());
   } else if (hot == hot_slots::to_be_sampled) {
     cost.access *= tuning_of_atomic.usual_share;
   }
-  return to_plan(cost, m, true);
+  return to_plan(cost, machine, true);
 }
 
 template <class T>
-void launch_adds(const context& ctx, const scatter_reduce_problem& p, const move_arguments& a,
-                 const scatter_reduce_buffers& b, const unsigned long long* verdict) {
-  const std::uint64_t blocks = blocks_of_adds(p, static_cast<std::uint64_t>(state_of(ctx).multiprocessors()));
+void launch_adds(const context& ctx, const scatter_reduce_problem& problem, const move_arguments& args,
+                 const scatter_reduce_buffers& buffers, const unsigned long long* verdict) {
+  const std::uint64_t blocks = blocks_of_adds(problem, static_cast<std::uint64_t>(state_of(ctx).multiprocessors()));
   const auto launch_kernel = [&](const auto&... arguments) {
     if (verdict != nullptr) {
       launch_overlapped(ctx, add_by_atomics<T>, blocks, block_threads, 0, arguments...);
@@ -213,42 +215,44 @@ void launch_adds(const context& ctx, const scatter_reduce_problem& p, const move
       launch(ctx, add_by_atomics<T>, blocks, arguments...);
     }
   };
-  launch_kernel(a, static_cast<const T*>(b.in.data), static_cast<T*>(b.out.data), hot_slots_of(p),
-                has_few_values_for_its_sums(p, blocks), p.op == reduction::subtract, verdict);
+  launch_kernel(args, static_cast<const T*>(buffers.in.data), static_cast<T*>(buffers.out.data), hot_slots_of(problem),
+                has_few_values_for_its_sums(problem, blocks), problem.op == reduction::subtract, verdict);
 }
 
-void run_atomic(const context& ctx, const scatter_reduce_problem& p, const plan::planned&,
-                const scatter_reduce_buffers& b, std::byte*) {
+void run_atomic(const context& ctx, const scatter_reduce_problem& problem, const plan::planned&,
+                const scatter_reduce_buffers& buffers, std::byte*) {
   const device_scope current_device(ctx.device());
-  const index_guard guard = state_of(ctx).guard(scatter_reduce_wording, p.index, p.indexed_count);
-  const move_arguments a = arguments_of(p, nullptr, nullptr, b.index, guard);
-  const std::uint64_t blocks = ceil_div(p.count, block_threads);
+  const index_guard guard = state_of(ctx).guard(scatter_reduce_wording, problem.index, problem.indexed_count);
+  const move_arguments args = arguments_of(problem, nullptr, nullptr, buffers.index, guard);
+  const std::uint64_t blocks = ceil_div(problem.count, block_threads);
   const auto reduce = [&](auto value, auto op) {
     using T = decltype(value);
-    launch(ctx, reduce_by_atomics<op(), T>, blocks, a, static_cast<const T*>(b.in.data), static_cast<T*>(b.out.data),
-           p.op == reduction::subtract);
+    launch(ctx, reduce_by_atomics<op(), T>, blocks, args, static_cast<const T*>(buffers.in.data),
+           static_cast<T*>(buffers.out.data), problem.op == reduction::subtract);
   };
-  if (adds_in_loop(p)) {
-    return with_term(p.type, [&](auto term) { launch_adds<decltype(term)>(ctx, p, a, b, nullptr); });
+  if (adds_in_loop(problem)) {
+    return with_term(problem.type,
+                     [&](auto term) { launch_adds<decltype(term)>(ctx, problem, args, buffers, nullptr); });
   }
-  if (p.sums()) {
-    return with_term(p.type, [&](auto term) { reduce(term, std::integral_constant<reduction, reduction::add>{}); });
+  if (problem.sums()) {
+    return with_term(problem.type,
+                     [&](auto term) { reduce(term, std::integral_constant<reduction, reduction::add>{}); });
   }
-  with_value_and_op(p.type, p.op, [&](auto value, auto op) {
+  with_value_and_op(problem.type, problem.op, [&](auto value, auto op) {
     if constexpr (op() == reduction::min || op() == reduction::max) reduce(value, op);
   });
 }
 
 }  // namespace
 
-void add_by_route(const context& ctx, const scatter_reduce_problem& p, const move_arguments& a,
-                  const scatter_reduce_buffers& b, const unsigned long long* verdict) {
-  with_term(p.type, [&](auto term) {
+void add_by_route(const context& ctx, const scatter_reduce_problem& problem, const move_arguments& args,
+                  const scatter_reduce_buffers& buffers, const unsigned long long* verdict) {
+  with_term(problem.type, [&](auto term) {
     using T = decltype(term);
-    launch_overlapped(ctx, add_in_order<T>, ceil_div(p.count, adds_tile * tiles_in_order), block_threads, 0, a,
-                      static_cast<const T*>(b.in.data), static_cast<T*>(b.out.data), p.op == reduction::subtract,
-                      verdict);
-    launch_adds<T>(ctx, p, a, b, verdict);
+    launch_overlapped(ctx, add_in_order<T>, ceil_div(problem.count, adds_tile * tiles_in_order), block_threads, 0, args,
+                      static_cast<const T*>(buffers.in.data), static_cast<T*>(buffers.out.data),
+                      problem.op == reduction::subtract, verdict);
+    launch_adds<T>(ctx, problem, args, buffers, verdict);
   });
 }
 

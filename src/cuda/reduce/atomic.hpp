@@ -15,7 +15,7 @@ struct sum_route {
 };
 
 /// Queues the atomics for a list of sums, by the route that the copies of the verdict name: none for buckets.
-void add_by_route(const context& ctx, const primitives::scatter_reduce_problem& p, const move_arguments& a,
-                  const primitives::scatter_reduce_buffers& b, const unsigned long long* verdict);
+void add_by_route(const context& ctx, const primitives::scatter_reduce_problem& problem, const move_arguments& args,
+                  const primitives::scatter_reduce_buffers& buffers, const unsigned long long* verdict);
 
 }  // namespace sheaf::cuda

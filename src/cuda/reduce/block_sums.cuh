@@ -48,15 +48,15 @@ struct block_sums {
 
 /// Whether a sample of the list shows hot slots: of 256 entries, 16 or more name a slot that another one of them names.
 /// A random list over 2^16 slots has one such pair in every second sample. All threads of the block call it.
-__device__ __forceinline__ bool sample_has_hot_slots(const move_arguments& a) {
+__device__ __forceinline__ bool sample_has_hot_slots(const move_arguments& args) {
   constexpr std::uint32_t table_entries = 1024;
   constexpr int least_shared = 16;
   __shared__ unsigned long long last_writer[table_entries];  // slot and thread
   // One entry of each 256th of the list, anywhere in it: even steps would find the same slots again where a list runs
   // through all slots several times.
-  const std::uint64_t step = a.count / block_threads;
+  const std::uint64_t step = args.count / block_threads;
   const std::uint64_t entry = step * threadIdx.x + (step * (threadIdx.x * 0x9e3779b9U >> 16) >> 16);
-  const auto slot = static_cast<std::uint32_t>(index_at(a, min(entry, a.count - 1), /*again=*/true));
+  const auto slot = static_cast<std::uint32_t>(index_at(args, min(entry, args.count - 1), /*again=*/true));
   const std::uint32_t i = slot * 0x9e3779b9U >> 22;
   const unsigned long long own = static_cast<unsigned long long>(slot) << 32 | threadIdx.x;
   atomicExch(last_writer + i, own);

@@ -43,23 +43,23 @@ struct bucket_sums_of {
 /// A block adds up a bucket in shared memory, and then adds the sums to the output. Where no term came to a slot its
 /// sum stays -0.0, which changes nothing, and the slot is not touched.
 template <class T>
-__global__ void __launch_bounds__(write_threads) add_buckets(const __grid_constant__ bucket_sums_of<T> a) {
+__global__ void __launch_bounds__(write_threads) add_buckets(const __grid_constant__ bucket_sums_of<T> args) {
   constexpr int items = 8;
   using word = std::conditional_t<sizeof(T) == 4, unsigned, unsigned long long>;
   extern __shared__ __align__(16) unsigned char shared[];
   T* const sums = reinterpret_cast<T*>(shared);
-  const std::uint32_t slots = 1U << a.bucket_bits;
+  const std::uint32_t slots = 1U << args.bucket_bits;
   wait_for_kernel_before();
-  if (a.tile_counter != nullptr && !verdict_is_scattered(a.sample)) return;
-  const tile_scheduler schedule(a.tile_counter);
-  for (std::uint64_t b = schedule.first(); b < a.buckets; b = schedule.next(b)) {
-    if (a.tile_counter != nullptr) __syncthreads();
-    const auto size = static_cast<std::uint32_t>(min(std::uint64_t{a.sizes[b]}, a.capacity));
+  if (args.tile_counter != nullptr && !verdict_is_scattered(args.sample)) return;
+  const tile_scheduler schedule(args.tile_counter);
+  for (std::uint64_t bucket = schedule.first(); bucket < args.buckets; bucket = schedule.next(bucket)) {
+    if (args.tile_counter != nullptr) __syncthreads();
+    const auto size = static_cast<std::uint32_t>(min(std::uint64_t{args.sizes[bucket]}, args.capacity));
     if (size == 0) continue;
     for (std::uint32_t i = threadIdx.x; i < slots; i += write_threads) sums[i] = empty_sum<T>;
     __syncthreads();
-    const std::uint16_t* const index = a.index + b * a.capacity;
-    const term<T>* const terms = a.terms + b * a.capacity;
+    const std::uint16_t* const index = args.index + bucket * args.capacity;
+    const term<T>* const terms = args.terms + bucket * args.capacity;
     for (std::uint32_t first = threadIdx.x; first < size; first += write_threads * items) {
       std::uint16_t slot[items];
       T value[items];
@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(write_threads) add_buckets(const __grid_consta
       for (int k = 0; k < items; ++k) {
         const std::uint32_t i = min(first + k * write_threads, size - 1);
         slot[k] = __ldcs(index + i);
-        value[k] = term_of(load_once(terms + i).value, a.subtracts);
+        value[k] = term_of(load_once(terms + i).value, args.subtracts);
       }
 #pragma unroll
       for (int k = 0; k < items; ++k) {
@@ -80,7 +80,7 @@ __global__ void __launch_bounds__(write_threads) add_buckets(const __grid_consta
       }
     }
     __syncthreads();
-    T* const out = a.out + (std::uint64_t{b} << a.bucket_bits);
+    T* const out = args.out + (std::uint64_t{bucket} << args.bucket_bits);
 #pragma unroll 8
     for (std::uint32_t i = threadIdx.x; i < slots; i += write_threads) {
       const T sum = sums[i];

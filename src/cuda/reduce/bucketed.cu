@@ -34,42 +34,45 @@ struct bucketed_tuning {
 };
 constexpr bucketed_tuning tuning_of_bucketed;
 
-plan::planned plan_bucketed(const scatter_reduce_problem& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
-  if (!p.sums()) return plan::rejected("only adds and subtracts");
-  if (p.order_matters() && p.order == reduction_order::deterministic) {
+plan::planned plan_bucketed(const scatter_reduce_problem& problem, const plan::scope& scope) {
+  const machine& machine = scope.machine;
+  if (!problem.sums()) return plan::rejected("only adds and subtracts");
+  if (problem.order_matters() && problem.order == reduction_order::deterministic) {
     return plan::rejected("adds floats in the order in which workers arrive");
   }
-  if (p.indexed_count >= ~std::uint32_t{0}) return plan::rejected("slots exceed 32 bits");
-  if (const char* reason = words_rejection(p)) return plan::rejected(reason);
-  const auto width = static_cast<std::uint32_t>(bytes(p.type));
-  const bucketing c = bucketing_of(p, width);
+  if (problem.indexed_count >= ~std::uint32_t{0}) return plan::rejected("slots exceed 32 bits");
+  if (const char* reason = words_rejection(problem)) return plan::rejected(reason);
+  const auto width = static_cast<std::uint32_t>(bytes(problem.type));
+  const bucketing bucketing = bucketing_of(problem, width);
   core::scratch_offsets arrays;
-  bucketed_decision decided{c, layout_of(p, c, width, arrays), 0};
-  if (const char* reason = bucketing_rejection(p, c, decided.buckets, width, scope)) return plan::rejected(reason);
+  bucketed_decision decided{bucketing, layout_of(problem, bucketing, width, arrays), 0};
+  if (const char* reason = bucketing_rejection(problem, bucketing, decided.buckets, width, scope))
+    return plan::rejected(reason);
   decided.verdict = arrays.take(order_verdict::copies * order_verdict::copy_words * sizeof(unsigned long long));
   plan::planned plan;
   plan.decided.set(decided);
   plan.scratch_bytes = arrays.bytes();
-  const auto count = static_cast<double>(p.count);
-  const double in = count * static_cast<double>(width + bytes(p.index));
+  const auto count = static_cast<double>(problem.count);
+  const double in = count * static_cast<double>(width + bytes(problem.index));
   const auto stream = [&](const char* name, double bytes, double share, double handled) {
     plan::planned stream_plan;
-    stream_plan.add_overlapped(3, {{"streamed", bytes / (m.copy_bytes_per_second * share)},
-                                   {"handled", instruction_seconds(count, handled, m)}});
+    stream_plan.add_overlapped(3, {{"streamed", bytes / (machine.copy_bytes_per_second * share)},
+                                   {"handled", instruction_seconds(count, handled, machine)}});
     plan.add(name, stream_plan.seconds);
   };
-  plan.add("latency", m.launch_seconds + (6 + 2 * c.passes) * m.step_seconds);
-  if (c.passes == 2) {
+  plan.add("latency", machine.launch_seconds + (6 + 2 * bucketing.passes) * machine.step_seconds);
+  if (bucketing.passes == 2) {
     stream("coarse buckets", in + count * (width + 4), tuning_of_bucketed.pass_share, tuning_of_bucketed.pass_ranked);
     stream("fine buckets", count * (2 * width + 4 + 2), tuning_of_bucketed.pass_share, tuning_of_bucketed.pass_ranked);
   } else {
     stream("fine buckets", in + count * (width + 2), tuning_of_bucketed.pass_share, tuning_of_bucketed.pass_ranked);
   }
-  stream("bucket sums", count * (width + 2) + 2 * static_cast<double>(p.indexed_bytes()),
-         busy_share(c, m) * tuning_of_bucketed.sum_share, busy_share(c, m) * tuning_of_bucketed.sum_added);
-  plan.add("slots swept", instruction_seconds(static_cast<double>(p.indexed_count), tuning_of_bucketed.slots_swept, m));
-  plan.by_name_only = p.count < sample_window || !is_scattered(p.pattern);
+  stream("bucket sums", count * (width + 2) + 2 * static_cast<double>(problem.indexed_bytes()),
+         busy_share(bucketing, machine) * tuning_of_bucketed.sum_share,
+         busy_share(bucketing, machine) * tuning_of_bucketed.sum_added);
+  plan.add("slots swept",
+           instruction_seconds(static_cast<double>(problem.indexed_count), tuning_of_bucketed.slots_swept, machine));
+  plan.by_name_only = problem.count < sample_window || !is_scattered(problem.pattern);
   return plan;
 }
 
@@ -89,26 +92,27 @@ __global__ void __launch_bounds__(sample_threads)
 }
 
 template <class T>
-void sum_by_buckets(const context& ctx, const scatter_reduce_problem& p, const scatter_reduce_buffers& b,
+void sum_by_buckets(const context& ctx, const scatter_reduce_problem& problem, const scatter_reduce_buffers& buffers,
                     const bucketed_decision& decided, std::byte* scratch) {
   index_guard guard;  // with bounds::trust, an index past the output has no bucket and is skipped without a report
-  if (p.bounds == bounds::check) {
-    guard = state_of(ctx).guard(scatter_reduce_wording, p.index, p.indexed_count);
+  if (problem.bounds == bounds::check) {
+    guard = state_of(ctx).guard(scatter_reduce_wording, problem.index, problem.indexed_count);
   }
-  const scatter_buffers records{{b.in.data, p.count, sizeof(T)}, b.index, {b.out.data, p.indexed_count, sizeof(T)}};
-  bucket_passes<term<T>> passes(ctx, p, records, decided.cut, decided.buckets, scratch);
+  const scatter_buffers records{
+      {buffers.in.data, problem.count, sizeof(T)}, buffers.index, {buffers.out.data, problem.indexed_count, sizeof(T)}};
+  bucket_passes<term<T>> passes(ctx, problem, records, decided.cut, decided.buckets, scratch);
   passes.clear();
-  if (p.pattern.shape == access_pattern::kind::unknown && p.count >= sample_window) {
-    move_arguments a = arguments_of(p, nullptr, nullptr, b.index, guard);
-    a.limit = std::min(p.index_limit(), p.indexed_count);  // skipped by the atomics likewise
+  if (problem.pattern.shape == access_pattern::kind::unknown && problem.count >= sample_window) {
+    move_arguments args = arguments_of(problem, nullptr, nullptr, buffers.index, guard);
+    args.limit = std::min(problem.index_limit(), problem.indexed_count);  // skipped by the atomics likewise
     auto* const verdict = reinterpret_cast<unsigned long long*>(scratch + decided.verdict);
-    const order_sample sample = order_sample_of(ctx, p, true, {verdict, 1});
-    const auto kernel = a.wide_index != 0 ? choose_route<std::uint64_t> : choose_route<std::uint32_t>;
-    launch_blocks(ctx, kernel, 1, sample_threads, a, sample);
-    add_by_route(ctx, p, a, b, verdict);
+    const order_sample sample = order_sample_of(ctx, problem, true, {verdict, 1});
+    const auto kernel = args.wide_index != 0 ? choose_route<std::uint64_t> : choose_route<std::uint32_t>;
+    launch_blocks(ctx, kernel, 1, sample_threads, args, sample);
+    add_by_route(ctx, problem, args, buffers, verdict);
     passes.make_conditional(sample, 0);
   }
-  const bool subtracts = p.op == reduction::subtract;
+  const bool subtracts = problem.op == reduction::subtract;
   passes.run(guard, {}, subtracts);
   const bucket_sums_of<T> sums{.index = passes.fine_index(),
                                .terms = passes.fine_words(),
@@ -116,7 +120,7 @@ void sum_by_buckets(const context& ctx, const scatter_reduce_problem& p, const s
                                .capacity = decided.buckets.fine_capacity,
                                .bucket_bits = decided.cut.position_bits,
                                .buckets = decided.cut.fine_buckets,
-                               .out = static_cast<T*>(b.out.data),
+                               .out = static_cast<T*>(buffers.out.data),
                                .subtracts = subtracts,
                                .sample = passes.sample(),
                                .tile_counter = passes.next_tile_counter()};

@@ -159,14 +159,14 @@ __global__ void __launch_bounds__(block_threads)
   bool has_bad = false;
 #pragma unroll
   for (int k = 0; k < segment_items; ++k) {
-    const std::uint32_t s = k * block_threads + threadIdx.x;
+    const std::uint32_t position = k * block_threads + threadIdx.x;
     // Past the end, the tile is filled with empty sums of the last slot.
-    const std::uint64_t i = begin + min(s, pairs - 1);
+    const std::uint64_t i = begin + min(position, pairs - 1);
     const std::uint32_t slot = __ldcs(list.slot + i);
     const T value = __ldcs(list.value + i);
-    tile.slot[s] = min(slot, slot_limit - 1);
+    tile.slot[position] = min(slot, slot_limit - 1);
     has_bad = has_bad || slot >= slot_limit;
-    tile.value[s] = s < pairs && slot < slot_limit ? (list.is_negated ? -value : value) : empty_sum<T>;
+    tile.value[position] = position < pairs && slot < slot_limit ? (list.is_negated ? -value : value) : empty_sum<T>;
   }
   if (has_bad && list.has_bad != nullptr)
     *list.has_bad = 1;  // not in the loop, where a branch would separate the loads

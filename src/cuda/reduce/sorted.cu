@@ -16,12 +16,12 @@ namespace {
 using namespace primitives;
 
 /// The sort. A bad index counts as one more slot, which sorts behind all others.
-pair_passes sort_passes(const scatter_reduce_problem& p) {
+pair_passes sort_passes(const scatter_reduce_problem& problem) {
   pair_passes passes;
-  const std::uint64_t slots = std::min<std::uint64_t>(p.indexed_count + 1, std::uint64_t{1} << 32);
+  const std::uint64_t slots = std::min<std::uint64_t>(problem.indexed_count + 1, std::uint64_t{1} << 32);
   passes.key_bits = std::max(1U, category_bits(slots));
-  passes.value_bytes = static_cast<std::uint32_t>(bytes(p.type));
-  passes.count = p.count;
+  passes.value_bytes = static_cast<std::uint32_t>(bytes(problem.type));
+  passes.count = problem.count;
   passes.writes_keys = true;
   return passes;
 }
@@ -31,12 +31,12 @@ bool narrows_index(const scatter_reduce_problem& p) { return bytes(p.index) == 8
 
 /// The same sort by CUB, by the bits that slots have. Bad indices become numbers of ones, so that they lie among those
 /// of the last slot or behind them.
-cub_sort_shape cub_sort_of(const scatter_reduce_problem& p) {
+cub_sort_shape cub_sort_of(const scatter_reduce_problem& problem) {
   cub_sort_shape sort;
-  sort.count = p.count;
-  sort.value_bytes = static_cast<std::uint32_t>(bytes(p.type));
-  sort.end_bit = std::max(1U, category_bits(std::max<std::uint64_t>(1, p.indexed_count)));
-  sort.encodes_keys = !narrows_index(p);
+  sort.count = problem.count;
+  sort.value_bytes = static_cast<std::uint32_t>(bytes(problem.type));
+  sort.end_bit = std::max(1U, category_bits(std::max<std::uint64_t>(1, problem.indexed_count)));
+  sort.encodes_keys = !narrows_index(problem);
   return sort;
 }
 
@@ -49,12 +49,13 @@ struct sorted_arrays {
   std::byte* carries;       ///< of the segmented reduction
   std::uint32_t* has_bad;   ///< whether there are bad indices
 
-  sorted_arrays(const scatter_reduce_problem& p, bool by_cub, core::scratch_arrays& arrays)
-      : sort(arrays.take<std::byte>(by_cub ? cub_scratch_bytes(cub_sort_of(p)) : pair_scratch_bytes(sort_passes(p)))),
-        values(arrays.take<std::byte>(p.count * bytes(p.type))),
-        narrowed(arrays.take<std::uint32_t>(narrows_index(p) ? p.count : 0)),
-        sorted(arrays.take<std::uint32_t>(by_cub ? p.count : 0)),
-        carries(arrays.take<std::byte>(segment_scratch_bytes(p.count, bytes(p.type)))),
+  sorted_arrays(const scatter_reduce_problem& problem, bool by_cub, core::scratch_arrays& arrays)
+      : sort(arrays.take<std::byte>(by_cub ? cub_scratch_bytes(cub_sort_of(problem))
+                                           : pair_scratch_bytes(sort_passes(problem)))),
+        values(arrays.take<std::byte>(problem.count * bytes(problem.type))),
+        narrowed(arrays.take<std::uint32_t>(narrows_index(problem) ? problem.count : 0)),
+        sorted(arrays.take<std::uint32_t>(by_cub ? problem.count : 0)),
+        carries(arrays.take<std::byte>(segment_scratch_bytes(problem.count, bytes(problem.type)))),
         has_bad(arrays.take<std::uint32_t>(by_cub ? 1 : 0)) {}
 };
 
@@ -64,34 +65,34 @@ struct sorted_decision {
 };
 
 /// A sort by CUB, as a plan, rejected where CUB cannot do it.
-plan::planned cub_sort_plan(const scatter_reduce_problem& p, const machine& m) {
-  const cub_sort_shape sort = cub_sort_of(p);
+plan::planned cub_sort_plan(const scatter_reduce_problem& problem, const machine& machine) {
+  const cub_sort_shape sort = cub_sort_of(problem);
   if (const char* reason = cub_rejection(sort)) return plan::rejected(reason);
   plan::planned plan;
-  plan.add("latency", m.launch_seconds + 3 * m.step_seconds);
-  if (!narrows_index(p) && p.bounds == bounds::check) plan.add("report", 2 * m.step_seconds);
-  add_cub_cost(plan, sort, m);
+  plan.add("latency", machine.launch_seconds + 3 * machine.step_seconds);
+  if (!narrows_index(problem) && problem.bounds == bounds::check) plan.add("report", 2 * machine.step_seconds);
+  add_cub_cost(plan, sort, machine);
   return plan;
 }
 
-plan::planned plan_sorted(const scatter_reduce_problem& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
-  if (!p.sums()) return plan::rejected("only adds and subtracts");
-  if (p.indexed_count >= ~std::uint32_t{0}) return plan::rejected("slots exceed 32 bits");
-  plan::planned plan = pair_passes_cost(sort_passes(p), m);
-  plan::planned by_cub = cub_sort_plan(p, m);
+plan::planned plan_sorted(const scatter_reduce_problem& problem, const plan::scope& scope) {
+  const machine& machine = scope.machine;
+  if (!problem.sums()) return plan::rejected("only adds and subtracts");
+  if (problem.indexed_count >= ~std::uint32_t{0}) return plan::rejected("slots exceed 32 bits");
+  plan::planned plan = pair_passes_cost(sort_passes(problem), machine);
+  plan::planned by_cub = cub_sort_plan(problem, machine);
   const bool cub_sorts = by_cub.applicable() && by_cub.seconds < plan.seconds;
   if (cub_sorts) plan = std::move(by_cub);
-  const auto count = static_cast<double>(p.count);
-  const auto value = static_cast<double>(bytes(p.type));
-  if (narrows_index(p)) plan.add("slots", count * 12 / m.copy_bytes_per_second);
+  const auto count = static_cast<double>(problem.count);
+  const auto value = static_cast<double>(bytes(problem.type));
+  if (narrows_index(problem)) plan.add("slots", count * 12 / machine.copy_bytes_per_second);
   // Where few of many slots are written, each lies alone in its memory fetch.
-  const auto slots = static_cast<double>(std::max<std::uint64_t>(1, std::min(p.count, p.indexed_count)));
-  const double bytes_per_slot = static_cast<double>(p.indexed_bytes()) / slots;
-  const double fetched_bytes = std::clamp(bytes_per_slot, value, static_cast<double>(m.fetch_bytes));
-  plan.add("sums", (count * (4 + value) + slots * 2 * fetched_bytes) / m.copy_bytes_per_second);
+  const auto slots = static_cast<double>(std::max<std::uint64_t>(1, std::min(problem.count, problem.indexed_count)));
+  const double bytes_per_slot = static_cast<double>(problem.indexed_bytes()) / slots;
+  const double fetched_bytes = std::clamp(bytes_per_slot, value, static_cast<double>(machine.fetch_bytes));
+  plan.add("sums", (count * (4 + value) + slots * 2 * fetched_bytes) / machine.copy_bytes_per_second);
   plan.decided.set(sorted_decision{cub_sorts});
-  plan.scratch_bytes = core::bytes_of<sorted_arrays>(p, cub_sorts);
+  plan.scratch_bytes = core::bytes_of<sorted_arrays>(problem, cub_sorts);
   return plan;
 }
 
@@ -99,14 +100,14 @@ constexpr int slots_per_thread = 4;
 
 /// slot[i] = index[i]; a bad index becomes bad_slot and is reported.
 __global__ void __launch_bounds__(block_threads)
-    narrow_indices(const __grid_constant__ move_arguments a, std::uint32_t bad_slot, std::uint32_t* slot) {
+    narrow_indices(const __grid_constant__ move_arguments args, std::uint32_t bad_slot, std::uint32_t* slot) {
   const std::uint64_t first = std::uint64_t{blockIdx.x} * (block_threads * slots_per_thread) + threadIdx.x;
 #pragma unroll
   for (int k = 0; k < slots_per_thread; ++k) {
     const std::uint64_t i = first + k * block_threads;
-    if (i >= a.count) continue;
-    const std::uint64_t index = index_at(a, i);
-    slot[i] = check_index(a, i, index) ? static_cast<std::uint32_t>(index) : bad_slot;
+    if (i >= args.count) continue;
+    const std::uint64_t index = index_at(args, i);
+    slot[i] = check_index(args, i, index) ? static_cast<std::uint32_t>(index) : bad_slot;
   }
 }
 
@@ -123,14 +124,14 @@ __global__ void __launch_bounds__(block_threads)
 /// One call.
 class sorted_call {
  public:
-  sorted_call(const context& ctx, const scatter_reduce_problem& p, bool by_cub, const scatter_reduce_buffers& b,
-              std::byte* scratch)
+  sorted_call(const context& ctx, const scatter_reduce_problem& problem, bool by_cub,
+              const scatter_reduce_buffers& buffers, std::byte* scratch)
       : ctx_(ctx),
-        p_(p),
+        p_(problem),
         by_cub_(by_cub),
-        b_(b),
-        at_(core::arrays_in<sorted_arrays>(scratch, p, by_cub)),
-        slots_(static_cast<std::uint32_t>(p.indexed_count)) {}
+        b_(buffers),
+        at_(core::arrays_in<sorted_arrays>(scratch, problem, by_cub)),
+        slots_(static_cast<std::uint32_t>(problem.indexed_count)) {}
 
   template <class T>
   void run() const {

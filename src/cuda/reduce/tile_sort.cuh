@@ -47,34 +47,34 @@ struct thread_values {
   /// Bad indices and places past the end of the list become empty sums of the highest slot. Calls meanwhile() while the
   /// loads are under way.
   template <class Meanwhile>
-  __device__ __forceinline__ void load(const tile_sums_arguments<T>& a, Meanwhile meanwhile) {
-    const std::uint64_t begin = (std::uint64_t{a.first_tile} + blockIdx.x) * segment_tile + first_place();
+  __device__ __forceinline__ void load(const tile_sums_arguments<T>& args, Meanwhile meanwhile) {
+    const std::uint64_t begin = (std::uint64_t{args.first_tile} + blockIdx.x) * segment_tile + first_place();
     std::uint64_t index[segment_items];
     // No branch stands between the loads, so that all of them are under way at once.
 #pragma unroll
     for (int k = 0; k < segment_items; ++k) {
-      const std::uint64_t i = min(begin + k * 32, a.list.count - 1);
-      index[k] = index_at(a.list, i);
-      value[k] = __ldcs(a.in + i);
+      const std::uint64_t i = min(begin + k * 32, args.list.count - 1);
+      index[k] = index_at(args.list, i);
+      value[k] = __ldcs(args.in + i);
     }
     meanwhile();
 #pragma unroll
     for (int k = 0; k < segment_items; ++k) {
-      const bool is_good = begin + k * 32 < a.list.count && check_index(a.list, begin + k * 32, index[k]);
-      slot[k] = is_good ? static_cast<std::uint32_t>(index[k]) : a.highest_slot;
-      value[k] = is_good ? (a.is_negated ? -value[k] : value[k]) : empty_sum<T>;
+      const bool is_good = begin + k * 32 < args.list.count && check_index(args.list, begin + k * 32, index[k]);
+      slot[k] = is_good ? static_cast<std::uint32_t>(index[k]) : args.highest_slot;
+      value[k] = is_good ? (args.is_negated ? -value[k] : value[k]) : empty_sum<T>;
     }
   }
 };
 
 /// Sorts the block's tile by slot, stably, into shared memory: LSD radix sort, ranked by warp votes.
 template <class T>
-__device__ __forceinline__ void sort_tile(const tile_sums_arguments<T>& a, thread_values<T>& own,
+__device__ __forceinline__ void sort_tile(const tile_sums_arguments<T>& args, thread_values<T>& own,
                                           tile_sort_memory<T>& shared) {
   const std::uint32_t first = thread_values<T>::first_place();
   std::uint32_t* const own_bins = shared.warp_bins + threadIdx.x / 32 * tile_bins;
-  for (std::uint32_t low = 0; low < a.slot_bits; low += a.digit_bits) {
-    const auto digit = [&](int k) { return own.slot[k] >> low & ((1U << a.digit_bits) - 1); };
+  for (std::uint32_t low = 0; low < args.slot_bits; low += args.digit_bits) {
+    const auto digit = [&](int k) { return own.slot[k] >> low & ((1U << args.digit_bits) - 1); };
     if (low > 0) {
       __syncthreads();
 #pragma unroll

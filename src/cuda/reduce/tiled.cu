@@ -18,37 +18,37 @@ using namespace primitives;
 
 /// out[index[i]] += in[i] for a list of one tile.
 template <class T>
-__global__ void __launch_bounds__(block_threads) sum_one_tile(const __grid_constant__ tile_sums_arguments<T> a) {
+__global__ void __launch_bounds__(block_threads) sum_one_tile(const __grid_constant__ tile_sums_arguments<T> args) {
   __shared__ tile_sort_memory<T> shared;
   thread_values<T> values;
-  values.load(a, [] {});
-  sort_tile(a, values, shared);
+  values.load(args, [] {});
+  sort_tile(args, values, shared);
   slot_sums<T> sums;
   sum_segments(shared.tile, [&](int k, std::uint32_t slot, T sum) { sums.set(k, slot, sum); });
-  sums.add_to(a.out);
+  sums.add_to(args.out);
 }
 
 /// out[index[i]] += in[i] for few slots, by a block for each tile. `rows` has room for a sum of each tile and slot.
 /// Cooperative.
 template <class T>
 __global__ void __launch_bounds__(block_threads, 4)
-    sum_tiles_in_rows(const __grid_constant__ tile_sums_arguments<T> a, T* rows) {
+    sum_tiles_in_rows(const __grid_constant__ tile_sums_arguments<T> args, T* rows) {
   __shared__ tile_sort_memory<T> shared;
   __shared__ T column[tile_warps][32];
-  const std::uint32_t slots = a.highest_slot + 1;
+  const std::uint32_t slots = args.highest_slot + 1;
   T* const row = rows + std::uint64_t{blockIdx.x} * slots;
   thread_values<T> values;
-  values.load(a, [&] {
+  values.load(args, [&] {
     for (std::uint32_t slot = threadIdx.x; slot < slots; slot += block_threads) row[slot] = empty_sum<T>;
   });
-  sort_tile(a, values, shared);
+  sort_tile(args, values, shared);
   sum_segments(shared.tile, [&](int, std::uint32_t slot, T sum) { row[slot] = sum; });
   cooperative_groups::this_grid().sync();
   // A block adds up 32 columns at a time: each warp every eighth row of them, then the first warp what the warps have.
   const std::uint32_t lane = threadIdx.x % 32;
   const std::uint32_t warp = threadIdx.x / 32;
   for (std::uint32_t first = blockIdx.x * 32; first < slots; first += gridDim.x * 32) {
-    const std::uint32_t slot = min(first + lane, a.highest_slot);
+    const std::uint32_t slot = min(first + lane, args.highest_slot);
     T sum = empty_sum<T>;
 #pragma unroll 8
     for (std::uint32_t tile = warp; tile < gridDim.x; tile += tile_warps)
@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(block_threads, 4)
     if (warp == 0 && first + lane < slots) {
 #pragma unroll
       for (int w = 1; w < tile_warps; ++w) sum += column[w][lane];
-      if (!is_empty_sum(sum)) a.out[slot] += sum;
+      if (!is_empty_sum(sum)) args.out[slot] += sum;
     }
     __syncthreads();
   }
@@ -74,16 +74,16 @@ struct tiled_decision {
   bool sums_in_rows;  ///< else in buckets, where the list has several tiles
   slot_buckets buckets;
 
-  explicit tiled_decision(const scatter_reduce_problem& p)
-      : tiles(static_cast<std::uint32_t>(ceil_div(p.count, segment_tile))),
-        sums_in_rows(p.indexed_count <= most_slots_in_rows) {
+  explicit tiled_decision(const scatter_reduce_problem& problem)
+      : tiles(static_cast<std::uint32_t>(ceil_div(problem.count, segment_tile))),
+        sums_in_rows(problem.indexed_count <= most_slots_in_rows) {
     // Where a slot has no bucket of its own, there are at least twice as many buckets as values, and up to eight times
     // as many where that is at most 2^20: a sum that shares its bucket has to wait for others. A bucket takes 44 or 56
     // bytes of scratch, of which 4 are cleared, and the rest is touched where sums share it.
     constexpr std::uint64_t most_for_eight = 1 << 20;
-    const std::uint64_t values = std::bit_ceil(p.count);
+    const std::uint64_t values = std::bit_ceil(problem.count);
     const std::uint64_t most = std::max(2 * values, std::min(8 * values, most_for_eight));
-    buckets.bits = static_cast<std::uint32_t>(std::bit_width(std::min(std::bit_ceil(p.indexed_count), most)) - 1);
+    buckets.bits = static_cast<std::uint32_t>(std::bit_width(std::min(std::bit_ceil(problem.indexed_count), most)) - 1);
   }
 };
 
@@ -93,9 +93,9 @@ struct tiled_scratch {
   T* rows = nullptr;
   bucket_tables<T> tables{};
 
-  tiled_scratch(const scatter_reduce_problem& p, const tiled_decision& decided, core::scratch_arrays& arrays) {
+  tiled_scratch(const scatter_reduce_problem& problem, const tiled_decision& decided, core::scratch_arrays& arrays) {
     if (decided.tiles > 1 && decided.sums_in_rows) {
-      rows = arrays.take<T>(decided.tiles * std::max<std::uint64_t>(1, p.indexed_count));
+      rows = arrays.take<T>(decided.tiles * std::max<std::uint64_t>(1, problem.indexed_count));
     } else if (decided.tiles > 1) {
       const std::uint64_t buckets = std::uint64_t{1} << decided.buckets.bits;
       tables.totals = arrays.take<bucket_totals>(1);
@@ -103,7 +103,7 @@ struct tiled_scratch {
       tables.begin_of_long = arrays.take<std::uint32_t>(buckets);
       tables.later = {arrays.take<std::uint64_t>(buckets * later_sums), arrays.take<T>(buckets * later_sums)};
       // A sum of each value at most, and one of the places past the end of the list, which are of the highest slot.
-      const std::uint64_t most_sums = p.count + 1;
+      const std::uint64_t most_sums = problem.count + 1;
       tables.gathered = {arrays.take<std::uint64_t>(most_sums), arrays.take<T>(most_sums)};
       tables.long_buckets = arrays.take<long_bucket>(most_sums / (few_sums + 1));
     }
@@ -120,43 +120,44 @@ struct tiled_tuning {
 };
 constexpr tiled_tuning tuning_of_tiled;
 
-plan::planned plan_tiled(const scatter_reduce_problem& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
-  if (!p.sums()) return plan::rejected("only adds and subtracts");
-  if (p.indexed_count >= ~std::uint32_t{0}) return plan::rejected("slots exceed 32 bits");
-  if (p.count > most_tiles_in_rows * segment_tile) return plan::rejected("handles at most 2^20 values");
-  const tiled_decision decided(p);
+plan::planned plan_tiled(const scatter_reduce_problem& problem, const plan::scope& scope) {
+  const machine& machine = scope.machine;
+  if (!problem.sums()) return plan::rejected("only adds and subtracts");
+  if (problem.indexed_count >= ~std::uint32_t{0}) return plan::rejected("slots exceed 32 bits");
+  if (problem.count > most_tiles_in_rows * segment_tile) return plan::rejected("handles at most 2^20 values");
+  const tiled_decision decided(problem);
   if (!decided.sums_in_rows && decided.tiles > most_tiles_in_buckets)
     return plan::rejected("handles at most 2^19 values with more than 8192 slots");
-  const auto count = static_cast<double>(p.count);
+  const auto count = static_cast<double>(problem.count);
   const double barriers = decided.tiles == 1     ? 0
                           : decided.sums_in_rows ? tuning_of_tiled.row_barriers
                                                  : tuning_of_tiled.bucket_barriers;
   plan::planned plan;
-  plan.add("latency", m.launch_seconds + tuning_of_tiled.tile_steps * m.step_seconds + barriers * m.barrier_seconds);
-  plan.add("tiles", count * tuning_of_tiled.tile_bytes / m.copy_bytes_per_second);
+  plan.add("latency", machine.launch_seconds + tuning_of_tiled.tile_steps * machine.step_seconds +
+                          barriers * machine.barrier_seconds);
+  plan.add("tiles", count * tuning_of_tiled.tile_bytes / machine.copy_bytes_per_second);
   if (decided.tiles > 1 && !decided.sums_in_rows) {
-    plan.add("buckets", count * tuning_of_tiled.bucket_bytes / m.copy_bytes_per_second);
-    plan.add("sums", atomic_add_cost(p, m).access);
+    plan.add("buckets", count * tuning_of_tiled.bucket_bytes / machine.copy_bytes_per_second);
+    plan.add("sums", atomic_add_cost(problem, machine).access);
   }
   plan.decided.set(decided);
-  plan.scratch_bytes = bytes(p.type) == 4 ? core::bytes_of<tiled_scratch<float>>(p, decided)
-                                          : core::bytes_of<tiled_scratch<double>>(p, decided);
+  plan.scratch_bytes = bytes(problem.type) == 4 ? core::bytes_of<tiled_scratch<float>>(problem, decided)
+                                                : core::bytes_of<tiled_scratch<double>>(problem, decided);
   return plan;
 }
 
 template <class T>
 class tiled_call {
  public:
-  tiled_call(const context& ctx, const scatter_reduce_problem& p, const tiled_decision& decided,
-             const scatter_reduce_buffers& b, std::byte* scratch)
-      : ctx_(ctx), decided_(decided), scratch_(core::arrays_in<tiled_scratch<T>>(scratch, p, decided)) {
-    const index_guard guard = state_of(ctx).guard(scatter_reduce_wording, p.index, p.indexed_count);
-    a_.list = arguments_of(p, nullptr, nullptr, b.index, guard);
-    a_.in = static_cast<const T*>(b.in.data);
-    a_.out = static_cast<T*>(b.out.data);
-    a_.is_negated = p.op == reduction::subtract;
-    a_.highest_slot = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, p.indexed_count) - 1);
+  tiled_call(const context& ctx, const scatter_reduce_problem& problem, const tiled_decision& decided,
+             const scatter_reduce_buffers& buffers, std::byte* scratch)
+      : ctx_(ctx), decided_(decided), scratch_(core::arrays_in<tiled_scratch<T>>(scratch, problem, decided)) {
+    const index_guard guard = state_of(ctx).guard(scatter_reduce_wording, problem.index, problem.indexed_count);
+    a_.list = arguments_of(problem, nullptr, nullptr, buffers.index, guard);
+    a_.in = static_cast<const T*>(buffers.in.data);
+    a_.out = static_cast<T*>(buffers.out.data);
+    a_.is_negated = problem.op == reduction::subtract;
+    a_.highest_slot = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, problem.indexed_count) - 1);
     a_.slot_bits = std::max(1U, static_cast<std::uint32_t>(std::bit_width(a_.highest_slot)));
     a_.digit_bits = static_cast<std::uint32_t>(ceil_div(a_.slot_bits, ceil_div(a_.slot_bits, tile_digit_bits)));
   }

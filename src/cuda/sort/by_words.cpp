@@ -21,57 +21,59 @@ std::uint32_t separate_value_bytes(const sort_problem& p, const word_encoding& e
   return encoding.sorts_row_numbers ? row_number_bytes(p) : static_cast<std::uint32_t>(p.columns[0].record_bytes);
 }
 
-word_sort word_sort_of(const sort_problem& p, const word_encoding& encoding, sort_method method,
+word_sort word_sort_of(const sort_problem& problem, const word_encoding& encoding, sort_method method,
                        std::uint32_t key_bits) {
-  word_sort s;
-  s.method = method;
-  s.limbs = encoding.limbs;
-  s.key_low = encoding.first_bit;
-  s.key_high = s.key_low + key_bits;
-  if (encoding.is_extracted) s.key_low = lowest_key_bit(s.limbs, key_bits);
-  if (encoding.payload == word_payload::row_number) s.key_low = 0;
-  if (encoding.sorts_row_numbers) s.key_high = 32 * s.limbs;
-  s.count = static_cast<std::uint32_t>(p.count);
-  if (encoding.payload == word_payload::separate) s.value_bytes = separate_value_bytes(p, encoding);
-  return s;
+  word_sort sort;
+  sort.method = method;
+  sort.limbs = encoding.limbs;
+  sort.key_low = encoding.first_bit;
+  sort.key_high = sort.key_low + key_bits;
+  if (encoding.is_extracted) sort.key_low = lowest_key_bit(sort.limbs, key_bits);
+  if (encoding.payload == word_payload::row_number) sort.key_low = 0;
+  if (encoding.sorts_row_numbers) sort.key_high = 32 * sort.limbs;
+  sort.count = static_cast<std::uint32_t>(problem.count);
+  if (encoding.payload == word_payload::separate) sort.value_bytes = separate_value_bytes(problem, encoding);
+  return sort;
 }
 
-sort_scratch_layout::sort_scratch_layout(const sort_problem& p, const word_encoding& encoding, sort_method method) {
+sort_scratch_layout::sort_scratch_layout(const sort_problem& problem, const word_encoding& encoding,
+                                         sort_method method) {
   core::scratch_offsets arrays;
-  words[0] = arrays.take(p.count * encoding.word_bytes());
-  if (!words_fit_output(p, encoding)) words[1] = arrays.take(p.count * encoding.word_bytes());
+  words[0] = arrays.take(problem.count * encoding.word_bytes());
+  if (!words_fit_output(problem, encoding)) words[1] = arrays.take(problem.count * encoding.word_bytes());
   const bool is_separate = encoding.payload == word_payload::separate;
-  if (encoding.is_extracted && is_separate) extracted = arrays.take(p.count * encoding.word_bytes());
-  if (encoding.sorts_row_numbers && p.product == sort_product::records) order = arrays.take(p.count * 4);
-  if (encoding.rounds > 1) order_between = arrays.take(p.count * separate_value_bytes(p, encoding));
-  if (is_separate) values = arrays.take(p.count * separate_value_bytes(p, encoding));
-  tables = arrays.take(radix_scratch_bytes(word_sort_of(p, encoding, method, encoding.key_bits)));
+  if (encoding.is_extracted && is_separate) extracted = arrays.take(problem.count * encoding.word_bytes());
+  if (encoding.sorts_row_numbers && problem.product == sort_product::records) order = arrays.take(problem.count * 4);
+  if (encoding.rounds > 1) order_between = arrays.take(problem.count * separate_value_bytes(problem, encoding));
+  if (is_separate) values = arrays.take(problem.count * separate_value_bytes(problem, encoding));
+  tables = arrays.take(radix_scratch_bytes(word_sort_of(problem, encoding, method, encoding.key_bits)));
   bytes = arrays.bytes();
 }
 
-void finish_plan(const sort_problem& p, const word_encoding& encoding, sort_method method, const plan::scope& in,
+void finish_plan(const sort_problem& problem, const word_encoding& encoding, sort_method method, const plan::scope& in,
                  plan::planned& plan) {
-  const sort_scratch_layout layout(p, encoding, method);
+  const sort_scratch_layout layout(problem, encoding, method);
   plan.decided.set(word_sort_decision{encoding, layout, method});
   plan.scratch_bytes = layout.bytes;
-  if (!encoding.sorts_row_numbers || p.product != sort_product::records) return;
-  gathers_by_order::end_plan(plan, p, index_type::u32, in, layout.tables);
+  if (!encoding.sorts_row_numbers || problem.product != sort_product::records) return;
+  gathers_by_order::end_plan(plan, problem, index_type::u32, in, layout.tables);
 }
 
-void sort_by_words(const context& ctx, const sort_problem& p, const plan::planned& plan, const sort_buffers& b,
-                   std::byte* scratch, group_finisher finisher) {
+void sort_by_words(const context& ctx, const sort_problem& problem, const plan::planned& plan,
+                   const sort_buffers& buffers, std::byte* scratch, group_finisher finisher) {
   const device_scope current_device(ctx.device());
   const auto decided = plan.decided.get<word_sort_decision>();
   const word_encoding& encoding = decided.encoding;
   const sort_scratch_layout& layout = decided.layout;
-  const bool is_index = p.product == sort_product::gather_index;
-  const index_output order = is_index ? b.index : index_output{scratch + layout.order, p.count, index_type::u32};
+  const bool is_index = problem.product == sort_product::gather_index;
+  const index_output order =
+      is_index ? buffers.index : index_output{scratch + layout.order, problem.count, index_type::u32};
 
   // A sort by so many bits of the key, with the arrays that its passes write to.
   const auto described = [&](std::uint32_t key_bits) {
-    word_sort s = word_sort_of(p, encoding, decided.method, key_bits);
+    word_sort s = word_sort_of(problem, encoding, decided.method, key_bits);
     s.buffers[1] = scratch + layout.words[0];
-    s.buffers[2] = words_fit_output(p, encoding) ? b.out.data : scratch + layout.words[1];
+    s.buffers[2] = words_fit_output(problem, encoding) ? buffers.out.data : scratch + layout.words[1];
     if (s.value_bytes > 0) s.values[1] = scratch + layout.values;
     return s;
   };
@@ -89,34 +91,35 @@ void sort_by_words(const context& ctx, const sort_problem& p, const plan::planne
     void* order_before = nullptr;  // of the round before
     for (std::uint32_t round = 0; round < encoding.rounds; ++round) {
       const std::uint32_t low = round * encoding.key_bits;
-      const std::uint32_t bits = std::min(encoding.key_bits, p.key.bits - low);
+      const std::uint32_t bits = std::min(encoding.key_bits, problem.key.bits - low);
       const index_output order_after = (encoding.rounds - round) % 2 == 1 ? order : between;
-      word_sort s = described(bits);
-      s.buffers[0] = scratch + (s.value_bytes > 0 ? layout.extracted : layout.words[1]);
-      extract_words(ctx, p, b, encoding.limbs, low, bits, order_before, bytes(order.type), s.buffers[0]);
-      s.values[0] = order_before;
-      s.values[2] = s.values_to = order_after.data;
-      if (s.value_bytes == 0) store_row_numbers_to(s.target, order_after);
-      run(s);
+      word_sort sort = described(bits);
+      sort.buffers[0] = scratch + (sort.value_bytes > 0 ? layout.extracted : layout.words[1]);
+      extract_words(ctx, problem, buffers, encoding.limbs, low, bits, order_before, bytes(order.type), sort.buffers[0]);
+      sort.values[0] = order_before;
+      sort.values[2] = sort.values_to = order_after.data;
+      if (sort.value_bytes == 0) store_row_numbers_to(sort.target, order_after);
+      run(sort);
       order_before = order_after.data;
     }
   } else {  // words hold rows or keys as they lie in rows; separate values are the caller's, or row numbers
-    word_sort s = described(encoding.key_bits);
+    word_sort sort = described(encoding.key_bits);
     if (encoding.payload == word_payload::separate) {
-      s.values[0] = encoding.sorts_row_numbers ? nullptr : const_cast<std::byte*>(b.columns[0].in.data);
-      s.values[2] = s.values_to = encoding.sorts_row_numbers ? order.data : b.columns[0].out.data;
+      sort.values[0] = encoding.sorts_row_numbers ? nullptr : const_cast<std::byte*>(buffers.columns[0].in.data);
+      sort.values[2] = sort.values_to = encoding.sorts_row_numbers ? order.data : buffers.columns[0].out.data;
     }
     if (encoding.rows_are_words) {
-      s.buffers[0] = const_cast<std::byte*>(b.in.data);
-      if (p.writes_rows && !encoding.sorts_row_numbers) s.target.words = b.out.data;
+      sort.buffers[0] = const_cast<std::byte*>(buffers.in.data);
+      if (problem.writes_rows && !encoding.sorts_row_numbers) sort.target.words = buffers.out.data;
     } else {
-      map_words(p, encoding, b, s);
+      map_words(problem, encoding, buffers, sort);
     }
-    if (encoding.payload == word_payload::row_number) store_row_numbers_to(s.target, order);
-    run(s);
+    if (encoding.payload == word_payload::row_number) store_row_numbers_to(sort.target, order);
+    run(sort);
   }
   if (!encoding.sorts_row_numbers || is_index) return;
-  plan.inner<gathers_by_order>().run(ctx, p, b, {order.data, order.count, order.type}, scratch + layout.tables);
+  plan.inner<gathers_by_order>().run(ctx, problem, buffers, {order.data, order.count, order.type},
+                                     scratch + layout.tables);
 }
 
 }  // namespace sheaf::cuda

@@ -12,16 +12,16 @@ namespace sheaf::cuda {
 // runs the places
 
 /// Words are encoded, and moved by every second pass, in the output of the rows instead of in scratch.
-bool words_fit_output(const primitives::sort_problem& p, const word_encoding& encoding);
+bool words_fit_output(const primitives::sort_problem& problem, const word_encoding& encoding);
 
 /// Bytes of the entries of the order that a sort of fewer than 2^32 rows yields.
-std::uint32_t row_number_bytes(const primitives::sort_problem& p);
+std::uint32_t row_number_bytes(const primitives::sort_problem& problem);
 
 /// Bytes of the caller's value or of the row number that moves beside a word (word_payload::separate).
-std::uint32_t separate_value_bytes(const primitives::sort_problem& p, const word_encoding& encoding);
+std::uint32_t separate_value_bytes(const primitives::sort_problem& problem, const word_encoding& encoding);
 
 /// A sort of the problem's words by key_bits bits of the key, without addresses.
-word_sort word_sort_of(const primitives::sort_problem& p, const word_encoding& encoding, sort_method method,
+word_sort word_sort_of(const primitives::sort_problem& problem, const word_encoding& encoding, sort_method method,
                        std::uint32_t key_bits);
 
 /// Where the arrays of a sort begin in its scratch, in bytes.
@@ -34,7 +34,7 @@ struct sort_scratch_layout {
   std::uint64_t tables = 0;         ///< tables of the radix sort
   std::uint64_t bytes = 0;          ///< bytes of the whole scratch
 
-  sort_scratch_layout(const primitives::sort_problem& p, const word_encoding& encoding, sort_method method);
+  sort_scratch_layout(const primitives::sort_problem& problem, const word_encoding& encoding, sort_method method);
 };
 
 /// What the plans of cuda.sample and cuda.onesweep decide for run.
@@ -45,7 +45,7 @@ struct word_sort_decision {
 };
 
 /// Completes the plan of a sort by words: its decision, its scratch, and the gathers that it ends with.
-void finish_plan(const primitives::sort_problem& p, const word_encoding& encoding, sort_method method,
+void finish_plan(const primitives::sort_problem& problem, const word_encoding& encoding, sort_method method,
                  const plan::scope& in, plan::planned& plan);
 
 // ---- what the phases of the radix sort take
@@ -65,38 +65,40 @@ struct radix_costs {
 constexpr radix_costs radix_tuning;
 
 /// Adds the extraction of keys, and for each round the histogram and `passes` passes, to a plan.
-inline void add_passes(plan::planned& plan, const primitives::sort_problem& p, const word_encoding& encoding,
-                       double passes, const machine& m) {
-  const auto count = static_cast<double>(p.count);
+inline void add_passes(plan::planned& plan, const primitives::sort_problem& problem, const word_encoding& encoding,
+                       double passes, const machine& machine) {
+  const auto count = static_cast<double>(problem.count);
   const auto key = static_cast<double>(encoding.word_bytes());
-  const double value = encoding.is_stable() ? separate_value_bytes(p, encoding) : 0;
+  const double value = encoding.is_stable() ? separate_value_bytes(problem, encoding) : 0;
   const double rounds = encoding.rounds;
   const double steps_a_pass = value >= 8             ? radix_tuning.pass_steps_of_wide_values
                               : encoding.is_stable() ? radix_tuning.stable_pass_steps
                                                      : radix_tuning.pass_steps;
   const bool are_words = encoding.rows_are_words || encoding.is_extracted;
-  const double read = are_words ? key : static_cast<double>(p.rows.in_stride_bytes);
-  plan.add("latency",
-           m.launch_seconds + rounds * (radix_tuning.histogram_steps + passes * steps_a_pass) * m.step_seconds);
-  if (encoding.is_extracted) plan.add("rows read", extraction_seconds(p, encoding.rounds, encoding.word_bytes(), m));
-  plan.add("digits counted", rounds * count * radix_tuning.histogram.seconds(read, m));
+  const double read = are_words ? key : static_cast<double>(problem.rows.in_stride_bytes);
+  plan.add("latency", machine.launch_seconds +
+                          rounds * (radix_tuning.histogram_steps + passes * steps_a_pass) * machine.step_seconds);
+  if (encoding.is_extracted)
+    plan.add("rows read", extraction_seconds(problem, encoding.rounds, encoding.word_bytes(), machine));
+  plan.add("digits counted", rounds * count * radix_tuning.histogram.seconds(read, machine));
   // The first pass does not read row numbers.
   const double unread = encoding.sorts_row_numbers ? value : 0;
   const double slowdown = value > 0 && !encoding.sorts_row_numbers ? radix_tuning.pass_with_values : 1;
   plan.add("passes", rounds * count *
-                         (slowdown * passes * radix_tuning.pass.seconds(key + value, m) -
-                          radix_tuning.pass.copied_bytes / 2 * unread / m.copy_bytes_per_second));
+                         (slowdown * passes * radix_tuning.pass.seconds(key + value, machine) -
+                          radix_tuning.pass.copied_bytes / 2 * unread / machine.copy_bytes_per_second));
 }
 
 // ---- the run
 
 /// Queues a planned sort: encodes rows as words, sorts these, and writes rows, or gathers them by the sorted row
 /// numbers. cuda.sample and cuda.onesweep run this. A finisher of groups takes the place of those of radix/.
-void sort_by_words(const context& ctx, const primitives::sort_problem& p, const plan::planned& plan,
-                   const primitives::sort_buffers& b, std::byte* scratch, group_finisher finisher = nullptr);
+void sort_by_words(const context& ctx, const primitives::sort_problem& problem, const plan::planned& plan,
+                   const primitives::sort_buffers& buffers, std::byte* scratch, group_finisher finisher = nullptr);
 
 /// The plan of a sample sort that takes finish_slowdown times as long as cuda.sample to finish the groups in shared
 /// memory.
-plan::planned plan_sample_sort(const primitives::sort_problem& p, const plan::scope& scope, double finish_slowdown);
+plan::planned plan_sample_sort(const primitives::sort_problem& problem, const plan::scope& scope,
+                               double finish_slowdown);
 
 }  // namespace sheaf::cuda

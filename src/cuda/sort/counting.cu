@@ -57,36 +57,38 @@ __global__ void __launch_bounds__(write_threads)
   }
 }
 
-plan::planned plan_counting(const sort_problem& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
-  const bool is_own_key = p.product == sort_product::records && p.rows.record_bytes == 1 && p.column_count == 0 &&
-                          p.key.field_count == 1 && p.key.bits == 8;
+plan::planned plan_counting(const sort_problem& problem, const plan::scope& scope) {
+  const machine& machine = scope.machine;
+  const bool is_own_key = problem.product == sort_product::records && problem.rows.record_bytes == 1 &&
+                          problem.column_count == 0 && problem.key.field_count == 1 && problem.key.bits == 8;
   if (!is_own_key) return plan::rejected("counts rows of one byte that are their own key");
-  if (p.rows.in_stride_bytes != 1 || p.rows.out_stride_bytes != 1) return plan::rejected("rows are not contiguous");
+  if (problem.rows.in_stride_bytes != 1 || problem.rows.out_stride_bytes != 1)
+    return plan::rejected("rows are not contiguous");
   plan::planned plan;
-  plan.add("latency", m.launch_seconds + 8 * m.step_seconds);
-  const double read = static_cast<double>(p.count);
+  plan.add("latency", machine.launch_seconds + 8 * machine.step_seconds);
+  const double read = static_cast<double>(problem.count);
   // Bytes that are counted and written in the time in which the L2 cache moves one, fitted to an H100: 2^28 take 0.66
   // ms.
   constexpr double counted = 0.048;
-  plan.add("counted and written", std::max(2 * read / m.copy_bytes_per_second, instruction_seconds(read, counted, m)));
+  plan.add("counted and written",
+           std::max(2 * read / machine.copy_bytes_per_second, instruction_seconds(read, counted, machine)));
   plan.scratch_bytes = byte_values * sizeof(unsigned long long);
   return plan;
 }
 
-void run_counting(const context& ctx, const sort_problem& p, const plan::planned& plan, const sort_buffers& b,
-                  std::byte* scratch) {
+void run_counting(const context& ctx, const sort_problem& problem, const plan::planned& plan,
+                  const sort_buffers& buffers, std::byte* scratch) {
   const device_scope scope(ctx.device());
   auto* const counts = reinterpret_cast<unsigned long long*>(scratch);
   require(cudaMemsetAsync(counts, 0, byte_values * sizeof *counts, ctx.stream()), ctx);
-  const key_arguments key = keys_of({.data = b.in.data, .stride = 1, .word_bytes = 1, .bits = {0, 8}});
+  const key_arguments key = keys_of({.data = buffers.in.data, .stride = 1, .word_bytes = 1, .bits = {0, 8}});
   const std::uint64_t one_wave =
       state_of(ctx).resident_blocks(reinterpret_cast<const void*>(count_bins<byte_values>), histogram_threads, 0);
-  const std::uint64_t blocks = std::min(one_wave, ceil_div(p.count, std::uint64_t{histogram_threads} * 8));
-  launch_blocks(ctx, count_bins<byte_values>, blocks, histogram_threads, key, p.count, counts);
-  launch_blocks(ctx, write_runs, ceil_div(p.count, write_threads * bytes_per_thread), write_threads,
-                static_cast<const unsigned long long*>(counts), key_order_of(p.key), p.count,
-                reinterpret_cast<unsigned char*>(b.out.data));
+  const std::uint64_t blocks = std::min(one_wave, ceil_div(problem.count, std::uint64_t{histogram_threads} * 8));
+  launch_blocks(ctx, count_bins<byte_values>, blocks, histogram_threads, key, problem.count, counts);
+  launch_blocks(ctx, write_runs, ceil_div(problem.count, write_threads * bytes_per_thread), write_threads,
+                static_cast<const unsigned long long*>(counts), key_order_of(problem.key), problem.count,
+                reinterpret_cast<unsigned char*>(buffers.out.data));
 }
 
 }  // namespace

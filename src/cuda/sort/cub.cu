@@ -38,37 +38,39 @@ bool rows_are_numbers(const sort_problem& p) {
          (p.rows.out_stride_bytes == f.bytes || !writes_sorted_rows(p));
 }
 
-cub_sort cub_sort_of(const sort_problem& p) {
-  const key_field& f = p.key.fields[0];
-  cub_sort s;
-  s.sort.count = p.count;
-  s.extracts_keys = !rows_are_numbers(p);
-  if (s.extracts_keys) {
-    s.sort.key_bytes = p.key.bits > 32 ? 8 : 4;
-    s.sort.first_bit = lowest_key_bit(s.sort.key_bytes / 4, p.key.bits);
-    s.sort.end_bit = 8 * s.sort.key_bytes;
+cub_sort cub_sort_of(const sort_problem& problem) {
+  const key_field& field = problem.key.fields[0];
+  cub_sort sort;
+  sort.sort.count = problem.count;
+  sort.extracts_keys = !rows_are_numbers(problem);
+  if (sort.extracts_keys) {
+    sort.sort.key_bytes = problem.key.bits > 32 ? 8 : 4;
+    sort.sort.first_bit = lowest_key_bit(sort.sort.key_bytes / 4, problem.key.bits);
+    sort.sort.end_bit = 8 * sort.sort.key_bytes;
   } else {
-    s.sort.key_bytes = f.bytes;
-    s.sort.first_bit = f.first_bit;
-    s.sort.end_bit = f.first_bit + p.key.bits;
-    const bool is_integer = f.type == key_type::unsigned_integer || f.type == key_type::signed_integer;
-    s.sort.encodes_keys = !is_integer || f.descending || f.bytes < 4;
-    s.sort.are_signed = !s.sort.encodes_keys && f.type == key_type::signed_integer;
+    sort.sort.key_bytes = field.bytes;
+    sort.sort.first_bit = field.first_bit;
+    sort.sort.end_bit = field.first_bit + problem.key.bits;
+    const bool is_integer = field.type == key_type::unsigned_integer || field.type == key_type::signed_integer;
+    sort.sort.encodes_keys = !is_integer || field.descending || field.bytes < 4;
+    sort.sort.are_signed = !sort.sort.encodes_keys && field.type == key_type::signed_integer;
   }
-  const bool takes_16 = s.sort.key_bytes == 8 && !s.sort.encodes_keys && !s.sort.are_signed;
-  if (!s.extracts_keys && has_one_value_array(p, takes_16 ? 16 : 8)) {
-    s.sort.value_bytes = static_cast<std::uint32_t>(p.columns[0].record_bytes);
-  } else if (s.extracts_keys || p.product != sort_product::records || p.column_count > 0) {
-    s.sorts_row_numbers = true;
-    s.sort.value_bytes = row_number_bytes(p);
+  const bool takes_16 = sort.sort.key_bytes == 8 && !sort.sort.encodes_keys && !sort.sort.are_signed;
+  if (!sort.extracts_keys && has_one_value_array(problem, takes_16 ? 16 : 8)) {
+    sort.sort.value_bytes = static_cast<std::uint32_t>(problem.columns[0].record_bytes);
+  } else if (sort.extracts_keys || problem.product != sort_product::records || problem.column_count > 0) {
+    sort.sorts_row_numbers = true;
+    sort.sort.value_bytes = row_number_bytes(problem);
   }
   core::scratch_offsets arrays;
-  if (s.extracts_keys) s.keys = arrays.take(p.count * s.sort.key_bytes);
-  if (s.extracts_keys || !writes_sorted_rows(p)) s.sorted_keys = arrays.take(p.count * s.sort.key_bytes);
-  if (s.sorts_row_numbers) s.row_numbers = arrays.take(p.count * s.sort.value_bytes);
-  if (s.sorts_row_numbers && p.product == sort_product::records) s.order = arrays.take(p.count * s.sort.value_bytes);
-  s.inner = arrays.bytes();
-  return s;
+  if (sort.extracts_keys) sort.keys = arrays.take(problem.count * sort.sort.key_bytes);
+  if (sort.extracts_keys || !writes_sorted_rows(problem))
+    sort.sorted_keys = arrays.take(problem.count * sort.sort.key_bytes);
+  if (sort.sorts_row_numbers) sort.row_numbers = arrays.take(problem.count * sort.sort.value_bytes);
+  if (sort.sorts_row_numbers && problem.product == sort_product::records)
+    sort.order = arrays.take(problem.count * sort.sort.value_bytes);
+  sort.inner = arrays.bytes();
+  return sort;
 }
 
 /// What is gathered by the order: rows that are the keys are written as they are sorted.
@@ -82,61 +84,63 @@ sort_problem gathered_part_of(const sort_problem& p, const cub_sort& s) {
 constexpr double beside_cub_steps = 3;
 constexpr double beside_one_block_steps = 1;
 
-plan::planned plan_cub(const sort_problem& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
-  const cub_sort s = cub_sort_of(p);
-  if (p.key.bits > 64) return plan::rejected("sorts by up to 64 bits");
-  if (const char* reason = cub_rejection(s.sort)) return plan::rejected(reason);
+plan::planned plan_cub(const sort_problem& problem, const plan::scope& scope) {
+  const machine& machine = scope.machine;
+  const cub_sort sort = cub_sort_of(problem);
+  if (problem.key.bits > 64) return plan::rejected("sorts by up to 64 bits");
+  if (const char* reason = cub_rejection(sort.sort)) return plan::rejected(reason);
   plan::planned plan;
-  plan.decided.set(s);
-  plan.add("latency",
-           m.launch_seconds + (is_one_block(s.sort) ? beside_one_block_steps : beside_cub_steps) * m.step_seconds);
-  if (s.extracts_keys) plan.add("rows read", extraction_seconds(p, 1, s.sort.key_bytes, m));
-  if (s.sorts_row_numbers) {
-    const double written = static_cast<double>(p.count) * s.sort.value_bytes;
-    plan.add("row numbers written", m.step_seconds + written / m.copy_bytes_per_second);
+  plan.decided.set(sort);
+  plan.add("latency", machine.launch_seconds +
+                          (is_one_block(sort.sort) ? beside_one_block_steps : beside_cub_steps) * machine.step_seconds);
+  if (sort.extracts_keys) plan.add("rows read", extraction_seconds(problem, 1, sort.sort.key_bytes, machine));
+  if (sort.sorts_row_numbers) {
+    const double written = static_cast<double>(problem.count) * sort.sort.value_bytes;
+    plan.add("row numbers written", machine.step_seconds + written / machine.copy_bytes_per_second);
   }
-  add_cub_cost(plan, s.sort, m);
-  plan.scratch_bytes = s.inner + cub_scratch_bytes(s.sort);
-  if (!s.sorts_row_numbers || p.product != sort_product::records) return plan;
-  gathers_by_order::end_plan(plan, gathered_part_of(p, s), index_type::u32, scope, s.inner);
+  add_cub_cost(plan, sort.sort, machine);
+  plan.scratch_bytes = sort.inner + cub_scratch_bytes(sort.sort);
+  if (!sort.sorts_row_numbers || problem.product != sort_product::records) return plan;
+  gathers_by_order::end_plan(plan, gathered_part_of(problem, sort), index_type::u32, scope, sort.inner);
   return plan;
 }
 
 /// The bits that the library's encoding flips: those of a key of zeros but for its highest bit say which.
-cub_key_encoding encoding_of_rows(const key_field& f) {
+cub_key_encoding encoding_of_rows(const key_field& field) {
   cub_key_encoding encoding;
   for (const std::uint64_t highest_bit : {0, 1}) {
-    const std::uint64_t key = highest_bit << (f.bytes * 8 - 1);
+    const std::uint64_t key = highest_bit << (field.bytes * 8 - 1);
     const auto row = std::bit_cast<std::array<std::byte, sizeof key>>(key);
-    encoding.flipped_bits[highest_bit] = number_of(row.data(), f).word[0] ^ key;
+    encoding.flipped_bits[highest_bit] = number_of(row.data(), field).word[0] ^ key;
   }
   return encoding;
 }
 
-void run_cub(const context& ctx, const sort_problem& p, const plan::planned& plan, const sort_buffers& b,
+void run_cub(const context& ctx, const sort_problem& problem, const plan::planned& plan, const sort_buffers& buffers,
              std::byte* scratch) {
   const device_scope current_device(ctx.device());
-  const auto s = plan.decided.get<cub_sort>();
+  const auto sort = plan.decided.get<cub_sort>();
   cub_sort_arrays arrays;
-  arrays.keys = s.extracts_keys ? scratch + s.keys : b.in.data;
-  arrays.sorted_keys = s.extracts_keys || !writes_sorted_rows(p) ? scratch + s.sorted_keys : b.out.data;
-  if (s.extracts_keys) {
-    extract_words(ctx, p, b, s.sort.key_bytes / 4, 0, p.key.bits, nullptr, 4, scratch + s.keys);
+  arrays.keys = sort.extracts_keys ? scratch + sort.keys : buffers.in.data;
+  arrays.sorted_keys =
+      sort.extracts_keys || !writes_sorted_rows(problem) ? scratch + sort.sorted_keys : buffers.out.data;
+  if (sort.extracts_keys) {
+    extract_words(ctx, problem, buffers, sort.sort.key_bytes / 4, 0, problem.key.bits, nullptr, 4, scratch + sort.keys);
   }
-  if (s.sorts_row_numbers) {
-    write_row_numbers(ctx, scratch + s.row_numbers, s.sort.value_bytes, p.count);
-    arrays.values = scratch + s.row_numbers;
-    arrays.sorted_values = p.product == sort_product::gather_index ? b.index.data : scratch + s.order;
-  } else if (s.sort.value_bytes != 0) {
-    arrays.values = b.columns[0].in.data;
-    arrays.sorted_values = b.columns[0].out.data;
+  if (sort.sorts_row_numbers) {
+    write_row_numbers(ctx, scratch + sort.row_numbers, sort.sort.value_bytes, problem.count);
+    arrays.values = scratch + sort.row_numbers;
+    arrays.sorted_values = problem.product == sort_product::gather_index ? buffers.index.data : scratch + sort.order;
+  } else if (sort.sort.value_bytes != 0) {
+    arrays.values = buffers.columns[0].in.data;
+    arrays.sorted_values = buffers.columns[0].out.data;
   }
-  const cub_key_encoding encoding = s.sort.encodes_keys ? encoding_of_rows(p.key.fields[0]) : cub_key_encoding{};
-  run_cub_sort(ctx, s.sort, encoding, arrays, scratch + s.inner);
-  if (!s.sorts_row_numbers || p.product == sort_product::gather_index) return;
-  plan.inner<gathers_by_order>().run(ctx, gathered_part_of(p, s), b, {scratch + s.order, p.count, index_type::u32},
-                                     scratch + s.inner);
+  const cub_key_encoding encoding =
+      sort.sort.encodes_keys ? encoding_of_rows(problem.key.fields[0]) : cub_key_encoding{};
+  run_cub_sort(ctx, sort.sort, encoding, arrays, scratch + sort.inner);
+  if (!sort.sorts_row_numbers || problem.product == sort_product::gather_index) return;
+  plan.inner<gathers_by_order>().run(ctx, gathered_part_of(problem, sort), buffers,
+                                     {scratch + sort.order, problem.count, index_type::u32}, scratch + sort.inner);
 }
 
 }  // namespace

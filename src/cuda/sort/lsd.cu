@@ -17,63 +17,64 @@ namespace {
 using namespace primitives;
 
 /// Rows are words that a pass of split moves by their own bits, and these bits order them as the key does.
-bool rows_are_own_keys(const sort_problem& p) {
-  const key_field& f = p.key.fields[0];
-  return p.product == sort_product::records && p.column_count == 0 && p.key.field_count == 1 && !f.descending &&
-         (f.type == key_type::unsigned_integer || f.type == key_type::bytes) &&
-         p.rows.record_bytes == p.rows.word_bytes && p.rows.in_stride_bytes == p.rows.word_bytes &&
-         p.rows.out_stride_bytes == p.rows.word_bytes;
+bool rows_are_own_keys(const sort_problem& problem) {
+  const key_field& f = problem.key.fields[0];
+  return problem.product == sort_product::records && problem.column_count == 0 && problem.key.field_count == 1 &&
+         !f.descending && (f.type == key_type::unsigned_integer || f.type == key_type::bytes) &&
+         problem.rows.record_bytes == problem.rows.word_bytes &&
+         problem.rows.in_stride_bytes == problem.rows.word_bytes &&
+         problem.rows.out_stride_bytes == problem.rows.word_bytes;
 }
 
 std::uint32_t digits_of(std::uint32_t bits) { return static_cast<std::uint32_t>(ceil_div(bits, digit_bits)); }
 
 /// Bits [low, low + count) of a field, counted from its lowest bit.
-bit_field digit_field_of(const key_field& f, std::uint32_t low, std::uint32_t count) {
-  const std::uint64_t first_bit = f.first_bit + low;
-  if (f.type == key_type::bytes) {
-    return {(f.offset + f.bytes) * 8 - first_bit - count, count, bit_order::from_left};
+bit_field digit_field_of(const key_field& field, std::uint32_t low, std::uint32_t count) {
+  const std::uint64_t first_bit = field.first_bit + low;
+  if (field.type == key_type::bytes) {
+    return {(field.offset + field.bytes) * 8 - first_bit - count, count, bit_order::from_left};
   }
-  return {f.offset * 8 + first_bit, count, bit_order::little_endian};
+  return {field.offset * 8 + first_bit, count, bit_order::little_endian};
 }
 
 // ---- Rows that are their own keys
 
-split_problem pass_problem(const sort_problem& p) {
-  split_problem s;
-  s.backend = backend_kind::cuda;
-  s.count = p.count;
-  s.categories = narrow_bins;
-  s.record_bytes = s.in_stride_bytes = s.out_stride_bytes = p.rows.word_bytes;
-  s.word_bytes = p.rows.word_bytes;
-  s.bits = {0, digit_bits, bit_order::little_endian};
-  return s;
+split_problem pass_problem(const sort_problem& problem) {
+  split_problem split_call;
+  split_call.backend = backend_kind::cuda;
+  split_call.count = problem.count;
+  split_call.categories = narrow_bins;
+  split_call.record_bytes = split_call.in_stride_bytes = split_call.out_stride_bytes = problem.rows.word_bytes;
+  split_call.word_bytes = problem.rows.word_bytes;
+  split_call.bits = {0, digit_bits, bit_order::little_endian};
+  return split_call;
 }
 
-plan::planned plan_words(const sort_problem& p, const machine& m) {
-  const plan::planned pass = stable_pass_cost(pass_problem(p), m);
-  const std::uint32_t passes = digits_of(p.key.bits);
+plan::planned plan_words(const sort_problem& problem, const machine& machine) {
+  const plan::planned pass = stable_pass_cost(pass_problem(problem), machine);
+  const std::uint32_t passes = digits_of(problem.key.bits);
   plan::planned plan;
-  plan.add("latency", m.launch_seconds + 2 * m.step_seconds);
-  plan.add("passes", passes * (pass.seconds - m.launch_seconds));
-  plan.scratch_bytes = (passes > 1 ? core::scratch_aligned(p.count * p.rows.word_bytes) : 0) +
-                       std::max<std::uint64_t>(256, stable_scratch_bytes(p.count, p.rows.word_bytes));
+  plan.add("latency", machine.launch_seconds + 2 * machine.step_seconds);
+  plan.add("passes", passes * (pass.seconds - machine.launch_seconds));
+  plan.scratch_bytes = (passes > 1 ? core::scratch_aligned(problem.count * problem.rows.word_bytes) : 0) +
+                       std::max<std::uint64_t>(256, stable_scratch_bytes(problem.count, problem.rows.word_bytes));
   return plan;
 }
 
-void run_words(const context& ctx, const sort_problem& p, const sort_buffers& b, std::byte* scratch) {
-  const key_field& f = p.key.fields[0];
-  const std::uint32_t passes = digits_of(p.key.bits);
-  std::byte* const tables = scratch + (passes > 1 ? core::scratch_aligned(p.count * p.rows.word_bytes) : 0);
+void run_words(const context& ctx, const sort_problem& problem, const sort_buffers& buffers, std::byte* scratch) {
+  const key_field& field = problem.key.fields[0];
+  const std::uint32_t passes = digits_of(problem.key.bits);
+  std::byte* const tables = scratch + (passes > 1 ? core::scratch_aligned(problem.count * problem.rows.word_bytes) : 0);
   split_pass pass;
-  pass.in = b.in.data;
-  pass.word_bytes = p.rows.word_bytes;
-  pass.count = p.count;
+  pass.in = buffers.in.data;
+  pass.word_bytes = problem.rows.word_bytes;
+  pass.count = problem.count;
   for (std::uint32_t i = 0; i < passes; ++i) {
-    const std::uint32_t low = p.key.bits * i / passes;
-    const std::uint32_t bits = p.key.bits * (i + 1) / passes - low;
-    pass.bits = digit_field_of(f, low, bits);
+    const std::uint32_t low = problem.key.bits * i / passes;
+    const std::uint32_t bits = problem.key.bits * (i + 1) / passes - low;
+    pass.bits = digit_field_of(field, low, bits);
     pass.categories = std::uint64_t{1} << bits;
-    pass.out = (passes - i) % 2 == 1 ? b.out.data : scratch;
+    pass.out = (passes - i) % 2 == 1 ? buffers.out.data : scratch;
     run_stable_pass(ctx, pass, tables);
     pass.in = pass.out;
   }
@@ -92,20 +93,21 @@ struct row_number_layout {
   std::uint64_t passes;            ///< scratch of the split passes
   std::uint64_t bytes;             ///< bytes of the whole scratch
 
-  explicit row_number_layout(const sort_problem& p) {
-    rounds = static_cast<std::uint32_t>(ceil_div(p.key.bits, round_bits));
+  explicit row_number_layout(const sort_problem& problem) {
+    rounds = static_cast<std::uint32_t>(ceil_div(problem.key.bits, round_bits));
     // The entries of a caller's index are wide enough for any row number.
-    row_number_bytes = p.product == sort_product::gather_index ? static_cast<std::uint32_t>(sheaf::bytes(p.index))
-                       : p.count >> 32 == 0                    ? 4
-                                                               : 8;
-    const std::uint64_t numbers = core::scratch_aligned(p.count * row_number_bytes);
+    row_number_bytes = problem.product == sort_product::gather_index
+                           ? static_cast<std::uint32_t>(sheaf::bytes(problem.index))
+                       : problem.count >> 32 == 0 ? 4
+                                                  : 8;
+    const std::uint64_t numbers = core::scratch_aligned(problem.count * row_number_bytes);
     // The last round of an index sort writes to the caller's index.
-    const std::uint32_t orders = std::min(2U, p.product == sort_product::records ? rounds : rounds - 1);
+    const std::uint32_t orders = std::min(2U, problem.product == sort_product::records ? rounds : rounds - 1);
     order[0] = 0;
     order[1] = orders > 1 ? numbers : 0;
     keys = orders * numbers;
-    passes = keys + core::scratch_aligned(p.count * sizeof(std::uint32_t));
-    bytes = passes + std::max<std::uint64_t>(256, pair_scratch_bytes(passes_for(p, round_bits)));
+    passes = keys + core::scratch_aligned(problem.count * sizeof(std::uint32_t));
+    bytes = passes + std::max<std::uint64_t>(256, pair_scratch_bytes(passes_for(problem, round_bits)));
   }
 
   index_type order_type() const { return row_number_bytes == 8 ? index_type::u64 : index_type::u32; }
@@ -119,47 +121,49 @@ struct row_number_layout {
   }
 };
 
-plan::planned plan_row_numbers(const sort_problem& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
-  const row_number_layout layout(p);
+plan::planned plan_row_numbers(const sort_problem& problem, const plan::scope& scope) {
+  const machine& machine = scope.machine;
+  const row_number_layout layout(problem);
   plan::planned plan;
   plan.decided.set(layout);
   plan.scratch_bytes = layout.bytes;
-  split_problem s;
-  s.backend = backend_kind::cuda;
-  s.product = split_product::gather_index;
-  s.count = p.count;
-  s.key_from = split_key::kind::key_bits;
-  s.record_bytes = s.out_stride_bytes = layout.row_number_bytes;
-  s.word_bytes = layout.row_number_bytes;
-  s.key_bytes = s.key_stride_bytes = sizeof(std::uint32_t);
-  plan.add("latency", m.launch_seconds + 5 * m.step_seconds);
+  split_problem split_call;
+  split_call.backend = backend_kind::cuda;
+  split_call.product = split_product::gather_index;
+  split_call.count = problem.count;
+  split_call.key_from = split_key::kind::key_bits;
+  split_call.record_bytes = split_call.out_stride_bytes = layout.row_number_bytes;
+  split_call.word_bytes = layout.row_number_bytes;
+  split_call.key_bytes = split_call.key_stride_bytes = sizeof(std::uint32_t);
+  plan.add("latency", machine.launch_seconds + 5 * machine.step_seconds);
   double passes = 0;
   double keys = 0;
-  for (std::uint32_t low = 0; low < p.key.bits; low += round_bits) {
-    const std::uint32_t bits = std::min(round_bits, p.key.bits - low);
-    passes += pair_passes_cost(s, m, bits, digits_of(bits), true).seconds - m.launch_seconds;
-    keys += low == 0 ? m.streamed(p.count * (p.rows.in_stride_bytes + 4), p.count * (p.rows.in_stride_bytes + 4))
-                     : m.random_reads(p.count, p.rows.record_bytes, p.count * p.rows.in_stride_bytes);
+  for (std::uint32_t low = 0; low < problem.key.bits; low += round_bits) {
+    const std::uint32_t bits = std::min(round_bits, problem.key.bits - low);
+    passes += pair_passes_cost(split_call, machine, bits, digits_of(bits), true).seconds - machine.launch_seconds;
+    keys += low == 0 ? machine.streamed(problem.count * (problem.rows.in_stride_bytes + 4),
+                                        problem.count * (problem.rows.in_stride_bytes + 4))
+                     : machine.random_reads(problem.count, problem.rows.record_bytes,
+                                            problem.count * problem.rows.in_stride_bytes);
   }
   plan.add("keys read", keys);
   plan.add("passes", passes);
-  if (p.product == sort_product::records) {
-    gathers_by_order::end_plan(plan, p, layout.order_type(), scope, layout.keys);
+  if (problem.product == sort_product::records) {
+    gathers_by_order::end_plan(plan, problem, layout.order_type(), scope, layout.keys);
   }
   return plan;
 }
 
-void run_row_numbers(const context& ctx, const sort_problem& p, const plan::planned& plan, const sort_buffers& b,
-                     std::byte* scratch) {
+void run_row_numbers(const context& ctx, const sort_problem& problem, const plan::planned& plan,
+                     const sort_buffers& buffers, std::byte* scratch) {
   const auto layout = plan.decided.get<row_number_layout>();
   auto* const keys = reinterpret_cast<std::uint32_t*>(scratch + layout.keys);
   const std::byte* order = nullptr;
   for (std::uint32_t round = 0; round < layout.rounds; ++round) {
     const std::uint32_t low = round * round_bits;
-    const std::uint32_t bits = std::min(round_bits, p.key.bits - low);
-    extract_words(ctx, p, b, 1, low, bits, order, layout.row_number_bytes, keys);
-    pair_passes pass = layout.passes_for(p, bits);
+    const std::uint32_t bits = std::min(round_bits, problem.key.bits - low);
+    extract_words(ctx, problem, buffers, 1, low, bits, order, layout.row_number_bytes, keys);
+    pair_passes pass = layout.passes_for(problem, bits);
     pass.keys = {.data = reinterpret_cast<const std::byte*>(keys),
                  .stride = sizeof(std::uint32_t),
                  .word_bytes = sizeof(std::uint32_t),
@@ -167,13 +171,14 @@ void run_row_numbers(const context& ctx, const sort_problem& p, const plan::plan
                  .categories = std::uint64_t{1} << bits};
     pass.values = order;
     const bool is_last = round + 1 == layout.rounds;
-    pass.out = is_last && p.product == sort_product::gather_index ? static_cast<std::byte*>(b.index.data)
-                                                                  : scratch + layout.order[round % 2];
+    pass.out = is_last && problem.product == sort_product::gather_index ? static_cast<std::byte*>(buffers.index.data)
+                                                                        : scratch + layout.order[round % 2];
     run_pair_passes(ctx, pass, scratch + layout.passes);
     order = pass.out;
   }
-  if (p.product == sort_product::gather_index) return;
-  plan.inner<gathers_by_order>().run(ctx, p, b, {order, p.count, layout.order_type()}, scratch + layout.keys);
+  if (problem.product == sort_product::gather_index) return;
+  plan.inner<gathers_by_order>().run(ctx, problem, buffers, {order, problem.count, layout.order_type()},
+                                     scratch + layout.keys);
 }
 
 plan::planned plan_lsd(const sort_problem& p, const plan::scope& scope) {

@@ -12,13 +12,13 @@ namespace {
 
 using namespace primitives;
 
-plan::planned plan_onesweep(const sort_problem& p, const plan::scope& scope) {
-  const word_encoding encoding = onesweep_encoding_of(p);
+plan::planned plan_onesweep(const sort_problem& problem, const plan::scope& scope) {
+  const word_encoding encoding = onesweep_encoding_of(problem);
   if (encoding.limbs > 2 || !encoding.words_are_keys()) return plan::rejected("sorts by one key of 4 or 8 bytes");
-  if (p.count >= most_sorted_words) return plan::rejected("counts in 31 bits");
+  if (problem.count >= most_sorted_words) return plan::rejected("counts in 31 bits");
   plan::planned plan;
-  add_passes(plan, p, encoding, std::ceil(encoding.key_bits / 8.0), scope.machine);
-  finish_plan(p, encoding, sort_method::onesweep, scope, plan);
+  add_passes(plan, problem, encoding, std::ceil(encoding.key_bits / 8.0), scope.machine);
+  finish_plan(problem, encoding, sort_method::onesweep, scope, plan);
   return plan;
 }
 

@@ -43,35 +43,36 @@ plan::planned plan_for_choice(const sort_problem& p, const plan::scope& scope) {
 
 }  // namespace
 
-plan::planned plan_sample_sort(const sort_problem& p, const plan::scope& scope, double finish_slowdown) {
-  const machine& m = scope.machine;
-  if (p.count >= most_sorted_words) return plan::rejected("counts in 31 bits");
-  const word_encoding encoding = encoding_of(p);
-  const bool is_one = p.count <= most_group_words;
+plan::planned plan_sample_sort(const sort_problem& problem, const plan::scope& scope, double finish_slowdown) {
+  const machine& machine = scope.machine;
+  if (problem.count >= most_sorted_words) return plan::rejected("counts in 31 bits");
+  const word_encoding encoding = encoding_of(problem);
+  const bool is_one = problem.count <= most_group_words;
   if (!is_one && encoding.key_bits <= 16) return plan::rejected("passes by codes sort by more than 16 bits");
   const bool is_stable = encoding.is_stable();
   const double key = static_cast<double>(encoding.word_bytes());
-  const double bytes = key + (is_stable ? separate_value_bytes(p, encoding) : 0);
+  const double bytes = key + (is_stable ? separate_value_bytes(problem, encoding) : 0);
   const double rounds = encoding.rounds;
-  const auto count = static_cast<double>(p.count);
+  const auto count = static_cast<double>(problem.count);
   plan::planned plan;
   if (is_one) {
-    plan.add("latency", m.launch_seconds + rounds * m.step_seconds);
-    if (encoding.is_extracted) plan.add("rows read", extraction_seconds(p, encoding.rounds, encoding.word_bytes(), m));
+    plan.add("latency", machine.launch_seconds + rounds * machine.step_seconds);
+    if (encoding.is_extracted)
+      plan.add("rows read", extraction_seconds(problem, encoding.rounds, encoding.word_bytes(), machine));
   } else {
-    const std::uint32_t codes = codes_of_even_keys(static_cast<std::uint32_t>(p.count));
-    add_passes(plan, p, encoding, passes_of_codes(codes), m);
-    plan.add("codes", rounds * tuning_of_sample_sort.codes_steps * m.step_seconds);
+    const std::uint32_t codes = codes_of_even_keys(static_cast<std::uint32_t>(problem.count));
+    add_passes(plan, problem, encoding, passes_of_codes(codes), machine);
+    plan.add("codes", rounds * tuning_of_sample_sort.codes_steps * machine.step_seconds);
   }
   const double group = ((is_stable ? tuning_of_sample_sort.stable_group : tuning_of_sample_sort.group) +
                         (encoding.limbs - 1) * tuning_of_sample_sort.group_limb) *
-                       m.step_seconds;
+                       machine.step_seconds;
   const double finish =
-      count * (is_stable ? tuning_of_sample_sort.stable_finish : tuning_of_sample_sort.finish).seconds(bytes, m);
+      count * (is_stable ? tuning_of_sample_sort.stable_finish : tuning_of_sample_sort.finish).seconds(bytes, machine);
   plan.add("groups finished", rounds * std::max(finish, group) * finish_slowdown);
-  const double usual = is_one ? 1 : usual_keys_slowdown(p, encoding);
+  const double usual = is_one ? 1 : usual_keys_slowdown(problem, encoding);
   if (usual > 1) plan.add("uneven keys", (usual - 1) * plan.seconds);
-  finish_plan(p, encoding, sort_method::sample, scope, plan);
+  finish_plan(problem, encoding, sort_method::sample, scope, plan);
   return plan;
 }
 

@@ -25,12 +25,12 @@ struct blocked_shape {
 constexpr std::uint64_t slice_bytes = 128 << 10;  ///< of x, in shared memory, a block on each multiprocessor
 constexpr std::uint64_t block_bytes = 64 << 10;   ///< of products, in shared memory, two blocks on each
 
-inline blocked_shape shape_of(const spmv_problem& p) noexcept {
+inline blocked_shape shape_of(const spmv_problem& problem) noexcept {
   blocked_shape shape{};
-  shape.slice_columns = slice_bytes / p.value_bytes();
-  shape.slices = (p.columns + shape.slice_columns - 1) / shape.slice_columns;
-  shape.block_entries = block_bytes / p.sum_bytes();
-  shape.blocks = (p.entries + shape.block_entries - 1) / shape.block_entries;
+  shape.slice_columns = slice_bytes / problem.value_bytes();
+  shape.slices = (problem.columns + shape.slice_columns - 1) / shape.slice_columns;
+  shape.block_entries = block_bytes / problem.sum_bytes();
+  shape.blocks = (problem.entries + shape.block_entries - 1) / shape.block_entries;
   shape.longest_row = shape.block_entries * 3 / 8;
   return shape;
 }
@@ -56,17 +56,19 @@ struct blocked_arrays {
 
 /// Makes chunk_places products at once, of entries that begin at a multiple of as many.
 template <class Sum, class Value>
-__device__ __forceinline__ void make_chunk(const blocked_arrays<Value>& m, const Value* slice, std::uint64_t at,
+__device__ __forceinline__ void make_chunk(const blocked_arrays<Value>& arrays, const Value* slice, std::uint64_t at,
                                            Sum* products) {
-  const ushort4 c = __ldcs(reinterpret_cast<const ushort4*>(m.columns + at));
-  Value v[chunk_places];
-  uint4 bits[sizeof v / 16];
+  const ushort4 columns = __ldcs(reinterpret_cast<const ushort4*>(arrays.columns + at));
+  Value values[chunk_places];
+  uint4 bits[sizeof values / 16];
 #pragma unroll
-  for (unsigned k = 0; k < sizeof v / 16; ++k) bits[k] = __ldcs(reinterpret_cast<const uint4*>(m.values + at) + k);
-  memcpy(v, bits, sizeof v);
-  Sum made[chunk_places] = {
-      static_cast<Sum>(v[0]) * static_cast<Sum>(slice[c.x]), static_cast<Sum>(v[1]) * static_cast<Sum>(slice[c.y]),
-      static_cast<Sum>(v[2]) * static_cast<Sum>(slice[c.z]), static_cast<Sum>(v[3]) * static_cast<Sum>(slice[c.w])};
+  for (unsigned k = 0; k < sizeof values / 16; ++k)
+    bits[k] = __ldcs(reinterpret_cast<const uint4*>(arrays.values + at) + k);
+  memcpy(values, bits, sizeof values);
+  Sum made[chunk_places] = {static_cast<Sum>(values[0]) * static_cast<Sum>(slice[columns.x]),
+                            static_cast<Sum>(values[1]) * static_cast<Sum>(slice[columns.y]),
+                            static_cast<Sum>(values[2]) * static_cast<Sum>(slice[columns.z]),
+                            static_cast<Sum>(values[3]) * static_cast<Sum>(slice[columns.w])};
   uint4 out[sizeof made / 16];
   memcpy(out, made, sizeof made);
 #pragma unroll
@@ -76,18 +78,18 @@ __device__ __forceinline__ void make_chunk(const blocked_arrays<Value>& m, const
 /// Phase 1: products of a share of the entries by group. The part of x that the share's slice has is loaded first.
 template <class Sum, class Value>
 __global__ void __launch_bounds__(multiply_threads, 1)
-    multiply_slices(const __grid_constant__ blocked_arrays<Value> m, const __grid_constant__ blocked_shape shape,
+    multiply_slices(const __grid_constant__ blocked_arrays<Value> arrays, const __grid_constant__ blocked_shape shape,
                     const Value* x, std::uint64_t columns, std::uint64_t share, Sum* products) {
   extern __shared__ __align__(16) std::byte shared[];
   Value* const slice = reinterpret_cast<Value*>(shared);
   std::uint64_t begin = std::uint64_t{blockIdx.x} * share;
-  const std::uint64_t end = min(begin + share, m.entries);
-  std::uint64_t s =
-      last_begun(std::uint64_t{0}, shape.slices, [&](std::uint64_t of) { return m.slice_begins[of] <= begin; });
-  for (; begin < end; ++s) {
-    const std::uint64_t stop = min(end, std::uint64_t{m.slice_begins[s + 1]});
+  const std::uint64_t end = min(begin + share, arrays.entries);
+  std::uint64_t slice_index =
+      last_begun(std::uint64_t{0}, shape.slices, [&](std::uint64_t of) { return arrays.slice_begins[of] <= begin; });
+  for (; begin < end; ++slice_index) {
+    const std::uint64_t stop = min(end, std::uint64_t{arrays.slice_begins[slice_index + 1]});
     if (begin == stop) continue;
-    const std::uint64_t first_column = s * shape.slice_columns;
+    const std::uint64_t first_column = slice_index * shape.slice_columns;
     const auto held = static_cast<unsigned>(min(shape.slice_columns, columns - first_column));
     begin_copy_of_slice<multiply_threads>(slice, x + first_column, held);
     __pipeline_wait_prior(0);
@@ -96,10 +98,10 @@ __global__ void __launch_bounds__(multiply_threads, 1)
 #pragma unroll 2
     for (std::uint64_t at = begin / chunk_places * chunk_places + threadIdx.x * chunk_places; at < stop; at += step) {
       if (at >= begin && at + chunk_places <= stop) {
-        make_chunk(m, slice, at, products);
+        make_chunk(arrays, slice, at, products);
       } else {
         for (std::uint64_t i = max(at, begin); i < min(at + chunk_places, stop); ++i) {
-          products[i] = static_cast<Sum>(m.values[i]) * static_cast<Sum>(slice[m.columns[i]]);
+          products[i] = static_cast<Sum>(arrays.values[i]) * static_cast<Sum>(slice[arrays.columns[i]]);
         }
       }
     }
@@ -111,12 +113,12 @@ __global__ void __launch_bounds__(multiply_threads, 1)
 /// Begins to copy the `count` products of a row block, run by run. Each warp holds the bounds of up to 32 runs, one a
 /// lane, and copies these one after another.
 template <class Sum, class Value>
-__device__ __forceinline__ void begin_copy_of_runs(const blocked_arrays<Value>& m, const blocked_shape& shape,
+__device__ __forceinline__ void begin_copy_of_runs(const blocked_arrays<Value>& arrays, const blocked_shape& shape,
                                                    const Sum* products, unsigned count, Sum* own) {
   constexpr unsigned warps = add_threads / 32;
   const unsigned lane = threadIdx.x % 32;
-  const std::uint32_t* const begins = m.run_begins + blockIdx.x * shape.slices;
-  const std::uint32_t* const places = m.run_places + blockIdx.x * shape.slices;
+  const std::uint32_t* const begins = arrays.run_begins + blockIdx.x * shape.slices;
+  const std::uint32_t* const places = arrays.run_places + blockIdx.x * shape.slices;
   const auto runs = static_cast<unsigned>(min((shape.slices + warps - 1) / warps, std::uint64_t{32}));
   for (std::uint64_t base = threadIdx.x / 32 * runs; base < shape.slices; base += warps * runs) {
     const std::uint64_t s = base + lane;
@@ -138,31 +140,31 @@ __device__ __forceinline__ void begin_copy_of_runs(const blocked_arrays<Value>& 
 
 /// Which products belong to the chunk_places entries from `at` on, a multiple of as many.
 template <class Value>
-__device__ __forceinline__ ushort4 products_of_chunk(const blocked_arrays<Value>& m, std::uint64_t at) {
-  if (at + chunk_places <= m.entries) return __ldcs(reinterpret_cast<const ushort4*>(m.products_of + at));
-  ushort4 q;
-  q.x = m.products_of[at];
-  q.y = at + 1 < m.entries ? m.products_of[at + 1] : 0;
-  q.z = at + 2 < m.entries ? m.products_of[at + 2] : 0;
-  q.w = 0;
-  return q;
+__device__ __forceinline__ ushort4 products_of_chunk(const blocked_arrays<Value>& arrays, std::uint64_t at) {
+  if (at + chunk_places <= arrays.entries) return __ldcs(reinterpret_cast<const ushort4*>(arrays.products_of + at));
+  ushort4 quad;
+  quad.x = arrays.products_of[at];
+  quad.y = at + 1 < arrays.entries ? arrays.products_of[at + 1] : 0;
+  quad.z = at + 2 < arrays.entries ? arrays.products_of[at + 2] : 0;
+  quad.w = 0;
+  return quad;
 }
 
 /// Phase 2: the rows of one block. Its products are copied run by run, all of them in flight at once, and each row's
 /// are added by a group of lanes in the order of the matrix.
 template <unsigned Lanes, class Sum, class Value, class Column>
 __global__ void __launch_bounds__(add_threads)
-    add_products(const __grid_constant__ product_arguments<Value, Column> a,
-                 const __grid_constant__ blocked_arrays<Value> m, const __grid_constant__ blocked_shape shape,
+    add_products(const __grid_constant__ product_arguments<Value, Column> args,
+                 const __grid_constant__ blocked_arrays<Value> arrays, const __grid_constant__ blocked_shape shape,
                  const Sum* products) {
   extern __shared__ __align__(16) std::byte shared[];
   Sum* const own = reinterpret_cast<Sum*>(shared);
-  const std::uint64_t row_begin = m.block_rows[blockIdx.x];
-  const std::uint64_t row_end = m.block_rows[blockIdx.x + 1];
+  const std::uint64_t row_begin = arrays.block_rows[blockIdx.x];
+  const std::uint64_t row_end = arrays.block_rows[blockIdx.x + 1];
   if (row_begin == row_end) return;
-  const std::uint64_t block_begin = a.rows.begin(row_begin);
-  const auto count = static_cast<unsigned>(a.rows.end(row_end - 1) - block_begin);
-  begin_copy_of_runs(m, shape, products, count, own);
+  const std::uint64_t block_begin = args.rows.begin(row_begin);
+  const auto count = static_cast<unsigned>(args.rows.end(row_end - 1) - block_begin);
+  begin_copy_of_runs(arrays, shape, products, count, own);
   __pipeline_wait_prior(0);
   __syncthreads();
   const unsigned lane_of_row = threadIdx.x % Lanes;
@@ -170,19 +172,19 @@ __global__ void __launch_bounds__(add_threads)
   // All lanes of a warp take part in the shuffles of the last rows.
   for (std::uint64_t base = row_begin; base < row_end; base += groups) {
     const std::uint64_t row = base + threadIdx.x / Lanes;
-    row_range r{0, 0};
-    if (row < row_end) r = {a.rows.begin(row) - m.first_entry, a.rows.end(row) - m.first_entry};
+    row_range range{0, 0};
+    if (row < row_end) range = {args.rows.begin(row) - arrays.first_entry, args.rows.end(row) - arrays.first_entry};
     Sum sum = 0;
-    for (std::uint64_t at = r.begin / chunk_places * chunk_places + lane_of_row * chunk_places; at < r.end;
+    for (std::uint64_t at = range.begin / chunk_places * chunk_places + lane_of_row * chunk_places; at < range.end;
          at += Lanes * chunk_places) {
-      const ushort4 q = products_of_chunk(m, at);
-      if (at >= r.begin && at < r.end) sum += own[q.x];
-      if (at + 1 >= r.begin && at + 1 < r.end) sum += own[q.y];
-      if (at + 2 >= r.begin && at + 2 < r.end) sum += own[q.z];
-      if (at + 3 >= r.begin && at + 3 < r.end) sum += own[q.w];
+      const ushort4 q = products_of_chunk(arrays, at);
+      if (at >= range.begin && at < range.end) sum += own[q.x];
+      if (at + 1 >= range.begin && at + 1 < range.end) sum += own[q.y];
+      if (at + 2 >= range.begin && at + 2 < range.end) sum += own[q.z];
+      if (at + 3 >= range.begin && at + 3 < range.end) sum += own[q.w];
     }
     sum = sum_of_lanes<Lanes>(sum);
-    if (lane_of_row == 0 && row < row_end) write_result(a, row, sum);
+    if (lane_of_row == 0 && row < row_end) write_result(args, row, sum);
   }
 }
 

@@ -17,7 +17,7 @@ struct entry_offsets {
 };
 
 /// Queues the offsets of all rows, and reports rows that are wrong, which count as empty.
-void queue_entry_offsets(const context& ctx, const spmv_problem& p, const csr_view& a, const csr_guard& guard,
+void queue_entry_offsets(const context& ctx, const spmv_problem& problem, const csr_view& a, const csr_guard& guard,
                          const entry_offsets& to);
 
 /// Entries that are sorted by column: scratch, and the passes. A kernel writes the column of each, or the number of
@@ -31,13 +31,13 @@ struct entries_by_column {
   pair_passes passes;
   std::byte* of_passes;
 
-  entries_by_column(const spmv_problem& p, core::scratch_arrays& place)
-      : numbers(p.rows, place),
-        columns(place.take<std::uint32_t>(p.entries)),
-        written(place.take<Written>(p.entries)),
-        sorted(place.take<Written>(p.entries)),
-        passes(passes_by_category(p.columns, sizeof(Written), p.entries)),
-        of_passes(place.take<std::byte>(p.entries == 0 ? 0 : pair_scratch_bytes(passes))) {
+  entries_by_column(const spmv_problem& problem, core::scratch_arrays& place)
+      : numbers(problem.rows, place),
+        columns(place.take<std::uint32_t>(problem.entries)),
+        written(place.take<Written>(problem.entries)),
+        sorted(place.take<Written>(problem.entries)),
+        passes(passes_by_category(problem.columns, sizeof(Written), problem.entries)),
+        of_passes(place.take<std::byte>(problem.entries == 0 ? 0 : pair_scratch_bytes(passes))) {
     passes.keys.data = reinterpret_cast<const std::byte*>(columns);
     passes.values = reinterpret_cast<const std::byte*>(written);
     passes.out = reinterpret_cast<std::byte*>(sorted);

@@ -40,14 +40,15 @@ struct blocked_scratch {
 __global__ void __launch_bounds__(block_threads)
     cut_blocks(const __grid_constant__ row_offsets rows, const __grid_constant__ blocked_shape shape,
                std::uint64_t first_entry, std::uint32_t* block_rows) {
-  const std::uint64_t b = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
-  if (b > shape.blocks) return;
+  const std::uint64_t block = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
+  if (block > shape.blocks) return;
   std::uint64_t first = rows.rows;  // of the end: empty rows behind the last entry, too
-  if (b < shape.blocks) {
-    first = partition_point(std::uint64_t{0}, rows.rows,
-                            [&](std::uint64_t row) { return rows.begin(row) - first_entry < b * shape.block_entries; });
+  if (block < shape.blocks) {
+    first = partition_point(std::uint64_t{0}, rows.rows, [&](std::uint64_t row) {
+      return rows.begin(row) - first_entry < block * shape.block_entries;
+    });
   }
-  block_rows[b] = static_cast<std::uint32_t>(first);
+  block_rows[block] = static_cast<std::uint32_t>(first);
 }
 
 /// The group of each entry, by a search for its row.
@@ -75,12 +76,12 @@ __global__ void __launch_bounds__(block_threads)
 __global__ void __launch_bounds__(block_threads)
     find_group_begins(const std::uint32_t* keys, std::uint64_t entries, const __grid_constant__ blocked_shape shape,
                       std::uint32_t* group_begins, std::uint32_t* slice_begins) {
-  const std::uint64_t g = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
-  if (g > shape.groups()) return;
+  const std::uint64_t group = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
+  if (group > shape.groups()) return;
   const auto begin = static_cast<std::uint32_t>(
-      partition_point(std::uint64_t{0}, entries, [&](std::uint64_t i) { return keys[i] < g; }));
-  group_begins[g] = begin;
-  if (g % shape.blocks == 0) slice_begins[g / shape.blocks] = begin;
+      partition_point(std::uint64_t{0}, entries, [&](std::uint64_t i) { return keys[i] < group; }));
+  group_begins[group] = begin;
+  if (group % shape.blocks == 0) slice_begins[group / shape.blocks] = begin;
 }
 
 /// The runs of each row block, which lie apart by slice. One row block a block.
@@ -91,15 +92,15 @@ __global__ void __launch_bounds__(block_threads)
   __shared__ typename block_scan::TempStorage storage;
   std::uint32_t before = 0;
   for (std::uint64_t base = 0; base < shape.slices; base += block_threads) {
-    const std::uint64_t s = base + threadIdx.x;
-    const std::uint64_t group = s * shape.blocks + blockIdx.x;
-    const std::uint32_t begin = s < shape.slices ? group_begins[group] : 0;
-    std::uint32_t place = s < shape.slices ? group_begins[group + 1] - begin : 0;
+    const std::uint64_t slot = base + threadIdx.x;
+    const std::uint64_t group = slot * shape.blocks + blockIdx.x;
+    const std::uint32_t begin = slot < shape.slices ? group_begins[group] : 0;
+    std::uint32_t place = slot < shape.slices ? group_begins[group + 1] - begin : 0;
     std::uint32_t all = 0;
     block_scan(storage).ExclusiveSum(place, place, all);
-    if (s < shape.slices) {
-      run_begins[blockIdx.x * shape.slices + s] = begin;
-      run_places[blockIdx.x * shape.slices + s] = before + place;
+    if (slot < shape.slices) {
+      run_begins[blockIdx.x * shape.slices + slot] = begin;
+      run_places[blockIdx.x * shape.slices + slot] = before + place;
     }
     before += all;
     __syncthreads();
@@ -129,14 +130,14 @@ __global__ void __launch_bounds__(block_threads)
 /// A matrix that was grouped. Row offsets stay the caller's.
 class blocked_matrix final : public inspected_matrix {
  public:
-  blocked_matrix(const context& ctx, const spmv_problem& p, const csr_view& a, const row_facts& facts)
-      : inspected_matrix(blocked_name, p, a),
-        shape_(shape_of(p)),
-        lanes_(lanes_of_row(p)),
+  blocked_matrix(const context& ctx, const spmv_problem& problem, const csr_view& a, const row_facts& facts)
+      : inspected_matrix(blocked_name, problem, a),
+        shape_(shape_of(problem)),
+        lanes_(lanes_of_row(problem)),
         first_entry_(facts.first),
         entries_(facts.entries),
         columns_(prepared_memory(ctx, "columns within slices", entries_ * sizeof(std::uint16_t))),
-        values_(prepared_memory(ctx, "values by slices", entries_ * p.value_bytes())),
+        values_(prepared_memory(ctx, "values by slices", entries_ * problem.value_bytes())),
         products_of_(prepared_memory(ctx, "places of products", entries_ * sizeof(std::uint16_t))),
         runs_(prepared_memory(ctx, "runs of products", 2 * shape_.groups() * sizeof(std::uint32_t))),
         edges_(prepared_memory(ctx, "edges of slices and blocks",
@@ -192,7 +193,7 @@ class blocked_matrix final : public inspected_matrix {
   }
 
   template <class Value, class Sum>
-  void multiply_as(const context& ctx, const spmv_problem& p, const spmv_buffers& b, Sum* products) const {
+  void multiply_as(const context& ctx, const spmv_problem& problem, const spmv_buffers& buffers, Sum* products) const {
     // Shares are small beside what a multiprocessor does, and large beside the part of x that each of them loads.
     constexpr std::uint64_t shares_each = 4;
     constexpr std::uint64_t least_share = std::uint64_t{1} << 14;
@@ -200,13 +201,13 @@ class blocked_matrix final : public inspected_matrix {
     const auto multiprocessors = static_cast<std::uint64_t>(state_of(ctx).multiprocessors());
     const std::uint64_t share =
         std::clamp(ceil_div(entries_, multiprocessors * shares_each) / 4 * 4, least_share, most_share);
-    const auto a = arguments_of<Value, unsigned>(p, b, csr_guard{});
-    const blocked_arrays<Value> m = arrays<Value>();
-    launch_shared(ctx, multiply_slices<Sum, Value>, ceil_div(entries_, share), multiply_threads, slice_bytes, m, shape_,
-                  a.x, p.columns, share, products);
+    const auto args = arguments_of<Value, unsigned>(problem, buffers, csr_guard{});
+    const blocked_arrays<Value> blocked = arrays<Value>();
+    launch_shared(ctx, multiply_slices<Sum, Value>, ceil_div(entries_, share), multiply_threads, slice_bytes, blocked,
+                  shape_, args.x, problem.columns, share, products);
     with_lanes([&]<unsigned Lanes>() {
       launch_shared(ctx, add_products<Lanes, Sum, Value, unsigned>, shape_.blocks, add_threads,
-                    shape_.most_products() * sizeof(Sum), a, m, shape_, products);
+                    shape_.most_products() * sizeof(Sum), args, blocked, shape_, products);
     });
   }
 
@@ -233,60 +234,64 @@ class blocked_matrix final : public inspected_matrix {
   buffer edges_;
 };
 
-double run_seconds_of(const spmv_problem& p, const blocked_shape& shape, const machine& m) {
-  const auto mean_run = static_cast<double>(p.entries * p.sum_bytes()) / static_cast<double>(shape.groups());
+double run_seconds_of(const spmv_problem& problem, const blocked_shape& shape, const machine& machine) {
+  const auto mean_run =
+      static_cast<double>(problem.entries * problem.sum_bytes()) / static_cast<double>(shape.groups());
   // A run begins and ends inside sectors, and a warp copies it at once.
   constexpr double lost_bytes = 64;
   const double spread = 1 + lost_bytes / mean_run;
-  const std::uint64_t multiplied = p.entries * (sizeof(std::uint16_t) + p.value_bytes() + p.sum_bytes());
-  const std::uint64_t products = p.entries * p.sum_bytes();
-  const std::uint64_t added = p.entries * sizeof(std::uint16_t) + p.rows * bytes(p.offset) + p.y_bytes() +
-                              2 * shape.groups() * sizeof(std::uint32_t);
-  return m.launch_seconds + m.step_seconds + m.streamed(multiplied, multiplied) +
-         spread * m.streamed(products, products) + m.streamed(added, added);
+  const std::uint64_t multiplied =
+      problem.entries * (sizeof(std::uint16_t) + problem.value_bytes() + problem.sum_bytes());
+  const std::uint64_t products = problem.entries * problem.sum_bytes();
+  const std::uint64_t added = problem.entries * sizeof(std::uint16_t) + problem.rows * bytes(problem.offset) +
+                              problem.y_bytes() + 2 * shape.groups() * sizeof(std::uint32_t);
+  return machine.launch_seconds + machine.step_seconds + machine.streamed(multiplied, multiplied) +
+         spread * machine.streamed(products, products) + machine.streamed(added, added);
 }
 
 plan::planned plan_blocked(const prepare_spmv_problem& problem, const plan::scope& scope) {
-  const spmv_problem& p = problem.product;
-  if (p.transposed) return plan::rejected("groups entries by rows, but the product is transposed");
-  if (p.has_row_ends) return plan::rejected("cuts rows that lie one after the other, but rows may lie in any order");
-  if (p.entries == 0 || p.columns == 0) return plan::rejected("the matrix has no entries");
-  if (p.entries >> 32 != 0 || p.rows >> 32 != 0) return plan::rejected("rows or entries exceed 32 bits");
-  const machine& m = scope.machine;
-  const blocked_shape shape = shape_of(p);
+  const spmv_problem& product = problem.product;
+  if (product.transposed) return plan::rejected("groups entries by rows, but the product is transposed");
+  if (product.has_row_ends)
+    return plan::rejected("cuts rows that lie one after the other, but rows may lie in any order");
+  if (product.entries == 0 || product.columns == 0) return plan::rejected("the matrix has no entries");
+  if (product.entries >> 32 != 0 || product.rows >> 32 != 0) return plan::rejected("rows or entries exceed 32 bits");
+  const machine& machine = scope.machine;
+  const blocked_shape shape = shape_of(product);
   constexpr std::uint64_t least_run = 8;
-  if (p.entries / least_run < shape.groups() && shape.groups() > 4096) {
+  if (product.entries / least_run < shape.groups() && shape.groups() > 4096) {
     return plan::rejected("runs of products would be shorter than eight");
   }
   core::scratch_arrays place(nullptr);
-  const blocked_scratch at(p, shape, place);
-  const double run_seconds = run_seconds_of(p, shape, m);
-  const std::uint64_t streamed = p.matrix_bytes() + p.entries * (16 + 2 + p.value_bytes()) + 16 * shape.groups();
+  const blocked_scratch at(product, shape, place);
+  const double run_seconds = run_seconds_of(product, shape, machine);
+  const std::uint64_t streamed =
+      product.matrix_bytes() + product.entries * (16 + 2 + product.value_bytes()) + 16 * shape.groups();
   plan::planned plan;
   plan.scratch_bytes = place.bytes();
-  plan.add("latency", 2 * m.launch_seconds + 4 * m.step_seconds);
-  plan.add("sort", pair_passes_cost(at.passes, m).seconds);
-  plan.add("streamed", m.streamed(streamed, streamed));
-  plan.add("random read", 2 * m.random_reads(p.entries, p.value_bytes(), p.matrix_bytes()));
-  plan.add("random write", m.random_writes(p.entries, sizeof(std::uint16_t), 2 * p.entries));
+  plan.add("latency", 2 * machine.launch_seconds + 4 * machine.step_seconds);
+  plan.add("sort", pair_passes_cost(at.passes, machine).seconds);
+  plan.add("streamed", machine.streamed(streamed, streamed));
+  plan.add("random read", 2 * machine.random_reads(product.entries, product.value_bytes(), product.matrix_bytes()));
+  plan.add("random write", machine.random_writes(product.entries, sizeof(std::uint16_t), 2 * product.entries));
   return add_runs(plan, problem, {run_seconds, blocked_name});
 }
 
 void run_blocked(const context& ctx, const prepare_spmv_problem& problem, const plan::planned&,
-                 const prepare_spmv_buffers& b, std::byte* scratch) {
-  const spmv_problem& p = problem.product;
-  const blocked_shape shape = shape_of(p);
+                 const prepare_spmv_buffers& buffers, std::byte* scratch) {
+  const spmv_problem& product = problem.product;
+  const blocked_shape shape = shape_of(product);
   core::scratch_arrays place(scratch);
-  const blocked_scratch at(p, shape, place);
+  const blocked_scratch at(product, shape, place);
   const auto make = [&](const csr_guard& guard, const row_facts& facts) -> std::shared_ptr<blocked_matrix> {
     if (facts.longest > shape.longest_row || facts.entries == 0 || !blocks_hold(ctx, slice_bytes)) return nullptr;
-    auto made = std::make_shared<blocked_matrix>(ctx, p, b.a, facts);
-    with_product_types(p, [&]<class Types>(Types) {
+    auto made = std::make_shared<blocked_matrix>(ctx, product, buffers.a, facts);
+    with_product_types(product, [&]<class Types>(Types) {
       made->template group_entries<typename Types::value, typename Types::column>(ctx, guard, at);
     });
     return made;
   };
-  make_or_keep_rows(ctx, problem, b, at.facts, make);
+  make_or_keep_rows(ctx, problem, buffers, at.facts, make);
 }
 
 }  // namespace

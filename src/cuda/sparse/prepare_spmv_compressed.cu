@@ -37,26 +37,28 @@ class compressed_matrix final : public inspected_matrix {
 
 // Nothing says before the columns are read whether they can be compressed; one pass over them finds out.
 plan::planned plan_compressed(const prepare_spmv_problem& problem, const plan::scope& scope) {
-  const spmv_problem& p = problem.product;
-  if (p.transposed) return plan::rejected("compresses columns by rows, but the product is transposed");
-  if (p.has_row_ends) return plan::rejected("rows may share entries, but an entry has one column");
-  if (p.entries == 0 || p.columns == 0 || p.rows == 0) return plan::rejected("the matrix has no entries");
-  if (p.columns >> 32 != 0) return plan::rejected("columns exceed 32 bits");
-  const machine& m = scope.machine;
+  const spmv_problem& product = problem.product;
+  if (product.transposed) return plan::rejected("compresses columns by rows, but the product is transposed");
+  if (product.has_row_ends) return plan::rejected("rows may share entries, but an entry has one column");
+  if (product.entries == 0 || product.columns == 0 || product.rows == 0)
+    return plan::rejected("the matrix has no entries");
+  if (product.columns >> 32 != 0) return plan::rejected("columns exceed 32 bits");
+  const machine& machine = scope.machine;
   // As cuda.rows for a matrix of as many entries, but for what is streamed.
-  const double all_seconds = plan::corrected_plan(spmv_rows, p, scope).seconds;
-  const auto matrix_bytes = static_cast<double>(p.matrix_bytes() + p.y_bytes());
-  const auto saved = static_cast<double>(p.entries * (bytes(p.column) - sizeof(std::uint16_t)));
+  const double all_seconds = plan::corrected_plan(spmv_rows, product, scope).seconds;
+  const auto matrix_bytes = static_cast<double>(product.matrix_bytes() + product.y_bytes());
+  const auto saved = static_cast<double>(product.entries * (bytes(product.column) - sizeof(std::uint16_t)));
   const double run_seconds = all_seconds * (1 - saved / matrix_bytes);
-  const std::uint64_t streamed = p.matrix_bytes() + p.entries * (bytes(p.column) + sizeof(std::uint16_t));
+  const std::uint64_t streamed =
+      product.matrix_bytes() + product.entries * (bytes(product.column) + sizeof(std::uint16_t));
   plan::planned plan;
-  plan.by_name_only =
-      p.columns > most_columns && is_scattered(p.pattern) && p.columns * p.value_bytes() > m.cache_bytes;
+  plan.by_name_only = product.columns > most_columns && is_scattered(product.pattern) &&
+                      product.columns * product.value_bytes() > machine.cache_bytes;
   core::scratch_arrays place(nullptr);
-  const segmenting_scratch at(p, place);
+  const segmenting_scratch at(product, place);
   plan.scratch_bytes = place.bytes();
-  plan.add("latency", 3 * m.launch_seconds);
-  plan.add("streamed", m.streamed(streamed, streamed));
+  plan.add("latency", 3 * machine.launch_seconds);
+  plan.add("streamed", machine.streamed(streamed, streamed));
   return add_runs(plan, problem, {run_seconds, compressed_name});
 }
 
@@ -116,19 +118,19 @@ __global__ void __launch_bounds__(block_threads)
 }
 
 /// Null if columns are bad, which were reported, or span too many.
-std::shared_ptr<primitives::prepared_product> make_compressed(const context& ctx, const spmv_problem& p,
+std::shared_ptr<primitives::prepared_product> make_compressed(const context& ctx, const spmv_problem& problem,
                                                               const csr_view& a, const csr_guard& guard,
                                                               const row_facts& facts, unsigned* is_unfit) {
   // A row of more entries than columns may span hardly ever fits, and one warp would walk it to find that out.
   if (facts.longest > most_columns) return nullptr;
   constexpr std::uint64_t most_in_long = 8;  // of all entries a share of one in so many
-  if (is_segmented(p, facts.entries) && facts.in_long > facts.entries / most_in_long) return nullptr;
-  auto made = std::make_shared<compressed_matrix>(ctx, p, a, facts.longest);
-  const std::uint64_t limit = primitives::reachable_records(gather_of_columns(p));
-  clear_places_of_no_row(ctx, made->columns(), facts, p.entries);
+  if (is_segmented(problem, facts.entries) && facts.in_long > facts.entries / most_in_long) return nullptr;
+  auto made = std::make_shared<compressed_matrix>(ctx, problem, a, facts.longest);
+  const std::uint64_t limit = primitives::reachable_records(gather_of_columns(problem));
+  clear_places_of_no_row(ctx, made->columns(), facts, problem.entries);
   require(cudaMemsetAsync(is_unfit, 0, sizeof *is_unfit, ctx.stream()), ctx);
-  with_column_type(p, [&]<class Column>(Column) {
-    launch(ctx, compress_columns<Column>, ceil_div(p.rows, base_rows), guard, offsets_of(p, a),
+  with_column_type(problem, [&]<class Column>(Column) {
+    launch(ctx, compress_columns<Column>, ceil_div(problem.rows, base_rows), guard, offsets_of(problem, a),
            static_cast<const Column*>(a.column_indices.data), limit, made->columns(), made->bases(), is_unfit);
   });
   unsigned is_kept_as_it_is = 0;
@@ -138,14 +140,14 @@ std::shared_ptr<primitives::prepared_product> make_compressed(const context& ctx
 }
 
 void run_compressed(const context& ctx, const prepare_spmv_problem& problem, const plan::planned&,
-                    const prepare_spmv_buffers& b, std::byte* scratch) {
-  const spmv_problem& p = problem.product;
+                    const prepare_spmv_buffers& buffers, std::byte* scratch) {
+  const spmv_problem& product = problem.product;
   core::scratch_arrays place(scratch);
-  const segmenting_scratch at(p, place);
-  make_or_keep_rows(ctx, problem, b, at.facts, [&](const csr_guard& guard, const row_facts& facts) {
-    auto made = make_compressed(ctx, p, b.a, guard, facts, at.faults);
-    if (made != nullptr || !is_segmented(p, facts.entries)) return made;
-    return make_segmented(ctx, p, b.a, guard, facts, at);
+  const segmenting_scratch at(product, place);
+  make_or_keep_rows(ctx, problem, buffers, at.facts, [&](const csr_guard& guard, const row_facts& facts) {
+    auto made = make_compressed(ctx, product, buffers.a, guard, facts, at.faults);
+    if (made != nullptr || !is_segmented(product, facts.entries)) return made;
+    return make_segmented(ctx, product, buffers.a, guard, facts, at);
   });
 }
 

@@ -32,22 +32,22 @@ std::uint64_t bytes_of_cuts(const segments_shape& shape) {
 /// A matrix that was cut into windows. Values stay the caller's, and columns that were not compressed.
 class segmented_matrix final : public inspected_matrix {
  public:
-  segmented_matrix(const context& ctx, const spmv_problem& p, const csr_view& a, const row_facts& facts)
-      : inspected_matrix(segmented_name, p, a),
-        shape_(shape_of_segments(p, facts.first, facts.entries)),
+  segmented_matrix(const context& ctx, const spmv_problem& problem, const csr_view& a, const row_facts& facts)
+      : inspected_matrix(segmented_name, problem, a),
+        shape_(shape_of_segments(problem, facts.first, facts.entries)),
         has_cuts_(shape_.may_cut(facts.longest)),
         empty_count_(facts.empty) {
     const std::uint64_t windows = shape_.windows;
     windows_ = prepared_memory(ctx, "windows", (windows + 1) * sizeof(segment_window));
     lanes_ = prepared_memory(ctx, "beginnings of rows", windows * 32 * sizeof(std::uint16_t));
-    columns_ = prepared_memory(ctx, "compressed columns", p.entries * sizeof(std::uint16_t));
+    columns_ = prepared_memory(ctx, "compressed columns", problem.entries * sizeof(std::uint16_t));
     bases_ = prepared_memory(ctx, "bases of columns", windows * sizeof(std::uint32_t));
-    if (empty_count_ > 0) rows_ = prepared_memory(ctx, "numbers of rows", p.rows * sizeof(std::uint32_t));
+    if (empty_count_ > 0) rows_ = prepared_memory(ctx, "numbers of rows", problem.rows * sizeof(std::uint32_t));
     if (!has_cuts_) return;
     cuts_ = prepared_memory(ctx, "rows of several windows", 2 * windows * sizeof(std::uint32_t));
-    cut_sums_ =
-        prepared_memory(ctx, "sums of parts of rows",
-                        p.sum_bytes() == sizeof(double) ? bytes_of_cuts<double>(shape_) : bytes_of_cuts<float>(shape_));
+    cut_sums_ = prepared_memory(
+        ctx, "sums of parts of rows",
+        problem.sum_bytes() == sizeof(double) ? bytes_of_cuts<double>(shape_) : bytes_of_cuts<float>(shape_));
     require(cudaMemsetAsync(cut_sums_.data(), 0, windows * sizeof(unsigned), ctx.stream()), ctx);
   }
 
@@ -86,22 +86,22 @@ class segmented_matrix final : public inspected_matrix {
   }
 
  private:
-  void multiply(const context& ctx, const spmv_problem& p, const spmv_buffers& b) const override {
-    with_product_types(p, [&]<class Types>(Types) {
+  void multiply(const context& ctx, const spmv_problem& problem, const spmv_buffers& buffers) const override {
+    with_product_types(problem, [&]<class Types>(Types) {
       using value = typename Types::value;
       using sum = typename Types::sum;
       if (columns_.size() > 0) {
-        auto a = arguments_of<value, std::uint16_t>(p, b, csr_guard{});
+        auto a = arguments_of<value, std::uint16_t>(problem, buffers, csr_guard{});
         a.columns = columns_.as<std::uint16_t>();
         multiply_as<sum>(ctx, a);
       } else {
-        multiply_as<sum>(ctx, arguments_of<value, typename Types::column>(p, b, csr_guard{}));
+        multiply_as<sum>(ctx, arguments_of<value, typename Types::column>(problem, buffers, csr_guard{}));
       }
     });
   }
 
   template <class Sum, class Value, class Column>
-  void multiply_as(const context& ctx, const product_arguments<Value, Column>& a) const {
+  void multiply_as(const context& ctx, const product_arguments<Value, Column>& args) const {
     const std::uint64_t windows = shape_.windows;
     // Runs come one after another, but for those of graphs, which take sums of their own.
     const bool is_captured = has_cuts_ && ctx.state().is_captured();
@@ -116,7 +116,7 @@ class segmented_matrix final : public inspected_matrix {
     constexpr std::uint64_t most_empty_blocks = 1 << 16;
     const std::uint64_t blocks =
         ceil_div(windows, warps_of_a_block) + std::min(ceil_div(empty_count_, block_threads), most_empty_blocks);
-    launch(ctx, sum_windows<Sum, Value, Column>, blocks, a, arrays(), cuts);
+    launch(ctx, sum_windows<Sum, Value, Column>, blocks, args, arrays(), cuts);
   }
 
   segments_shape shape_;
@@ -132,44 +132,47 @@ class segmented_matrix final : public inspected_matrix {
 };
 
 plan::planned plan_segmented(const prepare_spmv_problem& problem, const plan::scope& scope) {
-  const spmv_problem& p = problem.product;
-  if (p.transposed) return plan::rejected("cuts entries that lie row by row, but the product is transposed");
-  if (p.has_row_ends) return plan::rejected("cuts rows that lie one after the other, but rows may lie in any order");
-  if (p.entries == 0 || p.columns == 0 || p.rows == 0) return plan::rejected("the matrix has no entries");
-  if (p.columns >> 32 != 0 || p.rows >> 32 != 0) return plan::rejected("rows or columns exceed 32 bits");
-  const machine& m = scope.machine;
+  const spmv_problem& product = problem.product;
+  if (product.transposed) return plan::rejected("cuts entries that lie row by row, but the product is transposed");
+  if (product.has_row_ends)
+    return plan::rejected("cuts rows that lie one after the other, but rows may lie in any order");
+  if (product.entries == 0 || product.columns == 0 || product.rows == 0)
+    return plan::rejected("the matrix has no entries");
+  if (product.columns >> 32 != 0 || product.rows >> 32 != 0) return plan::rejected("rows or columns exceed 32 bits");
+  const machine& machine = scope.machine;
   core::scratch_arrays place(nullptr);
-  const segmenting_scratch at(p, place);
+  const segmenting_scratch at(product, place);
   // As cuda.rows for a matrix of as many entries, but for what is streamed. Columns at random do not take 16 bits.
-  const double all_seconds = plan::corrected_plan(spmv_rows, p, scope).seconds;
+  const double all_seconds = plan::corrected_plan(spmv_rows, product, scope).seconds;
   double run_seconds = all_seconds;
-  if (is_segmented(p, p.entries)) {
+  if (is_segmented(product, product.entries)) {
     constexpr std::uint64_t most_columns = 1 << 16;
-    const bool is_compressed = p.columns <= most_columns || !is_scattered(p.pattern);
-    const std::uint64_t column_bytes = is_compressed ? sizeof(std::uint16_t) : bytes(p.column);
-    const double bytes_of_entry = static_cast<double>(p.value_bytes() + column_bytes) +
+    const bool is_compressed = product.columns <= most_columns || !is_scattered(product.pattern);
+    const std::uint64_t column_bytes = is_compressed ? sizeof(std::uint16_t) : bytes(product.column);
+    const double bytes_of_entry = static_cast<double>(product.value_bytes() + column_bytes) +
                                   static_cast<double>(sizeof(segment_window) + 32 * sizeof(std::uint16_t) + 4) / 240;
-    const double read = static_cast<double>(p.entries) * bytes_of_entry + static_cast<double>(p.y_bytes());
+    const double read = static_cast<double>(product.entries) * bytes_of_entry + static_cast<double>(product.y_bytes());
     constexpr double over_compressed = 1.05;  // for rows of about equal length
-    run_seconds =
-        all_seconds * std::min(1.0, over_compressed * read / static_cast<double>(p.matrix_bytes() + p.y_bytes()));
+    run_seconds = all_seconds * std::min(1.0, over_compressed * read /
+                                                  static_cast<double>(product.matrix_bytes() + product.y_bytes()));
   }
-  const std::uint64_t streamed = p.matrix_bytes() + p.entries * (bytes(p.column) + sizeof(std::uint16_t));
+  const std::uint64_t streamed =
+      product.matrix_bytes() + product.entries * (bytes(product.column) + sizeof(std::uint16_t));
   plan::planned plan;
   plan.scratch_bytes = place.bytes();
-  plan.add("latency", 5 * m.launch_seconds);
-  plan.add("streamed", m.streamed(streamed, streamed));
-  plan.add("random write", m.random_writes(p.rows, sizeof(unsigned), p.entries / 8));
+  plan.add("latency", 5 * machine.launch_seconds);
+  plan.add("streamed", machine.streamed(streamed, streamed));
+  plan.add("random write", machine.random_writes(product.rows, sizeof(unsigned), product.entries / 8));
   return add_runs(plan, problem, {run_seconds, segmented_name});
 }
 
 void run_segmented(const context& ctx, const prepare_spmv_problem& problem, const plan::planned&,
-                   const prepare_spmv_buffers& b, std::byte* scratch) {
+                   const prepare_spmv_buffers& buffers, std::byte* scratch) {
   const spmv_problem& p = problem.product;
   core::scratch_arrays place(scratch);
   const segmenting_scratch at(p, place);
-  make_or_keep_rows(ctx, problem, b, at.facts, [&](const csr_guard& guard, const row_facts& facts) {
-    return is_segmented(p, facts.entries) ? make_segmented(ctx, p, b.a, guard, facts, at) : nullptr;
+  make_or_keep_rows(ctx, problem, buffers, at.facts, [&](const csr_guard& guard, const row_facts& facts) {
+    return is_segmented(p, facts.entries) ? make_segmented(ctx, p, buffers.a, guard, facts, at) : nullptr;
   });
 }
 
@@ -184,18 +187,18 @@ segmenting_scratch::segmenting_scratch(const spmv_problem& p, core::scratch_arra
   rows_before = place.take<std::uint32_t>(most_windows);
 }
 
-std::shared_ptr<primitives::prepared_product> make_segmented(const context& ctx, const spmv_problem& p,
+std::shared_ptr<primitives::prepared_product> make_segmented(const context& ctx, const spmv_problem& problem,
                                                              const csr_view& a, const csr_guard& guard,
                                                              const row_facts& facts, const segmenting_scratch& at) {
-  auto made = std::make_shared<segmented_matrix>(ctx, p, a, facts);
+  auto made = std::make_shared<segmented_matrix>(ctx, problem, a, facts);
   const segments_shape& shape = made->shape();
   const segments_arrays to = made->arrays();
-  const row_offsets rows = offsets_of(p, a);
+  const row_offsets rows = offsets_of(problem, a);
   const std::uint64_t windows = shape.windows;
   require(cudaMemsetAsync(at.faults, 0, sizeof *at.faults, ctx.stream()), ctx);
   require(cudaMemsetAsync(at.begins, 0, windows * words_of_window * sizeof *at.begins, ctx.stream()), ctx);
   launch(ctx, cut_windows, ceil_div(windows + 1, block_threads), rows, shape, to.windows);
-  launch(ctx, mark_begins, ceil_div(p.rows, block_threads), rows, shape, to.windows, at.begins);
+  launch(ctx, mark_begins, ceil_div(problem.rows, block_threads), rows, shape, to.windows, at.begins);
   launch(ctx, describe_lanes, ceil_div(windows, warps_of_a_block), shape, at.begins, to.lanes, at.rows_before);
   if (made->has_cuts()) {
     launch(ctx, find_cuts, ceil_div(windows, block_threads), rows, shape, to.windows, to.begins_of_cut,
@@ -204,13 +207,13 @@ std::shared_ptr<primitives::prepared_product> make_segmented(const context& ctx,
   if (made->has_empty_rows()) {
     constexpr unsigned sum_threads = 1024;
     launch_blocks(ctx, sum_counts, 1, sum_threads, at.rows_before, windows);
-    launch(ctx, list_rows, ceil_div(p.rows, block_threads), rows, shape, to.windows, at.begins, at.rows_before, to.rows,
-           to.empty_rows);
+    launch(ctx, list_rows, ceil_div(problem.rows, block_threads), rows, shape, to.windows, at.begins, at.rows_before,
+           to.rows, to.empty_rows);
     launch(ctx, renumber_windows, ceil_div(windows, block_threads), shape, at.rows_before, to.windows);
   }
-  clear_places_of_no_row(ctx, to.columns, facts, p.entries);
-  const std::uint64_t limit = primitives::reachable_records(gather_of_columns(p));
-  with_column_type(p, [&]<class Column>(Column) {
+  clear_places_of_no_row(ctx, to.columns, facts, problem.entries);
+  const std::uint64_t limit = primitives::reachable_records(gather_of_columns(problem));
+  with_column_type(problem, [&]<class Column>(Column) {
     launch(ctx, compress_windows<Column>, ceil_div(windows, warps_of_a_block), guard, rows, shape, to.windows,
            static_cast<const Column*>(a.column_indices.data), limit, to.columns, to.bases, at.faults);
   });

@@ -48,23 +48,24 @@ struct slicing_scratch {
 };
 
 plan::planned plan_sliced(const prepare_spmv_problem& problem, const plan::scope& scope) {
-  const spmv_problem& p = problem.product;
-  if (p.entries == 0 || p.columns == 0 || p.rows == 0) return plan::rejected("the matrix has no entries");
-  if (const char* reason = unfit_for_slices(p)) return plan::rejected(reason);
-  const machine& m = scope.machine;
-  const sliced_shape shape = shape_of_slices(p, p.entries, static_cast<std::uint64_t>(m.parallelism));
+  const spmv_problem& product = problem.product;
+  if (product.entries == 0 || product.columns == 0 || product.rows == 0)
+    return plan::rejected("the matrix has no entries");
+  if (const char* reason = unfit_for_slices(product)) return plan::rejected(reason);
+  const machine& machine = scope.machine;
+  const sliced_shape shape = shape_of_slices(product, product.entries, static_cast<std::uint64_t>(machine.parallelism));
   core::scratch_arrays place(nullptr);
   const slicing_scratch at(place);
   plan::planned plan;
   plan.scratch_bytes = place.bytes();
-  plan.add("latency", 4 * m.launch_seconds);
-  plan.add("slicing", slicing_seconds(p, m));
-  return add_runs(plan, problem, {sliced_product_seconds(p, shape, m), sliced_name});
+  plan.add("latency", 4 * machine.launch_seconds);
+  plan.add("slicing", slicing_seconds(product, machine));
+  return add_runs(plan, problem, {sliced_product_seconds(product, shape, machine), sliced_name});
 }
 
 void run_sliced(const context& ctx, const prepare_spmv_problem& problem, const plan::planned&,
-                const prepare_spmv_buffers& b, std::byte* scratch) {
-  const spmv_problem& p = problem.product;
+                const prepare_spmv_buffers& buffers, std::byte* scratch) {
+  const spmv_problem& product = problem.product;
   core::scratch_arrays place(scratch);
   const slicing_scratch at(place);
   const auto make = [&](const csr_guard& guard, const row_facts& facts) -> std::shared_ptr<sliced_matrix> {
@@ -72,24 +73,24 @@ void run_sliced(const context& ctx, const prepare_spmv_problem& problem, const p
       return nullptr;
     }
     const auto multiprocessors = static_cast<std::uint64_t>(state_of(ctx).multiprocessors());
-    const sliced_shape shape = shape_of_slices(p, facts.entries, multiprocessors);
-    auto made = std::make_shared<sliced_matrix>(ctx, p, b.a, shape);
+    const sliced_shape shape = shape_of_slices(product, facts.entries, multiprocessors);
+    auto made = std::make_shared<sliced_matrix>(ctx, product, buffers.a, shape);
     require(cudaMemsetAsync(at.has_bad_columns, 0, sizeof *at.has_bad_columns, ctx.stream()), ctx);
-    with_product_types(p, [&]<class Types>(Types) {
+    with_product_types(product, [&]<class Types>(Types) {
       using value = typename Types::value;
-      slice_matrix<value, typename Types::column>(ctx, p, b.a, guard, shape, made->template arrays<value>(),
+      slice_matrix<value, typename Types::column>(ctx, product, buffers.a, guard, shape, made->template arrays<value>(),
                                                   at.has_bad_columns);
     });
     unsigned found = 0;
     ctx.state().copy(&found, at.has_bad_columns, sizeof found);  // waits
     return found == 0 ? made : nullptr;
   };
-  make_or_keep_rows(ctx, problem, b, at.facts, make);
+  make_or_keep_rows(ctx, problem, buffers, at.facts, make);
 }
 
 }  // namespace
 
-double sliced_product_seconds(const spmv_problem& p, const sliced_shape& shape, const machine& m) {
+double sliced_product_seconds(const spmv_problem& p, const sliced_shape& shape, const machine& machine) {
   const std::uint64_t places = p.entries + shape.ranges() * (range_places - 1) / 2;
   const std::uint64_t streamed =
       places * (p.value_bytes() + sizeof(std::uint16_t)) + shape.ranges() * sizeof(sliced_range) + p.y_bytes();
@@ -97,8 +98,9 @@ double sliced_product_seconds(const spmv_problem& p, const sliced_shape& shape, 
   // Threads of a block wait for one another at each slice, and take as many rows at once as they have groups of lanes.
   constexpr double spread = 1.3;
   constexpr double slice_seconds = 1.5e-6;
-  const double blocks_of_multiprocessor = static_cast<double>(shape.blocks) / m.parallelism;
-  return m.launch_seconds + spread * m.streamed(streamed, streamed) + m.streamed(shape.blocks * x_bytes, x_bytes) +
+  const double blocks_of_multiprocessor = static_cast<double>(shape.blocks) / machine.parallelism;
+  return machine.launch_seconds + spread * machine.streamed(streamed, streamed) +
+         machine.streamed(shape.blocks * x_bytes, x_bytes) +
          std::max(1.0, blocks_of_multiprocessor) * shape.slices * slice_seconds;
 }
 

@@ -11,15 +11,15 @@ namespace {
 bool has_narrow_sources(const spmv_problem& p) noexcept { return p.rows >> 32 == 0 && p.entries >> 32 == 0; }
 
 /// The product by the transposed matrix, in rows of its own.
-spmv_problem by_rows(const spmv_problem& p) noexcept {
-  spmv_problem t = p;
-  t.rows = p.columns;
-  t.columns = p.rows;
-  t.transposed = false;
-  t.offset = index_type::u64;
-  t.column = has_narrow_sources(p) ? index_type::u32 : index_type::u64;
-  t.pattern = access_pattern::unknown();
-  return t;
+spmv_problem by_rows(const spmv_problem& problem) noexcept {
+  spmv_problem product = problem;
+  product.rows = problem.columns;
+  product.columns = problem.rows;
+  product.transposed = false;
+  product.offset = index_type::u64;
+  product.column = has_narrow_sources(problem) ? index_type::u32 : index_type::u64;
+  product.pattern = access_pattern::unknown();
+  return product;
 }
 
 /// A copy of the matrix, transposed. Its arrays have as many places as the matrix's; those of entries that belong to no
@@ -61,28 +61,32 @@ struct source_of {
 };
 
 template <class Bits>
-plan::planned plan_source_sort(const spmv_problem& p, const machine& m) {
+plan::planned plan_source_sort(const spmv_problem& p, const machine& machine) {
   core::scratch_arrays place(nullptr);
   const entries_by_column<source_of<Bits>> entries(p, place);
   plan::planned plan;
   plan.scratch_bytes = place.bytes();
-  return plan.add("sort", pair_passes_cost(entries.passes, m).seconds);
+  return plan.add("sort", pair_passes_cost(entries.passes, machine).seconds);
 }
 
 plan::planned plan_transposed(const prepare_spmv_problem& problem, const plan::scope& scope) {
-  const spmv_problem& p = problem.product;
-  if (!p.transposed) return plan::rejected("only transposed products gain from a transposed matrix");
-  if (p.has_row_ends) return plan::rejected("sorts each entry once, but rows with ends of their own may share entries");
-  if (p.columns >= ~std::uint32_t{0}) return plan::rejected("columns exceed 32 bits");
-  const machine& m = scope.machine;
-  const bool is_narrow = has_narrow_sources(p);
-  plan::planned plan = is_narrow ? plan_source_sort<std::uint32_t>(p, m) : plan_source_sort<std::uint64_t>(p, m);
-  const double run_seconds = spmv_rows.plan(by_rows(p), scope).seconds;
+  const spmv_problem& product = problem.product;
+  if (!product.transposed) return plan::rejected("only transposed products gain from a transposed matrix");
+  if (product.has_row_ends)
+    return plan::rejected("sorts each entry once, but rows with ends of their own may share entries");
+  if (product.columns >= ~std::uint32_t{0}) return plan::rejected("columns exceed 32 bits");
+  const machine& machine = scope.machine;
+  const bool is_narrow = has_narrow_sources(product);
+  plan::planned plan =
+      is_narrow ? plan_source_sort<std::uint32_t>(product, machine) : plan_source_sort<std::uint64_t>(product, machine);
+  const double run_seconds = spmv_rows.plan(by_rows(product), scope).seconds;
   const std::uint64_t pair =
       sizeof(std::uint32_t) + (is_narrow ? sizeof(source_of<std::uint32_t>) : sizeof(source_of<std::uint64_t>));
-  const std::uint64_t streamed = 2 * p.matrix_bytes() + 24 * p.rows + 2 * p.entries * pair;
-  plan.add("streamed", 6 * m.step_seconds + m.streamed(streamed, streamed));
-  plan.add("random read", p.entries == 0 ? 0 : m.random_reads(p.entries, p.value_bytes(), p.matrix_bytes()));
+  const std::uint64_t streamed = 2 * product.matrix_bytes() + 24 * product.rows + 2 * product.entries * pair;
+  plan.add("streamed", 6 * machine.step_seconds + machine.streamed(streamed, streamed));
+  plan.add("random read", product.entries == 0
+                              ? 0
+                              : machine.random_reads(product.entries, product.value_bytes(), product.matrix_bytes()));
   return add_runs(plan, problem, {run_seconds, spmv_rows.name});
 }
 
@@ -129,36 +133,38 @@ __global__ void __launch_bounds__(block_threads) copy_entries(const source_of<Bi
 }
 
 template <class Value, class Column, class Bits>
-void transpose(const context& ctx, const spmv_problem& p, const csr_view& a, const transposed_matrix& to,
+void transpose(const context& ctx, const spmv_problem& problem, const csr_view& a, const transposed_matrix& to,
                std::byte* scratch) {
   core::scratch_arrays place(scratch);
-  const entries_by_column<source_of<Bits>> entries(p, place);
-  const csr_guard guard = guard_of(ctx, p, primitives::csr_call::prepare_spmv);
-  queue_entry_offsets(ctx, p, a, guard, entries.numbers);
-  if (p.entries == 0) return require(cudaMemsetAsync(to.offsets(), 0, (p.columns + 1) * 8, ctx.stream()), ctx);
-  const std::uint64_t limit = primitives::reachable_records(gather_of_columns(p));
-  launch(ctx, list_sources<Column, Bits>, ceil_div(p.entries, entries_of_a_block), guard, offsets_of(p, a),
-         entries.numbers.offsets, static_cast<const Column*>(a.column_indices.data), limit, p.entries,
-         static_cast<std::uint32_t>(p.columns), entries.columns, entries.written);
+  const entries_by_column<source_of<Bits>> entries(problem, place);
+  const csr_guard guard = guard_of(ctx, problem, primitives::csr_call::prepare_spmv);
+  queue_entry_offsets(ctx, problem, a, guard, entries.numbers);
+  if (problem.entries == 0)
+    return require(cudaMemsetAsync(to.offsets(), 0, (problem.columns + 1) * 8, ctx.stream()), ctx);
+  const std::uint64_t limit = primitives::reachable_records(gather_of_columns(problem));
+  launch(ctx, list_sources<Column, Bits>, ceil_div(problem.entries, entries_of_a_block), guard, offsets_of(problem, a),
+         entries.numbers.offsets, static_cast<const Column*>(a.column_indices.data), limit, problem.entries,
+         static_cast<std::uint32_t>(problem.columns), entries.columns, entries.written);
   const std::uint32_t* const sorted = entries.sort(ctx);
-  launch(ctx, find_begins, ceil_div(p.columns + 1, block_threads), sorted, p.entries, p.columns, to.offsets());
-  launch(ctx, copy_entries<Value, Bits>, ceil_div(p.entries, 4 * block_threads), entries.sorted, p.entries,
+  launch(ctx, find_begins, ceil_div(problem.columns + 1, block_threads), sorted, problem.entries, problem.columns,
+         to.offsets());
+  launch(ctx, copy_entries<Value, Bits>, ceil_div(problem.entries, 4 * block_threads), entries.sorted, problem.entries,
          static_cast<const Value*>(a.values.data), static_cast<Bits*>(to.columns()), static_cast<Value*>(to.values()));
 }
 
 void run_transposed(const context& ctx, const prepare_spmv_problem& problem, const plan::planned&,
-                    const prepare_spmv_buffers& b, std::byte* scratch) {
+                    const prepare_spmv_buffers& buffers, std::byte* scratch) {
   const device_scope scope(ctx.device());
-  const spmv_problem& p = problem.product;
-  auto made = std::make_shared<transposed_matrix>(ctx, p);
-  with_product_types(p, [&]<class Types>(Types) {
+  const spmv_problem& product = problem.product;
+  auto made = std::make_shared<transposed_matrix>(ctx, product);
+  with_product_types(product, [&]<class Types>(Types) {
     using value = typename Types::value;
     using column = typename Types::column;
     const auto transpose_as =
-        has_narrow_sources(p) ? transpose<value, column, std::uint32_t> : transpose<value, column, std::uint64_t>;
-    transpose_as(ctx, p, b.a, *made, scratch);
+        has_narrow_sources(product) ? transpose<value, column, std::uint32_t> : transpose<value, column, std::uint64_t>;
+    transpose_as(ctx, product, buffers.a, *made, scratch);
   });
-  *b.made = std::move(made);
+  *buffers.made = std::move(made);
 }
 
 }  // namespace

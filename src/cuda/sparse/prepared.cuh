@@ -28,7 +28,7 @@ class inspected_matrix : public primitives::prepared_product {
  protected:
   inspected_matrix(std::string_view name, const spmv_problem& p, const csr_view& a) : problem_(p), a_(a), name_(name) {}
 
-  virtual void multiply(const context& ctx, const spmv_problem& p, const spmv_buffers& b) const = 0;
+  virtual void multiply(const context& ctx, const spmv_problem& problem, const spmv_buffers& buffers) const = 0;
 
   spmv_problem problem_;
   csr_view a_;
@@ -38,13 +38,13 @@ class inspected_matrix : public primitives::prepared_product {
 };
 
 /// A run that sums row by row.
-inline void run_by_rows(const context& ctx, const spmv_problem& p, const spmv_buffers& b, std::uint64_t longest_row,
-                        const x_source& from = {}) {
+inline void run_by_rows(const context& ctx, const spmv_problem& problem, const spmv_buffers& buffers,
+                        std::uint64_t longest_row, const x_source& from = {}) {
   core::scratch_offsets place;
-  const rows_decision d = decide_rows(p, place, longest_row);
+  const rows_decision d = decide_rows(problem, place, longest_row);
   const core::scratch scratch =
       plan::take_scratch(ctx, primitives::prepared_spmv_call, ctx.state().running(), place.bytes());
-  multiply_rows(ctx, p, d, b, guard_of(ctx, p, primitives::csr_call::spmv), from, scratch.data());
+  multiply_rows(ctx, problem, d, buffers, guard_of(ctx, problem, primitives::csr_call::spmv), from, scratch.data());
 }
 
 /// Products by cuda.rows, for a matrix that a preparation finds unfit.
@@ -66,16 +66,16 @@ class product_by_rows final : public inspected_matrix {
 /// Where it makes none, for a matrix that is unfit, runs are cuda.rows.
 /// @param on_device  memory for the facts
 template <class Make>
-void make_or_keep_rows(const context& ctx, const prepare_spmv_problem& problem, const prepare_spmv_buffers& b,
+void make_or_keep_rows(const context& ctx, const prepare_spmv_problem& problem, const prepare_spmv_buffers& buffers,
                        row_facts* on_device, Make make) {
   const device_scope scope(ctx.device());
-  const spmv_problem& p = problem.product;
-  const csr_guard guard = guard_of(ctx, p, primitives::csr_call::prepare_spmv);
-  const row_facts facts = inspect_rows(ctx, p, b.a, guard, on_device);
+  const spmv_problem& product = problem.product;
+  const csr_guard guard = guard_of(ctx, product, primitives::csr_call::prepare_spmv);
+  const row_facts facts = inspect_rows(ctx, product, buffers.a, guard, on_device);
   const bool has_faults = facts.has_faults != 0;
-  if (!has_faults) *b.made = make(guard, facts);
-  if (*b.made != nullptr) return;
-  *b.made = std::make_shared<product_by_rows>(p, b.a, has_faults ? unknown_length : facts.longest);
+  if (!has_faults) *buffers.made = make(guard, facts);
+  if (*buffers.made != nullptr) return;
+  *buffers.made = std::make_shared<product_by_rows>(product, buffers.a, has_faults ? unknown_length : facts.longest);
 }
 
 /// Adds what all expected runs take to the plan of a preparation, and decides what a run is.

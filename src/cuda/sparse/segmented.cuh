@@ -48,11 +48,11 @@ __device__ __forceinline__ unsigned place_in_window(const segments_shape& shape,
 static __global__ void __launch_bounds__(block_threads)
     cut_windows(const __grid_constant__ row_offsets rows, const __grid_constant__ segments_shape shape,
                 segment_window* windows) {
-  const std::uint64_t w = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
-  if (w > shape.windows) return;
+  const std::uint64_t warp = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
+  if (warp > shape.windows) return;
   segment_window window{};
-  if (w < shape.windows) {
-    const std::uint64_t at = shape.first + w * shape.stride;
+  if (warp < shape.windows) {
+    const std::uint64_t at = shape.first + warp * shape.stride;
     std::uint64_t row = row_of_place(rows, at);
     if (rows.begin(row) != at) {
       const std::uint64_t next = rows.end(row);
@@ -65,7 +65,7 @@ static __global__ void __launch_bounds__(block_threads)
     }
     window.row = static_cast<std::uint32_t>(row);
   }
-  windows[w] = window;
+  windows[warp] = window;
 }
 
 /// Sets the bits of places where rows begin.
@@ -85,19 +85,19 @@ static __global__ void __launch_bounds__(block_threads)
 static __global__ void __launch_bounds__(block_threads)
     describe_lanes(const __grid_constant__ segments_shape shape, const unsigned* begins, std::uint16_t* lanes,
                    std::uint32_t* begins_of_window) {
-  const std::uint64_t w = std::uint64_t{blockIdx.x} * warps_of_a_block + threadIdx.x / 32;
-  if (w >= shape.windows) return;
+  const std::uint64_t warp = std::uint64_t{blockIdx.x} * warps_of_a_block + threadIdx.x / 32;
+  if (warp >= shape.windows) return;
   const unsigned lane = threadIdx.x % 32;
-  const unsigned bits = begins[w * words_of_window + lane / 4] >> lane % 4 * 8 & 0xff;
+  const unsigned bits = begins[warp * words_of_window + lane / 4] >> lane % 4 * 8 & 0xff;
   unsigned before = static_cast<unsigned>(__popc(bits));
 #pragma unroll
   for (unsigned step = 1; step < 32; step *= 2) {
     const unsigned other = __shfl_up_sync(~0U, before, step);
     if (lane >= step) before += other;
   }
-  if (lane == 31) begins_of_window[w] = before;
+  if (lane == 31) begins_of_window[warp] = before;
   before -= static_cast<unsigned>(__popc(bits));
-  lanes[w * 32 + lane] = static_cast<std::uint16_t>(bits | before << 8);
+  lanes[warp * 32 + lane] = static_cast<std::uint16_t>(bits | before << 8);
 }
 
 /// Turns counts into their sums before each.
@@ -161,9 +161,9 @@ __global__ void __launch_bounds__(block_threads)
                      std::uint64_t limit, std::uint16_t* columns_to, std::uint32_t* bases, unsigned* faults) {
   const std::uint64_t number = std::uint64_t{blockIdx.x} * warps_of_a_block + threadIdx.x / 32;
   if (number >= shape.windows) return;
-  const auto w = static_cast<std::uint32_t>(number);
-  const std::uint64_t begin = begin_of_window(shape, w, windows[w]);
-  const std::uint64_t end = begin_of_window(shape, w + 1, windows[w + 1]);
+  const auto warp = static_cast<std::uint32_t>(number);
+  const std::uint64_t begin = begin_of_window(shape, warp, windows[warp]);
+  const std::uint64_t end = begin_of_window(shape, warp + 1, windows[warp + 1]);
   unsigned long long low = ~0ULL;
   unsigned long long high = 0;
   for (std::uint64_t place = begin + threadIdx.x % 32; place < end; place += 32) {
@@ -182,7 +182,7 @@ __global__ void __launch_bounds__(block_threads)
     high = max(high, __shfl_xor_sync(~0U, high, step));
   }
   const unsigned long long base = low <= high ? low : 0;
-  if (threadIdx.x % 32 == 0) bases[w] = static_cast<std::uint32_t>(base);
+  if (threadIdx.x % 32 == 0) bases[warp] = static_cast<std::uint32_t>(base);
   if (high >> 16 != 0 && high - base >= 1 << 16) {
     if (threadIdx.x % 32 == 0) atomicOr(faults, has_wide_windows);
     return;
@@ -205,7 +205,7 @@ struct cut_sums {
 
 /// Notes a part of a row; the warp that has the last one adds all of them in their order.
 template <class Sum, class Value, class Column>
-__device__ __noinline__ void close_part(const product_arguments<Value, Column>& a, const segments_arrays& s,
+__device__ __noinline__ void close_part(const product_arguments<Value, Column>& args, const segments_arrays& arrays,
                                         const cut_sums<Sum>& cuts, std::uint32_t begin, Sum* to, Sum part,
                                         std::uint32_t row) {
   constexpr unsigned unrolled = 8;
@@ -216,7 +216,7 @@ __device__ __noinline__ void close_part(const product_arguments<Value, Column>& 
     __threadfence();
     done = atomicAdd(cuts.done + begin, 1U);
   }
-  const std::uint32_t parts = s.windows_of_cut[begin];
+  const std::uint32_t parts = arrays.windows_of_cut[begin];
   if (__shfl_sync(~0U, done, 0) + 1 < parts) return;
   if (lane == 0) cuts.done[begin] = 0;  // for the next run
   __syncwarp();
@@ -234,17 +234,19 @@ __device__ __noinline__ void close_part(const product_arguments<Value, Column>& 
     for (unsigned k = 0; k < unrolled; ++k) all += read[k];
   }
   all = sum_of_lanes<32>(all);
-  if (lane == 0) write_result(a, row, all);
+  if (lane == 0) write_result(args, row, all);
 }
 
 /// Sums the rows without entries, in the blocks behind those that have windows.
 template <class Sum, class Value, class Column>
-__device__ __forceinline__ void sum_empty_rows(const product_arguments<Value, Column>& a, const segments_arrays& s) {
-  const std::uint64_t window_blocks = (s.shape.windows + warps_of_a_block - 1) / warps_of_a_block;
+__device__ __forceinline__ void sum_empty_rows(const product_arguments<Value, Column>& args,
+                                               const segments_arrays& arrays) {
+  const std::uint64_t window_blocks = (arrays.shape.windows + warps_of_a_block - 1) / warps_of_a_block;
   if (blockIdx.x < window_blocks) return;
   const std::uint64_t step = std::uint64_t{gridDim.x - window_blocks} * block_threads;
-  for (std::uint64_t i = (blockIdx.x - window_blocks) * block_threads + threadIdx.x; i < s.empty_count; i += step) {
-    write_result(a, s.empty_rows[i], Sum{0});
+  for (std::uint64_t i = (blockIdx.x - window_blocks) * block_threads + threadIdx.x; i < arrays.empty_count;
+       i += step) {
+    write_result(args, arrays.empty_rows[i], Sum{0});
   }
 }
 
@@ -252,7 +254,7 @@ constexpr unsigned padded_places = places_of_lane + 1;  ///< so that lanes side 
 
 /// Stages the products of a window's places [begin, end); those that its warp reads beside them are 0.
 template <class Sum, class Value, class Column>
-__device__ __forceinline__ void stage_padded(const product_arguments<Value, Column>& a, const Value* x_from,
+__device__ __forceinline__ void stage_padded(const product_arguments<Value, Column>& args, const Value* x_from,
                                              std::uint64_t begin, std::uint64_t end, std::uint64_t first,
                                              Sum* products) {
   const unsigned lane = threadIdx.x % 32;
@@ -260,9 +262,9 @@ __device__ __forceinline__ void stage_padded(const product_arguments<Value, Colu
   const auto behind = static_cast<unsigned>(end - first);
   Sum product[places_of_lane];
   Column most = 0;
-  make_products_of_window<false>(a.columns + first + lane, a.values + first + lane, x_from,
+  make_products_of_window<false>(args.columns + first + lane, args.values + first + lane, x_from,
                                  static_cast<const Value*>(nullptr), static_cast<int>(skipped - lane),
-                                 static_cast<int>(behind - lane), a.last_column, product, most);
+                                 static_cast<int>(behind - lane), args.last_column, product, most);
 #pragma unroll
   for (unsigned k = 0; k < places_of_lane; ++k) {
     const unsigned place = k * 32 + lane;
@@ -291,66 +293,66 @@ __device__ __forceinline__ lane_sums<Sum> sum_places(unsigned described, bool is
 #pragma unroll
   for (unsigned k = 0; k < places_of_lane; ++k) own_product[k] = products[lane * padded_places + k];
   __syncwarp();
-  lane_sums<Sum> l;
-  l.segment = static_cast<int>(described >> 8) - (is_continued ? 0 : 1);
-  l.first = l.segment;
-  l.head = 0;
-  l.sum = 0;
-  l.has_begin = false;
+  lane_sums<Sum> sums;
+  sums.segment = static_cast<int>(described >> 8) - (is_continued ? 0 : 1);
+  sums.first = sums.segment;
+  sums.head = 0;
+  sums.sum = 0;
+  sums.has_begin = false;
 #pragma unroll
   for (unsigned k = 0; k < places_of_lane; ++k) {
     if ((described >> k & 1) != 0) {
-      if (l.has_begin) {
-        products[l.segment] = l.sum;
+      if (sums.has_begin) {
+        products[sums.segment] = sums.sum;
       } else {
-        l.has_begin = true;
-        l.head = l.sum;
+        sums.has_begin = true;
+        sums.head = sums.sum;
       }
-      l.sum = 0;
-      ++l.segment;
+      sums.sum = 0;
+      ++sums.segment;
     }
-    l.sum += own_product[k];
+    sums.sum += own_product[k];
   }
-  return l;
+  return sums;
 }
 
 /// Carries on what lanes cut, by a segmented scan, and writes the sums that were missing.
 /// @param lanes_with_begin  in which a row begins
 template <class Sum>
-__device__ __forceinline__ void carry_sums(lane_sums<Sum> l, unsigned lanes_with_begin, Sum* products) {
+__device__ __forceinline__ void carry_sums(lane_sums<Sum> sums, unsigned lanes_with_begin, Sum* products) {
   const unsigned lane = threadIdx.x % 32;
   const unsigned up_to_own = lanes_with_begin & (~0U >> (31 - lane));
   const unsigned from_lane = up_to_own == 0 ? 0 : 31U - static_cast<unsigned>(__clz(static_cast<int>(up_to_own)));
 #pragma unroll
   for (unsigned step = 1; step < 32; step *= 2) {
-    const Sum before = __shfl_up_sync(~0U, l.sum, step);
-    if (lane >= from_lane + step) l.sum += before;
+    const Sum before = __shfl_up_sync(~0U, sums.sum, step);
+    if (lane >= from_lane + step) sums.sum += before;
   }
-  const Sum carried = __shfl_up_sync(~0U, l.sum, 1);
-  if (lane > 0) l.head += carried;
-  if (l.has_begin && l.first >= 0) products[l.first] = l.head;
-  if (lane == 31) products[l.segment] = l.sum;
+  const Sum carried = __shfl_up_sync(~0U, sums.sum, 1);
+  if (lane > 0) sums.head += carried;
+  if (sums.has_begin && sums.first >= 0) products[sums.first] = sums.head;
+  if (lane == 31) products[sums.segment] = sums.sum;
 }
 
 /// Sums all rows: those with entries a window for each warp, the empty ones in the blocks behind.
 template <class Sum, class Value, class Column>
 __global__ void __launch_bounds__(block_threads, 5)
-    sum_windows(const __grid_constant__ product_arguments<Value, Column> a, const __grid_constant__ segments_arrays s,
-                const __grid_constant__ cut_sums<Sum> cuts) {
+    sum_windows(const __grid_constant__ product_arguments<Value, Column> args,
+                const __grid_constant__ segments_arrays arrays, const __grid_constant__ cut_sums<Sum> cuts) {
   __shared__ Sum products_of_warps[warps_of_a_block][32 * padded_places];
   const unsigned lane = threadIdx.x % 32;
   const std::uint64_t number = std::uint64_t{blockIdx.x} * warps_of_a_block + threadIdx.x / 32;
-  if (number >= s.shape.windows) return sum_empty_rows<Sum>(a, s);
-  const auto w = static_cast<std::uint32_t>(number);
-  const segment_window own = s.windows[w];
-  const segment_window next = s.windows[w + 1];
-  const unsigned described = s.lanes[number * 32 + lane];
-  const std::uint64_t begin = begin_of_window(s.shape, w, own);
-  const std::uint64_t end = begin_of_window(s.shape, w + 1, next);
+  if (number >= arrays.shape.windows) return sum_empty_rows<Sum>(args, arrays);
+  const auto warp = static_cast<std::uint32_t>(number);
+  const segment_window own = arrays.windows[warp];
+  const segment_window next = arrays.windows[warp + 1];
+  const unsigned described = arrays.lanes[number * 32 + lane];
+  const std::uint64_t begin = begin_of_window(arrays.shape, warp, own);
+  const std::uint64_t end = begin_of_window(arrays.shape, warp + 1, next);
   if (begin == end) return;
   Sum* const products = products_of_warps[threadIdx.x / 32];
-  const Value* const x_from = is_compressed<Column> ? a.x + s.bases[w] : a.x;
-  stage_padded(a, x_from, begin, end, first_read_of_window(s.shape, begin), products);
+  const Value* const x_from = is_compressed<Column> ? args.x + arrays.bases[warp] : args.x;
+  stage_padded(args, x_from, begin, end, first_read_of_window(arrays.shape, begin), products);
 
   const bool is_continued = own.continues != 0;
   const bool goes_on = next.continues != 0;
@@ -362,14 +364,16 @@ __global__ void __launch_bounds__(block_threads, 5)
 
   const auto row_of = [&](int segment) {
     const std::uint32_t at = own.row + static_cast<std::uint32_t>(segment);
-    return s.rows == nullptr ? at : s.rows[at];
+    return arrays.rows == nullptr ? at : arrays.rows[at];
   };
   const bool is_part = lanes_with_begin == 0;  // of one row, which began before
   const int first_whole = is_continued ? 1 : 0;
   const int end_of_whole = is_part ? 0 : last + (goes_on ? 0 : 1);
-  for (int i = first_whole + static_cast<int>(lane); i < end_of_whole; i += 32) write_result(a, row_of(i), products[i]);
-  if (is_continued) close_part(a, s, cuts, s.begins_of_cut[w], cuts.heads + w, products[0], row_of(0));
-  if (goes_on && !is_part) close_part(a, s, cuts, w, cuts.tails + w, products[last], row_of(last));
+  for (int i = first_whole + static_cast<int>(lane); i < end_of_whole; i += 32)
+    write_result(args, row_of(i), products[i]);
+  if (is_continued)
+    close_part(args, arrays, cuts, arrays.begins_of_cut[warp], cuts.heads + warp, products[0], row_of(0));
+  if (goes_on && !is_part) close_part(args, arrays, cuts, warp, cuts.tails + warp, products[last], row_of(last));
 }
 
 }  // namespace sheaf::cuda

@@ -30,13 +30,14 @@ struct segments_shape {
 };
 
 /// Strides leave room for rows of up to 16 or 32 entries to be whole.
-inline segments_shape shape_of_segments(const spmv_problem& p, std::uint64_t first, std::uint64_t entries) noexcept {
+inline segments_shape shape_of_segments(const spmv_problem& problem, std::uint64_t first,
+                                        std::uint64_t entries) noexcept {
   constexpr std::uint64_t short_mean = 16;
-  const bool are_short = entries <= short_mean * p.rows;
+  const bool are_short = entries <= short_mean * problem.rows;
   segments_shape shape;
   shape.first = first;
   shape.end = first + entries;
-  shape.places = p.entries;
+  shape.places = problem.entries;
   shape.stride = are_short ? 240 : 224;
   shape.windows = static_cast<std::uint32_t>((entries + shape.stride - 1) / shape.stride);
   return shape;
@@ -75,11 +76,11 @@ struct segmenting_scratch {
   unsigned* begins;            ///< bits of the rows that begin in each window
   std::uint32_t* rows_before;  ///< of each window
 
-  segmenting_scratch(const spmv_problem& p, core::scratch_arrays& place);
+  segmenting_scratch(const spmv_problem& problem, core::scratch_arrays& place);
 };
 
 /// Cuts a matrix whose rows are right. Waits for the device. Null if columns are bad, which were reported.
-std::shared_ptr<primitives::prepared_product> make_segmented(const context& ctx, const spmv_problem& p,
+std::shared_ptr<primitives::prepared_product> make_segmented(const context& ctx, const spmv_problem& problem,
                                                              const csr_view& a, const csr_guard& guard,
                                                              const row_facts& facts, const segmenting_scratch& at);
 

@@ -46,22 +46,23 @@ static __global__ void __launch_bounds__(block_threads)
 /// or one whose column is bad. All lanes of a warp call it.
 /// @return whether the lane has bad columns
 template <class Value, class Column, class Read, class Take>
-__device__ __forceinline__ bool for_entries_by_slice(const product_arguments<Value, Column>& a, const row_range& r,
-                                                     std::uint32_t slice_columns, Read read, Take take) {
+__device__ __forceinline__ bool for_entries_by_slice(const product_arguments<Value, Column>& args,
+                                                     const row_range& range, std::uint32_t slice_columns, Read read,
+                                                     Take take) {
   bool is_bad = false;
-  for (std::uint64_t at = r.begin; at < r.end; at += 32 * entries_at_once) {
+  for (std::uint64_t at = range.begin; at < range.end; at += 32 * entries_at_once) {
     Column column[entries_at_once];
 #pragma unroll
     for (unsigned k = 0; k < entries_at_once; ++k) {
       const std::uint64_t place = at + k * 32 + threadIdx.x % 32;
-      column[k] = place < r.end ? a.columns[place] : Column{0};
-      if (place < r.end) read(k, place);
+      column[k] = place < range.end ? args.columns[place] : Column{0};
+      if (place < range.end) read(k, place);
     }
 #pragma unroll
     for (unsigned k = 0; k < entries_at_once; ++k) {
-      if (at + k * 32 >= r.end) break;
-      const bool is_in = at + k * 32 + threadIdx.x % 32 < r.end;
-      const bool is_right = is_in && column[k] < a.column_limit;
+      if (at + k * 32 >= range.end) break;
+      const bool is_in = at + k * 32 + threadIdx.x % 32 < range.end;
+      const bool is_right = is_in && column[k] < args.column_limit;
       is_bad |= is_in && !is_right;
       const unsigned slice = is_right ? static_cast<unsigned>(column[k]) / slice_columns : most_slices;
       take(k, static_cast<unsigned>(column[k]), slice, __match_any_sync(~0U, slice));
@@ -74,14 +75,14 @@ __device__ __forceinline__ bool for_entries_by_slice(const product_arguments<Val
 /// Counts the entries of a row in each slice. All lanes of a warp call it.
 /// @return whether the lane has bad columns
 template <class Value, class Column>
-__device__ __forceinline__ bool count_by_slice(const product_arguments<Value, Column>& a, const row_range& r,
+__device__ __forceinline__ bool count_by_slice(const product_arguments<Value, Column>& args, const row_range& range,
                                                std::uint32_t slice_columns, std::uint32_t* count) {
   const unsigned lane = threadIdx.x % 32;
   const unsigned before_lane = (1U << lane) - 1;
   count[lane] = 0;
   __syncwarp();
   return for_entries_by_slice(
-      a, r, slice_columns, [](unsigned, std::uint64_t) {},
+      args, range, slice_columns, [](unsigned, std::uint64_t) {},
       [&](unsigned, unsigned, unsigned slice, unsigned alike) {
         if (slice == most_slices || (alike & before_lane) != 0) return;
         count[slice] += static_cast<unsigned>(__popc(alike));
@@ -91,14 +92,14 @@ __device__ __forceinline__ bool count_by_slice(const product_arguments<Value, Co
 /// Brings the entries of a row to the places of its ranges, and fills these up. All lanes of a warp call it.
 /// @param next  the first place of each range, and afterwards the one behind its entries
 template <class Value, class Column>
-__device__ __forceinline__ void place_by_slice(const product_arguments<Value, Column>& a, const row_range& r,
+__device__ __forceinline__ void place_by_slice(const product_arguments<Value, Column>& args, const row_range& range,
                                                const sliced_shape& shape, std::uint32_t* next,
                                                const sliced_arrays<Value>& to) {
   const unsigned lane = threadIdx.x % 32;
   const unsigned before_lane = (1U << lane) - 1;
   Value value[entries_at_once];
   for_entries_by_slice(
-      a, r, shape.slice_columns, [&](unsigned k, std::uint64_t place) { value[k] = a.values[place]; },
+      args, range, shape.slice_columns, [&](unsigned k, std::uint64_t place) { value[k] = args.values[place]; },
       [&](unsigned k, unsigned column, unsigned slice, unsigned alike) {
         const unsigned first = slice == most_slices ? 0 : next[slice];
         __syncwarp();
@@ -118,7 +119,7 @@ __device__ __forceinline__ void place_by_slice(const product_arguments<Value, Co
 /// Groups the entries of a block's rows. A warp takes a row, first to count, then to place its entries.
 template <class Value, class Column>
 __global__ void __launch_bounds__(slicing_threads)
-    slice_entries(const __grid_constant__ product_arguments<Value, Column> a,
+    slice_entries(const __grid_constant__ product_arguments<Value, Column> args,
                   const __grid_constant__ sliced_shape shape, const __grid_constant__ sliced_arrays<Value> to,
                   unsigned* has_bad_columns) {
   constexpr unsigned warps = slicing_threads / 32;
@@ -132,11 +133,11 @@ __global__ void __launch_bounds__(slicing_threads)
   sliced_range* const ranges = to.ranges + std::uint64_t{shape.slices} * first_row;
   const auto range_of = [&](unsigned row) { return ranges + std::uint64_t{lane} * block_rows + (row - first_row); };
   for (unsigned row = first_row + threadIdx.x / 32; row < last_row; row += warps) {
-    const row_range r{a.rows.begin(row), a.rows.end(row)};
-    const bool is_bad = count_by_slice(a, r, shape.slice_columns, count);
+    const row_range r{args.rows.begin(row), args.rows.end(row)};
+    const bool is_bad = count_by_slice(args, r, shape.slice_columns, count);
     if (lane < shape.slices) *range_of(row) = {0, count[lane]};
     if (__any_sync(~0U, is_bad ? 1 : 0) != 0 && lane == 0) {
-      report_column(a.guard, a.columns, a.column_limit, r.begin, r.end, row);
+      report_column(args.guard, args.columns, args.column_limit, r.begin, r.end, row);
       *has_bad_columns = 1;
     }
     __syncwarp();
@@ -144,15 +145,15 @@ __global__ void __launch_bounds__(slicing_threads)
   __syncthreads();
   // An upper bound of the places of all blocks before, so that blocks need no sums over one another.
   const std::uint64_t before =
-      a.rows.begin(first_row) - a.rows.begin(0) + std::uint64_t{shape.slices} * first_row * (range_places - 1);
+      args.rows.begin(first_row) - args.rows.begin(0) + std::uint64_t{shape.slices} * first_row * (range_places - 1);
   place_ranges(ranges, std::uint64_t{shape.slices} * block_rows,
                static_cast<std::uint32_t>((before + range_places - 1) / range_places * range_places));
   __syncthreads();
   for (unsigned row = first_row + threadIdx.x / 32; row < last_row; row += warps) {
-    const row_range r{a.rows.begin(row), a.rows.end(row)};
+    const row_range r{args.rows.begin(row), args.rows.end(row)};
     if (lane < shape.slices) count[lane] = range_of(row)->begin;
     __syncwarp();
-    place_by_slice(a, r, shape, count, to);
+    place_by_slice(args, r, shape, count, to);
     __syncwarp();
   }
 }
@@ -199,15 +200,16 @@ struct leading_entries {
   ushort2 columns[pairs];
 
   /// A pair may end behind its range, in a place that was filled up.
-  __device__ __forceinline__ leading_entries(const sliced_arrays<Value>& m, sliced_range r, const lane_group& g) {
+  __device__ __forceinline__ leading_entries(const sliced_arrays<Value>& arrays, sliced_range range,
+                                             const lane_group& g) {
 #pragma unroll
     for (unsigned k = 0; k < pairs; ++k) {
-      const unsigned i = r.begin + 2 * (g.lane + k * g.lanes);
+      const unsigned i = range.begin + 2 * (g.lane + k * g.lanes);
       values[k] = {};
       columns[k] = {};
-      if (i < r.end) {
-        values[k] = *reinterpret_cast<const two_values<Value>*>(m.values + i);
-        columns[k] = *reinterpret_cast<const ushort2*>(m.columns + i);
+      if (i < range.end) {
+        values[k] = *reinterpret_cast<const two_values<Value>*>(arrays.values + i);
+        columns[k] = *reinterpret_cast<const ushort2*>(arrays.columns + i);
       }
     }
   }
@@ -221,23 +223,23 @@ struct range_sequence {
   unsigned slice;
   unsigned row;
 
-  __device__ __forceinline__ sliced_range next(const lane_group& g) {
-    sliced_range r{0, 0};
-    if (slice < slices && row < rows) r = ranges[std::uint64_t{slice} * rows + row];
-    row += g.groups;
-    if (row - g.group >= rows) {
-      row = g.group;
+  __device__ __forceinline__ sliced_range next(const lane_group& group) {
+    sliced_range range{0, 0};
+    if (slice < slices && row < rows) range = ranges[std::uint64_t{slice} * rows + row];
+    row += group.groups;
+    if (row - group.group >= rows) {
+      row = group.group;
       ++slice;
     }
-    return r;
+    return range;
   }
 };
 
 /// The sum of a range, in the first lane of its group.
 template <class Sum, class Value>
-__device__ __forceinline__ Sum sum_of_range(const sliced_arrays<Value>& m, sliced_range r,
+__device__ __forceinline__ Sum sum_of_range(const sliced_arrays<Value>& arrays, sliced_range range,
                                             const leading_entries<Value>& leading, const Value* slice,
-                                            const lane_group& g) {
+                                            const lane_group& group) {
   constexpr unsigned pairs = leading_entries<Value>::pairs;
   const auto product = [&](Value value, unsigned column) {
     return static_cast<Sum>(value) * static_cast<Sum>(slice[column]);
@@ -246,15 +248,15 @@ __device__ __forceinline__ Sum sum_of_range(const sliced_arrays<Value>& m, slice
   // Padding has value 0, and 0 times infinity is not 0.
 #pragma unroll
   for (unsigned k = 0; k < pairs; ++k) {
-    const unsigned i = r.begin + 2 * (g.lane + k * g.lanes);
-    if (i < r.end) sum += product(leading.values[k].first, leading.columns[k].x);
-    if (i + 1 < r.end) sum += product(leading.values[k].second, leading.columns[k].y);
+    const unsigned i = range.begin + 2 * (group.lane + k * group.lanes);
+    if (i < range.end) sum += product(leading.values[k].first, leading.columns[k].x);
+    if (i + 1 < range.end) sum += product(leading.values[k].second, leading.columns[k].y);
   }
-  for (unsigned i = r.begin + 2 * pairs * g.lanes + g.lane; i < r.end; i += g.lanes) {
-    sum += product(m.values[i], m.columns[i]);
+  for (unsigned i = range.begin + 2 * pairs * group.lanes + group.lane; i < range.end; i += group.lanes) {
+    sum += product(arrays.values[i], arrays.columns[i]);
   }
   __syncwarp();
-  for (unsigned d = g.lanes / 2; d > 0; d /= 2) sum += __shfl_down_sync(~0U, sum, d, static_cast<int>(g.lanes));
+  for (unsigned d = group.lanes / 2; d > 0; d /= 2) sum += __shfl_down_sync(~0U, sum, d, static_cast<int>(group.lanes));
   return sum;
 }
 
@@ -264,32 +266,32 @@ __device__ __forceinline__ Sum sum_of_range(const sliced_arrays<Value>& m, slice
 /// block call this; a barrier makes the sums visible.
 /// @param shared  sliced_block_bytes; the sums are the last row_sums_bytes
 template <class Sum, class Value>
-__device__ __forceinline__ unsigned sum_rows_of_block(const sliced_arrays<Value>& m, const sliced_shape& shape,
+__device__ __forceinline__ unsigned sum_rows_of_block(const sliced_arrays<Value>& arrays, const sliced_shape& shape,
                                                       const Value* x, std::byte* shared) {
   auto* const slice = reinterpret_cast<Value*>(shared);
   auto* const sums = reinterpret_cast<Sum*>(shared + x_slice_bytes);
-  const unsigned first_row = m.block_rows[blockIdx.x];
-  const unsigned rows = m.block_rows[blockIdx.x + 1] - first_row;
-  const lane_group g(shape.lanes);
-  range_sequence ranges{m.ranges + std::uint64_t{shape.slices} * first_row, shape.slices, rows, 0, g.group};
-  sliced_range own = ranges.next(g);
-  sliced_range next = ranges.next(g);
-  leading_entries<Value> ahead(m, own, g);
-  for (unsigned s = 0; s < shape.slices && rows > 0; ++s) {
-    const unsigned first_column = s * shape.slice_columns;
+  const unsigned first_row = arrays.block_rows[blockIdx.x];
+  const unsigned rows = arrays.block_rows[blockIdx.x + 1] - first_row;
+  const lane_group group(shape.lanes);
+  range_sequence ranges{arrays.ranges + std::uint64_t{shape.slices} * first_row, shape.slices, rows, 0, group.group};
+  sliced_range own = ranges.next(group);
+  sliced_range next = ranges.next(group);
+  leading_entries<Value> ahead(arrays, own, group);
+  for (unsigned slice_index = 0; slice_index < shape.slices && rows > 0; ++slice_index) {
+    const unsigned first_column = slice_index * shape.slice_columns;
     __syncthreads();
     begin_copy_of_slice<sliced_threads>(slice, x + first_column,
                                         min(shape.slice_columns, shape.columns - first_column));
     __pipeline_wait_prior(0);
     __syncthreads();
-    for (unsigned row = g.group; row - g.group < rows; row += g.groups) {
+    for (unsigned row = group.group; row - group.group < rows; row += group.groups) {
       const leading_entries<Value> leading = ahead;
       const sliced_range r = own;
       own = next;
-      next = ranges.next(g);
-      ahead = leading_entries<Value>(m, own, g);
-      const Sum sum = sum_of_range<Sum>(m, r, leading, slice, g);
-      if (g.lane == 0 && row < rows) sums[row] = s == 0 ? sum : sums[row] + sum;
+      next = ranges.next(group);
+      ahead = leading_entries<Value>(arrays, own, group);
+      const Sum sum = sum_of_range<Sum>(arrays, r, leading, slice, group);
+      if (group.lane == 0 && row < rows) sums[row] = slice_index == 0 ? sum : sums[row] + sum;
     }
   }
   return rows;
@@ -297,14 +299,14 @@ __device__ __forceinline__ unsigned sum_rows_of_block(const sliced_arrays<Value>
 
 template <class Sum, class Value>
 __global__ void __launch_bounds__(sliced_threads, 1)
-    sum_slices(const __grid_constant__ product_arguments<Value, unsigned> a,
-               const __grid_constant__ sliced_arrays<Value> m, const __grid_constant__ sliced_shape shape) {
+    sum_slices(const __grid_constant__ product_arguments<Value, unsigned> args,
+               const __grid_constant__ sliced_arrays<Value> arrays, const __grid_constant__ sliced_shape shape) {
   extern __shared__ __align__(16) std::byte shared[];
-  const unsigned rows = sum_rows_of_block<Sum>(m, shape, a.x, shared);
+  const unsigned rows = sum_rows_of_block<Sum>(arrays, shape, args.x, shared);
   __syncthreads();
   const auto* const sums = reinterpret_cast<const Sum*>(shared + x_slice_bytes);
-  const std::uint64_t first_row = m.block_rows[blockIdx.x];
-  for (unsigned row = threadIdx.x; row < rows; row += sliced_threads) write_result(a, first_row + row, sums[row]);
+  const std::uint64_t first_row = arrays.block_rows[blockIdx.x];
+  for (unsigned row = threadIdx.x; row < rows; row += sliced_threads) write_result(args, first_row + row, sums[row]);
 }
 
 }  // namespace sheaf::cuda

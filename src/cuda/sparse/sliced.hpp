@@ -45,41 +45,43 @@ inline std::uint64_t slices_of(const spmv_problem& p) noexcept {
 }
 
 /// Why a matrix is not sliced; null if it may be.
-inline const char* unfit_for_slices(const spmv_problem& p) noexcept {
-  if (p.transposed) return "groups entries by rows, but the product is transposed";
-  if (p.has_row_ends) return "groups rows that lie one after the other, but rows may lie in any order";
-  if (p.entries >> 32 != 0 || p.rows >> 32 != 0) return "rows or entries exceed 32 bits";
-  const std::uint64_t slices = slices_of(p);
+inline const char* unfit_for_slices(const spmv_problem& problem) noexcept {
+  if (problem.transposed) return "groups entries by rows, but the product is transposed";
+  if (problem.has_row_ends) return "groups rows that lie one after the other, but rows may lie in any order";
+  if (problem.entries >> 32 != 0 || problem.rows >> 32 != 0) return "rows or entries exceed 32 bits";
+  const std::uint64_t slices = slices_of(problem);
   if (slices > most_slices) return "x has more than 32 parts that fit in shared memory";
-  if ((p.entries + slices * p.rows * (range_places - 1) + most_read_ahead) >> 32 != 0)
+  if ((problem.entries + slices * problem.rows * (range_places - 1) + most_read_ahead) >> 32 != 0)
     return "places of entries exceed 32 bits";
   return nullptr;
 }
 
 /// @param multiprocessors  of the device; no bit of a result depends on them
-inline sliced_shape shape_of_slices(const spmv_problem& p, std::uint64_t entries, std::uint64_t multiprocessors,
+inline sliced_shape shape_of_slices(const spmv_problem& problem, std::uint64_t entries, std::uint64_t multiprocessors,
                                     std::uint32_t row_step = 1) noexcept {
-  sliced_shape s;
-  s.row_step = row_step;
-  s.entries = entries;
-  s.rows = static_cast<std::uint32_t>(p.rows);
-  s.columns = static_cast<std::uint32_t>(p.columns);
-  s.slices = static_cast<std::uint32_t>(slices_of(p));
+  sliced_shape shape;
+  shape.row_step = row_step;
+  shape.entries = entries;
+  shape.rows = static_cast<std::uint32_t>(problem.rows);
+  shape.columns = static_cast<std::uint32_t>(problem.columns);
+  shape.slices = static_cast<std::uint32_t>(slices_of(problem));
   constexpr std::uint32_t values_of_word = 4;  // copies of 16 bytes
-  s.slice_columns = (s.columns + s.slices - 1) / s.slices;
-  s.slice_columns = (s.slice_columns + values_of_word - 1) / values_of_word * values_of_word;
-  s.row_weight = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, (entries + p.rows - 1) / p.rows));
-  const std::uint64_t most_rows = row_sums_bytes / p.sum_bytes();
+  shape.slice_columns = (shape.columns + shape.slices - 1) / shape.slices;
+  shape.slice_columns = (shape.slice_columns + values_of_word - 1) / values_of_word * values_of_word;
+  shape.row_weight =
+      static_cast<std::uint32_t>(std::max<std::uint64_t>(1, (entries + problem.rows - 1) / problem.rows));
+  const std::uint64_t most_rows = row_sums_bytes / problem.sum_bytes();
   std::uint64_t blocks = multiprocessors;
   // The weights of rows as such are half of all weight at least, so a block has no more than 2 rows / blocks + 1 of
   // them, and fewer than row_step more to begin with a multiple.
-  while (2 * p.rows / blocks + 1 + row_step > most_rows) blocks += multiprocessors;
-  s.blocks = static_cast<std::uint32_t>(std::min<std::uint64_t>(blocks, p.rows));
+  while (2 * problem.rows / blocks + 1 + row_step > most_rows) blocks += multiprocessors;
+  shape.blocks = static_cast<std::uint32_t>(std::min<std::uint64_t>(blocks, problem.rows));
   // Entries past the prefetched ones are waited for, so lanes are chosen for ranges of 1.5 times the mean length.
   constexpr double usual_length = 1.5;
-  const double mean = static_cast<double>(entries) / static_cast<double>(p.rows * s.slices);
-  s.lanes = std::bit_ceil(static_cast<std::uint32_t>(std::clamp(usual_length * mean / lane_entries, 1.0, 32.0) + 0.5));
-  return s;
+  const double mean = static_cast<double>(entries) / static_cast<double>(problem.rows * shape.slices);
+  shape.lanes =
+      std::bit_ceil(static_cast<std::uint32_t>(std::clamp(usual_length * mean / lane_entries, 1.0, 32.0) + 0.5));
+  return shape;
 }
 
 /// Where a row's entries of a slice lie.
@@ -118,7 +120,7 @@ inline std::uint64_t bytes_of_slices(const spmv_problem& p, const sliced_shape& 
 constexpr std::uint64_t sliced_block_bytes = x_slice_bytes + row_sums_bytes;
 
 /// Predicted time of a product, and of slicing a matrix.
-double sliced_product_seconds(const spmv_problem& p, const sliced_shape& shape, const machine& m);
-double slicing_seconds(const spmv_problem& p, const machine& m);
+double sliced_product_seconds(const spmv_problem& problem, const sliced_shape& shape, const machine& machine);
+double slicing_seconds(const spmv_problem& problem, const machine& machine);
 
 }  // namespace sheaf::cuda

@@ -39,16 +39,18 @@ struct merge_tiles {
 
 std::uint64_t most_tiles_of(const spmv_problem& p) noexcept { return ceil_div(p.rows + p.entries, tile_items); }
 
-plan::planned plan_merge(const spmv_problem& p, const plan::scope& scope) {
-  if (p.transposed) return plan::rejected("multiplies by rows, but the product is transposed");
-  if (p.has_row_ends) return plan::rejected("cuts rows that lie one after the other, but rows may lie in any order");
+plan::planned plan_merge(const spmv_problem& problem, const plan::scope& scope) {
+  if (problem.transposed) return plan::rejected("multiplies by rows, but the product is transposed");
+  if (problem.has_row_ends)
+    return plan::rejected("cuts rows that lie one after the other, but rows may lie in any order");
   core::scratch_arrays place(nullptr);
-  with_product_types(p, [&]<class Types>(Types) { merge_tiles<typename Types::sum>(most_tiles_of(p), place); });
+  with_product_types(problem,
+                     [&]<class Types>(Types) { merge_tiles<typename Types::sum>(most_tiles_of(problem), place); });
   // Shared memory holds what cuda.rows keeps in registers, and three kernels begin one after another.
   constexpr double spread = 1.2;
   plan::planned plan;
   plan.scratch_bytes = place.bytes();
-  price_rows(p, scope.machine, false, spread, plan);
+  price_rows(problem, scope.machine, false, spread, plan);
   plan.add("cuts", scope.machine.step_seconds);
   return plan;
 }
@@ -65,16 +67,16 @@ __device__ __forceinline__ row_range all_entries(const row_offsets& rows) {
 static __global__ void __launch_bounds__(block_threads)
     cut_tiles(const __grid_constant__ csr_guard guard, const __grid_constant__ row_offsets rows, bool checks_rows,
               std::uint64_t tiles, std::uint64_t* cuts, unsigned* fault) {
-  const std::uint64_t t = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
-  if (t <= tiles) {
+  const std::uint64_t tile = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
+  if (tile <= tiles) {
     const row_range all = all_entries(rows);
-    const std::uint64_t item = min(t * tile_items, rows.rows + all.length());
-    cuts[t] = partition_point(std::uint64_t{0}, rows.rows, [&](std::uint64_t row) {
+    const std::uint64_t item = min(tile * tile_items, rows.rows + all.length());
+    cuts[tile] = partition_point(std::uint64_t{0}, rows.rows, [&](std::uint64_t row) {
       return max(min(rows.end(row), all.end), all.begin) - all.begin + row < item;
     });
   }
   if (!checks_rows) return;
-  for (std::uint64_t r = t; r < rows.rows; r += std::uint64_t{gridDim.x} * block_threads) {
+  for (std::uint64_t r = tile; r < rows.rows; r += std::uint64_t{gridDim.x} * block_threads) {
     if (rows.is_row({rows.begin(r), rows.end(r)})) continue;
     report_row(guard, rows, r);
     *fault = rows_were_checked;
@@ -107,14 +109,14 @@ struct add_open_rows {
 
 /// Stages the products of the places [begin, end), those with a bad column as 0. All entries are read before x is.
 template <class Sum, class Value, class Column>
-__device__ __forceinline__ void stage_products(const product_arguments<Value, Column>& a, row_range places,
+__device__ __forceinline__ void stage_products(const product_arguments<Value, Column>& args, row_range places,
                                                Sum* products) {
   Column column[items_each];
   Value value[items_each];
   bool is_bad = false;
   const int left = static_cast<int>(places.length()) - static_cast<int>(threadIdx.x);
-  const Column* const columns = a.columns + places.begin + threadIdx.x;
-  const Value* const values = a.values + places.begin + threadIdx.x;
+  const Column* const columns = args.columns + places.begin + threadIdx.x;
+  const Value* const values = args.values + places.begin + threadIdx.x;
 #pragma unroll
   for (unsigned k = 0; k < items_each; ++k) {
     column[k] = 0;
@@ -128,18 +130,18 @@ __device__ __forceinline__ void stage_products(const product_arguments<Value, Co
 #pragma unroll
   for (unsigned k = 0; k < items_each; ++k) {
     const bool is_place = static_cast<int>(k * block_threads) < left;
-    const Column near = min(column[k], a.last_column);
+    const Column near = min(column[k], args.last_column);
     Value x = 0;
-    if (is_place) x = __ldg(a.x + near);
-    if (is_place && column[k] >= a.column_limit) {
+    if (is_place) x = __ldg(args.x + near);
+    if (is_place && column[k] >= args.column_limit) {
       is_bad = true;
       value[k] = x = 0;
     }
     products[k * block_threads + threadIdx.x] = static_cast<Sum>(value[k]) * static_cast<Sum>(x);
   }
   if (is_bad) {
-    report_column_of_tile(a.guard, a.rows, a.columns, a.column_limit, places.begin + threadIdx.x, places.end,
-                          block_threads);
+    report_column_of_tile(args.guard, args.rows, args.columns, args.column_limit, places.begin + threadIdx.x,
+                          places.end, block_threads);
   }
 }
 
@@ -168,14 +170,15 @@ __device__ __forceinline__ merge_tile tile_of(const std::uint64_t* cuts, row_ran
 __device__ __forceinline__ void stage_ends(const csr_guard& guard, const row_offsets& rows, const merge_tile& tile,
                                            unsigned* fault, unsigned* ends) {
   const row_range& places = tile.places;
-  for (std::uint64_t r = tile.first_row + threadIdx.x; r < tile.last_row; r += block_threads) {
-    const row_range row{rows.begin(r), rows.end(r)};
+  for (std::uint64_t row_index = tile.first_row + threadIdx.x; row_index < tile.last_row; row_index += block_threads) {
+    const row_range row{rows.begin(row_index), rows.end(row_index)};
     if (!rows.is_row(row)) {
-      report_row(guard, rows, r);
+      report_row(guard, rows, row_index);
       *fault = rows_are_wrong;
     }
     if (tile.is_fitting) {
-      ends[r - tile.first_row] = static_cast<unsigned>(min(max(row.end, places.begin), places.end) - places.begin);
+      ends[row_index - tile.first_row] =
+          static_cast<unsigned>(min(max(row.end, places.begin), places.end) - places.begin);
     }
   }
 }
@@ -191,13 +194,13 @@ struct thread_sums {
 
 /// Walks over a thread's items: from the merged list of the tile's `rows` row ends and `count` products.
 template <class Sum, class Value, class Column>
-__device__ __forceinline__ thread_sums<Sum> sum_items(const product_arguments<Value, Column>& a,
+__device__ __forceinline__ thread_sums<Sum> sum_items(const product_arguments<Value, Column>& args,
                                                       std::uint64_t first_row, unsigned rows, unsigned count,
                                                       const unsigned* ends, const Sum* products) {
   const unsigned first = min(threadIdx.x * items_each, rows + count);
   unsigned row = partition_point(0U, rows, [&](unsigned of) { return ends[of] + of < first; });
   unsigned place = first - min(row, first);
-  thread_sums<Sum> s{{0, 0}, false, 0, 0};
+  thread_sums<Sum> sums{{0, 0}, false, 0, 0};
   Sum sum = 0;
 #pragma unroll
   for (unsigned k = 0; k < items_each; ++k) {
@@ -206,68 +209,68 @@ __device__ __forceinline__ thread_sums<Sum> sum_items(const product_arguments<Va
       sum += products[place++];
       continue;
     }
-    if (!s.has_end) {
-      s.has_end = true;
-      s.row_of_end = row;
-      s.sum_to_end = sum;
+    if (!sums.has_end) {
+      sums.has_end = true;
+      sums.row_of_end = row;
+      sums.sum_to_end = sum;
     } else if (row < rows) {
-      write_result(a, first_row + row, sum);
+      write_result(args, first_row + row, sum);
     }
     sum = 0;
     ++row;
   }
-  s.open = {row, sum};
-  return s;
+  sums.open = {row, sum};
+  return sums;
 }
 
 /// Sums the rows of one tile a block.
 template <class Sum, class Value, class Column>
 __global__ void __launch_bounds__(block_threads)
-    sum_tiles(const __grid_constant__ product_arguments<Value, Column> a, merge_tiles<Sum> tiles) {
+    sum_tiles(const __grid_constant__ product_arguments<Value, Column> args, merge_tiles<Sum> tiles) {
   using block_scan = cub::BlockScan<open_row<Sum>, block_threads, cub::BLOCK_SCAN_WARP_SCANS>;
   __shared__ Sum products[tile_items];
   __shared__ unsigned ends[tile_items];
   __shared__ typename block_scan::TempStorage storage;
-  const std::uint64_t t = blockIdx.x;
-  const row_range all = all_entries(a.rows);
-  const std::uint64_t items = a.rows.rows + all.length();
-  const std::uint64_t first_item = t * tile_items;
+  const std::uint64_t tile_index = blockIdx.x;
+  const row_range all = all_entries(args.rows);
+  const std::uint64_t items = args.rows.rows + all.length();
+  const std::uint64_t first_item = tile_index * tile_items;
   const std::uint64_t last_item = min(first_item + tile_items, items);
   if (first_item >= items || *static_cast<volatile unsigned*>(tiles.fault) == rows_were_checked) return;
-  const merge_tile tile = tile_of(tiles.cuts + t, all, first_item, last_item);
-  stage_ends(a.guard, a.rows, tile, tiles.fault, ends);
+  const merge_tile tile = tile_of(tiles.cuts + tile_index, all, first_item, last_item);
+  stage_ends(args.guard, args.rows, tile, tiles.fault, ends);
   if (!tile.is_fitting) {
     if (threadIdx.x == 0) *tiles.fault = rows_are_wrong;
     return;
   }
-  stage_products(a, tile.places, products);
+  stage_products(args, tile.places, products);
   __syncthreads();
 
   const auto rows = static_cast<unsigned>(tile.last_row - tile.first_row);
   const thread_sums<Sum> own =
-      sum_items(a, tile.first_row, rows, static_cast<unsigned>(tile.places.length()), ends, products);
+      sum_items(args, tile.first_row, rows, static_cast<unsigned>(tile.places.length()), ends, products);
   open_row<Sum> before;
   block_scan(storage).ExclusiveScan(own.open, before, open_row<Sum>{0, Sum{0}}, add_open_rows());
   if (own.has_end && own.row_of_end < rows) {
     const Sum of_row = before.sum + own.sum_to_end;
     if (own.row_of_end == 0) {
-      tiles.heads[t] = of_row;
+      tiles.heads[tile_index] = of_row;
     } else {
-      write_result(a, tile.first_row + own.row_of_end, of_row);
+      write_result(args, tile.first_row + own.row_of_end, of_row);
     }
   }
-  if (threadIdx.x == block_threads - 1) tiles.tails[t] = add_open_rows()(before, own.open).sum;
+  if (threadIdx.x == block_threads - 1) tiles.tails[tile_index] = add_open_rows()(before, own.open).sum;
 }
 
 /// Sums all rows anew, one a warp, without those that are wrong.
 template <class Sum, class Value, class Column>
-__device__ __forceinline__ void sum_all_rows(const product_arguments<Value, Column>& a) {
-  for (std::uint64_t row = std::uint64_t{blockIdx.x} * warps_of_a_block + threadIdx.x / 32; row < a.rows.rows;
+__device__ __forceinline__ void sum_all_rows(const product_arguments<Value, Column>& args) {
+  for (std::uint64_t row = std::uint64_t{blockIdx.x} * warps_of_a_block + threadIdx.x / 32; row < args.rows.rows;
        row += std::uint64_t{gridDim.x} * warps_of_a_block) {
-    row_range r{a.rows.begin(row), a.rows.end(row)};
-    if (!a.rows.is_row(r)) r = {0, 0};
-    const Sum sum = sum_of_piece<false, Sum>(a, static_cast<const Value*>(nullptr), r, row);
-    if (threadIdx.x % 32 == 0) write_result(a, row, sum);
+    row_range r{args.rows.begin(row), args.rows.end(row)};
+    if (!args.rows.is_row(r)) r = {0, 0};
+    const Sum sum = sum_of_piece<false, Sum>(args, static_cast<const Value*>(nullptr), r, row);
+    if (threadIdx.x % 32 == 0) write_result(args, row, sum);
   }
 }
 
@@ -284,27 +287,27 @@ __device__ __forceinline__ Sum sum_of_tails(const Sum* tails, std::uint64_t begi
 /// summed anew.
 template <class Sum, class Value, class Column>
 __global__ void __launch_bounds__(block_threads)
-    add_tails(const __grid_constant__ product_arguments<Value, Column> a, merge_tiles<Sum> tiles) {
+    add_tails(const __grid_constant__ product_arguments<Value, Column> args, merge_tiles<Sum> tiles) {
   constexpr std::uint64_t most_of_a_thread = 16;
   __shared__ unsigned wide[block_threads];
   __shared__ std::uint64_t wide_begin[block_threads];
   __shared__ unsigned wide_count;
-  if (*tiles.fault != rows_are_right) return sum_all_rows<Sum>(a);
-  const std::uint64_t items = a.rows.rows + all_entries(a.rows).length();
+  if (*tiles.fault != rows_are_right) return sum_all_rows<Sum>(args);
+  const std::uint64_t items = args.rows.rows + all_entries(args.rows).length();
   const std::uint64_t tile_count = (items + tile_items - 1) / tile_items;
   const std::uint64_t base = std::uint64_t{blockIdx.x} * block_threads;
-  const std::uint64_t t = base + threadIdx.x;
+  const std::uint64_t tile_index = base + threadIdx.x;
   if (threadIdx.x == 0) wide_count = 0;
   __syncthreads();
-  const std::uint64_t row = t < tile_count ? tiles.cuts[t] : 0;
-  if (t < tile_count && tiles.cuts[t + 1] > row) {
+  const std::uint64_t row = tile_index < tile_count ? tiles.cuts[tile_index] : 0;
+  if (tile_index < tile_count && tiles.cuts[tile_index + 1] > row) {
     // The first tile behind which the row goes on.
     const std::uint64_t begin =
-        partition_point(std::uint64_t{0}, t, [&](std::uint64_t of) { return tiles.cuts[of + 1] < row; });
-    if (t - begin <= most_of_a_thread) {
+        partition_point(std::uint64_t{0}, tile_index, [&](std::uint64_t of) { return tiles.cuts[of + 1] < row; });
+    if (tile_index - begin <= most_of_a_thread) {
       Sum sum = 0;
-      for (std::uint64_t i = begin; i < t; ++i) sum += tiles.tails[i];
-      write_result(a, row, sum + tiles.heads[t]);
+      for (std::uint64_t i = begin; i < tile_index; ++i) sum += tiles.tails[i];
+      write_result(args, row, sum + tiles.heads[tile_index]);
     } else {
       const unsigned at = atomicAdd(&wide_count, 1U);
       wide[at] = threadIdx.x;
@@ -315,28 +318,28 @@ __global__ void __launch_bounds__(block_threads)
   for (unsigned i = 0; i < wide_count; ++i) {
     const std::uint64_t tile = base + wide[i];
     const Sum sum = sum_of_tails(tiles.tails, wide_begin[i], tile);
-    if (threadIdx.x == 0) write_result(a, tiles.cuts[tile], sum + tiles.heads[tile]);
+    if (threadIdx.x == 0) write_result(args, tiles.cuts[tile], sum + tiles.heads[tile]);
     __syncthreads();
   }
 }
 
-void run_merge(const context& ctx, const spmv_problem& p, const plan::planned&, const spmv_buffers& b,
+void run_merge(const context& ctx, const spmv_problem& problem, const plan::planned&, const spmv_buffers& buffers,
                std::byte* scratch) {
   const device_scope scope(ctx.device());
-  const csr_guard guard = guard_of(ctx, p, primitives::csr_call::spmv);
-  with_product_types(p, [&]<class Types>(Types) {
+  const csr_guard guard = guard_of(ctx, problem, primitives::csr_call::spmv);
+  with_product_types(problem, [&]<class Types>(Types) {
     using value = typename Types::value;
     using sum = typename Types::sum;
     using column = typename Types::column;
     core::scratch_arrays place(scratch);
-    const std::uint64_t count = most_tiles_of(p);
+    const std::uint64_t count = most_tiles_of(problem);
     const merge_tiles<sum> tiles(count, place);
-    const auto a = arguments_of<value, column>(p, b, guard);
+    const auto args = arguments_of<value, column>(problem, buffers, guard);
     require(cudaMemsetAsync(tiles.fault, 0, sizeof *tiles.fault, ctx.stream()), ctx);
-    launch(ctx, cut_tiles, ceil_div(count + 1, block_threads), guard, a.rows, p.reads_y, count, tiles.cuts,
+    launch(ctx, cut_tiles, ceil_div(count + 1, block_threads), guard, args.rows, problem.reads_y, count, tiles.cuts,
            tiles.fault);
-    launch(ctx, sum_tiles<sum, value, column>, count, a, tiles);
-    launch(ctx, add_tails<sum, value, column>, ceil_div(count, block_threads), a, tiles);
+    launch(ctx, sum_tiles<sum, value, column>, count, args, tiles);
+    launch(ctx, add_tails<sum, value, column>, ceil_div(count, block_threads), args, tiles);
   });
 }
 

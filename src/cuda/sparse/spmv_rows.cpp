@@ -6,14 +6,14 @@
 namespace sheaf::cuda {
 namespace {
 
-plan::planned plan_rows(const spmv_problem& p, const plan::scope& scope) {
-  if (p.transposed) return plan::rejected("multiplies by rows, but the product is transposed");
+plan::planned plan_rows(const spmv_problem& problem, const plan::scope& scope) {
+  if (problem.transposed) return plan::rejected("multiplies by rows, but the product is transposed");
   constexpr double spread = 1.1;  // rows of uneven length
   plan::planned plan;
   core::scratch_offsets place;
-  plan.decided.set(decide_rows(p, place));
+  plan.decided.set(decide_rows(problem, place));
   plan.scratch_bytes = place.bytes();
-  price_rows(p, scope.machine, false, spread, plan);
+  price_rows(problem, scope.machine, false, spread, plan);
   return plan;
 }
 

@@ -31,37 +31,37 @@ plan::planned plan_product_sort(const spmv_problem& p, const machine& m) {
   return plan;
 }
 
-plan::planned plan_transposed(const spmv_problem& p, const plan::scope& scope) {
-  if (!p.transposed) return plan::rejected("multiplies by the transposed matrix");
-  if (p.columns >= ~std::uint32_t{0}) return plan::rejected("columns exceed 32 bits");
-  const machine& m = scope.machine;
-  plan::planned plan =
-      p.sum_bytes() == sizeof(double) ? plan_product_sort<double>(p, m) : plan_product_sort<float>(p, m);
-  const std::uint64_t pair = sizeof(std::uint32_t) + p.sum_bytes();
-  const std::uint64_t made = p.matrix_bytes() + 3 * 8 * p.rows + p.entries * pair;
-  const std::uint64_t summed = p.entries * pair + 3 * p.columns * p.sum_bytes() + p.y_bytes();
-  plan.add("products", 4 * m.step_seconds + m.streamed(made, made));
-  plan.add("sums", 3 * m.step_seconds + m.streamed(summed, summed));
+plan::planned plan_transposed(const spmv_problem& problem, const plan::scope& scope) {
+  if (!problem.transposed) return plan::rejected("multiplies by the transposed matrix");
+  if (problem.columns >= ~std::uint32_t{0}) return plan::rejected("columns exceed 32 bits");
+  const machine& machine = scope.machine;
+  plan::planned plan = problem.sum_bytes() == sizeof(double) ? plan_product_sort<double>(problem, machine)
+                                                             : plan_product_sort<float>(problem, machine);
+  const std::uint64_t pair = sizeof(std::uint32_t) + problem.sum_bytes();
+  const std::uint64_t made = problem.matrix_bytes() + 3 * 8 * problem.rows + problem.entries * pair;
+  const std::uint64_t summed = problem.entries * pair + 3 * problem.columns * problem.sum_bytes() + problem.y_bytes();
+  plan.add("products", 4 * machine.step_seconds + machine.streamed(made, made));
+  plan.add("sums", 3 * machine.step_seconds + machine.streamed(summed, summed));
   return plan;
 }
 
 /// Writes the column and the product of the entries from `first` on; past the last entry, no column.
 template <class Sum, class Value, class Column>
 __global__ void __launch_bounds__(block_threads)
-    make_products(const __grid_constant__ product_arguments<Value, Column> a, const std::uint64_t* offsets,
+    make_products(const __grid_constant__ product_arguments<Value, Column> args, const std::uint64_t* offsets,
                   std::uint64_t first, std::uint64_t count, std::uint32_t no_column, std::uint32_t* columns,
                   Sum* products) {
-  for_each_entry(a.rows, offsets, first, count, [&](std::uint64_t i, std::uint64_t row, std::uint64_t place) {
+  for_each_entry(args.rows, offsets, first, count, [&](std::uint64_t i, std::uint64_t row, std::uint64_t place) {
     if (place == no_place) {
       columns[i] = no_column;
       products[i] = 0;
       return;
     }
-    const Column column = __ldcs(a.columns + place);
-    const bool has_column = column < a.column_limit;
-    if (!has_column) report_column(a.guard, a.columns, a.column_limit, place, place + 1, row);
+    const Column column = __ldcs(args.columns + place);
+    const bool has_column = column < args.column_limit;
+    if (!has_column) report_column(args.guard, args.columns, args.column_limit, place, place + 1, row);
     columns[i] = has_column ? static_cast<std::uint32_t>(column) : no_column;
-    products[i] = static_cast<Sum>(__ldcs(a.values + place)) * static_cast<Sum>(__ldg(a.x + row));
+    products[i] = static_cast<Sum>(__ldcs(args.values + place)) * static_cast<Sum>(__ldg(args.x + row));
   });
 }
 
@@ -81,30 +81,31 @@ std::uint64_t count_entries(const context& ctx, const spmv_problem& p, const std
   return count;
 }
 
-void run_transposed(const context& ctx, const spmv_problem& p, const plan::planned&, const spmv_buffers& b,
+void run_transposed(const context& ctx, const spmv_problem& problem, const plan::planned&, const spmv_buffers& buffers,
                     std::byte* scratch) {
   const device_scope scope(ctx.device());
-  if (p.has_row_ends) refuse_capture(ctx, "spmv of rows with ends of their own");
-  const csr_guard guard = guard_of(ctx, p, primitives::csr_call::spmv);
-  with_product_types(p, [&]<class Types>(Types) {
+  if (problem.has_row_ends) refuse_capture(ctx, "spmv of rows with ends of their own");
+  const csr_guard guard = guard_of(ctx, problem, primitives::csr_call::spmv);
+  with_product_types(problem, [&]<class Types>(Types) {
     using value = typename Types::value;
     using sum = typename Types::sum;
     using column = typename Types::column;
     core::scratch_arrays place(scratch);
-    const transposed_scratch<sum> at(p, place);
+    const transposed_scratch<sum> at(problem, place);
     const std::uint64_t* const offsets = at.entries.numbers.offsets;
-    const auto a = arguments_of<value, column>(p, b, guard);
-    queue_entry_offsets(ctx, p, b.a, guard, at.entries.numbers);
-    require(cudaMemsetAsync(at.totals, 0, p.columns * sizeof(sum), ctx.stream()), ctx);
-    const auto no_column = static_cast<std::uint32_t>(p.columns);
-    const std::uint64_t entries = p.entries == 0 ? 0 : count_entries(ctx, p, offsets);
-    for (std::uint64_t first = 0; first < entries; first += p.entries) {
-      launch(ctx, make_products<sum, value, column>, ceil_div(p.entries, entries_of_a_block), a, offsets, first,
-             p.entries, no_column, at.entries.columns, at.entries.written);
+    const auto args = arguments_of<value, column>(problem, buffers, guard);
+    queue_entry_offsets(ctx, problem, buffers.a, guard, at.entries.numbers);
+    require(cudaMemsetAsync(at.totals, 0, problem.columns * sizeof(sum), ctx.stream()), ctx);
+    const auto no_column = static_cast<std::uint32_t>(problem.columns);
+    const std::uint64_t entries = problem.entries == 0 ? 0 : count_entries(ctx, problem, offsets);
+    for (std::uint64_t first = 0; first < entries; first += problem.entries) {
+      launch(ctx, make_products<sum, value, column>, ceil_div(problem.entries, entries_of_a_block), args, offsets,
+             first, problem.entries, no_column, at.entries.columns, at.entries.written);
       const std::uint32_t* const sorted = at.entries.sort(ctx);
-      add_segmented_sums<sum>(ctx, {sorted, at.entries.sorted, p.entries}, no_column, at.totals, at.of_sums);
+      add_segmented_sums<sum>(ctx, {sorted, at.entries.sorted, problem.entries}, no_column, at.totals, at.of_sums);
     }
-    launch(ctx, write_results<sum, value, column>, ceil_div(p.columns, block_threads), a, at.totals, p.columns);
+    launch(ctx, write_results<sum, value, column>, ceil_div(problem.columns, block_threads), args, at.totals,
+           problem.columns);
   });
 }
 

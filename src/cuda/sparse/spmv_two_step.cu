@@ -27,29 +27,29 @@ gather_problem gather_of(const spmv_problem& p) {
   return g;
 }
 
-plan::planned plan_two_step(const spmv_problem& p, const plan::scope& scope) {
-  if (p.transposed) return plan::rejected("multiplies by rows, but the product is transposed");
-  if (p.columns >> 32 != 0) return plan::rejected("columns exceed 32 bits");
-  const machine& m = scope.machine;
+plan::planned plan_two_step(const spmv_problem& problem, const plan::scope& scope) {
+  if (problem.transposed) return plan::rejected("multiplies by rows, but the product is transposed");
+  if (problem.columns >> 32 != 0) return plan::rejected("columns exceed 32 bits");
+  const machine& machine = scope.machine;
   const auto calls = std::make_shared<two_step_calls>();
   core::scratch_offsets place;
-  calls->rows = decide_rows(p, place);
-  calls->columns = place.take(p.entries * sizeof(std::uint32_t));
-  calls->gathered = place.take(p.entries * p.value_bytes());
-  calls->gather = gather_of(p);
+  calls->rows = decide_rows(problem, place);
+  calls->columns = place.take(problem.entries * sizeof(std::uint32_t));
+  calls->gathered = place.take(problem.entries * problem.value_bytes());
+  calls->gather = gather_of(problem);
   calls->gather_scratch = place.bytes();
   calls->choice =
-      plan::cheapest(primitives::gather_variants(), calls->gather, p.backend, plan::inner_scope(scope, place.bytes()),
-                     plan::forced_name("gather", {}, scope.context));
+      plan::cheapest(primitives::gather_variants(), calls->gather, problem.backend,
+                     plan::inner_scope(scope, place.bytes()), plan::forced_name("gather", {}, scope.context));
   if (calls->choice.variant == nullptr) return plan::rejected("no gather can run within the context's limits");
   plan::planned plan;
   plan.scratch_bytes = place.bytes() + calls->choice.plan.scratch_bytes;
-  plan.by_name_only = p.pattern.shape == access_pattern::kind::unknown;
-  const std::uint64_t copied = p.entries * (bytes(p.column) + sizeof(std::uint32_t));
-  plan.add("columns", m.step_seconds + m.streamed(copied, copied));
+  plan.by_name_only = problem.pattern.shape == access_pattern::kind::unknown;
+  const std::uint64_t copied = problem.entries * (bytes(problem.column) + sizeof(std::uint32_t));
+  plan.add("columns", machine.step_seconds + machine.streamed(copied, copied));
   plan.add("gather", calls->choice.plan.seconds);
   constexpr double spread = 1.1;
-  price_rows(p, m, true, spread, plan);
+  price_rows(problem, machine, true, spread, plan);
   plan.inner_calls = calls;
   return plan;
 }
@@ -68,28 +68,29 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-void run_two_step(const context& ctx, const spmv_problem& p, const plan::planned& plan, const spmv_buffers& b,
-                  std::byte* scratch) {
+void run_two_step(const context& ctx, const spmv_problem& problem, const plan::planned& plan,
+                  const spmv_buffers& arrays, std::byte* scratch) {
   constexpr std::uint64_t places_of_a_block = 4 * block_threads;
   const device_scope scope(ctx.device());
   const auto& calls = plan.inner<two_step_calls>();
-  const csr_guard guard = guard_of(ctx, p, primitives::csr_call::spmv);
-  const bool gathers = p.entries > 0 && p.columns > 0;
+  const csr_guard guard = guard_of(ctx, problem, primitives::csr_call::spmv);
+  const bool gathers = problem.entries > 0 && problem.columns > 0;
   std::byte* const gathered = scratch + calls.gathered;
   if (gathers) {
     auto* const columns = reinterpret_cast<std::uint32_t*>(scratch + calls.columns);
-    const std::uint64_t limit = primitives::reachable_records(gather_of_columns(p));
-    const std::uint64_t blocks = ceil_div(p.entries, places_of_a_block);
-    with_column_type(p, [&]<class Column>(Column) {
-      launch(ctx, copy_columns<Column>, blocks, static_cast<const Column*>(b.a.column_indices.data), p.entries, limit,
-             columns);
+    const std::uint64_t limit = primitives::reachable_records(gather_of_columns(problem));
+    const std::uint64_t blocks = ceil_div(problem.entries, places_of_a_block);
+    with_column_type(problem, [&]<class Column>(Column) {
+      launch(ctx, copy_columns<Column>, blocks, static_cast<const Column*>(arrays.a.column_indices.data),
+             problem.entries, limit, columns);
     });
-    const std::uint64_t width = p.value_bytes();
-    const primitives::gather_buffers buffers{
-        {b.x, p.columns, width}, {columns, p.entries, index_type::u32}, {gathered, p.entries, width}};
+    const std::uint64_t width = problem.value_bytes();
+    const primitives::gather_buffers buffers{{arrays.x, problem.columns, width},
+                                             {columns, problem.entries, index_type::u32},
+                                             {gathered, problem.entries, width}};
     calls.choice.variant->run(ctx, calls.gather, calls.choice.plan, buffers, scratch + calls.gather_scratch);
   }
-  multiply_rows(ctx, p, calls.rows, b, guard, {.gathered = gathers ? gathered : nullptr}, scratch);
+  multiply_rows(ctx, problem, calls.rows, arrays, guard, {.gathered = gathers ? gathered : nullptr}, scratch);
 }
 
 }  // namespace

@@ -19,33 +19,34 @@ using namespace primitives;
 /// Records move by a scatter where some may have bad categories, because a gather would read these into the output.
 bool moves_by_scatter(const split_problem& p) { return p.checks_category(); }
 
-split_problem index_problem(const split_problem& p) {
-  split_problem index = p;
-  index.product = moves_by_scatter(p) ? split_product::scatter_index : split_product::gather_index;
+split_problem index_problem(const split_problem& problem) {
+  split_problem index = problem;
+  index.product = moves_by_scatter(problem) ? split_product::scatter_index : split_product::gather_index;
   index.stable = true;
-  index.index = p.count < ~std::uint32_t{0} ? index_type::u32 : index_type::u64;
+  index.index = problem.count < ~std::uint32_t{0} ? index_type::u32 : index_type::u64;
   index.record_bytes = index.in_stride_bytes = index.out_stride_bytes = bytes(index.index);
   index.word_bytes = static_cast<std::uint32_t>(index.record_bytes);
-  if (p.key_from == split_key::kind::record_bits) index.key_from = split_key::kind::key_bits;
+  if (problem.key_from == split_key::kind::record_bits) index.key_from = split_key::kind::key_bits;
   return index;
 }
 
-movement movement_of(const split_problem& p, index_type type) {
-  movement m;
-  m.backend = p.backend;
-  m.count = m.indexed_count = p.count;
-  m.record_bytes = p.record_bytes;
-  m.sequential_stride_bytes = moves_by_scatter(p) ? p.in_stride_bytes : p.out_stride_bytes;
-  m.indexed_stride_bytes = moves_by_scatter(p) ? p.out_stride_bytes : p.in_stride_bytes;
-  m.word_bytes = p.word_bytes;
-  m.index = type;
+movement movement_of(const split_problem& problem, index_type type) {
+  movement movement;
+  movement.backend = problem.backend;
+  movement.count = movement.indexed_count = problem.count;
+  movement.record_bytes = problem.record_bytes;
+  movement.sequential_stride_bytes = moves_by_scatter(problem) ? problem.in_stride_bytes : problem.out_stride_bytes;
+  movement.indexed_stride_bytes = moves_by_scatter(problem) ? problem.out_stride_bytes : problem.in_stride_bytes;
+  movement.word_bytes = problem.word_bytes;
+  movement.index = type;
   // The records of a category lie about `categories` records apart, and each category sweeps over the whole list. Two
   // narrow records of a category then share no memory fetch, as in a random pattern.
   constexpr std::uint64_t fetch_bytes = 64;
   constexpr std::uint64_t few_categories = 16;
-  m.pattern = p.record_bytes < fetch_bytes && p.categories > few_categories ? access_pattern::random()
-                                                                            : access_pattern::strided(p.categories);
-  return m;
+  movement.pattern = problem.record_bytes < fetch_bytes && problem.categories > few_categories
+                         ? access_pattern::random()
+                         : access_pattern::strided(problem.categories);
+  return movement;
 }
 
 /// Bytes of the index list in the scratch, before the scratch of its split.
@@ -53,16 +54,17 @@ std::uint64_t list_bytes_of(const split_problem& p, const split_problem& index) 
   return core::scratch_aligned(p.count * index.record_bytes);
 }
 
-plan::planned plan_by_index(const split_problem& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
-  if (p.product != split_product::records) return plan::rejected("moves records");
-  const split_problem index = index_problem(p);
-  const std::uint64_t list_bytes = list_bytes_of(p, index);
+plan::planned plan_by_index(const split_problem& problem, const plan::scope& scope) {
+  const machine& machine = scope.machine;
+  if (problem.product != split_product::records) return plan::rejected("moves records");
+  const split_problem index = index_problem(problem);
+  const std::uint64_t list_bytes = list_bytes_of(problem, index);
   const plan::planned split = split_stable.plan(index, plan::inner_scope(scope, list_bytes));
   if (!split.applicable()) return split;
-  const movement moving = movement_of(p, index.index);
+  const movement moving = movement_of(problem, index.index);
   const plan::planned move =
-      to_plan(moves_by_scatter(p) ? scatter_cost(moving, m) : gather_cost(moving, m), m, moves_by_scatter(p));
+      to_plan(moves_by_scatter(problem) ? scatter_cost(moving, machine) : gather_cost(moving, machine), machine,
+              moves_by_scatter(problem));
   plan::planned plan;
   plan.add("index", split.seconds);
   plan.add("records", move.seconds);
@@ -71,23 +73,24 @@ plan::planned plan_by_index(const split_problem& p, const plan::scope& scope) {
   return plan;
 }
 
-void run_by_index(const context& ctx, const split_problem& p, const plan::planned& plan, const split_buffers& b,
-                  std::byte* scratch) {
+void run_by_index(const context& ctx, const split_problem& problem, const plan::planned& plan,
+                  const split_buffers& buffers, std::byte* scratch) {
   const device_scope current_device(ctx.device());
-  const split_problem index = index_problem(p);
-  const index_output list(scratch, p.count, index.index);
-  if (moves_by_scatter(p)) {  // entries that the split leaves as they are must name no record
-    require(cudaMemsetAsync(list.data, 0xff, p.count * index.record_bytes, ctx.stream()), ctx);
+  const split_problem index = index_problem(problem);
+  const index_output list(scratch, problem.count, index.index);
+  if (moves_by_scatter(problem)) {  // entries that the split leaves as they are must name no record
+    require(cudaMemsetAsync(list.data, 0xff, problem.count * index.record_bytes, ctx.stream()), ctx);
   }
-  split_stable.run(ctx, index, plan.inner<plan::planned>(), {{}, b.keys, {}, list, b.offsets},
-                   scratch + list_bytes_of(p, index));
-  if (p.count == 0) return;
-  const movement moving = movement_of(p, index.index);
-  if (moves_by_scatter(p)) {
+  split_stable.run(ctx, index, plan.inner<plan::planned>(), {{}, buffers.keys, {}, list, buffers.offsets},
+                   scratch + list_bytes_of(problem, index));
+  if (problem.count == 0) return;
+  const movement moving = movement_of(problem, index.index);
+  if (moves_by_scatter(problem)) {
     launch_collective<direction::scatter>(ctx, moving,
-                                          arguments_of(moving, b.in.data, b.out.data, list, index_guard{}));
+                                          arguments_of(moving, buffers.in.data, buffers.out.data, list, index_guard{}));
   } else {
-    launch_collective<direction::gather>(ctx, moving, arguments_of(moving, b.in.data, b.out.data, list, index_guard{}));
+    launch_collective<direction::gather>(ctx, moving,
+                                         arguments_of(moving, buffers.in.data, buffers.out.data, list, index_guard{}));
   }
 }
 

@@ -25,15 +25,15 @@ struct cub_split {
   std::uint64_t saved = 0;        ///< the end of the output, where records of bad keys will come to
   std::uint64_t inner = 0;        ///< scratch of CUB, and then of the inversion
 
-  cub_split(const split_problem& p, const cub_sort_shape& shape) : sort(shape) {
+  cub_split(const split_problem& problem, const cub_sort_shape& shape) : sort(shape) {
     core::scratch_offsets arrays;
-    const bool is_index = p.product != split_product::records;
-    const bool inverts = p.product == split_product::scatter_index;
-    if (p.has_separate_key()) sorted_keys = arrays.take(p.count * p.key_bytes);
-    if (is_index) numbers = arrays.take(p.count * p.word_bytes);
-    if (inverts) order = arrays.take(p.count * p.word_bytes);
-    if (p.checks_category()) bad_keys = arrays.take(sizeof(unsigned long long));
-    if (p.checks_category() && !inverts) saved = arrays.take(p.count * p.word_bytes);
+    const bool is_index = problem.product != split_product::records;
+    const bool inverts = problem.product == split_product::scatter_index;
+    if (problem.has_separate_key()) sorted_keys = arrays.take(problem.count * problem.key_bytes);
+    if (is_index) numbers = arrays.take(problem.count * problem.word_bytes);
+    if (inverts) order = arrays.take(problem.count * problem.word_bytes);
+    if (problem.checks_category()) bad_keys = arrays.take(sizeof(unsigned long long));
+    if (problem.checks_category() && !inverts) saved = arrays.take(problem.count * problem.word_bytes);
     inner = arrays.bytes();
   }
 };
@@ -53,41 +53,46 @@ constexpr double inversion_slowdown = 1.1;
 constexpr double inversion_steps_of_a_block = 2;
 constexpr double inversion_steps = 4;
 
-plan::planned plan_cub(const split_problem& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
-  if (const char* reason = word_pass_rejection(p)) return plan::rejected(reason);
-  if (p.word_bytes != 4 && p.word_bytes != 8) return plan::rejected("moves records of 4 and 8 bytes");
-  const bool has_word_keys = p.key_bytes <= 8 && p.key_word_bytes >= p.key_bytes && p.key_stride_bytes == p.key_bytes;
-  if (p.has_separate_key() && !has_word_keys) return plan::rejected("keys are not contiguous words of up to 8 bytes");
-  const std::optional<std::uint32_t> lowest_bit = lowest_bit_of(p.bits);
+plan::planned plan_cub(const split_problem& problem, const plan::scope& scope) {
+  const machine& machine = scope.machine;
+  if (const char* reason = word_pass_rejection(problem)) return plan::rejected(reason);
+  if (problem.word_bytes != 4 && problem.word_bytes != 8) return plan::rejected("moves records of 4 and 8 bytes");
+  const bool has_word_keys = problem.key_bytes <= 8 && problem.key_word_bytes >= problem.key_bytes &&
+                             problem.key_stride_bytes == problem.key_bytes;
+  if (problem.has_separate_key() && !has_word_keys)
+    return plan::rejected("keys are not contiguous words of up to 8 bytes");
+  const std::optional<std::uint32_t> lowest_bit = lowest_bit_of(problem.bits);
   if (!lowest_bit) return plan::rejected("sorts by bits that lie side by side in a word");
   cub_sort_shape sort;
-  sort.count = p.count;
-  sort.key_bytes = p.has_separate_key() ? static_cast<std::uint32_t>(p.key_bytes) : p.word_bytes;
-  sort.value_bytes = p.has_separate_key() ? p.word_bytes : 0;
+  sort.count = problem.count;
+  sort.key_bytes = problem.has_separate_key() ? static_cast<std::uint32_t>(problem.key_bytes) : problem.word_bytes;
+  sort.value_bytes = problem.has_separate_key() ? problem.word_bytes : 0;
   sort.first_bit = *lowest_bit;
-  const bool is_category = p.key_from == split_key::kind::category;
-  sort.end_bit = *lowest_bit + (is_category ? std::min(sorted_bits(p), p.bits.count) : p.bits.count);
-  sort.encodes_keys = p.checks_category() || sort.key_bytes < 4;
+  const bool is_category = problem.key_from == split_key::kind::category;
+  sort.end_bit = *lowest_bit + (is_category ? std::min(sorted_bits(problem), problem.bits.count) : problem.bits.count);
+  sort.encodes_keys = problem.checks_category() || sort.key_bytes < 4;
   if (const char* reason = cub_rejection(sort)) return plan::rejected(reason);
 
-  const cub_split split(p, sort);
+  const cub_split split(problem, sort);
   plan::planned plan;
   plan.decided.set(split);
-  plan.add("latency", m.launch_seconds + m.step_seconds);
-  const auto count = static_cast<double>(p.count);
-  if (p.checks_category()) {
-    plan.add("keys checked", 3 * m.step_seconds + count * static_cast<double>(p.key_bytes) / m.copy_bytes_per_second);
+  plan.add("latency", machine.launch_seconds + machine.step_seconds);
+  const auto count = static_cast<double>(problem.count);
+  if (problem.checks_category()) {
+    plan.add("keys checked",
+             3 * machine.step_seconds + count * static_cast<double>(problem.key_bytes) / machine.copy_bytes_per_second);
   }
-  if (p.product != split_product::records) {
-    plan.add("numbers written", m.step_seconds + count * static_cast<double>(p.word_bytes) / m.copy_bytes_per_second);
+  if (problem.product != split_product::records) {
+    plan.add("numbers written",
+             machine.step_seconds + count * static_cast<double>(problem.word_bytes) / machine.copy_bytes_per_second);
   }
-  add_cub_cost(plan, sort, m);
+  add_cub_cost(plan, sort, machine);
   plan.scratch_bytes = split.inner + cub_scratch_bytes(sort);
-  if (p.product == split_product::scatter_index) {
-    plan::planned inversion = plan_inversion(p, plan::inner_scope(scope, split.inner));
-    plan.add("inversion", inversion_slowdown * inversion.seconds +
-                              (is_one_block(sort) ? inversion_steps_of_a_block : inversion_steps) * m.step_seconds);
+  if (problem.product == split_product::scatter_index) {
+    plan::planned inversion = plan_inversion(problem, plan::inner_scope(scope, split.inner));
+    plan.add("inversion",
+             inversion_slowdown * inversion.seconds +
+                 (is_one_block(sort) ? inversion_steps_of_a_block : inversion_steps) * machine.step_seconds);
     plan.scratch_bytes = std::max(plan.scratch_bytes, split.inner + inversion.scratch_bytes);
     plan.inner_calls = std::make_shared<plan::planned>(std::move(inversion));
   }
@@ -97,13 +102,13 @@ plan::planned plan_cub(const split_problem& p, const plan::scope& scope) {
 /// One call.
 class cub_split_call {
  public:
-  cub_split_call(const context& ctx, const split_problem& p, const plan::planned& plan, const split_buffers& b,
-                 std::byte* scratch)
+  cub_split_call(const context& ctx, const split_problem& problem, const plan::planned& plan,
+                 const split_buffers& buffers, std::byte* scratch)
       : ctx_(ctx),
-        p_(p),
+        p_(problem),
         plan_(plan),
         split_(plan.decided.get<cub_split>()),
-        pass_(word_pass_of(p, b)),
+        pass_(word_pass_of(problem, buffers)),
         scratch_(scratch) {}
 
   void run() const {

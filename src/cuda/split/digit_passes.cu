@@ -58,14 +58,15 @@ std::uint32_t pass_count(const split_problem& p) {
   return p.categories <= narrow_bins ? 1 : static_cast<std::uint32_t>(ceil_div(sorted_bits(p), digit_bits));
 }
 
-plan::planned plan_digit_passes(const split_problem& p, const plan::scope& scope, bool stable) {
-  if (p.has_separate_key()) return plan_separate_keys(p, scope, stable);
+plan::planned plan_digit_passes(const split_problem& problem, const plan::scope& scope, bool stable) {
+  if (problem.has_separate_key()) return plan_separate_keys(problem, scope, stable);
   const machine& m = scope.machine;
-  const std::uint32_t first = first_pass_bits(p.bits.count, p.word_bytes, stable);
-  const auto later_passes = static_cast<std::uint32_t>(ceil_div(p.bits.count - first, digit_bits));
-  plan::planned plan = passes_cost(p, m, first, later_passes, stable);
-  plan.scratch_bytes = core::scratch_aligned(p.count * p.word_bytes) +
-                       std::max(stable_scratch_bytes(p.count, p.word_bytes), stable ? 0 : unordered_scratch_bytes);
+  const std::uint32_t first = first_pass_bits(problem.bits.count, problem.word_bytes, stable);
+  const auto later_passes = static_cast<std::uint32_t>(ceil_div(problem.bits.count - first, digit_bits));
+  plan::planned plan = passes_cost(problem, m, first, later_passes, stable);
+  plan.scratch_bytes =
+      core::scratch_aligned(problem.count * problem.word_bytes) +
+      std::max(stable_scratch_bytes(problem.count, problem.word_bytes), stable ? 0 : unordered_scratch_bytes);
   return plan;
 }
 

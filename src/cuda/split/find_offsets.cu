@@ -12,18 +12,19 @@ __global__ void __launch_bounds__(block_threads)
     search_offsets(const Word* words, std::uint64_t count, word_field field, std::uint64_t categories,
                    std::uint64_t* offsets) {
   const std::uint64_t step = std::uint64_t{gridDim.x} * block_threads;
-  for (std::uint64_t c = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x; c <= categories; c += step) {
+  for (std::uint64_t category = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x; category <= categories;
+       category += step) {
     std::uint64_t begin = 0;
     std::uint64_t end = count;
     while (begin < end) {
       const std::uint64_t middle = begin + (end - begin) / 2;
-      if (category_of(__ldg(words + middle), field) < c) {
+      if (category_of(__ldg(words + middle), field) < category) {
         begin = middle + 1;
       } else {
         end = middle;
       }
     }
-    offsets[c] = begin;
+    offsets[category] = begin;
   }
 }
 

@@ -48,17 +48,17 @@ plan::planned plan_inversion(const split_problem& p, const plan::scope& in) {
   return plan.add("random write", random_writes);
 }
 
-void invert_order(const context& ctx, const split_problem& p, const plan::planned& inversion, const std::byte* order,
-                  void* scatter_index, std::byte* scratch) {
-  const std::uint64_t blocks = ceil_div(p.count, block_threads);
-  if (p.word_bytes == 8) {
+void invert_order(const context& ctx, const split_problem& problem, const plan::planned& inversion,
+                  const std::byte* order, void* scatter_index, std::byte* scratch) {
+  const std::uint64_t blocks = ceil_div(problem.count, block_threads);
+  if (problem.word_bytes == 8) {
     return launch(ctx, scatter_positions<unsigned long long>, blocks,
-                  reinterpret_cast<const unsigned long long*>(order), p.count,
+                  reinterpret_cast<const unsigned long long*>(order), problem.count,
                   static_cast<unsigned long long*>(scatter_index));
   }
   const auto* const numbers = reinterpret_cast<const std::uint32_t*>(order);
   if (inversion.inner_calls == nullptr) {
-    return launch(ctx, scatter_positions<std::uint32_t>, blocks, numbers, p.count,
+    return launch(ctx, scatter_positions<std::uint32_t>, blocks, numbers, problem.count,
                   static_cast<std::uint32_t*>(scatter_index));
   }
   inversion.inner<bucketed_positions>().scatter(ctx, numbers, static_cast<std::uint32_t*>(scatter_index), scratch);

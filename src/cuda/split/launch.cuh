@@ -8,36 +8,36 @@ namespace sheaf::cuda {
 
 /// How kernels read keys, without the report of bad ones.
 inline key_arguments keys_of(const key_array& keys) {
-  key_arguments k;
-  k.data = keys.data;
-  k.stride = keys.stride;
-  k.word_bytes = keys.word_bytes > 8 ? 0 : keys.word_bytes;
-  k.bits = keys.bits;
-  if (k.word_bytes != 0) k.field = word_field_of(keys.bits, k.word_bytes);
-  k.categories = keys.categories;
-  k.checks = keys.may_be_bad ? 1 : 0;
-  return k;
+  key_arguments args;
+  args.data = keys.data;
+  args.stride = keys.stride;
+  args.word_bytes = keys.word_bytes > 8 ? 0 : keys.word_bytes;
+  args.bits = keys.bits;
+  if (args.word_bytes != 0) args.field = word_field_of(keys.bits, args.word_bytes);
+  args.categories = keys.categories;
+  args.checks = keys.may_be_bad ? 1 : 0;
+  return args;
 }
 
 /// How the histogram kernels read the keys of a pass, which may be its words; bad keys are reported.
-inline key_arguments keys_of(const context& ctx, const split_pass& p) {
-  if (p.keys.data == nullptr) {
-    return keys_of({.data = p.in, .stride = p.word_bytes, .word_bytes = p.word_bytes, .bits = p.bits});
+inline key_arguments keys_of(const context& ctx, const split_pass& pass) {
+  if (pass.keys.data == nullptr) {
+    return keys_of({.data = pass.in, .stride = pass.word_bytes, .word_bytes = pass.word_bytes, .bits = pass.bits});
   }
-  key_arguments k = keys_of(p.keys);
-  if (p.keys.may_be_bad) k.guard = state_of(ctx).guard(*p.keys.wording, p.keys.type, p.keys.categories);
+  key_arguments k = keys_of(pass.keys);
+  if (pass.keys.may_be_bad) k.guard = state_of(ctx).guard(*pass.keys.wording, pass.keys.type, pass.keys.categories);
   return k;
 }
 
-inline scatter_arguments arguments_of(const split_pass& p, const key_arguments& key) {
-  scatter_arguments a{};
-  a.in = p.in;
-  a.out = p.out;
-  a.count = p.count;
-  if (p.keys.data == nullptr) a.field = word_field_of(p.bits, p.word_bytes);
-  a.key = key;
-  a.scatter_index = p.scatter_index;
-  return a;
+inline scatter_arguments arguments_of(const split_pass& pass, const key_arguments& key) {
+  scatter_arguments args{};
+  args.in = pass.in;
+  args.out = pass.out;
+  args.count = pass.count;
+  if (pass.keys.data == nullptr) args.field = word_field_of(pass.bits, pass.word_bytes);
+  args.key = key;
+  args.scatter_index = pass.scatter_index;
+  return args;
 }
 
 /// Queue the histogram and prefix sums of a pass, and return what they write: where runs begin. A list of one tile
@@ -52,35 +52,35 @@ run_offsets count_and_scan_list(const context& ctx, const key_arguments& key, st
 
 /// Queues the instantiation of the scatter kernel for the words and keys of the pass.
 template <int Bins, record_order Order>
-void launch_scatter(const context& ctx, const split_pass& p, const scatter_arguments& a) {
+void launch_scatter(const context& ctx, const split_pass& pass, const scatter_arguments& args) {
   constexpr bool is_narrow = Bins <= static_cast<int>(narrow_bins);
-  if (p.keys.data == nullptr) {
+  if (pass.keys.data == nullptr) {
     constexpr bin_source source = bin_source::word;
-    switch (p.word_bytes) {
-      case 4: return launch_scatter_tiles<std::uint32_t, record_source::words, source, Bins, Order>(ctx, a);
-      case 8: return launch_scatter_tiles<uint2, record_source::words, source, Bins, Order>(ctx, a);
+    switch (pass.word_bytes) {
+      case 4: return launch_scatter_tiles<std::uint32_t, record_source::words, source, Bins, Order>(ctx, args);
+      case 8: return launch_scatter_tiles<uint2, record_source::words, source, Bins, Order>(ctx, args);
       default:
         if constexpr (is_narrow) {
-          switch (p.word_bytes) {
-            case 1: return launch_scatter_tiles<std::uint8_t, record_source::words, source, Bins, Order>(ctx, a);
-            case 2: return launch_scatter_tiles<std::uint16_t, record_source::words, source, Bins, Order>(ctx, a);
-            default: return launch_scatter_tiles<uint4, record_source::words, source, Bins, Order>(ctx, a);
+          switch (pass.word_bytes) {
+            case 1: return launch_scatter_tiles<std::uint8_t, record_source::words, source, Bins, Order>(ctx, args);
+            case 2: return launch_scatter_tiles<std::uint16_t, record_source::words, source, Bins, Order>(ctx, args);
+            default: return launch_scatter_tiles<uint4, record_source::words, source, Bins, Order>(ctx, args);
           }
         }
     }
     return;
   }
   constexpr bin_source source = bin_source::separate_key;
-  if (p.in == nullptr) {
-    if (p.word_bytes == 8)
-      return launch_scatter_tiles<uint2, record_source::record_numbers, source, Bins, Order>(ctx, a);
-    return launch_scatter_tiles<std::uint32_t, record_source::record_numbers, source, Bins, Order>(ctx, a);
+  if (pass.in == nullptr) {
+    if (pass.word_bytes == 8)
+      return launch_scatter_tiles<uint2, record_source::record_numbers, source, Bins, Order>(ctx, args);
+    return launch_scatter_tiles<std::uint32_t, record_source::record_numbers, source, Bins, Order>(ctx, args);
   }
-  switch (p.word_bytes) {
-    case 4: return launch_scatter_tiles<std::uint32_t, record_source::words, source, Bins, Order>(ctx, a);
-    case 8: return launch_scatter_tiles<uint2, record_source::words, source, Bins, Order>(ctx, a);
+  switch (pass.word_bytes) {
+    case 4: return launch_scatter_tiles<std::uint32_t, record_source::words, source, Bins, Order>(ctx, args);
+    case 8: return launch_scatter_tiles<uint2, record_source::words, source, Bins, Order>(ctx, args);
     default:
-      if constexpr (is_narrow) launch_scatter_tiles<uint4, record_source::words, source, Bins, Order>(ctx, a);
+      if constexpr (is_narrow) launch_scatter_tiles<uint4, record_source::words, source, Bins, Order>(ctx, args);
   }
 }
 

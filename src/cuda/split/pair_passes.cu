@@ -18,58 +18,59 @@ struct pair_scratch_layout {
   std::uint64_t pass;       ///< scratch of a pass
   std::uint64_t bytes;      ///< size of the whole scratch
 
-  explicit pair_scratch_layout(const pair_passes& p) {
-    const std::uint64_t key_bytes = core::scratch_aligned(p.count * sizeof(std::uint32_t));
-    const std::uint64_t value_bytes = core::scratch_aligned(p.count * p.value_bytes);
-    const std::uint32_t passes_writing_keys = pass_count(p) - (p.writes_keys ? 0 : 1);
+  explicit pair_scratch_layout(const pair_passes& passes) {
+    const std::uint64_t key_bytes = core::scratch_aligned(passes.count * sizeof(std::uint32_t));
+    const std::uint64_t value_bytes = core::scratch_aligned(passes.count * passes.value_bytes);
+    const std::uint32_t passes_writing_keys = pass_count(passes) - (passes.writes_keys ? 0 : 1);
     keys[0] = 0;
     keys[1] = passes_writing_keys > 0 ? key_bytes : 0;
     values[0] = keys[1] + (passes_writing_keys > 1 ? key_bytes : 0);
-    values[1] = values[0] + (pass_count(p) > 1 ? value_bytes : 0);
-    pass = values[1] + (only_last_writes_out(p) ? value_bytes : 0);
-    bytes = pass + std::max(stable_scratch_bytes(p.count, p.value_bytes), p.stable ? 0 : unordered_scratch_bytes);
+    values[1] = values[0] + (pass_count(passes) > 1 ? value_bytes : 0);
+    pass = values[1] + (only_last_writes_out(passes) ? value_bytes : 0);
+    bytes = pass + std::max(stable_scratch_bytes(passes.count, passes.value_bytes),
+                            passes.stable ? 0 : unordered_scratch_bytes);
   }
 };
 
 template <class Value, pass_position Position, record_order Order>
-void launch_scatter(const context& ctx, const pair_scatter_arguments& a) {
+void launch_scatter(const context& ctx, const pair_scatter_arguments& args) {
   const auto kernel = scatter_pair_tiles<Value, Position, Order>;
-  const std::uint64_t tiles = ceil_div(a.count, std::uint64_t{pair_threads} * pairs_per_thread<Value>);
+  const std::uint64_t tiles = ceil_div(args.count, std::uint64_t{pair_threads} * pairs_per_thread<Value>);
   constexpr std::size_t shared_bytes = pair_shared_bytes<Value, Order>();
-  const bool may_be_first_of_call = a.runs.bin_begin == nullptr;
-  if (may_be_first_of_call) return launch_shared(ctx, kernel, tiles, pair_threads, shared_bytes, a);
-  launch_overlapped(ctx, kernel, tiles, pair_threads, shared_bytes, a);
+  const bool may_be_first_of_call = args.runs.bin_begin == nullptr;
+  if (may_be_first_of_call) return launch_shared(ctx, kernel, tiles, pair_threads, shared_bytes, args);
+  launch_overlapped(ctx, kernel, tiles, pair_threads, shared_bytes, args);
 }
 
 template <class Value>
-void launch_scatter_of(const context& ctx, const pair_scatter_arguments& a, bool stable) {
-  if (a.keys_in != nullptr) {
-    launch_scatter<Value, pass_position::later, record_order::stable>(ctx, a);
+void launch_scatter_of(const context& ctx, const pair_scatter_arguments& args, bool stable) {
+  if (args.keys_in != nullptr) {
+    launch_scatter<Value, pass_position::later, record_order::stable>(ctx, args);
   } else if (stable) {
-    launch_scatter<Value, pass_position::first, record_order::stable>(ctx, a);
+    launch_scatter<Value, pass_position::first, record_order::stable>(ctx, args);
   } else {
-    launch_scatter<Value, pass_position::first, record_order::unordered>(ctx, a);
+    launch_scatter<Value, pass_position::first, record_order::unordered>(ctx, args);
   }
 }
 
 /// The keys whose digit the histogram of a pass counts: the caller's, or those that the pass before wrote.
-key_arguments counted_keys(const context& ctx, const pair_passes& p, const pair_scatter_arguments& a,
+key_arguments counted_keys(const context& ctx, const pair_passes& passes, const pair_scatter_arguments& args,
                            std::uint32_t digit) {
-  if (a.keys_in == nullptr) {
-    key_arguments key = a.key;
-    key.bin_mask = a.digit_mask;
-    if (p.keys.may_be_bad) {
-      key.guard = state_of(ctx).guard(*p.keys.wording, p.keys.type, p.keys.categories);
+  if (args.keys_in == nullptr) {
+    key_arguments key = args.key;
+    key.bin_mask = args.digit_mask;
+    if (passes.keys.may_be_bad) {
+      key.guard = state_of(ctx).guard(*passes.keys.wording, passes.keys.type, passes.keys.categories);
     } else {
-      key.bits = primitives::part_of(p.keys.bits, 0, digit);
+      key.bits = primitives::part_of(passes.keys.bits, 0, digit);
       if (key.word_bytes != 0) key.field = word_field_of(key.bits, key.word_bytes);
     }
     return key;
   }
-  return keys_of({.data = reinterpret_cast<const std::byte*>(a.keys_in),
+  return keys_of({.data = reinterpret_cast<const std::byte*>(args.keys_in),
                   .stride = sizeof(std::uint32_t),
                   .word_bytes = sizeof(std::uint32_t),
-                  .bits = {a.digit_shift, digit}});
+                  .bits = {args.digit_shift, digit}});
 }
 
 }  // namespace
@@ -78,42 +79,45 @@ std::uint32_t pass_count(const pair_passes& p) { return static_cast<std::uint32_
 
 std::uint64_t pair_scratch_bytes(const pair_passes& p) { return pair_scratch_layout(p).bytes; }
 
-const std::uint32_t* run_pair_passes(const context& ctx, const pair_passes& p, std::byte* scratch) {
-  const pair_scratch_layout layout(p);
-  const std::uint32_t passes = pass_count(p);
-  const std::uint32_t tile_records = split_tile_records(p.value_bytes, narrow_bins);
+const std::uint32_t* run_pair_passes(const context& ctx, const pair_passes& pairs, std::byte* scratch) {
+  const pair_scratch_layout layout(pairs);
+  const std::uint32_t passes = pass_count(pairs);
+  const std::uint32_t tile_records = split_tile_records(pairs.value_bytes, narrow_bins);
   void* const pass_scratch = scratch + layout.pass;
-  pair_scatter_arguments a{};
-  a.values_in = p.values;
-  a.count = p.count;
-  a.key = keys_of(p.keys);
-  a.key.bad_bin = static_cast<std::uint32_t>(p.keys.categories);
+  pair_scatter_arguments args{};
+  args.values_in = pairs.values;
+  args.count = pairs.count;
+  args.key = keys_of(pairs.keys);
+  args.key.bad_bin = static_cast<std::uint32_t>(pairs.keys.categories);
   for (std::uint32_t i = 0; i < passes; ++i) {
-    const std::uint32_t low = p.key_bits * i / passes;
-    const std::uint32_t digit = p.key_bits * (i + 1) / passes - low;
+    const std::uint32_t low = pairs.key_bits * i / passes;
+    const std::uint32_t digit = pairs.key_bits * (i + 1) / passes - low;
     const bool is_last = i + 1 == passes;
-    const bool is_stable = p.stable || i > 0;
-    a.digit_shift = low;
-    a.digit_mask = (1U << digit) - 1;
-    a.keys_out = is_last && !p.writes_keys ? nullptr : reinterpret_cast<std::uint32_t*>(scratch + layout.keys[i % 2]);
-    const bool writes_out = is_last || ((passes - i) % 2 == 1 && !only_last_writes_out(p));
-    a.values_out = writes_out ? p.out : scratch + layout.values[only_last_writes_out(p) ? i % 2 : 0];
-    a.drops_bad_keys = is_last && p.drops_bad_keys ? 1 : 0;
-    a.first_bad_key = static_cast<std::uint32_t>(p.keys.categories);
-    const key_arguments counted = counted_keys(ctx, p, a, digit);
-    a.runs = is_stable ? count_and_scan_tiles(ctx, counted, p.count, tile_records, nullptr, narrow_bins, pass_scratch)
-                       : count_and_scan_list<narrow_bins>(ctx, counted, p.count, tile_records, nullptr, narrow_bins,
-                                                          pass_scratch);
-    if (a.runs.bin_begin == nullptr) a.key.guard = counted.guard;  // without a histogram, the scatter kernel reports
-    switch (p.value_bytes) {
-      case 4: launch_scatter_of<std::uint32_t>(ctx, a, is_stable); break;
-      case 8: launch_scatter_of<uint2>(ctx, a, is_stable); break;
-      default: launch_scatter_of<uint4>(ctx, a, is_stable);
+    const bool is_stable = pairs.stable || i > 0;
+    args.digit_shift = low;
+    args.digit_mask = (1U << digit) - 1;
+    args.keys_out =
+        is_last && !pairs.writes_keys ? nullptr : reinterpret_cast<std::uint32_t*>(scratch + layout.keys[i % 2]);
+    const bool writes_out = is_last || ((passes - i) % 2 == 1 && !only_last_writes_out(pairs));
+    args.values_out = writes_out ? pairs.out : scratch + layout.values[only_last_writes_out(pairs) ? i % 2 : 0];
+    args.drops_bad_keys = is_last && pairs.drops_bad_keys ? 1 : 0;
+    args.first_bad_key = static_cast<std::uint32_t>(pairs.keys.categories);
+    const key_arguments counted = counted_keys(ctx, pairs, args, digit);
+    args.runs = is_stable
+                    ? count_and_scan_tiles(ctx, counted, pairs.count, tile_records, nullptr, narrow_bins, pass_scratch)
+                    : count_and_scan_list<narrow_bins>(ctx, counted, pairs.count, tile_records, nullptr, narrow_bins,
+                                                       pass_scratch);
+    if (args.runs.bin_begin == nullptr)
+      args.key.guard = counted.guard;  // without a histogram, the scatter kernel reports
+    switch (pairs.value_bytes) {
+      case 4: launch_scatter_of<std::uint32_t>(ctx, args, is_stable); break;
+      case 8: launch_scatter_of<uint2>(ctx, args, is_stable); break;
+      default: launch_scatter_of<uint4>(ctx, args, is_stable);
     }
-    a.keys_in = a.keys_out;
-    a.values_in = a.values_out;
+    args.keys_in = args.keys_out;
+    args.values_in = args.values_out;
   }
-  return p.writes_keys ? a.keys_out : nullptr;
+  return pairs.writes_keys ? args.keys_out : nullptr;
 }
 
 }  // namespace sheaf::cuda

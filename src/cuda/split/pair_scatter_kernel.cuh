@@ -54,7 +54,7 @@ constexpr std::size_t pair_shared_bytes() {
 /// Past the end of the list keys are all ones: a stable pass sorts them to the end of the last bin, behind all that is
 /// written.
 template <pass_position Position, tile_kind Kind, int Items>
-__device__ __forceinline__ void load_keys(const pair_scatter_arguments& a, std::uint64_t tile,
+__device__ __forceinline__ void load_keys(const pair_scatter_arguments& args, std::uint64_t tile,
                                           std::uint32_t pairs_in_tile, std::uint32_t first, int pairs_from_first,
                                           std::uint32_t (&key)[Items]) {
   constexpr bool is_full = Kind == tile_kind::full;
@@ -62,7 +62,7 @@ __device__ __forceinline__ void load_keys(const pair_scatter_arguments& a, std::
     const std::uint32_t begin = threadIdx.x / 32 * (32 * Items);
     if (is_full || begin < pairs_in_tile) {
       const std::uint32_t share = is_full ? 32U * Items : min(pairs_in_tile - begin, 32U * Items);
-      load_bins<Items>(a.key, tile + begin, threadIdx.x % 32, 32, share, key);
+      load_bins<Items>(args.key, tile + begin, threadIdx.x % 32, 32, share, key);
     }
     if constexpr (!is_full) {
 #pragma unroll
@@ -71,7 +71,7 @@ __device__ __forceinline__ void load_keys(const pair_scatter_arguments& a, std::
       }
     }
   } else {
-    const std::uint32_t* const keys = a.keys_in + tile + first;
+    const std::uint32_t* const keys = args.keys_in + tile + first;
 #pragma unroll
     for (int k = 0; k < Items; ++k) key[k] = is_full || k * 32 < pairs_from_first ? __ldcs(keys + k * 32) : ~0U;
   }
@@ -90,20 +90,20 @@ __device__ __forceinline__ void stage_words(const Word (&word)[Items], const pac
 /// Writes the runs of keys, says which bins the pairs have that the thread writes, and returns a bit for each that it
 /// does not.
 template <tile_kind Kind, int Items>
-__device__ __forceinline__ std::uint32_t write_keys(const pair_scatter_arguments& a, std::uint32_t pairs_in_tile,
+__device__ __forceinline__ std::uint32_t write_keys(const pair_scatter_arguments& args, std::uint32_t pairs_in_tile,
                                                     const std::uint32_t* staged_key, const std::uint64_t* output_shift,
                                                     packed_bytes<Items>& out_bin) {
   constexpr bool is_full = Kind == tile_kind::full;
   std::uint32_t dropped = 0;
 #pragma unroll
   for (int k = 0; k < Items; ++k) {
-    const std::uint32_t s = k * pair_threads + threadIdx.x;
-    const std::uint32_t staged = is_full || s < pairs_in_tile ? staged_key[s] : 0;
-    const std::uint32_t b = staged >> a.digit_shift & a.digit_mask;
+    const std::uint32_t position = k * pair_threads + threadIdx.x;
+    const std::uint32_t staged = is_full || position < pairs_in_tile ? staged_key[position] : 0;
+    const std::uint32_t b = staged >> args.digit_shift & args.digit_mask;
     out_bin.set(k, b);
-    const bool is_pair = is_full || s < pairs_in_tile;
-    if (!is_pair || (a.drops_bad_keys != 0 && staged >= a.first_bad_key)) dropped |= 1U << k;
-    if (is_pair && a.keys_out != nullptr) a.keys_out[output_shift[b] + s] = staged;
+    const bool is_pair = is_full || position < pairs_in_tile;
+    if (!is_pair || (args.drops_bad_keys != 0 && staged >= args.first_bad_key)) dropped |= 1U << k;
+    if (is_pair && args.keys_out != nullptr) args.keys_out[output_shift[b] + position] = staged;
   }
   return dropped;
 }
@@ -123,7 +123,7 @@ __device__ __forceinline__ void write_values(const pair_scatter_arguments& a, co
 
 /// Scatters one tile of pairs.
 template <class Value, pass_position Position, record_order Order, tile_kind Kind>
-__device__ __forceinline__ void scatter_pair_tile(const pair_scatter_arguments& a, std::uint64_t tile,
+__device__ __forceinline__ void scatter_pair_tile(const pair_scatter_arguments& args, std::uint64_t tile,
                                                   std::uint32_t pairs_in_tile, bin_tables<narrow_bins, Order>& tables) {
   constexpr bool is_full = Kind == tile_kind::full;
   constexpr bool every_pair_has_bin = is_full || Order == record_order::stable;
@@ -136,45 +136,46 @@ __device__ __forceinline__ void scatter_pair_tile(const pair_scatter_arguments& 
   const std::uint32_t first = threadIdx.x / 32 * (32 * items) + threadIdx.x % 32;
   const int pairs_from_first = static_cast<int>(pairs_in_tile) - static_cast<int>(first);
   std::uint32_t key[items];
-  load_keys<Position, Kind>(a, tile, pairs_in_tile, first, pairs_from_first, key);
+  load_keys<Position, Kind>(args, tile, pairs_in_tile, first, pairs_from_first, key);
 
   const auto bin = [&](int k) {
-    const std::uint32_t b = key[k] >> a.digit_shift & a.digit_mask;
+    const std::uint32_t b = key[k] >> args.digit_shift & args.digit_mask;
     return every_pair_has_bin || k * 32 < pairs_from_first ? b : no_bin;
   };
   packed_numbers<items> position;
   find_positions<items, narrow_bins, Order, pair_threads, every_pair_has_bin>(
-      a.runs, pairs_in_tile, bin, reinterpret_cast<warp_bin*>(shared), tables, position);
+      args.runs, pairs_in_tile, bin, reinterpret_cast<warp_bin*>(shared), tables, position);
   __syncthreads();
 
   stage_words<every_pair_has_bin>(key, position, pairs_from_first, staged_key);
   Value value[items];  // they load while the keys are sorted and written
 #pragma unroll
   for (int k = 0; k < items; ++k) {
-    value[k] = value_at<Value>(a.values_in, tile + (is_full ? first + k * 32 : min(first + k * 32, pairs_in_tile - 1)));
+    value[k] =
+        value_at<Value>(args.values_in, tile + (is_full ? first + k * 32 : min(first + k * 32, pairs_in_tile - 1)));
   }
   __syncthreads();
   packed_bytes<items> out_bin;
-  const std::uint32_t dropped = write_keys<Kind>(a, pairs_in_tile, staged_key, tables.output_shift, out_bin);
+  const std::uint32_t dropped = write_keys<Kind>(args, pairs_in_tile, staged_key, tables.output_shift, out_bin);
   __syncthreads();
 
   stage_words<every_pair_has_bin>(value, position, pairs_from_first, staged_value);
   __syncthreads();
-  write_values(a, staged_value, tables.output_shift, out_bin, dropped);
+  write_values(args, staged_value, tables.output_shift, out_bin, dropped);
 }
 
 template <class Value, pass_position Position, record_order Order>
 __global__ void __launch_bounds__(pair_threads, 2)
-    scatter_pair_tiles(const __grid_constant__ pair_scatter_arguments a) {
+    scatter_pair_tiles(const __grid_constant__ pair_scatter_arguments args) {
   wait_for_kernel_before();
   constexpr std::uint32_t tile_pairs = pair_threads * pairs_per_thread<Value>;
   __shared__ bin_tables<narrow_bins, Order> tables;
   const std::uint64_t tile = std::uint64_t{blockIdx.x} * tile_pairs;
-  const auto pairs_in_tile = static_cast<std::uint32_t>(min(a.count - tile, std::uint64_t{tile_pairs}));
+  const auto pairs_in_tile = static_cast<std::uint32_t>(min(args.count - tile, std::uint64_t{tile_pairs}));
   if (pairs_in_tile == tile_pairs) {
-    scatter_pair_tile<Value, Position, Order, tile_kind::full>(a, tile, pairs_in_tile, tables);
+    scatter_pair_tile<Value, Position, Order, tile_kind::full>(args, tile, pairs_in_tile, tables);
   } else {
-    scatter_pair_tile<Value, Position, Order, tile_kind::partial>(a, tile, pairs_in_tile, tables);
+    scatter_pair_tile<Value, Position, Order, tile_kind::partial>(args, tile, pairs_in_tile, tables);
   }
 }
 

@@ -66,10 +66,10 @@ struct pair_passes {
   bool stable = true;        ///< false: the first pass may be unordered
 };
 
-std::uint32_t pass_count(const pair_passes& p);
-std::uint64_t pair_scratch_bytes(const pair_passes& p);
+std::uint32_t pass_count(const pair_passes& passes);
+std::uint64_t pair_scratch_bytes(const pair_passes& passes);
 /// Queues the passes. Returns the sorted keys, which lie in scratch, if p.writes_keys; else null.
-const std::uint32_t* run_pair_passes(const context& ctx, const pair_passes& p, std::byte* scratch);
+const std::uint32_t* run_pair_passes(const context& ctx, const pair_passes& passes, std::byte* scratch);
 
 /// Passes by keys of 32 bits side by side, which also write the sorted keys. A value without a category has the key
 /// `categories`, and comes behind all others. Arrays are yet to be given.

@@ -36,17 +36,17 @@ __global__ void __launch_bounds__(block_threads)
   row_of_entry[e] = static_cast<Index>(begin);
 }
 
-void run_rows(const context& ctx, const row_of_entry_problem& p, const plan::planned&, const row_of_entry_buffers& b,
-              std::byte*) {
-  if (p.rows == 0 || p.entries == 0) return;
+void run_rows(const context& ctx, const row_of_entry_problem& problem, const plan::planned&,
+              const row_of_entry_buffers& buffers, std::byte*) {
+  if (problem.rows == 0 || problem.entries == 0) return;
   const device_scope current_device(ctx.device());
-  const std::uint64_t blocks = ceil_div(p.entries, block_threads);
-  if (bytes(p.index) == 8) {
-    launch(ctx, find_rows<std::uint64_t>, blocks, b.first, p.rows, p.entries,
-           static_cast<std::uint64_t*>(b.row_of_entry));
+  const std::uint64_t blocks = ceil_div(problem.entries, block_threads);
+  if (bytes(problem.index) == 8) {
+    launch(ctx, find_rows<std::uint64_t>, blocks, buffers.first, problem.rows, problem.entries,
+           static_cast<std::uint64_t*>(buffers.row_of_entry));
   } else {
-    launch(ctx, find_rows<std::uint32_t>, blocks, b.first, p.rows, p.entries,
-           static_cast<std::uint32_t*>(b.row_of_entry));
+    launch(ctx, find_rows<std::uint32_t>, blocks, buffers.first, problem.rows, problem.entries,
+           static_cast<std::uint32_t*>(buffers.row_of_entry));
   }
 }
 

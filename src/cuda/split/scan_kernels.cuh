@@ -53,13 +53,14 @@ constexpr int rows_in_flight = 16;
 template <class Count>
 __device__ __forceinline__ void scan_column(Count* column, std::uint64_t step, std::uint32_t begin, std::uint32_t end,
                                             Count sum) {
-  for (std::uint32_t c = begin; c < end; c += rows_in_flight) {
+  for (std::uint32_t row_index = begin; row_index < end; row_index += rows_in_flight) {
     Count row[rows_in_flight];
 #pragma unroll
-    for (std::uint32_t r = 0; r < rows_in_flight; ++r) row[r] = c + r < end ? column[(c + r) * step] : 0;
+    for (std::uint32_t r = 0; r < rows_in_flight; ++r)
+      row[r] = row_index + r < end ? column[(row_index + r) * step] : 0;
 #pragma unroll
     for (std::uint32_t r = 0; r < rows_in_flight; ++r) {
-      if (c + r < end) column[(c + r) * step] = sum;
+      if (row_index + r < end) column[(row_index + r) * step] = sum;
       sum += row[r];
     }
   }
@@ -102,19 +103,19 @@ __global__ void __launch_bounds__(column_scan_threads)
   static_assert(rows <= rows_in_flight && Bins * row_ranges == column_scan_threads);
   __shared__ std::uint32_t range_sum[row_ranges][Bins];
   const std::uint32_t range = threadIdx.x / Bins;
-  const std::uint32_t b = threadIdx.x % Bins;
+  const std::uint32_t bin = threadIdx.x % Bins;
   const std::uint64_t first = std::uint64_t{blockIdx.x} * tiles_per_chunk + range * rows;
-  std::uint32_t* const column = tile_count + first * Bins + b;
+  std::uint32_t* const column = tile_count + first * Bins + bin;
   std::uint32_t row[rows];
   std::uint32_t sum = 0;
 #pragma unroll
   for (std::uint32_t r = 0; r < rows; ++r) row[r] = first + r < tiles ? column[r * Bins] : 0;
 #pragma unroll
   for (std::uint32_t r = 0; r < rows; ++r) sum += row[r];
-  range_sum[range][b] = sum;
+  range_sum[range][bin] = sum;
   __syncthreads();
   sum = 0;
-  for (std::uint32_t r = 0; r < range; ++r) sum += range_sum[r][b];
+  for (std::uint32_t r = 0; r < range; ++r) sum += range_sum[r][bin];
 #pragma unroll
   for (std::uint32_t r = 0; r < rows; ++r) {
     if (first + r < tiles) column[r * Bins] = sum;

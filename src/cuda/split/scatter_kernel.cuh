@@ -47,12 +47,12 @@ constexpr std::size_t scatter_shared_bytes() {
 /// separate keys, whose records are loaded after ranking.
 template <record_source Records, tile_kind Kind, class Word, bin_source Source, int Items, int Bins,
           bool EveryRecordHasBin>
-__device__ __forceinline__ void load_tile(const scatter_arguments& a, std::uint64_t tile, std::uint32_t records_in_tile,
-                                          std::uint32_t first, const Word* tile_words,
+__device__ __forceinline__ void load_tile(const scatter_arguments& args, std::uint64_t tile,
+                                          std::uint32_t records_in_tile, std::uint32_t first, const Word* tile_words,
                                           tile_bins<Word, Source, Items, Bins, EveryRecordHasBin>& records) {
   constexpr bool is_full = Kind == tile_kind::full;
   if constexpr (Source == bin_source::word) {
-    records.field = a.field;
+    records.field = args.field;
     records.records_from_first = static_cast<int>(records_in_tile) - static_cast<int>(first);
 #pragma unroll
     for (int k = 0; k < Items; ++k) {
@@ -62,7 +62,7 @@ __device__ __forceinline__ void load_tile(const scatter_arguments& a, std::uint6
     }
     if constexpr (records.keeps_bins) {
 #pragma unroll
-      for (int k = 0; k < Items; ++k) records.kept_bins.set(k, category_of(records.word[k], a.field));
+      for (int k = 0; k < Items; ++k) records.kept_bins.set(k, category_of(records.word[k], args.field));
     }
   } else {
     // load_bins takes the warp's records as a list of its own.
@@ -72,7 +72,7 @@ __device__ __forceinline__ void load_tile(const scatter_arguments& a, std::uint6
     for (int k = 0; k < Items; ++k) loaded[k] = no_bin;
     if (is_full || begin < records_in_tile) {
       const std::uint32_t share = is_full ? 32U * Items : min(records_in_tile - begin, 32U * Items);
-      load_bins<Items>(a.key, tile + begin, threadIdx.x % 32, 32, share, loaded);
+      load_bins<Items>(args.key, tile + begin, threadIdx.x % 32, 32, share, loaded);
     }
 #pragma unroll
     for (int k = 0; k < Items; ++k) records.key_bins.set(k, loaded[k]);
@@ -81,7 +81,7 @@ __device__ __forceinline__ void load_tile(const scatter_arguments& a, std::uint6
 
 /// Writes where each record of the tile goes, in place of moving it.
 template <class Word, int Items, int Bins, bool EveryRecordHasBin, class Bin>
-__device__ __forceinline__ void write_positions(const scatter_arguments& a, std::uint64_t tile, std::uint32_t first,
+__device__ __forceinline__ void write_positions(const scatter_arguments& args, std::uint64_t tile, std::uint32_t first,
                                                 const Bin& bin, const std::uint64_t* output_shift,
                                                 const packed_numbers<Items>& position_in_tile) {
 #pragma unroll
@@ -90,9 +90,9 @@ __device__ __forceinline__ void write_positions(const scatter_arguments& a, std:
     if (!EveryRecordHasBin && b >= Bins) continue;
     const std::uint64_t position = output_shift[b] + position_in_tile.get(k);
     if constexpr (sizeof(Word) == 8) {
-      static_cast<std::uint64_t*>(a.scatter_index)[tile + first + k * 32] = position;
+      static_cast<std::uint64_t*>(args.scatter_index)[tile + first + k * 32] = position;
     } else {
-      static_cast<std::uint32_t*>(a.scatter_index)[tile + first + k * 32] = static_cast<std::uint32_t>(position);
+      static_cast<std::uint32_t*>(args.scatter_index)[tile + first + k * 32] = static_cast<std::uint32_t>(position);
     }
   }
 }
@@ -116,14 +116,14 @@ __device__ __forceinline__ void stage_tile(const Word* tile_words, std::uint64_t
   }
 #pragma unroll
   for (int k = 0; k < Items; ++k) {
-    const std::uint32_t b = EveryRecordHasBin && Source == bin_source::word ? 0 : records.bin(k);
-    if (!EveryRecordHasBin && b >= Bins) continue;
-    const std::uint32_t s = position.get(k);
+    const std::uint32_t bin = EveryRecordHasBin && Source == bin_source::word ? 0 : records.bin(k);
+    if (!EveryRecordHasBin && bin >= Bins) continue;
+    const std::uint32_t position_index = position.get(k);
     if constexpr (Source == bin_source::separate_key) {
-      staged[s] = separate_word[k];
-      staged_bin[s] = static_cast<staged_bin_type<Bins>>(b);
+      staged[position_index] = separate_word[k];
+      staged_bin[position_index] = static_cast<staged_bin_type<Bins>>(bin);
     } else {
-      staged[s] = records.word[k];
+      staged[position_index] = records.word[k];
     }
   }
 }
@@ -149,30 +149,30 @@ __device__ __forceinline__ std::uint32_t count_staged(const Bin& bin, std::uint3
 
 /// Writes the runs: consecutive threads write consecutive records of a run.
 template <class Word, bin_source Source, int Bins, bool IsFull>
-__device__ __forceinline__ void write_runs(const scatter_arguments& a, const Word* staged,
+__device__ __forceinline__ void write_runs(const scatter_arguments& args, const Word* staged,
                                            const staged_bin_type<Bins>* staged_bin, std::uint32_t staged_records,
                                            const std::uint64_t* output_shift) {
   using tuning = scatter_tuning<Word, Bins>;
-  Word* const out = static_cast<Word*>(a.out) + threadIdx.x;
+  Word* const out = static_cast<Word*>(args.out) + threadIdx.x;
 #pragma unroll
   for (int k = 0; k < tuning::items_per_thread; ++k) {
-    const std::uint32_t s = k * tuning::threads + threadIdx.x;
-    if (!IsFull && s >= staged_records) continue;
-    const Word word = staged[s];
-    std::uint32_t b;
+    const std::uint32_t position = k * tuning::threads + threadIdx.x;
+    if (!IsFull && position >= staged_records) continue;
+    const Word word = staged[position];
+    std::uint32_t bin;
     if constexpr (Source == bin_source::separate_key) {
-      b = staged_bin[s];
+      bin = staged_bin[position];
     } else {
-      b = category_of(word, a.field);
+      bin = category_of(word, args.field);
     }
-    out[output_shift[b] + k * tuning::threads] = word;
+    out[output_shift[bin] + k * tuning::threads] = word;
   }
 }
 
 /// Scatters one tile. Full tiles, which are all but the last, have an instantiation without a bounds check for each
 /// record: passes over narrow words are limited by instructions.
 template <class Word, record_source Records, bin_source Source, int Bins, record_order Order, tile_kind Kind>
-__device__ __forceinline__ void scatter_tile(const scatter_arguments& a, std::uint64_t tile,
+__device__ __forceinline__ void scatter_tile(const scatter_arguments& args, std::uint64_t tile,
                                              std::uint32_t records_in_tile, bin_tables<Bins, Order>& tables) {
   using tuning = scatter_tuning<Word, Bins>;
   constexpr bool is_full = Kind == tile_kind::full;
@@ -185,17 +185,17 @@ __device__ __forceinline__ void scatter_tile(const scatter_arguments& a, std::ui
 
   // A warp takes consecutive records, a lane every 32nd of them: records are in the order of steps, then of lanes.
   const std::uint32_t first = threadIdx.x / 32 * (32 * items) + threadIdx.x % 32;
-  const Word* const tile_words = static_cast<const Word*>(a.in) + tile;
+  const Word* const tile_words = static_cast<const Word*>(args.in) + tile;
   tile_bins<Word, Source, items, Bins, every_record_has_bin> records;
-  load_tile<Records, Kind>(a, tile, records_in_tile, first, tile_words, records);
+  load_tile<Records, Kind>(args, tile, records_in_tile, first, tile_words, records);
 
   const auto bin = [&](int k) { return records.bin(k); };
   packed_numbers<items> position;
   find_positions<items, Bins, Order, tuning::threads, every_record_has_bin>(
-      a.runs, records_in_tile, bin, reinterpret_cast<warp_bin*>(shared), tables, position);
+      args.runs, records_in_tile, bin, reinterpret_cast<warp_bin*>(shared), tables, position);
   if constexpr (Records == record_source::record_numbers) {
-    if (a.scatter_index != nullptr) {
-      write_positions<Word, items, Bins, every_record_has_bin>(a, tile, first, bin, tables.output_shift, position);
+    if (args.scatter_index != nullptr) {
+      write_positions<Word, items, Bins, every_record_has_bin>(args, tile, first, bin, tables.output_shift, position);
       return;
     }
   }
@@ -203,33 +203,33 @@ __device__ __forceinline__ void scatter_tile(const scatter_arguments& a, std::ui
   stage_tile<Records, Kind>(tile_words, tile, records_in_tile, first, records, position, staged, staged_bin);
   const std::uint32_t staged_records = count_staged < items, Bins, tuning::threads,
                       !has_separate_keys || is_full > (bin, records_in_tile, tables.warp_sums);
-  write_runs<Word, Source, Bins, is_full>(a, staged, staged_bin, staged_records, tables.output_shift);
+  write_runs<Word, Source, Bins, is_full>(args, staged, staged_bin, staged_records, tables.output_shift);
 }
 
 template <class Word, record_source Records, bin_source Source, int Bins, record_order Order>
 __global__ void __launch_bounds__(scatter_tuning<Word, Bins>::threads, (Bins > 256 ? 1 : 2))
-    scatter_tiles(const __grid_constant__ scatter_arguments a) {
+    scatter_tiles(const __grid_constant__ scatter_arguments args) {
   wait_for_kernel_before();
   constexpr std::uint32_t most_records = scatter_tuning<Word, Bins>::tile_records;
   __shared__ bin_tables<Bins, Order> tables;
   const std::uint64_t tile = std::uint64_t{blockIdx.x} * most_records;
-  const auto records_in_tile = static_cast<std::uint32_t>(min(a.count - tile, std::uint64_t{most_records}));
-  if (records_in_tile == most_records && a.key.checks == 0) {
-    scatter_tile<Word, Records, Source, Bins, Order, tile_kind::full>(a, tile, records_in_tile, tables);
+  const auto records_in_tile = static_cast<std::uint32_t>(min(args.count - tile, std::uint64_t{most_records}));
+  if (records_in_tile == most_records && args.key.checks == 0) {
+    scatter_tile<Word, Records, Source, Bins, Order, tile_kind::full>(args, tile, records_in_tile, tables);
   } else {
-    scatter_tile<Word, Records, Source, Bins, Order, tile_kind::partial>(a, tile, records_in_tile, tables);
+    scatter_tile<Word, Records, Source, Bins, Order, tile_kind::partial>(args, tile, records_in_tile, tables);
   }
 }
 
 /// Queues scatter_tiles. stable.cu and unordered.cu hold the instantiations.
 template <class Word, record_source Records, bin_source Source, int Bins, record_order Order>
-void launch_scatter_tiles(const context& ctx, const scatter_arguments& a) {
+void launch_scatter_tiles(const context& ctx, const scatter_arguments& args) {
   using tuning = scatter_tuning<Word, Bins>;
   const auto kernel = scatter_tiles<Word, Records, Source, Bins, Order>;
   constexpr std::size_t shared_bytes = scatter_shared_bytes<Word, Source, Bins, Order>();
-  const bool is_first_of_call = a.runs.bin_begin == nullptr;
-  if (is_first_of_call) return launch_shared(ctx, kernel, 1, tuning::threads, shared_bytes, a);
-  launch_overlapped(ctx, kernel, ceil_div(a.count, tuning::tile_records), tuning::threads, shared_bytes, a);
+  const bool is_first_of_call = args.runs.bin_begin == nullptr;
+  if (is_first_of_call) return launch_shared(ctx, kernel, 1, tuning::threads, shared_bytes, args);
+  launch_overlapped(ctx, kernel, ceil_div(args.count, tuning::tile_records), tuning::threads, shared_bytes, args);
 }
 
 }  // namespace sheaf::cuda

@@ -62,33 +62,33 @@ run_offsets count_and_scan_tiles(const context& ctx, const key_arguments& key, s
   return {bin_begin, chunk_begin, tile_begin, nullptr, 0};
 }
 
-void run_stable_pass(const context& ctx, const split_pass& p, void* scratch) {
-  const key_arguments key = keys_of(ctx, p);
-  scatter_arguments a = arguments_of(p, key);
-  a.runs = count_and_scan_tiles(ctx, key, p.count, split_tile_records(p.word_bytes, narrow_bins), p.offsets,
-                                p.categories, scratch);
+void run_stable_pass(const context& ctx, const split_pass& pass, void* scratch) {
+  const key_arguments key = keys_of(ctx, pass);
+  scatter_arguments a = arguments_of(pass, key);
+  a.runs = count_and_scan_tiles(ctx, key, pass.count, split_tile_records(pass.word_bytes, narrow_bins), pass.offsets,
+                                pass.categories, scratch);
   if (a.runs.bin_begin != nullptr) a.key.guard = {};  // the histogram kernel has reported bad keys
-  launch_scatter<narrow_bins, record_order::stable>(ctx, p, a);
+  launch_scatter<narrow_bins, record_order::stable>(ctx, pass, a);
 }
 
 namespace {
 
-plan::planned plan_stable(const split_problem& p, const plan::scope& scope) {
+plan::planned plan_stable(const split_problem& problem, const plan::scope& scope) {
   const machine& m = scope.machine;
-  if (const char* reason = word_pass_rejection(p)) return plan::rejected(reason);
-  if (pass_count(p) > 1) return plan_digit_passes(p, scope, /*stable=*/true);
-  plan::planned plan = stable_pass_cost(p, m);
+  if (const char* reason = word_pass_rejection(problem)) return plan::rejected(reason);
+  if (pass_count(problem) > 1) return plan_digit_passes(problem, scope, /*stable=*/true);
+  plan::planned plan = stable_pass_cost(problem, m);
   constexpr std::uint64_t least_scratch = 256;  // so that the pointer to it is never null
-  plan.scratch_bytes = std::max(least_scratch, stable_scratch_bytes(p.count, p.word_bytes));
+  plan.scratch_bytes = std::max(least_scratch, stable_scratch_bytes(problem.count, problem.word_bytes));
   return plan;
 }
 
-void run_stable(const context& ctx, const split_problem& p, const plan::planned& plan, const split_buffers& b,
+void run_stable(const context& ctx, const split_problem& problem, const plan::planned& plan, const split_buffers& b,
                 std::byte* scratch) {
   const device_scope current_device(ctx.device());
-  if (split_empty_list(ctx, p, b)) return;
-  const split_pass pass = word_pass_of(p, b);
-  if (pass_count(p) > 1) return run_digit_passes(ctx, p, plan, pass, /*stable=*/true, scratch);
+  if (split_empty_list(ctx, problem, b)) return;
+  const split_pass pass = word_pass_of(problem, b);
+  if (pass_count(problem) > 1) return run_digit_passes(ctx, problem, plan, pass, /*stable=*/true, scratch);
   run_stable_pass(ctx, pass, scratch);
 }
 

@@ -14,29 +14,30 @@ const char* word_pass_rejection(const split_problem& p) {
   return nullptr;
 }
 
-split_pass word_pass_of(const split_problem& p, const split_buffers& b) {
+split_pass word_pass_of(const split_problem& problem, const split_buffers& buffers) {
   split_pass pass;
-  pass.count = p.count;
-  pass.word_bytes = p.word_bytes;
-  pass.categories = p.categories;
-  pass.offsets = b.offsets;
-  if (p.product == split_product::records) {
-    pass.in = b.in.data;
-    pass.out = b.out.data;
-  } else if (p.product == split_product::gather_index) {
-    pass.out = static_cast<std::byte*>(b.index.data);
+  pass.count = problem.count;
+  pass.word_bytes = problem.word_bytes;
+  pass.categories = problem.categories;
+  pass.offsets = buffers.offsets;
+  if (problem.product == split_product::records) {
+    pass.in = buffers.in.data;
+    pass.out = buffers.out.data;
+  } else if (problem.product == split_product::gather_index) {
+    pass.out = static_cast<std::byte*>(buffers.index.data);
   } else {
-    pass.scatter_index = b.index.data;
+    pass.scatter_index = buffers.index.data;
   }
-  if (p.has_separate_key()) {
-    pass.keys = {.data = b.keys.data,
-                 .stride = p.key_stride_bytes,
-                 .word_bytes = p.key_bytes == p.key_word_bytes && p.key_bytes <= 8 ? p.key_word_bytes : 0,
-                 .bits = p.bits,
-                 .categories = p.categories,
-                 .may_be_bad = p.checks_category()};
+  if (problem.has_separate_key()) {
+    pass.keys = {.data = buffers.keys.data,
+                 .stride = problem.key_stride_bytes,
+                 .word_bytes =
+                     problem.key_bytes == problem.key_word_bytes && problem.key_bytes <= 8 ? problem.key_word_bytes : 0,
+                 .bits = problem.bits,
+                 .categories = problem.categories,
+                 .may_be_bad = problem.checks_category()};
   } else {
-    pass.bits = p.bits;
+    pass.bits = problem.bits;
   }
   return pass;
 }

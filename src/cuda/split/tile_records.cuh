@@ -30,13 +30,13 @@ struct tile_bins {
     if constexpr (Source == bin_source::separate_key) {
       return key_bins.get(k);
     } else {
-      std::uint32_t b;
+      std::uint32_t bin;
       if constexpr (keeps_bins) {
-        b = kept_bins.get(k);
+        bin = kept_bins.get(k);
       } else {
-        b = category_of(word[k], field);
+        bin = category_of(word[k], field);
       }
-      return EveryRecordHasBin || k * 32 < records_from_first ? b : no_bin;
+      return EveryRecordHasBin || k * 32 < records_from_first ? bin : no_bin;
     }
   }
 };

@@ -35,13 +35,13 @@ namespace {
 using namespace primitives;
 
 template <int Bins>
-void run_pass_of(const context& ctx, const split_pass& p, void* scratch) {
-  const key_arguments key = keys_of(ctx, p);
-  scatter_arguments a = arguments_of(p, key);
-  a.runs = count_and_scan_list<Bins>(ctx, key, p.count, scatter_tuning<uint4, Bins>::tile_records, p.offsets,
-                                     p.categories, scratch);
+void run_pass_of(const context& ctx, const split_pass& pass, void* scratch) {
+  const key_arguments key = keys_of(ctx, pass);
+  scatter_arguments a = arguments_of(pass, key);
+  a.runs = count_and_scan_list<Bins>(ctx, key, pass.count, scatter_tuning<uint4, Bins>::tile_records, pass.offsets,
+                                     pass.categories, scratch);
   if (a.runs.bin_begin != nullptr) a.key.guard = {};  // the histogram kernel has reported bad keys
-  launch_scatter<Bins, record_order::unordered>(ctx, p, a);
+  launch_scatter<Bins, record_order::unordered>(ctx, pass, a);
 }
 
 }  // namespace
@@ -60,24 +60,24 @@ bool fits_one_pass(const split_problem& p) {
   return p.categories <= (p.word_bytes == 4 || p.word_bytes == 8 ? wide_bins : narrow_bins);
 }
 
-plan::planned plan_unordered(const split_problem& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
-  if (const char* reason = word_pass_rejection(p)) return plan::rejected(reason);
-  if (p.stable || p.product != split_product::records) {
+plan::planned plan_unordered(const split_problem& problem, const plan::scope& scope) {
+  const machine& machine = scope.machine;
+  if (const char* reason = word_pass_rejection(problem)) return plan::rejected(reason);
+  if (problem.stable || problem.product != split_product::records) {
     return plan::rejected("does not keep the order within a category");
   }
-  if (!fits_one_pass(p)) return plan_digit_passes(p, scope, /*stable=*/false);
-  plan::planned plan = unordered_pass_cost(p, m, p.categories > narrow_bins);
+  if (!fits_one_pass(problem)) return plan_digit_passes(problem, scope, /*stable=*/false);
+  plan::planned plan = unordered_pass_cost(problem, machine, problem.categories > narrow_bins);
   plan.scratch_bytes = unordered_scratch_bytes;
   return plan;
 }
 
-void run_unordered(const context& ctx, const split_problem& p, const plan::planned& plan, const split_buffers& b,
+void run_unordered(const context& ctx, const split_problem& problem, const plan::planned& plan, const split_buffers& b,
                    std::byte* scratch) {
   const device_scope current_device(ctx.device());
-  if (split_empty_list(ctx, p, b)) return;
-  const split_pass pass = word_pass_of(p, b);
-  if (!fits_one_pass(p)) return run_digit_passes(ctx, p, plan, pass, /*stable=*/false, scratch);
+  if (split_empty_list(ctx, problem, b)) return;
+  const split_pass pass = word_pass_of(problem, b);
+  if (!fits_one_pass(problem)) return run_digit_passes(ctx, problem, plan, pass, /*stable=*/false, scratch);
   run_unordered_pass(ctx, pass, scratch);
 }
 

@@ -74,26 +74,26 @@ class pipeline_microbenchmarks final : public plan::microbenchmarks {
 
   machine describe() override {
     pipeline_call call(state_of(ctx_), "calibrate");
-    machine m;
-    m.name = ctx_.state().device_name;
-    m.backend = backend_kind::opengl;
-    m.memory_bytes = core::host_memory_bytes();
-    m.cache_levels = core::host_cache_levels();
-    m.sector_bytes = m.fetch_bytes = core::host_line_bytes();
+    machine machine;
+    machine.name = ctx_.state().device_name;
+    machine.backend = backend_kind::opengl;
+    machine.memory_bytes = core::host_memory_bytes();
+    machine.cache_levels = core::host_cache_levels();
+    machine.sector_bytes = machine.fetch_bytes = core::host_line_bytes();
     // Mesa 25's renderer in software has the extension too, and answers with a negative number.
     if (!state_of(ctx_).is_software() && epoxy_has_gl_extension("GL_NVX_gpu_memory_info")) {
       GLint kibibytes = 0;
       glGetIntegerv(total_memory_in_kibibytes, &kibibytes);
-      if (kibibytes > 0) m.memory_bytes = static_cast<std::uint64_t>(kibibytes) * 1024;
+      if (kibibytes > 0) machine.memory_bytes = static_cast<std::uint64_t>(kibibytes) * 1024;
       // OpenGL does not tell what caches a GPU has. These are as small as any has today.
-      m.cache_levels = {std::uint64_t{64} << 10, std::uint64_t{4} << 20};
-      m.sector_bytes = m.fetch_bytes = 32;
+      machine.cache_levels = {std::uint64_t{64} << 10, std::uint64_t{4} << 20};
+      machine.sector_bytes = machine.fetch_bytes = 32;
     }
-    m.cache_bytes = m.cache_levels.back();
+    machine.cache_bytes = machine.cache_levels.back();
     const auto* const version = reinterpret_cast<const char*>(glGetString(GL_VERSION));
-    m.versions["OpenGL"] = version == nullptr ? "unknown" : version;
+    machine.versions["OpenGL"] = version == nullptr ? "unknown" : version;
     call.finish();
-    return m;
+    return machine;
   }
 
   std::uint64_t reserve(std::uint64_t bytes) override {
@@ -186,12 +186,12 @@ class pipeline_microbenchmarks final : public plan::microbenchmarks {
 
  private:
   const program& used(const program_files& files, const probed_array& table) {
-    const program& p = state_of(ctx_).program_of(files);
-    p.use();
-    p.set_unit("table", 0);
-    p.set("width_bits", table.where.width_bits);
+    const program& program = state_of(ctx_).program_of(files);
+    program.use();
+    program.set_unit("table", 0);
+    program.set("width_bits", table.where.width_bits);
     bind_texture(0, table.pixels.color());
-    return p;
+    return program;
   }
 
   // An array that stays for the next run of the same kind. Its pixels have been written, so its memory is there.
@@ -237,18 +237,18 @@ class pipeline_microbenchmarks final : public plan::microbenchmarks {
   }
 
   plan::timing points(const probed_array& to, std::uint64_t count, bool blends) {
-    const program& p = state_of(ctx_).program_of(blends ? blend_files : probe_point_files);
-    p.use();
-    p.set("mask", static_cast<std::uint32_t>(to.where.count - 1));
+    const program& program = state_of(ctx_).program_of(blends ? blend_files : probe_point_files);
+    program.use();
+    program.set("mask", static_cast<std::uint32_t>(to.where.count - 1));
     to.pixels.bind();
-    set_viewport_of(p, to.where);
+    set_viewport_of(program, to.where);
     if (blends) begin_sums();
     const vertex_array no_attributes;
     glBindVertexArray(no_attributes.name());
     const std::uint64_t most = std::min(fragments_per_draw, state_of(ctx_).limits().points_per_draw);
     const double seconds = seconds_of_draws([&] {
       for (std::uint64_t done = 0; done < count; done += most) {
-        p.set("seed", ++runs_ * 0x85ebca6bU);
+        program.set("seed", ++runs_ * 0x85ebca6bU);
         glDrawArrays(GL_POINTS, 0, static_cast<GLsizei>(std::min(count - done, most)));
         state_of(ctx_).flush_points_in_software();
       }
@@ -281,12 +281,12 @@ class pipeline_microbenchmarks final : public plan::microbenchmarks {
   plan::timing transfers(std::string_view what, std::uint64_t bytes, Move move) {
     pipeline_call call(state_of(ctx_), what);
     const texel_format texels = texels_for(16);
-    const tile t = tiles_of(transfer_bytes / texels.bytes, ~std::uint32_t{0} >> 1).front();
+    const tile tile = tiles_of(transfer_bytes / texels.bytes, ~std::uint32_t{0} >> 1).front();
     host_.resize(transfer_bytes, std::byte{1});
-    const records array(host_.data(), t.count, texels.bytes);
+    const records array(host_.data(), tile.count, texels.bytes);
     const std::uint64_t rounds = (bytes + transfer_bytes - 1) / transfer_bytes;
     const double seconds = seconds_of_draws([&] {
-      for (std::uint64_t round = 0; round < rounds; ++round) move(texels, t, array);
+      for (std::uint64_t round = 0; round < rounds; ++round) move(texels, tile, array);
     });
     call.finish();
     return {seconds, rounds * transfer_bytes};

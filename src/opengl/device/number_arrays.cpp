@@ -19,37 +19,39 @@ bool is_mapped(GLenum target) {
 
 }  // namespace
 
-result_array require_buffer(std::string_view call, std::string_view what, const opengl_buffer& b, std::uint64_t bytes) {
+result_array require_buffer(std::string_view call, std::string_view what, const opengl_buffer& buffer,
+                            std::uint64_t bytes) {
   using primitives::refuse;
-  if (bytes == 0) return {b.name, b.offset_bytes};
-  if (b.name == 0 || glIsBuffer(b.name) == GL_FALSE) {
+  if (bytes == 0) return {buffer.name, buffer.offset_bytes};
+  if (buffer.name == 0 || glIsBuffer(buffer.name) == GL_FALSE) {
     refuse("{}: {} is in buffer {}, which belongs neither to this OpenGL context nor to one that shares its objects",
-           call, what, b.name);
+           call, what, buffer.name);
   }
-  if (b.offset_bytes % sizeof(float) != 0) {
-    refuse("{}: {} begins at byte {} of buffer {}, not at a multiple of 4", call, what, b.offset_bytes, b.name);
+  if (buffer.offset_bytes % sizeof(float) != 0) {
+    refuse("{}: {} begins at byte {} of buffer {}, not at a multiple of 4", call, what, buffer.offset_bytes,
+           buffer.name);
   }
   GLint64 size = 0;
-  glBindBuffer(GL_COPY_READ_BUFFER, b.name);
+  glBindBuffer(GL_COPY_READ_BUFFER, buffer.name);
   glGetBufferParameteri64v(GL_COPY_READ_BUFFER, GL_BUFFER_SIZE, &size);
   const bool mapped = is_mapped(GL_COPY_READ_BUFFER);
   glBindBuffer(GL_COPY_READ_BUFFER, 0);
   require_no_error(call);
   const auto has = static_cast<std::uint64_t>(size);
-  if (b.offset_bytes > has || has - b.offset_bytes < bytes) {
-    refuse("{}: {} takes {} bytes from byte {} on, but buffer {} has {}", call, what, bytes, b.offset_bytes, b.name,
-           has);
+  if (buffer.offset_bytes > has || has - buffer.offset_bytes < bytes) {
+    refuse("{}: {} takes {} bytes from byte {} on, but buffer {} has {}", call, what, bytes, buffer.offset_bytes,
+           buffer.name, has);
   }
-  if (mapped) refuse("{}: {} is in buffer {}, which is mapped", call, what, b.name);
-  return {b.name, b.offset_bytes};
+  if (mapped) refuse("{}: {} is in buffer {}, which is mapped", call, what, buffer.name);
+  return {buffer.name, buffer.offset_bytes};
 }
 
-void require_apart(std::string_view call, std::string_view what, const opengl_buffer& b, std::uint64_t bytes,
+void require_apart(std::string_view call, std::string_view what, const opengl_buffer& buffer, std::uint64_t bytes,
                    std::string_view other_what, const opengl_buffer& other, std::uint64_t other_bytes) {
-  if (b.name != other.name || bytes == 0 || other_bytes == 0) return;
+  if (buffer.name != other.name || bytes == 0 || other_bytes == 0) return;
   // Both lie in the buffer, so no sum overflows.
-  if (b.offset_bytes < other.offset_bytes + other_bytes && other.offset_bytes < b.offset_bytes + bytes) {
-    primitives::refuse("{}: {} overlaps {} in buffer {}", call, what, other_what, b.name);
+  if (buffer.offset_bytes < other.offset_bytes + other_bytes && other.offset_bytes < buffer.offset_bytes + bytes) {
+    primitives::refuse("{}: {} overlaps {} in buffer {}", call, what, other_what, buffer.name);
   }
 }
 

@@ -91,17 +91,17 @@ device_list find_devices() {
     return {{}, "neither libOpenGL.so.0 nor libGL.so.1 is installed"};
   }
   std::vector<std::string> problems;
-  for (candidate& c : candidates()) {
-    if (std::string missing = missing_of(c.display); !missing.empty()) {
+  for (candidate& candidate : candidates()) {
+    if (std::string missing = missing_of(candidate.display); !missing.empty()) {
       problems.push_back(std::move(missing));
       continue;
     }
     try {
-      const egl_context context(c.display);
+      const egl_context context(candidate.display);
       const current_scope current(context, platform_call);
       const auto* const text = reinterpret_cast<const char*>(glGetString(GL_RENDERER));
       std::string renderer = text == nullptr || *text == '\0' ? "OpenGL" : text;
-      list.devices.push_back({c.display, std::move(c.extensions), std::move(renderer)});
+      list.devices.push_back({candidate.display, std::move(candidate.extensions), std::move(renderer)});
     } catch (const error& e) {
       problems.emplace_back(e.what());
     }

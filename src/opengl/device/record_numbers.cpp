@@ -22,16 +22,16 @@ std::uint64_t narrow(const Index* index, std::uint64_t count, std::uint64_t limi
 
 }  // namespace
 
-void write_record_numbers(opengl_state& state, const primitives::movement& m, index_span index,
+void write_record_numbers(opengl_state& state, const primitives::movement& movement, index_span index,
                           const core::index_wording& wording, std::uint32_t* numbers) {
   const std::uint64_t call = state.begin_call();
   primitives::with_entries(index, [&](const auto* list) {
-    const std::uint64_t bad = narrow(list, index.count, m.indexed_count, numbers);
-    if (bad == none || m.bounds == bounds::trust) return;
+    const std::uint64_t bad = narrow(list, index.count, movement.indexed_count, numbers);
+    if (bad == none || movement.bounds == bounds::trust) return;
     state.keep_first({.call = call,
                       .position = bad,
                       .value = static_cast<std::uint64_t>(list[bad]),  // extends the sign
-                      .limit = m.indexed_count,
+                      .limit = movement.indexed_count,
                       .wording = &wording,
                       .is_signed = primitives::is_signed(index.type)});
   });

@@ -76,12 +76,12 @@ void unpack(const std::byte* from, std::uint64_t slot_bytes, records array, std:
 // Calls move(y, width, height, texels before) for the rectangles of a tile's records: the full rows, and what the last
 // row has.
 template <class Move>
-void for_each_rectangle(const tile& t, Move move) {
-  const auto width = static_cast<GLsizei>(t.width());
-  const auto full_rows = static_cast<GLsizei>(t.count >> t.width_bits);
-  const auto rest = static_cast<GLsizei>(t.count & (t.width() - 1));
+void for_each_rectangle(const tile& tile, Move move) {
+  const auto width = static_cast<GLsizei>(tile.width());
+  const auto full_rows = static_cast<GLsizei>(tile.count >> tile.width_bits);
+  const auto rest = static_cast<GLsizei>(tile.count & (tile.width() - 1));
   if (full_rows > 0) move(GLint{0}, width, full_rows, std::uint64_t{0});
-  if (rest > 0) move(GLint{full_rows}, rest, GLsizei{1}, t.count - static_cast<std::uint64_t>(rest));
+  if (rest > 0) move(GLint{full_rows}, rest, GLsizei{1}, tile.count - static_cast<std::uint64_t>(rest));
 }
 
 // What OpenGL takes as a pointer: an address, or with null an offset in the pixel buffer that is bound.
@@ -106,7 +106,7 @@ void read_pixels(const texel_format& texels, const tile& t, std::byte* to) {
 
 }  // namespace
 
-texture make_texture(const texel_format& texels, const tile& t) {
+texture make_texture(const texel_format& texels, const tile& tile) {
   texture made;
   glActiveTexture(GL_TEXTURE0 + transfer_unit);
   glBindTexture(GL_TEXTURE_2D, made.name());
@@ -114,27 +114,27 @@ texture make_texture(const texel_format& texels, const tile& t) {
     glTexParameteri(GL_TEXTURE_2D, filter, GL_NEAREST);
   }
   glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MAX_LEVEL, 0);
-  glTexImage2D(GL_TEXTURE_2D, 0, texels.internal, static_cast<GLsizei>(t.width()), static_cast<GLsizei>(t.height), 0,
-               texels.format, texels.type, nullptr);
-  require_no_error(fmt::format("glTexImage2D of {} x {} texels of {} bytes", t.width(), t.height, texels.bytes));
+  glTexImage2D(GL_TEXTURE_2D, 0, texels.internal, static_cast<GLsizei>(tile.width()), static_cast<GLsizei>(tile.height),
+               0, texels.format, texels.type, nullptr);
+  require_no_error(fmt::format("glTexImage2D of {} x {} texels of {} bytes", tile.width(), tile.height, texels.bytes));
   return made;
 }
 
-texture uploaded(const texel_format& texels, const tile& t, const_records array) {
-  texture made = make_texture(texels, t);
+texture uploaded(const texel_format& texels, const tile& tile, const_records array) {
+  texture made = make_texture(texels, tile);
   if (is_packed(array, texels.bytes)) {
-    write_texels(texels, t, array.data + t.first * texels.bytes);
+    write_texels(texels, tile, array.data + tile.first * texels.bytes);
     return made;
   }
   const buffer_object staging;
-  const std::uint64_t bytes = t.count * texels.bytes;
+  const std::uint64_t bytes = tile.count * texels.bytes;
   glBindBuffer(GL_PIXEL_UNPACK_BUFFER, staging.name());
   glBufferData(GL_PIXEL_UNPACK_BUFFER, static_cast<GLsizeiptr>(bytes), nullptr, GL_STREAM_DRAW);
   require_no_error(fmt::format("glBufferData of {} bytes", bytes));
   mapped_buffer mapped(GL_PIXEL_UNPACK_BUFFER, bytes, GL_MAP_WRITE_BIT | GL_MAP_INVALIDATE_BUFFER_BIT);
-  pack(array, t.first, t.count, texels.bytes, mapped.data());
+  pack(array, tile.first, tile.count, texels.bytes, mapped.data());
   mapped.unmap();
-  write_texels(texels, t, nullptr);
+  write_texels(texels, tile, nullptr);
   glBindBuffer(GL_PIXEL_UNPACK_BUFFER, 0);
   return made;
 }

@@ -43,23 +43,23 @@ constexpr const char* no_texel_for(std::uint64_t record_bytes) {
 
 /// A texture of undefined texels that is read without a filter. It is bound to GL_TEXTURE_2D of the active unit, which
 /// is one that no shader reads from.
-texture make_texture(const texel_format& texels, const tile& t);
+texture make_texture(const texel_format& texels, const tile& tile);
 /// A texture with the tile's records of an array.
-texture uploaded(const texel_format& texels, const tile& t, const_records array);
+texture uploaded(const texel_format& texels, const tile& tile, const_records array);
 /// A texture with the tile's records of an array in which they lie side by side and have the bytes of texels.
-texture uploaded(const texel_format& texels, const tile& t, const source_array& array);
+texture uploaded(const texel_format& texels, const tile& tile, const source_array& array);
 /// Lets a texture unit read from a texture.
-void bind_texture(std::uint32_t unit, const texture& t);
+void bind_texture(std::uint32_t unit, const texture& texture);
 
 /// A frame buffer over a texture: what draws write.
 class draw_target {
  public:
   /// Of undefined pixels.
-  draw_target(const texel_format& texels, const tile& t);
+  draw_target(const texel_format& texels, const tile& tile);
   /// With the tile's records of an array.
-  draw_target(const texel_format& texels, const tile& t, const_records array);
+  draw_target(const texel_format& texels, const tile& tile, const_records array);
   /// With those of an array in which they lie side by side and have the bytes of texels.
-  draw_target(const texel_format& texels, const tile& t, const source_array& array);
+  draw_target(const texel_format& texels, const tile& tile, const source_array& array);
 
   /// Draws go here from now on.
   void bind() const;
@@ -72,7 +72,7 @@ class draw_target {
   const texture& color() const noexcept { return color_; }
 
  private:
-  draw_target(const texel_format& texels, const tile& t, texture color);
+  draw_target(const texel_format& texels, const tile& tile, texture color);
 
   texel_format texels_;
   tile tile_;

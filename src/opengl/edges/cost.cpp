@@ -27,16 +27,16 @@ const char* too_many_nodes(const edge_sum_problem& p, const size_limits& limits)
   return fits_layers(limits, node_texels(p)) ? nullptr : "the nodes' values take more layers than a texture has here";
 }
 
-void add_run(plan::planned& plan, const edge_sum_problem& p, const machine& m, std::uint32_t passes) {
-  const std::uint64_t parts = p.components > 4 ? 2 : 1;
-  const std::uint64_t bytes_of_nodes = p.nodes * p.node_bytes();
-  const std::uint64_t fetches = p.components > 4 ? p.components : 1;  // of one texel each
-  const std::uint64_t texel = p.components > 4 ? sizeof(float) : channels_of(p) * sizeof(float);
-  plan.add("values", m.uploaded(bytes_of_nodes + p.edges * p.weight_components * sizeof(float)));
-  plan.add("passes", static_cast<double>(parts * passes) * pass_seconds(m, p.nodes, 0));
+void add_run(plan::planned& plan, const edge_sum_problem& problem, const machine& machine, std::uint32_t passes) {
+  const std::uint64_t parts = problem.components > 4 ? 2 : 1;
+  const std::uint64_t bytes_of_nodes = problem.nodes * problem.node_bytes();
+  const std::uint64_t fetches = problem.components > 4 ? problem.components : 1;  // of one texel each
+  const std::uint64_t texel = problem.components > 4 ? sizeof(float) : channels_of(problem) * sizeof(float);
+  plan.add("values", machine.uploaded(bytes_of_nodes + problem.edges * problem.weight_components * sizeof(float)));
+  plan.add("passes", static_cast<double>(parts * passes) * pass_seconds(machine, problem.nodes, 0));
   plan.add("texture lookups",
-           static_cast<double>(parts) * m.random_reads(4 * p.edges * fetches, texel, bytes_of_nodes));
-  plan.add("readback", m.read_back(p.nodes * channels_of(p) * sizeof(float)));
+           static_cast<double>(parts) * machine.random_reads(4 * problem.edges * fetches, texel, bytes_of_nodes));
+  plan.add("readback", machine.read_back(problem.nodes * channels_of(problem) * sizeof(float)));
 }
 
 void require_summable(const edge_sum_problem& p, std::string_view variant) {

@@ -20,16 +20,16 @@ void set_end(GLuint location, std::size_t offset) {
 
 }  // namespace
 
-edge_piece next_piece(const opengl_state& state, const edge_sum_problem& p, const edge_view& edges, std::uint64_t begin,
-                      std::uint64_t& first_bad) {
+edge_piece next_piece(const opengl_state& state, const edge_sum_problem& problem, const edge_view& edges,
+                      std::uint64_t begin, std::uint64_t& first_bad) {
   edge_piece piece;
   piece.begin = begin;
-  piece.count = std::min({p.edges - begin, edges_of_a_buffer, state.limits().vertices_per_buffer});
+  piece.count = std::min({problem.edges - begin, edges_of_a_buffer, state.limits().vertices_per_buffer});
   glBindVertexArray(piece.attributes.name());
   write_buffer(GL_ARRAY_BUFFER, piece.ends, piece.count * sizeof(node_pair), [&](std::byte* to) {
     auto* const pairs = reinterpret_cast<node_pair*>(to);
     const std::uint64_t bad = for_each_edge(
-        p, edges, begin, piece.count, [&](std::uint64_t e, const node_pair& ends) { pairs[e - begin] = ends; },
+        problem, edges, begin, piece.count, [&](std::uint64_t e, const node_pair& ends) { pairs[e - begin] = ends; },
         [&](std::uint64_t e) {
           pairs[e - begin] = {no_record, no_record};
         });

@@ -16,14 +16,14 @@ struct node_pair {
 /// Calls use(edge number, ends) for edges [begin, begin + count) whose ends are nodes, and skip(edge number) for
 /// others. Returns the first of the others, or no_edge.
 template <class Use, class Skip>
-std::uint64_t for_each_edge(const primitives::edge_sum_problem& p, const edge_view& edges, std::uint64_t begin,
+std::uint64_t for_each_edge(const primitives::edge_sum_problem& problem, const edge_view& edges, std::uint64_t begin,
                             std::uint64_t count, Use use, Skip skip) {
   const auto visit = [&](const auto* first, const auto* second) {
     std::uint64_t first_bad = no_edge;
     for (std::uint64_t e = begin; e < begin + count; ++e) {
       const auto i = static_cast<std::uint64_t>(first[e * edges.stride]);  // extends the sign
       const auto j = static_cast<std::uint64_t>(second[e * edges.stride]);
-      if (i < p.nodes && j < p.nodes) {
+      if (i < problem.nodes && j < problem.nodes) {
         use(e, node_pair{static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(j)});
       } else {
         skip(e);

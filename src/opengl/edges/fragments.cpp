@@ -24,18 +24,19 @@ std::uint64_t texture_bytes(const edge_sum_problem& p, edge_numbers numbers) noe
 // A fragment is a node, and loops over its edges, which the host has brought into the order of the nodes. Each edge is
 // computed at both ends, as by points, and no two fragments write one pixel. A node of many edges holds up its
 // neighbours.
-plan::planned plan_sum_of_fragments(const edge_sum_problem& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
-  if (const char* const why = unsummable(p)) return plan::rejected(why);
+plan::planned plan_sum_of_fragments(const edge_sum_problem& problem, const plan::scope& scope) {
+  const machine& machine = scope.machine;
+  if (const char* const why = unsummable(problem)) return plan::rejected(why);
   const size_limits limits = limits_of(scope);
-  if (const char* const why = too_many_nodes(p, limits)) return plan::rejected(why);
-  if (!fits_layers(limits, std::max(p.nodes, 2 * p.edges)))
+  if (const char* const why = too_many_nodes(problem, limits)) return plan::rejected(why);
+  if (!fits_layers(limits, std::max(problem.nodes, 2 * problem.edges)))
     return plan::rejected("the edges of the nodes take more layers than a texture has here");
   plan::planned plan;
-  add_run(plan, p, m, 1);
-  plan.add("edges of nodes", m.streamed(texture_bytes(p, numbers_of(p)), texture_bytes(p, numbers_of(p))));
-  if (p.weight_components > 0) {
-    plan.add("weights", m.random_reads(2 * p.edges, sizeof(float), p.edges * sizeof(float)));
+  add_run(plan, problem, machine, 1);
+  plan.add("edges of nodes",
+           machine.streamed(texture_bytes(problem, numbers_of(problem)), texture_bytes(problem, numbers_of(problem))));
+  if (problem.weight_components > 0) {
+    plan.add("weights", machine.random_reads(2 * problem.edges, sizeof(float), problem.edges * sizeof(float)));
   }
   return plan;
 }
@@ -50,13 +51,13 @@ double sort_seconds(const edge_sum_problem& p, edge_numbers numbers, const machi
   return fragments_tuning{}.sort_uploads * m.uploaded(texture_bytes(p, numbers));
 }
 
-plan::planned plan_fragments(const edge_sum_problem& p, const plan::scope& scope) {
-  plan::planned plan = plan_sum_of_fragments(p, scope);
+plan::planned plan_fragments(const edge_sum_problem& problem, const plan::scope& scope) {
+  plan::planned plan = plan_sum_of_fragments(problem, scope);
   if (!plan.applicable()) return plan;
-  const edge_numbers numbers = numbers_of(p);
-  plan.scratch_bytes = incidence::scratch_bytes(p, numbers);
-  plan.add("sort on the host", sort_seconds(p, numbers, scope.machine));
-  plan.add("upload", scope.machine.uploaded(texture_bytes(p, numbers)));
+  const edge_numbers numbers = numbers_of(problem);
+  plan.scratch_bytes = incidence::scratch_bytes(problem, numbers);
+  plan.add("sort on the host", sort_seconds(problem, numbers, scope.machine));
+  plan.add("upload", scope.machine.uploaded(texture_bytes(problem, numbers)));
   return plan;
 }
 
@@ -67,13 +68,14 @@ void sum(opengl_state& state, const edge_sum_problem& p, const edge_arrays& b, c
   sums.read_back(b.result);
 }
 
-void run_fragments(const context& ctx, const edge_sum_problem& p, const plan::planned&, const edge_sum_buffers& b,
-                   std::byte* scratch) {
-  run_on_edges(ctx, edge_sum_call, p, b.edges, edge_call::edge_sum, [&](opengl_state& state, std::uint64_t& first_bad) {
-    const incidence edges(state, p, b.edges, numbers_of(p), scratch);
-    first_bad = edges.first_bad();
-    sum(state, p, {b.values, b.weights, b.result}, edges);
-  });
+void run_fragments(const context& ctx, const edge_sum_problem& problem, const plan::planned&,
+                   const edge_sum_buffers& buffers, std::byte* scratch) {
+  run_on_edges(ctx, edge_sum_call, problem, buffers.edges, edge_call::edge_sum,
+               [&](opengl_state& state, std::uint64_t& first_bad) {
+                 const incidence edges(state, problem, buffers.edges, numbers_of(problem), scratch);
+                 first_bad = edges.first_bad();
+                 sum(state, problem, {buffers.values, buffers.weights, buffers.result}, edges);
+               });
 }
 
 class kept_incidence final : public array_edges {
@@ -92,29 +94,29 @@ class kept_incidence final : public array_edges {
 };
 
 // Runs of what was prepared may have weights.
-plan::planned plan_kept_fragments(const prepare_edge_sum_problem& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
-  plan::planned plan = prepared_plan<prepare_edge_sum_decision>(p, scope, texture_bytes(p.sum, edge_numbers::kept),
-                                                                plan_sum_of_fragments(p.sum, scope));
+plan::planned plan_kept_fragments(const prepare_edge_sum_problem& problem, const plan::scope& scope) {
+  const machine& machine = scope.machine;
+  plan::planned plan = prepared_plan<prepare_edge_sum_decision>(
+      problem, scope, texture_bytes(problem.sum, edge_numbers::kept), plan_sum_of_fragments(problem.sum, scope));
   if (!plan.applicable()) return plan;
-  plan.scratch_bytes = incidence::scratch_bytes(p.sum, edge_numbers::kept);
-  plan.add("sort on the host", sort_seconds(p.sum, edge_numbers::kept, m));
+  plan.scratch_bytes = incidence::scratch_bytes(problem.sum, edge_numbers::kept);
+  plan.add("sort on the host", sort_seconds(problem.sum, edge_numbers::kept, machine));
   return plan;
 }
 
 void keep_fragments(const context& ctx, const prepare_edge_sum_problem& problem, const plan::planned&,
-                    const prepare_edge_sum_buffers& b, std::byte* scratch) {
-  const edge_sum_problem& p = problem.sum;
+                    const prepare_edge_sum_buffers& buffers, std::byte* scratch) {
+  const edge_sum_problem& sum_problem = problem.sum;
   std::shared_ptr<kept_incidence> made;
   const auto inspect = [&](opengl_state& state, std::uint64_t& first_bad) {
     // So that the first run, which may have weights, need not wait for the driver's linker.
-    for (const bool has_weights : {false, true}) node_program(state, p, has_weights);
-    incidence edges(state, p, b.edges, edge_numbers::kept, scratch);
+    for (const bool has_weights : {false, true}) node_program(state, sum_problem, has_weights);
+    incidence edges(state, sum_problem, buffers.edges, edge_numbers::kept, scratch);
     first_bad = edges.first_bad();
     if (first_bad == no_edge) made = std::make_shared<kept_incidence>(ctx, std::move(edges));
   };
-  run_on_edges(ctx, prepare_edge_sum_call, p, b.edges, edge_call::prepare_edge_sum, inspect);
-  *b.made = std::move(made);
+  run_on_edges(ctx, prepare_edge_sum_call, sum_problem, buffers.edges, edge_call::prepare_edge_sum, inspect);
+  *buffers.made = std::move(made);
 }
 
 }  // namespace

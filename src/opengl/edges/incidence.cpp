@@ -40,25 +40,25 @@ std::uint64_t incidence::scratch_bytes(const edge_sum_problem& p, edge_numbers n
   return range_bytes(p) + (numbers == edge_numbers::kept ? 2 : 1) * list_bytes(p);
 }
 
-incidence::incidence(const opengl_state& state, const edge_sum_problem& p, const edge_view& edges, edge_numbers numbers,
-                     std::byte* scratch)
-    : rows_(state, "edge_sum: the nodes", pair_texels, p.nodes),
-      others_(state, "edge_sum: the other ends", texel_format{}, 2 * p.edges) {
+incidence::incidence(const opengl_state& state, const edge_sum_problem& problem, const edge_view& edges,
+                     edge_numbers numbers, std::byte* scratch)
+    : rows_(state, "edge_sum: the nodes", pair_texels, problem.nodes),
+      others_(state, "edge_sum: the other ends", texel_format{}, 2 * problem.edges) {
   auto* const ranges = reinterpret_cast<edge_range*>(scratch);
-  auto* const others = reinterpret_cast<std::uint32_t*>(scratch + range_bytes(p));
-  auto* const edge_of = reinterpret_cast<std::uint32_t*>(scratch + range_bytes(p) + list_bytes(p));
+  auto* const others = reinterpret_cast<std::uint32_t*>(scratch + range_bytes(problem));
+  auto* const edge_of = reinterpret_cast<std::uint32_t*>(scratch + range_bytes(problem) + list_bytes(problem));
   // A counting sort of both ends by node: counts, where nodes begin, and the edges in their order.
-  std::fill_n(ranges, p.nodes, edge_range{0, 0});
+  std::fill_n(ranges, problem.nodes, edge_range{0, 0});
   const auto skip = [](std::uint64_t) {};
   first_bad_ = for_each_edge(
-      p, edges, 0, p.edges,
+      problem, edges, 0, problem.edges,
       [&](std::uint64_t, const node_pair& ends) {
         ++ranges[ends.first].end;
         ++ranges[ends.second].end;
       },
       skip);
   std::uint32_t placed = 0;
-  for (std::uint64_t n = 0; n < p.nodes; ++n) {
+  for (std::uint64_t n = 0; n < problem.nodes; ++n) {
     const std::uint32_t count = ranges[n].end;
     most_edges_ = std::max<std::uint64_t>(most_edges_, count);
     ranges[n] = {placed, placed};
@@ -71,30 +71,30 @@ incidence::incidence(const opengl_state& state, const edge_sum_problem& p, const
     if (keeps_numbers) edge_of[at] = static_cast<std::uint32_t>(e);
   };
   for_each_edge(
-      p, edges, 0, p.edges,
+      problem, edges, 0, problem.edges,
       [&](std::uint64_t e, const node_pair& ends) {
         place(ends.first, ends.second, e);
         place(ends.second, ends.first, e);
       },
       skip);
-  std::fill(others + placed, others + 2 * p.edges, 0);
+  std::fill(others + placed, others + 2 * problem.edges, 0);
   rows_.upload(ranges);
   others_.upload(others);
   if (!keeps_numbers) return;
-  std::fill(edge_of + placed, edge_of + 2 * p.edges, 0);
-  numbers_.emplace(state, "edge_sum: the numbers of edges", texel_format{}, 2 * p.edges).upload(edge_of);
+  std::fill(edge_of + placed, edge_of + 2 * problem.edges, 0);
+  numbers_.emplace(state, "edge_sum: the numbers of edges", texel_format{}, 2 * problem.edges).upload(edge_of);
 }
 
-void incidence::draw(opengl_state& state, const edge_sum_problem& p, const node_values& values,
+void incidence::draw(opengl_state& state, const edge_sum_problem& problem, const node_values& values,
                      const source_array& weights, const node_sums& sums) const {
-  const program& nodes = node_program(state, p, weights.exists());
+  const program& nodes = node_program(state, problem, weights.exists());
   nodes.use();
   values.bind(nodes);
   rows_.bind(1, nodes, "rows");
   others_.bind(2, nodes, "others");
   std::optional<layered_texture> weight_texels;
   if (weights.exists()) {
-    weight_texels.emplace(state, "edge_sum: the weights", float_texels, p.edges).upload(weights);
+    weight_texels.emplace(state, "edge_sum: the weights", float_texels, problem.edges).upload(weights);
     numbers_->bind(3, nodes, "numbers");
     weight_texels->bind(4, nodes, "weights");
   }

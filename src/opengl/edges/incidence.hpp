@@ -10,17 +10,17 @@ namespace sheaf::opengl {
 enum class edge_numbers : std::uint8_t { none, kept };
 
 /// The program of sums over the edges of nodes, linked if this is its first use.
-const program& node_program(opengl_state& state, const primitives::edge_sum_problem& p, bool has_weights);
+const program& node_program(opengl_state& state, const primitives::edge_sum_problem& problem, bool has_weights);
 
 /// The edges of each node in textures, in the order of the edges: the nodes at the other ends, and apart from them the
 /// numbers of the edges, which sums with weights alone read.
 class incidence {
  public:
   /// Host memory that the constructor needs.
-  static std::uint64_t scratch_bytes(const primitives::edge_sum_problem& p, edge_numbers numbers) noexcept;
+  static std::uint64_t scratch_bytes(const primitives::edge_sum_problem& problem, edge_numbers numbers) noexcept;
 
   /// Edges that have bad ends are left out.
-  incidence(const opengl_state& state, const primitives::edge_sum_problem& p, const edge_view& edges,
+  incidence(const opengl_state& state, const primitives::edge_sum_problem& problem, const edge_view& edges,
             edge_numbers numbers, std::byte* scratch);
 
   std::uint64_t first_bad() const noexcept { return first_bad_; }
@@ -28,7 +28,7 @@ class incidence {
 
   /// Writes the sums of the contributions of all edges at both ends to all pixels.
   /// @param weights  of all edges, or none. With weights the numbers of the edges have been kept.
-  void draw(opengl_state& state, const primitives::edge_sum_problem& p, const node_values& values,
+  void draw(opengl_state& state, const primitives::edge_sum_problem& problem, const node_values& values,
             const source_array& weights, const node_sums& sums) const;
 
  private:

@@ -40,9 +40,9 @@ edge_arrays require_arrays(opengl_state& state, const edge_sum_problem& p, const
 }
 
 // An executor that is not this backend's own takes arrays in host memory alone.
-void run_through_host(const context& ctx, primitives::prepared_edges& work, const edge_sum_problem& p,
+void run_through_host(const context& ctx, primitives::prepared_edges& work, const edge_sum_problem& problem,
                       const edge_arrays& arrays) {
-  const array_bytes bytes(p);
+  const array_bytes bytes(problem);
   const buffer node_values = copy_on_host(ctx, edge_sum_interop_call, arrays.values, bytes.values);
   const buffer weights = copy_on_host(ctx, edge_sum_interop_call, arrays.weights, bytes.weights);
   const buffer result = copy_on_host(ctx, edge_sum_interop_call, arrays.result, bytes.result, /*is_read=*/false);
@@ -50,7 +50,7 @@ void run_through_host(const context& ctx, primitives::prepared_edges& work, cons
   b.values = node_values.data();
   if (bytes.weights > 0) b.weights = weights.data();
   b.result = result.data();
-  work.run(ctx, p, b);
+  work.run(ctx, problem, b);
   copy_from_host(ctx, edge_sum_interop_call, result, bytes.result, arrays.result);
 }
 
@@ -63,17 +63,17 @@ void opengl_run(const prepared_edge_sum& prepared, const opengl_buffer& node_val
   const auto& work = primitives::checked<primitives::checked_edges>(primitives::prepared_edge_sum_call, prepared.work_);
   opengl_state& state = require_opengl(prepared.ctx_, edge_sum_interop_call);
   primitives::require_enumerator(edge_sum_interop_call, "the function", function, edge_function::inverse_square);
-  primitives::edge_sum_problem p = work.problem();
-  p.value = value_type::f32;
-  p.function = function;
-  p.weight_components = weights.name != 0 && p.edges > 0 ? 1 : 0;
+  primitives::edge_sum_problem problem = work.problem();
+  problem.value = value_type::f32;
+  problem.function = function;
+  problem.weight_components = weights.name != 0 && problem.edges > 0 ? 1 : 0;
   const current_scope current(state.handle(), edge_sum_interop_call);
-  const edge_arrays arrays = require_arrays(state, p, node_values, weights, result);
-  if (p.nodes == 0 && p.edges == 0) return;
+  const edge_arrays arrays = require_arrays(state, problem, node_values, weights, result);
+  if (problem.nodes == 0 && problem.edges == 0) return;
   if (auto* const own = dynamic_cast<array_edges*>(&work.executor())) {
-    own->run_arrays(prepared.ctx_, p, arrays);
+    own->run_arrays(prepared.ctx_, problem, arrays);
   } else {
-    run_through_host(prepared.ctx_, work.executor(), p, arrays);
+    run_through_host(prepared.ctx_, work.executor(), problem, arrays);
   }
   glFinish();  // what another context reads must be complete
   state.require_not_lost(edge_sum_interop_call);

@@ -20,16 +20,17 @@ class array_edges : public primitives::prepared_edges {
     run_arrays(ctx, p, {b.values, b.weights, b.result});
   }
   /// The arrays are checked. A result in a buffer may not be there yet when this returns.
-  virtual void run_arrays(const context& ctx, const primitives::edge_sum_problem& p, const edge_arrays& b) = 0;
+  virtual void run_arrays(const context& ctx, const primitives::edge_sum_problem& problem,
+                          const edge_arrays& arrays) = 0;
 };
 
 /// Texels of the values of all nodes.
-std::uint64_t node_texels(const primitives::edge_sum_problem& p) noexcept;
+std::uint64_t node_texels(const primitives::edge_sum_problem& problem) noexcept;
 
 /// The values of nodes in a texture: up to 4 components in a texel, more in as many texels of one channel.
 class node_values {
  public:
-  node_values(const opengl_state& state, const primitives::edge_sum_problem& p, const source_array& values);
+  node_values(const opengl_state& state, const primitives::edge_sum_problem& problem, const source_array& values);
 
   /// Tells the program in use the values, by texture unit 0, and the function.
   void bind(const program& user) const;
@@ -44,7 +45,7 @@ class node_values {
 class node_sums {
  public:
   /// Of undefined pixels.
-  node_sums(const opengl_state& state, const primitives::edge_sum_problem& p);
+  node_sums(const opengl_state& state, const primitives::edge_sum_problem& problem);
 
   void clear() const;
   /// Calls draw() for each tile of each part, about which the program in use is told.

@@ -17,14 +17,15 @@ std::uint64_t vertex_bytes(const edge_sum_problem& p) noexcept { return p.edges 
 // Two rendering passes over the edges: each edge is a point at its first node's pixel, where blending adds, and then at
 // its second node's, where blending subtracts (Ujaldon and Saltz 2005, section 4.2). The vertex stage looks up both
 // values and contributes; it does so in both passes, and 4 components at the price of one.
-plan::planned plan_sum_of_points(const edge_sum_problem& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
-  if (const char* const why = unsummable(p)) return plan::rejected(why);
-  if (const char* const why = too_many_nodes(p, limits_of(scope))) return plan::rejected(why);
+plan::planned plan_sum_of_points(const edge_sum_problem& problem, const plan::scope& scope) {
+  const machine& machine = scope.machine;
+  if (const char* const why = unsummable(problem)) return plan::rejected(why);
+  if (const char* const why = too_many_nodes(problem, limits_of(scope))) return plan::rejected(why);
   plan::planned plan;
-  add_run(plan, p, m, 2);
-  const double parts = p.components > 4 ? 2 : 1;
-  plan.add("blended points", parts * m.atomic_adds(2 * p.edges, sizeof(float), p.nodes * p.result_bytes()));
+  add_run(plan, problem, machine, 2);
+  const double parts = problem.components > 4 ? 2 : 1;
+  plan.add("blended points",
+           parts * machine.atomic_adds(2 * problem.edges, sizeof(float), problem.nodes * problem.result_bytes()));
   return plan;
 }
 
@@ -34,35 +35,36 @@ plan::planned plan_points(const edge_sum_problem& p, const plan::scope& scope) {
   return plan;
 }
 
-void run_points(const context& ctx, const edge_sum_problem& p, const plan::planned&, const edge_sum_buffers& b,
-                std::byte*) {
-  run_on_edges(ctx, edge_sum_call, p, b.edges, edge_call::edge_sum, [&](opengl_state& state, std::uint64_t& first_bad) {
-    const node_sums sums(state, p);
-    sums.clear();
-    const node_values values(state, p, b.values);
-    const program& points = use_edge_points(state, p, values);
-    for (std::uint64_t begin = 0; begin < p.edges;) {
-      const edge_piece piece = next_piece(state, p, b.edges, begin, first_bad);
-      draw_edges(state, points, piece, b.weights, sums);
-      begin += piece.count;
-    }
-    sums.read_back(b.result);
-  });
+void run_points(const context& ctx, const edge_sum_problem& problem, const plan::planned&,
+                const edge_sum_buffers& buffers, std::byte*) {
+  run_on_edges(ctx, edge_sum_call, problem, buffers.edges, edge_call::edge_sum,
+               [&](opengl_state& state, std::uint64_t& first_bad) {
+                 const node_sums sums(state, problem);
+                 sums.clear();
+                 const node_values values(state, problem, buffers.values);
+                 const program& points = use_edge_points(state, problem, values);
+                 for (std::uint64_t begin = 0; begin < problem.edges;) {
+                   const edge_piece piece = next_piece(state, problem, buffers.edges, begin, first_bad);
+                   draw_edges(state, points, piece, buffers.weights, sums);
+                   begin += piece.count;
+                 }
+                 sums.read_back(buffers.result);
+               });
 }
 
 class kept_points final : public array_edges {
  public:
   kept_points(const context& ctx, std::vector<edge_piece> pieces) : pieces_(ctx, std::move(pieces)) {}
 
-  void run_arrays(const context& ctx, const edge_sum_problem& p, const edge_arrays& b) override {
-    require_summable(p, "opengl.points");
+  void run_arrays(const context& ctx, const edge_sum_problem& problem, const edge_arrays& arrays) override {
+    require_summable(problem, "opengl.points");
     run_call(ctx, prepared_edge_sum_call, [&](opengl_state& state) {
-      const node_sums sums(state, p);
+      const node_sums sums(state, problem);
       sums.clear();
-      const node_values values(state, p, b.values);
-      const program& points = use_edge_points(state, p, values);
-      for (const edge_piece& piece : *pieces_) draw_edges(state, points, piece, b.weights, sums);
-      sums.read_back(b.result);
+      const node_values values(state, problem, arrays.values);
+      const program& points = use_edge_points(state, problem, values);
+      for (const edge_piece& piece : *pieces_) draw_edges(state, points, piece, arrays.weights, sums);
+      sums.read_back(arrays.result);
     });
   }
   std::string_view run_variant() const override { return "opengl.points"; }
@@ -81,20 +83,20 @@ plan::planned plan_kept_points(const prepare_edge_sum_problem& p, const plan::sc
 }
 
 void keep_points(const context& ctx, const prepare_edge_sum_problem& problem, const plan::planned&,
-                 const prepare_edge_sum_buffers& b, std::byte*) {
-  const edge_sum_problem& p = problem.sum;
+                 const prepare_edge_sum_buffers& buffers, std::byte*) {
+  const edge_sum_problem& sum_problem = problem.sum;
   std::shared_ptr<kept_points> made;
   const auto inspect = [&](opengl_state& state, std::uint64_t& first_bad) {
-    edge_point_program(state, p);  // so that the first run need not wait for the driver's linker
+    edge_point_program(state, sum_problem);  // so that the first run need not wait for the driver's linker
     std::vector<edge_piece> pieces;
-    for (std::uint64_t begin = 0; begin < p.edges && first_bad == no_edge;) {
-      pieces.push_back(next_piece(state, p, b.edges, begin, first_bad));
+    for (std::uint64_t begin = 0; begin < sum_problem.edges && first_bad == no_edge;) {
+      pieces.push_back(next_piece(state, sum_problem, buffers.edges, begin, first_bad));
       begin += pieces.back().count;
     }
     if (first_bad == no_edge) made = std::make_shared<kept_points>(ctx, std::move(pieces));
   };
-  run_on_edges(ctx, prepare_edge_sum_call, p, b.edges, edge_call::prepare_edge_sum, inspect);
-  *b.made = std::move(made);
+  run_on_edges(ctx, prepare_edge_sum_call, sum_problem, buffers.edges, edge_call::prepare_edge_sum, inspect);
+  *buffers.made = std::move(made);
 }
 
 }  // namespace

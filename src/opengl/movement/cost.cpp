@@ -27,23 +27,24 @@ size_limits limits_of(const plan::scope& scope) noexcept {
   return static_cast<const opengl_state&>(*scope.context).limits();
 }
 
-plan::planned lookup_plan(const primitives::movement& m, const machine& profile, std::uint64_t list_bytes) {
-  const std::uint64_t texel = texel_bytes(m.record_bytes);
+plan::planned lookup_plan(const primitives::movement& movement, const machine& profile, std::uint64_t list_bytes) {
+  const std::uint64_t texel = texel_bytes(movement.record_bytes);
   plan::planned plan;
-  plan.add("upload", profile.uploaded(m.indexed_count * texel + list_bytes));
-  plan.add("passes", pass_seconds(profile, m.count, m.indexed_count));
-  plan.add("texture lookups", profile.random_reads(m.count, texel, m.indexed_count * texel));
-  plan.add("readback", profile.read_back(m.count * texel));
+  plan.add("upload", profile.uploaded(movement.indexed_count * texel + list_bytes));
+  plan.add("passes", pass_seconds(profile, movement.count, movement.indexed_count));
+  plan.add("texture lookups", profile.random_reads(movement.count, texel, movement.indexed_count * texel));
+  plan.add("readback", profile.read_back(movement.count * texel));
   return plan;
 }
 
-plan::planned point_plan(const primitives::movement& m, const machine& profile, std::uint64_t list_bytes) {
-  const std::uint64_t texel = texel_bytes(m.record_bytes);
+plan::planned point_plan(const primitives::movement& movement, const machine& profile, std::uint64_t list_bytes) {
+  const std::uint64_t texel = texel_bytes(movement.record_bytes);
   plan::planned plan;
-  plan.add("upload", profile.uploaded(m.indexed_count * texel + m.count * m.record_bytes + list_bytes));
-  plan.add("passes", pass_seconds(profile, m.indexed_count, 0));
-  plan.add("points", profile.random_writes(m.count, texel, m.indexed_count * texel));
-  plan.add("readback", profile.read_back(m.indexed_count * texel));
+  plan.add("upload",
+           profile.uploaded(movement.indexed_count * texel + movement.count * movement.record_bytes + list_bytes));
+  plan.add("passes", pass_seconds(profile, movement.indexed_count, 0));
+  plan.add("points", profile.random_writes(movement.count, texel, movement.indexed_count * texel));
+  plan.add("readback", profile.read_back(movement.indexed_count * texel));
   return plan;
 }
 

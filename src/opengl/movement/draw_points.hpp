@@ -32,7 +32,7 @@ std::vector<tile_target> targets_of(const opengl_state& state, const texel_forma
 }
 
 /// Tells the program in use the shape of the tile that is drawn to.
-void set_viewport_of(const program& points, const tile& t);
+void set_viewport_of(const program& points, const tile& tile);
 /// Tells the program in use which tile is drawn to, and draws there from now on.
 void draw_to(const program& user, const tile_target& target);
 

@@ -41,10 +41,10 @@ void fill_vertices(const buffer_object& vertices, const_records table, const ver
 
 }  // namespace
 
-void draw_vertices(const opengl_state& state, const program& points, const tile& t, const std::uint32_t* numbers,
+void draw_vertices(const opengl_state& state, const program& points, const tile& tile, const std::uint32_t* numbers,
                    const_records table, std::uint32_t* elements) {
   const size_limits& limits = state.limits();
-  set_viewport_of(points, t);
+  set_viewport_of(points, tile);
   for (vertex_piece piece{0, 0}; piece.first < table.count; piece.first += piece.count) {
     piece.count = std::min(table.count - piece.first, limits.vertices_per_buffer);
     const vertex_array attributes;
@@ -55,9 +55,9 @@ void draw_vertices(const opengl_state& state, const program& points, const tile&
     set_record_attribute(table.record_bytes);
     glBindBuffer(GL_ELEMENT_ARRAY_BUFFER, list.name());
     points.set("vertex_count", static_cast<std::int32_t>(piece.count));
-    for (std::uint64_t done = 0; done < t.count; done += limits.points_per_draw) {
-      const std::uint64_t count = std::min(t.count - done, limits.points_per_draw);
-      write_elements(numbers + t.first + done, count, piece, elements);
+    for (std::uint64_t done = 0; done < tile.count; done += limits.points_per_draw) {
+      const std::uint64_t count = std::min(tile.count - done, limits.points_per_draw);
+      write_elements(numbers + tile.first + done, count, piece, elements);
       glBufferData(GL_ELEMENT_ARRAY_BUFFER, static_cast<GLsizeiptr>(count * sizeof *elements), elements,
                    GL_STREAM_DRAW);
       points.set("first", static_cast<std::uint32_t>(done));
@@ -69,7 +69,7 @@ void draw_vertices(const opengl_state& state, const program& points, const tile&
   glBindVertexArray(0);
 }
 
-kept_vertices::kept_vertices(const opengl_state& state, const tile& t, const std::uint32_t* numbers,
+kept_vertices::kept_vertices(const opengl_state& state, const tile& tile, const std::uint32_t* numbers,
                              const_records table) {
   const size_limits& limits = state.limits();
   std::vector<std::uint32_t> elements;
@@ -77,18 +77,18 @@ kept_vertices::kept_vertices(const opengl_state& state, const tile& t, const std
     piece.count = std::min(table.count - piece.first, limits.vertices_per_buffer);
     const buffer_object& vertices = vertices_.emplace_back();
     fill_vertices(vertices, table, piece);
-    for (std::uint64_t done = 0; done < t.count; done += limits.points_per_draw) {
-      const std::uint64_t count = std::min(t.count - done, limits.points_per_draw);
-      elements_draw& d = draws_.emplace_back();
-      d.first = done;
-      d.count = count;
-      d.vertex_count = piece.count;
-      glBindVertexArray(d.attributes.name());
+    for (std::uint64_t done = 0; done < tile.count; done += limits.points_per_draw) {
+      const std::uint64_t count = std::min(tile.count - done, limits.points_per_draw);
+      elements_draw& draw = draws_.emplace_back();
+      draw.first = done;
+      draw.count = count;
+      draw.vertex_count = piece.count;
+      glBindVertexArray(draw.attributes.name());
       glBindBuffer(GL_ARRAY_BUFFER, vertices.name());
       set_record_attribute(table.record_bytes);
       elements.resize(count);
-      write_elements(numbers + t.first + done, count, piece, elements.data());
-      glBindBuffer(GL_ELEMENT_ARRAY_BUFFER, d.elements.name());
+      write_elements(numbers + tile.first + done, count, piece, elements.data());
+      glBindBuffer(GL_ELEMENT_ARRAY_BUFFER, draw.elements.name());
       glBufferData(GL_ELEMENT_ARRAY_BUFFER, static_cast<GLsizeiptr>(count * sizeof(std::uint32_t)), elements.data(),
                    GL_STATIC_DRAW);
     }

@@ -19,16 +19,16 @@ plan::planned plan_texture(const gather_problem& p, const plan::scope& scope) {
   return plan;
 }
 
-void run_texture(const context& ctx, const gather_problem& p, const plan::planned&, const gather_buffers& b,
+void run_texture(const context& ctx, const gather_problem& problem, const plan::planned&, const gather_buffers& buffers,
                  std::byte* scratch) {
   opengl_state& state = state_of(ctx);
   auto* const numbers = reinterpret_cast<std::uint32_t*>(scratch);
-  write_record_numbers(state, p, b.index, gather_wording, numbers);
+  write_record_numbers(state, problem, buffers.index, gather_wording, numbers);
   pipeline_call call(state, "gather");
-  const table_lookup lookup(state, b.table);
-  for (const tile& t : tiles_of(p.count, state.limits().texture_edge)) {
-    const texture list = uploaded(texel_format{}, t, const_records(numbers, p.count, sizeof *numbers));
-    lookup.gathered(list, t).read_back(b.out);
+  const table_lookup lookup(state, buffers.table);
+  for (const tile& t : tiles_of(problem.count, state.limits().texture_edge)) {
+    const texture list = uploaded(texel_format{}, t, const_records(numbers, problem.count, sizeof *numbers));
+    lookup.gathered(list, t).read_back(buffers.out);
   }
   call.finish();
 }

@@ -15,33 +15,33 @@ constexpr program_files vertex_files{"gather_vertex.vert", "gather_vertex.geom",
 // The table goes to a vertex buffer and the list is the element array, so the vertex stage resolves the indirection; a
 // point takes each record to its pixel. A record costs a lookup and a point, so lookups by fragments are always
 // cheaper, as Ujaldon and Saltz found: 2.40 ms against 0.65 ms for a list of their matrix.
-plan::planned plan_vertex(const gather_problem& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
-  if (const char* const why = unmovable(p)) return plan::rejected(why);
-  const std::uint64_t texel = texel_bytes(p.record_bytes);
+plan::planned plan_vertex(const gather_problem& problem, const plan::scope& scope) {
+  const machine& machine = scope.machine;
+  if (const char* const why = unmovable(problem)) return plan::rejected(why);
+  const std::uint64_t texel = texel_bytes(problem.record_bytes);
   plan::planned plan;
-  plan.scratch_bytes = 2 * record_number_bytes(p);
-  plan.add("upload", m.uploaded(p.indexed_count * p.record_bytes + record_number_bytes(p)));
-  plan.add("passes", pass_seconds(m, p.count, p.indexed_count));
-  plan.add("vertex lookups", m.random_reads(p.count, texel, p.indexed_count * p.record_bytes));
-  plan.add("points", m.random_writes(p.count, texel, p.count * texel));
-  plan.add("readback", m.read_back(p.count * texel));
+  plan.scratch_bytes = 2 * record_number_bytes(problem);
+  plan.add("upload", machine.uploaded(problem.indexed_count * problem.record_bytes + record_number_bytes(problem)));
+  plan.add("passes", pass_seconds(machine, problem.count, problem.indexed_count));
+  plan.add("vertex lookups", machine.random_reads(problem.count, texel, problem.indexed_count * problem.record_bytes));
+  plan.add("points", machine.random_writes(problem.count, texel, problem.count * texel));
+  plan.add("readback", machine.read_back(problem.count * texel));
   return plan;
 }
 
-void run_vertex(const context& ctx, const gather_problem& p, const plan::planned&, const gather_buffers& b,
+void run_vertex(const context& ctx, const gather_problem& problem, const plan::planned&, const gather_buffers& buffers,
                 std::byte* scratch) {
   opengl_state& state = state_of(ctx);
   auto* const numbers = reinterpret_cast<std::uint32_t*>(scratch);
-  write_record_numbers(state, p, b.index, gather_wording, numbers);
+  write_record_numbers(state, problem, buffers.index, gather_wording, numbers);
   pipeline_call call(state, "gather");
   const program& points = state.program_of(vertex_files);
   points.use();
-  for (const tile& t : tiles_of(p.count, state.limits().texture_edge)) {
-    const draw_target out(texels_for(p.record_bytes), t);
+  for (const tile& t : tiles_of(problem.count, state.limits().texture_edge)) {
+    const draw_target out(texels_for(problem.record_bytes), t);
     out.clear();
-    draw_vertices(state, points, t, numbers, b.table, numbers + p.count);
-    out.read_back(b.out);
+    draw_vertices(state, points, t, numbers, buffers.table, numbers + problem.count);
+    out.read_back(buffers.out);
   }
   call.finish();
 }

@@ -20,12 +20,12 @@ struct movement_sides {
   std::uint64_t to_count;
   std::uint64_t record_bytes;
 
-  explicit movement_sides(const prepare_problem& p) : record_bytes(p.record_bytes) {
-    const bool gathers = p.direction == prepared_direction::gather;
+  explicit movement_sides(const prepare_problem& problem) : record_bytes(problem.record_bytes) {
+    const bool gathers = problem.direction == prepared_direction::gather;
     call = gathers ? prepared_gather_call : prepared_scatter_call;
     from_name = gathers ? "table" : "in";
-    from_count = gathers ? p.indexed_count : p.count;
-    to_count = gathers ? p.count : p.indexed_count;
+    from_count = gathers ? problem.indexed_count : problem.count;
+    to_count = gathers ? problem.count : problem.indexed_count;
   }
   std::uint64_t from_bytes() const noexcept { return from_count * record_bytes; }
   std::uint64_t to_bytes() const noexcept { return to_count * record_bytes; }

@@ -19,15 +19,15 @@ namespace {
 bool gathers(const prepare_problem& p) { return p.direction == prepared_direction::gather; }
 
 // A run is opengl.texture or opengl.points without the upload of the list, whatever the order of the list.
-plan::planned plan_resident(const prepare_problem& p, const plan::scope& scope) {
-  if (const char* const why = unmovable(p)) return plan::rejected(why);
+plan::planned plan_resident(const prepare_problem& problem, const plan::scope& scope) {
+  if (const char* const why = unmovable(problem)) return plan::rejected(why);
   const machine& m = scope.machine;
-  const double run_seconds = (gathers(p) ? lookup_plan(p, m, 0) : point_plan(p, m, 0)).seconds;
+  const double run_seconds = (gathers(problem) ? lookup_plan(problem, m, 0) : point_plan(problem, m, 0)).seconds;
   plan::planned plan;
-  plan.scratch_bytes = record_number_bytes(p);
-  plan.add("upload", m.uploaded(record_number_bytes(p)));
-  plan.add("runs", static_cast<double>(p.expected_runs) * run_seconds);
-  plan.decided.set(prepare_decision{.run_seconds = run_seconds, .kept_bytes = record_number_bytes(p)});
+  plan.scratch_bytes = record_number_bytes(problem);
+  plan.add("upload", m.uploaded(record_number_bytes(problem)));
+  plan.add("runs", static_cast<double>(problem.expected_runs) * run_seconds);
+  plan.decided.set(prepare_decision{.run_seconds = run_seconds, .kept_bytes = record_number_bytes(problem)});
   return plan;
 }
 
@@ -108,20 +108,20 @@ std::vector<list_tile> tiles_of_list(const opengl_state& state, const_records nu
   return list;
 }
 
-void keep_list(const context& ctx, const prepare_problem& p, const plan::planned&, const prepare_buffers& b,
+void keep_list(const context& ctx, const prepare_problem& problem, const plan::planned&, const prepare_buffers& buffers,
                std::byte* scratch) {
   opengl_state& state = state_of(ctx);
   auto* const numbers = reinterpret_cast<std::uint32_t*>(scratch);
-  write_record_numbers(state, p, b.index, gathers(p) ? gather_wording : scatter_wording, numbers);
-  pipeline_call call(state, gathers(p) ? "prepare_gather" : "prepare_scatter");
+  write_record_numbers(state, problem, buffers.index, gathers(problem) ? gather_wording : scatter_wording, numbers);
+  pipeline_call call(state, gathers(problem) ? "prepare_gather" : "prepare_scatter");
   // Linked now, so that the first run need not wait for the driver's linker.
-  if (gathers(p)) {
+  if (gathers(problem)) {
     lookup_program(state);
-    const const_records list(numbers, p.count, sizeof *numbers);
-    *b.made = std::make_shared<resident_gather>(ctx, p, tiles_of_list(state, list));
+    const const_records list(numbers, problem.count, sizeof *numbers);
+    *buffers.made = std::make_shared<resident_gather>(ctx, problem, tiles_of_list(state, list));
   } else {
     state.program_of(record_point_files);
-    *b.made = std::make_shared<resident_scatter>(ctx, p, pieces_of(state, {numbers, p.count}));
+    *buffers.made = std::make_shared<resident_scatter>(ctx, problem, pieces_of(state, {numbers, problem.count}));
   }
   call.finish();
 }

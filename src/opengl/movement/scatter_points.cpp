@@ -20,17 +20,18 @@ plan::planned plan_points(const scatter_problem& p, const plan::scope& scope) {
   return plan;
 }
 
-void run_points(const context& ctx, const scatter_problem& p, const plan::planned&, const scatter_buffers& b,
-                std::byte* scratch) {
+void run_points(const context& ctx, const scatter_problem& problem, const plan::planned&,
+                const scatter_buffers& buffers, std::byte* scratch) {
   opengl_state& state = state_of(ctx);
   auto* const numbers = reinterpret_cast<std::uint32_t*>(scratch);
-  write_record_numbers(state, p, b.index, scatter_wording, numbers);
+  write_record_numbers(state, problem, buffers.index, scatter_wording, numbers);
   pipeline_call call(state, "scatter");
-  const std::vector<tile_target> targets = targets_of(state, texels_for(p.record_bytes), b.out.count, b.out);
+  const std::vector<tile_target> targets =
+      targets_of(state, texels_for(problem.record_bytes), buffers.out.count, buffers.out);
   const program& points = state.program_of(record_point_files);
   points.use();
-  draw_points(state, points, targets, {numbers, p.count}, b.in, point_payload::record);
-  for (const tile_target& target : targets) target.pixels.read_back(b.out);
+  draw_points(state, points, targets, {numbers, problem.count}, buffers.in, point_payload::record);
+  for (const tile_target& target : targets) target.pixels.read_back(buffers.out);
   call.finish();
 }
 

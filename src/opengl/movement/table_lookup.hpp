@@ -19,7 +19,7 @@ class table_lookup {
 
   /// The records that a tile of the list names, as pixels, and zeros where a number names none.
   /// @param list  the record numbers of the tile
-  draw_target gathered(const texture& list, const tile& t) const;
+  draw_target gathered(const texture& list, const tile& tile) const;
 
  private:
   struct part {

@@ -22,17 +22,17 @@ std::uint64_t scratch_of(const scatter_reduce_problem& p) {
 // Each value is a point that blends into a frame buffer of floats (Ujaldon and Saltz 2005, section 3.2). The pipeline
 // blends the points of a pixel in their order, so a sum or difference is that of a serial loop and the same in every
 // run, except that a driver may take values below 2^-126 for zero.
-plan::planned plan_blended(const scatter_reduce_problem& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
-  if (p.type != value_type::f32) return plan::rejected("frame buffers blend only values that are 32-bit floats");
-  if (const char* const why = unmovable(p)) return plan::rejected(why);
+plan::planned plan_blended(const scatter_reduce_problem& problem, const plan::scope& scope) {
+  const machine& machine = scope.machine;
+  if (problem.type != value_type::f32) return plan::rejected("frame buffers blend only values that are 32-bit floats");
+  if (const char* const why = unmovable(problem)) return plan::rejected(why);
   constexpr std::uint64_t width = sizeof(float);
   plan::planned plan;
-  plan.scratch_bytes = scratch_of(p);
-  plan.add("upload", m.uploaded((p.indexed_count + p.count) * width + record_number_bytes(p)));
-  plan.add("passes", pass_seconds(m, p.indexed_count, 0));
-  plan.add("blended points", m.atomic_adds(p.count, width, p.indexed_count * width));
-  plan.add("readback", m.read_back(p.indexed_count * width));
+  plan.scratch_bytes = scratch_of(problem);
+  plan.add("upload", machine.uploaded((problem.indexed_count + problem.count) * width + record_number_bytes(problem)));
+  plan.add("passes", pass_seconds(machine, problem.indexed_count, 0));
+  plan.add("blended points", machine.atomic_adds(problem.count, width, problem.indexed_count * width));
+  plan.add("readback", machine.read_back(problem.indexed_count * width));
   return plan;
 }
 
@@ -68,40 +68,40 @@ void blend(opengl_state& state, reduction op, std::span<const std::uint32_t> num
 // normal numbers are blended. The host combines the others, in values and slots, with what comes back; minima and
 // maxima do not depend on the order.
 template <reduction Op>
-void run_extremum(opengl_state& state, const scatter_reduce_problem& p, const scatter_reduce_buffers& b,
+void run_extremum(opengl_state& state, const scatter_reduce_problem& problem, const scatter_reduce_buffers& buffers,
                   const std::uint32_t* numbers) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   constexpr float identity = Op == reduction::min ? infinity : -infinity;
-  auto* const drawn = const_cast<std::uint32_t*>(numbers) + p.count;
-  auto* const blended = reinterpret_cast<float*>(drawn + p.count);
-  const auto* const in = static_cast<const float*>(b.in.data);
-  auto* const out = static_cast<float*>(b.out.data);
-  for (std::uint64_t i = 0; i < p.count; ++i) drawn[i] = std::isnormal(in[i]) ? numbers[i] : no_record;
-  for (std::uint64_t s = 0; s < p.indexed_count; ++s) blended[s] = std::isnormal(out[s]) ? out[s] : identity;
-  blend(state, Op, {drawn, p.count}, records_of(b.in), {blended, p.indexed_count, sizeof(float)},
-        {blended, p.indexed_count, sizeof(float)});
-  for (std::uint64_t s = 0; s < p.indexed_count; ++s) {
+  auto* const drawn = const_cast<std::uint32_t*>(numbers) + problem.count;
+  auto* const blended = reinterpret_cast<float*>(drawn + problem.count);
+  const auto* const in = static_cast<const float*>(buffers.in.data);
+  auto* const out = static_cast<float*>(buffers.out.data);
+  for (std::uint64_t i = 0; i < problem.count; ++i) drawn[i] = std::isnormal(in[i]) ? numbers[i] : no_record;
+  for (std::uint64_t s = 0; s < problem.indexed_count; ++s) blended[s] = std::isnormal(out[s]) ? out[s] : identity;
+  blend(state, Op, {drawn, problem.count}, records_of(buffers.in), {blended, problem.indexed_count, sizeof(float)},
+        {blended, problem.indexed_count, sizeof(float)});
+  for (std::uint64_t s = 0; s < problem.indexed_count; ++s) {
     if (std::isnormal(out[s])) {
       out[s] = blended[s];
     } else if (blended[s] != identity) {  // no normal number is
       out[s] = reduced<Op>(out[s], blended[s]);
     }
   }
-  for (std::uint64_t i = 0; i < p.count; ++i) {
+  for (std::uint64_t i = 0; i < problem.count; ++i) {
     if (std::isnormal(in[i]) || numbers[i] == no_record) continue;
     out[numbers[i]] = reduced<Op>(out[numbers[i]], in[i]);
   }
 }
 
-void run_blended(const context& ctx, const scatter_reduce_problem& p, const plan::planned&,
-                 const scatter_reduce_buffers& b, std::byte* scratch) {
+void run_blended(const context& ctx, const scatter_reduce_problem& problem, const plan::planned&,
+                 const scatter_reduce_buffers& buffers, std::byte* scratch) {
   opengl_state& state = state_of(ctx);
   auto* const numbers = reinterpret_cast<std::uint32_t*>(scratch);
-  write_record_numbers(state, p, b.index, scatter_reduce_wording, numbers);
-  if (p.op == reduction::min) return run_extremum<reduction::min>(state, p, b, numbers);
-  if (p.op == reduction::max) return run_extremum<reduction::max>(state, p, b, numbers);
-  const records out(b.out.data, p.indexed_count, sizeof(float));
-  blend(state, p.op, {numbers, p.count}, records_of(b.in), out, out);
+  write_record_numbers(state, problem, buffers.index, scatter_reduce_wording, numbers);
+  if (problem.op == reduction::min) return run_extremum<reduction::min>(state, problem, buffers, numbers);
+  if (problem.op == reduction::max) return run_extremum<reduction::max>(state, problem, buffers, numbers);
+  const records out(buffers.out.data, problem.indexed_count, sizeof(float));
+  blend(state, problem.op, {numbers, problem.count}, records_of(buffers.in), out, out);
 }
 
 }  // namespace

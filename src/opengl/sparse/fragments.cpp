@@ -21,19 +21,19 @@ std::uint64_t texture_bytes(const spmv_problem& p) noexcept { return 8 * (p.rows
 // A fragment is a row, and loops over its entries in textures. Nothing blends but what rows have beyond the length of a
 // loop, at the price of fragments of long rows, which their neighbours wait for. Ujaldon and Saltz have no loops in
 // shaders; Bolz et al. (2003) multiply so.
-plan::planned plan_product_of_fragments(const spmv_problem& p, const plan::scope& scope) {
-  if (const char* const why = unsummable(p)) return plan::rejected(why);
-  if (p.transposed) return plan::rejected("a fragment is a row, but the product is transposed");
-  if (p.entries > most_record_numbers) return plan::rejected("shaders count entries in 32 bits");
+plan::planned plan_product_of_fragments(const spmv_problem& problem, const plan::scope& scope) {
+  if (const char* const why = unsummable(problem)) return plan::rejected(why);
+  if (problem.transposed) return plan::rejected("a fragment is a row, but the product is transposed");
+  if (problem.entries > most_record_numbers) return plan::rejected("shaders count entries in 32 bits");
   const size_limits limits = limits_of(scope);
-  if (!fits_layers(limits, p.x_count())) return plan::rejected(too_many_values_of_x);
-  if (!fits_layers(limits, std::max(p.rows, p.entries)))
+  if (!fits_layers(limits, problem.x_count())) return plan::rejected(too_many_values_of_x);
+  if (!fits_layers(limits, std::max(problem.rows, problem.entries)))
     return plan::rejected("the matrix takes more layers than a texture has here");
   const machine& m = scope.machine;
   plan::planned plan;
-  add_vectors(plan, p, m);
-  plan.add("entries", m.streamed(texture_bytes(p), texture_bytes(p)));
-  plan.add("texture lookups", m.random_reads(p.entries, sizeof(float), p.x_count() * sizeof(float)));
+  add_vectors(plan, problem, m);
+  plan.add("entries", m.streamed(texture_bytes(problem), texture_bytes(problem)));
+  plan.add("texture lookups", m.random_reads(problem.entries, sizeof(float), problem.x_count() * sizeof(float)));
   return plan;
 }
 
@@ -51,15 +51,15 @@ void multiply(opengl_state& state, const spmv_problem& p, const row_matrix& matr
   write_result(state, sums, v);
 }
 
-void run_fragments(const context& ctx, const spmv_problem& p, const plan::planned&, const spmv_buffers& b,
+void run_fragments(const context& ctx, const spmv_problem& problem, const plan::planned&, const spmv_buffers& buffers,
                    std::byte* scratch) {
   bool has_faults = false;
   const std::uint64_t number = run_call(ctx, spmv_call, [&](opengl_state& state) {
-    const row_matrix matrix(state, p, b.a, scratch);
+    const row_matrix matrix(state, problem, buffers.a, scratch);
     has_faults = matrix.has_faults();
-    multiply(state, p, matrix, {b.x, b.y, b.alpha, b.beta});
+    multiply(state, problem, matrix, {buffers.x, buffers.y, buffers.alpha, buffers.beta});
   });
-  if (has_faults) state_of(ctx).keep_first(find_fault(p, b.a, csr_call::spmv, number));
+  if (has_faults) state_of(ctx).keep_first(find_fault(problem, buffers.a, csr_call::spmv, number));
 }
 
 class kept_rows final : public array_product {
@@ -85,17 +85,17 @@ plan::planned plan_kept_fragments(const prepare_spmv_problem& p, const plan::sco
 }
 
 void keep_fragments(const context& ctx, const prepare_spmv_problem& problem, const plan::planned&,
-                    const prepare_spmv_buffers& b, std::byte* scratch) {
-  const spmv_problem& p = problem.product;
+                    const prepare_spmv_buffers& buffers, std::byte* scratch) {
+  const spmv_problem& product = problem.product;
   std::shared_ptr<kept_rows> made;
   const std::uint64_t number = run_call(ctx, prepare_spmv_call, [&](opengl_state& state) {
     row_program(state);  // so that the first run need not wait for the driver's linker
     result_program(state);
-    row_matrix matrix(state, p, b.a, scratch);
-    if (!matrix.has_faults()) made = std::make_shared<kept_rows>(ctx, p, std::move(matrix));
+    row_matrix matrix(state, product, buffers.a, scratch);
+    if (!matrix.has_faults()) made = std::make_shared<kept_rows>(ctx, product, std::move(matrix));
   });
-  if (made == nullptr) return state_of(ctx).keep_first(find_fault(p, b.a, csr_call::prepare_spmv, number));
-  *b.made = std::move(made);
+  if (made == nullptr) return state_of(ctx).keep_first(find_fault(product, buffers.a, csr_call::prepare_spmv, number));
+  *buffers.made = std::move(made);
 }
 
 }  // namespace

@@ -51,29 +51,31 @@ std::uint64_t point_bytes(const spmv_problem& p, point_form form) noexcept {
 }
 
 /// Why points of a form do not do this product, or null.
-const char* unfit(const spmv_problem& p, const plan::scope& scope, point_form form) noexcept {
-  if (const char* const why = no_points_for(p)) return why;
+const char* unfit(const spmv_problem& problem, const plan::scope& scope, point_form form) noexcept {
+  if (const char* const why = no_points_for(problem)) return why;
   if (form == point_form::vertex_index) return nullptr;
   if (form == point_form::color_table) {
-    if (p.x_count() > most_colors) return "the color table holds 65536 values of x";
-    return p.x_count() > limits_of(scope).buffer_texels ? "x has more values than a table of one row here" : nullptr;
+    if (problem.x_count() > most_colors) return "the color table holds 65536 values of x";
+    return problem.x_count() > limits_of(scope).buffer_texels ? "x has more values than a table of one row here"
+                                                              : nullptr;
   }
-  if (form == point_form::packed && p.transposed) return "packs entries of a row, but the product is transposed";
-  return fits_layers(limits_of(scope), p.x_count()) ? nullptr : too_many_values_of_x;
+  if (form == point_form::packed && problem.transposed) return "packs entries of a row, but the product is transposed";
+  return fits_layers(limits_of(scope), problem.x_count()) ? nullptr : too_many_values_of_x;
 }
 
 /// What a run takes once its points are on the device.
-plan::planned plan_product(const spmv_problem& p, const plan::scope& scope, point_form form) {
-  const machine& m = scope.machine;
-  if (const char* const why = unfit(p, scope, form)) return plan::rejected(why);
+plan::planned plan_product(const spmv_problem& problem, const plan::scope& scope, point_form form) {
+  const machine& machine = scope.machine;
+  if (const char* const why = unfit(problem, scope, form)) return plan::rejected(why);
   const bool by_vertices = form == point_form::vertex_index;
   plan::planned plan;
-  add_vectors(plan, p, m);
+  add_vectors(plan, problem, machine);
   plan.add(by_vertices ? "vertex lookups" : "texture lookups",
-           m.random_reads(p.entries, sizeof(float), p.x_count() * sizeof(float)));
-  if (by_vertices) plan.add("point lookups", m.streamed(p.entries * 8, p.entries * 8));
+           machine.random_reads(problem.entries, sizeof(float), problem.x_count() * sizeof(float)));
+  if (by_vertices) plan.add("point lookups", machine.streamed(problem.entries * 8, problem.entries * 8));
   // Points that blend at rows, or columns of a transposed product.
-  plan.add("blended points", m.atomic_adds(point_count(p, form), sizeof(float), p.y_count() * sizeof(float)));
+  plan.add("blended points",
+           machine.atomic_adds(point_count(problem, form), sizeof(float), problem.y_count() * sizeof(float)));
   return plan;
 }
 
@@ -86,17 +88,18 @@ plan::planned plan_points(const spmv_problem& p, const plan::scope& scope) {
 
 // Draws piece after piece as the matrix is read, so that the device holds one of them.
 template <point_form form>
-void run_points(const context& ctx, const spmv_problem& p, const plan::planned&, const spmv_buffers& b, std::byte*) {
-  entry_cursor cursor(p, b.a);
+void run_points(const context& ctx, const spmv_problem& problem, const plan::planned&, const spmv_buffers& buffers,
+                std::byte*) {
+  entry_cursor cursor(problem, buffers.a);
   const std::uint64_t number = run_call(ctx, spmv_call, [&](opengl_state& state) {
-    const std::vector<tile_target> sums = zero_targets(state, float_texels, p.y_count());
-    const point_product product(state, p, form, b.x);
+    const std::vector<tile_target> sums = zero_targets(state, float_texels, problem.y_count());
+    const point_product product(state, problem, form, buffers.x);
     begin_sums();
-    while (!cursor.is_done()) product.draw(state, next_piece(state, p, form, cursor), sums);
+    while (!cursor.is_done()) product.draw(state, next_piece(state, problem, form, cursor), sums);
     end_sums();
-    write_result(state, sums, {b.x, b.y, b.alpha, b.beta});
+    write_result(state, sums, {buffers.x, buffers.y, buffers.alpha, buffers.beta});
   });
-  if (cursor.has_met_faults()) state_of(ctx).keep_first(find_fault(p, b.a, csr_call::spmv, number));
+  if (cursor.has_met_faults()) state_of(ctx).keep_first(find_fault(problem, buffers.a, csr_call::spmv, number));
 }
 
 /// All pieces, kept on the device.
@@ -105,14 +108,14 @@ class kept_points final : public array_product {
   kept_points(const context& ctx, const spmv_problem& p, point_form form, std::vector<point_piece> pieces)
       : problem_(p), form_(form), pieces_(ctx, std::move(pieces)) {}
 
-  void run_arrays(const context& ctx, const product_vectors& v) override {
+  void run_arrays(const context& ctx, const product_vectors& vectors) override {
     run_call(ctx, prepared_spmv_call, [&](opengl_state& state) {
       const std::vector<tile_target> sums = zero_targets(state, float_texels, problem_.y_count());
-      const point_product product(state, problem_, form_, v.x);
+      const point_product product(state, problem_, form_, vectors.x);
       begin_sums();
       for (const point_piece& piece : *pieces_) product.draw(state, piece, sums);
       end_sums();
-      write_result(state, sums, v);
+      write_result(state, sums, vectors);
     });
   }
   std::uint64_t kept_bytes() const override {
@@ -135,19 +138,19 @@ plan::planned plan_kept_points(const prepare_spmv_problem& p, const plan::scope&
 
 template <point_form form>
 void keep_points(const context& ctx, const prepare_spmv_problem& problem, const plan::planned&,
-                 const prepare_spmv_buffers& b, std::byte*) {
-  const spmv_problem& p = problem.product;
-  entry_cursor cursor(p, b.a);
+                 const prepare_spmv_buffers& buffers, std::byte*) {
+  const spmv_problem& product = problem.product;
+  entry_cursor cursor(product, buffers.a);
   std::shared_ptr<kept_points> made;
   const std::uint64_t number = run_call(ctx, prepare_spmv_call, [&](opengl_state& state) {
     program_of(state, form);  // so that the first run need not wait for the driver's linker
     result_program(state);
     std::vector<point_piece> pieces;
-    while (!cursor.is_done() && !cursor.has_met_faults()) pieces.push_back(next_piece(state, p, form, cursor));
-    if (!cursor.has_met_faults()) made = std::make_shared<kept_points>(ctx, p, form, std::move(pieces));
+    while (!cursor.is_done() && !cursor.has_met_faults()) pieces.push_back(next_piece(state, product, form, cursor));
+    if (!cursor.has_met_faults()) made = std::make_shared<kept_points>(ctx, product, form, std::move(pieces));
   });
-  if (made == nullptr) return state_of(ctx).keep_first(find_fault(p, b.a, csr_call::prepare_spmv, number));
-  *b.made = std::move(made);
+  if (made == nullptr) return state_of(ctx).keep_first(find_fault(product, buffers.a, csr_call::prepare_spmv, number));
+  *buffers.made = std::move(made);
 }
 
 }  // namespace

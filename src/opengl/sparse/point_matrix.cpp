@@ -44,13 +44,13 @@ void set_floats(GLuint location, GLint count, std::size_t stride, std::size_t of
                         reinterpret_cast<const void*>(offset));
 }
 
-void fill_entries(point_piece& piece, const spmv_problem& p, std::uint64_t room, entry_cursor& cursor) {
+void fill_entries(point_piece& piece, const spmv_problem& problem, std::uint64_t room, entry_cursor& cursor) {
   piece.bytes = room * sizeof(entry_vertex);
   write_buffer(GL_ARRAY_BUFFER, piece.vertices, piece.bytes, [&](std::byte* to) {
     auto* vertex = reinterpret_cast<entry_vertex*>(to);
     piece.points = cursor.visit<1>(room, [&](const entry_group<1>& g) {
-      *vertex++ = p.transposed ? entry_vertex{g.columns[0], g.row, g.values[0]}
-                               : entry_vertex{g.row, g.columns[0], g.values[0]};
+      *vertex++ = problem.transposed ? entry_vertex{g.columns[0], g.row, g.values[0]}
+                                     : entry_vertex{g.row, g.columns[0], g.values[0]};
     });
   });
   set_integers(0, 1, sizeof(entry_vertex), offsetof(entry_vertex, pixel));
@@ -74,7 +74,7 @@ void fill_packed(point_piece& piece, std::uint64_t room, entry_cursor& cursor) {
   set_floats(2, packed_entries, sizeof(packed_vertex), offsetof(packed_vertex, values));
 }
 
-void fill_elements(point_piece& piece, const spmv_problem& p, std::uint64_t room, entry_cursor& cursor) {
+void fill_elements(point_piece& piece, const spmv_problem& problem, std::uint64_t room, entry_cursor& cursor) {
   const buffer_texture& entries = piece.entries.emplace();
   piece.bytes = room * (sizeof(row_and_value) + sizeof(std::uint32_t));
   write_buffer(GL_TEXTURE_BUFFER, entries.buffer(), room * sizeof(row_and_value), [&](std::byte* to) {
@@ -82,8 +82,8 @@ void fill_elements(point_piece& piece, const spmv_problem& p, std::uint64_t room
     write_buffer(GL_ELEMENT_ARRAY_BUFFER, piece.vertices, room * sizeof(std::uint32_t), [&](std::byte* columns) {
       auto* element = reinterpret_cast<std::uint32_t*>(columns);
       piece.points = cursor.visit<1>(room, [&](const entry_group<1>& g) {
-        *element++ = p.transposed ? g.row : g.columns[0];
-        *entry++ = {p.transposed ? g.columns[0] : g.row, g.values[0]};
+        *element++ = problem.transposed ? g.row : g.columns[0];
+        *entry++ = {problem.transposed ? g.columns[0] : g.row, g.values[0]};
       });
     });
   });
@@ -99,19 +99,22 @@ const program& program_of(opengl_state& state, point_form form) {
   return state.program_of(files[static_cast<int>(form)]);
 }
 
-point_piece next_piece(const opengl_state& state, const spmv_problem& p, point_form form, entry_cursor& cursor) {
+point_piece next_piece(const opengl_state& state, const spmv_problem& problem, point_form form, entry_cursor& cursor) {
   std::uint64_t room = std::min(points_of_a_buffer, state.limits().vertices_per_buffer);
   // Of packed entries a row's last point may have room left.
-  const std::uint64_t most = form == point_form::packed ? p.entries / packed_entries + p.rows : p.entries;
+  const std::uint64_t most =
+      form == point_form::packed ? problem.entries / packed_entries + problem.rows : problem.entries;
   // Where offsets go back and forth, entries belong to several rows, and there may be more points.
   const std::uint64_t left = cursor.emitted() < most ? most - cursor.emitted() : most;
   room = std::clamp<std::uint64_t>(left, 1, room);
   point_piece piece;
   glBindVertexArray(piece.attributes.name());
   switch (form) {
-    case point_form::vertex_index: fill_elements(piece, p, std::min(room, state.limits().buffer_texels), cursor); break;
+    case point_form::vertex_index:
+      fill_elements(piece, problem, std::min(room, state.limits().buffer_texels), cursor);
+      break;
     case point_form::packed: fill_packed(piece, room, cursor); break;
-    default: fill_entries(piece, p, room, cursor);
+    default: fill_entries(piece, problem, room, cursor);
   }
   glBindVertexArray(0);
   require_no_error("spmv: points");
@@ -124,10 +127,10 @@ struct point_product::looked_up {
   std::optional<buffer_object> vertices;
 };
 
-point_product::point_product(opengl_state& state, const spmv_problem& p, point_form form, const source_array& x)
+point_product::point_product(opengl_state& state, const spmv_problem& problem, point_form form, const source_array& x)
     : form_(form), program_(program_of(state, form)), x_(std::make_unique<looked_up>()) {
   program_.use();
-  const std::uint64_t bytes = p.x_count() * sizeof(float);
+  const std::uint64_t bytes = problem.x_count() * sizeof(float);
   switch (form) {
     case point_form::vertex_index:
       copy_to_new_buffer(GL_ARRAY_BUFFER, x_->vertices.emplace(), x, bytes);
@@ -139,7 +142,7 @@ point_product::point_product(opengl_state& state, const spmv_problem& p, point_f
       x_->colors->bind(0, GL_R32F);
       break;
     default:
-      x_->texels.emplace(state, "spmv: x", float_texels, p.x_count());
+      x_->texels.emplace(state, "spmv: x", float_texels, problem.x_count());
       x_->texels->upload(x);
       x_->texels->bind(0, program_, "x");
   }

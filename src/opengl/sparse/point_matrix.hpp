@@ -102,7 +102,7 @@ struct point_piece {
 };
 
 /// The next entries of the cursor, as many as a buffer takes. Rows say pixels, or columns of a transposed product.
-point_piece next_piece(const opengl_state& state, const primitives::spmv_problem& p, point_form form,
+point_piece next_piece(const opengl_state& state, const primitives::spmv_problem& problem, point_form form,
                        entry_cursor& cursor);
 
 /// The program of a form's products, linked if this is its first use.
@@ -111,7 +111,7 @@ const program& program_of(opengl_state& state, point_form form);
 /// x on the device, as a form looks it up, and the program that does, in use.
 class point_product {
  public:
-  point_product(opengl_state& state, const primitives::spmv_problem& p, point_form form, const source_array& x);
+  point_product(opengl_state& state, const primitives::spmv_problem& problem, point_form form, const source_array& x);
   ~point_product();
   point_product(point_product&&) = delete;
 

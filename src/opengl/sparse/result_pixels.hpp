@@ -20,11 +20,11 @@ class array_product : public primitives::prepared_product {
     run_arrays(ctx, {x.data, y.data, alpha, beta});
   }
   /// The vectors are checked. A result in a buffer may not be there yet when this returns.
-  virtual void run_arrays(const context& ctx, const product_vectors& v) = 0;
+  virtual void run_arrays(const context& ctx, const product_vectors& vectors) = 0;
 };
 
 /// y = alpha sums + beta y, by one more rendering pass unless y is the sums.
-void write_result(opengl_state& state, const std::vector<tile_target>& sums, const product_vectors& v);
+void write_result(opengl_state& state, const std::vector<tile_target>& sums, const product_vectors& vectors);
 
 /// The program of that pass, linked if this is its first use.
 const program& result_program(opengl_state& state);

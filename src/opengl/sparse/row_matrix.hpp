@@ -10,16 +10,16 @@ namespace sheaf::opengl {
 class row_matrix {
  public:
   /// Host memory that the constructor needs.
-  static std::uint64_t scratch_bytes(const primitives::spmv_problem& p) noexcept;
+  static std::uint64_t scratch_bytes(const primitives::spmv_problem& problem) noexcept;
 
   /// Rows and columns that there are not are left out.
-  row_matrix(opengl_state& state, const primitives::spmv_problem& p, const csr_view& a, std::byte* scratch);
+  row_matrix(opengl_state& state, const primitives::spmv_problem& problem, const csr_view& a, std::byte* scratch);
 
   bool has_faults() const noexcept { return has_faults_; }
   std::uint64_t bytes() const noexcept { return rows_.bytes() + entries_.bytes(); }
 
   /// Writes the sums of the products of all entries with x to all pixels.
-  void draw(opengl_state& state, const primitives::spmv_problem& p, const source_array& x,
+  void draw(opengl_state& state, const primitives::spmv_problem& problem, const source_array& x,
             const std::vector<tile_target>& sums) const;
 
  private:

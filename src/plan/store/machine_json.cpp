@@ -238,40 +238,40 @@ machine machine_of(const json& document, const std::string& origin) {
     in.fail(fmt::format("has schema {}, but this sheaf reads {}; sheaf machine --calibrate measures a new profile",
                         version, machine::schema_version));
   }
-  machine m;
-  m.name = in.name("name");
+  machine machine;
+  machine.name = in.name("name");
   const std::string backend = in.text("backend");
   const auto kind = core::backend_named(backend);
   if (!kind) in.fail(fmt::format("backend is {}, which this sheaf does not know", in.shown("backend")));
-  m.backend = *kind;
-  m.source = origin;
-  m.versions = in.names("versions");
-  m.memory_bytes = in.count("memory_bytes", 1, field_reader::most_bytes);
-  m.cache_levels = in.sizes("cache_levels");
-  m.cache_bytes = in.count("cache_bytes", 1, field_reader::most_bytes);
-  m.sector_bytes = in.count("sector_bytes", 1, 1 << 20);
-  m.fetch_bytes = in.count("fetch_bytes", 1, 1 << 20);
-  m.parallelism = static_cast<std::uint32_t>(in.count("parallelism", 1, 1 << 20));
-  m.copy_bytes_per_second = in.rate("copy_bytes_per_second");
-  m.cached_bytes_per_second = in.rate("cached_bytes_per_second");
-  m.launch_seconds = in.seconds("launch_seconds");
-  m.step_seconds = in.seconds("step_seconds");
-  m.barrier_seconds = in.seconds("barrier_seconds");
-  m.access_seconds = in.seconds("access_seconds");
-  if (document.contains("digit_seconds")) m.digit_seconds = in.seconds("digit_seconds");
+  machine.backend = *kind;
+  machine.source = origin;
+  machine.versions = in.names("versions");
+  machine.memory_bytes = in.count("memory_bytes", 1, field_reader::most_bytes);
+  machine.cache_levels = in.sizes("cache_levels");
+  machine.cache_bytes = in.count("cache_bytes", 1, field_reader::most_bytes);
+  machine.sector_bytes = in.count("sector_bytes", 1, 1 << 20);
+  machine.fetch_bytes = in.count("fetch_bytes", 1, 1 << 20);
+  machine.parallelism = static_cast<std::uint32_t>(in.count("parallelism", 1, 1 << 20));
+  machine.copy_bytes_per_second = in.rate("copy_bytes_per_second");
+  machine.cached_bytes_per_second = in.rate("cached_bytes_per_second");
+  machine.launch_seconds = in.seconds("launch_seconds");
+  machine.step_seconds = in.seconds("step_seconds");
+  machine.barrier_seconds = in.seconds("barrier_seconds");
+  machine.access_seconds = in.seconds("access_seconds");
+  if (document.contains("digit_seconds")) machine.digit_seconds = in.seconds("digit_seconds");
   // Plans would take transfers of calls on OpenGL for free without their rates.
   const auto has_rate = [&](const char* field) {
-    return m.backend == backend_kind::opengl || document.contains(field);
+    return machine.backend == backend_kind::opengl || document.contains(field);
   };
-  if (has_rate("upload_bytes_per_second")) m.upload_bytes_per_second = in.rate("upload_bytes_per_second");
-  if (has_rate("readback_bytes_per_second")) m.readback_bytes_per_second = in.rate("readback_bytes_per_second");
-  m.streams = in.stream_rates("streams");
-  m.latencies = in.latencies("latencies");
-  m.random_read = in.rates("random_read");
-  m.random_write = in.rates("random_write");
-  m.atomic_add = in.rates("atomic_add");
-  if (document.contains("corrections")) m.corrections = in.corrections("corrections");
-  return m;
+  if (has_rate("upload_bytes_per_second")) machine.upload_bytes_per_second = in.rate("upload_bytes_per_second");
+  if (has_rate("readback_bytes_per_second")) machine.readback_bytes_per_second = in.rate("readback_bytes_per_second");
+  machine.streams = in.stream_rates("streams");
+  machine.latencies = in.latencies("latencies");
+  machine.random_read = in.rates("random_read");
+  machine.random_write = in.rates("random_write");
+  machine.atomic_add = in.rates("atomic_add");
+  if (document.contains("corrections")) machine.corrections = in.corrections("corrections");
+  return machine;
 }
 
 }  // namespace
@@ -282,32 +282,32 @@ machine parse_machine(const std::string& text, const std::string& origin) {
 
 machine load_machine(const std::string& path) { return machine_of(io::load_json(path, format_of_profiles), path); }
 
-std::string format_machine(const machine& m) {
+std::string format_machine(const machine& rates) {
   json document = {{"schema_version", machine::schema_version},
-                   {"name", m.name},
-                   {"backend", name(m.backend)},
-                   {"versions", m.versions},
-                   {"memory_bytes", m.memory_bytes},
-                   {"cache_levels", m.cache_levels},
-                   {"cache_bytes", m.cache_bytes},
-                   {"sector_bytes", m.sector_bytes},
-                   {"fetch_bytes", m.fetch_bytes},
-                   {"parallelism", m.parallelism},
-                   {"copy_bytes_per_second", m.copy_bytes_per_second},
-                   {"cached_bytes_per_second", m.cached_bytes_per_second},
-                   {"launch_seconds", m.launch_seconds},
-                   {"step_seconds", m.step_seconds},
-                   {"barrier_seconds", m.barrier_seconds},
-                   {"access_seconds", m.access_seconds},
-                   {"streams", list_of(m.streams)},
-                   {"latencies", list_of(m.latencies)},
-                   {"random_read", list_of(m.random_read)},
-                   {"random_write", list_of(m.random_write)},
-                   {"atomic_add", list_of(m.atomic_add)}};
-  if (m.digit_seconds > 0) document["digit_seconds"] = m.digit_seconds;
-  if (m.upload_bytes_per_second > 0) document["upload_bytes_per_second"] = m.upload_bytes_per_second;
-  if (m.readback_bytes_per_second > 0) document["readback_bytes_per_second"] = m.readback_bytes_per_second;
-  if (!m.corrections.empty()) document["corrections"] = list_of(m.corrections);
+                   {"name", rates.name},
+                   {"backend", name(rates.backend)},
+                   {"versions", rates.versions},
+                   {"memory_bytes", rates.memory_bytes},
+                   {"cache_levels", rates.cache_levels},
+                   {"cache_bytes", rates.cache_bytes},
+                   {"sector_bytes", rates.sector_bytes},
+                   {"fetch_bytes", rates.fetch_bytes},
+                   {"parallelism", rates.parallelism},
+                   {"copy_bytes_per_second", rates.copy_bytes_per_second},
+                   {"cached_bytes_per_second", rates.cached_bytes_per_second},
+                   {"launch_seconds", rates.launch_seconds},
+                   {"step_seconds", rates.step_seconds},
+                   {"barrier_seconds", rates.barrier_seconds},
+                   {"access_seconds", rates.access_seconds},
+                   {"streams", list_of(rates.streams)},
+                   {"latencies", list_of(rates.latencies)},
+                   {"random_read", list_of(rates.random_read)},
+                   {"random_write", list_of(rates.random_write)},
+                   {"atomic_add", list_of(rates.atomic_add)}};
+  if (rates.digit_seconds > 0) document["digit_seconds"] = rates.digit_seconds;
+  if (rates.upload_bytes_per_second > 0) document["upload_bytes_per_second"] = rates.upload_bytes_per_second;
+  if (rates.readback_bytes_per_second > 0) document["readback_bytes_per_second"] = rates.readback_bytes_per_second;
+  if (!rates.corrections.empty()) document["corrections"] = list_of(rates.corrections);
   return lines_of(document);
 }
 

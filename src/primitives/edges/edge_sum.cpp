@@ -35,12 +35,12 @@ std::uint64_t extent_of_ends(const edge_view& edges) {
 
 std::uint64_t bytes_of(const_values v) { return v.count * bytes(v.type); }
 
-void require_float(std::string_view call, std::string_view what, const_values v) {
-  require_type(call, what, v.type, value_type::f64);
-  if (v.type != value_type::f32 && v.type != value_type::f64) {
-    refuse("{}: {} has values of type {}, not f32 or f64", call, what, name(v.type));
+void require_float(std::string_view call, std::string_view what, const_values values) {
+  require_type(call, what, values.type, value_type::f64);
+  if (values.type != value_type::f32 && values.type != value_type::f64) {
+    refuse("{}: {} has values of type {}, not f32 or f64", call, what, name(values.type));
   }
-  if (v.count > most_numbers) refuse("{}: {} has {} values, more than memory can hold", call, what, v.count);
+  if (values.count > most_numbers) refuse("{}: {} has {} values, more than memory can hold", call, what, values.count);
 }
 
 void require_type_of_nodes(std::string_view call, std::string_view what, const_values v, value_type type) {
@@ -73,64 +73,64 @@ struct edge_views {
 };
 
 /// A sum of the shapes of these views, which are checked.
-edge_sum_problem describe(const context& ctx, const edge_views& v, std::uint32_t value_components,
+edge_sum_problem describe(const context& ctx, const edge_views& views, std::uint32_t value_components,
                           std::uint32_t components, const edge_sum_options& options) {
   require_components(edge_sum_call, "a node", value_components);
   require_components(edge_sum_call, "a contribution", components);
   require_enumerator(edge_sum_call, "the order", options.order, reduction_order::unordered);
-  edge_sum_problem p;
-  p.backend = ctx.backend();
-  p.edges = v.edges.count;
-  p.nodes = nodes_of(edge_sum_call, v.node_values, value_components);
-  p.value_components = value_components;
-  p.components = components;
-  require_edge_shape(edge_sum_call, v.edges, p.nodes);
-  p.value = v.node_values.type;
-  p.index = v.edges.type;
-  p.stride = v.edges.stride;
-  p.order = options.order;
-  p.pattern = options.pattern;
-  p.weight_components = weights_of_an_edge(edge_sum_call, v.edges.count, v.weights);
-  require_edge_values(edge_sum_call, p, v.node_values, v.weights, v.result);
-  return p;
+  edge_sum_problem problem;
+  problem.backend = ctx.backend();
+  problem.edges = views.edges.count;
+  problem.nodes = nodes_of(edge_sum_call, views.node_values, value_components);
+  problem.value_components = value_components;
+  problem.components = components;
+  require_edge_shape(edge_sum_call, views.edges, problem.nodes);
+  problem.value = views.node_values.type;
+  problem.index = views.edges.type;
+  problem.stride = views.edges.stride;
+  problem.order = options.order;
+  problem.pattern = options.pattern;
+  problem.weight_components = weights_of_an_edge(edge_sum_call, views.edges.count, views.weights);
+  require_edge_values(edge_sum_call, problem, views.node_values, views.weights, views.result);
+  return problem;
 }
 
-edge_sum_problem describe_built_in(const context& ctx, const edge_views& v, std::uint32_t components,
+edge_sum_problem describe_built_in(const context& ctx, const edge_views& views, std::uint32_t components,
                                    edge_function function, const edge_sum_options& options) {
   require_enumerator(edge_sum_call, "the function", function, edge_function::inverse_square);
-  if (v.weights.count != 0 && v.weights.count != v.edges.count) {
-    refuse("{}: weights has {} values for {} edges", edge_sum_call, v.weights.count, v.edges.count);
+  if (views.weights.count != 0 && views.weights.count != views.edges.count) {
+    refuse("{}: weights has {} values for {} edges", edge_sum_call, views.weights.count, views.edges.count);
   }
-  edge_sum_problem p = describe(ctx, v, components, components, options);
+  edge_sum_problem p = describe(ctx, views, components, components, options);
   p.function = function;
   return p;
 }
 
 /// @param buffers  has the caller's function, if there is one
-void run(const context& ctx, const edge_sum_problem& p, const edge_views& v, edge_sum_buffers buffers,
+void run(const context& ctx, const edge_sum_problem& problem, const edge_views& views, edge_sum_buffers buffers,
          const edge_sum_options& options) {
-  require_edge_memory(edge_sum_call, ctx, v.edges);
-  require_edge_views(edge_sum_call, ctx, v.edges, v.node_values, v.weights, v.result);
-  if (p.nodes == 0 && p.edges == 0) return;
-  buffers.edges = v.edges;
-  buffers.values = v.node_values.data;
-  if (p.weight_components > 0) buffers.weights = v.weights.data;
-  buffers.result = v.result.data;
-  plan::execute(edge_sum_call, edge_sum_variants(), p, ctx, options.variant, buffers);
+  require_edge_memory(edge_sum_call, ctx, views.edges);
+  require_edge_views(edge_sum_call, ctx, views.edges, views.node_values, views.weights, views.result);
+  if (problem.nodes == 0 && problem.edges == 0) return;
+  buffers.edges = views.edges;
+  buffers.values = views.node_values.data;
+  if (problem.weight_components > 0) buffers.weights = views.weights.data;
+  buffers.result = views.result.data;
+  plan::execute(edge_sum_call, edge_sum_variants(), problem, ctx, options.variant, buffers);
 }
 
 }  // namespace
 
 const core::index_wording& end_wording(edge_call call) noexcept { return wording_of_ends[static_cast<int>(call)]; }
 
-core::index_report bad_end_of(const edge_sum_problem& p, const edge_view& edges, std::uint64_t edge, edge_call by,
+core::index_report bad_end_of(const edge_sum_problem& problem, const edge_view& edges, std::uint64_t edge, edge_call by,
                               std::uint64_t call) noexcept {
-  core::index_report report{.call = call, .position = edge, .limit = p.nodes, .wording = &end_wording(by)};
-  report.is_signed = is_signed(p.index) ? 1 : 0;
-  report.value = bits_at({edges.first, 0, p.index}, edge * edges.stride);
-  if (report.value < p.nodes) {
+  core::index_report report{.call = call, .position = edge, .limit = problem.nodes, .wording = &end_wording(by)};
+  report.is_signed = is_signed(problem.index) ? 1 : 0;
+  report.value = bits_at({edges.first, 0, problem.index}, edge * edges.stride);
+  if (report.value < problem.nodes) {
     report.row = 1;
-    report.value = bits_at({edges.second, 0, p.index}, edge * edges.stride);
+    report.value = bits_at({edges.second, 0, problem.index}, edge * edges.stride);
   }
   return report;
 }
@@ -177,17 +177,18 @@ std::uint32_t weights_of_an_edge(std::string_view call, std::uint64_t edges, con
   return static_cast<std::uint32_t>(weights.count / edges);
 }
 
-void require_edge_values(std::string_view call, const edge_sum_problem& p, const_values node_values,
+void require_edge_values(std::string_view call, const edge_sum_problem& problem, const_values node_values,
                          const_values weights, const_values result) {
   require_float(call, "node_values", node_values);
-  if (weights.count > 0) require_type_of_nodes(call, "weights", weights, p.value);
-  require_type_of_nodes(call, "the result", result, p.value);
-  if (node_values.count != p.nodes * p.value_components) {
-    refuse("{}: node_values has {} values for {} nodes of {} components", call, node_values.count, p.nodes,
-           p.value_components);
+  if (weights.count > 0) require_type_of_nodes(call, "weights", weights, problem.value);
+  require_type_of_nodes(call, "the result", result, problem.value);
+  if (node_values.count != problem.nodes * problem.value_components) {
+    refuse("{}: node_values has {} values for {} nodes of {} components", call, node_values.count, problem.nodes,
+           problem.value_components);
   }
-  if (result.count != p.nodes * p.components) {
-    refuse("{}: the result has {} values for {} nodes of {} components", call, result.count, p.nodes, p.components);
+  if (result.count != problem.nodes * problem.components) {
+    refuse("{}: the result has {} values for {} nodes of {} components", call, result.count, problem.nodes,
+           problem.components);
   }
 }
 

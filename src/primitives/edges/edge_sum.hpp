@@ -42,7 +42,7 @@ enum class edge_call : std::uint8_t { edge_sum, prepare_edge_sum };
 /// How an end that is not a node is reported: that of edge `position`, its end `row`.
 const core::index_wording& end_wording(edge_call call) noexcept;
 /// The report of the first bad end of an edge that has one. One edge is read.
-core::index_report bad_end_of(const edge_sum_problem& p, const edge_view& edges, std::uint64_t edge, edge_call by,
+core::index_report bad_end_of(const edge_sum_problem& problem, const edge_view& edges, std::uint64_t edge, edge_call by,
                               std::uint64_t call) noexcept;
 
 /// Views of a checked call.
@@ -69,7 +69,7 @@ void require_edge_shape(std::string_view call, const edge_view& edges, std::uint
 /// The ends are aligned and in ctx's memory.
 void require_edge_memory(std::string_view call, const context& ctx, const edge_view& edges);
 /// Values, weights and result fit the edges, the types and the components of `p`, whose number of nodes is set.
-void require_edge_values(std::string_view call, const edge_sum_problem& p, const_values node_values,
+void require_edge_values(std::string_view call, const edge_sum_problem& problem, const_values node_values,
                          const_values weights, const_values result);
 /// They are in ctx's memory, and the result overlaps nothing.
 void require_edge_views(std::string_view call, const context& ctx, const edge_view& edges, const_values node_values,

@@ -16,12 +16,12 @@ struct order_layout {
   std::uint64_t front;
   std::uint64_t bytes;
 
-  explicit order_layout(const edge_sum_problem& p) noexcept {
+  explicit order_layout(const edge_sum_problem& problem) noexcept {
     core::scratch_offsets place;
-    begins = place.take((p.nodes + 2) * sizeof(std::uint64_t));
-    neighbours = place.take(2 * p.edges * sizeof(std::uint32_t));
-    marks = place.take(p.nodes);
-    front = place.take(p.nodes * sizeof(std::uint32_t));
+    begins = place.take((problem.nodes + 2) * sizeof(std::uint64_t));
+    neighbours = place.take(2 * problem.edges * sizeof(std::uint32_t));
+    marks = place.take(problem.nodes);
+    front = place.take(problem.nodes * sizeof(std::uint32_t));
     bytes = place.bytes();
   }
 };
@@ -36,17 +36,17 @@ struct adjacency {
 };
 
 template <class End>
-void find_neighbours(const edge_sum_problem& p, const end_arrays<End>& ends, const adjacency& made) {
+void find_neighbours(const edge_sum_problem& problem, const end_arrays<End>& ends, const adjacency& made) {
   // Counts are two places on, so that the places where neighbours are put end up as the offsets.
   std::uint64_t* const counts = made.begins;
-  std::fill_n(counts, p.nodes + 2, std::uint64_t{0});
-  for (std::uint64_t e = 0; e < p.edges; ++e) {
+  std::fill_n(counts, problem.nodes + 2, std::uint64_t{0});
+  for (std::uint64_t e = 0; e < problem.edges; ++e) {
     if (!ends.is_good(e)) continue;
     ++counts[ends.from(e) + std::uint64_t{2}];
     ++counts[ends.to(e) + std::uint64_t{2}];
   }
-  for (std::uint64_t n = 2; n < p.nodes + 2; ++n) counts[n] += counts[n - 1];
-  for (std::uint64_t e = 0; e < p.edges; ++e) {
+  for (std::uint64_t n = 2; n < problem.nodes + 2; ++n) counts[n] += counts[n - 1];
+  for (std::uint64_t e = 0; e < problem.edges; ++e) {
     if (!ends.is_good(e)) continue;
     const std::uint64_t a = ends.from(e);
     const std::uint64_t b = ends.to(e);
@@ -119,13 +119,13 @@ class grower {
 
 std::uint64_t order_scratch_bytes(const edge_sum_problem& p) noexcept { return order_layout(p).bytes; }
 
-void grow_order(const edge_sum_problem& p, const edge_view& edges, std::uint64_t part_nodes, std::byte* scratch,
+void grow_order(const edge_sum_problem& problem, const edge_view& edges, std::uint64_t part_nodes, std::byte* scratch,
                 std::uint32_t* order) {
-  const order_layout layout(p);
+  const order_layout layout(problem);
   const adjacency graph{reinterpret_cast<std::uint64_t*>(scratch + layout.begins),
                         reinterpret_cast<std::uint32_t*>(scratch + layout.neighbours)};
-  with_ends(p, edges, [&](const auto& ends) { find_neighbours(p, ends, graph); });
-  grower(graph, p.nodes, reinterpret_cast<std::uint8_t*>(scratch + layout.marks),
+  with_ends(problem, edges, [&](const auto& ends) { find_neighbours(problem, ends, graph); });
+  grower(graph, problem.nodes, reinterpret_cast<std::uint8_t*>(scratch + layout.marks),
          reinterpret_cast<std::uint32_t*>(scratch + layout.front), order)
       .grow(part_nodes);
 }

@@ -7,7 +7,7 @@
 namespace sheaf::graph {
 
 /// Bytes of scratch that grow_order() takes.
-std::uint64_t order_scratch_bytes(const primitives::edge_sum_problem& p) noexcept;
+std::uint64_t order_scratch_bytes(const primitives::edge_sum_problem& problem) noexcept;
 
 /// order[k] = the node that comes k-th where parts of `part_nodes` nodes are grown one after another, each
 /// breadth-first from a node beside those before it (greedy graph growing). The order depends on the arguments alone.
@@ -15,7 +15,7 @@ std::uint64_t order_scratch_bytes(const primitives::edge_sum_problem& p) noexcep
 /// @param edges    in host memory
 /// @param scratch  aligned to 8 bytes
 /// @param order    as many numbers as there are nodes, which have 32 bits
-void grow_order(const primitives::edge_sum_problem& p, const edge_view& edges, std::uint64_t part_nodes,
+void grow_order(const primitives::edge_sum_problem& problem, const edge_view& edges, std::uint64_t part_nodes,
                 std::byte* scratch, std::uint32_t* order);
 
 }  // namespace sheaf::graph

@@ -72,12 +72,12 @@ namespace {
 using made_edges = made_executor<prepared_edges, edge_sum_preparation>;
 
 /// Predicted seconds of a run of the executor that was made, which may be that of another preparation than `planned`.
-double predicted_run_seconds(const context& ctx, const prepare_edge_sum_problem& p, const prepared_edges& work,
+double predicted_run_seconds(const context& ctx, const prepare_edge_sum_problem& problem, const prepared_edges& work,
                              std::string_view planned, double planned_seconds) {
   if (work.run_variant() == planned) return planned_seconds;
   for (const prepare_edge_sum_variant& v : prepare_edge_sum_variants()) {
     if (v.name != work.run_variant()) continue;
-    const plan::planned plan = v.plan(p, plan::scope_of(ctx));
+    const plan::planned plan = v.plan(problem, plan::scope_of(ctx));
     if (plan.applicable()) return plan.decided.get<prepare_edge_sum_decision>().run_seconds;
   }
   return planned_seconds;
@@ -110,42 +110,43 @@ buffer values_to_time(const context& ctx, std::uint64_t count, value_type type) 
 }
 
 /// Times the executor that was made and the unprepared sum, and keeps the faster.
-void time_and_keep(const context& ctx, const prepare_edge_sum_problem& p, const edge_view& edges, made_edges& made) {
-  sum_choice unprepared = plan_unprepared(p.sum, plan::scope_of(ctx));
+void time_and_keep(const context& ctx, const prepare_edge_sum_problem& problem, const edge_view& edges,
+                   made_edges& made) {
+  sum_choice unprepared = plan_unprepared(problem.sum, plan::scope_of(ctx));
   if (unprepared.variant == nullptr) return;
-  const auto kept = std::make_shared<kept_edges>(p.sum, std::move(unprepared), edges);
-  const edge_sum_problem& s = p.sum;
+  const auto kept = std::make_shared<kept_edges>(problem.sum, std::move(unprepared), edges);
+  const edge_sum_problem& s = problem.sum;
   const buffer node_values = values_to_time(ctx, s.nodes * s.value_components, s.value);
   const buffer weights =
       s.weight_components > 0 ? values_to_time(ctx, s.edges * s.weight_components, s.value) : buffer();
   const buffer result(ctx, s.nodes * s.result_bytes());
   const edge_sum_buffers b{edges, node_values.data(), weights.data(), result.data(), nullptr, nullptr};
   const auto seconds_of = [&](prepared_edges& work) {
-    return least_seconds_of_runs(ctx, [&] { work.run(ctx, p.sum, b); })[0];
+    return least_seconds_of_runs(ctx, [&] { work.run(ctx, problem.sum, b); })[0];
   };
   const double unprepared_seconds = seconds_of(*kept);
   keep_the_faster<prepared_edges>(made, kept, unprepared_seconds, seconds_of(*made.work));
 }
 
-made_edges prepare(const context& ctx, const prepare_edge_sum_problem& p, const edge_view& edges,
+made_edges prepare(const context& ctx, const prepare_edge_sum_problem& problem, const edge_view& edges,
                    const void* coordinates, std::string_view asked) {
   preparing<prepared_edges, edge_sum_preparation> made(ctx, prepare_edge_sum_call, asked);
-  edge_sum_preparation& r = made.report;
-  const auto [variant, plan] = made.inspect(prepare_edge_sum_variants(), p, {edges, coordinates, &made.work});
-  r.run_seconds = r.unprepared_seconds = predicted_run_seconds(
-      ctx, p, *made.work, variant->name, plan.decided.get<prepare_edge_sum_decision>().run_seconds);
-  const sum_choice unprepared = plan_unprepared(p.sum, plan::scope_of(ctx));
+  edge_sum_preparation& preparation = made.report;
+  const auto [variant, plan] = made.inspect(prepare_edge_sum_variants(), problem, {edges, coordinates, &made.work});
+  preparation.run_seconds = preparation.unprepared_seconds = predicted_run_seconds(
+      ctx, problem, *made.work, variant->name, plan.decided.get<prepare_edge_sum_decision>().run_seconds);
+  const sum_choice unprepared = plan_unprepared(problem.sum, plan::scope_of(ctx));
   if (unprepared.variant != nullptr) {
-    r.unprepared_variant = unprepared.variant->name;
-    r.unprepared_seconds = unprepared.plan.seconds;
-    if (variant->name != kept_name && p.sum.nodes > 0) {
-      made.try_runs(p.expected_runs,
-                    p.sum.nodes * (p.sum.node_bytes() + p.sum.result_bytes()) +
-                        p.sum.edges * p.sum.weight_components * p.sum.value_bytes(),
-                    [&] { time_and_keep(ctx, p, edges, made); });
+    preparation.unprepared_variant = unprepared.variant->name;
+    preparation.unprepared_seconds = unprepared.plan.seconds;
+    if (variant->name != kept_name && problem.sum.nodes > 0) {
+      made.try_runs(problem.expected_runs,
+                    problem.sum.nodes * (problem.sum.node_bytes() + problem.sum.result_bytes()) +
+                        problem.sum.edges * problem.sum.weight_components * problem.sum.value_bytes(),
+                    [&] { time_and_keep(ctx, problem, edges, made); });
     }
   }
-  r.run_variant = made.work->run_variant();
+  preparation.run_variant = made.work->run_variant();
   return made.finish();
 }
 
@@ -156,16 +157,16 @@ void checked_edges::run(const context& ctx, const edge_sum_problem& p, const edg
   executor().run(ctx, p, b);
 }
 
-void checked_edges::run_views(const context& ctx, edge_sum_problem p, const_values node_values, const_values weights,
-                              values result, const detail::host_edge_function* on_host,
+void checked_edges::run_views(const context& ctx, edge_sum_problem problem, const_values node_values,
+                              const_values weights, values result, const detail::host_edge_function* on_host,
                               const detail::device_edge_function* on_device) {
-  p.value = node_values.type;
-  p.weight_components = weights_of_an_edge(prepared_edge_sum_call, p.edges, weights);
-  require_edge_values(prepared_edge_sum_call, p, node_values, weights, result);
+  problem.value = node_values.type;
+  problem.weight_components = weights_of_an_edge(prepared_edge_sum_call, problem.edges, weights);
+  require_edge_values(prepared_edge_sum_call, problem, node_values, weights, result);
   require_edge_views(prepared_edge_sum_call, ctx, edges_, node_values, weights, result);
   edge_sum_buffers b{edges_, node_values.data, nullptr, result.data, on_host, on_device};
-  if (p.weight_components > 0) b.weights = weights.data;
-  run(ctx, p, b);
+  if (problem.weight_components > 0) b.weights = weights.data;
+  run(ctx, problem, b);
 }
 
 namespace {
@@ -199,12 +200,12 @@ void prepared_edge_sum::run(const_values node_values, const_values weights, valu
                             edge_function function) const {
   checked_edges& work = checked<checked_edges>(prepared_edge_sum_call, work_);
   require_enumerator(prepared_edge_sum_call, "the function", function, edge_function::inverse_square);
-  edge_sum_problem p = work.problem();
-  if (weights.count != 0 && weights.count != p.edges) {
-    refuse("{}: weights has {} values for {} edges", prepared_edge_sum_call, weights.count, p.edges);
+  edge_sum_problem problem = work.problem();
+  if (weights.count != 0 && weights.count != problem.edges) {
+    refuse("{}: weights has {} values for {} edges", prepared_edge_sum_call, weights.count, problem.edges);
   }
-  p.function = function;
-  work.run_views(ctx_, p, node_values, weights, result, nullptr, nullptr);
+  problem.function = function;
+  work.run_views(ctx_, problem, node_values, weights, result, nullptr, nullptr);
 }
 
 void prepared_edge_sum::run_by(const_values node_values, const_values weights, values result,
@@ -248,23 +249,24 @@ prepared_edge_sum prepare_edge_sum(const context& ctx, const edge_view& edges, s
   }
   require_enumerator(call, "the order", options.order, reduction_order::unordered);
   require_edge_memory(call, ctx, edges);
-  prepare_edge_sum_problem p;
-  p.sum.backend = ctx.backend();
-  p.sum.edges = edges.count;
-  p.sum.nodes = nodes;
-  p.sum.value_components = p.sum.components = components;
-  p.sum.weight_components = edges.count > 0 ? options.edge_weights : 0;
-  p.sum.value = options.value;
-  p.sum.function = options.function;
-  p.sum.index = edges.type;
-  p.sum.stride = edges.stride;
-  p.sum.order = options.order;
-  p.sum.pattern = options.pattern;
-  p.dimensions = dimensions_of(ctx, options.coordinates, nodes);
-  p.coordinate = options.coordinates.type;
-  p.expected_runs = std::max<std::uint64_t>(1, expected_runs);
-  made_edges made = prepare(ctx, p, edges, p.dimensions == 0 ? nullptr : options.coordinates.data, options.variant);
-  return {ctx, std::make_shared<checked_edges>(std::move(made.work), p.sum, edges), std::move(made.report)};
+  prepare_edge_sum_problem problem;
+  problem.sum.backend = ctx.backend();
+  problem.sum.edges = edges.count;
+  problem.sum.nodes = nodes;
+  problem.sum.value_components = problem.sum.components = components;
+  problem.sum.weight_components = edges.count > 0 ? options.edge_weights : 0;
+  problem.sum.value = options.value;
+  problem.sum.function = options.function;
+  problem.sum.index = edges.type;
+  problem.sum.stride = edges.stride;
+  problem.sum.order = options.order;
+  problem.sum.pattern = options.pattern;
+  problem.dimensions = dimensions_of(ctx, options.coordinates, nodes);
+  problem.coordinate = options.coordinates.type;
+  problem.expected_runs = std::max<std::uint64_t>(1, expected_runs);
+  made_edges made =
+      prepare(ctx, problem, edges, problem.dimensions == 0 ? nullptr : options.coordinates.data, options.variant);
+  return {ctx, std::make_shared<checked_edges>(std::move(made.work), problem.sum, edges), std::move(made.report)};
 }
 
 }  // namespace sheaf

@@ -11,7 +11,7 @@ class prepared_edges {
   virtual ~prepared_edges() = default;
   /// The views are checked. Components, types and function of `p` may be others than those prepared for.
   /// @throws error(out_of_memory) if a run takes scratch that is not to be had
-  virtual void run(const context& ctx, const edge_sum_problem& p, const edge_sum_buffers& b) = 0;
+  virtual void run(const context& ctx, const edge_sum_problem& problem, const edge_sum_buffers& buffers) = 0;
   virtual std::uint64_t kept_bytes() const = 0;
   /// Name of the variant, of edge_sum or of a preparation, whose work a run does. It may be another preparation than
   /// the one that was planned, because only the edges show whether that one's form suits them.
@@ -22,12 +22,13 @@ class checked_edges final : public checked_executor<prepared_edges, edge_sum_pro
  public:
   checked_edges(std::shared_ptr<prepared_edges> work, const edge_sum_problem& p, const edge_view& edges)
       : checked_executor(std::move(work), p), edges_(edges) {}
-  void run(const context& ctx, const edge_sum_problem& p, const edge_sum_buffers& b) override;
+  void run(const context& ctx, const edge_sum_problem& problem, const edge_sum_buffers& buffers) override;
   std::string_view run_variant() const override { return executor().run_variant(); }
 
   /// A run with the caller's views, of which `p` has all but the type of the values and the number of weights.
-  void run_views(const context& ctx, edge_sum_problem p, const_values node_values, const_values weights, values result,
-                 const detail::host_edge_function* on_host, const detail::device_edge_function* on_device);
+  void run_views(const context& ctx, edge_sum_problem problem, const_values node_values, const_values weights,
+                 values result, const detail::host_edge_function* on_host,
+                 const detail::device_edge_function* on_device);
 
  private:
   edge_view edges_;

@@ -59,14 +59,14 @@ hash_build_problem describe_build(const context& ctx, const_records keys, const 
   if (options.load != 0 && !(options.load >= least_load && options.load <= most_load)) {
     refuse("{}: a load of {}, not 0 or {} to {}", hash_build_call, options.load, least_load, most_load);
   }
-  hash_build_problem p;
-  p.backend = ctx.backend();
-  p.count = keys.count;
-  p.key_bytes = keys.record_bytes;
-  p.key_stride_bytes = keys.stride_bytes;
-  p.id = keys.count < std::uint64_t{1} << 32 ? index_type::u32 : index_type::u64;
-  p.load = options.load;
-  return p;
+  hash_build_problem problem;
+  problem.backend = ctx.backend();
+  problem.count = keys.count;
+  problem.key_bytes = keys.record_bytes;
+  problem.key_stride_bytes = keys.stride_bytes;
+  problem.id = keys.count < std::uint64_t{1} << 32 ? index_type::u32 : index_type::u64;
+  problem.load = options.load;
+  return problem;
 }
 
 }  // namespace

@@ -48,12 +48,12 @@ plan::planned plan_build(const hash_build_problem& p, const plan::scope& scope) 
   return plan::serial(static_cast<double>(p.count), scope);
 }
 
-void run_build(const context& ctx, const hash_build_problem& p, const plan::planned&, const hash_build_buffers& b,
-               std::byte*) {
-  buffer memory =
-      hash_memory(ctx, hash_build_call, std::to_string(p.count) + " sorted keys", p.count * sizeof(keyed_record));
-  auto made = std::make_unique<sorted_records>(std::move(memory), p.count);
-  for (std::uint64_t i = 0; i < p.count; ++i) made->begin()[i] = {key_at(b.keys, i), i};
+void run_build(const context& ctx, const hash_build_problem& problem, const plan::planned&,
+               const hash_build_buffers& buffers, std::byte*) {
+  buffer memory = hash_memory(ctx, hash_build_call, std::to_string(problem.count) + " sorted keys",
+                              problem.count * sizeof(keyed_record));
+  auto made = std::make_unique<sorted_records>(std::move(memory), problem.count);
+  for (std::uint64_t i = 0; i < problem.count; ++i) made->begin()[i] = {key_at(buffers.keys, i), i};
   std::sort(made->begin(), made->end());
   std::uint64_t chain = 0;
   for (const keyed_record* r = made->begin(); r != made->end(); ++r) {
@@ -62,7 +62,7 @@ void run_build(const context& ctx, const hash_build_problem& p, const plan::plan
     if (is_new) ++made->facts.distinct;
     made->facts.longest_chain = std::max(made->facts.longest_chain, chain);
   }
-  *b.made = std::move(made);
+  *buffers.made = std::move(made);
 }
 
 void store(void* out, std::uint64_t entry_bytes, std::uint64_t i, std::uint64_t value) {
@@ -77,40 +77,40 @@ void store(void* out, std::uint64_t entry_bytes, std::uint64_t i, std::uint64_t 
 
 // A binary search for each probe, and a second one where ids are written. The index is the reference's own, so nothing
 // else can search it.
-plan::planned plan_search(const hash_search_problem& p, const plan::scope& scope) {
-  if (!p.index.built_by.empty() && p.index.built_by != hash_build_serial.name) {
+plan::planned plan_search(const hash_search_problem& problem, const plan::scope& scope) {
+  if (!problem.index.built_by.empty() && problem.index.built_by != hash_build_serial.name) {
     return plan::rejected("searches only what reference.serial has built; force build_hash_index:reference.serial too");
   }
   plan::planned plan;
-  plan.add("latency", 20 * static_cast<double>(p.probes) * scope.machine.access_seconds);
+  plan.add("latency", 20 * static_cast<double>(problem.probes) * scope.machine.access_seconds);
   return plan;
 }
 
-void run_search(const context&, const hash_search_problem& p, const plan::planned&, const hash_search_buffers& b,
-                std::byte*) {
-  const auto& table = static_cast<const sorted_records&>(*b.table);
+void run_search(const context&, const hash_search_problem& problem, const plan::planned&,
+                const hash_search_buffers& buffers, std::byte*) {
+  const auto& table = static_cast<const sorted_records&>(*buffers.table);
   std::uint64_t total = 0;
-  for (std::uint64_t i = 0; i < p.probes; ++i) {
-    const auto [first, last] = table.with_key(key_at(b.probes, i));
+  for (std::uint64_t i = 0; i < problem.probes; ++i) {
+    const auto [first, last] = table.with_key(key_at(buffers.probes, i));
     const auto count = static_cast<std::uint64_t>(last - first);
     std::uint64_t value = 0;
-    switch (p.output) {
+    switch (problem.output) {
       case hash_output::matches: value = total; break;
       case hash_output::counts: value = count; break;
       case hash_output::contains: value = count > 0 ? 1 : 0; break;
       case hash_output::first: value = count > 0 ? first->id : ~std::uint64_t{0}; break;
     }
-    store(b.out, p.out_bytes, i, value);
+    store(buffers.out, problem.out_bytes, i, value);
     total += count;
   }
-  if (p.output != hash_output::matches) return;
-  store(b.out, p.out_bytes, p.probes, total);
-  const hash_match_room room = (*b.make_room)(total);
+  if (problem.output != hash_output::matches) return;
+  store(buffers.out, problem.out_bytes, problem.probes, total);
+  const hash_match_room room = (*buffers.make_room)(total);
   std::uint64_t written = 0;
-  for (std::uint64_t i = 0; i < p.probes && written < room.capacity; ++i) {
-    const auto [first, last] = table.with_key(key_at(b.probes, i));
+  for (std::uint64_t i = 0; i < problem.probes && written < room.capacity; ++i) {
+    const auto [first, last] = table.with_key(key_at(buffers.probes, i));
     for (const keyed_record* r = first; r != last && written < room.capacity; ++r) {
-      store(room.ids, bytes(p.index.id), written++, r->id);
+      store(room.ids, bytes(problem.index.id), written++, r->id);
     }
   }
 }

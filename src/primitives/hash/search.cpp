@@ -36,18 +36,18 @@ const hash_table& table_for(std::string_view call, const context& ctx, const has
 
 hash_search_problem describe(std::string_view call, const context& ctx, const hash_index& index, const_records probes,
                              hash_output output, std::uint64_t out_bytes) {
-  hash_search_problem p;
-  p.index = table_for(call, ctx, index).facts;
+  hash_search_problem problem;
+  problem.index = table_for(call, ctx, index).facts;
   require_shape(call, probes, "probes");
-  if (probes.record_bytes != p.index.key_bytes) {
-    refuse("{}: probes of {} bytes, but the index has keys of {}", call, probes.record_bytes, p.index.key_bytes);
+  if (probes.record_bytes != problem.index.key_bytes) {
+    refuse("{}: probes of {} bytes, but the index has keys of {}", call, probes.record_bytes, problem.index.key_bytes);
   }
   if (probes.count > most_hash_keys) refuse("{}: {} probes are more than memory can hold", call, probes.count);
-  p.output = output;
-  p.probes = probes.count;
-  p.probe_stride_bytes = probes.stride_bytes;
-  p.out_bytes = out_bytes;
-  return p;
+  problem.output = output;
+  problem.probes = probes.count;
+  problem.probe_stride_bytes = probes.stride_bytes;
+  problem.out_bytes = out_bytes;
+  return problem;
 }
 
 hash_search_problem describe_find(const context& ctx, const hash_index& index, const_records probes) {
@@ -83,15 +83,16 @@ void require_counts(index_output counts, const hash_index& index, const_records 
 
 /// Runs a search that has something to look for, in an index that has something to find. Else the output is the same
 /// byte throughout.
-void run(std::string_view call, const context& ctx, const hash_search_problem& p, const hash_search_buffers& b,
-         std::uint64_t all_out_bytes, unsigned char byte_of_none, const hash_search_options& options) {
-  if (p.probes == 0 || p.index.records == 0) {
+void run(std::string_view call, const context& ctx, const hash_search_problem& problem,
+         const hash_search_buffers& buffers, std::uint64_t all_out_bytes, unsigned char byte_of_none,
+         const hash_search_options& options) {
+  if (problem.probes == 0 || problem.index.records == 0) {
     // Refuses a variant that there is not.
-    if (!options.variant.empty()) plan::choose(call, hash_search_variants(), p, ctx, options.variant);
-    ctx.state().fill(b.out, byte_of_none, all_out_bytes);
+    if (!options.variant.empty()) plan::choose(call, hash_search_variants(), problem, ctx, options.variant);
+    ctx.state().fill(buffers.out, byte_of_none, all_out_bytes);
     return;
   }
-  plan::execute(call, hash_search_variants(), p, ctx, options.variant, b);
+  plan::execute(call, hash_search_variants(), problem, ctx, options.variant, buffers);
 }
 
 explanation explain(std::string_view call, const context& ctx, const hash_search_problem& p,
@@ -114,34 +115,35 @@ using namespace primitives;
 
 hash_matches hash_search(const context& ctx, const hash_index& index, const_records probes,
                          const hash_search_options& options) {
-  const hash_search_problem p = describe(search_call, ctx, index, probes, hash_output::matches, offset_bytes);
+  const hash_search_problem problem = describe(search_call, ctx, index, probes, hash_output::matches, offset_bytes);
   require_memory(search_call, ctx, probes.data, extent(probes), "probes");
   hash_matches found;
   found.probes = probes.count;
-  found.id_type = p.index.id;
+  found.id_type = problem.index.id;
   const std::uint64_t all_offsets = bytes_of(probes.count + 1, offset_bytes);
   found.offset_memory = hash_memory(ctx, search_call, fmt::format("offsets of {} probes", probes.count), all_offsets);
   const std::function<hash_match_room(std::uint64_t)> make_room = [&](std::uint64_t total) -> hash_match_room {
     found.total = total;
     found.id_memory =
-        hash_memory(ctx, search_call, fmt::format("{} matches", total), bytes_of(total, bytes(p.index.id)));
+        hash_memory(ctx, search_call, fmt::format("{} matches", total), bytes_of(total, bytes(problem.index.id)));
     return {found.id_memory.data(), total};
   };
-  run(search_call, ctx, p, {&index.table(), probes, found.offset_memory.data(), &make_room}, all_offsets, 0, options);
+  run(search_call, ctx, problem, {&index.table(), probes, found.offset_memory.data(), &make_room}, all_offsets, 0,
+      options);
   return found;
 }
 
 std::uint64_t hash_search_into(const context& ctx, const hash_index& index, const_records probes, index_output offsets,
                                index_output ids, const hash_search_options& options) {
-  const hash_search_problem p = describe(into_call, ctx, index, probes, hash_output::matches, offset_bytes);
+  const hash_search_problem problem = describe(into_call, ctx, index, probes, hash_output::matches, offset_bytes);
   if (offsets.type != index_type::u64) refuse("{}: offsets is not of type u64", into_call);
   if (offsets.count != probes.count + 1) {
     refuse("{}: offsets has {} entries for {} probes, not one more", into_call, offsets.count, probes.count);
   }
-  require_ids(into_call, ids, p.index);
+  require_ids(into_call, ids, problem.index);
   require_memory(into_call, ctx, probes.data, extent(probes), "probes");
   require_index_output(into_call, ctx, offsets, "offsets", 0);
-  require_index_output(into_call, ctx, ids, "ids", p.index.records);
+  require_index_output(into_call, ctx, ids, "ids", problem.index.records);
   const std::uint64_t all_offsets = offsets.count * offset_bytes;
   const std::uint64_t all_ids = ids.count * bytes(ids.type);
   require_apart(into_call, offsets.data, all_offsets, "offsets", probes);
@@ -152,25 +154,25 @@ std::uint64_t hash_search_into(const context& ctx, const hash_index& index, cons
     matches = total;
     return {ids.data, ids.count};
   };
-  run(search_call, ctx, p, {&index.table(), probes, offsets.data, &make_room}, all_offsets, 0, options);
+  run(search_call, ctx, problem, {&index.table(), probes, offsets.data, &make_room}, all_offsets, 0, options);
   return matches;
 }
 
 void hash_count(const context& ctx, const hash_index& index, const_records probes, index_output counts,
                 const hash_search_options& options) {
   require_index_type(count_call, counts.type, "counts");
-  const hash_search_problem p = describe(count_call, ctx, index, probes, hash_output::counts, bytes(counts.type));
+  const hash_search_problem problem = describe(count_call, ctx, index, probes, hash_output::counts, bytes(counts.type));
   require_counts(counts, index, probes);
   require_memory(count_call, ctx, probes.data, extent(probes), "probes");
   require_index_output(count_call, ctx, counts, "counts", 0);
-  const std::uint64_t all = counts.count * p.out_bytes;
+  const std::uint64_t all = counts.count * problem.out_bytes;
   require_apart(count_call, counts.data, all, "counts", probes);
-  run(count_call, ctx, p, {&index.table(), probes, counts.data}, all, 0, options);
+  run(count_call, ctx, problem, {&index.table(), probes, counts.data}, all, 0, options);
 }
 
 void hash_contains(const context& ctx, const hash_index& index, const_records probes, records found,
                    const hash_search_options& options) {
-  const hash_search_problem p = describe(contains_call, ctx, index, probes, hash_output::contains, 1);
+  const hash_search_problem problem = describe(contains_call, ctx, index, probes, hash_output::contains, 1);
   if (found.record_bytes != 1 || found.stride_bytes != 1) {
     refuse("{}: found has records of {} bytes, {} bytes apart, not bytes side by side", contains_call,
            found.record_bytes, found.stride_bytes);
@@ -179,19 +181,19 @@ void hash_contains(const context& ctx, const hash_index& index, const_records pr
   require_memory(contains_call, ctx, probes.data, extent(probes), "probes");
   require_memory(contains_call, ctx, found.data, found.count, "found");
   require_apart(contains_call, found.data, found.count, "found", probes);
-  run(contains_call, ctx, p, {&index.table(), probes, found.data}, found.count, 0, options);
+  run(contains_call, ctx, problem, {&index.table(), probes, found.data}, found.count, 0, options);
 }
 
 void hash_find(const context& ctx, const hash_index& index, const_records probes, index_output ids,
                const hash_search_options& options) {
-  const hash_search_problem p = describe_find(ctx, index, probes);
+  const hash_search_problem problem = describe_find(ctx, index, probes);
   require_length(find_call, ids.count, "ids", probes);
-  require_ids(find_call, ids, p.index);
+  require_ids(find_call, ids, problem.index);
   require_memory(find_call, ctx, probes.data, extent(probes), "probes");
-  require_index_output(find_call, ctx, ids, "ids", p.index.records);
-  const std::uint64_t all = ids.count * p.out_bytes;
+  require_index_output(find_call, ctx, ids, "ids", problem.index.records);
+  const std::uint64_t all = ids.count * problem.out_bytes;
   require_apart(find_call, ids.data, all, "ids", probes);
-  run(find_call, ctx, p, {&index.table(), probes, ids.data}, all, 0xff, options);
+  run(find_call, ctx, problem, {&index.table(), probes, ids.data}, all, 0xff, options);
 }
 
 explanation explain_hash_search(const context& ctx, const hash_index& index, const_records probes,

@@ -101,30 +101,30 @@ void require_rank_shapes(index_span successor, index_output rank, const list_ran
 
 list_problem describe_rank(const context& ctx, index_span successor, index_output rank,
                            const list_rank_options& options) {
-  list_problem p;
-  p.backend = ctx.backend();
-  p.count = successor.count;
-  p.successor = successor.type;
-  p.out_bytes = bytes(rank.type);
-  p.out_word = static_cast<std::uint32_t>(p.out_bytes);
-  p.lists = options.lists;
-  p.pattern = options.pattern;
-  return p;
+  list_problem problem;
+  problem.backend = ctx.backend();
+  problem.count = successor.count;
+  problem.successor = successor.type;
+  problem.out_bytes = bytes(rank.type);
+  problem.out_word = static_cast<std::uint32_t>(problem.out_bytes);
+  problem.lists = options.lists;
+  problem.pattern = options.pattern;
+  return problem;
 }
 
 list_problem describe_scan(const context& ctx, index_span successor, std::uint64_t value_bytes, bool is_packed,
                            const list_scan_options& options) {
-  list_problem p;
-  p.backend = ctx.backend();
-  p.count = successor.count;
-  p.successor = successor.type;
-  p.value_bytes = p.out_bytes = value_bytes;
-  p.out_word = widest_word(value_bytes);
-  p.is_packed = is_packed;
-  p.is_exclusive = options.exclusive_from.has_value();
-  p.lists = options.lists;
-  p.pattern = options.pattern;
-  return p;
+  list_problem problem;
+  problem.backend = ctx.backend();
+  problem.count = successor.count;
+  problem.successor = successor.type;
+  problem.value_bytes = problem.out_bytes = value_bytes;
+  problem.out_word = widest_word(value_bytes);
+  problem.is_packed = is_packed;
+  problem.is_exclusive = options.exclusive_from.has_value();
+  problem.lists = options.lists;
+  problem.pattern = options.pattern;
+  return problem;
 }
 
 detail::host_scan_operator host_operator_of(value_type type, scan_operator op) {

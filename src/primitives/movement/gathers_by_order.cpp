@@ -7,19 +7,20 @@ gathers_by_order::gathers_by_order(const sort_problem& p, index_type order, cons
   for (std::uint32_t c = 0; c < p.column_count; ++c) add(p, p.columns[c], order, in);
 }
 
-void gathers_by_order::add(const sort_problem& p, const sorted_array& a, index_type order, const plan::scope& in) {
-  const gather_problem problem{{.backend = p.backend,
-                                .count = p.count,
-                                .indexed_count = p.count,
-                                .record_bytes = a.record_bytes,
-                                .sequential_stride_bytes = a.out_stride_bytes,
-                                .indexed_stride_bytes = a.in_stride_bytes,
-                                .word_bytes = a.word_bytes,
+void gathers_by_order::add(const sort_problem& sort, const sorted_array& array, index_type order,
+                           const plan::scope& in) {
+  const gather_problem problem{{.backend = sort.backend,
+                                .count = sort.count,
+                                .indexed_count = sort.count,
+                                .record_bytes = array.record_bytes,
+                                .sequential_stride_bytes = array.out_stride_bytes,
+                                .indexed_stride_bytes = array.in_stride_bytes,
+                                .word_bytes = array.word_bytes,
                                 .index = order,
                                 .pattern = access_pattern::unknown(),
                                 .bounds = bounds::trust}};
   plan::choice<gather_variant> chosen =
-      plan::cheapest(gather_variants(), problem, p.backend, in, plan::forced_name("gather", {}, in.context));
+      plan::cheapest(gather_variants(), problem, sort.backend, in, plan::forced_name("gather", {}, in.context));
   if (chosen.variant == nullptr) {
     rejection_ = "no gather can put its rows in order";
     return;
@@ -39,15 +40,15 @@ void gathers_by_order::end_plan(plan::planned& plan, const sort_problem& p, inde
   plan.inner_calls = std::move(gathers);
 }
 
-void gathers_by_order::run(const context& ctx, const sort_problem& p, const sort_buffers& b, index_span order,
+void gathers_by_order::run(const context& ctx, const sort_problem& sort, const sort_buffers& buffers, index_span order,
                            std::byte* scratch) const {
   std::size_t next = 0;
   const auto gather = [&](const_records in, records out) {
     const auto& [problem, chosen] = gathers_[next++];
     chosen.variant->run(ctx, problem, chosen.plan, {in, order, out}, scratch);
   };
-  if (p.writes_rows) gather(b.in, b.out);
-  for (std::uint32_t c = 0; c < p.column_count; ++c) gather(b.columns[c].in, b.columns[c].out);
+  if (sort.writes_rows) gather(buffers.in, buffers.out);
+  for (std::uint32_t c = 0; c < sort.column_count; ++c) gather(buffers.columns[c].in, buffers.columns[c].out);
 }
 
 }  // namespace sheaf::primitives

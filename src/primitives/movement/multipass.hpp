@@ -39,13 +39,13 @@ inline plan::he2007::sizes sizes_of(const movement& m) noexcept {
 
 /// Bytes of the sequential side that `passes` passes move in all. A record of the sequential side belongs to a pass
 /// with probability 1 / passes, and the pass moves every sector that holds such a record.
-inline std::uint64_t sequential_bytes_moved(const movement& m, std::uint64_t passes,
+inline std::uint64_t sequential_bytes_moved(const movement& movement, std::uint64_t passes,
                                             std::uint64_t sector_bytes) noexcept {
   const double share = 1 / static_cast<double>(passes);
   double missed = 1;
-  for (std::uint64_t b = 0; b < sector_bytes; b += std::max<std::uint64_t>(1, m.sequential_stride_bytes))
+  for (std::uint64_t b = 0; b < sector_bytes; b += std::max<std::uint64_t>(1, movement.sequential_stride_bytes))
     missed *= 1 - share;
-  return static_cast<std::uint64_t>(static_cast<double>(m.sequential_bytes()) * static_cast<double>(passes) *
+  return static_cast<std::uint64_t>(static_cast<double>(movement.sequential_bytes()) * static_cast<double>(passes) *
                                     (1 - missed));
 }
 

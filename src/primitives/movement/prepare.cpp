@@ -39,14 +39,14 @@ struct movement_plan {
   }
 };
 
-movement_plan plan_unprepared(const prepare_problem& p, const plan::scope& in) {
+movement_plan plan_unprepared(const prepare_problem& problem, const plan::scope& in) {
   movement_plan planned;
-  if (gathers(p)) {
-    planned.gather =
-        plan::cheapest(gather_variants(), gather_of(p), p.backend, in, plan::forced_name("gather", {}, in.context));
+  if (gathers(problem)) {
+    planned.gather = plan::cheapest(gather_variants(), gather_of(problem), problem.backend, in,
+                                    plan::forced_name("gather", {}, in.context));
   } else {
-    planned.scatter =
-        plan::cheapest(scatter_variants(), scatter_of(p), p.backend, in, plan::forced_name("scatter", {}, in.context));
+    planned.scatter = plan::cheapest(scatter_variants(), scatter_of(problem), problem.backend, in,
+                                     plan::forced_name("scatter", {}, in.context));
   }
   return planned;
 }
@@ -85,19 +85,19 @@ class kept_list final : public prepared_movement {
   buffer memory_;
 };
 
-plan::planned plan_kept(const prepare_problem& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
-  const auto run = std::make_shared<movement_plan>(plan_unprepared(p, scope));
+plan::planned plan_kept(const prepare_problem& problem, const plan::scope& scope) {
+  const machine& machine = scope.machine;
+  const auto run = std::make_shared<movement_plan>(plan_unprepared(problem, scope));
   if (!run->exists()) {
-    const bool lacks_scratch = plan_unprepared(p, {m, plan::no_scratch_limit, scope.context}).exists();
+    const bool lacks_scratch = plan_unprepared(problem, {machine, plan::no_scratch_limit, scope.context}).exists();
     return plan::rejected(lacks_scratch ? "no variant can do a run within the context's limits"
                                         : "no variant moves such records here");
   }
   const double run_seconds = run->plan().seconds;
   plan::planned plan;
-  plan.add("copy", m.streamed(2 * p.index_bytes(), 2 * p.index_bytes()) + m.launch_seconds);
-  plan.add("runs", static_cast<double>(p.expected_runs) * run_seconds);
-  plan.decided.set(prepare_decision{.run_seconds = run_seconds, .kept_bytes = p.index_bytes()});
+  plan.add("copy", machine.streamed(2 * problem.index_bytes(), 2 * problem.index_bytes()) + machine.launch_seconds);
+  plan.add("runs", static_cast<double>(problem.expected_runs) * run_seconds);
+  plan.decided.set(prepare_decision{.run_seconds = run_seconds, .kept_bytes = problem.index_bytes()});
   plan.inner_calls = run;
   return plan;
 }
@@ -178,18 +178,18 @@ void time_and_keep(const context& ctx, const prepare_problem& as_given, index_sp
 made_movement prepare(const context& ctx, std::string_view call, const prepare_problem& as_given, index_span index,
                       std::string_view asked) {
   preparing<prepared_movement, preparation> made(ctx, call, asked);
-  preparation& r = made.report;
-  prepare_problem p = as_given;
-  r.order = order_of_list(ctx, index, p.indexed_count);
-  if (r.order != access_pattern::unknown()) p.pattern = r.order;
-  const auto [variant, plan] = made.inspect(prepare_variants(), p, {index, &made.work});
-  r.run_seconds = plan.decided.get<prepare_decision>().run_seconds;
+  preparation& preparation = made.report;
+  prepare_problem problem = as_given;
+  preparation.order = order_of_list(ctx, index, problem.indexed_count);
+  if (preparation.order != access_pattern::unknown()) problem.pattern = preparation.order;
+  const auto [variant, plan] = made.inspect(prepare_variants(), problem, {index, &made.work});
+  preparation.run_seconds = plan.decided.get<prepare_decision>().run_seconds;
   // A lower bound where the caller told no order: the call that he would make does not know the one that was found.
-  r.unprepared_seconds = plan_unprepared(p, plan::scope_of(ctx)).plan().seconds;
+  preparation.unprepared_seconds = plan_unprepared(problem, plan::scope_of(ctx)).plan().seconds;
   const movement_plan unprepared = plan_unprepared(as_given, plan::scope_of(ctx));
   const bool is_unprepared = variant->name == kept_name && plan.inner<movement_plan>().runs_as(unprepared);
   if (!is_unprepared) {
-    made.try_runs(p.expected_runs, (p.count + p.indexed_count) * p.record_bytes,
+    made.try_runs(problem.expected_runs, (problem.count + problem.indexed_count) * problem.record_bytes,
                   [&] { time_and_keep(ctx, as_given, index, made); });
   }
   return made.finish();
@@ -207,23 +207,23 @@ Prepared prepare_as(const context& ctx, std::string_view call, prepared_directio
 // Views of a run must have the counts, width and alignment that were prepared for.
 void require_prepared(std::string_view call, const context& ctx, const_records sequential,
                       std::string_view sequential_name, const_records indexed, std::string_view indexed_name,
-                      const prepare_problem& p) {
+                      const prepare_problem& problem) {
   const const_records views[] = {sequential, indexed};
   const std::string_view names[] = {sequential_name, indexed_name};
-  const std::uint64_t counts[] = {p.count, p.indexed_count};
+  const std::uint64_t counts[] = {problem.count, problem.indexed_count};
   for (int i = 0; i < 2; ++i) {
     require_shape(call, views[i], names[i]);
-    if (views[i].record_bytes != p.record_bytes) {
+    if (views[i].record_bytes != problem.record_bytes) {
       refuse("{}: {} has records of {} bytes, but the preparation is for {}", call, names[i], views[i].record_bytes,
-             p.record_bytes);
+             problem.record_bytes);
     }
     if (views[i].count != counts[i]) {
       refuse("{}: {} has {} records, but the preparation is for {}", call, names[i], views[i].count, counts[i]);
     }
     require_memory(call, ctx, views[i].data, extent(views[i]), names[i]);
     const std::uint64_t place = reinterpret_cast<std::uintptr_t>(views[i].data) | views[i].stride_bytes;
-    if (widest_word(place) < p.word_bytes) {
-      refuse("{}: {} is not aligned to words of {} bytes", call, names[i], p.word_bytes);
+    if (widest_word(place) < problem.word_bytes) {
+      refuse("{}: {} is not aligned to words of {} bytes", call, names[i], problem.word_bytes);
     }
   }
   require_no_overlap(call, sequential.data, extent(sequential), sequential_name, indexed.data, extent(indexed),

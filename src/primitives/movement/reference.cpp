@@ -17,31 +17,31 @@ plan::planned plan_serial(const Problem& p, const plan::scope& scope) {
   return plan::serial(static_cast<double>(p.count), scope);
 }
 
-void run_gather(const context& ctx, const gather_problem& p, const plan::planned&, const gather_buffers& b,
+void run_gather(const context& ctx, const gather_problem& problem, const plan::planned&, const gather_buffers& buffers,
                 std::byte*) {
   core::cpu_state& state = core::cpu(ctx);
   const std::uint64_t call = state.begin_call();
-  const index_reader index(b.index, p.indexed_count);
-  for (std::uint64_t i = 0; i < p.count; ++i) {
-    std::byte* to = b.out.data + i * p.sequential_stride_bytes;
+  const index_reader index(buffers.index, problem.indexed_count);
+  for (std::uint64_t i = 0; i < problem.count; ++i) {
+    std::byte* to = buffers.out.data + i * problem.sequential_stride_bytes;
     if (index.in_range(i)) {
-      std::memcpy(to, b.table.data + index.bits(i) * p.indexed_stride_bytes, p.record_bytes);
+      std::memcpy(to, buffers.table.data + index.bits(i) * problem.indexed_stride_bytes, problem.record_bytes);
     } else {
-      std::memset(to, 0, p.record_bytes);
+      std::memset(to, 0, problem.record_bytes);
       state.keep_first(index.report(call, i, gather_wording));
     }
   }
 }
 
-void run_scatter(const context& ctx, const scatter_problem& p, const plan::planned&, const scatter_buffers& b,
-                 std::byte*) {
+void run_scatter(const context& ctx, const scatter_problem& problem, const plan::planned&,
+                 const scatter_buffers& buffers, std::byte*) {
   core::cpu_state& state = core::cpu(ctx);
   const std::uint64_t call = state.begin_call();
-  const index_reader index(b.index, p.indexed_count);
-  for (std::uint64_t i = 0; i < p.count; ++i) {
+  const index_reader index(buffers.index, problem.indexed_count);
+  for (std::uint64_t i = 0; i < problem.count; ++i) {
     if (index.in_range(i)) {
-      std::memcpy(b.out.data + index.bits(i) * p.indexed_stride_bytes, b.in.data + i * p.sequential_stride_bytes,
-                  p.record_bytes);
+      std::memcpy(buffers.out.data + index.bits(i) * problem.indexed_stride_bytes,
+                  buffers.in.data + i * problem.sequential_stride_bytes, problem.record_bytes);
     } else {
       state.keep_first(index.report(call, i, scatter_wording));
     }

@@ -16,16 +16,16 @@ plan::planned plan_serial(const scatter_reduce_problem& p, const plan::scope& sc
   return plan::serial(static_cast<double>(p.count), scope);
 }
 
-void run_serial(const context& ctx, const scatter_reduce_problem& p, const plan::planned&,
-                const scatter_reduce_buffers& b, std::byte*) {
+void run_serial(const context& ctx, const scatter_reduce_problem& problem, const plan::planned&,
+                const scatter_reduce_buffers& buffers, std::byte*) {
   core::cpu_state& state = core::cpu(ctx);
   const std::uint64_t call = state.begin_call();
-  const index_reader index(b.index, p.indexed_count);
-  primitives::with_value_and_op(p.type, p.op, [&](auto value, auto op) {
+  const index_reader index(buffers.index, problem.indexed_count);
+  primitives::with_value_and_op(problem.type, problem.op, [&](auto value, auto op) {
     using T = decltype(value);
-    const T* const in = static_cast<const T*>(b.in.data);
-    T* const out = static_cast<T*>(b.out.data);
-    for (std::uint64_t i = 0; i < p.count; ++i) {
+    const T* const in = static_cast<const T*>(buffers.in.data);
+    T* const out = static_cast<T*>(buffers.out.data);
+    for (std::uint64_t i = 0; i < problem.count; ++i) {
       if (index.in_range(i)) {
         T& slot = out[index.bits(i)];
         slot = primitives::reduced<op()>(slot, in[i]);

@@ -15,22 +15,22 @@ namespace {
 
 constexpr std::uint32_t most_field_bytes = 32;
 
-void require_field(std::string_view call, const key_field& f, std::uint64_t row_bytes) {
-  require_enumerator(call, "the type of a key field", f.type, key_type::bytes);
-  const bool fits = f.type == key_type::floating ? f.bytes == 2 || f.bytes == 4 || f.bytes == 8
-                                                 : f.bytes >= 1 && f.bytes <= most_field_bytes;
+void require_field(std::string_view call, const key_field& field, std::uint64_t row_bytes) {
+  require_enumerator(call, "the type of a key field", field.type, key_type::bytes);
+  const bool fits = field.type == key_type::floating ? field.bytes == 2 || field.bytes == 4 || field.bytes == 8
+                                                     : field.bytes >= 1 && field.bytes <= most_field_bytes;
   if (!fits) {
-    refuse("{}: a key field of {} bytes, not {}", call, f.bytes,
-           f.type == key_type::floating ? "2, 4 or 8 for a float" : "1 to 32");
+    refuse("{}: a key field of {} bytes, not {}", call, field.bytes,
+           field.type == key_type::floating ? "2, 4 or 8 for a float" : "1 to 32");
   }
-  if (f.offset > row_bytes || f.bytes > row_bytes - f.offset) {
-    refuse("{}: a key field of {} bytes from byte {} on reaches past a row of {} bytes", call, f.bytes, f.offset,
-           row_bytes);
+  if (field.offset > row_bytes || field.bytes > row_bytes - field.offset) {
+    refuse("{}: a key field of {} bytes from byte {} on reaches past a row of {} bytes", call, field.bytes,
+           field.offset, row_bytes);
   }
-  const std::uint32_t all = f.bytes * 8;
-  if (f.first_bit >= all) refuse("{}: bit {} lies past a key field of {} bits", call, f.first_bit, all);
-  if (f.bit_count > all - f.first_bit) {
-    refuse("{}: {} bits from bit {} on reach past a key field of {} bits", call, f.bit_count, f.first_bit, all);
+  const std::uint32_t all = field.bytes * 8;
+  if (field.first_bit >= all) refuse("{}: bit {} lies past a key field of {} bits", call, field.first_bit, all);
+  if (field.bit_count > all - field.first_bit) {
+    refuse("{}: {} bits from bit {} on reach past a key field of {} bits", call, field.bit_count, field.first_bit, all);
   }
 }
 
@@ -49,25 +49,26 @@ key_layout layout_of(std::string_view call, const sort_key& key, std::uint64_t r
 
 sorted_array array_of(const_records in, records out) {
   const bool written = out.data != nullptr || out.stride_bytes != 0;
-  sorted_array a;
-  a.record_bytes = in.record_bytes;
-  a.in_stride_bytes = in.stride_bytes;
-  a.out_stride_bytes = written ? out.stride_bytes : 0;
-  a.word_bytes = widest_word(reinterpret_cast<std::uintptr_t>(in.data) | reinterpret_cast<std::uintptr_t>(out.data) |
-                             in.stride_bytes | a.out_stride_bytes | in.record_bytes);
-  return a;
+  sorted_array array;
+  array.record_bytes = in.record_bytes;
+  array.in_stride_bytes = in.stride_bytes;
+  array.out_stride_bytes = written ? out.stride_bytes : 0;
+  array.word_bytes =
+      widest_word(reinterpret_cast<std::uintptr_t>(in.data) | reinterpret_cast<std::uintptr_t>(out.data) |
+                  in.stride_bytes | array.out_stride_bytes | in.record_bytes);
+  return array;
 }
 
 // The part of a problem that all calls have: a key, and rows that hold it.
 sort_problem describe(std::string_view call, const context& ctx, const_records in, std::string_view in_name,
                       const sort_key& key, records out) {
   require_shape(call, in, in_name);
-  sort_problem p;
-  p.backend = ctx.backend();
-  p.count = in.count;
-  p.key = layout_of(call, key, in.record_bytes);
-  p.rows = array_of(in, out);
-  return p;
+  sort_problem problem;
+  problem.backend = ctx.backend();
+  problem.count = in.count;
+  problem.key = layout_of(call, key, in.record_bytes);
+  problem.rows = array_of(in, out);
+  return problem;
 }
 
 void require_same_shape(std::string_view call, const_records in, std::string_view in_name, records out,
@@ -115,16 +116,16 @@ named_view view_of(const_records r, std::string_view name, bool is_written) {
 
 sort_problem describe_pairs(std::string_view call, const context& ctx, const_records keys, const sort_key& key,
                             records keys_out, bool writes_keys, std::span<const sort_column> values) {
-  sort_problem p = describe(call, ctx, keys, "keys", key, keys_out);
-  p.writes_rows = writes_keys;
+  sort_problem problem = describe(call, ctx, keys, "keys", key, keys_out);
+  problem.writes_rows = writes_keys;
   if (values.size() > most_sort_columns) refuse("{}: {} arrays of values, more than 8", call, values.size());
   for (const sort_column& v : values) {
-    const auto [in_name, out_name] = column_names[p.column_count];
+    const auto [in_name, out_name] = column_names[problem.column_count];
     require_same_shape(call, v.in, in_name, v.out, out_name);
     if (v.in.count != keys.count) refuse("{}: {} keys, but {} has {} values", call, keys.count, in_name, v.in.count);
-    p.columns[p.column_count++] = array_of(v.in, v.out);
+    problem.columns[problem.column_count++] = array_of(v.in, v.out);
   }
-  return p;
+  return problem;
 }
 
 sort_problem describe_index(std::string_view call, const context& ctx, const_records in, const sort_key& key,
@@ -163,24 +164,24 @@ void sort_pairs(const context& ctx, const_records keys, const sort_key& key, rec
   using namespace primitives;
   const bool writes_keys = keys_out.data != nullptr || keys_out.count > 0;
   if (writes_keys) require_same_shape(pairs_call, keys, "keys", keys_out, "keys_out");
-  const sort_problem p = describe_pairs(pairs_call, ctx, keys, key, keys_out, writes_keys, values);
+  const sort_problem problem = describe_pairs(pairs_call, ctx, keys, key, keys_out, writes_keys, values);
   std::vector<named_view> views{view_of(keys, "keys", false)};
   if (writes_keys) views.push_back(view_of(keys_out, "keys_out", true));
-  sort_buffers b{.in = keys, .out = keys_out};
+  sort_buffers buffers{.in = keys, .out = keys_out};
   for (std::size_t i = 0; i < values.size(); ++i) {
     views.push_back(view_of(values[i].in, column_names[i].in, false));
     views.push_back(view_of(values[i].out, column_names[i].out, true));
-    b.columns[i] = values[i];
+    buffers.columns[i] = values[i];
   }
   require_no_overlaps(pairs_call, ctx, views);
-  if (p.count == 0 || (!writes_keys && values.empty())) return;
-  run(pairs_call, ctx, p, b, options);
+  if (problem.count == 0 || (!writes_keys && values.empty())) return;
+  run(pairs_call, ctx, problem, buffers, options);
 }
 
 void sort_gather_index(const context& ctx, const_records in, const sort_key& key, index_output gather_index,
                        const sort_options& options) {
   using namespace primitives;
-  const sort_problem p = describe_index(index_call, ctx, in, key, gather_index.type);
+  const sort_problem problem = describe_index(index_call, ctx, in, key, gather_index.type);
   if (gather_index.count != in.count) {
     refuse("{}: the index has {} entries, but there are {} rows", index_call, gather_index.count, in.count);
   }
@@ -188,8 +189,8 @@ void sort_gather_index(const context& ctx, const_records in, const sort_key& key
   const named_view views[] = {view_of(in, "in", false),
                               {gather_index.data, gather_index.count * bytes(gather_index.type), "the index", true}};
   require_no_overlaps(index_call, ctx, views);
-  if (p.count == 0) return;
-  run(index_call, ctx, p, {.in = in, .index = gather_index}, options);
+  if (problem.count == 0) return;
+  run(index_call, ctx, problem, {.in = in, .index = gather_index}, options);
 }
 
 explanation explain_sort_records(const context& ctx, const_records in, const sort_key& key,

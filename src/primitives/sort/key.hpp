@@ -42,58 +42,58 @@ struct key_number {
 
 /// All bits of a field as an unsigned number that ascends in the order of the field: sign bits and descending fields
 /// are flipped, negative floats reversed.
-SHEAF_HOST_DEVICE inline key_number number_of(const std::byte* row, const key_field& f) {
-  const std::byte* const first = row + f.offset;
-  key_number n;
+SHEAF_HOST_DEVICE inline key_number number_of(const std::byte* row, const key_field& field) {
+  const std::byte* const first = row + field.offset;
+  key_number number;
   for (std::uint32_t w = 0; w < key_number::words; ++w) {
-    for (std::uint32_t b = 8 * w; b < f.bytes && b < 8 * (w + 1); ++b) {
-      const std::uint32_t byte = f.type == key_type::bytes ? f.bytes - 1 - b : b;
-      n.word[w] |= std::uint64_t{static_cast<unsigned char>(first[byte])} << (b % 8 * 8);
+    for (std::uint32_t b = 8 * w; b < field.bytes && b < 8 * (w + 1); ++b) {
+      const std::uint32_t byte = field.type == key_type::bytes ? field.bytes - 1 - b : b;
+      number.word[w] |= std::uint64_t{static_cast<unsigned char>(first[byte])} << (b % 8 * 8);
     }
   }
-  const std::uint32_t sign_bit = f.bytes * 8 - 1;
+  const std::uint32_t sign_bit = field.bytes * 8 - 1;
   const std::uint64_t sign = std::uint64_t{1} << (sign_bit % 64);
-  bool flips_all = f.descending;
-  if (f.type == key_type::signed_integer) {
-    for (std::uint32_t w = 0; w < key_number::words; ++w) n.word[w] ^= w == sign_bit / 64 ? sign : 0;
+  bool flips_all = field.descending;
+  if (field.type == key_type::signed_integer) {
+    for (std::uint32_t w = 0; w < key_number::words; ++w) number.word[w] ^= w == sign_bit / 64 ? sign : 0;
   }
-  if (f.type == key_type::floating) {
-    if ((n.word[0] & sign) != 0) {
+  if (field.type == key_type::floating) {
+    if ((number.word[0] & sign) != 0) {
       flips_all = !flips_all;
     } else {
-      n.word[0] ^= sign;
+      number.word[0] ^= sign;
     }
   }
   if (flips_all) {
-    for (std::uint32_t w = 0; w < key_number::words; ++w) n.word[w] = ~n.word[w];
+    for (std::uint32_t w = 0; w < key_number::words; ++w) number.word[w] = ~number.word[w];
   }
-  return n;
+  return number;
 }
 
 /// n >> low.
-SHEAF_HOST_DEVICE inline key_number shifted_right(const key_number& n, std::uint32_t low) {
+SHEAF_HOST_DEVICE inline key_number shifted_right(const key_number& number, std::uint32_t low) {
   key_number out;
   const std::uint32_t words = low / 64;
   const std::uint32_t bits = low % 64;
   // Every index into word[] is a loop counter, which unrolling makes a constant, so numbers stay in registers.
   for (std::uint32_t w = 0; w < key_number::words; ++w) {
     for (std::uint32_t from = w; from < key_number::words; ++from) {
-      if (from == w + words) out.word[w] |= n.word[from] >> bits;
-      if (from == w + words + 1 && bits != 0) out.word[w] |= n.word[from] << (64 - bits);
+      if (from == w + words) out.word[w] |= number.word[from] >> bits;
+      if (from == w + words + 1 && bits != 0) out.word[w] |= number.word[from] << (64 - bits);
     }
   }
   return out;
 }
 
 /// n << low.
-SHEAF_HOST_DEVICE inline key_number shifted_left(const key_number& n, std::uint32_t low) {
+SHEAF_HOST_DEVICE inline key_number shifted_left(const key_number& number, std::uint32_t low) {
   key_number out;
   const std::uint32_t words = low / 64;
   const std::uint32_t bits = low % 64;
   for (std::uint32_t w = 0; w < key_number::words; ++w) {
     for (std::uint32_t from = 0; from <= w; ++from) {
-      if (from + words == w) out.word[w] |= n.word[from] << bits;
-      if (from + words + 1 == w && bits != 0) out.word[w] |= n.word[from] >> (64 - bits);
+      if (from + words == w) out.word[w] |= number.word[from] << bits;
+      if (from + words + 1 == w && bits != 0) out.word[w] |= number.word[from] >> (64 - bits);
     }
   }
   return out;
@@ -136,19 +136,19 @@ SHEAF_HOST_DEVICE constexpr bool is_narrow(const key_layout& key) {
 SHEAF_HOST_DEVICE inline std::uint64_t narrow_key_of(const std::byte* row, const key_layout& key) {
   std::uint64_t all = 0;
   for (std::uint32_t i = 0; i < key.field_count; ++i) {
-    const key_field& f = key.fields[i];
-    const std::byte* const bytes = row + f.offset;
+    const key_field& field = key.fields[i];
+    const std::byte* const bytes = row + field.offset;
     std::uint64_t n = 0;
     for (std::uint32_t b = 0; b < 8; ++b) {
-      const std::uint64_t byte = static_cast<unsigned char>(bytes[b < f.bytes ? b : f.bytes - 1]);
-      if (b < f.bytes) n |= byte << (f.type == key_type::bytes ? f.bytes - 1 - b : b) * 8;
+      const std::uint64_t byte = static_cast<unsigned char>(bytes[b < field.bytes ? b : field.bytes - 1]);
+      if (b < field.bytes) n |= byte << (field.type == key_type::bytes ? field.bytes - 1 - b : b) * 8;
     }
-    const std::uint64_t sign = std::uint64_t{1} << (f.bytes * 8 - 1);
-    const bool is_negative_float = f.type == key_type::floating && (n & sign) != 0;
-    if (f.type == key_type::signed_integer || (f.type == key_type::floating && !is_negative_float)) n ^= sign;
-    if (f.descending != is_negative_float) n = ~n;
-    const std::uint32_t bits = bits_of(f);
-    n = n >> f.first_bit & (~std::uint64_t{0} >> (64 - bits));
+    const std::uint64_t sign = std::uint64_t{1} << (field.bytes * 8 - 1);
+    const bool is_negative_float = field.type == key_type::floating && (n & sign) != 0;
+    if (field.type == key_type::signed_integer || (field.type == key_type::floating && !is_negative_float)) n ^= sign;
+    if (field.descending != is_negative_float) n = ~n;
+    const std::uint32_t bits = bits_of(field);
+    n = n >> field.first_bit & (~std::uint64_t{0} >> (64 - bits));
     all = bits < 64 ? all << bits | n : n;
   }
   return all;

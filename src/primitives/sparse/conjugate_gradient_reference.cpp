@@ -239,18 +239,18 @@ plan::planned plan_serial(const conjugate_gradient_problem& p, const plan::scope
   return plan;
 }
 
-void run_serial(const context& ctx, const conjugate_gradient_problem& p, const plan::planned&,
-                const conjugate_gradient_buffers& b, std::byte* scratch) {
+void run_serial(const context& ctx, const conjugate_gradient_problem& problem, const plan::planned&,
+                const conjugate_gradient_buffers& buffers, std::byte* scratch) {
   core::cpu_state& state = core::cpu(ctx);
   const std::uint64_t call = state.begin_call();
-  if (!p.is_operator) {
-    const core::index_report fault = find_fault(p.product, b.a, csr_call::conjugate_gradient, call);
+  if (!problem.is_operator) {
+    const core::index_report fault = find_fault(problem.product, buffers.a, csr_call::conjugate_gradient, call);
     if (fault.found()) return state.keep_first(fault);
   }
-  if (p.product.value == value_type::f32) {
-    serial_solver<float>(ctx, p, b, scratch).run();
+  if (problem.product.value == value_type::f32) {
+    serial_solver<float>(ctx, problem, buffers, scratch).run();
   } else {
-    serial_solver<double>(ctx, p, b, scratch).run();
+    serial_solver<double>(ctx, problem, buffers, scratch).run();
   }
 }
 

@@ -22,22 +22,22 @@ void remember(std::vector<double>& history, double residual) {
 }  // namespace
 
 conjugate_gradient_result conjugate_gradient_steps::summary(double residual) const {
-  conjugate_gradient_result r;
-  r.reason = reason_;
-  r.iterations = iterations_;
-  r.residual = residual;
-  r.target = target_;
-  r.b_norm = b_norm_;
-  mark_unknown_norms(r);
-  return r;
+  conjugate_gradient_result result;
+  result.reason = reason_;
+  result.iterations = iterations_;
+  result.residual = residual;
+  result.target = target_;
+  result.b_norm = b_norm_;
+  mark_unknown_norms(result);
+  return result;
 }
 
-void mark_unknown_norms(conjugate_gradient_result& r) {
-  if (r.reason != stop_reason::breakdown) return;
+void mark_unknown_norms(conjugate_gradient_result& result) {
+  if (result.reason != stop_reason::breakdown) return;
   constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
   const auto is_known = [](double norm) { return std::isfinite(norm) && norm >= least_norm; };
-  if (!is_known(r.residual)) r.residual = unknown;
-  if (!is_known(r.b_norm)) r.b_norm = r.target = unknown;
+  if (!is_known(result.residual)) result.residual = unknown;
+  if (!is_known(result.b_norm)) result.b_norm = result.target = unknown;
 }
 
 void conjugate_gradient_watch::report(std::uint64_t iterations, double residual, double target) noexcept {

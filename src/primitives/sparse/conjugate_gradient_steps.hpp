@@ -193,7 +193,7 @@ SHEAF_HOST_DEVICE inline void conjugate_gradient_steps::end_step() noexcept {
 }
 
 /// After a breakdown, norms whose squares overflow or lose digits are not known: NaN takes their place.
-void mark_unknown_norms(conjugate_gradient_result& r);
+void mark_unknown_norms(conjugate_gradient_result& result);
 
 /// Tells history and progress function about iterations, on the thread that called the library. A team's other threads
 /// read asks_to_stop() behind a barrier.

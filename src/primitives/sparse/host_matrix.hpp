@@ -27,6 +27,6 @@ class host_rows {
 
 /// What is wrong with a matrix, the worst first, as csr_fault says; a report of nothing if nothing is. One thread reads
 /// offsets and columns, which only a matrix with a fault comes to.
-core::index_report find_fault(const spmv_problem& p, const csr_view& a, csr_call by, std::uint64_t call);
+core::index_report find_fault(const spmv_problem& problem, const csr_view& a, csr_call by, std::uint64_t call);
 
 }  // namespace sheaf::primitives

@@ -88,17 +88,17 @@ access_pattern order_of_columns(const context& ctx, const spmv_problem& p, const
 
 }  // namespace
 
-void keep_the_faster(const context& ctx, const prepare_spmv_problem& p, const csr_view& a, made_product& made) {
-  product_choice unprepared = plan_unprepared(p.product, plan::scope_of(ctx));
+void keep_the_faster(const context& ctx, const prepare_spmv_problem& problem, const csr_view& a, made_product& made) {
+  product_choice unprepared = plan_unprepared(problem.product, plan::scope_of(ctx));
   if (unprepared.variant == nullptr) return;
   const std::string_view product = unprepared.variant->name;
-  const auto kept = std::make_shared<kept_matrix>(p.product, std::move(unprepared), a);
-  const std::uint64_t width = p.product.value_bytes();
-  const buffer x(ctx, std::max<std::uint64_t>(1, p.product.x_count() * width));
-  const buffer y(ctx, p.product.y_count() * width);
+  const auto kept = std::make_shared<kept_matrix>(problem.product, std::move(unprepared), a);
+  const std::uint64_t width = problem.product.value_bytes();
+  const buffer x(ctx, std::max<std::uint64_t>(1, problem.product.x_count() * width));
+  const buffer y(ctx, problem.product.y_count() * width);
   ctx.state().fill(x.data(), 0, x.size());
-  const const_values from(x.data(), p.product.x_count(), p.product.value);
-  const values to(y.data(), p.product.y_count(), p.product.value);
+  const const_values from(x.data(), problem.product.x_count(), problem.product.value);
+  const values to(y.data(), problem.product.y_count(), problem.product.value);
   const auto seconds_of = [&](prepared_product& work) {
     return least_seconds_of_runs(ctx, [&] { work.run(ctx, from, to, 1, 0); })[0];
   };
@@ -114,24 +114,25 @@ namespace {
 made_product prepare(const context& ctx, const prepare_spmv_problem& as_given, const csr_view& a,
                      std::string_view asked) {
   preparing<prepared_product, spmv_preparation> made(ctx, prepare_spmv_call, asked);
-  spmv_preparation& r = made.report;
-  prepare_spmv_problem p = as_given;
-  r.order = order_of_columns(ctx, p.product, a);
-  if (r.order != access_pattern::unknown()) p.product.pattern = r.order;
-  const auto [variant, plan] = made.inspect(prepare_spmv_variants(), p, {a, &made.work});
+  spmv_preparation& preparation = made.report;
+  prepare_spmv_problem problem = as_given;
+  preparation.order = order_of_columns(ctx, problem.product, a);
+  if (preparation.order != access_pattern::unknown()) problem.product.pattern = preparation.order;
+  const auto [variant, plan] = made.inspect(prepare_spmv_variants(), problem, {a, &made.work});
   const auto decided = plan.decided.get<prepare_spmv_decision>();
-  r.product = made.work->product().empty() ? decided.product : made.work->product();
-  r.run_seconds = r.unprepared_seconds = decided.run_seconds;
+  preparation.product = made.work->product().empty() ? decided.product : made.work->product();
+  preparation.run_seconds = preparation.unprepared_seconds = decided.run_seconds;
   const spmv_variant* const unprepared = plan_unprepared(as_given.product, plan::scope_of(ctx)).variant;
   const bool is_unprepared = variant->name == kept_name && unprepared != nullptr && unprepared->name == decided.product;
   if (is_unprepared || unprepared == nullptr) return made.finish();
   // Predictions of both by what the matrix was found to be.
-  r.unprepared_seconds = unprepared->plan(p.product, plan::scope_of(ctx)).seconds;
-  if (made.work->is_unprepared() && r.product == unprepared->name) {
-    r.run_seconds = r.unprepared_seconds;
-    if (!made.is_forced()) r.variant = kept_name;
-  } else if (p.product.y_count() > 0) {
-    made.try_runs(p.expected_runs, (p.product.rows + p.product.columns) * p.product.value_bytes(),
+  preparation.unprepared_seconds = unprepared->plan(problem.product, plan::scope_of(ctx)).seconds;
+  if (made.work->is_unprepared() && preparation.product == unprepared->name) {
+    preparation.run_seconds = preparation.unprepared_seconds;
+    if (!made.is_forced()) preparation.variant = kept_name;
+  } else if (problem.product.y_count() > 0) {
+    made.try_runs(problem.expected_runs,
+                  (problem.product.rows + problem.product.columns) * problem.product.value_bytes(),
                   [&] { keep_the_faster(ctx, as_given, a, made); });
   }
   return made.finish();

@@ -67,6 +67,6 @@ using made_product = made_executor<prepared_product, spmv_preparation>;
 
 /// Times runs of what was made and of the unprepared product, and puts the latter in its place where it is faster.
 /// @throws error(out_of_memory) if there is no memory for the vectors that are multiplied
-void keep_the_faster(const context& ctx, const prepare_spmv_problem& p, const csr_view& a, made_product& made);
+void keep_the_faster(const context& ctx, const prepare_spmv_problem& problem, const csr_view& a, made_product& made);
 
 }  // namespace sheaf::primitives

@@ -10,16 +10,16 @@ namespace primitives {
 
 std::span<const spmv_variant> spmv_variants() { return list_of<spmv_variant>(); }
 
-movement gather_of_columns(const spmv_problem& p) noexcept {
-  movement m;
-  m.backend = p.backend;
-  m.count = p.entries;
-  m.indexed_count = p.columns;
-  m.record_bytes = m.sequential_stride_bytes = m.indexed_stride_bytes = p.value_bytes();
-  m.word_bytes = static_cast<std::uint32_t>(p.value_bytes());
-  m.index = p.column;
-  m.pattern = p.pattern;
-  return m;
+movement gather_of_columns(const spmv_problem& problem) noexcept {
+  movement movement;
+  movement.backend = problem.backend;
+  movement.count = problem.entries;
+  movement.indexed_count = problem.columns;
+  movement.record_bytes = movement.sequential_stride_bytes = movement.indexed_stride_bytes = problem.value_bytes();
+  movement.word_bytes = static_cast<std::uint32_t>(problem.value_bytes());
+  movement.index = problem.column;
+  movement.pattern = problem.pattern;
+  return movement;
 }
 
 namespace {
@@ -71,13 +71,13 @@ void require_count(std::string_view call, std::string_view what, std::uint64_t c
   if (count > most_numbers) refuse("{}: {} has {} {}, more than memory can hold", call, what, count, of);
 }
 
-void require_vector_shape(std::string_view call, std::string_view what, const_values v, std::uint64_t count,
+void require_vector_shape(std::string_view call, std::string_view what, const_values values, std::uint64_t count,
                           value_type type, std::string_view of) {
-  require_type(call, what, v.type, value_type::f64);
-  if (v.type != type) {
-    refuse("{}: {} has values of type {}, but the matrix has {}", call, what, name(v.type), name(type));
+  require_type(call, what, values.type, value_type::f64);
+  if (values.type != type) {
+    refuse("{}: {} has values of type {}, but the matrix has {}", call, what, name(values.type), name(type));
   }
-  if (v.count != count) refuse("{}: {} has {} values for {} {}", call, what, v.count, count, of);
+  if (values.count != count) refuse("{}: {} has {} values for {} {}", call, what, values.count, count, of);
 }
 
 void require_vector_shapes(std::string_view call, const spmv_problem& p, const_values x, const_values y) {
@@ -166,19 +166,19 @@ void require_apart(std::string_view call, const_values v, std::string_view what,
 spmv_problem describe_spmv(std::string_view call, const context& ctx, const csr_view& a, bool transposed,
                            spmv_sums sums, access_pattern pattern) {
   require_enumerator(call, "sums", sums, spmv_sums::f64);
-  spmv_problem p;
-  p.backend = ctx.backend();
-  p.rows = a.rows;
-  p.columns = a.columns;
-  p.entries = a.values.count;
-  p.value = a.values.type;
-  p.offset = a.row_begins.type;
-  p.column = a.column_indices.type;
-  p.has_row_ends = a.has_row_ends;
-  p.transposed = transposed;
-  p.sums = a.values.type == value_type::f64 ? spmv_sums::as_values : sums;
-  p.pattern = pattern;
-  return p;
+  spmv_problem problem;
+  problem.backend = ctx.backend();
+  problem.rows = a.rows;
+  problem.columns = a.columns;
+  problem.entries = a.values.count;
+  problem.value = a.values.type;
+  problem.offset = a.row_begins.type;
+  problem.column = a.column_indices.type;
+  problem.has_row_ends = a.has_row_ends;
+  problem.transposed = transposed;
+  problem.sums = a.values.type == value_type::f64 ? spmv_sums::as_values : sums;
+  problem.pattern = pattern;
+  return problem;
 }
 
 }  // namespace primitives

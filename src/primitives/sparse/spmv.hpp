@@ -42,7 +42,7 @@ inline plan::measured_place place_of(const spmv_problem& p) noexcept {
 }
 
 /// x[column_indices[p]] for each place p, as a gather.
-movement gather_of_columns(const spmv_problem& p) noexcept;
+movement gather_of_columns(const spmv_problem& problem) noexcept;
 
 /// What may be wrong with a matrix, the worst first.
 enum class csr_fault : std::uint8_t {
@@ -81,10 +81,10 @@ void require_csr_shape(std::string_view call, const csr_view& a);
 /// The arrays of a matrix whose shape was checked are aligned and in ctx's memory.
 void require_csr_memory(std::string_view call, const context& ctx, const csr_view& a);
 /// x and y fit the problem, are in ctx's memory, and y overlaps nothing.
-void require_vectors(std::string_view call, const context& ctx, const spmv_problem& p, const csr_view& a,
+void require_vectors(std::string_view call, const context& ctx, const spmv_problem& problem, const csr_view& a,
                      const_values x, values y);
 /// Throws bad_argument, naming the call, if a vector that is written has a byte in common with the matrix.
-void require_apart(std::string_view call, const_values v, std::string_view what, const csr_view& a);
+void require_apart(std::string_view call, const_values values, std::string_view what, const csr_view& a);
 /// The product by a matrix whose shape was checked.
 spmv_problem describe_spmv(std::string_view call, const context& ctx, const csr_view& a, bool transposed,
                            spmv_sums sums, access_pattern pattern);

@@ -50,49 +50,49 @@ plan::planned plan_serial(const spmv_problem& p, const plan::scope& scope) {
 }
 
 /// alpha sum + beta y, rounded once to the type of the values.
-void write(const spmv_problem& p, const spmv_buffers& b, std::uint64_t i, const double_double& sum) {
+void write(const spmv_problem& p, const spmv_buffers& buffers, std::uint64_t i, const double_double& sum) {
   double_double whole;
-  whole.add_product(b.alpha, sum.value());
-  if (p.reads_y) whole.add_product(b.beta, number(b.y, p.value, i));
+  whole.add_product(buffers.alpha, sum.value());
+  if (p.reads_y) whole.add_product(buffers.beta, number(buffers.y, p.value, i));
   if (p.value == value_type::f32) {
-    static_cast<float*>(b.y)[i] = static_cast<float>(whole.value());
+    static_cast<float*>(buffers.y)[i] = static_cast<float>(whole.value());
   } else {
-    static_cast<double*>(b.y)[i] = whole.value();
+    static_cast<double*>(buffers.y)[i] = whole.value();
   }
 }
 
-void run_serial(const context& ctx, const spmv_problem& p, const plan::planned&, const spmv_buffers& b,
+void run_serial(const context& ctx, const spmv_problem& problem, const plan::planned&, const spmv_buffers& buffers,
                 std::byte* scratch) {
   core::cpu_state& state = core::cpu(ctx);
   const std::uint64_t call = state.begin_call();
-  const host_rows rows(p, b.a);
-  const index_reader columns(b.a.column_indices, p.columns);
+  const host_rows rows(problem, buffers.a);
+  const index_reader columns(buffers.a.column_indices, problem.columns);
   bool has_faults = false;
   auto* const sums = reinterpret_cast<double_double*>(scratch);
-  if (p.transposed) {
-    for (std::uint64_t c = 0; c < p.columns; ++c) new (sums + c) double_double;
+  if (problem.transposed) {
+    for (std::uint64_t c = 0; c < problem.columns; ++c) new (sums + c) double_double;
   }
-  for (std::uint64_t row = 0; row < p.rows; ++row) {
+  for (std::uint64_t row = 0; row < problem.rows; ++row) {
     double_double sum;
     const bool is_row = rows.is_row(row);
     has_faults |= !is_row;
     const std::uint64_t end = is_row ? rows.end(row) : 0;
     for (std::uint64_t place = is_row ? rows.begin(row) : 0; place < end; ++place) {
-      const double value = number(b.a.values.data, p.value, place);
+      const double value = number(buffers.a.values.data, problem.value, place);
       if (!columns.in_range(place)) {
         has_faults = true;
-      } else if (p.transposed) {
-        sums[columns.bits(place)].add_product(value, number(b.x, p.value, row));
+      } else if (problem.transposed) {
+        sums[columns.bits(place)].add_product(value, number(buffers.x, problem.value, row));
       } else {
-        sum.add_product(value, number(b.x, p.value, columns.bits(place)));
+        sum.add_product(value, number(buffers.x, problem.value, columns.bits(place)));
       }
     }
-    if (!p.transposed) write(p, b, row, sum);
+    if (!problem.transposed) write(problem, buffers, row, sum);
   }
-  if (p.transposed) {
-    for (std::uint64_t c = 0; c < p.columns; ++c) write(p, b, c, sums[c]);
+  if (problem.transposed) {
+    for (std::uint64_t c = 0; c < problem.columns; ++c) write(problem, buffers, c, sums[c]);
   }
-  if (has_faults) state.keep_first(find_fault(p, b.a, csr_call::spmv, call));
+  if (has_faults) state.keep_first(find_fault(problem, buffers.a, csr_call::spmv, call));
 }
 
 }  // namespace

@@ -13,19 +13,19 @@ constexpr std::uint32_t bytes_touched(const bit_field& f) {
 }
 
 /// The value of a field of the record that begins at `record`. Reads only the bytes that hold the field.
-SHEAF_HOST_DEVICE inline std::uint32_t field_of(const std::byte* record, const bit_field& f) {
-  const std::byte* const first = record + f.first / 8;
-  const auto skipped = static_cast<std::uint32_t>(f.first % 8);
-  const std::uint32_t touched = (skipped + f.count + 7) / 8;
+SHEAF_HOST_DEVICE inline std::uint32_t field_of(const std::byte* record, const bit_field& field) {
+  const std::byte* const first = record + field.first / 8;
+  const auto skipped = static_cast<std::uint32_t>(field.first % 8);
+  const std::uint32_t touched = (skipped + field.count + 7) / 8;
   std::uint64_t word = 0;
-  if (f.order == bit_order::little_endian) {
+  if (field.order == bit_order::little_endian) {
     for (std::uint32_t b = 0; b < touched; ++b) word |= std::uint64_t{static_cast<unsigned char>(first[b])} << (8 * b);
     word >>= skipped;
   } else {
     for (std::uint32_t b = 0; b < touched; ++b) word = word << 8 | static_cast<unsigned char>(first[b]);
-    word >>= 8 * touched - skipped - f.count;
+    word >>= 8 * touched - skipped - field.count;
   }
-  return static_cast<std::uint32_t>(word & ((std::uint64_t{1} << f.count) - 1));
+  return static_cast<std::uint32_t>(word & ((std::uint64_t{1} << field.count) - 1));
 }
 
 /// The field of `count` bits of `f` that begins at its bit `low`, counted from the lowest bit of its value.

@@ -68,42 +68,44 @@ void require_key_of_each(std::string_view call, const split_key& key, const_reco
 
 // The part of a problem that the key decides. With record_bits `keys` are the records of in.
 split_problem describe_key(const context& ctx, const split_key& key, const_records keys) {
-  split_problem p;
-  p.backend = ctx.backend();
-  p.count = keys.count;
-  p.categories = categories_of(key);
-  p.key_from = key.from;
-  p.bits = key.from == split_key::kind::category
-               ? bit_field{0, static_cast<std::uint32_t>(keys.record_bytes * 8), bit_order::little_endian}
-               : key.bits;
-  p.key_bytes = keys.record_bytes;
-  p.key_stride_bytes = keys.stride_bytes;
-  p.key_word_bytes = widest_word(reinterpret_cast<std::uintptr_t>(keys.data) | keys.stride_bytes | keys.record_bytes);
-  return p;
+  split_problem problem;
+  problem.backend = ctx.backend();
+  problem.count = keys.count;
+  problem.categories = categories_of(key);
+  problem.key_from = key.from;
+  problem.bits = key.from == split_key::kind::category
+                     ? bit_field{0, static_cast<std::uint32_t>(keys.record_bytes * 8), bit_order::little_endian}
+                     : key.bits;
+  problem.key_bytes = keys.record_bytes;
+  problem.key_stride_bytes = keys.stride_bytes;
+  problem.key_word_bytes =
+      widest_word(reinterpret_cast<std::uintptr_t>(keys.data) | keys.stride_bytes | keys.record_bytes);
+  return problem;
 }
 
 }  // namespace
 
 split_problem describe_split(const context& ctx, const_records in, const split_key& key, records out, bool stable) {
-  split_problem p = describe_key(ctx, key, key.from == split_key::kind::record_bits ? in : key.keys);
-  p.stable = stable;
-  p.record_bytes = in.record_bytes;
-  p.in_stride_bytes = in.stride_bytes;
-  p.out_stride_bytes = out.stride_bytes;
-  p.word_bytes = widest_word(reinterpret_cast<std::uintptr_t>(in.data) | reinterpret_cast<std::uintptr_t>(out.data) |
-                             in.stride_bytes | out.stride_bytes | in.record_bytes);
-  return p;
+  split_problem problem = describe_key(ctx, key, key.from == split_key::kind::record_bits ? in : key.keys);
+  problem.stable = stable;
+  problem.record_bytes = in.record_bytes;
+  problem.in_stride_bytes = in.stride_bytes;
+  problem.out_stride_bytes = out.stride_bytes;
+  problem.word_bytes =
+      widest_word(reinterpret_cast<std::uintptr_t>(in.data) | reinterpret_cast<std::uintptr_t>(out.data) |
+                  in.stride_bytes | out.stride_bytes | in.record_bytes);
+  return problem;
 }
 
 namespace {
 
 split_problem describe(const context& ctx, const split_key& key, index_type type, split_product product) {
-  split_problem p = describe_key(ctx, key, key.keys);
-  p.product = product;
-  p.index = type;
-  p.record_bytes = p.in_stride_bytes = p.out_stride_bytes = bytes(type);
-  p.word_bytes = static_cast<std::uint32_t>(bytes(type));
-  return p;
+  split_problem problem = describe_key(ctx, key, key.keys);
+  problem.product = product;
+  problem.index = type;
+  problem.record_bytes = problem.in_stride_bytes = problem.out_stride_bytes = bytes(type);
+  problem.word_bytes = static_cast<std::uint32_t>(bytes(type));
+  return problem;
 }
 
 // An empty span may have an address.

@@ -22,12 +22,13 @@ struct named_array {
 };
 
 void require_no_overlap(std::initializer_list<named_array> written, std::initializer_list<named_array> read) {
-  for (const named_array& w : written) {
+  for (const named_array& array : written) {
     for (const named_array& r : read)
-      primitives::require_no_overlap(multi_split_call, w.data, w.bytes, w.name, r.data, r.bytes, r.name);
+      primitives::require_no_overlap(multi_split_call, array.data, array.bytes, array.name, r.data, r.bytes, r.name);
     for (const named_array& other : written) {
-      if (&other == &w) break;
-      primitives::require_no_overlap(multi_split_call, other.data, other.bytes, other.name, w.data, w.bytes, w.name);
+      if (&other == &array) break;
+      primitives::require_no_overlap(multi_split_call, other.data, other.bytes, other.name, array.data, array.bytes,
+                                     array.name);
     }
   }
 }
@@ -53,63 +54,64 @@ void require_membership(const context& ctx, const membership& of, std::uint64_t 
   require_offsets(multi_split_call, ctx, of.categories, offsets);
 }
 
-[[noreturn]] void throw_no_plan(const context& ctx, const multi_split_problem& p, std::string_view forced_split) {
+[[noreturn]] void throw_no_plan(const context& ctx, const multi_split_problem& problem, std::string_view forced_split) {
   plan::scope unlimited = plan::scope_of(ctx);
   unlimited.scratch_limit = plan::no_scratch_limit;
-  if (const auto plan = plan_multi_split(p, unlimited, forced_split)) {
+  if (const auto plan = plan_multi_split(problem, unlimited, forced_split)) {
     plan::throw_out_of_scratch(multi_split_call, plan->split.variant->name, plan->scratch_bytes,
                                ctx.state().scratch_limit());
   }
-  plan::throw_no_choice(multi_split_call, split_variants(), p.split, ctx.backend(), plan::scope_of(ctx),
+  plan::throw_no_choice(multi_split_call, split_variants(), problem.split, ctx.backend(), plan::scope_of(ctx),
                         plan::forced_name("split", forced_split, &ctx.state()));
 }
 
 // Splits the record numbers of all entries by category, into `sources` or scratch, and gathers `in` by them where
 // p.gather says so. All scratch is taken before anything runs; where there is less, calls that need less are planned.
-void run_calls(const context& ctx, const multi_split_problem& p, const membership& of, index_output sources,
+void run_calls(const context& ctx, const multi_split_problem& problem, const membership& of, index_output sources,
                std::span<std::uint64_t> offsets, std::string_view forced_split, const_records in, records out) {
-  if (p.rows.entries == 0 && offsets.empty()) return;
+  if (problem.rows.entries == 0 && offsets.empty()) return;
   plan::scope scope = plan::scope_of(ctx);
-  std::optional<multi_split_plan> calls = plan_multi_split(p, scope, forced_split);
-  if (!calls) throw_no_plan(ctx, p, forced_split);
+  std::optional<multi_split_plan> calls = plan_multi_split(problem, scope, forced_split);
+  if (!calls) throw_no_plan(ctx, problem, forced_split);
   core::scratch memory(ctx.state(), calls->scratch_bytes);
   while (!memory.is_taken()) {
     scope.scratch_limit = calls->scratch_bytes - 1;
-    calls = plan_multi_split(p, scope, forced_split);
+    calls = plan_multi_split(problem, scope, forced_split);
     if (!calls) memory.throw_not_taken(multi_split_call);
     memory = core::scratch(ctx.state(), calls->scratch_bytes);
   }
-  const std::uint64_t entries = p.rows.entries;
-  const std::uint64_t width = bytes(p.rows.index);
+  const std::uint64_t entries = problem.rows.entries;
+  const std::uint64_t width = bytes(problem.rows.index);
   std::byte* const rows = memory.data();
   std::byte* const scratch = rows + calls->scratch;
-  if (p.has_own_sources) {
-    sources = {rows + calls->sources, entries, p.rows.index};
+  if (problem.has_own_sources) {
+    sources = {rows + calls->sources, entries, problem.rows.index};
     // A split leaves entries out whose category is bad. Their places keep an index that names no record.
-    if (entries > 0 && p.split.checks_category()) ctx.state().fill(sources.data, 0xff, entries * width);
+    if (entries > 0 && problem.split.checks_category()) ctx.state().fill(sources.data, 0xff, entries * width);
   }
-  if (entries > 0) calls->rows.variant->run(ctx, p.rows, calls->rows.plan, {of.first.data(), rows}, scratch);
-  calls->split.variant->run(ctx, p.split, calls->split.plan,
+  if (entries > 0) calls->rows.variant->run(ctx, problem.rows, calls->rows.plan, {of.first.data(), rows}, scratch);
+  calls->split.variant->run(ctx, problem.split, calls->split.plan,
                             {.in = const_records(rows, entries, width),
                              .keys = of.category,
                              .out = records(sources.data, entries, width),
                              .index = {},
                              .offsets = offsets.empty() ? nullptr : offsets.data()},
                             scratch);
-  if (!p.gather || entries == 0) return;
-  calls->gather.variant->run(ctx, *p.gather, calls->gather.plan,
+  if (!problem.gather || entries == 0) return;
+  calls->gather.variant->run(ctx, *problem.gather, calls->gather.plan,
                              {in, index_span(sources.data, entries, sources.type), out}, scratch);
 }
 
 multi_split_problem problem_of(const context& ctx, const membership& of, index_output sources, index_type type) {
   const std::uint64_t entries = of.category.count;
-  multi_split_problem p;
-  p.rows = {ctx.backend(), of.first.size() - 1, entries, type};
-  p.split = describe_split(ctx, const_records(nullptr, entries, bytes(type)),
-                           split_key::category(of.category, of.categories), records(sources.data, entries, bytes(type)),
-                           /*stable=*/true);
-  p.has_own_sources = sources.count == 0 && entries > 0;
-  return p;
+  multi_split_problem problem;
+  problem.rows = {ctx.backend(), of.first.size() - 1, entries, type};
+  problem.split =
+      describe_split(ctx, const_records(nullptr, entries, bytes(type)), split_key::category(of.category, of.categories),
+                     records(sources.data, entries, bytes(type)),
+                     /*stable=*/true);
+  problem.has_own_sources = sources.count == 0 && entries > 0;
+  return problem;
 }
 
 void require_sources(const context& ctx, const membership& of, index_output sources) {
@@ -122,25 +124,25 @@ void require_sources(const context& ctx, const membership& of, index_output sour
 
 }  // namespace
 
-std::optional<multi_split_plan> plan_multi_split(const multi_split_problem& p, const plan::scope& in,
+std::optional<multi_split_plan> plan_multi_split(const multi_split_problem& problem, const plan::scope& in,
                                                  std::string_view forced_split) {
-  const backend_kind backend = p.rows.backend;
+  const backend_kind backend = problem.rows.backend;
   core::scratch_offsets arrays;
-  arrays.take(p.rows.entries * bytes(p.rows.index));
+  arrays.take(problem.rows.entries * bytes(problem.rows.index));
   multi_split_plan calls;
   calls.sources = arrays.bytes();
-  if (p.has_own_sources) arrays.take(p.rows.entries * bytes(p.rows.index));
+  if (problem.has_own_sources) arrays.take(problem.rows.entries * bytes(problem.rows.index));
   calls.scratch = arrays.bytes();
   if (calls.scratch > in.scratch_limit) return std::nullopt;
   const plan::scope inside = plan::inner_scope(in, calls.scratch);
-  calls.rows = plan::cheapest(row_of_entry_variants(), p.rows, backend, inside);
-  calls.split =
-      plan::cheapest(split_variants(), p.split, backend, inside, plan::forced_name("split", forced_split, in.context));
+  calls.rows = plan::cheapest(row_of_entry_variants(), problem.rows, backend, inside);
+  calls.split = plan::cheapest(split_variants(), problem.split, backend, inside,
+                               plan::forced_name("split", forced_split, in.context));
   if (calls.rows.variant == nullptr || calls.split.variant == nullptr) return std::nullopt;
   std::uint64_t most = std::max(calls.rows.plan.scratch_bytes, calls.split.plan.scratch_bytes);
-  if (p.gather) {
-    calls.gather =
-        plan::cheapest(gather_variants(), *p.gather, backend, inside, plan::forced_name("gather", {}, in.context));
+  if (problem.gather) {
+    calls.gather = plan::cheapest(gather_variants(), *problem.gather, backend, inside,
+                                  plan::forced_name("gather", {}, in.context));
     if (calls.gather.variant == nullptr) return std::nullopt;
     most = std::max(most, calls.gather.plan.scratch_bytes);
   }

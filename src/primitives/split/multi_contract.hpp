@@ -27,7 +27,7 @@ struct multi_split_plan {
 };
 
 /// The cheapest calls within the scope, or none. A call of multi_split goes by the name of its split's variant.
-std::optional<multi_split_plan> plan_multi_split(const multi_split_problem& p, const plan::scope& in,
+std::optional<multi_split_plan> plan_multi_split(const multi_split_problem& problem, const plan::scope& in,
                                                  std::string_view forced_split);
 
 }  // namespace sheaf::primitives

@@ -28,28 +28,29 @@ void move_record(const split_problem& p, const split_buffers& b, std::uint64_t f
   }
 }
 
-void run_serial(const context& ctx, const split_problem& p, const plan::planned&, const split_buffers& b, std::byte*) {
+void run_serial(const context& ctx, const split_problem& problem, const plan::planned&, const split_buffers& buffers,
+                std::byte*) {
   core::cpu_state& state = core::cpu(ctx);
   const std::uint64_t call = state.begin_call();
   const auto category_of = [&](std::uint64_t i) -> std::uint64_t {
-    return field_of(b.keys.data + i * p.key_stride_bytes, p.bits);
+    return field_of(buffers.keys.data + i * problem.key_stride_bytes, problem.bits);
   };
   std::vector<std::uint64_t> order;
-  order.reserve(p.count);
-  for (std::uint64_t i = 0; i < p.count; ++i) {
-    if (category_of(i) < p.categories) {
+  order.reserve(problem.count);
+  for (std::uint64_t i = 0; i < problem.count; ++i) {
+    if (category_of(i) < problem.categories) {
       order.push_back(i);
     } else {
-      state.keep_first({call, i, category_of(i), p.categories, &category_wording, 0});
+      state.keep_first({call, i, category_of(i), problem.categories, &category_wording, 0});
     }
   }
   std::ranges::stable_sort(order, [&](std::uint64_t i, std::uint64_t j) { return category_of(i) < category_of(j); });
-  for (std::uint64_t to = 0; to < order.size(); ++to) move_record(p, b, order[to], to);
-  if (b.offsets == nullptr) return;
+  for (std::uint64_t to = 0; to < order.size(); ++to) move_record(problem, buffers, order[to], to);
+  if (buffers.offsets == nullptr) return;
   std::uint64_t to = 0;
-  for (std::uint64_t category = 0; category <= p.categories; ++category) {
+  for (std::uint64_t category = 0; category <= problem.categories; ++category) {
     while (to < order.size() && category_of(order[to]) < category) ++to;
-    b.offsets[category] = to;
+    buffers.offsets[category] = to;
   }
 }
 

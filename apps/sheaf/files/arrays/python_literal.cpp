@@ -31,17 +31,17 @@ class literal_reader {
     if (depth > most_depth) fail(fmt::format("brackets are nested deeper than {}", most_depth));
     python_value value;
     value.begin = at_;
-    const char c = peek();
-    if (c == '\'' || c == '"') {
+    const char character = peek();
+    if (character == '\'' || character == '"') {
       read_text(value);
-    } else if (is_digit(c) || c == '-' || c == '+') {
+    } else if (is_digit(character) || character == '-' || character == '+') {
       read_integer(value);
-    } else if (c == '(') {
+    } else if (character == '(') {
       read_items(value, ')', depth);
-    } else if (c == '[') {
+    } else if (character == '[') {
       value.type = python_value::kind::list;
       read_items(value, ']', depth);
-    } else if (c == '{') {
+    } else if (character == '{') {
       read_dict(value, depth);
     } else {
       read_word(value);

@@ -22,15 +22,15 @@ io::index_file read_pairs(const edge_files& files) {
   return pairs;
 }
 
-void find_edges(const edge_files& files, const context& cpu, edge_graph& g) {
+void find_edges(const edge_files& files, const context& cpu, edge_graph& graph) {
   try {
     if (files.has_dual) {
-      g.dual = mesh::median_dual(cpu, *g.mesh);
+      graph.dual = mesh::median_dual(cpu, *graph.mesh);
     } else {
-      g.of_mesh = mesh::edges_of(cpu, *g.mesh);
+      graph.of_mesh = mesh::edges_of(cpu, *graph.mesh);
     }
   } catch (const error& e) {
-    throw mesh::file_error(e, files.mesh, files.zone, cpu, *g.mesh);
+    throw mesh::file_error(e, files.mesh, files.zone, cpu, *graph.mesh);
   }
 }
 
@@ -59,49 +59,50 @@ void require_mesh_where_needed(const edge_files& files) {
 }
 
 edge_graph read_edge_graph(const edge_files& files, int threads) {
-  edge_graph g;
+  edge_graph graph;
   if (files.are_edges_alone()) {
-    g.pairs.emplace(read_pairs(files));
+    graph.pairs.emplace(read_pairs(files));
     if (files.values.empty()) primitives::refuse("VALUES is needed: {} has no positions of nodes", files.mesh);
-    return g;
+    return graph;
   }
-  g.mesh = io::read_su2(files.mesh, {.threads = threads, .zone = files.zone, .warnings = &g.warnings});
-  find_edges(files, context::cpu(threads), g);
-  if (g.dual) {
-    for (const std::string& warning : g.dual->warnings) {
-      g.warnings.push_back(fmt::format("{}: {}", files.mesh, warning));
+  graph.mesh = io::read_su2(files.mesh, {.threads = threads, .zone = files.zone, .warnings = &graph.warnings});
+  find_edges(files, context::cpu(threads), graph);
+  if (graph.dual) {
+    for (const std::string& warning : graph.dual->warnings) {
+      graph.warnings.push_back(fmt::format("{}: {}", files.mesh, warning));
     }
   }
-  return g;
+  return graph;
 }
 
 template <class Value>
-node_numbers<Value> read_node_numbers(const edge_files& files, const edge_graph& g) {
-  node_numbers<Value> n;
+node_numbers<Value> read_node_numbers(const edge_files& files, const edge_graph& graph) {
+  node_numbers<Value> numbers;
   if (files.values.empty()) {
-    n.nodes = g.mesh->nodes();
-    n.components = static_cast<std::uint32_t>(g.mesh->dimension);
-    n.values = all_narrowed<Value>(g.mesh->coordinates, [&](std::uint64_t i) {
-      return fmt::format("{}: node {}: coordinate {}", files.mesh, i / n.components, i % n.components);
+    numbers.nodes = graph.mesh->nodes();
+    numbers.components = static_cast<std::uint32_t>(graph.mesh->dimension);
+    numbers.values = all_narrowed<Value>(graph.mesh->coordinates, [&](std::uint64_t i) {
+      return fmt::format("{}: node {}: coordinate {}", files.mesh, i / numbers.components, i % numbers.components);
     });
-    return n;
+    return numbers;
   }
   const io::record_file file(files.values, 0, "the header of an .npy file");
   const std::span<const std::uint64_t> shape = file.shape();
-  n.nodes = shape.empty() ? 1 : shape[0];
+  numbers.nodes = shape.empty() ? 1 : shape[0];
   const std::uint64_t components = shape.size() < 2 ? 1 : shape[1];
   if (shape.size() > 2 || components < 1 || components > most_edge_components) {
     io::fail(files.values, "values have shape (N) or (N, C), with 1 to {} components C", most_edge_components);
   }
-  n.components = static_cast<std::uint32_t>(components);
-  if (g.mesh && g.mesh->nodes() != n.nodes) {
-    io::fail(files.values, "{} rows, but {} has {} nodes", n.nodes, files.mesh, g.mesh->nodes());
+  numbers.components = static_cast<std::uint32_t>(components);
+  if (graph.mesh && graph.mesh->nodes() != numbers.nodes) {
+    io::fail(files.values, "{} rows, but {} has {} nodes", numbers.nodes, files.mesh, graph.mesh->nodes());
   }
-  n.values = all_narrowed<Value>(
-      read_vector<double>(files.values, n.nodes * components, "numbers of nodes", files.mesh), [&](std::uint64_t i) {
+  numbers.values = all_narrowed<Value>(
+      read_vector<double>(files.values, numbers.nodes * components, "numbers of nodes", files.mesh),
+      [&](std::uint64_t i) {
         return fmt::format("{}: node {}: component {}", files.values, i / components, i % components);
       });
-  return n;
+  return numbers;
 }
 
 template <class Value>

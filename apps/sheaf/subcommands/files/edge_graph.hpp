@@ -51,7 +51,7 @@ struct node_numbers {
 
 /// Value is float or double. @throws error(bad_input), also for a number that is finite and would become infinite
 template <class Value>
-node_numbers<Value> read_node_numbers(const edge_files& files, const edge_graph& g);
+node_numbers<Value> read_node_numbers(const edge_files& files, const edge_graph& graph);
 
 /// Empty where no file was named. @throws error(bad_input)
 template <class Value>

@@ -51,23 +51,23 @@ __device__ __forceinline__ void add_atomically(void* sums, std::uint64_t node, b
 
 template <class T, std::uint32_t ValueComponents, std::uint32_t Components, class End, class F>
 __global__ void __launch_bounds__(edge_threads)
-    add_edges_by_atomics(const __grid_constant__ atomic_arguments a, bool values_are_aligned, bool result_is_aligned,
-                         const F f) {
+    add_edges_by_atomics(const __grid_constant__ atomic_arguments args, bool values_are_aligned, bool result_is_aligned,
+                         const F function) {
   const std::uint64_t e = std::uint64_t{blockIdx.x} * edge_threads + threadIdx.x;
-  if (e >= a.edges.count) return;
-  const End i = __ldcs(static_cast<const End*>(a.edges.first) + e * a.edges.stride);
-  const End j = __ldcs(static_cast<const End*>(a.edges.second) + e * a.edges.stride);
-  if (i >= a.edges.limit || j >= a.edges.limit) return note_bad_edge(a.first_bad, e);
+  if (e >= args.edges.count) return;
+  const End i = __ldcs(static_cast<const End*>(args.edges.first) + e * args.edges.stride);
+  const End j = __ldcs(static_cast<const End*>(args.edges.second) + e * args.edges.stride);
+  if (i >= args.edges.limit || j >= args.edges.limit) return note_bad_edge(args.first_bad, e);
   T first[ValueComponents];
   T second[ValueComponents];
-  load_value(a.views.values, i, values_are_aligned, first);
-  load_value(a.views.values, j, values_are_aligned, second);
+  load_value(args.views.values, i, values_are_aligned, first);
+  load_value(args.views.values, j, values_are_aligned, second);
   T contribution[Components];
-  f(static_cast<const T*>(first), static_cast<const T*>(second), weights_of<T>(a.views, e), contribution);
-  add_atomically(a.views.result, i, result_is_aligned, contribution);
+  function(static_cast<const T*>(first), static_cast<const T*>(second), weights_of<T>(args.views, e), contribution);
+  add_atomically(args.views.result, i, result_is_aligned, contribution);
 #pragma unroll
   for (std::uint32_t c = 0; c < Components; ++c) contribution[c] = -contribution[c];
-  add_atomically(a.views.result, j, result_is_aligned, contribution);
+  add_atomically(args.views.result, j, result_is_aligned, contribution);
 }
 
 }  // namespace sheaf::edge_kernels

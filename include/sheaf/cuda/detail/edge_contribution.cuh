@@ -54,12 +54,12 @@ __device__ __forceinline__ const T* weights_of(const sum_views& views, std::uint
 
 /// Adds to the sum of a node what an edge contributes there.
 template <class T, std::uint32_t ValueComponents, std::uint32_t Components, class F>
-__device__ __forceinline__ void add_contribution(const F& f, const T (&own)[ValueComponents],
+__device__ __forceinline__ void add_contribution(const F& function, const T (&own)[ValueComponents],
                                                  const T (&other)[ValueComponents], bool is_second, const T* weights,
                                                  T (&sum)[Components]) {
   T contribution[Components];
   if constexpr (is_antisymmetric_function<F>) {
-    f(static_cast<const T*>(own), static_cast<const T*>(other), weights, contribution);
+    function(static_cast<const T*>(own), static_cast<const T*>(other), weights, contribution);
 #pragma unroll
     for (std::uint32_t c = 0; c < Components; ++c) sum[c] += contribution[c];
   } else {
@@ -70,7 +70,7 @@ __device__ __forceinline__ void add_contribution(const F& f, const T (&own)[Valu
       first[c] = is_second ? other[c] : own[c];
       second[c] = is_second ? own[c] : other[c];
     }
-    f(static_cast<const T*>(first), static_cast<const T*>(second), weights, contribution);
+    function(static_cast<const T*>(first), static_cast<const T*>(second), weights, contribution);
 #pragma unroll
     for (std::uint32_t c = 0; c < Components; ++c) sum[c] += is_second ? -contribution[c] : contribution[c];
   }

@@ -43,7 +43,7 @@ struct edge_launches {
                          a, is_aligned_array(a.views.values), function(f));
   }
 
-  static cudaError_t sum_tiles(cudaStream_t stream, const void* f, const tile_arguments& a) {
+  static cudaError_t sum_tiles(cudaStream_t stream, const void* function_index, const tile_arguments& args) {
     int device = 0;
     int most_bytes = 0;
     cudaError_t result = cudaGetDevice(&device);
@@ -52,21 +52,22 @@ struct edge_launches {
     }
     if (result != cudaSuccess) return result;
     constexpr std::size_t stage_bytes = sum_stage_bytes<T, Components>;
-    const std::size_t bytes = stage_bytes + a.most_nodes * (ValueComponents * sizeof(T));
-    const std::uint64_t tiles = (a.nodes + a.tile_nodes - 1) / a.tile_nodes;
-    const bool is_aligned = is_aligned_array(a.views.values);
+    const std::size_t bytes = stage_bytes + args.most_nodes * (ValueComponents * sizeof(T));
+    const std::uint64_t tiles = (args.nodes + args.tile_nodes - 1) / args.tile_nodes;
+    const bool is_aligned = is_aligned_array(args.views.values);
     if (bytes > static_cast<std::size_t>(most_bytes)) {
       return launch_blocks(stream, tiles, stage_bytes,
-                           sum_tiles_of_nodes<T, ValueComponents, Components, false, true, F>, a, is_aligned,
-                           function(f));
+                           sum_tiles_of_nodes<T, ValueComponents, Components, false, true, F>, args, is_aligned,
+                           function(function_index));
     }
-    const auto kernel = a.views.weights == nullptr ? sum_tiles_of_nodes<T, ValueComponents, Components, true, false, F>
-                                                   : sum_tiles_of_nodes<T, ValueComponents, Components, true, true, F>;
+    const auto kernel = args.views.weights == nullptr
+                            ? sum_tiles_of_nodes<T, ValueComponents, Components, true, false, F>
+                            : sum_tiles_of_nodes<T, ValueComponents, Components, true, true, F>;
     // The limit belongs to the kernel, which other threads may launch for other meshes: always all that there is.
     result = cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
                                   most_bytes);
     if (result != cudaSuccess) return result;
-    return launch_blocks(stream, tiles, bytes, kernel, a, is_aligned, function(f));
+    return launch_blocks(stream, tiles, bytes, kernel, args, is_aligned, function(function_index));
   }
 };
 

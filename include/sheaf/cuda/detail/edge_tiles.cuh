@@ -122,7 +122,7 @@ struct tile_reader {
 
   /// Adds what the loaded entries contribute at the node with number `local`.
   template <bool ReadsAhead, std::uint32_t Components, class F>
-  __device__ __forceinline__ void add_entries(const F& f, std::uint32_t local, const T (&own)[ValueComponents],
+  __device__ __forceinline__ void add_entries(const F& function, std::uint32_t local, const T (&own)[ValueComponents],
                                               T (&sum)[Components]) const {
     if constexpr (ReadsAhead) {
       T other[entries_in_flight][ValueComponents];
@@ -133,7 +133,7 @@ struct tile_reader {
 #pragma unroll
       for (std::uint32_t i = 0; i < entries_in_flight; ++i) {
         if (entry(i) == no_local_entry) continue;
-        add_contribution(f, own, other[i], (entry(i) & local_second_end) != 0, weights(i), sum);
+        add_contribution(function, own, other[i], (entry(i) & local_second_end) != 0, weights(i), sum);
       }
     } else {
 #pragma unroll
@@ -141,7 +141,7 @@ struct tile_reader {
         if (entry(i) == no_local_entry) continue;
         T other[ValueComponents];
         load(entry(i) & ~local_second_end, other);
-        add_contribution(f, own, other, (entry(i) & local_second_end) != 0, weights(i), sum);
+        add_contribution(function, own, other, (entry(i) & local_second_end) != 0, weights(i), sum);
       }
     }
   }
@@ -168,23 +168,24 @@ __device__ __forceinline__ void store_slice(const T (&sum)[Components], std::uin
 
 template <class T, std::uint32_t ValueComponents, std::uint32_t Components, bool IsStaged, bool HasWeights, class F>
 __global__ void __launch_bounds__(edge_threads, (tile_form<T, ValueComponents, Components>::blocks_of_a_multiprocessor))
-    sum_tiles_of_nodes(const __grid_constant__ tile_arguments a, bool is_aligned, const F f) {
+    sum_tiles_of_nodes(const __grid_constant__ tile_arguments args, bool is_aligned, const F function) {
   extern __shared__ __align__(16) unsigned char tile_memory[];
   constexpr bool reads_ahead = IsStaged && tile_form<T, ValueComponents, Components>::reads_ahead;
   const std::uint64_t tile = blockIdx.x;
-  const auto own_nodes = static_cast<std::uint32_t>(min(std::uint64_t{a.tile_nodes}, a.nodes - tile * a.tile_nodes));
-  const std::uint32_t* const ids = a.ids + a.id_begins[tile];
+  const auto own_nodes =
+      static_cast<std::uint32_t>(min(std::uint64_t{args.tile_nodes}, args.nodes - tile * args.tile_nodes));
+  const std::uint32_t* const ids = args.ids + args.id_begins[tile];
   T* const staged = reinterpret_cast<T*>(tile_memory + sum_stage_bytes<T, Components>);
   if constexpr (IsStaged) {
-    const auto nodes = static_cast<std::uint32_t>(a.id_begins[tile + 1] - a.id_begins[tile]);
-    stage_values<reads_ahead, T, ValueComponents>(static_cast<const T*>(a.views.values), ids, nodes, staged);
+    const auto nodes = static_cast<std::uint32_t>(args.id_begins[tile + 1] - args.id_begins[tile]);
+    stage_values<reads_ahead, T, ValueComponents>(static_cast<const T*>(args.views.values), ids, nodes, staged);
     __syncthreads();
   }
-  tile_reader<T, ValueComponents, IsStaged, HasWeights> reader(a, ids, staged, is_aligned);
+  tile_reader<T, ValueComponents, IsStaged, HasWeights> reader(args, ids, staged, is_aligned);
   const unsigned warp = threadIdx.x / 32;
   const unsigned lane = threadIdx.x % 32;
   T* const stage = reinterpret_cast<T*>(tile_memory) + warp * (32 * Components);
-  const std::uint64_t* const slice_begins = a.slice_begins + tile * (a.tile_nodes / slice_nodes);
+  const std::uint64_t* const slice_begins = args.slice_begins + tile * (args.tile_nodes / slice_nodes);
   for (std::uint32_t slice = warp; slice * slice_nodes < own_nodes; slice += tile_warps) {
     const std::uint32_t local = min(slice * slice_nodes + lane, own_nodes - 1);
     const std::uint32_t id = __ldg(ids + local);
@@ -196,9 +197,9 @@ __global__ void __launch_bounds__(edge_threads, (tile_form<T, ValueComponents, C
     const std::uint64_t first = first_row * slice_nodes + lane;
     for (std::uint32_t row = 0; row < rows; row += reader.rows_in_flight) {
       reader.load_rows(first, row, rows);
-      reader.template add_entries<reads_ahead>(f, local, own, sum);
+      reader.template add_entries<reads_ahead>(function, local, own, sum);
     }
-    store_slice(sum, id, own_nodes - slice * slice_nodes, stage, static_cast<T*>(a.views.result));
+    store_slice(sum, id, own_nodes - slice * slice_nodes, stage, static_cast<T*>(args.views.result));
   }
 }
 

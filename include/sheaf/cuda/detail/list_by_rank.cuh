@@ -26,14 +26,14 @@ __device__ void scan_runs(const Grid& grid, Item* items, std::uint64_t count, It
     const std::uint64_t runs = (counts[top] + run - 1) / run;
     at[top + 1] = top == 0 ? above : at[top] + counts[top];
     counts[top + 1] = runs;
-    for (std::uint64_t r = first; r < runs; r += threads) {
-      const std::uint64_t end = min((r + 1) * run, counts[top]);
-      Item sum = at[top][r * run];
-      for (std::uint64_t i = r * run + 1; i < end; ++i) {
+    for (std::uint64_t run_index = first; run_index < runs; run_index += threads) {
+      const std::uint64_t end = min((run_index + 1) * run, counts[top]);
+      Item sum = at[top][run_index * run];
+      for (std::uint64_t i = run_index * run + 1; i < end; ++i) {
         sum = combine(sum, at[top][i]);
         at[top][i] = sum;
       }
-      at[top + 1][r] = sum;
+      at[top + 1][run_index] = sum;
     }
     grid.sync();
     if (runs <= 1) break;
@@ -70,45 +70,46 @@ struct segment_sum {
 /// array. For lists whose sublists turned out to be too long, and for cuda.pointer_jumping.
 template <class T, class Op, class Reader>
 __global__ void __launch_bounds__(list_threads)
-    scan_by_rank(const __grid_constant__ by_rank_arguments a, const Reader reader, const T initial, const Op op) {
-  if (a.status->is_faulty != 0 || (!a.always && a.status->is_bad == 0)) return;
+    scan_by_rank(const __grid_constant__ by_rank_arguments args, const Reader reader, const T initial, const Op op) {
+  if (args.status->is_faulty != 0 || (!args.always && args.status->is_bad == 0)) return;
   const auto grid = cooperative_groups::this_grid();
   const std::uint32_t first = blockIdx.x * list_threads + threadIdx.x;
   const std::uint32_t threads = gridDim.x * list_threads;
   const auto over_nodes = [&](auto body) {
-    for (std::uint64_t i = first; i < a.count; i += threads) body(static_cast<std::uint32_t>(i));
+    for (std::uint64_t i = first; i < args.count; i += threads) body(static_cast<std::uint32_t>(i));
   };
-  if (a.lengths != nullptr) {
+  if (args.lengths != nullptr) {
     over_nodes([&](std::uint32_t node) {
       T value{};
-      const list_jump jump = a.jumps[node];
-      if (jump.steps != 0) a.lengths[node] = 0;
-      if (reader.load(node, value) == list_end) a.lengths[jump.to] = jump.steps + 1;
+      const list_jump jump = args.jumps[node];
+      if (jump.steps != 0) args.lengths[node] = 0;
+      if (reader.load(node, value) == list_end) args.lengths[jump.to] = jump.steps + 1;
     });
     grid.sync();
-    scan_runs(grid, a.lengths, a.count, a.above_lengths, [](std::uint32_t x, std::uint32_t y) { return x + y; });
+    scan_runs(grid, args.lengths, args.count, args.above_lengths,
+              [](std::uint32_t x, std::uint32_t y) { return x + y; });
   }
-  auto* const sums = static_cast<segment_sum<T>*>(a.sums);
+  auto* const sums = static_cast<segment_sum<T>*>(args.sums);
   over_nodes([&](std::uint32_t node) {
-    const list_jump jump = a.jumps[node];
-    const std::uint32_t list = a.lengths == nullptr || jump.to == 0 ? 0 : a.lengths[jump.to - 1];
+    const list_jump jump = args.jumps[node];
+    const std::uint32_t list = args.lengths == nullptr || jump.to == 0 ? 0 : args.lengths[jump.to - 1];
     T value{};
     reader.load(node, value);
-    a.order[list + jump.steps] = node;
+    args.order[list + jump.steps] = node;
     sums[list + jump.steps] = {first_result<Op, T>::of(op, value), jump.steps == 0 ? 1U : 0U};
   });
   grid.sync();
-  scan_runs(grid, sums, a.count, static_cast<segment_sum<T>*>(a.above_sums),
+  scan_runs(grid, sums, args.count, static_cast<segment_sum<T>*>(args.above_sums),
             [&](const segment_sum<T>& x, const segment_sum<T>& y) {
               return y.begins != 0 ? y : segment_sum<T>{op(x.sum, y.sum), x.begins};
             });
-  T* const results = static_cast<T*>(a.results);
+  T* const results = static_cast<T*>(args.results);
   over_nodes([&](std::uint32_t place) {
-    const std::uint32_t node = a.order[place];
-    if (!a.is_exclusive) {
+    const std::uint32_t node = args.order[place];
+    if (!args.is_exclusive) {
       results[node] = sums[place].sum;
     } else {
-      results[node] = a.jumps[node].steps == 0 ? initial : op(initial, sums[place - 1].sum);
+      results[node] = args.jumps[node].steps == 0 ? initial : op(initial, sums[place - 1].sum);
     }
   });
 }

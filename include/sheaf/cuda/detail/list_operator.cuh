@@ -93,15 +93,15 @@ struct list_launches {
     return initial;
   }
 
-  static cudaError_t pack(cudaStream_t stream, const pack_arguments& a) {
+  static cudaError_t pack(cudaStream_t stream, const pack_arguments& args) {
     if constexpr (has_values<T>) {
       const auto pack_as = [&](auto successor) {
         using Successor = decltype(successor);
-        return launch_over<pack_nodes<T, Successor>>(stream, a.count, 0, static_cast<const Successor*>(a.successors),
-                                                     a.is_signed, static_cast<const T*>(a.values), a.count,
-                                                     static_cast<packed_node<T>*>(a.nodes), a.status);
+        return launch_over<pack_nodes<T, Successor>>(
+            stream, args.count, 0, static_cast<const Successor*>(args.successors), args.is_signed,
+            static_cast<const T*>(args.values), args.count, static_cast<packed_node<T>*>(args.nodes), args.status);
       };
-      return a.successor_bytes == 4 ? pack_as(std::uint32_t{}) : pack_as(std::uint64_t{});
+      return args.successor_bytes == 4 ? pack_as(std::uint32_t{}) : pack_as(std::uint64_t{});
     } else {
       return cudaErrorInvalidValue;
     }
@@ -127,22 +127,22 @@ struct list_launches {
     return launch_over<list_kernels::scan_sublists<T, Op>>(stream, a.level[0].cut.count, 1, a, function(op));
   }
 
-  static cudaError_t finish_in_log(cudaStream_t stream, const void* op, const finish_arguments& a,
+  static cudaError_t finish_in_log(cudaStream_t stream, const void* op, const finish_arguments& args,
                                    std::uint32_t out_bytes) {
     return with_result<T>(out_bytes, [&](auto* result) {
       using Out = std::remove_pointer_t<decltype(result)>;
-      return launch_over<list_kernels::finish_log<T, Op, Out>>(stream, std::uint64_t{a.chunks} * log_chunk, 0, a,
-                                                               initial_of(a), function(op));
+      return launch_over<list_kernels::finish_log<T, Op, Out>>(stream, std::uint64_t{args.chunks} * log_chunk, 0, args,
+                                                               initial_of(args), function(op));
     });
   }
 
-  static cudaError_t finish_in_place(cudaStream_t stream, const void* op, const finish_arguments& a,
+  static cudaError_t finish_in_place(cudaStream_t stream, const void* op, const finish_arguments& args,
                                      const list_input& input, std::uint32_t out_bytes) {
     return with_reader<T>(input, [&](auto reader) {
       return with_result<T>(out_bytes, [&](auto* result) {
         using Out = std::remove_pointer_t<decltype(result)>;
-        return launch_over<list_kernels::finish_places<T, Op, Out, decltype(reader)>>(stream, a.cut.count, 0, a, reader,
-                                                                                      initial_of(a), function(op));
+        return launch_over<list_kernels::finish_places<T, Op, Out, decltype(reader)>>(
+            stream, args.cut.count, 0, args, reader, initial_of(args), function(op));
       });
     });
   }

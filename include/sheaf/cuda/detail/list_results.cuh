@@ -70,10 +70,10 @@ struct log_entries {
   __device__ __forceinline__ bool has_gap() const { return node[each - 1] == no_node; }
 
   /// Loads those of chunk `from`; without is_own the chunk is another's, of which only the first entry stays as it is.
-  __device__ __forceinline__ void load(const finish_arguments& a, const lane_of_chunk& own, std::uint32_t from,
+  __device__ __forceinline__ void load(const finish_arguments& args, const lane_of_chunk& own, std::uint32_t from,
                                        bool is_own) {
     const std::uint64_t at = std::uint64_t{from} * log_chunk + own.entry;
-    const uint4 words = *reinterpret_cast<const uint4*>(a.log + at);
+    const uint4 words = *reinterpret_cast<const uint4*>(args.log + at);
     node[0] = words.x;
     node[1] = words.y;
     node[2] = words.z;
@@ -82,22 +82,22 @@ struct log_entries {
       if (own.entry > 0) node[0] = no_node;
       node[1] = node[2] = node[3] = no_node;
     }
-    if constexpr (has_values<T>) load_sums(static_cast<const T*>(a.log_sums) + at);
-    sublist = a.chunk_sublists[from];
-    before = a.chunk_before[from] + own.entry;
+    if constexpr (has_values<T>) load_sums(static_cast<const T*>(args.log_sums) + at);
+    sublist = args.chunk_sublists[from];
+    before = args.chunk_before[from] + own.entry;
   }
 
   /// Finds where sublists begin among the entries, and which is the last to begin before them. Called by whole warps.
-  __device__ __forceinline__ void find_sublists(const finish_arguments& a, const lane_of_chunk& own,
+  __device__ __forceinline__ void find_sublists(const finish_arguments& args, const lane_of_chunk& own,
                                                 std::uint32_t head) {
     unsigned last_begun = each;
 #pragma unroll
     for (unsigned k = 0; k < each; ++k) {
       begun[k] = unreached;
       if (node[k] == no_node) continue;
-      const std::uint32_t block = splitter_of(a.cut, node[k]);
+      const std::uint32_t block = splitter_of(args.cut, node[k]);
       if (block != no_sublist) begun[k] = block;
-      if (is_list_head(a.heads, head, node[k])) begun[k] = no_sublist;
+      if (is_list_head(args.heads, head, node[k])) begun[k] = no_sublist;
       if (begun[k] != unreached) last_begun = k;
     }
     const unsigned beginning = __ballot_sync(~0U, last_begun < each) & own.lanes_below;
@@ -131,9 +131,9 @@ struct log_entries {
 
 /// The entries' results; nothing for those without a node, whose sums no operator may see.
 template <class T, class Op, class Out>
-__device__ __forceinline__ void make_results(const finish_arguments& a, const log_entries<T>& entries, const T& initial,
-                                             const Op& op, Out (&result)[log_entries<T>::each]) {
-  const auto* const prefixes = static_cast<const list_prefix<T>*>(a.prefixes);
+__device__ __forceinline__ void make_results(const finish_arguments& args, const log_entries<T>& entries,
+                                             const T& initial, const Op& op, Out (&result)[log_entries<T>::each]) {
+  const auto* const prefixes = static_cast<const list_prefix<T>*>(args.prefixes);
   std::uint32_t before = entries.before;
   list_prefix<T> base{};
   if (entries.sublist != no_sublist) base = prefixes[entries.sublist];
@@ -147,8 +147,8 @@ __device__ __forceinline__ void make_results(const finish_arguments& a, const lo
     result[k] = {};
     if constexpr (has_values<T>) {
       if (entries.node[k] != no_node) {
-        result[k] =
-            result_of(entries.sum[k], !a.is_exclusive || before > 0, base, a.is_exclusive ? &initial : nullptr, op);
+        result[k] = result_of(entries.sum[k], !args.is_exclusive || before > 0, base,
+                              args.is_exclusive ? &initial : nullptr, op);
       }
     } else {
       result[k] = static_cast<Out>(base.before + before);
@@ -189,21 +189,21 @@ __device__ __forceinline__ void store_results(const Out (&result)[lane_of_chunk:
 /// place. Entries without a node become copies of others. If it is not a list, all entries are made harmless.
 template <class T, class Op, class Out>
 __global__ void __launch_bounds__(list_threads)
-    finish_log(const __grid_constant__ finish_arguments a, const T initial, const Op op) {
+    finish_log(const __grid_constant__ finish_arguments args, const T initial, const Op op) {
   constexpr unsigned each = lane_of_chunk::entries;
   const lane_of_chunk own;
   const std::uint64_t step = std::uint64_t{gridDim.x} * list_threads;
-  const std::uint64_t quads = std::uint64_t{a.chunks} * own.lanes;
-  const bool is_bad = a.status->is_bad != 0;
-  const std::uint32_t used = min(a.status->chunks, a.chunks);
-  const std::uint32_t head = single_head(*a.status, a.cut.count);
-  Out* const results = static_cast<Out*>(a.results);
+  const std::uint64_t quads = std::uint64_t{args.chunks} * own.lanes;
+  const bool is_bad = args.status->is_bad != 0;
+  const std::uint32_t used = min(args.status->chunks, args.chunks);
+  const std::uint32_t head = single_head(*args.status, args.cut.count);
+  Out* const results = static_cast<Out*>(args.results);
   for (std::uint64_t quad = blockIdx.x * list_threads + threadIdx.x; quad - own.lane < quads; quad += step) {
     const bool is_in = quad < quads;
     const std::uint64_t at = quad * each;
     if (is_bad || used == 0) {
       for (unsigned k = 0; is_in && k < each; ++k) {
-        a.log[at + k] = static_cast<std::uint32_t>((at + k) % a.cut.count);
+        args.log[at + k] = static_cast<std::uint32_t>((at + k) % args.cut.count);
         results[at + k] = Out{};
       }
       continue;
@@ -211,15 +211,15 @@ __global__ void __launch_bounds__(list_threads)
     const auto chunk = static_cast<std::uint32_t>(min(quad, quads - 1) / own.lanes);
     const bool is_own = chunk < used;
     log_entries<T> entries;
-    entries.load(a, own, is_own ? chunk : (chunk - used) % used, is_own);
-    entries.find_sublists(a, own, head);
+    entries.load(args, own, is_own ? chunk : (chunk - used) % used, is_own);
+    entries.find_sublists(args, own, head);
     Out result[each];
-    make_results(a, entries, initial, op, result);
+    make_results(args, entries, initial, op, result);
     const bool has_gap = entries.has_gap();
     fill_gaps(own, has_gap, entries, result);
     if (!is_in) continue;
     if (has_gap || !is_own) {
-      *reinterpret_cast<uint4*>(a.log + at) =
+      *reinterpret_cast<uint4*>(args.log + at) =
           make_uint4(entries.node[0], entries.node[1], entries.node[2], entries.node[3]);
     }
     store_results(result, results + at);
@@ -229,16 +229,16 @@ __global__ void __launch_bounds__(list_threads)
 /// Step 5 of cuda.sublist: each node's result from its prefix.
 template <class T, class Op, class Out, class Reader>
 __global__ void __launch_bounds__(list_threads)
-    finish_places(const __grid_constant__ finish_arguments a, const Reader reader, const T initial, const Op op) {
-  if (a.status->is_bad != 0) return;
-  const auto* const own = static_cast<const list_prefix<T>*>(a.node_prefixes);
-  const auto* const prefixes = static_cast<const list_prefix<T>*>(a.prefixes);
-  Out* const results = static_cast<Out*>(a.results);
+    finish_places(const __grid_constant__ finish_arguments args, const Reader reader, const T initial, const Op op) {
+  if (args.status->is_bad != 0) return;
+  const auto* const own = static_cast<const list_prefix<T>*>(args.node_prefixes);
+  const auto* const prefixes = static_cast<const list_prefix<T>*>(args.prefixes);
+  Out* const results = static_cast<Out*>(args.results);
   const std::uint32_t step = gridDim.x * list_threads;
-  for (std::uint64_t i = blockIdx.x * list_threads + threadIdx.x; i < a.cut.count; i += step) {
+  for (std::uint64_t i = blockIdx.x * list_threads + threadIdx.x; i < args.cut.count; i += step) {
     const list_prefix<T> prefix = prefix_in_list(own[i], prefixes, op);
     if constexpr (has_values<T>) {
-      if (a.is_exclusive) {
+      if (args.is_exclusive) {
         results[i] = prefix.before > 0 ? op(initial, prefix.sum) : initial;
       } else {
         T value{};

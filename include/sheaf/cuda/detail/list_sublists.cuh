@@ -96,53 +96,55 @@ __device__ __forceinline__ list_prefix<T> prefix_in_list(list_prefix<T> prefix, 
 /// Step 4: scans the sublists in the order of their lists, by the same method level after level; the last level by
 /// pointer jumping. Then all ranks are known, and whether the sublists that the head leads to have all nodes.
 template <class T, class Op>
-__global__ void __launch_bounds__(list_threads) scan_sublists(const __grid_constant__ levels_arguments a, const Op op) {
+__global__ void __launch_bounds__(list_threads)
+    scan_sublists(const __grid_constant__ levels_arguments args, const Op op) {
   const auto grid = cooperative_groups::this_grid();
   const std::uint32_t thread = blockIdx.x * list_threads + threadIdx.x;
   const std::uint32_t threads = gridDim.x * list_threads;
-  const bool is_bad = a.status->is_bad != 0;
+  const bool is_bad = args.status->is_bad != 0;
   grid.sync();  // all have read it before a walk sets it
   if (is_bad) return;
-  for (std::uint32_t l = 0; l + 1 < a.levels; ++l) {
-    const list_level& level = a.level[l];
+  for (std::uint32_t l = 0; l + 1 < args.levels; ++l) {
+    const list_level& level = args.level[l];
     const level_arrays<T> at(level);
-    const level_arrays<T> above(a.level[l + 1]);
+    const level_arrays<T> above(args.level[l + 1]);
     const sublist_reader<T> nodes{at.nodes};
     for (std::uint32_t block = thread; block < level.cut.blocks; block += threads) {
-      walk_from_splitter<T>(level.cut, nodes, op, block, at.prefixes, above, a.status, a.most_steps);
+      walk_from_splitter<T>(level.cut, nodes, op, block, at.prefixes, above, args.status, args.most_steps);
     }
     for (std::uint32_t node = thread; node < level.cut.count; node += threads) {
       if (at.carries[node].sublist != list_start) continue;
-      walk_from_start<T>(level.cut, nodes, op, node, at.carries[node], at.prefixes, above, a.status, a.most_steps);
+      walk_from_start<T>(level.cut, nodes, op, node, at.carries[node], at.prefixes, above, args.status,
+                         args.most_steps);
     }
     grid.sync();
   }
-  jump_over_last_level<T>(grid, a.level[a.levels - 1], a.last, op);
-  for (std::uint32_t l = a.levels - 1; l-- > 0;) {
+  jump_over_last_level<T>(grid, args.level[args.levels - 1], args.last, op);
+  for (std::uint32_t l = args.levels - 1; l-- > 0;) {
     grid.sync();
-    const level_arrays<T> at(a.level[l]);
-    const auto* const above = static_cast<const list_prefix<T>*>(a.level[l + 1].prefixes);
-    for (std::uint32_t node = thread; node < a.level[l].cut.count; node += threads) {
+    const level_arrays<T> at(args.level[l]);
+    const auto* const above = static_cast<const list_prefix<T>*>(args.level[l + 1].prefixes);
+    for (std::uint32_t node = thread; node < args.level[l].cut.count; node += threads) {
       at.prefixes[node] = prefix_in_list(at.prefixes[node], above, op);
     }
   }
   grid.sync();
-  const level_arrays<T> at(a.level[0]);
-  if (a.is_forest) {
-    std::uint32_t nodes = thread == 0 ? a.status->nodes_of_heads : 0;
-    for (std::uint32_t i = thread; i < a.level[0].cut.count; i += threads) {
+  const level_arrays<T> at(args.level[0]);
+  if (args.is_forest) {
+    std::uint32_t nodes = thread == 0 ? args.status->nodes_of_heads : 0;
+    for (std::uint32_t i = thread; i < args.level[0].cut.count; i += threads) {
       if (at.prefixes[i].sublist != unreached) nodes += at.nodes[i].length;
     }
-    if (nodes > 0) atomicAdd(&a.status->reached, nodes);
+    if (nodes > 0) atomicAdd(&args.status->reached, nodes);
     grid.sync();
-    if (thread == 0 && a.status->reached != a.nodes) a.status->is_bad = 1;
+    if (thread == 0 && args.status->reached != args.nodes) args.status->is_bad = 1;
   } else if (thread == 0) {
-    auto reached = static_cast<std::uint32_t>(a.status->last);
-    const auto last = static_cast<std::uint32_t>(a.status->last >> 32);
+    auto reached = static_cast<std::uint32_t>(args.status->last);
+    const auto last = static_cast<std::uint32_t>(args.status->last >> 32);
     if (reached > 0 && last != no_sublist) {
       reached = at.prefixes[last].sublist == unreached ? 0 : reached + at.prefixes[last].before;
     }
-    if (reached != a.nodes) a.status->is_bad = 1;
+    if (reached != args.nodes) args.status->is_bad = 1;
   }
 }
 

@@ -93,38 +93,38 @@ __device__ __forceinline__ std::uint32_t place_of_block(const walk_arguments& a)
 /// random leave the memory bus half idle. They do so whatever the walks have found by then, because one walk waits for
 /// them.
 template <class T, class Reader>
-__device__ void sum_beside_walks(const walk_arguments& a, const Reader& reader, std::uint32_t block) {
+__device__ void sum_beside_walks(const walk_arguments& args, const Reader& reader, std::uint32_t block) {
   constexpr int unrolled = 8;
   successor_sums sums;
-  const std::uint64_t step = std::uint64_t{a.summing_blocks} * list_threads;
-  for (std::uint64_t first = block * list_threads + threadIdx.x; first < a.cut.count; first += unrolled * step) {
+  const std::uint64_t step = std::uint64_t{args.summing_blocks} * list_threads;
+  for (std::uint64_t first = block * list_threads + threadIdx.x; first < args.cut.count; first += unrolled * step) {
     std::uint32_t next[unrolled];
 #pragma unroll
     for (int k = 0; k < unrolled; ++k) {
       T value{};
       next[k] = list_end;
-      if (first + k * step < a.cut.count) next[k] = reader.load(static_cast<std::uint32_t>(first + k * step), value);
+      if (first + k * step < args.cut.count) next[k] = reader.load(static_cast<std::uint32_t>(first + k * step), value);
     }
 #pragma unroll
     for (int k = 0; k < unrolled; ++k) {
-      if (first + k * step < a.cut.count) sums.note(next[k], a.cut.count);
+      if (first + k * step < args.cut.count) sums.note(next[k], args.cut.count);
     }
   }
   __syncwarp();
-  sums.add_to(a.status);
+  sums.add_to(args.status);
   __threadfence();
   __syncthreads();
-  if (threadIdx.x == 0) atomicAdd(&a.status->summed, 1U);
+  if (threadIdx.x == 0) atomicAdd(&args.status->summed, 1U);
 }
 
 /// The head of one list, once all summing blocks have ended: they have begun before any block that walks, and never
 /// wait.
-__device__ __forceinline__ std::uint32_t wait_for_head(const walk_arguments& a) {
-  while (*static_cast<volatile std::uint32_t*>(&a.status->summed) < a.summing_blocks) __nanosleep(200);
+__device__ __forceinline__ std::uint32_t wait_for_head(const walk_arguments& args) {
+  while (*static_cast<volatile std::uint32_t*>(&args.status->summed) < args.summing_blocks) __nanosleep(200);
   __threadfence();
-  const auto* const sums = static_cast<const volatile list_status*>(a.status);
+  const auto* const sums = static_cast<const volatile list_status*>(args.status);
   const list_status status{.sum = sums->sum, .ends = sums->ends};
-  return single_head(status, a.cut.count);
+  return single_head(status, args.cut.count);
 }
 
 /// The walks of a lane of walk_and_log, one sublist after another.
@@ -269,12 +269,12 @@ struct logging_lane {
 /// chunks are full at the same time.
 template <class T, class Op, class Reader>
 __global__ void __launch_bounds__(list_threads)
-    walk_and_log(const __grid_constant__ walk_arguments a, const Reader reader, const Op op) {
-  const std::uint32_t block = place_of_block(a);
-  if (block < a.summing_blocks) return sum_beside_walks<T>(a, reader, block);
-  if (a.status->is_bad != 0) return;
-  logging_lane<T, Op, Reader> lane(a, reader, op);
-  warp_supply<1> chunk_numbers{&a.status->chunks};
+    walk_and_log(const __grid_constant__ walk_arguments args, const Reader reader, const Op op) {
+  const std::uint32_t block = place_of_block(args);
+  if (block < args.summing_blocks) return sum_beside_walks<T>(args, reader, block);
+  if (args.status->is_bad != 0) return;
+  logging_lane<T, Op, Reader> lane(args, reader, op);
+  warp_supply<1> chunk_numbers{&args.status->chunks};
   for (;;) {
     lane.find_work(lane.may_draw && !lane.walks);
     bool has_chunk = lane.walks;
@@ -345,30 +345,30 @@ __device__ std::uint32_t walk_from_start(const list_cut& cut, const Nodes& nodes
 /// before it in the sublist.
 template <class T, class Op, class Reader>
 __global__ void __launch_bounds__(list_threads)
-    walk_level_0(const __grid_constant__ walk_arguments a, const Reader reader, const Op op) {
-  const std::uint32_t block = place_of_block(a);
-  if (block < a.summing_blocks) return sum_beside_walks<T>(a, reader, block);
-  if (a.status->is_bad != 0) return;
+    walk_level_0(const __grid_constant__ walk_arguments args, const Reader reader, const Op op) {
+  const std::uint32_t block = place_of_block(args);
+  if (block < args.summing_blocks) return sum_beside_walks<T>(args, reader, block);
+  if (args.status->is_bad != 0) return;
   const single_nodes<T, Reader> nodes{reader};
-  const level_arrays<T> above(a.above);
-  auto* const prefixes = static_cast<list_prefix<T>*>(a.prefixes);
-  const bool is_forest = a.heads.forest != nullptr;
-  const std::uint32_t all_walks = a.cut.blocks + (is_forest ? a.status->heads : 1);
+  const level_arrays<T> above(args.above);
+  auto* const prefixes = static_cast<list_prefix<T>*>(args.prefixes);
+  const bool is_forest = args.heads.forest != nullptr;
+  const std::uint32_t all_walks = args.cut.blocks + (is_forest ? args.status->heads : 1);
   // The first walk of each thread is its own, the others it draws.
-  const std::uint32_t threads = (gridDim.x - a.summing_blocks) * list_threads;
-  std::uint32_t walk = (block - a.summing_blocks) * list_threads + threadIdx.x;
-  for (; walk < all_walks; walk = all_walks <= threads ? all_walks : threads + atomicAdd(&a.status->walks, 1U)) {
-    if (walk < a.cut.blocks) {
-      walk_from_splitter<T>(a.cut, nodes, op, walk, prefixes, above, a.status, a.most_steps);
+  const std::uint32_t threads = (gridDim.x - args.summing_blocks) * list_threads;
+  std::uint32_t walk = (block - args.summing_blocks) * list_threads + threadIdx.x;
+  for (; walk < all_walks; walk = all_walks <= threads ? all_walks : threads + atomicAdd(&args.status->walks, 1U)) {
+    if (walk < args.cut.blocks) {
+      walk_from_splitter<T>(args.cut, nodes, op, walk, prefixes, above, args.status, args.most_steps);
     } else {
-      const std::uint32_t from = is_forest ? a.heads.forest[walk - a.cut.blocks] : wait_for_head(a);
+      const std::uint32_t from = is_forest ? args.heads.forest[walk - args.cut.blocks] : wait_for_head(args);
       if (from == no_node) {
-        a.status->is_bad = 1;
+        args.status->is_bad = 1;
         continue;
       }
-      const std::uint32_t nodes_of_head = walk_from_start<T>(a.cut, nodes, op, from, make_prefix(list_start, 0, T{}),
-                                                             prefixes, above, a.status, a.most_steps);
-      if (is_forest) atomicAdd(&a.status->nodes_of_heads, nodes_of_head);
+      const std::uint32_t nodes_of_head = walk_from_start<T>(args.cut, nodes, op, from, make_prefix(list_start, 0, T{}),
+                                                             prefixes, above, args.status, args.most_steps);
+      if (is_forest) atomicAdd(&args.status->nodes_of_heads, nodes_of_head);
     }
   }
 }

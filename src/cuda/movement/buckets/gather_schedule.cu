@@ -8,35 +8,36 @@
 
 namespace sheaf::cuda {
 
-schedule_layout layout_of_schedule(const primitives::movement& p, bucket_storage storage) {
-  schedule_layout l{};
-  const std::uint32_t indexed_bits = bits_for(p.indexed_count);
+schedule_layout layout_of_schedule(const primitives::movement& problem, bucket_storage storage) {
+  schedule_layout layout{};
+  const std::uint32_t indexed_bits = bits_for(problem.indexed_count);
   // A tile's runs have 32 records with 256 buckets, and are shorter with more. A table has more buckets only if each
   // would not stay in L2 otherwise.
   constexpr std::uint32_t most_bytes_of_bucket_log2 = 24;
   std::uint32_t bucket_bits = std::min(8U, indexed_bits);
   while (bucket_bits < bits_for(most_buckets) &&
-         indexed_bits - bucket_bits + bits_for(p.record_bytes) > most_bytes_of_bucket_log2) {
+         indexed_bits - bucket_bits + bits_for(problem.record_bytes) > most_bytes_of_bucket_log2) {
     ++bucket_bits;
   }
-  l.shift = indexed_bits - bucket_bits;
-  l.buckets =
-      static_cast<std::uint32_t>(ceil_div(std::max<std::uint64_t>(1, p.indexed_count), std::uint64_t{1} << l.shift));
-  l.capacity = fixed_capacity(p.count, p.indexed_count, std::uint64_t{1} << l.shift);
-  const std::uint64_t tiles = ceil_div(p.count, bucketing_tile);
-  const std::uint64_t entries = storage == bucket_storage::fixed_capacity ? l.capacity * l.buckets : p.count;
+  layout.shift = indexed_bits - bucket_bits;
+  layout.buckets = static_cast<std::uint32_t>(
+      ceil_div(std::max<std::uint64_t>(1, problem.indexed_count), std::uint64_t{1} << layout.shift));
+  layout.capacity = fixed_capacity(problem.count, problem.indexed_count, std::uint64_t{1} << layout.shift);
+  const std::uint64_t tiles = ceil_div(problem.count, bucketing_tile);
+  const std::uint64_t entries =
+      storage == bucket_storage::fixed_capacity ? layout.capacity * layout.buckets : problem.count;
   core::scratch_offsets arrays;
-  l.bucket_sizes = arrays.take((l.buckets + all_counter_words) * sizeof(std::uint32_t));
-  l.tile_counters = l.bucket_sizes + l.buckets * sizeof(std::uint32_t);
-  l.bucket_begins =
+  layout.bucket_sizes = arrays.take((layout.buckets + all_counter_words) * sizeof(std::uint32_t));
+  layout.tile_counters = layout.bucket_sizes + layout.buckets * sizeof(std::uint32_t);
+  layout.bucket_begins =
       arrays.take(storage == bucket_storage::fixed_capacity ? 0 : (2 * most_buckets + 1) * sizeof(std::uint64_t));
-  l.bucket_indices = arrays.take(entries * sizeof(std::uint32_t));
-  l.tile_slots = arrays.take(p.count * sizeof(std::uint16_t));
-  l.run_in_bucket = arrays.take(tiles * l.buckets * sizeof(std::uint32_t));
-  l.run_in_tile = arrays.take(tiles * l.buckets * sizeof(std::uint16_t));
-  l.bucket_words = arrays.bytes();
-  l.end = arrays.bytes() + entries * p.record_bytes;
-  return l;
+  layout.bucket_indices = arrays.take(entries * sizeof(std::uint32_t));
+  layout.tile_slots = arrays.take(problem.count * sizeof(std::uint16_t));
+  layout.run_in_bucket = arrays.take(tiles * layout.buckets * sizeof(std::uint32_t));
+  layout.run_in_tile = arrays.take(tiles * layout.buckets * sizeof(std::uint16_t));
+  layout.bucket_words = arrays.bytes();
+  layout.end = arrays.bytes() + entries * problem.record_bytes;
+  return layout;
 }
 
 const char* schedule_rejection(const primitives::movement& p) {
@@ -100,17 +101,18 @@ double bucket_reads_seconds(double streamed_bytes, double random_read_seconds, c
   return reading.seconds;
 }
 
-double apply_seconds(const primitives::movement& p, const machine& m) {
-  const schedule_layout l = layout_of_schedule(p, bucket_storage::fixed_capacity);
-  const auto count = static_cast<double>(p.count);
-  const auto width = static_cast<double>(p.record_bytes);
+double apply_seconds(const primitives::movement& problem, const machine& machine) {
+  const schedule_layout layout = layout_of_schedule(problem, bucket_storage::fixed_capacity);
+  const auto count = static_cast<double>(problem.count);
+  const auto width = static_cast<double>(problem.record_bytes);
   const double reading = bucket_reads_seconds(
-      count * (4 + width) + static_cast<double>(p.indexed_bytes()),
-      m.random_reads(p.count, p.record_bytes,
-                     std::max(tuning_of_schedule.least_bucket_bytes, p.indexed_stride_bytes << l.shift)),
-      m);
-  return reading * (p.record_bytes == 16 ? tuning_of_schedule.single_block_slowdown : 1.0) +
-         collect_seconds(count, width, m);
+      count * (4 + width) + static_cast<double>(problem.indexed_bytes()),
+      machine.random_reads(
+          problem.count, problem.record_bytes,
+          std::max(tuning_of_schedule.least_bucket_bytes, problem.indexed_stride_bytes << layout.shift)),
+      machine);
+  return reading * (problem.record_bytes == 16 ? tuning_of_schedule.single_block_slowdown : 1.0) +
+         collect_seconds(count, width, machine);
 }
 
 }  // namespace sheaf::cuda

@@ -73,39 +73,40 @@ struct staged_numbers {
 
 /// Sorts the tile in shared memory, and notes each position's slot in it, or why it has none.
 template <class Source>
-__device__ __forceinline__ void stage_numbers(const gather_schedule& s, const positions_of_tile<Source>& t,
+__device__ __forceinline__ void stage_numbers(const gather_schedule& schedule, const positions_of_tile<Source>& tile,
                                               const bucket_runs& runs, const staged_numbers<Source>& staged,
                                               std::uint64_t first, std::uint32_t records) {
 #pragma unroll
   for (int k = 0; k < bucketing_items; ++k) {
     const std::uint32_t i = k * bucketing_threads + threadIdx.x;
-    const std::uint32_t b = t.bucket.get(k);
+    const std::uint32_t bucket = tile.bucket.get(k);
     std::uint16_t slot_or_mark = position_is_bad;
-    if (b != no_bin) {
-      const std::uint32_t slot = runs.begin[b] + t.rank.get(k);
-      staged.put(slot, t.low_bits[k], b);
-      slot_or_mark =
-          runs.slot_to_entry[b] + slot < capacity_of(s, b) ? static_cast<std::uint16_t>(slot) : position_overflowed;
+    if (bucket != no_bin) {
+      const std::uint32_t slot = runs.begin[bucket] + tile.rank.get(k);
+      staged.put(slot, tile.low_bits[k], bucket);
+      slot_or_mark = runs.slot_to_entry[bucket] + slot < capacity_of(schedule, bucket)
+                         ? static_cast<std::uint16_t>(slot)
+                         : position_overflowed;
     }
-    if (i < records) __stcs(s.tile_slots + first + i, slot_or_mark);
+    if (i < records) __stcs(schedule.tile_slots + first + i, slot_or_mark);
   }
 }
 
 /// Writes the sorted tile's runs to the buckets' lists, as far as these have room.
 template <class Source>
-__device__ __forceinline__ void write_lists(const gather_schedule& s, const bucket_runs& runs,
+__device__ __forceinline__ void write_lists(const gather_schedule& schedule, const bucket_runs& runs,
                                             const staged_numbers<Source>& staged) {
   using stored = typename Source::stored;
-  stored* const bucket_numbers = reinterpret_cast<stored*>(s.bucket_indices);
-  const stored mask_within_bucket = (s.shift < 8 * sizeof(stored) ? stored{1} << s.shift : stored{0}) - 1;
+  stored* const bucket_numbers = reinterpret_cast<stored*>(schedule.bucket_indices);
+  const stored mask_within_bucket = (schedule.shift < 8 * sizeof(stored) ? stored{1} << schedule.shift : stored{0}) - 1;
 #pragma unroll
   for (int k = 0; k < bucketing_items; ++k) {
     const std::uint32_t slot = k * bucketing_threads + threadIdx.x;
     if (slot >= runs.good_records) continue;
-    const std::uint32_t b = staged.bucket_of(slot, s.shift);
+    const std::uint32_t b = staged.bucket_of(slot, schedule.shift);
     const std::uint32_t entry = runs.slot_to_entry[b] + slot;
-    if (entry < capacity_of(s, b)) {
-      __stcs(bucket_numbers + begin_of(s, b) + entry, staged.number[slot] & mask_within_bucket);
+    if (entry < capacity_of(schedule, b)) {
+      __stcs(bucket_numbers + begin_of(schedule, b) + entry, staged.number[slot] & mask_within_bucket);
     }
   }
 }
@@ -114,28 +115,29 @@ __device__ __forceinline__ void write_lists(const gather_schedule& s, const buck
 /// lists by one atomic for each, and writes the runs.
 template <class Source>
 __global__ void __launch_bounds__(bucketing_threads, 2)
-    build_schedule(const __grid_constant__ gather_schedule s, const __grid_constant__ build_arguments<Source> a) {
+    build_schedule(const __grid_constant__ gather_schedule built,
+                   const __grid_constant__ build_arguments<Source> args) {
   using stored = typename Source::stored;
   extern __shared__ __align__(16) unsigned char shared[];
   const staged_numbers<Source> staged{reinterpret_cast<stored*>(shared),
                                       reinterpret_cast<std::uint16_t*>(shared + bucketing_tile * sizeof(stored))};
   __shared__ bucket_runs runs;
-  if (a.tile_counter != nullptr && !verdict_is_scattered(a.sample)) return;
-  const std::uint64_t tiles = (s.count + bucketing_tile - 1) / bucketing_tile;
-  const tile_scheduler schedule(a.tile_counter);
-  for (std::uint64_t t = schedule.first(); t < tiles; t = schedule.next(t)) {
-    const std::uint64_t first = t * bucketing_tile;
-    const auto records = static_cast<std::uint32_t>(min(s.count - first, std::uint64_t{bucketing_tile}));
+  if (args.tile_counter != nullptr && !verdict_is_scattered(args.sample)) return;
+  const std::uint64_t tiles = (built.count + bucketing_tile - 1) / bucketing_tile;
+  const tile_scheduler schedule(args.tile_counter);
+  for (std::uint64_t tile = schedule.first(); tile < tiles; tile = schedule.next(tile)) {
+    const std::uint64_t first = tile * bucketing_tile;
+    const auto records = static_cast<std::uint32_t>(min(built.count - first, std::uint64_t{bucketing_tile}));
     positions_of_tile<Source> positions;
-    positions.load(a.source, first, records, s.shift);
-    const reserved_run run = positions.reserve_runs(runs, s.bucket_sizes);
-    if (threadIdx.x < s.buckets) {
-      s.run_in_bucket[t * s.buckets + threadIdx.x] = run.entry;
-      s.run_in_tile[t * s.buckets + threadIdx.x] = static_cast<std::uint16_t>(run.begin);
+    positions.load(args.source, first, records, built.shift);
+    const reserved_run run = positions.reserve_runs(runs, built.bucket_sizes);
+    if (threadIdx.x < built.buckets) {
+      built.run_in_bucket[tile * built.buckets + threadIdx.x] = run.entry;
+      built.run_in_tile[tile * built.buckets + threadIdx.x] = static_cast<std::uint16_t>(run.begin);
     }
-    stage_numbers(s, positions, runs, staged, first, records);
+    stage_numbers(built, positions, runs, staged, first, records);
     __syncthreads();
-    write_lists(s, runs, staged);
+    write_lists(built, runs, staged);
     __syncthreads();
   }
 }
@@ -172,23 +174,23 @@ static __global__ void __launch_bounds__(most_buckets)
 /// Reads the table bucket by bucket, each bucket's records in the order of its list.
 template <class Word, int Items>
 __global__ void __launch_bounds__(block_threads)
-    read_buckets(const __grid_constant__ gather_schedule s, const std::byte* table, std::uint32_t stride,
+    read_buckets(const __grid_constant__ gather_schedule built, const std::byte* table, std::uint32_t stride,
                  Word* bucket_words, std::uint32_t tiles_per_bucket, const order_sample sample,
                  std::uint32_t* tile_counter) {
   constexpr std::uint32_t tile_records = block_threads * Items;
   if (tile_counter != nullptr && !verdict_is_scattered(sample)) return;
-  const std::uint64_t tiles = std::uint64_t{tiles_per_bucket} * s.buckets;
+  const std::uint64_t tiles = std::uint64_t{tiles_per_bucket} * built.buckets;
   const tile_scheduler schedule(tile_counter);
   for (std::uint64_t t = schedule.first(); t < tiles; t = schedule.next(t)) {
     if (tile_counter != nullptr) __syncthreads();
     const auto bucket = static_cast<std::uint32_t>(t / tiles_per_bucket);
-    const std::uint64_t size = min(std::uint64_t{s.bucket_sizes[bucket]}, capacity_of(s, bucket));
+    const std::uint64_t size = min(std::uint64_t{built.bucket_sizes[bucket]}, capacity_of(built, bucket));
     const std::uint64_t first = (t - std::uint64_t{bucket} * tiles_per_bucket) * tile_records;
     if (first >= size) continue;
     const auto records = static_cast<std::uint32_t>(min(size - first, std::uint64_t{tile_records}));
-    const std::uint32_t* const indices = s.bucket_indices + begin_of(s, bucket) + first;
-    Word* const output = bucket_words + begin_of(s, bucket) + first;
-    const std::byte* const bucket_table = table + (std::uint64_t{bucket} << s.shift) * stride;
+    const std::uint32_t* const indices = built.bucket_indices + begin_of(built, bucket) + first;
+    Word* const output = bucket_words + begin_of(built, bucket) + first;
+    const std::byte* const bucket_table = table + (std::uint64_t{bucket} << built.shift) * stride;
     std::uint32_t index[Items];
     Word word[Items];
 #pragma unroll
@@ -221,7 +223,7 @@ struct overflow_source {
 /// positions are cleared, or left as they are if `skips_bad` is 1.
 template <class Word, class Overflow>
 __global__ void __launch_bounds__(bucketing_threads)
-    collect_tiles(const __grid_constant__ gather_schedule s, const Word* bucket_words, std::byte* out,
+    collect_tiles(const __grid_constant__ gather_schedule built, const Word* bucket_words, std::byte* out,
                   std::uint64_t out_stride, const Overflow overflow, std::uint32_t skips_bad, const order_sample sample,
                   std::uint32_t* tile_counter) {
   constexpr int items = bucketing_items;
@@ -232,15 +234,15 @@ __global__ void __launch_bounds__(bucketing_threads)
   __shared__ std::uint16_t run_length[most_buckets];
   __shared__ std::uint32_t good_records;
   if (tile_counter != nullptr && !verdict_is_scattered(sample)) return;
-  const std::uint64_t tiles = (s.count + bucketing_tile - 1) / bucketing_tile;
+  const std::uint64_t tiles = (built.count + bucketing_tile - 1) / bucketing_tile;
   const tile_scheduler schedule(tile_counter);
-  for (std::uint64_t t = schedule.first(); t < tiles; t = schedule.next(t)) {
-    const std::uint64_t first = t * bucketing_tile;
-    const auto records = static_cast<std::uint32_t>(min(s.count - first, std::uint64_t{bucketing_tile}));
+  for (std::uint64_t tile = schedule.first(); tile < tiles; tile = schedule.next(tile)) {
+    const std::uint64_t first = tile * bucketing_tile;
+    const auto records = static_cast<std::uint32_t>(min(built.count - first, std::uint64_t{bucketing_tile}));
     std::uint16_t slot[items];
 #pragma unroll
     for (int k = 0; k < items; ++k) {
-      slot[k] = __ldcs(s.tile_slots + first + min(k * bucketing_threads + threadIdx.x, records - 1));
+      slot[k] = __ldcs(built.tile_slots + first + min(k * bucketing_threads + threadIdx.x, records - 1));
     }
     std::uint32_t good = 0;
 #pragma unroll
@@ -251,22 +253,22 @@ __global__ void __launch_bounds__(bucketing_threads)
     if (threadIdx.x == 0) good_records = 0;
     __syncthreads();
     if (threadIdx.x % 32 == 0) atomicAdd(&good_records, good_in_warp);
-    for (std::uint32_t b = threadIdx.x; b < s.buckets; b += bucketing_threads) {
-      run_begin[b] = s.run_in_tile[t * s.buckets + b];
+    for (std::uint32_t b = threadIdx.x; b < built.buckets; b += bucketing_threads) {
+      run_begin[b] = built.run_in_tile[tile * built.buckets + b];
     }
     __syncthreads();
-    for (std::uint32_t b = threadIdx.x; b < s.buckets; b += bucketing_threads) {
-      const std::uint32_t run_end = b + 1 < s.buckets ? run_begin[b + 1] : good_records;
-      const std::uint64_t entry = s.run_in_bucket[t * s.buckets + b];
-      const std::uint64_t capacity = capacity_of(s, b);
-      run_source[b] = begin_of(s, b) + entry;
-      run_length[b] = static_cast<std::uint16_t>(
-          entry < capacity ? min(std::uint64_t{run_end - run_begin[b]}, capacity - entry) : 0);
+    for (std::uint32_t bucket = threadIdx.x; bucket < built.buckets; bucket += bucketing_threads) {
+      const std::uint32_t run_end = bucket + 1 < built.buckets ? run_begin[bucket + 1] : good_records;
+      const std::uint64_t entry = built.run_in_bucket[tile * built.buckets + bucket];
+      const std::uint64_t capacity = capacity_of(built, bucket);
+      run_source[bucket] = begin_of(built, bucket) + entry;
+      run_length[bucket] = static_cast<std::uint16_t>(
+          entry < capacity ? min(std::uint64_t{run_end - run_begin[bucket]}, capacity - entry) : 0);
     }
     __syncthreads();
     const std::uint32_t lane = threadIdx.x % 32;
 #pragma unroll 4
-    for (std::uint32_t b = threadIdx.x / 32; b < s.buckets; b += bucketing_threads / 32) {
+    for (std::uint32_t b = threadIdx.x / 32; b < built.buckets; b += bucketing_threads / 32) {
       const Word* const run = bucket_words + run_source[b];
       for (std::uint32_t i = lane; i < run_length[b]; i += 32) staged[run_begin[b] + i] = __ldcs(run + i);
     }

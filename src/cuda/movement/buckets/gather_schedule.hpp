@@ -27,17 +27,17 @@ struct schedule_layout {
   std::uint64_t end;
 };
 
-schedule_layout layout_of_schedule(const primitives::movement& p, bucket_storage storage);
+schedule_layout layout_of_schedule(const primitives::movement& problem, bucket_storage storage);
 /// Seconds to build the schedule of a list.
-double build_seconds(const primitives::movement& p, const machine& m);
+double build_seconds(const primitives::movement& problem, const machine& machine);
 /// The steps apart: to build a schedule of `count` numbers, reading and writing so many bytes for each of them; to read
 /// buckets, with this time for the random reads alone; to collect words of a width into tiles.
-double build_seconds(double count, double bytes_each, const machine& m);
-double bucket_reads_seconds(double streamed_bytes, double random_read_seconds, const machine& m);
-double collect_seconds(double count, double width, const machine& m);
+double build_seconds(double count, double bytes_each, const machine& machine);
+double bucket_reads_seconds(double streamed_bytes, double random_read_seconds, const machine& machine);
+double collect_seconds(double count, double width, const machine& machine);
 /// Seconds to apply a schedule to one table.
-double apply_seconds(const primitives::movement& p, const machine& m);
+double apply_seconds(const primitives::movement& problem, const machine& machine);
 /// Why a gather cannot use a schedule, or null if it can.
-const char* schedule_rejection(const primitives::movement& p);
+const char* schedule_rejection(const primitives::movement& problem);
 
 }  // namespace sheaf::cuda

@@ -115,66 +115,68 @@ struct staged_records {
 /// Sorts the tile in shared memory. The input has words, or records that get their tags here, or are made of their
 /// positions.
 template <class Input, class Word, class Index>
-__device__ __forceinline__ void stage_records(const bucket_pass_arguments<Index>& a,
-                                              const positions_of_tile<list_source<Index>>& t, const bucket_runs& runs,
-                                              const staged_records<Word>& staged, std::uint64_t first) {
-  const std::byte* const words = a.in + first * a.in_stride;
+__device__ __forceinline__ void stage_records(const bucket_pass_arguments<Index>& args,
+                                              const positions_of_tile<list_source<Index>>& tile,
+                                              const bucket_runs& runs, const staged_records<Word>& staged,
+                                              std::uint64_t first) {
+  const std::byte* const words = args.in + first * args.in_stride;
 #pragma unroll
   for (int k = 0; k < bucketing_items; ++k) {
-    const std::uint32_t b = t.bucket.get(k);
+    const std::uint32_t b = tile.bucket.get(k);
     if (b == no_bin) continue;
-    const std::uint32_t slot = runs.begin[b] + t.rank.get(k);
+    const std::uint32_t slot = runs.begin[b] + tile.rank.get(k);
     const std::uint32_t i = k * bucketing_threads + threadIdx.x;
-    const Input read = load_once(reinterpret_cast<const Input*>(words + std::uint64_t{i} * a.in_stride));
+    const Input read = load_once(reinterpret_cast<const Input*>(words + std::uint64_t{i} * args.in_stride));
     if constexpr (std::is_convertible_v<Input, Word>) {
       staged.word[slot] = read;
     } else {
-      staged.word[slot] = with_tag(read, static_cast<std::uint32_t>(a.list.first_position + first) + i + 1);
+      staged.word[slot] = with_tag(read, static_cast<std::uint32_t>(args.list.first_position + first) + i + 1);
     }
-    staged.index[slot] = t.low_bits[k];
+    staged.index[slot] = tile.low_bits[k];
   }
 }
 
 /// The bucket of a slot of the sorted tile: the upper bits of its index. If indices have 64 bits, these are not staged,
 /// and a binary search over the runs finds it.
 template <class Index>
-__device__ __forceinline__ std::uint32_t bucket_of_slot(const bucket_pass_arguments<Index>& a, const bucket_runs& runs,
-                                                        std::uint32_t slot, std::uint32_t index) {
-  std::uint32_t b = sizeof(Index) == 4 ? index >> a.shift : 0;
+__device__ __forceinline__ std::uint32_t bucket_of_slot(const bucket_pass_arguments<Index>& args,
+                                                        const bucket_runs& runs, std::uint32_t slot,
+                                                        std::uint32_t index) {
+  std::uint32_t bucket = sizeof(Index) == 4 ? index >> args.shift : 0;
   if constexpr (sizeof(Index) == 8) {
     std::uint32_t step = most_buckets / 2;
 #pragma unroll 1
     for (; step > 0; step /= 2) {
-      if (b + step < a.out_buckets && runs.begin[b + step] <= slot) b += step;
+      if (bucket + step < args.out_buckets && runs.begin[bucket + step] <= slot) bucket += step;
     }
   }
-  return b;
+  return bucket;
 }
 
 /// Writes the sorted tile's runs to their buckets, and what overflows these to its place, or if it is tagged to the
 /// overflow list.
 template <class OutIndex, class Word, class Index>
-__device__ __forceinline__ void write_bucket_runs(const bucket_pass_arguments<Index>& a, const bucket_runs& runs,
+__device__ __forceinline__ void write_bucket_runs(const bucket_pass_arguments<Index>& args, const bucket_runs& runs,
                                                   const staged_records<Word>& staged, std::uint32_t in_bucket) {
-  const std::uint32_t mask_within_bucket = (a.shift < 32 ? 1U << a.shift : 0U) - 1;
+  const std::uint32_t mask_within_bucket = (args.shift < 32 ? 1U << args.shift : 0U) - 1;
 #pragma unroll
   for (int k = 0; k < bucketing_items; ++k) {
     const std::uint32_t slot = k * bucketing_threads + threadIdx.x;
     if (slot >= runs.good_records) continue;
     const std::uint32_t index = staged.index[slot];
-    const std::uint32_t b = bucket_of_slot(a, runs, slot, index);
-    const std::uint32_t entry = runs.slot_to_entry[b] + slot;
+    const std::uint32_t bucket = bucket_of_slot(args, runs, slot, index);
+    const std::uint32_t entry = runs.slot_to_entry[bucket] + slot;
     const Word word = staged.word[slot];
-    if (entry < a.out_capacity) {
-      const std::uint64_t position = (std::uint64_t{in_bucket} * a.out_buckets + b) * a.out_capacity + entry;
-      __stcs(static_cast<OutIndex*>(a.out_index) + position, static_cast<OutIndex>(index & mask_within_bucket));
-      store_once(reinterpret_cast<Word*>(a.out_word) + position, word);
+    if (entry < args.out_capacity) {
+      const std::uint64_t position = (std::uint64_t{in_bucket} * args.out_buckets + bucket) * args.out_capacity + entry;
+      __stcs(static_cast<OutIndex*>(args.out_index) + position, static_cast<OutIndex>(index & mask_within_bucket));
+      store_once(reinterpret_cast<Word*>(args.out_word) + position, word);
     } else if constexpr (is_tagged<Word>) {
-      a.overflow.tags[atomicAdd(a.overflow.count, 1U)] = word.tag;
+      args.overflow.tags[atomicAdd(args.overflow.count, 1U)] = word.tag;
     } else {
-      const std::uint64_t record =
-          (std::uint64_t{in_bucket} << a.in_bucket_bits) + (std::uint64_t{b} << a.shift) + (index & mask_within_bucket);
-      leave_at(a.final_out + record * a.final_stride, word, a.subtracts);
+      const std::uint64_t record = (std::uint64_t{in_bucket} << args.in_bucket_bits) +
+                                   (std::uint64_t{bucket} << args.shift) + (index & mask_within_bucket);
+      leave_at(args.final_out + record * args.final_stride, word, args.subtracts);
     }
   }
 }
@@ -184,30 +186,30 @@ __device__ __forceinline__ void write_bucket_runs(const bucket_pass_arguments<In
 /// capacity goes to its place in the output at once, or if it is tagged to the overflow list.
 template <class Word, class Index, class OutIndex, class Input = Word>
 __global__ void __launch_bounds__(bucketing_threads, sizeof(Word) < 16 ? 2 : 1)
-    split_into_buckets(const __grid_constant__ bucket_pass_arguments<Index> a) {
+    split_into_buckets(const __grid_constant__ bucket_pass_arguments<Index> args) {
   extern __shared__ __align__(16) unsigned char shared[];
   const staged_records<Word> staged{reinterpret_cast<Word*>(shared),
                                     reinterpret_cast<std::uint32_t*>(shared + bucketing_tile * sizeof(Word))};
   __shared__ bucket_runs runs;
   wait_for_kernel_before();
-  if (a.tile_counter != nullptr && !verdict_is_scattered(a.sample)) return;
-  const std::uint64_t tiles = std::uint64_t{a.tiles} * a.in_buckets;
-  const tile_scheduler schedule(a.tile_counter);
+  if (args.tile_counter != nullptr && !verdict_is_scattered(args.sample)) return;
+  const std::uint64_t tiles = std::uint64_t{args.tiles} * args.in_buckets;
+  const tile_scheduler schedule(args.tile_counter);
   for (std::uint64_t t = schedule.first(); t < tiles; t = schedule.next(t)) {
-    if (a.tile_counter != nullptr) __syncthreads();
-    const auto in_bucket = static_cast<std::uint32_t>(t / a.tiles);
-    const std::uint64_t tile = (t - std::uint64_t{in_bucket} * a.tiles) * bucketing_tile;
+    if (args.tile_counter != nullptr) __syncthreads();
+    const auto in_bucket = static_cast<std::uint32_t>(t / args.tiles);
+    const std::uint64_t tile = (t - std::uint64_t{in_bucket} * args.tiles) * bucketing_tile;
     const std::uint64_t size =
-        a.in_sizes == nullptr ? a.count : min(std::uint64_t{a.in_sizes[in_bucket]}, a.in_capacity);
+        args.in_sizes == nullptr ? args.count : min(std::uint64_t{args.in_sizes[in_bucket]}, args.in_capacity);
     if (tile >= size) continue;
-    const std::uint64_t first = in_bucket * a.in_capacity + tile;
+    const std::uint64_t first = in_bucket * args.in_capacity + tile;
     const auto records = static_cast<std::uint32_t>(min(size - tile, std::uint64_t{bucketing_tile}));
     positions_of_tile<list_source<Index>> positions;
-    positions.load(a.list, first, records, a.shift);
-    positions.reserve_runs(runs, a.out_sizes + in_bucket * a.out_buckets);
-    stage_records<Input>(a, positions, runs, staged, first);
+    positions.load(args.list, first, records, args.shift);
+    positions.reserve_runs(runs, args.out_sizes + in_bucket * args.out_buckets);
+    stage_records<Input>(args, positions, runs, staged, first);
     __syncthreads();
-    write_bucket_runs<OutIndex>(a, runs, staged, in_bucket);
+    write_bucket_runs<OutIndex>(args, runs, staged, in_bucket);
     __syncthreads();
   }
 }
@@ -226,15 +228,15 @@ __global__ void __launch_bounds__(write_threads)
   wait_for_kernel_before();
   if (tile_counter != nullptr && !verdict_is_scattered(sample)) return;
   const tile_scheduler schedule(tile_counter);
-  for (std::uint64_t b = schedule.first(); b < buckets; b = schedule.next(b)) {
+  for (std::uint64_t bucket = schedule.first(); bucket < buckets; bucket = schedule.next(bucket)) {
     if (tile_counter != nullptr) __syncthreads();
-    const auto size = static_cast<std::uint32_t>(min(std::uint64_t{sizes[b]}, capacity));
+    const auto size = static_cast<std::uint32_t>(min(std::uint64_t{sizes[bucket]}, capacity));
     if (size == 0) continue;
     for (std::uint32_t i = threadIdx.x; i < bucket_records / 4; i += write_threads)
       reinterpret_cast<std::uint32_t*>(is_named)[i] = 0;
     __syncthreads();
-    const std::uint16_t* const bucket_index = index + b * capacity;
-    const Word* const bucket_word = word + b * capacity;
+    const std::uint16_t* const bucket_index = index + bucket * capacity;
+    const Word* const bucket_word = word + bucket * capacity;
     for (std::uint32_t first = threadIdx.x; first < size; first += write_threads * items) {
       std::uint16_t record[items];
       Word moved[items];
@@ -252,7 +254,7 @@ __global__ void __launch_bounds__(write_threads)
       }
     }
     __syncthreads();
-    std::byte* const bucket_out = out + (std::uint64_t{b} << bucket_bits) * out_stride;
+    std::byte* const bucket_out = out + (std::uint64_t{bucket} << bucket_bits) * out_stride;
 #pragma unroll 8
     for (std::uint32_t i = threadIdx.x; i < bucket_records; i += write_threads) {
       if (is_named[i] != 0) store_streamed(bucket_out + i * out_stride, ordered[i]);
@@ -283,23 +285,23 @@ struct last_of_buckets_arguments {
 /// records overflowed it leaves these tags for them.
 template <class Record>
 __global__ void __launch_bounds__(write_threads)
-    write_last_of_buckets(const __grid_constant__ last_of_buckets_arguments<Record> a) {
+    write_last_of_buckets(const __grid_constant__ last_of_buckets_arguments<Record> args) {
   extern __shared__ __align__(16) unsigned char shared[];
-  const std::uint32_t bucket_records = 1U << a.bucket_bits;
+  const std::uint32_t bucket_records = 1U << args.bucket_bits;
   Record* const ordered = reinterpret_cast<Record*>(shared);
   auto* const tags = reinterpret_cast<std::uint32_t*>(shared + bucket_records * sizeof(Record));
   wait_for_kernel_before();
-  if (a.tile_counter != nullptr && !verdict_is_scattered(a.sample)) return;
-  const bool leaves_tags = *a.overflow_count != 0;
-  const tile_scheduler schedule(a.tile_counter);
-  for (std::uint64_t b = schedule.first(); b < a.buckets; b = schedule.next(b)) {
-    if (a.tile_counter != nullptr) __syncthreads();
-    const auto size = static_cast<std::uint32_t>(min(std::uint64_t{a.sizes[b]}, a.capacity));
+  if (args.tile_counter != nullptr && !verdict_is_scattered(args.sample)) return;
+  const bool leaves_tags = *args.overflow_count != 0;
+  const tile_scheduler schedule(args.tile_counter);
+  for (std::uint64_t bucket = schedule.first(); bucket < args.buckets; bucket = schedule.next(bucket)) {
+    if (args.tile_counter != nullptr) __syncthreads();
+    const auto size = static_cast<std::uint32_t>(min(std::uint64_t{args.sizes[bucket]}, args.capacity));
     if (size == 0 && !leaves_tags) continue;
     for (std::uint32_t i = threadIdx.x; i < bucket_records; i += write_threads) tags[i] = 0;
     __syncthreads();
-    const std::uint16_t* const bucket_index = a.index + b * a.capacity;
-    const tagged<Record>* const bucket_word = a.word + b * a.capacity;
+    const std::uint16_t* const bucket_index = args.index + bucket * args.capacity;
+    const tagged<Record>* const bucket_word = args.word + bucket * args.capacity;
 #pragma unroll 8
     for (std::uint32_t i = threadIdx.x; i < size; i += write_threads) {
       atomicMax(tags + bucket_index[i], bucket_word[i].tag);
@@ -312,12 +314,12 @@ __global__ void __launch_bounds__(write_threads)
       if (tags[place] == word.tag) ordered[place] = word.record;
     }
     __syncthreads();
-    const std::uint64_t first = std::uint64_t{b} << a.bucket_bits;
-    std::byte* const bucket_out = a.out + first * a.out_stride;
+    const std::uint64_t first = std::uint64_t{bucket} << args.bucket_bits;
+    std::byte* const bucket_out = args.out + first * args.out_stride;
 #pragma unroll 8
     for (std::uint32_t i = threadIdx.x; i < bucket_records; i += write_threads) {
-      if (tags[i] != 0) store_streamed(bucket_out + i * a.out_stride, ordered[i]);
-      if (leaves_tags && first + i < a.out_count) a.winners[first + i] = tags[i];
+      if (tags[i] != 0) store_streamed(bucket_out + i * args.out_stride, ordered[i]);
+      if (leaves_tags && first + i < args.out_count) args.winners[first + i] = tags[i];
     }
     __syncthreads();
   }

@@ -20,8 +20,9 @@ struct bucketing {
 };
 
 /// Cuts the output for words of so many bytes. Fine buckets have 32 KiB to 128 KiB, and positions in them fit 16 bits.
-inline bucketing bucketing_of(const primitives::movement& p, std::uint32_t word_bytes) {
-  const std::uint32_t index_bits = std::max(2U, bits_for(p.indexed_count));  // write_fine_buckets clears flags by fours
+inline bucketing bucketing_of(const primitives::movement& problem, std::uint32_t word_bytes) {
+  const std::uint32_t index_bits =
+      std::max(2U, bits_for(problem.indexed_count));  // write_fine_buckets clears flags by fours
   const std::uint32_t usual_bits = word_bytes >= 8 ? 12 : word_bytes == 4 ? 13 : 14;
   const std::uint32_t most_bits = std::min(16U, 17 - bits_for(word_bytes));
   const std::uint32_t pass_bits = bits_for(most_buckets);
@@ -33,7 +34,8 @@ inline bucketing bucketing_of(const primitives::movement& p, std::uint32_t word_
   const std::uint32_t passes = bucket_bits <= 8 ? 1 : 2;
   const std::uint32_t fine_bits = passes == 1 ? bucket_bits : bucket_bits / 2;
   const auto buckets_of = [&](std::uint32_t bits) {
-    return static_cast<std::uint32_t>(ceil_div(std::max<std::uint64_t>(1, p.indexed_count), std::uint64_t{1} << bits));
+    return static_cast<std::uint32_t>(
+        ceil_div(std::max<std::uint64_t>(1, problem.indexed_count), std::uint64_t{1} << bits));
   };
   const std::uint32_t coarse_buckets = passes == 2 ? buckets_of(position_bits + fine_bits) : 1;
   return {index_bits,
@@ -55,19 +57,22 @@ struct bucket_layout {
 };
 
 /// Takes the arrays of words of so many bytes.
-inline bucket_layout layout_of(const primitives::movement& p, const bucketing& c, std::uint32_t word_bytes,
-                               core::scratch_offsets& arrays) {
-  bucket_layout l{};
-  const std::uint64_t coarse_buckets = c.passes == 2 ? c.coarse_buckets : 0;
-  l.coarse_capacity = fixed_capacity(p.count, p.indexed_count, std::uint64_t{1} << (c.index_bits - c.coarse_bits));
-  l.fine_capacity = fixed_capacity(p.count, p.indexed_count, std::uint64_t{1} << c.position_bits);
-  l.bucket_sizes = arrays.take((coarse_buckets + c.fine_buckets + most_scheduled_kernels) * sizeof(std::uint32_t));
-  l.tile_counters = l.bucket_sizes + (coarse_buckets + c.fine_buckets) * sizeof(std::uint32_t);
-  l.coarse_index = arrays.take(coarse_buckets * l.coarse_capacity * sizeof(std::uint32_t));
-  l.coarse_word = arrays.take(coarse_buckets * l.coarse_capacity * word_bytes);
-  l.fine_index = arrays.take(c.fine_buckets * l.fine_capacity * sizeof(std::uint16_t));
-  l.fine_word = arrays.take(c.fine_buckets * l.fine_capacity * word_bytes);
-  return l;
+inline bucket_layout layout_of(const primitives::movement& problem, const bucketing& bucketing,
+                               std::uint32_t word_bytes, core::scratch_offsets& arrays) {
+  bucket_layout layout{};
+  const std::uint64_t coarse_buckets = bucketing.passes == 2 ? bucketing.coarse_buckets : 0;
+  layout.coarse_capacity = fixed_capacity(problem.count, problem.indexed_count,
+                                          std::uint64_t{1} << (bucketing.index_bits - bucketing.coarse_bits));
+  layout.fine_capacity =
+      fixed_capacity(problem.count, problem.indexed_count, std::uint64_t{1} << bucketing.position_bits);
+  layout.bucket_sizes =
+      arrays.take((coarse_buckets + bucketing.fine_buckets + most_scheduled_kernels) * sizeof(std::uint32_t));
+  layout.tile_counters = layout.bucket_sizes + (coarse_buckets + bucketing.fine_buckets) * sizeof(std::uint32_t);
+  layout.coarse_index = arrays.take(coarse_buckets * layout.coarse_capacity * sizeof(std::uint32_t));
+  layout.coarse_word = arrays.take(coarse_buckets * layout.coarse_capacity * word_bytes);
+  layout.fine_index = arrays.take(bucketing.fine_buckets * layout.fine_capacity * sizeof(std::uint16_t));
+  layout.fine_word = arrays.take(bucketing.fine_buckets * layout.fine_capacity * word_bytes);
+  return layout;
 }
 
 /// Shared memory of a pass over words of so many bytes.
@@ -76,14 +81,15 @@ constexpr std::size_t pass_shared_bytes(std::size_t word_bytes) {
 }
 
 /// Why buckets cannot take the words, whoever may win; or null.
-inline const char* bucketing_rejection(const primitives::movement& p, const bucketing& c, const bucket_layout& l,
-                                       std::uint32_t word_bytes, const plan::scope& scope) {
+inline const char* bucketing_rejection(const primitives::movement& problem, const bucketing& c,
+                                       const bucket_layout& layout, std::uint32_t word_bytes,
+                                       const plan::scope& scope) {
   if (const char* reason = shared_memory_rejection(scope, pass_shared_bytes(word_bytes))) return reason;
   constexpr std::uint32_t most_bits = bits_for(most_buckets);
   if (c.coarse_bits > most_bits || c.fine_bits > most_bits) {
     return "the output has more buckets than two passes can tell apart";
   }
-  if (p.count >= ~std::uint32_t{0} - bucketing_tile || l.coarse_capacity >= ~std::uint32_t{0}) {
+  if (problem.count >= ~std::uint32_t{0} - bucketing_tile || layout.coarse_capacity >= ~std::uint32_t{0}) {
     return "counts exceed 32 bits";
   }
   return nullptr;
@@ -155,70 +161,71 @@ class bucket_passes {
   template <class Index>
   void run_first_pass(const index_guard& guard) {
     const std::uint64_t last = std::min(p_.index_limit(), p_.indexed_count) - 1;
-    bucket_pass_arguments<Index> a{};
-    a.list = {static_cast<const Index*>(b_.index.data) + records_moved_,
-              static_cast<Index>(std::min<std::uint64_t>(last, static_cast<Index>(~Index{0}))), guard, records_moved_};
-    a.in = b_.in.data + records_moved_ * p_.sequential_stride_bytes;
-    a.in_stride = p_.sequential_stride_bytes;
-    a.count = p_.count - records_moved_;
-    a.tiles = static_cast<std::uint32_t>(ceil_div(a.count, bucketing_tile));
-    a.in_buckets = 1;
-    a.in_bucket_bits = bucketing_.index_bits;
+    bucket_pass_arguments<Index> args{};
+    args.list = {static_cast<const Index*>(b_.index.data) + records_moved_,
+                 static_cast<Index>(std::min<std::uint64_t>(last, static_cast<Index>(~Index{0}))), guard,
+                 records_moved_};
+    args.in = b_.in.data + records_moved_ * p_.sequential_stride_bytes;
+    args.in_stride = p_.sequential_stride_bytes;
+    args.count = p_.count - records_moved_;
+    args.tiles = static_cast<std::uint32_t>(ceil_div(args.count, bucketing_tile));
+    args.in_buckets = 1;
+    args.in_bucket_bits = bucketing_.index_bits;
     if (bucketing_.passes == 2) {
-      a.shift = bucketing_.index_bits - bucketing_.coarse_bits;
-      a.out_buckets = bucketing_.coarse_buckets;
-      a.out_sizes = coarse_sizes();
-      a.out_index = scratch_ + layout_.coarse_index;
-      a.out_word = scratch_ + layout_.coarse_word;
-      a.out_capacity = layout_.coarse_capacity;
-      launch_pass<Index, std::uint32_t, Record>(a);
+      args.shift = bucketing_.index_bits - bucketing_.coarse_bits;
+      args.out_buckets = bucketing_.coarse_buckets;
+      args.out_sizes = coarse_sizes();
+      args.out_index = scratch_ + layout_.coarse_index;
+      args.out_word = scratch_ + layout_.coarse_word;
+      args.out_capacity = layout_.coarse_capacity;
+      launch_pass<Index, std::uint32_t, Record>(args);
     } else {
-      set_fine_output(a);
-      launch_pass<Index, std::uint16_t, Record>(a);
+      set_fine_output(args);
+      launch_pass<Index, std::uint16_t, Record>(args);
     }
   }
 
   void run_second_pass() {
-    bucket_pass_arguments<std::uint32_t> a{};
-    a.list.index = array<const std::uint32_t>(layout_.coarse_index);
-    a.list.last = ~std::uint32_t{0};
-    a.in = scratch_ + layout_.coarse_word;
-    a.in_stride = sizeof(Word);
-    a.tiles = static_cast<std::uint32_t>(ceil_div(layout_.coarse_capacity, bucketing_tile));
-    a.in_buckets = bucketing_.coarse_buckets;
-    a.in_sizes = coarse_sizes();
-    a.in_capacity = layout_.coarse_capacity;
-    a.in_bucket_bits = bucketing_.index_bits - bucketing_.coarse_bits;
-    set_fine_output(a);
-    launch_pass<std::uint32_t, std::uint16_t, Word>(a);
+    bucket_pass_arguments<std::uint32_t> args{};
+    args.list.index = array<const std::uint32_t>(layout_.coarse_index);
+    args.list.last = ~std::uint32_t{0};
+    args.in = scratch_ + layout_.coarse_word;
+    args.in_stride = sizeof(Word);
+    args.tiles = static_cast<std::uint32_t>(ceil_div(layout_.coarse_capacity, bucketing_tile));
+    args.in_buckets = bucketing_.coarse_buckets;
+    args.in_sizes = coarse_sizes();
+    args.in_capacity = layout_.coarse_capacity;
+    args.in_bucket_bits = bucketing_.index_bits - bucketing_.coarse_bits;
+    set_fine_output(args);
+    launch_pass<std::uint32_t, std::uint16_t, Word>(args);
   }
 
   template <class Index>
-  void set_fine_output(bucket_pass_arguments<Index>& a) {
-    a.shift = bucketing_.position_bits;
-    a.out_buckets = bucketing_.passes == 2 ? 1U << bucketing_.fine_bits : bucketing_.fine_buckets;
-    a.out_sizes = fine_sizes();
-    a.out_index = scratch_ + layout_.fine_index;
-    a.out_word = scratch_ + layout_.fine_word;
-    a.out_capacity = layout_.fine_capacity;
+  void set_fine_output(bucket_pass_arguments<Index>& args) {
+    args.shift = bucketing_.position_bits;
+    args.out_buckets = bucketing_.passes == 2 ? 1U << bucketing_.fine_bits : bucketing_.fine_buckets;
+    args.out_sizes = fine_sizes();
+    args.out_index = scratch_ + layout_.fine_index;
+    args.out_word = scratch_ + layout_.fine_word;
+    args.out_capacity = layout_.fine_capacity;
   }
 
   template <class Index, class OutIndex, class Input>
-  void launch_pass(bucket_pass_arguments<Index>& a) {
-    a.final_out = b_.out.data;
-    a.final_stride = p_.indexed_stride_bytes;
-    a.overflow = overflow_;
-    a.subtracts = subtracts_;
-    a.sample = sample_;
-    a.tile_counter = next_tile_counter();
-    const bool follows_kernel = tile_counters_ != nullptr || a.in_sizes != nullptr;
+  void launch_pass(bucket_pass_arguments<Index>& args) {
+    args.final_out = b_.out.data;
+    args.final_stride = p_.indexed_stride_bytes;
+    args.overflow = overflow_;
+    args.subtracts = subtracts_;
+    args.sample = sample_;
+    args.tile_counter = next_tile_counter();
+    const bool follows_kernel = tile_counters_ != nullptr || args.in_sizes != nullptr;
     constexpr std::size_t shared_bytes = pass_shared_bytes(sizeof(Word));
     const auto kernel = split_into_buckets<Word, Index, OutIndex, Input>;
-    const std::uint64_t blocks = blocks_for(std::uint64_t{a.tiles} * a.in_buckets, 2);
+    const std::uint64_t blocks = blocks_for(std::uint64_t{args.tiles} * args.in_buckets, 2);
     if (follows_kernel) {
-      launch_overlapped(ctx_, kernel, blocks, bucketing_threads, shared_bytes, a);
+      launch_overlapped(ctx_, kernel, blocks, bucketing_threads, shared_bytes, args);
     } else {
-      launch_shared(ctx_, kernel, blocks, bucketing_threads, shared_bytes, a);
+      launch_shared(ctx_, kernel, blocks, bucketing_threads, shared_bytes, args);
     }
   }
 

@@ -56,12 +56,12 @@ __device__ __forceinline__ std::uint64_t index_at(const move_arguments& a, std::
 }
 
 /// Whether an index names a record; reports it if not.
-__device__ __forceinline__ bool check_index(const move_arguments& a, std::uint64_t i, std::uint64_t index) {
-  if (index < a.limit) return true;
-  if (a.wide_index != 0) {
-    report_bad_index(a.guard, i, index);
+__device__ __forceinline__ bool check_index(const move_arguments& args, std::uint64_t i, std::uint64_t index) {
+  if (index < args.limit) return true;
+  if (args.wide_index != 0) {
+    report_bad_index(args.guard, i, index);
   } else {
-    report_bad_index(a.guard, i, static_cast<std::uint32_t>(index));
+    report_bad_index(args.guard, i, static_cast<std::uint32_t>(index));
   }
   return false;
 }
@@ -70,18 +70,18 @@ __device__ __forceinline__ bool check_index(const move_arguments& a, std::uint64
 // on the indexed side and record first + sequential_record(r) on the sequential side. Offsets inside a tile have 32
 // bits, so a tile that would pass 4 GiB is one record.
 template <direction Direction, class Word, class SequentialRecord>
-__device__ __forceinline__ void move_listed(const move_arguments& a, const tile_shape& tile, std::uint64_t first,
+__device__ __forceinline__ void move_listed(const move_arguments& args, const tile_shape& tile, std::uint64_t first,
                                             std::uint32_t records, const std::uint64_t* indexed_offset,
                                             SequentialRecord sequential_record) {
   constexpr int in_flight = words_in_flight(sizeof(Word));
   using sequential_pointee = std::conditional_t<Direction == direction::gather, std::byte, const std::byte>;
   sequential_pointee* sequential_tile;
   if constexpr (Direction == direction::gather) {
-    sequential_tile = a.to + first * a.sequential_stride;
+    sequential_tile = args.to + first * args.sequential_stride;
   } else {
-    sequential_tile = a.from + first * a.sequential_stride;
+    sequential_tile = args.from + first * args.sequential_stride;
   }
-  const auto sequential_stride = static_cast<std::uint32_t>(a.sequential_stride);
+  const auto sequential_stride = static_cast<std::uint32_t>(args.sequential_stride);
   const std::uint32_t words = records * tile.words_per_record;
   for (std::uint32_t w0 = threadIdx.x; w0 < words; w0 += block_threads * in_flight) {
     Word word[in_flight];
@@ -96,7 +96,7 @@ __device__ __forceinline__ void move_listed(const move_arguments& a, const tile_
       indexed_byte[k] = indexed_offset[r];
       sequential_byte[k] = sequential_record(r) * sequential_stride + byte;
       if constexpr (Direction == direction::gather) {
-        word[k] = indexed_byte[k] != no_record ? load_word<Word>(a.from + indexed_byte[k] + byte) : Word{};
+        word[k] = indexed_byte[k] != no_record ? load_word<Word>(args.from + indexed_byte[k] + byte) : Word{};
       } else {
         if (indexed_byte[k] == no_record) continue;
         word[k] = load_word<Word>(sequential_tile + sequential_byte[k]);
@@ -109,7 +109,7 @@ __device__ __forceinline__ void move_listed(const move_arguments& a, const tile_
       if constexpr (Direction == direction::gather) {
         store_streamed(sequential_tile + sequential_byte[k], word[k]);
       } else {
-        if (indexed_byte[k] != no_record) store_word(a.to + indexed_byte[k], word[k]);
+        if (indexed_byte[k] != no_record) store_word(args.to + indexed_byte[k], word[k]);
       }
     }
   }
@@ -121,35 +121,35 @@ __device__ __forceinline__ void move_listed(const move_arguments& a, const tile_
 // table of either width, position i moves only if winner[index] is i + 1 (scatter, last writer).
 template <direction Direction, class Word>
 __global__ void __launch_bounds__(block_threads)
-    move_collective(const __grid_constant__ move_arguments a, const tile_shape tile, const std::uint32_t* winner32,
+    move_collective(const __grid_constant__ move_arguments args, const tile_shape tile, const std::uint32_t* winner32,
                     const std::uint64_t* winner64) {
   __shared__ std::uint64_t indexed_offset[most_tile_records];
   const std::uint64_t first = std::uint64_t{blockIdx.x} * tile.records;
-  const auto records = static_cast<std::uint32_t>(min(std::uint64_t{tile.records}, a.count - first));
-  for (std::uint32_t r = threadIdx.x; r < records; r += block_threads) {
-    const std::uint64_t i = first + r;
-    const std::uint64_t index = index_at(a, i);
-    bool moves = check_index(a, i, index);
+  const auto records = static_cast<std::uint32_t>(min(std::uint64_t{tile.records}, args.count - first));
+  for (std::uint32_t record = threadIdx.x; record < records; record += block_threads) {
+    const std::uint64_t i = first + record;
+    const std::uint64_t index = index_at(args, i);
+    bool moves = check_index(args, i, index);
     if (moves && winner32 != nullptr) moves = winner32[index] == static_cast<std::uint32_t>(i + 1);
     if (moves && winner64 != nullptr) moves = winner64[index] == i + 1;
-    indexed_offset[r] = moves ? index * a.indexed_stride : no_record;
+    indexed_offset[record] = moves ? index * args.indexed_stride : no_record;
   }
   __syncthreads();
-  move_listed<Direction, Word>(a, tile, first, records, indexed_offset, [](std::uint32_t r) { return r; });
+  move_listed<Direction, Word>(args, tile, first, records, indexed_offset, [](std::uint32_t r) { return r; });
 }
 
 // ---- launches
 
-inline move_arguments arguments_of(const primitives::movement& p, const std::byte* from, std::byte* to,
+inline move_arguments arguments_of(const primitives::movement& problem, const std::byte* from, std::byte* to,
                                    const index_span& index, const index_guard& guard) {
   return {from,
           to,
           index.data,
-          p.count,
-          p.index_limit(),
-          p.sequential_stride_bytes,
-          p.indexed_stride_bytes,
-          bytes(p.index) == 8 ? 1U : 0U,
+          problem.count,
+          problem.index_limit(),
+          problem.sequential_stride_bytes,
+          problem.indexed_stride_bytes,
+          bytes(problem.index) == 8 ? 1U : 0U,
           guard};
 }
 
@@ -161,12 +161,14 @@ inline std::uint32_t words_per_record(const primitives::movement& p) {
 /// The tile of a block: the records that its lanes keep in flight, or fewer if that would leave multiprocessors idle.
 /// If a pass filters the tile, and moves one record in `filter_ratio`, the tile is larger by that ratio, as far as
 /// offsets and word numbers of the whole tile fit their types.
-inline tile_shape shape_of(const primitives::movement& p, std::uint32_t parallelism, std::uint64_t filter_ratio = 1) {
-  const std::uint32_t words = words_per_record(p);
-  const auto in_flight = static_cast<std::uint32_t>(words_in_flight(p.word_bytes));
+inline tile_shape shape_of(const primitives::movement& problem, std::uint32_t parallelism,
+                           std::uint64_t filter_ratio = 1) {
+  const std::uint32_t words = words_per_record(problem);
+  const auto in_flight = static_cast<std::uint32_t>(words_in_flight(problem.word_bytes));
   const std::uint64_t in_flight_records = std::uint64_t{block_threads} * in_flight * filter_ratio / words;
-  const std::uint64_t balanced = ceil_div(p.count, std::uint64_t{parallelism} * 4);
-  const std::uint64_t offsets_fit = ~std::uint32_t{0} / p.sequential_stride_bytes;  // offsets in a tile have 32 bits
+  const std::uint64_t balanced = ceil_div(problem.count, std::uint64_t{parallelism} * 4);
+  const std::uint64_t offsets_fit =
+      ~std::uint32_t{0} / problem.sequential_stride_bytes;  // offsets in a tile have 32 bits
   const std::uint64_t words_fit = (std::uint64_t{1} << 16) / words;
   const std::uint64_t most = std::min({in_flight_records, std::uint64_t{most_tile_records}, offsets_fit, words_fit});
   return {.records = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, std::min(most, balanced))),

@@ -17,10 +17,11 @@ struct direct_attempt {
 
 /// Queue the kernel for the record's width. A gather draws its tiles from parallel counters (block/tile_scheduler.cuh)
 /// in scratch.
-direct_attempt gather_if_ordered(const context& ctx, const primitives::movement& p, const move_arguments& a,
+direct_attempt gather_if_ordered(const context& ctx, const primitives::movement& problem, const move_arguments& args,
                                  std::uint32_t* tile_counters);
-direct_attempt scatter_if_ordered(const context& ctx, const primitives::movement& p, const move_arguments& a);
+direct_attempt scatter_if_ordered(const context& ctx, const primitives::movement& problem, const move_arguments& args);
 /// The records are their positions (row_position), to slots of 4 bytes.
-direct_attempt scatter_positions_if_ordered(const context& ctx, const primitives::movement& p, const move_arguments& a);
+direct_attempt scatter_positions_if_ordered(const context& ctx, const primitives::movement& problem,
+                                            const move_arguments& args);
 
 }  // namespace sheaf::cuda

@@ -19,17 +19,17 @@ struct if_ordered_arguments {
 /// it moves and loaded one turn before.
 template <class Tile>
 __global__ void __launch_bounds__(sample_threads)
-    gather_words_if_ordered(const __grid_constant__ word_arguments<typename Tile::index> a,
-                            const __grid_constant__ if_ordered_arguments s) {
+    gather_words_if_ordered(const __grid_constant__ word_arguments<typename Tile::index> args,
+                            const __grid_constant__ if_ordered_arguments arguments) {
   constexpr std::uint32_t tile_records = sample_threads * Tile::items;
   __shared__ std::uint32_t drawn[2];
-  bool asks_for_verdict = s.unconditional_tiles < s.tiles;
-  std::uint64_t limit = s.tiles;  // tiles below this move here, as far as is known
-  if (blockIdx.x == 0 && asks_for_verdict) publish_verdict(a.index, s.sample);
+  bool asks_for_verdict = arguments.unconditional_tiles < arguments.tiles;
+  std::uint64_t limit = arguments.tiles;  // tiles below this move here, as far as is known
+  if (blockIdx.x == 0 && asks_for_verdict) publish_verdict(args.index, arguments.sample);
   std::uint32_t counter = blockIdx.x % parallel_counters;
   const auto draw = [&](std::uint32_t& drawn_tile) {
     if (threadIdx.x == 0)
-      drawn_tile = atomicAdd(s.tile_counters + counter * counter_stride, 1U) * parallel_counters + counter;
+      drawn_tile = atomicAdd(arguments.tile_counters + counter * counter_stride, 1U) * parallel_counters + counter;
     counter = (counter + 1) % parallel_counters;
   };
   draw(drawn[0]);
@@ -38,11 +38,11 @@ __global__ void __launch_bounds__(sample_threads)
   std::uint32_t tile = drawn[0];
   std::uint64_t first = Tile::first_of(std::uint64_t{tile} * tile_records);
   Tile current;
-  if (first < a.count) current.load(a, first);
+  if (first < args.count) current.load(args, first);
   // One counter may reach the limit some turns before the others: the loop ends after a miss on each of them.
   for (std::uint32_t turn = 0, misses = 0; misses < parallel_counters; turn ^= 1) {
-    if (asks_for_verdict && tile >= s.unconditional_tiles) {
-      if (order_is_scattered(a.index, s.sample)) limit = s.unconditional_tiles;
+    if (asks_for_verdict && tile >= arguments.unconditional_tiles) {
+      if (order_is_scattered(args.index, arguments.sample)) limit = arguments.unconditional_tiles;
       asks_for_verdict = false;
     }
     const bool moves = tile < limit;
@@ -52,8 +52,8 @@ __global__ void __launch_bounds__(sample_threads)
     draw(drawn[turn]);
     const std::uint64_t next_first = Tile::first_of(std::uint64_t{next} * tile_records);
     Tile following;
-    if (next < limit && next_first < a.count) following.load(a, next_first);
-    if (moves && first < a.count) current.finish(a, first);
+    if (next < limit && next_first < args.count) following.load(args, next_first);
+    if (moves && first < args.count) current.finish(args, first);
     __syncthreads();
     tile = next;
     first = next_first;
@@ -62,41 +62,43 @@ __global__ void __launch_bounds__(sample_threads)
 }
 
 template <class Word, int Items>
-direct_attempt launch_if_ordered(const context& ctx, const primitives::movement& p, const move_arguments& arguments,
-                                 std::uint32_t* tile_counters) {
+direct_attempt launch_if_ordered(const context& ctx, const primitives::movement& problem,
+                                 const move_arguments& arguments, std::uint32_t* tile_counters) {
   const order_verdict verdict = state_of(ctx).new_order_verdict();
   constexpr std::uint64_t resident = 2048 / sample_threads;
   const std::uint64_t blocks = static_cast<std::uint64_t>(state_of(ctx).multiprocessors()) * resident;
   const std::uint64_t tile = std::uint64_t{sample_threads} * Items;
-  const std::uint64_t tiles = ceil_div(p.count, tile);
+  const std::uint64_t tiles = ceil_div(problem.count, tile);
   // Turns that do not wait for the verdict: few enough that a random list loses little by them, enough to keep memory
   // busy until the verdict is published.
   constexpr std::uint64_t turns_ahead = 2;
-  const std::uint64_t unconditional_tiles = can_sample(p, verdict) ? std::min(blocks * turns_ahead, tiles) : tiles;
-  const if_ordered_arguments s{order_sample_of(ctx, p, false, verdict), tile_counters, tiles, unconditional_tiles};
+  const std::uint64_t unconditional_tiles =
+      can_sample(problem, verdict) ? std::min(blocks * turns_ahead, tiles) : tiles;
+  const if_ordered_arguments args{order_sample_of(ctx, problem, false, verdict), tile_counters, tiles,
+                                  unconditional_tiles};
   require(cudaMemsetAsync(tile_counters, 0, parallel_counters * counter_stride * sizeof(*tile_counters), ctx.stream()),
           ctx);
   const auto with_index = [&](auto index) {
     using index_value = decltype(index);
     launch_blocks(ctx, gather_words_if_ordered<gather_tile<Word, index_value, Items>>, std::min(blocks, tiles),
-                  sample_threads, word_arguments_of<index_value>(arguments), s);
+                  sample_threads, word_arguments_of<index_value>(arguments), args);
   };
   arguments.wide_index != 0 ? with_index(std::uint64_t{}) : with_index(std::uint32_t{});
-  return {s.sample, std::min(p.count, unconditional_tiles * tile), unconditional_tiles < tiles};
+  return {args.sample, std::min(problem.count, unconditional_tiles * tile), unconditional_tiles < tiles};
 }
 
 }  // namespace
 
 // Steps are those of cuda.direct. Items are a compromise: lists in order gain from many records in flight, clustered
 // lists from lines that are used again soon.
-direct_attempt gather_if_ordered(const context& ctx, const primitives::movement& p, const move_arguments& a,
+direct_attempt gather_if_ordered(const context& ctx, const primitives::movement& problem, const move_arguments& args,
                                  std::uint32_t* tile_counters) {
-  switch (p.record_bytes) {
-    case 1: return launch_if_ordered<std::uint8_t, 4>(ctx, p, a, tile_counters);
-    case 2: return launch_if_ordered<std::uint16_t, 4>(ctx, p, a, tile_counters);
-    case 4: return launch_if_ordered<std::uint32_t, 6>(ctx, p, a, tile_counters);
-    case 8: return launch_if_ordered<uint2, 4>(ctx, p, a, tile_counters);
-    default: return launch_if_ordered<uint4, 2>(ctx, p, a, tile_counters);
+  switch (problem.record_bytes) {
+    case 1: return launch_if_ordered<std::uint8_t, 4>(ctx, problem, args, tile_counters);
+    case 2: return launch_if_ordered<std::uint16_t, 4>(ctx, problem, args, tile_counters);
+    case 4: return launch_if_ordered<std::uint32_t, 6>(ctx, problem, args, tile_counters);
+    case 8: return launch_if_ordered<uint2, 4>(ctx, problem, args, tile_counters);
+    default: return launch_if_ordered<uint4, 2>(ctx, problem, args, tile_counters);
   }
 }
 

@@ -20,15 +20,15 @@ struct order_sample {
 constexpr int sample_threads = 256;
 constexpr std::uint64_t sample_window = std::uint64_t{1} << 15;
 
-inline order_sample order_sample_of(const context& ctx, const primitives::movement& p, bool writes,
+inline order_sample order_sample_of(const context& ctx, const primitives::movement& problem, bool writes,
                                     const order_verdict& verdict) {
-  std::uint64_t close = ctx.profile().cache_bytes / 4 / std::max<std::uint64_t>(1, p.indexed_stride_bytes);
+  std::uint64_t close = ctx.profile().cache_bytes / 4 / std::max<std::uint64_t>(1, problem.indexed_stride_bytes);
   // Words that are written far apart, though in order, leave the cache as parts of sectors: 2^28 of 4 bytes with a
   // stride of 128 take 16.7 ms in place and 3.9 by buckets.
   constexpr std::uint64_t close_windows = 2;  // to either side: a record in four, or more
   constexpr std::uint64_t sector = 32;
-  if (writes && p.record_bytes < sector) close = std::min(close, close_windows * sample_window);
-  const std::uint64_t last_window = p.count - std::min(p.count, sample_window);
+  if (writes && problem.record_bytes < sector) close = std::min(close, close_windows * sample_window);
+  const std::uint64_t last_window = problem.count - std::min(problem.count, sample_window);
   return {last_window / 3 * 2, std::max<std::uint64_t>(1, close), verdict.slot, verdict.call_number};
 }
 
@@ -59,7 +59,7 @@ __device__ __forceinline__ std::uint32_t sample_position(std::uint32_t t) {
 // depends on the order in which threads reach the table: each slot keeps the smallest group that came to it, and
 // samples of that group beyond the first are the repeats.
 template <class Index>
-__device__ __forceinline__ bool sample_is_scattered(const Index* index, const order_sample& s) {
+__device__ __forceinline__ bool sample_is_scattered(const Index* index, const order_sample& taken) {
   constexpr std::uint32_t slots = 2048;
   constexpr std::uint32_t samples = 2 * sample_threads;
   constexpr int least_repeats = 14;
@@ -72,7 +72,7 @@ __device__ __forceinline__ bool sample_is_scattered(const Index* index, const or
   // Loops stay loops, because the kernels around need their registers for records on their way.
 #pragma unroll 1
   for (int set = 0; set < 2; ++set) {
-    const Index* const window = index + (set == 0 ? 0 : s.second_window);
+    const Index* const window = index + (set == 0 ? 0 : taken.second_window);
 #pragma unroll 1
     for (std::uint32_t slot = threadIdx.x; slot < slots; slot += sample_threads) table[slot] = no_group;
     int repeats = 0;
@@ -81,7 +81,7 @@ __device__ __forceinline__ bool sample_is_scattered(const Index* index, const or
     for (std::uint32_t sample = threadIdx.x; sample < samples; sample += sample_threads) {
       const Index value = window[sample_position(sample)];
       const Index middle = window[sample_window / 2];
-      close += __syncthreads_count((value > middle ? value - middle : middle - value) < s.close_records);
+      close += __syncthreads_count((value > middle ? value - middle : middle - value) < taken.close_records);
       const auto group = static_cast<std::uint32_t>(value >> 3);
       groups[sample] = group;
       atomicMin(&table[slot_of(group)], group);
@@ -105,16 +105,16 @@ __device__ __forceinline__ bool sample_is_scattered(const Index* index, const or
 // verdict of its first run and keeps it. All threads of the block call it. Each block reads one of many copies, because
 // thousands of blocks read within a few microseconds.
 template <class Index>
-__device__ __forceinline__ bool order_is_scattered(const Index* index, const order_sample& s) {
+__device__ __forceinline__ bool order_is_scattered(const Index* index, const order_sample& sample) {
   bool answer = false;
   if (threadIdx.x < 2) {  // thread 0 answers whether the verdict is published, thread 1 whether it is "scattered"
     // A volatile load bypasses L1, which would keep returning the line as it was before the verdict.
     const unsigned long long verdict = *static_cast<volatile unsigned long long*>(
-        s.verdict_slot + blockIdx.x % order_verdict::copies * order_verdict::copy_words);
-    answer = verdict >> 1 == s.call_number && (threadIdx.x == 0 || (verdict & 1) != 0);
+        sample.verdict_slot + blockIdx.x % order_verdict::copies * order_verdict::copy_words);
+    answer = verdict >> 1 == sample.call_number && (threadIdx.x == 0 || (verdict & 1) != 0);
   }
   const int answers = __syncthreads_count(answer);
-  return answers == 0 ? sample_is_scattered(index, s) : answers == 2;
+  return answers == 0 ? sample_is_scattered(index, sample) : answers == 2;
 }
 
 // Takes the sample and publishes the verdict. Block 0 calls it before anything else.

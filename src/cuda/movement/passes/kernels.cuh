@@ -11,32 +11,32 @@ namespace sheaf::cuda {
 // share the listed records.
 template <direction Direction, class Word>
 __global__ void __launch_bounds__(block_threads)
-    move_records_in_passes(const __grid_constant__ move_arguments a, const __grid_constant__ pass_schedule s,
+    move_records_in_passes(const __grid_constant__ move_arguments args, const __grid_constant__ pass_schedule schedule,
                            const tile_shape tile) {
   __shared__ std::uint64_t indexed_offset[most_tile_records];
   __shared__ std::uint16_t sequential_record[most_tile_records];
   __shared__ std::uint32_t listed;
-  for (pass_cursor cursor(s); cursor.has_tile(s); cursor.advance(s)) {
-    const std::uint64_t region_begin = s.regions.begin(cursor.pass);
-    const std::uint64_t region_count = s.regions.count(cursor.pass);
+  for (pass_cursor cursor(schedule); cursor.has_tile(schedule); cursor.advance(schedule)) {
+    const std::uint64_t region_begin = schedule.regions.begin(cursor.pass);
+    const std::uint64_t region_count = schedule.regions.count(cursor.pass);
     const std::uint64_t begin = cursor.tile * tile.records;
-    const std::uint64_t end = s.segments.count(cursor.segment);
+    const std::uint64_t end = schedule.segments.count(cursor.segment);
     if (region_count == 0 || begin >= end) continue;
-    const std::uint64_t first = s.segments.begin(cursor.segment) + begin;
+    const std::uint64_t first = schedule.segments.begin(cursor.segment) + begin;
     const auto records = static_cast<std::uint32_t>(min(std::uint64_t{tile.records}, end - begin));
-    const bool is_read_again = index_is_read_again(s, cursor);
+    const bool is_read_again = index_is_read_again(schedule, cursor);
     if (threadIdx.x == 0) listed = 0;
     __syncthreads();
     for (std::uint32_t r0 = 0; r0 < records; r0 += block_threads) {
-      const std::uint32_t r = r0 + threadIdx.x;
+      const std::uint32_t record = r0 + threadIdx.x;
       bool is_listed = false;
       std::uint64_t offset = no_record;
-      if (r < records) {
-        const std::uint64_t index = index_at(a, first + r, is_read_again);
+      if (record < records) {
+        const std::uint64_t index = index_at(args, first + record, is_read_again);
         is_listed = index - region_begin < region_count;
         if (is_listed) {
-          offset = index * a.indexed_stride;
-        } else if (cursor.pass == 0 && !check_index(a, first + r, index)) {
+          offset = index * args.indexed_stride;
+        } else if (cursor.pass == 0 && !check_index(args, first + record, index)) {
           is_listed = Direction == direction::gather;  // the output record of a bad index is cleared
         }
       }
@@ -47,11 +47,11 @@ __global__ void __launch_bounds__(block_threads)
       slot = __shfl_sync(~0U, slot, 0) + __popc(lanes & ((1U << lane) - 1));
       if (is_listed) {
         indexed_offset[slot] = offset;
-        sequential_record[slot] = static_cast<std::uint16_t>(r);
+        sequential_record[slot] = static_cast<std::uint16_t>(record);
       }
     }
     __syncthreads();
-    move_listed<Direction, Word>(a, tile, first, listed, indexed_offset,
+    move_listed<Direction, Word>(args, tile, first, listed, indexed_offset,
                                  [](std::uint32_t r) { return sequential_record[r]; });
     __syncthreads();
   }
@@ -73,13 +73,13 @@ struct pass_region {
 // accesses to records are predicated. `records_left` counts positions from the thread's first record to the tile's end;
 // it must not be 0.
 template <direction Direction, class Word, class Index, int Items, int Step>
-__device__ __forceinline__ void move_tile_in_pass(const word_arguments<Index>& a, std::uint64_t first,
+__device__ __forceinline__ void move_tile_in_pass(const word_arguments<Index>& args, std::uint64_t first,
                                                   std::uint32_t records_left, const pass_region<Index>& region) {
   constexpr std::uint32_t step = Step;
-  const Index* const indices = a.index + first;
-  const std::uint64_t sequential_begin = first * a.sequential_stride;
+  const Index* const indices = args.index + first;
+  const std::uint64_t sequential_begin = first * args.sequential_stride;
   const auto sequential_offset = [&](int k) {
-    return sequential_begin + std::uint64_t{k * step} * a.sequential_stride;
+    return sequential_begin + std::uint64_t{k * step} * args.sequential_stride;
   };
 
   Index index[Items];
@@ -110,7 +110,7 @@ __device__ __forceinline__ void move_tile_in_pass(const word_arguments<Index>& a
   if (region.is_first_pass) {
 #pragma unroll
     for (int k = 0; k < Items; ++k) {
-      if (index[k] > a.last) bad |= 1U << k;
+      if (index[k] > args.last) bad |= 1U << k;
     }
   }
   moves &= in_tile;
@@ -120,71 +120,72 @@ __device__ __forceinline__ void move_tile_in_pass(const word_arguments<Index>& a
 #pragma unroll
     for (int k = 0; k < Items; ++k) {
       word[k] = Word{};
-      if ((moves >> k & 1) != 0) word[k] = load_word<Word>(a.from + std::uint64_t{index[k]} * a.indexed_stride);
+      if ((moves >> k & 1) != 0) word[k] = load_word<Word>(args.from + std::uint64_t{index[k]} * args.indexed_stride);
     }
     moves |= bad;
     if (region.keeps_sequential_in_cache) {
 #pragma unroll
       for (int k = 0; k < Items; ++k) {
-        if ((moves >> k & 1) != 0) store_word(a.to + sequential_offset(k), word[k]);
+        if ((moves >> k & 1) != 0) store_word(args.to + sequential_offset(k), word[k]);
       }
     } else {
 #pragma unroll
       for (int k = 0; k < Items; ++k) {
-        if ((moves >> k & 1) != 0) store_streamed(a.to + sequential_offset(k), word[k]);
+        if ((moves >> k & 1) != 0) store_streamed(args.to + sequential_offset(k), word[k]);
       }
     }
   } else {
 #pragma unroll
     for (int k = 0; k < Items; ++k) {
-      if ((moves >> k & 1) != 0) word[k] = load_word<Word>(a.from + sequential_offset(k));
+      if ((moves >> k & 1) != 0) word[k] = load_word<Word>(args.from + sequential_offset(k));
     }
 #pragma unroll
     for (int k = 0; k < Items; ++k) {
-      if ((moves >> k & 1) != 0) store_word(a.to + std::uint64_t{index[k]} * a.indexed_stride, word[k]);
+      if ((moves >> k & 1) != 0) store_word(args.to + std::uint64_t{index[k]} * args.indexed_stride, word[k]);
     }
   }
   if (bad == 0) return;
 #pragma unroll
   for (int k = 0; k < Items; ++k) {
-    if ((bad >> k & 1) != 0) report_bad_index(a.guard, first + k * step, index[k]);
+    if ((bad >> k & 1) != 0) report_bad_index(args.guard, first + k * step, index[k]);
   }
 }
 
 template <direction Direction, class Word, class Index, int Items>
 __global__ void __launch_bounds__(block_threads)
-    move_words_in_passes(const __grid_constant__ word_arguments<Index> a, const __grid_constant__ pass_schedule s) {
+    move_words_in_passes(const __grid_constant__ word_arguments<Index> args,
+                         const __grid_constant__ pass_schedule schedule) {
   constexpr std::uint32_t step = block_threads;
-  for (pass_cursor cursor(s); cursor.has_tile(s); cursor.advance(s)) {
-    const std::uint64_t region_count = s.regions.count(cursor.pass);
+  for (pass_cursor cursor(schedule); cursor.has_tile(schedule); cursor.advance(schedule)) {
+    const std::uint64_t region_count = schedule.regions.count(cursor.pass);
     const std::uint64_t begin = cursor.tile * (step * Items) + threadIdx.x;
-    const std::uint64_t end = s.segments.count(cursor.segment);
+    const std::uint64_t end = schedule.segments.count(cursor.segment);
     if (region_count == 0 || begin >= end) continue;
-    const pass_region<Index> region{static_cast<Index>(s.regions.begin(cursor.pass)),
+    const pass_region<Index> region{static_cast<Index>(schedule.regions.begin(cursor.pass)),
                                     static_cast<Index>(region_count - 1), cursor.pass == 0,
-                                    index_is_read_again(s, cursor), s.keeps_sequential_in_cache != 0};
+                                    index_is_read_again(schedule, cursor), schedule.keeps_sequential_in_cache != 0};
     const auto records_left = static_cast<std::uint32_t>(min(end - begin, std::uint64_t{step * Items}));
-    move_tile_in_pass<Direction, Word, Index, Items, step>(a, s.segments.begin(cursor.segment) + begin, records_left,
-                                                           region);
+    move_tile_in_pass<Direction, Word, Index, Items, step>(args, schedule.segments.begin(cursor.segment) + begin,
+                                                           records_left, region);
   }
 }
 
 // ---- launches
 
 template <direction Direction>
-void launch_multipass(const context& ctx, const primitives::movement& p, const plan::planned& plan,
+void launch_multipass(const context& ctx, const primitives::movement& problem, const plan::planned& plan,
                       const move_arguments& arguments) {
-  with_word(p.word_bytes, [&](auto word) {
+  with_word(problem.word_bytes, [&](auto word) {
     using word_type = decltype(word);
-    if (words_rejection(p) != nullptr) {
-      const tile_shape tile = shape_of(p, static_cast<std::uint32_t>(state_of(ctx).multiprocessors()),
+    if (words_rejection(problem) != nullptr) {
+      const tile_shape tile = shape_of(problem, static_cast<std::uint32_t>(state_of(ctx).multiprocessors()),
                                        plan.decided.get<primitives::multipass_decision>().passes);
-      const pass_schedule s = schedule_of(ctx, p, plan, tile.records);
+      const pass_schedule s = schedule_of(ctx, problem, plan, tile.records);
       launch(ctx, move_records_in_passes<Direction, word_type>, blocks_of(s), arguments, s, tile);
       return;
     }
     constexpr int items = sizeof(word_type) == 16 ? 4 : 8;
-    const pass_schedule s = schedule_of(ctx, p, plan, block_threads * items);
+    const pass_schedule s = schedule_of(ctx, problem, plan, block_threads * items);
     const auto with_index = [&](auto index) {
       using index_value = decltype(index);
       launch(ctx, move_words_in_passes<Direction, word_type, index_value, items>, blocks_of(s),

@@ -23,12 +23,13 @@ struct pass_schedule {
 /// instead, its blocks would drift apart: a scatter of 2^28 bytes in 12 passes takes 1.8 times as long.
 class pass_cursor {
  public:
-  __device__ __forceinline__ explicit pass_cursor(const pass_schedule& s) : tiles_left_(s.tiles_per_block) {
-    const std::uint64_t first_tile = std::uint64_t{blockIdx.x} * s.tiles_per_block;
-    const std::uint64_t passes_before = first_tile / s.tiles;
-    tile = first_tile % s.tiles;
-    pass = static_cast<std::uint32_t>(passes_before % s.passes);
-    segment = static_cast<std::uint32_t>(passes_before / s.passes);
+  __device__ __forceinline__ explicit pass_cursor(const pass_schedule& schedule)
+      : tiles_left_(schedule.tiles_per_block) {
+    const std::uint64_t first_tile = std::uint64_t{blockIdx.x} * schedule.tiles_per_block;
+    const std::uint64_t passes_before = first_tile / schedule.tiles;
+    tile = first_tile % schedule.tiles;
+    pass = static_cast<std::uint32_t>(passes_before % schedule.passes);
+    segment = static_cast<std::uint32_t>(passes_before / schedule.passes);
   }
   __device__ __forceinline__ bool has_tile(const pass_schedule& s) const {
     return tiles_left_ > 0 && segment < s.segment_count;
@@ -64,10 +65,10 @@ inline std::uint64_t total_tiles(std::uint64_t passes, std::uint64_t segments, s
 }
 
 /// The schedule for a plan's passes and segments with tiles of `tile_records` records.
-inline pass_schedule schedule_of(const context& ctx, const primitives::movement& p, const plan::planned& plan,
+inline pass_schedule schedule_of(const context& ctx, const primitives::movement& problem, const plan::planned& plan,
                                  std::uint64_t tile_records) {
   const auto [passes, segments] = plan.decided.get<primitives::multipass_decision>();
-  const primitives::equal_parts index_segments(p.count, segments);
+  const primitives::equal_parts index_segments(problem.count, segments);
   const std::uint64_t tiles = ceil_div(index_segments.count(0), tile_records);
   const std::uint64_t cache_half = ctx.profile().cache_bytes / 2;  // the other half is left to the region
   // A block takes one tile while multiprocessors need blocks, then up to eight, and more only where a grid's width
@@ -77,14 +78,15 @@ inline pass_schedule schedule_of(const context& ctx, const primitives::movement&
   const std::uint64_t balanced_tiles = tiles / (static_cast<std::uint64_t>(state_of(ctx).multiprocessors()) * 16);
   const std::uint64_t least_tiles = ceil_div(total_tiles(passes, segments, tiles), most_blocks);
   return {.segments = index_segments,
-          .regions = {primitives::reachable_records(p), passes},
+          .regions = {primitives::reachable_records(problem), passes},
           .segment_count = segments,
           .passes = passes,
           .tiles = tiles,
           .tiles_per_block = static_cast<std::uint32_t>(
               std::max(least_tiles, std::clamp<std::uint64_t>(balanced_tiles, 1, most_tiles))),
-          .keeps_index_in_cache = p.index_bytes() / segments <= cache_half ? 1U : 0U,
-          .keeps_sequential_in_cache = (p.index_bytes() + p.sequential_bytes()) / segments <= cache_half ? 1U : 0U};
+          .keeps_index_in_cache = problem.index_bytes() / segments <= cache_half ? 1U : 0U,
+          .keeps_sequential_in_cache =
+              (problem.index_bytes() + problem.sequential_bytes()) / segments <= cache_half ? 1U : 0U};
 }
 
 inline std::uint64_t blocks_of(const pass_schedule& s) {

@@ -35,18 +35,19 @@ __device__ void move_elements(const Block&, const Element* from, std::uint32_t c
 template <class Block>
 __device__ void find_mixed_codes(const Block& block, const typename Block::word* words) {
   using word = typename Block::word;
-  const radix_tables& t = block.arguments.tables;
+  const radix_tables& tables = block.arguments.tables;
   const key_mask<word::limbs> key(block.arguments.key_low, block.arguments.key_high);
   for_crowded_parts(block, [&](const crowded_part& part) {
-    const std::uint32_t first = __ldcg(t.code_begin + part.code);
+    const std::uint32_t first = __ldcg(tables.code_begin + part.code);
     const word one = load_word_streaming(words + first);
     bool differs = false;
     move_elements(block, words + part.begin, part.count, [&](std::uint32_t, const word& w) {
       differs = differs || compare_words(w, one, key) != word_order::equal;
     });
     if (__syncthreads_or(differs) != 0 && threadIdx.x == 0 &&
-        atomicCAS(t.mixed_begin + part.code, not_mixed, 0U) == not_mixed) {
-      t.mixed_begin[part.code] = atomicAdd(&t.counters->mixed_words, __ldcg(t.code_begin + part.code + 1) - first);
+        atomicCAS(tables.mixed_begin + part.code, not_mixed, 0U) == not_mixed) {
+      tables.mixed_begin[part.code] =
+          atomicAdd(&tables.counters->mixed_words, __ldcg(tables.code_begin + part.code + 1) - first);
     }
   });
 }
@@ -87,15 +88,15 @@ __device__ void store_words(const Block& block, const void* words, const void* v
                             std::uint32_t count) {
   using word = typename Block::word;
   using value = sort_value<Block::payload>;
-  const radix_arguments& a = block.arguments;
-  if (words != a.target.words) {
+  const radix_arguments& args = block.arguments;
+  if (words != args.target.words) {
     move_elements(block, static_cast<const word*>(words) + begin, count,
-                  [&](std::uint32_t i, const word& w) { write_word<word::limbs>(a.target, begin + i, w); });
+                  [&](std::uint32_t i, const word& w) { write_word<word::limbs>(args.target, begin + i, w); });
   }
   if constexpr (Block::tuning::has_values) {
-    if (values != a.values_to) {
+    if (values != args.values_to) {
       move_elements(block, static_cast<const value*>(values) + begin, count,
-                    [&](std::uint32_t i, const value& v) { static_cast<value*>(a.values_to)[begin + i] = v; });
+                    [&](std::uint32_t i, const value& v) { static_cast<value*>(args.values_to)[begin + i] = v; });
     }
   }
 }
@@ -116,17 +117,17 @@ __device__ void store_crowded_words(const Block& block, const word_move& lists) 
 /// Returns whether words are left to be sorted by digits; if not, words of crowded codes are stored.
 template <class Block>
 __device__ bool take_out_mixed_words(Block& block) {
-  const radix_arguments& a = block.arguments;
-  if (__ldcg(&a.tables.counters->crowded_total) == 0) return false;
-  const word_move lists = from_coded_words(a);
+  const radix_arguments& args = block.arguments;
+  if (__ldcg(&args.tables.counters->crowded_total) == 0) return false;
+  const word_move lists = from_coded_words(args);
   find_mixed_codes(block, static_cast<const typename Block::word*>(lists.words));
   cooperative_groups::this_grid().sync();
-  const std::uint32_t mixed_words = __ldcg(&a.tables.counters->mixed_words);
+  const std::uint32_t mixed_words = __ldcg(&args.tables.counters->mixed_words);
   if (mixed_words == 0) {
     store_crowded_words(block, lists);
     return false;
   }
-  const std::uint32_t half = a.count / 2;
+  const std::uint32_t half = args.count / 2;
   if (mixed_words <= half) {
     block.count = mixed_words;
     move_mixed_words(block, lists, false);
@@ -134,8 +135,8 @@ __device__ bool take_out_mixed_words(Block& block) {
     auto* const values = static_cast<sort_value<Block::payload>*>(lists.values_to);
     if (threadIdx.x == 0) block.shared.arrays = {{words, words + half, words}, {values, values + half, values}, false};
   } else {  // there is no room for them beside the others: the sort begins anew
-    if (block.first_thread() == 0) a.tables.counters->group_total = 0;
-    if (threadIdx.x == 0 && a.buffers[0] == a.buffers[2]) {
+    if (block.first_thread() == 0) args.tables.counters->group_total = 0;
+    if (threadIdx.x == 0 && args.buffers[0] == args.buffers[2]) {
       block.shared.arrays = {{lists.words, lists.words_to, lists.words}, {}, true};
     }
   }
@@ -146,16 +147,16 @@ __device__ bool take_out_mixed_words(Block& block) {
 /// Stores the words of mixed codes, which sort_by left sorted in arrays[last], and those of other crowded codes.
 template <class Block>
 __device__ void store_mixed_words(const Block& block, std::uint32_t last) {
-  const radix_arguments& a = block.arguments;
+  const radix_arguments& args = block.arguments;
   const auto grid = cooperative_groups::this_grid();
-  const word_move lists = from_coded_words(a);
+  const word_move lists = from_coded_words(args);
   const void* const sorted = block.shared.arrays.words[last];
   const void* const sorted_values = block.shared.arrays.values[last];
   load_map(block);
   const auto* const words = static_cast<const typename Block::word*>(sorted);
   constexpr int limbs = Block::word::limbs;
-  a.tables.map->shape.is_even ? locate_mixed_codes<leading_bits_coder<limbs>>(block, words)
-                              : locate_mixed_codes<piecewise_coder<limbs>>(block, words);
+  args.tables.map->shape.is_even ? locate_mixed_codes<leading_bits_coder<limbs>>(block, words)
+                                 : locate_mixed_codes<piecewise_coder<limbs>>(block, words);
   grid.sync();
   move_mixed_words(block, {sorted, const_cast<void*>(lists.words), sorted_values, const_cast<void*>(lists.values)},
                    true);

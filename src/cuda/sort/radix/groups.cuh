@@ -38,10 +38,10 @@ __device__ std::uint32_t first_with_code(const typename Block::word* words, std:
 template <class Block, class Coder>
 __device__ void find_codes(const Block& block, const typename Block::word* words, const Coder& coder,
                            std::uint32_t passes) {
-  const radix_tables& t = block.arguments.tables;
+  const radix_tables& tables = block.arguments.tables;
   const std::uint32_t codes = block.shared.shape.codes;
   const std::uint32_t bin = threadIdx.x;
-  std::uint32_t begin[1] = {bin < radix_bins ? __ldcg(t.histogram + (passes - 1) * radix_bins + bin) : 0};
+  std::uint32_t begin[1] = {bin < radix_bins ? __ldcg(tables.histogram + (passes - 1) * radix_bins + bin) : 0};
   scan_bins<radix_bins, Block::threads>(begin, block.shared.warp_sums);
   if (bin < radix_bins) block.shared.bin_begin[bin] = begin[0];
   if (bin == radix_bins) block.shared.bin_begin[bin] = block.count;
@@ -50,47 +50,47 @@ __device__ void find_codes(const Block& block, const typename Block::word* words
     const std::uint32_t high_digit = code >> (passes - 1) * block.shared.shape.digit_bits;
     const std::uint32_t low = code < codes ? block.shared.bin_begin[high_digit] : block.count;
     const std::uint32_t high = code < codes ? block.shared.bin_begin[high_digit + 1] : block.count;
-    t.code_begin[code] = passes == 1 ? low : first_with_code<Block>(words, low, high, code, coder);
-    if (code < codes) t.mixed_begin[code] = not_mixed;
+    tables.code_begin[code] = passes == 1 ? low : first_with_code<Block>(words, low, high, code, coder);
+    if (code < codes) tables.mixed_begin[code] = not_mixed;
   }
 }
 
 /// Adds the groups of a warp's lanes that are not empty.
-__device__ __forceinline__ void add_groups(const radix_tables& t, const word_group& own) {
+__device__ __forceinline__ void add_groups(const radix_tables& tables, const word_group& own) {
   const unsigned lanes = __ballot_sync(~0U, own.count > 0);
   std::uint32_t index = 0;
-  if (threadIdx.x % 32 == 0 && lanes != 0) index = atomicAdd(&t.counters->group_total, __popc(lanes));
+  if (threadIdx.x % 32 == 0 && lanes != 0) index = atomicAdd(&tables.counters->group_total, __popc(lanes));
   index = __shfl_sync(~0U, index, 0) + __popc(lanes & ((1U << threadIdx.x % 32) - 1));
-  if (own.count > 0) t.groups[index] = own;
+  if (own.count > 0) tables.groups[index] = own;
 }
 
 /// Lists a crowded code, in parts. A warp calls this.
-__device__ __forceinline__ void add_crowded_code(const radix_tables& t, std::uint32_t begin, std::uint32_t end,
+__device__ __forceinline__ void add_crowded_code(const radix_tables& tables, std::uint32_t begin, std::uint32_t end,
                                                  std::uint32_t code) {
   const std::uint32_t parts = (end - begin - 1) / crowded_part_words + 1;
   std::uint32_t index = 0;
-  if (threadIdx.x % 32 == 0) index = atomicAdd(&t.counters->crowded_total, parts);
+  if (threadIdx.x % 32 == 0) index = atomicAdd(&tables.counters->crowded_total, parts);
   index = __shfl_sync(~0U, index, 0);
   for (std::uint32_t p = threadIdx.x % 32; p < parts; p += 32) {
     const std::uint32_t of_part = begin + p * crowded_part_words;
-    t.crowded[index + p] = {of_part, min(end - of_part, crowded_part_words), code};
+    tables.crowded[index + p] = {of_part, min(end - of_part, crowded_part_words), code};
   }
 }
 
 /// Makes groups of as many neighbouring codes as merged_group_words allows, but for crowded ones.
 template <class Block>
 __device__ void list_groups(const Block& block) {
-  const radix_tables& t = block.arguments.tables;
+  const radix_tables& tables = block.arguments.tables;
   const std::uint32_t codes = block.shared.shape.codes;
   const std::uint32_t most = merged_group_words(block.count);
   const std::uint32_t lane = threadIdx.x % 32;
   for (std::uint32_t first = block.first_thread() / 32 * codes_of_warp; first < codes;
        first += block.grid_threads() / 32 * codes_of_warp) {
-    std::uint32_t begin = __ldcg(t.code_begin + first);  // of the group
+    std::uint32_t begin = __ldcg(tables.code_begin + first);  // of the group
     std::uint32_t end = begin;
     const std::uint32_t last = min(first + codes_of_warp, codes);
     for (std::uint32_t code = first; code < last; code += 32) {
-      const std::uint32_t own_end = __ldcg(t.code_begin + min(code + lane + 1, last));
+      const std::uint32_t own_end = __ldcg(tables.code_begin + min(code + lane + 1, last));
       word_group own{};  // the group that ends before the lane's code
       for (std::uint32_t k = 0; k < 32; ++k) {
         const std::uint32_t next_end = __shfl_sync(~0U, own_end, static_cast<int>(k));
@@ -98,15 +98,15 @@ __device__ void list_groups(const Block& block) {
           if (lane == k) own = {begin, end - begin};
           begin = end;
           if (next_end - end > most_group_words) {
-            add_crowded_code(t, end, next_end, code + k);
+            add_crowded_code(tables, end, next_end, code + k);
             begin = next_end;
           }
         }
         end = next_end;
       }
-      add_groups(t, own);
+      add_groups(tables, own);
     }
-    add_groups(t, lane == 0 ? word_group{begin, end - begin} : word_group{});
+    add_groups(tables, lane == 0 ? word_group{begin, end - begin} : word_group{});
   }
 }
 

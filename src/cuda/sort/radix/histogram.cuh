@@ -59,14 +59,14 @@ struct code_digits {
 /// Clears what passes add to. The caller lets the grid wait for itself before digits are counted.
 template <class Block>
 __device__ void clear_tables(const Block& block) {
-  const radix_tables& t = block.arguments.tables;
+  const radix_tables& tables = block.arguments.tables;
   const std::uint32_t states = block.tiles() * radix_bins;
-  for (std::uint32_t i = block.first_thread(); i < states; i += block.grid_threads()) t.tile_states[0][i] = 0;
+  for (std::uint32_t i = block.first_thread(); i < states; i += block.grid_threads()) tables.tile_states[0][i] = 0;
   for (std::uint32_t i = block.first_thread(); i < most_digits<Block::word::limbs> * radix_bins;
        i += block.grid_threads()) {
-    t.histogram[i] = 0;
+    tables.histogram[i] = 0;
   }
-  if (block.first_thread() < most_digits<Block::word::limbs>) t.counters->tile[block.first_thread()] = 0;
+  if (block.first_thread() < most_digits<Block::word::limbs>) tables.counters->tile[block.first_thread()] = 0;
 }
 
 /// Counts the words of each bin of all digits, in shared memory and then in the tables.
@@ -106,12 +106,12 @@ __device__ void count_digits(const Block& block, const void* list, const Digits&
       }
     } else {
 #pragma unroll
-      for (std::uint32_t d = 0; d < Digits::most; ++d) {
-        if (d >= total) break;
-        const auto digit = digits.at(d);
+      for (std::uint32_t index = 0; index < Digits::most; ++index) {
+        if (index >= total) break;
+        const auto digit = digits.at(index);
 #pragma unroll
         for (std::uint32_t k = 0; k < words_per_thread; ++k) {
-          if (is_there(k)) atomicAdd(&counters[d * radix_bins + digit(words[k])], 1U);
+          if (is_there(k)) atomicAdd(&counters[index * radix_bins + digit(words[k])], 1U);
         }
       }
     }

@@ -21,18 +21,18 @@ __device__ __forceinline__ std::uint32_t sort_by(const Block& block, const Digit
   std::uint32_t differing = digits.passes_of(block);
   std::uint32_t source = 0;
   for (std::uint32_t pass = 0; differing != 0; ++pass) {
-    const std::uint32_t d = __ffs(static_cast<int>(differing)) - 1;
+    const std::uint32_t digit = __ffs(static_cast<int>(differing)) - 1;
     const std::uint32_t passes_left = __popc(differing);
     differing &= differing - 1;
-    const radix_arguments& a = block.arguments;
+    const radix_arguments& args = block.arguments;
     // If array 2 may be the target, passes alternate such that the last one does not read it.
-    const bool may_end_at_2 = arrays.ends_at_target && a.buffers[0] != a.buffers[2];
+    const bool may_end_at_2 = arrays.ends_at_target && args.buffers[0] != args.buffers[2];
     const std::uint32_t target = may_end_at_2 ? (passes_left % 2 == 0 ? 1 : 2) : source == 1 ? 2 : 1;
     if (threadIdx.x == 0) {
       const bool is_last = arrays.ends_at_target && passes_left == 1;
-      const word_move move{arrays.words[source], is_last ? a.target.words : const_cast<void*>(arrays.words[target]),
-                           arrays.values[source], is_last ? a.values_to : const_cast<void*>(arrays.values[target])};
-      block.shared.pass = {move, pass, d};
+      const word_move move{arrays.words[source], is_last ? args.target.words : const_cast<void*>(arrays.words[target]),
+                           arrays.values[source], is_last ? args.values_to : const_cast<void*>(arrays.values[target])};
+      block.shared.pass = {move, pass, digit};
     }
     __syncthreads();
     radix_pass<Block, Digits>(block, digits).move_tiles();
@@ -44,27 +44,28 @@ __device__ __forceinline__ std::uint32_t sort_by(const Block& block, const Digit
 
 /// The block's view of the sort, with its shared memory. Passes are between the sort's buffers at first.
 template <class Block>
-__device__ __forceinline__ Block block_of(const radix_arguments& a, unsigned char* dynamic, bool ends_at_target) {
+__device__ __forceinline__ Block block_of(const radix_arguments& args, unsigned char* dynamic, bool ends_at_target) {
   unsigned char* const behind = dynamic + sizeof(block_shared);
   auto& shared = *reinterpret_cast<block_shared*>(dynamic);
   if (threadIdx.x == 0) {
-    shared.arrays = {{a.rows.data == nullptr ? a.buffers[0] : nullptr, a.buffers[1], a.buffers[2]},
-                     {a.values[0], a.values[1], a.values[2]},
+    shared.arrays = {{args.rows.data == nullptr ? args.buffers[0] : nullptr, args.buffers[1], args.buffers[2]},
+                     {args.values[0], args.values[1], args.values[2]},
                      ends_at_target};
   }
   __syncthreads();
-  return {a, shared, reinterpret_cast<std::uint32_t*>(behind), behind + sizeof(code_map::codes_of_piece), a.count};
+  return {args, shared, reinterpret_cast<std::uint32_t*>(behind), behind + sizeof(code_map::codes_of_piece),
+          args.count};
 }
 
 /// Sorts by codes, and lists groups of words with neighbouring codes.
 template <class Coder, class Block>
 __device__ __forceinline__ void sort_by_codes(const Block& block, std::uint32_t passes) {
-  const radix_arguments& a = block.arguments;
+  const radix_arguments& args = block.arguments;
   const auto grid = cooperative_groups::this_grid();
   const std::uint32_t buffer = sort_by(block, code_digits<Block, Coder>{block, passes});
   grid.sync();
-  if (block.first_thread() == 0) a.tables.counters->buffer = buffer;
-  find_codes(block, static_cast<const typename Block::word*>(a.buffers[buffer]), Coder(block, code_bits()), passes);
+  if (block.first_thread() == 0) args.tables.counters->buffer = buffer;
+  find_codes(block, static_cast<const typename Block::word*>(args.buffers[buffer]), Coder(block, code_bits()), passes);
   grid.sync();
   list_groups(block);
 }
@@ -73,15 +74,15 @@ __device__ __forceinline__ void sort_by_codes(const Block& block, std::uint32_t 
 template <int Limbs, payload_mode Payload, tile_length Length>
 __global__ void __launch_bounds__(tile_tuning<Limbs, Payload, Length>::threads,
                                   tile_tuning<Limbs, Payload, Length>::blocks_per_multiprocessor)
-    sort_words_by_codes(const __grid_constant__ radix_arguments a) {
+    sort_words_by_codes(const __grid_constant__ radix_arguments args) {
   using block_type = radix_block<Limbs, Payload, Length>;
   extern __shared__ __align__(16) unsigned char dynamic[];
-  const auto block = block_of<block_type>(a, dynamic, false);
+  const auto block = block_of<block_type>(args, dynamic, false);
   clear_tables(block);
-  if (block.first_thread() == 0) *a.tables.counters = {};
+  if (block.first_thread() == 0) *args.tables.counters = {};
   if (blockIdx.x == 0) choose_map(block);
   cooperative_groups::this_grid().sync();
-  const code_map& map = *a.tables.map;
+  const code_map& map = *args.tables.map;
   const std::uint32_t passes = __ldcg(&map.shape.passes);
   if (passes == 0) return;
   load_map(block);
@@ -94,16 +95,16 @@ __global__ void __launch_bounds__(tile_tuning<Limbs, Payload, Length>::threads,
 template <int Limbs, payload_mode Payload, tile_length Length>
 __global__ void __launch_bounds__(tile_tuning<Limbs, Payload, Length>::threads,
                                   tile_tuning<Limbs, Payload, Length>::blocks_per_multiprocessor)
-    sort_words_by_digits(const __grid_constant__ radix_arguments a) {
+    sort_words_by_digits(const __grid_constant__ radix_arguments args) {
   using block_type = radix_block<Limbs, Payload, Length>;
   extern __shared__ __align__(16) unsigned char dynamic[];
-  auto block = block_of<block_type>(a, dynamic, true);
+  auto block = block_of<block_type>(args, dynamic, true);
   const auto grid = cooperative_groups::this_grid();
-  const bool is_whole = !sorts_by_codes(a) || __ldcg(&a.tables.map->shape.passes) == 0;
+  const bool is_whole = !sorts_by_codes(args) || __ldcg(&args.tables.map->shape.passes) == 0;
   if (!is_whole && !take_out_mixed_words(block)) return;
   clear_tables(block);
   grid.sync();
-  const std::uint32_t last = sort_by(block, key_digits<Limbs>{a.key_low, a.key_high});
+  const std::uint32_t last = sort_by(block, key_digits<Limbs>{args.key_low, args.key_high});
   if (block.shared.arrays.ends_at_target) return;
   grid.sync();
   store_mixed_words(block, last);

@@ -16,23 +16,23 @@ struct radix_scratch {
   radix_tables tables{};
   std::uint64_t bytes = 0;
 
-  radix_scratch(const word_sort& s, std::uint64_t tile_words, std::byte* scratch) {
-    if (is_one_group(s)) return;
+  radix_scratch(const word_sort& sort, std::uint64_t tile_words, std::byte* scratch) {
+    if (is_one_group(sort)) return;
     core::scratch_arrays arrays(scratch);
-    const std::uint64_t tiles = (s.count + tile_words - 1) / tile_words;
+    const std::uint64_t tiles = (sort.count + tile_words - 1) / tile_words;
     tables.counters = arrays.take<radix_counters>(1);
-    tables.histogram = arrays.take<std::uint32_t>(s.limbs * std::uint64_t{4} * radix_bins);
+    tables.histogram = arrays.take<std::uint32_t>(sort.limbs * std::uint64_t{4} * radix_bins);
     for (std::uint32_t*& states : tables.tile_states) states = arrays.take<std::uint32_t>(tiles * radix_bins);
-    if (sorts_by_codes(s)) {
-      const std::uint64_t codes = most_codes(s.count);
+    if (sorts_by_codes(sort)) {
+      const std::uint64_t codes = most_codes(sort.count);
       // Any two neighbouring groups of a warp's codes have more than merged_group_words words together, but for the
       // last and those beside a crowded code.
-      const std::uint64_t groups =
-          2 * (s.count / merged_group_words(s.count) + s.count / most_group_words) + 2 * (codes / codes_of_warp) + 4;
+      const std::uint64_t groups = 2 * (sort.count / merged_group_words(sort.count) + sort.count / most_group_words) +
+                                   2 * (codes / codes_of_warp) + 4;
       tables.map = arrays.take<code_map>(1);
       tables.code_begin = arrays.take<std::uint32_t>(codes + 1);
       tables.mixed_begin = arrays.take<std::uint32_t>(codes);
-      tables.crowded = arrays.take<crowded_part>(s.count / crowded_part_words + s.count / most_group_words + 1);
+      tables.crowded = arrays.take<crowded_part>(sort.count / crowded_part_words + sort.count / most_group_words + 1);
       tables.groups = arrays.take<word_group>(groups);
       tables.hot_groups = arrays.take<word_group>(groups);
     }
@@ -51,14 +51,14 @@ std::uint64_t tile_words(const word_sort& s) {
 }
 
 template <int Limbs, payload_mode Payload, tile_length Length>
-void queue_passes(const context& ctx, const radix_arguments& a) {
+void queue_passes(const context& ctx, const radix_arguments& args) {
   const auto launch = [&](auto kernel, auto tuning, std::size_t shared_bytes) {
-    launch_cooperative(ctx, kernel, ceil_div(std::uint64_t{a.count}, tuning.tile_words), tuning.threads, shared_bytes,
-                       a);
+    launch_cooperative(ctx, kernel, ceil_div(std::uint64_t{args.count}, tuning.tile_words), tuning.threads,
+                       shared_bytes, args);
   };
   if constexpr (Payload != payload_mode::values_16) {
     constexpr tile_length coded = Length == tile_length::of_long_list ? tile_length::of_coded_list : Length;
-    if (sorts_by_codes(a)) {
+    if (sorts_by_codes(args)) {
       launch(sort_words_by_codes<Limbs, Payload, coded>, tile_tuning<Limbs, Payload, coded>(),
              radix_shared_bytes<Limbs, Payload, coded>(true));
     }
@@ -68,29 +68,29 @@ void queue_passes(const context& ctx, const radix_arguments& a) {
 }
 
 template <int Limbs, payload_mode Payload, finish_method Method, class CallerSort = void>
-void queue_finish(const context& ctx, const radix_arguments& a) {
+void queue_finish(const context& ctx, const radix_arguments& args) {
   constexpr std::size_t shared_bytes = finish_shared_bytes<Limbs, Payload>();
   const auto kernel = finish_groups<Limbs, Payload, Method, CallerSort>;
   // The one kernel of its call waits for none before.
-  if (is_one_group(a)) return launch_shared(ctx, kernel, 1, finish_threads, shared_bytes, a);
+  if (is_one_group(args)) return launch_shared(ctx, kernel, 1, finish_threads, shared_bytes, args);
   const std::uint64_t resident =
       state_of(ctx).resident_blocks(reinterpret_cast<const void*>(kernel), finish_threads, shared_bytes);
-  launch_overlapped(ctx, kernel, std::min(resident, ceil_div(std::uint64_t{a.count}, most_group_words / 4)),
-                    finish_threads, shared_bytes, a);
+  launch_overlapped(ctx, kernel, std::min(resident, ceil_div(std::uint64_t{args.count}, most_group_words / 4)),
+                    finish_threads, shared_bytes, args);
 }
 
 template <int Limbs, payload_mode Payload>
 void queue_kernels(const context& ctx, const word_sort& s, std::byte* scratch, group_finisher finisher) {
-  const radix_arguments a{s, radix_scratch(s, tile_words<Limbs, Payload>(s), scratch).tables};
-  if (!is_one_group(a)) {
-    has_short_tiles<Limbs, Payload>(a.count) ? queue_passes<Limbs, Payload, tile_length::of_short_list>(ctx, a)
-                                             : queue_passes<Limbs, Payload, tile_length::of_long_list>(ctx, a);
-    if (!sorts_by_codes(a)) return;
+  const radix_arguments args{s, radix_scratch(s, tile_words<Limbs, Payload>(s), scratch).tables};
+  if (!is_one_group(args)) {
+    has_short_tiles<Limbs, Payload>(args.count) ? queue_passes<Limbs, Payload, tile_length::of_short_list>(ctx, args)
+                                                : queue_passes<Limbs, Payload, tile_length::of_long_list>(ctx, args);
+    if (!sorts_by_codes(args)) return;
   }
   if constexpr (Payload != payload_mode::values_16) {
-    if (finisher != nullptr) return finisher(ctx, a);
-    if (has_bins_kernel(a)) queue_finish<Limbs, Payload, finish_method::bins>(ctx, a);
-    queue_finish<Limbs, Payload, finish_method::digits>(ctx, a);
+    if (finisher != nullptr) return finisher(ctx, args);
+    if (has_bins_kernel(args)) queue_finish<Limbs, Payload, finish_method::bins>(ctx, args);
+    queue_finish<Limbs, Payload, finish_method::digits>(ctx, args);
   }
 }
 

@@ -16,40 +16,41 @@ __device__ __forceinline__ std::uint32_t sampled_index(std::uint32_t sample, std
 
 /// Replaces the threads' terms by their sums over the block. All threads call it.
 template <int Sums>
-__device__ void add_over_block(key_sample& s, std::uint32_t (&terms)[Sums]) {
+__device__ void add_over_block(key_sample& sample, std::uint32_t (&terms)[Sums]) {
   __syncthreads();
-  if (threadIdx.x < Sums) s.sums[threadIdx.x] = 0;
+  if (threadIdx.x < Sums) sample.sums[threadIdx.x] = 0;
   __syncthreads();
 #pragma unroll
   for (int i = 0; i < Sums; ++i) {
     terms[i] = __reduce_add_sync(~0U, terms[i]);
-    if (threadIdx.x % 32 == 0) atomicAdd(&s.sums[i], terms[i]);
+    if (threadIdx.x % 32 == 0) atomicAdd(&sample.sums[i], terms[i]);
   }
   __syncthreads();
 #pragma unroll
-  for (int i = 0; i < Sums; ++i) terms[i] = s.sums[i];
+  for (int i = 0; i < Sums; ++i) terms[i] = sample.sums[i];
 }
 
 /// Counts the samples on each piece by several divisions into pieces, piece_of(division, number). Sets `squares` to the
 /// sums of the squares of the counts: the less even, the greater.
 template <class Block, int Divisions, class PieceOf>
-__device__ void count_pieces(const Block& block, key_sample& s, std::uint32_t (&squares)[Divisions], PieceOf piece_of) {
+__device__ void count_pieces(const Block& block, key_sample& sample, std::uint32_t (&squares)[Divisions],
+                             PieceOf piece_of) {
   __syncthreads();
-  for (std::uint32_t i = threadIdx.x; i < Divisions * code_map::pieces; i += Block::threads) s.on_piece[0][i] = 0;
+  for (std::uint32_t i = threadIdx.x; i < Divisions * code_map::pieces; i += Block::threads) sample.on_piece[0][i] = 0;
   __syncthreads();
   for (std::uint32_t i = threadIdx.x; i < key_sample::samples; i += Block::threads) {
-    const std::uint64_t number = s.number[i];
+    const std::uint64_t number = sample.number[i];
 #pragma unroll
-    for (int d = 0; d < Divisions; ++d) atomicAdd(&s.on_piece[d][piece_of(d, number)], 1U);
+    for (int d = 0; d < Divisions; ++d) atomicAdd(&sample.on_piece[d][piece_of(d, number)], 1U);
   }
   __syncthreads();
 #pragma unroll
   for (int d = 0; d < Divisions; ++d) squares[d] = 0;
   for (std::uint32_t i = threadIdx.x; i < code_map::pieces; i += Block::threads) {
 #pragma unroll
-    for (int d = 0; d < Divisions; ++d) squares[d] += s.on_piece[d][i] * s.on_piece[d][i];
+    for (int d = 0; d < Divisions; ++d) squares[d] += sample.on_piece[d][i] * sample.on_piece[d][i];
   }
-  add_over_block(s, squares);
+  add_over_block(sample, squares);
 }
 
 /// Numbers of samples, of the looked_up ones whose codes were looked up.
@@ -60,22 +61,22 @@ struct code_counts {
 };
 
 template <class Block, class CodeOf>
-__device__ code_counts count_codes(const Block& block, key_sample& s, CodeOf code_of) {
+__device__ code_counts count_codes(const Block& block, key_sample& sample, CodeOf code_of) {
   constexpr std::uint32_t differs = 1U << 31;
-  for (std::uint32_t i = threadIdx.x; i < key_sample::slots; i += Block::threads) s.first_in_slot[i] = 0;
-  for (std::uint32_t i = threadIdx.x; i < key_sample::looked_up; i += Block::threads) s.with_code[i] = 0;
+  for (std::uint32_t i = threadIdx.x; i < key_sample::slots; i += Block::threads) sample.first_in_slot[i] = 0;
+  for (std::uint32_t i = threadIdx.x; i < key_sample::looked_up; i += Block::threads) sample.with_code[i] = 0;
   __syncthreads();
-  const auto number_of = [&](std::uint32_t i) { return s.number[2 * i]; };
+  const auto number_of = [&](std::uint32_t i) { return sample.number[2 * i]; };
   for (std::uint32_t i = threadIdx.x; i < key_sample::looked_up; i += Block::threads) {
     const std::uint32_t code = code_of(number_of(i));
     std::uint32_t first = i;
     for (std::uint32_t slot = code * 0x9e3779b1U >> 20;; slot = (slot + 1) % key_sample::slots) {
-      const std::uint32_t holder = atomicCAS(&s.first_in_slot[slot], 0U, i + 1);
+      const std::uint32_t holder = atomicCAS(&sample.first_in_slot[slot], 0U, i + 1);
       first = holder == 0 ? i : holder - 1;
       if (code_of(number_of(first)) == code) break;
     }
-    atomicAdd(&s.with_code[first], 1U);
-    if (number_of(first) != number_of(i)) atomicOr(&s.with_code[first], differs);
+    atomicAdd(&sample.with_code[first], 1U);
+    if (number_of(first) != number_of(i)) atomicOr(&sample.with_code[first], differs);
   }
   __syncthreads();
   // What a group's words leave in the sample, and a quarter, as a sample errs.
@@ -83,11 +84,11 @@ __device__ code_counts count_codes(const Block& block, key_sample& s, CodeOf cod
       static_cast<std::uint32_t>(std::uint64_t{most_group_words} * key_sample::looked_up * 5 / 4 / block.count) + 1;
   std::uint32_t mixed_heavy_alone[3] = {};
   for (std::uint32_t i = threadIdx.x; i < key_sample::looked_up; i += Block::threads) {
-    const std::uint32_t held = s.with_code[i] & ~differs;
-    if (held > most) mixed_heavy_alone[s.with_code[i] >= differs ? 0 : 1] += held;
+    const std::uint32_t held = sample.with_code[i] & ~differs;
+    if (held > most) mixed_heavy_alone[sample.with_code[i] >= differs ? 0 : 1] += held;
     if (held == 1) ++mixed_heavy_alone[2];
   }
-  add_over_block(s, mixed_heavy_alone);
+  add_over_block(sample, mixed_heavy_alone);
   return {mixed_heavy_alone[0], mixed_heavy_alone[1], mixed_heavy_alone[2]};
 }
 
@@ -128,9 +129,9 @@ __device__ __forceinline__ std::uint64_t least_of_warp(std::uint64_t number) {
 
 /// Least and greatest number of the sample, as they are and folded.
 template <class Block, class Coder>
-__device__ void find_ranges(const Block& block, key_sample& s, Coder coder) {
-  if (threadIdx.x < 2) s.least[threadIdx.x] = ~0ULL;
-  if (threadIdx.x < 2) s.greatest[threadIdx.x] = 0;
+__device__ void find_ranges(const Block& block, key_sample& sample, Coder coder) {
+  if (threadIdx.x < 2) sample.least[threadIdx.x] = ~0ULL;
+  if (threadIdx.x < 2) sample.greatest[threadIdx.x] = 0;
   __syncthreads();
 #pragma unroll
   for (const bool is_folded : {false, true}) {
@@ -138,15 +139,15 @@ __device__ void find_ranges(const Block& block, key_sample& s, Coder coder) {
     std::uint64_t least = ~0ULL;
     std::uint64_t greatest = 0;
     for (std::uint32_t i = threadIdx.x; i < key_sample::samples; i += Block::threads) {
-      const std::uint64_t n = coder.folded_number(static_cast<typename Coder::number>(s.number[i]));
+      const std::uint64_t n = coder.folded_number(static_cast<typename Coder::number>(sample.number[i]));
       least = min(least, n);
       greatest = max(greatest, n);
     }
     least = least_of_warp(least);
     greatest = ~least_of_warp(~greatest);
     if (threadIdx.x % 32 == 0) {
-      atomicMin(&s.least[is_folded], least);
-      atomicMax(&s.greatest[is_folded], greatest);
+      atomicMin(&sample.least[is_folded], least);
+      atomicMax(&sample.greatest[is_folded], greatest);
     }
   }
   __syncthreads();
@@ -154,10 +155,10 @@ __device__ void find_ranges(const Block& block, key_sample& s, Coder coder) {
 
 /// Takes the sample, and notes in which bits its keys differ.
 template <class Block>
-__device__ void take_sample(const Block& block, key_sample& s) {
+__device__ void take_sample(const Block& block, key_sample& sample) {
   using word = typename Block::word;
   const key_numbers<word::limbs> number_of(block.arguments.key_low, block.arguments.key_high);
-  if (threadIdx.x < 4) s.differing[threadIdx.x] = 0;
+  if (threadIdx.x < 4) sample.differing[threadIdx.x] = 0;
   __syncthreads();
   block.read_words(block.shared.arrays.words[0], [&](auto load) {
     const word first = load(sampled_index(0, block.count));
@@ -166,14 +167,14 @@ __device__ void take_sample(const Block& block, key_sample& s) {
 #pragma unroll 4
     for (std::uint32_t i = threadIdx.x; i < key_sample::samples; i += Block::threads) {
       const word w = load(sampled_index(i, block.count));
-      s.number[i] = number_of(w);
+      sample.number[i] = number_of(w);
 #pragma unroll
       for (int l = 0; l < word::limbs; ++l) differing.limb[l] |= (w.limb[l] ^ first.limb[l]) & key.limb[l];
     }
 #pragma unroll
     for (int l = 0; l < word::limbs; ++l) {
       const std::uint32_t of_warp = __reduce_or_sync(~0U, differing.limb[l]);
-      if (threadIdx.x % 32 == 0) atomicOr(&s.differing[l], of_warp);
+      if (threadIdx.x % 32 == 0) atomicOr(&sample.differing[l], of_warp);
     }
   });
   __syncthreads();
@@ -183,22 +184,23 @@ __device__ void take_sample(const Block& block, key_sample& s) {
 /// the mean 255 and the standard deviation 23 for even keys; 345 is the limit. Up to 2^20 words have at most 256 codes,
 /// so that this suffices. With more codes, the codes show keys that are even in their highest byte alone, or few.
 template <int Limbs, class Block>
-__device__ bool are_even(const Block& block, key_sample& s, std::uint32_t codes) {
+__device__ bool are_even(const Block& block, key_sample& sample, std::uint32_t codes) {
   constexpr std::uint32_t bits = key_numbers<Limbs>::bits;
   std::uint32_t squares[1];
-  count_pieces(block, s, squares, [](int, std::uint64_t n) { return static_cast<std::uint32_t>(n >> (bits - 8)); });
+  count_pieces(block, sample, squares,
+               [](int, std::uint64_t n) { return static_cast<std::uint32_t>(n >> (bits - 8)); });
   if (squares[0] >= key_sample::samples / radix_bins * (key_sample::samples + 345)) return false;
   if (block.count <= 1U << 20) return true;
   const auto code_of = [&](std::uint64_t n) { return static_cast<std::uint32_t>((n >> (bits - 32)) * codes >> 32); };
-  const code_counts counts = count_codes(block, s, code_of);
+  const code_counts counts = count_codes(block, sample, code_of);
   return counts.heavy < key_sample::looked_up / 16 && counts.mixed < key_sample::looked_up / 4 * 3;
 }
 
 /// Chooses the scale on which the samples lie most evenly. Returns its index in key_sample::on_piece.
 template <class Block, class Coder>
-__device__ int choose_scale(const Block& block, key_sample& s, Coder coder, key_scale& chosen) {
+__device__ int choose_scale(const Block& block, key_sample& sample, Coder coder, key_scale& chosen) {
   constexpr std::uint32_t mantissa_bits = 23;
-  find_ranges(block, s, coder);
+  find_ranges(block, sample, coder);
   key_scale scales[key_sample::scales];
 #pragma unroll
   for (int i = 0; i < key_sample::scales; ++i) {
@@ -206,17 +208,17 @@ __device__ int choose_scale(const Block& block, key_sample& s, Coder coder, key_
     scale.is_folded = i >= 2;
     const std::uint32_t exponent_bits = i % 2 == 0 ? 4 : 6;
     // The scale begins below the least sample by half of the samples' range, for keys that the sample has missed.
-    const unsigned long long margin = (s.greatest[i / 2] - s.least[i / 2]) / 2;
-    scale.origin = s.least[i / 2] - min(margin, s.least[i / 2]);
+    const unsigned long long margin = (sample.greatest[i / 2] - sample.least[i / 2]) / 2;
+    scale.origin = sample.least[i / 2] - min(margin, sample.least[i / 2]);
     // The exponents end one above that of the greatest number, or with the greatest of all.
-    const auto greatest = static_cast<typename Coder::number>(s.greatest[i / 2]);
+    const auto greatest = static_cast<typename Coder::number>(sample.greatest[i / 2]);
     const std::uint32_t end = exponent_bits == 6 ? 127 + 64 : (coder.float_of(greatest) >> mantissa_bits) + 2;
     scale.dropped_bits = exponent_bits + mantissa_bits + (scale.is_folded ? 1 : 0) - code_map::quantized_bits;
     scale.low_float = (max(end, 1U << exponent_bits) - (1U << exponent_bits)) << mantissa_bits;
     scales[i] = scale;
   }
   std::uint32_t squares[key_sample::scales];
-  count_pieces(block, s, squares, [&](int i, std::uint64_t n) {
+  count_pieces(block, sample, squares, [&](int i, std::uint64_t n) {
     coder.scale = scales[i];
     return coder.quantize(static_cast<typename Coder::number>(n)) >> code_map::bits_in_piece;
   });
@@ -268,27 +270,28 @@ __device__ void assign_codes(const Block& block, const std::uint32_t (&on_piece)
 /// Chooses the map. One block calls this.
 template <int Limbs, payload_mode Payload, tile_length Length>
 __device__ void choose_map(const radix_block<Limbs, Payload, Length>& block) {
-  auto& s = *reinterpret_cast<key_sample*>(block.staged);
-  const radix_arguments& a = block.arguments;
+  auto& sample = *reinterpret_cast<key_sample*>(block.staged);
+  const radix_arguments& args = block.arguments;
   const auto store_shape = [&](bool is_even, std::uint32_t codes, bool by_digits, std::uint32_t unit_bits,
                                const key_scale& scale) {
     const std::uint32_t passes = passes_of_codes(codes);
     const std::uint32_t digit_bits = (32 - __clz(static_cast<int>(codes - 1)) + passes - 1) / passes;
-    if (threadIdx.x == 0) a.tables.map->shape = {is_even, codes, by_digits ? 0 : passes, digit_bits, unit_bits, scale};
+    if (threadIdx.x == 0)
+      args.tables.map->shape = {is_even, codes, by_digits ? 0 : passes, digit_bits, unit_bits, scale};
   };
-  take_sample(block, s);
-  const std::uint32_t even_codes = min(codes_of_even_keys(block.count), 1U << min(a.key_high - a.key_low, 31));
-  if (are_even<Limbs>(block, s, even_codes)) return store_shape(true, even_codes, false, 0, {});
+  take_sample(block, sample);
+  const std::uint32_t even_codes = min(codes_of_even_keys(block.count), 1U << min(args.key_high - args.key_low, 31));
+  if (are_even<Limbs>(block, sample, even_codes)) return store_shape(true, even_codes, false, 0, {});
   // An entry of the map has 16 bits for a number of codes; 2^20 codes are 2^16 units of 16.
   const std::uint32_t codes = codes_of_uneven_keys(block.count);
   piecewise_coder<Limbs> coder(block, code_bits());
   coder.unit_bits = codes > 1U << 16 ? 4 : 0;
-  assign_codes(block, s.on_piece[choose_scale(block, s, coder, coder.scale)], codes >> coder.unit_bits);
-  const code_counts counts = count_codes(block, s, [&](std::uint64_t n) {
+  assign_codes(block, sample.on_piece[choose_scale(block, sample, coder, coder.scale)], codes >> coder.unit_bits);
+  const code_counts counts = count_codes(block, sample, [&](std::uint64_t n) {
     return coder.code_of(static_cast<typename piecewise_coder<Limbs>::number>(n));
   });
-  const bool by_digits =
-      prefers_digits<Limbs, carries_values(Payload)>(counts, block.count, codes, passes_of_codes(codes), s.differing);
+  const bool by_digits = prefers_digits<Limbs, carries_values(Payload)>(counts, block.count, codes,
+                                                                        passes_of_codes(codes), sample.differing);
   store_shape(false, codes, by_digits, coder.unit_bits, coder.scale);
 }
 

@@ -46,17 +46,17 @@ void launch_extraction(const context& ctx, const sort_problem& p, const sort_buf
 
 }  // namespace
 
-void extract_words(const context& ctx, const sort_problem& p, const sort_buffers& b, std::uint32_t limbs,
+void extract_words(const context& ctx, const sort_problem& problem, const sort_buffers& buffers, std::uint32_t limbs,
                    std::uint32_t low, std::uint32_t bits, const void* order, std::uint64_t order_bytes, void* words) {
-  const bool is_whole = order == nullptr && bits == p.key.bits;
+  const bool is_whole = order == nullptr && bits == problem.key.bits;
   const auto launch_for =
-      is_whole && is_narrow(p.key)
+      is_whole && is_narrow(problem.key)
           ? (limbs == 1 ? launch_extraction<1, std::uint32_t, true> : launch_extraction<2, std::uint32_t, true>)
       : limbs == 4       ? launch_extraction<4, std::uint32_t>
       : order_bytes == 4 ? (limbs == 1 ? launch_extraction<1, std::uint32_t> : launch_extraction<2, std::uint32_t>)
       : limbs == 1       ? launch_extraction<1, std::uint64_t>
                          : launch_extraction<2, std::uint64_t>;
-  launch_for(ctx, p, b, low, bits, order, words);
+  launch_for(ctx, problem, buffers, low, bits, order, words);
 }
 
 }  // namespace sheaf::cuda

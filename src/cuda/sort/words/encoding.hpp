@@ -38,22 +38,22 @@ struct word_encoding {
 };
 
 /// The encoding that cuda.sample sorts by.
-word_encoding encoding_of(const primitives::sort_problem& p);
+word_encoding encoding_of(const primitives::sort_problem& problem);
 /// The encoding that cuda.onesweep sorts by, which is stable in any case; it sorts words of one or two limbs that are
 /// keys, alone or with separate values, and rows of two limbs by either.
-word_encoding onesweep_encoding_of(const primitives::sort_problem& p);
+word_encoding onesweep_encoding_of(const primitives::sort_problem& problem);
 
 /// The key is one number of whole limbs and is sorted by all of its bits, so that its limbs are copied into the word.
 /// Numbers of 8 bytes lie at multiples of 8.
 /// Other keys are read byte by byte.
-bool key_is_whole_limbs(const primitives::sort_problem& p);
+bool key_is_whole_limbs(const primitives::sort_problem& problem);
 
 /// There is one array of values, which are adjacent words of 4, 8 or 16 bytes, at most most_bytes.
-bool has_one_value_array(const primitives::sort_problem& p, std::uint64_t most_bytes);
+bool has_one_value_array(const primitives::sort_problem& problem, std::uint64_t most_bytes);
 
 /// Sets where the limbs of words lie in the rows of a call, whose key_is_whole_limbs.
-void map_words(const primitives::sort_problem& p, const word_encoding& encoding, const primitives::sort_buffers& b,
-               word_sort& s);
+void map_words(const primitives::sort_problem& problem, const word_encoding& encoding,
+               const primitives::sort_buffers& buffers, word_sort& sort);
 
 /// The position of the lowest bit of an extracted key of `bits` bits, whose highest bit is the word's. In words of
 /// several limbs its width is rounded up to whole bytes.
@@ -63,11 +63,11 @@ SHEAF_HOST_DEVICE constexpr std::uint32_t lowest_key_bit(std::uint32_t limbs, st
 /// Queues the extraction of `bits` key bits from bit `low` on as words of 1, 2 or 4 limbs, for keys that are read byte
 /// by byte. Word i holds these bits of row order[i], or of row i where order is null; in 4 limbs 65 to 96 bits, above
 /// the number i in its lowest limb. Entries of order have order_bytes, 4 or, beside 1 and 2 limbs, 8.
-void extract_words(const context& ctx, const primitives::sort_problem& p, const primitives::sort_buffers& b,
+void extract_words(const context& ctx, const primitives::sort_problem& problem, const primitives::sort_buffers& buffers,
                    std::uint32_t limbs, std::uint32_t low, std::uint32_t bits, const void* order,
                    std::uint64_t order_bytes, void* words);
 /// What extract_words takes for a key of several rounds, or one.
-double extraction_seconds(const primitives::sort_problem& p, std::uint32_t rounds, std::uint64_t word_bytes,
-                          const machine& m);
+double extraction_seconds(const primitives::sort_problem& problem, std::uint32_t rounds, std::uint64_t word_bytes,
+                          const machine& machine);
 
 }  // namespace sheaf::cuda

@@ -46,14 +46,14 @@ __device__ __forceinline__ digit_field digit_at(std::uint32_t shift, std::uint32
 }
 
 template <int Limbs>
-__device__ __forceinline__ std::uint32_t digit_of(const sort_word<Limbs>& word, const digit_field& f) {
-  std::uint32_t digit = __funnelshift_r(word.limb[Limbs - 1], 0, f.shift);
+__device__ __forceinline__ std::uint32_t digit_of(const sort_word<Limbs>& word, const digit_field& field) {
+  std::uint32_t digit = __funnelshift_r(word.limb[Limbs - 1], 0, field.shift);
 #pragma unroll
   for (int i = Limbs - 2; i >= 0; --i) {
-    const std::uint32_t candidate = __funnelshift_r(word.limb[i], word.limb[i + 1], f.shift);
-    digit = f.limb == static_cast<std::uint32_t>(i) ? candidate : digit;
+    const std::uint32_t candidate = __funnelshift_r(word.limb[i], word.limb[i + 1], field.shift);
+    digit = field.limb == static_cast<std::uint32_t>(i) ? candidate : digit;
   }
-  return digit & f.mask;
+  return digit & field.mask;
 }
 
 /// A digit that is one byte of a word.

@@ -25,30 +25,30 @@ std::uint64_t rows_of_a_tile(std::uint64_t rows) noexcept {
 // An iteration has two exchanges of sums: of p.q, and of r.r and r.z. Where p fits the shared memory of a block, every
 // block has all of it there, and makes the next p from the residual that all wrote before the second exchange. Else
 // blocks make their rows of p, and a barrier follows.
-plan::planned plan_persistent(const conjugate_gradient_problem& p, const plan::scope& scope) {
-  if (p.is_operator) return plan::rejected("needs a matrix, but the system has an operator");
-  const machine& m = scope.machine;
+plan::planned plan_persistent(const conjugate_gradient_problem& problem, const plan::scope& scope) {
+  if (problem.is_operator) return plan::rejected("needs a matrix, but the system has an operator");
+  const machine& machine = scope.machine;
   core::scratch_arrays place(nullptr);
-  const std::uint64_t tile_rows = rows_of_a_tile(p.product.rows);
-  const exchange_slots slots(ceil_div(p.product.rows, tile_rows), place);
-  take_vectors(p, tile_rows, place);
+  const std::uint64_t tile_rows = rows_of_a_tile(problem.product.rows);
+  const exchange_slots slots(ceil_div(problem.product.rows, tile_rows), place);
+  take_vectors(problem, tile_rows, place);
   plan::planned plan;
   plan.scratch_bytes = place.bytes();
   // Of a block, as most devices have at least; how much there is the kernel asks.
   constexpr std::uint64_t shared_bytes = 160 << 10;
-  const bool keeps_direction = p.vector_bytes() <= shared_bytes;
+  const bool keeps_direction = problem.vector_bytes() <= shared_bytes;
   // A block per multiprocessor has fewer reads under way than a grid of many, and work of unequal length.
   constexpr double spread = 1.5;
   constexpr double exchange_barriers = 1.2;  // an exchange over a barrier
-  plan.add("barriers", (2 * exchange_barriers + (keeps_direction ? 0 : 1)) * m.barrier_seconds);
+  plan.add("barriers", (2 * exchange_barriers + (keeps_direction ? 0 : 1)) * machine.barrier_seconds);
   // Between them the residual, then offsets, columns, and p are read.
   const double dependent_reads = keeps_direction ? 3 : 5;
-  plan.add("latency", dependent_reads * m.access_seconds);
-  const std::uint64_t streamed = p.product.matrix_bytes() + vector_traffic(p);
-  const std::uint64_t footprint = p.product.matrix_bytes() + 5 * p.vector_bytes();
-  const double streamed_seconds = spread * m.streamed(streamed, footprint);
+  plan.add("latency", dependent_reads * machine.access_seconds);
+  const std::uint64_t streamed = problem.product.matrix_bytes() + vector_traffic(problem);
+  const std::uint64_t footprint = problem.product.matrix_bytes() + 5 * problem.vector_bytes();
+  const double streamed_seconds = spread * machine.streamed(streamed, footprint);
   if (keeps_direction) return plan.add("streamed", streamed_seconds);
-  add_reads(p.product, m, streamed_seconds, plan);
+  add_reads(problem.product, machine, streamed_seconds, plan);
   return plan;
 }
 
@@ -65,15 +65,15 @@ struct launch_terms {
 template <class Sum, class Value, class Column>
 class block_solver {
  public:
-  __device__ block_solver(const system_vectors<Value>& v, const system_matrix<Value, Column>& m,
+  __device__ block_solver(const system_vectors<Value>& vectors, const system_matrix<Value, Column>& m,
                           const exchange_slots& slots, const launch_terms& terms, const block_part& part,
                           solver_state& s, std::uint32_t& is_faulty, shared_space space)
-      : v_(v), m_(m), slots_(slots), terms_(terms), part_(part), s_(s), is_faulty_(is_faulty), rows_(m.a) {
-    p_ = space.take<Value>(v.rows);
+      : v_(vectors), m_(m), slots_(slots), terms_(terms), part_(part), s_(s), is_faulty_(is_faulty), rows_(m.a) {
+    p_ = space.take<Value>(vectors.rows);
     keeps_direction_ = p_ != nullptr;
-    if (!keeps_direction_) p_ = v.p;
+    if (!keeps_direction_) p_ = vectors.p;
     Value* const own_q = space.take<Value>(part.last - part.first);
-    q_ = own_q != nullptr ? own_q - part.first : v.q;
+    q_ = own_q != nullptr ? own_q - part.first : vectors.q;
     rows_.template copy<solver_threads>(part.first, part.last, terms.has_row_ends, space);
   }
 
@@ -284,18 +284,18 @@ class block_solver {
 
 template <class Sum, class Value, class Column>
 __global__ void __launch_bounds__(solver_threads)
-    solve_system(const __grid_constant__ system_vectors<Value> v,
-                 const __grid_constant__ system_matrix<Value, Column> m, const __grid_constant__ exchange_slots slots,
-                 const __grid_constant__ launch_terms terms) {
+    solve_system(const __grid_constant__ system_vectors<Value> vectors,
+                 const __grid_constant__ system_matrix<Value, Column> matrix,
+                 const __grid_constant__ exchange_slots slots, const __grid_constant__ launch_terms terms) {
   extern __shared__ __align__(16) unsigned char shared_bytes[];
   __shared__ block_part part;
   __shared__ std::uint32_t is_faulty;
   alignas(solver_state) __shared__ unsigned char state[sizeof(solver_state)];
   __shared__ long long ahead[2];
   if (threadIdx.x == 0) is_faulty = 0;
-  find_part(v, m, terms.has_row_ends, ahead, part);
-  block_solver<Sum, Value, Column> solver(v, m, slots, terms, part, *reinterpret_cast<solver_state*>(state), is_faulty,
-                                          shared_space(shared_bytes, terms.shared_bytes));
+  find_part(vectors, matrix, terms.has_row_ends, ahead, part);
+  block_solver<Sum, Value, Column> solver(vectors, matrix, slots, terms, part, *reinterpret_cast<solver_state*>(state),
+                                          is_faulty, shared_space(shared_bytes, terms.shared_bytes));
   solver.run();
 }
 
@@ -314,26 +314,27 @@ class persistent_solver {
     const bool waits = every != ~std::uint64_t{0};
     const std::uint64_t most = watch.wants_reports() ? history_entries - 1 : ~std::uint64_t{0};
     queue(waits ? 0 : most, true, false);
-    const solver_state* s = &reads.read_and_take();
-    while (!s->steps.is_done() && !system_reads::is_faulty(*s)) {
-      const std::uint64_t batch = waits ? std::min(most, every - s->steps.iterations() % every) : most;
+    const solver_state* state = &reads.read_and_take();
+    while (!state->steps.is_done() && !system_reads::is_faulty(*state)) {
+      const std::uint64_t batch = waits ? std::min(most, every - state->steps.iterations() % every) : most;
       queue(batch, false, watch.asks_to_stop());
-      s = &reads.read_and_take();
+      state = &reads.read_and_take();
     }
-    *b_.result = s->steps.summary(s->residual);
+    *b_.result = state->steps.summary(state->residual);
   }
 
   void capture() { queue(~std::uint64_t{0}, true, false); }
 
  private:
-  persistent_solver(const context& ctx, const conjugate_gradient_problem& p, const conjugate_gradient_buffers& b,
-                    core::scratch_arrays place)
+  persistent_solver(const context& ctx, const conjugate_gradient_problem& problem,
+                    const conjugate_gradient_buffers& buffers, core::scratch_arrays place)
       : ctx_(ctx),
-        b_(b),
-        slots_(ceil_div(p.product.rows, rows_of_a_tile(p.product.rows)), place),
-        v_(vectors_in<Value>(p, b, rows_of_a_tile(p.product.rows), place)),
-        m_(matrix_of<Value, Column>(p, b, guard_of(ctx, p.product, primitives::csr_call::conjugate_gradient))),
-        has_row_ends_(p.product.has_row_ends) {}
+        b_(buffers),
+        slots_(ceil_div(problem.product.rows, rows_of_a_tile(problem.product.rows)), place),
+        v_(vectors_in<Value>(problem, buffers, rows_of_a_tile(problem.product.rows), place)),
+        m_(matrix_of<Value, Column>(problem, buffers,
+                                    guard_of(ctx, problem.product, primitives::csr_call::conjugate_gradient))),
+        has_row_ends_(problem.product.has_row_ends) {}
 
   void queue(std::uint64_t iterations, bool begins, bool stops) const {
     if (begins) {

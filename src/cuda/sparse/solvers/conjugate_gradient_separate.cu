@@ -20,26 +20,27 @@ std::uint64_t rows_of_tiles(const conjugate_gradient_problem& p) noexcept {
 
 // Beside the product there are three kernels: p.q, the new residual, and the new x and p. p and q are read once more
 // than in cuda.streamed, and the host waits once.
-plan::planned plan_separate(const conjugate_gradient_problem& p, const plan::scope& scope) {
-  if (p.is_captured && !p.is_operator) {
+plan::planned plan_separate(const conjugate_gradient_problem& problem, const plan::scope& scope) {
+  if (problem.is_captured && !problem.is_operator) {
     return plan::rejected("waits for the host in each iteration, but the stream is being captured");
   }
-  const machine& m = scope.machine;
+  const machine& machine = scope.machine;
   core::scratch_arrays place(nullptr);
-  take_vectors(p, rows_of_tiles(p), place);
+  take_vectors(problem, rows_of_tiles(problem), place);
   rows_decision rows;
   core::scratch_offsets of_product;
   plan::planned plan;
-  if (!p.is_operator) {
+  if (!problem.is_operator) {
     constexpr double spread = 1.1;  // rows of uneven length
-    rows = decide_rows(p.product, of_product);
-    price_rows(p.product, m, false, spread, plan);
+    rows = decide_rows(problem.product, of_product);
+    price_rows(problem.product, machine, false, spread, plan);
   }
   plan.scratch_bytes = place.bytes() + of_product.bytes();
   plan.decided.set(rows);
   constexpr double kernels = 3;
-  plan.add("round trip", m.launch_seconds + kernels * m.step_seconds);
-  plan.add("vectors", m.streamed(vector_traffic(p) + 2 * p.vector_bytes(), 5 * p.vector_bytes()));
+  plan.add("round trip", machine.launch_seconds + kernels * machine.step_seconds);
+  plan.add("vectors",
+           machine.streamed(vector_traffic(problem) + 2 * problem.vector_bytes(), 5 * problem.vector_bytes()));
   return plan;
 }
 
@@ -48,21 +49,22 @@ enum class residual_use : std::uint32_t { start, confirmation, result };
 /// Sums of a residual that was made by others, and what follows from them. At the start p = z.
 template <class Sum, class Value>
 __global__ void __launch_bounds__(block_threads)
-    sum_residual(const __grid_constant__ system_vectors<Value> v, const Value* residual, residual_use use) {
-  if (use == residual_use::confirmation && (!v.state().steps.wants_confirmation() || block_ends(v, false))) return;
-  sum_all_tiles<2>(v, 0, [&](std::uint64_t i) {
-    if (use == residual_use::start) v.p[i] = static_cast<Value>(z_at<Sum>(v, i));
-    return sums_of_residual<Sum>(v, residual[i], i);
+    sum_residual(const __grid_constant__ system_vectors<Value> vectors, const Value* residual, residual_use use) {
+  if (use == residual_use::confirmation && (!vectors.state().steps.wants_confirmation() || block_ends(vectors, false)))
+    return;
+  sum_all_tiles<2>(vectors, 0, [&](std::uint64_t i) {
+    if (use == residual_use::start) vectors.p[i] = static_cast<Value>(z_at<Sum>(vectors, i));
+    return sums_of_residual<Sum>(vectors, residual[i], i);
   });
-  finish_sums<2>(v, 0, [&](const row_sums<2>& sums) {
-    solver_state& s = v.state();
+  finish_sums<2>(vectors, 0, [&](const row_sums<2>& sums) {
+    solver_state& state = vectors.state();
     if (use == residual_use::result) {
-      s.residual = sqrt(sums.sum[0]);
+      state.residual = sqrt(sums.sum[0]);
     } else if (use == residual_use::confirmation) {
-      take_confirmation(s, sums);
+      take_confirmation(state, sums);
     } else {
-      take_start_residual(s, sums);
-      keep_history(v, s);
+      take_start_residual(state, sums);
+      keep_history(vectors, state);
     }
   });
 }
@@ -94,12 +96,12 @@ __global__ void __launch_bounds__(block_threads) copy_x_to_confirm(const __grid_
 
 /// Makes the best x the caller's; where b is 0, x is.
 template <class Value>
-__global__ void __launch_bounds__(block_threads) take_best_x(const __grid_constant__ system_vectors<Value> v) {
-  const solver_state& s = v.state();
+__global__ void __launch_bounds__(block_threads) take_best_x(const __grid_constant__ system_vectors<Value> vectors) {
+  const solver_state& s = vectors.state();
   if (s.b_is_zero != 0) {
-    for_rows(v, [&](std::uint64_t i) { v.x[0][i] = Value{0}; });
+    for_rows(vectors, [&](std::uint64_t i) { vectors.x[0][i] = Value{0}; });
   } else if (s.steps.result() != 0) {
-    for_rows(v, [&](std::uint64_t i) { v.x[0][i] = v.x[1][i]; });
+    for_rows(vectors, [&](std::uint64_t i) { vectors.x[0][i] = vectors.x[1][i]; });
   }
 }
 
@@ -112,18 +114,18 @@ class separate_solver {
 
   void run() {
     begin();
-    solver_state s = reads_.peek();
-    if (system_reads::is_faulty(s)) return;
-    if (s.b_is_zero != 0) {
+    solver_state state = reads_.peek();
+    if (system_reads::is_faulty(state)) return;
+    if (state.b_is_zero != 0) {
       require(cudaMemsetAsync(v_.x[0], 0, p_.vector_bytes(), ctx_.stream()), ctx_);
-      b_.watch->report(0, 0, s.steps.target());
-      *b_.result = s.steps.summary(0);
+      b_.watch->report(0, 0, state.steps.target());
+      *b_.result = state.steps.summary(0);
       return;
     }
     try {
-      iterate(s);
+      iterate(state);
     } catch (...) {
-      take_best(s.steps);
+      take_best(state.steps);
       throw;
     }
   }
@@ -145,16 +147,16 @@ class separate_solver {
   }
 
  private:
-  separate_solver(const context& ctx, const conjugate_gradient_problem& p, const plan::planned& plan,
-                  const conjugate_gradient_buffers& b, core::scratch_arrays place)
+  separate_solver(const context& ctx, const conjugate_gradient_problem& problem, const plan::planned& plan,
+                  const conjugate_gradient_buffers& buffers, core::scratch_arrays place)
       : ctx_(ctx),
-        p_(p),
+        p_(problem),
         rows_(plan.decided.get<rows_decision>()),
-        b_(b),
-        v_(vectors_in<Value>(p, b, rows_of_tiles(p), place)),
+        b_(buffers),
+        v_(vectors_in<Value>(problem, buffers, rows_of_tiles(problem), place)),
         product_scratch_(place.rest()),
-        reads_(ctx, v_.memory, *b.watch) {
-    if (!p.is_operator) guard_ = guard_of(ctx, p.product, primitives::csr_call::conjugate_gradient);
+        reads_(ctx, v_.memory, *buffers.watch) {
+    if (!problem.is_operator) guard_ = guard_of(ctx, problem.product, primitives::csr_call::conjugate_gradient);
   }
 
   void begin() const {
@@ -163,29 +165,29 @@ class separate_solver {
     invert();
   }
 
-  void iterate(solver_state& s) {
-    if (s.x_is_zero != 0) {
+  void iterate(solver_state& state) {
+    if (state.x_is_zero != 0) {
       copy(v_.b, v_.r);
     } else {
       make_residual_of(v_.x[0], v_.r);
     }
     queue_sums(v_.r, residual_use::start);
-    if (!read(s)) return;
-    while (!s.steps.is_done()) {
+    if (!read(state)) return;
+    while (!state.steps.is_done()) {
       if (b_.watch->asks_to_stop()) {
-        s.steps.end(stop_reason::stopped);
-      } else if (!step(s)) {
-        return take_best(s.steps);
+        state.steps.end(stop_reason::stopped);
+      } else if (!step(state)) {
+        return take_best(state.steps);
       }
     }
-    take_best(s.steps);
-    s.residual = s.steps.norm();
-    if (!s.steps.is_confirmed()) {
+    take_best(state.steps);
+    state.residual = state.steps.norm();
+    if (!state.steps.is_confirmed()) {
       make_residual_of(v_.x[0], v_.q);
       queue_sums(v_.q, residual_use::result);
-      s.residual = reads_.peek().residual;
+      state.residual = reads_.peek().residual;
     }
-    *b_.result = s.steps.summary(s.residual);
+    *b_.result = state.steps.summary(state.residual);
   }
 
   /// The product and the new residual.
@@ -196,25 +198,25 @@ class separate_solver {
   }
 
   /// False if the product reported a fault.
-  bool step(solver_state& s) {
+  bool step(solver_state& state) {
     queue_step();
-    const conjugate_gradient_steps before = s.steps;
-    if (!read(s)) {
-      s.steps = before;  // for which x there is
-      s.steps.end(stop_reason::breakdown);
+    const conjugate_gradient_steps before = state.steps;
+    if (!read(state)) {
+      state.steps = before;  // for which x there is
+      state.steps.end(stop_reason::breakdown);
       return false;
     }
-    if (s.has_step == 0) return true;
+    if (state.has_step == 0) return true;
     queue_over_rows(ctx_, step_vectors<Sum, Value>, v_);
-    if (s.steps.wants_confirmation()) {
-      make_residual_of(v_.x[s.steps.next()], v_.r);
+    if (state.steps.wants_confirmation()) {
+      make_residual_of(v_.x[state.steps.next()], v_.r);
       queue_sums(v_.r, residual_use::confirmation);
       queue_over_rows(ctx_, restart_direction<Sum, Value>, v_);
-      if (!read(s)) return false;
-      if (!s.steps.is_done() && b_.watch->asks_to_stop()) s.steps.end(stop_reason::stopped);
+      if (!read(state)) return false;
+      if (!state.steps.is_done() && b_.watch->asks_to_stop()) state.steps.end(stop_reason::stopped);
     } else {
-      if (b_.watch->asks_to_stop()) s.steps.end(stop_reason::stopped);
-      s.steps.end_step();  // as the device does
+      if (b_.watch->asks_to_stop()) state.steps.end(stop_reason::stopped);
+      state.steps.end_step();  // as the device does
     }
     return true;
   }

@@ -28,25 +28,25 @@ sliced_shape slices_of_plan(const conjugate_gradient_problem& p, const streamed_
 
 /// Decides all but the batch.
 /// @param scratch_bytes  that this takes
-streamed_decision decide_arrays(const conjugate_gradient_problem& p, product_form product, const machine& m,
+streamed_decision decide_arrays(const conjugate_gradient_problem& problem, product_form product, const machine& machine,
                                 std::uint64_t& scratch_bytes) {
   const bool is_sliced = product == product_form::slices;
-  streamed_decision d;
-  d.product = product;
+  streamed_decision decision;
+  decision.product = product;
   // One block adds all tiles: of 2^11 it reads 8 with each thread. A sliced matrix is dealt to blocks by tiles, which
   // are small for that.
   const std::uint64_t most_tiles = is_sliced ? 1 << 13 : 1 << 11;
-  d.tile_rows = tile_rows_of(p.product.rows, least_tile_rows, most_tiles);
-  d.multiprocessors = static_cast<std::uint64_t>(m.parallelism);
-  if (is_sliced) d.sliced_bytes = bytes_of_slices(p.product, slices_of_plan(p, d));
+  decision.tile_rows = tile_rows_of(problem.product.rows, least_tile_rows, most_tiles);
+  decision.multiprocessors = static_cast<std::uint64_t>(machine.parallelism);
+  if (is_sliced) decision.sliced_bytes = bytes_of_slices(problem.product, slices_of_plan(problem, decision));
   core::scratch_arrays place(nullptr);
-  take_vectors(p, d.tile_rows, place);
+  take_vectors(problem, decision.tile_rows, place);
   place.take<row_facts>(1);
-  place.take<std::byte>(d.sliced_bytes);
+  place.take<std::byte>(decision.sliced_bytes);
   core::scratch_offsets of_product;
-  d.rows = decide_rows(p.product, of_product);
+  decision.rows = decide_rows(problem.product, of_product);
   scratch_bytes = place.bytes() + of_product.bytes();
-  return d;
+  return decision;
 }
 
 //   multiply_rows and sum_curvature, or multiply_sliced_rows: q = A p and p.q; the last block makes alpha.
@@ -54,39 +54,40 @@ streamed_decision decide_arrays(const conjugate_gradient_problem& p, product_for
 //   step_vectors: x += alpha p and p = z + beta p, which reads p once for both.
 // Vectors are read and written 12 times an iteration. Sums of p.q in the product of cuda.streamed would save two of
 // them, but not the time: that product is faster where its warps do nothing else.
-plan::planned plan_iterations(const conjugate_gradient_problem& p, const plan::scope& scope, product_form product) {
-  if (p.is_operator) return plan::rejected("needs a matrix, but the system has an operator");
+plan::planned plan_iterations(const conjugate_gradient_problem& problem, const plan::scope& scope,
+                              product_form product) {
+  if (problem.is_operator) return plan::rejected("needs a matrix, but the system has an operator");
   const bool is_sliced = product == product_form::slices;
-  if (is_sliced && p.is_captured) return plan::rejected("looks at the matrix first, but a capture cannot wait");
+  if (is_sliced && problem.is_captured) return plan::rejected("looks at the matrix first, but a capture cannot wait");
   if (is_sliced) {
-    if (const char* reason = unfit_for_slices(p.product)) return plan::rejected(reason);
+    if (const char* reason = unfit_for_slices(problem.product)) return plan::rejected(reason);
   }
-  const machine& m = scope.machine;
+  const machine& machine = scope.machine;
   plan::planned plan;
-  streamed_decision d = decide_arrays(p, product, m, plan.scratch_bytes);
+  streamed_decision decision = decide_arrays(problem, product, machine, plan.scratch_bytes);
   constexpr double kernels = 5;
   constexpr double spread = 1.1;  // rows of uneven length
-  plan.add("latency", kernels * m.step_seconds);
-  const std::uint64_t vectors = vector_traffic(p) + 2 * p.vector_bytes();
-  const std::uint64_t streamed = p.product.matrix_bytes() + vectors;
-  const std::uint64_t footprint = p.product.matrix_bytes() + 5 * p.vector_bytes();
+  plan.add("latency", kernels * machine.step_seconds);
+  const std::uint64_t vectors = vector_traffic(problem) + 2 * problem.vector_bytes();
+  const std::uint64_t streamed = problem.product.matrix_bytes() + vectors;
+  const std::uint64_t footprint = problem.product.matrix_bytes() + 5 * problem.vector_bytes();
   if (is_sliced) {
-    const sliced_shape shape = slices_of_plan(p, d);
+    const sliced_shape shape = slices_of_plan(problem, decision);
     constexpr double iterations_of_slicing = 25;  // that are worth it: as many as the NAS benchmark does
-    plan.add("streamed", m.streamed(vectors, footprint));
-    plan.add("product", sliced_product_seconds(p.product, shape, m));
-    plan.add("slicing", slicing_seconds(p.product, m) / iterations_of_slicing);
-  } else if (p.product.entries == 0) {
-    plan.add("streamed", m.streamed(streamed, footprint));
+    plan.add("streamed", machine.streamed(vectors, footprint));
+    plan.add("product", sliced_product_seconds(problem.product, shape, machine));
+    plan.add("slicing", slicing_seconds(problem.product, machine) / iterations_of_slicing);
+  } else if (problem.product.entries == 0) {
+    plan.add("streamed", machine.streamed(streamed, footprint));
   } else {
-    add_reads(p.product, m, spread * m.streamed(streamed, footprint), plan);
+    add_reads(problem.product, machine, spread * machine.streamed(streamed, footprint), plan);
   }
   // Work for longer than the host takes to queue the next batch; of what is queued behind the end every kernel costs a
   // launch.
   constexpr double batch_seconds = 100e-6;
   constexpr double most_batch = 32;
-  d.batch = static_cast<std::uint64_t>(std::clamp(batch_seconds / plan.seconds, 1.0, most_batch));
-  plan.decided.set(d);
+  decision.batch = static_cast<std::uint64_t>(std::clamp(batch_seconds / plan.seconds, 1.0, most_batch));
+  plan.decided.set(decision);
   return plan;
 }
 
@@ -94,98 +95,105 @@ plan::planned plan_iterations(const conjugate_gradient_problem& p, const plan::s
 /// for those without rows, which begin behind the last.
 template <class Sum, class Value>
 __global__ void __launch_bounds__(sliced_threads, 1)
-    multiply_sliced_rows(const __grid_constant__ system_vectors<Value> v,
-                         const __grid_constant__ sliced_arrays<Value> m, const __grid_constant__ sliced_shape shape) {
+    multiply_sliced_rows(const __grid_constant__ system_vectors<Value> vectors,
+                         const __grid_constant__ sliced_arrays<Value> arrays,
+                         const __grid_constant__ sliced_shape shape) {
   extern __shared__ __align__(16) std::byte shared[];
-  if (block_ends(v)) return;
-  const unsigned rows = sum_rows_of_block<Sum>(m, shape, v.p, shared);
+  if (block_ends(vectors)) return;
+  const unsigned rows = sum_rows_of_block<Sum>(arrays, shape, vectors.p, shared);
   __syncthreads();
   const auto* const sums = reinterpret_cast<const Sum*>(shared + x_slice_bytes);
-  const std::uint64_t first_row = m.block_rows[blockIdx.x];
-  sum_tiles_of<sliced_threads, 1>(v, 0, (first_row + v.tile_rows - 1) / v.tile_rows,
-                                  (first_row + rows + v.tile_rows - 1) / v.tile_rows, [&](std::uint64_t i) {
+  const std::uint64_t first_row = arrays.block_rows[blockIdx.x];
+  sum_tiles_of<sliced_threads, 1>(vectors, 0, (first_row + vectors.tile_rows - 1) / vectors.tile_rows,
+                                  (first_row + rows + vectors.tile_rows - 1) / vectors.tile_rows, [&](std::uint64_t i) {
                                     const auto q = static_cast<Value>(sums[i - first_row]);
-                                    v.q[i] = q;
-                                    return row_sums<1>{{static_cast<double>(v.p[i]) * static_cast<double>(q)}};
+                                    vectors.q[i] = q;
+                                    return row_sums<1>{{static_cast<double>(vectors.p[i]) * static_cast<double>(q)}};
                                   });
-  finish_curvature<sliced_threads>(v);
+  finish_curvature<sliced_threads>(vectors);
 }
 
 /// r = b - A x, p = z, and the sums of r. Where b is 0, x is.
 template <class Sum, class Value, class Column>
-__global__ void __launch_bounds__(block_threads) start_system(const __grid_constant__ system_vectors<Value> v,
-                                                              const __grid_constant__ system_matrix<Value, Column> m) {
-  solver_state& s = v.state();
-  if (s.is_faulty[solver_state::diagonal] != 0) {
-    if (blockIdx.x == 0 && threadIdx.x == 0) note_products(s);  // p has no values
+__global__ void __launch_bounds__(block_threads)
+    start_system(const __grid_constant__ system_vectors<Value> vectors,
+                 const __grid_constant__ system_matrix<Value, Column> matrix) {
+  solver_state& state = vectors.state();
+  if (state.is_faulty[solver_state::diagonal] != 0) {
+    if (blockIdx.x == 0 && threadIdx.x == 0) note_products(state);  // p has no values
     return;
   }
-  const bool b_is_zero = s.b_is_zero != 0;
-  const bool x_is_zero = s.x_is_zero != 0;
-  const matrix_rows<Value, Column> rows(m.a);
-  for_tiles(v, [&](std::uint64_t tile, std::uint64_t first, std::uint64_t last) {
+  const bool b_is_zero = state.b_is_zero != 0;
+  const bool x_is_zero = state.x_is_zero != 0;
+  const matrix_rows<Value, Column> rows(matrix.a);
+  for_tiles(vectors, [&](std::uint64_t tile, std::uint64_t first, std::uint64_t last) {
     if (b_is_zero) {
-      for (std::uint64_t i = first + threadIdx.x; i < last; i += block_threads) v.x[0][i] = Value{0};
+      for (std::uint64_t i = first + threadIdx.x; i < last; i += block_threads) vectors.x[0][i] = Value{0};
       return;
     }
     if (!x_is_zero) {
-      make_residual<block_threads, Sum>(rows, m, v, s.is_faulty[solver_state::start], v.x[0], v.r, first, last);
+      make_residual<block_threads, Sum>(rows, matrix, vectors, state.is_faulty[solver_state::start], vectors.x[0],
+                                        vectors.r, first, last);
       __syncthreads();
     }
-    sum_tiles_of<block_threads, 2>(v, 0, tile, tile + 1, [&](std::uint64_t i) {
-      const Value r = x_is_zero ? v.b[i] : v.r[i];
-      v.r[i] = r;
-      v.p[i] = static_cast<Value>(z_at<Sum>(v, i));
-      return sums_of_residual<Sum>(v, r, i);
+    sum_tiles_of<block_threads, 2>(vectors, 0, tile, tile + 1, [&](std::uint64_t i) {
+      const Value r = x_is_zero ? vectors.b[i] : vectors.r[i];
+      vectors.r[i] = r;
+      vectors.p[i] = static_cast<Value>(z_at<Sum>(vectors, i));
+      return sums_of_residual<Sum>(vectors, r, i);
     });
   });
-  finish_sums<2>(v, 0, [&](const row_sums<2>& sums) {
-    take_start_residual(s, sums);
-    note_products(s);
-    keep_history(v, s);
+  finish_sums<2>(vectors, 0, [&](const row_sums<2>& sums) {
+    take_start_residual(state, sums);
+    note_products(state);
+    keep_history(vectors, state);
   });
 }
 
 /// r = b - A x of the x that the last step made, where it is to be confirmed.
 template <class Sum, class Value, class Column>
 __global__ void __launch_bounds__(block_threads)
-    confirm_residual(const __grid_constant__ system_vectors<Value> v,
-                     const __grid_constant__ system_matrix<Value, Column> m) {
-  solver_state& s = v.state();
-  if (!s.steps.wants_confirmation() || block_ends(v, false)) return;
-  const Value* const x = v.x[s.steps.next()];
-  const matrix_rows<Value, Column> rows(m.a);
-  for_tiles(v, [&](std::uint64_t tile, std::uint64_t first, std::uint64_t last) {
-    make_residual<block_threads, Sum>(rows, m, v, s.is_faulty[solver_state::iterations], x, v.r, first, last);
+    confirm_residual(const __grid_constant__ system_vectors<Value> vectors,
+                     const __grid_constant__ system_matrix<Value, Column> matrix) {
+  solver_state& state = vectors.state();
+  if (!state.steps.wants_confirmation() || block_ends(vectors, false)) return;
+  const Value* const x = vectors.x[state.steps.next()];
+  const matrix_rows<Value, Column> rows(matrix.a);
+  for_tiles(vectors, [&](std::uint64_t tile, std::uint64_t first, std::uint64_t last) {
+    make_residual<block_threads, Sum>(rows, matrix, vectors, state.is_faulty[solver_state::iterations], x, vectors.r,
+                                      first, last);
     __syncthreads();
-    sum_tiles_of<block_threads, 2>(v, 0, tile, tile + 1,
-                                   [&](std::uint64_t i) { return sums_of_residual<Sum>(v, v.r[i], i); });
+    sum_tiles_of<block_threads, 2>(vectors, 0, tile, tile + 1,
+                                   [&](std::uint64_t i) { return sums_of_residual<Sum>(vectors, vectors.r[i], i); });
   });
-  finish_sums<2>(v, 0, [&](const row_sums<2>& sums) { take_confirmation(s, sums); });
+  finish_sums<2>(vectors, 0, [&](const row_sums<2>& sums) { take_confirmation(state, sums); });
 }
 
 /// Makes the best x the caller's, and its residual, unless that is known.
 template <class Sum, class Value, class Column>
-__global__ void __launch_bounds__(block_threads) finish_system(const __grid_constant__ system_vectors<Value> v,
-                                                               const __grid_constant__ system_matrix<Value, Column> m) {
-  solver_state& s = v.state();
-  if (is_faulty(s) || s.b_is_zero != 0) return;
-  const bool copies = s.steps.result() != 0;
-  const bool is_known = s.steps.is_confirmed();
-  const Value* const x = v.x[s.steps.result()];
-  const matrix_rows<Value, Column> rows(m.a);
-  for (std::uint64_t tile = blockIdx.x; tile < v.tiles && (copies || !is_known); tile += gridDim.x) {
-    const std::uint64_t first = tile * v.tile_rows;
-    const std::uint64_t last = min(v.rows, first + v.tile_rows);
+__global__ void __launch_bounds__(block_threads)
+    finish_system(const __grid_constant__ system_vectors<Value> vectors,
+                  const __grid_constant__ system_matrix<Value, Column> matrix) {
+  solver_state& state = vectors.state();
+  if (is_faulty(state) || state.b_is_zero != 0) return;
+  const bool copies = state.steps.result() != 0;
+  const bool is_known = state.steps.is_confirmed();
+  const Value* const x = vectors.x[state.steps.result()];
+  const matrix_rows<Value, Column> rows(matrix.a);
+  for (std::uint64_t tile = blockIdx.x; tile < vectors.tiles && (copies || !is_known); tile += gridDim.x) {
+    const std::uint64_t first = tile * vectors.tile_rows;
+    const std::uint64_t last = min(vectors.rows, first + vectors.tile_rows);
     if (!is_known) {
-      make_residual<block_threads, Sum>(rows, m, v, s.is_faulty[solver_state::iterations], x, v.q, first, last);
+      make_residual<block_threads, Sum>(rows, matrix, vectors, state.is_faulty[solver_state::iterations], x, vectors.q,
+                                        first, last);
       __syncthreads();
-      sum_tiles_of<block_threads, 2>(v, 0, tile, tile + 1,
-                                     [&](std::uint64_t i) { return sums_of_residual<Sum>(v, v.q[i], i); });
+      sum_tiles_of<block_threads, 2>(vectors, 0, tile, tile + 1,
+                                     [&](std::uint64_t i) { return sums_of_residual<Sum>(vectors, vectors.q[i], i); });
     }
-    for (std::uint64_t i = first + threadIdx.x; copies && i < last; i += block_threads) v.x[0][i] = x[i];
+    for (std::uint64_t i = first + threadIdx.x; copies && i < last; i += block_threads) vectors.x[0][i] = x[i];
   }
-  finish_sums<2>(v, 0, [&](const row_sums<2>& sums) { s.residual = is_known ? s.steps.norm() : sqrt(sums.sum[0]); });
+  finish_sums<2>(vectors, 0,
+                 [&](const row_sums<2>& sums) { state.residual = is_known ? state.steps.norm() : sqrt(sums.sum[0]); });
 }
 
 template <class Sum, class Value, class Column>
@@ -215,13 +223,13 @@ class streamed_solver {
       reads.read(number);
       const bool takes_own = waits || queued >= b_.goals.limit;
       if (has_untaken || takes_own) {
-        const solver_state* s = has_untaken ? &reads.take(number - 1) : nullptr;
-        if (takes_own && (s == nullptr || needs_nothing(*s))) s = &reads.take(number);
-        if (!goes_on(*s)) break;
-        if (s->steps.wants_confirmation()) {
+        const solver_state* state = has_untaken ? &reads.take(number - 1) : nullptr;
+        if (takes_own && (state == nullptr || needs_nothing(*state))) state = &reads.take(number);
+        if (!goes_on(*state)) break;
+        if (state->steps.wants_confirmation()) {
           // All that was queued behind the step that wants it did nothing.
           queue_confirmation();
-          queued = s->steps.iterations();
+          queued = state->steps.iterations();
           reads.read(number);
           if (!goes_on(reads.take(number))) break;
           has_untaken = false;
@@ -244,18 +252,18 @@ class streamed_solver {
   }
 
  private:
-  streamed_solver(const context& ctx, const conjugate_gradient_problem& p, const streamed_decision& d,
-                  const conjugate_gradient_buffers& b, core::scratch_arrays place)
+  streamed_solver(const context& ctx, const conjugate_gradient_problem& problem, const streamed_decision& decision,
+                  const conjugate_gradient_buffers& buffers, core::scratch_arrays place)
       : ctx_(ctx),
-        d_(d),
-        b_(b),
-        product_(p.product),
-        v_(vectors_in<Value>(p, b, d.tile_rows, place)),
+        d_(decision),
+        b_(buffers),
+        product_(problem.product),
+        v_(vectors_in<Value>(problem, buffers, decision.tile_rows, place)),
         facts_(place.take<row_facts>(1)),
-        slices_at_(place.take<std::byte>(d.sliced_bytes)),
+        slices_at_(place.take<std::byte>(decision.sliced_bytes)),
         product_scratch_(place.rest()),
-        guard_(guard_of(ctx, p.product, primitives::csr_call::conjugate_gradient)),
-        m_(matrix_of<Value, Column>(p, b, guard_)) {
+        guard_(guard_of(ctx, problem.product, primitives::csr_call::conjugate_gradient)),
+        m_(matrix_of<Value, Column>(problem, buffers, guard_)) {
     product_.reads_y = false;
     guard_.is_faulty = &v_.memory->state.is_faulty[solver_state::iterations];
   }

@@ -19,34 +19,35 @@ struct block_part {
 /// same ranges, so that cuts do not descend whatever the offsets are. Rows with ends of their own are cut by their
 /// number.
 template <class Value, class Column>
-__device__ std::uint64_t cut_at(const system_vectors<Value>& v, const system_matrix<Value, Column>& m,
+__device__ std::uint64_t cut_at(const system_vectors<Value>& vectors, const system_matrix<Value, Column>& matrix,
                                 bool has_row_ends, std::uint64_t block) {
   constexpr std::uint64_t entries_of_a_row = 6;  // what the vectors of a row take beside its entries
-  if (block >= gridDim.x) return v.tiles;
-  if (has_row_ends) return v.tiles * block / gridDim.x;
-  const row_offsets& rows = m.a.rows;
+  if (block >= gridDim.x) return vectors.tiles;
+  if (has_row_ends) return vectors.tiles * block / gridDim.x;
+  const row_offsets& rows = matrix.a.rows;
   const std::uint64_t begin = min(rows.begin(0), rows.limit);
   const auto work_before = [&](std::uint64_t row) {
-    const std::uint64_t at = row == v.rows ? rows.end(row - 1) : rows.begin(row);
+    const std::uint64_t at = row == vectors.rows ? rows.end(row - 1) : rows.begin(row);
     return max(min(at, rows.limit), begin) - begin + entries_of_a_row * row;
   };
-  const auto wanted = static_cast<std::uint64_t>(static_cast<double>(work_before(v.rows)) * static_cast<double>(block) /
-                                                 static_cast<double>(gridDim.x));
-  return partition_point(std::uint64_t{0}, v.tiles, [&](std::uint64_t tile) {
+  const auto wanted = static_cast<std::uint64_t>(static_cast<double>(work_before(vectors.rows)) *
+                                                 static_cast<double>(block) / static_cast<double>(gridDim.x));
+  return partition_point(std::uint64_t{0}, vectors.tiles, [&](std::uint64_t tile) {
     // A tile is its block's in whose share its middle lies.
-    return work_before(min(v.rows, tile * v.tile_rows + v.tile_rows / 2)) < wanted;
+    return work_before(min(vectors.rows, tile * vectors.tile_rows + vectors.tile_rows / 2)) < wanted;
   });
 }
 
 /// The tiles of this block, at least one: a block that nobody waits for might be an exchange behind the others. `ahead`
 /// is how far the cut of a block at or before this one, or the next, is past that block's number. All threads call it.
 template <class Value, class Column>
-__device__ void find_part(const system_vectors<Value>& v, const system_matrix<Value, Column>& m, bool has_row_ends,
-                          long long (&ahead)[2], block_part& part) {
+__device__ void find_part(const system_vectors<Value>& vectors, const system_matrix<Value, Column>& matrix,
+                          bool has_row_ends, long long (&ahead)[2], block_part& part) {
   if (threadIdx.x < 2) ahead[threadIdx.x] = 0;
   __syncthreads();
   for (std::uint64_t block = threadIdx.x; block <= std::uint64_t{blockIdx.x} + 1; block += blockDim.x) {
-    const auto of_block = static_cast<long long>(cut_at(v, m, has_row_ends, block)) - static_cast<long long>(block);
+    const auto of_block =
+        static_cast<long long>(cut_at(vectors, matrix, has_row_ends, block)) - static_cast<long long>(block);
     if (block <= blockIdx.x) atomicMax(&ahead[0], of_block);
     atomicMax(&ahead[1], of_block);
   }
@@ -54,9 +55,9 @@ __device__ void find_part(const system_vectors<Value>& v, const system_matrix<Va
   if (threadIdx.x < 2) {
     const std::uint64_t block = std::uint64_t{blockIdx.x} + threadIdx.x;
     const std::uint64_t cut =
-        min(static_cast<std::uint64_t>(ahead[threadIdx.x]) + block, v.tiles - (gridDim.x - block));
+        min(static_cast<std::uint64_t>(ahead[threadIdx.x]) + block, vectors.tiles - (gridDim.x - block));
     (threadIdx.x == 0 ? part.first_tile : part.last_tile) = cut;
-    (threadIdx.x == 0 ? part.first : part.last) = min(v.rows, cut * v.tile_rows);
+    (threadIdx.x == 0 ? part.first : part.last) = min(vectors.rows, cut * vectors.tile_rows);
   }
   __syncthreads();
 }
@@ -131,14 +132,14 @@ __device__ __forceinline__ bool await_tile(const exchange_slots& slots, std::uin
 /// @param is_faulty  the block found a fault
 /// @return whether any block found one; the same in all threads
 template <unsigned Threads, unsigned Count, class Value, class OfRow, class Take>
-__device__ __forceinline__ bool exchange_sums(const exchange_slots& slots, const system_vectors<Value>& v,
+__device__ __forceinline__ bool exchange_sums(const exchange_slots& slots, const system_vectors<Value>& vectors,
                                               std::uint64_t exchange, bool is_faulty, std::uint64_t first,
                                               std::uint64_t last, OfRow of_row, Take take) {
   constexpr unsigned warps = Threads / 32;
   __shared__ double of_warp[Count][warps];
   const unsigned lane = threadIdx.x % 32;
   const std::uint64_t stored = is_faulty ? exchange | tile_slot::fault_bit : exchange;
-  for_tile_sums<Threads, Count>(v, first, last, of_row, [&](std::uint64_t tile, const row_sums<Count>& sums) {
+  for_tile_sums<Threads, Count>(vectors, first, last, of_row, [&](std::uint64_t tile, const row_sums<Count>& sums) {
     __threadfence();
 #pragma unroll
     for (unsigned k = 0; k < Count; ++k) store_slot(slots.sum(exchange, k) + tile, sums.sum[k], stored);

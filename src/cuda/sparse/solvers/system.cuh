@@ -31,23 +31,23 @@ struct system_vectors {
 /// The vectors of a system, which lie in scratch but for the caller's.
 /// @param tile_rows  rows of a tile
 template <class Value>
-system_vectors<Value> vectors_in(const conjugate_gradient_problem& p, const conjugate_gradient_buffers& b,
+system_vectors<Value> vectors_in(const conjugate_gradient_problem& problem, const conjugate_gradient_buffers& buffers,
                                  std::uint64_t tile_rows, core::scratch_arrays& place) {
-  system_vectors<Value> v{};
-  v.rows = p.product.rows;
-  v.tile_rows = tile_rows;
-  v.tiles = ceil_div(v.rows, tile_rows);
-  v.goals = b.goals;
-  v.memory = place.take<solver_memory>(1);
-  v.b = static_cast<const Value*>(b.b);
-  v.r = place.take<Value>(v.rows);
-  v.p = place.take<Value>(v.rows);
-  v.q = place.take<Value>(v.rows);
-  v.x[0] = static_cast<Value*>(b.x);
-  if (!p.keeps_last) v.x[1] = place.take<Value>(v.rows);
-  if (p.has_jacobi) v.inverse = place.take<Value>(v.rows);
-  v.sums = place.take<double>(v.most_sums * v.tiles);
-  return v;
+  system_vectors<Value> vectors{};
+  vectors.rows = problem.product.rows;
+  vectors.tile_rows = tile_rows;
+  vectors.tiles = ceil_div(vectors.rows, tile_rows);
+  vectors.goals = buffers.goals;
+  vectors.memory = place.take<solver_memory>(1);
+  vectors.b = static_cast<const Value*>(buffers.b);
+  vectors.r = place.take<Value>(vectors.rows);
+  vectors.p = place.take<Value>(vectors.rows);
+  vectors.q = place.take<Value>(vectors.rows);
+  vectors.x[0] = static_cast<Value*>(buffers.x);
+  if (!problem.keeps_last) vectors.x[1] = place.take<Value>(vectors.rows);
+  if (problem.has_jacobi) vectors.inverse = place.take<Value>(vectors.rows);
+  vectors.sums = place.take<double>(vectors.most_sums * vectors.tiles);
+  return vectors;
 }
 
 /// Takes the vectors' place, for a plan.
@@ -100,12 +100,12 @@ struct row_sums {
 /// Sums of the tiles [first, last), which are a block's: a warp for each tile. of_row(row) does a row's work and
 /// returns what is to be summed; one lane has take(tile, sums).
 template <unsigned Threads, unsigned Count, class Value, class OfRow, class Take>
-__device__ __forceinline__ void for_tile_sums(const system_vectors<Value>& v, std::uint64_t first, std::uint64_t last,
-                                              OfRow of_row, Take take) {
+__device__ __forceinline__ void for_tile_sums(const system_vectors<Value>& vectors, std::uint64_t first,
+                                              std::uint64_t last, OfRow of_row, Take take) {
   const unsigned lane = threadIdx.x % 32;
   for (std::uint64_t tile = first + threadIdx.x / 32; tile < last; tile += Threads / 32) {
-    const std::uint64_t begin = tile * v.tile_rows;
-    const std::uint64_t end = min(v.rows, begin + v.tile_rows);
+    const std::uint64_t begin = tile * vectors.tile_rows;
+    const std::uint64_t end = min(vectors.rows, begin + vectors.tile_rows);
     row_sums<Count> sums{};
 #pragma unroll 4
     for (std::uint64_t row = begin + lane; row < end; row += 32) {
@@ -132,14 +132,14 @@ __device__ __forceinline__ void sum_tiles_of(const system_vectors<Value>& v, int
 
 /// The sums of all tiles of the arrays `from`, `from` + 1, ..., in every block in one order. Thread 0 has them.
 template <unsigned Threads, unsigned Count, class Value>
-__device__ __forceinline__ row_sums<Count> total_of_tiles(const system_vectors<Value>& v, int from) {
+__device__ __forceinline__ row_sums<Count> total_of_tiles(const system_vectors<Value>& vectors, int from) {
   constexpr unsigned warps = Threads / 32;
   __shared__ double of_warp[Count][warps];
   row_sums<Count> sums{};
 #pragma unroll 8
-  for (std::uint64_t tile = threadIdx.x; tile < v.tiles; tile += Threads) {
+  for (std::uint64_t tile = threadIdx.x; tile < vectors.tiles; tile += Threads) {
 #pragma unroll
-    for (unsigned k = 0; k < Count; ++k) sums.sum[k] += __ldcg(v.sum(from + static_cast<int>(k)) + tile);
+    for (unsigned k = 0; k < Count; ++k) sums.sum[k] += __ldcg(vectors.sum(from + static_cast<int>(k)) + tile);
   }
   __syncwarp();
 #pragma unroll

@@ -18,13 +18,13 @@ __device__ __forceinline__ bool block_ends(const system_vectors<Value>& v, bool 
 }
 
 /// Whether this block of a kernel is the last to come here; what the others wrote is there then.
-__device__ inline bool is_last_block(solver_state& s) {
+__device__ inline bool is_last_block(solver_state& state) {
   __shared__ bool is_last;
   __syncthreads();
   if (threadIdx.x == 0) {
     __threadfence();
-    is_last = atomicAdd(&s.ended_blocks, 1U) == gridDim.x - 1;
-    if (is_last) s.ended_blocks = 0;
+    is_last = atomicAdd(&state.ended_blocks, 1U) == gridDim.x - 1;
+    if (is_last) state.ended_blocks = 0;
     __threadfence();
   }
   __syncthreads();
@@ -82,56 +82,57 @@ __global__ void __launch_bounds__(block_threads) sum_curvature(const __grid_cons
 
 /// r -= alpha q, r.r and r.z.
 template <class Sum, class Value>
-__global__ void __launch_bounds__(block_threads) step_residual(const __grid_constant__ system_vectors<Value> v) {
-  if (block_ends(v)) return;
-  const double alpha = v.state().steps.alpha();
-  sum_all_tiles<2>(v, 0, [&](std::uint64_t i) { return step_residual_at<Sum>(v, alpha, v.q[i], i); });
-  finish_sums<2>(v, 0, [&](const row_sums<2>& sums) {
-    solver_state& s = v.state();
-    const bool has_step = s.steps.take_residual(sums.sum[0], sums.sum[1]);
-    note_products(s);
+__global__ void __launch_bounds__(block_threads) step_residual(const __grid_constant__ system_vectors<Value> vectors) {
+  if (block_ends(vectors)) return;
+  const double alpha = vectors.state().steps.alpha();
+  sum_all_tiles<2>(vectors, 0, [&](std::uint64_t i) { return step_residual_at<Sum>(vectors, alpha, vectors.q[i], i); });
+  finish_sums<2>(vectors, 0, [&](const row_sums<2>& sums) {
+    solver_state& state = vectors.state();
+    const bool has_step = state.steps.take_residual(sums.sum[0], sums.sum[1]);
+    note_products(state);
     if (!has_step) return;
-    s.has_step = 1;
-    keep_history(v, s);
+    state.has_step = 1;
+    keep_history(vectors, state);
   });
 }
 
 /// x += alpha p and p = z + beta p. Before a confirmation p stays as it is.
 template <class Sum, class Value>
-__global__ void __launch_bounds__(block_threads) step_vectors(const __grid_constant__ system_vectors<Value> v) {
-  solver_state& s = v.state();
-  if (s.has_step != 1) return;
-  const bool steps_direction = !s.steps.wants_confirmation();
-  const double alpha = s.steps.alpha();
-  const double beta = s.steps.beta();
-  const Value* const from = v.x[s.steps.current()];
-  Value* const to = v.x[s.steps.next()];
-  Value* const p = v.p;
-  for_rows(v, [&](std::uint64_t i) {
+__global__ void __launch_bounds__(block_threads) step_vectors(const __grid_constant__ system_vectors<Value> vectors) {
+  solver_state& state = vectors.state();
+  if (state.has_step != 1) return;
+  const bool steps_direction = !state.steps.wants_confirmation();
+  const double alpha = state.steps.alpha();
+  const double beta = state.steps.beta();
+  const Value* const from = vectors.x[state.steps.current()];
+  Value* const to = vectors.x[state.steps.next()];
+  Value* const p = vectors.p;
+  for_rows(vectors, [&](std::uint64_t i) {
     const Value direction = p[i];
     to[i] = added<Sum>(alpha, direction, static_cast<Sum>(from[i]));
     if (!steps_direction) return;
-    const Sum z = z_at<Sum>(v, i);
+    const Sum z = z_at<Sum>(vectors, i);
     p[i] = beta == 0 ? static_cast<Value>(z) : added<Sum>(beta, direction, z);
   });
-  if (!is_last_block(s) || threadIdx.x != 0) return;
-  s.has_step = 0;
-  if (steps_direction) s.steps.end_step();
+  if (!is_last_block(state) || threadIdx.x != 0) return;
+  state.has_step = 0;
+  if (steps_direction) state.steps.end_step();
 }
 
 /// Directions go on, or begin anew, from a residual that was confirmed.
 template <class Sum, class Value>
-__global__ void __launch_bounds__(block_threads) restart_direction(const __grid_constant__ system_vectors<Value> v) {
-  solver_state& s = v.state();
-  if (s.has_step != 2) return;
-  const double beta = s.steps.beta();
-  if (!s.steps.is_done()) {
-    for_rows(v, [&](std::uint64_t i) { v.p[i] = next_direction<Sum>(v, v.p, beta, i); });
+__global__ void __launch_bounds__(block_threads)
+    restart_direction(const __grid_constant__ system_vectors<Value> vectors) {
+  solver_state& state = vectors.state();
+  if (state.has_step != 2) return;
+  const double beta = state.steps.beta();
+  if (!state.steps.is_done()) {
+    for_rows(vectors, [&](std::uint64_t i) { vectors.p[i] = next_direction<Sum>(vectors, vectors.p, beta, i); });
   }
-  if (!is_last_block(s) || threadIdx.x != 0) return;
-  s.has_step = 0;
-  s.steps.end_step();
-  note_products(s);
+  if (!is_last_block(state) || threadIdx.x != 0) return;
+  state.has_step = 0;
+  state.steps.end_step();
+  note_products(state);
 }
 
 /// Takes the sums of the residual of the x that a step made.

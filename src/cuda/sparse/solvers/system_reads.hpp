@@ -32,7 +32,7 @@ class system_reads {
   /// The scalars of now, without a report.
   solver_state peek();
   /// What is wrong with a matrix was reported.
-  static bool is_faulty(const solver_state& s) noexcept;
+  static bool is_faulty(const solver_state& state) noexcept;
 
  private:
   void release() noexcept;

@@ -83,21 +83,22 @@ class matrix_rows {
 
   /// Adds of_entry(column, value) of a lane's places, beginning at place `lane` of every `lanes`.
   template <class Sum, class OfEntry>
-  __device__ __forceinline__ Sum sum(row_range r, unsigned lane, unsigned lanes, OfEntry of_entry, bool& is_bad) const {
+  __device__ __forceinline__ Sum sum(row_range range, unsigned lane, unsigned lanes, OfEntry of_entry,
+                                     bool& is_bad) const {
     constexpr unsigned places = 8;
     Sum sum = 0;
-    for (std::uint64_t at = r.begin + lane; at < r.end; at += std::uint64_t{places} * lanes) {
+    for (std::uint64_t at = range.begin + lane; at < range.end; at += std::uint64_t{places} * lanes) {
       Column column[places];
       Value value[places];
 #pragma unroll
       for (unsigned k = 0; k < places; ++k) {
         const std::uint64_t i = at + std::uint64_t{k} * lanes;
-        column[k] = i < r.end ? columns_[i - first_place_] : Column{0};
-        value[k] = i < r.end ? values_[i - first_place_] : Value{0};
+        column[k] = i < range.end ? columns_[i - first_place_] : Column{0};
+        value[k] = i < range.end ? values_[i - first_place_] : Value{0};
       }
 #pragma unroll
       for (unsigned k = 0; k < places; ++k) {
-        const bool is_in = at + std::uint64_t{k} * lanes < r.end;
+        const bool is_in = at + std::uint64_t{k} * lanes < range.end;
         const bool has_column = column[k] < limit_;
         is_bad |= is_in && !has_column;
         if (is_in && has_column) sum += of_entry(column[k], static_cast<Sum>(value[k]));
@@ -136,12 +137,12 @@ __device__ __forceinline__ void note_bad_row(const product_arguments<Value, Colu
 /// The sum of a long row by all threads of a block; thread 0 has it. of_entry has the column and the value.
 template <unsigned Threads, class Sum, class Value, class Column, class OfEntry>
 __device__ __forceinline__ Sum sum_by_block(const matrix_rows<Value, Column>& rows,
-                                            const product_arguments<Value, Column>& a, std::uint32_t& is_faulty,
+                                            const product_arguments<Value, Column>& args, std::uint32_t& is_faulty,
                                             std::uint64_t row, OfEntry of_entry) {
   const row_range places = rows.range(row);
   bool is_bad = false;
   const Sum part = rows.template sum<Sum>(places, threadIdx.x, Threads, of_entry, is_bad);
-  if (is_bad) note_bad_row(a, places, row, is_faulty);
+  if (is_bad) note_bad_row(args, places, row, is_faulty);
   __syncwarp();
   return sum_of_warps<Threads>(sum_of_lanes<32>(part));
 }
@@ -151,33 +152,33 @@ __device__ __forceinline__ Sum sum_by_block(const matrix_rows<Value, Column>& ro
 /// the matrix, after a report.
 template <unsigned Threads, class Sum, class Value, class Column, class OfEntry, class Take>
 __device__ __forceinline__ void for_row_sums(const matrix_rows<Value, Column>& rows,
-                                             const system_matrix<Value, Column>& m, std::uint32_t& is_faulty,
+                                             const system_matrix<Value, Column>& matrix, std::uint32_t& is_faulty,
                                              std::uint64_t first, std::uint64_t last, OfEntry of_entry, Take take) {
   __shared__ unsigned long_rows[Threads];
   __shared__ unsigned long_count;
-  const product_arguments<Value, Column>& a = m.a;
-  const unsigned lanes = m.lanes;
+  const product_arguments<Value, Column>& args = matrix.a;
+  const unsigned lanes = matrix.lanes;
   const unsigned groups = Threads / lanes;
   const unsigned lane = threadIdx.x % lanes;
   for (std::uint64_t base = first; base < last; base += groups) {
     const std::uint64_t row = base + threadIdx.x / lanes;
     const bool is_row = row < last;
-    row_range r = is_row ? rows.range(row) : row_range{0, 0};
-    if (!a.rows.is_row(r)) {
+    row_range range = is_row ? rows.range(row) : row_range{0, 0};
+    if (!args.rows.is_row(range)) {
       if (lane == 0) {
-        report_row(a.guard, a.rows, row);
+        report_row(args.guard, args.rows, row);
         is_faulty = 1;
       }
-      r = {0, 0};
+      range = {0, 0};
     }
-    const bool is_long = r.length() >= m.long_entries();
+    const bool is_long = range.length() >= matrix.long_entries();
     bool is_bad = false;
     Sum sum = 0;
     if (!is_long) {
       sum = rows.template sum<Sum>(
-          r, lane, lanes, [&](Column c, Sum value) { return of_entry(row, c, value); }, is_bad);
+          range, lane, lanes, [&](Column c, Sum value) { return of_entry(row, c, value); }, is_bad);
     }
-    if (is_bad) note_bad_row(a, r, row, is_faulty);
+    if (is_bad) note_bad_row(args, range, row, is_faulty);
     __syncwarp();
     for (unsigned d = lanes / 2; d > 0; d /= 2) sum += __shfl_down_sync(~0U, sum, d, lanes);
     if (is_row && lane == 0 && !is_long) take(row, sum);
@@ -188,7 +189,7 @@ __device__ __forceinline__ void for_row_sums(const matrix_rows<Value, Column>& r
     __syncthreads();
     for (unsigned i = 0; i < long_count; ++i) {
       const std::uint64_t of = base + long_rows[i];
-      const Sum all = sum_by_block<Threads, Sum>(rows, a, is_faulty, of,
+      const Sum all = sum_by_block<Threads, Sum>(rows, args, is_faulty, of,
                                                  [&](Column c, Sum value) { return of_entry(of, c, value); });
       if (threadIdx.x == 0) take(of, all);
       __syncthreads();
@@ -200,28 +201,29 @@ __device__ __forceinline__ void for_row_sums(const matrix_rows<Value, Column>& r
 /// Checks all of the rows.
 template <unsigned Threads, class Sum, class Value, class Column>
 __device__ __forceinline__ void read_inverse(const matrix_rows<Value, Column>& rows,
-                                             const system_matrix<Value, Column>& m, const system_vectors<Value>& v,
-                                             std::uint32_t& is_faulty, std::uint64_t first, std::uint64_t last) {
+                                             const system_matrix<Value, Column>& m,
+                                             const system_vectors<Value>& vectors, std::uint32_t& is_faulty,
+                                             std::uint64_t first, std::uint64_t last) {
   for_row_sums<Threads, Sum>(
       rows, m, is_faulty, first, last,
       [](std::uint64_t row, Column column, Sum value) { return column == row ? value : Sum{0}; },
       [&](std::uint64_t row, Sum sum) {
         const auto diagonal = static_cast<Value>(sum);
-        v.inverse[row] = Value{1} / diagonal;
-        if (!(diagonal > 0)) v.state().has_bad_diagonal = 1;
+        vectors.inverse[row] = Value{1} / diagonal;
+        if (!(diagonal > 0)) vectors.state().has_bad_diagonal = 1;
       });
 }
 
 /// to = b - A x of the rows [first, last).
 template <unsigned Threads, class Sum, class Value, class Column>
 __device__ __forceinline__ void make_residual(const matrix_rows<Value, Column>& rows,
-                                              const system_matrix<Value, Column>& m, const system_vectors<Value>& v,
-                                              std::uint32_t& is_faulty, const Value* x, Value* to, std::uint64_t first,
-                                              std::uint64_t last) {
+                                              const system_matrix<Value, Column>& m,
+                                              const system_vectors<Value>& vectors, std::uint32_t& is_faulty,
+                                              const Value* x, Value* to, std::uint64_t first, std::uint64_t last) {
   for_row_sums<Threads, Sum>(
       rows, m, is_faulty, first, last,
       [&](std::uint64_t, Column column, Sum value) { return value * static_cast<Sum>(x[column]); },
-      [&](std::uint64_t row, Sum sum) { to[row] = static_cast<Value>(static_cast<Sum>(v.b[row]) - sum); });
+      [&](std::uint64_t row, Sum sum) { to[row] = static_cast<Value>(static_cast<Sum>(vectors.b[row]) - sum); });
 }
 
 /// Calls body(tile, its first row, the one behind its last) for the tiles of a block, one for each in turn.
@@ -252,12 +254,12 @@ system_matrix<Value, Column> matrix_of(const conjugate_gradient_problem& p, cons
 
 /// Runs a solver of the system's types, or captures it.
 template <template <class, class, class> class Solver>
-void run_solver(const context& ctx, const conjugate_gradient_problem& p, const plan::planned& plan,
+void run_solver(const context& ctx, const conjugate_gradient_problem& problem, const plan::planned& plan,
                 const conjugate_gradient_buffers& b, std::byte* scratch) {
   const device_scope scope(ctx.device());
-  with_product_types(p.product, [&]<class Types>(Types) {
-    Solver<typename Types::sum, typename Types::value, typename Types::column> solver(ctx, p, plan, b, scratch);
-    if (!p.is_captured) return solver.run();
+  with_product_types(problem.product, [&]<class Types>(Types) {
+    Solver<typename Types::sum, typename Types::value, typename Types::column> solver(ctx, problem, plan, b, scratch);
+    if (!problem.is_captured) return solver.run();
     const graph_memory_scope memory(ctx, scratch, plan.scratch_bytes);
     solver.capture();
   });

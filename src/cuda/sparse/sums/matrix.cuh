@@ -117,22 +117,22 @@ static __device__ __noinline__ void report_row(const csr_guard& guard, const row
   const auto shown = [&](std::uint64_t bits) {
     return rows.is_wide ? bits : extended(static_cast<std::uint32_t>(bits), guard.has_signed_offsets);
   };
-  const row_range r{rows.begin(row), rows.end(row)};
+  const row_range range{rows.begin(row), rows.end(row)};
   core::index_report fault;
   fault.call = guard.columns.call;
   fault.position = row;
-  fault.value = shown(r.begin);
+  fault.value = shown(range.begin);
   fault.limit = guard.entries;
   fault.is_signed = guard.has_signed_offsets;
   fault.row = row;
-  if (r.begin > rows.limit) {
+  if (range.begin > rows.limit) {
     fault.wording = guard.row_begin;
-  } else if (r.end > rows.limit) {
+  } else if (range.end > rows.limit) {
     fault.wording = guard.row_end;
-    fault.value = shown(r.end);
+    fault.value = shown(range.end);
   } else {
     fault.wording = guard.backwards;
-    fault.limit = shown(r.end);
+    fault.limit = shown(range.end);
   }
   keep_fault(guard, fault);
 }
@@ -149,12 +149,12 @@ __device__ __forceinline__ row_range checked_row(const csr_guard& guard, const r
 template <class Column>
 __device__ __noinline__ void report_column(const csr_guard& guard, const Column* columns, std::uint64_t limit,
                                            std::uint64_t begin, std::uint64_t end, std::uint64_t row) {
-  for (std::uint64_t p = begin; p < end; ++p) {
-    if (columns[p] < limit) continue;
+  for (std::uint64_t place = begin; place < end; ++place) {
+    if (columns[place] < limit) continue;
     core::index_report fault;
     fault.call = guard.columns.call;
-    fault.position = p;
-    fault.value = extended(columns[p], guard.columns.is_signed);
+    fault.position = place;
+    fault.value = extended(columns[place], guard.columns.is_signed);
     fault.limit = guard.columns.records;
     fault.wording = guard.columns.wording;
     fault.is_signed = guard.columns.is_signed;
@@ -182,37 +182,38 @@ struct product_arguments {
   const std::uint32_t* skips;  ///< in device memory: not 0 if nothing is to be done; null: there is something to do
 };
 
-inline row_offsets offsets_of(const spmv_problem& p, const csr_view& a) {
+inline row_offsets offsets_of(const spmv_problem& problem, const csr_view& a) {
   constexpr std::uint64_t most_signed = 0x7fffffff;
   row_offsets rows;
   rows.begins = a.row_begins.data;
   rows.ends =
       a.has_row_ends ? a.row_ends.data : static_cast<const std::byte*>(a.row_begins.data) + bytes(a.row_begins.type);
-  rows.rows = p.rows;
-  rows.limit = p.offset == index_type::i32 ? std::min(p.entries, most_signed) : p.entries;
-  rows.is_wide = bytes(p.offset) == 8;
+  rows.rows = problem.rows;
+  rows.limit = problem.offset == index_type::i32 ? std::min(problem.entries, most_signed) : problem.entries;
+  rows.is_wide = bytes(problem.offset) == 8;
   rows.lie_anywhere = a.has_row_ends;
   return rows;
 }
 
 template <class Value, class Column>
-product_arguments<Value, Column> arguments_of(const spmv_problem& p, const spmv_buffers& b, const csr_guard& guard) {
-  const std::uint64_t column_limit = primitives::reachable_records(gather_of_columns(p));
-  const auto* const values = static_cast<const Value*>(b.a.values.data);
+product_arguments<Value, Column> arguments_of(const spmv_problem& problem, const spmv_buffers& buffers,
+                                              const csr_guard& guard) {
+  const std::uint64_t column_limit = primitives::reachable_records(gather_of_columns(problem));
+  const auto* const values = static_cast<const Value*>(buffers.a.values.data);
   return {.guard = guard,
-          .rows = offsets_of(p, b.a),
-          .columns = static_cast<const Column*>(b.a.column_indices.data),
+          .rows = offsets_of(problem, buffers.a),
+          .columns = static_cast<const Column*>(buffers.a.column_indices.data),
           .values = values,
-          .x = column_limit == 0 ? values : static_cast<const Value*>(b.x),
+          .x = column_limit == 0 ? values : static_cast<const Value*>(buffers.x),
           .bases = nullptr,
-          .y = static_cast<Value*>(b.y),
-          .entries = p.entries,
+          .y = static_cast<Value*>(buffers.y),
+          .entries = problem.entries,
           .column_limit = column_limit,
           .last_column = static_cast<Column>(std::min<std::uint64_t>(std::max<std::uint64_t>(column_limit, 1) - 1,
                                                                      std::numeric_limits<Column>::max())),
-          .alpha = b.alpha,
-          .beta = b.beta,
-          .reads_y = p.reads_y,
+          .alpha = buffers.alpha,
+          .beta = buffers.beta,
+          .reads_y = problem.reads_y,
           .skips = nullptr};
 }
 

@@ -21,15 +21,15 @@ static __global__ void __launch_bounds__(block_threads)
   const std::uint64_t row = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
   unsigned long long length = 0;
   if (row < rows.rows) {
-    const row_range r{rows.begin(row), rows.end(row)};
-    if (rows.is_row(r)) {
-      length = r.length();
+    const row_range range{rows.begin(row), rows.end(row)};
+    if (rows.is_row(range)) {
+      length = range.length();
     } else {
       report_row(guard, rows, row);
       facts->has_faults = 1;
     }
-    if (row == 0) facts->first = r.begin;
-    if (row + 1 == rows.rows) facts->entries = r.end;
+    if (row == 0) facts->first = range.begin;
+    if (row + 1 == rows.rows) facts->entries = range.end;
   }
   const unsigned empty = __ballot_sync(~0U, row < rows.rows && length == 0 ? 1 : 0);
   unsigned long long in_long = length >= long_entries ? length : 0;

@@ -56,13 +56,13 @@ __device__ __forceinline__ Sum sum_of_warps(Sum of_warp) {
 /// The sum of a row, or of a piece of it, some of whose columns are bad: their entries are absent, whatever their
 /// values are. One thread does it, because the kernels that met them read values before they know columns.
 template <bool Gathered, class Sum, class Value, class Column>
-__device__ __noinline__ Sum sum_of_present(const product_arguments<Value, Column>& a, const Value* gathered,
+__device__ __noinline__ Sum sum_of_present(const product_arguments<Value, Column>& args, const Value* gathered,
                                            row_range places, std::uint64_t row) {
-  const entry_range<Value, Column> range(a, gathered, places.begin, row);
+  const entry_range<Value, Column> range(args, gathered, places.begin, row);
   Sum sum = 0;
   for (std::uint64_t i = 0; i < places.length(); ++i) {
     const Column column = range.columns[i];
-    if (!is_compressed<Column> && column >= a.column_limit) continue;
+    if (!is_compressed<Column> && column >= args.column_limit) continue;
     const Value x = Gathered ? range.gathered[i] : range.x_from[column];
     sum += static_cast<Sum>(range.values[i]) * static_cast<Sum>(x);
   }
@@ -81,7 +81,7 @@ struct entries_of_lane {
   /// read, so that those of all rows are under way together: lanes that have no place in a row read its first one, and
   /// those of an empty row the first of all.
   template <bool Gathered, class Arguments>
-  __device__ __forceinline__ void read(const Arguments& a, const Value* gathered, const row_range (&places)[Rows],
+  __device__ __forceinline__ void read(const Arguments& args, const Value* gathered, const row_range (&places)[Rows],
                                        std::uint64_t at) {
     constexpr std::uint64_t most_left = 1 << 30;
     const unsigned lane = threadIdx.x % 32;
@@ -93,8 +93,8 @@ struct entries_of_lane {
 #pragma unroll
       for (unsigned i = 0; i < Places; ++i) {
         const unsigned place = has(k, i) ? lane + i * 32 : 0;
-        column[k][i] = __ldcs(a.columns + from + place);
-        value[k][i] = __ldcs(a.values + from + place);
+        column[k][i] = __ldcs(args.columns + from + place);
+        value[k][i] = __ldcs(args.values + from + place);
         if (Gathered) x[k][i] = __ldcs(gathered + from + place);
       }
     }
@@ -102,14 +102,14 @@ struct entries_of_lane {
 
   /// Reads x, or checks columns alone if it was gathered. Sets bits of bad[k] where a column of row k is bad.
   template <bool Gathered, class Arguments>
-  __device__ __forceinline__ void read_x(const Arguments& a, const std::uint64_t (&row)[Rows], Column (&bad)[Rows]) {
+  __device__ __forceinline__ void read_x(const Arguments& args, const std::uint64_t (&row)[Rows], Column (&bad)[Rows]) {
 #pragma unroll
     for (unsigned k = 0; k < Rows; ++k) {
-      const Value* const x_from = x_of_row(a, row[k]);
+      const Value* const x_from = x_of_row(args, row[k]);
 #pragma unroll
       for (unsigned i = 0; i < Places; ++i) {
         const Column needed = has(k, i) ? column[k][i] : Column{0};
-        const Column near = is_compressed<Column> ? needed : min(needed, a.last_column);
+        const Column near = is_compressed<Column> ? needed : min(needed, args.last_column);
         bad[k] |= near ^ needed;
         if (!Gathered) x[k][i] = __ldg(x_from + near);
       }
@@ -134,7 +134,7 @@ struct entries_of_lane {
 
 /// Sums of `Rows` rows, or pieces of rows, by the lanes of a warp, all of which call this; the first lane has them.
 template <unsigned Rows, unsigned Places, bool Gathered, class Sum, class Value, class Column>
-__device__ __forceinline__ void sum_by_warp(const product_arguments<Value, Column>& a, const Value* gathered,
+__device__ __forceinline__ void sum_by_warp(const product_arguments<Value, Column>& args, const Value* gathered,
                                             const row_range (&places)[Rows], const std::uint64_t (&row)[Rows],
                                             Sum (&sum)[Rows]) {
   std::uint64_t most = 0;
@@ -147,21 +147,21 @@ __device__ __forceinline__ void sum_by_warp(const product_arguments<Value, Colum
   }
   for (std::uint64_t at = 0; at < most; at += Places * 32) {
     entries_of_lane<Rows, Places, Value, Column> entries;
-    entries.template read<Gathered>(a, gathered, places, at);
+    entries.template read<Gathered>(args, gathered, places, at);
     __syncwarp();  // the compiler puts no read of an entry below the first use of another
-    entries.template read_x<Gathered>(a, row, bad);
+    entries.template read_x<Gathered>(args, row, bad);
     entries.add(sum);
   }
   __syncwarp();
 #pragma unroll
   for (unsigned k = 0; k < Rows; ++k) {
-    const bool has_no_columns = !is_compressed<Column> && a.column_limit == 0 && places[k].length() > 0;
+    const bool has_no_columns = !is_compressed<Column> && args.column_limit == 0 && places[k].length() > 0;
     sum[k] = sum_of_lanes<32>(sum[k]);
     if (__any_sync(~0U, bad[k] != 0 ? 1 : 0) != 0 || has_no_columns) {
       if (threadIdx.x % 32 == 0) {
-        report_column(a.guard, a.columns, a.column_limit, places[k].begin, places[k].end, row[k]);
+        report_column(args.guard, args.columns, args.column_limit, places[k].begin, places[k].end, row[k]);
       }
-      sum[k] = sum_of_present<Gathered, Sum>(a, gathered, places[k], row[k]);
+      sum[k] = sum_of_present<Gathered, Sum>(args, gathered, places[k], row[k]);
     }
   }
 }

@@ -10,23 +10,23 @@ namespace sheaf::cuda {
 
 /// Sums those of a warp's rows whose lanes have bits in `lanes_of_rows`, one after another, wherever they lie.
 template <bool Gathered, class Sum, class Value, class Column>
-__device__ __noinline__ void sum_rows_one_by_one(const product_arguments<Value, Column>& a, const Value* gathered,
+__device__ __noinline__ void sum_rows_one_by_one(const product_arguments<Value, Column>& args, const Value* gathered,
                                                  const long_row_list& list, bool leaves_long_rows,
                                                  std::uint64_t first_row, unsigned log2_lanes, unsigned lanes_of_rows) {
   const unsigned lane = threadIdx.x % 32;
   for (unsigned i = 0; i < 32; i += 1U << log2_lanes) {
     if ((lanes_of_rows >> i & 1) == 0) continue;
     const std::uint64_t row = first_row + (i >> log2_lanes);
-    row_range r{a.rows.begin(row), a.rows.end(row)};
-    if (!a.rows.is_row(r)) {
-      if (lane == 0) report_row(a.guard, a.rows, row);
-      r = {0, 0};
+    row_range range{args.rows.begin(row), args.rows.end(row)};
+    if (!args.rows.is_row(range)) {
+      if (lane == 0) report_row(args.guard, args.rows, row);
+      range = {0, 0};
     }
     int is_left = 0;
-    if (leaves_long_rows && lane == 0) is_left = leave_row(list, row, r) ? 1 : 0;
+    if (leaves_long_rows && lane == 0) is_left = leave_row(list, row, range) ? 1 : 0;
     if (__shfl_sync(~0U, is_left, 0) != 0) continue;
-    const Sum sum = sum_of_piece<Gathered, Sum>(a, gathered, r, row);
-    if (lane == 0) write_result(a, row, sum);
+    const Sum sum = sum_of_piece<Gathered, Sum>(args, gathered, range, row);
+    if (lane == 0) write_result(args, row, sum);
   }
 }
 
@@ -102,35 +102,35 @@ __device__ __forceinline__ rows_of_lanes find_rows(const row_offsets& rows, std:
                                                    unsigned log2_lanes) {
   const unsigned lane = threadIdx.x % 32;
   const unsigned lanes = 1U << log2_lanes;
-  rows_of_lanes w;
-  w.row = first_row + (lane >> log2_lanes);
-  w.is_row = w.row < rows.rows;
-  w.range = {0, 0};
-  if (w.is_row) w.range = {rows.begin(w.row), rows.end(w.row)};
-  w.is_joined = rows.is_row(w.range);
+  rows_of_lanes work;
+  work.row = first_row + (lane >> log2_lanes);
+  work.is_row = work.row < rows.rows;
+  work.range = {0, 0};
+  if (work.is_row) work.range = {rows.begin(work.row), rows.end(work.row)};
+  work.is_joined = rows.is_row(work.range);
   if (rows.lie_anywhere) {
-    const std::uint64_t end_before = __shfl_up_sync(~0U, w.range.end, lanes);
-    w.is_joined &= !w.is_row || lane < lanes || w.range.begin == end_before;
+    const std::uint64_t end_before = __shfl_up_sync(~0U, work.range.end, lanes);
+    work.is_joined &= !work.is_row || lane < lanes || work.range.begin == end_before;
   }
-  w.lanes_of_rows = __ballot_sync(~0U, w.is_row ? 1 : 0);
-  w.begin = __shfl_sync(~0U, w.range.begin, 0);
-  w.length = __shfl_sync(~0U, w.range.end, 31 - __clz(static_cast<int>(w.lanes_of_rows))) - w.begin;
-  return w;
+  work.lanes_of_rows = __ballot_sync(~0U, work.is_row ? 1 : 0);
+  work.begin = __shfl_sync(~0U, work.range.begin, 0);
+  work.length = __shfl_sync(~0U, work.range.end, 31 - __clz(static_cast<int>(work.lanes_of_rows))) - work.begin;
+  return work;
 }
 
 /// Stages the products of a window's places from `begin` on, of which there are `left`. The window of the last places
 /// of the matrix is read from before them on: returns how many places that are.
 template <bool Gathered, class Sum, class Value, class Column>
-__device__ __forceinline__ unsigned stage_window(const product_arguments<Value, Column>& a, const Value* gathered,
+__device__ __forceinline__ unsigned stage_window(const product_arguments<Value, Column>& args, const Value* gathered,
                                                  const Value* x_from, std::uint64_t begin, unsigned left, Sum* products,
                                                  Column& most) {
   const unsigned lane = threadIdx.x % 32;
-  const std::uint64_t first = min(begin, a.entries - window_places);
+  const std::uint64_t first = min(begin, args.entries - window_places);
   const auto skipped = static_cast<unsigned>(begin - first);
   Sum product[lane_places];
-  make_products_of_window<Gathered>(a.columns + first + lane, a.values + first + lane, x_from, gathered + first + lane,
-                                    static_cast<int>(skipped - lane), static_cast<int>(skipped + left - lane),
-                                    a.last_column, product, most);
+  make_products_of_window<Gathered>(args.columns + first + lane, args.values + first + lane, x_from,
+                                    gathered + first + lane, static_cast<int>(skipped - lane),
+                                    static_cast<int>(skipped + left - lane), args.last_column, product, most);
 #pragma unroll
   for (unsigned k = 0; k < lane_places; ++k) products[lane + k * 32] = product[k];
   __syncwarp();
@@ -177,39 +177,39 @@ __device__ __forceinline__ void add_whole_rows(const Sum* products, unsigned ski
 /// the whole warp; a long one is left to others. The matrix has at least as many places.
 template <bool Gathered, class Sum, class Value, class Column>
 __global__ void __launch_bounds__(block_threads, 5)
-    sum_short_rows(const __grid_constant__ product_arguments<Value, Column> a, const Value* gathered,
+    sum_short_rows(const __grid_constant__ product_arguments<Value, Column> args, const Value* gathered,
                    const __grid_constant__ long_row_list list, bool leaves_long_rows, unsigned log2_rows) {
   constexpr std::uint64_t most_places = 1 << 30;
   __shared__ Sum products_of_warps[warps_of_a_block][window_places];
-  if (is_skipped(a)) return;
+  if (is_skipped(args)) return;
   Sum* const products = products_of_warps[threadIdx.x / 32];
   const unsigned lane = threadIdx.x % 32;
   const std::uint64_t first_row = (std::uint64_t{blockIdx.x} * warps_of_a_block + threadIdx.x / 32) << log2_rows;
-  if (first_row >= a.rows.rows) return;
+  if (first_row >= args.rows.rows) return;
   const unsigned log2_lanes = 5 - log2_rows;
   const unsigned lanes = 1U << log2_lanes;
   const unsigned lane_of_row = lane & (lanes - 1);
-  const rows_of_lanes w = find_rows(a.rows, first_row, log2_lanes);
-  if (__all_sync(~0U, w.is_joined) == 0 || w.length >= most_places) {
-    return sum_rows_one_by_one<Gathered, Sum>(a, gathered, list, leaves_long_rows, first_row, log2_lanes,
-                                              w.lanes_of_rows);
+  const rows_of_lanes work = find_rows(args.rows, first_row, log2_lanes);
+  if (__all_sync(~0U, work.is_joined) == 0 || work.length >= most_places) {
+    return sum_rows_one_by_one<Gathered, Sum>(args, gathered, list, leaves_long_rows, first_row, log2_lanes,
+                                              work.lanes_of_rows);
   }
-  const auto all_places = static_cast<unsigned>(w.length);
-  const unsigned own_begin = w.is_row ? static_cast<unsigned>(w.range.begin - w.begin) : all_places;
-  const unsigned own_end = w.is_row ? static_cast<unsigned>(w.range.end - w.begin) : all_places;
+  const auto all_places = static_cast<unsigned>(work.length);
+  const unsigned own_begin = work.is_row ? static_cast<unsigned>(work.range.begin - work.begin) : all_places;
+  const unsigned own_end = work.is_row ? static_cast<unsigned>(work.range.end - work.begin) : all_places;
   const unsigned own_places = own_end - own_begin;
-  bool is_own = w.is_row && lane_of_row == 0;
+  bool is_own = work.is_row && lane_of_row == 0;
   // Rows that the whole warp adds, and among these, rows that are left, by their first lanes.
   unsigned whole = __ballot_sync(~0U, is_own && own_places > most_of_a_lane << log2_lanes ? 1 : 0);
   unsigned left_out = 0;
   if (leaves_long_rows && whole != 0) {
-    const bool is_left = is_own && own_places >= list.long_entries && leave_row(list, w.row, w.range);
+    const bool is_left = is_own && own_places >= list.long_entries && leave_row(list, work.row, work.range);
     if (is_left) is_own = false;
     left_out = __ballot_sync(~0U, is_left ? 1 : 0);
     whole &= ~left_out;
   }
-  const bool is_lanes = w.is_row && own_places <= most_of_a_lane << log2_lanes;
-  const Value* const x_from = x_of_row(a, first_row);
+  const bool is_lanes = work.is_row && own_places <= most_of_a_lane << log2_lanes;
+  const Value* const x_from = x_of_row(args, first_row);
   Column most = 0;
   Sum sum = 0;
   unsigned at = 0;
@@ -218,7 +218,8 @@ __global__ void __launch_bounds__(block_threads, 5)
     const int next = __ffs(static_cast<int>(left_out)) - 1;
     const unsigned limit = left_out == 0 ? all_places : __shfl_sync(~0U, own_begin, next);
     for (; at < limit; at += window_places) {
-      const unsigned skipped = stage_window<Gathered>(a, gathered, x_from, w.begin + at, limit - at, products, most);
+      const unsigned skipped =
+          stage_window<Gathered>(args, gathered, x_from, work.begin + at, limit - at, products, most);
       const unsigned end = min(at + window_places, limit);
       const unsigned own_at = max(own_begin, at) + lane_of_row;
       const int own_left = is_lanes ? static_cast<int>(min(own_end, end) - own_at + lanes - 1) : 0;
@@ -231,11 +232,11 @@ __global__ void __launch_bounds__(block_threads, 5)
     left_out &= left_out - 1;
   }
   for (unsigned step = lanes / 2; step > 0; step /= 2) sum += __shfl_down_sync(~0U, sum, step);
-  const bool has_bad = !is_compressed<Column> && most >= a.column_limit;
+  const bool has_bad = !is_compressed<Column> && most >= args.column_limit;
   if (__any_sync(~0U, has_bad ? 1 : 0) != 0) {
-    if (is_own) mend_row<Gathered, Sum>(a, gathered, w.row);
+    if (is_own) mend_row<Gathered, Sum>(args, gathered, work.row);
   } else if (is_own) {
-    write_result(a, w.row, sum);
+    write_result(args, work.row, sum);
   }
 }
 

@@ -34,42 +34,45 @@ std::uint32_t lanes_of_row(const spmv_problem& p) noexcept {
   return mean <= 4 ? 1 : mean <= 8 ? 2 : mean <= 16 ? 4 : mean <= 40 ? 8 : mean <= 96 ? 16 : 32;
 }
 
-rows_decision decide_rows(const spmv_problem& p, core::scratch_offsets& place, std::uint64_t longest_row) noexcept {
+rows_decision decide_rows(const spmv_problem& problem, core::scratch_offsets& place,
+                          std::uint64_t longest_row) noexcept {
   constexpr std::uint64_t least_long_entries = 1024;
   constexpr std::uint64_t least_long_entries_of_warps = 4096;
   constexpr std::uint64_t log2_most_long_rows = 22;
-  rows_decision d;
+  rows_decision decision;
   constexpr std::uint64_t l1_bytes = 256 << 10;
-  d.rows_of_warp = rows_of_warp(p);
-  d.has_random_columns = p.pattern.shape == access_pattern::kind::random && p.columns * p.value_bytes() > l1_bytes;
-  d.long_entries = std::max(d.rows_of_warp == 0 ? least_long_entries_of_warps : least_long_entries,
-                            (p.entries >> log2_most_long_rows) + 1);
-  d.has_long_rows = std::min(p.entries, longest_row) >= d.long_entries;
-  if (p.has_row_ends || !d.has_long_rows) return d;
+  decision.rows_of_warp = rows_of_warp(problem);
+  decision.has_random_columns =
+      problem.pattern.shape == access_pattern::kind::random && problem.columns * problem.value_bytes() > l1_bytes;
+  decision.long_entries = std::max(decision.rows_of_warp == 0 ? least_long_entries_of_warps : least_long_entries,
+                                   (problem.entries >> log2_most_long_rows) + 1);
+  decision.has_long_rows = std::min(problem.entries, longest_row) >= decision.long_entries;
+  if (problem.has_row_ends || !decision.has_long_rows) return decision;
   // Rows that do not overlap are at most as many as their least length goes into the entries.
-  d.most_long_rows = std::min(p.rows, p.entries / d.long_entries);
+  decision.most_long_rows = std::min(problem.rows, problem.entries / decision.long_entries);
   constexpr std::uint64_t bytes_of_a_row = 40;
-  d.most_pieces = p.entries / piece_entries + d.most_long_rows;
-  d.count_at = place.take(sizeof(std::uint64_t));
-  d.list_at = place.take(d.most_long_rows * bytes_of_a_row);
-  d.sums_at = place.take(d.most_pieces * p.sum_bytes());
-  return d;
+  decision.most_pieces = problem.entries / piece_entries + decision.most_long_rows;
+  decision.count_at = place.take(sizeof(std::uint64_t));
+  decision.list_at = place.take(decision.most_long_rows * bytes_of_a_row);
+  decision.sums_at = place.take(decision.most_pieces * problem.sum_bytes());
+  return decision;
 }
 
-void multiply_rows(const context& ctx, const spmv_problem& p, const rows_decision& d, const spmv_buffers& b,
-                   const csr_guard& guard, const x_source& from, std::byte* scratch, const std::uint32_t* skips) {
-  const auto multiply = p.value == value_type::f64 ? rows_of_types<double, double>::multiply
-                        : p.sums == spmv_sums::f64 ? rows_of_types<float, double>::multiply
-                                                   : rows_of_types<float, float>::multiply;
-  multiply(ctx, p, d, b, guard, from, scratch, skips);
+void multiply_rows(const context& ctx, const spmv_problem& problem, const rows_decision& decision,
+                   const spmv_buffers& buffers, const csr_guard& guard, const x_source& from, std::byte* scratch,
+                   const std::uint32_t* skips) {
+  const auto multiply = problem.value == value_type::f64 ? rows_of_types<double, double>::multiply
+                        : problem.sums == spmv_sums::f64 ? rows_of_types<float, double>::multiply
+                                                         : rows_of_types<float, float>::multiply;
+  multiply(ctx, problem, decision, buffers, guard, from, scratch, skips);
 }
 
-void add_reads(const spmv_problem& p, const machine& m, double streamed_seconds, plan::planned& plan) {
-  if (p.entries == 0) {
+void add_reads(const spmv_problem& problem, const machine& machine, double streamed_seconds, plan::planned& plan) {
+  if (problem.entries == 0) {
     plan.add("streamed", streamed_seconds);
     return;
   }
-  const memory_cost x = gather_cost(gather_of_columns(p), m);
+  const memory_cost x = gather_cost(gather_of_columns(problem), machine);
   plan.add_overlapped(x.overlap_exponent, {{"streamed", streamed_seconds + x.indexed_bus}, {"random read", x.access}});
 }
 

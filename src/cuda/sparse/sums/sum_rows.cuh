@@ -16,9 +16,9 @@ namespace sheaf::cuda {
 /// L1. Each lane adds the same places in the same order either way.
 template <unsigned Rows, unsigned Places, bool Gathered, class Sum, class Value, class Column>
 __global__ void __launch_bounds__(block_threads)
-    sum_rows_by_warps(const __grid_constant__ product_arguments<Value, Column> a, const Value* gathered,
+    sum_rows_by_warps(const __grid_constant__ product_arguments<Value, Column> args, const Value* gathered,
                       const __grid_constant__ long_row_list list, bool leaves_long_rows) {
-  if (is_skipped(a)) return;
+  if (is_skipped(args)) return;
   const unsigned lane = threadIdx.x % 32;
   row_range places[Rows];
   std::uint64_t row[Rows];
@@ -26,13 +26,13 @@ __global__ void __launch_bounds__(block_threads)
 #pragma unroll
   for (unsigned k = 0; k < Rows; ++k) {
     row[k] = (std::uint64_t{blockIdx.x} * Rows + k) * warps_of_a_block + threadIdx.x / 32;
-    is_own[k] = row[k] < a.rows.rows;
-    places[k] = is_own[k] ? row_range{a.rows.begin(row[k]), a.rows.end(row[k])} : row_range{0, 0};
+    is_own[k] = row[k] < args.rows.rows;
+    places[k] = is_own[k] ? row_range{args.rows.begin(row[k]), args.rows.end(row[k])} : row_range{0, 0};
   }
 #pragma unroll
   for (unsigned k = 0; k < Rows; ++k) {
-    if (!a.rows.is_row(places[k])) {
-      if (lane == 0) report_row(a.guard, a.rows, row[k]);
+    if (!args.rows.is_row(places[k])) {
+      if (lane == 0) report_row(args.guard, args.rows, row[k]);
       places[k] = {0, 0};
     }
     int is_left = 0;
@@ -43,72 +43,73 @@ __global__ void __launch_bounds__(block_threads)
     }
   }
   Sum sum[Rows];
-  sum_by_warp<Rows, Places, Gathered>(a, gathered, places, row, sum);
+  sum_by_warp<Rows, Places, Gathered>(args, gathered, places, row, sum);
 #pragma unroll
   for (unsigned k = 0; k < Rows; ++k) {
-    if (lane == 0 && is_own[k]) write_result(a, row[k], sum[k]);
+    if (lane == 0 && is_own[k]) write_result(args, row[k], sum[k]);
   }
 }
 
 template <bool Gathered, class Sum, class Value, class Column>
-void queue_rows(const context& ctx, const rows_decision& d, const product_arguments<Value, Column>& a,
+void queue_rows(const context& ctx, const rows_decision& decision, const product_arguments<Value, Column>& args,
                 const Value* gathered, const long_row_list& list) {
-  if (d.rows_of_warp == 0) {
+  if (decision.rows_of_warp == 0) {
     const auto queue = [&]<unsigned Rows, unsigned Places>() {
       launch(ctx, sum_rows_by_warps<Rows, Places, Gathered, Sum, Value, Column>,
-             ceil_div(a.rows.rows, std::uint64_t{warps_of_a_block} * Rows), a, gathered, list, d.has_long_rows);
+             ceil_div(args.rows.rows, std::uint64_t{warps_of_a_block} * Rows), args, gathered, list,
+             decision.has_long_rows);
     };
-    if (d.has_random_columns) {
+    if (decision.has_random_columns) {
       queue.template operator()<4, 1>();
     } else {
       queue.template operator()<2, 2>();
     }
   } else {
-    const std::uint64_t blocks = ceil_div(a.rows.rows, std::uint64_t{warps_of_a_block} * d.rows_of_warp);
-    launch(ctx, sum_short_rows<Gathered, Sum, Value, Column>, blocks, a, gathered, list, d.has_long_rows,
-           static_cast<unsigned>(std::countr_zero(d.rows_of_warp)));
+    const std::uint64_t blocks = ceil_div(args.rows.rows, std::uint64_t{warps_of_a_block} * decision.rows_of_warp);
+    launch(ctx, sum_short_rows<Gathered, Sum, Value, Column>, blocks, args, gathered, list, decision.has_long_rows,
+           static_cast<unsigned>(std::countr_zero(decision.rows_of_warp)));
   }
-  if (!d.has_long_rows) return;
+  if (!decision.has_long_rows) return;
   constexpr std::uint64_t blocks_each = 6;
   const auto resident = static_cast<std::uint64_t>(state_of(ctx).multiprocessors()) * blocks_each;
-  if (d.has_list()) {
-    const std::uint64_t blocks = std::min(resident, ceil_div(d.most_pieces, warps_of_a_block));
-    launch(ctx, sum_long_rows<Gathered, Sum, Value, Column>, blocks, a, gathered, list);
+  if (decision.has_list()) {
+    const std::uint64_t blocks = std::min(resident, ceil_div(decision.most_pieces, warps_of_a_block));
+    launch(ctx, sum_long_rows<Gathered, Sum, Value, Column>, blocks, args, gathered, list);
   } else {
-    const std::uint64_t blocks = std::min(resident, ceil_div(a.rows.rows, block_threads));
-    launch(ctx, find_long_rows<Gathered, Sum, Value, Column>, blocks, a, gathered, d.long_entries);
+    const std::uint64_t blocks = std::min(resident, ceil_div(args.rows.rows, block_threads));
+    launch(ctx, find_long_rows<Gathered, Sum, Value, Column>, blocks, args, gathered, decision.long_entries);
   }
 }
 
 template <class Value, class Sum>
-void rows_of_types<Value, Sum>::multiply(const context& ctx, const spmv_problem& p, const rows_decision& d,
-                                         const spmv_buffers& b, const csr_guard& guard, const x_source& source,
+void rows_of_types<Value, Sum>::multiply(const context& ctx, const spmv_problem& problem, const rows_decision& decision,
+                                         const spmv_buffers& buffers, const csr_guard& guard, const x_source& source,
                                          std::byte* scratch, const std::uint32_t* skips) {
   long_row_list list;
-  list.long_entries = d.long_entries;
-  if (d.has_list()) {
-    list.count = reinterpret_cast<unsigned long long*>(scratch + d.count_at);
-    list.rows = reinterpret_cast<long_row*>(scratch + d.list_at);
-    list.sums = scratch + d.sums_at;
-    list.most_rows = d.most_long_rows;
-    list.most_pieces = d.most_pieces;
+  list.long_entries = decision.long_entries;
+  if (decision.has_list()) {
+    list.count = reinterpret_cast<unsigned long long*>(scratch + decision.count_at);
+    list.rows = reinterpret_cast<long_row*>(scratch + decision.list_at);
+    list.sums = scratch + decision.sums_at;
+    list.most_rows = decision.most_long_rows;
+    list.most_pieces = decision.most_pieces;
     require(cudaMemsetAsync(list.count, 0, sizeof *list.count, ctx.stream()), ctx);
   }
   const auto* const from = static_cast<const Value*>(source.gathered);
   if (source.compressed != nullptr) {
-    auto a = arguments_of<Value, std::uint16_t>(p, b, guard);
+    auto a = arguments_of<Value, std::uint16_t>(problem, buffers, guard);
     a.columns = source.compressed;
     a.bases = source.compressed_bases;
     a.skips = skips;
-    return queue_rows<false, Sum>(ctx, d, a, from, list);
+    return queue_rows<false, Sum>(ctx, decision, a, from, list);
   }
   const auto queue = [&]<class Column>(Column) {
-    auto a = arguments_of<Value, Column>(p, b, guard);
+    auto a = arguments_of<Value, Column>(problem, buffers, guard);
     a.skips = skips;
-    if (from != nullptr) return queue_rows<true, Sum>(ctx, d, a, from, list);
-    return queue_rows<false, Sum>(ctx, d, a, from, list);
+    if (from != nullptr) return queue_rows<true, Sum>(ctx, decision, a, from, list);
+    return queue_rows<false, Sum>(ctx, decision, a, from, list);
   };
-  with_column_type(p, queue);
+  with_column_type(problem, queue);
 }
 
 }  // namespace sheaf::cuda

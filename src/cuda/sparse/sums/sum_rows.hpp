@@ -23,15 +23,15 @@ struct csr_guard {
 };
 
 /// Begins a call.
-inline csr_guard guard_of(const context& ctx, const spmv_problem& p, primitives::csr_call by) {
+inline csr_guard guard_of(const context& ctx, const spmv_problem& problem, primitives::csr_call by) {
   using primitives::csr_fault;
   csr_guard guard;
-  guard.columns = state_of(ctx).guard(wording_of(by, csr_fault::column), p.column, p.columns);
+  guard.columns = state_of(ctx).guard(wording_of(by, csr_fault::column), problem.column, problem.columns);
   guard.row_begin = &wording_of(by, csr_fault::row_begin);
   guard.row_end = &wording_of(by, csr_fault::row_end);
   guard.backwards = &wording_of(by, csr_fault::backwards);
-  guard.entries = p.entries;
-  guard.has_signed_offsets = p.offset == index_type::i32 || p.offset == index_type::i64 ? 1 : 0;
+  guard.entries = problem.entries;
+  guard.has_signed_offsets = problem.offset == index_type::i32 || problem.offset == index_type::i64 ? 1 : 0;
   return guard;
 }
 
@@ -55,17 +55,17 @@ struct rows_decision {
 };
 
 /// Where a warp takes several rows at once, entries from which on a row is added by all its lanes; else all ones.
-std::uint64_t whole_warp_entries(const spmv_problem& p) noexcept;
+std::uint64_t whole_warp_entries(const spmv_problem& problem) noexcept;
 
 constexpr unsigned most_of_a_lane = 16;  ///< entries that a lane adds alone, where a warp takes several rows
 
 /// Threads that share a row, where groups of them take rows: a power of two up to 32, by the mean length of rows.
-std::uint32_t lanes_of_row(const spmv_problem& p) noexcept;
+std::uint32_t lanes_of_row(const spmv_problem& problem) noexcept;
 
 constexpr std::uint64_t unknown_length = ~std::uint64_t{0};
 
 /// @param longest_row  most entries of a row, where that is known
-rows_decision decide_rows(const spmv_problem& p, core::scratch_offsets& place,
+rows_decision decide_rows(const spmv_problem& problem, core::scratch_offsets& place,
                           std::uint64_t longest_row = unknown_length) noexcept;
 
 /// Where a product by rows finds the value of x of a place; by default where the caller's columns say.
@@ -78,22 +78,24 @@ constexpr std::uint64_t base_rows = 128;  ///< rows whose compressed columns hav
 
 /// Queues y of all rows.
 /// @param skips  null, or a word in device memory: if it is not 0 when the kernels begin, they leave y as it is
-void multiply_rows(const context& ctx, const spmv_problem& p, const rows_decision& d, const spmv_buffers& b,
-                   const csr_guard& guard, const x_source& from, std::byte* scratch,
+void multiply_rows(const context& ctx, const spmv_problem& problem, const rows_decision& decision,
+                   const spmv_buffers& buffers, const csr_guard& guard, const x_source& from, std::byte* scratch,
                    const std::uint32_t* skips = nullptr);
 
 /// Adds the time of what is streamed, and of x read where the columns say, which go on at the same time.
-void add_reads(const spmv_problem& p, const machine& m, double streamed_seconds, plan::planned& plan);
+void add_reads(const spmv_problem& problem, const machine& machine, double streamed_seconds, plan::planned& plan);
 
 /// Adds the cost of a product by rows with x read where the columns say, or from what was gathered. `spread` is the
 /// time of what is streamed over that of a copy.
-void price_rows(const spmv_problem& p, const machine& m, bool is_gathered, double spread, plan::planned& plan);
+void price_rows(const spmv_problem& problem, const machine& machine, bool is_gathered, double spread,
+                plan::planned& plan);
 
 /// multiply_rows for values and sums of two types; each pair is compiled in a source of its own.
 template <class Value, class Sum>
 struct rows_of_types {
-  static void multiply(const context& ctx, const spmv_problem& p, const rows_decision& d, const spmv_buffers& b,
-                       const csr_guard& guard, const x_source& from, std::byte* scratch, const std::uint32_t* skips);
+  static void multiply(const context& ctx, const spmv_problem& problem, const rows_decision& decision,
+                       const spmv_buffers& buffers, const csr_guard& guard, const x_source& from, std::byte* scratch,
+                       const std::uint32_t* skips);
 };
 extern template struct rows_of_types<float, float>;
 extern template struct rows_of_types<float, double>;

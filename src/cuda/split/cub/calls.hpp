@@ -9,9 +9,9 @@
 // wants.
 namespace sheaf::cuda {
 
-cudaError_t cub_sort_keys_4(const cub_sort_shape& s, const cub_sort_arrays& arrays, void* scratch,
+cudaError_t cub_sort_keys_4(const cub_sort_shape& shape, const cub_sort_arrays& arrays, void* scratch,
                             std::size_t& scratch_bytes, cudaStream_t stream);
-cudaError_t cub_sort_keys_8(const cub_sort_shape& s, const cub_sort_arrays& arrays, void* scratch,
+cudaError_t cub_sort_keys_8(const cub_sort_shape& shape, const cub_sort_arrays& arrays, void* scratch,
                             std::size_t& scratch_bytes, cudaStream_t stream);
 
 /// Whether sorts of encoded keys are built: they use what CUB does not document (encoded_keys.cuh). Bits is the
@@ -19,7 +19,7 @@ cudaError_t cub_sort_keys_8(const cub_sort_shape& s, const cub_sort_arrays& arra
 template <class Bits>
 bool cub_sorts_encoded_keys();
 template <class Bits>
-cudaError_t cub_sort_encoded_keys(const cub_sort_shape& s, const cub_key_encoding& encoding,
+cudaError_t cub_sort_encoded_keys(const cub_sort_shape& shape, const cub_key_encoding& encoding,
                                   const cub_sort_arrays& arrays, void* scratch, std::size_t& scratch_bytes,
                                   cudaStream_t stream);
 

@@ -40,23 +40,23 @@ bool is_one_block(const cub_sort_shape& s) {
   return s.count * std::max({s.key_bytes, s.value_bytes, 4U}) <= tuning.tile_bytes;
 }
 
-void add_cub_cost(plan::planned& plan, const cub_sort_shape& s, const machine& m) {
-  const bool is_narrow = s.key_bytes <= 4;
-  if (is_one_block(s)) {
-    const double digits = std::ceil(s.bits() / tuning.tile_digit_bits);
-    const tile_cost& tile = s.value_bytes == 0 ? tuning.tile : is_narrow ? tuning.pair_tile : tuning.wide_pair_tile;
-    plan.add("one block", tile.seconds(digits, m));
+void add_cub_cost(plan::planned& plan, const cub_sort_shape& shape, const machine& machine) {
+  const bool is_narrow = shape.key_bytes <= 4;
+  if (is_one_block(shape)) {
+    const double digits = std::ceil(shape.bits() / tuning.tile_digit_bits);
+    const tile_cost& tile = shape.value_bytes == 0 ? tuning.tile : is_narrow ? tuning.pair_tile : tuning.wide_pair_tile;
+    plan.add("one block", tile.seconds(digits, machine));
     return;
   }
-  const auto count = static_cast<double>(s.count);
-  const double passes = std::ceil(s.bits() / 8.0);
+  const auto count = static_cast<double>(shape.count);
+  const double passes = std::ceil(shape.bits() / 8.0);
   const double pass_steps = is_narrow ? tuning.pass_of_4_steps : tuning.pass_of_8_steps;
   word_cost pass = is_narrow ? tuning.pass_of_4 : tuning.pass_of_8;
-  if (s.encodes_keys) pass.cached_bytes += tuning.encoding_cached_bytes;
-  if (s.value_bytes == 16) pass.cached_bytes += tuning.wide_value_cached_bytes;
-  plan.add("kernels", (tuning.count_steps + passes * pass_steps) * m.step_seconds);
-  plan.add("digits counted", count * tuning.count.seconds(s.key_bytes, m));
-  plan.add("passes", passes * count * pass.seconds(s.key_bytes + s.value_bytes, m));
+  if (shape.encodes_keys) pass.cached_bytes += tuning.encoding_cached_bytes;
+  if (shape.value_bytes == 16) pass.cached_bytes += tuning.wide_value_cached_bytes;
+  plan.add("kernels", (tuning.count_steps + passes * pass_steps) * machine.step_seconds);
+  plan.add("digits counted", count * tuning.count.seconds(shape.key_bytes, machine));
+  plan.add("passes", passes * count * pass.seconds(shape.key_bytes + shape.value_bytes, machine));
 }
 
 }  // namespace sheaf::cuda

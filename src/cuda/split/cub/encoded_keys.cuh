@@ -126,17 +126,17 @@ bool cub_sorts_encoded_keys() {
 }
 
 template <class Bits>
-cudaError_t cub_sort_encoded_keys([[maybe_unused]] const cub_sort_shape& s,
+cudaError_t cub_sort_encoded_keys([[maybe_unused]] const cub_sort_shape& shape,
                                   [[maybe_unused]] const cub_key_encoding& encoding,
                                   [[maybe_unused]] const cub_sort_arrays& arrays, [[maybe_unused]] void* scratch,
                                   [[maybe_unused]] std::size_t& scratch_bytes, [[maybe_unused]] cudaStream_t stream) {
 #if SHEAF_CUB_SORTS_ENCODED_KEYS
   using key = encoded_key<Bits>;
   const key_encoder<Bits> encoder(encoding);
-  switch (s.value_bytes) {
-    case 0: return cub_sort_keys<key>(s, arrays, scratch, scratch_bytes, stream, encoder);
-    case 4: return cub_sort_pairs<std::uint32_t, key>(s, arrays, scratch, scratch_bytes, stream, encoder);
-    default: return cub_sort_pairs<std::uint64_t, key>(s, arrays, scratch, scratch_bytes, stream, encoder);
+  switch (shape.value_bytes) {
+    case 0: return cub_sort_keys<key>(shape, arrays, scratch, scratch_bytes, stream, encoder);
+    case 4: return cub_sort_pairs<std::uint32_t, key>(shape, arrays, scratch, scratch_bytes, stream, encoder);
+    default: return cub_sort_pairs<std::uint64_t, key>(shape, arrays, scratch, scratch_bytes, stream, encoder);
   }
 #else
   return cudaErrorNotSupported;

@@ -11,18 +11,18 @@ constexpr std::uint32_t radix_bits = 8;
 constexpr std::uint64_t radix_bins = 1 << radix_bits;
 constexpr std::uint64_t most_pairs = (std::uint64_t{1} << 32) - 1;
 
-cudaError_t call_cub(const cub_sort_shape& s, const cub_key_encoding& encoding, const cub_sort_arrays& arrays,
+cudaError_t call_cub(const cub_sort_shape& shape, const cub_key_encoding& encoding, const cub_sort_arrays& arrays,
                      void* scratch, std::size_t& scratch_bytes, cudaStream_t stream) {
-  if (s.encodes_keys) {
-    switch (s.key_bytes) {
-      case 1: return cub_sort_encoded_keys<std::uint8_t>(s, encoding, arrays, scratch, scratch_bytes, stream);
-      case 2: return cub_sort_encoded_keys<std::uint16_t>(s, encoding, arrays, scratch, scratch_bytes, stream);
-      case 4: return cub_sort_encoded_keys<std::uint32_t>(s, encoding, arrays, scratch, scratch_bytes, stream);
-      default: return cub_sort_encoded_keys<std::uint64_t>(s, encoding, arrays, scratch, scratch_bytes, stream);
+  if (shape.encodes_keys) {
+    switch (shape.key_bytes) {
+      case 1: return cub_sort_encoded_keys<std::uint8_t>(shape, encoding, arrays, scratch, scratch_bytes, stream);
+      case 2: return cub_sort_encoded_keys<std::uint16_t>(shape, encoding, arrays, scratch, scratch_bytes, stream);
+      case 4: return cub_sort_encoded_keys<std::uint32_t>(shape, encoding, arrays, scratch, scratch_bytes, stream);
+      default: return cub_sort_encoded_keys<std::uint64_t>(shape, encoding, arrays, scratch, scratch_bytes, stream);
     }
   }
-  return s.key_bytes == 4 ? cub_sort_keys_4(s, arrays, scratch, scratch_bytes, stream)
-                          : cub_sort_keys_8(s, arrays, scratch, scratch_bytes, stream);
+  return shape.key_bytes == 4 ? cub_sort_keys_4(shape, arrays, scratch, scratch_bytes, stream)
+                              : cub_sort_keys_8(shape, arrays, scratch, scratch_bytes, stream);
 }
 
 template <class Number>
@@ -43,23 +43,23 @@ const char* cub_rejection(const cub_sort_shape& s) {
 // What CUB lays out: a histogram for each pass over each portion of the list, the state of each tile of a portion, and,
 // where there are several passes, a copy of the list. Tiles differ from device to device. Those assumed here are
 // shorter than CUB has for any device since Volta; CUB refuses a sort that needs more.
-std::uint64_t cub_scratch_bytes(const cub_sort_shape& s) {
+std::uint64_t cub_scratch_bytes(const cub_sort_shape& shape) {
   constexpr std::uint64_t least_portion = (std::uint64_t{1} << 28) - (std::uint64_t{1} << 14);
-  const std::uint64_t least_tile = 20480 / std::max({s.key_bytes, s.value_bytes, 4U});
-  const std::uint64_t passes = ceil_div(s.bits(), radix_bits);
-  const std::uint64_t portions = ceil_div(s.count, least_portion);
-  const std::uint64_t tiles = ceil_div(std::min(s.count, std::uint64_t{1} << 28), least_tile);
+  const std::uint64_t least_tile = 20480 / std::max({shape.key_bytes, shape.value_bytes, 4U});
+  const std::uint64_t passes = ceil_div(shape.bits(), radix_bits);
+  const std::uint64_t portions = ceil_div(shape.count, least_portion);
+  const std::uint64_t tiles = ceil_div(std::min(shape.count, std::uint64_t{1} << 28), least_tile);
   // Before Hopper, CUB counts keys of 1 and 2 bytes anew in each pass, in a table whose size the device decides, and
   // always copies the list. One block sorts fewer keys than these.
   constexpr std::uint64_t most_counts_bytes = std::uint64_t{8} << 20;
   constexpr std::uint64_t least_passes_keys = 2304;
-  const bool may_count_anew = s.key_bytes < 4 && s.count > least_passes_keys;
+  const bool may_count_anew = shape.key_bytes < 4 && shape.count > least_passes_keys;
   core::scratch_offsets arrays;
   arrays.take(portions * passes * radix_bins * sizeof(std::uint64_t));
   arrays.take(tiles * radix_bins * sizeof(std::uint32_t));
   if (passes > 1 || may_count_anew) {
-    arrays.take(s.count * s.key_bytes);
-    arrays.take(s.count * s.value_bytes);
+    arrays.take(shape.count * shape.key_bytes);
+    arrays.take(shape.count * shape.value_bytes);
   }
   arrays.take(portions * passes * sizeof(std::uint32_t));
   arrays.take(core::scratch_alignment);  // CUB aligns its first array by itself
@@ -73,12 +73,12 @@ std::uint64_t cub_wanted_scratch_bytes(const cub_sort_shape& s) {
   return bytes;
 }
 
-void run_cub_sort(const context& ctx, const cub_sort_shape& s, const cub_key_encoding& encoding,
+void run_cub_sort(const context& ctx, const cub_sort_shape& shape, const cub_key_encoding& encoding,
                   const cub_sort_arrays& arrays, std::byte* scratch) {
   // CUB looks at the thread's last error after some launches, and would take one for its own that was there before.
   cudaGetLastError();
-  std::size_t scratch_bytes = cub_scratch_bytes(s);
-  require(call_cub(s, encoding, arrays, scratch, scratch_bytes, ctx.stream()), ctx);
+  std::size_t scratch_bytes = cub_scratch_bytes(shape);
+  require(call_cub(shape, encoding, arrays, scratch, scratch_bytes, ctx.stream()), ctx);
 }
 
 void write_row_numbers(const context& ctx, void* numbers, std::uint32_t number_bytes, std::uint64_t count) {

@@ -35,20 +35,20 @@ struct cub_sort_arrays {
 };
 
 /// Why CUB cannot sort this; null if it can.
-const char* cub_rejection(const cub_sort_shape& s);
+const char* cub_rejection(const cub_sort_shape& shape);
 
 /// Scratch of a sort on any device: at least what CUB asks for, and never 0.
-std::uint64_t cub_scratch_bytes(const cub_sort_shape& s);
+std::uint64_t cub_scratch_bytes(const cub_sort_shape& shape);
 /// What CUB asks for on the current device.
-std::uint64_t cub_wanted_scratch_bytes(const cub_sort_shape& s);
+std::uint64_t cub_wanted_scratch_bytes(const cub_sort_shape& shape);
 
 /// Adds the terms of a sort to a plan: all but the latency of the call.
-void add_cub_cost(plan::planned& plan, const cub_sort_shape& s, const machine& m);
+void add_cub_cost(plan::planned& plan, const cub_sort_shape& shape, const machine& machine);
 /// Whether CUB sorts the list in one kernel.
-bool is_one_block(const cub_sort_shape& s);
+bool is_one_block(const cub_sort_shape& shape);
 
 /// Queues a stable sort of at least one key. The encoding is unused unless the shape encodes keys.
-void run_cub_sort(const context& ctx, const cub_sort_shape& s, const cub_key_encoding& encoding,
+void run_cub_sort(const context& ctx, const cub_sort_shape& shape, const cub_key_encoding& encoding,
                   const cub_sort_arrays& arrays, std::byte* scratch);
 
 /// Queues numbers[i] = i for every i below count; numbers have 4 or 8 bytes.

@@ -36,14 +36,14 @@ __device__ __forceinline__ range_digit digit_of_range(const staged_group<Limbs, 
   }
   least = __reduce_min_sync(~0U, least);
   greatest = __reduce_max_sync(~0U, greatest);
-  finish_shared& s = *group.shared;
+  finish_shared& shared = *group.shared;
   if (threadIdx.x % 32 == 0) {
-    atomicMin(&s.least_prefix, least);
-    atomicMax(&s.greatest_prefix, greatest);
+    atomicMin(&shared.least_prefix, least);
+    atomicMax(&shared.greatest_prefix, greatest);
   }
   __syncthreads();
-  least = s.least_prefix;
-  greatest = s.greatest_prefix;
+  least = shared.least_prefix;
+  greatest = shared.greatest_prefix;
   std::uint32_t shift = max(32 - __clz(static_cast<int>(greatest - least)), finish_bits) - finish_bits;
   if ((greatest >> shift) - (least >> shift) >= finish_bins) ++shift;
   const digit_field field =
@@ -54,7 +54,7 @@ __device__ __forceinline__ range_digit digit_of_range(const staged_group<Limbs, 
 /// Turns the bins' counts into where they begin, and lists the runs to be sorted.
 template <int Limbs, payload_mode Payload, finish_method Method>
 __device__ __forceinline__ void scan_group_bins(const staged_group<Limbs, Payload, Method>& group) {
-  finish_shared& s = *group.shared;
+  finish_shared& shared = *group.shared;
   constexpr int per_thread = finish_bins / finish_threads;
   constexpr std::uint32_t one_run = 1U << upper_half;
   const auto is_run = [](std::uint32_t size) { return size > 1 && size <= most_words_of_bin<Payload>; };
@@ -62,21 +62,21 @@ __device__ __forceinline__ void scan_group_bins(const staged_group<Limbs, Payloa
   std::uint32_t before[per_thread];  // words before the bin in the lower half, runs in the upper
 #pragma unroll
   for (int j = 0; j < per_thread; ++j) {
-    const std::uint32_t size = s.bins[first + j];
+    const std::uint32_t size = shared.bins[first + j];
     before[j] = is_run(size) ? size + one_run : size;
   }
   const std::uint32_t last = before[per_thread - 1];
-  scan_bins<finish_bins, finish_threads>(before, s.warp_sums);
+  scan_bins<finish_bins, finish_threads>(before, shared.warp_sums);
   const std::uint32_t past = before[per_thread - 1] + last;
 #pragma unroll
   for (int j = 0; j < per_thread; ++j) {
     const std::uint32_t next = j + 1 < per_thread ? before[j + 1 < per_thread ? j + 1 : j] : past;
     const std::uint32_t begin = before[j] & lower_half_mask;
     const std::uint32_t size = (next & lower_half_mask) - begin;
-    if (is_run(size)) s.runs[before[j] >> upper_half] = begin | size << upper_half;
-    s.bins[first + j] = begin;
+    if (is_run(size)) shared.runs[before[j] >> upper_half] = begin | size << upper_half;
+    shared.bins[first + j] = begin;
   }
-  if (threadIdx.x == finish_threads - 1) s.run_total = past >> upper_half;
+  if (threadIdx.x == finish_threads - 1) shared.run_total = past >> upper_half;
 }
 
 /// Stages the group's words in order. Returns false where there are hot bins, whose words are not in order as they are.
@@ -85,7 +85,7 @@ __device__ __forceinline__ bool sort_by_bins(const staged_group<Limbs, Payload, 
                                              const sort_word<Limbs> (&words)[finish_items], std::uint32_t digit_end,
                                              const std::uint32_t (&differing)[Limbs]) {
   const range_digit digit = digit_of_range(group, words, digit_end);
-  finish_shared& s = *group.shared;
+  finish_shared& shared = *group.shared;
   const std::uint32_t shift = digit.field.limb * 32 + digit.field.shift;
   const bool bins_have_one_key = lowest_bit<Limbs>(differing) >= shift;
   packed_numbers<finish_items> rank;
@@ -93,7 +93,7 @@ __device__ __forceinline__ bool sort_by_bins(const staged_group<Limbs, Payload, 
 #pragma unroll
   for (int k = 0; k < finish_items; ++k) {
     std::uint32_t r = 0;
-    if (group.position(k) < group.count) r = atomicAdd(&s.bins[digit.bin_of(words[k])], 1U);
+    if (group.position(k) < group.count) r = atomicAdd(&shared.bins[digit.bin_of(words[k])], 1U);
     rank.set(k, r);
     most = max(most, r);
   }
@@ -106,7 +106,7 @@ __device__ __forceinline__ bool sort_by_bins(const staged_group<Limbs, Payload, 
 #pragma unroll
   for (int k = 0; k < finish_items; ++k) {
     if (group.position(k) >= group.count) continue;
-    group.stage(s.bins[again.bin_of(words[k])] + rank.get(k), words[k], group.position(k));
+    group.stage(shared.bins[again.bin_of(words[k])] + rank.get(k), words[k], group.position(k));
   }
   if (is_ordered) return true;
   __syncthreads();

@@ -11,9 +11,9 @@ template <int Limbs, payload_mode Payload, finish_method Method>
 __device__ __forceinline__ void sort_by_digit(const staged_group<Limbs, Payload, Method>& group,
                                               const digit_field& field) {
   constexpr int warps = finish_threads / 32;
-  finish_shared& s = *group.shared;
+  finish_shared& shared = *group.shared;
   static_assert(finish_bins == warps * radix_bins);
-  std::uint32_t* const own_bins = s.bins + threadIdx.x / 32 * radix_bins;
+  std::uint32_t* const own_bins = shared.bins + threadIdx.x / 32 * radix_bins;
   const auto each = static_cast<int>((group.count - 1) / finish_threads + 1);  // words of a thread
   const std::uint32_t first = threadIdx.x / 32 * (32 * each) + threadIdx.x % 32;
   typename staged_group<Limbs, Payload, Method>::positioned_word words[finish_items];
@@ -22,7 +22,7 @@ __device__ __forceinline__ void sort_by_digit(const staged_group<Limbs, Payload,
   for (int k = 0; k < finish_items; ++k) {
     if (k < each) words[k] = group.staged_word(min(first + k * 32, group.count - 1));
   }
-  for (int i = threadIdx.x; i < finish_bins; i += finish_threads) s.bins[i] = 0;
+  for (int i = threadIdx.x; i < finish_bins; i += finish_threads) shared.bins[i] = 0;
   __syncthreads();
   // Words past the end come last, in the last bin.
   const auto bin = [&](int k) {
@@ -33,9 +33,9 @@ __device__ __forceinline__ void sort_by_digit(const staged_group<Limbs, Payload,
     if (k < each) atomicAdd(&own_bins[bin(k)], 1U);
   }
   __syncthreads();
-  std::uint32_t begin[1] = {scan_over_warps<warps, radix_bins>(s.bins)};
-  scan_bins<radix_bins, finish_threads>(begin, s.warp_sums);
-  add_to_warps<warps, radix_bins>(s.bins, begin[0]);
+  std::uint32_t begin[1] = {scan_over_warps<warps, radix_bins>(shared.bins)};
+  scan_bins<radix_bins, finish_threads>(begin, shared.warp_sums);
+  add_to_warps<warps, radix_bins>(shared.bins, begin[0]);
   __syncthreads();
   packed_numbers<finish_items> rank;
   rank_by_match<finish_items, radix_bins>(bin, own_bins, rank, each);

@@ -16,23 +16,23 @@ constexpr int finish_blocks_per_multiprocessor = Method == finish_method::digits
 /// Finishes groups. The method `digits` takes those that the method `bins` left to it; without that method, all.
 template <int Limbs, payload_mode Payload, finish_method Method, class CallerSort>
 __global__ void __launch_bounds__(finish_threads, finish_blocks_per_multiprocessor<Limbs, Payload, Method>)
-    finish_groups(const __grid_constant__ radix_arguments a) {
+    finish_groups(const __grid_constant__ radix_arguments args) {
   wait_for_kernel_before();
   extern __shared__ __align__(16) unsigned char dynamic[];
   finish_shared& shared = *reinterpret_cast<finish_shared*>(dynamic);
-  radix_counters* const counters = a.tables.counters;
-  const bool is_one = is_one_group(a);
+  radix_counters* const counters = args.tables.counters;
+  const bool is_one = is_one_group(args);
   const std::uint32_t buffer = is_one ? 0 : __ldcg(&counters->buffer);
   const auto finish = [&](const word_group& group, bool is_hot) {
-    return finish_group<Limbs, Payload, Method, CallerSort>(a, buffer, group, is_hot, shared,
+    return finish_group<Limbs, Payload, Method, CallerSort>(args, buffer, group, is_hot, shared,
                                                             dynamic + sizeof(finish_shared));
   };
   if (is_one) {
-    finish({0, a.count}, false);
+    finish({0, args.count}, false);
     return;
   }
-  const bool takes_hot = Method == finish_method::digits && has_bins_kernel(a);
-  const word_group* const groups = takes_hot ? a.tables.hot_groups : a.tables.groups;
+  const bool takes_hot = Method == finish_method::digits && has_bins_kernel(args);
+  const word_group* const groups = takes_hot ? args.tables.hot_groups : args.tables.groups;
   const std::uint32_t total = takes_hot ? counters->hot_group_total : counters->group_total;
   std::uint32_t* const next_group = takes_hot ? &counters->next_hot_group : &counters->next_group;
   if (threadIdx.x == 0) shared.drawn_group = atomicAdd(next_group, 1U);
@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(finish_threads, finish_blocks_per_multiprocess
     std::uint32_t next = 0;
     if (threadIdx.x == 0) next = atomicAdd(next_group, 1U);  // now, so that no thread waits for it
     if (!finish(group, takes_hot) && threadIdx.x == 0) {
-      a.tables.hot_groups[atomicAdd(&counters->hot_group_total, 1U)] = group;
+      args.tables.hot_groups[atomicAdd(&counters->hot_group_total, 1U)] = group;
     }
     __syncthreads();
     if (threadIdx.x == 0) shared.drawn_group = next;

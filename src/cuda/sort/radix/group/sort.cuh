@@ -10,86 +10,88 @@ namespace sheaf::cuda {
 /// Replaces the threads' differing bits by those of the group, and clears the bins meanwhile. The caller has a barrier
 /// before the next call.
 template <int Limbs>
-__device__ __forceinline__ void clear_bins_and_reduce(finish_shared& s, std::uint32_t (&differing)[Limbs]) {
-  if (threadIdx.x < Limbs) s.differing_bits[threadIdx.x] = 0;
+__device__ __forceinline__ void clear_bins_and_reduce(finish_shared& shared, std::uint32_t (&differing)[Limbs]) {
+  if (threadIdx.x < Limbs) shared.differing_bits[threadIdx.x] = 0;
   if (threadIdx.x == finish_threads - 1) {
-    s.least_prefix = ~0U;
-    s.greatest_prefix = 0;
+    shared.least_prefix = ~0U;
+    shared.greatest_prefix = 0;
   }
-  for (int i = threadIdx.x; i < finish_bins; i += finish_threads) s.bins[i] = 0;
+  for (int i = threadIdx.x; i < finish_bins; i += finish_threads) shared.bins[i] = 0;
   __syncthreads();
 #pragma unroll
   for (int i = 0; i < Limbs; ++i) {
     const std::uint32_t bits = __reduce_or_sync(~0U, differing[i]);
-    if (threadIdx.x % 32 == 0 && bits != 0) atomicOr(&s.differing_bits[i], bits);
+    if (threadIdx.x % 32 == 0 && bits != 0) atomicOr(&shared.differing_bits[i], bits);
   }
   __syncthreads();
 #pragma unroll
-  for (int i = 0; i < Limbs; ++i) differing[i] = s.differing_bits[i];
+  for (int i = 0; i < Limbs; ++i) differing[i] = shared.differing_bits[i];
 }
 
 /// Sorts a group, whose words and values are in the buffers of this number, to the output. `staged` is shared memory.
 /// Returns false where the method `bins` leaves the group to the method `digits`; nothing has been written then.
 /// is_hot: it was left so.
 template <int Limbs, payload_mode Payload, finish_method Method, class CallerSort>
-__device__ __forceinline__ bool finish_group(const radix_arguments& a, std::uint32_t buffer, const word_group& group,
-                                             bool is_hot, finish_shared& s, unsigned char* staged) {
+__device__ __forceinline__ bool finish_group(const radix_arguments& args, std::uint32_t buffer, const word_group& group,
+                                             bool is_hot, finish_shared& shared, unsigned char* staged) {
   using word = sort_word<Limbs>;
   constexpr int items = finish_items;
-  const staged_group<Limbs, Payload, Method> g{a,
-                                               static_cast<const word*>(a.buffers[buffer]) + group.begin,
-                                               group.count,
-                                               &s,
-                                               reinterpret_cast<word*>(staged),
-                                               reinterpret_cast<std::uint16_t*>(staged + staged_bytes<Limbs, Payload>),
-                                               key_mask<Limbs>(a.key_low, a.key_high)};
+  const staged_group<Limbs, Payload, Method> block_group{
+      args,
+      static_cast<const word*>(args.buffers[buffer]) + group.begin,
+      group.count,
+      &shared,
+      reinterpret_cast<word*>(staged),
+      reinterpret_cast<std::uint16_t*>(staged + staged_bytes<Limbs, Payload>),
+      key_mask<Limbs>(args.key_low, args.key_high)};
   word words[items];
   std::uint32_t differing[Limbs] = {};
-  const word first = g.input_word(0);
-  g.load(words);
+  const word first = block_group.input_word(0);
+  block_group.load(words);
 #pragma unroll
   for (int k = 0; k < items; ++k) {
 #pragma unroll
-    for (int i = 0; i < Limbs; ++i) differing[i] |= (words[k].limb[i] ^ first.limb[i]) & g.key.limb[i];
+    for (int i = 0; i < Limbs; ++i) differing[i] |= (words[k].limb[i] ^ first.limb[i]) & block_group.key.limb[i];
   }
-  clear_bins_and_reduce(s, differing);
+  clear_bins_and_reduce(shared, differing);
   const std::uint32_t digit_end = bit_length<Limbs>(differing);
   if (digit_end == 0) {
-    g.stage_unsorted(words);  // all keys are equal
+    block_group.stage_unsorted(words);  // all keys are equal
   } else if constexpr (Method == finish_method::bins) {
-    if (!sort_by_bins(g, words, digit_end, differing)) return false;
+    if (!sort_by_bins(block_group, words, digit_end, differing)) return false;
   } else if constexpr (Method == finish_method::by_caller) {
-    CallerSort::sort(g, words);
-  } else if (is_hot || !sort_by_bins(g, words, digit_end, differing)) {
-    sort_by_digits(g, words, differing);
+    CallerSort::sort(block_group, words);
+  } else if (is_hot || !sort_by_bins(block_group, words, digit_end, differing)) {
+    sort_by_digits(block_group, words, differing);
   }
   __syncthreads();
 #pragma unroll
   for (int k = 0; k < items; ++k) {
-    const std::uint32_t i = g.position(k);
-    if (i < g.count) write_word<Limbs>(a.target, group.begin + i, g.staged[i]);
+    const std::uint32_t i = block_group.position(k);
+    if (i < block_group.count) write_word<Limbs>(args.target, group.begin + i, block_group.staged[i]);
   }
   if constexpr (carries_values(Payload)) {
     __syncthreads();
     // All values are in shared memory before the first is written, as they may be written to where they are read.
     using value = sort_value<Payload>;
     auto* const staged_values = reinterpret_cast<value*>(staged);
-    const auto* const from = static_cast<const value*>(a.values[buffer]);
+    const auto* const from = static_cast<const value*>(args.values[buffer]);
     value values[items];
 #pragma unroll
     for (int k = 0; k < items; ++k) {
-      if (g.position(k) < g.count) values[k] = value_at(from, group.begin + g.position(k));
+      if (block_group.position(k) < block_group.count)
+        values[k] = value_at(from, group.begin + block_group.position(k));
     }
 #pragma unroll
     for (int k = 0; k < items; ++k) {
-      if (g.position(k) < g.count) staged_values[g.position(k)] = values[k];
+      if (block_group.position(k) < block_group.count) staged_values[block_group.position(k)] = values[k];
     }
     __syncthreads();
-    value* const to = static_cast<value*>(a.values_to) + group.begin;
+    value* const to = static_cast<value*>(args.values_to) + group.begin;
 #pragma unroll
     for (int k = 0; k < items; ++k) {
-      const std::uint32_t i = g.position(k);
-      if (i < g.count) to[i] = staged_values[g.positions[i]];
+      const std::uint32_t i = block_group.position(k);
+      if (i < block_group.count) to[i] = staged_values[block_group.positions[i]];
     }
   }
   return true;
