@@ -1,7 +1,6 @@
 #include "apps/sheaf/command.hpp"
 
 #include <charconv>
-#include <cmath>
 
 #include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/files/text/number.hpp"

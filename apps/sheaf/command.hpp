@@ -2,7 +2,6 @@
 
 #include <functional>
 #include <stdexcept>
-#include <type_traits>
 #include <utility>
 
 #include <CLI/CLI.hpp>

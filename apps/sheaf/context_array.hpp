@@ -1,7 +1,6 @@
 #pragma once
 
 #include <sheaf/csr.hpp>
-#include <sheaf/values.hpp>
 
 #include "apps/sheaf/files/sparse/csr_matrix.hpp"
 #include "core/backends.hpp"

@@ -1,13 +1,10 @@
 #include "apps/sheaf/corrections.hpp"
 
 #include <chrono>
-#include <cmath>
 #include <limits>
 #include <tuple>
 
 #include "lab/description/arrays.hpp"
-#include "lab/description/entry.hpp"
-#include "lab/description/job.hpp"
 
 namespace sheaf::jobs {
 namespace {

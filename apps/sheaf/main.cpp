@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
-#include <cstring>
 #include <exception>
 #include <initializer_list>
 #include <iostream>

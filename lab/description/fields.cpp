@@ -1,7 +1,6 @@
 #include "core/printable.hpp"
 #include "lab/description/field.hpp"
 #include "primitives/enum_names.hpp"
-#include "primitives/views.hpp"
 
 namespace sheaf::primitives {
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <sheaf/sort.hpp>
 #include <sheaf/split.hpp>
 
 #include "lab/description/row_name.hpp"

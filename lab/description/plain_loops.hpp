@@ -1,7 +1,5 @@
 #pragma once
 
-#include <type_traits>
-
 #include "lab/description/job.hpp"
 
 // What users write today in place of a call: typed arrays, one loop, no check of an index. They are serial unless

@@ -3,7 +3,6 @@
 #include "core/printable.hpp"
 #include "lab/description/entry.hpp"
 #include "primitives/enum_names.hpp"
-#include "primitives/views.hpp"
 
 namespace sheaf::primitives {
 namespace {

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "lab/description/entry.hpp"
 #include "lab/peers/list.hpp"
 
 namespace sheaf::bench {

@@ -1,7 +1,5 @@
 #include "lab/harness/factors.hpp"
 
-#include <cmath>
-
 #include <fmt/format.h>
 
 #include "lab/description/entry.hpp"

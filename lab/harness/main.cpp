@@ -2,11 +2,8 @@
 #include <new>
 #include <system_error>
 
-#include <fmt/format.h>
-
 #include "apps/sheaf/exit_code.hpp"
 #include "apps/sheaf/files/output_check.hpp"
-#include "lab/description/job.hpp"
 #include "lab/harness/describe.hpp"
 #include "lab/harness/factors.hpp"
 #include "lab/harness/options.hpp"
@@ -14,7 +11,6 @@
 #include "papers/run.hpp"
 #include "papers/variants.hpp"
 #include "plan/store/temporary_names.hpp"
-#include "primitives/backends.hpp"
 #include "primitives/views.hpp"
 
 namespace sheaf::bench {

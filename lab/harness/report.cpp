@@ -1,6 +1,5 @@
 #include "lab/harness/report.hpp"
 
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>

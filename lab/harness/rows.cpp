@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "lab/description/job.hpp"
 #include "lab/harness/now.hpp"
 #include "lab/peers/list.hpp"
 

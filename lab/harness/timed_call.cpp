@@ -1,7 +1,5 @@
 #include "lab/harness/timed_call.hpp"
 
-#include <cmath>
-
 #include <fmt/format.h>
 
 namespace sheaf::bench {

@@ -1,12 +1,5 @@
 #pragma once
 
-#include <algorithm>
-#include <limits>
-#include <utility>
-
-#include <sheaf/error.hpp>
-#include <sheaf/plan.hpp>
-
 #include "core/backends.hpp"
 #include "lab/harness/now.hpp"
 #include "lab/harness/runner.hpp"

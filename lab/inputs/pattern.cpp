@@ -1,7 +1,5 @@
 #include "lab/inputs/pattern.hpp"
 
-#include <cstring>
-
 #include "core/startable.hpp"
 #include "lab/inputs/pattern_function.hpp"
 

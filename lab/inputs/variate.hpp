@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstring>
-
 #include "lab/inputs/input_pattern.hpp"
 #include "lab/inputs/pattern_function.hpp"
 

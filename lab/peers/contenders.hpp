@@ -1,6 +1,5 @@
 #pragma once
 
-#include "lab/description/job.hpp"
 #include "lab/description/keys.hpp"
 #include "lab/harness/problem.hpp"
 #include "lab/harness/runner.hpp"

@@ -1,7 +1,5 @@
-#include "lab/peers/contenders.hpp"
 
 #include "lab/description/edges/problem.hpp"
-#include "lab/description/job.hpp"
 #include "lab/description/plain_loops.hpp"
 #include "lab/peers/cub/calls.cuh"
 

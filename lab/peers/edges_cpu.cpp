@@ -1,8 +1,6 @@
-#include <cmath>
 
 #include "core/startable.hpp"
 #include "lab/description/edges/problem.hpp"
-#include "lab/description/job.hpp"
 #include "lab/description/plain_loops.hpp"
 #include "lab/peers/contenders.hpp"
 

@@ -1,10 +1,7 @@
 #include <thrust/iterator/transform_iterator.h>
 #include <cub/device/device_scan.cuh>
 
-#include <bit>
-
 #include "lab/description/hash/problem.hpp"
-#include "lab/peers/contenders.hpp"
 #include "lab/peers/cub/calls.cuh"
 #include "primitives/hash/function.hpp"
 

@@ -1,10 +1,8 @@
-#include <bit>
 #include <limits>
 #include <unordered_map>
 
 #include "core/startable.hpp"
 #include "lab/description/hash/problem.hpp"
-#include "lab/description/job.hpp"
 #include "lab/peers/contenders.hpp"
 #include "primitives/hash/function.hpp"
 

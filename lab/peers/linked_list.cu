@@ -1,4 +1,3 @@
-#include "lab/peers/contenders.hpp"
 
 #include <thrust/iterator/transform_iterator.h>
 #include <cub/device/device_scan.cuh>

@@ -1,4 +1,3 @@
-#include "lab/description/job.hpp"
 #include "lab/peers/contenders.hpp"
 
 namespace sheaf::bench::peers {

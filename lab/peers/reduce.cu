@@ -2,8 +2,6 @@
 #include <cub/device/device_reduce.cuh>
 #include <cuda/std/functional>
 
-#include <type_traits>
-
 #include "lab/description/reduce/problem.hpp"
 #include "lab/peers/cub/calls.cuh"
 

@@ -5,7 +5,6 @@
 
 #include <new>
 
-#include "lab/peers/contenders.hpp"
 #include "lab/peers/cub/calls.cuh"
 
 // Rows as structs with a comparison, which thrust sorts by merging.

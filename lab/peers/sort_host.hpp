@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstring>
-#include <type_traits>
-
 #include "lab/description/sort/source.hpp"
 #include "lab/peers/contenders.hpp"
 

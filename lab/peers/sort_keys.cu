@@ -1,4 +1,3 @@
-#include "lab/peers/contenders.hpp"
 #include "lab/peers/cub/sort.cuh"
 
 // Signed and floating keys. Unsigned keys have the peer of a split by all their bits (cub/keys.cu).

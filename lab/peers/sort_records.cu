@@ -3,7 +3,6 @@
 #include <thrust/system/cuda/execution_policy.h>
 
 #include "lab/description/split/source.hpp"
-#include "lab/peers/contenders.hpp"
 #include "lab/peers/cub/numbers.cuh"
 
 // Wide rows: keys of up to 64 bits are sorted with row numbers, and thrust::gather then moves the rows. A key of 10

@@ -1,7 +1,6 @@
 #include <cub/device/device_radix_sort.cuh>
 #include <cuda/std/tuple>
 
-#include "lab/peers/contenders.hpp"
 #include "lab/peers/cub/calls.cuh"
 
 // Rows as structs, whose key CUB finds by a decomposer.

@@ -1,4 +1,3 @@
-#include "lab/peers/contenders.hpp"
 #include "lab/peers/cub/sort.cuh"
 
 // Pairs with 64-bit unsigned keys. Values of 4 bytes have the same instance as row numbers, in sort_records.cu.

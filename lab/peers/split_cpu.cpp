@@ -1,5 +1,3 @@
-#include <bit>
-#include <type_traits>
 
 #include "lab/description/plain_loops.hpp"
 #include "lab/peers/contenders.hpp"

@@ -1,10 +1,7 @@
 #include "papers/he2007/figures.hpp"
 
-#include <bit>
-
 #include <fmt/format.h>
 
-#include "core/context_state.hpp"
 #include "plan/he2007.hpp"
 #include "primitives/movement/gather.hpp"
 #include "primitives/movement/multipass.hpp"

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <sheaf/machine.hpp>
 
 #include "papers/he2007/figures.hpp"
 #include "plan/he2007.hpp"

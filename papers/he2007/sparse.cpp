@@ -2,8 +2,6 @@
 #include <cstdlib>
 
 #include <fmt/format.h>
-#include <sheaf/conjugate_gradient.hpp>
-#include <sheaf/spmv.hpp>
 
 #include "apps/sheaf/checks/solution.hpp"
 #include "apps/sheaf/checks/spmv.hpp"

@@ -3,8 +3,6 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include <sheaf/machine.hpp>
-
 #include "apps/sheaf/files/failure.hpp"
 #include "core/backends.hpp"
 

@@ -1,7 +1,6 @@
 #include <future>
 
 #include <fmt/format.h>
-#include <sheaf/edge_sum.hpp>
 #include <sheaf/spmv.hpp>
 
 #include "apps/sheaf/checks/edges.hpp"

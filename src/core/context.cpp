@@ -5,7 +5,6 @@
 
 #include "core/backends.hpp"
 #include "core/composition.hpp"
-#include "core/context_state.hpp"
 #include "core/printable.hpp"
 
 namespace sheaf {

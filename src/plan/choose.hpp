@@ -1,8 +1,6 @@
 #pragma once
 
-#include "core/context_state.hpp"
 #include "plan/correction.hpp"
-#include "plan/variant.hpp"
 
 namespace sheaf::plan {
 

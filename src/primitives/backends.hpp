@@ -1,8 +1,5 @@
 #pragma once
 
-#include <type_traits>
-
-#include "primitives/edges/edge_sum.hpp"
 #include "primitives/edges/prepare.hpp"
 #include "primitives/hash/search.hpp"
 #include "primitives/linked_list/contract.hpp"
@@ -13,7 +10,6 @@
 #include "primitives/sort/contract.hpp"
 #include "primitives/sparse/conjugate_gradient.hpp"
 #include "primitives/sparse/prepare_spmv.hpp"
-#include "primitives/sparse/spmv.hpp"
 #include "primitives/split/contract.hpp"
 
 // What a backend brings to the primitives: a table of variants for each. A primitive's list is the tables of all

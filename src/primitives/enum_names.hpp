@@ -3,9 +3,7 @@
 #include <charconv>
 
 #include <sheaf/edge_sum.hpp>
-#include <sheaf/list_scan.hpp>
 #include <sheaf/scatter.hpp>
-#include <sheaf/scatter_reduce.hpp>
 #include <sheaf/sort.hpp>
 
 #include "core/printable.hpp"

@@ -1,9 +1,7 @@
 #pragma once
 
 #include <chrono>
-#include <cmath>
 #include <limits>
-#include <type_traits>
 
 #include "plan/choose.hpp"
 #include "primitives/executor.hpp"

@@ -1,9 +1,7 @@
 #include "apps/sheaf/checks/list.hpp"
 
 #include <cmath>
-#include <cstring>
 #include <limits>
-#include <type_traits>
 
 #include <fmt/format.h>
 

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <sheaf/sort.hpp>
-
 #include "apps/sheaf/sort/record_source.hpp"
 #include "apps/sheaf/sort/row_order.hpp"
 

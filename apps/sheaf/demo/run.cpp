@@ -1,12 +1,10 @@
 #include "apps/sheaf/demo/run.hpp"
 
 #include <chrono>
-#include <cmath>
 #include <fstream>
 
 #include "apps/sheaf/demo/profile.hpp"
 #include "core/backends.hpp"
-#include "core/context_state.hpp"
 #include "lab/description/arrays.hpp"
 
 namespace sheaf::jobs {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "primitives/sort/key.hpp"

@@ -1,6 +1,5 @@
 #include "apps/sheaf/sort/merge_runs.hpp"
 
-#include <cstring>
 #include <future>
 
 #include "apps/sheaf/sort/background.hpp"

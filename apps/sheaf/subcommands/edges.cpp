@@ -1,15 +1,11 @@
 #include <chrono>
 
-#include <sheaf/edge_sum.hpp>
-
 #include "apps/sheaf/checks/edges.hpp"
 #include "apps/sheaf/files/output_check.hpp"
 #include "apps/sheaf/subcommands/edges_report.hpp"
 #include "apps/sheaf/subcommands/files/edge_graph.hpp"
 #include "apps/sheaf/subcommands/files/output_set.hpp"
 #include "apps/sheaf/subcommands/movement.hpp"
-#include "primitives/enum_names.hpp"
-#include "primitives/views.hpp"
 
 // The subcommand edges, which sums over the edges of a mesh or graph.
 namespace sheaf::cli {

@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "core/context_state.hpp"
-#include "primitives/enum_names.hpp"
 
 namespace sheaf::cli {
 namespace {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include <sheaf/edge_sum.hpp>
-
 #include "apps/sheaf/command.hpp"
 #include "apps/sheaf/mesh/dual.hpp"
 

@@ -2,7 +2,6 @@
 
 #include "apps/sheaf/checks/movement.hpp"
 #include "apps/sheaf/subcommands/movement.hpp"
-#include "primitives/views.hpp"
 
 namespace sheaf::cli {
 namespace {

@@ -1,14 +1,11 @@
 #include <charconv>
 
-#include <sheaf/list_scan.hpp>
-
 #include "apps/sheaf/checks/list.hpp"
 #include "apps/sheaf/files/arrays/numbers.hpp"
 #include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/subcommands/movement.hpp"
 #include "core/printable.hpp"
 #include "primitives/operators/scan_value.hpp"
-#include "primitives/operators/with_value.hpp"
 
 // The subcommands rank and scan, which read linked lists from files.
 namespace sheaf::cli {

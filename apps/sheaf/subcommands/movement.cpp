@@ -3,7 +3,6 @@
 #include "apps/sheaf/files/output_check.hpp"
 #include "core/backends.hpp"
 #include "core/context_state.hpp"
-#include "primitives/views.hpp"
 
 namespace sheaf::cli {
 namespace {

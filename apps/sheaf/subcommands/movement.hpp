@@ -8,7 +8,6 @@
 #include "apps/sheaf/context_array.hpp"
 #include "apps/sheaf/files/record_file.hpp"
 #include "plan/store/output_file.hpp"
-#include "primitives/enum_names.hpp"
 
 // What gather, scatter, split and sort share: arguments, memory, the output file and the report.
 namespace sheaf::cli {

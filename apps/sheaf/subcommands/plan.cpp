@@ -3,10 +3,7 @@
 
 #include "apps/sheaf/command.hpp"
 #include "core/backends.hpp"
-#include "core/context_state.hpp"
-#include "lab/description/entry.hpp"
 #include "lab/description/job.hpp"
-#include "primitives/views.hpp"
 
 namespace sheaf::cli {
 namespace {

@@ -1,11 +1,8 @@
-#include <cstring>
 
-#include <sheaf/scatter.hpp>
 
 #include "apps/sheaf/checks/movement.hpp"
 #include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/subcommands/movement.hpp"
-#include "primitives/views.hpp"
 
 namespace sheaf::cli {
 namespace {

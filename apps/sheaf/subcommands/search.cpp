@@ -3,7 +3,6 @@
 #include "apps/sheaf/subcommands/movement.hpp"
 #include "apps/sheaf/subcommands/search_run.hpp"
 #include "core/printable.hpp"
-#include "primitives/views.hpp"
 
 // The subcommand search: which rows of a table have a key, for every key of a file.
 namespace sheaf::cli {

@@ -6,7 +6,6 @@
 #include "apps/sheaf/checks/search.hpp"
 #include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/subcommands/movement.hpp"
-#include "primitives/views.hpp"
 
 namespace sheaf::cli {
 namespace {

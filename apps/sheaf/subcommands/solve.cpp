@@ -1,4 +1,3 @@
-#include <cmath>
 
 #include <sheaf/conjugate_gradient.hpp>
 

@@ -1,8 +1,6 @@
 #include <filesystem>
 #include <system_error>
 
-#include <sheaf/sort.hpp>
-
 #include "apps/sheaf/checks/sort.hpp"
 #include "apps/sheaf/sort/external.hpp"
 #include "apps/sheaf/sort/key.hpp"
@@ -11,7 +9,6 @@
 #include "apps/sheaf/subcommands/movement.hpp"
 #include "core/host.hpp"
 #include "plan/store/output_file.hpp"
-#include "primitives/views.hpp"
 
 namespace sheaf::cli {
 namespace {

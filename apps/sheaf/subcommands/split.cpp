@@ -1,4 +1,3 @@
-#include <sheaf/split.hpp>
 
 #include "apps/sheaf/checks/split.hpp"
 #include "apps/sheaf/files/arrays/fields.hpp"
@@ -9,7 +8,6 @@
 #include "apps/sheaf/subcommands/movement.hpp"
 #include "core/printable.hpp"
 #include "lab/description/keys.hpp"
-#include "primitives/views.hpp"
 
 namespace sheaf::cli {
 namespace {

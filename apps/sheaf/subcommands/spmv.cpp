@@ -5,7 +5,6 @@
 #include "apps/sheaf/subcommands/files/vector_file.hpp"
 #include "apps/sheaf/subcommands/movement.hpp"
 #include "core/context_state.hpp"
-#include "primitives/views.hpp"
 
 // The subcommand spmv, which multiplies matrices of MatrixMarket files.
 namespace sheaf::cli {

@@ -1,12 +1,8 @@
-#include <cmath>
 
-#include <sheaf/edge_sum.hpp>
 
 #include "lab/description/edges/items.hpp"
 #include "lab/description/edges/problem.hpp"
-#include "lab/description/entry.hpp"
 #include "lab/description/estimates.hpp"
-#include "lab/description/job.hpp"
 #include "lab/description/plain_loops.hpp"
 #include "lab/description/seeds.hpp"
 #include "lab/description/sweep.hpp"

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <type_traits>
-
 #include <sheaf/edge_sum.hpp>
 
 #include "lab/description/problem_spec.hpp"

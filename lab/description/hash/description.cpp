@@ -1,9 +1,6 @@
-#include <sheaf/hash_search.hpp>
 
-#include "lab/description/entry.hpp"
 #include "lab/description/estimates.hpp"
 #include "lab/description/hash/problem.hpp"
-#include "lab/description/job.hpp"
 #include "lab/description/movement/problem.hpp"
 #include "lab/description/plain_loops.hpp"
 #include "primitives/enum_names.hpp"

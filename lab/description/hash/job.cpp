@@ -1,6 +1,4 @@
-#include "lab/description/job.hpp"
 
-#include <cmath>
 
 #include <fmt/format.h>
 #include <sheaf/hash_search.hpp>

@@ -1,9 +1,7 @@
 #include "lab/description/sweep.hpp"
 
 #include "lab/description/hash/problem.hpp"
-#include "lab/description/job.hpp"
 #include "primitives/enum_names.hpp"
-#include "primitives/views.hpp"
 
 // Rows of hash search: tables by how often keys repeat in them, and probes by their order and by how many find
 // something. Consecutive rows share their table, whose index is then built once.

@@ -1,8 +1,5 @@
-#include <sheaf/list_scan.hpp>
 
-#include "lab/description/entry.hpp"
 #include "lab/description/estimates.hpp"
-#include "lab/description/job.hpp"
 #include "lab/description/linked_list/items.hpp"
 #include "lab/description/linked_list/problem.hpp"
 #include "lab/description/plain_loops.hpp"
@@ -11,7 +8,6 @@
 #include "primitives/enum_names.hpp"
 #include "primitives/linked_list/contract.hpp"
 #include "primitives/operators/scan_value.hpp"
-#include "primitives/operators/with_value.hpp"
 
 // The entries of linked lists: list_rank, and list_scan with its values in an array of their own or beside the
 // successors.

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <type_traits>
-
 #include <sheaf/list_scan.hpp>
 
 #include "lab/description/items.hpp"

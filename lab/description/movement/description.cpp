@@ -1,13 +1,10 @@
 #include <atomic>
 
 #include <sheaf/gather.hpp>
-#include <sheaf/scatter.hpp>
 
 #include "core/startable.hpp"
-#include "lab/description/entry.hpp"
 #include "lab/description/estimates.hpp"
 #include "lab/description/host_threads.hpp"
-#include "lab/description/job.hpp"
 #include "lab/description/movement/problem.hpp"
 #include "lab/description/plain_loops.hpp"
 #include "lab/description/seeds.hpp"
@@ -17,7 +14,6 @@
 #include "primitives/enum_names.hpp"
 #include "primitives/movement/gather.hpp"
 #include "primitives/movement/scatter.hpp"
-#include "primitives/views.hpp"
 
 namespace sheaf::primitives {
 namespace {

@@ -1,8 +1,5 @@
-#include <sheaf/scatter_reduce.hpp>
 
-#include "lab/description/entry.hpp"
 #include "lab/description/estimates.hpp"
-#include "lab/description/job.hpp"
 #include "lab/description/movement/problem.hpp"
 #include "lab/description/plain_loops.hpp"
 #include "lab/description/reduce/items.hpp"

@@ -1,13 +1,9 @@
-#include <cstring>
 #include <initializer_list>
 #include <numeric>
 
 #include <fmt/ranges.h>
-#include <sheaf/sort.hpp>
 
-#include "lab/description/entry.hpp"
 #include "lab/description/estimates.hpp"
-#include "lab/description/job.hpp"
 #include "lab/description/keys.hpp"
 #include "lab/description/plain_loops.hpp"
 #include "lab/description/seeds.hpp"
@@ -15,7 +11,6 @@
 #include "lab/description/sort/problem.hpp"
 #include "primitives/enum_names.hpp"
 #include "primitives/sort/contract.hpp"
-#include "primitives/views.hpp"
 
 namespace sheaf::primitives {
 

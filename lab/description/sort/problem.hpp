@@ -1,7 +1,5 @@
 #pragma once
 
-#include <sheaf/sort.hpp>
-
 #include "lab/description/entry.hpp"
 #include "lab/description/keys.hpp"
 #include "lab/description/problem_spec.hpp"

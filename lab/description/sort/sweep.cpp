@@ -2,7 +2,6 @@
 
 #include "lab/description/sort/problem.hpp"
 #include "primitives/enum_names.hpp"
-#include "primitives/views.hpp"
 
 // Rows of sorts: what is sorted, by which bits of which keys.
 namespace sheaf::primitives {

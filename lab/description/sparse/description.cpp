@@ -1,12 +1,8 @@
-#include <cmath>
 
-#include <sheaf/spmv.hpp>
 
 #include "core/startable.hpp"
-#include "lab/description/entry.hpp"
 #include "lab/description/estimates.hpp"
 #include "lab/description/hash/problem.hpp"
-#include "lab/description/job.hpp"
 #include "lab/description/plain_loops.hpp"
 #include "lab/description/seeds.hpp"
 #include "lab/description/sparse/entry_parts.hpp"
@@ -14,8 +10,6 @@
 #include "lab/description/sparse/problem.hpp"
 #include "lab/description/sweep.hpp"
 #include "primitives/enum_names.hpp"
-#include "primitives/sparse/spmv.hpp"
-#include "primitives/views.hpp"
 
 // The entry of spmv. Its count is the entries of a generated matrix, its table the rows, and a record a value.
 namespace sheaf::primitives {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "lab/description/entry.hpp"
 #include "lab/description/sparse/items.hpp"
 #include "lab/description/sparse/problem.hpp"
 #include "primitives/sparse/spmv.hpp"

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <sheaf/values.hpp>
-
 #include "lab/description/items.hpp"
 #include "lab/description/sparse/problem.hpp"
 #include "lab/inputs/pattern_function.hpp"

@@ -1,11 +1,9 @@
 #pragma once
 
-#include <sheaf/csr.hpp>
 #include <sheaf/spmv.hpp>
 
 #include "core/host_device.hpp"
 #include "lab/description/hash/problem.hpp"
-#include "lab/description/job.hpp"
 
 // What an spmv's problem says, what its sizes mean, and where the rows of its generated matrix begin.
 namespace sheaf::primitives {

@@ -1,12 +1,7 @@
-#include <cmath>
 
-#include <sheaf/conjugate_gradient.hpp>
 
-#include "core/context_state.hpp"
 #include "core/startable.hpp"
-#include "lab/description/entry.hpp"
 #include "lab/description/estimates.hpp"
-#include "lab/description/job.hpp"
 #include "lab/description/plain_loops.hpp"
 #include "lab/description/sparse/entry_parts.hpp"
 #include "lab/description/sparse/problem.hpp"

@@ -1,20 +1,13 @@
-#include <cstring>
 #include <numeric>
 
-#include <sheaf/split.hpp>
-
 #include "core/printable.hpp"
-#include "lab/description/entry.hpp"
 #include "lab/description/estimates.hpp"
-#include "lab/description/job.hpp"
 #include "lab/description/keys.hpp"
 #include "lab/description/plain_loops.hpp"
 #include "lab/description/seeds.hpp"
 #include "lab/description/split/items.hpp"
 #include "lab/description/split/problem.hpp"
 #include "primitives/enum_names.hpp"
-#include "primitives/split/contract.hpp"
-#include "primitives/views.hpp"
 
 namespace sheaf::primitives {
 namespace {

@@ -1,9 +1,5 @@
 #include <numeric>
 
-#include <sheaf/split.hpp>
-
-#include "lab/description/entry.hpp"
-#include "lab/description/job.hpp"
 #include "lab/description/movement/problem.hpp"
 #include "lab/description/plain_loops.hpp"
 #include "lab/description/seeds.hpp"

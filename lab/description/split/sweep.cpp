@@ -1,7 +1,5 @@
 #include "lab/description/sweep.hpp"
 
-#include <fmt/format.h>
-
 #include "lab/description/split/problem.hpp"
 #include "primitives/views.hpp"
 

@@ -4,7 +4,6 @@
 
 #include "apps/sheaf/checks/edges.hpp"
 #include "lab/description/edges/problem.hpp"
-#include "lab/description/job.hpp"
 #include "lab/harness/placed.hpp"
 #include "lab/harness/problem.hpp"
 #include "lab/inputs/pattern_function.hpp"

@@ -1,7 +1,5 @@
 #include "lab/harness/edges/input.hpp"
 
-#include <cmath>
-
 #include <sheaf/sort.hpp>
 
 #include "apps/sheaf/files/mesh/su2.hpp"

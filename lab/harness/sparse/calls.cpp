@@ -1,9 +1,5 @@
 #include "lab/harness/sparse/calls.hpp"
 
-#include <cmath>
-
-#include <sheaf/spmv.hpp>
-
 #include "apps/sheaf/checks/spmv.hpp"
 #include "lab/harness/placed.hpp"
 #include "primitives/sparse/prepare_spmv.hpp"

@@ -1,7 +1,5 @@
 #include <deque>
 
-#include <sheaf/spmv.hpp>
-
 #include "apps/sheaf/checks/spmv.hpp"
 #include "apps/sheaf/files/sparse/matrix_market.hpp"
 #include "lab/harness/placed.hpp"

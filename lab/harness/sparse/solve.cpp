@@ -1,15 +1,11 @@
-#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 
 #include <fmt/format.h>
-#include <sheaf/conjugate_gradient.hpp>
-#include <sheaf/spmv.hpp>
 
 #include "apps/sheaf/checks/solution.hpp"
 #include "apps/sheaf/files/sparse/matrix_market.hpp"
 #include "apps/sheaf/nas.hpp"
-#include "core/context_state.hpp"
 #include "lab/harness/placed.hpp"
 #include "lab/harness/platform.hpp"
 #include "lab/harness/requests.hpp"

@@ -4,7 +4,6 @@
 
 #include <stdexcept>
 
-#include "lab/peers/contenders.hpp"
 #include "lab/peers/movement.hpp"
 
 // Shared by the peers from CUB: temporary storage, whose size is queried once before anything is timed.

@@ -1,4 +1,3 @@
-#include "lab/peers/contenders.hpp"
 #include "lab/peers/cub/numbers.cuh"
 
 namespace sheaf::bench::peers::device {

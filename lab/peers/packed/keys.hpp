@@ -1,8 +1,5 @@
 #pragma once
 
-#include <bit>
-#include <type_traits>
-
 #include "lab/peers/sort_host.hpp"
 
 // Sorts of numbers by libraries that sort plain numbers fast, on one thread, and know no values. What has values beside

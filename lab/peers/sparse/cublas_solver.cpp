@@ -3,16 +3,12 @@
 #if SHEAF_BENCH_HAS_CUBLAS
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <memory>
 #include <stdexcept>
 #include <utility>
-#include <vector>
 
 #include <cublas_v2.h>
 #include <cusparse.h>
 #include <fmt/format.h>
-#include <sheaf/memory.hpp>
 
 #include "lab/peers/sparse/cublas_scalars.hpp"
 #endif

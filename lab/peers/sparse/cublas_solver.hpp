@@ -4,7 +4,6 @@
 #include <vector>
 
 #include <sheaf/context.hpp>
-#include <sheaf/csr.hpp>
 
 #include "lab/peers/sparse/eigen.hpp"
 

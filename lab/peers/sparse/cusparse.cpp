@@ -5,12 +5,9 @@
 #if SHEAF_BENCH_HAS_CUSPARSE
 #include <algorithm>
 #include <array>
-#include <cstdint>
-#include <type_traits>
 
 #include <cusparse.h>
 #include <sheaf/error.hpp>
-#include <sheaf/memory.hpp>
 #endif
 
 namespace sheaf::bench::peers {

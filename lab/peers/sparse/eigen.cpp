@@ -2,7 +2,6 @@
 
 #if SHEAF_BENCH_HAS_EIGEN
 #include <algorithm>
-#include <cstdint>
 #include <limits>
 #include <memory>
 #include <vector>

@@ -1,5 +1,4 @@
 #include "lab/description/sparse/problem.hpp"
-#include "lab/peers/contenders.hpp"
 #include "lab/peers/movement.hpp"
 #include "lab/peers/sparse/cusparse.hpp"
 

@@ -1,11 +1,8 @@
-#include <bit>
-#include <cmath>
 
 #include "cuda/device/launch.cuh"
 #include "cuda/device/state.hpp"
 #include "cuda/sort/words/encoding.hpp"
 #include "cuda/sort/words/limbs.cuh"
-#include "primitives/sort/contract.hpp"
 
 // cuda.bitonic: Batcher's bitonic sort of a whole array, the sort of earlier GPUs that He et al. 2007 compare with
 // (Fig. 16). Steps over distant words go through memory, one kernel each; steps inside a tile go through shared memory.

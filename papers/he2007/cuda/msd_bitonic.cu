@@ -1,7 +1,6 @@
 #include "cuda/sort/by_words.hpp"
 #include "cuda/sort/radix/group/staged.cuh"
 #include "cuda/sort/radix/launch.cuh"
-#include "primitives/sort/contract.hpp"
 
 // cuda.msd_bitonic: a radix sort from the highest bits down with the ending of He et al. 2007 (section 4.1): a bitonic
 // network sorts each group that fits shared memory. The passes before it are those of cuda.sample, which finishes

@@ -2,7 +2,6 @@
 #include "cuda/split/cost.hpp"
 #include "cuda/split/passes.hpp"
 #include "cuda/split/scan_kernels.cuh"
-#include "primitives/split/contract.hpp"
 
 // The basic split of Patidar and Narayanan 2009 as published (section 3.1, Algorithms 1 and 2), to compare with. Each
 // block is one warp and takes a segment of the list. Segment histograms go to a table in column-major order; its prefix

@@ -3,7 +3,6 @@
 #include "opengl/device/record_numbers.hpp"
 #include "opengl/device/textures.hpp"
 #include "opengl/device/transfer.hpp"
-#include "primitives/movement/problem.hpp"
 #include "primitives/views.hpp"
 
 namespace sheaf::opengl {

@@ -1,4 +1,3 @@
-#include <bit>
 
 #include "opengl/device/errors.hpp"
 #include "opengl/device/transfer.hpp"

@@ -8,7 +8,6 @@
 #include "opengl/sparse/point_matrix.hpp"
 #include "opengl/sparse/result_pixels.hpp"
 #include "papers/ujaldon2005/opengl/arguments.hpp"
-#include "primitives/sparse/host_matrix.hpp"
 #include "primitives/views.hpp"
 
 namespace sheaf::opengl {

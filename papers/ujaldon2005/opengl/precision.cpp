@@ -1,7 +1,6 @@
 #include "papers/ujaldon2005/opengl/precision.hpp"
 
 #include <chrono>
-#include <cmath>
 #include <limits>
 
 #include "opengl/device/textures.hpp"
@@ -9,7 +8,6 @@
 #include "opengl/movement/sum_pixels.hpp"
 #include "opengl/sparse/point_matrix.hpp"
 #include "papers/ujaldon2005/opengl/arguments.hpp"
-#include "primitives/sparse/host_matrix.hpp"
 #include "primitives/views.hpp"
 
 namespace sheaf::opengl {

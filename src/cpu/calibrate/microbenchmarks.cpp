@@ -4,9 +4,6 @@
 
 #include <omp.h>
 
-#include <bit>
-#include <cstring>
-
 #include "core/host.hpp"
 #include "cpu/calibrate/accesses.hpp"
 #include "cpu/sort/in_cache.hpp"

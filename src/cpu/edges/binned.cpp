@@ -1,5 +1,3 @@
-#include <bit>
-#include <cstring>
 #include <mutex>
 
 #include "core/scratch_offsets.hpp"
@@ -8,7 +6,6 @@
 #include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/parts.hpp"
 #include "cpu/threads/write_combining.hpp"
-#include "primitives/edges/edge_sum.hpp"
 
 namespace sheaf::cpu {
 namespace {

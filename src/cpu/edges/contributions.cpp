@@ -1,4 +1,3 @@
-#include <cmath>
 
 #include "cpu/edges/ends.hpp"
 

@@ -1,10 +1,7 @@
 #pragma once
 
-#include <type_traits>
-
 #include "core/cpu_state.hpp"
 #include "cpu/threads/cache_hints.hpp"
-#include "primitives/edges/edge_sum.hpp"
 #include "primitives/edges/ends.hpp"
 
 namespace sheaf::cpu {

@@ -1,11 +1,9 @@
-#include <cstring>
 #include <limits>
 
 #include "cpu/edges/cost.hpp"
 #include "cpu/edges/ends.hpp"
 #include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/parts.hpp"
-#include "primitives/edges/edge_sum.hpp"
 
 namespace sheaf::cpu {
 namespace {

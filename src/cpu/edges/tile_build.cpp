@@ -3,12 +3,9 @@
 #include <omp.h>
 #include <mutex>
 
-#include <bit>
-
 #include "cpu/edges/ends.hpp"
 #include "cpu/threads/parts.hpp"
 #include "cpu/threads/write_combining.hpp"
-#include "primitives/edges/prepare.hpp"
 
 namespace sheaf::cpu {
 namespace {

@@ -1,7 +1,5 @@
 #include <omp.h>
 
-#include <cstring>
-
 #include "core/cpu_state.hpp"
 #include "core/scratch_offsets.hpp"
 #include "cpu/edges/cost.hpp"
@@ -11,7 +9,6 @@
 #include "cpu/threads/parts.hpp"
 #include "plan/choose.hpp"
 #include "primitives/edges/node_order.hpp"
-#include "primitives/edges/prepare.hpp"
 
 namespace sheaf::cpu {
 

@@ -5,8 +5,6 @@
 #include "cpu/hash/look_up.hpp"
 #include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/parts.hpp"
-#include "plan/variant.hpp"
-#include "primitives/hash/search.hpp"
 
 // What a search writes for what it has found. For matches these are steps 3 and 4 of He et al. 2007: a prefix sum of
 // the counts, and the records' numbers.

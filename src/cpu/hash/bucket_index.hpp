@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cmath>
-#include <cstring>
-
 #include "core/scratch_offsets.hpp"
 #include "cpu/threads/cache_hints.hpp"
 #include "primitives/hash/function.hpp"

@@ -1,15 +1,11 @@
 #include <omp.h>
 
-#include <bit>
-#include <type_traits>
-
 #include "cpu/hash/bucket_index.hpp"
 #include "cpu/sort/in_cache.hpp"
 #include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/huge_pages.hpp"
 #include "cpu/threads/parts.hpp"
 #include "cpu/threads/write_combining.hpp"
-#include "primitives/hash/search.hpp"
 
 namespace sheaf::cpu {
 namespace {

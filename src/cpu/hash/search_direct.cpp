@@ -1,7 +1,6 @@
 #include "cpu/hash/answers.hpp"
 #include "cpu/hash/look_up.hpp"
 #include "cpu/threads/parts.hpp"
-#include "primitives/hash/search.hpp"
 
 namespace sheaf::cpu {
 namespace {

@@ -1,6 +1,3 @@
-#include <bit>
-#include <cmath>
-#include <cstring>
 
 #include "cpu/hash/answers.hpp"
 #include "cpu/hash/look_up.hpp"
@@ -8,7 +5,6 @@
 #include "cpu/threads/huge_pages.hpp"
 #include "cpu/threads/parts.hpp"
 #include "cpu/threads/write_combining.hpp"
-#include "primitives/hash/search.hpp"
 
 namespace sheaf::cpu {
 namespace {

@@ -1,7 +1,5 @@
 #include "cpu/linked_list/layout.hpp"
 
-#include <bit>
-
 #include "core/scratch_offsets.hpp"
 
 namespace sheaf::cpu {

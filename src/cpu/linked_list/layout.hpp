@@ -3,7 +3,6 @@
 #include <atomic>
 
 #include "cpu/linked_list/node_bits.hpp"
-#include "plan/variant.hpp"
 #include "primitives/linked_list/contract.hpp"
 
 // What cpu.sublist decides, and where its arrays lie in the scratch.

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <atomic>
-#include <cstring>
 
 #include "cpu/linked_list/layout.hpp"
 #include "primitives/operators/scan_value.hpp"

@@ -1,7 +1,5 @@
 #include "cpu/linked_list/phases.hpp"
 
-#include <cstring>
-
 #include "core/startable.hpp"
 #include "cpu/linked_list/nodes.hpp"
 #include "cpu/linked_list/successors.hpp"

@@ -1,9 +1,7 @@
 #pragma once
 
-#include "core/index_report.hpp"
 #include "cpu/linked_list/layout.hpp"
 #include "cpu/linked_list/node_bits.hpp"
-#include "primitives/linked_list/contract.hpp"
 
 // The steps of cpu.sublist that know nothing of how nodes lie while they are walked, and what is wrong with no list.
 namespace sheaf::cpu {

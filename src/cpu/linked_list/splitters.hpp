@@ -1,7 +1,5 @@
 #pragma once
 
-#include <bit>
-
 #include "cpu/linked_list/node_bits.hpp"
 #include "cpu/threads/parts.hpp"
 #include "primitives/linked_list/contract.hpp"

@@ -1,5 +1,3 @@
-#include <bit>
-#include <cstring>
 
 #include "core/cpu_state.hpp"
 #include "cpu/linked_list/layout.hpp"
@@ -9,7 +7,6 @@
 #include "cpu/linked_list/walk.hpp"
 #include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/huge_pages.hpp"
-#include "primitives/linked_list/contract.hpp"
 
 namespace sheaf::cpu {
 

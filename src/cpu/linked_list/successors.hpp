@@ -1,7 +1,6 @@
 #pragma once
 
 #include <limits>
-#include <type_traits>
 
 #include "primitives/linked_list/contract.hpp"
 

@@ -1,4 +1,3 @@
-#include <type_traits>
 
 #include "cpu/movement/in_order.hpp"
 #include "cpu/movement/index_buckets.hpp"

@@ -1,15 +1,10 @@
 #pragma once
 
-#include <bit>
-
-#include "core/context_state.hpp"
 #include "cpu/threads/checked_parts.hpp"
 #include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/huge_pages.hpp"
 #include "cpu/threads/parts.hpp"
 #include "cpu/threads/write_combining.hpp"
-#include "plan/variant.hpp"
-#include "primitives/movement/problem.hpp"
 
 // Propagation blocking: one radix pass over the index list, by its top bits, groups the indices into buckets and
 // carries a value along with each. A bucket covers a range of the indexed side that fits the second-level cache, so

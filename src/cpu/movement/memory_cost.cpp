@@ -1,7 +1,5 @@
 #include "cpu/movement/memory_cost.hpp"
 
-#include <cmath>
-
 #include "cpu/threads/cache_hints.hpp"
 #include "cpu/threads/core_speed.hpp"
 #include "plan/he2007.hpp"

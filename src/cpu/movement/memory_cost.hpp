@@ -1,6 +1,5 @@
 #pragma once
 
-#include "plan/variant.hpp"
 #include "primitives/movement/problem.hpp"
 
 // Cost model of the memory system of a CPU for moving records through an index; the counterpart of

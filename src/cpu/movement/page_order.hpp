@@ -1,7 +1,5 @@
 #pragma once
 
-#include <bit>
-
 #include "primitives/movement/problem.hpp"
 
 namespace sheaf::cpu {

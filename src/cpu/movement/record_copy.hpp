@@ -1,9 +1,6 @@
 #pragma once
 
-#include <cstring>
-
 #include "cpu/threads/checked_parts.hpp"
-#include "primitives/movement/problem.hpp"
 
 namespace sheaf::cpu {
 

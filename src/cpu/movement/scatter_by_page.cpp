@@ -1,4 +1,3 @@
-#include "core/context_state.hpp"
 #include "cpu/movement/in_order.hpp"
 #include "cpu/movement/memory_cost.hpp"
 #include "cpu/movement/order_sample.hpp"

@@ -3,7 +3,6 @@
 #include "cpu/threads/cache_hints.hpp"
 #include "cpu/threads/checked_parts.hpp"
 #include "cpu/threads/core_speed.hpp"
-#include "primitives/reduce/contract.hpp"
 
 namespace sheaf::cpu {
 namespace {

@@ -1,12 +1,10 @@
 #include <limits>
 
-#include "core/context_state.hpp"
 #include "core/startable.hpp"
 #include "cpu/movement/memory_cost.hpp"
 #include "cpu/reduce/typed_arrays.hpp"
 #include "cpu/threads/checked_parts.hpp"
 #include "cpu/threads/parts.hpp"
-#include "primitives/reduce/contract.hpp"
 
 namespace sheaf::cpu {
 namespace {

@@ -1,6 +1,5 @@
 #include "cpu/movement/index_buckets.hpp"
 #include "cpu/reduce/typed_arrays.hpp"
-#include "primitives/reduce/contract.hpp"
 
 namespace sheaf::cpu {
 namespace {

@@ -3,7 +3,6 @@
 #include "cpu/sort/encoder.hpp"
 #include "cpu/sort/words.hpp"
 #include "cpu/threads/write_combining.hpp"
-#include "primitives/sort/contract.hpp"
 
 // The two forms in which words lie in memory between passes. Both have a writer, which is what a pass scatters to.
 namespace sheaf::cpu {

@@ -2,7 +2,6 @@
 #include "cpu/sort/row_encoders.hpp"
 #include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/parts.hpp"
-#include "primitives/sort/contract.hpp"
 
 // Counting sort of rows of 1 or 2 bytes that are their own key. Equal rows are identical, so it is enough to count each
 // row value and to write it as often as it occurs.

@@ -1,7 +1,5 @@
 #include "cpu/sort/encoding.hpp"
 
-#include <bit>
-
 namespace sheaf::cpu {
 
 using namespace primitives;

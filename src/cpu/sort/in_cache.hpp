@@ -1,8 +1,5 @@
 #pragma once
 
-#include <bit>
-#include <cstring>
-
 #include "cpu/sort/encoder.hpp"
 #include "cpu/sort/words.hpp"
 

@@ -1,10 +1,7 @@
 #pragma once
 
-#include <cstring>
-
 #include "cpu/sort/encoder.hpp"
 #include "cpu/sort/words.hpp"
-#include "primitives/sort/contract.hpp"
 
 // Sorts of what is in order, or in the opposite order, are copies.
 namespace sheaf::cpu {

@@ -1,5 +1,4 @@
 #include "cpu/sort/call.hpp"
-#include "primitives/sort/contract.hpp"
 
 // LSD radix sort: passes over all words, from the lowest digit in which keys differ to the highest. A pass takes
 // equally long for all key distributions, and there is one for every digit, so this is for keys of few bits.

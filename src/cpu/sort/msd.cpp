@@ -1,13 +1,11 @@
 #include <omp.h>
 
-#include <bit>
 #include <iterator>
 
 #include "cpu/sort/call.hpp"
 #include "cpu/sort/in_cache.hpp"
 #include "cpu/sort/in_order.hpp"
 #include "cpu/sort/vqsort.hpp"
-#include "primitives/sort/contract.hpp"
 
 // MSD radix sort (radix clustering; Boncz, Manegold, Kersten, VLDB 1999): passes split words by the highest bits that
 // differ, until a range fits a core's cache and is sorted there. All threads together split a range that is too large

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <type_traits>
-
 #include "cpu/sort/encoder.hpp"
 #include "cpu/sort/encoding.hpp"
 #include "cpu/sort/words.hpp"

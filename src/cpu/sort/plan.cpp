@@ -1,8 +1,5 @@
 #include "cpu/sort/plan.hpp"
 
-#include <bit>
-#include <cmath>
-
 #include "cpu/sort/in_cache.hpp"
 #include "cpu/sort/packed_encoder.hpp"
 #include "cpu/sort/vqsort.hpp"

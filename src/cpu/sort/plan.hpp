@@ -1,8 +1,6 @@
 #pragma once
 
 #include "cpu/sort/encoding.hpp"
-#include "plan/variant.hpp"
-#include "primitives/sort/contract.hpp"
 
 namespace sheaf::cpu {
 

@@ -1,15 +1,11 @@
 #pragma once
 
-#include <bit>
-#include <cstring>
-
 #include "cpu/movement/record_copy.hpp"
 #include "cpu/sort/encoder.hpp"
 #include "cpu/sort/encoding.hpp"
 #include "cpu/sort/key_reader.hpp"
 #include "cpu/sort/words.hpp"
 #include "cpu/threads/cache_hints.hpp"
-#include "primitives/sort/contract.hpp"
 
 namespace sheaf::cpu {
 

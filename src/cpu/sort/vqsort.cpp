@@ -1,12 +1,9 @@
 #include "cpu/sort/vqsort.hpp"
 
-#include <type_traits>
-
 #include "cpu/sort/call.hpp"
 #include "cpu/sort/in_cache.hpp"
 #include "cpu/sort/in_order.hpp"
 #include "cpu/sort/packed_encoder.hpp"
-#include "primitives/sort/contract.hpp"
 
 // Vectors of four numbers or more are worth it.
 #if SHEAF_HAS_HIGHWAY && defined(__x86_64__)

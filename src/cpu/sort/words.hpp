@@ -1,8 +1,6 @@
 #pragma once
 
-#include <bit>
 #include <cstring>
-#include <type_traits>
 
 #include "primitives/sort/key.hpp"
 

@@ -1,7 +1,6 @@
 #include <omp.h>
 
 #include <atomic>
-#include <cmath>
 
 #include "core/cpu_state.hpp"
 #include "core/scratch_offsets.hpp"
@@ -14,8 +13,6 @@
 #include "cpu/sparse/vector_steps.hpp"
 #include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/parts.hpp"
-#include "primitives/sparse/conjugate_gradient.hpp"
-#include "primitives/sparse/host_matrix.hpp"
 
 namespace sheaf::cpu {
 

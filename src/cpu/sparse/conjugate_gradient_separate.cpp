@@ -1,5 +1,4 @@
 #include <atomic>
-#include <cmath>
 
 #include "core/cpu_state.hpp"
 #include "core/scratch_offsets.hpp"
@@ -7,7 +6,6 @@
 #include "cpu/sparse/vector_steps.hpp"
 #include "cpu/threads/parts.hpp"
 #include "plan/choose.hpp"
-#include "primitives/sparse/conjugate_gradient.hpp"
 #include "primitives/sparse/host_matrix.hpp"
 
 namespace sheaf::cpu {

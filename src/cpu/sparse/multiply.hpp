@@ -3,9 +3,7 @@
 #include "core/cpu_state.hpp"
 #include "core/scratch_offsets.hpp"
 #include "cpu/sparse/row_sums.hpp"
-#include "plan/variant.hpp"
 #include "primitives/sparse/host_matrix.hpp"
-#include "primitives/sparse/spmv.hpp"
 
 // The product by rows, which several variants share.
 namespace sheaf::cpu {

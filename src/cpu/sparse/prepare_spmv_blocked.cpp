@@ -7,7 +7,6 @@
 #include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/huge_pages.hpp"
 #include "cpu/threads/parts.hpp"
-#include "primitives/sparse/prepare_spmv.hpp"
 
 // The preparation cpu.blocked: propagation blocking (Buluc and Gilbert 2008; Beamer et al. 2017). Entries are grouped
 // by slices of the columns, whose part of x the second-level cache holds, and in a slice by blocks of rows. A run first

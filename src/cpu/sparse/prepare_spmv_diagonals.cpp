@@ -8,7 +8,6 @@
 #include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/huge_pages.hpp"
 #include "cpu/threads/parts.hpp"
-#include "primitives/sparse/prepare_spmv.hpp"
 
 // The preparation cpu.diagonals: rows of a banded matrix or a grid have their entries on the same diagonals as the rows
 // beside them. Such rows need no columns but those of one row (the DIA format, for runs of rows), and eight of them are

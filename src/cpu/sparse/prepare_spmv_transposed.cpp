@@ -2,7 +2,6 @@
 #include "cpu/sparse/multiply.hpp"
 #include "cpu/sparse/row_cuts.hpp"
 #include "cpu/threads/parts.hpp"
-#include "primitives/sparse/prepare_spmv.hpp"
 
 namespace sheaf::cpu {
 

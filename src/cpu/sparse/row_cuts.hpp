@@ -2,7 +2,6 @@
 
 #include "cpu/sparse/row_reader.hpp"
 #include "cpu/threads/parts.hpp"
-#include "primitives/sparse/spmv.hpp"
 
 namespace sheaf::cpu {
 

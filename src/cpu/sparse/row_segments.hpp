@@ -2,7 +2,6 @@
 
 #include "cpu/sparse/multiply.hpp"
 #include "cpu/sparse/row_reader.hpp"
-#include "primitives/sparse/spmv.hpp"
 
 // How cpu.diagonals groups rows.
 namespace sheaf::cpu {

@@ -6,7 +6,6 @@
 #include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/huge_pages.hpp"
 #include "cpu/threads/parts.hpp"
-#include "primitives/sparse/spmv.hpp"
 
 namespace sheaf::cpu {
 namespace {

@@ -1,7 +1,6 @@
 #include "cpu/movement/memory_cost.hpp"
 #include "cpu/sparse/multiply.hpp"
 #include "cpu/threads/core_speed.hpp"
-#include "primitives/sparse/spmv.hpp"
 
 namespace sheaf::cpu {
 namespace {

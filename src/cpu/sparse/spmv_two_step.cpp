@@ -7,8 +7,6 @@
 #include "cpu/threads/parts.hpp"
 #include "plan/choose.hpp"
 #include "primitives/movement/gather.hpp"
-#include "primitives/sparse/host_matrix.hpp"
-#include "primitives/sparse/spmv.hpp"
 
 namespace sheaf::cpu {
 namespace {

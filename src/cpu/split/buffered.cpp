@@ -1,5 +1,4 @@
 #include "cpu/split/call.hpp"
-#include "primitives/split/contract.hpp"
 
 namespace sheaf::cpu {
 namespace {

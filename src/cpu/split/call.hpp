@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstring>
-
-#include "core/context_state.hpp"
 #include "cpu/split/pass.hpp"
 #include "cpu/split/plan.hpp"
 #include "cpu/threads/huge_pages.hpp"

@@ -2,8 +2,6 @@
 
 #include <atomic>
 #include <bit>
-#include <cstring>
-#include <type_traits>
 
 #include "cpu/threads/cache_hints.hpp"
 #include "cpu/threads/parts.hpp"

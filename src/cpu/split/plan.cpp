@@ -1,7 +1,5 @@
 #include "cpu/split/plan.hpp"
 
-#include <bit>
-
 #include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/parts.hpp"
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "cpu/threads/write_combining.hpp"
-#include "plan/variant.hpp"
 #include "primitives/split/contract.hpp"
 
 namespace sheaf::cpu {

@@ -3,7 +3,6 @@
 #include <omp.h>
 
 #include "core/cpu_state.hpp"
-#include "core/index_report.hpp"
 #include "core/startable.hpp"
 #include "cpu/threads/parts.hpp"
 #include "primitives/movement/problem.hpp"

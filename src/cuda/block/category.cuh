@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <type_traits>
 
 #include "cuda/block/rank.cuh"
 #include "cuda/device/index_guard.cuh"

@@ -2,7 +2,6 @@
 #include "cuda/edges/bad_ends.hpp"
 #include "cuda/edges/cost.hpp"
 #include "cuda/edges/lists.hpp"
-#include "primitives/edges/edge_sum.hpp"
 
 // The variants of one sum. cuda.atomic: a thread for each edge, whose contribution atomics add to the sums of both
 // ends. The order of additions is that in which threads come, so a deterministic order rules it out. cuda.two_pass: the

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include "primitives/edges/edge_sum.hpp"
 
 namespace sheaf::cuda {

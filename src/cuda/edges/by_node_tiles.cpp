@@ -1,4 +1,3 @@
-#include <bit>
 
 #include "core/scratch_offsets.hpp"
 #include "cuda/edges/bad_ends.hpp"
@@ -7,7 +6,6 @@
 #include "cuda/edges/node_order.hpp"
 #include "cuda/edges/tile_build.hpp"
 #include "plan/choose.hpp"
-#include "primitives/edges/prepare.hpp"
 
 // The preparations. cuda.by_node: the edges of each node in a list, both ends of an edge in the lists of both, in the
 // order of the edges. A run sums each list by a group of lanes. cuda.tiles: nodes that are near each other are brought

@@ -1,7 +1,5 @@
 #include "cuda/edges/lists.hpp"
 
-#include <bit>
-
 #include <sheaf/cuda/detail/edge_atomics.cuh>
 
 #include "cuda/device/launch.cuh"

@@ -1,10 +1,7 @@
 #pragma once
 
-#include <sheaf/cuda/detail/edge_arguments.hpp>
-
 #include "core/scratch_offsets.hpp"
 #include "cuda/edges/functions.hpp"
-#include "plan/variant.hpp"
 
 // The edges of each node, list after list, by a stable sort of their ends.
 namespace sheaf::cuda {

@@ -3,7 +3,6 @@
 #include "cuda/hash/cost.hpp"
 #include "cuda/hash/place_keys.cuh"
 #include "plan/choose.hpp"
-#include "primitives/hash/search.hpp"
 #include "primitives/sort/contract.hpp"
 
 // The build cuda.sorted: hashes are sorted with their record numbers, and then lie in the order of the index. A scan

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "cuda/hash/slot_index.hpp"
-#include "plan/variant.hpp"
 
 // What builds and searches cost. The unit of work is a probe: its key is read, one sector of the index, and an answer
 // written.

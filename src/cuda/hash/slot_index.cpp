@@ -1,7 +1,5 @@
 #include "cuda/hash/slot_index.hpp"
 
-#include <cmath>
-
 #include "primitives/hash/function.hpp"
 
 namespace sheaf::cuda {

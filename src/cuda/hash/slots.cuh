@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstring>
-
 #include "cuda/hash/slot_index.hpp"
 #include "primitives/hash/function.hpp"
 

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <cstring>
-
 #include <sheaf/cuda/detail/list_nodes.cuh>
 
 #include "primitives/operators/scan_value.hpp"

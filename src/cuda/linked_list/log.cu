@@ -1,9 +1,7 @@
-#include <cmath>
 
 #include "cuda/device/launch.cuh"
 #include "cuda/linked_list/steps.cuh"
 #include "cuda/movement/memory_cost.hpp"
-#include "primitives/linked_list/contract.hpp"
 #include "primitives/movement/scatter.hpp"
 
 // The variant cuda.log. A walk that writes each result to its node's place pays for two random accesses a node, one of

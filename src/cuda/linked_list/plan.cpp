@@ -1,7 +1,5 @@
 #include "cuda/linked_list/plan.hpp"
 
-#include <cmath>
-
 namespace sheaf::cuda {
 
 using primitives::list_problem;

@@ -1,11 +1,8 @@
 #include <cooperative_groups.h>
 
-#include <cmath>
-
 #include "cuda/device/index_guard.cuh"
 #include "cuda/device/launch.cuh"
 #include "cuda/linked_list/steps.cuh"
-#include "primitives/linked_list/contract.hpp"
 
 // The variant cuda.pointer_jumping, the textbook's (Wyllie 1979): each node's pointer to its predecessor moves on to
 // the predecessor's own pointer until it reaches the head, in log2(n) rounds over all nodes. The other variants fall

@@ -1,10 +1,7 @@
-#include <cmath>
-#include <cstring>
 #include <new>
 
 #include "cuda/device/launch.cuh"
 #include "cuda/linked_list/steps.cuh"
-#include "primitives/linked_list/contract.hpp"
 
 // The variants cuda.sublist and cuda.sublist_host_scan: the algorithm of Wei and JaJa 2010. Each walk writes to each
 // node what comes before it in its sublist, and a pass over all nodes adds what comes before the sublist. The list of

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "plan/variant.hpp"
 #include "primitives/movement/scatter.hpp"
 
 namespace sheaf::cuda {

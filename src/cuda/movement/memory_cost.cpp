@@ -1,7 +1,5 @@
 #include "cuda/movement/memory_cost.hpp"
 
-#include <cmath>
-
 #include "cuda/device/speeds.hpp"
 #include "plan/he2007.hpp"
 #include "primitives/movement/multipass.hpp"

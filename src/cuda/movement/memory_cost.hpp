@@ -1,6 +1,5 @@
 #pragma once
 
-#include "plan/variant.hpp"
 #include "primitives/movement/problem.hpp"
 
 // Memory cost: what moving records through an index costs the memory system of a GPU, resource by resource. Every plan

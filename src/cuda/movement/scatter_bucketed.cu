@@ -3,7 +3,6 @@
 #include "cuda/movement/buckets/scatter_passes.cuh"
 #include "cuda/movement/copy/words.cuh"
 #include "cuda/movement/memory_cost.hpp"
-#include "primitives/movement/scatter.hpp"
 
 // Propagation blocking for a random scatter, in three streams over memory. The first pass sends records with their
 // indices to coarse buckets of the output, the second sends each coarse bucket's records to fine buckets that fit

@@ -3,7 +3,6 @@
 #include "cuda/movement/buckets/scatter_passes.cuh"
 #include "cuda/movement/copy/words.cuh"
 #include "cuda/movement/memory_cost.hpp"
-#include "primitives/movement/scatter.hpp"
 
 // duplicates::last by propagation blocking: the passes of cuda.bucketed with records that carry a tag, one more than
 // their position in the list. The kernel that puts a bucket in order keeps the highest tag of each place. Records that

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <type_traits>
-
 #include "cuda/movement/copy/records.cuh"
 #include "cuda/movement/memory_cost.hpp"
 #include "primitives/movement/gather.hpp"

@@ -1,4 +1,3 @@
-#include "primitives/reduce/contract.hpp"
 
 #include "cuda/movement/copy/records.cuh"
 #include "cuda/movement/memory_cost.hpp"

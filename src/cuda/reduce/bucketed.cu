@@ -6,7 +6,6 @@
 #include "cuda/reduce/atomic.hpp"
 #include "cuda/reduce/block_sums.cuh"
 #include "cuda/reduce/bucket_sums.cuh"
-#include "primitives/reduce/contract.hpp"
 
 // The variant cuda.bucketed: sums by propagation blocking. The passes of the bucketed scatter send the values to
 // buckets of slots, and a block adds up each bucket in shared memory and adds the sums to the output in whole lines. So

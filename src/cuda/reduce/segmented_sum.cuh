@@ -1,7 +1,5 @@
 #pragma once
 
-#include <type_traits>
-
 #include "cuda/device/launch.cuh"
 
 // Segmented reduction: adds up the values of each slot in a list of (slot, value) pairs sorted by slot. sum_segments

@@ -5,7 +5,6 @@
 #include "cuda/split/cost.hpp"
 #include "cuda/split/cub/radix_sort.hpp"
 #include "cuda/split/passes.hpp"
-#include "primitives/reduce/contract.hpp"
 
 // The variant cuda.sorted: a stable LSD radix sort of (slot, value) pairs, by CUB or by the passes of splits, whichever
 // the plan finds faster, then a segmented reduction. The order of additions depends on positions alone, so sums of

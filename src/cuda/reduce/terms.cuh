@@ -1,7 +1,5 @@
 #pragma once
 
-#include <type_traits>
-
 #include "primitives/reduce/contract.hpp"
 
 // The terms of a sum: values that are added to slots of the output, by threads that do not know of each other.

@@ -1,4 +1,3 @@
-#include <bit>
 
 #include <cooperative_groups.h>
 
@@ -6,7 +5,6 @@
 #include "cuda/movement/memory_cost.hpp"
 #include "cuda/reduce/terms.cuh"
 #include "cuda/reduce/tile_buckets.cuh"
-#include "primitives/reduce/contract.hpp"
 
 // The variant cuda.tiled, for short lists: a kernel adds up the values of each slot in each tile of the list, and then
 // the sums that tiles have of a slot. The order of additions depends on positions alone, so sums of floats are

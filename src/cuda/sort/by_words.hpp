@@ -3,7 +3,6 @@
 #include "cuda/device/speeds.hpp"
 #include "cuda/sort/radix/run.hpp"
 #include "cuda/sort/words/encoding.hpp"
-#include "primitives/sort/contract.hpp"
 
 // What cuda.sample and cuda.onesweep share around the radix sort of words: scratch, costs and the run.
 namespace sheaf::cuda {

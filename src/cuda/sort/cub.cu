@@ -1,4 +1,3 @@
-#include <bit>
 
 #include "core/scratch_offsets.hpp"
 #include "cuda/device/state.hpp"
@@ -6,7 +5,6 @@
 #include "cuda/sort/words/encoding.hpp"
 #include "cuda/split/cub/radix_sort.hpp"
 #include "primitives/movement/gathers_by_order.hpp"
-#include "primitives/sort/contract.hpp"
 
 // cuda.cub: CUB's LSD radix sort, by as many passes as the bits of the key take, whatever the keys are. Numbers that
 // are the rows are sorted where they lie: passes encode them as they load them, unless they are ascending integers. Up

@@ -5,8 +5,6 @@
 #include "cuda/split/cost.hpp"
 #include "cuda/split/passes.hpp"
 #include "primitives/movement/gathers_by_order.hpp"
-#include "primitives/sort/contract.hpp"
-#include "primitives/split/category.hpp"
 
 // cuda.lsd: LSD radix sort by stable passes of split (SplitSort, Patidar and Narayanan 2009, section 4). Rows that are
 // words and hold their key are split themselves. For all other rows, row numbers are sorted by 32 bits of the key at a

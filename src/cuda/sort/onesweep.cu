@@ -1,8 +1,6 @@
-#include <cmath>
 
 #include "cuda/sort/by_words.hpp"
 #include "cuda/sort/radix/run.hpp"
-#include "primitives/sort/contract.hpp"
 
 // cuda.onesweep: radix sort by all digits of the key, from the lowest up (Adinets and Merrill 2022). It takes as long
 // whatever the keys are, except that digits which all keys share take no pass. Here are its plan and its entry in the

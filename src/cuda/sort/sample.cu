@@ -1,7 +1,6 @@
 #include "cuda/sort/by_words.hpp"
 #include "cuda/sort/radix/arguments.cuh"
 #include "cuda/sort/radix/run.hpp"
-#include "primitives/sort/contract.hpp"
 
 // cuda.sample: sample sort of words of 4 to 16 bytes. A sample of the keys chooses codes that ascend with the key
 // and have about equally many keys each. LSD radix passes of 8 bits sort by codes, as many as leave groups that fit

@@ -1,4 +1,3 @@
-#include "core/context_state.hpp"
 #include "cuda/movement/memory_cost.hpp"
 #include "cuda/sparse/prepared.cuh"
 #include "cuda/sparse/segmented.cuh"

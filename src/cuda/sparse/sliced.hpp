@@ -1,7 +1,5 @@
 #pragma once
 
-#include <bit>
-
 #include "cuda/sparse/sums/sum_rows.hpp"
 
 // The form of a sliced matrix: column blocking (cache blocking), and not sliced ELLPACK, which slices rows. Rows are

@@ -2,7 +2,6 @@
 
 #include "cuda/movement/memory_cost.hpp"
 #include "cuda/sparse/sums/row_products.cuh"
-#include "primitives/sparse/spmv.hpp"
 
 // The variant cuda.merge (Merrill and Garland 2016, merge-based CSR SpMV). The ends of rows and the entries, merged in
 // their order, are one list of items, which is cut into tiles of equal size, so that no length of a row unbalances

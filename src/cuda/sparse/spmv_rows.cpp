@@ -1,5 +1,4 @@
 #include "cuda/sparse/sums/sum_rows.hpp"
-#include "primitives/sparse/spmv.hpp"
 
 // The variant cuda.rows: row by row, with a group of lanes for each row, and warps for the pieces of long rows. The
 // matrix is streamed, and x is read where the columns say.

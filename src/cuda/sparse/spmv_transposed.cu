@@ -1,7 +1,6 @@
 #include "cuda/reduce/segmented_sum.cuh"
 #include "cuda/sparse/entries.cuh"
 #include "cuda/split/cost.hpp"
-#include "primitives/sparse/spmv.hpp"
 
 // The variant cuda.transposed. Products, made row by row, are sorted by column (stable LSD radix passes over pairs of
 // column and product), and a segmented reduction adds those of each column, in the order of the rows. No atomics, so

@@ -2,7 +2,6 @@
 #include "cuda/sparse/sums/sum_rows.hpp"
 #include "plan/choose.hpp"
 #include "primitives/movement/gather.hpp"
-#include "primitives/sparse/spmv.hpp"
 
 // The variant cuda.two_step (He et al. 2007, section 4.3): a gather brings x of each entry's column beside the entry,
 // by the cheapest of the gather's variants; then products are summed row by row, without a random access. Columns are

@@ -1,7 +1,5 @@
 #include "cuda/split/cost.hpp"
 
-#include <cmath>
-
 #include "cuda/device/speeds.hpp"
 #include "cuda/split/passes.hpp"
 

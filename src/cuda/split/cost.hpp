@@ -1,8 +1,6 @@
 #pragma once
 
 #include "cuda/split/passes.hpp"
-#include "plan/variant.hpp"
-#include "primitives/split/contract.hpp"
 
 // The seconds that split passes take. Rates of ranking and shares of copy bandwidth are those of an H200; bandwidth and
 // latencies come from the profile.

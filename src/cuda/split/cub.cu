@@ -4,7 +4,6 @@
 #include "cuda/split/cub/radix_sort.hpp"
 #include "cuda/split/steps.hpp"
 #include "plan/choose.hpp"
-#include "primitives/split/contract.hpp"
 
 // The variant cuda.cub: CUB's radix sort by the bits of the category. It counts the digits of all passes in one reading
 // and passes over the records with decoupled look-back, so it moves fewer bytes than cuda.stable where there are

@@ -2,7 +2,6 @@
 #include "cuda/split/launch.cuh"
 #include "cuda/split/pair_scatter_kernel.cuh"
 #include "cuda/split/passes.hpp"
-#include "primitives/split/category.hpp"
 
 namespace sheaf::cuda {
 namespace {

@@ -1,7 +1,5 @@
 #pragma once
 
-#include "core/context_state.hpp"
-#include "primitives/split/category.hpp"
 #include "primitives/split/contract.hpp"
 
 // The passes that splits consist of, for the split variants and for the primitives built on them (cuda.lsd and the

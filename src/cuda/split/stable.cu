@@ -2,7 +2,6 @@
 #include "cuda/split/launch.cuh"
 #include "cuda/split/scan_kernels.cuh"
 #include "cuda/split/steps.hpp"
-#include "primitives/split/contract.hpp"
 
 // The variant cuda.stable, which keeps the order of the records in each category. Up to 256 categories take one pass:
 // tile histograms, prefix sums over them, and a scatter kernel whose tiles read from these sums where their runs begin.

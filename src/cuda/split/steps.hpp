@@ -1,9 +1,6 @@
 #pragma once
 
 #include "cuda/split/passes.hpp"
-#include "plan/variant.hpp"
-#include "primitives/split/category.hpp"
-#include "primitives/split/contract.hpp"
 
 // The steps of which the split variants consist around their passes (passes.hpp).
 namespace sheaf::cuda {

@@ -2,7 +2,6 @@
 #include "cuda/split/launch.cuh"
 #include "cuda/split/scan_kernels.cuh"
 #include "cuda/split/steps.hpp"
-#include "primitives/split/contract.hpp"
 
 // The variant cuda.unordered, which may reorder the records of a category. One pass takes up to 256 categories, or 2048
 // for words of 4 and 8 bytes: a histogram of the whole list, its prefix sums, and a scatter kernel whose tiles reserve

@@ -1,6 +1,5 @@
 #include "plan/microbenchmarks.hpp"
 
-#include <bit>
 #include <chrono>
 
 #include <fmt/format.h>

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "core/index_report.hpp"
 #include "opengl/device/state.hpp"
 #include "primitives/movement/problem.hpp"
 

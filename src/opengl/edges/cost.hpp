@@ -1,7 +1,6 @@
 #pragma once
 
 #include "opengl/device/state.hpp"
-#include "plan/variant.hpp"
 #include "primitives/edges/edge_sum.hpp"
 
 namespace sheaf::opengl {

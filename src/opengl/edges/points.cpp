@@ -3,8 +3,6 @@
 #include "opengl/edges/edge_vertices.hpp"
 #include "opengl/edges/node_values.hpp"
 #include "opengl/movement/cost.hpp"
-#include "primitives/edges/edge_sum.hpp"
-#include "primitives/edges/prepare.hpp"
 
 namespace sheaf::opengl {
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "opengl/device/state.hpp"
-#include "plan/variant.hpp"
 #include "primitives/movement/problem.hpp"
 
 // What plans of this backend are priced from. Each call brings its arrays to the device and back, and a profile's

@@ -5,7 +5,6 @@
 #include "opengl/movement/draw_points.hpp"
 #include "opengl/movement/table_lookup.hpp"
 #include "primitives/movement/gather.hpp"
-#include "primitives/movement/prepare.hpp"
 #include "primitives/movement/scatter.hpp"
 
 // Inspector and executor: the list is checked once and stays on the device as record numbers, so a run brings records

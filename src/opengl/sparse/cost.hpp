@@ -2,7 +2,6 @@
 
 #include "opengl/device/textures.hpp"
 #include "opengl/movement/cost.hpp"
-#include "plan/variant.hpp"
 #include "primitives/sparse/spmv.hpp"
 
 namespace sheaf::opengl {

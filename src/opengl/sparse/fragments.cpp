@@ -5,8 +5,6 @@
 #include "opengl/sparse/result_pixels.hpp"
 #include "opengl/sparse/row_matrix.hpp"
 #include "primitives/sparse/host_matrix.hpp"
-#include "primitives/sparse/prepare_spmv.hpp"
-#include "primitives/sparse/spmv.hpp"
 
 namespace sheaf::opengl {
 

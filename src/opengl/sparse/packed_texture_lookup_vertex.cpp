@@ -3,9 +3,6 @@
 #include "opengl/sparse/cost.hpp"
 #include "opengl/sparse/point_matrix.hpp"
 #include "opengl/sparse/result_pixels.hpp"
-#include "primitives/sparse/host_matrix.hpp"
-#include "primitives/sparse/prepare_spmv.hpp"
-#include "primitives/sparse/spmv.hpp"
 
 // Products by points, called or prepared: each entry is a point at the pixel of its row, and blending adds the products
 // in the order of the rows. Forms differ in what looks x up (Ujaldon and Saltz 2005):

@@ -5,7 +5,6 @@
 #include "opengl/device/textures.hpp"
 #include "opengl/movement/draw_points.hpp"
 #include "primitives/sparse/host_matrix.hpp"
-#include "primitives/sparse/spmv.hpp"
 
 namespace sheaf::opengl {
 

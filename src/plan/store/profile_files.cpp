@@ -9,8 +9,6 @@
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
 
-#include "core/context_state.hpp"
-
 namespace sheaf {
 namespace {
 

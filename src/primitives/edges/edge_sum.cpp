@@ -4,7 +4,6 @@
 #include "primitives/backends.hpp"
 #include "primitives/enum_names.hpp"
 #include "primitives/index_reader.hpp"
-#include "primitives/views.hpp"
 
 namespace sheaf {
 namespace primitives {

@@ -2,9 +2,7 @@
 
 #include <sheaf/edge_sum.hpp>
 
-#include "core/index_report.hpp"
 #include "plan/correction.hpp"
-#include "plan/variant.hpp"
 
 namespace sheaf::primitives {
 

@@ -1,9 +1,5 @@
 #include "primitives/edges/prepare.hpp"
 
-#include <cstring>
-
-#include "core/context_state.hpp"
-#include "plan/choose.hpp"
 #include "primitives/backends.hpp"
 #include "primitives/timed_runs.hpp"
 #include "primitives/views.hpp"

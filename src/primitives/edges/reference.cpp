@@ -1,4 +1,3 @@
-#include <cmath>
 
 #include "core/cpu_state.hpp"
 #include "primitives/edges/edge_sum.hpp"

@@ -1,8 +1,6 @@
-#include "core/context_state.hpp"
 #include "core/host_pool.hpp"
 #include "plan/choose.hpp"
 #include "primitives/backends.hpp"
-#include "primitives/hash/search.hpp"
 #include "primitives/views.hpp"
 
 // Indices of keys: the object and its build.

@@ -1,15 +1,9 @@
 #include "primitives/linked_list/contract.hpp"
 
-#include <cstring>
-#include <type_traits>
-
-#include <sheaf/list_scan.hpp>
-
 #include "plan/choose.hpp"
 #include "primitives/backends.hpp"
 #include "primitives/enum_names.hpp"
 #include "primitives/operators/scan_value.hpp"
-#include "primitives/views.hpp"
 
 namespace sheaf {
 namespace primitives {

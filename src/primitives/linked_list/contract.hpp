@@ -2,7 +2,6 @@
 
 #include <sheaf/list_scan.hpp>
 
-#include "core/index_report.hpp"
 #include "plan/variant.hpp"
 
 namespace sheaf::primitives {

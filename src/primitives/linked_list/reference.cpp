@@ -1,4 +1,3 @@
-#include <cstring>
 
 #include "core/cpu_state.hpp"
 #include "core/scratch_offsets.hpp"

@@ -1,10 +1,7 @@
 #include <sheaf/gather.hpp>
-#include <sheaf/scatter.hpp>
 
 #include "plan/choose.hpp"
 #include "primitives/backends.hpp"
-#include "primitives/movement/gather.hpp"
-#include "primitives/movement/scatter.hpp"
 #include "primitives/views.hpp"
 
 namespace sheaf {

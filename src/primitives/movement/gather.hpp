@@ -1,7 +1,5 @@
 #pragma once
 
-#include "core/index_report.hpp"
-#include "plan/variant.hpp"
 #include "primitives/movement/problem.hpp"
 
 namespace sheaf::primitives {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "plan/he2007.hpp"
-#include "plan/variant.hpp"
 #include "primitives/index_reader.hpp"
 #include "primitives/movement/problem.hpp"
 

@@ -1,17 +1,9 @@
 #include "primitives/movement/prepare.hpp"
 
-#include <cstring>
-
 #include <sheaf/gather.hpp>
-#include <sheaf/scatter.hpp>
 
-#include "core/context_state.hpp"
-
-#include "plan/choose.hpp"
 #include "plan/list_order.hpp"
 #include "primitives/backends.hpp"
-#include "primitives/movement/gather.hpp"
-#include "primitives/movement/scatter.hpp"
 #include "primitives/timed_runs.hpp"
 #include "primitives/views.hpp"
 

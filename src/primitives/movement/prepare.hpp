@@ -3,7 +3,6 @@
 #include <sheaf/prepared.hpp>
 
 #include "plan/list_order.hpp"
-#include "plan/variant.hpp"
 #include "primitives/executor.hpp"
 #include "primitives/movement/problem.hpp"
 

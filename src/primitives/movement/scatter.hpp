@@ -2,8 +2,6 @@
 
 #include <sheaf/scatter.hpp>
 
-#include "core/index_report.hpp"
-#include "plan/variant.hpp"
 #include "primitives/movement/problem.hpp"
 
 namespace sheaf::primitives {

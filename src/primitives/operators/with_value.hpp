@@ -1,7 +1,5 @@
 #pragma once
 
-#include <type_traits>
-
 #include <sheaf/scatter_reduce.hpp>
 
 namespace sheaf::primitives {

@@ -1,11 +1,8 @@
 #include "primitives/reduce/contract.hpp"
 
-#include <sheaf/scatter_reduce.hpp>
-
 #include "plan/choose.hpp"
 #include "primitives/backends.hpp"
 #include "primitives/enum_names.hpp"
-#include "primitives/views.hpp"
 
 namespace sheaf {
 namespace primitives {

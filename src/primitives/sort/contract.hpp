@@ -1,9 +1,6 @@
 #pragma once
 
-#include <sheaf/sort.hpp>
-
 #include "plan/correction.hpp"
-#include "plan/variant.hpp"
 #include "primitives/sort/key.hpp"
 
 namespace sheaf::primitives {

@@ -1,7 +1,5 @@
 #include "primitives/sort/contract.hpp"
 
-#include <cmath>
-#include <cstring>
 #include <numeric>
 
 namespace sheaf::reference {

@@ -1,12 +1,8 @@
 #include "primitives/sparse/conjugate_gradient.hpp"
 
-#include <cmath>
-
-#include "core/context_state.hpp"
 #include "plan/choose.hpp"
 #include "primitives/backends.hpp"
 #include "primitives/enum_names.hpp"
-#include "primitives/views.hpp"
 
 namespace sheaf {
 

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <sheaf/conjugate_gradient.hpp>
-
-#include "plan/variant.hpp"
 #include "primitives/sparse/conjugate_gradient_steps.hpp"
 #include "primitives/sparse/spmv.hpp"
 

@@ -1,6 +1,5 @@
 #include "primitives/sparse/conjugate_gradient_steps.hpp"
 
-#include <cmath>
 #include <new>
 
 #include <fmt/format.h>

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "core/index_report.hpp"
 #include "primitives/index_reader.hpp"
 #include "primitives/sparse/spmv.hpp"
 

@@ -1,10 +1,6 @@
 #include "primitives/sparse/prepare_spmv.hpp"
 
-#include <cmath>
-
-#include "plan/choose.hpp"
 #include "primitives/backends.hpp"
-#include "primitives/movement/prepare.hpp"
 #include "primitives/timed_runs.hpp"
 
 namespace sheaf {

@@ -3,7 +3,6 @@
 #include "plan/choose.hpp"
 #include "primitives/backends.hpp"
 #include "primitives/enum_names.hpp"
-#include "primitives/views.hpp"
 
 namespace sheaf {
 namespace primitives {

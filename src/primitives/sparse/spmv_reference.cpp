@@ -1,8 +1,6 @@
-#include <cmath>
 
 #include "core/cpu_state.hpp"
 #include "core/scratch_offsets.hpp"
-#include "primitives/index_reader.hpp"
 #include "primitives/sparse/host_matrix.hpp"
 
 namespace sheaf::reference {

@@ -1,7 +1,5 @@
 #include "primitives/split/contract.hpp"
 
-#include <sheaf/split.hpp>
-
 #include "plan/choose.hpp"
 #include "primitives/backends.hpp"
 #include "primitives/views.hpp"

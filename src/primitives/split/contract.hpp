@@ -1,10 +1,6 @@
 #pragma once
 
-#include <sheaf/split.hpp>
-
-#include "core/index_report.hpp"
 #include "plan/correction.hpp"
-#include "plan/variant.hpp"
 #include "primitives/split/category.hpp"
 
 namespace sheaf::primitives {

@@ -1,7 +1,5 @@
 #include "primitives/split/contract.hpp"
 
-#include <cstring>
-
 #include "core/cpu_state.hpp"
 
 namespace sheaf::reference {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cmath>
-#include <type_traits>
 
 #include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/files/sparse/csr_matrix.hpp"

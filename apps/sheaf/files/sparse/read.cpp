@@ -1,6 +1,5 @@
 #include <omp.h>
 
-#include <cmath>
 #include <limits>
 
 #include "apps/sheaf/files/sparse/compress.hpp"

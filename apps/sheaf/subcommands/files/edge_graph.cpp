@@ -1,7 +1,5 @@
 #include "apps/sheaf/subcommands/files/edge_graph.hpp"
 
-#include <type_traits>
-
 #include <sheaf/edge_sum.hpp>
 
 #include "apps/sheaf/files/failure.hpp"

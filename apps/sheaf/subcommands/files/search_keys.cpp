@@ -8,7 +8,6 @@
 #include "apps/sheaf/sort/key.hpp"
 #include "core/printable.hpp"
 #include "primitives/enum_names.hpp"
-#include "primitives/views.hpp"
 
 namespace sheaf::cli {
 namespace {

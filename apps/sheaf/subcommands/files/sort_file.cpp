@@ -1,7 +1,6 @@
 #include "apps/sheaf/subcommands/files/sort_file.hpp"
 
 #include <chrono>
-#include <cstring>
 
 #include "apps/sheaf/checks/sort.hpp"
 #include "apps/sheaf/files/failure.hpp"
@@ -11,7 +10,6 @@
 #include "apps/sheaf/sort/key.hpp"
 #include "apps/sheaf/sort/record_source.hpp"
 #include "apps/sheaf/subcommands/movement.hpp"
-#include "primitives/views.hpp"
 
 namespace sheaf::cli {
 namespace {

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <sheaf/sort.hpp>
-
 #include "apps/sheaf/command.hpp"
 #include "apps/sheaf/files/record_file.hpp"
 #include "apps/sheaf/sort/row_order.hpp"

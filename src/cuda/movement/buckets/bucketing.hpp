@@ -1,9 +1,6 @@
 #pragma once
 
-#include <cmath>
-
 #include "cuda/device/state.hpp"
-#include "plan/variant.hpp"
 #include "primitives/movement/problem.hpp"
 
 // What the bucketed movements share. The indexed side is cut into buckets: ranges of a power of two of records,

@@ -4,7 +4,6 @@
 #include "cuda/block/tile_scheduler.cuh"
 #include "cuda/device/speeds.hpp"
 #include "cuda/movement/copy/words.cuh"
-#include "plan/variant.hpp"
 
 namespace sheaf::cuda {
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "cuda/movement/buckets/bucketing.hpp"
-#include "primitives/movement/problem.hpp"
 
 // The layout and the price of a gather schedule (gather_schedule.cuh).
 namespace sheaf::cuda {

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <type_traits>
-
 #include "cuda/movement/buckets/tile_sort.cuh"
 #include "cuda/movement/if_ordered/direct.hpp"
 

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <type_traits>
-
 #include "cuda/device/index_guard.cuh"
 #include "cuda/device/launch.cuh"
 #include "cuda/device/words.cuh"

@@ -2,7 +2,6 @@
 
 #include "cuda/sparse/solvers/grid_exchange.cuh"
 #include "cuda/sparse/solvers/system_reads.hpp"
-#include "primitives/sparse/conjugate_gradient.hpp"
 
 // The variant cuda.persistent: one cooperative kernel for all iterations. A block has the same rows in all of them, cut
 // so that blocks have equal numbers of entries, and every block adds all tiles for itself and comes to the same

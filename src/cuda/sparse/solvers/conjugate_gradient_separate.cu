@@ -1,7 +1,6 @@
 #include "cuda/sparse/solvers/system_kernels.cuh"
 #include "cuda/sparse/solvers/system_reads.hpp"
 #include "cuda/sparse/solvers/system_rows.cuh"
-#include "primitives/sparse/conjugate_gradient.hpp"
 
 // The variant cuda.separate: the product is a call of its own, of the caller's operator or of cuda.rows with its pieces
 // of long rows. The host reads the scalars in every iteration, because it must know whether to call the operator again.

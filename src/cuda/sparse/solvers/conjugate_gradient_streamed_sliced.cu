@@ -3,7 +3,6 @@
 #include "cuda/sparse/solvers/system_reads.hpp"
 #include "cuda/sparse/solvers/system_rows.cuh"
 #include "cuda/sparse/sums/row_facts.cuh"
-#include "primitives/sparse/conjugate_gradient.hpp"
 
 // The variant cuda.streamed: the kernels of cuda.rows and three over vectors in each iteration, all scalars on the
 // device. The host queues iterations in batches and reads the scalars one batch behind; kernels that find the iteration

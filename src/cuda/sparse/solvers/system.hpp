@@ -1,7 +1,5 @@
 #pragma once
 
-#include <bit>
-
 #include "core/scratch_offsets.hpp"
 #include "primitives/sparse/conjugate_gradient.hpp"
 

@@ -1,7 +1,5 @@
 #include "cuda/sparse/solvers/system_reads.hpp"
 
-#include <cstring>
-
 namespace sheaf::cuda {
 
 system_reads::system_reads(const context& ctx, const solver_memory* from, primitives::conjugate_gradient_watch& watch,

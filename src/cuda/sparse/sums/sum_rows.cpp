@@ -1,7 +1,5 @@
 #include "cuda/sparse/sums/sum_rows.hpp"
 
-#include <bit>
-
 #include "cuda/movement/memory_cost.hpp"
 
 namespace sheaf::cuda {

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <bit>
-
 #include "cuda/sparse/sums/short_rows.cuh"
 
 // Sums row by row. A warp takes the places of several short rows at once, so that all lanes read neighbouring places

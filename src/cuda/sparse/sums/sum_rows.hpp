@@ -2,7 +2,6 @@
 
 #include "core/scratch_offsets.hpp"
 #include "cuda/device/state.hpp"
-#include "plan/variant.hpp"
 #include "primitives/sparse/spmv.hpp"
 
 // What products and solvers share: how they report what is wrong with a matrix, and sums row by row.

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <type_traits>
-
 #include <cuda/std/tuple>
 
 #include "cuda/split/cub/calls.cuh"
