@@ -96,8 +96,8 @@ void merge_corrections(std::vector<variant_correction>& all) {
 class correction_run {
  public:
   correction_run(context& ctx, machine& m, const correction_settings& settings)
-      : ctx_(ctx), m_(m), settings_(settings), arrays_(ctx), begin_(now()) {
-    m_.corrections.clear();
+      : ctx_(ctx), machine_(m), settings_(settings), arrays_(ctx), begin_(now()) {
+    machine_.corrections.clear();
   }
 
   // Calls within calls are priced with the corrections of what they call, which come first in the order of the entries.
@@ -111,9 +111,9 @@ class correction_run {
       begun += entry->job->calibrated.size();
       deadline_ = begin_ + settings_.seconds * static_cast<double>(begun) / static_cast<double>(names);
       std::vector<variant_correction> found = measure(*entry, share);
-      m_.corrections.insert(m_.corrections.end(), found.begin(), found.end());
-      merge_corrections(m_.corrections);
-      ctx_.use(m_);
+      machine_.corrections.insert(machine_.corrections.end(), found.begin(), found.end());
+      merge_corrections(machine_.corrections);
+      ctx_.use(machine_);
     }
   }
 
@@ -122,7 +122,7 @@ class correction_run {
     std::vector<variant_correction> found;
     if (entry.place == nullptr || entry.job->calibrated.empty()) return found;
     if (settings_.progress) settings_.progress(entry.name, share);
-    for (const std::uint64_t bytes : sizes_of(ctx_, m_, settings_.most_bytes)) {
+    for (const std::uint64_t bytes : sizes_of(ctx_, machine_, settings_.most_bytes)) {
       std::vector<variant_correction> of_size;
       const bool is_whole = measure_size(entry, bytes, of_size);
       // Lists of all orders make one factor of plans that are told none: those of some orders alone would mislead it.
@@ -147,7 +147,7 @@ class correction_run {
   }
 
   void measure(const entry& entry, const problem_spec& problem, std::vector<variant_correction>& found) {
-    const std::vector<variant_estimate> variants = competing(problem, ctx_, m_);
+    const std::vector<variant_estimate> variants = competing(problem, ctx_, machine_);
     if (variants.empty() || !entry.job->unchecked(problem).empty()) return;
     arrays_.fill(problem, 1);
     ctx_.wait();
@@ -161,7 +161,7 @@ class correction_run {
   }
 
   context& ctx_;
-  machine& m_;
+  machine& machine_;
   const correction_settings& settings_;
   problem_arrays arrays_;
   double begin_;

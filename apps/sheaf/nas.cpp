@@ -99,18 +99,24 @@ class row_maker {
  public:
   row_maker(const nas_class& of, const sparse_vectors& v, const vectors_of_places& places,
             const std::vector<double>& weights)
-      : of_(of), v_(v), places_(places), weights_(weights), sums_(of.rows), is_in_row_(of.rows), columns_(of.rows) {}
+      : of_(of),
+        vectors_(v),
+        places_(places),
+        weights_(weights),
+        sums_(of.rows),
+        is_in_row_(of.rows),
+        columns_(of.rows) {}
 
   /// The columns of a row, ascending. numbers() has their values until the next call.
   std::span<const std::uint32_t> make(std::uint64_t row) {
     for (std::uint64_t k = 0; k < count_; ++k) is_in_row_[columns_[k]] = 0;
     count_ = 0;
     for (std::uint64_t k = places_.begins[row]; k < places_.begins[row + 1]; ++k) {
-      const std::uint64_t i = places_.at[k] / v_.stride;
-      const double scale = weights_[i] * v_.numbers[places_.at[k]];
-      for (std::uint64_t e = i * v_.stride; e < i * v_.stride + v_.counts[i]; ++e) {
-        const std::uint32_t column = v_.places[e];
-        double term = v_.numbers[e] * scale;
+      const std::uint64_t i = places_.at[k] / vectors_.stride;
+      const double scale = weights_[i] * vectors_.numbers[places_.at[k]];
+      for (std::uint64_t e = i * vectors_.stride; e < i * vectors_.stride + vectors_.counts[i]; ++e) {
+        const std::uint32_t column = vectors_.places[e];
+        double term = vectors_.numbers[e] * scale;
         if (column == row && i == row) term = term + least_weight - of_.shift;
         if (is_in_row_[column] == 0) {
           is_in_row_[column] = 1;
@@ -128,7 +134,7 @@ class row_maker {
 
  private:
   const nas_class& of_;
-  const sparse_vectors& v_;
+  const sparse_vectors& vectors_;
   const vectors_of_places& places_;
   const std::vector<double>& weights_;
   std::vector<double> sums_;

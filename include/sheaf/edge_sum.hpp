@@ -250,7 +250,7 @@ struct host_node_range {
 
 /// A function on host memory whose type the library does not know.
 struct host_edge_function {
-  const void* f = nullptr;
+  const void* function = nullptr;
   std::uint32_t value_components = 1;  ///< of a node's value
   std::uint32_t components = 1;        ///< of a contribution
   /// Adds the contributions of the edges to the sums of their first ends and subtracts them from those of their second
@@ -318,7 +318,7 @@ host_edge_function host_function(const F& f) {
   static_assert(ValueComponents >= 1 && ValueComponents <= most_edge_components);
   static_assert(Components >= 1 && Components <= most_edge_components);
   host_edge_function erased;
-  erased.f = without_type(f);
+  erased.function = without_type(f);
   erased.value_components = ValueComponents;
   erased.components = Components;
   erased.sum = [](const void* function, const host_edge_list& edges, const void* values, void* sums,

@@ -72,30 +72,30 @@ class measured_matrix {
   measured_matrix(paper_run& run, const session& session, int figure, const std::string& matrix,
                   const io::csr_matrix<double>& wide)
       : run_(run),
-        s_(session),
+        session_(session),
         figure_(figure),
-        matrix_(matrix),
-        m_(io::with_values<Value>(wide)),
-        in_host_(jobs::view_of(m_)),
-        placed_(session.ctx, m_),
-        ones_(m_.rows, 1),
-        zeros_(m_.rows, 0),
+        matrix_name_(matrix),
+        matrix_(io::with_values<Value>(wide)),
+        in_host_(jobs::view_of(matrix_)),
+        placed_(session.ctx, matrix_),
+        ones_(matrix_.rows, 1),
+        zeros_(matrix_.rows, 0),
         result_(zeros_),
-        b_(session.ctx, ones_.data(), m_.rows),
-        x_(session.ctx, result_.data(), m_.rows),
-        from_(b_.data(), m_.rows, type),
-        to_(const_cast<Value*>(x_.data()), m_.rows, type),
+        b_(session.ctx, ones_.data(), matrix_.rows),
+        x_(session.ctx, result_.data(), matrix_.rows),
+        from_(b_.data(), matrix_.rows, type),
+        to_(const_cast<Value*>(x_.data()), matrix_.rows, type),
         two_step_(fmt::format("{}.two_step", name(session.ctx.backend()))) {}
 
   std::vector<std::string> cells() {
-    const explanation why = explain_spmv(s_.ctx, placed_.view, from_, to_);
-    const answer chosen = product_in(s_.ctx, "sheaf", {});
+    const explanation why = explain_spmv(session_.ctx, placed_.view, from_, to_);
+    const answer chosen = product_in(session_.ctx, "sheaf", {});
     std::vector<std::string> all{
-        matrix_,
+        matrix_name_,
         type == value_type::f64 ? "f64" : "f32",
-        count_text(m_.entries()),
-        fmt::format("{:.0f}", static_cast<double>(m_.entries()) / static_cast<double>(m_.rows)),
-        can_do_two_steps(s_.ctx) ? rate_of(product_in(s_.ctx, two_step_, two_step_)) : "-",
+        count_text(matrix_.entries()),
+        fmt::format("{:.0f}", static_cast<double>(matrix_.entries()) / static_cast<double>(matrix_.rows)),
+        can_do_two_steps(session_.ctx) ? rate_of(product_in(session_.ctx, two_step_, two_step_)) : "-",
         two_step_by("direct"),
         two_step_by("multipass"),
         rate_of(chosen),
@@ -128,15 +128,18 @@ class measured_matrix {
                                [&](const variant_estimate& v) { return v.variant == two_step_ && v.applicable; });
   }
 
-  std::string rate_of(const answer& a) const { return rate(a.seconds, m_.entries()) + (a.is_right ? "" : " WRONG"); }
+  std::string rate_of(const answer& a) const {
+    return rate(a.seconds, matrix_.entries()) + (a.is_right ? "" : " WRONG");
+  }
 
   answer note(const std::string& who, const timing& time, const std::optional<std::string>& mistake) {
-    if (mistake) fmt::print("  # {}, {} by {}: {}\n", matrix_, type == value_type::f64 ? "f64" : "f32", who, *mistake);
+    if (mistake)
+      fmt::print("  # {}, {} by {}: {}\n", matrix_name_, type == value_type::f64 ? "f64" : "f32", who, *mistake);
     run_.input_results.push_back({.figure = fmt::format("he2007/{}", figure_),
-                                  .input = fmt::format("{}, {}", matrix_, type == value_type::f64 ? "f64" : "f32"),
-                                  .machine = s_.hardware.machine,
-                                  .where = std::string(name(s_.ctx.backend())),
-                                  .backend = s_.ctx.backend(),
+                                  .input = fmt::format("{}, {}", matrix_name_, type == value_type::f64 ? "f64" : "f32"),
+                                  .machine = session_.hardware.machine,
+                                  .where = std::string(name(session_.ctx.backend())),
+                                  .backend = session_.ctx.backend(),
                                   .who = who,
                                   .time = time,
                                   .verified = !mistake});
@@ -145,16 +148,16 @@ class measured_matrix {
 
   answer product_in(const context& where, const std::string& who, std::string_view variant) {
     std::ranges::fill(result_, std::numeric_limits<Value>::quiet_NaN());
-    if (is_apart()) copy_bytes(s_.ctx, to_.data, result_.data(), m_.rows * sizeof(Value));
+    if (is_apart()) copy_bytes(session_.ctx, to_.data, result_.data(), matrix_.rows * sizeof(Value));
     const timing time =
         time_of_call(where, run_.request.quick, [&] { spmv(where, placed_.view, from_, to_, {.variant = variant}); });
-    if (is_apart()) copy_bytes(s_.ctx, result_.data(), to_.data, m_.rows * sizeof(Value));
+    if (is_apart()) copy_bytes(session_.ctx, result_.data(), to_.data, matrix_.rows * sizeof(Value));
     return note("product by " + who, time, jobs::product_mistake(in_host_, ones_, result_, {}));
   }
 
   std::string two_step_by(const std::string& gather) {
-    if (!can_do_two_steps(s_.ctx)) return "-";
-    const context where = with_gather(s_.ctx, fmt::format("{}.{}", name(s_.ctx.backend()), gather));
+    if (!can_do_two_steps(session_.ctx)) return "-";
+    const context where = with_gather(session_.ctx, fmt::format("{}.{}", name(session_.ctx.backend()), gather));
     if (!can_do_two_steps(where)) return "-";
     return rate_of(product_in(where, fmt::format("{}, {}", two_step_, gather), two_step_));
   }
@@ -162,12 +165,12 @@ class measured_matrix {
   /// 25 iterations from 0.
   answer solution() {
     conjugate_gradient_result solved;
-    const timing time = time_of_call(s_.ctx, run_.request.quick, [&] {
-      copy_bytes(s_.ctx, to_.data, zeros_.data(), m_.rows * sizeof(Value));
-      solved = conjugate_gradient(s_.ctx, placed_.view, from_, to_,
+    const timing time = time_of_call(session_.ctx, run_.request.quick, [&] {
+      copy_bytes(session_.ctx, to_.data, zeros_.data(), matrix_.rows * sizeof(Value));
+      solved = conjugate_gradient(session_.ctx, placed_.view, from_, to_,
                                   {.tolerance = 0, .iteration_limit = iterations_of_a_system});
     });
-    if (is_apart()) copy_bytes(s_.ctx, result_.data(), to_.data, m_.rows * sizeof(Value));
+    if (is_apart()) copy_bytes(session_.ctx, result_.data(), to_.data, matrix_.rows * sizeof(Value));
     std::optional<std::string> mistake = jobs::solution_mistake(in_host_, ones_, result_, solved.residual);
     if (solved.iterations != iterations_of_a_system) {
       mistake =
@@ -179,10 +182,10 @@ class measured_matrix {
   }
 
   paper_run& run_;
-  const session& s_;
+  const session& session_;
   int figure_;
-  const std::string& matrix_;
-  io::csr_matrix<Value> m_;
+  const std::string& matrix_name_;
+  io::csr_matrix<Value> matrix_;
   csr_view in_host_;
   placed_matrix<Value> placed_;
   std::vector<Value> ones_;

@@ -83,47 +83,49 @@ bool holds_rates(figure_kind kind) {
 class measurement {
  public:
   measurement(microbenchmarks& device, const calibrate_options& options, const clock_function& now)
-      : device_(device), options_(options), now_(now), start_(now()), m_(device.describe()) {
+      : device_(device), options_(options), now_(now), start_(now()), machine_(device.describe()) {
     plan_ = is_host() ? host_plan : is_pipeline() ? pipeline_plan : gpu_plan;
   }
 
   machine run() {
     announce("taking memory");
     take_memory();
-    m_.launch_seconds = rounded(measured(figure_kind::calls, 1e-6));
-    m_.step_seconds = rounded(measured(figure_kind::steps, 1e-6));
-    m_.barrier_seconds = rounded(measured(figure_kind::barriers, 1e-6));
-    if (is_host()) m_.digit_seconds = rounded(measured(figure_kind::digits, 1e-9));
+    machine_.launch_seconds = rounded(measured(figure_kind::calls, 1e-6));
+    machine_.step_seconds = rounded(measured(figure_kind::steps, 1e-6));
+    machine_.barrier_seconds = rounded(measured(figure_kind::barriers, 1e-6));
+    if (is_host()) machine_.digit_seconds = rounded(measured(figure_kind::digits, 1e-9));
     if (is_pipeline()) {
-      m_.upload_bytes_per_second = rounded(1 / measured(figure_kind::uploads, 1e-9));
-      m_.readback_bytes_per_second = rounded(1 / measured(figure_kind::readbacks, 1e-9));
+      machine_.upload_bytes_per_second = rounded(1 / measured(figure_kind::uploads, 1e-9));
+      machine_.readback_bytes_per_second = rounded(1 / measured(figure_kind::readbacks, 1e-9));
     }
     measure_streams();
     measure_latencies();
-    m_.random_read = curves(figure_kind::random_reads, plan_.widths);
-    m_.random_write = curves(figure_kind::random_writes, plan_.widths);
-    m_.atomic_add = curves(figure_kind::atomic_adds, atomic_widths);
+    machine_.random_read = curves(figure_kind::random_reads, plan_.widths);
+    machine_.random_write = curves(figure_kind::random_writes, plan_.widths);
+    machine_.atomic_add = curves(figure_kind::atomic_adds, atomic_widths);
     measure_doubtful_again();
     announce("done");
-    const std::vector<std::string> left_out = leave_out_doubtful(m_);
+    const std::vector<std::string> left_out = leave_out_doubtful(machine_);
     if (options_.warn) {
       for (const std::string& words : left_out) options_.warn(words);
     }
     summarize_curves();
-    m_.source = "measured";
-    return m_;
+    machine_.source = "measured";
+    return machine_;
   }
 
  private:
-  core::processor_kind processor() const { return core::backend_of(m_.backend).processor; }
+  core::processor_kind processor() const { return core::backend_of(machine_.backend).processor; }
   bool is_host() const { return processor() == core::processor_kind::host_threads; }
   bool is_pipeline() const { return processor() == core::processor_kind::pipeline; }
 
   void take_memory() {
     const auto affordable = static_cast<std::uint64_t>(plan_.bytes_per_budget_second * std::max(0.0, options_.seconds));
-    const std::uint64_t wanted = std::min({m_.memory_bytes / 2, plan_.most_random, std::max(affordable, least_memory)});
+    const std::uint64_t wanted =
+        std::min({machine_.memory_bytes / 2, plan_.most_random, std::max(affordable, least_memory)});
     const std::uint64_t memory = device_.reserve(wanted);
-    stream_footprints_ = powers_of_two(plan_.least_stream, std::min({memory, m_.memory_bytes / 4, plan_.most_stream}));
+    stream_footprints_ =
+        powers_of_two(plan_.least_stream, std::min({memory, machine_.memory_bytes / 4, plan_.most_stream}));
     chase_footprints_ = powers_of_two(least_chase, std::min(memory, most_chase));
     random_footprints_ = powers_of_two(least_random, std::min(memory, plan_.most_random));
     if (stream_footprints_.empty() || random_footprints_.empty()) {
@@ -168,7 +170,7 @@ class measurement {
     double guess = 1e-10;
     for (const std::uint64_t footprint : stream_footprints_) {
       guess = measured(figure_kind::copies, guess, footprint);
-      m_.streams.push_back({footprint, rounded(1 / guess)});
+      machine_.streams.push_back({footprint, rounded(1 / guess)});
     }
   }
 
@@ -176,7 +178,7 @@ class measurement {
     double guess = 1e-8;
     for (const std::uint64_t footprint : chase_footprints_) {
       guess = measured(figure_kind::dependent_reads, guess, footprint);
-      m_.latencies.push_back({footprint, rounded(guess)});
+      machine_.latencies.push_back({footprint, rounded(guess)});
     }
   }
 
@@ -205,7 +207,7 @@ class measurement {
     };
     for (bool repeated = true; repeated;) {
       repeated = false;
-      for (const doubtful_figure& f : doubtful_figures(m_)) {
+      for (const doubtful_figure& f : doubtful_figures(machine_)) {
         // A copy that was disturbed would put many accesses in doubt.
         const bool copies_come_first = f.reason == doubt::faster_than_copies && repeat(fastest_copy());
         repeated = copies_come_first || repeat(f) || repeated;
@@ -215,9 +217,9 @@ class measurement {
   }
 
   doubtful_figure fastest_copy() const {
-    const auto fastest = std::ranges::max_element(m_.streams, {}, &stream_rate::bytes_per_second);
+    const auto fastest = std::ranges::max_element(machine_.streams, {}, &stream_rate::bytes_per_second);
     return {.kind = figure_kind::copies,
-            .position = static_cast<std::size_t>(fastest - m_.streams.begin()),
+            .position = static_cast<std::size_t>(fastest - machine_.streams.begin()),
             .footprint_bytes = fastest->footprint_bytes,
             .reason = doubt::far_from_neighbour};
   }
@@ -235,30 +237,30 @@ class measurement {
 
   double& value_of(figure_kind kind, std::size_t position) {
     switch (kind) {
-      case figure_kind::calls: return m_.launch_seconds;
-      case figure_kind::steps: return m_.step_seconds;
-      case figure_kind::barriers: return m_.barrier_seconds;
-      case figure_kind::digits: return m_.digit_seconds;
-      case figure_kind::uploads: return m_.upload_bytes_per_second;
-      case figure_kind::readbacks: return m_.readback_bytes_per_second;
-      case figure_kind::copies: return m_.streams[position].bytes_per_second;
-      case figure_kind::dependent_reads: return m_.latencies[position].seconds;
-      case figure_kind::random_reads: return m_.random_read[position].records_per_second;
-      case figure_kind::random_writes: return m_.random_write[position].records_per_second;
+      case figure_kind::calls: return machine_.launch_seconds;
+      case figure_kind::steps: return machine_.step_seconds;
+      case figure_kind::barriers: return machine_.barrier_seconds;
+      case figure_kind::digits: return machine_.digit_seconds;
+      case figure_kind::uploads: return machine_.upload_bytes_per_second;
+      case figure_kind::readbacks: return machine_.readback_bytes_per_second;
+      case figure_kind::copies: return machine_.streams[position].bytes_per_second;
+      case figure_kind::dependent_reads: return machine_.latencies[position].seconds;
+      case figure_kind::random_reads: return machine_.random_read[position].records_per_second;
+      case figure_kind::random_writes: return machine_.random_write[position].records_per_second;
       case figure_kind::atomic_adds: break;
     }
-    return m_.atomic_add[position].records_per_second;
+    return machine_.atomic_add[position].records_per_second;
   }
 
   void summarize_curves() {
-    m_.copy_bytes_per_second = m_.streams.back().bytes_per_second;
-    m_.cached_bytes_per_second = m_.streams.front().bytes_per_second;
-    for (const stream_rate& rate : m_.streams) {
-      if (rate.footprint_bytes <= m_.cache_bytes / 4) m_.cached_bytes_per_second = rate.bytes_per_second;
+    machine_.copy_bytes_per_second = machine_.streams.back().bytes_per_second;
+    machine_.cached_bytes_per_second = machine_.streams.front().bytes_per_second;
+    for (const stream_rate& rate : machine_.streams) {
+      if (rate.footprint_bytes <= machine_.cache_bytes / 4) machine_.cached_bytes_per_second = rate.bytes_per_second;
     }
     // Where a call costs more than its bytes, small copies are the slower ones, but not because of the cache.
-    m_.cached_bytes_per_second = std::max(m_.cached_bytes_per_second, m_.copy_bytes_per_second);
-    m_.access_seconds = m_.latencies.back().seconds;
+    machine_.cached_bytes_per_second = std::max(machine_.cached_bytes_per_second, machine_.copy_bytes_per_second);
+    machine_.access_seconds = machine_.latencies.back().seconds;
   }
 
   void announce(std::string_view what) const {
@@ -323,7 +325,7 @@ class measurement {
   const calibrate_options& options_;
   const clock_function& now_;
   double start_;
-  machine m_;
+  machine machine_;
   measuring_plan plan_{};
   std::vector<std::uint64_t> stream_footprints_;
   std::vector<std::uint64_t> chase_footprints_;

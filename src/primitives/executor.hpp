@@ -19,15 +19,15 @@ struct made_executor {
 template <class Executor, class Problem>
 class checked_executor : public Executor {
  public:
-  checked_executor(std::shared_ptr<Executor> work, const Problem& p) : work_(std::move(work)), p_(p) {}
+  checked_executor(std::shared_ptr<Executor> work, const Problem& p) : work_(std::move(work)), problem_(p) {}
   std::uint64_t kept_bytes() const final { return work_->kept_bytes(); }
 
-  const Problem& problem() const noexcept { return p_; }
+  const Problem& problem() const noexcept { return problem_; }
   Executor& executor() const noexcept { return *work_; }
 
  private:
   std::shared_ptr<Executor> work_;
-  Problem p_;
+  Problem problem_;
 };
 
 [[noreturn]] void throw_moved_from(std::string_view call);

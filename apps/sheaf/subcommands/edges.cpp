@@ -111,7 +111,7 @@ void write_dual(output_set& files, const io::unstructured_mesh& mesh, const mesh
 
 /// What is summed, in the context's memory.
 struct edge_sums {
-  const edges_command& o;
+  const edges_command& command;
   const context& ctx;
   const edge_view& edges;
   const_values from;
@@ -123,27 +123,28 @@ struct edge_sums {
   /// Calls without preparation. Those of the reference are its runs.
   void call(edges_timing& timing) const {
     constexpr std::uint64_t most_calls = 10;  // enough to find the least time
-    const bool is_reference = o.common.is_reference();
-    const edge_sum_options options{.variant = o.common.variant()};
-    const run_times times = timed_runs(ctx, o.files.mesh, is_reference ? o.runs : std::min(o.runs, most_calls), [&] {
-      edge_sum(ctx, edges, from, weights, to, components, o.function, options);
-    });
+    const bool is_reference = command.common.is_reference();
+    const edge_sum_options options{.variant = command.common.variant()};
+    const run_times times =
+        timed_runs(ctx, command.files.mesh, is_reference ? command.runs : std::min(command.runs, most_calls),
+                   [&] { edge_sum(ctx, edges, from, weights, to, components, command.function, options); });
     timing.unprepared = times.least;
     if (!is_reference) return;
     timing.seconds = times.least;
     timing.mean_seconds = times.mean;
     timing.preparation.variant = "kept";
-    timing.preparation.run_variant = timing.preparation.unprepared_variant = o.common.variant();
+    timing.preparation.run_variant = timing.preparation.unprepared_variant = command.common.variant();
   }
   /// @param places  of the nodes, as f64, or none
   void run_prepared(const_values places, edges_timing& timing) const {
-    const prepared_edge_sum prepared = prepare_edge_sum(ctx, edges, nodes, components, o.runs,
+    const prepared_edge_sum prepared = prepare_edge_sum(ctx, edges, nodes, components, command.runs,
                                                         {.coordinates = places,
                                                          .value = to.type,
-                                                         .function = o.function,
+                                                         .function = command.function,
                                                          .edge_weights = weights.count == 0 ? 0U : 1U});
     timing.preparation = prepared.report();
-    const run_times times = timed_runs(ctx, o.files.mesh, o.runs, [&] { prepared.run(from, weights, to, o.function); });
+    const run_times times =
+        timed_runs(ctx, command.files.mesh, command.runs, [&] { prepared.run(from, weights, to, command.function); });
     timing.seconds = times.least;
     timing.mean_seconds = times.mean;
   }

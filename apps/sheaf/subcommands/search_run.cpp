@@ -55,10 +55,10 @@ void search_run::gather_records(const io::record_file& file, index_span context_
   outputs.reserve(records_output, header.size() + bytes);
   const buffer gathered(ctx, bytes);
   gather(ctx, {context_from.data(), from.count, from.record_bytes}, context_ids,
-         records{gathered.data(), ids.count, from.record_bytes}, {.variant = o.common.variant()});
+         records{gathered.data(), ids.count, from.record_bytes}, {.variant = command.common.variant()});
   ctx.wait();
   const host_view found(ctx, gathered.data(), bytes);
-  if (o.common.verify) {
+  if (command.common.verify) {
     const const_records rows(found.data(), ids.count, from.record_bytes);
     if (const auto record = jobs::first_gather_difference(from, ids, rows)) {
       throw verification_failed(fmt::format("record {} of {} is not that of the reference", *record, path));
@@ -70,7 +70,7 @@ void search_run::gather_records(const io::record_file& file, index_span context_
 void search_run::find_all(const std::optional<io::record_file>& records) const {
   report.plan = explain_hash_search(ctx, index, probes, options());
   hash_matches found;
-  report.seconds = timed(ctx, o.table, [&] { found = hash_search(ctx, index, probes, options()); });
+  report.seconds = timed(ctx, command.table, [&] { found = hash_search(ctx, index, probes, options()); });
   report.matches = found.total;
   const std::string offsets_header = numbers_header("'<u8'", found.probes + 1);
   const std::string ids_header = numbers_header(descr_of(found.id_type), found.total);
@@ -81,7 +81,7 @@ void search_run::find_all(const std::optional<io::record_file>& records) const {
   const host_view offsets(ctx, found.offsets().data, offset_bytes);
   const host_view id_view(ctx, found.ids().data, id_bytes);
   const index_span ids(id_view.data(), found.total, found.id_type);
-  if (o.common.verify) {
+  if (command.common.verify) {
     const std::span all(static_cast<const std::uint64_t*>(offsets.data()), found.probes + 1);
     require_right(jobs::sorted_keys(table).search_mistake(keys.keys(), all, ids));
   }
@@ -94,7 +94,7 @@ void search_run::find_first() const {
   const index_type type = index.id_type();
   report.plan = explain_hash_find(ctx, index, probes, options());
   const buffer memory(ctx, probes.count * bytes(type));
-  report.seconds = timed(ctx, o.table, [&] {
+  report.seconds = timed(ctx, command.table, [&] {
     hash_find(ctx, index, probes, {memory.data(), probes.count, type}, options());
   });
   const host_view found(ctx, memory.data(), memory.size());
@@ -104,7 +104,7 @@ void search_run::find_first() const {
     return static_cast<const std::uint64_t*>(ids.data)[i] == ~std::uint64_t{0};
   };
   for (std::uint64_t i = 0; i < probes.count; ++i) report.matches += is_none(i) ? 0 : 1;
-  if (o.common.verify) require_right(jobs::sorted_keys(table).find_mistake(keys.keys(), ids));
+  if (command.common.verify) require_right(jobs::sorted_keys(table).find_mistake(keys.keys(), ids));
   outputs.write(0, rows_header(descr_of(type), keys.file().shape()), ids.data, probes.count * bytes(type));
 }
 
@@ -113,7 +113,7 @@ void search_run::count() const {
   const index_output shape{nullptr, probes.count, type};
   report.plan = explain_hash_count(ctx, index, probes, shape, options());
   const buffer memory(ctx, probes.count * bytes(type));
-  report.seconds = timed(ctx, o.table, [&] {
+  report.seconds = timed(ctx, command.table, [&] {
     hash_count(ctx, index, probes, {memory.data(), probes.count, type}, options());
   });
   const host_view found(ctx, memory.data(), memory.size());
@@ -122,7 +122,7 @@ void search_run::count() const {
     report.matches += bytes(type) == 4 ? static_cast<const std::uint32_t*>(counts.data)[i]
                                        : static_cast<const std::uint64_t*>(counts.data)[i];
   }
-  if (o.common.verify) require_right(jobs::sorted_keys(table).count_mistake(keys.keys(), counts));
+  if (command.common.verify) require_right(jobs::sorted_keys(table).count_mistake(keys.keys(), counts));
   outputs.write(0, rows_header(descr_of(type), keys.file().shape()), counts.data, probes.count * bytes(type));
 }
 

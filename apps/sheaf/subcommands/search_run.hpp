@@ -55,7 +55,7 @@ void open_outputs(const search_command& command, std::uint64_t probes, const std
 
 /// A search and its files. Members are what all kinds of searches share.
 struct search_run {
-  const search_command& o;
+  const search_command& command;
   const context& ctx;
   const key_file& keys;
   const_records table;   ///< keys of the rows, in host memory
@@ -64,7 +64,7 @@ struct search_run {
   output_set& outputs;
   search_report& report;
 
-  hash_search_options options() const { return {.variant = o.variant()}; }
+  hash_search_options options() const { return {.variant = command.variant()}; }
   void find_all(const std::optional<io::record_file>& records) const;
   void find_first() const;
   void count() const;

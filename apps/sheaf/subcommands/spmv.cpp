@@ -185,7 +185,7 @@ spmv_inputs<Value> read_inputs(const spmv_command& command) {
 
 // The products that are asked for, in the context's memory.
 struct products {
-  const spmv_command& o;
+  const spmv_command& command;
   const context& ctx;
   const csr_view& a;
   const_values x;
@@ -198,19 +198,21 @@ struct products {
   }
   double once() const {
     set_y();
-    return timed(ctx, o.matrix, [&] { spmv(ctx, a, x, y, options); });
+    return timed(ctx, command.matrix, [&] { spmv(ctx, a, x, y, options); });
   }
   // Prepares the matrix, but for the reference, whose product is what its preparation keeps.
   timing again_and_again(timing timing, explanation& plan) const {
     std::optional<prepared_spmv> prepared;
-    if (!o.common.is_reference()) {
-      prepared.emplace(prepare_spmv(ctx, a, o.runs, {.transposed = o.transposed}));
+    if (!command.common.is_reference()) {
+      prepared.emplace(prepare_spmv(ctx, a, command.runs, {.transposed = command.transposed}));
       timing.prepared = prepared->report();
       timing.variant = timing.prepared->variant == "kept" ? timing.prepared->product : timing.prepared->variant;
-      plan = explain_prepare_spmv(ctx, a, o.runs, {.transposed = o.transposed, .pattern = timing.prepared->order});
+      plan = explain_prepare_spmv(ctx, a, command.runs,
+                                  {.transposed = command.transposed, .pattern = timing.prepared->order});
     }
     const run_times times = timed_runs(
-        ctx, o.matrix, o.runs, [&] { prepared ? prepared->run(x, y, o.alpha, o.beta) : spmv(ctx, a, x, y, options); },
+        ctx, command.matrix, command.runs,
+        [&] { prepared ? prepared->run(x, y, command.alpha, command.beta) : spmv(ctx, a, x, y, options); },
         [&] { set_y(); });
     timing.seconds = times.least;
     timing.mean_seconds = times.mean;

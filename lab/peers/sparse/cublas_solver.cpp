@@ -51,7 +51,7 @@ class cublas_solver {
         p_(p_memory_.as<double>()),
         q_(q_memory_.as<double>()),
         z_(terms.has_jacobi ? z_memory_.as<double>() : r_),
-        s_(scalar_memory_.as<cublas_scalars>()) {
+        scalars_(scalar_memory_.as<cublas_scalars>()) {
     const auto size = [](std::uint64_t number) { return static_cast<std::int64_t>(number); };
     const auto width = [](index_type type) { return bytes(type) == 8 ? CUSPARSE_INDEX_64I : CUSPARSE_INDEX_32I; };
     require(cusparseCreate(&sparse_));
@@ -173,16 +173,16 @@ class cublas_solver {
   void queue_iteration() const {
     multiply();
     require(cublasSetPointerMode(dense_, CUBLAS_POINTER_MODE_DEVICE));
-    require(cublasDdot(dense_, n_, p_, 1, q_, 1, &s_->curvature));
-    queue_alpha(ctx_.stream(), s_);
-    require(cublasDaxpy(dense_, n_, &s_->alpha, p_, 1, x_, 1));
-    require(cublasDaxpy(dense_, n_, &s_->minus_alpha, q_, 1, r_, 1));
+    require(cublasDdot(dense_, n_, p_, 1, q_, 1, &scalars_->curvature));
+    queue_alpha(ctx_.stream(), scalars_);
+    require(cublasDaxpy(dense_, n_, &scalars_->alpha, p_, 1, x_, 1));
+    require(cublasDaxpy(dense_, n_, &scalars_->minus_alpha, q_, 1, r_, 1));
     precondition();
-    require(cublasDdot(dense_, n_, r_, 1, z_, 1, &s_->next_size));
-    if (terms_.has_jacobi) require(cublasDdot(dense_, n_, r_, 1, r_, 1, &s_->squared));
-    queue_beta(ctx_.stream(), s_);
-    require(cublasDscal(dense_, n_, &s_->beta, p_, 1));
-    require(cublasDaxpy(dense_, n_, &s_->one, z_, 1, p_, 1));
+    require(cublasDdot(dense_, n_, r_, 1, z_, 1, &scalars_->next_size));
+    if (terms_.has_jacobi) require(cublasDdot(dense_, n_, r_, 1, r_, 1, &scalars_->squared));
+    queue_beta(ctx_.stream(), scalars_);
+    require(cublasDscal(dense_, n_, &scalars_->beta, p_, 1));
+    require(cublasDaxpy(dense_, n_, &scalars_->one, z_, 1, p_, 1));
   }
 
   /// The host looks at the residual after every 16 iterations.
@@ -191,7 +191,7 @@ class cublas_solver {
     cublas_scalars scalars{};
     scalars.size = size;
     scalars.one = 1;
-    require(cudaMemcpyAsync(s_, &scalars, sizeof scalars, cudaMemcpyHostToDevice, ctx_.stream()));
+    require(cudaMemcpyAsync(scalars_, &scalars, sizeof scalars, cudaMemcpyHostToDevice, ctx_.stream()));
     std::uint64_t i = 0;
     while (i < terms_.limit && std::sqrt(squared) > target_) {
       const std::uint64_t end = std::min(terms_.limit, i + batch);
@@ -202,7 +202,7 @@ class cublas_solver {
           queue_iteration();
         }
       }
-      const double* const found = terms_.has_jacobi ? &s_->squared : &s_->size;
+      const double* const found = terms_.has_jacobi ? &scalars_->squared : &scalars_->size;
       require(cudaMemcpyAsync(&squared, found, sizeof squared, cudaMemcpyDeviceToHost, ctx_.stream()));
       require(cudaStreamSynchronize(ctx_.stream()));
     }
@@ -227,7 +227,7 @@ class cublas_solver {
   double* p_;
   double* q_;
   double* z_;
-  cublas_scalars* s_;
+  cublas_scalars* scalars_;
   double target_ = 0;
   const double one_ = 1;
   const double zero_ = 0;

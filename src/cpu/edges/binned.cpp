@@ -144,7 +144,7 @@ void sum_bin(const edge_sum_problem& problem, const edge_sum_buffers& buffers,
     }
     chunk.clear();
     for (std::uint64_t i = e; i < chunk_end; ++i) chunk.put_if(true, edges[i].first, edges[i].second, edges[i].offset);
-    function.sum(function.f, list_of(problem, buffers, chunk, base), buffers.values, sums, own, owns_all);
+    function.sum(function.function, list_of(problem, buffers, chunk, base), buffers.values, sums, own, owns_all);
   }
 }
 

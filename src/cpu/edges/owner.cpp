@@ -98,8 +98,8 @@ class owned_sums {
  public:
   owned_sums(const edge_sum_problem& problem, const edge_sum_buffers& buffers,
              const detail::host_edge_function& function, const end_arrays<End>& ends, host_node_range own)
-      : p_(problem),
-        b_(buffers),
+      : problem_(problem),
+        buffers_(buffers),
         function_(function),
         ends_(ends),
         own_(own),
@@ -108,16 +108,19 @@ class owned_sums {
 
   /// Returns the first edge that has a bad end.
   std::uint64_t make() {
-    if (own_.count > 0) std::memset(sums_, 0, own_.count * p_.result_bytes());
-    const bool may_prefetch = owns_all_ && p_.nodes * (p_.node_bytes() + p_.result_bytes()) >= least_prefetched_bytes;
-    for (std::uint64_t begin = 0; begin < p_.edges; begin += chunk_edges) {
-      const std::uint64_t end = std::min(begin + chunk_edges, p_.edges);
-      const std::uint64_t next_end = std::min(end + chunk_edges, p_.edges);
-      if (may_prefetch && is_scattered(ends_, p_, end, next_end)) prefetch_ends(ends_, p_, b_, end, next_end);
+    if (own_.count > 0) std::memset(sums_, 0, own_.count * problem_.result_bytes());
+    const bool may_prefetch =
+        owns_all_ && problem_.nodes * (problem_.node_bytes() + problem_.result_bytes()) >= least_prefetched_bytes;
+    for (std::uint64_t begin = 0; begin < problem_.edges; begin += chunk_edges) {
+      const std::uint64_t end = std::min(begin + chunk_edges, problem_.edges);
+      const std::uint64_t next_end = std::min(end + chunk_edges, problem_.edges);
+      if (may_prefetch && is_scattered(ends_, problem_, end, next_end))
+        prefetch_ends(ends_, problem_, buffers_, end, next_end);
       const end_span<End> span(ends_, begin, end);
       const bool has_bad_end = span.high >= ends_.limit;
       if (!has_bad_end && span.low >= own_.begin && span.high - own_.begin < own_.count) {
-        function_.sum(function_.f, list_of(p_, b_, ends_, begin, end), b_.values, b_.result, own_, true);
+        function_.sum(function_.function, list_of(problem_, buffers_, ends_, begin, end), buffers_.values,
+                      buffers_.result, own_, true);
       } else if (has_bad_end ||
                  (span.high >= own_.begin && (span.low < own_.begin || span.low - own_.begin < own_.count))) {
         sum_some(begin, end);
@@ -139,14 +142,15 @@ class owned_sums {
       are_good &= is_good;
       chunk_.put_if(is_own & is_good, static_cast<End>(i), static_cast<End>(j), static_cast<std::uint32_t>(e - begin));
     }
-    function_.sum(function_.f, list_of(p_, b_, chunk_, begin), b_.values, sums_, own_, owns_all_);
+    function_.sum(function_.function, list_of(problem_, buffers_, chunk_, begin), buffers_.values, sums_, own_,
+                  owns_all_);
     if (are_good || first_bad_ != no_edge) return;
     first_bad_ = begin;
     while (ends_.is_good(first_bad_)) ++first_bad_;
   }
 
-  const edge_sum_problem& p_;
-  const edge_sum_buffers& b_;
+  const edge_sum_problem& problem_;
+  const edge_sum_buffers& buffers_;
   const detail::host_edge_function& function_;
   const end_arrays<End>& ends_;
   host_node_range own_;

@@ -45,7 +45,7 @@ class builder {
  public:
   builder(const context& ctx, const edge_sum_problem& p, const end_arrays<End>& ends, edge_tiles& to,
           std::uint64_t threads)
-      : ctx_(ctx), p_(p), ends_(ends), to_(to), threads_(threads) {}
+      : ctx_(ctx), problem_(p), ends_(ends), to_(to), threads_(threads) {}
 
   void build() {
     number_nodes();
@@ -79,7 +79,8 @@ class builder {
     const bucket_table table(counters.as<std::uint64_t>(), threads_, to_.tiles);
     const auto* const place = places_.as<std::uint32_t>();
     const auto deal = [&](std::uint64_t part, const auto& use) {
-      for (std::uint64_t e = part_begin(p_.edges, threads_, part); e < part_begin(p_.edges, threads_, part + 1); ++e) {
+      for (std::uint64_t e = part_begin(problem_.edges, threads_, part);
+           e < part_begin(problem_.edges, threads_, part + 1); ++e) {
         const std::uint32_t i = place[ends_.from(e)];
         const std::uint32_t j = place[ends_.to(e)];
         const std::uint64_t a = tile_of(i);
@@ -190,7 +191,7 @@ class builder {
   }
 
   const context& ctx_;
-  const edge_sum_problem& p_;
+  const edge_sum_problem& problem_;
   const end_arrays<End>& ends_;
   edge_tiles& to_;
   std::uint64_t threads_;

@@ -84,7 +84,7 @@ void run_tile(const edge_sum_problem& problem, const edge_sum_buffers& buffers, 
                              buffers.weights,
                              problem.weight_components,
                              tiles.numbers.as<std::uint32_t>() + first_edge};
-  function.sum(function.f, edges, values, sums, {0, own + halo}, true);
+  function.sum(function.function, edges, values, sums, {0, own + halo}, true);
   with_bytes(problem.result_bytes(),
              [&](auto bytes) { scatter_records<bytes>(sums, order, own, static_cast<std::byte*>(buffers.result)); });
 }

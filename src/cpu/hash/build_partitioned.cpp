@@ -92,28 +92,34 @@ class index_build {
  public:
   index_build(const context& ctx, const hash_build_problem& p, const hash_build_buffers& b, const build_decision& d,
               const build_arrays& at)
-      : ctx_(ctx), p_(p), b_(b), d_(d), hashes_(b.keys), at_(at), words_(reinterpret_cast<Word*>(at.words)) {}
+      : ctx_(ctx),
+        problem_(p),
+        buffers_(b),
+        decision_(d),
+        hashes_(b.keys),
+        at_(at),
+        words_(reinterpret_cast<Word*>(at.words)) {}
 
   void run() {
     count_keys();
     at_.starts.scan();
     move_words();
-    for_each_task(d_.partitions(), d_.parts, [&](std::uint64_t partition) { sort_partition(partition); });
+    for_each_task(decision_.partitions(), decision_.parts, [&](std::uint64_t partition) { sort_partition(partition); });
     std::uint64_t distinct = 0;
     std::uint64_t longest_chain = 0;
-    for (std::uint64_t partition = 0; partition < d_.partitions(); ++partition) {
+    for (std::uint64_t partition = 0; partition < decision_.partitions(); ++partition) {
       distinct += at_.facts[partition].distinct;
       longest_chain = std::max(longest_chain, at_.facts[partition].longest_chain);
     }
-    index_layout layout(p_.count, distinct, sizeof(Key), sizeof(Id), p_.load);
+    index_layout layout(problem_.count, distinct, sizeof(Key), sizeof(Id), problem_.load);
     layout.set_overflow(count_overflow(layout.buckets));
-    buffer memory = hash_memory(ctx_, hash_build_call, words_of_index(p_.count, distinct), layout.bytes);
+    buffer memory = hash_memory(ctx_, hash_build_call, words_of_index(problem_.count, distinct), layout.bytes);
     ask_for_huge_pages(memory.data(), layout.bytes);
     auto made = std::make_unique<bucket_index>(std::move(memory), layout);
     write_index(index_view<Key, Id>(*made));
     made->facts.distinct = distinct;
     made->facts.longest_chain = longest_chain;
-    *b_.made = std::move(made);
+    *buffers_.made = std::move(made);
   }
 
  private:
@@ -123,20 +129,20 @@ class index_build {
   static Key hash_in(Word word) noexcept { return static_cast<Key>(word >> hash_shift); }
 
   std::uint64_t partition_of(Key hash) const noexcept {
-    return d_.partition_bits == 0 ? 0 : std::uint64_t{hash} >> (bits_in<Key> - d_.partition_bits);
+    return decision_.partition_bits == 0 ? 0 : std::uint64_t{hash} >> (bits_in<Key> - decision_.partition_bits);
   }
 
   void count_keys() const {
-    for_each_range(p_.count, d_.parts, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t part) {
+    for_each_range(problem_.count, decision_.parts, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t part) {
       std::uint64_t* const counts = at_.starts.cleared_row(part);
       for (std::uint64_t i = begin; i < end; ++i) ++counts[partition_of(hashes_(i))];
     });
   }
 
   void move_words() const {
-    ask_for_huge_pages(words_, p_.count * sizeof(Word));
-    for_each_range(p_.count, d_.parts, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t part) {
-      const std::uint64_t partitions = d_.partitions();
+    ask_for_huge_pages(words_, problem_.count * sizeof(Word));
+    for_each_range(problem_.count, decision_.parts, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t part) {
+      const std::uint64_t partitions = decision_.partitions();
       std::uint64_t* const cursors = at_.cursors + part * partitions;
       std::copy_n(at_.starts.row(part), partitions, cursors);
       const write_buffers<Word> out(at_.buffers + part * write_buffers<Word>::bytes(partitions), cursors,
@@ -151,19 +157,19 @@ class index_build {
 
   std::uint64_t begin_of(std::uint64_t partition) const noexcept { return at_.starts.row(0)[partition]; }
   std::uint64_t end_of(std::uint64_t partition) const noexcept {
-    return partition + 1 < d_.partitions() ? begin_of(partition + 1) : p_.count;
+    return partition + 1 < decision_.partitions() ? begin_of(partition + 1) : problem_.count;
   }
 
   /// Spare words for a partition. Most take those of their thread, which stay in its cache: memory that nobody touches
   /// costs nothing, and to touch it for the first time costs more than the sort.
   Word* spare_for(std::uint64_t begin, std::uint64_t count) const {
-    if (count > d_.spare_words) {
+    if (count > decision_.spare_words) {
       Word* const spare = reinterpret_cast<Word*>(at_.spare_of_large) + begin;
       ask_for_huge_pages(spare, count * sizeof(Word));
       return spare;
     }
-    const auto thread = d_.parts == 1 ? 0 : static_cast<std::uint64_t>(omp_get_thread_num());
-    return reinterpret_cast<Word*>(at_.spare) + thread * d_.spare_words;
+    const auto thread = decision_.parts == 1 ? 0 : static_cast<std::uint64_t>(omp_get_thread_num());
+    return reinterpret_cast<Word*>(at_.spare) + thread * decision_.spare_words;
   }
 
   void sort_partition(std::uint64_t partition) const {
@@ -191,11 +197,11 @@ class index_build {
   // From here on all words are in the order of their hashes, and ranges of them are as many and as long as partitions
   // are on average, but begin where a bucket begins.
   std::uint64_t range_begin(std::uint64_t range, std::uint64_t buckets) const {
-    const std::uint64_t at = part_begin(p_.count, d_.partitions(), range);
-    if (at == 0 || at == p_.count) return at;
+    const std::uint64_t at = part_begin(problem_.count, decision_.partitions(), range);
+    if (at == 0 || at == problem_.count) return at;
     const std::uint64_t bucket = bucket_of(hash_in(words_[at - 1]), buckets);
     const Word* const next = std::partition_point(
-        words_ + at, words_ + p_.count, [&](Word word) { return bucket_of(hash_in(word), buckets) == bucket; });
+        words_ + at, words_ + problem_.count, [&](Word word) { return bucket_of(hash_in(word), buckets) == bucket; });
     return static_cast<std::uint64_t>(next - words_);
   }
 
@@ -217,7 +223,7 @@ class index_build {
 
   /// The keys past the lines of their buckets; those before each range are in at_.facts.
   std::uint64_t count_overflow(std::uint64_t buckets) const {
-    for_each_task(d_.partitions(), d_.parts, [&](std::uint64_t range) {
+    for_each_task(decision_.partitions(), decision_.parts, [&](std::uint64_t range) {
       std::uint64_t count = 0;
       for_each_key(range, buckets, [&](std::uint64_t, std::uint64_t, std::uint64_t number) {
         count += number >= bucket_line<Key, Id>::slots ? 1 : 0;
@@ -225,18 +231,18 @@ class index_build {
       at_.facts[range].overflow = count;
     });
     std::uint64_t sum = 0;
-    for (std::uint64_t range = 0; range < d_.partitions(); ++range)
+    for (std::uint64_t range = 0; range < decision_.partitions(); ++range)
       sum += std::exchange(at_.facts[range].overflow, sum);
     return sum;
   }
 
   void write_index(const index_view<Key, Id>& index) const {
-    for_each_task(d_.partitions(), d_.parts, [&](std::uint64_t range) { write_range(index, range); });
-    const std::uint64_t last = index.bucket_of(hash_in(words_[p_.count - 1]));
-    clear_lines(index, last + 1, index.buckets + 1, p_.count);
-    index.set_overflow(index.overflow_count, static_cast<Key>(~Key{0}), static_cast<Id>(p_.count));
+    for_each_task(decision_.partitions(), decision_.parts, [&](std::uint64_t range) { write_range(index, range); });
+    const std::uint64_t last = index.bucket_of(hash_in(words_[problem_.count - 1]));
+    clear_lines(index, last + 1, index.buckets + 1, problem_.count);
+    index.set_overflow(index.overflow_count, static_cast<Key>(~Key{0}), static_cast<Id>(problem_.count));
     if (index.rows == nullptr) return;
-    for_each_range(p_.count, d_.parts, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
+    for_each_range(problem_.count, decision_.parts, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
       for (std::uint64_t i = begin; i < end; ++i) index.rows[i] = static_cast<Id>(words_[i]);
     });
   }
@@ -289,9 +295,9 @@ class index_build {
   }
 
   const context& ctx_;
-  const hash_build_problem& p_;
-  const hash_build_buffers& b_;
-  const build_decision& d_;
+  const hash_build_problem& problem_;
+  const hash_build_buffers& buffers_;
+  const build_decision& decision_;
   hash_reader<Key> hashes_;
   build_arrays at_;
   Word* words_;

@@ -87,7 +87,7 @@ template <class Key, class Id, class HashOf, class Put>
 class look_up_loop {
  public:
   look_up_loop(const index_view<Key, Id>& t, std::uint64_t end, bool wants_ids, HashOf hash_of, Put put) noexcept
-      : t_(t),
+      : index_(t),
         end_(end),
         has_rows_(t.rows != nullptr),
         reads_rows_(wants_ids && has_rows_),
@@ -112,7 +112,7 @@ class look_up_loop {
     const std::uint64_t size = size_of(begin);
     for (std::uint64_t i = 0; i < size; ++i) {
       hashes[i] = hash_of_(begin + i);
-      __builtin_prefetch(t_.lines + t_.bucket_of(hashes[i]));
+      __builtin_prefetch(index_.lines + index_.bucket_of(hashes[i]));
     }
   }
 
@@ -125,51 +125,51 @@ class look_up_loop {
     }
     for (std::uint64_t e = 0; e < elsewhere; ++e) {
       const std::uint64_t i = elsewhere_[e];
-      found_[i] = look_up_one(t_, hashes[i]);
+      found_[i] = look_up_one(index_, hashes[i]);
       fetch_row(found_[i]);
     }
     for (std::uint64_t i = 0; i < size; ++i) {
       found_rows<Id> rows = found_[i];
-      if (reads_rows_ && rows.count > 0) rows.begin = t_.rows[rows.begin];
+      if (reads_rows_ && rows.count > 0) rows.begin = index_.rows[rows.begin];
       put_(begin + i, rows);
     }
   }
 
   void fetch_row(const found_rows<Id>& rows) const noexcept {
-    if (reads_rows_ && rows.count > 0) __builtin_prefetch(t_.rows + rows.begin);
+    if (reads_rows_ && rows.count > 0) __builtin_prefetch(index_.rows + rows.begin);
   }
 
   /// False if the line does not tell; then what will is being fetched.
   bool look_into_line(Key hash, found_rows<Id>& found) const noexcept {
-    const line& bucket = t_.lines[t_.bucket_of(hash)];
+    const line& bucket = index_.lines[index_.bucket_of(hash)];
     const std::uint64_t slot = slot_of(bucket, hash);
     const bool is_past = slot == line::slots;
     const std::uint64_t last = std::min(slot, line::slots - 1);
     const bool is_same = !is_past && bucket.hash[last] == hash;
     const Id begin = bucket.value[last];
     if (!has_rows_) {
-      const bool is_found = is_same && begin != t_.none;
-      found = {is_found ? begin : t_.none, static_cast<Id>(is_found ? 1 : 0)};
-      const bool overflows = is_past && bucket.overflow != t_.none;
-      if (overflows) __builtin_prefetch(t_.overflow(bucket.overflow));
+      const bool is_found = is_same && begin != index_.none;
+      found = {is_found ? begin : index_.none, static_cast<Id>(is_found ? 1 : 0)};
+      const bool overflows = is_past && bucket.overflow != index_.none;
+      if (overflows) __builtin_prefetch(index_.overflow(bucket.overflow));
       return !overflows;
     }
     if (is_past || last + 1 == line::slots) {
-      const bool ends_here = is_past ? bucket.overflow == t_.none : !is_same;
-      found = {t_.none, 0};
+      const bool ends_here = is_past ? bucket.overflow == index_.none : !is_same;
+      found = {index_.none, 0};
       if (ends_here) return true;
-      if (bucket.overflow != t_.none) __builtin_prefetch(t_.overflow(bucket.overflow));
+      if (bucket.overflow != index_.none) __builtin_prefetch(index_.overflow(bucket.overflow));
       __builtin_prefetch(&bucket + 1);
       return false;
     }
     const Id count = static_cast<Id>(bucket.value[last + 1] - begin);
     const bool is_found = is_same && count > 0;
-    found = {is_found ? begin : t_.none, is_found ? count : Id{0}};
+    found = {is_found ? begin : index_.none, is_found ? count : Id{0}};
     fetch_row(found);
     return true;
   }
 
-  const index_view<Key, Id> t_;
+  const index_view<Key, Id> index_;
   const std::uint64_t end_;
   const bool has_rows_;
   const bool reads_rows_;

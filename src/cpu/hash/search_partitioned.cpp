@@ -98,8 +98,8 @@ class partitioned_search {
   partitioned_search(const hash_search_problem& p, const hash_search_buffers& buffers,
                      const partitioned_decision& decision, const index_view<Key, Id>& index, const Answers& answers,
                      const partitioned_arrays& at)
-      : p_(p),
-        d_(decision),
+      : problem_(p),
+        decision_(decision),
         index_(index),
         answers_(answers),
         hashes_(buffers.probes),
@@ -109,8 +109,8 @@ class partitioned_search {
   }
 
   void run() {
-    for (begin_ = 0; begin_ < p_.probes; begin_ += d_.tile) {
-      count_ = std::min(d_.tile, p_.probes - begin_);
+    for (begin_ = 0; begin_ < problem_.probes; begin_ += decision_.tile) {
+      count_ = std::min(decision_.tile, problem_.probes - begin_);
       for_each_part(parts(), [&](std::uint64_t part) { count_part(part); });
       at_.starts.scan();
       for_each_part(parts(), [&](std::uint64_t part) { split_part(part); });
@@ -120,15 +120,15 @@ class partitioned_search {
   }
 
  private:
-  std::uint64_t parts() const noexcept { return d_.answers.parts; }
+  std::uint64_t parts() const noexcept { return decision_.answers.parts; }
   std::uint64_t first_of(std::uint64_t part) const noexcept { return begin_ + part_begin(count_, parts(), part); }
   std::uint64_t* cursors_of(std::uint64_t part) const noexcept {
-    std::uint64_t* const cursors = at_.cursors + part * d_.partitions();
-    std::copy_n(at_.starts.row(part), d_.partitions(), cursors);
+    std::uint64_t* const cursors = at_.cursors + part * decision_.partitions();
+    std::copy_n(at_.starts.row(part), decision_.partitions(), cursors);
     return cursors;
   }
   std::uint64_t partition_of(Key hash) const noexcept {
-    return d_.partition_bits == 0 ? 0 : std::uint64_t{hash} >> (8 * sizeof(Key) - d_.partition_bits);
+    return decision_.partition_bits == 0 ? 0 : std::uint64_t{hash} >> (8 * sizeof(Key) - decision_.partition_bits);
   }
 
   void count_part(std::uint64_t part) const {
@@ -138,8 +138,8 @@ class partitioned_search {
   }
 
   void split_part(std::uint64_t part) const {
-    const write_buffers<word> out(at_.buffers + part * write_buffers<word>::bytes(d_.partitions()), cursors_of(part),
-                                  at_.starts.row(part), words_, true);
+    const write_buffers<word> out(at_.buffers + part * write_buffers<word>::bytes(decision_.partitions()),
+                                  cursors_of(part), at_.starts.row(part), words_, true);
     const std::uint64_t end = first_of(part + 1);
     for (std::uint64_t i = first_of(part); i < end; ++i) {
       const Key hash = hashes_(i);
@@ -147,13 +147,14 @@ class partitioned_search {
       std::memcpy(&w, &hash, sizeof hash);
       out.put(partition_of(hash), w);
     }
-    out.finish(d_.partitions());
+    out.finish(decision_.partitions());
   }
 
   /// Words are cut into equal tasks, whatever their partitions: a partition that most probes fall into is shared.
   void look_up_words() const {
     constexpr std::uint64_t least_words = 4096;
-    const std::uint64_t tasks = std::clamp<std::uint64_t>(count_ / least_words, 1, 2 * d_.partitions() * parts());
+    const std::uint64_t tasks =
+        std::clamp<std::uint64_t>(count_ / least_words, 1, 2 * decision_.partitions() * parts());
     for_each_task(tasks, parts(), [&](std::uint64_t task) {
       word* const words = words_;
       look_up(
@@ -178,8 +179,8 @@ class partitioned_search {
     }
   }
 
-  const hash_search_problem& p_;
-  const partitioned_decision& d_;
+  const hash_search_problem& problem_;
+  const partitioned_decision& decision_;
   const index_view<Key, Id>& index_;
   const Answers& answers_;
   hash_reader<Key> hashes_;

@@ -44,8 +44,10 @@ successors_seen copy_part(const Successors& next, std::uint64_t count, std::uint
 
 template <std::uint64_t Bytes, std::uint64_t Stride>
 struct put_bytes {
-  value_places v;
-  void operator()(std::uint64_t i) const noexcept { std::memcpy(v.to + i * Stride, v.from + i * v.from_stride, Bytes); }
+  value_places places;
+  void operator()(std::uint64_t i) const noexcept {
+    std::memcpy(places.to + i * Stride, places.from + i * places.from_stride, Bytes);
+  }
 };
 
 template <class Successors>

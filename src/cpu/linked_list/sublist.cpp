@@ -50,8 +50,8 @@ class sublist_call {
 
   sublist_call(const list_problem& problem, const list_buffers& b, const sublist_decision& decided, const Nodes& nodes,
                std::byte* scratch)
-      : p_(problem),
-        b_(b),
+      : problem_(problem),
+        buffers_(b),
         decided_(decided),
         nodes_(nodes),
         memory_(scratch + decided.nodes_at),
@@ -70,24 +70,24 @@ class sublist_call {
 
   /// Writes the output, or says what is wrong with the list.
   core::index_report run() {
-    const successors_seen seen = copy_nodes(p_, b_, decided_, memory_);
-    b_.done(list_step::head);
-    if (seen.out_of_range != no_node) return out_of_range(p_, b_, seen.out_of_range);
-    if (p_.lists == list_count::one) {
-      head_ = seen.head(p_.count);
-      if (seen.ends != 1 || head_ >= p_.count) return find_fault();
+    const successors_seen seen = copy_nodes(problem_, buffers_, decided_, memory_);
+    buffers_.done(list_step::head);
+    if (seen.out_of_range != no_node) return out_of_range(problem_, buffers_, seen.out_of_range);
+    if (problem_.lists == list_count::one) {
+      head_ = seen.head(problem_.count);
+      if (seen.ends != 1 || head_ >= problem_.count) return find_fault();
     }
     walked found;
     walk_all(found);
-    b_.done(list_step::walks);
+    buffers_.done(list_step::walks);
     if (found.is_no_list) return find_fault();
     are_lists_followed_ = true;
-    const std::uint64_t on_lists = follow_sublists(p_, b_, table_, found, head_);
-    b_.done(list_step::sublists);
+    const std::uint64_t on_lists = follow_sublists(problem_, buffers_, table_, found, head_);
+    buffers_.done(list_step::sublists);
     // Two walks that go on side by side from where two lists join do not notice, but both come to one end.
-    if (found.ends != seen.ends || found.nodes != p_.count || on_lists != p_.count) return find_fault();
+    if (found.ends != seen.ends || found.nodes != problem_.count || on_lists != problem_.count) return find_fault();
     write_output(table_.first_added() + found.added);
-    b_.done(list_step::results);
+    buffers_.done(list_step::results);
     return {};
   }
 
@@ -95,12 +95,12 @@ class sublist_call {
   /// Walks over all nodes that splitters and heads lead to.
   void walk_all(walked& found) {
     place_splitters();
-    b_.done(list_step::splitters);
+    buffers_.done(list_step::splitters);
     walk_supply supply;
     supply.last = decided_.splitters;
-    if (p_.lists == list_count::one && !is_visited(head_)) supply.head = head_;
+    if (problem_.lists == list_count::one && !is_visited(head_)) supply.head = head_;
     walk_in_rounds(supply, found);
-    if (p_.lists == list_count::many && !found.is_no_list && found.nodes < p_.count) {
+    if (problem_.lists == list_count::many && !found.is_no_list && found.nodes < problem_.count) {
       find_heads();
       walk_supply heads;
       heads.led = &led_;
@@ -113,10 +113,10 @@ class sublist_call {
   void place_splitters() {
     constexpr std::uint64_t seed = 0;
     for (std::uint64_t s = 0; s < decided_.splitters; ++s) {
-      place_splitter(s, splitter_of(s, p_.count, decided_.splitters, seed));
+      place_splitter(s, splitter_of(s, problem_.count, decided_.splitters, seed));
     }
     table_.entries[table_.of_heads()] = {};
-    if (p_.ranks()) table_.template rank_base<word>(table_.of_heads()) = 0;
+    if (problem_.ranks()) table_.template rank_base<word>(table_.of_heads()) = 0;
   }
 
   /// A splitter that no walk has reached.
@@ -125,7 +125,7 @@ class sublist_call {
     table_.entries[splitter] = {.splitter = node, .successor = link};
     link = visited_bit<word> | static_cast<word>(splitter << decided_.rank_bits);
     // Ranks have a base where nothing comes before, so that none has to be asked for it.
-    if (p_.ranks()) table_.template rank_base<word>(splitter) = 0;
+    if (problem_.ranks()) table_.template rank_base<word>(splitter) = 0;
   }
 
   /// Walks from all that the supply has. Where walks are cut, lists have long stretches without a splitter, in which
@@ -154,16 +154,17 @@ class sublist_call {
   /// were, while there are numbers for them. A list cannot have them in a row, for its hash is their seed.
   void place_later_splitters(walked& found) {
     over_words([&](std::uint64_t w) { led_.set_word(w, visited_of(w)); });
-    const std::uint64_t unvisited = count_unvisited(led_, p_.count, decided_.parts, unvisited_);
-    const std::uint64_t wanted = unvisited / (p_.count / (decided_.splitters + 1) + 1);
+    const std::uint64_t unvisited = count_unvisited(led_, problem_.count, decided_.parts, unvisited_);
+    const std::uint64_t wanted = unvisited / (problem_.count / (decided_.splitters + 1) + 1);
     // Nodes that are not a list may have used up the numbers of others.
     const std::uint64_t numbers_left = decided_.sublists - table_.first_added() - found.added;
     const std::uint64_t splitters = std::min({wanted, later_splitters_left_, numbers_left});
     if (splitters == 0) return;
     later_splitters_left_ -= splitters;
-    if (!list_hash_) list_hash_ = hash_of_list(p_, b_, decided_.parts);
+    if (!list_hash_) list_hash_ = hash_of_list(problem_, buffers_, decided_.parts);
     const std::uint64_t first = table_.first_added() + found.added.fetch_add(splitters);
-    draw_unvisited(led_, p_.count, decided_.parts, unvisited_, {splitters, unvisited, *list_hash_ + ++later_rounds_},
+    draw_unvisited(led_, problem_.count, decided_.parts, unvisited_,
+                   {splitters, unvisited, *list_hash_ + ++later_rounds_},
                    [&](std::uint64_t s, std::uint64_t node) { place_splitter(first + s, node); });
   }
 
@@ -179,7 +180,7 @@ class sublist_call {
   /// A bit for each of 64 nodes, or of as many as there are.
   std::uint64_t visited_of(std::uint64_t w) const {
     const std::uint64_t begin = w * 64;
-    const std::uint64_t nodes = std::min<std::uint64_t>(64, p_.count - begin);
+    const std::uint64_t nodes = std::min<std::uint64_t>(64, problem_.count - begin);
     std::uint64_t visited = 0;
     for (std::uint64_t i = 0; i < nodes; ++i) {
       const word link = nodes_.link(begin + i);
@@ -194,22 +195,22 @@ class sublist_call {
     over_words([&](std::uint64_t w) {
       const std::uint64_t visited = visited_of(w);
       led_.set_word(w, visited);
-      for (std::uint64_t left = nodes_of_word(w, p_.count) & ~visited; left != 0; left &= left - 1) {
+      for (std::uint64_t left = nodes_of_word(w, problem_.count) & ~visited; left != 0; left &= left - 1) {
         const word link = nodes_.link(w * 64 + static_cast<std::uint64_t>(std::countr_zero(left)));
-        if (link != p_.count) led_.set(link);
+        if (link != problem_.count) led_.set(link);
       }
     });
   }
 
   /// The nodes are not lists.
   core::index_report find_fault() {
-    const core::index_report joined = find_joined_lists(p_, b_, led_, twice_, decided_.parts);
+    const core::index_report joined = find_joined_lists(problem_, buffers_, led_, twice_, decided_.parts);
     if (joined.found()) return joined;
     // Each node has one predecessor or none, so walks have met nowhere, and nodes that no list has are on cycles. All
     // are where no walk was begun, for want of an end.
     std::uint64_t node = 0;
-    while (are_lists_followed_ && node < p_.count && is_on_list(node)) ++node;
-    return on_a_cycle(p_, node);
+    while (are_lists_followed_ && node < problem_.count && is_on_list(node)) ++node;
+    return on_a_cycle(problem_, node);
   }
 
   bool is_on_list(std::uint64_t node) const {
@@ -224,17 +225,17 @@ class sublist_call {
   void write_output(std::uint64_t sublists) {
     // Side by side, these flags stay in the first cache, which the table of all sublists does not.
     for (std::uint64_t s = 0; s < sublists; ++s) has_base_[s] = table_.entries[s].has_base != 0 ? 1 : 0;
-    for_each_range(p_.count, decided_.parts, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
-      if (!p_.ranks()) return write_values(begin, end);
-      if (p_.out_bytes == 4) return write_ranks(static_cast<std::uint32_t*>(b_.out), begin, end);
-      write_ranks(static_cast<std::uint64_t*>(b_.out), begin, end);
+    for_each_range(problem_.count, decided_.parts, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
+      if (!problem_.ranks()) return write_values(begin, end);
+      if (problem_.out_bytes == 4) return write_ranks(static_cast<std::uint32_t*>(buffers_.out), begin, end);
+      write_ranks(static_cast<std::uint64_t*>(buffers_.out), begin, end);
     });
-    if (!p_.is_exclusive) return;
+    if (!problem_.is_exclusive) return;
     // The first node of a sublist has before it what the sublist has.
     for (std::uint64_t s = 0; s < sublists; ++s) {
       if (table_.entries[s].splitter == no_node) continue;
-      std::memcpy(static_cast<std::byte*>(b_.out) + table_.entries[s].splitter * p_.value_bytes, table_.base(s),
-                  p_.value_bytes);
+      std::memcpy(static_cast<std::byte*>(buffers_.out) + table_.entries[s].splitter * problem_.value_bytes,
+                  table_.base(s), problem_.value_bytes);
     }
   }
 
@@ -252,12 +253,12 @@ class sublist_call {
   void write_values(std::uint64_t begin, std::uint64_t end) const {
     for (std::uint64_t i = begin; i < end; ++i) {
       const std::uint64_t s = sublist_of(nodes_.link(i));
-      nodes_.write(b_.out, i, has_base_[s] != 0 ? table_.base(s) : nullptr);
+      nodes_.write(buffers_.out, i, has_base_[s] != 0 ? table_.base(s) : nullptr);
     }
   }
 
-  const list_problem& p_;
-  const list_buffers& b_;
+  const list_problem& problem_;
+  const list_buffers& buffers_;
   const sublist_decision& decided_;
   const Nodes& nodes_;
   std::byte* memory_;

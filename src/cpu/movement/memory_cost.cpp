@@ -22,37 +22,37 @@ constexpr std::uint64_t few_streams = 1024;
 class access_model {
  public:
   access_model(const primitives::movement& problem, const machine& profile, bool indexed_is_written)
-      : m(profile), writes(indexed_is_written), pattern(problem.pattern) {
+      : rates(profile), writes(indexed_is_written), pattern(problem.pattern) {
     count = static_cast<double>(problem.count);
     width = static_cast<double>(problem.record_bytes);
     indexed_count = std::max(1.0, static_cast<double>(problem.indexed_count));
     footprint = static_cast<double>(problem.indexed_bytes());
     // A cache line is read before parts of it are written; output beyond the last-level cache is streamed unread.
-    const bool past_cache = problem.sequential_bytes() > m.cache_bytes;
+    const bool past_cache = problem.sequential_bytes() > rates.cache_bytes;
     const double sequential_bytes = static_cast<double>(problem.sequential_bytes()) * (writes || past_cache ? 1 : 2);
     sequential = streamed(sequential_bytes + static_cast<double>(problem.index_bytes()));
-    own_cache = static_cast<double>(own_cache_bytes(m));
+    own_cache = static_cast<double>(own_cache_bytes(rates));
   }
 
   // Seconds to stream bytes from memory: a caller's arrays are taken to be cold.
-  double streamed(double bytes) const { return bytes / m.copy_bytes_per_second; }
+  double streamed(double bytes) const { return bytes / rates.copy_bytes_per_second; }
   // Seconds to stream bytes in repeated sweeps over `window` bytes.
   double swept(double bytes, double window) const {
-    return m.streamed(static_cast<std::uint64_t>(bytes), static_cast<std::uint64_t>(window));
+    return rates.streamed(static_cast<std::uint64_t>(bytes), static_cast<std::uint64_t>(window));
   }
 
   double read(double window) const {
-    return m.random_reads(1, static_cast<std::uint64_t>(width), static_cast<std::uint64_t>(window));
+    return rates.random_reads(1, static_cast<std::uint64_t>(width), static_cast<std::uint64_t>(window));
   }
   double write(double window) const {
-    return m.random_writes(1, static_cast<std::uint64_t>(width), static_cast<std::uint64_t>(window));
+    return rates.random_writes(1, static_cast<std::uint64_t>(width), static_cast<std::uint64_t>(window));
   }
   double cost(double window) const { return writes ? write(window) : read(window); }
 
   // Seconds to stream over the indexed side once. Written lines are read first.
   double once() const { return streamed(std::min(count * width, footprint) * (writes ? 2 : 1)); }
 
-  const machine& m;
+  const machine& rates;
   bool writes;
   access_pattern pattern;
   double count = 0, width = 0, indexed_count = 0;
@@ -64,7 +64,7 @@ class access_model {
 void at_random(const access_model& a, memory_cost& t) {
   t.indexed_random = a.count * a.cost(a.footprint);
   // The profile was measured on warm lines; a caller's arrays are cold even if the last-level cache could hold them.
-  if (a.footprint < static_cast<double>(a.m.cache_bytes) / 4)
+  if (a.footprint < static_cast<double>(a.rates.cache_bytes) / 4)
     t.indexed_streamed = a.streamed(std::min(a.count * line, a.footprint));
 }
 

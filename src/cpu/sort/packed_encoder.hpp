@@ -34,10 +34,10 @@ class packed_encoder final : public word_encoder<std::conditional_t<sizeof(Numbe
   }
 
   packed_encoder(const primitives::sort_problem& p, const primitives::sort_buffers& b) noexcept
-      : p_(p), b_(b), order_(p.key.fields[0], 0, sizeof(Number), true) {}
+      : problem_(p), buffers_(b), order_(p.key.fields[0], 0, sizeof(Number), true) {}
 
   void encode(std::uint64_t first, std::uint64_t count, std::uint32_t, word* to) const noexcept override {
-    const std::byte* const from = b_.in.data + first * sizeof(Number);
+    const std::byte* const from = buffers_.in.data + first * sizeof(Number);
     const auto pack = [&](auto number_of) {
       for (std::uint64_t i = 0; i < count; ++i) {
         to[i] = static_cast<word>(number_of(load_word<Number>(from + i * sizeof(Number)))) << number_bits | (first + i);
@@ -47,17 +47,17 @@ class packed_encoder final : public word_encoder<std::conditional_t<sizeof(Numbe
     pack([order = order_](Number key) { return order.to_number(key); });
   }
   void write_rows(std::uint64_t first, std::uint64_t count, const word* words) const noexcept override {
-    if (p_.product == primitives::sort_product::gather_index) {
-      return write_numbers(p_, b_, first, count, [&](std::uint64_t i) { return row_of(words[i]); });
+    if (problem_.product == primitives::sort_product::gather_index) {
+      return write_numbers(problem_, buffers_, first, count, [&](std::uint64_t i) { return row_of(words[i]); });
     }
-    if (p_.writes_rows) {
-      std::byte* const to = b_.out.data + first * sizeof(Number);
+    if (problem_.writes_rows) {
+      std::byte* const to = buffers_.out.data + first * sizeof(Number);
       for (std::uint64_t i = 0; i < count; ++i) {
         store_word(to + i * sizeof(Number), order_.from_number(static_cast<Number>(words[i] >> number_bits)));
       }
     }
-    p_.columns[0].record_bytes == 4 ? write_values<std::uint32_t>(first, count, words)
-                                    : write_values<std::uint64_t>(first, count, words);
+    problem_.columns[0].record_bytes == 4 ? write_values<std::uint32_t>(first, count, words)
+                                          : write_values<std::uint64_t>(first, count, words);
   }
 
  private:
@@ -66,15 +66,15 @@ class packed_encoder final : public word_encoder<std::conditional_t<sizeof(Numbe
   static std::uint64_t row_of(word w) noexcept { return static_cast<Number>(w); }
   template <class Value>
   void write_values(std::uint64_t first, std::uint64_t count, const word* words) const noexcept {
-    const std::byte* const from = b_.columns[0].in.data;
-    std::byte* const to = b_.columns[0].out.data + first * sizeof(Value);
+    const std::byte* const from = buffers_.columns[0].in.data;
+    std::byte* const to = buffers_.columns[0].out.data + first * sizeof(Value);
     for (std::uint64_t i = 0; i < count; ++i) {
       store_word(to + i * sizeof(Value), load_word<Value>(from + row_of(words[i]) * sizeof(Value)));
     }
   }
 
-  const primitives::sort_problem& p_;
-  const primitives::sort_buffers& b_;
+  const primitives::sort_problem& problem_;
+  const primitives::sort_buffers& buffers_;
   ordered_word<Number> order_;
 };
 

@@ -148,8 +148,8 @@ class index_encoder final : public word_encoder<Word> {
  public:
   index_encoder(const primitives::sort_problem& problem, const primitives::sort_buffers& b,
                 const word_encoding& encoding) noexcept
-      : p_(problem),
-        b_(b),
+      : problem_(problem),
+        buffers_(b),
         lowest_key_bit_(encoding.lowest_key_bit),
         words_hold_rows_(words_hold_rows(problem, encoding)) {
     for (std::uint32_t round = 0; round < encoding.rounds; ++round) {
@@ -159,32 +159,33 @@ class index_encoder final : public word_encoder<Word> {
   }
 
   void encode(std::uint64_t first, std::uint64_t count, std::uint32_t round, Word* to) const noexcept override {
-    round_keys_[round].read(b_.in.data + first * b_.in.stride_bytes, b_.in.stride_bytes, count, to);
+    round_keys_[round].read(buffers_.in.data + first * buffers_.in.stride_bytes, buffers_.in.stride_bytes, count, to);
     const std::uint32_t up = lowest_key_bit_;
     for (std::uint64_t i = 0; i < count; ++i) to[i] = static_cast<Word>(to[i] << up) | (first + i);
   }
   void encode_round(Word* words, std::uint64_t count, std::uint32_t round) const noexcept override {
     const key_reader& key = round_keys_[round];
-    const std::uint64_t distance = prefetch_distance_of(p_.rows.record_bytes);
+    const std::uint64_t distance = prefetch_distance_of(problem_.rows.record_bytes);
     for (std::uint64_t i = 0; i < count; ++i) {
-      if (i + distance < count) prefetch_row(b_.in, words[i + distance]);
+      if (i + distance < count) prefetch_row(buffers_.in, words[i + distance]);
       const std::uint64_t row = row_number(words[i]);
-      words[i] =
-          static_cast<Word>(key.template of<Word>(b_.in.data + row * b_.in.stride_bytes) << lowest_key_bit_) | row;
+      words[i] = static_cast<Word>(key.template of<Word>(buffers_.in.data + row * buffers_.in.stride_bytes)
+                                   << lowest_key_bit_) |
+                 row;
     }
   }
   void write_rows(std::uint64_t first, std::uint64_t count, const Word* words) const noexcept override {
-    if (p_.product == primitives::sort_product::gather_index) {
+    if (problem_.product == primitives::sort_product::gather_index) {
       const Word numbers = low_bits<Word>(lowest_key_bit_);
-      return write_numbers(p_, b_, first, count, [=](std::uint64_t i) { return words[i] & numbers; });
+      return write_numbers(problem_, buffers_, first, count, [=](std::uint64_t i) { return words[i] & numbers; });
     }
-    if (p_.writes_rows && words_hold_rows_) {
-      with_unsigned_of(p_.rows.record_bytes, [&](auto row) { decode_rows<decltype(row)>(first, count, words); });
-    } else if (p_.writes_rows) {
-      gather_rows(b_.in, b_.out, first, count, words);
+    if (problem_.writes_rows && words_hold_rows_) {
+      with_unsigned_of(problem_.rows.record_bytes, [&](auto row) { decode_rows<decltype(row)>(first, count, words); });
+    } else if (problem_.writes_rows) {
+      gather_rows(buffers_.in, buffers_.out, first, count, words);
     }
-    for (std::uint32_t c = 0; c < p_.column_count; ++c)
-      gather_rows(b_.columns[c].in, b_.columns[c].out, first, count, words);
+    for (std::uint32_t c = 0; c < problem_.column_count; ++c)
+      gather_rows(buffers_.columns[c].in, buffers_.columns[c].out, first, count, words);
   }
 
  private:
@@ -194,10 +195,10 @@ class index_encoder final : public word_encoder<Word> {
   // Rows that are their own key need not be fetched: the key bits of a word are the row in another form.
   template <class Row>
   void decode_rows(std::uint64_t first, std::uint64_t count, const Word* words) const noexcept {
-    const ordered_word<Row> order(p_.key.fields[0], 0, sizeof(Row), true);
+    const ordered_word<Row> order(problem_.key.fields[0], 0, sizeof(Row), true);
     const std::uint32_t down = lowest_key_bit_;
-    std::byte* const to = b_.out.data + first * b_.out.stride_bytes;
-    with_stride<sizeof(Row)>(b_.out.stride_bytes, [&](auto stride) {
+    std::byte* const to = buffers_.out.data + first * buffers_.out.stride_bytes;
+    with_stride<sizeof(Row)>(buffers_.out.stride_bytes, [&](auto stride) {
       for (std::uint64_t i = 0; i < count; ++i) {
         store_word(to + i * stride, order.from_number(static_cast<Row>(words[i] >> down)));
       }
@@ -227,8 +228,8 @@ class index_encoder final : public word_encoder<Word> {
     }
   }
 
-  const primitives::sort_problem& p_;
-  const primitives::sort_buffers& b_;
+  const primitives::sort_problem& problem_;
+  const primitives::sort_buffers& buffers_;
   std::uint32_t lowest_key_bit_;
   bool words_hold_rows_;  ///< a word's key bits are the whole row
   std::array<key_reader, most_rounds> round_keys_;

@@ -145,10 +145,10 @@ class fused_solver {
  public:
   fused_solver(const conjugate_gradient_problem& problem, const fused_decision& decision,
                const conjugate_gradient_buffers& buffers, std::byte* scratch)
-      : p_(problem),
-        b_(buffers),
+      : problem_(problem),
+        buffers_(buffers),
         kernels_(vector_kernels_of(problem.product)),
-        v_(core::arrays_in<system_vectors>(scratch, problem, buffers)),
+        vectors_(core::arrays_in<system_vectors>(scratch, problem, buffers)),
         rows_(buffers.a, problem.product.entries),
         shared_(decision.rows, scratch),
         products_(row_kernels_of(problem.product, access_of(problem.product, buffers.a, decision.may_prefetch))) {
@@ -164,25 +164,26 @@ class fused_solver {
     const part mine = part_of(team);
     bool is_positive = true;
     for_blocks(mine, [&](value_range_of_block at) {
-      v_.sums[0][at.block()] = kernels_.dot(v_.b, v_.b, at);
-      v_.sums[1][at.block()] = static_cast<double>(kernels_.nonzeros(v_.b, at));
-      v_.sums[2][at.block()] = static_cast<double>(kernels_.nonzeros(v_.x[0], at));
-      if (!p_.has_jacobi) return;
-      read_diagonal(p_.product, b_.a, v_.inverse, at);
-      if (!kernels_.invert(v_.inverse, v_.inverse, at)) is_positive = false;
+      vectors_.sums[0][at.block()] = kernels_.dot(vectors_.b, vectors_.b, at);
+      vectors_.sums[1][at.block()] = static_cast<double>(kernels_.nonzeros(vectors_.b, at));
+      vectors_.sums[2][at.block()] = static_cast<double>(kernels_.nonzeros(vectors_.x[0], at));
+      if (!problem_.has_jacobi) return;
+      read_diagonal(problem_.product, buffers_.a, vectors_.inverse, at);
+      if (!kernels_.invert(vectors_.inverse, vectors_.inverse, at)) is_positive = false;
     });
     if (!is_positive) has_bad_diagonal_ = true;
     if (team.size > 1) {
-      shared_.find(rows_, mine.first_block * block_values, std::min(p_.product.rows, mine.last_block * block_values));
+      shared_.find(rows_, mine.first_block * block_values,
+                   std::min(problem_.product.rows, mine.last_block * block_values));
     }
     team.barrier();
     if (team.rank == 0) shared_.sort();
     const double b_squared = total(0);
-    conjugate_gradient_steps steps(b_.goals, b_squared);
+    conjugate_gradient_steps steps(buffers_.goals, b_squared);
     const bool b_is_zero = total(1) == 0;
     if (b_is_zero) {
-      for_blocks(mine, [&](value_range_of_block at) { kernels_.clear(v_.x[0], at); });
-      if (team.rank == 0) b_.watch->report(0, 0, steps.target());
+      for_blocks(mine, [&](value_range_of_block at) { kernels_.clear(vectors_.x[0], at); });
+      if (team.rank == 0) buffers_.watch->report(0, 0, steps.target());
       return finish(team, steps, 0);
     }
     const bool x_is_zero = total(2) == 0;
@@ -192,9 +193,9 @@ class fused_solver {
     if (has_fault_) return;
     steps.start(b_squared, total(0), has_bad_diagonal_ ? 0 : total(1));
     if (has_bad_diagonal_ && !steps.is_done()) steps.end(stop_reason::not_positive_definite);
-    if (team.rank == 0) b_.watch->report(0, steps.norm(), steps.target());
+    if (team.rank == 0) buffers_.watch->report(0, steps.norm(), steps.target());
     team.barrier();
-    if (!steps.is_done() && b_.watch->asks_to_stop()) steps.end(stop_reason::stopped);
+    if (!steps.is_done() && buffers_.watch->asks_to_stop()) steps.end(stop_reason::stopped);
     while (!steps.is_done()) {
       iterate(team, mine, steps);
       if (has_fault_) return;
@@ -211,10 +212,10 @@ class fused_solver {
 
   /// Parts have equal numbers of entries and rows, to a block.
   part part_of(const team& team) const {
-    const row_cuts cuts(p_.product, rows_, team.size);
+    const row_cuts cuts(problem_.product, rows_, team.size);
     const auto block_at = [&](std::uint64_t cut) {
-      if (cut == team.size) return v_.blocks;
-      return std::min(v_.blocks, (cuts.begin(cut) + block_values / 2) / block_values);
+      if (cut == team.size) return vectors_.blocks;
+      return std::min(vectors_.blocks, (cuts.begin(cut) + block_values / 2) / block_values);
     };
     return {team.rank == 0 ? 0 : block_at(team.rank), block_at(team.rank + 1)};
   }
@@ -222,11 +223,11 @@ class fused_solver {
   template <class Work>
   void for_blocks(const part& mine, Work work) const {
     for (std::uint64_t block = mine.first_block; block < mine.last_block; ++block) {
-      work(value_range_of_block{block * block_values, std::min(p_.product.rows, (block + 1) * block_values)});
+      work(value_range_of_block{block * block_values, std::min(problem_.product.rows, (block + 1) * block_values)});
     }
   }
 
-  double total(int sum) const noexcept { return sum_of_blocks(v_.sums[sum], v_.blocks); }
+  double total(int sum) const noexcept { return sum_of_blocks(vectors_.sums[sum], vectors_.blocks); }
 
   /// y = A x, or with reads_y y = y - A x.
   row_product product_by(const void* x, void* y, bool reads_y) const {
@@ -258,62 +259,64 @@ class fused_solver {
   /// r = b - A x, p = z, and the sums 0 and 1 of the residual.
   void start(const team& t, const part& mine, bool x_is_zero) {
     row_faults faults;
-    const row_product product = product_by(v_.x[0], v_.r, true);
+    const row_product product = product_by(vectors_.x[0], vectors_.r, true);
     if (!x_is_zero) sum_shared_rows(t, product, faults);
     for_blocks(mine, [&](value_range_of_block at) {
-      kernels_.copy(v_.b, v_.r, at);
+      kernels_.copy(vectors_.b, vectors_.r, at);
       if (!x_is_zero) multiply(product, at, faults);
-      keep_sums(at, kernels_.sums_of_residual(v_.r, v_.inverse, at));
-      kernels_.step_direction(v_.p, v_.r, v_.inverse, 0, at);
+      keep_sums(at, kernels_.sums_of_residual(vectors_.r, vectors_.inverse, at));
+      kernels_.step_direction(vectors_.p, vectors_.r, vectors_.inverse, 0, at);
     });
     note(faults);
   }
 
   void keep_sums(value_range_of_block at, const residual_sums& sums) const noexcept {
-    v_.sums[0][at.block()] = sums.squared;
-    v_.sums[1][at.block()] = sums.with_z;
+    vectors_.sums[0][at.block()] = sums.squared;
+    vectors_.sums[1][at.block()] = sums.with_z;
   }
 
   void iterate(const team& team, const part& mine, conjugate_gradient_steps& steps) {
     row_faults faults;
-    const row_product product = product_by(v_.p, v_.q, false);
+    const row_product product = product_by(vectors_.p, vectors_.q, false);
     sum_shared_rows(team, product, faults);
     for_blocks(mine, [&](value_range_of_block at) {
       multiply(product, at, faults);
-      v_.sums[2][at.block()] = kernels_.dot(v_.p, v_.q, at);
+      vectors_.sums[2][at.block()] = kernels_.dot(vectors_.p, vectors_.q, at);
     });
     note(faults);
     team.barrier();
     if (has_fault_ || !steps.take_curvature(total(2))) return;
     for_blocks(mine, [&](value_range_of_block at) {
-      keep_sums(at, kernels_.step_residual(v_.r, v_.q, v_.inverse, steps.alpha(), at));
+      keep_sums(at, kernels_.step_residual(vectors_.r, vectors_.q, vectors_.inverse, steps.alpha(), at));
     });
     team.barrier();
     if (!steps.take_residual(total(0), total(1))) return;
-    if (team.rank == 0) b_.watch->report(steps.iterations(), steps.norm(), steps.target());
-    const void* const from = v_.x[steps.current()];
-    void* const to = v_.x[steps.next()];
+    if (team.rank == 0) buffers_.watch->report(steps.iterations(), steps.norm(), steps.target());
+    const void* const from = vectors_.x[steps.current()];
+    void* const to = vectors_.x[steps.next()];
     if (!steps.wants_confirmation()) {
       for_blocks(mine, [&](value_range_of_block at) {
-        kernels_.step_both(from, to, steps.alpha(), v_.p, v_.r, v_.inverse, steps.beta(), at);
+        kernels_.step_both(from, to, steps.alpha(), vectors_.p, vectors_.r, vectors_.inverse, steps.beta(), at);
       });
     } else {
-      for_blocks(mine, [&](value_range_of_block at) { kernels_.step_solution(from, to, v_.p, steps.alpha(), at); });
+      for_blocks(mine,
+                 [&](value_range_of_block at) { kernels_.step_solution(from, to, vectors_.p, steps.alpha(), at); });
       confirm(team, mine, steps, to);
     }
     team.barrier();
-    if (!steps.is_done() && b_.watch->asks_to_stop()) steps.end(stop_reason::stopped);
+    if (!steps.is_done() && buffers_.watch->asks_to_stop()) steps.end(stop_reason::stopped);
     steps.end_step();
   }
 
   void confirm(const team& t, const part& mine, conjugate_gradient_steps& steps, const void* x) {
     t.barrier();
-    make_true_residual(t, mine, x, v_.r);
+    make_true_residual(t, mine, x, vectors_.r);
     t.barrier();
     steps.confirm(total(0), total(1));
     if (steps.is_done()) return;
-    for_blocks(mine,
-               [&](value_range_of_block at) { kernels_.step_direction(v_.p, v_.r, v_.inverse, steps.beta(), at); });
+    for_blocks(mine, [&](value_range_of_block at) {
+      kernels_.step_direction(vectors_.p, vectors_.r, vectors_.inverse, steps.beta(), at);
+    });
   }
 
   /// to = b - A x, and its sums 0 and 1.
@@ -322,32 +325,32 @@ class fused_solver {
     const row_product product = product_by(x, to, true);
     sum_shared_rows(t, product, faults);
     for_blocks(mine, [&](value_range_of_block at) {
-      kernels_.copy(v_.b, to, at);
+      kernels_.copy(vectors_.b, to, at);
       multiply(product, at, faults);
-      keep_sums(at, kernels_.sums_of_residual(to, v_.inverse, at));
+      keep_sums(at, kernels_.sums_of_residual(to, vectors_.inverse, at));
     });
   }
 
   /// Makes the best x the caller's, and returns its residual.
   double finish_solution(const team& team, const part& mine, const conjugate_gradient_steps& steps) {
     if (steps.result() != 0) {
-      for_blocks(mine, [&](value_range_of_block at) { kernels_.copy(v_.x[1], v_.x[0], at); });
+      for_blocks(mine, [&](value_range_of_block at) { kernels_.copy(vectors_.x[1], vectors_.x[0], at); });
       team.barrier();
     }
     if (steps.is_confirmed()) return steps.norm();
-    make_true_residual(team, mine, v_.x[0], v_.q);
+    make_true_residual(team, mine, vectors_.x[0], vectors_.q);
     team.barrier();
     return std::sqrt(total(0));
   }
 
   void finish(const team& t, const conjugate_gradient_steps& s, double residual) const {
-    if (t.rank == 0) *b_.result = s.summary(residual);
+    if (t.rank == 0) *buffers_.result = s.summary(residual);
   }
 
-  const conjugate_gradient_problem& p_;
-  const conjugate_gradient_buffers& b_;
+  const conjugate_gradient_problem& problem_;
+  const conjugate_gradient_buffers& buffers_;
   const vector_kernels& kernels_;
-  system_vectors v_;
+  system_vectors vectors_;
   row_reader rows_;
   shared_rows shared_;
   row_kernels products_;

@@ -60,21 +60,21 @@ class separate_solver {
                   const conjugate_gradient_buffers& buffers, std::byte* scratch)
       : ctx_(ctx),
         state_(core::cpu(ctx)),
-        p_(problem),
-        b_(buffers),
-        d_(plan.decided.get<separate_decision>()),
+        problem_(problem),
+        buffers_(buffers),
+        decision_(plan.decided.get<separate_decision>()),
         inner_(problem.is_operator ? nullptr : &plan.inner<product_choice>()),
-        product_scratch_(scratch + d_.product_at),
+        product_scratch_(scratch + decision_.product_at),
         kernels_(vector_kernels_of(problem.product)),
-        v_(core::arrays_in<system_vectors>(scratch, problem, buffers)) {}
+        vectors_(core::arrays_in<system_vectors>(scratch, problem, buffers)) {}
 
   void run() {
-    const double b_squared = total([&](value_range_of_block at) { return kernels_.dot(v_.b, v_.b, at); });
-    conjugate_gradient_steps steps(b_.goals, b_squared);
-    if (is_zero(v_.b)) {
-      for_blocks([&](value_range_of_block at) { kernels_.clear(v_.x[0], at); });
-      b_.watch->report(0, 0, steps.target());
-      *b_.result = steps.summary(0);
+    const double b_squared = total([&](value_range_of_block at) { return kernels_.dot(vectors_.b, vectors_.b, at); });
+    conjugate_gradient_steps steps(buffers_.goals, b_squared);
+    if (is_zero(vectors_.b)) {
+      for_blocks([&](value_range_of_block at) { kernels_.clear(vectors_.x[0], at); });
+      buffers_.watch->report(0, 0, steps.target());
+      *buffers_.result = steps.summary(0);
       return;
     }
     try {
@@ -88,18 +88,19 @@ class separate_solver {
  private:
   void iterate(conjugate_gradient_steps& steps, double b_squared) {
     const bool has_diagonal = invert_diagonal();
-    if (is_zero(v_.x[0])) {
-      copy(v_.b, v_.r);
-    } else if (!make_residual(v_.x[0], v_.r)) {
+    if (is_zero(vectors_.x[0])) {
+      copy(vectors_.b, vectors_.r);
+    } else if (!make_residual(vectors_.x[0], vectors_.r)) {
       return;
     }
-    const residual_sums first = sums_of(v_.r);
-    for_blocks([&](value_range_of_block at) { kernels_.step_direction(v_.p, v_.r, v_.inverse, 0, at); });
+    const residual_sums first = sums_of(vectors_.r);
+    for_blocks(
+        [&](value_range_of_block at) { kernels_.step_direction(vectors_.p, vectors_.r, vectors_.inverse, 0, at); });
     steps.start(b_squared, first.squared, has_diagonal ? first.with_z : 0);
     if (!has_diagonal && !steps.is_done()) steps.end(stop_reason::not_positive_definite);
-    b_.watch->report(0, steps.norm(), steps.target());
+    buffers_.watch->report(0, steps.norm(), steps.target());
     while (!steps.is_done()) {
-      if (b_.watch->asks_to_stop()) {
+      if (buffers_.watch->asks_to_stop()) {
         steps.end(stop_reason::stopped);
       } else if (!step(steps)) {
         return take_best(steps);
@@ -108,66 +109,70 @@ class separate_solver {
     take_best(steps);
     double residual = steps.norm();
     if (!steps.is_confirmed()) {
-      if (!make_residual(v_.x[0], v_.q)) return;
-      residual = std::sqrt(sums_of(v_.q).squared);
+      if (!make_residual(vectors_.x[0], vectors_.q)) return;
+      residual = std::sqrt(sums_of(vectors_.q).squared);
     }
-    *b_.result = steps.summary(residual);
+    *buffers_.result = steps.summary(residual);
   }
 
   /// False if the product reported a fault.
   bool step(conjugate_gradient_steps& steps) {
-    if (!multiply(v_.p, v_.q)) return false;
-    const double curvature = total([&](value_range_of_block at) { return kernels_.dot(v_.p, v_.q, at); });
+    if (!multiply(vectors_.p, vectors_.q)) return false;
+    const double curvature = total([&](value_range_of_block at) { return kernels_.dot(vectors_.p, vectors_.q, at); });
     if (!steps.take_curvature(curvature)) return true;
-    const residual_sums sums = total_of_residual(
-        [&](value_range_of_block at) { return kernels_.step_residual(v_.r, v_.q, v_.inverse, steps.alpha(), at); });
+    const residual_sums sums = total_of_residual([&](value_range_of_block at) {
+      return kernels_.step_residual(vectors_.r, vectors_.q, vectors_.inverse, steps.alpha(), at);
+    });
     if (!steps.take_residual(sums.squared, sums.with_z)) return true;
-    b_.watch->report(steps.iterations(), steps.norm(), steps.target());
-    const void* const from = v_.x[steps.current()];
-    void* const to = v_.x[steps.next()];
+    buffers_.watch->report(steps.iterations(), steps.norm(), steps.target());
+    const void* const from = vectors_.x[steps.current()];
+    void* const to = vectors_.x[steps.next()];
     if (!steps.wants_confirmation()) {
       for_blocks([&](value_range_of_block at) {
-        kernels_.step_both(from, to, steps.alpha(), v_.p, v_.r, v_.inverse, steps.beta(), at);
+        kernels_.step_both(from, to, steps.alpha(), vectors_.p, vectors_.r, vectors_.inverse, steps.beta(), at);
       });
     } else {
-      for_blocks([&](value_range_of_block at) { kernels_.step_solution(from, to, v_.p, steps.alpha(), at); });
-      if (!make_residual(to, v_.r)) return false;
-      const residual_sums found = sums_of(v_.r);
+      for_blocks([&](value_range_of_block at) { kernels_.step_solution(from, to, vectors_.p, steps.alpha(), at); });
+      if (!make_residual(to, vectors_.r)) return false;
+      const residual_sums found = sums_of(vectors_.r);
       steps.confirm(found.squared, found.with_z);
-      for_blocks([&](value_range_of_block at) { kernels_.step_direction(v_.p, v_.r, v_.inverse, steps.beta(), at); });
+      for_blocks([&](value_range_of_block at) {
+        kernels_.step_direction(vectors_.p, vectors_.r, vectors_.inverse, steps.beta(), at);
+      });
     }
-    if (!steps.is_done() && b_.watch->asks_to_stop()) steps.end(stop_reason::stopped);
+    if (!steps.is_done() && buffers_.watch->asks_to_stop()) steps.end(stop_reason::stopped);
     steps.end_step();
     return true;
   }
 
   template <class Work>
   void for_blocks(Work work) const {
-    for_each_range(v_.blocks, d_.parts, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
+    for_each_range(vectors_.blocks, decision_.parts, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
       for (std::uint64_t block = begin; block < end; ++block) {
-        work(value_range_of_block{block * block_values, std::min(p_.product.rows, (block + 1) * block_values)});
+        work(value_range_of_block{block * block_values, std::min(problem_.product.rows, (block + 1) * block_values)});
       }
     });
   }
 
   template <class Work>
   double total(Work work) const {
-    for_blocks([&](value_range_of_block at) { v_.sums[0][at.block()] = work(at); });
-    return sum_of_blocks(v_.sums[0], v_.blocks);
+    for_blocks([&](value_range_of_block at) { vectors_.sums[0][at.block()] = work(at); });
+    return sum_of_blocks(vectors_.sums[0], vectors_.blocks);
   }
 
   template <class Work>
   residual_sums total_of_residual(Work work) const {
     for_blocks([&](value_range_of_block at) {
       const residual_sums sums = work(at);
-      v_.sums[0][at.block()] = sums.squared;
-      v_.sums[1][at.block()] = sums.with_z;
+      vectors_.sums[0][at.block()] = sums.squared;
+      vectors_.sums[1][at.block()] = sums.with_z;
     });
-    return {sum_of_blocks(v_.sums[0], v_.blocks), sum_of_blocks(v_.sums[1], v_.blocks)};
+    return {sum_of_blocks(vectors_.sums[0], vectors_.blocks), sum_of_blocks(vectors_.sums[1], vectors_.blocks)};
   }
 
   residual_sums sums_of(const void* r) const {
-    return total_of_residual([&](value_range_of_block at) { return kernels_.sums_of_residual(r, v_.inverse, at); });
+    return total_of_residual(
+        [&](value_range_of_block at) { return kernels_.sums_of_residual(r, vectors_.inverse, at); });
   }
 
   bool is_zero(const void* x) const {
@@ -179,52 +184,53 @@ class separate_solver {
   }
 
   void take_best(const conjugate_gradient_steps& s) const {
-    if (s.result() != 0) copy(v_.x[1], v_.x[0]);
+    if (s.result() != 0) copy(vectors_.x[1], vectors_.x[0]);
   }
 
   /// False if a value is not above 0.
   bool invert_diagonal() const {
-    if (!p_.has_jacobi) return true;
+    if (!problem_.has_jacobi) return true;
     std::atomic<bool> is_positive = true;
     for_blocks([&](value_range_of_block at) {
-      if (!p_.is_operator) read_diagonal(p_.product, b_.a, v_.inverse, at);
-      if (!kernels_.invert(p_.is_operator ? b_.diagonal : v_.inverse, v_.inverse, at)) is_positive = false;
+      if (!problem_.is_operator) read_diagonal(problem_.product, buffers_.a, vectors_.inverse, at);
+      if (!kernels_.invert(problem_.is_operator ? buffers_.diagonal : vectors_.inverse, vectors_.inverse, at))
+        is_positive = false;
     });
     return is_positive;
   }
 
   /// y = A x. False if that reported a fault.
   bool multiply(const void* x, void* y) const {
-    if (p_.is_operator) {
-      const std::uint64_t n = p_.product.rows;
-      (*b_.apply)(ctx_, const_values(x, n, p_.product.value), values(y, n, p_.product.value));
+    if (problem_.is_operator) {
+      const std::uint64_t n = problem_.product.rows;
+      (*buffers_.apply)(ctx_, const_values(x, n, problem_.product.value), values(y, n, problem_.product.value));
     } else {
-      inner_->variant->run(ctx_, product_of(p_, false), inner_->plan, {b_.a, x, y, 1, 0}, product_scratch_);
+      inner_->variant->run(ctx_, product_of(problem_, false), inner_->plan, {buffers_.a, x, y, 1, 0}, product_scratch_);
     }
     return state_.status() != work_status::failed;
   }
 
   /// r = b - A x. False if the product reported a fault.
   bool make_residual(const void* x, void* r) const {
-    if (!p_.is_operator) {
-      copy(v_.b, r);
-      inner_->variant->run(ctx_, product_of(p_, true), inner_->plan, {b_.a, x, r, -1, 1}, product_scratch_);
+    if (!problem_.is_operator) {
+      copy(vectors_.b, r);
+      inner_->variant->run(ctx_, product_of(problem_, true), inner_->plan, {buffers_.a, x, r, -1, 1}, product_scratch_);
       return state_.status() != work_status::failed;
     }
     if (!multiply(x, r)) return false;
-    for_blocks([&](value_range_of_block at) { kernels_.subtract_from(v_.b, r, at); });
+    for_blocks([&](value_range_of_block at) { kernels_.subtract_from(vectors_.b, r, at); });
     return true;
   }
 
   const context& ctx_;
   core::cpu_state& state_;
-  const conjugate_gradient_problem& p_;
-  const conjugate_gradient_buffers& b_;
-  separate_decision d_;
+  const conjugate_gradient_problem& problem_;
+  const conjugate_gradient_buffers& buffers_;
+  separate_decision decision_;
   const product_choice* inner_;
   std::byte* product_scratch_;
   const vector_kernels& kernels_;
-  system_vectors v_;
+  system_vectors vectors_;
 };
 
 void run_separate(const context& ctx, const conjugate_gradient_problem& problem, const plan::planned& plan,

@@ -9,10 +9,10 @@ namespace sheaf::cpu {
 /// One call of cpu.buffered: its arguments, its scratch, and the steps that every pass is made of.
 class split_call {
  public:
-  split_call(const primitives::split_problem& problem, const split_decision& decided,
-             const primitives::split_buffers& arrays, std::byte* scratch)
-      : p(problem),
-        b(arrays),
+  split_call(const primitives::split_problem& call_problem, const split_decision& decided,
+             const primitives::split_buffers& call_arrays, std::byte* scratch)
+      : problem(call_problem),
+        arrays(call_arrays),
         layout(decided.layout),
         parts(decided.parts),
         passes(decided.passes),
@@ -23,8 +23,8 @@ class split_call {
     ask_for_huge_pages(scratch_, layout.bytes);
   }
 
-  const primitives::split_problem& p;
-  const primitives::split_buffers& b;
+  const primitives::split_problem& problem;
+  const primitives::split_buffers& arrays;
   const split_scratch layout;
   const std::uint64_t parts;
   const std::uint64_t passes;
@@ -42,7 +42,7 @@ class split_call {
   /// Calls body with a block_of_bytes as wide as a record that is written through write-combining buffers.
   template <class Body>
   auto with_record_width(Body body) const {
-    switch (p.record_bytes) {
+    switch (problem.record_bytes) {
       case 1: return body(block_of_bytes<1>{});
       case 2: return body(block_of_bytes<2>{});
       case 4: return body(block_of_bytes<4>{});
@@ -54,19 +54,19 @@ class split_call {
   /// Calls body with an unsigned number as wide as an entry of the index that the call returns.
   template <class Body>
   auto with_index_type(Body body) const {
-    if (p.record_bytes == 4) return body(std::uint32_t{});
+    if (problem.record_bytes == 4) return body(std::uint32_t{});
     return body(std::uint64_t{});
   }
 
   /// Input of a pass over the caller's keys, whose categories are the buckets.
   pass_input key_input() const {
-    return {category_reader(b.keys.data, p.key_bytes, p.key_stride_bytes, p.bits),
-            p.count,
+    return {category_reader(arrays.keys.data, problem.key_bytes, problem.key_stride_bytes, problem.bits),
+            problem.count,
             layout.buckets,
-            p.categories,
+            problem.categories,
             0,
             ~std::uint32_t{0},
-            p.checks_category()};
+            problem.checks_category()};
   }
 
   /// Makes the pass' digit of the category the bucket, digits numbered from the lowest.
@@ -134,8 +134,12 @@ class split_call {
 
   /// Writes records of any width from the caller's input to its output.
   record_sink record_writer(std::uint64_t* cursors) const {
-    const bool streams = streams_ && are_whole_lines(b.out.data, p.record_bytes, p.out_stride_bytes);
-    return {{p.record_bytes, p.out_stride_bytes, p.in_stride_bytes}, b.in.data, b.out.data, cursors, streams};
+    const bool streams = streams_ && are_whole_lines(arrays.out.data, problem.record_bytes, problem.out_stride_bytes);
+    return {{problem.record_bytes, problem.out_stride_bytes, problem.in_stride_bytes},
+            arrays.in.data,
+            arrays.out.data,
+            cursors,
+            streams};
   }
 
   /// The function that reads record i of an array.

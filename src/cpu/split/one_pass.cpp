@@ -9,12 +9,12 @@ using primitives::split_product;
 std::uint64_t split_combined(split_call& call, const pass_input& in) {
   return call.with_record_width([&](auto record) {
     using T = decltype(record);
-    if (!call.p.has_separate_key()) {
-      return call.run_record_pass<T>(in, call.b.in.data, call.p.in_stride_bytes, call.b.out.data);
+    if (!call.problem.has_separate_key()) {
+      return call.run_record_pass<T>(in, call.arrays.in.data, call.problem.in_stride_bytes, call.arrays.out.data);
     }
     return call.run_category_pass(in, nullptr, [&](std::uint64_t part, std::uint64_t* cursors) {
-      move_part(in, call.parts, part, split_call::records_at<T>(call.b.in.data, call.p.in_stride_bytes),
-                call.buffers<T>(part, cursors, call.b.out.data));
+      move_part(in, call.parts, part, split_call::records_at<T>(call.arrays.in.data, call.problem.in_stride_bytes),
+                call.buffers<T>(part, cursors, call.arrays.out.data));
     });
   });
 }
@@ -22,9 +22,9 @@ std::uint64_t split_combined(split_call& call, const pass_input& in) {
 std::uint64_t split_index(split_call& call, const pass_input& in) {
   return call.with_index_type([&](auto index) {
     using T = decltype(index);
-    T* const to = static_cast<T*>(call.b.index.data);
+    T* const to = static_cast<T*>(call.arrays.index.data);
     return call.run_category_pass(in, nullptr, [&](std::uint64_t part, std::uint64_t* cursors) {
-      if (call.p.product == split_product::scatter_index) {
+      if (call.problem.product == split_product::scatter_index) {
         const auto number = [](std::uint64_t i, std::uint32_t) { return i; };
         move_part(in, call.parts, part, number, rank_sink<T>{to, cursors});
       } else {
@@ -44,7 +44,7 @@ std::uint64_t split_record_by_record(split_call& call, const pass_input& in) {
 }
 
 std::uint64_t split_records(split_call& call, const pass_input& in) {
-  return combines_writes(call.p) ? split_combined(call, in) : split_record_by_record(call, in);
+  return combines_writes(call.problem) ? split_combined(call, in) : split_record_by_record(call, in);
 }
 
 }  // namespace
@@ -52,12 +52,12 @@ std::uint64_t split_records(split_call& call, const pass_input& in) {
 void split_in_one_pass(split_call& call) {
   const pass_input in = call.key_input();
   const std::uint64_t count =
-      call.p.product == split_product::records ? split_records(call, in) : split_index(call, in);
-  std::uint64_t* const offsets = call.b.offsets;
+      call.problem.product == split_product::records ? split_records(call, in) : split_index(call, in);
+  std::uint64_t* const offsets = call.arrays.offsets;
   if (offsets == nullptr) return;
   const std::uint64_t buckets = call.layout.buckets;
   std::copy_n(call.bucket_starts(), buckets, offsets);
-  std::fill(offsets + buckets, offsets + call.p.categories + 1, count);
+  std::fill(offsets + buckets, offsets + call.problem.categories + 1, count);
 }
 
 }  // namespace sheaf::cpu

@@ -16,19 +16,19 @@ struct alignas(2 * sizeof(Payload)) category_pair {
 // output.
 template <class T>
 void split_records(split_call& call) {
-  const std::byte* from = call.b.in.data;
-  std::uint64_t stride = call.p.in_stride_bytes;
+  const std::byte* from = call.arrays.in.data;
+  std::uint64_t stride = call.problem.in_stride_bytes;
   for (std::uint64_t pass = 0; pass < call.passes; ++pass) {
     const bool to_output = (call.passes - pass) % 2 == 1;
-    auto* const to = to_output ? call.b.out.data : call.scratch_at<std::byte>(call.layout.entries[0]);
-    pass_input in{category_reader(from, sizeof(T), stride, call.p.bits), call.p.count, call.layout.buckets};
+    auto* const to = to_output ? call.arrays.out.data : call.scratch_at<std::byte>(call.layout.entries[0]);
+    pass_input in{category_reader(from, sizeof(T), stride, call.problem.bits), call.problem.count, call.layout.buckets};
     call.set_digit(in, pass);
     call.run_record_pass<T>(in, from, stride, to);
     from = to;
     stride = sizeof(T);
   }
-  find_offsets(category_reader(from, sizeof(T), sizeof(T), call.p.bits), call.p.count, call.b.offsets,
-               call.p.categories, call.parts);
+  find_offsets(category_reader(from, sizeof(T), sizeof(T), call.problem.bits), call.problem.count, call.arrays.offsets,
+               call.problem.categories, call.parts);
 }
 
 // The last pass over pairs writes the output: the payload if it is the record, else what the record number stands for.
@@ -37,24 +37,24 @@ void move_last(split_call& call, const pass_input& in, const category_pair<Paylo
                std::uint64_t* cursors) {
   const auto payload = [from](std::uint64_t i, std::uint32_t) { return from[i].payload; };
   if constexpr (Entry == pass_entry::category_and_record) {
-    move_part(in, call.parts, part, payload, call.buffers<Payload>(part, cursors, call.b.out.data));
-  } else if (call.p.product == split_product::records) {
+    move_part(in, call.parts, part, payload, call.buffers<Payload>(part, cursors, call.arrays.out.data));
+  } else if (call.problem.product == split_product::records) {
     const auto prefetched_payload = [=, &call](std::uint64_t i, std::uint32_t) {
       constexpr std::uint64_t distance = 32;
       const std::uint64_t ahead = std::min(i + distance, in.count - 1);
-      prefetch(call.b.in.data, from[ahead].payload * call.p.in_stride_bytes, call.p.record_bytes);
+      prefetch(call.arrays.in.data, from[ahead].payload * call.problem.in_stride_bytes, call.problem.record_bytes);
       return from[i].payload;
     };
     move_part(in, call.parts, part, prefetched_payload, call.record_writer(cursors));
   } else {
     call.with_index_type([&](auto index) {
       using T = decltype(index);
-      if (call.p.product == split_product::scatter_index) {
-        move_part(in, call.parts, part, payload, rank_sink<T>{static_cast<T*>(call.b.index.data), cursors});
+      if (call.problem.product == split_product::scatter_index) {
+        move_part(in, call.parts, part, payload, rank_sink<T>{static_cast<T*>(call.arrays.index.data), cursors});
       } else {
         move_part(
             in, call.parts, part, [from](std::uint64_t i, std::uint32_t) { return static_cast<T>(from[i].payload); },
-            call.buffers<T>(part, cursors, call.b.index.data));
+            call.buffers<T>(part, cursors, call.arrays.index.data));
       }
     });
   }
@@ -64,12 +64,12 @@ void move_last(split_call& call, const pass_input& in, const category_pair<Paylo
 template <class Payload, pass_entry Entry>
 void split_pairs(split_call& call) {
   using pair = category_pair<Payload>;
-  clear_offsets(call.b.offsets, call.p.categories, call.parts);
+  clear_offsets(call.arrays.offsets, call.problem.categories, call.parts);
   pass_input in = call.key_input();
   call.set_digit(in, 0);
   auto* to = call.scratch_at<pair>(call.layout.entries[0]);
   const std::uint64_t count = call.run_category_pass(in, nullptr, [&](std::uint64_t part, std::uint64_t* cursors) {
-    const auto record = split_call::records_at<Payload>(call.b.in.data, call.p.in_stride_bytes);
+    const auto record = split_call::records_at<Payload>(call.arrays.in.data, call.problem.in_stride_bytes);
     move_part(
         in, call.parts, part,
         [&](std::uint64_t i, std::uint32_t category) {
@@ -84,7 +84,7 @@ void split_pairs(split_call& call) {
           call.layout.buckets};
     call.set_digit(in, pass);
     if (pass + 1 == call.passes) {
-      call.run_category_pass(in, call.b.offsets, [&](std::uint64_t part, std::uint64_t* cursors) {
+      call.run_category_pass(in, call.arrays.offsets, [&](std::uint64_t part, std::uint64_t* cursors) {
         move_last<Payload, Entry>(call, in, from, part, cursors);
       });
     } else {
@@ -96,19 +96,20 @@ void split_pairs(split_call& call) {
       });
     }
   }
-  sum_offsets(call.b.offsets, call.p.categories, call.parts, call.scratch_at<std::uint64_t>(call.layout.bad_positions));
+  sum_offsets(call.arrays.offsets, call.problem.categories, call.parts,
+              call.scratch_at<std::uint64_t>(call.layout.bad_positions));
 }
 
 }  // namespace
 
 void split_in_several_passes(split_call& call) {
-  switch (pass_entry_of(call.p)) {
+  switch (pass_entry_of(call.problem)) {
     case pass_entry::record: return call.with_record_width([&](auto record) { split_records<decltype(record)>(call); });
     case pass_entry::category_and_record:
-      if (call.p.record_bytes == 4) return split_pairs<std::uint32_t, pass_entry::category_and_record>(call);
+      if (call.problem.record_bytes == 4) return split_pairs<std::uint32_t, pass_entry::category_and_record>(call);
       return split_pairs<std::uint64_t, pass_entry::category_and_record>(call);
     case pass_entry::category_and_index:
-      if (pass_entry_bytes(call.p) == 8) return split_pairs<std::uint32_t, pass_entry::category_and_index>(call);
+      if (pass_entry_bytes(call.problem) == 8) return split_pairs<std::uint32_t, pass_entry::category_and_index>(call);
       return split_pairs<std::uint64_t, pass_entry::category_and_index>(call);
   }
 }

@@ -39,7 +39,7 @@ void run_atomic(const context& ctx, const edge_sum_problem& problem, const plan:
   const bad_end_report bad_ends(ctx, problem, edge_call::edge_sum, reinterpret_cast<unsigned long long*>(scratch));
   const edge_kernels::atomic_arguments a{ends_of(problem, buffers.edges), views_of(problem, buffers),
                                          bad_ends.first_bad()};
-  require(kernels->add_by_atomics(ctx.stream(), kernels->f, a), ctx);
+  require(kernels->add_by_atomics(ctx.stream(), kernels->function, a), ctx);
   bad_ends.queue(ctx, a.edges);
 }
 

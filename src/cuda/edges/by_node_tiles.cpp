@@ -112,7 +112,7 @@ class tiled_edges final : public prepared_edges {
                                             tiles_.nodes,
                                             tiles_.tile_nodes,
                                             tiles_.most_nodes};
-    require(kernels->sum_tiles(ctx.stream(), kernels->f, args), ctx);
+    require(kernels->sum_tiles(ctx.stream(), kernels->function, args), ctx);
   }
   std::uint64_t kept_bytes() const override { return tiles_.kept_bytes(); }
   std::string_view run_variant() const override { return tiles_name; }

@@ -145,8 +145,8 @@ double list_sum_seconds(const edge_sum_problem& p, std::uint64_t entries, const 
 }
 
 void queue_list_sums(const context& ctx, const edge_sum_kernels& kernels, const edge_kernels::list_arguments& lists) {
-  if (lists.piece_sums != nullptr) require(kernels->sum_pieces(ctx.stream(), kernels->f, lists), ctx);
-  require(kernels->sum_lists(ctx.stream(), kernels->f, lists), ctx);
+  if (lists.piece_sums != nullptr) require(kernels->sum_pieces(ctx.stream(), kernels->function, lists), ctx);
+  require(kernels->sum_lists(ctx.stream(), kernels->function, lists), ctx);
 }
 
 }  // namespace sheaf::cuda

@@ -85,16 +85,16 @@ template <class Key, class Row>
 class sorted_build {
  public:
   sorted_build(const context& ctx, const hash_build_problem& p, const build_calls& calls, std::byte* scratch)
-      : ctx_(ctx), p_(p), calls_(calls), scratch_(scratch) {}
+      : ctx_(ctx), problem_(p), calls_(calls), scratch_(scratch) {}
 
   std::unique_ptr<slot_index> run(const const_records keys) {
     sort(keys);
     // Most often no key repeats, and the first guess is right.
     slot_form form = calls_.form;
-    std::uint64_t buckets = buckets_for(p_.count, p_.key_bytes, form, p_.load);
+    std::uint64_t buckets = buckets_for(problem_.count, problem_.key_bytes, form, problem_.load);
     build_state all = summarize(form, buckets);
-    const slot_form wanted_form = form_of(p_.key_bytes, p_.count, all.keys, p_.id);
-    const std::uint64_t wanted = buckets_for(all.keys, p_.key_bytes, wanted_form, p_.load);
+    const slot_form wanted_form = form_of(problem_.key_bytes, problem_.count, all.keys, problem_.id);
+    const std::uint64_t wanted = buckets_for(all.keys, problem_.key_bytes, wanted_form, problem_.load);
     if (wanted_form != form || wanted != buckets) {
       form = wanted_form;
       buckets = wanted;
@@ -111,7 +111,7 @@ class sorted_build {
     return reinterpret_cast<T*>(scratch_ + offset);
   }
   const Key* hashes() const { return array<const Key>(calls_.sorted_hashes); }
-  std::uint64_t tiles() const { return ceil_div(p_.count, place_tile); }
+  std::uint64_t tiles() const { return ceil_div(problem_.count, place_tile); }
   tile_sums<build_state> states() const { return tile_sums<build_state>::at(scratch_ + calls_.states, tiles()); }
 
   /// with_slot_types() of the forms that have these keys and rows.
@@ -131,14 +131,14 @@ class sorted_build {
   void sort(const_records keys) {
     constexpr std::uint64_t blocks_each = 8;
     const std::uint64_t blocks = std::min(static_cast<std::uint64_t>(state_of(ctx_).multiprocessors()) * blocks_each,
-                                          ceil_div(p_.count, block_threads));
-    launch(ctx_, hash_keys<Key, Row>, blocks, key_source_of(keys), p_.count, array<Key>(calls_.hashes),
+                                          ceil_div(problem_.count, block_threads));
+    launch(ctx_, hash_keys<Key, Row>, blocks, key_source_of(keys), problem_.count, array<Key>(calls_.hashes),
            array<Row>(calls_.ids));
     sort_buffers buffers;
-    buffers.in = {scratch_ + calls_.hashes, p_.count, sizeof(Key)};
-    buffers.out = {scratch_ + calls_.sorted_hashes, p_.count, sizeof(Key)};
-    buffers.columns[0] = {const_records(scratch_ + calls_.ids, p_.count, sizeof(Row)),
-                          records(scratch_ + calls_.sorted_ids, p_.count, sizeof(Row))};
+    buffers.in = {scratch_ + calls_.hashes, problem_.count, sizeof(Key)};
+    buffers.out = {scratch_ + calls_.sorted_hashes, problem_.count, sizeof(Key)};
+    buffers.columns[0] = {const_records(scratch_ + calls_.ids, problem_.count, sizeof(Row)),
+                          records(scratch_ + calls_.sorted_ids, problem_.count, sizeof(Row))};
     const auto& chosen = calls_.sort_choice;
     chosen.variant->run(ctx_, calls_.sort, chosen.plan, buffers, scratch_ + calls_.sort_scratch);
   }
@@ -147,7 +147,7 @@ class sorted_build {
   build_state summarize(slot_form form, std::uint64_t buckets) {
     with_types(form, [&](auto* pointer) {
       using types = std::remove_pointer_t<decltype(pointer)>;
-      launch_blocks(ctx_, summarize_tiles<types>, tiles(), place_threads, hashes(), p_.count,
+      launch_blocks(ctx_, summarize_tiles<types>, tiles(), place_threads, hashes(), problem_.count,
                     static_cast<typename types::bucket_number>(buckets), states().of_tile);
     });
     return read(scan_sums(ctx_, states(), tiles(), build_state::nothing(), follow()));
@@ -159,7 +159,7 @@ class sorted_build {
     // The last key's slot, one that is empty, and the rest of that bucket; no bucket that keys want lies behind.
     const std::uint64_t last = all.end_of_slots() - 1;
     const std::uint64_t all_buckets = std::max(buckets, last / Types::per_bucket + 1) + 1;
-    const std::string words = words_of_index(p_.count, all.keys);
+    const std::string words = words_of_index(problem_.count, all.keys);
     buffer slots = hash_memory(ctx_, hash_build_call, words, all_buckets * sector_bytes);
     buffer rows;
     if (all.row_words > 0) {
@@ -169,7 +169,7 @@ class sorted_build {
     require(cudaMemsetAsync(longest, 0, sizeof *longest, ctx_.stream()), ctx_);
     const place_arguments<Types> args{.hashes = hashes(),
                                       .ids = array<const Row>(calls_.sorted_ids),
-                                      .count = p_.count,
+                                      .count = problem_.count,
                                       .buckets = static_cast<typename Types::bucket_number>(buckets),
                                       .states = states(),
                                       .slots = slots.as<slot>(),
@@ -192,7 +192,7 @@ class sorted_build {
   }
 
   const context& ctx_;
-  const hash_build_problem& p_;
+  const hash_build_problem& problem_;
   const build_calls& calls_;
   std::byte* scratch_;
 };

@@ -161,7 +161,7 @@ struct placed_items {
   using slot = typename Types::slot;
   using row = typename Types::row;
 
-  const place_arguments<Types>& a;
+  const place_arguments<Types>& args;
   const thread_items<key>& items;
   const build_state& before;  ///< what comes before the tile
   place_memory<Types>& shared;
@@ -171,7 +171,7 @@ struct placed_items {
 
   __device__ __forceinline__ placed_items(const place_arguments<Types>& arguments, const thread_items<key>& own,
                                           const build_state& before_tile, place_memory<Types>& memory)
-      : a(arguments), items(own), before(before_tile), shared(memory) {}
+      : args(arguments), items(own), before(before_tile), shared(memory) {}
 
   /// Finds slots and values of the items, of which `state` is what comes before the first, and puts the words of rows
   /// into shared memory.
@@ -183,7 +183,7 @@ struct placed_items {
       const neighbours& neighbours = items.at[k];
       const std::uint64_t words_before = state.row_words;
       const auto word_of_tile = static_cast<std::uint32_t>(words_before - before.row_words);
-      state = follow()(state, state_of_item<Types>(neighbours, i, items.hash[k], a.buckets));
+      state = follow()(state, state_of_item<Types>(neighbours, i, items.hash[k], args.buckets));
       place[k] = state.end_of_slots() - 1;
       value[k] = neighbours.is_tail ? Types::single(id[k]) : Types::repeated(words_before, id[k]);
       if (neighbours.is_head && neighbours.is_tail) {
@@ -191,7 +191,7 @@ struct placed_items {
         continue;
       }
       shared.rows[word_of_tile + (neighbours.is_head ? 1 : 0)] = id[k];
-      const bool ends_tile = i + 1 == a.count || (threadIdx.x + 1 == place_threads && k + 1 == place_items_each);
+      const bool ends_tile = i + 1 == args.count || (threadIdx.x + 1 == place_threads && k + 1 == place_items_each);
       if (neighbours.is_tail || ends_tile) end_chain(state, i + 2 - state.last_head, neighbours.is_tail);
     }
   }
@@ -209,7 +209,7 @@ struct placed_items {
         }
       }
       __syncthreads();
-      for (std::uint32_t s = threadIdx.x; s < size; s += place_threads) a.slots[window + s] = shared.slots[s];
+      for (std::uint32_t s = threadIdx.x; s < size; s += place_threads) args.slots[window + s] = shared.slots[s];
       __syncthreads();
     }
   }
@@ -219,16 +219,16 @@ struct placed_items {
     if (longest > 0) atomicMax(&shared.longest_chain, longest);
     __syncthreads();
     for (std::uint32_t w = threadIdx.x; w < row_words; w += place_threads) {
-      if (w != shared.left_out) a.rows[before.row_words + w] = shared.rows[w];
+      if (w != shared.left_out) args.rows[before.row_words + w] = shared.rows[w];
     }
     // Most tiles have nothing new to say.
-    if (threadIdx.x == 0 && shared.longest_chain > *static_cast<volatile unsigned long long*>(a.longest_chain)) {
-      atomicMax(a.longest_chain, shared.longest_chain);
+    if (threadIdx.x == 0 && shared.longest_chain > *static_cast<volatile unsigned long long*>(args.longest_chain)) {
+      atomicMax(args.longest_chain, shared.longest_chain);
     }
   }
 
  private:
-  /// Writes the number of a key's records with the last of them; where the tile ends before, leaves it to the next.
+  /// Writes the number of args key's records with the last of them; where the tile ends before, leaves it to the next.
   __device__ __forceinline__ void end_chain(const build_state& state, std::uint64_t length, bool is_tail) {
     const std::uint64_t number_at = state.row_words - length - 1;
     const bool begins_here = number_at >= before.row_words;
@@ -240,7 +240,7 @@ struct placed_items {
     if (begins_here) {
       shared.rows[number_in_tile] = static_cast<row>(length);
     } else {
-      a.rows[number_at] = static_cast<row>(length);
+      args.rows[number_at] = static_cast<row>(length);
     }
     longest = max(longest, static_cast<unsigned long long>(length));
   }

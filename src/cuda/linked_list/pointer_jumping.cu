@@ -65,34 +65,34 @@ __device__ void report_fault(list_status* status, index_guard guard, list_fault 
 /// The steps of resolve_ranks, each by the whole grid.
 template <class Successor>
 struct list_resolver {
-  const resolve_arguments& a;
+  const resolve_arguments& args;
   const cooperative_groups::grid_group grid = cooperative_groups::this_grid();
   const std::uint64_t first = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
   const std::uint64_t step = std::uint64_t{gridDim.x} * block_threads;
 
   template <class Body>
   __device__ __forceinline__ void over_nodes(Body body) const {
-    for (std::uint64_t i = first; i < a.count; i += step) body(static_cast<std::uint32_t>(i));
+    for (std::uint64_t i = first; i < args.count; i += step) body(static_cast<std::uint32_t>(i));
   }
   __device__ __forceinline__ std::uint32_t next_of(std::uint32_t node) const {
-    return successor_of<Successor>(a.list, node);
+    return successor_of<Successor>(args.list, node);
   }
   __device__ __forceinline__ void report(list_fault fault, std::uint64_t position, std::uint64_t value,
                                          std::uint64_t limit) const {
-    if (first == 0) report_fault(a.status, a.guard, fault, position, value, limit);
+    if (first == 0) report_fault(args.status, args.guard, fault, position, value, limit);
   }
 
   /// Points each node to its predecessor, and finds successors that are out of range or have two predecessors.
   __device__ __forceinline__ void find_predecessors() const {
-    over_nodes([&](std::uint32_t i) { store_jump(a.jumps, i, {no_node, 1}); });
+    over_nodes([&](std::uint32_t i) { store_jump(args.jumps, i, {no_node, 1}); });
     grid.sync();
     over_nodes([&](std::uint32_t i) {
       const std::uint32_t next = next_of(i);
       if (next == list_end) return;
-      if (next >= a.count) {
-        atomicMin(&a.faults->out_of_range, i);
-      } else if (atomicExch(&a.jumps[next].to, i) != no_node) {
-        atomicMin(&a.faults->joined, next);
+      if (next >= args.count) {
+        atomicMin(&args.faults->out_of_range, i);
+      } else if (atomicExch(&args.jumps[next].to, i) != no_node) {
+        atomicMin(&args.faults->joined, next);
       }
     });
     grid.sync();
@@ -100,67 +100,67 @@ struct list_resolver {
 
   __device__ __forceinline__ void report_out_of_range() const {
     if (first != 0) return;
-    const std::uint32_t node = a.faults->out_of_range;
-    const Successor bits = static_cast<const Successor*>(a.list.data)[std::uint64_t{node} * a.list.stride];
-    report(list_fault::out_of_range, node, bits, a.count);
+    const std::uint32_t node = args.faults->out_of_range;
+    const Successor bits = static_cast<const Successor*>(args.list.data)[std::uint64_t{node} * args.list.stride];
+    report(list_fault::out_of_range, node, bits, args.count);
   }
 
   /// Reports the node with two predecessors, with the lowest two of them.
   __device__ __forceinline__ void report_joined(std::uint32_t joined) const {
     over_nodes([&](std::uint32_t i) {
-      if (next_of(i) == joined) atomicMin(&a.faults->joined_from[0], i);
+      if (next_of(i) == joined) atomicMin(&args.faults->joined_from[0], i);
     });
     grid.sync();
     over_nodes([&](std::uint32_t i) {
-      if (next_of(i) == joined && i != a.faults->joined_from[0]) atomicMin(&a.faults->joined_from[1], i);
+      if (next_of(i) == joined && i != args.faults->joined_from[0]) atomicMin(&args.faults->joined_from[1], i);
     });
     grid.sync();
-    report(list_fault::two_predecessors, joined, a.faults->joined_from[0], a.faults->joined_from[1]);
+    report(list_fault::two_predecessors, joined, args.faults->joined_from[0], args.faults->joined_from[1]);
   }
 
   /// Points heads to themselves, and finds the lowest two.
   __device__ __forceinline__ void find_heads() const {
     over_nodes([&](std::uint32_t i) {
-      if (load_jump(a.jumps, i).to == no_node) atomicMin(&a.faults->heads[0], i);
+      if (load_jump(args.jumps, i).to == no_node) atomicMin(&args.faults->heads[0], i);
     });
     grid.sync();
     over_nodes([&](std::uint32_t i) {
-      if (load_jump(a.jumps, i).to != no_node) return;
-      if (i != a.faults->heads[0]) atomicMin(&a.faults->heads[1], i);
-      store_jump(a.jumps, i, {i, 0});
+      if (load_jump(args.jumps, i).to != no_node) return;
+      if (i != args.faults->heads[0]) atomicMin(&args.faults->heads[1], i);
+      store_jump(args.jumps, i, {i, 0});
     });
     grid.sync();
   }
 
-  /// Moves all pointers on until they have come to heads, or have gone so far that they are on a cycle.
+  /// Moves all pointers on until they have come to heads, or have gone so far that they are on args cycle.
   __device__ __forceinline__ void jump_to_heads() const {
     for (int round = 0; round < 34; ++round) {
       bool moved = false;
       over_nodes([&](std::uint32_t i) {
-        const jump own = load_jump(a.jumps, i);
+        const jump own = load_jump(args.jumps, i);
         if (own.steps == 0) return;
-        const jump further = load_jump(a.jumps, own.to);
-        if (further.steps == 0) return;  // own.to is a head
-        store_jump(a.jumps, i, further_jump(own, further, a.count));
+        const jump further = load_jump(args.jumps, own.to);
+        if (further.steps == 0) return;  // own.to is args head
+        store_jump(args.jumps, i, further_jump(own, further, args.count));
         moved = true;
       });
-      if (moved) a.faults->unchanged[round] = 0;
+      if (moved) args.faults->unchanged[round] = 0;
       grid.sync();
-      if (a.faults->unchanged[round] != 0 || (std::uint64_t{1} << round) > a.count) break;
+      if (args.faults->unchanged[round] != 0 || (std::uint64_t{1} << round) > args.count) break;
     }
     over_nodes([&](std::uint32_t i) {
-      if (load_jump(a.jumps, load_jump(a.jumps, i).to).steps != 0) atomicMin(&a.faults->on_a_cycle, i);
+      if (load_jump(args.jumps, load_jump(args.jumps, i).to).steps != 0) atomicMin(&args.faults->on_a_cycle, i);
     });
     grid.sync();
   }
 
   __device__ __forceinline__ void store_ranks() const {
     over_nodes([&](std::uint32_t i) {
-      const std::uint32_t rank = load_jump(a.jumps, i).steps;
-      if (a.rank_bytes == 4) {
-        static_cast<std::uint32_t*>(a.ranks)[i] = rank;
+      const std::uint32_t rank = load_jump(args.jumps, i).steps;
+      if (args.rank_bytes == 4) {
+        static_cast<std::uint32_t*>(args.ranks)[i] = rank;
       } else {
-        static_cast<std::uint64_t*>(a.ranks)[i] = rank;
+        static_cast<std::uint64_t*>(args.ranks)[i] = rank;
       }
     });
   }

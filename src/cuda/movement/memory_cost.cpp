@@ -26,22 +26,22 @@ double ramp(double x, double from, double to) { return std::clamp((x - from) / (
 class accesses {
  public:
   accesses(const primitives::movement& problem, const machine& profile, bool indexed_is_written)
-      : m(profile), writes(indexed_is_written) {
+      : rates(profile), writes(indexed_is_written) {
     const std::uint64_t bits = problem.record_bytes | problem.indexed_stride_bytes | 64;
     alignment = static_cast<double>(bits & (~bits + 1));
     count = static_cast<double>(problem.count);
     width = static_cast<double>(problem.record_bytes);
     footprint = static_cast<double>(problem.indexed_bytes());
     indexed_count = std::max(1.0, static_cast<double>(problem.indexed_count));
-    cache = static_cast<double>(m.cache_bytes);
-    sector = static_cast<double>(m.sector_bytes);
-    fetch = static_cast<double>(m.fetch_bytes);
+    cache = static_cast<double>(rates.cache_bytes);
+    sector = static_cast<double>(rates.sector_bytes);
+    fetch = static_cast<double>(rates.fetch_bytes);
     fetches = 1 + std::max(0.0, width - alignment) / fetch;
     sequential_bus = bus(static_cast<double>(problem.sequential_bytes() + problem.index_bytes()));
     order = problem.pattern;
   }
 
-  double bus(double bytes) const { return bytes / m.copy_bytes_per_second; }
+  double bus(double bytes) const { return bytes / rates.copy_bytes_per_second; }
 
   // Seconds of one random access inside `window` bytes, with warm caches.
   double cost(double window) const { return writes ? write_cost(width, window) : read_cost(width, window); }
@@ -63,8 +63,8 @@ class accesses {
 
   // Seconds of one random fetch from memory, or of one random write of up to two sectors.
   double miss() const {
-    return writes ? m.random_writes(1, static_cast<std::uint64_t>(std::clamp(width, sector, fetch)), in_memory)
-                  : m.random_reads(1, m.fetch_bytes, in_memory);
+    return writes ? rates.random_writes(1, static_cast<std::uint64_t>(std::clamp(width, sector, fetch)), in_memory)
+                  : rates.random_reads(1, rates.fetch_bytes, in_memory);
   }
 
   // Bus time of the indexed side if each record's sectors are touched once, in any order.
@@ -75,7 +75,7 @@ class accesses {
   double read_cost(double bytes, double window) const {
     // For footprints below those of the profile, L1 serves more than one warp's line at a time.
     const double lines_at_once = window < in_l1 ? std::cbrt(in_l1 / std::max(window, 1024.0)) : 1;
-    return m.random_reads(1, static_cast<std::uint64_t>(bytes), static_cast<std::uint64_t>(window)) / lines_at_once;
+    return rates.random_reads(1, static_cast<std::uint64_t>(bytes), static_cast<std::uint64_t>(window)) / lines_at_once;
   }
 
   // A wide record that begins or ends inside a sector covers that sector in part. A partial sector costs what a narrow
@@ -83,11 +83,11 @@ class accesses {
   double write_cost(double bytes, double window) const {
     const auto footprint_bytes = static_cast<std::uint64_t>(window);
     if (bytes <= sector || alignment >= sector)
-      return m.random_writes(1, static_cast<std::uint64_t>(bytes), footprint_bytes);
+      return rates.random_writes(1, static_cast<std::uint64_t>(bytes), footprint_bytes);
     const double partial = partial_sectors();
     const double whole = std::max(0.0, 1 + (bytes - alignment) / sector - partial);
-    return partial * m.random_writes(1, m.sector_bytes / 2, footprint_bytes) +
-           whole * sector / fetch * m.random_writes(1, m.fetch_bytes, footprint_bytes);
+    return partial * rates.random_writes(1, rates.sector_bytes / 2, footprint_bytes) +
+           whole * sector / fetch * rates.random_writes(1, rates.fetch_bytes, footprint_bytes);
   }
 
   // Expected number of sectors that a record covers in part.
@@ -96,7 +96,7 @@ class accesses {
     return width < sector ? width / sector : 2 * (1 - alignment / sector);
   }
 
-  const machine& m;
+  const machine& rates;
   bool writes;
   access_pattern order;
   double count, width, indexed_count;
@@ -127,7 +127,7 @@ void at_random(const accesses& accesses, memory_cost& cost) {
   constexpr double evicted_writes = 0.75;  // cost of an eviction, in writes far past L2
   if (fits && accesses.width > 2) {
     cost.access += accesses.count * accesses.partial_sectors() * ramp(accesses.footprint / accesses.cache, 0.1, 0.25) *
-                   evicted_writes * accesses.m.random_writes(1, 8, in_memory);
+                   evicted_writes * accesses.rates.random_writes(1, 8, in_memory);
   }
 }
 
@@ -230,8 +230,9 @@ void clustered(const accesses& accesses, memory_cost& cost) {
   }
   constexpr double shared_l2 = 5;  // L2 that a window takes, in sizes of the window
   const bool ragged = accesses.alignment < accesses.sector && accesses.width > accesses.sector;
-  cost.access = accesses.count * (ragged && window < in_l2 ? accesses.m.random_writes(1, accesses.m.fetch_bytes, in_l2)
-                                                           : accesses.cost(std::max(window * shared_l2, 1e6)));
+  cost.access =
+      accesses.count * (ragged && window < in_l2 ? accesses.rates.random_writes(1, accesses.rates.fetch_bytes, in_l2)
+                                                 : accesses.cost(std::max(window * shared_l2, 1e6)));
 }
 
 memory_cost memory_cost_of(const accesses& accesses, const primitives::movement& problem) {
@@ -239,7 +240,8 @@ memory_cost memory_cost_of(const accesses& accesses, const primitives::movement&
   cost.sequential_bus = accesses.sequential_bus;
   if (accesses.writes) cost.overlap_exponent = accesses.width < accesses.sector ? 2 : 4;
   if (problem.record_bytes > 16) {
-    cost.issue = issue_seconds(accesses.count * accesses.width / static_cast<double>(problem.word_bytes), accesses.m);
+    cost.issue =
+        issue_seconds(accesses.count * accesses.width / static_cast<double>(problem.word_bytes), accesses.rates);
   }
   switch (problem.pattern.shape) {
     case kind::unknown:

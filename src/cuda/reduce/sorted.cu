@@ -126,53 +126,54 @@ class sorted_call {
   sorted_call(const context& ctx, const scatter_reduce_problem& problem, bool by_cub,
               const scatter_reduce_buffers& buffers, std::byte* scratch)
       : ctx_(ctx),
-        p_(problem),
+        problem_(problem),
         by_cub_(by_cub),
-        b_(buffers),
+        buffers_(buffers),
         at_(core::arrays_in<sorted_arrays>(scratch, problem, by_cub)),
         slots_(static_cast<std::uint32_t>(problem.indexed_count)) {}
 
   template <class T>
   void run() const {
-    if (narrows_index(p_)) {
-      launch(ctx_, narrow_indices, ceil_div(p_.count, block_threads * slots_per_thread), indices(),
+    if (narrows_index(problem_)) {
+      launch(ctx_, narrow_indices, ceil_div(problem_.count, block_threads * slots_per_thread), indices(),
              by_cub_ ? ~std::uint32_t{0} : slots_, at_.narrowed);
     }
     const std::uint32_t* const slots = by_cub_ ? sort_by_cub() : sort_by_passes();
-    sorted_pairs<T> list{slots, reinterpret_cast<const T*>(at_.values), p_.count, p_.op == reduction::subtract};
+    sorted_pairs<T> list{slots, reinterpret_cast<const T*>(at_.values), problem_.count,
+                         problem_.op == reduction::subtract};
     // The sums see bad indices among the sorted slots, so that the list is read again only where there are some.
-    const bool reports = by_cub_ && !narrows_index(p_) && p_.bounds == bounds::check;
+    const bool reports = by_cub_ && !narrows_index(problem_) && problem_.bounds == bounds::check;
     if (reports) {
       list.has_bad = at_.has_bad;
       require(cudaMemsetAsync(list.has_bad, 0, sizeof *list.has_bad, ctx_.stream()), ctx_);
     }
-    add_segmented_sums<T>(ctx_, list, slots_, static_cast<T*>(b_.out.data), at_.carries);
+    add_segmented_sums<T>(ctx_, list, slots_, static_cast<T*>(buffers_.out.data), at_.carries);
     if (!reports) return;
     constexpr std::uint64_t blocks_each = 8;
     const std::uint64_t most_blocks = blocks_each * static_cast<std::uint64_t>(state_of(ctx_).multiprocessors());
-    launch(ctx_, report_bad_indices, std::min(ceil_div(p_.count, block_threads), most_blocks), indices(),
+    launch(ctx_, report_bad_indices, std::min(ceil_div(problem_.count, block_threads), most_blocks), indices(),
            static_cast<const std::uint32_t*>(list.has_bad));
   }
 
  private:
   move_arguments indices() const {
-    const index_guard guard = state_of(ctx_).guard(scatter_reduce_wording, p_.index, p_.indexed_count);
-    return arguments_of(p_, nullptr, nullptr, b_.index, guard);
+    const index_guard guard = state_of(ctx_).guard(scatter_reduce_wording, problem_.index, problem_.indexed_count);
+    return arguments_of(problem_, nullptr, nullptr, buffers_.index, guard);
   }
 
   const std::uint32_t* sort_by_passes() const {
-    pair_passes passes = sort_passes(p_);
-    passes.values = static_cast<const std::byte*>(b_.in.data);
+    pair_passes passes = sort_passes(problem_);
+    passes.values = static_cast<const std::byte*>(buffers_.in.data);
     passes.out = at_.values;
-    passes.keys = {.data = static_cast<const std::byte*>(b_.index.data),
+    passes.keys = {.data = static_cast<const std::byte*>(buffers_.index.data),
                    .stride = sizeof(std::uint32_t),
                    .word_bytes = sizeof(std::uint32_t),
                    .bits = {0, 32},
-                   .categories = p_.indexed_count,
+                   .categories = problem_.indexed_count,
                    .may_be_bad = true,
                    .wording = &scatter_reduce_wording,
-                   .type = p_.index};
-    if (narrows_index(p_)) {
+                   .type = problem_.index};
+    if (narrows_index(problem_)) {
       passes.keys.data = reinterpret_cast<const std::byte*>(at_.narrowed);
       passes.keys.bits = {0, passes.key_bits};
       passes.keys.may_be_bad = false;
@@ -181,20 +182,20 @@ class sorted_call {
   }
 
   const std::uint32_t* sort_by_cub() const {
-    const cub_sort_shape sort = cub_sort_of(p_);
+    const cub_sort_shape sort = cub_sort_of(problem_);
     cub_key_encoding encoding;
     // The limit says which numbers of 32 bits are negative.
-    const std::uint64_t good = std::min(p_.indexed_count, p_.index_limit());
+    const std::uint64_t good = std::min(problem_.indexed_count, problem_.index_limit());
     encoding.most = good == 0 ? 0 : good - 1;
-    const void* const slots = narrows_index(p_) ? at_.narrowed : b_.index.data;
-    run_cub_sort(ctx_, sort, encoding, {slots, at_.sorted, b_.in.data, at_.values}, at_.sort);
+    const void* const slots = narrows_index(problem_) ? at_.narrowed : buffers_.index.data;
+    run_cub_sort(ctx_, sort, encoding, {slots, at_.sorted, buffers_.in.data, at_.values}, at_.sort);
     return at_.sorted;
   }
 
   const context& ctx_;
-  const scatter_reduce_problem& p_;
+  const scatter_reduce_problem& problem_;
   bool by_cub_;
-  const scatter_reduce_buffers& b_;
+  const scatter_reduce_buffers& buffers_;
   sorted_arrays at_;
   std::uint32_t slots_;  ///< also the least number that is not a slot
 };

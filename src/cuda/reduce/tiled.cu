@@ -151,19 +151,20 @@ class tiled_call {
              const scatter_reduce_buffers& buffers, std::byte* scratch)
       : ctx_(ctx), decided_(decided), scratch_(core::arrays_in<tiled_scratch<T>>(scratch, problem, decided)) {
     const index_guard guard = state_of(ctx).guard(scatter_reduce_wording, problem.index, problem.indexed_count);
-    a_.list = arguments_of(problem, nullptr, nullptr, buffers.index, guard);
-    a_.in = static_cast<const T*>(buffers.in.data);
-    a_.out = static_cast<T*>(buffers.out.data);
-    a_.is_negated = problem.op == reduction::subtract;
-    a_.highest_slot = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, problem.indexed_count) - 1);
-    a_.slot_bits = std::max(1U, static_cast<std::uint32_t>(std::bit_width(a_.highest_slot)));
-    a_.digit_bits = static_cast<std::uint32_t>(ceil_div(a_.slot_bits, ceil_div(a_.slot_bits, tile_digit_bits)));
+    args_.list = arguments_of(problem, nullptr, nullptr, buffers.index, guard);
+    args_.in = static_cast<const T*>(buffers.in.data);
+    args_.out = static_cast<T*>(buffers.out.data);
+    args_.is_negated = problem.op == reduction::subtract;
+    args_.highest_slot = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, problem.indexed_count) - 1);
+    args_.slot_bits = std::max(1U, static_cast<std::uint32_t>(std::bit_width(args_.highest_slot)));
+    args_.digit_bits =
+        static_cast<std::uint32_t>(ceil_div(args_.slot_bits, ceil_div(args_.slot_bits, tile_digit_bits)));
   }
 
   void run() const {
-    if (decided_.tiles == 1) return launch(ctx_, sum_one_tile<T>, 1, a_);
-    if (decided_.sums_in_rows) return launch_in_parts(sum_tiles_in_rows<T>, a_, scratch_.rows);
-    bucket_sums_arguments<T> a{a_};
+    if (decided_.tiles == 1) return launch(ctx_, sum_one_tile<T>, 1, args_);
+    if (decided_.sums_in_rows) return launch_in_parts(sum_tiles_in_rows<T>, args_, scratch_.rows);
+    bucket_sums_arguments<T> a{args_};
     a.buckets = decided_.buckets;
     a.tables = scratch_.tables;
     launch_in_parts(sum_tiles_in_buckets<T>, a);
@@ -184,7 +185,7 @@ class tiled_call {
   const context& ctx_;
   const tiled_decision& decided_;
   tiled_scratch<T> scratch_;
-  tile_sums_arguments<T> a_{};
+  tile_sums_arguments<T> args_{};
 };
 
 void run_tiled(const context& ctx, const scatter_reduce_problem& p, const plan::planned& plan,

@@ -104,44 +104,45 @@ class cub_split_call {
   cub_split_call(const context& ctx, const split_problem& problem, const plan::planned& plan,
                  const split_buffers& buffers, std::byte* scratch)
       : ctx_(ctx),
-        p_(problem),
+        problem_(problem),
         plan_(plan),
         split_(plan.decided.get<cub_split>()),
         pass_(word_pass_of(problem, buffers)),
         scratch_(scratch) {}
 
   void run() const {
-    const bool inverts = p_.product == split_product::scatter_index;
-    const bool is_index = p_.product != split_product::records;
+    const bool inverts = problem_.product == split_product::scatter_index;
+    const bool is_index = problem_.product != split_product::records;
     cub_sort_arrays arrays;
     void* const out = inverts ? scratch_ + split_.order : pass_.out;
-    if (p_.has_separate_key()) {
+    if (problem_.has_separate_key()) {
       arrays = {pass_.keys.data, scratch_ + split_.sorted_keys, is_index ? scratch_ + split_.numbers : pass_.in, out};
     } else {
       arrays = {pass_.in, out};
     }
     cub_key_encoding encoding;
-    if (p_.checks_category()) encoding.most = p_.categories - 1;  // bad keys become ones above all categories
-    if (is_index) write_row_numbers(ctx_, scratch_ + split_.numbers, p_.word_bytes, p_.count);
-    if (p_.checks_category()) count_bad_keys(ctx_, pass_.keys, p_.count, bad_keys());
-    if (saves_end()) copy_tail(ctx_, out, saved(), p_.word_bytes, p_.count, bad_keys());
+    if (problem_.checks_category())
+      encoding.most = problem_.categories - 1;  // bad keys become ones above all categories
+    if (is_index) write_row_numbers(ctx_, scratch_ + split_.numbers, problem_.word_bytes, problem_.count);
+    if (problem_.checks_category()) count_bad_keys(ctx_, pass_.keys, problem_.count, bad_keys());
+    if (saves_end()) copy_tail(ctx_, out, saved(), problem_.word_bytes, problem_.count, bad_keys());
     run_cub_sort(ctx_, split_.sort, encoding, arrays, scratch_ + split_.inner);
-    if (saves_end()) copy_tail(ctx_, saved(), out, p_.word_bytes, p_.count, bad_keys());
-    find_offsets(ctx_, arrays.sorted_keys, split_.sort.key_bytes, p_.count, {split_.sort.first_bit, split_.sort.bits()},
-                 p_.categories, pass_.offsets);
+    if (saves_end()) copy_tail(ctx_, saved(), out, problem_.word_bytes, problem_.count, bad_keys());
+    find_offsets(ctx_, arrays.sorted_keys, split_.sort.key_bytes, problem_.count,
+                 {split_.sort.first_bit, split_.sort.bits()}, problem_.categories, pass_.offsets);
     if (!inverts) return;
-    if (p_.checks_category()) clear_tail(ctx_, out, p_.word_bytes, p_.count, bad_keys());
-    invert_order(ctx_, p_, plan_.inner<plan::planned>(), scratch_ + split_.order, pass_.scatter_index,
+    if (problem_.checks_category()) clear_tail(ctx_, out, problem_.word_bytes, problem_.count, bad_keys());
+    invert_order(ctx_, problem_, plan_.inner<plan::planned>(), scratch_ + split_.order, pass_.scatter_index,
                  scratch_ + split_.inner);
   }
 
  private:
-  bool saves_end() const { return p_.checks_category() && p_.product != split_product::scatter_index; }
+  bool saves_end() const { return problem_.checks_category() && problem_.product != split_product::scatter_index; }
   unsigned long long* bad_keys() const { return reinterpret_cast<unsigned long long*>(scratch_ + split_.bad_keys); }
   void* saved() const { return scratch_ + split_.saved; }
 
   const context& ctx_;
-  const split_problem& p_;
+  const split_problem& problem_;
   const plan::planned& plan_;
   cub_split split_;
   split_pass pass_;

@@ -50,7 +50,7 @@ void sum(const edge_sum_problem& problem, const edge_sum_buffers& buffers, std::
     const T* const weight = weights == nullptr ? nullptr : weights + e * problem.weight_components;
     if (buffers.on_host != nullptr) {
       const detail::host_edge_list one{1, &i, &j, 1, 8, weight, problem.weight_components, nullptr};
-      buffers.on_host->sum(buffers.on_host->f, one, values, result, {0, problem.nodes}, true);
+      buffers.on_host->sum(buffers.on_host->function, one, values, result, {0, problem.nodes}, true);
       continue;
     }
     T out[most_edge_components];

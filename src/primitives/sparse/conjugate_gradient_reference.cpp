@@ -16,7 +16,7 @@ class serial_solver {
  public:
   serial_solver(const context& ctx, const conjugate_gradient_problem& p, const conjugate_gradient_buffers& b,
                 std::byte* scratch)
-      : ctx_(ctx), p_(p), b_(b), n_(p.product.rows), right_(static_cast<const Value*>(b.b)) {
+      : ctx_(ctx), problem_(p), buffers_(b), n_(p.product.rows), right_(static_cast<const Value*>(b.b)) {
     x_ = static_cast<Value*>(b.x);
     for (Value** const vector : {&direction_, &product_, &residual_, &scaled_, &best_}) {
       *vector = reinterpret_cast<Value*>(scratch);
@@ -28,10 +28,10 @@ class serial_solver {
 
   void run() {
     result().b_norm = std::sqrt(dot(right_, right_));
-    result().target = b_.goals.target(result().b_norm);
+    result().target = buffers_.goals.target(result().b_norm);
     if (std::all_of(right_, right_ + n_, [](Value value) { return value == 0; })) {
       std::fill(x_, x_ + n_, Value{0});
-      b_.watch->report(0, 0, result().target);
+      buffers_.watch->report(0, 0, result().target);
       return end(stop_reason::converged, 0);
     }
     std::copy(x_, x_ + n_, best_);
@@ -44,7 +44,7 @@ class serial_solver {
   }
 
  private:
-  conjugate_gradient_result& result() const { return *b_.result; }
+  conjugate_gradient_result& result() const { return *buffers_.result; }
 
   void end(stop_reason reason, double residual) const {
     result().reason = reason;
@@ -55,8 +55,8 @@ class serial_solver {
   void iterate() {
     if (const std::optional<stop_reason> reason = begin()) return end(*reason, norm_);
     while (true) {
-      if (b_.watch->asks_to_stop()) return end_with_best(stop_reason::stopped);
-      if (result().iterations >= b_.goals.limit) return end_with_best(stop_reason::limit);
+      if (buffers_.watch->asks_to_stop()) return end_with_best(stop_reason::stopped);
+      if (result().iterations >= buffers_.goals.limit) return end_with_best(stop_reason::limit);
       std::optional<stop_reason> reason = go_along_direction();
       if (!reason) reason = judge();
       if (reason == stop_reason::converged) return end(*reason, norm_);
@@ -69,9 +69,9 @@ class serial_solver {
   std::optional<stop_reason> begin() {
     set_true_residual();
     norm_ = best_norm_ = confirmed_ = std::sqrt(dot(residual_, residual_));
-    b_.watch->report(0, norm_, result().target);
+    buffers_.watch->report(0, norm_, result().target);
     const bool is_usable =
-        result().b_norm > 0 && std::isfinite(result().b_norm) && b_.goals.can_be_met(result().b_norm);
+        result().b_norm > 0 && std::isfinite(result().b_norm) && buffers_.goals.can_be_met(result().b_norm);
     if (!is_usable || !std::isfinite(norm_)) return stop_reason::breakdown;
     if (norm_ <= result().target) return stop_reason::converged;
     if (!diagonal_is_positive()) return stop_reason::not_positive_definite;
@@ -98,7 +98,7 @@ class serial_solver {
     if (!std::isfinite(norm_)) return stop_reason::breakdown;
     add_scaled(x_, alpha, direction_, x_);
     ++result().iterations;
-    b_.watch->report(result().iterations, norm_, result().target);
+    buffers_.watch->report(result().iterations, norm_, result().target);
     return {};
   }
 
@@ -106,8 +106,8 @@ class serial_solver {
   std::optional<stop_reason> judge() {
     is_confirmed_ = false;
     begins_anew_ = false;
-    const bool is_best = norm_ < best_norm_ || p_.keeps_last;
-    if (norm_ <= result().target || (is_best && norm_ < b_.goals.lowest(result().b_norm))) {
+    const bool is_best = norm_ < best_norm_ || problem_.keeps_last;
+    if (norm_ <= result().target || (is_best && norm_ < buffers_.goals.lowest(result().b_norm))) {
       const double by_recurrence = norm_;
       set_true_residual();
       is_confirmed_ = true;
@@ -118,7 +118,7 @@ class serial_solver {
       if (norm_ >= confirmed_) ++in_vain_;
       confirmed_ = std::min(confirmed_, norm_);
     }
-    if (norm_ < best_norm_ || p_.keeps_last) {
+    if (norm_ < best_norm_ || problem_.keeps_last) {
       best_norm_ = norm_;
       std::copy(x_, x_ + n_, best_);
     }
@@ -158,14 +158,14 @@ class serial_solver {
 
   /// The diagonal's value in a row. Entries that occur several times are added.
   double diagonal_of(std::uint64_t row) const {
-    if (p_.is_operator) return static_cast<double>(static_cast<const Value*>(b_.diagonal)[row]);
+    if (problem_.is_operator) return static_cast<double>(static_cast<const Value*>(buffers_.diagonal)[row]);
     double sum = 0;
     for_row(row, [&](std::uint64_t column, double value) { sum += column == row ? value : 0; });
     return sum;
   }
 
   bool diagonal_is_positive() const {
-    for (std::uint64_t row = 0; p_.has_jacobi && row < n_; ++row) {
+    for (std::uint64_t row = 0; problem_.has_jacobi && row < n_; ++row) {
       if (!(diagonal_of(row) > 0)) return false;
     }
     return true;
@@ -174,23 +174,23 @@ class serial_solver {
   void scale_residual() {
     for (std::uint64_t i = 0; i < n_; ++i) {
       const auto value = static_cast<double>(residual_[i]);
-      scaled_[i] = static_cast<Value>(p_.has_jacobi ? value / diagonal_of(i) : value);
+      scaled_[i] = static_cast<Value>(problem_.has_jacobi ? value / diagonal_of(i) : value);
     }
   }
 
   template <class Take>
   void for_row(std::uint64_t row, Take take) const {
-    const host_rows rows(p_.product, b_.a);
+    const host_rows rows(problem_.product, buffers_.a);
     const std::uint64_t end = rows.end(row);
     for (std::uint64_t place = rows.begin(row); place < end; ++place) {
-      const std::uint64_t column = bits_at(b_.a.column_indices, place);
-      take(column, static_cast<double>(static_cast<const Value*>(b_.a.values.data)[place]));
+      const std::uint64_t column = bits_at(buffers_.a.column_indices, place);
+      take(column, static_cast<double>(static_cast<const Value*>(buffers_.a.values.data)[place]));
     }
   }
 
   void apply(const Value* in, Value* out) const {
-    if (p_.is_operator) {
-      (*b_.apply)(ctx_, const_values(in, n_, p_.product.value), values(out, n_, p_.product.value));
+    if (problem_.is_operator) {
+      (*buffers_.apply)(ctx_, const_values(in, n_, problem_.product.value), values(out, n_, problem_.product.value));
       return;
     }
     for (std::uint64_t row = 0; row < n_; ++row) {
@@ -209,8 +209,8 @@ class serial_solver {
   }
 
   const context& ctx_;
-  const conjugate_gradient_problem& p_;
-  const conjugate_gradient_buffers& b_;
+  const conjugate_gradient_problem& problem_;
+  const conjugate_gradient_buffers& buffers_;
   std::uint64_t n_;
   const Value* right_;
   Value* x_;

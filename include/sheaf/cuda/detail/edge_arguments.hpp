@@ -79,7 +79,7 @@ namespace detail {
 
 /// The kernels for a type of values, numbers of components and a function. Functions queue one kernel.
 struct device_edge_function {
-  const void* f;  ///< in host memory, while the call is queued
+  const void* function;  ///< in host memory, while the call is queued
   cudaError_t (*add_by_atomics)(cudaStream_t, const void* f, const edge_kernels::atomic_arguments&);
   cudaError_t (*sum_pieces)(cudaStream_t, const void* f, const edge_kernels::list_arguments&);
   cudaError_t (*sum_lists)(cudaStream_t, const void* f, const edge_kernels::list_arguments&);

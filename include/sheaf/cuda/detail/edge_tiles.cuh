@@ -73,7 +73,7 @@ struct tile_reader {
   static constexpr std::uint32_t rows_in_flight = 4;
   static constexpr std::uint32_t entries_in_flight = 2 * rows_in_flight;
 
-  const tile_arguments& a;
+  const tile_arguments& args;
   const std::uint32_t* ids;  ///< of the tile's nodes
   const T* staged;
   bool is_aligned;
@@ -82,30 +82,30 @@ struct tile_reader {
 
   __device__ __forceinline__ tile_reader(const tile_arguments& arguments, const std::uint32_t* tile_ids,
                                          const T* values, bool are_aligned)
-      : a(arguments), ids(tile_ids), staged(values), is_aligned(are_aligned) {}
+      : args(arguments), ids(tile_ids), staged(values), is_aligned(are_aligned) {}
 
   __device__ __forceinline__ void load(std::uint32_t local, T (&to)[ValueComponents]) const {
     if constexpr (IsStaged) {
       load_shared(staged + local * ValueComponents, to);
     } else {
-      load_value(a.views.values, __ldg(ids + local), is_aligned, to);
+      load_value(args.views.values, __ldg(ids + local), is_aligned, to);
     }
   }
 
-  /// Loads a node's entries from `row` on, of `rows` whose first is at `first`, and their edges where there are
+  /// Loads args node's entries from `row` on, of `rows` whose first is at `first`, and their edges where there are
   /// weights.
   __device__ __forceinline__ void load_rows(std::uint64_t first, std::uint32_t row, std::uint32_t rows) {
 #pragma unroll
     for (std::uint32_t k = 0; k < rows_in_flight; ++k) {
       pairs[k] = ~0U;
-      if (row + k < rows) pairs[k] = __ldcs(a.entries + first + std::uint64_t{row + k} * slice_nodes);
+      if (row + k < rows) pairs[k] = __ldcs(args.entries + first + std::uint64_t{row + k} * slice_nodes);
       edges[2 * k] = edges[2 * k + 1] = 0;
     }
     if constexpr (HasWeights) {
 #pragma unroll
       for (std::uint32_t k = 0; k < rows_in_flight; ++k) {
-        if (a.views.weights == nullptr || row + k >= rows) continue;
-        const uint2 two = __ldcs(a.edges + first + std::uint64_t{row + k} * slice_nodes);
+        if (args.views.weights == nullptr || row + k >= rows) continue;
+        const uint2 two = __ldcs(args.edges + first + std::uint64_t{row + k} * slice_nodes);
         edges[2 * k] = two.x;
         edges[2 * k + 1] = two.y;
       }
@@ -116,7 +116,7 @@ struct tile_reader {
     return pairs[i / 2] >> (16 * (i % 2)) & 0xffffU;
   }
   __device__ __forceinline__ const T* weights(std::uint32_t i) const {
-    if constexpr (HasWeights) return weights_of<T>(a.views, edges[i]);
+    if constexpr (HasWeights) return weights_of<T>(args.views, edges[i]);
     return nullptr;
   }
 

@@ -130,13 +130,13 @@ __device__ __forceinline__ std::uint32_t wait_for_head(const walk_arguments& arg
 /// The walks of a lane of walk_and_log, one sublist after another.
 template <class T, class Op, class Reader>
 struct logging_lane {
-  const walk_arguments& a;
+  const walk_arguments& args;
   const Reader& reader;
   const Op& op;
   bool is_forest;
   std::uint32_t all_walks;
   warp_supply<8> walk_numbers;
-  bool walks = false;    ///< is in a sublist
+  bool walks = false;    ///< is in args sublist
   bool may_draw = true;  ///< there may be sublists that nobody has drawn
   std::uint32_t node = 0;
   std::uint32_t sublist = no_sublist;
@@ -144,12 +144,12 @@ struct logging_lane {
   T running{};               ///< their sum, if there are any
 
   __device__ __forceinline__ logging_lane(const walk_arguments& arguments, const Reader& nodes, const Op& function)
-      : a(arguments),
+      : args(arguments),
         reader(nodes),
         op(function),
-        is_forest(a.heads.forest != nullptr),
-        all_walks(a.cut.blocks + (is_forest ? a.status->heads : 1)),
-        walk_numbers{&a.status->walks} {}
+        is_forest(args.heads.forest != nullptr),
+        all_walks(args.cut.blocks + (is_forest ? args.status->heads : 1)),
+        walk_numbers{&args.status->walks} {}
 
   /// Draws walks for the lanes that need one, until they have one or none is left. All lanes of the warp call it.
   __device__ __forceinline__ void find_work(bool needs) {
@@ -161,22 +161,22 @@ struct logging_lane {
     }
   }
 
-  /// Notes in which sublist a chunk begins, and where there. Returns whether the log has room for it.
+  /// Notes in which sublist args chunk begins, and where there. Returns whether the log has room for it.
   __device__ __forceinline__ bool begin_chunk(std::uint32_t chunk) {
-    if (chunk >= a.most_chunks) {
+    if (chunk >= args.most_chunks) {
       // More nodes than there are: sublists that join.
-      a.status->is_bad = 1;
+      args.status->is_bad = 1;
       walks = may_draw = false;
       return false;
     }
-    a.chunk_sublists[chunk] = sublist;
-    a.chunk_before[chunk] = before;
+    args.chunk_sublists[chunk] = sublist;
+    args.chunk_before[chunk] = before;
     return true;
   }
 
-  /// Logs a node for each lane that has one, batch after batch. All lanes of the warp call it.
+  /// Logs args node for each lane that has one, batch after batch. All lanes of the warp call it.
   __device__ __forceinline__ void fill_chunk(std::uint32_t chunk, bool has_chunk) {
-    T* const sums = static_cast<T*>(a.log_sums);
+    T* const sums = static_cast<T*>(args.log_sums);
     std::uint64_t place = std::uint64_t{chunk} * log_chunk;
     for (unsigned batch = 0; batch < log_chunk / log_batch; ++batch, place += log_batch) {
       std::uint32_t nodes[log_batch];
@@ -197,7 +197,7 @@ struct logging_lane {
         };
         go_on(visit(log_sum));
       }
-      store_sectors(nodes, has_chunk ? a.log + place : nullptr);
+      store_sectors(nodes, has_chunk ? args.log + place : nullptr);
       if constexpr (keeps_sums<T>) store_sums(kept, has_chunk ? sums + place : nullptr);
     }
   }
@@ -208,19 +208,19 @@ struct logging_lane {
     before = 0;
     if (walk >= all_walks) {
       may_draw = false;
-    } else if (walk < a.cut.blocks) {
-      node = splitter_at(a.cut, walk);
+    } else if (walk < args.cut.blocks) {
+      node = splitter_at(args.cut, walk);
       sublist = walk;
       walks = true;
     } else {
-      node = is_forest ? a.heads.forest[walk - a.cut.blocks] : wait_for_head(a);
+      node = is_forest ? args.heads.forest[walk - args.cut.blocks] : wait_for_head(args);
       sublist = no_sublist;
       if (node == no_node) {
-        a.status->is_bad = 1;
+        args.status->is_bad = 1;
       } else {
-        const std::uint32_t own = splitter_of(a.cut, node);
+        const std::uint32_t own = splitter_of(args.cut, node);
         walks = own == no_sublist;
-        if (!walks) level_arrays<T>(a.above).carries[own] = make_prefix(list_start, 0, T{});
+        if (!walks) level_arrays<T>(args.above).carries[own] = make_prefix(list_start, 0, T{});
       }
     }
   }
@@ -233,7 +233,7 @@ struct logging_lane {
     if constexpr (has_values<T>) {
       const T sum_before = running;
       fold(running, before, value, op);
-      log_sum(a.is_exclusive ? sum_before : running);
+      log_sum(args.is_exclusive ? sum_before : running);
     }
     ++before;
     return next;
@@ -242,23 +242,23 @@ struct logging_lane {
   /// Steps to the successor, or ends the walk where the next sublist begins, the list ends, or something is wrong.
   __device__ __forceinline__ void go_on(std::uint32_t next) {
     std::uint32_t next_sublist = no_sublist;
-    if (next < a.cut.count) next_sublist = splitter_of(a.cut, next);
-    if (next < a.cut.count && next_sublist == no_sublist && before < a.most_steps) {
+    if (next < args.cut.count) next_sublist = splitter_of(args.cut, next);
+    if (next < args.cut.count && next_sublist == no_sublist && before < args.most_steps) {
       node = next;
       return;
     }
     walks = false;
     if (next == list_end) {
-      a.status->last = end_of_list(sublist, before);
+      args.status->last = end_of_list(sublist, before);
     } else if (next_sublist == no_sublist) {
-      a.status->is_bad = 1;
+      args.status->is_bad = 1;
     }
-    const level_arrays<T> above(a.above);
+    const level_arrays<T> above(args.above);
     if (sublist != no_sublist) {
       above.nodes[sublist] = make_sublist(next == list_end ? list_end : next_sublist, before, running);
     } else {
       if (next_sublist != no_sublist) above.carries[next_sublist] = make_prefix(list_start, before, running);
-      if (is_forest) atomicAdd(&a.status->nodes_of_heads, before);
+      if (is_forest) atomicAdd(&args.status->nodes_of_heads, before);
     }
   }
 };

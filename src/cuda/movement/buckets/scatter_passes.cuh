@@ -108,7 +108,7 @@ class bucket_passes {
  public:
   bucket_passes(const context& ctx, const primitives::movement& p, const primitives::scatter_buffers& b,
                 const bucketing& cut, const bucket_layout& layout, std::byte* scratch)
-      : ctx_(ctx), p_(p), b_(b), bucketing_(cut), layout_(layout), scratch_(scratch) {}
+      : ctx_(ctx), problem_(p), buffers_(b), bucketing_(cut), layout_(layout), scratch_(scratch) {}
 
   /// Empties the buckets. Comes before all kernels of the call, so that these follow each other without a gap.
   void clear() const {
@@ -130,7 +130,7 @@ class bucket_passes {
   void run(const index_guard& guard, const overflow_list& overflow = {}, bool subtracts = false) {
     overflow_ = overflow;
     subtracts_ = subtracts;
-    bytes(p_.index) == 8 ? run_first_pass<std::uint64_t>(guard) : run_first_pass<std::uint32_t>(guard);
+    bytes(problem_.index) == 8 ? run_first_pass<std::uint64_t>(guard) : run_first_pass<std::uint32_t>(guard);
     if (bucketing_.passes == 2) run_second_pass();
   }
 
@@ -160,14 +160,14 @@ class bucket_passes {
 
   template <class Index>
   void run_first_pass(const index_guard& guard) {
-    const std::uint64_t last = std::min(p_.index_limit(), p_.indexed_count) - 1;
+    const std::uint64_t last = std::min(problem_.index_limit(), problem_.indexed_count) - 1;
     bucket_pass_arguments<Index> args{};
-    args.list = {static_cast<const Index*>(b_.index.data) + records_moved_,
+    args.list = {static_cast<const Index*>(buffers_.index.data) + records_moved_,
                  static_cast<Index>(std::min<std::uint64_t>(last, static_cast<Index>(~Index{0}))), guard,
                  records_moved_};
-    args.in = b_.in.data + records_moved_ * p_.sequential_stride_bytes;
-    args.in_stride = p_.sequential_stride_bytes;
-    args.count = p_.count - records_moved_;
+    args.in = buffers_.in.data + records_moved_ * problem_.sequential_stride_bytes;
+    args.in_stride = problem_.sequential_stride_bytes;
+    args.count = problem_.count - records_moved_;
     args.tiles = static_cast<std::uint32_t>(ceil_div(args.count, bucketing_tile));
     args.in_buckets = 1;
     args.in_bucket_bits = bucketing_.index_bits;
@@ -212,8 +212,8 @@ class bucket_passes {
 
   template <class Index, class OutIndex, class Input>
   void launch_pass(bucket_pass_arguments<Index>& args) {
-    args.final_out = b_.out.data;
-    args.final_stride = p_.indexed_stride_bytes;
+    args.final_out = buffers_.out.data;
+    args.final_stride = problem_.indexed_stride_bytes;
     args.overflow = overflow_;
     args.subtracts = subtracts_;
     args.sample = sample_;
@@ -230,8 +230,8 @@ class bucket_passes {
   }
 
   const context& ctx_;
-  const primitives::movement& p_;
-  const primitives::scatter_buffers& b_;
+  const primitives::movement& problem_;
+  const primitives::scatter_buffers& buffers_;
   bucketing bucketing_;
   bucket_layout layout_;
   std::byte* scratch_;

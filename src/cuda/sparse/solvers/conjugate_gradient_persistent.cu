@@ -67,7 +67,14 @@ class block_solver {
   __device__ block_solver(const system_vectors<Value>& vectors, const system_matrix<Value, Column>& m,
                           const exchange_slots& slots, const launch_terms& terms, const block_part& part,
                           solver_state& s, std::uint32_t& is_faulty, shared_space space)
-      : v_(vectors), m_(m), slots_(slots), terms_(terms), part_(part), s_(s), is_faulty_(is_faulty), rows_(m.a) {
+      : vectors_(vectors),
+        matrix_(m),
+        slots_(slots),
+        terms_(terms),
+        part_(part),
+        state_(s),
+        is_faulty_(is_faulty),
+        rows_(m.a) {
     p_ = space.take<Value>(vectors.rows);
     keeps_direction_ = p_ != nullptr;
     if (!keeps_direction_) p_ = vectors.p;
@@ -80,22 +87,22 @@ class block_solver {
     if (terms_.begins) {
       if (!start()) return;
     } else {
-      decide([&] { s_ = v_.memory->state; });
-      exchanges_ = s_.exchanges;
-      if (keeps_direction_) for_all([&](std::uint64_t i) { p_[i] = v_.p[i]; });
+      decide([&] { state_ = vectors_.memory->state; });
+      exchanges_ = state_.exchanges;
+      if (keeps_direction_) for_all([&](std::uint64_t i) { p_[i] = vectors_.p[i]; });
     }
-    if (terms_.stops && !s_.steps.is_done()) decide([&] { s_.steps.end(stop_reason::stopped); });
-    for (std::uint64_t i = 0; i < terms_.most_iterations && !s_.steps.is_done(); ++i) {
+    if (terms_.stops && !state_.steps.is_done()) decide([&] { state_.steps.end(stop_reason::stopped); });
+    for (std::uint64_t i = 0; i < terms_.most_iterations && !state_.steps.is_done(); ++i) {
       if (!iterate()) return;
     }
     __syncthreads();
-    if (s_.steps.is_done()) {
+    if (state_.steps.is_done()) {
       finish();
     } else if (keeps_direction_) {
-      for_own([&](std::uint64_t i) { v_.p[i] = p_[i]; });
+      for_own([&](std::uint64_t i) { vectors_.p[i] = p_[i]; });
     }
-    decide([&] { s_.exchanges = exchanges_; });
-    if (blockIdx.x == 0 && threadIdx.x == 0) v_.memory->state = s_;
+    decide([&] { state_.exchanges = exchanges_; });
+    if (blockIdx.x == 0 && threadIdx.x == 0) vectors_.memory->state = state_;
   }
 
  private:
@@ -116,61 +123,63 @@ class block_solver {
   template <class Body>
   __device__ void for_all(Body body) {
 #pragma unroll 4
-    for (std::uint64_t i = threadIdx.x; i < v_.rows; i += solver_threads) body(i);
+    for (std::uint64_t i = threadIdx.x; i < vectors_.rows; i += solver_threads) body(i);
   }
 
   /// Exchanges sums of the block's tiles. False if something is wrong with the matrix, which the host finds noted.
   template <unsigned Count, class OfRow, class Take>
   __device__ bool exchange(solver_state::phase phase, OfRow of_row, Take take) {
-    const bool found_fault = exchange_sums<solver_threads, Count>(slots_, v_, ++exchanges_, is_faulty_ != 0,
+    const bool found_fault = exchange_sums<solver_threads, Count>(slots_, vectors_, ++exchanges_, is_faulty_ != 0,
                                                                   part_.first_tile, part_.last_tile, of_row, take);
-    if (found_fault && blockIdx.x == 0 && threadIdx.x == 0) v_.memory->state.is_faulty[phase] = 1;
+    if (found_fault && blockIdx.x == 0 && threadIdx.x == 0) vectors_.memory->state.is_faulty[phase] = 1;
     return !found_fault;
   }
 
   /// False if the matrix is faulty.
   __device__ bool start() {
-    if (v_.inverse != nullptr) {
-      read_inverse<solver_threads, Value>(rows_, m_, v_, is_faulty_, part_.first, part_.last);
+    if (vectors_.inverse != nullptr) {
+      read_inverse<solver_threads, Value>(rows_, matrix_, vectors_, is_faulty_, part_.first, part_.last);
       __syncthreads();
     }
     if (!exchange<3>(
-            solver_state::diagonal, [&](std::uint64_t i) { return sums_of_start(v_, i); },
+            solver_state::diagonal, [&](std::uint64_t i) { return sums_of_start(vectors_, i); },
             [&](const row_sums<3>& sums) {
-              take_start_sums(v_, s_, sums);
-              s_.residual = 0;
-              s_.has_step = 0;
-              s_.ended_blocks = 0;
-              s_.has_bad_diagonal = *static_cast<volatile std::uint32_t*>(&v_.memory->state.has_bad_diagonal);
-              for (std::uint32_t& word : s_.is_faulty) word = 0;
+              take_start_sums(vectors_, state_, sums);
+              state_.residual = 0;
+              state_.has_step = 0;
+              state_.ended_blocks = 0;
+              state_.has_bad_diagonal = *static_cast<volatile std::uint32_t*>(&vectors_.memory->state.has_bad_diagonal);
+              for (std::uint32_t& word : state_.is_faulty) word = 0;
             })) {
       return false;
     }
-    if (s_.b_is_zero != 0) {
-      for_own([&](std::uint64_t i) { v_.x[0][i] = Value{0}; });
-      decide([&] { take_start_residual(s_, {}); });
+    if (state_.b_is_zero != 0) {
+      for_own([&](std::uint64_t i) { vectors_.x[0][i] = Value{0}; });
+      decide([&] { take_start_residual(state_, {}); });
       return note_residual();
     }
-    const bool x_is_zero = s_.x_is_zero != 0;
+    const bool x_is_zero = state_.x_is_zero != 0;
     if (!x_is_zero) {
-      make_residual<solver_threads, Sum>(rows_, m_, v_, is_faulty_, v_.x[0], v_.r, part_.first, part_.last);
+      make_residual<solver_threads, Sum>(rows_, matrix_, vectors_, is_faulty_, vectors_.x[0], vectors_.r, part_.first,
+                                         part_.last);
       __syncthreads();
     }
     const auto of_row = [&](std::uint64_t i) {
-      const Value r = x_is_zero ? v_.b[i] : v_.r[i];
-      v_.r[i] = r;
-      if (!keeps_direction_) p_[i] = static_cast<Value>(z_at<Sum>(v_, i));
-      return sums_of_residual<Sum>(v_, r, i);
+      const Value r = x_is_zero ? vectors_.b[i] : vectors_.r[i];
+      vectors_.r[i] = r;
+      if (!keeps_direction_) p_[i] = static_cast<Value>(z_at<Sum>(vectors_, i));
+      return sums_of_residual<Sum>(vectors_, r, i);
     };
-    if (!exchange<2>(solver_state::start, of_row, [&](const row_sums<2>& sums) { take_start_residual(s_, sums); })) {
+    if (!exchange<2>(solver_state::start, of_row,
+                     [&](const row_sums<2>& sums) { take_start_residual(state_, sums); })) {
       return false;
     }
-    if (keeps_direction_) for_all([&](std::uint64_t i) { p_[i] = static_cast<Value>(z_at<Sum>(v_, i)); });
+    if (keeps_direction_) for_all([&](std::uint64_t i) { p_[i] = static_cast<Value>(z_at<Sum>(vectors_, i)); });
     return note_residual();
   }
 
   __device__ bool note_residual() {
-    if (blockIdx.x == 0 && threadIdx.x == 0) keep_history(v_, s_);
+    if (blockIdx.x == 0 && threadIdx.x == 0) keep_history(vectors_, state_);
     return true;
   }
 
@@ -178,38 +187,38 @@ class block_solver {
   __device__ bool iterate() {
     __syncthreads();
     for_row_sums<solver_threads, Sum>(
-        rows_, m_, is_faulty_, part_.first, part_.last,
+        rows_, matrix_, is_faulty_, part_.first, part_.last,
         [&](std::uint64_t, Column column, Sum value) { return value * static_cast<Sum>(p_[column]); },
         [&](std::uint64_t row, Sum sum) { q_[row] = static_cast<Value>(sum); });
     __syncthreads();
     if (!exchange<1>(
             solver_state::iterations,
             [&](std::uint64_t i) { return row_sums<1>{{static_cast<double>(p_[i]) * static_cast<double>(q_[i])}}; },
-            [&](const row_sums<1>& sums) { s_.steps.take_curvature(sums.sum[0]); })) {
+            [&](const row_sums<1>& sums) { state_.steps.take_curvature(sums.sum[0]); })) {
       return false;
     }
-    if (s_.steps.is_done()) return true;
-    const double alpha = s_.steps.alpha();
-    const auto step_row = [&](std::uint64_t i) { return step_residual_at<Sum>(v_, alpha, q_[i], i); };
-    if (v_.inverse == nullptr) {
+    if (state_.steps.is_done()) return true;
+    const double alpha = state_.steps.alpha();
+    const auto step_row = [&](std::uint64_t i) { return step_residual_at<Sum>(vectors_, alpha, q_[i], i); };
+    if (vectors_.inverse == nullptr) {
       exchange<1>(
           solver_state::iterations, [&](std::uint64_t i) { return row_sums<1>{{step_row(i).sum[0]}}; },
-          [&](const row_sums<1>& sums) { s_.steps.take_residual(sums.sum[0], sums.sum[0]); });
+          [&](const row_sums<1>& sums) { state_.steps.take_residual(sums.sum[0], sums.sum[0]); });
     } else {
       exchange<2>(solver_state::iterations, step_row,
-                  [&](const row_sums<2>& sums) { s_.steps.take_residual(sums.sum[0], sums.sum[1]); });
+                  [&](const row_sums<2>& sums) { state_.steps.take_residual(sums.sum[0], sums.sum[1]); });
     }
-    if (s_.steps.is_done()) return true;
+    if (state_.steps.is_done()) return true;
     note_residual();
-    const double beta = s_.steps.beta();
-    const Value* const from = v_.x[s_.steps.current()];
-    Value* const to = v_.x[s_.steps.next()];
-    if (s_.steps.wants_confirmation()) {
+    const double beta = state_.steps.beta();
+    const Value* const from = vectors_.x[state_.steps.current()];
+    Value* const to = vectors_.x[state_.steps.next()];
+    if (state_.steps.wants_confirmation()) {
       confirm(alpha, from, to);
     } else {
       step(alpha, beta, from, to);
     }
-    decide([&] { s_.steps.end_step(); });
+    decide([&] { state_.steps.end_step(); });
     return true;
   }
 
@@ -218,7 +227,7 @@ class block_solver {
     const auto step_row = [&](std::uint64_t i) {
       const Value now = p_[i];
       if (i >= part_.first && i < part_.last) to[i] = added<Sum>(alpha, now, static_cast<Sum>(from[i]));
-      const Sum z = z_at<Sum>(v_, i);
+      const Sum z = z_at<Sum>(vectors_, i);
       p_[i] = beta == 0 ? static_cast<Value>(z) : added<Sum>(beta, now, z);
     };
     step_direction(step_row);
@@ -239,40 +248,40 @@ class block_solver {
   __device__ void confirm(double alpha, const Value* from, Value* to) {
     for_own([&](std::uint64_t i) { to[i] = added<Sum>(alpha, p_[i], static_cast<Sum>(from[i])); });
     cooperative_groups::this_grid().sync();
-    make_residual<solver_threads, Sum>(rows_, m_, v_, is_faulty_, to, v_.r, part_.first, part_.last);
+    make_residual<solver_threads, Sum>(rows_, matrix_, vectors_, is_faulty_, to, vectors_.r, part_.first, part_.last);
     __syncthreads();
     exchange<2>(
-        solver_state::iterations, [&](std::uint64_t i) { return sums_of_residual<Sum>(v_, v_.r[i], i); },
-        [&](const row_sums<2>& sums) { s_.steps.confirm(sums.sum[0], sums.sum[1]); });
-    if (s_.steps.is_done()) return;
-    const double beta = s_.steps.beta();
-    step_direction([&](std::uint64_t i) { p_[i] = next_direction<Sum>(v_, p_, beta, i); });
+        solver_state::iterations, [&](std::uint64_t i) { return sums_of_residual<Sum>(vectors_, vectors_.r[i], i); },
+        [&](const row_sums<2>& sums) { state_.steps.confirm(sums.sum[0], sums.sum[1]); });
+    if (state_.steps.is_done()) return;
+    const double beta = state_.steps.beta();
+    step_direction([&](std::uint64_t i) { p_[i] = next_direction<Sum>(vectors_, p_, beta, i); });
   }
 
   /// Makes the best x the caller's, and its residual, unless that is known. Blocks that come here wrote their last x
   /// before a barrier or an exchange, or write it here.
   __device__ void finish() {
-    if (s_.b_is_zero != 0) return;
-    const Value* const x = v_.x[s_.steps.result()];
-    const bool is_known = s_.steps.is_confirmed();
+    if (state_.b_is_zero != 0) return;
+    const Value* const x = vectors_.x[state_.steps.result()];
+    const bool is_known = state_.steps.is_confirmed();
     if (!is_known) {
       cooperative_groups::this_grid().sync();
-      make_residual<solver_threads, Sum>(rows_, m_, v_, is_faulty_, x, q_, part_.first, part_.last);
+      make_residual<solver_threads, Sum>(rows_, matrix_, vectors_, is_faulty_, x, q_, part_.first, part_.last);
       __syncthreads();
     }
-    if (s_.steps.result() != 0) for_own([&](std::uint64_t i) { v_.x[0][i] = x[i]; });
-    if (is_known) return decide([&] { s_.residual = s_.steps.norm(); });
+    if (state_.steps.result() != 0) for_own([&](std::uint64_t i) { vectors_.x[0][i] = x[i]; });
+    if (is_known) return decide([&] { state_.residual = state_.steps.norm(); });
     exchange<2>(
-        solver_state::iterations, [&](std::uint64_t i) { return sums_of_residual<Sum>(v_, q_[i], i); },
-        [&](const row_sums<2>& sums) { s_.residual = sqrt(sums.sum[0]); });
+        solver_state::iterations, [&](std::uint64_t i) { return sums_of_residual<Sum>(vectors_, q_[i], i); },
+        [&](const row_sums<2>& sums) { state_.residual = sqrt(sums.sum[0]); });
   }
 
-  const system_vectors<Value>& v_;
-  const system_matrix<Value, Column>& m_;
+  const system_vectors<Value>& vectors_;
+  const system_matrix<Value, Column>& matrix_;
   const exchange_slots& slots_;
   const launch_terms& terms_;
   const block_part& part_;
-  solver_state& s_;
+  solver_state& state_;
   std::uint32_t& is_faulty_;  ///< whether the block found a fault
   matrix_rows<Value, Column> rows_;
   Value* p_;  ///< of all rows: the block's own, in shared memory, or that of all blocks
@@ -307,8 +316,8 @@ class persistent_solver {
 
   /// All iterations in one launch, unless somebody wants to hear of them.
   void run() {
-    primitives::conjugate_gradient_watch& watch = *b_.watch;
-    system_reads reads(ctx_, v_.memory, watch);
+    primitives::conjugate_gradient_watch& watch = *buffers_.watch;
+    system_reads reads(ctx_, vectors_.memory, watch);
     const std::uint64_t every = watch.reports_every();
     const bool waits = every != ~std::uint64_t{0};
     const std::uint64_t most = watch.wants_reports() ? history_entries - 1 : ~std::uint64_t{0};
@@ -319,7 +328,7 @@ class persistent_solver {
       queue(batch, false, watch.asks_to_stop());
       state = &reads.read_and_take();
     }
-    *b_.result = state->steps.summary(state->residual);
+    *buffers_.result = state->steps.summary(state->residual);
   }
 
   void capture() { queue(~std::uint64_t{0}, true, false); }
@@ -328,31 +337,31 @@ class persistent_solver {
   persistent_solver(const context& ctx, const conjugate_gradient_problem& problem,
                     const conjugate_gradient_buffers& buffers, core::scratch_arrays place)
       : ctx_(ctx),
-        b_(buffers),
+        buffers_(buffers),
         slots_(ceil_div(problem.product.rows, rows_of_a_tile(problem.product.rows)), place),
-        v_(vectors_in<Value>(problem, buffers, rows_of_a_tile(problem.product.rows), place)),
-        m_(matrix_of<Value, Column>(problem, buffers,
-                                    guard_of(ctx, problem.product, primitives::csr_call::conjugate_gradient))),
+        vectors_(vectors_in<Value>(problem, buffers, rows_of_a_tile(problem.product.rows), place)),
+        matrix_(matrix_of<Value, Column>(problem, buffers,
+                                         guard_of(ctx, problem.product, primitives::csr_call::conjugate_gradient))),
         has_row_ends_(problem.product.has_row_ends) {}
 
   void queue(std::uint64_t iterations, bool begins, bool stops) const {
     if (begins) {
       // The scalars lie behind the slots.
       auto* const begin = reinterpret_cast<std::byte*>(slots_.slots);
-      auto* const end = reinterpret_cast<std::byte*>(v_.memory + 1);
+      auto* const end = reinterpret_cast<std::byte*>(vectors_.memory + 1);
       require(cudaMemsetAsync(begin, 0, static_cast<std::size_t>(end - begin), ctx_.stream()), ctx_);
     }
     constexpr auto kernel = solve_system<Sum, Value, Column>;
     const std::uint64_t shared_bytes = state_of(ctx_).allow_shared(reinterpret_cast<const void*>(kernel));
     const launch_terms terms{iterations, shared_bytes, begins, stops, has_row_ends_};
-    launch_cooperative(ctx_, kernel, v_.tiles, solver_threads, shared_bytes, v_, m_, slots_, terms);
+    launch_cooperative(ctx_, kernel, vectors_.tiles, solver_threads, shared_bytes, vectors_, matrix_, slots_, terms);
   }
 
   const context& ctx_;
-  const conjugate_gradient_buffers& b_;
+  const conjugate_gradient_buffers& buffers_;
   exchange_slots slots_;
-  system_vectors<Value> v_;
-  system_matrix<Value, Column> m_;
+  system_vectors<Value> vectors_;
+  system_matrix<Value, Column> matrix_;
   bool has_row_ends_;
 };
 

@@ -116,9 +116,9 @@ class separate_solver {
     solver_state state = reads_.peek();
     if (system_reads::is_faulty(state)) return;
     if (state.b_is_zero != 0) {
-      require(cudaMemsetAsync(v_.x[0], 0, p_.vector_bytes(), ctx_.stream()), ctx_);
-      b_.watch->report(0, 0, state.steps.target());
-      *b_.result = state.steps.summary(0);
+      require(cudaMemsetAsync(vectors_.x[0], 0, problem_.vector_bytes(), ctx_.stream()), ctx_);
+      buffers_.watch->report(0, 0, state.steps.target());
+      *buffers_.result = state.steps.summary(0);
       return;
     }
     try {
@@ -132,48 +132,48 @@ class separate_solver {
   /// An operator's iterations in a graph: as many as may be done, and their end.
   void capture() {
     begin();
-    make_residual_of(v_.x[0], v_.r);
-    queue_sums(v_.r, residual_use::start);
-    for (std::uint64_t i = 0; i < b_.goals.limit; ++i) {
+    make_residual_of(vectors_.x[0], vectors_.r);
+    queue_sums(vectors_.r, residual_use::start);
+    for (std::uint64_t i = 0; i < buffers_.goals.limit; ++i) {
       queue_step();
-      queue_over_rows(ctx_, step_vectors<Sum, Value>, v_);
+      queue_over_rows(ctx_, step_vectors<Sum, Value>, vectors_);
     }
-    queue_over_rows(ctx_, copy_x_to_confirm<Value>, v_);
-    make_residual_of(v_.q, v_.r);
-    queue_sums(v_.r, residual_use::confirmation);
-    queue_over_rows(ctx_, restart_direction<Sum, Value>, v_);
-    queue_over_rows(ctx_, take_best_x<Value>, v_);
+    queue_over_rows(ctx_, copy_x_to_confirm<Value>, vectors_);
+    make_residual_of(vectors_.q, vectors_.r);
+    queue_sums(vectors_.r, residual_use::confirmation);
+    queue_over_rows(ctx_, restart_direction<Sum, Value>, vectors_);
+    queue_over_rows(ctx_, take_best_x<Value>, vectors_);
   }
 
  private:
   separate_solver(const context& ctx, const conjugate_gradient_problem& problem, const plan::planned& plan,
                   const conjugate_gradient_buffers& buffers, core::scratch_arrays place)
       : ctx_(ctx),
-        p_(problem),
+        problem_(problem),
         rows_(plan.decided.get<rows_decision>()),
-        b_(buffers),
-        v_(vectors_in<Value>(problem, buffers, rows_of_tiles(problem), place)),
+        buffers_(buffers),
+        vectors_(vectors_in<Value>(problem, buffers, rows_of_tiles(problem), place)),
         product_scratch_(place.rest()),
-        reads_(ctx, v_.memory, *buffers.watch) {
+        reads_(ctx, vectors_.memory, *buffers.watch) {
     if (!problem.is_operator) guard_ = guard_of(ctx, problem.product, primitives::csr_call::conjugate_gradient);
   }
 
   void begin() const {
-    require(cudaMemsetAsync(v_.memory, 0, sizeof(solver_memory), ctx_.stream()), ctx_);
+    require(cudaMemsetAsync(vectors_.memory, 0, sizeof(solver_memory), ctx_.stream()), ctx_);
     queue(begin_system<Value>);
     invert();
   }
 
   void iterate(solver_state& state) {
     if (state.x_is_zero != 0) {
-      copy(v_.b, v_.r);
+      copy(vectors_.b, vectors_.r);
     } else {
-      make_residual_of(v_.x[0], v_.r);
+      make_residual_of(vectors_.x[0], vectors_.r);
     }
-    queue_sums(v_.r, residual_use::start);
+    queue_sums(vectors_.r, residual_use::start);
     if (!read(state)) return;
     while (!state.steps.is_done()) {
-      if (b_.watch->asks_to_stop()) {
+      if (buffers_.watch->asks_to_stop()) {
         state.steps.end(stop_reason::stopped);
       } else if (!step(state)) {
         return take_best(state.steps);
@@ -182,16 +182,16 @@ class separate_solver {
     take_best(state.steps);
     state.residual = state.steps.norm();
     if (!state.steps.is_confirmed()) {
-      make_residual_of(v_.x[0], v_.q);
-      queue_sums(v_.q, residual_use::result);
+      make_residual_of(vectors_.x[0], vectors_.q);
+      queue_sums(vectors_.q, residual_use::result);
       state.residual = reads_.peek().residual;
     }
-    *b_.result = state.steps.summary(state.residual);
+    *buffers_.result = state.steps.summary(state.residual);
   }
 
   /// The product and the new residual.
   void queue_step() const {
-    multiply(v_.p, v_.q, 1, false);
+    multiply(vectors_.p, vectors_.q, 1, false);
     queue(sum_curvature<Value>);
     queue(step_residual<Sum, Value>);
   }
@@ -206,15 +206,15 @@ class separate_solver {
       return false;
     }
     if (state.has_step == 0) return true;
-    queue_over_rows(ctx_, step_vectors<Sum, Value>, v_);
+    queue_over_rows(ctx_, step_vectors<Sum, Value>, vectors_);
     if (state.steps.wants_confirmation()) {
-      make_residual_of(v_.x[state.steps.next()], v_.r);
-      queue_sums(v_.r, residual_use::confirmation);
-      queue_over_rows(ctx_, restart_direction<Sum, Value>, v_);
+      make_residual_of(vectors_.x[state.steps.next()], vectors_.r);
+      queue_sums(vectors_.r, residual_use::confirmation);
+      queue_over_rows(ctx_, restart_direction<Sum, Value>, vectors_);
       if (!read(state)) return false;
-      if (!state.steps.is_done() && b_.watch->asks_to_stop()) state.steps.end(stop_reason::stopped);
+      if (!state.steps.is_done() && buffers_.watch->asks_to_stop()) state.steps.end(stop_reason::stopped);
     } else {
-      if (b_.watch->asks_to_stop()) state.steps.end(stop_reason::stopped);
+      if (buffers_.watch->asks_to_stop()) state.steps.end(stop_reason::stopped);
       state.steps.end_step();  // as the device does
     }
     return true;
@@ -226,56 +226,57 @@ class separate_solver {
     return ctx_.state().status() != work_status::failed;
   }
 
-  void queue(void (*kernel)(system_vectors<Value>)) const { queue_over_tiles(ctx_, kernel, v_); }
+  void queue(void (*kernel)(system_vectors<Value>)) const { queue_over_tiles(ctx_, kernel, vectors_); }
 
   void queue_sums(const Value* residual, residual_use use) const {
-    queue_over_tiles(ctx_, sum_residual<Sum, Value>, v_, residual, use);
+    queue_over_tiles(ctx_, sum_residual<Sum, Value>, vectors_, residual, use);
   }
 
   void copy(const Value* from, Value* to) const {
-    require(cudaMemcpyAsync(to, from, p_.vector_bytes(), cudaMemcpyDeviceToDevice, ctx_.stream()), ctx_);
+    require(cudaMemcpyAsync(to, from, problem_.vector_bytes(), cudaMemcpyDeviceToDevice, ctx_.stream()), ctx_);
   }
 
   void take_best(const conjugate_gradient_steps& s) const {
-    if (s.result() != 0) copy(v_.x[1], v_.x[0]);
+    if (s.result() != 0) copy(vectors_.x[1], vectors_.x[0]);
   }
 
   void invert() const {
-    if (v_.inverse == nullptr) return;
-    if (p_.is_operator) {
-      queue_over_rows(ctx_, invert_diagonal<Value>, v_, static_cast<const Value*>(b_.diagonal));
+    if (vectors_.inverse == nullptr) return;
+    if (problem_.is_operator) {
+      queue_over_rows(ctx_, invert_diagonal<Value>, vectors_, static_cast<const Value*>(buffers_.diagonal));
     } else {
-      launch(ctx_, check_diagonal<Value, Column>, blocks_of_system(ctx_, v_.tiles), v_,
-             matrix_of<Value, Column>(p_, b_, guard_));
+      launch(ctx_, check_diagonal<Value, Column>, blocks_of_system(ctx_, vectors_.tiles), vectors_,
+             matrix_of<Value, Column>(problem_, buffers_, guard_));
     }
   }
 
   /// y = alpha A x, or y + alpha A x of a matrix.
   void multiply(const Value* x, Value* y, double alpha, bool reads_y) const {
-    if (p_.is_operator) {
-      (*b_.apply)(ctx_, const_values(x, v_.rows, p_.product.value), values(y, v_.rows, p_.product.value));
+    if (problem_.is_operator) {
+      (*buffers_.apply)(ctx_, const_values(x, vectors_.rows, problem_.product.value),
+                        values(y, vectors_.rows, problem_.product.value));
       return;
     }
-    spmv_problem product = p_.product;
+    spmv_problem product = problem_.product;
     product.reads_y = reads_y;
-    multiply_rows(ctx_, product, rows_, {b_.a, x, y, alpha, 1}, guard_, {}, product_scratch_);
+    multiply_rows(ctx_, product, rows_, {buffers_.a, x, y, alpha, 1}, guard_, {}, product_scratch_);
   }
 
   /// to = b - A x
   void make_residual_of(const Value* x, Value* to) const {
-    if (!p_.is_operator) {
-      copy(v_.b, to);
+    if (!problem_.is_operator) {
+      copy(vectors_.b, to);
       return multiply(x, to, -1, true);
     }
     multiply(x, to, 1, false);
-    queue_over_rows(ctx_, subtract_from_b<Value>, v_, to);
+    queue_over_rows(ctx_, subtract_from_b<Value>, vectors_, to);
   }
 
   const context& ctx_;
-  const conjugate_gradient_problem& p_;
+  const conjugate_gradient_problem& problem_;
   rows_decision rows_;
-  const conjugate_gradient_buffers& b_;
-  system_vectors<Value> v_;
+  const conjugate_gradient_buffers& buffers_;
+  system_vectors<Value> vectors_;
   std::byte* product_scratch_;
   system_reads reads_;
   csr_guard guard_;

@@ -205,8 +205,8 @@ class streamed_solver {
   void run() {
     if (!look_at_rows()) return;
     start();
-    primitives::conjugate_gradient_watch& watch = *b_.watch;
-    system_reads reads(ctx_, v_.memory, watch, read_memory::pinned);
+    primitives::conjugate_gradient_watch& watch = *buffers_.watch;
+    system_reads reads(ctx_, vectors_.memory, watch, read_memory::pinned);
     const bool waits = watch.reports_every() != ~std::uint64_t{0};
     constexpr std::uint64_t most_waited_for = 32;
     if (waits && !goes_on(reads.read_and_take())) return finish(reads);
@@ -214,13 +214,13 @@ class streamed_solver {
     std::uint64_t number = 0;  // of the next batch
     bool has_untaken = false;  // the copy after the batch before is under way
     while (true) {
-      std::uint64_t batch = d_.batch;
+      std::uint64_t batch = decision_.batch;
       if (waits) batch = std::min(most_waited_for, watch.reports_every() - queued % watch.reports_every());
-      batch = std::min(batch, b_.goals.limit - queued);
+      batch = std::min(batch, buffers_.goals.limit - queued);
       for (std::uint64_t i = 0; i < batch; ++i) queue_iteration();
       queued += batch;
       reads.read(number);
-      const bool takes_own = waits || queued >= b_.goals.limit;
+      const bool takes_own = waits || queued >= buffers_.goals.limit;
       if (has_untaken || takes_own) {
         const solver_state* state = has_untaken ? &reads.take(number - 1) : nullptr;
         if (takes_own && (state == nullptr || needs_nothing(*state))) state = &reads.take(number);
@@ -245,7 +245,7 @@ class streamed_solver {
   /// A graph has as many iterations as may be done, and their end.
   void capture() {
     start();
-    for (std::uint64_t i = 0; i < b_.goals.limit; ++i) queue_iteration();
+    for (std::uint64_t i = 0; i < buffers_.goals.limit; ++i) queue_iteration();
     queue_confirmation();
     launch_rows(finish_system<Sum, Value, Column>);
   }
@@ -254,35 +254,36 @@ class streamed_solver {
   streamed_solver(const context& ctx, const conjugate_gradient_problem& problem, const streamed_decision& decision,
                   const conjugate_gradient_buffers& buffers, core::scratch_arrays place)
       : ctx_(ctx),
-        d_(decision),
-        b_(buffers),
+        decision_(decision),
+        buffers_(buffers),
         product_(problem.product),
-        v_(vectors_in<Value>(problem, buffers, decision.tile_rows, place)),
+        vectors_(vectors_in<Value>(problem, buffers, decision.tile_rows, place)),
         facts_(place.take<row_facts>(1)),
         slices_at_(place.take<std::byte>(decision.sliced_bytes)),
         product_scratch_(place.rest()),
         guard_(guard_of(ctx, problem.product, primitives::csr_call::conjugate_gradient)),
-        m_(matrix_of<Value, Column>(problem, buffers, guard_)) {
+        matrix_(matrix_of<Value, Column>(problem, buffers, guard_)) {
     product_.reads_y = false;
-    guard_.is_faulty = &v_.memory->state.is_faulty[solver_state::iterations];
+    guard_.is_faulty = &vectors_.memory->state.is_faulty[solver_state::iterations];
   }
 
   /// Where no row is long, products need no second kernel, which costs an iteration more than a look at all rows does,
   /// and the matrix may be sliced. False if a row is wrong, which was reported.
   bool look_at_rows() {
     constexpr std::uint64_t worth = 8;
-    const bool may_slice = d_.product == product_form::slices;
-    if (!(may_slice || d_.rows.has_long_rows) || b_.goals.limit < worth) return true;
+    const bool may_slice = decision_.product == product_form::slices;
+    if (!(may_slice || decision_.rows.has_long_rows) || buffers_.goals.limit < worth) return true;
     csr_guard guard = guard_;
     guard.is_faulty = nullptr;
-    const row_facts facts = inspect_rows(ctx_, product_, b_.a, guard, facts_);
+    const row_facts facts = inspect_rows(ctx_, product_, buffers_.a, guard, facts_);
     if (facts.has_faults != 0) return false;
     core::scratch_offsets place;
-    d_.rows = decide_rows(product_, place, facts.longest);
+    decision_.rows = decide_rows(product_, place, facts.longest);
     is_sliced_ =
         may_slice && facts.entries > 0 && facts.longest <= longest_sliced_row && blocks_hold(ctx_, sliced_block_bytes);
     if (is_sliced_) {
-      shape_ = shape_of_slices(product_, facts.entries, d_.multiprocessors, static_cast<std::uint32_t>(v_.tile_rows));
+      shape_ = shape_of_slices(product_, facts.entries, decision_.multiprocessors,
+                               static_cast<std::uint32_t>(vectors_.tile_rows));
     }
     return true;
   }
@@ -299,25 +300,25 @@ class streamed_solver {
   /// Ends the iteration where the caller wants to.
   bool goes_on(const solver_state& s) const {
     if (s.steps.is_done() || system_reads::is_faulty(s)) return false;
-    if (s.steps.wants_confirmation() || !b_.watch->asks_to_stop()) return true;
-    launch_blocks(ctx_, end_system, 1, 1, v_.memory, stop_reason::stopped);
+    if (s.steps.wants_confirmation() || !buffers_.watch->asks_to_stop()) return true;
+    launch_blocks(ctx_, end_system, 1, 1, vectors_.memory, stop_reason::stopped);
     return false;
   }
 
   template <class Kernel>
   void launch_rows(Kernel kernel) const {
-    launch(ctx_, kernel, blocks_of_system(ctx_, v_.tiles), v_, m_);
+    launch(ctx_, kernel, blocks_of_system(ctx_, vectors_.tiles), vectors_, matrix_);
   }
 
   void start() const {
-    require(cudaMemsetAsync(v_.memory, 0, sizeof(solver_memory), ctx_.stream()), ctx_);
-    queue_over_tiles(ctx_, begin_system<Value>, v_);
-    if (v_.inverse != nullptr) launch_rows(check_diagonal<Value, Column>);
+    require(cudaMemsetAsync(vectors_.memory, 0, sizeof(solver_memory), ctx_.stream()), ctx_);
+    queue_over_tiles(ctx_, begin_system<Value>, vectors_);
+    if (vectors_.inverse != nullptr) launch_rows(check_diagonal<Value, Column>);
     if (is_sliced_) {
       // Checks all columns, so it comes before the kernel that may write x.
       csr_guard guard = guard_;
-      guard.is_faulty = &v_.memory->state.is_faulty[solver_state::diagonal];
-      slice_matrix<Value, Column>(ctx_, product_, b_.a, guard, shape_, slices(), guard.is_faulty);
+      guard.is_faulty = &vectors_.memory->state.is_faulty[solver_state::diagonal];
+      slice_matrix<Value, Column>(ctx_, product_, buffers_.a, guard, shape_, slices(), guard.is_faulty);
     }
     launch_rows(start_system<Sum, Value, Column>);
   }
@@ -325,44 +326,44 @@ class streamed_solver {
   /// q = A p and p.q.
   void multiply() const {
     if (is_sliced_) {
-      launch_shared(ctx_, multiply_sliced_rows<Sum, Value>, shape_.blocks, sliced_threads, sliced_block_bytes, v_,
+      launch_shared(ctx_, multiply_sliced_rows<Sum, Value>, shape_.blocks, sliced_threads, sliced_block_bytes, vectors_,
                     slices(), shape_);
       return;
     }
-    multiply_rows(ctx_, product_, d_.rows, {b_.a, v_.p, v_.q, 1, 0}, guard_, {}, product_scratch_,
-                  &v_.memory->state.skips_products);
-    queue_over_tiles(ctx_, sum_curvature<Value>, v_);
+    multiply_rows(ctx_, product_, decision_.rows, {buffers_.a, vectors_.p, vectors_.q, 1, 0}, guard_, {},
+                  product_scratch_, &vectors_.memory->state.skips_products);
+    queue_over_tiles(ctx_, sum_curvature<Value>, vectors_);
   }
 
   void queue_iteration() const {
     multiply();
-    queue_over_tiles(ctx_, step_residual<Sum, Value>, v_);
-    queue_over_rows(ctx_, step_vectors<Sum, Value>, v_);
+    queue_over_tiles(ctx_, step_residual<Sum, Value>, vectors_);
+    queue_over_rows(ctx_, step_vectors<Sum, Value>, vectors_);
   }
 
   void queue_confirmation() const {
     launch_rows(confirm_residual<Sum, Value, Column>);
-    queue_over_rows(ctx_, restart_direction<Sum, Value>, v_);
+    queue_over_rows(ctx_, restart_direction<Sum, Value>, vectors_);
   }
 
   void finish(system_reads& reads) const {
     launch_rows(finish_system<Sum, Value, Column>);
     const solver_state& s = reads.read_and_take();
-    *b_.result = s.steps.summary(s.residual);
+    *buffers_.result = s.steps.summary(s.residual);
   }
 
   const context& ctx_;
-  streamed_decision d_;
-  const conjugate_gradient_buffers& b_;
+  streamed_decision decision_;
+  const conjugate_gradient_buffers& buffers_;
   spmv_problem product_;
   sliced_shape shape_;
   bool is_sliced_ = false;
-  system_vectors<Value> v_;
+  system_vectors<Value> vectors_;
   row_facts* facts_;
   std::byte* slices_at_;
   std::byte* product_scratch_;
   csr_guard guard_;
-  system_matrix<Value, Column> m_;
+  system_matrix<Value, Column> matrix_;
 };
 
 }  // namespace
