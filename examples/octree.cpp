@@ -42,7 +42,7 @@ std::vector<point> surface(std::uint64_t count) {
   return points;
 }
 
-/// The low 21 bits of v, each followed by two zero bits.
+/// The low 21 bits of a number, each followed by two zero bits.
 std::uint64_t spread(std::uint64_t value) {
   value = (value | value << 32) & 0x001f00000000ffff;
   value = (value | value << 16) & 0x001f0000ff0000ff;

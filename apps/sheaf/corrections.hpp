@@ -13,8 +13,8 @@ struct correction_settings {
 };
 
 /// Runs the variants that compete for the calibrated problems of every job, from small to large, and keeps in
-/// machine::corrections how far off each prediction was. `ctx` works on the machine that `m` describes; it plans by `m`
-/// from now on. Where only one variant can run there is nothing to choose, and nothing is measured.
+/// machine::corrections how far off each prediction was. `ctx` works on the machine that `machine` describes; it plans
+/// by it from now on. Where only one variant can run there is nothing to choose, and nothing is measured.
 void measure_corrections(context& ctx, machine& machine, const correction_settings& settings);
 
 }  // namespace sheaf::jobs

@@ -118,12 +118,12 @@ SHEAF_API void edge_sum_by(const prepared_edge_sum& prepared, const_values node_
 }  // namespace detail
 
 /// edge_sum by the caller's function, on the CPU. Several threads may call it at once, once or twice for each edge. An
-/// exception of f reaches the caller once all threads have ended, and result is then undefined. For functions on a
-/// device see sheaf/cuda/edge_sum.cuh.
+/// exception of `function` reaches the caller once all threads have ended, and result is then undefined. For functions
+/// on a device see sheaf/cuda/edge_sum.cuh.
 /// @tparam ValueComponents  of a node's value, 1 to 8.
 /// @tparam Components       of a contribution and of a node's result, 1 to 8.
 /// @param node_values       std::vector, std::array or std::span of float or double.
-/// @param weights           0 to 8 for each edge, those of an edge side by side; f receives a null pointer if there are
+/// @param weights           0 to 8 for each edge, those of an edge side by side; a null pointer is passed if there are
 ///                          none.
 /// @throws error(bad_argument) as above, and for a context that is not a CPU context.
 template <std::uint32_t ValueComponents, std::uint32_t Components, std::ranges::range Nodes, std::ranges::range Weights,

@@ -50,7 +50,7 @@ struct paper_run : study {
 
 problem sequential(std::string_view what, std::uint64_t count);
 problem at_random(std::string_view what, std::uint64_t count, std::uint64_t record_bytes = tuple_bytes);
-/// A scatter to p partitions, each of them filled in order, as a radix sort does. Tuples visit the partitions in random
+/// A scatter to partitions, each of them filled in order, as a radix sort does. Tuples visit the partitions in random
 /// order, all once before any comes again; the paper draws a partition for every tuple.
 problem to_partitions(std::uint64_t partitions, std::uint64_t count);
 

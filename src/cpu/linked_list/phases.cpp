@@ -126,7 +126,7 @@ void put_base(const list_problem& problem, const list_buffers& buffers, const su
   table.entries[to].has_base = 1;
 }
 
-/// A list begins at the splitter of sublist s, or a walk from its head has ended there.
+/// A list begins at the splitter of a sublist, or a walk from its head has ended there.
 std::uint64_t follow(const list_problem& problem, const list_buffers& buffers, const sublist_table& table,
                      std::uint64_t sublist_index) {
   std::uint64_t nodes = 0;

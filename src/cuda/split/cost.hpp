@@ -6,7 +6,7 @@
 // latencies come from the profile.
 namespace sheaf::cuda {
 
-/// One pass over p.categories. `wide`: by more than narrow_bins.
+/// One pass over problem.categories. `wide`: by more than narrow_bins.
 plan::planned stable_pass_cost(const primitives::split_problem& problem, const machine& machine);
 plan::planned unordered_pass_cost(const primitives::split_problem& problem, const machine& machine, bool wide);
 /// LSD passes over words that hold their key: the first over `first_bits`, then `later_passes` over the other bits.

@@ -66,7 +66,7 @@ struct pair_passes {
 
 std::uint32_t pass_count(const pair_passes& passes);
 std::uint64_t pair_scratch_bytes(const pair_passes& passes);
-/// Queues the passes. Returns the sorted keys, which lie in scratch, if p.writes_keys; else null.
+/// Queues the passes. Returns the sorted keys, which lie in scratch, if passes.writes_keys; else null.
 const std::uint32_t* run_pair_passes(const context& ctx, const pair_passes& passes, std::byte* scratch);
 
 /// Passes by keys of 32 bits side by side, which also write the sorted keys. A value without a category has the key

@@ -47,8 +47,8 @@ void find_offsets(const context& ctx, const void* words, std::uint32_t word_byte
 /// Plans the inversion: by the bucketed scatter where that is faster, else by a write at random for each number.
 plan::planned plan_inversion(const primitives::split_problem& problem, const plan::scope& in);
 
-/// Queues scatter_index[order[i]] = i for every i below p.count, as planned; entries of order that are not
-/// record numbers are left out. Both lists have numbers of p.word_bytes, 4 or 8.
+/// Queues scatter_index[order[i]] = i for every i below problem.count, as planned; entries of order that are
+/// not record numbers are left out. Both lists have numbers of problem.word_bytes, 4 or 8.
 void invert_order(const context& ctx, const primitives::split_problem& problem, const plan::planned& inversion,
                   const std::byte* order, void* scatter_index, std::byte* scratch);
 

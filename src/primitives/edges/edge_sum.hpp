@@ -66,7 +66,7 @@ constexpr std::string_view edge_sum_call = "edge_sum";
 void require_edge_shape(std::string_view call, const edge_view& edges, std::uint64_t nodes);
 /// The ends are aligned and in ctx's memory.
 void require_edge_memory(std::string_view call, const context& ctx, const edge_view& edges);
-/// Values, weights and result fit the edges, the types and the components of `p`, whose number of nodes is set.
+/// Values, weights and result fit the edges, the types and the components of `problem`, whose number of nodes is set.
 void require_edge_values(std::string_view call, const edge_sum_problem& problem, const_values node_values,
                          const_values weights, const_values result);
 /// They are in ctx's memory, and the result overlaps nothing.

@@ -9,7 +9,7 @@ namespace sheaf::primitives {
 class prepared_edges {
  public:
   virtual ~prepared_edges() = default;
-  /// The views are checked. Components, types and function of `p` may be others than those prepared for.
+  /// The views are checked. Components, types and function of `problem` may be others than those prepared for.
   /// @throws error(out_of_memory) if a run takes scratch that is not to be had
   virtual void run(const context& ctx, const edge_sum_problem& problem, const edge_sum_buffers& buffers) = 0;
   virtual std::uint64_t kept_bytes() const = 0;
@@ -25,7 +25,7 @@ class checked_edges final : public checked_executor<prepared_edges, edge_sum_pro
   void run(const context& ctx, const edge_sum_problem& problem, const edge_sum_buffers& buffers) override;
   std::string_view run_variant() const override { return executor().run_variant(); }
 
-  /// A run with the caller's views, of which `p` has all but the type of the values and the number of weights.
+  /// A run with the caller's views, of which `problem` has all but the type of the values and the number of weights.
   void run_views(const context& ctx, edge_sum_problem problem, const_values node_values, const_values weights,
                  values result, const detail::host_edge_function* on_host,
                  const detail::device_edge_function* on_device);

@@ -70,7 +70,7 @@ SHEAF_HOST_DEVICE inline key_number number_of(const std::byte* row, const key_fi
   return number;
 }
 
-/// n >> low.
+/// number >> low.
 SHEAF_HOST_DEVICE inline key_number shifted_right(const key_number& number, std::uint32_t low) {
   key_number out;
   const std::uint32_t words = low / 64;
@@ -85,7 +85,7 @@ SHEAF_HOST_DEVICE inline key_number shifted_right(const key_number& number, std:
   return out;
 }
 
-/// n << low.
+/// number << low.
 SHEAF_HOST_DEVICE inline key_number shifted_left(const key_number& number, std::uint32_t low) {
   key_number out;
   const std::uint32_t words = low / 64;
