@@ -45,12 +45,12 @@ contender with_transfers(const session& session, const problem& p, const contend
 
 /// Adds the variant of this name, if it is built, and on a GPU also the variant with transfers.
 void add_sort(std::vector<contender>& who, const session& s, const problem& p, std::string_view variant) {
-  std::optional<contender> found = contender_by_name(s.ctx, p, s.arrays, variant);
-  if (!found) return;
+  std::optional<contender> contender = contender_by_name(s.ctx, p, s.arrays, variant);
+  if (!contender) return;
   if (s.ctx.backend() == backend_kind::cuda) {
-    who.push_back(with_transfers(s, p, *found));
+    who.push_back(with_transfers(s, p, *contender));
   }
-  who.push_back(std::move(*found));
+  who.push_back(std::move(*contender));
 }
 
 void optimizations_on_cuda(paper_run& run, session& session) {

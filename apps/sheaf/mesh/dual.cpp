@@ -80,17 +80,17 @@ class element_geometry {
     return sum / Dimension;
   }
 
-  // Outwards, of the part of a face that belongs to its n-th node.
-  vector<Dimension> face_normal(std::uint8_t face_index, std::uint8_t nodes) const {
+  // Outwards, of the part of a face that belongs to one of its nodes.
+  vector<Dimension> face_normal(std::uint8_t face_index, std::uint8_t node_index) const {
     const element_face& face = shape_.faces[face_index];
     vector<Dimension> normal{};
     if constexpr (Dimension == 2) {
       add(normal, turned(nodes_[face.nodes[1]] - nodes_[face.nodes[0]]), 0.5);
     } else {
       // A quadrilateral again: the node, the middle of the edge behind it, the centroid, the middle of the one before.
-      const vector<3>& node = nodes_[face.nodes[nodes]];
-      const vector<3>& next = nodes_[face.nodes[(nodes + 1U) % face.count]];
-      const vector<3>& before = nodes_[face.nodes[(nodes + face.count - 1U) % face.count]];
+      const vector<3>& node = nodes_[face.nodes[node_index]];
+      const vector<3>& next = nodes_[face.nodes[(node_index + 1U) % face.count]];
+      const vector<3>& before = nodes_[face.nodes[(node_index + face.count - 1U) % face.count]];
       add(normal, cross(face_center(face_index) - node, before - next), 0.25);
     }
     return normal;

@@ -239,12 +239,12 @@ sort_problem problem_of_pairs(const problem_spec& p, backend_kind backend) {
   return s;
 }
 sort_problem problem_of_index(const problem_spec& problem, backend_kind backend) {
-  sort_problem sorted = problem_by_key(problem, problem.key_bytes, backend);
-  sorted.product = sort_product::gather_index;
-  sorted.writes_rows = false;
-  sorted.rows.out_stride_bytes = 0;
-  sorted.index = problem.index;
-  return sorted;
+  sort_problem sort = problem_by_key(problem, problem.key_bytes, backend);
+  sort.product = sort_product::gather_index;
+  sort.writes_rows = false;
+  sort.rows.out_stride_bytes = 0;
+  sort.index = problem.index;
+  return sort;
 }
 
 }  // namespace

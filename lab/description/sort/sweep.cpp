@@ -114,10 +114,11 @@ void add(const sweep& sweep, std::span<const entry* const> entries, std::vector<
     for (const sort_layout& layout : sweep.lists.of<sort_lists>().layouts) {
       const auto found = std::ranges::find(entries, layout.primitive, &entry::name);
       if (found == entries.end()) continue;
+      const entry& entry = **found;
       for (const index_type index : sweep.indices) {
-        if (!(*found)->writes_index && index != sweep.indices.front()) continue;
-        const problem_spec problem{.primitive = (*found)->name,
-                                   .record_bytes = (*found)->writes_index ? bytes(index) : layout.record_bytes,
+        if (!entry.writes_index && index != sweep.indices.front()) continue;
+        const problem_spec problem{.primitive = entry.name,
+                                   .record_bytes = entry.writes_index ? bytes(index) : layout.record_bytes,
                                    .index = index,
                                    .count = count,
                                    .key_bytes = layout.key_bytes};

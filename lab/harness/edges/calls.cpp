@@ -49,14 +49,14 @@ namespace {
 /// That in the memory of a context, and a result.
 template <class Value>
 struct placed_sum {
-  placed_sum(const context& given, std::shared_ptr<const judged_edges<Value>> in)
+  placed_sum(const context& ctx, std::shared_ptr<const judged_edges<Value>> in)
       : judged(std::move(in)),
         input(judged->input),
         terms(judged->terms),
-        ends(given, input->edges.data(), input->edges.size()),
-        places(given, input->coordinates.data(), input->coordinates.size()),
-        placed_values(given, judged->values_of.data(), judged->values_of.size()),
-        result(given, judged->values_of.size()) {}
+        ends(ctx, input->edges.data(), input->edges.size()),
+        places(ctx, input->coordinates.data(), input->coordinates.size()),
+        placed_values(ctx, judged->values_of.data(), judged->values_of.size()),
+        result(ctx, judged->values_of.size()) {}
 
   static constexpr value_type type = value_type_of<Value>();
 

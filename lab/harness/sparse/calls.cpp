@@ -35,12 +35,12 @@ double error_of(const io::csr_matrix<Value>& matrix, const std::vector<Value>& x
 /// A matrix and its vectors in the memory of a context.
 template <class Value>
 struct placed_product {
-  placed_product(const context& given, std::shared_ptr<const io::csr_matrix<Value>> m)
+  placed_product(const context& ctx, std::shared_ptr<const io::csr_matrix<Value>> m)
       : matrix(std::move(m)),
         x(vector_for<Value>(matrix->columns)),
-        placed(given, *matrix),
-        placed_x(given, x.data(), x.size()),
-        y(given, matrix->rows) {}
+        placed(ctx, *matrix),
+        placed_x(ctx, x.data(), x.size()),
+        y(ctx, matrix->rows) {}
 
   const_values from() const { return {placed_x.data(), x.size(), value_type_of<Value>()}; }
   values to() const { return y.view(); }

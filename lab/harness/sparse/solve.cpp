@@ -163,7 +163,7 @@ struct verdict {
 };
 
 /// Beside the reference, which ends at the same tolerance.
-verdict judged(const system_terms& of, const solver& measured, double residual, double iterations,
+verdict judged(const system_terms& of, const solver& solver, double residual, double iterations,
                double iterations_of_reference) {
   const double ratio = iterations / iterations_of_reference;
   const bool is_near = ratio >= 0.8 && ratio <= 1.2;
@@ -171,7 +171,7 @@ verdict judged(const system_terms& of, const solver& measured, double residual, 
   // A peer ends by the residual of its recurrence, and is not judged.
   if (!(residual <= of.tolerance)) verdict.text = "residual above the tolerance";
   if (!is_near) verdict.text = verdict.text == "ok" ? "other iterations" : verdict.text + ", other iterations";
-  verdict.is_right = measured.judged_as == solver::judgement::peer || (residual <= of.tolerance && is_near);
+  verdict.is_right = solver.judged_as == solver::judgement::peer || (residual <= of.tolerance && is_near);
   return verdict;
 }
 
@@ -189,17 +189,17 @@ bool print_rows(placed_system& system, const system_terms& of, const std::vector
   const double expected = of.is_judged ? 0 : relative_residual(of.matrix, of.b, system.reference_solution());
   std::uint64_t iterations_of_reference = 0;
   bool all_right = true;
-  for (const solver& measured : all) {
+  for (const solver& solver : all) {
     std::uint64_t iterations = 0;
-    const double residual = relative_residual(of.matrix, of.b, system.solved_by(measured, iterations));
-    if (measured.judged_as == solver::judgement::reference) iterations_of_reference = iterations;
-    const verdict verdict = of.is_judged ? judged(of, measured, residual, static_cast<double>(iterations),
+    const double residual = relative_residual(of.matrix, of.b, system.solved_by(solver, iterations));
+    if (solver.judged_as == solver::judgement::reference) iterations_of_reference = iterations;
+    const verdict verdict = of.is_judged ? judged(of, solver, residual, static_cast<double>(iterations),
                                                   static_cast<double>(iterations_of_reference))
                                          : compared(of, residual, expected);
     all_right = all_right && verdict.is_right;
-    fmt::print("  {:<32} {:9.3f} ms, {:5} iterations{}, {:8.4f} ms each, residual {:.2e} of |b|  {}\n", measured.who,
-               measured.seconds * 1e3, iterations, verdict.beside,
-               measured.seconds * 1e3 / static_cast<double>(iterations), residual, verdict.text);
+    fmt::print("  {:<32} {:9.3f} ms, {:5} iterations{}, {:8.4f} ms each, residual {:.2e} of |b|  {}\n", solver.who,
+               solver.seconds * 1e3, iterations, verdict.beside, solver.seconds * 1e3 / static_cast<double>(iterations),
+               residual, verdict.text);
   }
   return all_right;
 }

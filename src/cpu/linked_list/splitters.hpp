@@ -35,23 +35,23 @@ struct later_splitters {
 };
 
 /// Draws splitters from the nodes whose bits are not set, as splitter_of() does from nodes in a row, and calls
-/// place(s, node) for each, in parallel. `unvisited` is what count_unvisited() has found.
+/// place(splitter, node) for each, in parallel. `unvisited` is what count_unvisited() has found.
 template <class Place>
 void draw_unvisited(const node_bits& visited, std::uint64_t count, std::uint64_t parts, const std::uint64_t* unvisited,
                     const later_splitters& drawn, Place place) {
   for_each_range(visited.word_count(), parts, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t part) {
     std::uint64_t before = 0;  // unvisited nodes before the word that is looked at
     for (std::uint64_t earlier = 0; earlier < part; ++earlier) before += unvisited[earlier];
-    std::uint64_t sublist = before / (drawn.unvisited / drawn.splitters);
-    const auto place_of = [&] { return splitter_of(sublist, drawn.unvisited, drawn.splitters, drawn.seed); };
-    if (sublist < drawn.splitters && place_of() < before) ++sublist;
-    for (std::uint64_t walk = begin; walk < end; ++walk) {
-      std::uint64_t left = nodes_of_word(walk, count) & ~visited.word(walk);
+    std::uint64_t splitter = before / (drawn.unvisited / drawn.splitters);
+    const auto place_of = [&] { return splitter_of(splitter, drawn.unvisited, drawn.splitters, drawn.seed); };
+    if (splitter < drawn.splitters && place_of() < before) ++splitter;
+    for (std::uint64_t word = begin; word < end; ++word) {
+      std::uint64_t left = nodes_of_word(word, count) & ~visited.word(word);
       std::uint64_t passed = before;
       before += static_cast<std::uint64_t>(std::popcount(left));
-      for (; sublist < drawn.splitters && place_of() < before; ++sublist) {
+      for (; splitter < drawn.splitters && place_of() < before; ++splitter) {
         for (; passed < place_of(); ++passed) left &= left - 1;
-        place(sublist, walk * 64 + static_cast<std::uint64_t>(std::countr_zero(left)));
+        place(splitter, word * 64 + static_cast<std::uint64_t>(std::countr_zero(left)));
       }
     }
   });

@@ -238,26 +238,28 @@ plan::planned plan_vqsort(const sort_problem& problem, const plan::scope& scope)
   const bool is_word = decided.encoding.word_bytes == 4 || decided.encoding.word_bytes == 8;
   const bool is_number = decided.encoding.content == word_content::row && is_word && key_is_row(problem);
   if (!is_number) decided.encoding = index_encoding_of(problem);
-  const word_encoding& encoded = decided.encoding;
+  const word_encoding& encoding = decided.encoding;
   if (problem.count == 0) return plan::rejected("there is nothing to sort");
   const bool is_packed = problem.count <= most_packed_rows && packed_encoder<std::uint64_t>::takes(problem);
-  if (!is_number && (encoded.rounds > 1 || (encoded.word_bytes != 8 && !is_packed))) {
+  if (!is_number && (encoding.rounds > 1 || (encoding.word_bytes != 8 && !is_packed))) {
     return plan::rejected(
         "rows are not numbers of 4 or 8 bytes, 8 bytes do not hold key and row number, and rows are not up to 2^20 "
         "keys of 8 bytes side by side for an index or with one such array of values of 4 or 8 bytes");
   }
   if (!sorts_in_vectors()) return plan::rejected("the library or the processor has no vectorized sort");
   plan::planned plan;
-  decided.layout.bytes = encoded.out_holds_words ? 0 : whole_write_buffers(problem.count * encoded.word_bytes);
+  decided.layout.bytes = encoding.out_holds_words ? 0 : whole_write_buffers(problem.count * encoding.word_bytes);
   plan.decided.set(decided);
   plan.scratch_bytes = decided.layout.bytes;
   const auto count = static_cast<double>(problem.count);
   plan.add("latency", digits_of_call * digit_seconds(machine));
-  const std::uint64_t once = bytes_read(problem, encoded) + bytes_written(problem);
+  const std::uint64_t once = bytes_read(problem, encoding) + bytes_written(problem);
   add_streamed(once, once, machine, decided, plan);
   const double digits = digits_of_1024 + digits_of_doubling * std::max(0.0, std::log2(count) - 10);
   // Vectors hold twice as many numbers of 4 bytes, and half as many of 16.
-  const double vectors = encoded.word_bytes == 4 ? share_of_4_bytes : encoded.word_bytes == 16 ? share_of_16_bytes : 1;
+  const double vectors = encoding.word_bytes == 4    ? share_of_4_bytes
+                         : encoding.word_bytes == 16 ? share_of_16_bytes
+                                                     : 1;
   plan.add("sorting in vectors", count * digits * vectors * digit_seconds(machine));
   add_fetches(problem, decided, machine, plan);
   return plan;

@@ -232,25 +232,25 @@ template <class Value, class Column>
 void fill(const diagonal_matrix& to, const row_grouping<Column>& grouping, const Value* values, std::uint64_t first,
           std::uint64_t last, segment_counts at) {
   std::uint64_t first_distance = at.distances;
-  grouping.for_each_segment(first, last, [&](segment piece, bool is_new) {
+  grouping.for_each_segment(first, last, [&](segment added, bool is_new) {
     if (is_new) {
       first_distance = at.distances;
-      for (std::uint64_t d = 0; d < piece.diagonals; ++d)
-        to.distances.as<std::uint64_t>()[at.distances++] = grouping.distance(piece.row, d);
+      for (std::uint64_t d = 0; d < added.diagonals; ++d)
+        to.distances.as<std::uint64_t>()[at.distances++] = grouping.distance(added.row, d);
     }
-    piece.first_distance = first_distance;
-    piece.first_value = piece.diagonals > 0 ? at.values : at.rows;
-    piece.entries_before = at.entries;
-    to.segments.as<segment>()[at.segments++] = piece;
+    added.first_distance = first_distance;
+    added.first_value = added.diagonals > 0 ? at.values : at.rows;
+    added.entries_before = at.entries;
+    to.segments.as<segment>()[at.segments++] = added;
     const std::uint64_t first_entry = at.entries_of_rows();
-    at.entries += grouping.entries_of(piece.row, piece.row + piece.rows);
-    if (piece.diagonals == 0) {
-      grouping.copy_rows(piece, values, first_entry, to.offsets.as<std::uint64_t>() + at.rows,
+    at.entries += grouping.entries_of(added.row, added.row + added.rows);
+    if (added.diagonals == 0) {
+      grouping.copy_rows(added, values, first_entry, to.offsets.as<std::uint64_t>() + at.rows,
                          to.columns.as<Column>() + first_entry, to.row_values.as<Value>() + first_entry);
-      at.rows += piece.rows;
+      at.rows += added.rows;
     } else {
-      grouping.transpose_tiles(piece, values, to.values.as<Value>() + at.values);
-      at.values += piece.diagonals * piece.rows;
+      grouping.transpose_tiles(added, values, to.values.as<Value>() + at.values);
+      at.values += added.diagonals * added.rows;
     }
   });
 }

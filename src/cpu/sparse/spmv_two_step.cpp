@@ -78,7 +78,7 @@ bool may_gather_all_places(const spmv_problem& problem, const csr_view& a, std::
 }
 
 void run_two_step(const context& ctx, const spmv_problem& problem, const plan::planned& plan,
-                  const spmv_buffers& arrays, std::byte* scratch) {
+                  const spmv_buffers& buffers, std::byte* scratch) {
   core::cpu_state& state = core::cpu(ctx);
   const auto decision = plan.decided.get<two_step_decision>();
   const std::uint64_t call = state.begin_call();
@@ -87,19 +87,19 @@ void run_two_step(const context& ctx, const spmv_problem& problem, const plan::p
   // nothing then tells whether this gather meets one more.
   std::byte* gathered = nullptr;
   if (problem.entries > 0 && state.status() != work_status::failed &&
-      may_gather_all_places(problem, arrays.a, decision.rows.threads)) {
+      may_gather_all_places(problem, buffers.a, decision.rows.threads)) {
     gathered = scratch + decision.gathered_at;
     const auto& inner = plan.inner<gather_choice>();
     const std::uint64_t width = problem.value_bytes();
-    const gather_buffers buffers{
-        {arrays.x, problem.columns, width}, arrays.a.column_indices, {gathered, problem.entries, width}};
-    inner.variant->run(ctx, gather_problem{gather_of_columns(problem)}, inner.plan, buffers,
+    const gather_buffers of_gather{
+        {buffers.x, problem.columns, width}, buffers.a.column_indices, {gathered, problem.entries, width}};
+    inner.variant->run(ctx, gather_problem{gather_of_columns(problem)}, inner.plan, of_gather,
                        scratch + decision.gather_at);
     if (state.status() == work_status::failed) gathered = nullptr;
   }
-  const row_faults faults = multiply_rows(problem, decision.rows, arrays, gathered, scratch);
+  const row_faults faults = multiply_rows(problem, decision.rows, buffers, gathered, scratch);
   // Bad columns are reported by this call, which began before the gather's.
-  if (faults.found()) state.keep_first(find_fault(problem, arrays.a, csr_call::spmv, call));
+  if (faults.found()) state.keep_first(find_fault(problem, buffers.a, csr_call::spmv, call));
 }
 
 }  // namespace

@@ -20,23 +20,23 @@ struct word_field {
 };
 
 inline word_field word_field_of(const bit_field& field, std::uint32_t word_bytes) {
-  word_field word_bits;
-  word_bits.mask = static_cast<std::uint32_t>((std::uint64_t{1} << field.count) - 1);
+  word_field result;
+  result.mask = static_cast<std::uint32_t>((std::uint64_t{1} << field.count) - 1);
   const std::uint32_t limbs = (word_bytes + 3) / 4;
   if (field.order == bit_order::little_endian) {
-    word_bits.limb = static_cast<std::uint32_t>(field.first / 32);
-    word_bits.next_limb = std::min(word_bits.limb + 1, limbs - 1);
-    word_bits.shift = static_cast<std::uint32_t>(field.first % 32);
-    return word_bits;
+    result.limb = static_cast<std::uint32_t>(field.first / 32);
+    result.next_limb = std::min(result.limb + 1, limbs - 1);
+    result.shift = static_cast<std::uint32_t>(field.first % 32);
+    return result;
   }
   // In the reversed word, `low` counts from the lowest bit and limbs come in reverse order. A word narrower than a limb
   // then lies in the limb's upper bytes.
   const auto low = static_cast<std::uint32_t>(limbs * 32 - field.first - field.count);
-  word_bits.limb = limbs - 1 - low / 32;
-  word_bits.next_limb = word_bits.limb == 0 ? 0 : word_bits.limb - 1;
-  word_bits.shift = low % 32;
-  word_bits.byte_order = 0x0123;
-  return word_bits;
+  result.limb = limbs - 1 - low / 32;
+  result.next_limb = result.limb == 0 ? 0 : result.limb - 1;
+  result.shift = low % 32;
+  result.byte_order = 0x0123;
+  return result;
 }
 
 template <class Word>

@@ -12,7 +12,7 @@ struct builtin_edge_function {
   edge_function function;
 
   __device__ void operator()(const T* first, const T* second, const T* weight, T* out) const {
-    const T factor_index = weight == nullptr ? T{1} : __ldg(weight);
+    const T given_factor = weight == nullptr ? T{1} : __ldg(weight);
     T step[Components];
     T square = 0;
 #pragma unroll
@@ -20,13 +20,13 @@ struct builtin_edge_function {
       step[c] = second[c] - first[c];
       square += step[c] * step[c];
     }
-    T factor = factor_index;
+    T factor = given_factor;
     T inverse = 1;
     if (function == edge_function::inverse_square) {
       // Nodes at one place have a strength of 0 and a distance of 1, so that nothing is divided by 0. The product of
       // distance and square would overflow where this does not.
       const T divisor = square == 0 ? T{1} : square;
-      factor = (square == 0 ? T{0} : factor_index) / divisor;
+      factor = (square == 0 ? T{0} : given_factor) / divisor;
       inverse = T{1} / sqrt(divisor);
     }
 #pragma unroll

@@ -37,16 +37,16 @@ sort_problem sort_of(const hash_build_problem& problem, slot_form form) {
   const auto array_of = [](std::uint64_t bytes) {
     return sorted_array{bytes, bytes, bytes, static_cast<std::uint32_t>(bytes)};
   };
-  sort_problem sorted;
-  sorted.backend = problem.backend;
-  sorted.count = problem.count;
-  sorted.key.fields[0] = {0, static_cast<std::uint32_t>(problem.key_bytes), key_type::unsigned_integer};
-  sorted.key.field_count = 1;
-  sorted.key.bits = static_cast<std::uint32_t>(8 * problem.key_bytes);
-  sorted.rows = array_of(problem.key_bytes);
-  sorted.column_count = 1;
-  sorted.columns[0] = array_of(id_bytes_of(form));
-  return sorted;
+  sort_problem sort;
+  sort.backend = problem.backend;
+  sort.count = problem.count;
+  sort.key.fields[0] = {0, static_cast<std::uint32_t>(problem.key_bytes), key_type::unsigned_integer};
+  sort.key.field_count = 1;
+  sort.key.bits = static_cast<std::uint32_t>(8 * problem.key_bytes);
+  sort.rows = array_of(problem.key_bytes);
+  sort.column_count = 1;
+  sort.columns[0] = array_of(id_bytes_of(form));
+  return sort;
 }
 
 plan::planned plan_sorted(const hash_build_problem& problem, const plan::scope& scope) {

@@ -226,20 +226,20 @@ void list_call::resolve(std::byte* scratch, bool always) {
   const auto kernel = args.list.bytes == 4 ? resolve_ranks<std::uint32_t> : resolve_ranks<std::uint64_t>;
   launch_cooperative(ctx, kernel, ceil_div(problem.count, block_threads), block_threads, 0, args);
   if (problem.ranks()) return;
-  list_kernels::by_rank_arguments arguments{};
-  arguments.status = at.status;
-  arguments.count = args.count;
-  arguments.jumps = args.jumps;
-  arguments.lengths = arrays.lengths;
-  arguments.above_lengths = arrays.above_lengths;
-  arguments.order = arrays.order;
-  arguments.sums = arrays.sums;
-  arguments.above_sums = arrays.above_sums;
-  arguments.results = buffers.out;
-  arguments.is_exclusive = problem.is_exclusive;
-  arguments.initial = buffers.initial;
-  arguments.always = always;
-  require(kernels_.scan_by_rank(ctx.stream(), kernels_.op, arguments, input()), ctx);
+  list_kernels::by_rank_arguments scan{};
+  scan.status = at.status;
+  scan.count = args.count;
+  scan.jumps = args.jumps;
+  scan.lengths = arrays.lengths;
+  scan.above_lengths = arrays.above_lengths;
+  scan.order = arrays.order;
+  scan.sums = arrays.sums;
+  scan.above_sums = arrays.above_sums;
+  scan.results = buffers.out;
+  scan.is_exclusive = problem.is_exclusive;
+  scan.initial = buffers.initial;
+  scan.always = always;
+  require(kernels_.scan_by_rank(ctx.stream(), kernels_.op, scan, input()), ctx);
 }
 
 namespace {

@@ -37,13 +37,13 @@ __global__ void __launch_bounds__(sample_threads, least_resident_blocks<Directio
   const std::uint32_t block_records = tile * schedule.rounds;
   if (blockIdx.x == 0 && schedule.asks_for_verdict != 0) publish_verdict(args.index, schedule.sample);
   std::uint64_t first = tile_type::first_of(std::uint64_t{blockIdx.x} * block_records);
-  tile_type type;
+  tile_type ordered;
   if (blockIdx.x < schedule.unconditional_blocks || !order_is_scattered(args.index, schedule.sample)) {
 #pragma unroll 1
     for (std::uint32_t round = 0; round < schedule.rounds; ++round, first += tile) {
       if (first >= args.count) return;
-      type.load(args, first);
-      type.finish(args, first);
+      ordered.load(args, first);
+      ordered.finish(args, first);
     }
     return;
   }
@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(sample_threads, least_resident_blocks<Directio
 
 template <direction Direction, class Word, int Items, int Step>
 void launch_adaptive(const context& ctx, const primitives::movement& problem, std::uint32_t rounds,
-                     std::uint32_t passes, const move_arguments& arguments) {
+                     std::uint32_t passes, const move_arguments& args) {
   const order_verdict verdict = state_of(ctx).new_order_verdict();
   const std::uint64_t block_records = std::uint64_t{sample_threads} * Items * rounds;
   // Blocks of each multiprocessor that do not wait for the verdict: few enough that a random list loses little by them,
@@ -91,9 +91,9 @@ void launch_adaptive(const context& ctx, const primitives::movement& problem, st
     using index_value = decltype(index);
     launch_blocks(ctx, move_words_adaptively<Direction, Word, index_value, Items, Step>,
                   unconditional_blocks + (records_left > 0 ? blocks_per_pass * passes : 0), sample_threads,
-                  word_arguments_of<index_value>(arguments), schedule);
+                  word_arguments_of<index_value>(args), schedule);
   };
-  arguments.wide_index != 0 ? with_index(std::uint64_t{}) : with_index(std::uint32_t{});
+  args.wide_index != 0 ? with_index(std::uint64_t{}) : with_index(std::uint32_t{});
 }
 
 /// Narrowest record that is chosen without a name: cuda.direct gathers bytes in order by a kernel of its own

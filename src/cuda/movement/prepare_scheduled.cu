@@ -22,13 +22,13 @@ constexpr std::uint32_t no_source = ~std::uint32_t{0};  // inverse of a record t
 
 /// The gather that each run performs: the caller's, or a scatter's by the inverse list.
 movement gather_of(const prepare_problem& p) {
-  movement movement = p;
+  movement gather = p;
   if (p.direction == prepared_direction::scatter) {
-    std::swap(movement.count, movement.indexed_count);
-    movement.index = index_type::u32;
-    movement.bounds = bounds::check;
+    std::swap(gather.count, gather.indexed_count);
+    gather.index = index_type::u32;
+    gather.bounds = bounds::check;
   }
-  return movement;
+  return gather;
 }
 
 const char* rejection(const prepare_problem& p) {
@@ -70,13 +70,13 @@ plan::choice<scatter_variant> choose_inverting(const prepare_problem& p, const p
 plan::planned plan_scheduled(const prepare_problem& problem, const plan::scope& scope) {
   const machine& machine = scope.machine;
   if (const char* reason = rejection(problem)) return plan::rejected(reason);
-  const movement movement = gather_of(problem);
-  const double run_seconds = machine.launch_seconds + machine.step_seconds + apply_seconds(movement, machine);
+  const movement gather = gather_of(problem);
+  const double run_seconds = machine.launch_seconds + machine.step_seconds + apply_seconds(gather, machine);
   plan::planned plan;
-  const double reading_list = static_cast<double>(movement.index_bytes()) / machine.copy_bytes_per_second;
-  plan.add("schedule", 4 * machine.launch_seconds + reading_list + build_seconds(movement, machine));
+  const double reading_list = static_cast<double>(gather.index_bytes()) / machine.copy_bytes_per_second;
+  plan.add("schedule", 4 * machine.launch_seconds + reading_list + build_seconds(gather, machine));
   const auto calls = std::make_shared<scheduled_calls>();
-  calls->layout = layout_of_schedule(movement, bucket_storage::contiguous);
+  calls->layout = layout_of_schedule(gather, bucket_storage::contiguous);
   if (problem.direction == prepared_direction::scatter) {
     calls->lists_bytes = ceil_div((problem.count + problem.indexed_count) * sizeof(std::uint32_t), 256) * 256;
     calls->inverting = choose_inverting(problem, plan::inner_scope(scope, calls->lists_bytes));
@@ -118,7 +118,7 @@ class scheduled_movement final : public prepared_movement {
     const core::scratch memory =
         plan::take_scratch(ctx, scatters_ ? "prepared_scatter" : "prepared_gather", scheduled_name,
                            std::max<std::uint64_t>(1, layout_.end - layout_.bucket_words));
-    const gather_schedule built = schedule();
+    const gather_schedule schedule = schedule_in_memory();
     with_word(gather_.word_bytes, [&](auto value) {
       using word = decltype(value);
       constexpr int items = sizeof(word) == 16 ? 4 : 8;
@@ -127,11 +127,11 @@ class scheduled_movement final : public prepared_movement {
           static_cast<std::uint32_t>(ceil_div(longest_list_, std::uint64_t{block_threads} * items));
       if (tiles_per_bucket > 0) {
         launch_blocks(ctx, read_buckets<word, items>, std::uint64_t{tiles_per_bucket} * layout_.buckets, block_threads,
-                      built, from.data, static_cast<std::uint32_t>(from.stride_bytes), bucket_words, tiles_per_bucket,
-                      order_sample{}, static_cast<std::uint32_t*>(nullptr));
+                      schedule, from.data, static_cast<std::uint32_t>(from.stride_bytes), bucket_words,
+                      tiles_per_bucket, order_sample{}, static_cast<std::uint32_t*>(nullptr));
       }
       launch_shared(ctx, collect_tiles<word, overflow_source>, ceil_div(gather_.count, bucketing_tile),
-                    bucketing_threads, bucketing_tile * sizeof(word), built, static_cast<const word*>(bucket_words),
+                    bucketing_threads, bucketing_tile * sizeof(word), schedule, static_cast<const word*>(bucket_words),
                     to.data, to.stride_bytes, overflow_source{}, scatters_ ? 1U : 0U, order_sample{},
                     static_cast<std::uint32_t*>(nullptr));
     });
@@ -145,7 +145,7 @@ class scheduled_movement final : public prepared_movement {
     return reinterpret_cast<T*>(memory_.data() + offset);
   }
 
-  gather_schedule schedule() const {
+  gather_schedule schedule_in_memory() const {
     return {.bucket_indices = array<std::uint32_t>(layout_.bucket_indices),
             .bucket_sizes = array<std::uint32_t>(layout_.bucket_sizes),
             .bucket_begins = array<unsigned long long>(layout_.bucket_begins),
@@ -185,10 +185,10 @@ class scheduled_movement final : public prepared_movement {
   template <class Index>
   void build_as(const context& ctx, index_span index, const index_guard& guard) {
     const std::uint64_t limit = std::min(gather_.index_limit(), gather_.indexed_count);
-    const gather_schedule built = schedule();
+    const gather_schedule schedule = schedule_in_memory();
     auto* const begin = array<unsigned long long>(layout_.bucket_begins);
     unsigned long long* const total = begin + most_buckets + 1;
-    require(cudaMemsetAsync(built.bucket_sizes, 0, layout_.buckets * sizeof(std::uint32_t), ctx.stream()), ctx);
+    require(cudaMemsetAsync(schedule.bucket_sizes, 0, layout_.buckets * sizeof(std::uint32_t), ctx.stream()), ctx);
     require(cudaMemsetAsync(total, 0, most_buckets * sizeof(unsigned long long), ctx.stream()), ctx);
     const auto blocks = std::min<std::uint64_t>(static_cast<std::uint64_t>(state_of(ctx).multiprocessors()) * 4,
                                                 ceil_div(gather_.count, bucketing_tile));
@@ -199,7 +199,7 @@ class scheduled_movement final : public prepared_movement {
     using source = list_source<Index>;
     const build_arguments<source> a{{static_cast<const Index*>(index.data), last, guard, 0}, {}, nullptr};
     launch_shared(ctx, build_schedule<source>, ceil_div(gather_.count, bucketing_tile), bucketing_threads,
-                  build_shared_bytes<source>, built, a);
+                  build_shared_bytes<source>, schedule, a);
   }
 
   movement gather_;

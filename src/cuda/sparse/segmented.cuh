@@ -48,11 +48,11 @@ __device__ __forceinline__ unsigned place_in_window(const segments_shape& shape,
 static __global__ void __launch_bounds__(block_threads)
     cut_windows(const __grid_constant__ row_offsets rows, const __grid_constant__ segments_shape shape,
                 segment_window* windows) {
-  const std::uint64_t warp = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
-  if (warp > shape.windows) return;
+  const std::uint64_t number = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
+  if (number > shape.windows) return;
   segment_window window{};
-  if (warp < shape.windows) {
-    const std::uint64_t at = shape.first + warp * shape.stride;
+  if (number < shape.windows) {
+    const std::uint64_t at = shape.first + number * shape.stride;
     std::uint64_t row = row_of_place(rows, at);
     if (rows.begin(row) != at) {
       const std::uint64_t next = rows.end(row);
@@ -65,7 +65,7 @@ static __global__ void __launch_bounds__(block_threads)
     }
     window.row = static_cast<std::uint32_t>(row);
   }
-  windows[warp] = window;
+  windows[number] = window;
 }
 
 /// Sets the bits of places where rows begin.
@@ -85,19 +85,19 @@ static __global__ void __launch_bounds__(block_threads)
 static __global__ void __launch_bounds__(block_threads)
     describe_lanes(const __grid_constant__ segments_shape shape, const unsigned* begins, std::uint16_t* lanes,
                    std::uint32_t* begins_of_window) {
-  const std::uint64_t warp = std::uint64_t{blockIdx.x} * warps_of_a_block + threadIdx.x / 32;
-  if (warp >= shape.windows) return;
+  const std::uint64_t window = std::uint64_t{blockIdx.x} * warps_of_a_block + threadIdx.x / 32;
+  if (window >= shape.windows) return;
   const unsigned lane = threadIdx.x % 32;
-  const unsigned bits = begins[warp * words_of_window + lane / 4] >> lane % 4 * 8 & 0xff;
+  const unsigned bits = begins[window * words_of_window + lane / 4] >> lane % 4 * 8 & 0xff;
   unsigned before = static_cast<unsigned>(__popc(bits));
 #pragma unroll
   for (unsigned step = 1; step < 32; step *= 2) {
     const unsigned other = __shfl_up_sync(~0U, before, step);
     if (lane >= step) before += other;
   }
-  if (lane == 31) begins_of_window[warp] = before;
+  if (lane == 31) begins_of_window[window] = before;
   before -= static_cast<unsigned>(__popc(bits));
-  lanes[warp * 32 + lane] = static_cast<std::uint16_t>(bits | before << 8);
+  lanes[window * 32 + lane] = static_cast<std::uint16_t>(bits | before << 8);
 }
 
 /// Turns counts into their sums before each.
@@ -343,15 +343,15 @@ __global__ void __launch_bounds__(block_threads, 5)
   const unsigned lane = threadIdx.x % 32;
   const std::uint64_t number = std::uint64_t{blockIdx.x} * warps_of_a_block + threadIdx.x / 32;
   if (number >= arrays.shape.windows) return sum_empty_rows<Sum>(args, arrays);
-  const auto warp = static_cast<std::uint32_t>(number);
-  const segment_window own = arrays.windows[warp];
-  const segment_window next = arrays.windows[warp + 1];
+  const auto window = static_cast<std::uint32_t>(number);
+  const segment_window own = arrays.windows[window];
+  const segment_window next = arrays.windows[window + 1];
   const unsigned described = arrays.lanes[number * 32 + lane];
-  const std::uint64_t begin = begin_of_window(arrays.shape, warp, own);
-  const std::uint64_t end = begin_of_window(arrays.shape, warp + 1, next);
+  const std::uint64_t begin = begin_of_window(arrays.shape, window, own);
+  const std::uint64_t end = begin_of_window(arrays.shape, window + 1, next);
   if (begin == end) return;
   Sum* const products = products_of_warps[threadIdx.x / 32];
-  const Value* const x_from = is_compressed<Column> ? args.x + arrays.bases[warp] : args.x;
+  const Value* const x_from = is_compressed<Column> ? args.x + arrays.bases[window] : args.x;
   stage_padded(args, x_from, begin, end, first_read_of_window(arrays.shape, begin), products);
 
   const bool is_continued = own.continues != 0;
@@ -372,8 +372,8 @@ __global__ void __launch_bounds__(block_threads, 5)
   for (int i = first_whole + static_cast<int>(lane); i < end_of_whole; i += 32)
     write_result(args, row_of(i), products[i]);
   if (is_continued)
-    close_part(args, arrays, cuts, arrays.begins_of_cut[warp], cuts.heads + warp, products[0], row_of(0));
-  if (goes_on && !is_part) close_part(args, arrays, cuts, warp, cuts.tails + warp, products[last], row_of(last));
+    close_part(args, arrays, cuts, arrays.begins_of_cut[window], cuts.heads + window, products[0], row_of(0));
+  if (goes_on && !is_part) close_part(args, arrays, cuts, window, cuts.tails + window, products[last], row_of(last));
 }
 
 }  // namespace sheaf::cuda

@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(block_threads)
 }
 
 void run_two_step(const context& ctx, const spmv_problem& problem, const plan::planned& plan,
-                  const spmv_buffers& arrays, std::byte* scratch) {
+                  const spmv_buffers& buffers, std::byte* scratch) {
   constexpr std::uint64_t places_of_a_block = 4 * block_threads;
   const device_scope scope(ctx.device());
   const auto& calls = plan.inner<two_step_calls>();
@@ -80,16 +80,16 @@ void run_two_step(const context& ctx, const spmv_problem& problem, const plan::p
     const std::uint64_t limit = primitives::reachable_records(gather_of_columns(problem));
     const std::uint64_t blocks = ceil_div(problem.entries, places_of_a_block);
     with_column_type(problem, [&]<class Column>(Column) {
-      launch(ctx, copy_columns<Column>, blocks, static_cast<const Column*>(arrays.a.column_indices.data),
+      launch(ctx, copy_columns<Column>, blocks, static_cast<const Column*>(buffers.a.column_indices.data),
              problem.entries, limit, columns);
     });
     const std::uint64_t width = problem.value_bytes();
-    const primitives::gather_buffers buffers{{arrays.x, problem.columns, width},
-                                             {columns, problem.entries, index_type::u32},
-                                             {gathered, problem.entries, width}};
-    calls.choice.variant->run(ctx, calls.gather, calls.choice.plan, buffers, scratch + calls.gather_scratch);
+    const primitives::gather_buffers of_gather{{buffers.x, problem.columns, width},
+                                               {columns, problem.entries, index_type::u32},
+                                               {gathered, problem.entries, width}};
+    calls.choice.variant->run(ctx, calls.gather, calls.choice.plan, of_gather, scratch + calls.gather_scratch);
   }
-  multiply_rows(ctx, problem, calls.rows, arrays, guard, {.gathered = gathers ? gathered : nullptr}, scratch);
+  multiply_rows(ctx, problem, calls.rows, buffers, guard, {.gathered = gathers ? gathered : nullptr}, scratch);
 }
 
 }  // namespace

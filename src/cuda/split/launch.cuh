@@ -8,15 +8,15 @@ namespace sheaf::cuda {
 
 /// How kernels read keys, without the report of bad ones.
 inline key_arguments keys_of(const key_array& keys) {
-  key_arguments args;
-  args.data = keys.data;
-  args.stride = keys.stride;
-  args.word_bytes = keys.word_bytes > 8 ? 0 : keys.word_bytes;
-  args.bits = keys.bits;
-  if (args.word_bytes != 0) args.field = word_field_of(keys.bits, args.word_bytes);
-  args.categories = keys.categories;
-  args.checks = keys.may_be_bad ? 1 : 0;
-  return args;
+  key_arguments key;
+  key.data = keys.data;
+  key.stride = keys.stride;
+  key.word_bytes = keys.word_bytes > 8 ? 0 : keys.word_bytes;
+  key.bits = keys.bits;
+  if (key.word_bytes != 0) key.field = word_field_of(keys.bits, key.word_bytes);
+  key.categories = keys.categories;
+  key.checks = keys.may_be_bad ? 1 : 0;
+  return key;
 }
 
 /// How the histogram kernels read the keys of a pass, which may be its words; bad keys are reported.
@@ -24,9 +24,9 @@ inline key_arguments keys_of(const context& ctx, const split_pass& pass) {
   if (pass.keys.data == nullptr) {
     return keys_of({.data = pass.in, .stride = pass.word_bytes, .word_bytes = pass.word_bytes, .bits = pass.bits});
   }
-  key_arguments k = keys_of(pass.keys);
-  if (pass.keys.may_be_bad) k.guard = state_of(ctx).guard(*pass.keys.wording, pass.keys.type, pass.keys.categories);
-  return k;
+  key_arguments key = keys_of(pass.keys);
+  if (pass.keys.may_be_bad) key.guard = state_of(ctx).guard(*pass.keys.wording, pass.keys.type, pass.keys.categories);
+  return key;
 }
 
 inline scatter_arguments arguments_of(const split_pass& pass, const key_arguments& key) {

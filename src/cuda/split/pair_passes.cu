@@ -78,37 +78,37 @@ std::uint32_t pass_count(const pair_passes& p) { return static_cast<std::uint32_
 
 std::uint64_t pair_scratch_bytes(const pair_passes& p) { return pair_scratch_layout(p).bytes; }
 
-const std::uint32_t* run_pair_passes(const context& ctx, const pair_passes& pairs, std::byte* scratch) {
-  const pair_scratch_layout layout(pairs);
-  const std::uint32_t passes = pass_count(pairs);
-  const std::uint32_t tile_records = split_tile_records(pairs.value_bytes, narrow_bins);
+const std::uint32_t* run_pair_passes(const context& ctx, const pair_passes& passes, std::byte* scratch) {
+  const pair_scratch_layout layout(passes);
+  const std::uint32_t all_passes = pass_count(passes);
+  const std::uint32_t tile_records = split_tile_records(passes.value_bytes, narrow_bins);
   void* const pass_scratch = scratch + layout.pass;
   pair_scatter_arguments args{};
-  args.values_in = pairs.values;
-  args.count = pairs.count;
-  args.key = keys_of(pairs.keys);
-  args.key.bad_bin = static_cast<std::uint32_t>(pairs.keys.categories);
-  for (std::uint32_t i = 0; i < passes; ++i) {
-    const std::uint32_t low = pairs.key_bits * i / passes;
-    const std::uint32_t digit = pairs.key_bits * (i + 1) / passes - low;
-    const bool is_last = i + 1 == passes;
-    const bool is_stable = pairs.stable || i > 0;
+  args.values_in = passes.values;
+  args.count = passes.count;
+  args.key = keys_of(passes.keys);
+  args.key.bad_bin = static_cast<std::uint32_t>(passes.keys.categories);
+  for (std::uint32_t i = 0; i < all_passes; ++i) {
+    const std::uint32_t low = passes.key_bits * i / all_passes;
+    const std::uint32_t digit = passes.key_bits * (i + 1) / all_passes - low;
+    const bool is_last = i + 1 == all_passes;
+    const bool is_stable = passes.stable || i > 0;
     args.digit_shift = low;
     args.digit_mask = (1U << digit) - 1;
     args.keys_out =
-        is_last && !pairs.writes_keys ? nullptr : reinterpret_cast<std::uint32_t*>(scratch + layout.keys[i % 2]);
-    const bool writes_out = is_last || ((passes - i) % 2 == 1 && !only_last_writes_out(pairs));
-    args.values_out = writes_out ? pairs.out : scratch + layout.values[only_last_writes_out(pairs) ? i % 2 : 0];
-    args.drops_bad_keys = is_last && pairs.drops_bad_keys ? 1 : 0;
-    args.first_bad_key = static_cast<std::uint32_t>(pairs.keys.categories);
-    const key_arguments counted = counted_keys(ctx, pairs, args, digit);
+        is_last && !passes.writes_keys ? nullptr : reinterpret_cast<std::uint32_t*>(scratch + layout.keys[i % 2]);
+    const bool writes_out = is_last || ((all_passes - i) % 2 == 1 && !only_last_writes_out(passes));
+    args.values_out = writes_out ? passes.out : scratch + layout.values[only_last_writes_out(passes) ? i % 2 : 0];
+    args.drops_bad_keys = is_last && passes.drops_bad_keys ? 1 : 0;
+    args.first_bad_key = static_cast<std::uint32_t>(passes.keys.categories);
+    const key_arguments counted = counted_keys(ctx, passes, args, digit);
     args.runs = is_stable
-                    ? count_and_scan_tiles(ctx, counted, pairs.count, tile_records, nullptr, narrow_bins, pass_scratch)
-                    : count_and_scan_list<narrow_bins>(ctx, counted, pairs.count, tile_records, nullptr, narrow_bins,
+                    ? count_and_scan_tiles(ctx, counted, passes.count, tile_records, nullptr, narrow_bins, pass_scratch)
+                    : count_and_scan_list<narrow_bins>(ctx, counted, passes.count, tile_records, nullptr, narrow_bins,
                                                        pass_scratch);
     if (args.runs.bin_begin == nullptr)
       args.key.guard = counted.guard;  // without a histogram, the scatter kernel reports
-    switch (pairs.value_bytes) {
+    switch (passes.value_bytes) {
       case 4: launch_scatter_of<std::uint32_t>(ctx, args, is_stable); break;
       case 8: launch_scatter_of<uint2>(ctx, args, is_stable); break;
       default: launch_scatter_of<uint4>(ctx, args, is_stable);
@@ -116,7 +116,7 @@ const std::uint32_t* run_pair_passes(const context& ctx, const pair_passes& pair
     args.keys_in = args.keys_out;
     args.values_in = args.values_out;
   }
-  return pairs.writes_keys ? args.keys_out : nullptr;
+  return passes.writes_keys ? args.keys_out : nullptr;
 }
 
 }  // namespace sheaf::cuda

@@ -118,12 +118,12 @@ __device__ __forceinline__ void stage_tile(const Word* tile_words, std::uint64_t
   for (int k = 0; k < Items; ++k) {
     const std::uint32_t bin = EveryRecordHasBin && Source == bin_source::word ? 0 : records.bin(k);
     if (!EveryRecordHasBin && bin >= Bins) continue;
-    const std::uint32_t position_index = position.get(k);
+    const std::uint32_t place = position.get(k);
     if constexpr (Source == bin_source::separate_key) {
-      staged[position_index] = separate_word[k];
-      staged_bin[position_index] = static_cast<staged_bin_type<Bins>>(bin);
+      staged[place] = separate_word[k];
+      staged_bin[place] = static_cast<staged_bin_type<Bins>>(bin);
     } else {
-      staged[position_index] = records.word[k];
+      staged[place] = records.word[k];
     }
   }
 }

@@ -282,32 +282,32 @@ machine parse_machine(const std::string& text, const std::string& origin) {
 
 machine load_machine(const std::string& path) { return machine_of(io::load_json(path, format_of_profiles), path); }
 
-std::string format_machine(const machine& rates) {
+std::string format_machine(const machine& machine) {
   json document = {{"schema_version", machine::schema_version},
-                   {"name", rates.name},
-                   {"backend", name(rates.backend)},
-                   {"versions", rates.versions},
-                   {"memory_bytes", rates.memory_bytes},
-                   {"cache_levels", rates.cache_levels},
-                   {"cache_bytes", rates.cache_bytes},
-                   {"sector_bytes", rates.sector_bytes},
-                   {"fetch_bytes", rates.fetch_bytes},
-                   {"parallelism", rates.parallelism},
-                   {"copy_bytes_per_second", rates.copy_bytes_per_second},
-                   {"cached_bytes_per_second", rates.cached_bytes_per_second},
-                   {"launch_seconds", rates.launch_seconds},
-                   {"step_seconds", rates.step_seconds},
-                   {"barrier_seconds", rates.barrier_seconds},
-                   {"access_seconds", rates.access_seconds},
-                   {"streams", list_of(rates.streams)},
-                   {"latencies", list_of(rates.latencies)},
-                   {"random_read", list_of(rates.random_read)},
-                   {"random_write", list_of(rates.random_write)},
-                   {"atomic_add", list_of(rates.atomic_add)}};
-  if (rates.digit_seconds > 0) document["digit_seconds"] = rates.digit_seconds;
-  if (rates.upload_bytes_per_second > 0) document["upload_bytes_per_second"] = rates.upload_bytes_per_second;
-  if (rates.readback_bytes_per_second > 0) document["readback_bytes_per_second"] = rates.readback_bytes_per_second;
-  if (!rates.corrections.empty()) document["corrections"] = list_of(rates.corrections);
+                   {"name", machine.name},
+                   {"backend", name(machine.backend)},
+                   {"versions", machine.versions},
+                   {"memory_bytes", machine.memory_bytes},
+                   {"cache_levels", machine.cache_levels},
+                   {"cache_bytes", machine.cache_bytes},
+                   {"sector_bytes", machine.sector_bytes},
+                   {"fetch_bytes", machine.fetch_bytes},
+                   {"parallelism", machine.parallelism},
+                   {"copy_bytes_per_second", machine.copy_bytes_per_second},
+                   {"cached_bytes_per_second", machine.cached_bytes_per_second},
+                   {"launch_seconds", machine.launch_seconds},
+                   {"step_seconds", machine.step_seconds},
+                   {"barrier_seconds", machine.barrier_seconds},
+                   {"access_seconds", machine.access_seconds},
+                   {"streams", list_of(machine.streams)},
+                   {"latencies", list_of(machine.latencies)},
+                   {"random_read", list_of(machine.random_read)},
+                   {"random_write", list_of(machine.random_write)},
+                   {"atomic_add", list_of(machine.atomic_add)}};
+  if (machine.digit_seconds > 0) document["digit_seconds"] = machine.digit_seconds;
+  if (machine.upload_bytes_per_second > 0) document["upload_bytes_per_second"] = machine.upload_bytes_per_second;
+  if (machine.readback_bytes_per_second > 0) document["readback_bytes_per_second"] = machine.readback_bytes_per_second;
+  if (!machine.corrections.empty()) document["corrections"] = list_of(machine.corrections);
   return lines_of(document);
 }
 

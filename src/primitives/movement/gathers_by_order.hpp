@@ -11,7 +11,7 @@ namespace sheaf::primitives {
 class gathers_by_order {
  public:
   /// Chooses them within what the sort leaves of its scope. `order` is the type of the row numbers.
-  gathers_by_order(const sort_problem& problem, index_type order, const plan::scope& in);
+  gathers_by_order(const sort_problem& sort, index_type order, const plan::scope& in);
 
   double seconds() const noexcept { return seconds_; }
   /// Most bytes of scratch of one of them.
@@ -21,14 +21,14 @@ class gathers_by_order {
 
   /// Plans them as what a plan ends with. Their scratch begins at byte `begin` of its scratch, over what has had its
   /// use by then.
-  static void end_plan(plan::planned& plan, const sort_problem& problem, index_type order, const plan::scope& in,
+  static void end_plan(plan::planned& plan, const sort_problem& sort, index_type order, const plan::scope& in,
                        std::uint64_t begin);
 
-  void run(const context& ctx, const sort_problem& problem, const sort_buffers& buffers, index_span order,
+  void run(const context& ctx, const sort_problem& sort, const sort_buffers& buffers, index_span order,
            std::byte* scratch) const;
 
  private:
-  void add(const sort_problem& problem, const sorted_array& array, index_type order, const plan::scope& in);
+  void add(const sort_problem& sort, const sorted_array& array, index_type order, const plan::scope& in);
 
   struct planned_gather {
     gather_problem problem;

@@ -43,7 +43,7 @@ struct edge_launches {
                          a, is_aligned_array(a.views.values), function(f));
   }
 
-  static cudaError_t sum_tiles(cudaStream_t stream, const void* function_index, const tile_arguments& args) {
+  static cudaError_t sum_tiles(cudaStream_t stream, const void* function_object, const tile_arguments& args) {
     int device = 0;
     int most_bytes = 0;
     cudaError_t result = cudaGetDevice(&device);
@@ -58,7 +58,7 @@ struct edge_launches {
     if (bytes > static_cast<std::size_t>(most_bytes)) {
       return launch_blocks(stream, tiles, stage_bytes,
                            sum_tiles_of_nodes<T, ValueComponents, Components, false, true, F>, args, is_aligned,
-                           function(function_index));
+                           function(function_object));
     }
     const auto kernel = args.views.weights == nullptr
                             ? sum_tiles_of_nodes<T, ValueComponents, Components, true, false, F>
@@ -67,7 +67,7 @@ struct edge_launches {
     result = cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
                                   most_bytes);
     if (result != cudaSuccess) return result;
-    return launch_blocks(stream, tiles, bytes, kernel, args, is_aligned, function(function_index));
+    return launch_blocks(stream, tiles, bytes, kernel, args, is_aligned, function(function_object));
   }
 };
 

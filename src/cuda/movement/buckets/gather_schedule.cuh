@@ -115,7 +115,7 @@ __device__ __forceinline__ void write_lists(const gather_schedule& schedule, con
 /// lists by one atomic for each, and writes the runs.
 template <class Source>
 __global__ void __launch_bounds__(bucketing_threads, 2)
-    build_schedule(const __grid_constant__ gather_schedule built,
+    build_schedule(const __grid_constant__ gather_schedule schedule,
                    const __grid_constant__ build_arguments<Source> args) {
   using stored = typename Source::stored;
   extern __shared__ __align__(16) unsigned char shared[];
@@ -123,21 +123,21 @@ __global__ void __launch_bounds__(bucketing_threads, 2)
                                       reinterpret_cast<std::uint16_t*>(shared + bucketing_tile * sizeof(stored))};
   __shared__ bucket_runs runs;
   if (args.tile_counter != nullptr && !verdict_is_scattered(args.sample)) return;
-  const std::uint64_t tiles = (built.count + bucketing_tile - 1) / bucketing_tile;
-  const tile_scheduler schedule(args.tile_counter);
-  for (std::uint64_t tile = schedule.first(); tile < tiles; tile = schedule.next(tile)) {
+  const std::uint64_t tiles = (schedule.count + bucketing_tile - 1) / bucketing_tile;
+  const tile_scheduler scheduler(args.tile_counter);
+  for (std::uint64_t tile = scheduler.first(); tile < tiles; tile = scheduler.next(tile)) {
     const std::uint64_t first = tile * bucketing_tile;
-    const auto records = static_cast<std::uint32_t>(min(built.count - first, std::uint64_t{bucketing_tile}));
+    const auto records = static_cast<std::uint32_t>(min(schedule.count - first, std::uint64_t{bucketing_tile}));
     positions_of_tile<Source> positions;
-    positions.load(args.source, first, records, built.shift);
-    const reserved_run run = positions.reserve_runs(runs, built.bucket_sizes);
-    if (threadIdx.x < built.buckets) {
-      built.run_in_bucket[tile * built.buckets + threadIdx.x] = run.entry;
-      built.run_in_tile[tile * built.buckets + threadIdx.x] = static_cast<std::uint16_t>(run.begin);
+    positions.load(args.source, first, records, schedule.shift);
+    const reserved_run run = positions.reserve_runs(runs, schedule.bucket_sizes);
+    if (threadIdx.x < schedule.buckets) {
+      schedule.run_in_bucket[tile * schedule.buckets + threadIdx.x] = run.entry;
+      schedule.run_in_tile[tile * schedule.buckets + threadIdx.x] = static_cast<std::uint16_t>(run.begin);
     }
-    stage_numbers(built, positions, runs, staged, first, records);
+    stage_numbers(schedule, positions, runs, staged, first, records);
     __syncthreads();
-    write_lists(built, runs, staged);
+    write_lists(schedule, runs, staged);
     __syncthreads();
   }
 }
@@ -174,23 +174,23 @@ static __global__ void __launch_bounds__(most_buckets)
 /// Reads the table bucket by bucket, each bucket's records in the order of its list.
 template <class Word, int Items>
 __global__ void __launch_bounds__(block_threads)
-    read_buckets(const __grid_constant__ gather_schedule built, const std::byte* table, std::uint32_t stride,
+    read_buckets(const __grid_constant__ gather_schedule schedule, const std::byte* table, std::uint32_t stride,
                  Word* bucket_words, std::uint32_t tiles_per_bucket, const order_sample sample,
                  std::uint32_t* tile_counter) {
   constexpr std::uint32_t tile_records = block_threads * Items;
   if (tile_counter != nullptr && !verdict_is_scattered(sample)) return;
-  const std::uint64_t tiles = std::uint64_t{tiles_per_bucket} * built.buckets;
-  const tile_scheduler schedule(tile_counter);
-  for (std::uint64_t t = schedule.first(); t < tiles; t = schedule.next(t)) {
+  const std::uint64_t tiles = std::uint64_t{tiles_per_bucket} * schedule.buckets;
+  const tile_scheduler scheduler(tile_counter);
+  for (std::uint64_t t = scheduler.first(); t < tiles; t = scheduler.next(t)) {
     if (tile_counter != nullptr) __syncthreads();
     const auto bucket = static_cast<std::uint32_t>(t / tiles_per_bucket);
-    const std::uint64_t size = min(std::uint64_t{built.bucket_sizes[bucket]}, capacity_of(built, bucket));
+    const std::uint64_t size = min(std::uint64_t{schedule.bucket_sizes[bucket]}, capacity_of(schedule, bucket));
     const std::uint64_t first = (t - std::uint64_t{bucket} * tiles_per_bucket) * tile_records;
     if (first >= size) continue;
     const auto records = static_cast<std::uint32_t>(min(size - first, std::uint64_t{tile_records}));
-    const std::uint32_t* const indices = built.bucket_indices + begin_of(built, bucket) + first;
-    Word* const output = bucket_words + begin_of(built, bucket) + first;
-    const std::byte* const bucket_table = table + (std::uint64_t{bucket} << built.shift) * stride;
+    const std::uint32_t* const indices = schedule.bucket_indices + begin_of(schedule, bucket) + first;
+    Word* const output = bucket_words + begin_of(schedule, bucket) + first;
+    const std::byte* const bucket_table = table + (std::uint64_t{bucket} << schedule.shift) * stride;
     std::uint32_t index[Items];
     Word word[Items];
 #pragma unroll
@@ -223,7 +223,7 @@ struct overflow_source {
 /// positions are cleared, or left as they are if `skips_bad` is 1.
 template <class Word, class Overflow>
 __global__ void __launch_bounds__(bucketing_threads)
-    collect_tiles(const __grid_constant__ gather_schedule built, const Word* bucket_words, std::byte* out,
+    collect_tiles(const __grid_constant__ gather_schedule schedule, const Word* bucket_words, std::byte* out,
                   std::uint64_t out_stride, const Overflow overflow, std::uint32_t skips_bad, const order_sample sample,
                   std::uint32_t* tile_counter) {
   constexpr int items = bucketing_items;
@@ -234,15 +234,15 @@ __global__ void __launch_bounds__(bucketing_threads)
   __shared__ std::uint16_t run_length[most_buckets];
   __shared__ std::uint32_t good_records;
   if (tile_counter != nullptr && !verdict_is_scattered(sample)) return;
-  const std::uint64_t tiles = (built.count + bucketing_tile - 1) / bucketing_tile;
-  const tile_scheduler schedule(tile_counter);
-  for (std::uint64_t tile = schedule.first(); tile < tiles; tile = schedule.next(tile)) {
+  const std::uint64_t tiles = (schedule.count + bucketing_tile - 1) / bucketing_tile;
+  const tile_scheduler scheduler(tile_counter);
+  for (std::uint64_t tile = scheduler.first(); tile < tiles; tile = scheduler.next(tile)) {
     const std::uint64_t first = tile * bucketing_tile;
-    const auto records = static_cast<std::uint32_t>(min(built.count - first, std::uint64_t{bucketing_tile}));
+    const auto records = static_cast<std::uint32_t>(min(schedule.count - first, std::uint64_t{bucketing_tile}));
     std::uint16_t slot[items];
 #pragma unroll
     for (int k = 0; k < items; ++k) {
-      slot[k] = __ldcs(built.tile_slots + first + min(k * bucketing_threads + threadIdx.x, records - 1));
+      slot[k] = __ldcs(schedule.tile_slots + first + min(k * bucketing_threads + threadIdx.x, records - 1));
     }
     std::uint32_t good = 0;
 #pragma unroll
@@ -253,22 +253,22 @@ __global__ void __launch_bounds__(bucketing_threads)
     if (threadIdx.x == 0) good_records = 0;
     __syncthreads();
     if (threadIdx.x % 32 == 0) atomicAdd(&good_records, good_in_warp);
-    for (std::uint32_t b = threadIdx.x; b < built.buckets; b += bucketing_threads) {
-      run_begin[b] = built.run_in_tile[tile * built.buckets + b];
+    for (std::uint32_t b = threadIdx.x; b < schedule.buckets; b += bucketing_threads) {
+      run_begin[b] = schedule.run_in_tile[tile * schedule.buckets + b];
     }
     __syncthreads();
-    for (std::uint32_t bucket = threadIdx.x; bucket < built.buckets; bucket += bucketing_threads) {
-      const std::uint32_t run_end = bucket + 1 < built.buckets ? run_begin[bucket + 1] : good_records;
-      const std::uint64_t entry = built.run_in_bucket[tile * built.buckets + bucket];
-      const std::uint64_t capacity = capacity_of(built, bucket);
-      run_source[bucket] = begin_of(built, bucket) + entry;
+    for (std::uint32_t bucket = threadIdx.x; bucket < schedule.buckets; bucket += bucketing_threads) {
+      const std::uint32_t run_end = bucket + 1 < schedule.buckets ? run_begin[bucket + 1] : good_records;
+      const std::uint64_t entry = schedule.run_in_bucket[tile * schedule.buckets + bucket];
+      const std::uint64_t capacity = capacity_of(schedule, bucket);
+      run_source[bucket] = begin_of(schedule, bucket) + entry;
       run_length[bucket] = static_cast<std::uint16_t>(
           entry < capacity ? min(std::uint64_t{run_end - run_begin[bucket]}, capacity - entry) : 0);
     }
     __syncthreads();
     const std::uint32_t lane = threadIdx.x % 32;
 #pragma unroll 4
-    for (std::uint32_t b = threadIdx.x / 32; b < built.buckets; b += bucketing_threads / 32) {
+    for (std::uint32_t b = threadIdx.x / 32; b < schedule.buckets; b += bucketing_threads / 32) {
       const Word* const run = bucket_words + run_source[b];
       for (std::uint32_t i = lane; i < run_length[b]; i += 32) staged[run_begin[b] + i] = __ldcs(run + i);
     }

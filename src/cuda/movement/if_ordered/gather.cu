@@ -20,16 +20,16 @@ struct if_ordered_arguments {
 template <class Tile>
 __global__ void __launch_bounds__(sample_threads)
     gather_words_if_ordered(const __grid_constant__ word_arguments<typename Tile::index> args,
-                            const __grid_constant__ if_ordered_arguments arguments) {
+                            const __grid_constant__ if_ordered_arguments schedule) {
   constexpr std::uint32_t tile_records = sample_threads * Tile::items;
   __shared__ std::uint32_t drawn[2];
-  bool asks_for_verdict = arguments.unconditional_tiles < arguments.tiles;
-  std::uint64_t limit = arguments.tiles;  // tiles below this move here, as far as is known
-  if (blockIdx.x == 0 && asks_for_verdict) publish_verdict(args.index, arguments.sample);
+  bool asks_for_verdict = schedule.unconditional_tiles < schedule.tiles;
+  std::uint64_t limit = schedule.tiles;  // tiles below this move here, as far as is known
+  if (blockIdx.x == 0 && asks_for_verdict) publish_verdict(args.index, schedule.sample);
   std::uint32_t counter = blockIdx.x % parallel_counters;
   const auto draw = [&](std::uint32_t& drawn_tile) {
     if (threadIdx.x == 0)
-      drawn_tile = atomicAdd(arguments.tile_counters + counter * counter_stride, 1U) * parallel_counters + counter;
+      drawn_tile = atomicAdd(schedule.tile_counters + counter * counter_stride, 1U) * parallel_counters + counter;
     counter = (counter + 1) % parallel_counters;
   };
   draw(drawn[0]);
@@ -41,8 +41,8 @@ __global__ void __launch_bounds__(sample_threads)
   if (first < args.count) current.load(args, first);
   // One counter may reach the limit some turns before the others: the loop ends after a miss on each of them.
   for (std::uint32_t turn = 0, misses = 0; misses < parallel_counters; turn ^= 1) {
-    if (asks_for_verdict && tile >= arguments.unconditional_tiles) {
-      if (order_is_scattered(args.index, arguments.sample)) limit = arguments.unconditional_tiles;
+    if (asks_for_verdict && tile >= schedule.unconditional_tiles) {
+      if (order_is_scattered(args.index, schedule.sample)) limit = schedule.unconditional_tiles;
       asks_for_verdict = false;
     }
     const bool moves = tile < limit;
@@ -62,8 +62,8 @@ __global__ void __launch_bounds__(sample_threads)
 }
 
 template <class Word, int Items>
-direct_attempt launch_if_ordered(const context& ctx, const primitives::movement& problem,
-                                 const move_arguments& arguments, std::uint32_t* tile_counters) {
+direct_attempt launch_if_ordered(const context& ctx, const primitives::movement& problem, const move_arguments& args,
+                                 std::uint32_t* tile_counters) {
   const order_verdict verdict = state_of(ctx).new_order_verdict();
   constexpr std::uint64_t resident = 2048 / sample_threads;
   const std::uint64_t blocks = static_cast<std::uint64_t>(state_of(ctx).multiprocessors()) * resident;
@@ -74,17 +74,17 @@ direct_attempt launch_if_ordered(const context& ctx, const primitives::movement&
   constexpr std::uint64_t turns_ahead = 2;
   const std::uint64_t unconditional_tiles =
       can_sample(problem, verdict) ? std::min(blocks * turns_ahead, tiles) : tiles;
-  const if_ordered_arguments args{order_sample_of(ctx, problem, false, verdict), tile_counters, tiles,
-                                  unconditional_tiles};
+  const if_ordered_arguments schedule{order_sample_of(ctx, problem, false, verdict), tile_counters, tiles,
+                                      unconditional_tiles};
   require(cudaMemsetAsync(tile_counters, 0, parallel_counters * counter_stride * sizeof(*tile_counters), ctx.stream()),
           ctx);
   const auto with_index = [&](auto index) {
     using index_value = decltype(index);
     launch_blocks(ctx, gather_words_if_ordered<gather_tile<Word, index_value, Items>>, std::min(blocks, tiles),
-                  sample_threads, word_arguments_of<index_value>(arguments), args);
+                  sample_threads, word_arguments_of<index_value>(args), schedule);
   };
-  arguments.wide_index != 0 ? with_index(std::uint64_t{}) : with_index(std::uint32_t{});
-  return {args.sample, std::min(problem.count, unconditional_tiles * tile), unconditional_tiles < tiles};
+  args.wide_index != 0 ? with_index(std::uint64_t{}) : with_index(std::uint32_t{});
+  return {schedule.sample, std::min(problem.count, unconditional_tiles * tile), unconditional_tiles < tiles};
 }
 
 }  // namespace

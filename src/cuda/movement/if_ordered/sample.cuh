@@ -59,7 +59,7 @@ __device__ __forceinline__ std::uint32_t sample_position(std::uint32_t t) {
 // depends on the order in which threads reach the table: each slot keeps the smallest group that came to it, and
 // samples of that group beyond the first are the repeats.
 template <class Index>
-__device__ __forceinline__ bool sample_is_scattered(const Index* index, const order_sample& taken) {
+__device__ __forceinline__ bool sample_is_scattered(const Index* index, const order_sample& sample) {
   constexpr std::uint32_t slots = 2048;
   constexpr std::uint32_t samples = 2 * sample_threads;
   constexpr int least_repeats = 14;
@@ -72,24 +72,24 @@ __device__ __forceinline__ bool sample_is_scattered(const Index* index, const or
   // Loops stay loops, because the kernels around need their registers for records on their way.
 #pragma unroll 1
   for (int set = 0; set < 2; ++set) {
-    const Index* const window = index + (set == 0 ? 0 : taken.second_window);
+    const Index* const window = index + (set == 0 ? 0 : sample.second_window);
 #pragma unroll 1
     for (std::uint32_t slot = threadIdx.x; slot < slots; slot += sample_threads) table[slot] = no_group;
     int repeats = 0;
     int close = 0;
 #pragma unroll 1
-    for (std::uint32_t sample = threadIdx.x; sample < samples; sample += sample_threads) {
-      const Index value = window[sample_position(sample)];
+    for (std::uint32_t i = threadIdx.x; i < samples; i += sample_threads) {
+      const Index value = window[sample_position(i)];
       const Index middle = window[sample_window / 2];
-      close += __syncthreads_count((value > middle ? value - middle : middle - value) < taken.close_records);
+      close += __syncthreads_count((value > middle ? value - middle : middle - value) < sample.close_records);
       const auto group = static_cast<std::uint32_t>(value >> 3);
-      groups[sample] = group;
+      groups[i] = group;
       atomicMin(&table[slot_of(group)], group);
     }
     __syncthreads();
 #pragma unroll 1
-    for (std::uint32_t sample = threadIdx.x; sample < samples; sample += sample_threads) {
-      repeats += __syncthreads_count(table[slot_of(groups[sample])] == groups[sample]);
+    for (std::uint32_t i = threadIdx.x; i < samples; i += sample_threads) {
+      repeats += __syncthreads_count(table[slot_of(groups[i])] == groups[i]);
     }
 #pragma unroll 1
     for (std::uint32_t slot = threadIdx.x; slot < slots; slot += sample_threads) {
