@@ -3,8 +3,9 @@
 
 # sheaf_precompile_headers(TARGET): what nearly every source includes.
 function(sheaf_precompile_headers target)
-  target_precompile_headers(${target} PRIVATE <algorithm> <array> <bit> <cmath> <cstddef> <cstdint> <cstring> <functional>
-    <limits> <memory> <optional> <span> <string> <string_view> <type_traits> <utility> <variant> <vector> <fmt/format.h>)
+  target_precompile_headers(${target} PRIVATE <algorithm> <array> <atomic> <bit> <cmath> <cstddef> <cstdint> <cstring>
+    <functional> <limits> <memory> <optional> <span> <stdexcept> <string> <string_view> <type_traits> <utility>
+    <variant> <vector> <fmt/format.h>)
 endfunction()
 
 # sheaf_reuse_precompiled_headers(TARGET OWNER): those of OWNER, whose compiler flags are the same.

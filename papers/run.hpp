@@ -2,7 +2,6 @@
 
 #include <cstdlib>
 #include <deque>
-#include <initializer_list>
 
 #include "lab/harness/platform.hpp"
 #include "lab/harness/report.hpp"

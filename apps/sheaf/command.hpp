@@ -1,7 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <stdexcept>
 #include <utility>
 
 #include <CLI/CLI.hpp>

@@ -2,7 +2,6 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
-#include <initializer_list>
 #include <iostream>
 #include <new>
 #include <system_error>

@@ -57,7 +57,7 @@ struct conjugate_gradient_options {
   /// on.
   std::function<bool(const conjugate_gradient_progress&)> progress = {};
   std::uint64_t progress_interval = 1;  ///< iterations between calls, 1 or more; a GPU waits for the host at each
-  std::string_view variant = {};        ///< the variant to run, "cpu.fused"; empty: the planner's choice
+  std::string_view variant = {};  ///< name of the variant to run, such as "cpu.fused"; empty: the planner's choice
 };
 
 struct conjugate_gradient_result {

@@ -65,7 +65,7 @@ struct edge_sum_options {
   access_pattern pattern = access_pattern::unknown();  ///< of the ends, along the edges
   /// unordered lets a variant add in any order, as with atomics on CUDA, so that the last bits differ from run to run.
   reduction_order order = reduction_order::deterministic;
-  std::string_view variant = {};  ///< the variant to run, "cpu.owner"; empty: the planner's choice
+  std::string_view variant = {};  ///< name of the variant to run, such as "cpu.owner"; empty: the planner's choice
 };
 
 /// Sums over edges: result[i] is the sum of the contributions of all edges from node i, minus that of all edges to node
@@ -147,8 +147,8 @@ void edge_sum(const context& ctx, const edge_view& edges, const Nodes& node_valu
 
 /// What a preparation found, took and saves.
 struct edge_sum_preparation : preparation_report {
-  /// The variant that run() executes. If the preparation is "kept", it is a variant of edge_sum. Else it is `variant`
-  /// itself, or what `variant` falls back to where the edges do not suit it: "cuda.by_node" for "cuda.tiles".
+  /// The variant that run() executes: a variant of edge_sum if `variant` is "kept", else `variant`. Edges that do not
+  /// suit tiles are the exception: "cuda.tiles" then runs as "cuda.by_node".
   std::string run_variant;
   std::string unprepared_variant;  ///< the edge_sum variant of a call without preparation
 };
@@ -158,14 +158,14 @@ struct prepare_edge_sum_options {
   /// Without positions, nearness comes from the edges, by a breadth-first order that one thread of the host computes;
   /// on CUDA it comes from the node numbers if `pattern` is sequential or clustered.
   const_values coordinates = {};
-  /// What most runs will have, for planning and timing only: the type of values, f32 or f64, the built-in function, and
-  /// the number of weights of an edge, 0 to 8.
+  /// What runs are expected to have, for planning and timing only: the type of values, f32 or f64, the built-in
+  /// function, and the number of weights of an edge, 0 to 8.
   value_type value = value_type::f64;
   edge_function function = edge_function::weighted_difference;
   std::uint32_t edge_weights = 0;
   access_pattern pattern = access_pattern::unknown();  ///< of the ends, along the edges
   reduction_order order = reduction_order::deterministic;
-  std::string_view variant = {};  ///< the variant to run, "cpu.tiles"; empty: the planner's choice
+  std::string_view variant = {};  ///< name of the variant to run, such as "cpu.tiles"; empty: the planner's choice
 };
 
 /// Sums over edges that prepare_edge_sum inspected. It is a handle: copies share what was prepared. One thread at a
@@ -213,12 +213,12 @@ class SHEAF_API prepared_edge_sum {
 /// Inspects the edges of a graph for many sums over them.
 /// @param edges          their arrays must outlive the result.
 /// @param nodes          number of nodes; every end is below it.
-/// @param components     of a node's value and result in most runs, 1 to 8.
+/// @param components     of a node's value and result, 1 to 8; runs by a caller's function may have others.
 /// @param expected_runs  number of runs over which the planner spreads the cost of the preparation; 0 counts as 1.
 /// Coordinates decide speed alone; those that are NaN or infinite are accepted. If 16 runs or more are
-/// expected, and runs would not work as edge_sum does, the preparation times both, on arrays that it allocates and by
-/// the function that the options name, and keeps the faster. It does so only if no variant is forced, and if these
-/// arrays fit into an eighth of memory and into the scratch limit.
+/// expected and the planner chose another preparation than "kept", runs of it are timed against unprepared calls, on
+/// arrays allocated for that and by the function that the options name; the faster is used. It does so only if no
+/// variant is forced, and if these arrays fit into an eighth of memory and into the scratch limit.
 /// @throws error(bad_argument) as edge_sum does; error(bad_index) for a bad end, if the preparation reads the ends
 /// (with the variant "kept", the runs read them); and what ctx.wait() throws for earlier calls.
 /// When the call returns, the preparation is done, and with it all work queued on ctx before.

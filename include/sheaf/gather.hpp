@@ -12,7 +12,7 @@ namespace sheaf {
 struct gather_options {
   access_pattern pattern = access_pattern::unknown();
   sheaf::bounds bounds = sheaf::bounds::check;
-  std::string_view variant = {};  ///< the variant to run, "cuda.direct"; empty: the planner's choice
+  std::string_view variant = {};  ///< name of the variant to run, such as "cuda.direct"; empty: the planner's choice
 };
 
 /// Gathers records by an index list: out[i] = table[index[i]] for every i.

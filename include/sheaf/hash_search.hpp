@@ -29,7 +29,8 @@ struct hash_build_options {
   /// 2^30 records; to 2^32 for keys of 4 bytes), so that a very low load may not be reached; hash_index::load() says
   /// which one was.
   double load = 0;
-  std::string_view variant = {};  ///< the variant to run, "cpu.partitioned"; empty: the planner's choice
+  std::string_view variant =
+      {};  ///< name of the variant to run, such as "cpu.partitioned"; empty: the planner's choice
 };
 
 /// A hash table of the keys of `count()` records, by which searches find the numbers of the records. It owns what it
@@ -79,7 +80,7 @@ class SHEAF_API hash_index {
 SHEAF_API hash_index build_hash_index(const context& ctx, const_records keys, const hash_build_options& options = {});
 
 struct hash_search_options {
-  std::string_view variant = {};  ///< the variant to run, "cpu.direct"; empty: the planner's choice
+  std::string_view variant = {};  ///< name of the variant to run, such as "cpu.direct"; empty: the planner's choice
 };
 
 /// The records that a search has found. Those of probe i are ids()[offsets()[i]] up to but not including

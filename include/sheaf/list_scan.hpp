@@ -77,7 +77,7 @@ struct const_list_nodes {
 struct list_rank_options {
   list_count lists = list_count::one;
   access_pattern pattern = access_pattern::unknown();  ///< of the positions of the nodes, along the list
-  std::string_view variant = {};  ///< the variant to run, "cuda.sublist"; empty: the planner's choice
+  std::string_view variant = {};  ///< name of the variant to run, such as "cuda.sublist"; empty: the planner's choice
 };
 
 struct list_scan_options {
@@ -86,7 +86,7 @@ struct list_scan_options {
   /// this number, which has the type of the values, and a node's result includes only the values before it.
   std::optional<scalar> exclusive_from = {};
   access_pattern pattern = access_pattern::unknown();  ///< of the positions of the nodes, along the list
-  std::string_view variant = {};  ///< the variant to run, "cuda.sublist"; empty: the planner's choice
+  std::string_view variant = {};  ///< name of the variant to run, such as "cuda.sublist"; empty: the planner's choice
 };
 
 /// Options of a list_scan by the caller's function.
@@ -97,12 +97,12 @@ struct list_function_options {
   /// this value, and a node's result includes only the values before it.
   std::optional<T> exclusive_from = {};
   access_pattern pattern = access_pattern::unknown();  ///< of the positions of the nodes, along the list
-  std::string_view variant = {};  ///< the variant to run, "cuda.sublist"; empty: the planner's choice
+  std::string_view variant = {};  ///< name of the variant to run, such as "cuda.sublist"; empty: the planner's choice
 };
 
 // A list in an array: the successor of node i is node successor[i]. The list ends at a node whose successor is
-// negative, has all bits set, or is the node itself. The head is found, not given: it is the node to which no node
-// leads. Inputs are not modified.
+// negative, has all bits set, or is the node itself. The head is found, not given: it is the node to which no
+// other node leads. Inputs are not modified.
 //
 // Faults: an array that does not hold lists surfaces at ctx.wait() as error(bad_index), in bounded time, and the output
 // is then undefined. If several faults occur, the message names the kind that comes first here, at its lowest

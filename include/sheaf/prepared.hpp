@@ -34,7 +34,7 @@ struct prepare_options {
   access_pattern pattern = access_pattern::unknown();
   sheaf::bounds bounds = sheaf::bounds::check;
   sheaf::duplicates duplicates = sheaf::duplicates::any;  ///< of a scatter alone
-  std::string_view variant = {};  ///< the variant to run, "cuda.scheduled"; empty: the planner's choice
+  std::string_view variant = {};  ///< name of the variant to run, such as "cuda.scheduled"; empty: the planner's choice
 };
 
 /// A gather by a list that prepare_gather inspected. It is a handle: copies share what was prepared. One thread at a

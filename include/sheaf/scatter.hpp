@@ -22,7 +22,7 @@ struct scatter_options {
   access_pattern pattern = access_pattern::unknown();
   sheaf::bounds bounds = sheaf::bounds::check;
   sheaf::duplicates duplicates = sheaf::duplicates::any;
-  std::string_view variant = {};  ///< the variant to run, "cuda.direct"; empty: the planner's choice
+  std::string_view variant = {};  ///< name of the variant to run, such as "cuda.direct"; empty: the planner's choice
 };
 
 /// Scatters records by an index list: out[index[i]] = in[i] for every i.

@@ -26,7 +26,7 @@ struct scatter_reduce_options {
   access_pattern pattern = access_pattern::unknown();
   sheaf::bounds bounds = sheaf::bounds::check;
   reduction_order order = reduction_order::deterministic;
-  std::string_view variant = {};  ///< the variant to run, "cuda.atomic"; empty: the planner's choice
+  std::string_view variant = {};  ///< name of the variant to run, such as "cuda.atomic"; empty: the planner's choice
 };
 
 /// Combines values by an index list: out[index[i]] = out[index[i]] op in[i] for every i.

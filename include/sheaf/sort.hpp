@@ -30,7 +30,7 @@ enum class key_type : std::uint8_t {
 /// Integers of up to 128 bits, float and double.
 template <class T>
 concept sortable_number = (std::is_floating_point_v<T> && sizeof(T) <= 8) || requires {
-  requires static_cast<T>(1) / 2 == static_cast<T>(0);
+  requires static_cast<T>(1) / 2 == static_cast<T>(0);  // integers, also __int128
 };
 
 /// A contiguous, sized range of sortable numbers, which are their own keys: std::vector, std::array, std::span.
@@ -87,13 +87,13 @@ struct sort_column {
 };
 
 struct sort_options {
-  std::string_view variant = {};  ///< the variant to run, "cuda.sample"; empty: the planner's choice
+  std::string_view variant = {};  ///< name of the variant to run, such as "cuda.sample"; empty: the planner's choice
 };
 
 /// Options of the calls on ranges of numbers.
 struct sort_number_options {
   bool descending = false;
-  std::string_view variant = {};  ///< the variant to run, "cuda.sample"; empty: the planner's choice
+  std::string_view variant = {};  ///< name of the variant to run, such as "cuda.sample"; empty: the planner's choice
 };
 
 /// Sorts rows by a key that lies in them, stably: rows of equal keys keep their order.
@@ -105,10 +105,10 @@ struct sort_number_options {
 /// memory; error(no_variant) on OpenGL; and what every call may throw (see context).
 /// The result is bit-identical on every backend. The call is queued on ctx: on CUDA it returns before its work
 /// is done, on the CPU after.
-/// Scratch: for numbers of 4, 8 or 16 bytes side by side that are compared by all of their bits, alone or with one
-/// array of values of 4 or 8 bytes, at most 1.1 times the bytes that are sorted, and 64 MiB. For everything else, an
-/// index included, at most 45 bytes a row, and 64 MiB. explain_sort_records says how much. Source: He et al. 2007,
-/// section 4.1; Patidar and Narayanan 2009, section 4.
+/// Scratch: for numbers of 4, 8 or 16 bytes side by side that are compared by all of their bits, alone, or those of 4
+/// and 8 bytes with keys_out and one array of values of 4 or 8 bytes, at most 1.1 times the bytes that are sorted, and
+/// 64 MiB. For everything else, an index included, at most 45 bytes a row, and 64 MiB. explain_sort_records says how
+/// much. Source: He et al. 2007, section 4.1; Patidar and Narayanan 2009, section 4.
 SHEAF_API void sort_records(const context& ctx, const_records in, const sort_key& key, records out,
                             const sort_options& options = {});
 

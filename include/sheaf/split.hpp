@@ -52,7 +52,7 @@ struct split_key {
 };
 
 struct split_options {
-  std::string_view variant = {};  ///< the variant to run, "cuda.stable"; empty: the planner's choice
+  std::string_view variant = {};  ///< name of the variant to run, such as "cuda.stable"; empty: the planner's choice
 };
 
 /// Brings the records of each category together: those of category 0 first, then those of category 1, and so on, each

@@ -34,7 +34,7 @@ struct spmv_options {
   bool transposed = false;  ///< multiplies by the transposed matrix
   spmv_sums sums = spmv_sums::as_values;
   access_pattern pattern = access_pattern::unknown();  ///< of the columns, row by row
-  std::string_view variant = {};                       ///< the variant to run, "cpu.rows"; empty: the planner's choice
+  std::string_view variant = {};  ///< name of the variant to run, such as "cpu.rows"; empty: the planner's choice
 };
 
 /// Multiplies a sparse matrix by a vector: y = alpha A x + beta y, or with options.transposed y = alpha A^T x + beta y.
@@ -71,7 +71,7 @@ struct prepare_spmv_options {
   bool transposed = false;
   spmv_sums sums = spmv_sums::as_values;
   access_pattern pattern = access_pattern::unknown();  ///< of the columns, where the preparation finds no order
-  std::string_view variant = {};  ///< the variant to run, "cpu.transposed"; empty: the planner's choice
+  std::string_view variant = {};  ///< name of the variant to run, such as "cpu.transposed"; empty: the planner's choice
 };
 
 /// A product by a matrix that prepare_spmv inspected. It is a handle: copies share what was prepared. One thread at a

@@ -1,7 +1,5 @@
 #include <cuda_runtime_api.h>
 
-#include <stdexcept>
-
 #include "lab/harness/platform.hpp"
 #include "lab/peers/movement.hpp"
 

@@ -5,8 +5,6 @@
 #include <thrust/system/cuda/execution_policy.h>
 #include <thrust/version.h>
 
-#include <stdexcept>
-
 #include "lab/description/movement/problem.hpp"
 #include "lab/peers/movement.hpp"
 

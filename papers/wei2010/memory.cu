@@ -1,7 +1,5 @@
 #include <cuda_runtime_api.h>
 
-#include <stdexcept>
-
 #include "papers/wei2010/figures.hpp"
 
 namespace sheaf::bench::papers::wei2010::device {

@@ -1,8 +1,5 @@
 #include "primitives/backends.hpp"
 
-#include <atomic>
-#include <stdexcept>
-
 namespace sheaf::primitives {
 namespace {
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <initializer_list>
 
 #include "apps/sheaf/command.hpp"
 #include "apps/sheaf/context_array.hpp"

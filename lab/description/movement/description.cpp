@@ -1,4 +1,3 @@
-#include <atomic>
 
 #include <sheaf/gather.hpp>
 

@@ -1,6 +1,5 @@
 #include "lab/harness/sparse/matrices.hpp"
 
-#include <atomic>
 #include <numeric>
 #include <utility>
 

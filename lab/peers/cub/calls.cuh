@@ -2,8 +2,6 @@
 
 #include <cuda_runtime_api.h>
 
-#include <stdexcept>
-
 #include "lab/peers/movement.hpp"
 
 // Shared by the peers from CUB: temporary storage, whose size is queried once before anything is timed.

@@ -1,7 +1,5 @@
 #include "lab/peers/sparse/cusparse.hpp"
 
-#include <stdexcept>
-
 #if SHEAF_BENCH_HAS_CUSPARSE
 #include <algorithm>
 #include <array>

@@ -11,15 +11,15 @@ namespace {
 using namespace primitives;
 
 /// Puts the lesser of two staged words first.
-template <int Limbs, payload_mode Payload, finish_method Method>
-__device__ void sort_staged_pair(const staged_group<Limbs, Payload, Method>& group, std::uint32_t low,
+template <int Limbs, value_width Values, finish_method Method>
+__device__ void sort_staged_pair(const staged_group<Limbs, Values, Method>& group, std::uint32_t low,
                                  std::uint32_t high) {
   const sort_word<Limbs> a = group.staged[low];
   const sort_word<Limbs> b = group.staged[high];
   const word_order order = compare_words(b, a, group.key);
   bool swaps = order == word_order::less;
   std::uint16_t positions[2] = {};
-  if constexpr (carries_values(Payload)) {
+  if constexpr (carries_values(Values)) {
     positions[0] = group.positions[low];
     positions[1] = group.positions[high];
     swaps = swaps || (order == word_order::equal && positions[1] < positions[0]);
@@ -33,8 +33,8 @@ __device__ void sort_staged_pair(const staged_group<Limbs, Payload, Method>& gro
 struct bitonic_network {
   /// Stages the group's words in order. The network is Batcher's in the form in which every step puts the lesser word
   /// first, so that it needs no words past the end.
-  template <int Limbs, payload_mode Payload, finish_method Method>
-  static __device__ void sort(const staged_group<Limbs, Payload, Method>& group,
+  template <int Limbs, value_width Values, finish_method Method>
+  static __device__ void sort(const staged_group<Limbs, Values, Method>& group,
                               const sort_word<Limbs> (&words)[finish_items]) {
     group.stage_unsorted(words);
     for (std::uint32_t run = 2; run / 2 < group.count; run *= 2) {
@@ -61,9 +61,9 @@ plan::planned plan_msd_bitonic(const sort_problem& p, const plan::scope& scope) 
 
 void finish_by_network(const context& ctx, const radix_arguments& a) {
   with_limbs(a.limbs, [&](auto limbs) {
-    with_payload<limbs()>(a.value_bytes, [&](auto payload) {
-      if constexpr (payload() != payload_mode::values_16) {
-        queue_finish<limbs(), payload(), finish_method::by_caller, bitonic_network>(ctx, a);
+    with_value_width<limbs()>(a.value_bytes, [&](auto values) {
+      if constexpr (values() != value_width::values_16) {
+        queue_finish<limbs(), values(), finish_method::by_caller, bitonic_network>(ctx, a);
       }
     });
   });

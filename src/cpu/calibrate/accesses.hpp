@@ -1,7 +1,5 @@
 #pragma once
 
-#include <atomic>
-
 #include "cpu/movement/record_copy.hpp"
 #include "cpu/threads/cache_hints.hpp"
 

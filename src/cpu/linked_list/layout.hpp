@@ -1,7 +1,5 @@
 #pragma once
 
-#include <atomic>
-
 #include "cpu/linked_list/node_bits.hpp"
 #include "primitives/linked_list/contract.hpp"
 

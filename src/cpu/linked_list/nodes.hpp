@@ -1,7 +1,5 @@
 #pragma once
 
-#include <atomic>
-
 #include "cpu/linked_list/layout.hpp"
 #include "primitives/operators/scan_value.hpp"
 

@@ -1,7 +1,5 @@
 #include "cpu/linked_list/splitters.hpp"
 
-#include <atomic>
-
 #include "cpu/linked_list/successors.hpp"
 
 namespace sheaf::cpu {

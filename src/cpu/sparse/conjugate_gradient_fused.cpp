@@ -1,7 +1,5 @@
 #include <omp.h>
 
-#include <atomic>
-
 #include "core/cpu_state.hpp"
 #include "core/scratch_offsets.hpp"
 #include "core/startable.hpp"

@@ -1,4 +1,3 @@
-#include <atomic>
 
 #include "core/cpu_state.hpp"
 #include "core/scratch_offsets.hpp"

@@ -1,4 +1,3 @@
-#include <atomic>
 
 #include "core/scratch_offsets.hpp"
 #include "cpu/sparse/grouping.hpp"

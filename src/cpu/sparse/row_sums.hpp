@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <mutex>
 
 #include "primitives/sparse/spmv.hpp"

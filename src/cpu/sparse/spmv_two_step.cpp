@@ -1,4 +1,3 @@
-#include <atomic>
 
 #include "core/cpu_state.hpp"
 #include "cpu/sparse/multiply.hpp"

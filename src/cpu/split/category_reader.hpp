@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <bit>
 
 #include "cpu/threads/cache_hints.hpp"

@@ -1,4 +1,3 @@
-#include <atomic>
 
 #include <cuda_runtime.h>
 #include <sheaf/error.hpp>

@@ -8,9 +8,11 @@ namespace sheaf::cuda {
 
 using namespace primitives;
 
-bool words_fit_output(const sort_problem& p, const word_encoding& encoding) {
-  return encoding.words_are_keys() && !encoding.sorts_row_numbers && p.rows.out_stride_bytes == encoding.word_bytes() &&
-         p.rows.word_bytes >= (encoding.limbs == 3 ? 4 : encoding.word_bytes());
+bool passes_use_output(const sort_problem& p, const word_encoding& encoding) {
+  // Words of three limbs are accessed limb by limb.
+  const std::uint64_t access_bytes = encoding.limbs == 3 ? 4 : encoding.word_bytes();
+  return !encoding.holds_row_number() && !encoding.yields_order && p.rows.out_stride_bytes == encoding.word_bytes() &&
+         p.rows.word_bytes >= access_bytes;
 }
 
 std::uint32_t row_number_bytes(const sort_problem& p) {
@@ -18,7 +20,7 @@ std::uint32_t row_number_bytes(const sort_problem& p) {
 }
 
 std::uint32_t separate_value_bytes(const sort_problem& p, const word_encoding& encoding) {
-  return encoding.sorts_row_numbers ? row_number_bytes(p) : static_cast<std::uint32_t>(p.columns[0].record_bytes);
+  return encoding.yields_order ? row_number_bytes(p) : static_cast<std::uint32_t>(p.columns[0].record_bytes);
 }
 
 word_sort word_sort_of(const sort_problem& problem, const word_encoding& encoding, sort_method method,
@@ -26,11 +28,15 @@ word_sort word_sort_of(const sort_problem& problem, const word_encoding& encodin
   word_sort sort;
   sort.method = method;
   sort.limbs = encoding.limbs;
-  sort.key_low = encoding.first_bit;
-  sort.key_high = sort.key_low + key_bits;
-  if (encoding.is_extracted) sort.key_low = lowest_key_bit(sort.limbs, key_bits);
-  if (encoding.payload == word_payload::row_number) sort.key_low = 0;
-  if (encoding.sorts_row_numbers) sort.key_high = 32 * sort.limbs;
+  if (encoding.holds_row_number()) {  // which counts as the end of the key, so that no two words are equal
+    sort.key_high = 32 * sort.limbs;
+  } else if (encoding.is_extracted) {
+    sort.key_low = lowest_key_bit(sort.limbs, key_bits);
+    sort.key_high = 32 * sort.limbs;
+  } else {
+    sort.key_low = encoding.first_bit;
+    sort.key_high = sort.key_low + key_bits;
+  }
   sort.count = static_cast<std::uint32_t>(problem.count);
   if (encoding.payload == word_payload::separate) sort.value_bytes = separate_value_bytes(problem, encoding);
   return sort;
@@ -40,10 +46,10 @@ sort_scratch_layout::sort_scratch_layout(const sort_problem& problem, const word
                                          sort_method method) {
   core::scratch_offsets arrays;
   words[0] = arrays.take(problem.count * encoding.word_bytes());
-  if (!words_fit_output(problem, encoding)) words[1] = arrays.take(problem.count * encoding.word_bytes());
+  if (!passes_use_output(problem, encoding)) words[1] = arrays.take(problem.count * encoding.word_bytes());
   const bool is_separate = encoding.payload == word_payload::separate;
   if (encoding.is_extracted && is_separate) extracted = arrays.take(problem.count * encoding.word_bytes());
-  if (encoding.sorts_row_numbers && problem.product == sort_product::records) order = arrays.take(problem.count * 4);
+  if (encoding.yields_order && problem.product == sort_product::records) order = arrays.take(problem.count * 4);
   if (encoding.rounds > 1) order_between = arrays.take(problem.count * separate_value_bytes(problem, encoding));
   if (is_separate) values = arrays.take(problem.count * separate_value_bytes(problem, encoding));
   tables = arrays.take(radix_scratch_bytes(word_sort_of(problem, encoding, method, encoding.key_bits)));
@@ -55,7 +61,7 @@ void finish_plan(const sort_problem& problem, const word_encoding& encoding, sor
   const sort_scratch_layout layout(problem, encoding, method);
   plan.decided.set(word_sort_decision{encoding, layout, method});
   plan.scratch_bytes = layout.bytes;
-  if (!encoding.sorts_row_numbers || problem.product != sort_product::records) return;
+  if (!encoding.yields_order || problem.product != sort_product::records) return;
   gathers_by_order::end_plan(plan, problem, index_type::u32, in, layout.tables);
 }
 
@@ -73,7 +79,7 @@ void sort_by_words(const context& ctx, const sort_problem& problem, const plan::
   const auto described = [&](std::uint32_t key_bits) {
     word_sort s = word_sort_of(problem, encoding, decided.method, key_bits);
     s.buffers[1] = scratch + layout.words[0];
-    s.buffers[2] = words_fit_output(problem, encoding) ? buffers.out.data : scratch + layout.words[1];
+    s.buffers[2] = passes_use_output(problem, encoding) ? buffers.out.data : scratch + layout.words[1];
     if (s.value_bytes > 0) s.values[1] = scratch + layout.values;
     return s;
   };
@@ -82,7 +88,7 @@ void sort_by_words(const context& ctx, const sort_problem& problem, const plan::
   const auto store_row_numbers_to = [&](word_target& target, const index_output& index) {
     target.data = static_cast<std::byte*>(index.data);
     target.stride = bytes(index.type);
-    target.is_row_number = true;
+    target.stores_row_number_only = true;
     if (bytes(index.type) == 8) require(cudaMemsetAsync(index.data, 0, index.count * 8, ctx.stream()), ctx);
   };
 
@@ -105,19 +111,19 @@ void sort_by_words(const context& ctx, const sort_problem& problem, const plan::
   } else {  // words hold rows or keys as they lie in rows; separate values are the caller's, or row numbers
     word_sort sort = described(encoding.key_bits);
     if (encoding.payload == word_payload::separate) {
-      sort.values[0] = encoding.sorts_row_numbers ? nullptr : const_cast<std::byte*>(buffers.columns[0].in.data);
-      sort.values[2] = sort.values_to = encoding.sorts_row_numbers ? order.data : buffers.columns[0].out.data;
+      sort.values[0] = encoding.yields_order ? nullptr : const_cast<std::byte*>(buffers.columns[0].in.data);
+      sort.values[2] = sort.values_to = encoding.yields_order ? order.data : buffers.columns[0].out.data;
     }
     if (encoding.rows_are_words) {
       sort.buffers[0] = const_cast<std::byte*>(buffers.in.data);
-      if (problem.writes_rows && !encoding.sorts_row_numbers) sort.target.words = buffers.out.data;
+      if (problem.writes_rows && !encoding.yields_order) sort.target.words = buffers.out.data;
     } else {
       map_words(problem, encoding, buffers, sort);
     }
     if (encoding.payload == word_payload::row_number) store_row_numbers_to(sort.target, order);
     run(sort);
   }
-  if (!encoding.sorts_row_numbers || is_index) return;
+  if (!encoding.yields_order || is_index) return;
   plan.inner<gathers_by_order>().run(ctx, problem, buffers, {order.data, order.count, order.type},
                                      scratch + layout.tables);
 }

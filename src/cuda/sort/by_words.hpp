@@ -10,8 +10,8 @@ namespace sheaf::cuda {
 // ---- the scratch of a sort of words, and the description of such a sort without its addresses; plans need the size,
 // runs the places
 
-/// Words are encoded, and moved by every second pass, in the output of the rows instead of in scratch.
-bool words_fit_output(const primitives::sort_problem& problem, const word_encoding& encoding);
+/// Every second pass writes words to the output of the rows instead of to scratch.
+bool passes_use_output(const primitives::sort_problem& problem, const word_encoding& encoding);
 
 /// Bytes of the entries of the order that a sort of fewer than 2^32 rows yields.
 std::uint32_t row_number_bytes(const primitives::sort_problem& problem);
@@ -25,12 +25,12 @@ word_sort word_sort_of(const primitives::sort_problem& problem, const word_encod
 
 /// Where the arrays of a sort begin in its scratch, in bytes.
 struct sort_scratch_layout {
-  std::uint64_t words[2] = {};      ///< word arrays that passes write to
+  std::uint64_t words[2] = {};      ///< word arrays that passes write to: buffers[1] and [2] of the sort
   std::uint64_t extracted = 0;      ///< extracted keys of separate values
   std::uint64_t order = 0;          ///< row numbers in order, if they are not wanted by the caller
   std::uint64_t order_between = 0;  ///< the order after every second round, if there are several
   std::uint64_t values = 0;         ///< separate values that passes write to; the other array is the caller's
-  std::uint64_t tables = 0;         ///< tables of the radix sort
+  std::uint64_t tables = 0;         ///< tables of the radix sort; afterwards scratch of the gathers
   std::uint64_t bytes = 0;          ///< bytes of the whole scratch
 
   sort_scratch_layout(const primitives::sort_problem& problem, const word_encoding& encoding, sort_method method);
@@ -49,12 +49,12 @@ void finish_plan(const primitives::sort_problem& problem, const word_encoding& e
 
 // ---- what the phases of the radix sort take
 
-/// Fitted to an H200, which sorts 10^8 words, uniform and with most bits 0; the histogram to an H100 that sorts as
-/// many, latencies to one that sorts 2^14.
+/// Bytes moved are fitted to 10^8 words, uniform and with most bits 0, on an H200 (the histogram's on an H100), steps
+/// to 2^14 words on an H100.
 struct radix_costs {
   word_cost histogram{0, 0.5};
   word_cost pass{22.6, 2.45};
-  double pass_with_values = 1.05;  ///< values that are read in every pass, as row numbers are not, take so much longer
+  double pass_with_values = 1.05;  ///< by how much longer passes take with a caller's values
   double histogram_steps = 4.27;
   // Of a pass, however few words there are.
   double pass_steps = 3.3;
@@ -68,11 +68,11 @@ inline void add_passes(plan::planned& plan, const primitives::sort_problem& prob
                        double passes, const machine& machine) {
   const auto count = static_cast<double>(problem.count);
   const auto key = static_cast<double>(encoding.word_bytes());
-  const double value = encoding.is_stable() ? separate_value_bytes(problem, encoding) : 0;
+  const double value = encoding.has_values() ? separate_value_bytes(problem, encoding) : 0;
   const double rounds = encoding.rounds;
-  const double steps_a_pass = value >= 8             ? radix_tuning.pass_steps_of_wide_values
-                              : encoding.is_stable() ? radix_tuning.stable_pass_steps
-                                                     : radix_tuning.pass_steps;
+  const double steps_a_pass = value >= 8              ? radix_tuning.pass_steps_of_wide_values
+                              : encoding.has_values() ? radix_tuning.stable_pass_steps
+                                                      : radix_tuning.pass_steps;
   const bool are_words = encoding.rows_are_words || encoding.is_extracted;
   const double read = are_words ? key : static_cast<double>(problem.rows.in_stride_bytes);
   plan.add("latency", machine.launch_seconds +
@@ -80,9 +80,9 @@ inline void add_passes(plan::planned& plan, const primitives::sort_problem& prob
   if (encoding.is_extracted)
     plan.add("rows read", extraction_seconds(problem, encoding.rounds, encoding.word_bytes(), machine));
   plan.add("digits counted", rounds * count * radix_tuning.histogram.seconds(read, machine));
-  // The first pass does not read row numbers.
-  const double unread = encoding.sorts_row_numbers ? value : 0;
-  const double slowdown = value > 0 && !encoding.sorts_row_numbers ? radix_tuning.pass_with_values : 1;
+  // The first pass makes the row numbers of the first round.
+  const double unread = encoding.yields_order ? value : 0;
+  const double slowdown = value > 0 && !encoding.yields_order ? radix_tuning.pass_with_values : 1;
   plan.add("passes", rounds * count *
                          (slowdown * passes * radix_tuning.pass.seconds(key + value, machine) -
                           radix_tuning.pass.copied_bytes / 2 * unread / machine.copy_bytes_per_second));
@@ -94,6 +94,8 @@ inline void add_passes(plan::planned& plan, const primitives::sort_problem& prob
 /// numbers. cuda.sample and cuda.onesweep run this. A finisher of groups takes the place of those of radix/.
 void sort_by_words(const context& ctx, const primitives::sort_problem& problem, const plan::planned& plan,
                    const primitives::sort_buffers& buffers, std::byte* scratch, group_finisher finisher = nullptr);
+
+// ---- the plan of cuda.sample, in sample.cu
 
 /// The plan of a sample sort that takes finish_slowdown times as long as cuda.sample to finish the groups in shared
 /// memory.

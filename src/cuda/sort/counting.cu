@@ -32,8 +32,8 @@ key_order key_order_of(const key_layout& key) {
 
 /// Every block scans all counts in the order of the key, and writes its part of the runs.
 __global__ void __launch_bounds__(write_threads)
-    write_runs(const unsigned long long* counts, const __grid_constant__ key_order order, std::uint64_t count,
-               unsigned char* out) {
+    fill_runs(const unsigned long long* counts, const __grid_constant__ key_order order, std::uint64_t count,
+              unsigned char* out) {
   static_assert(write_threads == byte_values);
   __shared__ __align__(16) unsigned long long warp_sums[byte_values / 32];
   __shared__ unsigned long long first[byte_values];  // where each run begins
@@ -86,7 +86,7 @@ void run_counting(const context& ctx, const sort_problem& problem, const plan::p
       state_of(ctx).resident_blocks(reinterpret_cast<const void*>(count_bins<byte_values>), histogram_threads, 0);
   const std::uint64_t blocks = std::min(one_wave, ceil_div(problem.count, std::uint64_t{histogram_threads} * 8));
   launch_blocks(ctx, count_bins<byte_values>, blocks, histogram_threads, key, problem.count, counts);
-  launch_blocks(ctx, write_runs, ceil_div(problem.count, write_threads * bytes_per_thread), write_threads,
+  launch_blocks(ctx, fill_runs, ceil_div(problem.count, write_threads * bytes_per_thread), write_threads,
                 static_cast<const unsigned long long*>(counts), key_order_of(problem.key), problem.count,
                 reinterpret_cast<unsigned char*>(buffers.out.data));
 }

@@ -16,11 +16,11 @@ using namespace primitives;
 
 /// What a plan decides for run. Arrays begin at these bytes of the scratch.
 struct cub_sort {
-  cub_sort_shape sort;
-  bool extracts_keys = false;      ///< keys are not the rows
-  bool sorts_row_numbers = false;  ///< row numbers are the values
-  std::uint64_t keys = 0;          ///< extracted keys
-  std::uint64_t sorted_keys = 0;   ///< keys in order, where the caller does not want them
+  cub_sort_shape shape;
+  bool extracts_keys = false;     ///< keys are not the rows
+  bool yields_order = false;      ///< row numbers are the values
+  std::uint64_t keys = 0;         ///< extracted keys
+  std::uint64_t sorted_keys = 0;  ///< keys in order, where the caller does not want them
   std::uint64_t row_numbers = 0;
   std::uint64_t order = 0;  ///< row numbers in order, by which rows and values are gathered
   std::uint64_t inner = 0;  ///< scratch of CUB, and then of the gathers
@@ -39,34 +39,34 @@ bool rows_are_numbers(const sort_problem& p) {
 cub_sort cub_sort_of(const sort_problem& problem) {
   const key_field& field = problem.key.fields[0];
   cub_sort sort;
-  sort.sort.count = problem.count;
+  sort.shape.count = problem.count;
   sort.extracts_keys = !rows_are_numbers(problem);
   if (sort.extracts_keys) {
-    sort.sort.key_bytes = problem.key.bits > 32 ? 8 : 4;
-    sort.sort.first_bit = lowest_key_bit(sort.sort.key_bytes / 4, problem.key.bits);
-    sort.sort.end_bit = 8 * sort.sort.key_bytes;
+    sort.shape.key_bytes = problem.key.bits > 32 ? 8 : 4;
+    sort.shape.first_bit = lowest_key_bit(sort.shape.key_bytes / 4, problem.key.bits);
+    sort.shape.end_bit = 8 * sort.shape.key_bytes;
   } else {
-    sort.sort.key_bytes = field.bytes;
-    sort.sort.first_bit = field.first_bit;
-    sort.sort.end_bit = field.first_bit + problem.key.bits;
+    sort.shape.key_bytes = field.bytes;
+    sort.shape.first_bit = field.first_bit;
+    sort.shape.end_bit = field.first_bit + problem.key.bits;
     const bool is_integer = field.type == key_type::unsigned_integer || field.type == key_type::signed_integer;
-    sort.sort.encodes_keys = !is_integer || field.descending || field.bytes < 4;
-    sort.sort.are_signed = !sort.sort.encodes_keys && field.type == key_type::signed_integer;
+    sort.shape.encodes_keys = !is_integer || field.descending || field.bytes < 4;
+    sort.shape.are_signed = !sort.shape.encodes_keys && field.type == key_type::signed_integer;
   }
-  const bool takes_16 = sort.sort.key_bytes == 8 && !sort.sort.encodes_keys && !sort.sort.are_signed;
+  const bool takes_16 = sort.shape.key_bytes == 8 && !sort.shape.encodes_keys && !sort.shape.are_signed;
   if (!sort.extracts_keys && has_one_value_array(problem, takes_16 ? 16 : 8)) {
-    sort.sort.value_bytes = static_cast<std::uint32_t>(problem.columns[0].record_bytes);
+    sort.shape.value_bytes = static_cast<std::uint32_t>(problem.columns[0].record_bytes);
   } else if (sort.extracts_keys || problem.product != sort_product::records || problem.column_count > 0) {
-    sort.sorts_row_numbers = true;
-    sort.sort.value_bytes = row_number_bytes(problem);
+    sort.yields_order = true;
+    sort.shape.value_bytes = row_number_bytes(problem);
   }
   core::scratch_offsets arrays;
-  if (sort.extracts_keys) sort.keys = arrays.take(problem.count * sort.sort.key_bytes);
+  if (sort.extracts_keys) sort.keys = arrays.take(problem.count * sort.shape.key_bytes);
   if (sort.extracts_keys || !writes_sorted_rows(problem))
-    sort.sorted_keys = arrays.take(problem.count * sort.sort.key_bytes);
-  if (sort.sorts_row_numbers) sort.row_numbers = arrays.take(problem.count * sort.sort.value_bytes);
-  if (sort.sorts_row_numbers && problem.product == sort_product::records)
-    sort.order = arrays.take(problem.count * sort.sort.value_bytes);
+    sort.sorted_keys = arrays.take(problem.count * sort.shape.key_bytes);
+  if (sort.yields_order) sort.row_numbers = arrays.take(problem.count * sort.shape.value_bytes);
+  if (sort.yields_order && problem.product == sort_product::records)
+    sort.order = arrays.take(problem.count * sort.shape.value_bytes);
   sort.inner = arrays.bytes();
   return sort;
 }
@@ -86,24 +86,25 @@ plan::planned plan_cub(const sort_problem& problem, const plan::scope& scope) {
   const machine& machine = scope.machine;
   const cub_sort sort = cub_sort_of(problem);
   if (problem.key.bits > 64) return plan::rejected("sorts by up to 64 bits");
-  if (const char* reason = cub_rejection(sort.sort)) return plan::rejected(reason);
+  if (const char* reason = cub_rejection(sort.shape)) return plan::rejected(reason);
   plan::planned plan;
   plan.decided.set(sort);
-  plan.add("latency", machine.launch_seconds +
-                          (is_one_block(sort.sort) ? beside_one_block_steps : beside_cub_steps) * machine.step_seconds);
-  if (sort.extracts_keys) plan.add("rows read", extraction_seconds(problem, 1, sort.sort.key_bytes, machine));
-  if (sort.sorts_row_numbers) {
-    const double written = static_cast<double>(problem.count) * sort.sort.value_bytes;
+  plan.add("latency", machine.launch_seconds + (is_one_block(sort.shape) ? beside_one_block_steps : beside_cub_steps) *
+                                                   machine.step_seconds);
+  if (sort.extracts_keys) plan.add("rows read", extraction_seconds(problem, 1, sort.shape.key_bytes, machine));
+  if (sort.yields_order) {
+    const double written = static_cast<double>(problem.count) * sort.shape.value_bytes;
     plan.add("row numbers written", machine.step_seconds + written / machine.copy_bytes_per_second);
   }
-  add_cub_cost(plan, sort.sort, machine);
-  plan.scratch_bytes = sort.inner + cub_scratch_bytes(sort.sort);
-  if (!sort.sorts_row_numbers || problem.product != sort_product::records) return plan;
+  add_cub_cost(plan, sort.shape, machine);
+  plan.scratch_bytes = sort.inner + cub_scratch_bytes(sort.shape);
+  if (!sort.yields_order || problem.product != sort_product::records) return plan;
   gathers_by_order::end_plan(plan, gathered_part_of(problem, sort), index_type::u32, scope, sort.inner);
   return plan;
 }
 
-/// The bits that the library's encoding flips: those of a key of zeros but for its highest bit say which.
+/// The bits that the library's encoding flips: those that change when it encodes 0, and the key of which only the
+/// highest bit is set.
 cub_key_encoding encoding_of_rows(const key_field& field) {
   cub_key_encoding encoding;
   for (const std::uint64_t highest_bit : {0, 1}) {
@@ -123,20 +124,21 @@ void run_cub(const context& ctx, const sort_problem& problem, const plan::planne
   arrays.sorted_keys =
       sort.extracts_keys || !writes_sorted_rows(problem) ? scratch + sort.sorted_keys : buffers.out.data;
   if (sort.extracts_keys) {
-    extract_words(ctx, problem, buffers, sort.sort.key_bytes / 4, 0, problem.key.bits, nullptr, 4, scratch + sort.keys);
+    extract_words(ctx, problem, buffers, sort.shape.key_bytes / 4, 0, problem.key.bits, nullptr, 4,
+                  scratch + sort.keys);
   }
-  if (sort.sorts_row_numbers) {
-    write_row_numbers(ctx, scratch + sort.row_numbers, sort.sort.value_bytes, problem.count);
+  if (sort.yields_order) {
+    write_row_numbers(ctx, scratch + sort.row_numbers, sort.shape.value_bytes, problem.count);
     arrays.values = scratch + sort.row_numbers;
     arrays.sorted_values = problem.product == sort_product::gather_index ? buffers.index.data : scratch + sort.order;
-  } else if (sort.sort.value_bytes != 0) {
+  } else if (sort.shape.value_bytes != 0) {
     arrays.values = buffers.columns[0].in.data;
     arrays.sorted_values = buffers.columns[0].out.data;
   }
   const cub_key_encoding encoding =
-      sort.sort.encodes_keys ? encoding_of_rows(problem.key.fields[0]) : cub_key_encoding{};
-  run_cub_sort(ctx, sort.sort, encoding, arrays, scratch + sort.inner);
-  if (!sort.sorts_row_numbers || problem.product == sort_product::gather_index) return;
+      sort.shape.encodes_keys ? encoding_of_rows(problem.key.fields[0]) : cub_key_encoding{};
+  run_cub_sort(ctx, sort.shape, encoding, arrays, scratch + sort.inner);
+  if (!sort.yields_order || problem.product == sort_product::gather_index) return;
   plan.inner<gathers_by_order>().run(ctx, gathered_part_of(problem, sort), buffers,
                                      {scratch + sort.order, problem.count, index_type::u32}, scratch + sort.inner);
 }

@@ -15,7 +15,7 @@ namespace {
 using namespace primitives;
 
 /// Rows are words that a pass of split moves by their own bits, and these bits order them as the key does.
-bool rows_are_own_keys(const sort_problem& problem) {
+bool rows_hold_unsigned_key(const sort_problem& problem) {
   const key_field& f = problem.key.fields[0];
   return problem.product == sort_product::records && problem.column_count == 0 && problem.key.field_count == 1 &&
          !f.descending && (f.type == key_type::unsigned_integer || f.type == key_type::bytes) &&
@@ -27,7 +27,7 @@ bool rows_are_own_keys(const sort_problem& problem) {
 std::uint32_t digits_of(std::uint32_t bits) { return static_cast<std::uint32_t>(ceil_div(bits, digit_bits)); }
 
 /// Bits [low, low + count) of a field, counted from its lowest bit.
-bit_field digit_field_of(const key_field& field, std::uint32_t low, std::uint32_t count) {
+bit_field bits_of_digit(const key_field& field, std::uint32_t low, std::uint32_t count) {
   const std::uint64_t first_bit = field.first_bit + low;
   if (field.type == key_type::bytes) {
     return {(field.offset + field.bytes) * 8 - first_bit - count, count, bit_order::from_left};
@@ -70,7 +70,7 @@ void run_words(const context& ctx, const sort_problem& problem, const sort_buffe
   for (std::uint32_t i = 0; i < passes; ++i) {
     const std::uint32_t low = problem.key.bits * i / passes;
     const std::uint32_t bits = problem.key.bits * (i + 1) / passes - low;
-    pass.bits = digit_field_of(field, low, bits);
+    pass.bits = bits_of_digit(field, low, bits);
     pass.categories = std::uint64_t{1} << bits;
     pass.out = (passes - i) % 2 == 1 ? buffers.out.data : scratch;
     run_stable_pass(ctx, pass, tables);
@@ -180,13 +180,13 @@ void run_row_numbers(const context& ctx, const sort_problem& problem, const plan
 }
 
 plan::planned plan_lsd(const sort_problem& p, const plan::scope& scope) {
-  return rows_are_own_keys(p) ? plan_words(p, scope.machine) : plan_row_numbers(p, scope);
+  return rows_hold_unsigned_key(p) ? plan_words(p, scope.machine) : plan_row_numbers(p, scope);
 }
 
 void run_lsd(const context& ctx, const sort_problem& p, const plan::planned& plan, const sort_buffers& b,
              std::byte* scratch) {
   const device_scope scope(ctx.device());
-  if (rows_are_own_keys(p)) return run_words(ctx, p, b, scratch);
+  if (rows_hold_unsigned_key(p)) return run_words(ctx, p, b, scratch);
   run_row_numbers(ctx, p, plan, b, scratch);
 }
 

@@ -12,7 +12,8 @@ using namespace primitives;
 
 plan::planned plan_onesweep(const sort_problem& problem, const plan::scope& scope) {
   const word_encoding encoding = onesweep_encoding_of(problem);
-  if (encoding.limbs > 2 || !encoding.words_are_keys()) return plan::rejected("sorts by one key of 4 or 8 bytes");
+  if (encoding.limbs > 2 || encoding.holds_row_number())
+    return plan::rejected("sorts words of 4 or 8 bytes without a row number");
   if (problem.count >= most_sorted_words) return plan::rejected("counts in 31 bits");
   plan::planned plan;
   add_passes(plan, problem, encoding, std::ceil(encoding.key_bits / 8.0), scope.machine);

@@ -29,7 +29,7 @@ constexpr sample_sort_costs tuning_of_sample_sort;
 double usual_keys_slowdown(const sort_problem& p, const word_encoding& encoding) {
   if (encoding.limbs > 2) return 1;
   if (p.count <= std::uint64_t{1} << 21) return tuning_of_sample_sort.usual_keys;
-  const bool moves_values = encoding.is_stable() && !encoding.sorts_row_numbers;
+  const bool moves_values = encoding.has_values() && !encoding.yields_order;
   return encoding.limbs == 2 || (p.count >= std::uint64_t{1} << 26 && !moves_values) ? 1 : 1.3;
 }
 
@@ -48,7 +48,7 @@ plan::planned plan_sample_sort(const sort_problem& problem, const plan::scope& s
   const word_encoding encoding = encoding_of(problem);
   const bool is_one = problem.count <= most_group_words;
   if (!is_one && encoding.key_bits <= 16) return plan::rejected("passes by codes sort by more than 16 bits");
-  const bool is_stable = encoding.is_stable();
+  const bool is_stable = encoding.has_values();
   const double key = static_cast<double>(encoding.word_bytes());
   const double bytes = key + (is_stable ? separate_value_bytes(problem, encoding) : 0);
   const double rounds = encoding.rounds;

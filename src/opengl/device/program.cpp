@@ -1,7 +1,6 @@
 #include "opengl/device/program.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 #include <vector>
 
 #include <fmt/format.h>

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <stdexcept>
 
 #include <fmt/format.h>
 #include <sheaf/error.hpp>

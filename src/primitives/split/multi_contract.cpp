@@ -1,6 +1,5 @@
 #include "primitives/split/multi_contract.hpp"
 
-#include <initializer_list>
 #include <limits>
 
 #include "core/scratch_offsets.hpp"
@@ -63,7 +62,8 @@ void require_membership(const context& ctx, const membership& of, std::uint64_t 
 }
 
 // Splits the record numbers of all entries by category, into `sources` or scratch, and gathers `in` by them where
-// problem.gather says so. All scratch is taken before anything runs; where there is less, calls that need less are planned.
+// problem.gather says so. All scratch is taken before anything runs; where there is less, calls that need less are
+// planned.
 void run_calls(const context& ctx, const multi_split_problem& problem, const membership& of, index_output sources,
                std::span<std::uint64_t> offsets, std::string_view forced_split, const_records in, records out) {
   if (problem.rows.entries == 0 && offsets.empty()) return;

@@ -14,48 +14,50 @@ namespace sheaf::cuda {
 template <int Limbs>
 constexpr int most_digits = 4 * Limbs;
 
-/// Tiles of short lists are short, so that more multiprocessors have one. Long lists have longer ones where they are
-/// sorted by codes.
+/// Tiles of short lists are short, so that more multiprocessors have one. By codes, long lists of words of one limb
+/// without values have longer tiles than by digits.
 enum class tile_length { of_short_list, of_long_list, of_coded_list };
 
 /// How a pass is cut into tiles. A thread takes an odd number of words: where all bins are equally full, the places
 /// where they begin in the tile then fall on different banks of shared memory.
-template <int Limbs, payload_mode Payload, tile_length Length>
+template <int Limbs, value_width Values, tile_length Length>
 struct tile_tuning {
-  static constexpr bool has_values = carries_values(Payload);
+  static constexpr bool has_values = carries_values(Values);
   static constexpr bool is_short = Length == tile_length::of_short_list;
-  static constexpr int threads = Payload == payload_mode::values_16 ? 512 : 384;
-  static constexpr int short_words = Limbs > 2 ? 3 : Payload == payload_mode::values_16 || Limbs == 2 ? 5 : 7;
+  static constexpr int threads = Values == value_width::values_16 ? 512 : 384;
+  static constexpr int short_words = Limbs > 2 ? 3 : Values == value_width::values_16 || Limbs == 2 ? 5 : 7;
   static constexpr bool is_coded = Length == tile_length::of_coded_list;
-  static constexpr int long_words = Payload == payload_mode::values_16 || Limbs == 4 ? 9
-                                    : Limbs == 3                                     ? 13
-                                    : Limbs == 2                                     ? (has_values ? 15 : 19)
-                                    : has_values || !is_coded                        ? 23
-                                                                                     : 31;
+  static constexpr int long_words = Values == value_width::values_16 || Limbs == 4 ? 9
+                                    : Limbs == 3                                   ? 13
+                                    : Limbs == 2                                   ? (has_values ? 15 : 19)
+                                    : has_values || !is_coded                      ? 23
+                                                                                   : 31;
   static constexpr int words_per_thread = is_short ? short_words : long_words;
   static constexpr int blocks_per_multiprocessor = has_values || Limbs > 1 || is_coded ? 2 : 3;
   static constexpr std::uint32_t tile_words = threads * words_per_thread;
   /// Values that a thread loads at once: more would not fit its registers, fewer wait for memory more often.
-  static constexpr int values_at_once = Payload == payload_mode::values_4   ? 6
-                                        : Payload == payload_mode::values_8 ? 4
-                                                                            : 5;
+  static constexpr int values_at_once = Values == value_width::values_4 ? 6 : Values == value_width::values_8 ? 4 : 5;
 };
 
-template <int Limbs, payload_mode Payload>
+template <int Limbs, value_width Values>
 constexpr bool has_short_tiles(std::uint64_t count) {
   constexpr std::uint64_t most_short_tiles = 160;  // somewhat more than an H200 has multiprocessors
-  return count <= most_short_tiles * tile_tuning<Limbs, Payload, tile_length::of_short_list>::tile_words;
+  return count <= most_short_tiles * tile_tuning<Limbs, Values, tile_length::of_short_list>::tile_words;
 }
 
 /// A list so short that it leaves multiprocessors idle. Its groups are kept small, so that more blocks work, and one
 /// kernel finishes all of them, which saves a launch of 2 to 4 us.
-constexpr bool is_short(std::uint64_t count) { return count <= std::uint64_t{1} << 19; }
+constexpr bool has_small_groups(std::uint64_t count) { return count <= std::uint64_t{1} << 19; }
 
 /// Most words of neighbouring codes that are finished together.
-constexpr std::uint32_t merged_group_words(std::uint64_t count) { return is_short(count) ? 2048 : most_group_words; }
+constexpr std::uint32_t merged_group_words(std::uint64_t count) {
+  return has_small_groups(count) ? 2048 : most_group_words;
+}
 
 /// Whether groups are finished by two kernels, of which the first leaves those with hot bins to the second.
-constexpr bool has_bins_kernel(const word_sort& s) { return !is_short(s.count) && s.method == sort_method::sample; }
+constexpr bool has_bins_kernel(const word_sort& s) {
+  return !has_small_groups(s.count) && s.method == sort_method::sample;
+}
 
 /// A list that one block sorts, without passes.
 constexpr bool is_one_group(const word_sort& s) {
@@ -70,12 +72,13 @@ constexpr bool sorts_by_codes(const word_sort& s) {
 /// The number of codes for evenly spread keys: the least power of two that leaves at most 4200 words a code, somewhat
 /// fewer than a group holds, or 1280 in short lists, where the codes of one pass, 256, are the limit.
 constexpr std::uint32_t codes_of_even_keys(std::uint32_t count) {
-  if (is_short(count) && count > 256 * 1280) return 256;
+  if (has_small_groups(count) && count > 256 * 1280) return 256;
   std::uint32_t codes = 1;
-  while (codes * (is_short(count) ? 1280 : 4200) < count) codes *= 2;
+  while (codes * (has_small_groups(count) ? 1280 : 4200) < count) codes *= 2;
   return codes;
 }
 /// The number of codes for other keys: more, because a sample errs, and because keys are skewed within a piece, too.
+/// One pass by 256 codes suffices for 400,000 words, two by 2^16 for 2^27 (docs/experiments/sort.md).
 constexpr std::uint32_t codes_of_uneven_keys(std::uint32_t count) {
   if (count <= 400'000) return 256;
   return count <= 1U << 27 ? 1U << 16 : 1U << 20;
@@ -122,7 +125,7 @@ struct radix_tables {
   code_map* map;
   std::uint32_t* code_begin;   ///< where the words of each code begin; one entry more than there are codes
   std::uint32_t* mixed_begin;  ///< of crowded codes with several keys: where their words begin in a list of all such
-                               ///< words; not_mixed for others
+                               ///< words, which is then sorted; not_mixed for others
   crowded_part* crowded;
   word_group* groups;
   word_group* hot_groups;  ///< groups with hot bins
@@ -157,7 +160,9 @@ struct pass_arrays {
 
 struct block_shared {
   std::uint32_t bin_begin[radix_bins + 1];  ///< index in the sorted tile of the bin's first word
-  std::uint32_t bin_offset[radix_bins];     ///< what to add to an index in the sorted tile to get the index in the list
+  /// What to add to an index in the sorted tile to get the index in the list. Before the first tile of a list has
+  /// placed its bins: where they begin in the list.
+  std::uint32_t bin_offset[radix_bins];
   alignas(16) std::uint32_t warp_sums[32];
   alignas(16) std::uint32_t tile;  ///< number of the tile that the block has drawn
   // Not in registers, which words need.
@@ -190,10 +195,10 @@ struct key_sample {
 /// Dynamic shared memory: block_shared, codes_of_piece of the map, then one area that is used in turn for the sample of
 /// the keys (by codes alone), the block's histogram, the counters of a tile's warps, and the sorted tile with the
 /// digits of its codes.
-template <int Limbs, payload_mode Payload, tile_length Length>
+template <int Limbs, value_width Values, tile_length Length>
 constexpr std::size_t radix_shared_bytes(bool by_codes) {
-  using tuning = tile_tuning<Limbs, Payload, Length>;
-  const std::size_t widest = std::max<std::size_t>(sizeof(sort_word<Limbs>), value_bytes_of(Payload));
+  using tuning = tile_tuning<Limbs, Values, Length>;
+  const std::size_t widest = std::max<std::size_t>(sizeof(sort_word<Limbs>), value_bytes_of(Values));
   const std::size_t counters = std::max<std::size_t>(most_digits<Limbs>, tuning::threads / 32) * radix_bins;
   const std::size_t moved =
       std::max(tuning::tile_words * (widest + (by_codes ? 1 : 0)), counters * sizeof(std::uint32_t));
@@ -202,11 +207,11 @@ constexpr std::size_t radix_shared_bytes(bool by_codes) {
 }
 
 /// A block's view of the sort of a list.
-template <int Limbs, payload_mode Payload, tile_length Length>
+template <int Limbs, value_width Values, tile_length Length>
 struct radix_block {
-  using tuning = tile_tuning<Limbs, Payload, Length>;
+  using tuning = tile_tuning<Limbs, Values, Length>;
   using word = sort_word<Limbs>;
-  static constexpr payload_mode payload = Payload;
+  static constexpr value_width values = Values;
   static constexpr int threads = tuning::threads;
 
   const radix_arguments& arguments;

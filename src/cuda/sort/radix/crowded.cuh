@@ -16,9 +16,9 @@ __device__ void for_crowded_parts(const Block& block, Body body) {
   for (std::uint32_t p = blockIdx.x; p < total; p += gridDim.x) body(t.crowded[p]);
 }
 
-/// Moves `count` elements by one block, of which some of each thread are on their way at once.
+/// Calls store(i, from[i]) for `count` elements by one block, of which some of each thread are loaded at once.
 template <class Block, class Element, class Store>
-__device__ void move_elements(const Block&, const Element* from, std::uint32_t count, Store store) {
+__device__ void for_each_element(const Block&, const Element* from, std::uint32_t count, Store store) {
   constexpr std::uint32_t at_once = 8;
   for (std::uint32_t first = threadIdx.x; first < count; first += at_once * Block::threads) {
     Element elements[at_once];
@@ -41,9 +41,10 @@ __device__ void find_mixed_codes(const Block& block, const typename Block::word*
     const std::uint32_t first = __ldcg(tables.code_begin + part.code);
     const word one = load_word_streaming(words + first);
     bool differs = false;
-    move_elements(block, words + part.begin, part.count, [&](std::uint32_t, const word& w) {
+    for_each_element(block, words + part.begin, part.count, [&](std::uint32_t, const word& w) {
       differs = differs || compare_words(w, one, key) != word_order::equal;
     });
+    // The first part whose words differ claims the code.
     if (__syncthreads_or(differs) != 0 && threadIdx.x == 0 &&
         atomicCAS(tables.mixed_begin + part.code, not_mixed, 0U) == not_mixed) {
       tables.mixed_begin[part.code] =
@@ -56,7 +57,7 @@ __device__ void find_mixed_codes(const Block& block, const typename Block::word*
 template <class Block>
 __device__ void move_mixed_words(const Block& block, const word_move& move, bool puts_back) {
   using word = typename Block::word;
-  using value = sort_value<Block::payload>;
+  using value = sort_value<Block::values>;
   const radix_tables& t = block.arguments.tables;
   for_crowded_parts(block, [&](const crowded_part& part) {
     const std::uint32_t mixed = __ldcg(t.mixed_begin + part.code);
@@ -64,11 +65,11 @@ __device__ void move_mixed_words(const Block& block, const word_move& move, bool
     const std::uint32_t in_mixed = mixed + part.begin - __ldcg(t.code_begin + part.code);
     const std::uint32_t from = puts_back ? in_mixed : part.begin;
     const std::uint32_t to = puts_back ? part.begin : in_mixed;
-    move_elements(block, static_cast<const word*>(move.words) + from, part.count,
-                  [&](std::uint32_t i, const word& w) { static_cast<word*>(move.words_to)[to + i] = w; });
+    for_each_element(block, static_cast<const word*>(move.words) + from, part.count,
+                     [&](std::uint32_t i, const word& w) { static_cast<word*>(move.words_to)[to + i] = w; });
     if constexpr (Block::tuning::has_values) {
-      move_elements(block, static_cast<const value*>(move.values) + from, part.count,
-                    [&](std::uint32_t i, const value& v) { static_cast<value*>(move.values_to)[to + i] = v; });
+      for_each_element(block, static_cast<const value*>(move.values) + from, part.count,
+                       [&](std::uint32_t i, const value& v) { static_cast<value*>(move.values_to)[to + i] = v; });
     }
   });
 }
@@ -78,7 +79,7 @@ template <class Coder, class Block>
 __device__ void locate_mixed_codes(const Block& block, const typename Block::word* sorted) {
   for (std::uint32_t code = block.first_thread(); code < block.shared.shape.codes; code += block.grid_threads()) {
     std::uint32_t& begin = block.arguments.tables.mixed_begin[code];
-    if (begin != not_mixed) begin = first_with_code<Block>(sorted, 0, block.count, code, Coder(block, code_bits()));
+    if (begin != not_mixed) begin = first_with_code<Block>(sorted, 0, block.count, code, Coder(block, whole_code));
   }
 }
 
@@ -87,21 +88,21 @@ template <class Block>
 __device__ void store_words(const Block& block, const void* words, const void* values, std::uint32_t begin,
                             std::uint32_t count) {
   using word = typename Block::word;
-  using value = sort_value<Block::payload>;
+  using value = sort_value<Block::values>;
   const radix_arguments& args = block.arguments;
   if (words != args.target.words) {
-    move_elements(block, static_cast<const word*>(words) + begin, count,
-                  [&](std::uint32_t i, const word& w) { write_word<word::limbs>(args.target, begin + i, w); });
+    for_each_element(block, static_cast<const word*>(words) + begin, count,
+                     [&](std::uint32_t i, const word& w) { write_word<word::limbs>(args.target, begin + i, w); });
   }
   if constexpr (Block::tuning::has_values) {
     if (values != args.values_to) {
-      move_elements(block, static_cast<const value*>(values) + begin, count,
-                    [&](std::uint32_t i, const value& v) { static_cast<value*>(args.values_to)[begin + i] = v; });
+      for_each_element(block, static_cast<const value*>(values) + begin, count,
+                       [&](std::uint32_t i, const value& v) { static_cast<value*>(args.values_to)[begin + i] = v; });
     }
   }
 }
 
-/// From the words in the order of their codes to arrays that are free.
+/// From the words in the order of their codes, in array 1 or 2, to the other of the two, which is free.
 __device__ __forceinline__ word_move from_coded_words(const radix_arguments& a) {
   const std::uint32_t buffer = __ldcg(&a.tables.counters->buffer);
   return {a.buffers[buffer], a.buffers[3 - buffer], a.values[buffer], a.values[3 - buffer]};
@@ -113,10 +114,32 @@ __device__ void store_crowded_words(const Block& block, const word_move& lists) 
       block, [&](const crowded_part& part) { store_words(block, lists.words, lists.values, part.begin, part.count); });
 }
 
-/// Looks for mixed codes, and makes their words the block's list, or all words if mixed ones are more than half.
-/// Returns whether words are left to be sorted by digits; if not, words of crowded codes are stored.
+/// Makes all words the list to sort by digits: mixed ones have no room beside the others.
 template <class Block>
-__device__ bool take_out_mixed_words(Block& block) {
+__device__ void list_all_words(const Block& block, const word_move& lists) {
+  const radix_arguments& args = block.arguments;
+  if (block.first_thread() == 0) args.tables.counters->group_total = 0;
+  // Where passes have overwritten the first array, the sort begins from the words in the order of their codes.
+  if (threadIdx.x == 0 && args.buffers[0] == args.buffers[2]) {
+    block.shared.arrays = {{lists.words, lists.words_to, lists.words}, {}, true};
+  }
+}
+
+/// Makes the words of mixed codes the list to sort by digits: they are taken out to an array that is free.
+template <class Block>
+__device__ void list_mixed_words(Block& block, const word_move& lists, std::uint32_t mixed_words, std::uint32_t half) {
+  block.count = mixed_words;
+  move_mixed_words(block, lists, false);
+  auto* const words = static_cast<typename Block::word*>(lists.words_to);
+  auto* const values = static_cast<sort_value<Block::values>*>(lists.values_to);
+  // Arrays 0 and 2 are one: the first pass has read it before the second writes it.
+  if (threadIdx.x == 0) block.shared.arrays = {{words, words + half, words}, {values, values + half, values}, false};
+}
+
+/// Looks for mixed codes, and makes the block's list of their words, or of all words if mixed ones are more than half.
+/// Returns whether there is a list to sort by digits; if not, words of crowded codes are stored.
+template <class Block>
+__device__ bool prepare_digit_sort(Block& block) {
   const radix_arguments& args = block.arguments;
   if (__ldcg(&args.tables.counters->crowded_total) == 0) return false;
   const word_move lists = from_coded_words(args);
@@ -128,18 +151,7 @@ __device__ bool take_out_mixed_words(Block& block) {
     return false;
   }
   const std::uint32_t half = args.count / 2;
-  if (mixed_words <= half) {
-    block.count = mixed_words;
-    move_mixed_words(block, lists, false);
-    auto* const words = static_cast<typename Block::word*>(lists.words_to);
-    auto* const values = static_cast<sort_value<Block::payload>*>(lists.values_to);
-    if (threadIdx.x == 0) block.shared.arrays = {{words, words + half, words}, {values, values + half, values}, false};
-  } else {  // there is no room for them beside the others: the sort begins anew
-    if (block.first_thread() == 0) args.tables.counters->group_total = 0;
-    if (threadIdx.x == 0 && args.buffers[0] == args.buffers[2]) {
-      block.shared.arrays = {{lists.words, lists.words_to, lists.words}, {}, true};
-    }
-  }
+  mixed_words <= half ? list_mixed_words(block, lists, mixed_words, half) : list_all_words(block, lists);
   cooperative_groups::this_grid().sync();
   return true;
 }

@@ -5,20 +5,6 @@
 // What follows from the order of codes: where the words of each code begin, and which neighbouring codes make a group.
 namespace sheaf::cuda {
 
-/// Loads the map of the sort to the block's shared memory, of which coders are made.
-template <class Block>
-__device__ __forceinline__ void load_map(const Block& block) {
-  const code_map& map = *block.arguments.tables.map;
-  __syncthreads();
-  if (!map.shape.is_even) {
-    for (std::uint32_t i = threadIdx.x; i < code_map::pieces; i += Block::threads) {
-      block.codes_of_piece[i] = __ldcg(map.codes_of_piece + i);
-    }
-  }
-  if (threadIdx.x == 0) block.shared.shape = map.shape;
-  __syncthreads();
-}
-
 /// The first of the words [low, high), in the order of their codes, that has at least this code.
 template <class Block, class Coder>
 __device__ std::uint32_t first_with_code(const typename Block::word* words, std::uint32_t low, std::uint32_t high,

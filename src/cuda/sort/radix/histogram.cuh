@@ -56,7 +56,8 @@ struct code_digits {
   }
 };
 
-/// Clears what passes add to. The caller lets the grid wait for itself before digits are counted.
+/// Clears what the first pass adds to; each pass clears the tile states of the next. The caller lets the grid wait for
+/// itself before digits are counted.
 template <class Block>
 __device__ void clear_tables(const Block& block) {
   const radix_tables& tables = block.arguments.tables;
@@ -94,7 +95,7 @@ __device__ void count_digits(const Block& block, const void* list, const Digits&
     // Lanes that add 1 to the same counter, and ask for nothing back, are counted by the hardware at once. So there are
     // no copies of the histogram, over which they would be spread.
     if constexpr (Digits::digit::is_expensive) {
-      const typename Digits::digit coder(block, code_bits());
+      const typename Digits::digit coder(block, whole_code);
       const std::uint32_t bits = block.shared.shape.digit_bits;
 #pragma unroll
       for (std::uint32_t k = 0; k < words_per_thread; ++k) {

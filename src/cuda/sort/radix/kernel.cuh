@@ -25,9 +25,10 @@ __device__ __forceinline__ std::uint32_t sort_by(const Block& block, const Digit
     const std::uint32_t passes_left = __popc(differing);
     differing &= differing - 1;
     const radix_arguments& args = block.arguments;
-    // If array 2 may be the target, passes alternate such that the last one does not read it.
+    // Passes write to arrays 1 and 2 in turn. If array 2 may be the target, the last pass writes to it.
     const bool may_end_at_2 = arrays.ends_at_target && args.buffers[0] != args.buffers[2];
-    const std::uint32_t target = may_end_at_2 ? (passes_left % 2 == 0 ? 1 : 2) : source == 1 ? 2 : 1;
+    const bool writes_to_2 = may_end_at_2 ? passes_left % 2 != 0 : source == 1;
+    const std::uint32_t target = writes_to_2 ? 2 : 1;
     if (threadIdx.x == 0) {
       const bool is_last = arrays.ends_at_target && passes_left == 1;
       const word_move move{arrays.words[source], is_last ? args.target.words : const_cast<void*>(arrays.words[target]),
@@ -65,17 +66,17 @@ __device__ __forceinline__ void sort_by_codes(const Block& block, std::uint32_t 
   const std::uint32_t buffer = sort_by(block, code_digits<Block, Coder>{block, passes});
   grid.sync();
   if (block.first_thread() == 0) args.tables.counters->buffer = buffer;
-  find_codes(block, static_cast<const typename Block::word*>(args.buffers[buffer]), Coder(block, code_bits()), passes);
+  find_codes(block, static_cast<const typename Block::word*>(args.buffers[buffer]), Coder(block, whole_code), passes);
   grid.sync();
   list_groups(block);
 }
 
 /// Chooses codes, and sorts by them. Ends early where the sample says that it is better to sort by the digits of keys.
-template <int Limbs, payload_mode Payload, tile_length Length>
-__global__ void __launch_bounds__(tile_tuning<Limbs, Payload, Length>::threads,
-                                  tile_tuning<Limbs, Payload, Length>::blocks_per_multiprocessor)
+template <int Limbs, value_width Values, tile_length Length>
+__global__ void __launch_bounds__(tile_tuning<Limbs, Values, Length>::threads,
+                                  tile_tuning<Limbs, Values, Length>::blocks_per_multiprocessor)
     sort_words_by_codes(const __grid_constant__ radix_arguments args) {
-  using block_type = radix_block<Limbs, Payload, Length>;
+  using block_type = radix_block<Limbs, Values, Length>;
   extern __shared__ __align__(16) unsigned char dynamic[];
   const auto block = block_of<block_type>(args, dynamic, false);
   clear_tables(block);
@@ -90,18 +91,18 @@ __global__ void __launch_bounds__(tile_tuning<Limbs, Payload, Length>::threads,
                     : sort_by_codes<piecewise_coder<Limbs>>(block, passes);
 }
 
-/// Sorts by the digits of keys: the whole list, or, after sort_words_by_codes, what that left. These are either all
-/// words or those of crowded codes.
-template <int Limbs, payload_mode Payload, tile_length Length>
-__global__ void __launch_bounds__(tile_tuning<Limbs, Payload, Length>::threads,
-                                  tile_tuning<Limbs, Payload, Length>::blocks_per_multiprocessor)
+/// Sorts by the digits of keys: the whole list, or, after sort_words_by_codes, all words or those of mixed codes.
+/// Stores the words of other crowded codes.
+template <int Limbs, value_width Values, tile_length Length>
+__global__ void __launch_bounds__(tile_tuning<Limbs, Values, Length>::threads,
+                                  tile_tuning<Limbs, Values, Length>::blocks_per_multiprocessor)
     sort_words_by_digits(const __grid_constant__ radix_arguments args) {
-  using block_type = radix_block<Limbs, Payload, Length>;
+  using block_type = radix_block<Limbs, Values, Length>;
   extern __shared__ __align__(16) unsigned char dynamic[];
   auto block = block_of<block_type>(args, dynamic, true);
   const auto grid = cooperative_groups::this_grid();
   const bool is_whole = !sorts_by_codes(args) || __ldcg(&args.tables.map->shape.passes) == 0;
-  if (!is_whole && !take_out_mixed_words(block)) return;
+  if (!is_whole && !prepare_digit_sort(block)) return;
   clear_tables(block);
   grid.sync();
   const std::uint32_t last = sort_by(block, key_digits<Limbs>{args.key_low, args.key_high});

@@ -60,11 +60,26 @@ struct key_numbers {
   }
 };
 
-/// The bits of a code that a pass sorts by, or all.
+/// The bits of a code that a pass sorts by.
 struct code_bits {
-  std::uint32_t low = 0;
-  std::uint32_t bits = 31;
+  std::uint32_t low;
+  std::uint32_t bits;
 };
+constexpr code_bits whole_code{0, 31};
+
+/// Loads the map of the sort to the block's shared memory, of which coders are made.
+template <class Block>
+__device__ __forceinline__ void load_map(const Block& block) {
+  const code_map& map = *block.arguments.tables.map;
+  __syncthreads();
+  if (!map.shape.is_even) {
+    for (std::uint32_t i = threadIdx.x; i < code_map::pieces; i += Block::threads) {
+      block.codes_of_piece[i] = __ldcg(map.codes_of_piece + i);
+    }
+  }
+  if (threadIdx.x == 0) block.shared.shape = map.shape;
+  __syncthreads();
+}
 
 /// Reads the codes of evenly spread keys, their highest bits. load_map comes first.
 template <int Limbs>
@@ -111,9 +126,10 @@ struct piecewise_coder {
 
   __device__ __forceinline__ std::uint32_t code_of(number n) const {
     const std::uint32_t quantized = quantize(n);
-    const std::uint32_t codes = codes_of_piece[quantized >> code_map::bits_in_piece];
-    return (codes >> 16 << unit_bits) +
-           __umulhi(quantized << (32 - code_map::bits_in_piece), (codes & 0xffff) << unit_bits);
+    const std::uint32_t entry = codes_of_piece[quantized >> code_map::bits_in_piece];
+    const std::uint32_t first = entry >> 16 << unit_bits;
+    const std::uint32_t codes = (entry & 0xffff) << unit_bits;
+    return first + __umulhi(quantized << (32 - code_map::bits_in_piece), codes);
   }
 
   __device__ __forceinline__ std::uint32_t quantize(number n) const {
@@ -128,7 +144,7 @@ struct piecewise_coder {
   __device__ __forceinline__ std::uint32_t float_of(number folded) const {
     const auto origin = static_cast<number>(scale.origin);
     number distance = folded - min(folded, origin);
-    if (distance != ~number{0} && folded >= origin) ++distance;  // the origin differs from what lies below it
+    if (distance != ~number{0} && folded >= origin) ++distance;  // so that the origin is 1, and what lies below it 0
     if constexpr (Limbs == 1) {
       return static_cast<std::uint32_t>(__float_as_int(__uint2float_rd(distance)));
     } else {

@@ -41,36 +41,36 @@ struct radix_scratch {
 };
 
 /// Words of the shortest tile that either kernel of a sort has.
-template <int Limbs, payload_mode Payload>
+template <int Limbs, value_width Values>
 std::uint64_t tile_words(const word_sort& s) {
-  if (has_short_tiles<Limbs, Payload>(s.count)) {
-    return tile_tuning<Limbs, Payload, tile_length::of_short_list>::tile_words;
+  if (has_short_tiles<Limbs, Values>(s.count)) {
+    return tile_tuning<Limbs, Values, tile_length::of_short_list>::tile_words;
   }
-  return std::min(tile_tuning<Limbs, Payload, tile_length::of_long_list>::tile_words,
-                  tile_tuning<Limbs, Payload, tile_length::of_coded_list>::tile_words);
+  return std::min(tile_tuning<Limbs, Values, tile_length::of_long_list>::tile_words,
+                  tile_tuning<Limbs, Values, tile_length::of_coded_list>::tile_words);
 }
 
-template <int Limbs, payload_mode Payload, tile_length Length>
+template <int Limbs, value_width Values, tile_length Length>
 void queue_passes(const context& ctx, const radix_arguments& args) {
   const auto launch = [&](auto kernel, auto tuning, std::size_t shared_bytes) {
     launch_cooperative(ctx, kernel, ceil_div(std::uint64_t{args.count}, tuning.tile_words), tuning.threads,
                        shared_bytes, args);
   };
-  if constexpr (Payload != payload_mode::values_16) {
+  if constexpr (Values != value_width::values_16) {
     constexpr tile_length coded = Length == tile_length::of_long_list ? tile_length::of_coded_list : Length;
     if (sorts_by_codes(args)) {
-      launch(sort_words_by_codes<Limbs, Payload, coded>, tile_tuning<Limbs, Payload, coded>(),
-             radix_shared_bytes<Limbs, Payload, coded>(true));
+      launch(sort_words_by_codes<Limbs, Values, coded>, tile_tuning<Limbs, Values, coded>(),
+             radix_shared_bytes<Limbs, Values, coded>(true));
     }
   }
-  launch(sort_words_by_digits<Limbs, Payload, Length>, tile_tuning<Limbs, Payload, Length>(),
-         radix_shared_bytes<Limbs, Payload, Length>(false));
+  launch(sort_words_by_digits<Limbs, Values, Length>, tile_tuning<Limbs, Values, Length>(),
+         radix_shared_bytes<Limbs, Values, Length>(false));
 }
 
-template <int Limbs, payload_mode Payload, finish_method Method, class CallerSort = void>
+template <int Limbs, value_width Values, finish_method Method, class CallerSort = void>
 void queue_finish(const context& ctx, const radix_arguments& args) {
-  constexpr std::size_t shared_bytes = finish_shared_bytes<Limbs, Payload>();
-  const auto kernel = finish_groups<Limbs, Payload, Method, CallerSort>;
+  constexpr std::size_t shared_bytes = finish_shared_bytes<Limbs, Values>();
+  const auto kernel = finish_groups<Limbs, Values, Method, CallerSort>;
   // The one kernel of its call waits for none before.
   if (is_one_group(args)) return launch_shared(ctx, kernel, 1, finish_threads, shared_bytes, args);
   const std::uint64_t resident =
@@ -79,38 +79,39 @@ void queue_finish(const context& ctx, const radix_arguments& args) {
                     finish_threads, shared_bytes, args);
 }
 
-template <int Limbs, payload_mode Payload>
+template <int Limbs, value_width Values>
 void queue_kernels(const context& ctx, const word_sort& s, std::byte* scratch, group_finisher finisher) {
-  const radix_arguments args{s, radix_scratch(s, tile_words<Limbs, Payload>(s), scratch).tables};
+  const radix_arguments args{s, radix_scratch(s, tile_words<Limbs, Values>(s), scratch).tables};
   if (!is_one_group(args)) {
-    has_short_tiles<Limbs, Payload>(args.count) ? queue_passes<Limbs, Payload, tile_length::of_short_list>(ctx, args)
-                                                : queue_passes<Limbs, Payload, tile_length::of_long_list>(ctx, args);
+    has_short_tiles<Limbs, Values>(args.count) ? queue_passes<Limbs, Values, tile_length::of_short_list>(ctx, args)
+                                               : queue_passes<Limbs, Values, tile_length::of_long_list>(ctx, args);
     if (!sorts_by_codes(args)) return;
   }
-  if constexpr (Payload != payload_mode::values_16) {
+  if constexpr (Values != value_width::values_16) {
     if (finisher != nullptr) return finisher(ctx, args);
-    if (has_bins_kernel(args)) queue_finish<Limbs, Payload, finish_method::bins>(ctx, args);
-    queue_finish<Limbs, Payload, finish_method::digits>(ctx, args);
+    if (has_bins_kernel(args)) queue_finish<Limbs, Values, finish_method::bins>(ctx, args);
+    queue_finish<Limbs, Values, finish_method::bins_then_digits>(ctx, args);
   }
 }
 
-/// Calls body with the payload that words of so many limbs have, as a constant.
+/// Calls body with the width of the values beside words of so many limbs, as a constant.
 template <int Limbs, class Body>
-auto with_payload(std::uint32_t value_bytes, Body body) {
+auto with_value_width(std::uint32_t value_bytes, Body body) {
   if constexpr (Limbs <= 2) {
-    if (value_bytes == 8) return body(std::integral_constant<payload_mode, payload_mode::values_8>());
-    if (value_bytes == 4) return body(std::integral_constant<payload_mode, payload_mode::values_4>());
+    if (value_bytes == 8) return body(std::integral_constant<value_width, value_width::values_8>());
+    if (value_bytes == 4) return body(std::integral_constant<value_width, value_width::values_4>());
   }
   if constexpr (Limbs == 1) {
-    if (value_bytes == 16) return body(std::integral_constant<payload_mode, payload_mode::values_16>());
+    if (value_bytes == 16) return body(std::integral_constant<value_width, value_width::values_16>());
   }
   if (value_bytes != 0) throw error(error_code::internal, "sort: no kernel for these values");
-  return body(std::integral_constant<payload_mode, payload_mode::none>());
+  return body(std::integral_constant<value_width, value_width::none>());
 }
 
 template <int Limbs>
 void run_radix_sort_of(const context& ctx, const word_sort& s, std::byte* scratch, group_finisher finisher) {
-  with_payload<Limbs>(s.value_bytes, [&](auto payload) { queue_kernels<Limbs, payload()>(ctx, s, scratch, finisher); });
+  with_value_width<Limbs>(s.value_bytes,
+                          [&](auto values) { queue_kernels<Limbs, values()>(ctx, s, scratch, finisher); });
 }
 
 extern template void run_radix_sort_of<1>(const context&, const word_sort&, std::byte*, group_finisher);

@@ -15,7 +15,7 @@ class radix_pass {
  public:
   using digit_type = typename Digits::digit;
   using word = typename Block::word;
-  using value = sort_value<Block::payload>;
+  using value = sort_value<Block::values>;
   using tuning = typename Block::tuning;
   static constexpr int threads = tuning::threads;
   static constexpr int items = tuning::words_per_thread;
@@ -95,7 +95,7 @@ class radix_pass {
     for (int k = 0; k < items; ++k) staged[rank.get(k)] = words[k];
     // Expensive digits are staged beside their words.
     auto* const staged_bins =
-        block_.staged + tile_words * std::max<std::size_t>(sizeof(word), value_bytes_of(Block::payload));
+        block_.staged + tile_words * std::max<std::size_t>(sizeof(word), value_bytes_of(Block::values));
     if constexpr (digit_type::is_expensive) {
 #pragma unroll
       for (int k = 0; k < items; ++k) staged_bins[rank.get(k)] = static_cast<unsigned char>(held.get(k));

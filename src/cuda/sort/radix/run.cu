@@ -4,9 +4,8 @@ namespace sheaf::cuda {
 
 std::uint64_t radix_scratch_bytes(const word_sort& s) {
   return with_limbs(s.limbs, [&](auto limbs) {
-    return with_payload<limbs()>(s.value_bytes, [&](auto payload) {
-      return radix_scratch(s, tile_words<limbs(), payload()>(s), nullptr).bytes;
-    });
+    return with_value_width<limbs()>(
+        s.value_bytes, [&](auto values) { return radix_scratch(s, tile_words<limbs(), values()>(s), nullptr).bytes; });
   });
 }
 

@@ -30,18 +30,18 @@ __device__ void add_over_block(key_sample& sample, std::uint32_t (&terms)[Sums])
   for (int i = 0; i < Sums; ++i) terms[i] = sample.sums[i];
 }
 
-/// Counts the samples on each piece by several divisions into pieces, piece_of(division, number). Sets `squares` to the
-/// sums of the squares of the counts: the less even, the greater.
+/// Counts the samples in each interval of several divisions, interval_of(division, number). Sets `squares` to the sums
+/// of the squares of the counts: the less even, the greater.
 template <class Block, int Divisions, class PieceOf>
-__device__ void count_pieces(const Block& block, key_sample& sample, std::uint32_t (&squares)[Divisions],
-                             PieceOf piece_of) {
+__device__ void count_in_intervals(const Block& block, key_sample& sample, std::uint32_t (&squares)[Divisions],
+                                   PieceOf interval_of) {
   __syncthreads();
   for (std::uint32_t i = threadIdx.x; i < Divisions * code_map::pieces; i += Block::threads) sample.on_piece[0][i] = 0;
   __syncthreads();
   for (std::uint32_t i = threadIdx.x; i < key_sample::samples; i += Block::threads) {
     const std::uint64_t number = sample.number[i];
 #pragma unroll
-    for (int d = 0; d < Divisions; ++d) atomicAdd(&sample.on_piece[d][piece_of(d, number)], 1U);
+    for (int d = 0; d < Divisions; ++d) atomicAdd(&sample.on_piece[d][interval_of(d, number)], 1U);
   }
   __syncthreads();
 #pragma unroll
@@ -53,7 +53,7 @@ __device__ void count_pieces(const Block& block, key_sample& sample, std::uint32
   add_over_block(sample, squares);
 }
 
-/// Numbers of samples, of the looked_up ones whose codes were looked up.
+/// How many of the key_sample::looked_up samples are of which kind.
 struct code_counts {
   std::uint32_t mixed;  ///< in codes that seem to be crowded, by several keys
   std::uint32_t heavy;  ///< likewise, by one key
@@ -181,44 +181,57 @@ __device__ void take_sample(const Block& block, key_sample& sample) {
 }
 
 /// Whether the samples are spread evenly over their highest bits. Chi squared of the 256 values of the highest byte has
-/// the mean 255 and the standard deviation 23 for even keys; 345 is the limit. Up to 2^20 words have at most 256 codes,
-/// so that this suffices. With more codes, the codes show keys that are even in their highest byte alone, or few.
+/// the mean 255 and the standard deviation 23 for even keys; the limit is four deviations above the mean. Up to 2^20
+/// words have at most 256 codes, so that this suffices. Longer lists have more: there the codes of the samples also
+/// find keys that are even only in their highest byte, or that are few.
 template <int Limbs, class Block>
 __device__ bool are_even(const Block& block, key_sample& sample, std::uint32_t codes) {
   constexpr std::uint32_t bits = key_numbers<Limbs>::bits;
+  constexpr std::uint32_t most_chi_squared = 345;
   std::uint32_t squares[1];
-  count_pieces(block, sample, squares,
-               [](int, std::uint64_t n) { return static_cast<std::uint32_t>(n >> (bits - 8)); });
-  if (squares[0] >= key_sample::samples / radix_bins * (key_sample::samples + 345)) return false;
+  count_in_intervals(block, sample, squares,
+                     [](int, std::uint64_t n) { return static_cast<std::uint32_t>(n >> (bits - 8)); });
+  if (squares[0] >= key_sample::samples / radix_bins * (key_sample::samples + most_chi_squared)) return false;
   if (block.count <= 1U << 20) return true;
   const auto code_of = [&](std::uint64_t n) { return static_cast<std::uint32_t>((n >> (bits - 32)) * codes >> 32); };
   const code_counts counts = count_codes(block, sample, code_of);
   return counts.heavy < key_sample::looked_up / 16 && counts.mixed < key_sample::looked_up / 4 * 3;
 }
 
+/// The scales to choose from. Exponents of 6 bits are all that numbers of 64 bits have; of 4 bits they are the 16
+/// highest up to the greatest number, and leave two more bits to the mantissa.
+struct scale_form {
+  bool is_folded;
+  std::uint32_t exponent_bits;
+};
+
 /// Chooses the scale on which the samples lie most evenly. Returns its index in key_sample::on_piece.
 template <class Block, class Coder>
 __device__ int choose_scale(const Block& block, key_sample& sample, Coder coder, key_scale& chosen) {
+  constexpr scale_form forms[key_sample::scales] = {{false, 4}, {false, 6}, {true, 4}, {true, 6}};
   constexpr std::uint32_t mantissa_bits = 23;
+  constexpr std::uint32_t end_of_all_exponents = 127 + 64;  // that of 2^64
   find_ranges(block, sample, coder);
   key_scale scales[key_sample::scales];
 #pragma unroll
   for (int i = 0; i < key_sample::scales; ++i) {
-    key_scale& scale = coder.scale = {};
-    scale.is_folded = i >= 2;
-    const std::uint32_t exponent_bits = i % 2 == 0 ? 4 : 6;
+    const auto [is_folded, exponent_bits] = forms[i];
+    key_scale& scale = scales[i];
+    scale = {};
+    scale.is_folded = is_folded;
     // The scale begins below the least sample by half of the samples' range, for keys that the sample has missed.
-    const unsigned long long margin = (sample.greatest[i / 2] - sample.least[i / 2]) / 2;
-    scale.origin = sample.least[i / 2] - min(margin, sample.least[i / 2]);
-    // The exponents end one above that of the greatest number, or with the greatest of all.
-    const auto greatest = static_cast<typename Coder::number>(sample.greatest[i / 2]);
-    const std::uint32_t end = exponent_bits == 6 ? 127 + 64 : (coder.float_of(greatest) >> mantissa_bits) + 2;
-    scale.dropped_bits = exponent_bits + mantissa_bits + (scale.is_folded ? 1 : 0) - code_map::quantized_bits;
+    const unsigned long long margin = (sample.greatest[is_folded] - sample.least[is_folded]) / 2;
+    scale.origin = sample.least[is_folded] - min(margin, sample.least[is_folded]);
+    // The window of 4 bits ends one exponent above that of the greatest sample.
+    coder.scale = scale;
+    const auto greatest = static_cast<typename Coder::number>(sample.greatest[is_folded]);
+    const std::uint32_t end =
+        exponent_bits == 6 ? end_of_all_exponents : (coder.float_of(greatest) >> mantissa_bits) + 2;
+    scale.dropped_bits = exponent_bits + mantissa_bits + (is_folded ? 1 : 0) - code_map::quantized_bits;
     scale.low_float = (max(end, 1U << exponent_bits) - (1U << exponent_bits)) << mantissa_bits;
-    scales[i] = scale;
   }
   std::uint32_t squares[key_sample::scales];
-  count_pieces(block, sample, squares, [&](int i, std::uint64_t n) {
+  count_in_intervals(block, sample, squares, [&](int i, std::uint64_t n) {
     coder.scale = scales[i];
     return coder.quantize(static_cast<typename Coder::number>(n)) >> code_map::bits_in_piece;
   });
@@ -226,7 +239,7 @@ __device__ int choose_scale(const Block& block, key_sample& sample, Coder coder,
   std::uint32_t least = ~0U;
 #pragma unroll
   for (int i = 0; i < key_sample::scales; ++i) {
-    if (squares[i] / 4 * 5 >= least) continue;
+    if (squares[i] / 4 * 5 >= least) continue;  // a later scale has to be a fifth better
     least = squares[i];
     chosen = scales[i];
     index = i;
@@ -268,8 +281,8 @@ __device__ void assign_codes(const Block& block, const std::uint32_t (&on_piece)
 }
 
 /// Chooses the map. One block calls this.
-template <int Limbs, payload_mode Payload, tile_length Length>
-__device__ void choose_map(const radix_block<Limbs, Payload, Length>& block) {
+template <int Limbs, value_width Values, tile_length Length>
+__device__ void choose_map(const radix_block<Limbs, Values, Length>& block) {
   auto& sample = *reinterpret_cast<key_sample*>(block.staged);
   const radix_arguments& args = block.arguments;
   const auto store_shape = [&](bool is_even, std::uint32_t codes, bool by_digits, std::uint32_t unit_bits,
@@ -284,14 +297,14 @@ __device__ void choose_map(const radix_block<Limbs, Payload, Length>& block) {
   if (are_even<Limbs>(block, sample, even_codes)) return store_shape(true, even_codes, false, 0, {});
   // An entry of the map has 16 bits for a number of codes; 2^20 codes are 2^16 units of 16.
   const std::uint32_t codes = codes_of_uneven_keys(block.count);
-  piecewise_coder<Limbs> coder(block, code_bits());
+  piecewise_coder<Limbs> coder(block, whole_code);
   coder.unit_bits = codes > 1U << 16 ? 4 : 0;
   assign_codes(block, sample.on_piece[choose_scale(block, sample, coder, coder.scale)], codes >> coder.unit_bits);
   const code_counts counts = count_codes(block, sample, [&](std::uint64_t n) {
     return coder.code_of(static_cast<typename piecewise_coder<Limbs>::number>(n));
   });
-  const bool by_digits = prefers_digits<Limbs, carries_values(Payload)>(counts, block.count, codes,
-                                                                        passes_of_codes(codes), sample.differing);
+  const bool by_digits = prefers_digits<Limbs, carries_values(Values)>(counts, block.count, codes,
+                                                                       passes_of_codes(codes), sample.differing);
   store_shape(false, codes, by_digits, coder.unit_bits, coder.scale);
 }
 

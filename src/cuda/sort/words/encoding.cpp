@@ -59,15 +59,15 @@ word_encoding row_encoding(const sort_problem& problem) {
 
 // Row numbers are sorted by a key that is not a word of 4 or 8 bytes in the row.
 word_encoding row_number_encoding(const sort_problem& problem) {
-  const bool is_in_word =
+  const bool row_number_fits =
       problem.key.bits > word_encoding::round_bits && problem.key.bits <= word_encoding::most_bits_above_row_number;
   word_encoding encoding;
-  encoding.sorts_row_numbers = true;
-  encoding.payload = is_in_word ? word_payload::row_number : word_payload::separate;
-  encoding.is_extracted = !is_in_word || !key_is_whole_limbs(problem);
-  encoding.key_bits = is_in_word ? problem.key.bits : std::min(problem.key.bits, word_encoding::round_bits);
+  encoding.yields_order = true;
+  encoding.payload = row_number_fits ? word_payload::row_number : word_payload::separate;
+  encoding.is_extracted = !row_number_fits || !key_is_whole_limbs(problem);
+  encoding.key_bits = row_number_fits ? problem.key.bits : std::min(problem.key.bits, word_encoding::round_bits);
   encoding.rounds = (problem.key.bits - 1) / encoding.key_bits + 1;
-  encoding.limbs = (is_in_word ? 1 : 0) + (encoding.key_bits + 31) / 32;
+  encoding.limbs = (row_number_fits ? 1 : 0) + (encoding.key_bits + 31) / 32;
   return encoding;
 }
 
@@ -119,7 +119,7 @@ word_encoding encoding_of(const sort_problem& problem) {
   if (has_limb_key && row_is_key(problem) && sorts_rows_alone(problem)) return row_encoding(problem);
   if (has_limb_key && has_word_key) {
     word_encoding encoding = separate_encoding(problem);
-    encoding.sorts_row_numbers = true;
+    encoding.yields_order = true;
     return encoding;
   }
   return row_number_encoding(problem);
@@ -155,7 +155,7 @@ void map_words(const sort_problem& problem, const word_encoding& encoding, const
   // Limbs of the row, or of the key alone.
   const std::uint64_t begin = word_is_row ? 0 : field.offset;
   sort.rows = {buffers.in.data + begin, buffers.in.stride_bytes, encoding.payload == word_payload::row_number};
-  if (!encoding.sorts_row_numbers && problem.writes_rows) {
+  if (!encoding.yields_order && problem.writes_rows) {
     sort.target.data = buffers.out.data + begin;
     sort.target.stride = buffers.out.stride_bytes;
   }

@@ -24,17 +24,17 @@ struct word_encoding {
 
   std::uint32_t limbs = 0;  ///< limbs of 4 bytes in a word, 1 to 4
   word_payload payload = word_payload::none;
-  bool rows_are_words = false;     ///< rows are loaded as words, and the key needs no transform
-  bool is_extracted = false;       ///< bits of the key are read byte by byte and made words by a kernel of its own
-  std::uint32_t key_bits = 0;      ///< bits of the key that one round sorts by
-  std::uint32_t first_bit = 0;     ///< lowest bit of the key in a word that is not extracted
-  std::uint32_t rounds = 1;        ///< sorts of words that the whole key takes
-  bool sorts_row_numbers = false;  ///< the sort yields row numbers in order, by which rows and values are gathered
+  bool rows_are_words = false;  ///< rows are loaded as words, and the key needs no transform
+  bool is_extracted = false;    ///< bits of the key are read byte by byte and made words by a kernel of its own
+  std::uint32_t key_bits = 0;   ///< bits of the key that one round sorts by
+  std::uint32_t first_bit = 0;  ///< lowest bit of the key in a word that is not extracted
+  std::uint32_t rounds = 1;     ///< sorts of words that the whole key takes
+  bool yields_order = false;    ///< the sort yields row numbers in order, by which rows and values are gathered
 
   std::uint64_t word_bytes() const { return limbs * std::uint64_t{4}; }
-  bool words_are_keys() const { return payload != word_payload::row_number; }
-  /// Words of equal keys have to keep their order.
-  bool is_stable() const { return payload == word_payload::separate; }
+  bool holds_row_number() const { return payload == word_payload::row_number; }
+  /// Values or row numbers lie in an array of their own, beside the words.
+  bool has_values() const { return payload == word_payload::separate; }
 };
 
 /// The encoding that cuda.sample sorts by.
@@ -55,8 +55,8 @@ bool has_one_value_array(const primitives::sort_problem& problem, std::uint64_t 
 void map_words(const primitives::sort_problem& problem, const word_encoding& encoding,
                const primitives::sort_buffers& buffers, word_sort& sort);
 
-/// The position of the lowest bit of an extracted key of `bits` bits, whose highest bit is the word's. In words of
-/// several limbs its width is rounded up to whole bytes.
+/// The lowest bit of an extracted key of `bits` bits in its word. In one limb the key ends with the word. In several it
+/// lies at the low end of as many whole bytes, which end with the word.
 SHEAF_HOST_DEVICE constexpr std::uint32_t lowest_key_bit(std::uint32_t limbs, std::uint32_t bits) {
   return 32 * limbs - (limbs == 1 ? bits : (bits + 7) / 8 * 8);
 }

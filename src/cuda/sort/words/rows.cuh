@@ -45,7 +45,7 @@ __device__ __forceinline__ sort_word<Limbs> read_word(const word_source& from, c
     word = load_word_streaming(reinterpret_cast<const sort_word<Limbs>*>(data));
   } else {
     const auto* const limbs = reinterpret_cast<const std::uint32_t*>(data);
-    const bool has_row_number = Limbs == 4 && from.has_row_number;
+    const bool has_row_number = Limbs == 4 && from.appends_row_number;
 #pragma unroll
     for (int i = 0; i < Limbs; ++i) {
       word.limb[i] = has_row_number && i == 0 ? row : __ldcs(limbs + i - (has_row_number ? 1 : 0));
@@ -70,7 +70,7 @@ __device__ __forceinline__ void write_word(const word_target& to, std::uint32_t 
   } else {
     auto* const limbs = reinterpret_cast<std::uint32_t*>(data);
     limbs[0] = word.limb[0];
-    if (Limbs == 4 && to.is_row_number) return;
+    if (Limbs == 4 && to.stores_row_number_only) return;
 #pragma unroll
     for (int i = 1; i < Limbs; ++i) limbs[i] = word.limb[i];
   }

@@ -20,16 +20,16 @@ struct key_transform {
 struct word_source {
   const std::byte* data = nullptr;  ///< the lowest of these limbs of row 0; null: there are words, and no rows
   std::uint64_t stride = 0;         ///< bytes from one row to the next
-  bool has_row_number = false;      ///< in words of 4 limbs: the lowest limb is the row number
+  bool appends_row_number = false;  ///< in words of 4 limbs: the lowest limb is the row number
 };
 
 /// Where sorted words are stored: word i is element i of `words`, or the limbs from `data` + i * stride on.
 struct word_target {
-  void* words = nullptr;       ///< array of whole words; null: keys are decoded, and limbs are stored
-  std::byte* data = nullptr;   ///< the lowest limb of element 0; null: words are dropped
-  std::uint64_t stride = 0;    ///< bytes from one element to the next
-  bool is_row_number = false;  ///< only the lowest limb is stored
-  key_transform transform;
+  void* words = nullptr;                ///< array of whole words; null: keys are decoded, and limbs are stored
+  std::byte* data = nullptr;            ///< the lowest limb of element 0; null: words are dropped
+  std::uint64_t stride = 0;             ///< bytes from one element to the next
+  bool stores_row_number_only = false;  ///< the lowest limb
+  key_transform transform;              ///< of the keys: applied as rows are read, and undone as words are stored
 };
 
 /// Most words that one block sorts in shared memory. Lists up to this length are sorted by one block without passes. It

@@ -3,11 +3,11 @@
 #include "cuda/sort/radix/group/staged.cuh"
 
 // The usual method for a group: words are distributed into 4096 bins by the 12 highest bits that tell them apart, and
-// the few words of a bin are sorted by comparison. Only bins of two words and more are listed as runs, because a bin of
-// one word is in order. 2^28 keys of 4 bytes are finished in 1.44 ms. Without the list they took 1.85 ms.
+// the few words of a bin are sorted by comparison. Only bins of two words and more are listed, because a bin of one
+// word is in order. 2^28 keys of 4 bytes are finished in 1.44 ms. Without the list they took 1.85 ms.
 namespace sheaf::cuda {
 
-/// A digit minus the least digit that occurs.
+/// A digit minus the least digit that occurs, modulo the number of bins: the digits that occur are no more than bins.
 struct range_digit {
   digit_field field;
   std::uint32_t least;
@@ -20,8 +20,8 @@ struct range_digit {
 
 /// The digit that numbers the bins from the group's least word to its greatest, so that no bins are wasted on what lies
 /// below or above them.
-template <int Limbs, payload_mode Payload, finish_method Method>
-__device__ __forceinline__ range_digit digit_of_range(const staged_group<Limbs, Payload, Method>& group,
+template <int Limbs, value_width Values, finish_method Method>
+__device__ __forceinline__ range_digit digit_of_range(const staged_group<Limbs, Values, Method>& group,
                                                       const sort_word<Limbs> (&words)[finish_items],
                                                       std::uint32_t digit_end) {
   const std::uint32_t prefix_low = max(digit_end, group.arguments.key_low + 32) - 32;
@@ -51,19 +51,19 @@ __device__ __forceinline__ range_digit digit_of_range(const staged_group<Limbs, 
   return {field, least >> shift & field.mask};
 }
 
-/// Turns the bins' counts into where they begin, and lists the runs to be sorted.
-template <int Limbs, payload_mode Payload, finish_method Method>
-__device__ __forceinline__ void scan_group_bins(const staged_group<Limbs, Payload, Method>& group) {
+/// Turns the bins' counts into where they begin, and lists the bins to be sorted.
+template <int Limbs, value_width Values, finish_method Method>
+__device__ __forceinline__ void scan_group_bins(const staged_group<Limbs, Values, Method>& group) {
   finish_shared& shared = *group.shared;
   constexpr int per_thread = finish_bins / finish_threads;
-  constexpr std::uint32_t one_run = 1U << upper_half;
-  const auto is_run = [](std::uint32_t size) { return size > 1 && size <= most_words_of_bin<Payload>; };
+  constexpr std::uint32_t one_bin = 1U << upper_half;
+  const auto is_listed = [](std::uint32_t size) { return size > 1 && size <= most_words_of_bin<Values>; };
   const std::uint32_t first = threadIdx.x * per_thread;
-  std::uint32_t before[per_thread];  // words before the bin in the lower half, runs in the upper
+  std::uint32_t before[per_thread];  // words before the bin in the lower half, listed bins in the upper
 #pragma unroll
   for (int j = 0; j < per_thread; ++j) {
     const std::uint32_t size = shared.bins[first + j];
-    before[j] = is_run(size) ? size + one_run : size;
+    before[j] = is_listed(size) ? size + one_bin : size;
   }
   const std::uint32_t last = before[per_thread - 1];
   scan_bins<finish_bins, finish_threads>(before, shared.warp_sums);
@@ -73,15 +73,15 @@ __device__ __forceinline__ void scan_group_bins(const staged_group<Limbs, Payloa
     const std::uint32_t next = j + 1 < per_thread ? before[j + 1 < per_thread ? j + 1 : j] : past;
     const std::uint32_t begin = before[j] & lower_half_mask;
     const std::uint32_t size = (next & lower_half_mask) - begin;
-    if (is_run(size)) shared.runs[before[j] >> upper_half] = begin | size << upper_half;
+    if (is_listed(size)) shared.unsorted_bins[before[j] >> upper_half] = begin | size << upper_half;
     shared.bins[first + j] = begin;
   }
-  if (threadIdx.x == finish_threads - 1) shared.run_total = past >> upper_half;
+  if (threadIdx.x == finish_threads - 1) shared.unsorted_bin_total = past >> upper_half;
 }
 
 /// Stages the group's words in order. Returns false where there are hot bins, whose words are not in order as they are.
-template <int Limbs, payload_mode Payload, finish_method Method>
-__device__ __forceinline__ bool sort_by_bins(const staged_group<Limbs, Payload, Method>& group,
+template <int Limbs, value_width Values, finish_method Method>
+__device__ __forceinline__ bool sort_by_bins(const staged_group<Limbs, Values, Method>& group,
                                              const sort_word<Limbs> (&words)[finish_items], std::uint32_t digit_end,
                                              const std::uint32_t (&differing)[Limbs]) {
   const range_digit digit = digit_of_range(group, words, digit_end);
@@ -97,8 +97,8 @@ __device__ __forceinline__ bool sort_by_bins(const staged_group<Limbs, Payload, 
     rank.set(k, r);
     most = max(most, r);
   }
-  const bool is_ordered = bins_have_one_key && !carries_values(Payload);
-  if (__syncthreads_or(most >= most_words_of_bin<Payload>) != 0 && !is_ordered) return false;
+  const bool is_ordered = bins_have_one_key && !carries_values(Values);
+  if (__syncthreads_or(most >= most_words_of_bin<Values>) != 0 && !is_ordered) return false;
   scan_group_bins(group);
   __syncthreads();
   // opaque() keeps the compiler from holding 9 digits in registers across the scan: computing them again is cheaper.
@@ -110,7 +110,7 @@ __device__ __forceinline__ bool sort_by_bins(const staged_group<Limbs, Payload, 
   }
   if (is_ordered) return true;
   __syncthreads();
-  group.sort_runs();
+  group.sort_bins();
   return true;
 }
 

@@ -7,8 +7,8 @@
 namespace sheaf::cuda {
 
 /// Puts the staged words in the order of a digit, and keeps the order of words with the same one.
-template <int Limbs, payload_mode Payload, finish_method Method>
-__device__ __forceinline__ void sort_by_digit(const staged_group<Limbs, Payload, Method>& group,
+template <int Limbs, value_width Values, finish_method Method>
+__device__ __forceinline__ void sort_by_digit(const staged_group<Limbs, Values, Method>& group,
                                               const digit_field& field) {
   constexpr int warps = finish_threads / 32;
   finish_shared& shared = *group.shared;
@@ -16,7 +16,7 @@ __device__ __forceinline__ void sort_by_digit(const staged_group<Limbs, Payload,
   std::uint32_t* const own_bins = shared.bins + threadIdx.x / 32 * radix_bins;
   const auto each = static_cast<int>((group.count - 1) / finish_threads + 1);  // words of a thread
   const std::uint32_t first = threadIdx.x / 32 * (32 * each) + threadIdx.x % 32;
-  typename staged_group<Limbs, Payload, Method>::positioned_word words[finish_items];
+  typename staged_group<Limbs, Values, Method>::positioned_word words[finish_items];
   __syncthreads();
 #pragma unroll
   for (int k = 0; k < finish_items; ++k) {
@@ -45,9 +45,19 @@ __device__ __forceinline__ void sort_by_digit(const staged_group<Limbs, Payload,
   }
 }
 
+/// Whether a staged word's key is below that of the word before it. All threads call it.
+template <int Limbs, value_width Values, finish_method Method>
+__device__ __forceinline__ bool has_inversion(const staged_group<Limbs, Values, Method>& group) {
+  bool is_less = false;
+  for (std::uint32_t i = threadIdx.x; i + 1 < group.count; i += finish_threads) {
+    is_less = is_less || compare_words(group.staged[i + 1], group.staged[i], group.key) == word_order::less;
+  }
+  return __syncthreads_or(is_less) != 0;
+}
+
 /// Stages the group's words in order, and keeps the order of equal keys.
-template <int Limbs, payload_mode Payload, finish_method Method>
-__device__ __forceinline__ void sort_by_digits(const staged_group<Limbs, Payload, Method>& group,
+template <int Limbs, value_width Values, finish_method Method>
+__device__ __forceinline__ void sort_by_digits(const staged_group<Limbs, Values, Method>& group,
                                                const sort_word<Limbs> (&words)[finish_items],
                                                const std::uint32_t (&differing)[Limbs]) {
   group.stage_unsorted(words);
@@ -56,22 +66,18 @@ __device__ __forceinline__ void sort_by_digits(const staged_group<Limbs, Payload
   for (int l = 0; l < Limbs; ++l) differs.limb[l] = differing[l];
   const std::uint32_t lowest = lowest_bit<Limbs>(differing);
   const std::uint32_t end = bit_length<Limbs>(differing);
-  // The highest 32 bits tell most keys of a group apart, but not those of a whole list with keys of 8 bytes. Where they
-  // do not, all digits are sorted by.
+  // The highest 32 bits tell most keys of a group apart. A list of one group may have many keys of 8 bytes that share
+  // these bits. If keys are out of order afterwards, all digits are sorted by.
   const bool begins_high = Limbs > 2 || (Limbs == 2 && !is_one_group(group.arguments));
-  std::uint32_t begin = begins_high ? max(end, lowest + 32) - 32 : lowest;
-  for (bool is_ordered = false; !is_ordered; begin = lowest) {
+  const std::uint32_t high = begins_high ? max(end, lowest + 32) - 32 : lowest;
+  for (std::uint32_t begin = high;; begin = lowest) {
 #pragma unroll 1
     for (std::uint32_t low = begin; low < end; low += radix_bits) {
       const digit_field field = digit_at(low, min(end - low, radix_bits));
       if (digit_of(differs, field) != 0) sort_by_digit(group, field);
     }
     __syncthreads();
-    bool is_less = false;
-    for (std::uint32_t i = threadIdx.x; begin > lowest && i + 1 < group.count; i += finish_threads) {
-      is_less = is_less || compare_words(group.staged[i + 1], group.staged[i], group.key) == word_order::less;
-    }
-    is_ordered = __syncthreads_or(is_less) == 0;
+    if (begin == lowest || !has_inversion(group)) return;
   }
 }
 

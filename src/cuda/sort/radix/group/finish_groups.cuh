@@ -3,19 +3,23 @@
 #include "cuda/sort/radix/group/sort.cuh"
 
 // The kernels that finish a sort: blocks draw groups, sort them in shared memory and write them to the output. The
-// kernel of the method `bins` leaves groups with hot bins, bins of many words, to the kernel of the method `digits`.
+// kernel of the method `bins` leaves groups with hot bins, bins of many words, to the kernel of the method
+// `bins_then_digits`.
 namespace sheaf::cuda {
 
-template <int Limbs, payload_mode Payload, finish_method Method>
-constexpr int finish_blocks_per_multiprocessor = Method == finish_method::digits&& Payload == payload_mode::values_8 ? 1
-                                                 : Limbs > 2 || carries_values(Payload) ||
-                                                         (Limbs > 1 && Method == finish_method::digits)
+template <int Limbs, value_width Values, finish_method Method>
+constexpr int finish_blocks_per_multiprocessor = Method == finish_method::bins_then_digits&& Values ==
+                                                         value_width::values_8
+                                                     ? 1
+                                                 : Limbs > 2 || carries_values(Values) ||
+                                                         (Limbs > 1 && Method == finish_method::bins_then_digits)
                                                      ? 2
                                                      : 3;
 
-/// Finishes groups. The method `digits` takes those that the method `bins` left to it; without that method, all.
-template <int Limbs, payload_mode Payload, finish_method Method, class CallerSort>
-__global__ void __launch_bounds__(finish_threads, finish_blocks_per_multiprocessor<Limbs, Payload, Method>)
+/// Finishes groups. The method `bins_then_digits` takes those that the method `bins` left to it; without that method,
+/// all.
+template <int Limbs, value_width Values, finish_method Method, class CallerSort>
+__global__ void __launch_bounds__(finish_threads, finish_blocks_per_multiprocessor<Limbs, Values, Method>)
     finish_groups(const __grid_constant__ radix_arguments args) {
   wait_for_kernel_before();
   extern __shared__ __align__(16) unsigned char dynamic[];
@@ -24,14 +28,14 @@ __global__ void __launch_bounds__(finish_threads, finish_blocks_per_multiprocess
   const bool is_one = is_one_group(args);
   const std::uint32_t buffer = is_one ? 0 : __ldcg(&counters->buffer);
   const auto finish = [&](const word_group& group, bool is_hot) {
-    return finish_group<Limbs, Payload, Method, CallerSort>(args, buffer, group, is_hot, shared,
-                                                            dynamic + sizeof(finish_shared));
+    return finish_group<Limbs, Values, Method, CallerSort>(args, buffer, group, is_hot, shared,
+                                                           dynamic + sizeof(finish_shared));
   };
   if (is_one) {
     finish({0, args.count}, false);
     return;
   }
-  const bool takes_hot = Method == finish_method::digits && has_bins_kernel(args);
+  const bool takes_hot = Method == finish_method::bins_then_digits && has_bins_kernel(args);
   const word_group* const groups = takes_hot ? args.tables.hot_groups : args.tables.groups;
   const std::uint32_t total = takes_hot ? counters->hot_group_total : counters->group_total;
   std::uint32_t* const next_group = takes_hot ? &counters->next_hot_group : &counters->next_group;

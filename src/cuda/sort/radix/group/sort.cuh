@@ -29,20 +29,20 @@ __device__ __forceinline__ void clear_bins_and_reduce(finish_shared& shared, std
 }
 
 /// Sorts a group, whose words and values are in the buffers of this number, to the output. `staged` is shared memory.
-/// Returns false where the method `bins` leaves the group to the method `digits`; nothing has been written then.
-/// is_hot: it was left so.
-template <int Limbs, payload_mode Payload, finish_method Method, class CallerSort>
+/// Returns false where the method `bins` leaves the group to the method `bins_then_digits`; nothing has been written
+/// then. is_hot: it was left so.
+template <int Limbs, value_width Values, finish_method Method, class CallerSort>
 __device__ __forceinline__ bool finish_group(const radix_arguments& args, std::uint32_t buffer, const word_group& group,
                                              bool is_hot, finish_shared& shared, unsigned char* staged) {
   using word = sort_word<Limbs>;
   constexpr int items = finish_items;
-  const staged_group<Limbs, Payload, Method> block_group{
+  const staged_group<Limbs, Values, Method> block_group{
       args,
       static_cast<const word*>(args.buffers[buffer]) + group.begin,
       group.count,
       &shared,
       reinterpret_cast<word*>(staged),
-      reinterpret_cast<std::uint16_t*>(staged + staged_bytes<Limbs, Payload>),
+      reinterpret_cast<std::uint16_t*>(staged + staged_bytes<Limbs, Values>),
       key_mask<Limbs>(args.key_low, args.key_high)};
   word words[items];
   std::uint32_t differing[Limbs] = {};
@@ -70,10 +70,10 @@ __device__ __forceinline__ bool finish_group(const radix_arguments& args, std::u
     const std::uint32_t i = block_group.position(k);
     if (i < block_group.count) write_word<Limbs>(args.target, group.begin + i, block_group.staged[i]);
   }
-  if constexpr (carries_values(Payload)) {
+  if constexpr (carries_values(Values)) {
     __syncthreads();
     // All values are in shared memory before the first is written, as they may be written to where they are read.
-    using value = sort_value<Payload>;
+    using value = sort_value<Values>;
     auto* const staged_values = reinterpret_cast<value*>(staged);
     const auto* const from = static_cast<const value*>(args.values[buffer]);
     value values[items];

@@ -7,10 +7,10 @@
 // A group of words that a block sorts in shared memory: what the methods that finish groups share.
 namespace sheaf::cuda {
 
-/// How groups are finished. `bins`: words are distributed into 4096 bins, each of which must be small. `digits`:
-/// likewise, but groups for which that does not hold are sorted digit by digit. `by_caller`: by CallerSort::sort of
-/// the file that instantiates the kernel.
-enum class finish_method { bins, digits, by_caller };
+/// How groups are finished. `bins`: words are distributed into 4096 bins; groups with hot bins are left to others.
+/// `bins_then_digits`: likewise, but groups with hot bins are sorted digit by digit. `by_caller`: by CallerSort::sort
+/// of the file that instantiates the kernel.
+enum class finish_method { bins, bins_then_digits, by_caller };
 
 constexpr int finish_threads = 512;
 constexpr int finish_items = 9;
@@ -18,14 +18,15 @@ static_assert(most_group_words == finish_threads * finish_items);
 
 constexpr int finish_bits = 12;
 constexpr int finish_bins = 1 << finish_bits;
-/// Most words of a bin that one thread sorts. A bin with more is hot. Without values copies of a key are in order.
-template <payload_mode Payload>
-constexpr std::uint32_t most_words_of_bin = carries_values(Payload) ? 16 : 32;
+/// Most words of a bin that one thread sorts. A bin with more is hot, unless all its words are copies of one key
+/// without values, which are in order.
+template <value_width Values>
+constexpr std::uint32_t most_words_of_bin = carries_values(Values) ? 16 : 32;
 /// Entries that hold two numbers of 16 bits have the second one from this bit on.
 constexpr std::uint32_t upper_half = 16;
 constexpr std::uint32_t lower_half_mask = (1U << upper_half) - 1;
-/// Most runs of two words and more in a group.
-constexpr std::uint32_t most_runs = most_group_words / 2;
+/// Most bins of two words and more in a group.
+constexpr std::uint32_t most_unsorted_bins = most_group_words / 2;
 
 struct finish_shared {
   std::uint32_t bins[finish_bins];  ///< counts, then where each begins; or those of each warp for a digit
@@ -34,26 +35,26 @@ struct finish_shared {
   std::uint32_t least_prefix;       ///< least of the words' 32 bits from the highest differing one down
   std::uint32_t greatest_prefix;    ///< greatest of the words' 32 bits from the highest differing one down
   std::uint32_t drawn_group;        ///< index of the group that the block has drawn
-  /// Runs of words to be sorted: begin, and size in the upper half.
-  std::uint32_t runs[most_runs];
-  std::uint32_t run_total;
+  /// Bins whose words have to be sorted: begin, and size in the upper half.
+  std::uint32_t unsorted_bins[most_unsorted_bins];
+  std::uint32_t unsorted_bin_total;
 };
 
 /// Bytes of the staged words, or of the values that are staged after them in the same place. Where the order is kept,
 /// the positions of the staged words follow.
-template <int Limbs, payload_mode Payload>
+template <int Limbs, value_width Values>
 constexpr std::size_t staged_bytes = most_group_words* std::max<std::size_t>(sizeof(sort_word<Limbs>),
-                                                                             value_bytes_of(Payload));
+                                                                             value_bytes_of(Values));
 
-template <int Limbs, payload_mode Payload>
+template <int Limbs, value_width Values>
 constexpr std::size_t finish_shared_bytes() {
-  return sizeof(finish_shared) + staged_bytes<Limbs, Payload> +
-         (carries_values(Payload) ? most_group_words * sizeof(std::uint16_t) : 0);
+  return sizeof(finish_shared) + staged_bytes<Limbs, Values> +
+         (carries_values(Values) ? most_group_words * sizeof(std::uint16_t) : 0);
 }
 
-template <int Limbs, payload_mode Payload, finish_method Method>
+template <int Limbs, value_width Values, finish_method Method>
 struct staged_group {
-  static constexpr bool keeps_order = carries_values(Payload);
+  static constexpr bool keeps_order = carries_values(Values);
   static constexpr int items = finish_items;
   using word = sort_word<Limbs>;
 
@@ -81,7 +82,7 @@ struct staged_group {
 
   /// Word i of the group as it was before it was staged.
   __device__ __forceinline__ word input_word(std::uint32_t i) const {
-    if constexpr (Method != finish_method::bins) {  // which is not queued for a list of one group
+    if constexpr (Method != finish_method::bins) {  // `bins` is never queued for a list of one group
       if (reads_rows()) return read_word<Limbs>(arguments.rows, arguments.target.transform, i);
     }
     return load_word_streaming(input + i);
@@ -139,9 +140,9 @@ struct staged_group {
     a = first;
   }
 
-  /// Sorts a run of staged words by one thread: the first four by a network of five comparisons, the others, which are
-  /// rare, by insertion.
-  __device__ __forceinline__ void sort_run(std::uint32_t begin, std::uint32_t size) const {
+  /// Sorts the staged words of a bin by one thread: the first four by a network of five comparisons, the others, which
+  /// are rare, by insertion.
+  __device__ __forceinline__ void sort_bin(std::uint32_t begin, std::uint32_t size) const {
     constexpr int network_words = 4;
     positioned_word words[network_words];
 #pragma unroll
@@ -172,12 +173,12 @@ struct staged_group {
     if (to != next) stage(to, inserted.value, inserted.position);
   }
 
-  /// Sorts all listed runs.
-  __device__ __forceinline__ void sort_runs() const {
+  /// Sorts all listed bins.
+  __device__ __forceinline__ void sort_bins() const {
 #pragma unroll 1
-    for (std::uint32_t i = threadIdx.x; i < shared->run_total; i += finish_threads) {
-      const std::uint32_t run = shared->runs[i];
-      sort_run(run & lower_half_mask, run >> upper_half);
+    for (std::uint32_t i = threadIdx.x; i < shared->unsorted_bin_total; i += finish_threads) {
+      const std::uint32_t bin = shared->unsorted_bins[i];
+      sort_bin(bin & lower_half_mask, bin >> upper_half);
     }
   }
 };
