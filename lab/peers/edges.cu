@@ -1,4 +1,3 @@
-
 #include "lab/description/edges/problem.hpp"
 #include "lab/description/plain_loops.hpp"
 #include "lab/peers/cub/calls.cuh"

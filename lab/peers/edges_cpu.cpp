@@ -1,4 +1,3 @@
-
 #include "core/startable.hpp"
 #include "lab/description/edges/problem.hpp"
 #include "lab/description/plain_loops.hpp"

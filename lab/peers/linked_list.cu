@@ -1,4 +1,3 @@
-
 #include <thrust/iterator/transform_iterator.h>
 #include <cub/device/device_scan.cuh>
 

@@ -1,4 +1,3 @@
-
 #include "lab/description/plain_loops.hpp"
 #include "lab/peers/contenders.hpp"
 

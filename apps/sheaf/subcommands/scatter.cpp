@@ -1,5 +1,3 @@
-
-
 #include "apps/sheaf/checks/movement.hpp"
 #include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/subcommands/movement.hpp"

@@ -1,4 +1,3 @@
-
 #include <sheaf/conjugate_gradient.hpp>
 
 #include "apps/sheaf/checks/solution.hpp"

@@ -1,4 +1,3 @@
-
 #include "apps/sheaf/checks/split.hpp"
 #include "apps/sheaf/files/arrays/fields.hpp"
 #include "apps/sheaf/files/arrays/numbers.hpp"

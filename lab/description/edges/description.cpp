@@ -1,5 +1,3 @@
-
-
 #include "lab/description/edges/items.hpp"
 #include "lab/description/edges/problem.hpp"
 #include "lab/description/estimates.hpp"

@@ -1,4 +1,3 @@
-
 #include "lab/description/estimates.hpp"
 #include "lab/description/hash/problem.hpp"
 #include "lab/description/movement/problem.hpp"

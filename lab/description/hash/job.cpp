@@ -1,5 +1,3 @@
-
-
 #include <fmt/format.h>
 #include <sheaf/hash_search.hpp>
 

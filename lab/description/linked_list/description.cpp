@@ -1,4 +1,3 @@
-
 #include "lab/description/estimates.hpp"
 #include "lab/description/linked_list/items.hpp"
 #include "lab/description/linked_list/problem.hpp"

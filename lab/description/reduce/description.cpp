@@ -1,4 +1,3 @@
-
 #include "lab/description/estimates.hpp"
 #include "lab/description/movement/problem.hpp"
 #include "lab/description/plain_loops.hpp"

@@ -1,5 +1,3 @@
-
-
 #include "core/startable.hpp"
 #include "lab/description/estimates.hpp"
 #include "lab/description/plain_loops.hpp"

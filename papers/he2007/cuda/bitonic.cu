@@ -1,4 +1,3 @@
-
 #include "cuda/device/launch.cuh"
 #include "cuda/device/state.hpp"
 #include "cuda/sort/words/encoding.hpp"

@@ -1,4 +1,3 @@
-
 #include "opengl/device/errors.hpp"
 #include "opengl/device/transfer.hpp"
 #include "papers/ujaldon2005/opengl/arguments.hpp"

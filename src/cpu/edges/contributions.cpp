@@ -1,4 +1,3 @@
-
 #include "cpu/edges/ends.hpp"
 
 namespace sheaf::cpu {

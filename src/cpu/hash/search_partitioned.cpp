@@ -1,4 +1,3 @@
-
 #include "cpu/hash/answers.hpp"
 #include "cpu/hash/look_up.hpp"
 #include "cpu/threads/core_speed.hpp"

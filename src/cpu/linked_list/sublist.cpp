@@ -1,4 +1,3 @@
-
 #include "core/cpu_state.hpp"
 #include "cpu/linked_list/layout.hpp"
 #include "cpu/linked_list/nodes.hpp"

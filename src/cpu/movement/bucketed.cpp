@@ -1,4 +1,3 @@
-
 #include "cpu/movement/in_order.hpp"
 #include "cpu/movement/index_buckets.hpp"
 #include "cpu/movement/order_sample.hpp"

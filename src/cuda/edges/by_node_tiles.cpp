@@ -1,4 +1,3 @@
-
 #include "core/scratch_offsets.hpp"
 #include "cuda/edges/bad_ends.hpp"
 #include "cuda/edges/cost.hpp"

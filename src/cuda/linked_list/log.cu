@@ -1,4 +1,3 @@
-
 #include "cuda/device/launch.cuh"
 #include "cuda/linked_list/steps.cuh"
 #include "cuda/movement/memory_cost.hpp"

@@ -1,4 +1,3 @@
-
 #include "cuda/movement/copy/records.cuh"
 #include "cuda/movement/memory_cost.hpp"
 #include "cuda/reduce/atomic.hpp"

@@ -1,4 +1,3 @@
-
 #include <cooperative_groups.h>
 
 #include "core/scratch_offsets.hpp"

@@ -1,4 +1,3 @@
-
 #include "core/scratch_offsets.hpp"
 #include "cuda/device/state.hpp"
 #include "cuda/sort/by_words.hpp"

@@ -1,4 +1,3 @@
-
 #include "cuda/sort/by_words.hpp"
 #include "cuda/sort/radix/run.hpp"
 

@@ -1,4 +1,3 @@
-
 #include "core/cpu_state.hpp"
 #include "primitives/edges/edge_sum.hpp"
 #include "primitives/index_reader.hpp"

@@ -1,4 +1,3 @@
-
 #include "primitives/hash/search.hpp"
 
 namespace sheaf::reference {

@@ -1,4 +1,3 @@
-
 #include "core/cpu_state.hpp"
 #include "primitives/index_reader.hpp"
 #include "primitives/movement/gather.hpp"

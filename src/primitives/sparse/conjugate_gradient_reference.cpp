@@ -1,4 +1,3 @@
-
 #include "core/cpu_state.hpp"
 #include "core/scratch_offsets.hpp"
 #include "primitives/sparse/conjugate_gradient.hpp"

@@ -1,4 +1,3 @@
-
 #include "cuda/device/speeds.hpp"
 #include "cuda/split/cub/radix_sort.hpp"
 
