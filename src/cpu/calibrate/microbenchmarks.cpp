@@ -1,10 +1,10 @@
 #include "plan/microbenchmarks.hpp"
-#include "core/composition.hpp"
-#include "core/startable.hpp"
 
 #include <omp.h>
 
+#include "core/composition.hpp"
 #include "core/host.hpp"
+#include "core/startable.hpp"
 #include "cpu/calibrate/accesses.hpp"
 #include "cpu/sort/in_cache.hpp"
 #include "cpu/threads/cache_hints.hpp"

@@ -1,6 +1,7 @@
 #include "cpu/edges/tile_build.hpp"
 
 #include <omp.h>
+
 #include <mutex>
 
 #include "cpu/edges/ends.hpp"

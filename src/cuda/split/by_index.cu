@@ -1,5 +1,4 @@
 #include "core/scratch_offsets.hpp"
-
 #include "cuda/movement/copy/records.cuh"
 #include "cuda/movement/memory_cost.hpp"
 #include "cuda/split/passes.hpp"
