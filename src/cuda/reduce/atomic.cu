@@ -1,6 +1,7 @@
+#include "cuda/reduce/atomic.hpp"
+
 #include "cuda/movement/copy/records.cuh"
 #include "cuda/movement/memory_cost.hpp"
-#include "cuda/reduce/atomic.hpp"
 #include "cuda/reduce/block_sums.cuh"
 #include "cuda/reduce/terms.cuh"
 #include "primitives/operators/reduce_value.hpp"
