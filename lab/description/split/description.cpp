@@ -189,23 +189,22 @@ split_problem split_problem_of(const problem_spec& problem, std::uint32_t call, 
                                backend_kind backend) {
   const split_key key = key_of_call(problem, {nullptr, problem.count, problem.key_bytes}, call);
   const bool own = key.from == split_key::kind::record_bits;
-  split_problem split_call;
-  split_call.backend = backend;
-  split_call.product = product;
-  split_call.stable = stable;
-  split_call.count = problem.count;
-  split_call.categories = key.categories;
-  split_call.record_bytes = split_call.in_stride_bytes = split_call.out_stride_bytes = problem.record_bytes;
-  split_call.word_bytes = product == split_product::records ? widest_word(problem.record_bytes)
-                                                            : static_cast<std::uint32_t>(problem.record_bytes);
-  split_call.index = problem.index;
-  split_call.key_from = key.from;
-  split_call.key_bytes = split_call.key_stride_bytes = own ? problem.record_bytes : problem.key_bytes;
-  split_call.bits = key.from == split_key::kind::category
-                        ? bit_field{0, static_cast<std::uint32_t>(8 * problem.key_bytes)}
-                        : key.bits;
-  split_call.key_word_bytes = widest_word(split_call.key_bytes);
-  return split_call;
+  split_problem split;
+  split.backend = backend;
+  split.product = product;
+  split.stable = stable;
+  split.count = problem.count;
+  split.categories = key.categories;
+  split.record_bytes = split.in_stride_bytes = split.out_stride_bytes = problem.record_bytes;
+  split.word_bytes = product == split_product::records ? widest_word(problem.record_bytes)
+                                                       : static_cast<std::uint32_t>(problem.record_bytes);
+  split.index = problem.index;
+  split.key_from = key.from;
+  split.key_bytes = split.key_stride_bytes = own ? problem.record_bytes : problem.key_bytes;
+  split.bits = key.from == split_key::kind::category ? bit_field{0, static_cast<std::uint32_t>(8 * problem.key_bytes)}
+                                                     : key.bits;
+  split.key_word_bytes = widest_word(split.key_bytes);
+  return split;
 }
 
 }  // namespace sheaf::primitives

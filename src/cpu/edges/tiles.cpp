@@ -121,36 +121,32 @@ class tiled_edges final : public prepared_edges {
 // 7 edges a node, a tile of n nodes has 1.7 n^(-1/3) more edges and 6 n^(-1/3) more nodes than its own. No sum has two
 // writers, and each is made in the order of the edges.
 plan::planned plan_tiles(const prepare_edge_sum_problem& problem, const plan::scope& scope) {
-  const edge_sum_problem& sum_problem = problem.sum;
-  if (sum_problem.nodes >> 32 != 0 || sum_problem.edges >> 31 != 0)
-    return plan::rejected("its tiles hold numbers of edges of 31 bits");
-  if (sum_problem.nodes == 0 || sum_problem.edges == 0) return plan::rejected("there is nothing to put in order");
+  const edge_sum_problem& sum = problem.sum;
+  if (sum.nodes >> 32 != 0 || sum.edges >> 31 != 0) return plan::rejected("its tiles hold numbers of edges of 31 bits");
+  if (sum.nodes == 0 || sum.edges == 0) return plan::rejected("there is nothing to put in order");
   const machine& machine = scope.machine;
   tile_sizes sizes;
-  sizes.threads = threads_worth(sum_problem, machine);
+  sizes.threads = threads_worth(sum, machine);
   constexpr std::uint64_t least_nodes = 256;
   constexpr std::uint64_t most_nodes = std::uint64_t{1} << 14;
   constexpr std::uint64_t tiles_per_thread = 4;
-  const std::uint64_t share = sum_problem.nodes / (tiles_per_thread * sizes.threads);
-  sizes.tile_nodes = std::clamp(
-      std::min(own_cache_bytes(machine) / 4 / (sum_problem.node_bytes() + sum_problem.result_bytes()), share),
-      least_nodes, most_nodes);
-  const auto edges = static_cast<double>(sum_problem.edges);
-  const auto nodes = static_cast<double>(sum_problem.nodes);
+  const std::uint64_t share = sum.nodes / (tiles_per_thread * sizes.threads);
+  sizes.tile_nodes = std::clamp(std::min(own_cache_bytes(machine) / 4 / (sum.node_bytes() + sum.result_bytes()), share),
+                                least_nodes, most_nodes);
+  const auto edges = static_cast<double>(sum.edges);
+  const auto nodes = static_cast<double>(sum.nodes);
   const double more_edges = 1.2;
   const double more_nodes = 1.5;
-  const double access =
-      machine.random_reads(1, sum_problem.node_bytes(), sum_problem.nodes * sum_problem.node_bytes()) * more_nodes +
-      machine.random_writes(1, sum_problem.result_bytes(), sum_problem.nodes * sum_problem.result_bytes());
-  const double streamed = edges * more_edges *
-                          (8 + static_cast<double>(sum_problem.weight_components * sum_problem.value_bytes())) /
+  const double access = machine.random_reads(1, sum.node_bytes(), sum.nodes * sum.node_bytes()) * more_nodes +
+                        machine.random_writes(1, sum.result_bytes(), sum.nodes * sum.result_bytes());
+  const double streamed = edges * more_edges * (8 + static_cast<double>(sum.weight_components * sum.value_bytes())) /
                           machine.copy_bytes_per_second;
   const double run_seconds =
       machine.launch_seconds + machine.step_seconds +
-      std::max(nodes * access + streamed, more_edges * contribution_seconds(sum_problem, machine, sizes.threads));
+      std::max(nodes * access + streamed, more_edges * contribution_seconds(sum, machine, sizes.threads));
   // The order of the nodes: four passes over keys, or three over the edges by one thread, at random. Then edges are
   // dealt to tiles by two passes that look up both ends, and once more to find their local numbers.
-  const double look_up = machine.random_reads(1, 4, sum_problem.nodes * 4) * machine.parallelism;
+  const double look_up = machine.random_reads(1, 4, sum.nodes * 4) * machine.parallelism;
   plan::planned plan;
   plan.decided.set(prepare_edge_sum_decision{run_seconds});
   plan.inner_calls = std::make_shared<const tile_sizes>(sizes);

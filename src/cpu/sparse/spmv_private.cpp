@@ -31,26 +31,26 @@ std::uint64_t chunks_of(const spmv_problem& p) noexcept {
 // column are then added chunk after chunk. So threads need no atomics, and the order of sums is always one.
 plan::planned plan_private(const spmv_problem& problem, const plan::scope& scope) {
   if (!problem.transposed) return plan::rejected("multiplies by the transposed matrix");
-  const machine& rates = scope.machine;
+  const machine& machine = scope.machine;
   private_decision decision;
   decision.chunks = chunks_of(problem);
-  decision.threads = std::min(decision.chunks, parts_worth(problem.matrix_bytes(), rates.parallelism));
+  decision.threads = std::min(decision.chunks, parts_worth(problem.matrix_bytes(), machine.parallelism));
   decision.stride_bytes = core::scratch_aligned(problem.columns * problem.sum_bytes());
   plan::planned plan;
   plan.scratch_bytes = decision.chunks * decision.stride_bytes;
   plan.decided.set(decision);
   // One thread's chunk is one of as many matrices as there are threads.
-  const machine of_threads = rates.with_parallelism(static_cast<std::uint32_t>(decision.threads));
+  const auto of_threads = machine.with_parallelism(static_cast<std::uint32_t>(decision.threads));
   movement columns = gather_of_columns(problem);
   columns.record_bytes = columns.sequential_stride_bytes = columns.indexed_stride_bytes = problem.sum_bytes();
   const memory_cost sums = scatter_cost(columns, of_threads);
   const std::uint64_t streamed = problem.matrix_bytes() + problem.rows * problem.value_bytes();
   const std::uint64_t of_sums = 2 * plan.scratch_bytes + problem.y_bytes();
-  plan.add("latency", rates.launch_seconds + 2 * rates.step_seconds);
+  plan.add("latency", machine.launch_seconds + 2 * machine.step_seconds);
   plan.add_overlapped(overlap_exponent, {{"streamed", of_threads.streamed(streamed, streamed) + sums.indexed_streamed},
                                          {"random write", problem.entries == 0 ? 0 : sums.indexed_random},
-                                         {"steps", step_seconds(problem, rates, decision.threads)}});
-  plan.add("sums", rates.streamed(of_sums, of_sums));
+                                         {"steps", step_seconds(problem, machine, decision.threads)}});
+  plan.add("sums", machine.streamed(of_sums, of_sums));
   return plan;
 }
 

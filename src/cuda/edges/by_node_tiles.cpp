@@ -71,15 +71,15 @@ std::shared_ptr<prepared_edges> make_by_node(const context& ctx, const edge_sum_
 // A run reads 16 bytes an edge, and a value at random for each end. There are no halos and no tiles, so that any graph
 // will do.
 plan::planned plan_by_node(const prepare_edge_sum_problem& problem, const plan::scope& scope) {
-  const edge_sum_problem& sum_problem = problem.sum;
-  if (const char* reason = list_rejection(sum_problem)) return plan::rejected(reason);
-  if (sum_problem.nodes == 0 || sum_problem.edges == 0) return plan::rejected("there is nothing to put in order");
+  const edge_sum_problem& sum = problem.sum;
+  if (const char* reason = list_rejection(sum)) return plan::rejected(reason);
+  if (sum.nodes == 0 || sum.edges == 0) return plan::rejected("there is nothing to put in order");
   const machine& machine = scope.machine;
-  const double run_seconds = machine.launch_seconds + list_sum_seconds(sum_problem, 2 * sum_problem.edges, machine);
+  const double run_seconds = machine.launch_seconds + list_sum_seconds(sum, 2 * sum.edges, machine);
   plan::planned plan;
   plan.scratch_bytes = core::bytes_of<by_node_arrays>(problem);
   plan.decided.set(prepare_edge_sum_decision{run_seconds});
-  add_list_cost(sum_problem, listed_ends::both, machine, plan);
+  add_list_cost(sum, listed_ends::both, machine, plan);
   plan.add("runs", static_cast<double>(problem.expected_runs) * run_seconds);
   return plan;
 }
@@ -166,20 +166,20 @@ double tiles_seconds(const edge_sum_problem& problem, const machine& machine) {
 }
 
 plan::planned plan_tiles(const prepare_edge_sum_problem& problem, const plan::scope& scope) {
-  const edge_sum_problem& sum_problem = problem.sum;
-  if (const char* reason = list_rejection(sum_problem)) return plan::rejected(reason);
-  if (sum_problem.nodes == 0 || sum_problem.edges == 0) return plan::rejected("there is nothing to put in order");
+  const edge_sum_problem& sum = problem.sum;
+  if (const char* reason = list_rejection(sum)) return plan::rejected(reason);
+  if (sum.nodes == 0 || sum.edges == 0) return plan::rejected("there is nothing to put in order");
   const machine& machine = scope.machine;
-  const double run_seconds = tiles_seconds(sum_problem, machine);
+  const double run_seconds = tiles_seconds(sum, machine);
   plan::planned plan;
   plan.scratch_bytes = core::bytes_of<tiles_arrays>(problem);
   plan.decided.set(prepare_edge_sum_decision{run_seconds});
   plan.add("order", node_order_seconds(problem, machine));
-  add_list_cost(sum_problem, listed_ends::both, machine, plan);
-  const std::uint64_t entries = 2 * sum_problem.edges;
+  add_list_cost(sum, listed_ends::both, machine, plan);
+  const std::uint64_t entries = 2 * sum.edges;
   const std::uint64_t built = entries * 22;
-  plan.add("tiles", 4 * machine.step_seconds + machine.random_reads(entries, 4, sum_problem.nodes * 4) +
-                        machine.streamed(built, built));
+  plan.add("tiles",
+           4 * machine.step_seconds + machine.random_reads(entries, 4, sum.nodes * 4) + machine.streamed(built, built));
   plan.add("runs", static_cast<double>(problem.expected_runs) * run_seconds);
   return plan;
 }
@@ -188,19 +188,19 @@ void run_tiles(const context& ctx, const prepare_edge_sum_problem& problem, cons
                const prepare_edge_sum_buffers& buffers, std::byte* scratch) {
   const device_scope current_device(ctx.device());
   const auto at = core::arrays_in<tiles_arrays>(scratch, problem);
-  const edge_sum_problem& sum_problem = problem.sum;
-  const edge_kernels::end_arrays edges = ends_of(sum_problem, buffers.edges);
-  const bad_end_report bad_ends(ctx, sum_problem, edge_call::prepare_edge_sum, at.first_bad);
+  const edge_sum_problem& sum = problem.sum;
+  const edge_kernels::end_arrays edges = ends_of(sum, buffers.edges);
+  const bad_end_report bad_ends(ctx, sum, edge_call::prepare_edge_sum, at.first_bad);
   queue_node_order(ctx, problem, buffers, at.tile_nodes, at.node_order, at.order, at.place);
-  queue_lists(ctx, sum_problem, edges, listed_ends::both, at.place, at.lists, at.outputs, at.first_bad);
+  queue_lists(ctx, sum, edges, listed_ends::both, at.place, at.lists, at.outputs, at.first_bad);
   bad_ends.queue(ctx, edges);
   edge_tiles tiles;
-  const tile_inputs in{at.order, at.outputs.begins, at.outputs.entries, 2 * sum_problem.edges};
-  if (build_tiles(ctx, sum_problem.nodes, at.tile_nodes, in, at.build, tiles)) {
+  const tile_inputs in{at.order, at.outputs.begins, at.outputs.entries, 2 * sum.edges};
+  if (build_tiles(ctx, sum.nodes, at.tile_nodes, in, at.build, tiles)) {
     *buffers.made = std::make_shared<tiled_edges>(std::move(tiles));
     return;
   }
-  *buffers.made = make_by_node(ctx, sum_problem, edges, at);
+  *buffers.made = make_by_node(ctx, sum, edges, at);
 }
 
 }  // namespace

@@ -38,14 +38,14 @@ bit_field bits_of_digit(const key_field& field, std::uint32_t low, std::uint32_t
 // ---- Rows that are their own keys
 
 split_problem pass_problem(const sort_problem& problem) {
-  split_problem split_call;
-  split_call.backend = backend_kind::cuda;
-  split_call.count = problem.count;
-  split_call.categories = narrow_bins;
-  split_call.record_bytes = split_call.in_stride_bytes = split_call.out_stride_bytes = problem.rows.word_bytes;
-  split_call.word_bytes = problem.rows.word_bytes;
-  split_call.bits = {0, digit_bits, bit_order::little_endian};
-  return split_call;
+  split_problem split;
+  split.backend = backend_kind::cuda;
+  split.count = problem.count;
+  split.categories = narrow_bins;
+  split.record_bytes = split.in_stride_bytes = split.out_stride_bytes = problem.rows.word_bytes;
+  split.word_bytes = problem.rows.word_bytes;
+  split.bits = {0, digit_bits, bit_order::little_endian};
+  return split;
 }
 
 plan::planned plan_words(const sort_problem& problem, const machine& machine) {
@@ -125,20 +125,20 @@ plan::planned plan_row_numbers(const sort_problem& problem, const plan::scope& s
   plan::planned plan;
   plan.decided.set(layout);
   plan.scratch_bytes = layout.bytes;
-  split_problem split_call;
-  split_call.backend = backend_kind::cuda;
-  split_call.product = split_product::gather_index;
-  split_call.count = problem.count;
-  split_call.key_from = split_key::kind::key_bits;
-  split_call.record_bytes = split_call.out_stride_bytes = layout.row_number_bytes;
-  split_call.word_bytes = layout.row_number_bytes;
-  split_call.key_bytes = split_call.key_stride_bytes = sizeof(std::uint32_t);
+  split_problem split;
+  split.backend = backend_kind::cuda;
+  split.product = split_product::gather_index;
+  split.count = problem.count;
+  split.key_from = split_key::kind::key_bits;
+  split.record_bytes = split.out_stride_bytes = layout.row_number_bytes;
+  split.word_bytes = layout.row_number_bytes;
+  split.key_bytes = split.key_stride_bytes = sizeof(std::uint32_t);
   plan.add("latency", machine.launch_seconds + 5 * machine.step_seconds);
   double passes = 0;
   double keys = 0;
   for (std::uint32_t low = 0; low < problem.key.bits; low += round_bits) {
     const std::uint32_t bits = std::min(round_bits, problem.key.bits - low);
-    passes += pair_passes_cost(split_call, machine, bits, digits_of(bits), true).seconds - machine.launch_seconds;
+    passes += pair_passes_cost(split, machine, bits, digits_of(bits), true).seconds - machine.launch_seconds;
     keys += low == 0 ? machine.streamed(problem.count * (problem.rows.in_stride_bytes + 4),
                                         problem.count * (problem.rows.in_stride_bytes + 4))
                      : machine.random_reads(problem.count, problem.rows.record_bytes,

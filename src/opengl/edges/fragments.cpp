@@ -104,16 +104,16 @@ plan::planned plan_kept_fragments(const prepare_edge_sum_problem& problem, const
 
 void keep_fragments(const context& ctx, const prepare_edge_sum_problem& problem, const plan::planned&,
                     const prepare_edge_sum_buffers& buffers, std::byte* scratch) {
-  const edge_sum_problem& sum_problem = problem.sum;
+  const edge_sum_problem& sum = problem.sum;
   std::shared_ptr<kept_incidence> made;
   const auto inspect = [&](opengl_state& state, std::uint64_t& first_bad) {
     // So that the first run, which may have weights, need not wait for the driver's linker.
-    for (const bool has_weights : {false, true}) node_program(state, sum_problem, has_weights);
-    incidence edges(state, sum_problem, buffers.edges, edge_numbers::kept, scratch);
+    for (const bool has_weights : {false, true}) node_program(state, sum, has_weights);
+    incidence edges(state, sum, buffers.edges, edge_numbers::kept, scratch);
     first_bad = edges.first_bad();
     if (first_bad == no_edge) made = std::make_shared<kept_incidence>(ctx, std::move(edges));
   };
-  run_on_edges(ctx, prepare_edge_sum_call, sum_problem, buffers.edges, edge_call::prepare_edge_sum, inspect);
+  run_on_edges(ctx, prepare_edge_sum_call, sum, buffers.edges, edge_call::prepare_edge_sum, inspect);
   *buffers.made = std::move(made);
 }
 

@@ -82,18 +82,18 @@ plan::planned plan_kept_points(const prepare_edge_sum_problem& p, const plan::sc
 
 void keep_points(const context& ctx, const prepare_edge_sum_problem& problem, const plan::planned&,
                  const prepare_edge_sum_buffers& buffers, std::byte*) {
-  const edge_sum_problem& sum_problem = problem.sum;
+  const edge_sum_problem& sum = problem.sum;
   std::shared_ptr<kept_points> made;
   const auto inspect = [&](opengl_state& state, std::uint64_t& first_bad) {
-    edge_point_program(state, sum_problem);  // so that the first run need not wait for the driver's linker
+    edge_point_program(state, sum);  // so that the first run need not wait for the driver's linker
     std::vector<edge_piece> pieces;
-    for (std::uint64_t begin = 0; begin < sum_problem.edges && first_bad == no_edge;) {
-      pieces.push_back(next_piece(state, sum_problem, buffers.edges, begin, first_bad));
+    for (std::uint64_t begin = 0; begin < sum.edges && first_bad == no_edge;) {
+      pieces.push_back(next_piece(state, sum, buffers.edges, begin, first_bad));
       begin += pieces.back().count;
     }
     if (first_bad == no_edge) made = std::make_shared<kept_points>(ctx, std::move(pieces));
   };
-  run_on_edges(ctx, prepare_edge_sum_call, sum_problem, buffers.edges, edge_call::prepare_edge_sum, inspect);
+  run_on_edges(ctx, prepare_edge_sum_call, sum, buffers.edges, edge_call::prepare_edge_sum, inspect);
   *buffers.made = std::move(made);
 }
 

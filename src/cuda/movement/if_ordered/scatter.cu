@@ -23,8 +23,7 @@ __global__ void __launch_bounds__(sample_threads)
 }
 
 template <class Word, int Items, int Step = 256>
-direct_attempt launch_if_ordered(const context& ctx, const primitives::movement& problem,
-                                 const move_arguments& arguments) {
+direct_attempt launch_if_ordered(const context& ctx, const primitives::movement& problem, const move_arguments& args) {
   const order_verdict verdict = state_of(ctx).new_order_verdict();
   constexpr std::uint64_t tile = std::uint64_t{sample_threads} * Items;
   // Blocks of each multiprocessor that do not wait for the verdict: few enough that a random list loses little by them,
@@ -37,9 +36,9 @@ direct_attempt launch_if_ordered(const context& ctx, const primitives::movement&
   const auto with_index = [&](auto index) {
     using index_value = decltype(index);
     launch_blocks(ctx, scatter_words_if_ordered<scatter_tile<Word, index_value, Items, Step>>, blocks, sample_threads,
-                  word_arguments_of<index_value>(arguments), sample, unconditional_blocks);
+                  word_arguments_of<index_value>(args), sample, unconditional_blocks);
   };
-  arguments.wide_index != 0 ? with_index(std::uint64_t{}) : with_index(std::uint32_t{});
+  args.wide_index != 0 ? with_index(std::uint64_t{}) : with_index(std::uint32_t{});
   return {sample, std::min(problem.count, unconditional_blocks * tile), unconditional_blocks < blocks};
 }
 

@@ -174,14 +174,14 @@ __global__ void __launch_bounds__(block_threads)
 
 template <direction Direction>
 void launch_multipass(const context& ctx, const primitives::movement& problem, const plan::planned& plan,
-                      const move_arguments& arguments) {
+                      const move_arguments& args) {
   with_word(problem.word_bytes, [&](auto word) {
     using word_type = decltype(word);
     if (words_rejection(problem) != nullptr) {
       const tile_shape tile = shape_of(problem, static_cast<std::uint32_t>(state_of(ctx).multiprocessors()),
                                        plan.decided.get<primitives::multipass_decision>().passes);
       const pass_schedule s = schedule_of(ctx, problem, plan, tile.records);
-      launch(ctx, move_records_in_passes<Direction, word_type>, blocks_of(s), arguments, s, tile);
+      launch(ctx, move_records_in_passes<Direction, word_type>, blocks_of(s), args, s, tile);
       return;
     }
     constexpr int items = sizeof(word_type) == 16 ? 4 : 8;
@@ -189,9 +189,9 @@ void launch_multipass(const context& ctx, const primitives::movement& problem, c
     const auto with_index = [&](auto index) {
       using index_value = decltype(index);
       launch(ctx, move_words_in_passes<Direction, word_type, index_value, items>, blocks_of(s),
-             word_arguments_of<index_value>(arguments), s);
+             word_arguments_of<index_value>(args), s);
     };
-    arguments.wide_index != 0 ? with_index(std::uint64_t{}) : with_index(std::uint32_t{});
+    args.wide_index != 0 ? with_index(std::uint64_t{}) : with_index(std::uint32_t{});
   });
 }
 
