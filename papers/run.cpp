@@ -98,12 +98,12 @@ findings print_papers(std::span<const context> contexts, sessions& all_sessions,
   return all;
 }
 
-session::session(const context& given, const papers::request& request)
-    : ctx(given),
-      hardware(describe(given, request)),
+session::session(const context& session_ctx, const papers::request& request)
+    : ctx(session_ctx),
+      hardware(describe(session_ctx, request)),
       limits(request.quick ? one_run : five_runs),
-      arrays(given, hardware.cache_bytes),
-      clock(make_queue_clock(given)) {}
+      arrays(session_ctx, hardware.cache_bytes),
+      clock(make_queue_clock(session_ctx)) {}
 
 std::string session::title() const {
   return fmt::format("{}, last cache {}", hardware.machine, size_text(hardware.cache_bytes));

@@ -11,15 +11,15 @@ using primitives::edge_sum_problem;
 
 /// Records of nodes, named by both ends of all edges.
 primitives::movement by_ends(const edge_sum_problem& problem, std::uint64_t record_bytes) {
-  primitives::movement movement;
-  movement.backend = problem.backend;
-  movement.count = 2 * problem.edges;
-  movement.indexed_count = problem.nodes;
-  movement.record_bytes = movement.sequential_stride_bytes = movement.indexed_stride_bytes = record_bytes;
-  movement.word_bytes = static_cast<std::uint32_t>(problem.value_bytes());
-  movement.index = problem.index;
-  movement.pattern = problem.pattern;
-  return movement;
+  primitives::movement result;
+  result.backend = problem.backend;
+  result.count = 2 * problem.edges;
+  result.indexed_count = problem.nodes;
+  result.record_bytes = result.sequential_stride_bytes = result.indexed_stride_bytes = record_bytes;
+  result.word_bytes = static_cast<std::uint32_t>(problem.value_bytes());
+  result.index = problem.index;
+  result.pattern = problem.pattern;
+  return result;
 }
 
 /// A cost; where nobody knows the order of the nodes, the mean of what it is in order and at random.

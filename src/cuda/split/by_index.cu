@@ -29,22 +29,22 @@ split_problem index_problem(const split_problem& problem) {
 }
 
 movement movement_of(const split_problem& problem, index_type type) {
-  movement movement;
-  movement.backend = problem.backend;
-  movement.count = movement.indexed_count = problem.count;
-  movement.record_bytes = problem.record_bytes;
-  movement.sequential_stride_bytes = moves_by_scatter(problem) ? problem.in_stride_bytes : problem.out_stride_bytes;
-  movement.indexed_stride_bytes = moves_by_scatter(problem) ? problem.out_stride_bytes : problem.in_stride_bytes;
-  movement.word_bytes = problem.word_bytes;
-  movement.index = type;
+  movement result;
+  result.backend = problem.backend;
+  result.count = result.indexed_count = problem.count;
+  result.record_bytes = problem.record_bytes;
+  result.sequential_stride_bytes = moves_by_scatter(problem) ? problem.in_stride_bytes : problem.out_stride_bytes;
+  result.indexed_stride_bytes = moves_by_scatter(problem) ? problem.out_stride_bytes : problem.in_stride_bytes;
+  result.word_bytes = problem.word_bytes;
+  result.index = type;
   // The records of a category lie about `categories` records apart, and each category sweeps over the whole list. Two
   // narrow records of a category then share no memory fetch, as in a random pattern.
   constexpr std::uint64_t fetch_bytes = 64;
   constexpr std::uint64_t few_categories = 16;
-  movement.pattern = problem.record_bytes < fetch_bytes && problem.categories > few_categories
-                         ? access_pattern::random()
-                         : access_pattern::strided(problem.categories);
-  return movement;
+  result.pattern = problem.record_bytes < fetch_bytes && problem.categories > few_categories
+                       ? access_pattern::random()
+                       : access_pattern::strided(problem.categories);
+  return result;
 }
 
 /// Bytes of the index list in the scratch, before the scratch of its split.

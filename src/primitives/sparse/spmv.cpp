@@ -10,15 +10,15 @@ namespace primitives {
 std::span<const spmv_variant> spmv_variants() { return list_of<spmv_variant>(); }
 
 movement gather_of_columns(const spmv_problem& problem) noexcept {
-  movement movement;
-  movement.backend = problem.backend;
-  movement.count = problem.entries;
-  movement.indexed_count = problem.columns;
-  movement.record_bytes = movement.sequential_stride_bytes = movement.indexed_stride_bytes = problem.value_bytes();
-  movement.word_bytes = static_cast<std::uint32_t>(problem.value_bytes());
-  movement.index = problem.column;
-  movement.pattern = problem.pattern;
-  return movement;
+  movement gather;
+  gather.backend = problem.backend;
+  gather.count = problem.entries;
+  gather.indexed_count = problem.columns;
+  gather.record_bytes = gather.sequential_stride_bytes = gather.indexed_stride_bytes = problem.value_bytes();
+  gather.word_bytes = static_cast<std::uint32_t>(problem.value_bytes());
+  gather.index = problem.column;
+  gather.pattern = problem.pattern;
+  return gather;
 }
 
 namespace {
