@@ -16,16 +16,16 @@ void fill(const pattern& p, std::uint64_t indexed_count, const index_span& index
 
 }  // namespace
 
-void fill_index(const context& ctx, const pattern& pattern, std::uint64_t indexed_count, index_span index,
+void fill_index(const context& ctx, const pattern& order, std::uint64_t indexed_count, index_span index,
                 std::uint64_t first) {
   if (index.count == 0) return;
 #if SHEAF_HAS_CUDA
-  if (ctx.backend() == backend_kind::cuda) return device::fill_index(ctx, pattern, indexed_count, index, first);
+  if (ctx.backend() == backend_kind::cuda) return device::fill_index(ctx, order, indexed_count, index, first);
 #endif
   if (bytes(index.type) == 4) {
-    fill<std::uint32_t>(pattern, indexed_count, index, first, ctx.threads());
+    fill<std::uint32_t>(order, indexed_count, index, first, ctx.threads());
   } else {
-    fill<std::uint64_t>(pattern, indexed_count, index, first, ctx.threads());
+    fill<std::uint64_t>(order, indexed_count, index, first, ctx.threads());
   }
 }
 
@@ -43,30 +43,30 @@ void fill_records(const context& ctx, records out, std::uint64_t seed) {
   }
 }
 
-std::uint64_t count_gather_mismatches(const context& ctx, const_records out, const pattern& pattern,
+std::uint64_t count_gather_mismatches(const context& ctx, const_records out, const pattern& order,
                                       std::uint64_t indexed_count, std::uint64_t seed) {
 #if SHEAF_HAS_CUDA
   if (ctx.backend() == backend_kind::cuda)
-    return device::count_gather_mismatches(ctx, out, pattern, indexed_count, seed);
+    return device::count_gather_mismatches(ctx, out, order, indexed_count, seed);
 #endif
   std::uint64_t mismatches = 0;
 #pragma omp parallel for num_threads(core::startable(ctx.threads())) schedule(static) reduction(+ : mismatches)
   for (std::uint64_t i = 0; i < out.count; ++i) {
-    const std::uint64_t record = pattern_entry(pattern, i, indexed_count);
+    const std::uint64_t record = pattern_entry(order, i, indexed_count);
     mismatches += is_record(out.data + i * out.stride_bytes, out.record_bytes, seed, record) ? 0 : 1;
   }
   return mismatches;
 }
 
-std::uint64_t count_scatter_mismatches(const context& ctx, const_records out, const pattern& pattern,
+std::uint64_t count_scatter_mismatches(const context& ctx, const_records out, const pattern& order,
                                        std::uint64_t count, std::uint64_t seed) {
 #if SHEAF_HAS_CUDA
-  if (ctx.backend() == backend_kind::cuda) return device::count_scatter_mismatches(ctx, out, pattern, count, seed);
+  if (ctx.backend() == backend_kind::cuda) return device::count_scatter_mismatches(ctx, out, order, count, seed);
 #endif
   std::uint64_t mismatches = 0;
 #pragma omp parallel for num_threads(core::startable(ctx.threads())) schedule(static) reduction(+ : mismatches)
   for (std::uint64_t i = 0; i < count; ++i) {
-    const std::uint64_t record = pattern_entry(pattern, i, out.count);
+    const std::uint64_t record = pattern_entry(order, i, out.count);
     mismatches += is_record(out.data + record * out.stride_bytes, out.record_bytes, seed, i) ? 0 : 1;
   }
   return mismatches;

@@ -71,26 +71,26 @@ SHEAF_HOST_DEVICE inline std::uint64_t interleave_streams(std::uint64_t i, std::
 }
 
 /// Entry i of the pattern's index list into n records. n > 0; distinct patterns need i < n.
-SHEAF_HOST_DEVICE inline std::uint64_t pattern_entry(const pattern& pattern, std::uint64_t i, std::uint64_t n) {
-  switch (pattern.kind) {
+SHEAF_HOST_DEVICE inline std::uint64_t pattern_entry(const pattern& order, std::uint64_t i, std::uint64_t n) {
+  switch (order.kind) {
     case pattern_kind::identity: return i % n;
     case pattern_kind::reverse: return n - 1 - i % n;
-    case pattern_kind::permutation: return permute(i % n, n, pattern.seed);
+    case pattern_kind::permutation: return permute(i % n, n, order.seed);
     case pattern_kind::same: return n / 2;
-    case pattern_kind::uniform: return mix(pattern.seed * 0x2545f4914f6cdd1dU + i) % n;
+    case pattern_kind::uniform: return mix(order.seed * 0x2545f4914f6cdd1dU + i) % n;
     case pattern_kind::zipf: {
       // Density 1/x: the logarithm of the rank is uniform. A permutation spreads the ranks over the table.
-      const double u = static_cast<double>(mix(pattern.seed * 0x2545f4914f6cdd1dU + i) >> 11) * 0x1p-53;
+      const double u = static_cast<double>(mix(order.seed * 0x2545f4914f6cdd1dU + i) >> 11) * 0x1p-53;
       auto rank = static_cast<std::uint64_t>(::exp2(u * ::log2(static_cast<double>(n)))) - 1;
       if (rank >= n) rank = n - 1;
-      return permute(rank, n, pattern.seed + 1);
+      return permute(rank, n, order.seed + 1);
     }
-    case pattern_kind::strided: return interleave_streams(i % n, n, (n - 1) / pattern.parameter + 1, false, 0);
-    case pattern_kind::partitioned: return interleave_streams(i % n, n, pattern.parameter, true, pattern.seed);
+    case pattern_kind::strided: return interleave_streams(i % n, n, (n - 1) / order.parameter + 1, false, 0);
+    case pattern_kind::partitioned: return interleave_streams(i % n, n, order.parameter, true, order.seed);
     case pattern_kind::clustered: {
-      const std::uint64_t first = i % n / pattern.parameter * pattern.parameter;
-      const std::uint64_t window = n - first < pattern.parameter ? n - first : pattern.parameter;
-      return first + permute(i % n - first, window, pattern.seed + first);
+      const std::uint64_t first = i % n / order.parameter * order.parameter;
+      const std::uint64_t window = n - first < order.parameter ? n - first : order.parameter;
+      return first + permute(i % n - first, window, order.seed + first);
     }
   }
   return 0;

@@ -31,14 +31,14 @@ void key_reader::add_field(const key_field& field, std::uint32_t field_from, std
     if (key_end <= from || key_begin >= to) continue;
     if (key_begin < from) high -= from - key_begin;
     if (key_end > to) low += key_end - to;
-    piece& piece = pieces_[count_++];
-    piece.bytes = bytes;
-    piece.bits = high - low;
-    piece.mask = low_bits<std::uint64_t>(piece.bits);
-    piece.offset = field.offset + (field.type == key_type::bytes ? field.bytes - number_byte - bytes : number_byte);
-    piece.order = ordered_word<std::uint64_t>(field, 0, bytes, number_byte + bytes == field.bytes);
+    piece& part = pieces_[count_++];
+    part.bytes = bytes;
+    part.bits = high - low;
+    part.mask = low_bits<std::uint64_t>(part.bits);
+    part.offset = field.offset + (field.type == key_type::bytes ? field.bytes - number_byte - bytes : number_byte);
+    part.order = ordered_word<std::uint64_t>(field, 0, bytes, number_byte + bytes == field.bytes);
     const std::uint32_t field_low = ordered_word<std::uint64_t>::field_low(field, 0, bytes);
-    piece.shift = field_low + low - number_byte * 8;
+    part.shift = field_low + low - number_byte * 8;
   }
 }
 

@@ -84,12 +84,12 @@ class msd_sort {
   }
 
   // Properties of a sample of 64 words, which mostly are those of the whole range.
-  range_properties<Word> sampled_properties(const range& range) const noexcept {
+  range_properties<Word> sampled_properties(const range& part) const noexcept {
     constexpr std::uint64_t samples = 64;
     Word few[samples];
     for (std::uint64_t i = 0; i < samples; ++i) {
       Word buffer;
-      few[i] = *reader(range).read_keys(range.words.begin + (range.size() - 1) / (samples - 1) * i, 1, &buffer);
+      few[i] = *reader(part).read_keys(part.words.begin + (part.size() - 1) / (samples - 1) * i, 1, &buffer);
     }
     const word_properties<Word> properties = properties_of(few, samples, call_.mask);
     return {.differing = properties.differing, .ascends = properties.ascends};
@@ -98,33 +98,33 @@ class msd_sort {
   // Splits a range by one digit and calls emit() for every bucket, or writes the range's rows if nothing is left to
   // sort.
   template <class Emit>
-  void split_range(const range& range, std::uint64_t parts, std::uint32_t most_bits, const pass_scratch<Word>& tables,
+  void split_range(const range& part, std::uint64_t parts, std::uint32_t most_bits, const pass_scratch<Word>& tables,
                    Emit emit) const {
-    if (range.is_equal) return finish_equal(range, parts, emit);
-    const range_properties<Word> sampled = sampled_properties(range);
-    const bool may_write_at_once = range.source == call_.encoded_rows && call_.rounds == 1;
+    if (part.is_equal) return finish_equal(part, parts, emit);
+    const range_properties<Word> sampled = sampled_properties(part);
+    const bool may_write_at_once = part.source == call_.encoded_rows && call_.rounds == 1;
     if (may_write_at_once && sampled.ascends &&
-        write_while_in_order(call_.encoder, range.words, parts, call_.mask, tables.properties)) {
+        write_while_in_order(call_.encoder, part.words, parts, call_.mask, tables.properties)) {
       return;
     }
-    pass_digit digit = digit_ending_at(width_of(sampled.differing), range.size(), most_bits);
-    const range_properties<Word> properties = count_range(reader(range), range.words, parts, call_.mask, digit, tables);
-    if (properties.differing == 0) return finish_equal(range, parts, emit);
+    pass_digit digit = digit_ending_at(width_of(sampled.differing), part.size(), most_bits);
+    const range_properties<Word> properties = count_range(reader(part), part.words, parts, call_.mask, digit, tables);
+    if (properties.differing == 0) return finish_equal(part, parts, emit);
     if (may_write_at_once && properties.descends)
-      return write_range_reversed(call_.encoder, reader(range), range.words, parts);
+      return write_range_reversed(call_.encoder, reader(part), part.words, parts);
     if (const std::uint32_t end = width_of(properties.differing); end > digit.shift + digit.bits) {
-      digit = digit_ending_at(end, range.size(), most_bits);
-      count_range(reader(range), range.words, parts, call_.mask, digit, tables);
+      digit = digit_ending_at(end, part.size(), most_bits);
+      count_range(reader(part), part.words, parts, call_.mask, digit, tables);
     }
-    const std::uint32_t source = range.source == 0 ? 1 : 0;
-    const bool streams = call_.streams && range.size() > call_.layout.cached_words * 16;
+    const std::uint32_t source = part.source == 0 ? 1 : 0;
+    const bool streams = call_.streams && part.size() > call_.layout.cached_words * 16;
     const std::uint64_t* const starts =
-        move_range(reader(range), range.words, parts, digit, tables, call_.arrays[source], streams).row(0);
+        move_range(reader(part), part.words, parts, digit, tables, call_.arrays[source], streams).row(0);
     const bool is_equal = digit.shift <= call_.lowest_key_bit;
     for (std::uint64_t b = 0; b < digit.buckets(); ++b) {
-      const std::uint64_t end = b + 1 < digit.buckets() ? starts[b + 1] : range.size();
+      const std::uint64_t end = b + 1 < digit.buckets() ? starts[b + 1] : part.size();
       if (starts[b] < end)
-        emit({{range.words.begin + starts[b], range.words.begin + end}, source, range.round, is_equal});
+        emit({{part.words.begin + starts[b], part.words.begin + end}, source, part.round, is_equal});
     }
   }
 
@@ -136,21 +136,21 @@ class msd_sort {
     emit({r.words, source, r.round + 1, false});
   }
 
-  void sort_by_one_thread(const range& range, std::uint64_t thread) const {
-    if (range.size() > call_.layout.cached_words) return split_by_one_thread(range, thread);
-    const std::uint64_t begin = range.words.begin;
+  void sort_by_one_thread(const range& part, std::uint64_t thread) const {
+    if (part.size() > call_.layout.cached_words) return split_by_one_thread(part, thread);
+    const std::uint64_t begin = part.words.begin;
     Word* words = spare(thread);
     Word* other = words + call_.layout.cached_words;
     if constexpr (Array::holds_words) {
       other = words;
-      words = call_.arrays[range.source].word_at(begin);
+      words = call_.arrays[part.source].word_at(begin);
     } else {
-      call_.arrays[range.source].read(begin, range.size(), words);
+      call_.arrays[part.source].read(begin, part.size(), words);
     }
-    if (range.is_equal && range.round + 1 == call_.rounds) return call_.encoder.write_rows(begin, range.size(), words);
+    if (part.is_equal && part.round + 1 == call_.rounds) return call_.encoder.write_rows(begin, part.size(), words);
     call_.encoder.write_rows(
-        begin, range.size(),
-        sort_rounds_in_cache(words, other, range.size(), call_.mask, call_.encoder, range.round, call_.rounds));
+        begin, part.size(),
+        sort_rounds_in_cache(words, other, part.size(), call_.mask, call_.encoder, part.round, call_.rounds));
   }
 
   void split_by_one_thread(const range& whole, std::uint64_t thread) const {
