@@ -79,8 +79,8 @@ struct edge_sum_options {
 /// @throws error(bad_argument) if counts or types disagree, an array is not aligned to its type, result overlaps an
 /// input, or an array is not in ctx's memory; error(no_variant) on OpenGL unless values are f32; and what every call
 /// may throw (see context).
-/// With order::deterministic the sum has the same bits in every run of one variant on one device; on the CPU they are
-/// those of a loop over the edges in their order. OpenGL may take numbers below 2^-126 for zero; a sum of n
+/// With reduction_order::deterministic the sum has the same bits in every run of one variant on one device; on the CPU
+/// they are those of a loop over the edges in their order. OpenGL may take numbers below 2^-126 for zero; a sum of n
 /// contributions errs there by up to (n + 32) 2^-23 times the sum of their magnitudes (4.6e-7 of the largest force
 /// along the edges of a mesh was measured).
 /// The call is queued on ctx: on CUDA it returns before its work is done, on other backends after. Source: Ujaldon and
@@ -123,8 +123,9 @@ SHEAF_API void edge_sum_by(const prepared_edge_sum& prepared, const_values node_
 /// @tparam ValueComponents  of a node's value, 1 to 8.
 /// @tparam Components       of a contribution and of a node's result, 1 to 8.
 /// @param node_values       std::vector, std::array or std::span of float or double.
-/// @param weights           0 to 8 for each edge, those of an edge side by side; a null pointer is passed if there are
-///                          none.
+/// @param weights           0 to 8 for each edge, those of an edge side by side; `function` gets a null pointer if
+/// there
+///                          are none.
 /// @throws error(bad_argument) as above, and for a context that is not a CPU context.
 template <std::uint32_t ValueComponents, std::uint32_t Components, std::ranges::range Nodes, std::ranges::range Weights,
           std::ranges::range Result, class F>
@@ -147,8 +148,8 @@ void edge_sum(const context& ctx, const edge_view& edges, const Nodes& node_valu
 
 /// What a preparation found, took and saves.
 struct edge_sum_preparation : preparation_report {
-  /// The variant that run() executes: a variant of edge_sum if `variant` is "kept", else `variant`. Edges that do not
-  /// suit tiles are the exception: "cuda.tiles" then runs as "cuda.by_node".
+  /// The variant that run() executes: that of edge_sum if preparation_report::variant is "kept", else that variant.
+  /// Edges that do not suit tiles are the exception: "cuda.tiles" then runs as "cuda.by_node".
   std::string run_variant;
   std::string unprepared_variant;  ///< the edge_sum variant of a call without preparation
 };
@@ -211,13 +212,13 @@ class SHEAF_API prepared_edge_sum {
 };
 
 /// Inspects the edges of a graph for many sums over them.
-/// @param edges          their arrays must outlive the result.
+/// @param edges          their arrays must outlive the prepared_edge_sum that is returned, and its copies.
 /// @param nodes          number of nodes; every end is below it.
 /// @param components     of a node's value and result, 1 to 8; runs by a caller's function may have others.
 /// @param expected_runs  number of runs over which the planner spreads the cost of the preparation; 0 counts as 1.
 /// Coordinates decide speed alone; those that are NaN or infinite are accepted. If 16 runs or more are
 /// expected and the planner chose another preparation than "kept", runs of it are timed against unprepared calls, on
-/// arrays allocated for that and by the function that the options name; the faster is used. It does so only if no
+/// arrays allocated for that and by the function that the options name; the faster is used. Runs are timed only if no
 /// variant is forced, and if these arrays fit into an eighth of memory and into the scratch limit.
 /// @throws error(bad_argument) as edge_sum does; error(bad_index) for a bad end, if the preparation reads the ends
 /// (with the variant "kept", the runs read them); and what ctx.wait() throws for earlier calls.

@@ -25,9 +25,9 @@ enum class list_count : std::uint8_t {
   many,  ///< any number of lists (a forest of paths), with every node on exactly one of them
 };
 
-/// The operation that combines two values. Sums and products of integers wrap around. Min and max are as in reduction:
-/// for floats -0 is below +0, and where a NaN is among the values, even as the only one, the result is the positive
-/// quiet NaN. The bitwise operators take integers.
+/// The operation that combines two values. Sums and products of integers wrap around. Min and max are as in
+/// sheaf::reduction (scatter_reduce.hpp): for floats -0 is below +0, and where a NaN is among the values, even as the
+/// only one, the result is the positive quiet NaN. The bitwise operators take integers.
 enum class scan_operator : std::uint8_t { add, min, max, mul, bit_and, bit_or, bit_xor };
 
 /// One number and its type.

@@ -43,8 +43,8 @@ struct key_field {
   std::uint32_t bytes = 0;   ///< width of the field
   key_type type = key_type::unsigned_integer;
   bool descending = false;
-  /// Lowest bit of the number by which rows are compared. Bit 0 is the lowest bit of the number; in a field of type
-  /// bytes, that is the lowest bit of the last byte.
+  /// The lowest of the number's bits by which rows are compared. Bit 0 is the lowest bit of the number; in a field of
+  /// type bytes, that is the lowest bit of the last byte.
   std::uint32_t first_bit = 0;
   std::uint32_t bit_count = 0;  ///< number of bits by which rows are compared; 0: all bits from first_bit on
 
@@ -105,9 +105,10 @@ struct sort_number_options {
 /// memory; error(no_variant) on OpenGL; and what every call may throw (see context).
 /// The result is bit-identical on every backend. The call is queued on ctx: on CUDA it returns before its work
 /// is done, on the CPU after.
-/// Scratch: for numbers of 4, 8 or 16 bytes side by side that are compared by all of their bits, alone, or those of 4
-/// and 8 bytes with keys_out and one array of values of 4 or 8 bytes, at most 1.1 times the bytes that are sorted, and
-/// 64 MiB. For everything else, an index included, at most 45 bytes a row, and 64 MiB. explain_sort_records says how
+/// Scratch: at most 64 MiB more than 1.1 times the bytes that are sorted, for numbers of 4, 8 or 16 bytes side by side
+/// that are compared by all of their bits and sorted alone, and for sort_pairs of such numbers of 4 or 8 bytes with
+/// keys_out and one array of values of 4 or 8; at most 64 MiB more than 45 bytes a row for everything else, an index
+/// included. explain_sort_records says how
 /// much. Source: He et al. 2007, section 4.1; Patidar and Narayanan 2009, section 4.
 SHEAF_API void sort_records(const context& ctx, const_records in, const sort_key& key, records out,
                             const sort_options& options = {});

@@ -56,8 +56,8 @@ sort_scratch_layout::sort_scratch_layout(const sort_problem& problem, const word
   bytes = arrays.bytes();
 }
 
-void finish_plan(const sort_problem& problem, const word_encoding& encoding, sort_method method, const plan::scope& in,
-                 plan::planned& plan) {
+void complete_plan(const sort_problem& problem, const word_encoding& encoding, sort_method method,
+                   const plan::scope& in, plan::planned& plan) {
   const sort_scratch_layout layout(problem, encoding, method);
   plan.decided.set(word_sort_decision{encoding, layout, method});
   plan.scratch_bytes = layout.bytes;
@@ -100,6 +100,7 @@ void sort_by_words(const context& ctx, const sort_problem& problem, const plan::
       const std::uint32_t bits = std::min(encoding.key_bits, problem.key.bits - low);
       const index_output order_after = (encoding.rounds - round) % 2 == 1 ? order : between;
       word_sort sort = described(bits);
+      // Without values the keys lie in buffers[2]: the second pass may overwrite them.
       sort.buffers[0] = scratch + (sort.value_bytes > 0 ? layout.extracted : layout.words[1]);
       extract_words(ctx, problem, buffers, encoding.limbs, low, bits, order_before, bytes(order.type), sort.buffers[0]);
       sort.values[0] = order_before;
@@ -118,7 +119,7 @@ void sort_by_words(const context& ctx, const sort_problem& problem, const plan::
       sort.buffers[0] = const_cast<std::byte*>(buffers.in.data);
       if (problem.writes_rows && !encoding.yields_order) sort.target.words = buffers.out.data;
     } else {
-      map_words(problem, encoding, buffers, sort);
+      set_rows_and_target(problem, encoding, buffers, sort);
     }
     if (encoding.payload == word_payload::row_number) store_row_numbers_to(sort.target, order);
     run(sort);

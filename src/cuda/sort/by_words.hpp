@@ -29,9 +29,9 @@ struct sort_scratch_layout {
   std::uint64_t extracted = 0;      ///< extracted keys of separate values
   std::uint64_t order = 0;          ///< row numbers in order, if they are not wanted by the caller
   std::uint64_t order_between = 0;  ///< the order after every second round, if there are several
-  std::uint64_t values = 0;         ///< separate values that passes write to; the other array is the caller's
-  std::uint64_t tables = 0;         ///< tables of the radix sort; afterwards scratch of the gathers
-  std::uint64_t bytes = 0;          ///< bytes of the whole scratch
+  std::uint64_t values = 0;  ///< separate values that passes write to; the other array is the caller's, or an order
+  std::uint64_t tables = 0;  ///< tables of the radix sort; afterwards scratch of the gathers
+  std::uint64_t bytes = 0;   ///< bytes of the whole scratch
 
   sort_scratch_layout(const primitives::sort_problem& problem, const word_encoding& encoding, sort_method method);
 };
@@ -44,8 +44,8 @@ struct word_sort_decision {
 };
 
 /// Completes the plan of a sort by words: its decision, its scratch, and the gathers that it ends with.
-void finish_plan(const primitives::sort_problem& problem, const word_encoding& encoding, sort_method method,
-                 const plan::scope& in, plan::planned& plan);
+void complete_plan(const primitives::sort_problem& problem, const word_encoding& encoding, sort_method method,
+                   const plan::scope& in, plan::planned& plan);
 
 // ---- what the phases of the radix sort take
 
@@ -58,7 +58,7 @@ struct radix_costs {
   double histogram_steps = 4.27;
   // Of a pass, however few words there are.
   double pass_steps = 3.3;
-  double stable_pass_steps = 4.6;
+  double pass_steps_with_values = 4.6;
   double pass_steps_of_wide_values = 5;  ///< of 8 and 16 bytes
 };
 constexpr radix_costs radix_tuning;
@@ -71,7 +71,7 @@ inline void add_passes(plan::planned& plan, const primitives::sort_problem& prob
   const double value = encoding.has_values() ? separate_value_bytes(problem, encoding) : 0;
   const double rounds = encoding.rounds;
   const double steps_a_pass = value >= 8              ? radix_tuning.pass_steps_of_wide_values
-                              : encoding.has_values() ? radix_tuning.stable_pass_steps
+                              : encoding.has_values() ? radix_tuning.pass_steps_with_values
                                                       : radix_tuning.pass_steps;
   const bool are_words = encoding.rows_are_words || encoding.is_extracted;
   const double read = are_words ? key : static_cast<double>(problem.rows.in_stride_bytes);
@@ -80,12 +80,11 @@ inline void add_passes(plan::planned& plan, const primitives::sort_problem& prob
   if (encoding.is_extracted)
     plan.add("rows read", extraction_seconds(problem, encoding.rounds, encoding.word_bytes(), machine));
   plan.add("digits counted", rounds * count * radix_tuning.histogram.seconds(read, machine));
-  // The first pass makes the row numbers of the first round.
+  // The first pass of the first round makes the row numbers, and reads none.
   const double unread = encoding.yields_order ? value : 0;
   const double slowdown = value > 0 && !encoding.yields_order ? radix_tuning.pass_with_values : 1;
-  plan.add("passes", rounds * count *
-                         (slowdown * passes * radix_tuning.pass.seconds(key + value, machine) -
-                          radix_tuning.pass.copied_bytes / 2 * unread / machine.copy_bytes_per_second));
+  plan.add("passes", count * (rounds * slowdown * passes * radix_tuning.pass.seconds(key + value, machine) -
+                              radix_tuning.pass.copied_bytes / 2 * unread / machine.copy_bytes_per_second));
 }
 
 // ---- the run

@@ -6,8 +6,9 @@
 #include "primitives/movement/gathers_by_order.hpp"
 
 // cuda.cub: CUB's LSD radix sort, by as many passes as the bits of the key take, whatever the keys are. Numbers that
-// are the rows are sorted where they lie: passes encode them as they load them, unless they are ascending integers. Up
-// to 64 bits of other keys are extracted beforehand and sorted with row numbers, by which rows are gathered.
+// are the rows are sorted where they lie: passes encode them as they load them, unless they are ascending integers of 4
+// or 8 bytes. Other keys, of up to 64 bits, are extracted beforehand and sorted with row numbers, by which rows are
+// gathered.
 namespace sheaf::cuda {
 namespace {
 
@@ -77,9 +78,10 @@ sort_problem gathered_part_of(const sort_problem& p, const cub_sort& s) {
   return gathered;
 }
 
-// Latency of a call, but for CUB's own: 5 us where CUB takes 95, and 2 where one block sorts the list.
-constexpr double beside_cub_steps = 3;
-constexpr double beside_one_block_steps = 1;
+// Steps of the profile that a call takes besides CUB's own latency: 5 us, where CUB's part is 95 us; 2 us where one
+// block sorts the list.
+constexpr double steps_besides_cub = 3;
+constexpr double steps_besides_one_block = 1;
 
 plan::planned plan_cub(const sort_problem& problem, const plan::scope& scope) {
   const machine& machine = scope.machine;
@@ -88,8 +90,9 @@ plan::planned plan_cub(const sort_problem& problem, const plan::scope& scope) {
   if (const char* reason = cub_rejection(sort.shape)) return plan::rejected(reason);
   plan::planned plan;
   plan.decided.set(sort);
-  plan.add("latency", machine.launch_seconds + (is_one_block(sort.shape) ? beside_one_block_steps : beside_cub_steps) *
-                                                   machine.step_seconds);
+  plan.add("latency",
+           machine.launch_seconds +
+               (is_one_block(sort.shape) ? steps_besides_one_block : steps_besides_cub) * machine.step_seconds);
   if (sort.extracts_keys) plan.add("rows read", extraction_seconds(problem, 1, sort.shape.key_bytes, machine));
   if (sort.yields_order) {
     const double written = static_cast<double>(problem.count) * sort.shape.value_bytes;

@@ -35,7 +35,7 @@ bit_field bits_of_digit(const key_field& field, std::uint32_t low, std::uint32_t
   return {field.offset * 8 + first_bit, count, bit_order::little_endian};
 }
 
-// ---- Rows that are their own keys
+// ---- Rows that hold their key as an unsigned number
 
 split_problem pass_problem(const sort_problem& problem) {
   split_problem split;

@@ -16,7 +16,7 @@ plan::planned plan_onesweep(const sort_problem& problem, const plan::scope& scop
   if (problem.count >= most_sorted_words) return plan::rejected("counts in 31 bits");
   plan::planned plan;
   add_passes(plan, problem, encoding, std::ceil(encoding.key_bits / 8.0), scope.machine);
-  finish_plan(problem, encoding, sort_method::onesweep, scope, plan);
+  complete_plan(problem, encoding, sort_method::onesweep, scope, plan);
   return plan;
 }
 

@@ -3,10 +3,10 @@
 #include "cuda/sort/radix/run.hpp"
 
 // cuda.sample: sample sort of words of 4 to 16 bytes. A sample of the keys chooses codes that ascend with the key
-// and have about equally many keys each. LSD radix passes of 8 bits sort by codes, as many as leave groups that fit
-// shared memory, where a block sorts each group by the rest of the key. If keys are spread
-// evenly over their highest bits, these bits are the codes. Here are its plan and its entry in the list of variants;
-// radix/ has the kernels.
+// and have about equally many keys each. LSD radix passes of up to 8 bits sort by codes, as many as leave groups that
+// fit shared memory, where a block sorts each group by the rest of the key. If keys are spread evenly over their
+// highest bits, these bits are the codes. Here are its plan and its entry in the list of variants; radix/ has the
+// kernels.
 namespace sheaf::cuda {
 namespace {
 
@@ -14,21 +14,21 @@ using namespace primitives;
 
 struct sample_sort_costs {
   word_cost finish{22.6, 2.98};
-  word_cost stable_finish{68.7, 1.87};
+  word_cost finish_with_values{68.7, 1.87};
   // Latencies, in steps of the profile.
   double codes_steps = 12;  ///< the sample and the map, codes found, groups listed
   double group = 3.91;      ///< one block that finishes a group
-  double stable_group = 6.76;
+  double group_with_values = 6.76;
   double group_limb = 0.925;  ///< that block, for each limb but the first
-  double usual_keys = 3;      ///< by how much longer keys of usual distributions take than even ones in short lists
+  double uneven_keys = 3;     ///< by how much longer uneven keys take than even ones in lists of up to 2^21 words
 };
 constexpr sample_sort_costs tuning_of_sample_sort;
 
-/// How much longer usual, skewed keys take than evenly spread ones. Plans are priced for skewed keys, because evenly
-/// spread ones are rare.
-double usual_keys_slowdown(const sort_problem& p, const word_encoding& encoding) {
+/// How much longer uneven keys take than evenly spread ones, to which costs are fitted. Plans assume uneven keys,
+/// because evenly spread ones are rare.
+double uneven_keys_slowdown(const sort_problem& p, const word_encoding& encoding) {
   if (encoding.limbs > 2) return 1;
-  if (p.count <= std::uint64_t{1} << 21) return tuning_of_sample_sort.usual_keys;
+  if (p.count <= std::uint64_t{1} << 21) return tuning_of_sample_sort.uneven_keys;
   const bool moves_values = encoding.has_values() && !encoding.yields_order;
   return encoding.limbs == 2 || (p.count >= std::uint64_t{1} << 26 && !moves_values) ? 1 : 1.3;
 }
@@ -48,9 +48,9 @@ plan::planned plan_sample_sort(const sort_problem& problem, const plan::scope& s
   const word_encoding encoding = encoding_of(problem);
   const bool is_one = problem.count <= most_group_words;
   if (!is_one && encoding.key_bits <= 16) return plan::rejected("passes by codes sort by more than 16 bits");
-  const bool is_stable = encoding.has_values();
+  const bool has_values = encoding.has_values();
   const double key = static_cast<double>(encoding.word_bytes());
-  const double bytes = key + (is_stable ? separate_value_bytes(problem, encoding) : 0);
+  const double bytes = key + (has_values ? separate_value_bytes(problem, encoding) : 0);
   const double rounds = encoding.rounds;
   const auto count = static_cast<double>(problem.count);
   plan::planned plan;
@@ -63,15 +63,16 @@ plan::planned plan_sample_sort(const sort_problem& problem, const plan::scope& s
     add_passes(plan, problem, encoding, passes_of_codes(codes), machine);
     plan.add("codes", rounds * tuning_of_sample_sort.codes_steps * machine.step_seconds);
   }
-  const double group = ((is_stable ? tuning_of_sample_sort.stable_group : tuning_of_sample_sort.group) +
+  const double group = ((has_values ? tuning_of_sample_sort.group_with_values : tuning_of_sample_sort.group) +
                         (encoding.limbs - 1) * tuning_of_sample_sort.group_limb) *
                        machine.step_seconds;
   const double finish =
-      count * (is_stable ? tuning_of_sample_sort.stable_finish : tuning_of_sample_sort.finish).seconds(bytes, machine);
+      count *
+      (has_values ? tuning_of_sample_sort.finish_with_values : tuning_of_sample_sort.finish).seconds(bytes, machine);
   plan.add("groups finished", rounds * std::max(finish, group) * finish_slowdown);
-  const double usual = is_one ? 1 : usual_keys_slowdown(problem, encoding);
+  const double usual = is_one ? 1 : uneven_keys_slowdown(problem, encoding);
   if (usual > 1) plan.add("uneven keys", (usual - 1) * plan.seconds);
-  finish_plan(problem, encoding, sort_method::sample, scope, plan);
+  complete_plan(problem, encoding, sort_method::sample, scope, plan);
   return plan;
 }
 

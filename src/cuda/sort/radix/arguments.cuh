@@ -97,7 +97,7 @@ struct word_group {
 /// Codes of which a warp makes groups.
 constexpr std::uint32_t codes_of_warp = 128;
 
-/// Words of a crowded code, which has more than a group, or a part of them.
+/// A part of the words of a crowded code, which has more than a group.
 struct crowded_part {
   std::uint32_t begin;
   std::uint32_t count;  ///< at most crowded_part_words
@@ -159,7 +159,8 @@ struct pass_arrays {
 };
 
 struct block_shared {
-  std::uint32_t bin_begin[radix_bins + 1];  ///< index in the sorted tile of the bin's first word
+  std::uint32_t
+      bin_begin[radix_bins + 1];  ///< index in the sorted tile of the bin's first word; in find_codes, in the list
   /// What to add to an index in the sorted tile to get the index in the list. Before the first tile of a list has
   /// placed its bins: where they begin in the list.
   std::uint32_t bin_offset[radix_bins];
@@ -180,7 +181,7 @@ struct key_sample {
 
   std::uint64_t number[samples];
   union {
-    std::uint32_t on_piece[scales][code_map::pieces];  ///< samples on each piece of the map, by each scale
+    std::uint32_t in_interval[scales][code_map::pieces];  ///< samples on each piece of the map, by each scale
     struct {
       std::uint32_t first_in_slot[slots];  ///< hash table of codes: 1 + number of the first sample with a code
       std::uint32_t with_code[looked_up];  ///< of the first sample of a slot: samples with its code, and a flag
@@ -232,7 +233,7 @@ struct radix_block {
     if (words != nullptr) {
       return body([&](std::uint32_t i) { return load_word_streaming(static_cast<const word*>(words) + i); });
     }
-    body([&](std::uint32_t i) { return read_word<Limbs>(arguments.rows, arguments.target.transform, i); });
+    body([&](std::uint32_t i) { return read_word<Limbs>(arguments.rows, arguments.transform, i); });
   }
 };
 

@@ -91,8 +91,9 @@ __device__ void store_words(const Block& block, const void* words, const void* v
   using value = sort_value<Block::values>;
   const radix_arguments& args = block.arguments;
   if (words != args.target.words) {
-    for_each_element(block, static_cast<const word*>(words) + begin, count,
-                     [&](std::uint32_t i, const word& w) { write_word<word::limbs>(args.target, begin + i, w); });
+    for_each_element(block, static_cast<const word*>(words) + begin, count, [&](std::uint32_t i, const word& w) {
+      write_word<word::limbs>(args.target, args.transform, begin + i, w);
+    });
   }
   if constexpr (Block::tuning::has_values) {
     if (values != args.values_to) {
@@ -102,36 +103,37 @@ __device__ void store_words(const Block& block, const void* words, const void* v
   }
 }
 
-/// From the words in the order of their codes, in array 1 or 2, to the other of the two, which is free.
+/// A move from the array, 1 or 2, with the words in the order of their codes to the other one, which is free.
 __device__ __forceinline__ word_move from_coded_words(const radix_arguments& a) {
   const std::uint32_t buffer = __ldcg(&a.tables.counters->buffer);
   return {a.buffers[buffer], a.buffers[3 - buffer], a.values[buffer], a.values[3 - buffer]};
 }
 
 template <class Block>
-__device__ void store_crowded_words(const Block& block, const word_move& lists) {
+__device__ void store_crowded_words(const Block& block, const word_move& coded) {
   for_crowded_parts(
-      block, [&](const crowded_part& part) { store_words(block, lists.words, lists.values, part.begin, part.count); });
+      block, [&](const crowded_part& part) { store_words(block, coded.words, coded.values, part.begin, part.count); });
 }
 
 /// Makes all words the list to sort by digits: mixed ones have no room beside the others.
 template <class Block>
-__device__ void list_all_words(const Block& block, const word_move& lists) {
+__device__ void list_all_words(const Block& block, const word_move& coded) {
   const radix_arguments& args = block.arguments;
+  // The kernels that finish groups then find nothing to do.
   if (block.first_thread() == 0) args.tables.counters->group_total = 0;
   // Where passes have overwritten the first array, the sort begins from the words in the order of their codes.
   if (threadIdx.x == 0 && args.buffers[0] == args.buffers[2]) {
-    block.shared.arrays = {{lists.words, lists.words_to, lists.words}, {}, true};
+    block.shared.arrays = {{coded.words, coded.words_to, coded.words}, {}, true};
   }
 }
 
 /// Makes the words of mixed codes the list to sort by digits: they are taken out to an array that is free.
 template <class Block>
-__device__ void list_mixed_words(Block& block, const word_move& lists, std::uint32_t mixed_words, std::uint32_t half) {
+__device__ void list_mixed_words(Block& block, const word_move& coded, std::uint32_t mixed_words, std::uint32_t half) {
   block.count = mixed_words;
-  move_mixed_words(block, lists, false);
-  auto* const words = static_cast<typename Block::word*>(lists.words_to);
-  auto* const values = static_cast<sort_value<Block::values>*>(lists.values_to);
+  move_mixed_words(block, coded, false);
+  auto* const words = static_cast<typename Block::word*>(coded.words_to);
+  auto* const values = static_cast<sort_value<Block::values>*>(coded.values_to);
   // Arrays 0 and 2 are one: the first pass has read it before the second writes it.
   if (threadIdx.x == 0) block.shared.arrays = {{words, words + half, words}, {values, values + half, values}, false};
 }
@@ -142,16 +144,16 @@ template <class Block>
 __device__ bool prepare_digit_sort(Block& block) {
   const radix_arguments& args = block.arguments;
   if (__ldcg(&args.tables.counters->crowded_total) == 0) return false;
-  const word_move lists = from_coded_words(args);
-  find_mixed_codes(block, static_cast<const typename Block::word*>(lists.words));
+  const word_move coded = from_coded_words(args);
+  find_mixed_codes(block, static_cast<const typename Block::word*>(coded.words));
   cooperative_groups::this_grid().sync();
   const std::uint32_t mixed_words = __ldcg(&args.tables.counters->mixed_words);
   if (mixed_words == 0) {
-    store_crowded_words(block, lists);
+    store_crowded_words(block, coded);
     return false;
   }
   const std::uint32_t half = args.count / 2;
-  mixed_words <= half ? list_mixed_words(block, lists, mixed_words, half) : list_all_words(block, lists);
+  mixed_words <= half ? list_mixed_words(block, coded, mixed_words, half) : list_all_words(block, coded);
   cooperative_groups::this_grid().sync();
   return true;
 }
@@ -161,7 +163,7 @@ template <class Block>
 __device__ void store_mixed_words(const Block& block, std::uint32_t last) {
   const radix_arguments& args = block.arguments;
   const auto grid = cooperative_groups::this_grid();
-  const word_move lists = from_coded_words(args);
+  const word_move coded = from_coded_words(args);
   const void* const sorted = block.shared.arrays.words[last];
   const void* const sorted_values = block.shared.arrays.values[last];
   load_map(block);
@@ -170,10 +172,10 @@ __device__ void store_mixed_words(const Block& block, std::uint32_t last) {
   args.tables.map->shape.is_even ? locate_mixed_codes<leading_bits_coder<limbs>>(block, words)
                                  : locate_mixed_codes<piecewise_coder<limbs>>(block, words);
   grid.sync();
-  move_mixed_words(block, {sorted, const_cast<void*>(lists.words), sorted_values, const_cast<void*>(lists.values)},
+  move_mixed_words(block, {sorted, const_cast<void*>(coded.words), sorted_values, const_cast<void*>(coded.values)},
                    true);
   grid.sync();
-  store_crowded_words(block, lists);
+  store_crowded_words(block, coded);
 }
 
 }  // namespace sheaf::cuda

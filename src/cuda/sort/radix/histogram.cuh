@@ -23,7 +23,7 @@ struct key_digits {
   /// A bit for each digit in which two keys differ: these digits take a pass. Where all keys are equal it is the bit of
   /// the lowest digit, because one pass has to move the words. All threads call it after digits are counted.
   template <class Block>
-  __device__ std::uint32_t passes_of(const Block& block) const {
+  __device__ std::uint32_t digits_to_sort_by(const Block& block) const {
     std::uint32_t differing = 0;
     for (std::uint32_t d = 0; d < total(); ++d) {
       const bool has_all_words = threadIdx.x < radix_bins &&
@@ -50,14 +50,14 @@ struct code_digits {
   std::uint32_t passes;
 
   __device__ std::uint32_t total() const { return passes; }
-  __device__ std::uint32_t passes_of(const Block&) const { return (1U << passes) - 1; }
+  __device__ std::uint32_t digits_to_sort_by(const Block&) const { return (1U << passes) - 1; }
   __device__ digit at(std::uint32_t d) const {
     return Coder(block, {d * block.shared.shape.digit_bits, block.shared.shape.digit_bits});
   }
 };
 
-/// Clears what the first pass adds to; each pass clears the tile states of the next. The caller lets the grid wait for
-/// itself before digits are counted.
+/// Clears what the first pass adds to; each pass clears the tile states of the next. The caller calls grid.sync()
+/// before digits are counted.
 template <class Block>
 __device__ void clear_tables(const Block& block) {
   const radix_tables& tables = block.arguments.tables;

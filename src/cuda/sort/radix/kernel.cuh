@@ -10,35 +10,37 @@
 // a histogram and a scan before each (onesweep, Adinets and Merrill 2022).
 namespace sheaf::cuda {
 
-/// Sorts by the digits in which keys differ, between the arrays in shared memory. Returns which of them holds the words
-/// afterwards; the caller lets the grid wait for itself.
+/// Sorts by those of the Digits that take a pass, between the device arrays that block.shared.arrays names. Returns the
+/// number of the array that the words end in, unless they end at the target. The caller calls grid.sync() afterwards.
 template <class Block, class Digits>
 __device__ __forceinline__ std::uint32_t sort_by(const Block& block, const Digits& digits) {
   const auto grid = cooperative_groups::this_grid();
   const pass_arrays& arrays = block.shared.arrays;
   count_digits(block, arrays.words[0], digits);
   grid.sync();
-  std::uint32_t differing = digits.passes_of(block);
+  std::uint32_t digits_left = digits.digits_to_sort_by(block);
   std::uint32_t source = 0;
-  for (std::uint32_t pass = 0; differing != 0; ++pass) {
-    const std::uint32_t digit = __ffs(static_cast<int>(differing)) - 1;
-    const std::uint32_t passes_left = __popc(differing);
-    differing &= differing - 1;
+  for (std::uint32_t pass = 0; digits_left != 0; ++pass) {
+    const std::uint32_t digit = __ffs(static_cast<int>(digits_left)) - 1;
+    const std::uint32_t passes_left = __popc(digits_left);
+    digits_left &= digits_left - 1;
     const radix_arguments& args = block.arguments;
-    // Passes write to arrays 1 and 2 in turn. If array 2 may be the target, the last pass writes to it.
-    const bool may_end_at_2 = arrays.ends_at_target && args.buffers[0] != args.buffers[2];
-    const bool writes_to_2 = may_end_at_2 ? passes_left % 2 != 0 : source == 1;
-    const std::uint32_t target = writes_to_2 ? 2 : 1;
+    // Passes write to arrays 1 and 2 in turn, and the last one to the target. Array 2 may be the target's memory, so
+    // turns are counted from the end: the last one is that of array 2 and does not read it. Where arrays 0 and 2 are
+    // one, it is not the target, and the first pass writes to array 1.
+    const bool counts_from_end = arrays.ends_at_target && args.buffers[0] != args.buffers[2];
+    const bool writes_to_2 = counts_from_end ? passes_left % 2 != 0 : source == 1;
+    const std::uint32_t to = writes_to_2 ? 2 : 1;
     if (threadIdx.x == 0) {
       const bool is_last = arrays.ends_at_target && passes_left == 1;
-      const word_move move{arrays.words[source], is_last ? args.target.words : const_cast<void*>(arrays.words[target]),
-                           arrays.values[source], is_last ? args.values_to : const_cast<void*>(arrays.values[target])};
+      const word_move move{arrays.words[source], is_last ? args.target.words : const_cast<void*>(arrays.words[to]),
+                           arrays.values[source], is_last ? args.values_to : const_cast<void*>(arrays.values[to])};
       block.shared.pass = {move, pass, digit};
     }
     __syncthreads();
     radix_pass<Block, Digits>(block, digits).move_tiles();
-    if (differing != 0) grid.sync();
-    source = target;
+    if (digits_left != 0) grid.sync();
+    source = to;
   }
   return source;
 }
@@ -106,7 +108,7 @@ __global__ void __launch_bounds__(tile_tuning<Limbs, Values, Length>::threads,
   clear_tables(block);
   grid.sync();
   const std::uint32_t last = sort_by(block, key_digits<Limbs>{args.key_low, args.key_high});
-  if (block.shared.arrays.ends_at_target) return;
+  if (block.shared.arrays.ends_at_target) return;  // all words were sorted: nothing has to be put back
   grid.sync();
   store_mixed_words(block, last);
 }

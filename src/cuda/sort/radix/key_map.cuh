@@ -13,8 +13,8 @@ namespace sheaf::cuda {
 /// mantissa. So keys of all magnitudes are separated, and those of one magnitude keep their distribution.
 struct key_scale {
   bool is_folded;  ///< numbers are distances from the middle of all, on either side, where signed keys have their 0
-  std::uint32_t dropped_bits;  ///< low bits of the float that the quantized key leaves out
-  std::uint32_t low_float;     ///< bits of the float that is quantized to 0
+  std::uint32_t dropped_bits;  ///< how many low bits of the float the quantized key leaves out
+  std::uint32_t low_float;     ///< bit pattern of the greatest float that is quantized to 0
   std::uint64_t origin;        ///< distances begin here; lower numbers are quantized to 0
 };
 
@@ -23,7 +23,7 @@ struct code_shape {
   bool is_even;              ///< codes are the highest bits of keys, and there are no pieces
   std::uint32_t codes;       ///< number of codes
   std::uint32_t passes;      ///< that codes take; 0: the sort is by the digits of the key in place of codes
-  std::uint32_t digit_bits;  ///< bits of a code that a pass sorts by, about as many each
+  std::uint32_t digit_bits;  ///< bits of a code that each pass sorts by; the last may have fewer
   std::uint32_t unit_bits;   ///< the map counts codes in units of 2^unit_bits
   key_scale scale;
 };

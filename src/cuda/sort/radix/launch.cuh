@@ -71,7 +71,7 @@ template <int Limbs, value_width Values, finish_method Method, class CallerSort 
 void queue_finish(const context& ctx, const radix_arguments& args) {
   constexpr std::size_t shared_bytes = finish_shared_bytes<Limbs, Values>();
   const auto kernel = finish_groups<Limbs, Values, Method, CallerSort>;
-  // The one kernel of its call waits for none before.
+  // The only kernel of this sort waits for none before.
   if (is_one_group(args)) return launch_shared(ctx, kernel, 1, finish_threads, shared_bytes, args);
   const std::uint64_t resident =
       state_of(ctx).resident_blocks(reinterpret_cast<const void*>(kernel), finish_threads, shared_bytes);

@@ -118,7 +118,9 @@ class radix_pass {
     if (words_to != nullptr) {
       store_all([&](std::uint32_t i, const word& w) { words_to[i] = w; });
     } else {
-      store_all([&](std::uint32_t i, const word& w) { write_word<word::limbs>(block_.arguments.target, i, w); });
+      store_all([&](std::uint32_t i, const word& w) {
+        write_word<word::limbs>(block_.arguments.target, block_.arguments.transform, i, w);
+      });
     }
     if constexpr (tuning::has_values) {
       __syncthreads();

@@ -10,8 +10,8 @@
 namespace sheaf::cuda {
 
 struct radix_arguments;
-/// Queues a caller's kernel that finishes groups, in place of those of this folder; not called where the sort goes by
-/// digits. The 2007 paper's bitonic sort of groups is one.
+/// Queues a caller's kernel that finishes groups, in place of those of this folder; not called if the host knows that
+/// the sort goes by digits. The 2007 paper's bitonic sort of groups is one.
 using group_finisher = void (*)(const context& ctx, const radix_arguments& args);
 
 /// A list has fewer words than this, because a tile state has 31 bits for a number.
@@ -19,8 +19,8 @@ constexpr std::uint64_t most_sorted_words = std::uint64_t{1} << 31;
 
 /// Bytes of scratch that run_radix_sort takes.
 std::uint64_t radix_scratch_bytes(const word_sort& sort);
-/// Queues a sort of words, stable in effect (value_width), alone or, of one and two limbs, with values of 4 or 8 bytes
-/// (of one limb, method onesweep: or 16). Scratch is free again when the stream is past it.
+/// Queues a sort of words, stable as far as can be seen (value_width), alone or, of one and two limbs, with values of 4
+/// or 8 bytes (of one limb, method onesweep: or 16). Scratch is free again when the stream is past it.
 void run_radix_sort(const context& ctx, const word_sort& sort, std::byte* scratch, group_finisher finisher = nullptr);
 
 }  // namespace sheaf::cuda

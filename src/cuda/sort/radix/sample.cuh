@@ -32,23 +32,24 @@ __device__ void add_over_block(key_sample& sample, std::uint32_t (&terms)[Sums])
 
 /// Counts the samples in each interval of several divisions, interval_of(division, number). Sets `squares` to the sums
 /// of the squares of the counts: the less even, the greater.
-template <class Block, int Divisions, class PieceOf>
+template <class Block, int Divisions, class IntervalOf>
 __device__ void count_in_intervals(const Block& block, key_sample& sample, std::uint32_t (&squares)[Divisions],
-                                   PieceOf interval_of) {
+                                   IntervalOf interval_of) {
   __syncthreads();
-  for (std::uint32_t i = threadIdx.x; i < Divisions * code_map::pieces; i += Block::threads) sample.on_piece[0][i] = 0;
+  for (std::uint32_t i = threadIdx.x; i < Divisions * code_map::pieces; i += Block::threads)
+    sample.in_interval[0][i] = 0;
   __syncthreads();
   for (std::uint32_t i = threadIdx.x; i < key_sample::samples; i += Block::threads) {
     const std::uint64_t number = sample.number[i];
 #pragma unroll
-    for (int d = 0; d < Divisions; ++d) atomicAdd(&sample.on_piece[d][interval_of(d, number)], 1U);
+    for (int d = 0; d < Divisions; ++d) atomicAdd(&sample.in_interval[d][interval_of(d, number)], 1U);
   }
   __syncthreads();
 #pragma unroll
   for (int d = 0; d < Divisions; ++d) squares[d] = 0;
   for (std::uint32_t i = threadIdx.x; i < code_map::pieces; i += Block::threads) {
 #pragma unroll
-    for (int d = 0; d < Divisions; ++d) squares[d] += sample.on_piece[d][i] * sample.on_piece[d][i];
+    for (int d = 0; d < Divisions; ++d) squares[d] += sample.in_interval[d][i] * sample.in_interval[d][i];
   }
   add_over_block(sample, squares);
 }
@@ -79,7 +80,7 @@ __device__ code_counts count_codes(const Block& block, key_sample& sample, CodeO
     if (number_of(first) != number_of(i)) atomicOr(&sample.with_code[first], differs);
   }
   __syncthreads();
-  // What a group's words leave in the sample, and a quarter, as a sample errs.
+  // The samples that a full group has on average, and a quarter more, because a sample errs.
   const auto most =
       static_cast<std::uint32_t>(std::uint64_t{most_group_words} * key_sample::looked_up * 5 / 4 / block.count) + 1;
   std::uint32_t mixed_heavy_alone[3] = {};
@@ -183,7 +184,7 @@ __device__ void take_sample(const Block& block, key_sample& sample) {
 /// Whether the samples are spread evenly over their highest bits. Chi squared of the 256 values of the highest byte has
 /// the mean 255 and the standard deviation 23 for even keys; the limit is four deviations above the mean. Up to 2^20
 /// words have at most 256 codes, so that this suffices. Longer lists have more: there the codes of the samples also
-/// find keys that are even only in their highest byte, or that are few.
+/// find keys that are even only in their highest byte, or that have few distinct values.
 template <int Limbs, class Block>
 __device__ bool are_even(const Block& block, key_sample& sample, std::uint32_t codes) {
   constexpr std::uint32_t bits = key_numbers<Limbs>::bits;
@@ -205,7 +206,7 @@ struct scale_form {
   std::uint32_t exponent_bits;
 };
 
-/// Chooses the scale on which the samples lie most evenly. Returns its index in key_sample::on_piece.
+/// Chooses the scale on which the samples lie most evenly. Returns its index in key_sample::in_interval.
 template <class Block, class Coder>
 __device__ int choose_scale(const Block& block, key_sample& sample, Coder coder, key_scale& chosen) {
   constexpr scale_form forms[key_sample::scales] = {{false, 4}, {false, 6}, {true, 4}, {true, 6}};
@@ -251,7 +252,7 @@ __device__ int choose_scale(const Block& block, key_sample& sample, Coder coder,
 /// samples on each piece, smoothed over its neighbours, so that the sampling error of 2^16 codes stays within the room
 /// that groups have. A piece without samples has codes, too.
 template <class Block>
-__device__ void assign_codes(const Block& block, const std::uint32_t (&on_piece)[code_map::pieces],
+__device__ void assign_codes(const Block& block, const std::uint32_t (&in_interval)[code_map::pieces],
                              std::uint32_t units) {
   constexpr int each = bins_per_thread<code_map::pieces, Block::threads>;
   constexpr int neighbours = 4;
@@ -263,7 +264,7 @@ __device__ void assign_codes(const Block& block, const std::uint32_t (&on_piece)
     const int piece = threadIdx.x * each + k;
     weight[k] = piece < code_map::pieces ? 1 : 0;
     for (int i = max(piece - neighbours, 0); i <= piece + neighbours && i < code_map::pieces; ++i) {
-      if (piece < code_map::pieces) weight[k] += i == piece ? 3 * on_piece[i] : on_piece[i];
+      if (piece < code_map::pieces) weight[k] += i == piece ? 3 * in_interval[i] : in_interval[i];
     }
     begin[k] = weight[k];
   }
@@ -299,7 +300,7 @@ __device__ void choose_map(const radix_block<Limbs, Values, Length>& block) {
   const std::uint32_t codes = codes_of_uneven_keys(block.count);
   piecewise_coder<Limbs> coder(block, whole_code);
   coder.unit_bits = codes > 1U << 16 ? 4 : 0;
-  assign_codes(block, sample.on_piece[choose_scale(block, sample, coder, coder.scale)], codes >> coder.unit_bits);
+  assign_codes(block, sample.in_interval[choose_scale(block, sample, coder, coder.scale)], codes >> coder.unit_bits);
   const code_counts counts = count_codes(block, sample, [&](std::uint64_t n) {
     return coder.code_of(static_cast<typename piecewise_coder<Limbs>::number>(n));
   });

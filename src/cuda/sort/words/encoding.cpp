@@ -143,15 +143,15 @@ double extraction_seconds(const sort_problem& p, std::uint32_t rounds, std::uint
          (rounds - 1) * m.random_reads(p.count, p.rows.record_bytes, p.count * p.rows.in_stride_bytes);
 }
 
-void map_words(const sort_problem& problem, const word_encoding& encoding, const sort_buffers& buffers,
-               word_sort& sort) {
+void set_rows_and_target(const sort_problem& problem, const word_encoding& encoding, const sort_buffers& buffers,
+                         word_sort& sort) {
   const key_field& field = problem.key.fields[0];
   const bool word_is_row = encoding.payload == word_payload::none;
   const std::uint32_t key_limbs = field.bytes / limb_bytes;
   const std::uint32_t first_of_key =
       word_is_row ? static_cast<std::uint32_t>(field.offset) / limb_bytes : encoding.limbs - key_limbs;
-  sort.target.transform = key_transform_of(field, first_of_key, first_of_key + key_limbs);
-  sort.target.transform.key_is_lower_limb = encoding.limbs == 2 && first_of_key + key_limbs == 1;
+  sort.transform = key_transform_of(field, first_of_key, first_of_key + key_limbs);
+  sort.transform.key_is_lower_limb = encoding.limbs == 2 && first_of_key + key_limbs == 1;
   // Limbs of the row, or of the key alone.
   const std::uint64_t begin = word_is_row ? 0 : field.offset;
   sort.rows = {buffers.in.data + begin, buffers.in.stride_bytes, encoding.payload == word_payload::row_number};

@@ -39,8 +39,8 @@ struct word_encoding {
 
 /// The encoding that cuda.sample sorts by.
 word_encoding encoding_of(const primitives::sort_problem& problem);
-/// The encoding that cuda.onesweep sorts by, which is stable in any case; it sorts words of one or two limbs that are
-/// keys, alone or with separate values, and rows of two limbs by either.
+/// The encoding that cuda.onesweep sorts by: like encoding_of, and besides, as words, unsigned rows of 4 or 8 bytes
+/// alone by some of their bits, rows of 8 bytes alone by a key in either limb, and keys of 4 bytes with values of 16.
 word_encoding onesweep_encoding_of(const primitives::sort_problem& problem);
 
 /// The key is one number of whole limbs and is sorted by all of its bits, so that its limbs are copied into the word.
@@ -51,9 +51,9 @@ bool key_is_whole_limbs(const primitives::sort_problem& problem);
 /// There is one array of values, which are adjacent words of 4, 8 or 16 bytes, at most most_bytes.
 bool has_one_value_array(const primitives::sort_problem& problem, std::uint64_t most_bytes);
 
-/// Sets where the limbs of words lie in the rows of a call, whose key_is_whole_limbs.
-void map_words(const primitives::sort_problem& problem, const word_encoding& encoding,
-               const primitives::sort_buffers& buffers, word_sort& sort);
+/// For keys of whole limbs: sets the rows that words are read from, the target and the transform of a sort.
+void set_rows_and_target(const primitives::sort_problem& problem, const word_encoding& encoding,
+                         const primitives::sort_buffers& buffers, word_sort& sort);
 
 /// The lowest bit of an extracted key of `bits` bits in its word. In one limb the key ends with the word. In several it
 /// lies at the low end of as many whole bytes, which end with the word.

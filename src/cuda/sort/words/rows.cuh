@@ -57,13 +57,14 @@ __device__ __forceinline__ sort_word<Limbs> read_word(const word_source& from, c
 
 /// Stores the word that is number `place` in the sorted order.
 template <int Limbs>
-__device__ __forceinline__ void write_word(const word_target& to, std::uint32_t place, sort_word<Limbs> word) {
+__device__ __forceinline__ void write_word(const word_target& to, const key_transform& transform, std::uint32_t place,
+                                           sort_word<Limbs> word) {
   if (to.words != nullptr) {
     static_cast<sort_word<Limbs>*>(to.words)[place] = word;
     return;
   }
   if (to.data == nullptr) return;
-  decode_key(word, to.transform);
+  decode_key(word, transform);
   std::byte* const data = to.data + place * to.stride;
   if constexpr (Limbs <= 2) {
     *reinterpret_cast<sort_word<Limbs>*>(data) = word;

@@ -29,7 +29,6 @@ struct word_target {
   std::byte* data = nullptr;            ///< the lowest limb of element 0; null: words are dropped
   std::uint64_t stride = 0;             ///< bytes from one element to the next
   bool stores_row_number_only = false;  ///< the lowest limb
-  key_transform transform;              ///< of the keys: applied as rows are read, and undone as words are stored
 };
 
 /// Most words that one block sorts in shared memory. Lists up to this length are sorted by one block without passes. It
@@ -51,10 +50,11 @@ struct word_sort {
   std::uint32_t key_low = 0;   ///< lowest bit of the key, in words of several limbs a multiple of 8
   std::uint32_t key_high = 0;  ///< one past the highest bit of the key; with 3 or 4 limbs, 32 * limbs
   word_source rows;            ///< what words are encoded from as the first kernel reads them
-  /// [0]: the words, unless they are encoded from rows. Passes write to [1] and [2] in turn. [2] may be target.words;
-  /// or, where there are no values, [0].
+  /// [0]: the words, unless they are encoded from rows. Passes write to [1] and [2] in turn. [2] may be the target's
+  /// memory, or [0] if there are no values: the first pass has read [0] when the second writes to it.
   void* buffers[3] = {};
   word_target target;
+  key_transform transform;  ///< applied as rows are read, and undone as words are stored
   /// Bytes of the value that each word of 4 or 8 bytes has in an array of its own; 0: there are none. Values move with
   /// their words from values[0] (null: they are row numbers) to values_to, which may be values[2].
   std::uint32_t value_bytes = 0;

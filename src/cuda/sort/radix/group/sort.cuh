@@ -68,7 +68,7 @@ __device__ __forceinline__ bool finish_group(const radix_arguments& args, std::u
 #pragma unroll
   for (int k = 0; k < items; ++k) {
     const std::uint32_t i = block_group.position(k);
-    if (i < block_group.count) write_word<Limbs>(args.target, group.begin + i, block_group.staged[i]);
+    if (i < block_group.count) write_word<Limbs>(args.target, args.transform, group.begin + i, block_group.staged[i]);
   }
   if constexpr (carries_values(Values)) {
     __syncthreads();

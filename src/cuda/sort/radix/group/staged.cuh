@@ -83,7 +83,7 @@ struct staged_group {
   /// Word i of the group as it was before it was staged.
   __device__ __forceinline__ word input_word(std::uint32_t i) const {
     if constexpr (Method != finish_method::bins) {  // `bins` is never queued for a list of one group
-      if (reads_rows()) return read_word<Limbs>(arguments.rows, arguments.target.transform, i);
+      if (reads_rows()) return read_word<Limbs>(arguments.rows, arguments.transform, i);
     }
     return load_word_streaming(input + i);
   }
@@ -94,7 +94,7 @@ struct staged_group {
     if (Method != finish_method::bins && reads_rows()) {
 #pragma unroll
       for (int k = 0; k < items; ++k) {
-        words[k] = read_word<Limbs>(arguments.rows, arguments.target.transform, min(position(k), count - 1));
+        words[k] = read_word<Limbs>(arguments.rows, arguments.transform, min(position(k), count - 1));
       }
       return;
     }
