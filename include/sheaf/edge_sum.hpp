@@ -148,8 +148,8 @@ void edge_sum(const context& ctx, const edge_view& edges, const Nodes& node_valu
 
 /// What a preparation found, took and saves.
 struct edge_sum_preparation : preparation_report {
-  /// The variant that run() executes: that of edge_sum if preparation_report::variant is "kept", else that variant.
-  /// Edges that do not suit tiles are the exception: "cuda.tiles" then runs as "cuda.by_node".
+  /// The variant that run() executes: unprepared_variant if preparation_report::variant is "kept", else that one
+  /// itself. Edges that do not suit tiles are the exception: "cuda.tiles" then runs as "cuda.by_node".
   std::string run_variant;
   std::string unprepared_variant;  ///< the edge_sum variant of a call without preparation
 };

@@ -107,8 +107,8 @@ struct sort_number_options {
 /// is done, on the CPU after.
 /// Scratch: at most 64 MiB more than 1.1 times the bytes that are sorted, for numbers of 4, 8 or 16 bytes side by side
 /// that are compared by all of their bits and sorted alone, and for sort_pairs of such numbers of 4 or 8 bytes with
-/// keys_out and one array of values of 4 or 8; at most 64 MiB more than 45 bytes a row for everything else, an index
-/// included. explain_sort_records says how
+/// keys_out and one array of values of 4 or 8; at most 64 MiB more than 45 bytes a row for everything else,
+/// sort_gather_index among it. explain_sort_records says how
 /// much. Source: He et al. 2007, section 4.1; Patidar and Narayanan 2009, section 4.
 SHEAF_API void sort_records(const context& ctx, const_records in, const sort_key& key, records out,
                             const sort_options& options = {});

@@ -26,7 +26,7 @@ word_sort word_sort_of(const primitives::sort_problem& problem, const word_encod
 /// Where the arrays of a sort begin in its scratch, in bytes.
 struct sort_scratch_layout {
   std::uint64_t words[2] = {};      ///< word arrays that passes write to: buffers[1] and [2] of the sort
-  std::uint64_t extracted = 0;      ///< extracted keys of separate values
+  std::uint64_t extracted = 0;      ///< extracted keys whose row numbers are separate; others lie in words[1]
   std::uint64_t order = 0;          ///< row numbers in order, if they are not wanted by the caller
   std::uint64_t order_between = 0;  ///< the order after every second round, if there are several
   std::uint64_t values = 0;  ///< separate values that passes write to; the other array is the caller's, or an order
@@ -54,11 +54,11 @@ void complete_plan(const primitives::sort_problem& problem, const word_encoding&
 struct radix_costs {
   word_cost histogram{0, 0.5};
   word_cost pass{22.6, 2.45};
-  double pass_with_values = 1.05;  ///< by how much longer passes take with a caller's values
+  double pass_with_values = 1.05;  ///< time of passes with a caller's values over that without
   double histogram_steps = 4.27;
   // Of a pass, however few words there are.
   double pass_steps = 3.3;
-  double pass_steps_with_values = 4.6;
+  double pass_steps_with_values = 4.6;   ///< values or row numbers
   double pass_steps_of_wide_values = 5;  ///< of 8 and 16 bytes
 };
 constexpr radix_costs radix_tuning;

@@ -7,8 +7,9 @@
 #include "primitives/movement/gathers_by_order.hpp"
 
 // cuda.lsd: LSD radix sort by stable passes of split (SplitSort, Patidar and Narayanan 2009, section 4). Rows that are
-// words and hold their key are split themselves. For all other rows, row numbers are sorted by 32 bits of the key at a
-// time, and the rows are gathered by them (Algorithm 4). It takes any number of rows.
+// words and hold an ascending unsigned key, and nothing but them to move, are split themselves. For all other rows, row
+// numbers are sorted by 32 bits of the key at a time, and the rows are gathered by them (Algorithm 4). It takes any
+// number of rows.
 namespace sheaf::cuda {
 namespace {
 

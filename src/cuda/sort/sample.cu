@@ -12,6 +12,7 @@ namespace {
 
 using namespace primitives;
 
+/// Costs with values are those with row numbers, too.
 struct sample_sort_costs {
   word_cost finish{22.6, 2.98};
   word_cost finish_with_values{68.7, 1.87};
@@ -20,7 +21,7 @@ struct sample_sort_costs {
   double group = 3.91;      ///< one block that finishes a group
   double group_with_values = 6.76;
   double group_limb = 0.925;  ///< that block, for each limb but the first
-  double uneven_keys = 3;     ///< by how much longer uneven keys take than even ones in lists of up to 2^21 words
+  double uneven_keys = 3;     ///< time of uneven keys over that of even ones, in lists of up to 2^21 words
 };
 constexpr sample_sort_costs tuning_of_sample_sort;
 

@@ -64,13 +64,14 @@ constexpr bool is_one_group(const word_sort& s) {
   return s.method != sort_method::onesweep && s.count <= most_group_words;
 }
 
-/// Whether passes sort by codes. Two passes by digits sort keys of up to 16 bits completely.
+/// Whether the kernel that sorts by codes is queued; the sample may still choose digits. Two passes by digits sort keys
+/// of up to 16 bits completely.
 constexpr bool sorts_by_codes(const word_sort& s) {
   return s.method != sort_method::onesweep && s.key_high - s.key_low > 16;
 }
 
 /// The number of codes for evenly spread keys: the least power of two that leaves at most 4200 words a code, somewhat
-/// fewer than a group holds, or 1280 in short lists, where the codes of one pass, 256, are the limit.
+/// fewer than a group holds, or 1280 if has_small_groups, with at most the 256 codes of one pass.
 constexpr std::uint32_t codes_of_even_keys(std::uint32_t count) {
   if (has_small_groups(count) && count > 256 * 1280) return 256;
   std::uint32_t codes = 1;
@@ -106,7 +107,7 @@ struct crowded_part {
 constexpr std::uint32_t crowded_part_words = 4096;
 
 struct radix_counters {
-  std::uint32_t tile[16];  ///< number of the next tile to be drawn, for each pass
+  std::uint32_t tile[16];  ///< tiles that were drawn beyond the first of each block, for each pass
   std::uint32_t group_total;
   std::uint32_t next_group;       ///< index of the next group that a block draws
   std::uint32_t hot_group_total;  ///< groups with hot bins, which the first finishing kernel leaves to the second
@@ -179,11 +180,12 @@ struct key_sample {
   static constexpr std::uint32_t looked_up = samples / 2;  ///< samples whose codes are looked up
   static constexpr std::uint32_t scales = 4;               ///< of which the one is chosen that suits the samples
 
-  std::uint64_t number[samples];
+  std::uint64_t number[samples];  ///< the keys of the samples, as key_numbers makes them
   union {
     std::uint32_t in_interval[scales][code_map::pieces];  ///< samples on each piece of the map, by each scale
     struct {
-      std::uint32_t first_in_slot[slots];  ///< hash table of codes: 1 + number of the first sample with a code
+      std::uint32_t first_in_slot[slots];  ///< hash table of codes: 1 + index, among those looked up, of the first
+                                           ///< sample with one
       std::uint32_t with_code[looked_up];  ///< of the first sample of a slot: samples with its code, and a flag
     };
   };

@@ -11,7 +11,8 @@
 namespace sheaf::cuda {
 
 /// Sorts by those of the Digits that take a pass, between the device arrays that block.shared.arrays names. Returns the
-/// number of the array that the words end in, unless they end at the target. The caller calls grid.sync() afterwards.
+/// number of the array that the words end in, unless they end at the target. The caller calls grid.sync() before it
+/// reads that array.
 template <class Block, class Digits>
 __device__ __forceinline__ std::uint32_t sort_by(const Block& block, const Digits& digits) {
   const auto grid = cooperative_groups::this_grid();
@@ -26,8 +27,8 @@ __device__ __forceinline__ std::uint32_t sort_by(const Block& block, const Digit
     digits_left &= digits_left - 1;
     const radix_arguments& args = block.arguments;
     // Passes write to arrays 1 and 2 in turn, and the last one to the target. Array 2 may be the target's memory, so
-    // turns are counted from the end: the last one is that of array 2 and does not read it. Where arrays 0 and 2 are
-    // one, it is not the target, and the first pass writes to array 1.
+    // turns are counted from the end, so that the last pass has array 2's turn and does not read array 2. Where arrays
+    // 0 and 2 are one, array 2 is not the target: turns are counted from the first pass, which writes to array 1.
     const bool counts_from_end = arrays.ends_at_target && args.buffers[0] != args.buffers[2];
     const bool writes_to_2 = counts_from_end ? passes_left % 2 != 0 : source == 1;
     const std::uint32_t to = writes_to_2 ? 2 : 1;

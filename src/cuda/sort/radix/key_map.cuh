@@ -14,7 +14,7 @@ namespace sheaf::cuda {
 struct key_scale {
   bool is_folded;  ///< numbers are distances from the middle of all, on either side, where signed keys have their 0
   std::uint32_t dropped_bits;  ///< how many low bits of the float the quantized key leaves out
-  std::uint32_t low_float;     ///< bit pattern of the greatest float that is quantized to 0
+  std::uint32_t low_float;     ///< bit pattern of the float from which quantized keys count
   std::uint64_t origin;        ///< distances begin here; lower numbers are quantized to 0
 };
 

@@ -14,7 +14,7 @@ struct radix_arguments;
 /// the sort goes by digits. The 2007 paper's bitonic sort of groups is one.
 using group_finisher = void (*)(const context& ctx, const radix_arguments& args);
 
-/// A list has fewer words than this, because a tile state has 31 bits for a number.
+/// The limit of a list's words, exclusive, because a tile state has 31 bits for a number.
 constexpr std::uint64_t most_sorted_words = std::uint64_t{1} << 31;
 
 /// Bytes of scratch that run_radix_sort takes.

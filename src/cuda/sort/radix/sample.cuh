@@ -3,8 +3,8 @@
 #include "cuda/sort/radix/arguments.cuh"
 
 // The map from keys to codes, by a sample of the keys. Real keys share their high bits: half of all floats of a normal
-// distribution have one of six highest bytes. Each piece of the map gets about as many codes as it and its neighbours
-// have samples.
+// distribution have one of six highest bytes. Each piece of the map gets codes in proportion to the samples that
+// it and its neighbours have.
 namespace sheaf::cuda {
 
 /// The index in the list of a sample's key, at random in the sample's part of the list, so that what repeats at regular
@@ -199,8 +199,8 @@ __device__ bool are_even(const Block& block, key_sample& sample, std::uint32_t c
   return counts.heavy < key_sample::looked_up / 16 && counts.mixed < key_sample::looked_up / 4 * 3;
 }
 
-/// The scales to choose from. Exponents of 6 bits are all that numbers of 64 bits have; of 4 bits they are the 16
-/// highest up to the greatest number, and leave two more bits to the mantissa.
+/// The scales to choose from. Exponents of 6 bits are all that numbers of 64 bits have; of 4 bits they are 16
+/// that end one above that of the greatest number, and leave two more bits to the mantissa.
 struct scale_form {
   bool is_folded;
   std::uint32_t exponent_bits;

@@ -45,7 +45,7 @@ word_encoding onesweep_encoding_of(const primitives::sort_problem& problem);
 
 /// The key is one number of whole limbs and is sorted by all of its bits, so that its limbs are copied into the word.
 /// Numbers of 8 bytes lie at multiples of 8.
-/// Other keys are read byte by byte.
+/// Other keys are read byte by byte, but for unsigned rows by some of their bits, which are words as they lie.
 bool key_is_whole_limbs(const primitives::sort_problem& problem);
 
 /// There is one array of values, which are adjacent words of 4, 8 or 16 bytes, at most most_bytes.
@@ -55,8 +55,8 @@ bool has_one_value_array(const primitives::sort_problem& problem, std::uint64_t 
 void set_rows_and_target(const primitives::sort_problem& problem, const word_encoding& encoding,
                          const primitives::sort_buffers& buffers, word_sort& sort);
 
-/// The lowest bit of an extracted key of `bits` bits in its word. In one limb the key ends with the word. In several it
-/// lies at the low end of as many whole bytes, which end with the word.
+/// The lowest bit of an extracted key of `bits` bits in its word. In one limb the key takes the highest bits. In
+/// several it takes as many of the highest whole bytes as it needs, and lies at the low end of these.
 SHEAF_HOST_DEVICE constexpr std::uint32_t lowest_key_bit(std::uint32_t limbs, std::uint32_t bits) {
   return 32 * limbs - (limbs == 1 ? bits : (bits + 7) / 8 * 8);
 }

@@ -10,7 +10,7 @@ constexpr std::uint32_t radix_bits = 8;
 constexpr int radix_bins = 1 << radix_bits;
 
 /// Width of the values that words carry, in an array of their own. A sort keeps the order of equal keys, with one
-/// exception that cannot be seen: by codes, without values, where words of equal keys are identical.
+/// exception that cannot be seen: groups without values, where words of equal keys are identical.
 enum class value_width {
   none,
   values_4,   ///< a value of 4 bytes for each word

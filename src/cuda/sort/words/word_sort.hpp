@@ -26,12 +26,13 @@ struct word_source {
 /// Where sorted words are stored: word i is element i of `words`, or the limbs from `data` + i * stride on.
 struct word_target {
   void* words = nullptr;                ///< array of whole words; null: keys are decoded, and limbs are stored
-  std::byte* data = nullptr;            ///< the lowest limb of element 0; null: words are dropped
+  std::byte* data = nullptr;            ///< the lowest limb of element 0; null where `words` is, too: words are dropped
   std::uint64_t stride = 0;             ///< bytes from one element to the next
   bool stores_row_number_only = false;  ///< the lowest limb
 };
 
-/// Most words that one block sorts in shared memory. Lists up to this length are sorted by one block without passes. It
+/// Most words that one block sorts in shared memory. By the method sample, lists up to this length are
+/// sorted by one block without passes. It
 /// is an eighth more than 4096, so that 2^28 random words fit once they are split by 65536 codes.
 constexpr std::uint32_t most_group_words = 4608;
 

@@ -19,7 +19,7 @@ struct range_digit {
 };
 
 /// The digit that numbers the bins from the group's least word to its greatest, so that no bins are wasted on what lies
-/// below or above them.
+/// below or above them. It ends at digit_end or below: one past the highest bit in which keys of the group differ.
 template <int Limbs, value_width Values, finish_method Method>
 __device__ __forceinline__ range_digit digit_of_range(const staged_group<Limbs, Values, Method>& group,
                                                       const sort_word<Limbs> (&words)[finish_items],
