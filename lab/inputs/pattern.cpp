@@ -46,8 +46,7 @@ void fill_records(const context& ctx, records out, std::uint64_t seed) {
 std::uint64_t count_gather_mismatches(const context& ctx, const_records out, const pattern& order,
                                       std::uint64_t indexed_count, std::uint64_t seed) {
 #if SHEAF_HAS_CUDA
-  if (ctx.backend() == backend_kind::cuda)
-    return device::count_gather_mismatches(ctx, out, order, indexed_count, seed);
+  if (ctx.backend() == backend_kind::cuda) return device::count_gather_mismatches(ctx, out, order, indexed_count, seed);
 #endif
   std::uint64_t mismatches = 0;
 #pragma omp parallel for num_threads(core::startable(ctx.threads())) schedule(static) reduction(+ : mismatches)
@@ -58,8 +57,8 @@ std::uint64_t count_gather_mismatches(const context& ctx, const_records out, con
   return mismatches;
 }
 
-std::uint64_t count_scatter_mismatches(const context& ctx, const_records out, const pattern& order,
-                                       std::uint64_t count, std::uint64_t seed) {
+std::uint64_t count_scatter_mismatches(const context& ctx, const_records out, const pattern& order, std::uint64_t count,
+                                       std::uint64_t seed) {
 #if SHEAF_HAS_CUDA
   if (ctx.backend() == backend_kind::cuda) return device::count_scatter_mismatches(ctx, out, order, count, seed);
 #endif

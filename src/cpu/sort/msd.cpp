@@ -123,8 +123,7 @@ class msd_sort {
     const bool is_equal = digit.shift <= call_.lowest_key_bit;
     for (std::uint64_t b = 0; b < digit.buckets(); ++b) {
       const std::uint64_t end = b + 1 < digit.buckets() ? starts[b + 1] : part.size();
-      if (starts[b] < end)
-        emit({{part.words.begin + starts[b], part.words.begin + end}, source, part.round, is_equal});
+      if (starts[b] < end) emit({{part.words.begin + starts[b], part.words.begin + end}, source, part.round, is_equal});
     }
   }
 
