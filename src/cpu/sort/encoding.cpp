@@ -10,7 +10,7 @@ bool is_word(std::uint64_t bytes, std::uint64_t most) noexcept { return std::has
 
 // Whether the output of an array can hold words: same width, no gaps, aligned.
 bool holds_words(const sorted_array& a, std::uint64_t word_bytes) noexcept {
-  return a.record_bytes == word_bytes && a.out_stride_bytes == word_bytes && a.word_bytes >= word_bytes;
+  return a.record_bytes == word_bytes && a.out_stride_bytes == word_bytes && a.access_bytes >= word_bytes;
 }
 
 word_encoding row_encoding(const sort_problem& problem) noexcept {

@@ -10,9 +10,9 @@ using namespace primitives;
 
 bool passes_use_output(const sort_problem& p, const word_encoding& encoding) {
   // Words of three limbs are accessed limb by limb.
-  const std::uint64_t access_bytes = encoding.limbs == 3 ? 4 : encoding.word_bytes();
+  const std::uint64_t word_access = encoding.limbs == 3 ? 4 : encoding.word_bytes();
   return !encoding.holds_row_number() && !encoding.yields_order && p.rows.out_stride_bytes == encoding.word_bytes() &&
-         p.rows.word_bytes >= access_bytes;
+         p.rows.access_bytes >= word_access;
 }
 
 std::uint32_t row_number_bytes(const sort_problem& p) {

@@ -32,7 +32,7 @@ bool writes_sorted_rows(const sort_problem& p) { return p.product == sort_produc
 bool rows_are_numbers(const sort_problem& p) {
   const key_field& f = p.key.fields[0];
   return p.key.field_count == 1 && f.type != key_type::bytes && std::has_single_bit(f.bytes) && f.bytes <= 8 &&
-         p.rows.record_bytes == f.bytes && p.rows.in_stride_bytes == f.bytes && p.rows.word_bytes >= f.bytes &&
+         p.rows.record_bytes == f.bytes && p.rows.in_stride_bytes == f.bytes && p.rows.access_bytes >= f.bytes &&
          (p.rows.out_stride_bytes == f.bytes || !writes_sorted_rows(p));
 }
 

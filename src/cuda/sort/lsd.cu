@@ -20,9 +20,9 @@ bool rows_hold_unsigned_key(const sort_problem& problem) {
   const key_field& f = problem.key.fields[0];
   return problem.product == sort_product::records && problem.column_count == 0 && problem.key.field_count == 1 &&
          !f.descending && (f.type == key_type::unsigned_integer || f.type == key_type::bytes) &&
-         problem.rows.record_bytes == problem.rows.word_bytes &&
-         problem.rows.in_stride_bytes == problem.rows.word_bytes &&
-         problem.rows.out_stride_bytes == problem.rows.word_bytes;
+         problem.rows.record_bytes == problem.rows.access_bytes &&
+         problem.rows.in_stride_bytes == problem.rows.access_bytes &&
+         problem.rows.out_stride_bytes == problem.rows.access_bytes;
 }
 
 std::uint32_t digits_of(std::uint32_t bits) { return static_cast<std::uint32_t>(ceil_div(bits, digit_bits)); }
@@ -43,8 +43,8 @@ split_problem pass_problem(const sort_problem& problem) {
   split.backend = backend_kind::cuda;
   split.count = problem.count;
   split.categories = narrow_bins;
-  split.record_bytes = split.in_stride_bytes = split.out_stride_bytes = problem.rows.word_bytes;
-  split.word_bytes = problem.rows.word_bytes;
+  split.record_bytes = split.in_stride_bytes = split.out_stride_bytes = problem.rows.record_bytes;
+  split.word_bytes = problem.rows.access_bytes;
   split.bits = {0, digit_bits, bit_order::little_endian};
   return split;
 }
@@ -55,18 +55,19 @@ plan::planned plan_words(const sort_problem& problem, const machine& machine) {
   plan::planned plan;
   plan.add("latency", machine.launch_seconds + 2 * machine.step_seconds);
   plan.add("passes", passes * (pass.seconds - machine.launch_seconds));
-  plan.scratch_bytes = (passes > 1 ? core::scratch_aligned(problem.count * problem.rows.word_bytes) : 0) +
-                       std::max<std::uint64_t>(256, stable_scratch_bytes(problem.count, problem.rows.word_bytes));
+  plan.scratch_bytes = (passes > 1 ? core::scratch_aligned(problem.count * problem.rows.record_bytes) : 0) +
+                       std::max<std::uint64_t>(256, stable_scratch_bytes(problem.count, problem.rows.access_bytes));
   return plan;
 }
 
 void run_words(const context& ctx, const sort_problem& problem, const sort_buffers& buffers, std::byte* scratch) {
   const key_field& field = problem.key.fields[0];
   const std::uint32_t passes = digits_of(problem.key.bits);
-  std::byte* const tables = scratch + (passes > 1 ? core::scratch_aligned(problem.count * problem.rows.word_bytes) : 0);
+  std::byte* const tables =
+      scratch + (passes > 1 ? core::scratch_aligned(problem.count * problem.rows.record_bytes) : 0);
   split_pass pass;
   pass.in = buffers.in.data;
-  pass.word_bytes = problem.rows.word_bytes;
+  pass.word_bytes = problem.rows.access_bytes;
   pass.count = problem.count;
   for (std::uint32_t i = 0; i < passes; ++i) {
     const std::uint32_t low = problem.key.bits * i / passes;

@@ -45,7 +45,7 @@ plan::planned plan_for_choice(const sort_problem& p, const plan::scope& scope) {
 
 plan::planned plan_sample_sort(const sort_problem& problem, const plan::scope& scope, double finish_slowdown) {
   const machine& machine = scope.machine;
-  if (problem.count >= most_sorted_words) return plan::rejected("counts in 31 bits");
+  if (problem.count >= sorted_words_limit) return plan::rejected("counts in 31 bits");
   const word_encoding encoding = encoding_of(problem);
   const bool is_one = problem.count <= most_group_words;
   if (!is_one && encoding.key_bits <= 16) return plan::rejected("passes by codes sort by more than 16 bits");

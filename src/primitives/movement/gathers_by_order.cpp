@@ -15,7 +15,7 @@ void gathers_by_order::add(const sort_problem& sort, const sorted_array& array, 
                                 .record_bytes = array.record_bytes,
                                 .sequential_stride_bytes = array.out_stride_bytes,
                                 .indexed_stride_bytes = array.in_stride_bytes,
-                                .word_bytes = array.word_bytes,
+                                .word_bytes = array.access_bytes,
                                 .index = order,
                                 .pattern = access_pattern::unknown(),
                                 .bounds = bounds::trust}};

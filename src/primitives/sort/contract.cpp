@@ -53,7 +53,7 @@ sorted_array array_of(const_records in, records out) {
   array.record_bytes = in.record_bytes;
   array.in_stride_bytes = in.stride_bytes;
   array.out_stride_bytes = written ? out.stride_bytes : 0;
-  array.word_bytes =
+  array.access_bytes =
       widest_word(reinterpret_cast<std::uintptr_t>(in.data) | reinterpret_cast<std::uintptr_t>(out.data) |
                   in.stride_bytes | array.out_stride_bytes | in.record_bytes);
   return array;

@@ -12,7 +12,7 @@ struct sorted_array {
   std::uint64_t record_bytes = 0;
   std::uint64_t in_stride_bytes = 0;
   std::uint64_t out_stride_bytes = 0;
-  std::uint32_t word_bytes = 1;  ///< widest power of two up to 16 that divides addresses, strides and record_bytes
+  std::uint32_t access_bytes = 1;  ///< widest power of two up to 16 that divides addresses, strides and record_bytes
 
   friend bool operator==(const sorted_array&, const sorted_array&) = default;
 };

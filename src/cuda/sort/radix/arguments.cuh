@@ -66,7 +66,7 @@ constexpr bool is_one_group(const word_sort& s) {
 
 /// Whether the kernel that sorts by codes is queued; the sample may still choose digits. Two passes by digits sort keys
 /// of up to 16 bits completely.
-constexpr bool sorts_by_codes(const word_sort& s) {
+constexpr bool may_sort_by_codes(const word_sort& s) {
   return s.method != sort_method::onesweep && s.key_high - s.key_low > 16;
 }
 

@@ -104,7 +104,7 @@ __global__ void __launch_bounds__(tile_tuning<Limbs, Values, Length>::threads,
   extern __shared__ __align__(16) unsigned char dynamic[];
   auto block = block_of<block_type>(args, dynamic, true);
   const auto grid = cooperative_groups::this_grid();
-  const bool is_whole = !sorts_by_codes(args) || __ldcg(&args.tables.map->shape.passes) == 0;
+  const bool is_whole = !may_sort_by_codes(args) || __ldcg(&args.tables.map->shape.passes) == 0;
   if (!is_whole && !prepare_digit_sort(block)) return;
   clear_tables(block);
   grid.sync();

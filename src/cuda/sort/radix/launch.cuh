@@ -23,7 +23,7 @@ struct radix_scratch {
     tables.counters = arrays.take<radix_counters>(1);
     tables.histogram = arrays.take<std::uint32_t>(sort.limbs * std::uint64_t{4} * radix_bins);
     for (std::uint32_t*& states : tables.tile_states) states = arrays.take<std::uint32_t>(tiles * radix_bins);
-    if (sorts_by_codes(sort)) {
+    if (may_sort_by_codes(sort)) {
       const std::uint64_t codes = most_codes(sort.count);
       // Any two neighbouring groups of a warp's codes have more than merged_group_words words together, but for the
       // last and those beside a crowded code.
@@ -58,7 +58,7 @@ void queue_passes(const context& ctx, const radix_arguments& args) {
   };
   if constexpr (Values != value_width::values_16) {
     constexpr tile_length coded = Length == tile_length::of_long_list ? tile_length::of_coded_list : Length;
-    if (sorts_by_codes(args)) {
+    if (may_sort_by_codes(args)) {
       launch(sort_words_by_codes<Limbs, Values, coded>, tile_tuning<Limbs, Values, coded>(),
              radix_shared_bytes<Limbs, Values, coded>(true));
     }
@@ -85,7 +85,7 @@ void queue_kernels(const context& ctx, const word_sort& s, std::byte* scratch, g
   if (!is_one_group(args)) {
     has_short_tiles<Limbs, Values>(args.count) ? queue_passes<Limbs, Values, tile_length::of_short_list>(ctx, args)
                                                : queue_passes<Limbs, Values, tile_length::of_long_list>(ctx, args);
-    if (!sorts_by_codes(args)) return;
+    if (!may_sort_by_codes(args)) return;
   }
   if constexpr (Values != value_width::values_16) {
     if (finisher != nullptr) return finisher(ctx, args);

@@ -15,7 +15,7 @@ struct radix_arguments;
 using group_finisher = void (*)(const context& ctx, const radix_arguments& args);
 
 /// The limit of a list's words, exclusive, because a tile state has 31 bits for a number.
-constexpr std::uint64_t most_sorted_words = std::uint64_t{1} << 31;
+constexpr std::uint64_t sorted_words_limit = std::uint64_t{1} << 31;
 
 /// Bytes of scratch that run_radix_sort takes.
 std::uint64_t radix_scratch_bytes(const word_sort& sort);

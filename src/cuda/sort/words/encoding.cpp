@@ -11,7 +11,7 @@ constexpr std::uint32_t limb_bytes = 4;
 bool rows_load_as_words(const sort_problem& p) {
   const std::uint64_t bytes = p.rows.record_bytes;
   return p.rows.in_stride_bytes == bytes && (p.rows.out_stride_bytes == bytes || !p.writes_rows) &&
-         p.rows.word_bytes >= (bytes == 12 ? 4 : bytes);
+         p.rows.access_bytes >= (bytes == 12 ? 4 : bytes);
 }
 
 bool row_is_key(const sort_problem& p) { return p.key.fields[0].bytes == p.rows.record_bytes; }
@@ -97,7 +97,7 @@ bool has_one_value_array(const sort_problem& p, std::uint64_t most_bytes) {
   const bool is_word =
       values.record_bytes <= most_bytes && (is_word_of_4_or_8(values.record_bytes) || values.record_bytes == 16);
   return p.product == sort_product::records && p.column_count == 1 && is_word &&
-         values.word_bytes >= values.record_bytes && values.in_stride_bytes == values.record_bytes &&
+         values.access_bytes >= values.record_bytes && values.in_stride_bytes == values.record_bytes &&
          values.out_stride_bytes == values.record_bytes;
 }
 
@@ -106,7 +106,7 @@ bool key_is_whole_limbs(const sort_problem& problem) {
   const std::uint32_t aligned_to = f.bytes == 8 ? 8 : limb_bytes;
   return problem.key.field_count == 1 && f.type != key_type::bytes && f.first_bit == 0 &&
          problem.key.bits == f.bytes * 8 && f.bytes % limb_bytes == 0 && f.bytes <= 16 && f.offset % aligned_to == 0 &&
-         problem.rows.word_bytes >= aligned_to && problem.rows.record_bytes % limb_bytes == 0;
+         problem.rows.access_bytes >= aligned_to && problem.rows.record_bytes % limb_bytes == 0;
 }
 
 word_encoding encoding_of(const sort_problem& problem) {
@@ -128,7 +128,7 @@ word_encoding encoding_of(const sort_problem& problem) {
 word_encoding onesweep_encoding_of(const sort_problem& problem) {
   const std::uint32_t key_bytes = problem.key.fields[0].bytes;
   const bool holds_key =
-      key_is_whole_limbs(problem) && key_bytes == 4 && problem.rows.record_bytes == 8 && problem.rows.word_bytes >= 8;
+      key_is_whole_limbs(problem) && key_bytes == 4 && problem.rows.record_bytes == 8 && problem.rows.access_bytes >= 8;
   if (sorts_rows_alone(problem) && (rows_are_keys_in_place(problem) || holds_key)) return row_encoding(problem);
   const bool has_key = rows_are_keys_in_place(problem) ||
                        (row_is_key(problem) && is_word_of_4_or_8(key_bytes) && key_is_whole_limbs(problem));

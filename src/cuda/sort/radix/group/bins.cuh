@@ -19,13 +19,13 @@ struct range_digit {
 };
 
 /// The digit that numbers the bins from the group's least word to its greatest, so that no bins are wasted on what lies
-/// below or above them. It ends at digit_end or below: one past the highest bit in which keys of the group differ.
+/// below or above them. It ends at differing_end or below: one past the highest bit in which keys of the group differ.
 template <int Limbs, value_width Values, finish_method Method>
 __device__ __forceinline__ range_digit digit_of_range(const staged_group<Limbs, Values, Method>& group,
                                                       const sort_word<Limbs> (&words)[finish_items],
-                                                      std::uint32_t digit_end) {
-  const std::uint32_t prefix_low = max(digit_end, group.arguments.key_low + 32) - 32;
-  const digit_field prefix{prefix_low / 32, prefix_low % 32, ~0U >> (32 - (digit_end - prefix_low))};
+                                                      std::uint32_t differing_end) {
+  const std::uint32_t prefix_low = max(differing_end, group.arguments.key_low + 32) - 32;
+  const digit_field prefix{prefix_low / 32, prefix_low % 32, ~0U >> (32 - (differing_end - prefix_low))};
   std::uint32_t least = ~0U;
   std::uint32_t greatest = 0;
 #pragma unroll
@@ -47,7 +47,7 @@ __device__ __forceinline__ range_digit digit_of_range(const staged_group<Limbs, 
   std::uint32_t shift = max(32 - __clz(static_cast<int>(greatest - least)), finish_bits) - finish_bits;
   if ((greatest >> shift) - (least >> shift) >= finish_bins) ++shift;
   const digit_field field =
-      digit_at(prefix_low + shift, min(digit_end - prefix_low - shift, static_cast<std::uint32_t>(finish_bits)));
+      digit_at(prefix_low + shift, min(differing_end - prefix_low - shift, static_cast<std::uint32_t>(finish_bits)));
   return {field, least >> shift & field.mask};
 }
 
@@ -82,9 +82,9 @@ __device__ __forceinline__ void scan_group_bins(const staged_group<Limbs, Values
 /// Stages the group's words in order. Returns false where there are hot bins, whose words are not in order as they are.
 template <int Limbs, value_width Values, finish_method Method>
 __device__ __forceinline__ bool sort_by_bins(const staged_group<Limbs, Values, Method>& group,
-                                             const sort_word<Limbs> (&words)[finish_items], std::uint32_t digit_end,
+                                             const sort_word<Limbs> (&words)[finish_items], std::uint32_t differing_end,
                                              const std::uint32_t (&differing)[Limbs]) {
-  const range_digit digit = digit_of_range(group, words, digit_end);
+  const range_digit digit = digit_of_range(group, words, differing_end);
   finish_shared& shared = *group.shared;
   const std::uint32_t shift = digit.field.limb * 32 + digit.field.shift;
   const bool bins_have_one_key = lowest_bit<Limbs>(differing) >= shift;

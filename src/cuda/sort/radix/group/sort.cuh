@@ -54,14 +54,14 @@ __device__ __forceinline__ bool finish_group(const radix_arguments& args, std::u
     for (int i = 0; i < Limbs; ++i) differing[i] |= (words[k].limb[i] ^ first.limb[i]) & block_group.key.limb[i];
   }
   clear_bins_and_reduce(shared, differing);
-  const std::uint32_t digit_end = bit_length<Limbs>(differing);
-  if (digit_end == 0) {
+  const std::uint32_t differing_end = bit_length<Limbs>(differing);
+  if (differing_end == 0) {
     block_group.stage_unsorted(words);  // all keys are equal
   } else if constexpr (Method == finish_method::bins) {
-    if (!sort_by_bins(block_group, words, digit_end, differing)) return false;
+    if (!sort_by_bins(block_group, words, differing_end, differing)) return false;
   } else if constexpr (Method == finish_method::by_caller) {
     CallerSort::sort(block_group, words);
-  } else if (is_hot || !sort_by_bins(block_group, words, digit_end, differing)) {
+  } else if (is_hot || !sort_by_bins(block_group, words, differing_end, differing)) {
     sort_by_digits(block_group, words, differing);
   }
   __syncthreads();
