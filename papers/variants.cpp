@@ -2,16 +2,25 @@
 
 namespace sheaf {
 
+// Each is defined in <paper>/<backend>, in the file that has its name.
+namespace cpu {
+
+extern const primitives::split_variant split_one_step, split_two_step;
+extern const primitives::sort_variant sort_split_sort;
+
+}  // namespace cpu
+
 #if SHEAF_HAS_CUDA
-// Each is defined in <paper>/cuda, in the file that has its name.
 namespace cuda {
 
 extern const primitives::gather_variant gather_thread_per_record;
 extern const primitives::scatter_variant scatter_thread_per_record;
-extern const primitives::split_variant split_one_step, split_two_step;
-extern const primitives::sort_variant sort_bitonic, sort_msd_bitonic;
+extern const primitives::split_variant split_one_step, split_two_step, split_hardware_atomics, split_global_atomics,
+    split_thread_histograms, split_one_bit;
+extern const primitives::sort_variant sort_bitonic, sort_msd_bitonic, sort_split_sort;
 
 }  // namespace cuda
+#endif
 
 namespace papers {
 namespace {
@@ -19,10 +28,15 @@ namespace {
 using primitives::table;
 
 constexpr primitives::variant_table tables[] = {
+    table<cpu::split_one_step, cpu::split_two_step>,
+    table<cpu::sort_split_sort>,
+#if SHEAF_HAS_CUDA
     table<cuda::gather_thread_per_record>,
     table<cuda::scatter_thread_per_record>,
-    table<cuda::split_one_step, cuda::split_two_step>,
-    table<cuda::sort_bitonic, cuda::sort_msd_bitonic>,
+    table<cuda::split_one_step, cuda::split_two_step, cuda::split_hardware_atomics, cuda::split_global_atomics,
+          cuda::split_thread_histograms, cuda::split_one_bit>,
+    table<cuda::sort_bitonic, cuda::sort_msd_bitonic, cuda::sort_split_sort>,
+#endif
 };
 
 }  // namespace
@@ -30,8 +44,4 @@ constexpr primitives::variant_table tables[] = {
 constinit const primitives::variant_tables variants{tables};
 
 }  // namespace papers
-#else
-constinit const primitives::variant_tables papers::variants{};
-#endif
-
 }  // namespace sheaf

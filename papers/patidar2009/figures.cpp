@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "papers/patidar2009/figures.hpp"
 
 #include "lab/description/keys.hpp"
@@ -29,6 +31,10 @@ problem record_split(std::uint64_t count, std::uint64_t record_bytes, std::uint3
 problem index_split(std::uint64_t count, std::uint32_t bits, std::string_view what) {
   const problem p{.primitive = what, .record_bytes = 4, .index = index_type::u32, .count = count, .key_bytes = 4};
   return p.with(key_part{.bits = bits});
+}
+
+std::string own_name(const session& session, std::string_view form) {
+  return fmt::format("{}.{}", session.ctx.backend() == backend_kind::cuda ? "cuda" : "cpu", form);
 }
 
 namespace {

@@ -18,6 +18,12 @@ problem record_split(std::uint64_t count, std::uint64_t record_bytes, std::uint3
 /// A split of record numbers by an array of 32-bit keys.
 problem index_split(std::uint64_t count, std::uint32_t bits, std::string_view what);
 
+/// "cpu.two_step" or "cuda.two_step", by the session's backend.
+std::string own_name(const session& session, std::string_view form);
+
+/// Of figure 4: prints the steps of the basic split by the length of its segments.
+void steps_by_segment(session& session, std::uint64_t count, std::uint64_t record_bytes);
+
 void figure_2(paper_run& run);
 void figure_4(paper_run& run);
 void figure_5(paper_run& run);

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "lab/harness/now.hpp"
+#include "papers/step_clock.hpp"
 #include "papers/wei2010/figures.hpp"
 #include "papers/wei2010/loads.hpp"
 #include "plan/choose.hpp"
@@ -19,8 +19,6 @@ namespace {
 
 using namespace primitives;
 
-constexpr int calls_each = 5;
-
 // What a variant is asked for; 0 leaves it to the plan.
 struct scan_settings {
   std::string_view variant;
@@ -31,68 +29,7 @@ struct scan_settings {
 constexpr std::size_t step_count = 5;
 
 // Seconds of the steps of section 3 and of the whole call, each the median of several calls.
-struct scan_steps {
-  std::array<double, step_count> steps = {};
-  double total = 0;
-};
-
-/// Adds up the time of each step of one call: by events in the queue where there is one, else by the host's clock.
-class step_clock {
- public:
-  explicit step_clock(const session& s) : has_queue_(s.clock != nullptr), ctx_(s.ctx) { begin(); }
-
-  list_listener listener() {
-    return {this, [](void* state, list_step step) { static_cast<step_clock*>(state)->end(step); }};
-  }
-
-  /// Waits for the call.
-  scan_steps times() {
-    if (has_queue_) current_->stop();
-    const double end_of_call = now();
-    ctx_.wait();
-    scan_steps found;
-    for (std::size_t i = 0; i < ended_.size(); ++i) {
-      const double seconds = has_queue_ ? clocks_[i]->seconds() : host_seconds_[i];
-      found.steps[static_cast<std::size_t>(ended_[i])] += seconds;
-      found.total += seconds;
-    }
-    // What comes after the last step: the end of the call.
-    found.total += has_queue_ ? current_->seconds() : end_of_call - begin_;
-    return found;
-  }
-
- private:
-  void begin() {
-    begin_ = now();
-    if (!has_queue_) return;
-    current_ = make_queue_clock(ctx_);
-    current_->start();
-  }
-
-  void end(list_step step) {
-    ended_.push_back(step);
-    host_seconds_.push_back(now() - begin_);
-    if (has_queue_) {
-      current_->stop();
-      clocks_.push_back(std::move(current_));
-    }
-    begin();
-  }
-
-  bool has_queue_;
-  const context& ctx_;
-  double begin_ = 0;
-  std::unique_ptr<queue_clock> current_;
-  std::vector<std::unique_ptr<queue_clock>> clocks_;
-  std::vector<list_step> ended_;
-  std::vector<double> host_seconds_;
-};
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
+using scan_steps = step_seconds<step_count>;
 
 list_problem described(const session& s, const problem& problem, const scan_settings& settings) {
   list_problem described;
@@ -127,25 +64,15 @@ std::optional<scan_steps> measure_steps(session& session, const problem& problem
   buffers.op = scan_operator::add;
   buffers.on_host = &on_host;
 
-  std::array<std::vector<double>, step_count> steps;
-  std::vector<double> totals;
-  for (int call = 0; call <= calls_each; ++call) {
-    step_clock clock(session);
-    const list_listener listener = clock.listener();
+  const auto found = median_steps<list_step, step_count>(session, [&](auto& clock) {
+    const list_listener listener{&clock, clock.step_done};
     buffers.listener = &listener;
     chosen.variant->run(session.ctx, described, chosen.plan, buffers, scratch);
-    const scan_steps times = clock.times();
-    if (call == 0) continue;  // not yet warm
-    for (std::size_t i = 0; i < step_count; ++i) steps[i].push_back(times.steps[i]);
-    totals.push_back(times.total);
-  }
+  });
   if (session.arrays.count_mistakes(false) != 0) {
     fmt::print("  {} on {} nodes: WRONG\n", settings.variant, problem.count);
     return {};
   }
-  scan_steps found;
-  for (std::size_t i = 0; i < step_count; ++i) found.steps[i] = median(steps[i]);
-  found.total = median(totals);
   return found;
 }
 

@@ -174,6 +174,7 @@ TEST_F(CudaSmallCases, Split) {
   add(3000, 8, {9, 11}, true);
   add(3000, 8, {8, 6}, false);
   add(3000, 24, {8, 8}, false);
+  add(9000, 12, {29, 6}, false);  // two segments of the splits of 2009
   split_case many;
   many.count = 4000;
   many.from = split_key::kind::category;

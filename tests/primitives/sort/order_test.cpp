@@ -41,8 +41,8 @@ class EverySortVariant : public testing::TestWithParam<std::string> {
     if (!can_run_here(GetParam())) GTEST_SKIP() << "no CUDA device here";
   }
 
-  // Runs that there must be: all where a variant takes everything, and for cpu.counting one for each case that it took
-  // when this was written. Of CUDA's variants nothing is said but that each sorts some records.
+  // Runs that there must be: all where a variant takes everything, and for cpu.counting and cpu.split_sort one for each
+  // case that it took when this was written. Of CUDA's variants nothing is said but that each sorts some records.
   static std::size_t least_runs(const std::string& variant, sort_call call, std::size_t cases,
                                 const std::vector<named_context>& contexts) {
     const auto is_cpu = [](const named_context& where) { return where.ctx.backend() == backend_kind::cpu; };
@@ -51,12 +51,13 @@ class EverySortVariant : public testing::TestWithParam<std::string> {
     if (variant.starts_with("cuda.")) return call == sort_call::records ? 1 : 0;
     if (variant == "reference.serial") return cases;  // on one context alone
     if (variant == "cpu.vqsort") return 0;            // not every processor and build has it; tests/cpu has its cases
-    if (variant != "cpu.counting") return cases * cpu_contexts;
+    if (variant != "cpu.counting" && variant != "cpu.split_sort") return cases * cpu_contexts;
+    const bool counts = variant == "cpu.counting";
     switch (call) {
-      case sort_call::records: return 48 * cpu_contexts;
-      case sort_call::pairs: return 7 * cpu_contexts;
-      case sort_call::pairs_without_keys: return 0;
-      case sort_call::gather_index: return 5 * cpu_contexts;
+      case sort_call::records: return (counts ? 48 : 159) * cpu_contexts;
+      case sort_call::pairs: return (counts ? 7 : 161) * cpu_contexts;
+      case sort_call::pairs_without_keys: return (counts ? 0 : 48) * cpu_contexts;
+      case sort_call::gather_index: return (counts ? 5 : 82) * cpu_contexts;
     }
     return 0;
   }

@@ -76,8 +76,16 @@ TEST_P(BadCategory, IsLeftOutAndReportedWithPlaceAndValue) {
                {"cuda.unordered", 0},
                {"cuda.cub", 56},
                {"cuda.by_index", 56},
+               {"cpu.second_sort", 0},
+               {"cuda.second_sort", 0},
+               {"cpu.one_step", 0},
+               {"cpu.two_step", 0},
                {"cuda.one_step", 0},
-               {"cuda.two_step", 0}});
+               {"cuda.two_step", 0},
+               {"cuda.hardware_atomics", 0},
+               {"cuda.global_atomics", 0},
+               {"cuda.thread_histograms", 0},
+               {"cuda.one_bit", 0}});
 }
 
 // Words by keys of 4 bytes, all side by side: some variants sort bad keys behind the others and put back what the
@@ -110,7 +118,18 @@ TEST_P(BadCategory, OfWordsSideBySideIsLeftOut) {
     }
   }
   expect_runs(GetParam(), runs, problems,
-              {{"cuda.unordered", 40}, {"cuda.by_index", 80}, {"cuda.one_step", 0}, {"cuda.two_step", 0}});
+              {{"cuda.unordered", 40},
+               {"cuda.by_index", 80},
+               {"cpu.second_sort", 0},
+               {"cuda.second_sort", 0},
+               {"cpu.one_step", 0},
+               {"cpu.two_step", 0},
+               {"cuda.one_step", 0},
+               {"cuda.two_step", 0},
+               {"cuda.hardware_atomics", 0},
+               {"cuda.global_atomics", 0},
+               {"cuda.thread_histograms", 0},
+               {"cuda.one_bit", 0}});
 }
 
 TEST_P(BadCategory, HasTheValueOfAllItsBits) {

@@ -54,24 +54,64 @@ class EverySplitVariant : public testing::TestWithParam<std::string> {
 INSTANTIATE_TEST_SUITE_P(Split, EverySplitVariant, testing::ValuesIn(split_variant_names()), test_name_of);
 
 TEST_P(EverySplitVariant, SortsRecordsByCategoryStably) {
-  expect_products(
-      product::stable,
-      {{"cuda.stable", 67}, {"cuda.unordered", 3}, {"cuda.cub", 20}, {"cuda.one_step", 5}, {"cuda.two_step", 5}});
+  expect_products(product::stable, {{"cpu.second_sort", 3},
+                                    {"cuda.stable", 67},
+                                    {"cuda.unordered", 3},
+                                    {"cuda.cub", 20},
+                                    {"cuda.second_sort", 3},
+                                    {"cpu.one_step", 172},
+                                    {"cpu.two_step", 172},
+                                    {"cuda.one_step", 172},
+                                    {"cuda.two_step", 172},
+                                    {"cuda.hardware_atomics", 3},
+                                    {"cuda.global_atomics", 3},
+                                    {"cuda.thread_histograms", 70},
+                                    {"cuda.one_bit", 172}});
 }
 TEST_P(EverySplitVariant, HasTheSameRecordsInEachCategoryWhereOrderIsFree) {
-  expect_products(
-      product::unstable,
-      {{"cuda.stable", 67}, {"cuda.unordered", 67}, {"cuda.cub", 20}, {"cuda.one_step", 5}, {"cuda.two_step", 5}});
+  expect_products(product::unstable, {{"cpu.second_sort", 3},
+                                      {"cuda.stable", 67},
+                                      {"cuda.unordered", 67},
+                                      {"cuda.cub", 20},
+                                      {"cuda.second_sort", 3},
+                                      {"cpu.one_step", 172},
+                                      {"cpu.two_step", 172},
+                                      {"cuda.one_step", 172},
+                                      {"cuda.two_step", 172},
+                                      {"cuda.hardware_atomics", 172},
+                                      {"cuda.global_atomics", 172},
+                                      {"cuda.thread_histograms", 70},
+                                      {"cuda.one_bit", 172}});
 }
 TEST_P(EverySplitVariant, SaysWhereRecordsComeFrom) {
-  expect_products(
-      product::gather_index,
-      {{"cuda.unordered", 2}, {"cuda.cub", 20}, {"cuda.by_index", 2}, {"cuda.one_step", 2}, {"cuda.two_step", 2}});
+  expect_products(product::gather_index, {{"cpu.second_sort", 2},
+                                          {"cuda.unordered", 2},
+                                          {"cuda.cub", 20},
+                                          {"cuda.by_index", 2},
+                                          {"cuda.second_sort", 2},
+                                          {"cpu.one_step", 2},
+                                          {"cpu.two_step", 2},
+                                          {"cuda.one_step", 2},
+                                          {"cuda.two_step", 2},
+                                          {"cuda.hardware_atomics", 2},
+                                          {"cuda.global_atomics", 2},
+                                          {"cuda.thread_histograms", 2},
+                                          {"cuda.one_bit", 2}});
 }
 TEST_P(EverySplitVariant, SaysWhereRecordsGo) {
-  expect_products(
-      product::scatter_index,
-      {{"cuda.unordered", 2}, {"cuda.cub", 20}, {"cuda.by_index", 2}, {"cuda.one_step", 2}, {"cuda.two_step", 2}});
+  expect_products(product::scatter_index, {{"cpu.second_sort", 111},
+                                           {"cuda.unordered", 2},
+                                           {"cuda.cub", 20},
+                                           {"cuda.by_index", 2},
+                                           {"cuda.second_sort", 111},
+                                           {"cpu.one_step", 2},
+                                           {"cpu.two_step", 2},
+                                           {"cuda.one_step", 2},
+                                           {"cuda.two_step", 2},
+                                           {"cuda.hardware_atomics", 2},
+                                           {"cuda.global_atomics", 2},
+                                           {"cuda.thread_histograms", 2},
+                                           {"cuda.one_bit", 2}});
 }
 
 // The lists of two calls on one context are each other's inverse.
@@ -122,7 +162,18 @@ TEST(Split, EveryVariantTakesSomething) {
       }
     }
     expect_runs(v.name, runs, 6,
-                {{"cuda.unordered", 2}, {"cuda.by_index", 4}, {"cuda.one_step", 2}, {"cuda.two_step", 2}});
+                {{"cpu.second_sort", 1},
+                 {"cuda.unordered", 2},
+                 {"cuda.by_index", 4},
+                 {"cuda.second_sort", 1},
+                 {"cpu.one_step", 2},
+                 {"cpu.two_step", 2},
+                 {"cuda.one_step", 2},
+                 {"cuda.two_step", 2},
+                 {"cuda.hardware_atomics", 1},
+                 {"cuda.global_atomics", 1},
+                 {"cuda.thread_histograms", 0},
+                 {"cuda.one_bit", 2}});
   }
 }
 
