@@ -165,15 +165,23 @@ std::vector<std::uint64_t> powers(std::uint64_t first, std::uint64_t last, std::
   return all;
 }
 
-table::table(const std::vector<std::string>& titles) {
-  for (const std::string& title : titles) widths_.push_back(std::max<std::size_t>(title.size(), 11));
+bool is_of_backend(const session& s, std::string_view variant) {
+  return variant.starts_with(fmt::format("{}.", sheaf::name(s.ctx.backend())));
+}
+
+table::table(const std::vector<column>& columns) {
+  std::vector<std::string> titles;
+  for (const column& c : columns) {
+    widths_.push_back(c.is_shown ? std::max<std::size_t>(c.title.size(), 11) : 0);
+    titles.push_back(c.title);
+  }
   row(titles);
 }
 
 void table::row(const std::vector<std::string>& cells) const {
   std::string line;
   for (std::size_t c = 0; c < cells.size() && c < widths_.size(); ++c) {
-    line += fmt::format("  {:>{}}", cells[c], widths_[c]);
+    if (widths_[c] > 0) line += fmt::format("  {:>{}}", cells[c], widths_[c]);
   }
   fmt::print("{}\n", line);
   std::fflush(stdout);

@@ -81,14 +81,27 @@ void add_variants(std::vector<contender>& who, const session& session, const pro
 /// first, first * factor, ... to last.
 std::vector<std::uint64_t> powers(std::uint64_t first, std::uint64_t last, std::uint64_t factor);
 
+/// Whether a variant of this name works on the session's backend.
+bool is_of_backend(const session& session, std::string_view variant);
+
+/// A column of a table, which leaves it out where every cell would be "-".
+struct column {
+  column(const char* text, bool has_values = true) : title(text), is_shown(has_values) {}
+  column(std::string text, bool has_values = true) : title(std::move(text)), is_shown(has_values) {}
+
+  std::string title;
+  bool is_shown;
+};
+
 /// A table whose rows are printed one by one, because the next may take a minute.
 class table {
  public:
-  explicit table(const std::vector<std::string>& titles);
+  explicit table(const std::vector<column>& columns);
+  /// @param cells  one for each column, those that are left out too
   void row(const std::vector<std::string>& cells) const;
 
  private:
-  std::vector<std::size_t> widths_;
+  std::vector<std::size_t> widths_;  ///< 0 of columns that are left out
 };
 
 /// What a paper is, and what the times of a quick run mean.

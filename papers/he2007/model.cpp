@@ -37,9 +37,9 @@ std::vector<std::string> with_models(std::vector<std::string> cells, const resul
   return cells;
 }
 
-std::vector<std::string> with_model_titles(std::vector<std::string> titles) {
-  titles.insert(titles.end(), {"2007 model", "accuracy", "our plan", "accuracy"});
-  return titles;
+std::vector<column> with_model_columns(std::vector<column> columns) {
+  columns.insert(columns.end(), {"2007 model", "accuracy", "our plan", "accuracy"});
+  return columns;
 }
 
 // Figures 6 and 7: from 1 MB of tuples to the paper's largest size, and on to sizes that today's devices hold.
@@ -48,7 +48,7 @@ void by_data_size(paper_run& run, session& session, int figure,
   const std::uint64_t most = (session.ctx.backend() == backend_kind::cuda ? 4096 : 512) * megabyte;
   const auto sizes = run.request.quick ? powers(megabyte / 16, megabyte / 4, 2) : powers(megabyte, most, 2);
   print_place(session, "time by size of the data");
-  const table rows(with_model_titles({"data", "call", "variant", "time", "effective"}));
+  const table rows(with_model_columns({"data", "call", "variant", "time", "effective"}));
   accuracies model_accuracies;
   std::vector<plan::he2007::timed_scan> scans;
   for (const std::string_view what : gather_and_scatter) {
@@ -116,7 +116,7 @@ void figure_8(paper_run& run) {
                 "128 MB; time jumps beyond 32 partitions, the threads of a warp; accuracy over 82 %, 70 to 99 %.");
   const auto partitions = powers(1, run.request.quick ? 256 : 65536, 4);
   run.for_each_fixed_size([&](session& session, const fixed_size& size) {
-    const table rows(with_model_titles({"partitions", "variant", "time", "effective", "to 1"}));
+    const table rows(with_model_columns({"partitions", "variant", "time", "effective", "to 1"}));
     accuracies model_accuracies;
     double first_seconds = 0;
     for (const std::uint64_t count : partitions) {
@@ -141,7 +141,7 @@ void figure_9(paper_run& run) {
     const problem problem = at_random("scatter", size.count);
     const pass_sweep& sweep = run.sweep_passes(session, size.count);
     if (sweep.rows.empty()) return;
-    const table rows(with_model_titles({"passes", "time", "effective", "of one pass"}));
+    const table rows(with_model_columns({"passes", "time", "effective", "of one pass"}));
     accuracies model_accuracies;
     const double one_pass = sweep.one_pass.time.median_seconds;
     rows.row({sweep.one_pass.variant, time_text(one_pass), bandwidth_text(effective_bandwidth(sweep.one_pass)),

@@ -101,7 +101,7 @@ void print_cpu_beside_cuda(const paper_run& run, int figure) {
       if (!of_figure(cuda, backend_kind::cuda) || name(cuda.problem) != name(cpu.problem)) continue;
       if (!rows) {
         fmt::print("\n  # our choice on the CPU beside CUDA; the G80 was 7-13x faster than Intel's, 2-4x than AMD's\n");
-        rows.emplace(std::vector<std::string>{"tuple", "tuples", "CPU", "CUDA", "CPU / CUDA"});
+        rows.emplace(std::vector<column>{"tuple", "tuples", "CPU", "CUDA", "CPU / CUDA"});
       }
       rows->row({fmt::format("{} B", cpu.problem.record_bytes), fmt::to_string(cpu.problem.count),
                  time_text(cpu.time.median_seconds), time_text(cuda.time.median_seconds),

@@ -119,9 +119,9 @@ void figure_8(paper_run& run) {
     print_place(session,
                 "time of our choice, and in brackets the fastest peer's over it; keys over 32 bits take two calls");
     const auto counts = run.counts(session, {8, 16, 32, 48, 64});
-    std::vector<std::string> titles{"key"};
-    for (const std::uint64_t count : counts) titles.push_back(fmt::format("{:>20}", count_text(count)));
-    const table rows(titles);
+    std::vector<column> columns{"key"};
+    for (const std::uint64_t count : counts) columns.push_back(fmt::format("{:>20}", count_text(count)));
+    const table rows(columns);
     for (std::uint32_t bits = 8; bits <= 64; bits += 8) {
       std::vector<std::string> cells{fmt::format("{} bits", bits)};
       for (const std::uint64_t count : counts) {

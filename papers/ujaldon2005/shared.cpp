@@ -237,8 +237,8 @@ timed_call call_of(const call_place& place, std::string_view who, const std::sha
 }
 
 /// Each call's time, and its gain over the first.
-void print_gains(const std::vector<std::string>& titles, const std::vector<timed_call>& calls) {
-  const table rows(titles);
+void print_gains(const std::vector<column>& columns, const std::vector<timed_call>& calls) {
+  const table rows(columns);
   for (const timed_call& c : calls) {
     rows.row({c.who, time_text(c.time.median_seconds),
               gain_text(calls.front().time.median_seconds / c.time.median_seconds)});
