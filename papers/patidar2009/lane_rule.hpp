@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 
 // The lane rule of section 4.1: how many threads move a record together, and how wide their accesses are.
@@ -14,13 +13,12 @@ struct record_lanes {
   friend constexpr bool operator==(const record_lanes&, const record_lanes&) = default;
 };
 
-/// The threads of a block. The paper sets no limit; above 4096 bytes its rule asks for more.
+/// The threads of a block. Above 4096 bytes the rule asks for more than these, and they loop.
 constexpr std::uint32_t most_lanes = 256;
 
-/// The rule's lanes for a record of so many bytes. Up to 64 bytes there is one for every 4 bytes; up to 256 bytes there
-/// are 16, with accesses of 8 or 16 bytes, so that each needs one; above that there is one for every 16 bytes. Where
-/// the widths of the rule do not divide the record, the last lane has less to do, and an access is as wide as
-/// the record's words allow; lanes then go over the record more than once.
+/// The lanes of a record: up to 64 bytes one for every 4 bytes; up to 256 bytes 16, with accesses of 8 or 16 bytes, so
+/// that one of each lane is enough; above that one for every 16 bytes. Where these widths do not divide the record,
+/// counts are rounded up, and an access is narrower; lanes then go over the record more than once.
 /// @param word_bytes  the widest power of two up to 16 that divides the record, its strides and its addresses
 constexpr record_lanes lanes_of_gather(std::uint64_t record_bytes, std::uint32_t word_bytes) {
   const auto lanes_of = [&](std::uint64_t bytes_of_lane) {

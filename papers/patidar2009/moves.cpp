@@ -3,6 +3,7 @@
 #include "lab/description/keys.hpp"
 #include "papers/he2007/figures.hpp"
 #include "papers/patidar2009/figures.hpp"
+#include "papers/patidar2009/lane_rule.hpp"
 
 // Figures 2, 5, 6, 11 and 12: scatters by the range of destinations, ways to make a scatter index, and wide records
 // that lanes move together.
@@ -27,26 +28,78 @@ std::string paper_scatter(std::uint64_t count, std::uint64_t record_bytes) {
   return count == 8 * million && record_bytes == 256 ? "under 150 ms" : "-";
 }
 
-void by_width(paper_run& run, session& session, int figure, std::string_view what) {
-  print_place(session, fmt::format("{} of records at random places", std::string(what)));
+struct moved_records {
+  std::uint64_t record_bytes;
+  std::uint64_t count;
+  std::string paper;  ///< time in the text of the paper, or "-"
+};
+
+// The paper's widths are 32 to 256 bytes. Those around them, and odd ones, meet every class of its lane rule. As many
+// records as the paper moves, up to a limit in bytes; of wide records, of which so many pass the limit, the most below.
+std::vector<moved_records> records_to_move(const paper_run& run, const session& session, std::string_view what) {
   const std::uint64_t most_bytes = session.ctx.backend() == backend_kind::cuda ? paper_bytes : most_moved_cpu_bytes;
-  const table rows({"record", "records", "paper", "collective", "a thread each", "each / coll.", "choice", "bandwidth",
-                    "variant", "peer", "peer / choice"});
-  for (const std::uint64_t record_bytes : {32, 64, 128, 256}) {
-    for (const std::uint64_t count : run.counts(session, {4, 8, 16, 32, 64})) {
-      if (count * record_bytes > most_bytes) continue;
-      const problem p = at_random(what, count, record_bytes);
-      std::vector<contender> who = contenders_of(session.ctx, p, {.hint = true}, session.arrays);
-      add_variants(who, session, p, {"cuda.collective", "cuda.thread_per_record"});
-      const auto found = run.measure(session, figure, p, std::move(who));
-      const result* const together = find(found, "cuda.collective");
-      const result* const each = find(found, "cuda.thread_per_record");
-      const result* const ours = find(found, "sheaf");
-      rows.row({fmt::format("{} B", record_bytes), count_text(count),
-                what == "scatter" ? paper_scatter(count, record_bytes) : "-", time_of(together), time_of(each),
-                ratio_of(each, together), time_of(ours), bandwidth_of(ours), variant_of(ours),
-                time_of(fastest_peer(found)), ratio_of(fastest_peer(found), ours)});
+  std::vector<moved_records> all;
+  for (const std::uint64_t record_bytes : {16, 32, 64, 100, 128, 256, 300, 512, 1024}) {
+    const std::uint64_t most = std::bit_floor(most_bytes / record_bytes);
+    std::vector<std::uint64_t> counts = run.counts(session, {4, 8, 16, 32, 64});
+    std::erase_if(counts, [&](std::uint64_t count) { return count > most; });
+    if (counts.empty()) counts.push_back(most);
+    for (const std::uint64_t count : counts) {
+      all.push_back({record_bytes, count, what == "scatter" ? paper_scatter(count, record_bytes) : "-"});
     }
+  }
+  return all;
+}
+
+// "16 x 8 B". Records of the benchmark lie side by side from an aligned address on.
+std::string lanes_text(std::string_view what, std::uint64_t record_bytes) {
+  const auto word_bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(record_bytes & (~record_bytes + 1), 16));
+  const auto rule = what == "scatter" ? lanes_of_scatter : lanes_of_gather;
+  const record_lanes lanes = rule(record_bytes, word_bytes);
+  return fmt::format("{} x {} B", lanes.count, lanes.access_bytes);
+}
+
+void by_width(paper_run& run, session& session, int figure, std::string_view what) {
+  constexpr const char* by_rule = "cuda.lane_rule";
+  constexpr const char* collective = "cuda.collective";
+  constexpr const char* by_thread = "cuda.thread_per_record";
+  const bool has_lanes = is_of_backend(session, by_rule);
+  print_place(session, fmt::format("{} of records at random places", std::string(what)));
+  if (has_lanes) {
+    fmt::print(
+        "    lanes: those of a record by the paper's rule, and the width of their accesses; one moves a word of a "
+        "scatter\n    lane rule, collective, a thread each: by the paper's lanes, by the library's, by a thread for a "
+        "record\n");
+  }
+  const std::vector<moved_records> all = records_to_move(run, session, what);
+  const bool has_paper = std::ranges::any_of(all, [](const moved_records& m) { return m.paper != "-"; });
+  const table rows({"record",
+                    "records",
+                    {"paper", has_paper},
+                    {"lanes", has_lanes},
+                    {"lane rule", has_lanes},
+                    {"collective", has_lanes},
+                    {"a thread each", has_lanes},
+                    {"rule / coll.", has_lanes},
+                    {"each / coll.", has_lanes},
+                    "choice",
+                    "bandwidth",
+                    "variant",
+                    "peer",
+                    "peer / choice"});
+  for (const moved_records& m : all) {
+    const problem p = at_random(what, m.count, m.record_bytes);
+    std::vector<contender> who = contenders_of(session.ctx, p, {.hint = true}, session.arrays);
+    add_variants(who, session, p, {by_rule, collective, by_thread});
+    const auto found = run.measure(session, figure, p, std::move(who));
+    const result* const rule = find(found, by_rule);
+    const result* const together = find(found, collective);
+    const result* const each = find(found, by_thread);
+    const result* const ours = find(found, "sheaf");
+    rows.row({fmt::format("{} B", m.record_bytes), count_text(m.count), m.paper, lanes_text(what, m.record_bytes),
+              time_of(rule), time_of(together), time_of(each), ratio_of(rule, together), ratio_of(each, together),
+              time_of(ours), bandwidth_of(ours), variant_of(ours), time_of(fastest_peer(found)),
+              ratio_of(fastest_peer(found), ours)});
   }
 }
 

@@ -56,6 +56,21 @@ if(NOT code EQUAL 0 OR NOT said MATCHES "Figure 8\\. Splits" OR said MATCHES "He
   message(FATAL_ERROR "sheaf-bench papers --paper patidar2009 exited with ${code}:\n${said}${complained}")
 endif()
 
+# Records of every class of the lane rule, odd ones too. What only CUDA has is no column of a CPU's table.
+foreach(figure IN ITEMS 11 12)
+  execute_process(COMMAND ${BENCH} papers --quick --backend cpu --threads 1 --paper patidar2009 --figures ${figure}
+    RESULT_VARIABLE code OUTPUT_VARIABLE said ERROR_VARIABLE complained)
+  if(NOT code EQUAL 0 OR NOT said MATCHES "\n +record +records +choice +bandwidth +variant +peer +peer / choice\n"
+      OR said MATCHES "skipped|WRONG")
+    message(FATAL_ERROR "sheaf-bench papers --paper patidar2009 --figures ${figure} exited with ${code}:\n${said}${complained}")
+  endif()
+  foreach(width IN ITEMS 16 32 64 100 128 256 300 512 1024)
+    if(NOT said MATCHES "\n +${width} B +4 K +[0-9.]+ [num]?s +[0-9.]+ GB/s +cpu\\.")
+      message(FATAL_ERROR "figure ${figure} has no row of ${width} bytes:\n${said}")
+    endif()
+  endforeach()
+endforeach()
+
 # Tables are counted with the figures: those of both papers that are asked for, and no others.
 execute_process(COMMAND ${BENCH} papers --quick --backend cpu --threads 1 --figures table1,16
   RESULT_VARIABLE code OUTPUT_VARIABLE said ERROR_VARIABLE complained)
