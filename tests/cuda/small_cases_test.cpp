@@ -64,6 +64,18 @@ std::vector<movement_case> movements() {
        .record_bytes = 3,
        .sequential_padding = 2,
        .indexed_misalignment = 1},
+      {.pattern = inputs::parse_pattern("permutation"),
+       .index = index_type::i32,
+       .count = 300,
+       .indexed_count = 301,
+       .record_bytes = 100,
+       .indexed_padding = 12},
+      {.pattern = inputs::parse_pattern("permutation"),
+       .index = index_type::u64,
+       .count = 100,
+       .indexed_count = 100,
+       .record_bytes = 300},
+      {.pattern = inputs::parse_pattern("permutation"), .count = 9, .indexed_count = 10, .record_bytes = 8200},
   };
 }
 

@@ -181,13 +181,15 @@ TEST_P(BadIndex, IsSkippedAndReportedWithPlaceAndValue) {
 TEST_P(BadIndex, AtTheLowestPositionWins) {
   for (const named_context& where : contexts_to_try(variant())) {
     for (const auto& bad_places : {std::vector<std::uint64_t>{8000, 3, 5000}, {8999, 9000}, {2048, 2047, 4096}}) {
-      SCOPED_TRACE(where.name);
-      indexed_call c(what(), index_type::i64, 4);
-      for (const std::uint64_t place : bad_places) set_entry(c.index, place, 100000 + place);
-      if (!c.run(where.ctx, variant(), c.expected())) continue;
-      const std::uint64_t lowest = *std::min_element(bad_places.begin(), bad_places.end());
-      expect_error(error_code::bad_index, c.message(lowest, {0, fmt::format("{}, past", 100000 + lowest)}),
-                   [&] { where.ctx.wait(); });
+      for (const std::uint64_t width : {4, 300}) {
+        SCOPED_TRACE(fmt::format("{}, width {}", where.name, width));
+        indexed_call c(what(), index_type::i64, width);
+        for (const std::uint64_t place : bad_places) set_entry(c.index, place, 100000 + place);
+        if (!c.run(where.ctx, variant(), c.expected())) continue;
+        const std::uint64_t lowest = *std::min_element(bad_places.begin(), bad_places.end());
+        expect_error(error_code::bad_index, c.message(lowest, {0, fmt::format("{}, past", 100000 + lowest)}),
+                     [&] { where.ctx.wait(); });
+      }
     }
   }
 }
@@ -213,11 +215,13 @@ TEST_P(BadIndex, AtTheLowestPositionOfManyWins) {
 
 TEST_P(BadIndex, EverywhereIsSurvived) {
   for (const named_context& where : contexts_to_try(variant())) {
-    SCOPED_TRACE(where.name);
-    indexed_call c(what(), index_type::i32, 16);
-    for (std::uint64_t i = 0; i < c.index.count; ++i) set_entry(c.index, i, ~i);
-    if (!c.run(where.ctx, variant(), c.expected())) continue;
-    expect_error(error_code::bad_index, c.message(0, {0, "-1, outside"}), [&] { where.ctx.wait(); });
+    for (const std::uint64_t width : {16, 300}) {
+      SCOPED_TRACE(fmt::format("{}, width {}", where.name, width));
+      indexed_call c(what(), index_type::i32, width);
+      for (std::uint64_t i = 0; i < c.index.count; ++i) set_entry(c.index, i, ~i);
+      if (!c.run(where.ctx, variant(), c.expected())) continue;
+      expect_error(error_code::bad_index, c.message(0, {0, "-1, outside"}), [&] { where.ctx.wait(); });
+    }
   }
 }
 

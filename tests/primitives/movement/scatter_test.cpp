@@ -174,6 +174,7 @@ TEST_P(EveryScatterVariant, LastWriterWinsWhereAsked) {
                {"cuda.direct", 0},
                {"cuda.collective", 0},
                {"cuda.thread_per_record", 0},
+               {"cuda.lane_rule", 0},
                {"cuda.multipass", 0},
                {"cuda.adaptive", 0},
                {"cuda.bucketed", 0},

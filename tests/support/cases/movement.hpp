@@ -70,12 +70,13 @@ inline void add_pattern_cases(std::vector<movement_case>& cases, bool distinct) 
   }
 }
 
-/// Every width, packed and in every kind of layout.
+/// Every width, packed and in every kind of layout. Those behind the widest lie on either side of 64 and 256 bytes,
+/// where the lane rule of Patidar and Narayanan 2009 changes, and fill no warp evenly.
 inline void add_layout_cases(std::vector<movement_case>& cases, bool distinct) {
   rotation<inputs::pattern> patterns(test_patterns(distinct));
   rotation<index_type> types({std::begin(index_types), std::end(index_types)});
-  for (const std::uint64_t width :
-       {1, 2, 3, 4, 5, 7, 8, 12, 16, 17, 24, 31, 32, 48, 64, 100, 128, 256, 1000, 1024, 4096, 65536}) {
+  for (const std::uint64_t width : {1,  2,   3,   4,   5,    7,    8,    12,    16, 17, 24,  31,  32,  48,
+                                    64, 100, 128, 256, 1000, 1024, 4096, 65536, 60, 65, 255, 257, 300, 512}) {
     const std::uint64_t count = std::clamp<std::uint64_t>((512 << 10) / width, 37, 8999);
     const std::uint64_t indexed_count = count + 5;
     const std::uint64_t to_16 = 16 - width % 16;
@@ -88,7 +89,7 @@ inline void add_layout_cases(std::vector<movement_case>& cases, bool distinct) {
   }
 }
 
-/// Sizes around the edges of warps, blocks, tiles and thread shares.
+/// Sizes around the edges of warps, blocks, tiles and thread shares; one and two wide records.
 inline void add_size_cases(std::vector<movement_case>& cases, bool distinct) {
   rotation<inputs::pattern> patterns(test_patterns(distinct));
   rotation<index_type> types({std::begin(index_types), std::end(index_types)});
@@ -98,6 +99,11 @@ inline void add_size_cases(std::vector<movement_case>& cases, bool distinct) {
       cases.push_back({patterns.next(), types.next(), count, distinct ? count : count / 2 + 1, width});
     }
     types.next();
+  }
+  for (const std::uint64_t width : {60, 300, 65536}) {
+    for (const std::uint64_t count : {1, 2}) {
+      cases.push_back({inputs::parse_pattern("reverse"), types.next(), count, 2, width});
+    }
   }
 }
 
