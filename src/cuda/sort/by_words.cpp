@@ -28,7 +28,7 @@ word_sort word_sort_of(const sort_problem& problem, const word_encoding& encodin
   word_sort sort;
   sort.method = method;
   sort.limbs = encoding.limbs;
-  if (encoding.holds_row_number()) {  // which counts as the end of the key, so that no two words are equal
+  if (encoding.holds_row_number()) {  // the row number counts as the lowest bits of the key: no two words are equal
     sort.key_high = 32 * sort.limbs;
   } else if (encoding.is_extracted) {
     sort.key_low = lowest_key_bit(sort.limbs, key_bits);
@@ -109,7 +109,7 @@ void sort_by_words(const context& ctx, const sort_problem& problem, const plan::
       run(sort);
       order_before = order_after.data;
     }
-  } else {  // words hold rows or keys as they lie in rows; separate values are the caller's, or row numbers
+  } else {  // words are rows, or encoded from rows; separate values are the caller's, or row numbers
     word_sort sort = described(encoding.key_bits);
     if (encoding.payload == word_payload::separate) {
       sort.values[0] = encoding.yields_order ? nullptr : const_cast<std::byte*>(buffers.columns[0].in.data);

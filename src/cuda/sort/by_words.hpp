@@ -10,7 +10,7 @@ namespace sheaf::cuda {
 // ---- the scratch of a sort of words, and the description of such a sort without its addresses; plans need the size,
 // runs the places
 
-/// Every second pass writes words to the output of the rows instead of to scratch.
+/// Whether every second pass writes words to the output of the rows instead of to scratch.
 bool passes_use_output(const primitives::sort_problem& problem, const word_encoding& encoding);
 
 /// Bytes of the entries of the order that a sort of fewer than 2^32 rows yields.
@@ -25,7 +25,7 @@ word_sort word_sort_of(const primitives::sort_problem& problem, const word_encod
 
 /// Where the arrays of a sort begin in its scratch, in bytes.
 struct sort_scratch_layout {
-  std::uint64_t words[2] = {};      ///< word arrays that passes write to: buffers[1] and [2] of the sort
+  std::uint64_t words[2] = {};      ///< arrays that passes write words to: buffers[1], and [2] unless passes_use_output
   std::uint64_t extracted = 0;      ///< extracted keys whose row numbers are separate; others lie in words[1]
   std::uint64_t order = 0;          ///< row numbers in order, if they are not wanted by the caller
   std::uint64_t order_between = 0;  ///< the order after every second round, if there are several
@@ -43,7 +43,7 @@ struct word_sort_decision {
   sort_method method;
 };
 
-/// Completes the plan of a sort by words: its decision, its scratch, and the gathers that it ends with.
+/// Completes the plan of a sort by words: its decision, its scratch, and the gathers that it ends with, if any.
 void complete_plan(const primitives::sort_problem& problem, const word_encoding& encoding, sort_method method,
                    const plan::scope& in, plan::planned& plan);
 
@@ -89,8 +89,9 @@ inline void add_passes(plan::planned& plan, const primitives::sort_problem& prob
 
 // ---- the run
 
-/// Queues a planned sort: encodes rows as words, sorts these, and writes rows, or gathers them by the sorted row
-/// numbers. cuda.sample and cuda.onesweep run this. A finisher of groups takes the place of those of radix/.
+/// Queues a planned sort: encodes rows as words, sorts these, and writes rows or row numbers, or gathers rows and
+/// values by the sorted row numbers. cuda.sample and cuda.onesweep run this. A finisher of groups takes the place of
+/// those of radix/.
 void sort_by_words(const context& ctx, const primitives::sort_problem& problem, const plan::planned& plan,
                    const primitives::sort_buffers& buffers, std::byte* scratch, group_finisher finisher = nullptr);
 

@@ -4,8 +4,8 @@
 #include "cuda/split/launch.cuh"
 #include "primitives/sort/contract.hpp"
 
-// cuda.counting: counting sort of rows of one byte that are their own key. A histogram counts each byte, a scan of the
-// counts tells where the run of each byte begins, and the runs are written; no row is moved.
+// cuda.counting: counting sort of rows of one byte that are their own key. A histogram counts how often each byte
+// occurs, a scan of the counts tells where the run of each byte begins, and the runs are written; no row is moved.
 namespace sheaf::cuda {
 namespace {
 

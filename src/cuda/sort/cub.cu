@@ -5,10 +5,10 @@
 #include "cuda/split/cub/radix_sort.hpp"
 #include "primitives/movement/gathers_by_order.hpp"
 
-// cuda.cub: CUB's LSD radix sort, by as many passes as the bits of the key take, whatever the keys are. Numbers that
-// are the rows are sorted where they lie: passes encode them as they load them, unless they are ascending integers of 4
-// or 8 bytes. Other keys, of up to 64 bits, are extracted beforehand and sorted with row numbers, by which rows are
-// gathered.
+// cuda.cub: CUB's LSD radix sort, by as many passes as the bits of the key take, whatever the keys are. Rows that are
+// numbers are sorted where they lie: passes encode them as they load them, unless they are ascending integers of 4 or 8
+// bytes. Other keys, of up to 64 bits, are extracted beforehand and sorted with row numbers, by which rows and values
+// are gathered. Row numbers also take the place of values that CUB does not move.
 namespace sheaf::cuda {
 namespace {
 
@@ -17,12 +17,12 @@ using namespace primitives;
 /// What a plan decides for run. Arrays begin at these bytes of the scratch.
 struct cub_sort {
   cub_sort_shape shape;
-  bool extracts_keys = false;     ///< keys are not the rows
+  bool extracts_keys = false;     ///< rows are not numbers that CUB sorts where they lie
   bool yields_order = false;      ///< row numbers are the values
   std::uint64_t keys = 0;         ///< extracted keys
-  std::uint64_t sorted_keys = 0;  ///< keys in order, where the caller does not want them
+  std::uint64_t sorted_keys = 0;  ///< keys in order, unless they are the rows that the caller wants
   std::uint64_t row_numbers = 0;
-  std::uint64_t order = 0;  ///< row numbers in order, by which rows and values are gathered
+  std::uint64_t order = 0;  ///< row numbers in order, by which values, and rows if keys are extracted, are gathered
   std::uint64_t inner = 0;  ///< scratch of CUB, and then of the gathers
 };
 
@@ -71,7 +71,7 @@ cub_sort cub_sort_of(const sort_problem& problem) {
   return sort;
 }
 
-/// What is gathered by the order: rows that are the keys are written as they are sorted.
+/// What is gathered by the order: values, and rows unless they are the keys, which the sort itself writes in order.
 sort_problem gathered_part_of(const sort_problem& p, const cub_sort& s) {
   sort_problem gathered = p;
   gathered.writes_rows = p.writes_rows && s.extracts_keys;

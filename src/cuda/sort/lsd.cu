@@ -7,15 +7,16 @@
 #include "primitives/movement/gathers_by_order.hpp"
 
 // cuda.lsd: LSD radix sort by stable passes of split (SplitSort, Patidar and Narayanan 2009, section 4). Rows that are
-// words and hold an ascending unsigned key, and nothing but them to move, are split themselves. For all other rows, row
-// numbers are sorted by 32 bits of the key at a time, and the rows are gathered by them (Algorithm 4). It takes any
-// number of rows.
+// words and hold an ascending unsigned key are split themselves, if nothing else is to be moved. For all other sorts,
+// row numbers are sorted by up to 32 bits of the key at a time. They are the result, or rows and values are gathered by
+// them (Algorithm 4). cuda.lsd takes any number of rows.
 namespace sheaf::cuda {
 namespace {
 
 using namespace primitives;
 
-/// Rows are words that a pass of split moves by their own bits, and these bits order them as the key does.
+/// Rows are words that a pass of split moves by their own bits, and these bits order them as the key does: those of an
+/// unsigned number, or of bytes from the first to the last. Nothing else is to be moved.
 bool rows_hold_unsigned_key(const sort_problem& problem) {
   const key_field& f = problem.key.fields[0];
   return problem.product == sort_product::records && problem.column_count == 0 && problem.key.field_count == 1 &&
@@ -27,7 +28,7 @@ bool rows_hold_unsigned_key(const sort_problem& problem) {
 
 std::uint32_t digits_of(std::uint32_t bits) { return static_cast<std::uint32_t>(ceil_div(bits, digit_bits)); }
 
-/// Bits [low, low + count) of a field, counted from its lowest bit.
+/// Bits [low, low + count) of a field, counted from field.first_bit.
 bit_field bits_of_digit(const key_field& field, std::uint32_t low, std::uint32_t count) {
   const std::uint64_t first_bit = field.first_bit + low;
   if (field.type == key_type::bytes) {
@@ -88,7 +89,7 @@ constexpr std::uint32_t round_bits = 32;
 struct row_number_layout {
   std::uint32_t rounds;            ///< sorts by round_bits bits that the whole key takes
   std::uint32_t row_number_bytes;  ///< 4 or 8
-  std::uint64_t order[2];          ///< row numbers in order; rounds write to them in turn
+  std::uint64_t order[2];          ///< row numbers in order; rounds write to [0] and [1] in turn
   std::uint64_t keys;              ///< key bits of one round
   std::uint64_t passes;            ///< scratch of the split passes
   std::uint64_t bytes;             ///< bytes of the whole scratch

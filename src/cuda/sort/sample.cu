@@ -2,11 +2,11 @@
 #include "cuda/sort/radix/arguments.cuh"
 #include "cuda/sort/radix/run.hpp"
 
-// cuda.sample: sample sort of words of 4 to 16 bytes. A sample of the keys chooses codes that ascend with the key
-// and have about equally many keys each. LSD radix passes of up to 8 bits sort by codes, as many as leave groups that
-// fit shared memory, where a block sorts each group by the rest of the key. If keys are spread evenly over their
-// highest bits, these bits are the codes. Here are its plan and its entry in the list of variants; radix/ has the
-// kernels.
+// cuda.sample: sample sort of words of 4 to 16 bytes. A sample of the keys chooses codes that ascend with the key and
+// have about equally many keys each. LSD radix passes of up to 8 bits sort by codes, as many as leave groups that fit
+// shared memory, where a block sorts each group by the key. If keys are spread evenly over their highest bits, these
+// bits are the codes. If the sample says that it is faster, passes sort by the digits of the key instead. Here are its
+// plan and its entry in the list of variants; radix/ has the kernels.
 namespace sheaf::cuda {
 namespace {
 
@@ -21,12 +21,12 @@ struct sample_sort_costs {
   double group = 3.91;      ///< one block that finishes a group
   double group_with_values = 6.76;
   double group_limb = 0.925;  ///< that block, for each limb but the first
-  double uneven_keys = 3;     ///< time of uneven keys over that of even ones, in lists of up to 2^21 words
+  double uneven_keys = 3;     ///< time of uneven keys over that of even ones, in lists of 4609 to 2^21 words
 };
 constexpr sample_sort_costs tuning_of_sample_sort;
 
-/// How much longer uneven keys take than evenly spread ones, to which costs are fitted. Plans assume uneven keys,
-/// because evenly spread ones are rare.
+/// How many times as long uneven keys take as evenly spread ones, to which costs are fitted. Plans of lists with passes
+/// assume uneven keys, because evenly spread ones are rare.
 double uneven_keys_slowdown(const sort_problem& p, const word_encoding& encoding) {
   if (encoding.limbs > 2) return 1;
   if (p.count <= std::uint64_t{1} << 21) return tuning_of_sample_sort.uneven_keys;

@@ -10,7 +10,7 @@
 // What the kernels of a radix sort are given, how tiles are cut, and what a block keeps in shared memory.
 namespace sheaf::cuda {
 
-/// Bytes of a key of so many limbs, each of which may take a pass.
+/// Bytes of a key of so many limbs; each byte may take a pass.
 template <int Limbs>
 constexpr int most_digits = 4 * Limbs;
 
@@ -71,15 +71,15 @@ constexpr bool may_sort_by_codes(const word_sort& s) {
 }
 
 /// The number of codes for evenly spread keys: the least power of two that leaves at most 4200 words a code, somewhat
-/// fewer than a group holds, or 1280 if has_small_groups, with at most the 256 codes of one pass.
+/// fewer than a group holds; if has_small_groups, at most 1280 words, but with no more than the 256 codes of one pass.
 constexpr std::uint32_t codes_of_even_keys(std::uint32_t count) {
   if (has_small_groups(count) && count > 256 * 1280) return 256;
   std::uint32_t codes = 1;
   while (codes * (has_small_groups(count) ? 1280 : 4200) < count) codes *= 2;
   return codes;
 }
-/// The number of codes for other keys: more, because a sample errs, and because keys are skewed within a piece, too.
-/// One pass by 256 codes suffices for 400,000 words, two by 2^16 for 2^27 (docs/experiments/sort.md).
+/// The number of codes for other keys: mostly more, because a sample errs, and because keys are skewed within a piece,
+/// too. One pass by 256 codes suffices for 400,000 words, two by 2^16 for 2^27 (docs/experiments/sort.md).
 constexpr std::uint32_t codes_of_uneven_keys(std::uint32_t count) {
   if (count <= 400'000) return 256;
   return count <= 1U << 27 ? 1U << 16 : 1U << 20;
@@ -95,10 +95,10 @@ struct word_group {
   std::uint32_t count;  ///< at most most_group_words
 };
 
-/// Codes of which a warp makes groups.
+/// Neighbouring codes of which a warp makes groups at once. Groups do not reach beyond them.
 constexpr std::uint32_t codes_of_warp = 128;
 
-/// A part of the words of a crowded code, which has more than a group.
+/// A part of the words of a crowded code, which has more words than a group holds.
 struct crowded_part {
   std::uint32_t begin;
   std::uint32_t count;  ///< at most crowded_part_words
@@ -133,7 +133,7 @@ struct radix_tables {
 };
 constexpr std::uint32_t not_mixed = ~0U;
 
-/// Passes write to buffers[1] and [2] in turn.
+/// A sort and its tables, as kernels are given them.
 struct radix_arguments : word_sort {
   radix_tables tables;
 };
@@ -189,9 +189,9 @@ struct key_sample {
       std::uint32_t with_code[looked_up];  ///< of the first sample of a slot: samples with its code, and a flag
     };
   };
-  std::uint32_t differing[4];      ///< bits in which keys differ, by limb
-  unsigned long long least[2];     ///< the least number, as it is and folded
-  unsigned long long greatest[2];  ///< the greatest one
+  std::uint32_t differing[4];      ///< bits in which keys of samples differ, by limb
+  unsigned long long least[2];     ///< the least of the numbers as they are, and of the folded ones
+  unsigned long long greatest[2];  ///< the greatest, likewise
   std::uint32_t sums[scales];
 };
 
@@ -224,8 +224,8 @@ struct radix_block {
   std::uint32_t count;            ///< words of the list that is sorted
 
   __device__ std::uint32_t tiles() const { return (count - 1) / tuning::tile_words + 1; }
-  /// Of all threads of the grid.
-  __device__ std::uint32_t first_thread() const { return blockIdx.x * threads + threadIdx.x; }
+  /// The calling thread's number among all threads of the grid, of which there are grid_threads().
+  __device__ std::uint32_t grid_thread() const { return blockIdx.x * threads + threadIdx.x; }
   __device__ std::uint32_t grid_threads() const { return gridDim.x * threads; }
 
   /// Calls body(load) with what loads word i of a list that begins at `words`, or is made of the rows where that is

@@ -4,11 +4,13 @@
 
 #include "cuda/sort/radix/groups.cuh"
 
-// Crowded codes, those with more words than a group. Where all their words have one key they are in order. The others,
-// mixed codes, are taken out, sorted by all digits of the key, and put back.
+// Crowded codes, those with more words than a group holds. Where all words of such a code have one key, they are in
+// order. The words of the other crowded codes, the mixed ones, are taken out, sorted by all digits of the key, and put
+// back, unless they are more than half of the list.
 namespace sheaf::cuda {
 
-/// Calls body(part) for the parts of crowded codes. Whole blocks call it, and body.
+/// Calls body(part) for the parts of crowded codes, of which each block takes its share. Whole blocks call this, and
+/// body.
 template <class Block, class Body>
 __device__ void for_crowded_parts(const Block& block, Body body) {
   const radix_tables& t = block.arguments.tables;
@@ -74,16 +76,16 @@ __device__ void move_mixed_words(const Block& block, const word_move& move, bool
   });
 }
 
-/// Notes where the words of each mixed code begin in the sorted list of such words.
+/// Notes where the words of each mixed code begin in the list of such words, which is sorted.
 template <class Coder, class Block>
 __device__ void locate_mixed_codes(const Block& block, const typename Block::word* sorted) {
-  for (std::uint32_t code = block.first_thread(); code < block.shared.shape.codes; code += block.grid_threads()) {
+  for (std::uint32_t code = block.grid_thread(); code < block.shared.shape.codes; code += block.grid_threads()) {
     std::uint32_t& begin = block.arguments.tables.mixed_begin[code];
     if (begin != not_mixed) begin = first_with_code<Block>(sorted, 0, block.count, code, Coder(block, whole_code));
   }
 }
 
-/// Stores words of a list, and their values, as the sort's result. A block calls this.
+/// Stores words of a list, and their values, as the sort's result, unless they lie there already. A block calls this.
 template <class Block>
 __device__ void store_words(const Block& block, const void* words, const void* values, std::uint32_t begin,
                             std::uint32_t count) {
@@ -103,7 +105,7 @@ __device__ void store_words(const Block& block, const void* words, const void* v
   }
 }
 
-/// A move from the array, 1 or 2, with the words in the order of their codes to the other one, which is free.
+/// A move from the array, 1 or 2, that has the words in the order of their codes to the other one, which is free.
 __device__ __forceinline__ word_move from_coded_words(const radix_arguments& a) {
   const std::uint32_t buffer = __ldcg(&a.tables.counters->buffer);
   return {a.buffers[buffer], a.buffers[3 - buffer], a.values[buffer], a.values[3 - buffer]};
@@ -115,13 +117,14 @@ __device__ void store_crowded_words(const Block& block, const word_move& coded) 
       block, [&](const crowded_part& part) { store_words(block, coded.words, coded.values, part.begin, part.count); });
 }
 
-/// Makes all words the list to sort by digits: mixed ones have no room beside the others.
+/// Makes all words the list to sort by digits, where more than half are mixed: the free array has no room for two
+/// arrays of these, between which passes would move them.
 template <class Block>
 __device__ void list_all_words(const Block& block, const word_move& coded) {
   const radix_arguments& args = block.arguments;
   // The kernels that finish groups then find nothing to do.
-  if (block.first_thread() == 0) args.tables.counters->group_total = 0;
-  // Where passes have overwritten the first array, the sort begins from the words in the order of their codes.
+  if (block.grid_thread() == 0) args.tables.counters->group_total = 0;
+  // Where passes may have overwritten the first array, the sort begins from the words in the order of their codes.
   if (threadIdx.x == 0 && args.buffers[0] == args.buffers[2]) {
     block.shared.arrays = {{coded.words, coded.words_to, coded.words}, {}, true};
   }
@@ -134,7 +137,7 @@ __device__ void list_mixed_words(Block& block, const word_move& coded, std::uint
   move_mixed_words(block, coded, false);
   auto* const words = static_cast<typename Block::word*>(coded.words_to);
   auto* const values = static_cast<sort_value<Block::values>*>(coded.values_to);
-  // Arrays 0 and 2 are one: the first pass has read it before the second writes it.
+  // Arrays 0 and 2 are one: the first pass has read it before the second writes to it.
   if (threadIdx.x == 0) block.shared.arrays = {{words, words + half, words}, {values, values + half, values}, false};
 }
 

@@ -5,7 +5,8 @@
 // What follows from the order of codes: where the words of each code begin, and which neighbouring codes make a group.
 namespace sheaf::cuda {
 
-/// The first of the words [low, high), in the order of their codes, that has at least this code.
+/// The first of the words [low, high), which are in the order of their codes, that has at least this code; high if none
+/// has.
 template <class Block, class Coder>
 __device__ std::uint32_t first_with_code(const typename Block::word* words, std::uint32_t low, std::uint32_t high,
                                          std::uint32_t code, const Coder& coder) {
@@ -20,7 +21,8 @@ __device__ std::uint32_t first_with_code(const typename Block::word* words, std:
   return low;
 }
 
-/// Finds where the words of each code begin: the histogram of the highest digit says where those of its bin do.
+/// Finds where the words of each code begin: the histogram of the highest digit says where those of its bins do, and a
+/// bisection where, in the bin, those of the code do.
 template <class Block, class Coder>
 __device__ void find_codes(const Block& block, const typename Block::word* words, const Coder& coder,
                            std::uint32_t passes) {
@@ -32,7 +34,7 @@ __device__ void find_codes(const Block& block, const typename Block::word* words
   if (bin < radix_bins) block.shared.bin_begin[bin] = begin[0];
   if (bin == radix_bins) block.shared.bin_begin[bin] = block.count;
   __syncthreads();
-  for (std::uint32_t code = block.first_thread(); code <= codes; code += block.grid_threads()) {
+  for (std::uint32_t code = block.grid_thread(); code <= codes; code += block.grid_threads()) {
     const std::uint32_t high_digit = code >> (passes - 1) * block.shared.shape.digit_bits;
     const std::uint32_t low = code < codes ? block.shared.bin_begin[high_digit] : block.count;
     const std::uint32_t high = code < codes ? block.shared.bin_begin[high_digit + 1] : block.count;
@@ -63,14 +65,15 @@ __device__ __forceinline__ void add_crowded_code(const radix_tables& tables, std
   }
 }
 
-/// Makes groups of as many neighbouring codes as merged_group_words allows, but for crowded ones.
+/// Makes groups of as many neighbouring codes as merged_group_words and codes_of_warp allow, and of single codes with
+/// more words. Crowded codes are listed apart.
 template <class Block>
 __device__ void list_groups(const Block& block) {
   const radix_tables& tables = block.arguments.tables;
   const std::uint32_t codes = block.shared.shape.codes;
   const std::uint32_t most = merged_group_words(block.count);
   const std::uint32_t lane = threadIdx.x % 32;
-  for (std::uint32_t first = block.first_thread() / 32 * codes_of_warp; first < codes;
+  for (std::uint32_t first = block.grid_thread() / 32 * codes_of_warp; first < codes;
        first += block.grid_threads() / 32 * codes_of_warp) {
     std::uint32_t begin = __ldcg(tables.code_begin + first);  // of the group
     std::uint32_t end = begin;

@@ -12,7 +12,7 @@ struct key_digits {
   static constexpr int most = most_digits<Limbs>;
   struct digit {
     static constexpr bool is_expensive = false;
-    // A key of one limb begins and ends at any bit, a longer one at whole bytes.
+    // A key in one limb begins and ends at any bit, a longer one at whole bytes.
     std::conditional_t<Limbs == 1, digit_field, byte_field> field;
     __device__ __forceinline__ std::uint32_t operator()(const sort_word<Limbs>& w) const { return digit_of(w, field); }
   };
@@ -20,8 +20,9 @@ struct key_digits {
   std::uint32_t key_high;
 
   __device__ std::uint32_t total() const { return (key_high - key_low - 1) / radix_bits + 1; }
-  /// A bit for each digit in which two keys differ: these digits take a pass. Where all keys are equal it is the bit of
-  /// the lowest digit, because one pass has to move the words. All threads call it after digits are counted.
+  /// A bit for each digit in which two keys differ: these digits take a pass. Where all keys are equal, the result is
+  /// the bit of the lowest digit, because one pass has to move the words. All threads call this after digits are
+  /// counted.
   template <class Block>
   __device__ std::uint32_t digits_to_sort_by(const Block& block) const {
     std::uint32_t differing = 0;
@@ -40,8 +41,8 @@ struct key_digits {
   }
 };
 
-/// The digits of codes. Coder is leading_bits_coder or piecewise_coder; it is made of what load_map left in shared
-/// memory, so that it takes registers only where digits are read.
+/// The digits of codes. Coder is leading_bits_coder or piecewise_coder. A coder is made anew from what load_map left in
+/// shared memory, so that it takes registers only where digits are read.
 template <class Block, class Coder>
 struct code_digits {
   static constexpr int most = 3;
@@ -56,18 +57,18 @@ struct code_digits {
   }
 };
 
-/// Clears what the first pass adds to; each pass clears the tile states of the next. The caller calls grid.sync()
-/// before digits are counted.
+/// Clears the histogram, the counters of drawn tiles, and the tile states of the first pass; each pass clears the tile
+/// states of the next. The caller calls grid.sync() before digits are counted.
 template <class Block>
 __device__ void clear_tables(const Block& block) {
   const radix_tables& tables = block.arguments.tables;
   const std::uint32_t states = block.tiles() * radix_bins;
-  for (std::uint32_t i = block.first_thread(); i < states; i += block.grid_threads()) tables.tile_states[0][i] = 0;
-  for (std::uint32_t i = block.first_thread(); i < most_digits<Block::word::limbs> * radix_bins;
+  for (std::uint32_t i = block.grid_thread(); i < states; i += block.grid_threads()) tables.tile_states[0][i] = 0;
+  for (std::uint32_t i = block.grid_thread(); i < most_digits<Block::word::limbs> * radix_bins;
        i += block.grid_threads()) {
     tables.histogram[i] = 0;
   }
-  if (block.first_thread() < most_digits<Block::word::limbs>) tables.counters->tile[block.first_thread()] = 0;
+  if (block.grid_thread() < most_digits<Block::word::limbs>) tables.counters->tile[block.grid_thread()] = 0;
 }
 
 /// Counts the words of each bin of all digits, in shared memory and then in the tables.

@@ -6,8 +6,8 @@
 #include "cuda/sort/radix/pass.cuh"
 #include "cuda/sort/radix/sample.cuh"
 
-// The kernels that sort by passes. Passes read and write the words once, because decoupled look-back takes the place of
-// a histogram and a scan before each (onesweep, Adinets and Merrill 2022).
+// The kernels that sort by passes. A pass reads and writes every word once, because decoupled look-back takes the place
+// of a histogram and a scan before each pass (onesweep, Adinets and Merrill 2022).
 namespace sheaf::cuda {
 
 /// Sorts by those of the Digits that take a pass, between the device arrays that block.shared.arrays names. Returns the
@@ -26,9 +26,10 @@ __device__ __forceinline__ std::uint32_t sort_by(const Block& block, const Digit
     const std::uint32_t passes_left = __popc(digits_left);
     digits_left &= digits_left - 1;
     const radix_arguments& args = block.arguments;
-    // Passes write to arrays 1 and 2 in turn, and the last one to the target. Array 2 may be the target's memory, so
-    // turns are counted from the end, so that the last pass has array 2's turn and does not read array 2. Where arrays
-    // 0 and 2 are one, array 2 is not the target: turns are counted from the first pass, which writes to array 1.
+    // Passes write to arrays 1 and 2 in turn, and the last one to the target if the sort ends there. Array 2 may then
+    // be the target's memory, so turns are counted from the end: the last pass has array 2's turn and does not read
+    // array 2. In other sorts, and where arrays 0 and 2 are one, so that array 2 is not the target, turns are counted
+    // from the first pass, which writes to array 1.
     const bool counts_from_end = arrays.ends_at_target && args.buffers[0] != args.buffers[2];
     const bool writes_to_2 = counts_from_end ? passes_left % 2 != 0 : source == 1;
     const std::uint32_t to = writes_to_2 ? 2 : 1;
@@ -68,7 +69,7 @@ __device__ __forceinline__ void sort_by_codes(const Block& block, std::uint32_t 
   const auto grid = cooperative_groups::this_grid();
   const std::uint32_t buffer = sort_by(block, code_digits<Block, Coder>{block, passes});
   grid.sync();
-  if (block.first_thread() == 0) args.tables.counters->buffer = buffer;
+  if (block.grid_thread() == 0) args.tables.counters->buffer = buffer;
   find_codes(block, static_cast<const typename Block::word*>(args.buffers[buffer]), Coder(block, whole_code), passes);
   grid.sync();
   list_groups(block);
@@ -83,7 +84,7 @@ __global__ void __launch_bounds__(tile_tuning<Limbs, Values, Length>::threads,
   extern __shared__ __align__(16) unsigned char dynamic[];
   const auto block = block_of<block_type>(args, dynamic, false);
   clear_tables(block);
-  if (block.first_thread() == 0) *args.tables.counters = {};
+  if (block.grid_thread() == 0) *args.tables.counters = {};
   if (blockIdx.x == 0) choose_map(block);
   cooperative_groups::this_grid().sync();
   const code_map& map = *args.tables.map;
@@ -94,8 +95,8 @@ __global__ void __launch_bounds__(tile_tuning<Limbs, Values, Length>::threads,
                     : sort_by_codes<piecewise_coder<Limbs>>(block, passes);
 }
 
-/// Sorts by the digits of keys: the whole list, or, after sort_words_by_codes, all words or those of mixed codes.
-/// Stores the words of other crowded codes.
+/// Sorts by the digits of keys: the whole list, or, after sort_words_by_codes, all words or those of mixed codes, or
+/// none. Stores the words of other crowded codes.
 template <int Limbs, value_width Values, tile_length Length>
 __global__ void __launch_bounds__(tile_tuning<Limbs, Values, Length>::threads,
                                   tile_tuning<Limbs, Values, Length>::blocks_per_multiprocessor)

@@ -3,19 +3,21 @@
 #include "cuda/sort/words/limbs.cuh"
 
 // The codes of keys: the bucket numbers of the sample sort, by which its LSD passes put words in order. A code ascends
-// with the key, and the codes of a list have about as many words each, whatever the distribution of the keys: where
+// with the key, and the codes of a list have about as many words each, but for codes of keys that occur often: where
 // keys are skewed, a piecewise linear approximation of their distribution function, of 2048 pieces, makes them so.
-// Nothing but time depends on how well it does.
+// Nothing but time depends on how good the approximation is.
 namespace sheaf::cuda {
 
 /// How a key's number is quantized to 24 bits that ascend with it (log-linear quantization). The number's distance from
 /// `origin` becomes a float. The quantized key holds the float's exponent, in a window, and the highest bits of its
-/// mantissa. So keys of all magnitudes are separated, and those of one magnitude keep their distribution.
+/// mantissa. So keys of different magnitudes are separated, and those of one magnitude keep their distribution.
 struct key_scale {
   bool is_folded;  ///< numbers are distances from the middle of all, on either side, where signed keys have their 0
   std::uint32_t dropped_bits;  ///< how many low bits of the float the quantized key leaves out
   std::uint32_t low_float;     ///< bit pattern of the float from which quantized keys count
-  std::uint64_t origin;        ///< distances begin here; lower numbers are quantized to 0
+  /// Distances (of folded numbers, if is_folded) begin here. Lower numbers have the float 0, which is quantized to 0,
+  /// or, if is_folded, to the two middle values.
+  std::uint64_t origin;
 };
 
 /// What codes of a list are like.
@@ -67,7 +69,8 @@ struct code_bits {
 };
 constexpr code_bits whole_code{0, 31};
 
-/// Loads the map of the sort to the block's shared memory, of which coders are made.
+/// Loads the map of the sort to the block's shared memory: its shape, and its pieces, if it has any. Coders are made
+/// from it.
 template <class Block>
 __device__ __forceinline__ void load_map(const Block& block) {
   const code_map& map = *block.arguments.tables.map;
@@ -97,10 +100,11 @@ struct leading_bits_coder {
   }
 };
 
-/// Computes the codes of keys by the pieces of the map. load_map comes first.
+/// Computes the codes of keys by the pieces of the map. load_map comes first, except in choose_map, which makes the
+/// map.
 template <int Limbs>
 struct piecewise_coder {
-  static constexpr bool is_expensive = true;  ///< codes are better kept than made again
+  static constexpr bool is_expensive = true;  ///< a code is better kept than computed again
   using number = typename key_numbers<Limbs>::number;
   static constexpr std::uint32_t bits = key_numbers<Limbs>::bits;
 
@@ -140,11 +144,11 @@ struct piecewise_coder {
     return !scale.is_folded ? quantized : is_upper ? most + 1 + quantized : most - quantized;
   }
 
-  /// The bits of the float of a number that is folded already. They ascend with it.
+  /// The bits of the float of a number, which is folded already if the scale is. They ascend with the number.
   __device__ __forceinline__ std::uint32_t float_of(number folded) const {
     const auto origin = static_cast<number>(scale.origin);
     number distance = folded - min(folded, origin);
-    if (distance != ~number{0} && folded >= origin) ++distance;  // so that the origin is 1, and what lies below it 0
+    if (distance != ~number{0} && folded >= origin) ++distance;  // the origin's is 1, that of lower numbers stays 0
     if constexpr (Limbs == 1) {
       return static_cast<std::uint32_t>(__float_as_int(__uint2float_rd(distance)));
     } else {
@@ -152,7 +156,7 @@ struct piecewise_coder {
     }
   }
 
-  /// The distance from the middle of all numbers, where the scale is folded.
+  /// If the scale is folded, the distance of a number from the middle of all, on its side; else the number.
   __device__ __forceinline__ number folded_number(number n) const {
     constexpr number middle = number{1} << (bits - 1);
     return !scale.is_folded ? n : n >= middle ? n ^ middle : n ^ (middle - 1);

@@ -8,7 +8,7 @@
 #include "cuda/sort/radix/kernel.cuh"
 #include "cuda/sort/radix/run.hpp"
 
-// How a sort's kernels are queued. The files that include this instantiate them for one width of words.
+// How a sort's kernels are queued. words.cu.in instantiates them, in one file for each width of words.
 namespace sheaf::cuda {
 
 /// The tables of a sort in its scratch; without scratch, their size alone.
@@ -71,7 +71,7 @@ template <int Limbs, value_width Values, finish_method Method, class CallerSort 
 void queue_finish(const context& ctx, const radix_arguments& args) {
   constexpr std::size_t shared_bytes = finish_shared_bytes<Limbs, Values>();
   const auto kernel = finish_groups<Limbs, Values, Method, CallerSort>;
-  // The only kernel of this sort waits for none before.
+  // The only kernel of a sort is launched as the first kernel of a call is (launch_overlapped says why).
   if (is_one_group(args)) return launch_shared(ctx, kernel, 1, finish_threads, shared_bytes, args);
   const std::uint64_t resident =
       state_of(ctx).resident_blocks(reinterpret_cast<const void*>(kernel), finish_threads, shared_bytes);

@@ -7,7 +7,7 @@
 namespace sheaf::cuda {
 
 /// State of a tile for one bin: 0 until something is published, then the tile's own count plus 1, or, with the flag,
-/// where the bin continues behind this tile.
+/// where the bin continues behind this tile. The first tile publishes the latter alone.
 using tile_state = std::uint32_t;
 constexpr tile_state inclusive_prefix_flag = 1U << 31;
 
@@ -15,15 +15,16 @@ __device__ __forceinline__ std::uint32_t count_of(tile_state s) {
   return s >= inclusive_prefix_flag ? s - inclusive_prefix_flag : s - 1;
 }
 
-/// Publishes the state of bin threadIdx.x of a tile. A state is one word and complete by itself, so no fence has to
+/// Publishes the state of bin threadIdx.x of a tile. A state is one number and complete by itself, so no fence has to
 /// order it after other stores.
 __device__ __forceinline__ void publish(tile_state* states, std::uint32_t tile, tile_state state) {
   volatile tile_state* const published = states;
   published[tile * radix_bins + threadIdx.x] = state;
 }
 
-/// The exclusive prefix of bin threadIdx.x for a tile other than the first; whole warps call it. Adds up the aggregates
-/// of the tiles before it, from the nearest on, to the first of them that has an inclusive prefix.
+/// The exclusive prefix of bin threadIdx.x for a tile other than the first; whole warps call this. Adds up the
+/// aggregates of the tiles before it, from the nearest on, until one of them has an inclusive prefix, which is added
+/// last.
 __device__ __forceinline__ std::uint32_t look_back(const tile_state* states, std::uint32_t tile) {
   std::uint32_t prefix = 0;
   unsigned looking = ~0U;
@@ -41,7 +42,7 @@ __device__ __forceinline__ std::uint32_t look_back(const tile_state* states, std
 }
 
 /// Likewise where all tiles are moved at once, and the nearest inclusive prefix is far: reads the states of several
-/// tiles before at once.
+/// earlier tiles at once.
 __device__ __forceinline__ std::uint32_t look_back_far(const tile_state* states, std::uint32_t tile) {
   constexpr int at_once = 8;
   std::uint32_t prefix = 0;

@@ -40,7 +40,8 @@ class radix_pass {
 
  private:
   // Draws the block's next tile, where there are more tiles than blocks. The stores hide the atomic's latency, a
-  // microsecond. A tile that is drawn before the look-back could not start yet, and later tiles would wait for it.
+  // microsecond. If the next tile were drawn before the look-back, it would have to wait for the present one, and later
+  // tiles of other blocks would wait for it.
   __device__ __forceinline__ void draw_tile() {
     if (threadIdx.x == 0 && tiles_ > gridDim.x)
       drawn_ = gridDim.x + atomicAdd(block_.arguments.tables.counters->tile + block_.shared.pass.index, 1U);
@@ -131,8 +132,9 @@ class radix_pass {
     }
   }
 
-  // Publishes and returns the tile's count of bin threadIdx.x, its aggregate. Replaces the counts of the warps by the
-  // places of their words in the sorted tile.
+  // Returns the tile's count of bin threadIdx.x, its aggregate, and publishes it, except for tile 0, which will publish
+  // an inclusive prefix alone, so that every look-back ends there at the latest. Replaces the counts of the warps by
+  // the places of their words in the sorted tile.
   __device__ __forceinline__ std::uint32_t scan_bins_of_tile(std::uint32_t tile, std::uint32_t* warp_bins) {
     const std::uint32_t bin = threadIdx.x;
     std::uint32_t begin[1] = {};
@@ -175,7 +177,7 @@ class radix_pass {
   const Block& block_;
   const Digits& digits_;
   std::uint32_t tiles_;
-  std::uint32_t drawn_ = 0;  ///< of the first thread
+  std::uint32_t drawn_ = 0;  ///< in the first thread alone
 };
 
 }  // namespace sheaf::cuda

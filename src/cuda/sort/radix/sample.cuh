@@ -2,8 +2,8 @@
 
 #include "cuda/sort/radix/arguments.cuh"
 
-// The map from keys to codes, by a sample of the keys. Real keys share their high bits: half of all floats of a normal
-// distribution have one of six highest bytes. Each piece of the map gets codes in proportion to the samples that
+// The map from keys to codes, by a sample of the keys. Real keys often share their high bits: half of all floats of a
+// normal distribution have one of six highest bytes. Each piece of the map gets codes in proportion to the samples that
 // it and its neighbours have.
 namespace sheaf::cuda {
 
@@ -56,9 +56,9 @@ __device__ void count_in_intervals(const Block& block, key_sample& sample, std::
 
 /// How many of the key_sample::looked_up samples are of which kind.
 struct code_counts {
-  std::uint32_t mixed;  ///< in codes that seem to be crowded, by several keys
-  std::uint32_t heavy;  ///< likewise, by one key
-  std::uint32_t alone;  ///< the only ones with their code
+  std::uint32_t mixed;  ///< samples in codes that seem to be crowded, and to have several keys
+  std::uint32_t heavy;  ///< samples in codes that seem to be crowded, and to have one key
+  std::uint32_t alone;  ///< samples that are the only ones with their code
 };
 
 template <class Block, class CodeOf>
@@ -184,7 +184,8 @@ __device__ void take_sample(const Block& block, key_sample& sample) {
 /// Whether the samples are spread evenly over their highest bits. Chi squared of the 256 values of the highest byte has
 /// the mean 255 and the standard deviation 23 for even keys; the limit is four deviations above the mean. Up to 2^20
 /// words have at most 256 codes, so that this suffices. Longer lists have more: there the codes of the samples also
-/// find keys that are even only in their highest byte, or that have few distinct values.
+/// find keys that are even only in their highest byte, or that have few distinct values. By chance, up to two fifths of
+/// the samples of even keys count as mixed; the limit of three quarters is well above.
 template <int Limbs, class Block>
 __device__ bool are_even(const Block& block, key_sample& sample, std::uint32_t codes) {
   constexpr std::uint32_t bits = key_numbers<Limbs>::bits;
@@ -199,14 +200,15 @@ __device__ bool are_even(const Block& block, key_sample& sample, std::uint32_t c
   return counts.heavy < key_sample::looked_up / 16 && counts.mixed < key_sample::looked_up / 4 * 3;
 }
 
-/// The scales to choose from. Exponents of 6 bits are all that numbers of 64 bits have; of 4 bits they are 16
-/// that end one above that of the greatest number, and leave two more bits to the mantissa.
+/// The scales to choose from. Exponents of 6 bits are all that numbers of 64 bits have. Those of 4 bits are the 16 that
+/// end one above the exponent of the greatest sample, and leave two more bits to the mantissa.
 struct scale_form {
   bool is_folded;
   std::uint32_t exponent_bits;
 };
 
-/// Chooses the scale on which the samples lie most evenly. Returns its index in key_sample::in_interval.
+/// Chooses the scale on which the samples lie most evenly; a later scale has to be a fifth better. Returns its index in
+/// key_sample::in_interval.
 template <class Block, class Coder>
 __device__ int choose_scale(const Block& block, key_sample& sample, Coder coder, key_scale& chosen) {
   constexpr scale_form forms[key_sample::scales] = {{false, 4}, {false, 6}, {true, 4}, {true, 6}};
@@ -220,7 +222,8 @@ __device__ int choose_scale(const Block& block, key_sample& sample, Coder coder,
     key_scale& scale = scales[i];
     scale = {};
     scale.is_folded = is_folded;
-    // The scale begins below the least sample by half of the samples' range, for keys that the sample has missed.
+    // The scale begins below the least sample by half of the samples' range, or at 0, for keys that the sample has
+    // missed.
     const unsigned long long margin = (sample.greatest[is_folded] - sample.least[is_folded]) / 2;
     scale.origin = sample.least[is_folded] - min(margin, sample.least[is_folded]);
     // The window of 4 bits ends one exponent above that of the greatest sample.
@@ -240,7 +243,7 @@ __device__ int choose_scale(const Block& block, key_sample& sample, Coder coder,
   std::uint32_t least = ~0U;
 #pragma unroll
   for (int i = 0; i < key_sample::scales; ++i) {
-    if (squares[i] / 4 * 5 >= least) continue;  // a later scale has to be a fifth better
+    if (squares[i] / 4 * 5 >= least) continue;
     least = squares[i];
     chosen = scales[i];
     index = i;
@@ -248,9 +251,10 @@ __device__ int choose_scale(const Block& block, key_sample& sample, Coder coder,
   return index;
 }
 
-/// Gives the pieces their codes, `units` in all, in the block's shared memory and in the map: in proportion to the
-/// samples on each piece, smoothed over its neighbours, so that the sampling error of 2^16 codes stays within the room
-/// that groups have. A piece without samples has codes, too.
+/// Gives the pieces their codes, at most `units` in all, in the block's shared memory and in the map: in proportion to
+/// the samples on each piece, smoothed over its neighbours, so that the sampling error of 2^16 codes stays within the
+/// room that groups have. Of 2^16 units every piece gets at least one, even without samples. Of 256 most pieces get
+/// none; keys on these have the code that comes after those of all pieces before.
 template <class Block>
 __device__ void assign_codes(const Block& block, const std::uint32_t (&in_interval)[code_map::pieces],
                              std::uint32_t units) {
@@ -281,7 +285,7 @@ __device__ void assign_codes(const Block& block, const std::uint32_t (&in_interv
   __syncthreads();
 }
 
-/// Chooses the map. One block calls this.
+/// Chooses the map, and whether the sort goes by codes or by digits. One block calls this.
 template <int Limbs, value_width Values, tile_length Length>
 __device__ void choose_map(const radix_block<Limbs, Values, Length>& block) {
   auto& sample = *reinterpret_cast<key_sample*>(block.staged);
@@ -298,6 +302,8 @@ __device__ void choose_map(const radix_block<Limbs, Values, Length>& block) {
   if (are_even<Limbs>(block, sample, even_codes)) return store_shape(true, even_codes, false, 0, {});
   // An entry of the map has 16 bits for a number of codes; 2^20 codes are 2^16 units of 16.
   const std::uint32_t codes = codes_of_uneven_keys(block.count);
+  // The block's shape and pieces are not set yet: the next lines give the coder its unit and its scale, and set the
+  // pieces.
   piecewise_coder<Limbs> coder(block, whole_code);
   coder.unit_bits = codes > 1U << 16 ? 4 : 0;
   assign_codes(block, sample.in_interval[choose_scale(block, sample, coder, coder.scale)], codes >> coder.unit_bits);

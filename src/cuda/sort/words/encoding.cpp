@@ -25,8 +25,8 @@ bool is_as_stored(const key_field& f) { return f.type == key_type::unsigned_inte
 
 bool is_word_of_4_or_8(std::uint64_t bytes) { return bytes == 4 || bytes == 8; }
 
-// Rows are unsigned keys of 4 or 8 bytes, sorted by some of their bits where they lie. The bits of an 8-byte key have
-// to be whole bytes.
+// Rows are ascending unsigned keys of 4 or 8 bytes, sorted where they lie by some or all of their bits. The bits of an
+// 8-byte key have to be whole bytes.
 bool rows_are_keys_in_place(const sort_problem& p) {
   const key_field& f = p.key.fields[0];
   if (p.key.field_count != 1 || !is_as_stored(f) || !is_word_of_4_or_8(f.bytes)) return false;
@@ -57,7 +57,7 @@ word_encoding row_encoding(const sort_problem& problem) {
   return encoding;
 }
 
-// Row numbers are sorted by a key that is not a word of 4 or 8 bytes in the row.
+// Row numbers are sorted by a key that is not an aligned number of 4 or 8 bytes with all of its bits.
 word_encoding row_number_encoding(const sort_problem& problem) {
   const bool row_number_fits =
       problem.key.bits > word_encoding::round_bits && problem.key.bits <= word_encoding::most_bits_above_row_number;

@@ -11,13 +11,13 @@ namespace sheaf::cuda {
 enum class word_payload {
   none,        ///< nothing: the word is the whole row
   separate,    ///< values of 4 or 8 bytes (onesweep: or 16), or row numbers, in an array of their own
-  row_number,  ///< the row number, in the limb below the key: it makes keys distinct, and rows are gathered by it
+  row_number,  ///< the row number, in the limb below the key: it makes words distinct, and it alone is stored
 };
 
 /// Words that stand for the rows of a sort.
 struct word_encoding {
-  /// Bits of a key that one round sorts by, where the key takes several: least significant bits first, each round sorts
-  /// the order of the round before, as separate values.
+  /// Most bits of a key that one round sorts by, where the key takes several: least significant bits first, each round
+  /// sorts the order of the round before, as separate values.
   static constexpr std::uint32_t round_bits = 64;
   /// Most bits of a key that is sorted above its row number in one word of 16 bytes.
   static constexpr std::uint32_t most_bits_above_row_number = 96;
@@ -27,9 +27,9 @@ struct word_encoding {
   bool rows_are_words = false;  ///< rows are loaded as words, and the key needs no transform
   bool is_extracted = false;    ///< bits of the key are read byte by byte and made words by a kernel of its own
   std::uint32_t key_bits = 0;   ///< bits of the key that one round sorts by
-  std::uint32_t first_bit = 0;  ///< lowest bit of the key in a word that is not extracted
+  std::uint32_t first_bit = 0;  ///< lowest bit of the key in a word that has neither an extracted key nor a row number
   std::uint32_t rounds = 1;     ///< sorts of words that the whole key takes
-  bool yields_order = false;    ///< the sort yields row numbers in order, by which rows and values are gathered
+  bool yields_order = false;    ///< the sort yields row numbers in order: the result, or what rows are gathered by
 
   std::uint64_t word_bytes() const { return limbs * std::uint64_t{4}; }
   bool holds_row_number() const { return payload == word_payload::row_number; }
@@ -40,15 +40,16 @@ struct word_encoding {
 /// The encoding that cuda.sample sorts by.
 word_encoding encoding_of(const primitives::sort_problem& problem);
 /// The encoding that cuda.onesweep sorts by: like encoding_of, and besides, as words, unsigned rows of 4 or 8 bytes
-/// alone by some of their bits, rows of 8 bytes alone by a key in either limb, and keys of 4 bytes with values of 16.
+/// alone by some of their bits, rows of 8 bytes alone by a key of 4, and keys of 4 bytes with values of 16.
 word_encoding onesweep_encoding_of(const primitives::sort_problem& problem);
 
-/// The key is one number of whole limbs and is sorted by all of its bits, so that its limbs are copied into the word.
-/// Numbers of 8 bytes lie at multiples of 8.
-/// Other keys are read byte by byte, but for unsigned rows by some of their bits, which are words as they lie.
+/// The key is one number of 4, 8, 12 or 16 bytes that is sorted by all of its bits. It and the rows are aligned to 4
+/// bytes, for a number of 8 bytes to 8. So its limbs can be copied into the word. encoding_of still has numbers of 16
+/// bytes extracted, unless they are whole rows and these are sorted alone. All other keys are extracted, unless rows
+/// are words as they lie (rows_are_words).
 bool key_is_whole_limbs(const primitives::sort_problem& problem);
 
-/// There is one array of values, which are adjacent words of 4, 8 or 16 bytes, at most most_bytes.
+/// Rows are sorted with one array of values, which are adjacent words of 4, 8 or 16 bytes, at most most_bytes.
 bool has_one_value_array(const primitives::sort_problem& problem, std::uint64_t most_bytes);
 
 /// For keys of whole limbs: sets the rows that words are read from, the target and the transform of a sort.
@@ -66,7 +67,7 @@ SHEAF_HOST_DEVICE constexpr std::uint32_t lowest_key_bit(std::uint32_t limbs, st
 void extract_words(const context& ctx, const primitives::sort_problem& problem, const primitives::sort_buffers& buffers,
                    std::uint32_t limbs, std::uint32_t low, std::uint32_t bits, const void* order,
                    std::uint64_t order_bytes, void* words);
-/// What extract_words takes for a key of several rounds, or one.
+/// The seconds that extract_words takes for all rounds of a key together.
 double extraction_seconds(const primitives::sort_problem& problem, std::uint32_t rounds, std::uint64_t word_bytes,
                           const machine& machine);
 

@@ -3,8 +3,9 @@
 #include <cstdint>
 #include <type_traits>
 
-// The words that a sort moves: numbers of 4 to 16 bytes. The high bits are the encoded key, below which may be the
-// row number. Digits are extracted here, and words are compared.
+// The words that a sort moves: numbers of 4 to 16 bytes. The bits from key_low up to key_high (word_sort) are the
+// encoded key; a row number in the word counts as the lowest bits of the key. The other bits are the rest of the row,
+// or 0. Digits are extracted here, and words are compared.
 //
 // Limbs are selected by unrolled conditional moves, because an array that is indexed by a run-time number would lie in
 // local memory instead of registers.

@@ -3,7 +3,8 @@
 #include "cuda/sort/words/limbs.cuh"
 #include "cuda/sort/words/word_sort.hpp"
 
-// A row becomes a word when a sort reads it, and a word becomes a row again when the sort writes it.
+// A sort encodes a row, or the key in it, as a word when it reads the row, and decodes the word when it writes its
+// result.
 namespace sheaf::cuda {
 
 /// Flips the bits that the transform has for keys of this highest bit.
@@ -15,7 +16,7 @@ __device__ __forceinline__ void flip_bits(sort_word<Limbs>& word, const key_tran
   }
 }
 
-/// The highest bit of the key. It is that of the word but in a word of two limbs of which the lower one is the key.
+/// The highest bit of the key: that of the word, except in a word of two limbs of which the lower one alone is the key.
 template <int Limbs>
 __device__ __forceinline__ bool highest_key_bit(const sort_word<Limbs>& word, const key_transform& transform) {
   std::uint32_t limb = word.limb[Limbs - 1];
@@ -23,13 +24,13 @@ __device__ __forceinline__ bool highest_key_bit(const sort_word<Limbs>& word, co
   return limb >> 31 != 0;
 }
 
-/// Makes the key a number that ascends as the keys do.
+/// Turns the key into a number that ascends as the keys do.
 template <int Limbs>
 __device__ __forceinline__ void encode_key(sort_word<Limbs>& word, const key_transform& transform) {
   flip_bits(word, transform, highest_key_bit(word, transform));
 }
 
-/// Makes the number that encode_key left the key that it was.
+/// Turns the number that encode_key made back into the key.
 template <int Limbs>
 __device__ __forceinline__ void decode_key(sort_word<Limbs>& word, const key_transform& transform) {
   flip_bits(word, transform, highest_key_bit(word, transform) != transform.flips_highest_bit);

@@ -45,7 +45,7 @@ __device__ __forceinline__ void sort_by_digit(const staged_group<Limbs, Values, 
   }
 }
 
-/// Whether a staged word's key is below that of the word before it. All threads call it.
+/// Whether the key of any staged word is below that of the word before it. All threads call this.
 template <int Limbs, value_width Values, finish_method Method>
 __device__ __forceinline__ bool has_inversion(const staged_group<Limbs, Values, Method>& group) {
   bool is_less = false;
@@ -66,8 +66,9 @@ __device__ __forceinline__ void sort_by_digits(const staged_group<Limbs, Values,
   for (int l = 0; l < Limbs; ++l) differs.limb[l] = differing[l];
   const std::uint32_t lowest = lowest_bit<Limbs>(differing);
   const std::uint32_t end = bit_length<Limbs>(differing);
-  // The highest 32 bits tell most keys of a group apart. A list of one group may have many keys of 8 bytes that share
-  // these bits. If keys are out of order afterwards, all digits are sorted by.
+  // The 32 bits from the highest differing one down tell most keys of a group apart, but a list of one group may have
+  // many keys of 8 bytes that share these bits. If keys are out of order afterwards, all digits in which keys differ
+  // are sorted by.
   const bool begins_high = Limbs > 2 || (Limbs == 2 && !is_one_group(group.arguments));
   const std::uint32_t high = begins_high ? max(end, lowest + 32) - 32 : lowest;
   for (std::uint32_t begin = high;; begin = lowest) {

@@ -3,7 +3,7 @@
 #include "cuda/sort/radix/group/sort.cuh"
 
 // The kernels that finish a sort: blocks draw groups, sort them in shared memory and write them to the output. The
-// kernel of the method `bins` leaves groups with hot bins, bins of many words, to the kernel of the method
+// kernel of the method `bins` leaves groups with hot bins (most_words_of_bin) to the kernel of the method
 // `bins_then_digits`.
 namespace sheaf::cuda {
 
@@ -16,8 +16,8 @@ constexpr int finish_blocks_per_multiprocessor = Method == finish_method::bins_t
                                                      ? 2
                                                      : 3;
 
-/// Finishes groups. The method `bins_then_digits` takes those that the method `bins` left to it; without that method,
-/// all.
+/// Finishes groups. After a kernel of the method `bins`, that of `bins_then_digits` takes the groups that were left to
+/// it; otherwise a kernel takes all groups.
 template <int Limbs, value_width Values, finish_method Method, class CallerSort>
 __global__ void __launch_bounds__(finish_threads, finish_blocks_per_multiprocessor<Limbs, Values, Method>)
     finish_groups(const __grid_constant__ radix_arguments args) {

@@ -28,9 +28,10 @@ __device__ __forceinline__ void clear_bins_and_reduce(finish_shared& shared, std
   for (int i = 0; i < Limbs; ++i) differing[i] = shared.differing_bits[i];
 }
 
-/// Sorts a group, whose words and values are in the buffers of this number, to the output. `staged` is shared memory.
-/// Returns false where the method `bins` leaves the group to the method `bins_then_digits`; nothing has been written
-/// then. is_hot: the method `bins` has left the group, so that it is sorted by digits at once.
+/// Sorts a group, whose words and values are in the buffers of this number, to the output; the words of a list of one
+/// group may be encoded from rows instead. `staged` is shared memory. Returns false where the method `bins` leaves the
+/// group to the method `bins_then_digits`; nothing has been written then. is_hot: the method `bins` has left the group,
+/// so that it is sorted by digits at once.
 template <int Limbs, value_width Values, finish_method Method, class CallerSort>
 __device__ __forceinline__ bool finish_group(const radix_arguments& args, std::uint32_t buffer, const word_group& group,
                                              bool is_hot, finish_shared& shared, unsigned char* staged) {

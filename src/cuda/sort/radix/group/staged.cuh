@@ -7,9 +7,9 @@
 // A group of words that a block sorts in shared memory: what the methods that finish groups share.
 namespace sheaf::cuda {
 
-/// How groups are finished. `bins`: words are distributed into 4096 bins; groups with hot bins are left to others.
-/// `bins_then_digits`: likewise, but groups with hot bins are sorted digit by digit. `by_caller`: by CallerSort::sort
-/// of the file that instantiates the kernel.
+/// How groups are finished. `bins`: words are distributed into 4096 bins; groups with hot bins are left to the kernel
+/// of `bins_then_digits`. `bins_then_digits`: likewise, but this kernel itself sorts groups with hot bins, digit by
+/// digit. `by_caller`: by CallerSort::sort of the file that instantiates the kernel.
 enum class finish_method { bins, bins_then_digits, by_caller };
 
 constexpr int finish_threads = 512;
@@ -18,8 +18,9 @@ static_assert(most_group_words == finish_threads * finish_items);
 
 constexpr int finish_bits = 12;
 constexpr int finish_bins = 1 << finish_bits;
-/// Most words of a bin that one thread sorts. A bin with more is hot, unless all its words are copies of one key
-/// without values, which are in order.
+/// Most words of a bin that one thread sorts. A bin with more is hot, unless there are no values and the group's keys
+/// differ in no bit below the digit that numbers the bins: then every bin holds copies of one key, which are in order.
+/// A group with hot bins is sorted by digits.
 template <value_width Values>
 constexpr std::uint32_t most_words_of_bin = carries_values(Values) ? 16 : 32;
 /// Entries that hold two numbers of 16 bits have the second one from this bit on.
@@ -66,7 +67,7 @@ struct staged_group {
   std::uint16_t* positions;  ///< where each staged word was in the group, filled only where the order is kept
   key_mask<Limbs> key;
 
-  /// Position in the group of the thread's k-th word. Where the order is kept, a warp has neighbouring words.
+  /// Position in the group of the thread's k-th word. Where the order is kept, all words of a warp are neighbours.
   __device__ __forceinline__ std::uint32_t position(int k) const {
     if constexpr (keeps_order) {
       return (threadIdx.x / 32 * items + k) * 32 + threadIdx.x % 32;
@@ -80,7 +81,7 @@ struct staged_group {
     return arguments.rows.data != nullptr && is_one_group(arguments);
   }
 
-  /// Word i of the group as it was before it was staged.
+  /// Word i of the group in the order before the sort.
   __device__ __forceinline__ word input_word(std::uint32_t i) const {
     if constexpr (Method != finish_method::bins) {  // `bins` is never queued for a list of one group
       if (reads_rows()) return read_word<Limbs>(arguments.rows, arguments.transform, i);
