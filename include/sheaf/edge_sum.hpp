@@ -56,8 +56,8 @@ struct edge_view {
 enum class edge_function : std::uint8_t {
   /// w (u_j - u_i), component by component. The result is minus the graph's Laplacian times u.
   weighted_difference,
-  /// w (u_j - u_i) / |u_j - u_i|^3, where u is the position of a node; the force of the paper has 3 components. It is 0
-  /// where the square of the distance is 0 in the type of the values, as between nodes at one place.
+  /// w (u_j - u_i) / |u_j - u_i|^3, where u is the position of a node; the force of the paper has 3 components. The
+  /// contribution is 0 where the square of the distance is 0 in the type of the values, as between nodes at one place.
   inverse_square,
 };
 
@@ -117,15 +117,14 @@ SHEAF_API void edge_sum_by(const prepared_edge_sum& prepared, const_values node_
 
 }  // namespace detail
 
-/// edge_sum by the caller's function, on the CPU. Several threads may call it at once, once or twice for each edge. An
-/// exception of `function` reaches the caller once all threads have ended, and result is then undefined. For functions
-/// on a device see sheaf/cuda/edge_sum.cuh.
+/// edge_sum by the caller's function, on the CPU. Several threads may call `function` at once, and it is called once or
+/// twice for each edge. An exception of `function` reaches the caller once all threads have ended, and result is then
+/// undefined. For functions on a device see sheaf/cuda/edge_sum.cuh.
 /// @tparam ValueComponents  of a node's value, 1 to 8.
 /// @tparam Components       of a contribution and of a node's result, 1 to 8.
 /// @param node_values       std::vector, std::array or std::span of float or double.
-/// @param weights           0 to 8 for each edge, those of an edge side by side; `function` gets a null pointer if
-/// there
-///                          are none.
+/// @param weights           0 to 8 for each edge, those of an edge side by side; if there are none, `function` gets a
+///                          null pointer.
 /// @throws error(bad_argument) as above, and for a context that is not a CPU context.
 template <std::uint32_t ValueComponents, std::uint32_t Components, std::ranges::range Nodes, std::ranges::range Weights,
           std::ranges::range Result, class F>
@@ -148,8 +147,8 @@ void edge_sum(const context& ctx, const edge_view& edges, const Nodes& node_valu
 
 /// What a preparation found, took and saves.
 struct edge_sum_preparation : preparation_report {
-  /// The variant that run() executes: unprepared_variant if preparation_report::variant is "kept", else that one
-  /// itself. Edges that do not suit tiles are the exception: "cuda.tiles" then runs as "cuda.by_node".
+  /// The variant that run() executes: unprepared_variant if preparation_report::variant is "kept", else the variant of
+  /// the preparation. Edges that do not suit tiles are the exception: "cuda.tiles" then runs as "cuda.by_node".
   std::string run_variant;
   std::string unprepared_variant;  ///< the edge_sum variant of a call without preparation
 };
@@ -185,7 +184,8 @@ class SHEAF_API prepared_edge_sum {
   /// unordered. The call is queued on the context of the preparation, as edge_sum is.
   void run(const_values node_values, const_values weights, values result, edge_function function) const;
 
-  /// Likewise by the caller's function, on the CPU; see edge_sum. Its components need not be those prepared for.
+  /// Likewise by the caller's function, on the CPU; see edge_sum. The components of nodes and contributions need not be
+  /// those prepared for.
   template <std::uint32_t ValueComponents, std::uint32_t Components, value_range Nodes, value_range Weights,
             class Result, class F>
   requires value_range<Result> && record_output_range<Result> && edge_contribution<F, std::ranges::range_value_t<Nodes>>
@@ -227,7 +227,7 @@ SHEAF_API prepared_edge_sum prepare_edge_sum(const context& ctx, const edge_view
                                              std::uint32_t components, std::uint64_t expected_runs,
                                              const prepare_edge_sum_options& options = {});
 
-// How the caller's function, whose type the library does not know, reaches it: without its type, behind a pointer to a
+// How the library calls the caller's function, whose type it does not know: without the type, through a pointer to a
 // loop over edges that the caller's compiler has made. Programs call nothing below.
 namespace detail {
 
@@ -255,14 +255,14 @@ struct host_edge_function {
   std::uint32_t value_components = 1;  ///< of a node's value
   std::uint32_t components = 1;        ///< of a contribution
   /// Adds the contributions of the edges to the sums of their first ends and subtracts them from those of their second
-  /// ends. `values` begins with node 0, `sums` with node own.begin. Ends that are not among `own` are skipped; with
-  /// owns_all all ends are among them, and own.begin is 0.
+  /// ends. `values` begins with node 0, `sums` with node own.begin. Ends that are not among `own` are skipped. With
+  /// owns_all, and for ends of 2 bytes, `own` is not looked at: `sums` begins with node 0, too, and no end is skipped.
   void (*sum)(const void* f, const host_edge_list& edges, const void* values, void* sums, host_node_range own,
               bool owns_all) = nullptr;
 };
 
-/// sum() for ends of one type. Components is the number of components of a contribution as a constant; 0: it is
-/// number_of_components.
+/// sum() for ends of one type. Components is the number of components of a contribution as a constant; if it is 0,
+/// there are number_of_components.
 // Whether an end is a thread's own is as unpredictable as the order of the nodes, so there is no branch: the other
 // ends' sums are added up and never read. There are several such sums, so that one addition need not wait for the one
 // before.

@@ -20,7 +20,8 @@ struct gather_options {
 /// @param index  as many entries as out has records, aligned to their type. They may repeat.
 /// @param out    records as wide as the table's, at any stride; may not overlap table or index. Bytes between records
 ///               keep their value.
-/// For a bad index, its record of out is filled with zeros, and ctx.wait() reports it.
+/// A bad index surfaces at ctx.wait(), and its record of out is filled with zeros; with bounds::trust a bad index is
+/// undefined behaviour.
 /// @throws error(bad_argument) if counts or widths disagree, index is not aligned, out overlaps an input, or an array
 /// is not in ctx's memory; error(no_variant) on OpenGL unless records have 4, 8, 12 or 16 bytes; and what every call
 /// may throw (see context).

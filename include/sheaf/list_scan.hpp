@@ -54,8 +54,8 @@ requires(sizeof(T) == 4 && std::is_trivially_copyable_v<T>) struct list_node {
   std::int32_t successor;
 };
 
-/// A view of packed nodes to read: a number of 4 bytes, then its successor of 4 bytes. It owns nothing, and `data` is
-/// aligned to 8 bytes.
+/// A view of packed nodes to read. A node is a number of 4 bytes, then the node's successor, also of 4 bytes. The view
+/// owns nothing, and `data` is aligned to 8 bytes.
 struct const_list_nodes {
   const void* data = nullptr;
   std::uint64_t count = 0;
@@ -101,8 +101,8 @@ struct list_function_options {
 };
 
 // A list in an array: the successor of node i is node successor[i]. The list ends at a node whose successor is
-// negative, has all bits set, or is the node itself. The head is found, not given: it is the node to which no
-// other node leads. Inputs are not modified.
+// negative, has all bits set, or is the node itself. The heads are found, not given: a head is a node to which no other
+// node leads. Inputs are not modified.
 //
 // Faults: an array that does not hold lists surfaces at ctx.wait() as error(bad_index), in bounded time, and the output
 // is then undefined. If several faults occur, the message names the kind that comes first here, at its lowest
@@ -115,8 +115,8 @@ struct list_function_options {
 // JaJa 2010.
 
 /// Ranks the nodes of lists: rank[i] is how many nodes come before node i in its list, 0 for a head.
-/// @param successor  one for each node, of a type that holds the number of nodes, aligned to it.
-/// @param rank       one for each node, of a type that holds the number of nodes, aligned to it; may not overlap
+/// @param successor  one for each node, of a type that holds the number of nodes, aligned to the type.
+/// @param rank       one for each node, of a type that holds the number of nodes, aligned to the type; may not overlap
 ///                   successor.
 /// @throws error(bad_argument) if counts disagree, a type is too narrow, an array is not aligned, rank overlaps
 /// successor, or an array is not in ctx's memory.
@@ -124,10 +124,10 @@ SHEAF_API void list_rank(const context& ctx, index_span successor, index_output 
                          const list_rank_options& options = {});
 
 /// Scans the values of lists: out[i] combines, by op and in the order of the list, the values from the head of node i's
-/// list to node i.
-/// @param successor  one for each node, of a type that holds the number of nodes, aligned to it.
+/// list to node i; in an exclusive scan, options.exclusive_from and the values from the head to the node before node i.
+/// @param successor  one for each node, of a type that holds the number of nodes, aligned to the type.
 /// @param in         one value for each node, aligned to its type.
-/// @param out        as many values of the same type, aligned to it; may not overlap successor or in.
+/// @param out        as many values of the same type, aligned to the type; may not overlap successor or in.
 /// @throws error(bad_argument) if counts or types disagree, successor's type is too narrow, op does not take the type,
 /// an array is not aligned, out overlaps an input, or an array is not in ctx's memory.
 SHEAF_API void list_scan(const context& ctx, index_span successor, const_values in, values out, scan_operator op,
@@ -164,8 +164,9 @@ struct host_scan_operator {
   const void* op = nullptr;
   std::uint64_t value_bytes = 0;
   /// Continues a list: for each of `count` nodes in order, result[i] is what came before (if `exclusive`), or that
-  /// combined with in[node[i]]. `running` holds all that came before the first node if has_running, and afterwards all
-  /// up to the last node. result[0] of an exclusive scan stays as it is where nothing came before.
+  /// combined with in[node[i]]. Where nothing came before, an inclusive result is first_result of in[node[i]], and an
+  /// exclusive one is not written. `running` holds all that came before the first node if has_running, and afterwards
+  /// all up to the last node.
   void (*fold)(const void* op, const void* in, const void* nodes, bool nodes_are_wide, std::uint64_t count,
                bool exclusive, bool has_running, void* running, void* result) = nullptr;
   /// values[i] = op(earlier, values[i])
@@ -186,8 +187,9 @@ const Op& with_type(const void* op) {
   }
 }
 
-/// What an inclusive scan yields for the first value of a list: the value. The library's operators specialize it where
-/// that is not the value itself: min and max turn every NaN into the positive quiet one.
+/// What an inclusive scan yields for the first value of a list: the value itself by the caller's functions. The
+/// library's operators specialize this where it is not the value: min and max turn every NaN into the positive quiet
+/// one.
 template <class Op, class T>
 struct first_result {
   static constexpr bool is_value = true;
@@ -262,10 +264,10 @@ SHEAF_API void list_scan_packed_by(const context& ctx, const void* nodes, std::u
 
 }  // namespace detail
 
-/// Scans the values of lists by the caller's associative function, on the CPU: out[i] = op(...op(op(in[head], ...),
-/// ...), in[i]). `in` and `out` are ranges of one type, with a value for each node. Several threads may call op at
-/// once. An exception of op reaches the caller once all threads have ended, and out is then undefined. For CUDA see
-/// sheaf/cuda/list_scan.cuh.
+/// Scans the values of lists by the caller's associative function, on the CPU. An inclusive scan yields out[i] =
+/// op(...op(op(in[head], ...), ...), in[i]). `in` and `out` are ranges of one type, with a value for each node. Several
+/// threads may call op at once. An exception of op reaches the caller once all threads have ended, and out is then
+/// undefined. For CUDA see sheaf/cuda/list_scan.cuh.
 /// @throws error(bad_argument) as above, and for a context that is not a CPU context.
 template <std::ranges::range In, std::ranges::range Out, class Op>
 requires(!std::same_as<Op, scan_operator>) void list_scan(
@@ -283,8 +285,8 @@ requires(!std::same_as<Op, scan_operator>) void list_scan(
   }
 }
 
-/// Scans the values of packed nodes by the caller's associative function, as above. Nodes are aligned to 8 bytes. T is
-/// any type of 4 bytes, such as a pair of numbers of 2 bytes.
+/// Scans the values of packed nodes by the caller's associative function, as above. Nodes are aligned to 8 bytes.
+/// Values are of any type of 4 bytes that list_scan_function takes, such as a pair of numbers of 2 bytes.
 template <std::ranges::range Nodes, std::ranges::range Out, class Op>
 requires(!std::same_as<Op, scan_operator>) void list_scan(
     const context& ctx, const Nodes& nodes, Out&& out, const Op& op,

@@ -44,7 +44,10 @@ struct key_field {
   key_type type = key_type::unsigned_integer;
   bool descending = false;
   /// The lowest of the number's bits by which rows are compared. Bit 0 is the lowest bit of the number; in a field of
-  /// type bytes, that is the lowest bit of the last byte.
+  /// type bytes, that is the lowest bit of the last byte. The bits are those of the unsigned number that ascends in the
+  /// field's order: the sign bit is flipped in signed integers and in floats whose sign bit is 0, all bits are flipped
+  /// in other floats, and in descending fields all bits are flipped once more. Ranges of these bits compare as unsigned
+  /// numbers.
   std::uint32_t first_bit = 0;
   std::uint32_t bit_count = 0;  ///< number of bits by which rows are compared; 0: all bits from first_bit on
 
@@ -105,11 +108,11 @@ struct sort_number_options {
 /// memory; error(no_variant) on OpenGL; and what every call may throw (see context).
 /// The result is bit-identical on every backend. The call is queued on ctx: on CUDA it returns before its work
 /// is done, on the CPU after.
-/// Scratch: at most 64 MiB more than 1.1 times the bytes that are sorted, for numbers of 4, 8 or 16 bytes side by side
-/// that are compared by all of their bits and sorted alone, and for sort_pairs of such numbers of 4 or 8 bytes with
-/// keys_out and one array of values of 4 or 8; at most 64 MiB more than 45 bytes a row for everything else,
-/// sort_gather_index among it. explain_sort_records says how
-/// much. Source: He et al. 2007, section 4.1; Patidar and Narayanan 2009, section 4.
+/// Scratch of the variant that the planner chooses: at most 64 MiB more than 1.1 times the bytes that are sorted, for
+/// numbers of 4, 8 or 16 bytes side by side that are compared by all of their bits and sorted alone, and for sort_pairs
+/// of such numbers of 4 or 8 bytes with keys_out and one array of values of 4 or 8; at most 64 MiB more than 45 bytes a
+/// row for everything else, sort_gather_index among it. A variant that is forced by name may take more. The explain_
+/// calls say how much each takes. Source: He et al. 2007, section 4.1; Patidar and Narayanan 2009, section 4.
 SHEAF_API void sort_records(const context& ctx, const_records in, const sort_key& key, records out,
                             const sort_options& options = {});
 
@@ -176,7 +179,7 @@ void sort_pairs(const context& ctx, const Keys& keys, SortedKeys&& keys_out, con
 /// output are assumed to lie side by side.
 SHEAF_API explanation explain_sort_records(const context& ctx, const_records in, const sort_key& key,
                                            const sort_options& options = {});
-/// What sort_pairs would do, with or without keys_out.
+/// What sort_pairs would do, with or without keys_out, whose rows are assumed to lie side by side.
 SHEAF_API explanation explain_sort_pairs(const context& ctx, const_records keys, const sort_key& key, bool writes_keys,
                                          std::span<const sort_column> values, const sort_options& options = {});
 /// What sort_gather_index would do with an index of this type.
