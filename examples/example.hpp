@@ -40,6 +40,12 @@ class array {
     sheaf::copy_bytes(ctx, copy.data(), data(), count_ * sizeof(T));
     return copy;
   }
+  /// One of them.
+  T on_host(const sheaf::context& ctx, std::uint64_t place) const {
+    T copy;
+    sheaf::copy_bytes(ctx, &copy, data() + place, sizeof(T));
+    return copy;
+  }
 
  private:
   sheaf::buffer memory_;
