@@ -1,12 +1,11 @@
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cinttypes>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <numbers>
-#include <numeric>
 #include <random>
 #include <span>
 #include <string>
@@ -15,16 +14,16 @@
 #include <sheaf/sheaf.hpp>
 
 #include "example.hpp"
+#include "for_each.hpp"
 
-// An octree of points by their Morton codes, 21 levels of 3 bits each: more than the 9 or 10 that 32-bit sorting allows
-// (Patidar and Narayanan 2009, section 5.2). A node of more than one point has a child for each of its eight parts that
-// holds points; the tree ends where points are alone, or at level 21.
+// Octrees of points by their Morton codes, of 10 levels in 32 bits, 16 in 48 and 21 in 64: more than the 9 that a GPU's
+// sort of 32 bits allowed (Patidar and Narayanan 2009, section 5.2). A node of more than one point has a child for each
+// of its eight parts that holds points; the tree ends where points are alone, or at its deepest level.
 namespace {
-
-constexpr std::uint32_t deepest = 21;
 
 struct point {
   float x, y, z;
+  friend bool operator==(const point&, const point&) = default;
 };
 
 /// Points at random on a bumpy sphere inside the unit cube, now and then the same twice.
@@ -43,7 +42,7 @@ std::vector<point> surface(std::uint64_t count) {
 }
 
 /// The low 21 bits of a number, each followed by two zero bits.
-std::uint64_t spread(std::uint64_t value) {
+EXAMPLE_HOST_DEVICE std::uint64_t spread(std::uint64_t value) {
   value = (value | value << 32) & 0x001f00000000ffff;
   value = (value | value << 16) & 0x001f0000ff0000ff;
   value = (value | value << 8) & 0x100f00f00f00f00f;
@@ -51,83 +50,130 @@ std::uint64_t spread(std::uint64_t value) {
   return (value | value << 2) & 0x1249249249249249;
 }
 
-std::uint64_t morton_code(const point& p) {
-  const auto cell = [](float c) { return spread(static_cast<std::uint64_t>(c * static_cast<float>(1 << deepest))); };
-  return cell(p.x) | cell(p.y) << 1 | cell(p.z) << 2;
+/// The cube of a point on the deepest level, as a number of 3 bits a level.
+EXAMPLE_HOST_DEVICE std::uint64_t morton_code(const point& p, std::uint32_t deepest) {
+  const auto cubes = static_cast<float>(1 << deepest);
+  return spread(static_cast<std::uint64_t>(p.x * cubes)) | spread(static_cast<std::uint64_t>(p.y * cubes)) << 1 |
+         spread(static_cast<std::uint64_t>(p.z * cubes)) << 2;
 }
 
-/// The cube of a code on a level, as a number.
-std::uint64_t prefix(std::uint64_t code, std::uint32_t level) { return code >> 3 * (deepest - level); }
+template <class Code>
+struct make_codes {
+  const point* points;
+  std::uint32_t deepest;
+  Code* code;
+  EXAMPLE_HOST_DEVICE void operator()(std::uint64_t i) const {
+    code[i] = static_cast<Code>(morton_code(points[i], deepest));
+  }
+};
 
-/// The first level whose nodes keep two codes apart; 22 for equal ones.
-std::uint32_t parting_level(std::uint64_t a, std::uint64_t b) {
-  return a == b ? deepest + 1 : (static_cast<std::uint32_t>(std::countl_zero(a ^ b)) - 1) / 3 + 1;
-}
+/// What neighbours among sorted codes say of a point. It begins nodes from the level that parts it from the point
+/// before it down to the last on which it has company, and one more, where it is alone; it ends nodes likewise, seen
+/// from the point behind it.
+template <class Code>
+struct neighbours {
+  const Code* codes;
+  std::uint64_t count;
+  std::uint32_t deepest;
 
-/// The levels on which each place between sorted points is a bound of nodes, in compressed rows.
-struct level_rows {
-  std::vector<std::uint64_t> first{0};
-  std::vector<std::uint8_t> level;
-  void add(std::uint32_t from, std::uint32_t to) {
-    for (std::uint32_t l = from; l <= to; ++l) level.push_back(static_cast<std::uint8_t>(l));
-    first.push_back(level.size());
+  /// The first level whose nodes keep a point and the one before it apart; deepest + 1 for equal codes.
+  EXAMPLE_HOST_DEVICE std::uint32_t before(std::uint64_t i) const {
+    if (i == 0 || i == count) return 0;
+    const std::uint64_t differing = codes[i - 1] ^ codes[i];
+    if (differing == 0) return deepest + 1;
+    return deepest - static_cast<std::uint32_t>(63 - std::countl_zero(differing)) / 3;
+  }
+  EXAMPLE_HOST_DEVICE std::uint32_t after(std::uint64_t i) const { return before(i + 1); }
+  EXAMPLE_HOST_DEVICE std::uint32_t last(std::uint64_t i) const {
+    return std::min(std::max(before(i), after(i)), deepest);
+  }
+};
+
+/// How many nodes a point begins and ends; 0 behind the last point, where the sums before are those of all.
+template <class Code>
+struct count_nodes {
+  neighbours<Code> of;
+  std::uint64_t* begins;
+  std::uint64_t* ends;
+  EXAMPLE_HOST_DEVICE void operator()(std::uint64_t i) const {
+    begins[i] = i < of.count ? of.last(i) + 1 - of.before(i) : 0;
+    ends[i] = i < of.count ? of.last(i) + 1 - of.after(i) : 0;
+  }
+};
+
+/// The levels of these nodes.
+template <class Code>
+struct list_levels {
+  neighbours<Code> of;
+  const std::uint64_t* first_begin;
+  const std::uint64_t* first_end;
+  std::uint8_t* begins;
+  std::uint8_t* ends;
+  EXAMPLE_HOST_DEVICE void operator()(std::uint64_t i) const {
+    std::uint8_t* begin = begins + first_begin[i];
+    std::uint8_t* end = ends + first_end[i];
+    const std::uint32_t last = of.last(i);
+    for (std::uint32_t level = of.before(i); level <= last; ++level) *begin++ = static_cast<std::uint8_t>(level);
+    for (std::uint32_t level = of.after(i); level <= last; ++level) *end++ = static_cast<std::uint8_t>(level);
   }
 };
 
 /// Node k of level l holds the sorted points from begin[k] to last[k], k being offset[l] to offset[l + 1] - 1.
 struct octree {
-  std::vector<std::uint64_t> offset;
-  std::vector<std::uint32_t> begin, last;
+  example::array<std::uint64_t> offset;
+  example::array<std::uint32_t> begin, last;
 };
 
-/// What the rows say level by level: one multi-split into the levels.
-std::vector<std::uint32_t> by_level(const sheaf::context& ctx, const level_rows& rows,
-                                    std::vector<std::uint64_t>& offset) {
-  const example::array first(ctx, rows.first);
-  const example::array level(ctx, rows.level);
-  const example::array<std::uint32_t> points(ctx, rows.level.size());
-  const example::array<std::uint64_t> offsets(ctx, deepest + 2);
-  sheaf::multi_split_index(ctx, {first, level, deepest + 1}, points, offsets);
-  offset = offsets.on_host(ctx);
-  return points.on_host(ctx);
-}
+/// Counts the nodes that each point begins and ends, lists their levels, and brings them together level by level: one
+/// multi-split of the points that begin nodes, one of those that end them.
+template <class Code>
+octree build(const sheaf::context& ctx, const example::array<Code>& codes, std::uint32_t deepest) {
+  const std::uint64_t points = codes.size();
+  const neighbours<Code> of{codes.data(), points, deepest};
+  const example::array<std::uint64_t> begins(ctx, points + 1), ends(ctx, points + 1);
+  example::for_each(ctx, points + 1, count_nodes<Code>{of, begins.data(), ends.data()});
+  const example::array<std::uint64_t> first_begin(ctx, points + 1), first_end(ctx, points + 1);
+  example::sums_before(ctx, begins, first_begin);
+  example::sums_before(ctx, ends, first_end);
 
-/// Point i begins nodes from the level that parts it from point i - 1 down to the last on which it has company, and one
-/// more, where it is alone; it ends nodes likewise, seen from point i + 1. Levels come from comparing neighbours, on
-/// the host: the library moves data, it does not compute with them.
-octree build(const sheaf::context& ctx, const std::vector<std::uint64_t>& codes) {
-  level_rows begins, ends;
-  std::uint32_t before = 0;
-  for (std::size_t i = 0; i < codes.size(); ++i) {
-    const std::uint32_t after = i + 1 < codes.size() ? parting_level(codes[i], codes[i + 1]) : 0;
-    const std::uint32_t down_to = std::min(std::max(before, after), deepest);
-    begins.add(before, down_to);
-    ends.add(after, down_to);
-    before = after;
-  }
-  octree tree;
-  tree.begin = by_level(ctx, begins, tree.offset);
-  std::vector<std::uint64_t> offset;
-  tree.last = by_level(ctx, ends, offset);
+  const std::uint64_t nodes = first_begin.on_host(ctx, points);
+  const example::array<std::uint8_t> begin_levels(ctx, nodes), end_levels(ctx, nodes);
+  example::for_each(
+      ctx, points, list_levels<Code>{of, first_begin.data(), first_end.data(), begin_levels.data(), end_levels.data()});
+  octree tree{{ctx, deepest + 2}, {ctx, nodes}, {ctx, nodes}};
+  sheaf::multi_split_index(ctx, {first_begin.span(), begin_levels, deepest + 1}, tree.begin, tree.offset);
+  sheaf::multi_split_index(ctx, {first_end.span(), end_levels, deepest + 1}, tree.last);
   return tree;
 }
 
+/// The tree and its points as the host sees them.
+struct answer {
+  std::uint32_t deepest;
+  std::vector<std::uint64_t> offset;
+  std::vector<std::uint32_t> begin, last;
+  std::vector<std::uint64_t> codes;  // sorted
+  std::vector<point> sorted;
+  std::vector<std::uint32_t> ids;  // of the sorted points
+
+  /// The cube of a code on a level, as a number.
+  std::uint64_t prefix(std::uint64_t code, std::uint32_t level) const { return code >> 3 * (deepest - level); }
+};
+
 /// The tree by definition, from the root down: meets the nodes of each level in order, and checks them off.
 struct descent {
-  const octree& tree;
-  const std::vector<std::uint64_t>& codes;
+  const answer& tree;
   std::vector<std::uint64_t> next = tree.offset;
 
   bool check(std::uint32_t level, std::uint64_t begin, std::uint64_t end) {
     const std::uint64_t node = next[level]++;
     if (node >= tree.offset[level + 1] || tree.begin[node] != begin || tree.last[node] + 1 != end) return false;
-    if (end - begin == 1 || level == deepest) return true;
+    if (end - begin == 1 || level == tree.deepest) return true;
     while (begin < end) {
-      const std::uint64_t child = prefix(codes[begin], level + 1);
-      const auto child_end = std::partition_point(codes.begin() + static_cast<std::ptrdiff_t>(begin),
-                                                  codes.begin() + static_cast<std::ptrdiff_t>(end),
-                                                  [&](std::uint64_t c) { return prefix(c, level + 1) == child; });
-      const auto stop = static_cast<std::uint64_t>(child_end - codes.begin());
+      const std::uint64_t child = tree.prefix(tree.codes[begin], level + 1);
+      const auto child_end = std::partition_point(tree.codes.begin() + static_cast<std::ptrdiff_t>(begin),
+                                                  tree.codes.begin() + static_cast<std::ptrdiff_t>(end),
+                                                  [&](std::uint64_t c) { return tree.prefix(c, level + 1) == child; });
+      const auto stop = static_cast<std::uint64_t>(child_end - tree.codes.begin());
       if (!check(level + 1, begin, stop)) return false;
       begin = stop;
     }
@@ -135,11 +181,11 @@ struct descent {
   }
 };
 
-bool is_octree(const octree& tree, const std::vector<std::uint64_t>& codes, const std::vector<point>& points,
-               const std::vector<std::uint32_t>& ids) {
-  descent from_root{tree, codes};
-  if (!from_root.check(0, 0, codes.size())) return example::fails("a node is not where a descent from the root has it");
-  for (std::uint32_t level = 0; level <= deepest; ++level) {
+bool is_octree(const answer& tree, const std::vector<point>& points) {
+  descent from_root{tree};
+  if (!from_root.check(0, 0, points.size()))
+    return example::fails("a node is not where a descent from the root has it");
+  for (std::uint32_t level = 0; level <= tree.deepest; ++level) {
     if (from_root.next[level] != tree.offset[level + 1]) return example::fails("there are nodes that no parent has");
   }
   // Some nodes by coordinates alone, against the points as they were made.
@@ -148,7 +194,7 @@ bool is_octree(const octree& tree, const std::vector<std::uint64_t>& codes, cons
     const std::uint64_t node = random() % tree.begin.size();
     const auto level = std::ranges::upper_bound(tree.offset, node) - tree.offset.begin() - 1;
     const auto cells = static_cast<float>(1 << level);
-    const point p = points[ids[tree.begin[node]]];
+    const point p = points[tree.ids[tree.begin[node]]];
     const auto inside = std::ranges::count_if(points, [&](const point& q) {
       return std::floor(q.x * cells) == std::floor(p.x * cells) && std::floor(q.y * cells) == std::floor(p.y * cells) &&
              std::floor(q.z * cells) == std::floor(p.z * cells);
@@ -159,18 +205,66 @@ bool is_octree(const octree& tree, const std::vector<std::uint64_t>& codes, cons
   return true;
 }
 
-bool is_sorted_surface(const std::vector<point>& points, const std::vector<point>& sorted,
-                       const std::vector<std::uint64_t>& codes, const std::vector<std::uint32_t>& ids) {
+/// Points of equal codes keep their order.
+bool is_sorted_surface(const answer& tree, const std::vector<point>& points) {
   std::vector<bool> seen(points.size());
-  for (std::size_t i = 0; i < sorted.size(); ++i) {
-    if (i > 0 && codes[i - 1] > codes[i]) return example::fails("codes are not in order");
-    if (ids[i] >= points.size() || seen[ids[i]]) return example::fails("the points are not all there once");
-    seen[ids[i]] = true;
-    if (morton_code(points[ids[i]]) != codes[i] || morton_code(sorted[i]) != codes[i]) {
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const std::uint32_t id = tree.ids[i];
+    if (id >= points.size() || seen[id]) return example::fails("the points are not all there once");
+    seen[id] = true;
+    if (i > 0 && (tree.codes[i - 1] > tree.codes[i] || (tree.codes[i - 1] == tree.codes[i] && tree.ids[i - 1] > id))) {
+      return example::fails("codes are not in order");
+    }
+    if (morton_code(points[id], tree.deepest) != tree.codes[i] || !(tree.sorted[i] == points[id])) {
       return example::fails("a point is not beside its code");
     }
   }
   return true;
+}
+
+void print_levels(const answer& tree) {
+  std::printf("%-6s %9s %9s\n", "level", "nodes", "leaves");
+  for (std::uint32_t level = 0; level <= tree.deepest && tree.offset[level] < tree.offset[level + 1]; ++level) {
+    std::uint64_t leaves = 0;
+    for (std::uint64_t node = tree.offset[level]; node < tree.offset[level + 1]; ++node) {
+      leaves += level == tree.deepest || tree.begin[node] == tree.last[node];
+    }
+    std::printf("%-6u %9" PRIu64 " %9" PRIu64 "\n", level, tree.offset[level + 1] - tree.offset[level], leaves);
+  }
+}
+
+template <class Code>
+bool run(const sheaf::context& ctx, const std::vector<point>& points, std::uint32_t deepest, bool prints_levels) {
+  const std::uint64_t count = points.size();
+  const example::array there(ctx, points);
+  const example::array<Code> codes(ctx, count), sorted_codes(ctx, count);
+  const example::array<std::uint32_t> numbers(ctx, count), sorted_numbers(ctx, count);
+  const example::array<point> sorted(ctx, count);
+  const double code_time = example::seconds(ctx, [&] {
+    example::for_each(ctx, count, make_codes<Code>{there.data(), deepest, codes.data()});
+    example::for_each(ctx, count, example::number<std::uint32_t>{numbers.data()});
+  });
+  const double sort_time = example::seconds(ctx, [&] {
+    const sheaf::key_field bits{0, sizeof(Code), sheaf::key_type::unsigned_integer, false, 0, 3 * deepest};
+    const sheaf::sort_column column{numbers, sorted_numbers};
+    sheaf::sort_pairs(ctx, codes, bits, sorted_codes, std::span(&column, 1));
+    sheaf::gather(ctx, there, sorted_numbers, sorted);
+  });
+  octree tree;
+  const double node_time = example::seconds(ctx, [&] { tree = build(ctx, sorted_codes, deepest); });
+  std::printf("%-7u %5u %9.2f %9.2f %9" PRIu64 " %9.2f\n", deepest, 3 * deepest, code_time * 1e3, sort_time * 1e3,
+              tree.begin.size(), node_time * 1e3);
+
+  const std::vector<Code> code_copy = sorted_codes.on_host(ctx);
+  const answer found{deepest,
+                     tree.offset.on_host(ctx),
+                     tree.begin.on_host(ctx),
+                     tree.last.on_host(ctx),
+                     {code_copy.begin(), code_copy.end()},
+                     sorted.on_host(ctx),
+                     sorted_numbers.on_host(ctx)};
+  if (prints_levels) print_levels(found);
+  return is_sorted_surface(found, points) && is_octree(found, points);
 }
 
 }  // namespace
@@ -178,40 +272,12 @@ bool is_sorted_surface(const std::vector<point>& points, const std::vector<point
 int main(int argc, char** argv) try {
   const example::arguments given = example::read_arguments(argc, argv, "POINTS", 1 << 20, 1, 1 << 26);
   const sheaf::context& ctx = given.ctx;
-  const std::uint64_t count = given.size;
-  const std::vector<point> points = surface(count);
-  std::vector<std::uint64_t> codes(count);
-  std::ranges::transform(points, codes.begin(), morton_code);
-  std::vector<std::uint32_t> ids(count);
-  std::iota(ids.begin(), ids.end(), 0u);
-
-  const example::array there(ctx, points);
-  const example::array keys(ctx, codes);
-  const example::array numbers(ctx, ids);
-  const example::array<point> sorted(ctx, count);
-  const example::array<std::uint64_t> sorted_keys(ctx, count);
-  const example::array<std::uint32_t> sorted_numbers(ctx, count);
-  const double sort_time = example::seconds(ctx, [&] {
-    sheaf::sort_pairs(ctx, keys, sorted_keys, numbers, sorted_numbers);
-    sheaf::gather(ctx, there, sorted_numbers, sorted);
-  });
-  const std::vector<std::uint64_t> sorted_codes = sorted_keys.on_host(ctx);
-  octree tree;
-  const double node_time = example::seconds(ctx, [&] { tree = build(ctx, sorted_codes); });
-
-  std::printf("%" PRIu64 " points on %s: sorted in %.1f ms, %zu nodes in %.1f ms\n", count,
-              std::string(sheaf::name(ctx.backend())).c_str(), sort_time * 1e3, tree.begin.size(), node_time * 1e3);
-  std::printf("%-6s %9s %9s\n", "level", "nodes", "leaves");
-  for (std::uint32_t level = 0; level <= deepest && tree.offset[level] < tree.offset[level + 1]; ++level) {
-    std::uint64_t leaves = 0;
-    for (std::uint64_t node = tree.offset[level]; node < tree.offset[level + 1]; ++node) {
-      leaves += level == deepest || tree.begin[node] == tree.last[node];
-    }
-    std::printf("%-6u %9" PRIu64 " %9" PRIu64 "\n", level, tree.offset[level + 1] - tree.offset[level], leaves);
-  }
-  const std::vector<std::uint32_t> sorted_ids = sorted_numbers.on_host(ctx);
-  const bool right = is_sorted_surface(points, sorted.on_host(ctx), sorted_codes, sorted_ids) &&
-                     is_octree(tree, sorted_codes, points, sorted_ids);
+  const std::vector<point> points = surface(given.size);
+  std::printf("%" PRIu64 " points on %s\n", given.size, std::string(sheaf::name(ctx.backend())).c_str());
+  std::printf("%-7s %5s %9s %9s %9s %9s\n", "levels", "bits", "codes ms", "sort ms", "nodes", "nodes ms");
+  bool right = run<std::uint32_t>(ctx, points, 10, false);
+  right &= run<std::uint64_t>(ctx, points, 16, false);
+  right &= run<std::uint64_t>(ctx, points, 21, true);
   return right ? 0 : 1;
 } catch (const sheaf::error& e) {
   std::fprintf(stderr, "%s\n", e.what());
