@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 #ifdef __CUDACC__
 #include <algorithm>
 #include <string>
@@ -43,6 +44,7 @@ __global__ void run_for_each(std::uint64_t count, Function function) {
 /// @throws sheaf::error(backend_unavailable) on a CUDA context if no CUDA compiler compiled the program
 template <class Function>
 void for_each(const sheaf::context& ctx, std::uint64_t count, const Function& function) {
+  static_assert(std::is_trivially_copyable_v<Function>, "the function is an argument of kernels");
   if (ctx.backend() == sheaf::backend_kind::cuda) {
 #ifdef __CUDACC__
     if (count == 0) return;

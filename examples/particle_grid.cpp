@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <random>
 #include <string>
 #include <vector>
@@ -33,6 +32,7 @@ struct particle<2> {
   std::array<float, 2> at;
   std::uint32_t mass;
   std::uint32_t number;
+  friend bool operator==(const particle&, const particle&) = default;
 };
 static_assert(sizeof(particle<2>) == 16);
 
@@ -42,6 +42,7 @@ struct particle<3> {
   std::array<float, 3> velocity;
   std::uint32_t mass;
   std::uint32_t number;
+  friend bool operator==(const particle&, const particle&) = default;
 };
 static_assert(sizeof(particle<3>) == 32);
 
@@ -173,7 +174,7 @@ bool is_binned(const std::vector<particle<Dimensions>>& particles, const grid<Di
       const particle<Dimensions>& p = a.binned[i];
       if (p.number >= particles.size() || seen[p.number]) return example::fails("the particles are not there once");
       seen[p.number] = true;
-      if (std::memcmp(&p, &particles[p.number], sizeof p) != 0) return example::fails("a particle is not whole");
+      if (!(p == particles[p.number])) return example::fails("a particle is not whole");
       if (grid.cell_of(p) != cell) return example::fails("a particle is in a cell where it does not belong");
       if (i > a.begins[cell] && a.binned[i - 1].number >= p.number) return example::fails("a cell is not in order");
     }
