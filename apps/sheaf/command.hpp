@@ -128,6 +128,7 @@ void add_demo(CLI::App& app);
 void add_edges(CLI::App& app);
 void add_gather(CLI::App& app);
 void add_machine(CLI::App& app);
+void add_multi_split(CLI::App& app);
 void add_npb_cg(CLI::App& app);
 void add_plan(CLI::App& app);
 void add_rank(CLI::App& app);

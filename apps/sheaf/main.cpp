@@ -180,6 +180,7 @@ int main(int argc, char** argv) try {
   add_gather(app);
   add_scatter(app);
   add_split(app);
+  add_multi_split(app);
   add_sort(app);
   add_rank(app);
   add_scan(app);

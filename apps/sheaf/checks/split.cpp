@@ -61,6 +61,11 @@ std::optional<std::string> first_other_category(const_records found, const_recor
   return std::nullopt;
 }
 
+std::uint64_t entry_of(index_span list, std::uint64_t i) {
+  if (bytes(list.type) == 4) return static_cast<const std::uint32_t*>(list.data)[i];
+  return static_cast<const std::uint64_t*>(list.data)[i];
+}
+
 }  // namespace
 
 std::optional<std::string> split_mistake(const_records in, const split_key& key, bool stable, const_records out,
@@ -92,6 +97,27 @@ std::optional<std::string> split_index_mistake(const split_key& key, bool gather
   if (auto mistake = offsets_mistake(offsets, bounds)) return mistake;
   if (auto mistake = first_other_record({index.data, index.count, width}, {memory.data(), index.count, width})) {
     return "the index is wrong: " + *mistake;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> multi_split_mistake(const_records in, const membership& of, const_records out,
+                                               index_span sources, std::span<const std::uint64_t> offsets) {
+  const context host = context::cpu(1);
+  std::vector<std::uint64_t> memberships(of.category.count);
+  std::vector<std::uint64_t> bounds(offsets.size());
+  split_gather_index(host, split_key::category(of.category, of.categories), memberships, bounds, by_reference);
+  host.wait();
+  if (auto mistake = offsets_mistake(offsets, bounds)) return mistake;
+  for (std::uint64_t i = 0; i < memberships.size(); ++i) {
+    // The last record that begins at or before the membership: those before it that begin there have none.
+    const auto behind = std::upper_bound(of.first.begin(), of.first.end(), memberships[i]);
+    const auto record = static_cast<std::uint64_t>(behind - of.first.begin() - 1);
+    if (i < sources.count && entry_of(sources, i) != record)
+      return fmt::format("source {} is {}, but the reference's is {}", i, entry_of(sources, i), record);
+    const auto* const expected = in.data + record * in.stride_bytes;
+    if (i < out.count && std::memcmp(out.data + i * out.stride_bytes, expected, out.record_bytes) != 0)
+      return fmt::format("record {} of the result is not that of the reference", i);
   }
   return std::nullopt;
 }

@@ -16,4 +16,9 @@ std::optional<std::string> split_mistake(const_records in, const split_key& key,
 std::optional<std::string> split_index_mistake(const split_key& key, bool gathers, index_span index,
                                                std::span<const std::uint64_t> offsets);
 
+/// Checks the answer of a multi_split, whose first ascend from 0. `out`, `sources` and `offsets` are all of them, or
+/// empty.
+std::optional<std::string> multi_split_mistake(const_records in, const membership& of, const_records out,
+                                               index_span sources, std::span<const std::uint64_t> offsets);
+
 }  // namespace sheaf::jobs

@@ -4,6 +4,7 @@
 #include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/files/output_check.hpp"
 #include "apps/sheaf/sort/key.hpp"
+#include "apps/sheaf/subcommands/files/memberships.hpp"
 #include "apps/sheaf/subcommands/movement.hpp"
 #include "core/printable.hpp"
 #include "lab/description/keys.hpp"
@@ -155,16 +156,6 @@ void require_distinct_outputs(const split_command& o) {
   if (io::name_one_file(o.output, o.offsets)) primitives::refuse("-o and --offsets are both {}", o.offsets);
 }
 
-// Categories are one unsigned number for each record.
-void require_category_type(const io::record_file& file) {
-  const io::npy_type& type = file.type();
-  const bool known = !file.is_npy() || (type.kind == 'u' && type.item_bytes <= 4);
-  if (!known) io::fail(file.path(), "descr is {}; categories are '|u1', '<u2' or '<u4'", type.descr);
-  if (file.shape().size() != 1) {
-    io::fail(file.path(), "shape is {}; categories are one number a record", io::shape_text(file.shape()));
-  }
-}
-
 // The files, which are opened before any of their rows are looked at, and these.
 struct split_inputs {
   std::optional<io::record_file> in_file;
@@ -198,7 +189,7 @@ void require_as_many(const split_command& o, const_records in, const_records key
 void open_inputs(split_command& o, split_inputs& files) {
   if (!o.in.empty()) files.in_file.emplace(o.in, o.record_bytes, "--record-bytes");
   if (!o.key_path().empty()) files.key_file.emplace(o.key_path(), o.key_bytes, "--key-bytes");
-  if (!o.categories.empty()) require_category_type(*files.key_file);
+  if (!o.categories.empty()) require_category_type(*files.key_file, "record");
   if (!o.key.empty()) o.bits = bits_of_key(o.key, o.order, files.key_file ? *files.key_file : *files.in_file);
 }
 

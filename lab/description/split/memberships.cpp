@@ -13,7 +13,7 @@
 namespace sheaf::primitives {
 namespace {
 
-constexpr std::uint64_t category_bytes = 4;
+constexpr std::uint64_t category_bytes = 4;  // unless the problem says another width
 constexpr std::uint64_t most_categories = std::uint64_t{1} << 32;
 
 const problem_field records_field{
@@ -33,8 +33,12 @@ std::uint64_t categories_of(const problem_spec& p) {
 }
 
 index_type number_type(const problem_spec& p) {
-  return p.indexed_count() >= std::uint64_t{1} << 32 ? index_type::u64 : index_type::u32;
+  const bool is_wide = bytes(p.index) == 8 || p.indexed_count() >= std::uint64_t{1} << 32;
+  return is_wide ? index_type::u64 : index_type::u32;
 }
+
+// Records of no bytes are not moved: multi_split_index, which the command explains by this entry.
+bool moves_records(const problem_spec& p) { return p.record_bytes != 0; }
 
 row_parts write(const problem_spec& p) {
   const key_part& key = p.part<key_part>();
@@ -78,22 +82,28 @@ row_labels labels(const problem_spec& problem) {
 }
 
 problem_spec split_of_numbers(const problem_spec& p) {
-  problem_spec numbers{
-      .primitive = "split", .record_bytes = bytes(number_type(p)), .count = p.count, .key_bytes = category_bytes};
+  problem_spec numbers{.primitive = "split",
+                       .record_bytes = bytes(number_type(p)),
+                       .count = p.count,
+                       .key_bytes = p.key_bytes != 0 ? p.key_bytes : category_bytes};
   numbers.part<split_part>().categories = categories_of(p);
   return numbers;
 }
 
 multi_split_problem problem_of(const problem_spec& problem, backend_kind backend) {
+  multi_split_problem calls{
+      .rows = {backend, problem.indexed_count(), problem.count, number_type(problem)},
+      .split = split_problem_of(split_of_numbers(problem), 0, split_product::records, true, backend),
+      .gather = {}};
+  if (!moves_records(problem)) return calls;
   const problem_spec moved{.primitive = "gather",
                            .record_bytes = problem.record_bytes,
                            .index = number_type(problem),
                            .count = problem.count,
                            .table = problem.indexed_count()};
-  return {.rows = {backend, problem.indexed_count(), problem.count, number_type(problem)},
-          .split = split_problem_of(split_of_numbers(problem), 0, split_product::records, true, backend),
-          .gather = gather_problem{movement_of(moved, backend)},
-          .has_own_sources = true};
+  calls.gather = gather_problem{movement_of(moved, backend)};
+  calls.has_own_sources = true;
+  return calls;
 }
 
 // Makes the estimates of the split those of the whole call.
@@ -108,10 +118,12 @@ void add_other_calls(std::vector<variant_estimate>& variants, const problem_spec
       estimate.reason = "the calls around it take more scratch than the context's limit";
       continue;
     }
-    estimate.seconds += calls->rows.plan.seconds + calls->gather.plan.seconds;
+    estimate.seconds += calls->rows.plan.seconds;
     estimate.terms.push_back({"record numbers", calls->rows.plan.seconds});
-    estimate.terms.push_back({"gather", calls->gather.plan.seconds});
     estimate.scratch_bytes = calls->scratch_bytes;
+    if (!problem.gather) continue;
+    estimate.seconds += calls->gather.plan.seconds;
+    estimate.terms.push_back({"gather", calls->gather.plan.seconds});
   }
 }
 
@@ -238,11 +250,9 @@ void split_members(std::uint64_t records, std::uint64_t categories, const std::u
 }
 
 plain_call plain_multi_split(const context&, const problem_spec& problem, const array_set& arrays) {
-  const records& numbers = arrays[sources];
-  const records& offsets = arrays[places::offsets];
-  if (problem.key_bytes != sizeof(std::uint32_t) || numbers.record_bytes != sizeof(std::uint32_t)) return {};
+  if (problem.key_bytes != sizeof(std::uint32_t) || number_type(problem) != index_type::u32) return {};
   return with_record_type(problem.record_bytes, [&]<class Record>(std::type_identity<Record>) -> plain_call {
-    return [arrays, records = problem.indexed_count(), categories = offsets.count - 1] {
+    return [arrays, records = problem.indexed_count(), categories = categories_of(problem)] {
       split_members(records, categories, items_of<const std::uint64_t>(arrays[multi_split_places::first]),
                     items_of<const std::uint32_t>(arrays[places::index]),
                     items_of<const Record>(arrays[places::source]), items_of<Record>(arrays[places::target]),

@@ -1,0 +1,67 @@
+#include "apps/sheaf/subcommands/files/memberships.hpp"
+
+#include "apps/sheaf/files/failure.hpp"
+
+namespace sheaf::cli {
+namespace {
+
+// Numbers as the file has them, so that a message shows a number below 0 as such.
+template <class Number>
+void require_ascending(const std::string& path, std::span<const Number> first, std::uint64_t entries,
+                       const std::string& categories) {
+  if (first[0] != 0) io::fail(path, "first[0] is {}, not 0", first[0]);
+  for (std::size_t i = 1; i < first.size(); ++i) {
+    if (first[i] < first[i - 1])
+      io::fail(path, "first[{}] is {}, below first[{}], which is {}", i, first[i], i - 1, first[i - 1]);
+  }
+  if (static_cast<std::uint64_t>(first.back()) != entries) {
+    io::fail(path, "first[{}], the last, is {}, but {} has {} entries", first.size() - 1, first.back(), categories,
+             entries);
+  }
+}
+
+template <class Number>
+std::span<const Number> numbers_of(index_span list) {
+  return {static_cast<const Number*>(list.data), list.count};
+}
+
+}  // namespace
+
+void require_category_type(const io::record_file& file, std::string_view of) {
+  const io::npy_type& type = file.type();
+  const bool known = !file.is_npy() || (type.kind == 'u' && type.item_bytes <= 4);
+  if (!known) io::fail(file.path(), "descr is {}; categories are '|u1', '<u2' or '<u4'", type.descr);
+  if (file.shape().size() != 1) {
+    io::fail(file.path(), "shape is {}; categories are one number a {}", io::shape_text(file.shape()), of);
+  }
+}
+
+record_begins::record_begins(const std::string& path, std::optional<index_type> type)
+    : file_(path, type, "--first-type") {
+  if (file_.shape().size() != 1) {
+    io::fail(path, "shape is {}; FIRST is one number a record, and one more", io::shape_text(file_.shape()));
+  }
+  const index_span list = file_.indices();
+  if (list.count == 0) io::fail(path, "no numbers; FIRST has one more than there are records");
+  switch (list.type) {
+    case index_type::u64:
+    case index_type::i64: numbers_ = numbers_of<std::uint64_t>(list); return;
+    case index_type::u32:
+    case index_type::i32: break;
+  }
+  const auto narrow = numbers_of<std::uint32_t>(list);  // those below 0 are refused before anybody reads them
+  widened_.assign(narrow.begin(), narrow.end());
+  numbers_ = widened_;
+}
+
+void record_begins::require_ascending_to(std::uint64_t entries, const std::string& categories) const {
+  const index_span list = file_.indices();
+  switch (list.type) {
+    case index_type::u32: return require_ascending(file_.path(), numbers_of<std::uint32_t>(list), entries, categories);
+    case index_type::u64: return require_ascending(file_.path(), numbers_of<std::uint64_t>(list), entries, categories);
+    case index_type::i32: return require_ascending(file_.path(), numbers_of<std::int32_t>(list), entries, categories);
+    case index_type::i64: return require_ascending(file_.path(), numbers_of<std::int64_t>(list), entries, categories);
+  }
+}
+
+}  // namespace sheaf::cli

@@ -1,0 +1,228 @@
+#include "apps/sheaf/checks/split.hpp"
+#include "apps/sheaf/files/arrays/numbers.hpp"
+#include "apps/sheaf/files/failure.hpp"
+#include "apps/sheaf/files/output_check.hpp"
+#include "apps/sheaf/subcommands/files/memberships.hpp"
+#include "apps/sheaf/subcommands/movement.hpp"
+#include "lab/description/split/problem.hpp"
+
+// The subcommand multi-split: records that may be in several categories, once for each of these.
+namespace sheaf::cli {
+namespace {
+
+constexpr const char* multi_split_footer =
+    "IN is an .npy or .npz array (file.npz:NAME), whose rows along the first axis are the records, or raw records of\n"
+    "--record-bytes. A record may be in any number of categories: those of record r are CATEGORIES[FIRST[r]] to\n"
+    "CATEGORIES[FIRST[r + 1] - 1], as in the compressed rows of a matrix of records by categories. FIRST has one\n"
+    "number more than there are records; it ascends from 0 to the number of CATEGORIES' entries. Each record is\n"
+    "written once for each of its categories: first those of category 0, each category in the order of IN.\n"
+    "--sources also writes which records they are. If these numbers are all that is wanted, IN and -o are left out.\n"
+    "Either all of the files appear or none.\n\n"
+    "Example: three records of two letters, the first in categories 1 and 0, the second in 0, the third in 0 and 1\n"
+    "  printf 'a b c ' > in.bin; printf '\\1\\0\\0\\0\\1' > of.bin\n"
+    "  printf '\\0\\0\\0\\0\\2\\0\\0\\0\\3\\0\\0\\0\\5\\0\\0\\0' > first.bin\n"
+    "  sheaf multi-split in.bin --record-bytes 2 --first first.bin --first-type u32 --categories of.bin \\\n"
+    "    --category-bytes 1 --count 2 -o out.bin --verify\n"
+    "Which rows of a table are in each of the categories 0 to 3, and where each category begins\n"
+    "  python3 -c \"import numpy as np; np.save('first.npy', np.array([0, 2, 2, 3]))\"\n"
+    "  python3 -c \"import numpy as np; np.save('of.npy', np.array([3, 1, 1], 'u2'))\"\n"
+    "  sheaf multi-split --first first.npy --categories of.npy --count 4 --sources rows.npy --offsets offsets.npy";
+
+struct multi_split_command {
+  common_options common;
+  std::string in;
+  std::string first;
+  std::string categories;
+  std::string output;
+  std::string sources;
+  std::string offsets;
+  std::uint64_t record_bytes = 0;
+  std::uint64_t category_bytes = 0;
+  std::uint64_t count = 0;
+  std::optional<index_type> first_type;
+  std::optional<index_type> sources_type;
+};
+
+void require_options(const multi_split_command& o) {
+  if (o.output.empty() && o.sources.empty()) primitives::refuse("give -o, --sources or both");
+  if (o.in.empty() && !o.output.empty()) primitives::refuse("-o needs IN; --sources alone does without records");
+  if (!o.in.empty() && o.output.empty()) primitives::refuse("IN is for -o; --sources alone does without records");
+  if (o.in.empty() && o.record_bytes != 0) primitives::refuse("--record-bytes is for IN");
+  if (o.sources.empty() && o.sources_type) primitives::refuse("--index-type is for --sources");
+  if (o.category_bytes == 3) primitives::refuse("--category-bytes is 3, not 1, 2 or 4");
+}
+
+void require_outputs(const multi_split_command& o) {
+  const std::pair<const std::string&, const char*> outputs[] = {
+      {o.output, "-o"}, {o.sources, "--sources"}, {o.offsets, "--offsets"}};
+  for (const auto& [path, option] : outputs) {
+    if (path.empty()) continue;
+    require_output(path, {o.in, o.first, o.categories}, option);
+    for (const auto& [other, other_option] : outputs) {
+      if (&other == &path) break;
+      if (!other.empty() && io::name_one_file(other, path))
+        primitives::refuse("{} and {} are both {}", other_option, option, path);
+    }
+  }
+}
+
+// The files, whose rows are read once all of them are found to be of the right kind.
+struct multi_split_inputs {
+  std::optional<io::record_file> in_file;
+  record_begins first;
+  io::record_file category_file;
+  io::native_numbers categories;
+  const_records in;
+  const_records of;  ///< categories of all records
+
+  explicit multi_split_inputs(const multi_split_command& o)
+      : first(o.first, o.first_type), category_file(o.categories, o.category_bytes, "--category-bytes") {
+    require_category_type(category_file, "membership");
+    if (!o.in.empty()) {
+      in_file.emplace(o.in, o.record_bytes);
+      require_name_of_kind(o.output, *in_file);
+      in = in_file->rows(primitives::most_record_bytes);
+      if (in.count != first.records()) {
+        io::fail(o.first, "{} numbers, but {} has {} records, which need {}", first.numbers().size(), o.in, in.count,
+                 in.count + 1);
+      }
+    }
+    of = category_file.rows(sizeof(std::uint32_t));
+    categories = io::native_numbers(of, category_file.type());
+    of.data = categories.data();
+    first.require_ascending_to(of.count, o.categories);
+  }
+};
+
+// A file that was asked for, or none, and where a context writes it.
+class wanted_output {
+ public:
+  wanted_output(const context& ctx, const std::string& path, const std::string& header, std::uint64_t count,
+                std::uint64_t width)
+      : count_(count), width_(width) {
+    if (path.empty()) return;
+    host_.emplace(path, header, count, width);
+    placed_ = std::make_unique<context_output>(ctx, *host_);
+  }
+
+  std::uint64_t count() const { return host_ ? count_ : 0; }
+  records in_context() const { return {placed_ ? placed_->data() : nullptr, count(), width_}; }
+  records on_host() const { return host_ ? host_->rows() : records{nullptr, 0, width_}; }
+  void fetch() const {
+    if (placed_) placed_->fetch();
+  }
+  /// Writes the file, which then has yet to appear.
+  void finish_into(std::vector<io::output_file*>& files) {
+    if (host_) files.push_back(&host_->finish());
+  }
+
+ private:
+  std::uint64_t count_;
+  std::uint64_t width_;
+  std::optional<record_output> host_;
+  std::unique_ptr<context_output> placed_;
+};
+
+std::span<std::uint64_t> words_of(const records& list) {
+  return {reinterpret_cast<std::uint64_t*>(list.data), list.count};
+}
+
+explanation explain(const multi_split_command& command, const context& ctx, const multi_split_inputs& files,
+                    index_type sources) {
+  const bool moves = !command.output.empty();
+  primitives::problem_spec problem{.primitive = primitives::multi_split_entry.name,
+                                   .record_bytes = moves ? files.in.record_bytes : 0,
+                                   .index = sources,
+                                   .count = files.of.count,
+                                   .key_bytes = files.of.record_bytes,
+                                   .table = files.first.records()};
+  problem.part<primitives::split_part>().categories = command.count;
+  explanation plan = primitives::multi_split_entry.explain(ctx, problem, command.common.variant());
+  if (!moves) plan.primitive = "multi_split_index";
+  return plan;
+}
+
+void run(const multi_split_command& command) {
+  require_options(command);
+  require_outputs(command);
+  const context ctx = command.common.make_context();
+  const multi_split_inputs files(command);
+  const std::uint64_t entries = files.of.count;
+  const index_type type = index_type_for(command.sources_type, files.first.records());
+  const explanation plan = explain(command, ctx, files, type);  // before outputs are opened
+
+  const std::string header =
+      files.in_file ? output_header(*files.in_file, std::span(&entries, 1), files.in_file->row_shape()) : "";
+  const std::uint64_t width = files.in_file ? files.in.record_bytes : 1;
+  wanted_output out(ctx, command.output, header, entries, width);
+  wanted_output sources(ctx, command.sources, numbers_header(descr_of(type), entries), entries, bytes(type));
+  wanted_output bounds(ctx, command.offsets, numbers_header("'<u8'", command.count + 1), command.count + 1, 8);
+
+  const std::span<const std::uint64_t> first = files.first.numbers();
+  const context_input in(ctx, files.in.data, files.in.count * files.in.record_bytes);
+  const context_input begins(ctx, first.data(), first.size_bytes());
+  const context_input categories(ctx, files.of.data, entries * files.of.record_bytes);
+  const membership of{{reinterpret_cast<const std::uint64_t*>(begins.data()), first.size()},
+                      {categories.data(), entries, files.of.record_bytes},
+                      command.count};
+  const index_output source_list(sources.in_context().data, sources.count(), type);
+  const split_options options{command.common.variant()};
+  const double seconds = timed(ctx, command.categories, [&] {
+    if (command.output.empty()) {
+      return multi_split_index(ctx, of, source_list, words_of(bounds.in_context()), options);
+    }
+    multi_split(ctx, {in.data(), files.in.count, width}, of, out.in_context(), source_list,
+                words_of(bounds.in_context()), options);
+  });
+  for (const wanted_output* each : {&out, &sources, &bounds}) each->fetch();
+  if (command.common.verify) {
+    require_right(jobs::multi_split_mistake(files.in, {first, files.of, command.count}, out.on_host(),
+                                            {sources.on_host().data, sources.count(), type},
+                                            words_of(bounds.on_host())));
+  }
+  std::vector<io::output_file*> written;
+  for (wanted_output* each : {&out, &sources, &bounds}) each->finish_into(written);
+  io::output_file::commit_all(written);
+  print_report(command.common, command.output.empty() ? command.sources : command.output, ctx, plan, entries,
+               command.output.empty() ? bytes(type) : width, seconds);
+}
+
+}  // namespace
+
+void add_multi_split(CLI::App& app) {
+  const auto command = std::make_shared<multi_split_command>();
+  CLI::App* subcommand =
+      app.add_subcommand("multi-split", "Bring the records of each category together; a record may be in several");
+  add_input(*subcommand, "IN", command->in, "Records: .npy, .npz, or raw with --record-bytes");
+  subcommand
+      ->add_option("--first", command->first,
+                   "Where the categories of each record begin in CATEGORIES, and where the last record's end: .npy or "
+                   ".npz of whole numbers, or raw with --first-type")
+      ->type_name("FIRST")
+      ->required();
+  subcommand
+      ->add_option("--categories", command->categories,
+                   "The categories of all records, record by record: '|u1', '<u2' or '<u4', or raw with "
+                   "--category-bytes")
+      ->type_name("CATEGORIES")
+      ->required();
+  add_number(*subcommand, "--count", 1, std::uint64_t{1} << 32, command->count, "Categories in all, numbered from 0")
+      ->required();
+  add_output(*subcommand, command->output);
+  subcommand
+      ->add_option("--sources", command->sources, "Also, or only, write the number of the record that each result is")
+      ->type_name("FILE.npy");
+  add_index_type(*subcommand, command->sources_type, "Type of --sources; u32 unless there are too many records");
+  subcommand
+      ->add_option("--offsets", command->offsets, "Also write where each category begins, and where the last ends: u8")
+      ->type_name("FILE.npy");
+  add_record_bytes(*subcommand, command->record_bytes);
+  add_index_type(*subcommand, command->first_type, "Type of a raw FIRST; .npy files know their own", "--first-type");
+  add_number(*subcommand, "--category-bytes", 1, 4, command->category_bytes,
+             "Width of raw CATEGORIES, 1, 2 or 4; .npy files know their own");
+  command->common.add_to(*subcommand, common_options::by_reference);
+  subcommand->footer(multi_split_footer);
+  subcommand->callback([command] { run(*command); });
+}
+
+}  // namespace sheaf::cli
