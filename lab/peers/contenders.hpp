@@ -31,6 +31,12 @@ make_contenders plain_loops;
 /// "stable_partition".
 make_contenders split_peers;
 
+/// Of records in several categories: a counting sort of all memberships in one thread, "serial_loop".
+make_contenders membership_loops;
+/// Memberships as pairs of category and record in 64 bits, which are sorted on the context's threads,
+/// "tbb.parallel_sort"; then all threads collect the records. Linked only where oneTBB was found.
+make_contenders tbb_membership_sorts;
+
 /// Rows up to 32 bytes are sorted as they are, wider ones by their keys with row numbers, and then collected. All sorts
 /// leave their input alone, as ours do. "std.sort" and, where rows of equal keys differ, "std.stable_sort", both
 /// serial.
@@ -89,6 +95,9 @@ make_contenders split_index_peers;
 make_contenders key_sorts;
 make_contenders pair_sorts;
 make_contenders index_sorts;
+/// Of records in several categories: CUB's sort of record numbers by category, and thrust::gather of the records,
+/// "cub".
+make_contenders membership_sorts;
 /// "atomics", a thread for each value, and "cub.sort_reduce", which sorts values by slot and adds up runs.
 make_contenders reduce_peers;
 

@@ -21,9 +21,11 @@ constexpr backend_kind cpu = backend_kind::cpu;
 constexpr peer_row rows[] = {
     {cpu, host::plain_loops, {"gather", "scatter", "scatter_reduce"}},
     {cpu, host::split_peers, {"split", "split_unstable", "split_gather_index", "split_scatter_index"}},
+    {cpu, host::membership_loops, {"multi_split"}},
     {cpu, host::std_sorts, {"sort_keys", "sort_pairs", "sort_records", "sort_gather_index"}},
 #if SHEAF_BENCH_HAS_TBB
     {cpu, host::tbb_sorts, {"sort_keys", "sort_pairs", "sort_records", "sort_gather_index"}},
+    {cpu, host::tbb_membership_sorts, {"multi_split"}},
 #endif
 #if SHEAF_BENCH_HAS_VQSORT
     {cpu, host::vectorized_sorts, {"sort_keys", "sort_pairs", "sort_gather_index"}},
@@ -45,6 +47,7 @@ constexpr peer_row rows[] = {
     {backend_kind::cuda, device::last_writer_scatters, {"scatter"}},
     {backend_kind::cuda, device::split_peers, {"split", "split_unstable"}},
     {backend_kind::cuda, device::split_index_peers, {"split_gather_index", "split_scatter_index"}},
+    {backend_kind::cuda, device::membership_sorts, {"multi_split"}},
     {backend_kind::cuda, device::reduce_peers, {"scatter_reduce"}},
     {backend_kind::cuda, device::sort_keys_peers, {"sort_keys"}},
     {backend_kind::cuda, device::sort_pairs_peers, {"sort_pairs"}},
@@ -64,6 +67,7 @@ constexpr peer_name all_names[] = {
     {"cub", "CUB sort of pairs", "sort_pairs"},
     {"cub", "CUB argsort and `thrust::gather`", "sort_records"},
     {"cub", "CUB sort of pairs", "sort_gather_index"},
+    {"cub", "CUB sort of pairs and `thrust::gather`", "multi_split"},
     {"atomic_loop", "loop with atomic additions"},
     {"atomic_max", "two kernels, `atomicMax` first"},
     {"atomics", "kernel of `atomicAdd`"},

@@ -130,5 +130,9 @@ std::vector<contender> split_peers(const context&, const problem& problem, const
   return all;
 }
 
+std::vector<contender> membership_loops(const context& ctx, const problem& problem, const workspace& arrays) {
+  return plain_loop("serial_loop", ctx, problem, arrays);
+}
+
 }  // namespace host
 }  // namespace sheaf::bench::peers
