@@ -174,7 +174,7 @@ struct paper {
 paper ujaldon2005_paper();
 /// He, Govindaraju, Luo, Smith (SC 2007): figures 1, 6 to 13, 15, 16 and 18 to 20.
 paper he2007_paper();
-/// Patidar, Narayanan (2009): figures 2, 4 to 6 and 8 to 15, table 1.
+/// Patidar, Narayanan (2009): figures 2, 4 to 6 and 8 to 15, table 1, and as table 2 the coprocessor of section 3.4.
 paper patidar2009_paper();
 /// Wei, JaJa (2010): figures 4 to 7, 11 and 12, tables 2 to 4.
 paper wei2010_paper();

@@ -73,7 +73,9 @@ std::unique_ptr<queue_clock> make_queue_clock(const context& ctx) {
 std::shared_ptr<std::byte[]> pinned_memory(const context& ctx, std::uint64_t bytes) {
   require(cudaSetDevice(ctx.device()), "cudaSetDevice");
   void* memory = nullptr;
-  require(cudaMallocHost(&memory, bytes), "cudaMallocHost");
+  const cudaError_t result = cudaMallocHost(&memory, bytes);
+  if (result != cudaSuccess) static_cast<void>(cudaGetLastError());  // else a later call takes it for its own
+  require(result, "cudaMallocHost");
   return {static_cast<std::byte*>(memory), [](std::byte* pinned) { cudaFreeHost(pinned); }};
 }
 

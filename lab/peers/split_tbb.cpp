@@ -19,14 +19,14 @@ void over_ranges(std::uint64_t count, Body body) {
                     [&](const tbb::blocked_range<std::uint64_t>& part) { body(part.begin(), part.end()); });
 }
 
-std::uint64_t category_of(std::uint64_t membership) { return membership >> 32; }
+std::uint64_t category_in(std::uint64_t membership) { return membership >> 32; }
 
 // The offsets of the categories that begin at position i.
 void note_offsets(const std::uint64_t* all, std::uint64_t count, std::uint64_t i, const records& offsets) {
   auto* const bounds = reinterpret_cast<std::uint64_t*>(offsets.data);
-  for (std::uint64_t c = i == 0 ? 0 : category_of(all[i - 1]) + 1; c <= category_of(all[i]); ++c) bounds[c] = i;
+  for (std::uint64_t c = i == 0 ? 0 : category_in(all[i - 1]) + 1; c <= category_in(all[i]); ++c) bounds[c] = i;
   if (i + 1 < count) return;
-  for (std::uint64_t c = category_of(all[i]) + 1; c < offsets.count; ++c) bounds[c] = count;
+  for (std::uint64_t c = category_in(all[i]) + 1; c < offsets.count; ++c) bounds[c] = count;
 }
 
 template <class Record>

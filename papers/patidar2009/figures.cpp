@@ -51,15 +51,16 @@ constexpr figure<paper_run> figures[] = {{2, figure_2},
                                          {13, figure_13},
                                          {14, figure_14},
                                          {15, figure_15},
-                                         {table_number(1), table_1}};
+                                         {table_number(1), table_1},
+                                         {table_number(2), table_2}};
 
 findings print(std::span<const context>, sessions& all_sessions, const papers::request& request) {
-  paper_run run{"patidar2009", all_sessions, request};
+  paper_run run{{"patidar2009", all_sessions, request}};
   print_figures(run,
                 "\nPatidar, Narayanan: Scalable Split and Gather Primitives for the GPU, IIIT/TR/2009/99\n"
                 "  M is 2^20. A peer is what users call today; \"-\" where nobody does it.\n",
                 figures);
-  return {.rows = std::move(run.results)};
+  return {std::move(run.results), std::move(run.input_results)};
 }
 
 }  // namespace

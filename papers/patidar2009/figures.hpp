@@ -6,7 +6,10 @@
 // of a Tesla S1070 with 4 GB of memory. Its figures are drawn without numbers; the numbers of its text are printed.
 namespace sheaf::bench::papers::patidar2009 {
 
-using paper_run = study;
+/// State that the figures of a run share.
+struct paper_run : study {
+  std::vector<input_result> input_results = {};  ///< of the device as a coprocessor, table 2
+};
 
 /// Sorts: of numbers of this many bits, of pairs with keys and values of 32 bits, of records by their first bytes.
 problem number_sort(std::uint64_t count, std::uint32_t bits);
@@ -37,5 +40,7 @@ void figure_13(paper_run& run);
 void figure_14(paper_run& run);
 void figure_15(paper_run& run);
 void table_1(paper_run& run);
+/// Not a table of the paper: what section 3.4 proposes.
+void table_2(paper_run& run);
 
 }  // namespace sheaf::bench::papers::patidar2009

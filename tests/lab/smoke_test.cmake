@@ -71,6 +71,26 @@ foreach(wrong IN ITEMS 0/2 3/2 2 1/0 x/y)
   endif()
 endforeach()
 
+# Records in several categories, which no set has, beside what one writes by hand.
+set(memberships multi_split/uniform:b8:s700/r8/k32/n=5003,multi_split/zipf:b16:s30000/r12/k32/n=70001,multi_split/two:b3:s1/r100/k32/n=33)
+execute_process(COMMAND ${BENCH} --rows ${memberships} --backend cpu --threads 2 --seconds 0 --rounds 1 --warm
+  RESULT_VARIABLE code OUTPUT_VARIABLE said ERROR_VARIABLE said)
+if(NOT code EQUAL 0 OR NOT said MATCHES "[1-9][0-9]* answers, 0 wrong" OR said MATCHES "skipped")
+  message(FATAL_ERROR "sheaf-bench --rows ${memberships} exited with ${code}:\n${said}")
+endif()
+string(REGEX MATCHALL "multi_split/[^\n]*/serial_loop " by_hand "${said}")
+list(LENGTH by_hand rows_by_hand)
+if(NOT rows_by_hand EQUAL 3 OR NOT said MATCHES "cpu multi_split: 3 rows, peer / ours: ")
+  message(FATAL_ERROR "${rows_by_hand} rows of multi_split have a peer, not 3:\n${said}")
+endif()
+execute_process(COMMAND ${BENCH} --rows ${memberships} --backend cuda --seconds 0 --rounds 1 --warm
+  RESULT_VARIABLE code OUTPUT_VARIABLE said ERROR_VARIABLE said)
+if(NOT code EQUAL 6)  # where there is no device
+  if(NOT code EQUAL 0 OR NOT said MATCHES " answers, 0 wrong" OR NOT said MATCHES "cuda multi_split: 3 rows, peer / ours: ")
+    message(FATAL_ERROR "sheaf-bench --rows ${memberships} --backend cuda exited with ${code}:\n${said}")
+  endif()
+endif()
+
 # Rows by name, among them what no set has.
 execute_process(COMMAND ${BENCH} --rows scatter/uniform/r12/u32+last/n=5003,gather/zipf:s70/r8/i64/n=5003 --prepared --trust
     --backend cpu --threads 2 --seconds 0 --rounds 1 --warm

@@ -42,6 +42,31 @@ foreach(words IN ITEMS "he2007/19" "he2007/20" "conjugate gradient by cpu.fused"
   endif()
 endforeach()
 
+# The device as a coprocessor has rows of what the host does alone, and of its own where there is a device.
+if(NOT said MATCHES "section 3\\.4, not a table of the paper" OR NOT said MATCHES "no device in this session"
+    OR NOT said MATCHES "\n *8 bits +4 K +- +- +- +- +- +[0-9.]+ [mu]s " OR NOT said MATCHES "\n *32 bits +4 K +-")
+  message(FATAL_ERROR "what section 3.4 of the 2009 paper proposes is missing:\n${said}")
+endif()
+foreach(words IN ITEMS "patidar2009/table2" "4096 records of 256 bytes, keys of 32 bits" "all on the host")
+  if(NOT document MATCHES "\"${words}\"")
+    message(FATAL_ERROR "'${words}' is missing in ${OUTPUT}")
+  endif()
+endforeach()
+execute_process(COMMAND ${BENCH} papers --quick --backend cuda --paper patidar2009 --figures table2 --json ${OUTPUT}.device
+  RESULT_VARIABLE code OUTPUT_VARIABLE said ERROR_VARIABLE complained)
+if(NOT code EQUAL 6)  # where there is no device
+  if(NOT code EQUAL 0 OR said MATCHES "WRONG|left out" OR NOT said MATCHES "\n *32 bits +4 K( +[0-9.]+ [mu]?s)+")
+    message(FATAL_ERROR "sheaf-bench papers --backend cuda --figures table2 exited with ${code}:\n${said}${complained}")
+  endif()
+  file(READ ${OUTPUT}.device document)
+  foreach(words IN ITEMS "index on the device, gather on the host" "index on the device, gather on the host: gather"
+      "all on the device" "all on the device: records to the host" "all on the host")
+    if(NOT document MATCHES "\"${words}\"")
+      message(FATAL_ERROR "'${words}' is missing in ${OUTPUT}.device")
+    endif()
+  endforeach()
+endif()
+
 # On several threads, figure 12 has one thread beside them.
 execute_process(COMMAND ${BENCH} papers --quick --backend cpu --threads 2 --figures 12
   RESULT_VARIABLE code OUTPUT_VARIABLE said ERROR_VARIABLE complained)
