@@ -45,7 +45,7 @@ for name in outputs:
 
 # What is done wrong, with which subcommands where not all will do, and what the tester says.
 FAULTS = {
-    "a flipped bit": (FLIP_A_BIT, ["gather", "split", "sort", "search", "scan", "spmv", "edges"], "not"),
+    "a flipped bit": (FLIP_A_BIT, ["gather", "split", "multi-split", "sort", "search", "scan", "spmv", "edges"], "not"),
     "wrong usage that passes": ("if code == 2: code, err, out = 0, b'', b'{\"schema_version\": 1}'", None,
                                 "exit code 0, not 2"),
     "bad input that passes": ("if code == 3: code, err, out = 0, b'', b'{\"schema_version\": 1}'", None,

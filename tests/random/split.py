@@ -1,8 +1,8 @@
-"""split: the records of each category together, in order."""
+"""split and multi-split: the records of each category together, in order."""
 
 from collections import Counter
 
-from arrays import draw_records, is_npy, is_raw, npy, pack, write_records
+from arrays import draw_numbers_file, draw_records, is_npy, is_raw, npy, pack, write_records
 from keys import draw_structures
 from trial import Trial
 
@@ -47,8 +47,8 @@ def draw_field(case, trial, count, stem):
     return records, of, 1 << bits
 
 
-def draw_categories(case, trial, count, is_raw_file):
-    """Writes CATEGORIES. @returns (its name, the category of each record, how many there are)"""
+def draw_categories(case, trial, count, is_raw_file, width_option="--key-bytes"):
+    """Writes CATEGORIES. @returns (the category of each record, how many there are)"""
     categories = case.pick([1, 2, 3, 7, 16, 100, 255, 256, 257, 1000, 5000, 70000])
     codes = [code for code, most in (("u1", 256), ("u2", 65536), ("u4", 2**32)) if categories <= most]
     code = case.pick(codes)
@@ -61,7 +61,7 @@ def draw_categories(case, trial, count, is_raw_file):
         trial.fail_with(3, name, str(of[wrong]))
     data = pack(code, of)
     if is_raw_file:
-        trial.options["--key-bytes"] = int(code[1])
+        trial.options[width_option] = int(code[1])
         case.put(name, data)
     else:
         case.put(name, npy("'|u1'" if code == "u1" else f"'<{code}'", (count,), data))
@@ -175,4 +175,67 @@ def look_at_index(case, trial, kind, order, like_raw):
     return is_raw(data, int(code[1])) if like_raw else is_npy(f"'<{code}'", (len(order),), data, int(code[1]))
 
 
-FAMILY = {split: 4}
+def draw_first(case, trial, lengths, name_of_categories):
+    """Writes FIRST: where the categories of each record begin. One in ten is wrong."""
+    first = [0]
+    for length in lengths:
+        first.append(first[-1] + length)
+    is_wrong = case.chance(0.1)
+    if is_wrong:
+        at = case.random.randrange(len(first))
+        if at == 0:
+            first[0], words = 1, ["first[0] is 1, not 0"]
+        elif at == len(first) - 1 or first[at] == 0:
+            first[-1] += 1
+            words = [f"first[{len(first) - 1}], the last, is {first[-1]}", name_of_categories]
+        else:
+            first[at] += first[-1]
+            words = [f"first[{at + 1}] is {first[at + 1]}, below first[{at}], which is {first[at]}"]
+    name, raw_type = draw_numbers_file(case, "first", first, (len(first),), case.chance(0.3))
+    trial.options["--first"] = name
+    if raw_type:
+        trial.options["--first-type"] = raw_type
+    if is_wrong:
+        trial.fail_with(3, name.split(".npz:")[0], *words)
+
+
+def multi_split(case):
+    trial = Trial("multi-split")
+    count = case.count(1500)
+    most = case.pick([0, 1, 2, 3, 8])
+    lengths = [case.random.randint(0, most) if case.chance(0.9) else case.random.randint(0, 20) for _ in range(count)]
+    of, categories = draw_categories(case, trial, sum(lengths), case.chance(0.3), "--category-bytes")
+    draw_first(case, trial, lengths, trial.options["--categories"])
+    record_of = [record for record, length in enumerate(lengths) for _ in range(length)]
+    sources = [record_of[e] for e in sorted(range(len(of)), key=lambda e: of[e])]
+    wants_records = case.chance(0.7)
+    looks = {}
+    if wants_records:
+        records = draw_records(case, "in", count, most_bytes=1 << 17)
+        trial.operands = [records.name]
+        if records.descr is None:
+            trial.options["--record-bytes"] = records.width
+        trial.options["-o"] = out = case.name("out", ".bin" if records.descr is None else ".npy")
+        rows = records.rows()
+        looks[out] = records.is_like((len(sources),), b"".join(rows[i] for i in sources))
+    if not wants_records or case.chance(0.5):
+        code = "u4"
+        if case.chance(0.4):
+            name = case.pick(list(INDEX_LIMITS))
+            trial.options["--index-type"] = name
+            code = name[0] + str(int(name[1:]) // 8)
+        trial.options["--sources"] = "sources.npy"
+        looks["sources.npy"] = is_npy(f"'<{code}'", (len(sources),), pack(code, sources), int(code[1]))
+    if categories <= 1 << 16 and case.chance(0.4):
+        trial.options["--offsets"] = "offsets.npy"
+        data = pack("u8", bounds_of(of, categories))
+        looks["offsets.npy"] = is_npy("'<u8'", (categories + 1,), data, 8)
+    if trial.exits == {0}:
+        trial.outputs = looks
+        trial.report = lambda d: None if d["records"] == len(of) else f"{d['records']} records, not {len(of)}"
+    case.add_context(trial)
+    case.force_variant(trial, "split")  # its variants are those of the split inside
+    return trial
+
+
+FAMILY = {split: 4, multi_split: 2}

@@ -25,6 +25,10 @@ OPTIONS = {
     "split": {"-o": FILE, "--key": BITS, "--keys": FILE, "--categories": FILE, "--count": NUMBER_FROM_1 + ["4294967297"],
               "--index": WORD, "--index-type": WORD, "--offsets": FILE, "--record-bytes": NUMBER_FROM_1 + ["65537"],
               "--key-bytes": NUMBER_FROM_1 + ["65537"], **CONTEXT, **MEMORY},
+    "multi-split": {"-o": FILE, "--first": FILE, "--categories": FILE, "--count": NUMBER_FROM_1 + ["4294967297"],
+                    "--sources": FILE, "--offsets": FILE, "--index-type": WORD, "--first-type": WORD,
+                    "--record-bytes": NUMBER_FROM_1 + ["65537"], "--category-bytes": NUMBER_FROM_1 + ["3", "5"],
+                    **CONTEXT, **MEMORY},
     "sort": {"-o": FILE, "--key": KEYS, "--index": WORD, "--index-type": WORD, "--record-bytes": NUMBER_FROM_1 + ["65537"],
              "--memory": SORT_SIZE, **CONTEXT},
     "search": {"-o": FILE, "--table-key": PLACE, "--records": FILE, "--key-bytes": WORD + ["3", "16"],
@@ -54,14 +58,15 @@ PAIRS = {
     "scatter": [{"--count": "5", "--into": "in"}],
     "split": [{"--keys": "in", "--categories": "in"}, {"--key": "0:1", "--count": "5"},
               {"--unstable": None, "--index": "gather"}],
+    "multi-split": [{"-o": "same.npy", "--sources": "same.npy"}, {"--sources": "same.npy", "--offsets": "same.npy"}],
     "sort": [{"--check": None, "--memory": "1M"}, {"--check": None, "--verify": None}, {"--check": None, "-o": "out"}],
     "search": [{"--first": None, "--count": None}],
     "machine": [{"--seconds": "5"}],
 }
 
 # What a subcommand cannot do without.
-NEEDED = {"gather": ["-o"], "scatter": ["-o"], "split": ["-o"], "sort": ["-o"], "search": ["-o"], "rank": ["-o"],
-          "scan": ["-o"], "spmv": ["-o"], "solve": ["-o"]}
+NEEDED = {"gather": ["-o"], "scatter": ["-o"], "split": ["-o"], "multi-split": ["--first", "--categories", "--count"],
+          "sort": ["-o"], "search": ["-o"], "rank": ["-o"], "scan": ["-o"], "spmv": ["-o"], "solve": ["-o"]}
 
 
 def spoil(case, trial):

@@ -538,7 +538,7 @@ TEST_F(Cli, VersionNamesWhatIsBuiltIn) {
 
 TEST_F(Cli, EveryHelpEndsWithAnExample) {
   for (const std::string subcommand :
-       {"", "gather", "scatter", "split", "sort", "plan", "machine", "version", "demo"}) {
+       {"", "gather", "scatter", "split", "multi-split", "sort", "plan", "machine", "version", "demo"}) {
     const program_result help = run_sheaf(folder, subcommand + " --help");
     EXPECT_EQ(help.code, 0) << subcommand;
     EXPECT_NE(help.out.rfind("\n  sheaf "), std::string::npos) << help.out;
