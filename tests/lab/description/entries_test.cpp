@@ -99,6 +99,27 @@ TEST(Entries, PriceAllStepsOfASplitInSeveralCategories) {
   EXPECT_EQ(all.terms.back().what, std::string("gather"));
 }
 
+// The command says how wide categories and numbers are, and asks for sources alone by records of no bytes.
+TEST(Entries, OfSplitsInSeveralCategoriesPriceWhatTheCommandAsksFor) {
+  const context ctx = context::cpu(1);
+  problem_spec p = primitives::parse_problem("multi_split/uniform:b8:s65536/r100/k32/n=1048576");
+  const auto plan_of = [&] { return *entry_of(p).explain(ctx, p, {}).choice(); };
+  const variant_estimate moving = plan_of();
+  p.key_bytes = 1;
+  EXPECT_LT(plan_of().seconds, moving.seconds) << "categories of one byte are read sooner";
+  p.key_bytes = 4;
+  p.index = index_type::u64;
+  EXPECT_GT(plan_of().scratch_bytes, moving.scratch_bytes);
+  p.index = index_type::u32;
+  p.record_bytes = 0;
+  const variant_estimate alone = plan_of();
+  EXPECT_LT(alone.seconds, moving.seconds);
+  EXPECT_EQ(alone.terms.back().what, std::string("record numbers"));
+  double sum = 0;
+  for (const cost_term& term : alone.terms) sum += term.seconds;
+  EXPECT_NEAR(sum, alone.seconds, 1e-12);
+}
+
 TEST(Entries, SayWhereTheirProblemsLieAmongThoseThatCalibrationRuns) {
   const auto place = [](const char* name) {
     const problem_spec p = primitives::parse_problem(name);
