@@ -17,9 +17,12 @@ enum class bit_order : std::uint8_t {
   from_left,      ///< bit 0 is the highest bit of byte 0, bit 8 the highest of byte 1 (Patidar and Narayanan 2009)
 };
 
-/// A field of 1 to 32 neighbouring bits of a record, read as an unsigned number. It may cross bytes. Its first bit is
+/// A field of 1 to 96 neighbouring bits of a record, read as an unsigned number. It may cross bytes. Its first bit is
 /// the lowest of the number with bit_order::little_endian, the highest with bit_order::from_left.
 struct bit_field {
+  static constexpr std::uint32_t most_bits = 96;
+  static constexpr std::uint32_t most_counted_bits = 32;  ///< a field of more bits has categories, but no offsets
+
   std::uint64_t first = 0;  ///< number of the first bit in the record
   std::uint32_t count = 8;  ///< bits of the field
   bit_order order = bit_order::little_endian;
@@ -37,7 +40,8 @@ struct split_key {
   kind from = kind::record_bits;
   const_records keys{};          ///< as many keys as there are records, at any stride; empty for record_bits
   bit_field bits{};              ///< the field that holds the category; unused for kind::category
-  std::uint64_t categories = 0;  ///< number of categories: 2^bits.count, or for kind::category 1 to 2^32
+  std::uint64_t categories = 0;  ///< number of categories: 2^bits.count, or for kind::category 1 to 2^32; 0 where the
+                                 ///< field has more than 32 bits, whose categories are not counted
 
   static split_key of_record(bit_field bits) { return {kind::record_bits, {}, bits, numbers(bits)}; }
   static split_key of(const_records keys, bit_field bits) { return {kind::key_bits, keys, bits, numbers(bits)}; }
@@ -47,7 +51,7 @@ struct split_key {
 
  private:
   static constexpr std::uint64_t numbers(bit_field bits) {
-    return bits.count > 32 ? 0 : std::uint64_t{1} << bits.count;
+    return bits.count > bit_field::most_counted_bits ? 0 : std::uint64_t{1} << bits.count;
   }
 };
 
@@ -61,12 +65,14 @@ struct split_options {
 /// @param key      where the category of a record is found.
 /// @param out      as many records as in, as wide, at any stride; may not overlap in or the keys.
 /// @param offsets  empty, or key.categories + 1 values in ctx's memory: category c begins at record offsets[c] of out
-///                 and ends before offsets[c + 1]. They may not overlap another array.
+///                 and ends before offsets[c + 1]. They may not overlap another array. A key of more than 32 bits has
+///                 more categories than memory has offsets for: they must be empty.
 /// A record of a bad category, which only kind::category can have, is left out, and the first surfaces at ctx.wait() as
 /// error(bad_index). Records of out from offsets[key.categories] on then keep their value.
-/// @throws error(bad_argument) if counts or widths disagree, the bits lie outside the record, there are no or more than
-/// 2^32 categories, an output overlaps another array, or an array is not in ctx's memory; error(no_variant) on OpenGL;
-/// and what every call may throw (see context).
+/// @throws error(bad_argument) if counts or widths disagree, the bits are none, more than 96 or outside the record,
+/// kind::category has none or more than 2^32, offsets are asked for of a key of more than 32 bits, an output overlaps
+/// another array, or an array is not in ctx's memory; error(no_variant) on OpenGL; and what every call may throw (see
+/// context).
 /// The result is bit-identical on every backend. The call is queued on ctx: it returns before its work is done on CUDA,
 /// after it on the CPU. Source: Patidar and Narayanan 2009, sections 3.1, 3.2 and 3.4 (split8 and split).
 SHEAF_API void split(const context& ctx, const_records in, const split_key& key, records out,

@@ -8,7 +8,7 @@ using namespace primitives;
 extern const gather_variant gather_direct, gather_bucketed, gather_multipass;
 extern const scatter_variant scatter_direct, scatter_by_page, scatter_bucketed, scatter_multipass, scatter_owner;
 extern const scatter_reduce_variant scatter_reduce_owner, scatter_reduce_split, scatter_reduce_private;
-extern const split_variant split_buffered, split_second_sort;
+extern const split_variant split_buffered, split_by_sort, split_second_sort;
 extern const row_of_entry_variant row_of_entry;
 extern const sort_variant sort_msd, sort_lsd, sort_counting, sort_vqsort;
 extern const list_variant list_sublist;
@@ -26,7 +26,7 @@ constexpr variant_table tables[] = {
     table<gather_direct, gather_bucketed, gather_multipass>,
     table<scatter_direct, scatter_by_page, scatter_bucketed, scatter_multipass, scatter_owner>,
     table<scatter_reduce_owner, scatter_reduce_split, scatter_reduce_private>,
-    table<split_buffered, split_second_sort>,
+    table<split_buffered, split_by_sort, split_second_sort>,
     table<row_of_entry>,
     table<sort_msd, sort_lsd, sort_counting, sort_vqsort>,
     table<list_sublist>,

@@ -11,7 +11,7 @@ extern const scatter_variant scatter_direct, scatter_collective, scatter_multipa
 extern const prepare_variant prepare_scheduled;
 extern const scatter_reduce_variant scatter_reduce_atomic, scatter_reduce_sorted, scatter_reduce_tiled,
     scatter_reduce_bucketed;
-extern const split_variant split_stable, split_unordered, split_cub, split_by_index, split_second_sort;
+extern const split_variant split_stable, split_unordered, split_cub, split_by_index, split_by_sort, split_second_sort;
 extern const row_of_entry_variant row_of_entry;
 extern const sort_variant sort_by_sample, sort_onesweep, sort_cub, sort_lsd, sort_counting;
 extern const hash_build_variant hash_build_sorted;
@@ -33,7 +33,7 @@ constexpr variant_table tables[] = {
           scatter_last_writer, scatter_bucketed_last>,
     table<prepare_scheduled>,
     table<scatter_reduce_atomic, scatter_reduce_sorted, scatter_reduce_tiled, scatter_reduce_bucketed>,
-    table<split_stable, split_unordered, split_cub, split_by_index, split_second_sort>,
+    table<split_stable, split_unordered, split_cub, split_by_index, split_by_sort, split_second_sort>,
     table<row_of_entry>,
     table<sort_by_sample, sort_onesweep, sort_cub, sort_lsd, sort_counting>,
     table<hash_build_sorted>,

@@ -73,6 +73,7 @@ std::uint64_t pass_entry_bytes(const split_problem& p) noexcept {
 }
 
 plan::planned plan_split(const split_problem& problem, const plan::scope& scope) {
+  if (problem.has_wide_category()) return plan::rejected("splits by up to 32 bits");
   const machine& machine = scope.machine;
   plan::planned plan;
   const std::uint32_t bits = std::max(1U, category_bits(split_buckets_of(problem)));

@@ -7,6 +7,7 @@ namespace sheaf::cuda {
 using namespace primitives;
 
 const char* word_pass_rejection(const split_problem& p) {
+  if (p.has_wide_category()) return "splits by up to 32 bits";
   if (p.record_bytes != p.word_bytes) return "a record is more than one aligned word";
   if (p.has_separate_key() && p.word_bytes < 4) return "records of 1 and 2 bytes move only with their key in them";
   if (p.in_stride_bytes != p.word_bytes || p.out_stride_bytes != p.word_bytes) return "records are not contiguous";

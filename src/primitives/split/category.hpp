@@ -1,5 +1,8 @@
 #pragma once
 
+#include <algorithm>
+#include <compare>
+
 #include <sheaf/split.hpp>
 
 #include "core/host_device.hpp"
@@ -7,12 +10,12 @@
 // Reads the category of a record from its key, on host and device.
 namespace sheaf::primitives {
 
-/// Number of bytes in which the bits of a field lie, 1 to 5.
+/// Number of bytes in which the bits of a field lie, 1 to 5, or up to 13 where the field has more than 32 bits.
 constexpr std::uint32_t bytes_touched(const bit_field& f) {
   return static_cast<std::uint32_t>((f.first % 8 + f.count + 7) / 8);
 }
 
-/// The value of a field of the record that begins at `record`. Reads only the bytes that hold the field.
+/// The value of a field of up to 32 bits of the record that begins at `record`. Reads only the bytes that hold it.
 SHEAF_HOST_DEVICE inline std::uint32_t field_of(const std::byte* record, const bit_field& field) {
   const std::byte* const first = record + field.first / 8;
   const auto skipped = static_cast<std::uint32_t>(field.first % 8);
@@ -32,6 +35,23 @@ SHEAF_HOST_DEVICE inline std::uint32_t field_of(const std::byte* record, const b
 constexpr bit_field part_of(const bit_field& f, std::uint32_t low, std::uint32_t count) {
   const std::uint64_t first = f.order == bit_order::little_endian ? f.first + low : f.first + f.count - low - count;
   return {first, count, f.order};
+}
+
+/// The value of a field of up to 96 bits.
+struct wide_category {
+  std::uint64_t high = 0;  ///< bits 64 and up
+  std::uint64_t low = 0;
+
+  friend constexpr auto operator<=>(const wide_category&, const wide_category&) = default;
+};
+
+/// The value of a field of any width, on the host.
+inline wide_category wide_field_of(const std::byte* record, const bit_field& field) {
+  const auto part_from = [&](std::uint32_t low) -> std::uint64_t {
+    if (low >= field.count) return 0;
+    return field_of(record, part_of(field, low, std::min(std::uint32_t{32}, field.count - low)));
+  };
+  return {part_from(64), part_from(32) << 32 | part_from(0)};
 }
 
 /// Number of bits that hold every number below `categories`; 0 for one category.

@@ -37,9 +37,24 @@ void require_offsets(std::string_view call, const context& ctx, std::uint64_t ca
 
 namespace {
 
-// The number of categories by the kind of a checked key. A key that was put together by hand may hold another number.
+bool has_wide_bits(const split_key& key) {
+  return key.from != split_key::kind::category && key.bits.count > bit_field::most_counted_bits;
+}
+
+// The number of categories by the kind of a checked key, 0 where they are not counted. A key that was put together by
+// hand may hold another number.
 std::uint64_t categories_of(const split_key& key) {
-  return key.from == split_key::kind::category ? key.categories : std::uint64_t{1} << key.bits.count;
+  if (key.from == split_key::kind::category) return key.categories;
+  return has_wide_bits(key) ? 0 : std::uint64_t{1} << key.bits.count;
+}
+
+void require_offsets_of(std::string_view call, const context& ctx, const split_key& key,
+                        std::span<const std::uint64_t> offsets) {
+  if (!offsets.empty() && has_wide_bits(key)) {
+    refuse("{}: offsets has {} values, but a key of {} bits, more than {}, has too many categories for offsets", call,
+           offsets.size(), key.bits.count, bit_field::most_counted_bits);
+  }
+  require_offsets(call, ctx, categories_of(key), offsets);
 }
 
 void require_key(std::string_view call, const split_key& key, const_records in) {
@@ -48,8 +63,8 @@ void require_key(std::string_view call, const split_key& key, const_records in) 
   const const_records& keys = key.from == split_key::kind::record_bits ? in : key.keys;
   require_shape(call, keys, key.from == split_key::kind::record_bits ? "in" : "keys");
   if (key.from == split_key::kind::category) return require_categories(call, keys, key.categories);
-  if (key.bits.count == 0 || key.bits.count > 32) {
-    refuse("{}: a key of {} bits, not 1 to 32", call, key.bits.count);
+  if (key.bits.count == 0 || key.bits.count > bit_field::most_bits) {
+    refuse("{}: a key of {} bits, not 1 to {}", call, key.bits.count, bit_field::most_bits);
   }
   if (key.bits.first > keys.record_bytes * 8 || key.bits.count > keys.record_bytes * 8 - key.bits.first) {
     refuse("{}: {} bits from bit {} on reach past a record of {} bits", call, key.bits.count, key.bits.first,
@@ -123,7 +138,7 @@ void split_records(const context& ctx, const_records in, const split_key& key, r
   }
   if (in.count != out.count) refuse("{}: in has {} records, but out has {}", call, in.count, out.count);
   require_key_of_each(call, key, in);
-  require_offsets(call, ctx, categories_of(key), offsets);
+  require_offsets_of(call, ctx, key, offsets);
   require_memory(call, ctx, in.data, extent(in), "in");
   require_memory(call, ctx, out.data, extent(out), "out");
   require_no_overlap(call, in.data, extent(in), "in", out.data, extent(out), "out");
@@ -148,7 +163,7 @@ void split_index(const context& ctx, const split_key& key, index_output index, s
     refuse("{}: the index has {} entries, but there are {} keys", call, index.count, key.keys.count);
   }
   require_index_output(call, ctx, index, "the index", index.count);
-  require_offsets(call, ctx, categories_of(key), offsets);
+  require_offsets_of(call, ctx, key, offsets);
   require_memory(call, ctx, key.keys.data, extent(key.keys), "keys");
   const std::uint64_t index_bytes = index.count * bytes(index.type);
   require_no_overlap(call, key.keys.data, extent(key.keys), "keys", index.data, index_bytes, "the index");

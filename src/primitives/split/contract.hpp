@@ -13,7 +13,7 @@ struct split_problem {
   split_product product = split_product::records;
   bool stable = true;
   std::uint64_t count = 0;
-  std::uint64_t categories = 0;
+  std::uint64_t categories = 0;  ///< 0 where they are not counted
 
   std::uint64_t record_bytes = 0;  ///< width of what is written: a record, or an entry of the index
   std::uint64_t in_stride_bytes = 0;
@@ -32,6 +32,8 @@ struct split_problem {
     return key_from == split_key::kind::category && categories < std::uint64_t{1} << bits.count;
   }
   bool has_separate_key() const noexcept { return key_from != split_key::kind::record_bits; }
+  /// Whether the category has more bits than categories are counted by.
+  bool has_wide_category() const noexcept { return bits.count > bit_field::most_counted_bits; }
 
   friend bool operator==(const split_problem&, const split_problem&) = default;
 };
@@ -46,7 +48,9 @@ constexpr std::string_view name_of(split_product product, bool stable) noexcept 
 }
 
 inline plan::measured_place place_of(const split_problem& p) noexcept {
-  return {name_of(p.product, p.stable), access_pattern::kind::unknown, p.record_bytes, p.count, p.categories};
+  // The range is a number of 64 bits, and splits by more bits lie where it ends.
+  const std::uint64_t range = p.has_wide_category() ? std::uint64_t{1} << std::min(63U, p.bits.count) : p.categories;
+  return {name_of(p.product, p.stable), access_pattern::kind::unknown, p.record_bytes, p.count, range};
 }
 
 /// How a bad index of this primitive is reported.

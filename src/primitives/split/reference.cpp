@@ -30,16 +30,17 @@ void run_serial(const context& ctx, const split_problem& problem, const plan::pl
                 std::byte*) {
   core::cpu_state& state = core::cpu(ctx);
   const std::uint64_t call = state.begin_call();
-  const auto category_of = [&](std::uint64_t i) -> std::uint64_t {
-    return field_of(buffers.keys.data + i * problem.key_stride_bytes, problem.bits);
+  const auto category_of = [&](std::uint64_t i) {
+    return wide_field_of(buffers.keys.data + i * problem.key_stride_bytes, problem.bits);
   };
   std::vector<std::uint64_t> order;
   order.reserve(problem.count);
   for (std::uint64_t i = 0; i < problem.count; ++i) {
-    if (category_of(i) < problem.categories) {
+    const std::uint64_t category = category_of(i).low;
+    if (!problem.checks_category() || category < problem.categories) {
       order.push_back(i);
     } else {
-      state.keep_first({call, i, category_of(i), problem.categories, &category_wording, 0});
+      state.keep_first({call, i, category, problem.categories, &category_wording, 0});
     }
   }
   std::ranges::stable_sort(order, [&](std::uint64_t i, std::uint64_t j) { return category_of(i) < category_of(j); });
@@ -47,7 +48,7 @@ void run_serial(const context& ctx, const split_problem& problem, const plan::pl
   if (buffers.offsets == nullptr) return;
   std::uint64_t to = 0;
   for (std::uint64_t category = 0; category <= problem.categories; ++category) {
-    while (to < order.size() && category_of(order[to]) < category) ++to;
+    while (to < order.size() && category_of(order[to]).low < category) ++to;
     buffers.offsets[category] = to;
   }
 }
