@@ -11,7 +11,7 @@ namespace sheaf::primitives {
 /// The part of a problem that sorts and splits share.
 struct key_part {
   key_distribution keys = key_distribution::uniform;
-  std::uint32_t bits = 8;       ///< bits of the key that decide; a split by more than 32 takes several calls
+  std::uint32_t bits = 8;       ///< bits of the key that decide; a split by more than 96 takes several calls
   std::uint32_t first_bit = 0;  ///< lowest bit of the key that decides
   key_type number = key_type::unsigned_integer;
 };

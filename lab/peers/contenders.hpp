@@ -87,9 +87,9 @@ make_contenders scatters;
 /// "atomic_max", for the rows of duplicates::last, which thrust has no call for.
 make_contenders last_writer_scatters;
 
-/// "cub", a radix sort by the key's bits. For an index split it sorts record numbers, and thrust::scatter inverts them
-/// to a scatter index. "cub.partition" splits records in any order by one bit. They are in three files, by what they
-/// sort.
+/// "cub", a radix sort by the key's bits. For an index split by keys of 4 or 8 bytes it sorts record numbers, and
+/// thrust::scatter inverts them to a scatter index. "cub.partition" splits records in any order by one bit. They are in
+/// three files, by what they sort.
 make_contenders split_peers;
 make_contenders split_index_peers;
 make_contenders key_sorts;

@@ -29,7 +29,9 @@ problem record_split(std::uint64_t count, std::uint64_t record_bytes, std::uint3
 }
 
 problem index_split(std::uint64_t count, std::uint32_t bits, std::string_view what) {
-  const problem p{.primitive = what, .record_bytes = 4, .index = index_type::u32, .count = count, .key_bytes = 4};
+  const std::uint64_t key_bytes = (bits + 31) / 32 * 4;
+  const problem p{
+      .primitive = what, .record_bytes = 4, .index = index_type::u32, .count = count, .key_bytes = key_bytes};
   return p.with(key_part{.bits = bits});
 }
 

@@ -18,7 +18,7 @@ problem record_sort(std::uint64_t count, std::uint64_t record_bytes, std::uint64
 /// A split of records by this many low bits of the record.
 problem record_split(std::uint64_t count, std::uint64_t record_bytes, std::uint32_t bits,
                      std::string_view what = "split");
-/// A split of record numbers by an array of 32-bit keys.
+/// A split of record numbers by an array of keys of 32, 64 or 96 bits, whose low bits are the category.
 problem index_split(std::uint64_t count, std::uint32_t bits, std::string_view what);
 
 /// "cpu.two_step" or "cuda.two_step", by the session's backend.

@@ -187,6 +187,23 @@ TEST_F(CudaSmallCases, Split) {
   add(3000, 8, {8, 6}, false);
   add(3000, 24, {8, 8}, false);
   add(9000, 12, {29, 6}, false);  // two segments of the splits of 2009
+  const auto add_wide = [&](std::uint64_t record_bytes, std::uint64_t key_bytes, bit_field bits) {
+    split_case c;
+    c.count = 3000;
+    c.record_bytes = record_bytes;
+    c.bits = bits;
+    c.wants_offsets = false;
+    if (key_bytes != 0) {
+      c.from = split_key::kind::key_bits;
+      c.key_bytes = key_bytes;
+      c.index = key_bytes == 16 ? index_type::i64 : index_type::u32;
+    }
+    trials.emplace_back(c);
+  };
+  add_wide(8, 0, {0, 64});
+  add_wide(24, 0, {13, 40, bit_order::from_left});
+  add_wide(4, 12, {0, 96});
+  add_wide(12, 16, {5, 65, bit_order::from_left});
   split_case many;
   many.count = 4000;
   many.from = split_key::kind::category;

@@ -171,6 +171,32 @@ TEST_F(Scaling, OfSplits) {
   EXPECT_GE(plans_.size(), SHEAF_HAS_CUDA ? 8U : 3U);
 }
 
+TEST_F(Scaling, OfSplitsByMoreThan32Bits) {
+  for (const std::uint64_t count : counts) {
+    for (const std::uint32_t bits : {33U, 64U, 96U}) {
+      for (const auto product : {primitives::split_product::records, primitives::split_product::gather_index,
+                                 primitives::split_product::scatter_index}) {
+        for (const bool own_key : {true, false}) {
+          primitives::split_problem p;
+          p.product = product;
+          p.count = count;
+          p.bits = {0, bits};
+          p.record_bytes = p.in_stride_bytes = p.out_stride_bytes =
+              product == primitives::split_product::records ? 16 : 4;
+          p.word_bytes = static_cast<std::uint32_t>(p.record_bytes);
+          const bool is_own = own_key && product == primitives::split_product::records;
+          p.key_from = is_own ? split_key::kind::record_bits : split_key::kind::key_bits;
+          p.key_bytes = p.key_stride_bytes = is_own ? 16 : 12;
+          p.key_word_bytes = primitives::widest_word(p.key_bytes);
+          expect_twice(primitives::split_variants(), p, fmt::format("split of {} by {} bits", count, bits));
+        }
+      }
+      if (HasFailure()) return;
+    }
+  }
+  EXPECT_GE(plans_.size(), SHEAF_HAS_CUDA ? 3U : 2U);
+}
+
 TEST_F(Scaling, OfSorts) {
   for (const std::uint64_t count : counts) {
     for (const std::uint32_t key_bytes : {1U, 2U, 4U, 8U, 12U, 16U, 32U}) {

@@ -197,6 +197,46 @@ void add_splits(std::vector<call>& all) {
   }
 }
 
+void add_wide_splits(std::vector<call>& all) {
+  const std::vector<std::string> variants = names_of(primitives::split_variants());
+  static constexpr bit_field field{7, 80, bit_order::from_left};
+  all.push_back({"split",
+                 false,
+                 {numbers(12, 1)},
+                 {output(12)},
+                 variants,
+                 [](const context& ctx, const auto& in, const auto& out, std::string_view variant) {
+                   split(ctx, in[0].view(), split_key::of_record(field), out[0].view(), {}, {variant});
+                 },
+                 [](const context& ctx, const auto& in, const auto&, std::string_view variant) {
+                   return explain_split(ctx, in[0].view(), split_key::of_record(field), true, {variant});
+                 }});
+  all.push_back({"split",
+                 false,
+                 {numbers(100, 1), numbers(12, 2)},
+                 {output(100)},
+                 variants,
+                 [](const context& ctx, const auto& in, const auto& out, std::string_view variant) {
+                   split(ctx, in[0].view(), split_key::of(in[1].view(), field), out[0].view(), {}, {variant});
+                 },
+                 [](const context& ctx, const auto& in, const auto&, std::string_view variant) {
+                   return explain_split(ctx, in[0].view(), split_key::of(in[1].view(), field), true, {variant});
+                 }});
+  all.push_back({"split_scatter_index",
+                 false,
+                 {numbers(12, 2)},
+                 {output(8)},
+                 variants,
+                 [](const context& ctx, const auto& in, const auto& out, std::string_view variant) {
+                   split_scatter_index(ctx, split_key::of(in[0].view(), field),
+                                       {out[0].view().data, count, index_type::u64}, {}, {variant});
+                 },
+                 [](const context& ctx, const auto& in, const auto&, std::string_view variant) {
+                   return explain_split_scatter_index(ctx, split_key::of(in[0].view(), field), index_type::u64,
+                                                      {variant});
+                 }});
+}
+
 void add_sorts(std::vector<call>& all) {
   const std::vector<std::string> variants = names_of(primitives::sort_variants());
   for (const std::uint64_t width : {1, 4, 8, 16, 100}) {
@@ -325,6 +365,7 @@ std::vector<call> every_call() {
   std::vector<call> all;
   add_movements(all);
   add_splits(all);
+  add_wide_splits(all);
   add_sorts(all);
   add_multi_split(all);
   add_lists(all);

@@ -18,8 +18,8 @@ def field_of(row, offset, bits, from_left):
 
 def draw_bits(case, trial, width):
     """--key and --from-left for records of this width. @returns (offset, bits, from_left)"""
-    most = min(32, 8 * width)
-    bits = case.random.randint(1, min(most, case.pick([1, 2, 4, 8, 8, 8, 11, 16, 32])))
+    most = min(96, 8 * width)
+    bits = case.random.randint(1, min(most, case.pick([1, 2, 4, 8, 8, 8, 11, 16, 32, 96])))
     offset = case.pick([0, 8 * width - bits, case.random.randint(0, 8 * width - bits)])
     from_left = case.chance(0.3)
     trial.options["--key"] = f"{offset}:{bits}"

@@ -7,8 +7,9 @@ SIZE = ["", " ", "-1", "12Q", "1.5", "1..5K", "K", "1KiBB", "9999999999999999999
 SORT_SIZE = SIZE + ["0", "1K", "1048575"]
 WORD = ["", " ", "nonsense", "ALL"]
 PATTERN = ["", "clustered", "clustered:0", "clustered:x", "random:3", "strided:-1", "Random", "nonsense"]
-BITS = ["", ":", "1", "1:", ":1", "0:0", "0:33", "-1:4", "0:x", "0:8:u", "99999999:8"]
+BITS = ["", ":", "1", "1:", ":1", "0:0", "0:97", "-1:4", "0:x", "0:8:u", "99999999:8"]
 KEYS = ["", ":", "1", "1:", ":1", "0:0", "0:33", "-1:4", "0:4:x", "0:3:f", "0:4:u:up", "99999999:8", "0:4:u:desc:asc"]
+PLAN_KEYS = [key for key in KEYS[:10] if key != "0:33"] + ["0:97"]
 PLACE = ["", ":", "0", "0:", "0:3", "x:4", "-1:4", "99999999:4"]
 FILE = [""]
 
@@ -43,7 +44,7 @@ OPTIONS = {
               "--zone": NUMBER_FROM_1, **CONTEXT, **MEMORY},
     "npb-cg": {"--matrix": FILE, **CONTEXT, **MEMORY},
     "plan": {"--count": WHOLE, "--table": WHOLE, "--bytes": NUMBER_FROM_1, "--pattern": PATTERN, "--index-type": WORD,
-             "--bounds": WORD, "--duplicates": WORD, "--key-bytes": NUMBER_FROM_1, "--key": KEYS[:10],
+             "--bounds": WORD, "--duplicates": WORD, "--key-bytes": NUMBER_FROM_1, "--key": PLAN_KEYS,
              "--categories": WHOLE, "--records": WHOLE, "--type": WORD, "--op": WORD, "--order": WORD, "--lists": WORD,
              "--repeats": WORD + ["-1"], "--load": WHOLE + ["101"], "--rows": WHOLE, "--columns": WHOLE,
              "--offset-type": WORD, "--sums": WORD, "--nodes": WHOLE, "--components": NUMBER_FROM_1 + ["9"],

@@ -39,24 +39,28 @@ std::vector<const std::byte*> sorted_records(const_records list, std::uint64_t f
   return sorted;
 }
 
-std::uint64_t category_of(const_records keys, const split_key& key, std::uint64_t i) {
+primitives::wide_category category_of(const_records keys, const split_key& key, std::uint64_t i) {
   const bit_field all{0, static_cast<std::uint32_t>(8 * keys.record_bytes)};
-  return primitives::field_of(keys.data + i * keys.stride_bytes,
-                              key.from == split_key::kind::category ? all : key.bits);
+  return primitives::wide_field_of(keys.data + i * keys.stride_bytes,
+                                   key.from == split_key::kind::category ? all : key.bits);
+}
+
+std::string text_of(const primitives::wide_category& c) {
+  return c.high == 0 ? fmt::to_string(c.low) : fmt::format("{:#x}{:016x}", c.high, c.low);
 }
 
 // `expected` is the result of the stable split, and `numbers` are the input records that it consists of.
 std::optional<std::string> first_other_category(const_records found, const_records expected, const_records keys,
                                                 const split_key& key, std::span<const std::uint64_t> numbers) {
   for (std::uint64_t first = 0, last = 0; first < found.count; first = last) {
-    const std::uint64_t category = category_of(keys, key, numbers[first]);
+    const primitives::wide_category category = category_of(keys, key, numbers[first]);
     while (last < found.count && category_of(keys, key, numbers[last]) == category) ++last;
     const auto found_records = sorted_records(found, first, last);
     const auto expected_records = sorted_records(expected, first, last);
     const bool same =
         std::equal(found_records.begin(), found_records.end(), expected_records.begin(),
                    [&](const std::byte* a, const std::byte* b) { return std::memcmp(a, b, found.record_bytes) == 0; });
-    if (!same) return fmt::format("category {} has records other than the reference's", category);
+    if (!same) return fmt::format("category {} has records other than the reference's", text_of(category));
   }
   return std::nullopt;
 }

@@ -18,6 +18,7 @@ constexpr const char* split_footer =
     "--key), or that CATEGORIES gives. --key OFFSET:BITS takes bits as they lie. --key NAME takes a field of a\n"
     "structured array as an unsigned number, and NAME:FIRST:BITS takes its bits from FIRST on, of which 0 is the\n"
     "lowest. Records of category 0 come first. Each category is in the order of IN unless --unstable is given.\n"
+    "--offsets is for up to 32 bits. By more, a split is a sort by these bits.\n"
     "Records keep their byte order. An index is .npy where IN or its keys are, else raw. IN may be left out where\n"
     "KEYS or CATEGORIES are all that an index needs.\n\n"
     "Example: records of two letters, by the second\n"
@@ -54,7 +55,7 @@ CLI::Option* add_key(CLI::App& subcommand, std::string& key, bit_order& order) {
                 if (jobs::is_key_place(text)) static_cast<void>(parse_bit_field(text));
                 key = text;
               },
-              "The bits that are a record's category: BITS of them, 1 to 32, from bit OFFSET of the record on; or a "
+              "The bits that are a record's category: BITS of them, 1 to 96, from bit OFFSET of the record on; or a "
               "field of whole numbers, or BITS of it from its bit FIRST on")
           ->type_name("OFFSET:BITS|NAME[:FIRST:BITS]");
   add_bit_order(subcommand, order);
@@ -96,10 +97,6 @@ bit_field bits_of_key(const std::string& key, bit_order order, const io::record_
   if (of_number.first > width || of_number.count > width - of_number.first) {
     primitives::refuse("--key: '{}': {} bits from bit {} on reach past the {} bits of {}", core::printable(key),
                        of_number.count, of_number.first, width, core::printable(field->name));
-  }
-  if (!part && width > 32) {
-    primitives::refuse("--key: field {0} has {1} bits; {0}:FIRST:BITS takes 1 to 32 of them",
-                       core::printable(field->name), width);
   }
   if (order == bit_order::from_left) {
     primitives::refuse("--from-left is for --key OFFSET:BITS; the bits of field {} are counted from the lowest",
@@ -181,6 +178,12 @@ split_views views_of(const split_command& o, const_records in, const_records key
   return {in, o.index.empty() ? split_key::of_record(bits) : split_key::of(in, bits)};
 }
 
+void require_offsets(const split_command& o) {
+  if (o.offsets.empty() || !o.bits || o.bits->count <= bit_field::most_counted_bits) return;
+  primitives::refuse("--offsets is for keys of up to {} bits; one of {} has too many categories for offsets",
+                     bit_field::most_counted_bits, o.bits->count);
+}
+
 void require_as_many(const split_command& o, const_records in, const_records keys) {
   if (o.in.empty() || o.key_path().empty() || in.count == keys.count) return;
   io::fail(o.key_path(), "{} keys, but {} has {} records", keys.count, o.in, in.count);
@@ -226,6 +229,7 @@ void run(split_command command) {
   const context ctx = command.common.make_context();
   split_inputs files;
   open_inputs(command, files);
+  require_offsets(command);
   require_distinct_outputs(command);
   require_name_of_kind(command.output, files.like());
   read_inputs(command, files);

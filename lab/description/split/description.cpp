@@ -16,21 +16,22 @@ constexpr std::uint64_t most_categories = std::uint64_t{1} << 32;
 /// No record has more.
 constexpr std::uint64_t most_bits = 8 * most_record_bytes;
 
-const problem_field key_field_of_split{
-    "--key",
-    "Splits: OFFSET:BITS, the bits that are a record's category; 0:8 unless "
-    "given",
-    "KEY", [](problem_spec& problem, option_texts texts) {
-      const bit_field bits = parse_bit_field(texts.front());
-      if (bits.count == 0 || bits.count > most_bits_of_call) {
-        refuse("--key: '{}' has {} bits, not 1 to 32", core::printable(texts.front()), bits.count);
-      }
-      if (bits.first > most_bits) {
-        refuse("--key: '{}' begins past the end of any record", core::printable(texts.front()));
-      }
-      problem.part<key_part>().first_bit = static_cast<std::uint32_t>(bits.first);
-      problem.part<key_part>().bits = bits.count;
-    }};
+const problem_field key_field_of_split{"--key",
+                                       "Splits: OFFSET:BITS, the bits that are a record's category, 1 to 96 of them; "
+                                       "0:8 unless given",
+                                       "KEY", [](problem_spec& problem, option_texts texts) {
+                                         const bit_field bits = parse_bit_field(texts.front());
+                                         if (bits.count == 0 || bits.count > bit_field::most_bits) {
+                                           refuse("--key: '{}' has {} bits, not 1 to {}",
+                                                  core::printable(texts.front()), bits.count, bit_field::most_bits);
+                                         }
+                                         if (bits.first > most_bits) {
+                                           refuse("--key: '{}' begins past the end of any record",
+                                                  core::printable(texts.front()));
+                                         }
+                                         problem.part<key_part>().first_bit = static_cast<std::uint32_t>(bits.first);
+                                         problem.part<key_part>().bits = bits.count;
+                                       }};
 const problem_field from_left{
     "--from-left",
     "Splits: bit 0 is the highest of byte 0, as in the paper; without it the lowest, "
@@ -85,15 +86,18 @@ split_key first_key(const problem_spec& p) { return key_of_call(p, {nullptr, p.c
 std::string text(const problem_spec& problem) {
   const key_part& key = problem.part<key_part>();
   const split_key by = first_key(problem);
-  std::string text =
-      fmt::format("{} records of {} bytes, {} categories", problem.count, problem.record_bytes, by.categories);
+  std::string text = fmt::format("{} records of {} bytes", problem.count, problem.record_bytes);
+  if (by.categories != 0) text += fmt::format(", {} categories", by.categories);
   if (by.from != split_key::kind::category) text += fmt::format(" by {} bits from bit {}", key.bits, key.first_bit);
   if (by.from != split_key::kind::record_bits) text += fmt::format(" of keys of {} bytes", problem.key_bytes);
   return text;
 }
 
 std::vector<fact> facts(const problem_spec& p) {
-  return {{"count", p.count}, {"record_bytes", p.record_bytes}, {"categories", first_key(p).categories}};
+  std::vector<fact> all{{"count", p.count}, {"record_bytes", p.record_bytes}};
+  const std::uint64_t counted = first_key(p).categories;
+  if (counted != 0) all.push_back({"categories", counted});
+  return all;
 }
 
 std::vector<fact> facts_of_index(const problem_spec& p) {
@@ -170,18 +174,20 @@ explanation explain(const context& ctx, const problem_spec& problem, std::string
 
 std::uint32_t calls_of(const problem_spec& p) {
   const bool can_repeat = p.key_bytes == 0 && p.primitive == "split";
-  return can_repeat ? std::max<std::uint32_t>(1, (p.part<key_part>().bits + most_bits_of_call - 1) / most_bits_of_call)
-                    : 1;
+  if (!can_repeat) return 1;
+  return std::max<std::uint32_t>(1, (p.part<key_part>().bits + bit_field::most_bits - 1) / bit_field::most_bits);
 }
 
 split_key key_of_call(const problem_spec& problem, const_records keys, std::uint32_t call) {
   const key_part& key = problem.part<key_part>();
   const split_part& split = problem.part<split_part>();
   if (split.categories != 0) return split_key::category(keys, split.categories);
-  const std::uint32_t skipped = call * most_bits_of_call;
-  const bit_field bits{key.first_bit + skipped,
-                       calls_of(problem) == 1 ? key.bits : std::min(most_bits_of_call, key.bits - skipped),
-                       split.bits_from};
+  const auto low_bit_of = [&](std::uint64_t of_call) {
+    return static_cast<std::uint32_t>(key.bits * of_call / calls_of(problem));
+  };
+  const std::uint32_t low = low_bit_of(call);
+  const bit_field bits =
+      part_of({key.first_bit, key.bits, split.bits_from}, low, low_bit_of(std::uint64_t{call} + 1) - low);
   return problem.key_bytes == 0 ? split_key::of_record(bits) : split_key::of(keys, bits);
 }
 
@@ -325,7 +331,7 @@ std::string unchecked(const problem_spec& problem) {
   if (split.categories != 0 || key.first_bit != 0 || split.bits_from != bit_order::little_endian) {
     return "only keys in the lowest bits are generated";
   }
-  if (key.bits > primitives::most_bits_of_call * calls_of(problem)) return "no call splits by so many bits";
+  if (key.bits > bit_field::most_bits * calls_of(problem)) return "no call splits by so many bits";
   const bool by_number = !writes_index(problem) && problem.key_bytes != 0;
   return by_number && source_of(problem, 0).number_bits_dropped() != 0 ? "records are too narrow to be told apart" : "";
 }

@@ -59,7 +59,9 @@ struct fill_split_keys {
   split_source source;
   std::byte* keys;
   SHEAF_HOST_DEVICE tally operator()(std::uint64_t i) const {
-    store_word(keys + i * source.key_bytes, source.key_bytes, 0, separate_key_of(source, i));
+    for (std::uint64_t word = 0; 8 * word < source.key_bytes; ++word) {
+      store_word(keys + i * source.key_bytes, source.key_bytes, word, separate_key_word(source, i, word));
+    }
     return {};
   }
 };
@@ -163,7 +165,8 @@ struct check_gather_index {
       const std::uint64_t previous = load_index(index, index_bytes, i - 1);
       if (previous >= source.count) return {1, 0};
       before = category_of(source, previous);
-      if (before > category || (before == category && previous >= number)) ++tally.mismatches;
+      const int order = compared_keys(source, previous, number);
+      if (order > 0 || (order == 0 && previous >= number)) ++tally.mismatches;
     }
     tally.mismatches += offsets.mismatches(i, before, category);
     return tally;

@@ -14,10 +14,9 @@ struct split_part {
   std::uint64_t categories = 0;                    ///< where keys are category numbers; 0: bits decide
 };
 
-constexpr std::uint32_t most_bits_of_call = 32;
-
 std::uint32_t calls_of(const problem_spec& problem);
-/// The key of one call. `keys` is the array of keys, which records that hold their key do without.
+/// The key of one call, which has about as many bits as those of the others. `keys` is the array of keys, which records
+/// that hold their key do without.
 split_key key_of_call(const problem_spec& problem, const_records keys, std::uint32_t call);
 split_problem split_problem_of(const problem_spec& problem, std::uint32_t call, split_product product, bool stable,
                                backend_kind backend);

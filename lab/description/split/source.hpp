@@ -14,7 +14,7 @@ using primitives::key_distribution;
 /// Parameters of the functions that give the keys and records of an array.
 struct split_source {
   key_distribution distribution = key_distribution::uniform;
-  std::uint32_t bits = 8;       ///< bits of the key; more than 64 only for uniform keys that lie in the record
+  std::uint32_t bits = 8;       ///< bits of the key; if they are more than 64, each word of 64 is drawn by itself
   std::uint64_t key_bytes = 0;  ///< bytes of a key in an array of its own; 0 where the record holds it
   std::uint64_t record_bytes = 0;
   std::uint64_t count = 0;
@@ -82,10 +82,22 @@ SHEAF_HOST_DEVICE inline std::uint64_t key_word(const split_source& source, std:
 /// The category of record i, for keys of at most 64 bits.
 SHEAF_HOST_DEVICE inline std::uint64_t category_of(const split_source& s, std::uint64_t i) { return key_word(s, i, 0); }
 
-/// Key i of an array of keys: the category in its low bits, random bits above.
-SHEAF_HOST_DEVICE inline std::uint64_t separate_key_of(const split_source& s, std::uint64_t i) {
-  const std::uint64_t category = category_of(s, i);
-  return s.bits >= 64 ? category : category | inputs::mix(category + i) << s.bits;
+/// Negative, 0 or positive, as key i is below, equal to or above key j.
+SHEAF_HOST_DEVICE inline int compared_keys(const split_source& s, std::uint64_t i, std::uint64_t j) {
+  for (std::uint64_t w = (s.bits + 63) / 64; w-- > 0;) {
+    const std::uint64_t a = key_word(s, i, w);
+    const std::uint64_t b = key_word(s, j, w);
+    if (a != b) return a < b ? -1 : 1;
+  }
+  return 0;
+}
+
+/// Word number `word` of key i of an array of keys: the category in the low bits of the key, random bits above.
+SHEAF_HOST_DEVICE inline std::uint64_t separate_key_word(const split_source& s, std::uint64_t i, std::uint64_t word) {
+  if (64 * word >= s.bits) return inputs::mix(key_word(s, i, 0) + i + word);
+  const std::uint64_t part = key_word(s, i, word);
+  const std::uint64_t bits_of_part = s.bits - 64 * word;
+  return bits_of_part >= 64 ? part : part | inputs::mix(part + i) << bits_of_part;
 }
 
 /// The bits of record i's number that the record holds.

@@ -71,21 +71,21 @@ void add(const sweep& sweep, std::span<const entry* const> entries, std::vector<
 /// Bytes of a key: 0 for "own", 4 for "k32".
 std::uint64_t parse_key_type(std::string_view text) {
   if (text == "own") return 0;
-  for (const std::uint64_t key_bytes : {4, 8}) {
+  for (const std::uint64_t key_bytes : {4, 8, 12, 16}) {
     if (text == fmt::format("k{}", 8 * key_bytes)) return key_bytes;
   }
-  refuse("'{}' is not a kind of key: own, k32, k64", text);
+  refuse("'{}' is not a kind of key: own, k32, k64, k96, k128", text);
 }
 
 constexpr named_sweep sets[] = {
     {"split", "--widths 4,8 --log2-sizes 16:28:4 --keys uniform,zipf,equal --key-types own,k32 --bits 1,8,11,16"}};
 
 constexpr list_option lists[] = {
-    {"--key-types", "of splits: own (in the record), k32, k64 (separate)",
+    {"--key-types", "of splits: own (in the record), k32, k64, k96, k128 (separate)",
      [](sweep& s, option_texts texts) { s.lists.of<split_lists>().key_bytes = parsed_list(texts, parse_key_type); }},
     {"--bits", "of splits: bits of the key",
      [](sweep& s, option_texts texts) {
-       const std::vector<std::uint64_t> numbers = numbers_in("--bits", texts, 1, 32);
+       const std::vector<std::uint64_t> numbers = numbers_in("--bits", texts, 1, bit_field::most_bits);
        s.lists.of<split_lists>().bits.assign(numbers.begin(), numbers.end());
      }},
 };

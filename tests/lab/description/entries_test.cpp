@@ -131,7 +131,9 @@ TEST(Entries, SayWhereTheirProblemsLieAmongThoseThatCalibrationRuns) {
   EXPECT_EQ(stable.count, 5000U);
   EXPECT_EQ(stable.range, 256U);
   EXPECT_EQ(place("split_unstable/uniform:b8/r12/k32/n=5000").primitive, "split_unstable");
-  EXPECT_EQ(place("split/uniform:b96/r12/own/n=5000").range, std::uint64_t{1} << 32) << "the first call's";
+  EXPECT_EQ(place("split/uniform:b33/r12/own/n=5000").range, std::uint64_t{1} << 33);
+  EXPECT_EQ(place("split/uniform:b96/r12/own/n=5000").range, std::uint64_t{1} << 63) << "as far as numbers go";
+  EXPECT_EQ(place("split/uniform:b100/r16/own/n=5000").range, std::uint64_t{1} << 50) << "the first call's";
   for (const char* index : {"split_gather_index/zipf:b11/r8/k32/n=9", "split_scatter_index/zipf:b11/r8/k32/n=9"}) {
     EXPECT_EQ(place(index).primitive, std::string_view(index).substr(0, std::string_view(index).find('/')));
     EXPECT_EQ(place(index).record_bytes, 8U);
@@ -189,10 +191,32 @@ TEST(Entries, ExplainASplitInSeveralCategoriesUnderAnyLimitOfScratch) {
 
 TEST(Entries, PriceEveryCallOfASplitByManyBits) {
   const context ctx = context::cpu(2);
-  const problem_spec once = primitives::parse_problem("split/uniform:b32/r12/own/n=1048576");
-  const problem_spec thrice = primitives::parse_problem("split/uniform:b96/r12/own/n=1048576");
-  const entry& split = entry_of(once);
-  EXPECT_GT(split.explain(ctx, thrice, {}).choice()->seconds, 2.5 * split.explain(ctx, once, {}).choice()->seconds);
+  const auto price = [&](const char* name) {
+    const problem_spec p = primitives::parse_problem(name);
+    return *entry_of(p).explain(ctx, p, {}).choice();
+  };
+  const variant_estimate once = price("split/uniform:b64/r16/own/n=1048576");
+  const variant_estimate twice = price("split/uniform:b128/r16/own/n=1048576");
+  EXPECT_DOUBLE_EQ(twice.seconds, 2 * once.seconds);
+  EXPECT_EQ(twice.scratch_bytes, once.scratch_bytes + (std::uint64_t{16} << 20)) << "the records between the calls";
+  EXPECT_LT(price("split/uniform:b96/r16/own/n=1048576").seconds, 1.9 * once.seconds) << "one call";
+}
+
+TEST(Entries, CountTheCategoriesOfUpTo32Bits) {
+  const auto text = [](const char* name) {
+    const problem_spec p = primitives::parse_problem(name);
+    return entry_of(p).text(p);
+  };
+  const auto counts = [](const char* name) {
+    const problem_spec p = primitives::parse_problem(name);
+    const std::vector<primitives::fact> facts = entry_of(p).facts(p);
+    return std::ranges::count(facts, std::string_view("categories"), &primitives::fact::name);
+  };
+  EXPECT_EQ(text("split/uniform:b9/r8/own/n=5"), "5 records of 8 bytes, 512 categories by 9 bits from bit 0");
+  EXPECT_EQ(text("split/uniform:b64/r8/own/n=5"), "5 records of 8 bytes by 64 bits from bit 0");
+  EXPECT_EQ(text("split/uniform:b96/r8/k96/n=5"), "5 records of 8 bytes by 96 bits from bit 0 of keys of 12 bytes");
+  EXPECT_EQ(counts("split/uniform:b32/r8/own/n=5"), 1);
+  EXPECT_EQ(counts("split/uniform:b33/r8/own/n=5"), 0);
 }
 
 std::string line_of(const problem_spec& p) {

@@ -147,12 +147,15 @@ std::vector<std::string> rows_of_every_kind() {
       rows.push_back(fmt::format("sort_records/{}/{}", keys, type));
     }
     for (const char* split : {"split", "split_unstable"}) {
-      for (const char* type : {"b8/r4/own", "b8/r8/own", "b8/r12/k32", "b20/r8/k32", "b40/r16/own", "b64/r16/own"}) {
+      for (const char* type : {"b8/r4/own", "b8/r8/own", "b8/r12/k32", "b20/r8/k32", "b40/r16/own", "b64/r16/own",
+                               "b96/r24/own", "b128/r24/own", "b33/r8/k64", "b96/r16/k96", "b65/r12/k128"}) {
         rows.push_back(fmt::format("{}/{}:{}", split, keys, type));
       }
     }
     for (const char* split : {"split_gather_index", "split_scatter_index"}) {
-      for (const char* type : {"b8/r4/k32", "b20/r8/k32"}) rows.push_back(fmt::format("{}/{}:{}", split, keys, type));
+      for (const char* type : {"b8/r4/k32", "b20/r8/k32", "b48/r4/k64", "b64/r8/k64", "b96/r4/k96", "b70/r8/k128"}) {
+        rows.push_back(fmt::format("{}/{}:{}", split, keys, type));
+      }
     }
   }
   for (const int width : {1, 2, 4, 8, 12, 16, 32, 64, 100, 128, 1024}) {
@@ -495,7 +498,10 @@ TEST(GeneratedJob, SaysWhatItCannotCheck) {
   EXPECT_EQ(why("hash_search/same:s4000000000:x4000000000:h1/r4/k64/n=1000000"), "more matches than any memory has");
   EXPECT_EQ(why("build_hash_index/x1/r8/k64/n=9000000000000"), "more keys than any memory has");
   EXPECT_EQ(why("split/uniform:b8/r2/k32/n=70000"), "records are too narrow to be told apart");
-  EXPECT_EQ(why("split_unstable/uniform:b64/r8/own/n=9"), "no call splits by so many bits");
+  EXPECT_EQ(why("split_unstable/uniform:b96/r16/own/n=9"), "");
+  EXPECT_EQ(why("split_unstable/uniform:b97/r16/own/n=9"), "no call splits by so many bits");
+  EXPECT_EQ(why("split_gather_index/uniform:b97/r4/k128/n=9"), "no call splits by so many bits");
+  EXPECT_EQ(why("split/uniform:b97/r16/own/n=9"), "") << "two calls";
   EXPECT_EQ(why("sort_records/uniform/r5/u32/n=1000"), "rows are too narrow to be told apart");
   EXPECT_EQ(why("sort_keys/uniform/r32/u256/n=9"), "such keys are not generated");
 }

@@ -105,6 +105,9 @@ TEST(RowName, SaysWhichBitsSplit) {
   EXPECT_EQ(apart.key_bytes, 4U);
   EXPECT_EQ(apart.index, index_type::u64);
   EXPECT_EQ(apart.part<key_part>().keys, primitives::key_distribution::zipf);
+  const problem_spec wide = parse_problem("split_gather_index/uniform:b96/r4/k96/n=65536");
+  EXPECT_EQ(wide.part<key_part>().bits, 96U);
+  EXPECT_EQ(wide.key_bytes, 12U);
 }
 
 TEST(RowName, SaysWhatIsSorted) {

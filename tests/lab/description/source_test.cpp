@@ -127,5 +127,26 @@ TEST(SplitSource, KeysAreSpreadAsTheDistributionSays) {
   }
 }
 
+// The check of an index knows keys by these functions alone, so each word of a key must decide.
+TEST(SplitSource, KeysAreComparedByAllTheirWords) {
+  const split_source s{.bits = 96, .key_bytes = 16, .record_bytes = 4, .count = count};
+  std::size_t low_words_decide = 0;
+  for (std::uint64_t i = 1; i < count; ++i) {
+    const auto high = [&](std::uint64_t k) { return key_word(s, k, 1); };
+    const auto low = [&](std::uint64_t k) { return key_word(s, k, 0); };
+    ASSERT_LE(high(i), 0xffffffffU);
+    const bool is_below = high(i - 1) != high(i) ? high(i - 1) < high(i) : low(i - 1) < low(i);
+    ASSERT_EQ(compared_keys(s, i - 1, i) < 0, is_below);
+    ASSERT_EQ(compared_keys(s, i, i - 1) < 0, !is_below);
+    if ((low(i - 1) < low(i)) != is_below) ++low_words_decide;
+    // The key in an array of its own has it in its low bits, and others above.
+    ASSERT_EQ(separate_key_word(s, i, 0), low(i));
+    ASSERT_EQ(separate_key_word(s, i, 1) & 0xffffffffU, high(i));
+    ASSERT_NE(separate_key_word(s, i, 1), separate_key_word(s, i - 1, 1));
+  }
+  EXPECT_GT(low_words_decide, count / 4) << "the low words have the order of the high ones";
+  EXPECT_EQ(compared_keys(s, 7, 7), 0);
+}
+
 }  // namespace
 }  // namespace sheaf::tests::lab_description_source_test

@@ -114,17 +114,21 @@ TEST_P(SplitArguments, ShapesMakeSense) {
   expect_multi_index(fmt::format("first has {} values, more than memory can hold", many), of(many), index());
 }
 
-TEST_P(SplitArguments, KeysAre1To32BitsOfTheRecord) {
-  expect_split("a key of 0 bits, not 1 to 32", in(), by_bits({0, 0}), out());
-  expect_split("a key of 33 bits, not 1 to 32", in(8, 8), by_bits({0, 33}), out(8, 8));
-  expect_split("a key of 64 bits, not 1 to 32", in(8, 8), by_bits({0, 64}), out(8, 8));
+TEST_P(SplitArguments, KeysAre1To96BitsOfTheRecord) {
+  expect_split("a key of 0 bits, not 1 to 96", in(), by_bits({0, 0}), out());
+  expect_split("a key of 97 bits, not 1 to 96", in(8, 16), by_bits({0, 97}), out(8, 16));
+  expect_split("a key of 128 bits, not 1 to 96", in(8, 16), by_bits({0, 128}), out(8, 16));
+  expect_split("33 bits from bit 0 on reach past a record of 32 bits", in(), by_bits({0, 33}), out());
+  expect_split("96 bits from bit 1 on reach past a record of 96 bits", in(8, 12), by_bits({1, 96}), out(8, 12));
+  expect_index("64 bits from bit 1 on reach past a record of 64 bits", by_keys(keys(8, 8), {1, 64}), index());
+  expect_index("a key of 97 bits, not 1 to 96", by_keys(keys(8, 16), {3, 97}), index());
   expect_split("8 bits from bit 25 on reach past a record of 32 bits", in(), by_bits({25, 8}), out());
   expect_split("1 bits from bit 33 on reach past a record of 32 bits", in(), by_bits({33, 1}), out());
   expect_split(fmt::format("8 bits from bit {} on reach past a record of 32 bits", most), in(), by_bits({most, 8}),
                out());
   expect_split("8 bits from bit 1 on reach past a record of 8 bits", in(), by_keys(keys(), {1, 8}), out());
   expect_index("17 bits from bit 0 on reach past a record of 16 bits", by_keys(keys(8, 2), {0, 17}), index());
-  expect_index("a key of 4294967295 bits, not 1 to 32", by_keys(keys(), {0, 0xffffffff}), index());
+  expect_index("a key of 4294967295 bits, not 1 to 96", by_keys(keys(), {0, 0xffffffff}), index());
 }
 
 TEST_P(SplitArguments, CategoriesAreNumbersOf1To4Bytes) {
@@ -141,6 +145,27 @@ TEST_P(SplitArguments, CategoriesAreNumbersOf1To4Bytes) {
     expect_index(message, split_key::category(keys(), categories), index());
     expect_multi(message, in(), {of().first, keys(), categories}, out());
   }
+}
+
+TEST_P(SplitArguments, KeysOfMoreThan32BitsHaveNoOffsets) {
+  for (const std::uint32_t bits : {33U, 64U, 96U}) {
+    const bit_field field{0, bits, bit_order::from_left};
+    EXPECT_EQ(by_bits(field).categories, 0U);
+    EXPECT_EQ(by_keys(keys(8, 12), field).categories, 0U);
+    for (const std::uint64_t count : {1, 257}) {
+      const std::string message =
+          fmt::format("offsets has {} values, but a key of {} bits, more than 32, has too many categories for offsets",
+                      count, bits);
+      expect_split(message, in(8, 12), by_bits(field), out(8, 12), offsets(count));
+      expect_split(message, in(), by_keys(keys(8, 12), field), out(), offsets(count));
+      expect_index(message, by_keys(keys(8, 12), field), index(), offsets(count));
+      // Whatever a key that was put together by hand says of its categories.
+      split_key made = by_bits(field);
+      made.categories = count - 1;
+      expect_split(message, in(8, 12), made, out(8, 12), offsets(count));
+    }
+  }
+  EXPECT_EQ(by_bits({0, 32}).categories, std::uint64_t{1} << 32);
 }
 
 TEST_P(SplitArguments, OffsetsAreOneMoreThanCategories) {
@@ -291,8 +316,8 @@ TEST(SplitCalls, ExplanationsLookAtShapesAlone) {
                                    {nullptr, 5, value_type::f32}, reduction::max)
                 .primitive,
             "scatter_reduce");
-  expect_error(error_code::bad_argument, "split: a key of 33 bits, not 1 to 32", [&] {
-    explain_split(ctx, in, split_key::of_record({0, 33}));
+  expect_error(error_code::bad_argument, "split: a key of 97 bits, not 1 to 96", [&] {
+    explain_split(ctx, in, split_key::of_record({0, 97}));
   });
   expect_error(error_code::bad_argument, "split: in has 1048576 records, but there are 7 keys", [&] {
     explain_split(ctx, in, split_key::of({nullptr, 7, 4}, {0, 8}));

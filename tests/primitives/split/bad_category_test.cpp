@@ -72,10 +72,12 @@ TEST_P(BadCategory, IsLeftOutAndReportedWithPlaceAndValue) {
     }
   }
   expect_runs(GetParam(), runs, problems,
-              {{"cuda.stable", 56},
+              {{"cpu.by_sort", 0},
+               {"cuda.stable", 56},
                {"cuda.unordered", 0},
                {"cuda.cub", 56},
                {"cuda.by_index", 56},
+               {"cuda.by_sort", 0},
                {"cpu.second_sort", 0},
                {"cuda.second_sort", 0},
                {"cpu.one_step", 0},
@@ -120,6 +122,8 @@ TEST_P(BadCategory, OfWordsSideBySideIsLeftOut) {
   expect_runs(GetParam(), runs, problems,
               {{"cuda.unordered", 40},
                {"cuda.by_index", 80},
+               {"cpu.by_sort", 0},
+               {"cuda.by_sort", 0},
                {"cpu.second_sort", 0},
                {"cuda.second_sort", 0},
                {"cpu.one_step", 0},

@@ -139,6 +139,31 @@ inline void add_key_cases(split_case_maker& cases) {
   }
 }
 
+constexpr std::uint32_t wide_key_bits[] = {33, 40, 48, 63, 64, 65, 95, 96};
+
+/// Keys of more than 32 bits, which have no offsets, at the beginning, across bytes and at the end of records and of
+/// keys of their own.
+inline std::vector<split_case> wide_split_cases() {
+  split_case_maker cases;
+  for (const std::uint32_t bits : wide_key_bits) {
+    for (const std::uint64_t first : {std::uint64_t{0}, std::uint64_t{5}, ~std::uint64_t{0}}) {
+      for (const std::uint64_t width : {5, 8, 9, 12, 13, 16, 24, 32, 64, 100}) {
+        if (bits > 8 * width) continue;
+        cases.add_record_bits(cases.size(), width, bits, first);
+        if (width <= 24) cases.add_key_bits(cases.size(), width, bits, first);
+      }
+    }
+  }
+  rotation<std::uint32_t> bits({64, 40, 33});
+  for (const std::uint64_t count : {0, 1, 2, 31, 33, 257, 1025, 4097, 8193, 20011}) {
+    for (const std::uint64_t width : {8, 16, 24}) {
+      cases.add_record_bits(count, width, bits.next(), 0);
+      cases.add_key_bits(count, width, bits.next(), 0);
+    }
+  }
+  return cases.made;
+}
+
 /// Sizes around the edges of warps, blocks, tiles and thread shares, with every kind of key.
 inline void add_split_sizes(split_case_maker& cases) {
   rotation<std::uint32_t> bits({8, 11, 5, 16});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <sheaf/split.hpp>
@@ -50,13 +51,38 @@ inline std::uint64_t bits_of(const std::byte* record, const bit_field& f) {
   return number;
 }
 
-inline void set_bits(std::byte* record, const bit_field& f, std::uint64_t number) {
+/// Bit k of the field, counted from the highest, becomes is_set(k).
+template <class IsSet>
+void set_each_bit(std::byte* record, const bit_field& f, IsSet is_set) {
   for (std::uint32_t k = 0; k < f.count; ++k) {
     const bit_place at = place_of_bit(f, k);
     const auto mask = std::byte{1} << at.from_lowest;
-    const bool set = (number >> (f.count - 1 - k) & 1) != 0;
-    record[at.byte] = set ? record[at.byte] | mask : record[at.byte] & ~mask;
+    record[at.byte] = is_set(k) ? record[at.byte] | mask : record[at.byte] & ~mask;
   }
+}
+
+inline void set_bits(std::byte* record, const bit_field& f, std::uint64_t number) {
+  set_each_bit(record, f, [&](std::uint32_t k) { return (number >> (f.count - 1 - k) & 1) != 0; });
+}
+
+/// A field of more than 32 bits gets this number of 20 bits, spread over the whole field, so that its highest and its
+/// lowest bits and some between them decide. The other bits are those of every record.
+constexpr std::uint64_t spread_numbers = std::uint64_t{1} << 20;
+inline void set_wide_bits(std::byte* record, const bit_field& f, std::uint64_t number) {
+  std::vector<bool> bits;
+  for (std::uint32_t k = 0; k < f.count; ++k) bits.push_back((inputs::mix(f.count + k) & 1) != 0);
+  for (std::uint32_t j = 0; j < 20; ++j) bits[j * (f.count - 1) / 19] = (number >> (19 - j) & 1) != 0;
+  set_each_bit(record, f, [&](std::uint32_t k) { return bits[k]; });
+}
+
+/// The bits of the field as text, the highest first: texts compare as the values do.
+inline std::string text_of_bits(const std::byte* record, const bit_field& f) {
+  std::string text;
+  for (std::uint32_t k = 0; k < f.count; ++k) {
+    const bit_place at = place_of_bit(f, k);
+    text += (std::to_integer<unsigned>(record[at.byte]) >> at.from_lowest & 1) != 0 ? '1' : '0';
+  }
+  return text;
 }
 
 /// Memory of a case before and after the call. The expected output comes from std::stable_sort of record numbers by
@@ -98,14 +124,32 @@ struct split_trial {
     if (c.has_separate_key()) keys = filled(c.count, c.key_bytes, c.key_bytes + l.key_padding, l.key_misalignment, 6);
     const bool whole = c.from == split_key::kind::category;
     const bit_field field = whole ? bit_field{0, static_cast<std::uint32_t>(8 * c.key_bytes)} : c.bits;
+    image& holder = c.has_separate_key() ? keys : in;
+    if (field.count > bit_field::most_counted_bits) return make_wide_categories(holder, field);
     const std::uint64_t numbers = std::uint64_t{1} << field.count;
     if (!whole) c.categories = numbers;
-    image& holder = c.has_separate_key() ? keys : in;
     for (std::uint64_t i = 0; i < c.count; ++i) {
       set_bits(holder.record(i), field, spread_category(c.categories_are, i, c.count, std::min(numbers, c.categories)));
     }
     for (const auto& [record, value] : c.bad) set_bits(holder.record(record), field, value);
     for (std::uint64_t i = 0; i < c.count; ++i) category.push_back(bits_of(holder.record(i), field));
+  }
+
+  // The categories that there are, numbered in the order of their keys.
+  void make_wide_categories(image& holder, const bit_field& field) {
+    std::vector<std::string> values;
+    for (std::uint64_t i = 0; i < c.count; ++i) {
+      set_wide_bits(holder.record(i), field, spread_category(c.categories_are, i, c.count, spread_numbers));
+      values.push_back(text_of_bits(holder.record(i), field));
+    }
+    std::vector<std::string> distinct = values;
+    std::sort(distinct.begin(), distinct.end());
+    distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+    c.categories = distinct.size();
+    for (const std::string& value : values) {
+      category.push_back(
+          static_cast<std::uint64_t>(std::lower_bound(distinct.begin(), distinct.end(), value) - distinct.begin()));
+    }
   }
 
   void make_answers() {

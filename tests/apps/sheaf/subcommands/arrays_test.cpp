@@ -392,9 +392,24 @@ TEST_F(CliArrays, FieldsAreCategories) {
                  "name, label, weight");
   expect_failure("split people.npy --key label:4:5 -o out", 2,
                  "sheaf split: --key: 'label:4:5': 5 bits from bit 4 on reach past the 8 bits of label");
-  folder.write("wide.npy", npy_file("[('n', '<i8')]", "(1,)", std::string(8, '\0')));
-  expect_failure("split wide.npy --key n -o out", 2,
-                 "sheaf split: --key: field n has 64 bits; n:FIRST:BITS takes 1 to 32 of them");
+}
+
+// By all of a number's 64 bits, in either order of bytes.
+TEST_F(CliArrays, FieldsOfEightBytesAreCategories) {
+  const std::vector<std::uint64_t> numbers{5, std::uint64_t{1} << 40, 3, std::uint64_t{7} << 56, 4};
+  const std::vector<std::uint64_t> sorted{3, 4, 5, std::uint64_t{1} << 40, std::uint64_t{7} << 56};
+  const std::string files[][2] = {{npy_file("[('n', '<u8')]", "(5,)", bytes_of<std::uint64_t>(numbers)),
+                                   npy_file("[('n', '<u8')]", "(5,)", bytes_of<std::uint64_t>(sorted))},
+                                  {npy_file("[('n', '>u8')]", "(5,)", big_endian<std::uint64_t>(numbers)),
+                                   npy_file("[('n', '>u8')]", "(5,)", big_endian<std::uint64_t>(sorted))}};
+  for (const auto& [in, out] : files) {
+    folder.write("wide.npy", in);
+    expect_output("split wide.npy --key n -o out.npy", "out.npy", out);
+    expect_output("split wide.npy --key n:1:40 --index gather -o index.npy", "index.npy",
+                  one_axis<std::uint32_t>("'<u4'", {3, 2, 0, 4, 1}));
+  }
+  expect_failure("split wide.npy --key n -o out --offsets offsets.npy", 2,
+                 "sheaf split: --offsets is for keys of up to 32 bits; one of 64 has too many categories for offsets");
 }
 
 TEST_F(CliArrays, FieldsAreSearched) {

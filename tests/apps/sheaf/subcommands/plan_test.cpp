@@ -265,8 +265,8 @@ TEST_F(CliPlan, RefusesNumbersAndWordsThatAreNone) {
                  "sheaf plan: --bytes: '0' is not a whole number from 1" + help);
   expect_failure("plan split --count 1 --bytes 4 --key-bytes 65537", 2,
                  "sheaf plan: --key-bytes: '65537' is not a whole number from 1 to 65536" + help);
-  expect_failure("plan split --count 1 --bytes 8 --key 0:33", 2,
-                 "sheaf plan: --key: '0:33' has 33 bits, not 1 to 32" + help);
+  expect_failure("plan split --count 1 --bytes 16 --key 0:97", 2,
+                 "sheaf plan: --key: '0:97' has 97 bits, not 1 to 96" + help);
   expect_failure("plan scatter --count 1 --table 1 --bytes 4 --duplicates first", 2,
                  "sheaf plan: 'first' is not a rule for duplicates: any, last" + help);
   expect_failure("plan gather --count 1 --table 1 --bytes 4 --bounds maybe", 2,

@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -90,6 +91,29 @@ TEST_F(CliSplit, WritesIndexesInstead) {
   EXPECT_EQ(folder.read("out.bin"), "d0b1e1a2c2");
 }
 
+TEST_F(CliSplit, SortsByMoreThan32Bits) {
+  // Rows of 12 bytes: the byte 11 is the highest of a little-endian number, and the byte 0 from the left.
+  const std::string text = "bxxxxxxxxxx2axxxxxxxxxx2cxxxxxxxxxx1axxxxxxxxxx1";
+  const auto row = [&](std::size_t i) { return text.substr(12 * i, 12); };
+  folder.write("rows.bin", text);
+  for (const char* backend : {"auto", "cpu", "reference"}) {
+    const std::string split = "split rows.bin --record-bytes 12 -o out.bin --verify --backend " + std::string(backend);
+    expect_success(split + " --key 0:96");
+    EXPECT_EQ(folder.read("out.bin"), row(3) + row(2) + row(1) + row(0)) << backend;
+    expect_success(split + " --key 0:95 --from-left");
+    EXPECT_EQ(folder.read("out.bin"), row(3) + row(1) + row(0) + row(2)) << backend;
+    expect_success(split + " --key 48:48 --unstable");
+    EXPECT_EQ(folder.read("out.bin").substr(23, 1), "1") << backend;
+    EXPECT_EQ(folder.read("out.bin").substr(47, 1), "2") << backend;
+    expect_success(split + " --key 0:95 --from-left --index gather");
+    EXPECT_EQ(folder.read("out.bin"), bytes_of<std::uint32_t>({3, 1, 0, 2})) << backend;
+    expect_success(split + " --key 0:95 --from-left --index scatter");
+    EXPECT_EQ(folder.read("out.bin"), bytes_of<std::uint32_t>({2, 1, 3, 0})) << backend;
+  }
+  const program_result plan = run_sheaf(folder, "plan split --count 1000 --bytes 12 --key 3:93 --backend cpu");
+  EXPECT_TRUE(plan.out.starts_with("split: 1000 records of 12 bytes by 93 bits from bit 3\n")) << plan.out;
+}
+
 TEST_F(CliSplit, OfNothingIsNothing) {
   folder.write("none.npy", npy_file("'<f4'", "(0, 3)", ""));
   expect_success("split none.npy --key 0:1 -o out.npy --offsets offsets.npy --verify");
@@ -165,7 +189,15 @@ TEST_F(CliSplit, UsageErrorsAreNamed) {
                    "sheaf split: --key: '" + std::string(key) +
                        "' is not OFFSET:BITS, two whole numbers\nTry: sheaf split --help");
   }
-  expect_failure("split in.npy --key 0:33 -o out", 2, "sheaf split: a key of 33 bits, not 1 to 32");
+  folder.write("wide.npy", npy_file("'<u8'", "(1, 2)", std::string(16, '\0')));
+  expect_failure("split wide.npy --key 0:97 -o out", 2, "sheaf split: a key of 97 bits, not 1 to 96");
+  expect_failure("split in.npy --key 0:33 -o out", 2,
+                 "sheaf split: 33 bits from bit 0 on reach past a record of 32 bits");
+  for (const char* what : {"", " --unstable", " --index gather", " --index scatter"}) {
+    expect_failure(
+        "split wide.npy --key 3:33 -o out --offsets offsets.npy" + std::string(what), 2,
+        "sheaf split: --offsets is for keys of up to 32 bits; one of 33 has too many categories for offsets");
+  }
   expect_failure("split in.npy --key 30:3 -o out", 2,
                  "sheaf split: 3 bits from bit 30 on reach past a record of 32 bits");
   expect_failure("split in.npy --keys keys.npy -o out", 2,
@@ -290,6 +322,13 @@ TEST(SplitCheck, SaysWhatIsWrong) {
   EXPECT_EQ(jobs::split_mistake(in, key, false, swapped, offsets), std::nullopt);
   EXPECT_EQ(jobs::split_mistake(in, key, true, swapped, {}), "record 1 of the result is not that of the reference");
   EXPECT_EQ(jobs::split_mistake(in, key, false, twice, {}), "category 1 has records other than the reference's");
+  const std::vector<std::array<std::uint64_t, 2>> wide{{{3, 2}}, {{1, 2}}, {{2, 1}}};
+  const split_key most = split_key::of_record({1, 96});
+  const std::vector<std::array<std::uint64_t, 2>> wide_sorted{{{2, 1}}, {{1, 2}}, {{3, 2}}};
+  EXPECT_EQ(jobs::split_mistake(wide, most, false, wide_sorted, {}), std::nullopt);
+  const std::vector<std::array<std::uint64_t, 2>> wide_swapped{{{2, 1}}, {{3, 2}}, {{1, 2}}};
+  EXPECT_EQ(jobs::split_mistake(wide, most, false, wide_swapped, {}),
+            "category 0x10000000000000000 has records other than the reference's");
   offsets[2] = 2;
   EXPECT_EQ(jobs::split_mistake(in, key, true, right, offsets), "offset 2 is 2, but the reference's is 3");
   const split_key apart = split_key::of(in, {8, 8});
