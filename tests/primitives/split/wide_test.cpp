@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sheaf/machine.hpp>
 #include <sheaf/sort.hpp>
 #include <sheaf/split.hpp>
 
@@ -142,7 +143,10 @@ TEST(WideSplit, ReadsBitsInBothOrders) {
 }
 
 TEST(WideSplit, IsASortWhosePriceIsInTheSplits) {
-  const context ctx = context::cpu(2);
+  context ctx = context::cpu(2);
+  machine m = ctx.profile();
+  m.corrections.clear();  // splits and sorts have their own
+  ctx.use(m);
   const const_records in(nullptr, 1 << 20, 8);
   const explanation by_sort = explain_split(ctx, in, split_key::of_record({0, 64}));
   ASSERT_NE(by_sort.choice(), nullptr);
