@@ -27,8 +27,8 @@ std::vector<contender> plain_loop(const char* who, const context& ctx, const pro
 /// and in transposed products.
 make_contenders plain_loops;
 
-/// "plain_loop", a serial counting sort, and from 17 bits on "stable_sort"; for one bit of records "partition_copy" and
-/// "stable_partition".
+/// "plain_loop", a serial counting sort, and from 17 bits on "stable_sort" of records or their numbers; for one bit of
+/// records "partition_copy" and "stable_partition".
 make_contenders split_peers;
 
 /// Of records in several categories: a counting sort of all memberships in one thread, "serial_loop".

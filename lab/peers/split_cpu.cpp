@@ -1,3 +1,6 @@
+#include <array>
+#include <numeric>
+
 #include "lab/description/plain_loops.hpp"
 #include "lab/peers/contenders.hpp"
 
@@ -103,6 +106,74 @@ contender sort_peer(const problem& p, const workspace& arrays) {
                     [p, &arrays](std::uint64_t copy) { sort_by_bits<Word>(p, arrays, copy); });
 }
 
+/// The low bits of a record or key of up to 16 bytes.
+struct wide_key_reader {
+  __extension__ using number = unsigned __int128;
+
+  const std::byte* first;
+  std::uint64_t stride;
+  std::uint64_t bytes;
+  number mask;
+
+  number operator()(std::uint64_t i) const { return of(first + i * stride); }
+  number of(const void* key) const {
+    number value = 0;
+    std::memcpy(&value, key, bytes);
+    return value & mask;
+  }
+};
+
+wide_key_reader wide_key_of(const problem& problem, const_records keys) {
+  using number = wide_key_reader::number;
+  const std::uint32_t bits = problem.part<key_part>().bits;
+  return {keys.data, keys.stride_bytes, keys.record_bytes, static_cast<number>(~number{0}) >> (128 - bits)};
+}
+
+template <std::size_t Bytes>
+void sort_records_by_bits(const problem& problem, const workspace& arrays, std::uint64_t copy) {
+  using record = std::array<std::byte, Bytes>;
+  const wide_key_reader key = wide_key_of(problem, arrays.source(copy));
+  const auto* const in = reinterpret_cast<const record*>(arrays.source(copy).data);
+  auto* const out = reinterpret_cast<record*>(arrays.target(copy).data);
+  std::copy(in, in + problem.count, out);
+  std::stable_sort(out, out + problem.count,
+                   [&key](const record& a, const record& b) { return key.of(a.data()) < key.of(b.data()); });
+}
+
+template <class Index>
+void sort_record_numbers(const problem& problem, const workspace& arrays, std::uint64_t copy) {
+  const bool gathers = problem.primitive == "split_gather_index";
+  const wide_key_reader key = wide_key_of(problem, arrays.keys(copy));
+  auto* const out = reinterpret_cast<Index*>(arrays.target(copy).data);
+  auto* const numbers = gathers ? out : reinterpret_cast<Index*>(arrays.scratch(problem.count * sizeof(Index)));
+  std::iota(numbers, numbers + problem.count, Index{0});
+  std::stable_sort(numbers, numbers + problem.count, [&key](Index a, Index b) { return key(a) < key(b); });
+  if (gathers) return;
+  for (std::uint64_t i = 0; i < problem.count; ++i) out[numbers[i]] = static_cast<Index>(i);
+}
+
+/// For more bits than a counting sort has counters for.
+void add_sorts(const problem& p, const workspace& arrays, std::vector<contender>& all) {
+  const auto add = [&](std::uint64_t scratch_bytes, auto sort) {
+    all.push_back(
+        host::peer("stable_sort", scratch_bytes, [p, &arrays, sort](std::uint64_t copy) { sort(p, arrays, copy); }));
+  };
+  if (entry_of(p).writes_index) {
+    if (p.key_bytes > 16) return;
+    const std::uint64_t index_bytes = bytes(p.index);
+    if (index_bytes == 4) return add(2 * p.count * index_bytes, sort_record_numbers<std::uint32_t>);
+    return add(2 * p.count * index_bytes, sort_record_numbers<std::uint64_t>);
+  }
+  if (p.key_bytes != 0) return;
+  switch (p.record_bytes) {
+    case 4: return all.push_back(sort_peer<std::uint32_t>(p, arrays));
+    case 8: return all.push_back(sort_peer<std::uint64_t>(p, arrays));
+    case 12: return add(p.count * p.record_bytes, sort_records_by_bits<12>);
+    case 16: return add(p.count * p.record_bytes, sort_records_by_bits<16>);
+    default: return;
+  }
+}
+
 }  // namespace
 
 namespace host {
@@ -119,8 +190,7 @@ std::vector<contender> split_peers(const context&, const problem& problem, const
                             ? problem.record_bytes >= 4 && problem.record_bytes <= 256
                             : problem.record_bytes == 12 || problem.record_bytes == 100;
   if (key.bits > most_loop_bits) {
-    if (problem.key_bytes == 0 && problem.record_bytes == 4) all.push_back(sort_peer<std::uint32_t>(problem, arrays));
-    if (problem.key_bytes == 0 && problem.record_bytes == 8) all.push_back(sort_peer<std::uint64_t>(problem, arrays));
+    add_sorts(problem, arrays, all);
     return all;
   }
   if (held_bytes < 4 || !has_type) return all;
