@@ -50,8 +50,8 @@ void complete_plan(const primitives::sort_problem& problem, const word_encoding&
 // ---- what the phases of the radix sort take
 
 /// Bytes moved are fitted to two lists of 10^8 words on an H200 (the histogram's on an H100): of uniform keys, and of
-/// keys whose bits are mostly 0, though all digits differ, so that no pass is left out. Steps are fitted to 2^14 words on
-/// an H100.
+/// keys whose bits are mostly 0, though all digits differ, so that no pass is left out. Steps are fitted to 2^14 words
+/// on an H100.
 struct radix_costs {
   word_cost histogram{0, 0.5};
   word_cost pass{22.6, 2.45};

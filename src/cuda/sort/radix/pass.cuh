@@ -25,9 +25,9 @@ class radix_pass {
   __device__ __forceinline__ radix_pass(const Block& block, const Digits& digits)
       : block_(block), digits_(digits), tiles_(block.tiles()) {}
 
-  /// Moves the tile that has the block's number, then tiles that are drawn from a counter. All blocks are resident, they
-  /// draw tiles in order, and a block begins to move a tile as soon as it has drawn it. So the tiles before one are being
-  /// moved or done, and look-back ends.
+  /// Moves the tile that has the block's number, then tiles that are drawn from a counter. All blocks are resident,
+  /// they draw tiles in order, and a block begins to move a tile as soon as it has drawn it. So the tiles before one
+  /// are being moved or done, and look-back ends.
   __device__ __forceinline__ void move_tiles() {
     for (std::uint32_t tile = blockIdx.x; tile < tiles_; tile = next_tile()) {
       if (block_.count - tile * tile_words >= tile_words) {

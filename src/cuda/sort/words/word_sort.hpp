@@ -25,9 +25,9 @@ struct word_source {
 
 /// Where sorted words are stored: word i is element i of `words`, or the limbs from `data` + i * stride on.
 struct word_target {
-  void* words = nullptr;                ///< array of whole words; null: keys are decoded, and limbs are stored
-  std::byte* data = nullptr;            ///< the lowest limb of element 0, used if `words` is null; both null: words are dropped
-  std::uint64_t stride = 0;             ///< bytes from one element to the next
+  void* words = nullptr;      ///< array of whole words; null: keys are decoded, and limbs are stored
+  std::byte* data = nullptr;  ///< the lowest limb of element 0, used if `words` is null; both null: words are dropped
+  std::uint64_t stride = 0;   ///< bytes from one element to the next
   bool stores_row_number_only = false;  ///< in words of 4 limbs: only the lowest limb is stored, the row number
 };
 
