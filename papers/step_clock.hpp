@@ -13,6 +13,7 @@ template <std::size_t Count>
 struct step_seconds {
   std::array<double, Count> steps = {};
   double total = 0;
+  std::array<timing, Count> spread = {};  ///< of the steps, where several calls were measured
 };
 
 /// Adds up the time of each step of one call: by events in the queue where there is one, else by the host's clock.
@@ -67,14 +68,14 @@ class step_clock {
   std::vector<double> host_seconds_;
 };
 
-/// Medians of several calls, after one that warms up. @param call  call(clock) makes the call
+/// Medians of several calls, after one that warms up; each step and the whole has its own, so that steps need not add
+/// up. @param call  call(clock) makes the call
 template <class Step, std::size_t Count, class Call>
 step_seconds<Count> median_steps(const session& s, Call call) {
   constexpr int calls_each = 5;
-  const auto median = [](std::vector<double> values) {
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
+  const auto timing_of = [](std::vector<double> values) {
+    std::ranges::sort(values);
+    return timing{values[values.size() / 2], values.front(), values.back(), values.size()};
   };
   std::array<std::vector<double>, Count> steps;
   std::vector<double> totals;
@@ -87,8 +88,11 @@ step_seconds<Count> median_steps(const session& s, Call call) {
     totals.push_back(times.total);
   }
   step_seconds<Count> found;
-  for (std::size_t k = 0; k < Count; ++k) found.steps[k] = median(steps[k]);
-  found.total = median(totals);
+  for (std::size_t k = 0; k < Count; ++k) {
+    found.spread[k] = timing_of(steps[k]);
+    found.steps[k] = found.spread[k].median_seconds;
+  }
+  found.total = timing_of(totals).median_seconds;
   return found;
 }
 

@@ -5,7 +5,7 @@ namespace sheaf {
 // Each is defined in <paper>/<backend>, in the file that has its name.
 namespace cpu {
 
-extern const primitives::split_variant split_one_step, split_two_step;
+extern const primitives::split_variant split_one_step, split_two_step, split_iterated;
 extern const primitives::sort_variant sort_split_sort;
 
 }  // namespace cpu
@@ -16,7 +16,7 @@ namespace cuda {
 extern const primitives::gather_variant gather_thread_per_record, gather_lane_rule;
 extern const primitives::scatter_variant scatter_thread_per_record, scatter_lane_rule;
 extern const primitives::split_variant split_one_step, split_two_step, split_hardware_atomics, split_global_atomics,
-    split_thread_histograms, split_one_bit;
+    split_thread_histograms, split_one_bit, split_iterated;
 extern const primitives::sort_variant sort_bitonic, sort_msd_bitonic, sort_split_sort;
 
 }  // namespace cuda
@@ -28,13 +28,13 @@ namespace {
 using primitives::table;
 
 constexpr primitives::variant_table tables[] = {
-    table<cpu::split_one_step, cpu::split_two_step>,
+    table<cpu::split_one_step, cpu::split_two_step, cpu::split_iterated>,
     table<cpu::sort_split_sort>,
 #if SHEAF_HAS_CUDA
     table<cuda::gather_thread_per_record, cuda::gather_lane_rule>,
     table<cuda::scatter_thread_per_record, cuda::scatter_lane_rule>,
     table<cuda::split_one_step, cuda::split_two_step, cuda::split_hardware_atomics, cuda::split_global_atomics,
-          cuda::split_thread_histograms, cuda::split_one_bit>,
+          cuda::split_thread_histograms, cuda::split_one_bit, cuda::split_iterated>,
     table<cuda::sort_bitonic, cuda::sort_msd_bitonic, cuda::sort_split_sort>,
 #endif
 };

@@ -112,7 +112,7 @@ struct sort_number_options {
 /// numbers of 4, 8 or 16 bytes side by side that are compared by all of their bits and sorted alone, and for sort_pairs
 /// of such numbers of 4 or 8 bytes with keys_out and one array of values of 4 or 8; at most 64 MiB more than 45 bytes a
 /// row for everything else, sort_gather_index among it. A variant that is forced by name may take more. The explain_
-/// calls say how much each takes. Source: He et al. 2007, section 4.1; Patidar and Narayanan 2009, section 4.
+/// calls say how much each takes. Source: He et al. 2007, section 4.1; Patidar and Narayanan 2009, section 5.1.
 SHEAF_API void sort_records(const context& ctx, const_records in, const sort_key& key, records out,
                             const sort_options& options = {});
 

@@ -3,11 +3,11 @@
 #include "core/scratch_offsets.hpp"
 #include "primitives/split/contract.hpp"
 
-// The basic split of Patidar and Narayanan 2009 (section 3.1, Algorithms 1 and 2) with its parameters, on the CPU and
-// on CUDA: what cpu.one_step, cuda.two_step and their likes run, and what SplitSort repeats.
+// The basic split of Patidar and Narayanan 2009 (Algorithm 1 of section 3, Algorithm 2 of section 3.1) with its
+// parameters, on the CPU and on CUDA: what cpu.one_step, cuda.two_step and their likes run, and what SplitSort repeats.
 namespace sheaf::papers::patidar2009 {
 
-/// Most categories of one pass (section 3.2).
+/// Most categories of one pass, for which the paper's devices had shared memory (section 3.2; 3.5 says 1 K).
 constexpr std::uint32_t most_categories = 2048;
 
 /// The steps of Algorithm 2. Of the one-step form the last is `local_split`, which writes to the output.
@@ -22,7 +22,7 @@ struct split_listener {
 struct basic_split_form {
   bool has_two_steps = true;             ///< records are split within their segment first, and copied in runs then
   bool is_ordered = true;                ///< counters are incremented in the order of the records (Appendix A)
-  std::uint32_t segment_records = 8192;  ///< the paper's K, at most 2^20
+  std::uint32_t segment_records = 8192;  ///< the paper's K
   std::uint32_t blocks = 0;              ///< of CUDA: so many blocks loop over the segments; 0: one for each segment
 };
 
@@ -36,7 +36,7 @@ inline const char* basic_split_rejection(const primitives::split_problem& p, con
     return "splits records by bits of the records";
   }
   if (p.categories == 0 || p.categories > most_categories) return "splits into at most 2048 categories";
-  if (p.in_stride_bytes >= std::uint64_t{1} << 32) return "records have a stride of 4 GiB or more";
+  if (std::max(p.in_stride_bytes, p.out_stride_bytes) >> 32 != 0) return "records have a stride of 4 GiB or more";
   if (p.stable && !form.is_ordered) return "does not keep the order within a category";
   if (segments_of(p.count, form.segment_records) >= std::uint64_t{1} << 31) return "handles fewer than 2^31 segments";
   return nullptr;

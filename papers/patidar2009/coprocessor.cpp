@@ -194,8 +194,18 @@ bool is_right_output(const host_arrays& arrays, int threads) {
 
 void wipe(const context& host, records array) { inputs::fill_records(host, array, ~seed_of_records); }
 
-/// Times the ways in turn, after a first run of each, whose answer is checked. The first way makes the index, or else
-/// the host.
+/// Runs a way; false where its device has too little memory.
+bool runs_in_memory(way& each) try {
+  each.run();
+  return true;
+} catch (const error& e) {
+  if (e.code() != error_code::out_of_memory) throw;
+  fmt::print("  # {}: left out, {}\n", each.who, e.what());
+  return false;
+}
+
+/// Times the ways in turn, after a first run of each, whose answer is checked. With a device, the first way leaves the
+/// index that all answers are checked against; else the host makes it. Ways for which there is too little memory go.
 void time_and_check(std::vector<way>& ways, const context& host, const host_arrays& arrays, std::uint32_t bits,
                     bool is_quick) {
   const bool has_device = ways.size() > 1;
@@ -204,9 +214,14 @@ void time_and_check(std::vector<way>& ways, const context& host, const host_arra
     split_gather_index(host, key_of(arrays.keys.get(), arrays.count, bits), arrays.index_list());
     host.wait();
   }
-  for (way& each : ways) {
+  for (std::size_t i = 0; i < ways.size();) {
+    way& each = ways[i];
     wipe(host, arrays.output());
-    each.run();
+    if (!runs_in_memory(each)) {
+      ways.erase(ways.begin() + static_cast<std::ptrdiff_t>(i));
+      continue;
+    }
+    ++i;
     each.is_right = is_right_index(arrays, bits, host.threads()) && is_right_output(arrays, host.threads());
     if (!each.is_right) fmt::print("  {} gave a WRONG ANSWER\n", each.who);
     if (!is_quick) each.forget();

@@ -39,6 +39,16 @@ std::string own_name(const session& session, std::string_view form) {
   return fmt::format("{}.{}", session.ctx.backend() == backend_kind::cuda ? "cuda" : "cpu", form);
 }
 
+std::vector<result> measure_iterated(paper_run& run, session& s, int figure, const problem& p) {
+  std::vector<contender> who = contenders_of(s.ctx, p, {.hint = true}, s.arrays);
+  add_variants(who, s, p, {"cpu.iterated_split", "cuda.iterated_split"});
+  return run.measure(s, figure, p, std::move(who));
+}
+
+const result* iterated_of(const session& s, const std::vector<result>& found) {
+  return find(found, own_name(s, "iterated_split"));
+}
+
 namespace {
 
 constexpr figure<paper_run> figures[] = {{2, figure_2},

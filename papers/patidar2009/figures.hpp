@@ -8,7 +8,7 @@ namespace sheaf::bench::papers::patidar2009 {
 
 /// State that the figures of a run share.
 struct paper_run : study {
-  std::vector<input_result> input_results = {};  ///< of the device as a coprocessor, table 2
+  std::vector<input_result> input_results = {};  ///< of the steps of figure 4, and of table 2
 };
 
 /// Sorts: of numbers of this many bits, of pairs with keys and values of 32 bits, of records by their first bytes.
@@ -24,8 +24,12 @@ problem index_split(std::uint64_t count, std::uint32_t bits, std::string_view wh
 /// "cpu.two_step" or "cuda.two_step", by the session's backend.
 std::string own_name(const session& session, std::string_view form);
 
+/// Measures the planner's choice, the peers, and the paper's split of many categories or of indexes (iterated_split).
+std::vector<result> measure_iterated(paper_run& run, session& session, int figure, const problem& problem);
+const result* iterated_of(const session& session, const std::vector<result>& found);
+
 /// Of figure 4: prints the steps of the basic split by the length of its segments.
-void steps_by_segment(session& session, std::uint64_t count, std::uint64_t record_bytes);
+void steps_by_segment(paper_run& run, session& session, std::uint64_t count, std::uint64_t record_bytes);
 
 void figure_2(paper_run& run);
 void figure_4(paper_run& run);

@@ -1,6 +1,7 @@
 #include "papers/patidar2009/split_sort.hpp"
 
 #include "primitives/movement/gathers_by_order.hpp"
+#include "primitives/split/by_sort.hpp"
 #include "primitives/views.hpp"
 
 namespace sheaf::papers::patidar2009 {
@@ -26,8 +27,9 @@ struct split_sort_layout {
   std::uint64_t records[2] = {};        ///< arrays between which passes move records; of rows one, beside the output
   std::uint64_t tables = 0;             ///< scratch of a basic split
   std::uint64_t bytes = 0;
+  basic_split_form form;
 
-  explicit split_sort_layout(const sort_problem& p) {
+  split_sort_layout(const sort_problem& p, const basic_split_form& split_form) : form(split_form) {
     const key_field& key = p.key.fields[0];
     const bool is_index = p.product == sort_product::gather_index;
     if (!is_index && p.column_count == 0 && p.writes_rows && p.rows.record_bytes <= most_moved_bytes) {
@@ -50,7 +52,7 @@ struct split_sort_layout {
     if (content == split_content::keys_and_numbers && !is_index) order = arrays.take(p.count * packed.payload_bytes);
     records[0] = arrays.take(p.count * packed.record_bytes);
     if (content != split_content::rows) records[1] = arrays.take(p.count * packed.record_bytes);
-    tables = arrays.take(basic_split_scratch(pass_problem(p, 0), {}).bytes);
+    tables = arrays.take(basic_split_scratch(pass_problem(p, 0), form).bytes);
     bytes = arrays.bytes();
   }
 
@@ -84,8 +86,7 @@ packed_side side_of(const_records view) { return {const_cast<std::byte*>(view.da
 
 /// Splits the caller's rows: the last pass writes the output, and every second one before it.
 void split_rows(const context& ctx, const sort_problem& problem, const split_sort_layout& layout,
-                const sort_buffers& buffers, std::byte* scratch, const split_sort_steps& steps,
-                const basic_split_form& form) {
+                const sort_buffers& buffers, std::byte* scratch, const split_sort_steps& steps) {
   const_records from = buffers.in;
   const records spare(scratch + layout.records[0], problem.count, layout.packed.record_bytes);
   for (std::uint32_t passes = passes_of(problem), i = 0; i < passes; ++i) {
@@ -93,15 +94,15 @@ void split_rows(const context& ctx, const sort_problem& problem, const split_sor
     const records to = (passes - i) % 2 == 1 ? buffers.out : spare;
     pass.in_stride_bytes = from.stride_bytes;
     pass.out_stride_bytes = to.stride_bytes;
-    steps.split(ctx, pass, form, {.in = from, .keys = from, .out = to, .index = {}}, scratch + layout.tables, nullptr);
+    steps.split(ctx, pass, layout.form, {.in = from, .keys = from, .out = to, .index = {}}, scratch + layout.tables,
+                nullptr);
     from = to;
   }
 }
 
 /// Packs, splits and unpacks keys with values or row numbers.
 void split_packed(const context& ctx, const sort_problem& problem, const split_sort_layout& layout,
-                  const sort_buffers& buffers, std::byte* scratch, const split_sort_steps& steps,
-                  const basic_split_form& form) {
+                  const sort_buffers& buffers, std::byte* scratch, const split_sort_steps& steps) {
   const packed_side keys{const_cast<std::byte*>(buffers.in.data) + problem.key.fields[0].offset,
                          buffers.in.stride_bytes};
   const bool has_values = layout.content == split_content::keys_and_values;
@@ -110,7 +111,7 @@ void split_packed(const context& ctx, const sort_problem& problem, const split_s
   steps.pack(ctx, layout.packed, problem.count, keys, has_values ? side_of(buffers.columns[0].in) : packed_side{},
              at[0].data);
   for (std::uint32_t i = 0; i < passes_of(problem); ++i) {
-    steps.split(ctx, layout.pass_problem(problem, pass_bits * i), form,
+    steps.split(ctx, layout.pass_problem(problem, pass_bits * i), layout.form,
                 {.in = at[0], .keys = at[0], .out = at[1], .index = {}}, scratch + layout.tables, nullptr);
     std::swap(at[0], at[1]);
   }
@@ -127,14 +128,20 @@ void split_packed(const context& ctx, const sort_problem& problem, const split_s
 
 }  // namespace
 
-plan::planned plan_split_sort(const sort_problem& problem, const plan::scope& scope, const split_sort_steps& steps) {
+plan::planned plan_split_sort(const sort_problem& problem, const plan::scope& scope, const split_sort_steps& steps,
+                              const basic_split_form& form) {
   const key_field& key = problem.key.fields[0];
   if (problem.key.field_count != 1 || key.descending ||
       (key.type != key_type::unsigned_integer && key.type != key_type::bytes)) {
     return plan::rejected("sorts by one ascending unsigned field");
   }
-  const split_sort_layout layout(problem);
-  const plan::planned pass = steps.plan_split(layout.pass_problem(problem, 0), {}, scope.machine);
+  const split_sort_layout layout(problem, form);
+  split_problem first_pass = layout.pass_problem(problem, 0);
+  if (layout.content == split_content::rows) {
+    first_pass.in_stride_bytes = problem.rows.in_stride_bytes;
+    first_pass.out_stride_bytes = problem.rows.out_stride_bytes;
+  }
+  const plan::planned pass = steps.plan_split(first_pass, form, scope.machine);
   if (!pass.applicable()) return plan::rejected(pass.rejection);
   plan::planned plan;
   plan.add("passes", passes_of(problem) * pass.seconds);
@@ -151,18 +158,37 @@ plan::planned plan_split_sort(const sort_problem& problem, const plan::scope& sc
 }
 
 void run_split_sort(const context& ctx, const sort_problem& problem, const plan::planned& plan,
-                    const sort_buffers& buffers, std::byte* scratch, const split_sort_steps& steps,
-                    std::uint32_t blocks) {
+                    const sort_buffers& buffers, std::byte* scratch, const split_sort_steps& steps) {
   if (problem.count == 0) return;
   const auto layout = plan.decided.get<split_sort_layout>();
-  const basic_split_form form{.blocks = blocks};
-  if (layout.content == split_content::rows) {
-    return split_rows(ctx, problem, layout, buffers, scratch, steps, form);
-  }
-  split_packed(ctx, problem, layout, buffers, scratch, steps, form);
+  if (layout.content == split_content::rows) return split_rows(ctx, problem, layout, buffers, scratch, steps);
+  split_packed(ctx, problem, layout, buffers, scratch, steps);
   if (layout.content != split_content::keys_and_numbers || problem.product != sort_product::records) return;
   plan.inner<gathers_by_order>().run(ctx, problem, buffers, {scratch + layout.order, problem.count, layout.number},
                                      scratch + layout.records[0]);
+}
+
+std::uint64_t offset_scratch_bytes(const split_problem& p) {
+  return core::scratch_aligned((p.categories / scan_tile_entries + 1) * sizeof(std::uint64_t));
+}
+
+plan::planned plan_iterated_split(const split_problem& problem, const plan::scope& scope,
+                                  const split_sort_steps& steps) {
+  if (problem.product == split_product::scatter_index) return plan::rejected("makes no scatter index");
+  if (problem.checks_category()) return plan::rejected("does not look for bad categories");
+  plan::planned plan = plan_split_sort(sort_of(problem), scope, steps);
+  if (!plan.applicable()) return plan;
+  plan.add("offsets", steps.streaming_seconds(problem.count * problem.key_stride_bytes, scope.machine));
+  plan.scratch_bytes = core::scratch_aligned(plan.scratch_bytes) + offset_scratch_bytes(problem);
+  return plan;
+}
+
+void run_iterated_split(const context& ctx, const split_problem& problem, const plan::planned& plan,
+                        const split_buffers& buffers, std::byte* scratch, const split_sort_steps& steps) {
+  if (buffers.offsets != nullptr) {
+    steps.find_offsets(ctx, problem, buffers, scratch + plan.scratch_bytes - offset_scratch_bytes(problem));
+  }
+  run_split_sort(ctx, sort_of(problem), plan, sort_buffers_of(problem, buffers, buffers.index), scratch, steps);
 }
 
 }  // namespace sheaf::papers::patidar2009

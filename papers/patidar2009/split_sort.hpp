@@ -34,23 +34,36 @@ struct split_sort_steps {
   /// Stores the keys and payloads of packed records, as far as there are arrays for them.
   void (*unpack)(const context& ctx, const packed_records& layout, std::uint64_t count, const std::byte* packed,
                  packed_side keys, packed_side payloads);
-  /// Seconds in which `bytes` are packed or unpacked.
+  /// Seconds in which `bytes` are packed, unpacked or read.
   double (*streaming_seconds)(std::uint64_t bytes, const machine& machine);
+  /// Counts the keys of each category of a split and sums the counts to buffers.offsets.
+  /// @param scratch  memory for offset_scratch_bytes
+  void (*find_offsets)(const context& ctx, const primitives::split_problem& problem,
+                       const primitives::split_buffers& buffers, std::byte* scratch);
 };
 
+/// @param form  of the basic splits
 plan::planned plan_split_sort(const primitives::sort_problem& problem, const plan::scope& scope,
-                              const split_sort_steps& steps);
-/// @param blocks  as in basic_split_form
+                              const split_sort_steps& steps, const basic_split_form& form = {});
 void run_split_sort(const context& ctx, const primitives::sort_problem& problem, const plan::planned& plan,
-                    const primitives::sort_buffers& buffers, std::byte* scratch, const split_sort_steps& steps,
-                    std::uint32_t blocks = 0);
+                    const primitives::sort_buffers& buffers, std::byte* scratch, const split_sort_steps& steps);
+
+/// Bytes of scratch in which find_offsets sums the counts of a split's categories.
+std::uint64_t offset_scratch_bytes(const primitives::split_problem& problem);
+
+/// Algorithm 3, the split to many categories: SplitSort of the records by the bits of the category, or, for a gather
+/// index, of packed keys and record numbers (section 3.3).
+plan::planned plan_iterated_split(const primitives::split_problem& problem, const plan::scope& scope,
+                                  const split_sort_steps& steps);
+void run_iterated_split(const context& ctx, const primitives::split_problem& problem, const plan::planned& plan,
+                        const primitives::split_buffers& buffers, std::byte* scratch, const split_sort_steps& steps);
 
 }  // namespace sheaf::papers::patidar2009
 
 namespace sheaf::cpu {
-extern const papers::patidar2009::split_sort_steps split_sort_steps;
+extern const papers::patidar2009::split_sort_steps steps_of_split_sort;
 }  // namespace sheaf::cpu
 
 namespace sheaf::cuda {
-extern const papers::patidar2009::split_sort_steps split_sort_steps;
+extern const papers::patidar2009::split_sort_steps steps_of_split_sort;
 }  // namespace sheaf::cuda

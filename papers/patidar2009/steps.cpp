@@ -28,14 +28,17 @@ void run_form(const context& ctx, const primitives::split_problem& problem, cons
 }
 
 // Times a form and checks its answer. None where memory does not suffice.
-std::optional<split_seconds> measure_steps(session& session, std::uint64_t count, std::uint64_t record_bytes,
-                                           const basic_split_form& form) {
+std::optional<split_seconds> measure_steps(paper_run& run, session& session, std::uint64_t count,
+                                           std::uint64_t record_bytes, const basic_split_form& form) {
   const problem row = record_split(count, record_bytes, step_bits, form.is_ordered ? "split" : "split_unstable");
   const records shape(nullptr, count, record_bytes);
   const split_key key = split_key::of_record({0, step_bits});
   const std::uint64_t scratch_bytes =
       basic_split_scratch(primitives::describe_split(session.ctx, shape, key, shape, form.is_ordered), form).bytes;
-  if (jobs::bytes_of_arrays(row, 1) + scratch_bytes > session.hardware.memory_bytes) return {};
+  if (jobs::bytes_of_arrays(row, 1) + scratch_bytes > session.hardware.memory_bytes) {
+    fmt::print("  segments of {} of {} records skipped: too little memory\n", form.segment_records, count);
+    return {};
+  }
   session.arrays.reserve(row, 1);
   session.arrays.prepare(row, 1);
   primitives::split_buffers buffers;
@@ -47,9 +50,20 @@ std::optional<split_seconds> measure_steps(session& session, std::uint64_t count
   const split_seconds found = median_steps<split_step, step_count>(session, [&](auto& clock) {
     run_form(session.ctx, described, form, buffers, scratch, {&clock, clock.step_done});
   });
-  if (session.arrays.count_mistakes(false) != 0) {
-    fmt::print("  segments of {} of {} records: WRONG\n", form.segment_records, count);
-    return {};
+  const bool verified = session.arrays.count_mistakes(false) == 0;
+  if (!verified) fmt::print("  segments of {} of {} records: WRONG\n", form.segment_records, count);
+  for (std::size_t i = 0; i < step_count; ++i) {
+    if (found.steps[i] == 0) continue;
+    const std::string form_name = form.is_ordered ? form.has_two_steps ? "two steps" : "one step" : "hardware atomics";
+    run.input_results.push_back(
+        {.figure = "patidar2009/4",
+         .input = name(row),
+         .machine = session.hardware.machine,
+         .where = std::string(sheaf::name(session.ctx.backend())),
+         .backend = session.ctx.backend(),
+         .who = fmt::format("basic split in {}, segments of {}, step {}", form_name, form.segment_records, i + 1),
+         .time = found.spread[i],
+         .verified = verified});
   }
   return found;
 }
@@ -61,7 +75,7 @@ struct named_form {
 
 }  // namespace
 
-void steps_by_segment(session& session, std::uint64_t count, std::uint64_t record_bytes) {
+void steps_by_segment(paper_run& run, session& session, std::uint64_t count, std::uint64_t record_bytes) {
   print_place(session, fmt::format("{} records of {} bits, 256 categories, steps of Algorithm 2", count_text(count),
                                    8 * record_bytes));
   std::vector<named_form> forms{{"one-step", {.has_two_steps = false}}, {"two-step", {}}};
@@ -72,11 +86,11 @@ void steps_by_segment(session& session, std::uint64_t count, std::uint64_t recor
     std::vector<std::optional<split_seconds>> found;
     for (named_form& f : forms) {
       f.form.segment_records = segment;
-      found.push_back(measure_steps(session, count, record_bytes, f.form));
+      found.push_back(measure_steps(run, session, count, record_bytes, f.form));
     }
     for (std::size_t i = 0; i < forms.size(); ++i) {
       if (!found[i]) continue;
-      const auto& [steps, total] = *found[i];
+      const auto& [steps, total, spread] = *found[i];
       const bool has_two_steps = forms[i].form.has_two_steps;
       const bool is_compared = has_two_steps && forms[i].form.is_ordered && found.size() > 2 && found[2];
       rows.row({fmt::to_string(segment), forms[i].name, time_text(steps[0]), time_text(steps[1]), time_text(steps[2]),

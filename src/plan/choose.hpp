@@ -68,6 +68,17 @@ choice<variant<Problem, Buffers>> cheapest(std::span<const variant<Problem, Buff
   return best;
 }
 
+/// The cheapest variant, as above; if none keeps to the scope's scratch, the one that is cheapest with more. A plan
+/// with such a call inside asks for more than its scope has, so that the caller can say how much is missing.
+template <class Problem, class Buffers>
+choice<variant<Problem, Buffers>> cheapest_of_any_scratch(std::span<const variant<Problem, Buffers>> list,
+                                                          const Problem& problem, backend_kind backend, const scope& in,
+                                                          std::string_view forced = {}) {
+  choice<variant<Problem, Buffers>> best = cheapest(list, problem, backend, in, forced);
+  if (best.variant != nullptr) return best;
+  return cheapest(list, problem, backend, scope(in.machine, no_scratch_limit, in.context), forced);
+}
+
 /// Throws why no variant can run the problem.
 template <class Problem, class Buffers>
 [[noreturn]] void throw_no_choice(std::string_view primitive, std::span<const variant<Problem, Buffers>> list,

@@ -61,9 +61,10 @@ __device__ __forceinline__ void scan_counters(std::uint32_t* counter, std::uint3
   }
 }
 
-/// Step 1: counts the categories of each segment, by atomics in shared memory, and scans these counts.
+/// Step 1: counts the categories of each segment, by atomics in shared memory, and scans these counts. Shared memory:
+/// a counter of 4 bytes for each category.
 __global__ void __launch_bounds__(segment_threads) count_segments(const __grid_constant__ segment_arguments args) {
-  __shared__ std::uint32_t counter[most_categories];
+  extern __shared__ std::uint32_t counter[];
   const std::uint32_t categories = args.records.categories;
   for_each_segment(args, [&](std::uint64_t segment, std::uint64_t first, std::uint32_t records) {
     for (std::uint32_t c = threadIdx.x; c < categories; c += blockDim.x) counter[c] = 0;
@@ -89,10 +90,10 @@ __global__ void __launch_bounds__(segment_threads) count_segments(const __grid_c
 
 /// The increment of a counter that returns its value before. The ordered one is Appendix A's: the lanes of the block's
 /// only warp take turns.
-template <bool Ordered>
-__device__ __forceinline__ std::uint32_t increment(std::uint32_t* counter, bool has_record) {
-  if constexpr (!Ordered) return has_record ? atomicAdd(counter, 1U) : 0;
-  std::uint32_t own = 0;
+template <bool Ordered, class Counter>
+__device__ __forceinline__ Counter increment(Counter* counter, bool has_record) {
+  if constexpr (!Ordered) return has_record ? atomicAdd(counter, Counter{1}) : 0;
+  Counter own = 0;
   for (std::uint32_t turn = 0; turn < warp_lanes; ++turn) {
     if (threadIdx.x == turn && has_record) own = (*counter)++;
     __syncwarp();
@@ -100,15 +101,22 @@ __device__ __forceinline__ std::uint32_t increment(std::uint32_t* counter, bool 
   return own;
 }
 
-/// Step 3: with two steps splits each segment in global memory, with one scatters its records to the output.
+/// Counters of step 3: of places in the segment, or in the output.
+template <bool TwoSteps>
+using place_counter = std::conditional_t<TwoSteps, std::uint32_t, unsigned long long>;
+
+/// Step 3: with two steps splits each segment in global memory, with one scatters its records to the output. Shared
+/// memory: a place_counter for each category, which begins with the prefix sum of the category.
 template <class Word, bool TwoSteps, bool Ordered>
 __global__ void __launch_bounds__(Ordered ? warp_lanes : segment_threads)
     move_records(const __grid_constant__ segment_arguments args) {
-  __shared__ std::uint32_t next[most_categories];
+  extern __shared__ unsigned long long shared[];
+  auto* const next = reinterpret_cast<place_counter<TwoSteps>*>(shared);
   const split_records& list = args.records;
   for_each_segment(args, [&](std::uint64_t segment, std::uint64_t first, std::uint32_t records) {
     for (std::uint32_t c = threadIdx.x; c < list.categories; c += blockDim.x) {
-      next[c] = TwoSteps ? args.local_scan[c * args.segments + segment] : 0;
+      const std::uint64_t run = c * args.segments + segment;
+      next[c] = TwoSteps ? args.local_scan[run] : args.run_begin[run];
     }
     __syncthreads();
     with_key_word(list.key, [&](auto load) {
@@ -116,22 +124,22 @@ __global__ void __launch_bounds__(Ordered ? warp_lanes : segment_threads)
         const std::uint32_t i = begin + threadIdx.x;
         const bool has_record = i < records;
         const std::uint32_t c = category_at(load, first, i, records);
-        const std::uint32_t rank = increment<Ordered>(&next[c], has_record);
+        const std::uint64_t place = increment<Ordered>(&next[c], has_record);
         if (!has_record) continue;
         const std::byte* const from = list.in + (first + i) * list.in_stride;
-        std::byte* const to = TwoSteps
-                                  ? args.local + (first + rank) * args.local_stride
-                                  : list.out + (args.run_begin[c * args.segments + segment] + rank) * list.out_stride;
+        std::byte* const to =
+            TwoSteps ? args.local + (first + place) * args.local_stride : list.out + place * list.out_stride;
         copy_record<Word>(to, from, list.words);
       }
     });
   });
 }
 
-/// Step 4: copies the runs of split segments to the output, adjacent threads adjacent records.
+/// Step 4: copies the runs of split segments to the output, adjacent threads adjacent records. Shared memory: for each
+/// category 8 bytes, from a record's place in the local list to that in the output.
 template <class Word>
 __global__ void __launch_bounds__(segment_threads) copy_runs(const __grid_constant__ segment_arguments args) {
-  __shared__ std::uint64_t shift[most_categories];  // from a record's place in the local list to that in the output
+  extern __shared__ unsigned long long shift[];
   const split_records& list = args.records;
   for_each_segment(args, [&](std::uint64_t segment, std::uint64_t first, std::uint32_t records) {
     for (std::uint32_t c = threadIdx.x; c < list.categories; c += blockDim.x) {
@@ -151,12 +159,16 @@ __global__ void __launch_bounds__(segment_threads) copy_runs(const __grid_consta
 template <class Word>
 void launch_moves(const context& ctx, const basic_split_form& form, std::uint64_t blocks,
                   const segment_arguments& args) {
-  if (form.is_ordered) {
-    launch_blocks(ctx, form.has_two_steps ? move_records<Word, true, true> : move_records<Word, false, true>, blocks,
-                  warp_lanes, args);
+  const auto counters = [&](std::size_t bytes_each) { return args.records.categories * bytes_each; };
+  if (form.is_ordered && form.has_two_steps) {
+    launch_shared(ctx, move_records<Word, true, true>, blocks, warp_lanes, counters(sizeof(std::uint32_t)), args);
+  } else if (form.is_ordered) {
+    launch_shared(ctx, move_records<Word, false, true>, blocks, warp_lanes, counters(sizeof(std::uint64_t)), args);
+  } else if (form.has_two_steps) {
+    launch_shared(ctx, move_records<Word, true, false>, blocks, segment_threads, counters(sizeof(std::uint32_t)), args);
   } else {
-    launch_blocks(ctx, form.has_two_steps ? move_records<Word, true, false> : move_records<Word, false, false>, blocks,
-                  segment_threads, args);
+    launch_shared(ctx, move_records<Word, false, false>, blocks, segment_threads, counters(sizeof(std::uint64_t)),
+                  args);
   }
 }
 
@@ -197,17 +209,19 @@ void run_basic_split(const context& ctx, const split_problem& problem, const bas
       .local_stride = problem.record_bytes};
   const std::uint64_t blocks = form.blocks == 0 ? args.segments : std::min<std::uint64_t>(form.blocks, args.segments);
   const std::uint32_t threads = form.is_ordered ? warp_lanes : segment_threads;
-  launch_blocks(ctx, count_segments, blocks, threads, args);
+  launch_shared(ctx, count_segments, blocks, threads, problem.categories * sizeof(std::uint32_t), args);
   done(split_step::count);
   scan_table(ctx, args.run_count, args.records.categories, args.segments, problem.count,
-             reinterpret_cast<std::uint64_t*>(scratch + layout.tile_sums), buffers.offsets, args.run_begin);
+             reinterpret_cast<std::uint64_t*>(scratch + layout.tile_sums), buffers.offsets, args.run_begin,
+             form.blocks);
   done(split_step::scan);
   with_word(problem.word_bytes, [&](auto word) { launch_moves<decltype(word)>(ctx, form, blocks, args); });
   done(split_step::local_split);
   if (!form.has_two_steps) return;
   args.records = records_of(problem, args.local, args.local_stride, buffers.out.data, problem.out_stride_bytes);
-  with_word(problem.word_bytes,
-            [&](auto word) { launch_blocks(ctx, copy_runs<decltype(word)>, blocks, threads, args); });
+  with_word(problem.word_bytes, [&](auto word) {
+    launch_shared(ctx, copy_runs<decltype(word)>, blocks, threads, problem.categories * sizeof(std::uint64_t), args);
+  });
   done(split_step::scatter);
 }
 

@@ -4,13 +4,15 @@
 #include "papers/patidar2009/cuda/segments.cuh"
 
 // cuda.global_atomics: Algorithm 1 with one counter for each category in global memory, which section 3 names as a
-// rival: it needs memory for the counters alone, and pays for clashes and for slow accesses. Records of a category come
-// in any order. To compare with, by name only.
+// rival: beside the lists it needs memory for the counters alone, and pays for clashes and for slow accesses. Records
+// of a category come in any order. To compare with, by name only.
 namespace sheaf::cuda {
 namespace {
 
 using namespace primitives;
 using namespace papers::patidar2009;
+
+static_assert(most_categories == wide_bins);
 
 /// Step 1: counts the categories.
 __global__ void __launch_bounds__(block_threads)
@@ -33,7 +35,8 @@ __global__ void __launch_bounds__(block_threads)
 }
 
 plan::planned plan_global_atomics(const split_problem& problem, const plan::scope& scope) {
-  if (const char* reason = basic_split_rejection(problem, {.is_ordered = false})) return plan::rejected(reason);
+  if (const char* reason = basic_split_rejection(problem, {.is_ordered = false, .segment_records = block_threads}))
+    return plan::rejected(reason);
   // Two atomics a record at one counter each take their turn in the L2 cache, some 2^30 a second for all of them where
   // there are few counters.
   constexpr double atomics_per_second = 1 << 30;

@@ -8,10 +8,10 @@
 namespace sheaf::cuda {
 namespace {
 
-using bench::papers::patidar2009::record_lanes;
+using papers::patidar2009::record_lanes;
 using primitives::movement;
 
-static_assert(bench::papers::patidar2009::most_lanes <= block_threads);
+static_assert(papers::patidar2009::most_lanes <= block_threads);
 
 // Thread t of the grid has lane t % lanes of record t / lanes. Blocks have whole records: blockDim.x is a multiple of
 // `lanes`. The index of a record is read by all its lanes, of which the first reports it if it is bad.
@@ -38,12 +38,6 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-template <direction Direction>
-record_lanes lanes_of(const movement& p) {
-  return Direction == direction::gather ? bench::papers::patidar2009::lanes_of_gather(p.record_bytes, p.word_bytes)
-                                        : bench::papers::patidar2009::lanes_of_scatter(p.record_bytes, p.word_bytes);
-}
-
 // Accesses of neighbouring lanes coalesce as those of cuda.collective do. But every lane reads and checks an index for
 // one word, or for a few of a record that lanes go over more than once. A record with one lane is a thread's.
 memory_cost lane_rule_cost(memory_cost cost, const movement& p, const record_lanes& lanes, const machine& m) {
@@ -59,7 +53,7 @@ template <direction Direction>
 plan::planned plan_lane_rule(const problem_of<Direction>& p, const plan::scope& scope) {
   const machine& m = scope.machine;
   if (const char* reason = order_rejection(p)) return plan::rejected(reason);
-  const record_lanes lanes = lanes_of<Direction>(p);
+  const record_lanes lanes = papers::patidar2009::lanes_of_record(p.record_bytes, p.word_bytes);
   plan::planned plan = plan_of<Direction>(lane_rule_cost(cost_of<Direction>(p, m), p, lanes, m), m);
   plan.decided.set(lanes);
   plan.by_name_only = true;

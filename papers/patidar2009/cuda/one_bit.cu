@@ -11,6 +11,8 @@ namespace {
 using namespace primitives;
 using namespace papers::patidar2009;
 
+static_assert(most_categories == wide_bins);
+
 constexpr std::uint32_t bit_threads = 256;
 constexpr basic_split_form form{.has_two_steps = false, .segment_records = bit_threads};
 

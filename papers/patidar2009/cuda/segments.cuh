@@ -4,14 +4,11 @@
 #include "cuda/split/scan_kernels.cuh"
 #include "papers/patidar2009/basic_split.hpp"
 
-// What the splits of this folder share: a record's category and copy, counters in shared memory, and the prefix sums of
-// a table with an entry for each category and segment, those of a category side by side (column-major order).
+// What the splits of this folder share: a record's category and copy, and the prefix sums of a table with an entry for
+// each category and segment, those of a category side by side (column-major order).
 namespace sheaf::cuda {
 
-using papers::patidar2009::scan_tile_entries;
-
 constexpr std::uint32_t warp_lanes = 32;
-constexpr std::uint32_t table_scan_threads = 256;
 /// Most threads of a block that takes a segment.
 constexpr std::uint32_t segment_threads = 256;
 
@@ -68,79 +65,16 @@ __device__ __forceinline__ void copy_record(std::byte* to, const std::byte* from
   }
 }
 
-/// Sum of the entries of each tile of the table, one block a tile.
-__global__ void __launch_bounds__(table_scan_threads)
-    sum_table_tiles(const std::uint32_t* table, std::uint64_t entries, unsigned long long* tile_sums) {
-  __shared__ unsigned long long sums[table_scan_threads];
-  const std::uint64_t begin = std::uint64_t{blockIdx.x} * scan_tile_entries;
-  const std::uint64_t end = min(begin + scan_tile_entries, entries);
-  unsigned long long sum = 0;
-  for (std::uint64_t i = begin + threadIdx.x; i < end; i += table_scan_threads) sum += table[i];
-  sums[threadIdx.x] = sum;
-  __syncthreads();
-  for (std::uint32_t half = table_scan_threads / 2; half > 0; half /= 2) {
-    if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
-    __syncthreads();
-  }
-  if (threadIdx.x == 0) tile_sums[blockIdx.x] = sums[0];
-}
-
-/// Writes the sums of the values before each, from `before` on, by a whole block. in and out may be the same.
-template <class Value>
-__device__ __forceinline__ void scan_by_block(const Value* in, unsigned long long* out, std::uint64_t count,
-                                              unsigned long long before) {
-  __shared__ __align__(16) unsigned long long warp_sums[table_scan_threads / 32];
-  __shared__ unsigned long long chunk_sum;
-  for (std::uint64_t first = 0; first < count; first += table_scan_threads) {
-    const std::uint64_t i = first + threadIdx.x;
-    const unsigned long long own = i < count ? in[i] : 0;
-    unsigned long long sum[1] = {own};
-    scan_bins<table_scan_threads, table_scan_threads>(sum, warp_sums);
-    if (i < count) out[i] = before + sum[0];
-    if (threadIdx.x == table_scan_threads - 1) chunk_sum = sum[0] + own;
-    __syncthreads();
-    before += chunk_sum;
-    __syncthreads();
-  }
-}
-
-__global__ void __launch_bounds__(table_scan_threads)
-    scan_tile_sums(unsigned long long* tile_sums, std::uint64_t tiles) {
-  scan_by_block(tile_sums, tile_sums, tiles, 0);
-}
-
-/// Prefix sums of the table, one block a tile.
-__global__ void __launch_bounds__(table_scan_threads)
-    scan_table_tiles(const std::uint32_t* table, std::uint64_t entries, const unsigned long long* tile_begin,
-                     unsigned long long* run_begin) {
-  const std::uint64_t begin = std::uint64_t{blockIdx.x} * scan_tile_entries;
-  const std::uint64_t end = min(begin + scan_tile_entries, entries);
-  scan_by_block(table + begin, run_begin + begin, end - begin, tile_begin[blockIdx.x]);
-}
-
-__global__ void __launch_bounds__(table_scan_threads)
-    copy_offsets(const std::uint64_t* run_begin, std::uint64_t segments, std::uint32_t categories, std::uint64_t count,
-                 std::uint64_t* offsets) {
-  const std::uint32_t c = blockIdx.x * table_scan_threads + threadIdx.x;
-  if (c < categories) offsets[c] = run_begin[c * segments];
-  if (c == categories) offsets[c] = count;
-}
+// In table_scan.cu:
 
 /// Queues the prefix sums of a table of `count` records, and the offsets of the categories unless `offsets` is null.
-/// @param tile_sums  memory for a number of each tile of the table
-inline void scan_table(const context& ctx, const std::uint32_t* table, std::uint32_t categories, std::uint64_t segments,
-                       std::uint64_t count, std::uint64_t* tile_sums, std::uint64_t* offsets,
-                       std::uint64_t* run_begin) {
-  const std::uint64_t entries = categories * segments;
-  const std::uint64_t tiles = ceil_div(entries, std::uint64_t{scan_tile_entries});
-  auto* const sums = reinterpret_cast<unsigned long long*>(tile_sums);
-  launch_blocks(ctx, sum_table_tiles, tiles, table_scan_threads, table, entries, sums);
-  launch_blocks(ctx, scan_tile_sums, 1, table_scan_threads, sums, tiles);
-  launch_blocks(ctx, scan_table_tiles, tiles, table_scan_threads, table, entries,
-                static_cast<const unsigned long long*>(sums), reinterpret_cast<unsigned long long*>(run_begin));
-  if (offsets == nullptr) return;
-  launch_blocks(ctx, copy_offsets, ceil_div(std::uint64_t{categories} + 1, std::uint64_t{table_scan_threads}),
-                table_scan_threads, static_cast<const std::uint64_t*>(run_begin), segments, categories, count, offsets);
-}
+/// @param tile_sums    memory for a number of each tile of scan_tile_entries entries
+/// @param most_blocks  as basic_split_form's blocks
+void scan_table(const context& ctx, const std::uint32_t* table, std::uint32_t categories, std::uint64_t segments,
+                std::uint64_t count, std::uint64_t* tile_sums, std::uint64_t* offsets, std::uint64_t* run_begin,
+                std::uint32_t most_blocks = 0);
+
+/// Queues the replacement of each number by the sum of those before it.
+void scan_numbers(const context& ctx, unsigned long long* numbers, std::uint64_t count, std::uint64_t* tile_sums);
 
 }  // namespace sheaf::cuda

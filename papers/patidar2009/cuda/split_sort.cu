@@ -1,6 +1,7 @@
 #include "papers/patidar2009/split_sort.hpp"
 
 #include "cuda/device/launch.cuh"
+#include "papers/patidar2009/cuda/segments.cuh"
 
 // cuda.split_sort: SplitSort on CUDA's basic split, to compare with, by name only.
 namespace sheaf::cuda {
@@ -51,24 +52,42 @@ void unpack(const context& ctx, const packed_records& layout, std::uint64_t coun
   launch(ctx, unpack_records, ceil_div(count, std::uint64_t{block_threads}), layout, count, packed, keys, payloads);
 }
 
+__global__ void __launch_bounds__(block_threads)
+    count_keys(const __grid_constant__ key_arguments key, std::uint64_t count, unsigned long long* offsets) {
+  const std::uint64_t i = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
+  if (i >= count) return;
+  with_key_word(key, [&](auto load) { atomicAdd(offsets + category_at(load, i, 0, 1), 1ULL); });
+}
+
+void find_offsets(const context& ctx, const split_problem& problem, const split_buffers& buffers, std::byte* scratch) {
+  auto* const offsets = reinterpret_cast<unsigned long long*>(buffers.offsets);
+  require(cudaMemsetAsync(offsets, 0, (problem.categories + 1) * sizeof(std::uint64_t), ctx.stream()), ctx);
+  if (problem.count == 0) return;
+  const key_arguments key =
+      keys_of({.data = buffers.keys.data, .stride = problem.key_stride_bytes, .word_bytes = 0, .bits = problem.bits});
+  launch(ctx, count_keys, ceil_div(problem.count, std::uint64_t{block_threads}), key, problem.count, offsets);
+  // The entry behind the last category is 0, so that its prefix sum is the number of all records.
+  scan_numbers(ctx, offsets, problem.categories + 1, reinterpret_cast<std::uint64_t*>(scratch));
+}
+
 double streaming_seconds(std::uint64_t bytes, const machine& machine) {
   return machine.launch_seconds + static_cast<double>(bytes) / machine.copy_bytes_per_second;
 }
 
 plan::planned plan_sort(const sort_problem& problem, const plan::scope& scope) {
-  return plan_split_sort(problem, scope, split_sort_steps);
+  return plan_split_sort(problem, scope, steps_of_split_sort);
 }
 
 void run_sort(const context& ctx, const sort_problem& problem, const plan::planned& plan, const sort_buffers& buffers,
               std::byte* scratch) {
   const device_scope current_device(ctx.device());
-  run_split_sort(ctx, problem, plan, buffers, scratch, split_sort_steps);
+  run_split_sort(ctx, problem, plan, buffers, scratch, steps_of_split_sort);
 }
 
 }  // namespace
 
-const papers::patidar2009::split_sort_steps split_sort_steps{plan_basic_split, run_basic_split, pack, unpack,
-                                                             streaming_seconds};
+const papers::patidar2009::split_sort_steps steps_of_split_sort{plan_basic_split, run_basic_split,   pack,
+                                                                unpack,           streaming_seconds, find_offsets};
 
 extern constinit const sort_variant sort_split_sort{"cuda.split_sort", backend_kind::cuda, plan_sort, run_sort};
 

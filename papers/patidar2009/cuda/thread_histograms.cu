@@ -17,17 +17,21 @@ constexpr std::uint32_t histogram_block_threads = 64;  // 16 KB of counters, all
 constexpr std::uint32_t thread_records = 128;
 constexpr basic_split_form form{.has_two_steps = false, .segment_records = thread_records};
 
-/// A thread's counters: those of a category side by side, so that the threads of a warp never meet in a bank.
+/// A thread's counters: those of a category side by side, so that the threads of a warp never meet in a bank. They take
+/// histogram_block_threads counters of dynamic shared memory for each category.
 struct thread_counters {
-  std::uint32_t counter[histogram_categories][histogram_block_threads];
+  std::uint32_t* counter;
 
-  __device__ __forceinline__ std::uint32_t& of(std::uint32_t category) { return counter[category][threadIdx.x]; }
+  __device__ __forceinline__ std::uint32_t& of(std::uint32_t category) {
+    return counter[category * histogram_block_threads + threadIdx.x];
+  }
 };
 
 /// Step 1: each thread counts the categories of its records.
 __global__ void __launch_bounds__(histogram_block_threads)
     count_by_threads(const __grid_constant__ split_records list, std::uint64_t segments, std::uint32_t* run_count) {
-  __shared__ thread_counters counters;
+  extern __shared__ std::uint32_t shared[];
+  thread_counters counters{shared};
   const std::uint64_t segment = std::uint64_t{blockIdx.x} * histogram_block_threads + threadIdx.x;
   if (segment >= segments) return;
   for (std::uint32_t c = 0; c < list.categories; ++c) counters.of(c) = 0;
@@ -44,7 +48,8 @@ template <class Word>
 __global__ void __launch_bounds__(histogram_block_threads)
     scatter_by_threads(const __grid_constant__ split_records list, std::uint64_t segments,
                        const std::uint64_t* run_begin) {
-  __shared__ thread_counters counters;
+  extern __shared__ std::uint32_t shared[];
+  thread_counters counters{shared};
   const std::uint64_t segment = std::uint64_t{blockIdx.x} * histogram_block_threads + threadIdx.x;
   if (segment >= segments) return;
   for (std::uint32_t c = 0; c < list.categories; ++c) counters.of(c) = 0;
@@ -82,12 +87,13 @@ void run_thread_histograms(const context& ctx, const split_problem& problem, con
   const std::uint64_t blocks = ceil_div(segments, std::uint64_t{histogram_block_threads});
   auto* const run_count = reinterpret_cast<std::uint32_t*>(scratch + layout.run_count);
   auto* const run_begin = reinterpret_cast<std::uint64_t*>(scratch + layout.run_begin);
-  launch_blocks(ctx, count_by_threads, blocks, histogram_block_threads, list, segments, run_count);
+  const std::size_t shared_bytes = list.categories * histogram_block_threads * sizeof(std::uint32_t);
+  launch_shared(ctx, count_by_threads, blocks, histogram_block_threads, shared_bytes, list, segments, run_count);
   scan_table(ctx, run_count, list.categories, segments, problem.count,
              reinterpret_cast<std::uint64_t*>(scratch + layout.tile_sums), buffers.offsets, run_begin);
   with_word(problem.word_bytes, [&](auto word) {
-    launch_blocks(ctx, scatter_by_threads<decltype(word)>, blocks, histogram_block_threads, list, segments,
-                  static_cast<const std::uint64_t*>(run_begin));
+    launch_shared(ctx, scatter_by_threads<decltype(word)>, blocks, histogram_block_threads, shared_bytes, list,
+                  segments, static_cast<const std::uint64_t*>(run_begin));
   });
 }
 

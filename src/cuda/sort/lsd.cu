@@ -6,8 +6,9 @@
 #include "cuda/split/passes.hpp"
 #include "primitives/movement/gathers_by_order.hpp"
 
-// cuda.lsd: LSD radix sort by stable passes of split (SplitSort, Patidar and Narayanan 2009, section 4). Rows that are
-// words and hold an ascending unsigned key are split themselves, if nothing else is to be moved. For all other sorts,
+// cuda.lsd: LSD radix sort by stable passes of split (SplitSort, Patidar and Narayanan 2009, section 5.1). Rows of
+// 1, 2, 4, 8 or 16 bytes, aligned and side by side, are split themselves by an ascending field of type unsigned_integer
+// or bytes, if nothing else is to be moved. For all other sorts,
 // row numbers are sorted by up to 32 bits of the key at a time. They are the result, or rows and values are gathered by
 // them (Algorithm 4). cuda.lsd takes any number of rows.
 namespace sheaf::cuda {

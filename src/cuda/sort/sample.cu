@@ -25,8 +25,8 @@ struct sample_sort_costs {
 };
 constexpr sample_sort_costs tuning_of_sample_sort;
 
-/// How many times as long uneven keys take as evenly spread ones, to which costs are fitted. Plans of lists with passes
-/// assume uneven keys, because evenly spread ones are rare.
+/// Measured time of a whole sort of uneven keys over that of evenly spread ones, to which the costs above are fitted.
+/// Plans of lists with passes assume uneven keys, because evenly spread ones are rare.
 double uneven_keys_slowdown(const sort_problem& p, const word_encoding& encoding) {
   if (encoding.limbs > 2) return 1;
   if (p.count <= std::uint64_t{1} << 21) return tuning_of_sample_sort.uneven_keys;

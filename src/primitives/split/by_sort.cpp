@@ -2,7 +2,6 @@
 
 #include "core/scratch_offsets.hpp"
 #include "plan/choose.hpp"
-#include "primitives/sort/contract.hpp"
 
 namespace sheaf::primitives {
 namespace {
@@ -24,8 +23,21 @@ key_field key_field_of(const bit_field& f, std::uint64_t key_bytes) {
   return field;
 }
 
-// Records that hold their key are sorted, others are values beside their keys. For an index the record numbers are
-// sorted.
+struct calls_of_sorted_split {
+  sort_problem problem;
+  plan::choice<sort_variant> sort;
+  plan::planned inversion;  ///< of a scatter index
+};
+
+bool inverts(const split_problem& p) { return p.product == split_product::scatter_index; }
+
+/// Bytes of the order in the scratch, before the scratch of the calls, which run one after the other.
+std::uint64_t order_bytes(const split_problem& p) {
+  return inverts(p) ? core::scratch_aligned(p.count * p.record_bytes) : 0;
+}
+
+}  // namespace
+
 sort_problem sort_of(const split_problem& split) {
   sort_problem sort;
   sort.backend = split.backend;
@@ -49,36 +61,25 @@ sort_problem sort_of(const split_problem& split) {
   return sort;
 }
 
-// If no sort keeps to the scope's scratch, the one that is cheapest with more, so that the caller can say how much.
-plan::choice<sort_variant> cheapest_sort(const sort_problem& problem, const plan::scope& in) {
-  const std::string_view forced = plan::forced_name(name_of(problem), {}, in.context);
-  plan::choice<sort_variant> sort = plan::cheapest(sort_variants(), problem, problem.backend, in, forced);
-  if (sort.variant != nullptr) return sort;
-  const plan::scope unlimited(in.machine, plan::no_scratch_limit, in.context);
-  return plan::cheapest(sort_variants(), problem, problem.backend, unlimited, forced);
+sort_buffers sort_buffers_of(const split_problem& split, const split_buffers& buffers, index_output order) {
+  sort_buffers sorted{.in = buffers.keys};
+  if (!split.has_separate_key()) {
+    sorted.out = buffers.out;
+  } else if (split.product == split_product::records) {
+    sorted.columns[0] = {buffers.in, buffers.out};
+  } else {
+    sorted.index = order;
+  }
+  return sorted;
 }
-
-struct calls_of_sorted_split {
-  sort_problem problem;
-  plan::choice<sort_variant> sort;
-  plan::planned inversion;  ///< of a scatter index
-};
-
-bool inverts(const split_problem& p) { return p.product == split_product::scatter_index; }
-
-/// Bytes of the order in the scratch, before the scratch of the calls, which run one after the other.
-std::uint64_t order_bytes(const split_problem& p) {
-  return inverts(p) ? core::scratch_aligned(p.count * p.record_bytes) : 0;
-}
-
-}  // namespace
 
 plan::planned plan_sorted_split(const split_problem& problem, const plan::scope& in, const order_inversion& inversion) {
   if (!problem.has_wide_category()) return plan::rejected("splits by more than 32 bits");
   auto calls = std::make_shared<calls_of_sorted_split>();
   calls->problem = sort_of(problem);
   const plan::scope inside = plan::inner_scope(in, order_bytes(problem));
-  calls->sort = cheapest_sort(calls->problem, inside);
+  calls->sort = plan::cheapest_of_any_scratch(sort_variants(), calls->problem, problem.backend, inside,
+                                              plan::forced_name(name_of(calls->problem), {}, in.context));
   if (calls->sort.variant == nullptr) return plan::rejected("no sort brings its records into order");
   plan::planned plan;
   plan.add("sort", calls->sort.plan.seconds);
@@ -99,14 +100,8 @@ void run_sorted_split(const context& ctx, const split_problem& problem, const pl
   if (problem.count == 0) return;
   const auto& calls = plan.inner<calls_of_sorted_split>();
   std::byte* const rest = scratch + order_bytes(problem);
-  sort_buffers sorted{.in = buffers.keys};
-  if (!problem.has_separate_key()) {
-    sorted.out = buffers.out;
-  } else if (problem.product == split_product::records) {
-    sorted.columns[0] = {buffers.in, buffers.out};
-  } else {
-    sorted.index = inverts(problem) ? index_output(scratch, problem.count, problem.index) : buffers.index;
-  }
+  const index_output order = inverts(problem) ? index_output(scratch, problem.count, problem.index) : buffers.index;
+  const sort_buffers sorted = sort_buffers_of(problem, buffers, order);
   calls.sort.variant->run(ctx, calls.problem, calls.sort.plan, sorted, rest);
   if (inverts(problem)) inversion.run(ctx, problem, calls.inversion, scratch, buffers.index.data, rest);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "primitives/sort/contract.hpp"
 #include "primitives/split/contract.hpp"
 
 // A split by more than 32 bits is a sort by them. This is what cpu.by_sort and cuda.by_sort share: the sort, which is
@@ -13,6 +14,12 @@ struct order_inversion {
   void (*run)(const context& ctx, const split_problem& problem, const plan::planned& chosen, const std::byte* order,
               void* scatter_index, std::byte* scratch);
 };
+
+/// The sort that a split is: of records that hold their key, of other records as values beside their keys, or of record
+/// numbers, which are a gather index.
+sort_problem sort_of(const split_problem& split);
+/// The arrays of that sort. @param order  where record numbers go
+sort_buffers sort_buffers_of(const split_problem& split, const split_buffers& buffers, index_output order);
 
 /// Plans the split by the cheapest sort, and the inversion where a scatter index is wanted. Rejects fields of up to 32
 /// bits, whose categories have offsets.

@@ -50,10 +50,10 @@ plan::planned plan_second_sort(const split_problem& problem, const plan::scope& 
   const auto calls = std::make_shared<second_sort_calls>();
   calls->split = gather_index_problem(problem);
   calls->sort = position_problem(problem);
-  calls->chosen_split = plan::cheapest(split_variants(), calls->split, problem.backend, inside,
-                                       plan::forced_name("split_gather_index", {}, in.context));
-  calls->chosen_sort = plan::cheapest(sort_variants(), calls->sort, problem.backend, inside,
-                                      plan::forced_name("sort_gather_index", {}, in.context));
+  calls->chosen_split = plan::cheapest_of_any_scratch(split_variants(), calls->split, problem.backend, inside,
+                                                      plan::forced_name("split_gather_index", {}, in.context));
+  calls->chosen_sort = plan::cheapest_of_any_scratch(sort_variants(), calls->sort, problem.backend, inside,
+                                                     plan::forced_name("sort_gather_index", {}, in.context));
   if (calls->chosen_split.variant == nullptr) return plan::rejected("no split can make the gather index");
   if (calls->chosen_sort.variant == nullptr) return plan::rejected("no sort can put positions in order");
   plan::planned plan;
