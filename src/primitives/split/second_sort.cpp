@@ -57,7 +57,7 @@ plan::planned plan_second_sort(const split_problem& problem, const plan::scope& 
   if (calls->chosen_split.variant == nullptr) return plan::rejected("no split can make the gather index");
   if (calls->chosen_sort.variant == nullptr) return plan::rejected("no sort can put positions in order");
   plan::planned plan;
-  plan.add("gather index", calls->chosen_split.plan.seconds);
+  plan.add("split", calls->chosen_split.plan.seconds);
   // It is queued behind the split, and the device is busy meanwhile.
   plan.add("second sort", calls->chosen_sort.plan.seconds - in.machine.launch_seconds);
   plan.scratch_bytes =
