@@ -89,6 +89,13 @@ double seconds(const sheaf::context& ctx, Work work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+/// Seconds of a second run: the first meets fresh memory, and on a device loads its code.
+template <class Work>
+double seconds_of_second(const sheaf::context& ctx, Work work) {
+  seconds(ctx, work);
+  return seconds(ctx, work);
+}
+
 /// Prints what is wrong; the check has failed.
 inline bool fails(const char* why) {
   std::fprintf(stderr, "check failed: %s\n", why);

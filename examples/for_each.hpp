@@ -51,8 +51,13 @@ void for_each(const sheaf::context& ctx, std::uint64_t count, const Function& fu
     constexpr unsigned threads = 256;
     constexpr std::uint64_t most_blocks = 1 << 20;
     const std::uint64_t blocks = std::min((count + threads - 1) / threads, most_blocks);
+    int current = 0;
+    cudaGetDevice(&current);
+    cudaSetDevice(ctx.device());
     run_for_each<<<static_cast<unsigned>(blocks), threads, 0, ctx.stream()>>>(count, function);
-    if (const cudaError_t result = cudaGetLastError(); result != cudaSuccess) {
+    const cudaError_t result = cudaGetLastError();
+    cudaSetDevice(current);
+    if (result != cudaSuccess) {
       throw sheaf::error(sheaf::error_code::device_failure, std::string("for_each: ") + cudaGetErrorString(result));
     }
     return;

@@ -240,18 +240,18 @@ bool run(const sheaf::context& ctx, const std::vector<point>& points, std::uint3
   const example::array<Code> codes(ctx, count), sorted_codes(ctx, count);
   const example::array<std::uint32_t> numbers(ctx, count), sorted_numbers(ctx, count);
   const example::array<point> sorted(ctx, count);
-  const double code_time = example::seconds(ctx, [&] {
+  const double code_time = example::seconds_of_second(ctx, [&] {
     example::for_each(ctx, count, make_codes<Code>{there.data(), deepest, codes.data()});
     example::for_each(ctx, count, example::number<std::uint32_t>{numbers.data()});
   });
-  const double sort_time = example::seconds(ctx, [&] {
+  const double sort_time = example::seconds_of_second(ctx, [&] {
     const sheaf::key_field bits{0, sizeof(Code), sheaf::key_type::unsigned_integer, false, 0, 3 * deepest};
     const sheaf::sort_column column{numbers, sorted_numbers};
     sheaf::sort_pairs(ctx, codes, bits, sorted_codes, std::span(&column, 1));
     sheaf::gather(ctx, there, sorted_numbers, sorted);
   });
   octree tree;
-  const double node_time = example::seconds(ctx, [&] { tree = build(ctx, sorted_codes, deepest); });
+  const double node_time = example::seconds_of_second(ctx, [&] { tree = build(ctx, sorted_codes, deepest); });
   std::printf("%-7u %5u %9.2f %9.2f %9" PRIu64 " %9.2f\n", deepest, 3 * deepest, code_time * 1e3, sort_time * 1e3,
               tree.begin.size(), node_time * 1e3);
 

@@ -220,13 +220,13 @@ bool run(const sheaf::context& ctx, std::uint64_t count, bool is_clustered) {
   const example::array<std::uint32_t> cell(ctx, count);
   const example::array<particle<Dimensions>> binned(ctx, count);
   const example::array<std::uint64_t> begins(ctx, grid.cells() + 1);
-  const double bin_time = example::seconds(ctx, [&] {
+  const double bin_time = example::seconds_of_second(ctx, [&] {
     example::for_each(ctx, count, find_cell<Dimensions>{there.data(), grid, cell.data()});
     sheaf::split(ctx, there, sheaf::split_key::category(cell, grid.cells()), binned, begins);
   });
   const example::array<interactions> result(ctx, count);
   const double radius = static_cast<double>(grid.radius()) / units;
-  const double search_time = example::seconds(ctx, [&] {
+  const double search_time = example::seconds_of_second(ctx, [&] {
     example::for_each(ctx, count,
                       interact<Dimensions>{binned.data(), begins.data(), grid, radius * radius, result.data()});
   });

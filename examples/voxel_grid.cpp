@@ -139,20 +139,13 @@ struct voxel_lists {
   friend bool operator==(const voxel_lists&, const voxel_lists&) = default;
 };
 
-/// The first run meets fresh memory, the second does not; its seconds count.
-template <class Work>
-double seconds_of_second(const sheaf::context& ctx, Work work) {
-  example::seconds(ctx, work);
-  return example::seconds(ctx, work);
-}
-
 /// By one multi-split of compressed rows.
 voxel_lists by_rows(const sheaf::context& ctx, const example::array<box>& boxes, const grid& grid,
                     const example::array<std::uint64_t>& first, std::uint64_t entries, double& time) {
   const example::array<std::uint32_t> voxel(ctx, entries);
   const example::array<std::uint32_t> sources(ctx, entries);
   const example::array<std::uint64_t> offsets(ctx, std::uint64_t{grid.voxels()} + 1);
-  time = seconds_of_second(ctx, [&] {
+  time = example::seconds_of_second(ctx, [&] {
     example::for_each(ctx, boxes.size(), list_voxels{boxes.data(), grid, first.data(), voxel.data()});
     sheaf::multi_split_index(ctx, {first.span(), voxel, grid.voxels()}, sources, offsets);
   });
@@ -167,7 +160,7 @@ voxel_lists by_packed_records(const sheaf::context& ctx, const example::array<bo
   const example::array<std::uint64_t> pairs(ctx, entries);
   const example::array<std::uint64_t> split_pairs(ctx, entries);
   const example::array<std::uint64_t> offsets(ctx, std::uint64_t{grid.voxels()} + 1);
-  time = seconds_of_second(ctx, [&] {
+  time = example::seconds_of_second(ctx, [&] {
     example::for_each(ctx, boxes.size(), pack_pairs{boxes.data(), grid, first.data(), triangle_bits, pairs.data()});
     sheaf::split(ctx, pairs, sheaf::split_key::of_record({triangle_bits, voxel_bits}), split_pairs, offsets);
   });
@@ -258,7 +251,7 @@ bool build(const sheaf::context& ctx, const std::vector<box>& boxes, const grid&
   const example::array there(ctx, boxes);
   const example::array<std::uint64_t> count(ctx, triangles + 1);
   const example::array<std::uint64_t> first(ctx, triangles + 1);  // entry of each triangle, then how many there are
-  const double count_time = seconds_of_second(ctx, [&] {
+  const double count_time = example::seconds_of_second(ctx, [&] {
     example::for_each(ctx, triangles + 1, count_voxels{there.data(), grid, triangles, count.data()});
     example::sums_before(ctx, count, first);
   });
