@@ -12,15 +12,37 @@ namespace {
 
 // Runs of a point: five, as in the paper, or three where one takes half a second.
 constexpr timing_limits five_runs{.seconds = 0.25, .least_rounds = 5, .least_slow_rounds = 3, .slow_seconds = 0.5};
+// A first call of 20 ms is not repeated before the rounds, and of peers with such calls only the fastest is timed
+// again.
+constexpr timing_limits three_runs{.seconds = 0,
+                                   .least_rounds = 3,
+                                   .least_slow_rounds = 3,
+                                   .most_calls = 64,
+                                   .long_seconds = 0.02,
+                                   .hopeless_factor = 1.5};
 constexpr timing_limits one_run{
     .seconds = 0, .least_rounds = 1, .least_slow_rounds = 1, .slow_seconds = 0.5, .most_calls = 4};
-// Evicting the arrays from a server's cache would take longer than all of a quick run.
-constexpr std::uint64_t quick_cache_bytes = std::uint64_t{1} << 18;
 
-platform describe(const context& ctx, const papers::request& request) {
-  platform p = platform_of(ctx);
-  if (request.quick) p.cache_bytes = quick_cache_bytes;
-  return p;
+timing_limits limits_of(run_size size) {
+  return size == run_size::tiny ? one_run : size == run_size::small ? three_runs : five_runs;
+}
+
+// Filling more than a server's cache holds would take longer than all calls of a small run. Its calls rotate among 32
+// to 48 MB, so that in a larger cache they may find their data.
+std::uint64_t most_evicted_bytes(run_size size) {
+  constexpr std::uint64_t of_tiny = std::uint64_t{1} << 18;
+  constexpr std::uint64_t of_small = std::uint64_t{1} << 24;
+  return size == run_size::tiny ? of_tiny : size == run_size::small ? of_small : ~std::uint64_t{0};
+}
+
+// Whether memory holds a call, told the pattern, and its arrays. A count that the call refuses does not fit either.
+bool fits(const session& s, const problem& p) {
+  try {
+    const row_options options{.hint = true, .no_peer = true};
+    return reason_to_skip(planned(p, 1, contenders_of(s.ctx, p, options, s.arrays)), s.hardware).empty();
+  } catch (const error&) {
+    return false;
+  }
 }
 
 std::vector<paper> papers_asked_for(const papers::request& request) {
@@ -78,6 +100,10 @@ int number_of_figure(const std::string& text) {
 
 bool request::wants_figure(int number) const { return figures.empty() || has(figures, number); }
 
+run_size request::size_on(backend_kind backend) const {
+  return size.value_or(backend == backend_kind::cuda ? run_size::paper : run_size::medium);
+}
+
 bool has_sessions(backend_kind backend) {
   return core::backend_of(backend).processor != core::processor_kind::pipeline;
 }
@@ -94,37 +120,55 @@ findings print_papers(std::span<const context> contexts, sessions& all_sessions,
     findings of_paper = p.print(contexts, all_sessions, request);
     std::move(of_paper.rows.begin(), of_paper.rows.end(), std::back_inserter(all.rows));
     std::move(of_paper.input_rows.begin(), of_paper.input_rows.end(), std::back_inserter(all.input_rows));
+    all.machines.merge(of_paper.machines);
   }
   return all;
 }
 
 session::session(const context& session_ctx, const papers::request& request)
     : ctx(session_ctx),
-      hardware(describe(session_ctx, request)),
-      limits(request.quick ? one_run : five_runs),
-      arrays(session_ctx, hardware.cache_bytes),
+      hardware(platform_of(session_ctx)),
+      size(request.size_on(session_ctx.backend())),
+      limits(limits_of(size)),
+      evicted_bytes(std::min(hardware.cache_bytes, most_evicted_bytes(size))),
+      arrays(session_ctx, evicted_bytes),
       clock(make_queue_clock(session_ctx)) {}
 
 std::string session::title() const {
   return fmt::format("{}, last cache {}", hardware.machine, size_text(hardware.cache_bytes));
 }
 
+namespace {
+
+// What a row keeps beside its arrays, an index for example, is known only once it is made.
+std::vector<result> results_of(session& s, const planned_row& row) {
+  std::string why_not = reason_to_skip(row, s.hardware);
+  if (why_not.empty()) {
+    try {
+      return run_row(row, s.ctx.backend(), s.arrays, s.clock.get(), s.limits);
+    } catch (const error& e) {
+      if (e.code() != error_code::out_of_memory) throw;
+      why_not = e.what();
+    }
+  }
+  fmt::print("  {} skipped: {}\n", name(row.problem), why_not);
+  return {};
+}
+
+}  // namespace
+
 std::vector<result> measured(session& session, const std::string& figure, const problem& problem,
                              std::vector<contender> who) {
-  const planned_row row = planned(problem,
-                                  rotated_copies(jobs::bytes_of_copy(jobs::job_of(problem).shapes(problem)),
-                                                 session.hardware.cache_bytes, session.limits),
-                                  std::move(who));
-  if (const std::string why_not = reason_to_skip(row, session.hardware); !why_not.empty()) {
-    fmt::print("  {} skipped: {}\n", name(problem), why_not);
-    return {};
-  }
-  std::vector<result> results =
-      run_row(row, session.ctx.backend(), session.arrays, session.clock.get(), session.limits);
+  const planned_row row = planned(
+      problem,
+      rotated_copies(jobs::bytes_of_copy(jobs::job_of(problem).shapes(problem)), session.evicted_bytes, session.limits),
+      std::move(who));
+  std::vector<result> results = results_of(session, row);
   for (result& r : results) {
     r.figure = figure;
     if (!r.verified) fmt::print("  {}/{} gave a WRONG ANSWER\n", name(problem), r.who);
   }
+  if (session.size == run_size::device) session.arrays.release();
   return results;
 }
 
@@ -142,14 +186,13 @@ std::vector<result> study::measure_with_peers(session& s, int figure, const prob
   return measure(s, figure, p, contenders_of(s.ctx, p, {.hint = true}, s.arrays));
 }
 
-std::vector<std::uint64_t> study::counts(const session& session, const std::vector<std::uint64_t>& millions) const {
-  constexpr std::uint64_t most_cpu_millions = 16;
-  if (request.quick) return {1 << 12, 1 << 14};
-  std::vector<std::uint64_t> all;
-  for (const std::uint64_t count : millions) {
-    if (session.ctx.backend() == backend_kind::cuda || count <= most_cpu_millions) all.push_back(count * million);
-  }
-  return all;
+std::vector<std::uint64_t> study::counts(const session& s, const std::vector<std::uint64_t>& of_paper,
+                                         const problem_of_count& at) const {
+  return counts_at(s.size, of_paper, at(1).record_bytes, [&](std::uint64_t count) { return fits(s, at(count)); });
+}
+
+std::uint64_t study::count(const session& s, std::uint64_t of_paper, const problem_of_count& at) const {
+  return count_at(s.size, of_paper, [&](std::uint64_t count) { return fits(s, at(count)); });
 }
 
 void add_variants(std::vector<contender>& who, const session& s, const problem& p,
@@ -158,6 +201,8 @@ void add_variants(std::vector<contender>& who, const session& s, const problem& 
     if (auto c = contender_by_name(s.ctx, p, s.arrays, variant)) who.push_back(std::move(*c));
   }
 }
+
+bool host_holds(std::uint64_t bytes) { return bytes <= platform_of(context::cpu()).memory_bytes; }
 
 std::vector<std::uint64_t> powers(std::uint64_t first, std::uint64_t last, std::uint64_t factor) {
   std::vector<std::uint64_t> all;
@@ -189,8 +234,8 @@ void table::row(const std::vector<std::string>& cells) const {
 
 void print_title(const std::string& title, const request& asked) {
   fmt::print("{}", title);
-  if (!asked.quick) return;
-  fmt::print("  --quick: small sizes, run once. It shows that everything runs; the times mean nothing.\n");
+  if (!asked.size) return;
+  fmt::print("  --size {}: {}\n", primitives::text_of(*asked.size, run_sizes), meaning_of(*asked.size));
 }
 
 void print_caption(const std::string& caption, const std::string& found) {

@@ -8,6 +8,7 @@
 #include "lab/harness/rows.hpp"
 #include "lab/harness/runner.hpp"
 #include "lab/harness/workspace.hpp"
+#include "papers/sizes.hpp"
 
 // Shared by the figures of all papers: measuring a point, and tables whose rows are printed as they are measured.
 namespace sheaf::bench::papers {
@@ -21,7 +22,7 @@ int number_of_figure(const std::string& text);
 /// What `sheaf-bench papers` is asked for.
 struct request {
   bool is_requested = false;
-  bool quick = false;                    ///< small sizes, which show that everything runs; their times mean nothing
+  std::optional<run_size> size = {};     ///< none: what size_on() says of each backend
   bool large = false;                    ///< of 2005: inputs past the paper's, too
   bool paper_sizes = false;              ///< only the paper's sizes, not those scaled to today's caches
   std::vector<int> figures;              ///< numbers in the papers, table_number() of tables; empty for all
@@ -30,6 +31,8 @@ struct request {
   bool is_backend_named = false;  ///< no backends but those of the sessions, and one CPU thread
 
   bool wants_figure(int number) const;
+  /// The size that was asked for; else the paper's on a GPU, and `medium` on other backends.
+  run_size size_on(backend_kind backend) const;
 };
 
 /// A backend with the arrays and the clock for measuring on it, for all figures of a run. It must not move, because
@@ -41,7 +44,9 @@ struct session {
 
   context ctx;
   platform hardware;
+  run_size size;
   timing_limits limits;
+  std::uint64_t evicted_bytes;  ///< of the last cache: calls rotate among copies that so large a cache does not hold
   workspace arrays;
   std::unique_ptr<queue_clock> clock;
 
@@ -52,11 +57,12 @@ struct session {
 using sessions = std::deque<session>;
 
 /// Times the contenders in turn and checks every answer. Where memory does not suffice, it says so and returns nothing.
+/// At the size `device` arrays are given back after each row, so that the next one has all of the memory.
 std::vector<result> measured(session& session, const std::string& figure, const problem& problem,
                              std::vector<contender> who);
 
-/// 2^20, which papers call a million.
-constexpr std::uint64_t million = std::uint64_t{1} << 20;
+/// The problem that a figure has for a count of records.
+using problem_of_count = std::function<problem(std::uint64_t count)>;
 
 /// State that the figures of a paper share which are measured on sessions.
 struct study {
@@ -70,14 +76,17 @@ struct study {
   /// Measures the planner's choice for a caller who tells the pattern, and its peers if asked to.
   std::vector<result> measure_choice(session& session, int figure, const problem& problem);
   std::vector<result> measure_with_peers(session& session, int figure, const problem& problem);
-  /// Counts of records from a list of millions. A CPU, which would take seconds for each of the largest, gets at most
-  /// 16 million, a quick run two small counts.
-  std::vector<std::uint64_t> counts(const session& session, const std::vector<std::uint64_t>& millions) const;
+  /// The counts of records of a figure that varies them, and of one that does not: see counts_at() and count_at().
+  std::vector<std::uint64_t> counts(const session& session, const std::vector<std::uint64_t>& of_paper,
+                                    const problem_of_count& at) const;
+  std::uint64_t count(const session& session, std::uint64_t of_paper, const problem_of_count& at) const;
 };
 
 /// Adds the variants of these names that can run, even if the planner would not choose them.
 void add_variants(std::vector<contender>& who, const session& session, const problem& problem,
                   std::initializer_list<const char*> variants);
+/// Whether the host's memory holds so many bytes, which transfers to a device and back begin and end in.
+bool host_holds(std::uint64_t bytes);
 /// first, first * factor, ... to last.
 std::vector<std::uint64_t> powers(std::uint64_t first, std::uint64_t last, std::uint64_t factor);
 
@@ -104,7 +113,7 @@ class table {
   std::vector<std::size_t> widths_;  ///< 0 of columns that are left out
 };
 
-/// What a paper is, and what the times of a quick run mean.
+/// What a paper is, and what the size means that was asked for.
 void print_title(const std::string& title, const request& asked);
 /// A figure's caption and what the paper found.
 void print_caption(const std::string& caption, const std::string& found);
@@ -160,6 +169,7 @@ class spread {
 struct findings {
   std::vector<result> rows = {};
   std::vector<input_result> input_rows = {};
+  platforms machines = {};  ///< where rows ran beside the sessions
 };
 
 /// A paper, with what measures and prints those of its figures that are asked for.
@@ -203,7 +213,7 @@ std::vector<int> numbers_of(const figure<Study> (&figures)[Count]) {
   return numbers;
 }
 
-/// Prints what the paper is, and what the times of a quick run mean; then those of its figures that are asked for.
+/// Prints what the paper is, and what the size means that was asked for; then those of its figures that are asked for.
 template <class Study, std::size_t Count>
 void print_figures(Study& run, const std::string& title, const figure<Study> (&figures)[Count]) {
   print_title(title, run.request);

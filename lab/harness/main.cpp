@@ -121,6 +121,7 @@ int run_papers(const options& options) {
     measured[ctx.backend()] = sessions.back().hardware;
   });
   const papers::findings found = papers::print_papers(contexts, sessions, options.papers);
+  measured.insert(found.machines.begin(), found.machines.end());
   const auto is_wrong = [](const auto& r) { return !r.verified; };
   const auto wrong = std::ranges::count_if(found.rows, is_wrong) + std::ranges::count_if(found.input_rows, is_wrong);
   fmt::print("\n{} answers, {} wrong\n", found.rows.size() + found.input_rows.size(), wrong);

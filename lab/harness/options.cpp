@@ -172,6 +172,22 @@ void finish_subcommand(CLI::App& app, CLI::App& subcommand, raw_options& raw, op
   }
 }
 
+void add_size(CLI::App& papers, papers::request& request) {
+  std::vector<std::string> names;
+  for (const auto& [text, size] : papers::run_sizes) names.emplace_back(text);
+  papers
+      .add_option_function<std::string>(
+          "--size",
+          [&request](const std::string& text) {
+            request.size = primitives::value_of(text, papers::run_sizes, "a size of inputs");
+          },
+          "of inputs. tiny: 4 K records, each call once, to see that everything runs; the times mean nothing. small: "
+          "up to 2^20 records, medians of three rounds; a paper takes at most two minutes on two cores. medium: the "
+          "papers' sizes up to 2^24 records. paper: the papers' sizes. device: on from the papers' sizes, twice as "
+          "large each time, as far as memory goes. Unless given, paper on CUDA and medium elsewhere")
+      ->check(CLI::IsMember(names));
+}
+
 void add_papers(CLI::App& app, raw_options& raw, options& parsed) {
   CLI::App* const papers = app.add_subcommand(
       "papers",
@@ -188,7 +204,7 @@ void add_papers(CLI::App& app, raw_options& raw, options& parsed) {
                    "2, 4 to 6, 8 "
                    "to 15, table1 of 2009, 4 to 7, 11, 12, table2 to table4 of 2010; all unless given")
       ->delimiter(',');
-  papers->add_flag("--quick", parsed.papers.quick, "small sizes, once: to see that it runs, not how fast");
+  add_size(*papers, parsed.papers);
   papers
       ->add_option("--data", parsed.papers.data,
                    "of 2005: folder with the matrices/bcsstk15.mtx.gz, 29, 30 and the meshes/aneurysm-2k.su2.gz, "

@@ -4,6 +4,12 @@
 
 namespace sheaf::bench {
 
+void workspace::release() {
+  arrays_ = jobs::problem_arrays(ctx_);
+  evicting_ = {};
+  scratch_ = {};
+}
+
 void workspace::prepare(const problem& p, std::uint64_t copies) {
   problem_ = p;
   arrays_.fill(p, copies);

@@ -12,6 +12,8 @@ class workspace {
 
   /// Makes the buffers large enough for `copies` of the row's arrays. Call it for every row before the first prepare().
   void reserve(const problem& p, std::uint64_t copies) { arrays_.reserve(p, copies); }
+  /// Gives back all buffers. What rows have of them is no longer valid.
+  void release();
   /// Fills sources, index lists and keys. Evicts them from the cache where rotating among copies does not.
   void prepare(const problem& problem, std::uint64_t copies);
 

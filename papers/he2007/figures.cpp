@@ -70,7 +70,9 @@ const Variant& multipass_of(std::span<const Variant> variants, backend_kind back
 }  // namespace
 
 std::vector<fixed_size> paper_run::fixed_sizes(const session& s) const {
-  if (request.quick) return {{1 << 12, "a size to try it with"}, {1 << 14, "another"}};
+  if (s.size == run_size::tiny) return {{1 << 12, "a size to try it with"}, {1 << 14, "another"}};
+  const std::uint64_t paper_tuples = paper_bytes / tuple_bytes;
+  const auto widest = [](std::uint64_t tuples) { return at_random("scatter", tuples, widest_tuple_bytes); };
   const std::uint64_t most = (s.ctx.backend() == backend_kind::cuda ? 4096 : 1024) * megabyte;
   const double paper_ratio = static_cast<double>(paper_bytes) / paper_cache_bytes;
   const auto cache = static_cast<double>(s.hardware.cache_bytes);
@@ -79,10 +81,16 @@ std::vector<fixed_size> paper_run::fixed_sizes(const session& s) const {
                       fmt::format("{} of tuples, {}: {:.1f} times the last cache, {:.0f} times on the G80",
                                   size_text(size_bytes), why, static_cast<double>(size_bytes) / cache, paper_ratio)};
   };
+  if (s.size == run_size::small) return {size(count(s, paper_tuples, widest) * tuple_bytes, "fewer than the paper's")};
   std::vector<fixed_size> sizes{size(paper_bytes, "as in the paper")};
+  if (s.size == run_size::medium) return sizes;
   const auto wanted = std::bit_floor(static_cast<std::uint64_t>(paper_ratio * cache));
   if (const std::uint64_t scaled = std::min(most, wanted); scaled > paper_bytes && !request.paper_sizes) {
     sizes.push_back(size(scaled, scaled == wanted ? "scaled to the cache" : "scaled to the cache as far as is useful"));
+  }
+  if (s.size == run_size::device) {
+    const std::uint64_t largest = count(s, paper_tuples, widest);
+    if (largest > sizes.back().count) sizes.push_back(size(largest * tuple_bytes, "as far as memory goes"));
   }
   return sizes;
 }
@@ -91,7 +99,7 @@ const pass_sweep& paper_run::sweep_passes(session& session, std::uint64_t count)
   const auto [place, is_new] = sweeps.try_emplace({&session, count});
   pass_sweep& sweep = place->second;
   if (!is_new) return sweep;
-  sweep.passes = powers(1, request.quick ? 8 : 64, 2);
+  sweep.passes = powers(1, session.size == run_size::tiny ? 8 : 64, 2);
   const problem p = at_random("scatter", count);
   std::vector<contender> who{single_pass(session, p)};
   for (const std::uint64_t passes : sweep.passes) who.push_back(multi_pass(session, p, passes));

@@ -10,6 +10,7 @@ namespace sheaf::bench::papers::he2007 {
 
 constexpr std::uint64_t megabyte = std::uint64_t{1} << 20;
 constexpr std::uint64_t tuple_bytes = 8;  ///< the paper's default
+constexpr std::uint64_t widest_tuple_bytes = 16;
 
 /// The array size of a figure that does not vary the size.
 struct fixed_size {
@@ -32,8 +33,9 @@ struct paper_run : study {
   spread our_accuracy = {};                      ///< accuracy of our plans in figures 6 to 9
   std::map<std::pair<const session*, std::uint64_t>, pass_sweep> sweeps = {};
 
-  /// The paper's 128 MB of tuples. Where the last cache is larger than a G80's, also the size that is as many times the
-  /// cache as 128 MB were on the G80, but at most 4 GB (1 GB on the CPU).
+  /// The paper's 128 MB of tuples, which have 2^24. At the paper's size and beyond, where the last cache is larger than
+  /// a G80's, also the size that is as many times the cache as 128 MB were on the G80, but at most 4 GB (1 GB on the
+  /// CPU); and at the size of the device the largest that memory holds.
   std::vector<fixed_size> fixed_sizes(const session& session) const;
   /// Calls work(session, size) with the fixed sizes of each session, and prints which these are.
   template <class Work>

@@ -16,6 +16,7 @@ namespace {
 namespace places = jobs::places;
 
 constexpr std::uint64_t search_keys = 4 * million;
+constexpr std::uint64_t usual_records = 16 * million;
 
 // Random keys of 32 bits would mostly find nothing, so probes ask for keys that there are.
 problem hash_search_in(std::uint64_t records, std::uint64_t probes) {
@@ -28,15 +29,16 @@ struct table_and_probes {
 };
 
 // Tables of several sizes with the paper's 4 M search keys, then its probes in other numbers with one table.
-std::vector<table_and_probes> searches_of(const paper_run& run) {
-  const bool quick = run.request.quick;
-  const std::uint64_t usual_probes = quick ? 4096 : search_keys;
-  const std::uint64_t usual_table = quick ? 1 << 12 : 16 * million;
+std::vector<table_and_probes> searches_of(const paper_run& run, const session& session) {
+  const std::vector<std::uint64_t> of_paper = powers(million, 64 * million, 4);
+  const auto square = [](std::uint64_t count) { return hash_search_in(count, count); };
+  const std::uint64_t usual_probes = std::min(search_keys, run.count(session, search_keys, square));
+  const std::uint64_t usual_table = std::min(usual_records, run.count(session, usual_records, square));
   std::vector<table_and_probes> all;
-  for (const std::uint64_t records : quick ? powers(1 << 10, 1 << 12, 4) : powers(million, 64 * million, 4)) {
-    all.push_back({records, usual_probes});
-  }
-  for (const std::uint64_t probes : quick ? powers(1 << 10, 1 << 14, 4) : powers(million, 64 * million, 4)) {
+  const auto in_table = [&](std::uint64_t records) { return hash_search_in(records, usual_probes); };
+  for (const std::uint64_t records : run.counts(session, of_paper, in_table)) all.push_back({records, usual_probes});
+  const auto by_probes = [&](std::uint64_t probes) { return hash_search_in(usual_table, probes); };
+  for (const std::uint64_t probes : run.counts(session, of_paper, by_probes)) {
     if (probes != usual_probes) all.push_back({usual_table, probes});
   }
   return all;
@@ -114,7 +116,10 @@ std::vector<contender> searches(const session& s, const problem& p) {
   std::vector<contender> all;
   for (const contender& search : contenders_of(s.ctx, p, {.no_peer = true, .variants = true}, s.arrays)) {
     const contender whole = with_gather(s, p, search);
-    if (s.ctx.backend() == backend_kind::cuda) all.push_back(search_with_transfers(s, p, whole));
+    const std::uint64_t host_bytes = p.count * p.key_bytes + primitives::most_matches(p) * tuple_bytes;
+    if (s.ctx.backend() == backend_kind::cuda && host_holds(host_bytes)) {
+      all.push_back(search_with_transfers(s, p, whole));
+    }
     all.push_back(whole);
   }
   return all;
@@ -150,7 +155,7 @@ void figure_18(paper_run& run) {
                                      on_gpu ? "; the last columns with the way from the host and back" : ""));
     const table rows({"records", "probes", "load", "direct", "multipass", "partitioned", "direct / multipass",
                       "direct / partitioned", "choice", "variant", "keys", "with transfers", "transfers in it"});
-    for (const auto& [records, probes] : searches_of(run)) {
+    for (const auto& [records, probes] : searches_of(run, session)) {
       const problem p = hash_search_in(records, probes);
       const auto found = run.measure(session, 18, p, searches(session, p));
       const result* const choice = find(found, "sheaf");

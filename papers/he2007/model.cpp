@@ -45,18 +45,18 @@ std::vector<column> with_model_columns(std::vector<column> columns) {
 // Figures 6 and 7: from 1 MB of tuples to the paper's largest size, and on to sizes that today's devices hold.
 void by_data_size(paper_run& run, session& session, int figure,
                   problem (*problem_of)(std::string_view, std::uint64_t, std::uint64_t), const char* found) {
-  const std::uint64_t most = (session.ctx.backend() == backend_kind::cuda ? 4096 : 512) * megabyte;
-  const auto sizes = run.request.quick ? powers(megabyte / 16, megabyte / 4, 2) : powers(megabyte, most, 2);
+  const auto counts = run.counts(session, powers(megabyte / tuple_bytes, 4096 * megabyte / tuple_bytes, 2),
+                                 [&](std::uint64_t count) { return problem_of("scatter", count, tuple_bytes); });
   print_place(session, "time by size of the data");
   const table rows(with_model_columns({"data", "call", "variant", "time", "effective"}));
   accuracies model_accuracies;
   std::vector<plan::he2007::timed_scan> scans;
   for (const std::string_view what : gather_and_scatter) {
-    for (const std::uint64_t size : sizes) {
-      const problem problem = problem_of(what, size / tuple_bytes, tuple_bytes);
+    for (const std::uint64_t count : counts) {
+      const problem problem = problem_of(what, count, tuple_bytes);
       for (const result& result : run.measure(session, figure, problem, {single_pass(session, problem)})) {
-        rows.row(with_models({size_text(size), std::string(what), result.variant, time_text(result.time.median_seconds),
-                              bandwidth_text(effective_bandwidth(result))},
+        rows.row(with_models({size_text(count * tuple_bytes), std::string(what), result.variant,
+                              time_text(result.time.median_seconds), bandwidth_text(effective_bandwidth(result))},
                              result));
         model_accuracies.add(result);
         scans.push_back({static_cast<double>(jobs::bytes_of_copy(jobs::job_of(problem).shapes(problem))),
@@ -114,8 +114,8 @@ void figure_7(paper_run& run) {
 void figure_8(paper_run& run) {
   print_caption("Figure 8. One-pass scatter by number of partitions",
                 "128 MB; time jumps beyond 32 partitions, the threads of a warp; accuracy over 82 %, 70 to 99 %.");
-  const auto partitions = powers(1, run.request.quick ? 256 : 65536, 4);
   run.for_each_fixed_size([&](session& session, const fixed_size& size) {
+    const auto partitions = powers(1, session.size == run_size::tiny ? 256 : 65536, 4);
     const table rows(with_model_columns({"partitions", "variant", "time", "effective", "to 1"}));
     accuracies model_accuracies;
     double first_seconds = 0;

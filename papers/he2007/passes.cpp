@@ -41,7 +41,7 @@ std::optional<comparison> compare(paper_run& run, session& session, int figure, 
 constexpr std::uint64_t paper_passes = 16;
 
 void by_segments(paper_run& run, session& session, std::uint64_t tuples, std::uint64_t passes, const char* why) {
-  const auto segments = powers(1, run.request.quick ? 16 : 512, 2);
+  const auto segments = powers(1, session.size == run_size::tiny ? 16 : 512, 2);
   const problem p = at_random("scatter", tuples);
   std::vector<contender> who;
   who.reserve(segments.size());
@@ -127,8 +127,8 @@ void figure_11(paper_run& run) {
       "Figure 11. Multi-pass scatter by number of partitions",
       "128 MB; one pass is best up to 8 partitions, beyond that multi-pass gains up to 3x; the model finds the "
       "number of passes.");
-  const auto partitions = powers(1, run.request.quick ? 256 : 65536, 4);
   run.for_each_fixed_size([&](session& session, const fixed_size& size) {
+    const auto partitions = powers(1, session.size == run_size::tiny ? 256 : 65536, 4);
     const table rows({"partitions", "one pass", "passes", "multi-pass", "gain", "choice", "gain", "variant"});
     spread gains;
     spread gains_of_choice;
@@ -160,7 +160,7 @@ void figure_12(paper_run& run) {
   for (session& session : run.sessions) {
     for (const fixed_size& size : run.fixed_sizes(session)) {
       std::vector<problem> problems;
-      for (const std::uint64_t bytes : {1, 2, 4, 8, 16}) {
+      for (const std::uint64_t bytes : powers(1, widest_tuple_bytes, 2)) {
         problems.push_back(at_random("scatter", size.count, bytes));
       }
       print_comparisons(run, session, 12, fmt::format("{} tuples; in 8 bytes, {}", size.count, size.note), problems);
@@ -172,11 +172,10 @@ void figure_12(paper_run& run) {
 void figure_13(paper_run& run) {
   print_caption("Figure 13. Random scatter of 8-byte tuples by their number",
                 "effective bandwidth is stable as the data grows; GPU over CPUs as in figure 12.");
-  const auto counts = run.request.quick ? powers(1 << 10, 1 << 12, 2) : powers(1 << 20, 1 << 26, 2);
   for (session& s : run.sessions) {
+    const auto at = [](std::uint64_t count) { return at_random("scatter", count); };
     std::vector<problem> problems;
-    problems.reserve(counts.size());
-    for (const std::uint64_t count : counts) problems.push_back(at_random("scatter", count));
+    for (const std::uint64_t count : run.counts(s, powers(million, 64 * million, 2), at)) problems.push_back(at(count));
     print_comparisons(run, s, 13, "time by number of tuples", problems);
   }
   print_cpu_beside_cuda(run, 13);

@@ -19,8 +19,7 @@ problem radix_sort(std::uint64_t count) {
 }
 
 std::vector<std::uint64_t> counts_of(const paper_run& run, const session& s) {
-  if (run.request.quick) return powers(1 << 10, 1 << 12, 4);
-  return powers(1 << 20, s.ctx.backend() == backend_kind::cuda ? 1 << 26 : 1 << 24, 4);
+  return run.counts(s, powers(million, 64 * million, 4), radix_sort);
 }
 
 /// A sort with the transfer of its input from the host before and of its output to the host after.
@@ -47,7 +46,7 @@ contender with_transfers(const session& session, const problem& p, const contend
 void add_sort(std::vector<contender>& who, const session& s, const problem& p, std::string_view variant) {
   std::optional<contender> contender = contender_by_name(s.ctx, p, s.arrays, variant);
   if (!contender) return;
-  if (s.ctx.backend() == backend_kind::cuda) {
+  if (s.ctx.backend() == backend_kind::cuda && host_holds(2 * p.count * p.record_bytes)) {
     who.push_back(with_transfers(s, p, *contender));
   }
   who.push_back(std::move(*contender));

@@ -21,7 +21,7 @@ namespace {
 constexpr std::uint64_t iterations_of_a_system = 25;
 
 /// The rounds' times of a call; a round has as many calls as last a millisecond.
-timing time_of_call(const context& ctx, bool is_quick, const std::function<void()>& call) {
+timing time_of_call(const context& ctx, run_size size, const std::function<void()>& call) {
   using clock = std::chrono::steady_clock;
   const auto timed = [&](std::uint64_t calls) {
     const auto begin = clock::now();
@@ -31,13 +31,13 @@ timing time_of_call(const context& ctx, bool is_quick, const std::function<void(
   };
   timed(1);
   const double first = timed(1);
-  if (is_quick) return {first, first, first, 1};
-  constexpr int rounds = 9;
+  if (size == run_size::tiny) return {first, first, first, 1};
+  const std::uint64_t rounds = size == run_size::small ? 3 : 9;
   constexpr double least_seconds = 1e-3;
   const auto calls = static_cast<std::uint64_t>(1 + least_seconds / std::max(first, 1e-7));
   std::vector<double> all;
   all.reserve(rounds);
-  for (int i = 0; i < rounds; ++i) all.push_back(timed(calls));
+  for (std::uint64_t i = 0; i < rounds; ++i) all.push_back(timed(calls));
   std::ranges::sort(all);
   return {all[rounds / 2], all.front(), all.back(), calls * rounds};
 }
@@ -150,7 +150,7 @@ class measured_matrix {
     std::ranges::fill(result_, std::numeric_limits<Value>::quiet_NaN());
     if (is_apart()) copy_bytes(session_.ctx, to_.data, result_.data(), matrix_.rows * sizeof(Value));
     const timing time =
-        time_of_call(where, run_.request.quick, [&] { spmv(where, placed_.view, from_, to_, {.variant = variant}); });
+        time_of_call(where, session_.size, [&] { spmv(where, placed_.view, from_, to_, {.variant = variant}); });
     if (is_apart()) copy_bytes(session_.ctx, result_.data(), to_.data, matrix_.rows * sizeof(Value));
     return note("product by " + who, time, jobs::product_mistake(in_host_, ones_, result_, {}));
   }
@@ -165,7 +165,7 @@ class measured_matrix {
   /// 25 iterations from 0.
   answer solution() {
     conjugate_gradient_result solved;
-    const timing time = time_of_call(session_.ctx, run_.request.quick, [&] {
+    const timing time = time_of_call(session_.ctx, session_.size, [&] {
       copy_bytes(session_.ctx, to_.data, zeros_.data(), matrix_.rows * sizeof(Value));
       solved = conjugate_gradient(session_.ctx, placed_.view, from_, to_,
                                   {.tolerance = 0, .iteration_limit = iterations_of_a_system});
@@ -201,7 +201,7 @@ class measured_matrix {
 /// A matrix and its name.
 using named_matrix = std::pair<std::string, std::function<io::csr_matrix<double>(int threads)>>;
 
-void measure_matrices(paper_run& run, int figure, const std::vector<named_matrix>& matrices) {
+void measure_matrices(paper_run& run, int figure, std::vector<named_matrix> (*matrices_at)(run_size)) {
   for (session& session : run.sessions) {
     if (primitives::spmv_variants().empty()) continue;
     print_place(
@@ -210,12 +210,38 @@ void measure_matrices(paper_run& run, int figure, const std::vector<named_matrix
         "one;\n  25 iterations of conjugate gradient, and the share that 26 products are of them");
     const table rows({"matrix", "values", "nonzeros", "a row", "two_step", "by direct", "by multipass", "choice",
                       "variant", "25 iterations", "products in it"});
-    for (const auto& [matrix, make] : matrices) {
+    for (const auto& [matrix, make] : matrices_at(session.size)) {
       const io::csr_matrix<double> m = make(session.ctx.threads());
       rows.row(measured_matrix<float>(run, session, figure, matrix, m).cells());
       rows.row(measured_matrix<double>(run, session, figure, matrix, m).cells());
     }
   }
+}
+
+/// Those of the classes: the paper's are A and B, of 1.9 and 13.7 million nonzeros; C has 36.7.
+std::vector<named_matrix> nas_matrices(run_size size) {
+  const auto classes = [&]() -> std::vector<std::string_view> {
+    switch (size) {
+      case run_size::tiny: return {"S"};
+      case run_size::small: return {"W", "A"};
+      case run_size::device: return {"A", "B", "C"};
+      default: return {"A", "B"};
+    }
+  };
+  std::vector<named_matrix> matrices;
+  for (const std::string_view name : classes()) {
+    matrices.emplace_back(fmt::format("NAS, class {}", name),
+                          [name](int threads) { return jobs::nas_matrix(jobs::nas_class_named(name), threads); });
+  }
+  return matrices;
+}
+
+std::vector<named_matrix> real_matrices(run_size size) {
+  std::vector<named_matrix> matrices;
+  for (const matrix_kind& kind : stand_ins()) {
+    matrices.emplace_back(kind.name, [&kind, is_tiny = size == run_size::tiny](int) { return kind.make(is_tiny); });
+  }
+  return matrices;
 }
 
 }  // namespace
@@ -224,13 +250,7 @@ void figure_19(paper_run& run) {
   print_caption("Figure 19. Conjugate gradient benchmark of NAS on the GPU and the CPU",
                 "the vector fits the cache, so passes gain nothing; over six times as fast on the GPU, in f32, as on "
                 "the CPU\n  in f64. Products are over 90 % of the time.");
-  std::vector<named_matrix> matrices;
-  for (const std::string_view name :
-       run.request.quick ? std::vector<std::string_view>{"S"} : std::vector<std::string_view>{"A", "B"}) {
-    matrices.emplace_back(fmt::format("NAS, class {}", name),
-                          [name](int threads) { return jobs::nas_matrix(jobs::nas_class_named(name), threads); });
-  }
-  measure_matrices(run, 19, matrices);
+  measure_matrices(run, 19, nas_matrices);
 }
 
 void figure_20(paper_run& run) {
@@ -239,11 +259,7 @@ void figure_20(paper_run& run) {
       "multi-pass is moderately faster than single-pass, over six times as fast as the CPU. The matrices "
       "here are\n  made: of the rows of pkustk08, pkustk14, Stanford_Berkeley and nd24k, and of about as many "
       "nonzeros a row.");
-  std::vector<named_matrix> matrices;
-  for (const matrix_kind& kind : stand_ins()) {
-    matrices.emplace_back(kind.name, [&kind, quick = run.request.quick](int) { return kind.make(quick); });
-  }
-  measure_matrices(run, 20, matrices);
+  measure_matrices(run, 20, real_matrices);
 }
 
 }  // namespace sheaf::bench::papers::he2007

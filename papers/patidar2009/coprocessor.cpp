@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::uint64_t wide_record_bytes = 256;
 constexpr std::uint64_t most_records = std::uint64_t{1} << 26;
+constexpr std::uint64_t small_records = std::uint64_t{1} << 20;
 constexpr std::uint64_t least_records = std::uint64_t{1} << 12;
 constexpr std::uint64_t seed_of_records = 5;
 constexpr std::uint64_t seed_of_keys = 6;
@@ -25,9 +26,9 @@ constexpr const char* by_device = "all on the device";
 constexpr const char* by_host = "all on the host";
 
 /// Input, output and as much again free, for keys, index and scratch of the host's split.
-std::uint64_t records_for(bool is_quick) {
-  if (is_quick) return least_records;
-  std::uint64_t count = most_records;
+std::uint64_t records_for(run_size size) {
+  if (size == run_size::tiny) return least_records;
+  std::uint64_t count = size == run_size::small ? small_records : most_records;
   while (count > least_records && 3 * count * wide_record_bytes > core::host_available_bytes()) count /= 2;
   return count;
 }
@@ -207,7 +208,7 @@ bool runs_in_memory(way& each) try {
 /// Times the ways in turn, after a first run of each, whose answer is checked. With a device, the first way leaves the
 /// index that all answers are checked against; else the host makes it. Ways for which there is too little memory go.
 void time_and_check(std::vector<way>& ways, const context& host, const host_arrays& arrays, std::uint32_t bits,
-                    bool is_quick) {
+                    bool is_tiny) {
   const bool has_device = ways.size() > 1;
   wipe(host, {arrays.index.get(), arrays.count, sizeof(std::uint32_t)});
   if (!has_device) {
@@ -224,9 +225,9 @@ void time_and_check(std::vector<way>& ways, const context& host, const host_arra
     ++i;
     each.is_right = is_right_index(arrays, bits, host.threads()) && is_right_output(arrays, host.threads());
     if (!each.is_right) fmt::print("  {} gave a WRONG ANSWER\n", each.who);
-    if (!is_quick) each.forget();
+    if (!is_tiny) each.forget();
   }
-  const int rounds = is_quick ? 0 : 5;
+  const int rounds = is_tiny ? 0 : 5;
   for (int round = 0; round < rounds; ++round) {
     for (way& each : ways) each.run();
   }
@@ -288,9 +289,9 @@ std::vector<way> ways_of(const session& session, const context& host, const host
 }
 
 void measure_ways(paper_run& run, const session& session, const context& host, const host_arrays& arrays,
-                  std::uint32_t bits, bool is_quick, const table& rows) {
+                  std::uint32_t bits, const table& rows) {
   std::vector<way> ways = ways_of(session, host, arrays, bits);
-  time_and_check(ways, host, arrays, bits, is_quick);
+  time_and_check(ways, host, arrays, bits, session.size == run_size::tiny);
   for (const way& each : ways) record(run, each, arrays.count, bits);
   const way* const both = way_by(ways, by_both);
   const way* const device = way_by(ways, by_device);
@@ -307,7 +308,6 @@ void table_2(paper_run& run) {
   print_caption("Table 2. The device as a coprocessor: section 3.4, not a table of the paper",
                 "the split-index primitives leave the movement of records to the CPU, because a GPU is far from the "
                 "CPU's memory.");
-  const bool is_quick = run.request.quick;
   for (const session& session : run.sessions) {
     const bool has_device = session.ctx.backend() == backend_kind::cuda;
     const context host = has_device ? context::cpu() : session.ctx;
@@ -315,12 +315,12 @@ void table_2(paper_run& run) {
                 fmt::format("records of {} bytes in the host's memory, {}; {} threads of the host", wide_record_bytes,
                             has_device ? "pinned" : "all of the work there", host.threads()));
     if (!has_device) fmt::print("  # no device in this session: only what the host does alone\n");
-    const host_arrays arrays(session.ctx, records_for(is_quick));
+    const host_arrays arrays(session.ctx, records_for(session.size));
     inputs::fill_records(host, arrays.input(), seed_of_records);
     inputs::fill_records(host, {arrays.keys.get(), arrays.count, sizeof(std::uint32_t)}, seed_of_keys);
     const table rows({"key", "records", "keys there", "index", "index back", "gather", "together", "all here",
                       "here / tog.", "rec. there", "split", "rec. back", "all there", "there / tog."});
-    for (const std::uint32_t bits : {8U, 32U}) measure_ways(run, session, host, arrays, bits, is_quick, rows);
+    for (const std::uint32_t bits : {8U, 32U}) measure_ways(run, session, host, arrays, bits, rows);
   }
 }
 

@@ -14,14 +14,22 @@ constexpr std::uint64_t element_bytes = 4;
 
 using he2007::at_random;
 
+const std::vector<std::uint64_t> lengths_of_lists = in_millions({1, 2, 4, 8, 16, 32, 64});
+
 problem scatter_within(std::uint64_t range, std::uint64_t count) {
   const primitives::input_pattern within{primitives::pattern_kind::clustered, range};
   return {.primitive = "scatter", .pattern = within, .record_bytes = element_bytes, .count = count};
 }
 
-// The paper's card held 4 GB, input and output together.
-constexpr std::uint64_t paper_bytes = std::uint64_t{2} << 30;
-constexpr std::uint64_t most_moved_cpu_bytes = std::uint64_t{1} << 29;
+// The paper's counts of wide records, as far as its card of 4 GB held input and output.
+std::vector<std::uint64_t> counts_of_wide(std::uint64_t record_bytes) {
+  constexpr std::uint64_t paper_bytes = std::uint64_t{2} << 30;
+  std::vector<std::uint64_t> all = in_millions({4, 8, 16, 32, 64});
+  const std::uint64_t most = std::bit_floor(paper_bytes / record_bytes);
+  std::erase_if(all, [&](std::uint64_t count) { return count > most; });
+  if (all.empty()) all.push_back(most);
+  return all;
+}
 
 std::string paper_scatter(std::uint64_t count, std::uint64_t record_bytes) {
   if (count == 16 * million && record_bytes == 128) return "290 ms";
@@ -35,16 +43,12 @@ struct moved_records {
 };
 
 // The paper's widths are 32 to 256 bytes. Those around them, and odd ones, meet every class of its lane rule. As many
-// records as the paper moves, up to a limit in bytes; of wide records, of which so many pass the limit, the most below.
+// records as the paper moves, up to its bytes; of wide records, of which the fewest pass these, the most below.
 std::vector<moved_records> records_to_move(const paper_run& run, const session& session, std::string_view what) {
-  const std::uint64_t most_bytes = session.ctx.backend() == backend_kind::cuda ? paper_bytes : most_moved_cpu_bytes;
   std::vector<moved_records> all;
   for (const std::uint64_t record_bytes : {16, 32, 64, 100, 128, 256, 300, 512, 1024}) {
-    const std::uint64_t most = std::bit_floor(most_bytes / record_bytes);
-    std::vector<std::uint64_t> counts = run.counts(session, {4, 8, 16, 32, 64});
-    std::erase_if(counts, [&](std::uint64_t count) { return count > most; });
-    if (counts.empty()) counts.push_back(most);
-    for (const std::uint64_t count : counts) {
+    const auto at = [&](std::uint64_t count) { return at_random(what, count, record_bytes); };
+    for (const std::uint64_t count : run.counts(session, counts_of_wide(record_bytes), at)) {
       all.push_back({record_bytes, count, what == "scatter" ? paper_scatter(count, record_bytes) : "-"});
     }
   }
@@ -110,12 +114,12 @@ void figure_2(paper_run& run) {
       "the wider the range that neighbours go to, the slower. Reads that coalesce are 50 to 100 times as fast "
       "as those at random (section 3.1).");
   for (session& session : run.sessions) {
-    const std::uint64_t count = run.counts(session, {16}).back();
+    const std::uint64_t count = run.count(session, 16 * million, [](std::uint64_t n) { return scatter_within(n, n); });
     print_place(session, fmt::format("{} elements of {} bytes, each list a permutation inside windows of the range",
                                      count_text(count), element_bytes));
     const table rows({"range", "direct", "to the least", "choice", "bandwidth", "variant"});
     double least = 0;
-    for (const std::uint64_t range : powers(32, count, run.request.quick ? 32 : 4)) {
+    for (const std::uint64_t range : powers(32, count, session.size == run_size::tiny ? 32 : 4)) {
       const problem p = scatter_within(range, count);
       const auto found = run.measure(session, 2, p, {he2007::single_pass(session, p), he2007::chosen(session, p)});
       if (found.empty()) continue;
@@ -133,8 +137,9 @@ void figure_5(paper_run& run) {
   for (session& session : run.sessions) {
     print_place(session, "numbers of 32 bits; the key has as many bits as the list's length");
     const table rows({"list", "scatter", "its choice", "variant", "sort", "variant", "sort / choice"});
-    for (const std::uint64_t count : run.counts(session, {1, 2, 4, 8, 16, 32, 64})) {
-      const problem p = at_random("scatter", count, element_bytes);
+    const auto scatter_of = [](std::uint64_t count) { return at_random("scatter", count, element_bytes); };
+    for (const std::uint64_t count : run.counts(session, lengths_of_lists, scatter_of)) {
+      const problem p = scatter_of(count);
       const auto moved = run.measure(session, 5, p, {he2007::single_pass(session, p), he2007::chosen(session, p)});
       const problem by_key{.primitive = "split", .record_bytes = element_bytes, .count = count, .key_bytes = 4};
       const primitives::key_part key{.bits = static_cast<std::uint32_t>(std::bit_width(count - 1))};
@@ -169,9 +174,10 @@ void figure_6(paper_run& run) {
     const table rows({"list", "gather index", "variant", "Algorithm 3", "peer", "peer / ours", "scatter index",
                       "variant", "by scatter", "second sort", "second / scatter", "peer", "peer / ours",
                       "scatter / gather"});
-    for (const std::uint64_t count : run.counts(session, {1, 2, 4, 8, 16, 32, 64})) {
+    const auto scatter_index = [](std::uint64_t n) { return index_split(n, 32, "split_scatter_index"); };
+    for (const std::uint64_t count : run.counts(session, lengths_of_lists, scatter_index)) {
       const auto gathers = measure_iterated(run, session, 6, index_split(count, 32, "split_gather_index"));
-      const problem scatter = index_split(count, 32, "split_scatter_index");
+      const problem scatter = scatter_index(count);
       std::vector<contender> who = contenders_of(session.ctx, scatter, {.hint = true}, session.arrays);
       add_variants(who, session, scatter,
                    {"cpu.buffered", "cuda.stable", "cuda.cub", "cpu.second_sort", "cuda.second_sort"});

@@ -20,7 +20,7 @@ const result* split_sort_of(const session& s, const std::vector<result>& found) 
   return find(found, own_name(s, "split_sort"));
 }
 
-const std::vector<std::uint64_t> up_to_128_million{1, 2, 4, 8, 16, 32, 64, 128};
+const std::vector<std::uint64_t> up_to_128_million = in_millions({1, 2, 4, 8, 16, 32, 64, 128});
 
 /// Times of 128 M numbers in the text, in seconds; 0: none.
 double paper_seconds(std::uint64_t count, std::uint32_t bits) {
@@ -53,22 +53,25 @@ constexpr std::array<paper_row, 12> paper_table{{
 
 constexpr std::array<std::uint64_t, 5> paper_millions{8, 16, 32, 48, 64};
 
-// The paper's time for this number of records; 0 for a number that is not in its table, as in a quick run.
+// The paper's time for this number of records; 0 for a number that is not in its table.
 int paper_milliseconds(const paper_row& row, std::uint64_t count) {
-  const auto place = std::ranges::find(paper_millions, count / million);
-  if (place == paper_millions.end()) return 0;
-  return row.milliseconds[static_cast<std::size_t>(place - paper_millions.begin())];
+  for (std::size_t i = 0; i < paper_millions.size(); ++i) {
+    if (paper_millions[i] * million == count) return row.milliseconds[i];
+  }
+  return 0;
 }
 
-constexpr std::uint64_t most_cpu_bytes = std::uint64_t{1} << 29;
+std::vector<std::uint64_t> counts_of(const paper_row& row) {
+  std::vector<std::uint64_t> all = in_millions({paper_millions.begin(), paper_millions.end()});
+  std::erase_if(all, [&](std::uint64_t count) { return paper_milliseconds(row, count) == 0; });
+  return all;
+}
 
 void sort_large_records(paper_run& run, session& session, const paper_row& kind, const table& rows) {
-  for (const std::uint64_t count : run.counts(session, {8, 16, 32, 48, 64})) {
+  const auto at = [&](std::uint64_t count) { return record_sort(count, kind.record_bytes, kind.key_bytes); };
+  for (const std::uint64_t count : run.counts(session, counts_of(kind), at)) {
     const int paper = paper_milliseconds(kind, count);
-    if (!run.request.quick && paper == 0) continue;
-    if (session.ctx.backend() == backend_kind::cpu && count * kind.record_bytes > most_cpu_bytes) continue;
-    const auto found =
-        measure_sorts(run, session, table_number(1), record_sort(count, kind.record_bytes, kind.key_bytes));
+    const auto found = measure_sorts(run, session, table_number(1), at(count));
     const result* const ours = find(found, "sheaf");
     const bool compared = paper != 0 && ours != nullptr;
     rows.row({fmt::format("{} B", kind.key_bytes), fmt::format("{} B", kind.record_bytes), count_text(count),
@@ -89,8 +92,10 @@ void figure_13(paper_run& run) {
   for (session& session : run.sessions) {
     for (const std::uint32_t bits : {32U, 64U, 96U, 128U}) {
       print_place(session, fmt::format("keys of {} bits", bits));
-      const auto counts = run.counts(session, up_to_128_million);
-      const bool has_paper = paper_seconds(counts.back(), bits) != 0;
+      const auto counts =
+          run.counts(session, up_to_128_million, [bits](std::uint64_t count) { return number_sort(count, bits); });
+      const bool has_paper =
+          std::ranges::any_of(counts, [bits](std::uint64_t n) { return paper_seconds(n, bits) != 0; });
       const table rows({"list",
                         "sort",
                         "keys",
@@ -123,7 +128,7 @@ void figure_14(paper_run& run) {
     print_place(s, "values in an array of their own");
     const table rows({"list", "sort", "pairs", "variant", "SplitSort", "Satish et al.", "peer", "", "peer / sort",
                       "peer / SplitSort"});
-    for (const std::uint64_t count : run.counts(s, up_to_128_million)) {
+    for (const std::uint64_t count : run.counts(s, up_to_128_million, pair_sort)) {
       const auto found = measure_sorts(run, s, 14, pair_sort(count));
       const result* const ours = find(found, "sheaf");
       const result* const paper = split_sort_of(s, found);
@@ -228,7 +233,8 @@ void figure_15(paper_run& run) {
   print_caption("Figure 15. Sorts of 32-bit numbers by the number of cores",
                 "GPUs of 32, 128 and 240 cores; about linear in the cores and in the length of the list.");
   for (session& session : run.sessions) {
-    for (const std::uint64_t count : run.counts(session, {1, 4, 16, 64})) {
+    const auto at = [](std::uint64_t count) { return number_sort(count, 32); };
+    for (const std::uint64_t count : run.counts(session, in_millions({1, 4, 16, 64}), at)) {
       session.ctx.backend() == backend_kind::cuda ? by_blocks(run, session, count) : by_threads(run, session, count);
     }
   }

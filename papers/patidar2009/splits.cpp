@@ -7,6 +7,7 @@ namespace sheaf::bench::papers::patidar2009 {
 namespace {
 
 constexpr std::uint32_t most_bits_of_figure_4 = 11;
+constexpr std::uint64_t widest_of_figure_4 = 8;
 
 void by_categories(paper_run& run, session& session, std::uint64_t count, std::uint64_t record_bytes) {
   print_place(session, fmt::format("{} records of {} bits", count_text(count), 8 * record_bytes));
@@ -116,7 +117,8 @@ void figure_4(paper_run& run) {
                 "split, the two-step one 14 ms, step 3 of these 12 ms. Hardware atomics are 8 to 10 times as "
                 "fast as ordered ones (section 3.2), or 5 to 10 (appendix).");
   for (session& s : run.sessions) {
-    const std::uint64_t count = run.counts(s, {16}).back();
+    const std::uint64_t count =
+        run.count(s, 16 * million, [](std::uint64_t n) { return record_split(n, 8, most_bits_of_figure_4); });
     for (const std::uint64_t record_bytes : {4, 8}) by_categories(run, s, count, record_bytes);
     for (const std::uint64_t record_bytes : {4, 8}) beside_rivals(run, s, count, record_bytes);
     for (const std::uint64_t record_bytes : {4, 8}) steps_by_segment(run, s, count, record_bytes);
@@ -129,7 +131,8 @@ void figure_8(paper_run& run) {
   for (session& session : run.sessions) {
     print_place(session,
                 "time of our choice, and in brackets the fastest peer's over it and that of Algorithm 3 over it");
-    const auto counts = run.counts(session, {8, 16, 32, 48, 64});
+    const auto counts =
+        run.counts(session, in_millions({8, 16, 32, 48, 64}), [](std::uint64_t n) { return record_split(n, 8, 64); });
     std::vector<column> columns{"key"};
     for (const std::uint64_t count : counts) columns.push_back(fmt::format("{:>26}", count_text(count)));
     const table rows(columns);
@@ -152,7 +155,9 @@ void figure_9(paper_run& run) {
   const std::vector<record_and_keys> kinds{
       {4, {8, 16, 24, 32}}, {8, {16, 32, 48, 64}}, {12, {32, 64, 96}}, {16, {32, 64, 96, 128}}};
   for (session& session : run.sessions) {
-    const std::uint64_t count = run.counts(session, {16, 32}).back();
+    const std::uint64_t count = run.count(session, 32 * million, [&](std::uint64_t n) {
+      return record_split(n, kinds.back().record_bytes, kinds.back().key_bits.back());
+    });
     print_place(session, fmt::format("{} records", count_text(count)));
     const table rows({"record", "key", "value", "split", "records", "variant", "Algorithm 3", "Alg. 3 / split", "peer",
                       "peer / split"});
@@ -175,7 +180,10 @@ void figure_10(paper_run& run) {
                 "32 M with a key of 16 bits in 91 ms, of 32 bits in 180 ms, of 96 bits in 804 ms; 64 M with 32 bits "
                 "in 350 ms.");
   for (session& s : run.sessions) {
-    for (const std::uint64_t count : run.counts(s, {8, 16, 32, 64})) index_by_key_bits(run, s, count);
+    const auto widest = [](std::uint64_t n) { return record_split(n, bytes_with_number(96), 96); };
+    for (const std::uint64_t count : run.counts(s, in_millions({8, 16, 32, 64}), widest)) {
+      index_by_key_bits(run, s, count);
+    }
   }
 }
 

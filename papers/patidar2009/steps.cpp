@@ -51,6 +51,7 @@ std::optional<split_seconds> measure_steps(paper_run& run, session& session, std
     run_form(session.ctx, described, form, buffers, scratch, {&clock, clock.step_done});
   });
   const bool verified = session.arrays.count_mistakes(false) == 0;
+  if (session.size == run_size::device) session.arrays.release();
   if (!verified) fmt::print("  segments of {} of {} records: WRONG\n", form.segment_records, count);
   for (std::size_t i = 0; i < step_count; ++i) {
     if (found.steps[i] == 0) continue;

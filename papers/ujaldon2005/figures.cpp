@@ -21,7 +21,7 @@ std::string data_folder(const papers::request& request) {
     io::throw_error(error_code::bad_input, "--data {}: no such folder", request.data);
   }
   const char* const said = std::getenv("SHEAF_DATA_DIR");
-  return said != nullptr && !request.quick && is_folder(said) ? said : std::string();
+  return said != nullptr && request.size != run_size::tiny && is_folder(said) ? said : std::string();
 }
 
 std::string name_of(const context& ctx) {
@@ -30,7 +30,8 @@ std::string name_of(const context& ctx) {
 }
 
 machine_place place_of(const context& ctx, const papers::request& request) {
-  return {{name_of(ctx), ctx, request.quick ? 0 : 3}, platform_of(ctx).machine};
+  const int loadings = request.size == run_size::tiny ? 0 : request.size == run_size::small ? 1 : 3;
+  return {{name_of(ctx), ctx, loadings}, platform_of(ctx)};
 }
 
 /// A context on the first device of OpenGL, which nothing takes by itself.
@@ -59,25 +60,35 @@ std::vector<machine_place> places_of(std::span<const context> contexts, const pa
 }  // namespace
 
 const std::vector<matrix_input>& paper_run::matrices() {
-  if (kept_matrices.empty()) kept_matrices = matrices_in(data_folder(request), request.quick);
+  if (kept_matrices.empty()) kept_matrices = matrices_in(data_folder(request), size());
   return kept_matrices;
 }
 
 const std::vector<mesh_input>& paper_run::meshes() {
-  if (kept_meshes.empty()) kept_meshes = meshes_in(one_thread().ctx, data_folder(request), request.quick);
+  if (kept_meshes.empty()) kept_meshes = meshes_in(one_thread().ctx, data_folder(request), size());
   return kept_meshes;
 }
 
 timing_limits paper_run::limits() const {
-  if (request.quick) return {.seconds = 0, .least_rounds = 1, .least_slow_rounds = 1};
+  if (size() == run_size::tiny) return {.seconds = 0, .least_rounds = 1, .least_slow_rounds = 1};
+  if (size() == run_size::small) return {.seconds = 0, .least_rounds = 3, .least_slow_rounds = 3};
   return {.seconds = 1, .least_rounds = 20, .least_slow_rounds = 5};
 }
 
 std::string paper_run::machine_of(const std::string& where) const {
   for (const machine_place& p : places) {
-    if (p.place.name == where) return p.machine;
+    if (p.place.name == where) return p.hardware.machine;
   }
-  return places.front().machine;
+  return places.front().hardware.machine;
+}
+
+bool paper_run::holds(std::uint64_t bytes) const {
+  const auto is_on_host = [](const machine_place& p) {
+    return core::backend_of(p.place.ctx.backend()).uses_host_memory;
+  };
+  const auto on_host = static_cast<std::uint64_t>(std::ranges::count_if(places, is_on_host));
+  return std::ranges::all_of(
+      places, [&](const machine_place& p) { return bytes <= p.hardware.memory_bytes / (is_on_host(p) ? on_host : 1); });
 }
 
 void paper_run::measure(int figure, const std::string& input, std::vector<timed_call>& calls) {
@@ -107,9 +118,14 @@ constexpr figure<paper_run> figures[] = {{table_number(1), table_1}, {table_numb
 findings print(std::span<const context> contexts, sessions&, const papers::request& request) {
   paper_run run{.request = request, .places = places_of(contexts, request)};
   std::string title = "\nUjaldon, Saltz: Mapping Irregular Computation onto the Graphics Pipeline (2005)\n";
-  for (const auto& [place, machine] : run.places) title += fmt::format("  {}: {}\n", place.name, machine);
+  findings found;
+  for (const auto& [place, hardware] : run.places) {
+    title += fmt::format("  {}: {}\n", place.name, hardware.machine);
+    found.machines[place.ctx.backend()] = hardware;  // of the CPU the last: all threads where there are several
+  }
   print_figures(run, title, figures);
-  return {.input_rows = std::move(run.results)};
+  found.input_rows = std::move(run.results);
+  return found;
 }
 
 }  // namespace

@@ -45,10 +45,10 @@ struct mesh_input {
   std::shared_ptr<const edge_input> edges = nullptr;
 };
 
-/// Where calls run, with the machine's name.
+/// Where calls run, and on what machine.
 struct machine_place {
   call_place place;
-  std::string machine;
+  platform hardware;
 };
 
 /// State that the figures of a run share.
@@ -63,22 +63,26 @@ struct paper_run {
   const std::vector<matrix_input>& matrices();
   const std::vector<mesh_input>& meshes();
   const call_place& one_thread() const { return places.front().place; }
+  /// Of the inputs, which all places share.
+  run_size size() const { return request.size_on(backend_kind::cpu); }
   timing_limits limits() const;
   std::string machine_of(const std::string& where) const;
+  /// Whether all places have the memory for calls that take so many bytes in each; several may be in the host's.
+  bool holds(std::uint64_t bytes) const;
   /// Times and checks the calls and appends to results.
   void measure(int figure, const std::string& input, std::vector<timed_call>& calls);
 };
 
-/// The matrices: files of the folder `data` where it has them, else made by rule; small and made by rule for a quick
-/// run without a folder. BCSSTK16, of which the paper has no times, is there where the folder has it. As in the paper,
-/// the entries of a symmetric matrix are those of its lower triangle.
-std::vector<matrix_input> matrices_in(const std::string& data, bool quick);
+/// The matrices: files of the folder `data` where it has them, else made by rule, and much smaller in a tiny run.
+/// BCSSTK16, of which the paper has no times, is there where the folder has it. As in the paper, the entries of a
+/// symmetric matrix are those of its lower triangle.
+std::vector<matrix_input> matrices_in(const std::string& data, run_size size);
 /// The meshes, whose edges are found on a CPU context; else boxes of tetrahedra of as many nodes.
-std::vector<mesh_input> meshes_in(const context& cpu, const std::string& data, bool quick);
-/// Past the paper's: a matrix of 10^7 entries, made by rule, and a box of tetrahedra with 10^7 edges; small in a quick
-/// run.
-matrix_input large_matrix(bool quick);
-mesh_input large_mesh(const context& cpu, bool quick);
+std::vector<mesh_input> meshes_in(const context& cpu, const std::string& data, run_size size);
+/// Past the paper's: a matrix of 10^7 entries, made by rule, and a box of tetrahedra with 10^7 edges. Of 10^4 in a tiny
+/// run and of 10^6 in a small one; at the size of the device 10^7 are doubled as long as the places hold all calls.
+matrix_input large_matrix(const paper_run& run);
+mesh_input large_mesh(const paper_run& run);
 
 /// "1.58x", "0.00214x"
 std::string gain_text(double gain);

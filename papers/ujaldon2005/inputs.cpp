@@ -1,6 +1,10 @@
 #include <filesystem>
 
+#include <fmt/format.h>
+
 #include "apps/sheaf/files/sparse/matrix_market.hpp"
+#include "apps/sheaf/mesh/box_function.hpp"
+#include "lab/harness/edges/calls.hpp"
 #include "lab/inputs/pattern_function.hpp"
 #include "papers/ujaldon2005/figures.hpp"
 
@@ -58,8 +62,23 @@ namespace {
 // The only other matrix of its kind that folders may have.
 constexpr const char* more_file = "matrices/bcsstk16.mtx";
 
-// Of a quick run's inputs.
-constexpr std::uint64_t quick_share = 32;
+// A tiny run's inputs are so many times smaller.
+std::uint64_t share_at(run_size size) { return size == run_size::tiny ? 32 : 1; }
+
+// The entries or edges of the inputs past the paper's.
+struct large_count {
+  std::uint64_t count;
+  std::string text;  ///< "10^7", "2 x 10^7"
+};
+
+// @param fits  whether the places hold an input of so many; asked only at the size of the device
+large_count large_count_at(run_size size, const fits_function& fits) {
+  constexpr std::uint64_t usual = 10'000'000;
+  if (size == run_size::tiny) return {usual / 1000, "10^4"};
+  if (size == run_size::small) return {usual / 10, "10^6"};
+  const std::uint64_t count = size == run_size::device ? doubled_while(usual, fits) : usual;
+  return {count, count == usual ? "10^7" : fmt::format("{} x 10^7", count / usual)};
+}
 
 /// The file, plain or gzip, or an empty path where the folder has neither.
 std::string found_file(const std::string& data, std::string_view file) {
@@ -127,7 +146,7 @@ io::csr_matrix<float> made_matrix(std::uint64_t rows, std::uint64_t entries) {
 
 }  // namespace
 
-std::vector<matrix_input> matrices_in(const std::string& data, bool quick) {
+std::vector<matrix_input> matrices_in(const std::string& data, run_size size) {
   const auto read = [](const std::string& file) {
     return std::make_shared<io::csr_matrix<float>>(lower_triangle(io::read_matrix_market<float>(file)));
   };
@@ -138,7 +157,7 @@ std::vector<matrix_input> matrices_in(const std::string& data, bool quick) {
     if (!file.empty()) {
       in.matrix = read(file);
     } else {
-      const std::uint64_t share = quick ? quick_share : 1;
+      const std::uint64_t share = share_at(size);
       in.source = "made by rule";
       in.name += ", stand-in";
       in.matrix = std::make_shared<io::csr_matrix<float>>(made_matrix(input.size / share, input.elements / share));
@@ -151,7 +170,7 @@ std::vector<matrix_input> matrices_in(const std::string& data, bool quick) {
   return all;
 }
 
-std::vector<mesh_input> meshes_in(const context& cpu, const std::string& data, bool quick) {
+std::vector<mesh_input> meshes_in(const context& cpu, const std::string& data, run_size size) {
   std::vector<mesh_input> all;
   for (const paper_input& input : paper_meshes) {
     const std::string file = found_file(data, input.file);
@@ -159,7 +178,7 @@ std::vector<mesh_input> meshes_in(const context& cpu, const std::string& data, b
     if (!file.empty()) {
       in.edges = std::make_shared<edge_input>(read_edges(cpu, file));
     } else {
-      const std::uint64_t share = quick ? quick_share : 1;
+      const std::uint64_t share = share_at(size);
       in.source = "a box of tetrahedra";
       in.name += ", stand-in";
       in.edges = std::make_shared<edge_input>(edges_of_box(cpu, box_of_nodes(input.size / share)));
@@ -169,23 +188,30 @@ std::vector<mesh_input> meshes_in(const context& cpu, const std::string& data, b
   return all;
 }
 
-matrix_input large_matrix(bool quick) {
-  constexpr std::uint64_t rows = 250'000;
-  constexpr std::uint64_t entries = 10'000'000;
-  const std::uint64_t share = quick ? 1000 : 1;
+matrix_input large_matrix(const paper_run& run) {
+  constexpr std::uint64_t entries_a_row = 40;
+  // All calls keep their own: eight bytes of each array, and at most twice that of each preparation.
+  constexpr std::uint64_t bytes_of_an_entry = 128;
+  const auto fits = [&](std::uint64_t entries) { return run.holds(entries * bytes_of_an_entry); };
+  const auto [entries, text] = large_count_at(run.size(), fits);
   return {.of = nullptr,
-          .name = "matrix of 10^7 entries",
+          .name = fmt::format("matrix of {} entries", text),
           .source = "made by rule",
-          .matrix = std::make_shared<io::csr_matrix<float>>(made_matrix(rows / share, entries / share))};
+          .matrix = std::make_shared<io::csr_matrix<float>>(made_matrix(entries / entries_a_row, entries))};
 }
 
-mesh_input large_mesh(const context& cpu, bool quick) {
-  constexpr std::uint64_t nodes = 1'460'000;
-  const std::uint64_t share = quick ? 1000 : 1;
+mesh_input large_mesh(const paper_run& run) {
+  const edge_terms terms;
+  const auto box_of_edges = [](std::uint64_t edges) { return box_of_nodes(edges * 146 / 1000); };
+  const auto fits = [&](std::uint64_t edges) {
+    const mesh::box box = box_of_edges(edges);
+    return mesh::box_nodes(box) <= io::most_nodes && run.holds(bytes_of_sums(box, terms.components, sizeof(float)));
+  };
+  const auto [edges, text] = large_count_at(run.size(), fits);
   return {.of = nullptr,
-          .name = "mesh of 10^7 edges",
+          .name = fmt::format("mesh of {} edges", text),
           .source = "a box of tetrahedra",
-          .edges = std::make_shared<edge_input>(edges_of_box(cpu, box_of_nodes(nodes / share)))};
+          .edges = std::make_shared<edge_input>(edges_of_box(run.one_thread().ctx, box_of_edges(edges)))};
 }
 
 }  // namespace sheaf::bench::papers::ujaldon2005

@@ -95,15 +95,17 @@ std::vector<timed_call> euler_calls(const paper_run& run, const mesh_input& in) 
   return calls;
 }
 
+bool has_large(const paper_run& run) { return run.request.large || run.size() == run_size::device; }
+
 std::vector<matrix_input> matrices_of_tables(paper_run& run) {
   std::vector<matrix_input> all = run.matrices();
-  if (run.request.large) all.push_back(large_matrix(run.request.quick));
+  if (has_large(run)) all.push_back(large_matrix(run));
   return all;
 }
 
 std::vector<mesh_input> meshes_of_tables(paper_run& run) {
   std::vector<mesh_input> all = run.meshes();
-  if (run.request.large) all.push_back(large_mesh(run.one_thread().ctx, run.request.quick));
+  if (has_large(run)) all.push_back(large_mesh(run));
   return all;
 }
 

@@ -25,6 +25,8 @@ list_times measure_both(paper_run& run, session& s, int figure, std::uint64_t no
   return {run.measure_choice(s, figure, ranks(nodes, order)), run.measure_choice(s, figure, packed_sums(nodes, order))};
 }
 
+problem sums_in_order(std::uint64_t nodes) { return packed_sums(nodes, in_order()); }
+
 // Time of the slowest list over the fastest.
 std::string spread_text(const spread& seconds) {
   return seconds.count() == 0 ? "-" : fmt::format("{:.0f} %", (seconds.most() / seconds.least() - 1) * 100);
@@ -32,8 +34,12 @@ std::string spread_text(const spread& seconds) {
 
 }  // namespace
 
+std::vector<std::uint64_t> paper_run::counts(const session& s) const {
+  return study::counts(s, powers(million, 1024 * million, 2), sums_in_order);
+}
+
 std::uint64_t paper_run::count(const session& s, std::uint64_t millions) const {
-  return std::min(millions * million, counts(s).back());
+  return study::count(s, millions * million, sums_in_order);
 }
 
 primitives::input_pattern strided(std::uint64_t stride) { return {primitives::pattern_kind::strided, stride}; }

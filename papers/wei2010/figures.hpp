@@ -11,8 +11,8 @@ namespace sheaf::bench::papers::wei2010 {
 /// State that the figures of a run share.
 struct paper_run : study {
   /// 2^20 to 2^30 nodes; those that memory does not hold are skipped. The paper ends at 256 M, which fill its device.
-  std::vector<std::uint64_t> counts(const session& s) const { return study::counts(s, powers(1, 1024, 2)); }
-  /// A count of the paper's, or what a CPU or a quick run gets in its place.
+  std::vector<std::uint64_t> counts(const session& session) const;
+  /// A count of the paper's, or what the size gives in its place.
   std::uint64_t count(const session& session, std::uint64_t millions) const;
 };
 

@@ -56,8 +56,8 @@ std::vector<memory_test> points_of_cpu(std::uint64_t threads) {
   return points;
 }
 
-std::vector<memory_test> points_of(const session& session, bool quick) {
-  if (quick) return {{.blocks = 2, .threads = 8}, {.blocks = 4, .threads = 32}};
+std::vector<memory_test> points_of(const session& session) {
+  if (session.size == run_size::tiny) return {{.blocks = 2, .threads = 8}, {.blocks = 4, .threads = 32}};
 #if SHEAF_HAS_CUDA
   if (session.ctx.backend() == backend_kind::cuda) return points_of_cuda(device::multiprocessors(session.ctx));
 #endif
@@ -169,13 +169,20 @@ std::vector<memory_test> best_points(tested_words& words, const std::vector<memo
   return best;
 }
 
+// Those of the paper, or fewer: more would not find other points.
+std::uint64_t explored_words(const paper_run& run, const session& session) {
+  constexpr std::uint64_t paper_millions = 64;
+  return std::min(paper_millions * million, run.count(session, paper_millions));
+}
+
 kept_tests explore_forms(const paper_run& run, session& session, bool at_random) {
-  const std::vector<memory_test> points = points_of(session, run.request.quick);
-  tested_words words(session, run.count(session, 64));
+  const std::vector<memory_test> points = points_of(session);
+  const std::uint64_t count = explored_words(run, session);
+  tested_words words(session, count);
   kept_tests best{best_points(words, with_form(points, at_random, false)),
                   best_points(words, with_form(points, at_random, true))};
   fmt::print("  memory test, the best of {} points for {} words: reads {}, reads with writes {}", points.size(),
-             count_text(run.count(session, 64)), shape_text(best.reads.front()), shape_text(best.writes.front()));
+             count_text(count), shape_text(best.reads.front()), shape_text(best.writes.front()));
   fmt::print(" (blocks x threads x accesses of each)\n");
   fmt::print(
       "  words of the test stay in the last cache where they fit; calls on lists rotate among copies that do not\n");
@@ -204,7 +211,7 @@ std::string times_of_access(const result* r, double per_access) {
 void compare(paper_run& run, session& session, int figure, bool at_random, std::span<const paper_row> paper,
              primitives::input_pattern (*order_of)(std::uint64_t nodes)) {
   const std::vector<std::uint64_t> counts = run.counts(session);
-  if (run.count(session, 64) * sizeof(std::uint64_t) > session.hardware.memory_bytes / 2) {
+  if (explored_words(run, session) * sizeof(std::uint64_t) > session.hardware.memory_bytes / 2) {
     return fmt::print("  left out: too little memory\n");
   }
   const kept_tests best = explore_forms(run, session, at_random);

@@ -69,7 +69,9 @@ std::optional<scan_steps> measure_steps(session& session, const problem& problem
     buffers.listener = &listener;
     chosen.variant->run(session.ctx, described, chosen.plan, buffers, scratch);
   });
-  if (session.arrays.count_mistakes(false) != 0) {
+  const bool is_wrong = session.arrays.count_mistakes(false) != 0;
+  if (session.size == run_size::device) session.arrays.release();
+  if (is_wrong) {
     fmt::print("  {} on {} nodes: WRONG\n", settings.variant, problem.count);
     return {};
   }
@@ -135,12 +137,15 @@ namespace {
 #if SHEAF_HAS_CUDA
 void measure_sublists(paper_run& run, session& session) {
   const std::uint64_t nodes = run.count(session, 64);
+  // The host computes the loads of at most 8 M sublists, as many as the paper's nodes have in blocks of eight.
+  const int least_log2_block = 3 + std::countr_zero(std::max<std::uint64_t>(1, nodes / (64 * million)));
   const std::uint64_t multiprocessors = device::multiprocessors(session.ctx);
   const std::uint64_t walkers = multiprocessors * 512;
   for (const std::string_view variant : {"cuda.log", "cuda.sublist"}) {
     print_place(session, fmt::format("{}, {} nodes, at most {} walkers", variant, count_text(nodes), walkers));
     const table rows({"sublists", "nodes of each", "3 walks", "4 sublists", "total", "largest load, dealt", "drawn"});
-    for (std::uint32_t log2_block = 3; nodes >> log2_block >= multiprocessors; ++log2_block) {
+    for (auto log2_block = static_cast<std::uint32_t>(least_log2_block); nodes >> log2_block >= multiprocessors;
+         ++log2_block) {
       const auto found = measure_steps(session, packed_sums(nodes, strided(usual_stride)),
                                        {.variant = variant, .log2_block = log2_block});
       if (!found) continue;
