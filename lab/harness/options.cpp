@@ -211,8 +211,10 @@ void add_papers(CLI::App& app, raw_options& raw, options& parsed) {
                    "cylinder-11k, aneurysm-53k; $SHEAF_DATA_DIR unless given. Those that are missing are made by rule")
       ->type_name("FOLDER");
   papers->add_flag("--large", parsed.papers.large,
-                   "of 2005: tables 3 to 6 also of a matrix of 10^7 nonzeros and a mesh of 10^7 edges");
-  papers->add_flag("--paper-sizes", parsed.papers.paper_sizes, "leave out the sizes that are scaled to the cache");
+                   "of 2005: tables 3 to 6 also of a matrix of 10^7 nonzeros and a mesh of 10^7 edges; of 10^6 at the "
+                   "size small. The size device has such, and larger ones, in any case");
+  papers->add_flag("--paper-sizes", parsed.papers.paper_sizes,
+                   "of 2007: leave out the sizes that are scaled to the cache");
   finish_subcommand(app, *papers, raw, parsed, parsed.papers.is_requested);
   papers->add_option("--json", parsed.json_path, "write the rows to this file");
 }

@@ -318,8 +318,20 @@ void table_2(paper_run& run) {
     const host_arrays arrays(session.ctx, records_for(session.size));
     inputs::fill_records(host, arrays.input(), seed_of_records);
     inputs::fill_records(host, {arrays.keys.get(), arrays.count, sizeof(std::uint32_t)}, seed_of_keys);
-    const table rows({"key", "records", "keys there", "index", "index back", "gather", "together", "all here",
-                      "here / tog.", "rec. there", "split", "rec. back", "all there", "there / tog."});
+    const table rows({"key",
+                      "records",
+                      {"keys there", has_device},
+                      {"index", has_device},
+                      {"index back", has_device},
+                      {"gather", has_device},
+                      {"together", has_device},
+                      "all here",
+                      {"here / tog.", has_device},
+                      {"rec. there", has_device},
+                      {"split", has_device},
+                      {"rec. back", has_device},
+                      {"all there", has_device},
+                      {"there / tog.", has_device}});
     for (const std::uint32_t bits : {8U, 32U}) measure_ways(run, session, host, arrays, bits, rows);
   }
 }

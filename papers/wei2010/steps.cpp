@@ -138,14 +138,14 @@ namespace {
 void measure_sublists(paper_run& run, session& session) {
   const std::uint64_t nodes = run.count(session, 64);
   // The host computes the loads of at most 8 M sublists, as many as the paper's nodes have in blocks of eight.
-  const int least_log2_block = 3 + std::countr_zero(std::max<std::uint64_t>(1, nodes / (64 * million)));
+  const std::uint64_t times_the_paper = std::max<std::uint64_t>(1, nodes / (64 * million));
+  const auto least_log2_block = static_cast<std::uint32_t>(3 + std::countr_zero(times_the_paper));
   const std::uint64_t multiprocessors = device::multiprocessors(session.ctx);
   const std::uint64_t walkers = multiprocessors * 512;
   for (const std::string_view variant : {"cuda.log", "cuda.sublist"}) {
     print_place(session, fmt::format("{}, {} nodes, at most {} walkers", variant, count_text(nodes), walkers));
     const table rows({"sublists", "nodes of each", "3 walks", "4 sublists", "total", "largest load, dealt", "drawn"});
-    for (auto log2_block = static_cast<std::uint32_t>(least_log2_block); nodes >> log2_block >= multiprocessors;
-         ++log2_block) {
+    for (std::uint32_t log2_block = least_log2_block; nodes >> log2_block >= multiprocessors; ++log2_block) {
       const auto found = measure_steps(session, packed_sums(nodes, strided(usual_stride)),
                                        {.variant = variant, .log2_block = log2_block});
       if (!found) continue;

@@ -1,29 +1,58 @@
-# Runs the figures of the papers at small sizes: every figure printed, every answer right, every row with its figure.
-execute_process(COMMAND ${BENCH} papers --quick --backend cpu --threads 1 --json ${OUTPUT}
-  RESULT_VARIABLE code OUTPUT_VARIABLE said ERROR_VARIABLE complained)
-if(NOT code EQUAL 0)
-  message(FATAL_ERROR "sheaf-bench papers exited with ${code}:\n${said}${complained}")
-endif()
-foreach(figure IN ITEMS 1 2 4 5 6 7 8 9 10 11 12 13 14 15 16 18 19 20)
-  if(NOT said MATCHES "\nFigure ${figure}\\. ")
-    message(FATAL_ERROR "figure ${figure} is missing:\n${said}")
+# Runs the figures of the papers at tiny sizes: every figure printed, every answer right, every row with its figure and
+# with the backend that ran.
+
+# Runs all figures, and leaves what was said in `said` and what was written in `document`.
+function(run_all_figures)
+  execute_process(COMMAND ${BENCH} papers --size tiny ${ARGN} --threads 1 --json ${OUTPUT}
+    RESULT_VARIABLE code OUTPUT_VARIABLE said ERROR_VARIABLE complained)
+  if(NOT code EQUAL 0 OR NOT said MATCHES " answers, 0 wrong" OR NOT said MATCHES "--size tiny: .*the times mean nothing")
+    message(FATAL_ERROR "sheaf-bench papers ${ARGN} exited with ${code}:\n${said}${complained}")
   endif()
-endforeach()
+  foreach(figure IN ITEMS 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 18 19 20)
+    if(NOT said MATCHES "\nFigure ${figure}\\. ")
+      message(FATAL_ERROR "figure ${figure} is missing:\n${said}")
+    endif()
+  endforeach()
+  if(said MATCHES "WRONG")
+    message(FATAL_ERROR "a row is wrong:\n${said}")
+  endif()
+  file(READ ${OUTPUT} document)
+  string(JSON rows LENGTH "${document}" rows)
+  if(rows LESS 100)
+    message(FATAL_ERROR "${OUTPUT} has ${rows} rows, fewer than the figures")
+  endif()
+  set(said "${said}" PARENT_SCOPE)
+  set(document "${document}" PARENT_SCOPE)
+endfunction()
+
+# A row names the backend of its variant, and the file a machine of each backend. Each row has a line.
+function(require_backends)
+  file(STRINGS ${OUTPUT} lines REGEX "^{\"(problem|figure)\":")
+  foreach(line IN LISTS lines)
+    string(REGEX MATCH "\"backend\":\"([a-z]+)\"" backend "${line}")
+    set(backend ${CMAKE_MATCH_1})
+    if(NOT line MATCHES "\"(variant|who)\":\"(cpu|cuda|opengl|reference)[.]")
+      continue()
+    endif()
+    string(REPLACE "reference" "cpu" ran ${CMAKE_MATCH_2})
+    string(JSON machine ERROR_VARIABLE missing GET "${document}" machines ${ran} machine)
+    if(missing OR NOT ran STREQUAL backend)
+      message(FATAL_ERROR "${OUTPUT}: this row is recorded as of ${backend}. ${missing}\n${line}")
+    endif()
+  endforeach()
+endfunction()
+
+run_all_figures(--backend cpu)
+require_backends()
 foreach(words IN ITEMS "B_seq by equation 1" "best measured " "\nFigure 15\\. Radix sort" "\nFigure 15\\. Sorts of 32-bit"
     "\nTable 1\\. " "\nFigure 18\\. Hash search" "records +probes +load +direct +multipass"
-    "\n *4 K +4 K +99 % " "\n *4 K +16 K +99 % " " answers, 0 wrong")
+    "\n *4 K +16 K +99 % " "\n *16 K +4 K +99 % ")
   if(NOT said MATCHES "${words}")
     message(FATAL_ERROR "'${words}' is missing:\n${said}")
   endif()
 endforeach()
-if(said MATCHES "skipped|WRONG")
-  message(FATAL_ERROR "a row is missing or wrong:\n${said}")
-endif()
-
-file(READ ${OUTPUT} document)
-string(JSON rows LENGTH "${document}" rows)
-if(rows LESS 100)
-  message(FATAL_ERROR "${OUTPUT} has ${rows} rows, fewer than the figures")
+if(said MATCHES "skipped")
+  message(FATAL_ERROR "a row is missing:\n${said}")
 endif()
 foreach(row IN ITEMS 0 50 99)
   foreach(field IN ITEMS figure problem who median_seconds predicted_seconds verified)
@@ -44,7 +73,7 @@ endforeach()
 
 # The device as a coprocessor has rows of what the host does alone, and of its own where there is a device.
 if(NOT said MATCHES "section 3\\.4, not a table of the paper" OR NOT said MATCHES "no device in this session"
-    OR NOT said MATCHES "\n *8 bits +4 K +- +- +- +- +- +[0-9.]+ [mu]s " OR NOT said MATCHES "\n *32 bits +4 K +-")
+    OR NOT said MATCHES "\n *8 bits +4 K +[0-9.]+ [mu]s\n *32 bits +4 K +[0-9.]+ [mu]s\n")
   message(FATAL_ERROR "what section 3.4 of the 2009 paper proposes is missing:\n${said}")
 endif()
 foreach(words IN ITEMS "patidar2009/table2" "4096 records of 256 bytes, keys of 32 bits" "all on the host")
@@ -52,7 +81,7 @@ foreach(words IN ITEMS "patidar2009/table2" "4096 records of 256 bytes, keys of 
     message(FATAL_ERROR "'${words}' is missing in ${OUTPUT}")
   endif()
 endforeach()
-execute_process(COMMAND ${BENCH} papers --quick --backend cuda --paper patidar2009 --figures table2 --json ${OUTPUT}.device
+execute_process(COMMAND ${BENCH} papers --size tiny --backend cuda --paper patidar2009 --figures table2 --json ${OUTPUT}.device
   RESULT_VARIABLE code OUTPUT_VARIABLE said ERROR_VARIABLE complained)
 if(NOT code EQUAL 6)  # where there is no device
   if(NOT code EQUAL 0 OR said MATCHES "WRONG|left out" OR NOT said MATCHES "\n *32 bits +4 K( +[0-9.]+ [mu]?s)+")
@@ -67,15 +96,30 @@ if(NOT code EQUAL 6)  # where there is no device
   endforeach()
 endif()
 
+# All figures on a GPU, where there is one.
+execute_process(COMMAND ${BENCH} papers --size tiny --backend cuda --figures 1 RESULT_VARIABLE code OUTPUT_QUIET
+  ERROR_VARIABLE complained)
+if(code EQUAL 6)
+  message(STATUS "the figures were not run on CUDA: ${complained}")
+else()
+  run_all_figures(--backend cuda)
+  require_backends()
+  foreach(words IN ITEMS "\"backend\":\"cuda\",\"who\":\"cuda.split_sort\"" "\"where\":\"cuda\"" "he2007/20")
+    if(NOT document MATCHES "${words}")
+      message(FATAL_ERROR "'${words}' is missing in ${OUTPUT}")
+    endif()
+  endforeach()
+endif()
+
 # On several threads, figure 12 has one thread beside them.
-execute_process(COMMAND ${BENCH} papers --quick --backend cpu --threads 2 --figures 12
+execute_process(COMMAND ${BENCH} papers --size tiny --backend cpu --threads 2 --figures 12
   RESULT_VARIABLE code OUTPUT_VARIABLE said ERROR_VARIABLE complained)
 if(NOT code EQUAL 0 OR NOT said MATCHES "2 threads over one" OR said MATCHES "Figure 13")
   message(FATAL_ERROR "sheaf-bench papers --figures 12 exited with ${code}:\n${said}${complained}")
 endif()
 
 # One paper alone has its own figures, and no others.
-execute_process(COMMAND ${BENCH} papers --quick --backend cpu --threads 1 --paper patidar2009 --figures 2,8
+execute_process(COMMAND ${BENCH} papers --size tiny --backend cpu --threads 1 --paper patidar2009 --figures 2,8
   RESULT_VARIABLE code OUTPUT_VARIABLE said ERROR_VARIABLE complained)
 if(NOT code EQUAL 0 OR NOT said MATCHES "Figure 8\\. Splits" OR said MATCHES "He, Govindaraju|Figure 4|skipped|WRONG")
   message(FATAL_ERROR "sheaf-bench papers --paper patidar2009 exited with ${code}:\n${said}${complained}")
@@ -83,7 +127,7 @@ endif()
 
 # Records of every class of the lane rule, odd ones too. What only CUDA has is no column of a CPU's table.
 foreach(figure IN ITEMS 11 12)
-  execute_process(COMMAND ${BENCH} papers --quick --backend cpu --threads 1 --paper patidar2009 --figures ${figure}
+  execute_process(COMMAND ${BENCH} papers --size tiny --backend cpu --threads 1 --paper patidar2009 --figures ${figure}
     RESULT_VARIABLE code OUTPUT_VARIABLE said ERROR_VARIABLE complained)
   if(NOT code EQUAL 0 OR NOT said MATCHES "\n +record +records +choice +bandwidth +variant +peer +peer / choice\n"
       OR said MATCHES "skipped|WRONG")
@@ -97,14 +141,14 @@ foreach(figure IN ITEMS 11 12)
 endforeach()
 
 # Tables are counted with the figures: those of both papers that are asked for, and no others.
-execute_process(COMMAND ${BENCH} papers --quick --backend cpu --threads 1 --figures table1,16
+execute_process(COMMAND ${BENCH} papers --size tiny --backend cpu --threads 1 --figures table1,16
   RESULT_VARIABLE code OUTPUT_VARIABLE said ERROR_VARIABLE complained)
 if(NOT code EQUAL 0 OR NOT said MATCHES "Figure 16\\. Radix sort.*Table 1\\. Sorts" OR said MATCHES "Figure 15|skipped|WRONG")
   message(FATAL_ERROR "sheaf-bench papers --figures table1,16 exited with ${code}:\n${said}${complained}")
 endif()
 
 # Lists beside the memory test, which has read what it should.
-execute_process(COMMAND ${BENCH} papers --quick --backend cpu --threads 2 --paper wei2010
+execute_process(COMMAND ${BENCH} papers --size tiny --backend cpu --threads 2 --paper wei2010
   RESULT_VARIABLE code OUTPUT_VARIABLE said ERROR_VARIABLE complained)
 if(NOT code EQUAL 0 OR said MATCHES "skipped|WRONG|left out|Patidar")
   message(FATAL_ERROR "sheaf-bench papers --paper wei2010 exited with ${code}:\n${said}${complained}")
@@ -118,7 +162,7 @@ foreach(words IN ITEMS "\nTable 2\\. Time" "\nFigure 4\\. Lists" "\nFigure 5\\. 
 endforeach()
 
 # Sorts, lists and passes run on no graphics pipeline: what would run there is the CPU's, and is not recorded as another's.
-execute_process(COMMAND ${BENCH} papers --quick --backend opengl --figures table4 --json ${OUTPUT}
+execute_process(COMMAND ${BENCH} papers --size tiny --backend opengl --figures table4 --json ${OUTPUT}
   RESULT_VARIABLE code OUTPUT_VARIABLE said ERROR_VARIABLE complained)
 if(NOT code EQUAL 6)  # where there is no device
   if(NOT code EQUAL 0 OR NOT said MATCHES "left out: wei2010: a graphics pipeline has no sorts, lists" OR NOT said MATCHES "Table 4\\. ")
@@ -130,7 +174,7 @@ if(NOT code EQUAL 6)  # where there is no device
     message(FATAL_ERROR "${OUTPUT} has ${rows} rows, none of which ran on OpenGL")
   endif()
   foreach(wrong IN ITEMS "--paper;he2007" "--paper;patidar2009,ujaldon2005" "--figures;13" "--paper;wei2010;--figures;4")
-    execute_process(COMMAND ${BENCH} papers --quick --backend opengl ${wrong} RESULT_VARIABLE code OUTPUT_VARIABLE said
+    execute_process(COMMAND ${BENCH} papers --size tiny --backend opengl ${wrong} RESULT_VARIABLE code OUTPUT_VARIABLE said
       ERROR_VARIABLE complained)
     if(NOT code EQUAL 2 OR NOT complained MATCHES "use --backend cpu or cuda" OR said MATCHES "Figure")
       message(FATAL_ERROR "sheaf-bench papers --backend opengl ${wrong} exited with ${code}, not 2:\n${said}${complained}")
@@ -138,9 +182,39 @@ if(NOT code EQUAL 6)  # where there is no device
   endforeach()
 endif()
 
+# Small runs are of real sizes, two of a figure that varies them, and have medians of three rounds, or a call of a peer
+# that is far behind.
+execute_process(COMMAND ${BENCH} papers --size small --backend cpu --threads 1 --paper he2007,patidar2009 --figures 1,14
+    --json ${OUTPUT}
+  RESULT_VARIABLE code OUTPUT_VARIABLE said ERROR_VARIABLE complained)
+if(NOT code EQUAL 0 OR said MATCHES "WRONG|skipped" OR NOT said MATCHES "--size small: up to 2.20 records"
+    OR NOT said MATCHES "8 MB of tuples, fewer than the paper's" OR NOT said MATCHES "\n *256 K .*\n *1 M ")
+  message(FATAL_ERROR "sheaf-bench papers --size small exited with ${code}:\n${said}${complained}")
+endif()
+file(READ ${OUTPUT} document)
+string(JSON last LENGTH "${document}" rows)
+math(EXPR last "${last} - 1")
+foreach(row RANGE ${last})
+  string(JSON calls GET "${document}" rows ${row} calls)
+  string(JSON variant GET "${document}" rows ${row} variant)
+  string(JSON count GET "${document}" rows ${row} count)
+  if(NOT calls EQUAL 3 AND NOT (calls EQUAL 1 AND variant STREQUAL "") OR NOT count MATCHES "^(262144|1048576)$")
+    message(FATAL_ERROR "row ${row} of ${OUTPUT} has ${calls} calls on ${count} records")
+  endif()
+endforeach()
+
+# What is no size, and --quick, which other commands have, are refused.
+foreach(wrong IN ITEMS "--size;large" "--size;" "--quick")
+  execute_process(COMMAND ${BENCH} papers ${wrong} --figures 1 RESULT_VARIABLE code OUTPUT_VARIABLE said
+    ERROR_VARIABLE complained)
+  if(NOT code EQUAL 2 OR said MATCHES "Figure")
+    message(FATAL_ERROR "sheaf-bench papers ${wrong} exited with ${code}, not 2:\n${said}${complained}")
+  endif()
+endforeach()
+
 # A figure that is not the paper's, and a sweep's options, are refused before anything is measured.
-foreach(wrong IN ITEMS "papers;--quick;--figures;99" "papers;--quick;--paper;he2007;--figures;2" "papers;--quick;--figures;table9"
-    "papers;--quick;--figures;first" "--widths;4;papers")
+foreach(wrong IN ITEMS "papers;--size;tiny;--figures;99" "papers;--size;tiny;--paper;he2007;--figures;2" "papers;--size;tiny;--figures;table9"
+    "papers;--size;tiny;--figures;first" "--widths;4;papers")
   execute_process(COMMAND ${BENCH} ${wrong} RESULT_VARIABLE code OUTPUT_QUIET ERROR_VARIABLE complained)
   if(NOT code EQUAL 2)
     message(FATAL_ERROR "sheaf-bench ${wrong} exited with ${code}, not 2:\n${complained}")

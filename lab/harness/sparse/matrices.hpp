@@ -10,6 +10,7 @@ namespace sheaf::bench {
 struct matrix_kind {
   std::string name;
   io::csr_matrix<double> (*make)(bool quick);
+  std::uint64_t nonzeros = 0;  ///< about so many, of stand_ins() alone
 };
 
 /// Banded, grids of 7 and 27 points, uniform at random with x in and past the caches, rows whose lengths follow a power

@@ -1,7 +1,7 @@
-# Runs the tables of Ujaldon and Saltz at small sizes: each is printed, every answer is right, files are read where the
+# Runs the tables of Ujaldon and Saltz at tiny sizes: each is printed, every answer is right, files are read where the
 # folder has them, and JSON has a row for every call.
 function(run_paper code words)
-  execute_process(COMMAND ${BENCH} papers --quick --paper ujaldon2005 ${ARGN}
+  execute_process(COMMAND ${BENCH} papers --size tiny --paper ujaldon2005 ${ARGN}
     RESULT_VARIABLE found OUTPUT_VARIABLE said ERROR_VARIABLE complained)
   if(NOT found EQUAL code OR NOT "${said}${complained}" MATCHES "${words}" OR said MATCHES "WRONG")
     message(FATAL_ERROR "sheaf-bench papers ${ARGN} exited with ${found}, not ${code}, or '${words}' is missing:\n${said}${complained}")
@@ -80,6 +80,13 @@ if(said MATCHES "\n  opengl: ")
   file(READ ${OUTPUT} document)
   string(JSON rows LENGTH "${document}" input_rows)
   string(JSON of_cpu GET "${document}" input_rows 0 machine)
+  # The file names the machine of each backend, and of no other.
+  string(JSON machines LENGTH "${document}" machines)
+  string(JSON cpu_machine GET "${document}" machines cpu machine)
+  string(JSON opengl_machine GET "${document}" machines opengl machine)
+  if(NOT machines EQUAL 2 OR NOT cpu_machine MATCHES ", 1 threads$" OR cpu_machine STREQUAL opengl_machine)
+    message(FATAL_ERROR "${OUTPUT} names ${machines} machines: '${cpu_machine}' and '${opengl_machine}'")
+  endif()
   set(shared 0)
   math(EXPR last "${rows} - 1")
   foreach(row RANGE ${last})
@@ -87,6 +94,12 @@ if(said MATCHES "\n  opengl: ")
     string(JSON machine GET "${document}" input_rows ${row} machine)
     string(JSON where GET "${document}" input_rows ${row} where)
     string(JSON who GET "${document}" input_rows ${row} who)
+    if(NOT machine STREQUAL "${${backend}_machine}")
+      message(FATAL_ERROR "'${who}' is recorded as of ${backend}, but as of the machine '${machine}'")
+    endif()
+    if(who MATCHES "(^| )(cpu|cuda|opengl)[.]" AND NOT CMAKE_MATCH_2 STREQUAL backend)
+      message(FATAL_ERROR "'${who}' is recorded as of ${backend}")
+    endif()
     if(who MATCHES "^(100 % on the CPU|plain loop|(prepared )?(cpu|reference)\\..*)$")
       if(NOT backend STREQUAL "cpu" OR NOT where MATCHES "^cpu, 1 thread" OR NOT machine MATCHES ", 1 threads$")
         message(FATAL_ERROR "'${who}' ran on the CPU and is recorded as of ${backend}, ${where}, ${machine}")
@@ -100,7 +113,7 @@ if(said MATCHES "\n  opengl: ")
     message(FATAL_ERROR "${OUTPUT} has ${shared} rows of the CPU, fewer than there are inputs")
   endif()
 endif()
-run_paper(0 "# matrix of 10\\^7 entries: .*\\n.*prepared cpu.*# mesh of 10\\^7 edges: .*prepared cpu.tiles" --large --backend cpu --threads 1
+run_paper(0 "# matrix of 10\\^4 entries: 250 rows, 10000 nonzeros, .*\\n.*prepared cpu.*# mesh of 10\\^4 edges: .*prepared cpu.tiles" --large --backend cpu --threads 1
   --figures table5,table6)
 run_paper(0 "Table 6\\. " --backend cpu --threads 1 --figures table6)
 if(said MATCHES "Table 5\\. |cpu, 2 threads")
