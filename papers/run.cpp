@@ -12,7 +12,7 @@ namespace {
 
 // Runs of a point: five, as in the paper, or three where one takes half a second.
 constexpr timing_limits five_runs{.seconds = 0.25, .least_rounds = 5, .least_slow_rounds = 3, .slow_seconds = 0.5};
-// A first call of 20 ms is not repeated before the rounds, and of peers with such calls only the fastest is timed
+// A first call of 20 ms is not repeated before the rounds. A peer with such a call that is far behind is not called
 // again.
 constexpr timing_limits three_runs{.seconds = 0,
                                    .least_rounds = 3,
@@ -27,8 +27,8 @@ timing_limits limits_of(run_size size) {
   return size == run_size::tiny ? one_run : size == run_size::small ? three_runs : five_runs;
 }
 
-// Filling more than a server's cache holds would take longer than all calls of a small run. Its calls rotate among 32
-// to 48 MB, so that in a larger cache they may find their data.
+// Filling more than a server's cache holds would take longer than all calls of a small run. Calls of such a run rotate
+// among 32 to 48 MB, so that in a larger cache they may find their data.
 std::uint64_t most_evicted_bytes(run_size size) {
   constexpr std::uint64_t of_tiny = std::uint64_t{1} << 18;
   constexpr std::uint64_t of_small = std::uint64_t{1} << 24;
@@ -40,7 +40,8 @@ bool fits(const session& s, const problem& p) {
   try {
     const row_options options{.hint = true, .no_peer = true};
     return reason_to_skip(planned(p, 1, contenders_of(s.ctx, p, options, s.arrays)), s.hardware).empty();
-  } catch (const error&) {
+  } catch (const error& e) {
+    if (e.code() != error_code::bad_argument && e.code() != error_code::no_variant) throw;
     return false;
   }
 }
