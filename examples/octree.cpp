@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <bit>
 #include <cinttypes>
 #include <cmath>
 #include <cstddef>
@@ -79,9 +78,9 @@ struct neighbours {
   /// The first level whose nodes keep a point and the one before it apart; deepest + 1 for equal codes.
   EXAMPLE_HOST_DEVICE std::uint32_t before(std::uint64_t i) const {
     if (i == 0 || i == count) return 0;
-    const std::uint64_t differing = codes[i - 1] ^ codes[i];
-    if (differing == 0) return deepest + 1;
-    return deepest - static_cast<std::uint32_t>(63 - std::countl_zero(differing)) / 3;
+    std::uint32_t level = deepest + 1;
+    for (std::uint64_t differing = codes[i - 1] ^ codes[i]; differing != 0; differing >>= 3) --level;
+    return level;
   }
   EXAMPLE_HOST_DEVICE std::uint32_t after(std::uint64_t i) const { return before(i + 1); }
   EXAMPLE_HOST_DEVICE std::uint32_t last(std::uint64_t i) const {
