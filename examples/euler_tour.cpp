@@ -296,7 +296,7 @@ int main(int argc, char** argv) try {
   std::printf("%-12s %10s %10s %9s\n", "tree", "vertices", "deepest", "ms");
   bool right = are_few(given.size) ? run_all<std::uint32_t>(ctx, given.size) : run_all<std::uint64_t>(ctx, given.size);
   right &= run(ctx, at_random<std::uint64_t>("of 8 bytes", std::min<std::uint64_t>(given.size, 1000), 3));
-  return right ? 0 : 1;
+  return example::exit_code(right);
 } catch (const sheaf::error& e) {
   std::fprintf(stderr, "%s\n", e.what());
   return 1;

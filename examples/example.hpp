@@ -96,6 +96,13 @@ double seconds_of_second(const sheaf::context& ctx, Work work) {
   return seconds(ctx, work);
 }
 
+/// The program's exit code: 1 also where its output could not be written.
+inline int exit_code(bool right) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return right ? 0 : 1;
+  std::fprintf(stderr, "standard output cannot be written\n");
+  return 1;
+}
+
 /// Prints what is wrong; the check has failed.
 inline bool fails(const char* why) {
   std::fprintf(stderr, "check failed: %s\n", why);

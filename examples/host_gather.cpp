@@ -183,7 +183,7 @@ int main(int argc, char** argv) try {
   bool right =
       are_few(given.size) ? run<std::uint32_t>(device, host, given.size) : run<std::uint64_t>(device, host, given.size);
   right &= run<std::uint64_t>(device, host, std::min<std::uint64_t>(given.size, 1000));
-  return right ? 0 : 1;
+  return example::exit_code(right);
 } catch (const sheaf::error& e) {
   std::fprintf(stderr, "%s\n", e.what());
   return 1;

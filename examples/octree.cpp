@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <new>
 #include <numbers>
 #include <random>
 #include <span>
@@ -277,8 +278,11 @@ int main(int argc, char** argv) try {
   bool right = run<std::uint32_t>(ctx, points, 10, false);
   right &= run<std::uint64_t>(ctx, points, 16, false);
   right &= run<std::uint64_t>(ctx, points, 21, true);
-  return right ? 0 : 1;
+  return example::exit_code(right);
 } catch (const sheaf::error& e) {
   std::fprintf(stderr, "%s\n", e.what());
+  return 1;
+} catch (const std::bad_alloc&) {
+  std::fprintf(stderr, "octree: out of memory\n");
   return 1;
 }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <new>
 #include <random>
 #include <string>
 #include <vector>
@@ -251,8 +252,11 @@ int main(int argc, char** argv) try {
   right &= run<2>(ctx, given.size, true);
   right &= run<3>(ctx, given.size, false);
   right &= run<3>(ctx, given.size, true);
-  return right ? 0 : 1;
+  return example::exit_code(right);
 } catch (const sheaf::error& e) {
   std::fprintf(stderr, "%s\n", e.what());
+  return 1;
+} catch (const std::bad_alloc&) {
+  std::fprintf(stderr, "particle_grid: out of memory\n");
   return 1;
 }

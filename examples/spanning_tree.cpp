@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <new>
 #include <numeric>
 #include <random>
 #include <string>
@@ -312,8 +313,11 @@ int main(int argc, char** argv) try {
               "ms");
   bool right = run_all<std::uint32_t>(ctx, given.size);
   right &= run_all<std::uint64_t>(ctx, given.size);
-  return right ? 0 : 1;
+  return example::exit_code(right);
 } catch (const sheaf::error& e) {
   std::fprintf(stderr, "%s\n", e.what());
+  return 1;
+} catch (const std::bad_alloc&) {
+  std::fprintf(stderr, "spanning_tree: out of memory\n");
   return 1;
 }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <new>
 #include <numbers>
 #include <random>
 #include <span>
@@ -286,8 +287,11 @@ int main(int argc, char** argv) try {
               "multi-split ms", "bits", "packed ms");
   // 18 bits of voxel and, of a million triangles, 20 bits of number; then 24 bits of voxel.
   const bool right = build(ctx, boxes, {{128, 128, 16}}) && build(ctx, boxes, {{256, 256, 256}});
-  return right ? 0 : 1;
+  return example::exit_code(right);
 } catch (const sheaf::error& e) {
   std::fprintf(stderr, "%s\n", e.what());
+  return 1;
+} catch (const std::bad_alloc&) {
+  std::fprintf(stderr, "voxel_grid: out of memory\n");
   return 1;
 }

@@ -202,7 +202,7 @@ void add_papers(CLI::App& app, raw_options& raw, options& parsed) {
       ->add_option("--figures", raw.figures,
                    "numbers in the papers: 3, table1, table3 to table6 of 2005, 1, 6 to 13, 15, 16, 18 to 20 of 2007, "
                    "2, 4 to 6, 8 "
-                   "to 15, table1 of 2009, 4 to 7, 11, 12, table2 to table4 of 2010; all unless given")
+                   "to 15, table1 and table2 of 2009, 4 to 7, 11, 12, table2 to table4 of 2010; all unless given")
       ->delimiter(',');
   add_size(*papers, parsed.papers);
   papers
@@ -364,7 +364,8 @@ std::optional<int> parse(int argc, char** argv, options& parsed) {
       ->delimiter(',');
   add_lists(app, raw);
   app.add_option("--rows", raw.rows, "rows by name, without the contender, in place of a set")->delimiter(',');
-  app.add_flag("--offsets", parsed.rows.offsets, "of splits: also compute where categories begin while timing");
+  app.add_flag("--offsets", parsed.rows.offsets,
+               "of splits by up to 32 bits: also compute where categories begin while timing");
   auto* log2_sizes = app.add_option("--log2-sizes", raw.log2_sizes, "records as powers of two, 10:28:2 or 20,24");
   app.add_option("--sizes", raw.sizes, "records")->delimiter(',')->excludes(log2_sizes);
   app.add_option("--filter", raw.filter, "rows whose name contains a match of this regular expression");

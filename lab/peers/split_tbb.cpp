@@ -3,6 +3,8 @@
 #include <tbb/parallel_sort.h>
 #include <tbb/task_arena.h>
 
+#include <cstring>
+
 #include "lab/description/plain_loops.hpp"
 #include "lab/peers/contenders.hpp"
 
@@ -20,6 +22,9 @@ void over_ranges(std::uint64_t count, Body body) {
 }
 
 std::uint64_t category_in(std::uint64_t membership) { return membership >> 32; }
+
+// Of no memberships.
+void clear_offsets(const records& offsets) { std::memset(offsets.data, 0, offsets.count * sizeof(std::uint64_t)); }
 
 // The offsets of the categories that begin at position i.
 void note_offsets(const std::uint64_t* all, std::uint64_t count, std::uint64_t i, const records& offsets) {
@@ -39,6 +44,7 @@ void split_memberships(const problem& problem, const jobs::array_set& arrays, st
         all[e] = std::uint64_t{categories[e]} << 32 | record;
     }
   });
+  if (problem.count == 0) return clear_offsets(arrays[jobs::places::offsets]);
   tbb::parallel_sort(all, all + problem.count);
   const auto* const in = jobs::items_of<const Record>(arrays[jobs::places::source]);
   auto* const out = jobs::items_of<Record>(arrays[jobs::places::target]);

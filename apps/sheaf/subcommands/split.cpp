@@ -32,7 +32,12 @@ constexpr const char* split_footer =
 // "5:11": OFFSET:BITS, the bits that are the category of a record. @throws CLI::ValidationError
 bit_field parse_bit_field(const std::string& text) {
   try {
-    return primitives::parse_bit_field(text);
+    const bit_field bits = primitives::parse_bit_field(text);
+    if (bits.count == 0 || bits.count > bit_field::most_bits) {
+      primitives::refuse("--key: '{}' has {} bits, not 1 to {}", core::printable(text), bits.count,
+                         bit_field::most_bits);
+    }
+    return bits;
   } catch (const error& e) {
     throw CLI::ValidationError(e.what());
   }
@@ -196,9 +201,19 @@ void open_inputs(split_command& o, split_inputs& files) {
   if (!o.key.empty()) o.bits = bits_of_key(o.key, o.order, files.key_file ? *files.key_file : *files.in_file);
 }
 
+// The library says this without the names of the option and the file.
+void require_bits_in_rows(const split_command& o, const const_records& rows) {
+  const std::uint64_t width = 8 * rows.record_bytes;
+  if (!o.bits || (o.bits->first <= width && o.bits->count <= width - o.bits->first)) return;
+  primitives::refuse("--key: '{}': {} bits from bit {} on reach past the {} bits of a row of {}",
+                     core::printable(o.key), o.bits->count, o.bits->first, width,
+                     core::printable(o.key_path().empty() ? o.in : o.key_path()));
+}
+
 void read_inputs(const split_command& command, split_inputs& files) {
   if (files.in_file) files.in = files.in_file->rows(primitives::most_record_bytes);
   if (files.key_file) files.keys = files.key_file->rows(primitives::most_record_bytes);
+  require_bits_in_rows(command, files.key_file ? files.keys : files.in);
   if (!command.categories.empty()) {
     files.categories = io::native_numbers(files.keys, files.key_file->type());
     files.keys.data = files.categories.data();

@@ -58,8 +58,8 @@ plan::planned plan_second_sort(const split_problem& problem, const plan::scope& 
   if (calls->chosen_sort.variant == nullptr) return plan::rejected("no sort can put positions in order");
   plan::planned plan;
   plan.add("split", calls->chosen_split.plan.seconds);
-  // It is queued behind the split, and the device is busy meanwhile.
-  plan.add("second sort", calls->chosen_sort.plan.seconds - in.machine.launch_seconds);
+  // It is queued behind the split, and the device is busy meanwhile. On a CPU a short sort takes less than a launch.
+  plan.add("second sort", std::max(0.0, calls->chosen_sort.plan.seconds - in.machine.launch_seconds));
   plan.scratch_bytes =
       own_bytes + std::max(calls->chosen_split.plan.scratch_bytes, calls->chosen_sort.plan.scratch_bytes);
   plan.inner_calls = calls;

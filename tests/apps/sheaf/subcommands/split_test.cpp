@@ -190,16 +190,19 @@ TEST_F(CliSplit, UsageErrorsAreNamed) {
                        "' is not OFFSET:BITS, two whole numbers\nTry: sheaf split --help");
   }
   folder.write("wide.npy", npy_file("'<u8'", "(1, 2)", std::string(16, '\0')));
-  expect_failure("split wide.npy --key 0:97 -o out", 2, "sheaf split: a key of 97 bits, not 1 to 96");
+  expect_failure("split wide.npy --key 0:97 -o out", 2,
+                 "sheaf split: --key: '0:97' has 97 bits, not 1 to 96\nTry: sheaf split --help");
+  expect_failure("split wide.npy --key 8:0 -o out", 2,
+                 "sheaf split: --key: '8:0' has 0 bits, not 1 to 96\nTry: sheaf split --help");
   expect_failure("split in.npy --key 0:33 -o out", 2,
-                 "sheaf split: 33 bits from bit 0 on reach past a record of 32 bits");
+                 "sheaf split: --key: '0:33': 33 bits from bit 0 on reach past the 32 bits of a row of in.npy");
   for (const char* what : {"", " --unstable", " --index gather", " --index scatter"}) {
     expect_failure(
         "split wide.npy --key 3:33 -o out --offsets offsets.npy" + std::string(what), 2,
         "sheaf split: --offsets is for keys of up to 32 bits; one of 33 has too many categories for offsets");
   }
   expect_failure("split in.npy --key 30:3 -o out", 2,
-                 "sheaf split: 3 bits from bit 30 on reach past a record of 32 bits");
+                 "sheaf split: --key: '30:3': 3 bits from bit 30 on reach past the 32 bits of a row of in.npy");
   expect_failure("split in.npy --keys keys.npy -o out", 2,
                  "sheaf split: --keys requires --key\nTry: sheaf split --help");
   expect_failure("split in.npy --categories of.npy --count 0 -o out", 2,
