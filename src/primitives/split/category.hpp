@@ -42,7 +42,10 @@ struct wide_category {
   std::uint64_t high = 0;  ///< bits 64 and up
   std::uint64_t low = 0;
 
-  friend constexpr auto operator<=>(const wide_category&, const wide_category&) = default;
+  friend constexpr bool operator==(const wide_category&, const wide_category&) = default;
+  friend constexpr bool operator<(const wide_category& a, const wide_category& b) {
+    return a.high != b.high ? a.high < b.high : a.low < b.low;
+  }
 };
 
 /// The value of a field of any width, on the host.

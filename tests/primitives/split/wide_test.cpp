@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <string>
 #include <vector>
@@ -124,7 +125,7 @@ TEST(WideSplit, ReadsBitsInBothOrders) {
                                                     {0xe1, 0, 0, 0, 2, 7}};
   const auto firsts = [](const std::vector<std::array<std::uint8_t, 6>>& records) {
     std::vector<int> found;
-    for (const auto& r : records) found.push_back(r[0]);
+    std::ranges::transform(records, std::back_inserter(found), [](const auto& r) { return int{r[0]}; });
     return found;
   };
   for (const named_context& where : every_context()) {

@@ -126,9 +126,8 @@ inline key_field field(std::uint64_t offset, std::uint32_t bytes, key_type type,
   return {offset, bytes, type, descending, first_bit, bit_count};
 }
 
-inline std::vector<sort_case> sort_cases() {
+inline void add_whole_rows(sort_case_maker& cases) {
   using enum key_type;
-  sort_case_maker cases;
   // The whole row is the key.
   for (const bool down : {false, true}) {
     for (const std::uint32_t bytes : {1, 2, 4, 8, 16, 12, 3}) {
@@ -145,6 +144,10 @@ inline std::vector<sort_case> sort_cases() {
       cases.add(bytes, {field(0, bytes, signed_integer, down)});
     }
   }
+}
+
+inline void add_keys_inside_rows(sort_case_maker& cases) {
+  using enum key_type;
   // Keys inside of wider rows, at odd offsets too.
   for (const std::uint64_t row : {8, 12, 16, 20, 100, 128}) {
     cases.add(row, {field(4, 4, unsigned_integer)});
@@ -177,6 +180,10 @@ inline std::vector<sort_case> sort_cases() {
   cases.add(32, {field(0, 32, signed_integer, false, 63, 130)});
   cases.add(24, {field(8, 8, unsigned_integer, false, 3, 61), field(0, 8, floating, false, 1, 0),
                  field(16, 3, unsigned_integer, true, 1, 21)});
+}
+
+inline void add_sort_sizes(sort_case_maker& cases) {
+  using enum key_type;
   // Sizes around the edges of blocks, tiles and shares of threads.
   const std::vector<std::pair<std::uint64_t, std::vector<key_field>>> shapes{{4, {field(0, 4, unsigned_integer)}},
                                                                              {8, {field(0, 8, floating)}},
@@ -202,10 +209,18 @@ inline std::vector<sort_case> sort_cases() {
     cases.add(sort_call::gather_index, 60000, 25, {field(0, 25, key_type::bytes)}, spread);
     cases.add(sort_call::records, 60000, 20, {field(4, 4, signed_integer, true), field(0, 4, floating)}, spread);
   }
-  // Keys with one array of values, by all bits and by some.
+}
+
+/// What the cases of keys with values go through in turn.
+struct value_rotations {
   rotation<key_spread> any{{key_spread::uniform, key_spread::few, key_spread::zipf, key_spread::equal}};
   rotation<std::uint64_t> lengths{{1000, 4608, 4609, 30011, 100003}};
   rotation<sort_call> with_and_without{{sort_call::pairs, sort_call::pairs, sort_call::pairs_without_keys}};
+};
+
+inline void add_keys_with_values(sort_case_maker& cases, value_rotations& of) {
+  using enum key_type;
+  // Keys with one array of values, by all bits and by some.
   for (const key_field& f :
        {field(0, 4, unsigned_integer), field(0, 4, unsigned_integer, false, 8, 8),
         field(0, 4, unsigned_integer, false, 3, 10), field(0, 4, unsigned_integer, false, 20, 12),
@@ -213,7 +228,7 @@ inline std::vector<sort_case> sort_cases() {
         field(0, 8, unsigned_integer, false, 8, 8), field(0, 8, unsigned_integer, false, 16, 24),
         field(0, 8, unsigned_integer, false, 5, 9), field(0, 8, signed_integer, true), field(0, 8, floating)}) {
     for (const std::uint64_t column : {4, 8, 4, 8, 16}) {
-      cases.add_side_by_side(with_and_without.next(), lengths.next(), f, any.next(), column);
+      cases.add_side_by_side(of.with_and_without.next(), of.lengths.next(), f, of.any.next(), column);
     }
   }
   // Rows that hold a key and something else, as structures do.
@@ -221,9 +236,9 @@ inline std::vector<sort_case> sort_cases() {
     for (const key_type type : {unsigned_integer, signed_integer, floating}) {
       for (const bool down : {false, true}) {
         const std::vector<key_field> key{field(offset, 4, type, down)};
-        cases.add(sort_call::records, lengths.next(), 8, key, any.next());
-        cases.add(sort_call::records, lengths.next(), 8, key, key_spread::special);
-        cases.add(sort_call::records, lengths.next(), 16, key, any.next());
+        cases.add(sort_call::records, of.lengths.next(), 8, key, of.any.next());
+        cases.add(sort_call::records, of.lengths.next(), 8, key, key_spread::special);
+        cases.add(sort_call::records, of.lengths.next(), 16, key, of.any.next());
       }
     }
     cases.add(sort_call::records, 300007, 8, {field(offset, 4, floating)}, key_spread::uniform);
@@ -233,13 +248,17 @@ inline std::vector<sort_case> sort_cases() {
                              field(0, 4, floating, true, 0, 31), field(0, 8, signed_integer, true, 40, 24),
                              field(0, 8, floating, true, 3, 50)}) {
     for (const key_spread spread : {key_spread::uniform, key_spread::special, key_spread::few}) {
-      cases.add_side_by_side(sort_call::records, lengths.next(), f, spread, 0);
-      cases.add_side_by_side(with_and_without.next(), lengths.next(), f, spread, 4);
-      cases.add_side_by_side(sort_call::gather_index, lengths.next(), f, spread, 0);
+      cases.add_side_by_side(sort_call::records, of.lengths.next(), f, spread, 0);
+      cases.add_side_by_side(of.with_and_without.next(), of.lengths.next(), f, spread, 4);
+      cases.add_side_by_side(sort_call::gather_index, of.lengths.next(), f, spread, 0);
     }
   }
   cases.add(16, {field(4, 8, unsigned_integer, false, 3, 40)});
   cases.add(12, {field(8, 4, floating, true, 5, 27)});
+}
+
+inline void add_tiles_of_cub(sort_case_maker& cases, value_rotations& of) {
+  using enum key_type;
   // Lists that fill the tiles of CUB's sort, and lists of a key less or more, of numbers of every type.
   const std::vector<key_field> numbers{
       field(0, 4, unsigned_integer), field(0, 4, signed_integer, true), field(0, 4, floating),
@@ -260,8 +279,12 @@ inline std::vector<sort_case> sort_cases() {
   }
   for (const key_field& f : {field(0, 4, unsigned_integer, false, 8, 8), field(0, 4, unsigned_integer, false, 7, 18)}) {
     for (const std::uint64_t count : {1, 5000, 8064, 8065, 100003})
-      cases.add(sort_call::records, count, 4, {f}, any.next());
+      cases.add(sort_call::records, count, 4, {f}, of.any.next());
   }
+}
+
+inline void add_long_lists(sort_case_maker& cases) {
+  using enum key_type;
   constexpr std::uint64_t million = 1 << 20;
   cases.add_side_by_side(sort_call::pairs, million + 77, field(0, 8, signed_integer), key_spread::zipf, 4);
   cases.add_side_by_side(sort_call::pairs, million + 77, field(0, 4, floating), key_spread::uniform, 8);
@@ -273,6 +296,17 @@ inline std::vector<sort_case> sort_cases() {
   cases.add_side_by_side(sort_call::pairs, million, field(0, 4, unsigned_integer), key_spread::heavy, 4);
   cases.add_side_by_side(sort_call::pairs, 300007, field(0, 8, unsigned_integer), key_spread::heavy, 8);
   cases.add(sort_call::gather_index, million, 8, {field(0, 8, key_type::bytes)}, key_spread::huge);
+}
+
+inline std::vector<sort_case> sort_cases() {
+  sort_case_maker cases;
+  add_whole_rows(cases);
+  add_keys_inside_rows(cases);
+  add_sort_sizes(cases);
+  value_rotations rotations;
+  add_keys_with_values(cases, rotations);
+  add_tiles_of_cub(cases, rotations);
+  add_long_lists(cases);
   return cases.made;
 }
 

@@ -3,6 +3,7 @@
 #include <zlib.h>
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,6 +45,12 @@ inline std::string deflated(const std::string& data) {
   return out;
 }
 
+inline std::string joined(std::initializer_list<std::string_view> parts) {
+  std::string all;
+  for (const std::string_view part : parts) all += part;
+  return all;
+}
+
 /// A zip archive, independent of the reader. @param wide_end  the directory's place in 64 bits, with all bits set in 32
 inline std::string zip_file(const std::vector<zip_part>& parts, bool wide_end = false, std::string_view comment = "") {
   constexpr std::uint64_t unknown = 0xffffffff;
@@ -61,13 +68,13 @@ inline std::string zip_file(const std::vector<zip_part>& parts, bool wide_end = 
     const std::string extra = p.wide ? little_endian(1, 2) + little_endian(16, 2) + sizes : "";
     const std::string offset = little_endian(file.size(), 8);
     const std::string all =
-        p.wide ? std::string("\x63\x78\x02\0ab", 6) + little_endian(1, 2) + little_endian(24, 2) + sizes + offset : "";
-    directory += "PK\1\2" + little_endian(45, 2) + little_endian(45, 2) + numbers + little_endian(p.name.size(), 2) +
-                 little_endian(all.size(), 2) + std::string(10, '\0') +
-                 (p.wide ? little_endian(unknown, 4) : offset.substr(0, 4)) + p.name + all;
+        p.wide ? joined({{"\x63\x78\x02\0ab", 6}, little_endian(1, 2), little_endian(24, 2), sizes, offset}) : "";
+    directory += joined({"PK\1\2", little_endian(45, 2), little_endian(45, 2), numbers, little_endian(p.name.size(), 2),
+                         little_endian(all.size(), 2), std::string(10, '\0'),
+                         p.wide ? little_endian(unknown, 4) : offset.substr(0, 4), p.name, all});
     const std::string name = p.header_name.value_or(p.name);
-    file += "PK\3\4" + little_endian(45, 2) + numbers + little_endian(name.size(), 2) + little_endian(extra.size(), 2) +
-            name + extra + stored;
+    file += joined({"PK\3\4", little_endian(45, 2), numbers, little_endian(name.size(), 2),
+                    little_endian(extra.size(), 2), name, extra, stored});
   }
   const std::uint64_t begin = file.size();
   file += directory;
