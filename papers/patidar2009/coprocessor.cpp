@@ -314,7 +314,7 @@ void table_2(paper_run& run) {
     print_place(session,
                 fmt::format("records of {} bytes in the host's memory, {}; {} threads of the host", wide_record_bytes,
                             has_device ? "pinned" : "all of the work there", host.threads()));
-    if (!has_device) fmt::print("  # no device in this session: only what the host does alone\n");
+    if (!has_device) fmt::print("  # no device here: only what the host does alone\n");
     const host_arrays arrays(session.ctx, records_for(session.size));
     inputs::fill_records(host, arrays.input(), seed_of_records);
     inputs::fill_records(host, {arrays.keys.get(), arrays.count, sizeof(std::uint32_t)}, seed_of_keys);

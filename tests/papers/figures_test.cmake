@@ -72,7 +72,7 @@ foreach(words IN ITEMS "he2007/19" "he2007/20" "conjugate gradient by cpu.fused"
 endforeach()
 
 # The device as a coprocessor has rows of what the host does alone, and of its own where there is a device.
-if(NOT said MATCHES "section 3\\.4, not a table of the paper" OR NOT said MATCHES "no device in this session"
+if(NOT said MATCHES "section 3\\.4, not a table of the paper" OR NOT said MATCHES "no device here: only"
     OR NOT said MATCHES "\n *8 bits +4 K +[0-9.]+ [mu]s\n *32 bits +4 K +[0-9.]+ [mu]s\n")
   message(FATAL_ERROR "what section 3.4 of the 2009 paper proposes is missing:\n${said}")
 endif()

@@ -38,8 +38,7 @@ void unpack(const context& ctx, const packed_records& layout, std::uint64_t coun
   });
 }
 
-void find_offsets(const context& ctx, const split_problem& problem, const split_buffers& buffers, std::byte* scratch) {
-  static_cast<void>(scratch);
+void find_offsets(const context& ctx, const split_problem& problem, const split_buffers& buffers, std::byte*) {
   const std::uint64_t parts = parts_worth(problem.count * problem.key_bytes, static_cast<std::uint64_t>(ctx.threads()));
   const category_reader keys(buffers.keys.data, problem.key_bytes, problem.key_stride_bytes, problem.bits);
   clear_offsets(buffers.offsets, problem.categories, parts);
