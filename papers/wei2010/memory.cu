@@ -1,6 +1,6 @@
 #include <cuda_runtime_api.h>
 
-#include "papers/wei2010/figures.hpp"
+#include "papers/wei2010/memory_test.hpp"
 
 namespace sheaf::bench::papers::wei2010::device {
 namespace {

@@ -27,7 +27,7 @@ class include_rules {
     }
     for (const auto& file : sources("include")) check_public(file);
     for (const auto& file : sources("examples")) check_example(file);
-    for (const char* const folder : {"src", "lab/inputs", "lab/description"}) {
+    for (const char* const folder : {"src", "lab", "papers", "tests", "examples"}) {
       for (const auto& file : tree_.sources(folder)) {
         if (file.extension() == ".cu") check_no_fmt(file);
       }
@@ -208,7 +208,7 @@ class include_rules {
         if (is_fmt(include.target)) {
           complain(file, include, "fmt is reachable from " + tree_.name_of(device_source));
         }
-        for (const char* const folder : {"", "src", "include"}) {
+        for (const char* const folder : {"", "src", "include", "tests"}) {
           const path next = tree_.root() / folder / include.target;
           if (std::filesystem::is_regular_file(next)) open.push_back(next);
         }

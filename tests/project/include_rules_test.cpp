@@ -216,7 +216,15 @@ TEST_F(PlantedIncludes, OfFmtThatDeviceCodeReachesAreNamed) {
   plant("src/primitives/movement/gather.hpp",
         "#include \"core/words.hpp\"\n#include \"primitives/movement/gather.hpp\"\n");
   plant("src/core/words.hpp", "#include <string>\n#include <fmt/ranges.h>\n");
-  EXPECT_EQ(broken(), (list{"src/core/words.hpp:2: fmt/ranges.h: fmt is reachable from src/cuda/movement/gather.cu"}));
+  plant("papers/he2007/run.hpp", "#include <fmt/format.h>\n");
+  plant("papers/he2007/cuda/a.cu", "#include \"papers/he2007/run.hpp\"\n");
+  plant("tests/cuda/b_test.cu", "#include \"cuda/support.hpp\"\n");
+  plant("tests/cuda/support.hpp", "#include <fmt/core.h>\n");
+  EXPECT_EQ(broken(), (list{
+                          "papers/he2007/run.hpp:1: fmt/format.h: fmt is reachable from papers/he2007/cuda/a.cu",
+                          "src/core/words.hpp:2: fmt/ranges.h: fmt is reachable from src/cuda/movement/gather.cu",
+                          "tests/cuda/support.hpp:1: fmt/core.h: fmt is reachable from tests/cuda/b_test.cu",
+                      }));
 }
 
 }  // namespace
