@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "plan/he2007.hpp"
 #include "primitives/movement/gather.hpp"
 #include "primitives/movement/multipass.hpp"
 #include "primitives/movement/scatter.hpp"
@@ -110,6 +109,46 @@ const pass_sweep& paper_run::sweep_passes(session& session, std::uint64_t count)
   const auto best = std::ranges::min_element(sweep.rows, {}, [](const result& r) { return r.time.median_seconds; });
   sweep.best_passes = sweep.passes[static_cast<std::size_t>(best - sweep.rows.begin())];
   return sweep;
+}
+
+const plan::he2007::parameters& paper_run::model_of(const session& s) {
+  const auto [place, is_new] = models.try_emplace(&s, plan::he2007::parameters_of(s.ctx.profile()));
+  return place->second;
+}
+
+std::vector<std::uint64_t> swept_passes(const session& s, std::uint64_t modelled) {
+  std::vector<std::uint64_t> all = powers(1, s.size == run_size::tiny ? 8 : 64, 2);
+  all.insert(all.end(), {paper_passes, modelled});
+  std::ranges::sort(all);
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
+std::uint64_t times_by_passes::best() const {
+  const auto least = std::ranges::min_element(seconds, {}, [](const auto& entry) { return entry.second; });
+  return least == seconds.end() ? 1 : least->first;
+}
+
+double times_by_passes::of(std::uint64_t passes) const {
+  const auto place = seconds.find(passes);
+  return place == seconds.end() ? 0 : place->second;
+}
+
+std::vector<column> times_by_passes::columns() {
+  return {"one pass", "model's", "time", "16 passes", "best", "time", "one / best"};
+}
+
+std::vector<std::string> times_by_passes::cells() const {
+  const auto text = [](double time) { return time > 0 ? time_text(time) : "-"; };
+  const double one = of(1);
+  const double least = of(best());
+  return {text(one),
+          fmt::to_string(modelled),
+          text(of(modelled)),
+          text(of(paper_passes)),
+          fmt::to_string(best()),
+          text(least),
+          one > 0 && least > 0 ? ratio_text(one / least) : "-"};
 }
 
 problem sequential(std::string_view what, std::uint64_t count) {

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "papers/run.hpp"
+#include "plan/he2007.hpp"
 
 // Sections 1, 3.5 and 4.1 to 4.3 of He, Govindaraju, Luo, Smith: Efficient Gather and Scatter Operations on Graphics
 // Processors (SC 2007), measured on a G80 with 392 KB of cache and a bandwidth of 69.2 GB/s.
@@ -32,6 +33,7 @@ struct paper_run : study {
   spread paper_accuracy = {};                    ///< accuracy of the 2007 model in figures 6 to 9
   spread our_accuracy = {};                      ///< accuracy of our plans in figures 6 to 9
   std::map<std::pair<const session*, std::uint64_t>, pass_sweep> sweeps = {};
+  std::map<const session*, plan::he2007::parameters> models = {};
 
   /// The paper's 128 MB of tuples, which have 2^24. At the paper's size and beyond, where the last cache is larger than
   /// a G80's, also the size that is as many times the cache as 128 MB were on the G80, but at most 4 GB (1 GB on the
@@ -48,6 +50,8 @@ struct paper_run : study {
     }
   }
   const pass_sweep& sweep_passes(session& session, std::uint64_t count);
+  /// What the 2007 model knows of a session's machine. B_seq is that of Eq. 1 over copies of 2, 4, 8, ... MB.
+  const plan::he2007::parameters& model_of(const session& session);
 };
 
 problem sequential(std::string_view what, std::uint64_t count);
@@ -66,6 +70,26 @@ contender chosen(const session& session, const problem& problem);
 /// The number of passes that the paper's model asks for, and the number that our multi-pass variant plans.
 std::uint64_t modelled_passes(const session& session, const problem& problem);
 std::uint64_t planned_passes(const session& session, const problem& problem);
+
+constexpr std::uint64_t paper_passes = 16;  ///< the number that the paper's model chose on the G80
+/// The numbers of passes of a sweep: powers of two to 64, or 8 at the size `tiny`, the paper's 16 and the model's
+/// number. Ascending.
+std::vector<std::uint64_t> swept_passes(const session& session, std::uint64_t modelled);
+
+/// Times by the number of passes, of which tables show one pass, the number of the 2007 model, the paper's 16 and the
+/// best of the sweep.
+struct times_by_passes {
+  std::map<std::uint64_t, double> seconds = {};  ///< for each number of passes that was measured
+  std::uint64_t modelled = 1;                    ///< the number that the model chooses
+
+  /// The number of passes with the least time, 1 if none was measured.
+  std::uint64_t best() const;
+  /// The time of this many passes, or 0.
+  double of(std::uint64_t passes) const;
+  /// "one pass", "model's", "time", "16 passes", "best", "time", "one / best"
+  static std::vector<column> columns();
+  std::vector<std::string> cells() const;
+};
 
 /// Section 3.2: bytes of the tuples on one side (the sequential and the random side have as many) over the time.
 double effective_bandwidth(const result& result);

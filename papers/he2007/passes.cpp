@@ -38,8 +38,6 @@ std::optional<comparison> compare(paper_run& run, session& session, int figure, 
   return comparison;
 }
 
-constexpr std::uint64_t paper_passes = 16;
-
 void by_segments(paper_run& run, session& session, std::uint64_t tuples, std::uint64_t passes, const char* why) {
   const auto segments = powers(1, session.size == run_size::tiny ? 16 : 512, 2);
   const problem p = at_random("scatter", tuples);

@@ -108,6 +108,13 @@ double hit_rate(const sizes& s, access_pattern pattern, double passes, const par
 
 namespace {
 
+// Bytes that are read, or in a gather written, in order: every pass of a scatter scans its input and the index, a pass
+// of a gather the index.
+double scanned_bytes(operation what, const sizes& s, double passes) noexcept {
+  const double records = bytes_of(s) * (what == operation::scatter ? passes : 1);
+  return records + static_cast<double>(s.index_bytes) * passes;
+}
+
 // Seconds of the accesses on the indexed side.
 double indexed_seconds(const sizes& s, access_pattern pattern, double passes, const parameters& p) noexcept {
   if (pattern.shape == access_pattern::kind::sequential) return bytes_of(s) / p.sequential_bytes_per_second;
@@ -118,13 +125,23 @@ double indexed_seconds(const sizes& s, access_pattern pattern, double passes, co
 }  // namespace
 
 double scatter_seconds(const sizes& s, access_pattern pattern, double passes, const parameters& p) noexcept {
-  const double scanned = (bytes_of(s) + static_cast<double>(s.index_bytes)) * passes;
-  return scanned / p.sequential_bytes_per_second + indexed_seconds(s, pattern, passes, p);
+  return scanned_bytes(operation::scatter, s, passes) / p.sequential_bytes_per_second +
+         indexed_seconds(s, pattern, passes, p);
 }
 
 double gather_seconds(const sizes& s, access_pattern pattern, double passes, const parameters& p) noexcept {
-  const double scanned = bytes_of(s) + static_cast<double>(s.index_bytes) * passes;
-  return scanned / p.sequential_bytes_per_second + indexed_seconds(s, pattern, passes, p);
+  return scanned_bytes(operation::gather, s, passes) / p.sequential_bytes_per_second +
+         indexed_seconds(s, pattern, passes, p);
+}
+
+double moved_bytes(operation what, const sizes& s, access_pattern pattern, double passes,
+                   const parameters& p) noexcept {
+  double indexed = bytes_of(s);
+  if (pattern.shape != access_pattern::kind::sequential) {
+    const double misses = static_cast<double>(s.count) * (1 - hit_rate(s, pattern, passes, p));
+    indexed = misses * blocks_per_record(static_cast<double>(s.record_bytes), p) * p.block_bytes;
+  }
+  return scanned_bytes(what, s, passes) + indexed;
 }
 
 double predict_scatter(const sizes& s, access_pattern pattern, const machine& m, double passes) noexcept {

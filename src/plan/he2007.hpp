@@ -99,6 +99,11 @@ double gather_seconds(const sizes& sizes, access_pattern pattern, double passes,
 double predict_scatter(const sizes& sizes, access_pattern pattern, const machine& machine, double passes = 1) noexcept;
 double predict_gather(const sizes& sizes, access_pattern pattern, const machine& machine, double passes = 1) noexcept;
 
+/// Section 4: the bytes that a scatter or gather moves to and from memory, as the paper estimates the bandwidth of its
+/// applications: all that it scans, and whole blocks for each miss. A hit moves none.
+double moved_bytes(operation what, const sizes& sizes, access_pattern pattern, double passes,
+                   const parameters& parameters) noexcept;
+
 /// Section 3.4: the number of passes up to `most` that takes the least time.
 std::uint64_t best_passes(operation what, const sizes& sizes, access_pattern pattern, const parameters& parameters,
                           std::uint64_t most = 64) noexcept;
