@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/scratch_offsets.hpp"
+#include "papers/cuda/table_scan.hpp"
 #include "primitives/split/contract.hpp"
 
 // The basic split of Patidar and Narayanan 2009 (Algorithm 1 of section 3, Algorithm 2 of section 3.1) with its
@@ -41,9 +42,6 @@ inline const char* basic_split_rejection(const primitives::split_problem& p, con
   if (segments_of(p.count, form.segment_records) >= std::uint64_t{1} << 31) return "handles fewer than 2^31 segments";
   return nullptr;
 }
-
-/// Entries of a table of runs whose prefix sums a block of CUDA makes.
-constexpr std::uint32_t scan_tile_entries = 4096;
 
 /// Where the tables of a basic split begin in its scratch, in bytes. A table of runs has an entry for each category and
 /// segment, in column-major order: those of a category side by side.

@@ -65,7 +65,7 @@ __device__ __forceinline__ void copy_record(std::byte* to, const std::byte* from
   }
 }
 
-// In table_scan.cu:
+// In table_offsets.cu:
 
 /// Queues the prefix sums of a table of `count` records, and the offsets of the categories unless `offsets` is null.
 /// @param tile_sums    memory for a number of each tile of scan_tile_entries entries
@@ -73,8 +73,5 @@ __device__ __forceinline__ void copy_record(std::byte* to, const std::byte* from
 void scan_table(const context& ctx, const std::uint32_t* table, std::uint32_t categories, std::uint64_t segments,
                 std::uint64_t count, std::uint64_t* tile_sums, std::uint64_t* offsets, std::uint64_t* run_begin,
                 std::uint32_t most_blocks = 0);
-
-/// Queues the replacement of each number by the sum of those before it.
-void scan_numbers(const context& ctx, unsigned long long* numbers, std::uint64_t count, std::uint64_t* tile_sums);
 
 }  // namespace sheaf::cuda

@@ -67,7 +67,7 @@ void find_offsets(const context& ctx, const split_problem& problem, const split_
       keys_of({.data = buffers.keys.data, .stride = problem.key_stride_bytes, .word_bytes = 0, .bits = problem.bits});
   launch(ctx, count_keys, ceil_div(problem.count, std::uint64_t{block_threads}), key, problem.count, offsets);
   // The entry behind the last category is 0, so that its prefix sum is the number of all records.
-  scan_numbers(ctx, offsets, problem.categories + 1, reinterpret_cast<std::uint64_t*>(scratch));
+  scan_numbers(ctx, buffers.offsets, problem.categories + 1, reinterpret_cast<std::uint64_t*>(scratch));
 }
 
 double streaming_seconds(std::uint64_t bytes, const machine& machine) {

@@ -1,15 +1,17 @@
-#include "cuda/block/scan.cuh"
-#include "papers/patidar2009/cuda/segments.cuh"
+#include "papers/cuda/table_scan.hpp"
 
-// Prefix sums of a table in column-major order (step 2), in two levels: of tiles of entries, and of the sums of tiles.
+#include "cuda/block/scan.cuh"
+#include "cuda/device/launch.cuh"
+
+// Prefix sums in two levels: of tiles of entries, and of the sums of tiles.
 namespace sheaf::cuda {
 namespace {
 
-using papers::patidar2009::scan_tile_entries;
+using papers::scan_tile_entries;
 
 constexpr std::uint32_t table_scan_threads = 256;
 
-/// Sum of the entries of each tile of the table. A block takes every gridDim.x-th tile.
+/// Sum of the entries of each tile. A block takes every gridDim.x-th tile.
 template <class Entry>
 __global__ void __launch_bounds__(table_scan_threads)
     sum_table_tiles(const Entry* table, std::uint64_t entries, unsigned long long* tile_sums) {
@@ -66,17 +68,9 @@ __global__ void __launch_bounds__(table_scan_threads)
   }
 }
 
-__global__ void __launch_bounds__(table_scan_threads)
-    copy_offsets(const std::uint64_t* run_begin, std::uint64_t segments, std::uint32_t categories, std::uint64_t count,
-                 std::uint64_t* offsets) {
-  const std::uint32_t c = blockIdx.x * table_scan_threads + threadIdx.x;
-  if (c < categories) offsets[c] = run_begin[c * segments];
-  if (c == categories) offsets[c] = count;
-}
-
 /// Queues the prefix sums of `entries` numbers; they may be written over these.
 /// @param tile_sums    memory for a number of each tile
-/// @param most_blocks  as in basic_split_form
+/// @param most_blocks  as of scan_counts
 template <class Entry>
 void scan_entries(const context& ctx, const Entry* numbers, std::uint64_t entries, std::uint64_t* tile_sums,
                   unsigned long long* sums_before, std::uint32_t most_blocks) {
@@ -91,18 +85,14 @@ void scan_entries(const context& ctx, const Entry* numbers, std::uint64_t entrie
 
 }  // namespace
 
-void scan_table(const context& ctx, const std::uint32_t* table, std::uint32_t categories, std::uint64_t segments,
-                std::uint64_t count, std::uint64_t* tile_sums, std::uint64_t* offsets, std::uint64_t* run_begin,
-                std::uint32_t most_blocks) {
-  scan_entries(ctx, table, categories * segments, tile_sums, reinterpret_cast<unsigned long long*>(run_begin),
-               most_blocks);
-  if (offsets == nullptr) return;
-  launch_blocks(ctx, copy_offsets, ceil_div(std::uint64_t{categories} + 1, std::uint64_t{table_scan_threads}),
-                table_scan_threads, static_cast<const std::uint64_t*>(run_begin), segments, categories, count, offsets);
+void scan_counts(const context& ctx, const std::uint32_t* counts, std::uint64_t entries, std::uint64_t* tile_sums,
+                 std::uint64_t* sums, std::uint32_t most_blocks) {
+  scan_entries(ctx, counts, entries, tile_sums, reinterpret_cast<unsigned long long*>(sums), most_blocks);
 }
 
-void scan_numbers(const context& ctx, unsigned long long* numbers, std::uint64_t count, std::uint64_t* tile_sums) {
-  scan_entries(ctx, static_cast<const unsigned long long*>(numbers), count, tile_sums, numbers, 0);
+void scan_numbers(const context& ctx, std::uint64_t* numbers, std::uint64_t count, std::uint64_t* tile_sums) {
+  auto* const words = reinterpret_cast<unsigned long long*>(numbers);
+  scan_entries(ctx, static_cast<const unsigned long long*>(words), count, tile_sums, words, 0);
 }
 
 }  // namespace sheaf::cuda
