@@ -45,6 +45,7 @@ std::string list_text(const input_pattern& pattern) {
     case pattern_kind::zipf: return "Zipf list";
     case pattern_kind::strided: return fmt::format("stride of {} records", pattern.parameter);
     case pattern_kind::partitioned: return fmt::format("{} ascending streams", pattern.parameter);
+    case pattern_kind::drawn: return fmt::format("{} ascending streams drawn at random", pattern.parameter);
     case pattern_kind::clustered: return fmt::format("random in windows of {} records", count_text(pattern.parameter));
   }
   return name(pattern);

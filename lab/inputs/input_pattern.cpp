@@ -14,7 +14,7 @@ struct kind_row {
   std::uint64_t example;  ///< the parameter that all_patterns() uses; 0: the kind takes none
 };
 
-constexpr std::array<kind_row, 9> kinds{{
+constexpr std::array<kind_row, 10> kinds{{
     {"identity", pattern_kind::identity, true, 0},
     {"reverse", pattern_kind::reverse, true, 0},
     {"permutation", pattern_kind::permutation, true, 0},
@@ -23,6 +23,7 @@ constexpr std::array<kind_row, 9> kinds{{
     {"zipf", pattern_kind::zipf, false, 0},
     {"strided", pattern_kind::strided, true, 16},
     {"partitioned", pattern_kind::partitioned, true, 256},
+    {"drawn", pattern_kind::drawn, true, 256},
     {"clustered", pattern_kind::clustered, true, 4096},
 }};
 
@@ -87,7 +88,8 @@ access_pattern hint(const input_pattern& pattern) noexcept {
     case pattern_kind::uniform: return access_pattern::random();
     case pattern_kind::zipf: return access_pattern::skewed();
     case pattern_kind::strided: return access_pattern::strided(pattern.parameter);
-    case pattern_kind::partitioned: return access_pattern::partitioned(pattern.parameter);
+    case pattern_kind::partitioned:
+    case pattern_kind::drawn: return access_pattern::partitioned(pattern.parameter);
     case pattern_kind::clustered: return access_pattern::clustered(pattern.parameter);
   }
   return access_pattern::unknown();

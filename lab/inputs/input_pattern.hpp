@@ -16,7 +16,9 @@ enum class pattern_kind : std::uint8_t {
   uniform,      ///< records at random, with repeats
   zipf,         ///< few records often, many rarely; the frequent ones are spread over the table
   strided,      ///< every parameter-th record from record 0 on, then from record 1 on, and so on
-  partitioned,  ///< parameter streams, visited in random order, each ascending
+  partitioned,  ///< parameter streams, all visited once, in random order, before any comes again; each ascending
+  drawn,        ///< parameter streams, each ascending, one drawn at random for every entry: of every 16 * parameter
+                ///< entries each stream has 16
   clustered,    ///< a random permutation inside windows of parameter records
 };
 

@@ -1,6 +1,7 @@
 #include "lab/inputs/pattern.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <set>
 #include <vector>
@@ -77,6 +78,75 @@ TEST(Patterns, HaveTheShapeTheyAreNamedFor) {
   }
 }
 
+TEST(Patterns, ThatAreDrawnNameEveryRecordOnceForEveryNumberOfStreams) {
+  pattern p = inputs::parse_pattern("drawn:1");
+  for (const std::uint64_t n : {1, 2, 3, 15, 16, 17, 31, 100, 255, 256, 511, 512, 513, 1000, 4097}) {
+    for (const std::uint64_t streams : {1, 2, 3, 7, 8, 16, 31, 32, 33, 100, 1000, 4096, 5000}) {
+      p.parameter = streams;
+      const auto list = entries(p, n, n);
+      EXPECT_TRUE(is_permutation_of_all(list)) << streams << " over " << n;
+      for (std::uint64_t i = 0; i < n; ++i) ASSERT_EQ(list[i], inputs::pattern_entry(p, i, n)) << streams << ", " << n;
+    }
+  }
+  p.parameter = ~std::uint64_t{0};
+  EXPECT_TRUE(is_permutation_of_all(entries(p, 100, 100)));
+  EXPECT_NE(entries(p, 100, 100), entries(inputs::parse_pattern("identity"), 100, 100));
+}
+
+// The streams of 1000 records in 7 parts have 143 records, the last one 142; those of 1024 in 4 parts end with a
+// window.
+TEST(Patterns, ThatAreDrawnAscendInEachStream) {
+  for (const auto& [n, streams] : {std::pair<std::uint64_t, std::uint64_t>{1024, 4}, {1000, 7}, {999, 32}, {50, 100}}) {
+    std::vector<std::uint64_t> next;
+    for (std::uint64_t s = 0, begin = 0; s < streams && begin < n; ++s) {
+      next.push_back(begin);
+      begin += n / streams + (s < n % streams ? 1 : 0);
+    }
+    const std::vector<std::uint64_t> begins = next;
+    std::uint64_t out_of_turn = 0;  // entries whose stream is not that of one entry of each in turn
+    const auto list = entries({inputs::pattern_kind::drawn, streams, 1}, n, n);
+    for (std::uint64_t i = 0; i < n; ++i) {
+      const auto above = std::upper_bound(begins.begin(), begins.end(), list[i]);
+      const auto stream = static_cast<std::uint64_t>(above - begins.begin()) - 1;
+      ASSERT_EQ(list[i], next[stream]++) << streams << " over " << n;
+      out_of_turn += stream != i % std::min(n, streams);
+    }
+    EXPECT_GT(out_of_turn, n / 2) << streams << " over " << n;
+  }
+}
+
+// Eq. 7 of He et al. 2007: of p partitions 32 draws meet p (1 - (1 - 1/p)^32) on average.
+TEST(Patterns, ThatAreDrawnMeetAsManyStreamsAsDrawsAtRandom) {
+  const auto mean_of_32 = [](pattern p, std::uint64_t streams) {
+    const std::uint64_t n = streams * 1024;
+    p.parameter = streams;
+    const auto list = entries(p, n, n);
+    std::uint64_t met = 0;
+    for (std::uint64_t i = 0; i + 32 <= n; i += 32) {
+      std::set<std::uint64_t> distinct;
+      for (std::uint64_t k = i; k < i + 32; ++k) distinct.insert(list[k] / 1024);
+      met += distinct.size();
+    }
+    return static_cast<double>(met) / (static_cast<double>(n) / 32);
+  };
+  for (const std::uint64_t streams : {1, 2, 4, 8, 16, 32, 64, 256}) {
+    const auto p = static_cast<double>(streams);
+    const double by_equation = p * (1 - std::pow(1 - 1 / p, 32));
+    EXPECT_NEAR(mean_of_32(inputs::parse_pattern("drawn"), streams), by_equation, 0.05 * by_equation) << streams;
+  }
+  EXPECT_EQ(mean_of_32(inputs::parse_pattern("partitioned"), 32), 32) << "20.4 by the equation";
+}
+
+TEST(Permute, HasAnInverse) {
+  for (const std::uint64_t n : {1, 2, 3, 16, 17, 100, 256, 1000, 4096, 5000}) {
+    for (const std::uint64_t seed : {1, 9}) {
+      for (std::uint64_t i = 0; i < n; ++i) {
+        ASSERT_EQ(inputs::inverse_permute(inputs::permute(i, n, seed), n, seed), i) << "of " << n;
+      }
+    }
+  }
+}
+
 TEST(Patterns, OfZipfFavourFewRecords) {
   const std::uint64_t n = 10000;
   std::vector<std::uint64_t> times(n);
@@ -89,7 +159,7 @@ TEST(Patterns, OfZipfFavourFewRecords) {
 }
 
 TEST(Patterns, DifferBySeed) {
-  for (const char* text : {"permutation", "uniform", "zipf", "partitioned:16", "clustered:64"}) {
+  for (const char* text : {"permutation", "uniform", "zipf", "partitioned:16", "drawn:16", "clustered:64"}) {
     pattern a = inputs::parse_pattern(text);
     pattern b = a;
     b.seed = 2;
@@ -114,7 +184,7 @@ TEST(Patterns, ThatAreNoneAreRefused) {
     expect_error(
         error_code::bad_argument,
         fmt::format("'{}' is not an access pattern; there are identity, reverse, permutation, same, uniform, zipf, "
-                    "strided:N, partitioned:N, clustered:N",
+                    "strided:N, partitioned:N, drawn:N, clustered:N",
                     text),
         [&] { inputs::parse_pattern(text); });
   }
@@ -127,6 +197,7 @@ TEST(Patterns, GiveThePlannerAHint) {
   EXPECT_EQ(hint(inputs::parse_pattern("same")), access_pattern::repeated(1));
   EXPECT_EQ(hint(inputs::parse_pattern("strided:9")), access_pattern::strided(9));
   EXPECT_EQ(hint(inputs::parse_pattern("partitioned:9")), access_pattern::partitioned(9));
+  EXPECT_EQ(hint(inputs::parse_pattern("drawn:9")), access_pattern::partitioned(9));
   EXPECT_EQ(hint(inputs::parse_pattern("clustered:9")), access_pattern::clustered(9));
 }
 
@@ -141,6 +212,24 @@ TEST(FillIndex, GoesOnFromAnyPlaceInAnyTypeOnAnyBackend) {
         const placed there(where.ctx, list);
         inputs::fill_index(where.ctx, p, n, there.index(type), 2000);
         for (std::uint64_t i = 0; i < 1001; ++i) set_entry(list, i, all[2000 + i]);
+        expect_bytes(there.download(), list, "index");
+      }
+    }
+  }
+}
+
+// A list longer than the table begins again, and a part of it begins anywhere, also at the first window's end.
+TEST(FillIndex, DrawsAgainPastTheEndOfTheTableOnAnyBackend) {
+  constexpr std::uint64_t n = 1003;
+  for (const std::uint64_t streams : {1, 5, 16, 400, 2000}) {
+    const pattern p{inputs::pattern_kind::drawn, streams, 3};
+    for (const std::uint64_t first : {std::uint64_t{0}, std::uint64_t{15}, 16 * streams, n - 1, n, 2 * n + 500}) {
+      for (const named_context& where : every_context()) {
+        SCOPED_TRACE(fmt::format("{} from {} {}", name(p), first, where.name));
+        image list = poisoned(1501, 4, 4);
+        const placed there(where.ctx, list);
+        inputs::fill_index(where.ctx, p, n, there.index(index_type::u32), first);
+        for (std::uint64_t i = 0; i < 1501; ++i) set_entry(list, i, inputs::pattern_entry(p, first + i, n));
         expect_bytes(there.download(), list, "index");
       }
     }

@@ -39,7 +39,8 @@ struct movement_case {
 
 inline std::vector<inputs::pattern> test_patterns(bool distinct) {
   std::vector<inputs::pattern> patterns = inputs::all_patterns();
-  for (const char* more : {"strided:3", "strided:1000", "partitioned:1", "partitioned:7", "clustered:33"}) {
+  for (const char* more :
+       {"strided:3", "strided:1000", "partitioned:1", "partitioned:7", "drawn:1", "drawn:7", "clustered:33"}) {
     patterns.push_back(inputs::parse_pattern(more));
   }
   if (distinct) std::erase_if(patterns, [](const inputs::pattern& p) { return !is_distinct(p); });
