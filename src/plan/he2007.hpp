@@ -18,7 +18,8 @@ struct parameters {
   double hit_seconds = 0;                  ///< delta: time of one transfer from the cache
   double cache_blocks = 0;                 ///< N: blocks that the cache holds
   double sequential_bytes_per_second = 1;  ///< B_seq
-  double warp_threads = 1;                 ///< w: threads whose accesses go out together
+  double warp_threads = 1;  ///< w: threads whose accesses go out together; on a CPU the accesses that a core has under
+                            ///< way at once
 };
 
 /// One calibration run of section 3.3.1: a sequential scan of `bytes` took `seconds`.
@@ -37,7 +38,8 @@ struct sizes {
 
 enum class operation : std::uint8_t { gather, scatter };
 
-/// The machine's rates as the paper's letters.
+/// The machine's rates as the paper's letters. @param machine  on a CPU, also how many accesses of a core overlap: what
+/// a thread reads at random in the time of one dependent read
 parameters parameters_of(const machine& machine) noexcept;
 
 /// Eq. 1, B_seq: the mean of the scans' bandwidths, weighted by their bytes. Misprinted: the paper multiplies

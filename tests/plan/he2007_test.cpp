@@ -190,12 +190,63 @@ TEST(He2007, TakesItsLettersFromAMachine) {
   EXPECT_EQ(p.sequential_bytes_per_second, 1e12);
   EXPECT_EQ(p.warp_threads, 32);
   m.backend = backend_kind::cpu;
+  EXPECT_EQ(he2007::parameters_of(m).warp_threads, 10) << "no rates of single accesses";
+  m.backend = backend_kind::opengl;
   EXPECT_EQ(he2007::parameters_of(m).warp_threads, 1);
 
   const he2007::sizes s{1000, 1000, 8, 4000};
   EXPECT_DOUBLE_EQ(he2007::predict_scatter(s, access_pattern::sequential(), m), 20000 / 1e12);
   EXPECT_DOUBLE_EQ(he2007::predict_gather(s, access_pattern::random(), m, 3),
                    he2007::gather_seconds(s, access_pattern::random(), 3, he2007::parameters_of(m)));
+}
+
+// 4 threads read 320 million records of 8 bytes a second at random; one waits 100 ns for each where it has to.
+machine cpu_of_eight_accesses() {
+  machine m;
+  m.backend = backend_kind::cpu;
+  m.parallelism = 4;
+  m.cache_bytes = 1 << 20;
+  m.sector_bytes = m.fetch_bytes = 64;
+  m.copy_bytes_per_second = 1e10;
+  m.cached_bytes_per_second = 4e10;
+  m.latencies = {{1 << 16, 5e-9}, {1 << 30, 1e-7}};
+  m.random_read = {{1 << 16, 8, 4e9}, {1 << 30, 8, 320e6}};
+  return m;
+}
+
+TEST(He2007, CountsTheAccessesThatACoreHasUnderWay) {
+  machine m = cpu_of_eight_accesses();
+  EXPECT_EQ(he2007::parameters_of(m).warp_threads, 8) << "80 million a second and thread, 100 ns each";
+  EXPECT_EQ(he2007::parameters_of(m.with_parallelism(1)).warp_threads, 8) << "of a core, not of all";
+  m.random_read.back().records_per_second = 1e6;
+  EXPECT_EQ(he2007::parameters_of(m).warp_threads, 2) << "the least";
+  m.random_read.back().records_per_second = 1e12;
+  EXPECT_EQ(he2007::parameters_of(m).warp_threads, 32) << "the most";
+  m.latencies.clear();
+  EXPECT_EQ(he2007::parameters_of(m).warp_threads, 10) << "unknown";
+  for (const machine& shipped : shipped_machines()) {
+    if (shipped.backend != backend_kind::cpu) continue;
+    EXPECT_GE(he2007::parameters_of(shipped).warp_threads, 2) << shipped.name;
+  }
+}
+
+// Eq. 7 and 8 with 8 accesses, of 8 bytes each, in blocks of 64.
+TEST(He2007, CaseTwoIsNotCaseOneOnACpu) {
+  const he2007::parameters p = he2007::parameters_of(cpu_of_eight_accesses());
+  const he2007::sizes s{1 << 24, 1 << 24, 8, 1 << 26};
+  const double at_random = he2007::hit_rate(s, access_pattern::random(), 1, p);
+  const double two = 2 * (1 - std::pow(0.5, 8));
+  const double many = 1024 * (1 - std::pow(1 - 1.0 / 1024, 8));
+  EXPECT_NEAR(he2007::partitions_per_warp(2, p), two, 1e-12);
+  EXPECT_NEAR(he2007::partitions_per_warp(1024, p), many, 1e-9);
+  const double hits_of_two = he2007::hit_rate(s, access_pattern::partitioned(2), 1, p);
+  const double hits_of_many = he2007::hit_rate(s, access_pattern::partitioned(1024), 1, p);
+  EXPECT_NEAR(hits_of_two, he2007::partitioned_hit_rate(1 - two / 8, at_random), 1e-12);
+  EXPECT_NEAR(hits_of_many, he2007::partitioned_hit_rate(1 - many / 8, at_random), 1e-12);
+  EXPECT_GT(hits_of_two, 0.75) << "three of four that are under way together lie in a block";
+  EXPECT_LT(hits_of_many, at_random + 0.01);
+  EXPECT_GT(he2007::scatter_seconds(s, access_pattern::partitioned(1024), 1, p),
+            1.5 * he2007::scatter_seconds(s, access_pattern::partitioned(2), 1, p));
 }
 
 TEST(He2007, IsFiniteForEverySize) {
