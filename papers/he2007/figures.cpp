@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "lab/inputs/pattern.hpp"
+#include "papers/he2007/scan.hpp"
 #include "primitives/movement/gather.hpp"
 #include "primitives/movement/multipass.hpp"
 #include "primitives/movement/scatter.hpp"
@@ -32,9 +34,54 @@ auto with_variants(const context& ctx, const workspace& arrays, const problem& p
 
 plan::he2007::sizes sizes_of(const problem& p) { return {p.count, p.count, p.record_bytes, p.count * bytes(p.index)}; }
 
-double modelled_seconds(const context& ctx, const problem& p, std::uint64_t passes) {
-  const auto predict = p.primitive == "gather" ? &plan::he2007::predict_gather : &plan::he2007::predict_scatter;
-  return predict(sizes_of(p), primitives::hint(p.pattern), ctx.profile(), static_cast<double>(passes));
+plan::he2007::operation operation_of(const problem& p) {
+  return p.primitive == "gather" ? plan::he2007::operation::gather : plan::he2007::operation::scatter;
+}
+
+/// Arrays that a scan reads, and those that it writes: as many of each as calls rotate among.
+struct scanned_arrays {
+  scanned_arrays(const context& ctx, std::uint64_t array_bytes, std::uint64_t copies)
+      : bytes(array_bytes), from(ctx, copies * array_bytes), to(ctx, copies * array_bytes) {
+    inputs::fill_records(ctx, {from.data(), copies * bytes / 64, 64}, 1);
+    inputs::fill_records(ctx, {to.data(), copies * bytes / 64, 64}, 2);  // touches the memory
+  }
+  void queue(const context& ctx, std::uint64_t copy) const {
+    queue_scan(ctx, from.data() + copy * bytes, to.data() + copy * bytes, bytes);
+  }
+
+  std::uint64_t bytes;
+  buffer from;
+  buffer to;
+};
+
+plan::he2007::timed_scan time_scan(const session& s, std::uint64_t bytes) {
+  const std::uint64_t copies = rotated_copies(2 * bytes, s.evicted_bytes, s.limits);
+  const scanned_arrays arrays(s.ctx, bytes, copies);
+  const contender scan{
+      .who = "scan", .queue = [&](std::uint64_t copy) { arrays.queue(s.ctx, copy); }, .wait = [&] { s.ctx.wait(); }};
+  return {static_cast<double>(2 * bytes), measure({&scan, 1}, copies, s.clock.get(), s.limits).front().median_seconds};
+}
+
+// Memory that others take meanwhile ends the scans, of which those that were timed suffice.
+std::vector<plan::he2007::timed_scan> time_scans(const session& s) {
+  std::vector<plan::he2007::timed_scan> scans;
+  for (const std::uint64_t bytes : scan_sizes(s.size, s.hardware.memory_bytes)) {
+    try {
+      scans.push_back(time_scan(s, bytes));
+    } catch (const error& e) {
+      if (e.code() != error_code::out_of_memory) throw;
+      break;
+    }
+  }
+  return scans;
+}
+
+const scanned_model& model_in(paper_run& run, const session& s) {
+  const auto [place, is_new] = run.models.try_emplace(&s);
+  if (!is_new) return place->second;
+  place->second.scans = time_scans(s);
+  place->second.parameters = with_bandwidth_of(plan::he2007::parameters_of(s.ctx.profile()), place->second.scans);
+  return place->second;
 }
 
 template <class Variant, class Problem, class BuffersOf>
@@ -98,57 +145,37 @@ const pass_sweep& paper_run::sweep_passes(session& session, std::uint64_t count)
   const auto [place, is_new] = sweeps.try_emplace({&session, count});
   pass_sweep& sweep = place->second;
   if (!is_new) return sweep;
-  sweep.passes = powers(1, session.size == run_size::tiny ? 8 : 64, 2);
   const problem p = at_random("scatter", count);
+  sweep.times.modelled = modelled_passes(session, p);
+  sweep.passes = swept_passes(session, sweep.times.modelled);
   std::vector<contender> who{single_pass(session, p)};
   for (const std::uint64_t passes : sweep.passes) who.push_back(multi_pass(session, p, passes));
   sweep.rows = measure(session, 9, p, std::move(who));
   if (sweep.rows.empty()) return sweep;
-  sweep.one_pass = sweep.rows.front();
+  sweep.single = sweep.rows.front();
   sweep.rows.erase(sweep.rows.begin());
-  const auto best = std::ranges::min_element(sweep.rows, {}, [](const result& r) { return r.time.median_seconds; });
-  sweep.best_passes = sweep.passes[static_cast<std::size_t>(best - sweep.rows.begin())];
+  for (std::size_t i = 0; i < sweep.rows.size(); ++i) {
+    sweep.times.seconds[sweep.passes[i]] = sweep.rows[i].time.median_seconds;
+  }
   return sweep;
 }
 
-const plan::he2007::parameters& paper_run::model_of(const session& s) {
-  const auto [place, is_new] = models.try_emplace(&s, plan::he2007::parameters_of(s.ctx.profile()));
-  return place->second;
+const plan::he2007::parameters& paper_run::model_of(const session& s) { return model_in(*this, s).parameters; }
+
+std::span<const plan::he2007::timed_scan> paper_run::scans_of(const session& s) { return model_in(*this, s).scans; }
+
+double paper_run::modelled_seconds(const session& s, const problem& p, std::uint64_t passes) {
+  const auto seconds = operation_of(p) == plan::he2007::operation::gather ? &plan::he2007::gather_seconds
+                                                                          : &plan::he2007::scatter_seconds;
+  return seconds(sizes_of(p), primitives::hint(p.pattern), static_cast<double>(passes), model_of(s));
+}
+
+std::uint64_t paper_run::modelled_passes(const session& s, const problem& p) {
+  return plan::he2007::best_passes(operation_of(p), sizes_of(p), primitives::hint(p.pattern), model_of(s));
 }
 
 std::vector<std::uint64_t> swept_passes(const session& s, std::uint64_t modelled) {
-  std::vector<std::uint64_t> all = powers(1, s.size == run_size::tiny ? 8 : 64, 2);
-  all.insert(all.end(), {paper_passes, modelled});
-  std::ranges::sort(all);
-  all.erase(std::unique(all.begin(), all.end()), all.end());
-  return all;
-}
-
-std::uint64_t times_by_passes::best() const {
-  const auto least = std::ranges::min_element(seconds, {}, [](const auto& entry) { return entry.second; });
-  return least == seconds.end() ? 1 : least->first;
-}
-
-double times_by_passes::of(std::uint64_t passes) const {
-  const auto place = seconds.find(passes);
-  return place == seconds.end() ? 0 : place->second;
-}
-
-std::vector<column> times_by_passes::columns() {
-  return {"one pass", "model's", "time", "16 passes", "best", "time", "one / best"};
-}
-
-std::vector<std::string> times_by_passes::cells() const {
-  const auto text = [](double time) { return time > 0 ? time_text(time) : "-"; };
-  const double one = of(1);
-  const double least = of(best());
-  return {text(one),
-          fmt::to_string(modelled),
-          text(of(modelled)),
-          text(of(paper_passes)),
-          fmt::to_string(best()),
-          text(least),
-          one > 0 && least > 0 ? ratio_text(one / least) : "-"};
+  return swept_passes(s.size, modelled);
 }
 
 problem sequential(std::string_view what, std::uint64_t count) {
@@ -160,10 +187,16 @@ problem at_random(std::string_view what, std::uint64_t count, std::uint64_t reco
 }
 
 problem to_partitions(std::uint64_t partitions, std::uint64_t count) {
-  return {"scatter", {primitives::pattern_kind::partitioned, partitions}, tuple_bytes, index_type::u32, count};
+  return {"scatter", {primitives::pattern_kind::drawn, partitions}, tuple_bytes, index_type::u32, count};
 }
 
-contender single_pass(const session& s, const problem& spec, int threads) {
+void print_draw() {
+  fmt::print(
+      "  Here a tuple's partition is drawn at random too, but so that each has 16 of every 16 tuples a partition: a\n"
+      "  warp's 32 tuples meet up to 2 % more partitions than by equation 7, whose draws do not know of each other.\n");
+}
+
+contender paper_run::single_pass(const session& s, const problem& spec, int threads) {
   const context ctx = threads == 0 ? s.ctx : context::cpu(threads);
   return with_variants(ctx, s.arrays, spec, [&](const auto& variants, const auto& problem, const auto& buffers_of) {
     auto best = variants.begin();
@@ -178,13 +211,14 @@ contender single_pass(const session& s, const problem& spec, int threads) {
     }
     contender c = planned_contender(ctx, *best, problem, least, buffers_of);
     if (threads != 0) c.who += fmt::format(":threads={}", threads);
-    c.he2007_seconds = modelled_seconds(ctx, spec, 1);
+    if (threads == 0) c.he2007_seconds = modelled_seconds(s, spec, 1);
     return c;
   });
 }
 
 // The variant's prediction is for the number of passes that it planned, and is dropped for any other number.
-contender multi_pass(const session& session, const problem& spec, std::uint64_t passes, std::uint64_t segments) {
+contender paper_run::multi_pass(const session& session, const problem& spec, std::uint64_t passes,
+                                std::uint64_t segments) {
   return with_variants(
       session.ctx, session.arrays, spec, [&](const auto& variants, const auto& problem, const auto& buffers_of) {
         const auto& variant = multipass_of(variants, session.ctx.backend());
@@ -195,19 +229,13 @@ contender multi_pass(const session& session, const problem& spec, std::uint64_t 
         contender c = planned_contender(session.ctx, variant, problem, plan, buffers_of);
         c.who += fmt::format(":passes={},segments={}", passes, segments);
         if (!as_planned) c.predicted_seconds = 0;
-        if (segments == 1) c.he2007_seconds = modelled_seconds(session.ctx, spec, passes);
+        if (segments == 1) c.he2007_seconds = modelled_seconds(session, spec, passes);
         return c;
       });
 }
 
 contender chosen(const session& s, const problem& p) {
   return contenders_of(s.ctx, p, {.hint = true, .no_peer = true}, s.arrays).front();
-}
-
-std::uint64_t modelled_passes(const session& s, const problem& p) {
-  const auto what = p.primitive == "gather" ? plan::he2007::operation::gather : plan::he2007::operation::scatter;
-  return plan::he2007::best_passes(what, sizes_of(p), primitives::hint(p.pattern),
-                                   plan::he2007::parameters_of(s.ctx.profile()));
 }
 
 std::uint64_t planned_passes(const session& s, const problem& p) {

@@ -1,15 +1,11 @@
 #pragma once
 
-#include <map>
-
-#include "papers/run.hpp"
-#include "plan/he2007.hpp"
+#include "papers/he2007/sweeps.hpp"
 
 // Sections 1, 3.5 and 4.1 to 4.3 of He, Govindaraju, Luo, Smith: Efficient Gather and Scatter Operations on Graphics
 // Processors (SC 2007), measured on a G80 with 392 KB of cache and a bandwidth of 69.2 GB/s.
 namespace sheaf::bench::papers::he2007 {
 
-constexpr std::uint64_t megabyte = std::uint64_t{1} << 20;
 constexpr std::uint64_t tuple_bytes = 8;  ///< the paper's default
 constexpr std::uint64_t widest_tuple_bytes = 16;
 
@@ -23,8 +19,14 @@ struct fixed_size {
 struct pass_sweep {
   std::vector<std::uint64_t> passes;
   std::vector<result> rows;  ///< a result for each number of passes; empty where memory does not suffice
-  result one_pass;           ///< result of the one-pass scatter, which has no regions
-  std::uint64_t best_passes = 1;
+  result single;             ///< result of the fastest form that knows one pass only, and has no regions
+  times_by_passes times;
+};
+
+/// The 2007 model of a session's machine, and the scans from which it has B_seq.
+struct scanned_model {
+  plan::he2007::parameters parameters;
+  std::vector<plan::he2007::timed_scan> scans;
 };
 
 /// State that the figures of a run share.
@@ -33,7 +35,7 @@ struct paper_run : study {
   spread paper_accuracy = {};                    ///< accuracy of the 2007 model in figures 6 to 9
   spread our_accuracy = {};                      ///< accuracy of our plans in figures 6 to 9
   std::map<std::pair<const session*, std::uint64_t>, pass_sweep> sweeps = {};
-  std::map<const session*, plan::he2007::parameters> models = {};
+  std::map<const session*, scanned_model> models = {};
 
   /// The paper's 128 MB of tuples, which have 2^24. At the paper's size and beyond, where the last cache is larger than
   /// a G80's, also the size that is as many times the cache as 128 MB were on the G80, but at most 4 GB (1 GB on the
@@ -50,46 +52,39 @@ struct paper_run : study {
     }
   }
   const pass_sweep& sweep_passes(session& session, std::uint64_t count);
-  /// What the 2007 model knows of a session's machine. B_seq is that of Eq. 1 over copies of 2, 4, 8, ... MB.
+  /// What the 2007 model knows of a session's machine. B_seq is that of Eq. 1 over copies of 2, 4, 8, ... MB, which are
+  /// timed the first time that it is asked for.
   const plan::he2007::parameters& model_of(const session& session);
+  /// The copies that model_of() has timed: bytes read and written.
+  std::span<const plan::he2007::timed_scan> scans_of(const session& session);
+
+  /// A one-pass call: the cheapest variant that does not inspect the list, told the pattern. It runs on all threads of
+  /// the session unless a number of CPU threads is given, for which the model makes no prediction.
+  contender single_pass(const session& session, const problem& problem, int threads = 0);
+  /// The paper's multi-pass variant, made to run this many passes over every segment.
+  contender multi_pass(const session& session, const problem& problem, std::uint64_t passes,
+                       std::uint64_t segments = 1);
+  /// The time of a gather or scatter by the model, and the number of passes that it asks for.
+  double modelled_seconds(const session& session, const problem& problem, std::uint64_t passes);
+  std::uint64_t modelled_passes(const session& session, const problem& problem);
 };
 
 problem sequential(std::string_view what, std::uint64_t count);
 problem at_random(std::string_view what, std::uint64_t count, std::uint64_t record_bytes = tuple_bytes);
-/// A scatter to partitions, each of them filled in order, as a radix sort does. Tuples visit the partitions in random
-/// order, all once before any comes again; the paper draws a partition for every tuple.
+/// A scatter to partitions, each of them filled in order, as a radix sort does. The partition of every tuple is drawn
+/// at random, as in the paper and in its Eq. 7, but so that of every 16 tuples a partition it has 16: a draw without
+/// replacement, whose values are functions of their places. 32 tuples then meet up to 2 % more partitions.
 problem to_partitions(std::uint64_t partitions, std::uint64_t count);
 
-/// A one-pass call: the cheapest variant that does not inspect the list, told the pattern. It runs on all threads of
-/// the session unless a number of CPU threads is given.
-contender single_pass(const session& session, const problem& problem, int threads = 0);
-/// The paper's multi-pass variant, made to run this many passes over every segment.
-contender multi_pass(const session& session, const problem& problem, std::uint64_t passes, std::uint64_t segments = 1);
+/// Prints how that draw differs from the paper's.
+void print_draw();
+
 /// The planner's choice for a caller who tells the pattern.
 contender chosen(const session& session, const problem& problem);
-/// The number of passes that the paper's model asks for, and the number that our multi-pass variant plans.
-std::uint64_t modelled_passes(const session& session, const problem& problem);
+/// The number of passes that our multi-pass variant plans.
 std::uint64_t planned_passes(const session& session, const problem& problem);
-
-constexpr std::uint64_t paper_passes = 16;  ///< the number that the paper's model chose on the G80
-/// The numbers of passes of a sweep: powers of two to 64, or 8 at the size `tiny`, the paper's 16 and the model's
-/// number. Ascending.
+/// The numbers of passes of a sweep at the session's size.
 std::vector<std::uint64_t> swept_passes(const session& session, std::uint64_t modelled);
-
-/// Times by the number of passes, of which tables show one pass, the number of the 2007 model, the paper's 16 and the
-/// best of the sweep.
-struct times_by_passes {
-  std::map<std::uint64_t, double> seconds = {};  ///< for each number of passes that was measured
-  std::uint64_t modelled = 1;                    ///< the number that the model chooses
-
-  /// The number of passes with the least time, 1 if none was measured.
-  std::uint64_t best() const;
-  /// The time of this many passes, or 0.
-  double of(std::uint64_t passes) const;
-  /// "one pass", "model's", "time", "16 passes", "best", "time", "one / best"
-  static std::vector<column> columns();
-  std::vector<std::string> cells() const;
-};
 
 /// Section 3.2: bytes of the tuples on one side (the sequential and the random side have as many) over the time.
 double effective_bandwidth(const result& result);

@@ -6,36 +6,95 @@
 namespace sheaf::bench::papers::he2007 {
 namespace {
 
-// Results of one pass, of the paper's number of passes and of the planner's choice; with several threads also of one
-// pass on one thread.
+/// One problem by all that the figures compare: the fastest form that knows one pass only, the paper's multi-pass form
+/// with every number of passes of the sweep, and the planner's choice; with several threads also one pass on one
+/// thread.
 struct comparison {
-  result one_pass;
-  result passes;
+  result single;
+  times_by_passes passes;
+  result best;  ///< of the sweep
   result choice;
   std::optional<result> one_thread;
-  std::uint64_t pass_count = 1;
 
-  double gain() const { return one_pass.time.median_seconds / passes.time.median_seconds; }
-  double gain_of_choice() const { return one_pass.time.median_seconds / choice.time.median_seconds; }
+  double gain_of_choice() const { return single.time.median_seconds / choice.time.median_seconds; }
   double gain_of_threads() const {
-    return one_thread ? one_thread->time.median_seconds / one_pass.time.median_seconds : 1;
+    return one_thread ? one_thread->time.median_seconds / single.time.median_seconds : 1;
   }
 };
 
+bool has_one_thread_beside(const session& s) { return s.ctx.backend() == backend_kind::cpu && s.ctx.threads() > 1; }
+
 std::optional<comparison> compare(paper_run& run, session& session, int figure, const problem& problem,
                                   bool with_one_thread) {
-  comparison comparison;
-  comparison.pass_count = modelled_passes(session, problem);
-  std::vector<contender> who{single_pass(session, problem), multi_pass(session, problem, comparison.pass_count),
-                             chosen(session, problem)};
-  if (with_one_thread && session.ctx.threads() > 1) who.push_back(single_pass(session, problem, 1));
+  comparison found;
+  found.passes.modelled = run.modelled_passes(session, problem);
+  const std::vector<std::uint64_t> sweep = swept_passes(session, found.passes.modelled);
+  std::vector<contender> who{run.single_pass(session, problem), chosen(session, problem)};
+  who.back().he2007_seconds = run.modelled_seconds(session, problem, 1);
+  for (const std::uint64_t passes : sweep) who.push_back(run.multi_pass(session, problem, passes));
+  const std::size_t end_of_sweep = who.size();
+  if (with_one_thread && has_one_thread_beside(session)) who.push_back(run.single_pass(session, problem, 1));
   const std::vector<result> rows = run.measure(session, figure, problem, std::move(who));
   if (rows.empty()) return std::nullopt;
-  comparison.one_pass = rows[0];
-  comparison.passes = rows[1];
-  comparison.choice = rows[2];
-  if (rows.size() > 3) comparison.one_thread = rows[3];
-  return comparison;
+  found.single = rows[0];
+  found.choice = rows[1];
+  for (std::size_t i = 0; i < sweep.size(); ++i) found.passes.seconds[sweep[i]] = rows[i + 2].time.median_seconds;
+  const auto best = std::ranges::find(sweep, found.passes.best());
+  found.best = rows[static_cast<std::size_t>(best - sweep.begin()) + 2];
+  if (rows.size() > end_of_sweep) found.one_thread = rows.back();
+  return found;
+}
+
+/// The gains over all rows of a table.
+struct gains {
+  spread of_best;     ///< best number of passes over one pass of the same form
+  spread of_model;    ///< the model's number over one pass
+  spread of_choice;   ///< our choice over the fastest form of one pass
+  spread of_threads;  ///< all threads over one
+  std::uint64_t won_by_one_pass = 0;
+  std::uint64_t modelled_as_one_pass = 0;
+
+  void add(const comparison& compared) {
+    of_best.add(compared.passes.gain_of(compared.passes.best()));
+    of_model.add(compared.passes.gain_of(compared.passes.modelled));
+    of_choice.add(compared.gain_of_choice());
+    if (compared.one_thread) of_threads.add(compared.gain_of_threads());
+    won_by_one_pass += compared.passes.one_pass_wins() ? 1 : 0;
+    modelled_as_one_pass += compared.passes.modelled == 1 ? 1 : 0;
+  }
+
+  void print(const session& session) const {
+    if (of_best.count() == 0) return;
+    const auto range = [](const spread& s) {
+      return fmt::format("{} to {}", ratio_text(s.least()), ratio_text(s.most()));
+    };
+    fmt::print("  the paper's form, over its own one pass: the best number of passes {}, the 2007 model's {}\n",
+               range(of_best), range(of_model));
+    fmt::print(
+        "  one pass wins in {} of {} rows, and the model chooses it in {}; our choice over the fastest in one pass "
+        "{}\n",
+        won_by_one_pass, of_best.count(), modelled_as_one_pass, range(of_choice));
+    if (of_threads.count() == 0) return;
+    fmt::print("  {} threads over one, one pass: {}; in the paper 1-2x on Intel and 2-4x on AMD\n",
+               session.ctx.threads(), range(of_threads));
+  }
+};
+
+// The columns of a comparison: the fastest form of one pass, the paper's by passes, and our choice.
+std::vector<column> comparison_columns(std::vector<column> columns) {
+  columns.insert(columns.end(), {"fastest in one", "effective"});
+  for (column& c : times_by_passes::columns()) columns.push_back(std::move(c));
+  columns.insert(columns.end(), {"effective", "choice", "effective", "gain", "variant"});
+  return columns;
+}
+
+std::vector<std::string> with_comparison(std::vector<std::string> cells, const comparison& compared) {
+  cells.insert(cells.end(), {time_of(&compared.single), bandwidth_text(effective_bandwidth(compared.single))});
+  for (std::string& cell : compared.passes.cells()) cells.push_back(std::move(cell));
+  cells.insert(cells.end(), {bandwidth_text(effective_bandwidth(compared.best)), time_of(&compared.choice),
+                             bandwidth_text(effective_bandwidth(compared.choice)),
+                             ratio_text(compared.gain_of_choice()), compared.choice.variant});
+  return cells;
 }
 
 void by_segments(paper_run& run, session& session, std::uint64_t tuples, std::uint64_t passes, const char* why) {
@@ -43,7 +102,7 @@ void by_segments(paper_run& run, session& session, std::uint64_t tuples, std::ui
   const problem p = at_random("scatter", tuples);
   std::vector<contender> who;
   who.reserve(segments.size());
-  for (const std::uint64_t count : segments) who.push_back(multi_pass(session, p, passes, count));
+  for (const std::uint64_t count : segments) who.push_back(run.multi_pass(session, p, passes, count));
   const std::vector<result> measured_rows = run.measure(session, 10, p, std::move(who));
   if (measured_rows.empty()) return;
   fmt::print("  passes: {}, {}\n", passes, why);
@@ -60,31 +119,20 @@ void by_segments(paper_run& run, session& session, std::uint64_t tuples, std::ui
 void print_comparisons(paper_run& run, session& session, int figure, const std::string& what,
                        std::span<const problem> problems) {
   print_place(session, what);
-  const table rows({"tuple", "tuples", "one pass", "effective", "passes", "multi-pass", "effective", "gain", "choice",
-                    "effective", "gain", "variant"});
-  spread gains;
-  spread gains_of_choice;
-  spread gains_of_threads;
+  std::vector<column> columns = comparison_columns({"tuple", "tuples"});
+  columns.emplace_back("1 thread", has_one_thread_beside(session));
+  const table rows(columns);
+  gains gains;
   for (const problem& p : problems) {
     const std::optional<comparison> compared = compare(run, session, figure, p, true);
     if (!compared) continue;
-    rows.row({fmt::format("{} B", p.record_bytes), fmt::to_string(p.count),
-              time_text(compared->one_pass.time.median_seconds),
-              bandwidth_text(effective_bandwidth(compared->one_pass)), fmt::to_string(compared->pass_count),
-              time_text(compared->passes.time.median_seconds), bandwidth_text(effective_bandwidth(compared->passes)),
-              ratio_text(compared->gain()), time_text(compared->choice.time.median_seconds),
-              bandwidth_text(effective_bandwidth(compared->choice)), ratio_text(compared->gain_of_choice()),
-              compared->choice.variant});
-    gains.add(compared->gain());
-    gains_of_choice.add(compared->gain_of_choice());
-    if (compared->one_thread) gains_of_threads.add(compared->gain_of_threads());
+    std::vector<std::string> cells =
+        with_comparison({fmt::format("{} B", p.record_bytes), fmt::to_string(p.count)}, *compared);
+    cells.push_back(time_of(compared->one_thread ? &*compared->one_thread : nullptr));
+    rows.row(cells);
+    gains.add(*compared);
   }
-  if (gains.count() == 0) return;
-  fmt::print("  over one pass: the paper's multi-pass {} to {}, our choice {} to {}\n", ratio_text(gains.least()),
-             ratio_text(gains.most()), ratio_text(gains_of_choice.least()), ratio_text(gains_of_choice.most()));
-  if (gains_of_threads.count() == 0) return;
-  fmt::print("  {} threads over one, one pass: {} to {}; in the paper 1-2x on Intel and 2-4x on AMD\n",
-             session.ctx.threads(), ratio_text(gains_of_threads.least()), ratio_text(gains_of_threads.most()));
+  gains.print(session);
 }
 
 // Prints our choice on the CPU beside our choice on CUDA, if the run measured both.
@@ -114,7 +162,7 @@ void figure_10(paper_run& run) {
   print_caption("Figure 10. Random multi-pass scatter, the input cut into segments",
                 "128 MB; each segment has all its passes before the next begins; more segments, more time.");
   run.for_each_fixed_size([&](session& s, const fixed_size& size) {
-    const std::uint64_t best = run.sweep_passes(s, size.count).best_passes;
+    const std::uint64_t best = run.sweep_passes(s, size.count).times.best();
     by_segments(run, s, size.count, best, "the best of figure 9");
     if (best != paper_passes) by_segments(run, s, size.count, paper_passes, "the best in the paper");
   });
@@ -125,28 +173,17 @@ void figure_11(paper_run& run) {
       "Figure 11. Multi-pass scatter by number of partitions",
       "128 MB; one pass is best up to 8 partitions, beyond that multi-pass gains up to 3x; the model finds the "
       "number of passes.");
+  print_draw();
   run.for_each_fixed_size([&](session& session, const fixed_size& size) {
-    const auto partitions = powers(1, session.size == run_size::tiny ? 256 : 65536, 4);
-    const table rows({"partitions", "one pass", "passes", "multi-pass", "gain", "choice", "gain", "variant"});
-    spread gains;
-    spread gains_of_choice;
-    std::uint64_t most_in_one_pass = 0;
-    for (const std::uint64_t count : partitions) {
+    const table rows(comparison_columns({"partitions"}));
+    gains gains;
+    for (const std::uint64_t count : swept_partitions(session.size)) {
       const std::optional<comparison> compared = compare(run, session, 11, to_partitions(count, size.count), false);
       if (!compared) continue;
-      rows.row({fmt::to_string(count), time_text(compared->one_pass.time.median_seconds),
-                fmt::to_string(compared->pass_count), time_text(compared->passes.time.median_seconds),
-                ratio_text(compared->gain()), time_text(compared->choice.time.median_seconds),
-                ratio_text(compared->gain_of_choice()), compared->choice.variant});
-      gains.add(compared->gain());
-      gains_of_choice.add(compared->gain_of_choice());
-      if (compared->pass_count == 1) most_in_one_pass = count;
+      rows.row(with_comparison({fmt::to_string(count)}, *compared));
+      gains.add(*compared);
     }
-    if (gains.count() == 0) return;
-    fmt::print("  over one pass: the paper's multi-pass {} to {}, our choice {} to {}; the 2007 model chooses one ",
-               ratio_text(gains.least()), ratio_text(gains.most()), ratio_text(gains_of_choice.least()),
-               ratio_text(gains_of_choice.most()));
-    fmt::print("pass {}\n", most_in_one_pass == 0 ? "nowhere" : fmt::format("up to {} partitions", most_in_one_pass));
+    gains.print(session);
   });
 }
 
