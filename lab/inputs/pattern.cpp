@@ -32,9 +32,9 @@ std::uint64_t for_each_drawn(const pattern& order, std::uint64_t indexed_count, 
   const std::uint64_t first_window = window_of(first);
   const std::uint64_t end_window = window_of(first + count - 1) + 1;
   // No more threads than windows: each has a byte for every partition, so all have a byte for 16 records at most.
-  const auto walkers = static_cast<int>(std::min<std::uint64_t>(end_window - first_window, core::startable(threads)));
+  const auto walkers = static_cast<int>(std::min<std::uint64_t>(end_window - first_window, threads));
   std::uint64_t sum = 0;
-#pragma omp parallel num_threads(walkers) reduction(+ : sum)
+#pragma omp parallel num_threads(core::startable(walkers)) reduction(+ : sum)
   {
     std::vector<unsigned char> ranks(windows.partitions);
 #pragma omp for schedule(static)

@@ -76,16 +76,18 @@ SHEAF_HOST_DEVICE inline feistel_network network_over(std::uint64_t n, std::uint
 /// A pseudo-random permutation of [0, n): the network, applied again until the result lies below n (cycle walking).
 SHEAF_HOST_DEVICE inline std::uint64_t permute(std::uint64_t i, std::uint64_t n, std::uint64_t seed) {
   const feistel_network network = network_over(n, seed);
-  do i = network.forward(i);
-  while (i >= n);
+  do {
+    i = network.forward(i);
+  } while (i >= n);
   return i;
 }
 
 /// The i that permute(i, n, seed) is `place` of.
 SHEAF_HOST_DEVICE inline std::uint64_t inverse_permute(std::uint64_t place, std::uint64_t n, std::uint64_t seed) {
   const feistel_network network = network_over(n, seed);
-  do place = network.backward(place);
-  while (place >= n);
+  do {
+    place = network.backward(place);
+  } while (place >= n);
   return place;
 }
 

@@ -62,17 +62,20 @@ plan::he2007::timed_scan time_scan(const session& s, std::uint64_t bytes) {
   return {static_cast<double>(2 * bytes), measure({&scan, 1}, copies, s.clock.get(), s.limits).front().median_seconds};
 }
 
-// Memory that others take meanwhile ends the scans, of which those that were timed suffice.
+// The largest arrays come first, so that the others lie in the memory that these give back. A size that memory does not
+// hold after all, because others took of it, is left out.
 std::vector<plan::he2007::timed_scan> time_scans(const session& s) {
+  std::vector<std::uint64_t> sizes = scan_sizes(s.size, s.hardware.memory_bytes);
+  std::ranges::reverse(sizes);
   std::vector<plan::he2007::timed_scan> scans;
-  for (const std::uint64_t bytes : scan_sizes(s.size, s.hardware.memory_bytes)) {
+  for (const std::uint64_t bytes : sizes) {
     try {
       scans.push_back(time_scan(s, bytes));
     } catch (const error& e) {
       if (e.code() != error_code::out_of_memory) throw;
-      break;
     }
   }
+  std::ranges::reverse(scans);
   return scans;
 }
 
