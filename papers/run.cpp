@@ -54,6 +54,12 @@ std::vector<paper> papers_asked_for(const papers::request& request) {
   return all;
 }
 
+std::string texts_of(const std::vector<int>& figures, std::string_view separator) {
+  std::string texts;
+  for (const int figure : figures) texts += (texts.empty() ? "" : std::string(separator)) + figure_text(figure);
+  return texts;
+}
+
 bool has(const std::vector<int>& numbers, int number) { return std::ranges::find(numbers, number) != numbers.end(); }
 
 void require_known(const std::vector<int>& figures, const std::vector<paper>& papers) {
@@ -61,9 +67,7 @@ void require_known(const std::vector<int>& figures, const std::vector<paper>& pa
     if (std::ranges::any_of(papers, [&](const paper& p) { return has(p.figures, number); })) continue;
     std::string known;
     for (const paper& p : papers) {
-      known += known.empty() ? "" : "; ";
-      for (const int figure : p.figures) known += figure_text(figure) + " ";
-      known += fmt::format("of {}", p.name);
+      known += fmt::format("{}{} of {}", known.empty() ? "" : "; ", texts_of(p.figures, " "), p.name);
     }
     primitives::refuse("there is no figure {}; there are {}", figure_text(number), known);
   }
@@ -107,6 +111,15 @@ run_size request::size_on(backend_kind backend) const {
 
 bool has_sessions(backend_kind backend) {
   return core::backend_of(backend).processor != core::processor_kind::pipeline;
+}
+
+void print_figure_numbers(const papers::request& request) {
+  std::vector<paper> papers = papers_asked_for(request);
+  require_known(request.figures, papers);
+  for (paper& p : papers) {
+    std::erase_if(p.figures, [&](int figure) { return !request.wants_figure(figure); });
+    if (!p.figures.empty()) fmt::print("{}: {}\n", p.name, texts_of(p.figures, ","));
+  }
 }
 
 findings print_papers(std::span<const context> contexts, sessions& all_sessions, const papers::request& request) {

@@ -22,6 +22,7 @@ int number_of_figure(const std::string& text);
 /// What `sheaf-bench papers` is asked for.
 struct request {
   bool is_requested = false;
+  bool list = false;                     ///< print the numbers of figures and tables, and measure nothing
   std::optional<run_size> size = {};     ///< none: what size_on() says of each backend
   bool large = false;                    ///< of 2005: inputs past the paper's, too
   bool paper_sizes = false;              ///< of 2007: no sizes that are scaled to today's caches
@@ -191,6 +192,9 @@ paper wei2010_paper();
 /// Whether figures of other papers than that of 2005 are measured on a backend. They are of sorts, lists and movements
 /// in several passes, of which graphics pipelines have none: what ran there would be the CPU's.
 bool has_sessions(backend_kind backend);
+/// Prints a line for each of the papers asked for, "wei2010: 4,5,table2", with those of its figures that are asked for.
+/// @throws error(bad_argument) for a figure that none of them has
+void print_figure_numbers(const papers::request& request);
 /// The papers asked for, one after the other. @param contexts  those of all sessions, and of backends without sessions
 /// @throws error(bad_argument), before any work, for a figure that none of them has, and where none of the backends has
 /// a figure that is asked for

@@ -111,6 +111,10 @@ void on_each_backend(const options& o, Use use) {
 }
 
 int run_papers(const options& options) {
+  if (options.papers.list) {
+    papers::print_figure_numbers(options.papers);
+    return exit_done;
+  }
   std::vector<context> contexts;
   papers::sessions sessions;
   platforms measured;

@@ -216,7 +216,12 @@ void add_papers(CLI::App& app, raw_options& raw, options& parsed) {
   papers->add_flag("--paper-sizes", parsed.papers.paper_sizes,
                    "of 2007: leave out the sizes that are scaled to the cache");
   finish_subcommand(app, *papers, raw, parsed, parsed.papers.is_requested);
-  papers->add_option("--json", parsed.json_path, "write the rows to this file");
+  CLI::Option* const json = papers->add_option("--json", parsed.json_path, "write the rows to this file");
+  papers
+      ->add_flag("--list", parsed.papers.list,
+                 "print the numbers of each paper's figures and tables as --figures takes them, and stop; needs no "
+                 "device")
+      ->excludes(json);
 }
 
 void add_spatter(CLI::App& app, raw_options& raw, options& parsed) {

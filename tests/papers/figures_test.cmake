@@ -214,9 +214,16 @@ foreach(wrong IN ITEMS "--size;large" "--size;" "--quick")
   endif()
 endforeach()
 
+# The numbers of the figures alone, of which those of one paper are no other's.
+execute_process(COMMAND ${BENCH} papers --list --paper wei2010,he2007 --figures 4,table2
+  RESULT_VARIABLE code OUTPUT_VARIABLE said ERROR_VARIABLE complained)
+if(NOT code EQUAL 0 OR NOT said STREQUAL "wei2010: 4,table2\n")
+  message(FATAL_ERROR "sheaf-bench papers --list exited with ${code}:\n${said}${complained}")
+endif()
+
 # A figure that is not the paper's, and a sweep's options, are refused before anything is measured.
 foreach(wrong IN ITEMS "papers;--size;tiny;--figures;99" "papers;--size;tiny;--paper;he2007;--figures;2" "papers;--size;tiny;--figures;table9"
-    "papers;--size;tiny;--figures;first" "--widths;4;papers")
+    "papers;--size;tiny;--figures;first" "papers;--list;--figures;99" "papers;--list;--json;${OUTPUT}" "--widths;4;papers")
   execute_process(COMMAND ${BENCH} ${wrong} RESULT_VARIABLE code OUTPUT_QUIET ERROR_VARIABLE complained)
   if(NOT code EQUAL 2)
     message(FATAL_ERROR "sheaf-bench ${wrong} exited with ${code}, not 2:\n${complained}")
