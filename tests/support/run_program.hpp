@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "support/temporary_folder.hpp"
 
@@ -30,14 +31,20 @@ inline std::string sheaf_program() {
   return {};
 }
 
-/// Runs `sheaf ARGUMENTS`, words of the shell, in the folder; what it prints goes to a folder of its own, or to `out`.
-inline program_result run_sheaf(const temporary_folder& folder, std::string_view arguments, std::string out = {}) {
+/// Runs `PROGRAM ARGUMENTS`, words of the shell, in the folder; what it prints goes to a folder of its own, or to
+/// `out`.
+inline program_result run_program(const std::string& program, const temporary_folder& folder,
+                                  std::string_view arguments, std::string out = {}) {
   const temporary_folder printed;
   if (out.empty()) out = printed / "out";
-  const std::string line = "cd '" + folder.path() + "' && '" + sheaf_program() + "' " + std::string(arguments) + " >'" +
-                           out + "' 2>'" + (printed / "err") + "' </dev/null";
+  const std::string line = "cd '" + folder.path() + "' && '" + program + "' " + std::string(arguments) + " >'" + out +
+                           "' 2>'" + (printed / "err") + "' </dev/null";
   const int status = std::system(line.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, printed.read("out"), printed.read("err")};
+}
+
+inline program_result run_sheaf(const temporary_folder& folder, std::string_view arguments, std::string out = {}) {
+  return run_program(sheaf_program(), folder, arguments, std::move(out));
 }
 
 }  // namespace sheaf::tests
