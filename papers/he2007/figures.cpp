@@ -199,7 +199,7 @@ void print_draw() {
       "  warp's 32 tuples meet up to 2 % more partitions than by equation 7, whose draws do not know of each other.\n");
 }
 
-contender paper_run::single_pass(const session& s, const problem& spec, int threads) {
+contender cheapest_single_pass(const session& s, const problem& spec, int threads) {
   const context ctx = threads == 0 ? s.ctx : context::cpu(threads);
   return with_variants(ctx, s.arrays, spec, [&](const auto& variants, const auto& problem, const auto& buffers_of) {
     auto best = variants.begin();
@@ -214,9 +214,14 @@ contender paper_run::single_pass(const session& s, const problem& spec, int thre
     }
     contender c = planned_contender(ctx, *best, problem, least, buffers_of);
     if (threads != 0) c.who += fmt::format(":threads={}", threads);
-    if (threads == 0) c.he2007_seconds = modelled_seconds(s, spec, 1);
     return c;
   });
+}
+
+contender paper_run::single_pass(const session& s, const problem& spec, int threads) {
+  contender c = cheapest_single_pass(s, spec, threads);
+  if (threads == 0) c.he2007_seconds = modelled_seconds(s, spec, 1);
+  return c;
 }
 
 // The variant's prediction is for the number of passes that it planned, and is dropped for any other number.

@@ -58,8 +58,7 @@ struct paper_run : study {
   /// The copies that model_of() has timed: bytes read and written.
   std::span<const plan::he2007::timed_scan> scans_of(const session& session);
 
-  /// A one-pass call: the cheapest variant that does not inspect the list, told the pattern. It runs on all threads of
-  /// the session unless a number of CPU threads is given, for which the model makes no prediction.
+  /// cheapest_single_pass() and, on all threads, the model's prediction.
   contender single_pass(const session& session, const problem& problem, int threads = 0);
   /// The paper's multi-pass variant, made to run this many passes over every segment.
   contender multi_pass(const session& session, const problem& problem, std::uint64_t passes,
@@ -79,6 +78,9 @@ problem to_partitions(std::uint64_t partitions, std::uint64_t count);
 /// Prints how that draw differs from the paper's.
 void print_draw();
 
+/// A one-pass call: the cheapest variant that does not inspect the list, told the pattern. It runs on all threads of
+/// the session unless a number of CPU threads is given.
+contender cheapest_single_pass(const session& session, const problem& problem, int threads = 0);
 /// The planner's choice for a caller who tells the pattern.
 contender chosen(const session& session, const problem& problem);
 /// The number of passes that our multi-pass variant plans.

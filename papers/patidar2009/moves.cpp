@@ -121,7 +121,8 @@ void figure_2(paper_run& run) {
     double least = 0;
     for (const std::uint64_t range : powers(32, count, session.size == run_size::tiny ? 32 : 4)) {
       const problem p = scatter_within(range, count);
-      const auto found = run.measure(session, 2, p, {he2007::single_pass(session, p), he2007::chosen(session, p)});
+      const auto found =
+          run.measure(session, 2, p, {he2007::cheapest_single_pass(session, p), he2007::chosen(session, p)});
       if (found.empty()) continue;
       const double direct = found[0].time.median_seconds;
       if (least == 0) least = direct;
@@ -140,7 +141,8 @@ void figure_5(paper_run& run) {
     const auto scatter_of = [](std::uint64_t count) { return at_random("scatter", count, element_bytes); };
     for (const std::uint64_t count : run.counts(session, lengths_of_lists, scatter_of)) {
       const problem p = scatter_of(count);
-      const auto moved = run.measure(session, 5, p, {he2007::single_pass(session, p), he2007::chosen(session, p)});
+      const auto moved =
+          run.measure(session, 5, p, {he2007::cheapest_single_pass(session, p), he2007::chosen(session, p)});
       const problem by_key{.primitive = "split", .record_bytes = element_bytes, .count = count, .key_bytes = 4};
       const primitives::key_part key{.bits = static_cast<std::uint32_t>(std::bit_width(count - 1))};
       const auto sorted = run.measure_with_peers(session, 5, by_key.with(key));
