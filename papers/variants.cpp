@@ -7,6 +7,7 @@ namespace cpu {
 
 extern const primitives::split_variant split_one_step, split_two_step, split_iterated;
 extern const primitives::sort_variant sort_radix_clustering, sort_split_sort;
+extern const primitives::hash_search_variant hash_search_cache_chunks;
 
 }  // namespace cpu
 
@@ -30,6 +31,7 @@ using primitives::table;
 constexpr primitives::variant_table tables[] = {
     table<cpu::split_one_step, cpu::split_two_step, cpu::split_iterated>,
     table<cpu::sort_radix_clustering, cpu::sort_split_sort>,
+    table<cpu::hash_search_cache_chunks>,
 #if SHEAF_HAS_CUDA
     table<cuda::gather_thread_per_record, cuda::gather_lane_rule>,
     table<cuda::scatter_thread_per_record, cuda::scatter_lane_rule>,
