@@ -46,8 +46,11 @@ run_all_figures(--backend cpu)
 require_backends()
 foreach(words IN ITEMS "B_seq by equation 1 from 2 copies: [0-9.]+ GB/s; the profile's copy" "best measured "
     "one pass +model's +its time +16 passes +best +its time +one / best +wins" "\n +32 +cpu\\." "one pass wins in [0-9] of 9 rows"
-    "\nFigure 15\\. Radix sort" "\nFigure 15\\. Sorts of 32-bit"
-    "\nTable 1\\. " "\nFigure 18\\. Hash search" "records +probes +load +direct +multipass"
+    "\nFigure 15\\. Radix sort" "whole array +one thread +all threads" "paper's +by misses"
+    "\nFigure 15\\. Sorts of 32-bit" "\nTable 1\\. " "\nFigure 18\\. Hash search"
+    "records +probes +load +direct +partitioned"
+    "peer +its time +peer / choice" "step 4 by cpu.multipass.*search, one +search, 16 +one / 16 +faster"
+    "cpu.cache_chunks, with the gather\n +records +probes +chunks +one chunk +by chunks" "by the model's misses: "
     "\n *4 K +16 K +99 % " "\n *16 K +4 K +99 % ")
   if(NOT said MATCHES "${words}")
     message(FATAL_ERROR "'${words}' is missing:\n${said}")
@@ -70,6 +73,12 @@ string(JSON rows LENGTH "${document}" input_rows)
 foreach(words IN ITEMS "he2007/19" "he2007/20" "conjugate gradient by cpu.fused" "product by cpu.two_step")
   if(NOT document MATCHES "\"${words}\"")
     message(FATAL_ERROR "'${words}' is missing among the ${rows} rows of matrices of ${OUTPUT}")
+  endif()
+endforeach()
+
+foreach(words IN ITEMS "cpu.cache_chunks:chunks=1" "step 4:passes=1" "step 4:passes=16" "sheaf:passes=16" open_addressing)
+  if(NOT document MATCHES "\"who\":\"${words}\"[^\n]*\"figure\":\"he2007/18\"")
+    message(FATAL_ERROR "figure 18 of 2007 has no row of '${words}' in ${OUTPUT}")
   endif()
 endforeach()
 
