@@ -4,19 +4,16 @@
 #include "cpu/sparse/row_reader.hpp"
 #include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/parts.hpp"
-#include "plan/choose.hpp"
-#include "primitives/movement/gather.hpp"
+#include "primitives/sparse/two_step.hpp"
 
 namespace sheaf::cpu {
 namespace {
 
 using namespace primitives;
-using gather_choice = plan::choice<gather_variant>;
 
 struct two_step_decision {
   rows_decision rows;
   std::uint64_t gathered_at = 0;  ///< in scratch: x of each place
-  std::uint64_t gather_at = 0;    ///< scratch of the gather
 };
 
 // He et al. 2007, section 4.3: a gather brings x of each entry's column beside the entry, by the cheapest of the
@@ -30,24 +27,26 @@ plan::planned plan_two_step(const spmv_problem& problem, const plan::scope& scop
   core::scratch_offsets place;
   decision.rows = decide_rows(problem, machine, place);
   decision.gathered_at = place.take(problem.entries * problem.value_bytes());
-  decision.gather_at = place.bytes();
   if (place.bytes() > machine.memory_bytes / 4) return plan::rejected("its scratch would take a quarter of memory");
-  const auto inner = std::make_shared<gather_choice>(
-      plan::cheapest(gather_variants(), gather_problem{gather_of_columns(problem)}, backend_kind::cpu,
-                     plan::inner_scope(scope, place.bytes()), plan::forced_name("gather", {}, scope.context)));
-  if (inner->variant == nullptr) return plan::rejected("no gather can run within the context's limits");
+  const auto calls = std::make_shared<two_step_calls>();
+  calls->gather = {gather_of_columns(problem)};
+  calls->gather_scratch = place.bytes();
+  calls->choice =
+      plan::cheapest(gather_variants(), calls->gather, backend_kind::cpu, plan::inner_scope(scope, place.bytes()),
+                     plan::forced_name("gather", {}, scope.context));
+  if (calls->choice.variant == nullptr) return plan::rejected("no gather can run within the context's limits");
   plan::planned plan;
-  plan.scratch_bytes = place.bytes() + inner->plan.scratch_bytes;
+  plan.scratch_bytes = place.bytes() + calls->choice.plan.scratch_bytes;
   plan.by_name_only = problem.pattern.shape == access_pattern::kind::unknown;
   const std::uint64_t streamed =
       problem.entries * 2 * problem.value_bytes() + problem.rows * bytes(problem.offset) + problem.y_bytes();
   plan.add("latency", machine.launch_seconds + machine.step_seconds);
   if (problem.has_row_ends) plan.add("columns", machine.streamed(problem.entries * bytes(problem.column), 0));
-  plan.add("gather", inner->plan.seconds);
+  plan.add("gather", calls->choice.plan.seconds);
   plan.add_overlapped(overlap_exponent, {{"streamed", machine.streamed(streamed, streamed)},
                                          {"steps", step_seconds(problem, machine, decision.rows.threads)}});
   plan.decided.set(decision);
-  plan.inner_calls = inner;
+  plan.inner_calls = calls;
   return plan;
 }
 
@@ -88,12 +87,11 @@ void run_two_step(const context& ctx, const spmv_problem& problem, const plan::p
   if (problem.entries > 0 && state.status() != work_status::failed &&
       may_gather_all_places(problem, buffers.a, decision.rows.threads)) {
     gathered = scratch + decision.gathered_at;
-    const auto& inner = plan.inner<gather_choice>();
+    const auto& calls = plan.inner<two_step_calls>();
     const std::uint64_t width = problem.value_bytes();
     const gather_buffers of_gather{
         {buffers.x, problem.columns, width}, buffers.a.column_indices, {gathered, problem.entries, width}};
-    inner.variant->run(ctx, gather_problem{gather_of_columns(problem)}, inner.plan, of_gather,
-                       scratch + decision.gather_at);
+    calls.choice.variant->run(ctx, calls.gather, calls.choice.plan, of_gather, scratch + calls.gather_scratch);
     if (state.status() == work_status::failed) gathered = nullptr;
   }
   const row_faults faults = multiply_rows(problem, decision.rows, buffers, gathered, scratch);

@@ -1,7 +1,6 @@
 #include "cuda/sparse/sums/matrix.cuh"
 #include "cuda/sparse/sums/sum_rows.hpp"
-#include "plan/choose.hpp"
-#include "primitives/movement/gather.hpp"
+#include "primitives/sparse/two_step.hpp"
 
 // The variant cuda.two_step (He et al. 2007, section 4.3): a gather brings x of each entry's column beside the entry,
 // by the cheapest of the gather's variants; then products are summed row by row, without a random access. Columns are
@@ -11,12 +10,12 @@ namespace sheaf::cuda {
 namespace {
 
 using primitives::gather_problem;
+using primitives::two_step_calls;
 
-struct two_step_calls {
+struct two_step_decision {
   rows_decision rows;
-  std::uint64_t columns, gathered, gather_scratch;
-  gather_problem gather;
-  plan::choice<primitives::gather_variant> choice;
+  std::uint64_t columns_at = 0;   ///< in scratch: the columns that are gathered by
+  std::uint64_t gathered_at = 0;  ///< in scratch: x of each place
 };
 
 gather_problem gather_of(const spmv_problem& p) {
@@ -30,11 +29,12 @@ plan::planned plan_two_step(const spmv_problem& problem, const plan::scope& scop
   if (problem.transposed) return plan::rejected("multiplies by rows, but the product is transposed");
   if (problem.columns >> 32 != 0) return plan::rejected("columns exceed 32 bits");
   const machine& machine = scope.machine;
-  const auto calls = std::make_shared<two_step_calls>();
+  two_step_decision decision;
   core::scratch_offsets place;
-  calls->rows = decide_rows(problem, place);
-  calls->columns = place.take(problem.entries * sizeof(std::uint32_t));
-  calls->gathered = place.take(problem.entries * problem.value_bytes());
+  decision.rows = decide_rows(problem, place);
+  decision.columns_at = place.take(problem.entries * sizeof(std::uint32_t));
+  decision.gathered_at = place.take(problem.entries * problem.value_bytes());
+  const auto calls = std::make_shared<two_step_calls>();
   calls->gather = gather_of(problem);
   calls->gather_scratch = place.bytes();
   calls->choice =
@@ -49,6 +49,7 @@ plan::planned plan_two_step(const spmv_problem& problem, const plan::scope& scop
   plan.add("gather", calls->choice.plan.seconds);
   constexpr double spread = 1.1;
   price_rows(problem, machine, true, spread, plan);
+  plan.decided.set(decision);
   plan.inner_calls = calls;
   return plan;
 }
@@ -71,12 +72,13 @@ void run_two_step(const context& ctx, const spmv_problem& problem, const plan::p
                   const spmv_buffers& buffers, std::byte* scratch) {
   constexpr std::uint64_t places_of_a_block = 4 * block_threads;
   const device_scope scope(ctx.device());
+  const auto decision = plan.decided.get<two_step_decision>();
   const auto& calls = plan.inner<two_step_calls>();
   const csr_guard guard = guard_of(ctx, problem, primitives::csr_call::spmv);
   const bool gathers = problem.entries > 0 && problem.columns > 0;
-  std::byte* const gathered = scratch + calls.gathered;
+  std::byte* const gathered = scratch + decision.gathered_at;
   if (gathers) {
-    auto* const columns = reinterpret_cast<std::uint32_t*>(scratch + calls.columns);
+    auto* const columns = reinterpret_cast<std::uint32_t*>(scratch + decision.columns_at);
     const std::uint64_t limit = primitives::reachable_records(gather_of_columns(problem));
     const std::uint64_t blocks = ceil_div(problem.entries, places_of_a_block);
     with_column_type(problem, [&]<class Column>(Column) {
@@ -89,7 +91,7 @@ void run_two_step(const context& ctx, const spmv_problem& problem, const plan::p
                                                {gathered, problem.entries, width}};
     calls.choice.variant->run(ctx, calls.gather, calls.choice.plan, of_gather, scratch + calls.gather_scratch);
   }
-  multiply_rows(ctx, problem, calls.rows, buffers, guard, {.gathered = gathers ? gathered : nullptr}, scratch);
+  multiply_rows(ctx, problem, decision.rows, buffers, guard, {.gathered = gathers ? gathered : nullptr}, scratch);
 }
 
 }  // namespace
