@@ -56,23 +56,46 @@ std::function<void()> product(const csr_view& a, const_values x, values y, bool 
   };
 }
 
-using double_matrix = Eigen::SparseMatrix<double, Eigen::RowMajor>;
-using vector = Eigen::Map<const Eigen::VectorXd>;
+template <class Value>
+using solved_matrix = Eigen::SparseMatrix<Value, Eigen::RowMajor>;
+template <class Value>
+using solved_vector = Eigen::Matrix<Value, Eigen::Dynamic, 1>;
+template <class Value>
+using vector_view = Eigen::Map<const solved_vector<Value>>;
 
 /// Both triangles are stored, which is the form that Eigen multiplies by in parallel.
 constexpr int both = Eigen::Lower | Eigen::Upper;
 
-template <class Solver>
-std::uint64_t solve(const double_matrix& a, const vector& b, values x, const solver_terms& terms) {
+template <class Solver, class Value>
+std::uint64_t solve(const solved_matrix<Value>& a, const vector_view<Value>& b, values x, const solver_terms& terms) {
   Eigen::setNbThreads(terms.threads);
   Solver solver;
-  solver.setTolerance(terms.tolerance);
+  solver.setTolerance(static_cast<Value>(terms.tolerance));
   solver.setMaxIterations(static_cast<Eigen::Index>(terms.limit));
   solver.compute(a);
-  Eigen::Map<Eigen::VectorXd>(static_cast<double*>(x.data), static_cast<Eigen::Index>(x.count)) = solver.solve(b);
+  Eigen::Map<solved_vector<Value>>(static_cast<Value*>(x.data), static_cast<Eigen::Index>(x.count)) = solver.solve(b);
   // Where it converges, Eigen does not count the last iteration.
   const bool has_converged = solver.info() == Eigen::Success;
   return static_cast<std::uint64_t>(solver.iterations()) + (has_converged ? 1 : 0);
+}
+
+template <class Value>
+std::function<std::uint64_t()> solver_of(const csr_view& a, const_values b, values x, const solver_terms& terms) {
+  const auto* const offset = static_cast<const std::uint64_t*>(a.row_begins.data);
+  const auto* const column = static_cast<const std::uint32_t*>(a.column_indices.data);
+  const std::vector<int> offsets(offset, offset + a.rows + 1);
+  const std::vector<int> columns(column, column + a.values.count);
+  const auto n = static_cast<Eigen::Index>(a.rows);
+  const auto copy = std::make_shared<solved_matrix<Value>>(
+      Eigen::Map<const solved_matrix<Value>>(n, n, static_cast<Eigen::Index>(a.values.count), offsets.data(),
+                                             columns.data(), static_cast<const Value*>(a.values.data)));
+  return [=] {
+    const vector_view<Value> right(static_cast<const Value*>(b.data), n);
+    using plain = Eigen::ConjugateGradient<solved_matrix<Value>, both, Eigen::IdentityPreconditioner>;
+    using scaled = Eigen::ConjugateGradient<solved_matrix<Value>, both, Eigen::DiagonalPreconditioner<Value>>;
+    return terms.has_jacobi ? solve<scaled, Value>(*copy, right, x, terms)
+                            : solve<plain, Value>(*copy, right, x, terms);
+  };
 }
 
 }  // namespace
@@ -87,25 +110,13 @@ std::function<void()> eigen_product(const csr_view& a, const_values x, values y,
   return a.values.type == value_type::f64 ? product<double>(a, x, y, transposed, threads)
                                           : product<float>(a, x, y, transposed, threads);
 }
+
 std::function<std::uint64_t()> eigen_solver(const csr_view& a, const_values b, values x, const solver_terms& terms) {
   constexpr std::uint64_t most = std::numeric_limits<int>::max();
-  const bool fits = a.values.type == value_type::f64 && a.row_begins.type == index_type::u64 && !a.has_row_ends &&
+  const bool fits = a.row_begins.type == index_type::u64 && !a.has_row_ends &&
                     a.column_indices.type == index_type::u32 && a.rows < most && a.values.count < most;
   if (!fits) return nullptr;
-  const auto* const offset = static_cast<const std::uint64_t*>(a.row_begins.data);
-  const auto* const column = static_cast<const std::uint32_t*>(a.column_indices.data);
-  const std::vector<int> offsets(offset, offset + a.rows + 1);
-  const std::vector<int> columns(column, column + a.values.count);
-  const auto n = static_cast<Eigen::Index>(a.rows);
-  const auto copy = std::make_shared<double_matrix>(
-      Eigen::Map<const double_matrix>(n, n, static_cast<Eigen::Index>(a.values.count), offsets.data(), columns.data(),
-                                      static_cast<const double*>(a.values.data)));
-  return [=] {
-    const vector right(static_cast<const double*>(b.data), n);
-    using plain = Eigen::ConjugateGradient<double_matrix, both, Eigen::IdentityPreconditioner>;
-    using scaled = Eigen::ConjugateGradient<double_matrix, both, Eigen::DiagonalPreconditioner<double>>;
-    return terms.has_jacobi ? solve<scaled>(*copy, right, x, terms) : solve<plain>(*copy, right, x, terms);
-  };
+  return a.values.type == value_type::f64 ? solver_of<double>(a, b, x, terms) : solver_of<float>(a, b, x, terms);
 }
 #else
 bool has_eigen_product(const csr_view&) { return false; }

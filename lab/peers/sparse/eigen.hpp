@@ -22,9 +22,9 @@ struct solver_terms {
   int threads = 1;
 };
 
-/// Solves by Eigen's ConjugateGradient from x = 0 and returns the number of iterations, for values of f64, offsets of
-/// 64 bits and columns that fit 32, ascending in each row; null where Eigen was not found when this was built, or for
-/// other matrices. The views' arrays must outlive it.
+/// Solves by Eigen's ConjugateGradient from x = 0 and returns the number of iterations, for offsets of 64 bits and
+/// columns of 32 bits, ascending in each row; null where Eigen was not found when this was built, or for other
+/// matrices. The views' arrays must outlive it.
 std::function<std::uint64_t()> eigen_solver(const csr_view& a, const_values b, values x, const solver_terms& terms);
 
 }  // namespace sheaf::bench::peers
