@@ -196,35 +196,36 @@ namespace {
 
 constexpr std::uint64_t steps_of_a_system = 25;
 
-double dot(const std::vector<double>& a, const std::vector<double>& b) {
+template <class Value>
+double dot(const std::vector<Value>& a, const std::vector<Value>& b) {
   double sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  for (std::size_t i = 0; i < a.size(); ++i) sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
   return sum;
 }
 
+template <class Value>
 class power_method {
  public:
-  power_method(const context& ctx, const nas_class& of, const io::csr_matrix<double>& matrix,
-               const nas_options& options)
+  power_method(const context& ctx, const nas_class& of, const io::csr_matrix<Value>& matrix, const nas_options& options)
       : ctx_(ctx),
         of_(of),
         options_(options),
         x_(of.rows),
         z_(of.rows),
         a_(ctx, matrix),
-        x_there_(ctx, x_.data(), of.rows * 8),
-        z_there_(ctx, z_.data(), of.rows * 8) {}
+        x_there_(ctx, x_.data(), of.rows * sizeof(Value)),
+        z_there_(ctx, z_.data(), of.rows * sizeof(Value)) {}
 
-  void begin() { std::ranges::fill(x_, 1.0); }
+  void begin() { std::ranges::fill(x_, Value{1}); }
 
   /// Solves A z = x, estimates the eigenvalue by x.z, and goes on with z of length 1.
   void iterate(nas_answer& answer) {
-    std::ranges::fill(z_, 0.0);
+    std::ranges::fill(z_, Value{0});
     x_there_.send();
     z_there_.send();
     const conjugate_gradient_result solved =
-        conjugate_gradient(ctx_, a_.view, const_values(x_there_.data(), of_.rows, value_type::f64),
-                           values(z_there_.data(), of_.rows, value_type::f64),
+        conjugate_gradient(ctx_, a_.view, const_values(x_there_.data(), of_.rows, value_type_of<Value>()),
+                           values(z_there_.data(), of_.rows, value_type_of<Value>()),
                            {.tolerance = 0,
                             .iteration_limit = steps_of_a_system,
                             .pattern = access_pattern::random(),
@@ -237,15 +238,15 @@ class power_method {
     answer.zeta = of_.shift - 1 / dot(x_, z_);                         // z has the other sign, as the matrix has
     if (std::isnan(answer.zeta)) answer.zeta = std::abs(answer.zeta);  // NaN has no sign
     const double scale = 1 / std::sqrt(dot(z_, z_));
-    for (std::size_t i = 0; i < x_.size(); ++i) x_[i] = scale * z_[i];
+    for (std::size_t i = 0; i < x_.size(); ++i) x_[i] = static_cast<Value>(scale * static_cast<double>(z_[i]));
   }
 
  private:
   const context& ctx_;
   const nas_class& of_;
   const nas_options& options_;
-  std::vector<double> x_;
-  std::vector<double> z_;
+  std::vector<Value> x_;
+  std::vector<Value> z_;
   context_matrix a_;
   context_array x_there_;
   context_array z_there_;
@@ -261,23 +262,33 @@ double operations_of(const nas_class& of) {
 
 }  // namespace
 
-nas_answer run_nas(const context& ctx, const nas_class& of, const io::csr_matrix<double>& matrix,
+template <class Value>
+nas_answer run_nas(const context& ctx, const nas_class& of, const io::csr_matrix<Value>& matrix,
                    const nas_options& options) {
-  constexpr double precision = 1e-10;
-  power_method method(ctx, of, matrix, options);
+  using clock = std::chrono::steady_clock;
+  const auto seconds_since = [](clock::time_point begin) {
+    return std::chrono::duration<double>(clock::now() - begin).count();
+  };
+  const auto before_loading = clock::now();
+  power_method<Value> method(ctx, of, matrix, options);
+  ctx.wait();
   nas_answer answer;
+  if (!works_in_place(ctx)) answer.loading_seconds = seconds_since(before_loading);
   method.begin();
   method.iterate(answer);
   method.begin();
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = clock::now();
   for (std::uint64_t i = 1; i <= of.iterations; ++i) {
     method.iterate(answer);
     if (options.progress) options.progress(i, answer.residual, answer.zeta);
   }
-  answer.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  answer.seconds = seconds_since(start);
   answer.mop_per_second = operations_of(of) / answer.seconds / 1e6;
-  answer.is_right = std::abs(answer.zeta - of.zeta) <= precision * of.zeta;
+  answer.is_right = std::abs(answer.zeta - of.zeta) <= nas_precision<Value> * of.zeta;
   return answer;
 }
+
+template nas_answer run_nas(const context&, const nas_class&, const io::csr_matrix<float>&, const nas_options&);
+template nas_answer run_nas(const context&, const nas_class&, const io::csr_matrix<double>&, const nas_options&);
 
 }  // namespace sheaf::jobs

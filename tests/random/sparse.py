@@ -221,12 +221,16 @@ def judge_solution(matrix, b, code, target, limit, exit_code, document, content,
 def npb_cg(case):
     trial = Trial("npb-cg", ["S"])
     case.add_context(trial, memory=False, verify=False)
+    narrow = case.chance(0.5)
+    if narrow:
+        trial.options["--f32"] = None
 
     def report(document):
         zeta = document["zeta"]
-        if abs(zeta - OFFICIAL_ZETA["S"]) > 1e-10 * OFFICIAL_ZETA["S"]:
+        if abs(zeta - OFFICIAL_ZETA["S"]) > (1e-4 if narrow else 1e-10) * OFFICIAL_ZETA["S"]:
             return f"zeta is {zeta!r}, not {OFFICIAL_ZETA['S']}"
-        return None if document["verification"] == "SUCCESSFUL" else f"verification is {document['verification']}"
+        expected = "UNOFFICIAL" if narrow else "SUCCESSFUL"
+        return None if document["verification"] == expected else f"verification is {document['verification']}"
     trial.report = report
     return trial
 
