@@ -211,8 +211,8 @@ const std::vector<matrix_kind>& stand_ins() {
   static const std::vector<matrix_kind> kinds{
       {"like Stanford_Berkeley", [](bool quick) { return web(quick ? 2000 : 683'446, 5); }, 7'500'000},
       {"like pkustk14", [](bool quick) { return elements(quick ? 1500 : 151'926, 48, 33); }, 14'900'000},
-      {"like pkustk08", [](bool quick) { return elements(quick ? 1500 : 22'209, 71, 33); }, 3'200'000},
-      {"like nd24k", [](bool quick) { return elements(quick ? 1500 : 72'000, 132, 50); }, 28'600'000},
+      {"like pkustk08", [](bool quick) { return elements(quick ? 1500 : 22'209, 72, 33); }, 3'200'000},
+      {"like nd24k", [](bool quick) { return elements(quick ? 1500 : 72'000, 135, 49); }, 28'700'000},
   };
   return kinds;
 }
