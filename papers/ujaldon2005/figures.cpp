@@ -1,27 +1,14 @@
 #include "papers/ujaldon2005/figures.hpp"
 
-#include <cstdlib>
-#include <filesystem>
-
-#include "apps/sheaf/files/failure.hpp"
 #include "core/backends.hpp"
+#include "papers/data_folder.hpp"
 
 namespace sheaf::bench::papers {
 namespace ujaldon2005 {
 namespace {
 
-/// The folder that was asked for, else that of the environment where it is one, else none.
 std::string data_folder(const papers::request& request) {
-  const auto is_folder = [](const std::string& path) {
-    std::error_code failure;
-    return std::filesystem::is_directory(path, failure);
-  };
-  if (!request.data.empty()) {
-    if (is_folder(request.data)) return request.data;
-    io::throw_error(error_code::bad_input, "--data {}: no such folder", request.data);
-  }
-  const char* const said = std::getenv("SHEAF_DATA_DIR");
-  return said != nullptr && request.size != run_size::tiny && is_folder(said) ? said : std::string();
+  return papers::data_folder(request.data, request.size != run_size::tiny);
 }
 
 std::string name_of(const context& ctx) {

@@ -1,10 +1,13 @@
 #include "apps/sheaf/checks/solution.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "core/parallel_tasks.hpp"
 #include "primitives/index_reader.hpp"
 
 namespace sheaf::jobs {
@@ -56,16 +59,22 @@ bool is_past_squares(long double norm) {
   return norm < least || norm > most;
 }
 
+/// Exact sums over rows: of |b - A x|^2, of the squares by which rounding may miss each row's term, and whether the
+/// terms of a row may overflow.
+struct residual_sums {
+  long double squared = 0;
+  long double bound_squared = 0;
+  bool may_overflow = false;
+};
+
 template <class Value>
-std::optional<std::string> mistake_in(const csr_view& a, const_values b, const_values x, double residual) {
+residual_sums sums_of_rows(const csr_view& a, const_values b, const_values x, std::uint64_t first, std::uint64_t last) {
   using limits = std::numeric_limits<Value>;
   const long double precision = limits::epsilon();
   const long double least = limits::denorm_min();
   const rows_of rows(a);
-  long double squared = 0;
-  long double bound_squared = 0;
-  bool may_overflow = false;
-  for (std::uint64_t row = 0; row < a.rows; ++row) {
+  residual_sums sums;
+  for (std::uint64_t row = first; row < last; ++row) {
     long double rest = number_of(b, row);
     long double size = std::abs(rest);
     for (std::uint64_t place = rows.begin(row); place < rows.end(row); ++place) {
@@ -76,10 +85,34 @@ std::optional<std::string> mistake_in(const csr_view& a, const_values b, const_v
     // A term, or a sum, below the least normal number is off by as much as the least one that is not 0.
     const long double bound =
         (precision * size + least) * static_cast<long double>(rows.end(row) - rows.begin(row) + 3);
-    may_overflow = may_overflow || size > static_cast<long double>(limits::max()) / 2;
-    squared += rest * rest;
-    bound_squared += bound * bound;
+    sums.may_overflow = sums.may_overflow || size > static_cast<long double>(limits::max()) / 2;
+    sums.squared += rest * rest;
+    sums.bound_squared += bound * bound;
   }
+  return sums;
+}
+
+/// Parts of the rows are added in order, so that the sums do not depend on the threads.
+template <class Value>
+residual_sums sums_of(const csr_view& a, const_values b, const_values x, int threads) {
+  constexpr std::uint64_t rows_of_a_part = 1 << 14;
+  std::vector<residual_sums> parts((a.rows + rows_of_a_part - 1) / rows_of_a_part);
+  core::for_each_task(parts.size(), static_cast<std::uint64_t>(threads), [&](std::uint64_t part) {
+    parts[part] = sums_of_rows<Value>(a, b, x, part * rows_of_a_part, std::min(a.rows, (part + 1) * rows_of_a_part));
+  });
+  residual_sums all;
+  for (const residual_sums& part : parts) {
+    all.squared += part.squared;
+    all.bound_squared += part.bound_squared;
+    all.may_overflow = all.may_overflow || part.may_overflow;
+  }
+  return all;
+}
+
+template <class Value>
+std::optional<std::string> mistake_in(const csr_view& a, const_values b, const_values x, double residual, int threads) {
+  const long double precision = std::numeric_limits<Value>::epsilon();
+  const auto [squared, bound_squared, may_overflow] = sums_of<Value>(a, b, x, threads);
   const long double exact = std::sqrt(squared);
   if (std::isnan(residual) && is_past_squares(exact)) return std::nullopt;
   if (!std::isfinite(exact) || may_overflow) {
@@ -97,9 +130,14 @@ std::optional<std::string> mistake_in(const csr_view& a, const_values b, const_v
 
 }  // namespace
 
-std::optional<std::string> solution_mistake(const csr_view& a, const_values b, const_values x, double residual) {
-  return a.values.type == value_type::f32 ? mistake_in<float>(a, b, x, residual)
-                                          : mistake_in<double>(a, b, x, residual);
+std::optional<std::string> solution_mistake(const csr_view& a, const_values b, const_values x, double residual,
+                                            int threads) {
+  return a.values.type == value_type::f32 ? mistake_in<float>(a, b, x, residual, threads)
+                                          : mistake_in<double>(a, b, x, residual, threads);
+}
+
+double residual_of(const csr_view& a, const_values b, const_values x, int threads) {
+  return static_cast<double>(std::sqrt(sums_of<double>(a, b, x, threads).squared));
 }
 
 std::optional<std::string> asymmetry_of(const csr_view& a) {

@@ -10,7 +10,11 @@ namespace sheaf::jobs {
 
 /// What is wrong with |b - A x| as a solver said it is: null if exact sums explain it, up to what rounding may make of
 /// each row's terms. It may say NaN where the square of the exact one overflows or vanishes in f64.
-std::optional<std::string> solution_mistake(const csr_view& a, const_values b, const_values x, double residual);
+std::optional<std::string> solution_mistake(const csr_view& a, const_values b, const_values x, double residual,
+                                            int threads = 1);
+
+/// |b - A x|, by long sums.
+double residual_of(const csr_view& a, const_values b, const_values x, int threads = 1);
 
 /// The first entry that is not finite, "row 2, column 2 is nan", or whose mirror image is another number, by more
 /// than 1e-10 of it: "the matrix is not symmetric: row 2, column 5 has 1, row 5, column 2 has 0". Rows and columns are

@@ -22,9 +22,10 @@ void for_each_range(std::uint64_t count, Work work) {
 
 /// Rows whose columns columns_of(row, list) appends; they are sorted, and those that repeat are dropped.
 template <class ColumnsOf>
-io::csr_matrix<double> made(std::uint64_t rows, ColumnsOf columns_of) {
+io::csr_matrix<double> made(std::uint64_t rows, std::uint64_t columns, ColumnsOf columns_of) {
   io::csr_matrix<double> matrix;
-  matrix.rows = matrix.columns = rows;
+  matrix.rows = rows;
+  matrix.columns = columns;
   matrix.row_offsets.assign(rows + 1, 0);
   std::vector<std::vector<std::uint32_t>> parts((rows + part_size - 1) / part_size);
   for_each_range(rows, [&](std::uint64_t begin, std::uint64_t end) {
@@ -52,6 +53,11 @@ io::csr_matrix<double> made(std::uint64_t rows, ColumnsOf columns_of) {
   });
   matrix.column_indices = std::move(all);
   return matrix;
+}
+
+template <class ColumnsOf>
+io::csr_matrix<double> made(std::uint64_t rows, ColumnsOf columns_of) {
+  return made(rows, rows, columns_of);
 }
 
 io::csr_matrix<double> banded(std::uint64_t n, std::uint64_t half) {
@@ -92,13 +98,15 @@ io::csr_matrix<double> grid_27(std::int64_t side) {
               });
 }
 
-io::csr_matrix<double> at_random(std::uint64_t n, std::uint64_t per_row) {
-  return made(n, [n, per_row](std::uint64_t row, std::vector<std::uint32_t>& columns) {
+io::csr_matrix<double> at_random(std::uint64_t rows, std::uint64_t per_row, std::uint64_t all_columns) {
+  return made(rows, all_columns, [=](std::uint64_t row, std::vector<std::uint32_t>& columns) {
     for (std::uint64_t i = 0; i < per_row; ++i) {
-      columns.push_back(static_cast<std::uint32_t>(inputs::mix(row * per_row + i) % n));
+      columns.push_back(static_cast<std::uint32_t>(inputs::mix(row * per_row + i) % all_columns));
     }
   });
 }
+
+io::csr_matrix<double> at_random(std::uint64_t n, std::uint64_t per_row) { return at_random(n, per_row, n); }
 
 /// The r-th longest row has 1/r of the entries of the longest; rows lie in any order.
 io::csr_matrix<double> power_law(bool quick) {
@@ -205,7 +213,33 @@ io::csr_matrix<double> web(std::uint64_t pages, std::uint64_t links_each) {
       made(pages, [&links](std::uint64_t row, std::vector<std::uint32_t>& columns) { columns = links[row]; }));
 }
 
+/// The partner of a row in a matching of [0, 2^bits) that is drawn by the seed: the partner of the partner is the row.
+/// Both have the same exclusive or of their halves, which draws what else becomes of them when the halves are swapped.
+std::uint64_t partner_of(std::uint64_t row, unsigned bits, std::uint64_t seed) {
+  const unsigned half = bits / 2;
+  const std::uint64_t mask = (std::uint64_t{1} << half) - 1;
+  const std::uint64_t low = row & mask;
+  const std::uint64_t middle = row >> half & mask;
+  const std::uint64_t draw = inputs::mix((seed << 32) + (low ^ middle));
+  const std::uint64_t top = row >> (2 * half) ^ (bits % 2 == 1 ? draw >> 63 : 0);
+  return (top << half | (low ^ (draw & mask))) << half | (middle ^ (draw & mask));
+}
+
 }  // namespace
+
+io::csr_matrix<double> scattered_matrix(const matrix_shape& shape) {
+  if (shape.rows != shape.columns) return at_random(shape.rows, shape.row_length, shape.columns);
+  const std::uint64_t n = shape.rows;
+  const auto bits = static_cast<unsigned>(std::bit_width(std::max<std::uint64_t>(n, 1) - 1));
+  return made_definite(
+      made(n, [n, bits, length = shape.row_length](std::uint64_t row, std::vector<std::uint32_t>& columns) {
+        columns.push_back(static_cast<std::uint32_t>(row));
+        for (std::uint64_t seed = 1; seed < length; ++seed) {
+          const std::uint64_t partner = partner_of(row, bits, seed);
+          if (partner < n) columns.push_back(static_cast<std::uint32_t>(partner));
+        }
+      }));
+}
 
 const std::vector<matrix_kind>& stand_ins() {
   static const std::vector<matrix_kind> kinds{

@@ -25,4 +25,16 @@ const std::vector<matrix_kind>& large_matrix_kinds();
 /// symmetric, positive definite, and with the structure that their origin suggests.
 const std::vector<matrix_kind>& stand_ins();
 
+struct matrix_shape {
+  std::uint64_t rows = 0;
+  std::uint64_t columns = 0;  ///< at most 2^32
+  std::uint64_t row_length = 0;
+
+  std::uint64_t entries() const noexcept { return rows * row_length; }
+};
+
+/// Rows of this length, less what a row draws twice, whose columns lie anywhere: products read x at random. Square ones
+/// are symmetric and positive definite, and short of columns where the rows are not a power of two.
+io::csr_matrix<double> scattered_matrix(const matrix_shape& shape);
+
 }  // namespace sheaf::bench
