@@ -71,8 +71,7 @@ class step_clock {
 /// Medians of several calls, after one that warms up; each step and the whole has its own, so that steps need not add
 /// up. @param call  call(clock) makes the call
 template <class Step, std::size_t Count, class Call>
-step_seconds<Count> median_steps(const session& s, Call call) {
-  constexpr int calls_each = 5;
+step_seconds<Count> median_steps(const session& s, Call call, int calls_each = 5) {
   const auto timing_of = [](std::vector<double> values) {
     std::ranges::sort(values);
     return timing{values[values.size() / 2], values.front(), values.back(), values.size()};

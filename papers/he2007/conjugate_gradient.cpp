@@ -29,12 +29,12 @@ const_values host_b(const sparse_system<Value>& of) {
   return {of.ones.data(), of.matrix.rows, of.type};
 }
 
-/// What is wrong with a solution: a residual that exact sums do not have, or that is no better than x = 0; of a matrix
-/// that is made, also less than all iterations.
+/// What is wrong with a solution: less than all iterations, a residual that exact sums do not have, or that is no
+/// better than that of x = 0.
 template <class Value>
 std::optional<std::string> solution_mistake(const sparse_system<Value>& of, const conjugate_gradient_result& solved,
                                             const std::vector<Value>& x) {
-  if (of.input.is_made && solved.iterations != iterations_of_a_system) {
+  if (solved.iterations != iterations_of_a_system) {
     return fmt::format("{} after {} iterations, not {}", name(solved.reason), solved.iterations,
                        iterations_of_a_system);
   }
@@ -58,8 +58,18 @@ struct composed_time {
   }
 };
 
+/// How often a solution is timed that takes about so long.
+int calls_of(run_size size, double seconds) {
+  constexpr double long_seconds = 0.1;
+  if (size == run_size::tiny) return 1;
+  if (size == run_size::small) return seconds > long_seconds ? 1 : 3;
+  return 5;
+}
+
+/// @param usual  the seconds of the library's call, which say how often this one is timed
 template <class Value>
-composed_time composed(const sparse_system<Value>& of, const std::string& who, const product_call& product) {
+composed_time composed(const sparse_system<Value>& of, const std::string& who, const product_call& product,
+                       double usual) {
   using clock = step_clock<solve_step, solve_steps>;
   composed_time found;
   measured_or_left_out(of, who, [&] {
@@ -166,19 +176,20 @@ double with_transfers(const sparse_system<Value>& of) {
 
 /// The product in two steps whose number of passes the model chooses.
 template <class Value>
-composed_time composed_of_two_steps(const sparse_system<Value>& of) {
+composed_time composed_of_two_steps(const sparse_system<Value>& of, double usual) {
   const std::uint64_t passes = modelled_passes(of.sizes(), of.run.model_of(of.session));
   std::optional<two_step_product> product;
   const std::string who =
       fmt::format("conjugate gradient composed, two steps in {} pass{}", passes, passes == 1 ? "" : "es");
   if (!measured_or_left_out(of, who, [&] { product.emplace(of.session.ctx, of.a(), passes); })) return {};
-  return composed(of, who, [&](const_values v, values w) { (*product)(v, w); });
+  return composed(
+      of, who, [&](const_values v, values w) { (*product)(v, w); }, usual);
 }
 
 }  // namespace
 
 std::vector<column> solve_columns(const session& s) {
-  return {"matrix",
+  return {matrix_column(),
           "values",
           "25 its",
           "variant",
@@ -197,12 +208,6 @@ std::vector<column> solve_columns(const session& s) {
 
 template <class Value>
 std::vector<std::string> solve_cells(const sparse_system<Value>& of, std::vector<solve_time>& times) {
-  std::vector<std::string> cells{of.input.name, of.type_name};
-  const auto fill_up = [&] {
-    cells.resize(solve_columns(of.session).size(), "-");
-    return cells;
-  };
-  if (!of.input.is_solved) return fill_up();
   conjugate_gradient_result solved;
   double seconds = 0;
   const bool is_measured = measured_or_left_out(of, "conjugate gradient", [&] {
@@ -212,25 +217,20 @@ std::vector<std::string> solve_cells(const sparse_system<Value>& of, std::vector
       solved = conjugate_gradient(of.session.ctx, of.a(), of.b(), of.to(),
                                   {.tolerance = 0, .iteration_limit = iterations_of_a_system});
     });
-    if (!of.input.is_made && solved.iterations == 0) {
-      of.say("conjugate gradient", fmt::format("{} at once", name(solved.reason)));
+    if (!of.input.is_made && solved.iterations != iterations_of_a_system) {
+      of.say("conjugate gradient", fmt::format("{} after {} iterations", name(solved.reason), solved.iterations));
       return;
     }
     seconds = of.note("conjugate gradient by " + solved.variant, time, solution_mistake(of, solved, of.result.read()));
   });
-  if (!is_measured || seconds <= 0) return fill_up();
-  if (solved.iterations != iterations_of_a_system) {
-    of.say("what comes behind the last iteration",
-           fmt::format("{} after {} iterations", name(solved.reason), solved.iterations));
-  }
-  cells.insert(cells.end(), {time_text(seconds), solved.variant});
+  if (!is_measured || seconds <= 0) return {};
+  std::vector<std::string> cells{of.input.name, of.type_name, time_text(seconds), solved.variant};
   const auto append = [&](const std::vector<std::string>& more) {
     cells.insert(cells.end(), more.begin(), more.end());
   };
-  append(composed(of, "conjugate gradient composed", [&](const_values v, values w) {
-           spmv(of.session.ctx, of.a(), v, w);
-         }).cells(of.matrix.entries()));
-  append(composed_of_two_steps(of).cells(of.matrix.entries()));
+  const product_call by_the_planner = [&](const_values v, values w) { spmv(of.session.ctx, of.a(), v, w); };
+  append(composed(of, "conjugate gradient composed", by_the_planner, seconds).cells(of.matrix.entries()));
+  append(composed_of_two_steps(of, seconds).cells(of.matrix.entries()));
   append(peer_cells(of, seconds, solved.residual));
   const double moved = has_transfers(of.session) ? with_transfers(of) : 0;
   append({moved > 0 ? time_text(moved) : "-", moved > 0 ? percent_text(1 - seconds / moved) : "-"});

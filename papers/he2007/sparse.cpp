@@ -44,7 +44,9 @@ void measure_as(paper_run& run, const session& session, int figure, const matrix
   try {
     const sparse_system<Value> system(run, session, figure, of.input, matrix);
     products.row(product_cells(system));
-    if (matrix.rows == matrix.columns) later.solves.push_back(solve_cells(system, times));
+    if (matrix.rows == matrix.columns && of.input.is_solved) {
+      if (auto cells = solve_cells(system, times); !cells.empty()) later.solves.push_back(std::move(cells));
+    }
     if (!of.nas_class.empty()) later.benchmarks.push_back(benchmark_cells(system, of.nas_class, times));
   } catch (const error& e) {
     if (e.code() != error_code::out_of_memory) throw;
@@ -68,10 +70,10 @@ std::optional<io::csr_matrix<double>> made_matrix(const session& session, matrix
 
 void measure_matrices(paper_run& run, session& session, int figure, std::vector<matrix_to_measure> matrices,
                       std::vector<solve_time>& times) {
-  print_place(session,
-              "products in two steps by passes of the gather, GFLOP/s of the best and of the planner's choice; bytes "
-              "by the\n  misses of the 2007 model over the time in its number of passes, of which the paper has no "
-              "figure for products");
+  print_place(session, "products in two steps, by the number of passes of the gather");
+  fmt::print(
+      "  GFLOP/s are those of the best number of passes, and of the planner's choice. \"by misses\" is what the 2007 "
+      "model says\n  that its number of passes moves, over their time; the paper has no such figure for products.\n");
   session.arrays.release();  // of earlier figures
   const table products(product_columns());
   later_tables later;

@@ -59,7 +59,9 @@ std::vector<scaled_shape> scaled_shapes(run_size size, backend_kind backend, std
   for (const std::uint64_t length : {11, 98, 145, 399}) {
     if (is_reduced && length > 98) break;
     const std::uint64_t rows = std::min(columns, most.entries / length);
-    all.push_back({fmt::format("{} a row, x {:.3g} times the cache", length, times_cache), {rows, columns, length}});
+    all.push_back(
+        {fmt::format("{} a row, x {:.2g} times the cache{}", length, times_cache, times_cache < 1 ? ", reduced" : ""),
+         {rows, columns, length}});
   }
   return all;
 }

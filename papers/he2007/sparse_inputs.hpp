@@ -22,8 +22,8 @@ struct scaled_shape {
 
 /// Matrices of the row lengths of the paper's four, 11, 98, 145 and 399; of the first two in small and tiny runs. Their
 /// x has four times the bytes of the last cache in f32, rounded up to a power of two, but at most 2^22 values in a
-/// small run and 2^12 in a tiny one, whose names say how it compares. They have as many rows, and so are square, where
-/// they then have no more nonzeros than the size allows; else fewer.
+/// small run and 2^12 in a tiny one, whose names may say that it is less than the cache. They have as many rows, and so
+/// are square, where they then have no more nonzeros than the size allows; else fewer.
 std::vector<scaled_shape> scaled_shapes(run_size size, backend_kind backend, std::uint64_t cache_bytes);
 
 /// Bytes of a matrix in host memory, in f64 and in f32, while it is made and multiplied there.

@@ -108,12 +108,16 @@ timing time_of_call(const session& session, const std::function<void()>& call);
 /// Billions of operations a second: two for each nonzero of each product.
 std::string product_rate(double seconds, std::uint64_t nonzeros, std::uint64_t products = 1);
 
+/// The first column of tables, as wide as the names.
+column matrix_column();
+
 std::vector<column> product_columns();
 template <class Value>
 std::vector<std::string> product_cells(const sparse_system<Value>& system);
 
 std::vector<column> solve_columns(const session& session);
-/// "-" for a matrix whose systems are not solved.
+/// None for a matrix of a file whose systems end before all iterations, because it is not positive definite; a line
+/// says so.
 template <class Value>
 std::vector<std::string> solve_cells(const sparse_system<Value>& system, std::vector<solve_time>& times);
 
