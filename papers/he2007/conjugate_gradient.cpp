@@ -78,12 +78,13 @@ composed_time composed(const sparse_system<Value>& of, const std::string& who, c
       ++found.products;
       product(v, w);
     };
-    const auto times = median_steps<solve_step, solve_steps>(of.session, [&](clock& c) {
+    const auto solve = [&](clock& c) {
       found.products = 0;
       begin_with_zero(of);
       solved =
           composed_solution(of.session.ctx, counted, of.b(), of.to(), iterations_of_a_system, {&c, clock::step_done});
-    });
+    };
+    const auto times = median_steps<solve_step, solve_steps>(of.session, solve, calls_of(of.session.size, usual));
     const auto mistake = solution_mistake(of, solved, of.result.read());
     found.seconds = of.note(who, {times.total, times.total, times.total, 1}, mistake);
     const timing& of_products = times.spread[static_cast<std::size_t>(solve_step::product)];

@@ -153,15 +153,15 @@ std::vector<matrix_to_measure> real_matrices(const std::string& data, run_size s
   std::vector<matrix_file> files = matrix_files(data);
   std::vector<matrix_to_measure> all;
   for (const matrix_kind& kind : stand_ins()) {
-    if (size == run_size::small && kind.nonzeros > most_nonzeros_at(size)) continue;
     const auto file = std::ranges::find_if(files, [&](const matrix_file& f) { return kind.name == "like " + f.name; });
-    if (file != files.end() && kind.nonzeros <= most_nonzeros_at(size)) {
-      all.push_back(matrix_in(*file, size));
-    } else {
+    const bool has_too_many = size == run_size::small && kind.nonzeros > most_nonzeros_at(size);
+    if (file != files.end()) {
+      if (!has_too_many) all.push_back(matrix_in(*file, size));
+      files.erase(file);
+    } else if (!has_too_many) {
       all.push_back(
           {{.name = kind.name}, [&kind, is_tiny = size == run_size::tiny](int) { return kind.make(is_tiny); }});
     }
-    if (file != files.end()) files.erase(file);
   }
   for (const matrix_file& file : files) all.push_back(matrix_in(file, size));
   return all;

@@ -58,11 +58,18 @@ two_step_product::two_step_product(const context& ctx, const csr_view& a, std::u
   if (problem_.y_count() == 0) return;
   plan_ = variant_->plan(problem_, plan::scope_of(ctx));
   require_applicable(variant_->name, plan_);
-  if (problem_.entries == 0 || problem_.columns == 0) return;  // nothing is gathered
+  if (!gathers()) return;
   const auto calls = std::make_shared<two_step_calls>(plan_.inner<two_step_calls>());
   calls->choice = gather_in(ctx, *calls, passes);
   plan_.scratch_bytes = calls->gather_scratch + calls->choice.plan.scratch_bytes;
   plan_.inner_calls = calls;
+}
+
+std::uint64_t two_step_product::passes() const {
+  if (!gathers()) return 0;
+  const plan::choice<primitives::gather_variant>& choice = plan_.inner<two_step_calls>().choice;
+  return choice.variant->name.ends_with(".direct") ? 1
+                                                   : choice.plan.decided.get<primitives::multipass_decision>().passes;
 }
 
 void two_step_product::operator()(const_values v, values w) const {

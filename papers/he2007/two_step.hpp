@@ -23,9 +23,12 @@ class two_step_product {
   /// Queues w = M v. @throws error(out_of_memory) if there is no scratch for R and for what the gather takes
   void operator()(const_values v, values w) const;
 
-  std::uint64_t scratch_bytes() const noexcept { return plan_.scratch_bytes; }
+  /// That the gather makes; 0 where nothing is gathered.
+  std::uint64_t passes() const;
 
  private:
+  bool gathers() const noexcept { return problem_.y_count() > 0 && problem_.entries > 0 && problem_.columns > 0; }
+
   context ctx_;
   csr_view a_;
   primitives::spmv_problem problem_;

@@ -213,17 +213,43 @@ io::csr_matrix<double> web(std::uint64_t pages, std::uint64_t links_each) {
       made(pages, [&links](std::uint64_t row, std::vector<std::uint32_t>& columns) { columns = links[row]; }));
 }
 
-/// The partner of a row in a matching of [0, 2^bits) that is drawn by the seed: the partner of the partner is the row.
-/// Both have the same exclusive or of their halves, which draws what else becomes of them when the halves are swapped.
-std::uint64_t partner_of(std::uint64_t row, unsigned bits, std::uint64_t seed) {
-  const unsigned half = bits / 2;
-  const std::uint64_t mask = (std::uint64_t{1} << half) - 1;
-  const std::uint64_t low = row & mask;
-  const std::uint64_t middle = row >> half & mask;
-  const std::uint64_t draw = inputs::mix((seed << 32) + (low ^ middle));
-  const std::uint64_t top = row >> (2 * half) ^ (bits % 2 == 1 ? draw >> 63 : 0);
-  return (top << half | (low ^ (draw & mask))) << half | (middle ^ (draw & mask));
+/// The number that gives 1 modulo 2^64 times this odd one, by Newton's iteration.
+std::uint64_t inverse_of(std::uint64_t odd) {
+  std::uint64_t inverse = odd;  // three bits are right, and each step doubles them
+  for (int step = 0; step < 5; ++step) inverse *= 2 - odd * inverse;
+  return inverse;
 }
+
+/// A matching of [0, 2^bits) that is drawn by the seed: a row and its partner are permuted to numbers that differ by a
+/// mask. The permutation multiplies by odd numbers, with the high half added to the low one in between.
+class drawn_matching {
+ public:
+  drawn_matching(unsigned bits, std::uint64_t seed)
+      : all_((std::uint64_t{1} << bits) - 1),
+        high_((bits + 1) / 2),
+        mask_((inputs::mix(3 * seed) | 1) & all_),
+        first_(inputs::mix(3 * seed + 1) | 1),
+        second_(inputs::mix(3 * seed + 2) | 1),
+        first_inverse_(inverse_of(first_)),
+        second_inverse_(inverse_of(second_)) {}
+
+  std::uint64_t partner_of(std::uint64_t row) const {
+    const std::uint64_t permuted = (halves_added(row * first_ & all_) * second_ & all_) ^ mask_;
+    return halves_added(permuted * second_inverse_ & all_) * first_inverse_ & all_;
+  }
+
+ private:
+  /// Its own inverse.
+  std::uint64_t halves_added(std::uint64_t number) const { return number ^ number >> high_; }
+
+  std::uint64_t all_;
+  unsigned high_;
+  std::uint64_t mask_;
+  std::uint64_t first_;
+  std::uint64_t second_;
+  std::uint64_t first_inverse_;
+  std::uint64_t second_inverse_;
+};
 
 }  // namespace
 
@@ -231,14 +257,15 @@ io::csr_matrix<double> scattered_matrix(const matrix_shape& shape) {
   if (shape.rows != shape.columns) return at_random(shape.rows, shape.row_length, shape.columns);
   const std::uint64_t n = shape.rows;
   const auto bits = static_cast<unsigned>(std::bit_width(std::max<std::uint64_t>(n, 1) - 1));
-  return made_definite(
-      made(n, [n, bits, length = shape.row_length](std::uint64_t row, std::vector<std::uint32_t>& columns) {
-        columns.push_back(static_cast<std::uint32_t>(row));
-        for (std::uint64_t seed = 1; seed < length; ++seed) {
-          const std::uint64_t partner = partner_of(row, bits, seed);
-          if (partner < n) columns.push_back(static_cast<std::uint32_t>(partner));
-        }
-      }));
+  std::vector<drawn_matching> matchings;
+  for (std::uint64_t seed = 1; seed < shape.row_length; ++seed) matchings.emplace_back(bits, seed);
+  return made_definite(made(n, [n, &matchings](std::uint64_t row, std::vector<std::uint32_t>& columns) {
+    columns.push_back(static_cast<std::uint32_t>(row));
+    for (const drawn_matching& matching : matchings) {
+      const std::uint64_t partner = matching.partner_of(row);
+      if (partner < n) columns.push_back(static_cast<std::uint32_t>(partner));
+    }
+  }));
 }
 
 const std::vector<matrix_kind>& stand_ins() {

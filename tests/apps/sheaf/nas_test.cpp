@@ -42,6 +42,41 @@ void expect_official_answer(std::string_view name, const std::vector<int>& threa
 TEST(Nas, ClassSHasItsOfficialAnswer) { expect_official_answer("S", {1, 2, 7}); }
 TEST(Nas, ClassWHasItsOfficialAnswer) { expect_official_answer("W", {1, 2}); }
 
+// The benchmark in f32, which is not official: every system takes its 25 steps, and zeta has a digit or two less than
+// f32.
+void expect_answer_in_f32(std::string_view name) {
+  const jobs::nas_class& of = jobs::nas_class_named(name);
+  const auto m = io::with_values<float>(jobs::nas_matrix(of, 2));
+  for (const auto& v : primitives::conjugate_gradient_variants()) {
+    std::vector<context> contexts;
+    if (v.works_on(backend_kind::cpu)) {
+      contexts.push_back(context::cpu(2));
+    } else if (const auto cuda = cuda_context()) {
+      contexts.push_back(*cuda);
+    }
+    for (const context& ctx : contexts) {
+      SCOPED_TRACE(std::string(v.name));
+      const jobs::nas_answer answer = jobs::run_nas(ctx, of, m, {.variant = v.name});
+      EXPECT_TRUE(answer.is_right) << answer.zeta;
+      EXPECT_NEAR(answer.zeta, of.zeta, 1e-6 * of.zeta);
+      EXPECT_GT(std::abs(answer.zeta - of.zeta), 1e-10 * of.zeta) << "as if it were f64";
+      EXPECT_EQ(answer.reason, stop_reason::limit);
+      EXPECT_LT(answer.residual, 1e-5);
+      EXPECT_EQ(answer.loading_seconds > 0, ctx.backend() != backend_kind::cpu);
+    }
+  }
+}
+
+TEST(Nas, ClassSIsNearItsAnswerInF32) { expect_answer_in_f32("S"); }
+TEST(Nas, ClassWIsNearItsAnswerInF32) { expect_answer_in_f32("W"); }
+
+TEST(Nas, AMatrixWithAnotherDiagonalHasAnotherAnswerInF32) {
+  const jobs::nas_class& of = jobs::nas_class_named("S");
+  auto m = io::with_values<float>(jobs::nas_matrix(of, 2));
+  for (float& value : m.values) value *= 1.01F;
+  EXPECT_FALSE(jobs::run_nas(context::cpu(2), of, m).is_right);
+}
+
 TEST(NasLarge, ClassAHasItsOfficialAnswer) {
   if (!large_tests_are_asked_for()) GTEST_SKIP() << "runs where SHEAF_LARGE=1";
   expect_official_answer("A", {2});

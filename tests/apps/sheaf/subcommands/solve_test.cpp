@@ -251,6 +251,30 @@ TEST_F(CliSolve, NpbCgHasItsOfficialZeta) {
   EXPECT_EQ(run_sheaf(folder, "npb-cg D").code, 2);
 }
 
+TEST_F(CliSolve, NpbCgInF32IsNotOfficial) {
+  const program_result text = run_sheaf(folder, "npb-cg S --f32 --backend cpu --threads 2");
+  ASSERT_EQ(text.code, 0) << text.err;
+  EXPECT_TRUE(
+      text.out.starts_with("NAS CG, class S: 1400 rows, 78148 nonzeros, 15 iterations of 25 steps in f32\n"
+                           "zeta 8.59717"))
+      << text.out;
+  EXPECT_NE(text.out.find(", official 8.5971775078648\nVERIFICATION UNOFFICIAL\n"), std::string::npos) << text.out;
+  const program_result json = run_sheaf(folder, "npb-cg S --f32 --backend cpu --json");
+  ASSERT_EQ(json.code, 0) << json.err;
+  const auto report = nlohmann::json::parse(json.out);
+  EXPECT_EQ(report["verification"], "UNOFFICIAL");
+  EXPECT_EQ(report["value_type"], "f32");
+  EXPECT_EQ(report["nonzeros"], 78148);
+  EXPECT_NEAR(report["zeta"].get<double>(), 8.5971775078648, 1e-5);
+  io::csr_matrix<double> matrix = jobs::nas_matrix(jobs::nas_class_named("S"), 2);
+  for (double& value : matrix.values) value *= -1.01;
+  io::write_matrix_market(folder / "s.mtx", matrix);
+  const program_result wrong = run_sheaf(folder, "npb-cg S --f32 --backend cpu --matrix s.mtx");
+  EXPECT_EQ(wrong.code, 4);
+  EXPECT_NE(wrong.out.find("\nVERIFICATION UNSUCCESSFUL\n"), std::string::npos) << wrong.out;
+  EXPECT_TRUE(wrong.err.ends_with(", not 8.5971775078648 to 1e-04\n")) << wrong.err;
+}
+
 // The benchmark's matrix in a file gives the official zeta, and one with a single other value does not.
 TEST_F(CliSolve, NpbCgWithAnotherMatrixIsUnsuccessful) {
   io::csr_matrix<double> matrix = jobs::nas_matrix(jobs::nas_class_named("S"), 2);
@@ -300,6 +324,27 @@ class SolutionCheck : public testing::Test {
   std::vector<double> numbers{2, 1, 1, 2};
   std::vector<double> b{3, 3};
 };
+
+// Rows enough for several parts, of which one thread or several take some each: the sums are the same.
+TEST_F(SolutionCheck, DoesNotDependOnTheThreads) {
+  constexpr std::uint64_t rows = 100'000;
+  std::vector<std::uint64_t> begins(rows + 1);
+  std::vector<std::uint32_t> own(rows);
+  std::vector<double> twos(rows, 2);
+  std::vector<double> ones(rows, 1);
+  std::vector<double> found(rows, 0.5);
+  for (std::uint64_t row = 0; row < rows; ++row) {
+    begins[row + 1] = row + 1;
+    own[row] = static_cast<std::uint32_t>(row);
+  }
+  const csr_view a(rows, rows, begins, own, twos);
+  found[70'000] = 2;  // a residual of 3, in one row
+  for (const int threads : {1, 2, 5}) {
+    EXPECT_EQ(jobs::residual_of(a, ones, found, threads), 3) << threads;
+    EXPECT_EQ(jobs::solution_mistake(a, ones, found, 3, threads), std::nullopt) << threads;
+    EXPECT_EQ(jobs::solution_mistake(a, ones, found, 0, threads), "|b - A x| is 3, but is reported as 0") << threads;
+  }
+}
 
 TEST_F(SolutionCheck, FindsResidualsThatAreNotThoseOfX) {
   EXPECT_EQ(mistake({1, 1}, 0), std::nullopt);
