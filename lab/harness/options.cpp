@@ -208,7 +208,8 @@ void add_papers(CLI::App& app, raw_options& raw, options& parsed) {
   papers
       ->add_option("--data", parsed.papers.data,
                    "of 2005: folder with the matrices/bcsstk15.mtx.gz, 29, 30 and the meshes/aneurysm-2k.su2.gz, "
-                   "cylinder-11k, aneurysm-53k; $SHEAF_DATA_DIR unless given. Those that are missing are made by rule")
+                   "cylinder-11k, aneurysm-53k; of 2007: with matrices/pkustk08.mtx.gz, pkustk14, Stanford_Berkeley, "
+                   "nd24k, and any others; $SHEAF_DATA_DIR unless given. Those that are missing are made by rule")
       ->type_name("FOLDER");
   papers->add_flag("--large", parsed.papers.large,
                    "of 2005: tables 3 to 6 also of a matrix of 10^7 nonzeros and a mesh of 10^7 edges; of 10^6 at the "

@@ -271,7 +271,7 @@ std::vector<std::string> benchmark_cells(const sparse_system<Value>& of, std::st
   if (!answer.is_right) mistake = fmt::format("zeta is {:.13f}, not {:.13f}", answer.zeta, nas.zeta);
   if (answer.reason != stop_reason::limit) mistake = fmt::format("a system ended early: {}", name(answer.reason));
   of.note("the whole benchmark by " + answer.variant, {answer.seconds, answer.seconds, answer.seconds, 1}, mistake,
-          answer.loading_seconds);
+          answer.loading_seconds, std::abs(answer.zeta - nas.zeta) / nas.zeta);
   const double moved = answer.seconds + answer.loading_seconds;
   const char* const verified = of.type == value_type::f64 ? "official" : "unofficial";
   cells.insert(cells.end(),

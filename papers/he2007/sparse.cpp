@@ -207,7 +207,7 @@ void figure_20(paper_run& run) {
     std::vector<matrix_to_measure> matrices = real_matrices(data, s.size);
     const bool has_files = std::ranges::any_of(matrices, [](const matrix_to_measure& m) { return !m.input.is_made; });
     if (!data.empty() && !has_files) fmt::print("  {}/matrices: no matrices, so all are made\n", data);
-    add_scaled(s, matrices);
+    if (!run.request.paper_sizes) add_scaled(s, matrices);
     measure_matrices(run, s, 20, std::move(matrices), times);
   }
   print_cpu_beside_cuda(times);

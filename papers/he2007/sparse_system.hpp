@@ -56,9 +56,9 @@ class sparse_system {
             bytes(a().row_begins.type)};
   }
 
-  /// Records a time, and prints what is wrong with the answer, if anything.
+  /// Records a time, and prints what is wrong with the answer, if anything. Returns the median.
   double note(const std::string& who, const timing& time, const std::optional<std::string>& mistake,
-              double loading_seconds = 0) const {
+              double loading_seconds = 0, double largest_error = -1) const {
     if (mistake) fmt::print("  # {}, {} by {}: WRONG: {}\n", input.name, type_name, who, *mistake);
     run.input_results.push_back({.figure = fmt::format("he2007/{}", figure_),
                                  .input = fmt::format("{}, {}", input.name, type_name),
@@ -68,6 +68,7 @@ class sparse_system {
                                  .who = who,
                                  .loading_seconds = loading_seconds,
                                  .time = time,
+                                 .largest_error = largest_error,
                                  .verified = !mistake});
     return time.median_seconds;
   }

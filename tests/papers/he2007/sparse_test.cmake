@@ -64,6 +64,12 @@ foreach(backend IN LISTS backends)
   endforeach()
 endforeach()
 
+# Without what is scaled to the cache.
+run_figures(0 " answers, 0 wrong" --backend cpu --figures 20 --paper-sizes)
+if(said MATCHES "times the cache")
+  message(FATAL_ERROR "--paper-sizes has a matrix that is scaled:\n${said}")
+endif()
+
 # Files of a folder: one of the paper's names takes the place of the one that is made; others follow.
 set(folder ${OUTPUT}.data)
 file(REMOVE_RECURSE ${folder})

@@ -42,7 +42,7 @@ void expect_products(const bench::matrix_shape& shape) {
   const auto m = io::with_values<Value>(bench::scattered_matrix(shape));
   const std::vector<Value> v = drawn_vector<Value>(m.columns);
   const std::vector<Value> expected = reference_product(m, v);
-  const double precision = 8 * std::numeric_limits<Value>::epsilon() * static_cast<double>(shape.row_length + 1);
+  const double precision = 32 * std::numeric_limits<Value>::epsilon() * static_cast<double>(shape.row_length + 1);
   for (const auto& [name, ctx] : every_context()) {
     const bench::placed_matrix<Value> placed(ctx, m);
     const bench::placed_array<Value> from(ctx, v.data(), v.size());
