@@ -177,7 +177,9 @@ void add_scaled(const session& session, std::vector<matrix_to_measure>& all) {
                  size_text(host), size_text(device));
       continue;
     }
-    all.push_back({{.name = scaled.name}, [shape = scaled.shape](int) { return scattered_matrix(shape); }});
+    matrix_to_measure& added = all.emplace_back();
+    added.input.name = scaled.name;
+    added.make = [shape = scaled.shape](int) { return scattered_matrix(shape); };
   }
 }
 
