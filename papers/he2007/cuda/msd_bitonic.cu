@@ -1,6 +1,7 @@
 #include <cooperative_groups.h>
 
 #include "cuda/device/launch.cuh"
+#include "cuda/movement/memory_cost.hpp"
 #include "papers/cuda/table_scan.hpp"
 #include "papers/he2007/radix_sort.hpp"
 #include "primitives/movement/gathers_by_order.hpp"
@@ -137,8 +138,7 @@ struct planned_scatter {
   plan::planned plan;
 };
 
-/// The scatter of a phase in so many passes: the paper's multi-pass scheme, or in one pass the library's scatter of
-/// that.
+/// The scatter of a phase: the paper's multi-pass scheme in form.passes passes, or cuda.direct for one pass.
 planned_scatter scatter_of_phase(const radix_parameters& form, std::uint64_t count, const plan::scope& scope) {
   const scatter_problem problem{{.backend = backend_kind::cuda,
                                  .count = count,
@@ -151,10 +151,14 @@ planned_scatter scatter_of_phase(const radix_parameters& form, std::uint64_t cou
                                  .pattern = access_pattern::partitioned(form.phase_partitions()),
                                  .bounds = bounds::trust},
                                 duplicates::any};
-  const scatter_variant& variant = scatter_named(form.passes == 1 ? "cuda.direct" : "cuda.multipass");
-  plan::planned plan = variant.plan(problem, scope);
-  if (form.passes > 1) plan.decided.set(multipass_decision{.passes = form.passes});
-  return {variant, problem, std::move(plan)};
+  if (form.passes == 1) {
+    const scatter_variant& direct = scatter_named("cuda.direct");
+    return {direct, problem, direct.plan(problem, scope)};
+  }
+  // The variant's own plan has the number of passes that is cheapest by the library's cost, which is one here.
+  plan::planned plan = to_plan(multipass_cost(problem, scope.machine, form.passes, true), scope.machine, true);
+  plan.decided.set(multipass_decision{.passes = form.passes});
+  return {scatter_named("cuda.multipass"), problem, std::move(plan)};
 }
 
 /// Queues a phase: the move of the move of the tuples from their partitions to those of the next phase.
@@ -341,11 +345,13 @@ std::uint32_t portion_of(std::uint64_t count, const machine& machine) {
       std::clamp<std::uint64_t>(count / std::max<std::uint64_t>(1, threads), least_tuples, most_portion_tuples));
 }
 
-/// Threads of a warp read and write a portion apart, so that they move sectors of which each uses a part at a time.
+/// Lanes of a warp read and write portions that lie apart: a sector moves several times until all of it is used.
 constexpr double portion_slowdown = 4;
 /// All steps of a bitonic sort in shared memory take so many times as long as the copy of its tuples.
 constexpr double network_slowdown = 3;
-constexpr double kernels_of_phase = 10;
+constexpr double kernels_of_phase = 11;
+constexpr double kernels_beside_phases = 6;  ///< one before them, and the bitonic sorts
+constexpr double kernels_of_packing = 2;
 
 plan::planned plan_msd_bitonic(const sort_problem& problem, const plan::scope& scope) {
   if (const char* const reason = tuple_rejection(problem)) return plan::rejected(reason);
@@ -361,7 +367,9 @@ plan::planned plan_msd_bitonic(const sort_problem& problem, const plan::scope& s
   plan.by_name_only = true;
   plan.decided.set(layout);
   plan.scratch_bytes = layout.bytes;
-  plan.add("latency", machine.launch_seconds + (kernels_of_phase * phases + 4) * machine.step_seconds);
+  const double kernels =
+      kernels_of_phase * phases + kernels_beside_phases + (rows_are_tuples(problem) ? 0 : kernels_of_packing);
+  plan.add("latency", machine.launch_seconds + (kernels - 1) * machine.step_seconds);
   if (form.phases > 0) {
     const planned_scatter scatter = scatter_of_phase(form, problem.count, scope);
     plan.add("histograms", phases * copied(9 * count + portion_slowdown * count + 20 * entries));
