@@ -35,8 +35,9 @@ bit_field packed_key(const sort_problem& p) {
 }
 
 std::uint32_t phases_of(std::uint64_t count, std::uint32_t bits) {
-  std::uint32_t phases = 0;
-  while (count > std::uint64_t{most_shared_tuples} << (bits * phases)) ++phases;
+  if (count <= most_shared_tuples) return 0;
+  std::uint32_t phases = 1;
+  while (count > std::uint64_t{most_average_tuples} << (bits * phases)) ++phases;
   return phases;
 }
 
@@ -60,8 +61,8 @@ double moved_bytes(std::uint64_t count, const radix_parameters& form, const plan
   const double histograms = tuples;
   const double locations = tuples * (1 + sizeof(std::uint32_t));
   const double entries = tuples / form.portion * form.phase_partitions();
-  // Counts are written, read for their prefix sums, which are written and read.
-  const double table = entries * (2 * sizeof(std::uint32_t) + 2 * sizeof(std::uint64_t));
+  // Counts are written, and read twice for their prefix sums, which are written and read.
+  const double table = entries * (3 * sizeof(std::uint32_t) + 2 * sizeof(std::uint64_t));
   const double scatter =
       plan::he2007::moved_bytes(plan::he2007::operation::scatter, sizes_of_scatter(count),
                                 access_pattern::partitioned(form.phase_partitions()), form.passes, machine);
@@ -69,12 +70,13 @@ double moved_bytes(std::uint64_t count, const radix_parameters& form, const plan
 }
 
 double moved_bytes_of_clustering(std::uint64_t count, std::uint64_t parts, std::uint64_t cache_bytes) {
-  std::uint64_t transfers = 1;
-  for (std::uint64_t cluster = count * tuple_bytes / parts; cluster > cache_bytes; cluster >>= clustering_bits) {
-    ++transfers;
-  }
-  for (std::uint64_t sorted = 1; sorted < parts; sorted *= 2) ++transfers;
-  return static_cast<double>(transfers) * 2 * static_cast<double>(count * tuple_bytes);
+  constexpr std::uint64_t copy = 2;
+  constexpr std::uint64_t pass = 3;  // tuples are read once to be counted and once to be moved
+  std::uint64_t times = copy;
+  for (std::uint64_t bytes = count * tuple_bytes; bytes > cache_bytes; bytes >>= clustering_bits) times += pass;
+  times += copy;  // passes over clusters that the cache holds
+  for (std::uint64_t merged = 1; merged < parts; merged *= 2) times += copy;
+  return static_cast<double>(times) * static_cast<double>(count * tuple_bytes);
 }
 
 radix_parameters choose_parameters(std::uint64_t count, const plan::he2007::parameters& machine) {

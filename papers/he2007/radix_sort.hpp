@@ -2,6 +2,7 @@
 
 #include "core/host_device.hpp"
 #include "core/scratch_offsets.hpp"
+#include "papers/he2007/bitonic_network.hpp"
 #include "plan/he2007.hpp"
 #include "primitives/sort/contract.hpp"
 #include "primitives/split/category.hpp"
@@ -58,6 +59,11 @@ struct radix_parameters {
   }
 };
 
+/// Most tuples of a partition on average: four standard deviations below what fits shared memory, so that of uniform
+/// keys nearly all partitions do.
+constexpr std::uint32_t most_average_tuples = most_shared_tuples - 4 * 64;
+static_assert(64 * 64 == most_shared_tuples, "the deviation of a count is the root of its average");
+
 /// P = log_f(n / S) for f = 2^bits, rounded up: phases after which partitions of uniform keys fit shared memory.
 std::uint32_t phases_of(std::uint64_t count, std::uint32_t bits);
 /// Bits, P and the passes of the scatters with the least C = P T'_scatter, each scatter in case II with 2^Bits
@@ -70,9 +76,11 @@ double scatters_seconds(std::uint64_t count, const radix_parameters& chosen, con
 /// internal arrays and the scatter with the misses of the model; then the bitonic sorts, which read and write each
 /// tuple once, as for uniform keys.
 double moved_bytes(std::uint64_t count, const radix_parameters& form, const plan::he2007::parameters& machine);
-/// The same of the CPU's form, radix clustering of `parts` parts that are merged two and two: every pass over clusters
-/// that the cache does not hold reads and writes each tuple, those over smaller ones do so once, and every round of
-/// merges.
+/// The parts that the CPU's form cuts the tuples into: one for each thread, but few of few tuples.
+std::uint64_t clustering_parts(std::uint64_t count, std::uint64_t threads);
+/// The bytes that the CPU's form moves to and from memory: a copy of the tuples, every pass over clusters of which the
+/// cache does not hold one for each part, the passes over smaller clusters as one copy, and every round of merges.
+/// @param cache_bytes  of the cache that the threads share
 double moved_bytes_of_clustering(std::uint64_t count, std::uint64_t parts, std::uint64_t cache_bytes);
 /// Bits of a pass of radix clustering, as the paper's cost model of caches and TLB has it on both of its CPUs.
 constexpr std::uint32_t clustering_bits = 6;
@@ -93,23 +101,32 @@ struct portion_place {
   SHEAF_HOST_DEVICE std::uint64_t entry(std::uint32_t digit) const { return first_entry + digit * portions + number; }
 };
 
+/// The place of the last of `count` ascending numbers that is not above `value`; the first one is not. Where the
+/// numbers are the first portions of partitions, this is the partition that has the portion: of several that begin with
+/// it, all but the last have no portions.
+SHEAF_HOST_DEVICE inline std::uint64_t last_not_above(const std::uint64_t* numbers, std::uint64_t count,
+                                                      std::uint64_t value) {
+  std::uint64_t low = 0;
+  std::uint64_t high = count;
+  while (high - low > 1) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    (numbers[middle] <= value ? low : high) = middle;
+  }
+  return low;
+}
+
 /// @param portion  its number among the portions of all partitions, less than first_portions[partitions]
 SHEAF_HOST_DEVICE inline portion_place find_portion(const std::uint64_t* begins, const std::uint64_t* first_portions,
                                                     std::uint64_t partitions, const radix_parameters& form,
                                                     std::uint64_t portion) {
-  // The last partition whose first portion is not above: partitions without tuples have no portions.
-  std::uint64_t low = 0;
-  std::uint64_t high = partitions;
-  while (high - low > 1) {
-    const std::uint64_t middle = low + (high - low) / 2;
-    (first_portions[middle] <= portion ? low : high) = middle;
-  }
+  const std::uint64_t partition = last_not_above(first_portions, partitions, portion);
+  const std::uint64_t partition_end = begins[partition + 1];
   portion_place place;
-  place.portions = first_portions[low + 1] - first_portions[low];
-  place.number = portion - first_portions[low];
-  place.first_entry = first_portions[low] << form.bits;
-  place.begin = begins[low] + place.number * form.portion;
-  place.end = place.begin + form.portion < begins[low + 1] ? place.begin + form.portion : begins[low + 1];
+  place.portions = first_portions[partition + 1] - first_portions[partition];
+  place.number = portion - first_portions[partition];
+  place.first_entry = first_portions[partition] << form.bits;
+  place.begin = begins[partition] + place.number * form.portion;
+  place.end = place.begin + form.portion < partition_end ? place.begin + form.portion : partition_end;
   return place;
 }
 
@@ -152,20 +169,19 @@ SHEAF_HOST_DEVICE inline std::uint64_t begin_of_partition(const std::uint64_t* b
   return run_begins[(first_portions[partition] << bits) + digit * portions];
 }
 
-/// A comparator of the bitonic network. Every step puts the lesser word first, so that words past the end need not
-/// exist: the first step of a merge compares its halves from the outside in.
-struct comparator {
-  std::uint64_t low;
-  std::uint64_t high;
-};
-/// The comparator of word `low` in a step over `step` words of merges to runs of `run` words.
-SHEAF_HOST_DEVICE inline comparator comparator_of(std::uint64_t low, std::uint64_t run, std::uint64_t step) {
-  const std::uint64_t begin = low / (2 * step) * (2 * step);
-  return {low, step == run / 2 ? begin + 2 * step - 1 - (low - begin) : low + step};
-}
-/// The word with which comparator i of a step begins.
-SHEAF_HOST_DEVICE inline std::uint64_t low_of(std::uint64_t i, std::uint64_t step) {
-  return i / step * (2 * step) + i % step;
+/// A tile of the partitions that shared memory does not hold.
+/// @param first_tiles  the number of each partition's first tile, with an entry more; other partitions have no tiles
+/// @param number       of the tile, less than first_tiles[partitions]
+SHEAF_HOST_DEVICE inline tile_place find_tile(const std::uint64_t* begins, const std::uint64_t* first_tiles,
+                                              std::uint64_t partitions, std::uint64_t tile_tuples,
+                                              std::uint64_t number) {
+  const std::uint64_t partition = last_not_above(first_tiles, partitions, number);
+  tile_place tile;
+  tile.partition_begin = begins[partition];
+  tile.partition_size = begins[partition + 1] - begins[partition];
+  tile.first = (number - first_tiles[partition]) * tile_tuples;
+  tile.size = tile.partition_size - tile.first < tile_tuples ? tile.partition_size - tile.first : tile_tuples;
+  return tile;
 }
 
 /// What a plan decides for the GPU's form, and where its arrays begin in scratch.

@@ -242,8 +242,9 @@ cpu_times sort_on_the_cpu(paper_run& run, session& session) {
     if (found.empty() || today.empty()) continue;
     times.paper[count] = found[0].time.median_seconds;
     times.today[count] = today[0].time.median_seconds;
-    const double bytes = sheaf::papers::he2007::moved_bytes_of_clustering(
-        count, static_cast<std::uint64_t>(session.ctx.threads()), session.hardware.cache_bytes);
+    const std::uint64_t parts =
+        sheaf::papers::he2007::clustering_parts(count, static_cast<std::uint64_t>(session.ctx.threads()));
+    const double bytes = sheaf::papers::he2007::moved_bytes_of_clustering(count, parts, session.hardware.cache_bytes);
     rows.row({fmt::to_string(count), time_of(&found[0]), estimated_bandwidth(bytes, &found[0]), time_of(&today[0]),
               today[0].variant, records_per_second(&today[0]), bandwidth_text(today[0].bytes_per_second())});
   }

@@ -7,6 +7,14 @@
 // cpu.radix_clustering: the CPU's sort of He et al. 2007 (section 4.1), by name only. The tuples are cut into as many
 // parts as there are threads. A thread sorts a part by radix clustering (Boncz et al. 1999): passes of six bits from
 // the highest on, each within the clusters of the pass before. The sorted parts are merged, two and two.
+namespace sheaf::papers::he2007 {
+
+std::uint64_t clustering_parts(std::uint64_t count, std::uint64_t threads) {
+  return cpu::parts_worth(count * tuple_bytes, threads);
+}
+
+}  // namespace sheaf::papers::he2007
+
 namespace sheaf::cpu {
 namespace {
 
@@ -32,7 +40,7 @@ struct clustering_layout {
   std::uint64_t tuples[2] = {};  ///< of rows that are tuples one, beside the output
   std::uint64_t bytes = 0;       ///< of all
 
-  clustering_layout(const sort_problem& p, std::uint64_t threads) : parts(parts_worth(p.count * tuple_bytes, threads)) {
+  clustering_layout(const sort_problem& p, std::uint64_t threads) : parts(clustering_parts(p.count, threads)) {
     core::scratch_offsets arrays;
     const bool is_packed = !rows_are_tuples(p);
     if (is_packed && p.product == sort_product::records) order = arrays.take(p.count * sizeof(std::uint32_t));

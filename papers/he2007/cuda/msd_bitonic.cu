@@ -87,7 +87,8 @@ __global__ void __launch_bounds__(block_threads)
   if (i < count) partition_ids[i] = partition_id(tuples[i], phase, bits);
 }
 
-/// Step 2, before the prefix sums. Threads without a portion clear the rest of the table.
+/// Step 2, before the prefix sums. Threads without a portion clear the rest of the table: the prefix sums read all of
+/// it.
 __global__ void __launch_bounds__(histogram_threads) count_portions(const __grid_constant__ phase_arguments args) {
   extern __shared__ std::uint8_t histograms[];
   const std::uint64_t portion = std::uint64_t{blockIdx.x} * histogram_threads + threadIdx.x;
@@ -161,7 +162,7 @@ planned_scatter scatter_of_phase(const radix_parameters& form, std::uint64_t cou
   return {scatter_named("cuda.multipass"), problem, std::move(plan)};
 }
 
-/// Queues a phase: the move of the move of the tuples from their partitions to those of the next phase.
+/// Queues a phase, which moves the tuples of each partition to the partitions that the next phase begins with.
 void run_phase(const context& ctx, const msd_layout& layout, const sort_arrays& arrays, std::uint32_t phase,
                std::uint64_t count, const std::uint64_t* from, std::uint64_t* to) {
   const radix_parameters& form = layout.form;
@@ -194,23 +195,11 @@ void run_phase(const context& ctx, const msd_layout& layout, const sort_arrays& 
       {{from, count, tuple_bytes}, {arrays.locations, count, index_type::u32}, {to, count, tuple_bytes}}, nullptr);
 }
 
-__device__ __forceinline__ void put_lesser_first(std::uint64_t& low, std::uint64_t& high) {
-  const std::uint64_t a = low;
-  const std::uint64_t b = high;
-  if (a <= b) return;
-  low = b;
-  high = a;
-}
-
-/// The steps over first_step words and fewer of merges to runs of `run` words, in shared memory. A block calls it.
+/// Merges to runs of `run` words: the steps over first_step words and fewer, in shared memory. A block calls it.
 __device__ void merge_in_shared(std::uint64_t* words, std::uint32_t size, std::uint64_t run, std::uint64_t first_step) {
   for (std::uint64_t step = first_step; step > 0; step /= 2) {
     __syncthreads();
-    const std::uint64_t comparators = ceil_div(std::uint64_t{size}, 2 * step) * step;
-    for (std::uint64_t i = threadIdx.x; i < comparators; i += network_threads) {
-      const comparator pair = comparator_of(low_of(i, step), run, step);
-      if (pair.high < size) put_lesser_first(words[pair.low], words[pair.high]);
-    }
+    step_of_thread(words, size, run, step, threadIdx.x, network_threads);
   }
   __syncthreads();
 }
@@ -239,13 +228,6 @@ __global__ void __launch_bounds__(network_threads)
   for (std::uint64_t i = threadIdx.x; i < size; i += network_threads) to[begin + i] = words[i];
 }
 
-/// A tile of a long partition.
-struct tile_place {
-  std::uint64_t partition_begin;
-  std::uint64_t partition_size;
-  std::uint64_t first;  ///< its first tuple in the partition
-};
-
 struct long_partitions {
   const std::uint64_t* begins;
   const std::uint64_t* first_tiles;  ///< prefix sums of what sort_short_partitions counted
@@ -253,26 +235,16 @@ struct long_partitions {
   const unsigned long long* longest;
 
   __device__ std::uint64_t tiles() const { return first_tiles[partitions]; }
-  __device__ tile_place tile(std::uint64_t number) const {
-    std::uint64_t low = 0;
-    std::uint64_t high = partitions;
-    while (high - low > 1) {
-      const std::uint64_t middle = low + (high - low) / 2;
-      (first_tiles[middle] <= number ? low : high) = middle;
-    }
-    return {begins[low], begins[low + 1] - begins[low], (number - first_tiles[low]) * tile_tuples};
-  }
 };
 
 /// Loads a tile of tuples, calls work(words, size) on shared memory and stores it. A block calls it.
 template <class Work>
 __device__ void with_tile(const tile_place& tile, const std::uint64_t* from, std::uint64_t* to, std::uint64_t* words,
                           Work work) {
-  const auto size = static_cast<std::uint32_t>(min(tile_tuples, tile.partition_size - tile.first));
-  const std::uint64_t begin = tile.partition_begin + tile.first;
-  for (std::uint32_t i = threadIdx.x; i < size; i += network_threads) words[i] = from[begin + i];
+  const auto size = static_cast<std::uint32_t>(tile.size);
+  for (std::uint32_t i = threadIdx.x; i < size; i += network_threads) words[i] = from[tile.begin() + i];
   work(words, size);
-  for (std::uint32_t i = threadIdx.x; i < size; i += network_threads) to[begin + i] = words[i];
+  for (std::uint32_t i = threadIdx.x; i < size; i += network_threads) to[tile.begin() + i] = words[i];
   __syncthreads();
 }
 
@@ -281,32 +253,28 @@ __global__ void __launch_bounds__(network_threads)
     sort_long_partitions(const __grid_constant__ long_partitions partitions, const std::uint64_t* from,
                          std::uint64_t* to) {
   extern __shared__ std::uint64_t words[];
-  const std::uint64_t tiles = partitions.tiles();
-  if (tiles == 0) return;
   const auto grid = cooperative_groups::this_grid();
-  for (std::uint64_t t = blockIdx.x; t < tiles; t += gridDim.x) {
-    with_tile(partitions.tile(t), from, to, words, sort_in_shared);
-  }
+  const std::uint64_t tiles = partitions.tiles();
+  const auto for_each_tile = [&](auto work) {
+    for (std::uint64_t number = blockIdx.x; number < tiles; number += gridDim.x) {
+      work(find_tile(partitions.begins, partitions.first_tiles, partitions.partitions, tile_tuples, number));
+    }
+  };
+  if (tiles == 0) return;
+  for_each_tile([&](const tile_place& tile) { with_tile(tile, from, to, words, sort_in_shared); });
   for (std::uint64_t run = 2 * tile_tuples; run / 2 < *partitions.longest; run *= 2) {
     for (std::uint64_t step = run / 2; step >= tile_tuples; step /= 2) {
       grid.sync();
-      for (std::uint64_t t = blockIdx.x; t < tiles; t += gridDim.x) {
-        const tile_place tile = partitions.tile(t);
-        if (run / 2 >= tile.partition_size || tile.first / step % 2 == 1) continue;
-        std::uint64_t* const tuples = to + tile.partition_begin;
-        for (std::uint64_t i = threadIdx.x; i < tile_tuples; i += network_threads) {
-          const comparator pair = comparator_of(tile.first + i, run, step);
-          if (pair.high < tile.partition_size) put_lesser_first(tuples[pair.low], tuples[pair.high]);
-        }
-      }
+      for_each_tile(
+          [&](const tile_place& tile) { far_step_of_thread(to, tile, run, step, threadIdx.x, network_threads); });
     }
     grid.sync();
-    for (std::uint64_t t = blockIdx.x; t < tiles; t += gridDim.x) {
-      const tile_place tile = partitions.tile(t);
-      if (run / 2 >= tile.partition_size) continue;
-      with_tile(tile, to, to, words,
-                [run](auto* words, std::uint32_t size) { merge_in_shared(words, size, run, tile_tuples / 2); });
-    }
+    for_each_tile([&](const tile_place& tile) {
+      if (!tile.is_merged_to(run)) return;
+      with_tile(tile, to, to, words, [run](std::uint64_t* tile_words, std::uint32_t size) {
+        merge_in_shared(tile_words, size, run, tile_tuples / 2);
+      });
+    });
   }
 }
 
