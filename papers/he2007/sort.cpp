@@ -38,10 +38,19 @@ std::vector<std::uint64_t> counts_of(const paper_run& run, const session& s) {
   return run.counts(s, powers(million, 64 * million, 4), key_sort);
 }
 
+/// Memory of the host for the input and the output of the sorts of a row on a GPU, which run one after another; null
+/// where it does not hold them, and on the CPU.
+using transfer_memory = std::shared_ptr<std::byte[]>;
+
+transfer_memory memory_of_transfers(const session& s, const problem& p) {
+  const std::uint64_t bytes = 2 * p.count * p.record_bytes;
+  if (s.ctx.backend() != backend_kind::cuda || !host_holds(bytes)) return nullptr;
+  return host_memory(s.ctx, bytes);
+}
+
 /// A sort with the transfer of its input from the host before and of its output to the host after.
-contender with_transfers(const session& session, const problem& p, const contender& sort) {
+contender with_transfers(const session& session, const problem& p, const contender& sort, const transfer_memory& host) {
   const std::uint64_t bytes = p.count * p.record_bytes;
-  const std::shared_ptr<std::byte[]> host = host_memory(session.ctx, 2 * bytes);
   contender contender = sort;
   contender.who += "+transfers";
   contender.predicted_seconds = 0;
@@ -58,18 +67,18 @@ contender with_transfers(const session& session, const problem& p, const contend
   return contender;
 }
 
-/// Adds the contender, and on a GPU also the contender with transfers.
-void add_with_transfers(std::vector<contender>& who, const session& s, const problem& p, contender sort) {
-  if (s.ctx.backend() == backend_kind::cuda && host_holds(2 * p.count * p.record_bytes)) {
-    who.push_back(with_transfers(s, p, sort));
-  }
+/// Adds the contender, and where there is memory for them also the contender with transfers.
+void add_with_transfers(std::vector<contender>& who, const session& s, const problem& p, contender sort,
+                        const transfer_memory& host) {
+  if (host != nullptr) who.push_back(with_transfers(s, p, sort, host));
   who.push_back(std::move(sort));
 }
 
 /// Adds the variant of this name, if it is built.
-void add_sort(std::vector<contender>& who, const session& s, const problem& p, std::string_view variant) {
+void add_sort(std::vector<contender>& who, const session& s, const problem& p, std::string_view variant,
+              const transfer_memory& host = nullptr) {
   std::optional<contender> contender = contender_by_name(s.ctx, p, s.arrays, variant);
-  if (contender) add_with_transfers(who, s, p, std::move(*contender));
+  if (contender) add_with_transfers(who, s, p, std::move(*contender), host);
 }
 
 const primitives::sort_variant* sort_named(std::string_view name) {
@@ -109,7 +118,7 @@ std::optional<phase_sort> phase_sort_of(const session& s, std::uint64_t count) {
 contender with_passes(const session& session, const phase_sort& sort, std::uint64_t passes) {
   plan::planned plan = sort.plan;
   auto layout = plan.decided.get<msd_layout>();
-  if (layout.form.passes != passes) plan.seconds = 0;  // it is of the model's number
+  if (layout.form.passes != passes) plan.seconds = 0;  // the price is of the model's number
   layout.form.passes = static_cast<std::uint32_t>(passes);
   plan.decided.set(layout);
   return {.who = fmt::format("{}:passes={}", sort.variant.name, passes),
@@ -157,11 +166,12 @@ void optimizations_on_cuda(paper_run& run, session& session) {
     const problem tuples = tuple_sort(count);
     std::vector<std::uint64_t> numbers = swept_passes(session, sort->form().passes);
     if (std::ranges::find(numbers, paper_scatter_passes) == numbers.end()) numbers.push_back(paper_scatter_passes);
+    const transfer_memory host = memory_of_transfers(session, tuples);
     std::vector<contender> who;
     for (const std::uint64_t passes : numbers) {
-      add_with_transfers(who, session, tuples, with_passes(session, *sort, passes));
+      add_with_transfers(who, session, tuples, with_passes(session, *sort, passes), host);
     }
-    add_sort(who, session, tuples, "cuda.sample_bitonic");
+    add_sort(who, session, tuples, "cuda.sample_bitonic", host);
     const auto found = run.measure(session, 15, tuples, std::move(who));
     if (found.empty()) continue;
     const auto today = run.measure(session, 15, key_sort(count), {chosen(session, key_sort(count))});
@@ -271,12 +281,13 @@ void sort_on_cuda(paper_run& run, session& session, const cpu_times& on_the_cpu)
     const std::optional<phase_sort> sort = phase_sort_of(session, count);
     if (!sort) continue;
     const problem tuples = tuple_sort(count);
+    const transfer_memory host = memory_of_transfers(session, tuples);
     std::vector<contender> who;
-    add_with_transfers(who, session, tuples, with_passes(session, *sort, sort->form().passes));
-    add_sort(who, session, tuples, "cuda.bitonic");
+    add_with_transfers(who, session, tuples, with_passes(session, *sort, sort->form().passes), host);
+    add_sort(who, session, tuples, "cuda.bitonic", host);
     const auto found = run.measure(session, 16, tuples, std::move(who));
     std::vector<contender> today_who;
-    add_with_transfers(today_who, session, key_sort(count), chosen(session, key_sort(count)));
+    add_with_transfers(today_who, session, key_sort(count), chosen(session, key_sort(count)), host);
     const auto today = run.measure(session, 16, key_sort(count), std::move(today_who));
     const std::string paper_name = fmt::format("cuda.msd_bitonic:passes={}", sort->form().passes);
     const result* const paper = find(found, paper_name + "+transfers");
