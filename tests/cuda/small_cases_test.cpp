@@ -245,6 +245,9 @@ TEST_F(CudaSmallCases, Sort) {
   cases.add_side_by_side(sort_call::records, 5000, field(0, 1, unsigned_integer), key_spread::uniform, 0);
   cases.add_side_by_side(sort_call::records, 3000, field(0, 8, unsigned_integer), key_spread::uniform, 0);
   cases.add_side_by_side(sort_call::records, 3000, field(0, 12, bytes), key_spread::uniform, 0);
+  // Partitions that shared memory does not hold, in the radix sort of 2007.
+  cases.add_side_by_side(sort_call::records, 9000, field(0, 8, unsigned_integer), key_spread::equal, 0);
+  cases.add_side_by_side(sort_call::gather_index, 9000, field(0, 2, unsigned_integer), key_spread::two, 0);
   std::vector<sort_trial> trials;
   for (const sort_case& c : cases.made) trials.emplace_back(c);
   each_must_run(primitives::sort_variants(), [&](std::string_view variant) {
@@ -273,6 +276,8 @@ TEST_F(CudaSmallCases, LongerSorts) {
     EXPECT_TRUE(run_and_expect(*ctx, t, "cuda.sample"));
     EXPECT_TRUE(run_and_expect(*ctx, t, "cuda.onesweep") || c.call == sort_call::gather_index);
   }
+  // Several phases.
+  EXPECT_TRUE(run_and_expect(*ctx, sort_trial(cases.made.front()), "cuda.msd_bitonic"));
 }
 
 TEST_F(CudaSmallCases, HashSearch) {

@@ -96,6 +96,25 @@ bool have_same_keys(const std::vector<Key>& a, const std::vector<Key>& b) {
   return a.size() == b.size() && sum(a) == sum(b);
 }
 
+template <class Key>
+void expect_keys_in_order(std::uint64_t count, std::string_view variant) {
+  const context ctx = context::cuda();
+  const device_array<Key> keys(ctx, count), sorted(ctx, count);
+  keys.fill(std::vector<Key>(count));
+  const captured_graph graph(ctx, [&] { sort_keys(ctx, keys.span(), sorted.span(), {.variant = variant}); });
+  for (const key_contents& of : contents) {
+    SCOPED_TRACE(of.name);
+    SCOPED_TRACE(sizeof(Key));
+    const std::vector<Key> given = keys_of<Key>(of, count);
+    keys.fill(given);
+    graph.launch();
+    ctx.wait();
+    const std::vector<Key> found = sorted.on_host();
+    EXPECT_TRUE(std::is_sorted(found.begin(), found.end()));
+    EXPECT_TRUE(have_same_keys(found, given));
+  }
+}
+
 class CudaSortGraph : public testing::TestWithParam<std::tuple<std::uint64_t, std::string>> {
  protected:
   static std::uint64_t count() { return std::get<0>(GetParam()); }
@@ -103,25 +122,6 @@ class CudaSortGraph : public testing::TestWithParam<std::tuple<std::uint64_t, st
 
   void SetUp() override {
     if (!cuda_context()) GTEST_SKIP() << "no CUDA device here";
-  }
-
-  template <class Key>
-  void expect_keys_in_order() const {
-    const context ctx = context::cuda();
-    const device_array<Key> keys(ctx, count()), sorted(ctx, count());
-    keys.fill(std::vector<Key>(count()));
-    const captured_graph graph(ctx, [&] { sort_keys(ctx, keys.span(), sorted.span(), {.variant = variant()}); });
-    for (const key_contents& of : contents) {
-      SCOPED_TRACE(of.name);
-      SCOPED_TRACE(sizeof(Key));
-      const std::vector<Key> given = keys_of<Key>(of, count());
-      keys.fill(given);
-      graph.launch();
-      ctx.wait();
-      const std::vector<Key> found = sorted.on_host();
-      EXPECT_TRUE(std::is_sorted(found.begin(), found.end()));
-      EXPECT_TRUE(have_same_keys(found, given));
-    }
   }
 
   // Values are positions: of equal keys they ascend.
@@ -173,9 +173,9 @@ INSTANTIATE_TEST_SUITE_P(Words, CudaSortGraph,
                          });
 
 TEST_P(CudaSortGraph, SortsTheKeysOfEachRun) {
-  expect_keys_in_order<std::uint32_t>();
-  expect_keys_in_order<std::uint64_t>();
-  expect_keys_in_order<std::int64_t>();
+  expect_keys_in_order<std::uint32_t>(count(), variant());
+  expect_keys_in_order<std::uint64_t>(count(), variant());
+  expect_keys_in_order<std::int64_t>(count(), variant());
 }
 
 // Bits above those that decide differ from key to key, and say nothing.
@@ -204,6 +204,16 @@ TEST_P(CudaSortGraph, SortsThePairsOfEachRun) {
   expect_pairs_in_order<std::uint32_t, std::uint32_t>();
   expect_pairs_in_order<std::uint64_t, std::uint32_t>();
   expect_pairs_in_order<std::uint64_t, std::uint64_t>();
+}
+
+// The radix sort of 2007 sorts partitions in shared memory, or in a kernel whose grid synchronizes, by how long they
+// are; its cases have one phase, several, and tuples that it packs.
+TEST(CudaSort, MsdBitonicSortsTheKeysOfEachRunOfAGraph) {
+  if (!cuda_context()) GTEST_SKIP() << "no CUDA device here";
+  for (const std::uint64_t count : {1000, 50021, (1 << 20) + 321}) {
+    expect_keys_in_order<std::uint64_t>(count, "cuda.msd_bitonic");
+    expect_keys_in_order<std::uint32_t>(count, "cuda.msd_bitonic");
+  }
 }
 
 // Words hold a key of few letters and the number of the row, all of whose digits have few keys.
