@@ -4,7 +4,7 @@
 namespace sheaf::bench::papers::he2007::device {
 namespace {
 
-constexpr int words_of_thread = 4;  // under way at once: some 64 KB for each multiprocessor, as many as in calibration
+constexpr int words_of_thread = 4;  // under way at once, as many as in the copies of calibration
 
 // Loads bypass L1: no word is read twice.
 __global__ void __launch_bounds__(cuda::block_threads) scan_words(const uint4* from, uint4* to, std::uint64_t words) {
