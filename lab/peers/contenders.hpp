@@ -54,6 +54,13 @@ make_contenders list_walks;
 /// lists that do not lie in order are left out, because their walks take minutes.
 make_contenders list_walks_for_devices;
 
+/// No list at all: a scan of as many values in the order of the array, one thread, "std.inclusive_scan". Only one list
+/// whose nodes lie in order has the same answer; beside other lists of integers it promises less, and has a check of
+/// its own.
+make_contenders array_scans;
+/// The same on the context's threads, "tbb.parallel_scan". Linked only where oneTBB was found.
+make_contenders tbb_array_scans;
+
 /// What a search looks in is built before it is timed, as ours is. One thread: std::unordered_map where the first
 /// record of a key is asked for, else std::unordered_multimap, "std.unordered_map" and "std.unordered_multimap"; left
 /// out where their nodes would take minutes to make.

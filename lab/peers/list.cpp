@@ -34,6 +34,10 @@ constexpr peer_row rows[] = {
     {cpu, host::spreading_sorts, {"sort_keys", "sort_pairs", "sort_gather_index"}},
 #endif
     {cpu, host::list_walks, {"list_rank", "list_scan"}},
+    {cpu, host::array_scans, {"list_scan"}},
+#if SHEAF_BENCH_HAS_TBB
+    {cpu, host::tbb_array_scans, {"list_scan"}},
+#endif
     {cpu, host::sorted_arrays, {"build_hash_index"}},
     {cpu, host::unordered_maps, {"hash_search", "hash_count", "hash_contains", "hash_find"}},
     {cpu, host::binary_searches, {"hash_search", "hash_count", "hash_contains", "hash_find"}},
@@ -88,10 +92,12 @@ constexpr peer_name all_names[] = {
     {"plain_loop", "OpenMP loop"},
     {"serial_loop", "loop of one CPU thread"},
     {"serial_walk", "walk of one CPU thread"},
+    {.who = "std.inclusive_scan", .text = "`std::inclusive_scan` of an array", .is_for_scale = true},
     {"std.sort", "`std::sort`"},
     {"std.stable_sort", "`std::stable_sort`"},
     {"std.unordered_map", "`std::unordered_map`"},
     {"std.unordered_multimap", "`std::unordered_multimap`"},
+    {.who = "tbb.parallel_scan", .text = "oneTBB `parallel_scan` of an array", .is_for_scale = true},
     {"tbb.parallel_sort", "oneTBB `parallel_sort`"},
     {"thrust.stable_sort", "`thrust::stable_sort`"},
     {"vqsort", "Highway `vqsort`"},
