@@ -8,7 +8,10 @@
 #include <utility>
 #include <vector>
 
-// What walkers of figure 5 have to walk, which follows from the places of splitters alone.
+#include "papers/wei2010/list_sums.hpp"
+
+// What walkers of figure 5 have to walk, which follows from the places of splitters alone, beside what they are counted
+// to have walked.
 namespace sheaf::bench::papers::wei2010 {
 
 /// The nodes that come before a node in the list of pattern strided:`stride` of `nodes` nodes, which goes through every
@@ -37,6 +40,24 @@ inline std::vector<std::uint64_t> sublist_lengths(std::span<const std::uint64_t>
   return lengths;
 }
 
+/// Of the sublists of sheaf::papers::wei2010::run_list_sums(), the first of which begins at the list's head, node 0.
+inline std::vector<std::uint64_t> lengths_of_form(std::uint64_t nodes, std::uint64_t sublists, std::uint64_t stride) {
+  std::vector<std::uint64_t> splitters(sublists);
+  for (std::uint64_t s = 1; s < sublists; ++s) {
+    splitters[s] = sheaf::papers::wei2010::splitter_node(s, sublists, nodes);
+  }
+  return sublist_lengths(splitters, nodes, stride);
+}
+
+/// The largest of some loads over their mean, 0 if all are 0.
+inline double over_mean(std::span<const std::uint64_t> loads) {
+  std::uint64_t all = 0;
+  for (const std::uint64_t load : loads) all += load;
+  if (all == 0) return 0;
+  return static_cast<double>(*std::max_element(loads.begin(), loads.end())) * static_cast<double>(loads.size()) /
+         static_cast<double>(all);
+}
+
 /// Nodes that the multiprocessor with the most of them walks over, over their mean.
 struct largest_load {
   double dealt = 0;  ///< thread t walks sublists t, t + walkers, ... as in the paper
@@ -53,19 +74,13 @@ inline largest_load load_of(std::span<const std::uint64_t> lengths, std::uint64_
   using time_and_thread = std::pair<std::uint64_t, std::uint64_t>;
   std::priority_queue<time_and_thread, std::vector<time_and_thread>, std::greater<>> threads;
   for (std::uint64_t t = 0; t < walkers; ++t) threads.emplace(0, t);
-  std::uint64_t nodes = 0;
   for (std::uint64_t sublist = 0; sublist < lengths.size(); ++sublist) {
-    nodes += lengths[sublist];
     dealt[sublist % walkers / of_each % multiprocessors] += lengths[sublist];
     const auto [done, thread] = threads.top();
     threads.pop();
     threads.emplace(done + lengths[sublist], thread);
     drawn[thread / of_each % multiprocessors] += lengths[sublist];
   }
-  const auto over_mean = [&](const std::vector<std::uint64_t>& loads) {
-    return static_cast<double>(*std::max_element(loads.begin(), loads.end())) * static_cast<double>(multiprocessors) /
-           static_cast<double>(nodes);
-  };
   return {over_mean(dealt), over_mean(drawn)};
 }
 

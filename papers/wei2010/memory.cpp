@@ -4,6 +4,7 @@
 #include "lab/harness/now.hpp"
 #include "lab/inputs/pattern.hpp"
 #include "papers/wei2010/figures.hpp"
+#include "papers/wei2010/points.hpp"
 
 // Tables 3 and 4: a test that only accesses words of 64 bits far from each other, as fast as the machine can, beside
 // the time that a list takes for each of its nodes.
@@ -24,36 +25,6 @@ void access_on_host(const memory_test& test, std::uint64_t block, std::uint64_t*
     }
   }
   sum = total;
-}
-
-#if SHEAF_HAS_CUDA
-// The paper has 224 points. Today's devices have more multiprocessors, which get 1 to 16 blocks each, and threads that
-// are so many that each makes fewer accesses. A point makes at most as many accesses as the paper's largest.
-std::vector<memory_test> points_of_cuda(std::uint64_t multiprocessors) {
-  std::vector<std::uint64_t> all_blocks{8, 15, 16, 30, 32, 60, 64, 128};
-  for (std::uint64_t each = 1; each <= 16; each *= 2) all_blocks.push_back(each * multiprocessors);
-  std::vector<memory_test> points;
-  for (const std::uint64_t blocks : all_blocks) {
-    for (std::uint64_t threads = 8; threads <= 1024; threads *= 2) {
-      for (const std::uint64_t accesses : {64, 256, 1024, 2048, 4096, 8192}) {
-        const memory_test test{.blocks = blocks, .threads = threads, .accesses = accesses};
-        const bool is_of_the_paper = blocks <= 128 && threads <= 512 && accesses >= 1024;
-        const bool fills_the_device = test.walkers() >= 64 * multiprocessors;
-        if (test.total() <= std::uint64_t{1} << 29 && (is_of_the_paper || fills_the_device)) points.push_back(test);
-      }
-    }
-  }
-  return points;
-}
-#endif
-
-// A core has several accesses under way; walkers that take turns are more than it can see.
-std::vector<memory_test> points_of_cpu(std::uint64_t threads) {
-  std::vector<memory_test> points;
-  for (std::uint64_t walkers = 1; walkers <= 64; walkers *= 2) {
-    points.push_back({.blocks = threads, .threads = walkers, .accesses = (std::uint64_t{1} << 21) / walkers});
-  }
-  return points;
 }
 
 std::vector<memory_test> points_of(const session& session) {
