@@ -10,7 +10,9 @@ namespace sheaf::bench::papers::wei2010 {
 
 /// State that the figures of a run share.
 struct paper_run : study {
-  /// 2^20 to 2^30 nodes; those that memory does not hold are skipped. The paper ends at 256 M, which fill its device.
+  std::vector<input_result> input_results = {};  ///< of steps
+  /// 2^20 to 2^30 nodes; those that memory does not hold are left out, which is then said. The paper ends at 256 M,
+  /// which fill its device.
   std::vector<std::uint64_t> counts(const session& session) const;
   /// A count of the paper's, or what the size gives in its place.
   std::uint64_t count(const session& session, std::uint64_t millions) const;
@@ -35,7 +37,7 @@ std::string per_node(const result* result);
 /// Kinds of lists, and time by the length of the list.
 void figure_4(paper_run& run);
 void figure_7(paper_run& run);
-/// Steps, and what the numbers of sublists and of blocks do to them; the figures are of CUDA alone.
+/// Steps, and what the numbers of sublists, of blocks and of threads do to them.
 void table_2(paper_run& run);
 void figure_5(paper_run& run);
 void figure_6(paper_run& run);

@@ -189,7 +189,9 @@ void compare(paper_run& run, session& session, int figure, bool at_random, std::
   const table rows({"nodes", "test, read", "read + write", "blocks x threads x reads", "rank", "scan", "rank / read",
                     "scan / read", "scan / (read + write)", "C1060: test, list"});
   for (const std::uint64_t nodes : counts) {
-    if (nodes * sizeof(std::uint64_t) > session.hardware.memory_bytes / 2) break;
+    if (nodes * sizeof(std::uint64_t) > session.hardware.memory_bytes / 2) {
+      return fmt::print("  {} nodes and more left out: too little memory\n", count_text(nodes));
+    }
     measured_test reads;
     measured_test writes;
     bool is_right = false;

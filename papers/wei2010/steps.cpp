@@ -1,35 +1,62 @@
-#include <iterator>
+#include "papers/wei2010/steps.hpp"
 
 #include <fmt/format.h>
 
-#include "papers/step_clock.hpp"
-#include "papers/wei2010/figures.hpp"
-#include "papers/wei2010/loads.hpp"
+#include "cpu/linked_list/layout.hpp"
 #include "plan/choose.hpp"
 #include "primitives/linked_list/contract.hpp"
 #include "primitives/operators/scan_value.hpp"
 
 #if SHEAF_HAS_CUDA
-#include <sheaf/cuda/detail/list_arguments.hpp>
+#include "cuda/linked_list/plan.hpp"
 #endif
 
-// Table 2 and figures 5 and 6: a scan of packed nodes step by step, with sublists and walkers as asked.
 namespace sheaf::bench::papers::wei2010 {
 namespace {
 
 using namespace primitives;
+using sheaf::papers::wei2010::sums_step;
+using sheaf::papers::wei2010::sums_steps;
 
-// What a variant is asked for; 0 leaves it to the plan.
-struct scan_settings {
-  std::string_view variant;
-  std::uint32_t log2_block = 0;  // nodes of a sublist in the mean are 2^log2_block
-  std::uint32_t walkers = 0;     // threads that walk
-};
+constexpr std::size_t list_steps = 5;
+/// What rows call the steps of variants, and those of the paper.
+constexpr std::array<std::string_view, list_steps> names_of_list_steps{"step 1", "step 2", "step 3", "step 4",
+                                                                       "step 5"};
+constexpr std::array<std::string_view, sums_steps> names_of_sums_steps{
+    "step 1", "step 2", "step 3", "step 4, to the host", "step 4, scan", "step 4, back", "step 5"};
 
-constexpr std::size_t step_count = 5;
+problem strided_sums(std::uint64_t nodes) { return packed_sums(nodes, strided(usual_stride)); }
 
-// Seconds of the steps of section 3 and of the whole call, each the median of several calls.
-using scan_steps = step_seconds<step_count>;
+/// Fills the arrays of a problem; says so where memory does not hold them with the scratch.
+bool prepared(session& s, const problem& p, std::uint64_t scratch_bytes, const std::string& who) {
+  if (jobs::bytes_of_arrays(p, 1) + scratch_bytes > s.hardware.memory_bytes) {
+    fmt::print("  {} nodes left out by {}: too little memory\n", count_text(p.count), who);
+    return false;
+  }
+  s.arrays.reserve(p, 1);
+  s.arrays.prepare(p, 1);
+  return true;
+}
+
+/// Checks the answer, and keeps a row for each step.
+template <std::size_t Count>
+void keep_rows(paper_run& run, session& s, int figure, const problem& p, const std::string& who,
+               const std::array<std::string_view, Count>& names, const step_seconds<Count>& found) {
+  const bool verified = s.arrays.count_mistakes(false) == 0;
+  if (s.size == run_size::device) s.arrays.release();
+  if (!verified) fmt::print("  {} on {} nodes: WRONG\n", who, p.count);
+  for (std::size_t step = 0; step < Count; ++step) {
+    if (found.steps[step] == 0) continue;
+    run.input_results.push_back({.figure = fmt::format("wei2010/{}", figure_text(figure)),
+                                 .input = name(p),
+                                 .machine = s.hardware.machine,
+                                 .where = std::string(sheaf::name(s.ctx.backend())),
+                                 .backend = s.ctx.backend(),
+                                 .who = fmt::format("{}: {}", who, names[step]),
+                                 .time = found.spread[step],
+                                 .verified = verified});
+  }
+}
 
 list_problem described(const session& s, const problem& problem, const scan_settings& settings) {
   list_problem described;
@@ -44,15 +71,46 @@ list_problem described(const session& s, const problem& problem, const scan_sett
   return described;
 }
 
-// Times a scan and checks its answer. None where memory does not suffice or the variant does not take it.
-std::optional<scan_steps> measure_steps(session& session, const problem& problem, const scan_settings& settings) {
+void set_shape(const session& s, const plan::planned& plan, scan_seconds& seconds) {
+  std::uint64_t sublists = 0;
+  if (s.ctx.backend() == backend_kind::cpu) {
+    const auto decided = plan.decided.get<cpu::sublist_decision>();
+    seconds.shape = {decided.parts, cpu::walks_in_flight, 0};
+    sublists = decided.splitters + 1;  // the head's
+  }
+#if SHEAF_HAS_CUDA
+  if (s.ctx.backend() == backend_kind::cuda) {
+    const auto decided = plan.decided.get<cuda::planned_walks>();
+    seconds.shape = {decided.blocks, list_kernels::list_threads, 0};
+    sublists = decided.sublists;
+  }
+#endif
+  seconds.shape.sublists_each = std::max<std::uint64_t>(1, sublists / seconds.shape.walkers());
+  seconds.sublist_count = sublists;
+}
+
+std::string text_of(const list_sums_form& form) {
+  return fmt::format("the paper's steps by {} x {} walkers, {} sublists {}{}", form.blocks, form.threads, form.sublists,
+                     form.supply == sublist_supply::dealt ? "dealt" : "drawn",
+                     form.scan == sublist_scan::by_one_thread ? ", step 4 by one thread" : "");
+}
+
+}  // namespace
+
+std::optional<scan_seconds> measure_variant(paper_run& run, session& session, int figure, std::uint64_t nodes,
+                                            const scan_settings& settings) {
+  const problem problem = strided_sums(nodes);
   const list_problem described = wei2010::described(session, problem, settings);
   const auto chosen =
       plan::cheapest(list_variants(), described, session.ctx.backend(), plan::scope_of(session.ctx), settings.variant);
-  const std::uint64_t arrays = jobs::bytes_of_arrays(problem, 1);
-  if (chosen.variant == nullptr || arrays + chosen.plan.scratch_bytes > session.hardware.memory_bytes) return {};
-  session.arrays.reserve(problem, 1);
-  session.arrays.prepare(problem, 1);
+  if (chosen.variant == nullptr) {
+    fmt::print("  {} nodes left out: {} does not take them\n", count_text(nodes), settings.variant);
+    return {};
+  }
+  std::string who(settings.variant);
+  if (settings.log2_block != 0) who += fmt::format(" with {} nodes a sublist", std::uint64_t{1} << settings.log2_block);
+  if (settings.walkers != 0) who += fmt::format(" with {} walkers", settings.walkers);
+  if (!prepared(session, problem, chosen.plan.scratch_bytes, who)) return {};
   std::byte* const scratch = session.arrays.scratch(chosen.plan.scratch_bytes);
   const detail::host_scan_operator on_host =
       detail::host_operator<std::uint32_t>(scan_function<scan_operator::add, std::uint32_t>{});
@@ -63,143 +121,73 @@ std::optional<scan_steps> measure_steps(session& session, const problem& problem
   buffers.type = problem.value;
   buffers.op = scan_operator::add;
   buffers.on_host = &on_host;
-
-  const auto found = median_steps<list_step, step_count>(session, [&](auto& clock) {
+  const auto found = median_steps<list_step, list_steps>(session, [&](auto& clock) {
     const list_listener listener{&clock, clock.step_done};
     buffers.listener = &listener;
     chosen.variant->run(session.ctx, described, chosen.plan, buffers, scratch);
   });
-  const bool is_wrong = session.arrays.count_mistakes(false) != 0;
-  if (session.size == run_size::device) session.arrays.release();
-  if (is_wrong) {
-    fmt::print("  {} on {} nodes: WRONG\n", settings.variant, problem.count);
-    return {};
-  }
-  return found;
+  keep_rows(run, session, figure, problem, who, names_of_list_steps, found);
+  const auto& [head, splitters, walks, sublists, results] = found.steps;
+  scan_seconds seconds{.head = head,
+                       .splitters = splitters,
+                       .walks = walks,
+                       .sublists = sublists,
+                       .results = results,
+                       .total = found.total};
+  set_shape(session, chosen.plan, seconds);
+  return seconds;
 }
 
+std::optional<scan_seconds> measure_form(paper_run& run, session& session, int figure, std::uint64_t nodes,
+                                         const list_sums_form& form, bool wants_loads) {
+  const problem problem = strided_sums(nodes);
+  const std::uint64_t scratch_bytes = sheaf::papers::wei2010::list_sums_scratch(session.ctx, form, nodes);
+  if (!prepared(session, problem, scratch_bytes, text_of(form))) return {};
+  sheaf::papers::wei2010::list_sums_buffers buffers;
+  buffers.nodes = session.arrays.source(0).data;
+  buffers.count = nodes;
+  buffers.sums = reinterpret_cast<std::uint32_t*>(session.arrays.target(0).data);
+  buffers.scratch = session.arrays.scratch(scratch_bytes);
+  const auto found = median_steps<sums_step, sums_steps>(session, [&](auto& clock) {
+    const sheaf::papers::wei2010::sums_listener listener{&clock, clock.step_done};
+    buffers.listener = &listener;
+    run_list_sums(session.ctx, form, buffers);
+  });
+  const auto& [head, splitters, walks, copy_to_host, sublists, copy_back, results] = found.steps;
+  scan_seconds seconds{.head = head,
+                       .splitters = splitters,
+                       .walks = walks,
+                       .copy_to_host = copy_to_host,
+                       .sublists = sublists,
+                       .copy_back = copy_back,
+                       .results = results,
+                       // After the last step the host asks whether the nodes were a list, which the paper does not.
+                       .total = head + splitters + walks + copy_to_host + sublists + copy_back + results,
+                       .shape = {form.blocks, form.threads, std::max<std::uint64_t>(1, form.sublists / form.walkers())},
+                       .sublist_count = form.sublists};
+  if (wants_loads) {
+    buffers.listener = nullptr;
+    run_list_sums(session.ctx, form, buffers, &seconds.loads);
+  }
+  keep_rows(run, session, figure, problem, text_of(form), names_of_sums_steps, found);
+  return seconds;
+}
+
+walking_machine machine_of(const session& s) {
 #if SHEAF_HAS_CUDA
-// The sublists of CUDA's walks over a list of stride 1001, whose blocks of 2^log2_block nodes have a splitter each.
-std::vector<std::uint64_t> lengths_of_sublists(std::uint64_t nodes, std::uint32_t log2_block) {
-  const std::uint64_t blocks = (nodes + (std::uint64_t{1} << log2_block) - 1) >> log2_block;
-  const list_kernels::list_cut cut{log2_block, static_cast<std::uint32_t>(nodes), static_cast<std::uint32_t>(blocks),
-                                   0};
-  std::vector<std::uint64_t> splitters(blocks);
-  for (std::uint64_t block = 0; block < blocks; ++block) {
-    splitters[block] = list_kernels::splitter_at(cut, static_cast<std::uint32_t>(block));
-  }
-  return sublist_lengths(splitters, nodes, usual_stride);
-}
+  if (s.ctx.backend() == backend_kind::cuda) return {device::multiprocessors(s.ctx), 64};
 #endif
-
-}  // namespace
-
-void table_2(paper_run& run) {
-  // Seconds of the C1060 for 1 M to 256 M nodes, with the scan of sublists on the host.
-  constexpr double paper_seconds[] = {0.005592, 0.010718, 0.020342, 0.038470, 0.075690,
-                                      0.149186, 0.296722, 0.574955, 1.180574};
-  print_caption("Table 2. Time of each step by the length of the list, stride 1001",
-                "4.28 to 5.33 ns for each node from 1 M to 256 M nodes, most of it in the walks along sublists (step "
-                "3).");
-  fmt::print(
-      "  0.0 us: done inside another step. Splitters are a function of their block's number on CUDA; where\n"
-      "  nodes need no packing, the head is found beside the walks.\n");
-  for (session& session : run.sessions) {
-    const bool is_cuda = session.ctx.backend() == backend_kind::cuda;
-    for (const std::string_view variant :
-         is_cuda ? std::vector<std::string_view>{"cuda.log", "cuda.sublist", "cuda.sublist_host_scan"}
-                 : std::vector<std::string_view>{"cpu.sublist"}) {
-      print_place(session, fmt::format("{}, nodes of 64 bits, sums of their values", variant));
-      const table rows({"nodes", "1 head", "2 splitters", "3 walks", "4 sublists", "5 results", "total", "per node",
-                        "C1060", "C1060 / total"});
-      for (const std::uint64_t nodes : run.counts(session)) {
-        const auto found = measure_steps(session, packed_sums(nodes, strided(usual_stride)), {.variant = variant});
-        if (!found) continue;
-        std::size_t row = 0;
-        while (row + 1 < std::size(paper_seconds) && million << row < nodes) ++row;
-        const bool has_paper = million << row == nodes;
-        std::vector<std::string> cells{count_text(nodes)};
-        for (const double step : found->steps) cells.push_back(time_text(step));
-        cells.push_back(time_text(found->total));
-        cells.push_back(fmt::format("{:.3g} ns", found->total / static_cast<double>(nodes) * 1e9));
-        cells.push_back(has_paper ? time_text(paper_seconds[row]) : "-");
-        cells.push_back(has_paper ? ratio_text(paper_seconds[row] / found->total) : "-");
-        rows.row(cells);
-      }
-    }
-  }
+  return {static_cast<std::uint64_t>(s.ctx.threads()), 1};
 }
 
-namespace {
-
-// The walks along sublists by the number of sublists, and by the number of walkers: of CUDA alone, where a thread walks
-// one sublist at a time.
-#if SHEAF_HAS_CUDA
-void measure_sublists(paper_run& run, session& session) {
-  const std::uint64_t nodes = run.count(session, 64);
-  // The host computes the loads of at most 8 M sublists, as many as the paper's nodes have in blocks of eight.
-  const std::uint64_t times_the_paper = std::max<std::uint64_t>(1, nodes / (64 * million));
-  const auto least_log2_block = static_cast<std::uint32_t>(3 + std::countr_zero(times_the_paper));
-  const std::uint64_t multiprocessors = device::multiprocessors(session.ctx);
-  const std::uint64_t walkers = multiprocessors * 512;
-  for (const std::string_view variant : {"cuda.log", "cuda.sublist"}) {
-    print_place(session, fmt::format("{}, {} nodes, at most {} walkers", variant, count_text(nodes), walkers));
-    const table rows({"sublists", "nodes of each", "3 walks", "4 sublists", "total", "largest load, dealt", "drawn"});
-    for (std::uint32_t log2_block = least_log2_block; nodes >> log2_block >= multiprocessors; ++log2_block) {
-      const auto found = measure_steps(session, packed_sums(nodes, strided(usual_stride)),
-                                       {.variant = variant, .log2_block = log2_block});
-      if (!found) continue;
-      const std::uint64_t sublists = nodes >> log2_block;
-      const largest_load load =
-          load_of(lengths_of_sublists(nodes, log2_block), std::min(walkers, sublists), multiprocessors);
-      rows.row({count_text(sublists), std::to_string(1U << log2_block), time_text(found->steps[2]),
-                time_text(found->steps[3]), time_text(found->total), fmt::format("{:.2f} x mean", load.dealt),
-                fmt::format("{:.2f} x mean", load.drawn)});
-    }
-  }
+list_sums_form form_of(const walk_shape& shape, std::uint64_t nodes, sublist_scan scan) {
+  return {.blocks = shape.blocks, .threads = shape.threads, .sublists = shape.sublists(nodes), .scan = scan};
 }
 
-void measure_walkers(paper_run& run, session& session) {
-  const std::uint64_t nodes = run.count(session, 64);
-  constexpr std::uint32_t block_threads = 256;
-  for (const std::string_view variant : {"cuda.log", "cuda.sublist"}) {
-    print_place(session, fmt::format("{}, {} nodes, blocks of {} threads", variant, count_text(nodes), block_threads));
-    const table rows({"blocks", "walkers", "3 walks", "total", "per node"});
-    for (std::uint64_t blocks = std::max<std::uint64_t>(1, device::multiprocessors(session.ctx) / 8);
-         blocks <= device::multiprocessors(session.ctx) * 8; blocks *= 2) {
-      const auto walkers = static_cast<std::uint32_t>(blocks * block_threads);
-      const auto found =
-          measure_steps(session, packed_sums(nodes, strided(usual_stride)), {.variant = variant, .walkers = walkers});
-      if (!found) continue;
-      rows.row({std::to_string(blocks), std::to_string(walkers), time_text(found->steps[2]), time_text(found->total),
-                fmt::format("{:.3g} ns", found->total / static_cast<double>(nodes) * 1e9)});
-    }
-  }
-}
-#else
-void measure_sublists(paper_run&, session&) {}
-void measure_walkers(paper_run&, session&) {}
-#endif
-
-// Measures on CUDA, and says of other backends why not.
-void on_cuda_alone(paper_run& run, void (*measure)(paper_run&, session&), const std::string& why_not) {
-  for (session& s : run.sessions) s.ctx.backend() == backend_kind::cuda ? measure(run, s) : print_place(s, why_not);
+std::uint64_t usual_sublists(std::uint64_t nodes) {
+  return std::clamp<std::uint64_t>(nodes / 16, 1, sublists_of_paper);
 }
 
-}  // namespace
-
-void figure_5(paper_run& run) {
-  print_caption("Figure 5. Step 3 and the whole call by the number of sublists, stride 1001",
-                "64 M nodes; the largest load of a multiprocessor and both times fall until 61,440 sublists, then step "
-                "4 grows.");
-  on_cuda_alone(run, measure_sublists, "only on CUDA: a thread of the CPU walks several sublists at once");
-}
-
-void figure_6(paper_run& run) {
-  print_caption("Figure 6. Time by the number of blocks, stride 1001",
-                "64 M nodes, 61,440 sublists, blocks of 64 threads: time falls in proportion until 30 blocks, one for "
-                "each multiprocessor, and then stays.");
-  on_cuda_alone(run, measure_walkers, "only on CUDA");
-}
+std::string walkers_text(const walk_shape& shape) { return fmt::format("{} x {}", shape.blocks, shape.threads); }
 
 }  // namespace sheaf::bench::papers::wei2010

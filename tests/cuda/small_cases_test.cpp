@@ -12,6 +12,7 @@
 #include <sheaf/edge_sum.hpp>
 #include <sheaf/prepared.hpp>
 
+#include "papers/wei2010/list_sums.hpp"
 #include "primitives/edges/edge_sum.hpp"
 #include "primitives/edges/prepare.hpp"
 #include "primitives/movement/prepare.hpp"
@@ -318,6 +319,27 @@ TEST_F(CudaSmallCases, Lists) {
     }
     return has_run;
   });
+}
+
+TEST_F(CudaSmallCases, ListSumsOf2010) {
+  const list_trial t({.count = 5000, .order = node_order::strided, .successor = index_type::i32, .is_packed = true});
+  using papers::wei2010::sublist_scan;
+  using papers::wei2010::sublist_supply;
+  for (const papers::wei2010::list_sums_form& form :
+       {papers::wei2010::list_sums_form{3, 64, 700},
+        papers::wei2010::list_sums_form{1, 96, 50, sublist_supply::drawn, sublist_scan::by_one_thread}}) {
+    const placed nodes(*ctx, t.nodes);
+    const placed out(*ctx, t.before);
+    const buffer scratch(*ctx, papers::wei2010::list_sums_scratch(*ctx, form, t.c.count));
+    papers::wei2010::list_sums_buffers buffers;
+    buffers.nodes = nodes.view().data;
+    buffers.count = t.c.count;
+    buffers.sums = reinterpret_cast<std::uint32_t*>(out.view().data);
+    buffers.scratch = static_cast<std::byte*>(scratch.data());
+    std::vector<std::uint64_t> loads;
+    run_list_sums(*ctx, form, buffers, &loads);
+    expect_results(out.download(), t);
+  }
 }
 
 /// Rows of few entries, of many, of one that many blocks sum, and of columns that want several slices.

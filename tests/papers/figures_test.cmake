@@ -160,18 +160,45 @@ if(NOT code EQUAL 0 OR NOT said MATCHES "Figure 16\\. Radix sort.*Table 1\\. Sor
 endif()
 
 # Lists beside the memory test, which has read what it should.
-execute_process(COMMAND ${BENCH} papers --size tiny --backend cpu --threads 2 --paper wei2010
+execute_process(COMMAND ${BENCH} papers --size tiny --backend cpu --threads 2 --paper wei2010 --json ${OUTPUT}
   RESULT_VARIABLE code OUTPUT_VARIABLE said ERROR_VARIABLE complained)
 if(NOT code EQUAL 0 OR said MATCHES "skipped|WRONG|left out|Patidar")
   message(FATAL_ERROR "sheaf-bench papers --paper wei2010 exited with ${code}:\n${said}${complained}")
 endif()
 foreach(words IN ITEMS "\nTable 2\\. Time" "\nFigure 4\\. Lists" "\nFigure 5\\. Step 3" "\nFigure 6\\. Time" "\nFigure 7\\. Lists" "\nTable 3\\. The memory test"
     "\nTable 4\\. The memory test" "\nFigure 11\\. Machines" "\nFigure 12\\. An ordered" "the best of 2 points"
-    "2 splitters +3 walks" "scan / read +scan / .read . write. +C1060" "\n *4 K +[0-9.e+]+ ns +[0-9.e+]+ ns +[24] x (8|32) x 1024 " " answers, 0 wrong")
+    "2 splitters +3 walks" "the paper's steps, one walker in each thread" "\n +one thread +1024 " "\n +cpu.sublist +257 "
+    "\n +4 K +22 +lemma +[0-9]+ x [0-9]+ +[0-9]+ +[0-9.]+ +yes " "\n +4 K +22 +table II +2 x 1 +2 +1.0 +no "
+    "\n +4 K +22 +ours, paper's steps " "\n +4 K +22 +cpu.sublist .* 1\\.00x\n" "2 x 128 walkers, sublists drawn"
+    "\n +2 +8192 .* 1\\.73 x mean +1\\.73 x mean\n" "16 K nodes, 1024 sublists, threads of 64 walkers" "\n +2 x 256 +2\\.0 "
+    "array scan +list / array\n +rank" "array scan of one thread" "scan / read +scan / .read . write. +C1060" "\n *4 K +[0-9.e+]+ ns +[0-9.e+]+ ns +[24] x (8|32) x 1024 " " answers, 0 wrong")
   if(NOT said MATCHES "${words}")
     message(FATAL_ERROR "'${words}' is missing:\n${said}")
   endif()
 endforeach()
+
+file(READ ${OUTPUT} document)
+foreach(words IN ITEMS "wei2010/table2" "wei2010/5" "wei2010/6" "cpu.sublist: step 3"
+    "the paper's steps by 2 x 1 walkers, 2 sublists dealt, step 4 by one thread: step 4, scan" "std.inclusive_scan")
+  if(NOT document MATCHES "\"${words}\"")
+    message(FATAL_ERROR "'${words}' is missing in ${OUTPUT}")
+  endif()
+endforeach()
+
+# On a device step 4 has copies, and threads of a block are swept, where there is one.
+execute_process(COMMAND ${BENCH} papers --size tiny --backend cuda --paper wei2010
+  RESULT_VARIABLE code OUTPUT_VARIABLE said ERROR_VARIABLE complained)
+if(NOT code EQUAL 6)
+  if(NOT code EQUAL 0 OR said MATCHES "skipped|WRONG|left out")
+    message(FATAL_ERROR "sheaf-bench papers --backend cuda --paper wei2010 exited with ${code}:\n${said}${complained}")
+  endif()
+  foreach(words IN ITEMS "4 to host +4 sublists +4 back" "\n +one thread of the device +1024 +- " "\n +one thread of the host +1024 +[0-9.]+ [mu]s"
+      "\n +16 K +41 +ours, paper's steps " "a block for each multiprocessor\n" "[0-9]+ x 1024 " "drawn by them from a counter")
+    if(NOT said MATCHES "${words}")
+      message(FATAL_ERROR "'${words}' is missing:\n${said}")
+    endif()
+  endforeach()
+endif()
 
 # Sorts, lists and passes run on no graphics pipeline: what would run there is the CPU's, and is not recorded as another's.
 execute_process(COMMAND ${BENCH} papers --size tiny --backend opengl --figures table4 --json ${OUTPUT}

@@ -105,6 +105,7 @@ plan::planned plan_log(const list_problem& problem, const plan::scope& scope) {
         // What a walk works in serves to resolve a list that is bad.
         plan.scratch_bytes = std::max(bytes + core::scratch_aligned(calls->scatter_choice.plan.scratch_bytes),
                                       core::bytes_of<list_arrays>(problem, cuts) + resolve_bytes(problem));
+        plan.decided.set(planned_walks{cuts.of[0].blocks, blocks});
         plan.inner_calls = calls;
         return plan;
       });

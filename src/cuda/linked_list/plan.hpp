@@ -34,6 +34,12 @@ struct list_cuts {
   list_cuts(const primitives::list_problem& problem, std::uint32_t log2_block);
 };
 
+/// What a plan takes for its walks, as the plan's decision.
+struct planned_walks {
+  std::uint32_t sublists;  ///< those of splitters
+  std::uint32_t blocks;    ///< of list_kernels::list_threads threads
+};
+
 /// The arrays that all variants share.
 struct list_arrays {
   list_kernels::list_status* status;

@@ -81,6 +81,7 @@ plan::planned plan_sublist(const list_problem& problem, const plan::scope& scope
     plan.add("sums of sublists",
              machine.random_reads(problem.count, prefix_bytes(problem), cuts.of[0].blocks * prefix_bytes(problem)));
     plan.scratch_bytes = core::bytes_of<sublist_arrays>(problem, cuts);
+    plan.decided.set(planned_walks{cuts.of[0].blocks, blocks});
     plan.inner_calls = std::make_shared<sublist_calls>(sublist_calls{cuts, blocks});
     plan.by_name_only = on_host;
     return plan;
