@@ -56,16 +56,23 @@ constexpr paper_row rows[] = {
     {"B2", "the head found by the sum of the successors, and faults of what is no list",
      "list: cpu.sublist, cuda.log, cuda.sublist", "table2", "find_joined_lists in src/cpu/linked_list/phases.hpp"},
     {"B3", "random splitters, walks along sublists, a scan of the sublists on the device or the host, a second pass",
-     "list: cpu.sublist, cuda.sublist, cuda.sublist_host_scan", "table2", ""},
-    {"B4", "the number of sublists by a model, times and loads by sublists and by blocks",
-     "list: cuda.log, cuda.sublist", "5, 6",
-     "cheapest_cut in src/cuda/linked_list/plan.hpp; load_of in papers/wei2010/loads.hpp"},
+     "list: cpu.sublist, cuda.sublist, cuda.sublist_host_scan", "table2",
+     "run_list_sums, sublist_scan in papers/wei2010/list_sums.hpp"},
+    {"B4",
+     "the numbers of blocks, threads and sublists by the paper's analysis and by a model, times and loads by each of "
+     "them",
+     "list: cpu.sublist, cuda.log, cuda.sublist", "5, 6, table2",
+     "cheapest_cut in src/cuda/linked_list/plan.hpp; most_balanced_walkers, least_balanced_sublists, shape_by_lemma, "
+     "shape_of_table_2 in papers/wei2010/analysis.hpp; list_sums_form, run_list_sums in papers/wei2010/list_sums.hpp; "
+     "load_of, over_mean in papers/wei2010/loads.hpp"},
     {"B5", "ordered, random and strided lists of 1 M to 256 M nodes", "list: cpu.sublist, cuda.log, cuda.sublist",
      "4, 7, table2", ""},
     {"B6", "the memory test beside the time of a node", "", "table3, table4",
-     "memory_test, queue_memory_test in papers/wei2010/memory_test.hpp"},
-    {"B7", "lists beside the scan of an array and the walk of one thread", "list: cpu.sublist, cuda.log, cuda.sublist",
-     "11, 12", ""},
+     "memory_test, queue_memory_test in papers/wei2010/memory_test.hpp; points_of_paper, points_of_cuda in "
+     "papers/wei2010/points.hpp"},
+    {"B7", "lists beside the scan of an array, on a GPU and on a CPU, and the walk of one thread",
+     "list: cpu.sublist, cuda.log, cuda.sublist", "11, 12",
+     "array_scans, tbb_array_scans, list_walks in lab/peers/contenders.hpp"},
 
     {"C1", "indirections resolved by the stages of a graphics pipeline, up to four deep",
      "gather: opengl.texture, opengl.vertex; scatter: opengl.points", "table1",
