@@ -181,7 +181,7 @@ struct paper {
   findings (*print)(std::span<const context> contexts, sessions& all_sessions, const request& request);
 };
 
-/// Ujaldon, Saltz (2005): figure 3, tables 1 and 3 to 6. On a graphics pipeline, too.
+/// Ujaldon, Saltz (2005): figure 3, tables 1 and 3 to 6, and as table 7 section 7. On a graphics pipeline, too.
 paper ujaldon2005_paper();
 /// He, Govindaraju, Luo, Smith (SC 2007): figures 1, 6 to 13, 15, 16 and 18 to 20.
 paper he2007_paper();

@@ -200,7 +200,7 @@ void add_papers(CLI::App& app, raw_options& raw, options& parsed) {
       ->check(CLI::IsMember({"ujaldon2005", "he2007", "patidar2009", "wei2010"}));
   papers
       ->add_option("--figures", raw.figures,
-                   "numbers in the papers: 3, table1, table3 to table6 of 2005, 1, 6 to 13, 15, 16, 18 to 20 of 2007, "
+                   "numbers in the papers: 3, table1, table3 to table7 of 2005, 1, 6 to 13, 15, 16, 18 to 20 of 2007, "
                    "2, 4 to 6, 8 "
                    "to 15, table1 and table2 of 2009, 4 to 7, 11, 12, table2 to table4 of 2010; all unless given")
       ->delimiter(',');

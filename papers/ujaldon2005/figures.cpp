@@ -98,9 +98,20 @@ std::string gain_text(double gain) { return fmt::format("{:.3g}x", gain); }
 
 namespace {
 
-constexpr figure<paper_run> figures[] = {{table_number(1), table_1}, {table_number(3), table_3},
-                                         {table_number(4), table_4}, {table_number(5), table_5},
-                                         {table_number(6), table_6}, {3, figure_3}};
+constexpr figure<paper_run> figures[] = {{table_number(1), table_1},
+                                         {table_number(3), table_3},
+                                         {table_number(4), table_4},
+                                         {table_number(5), table_5},
+                                         {table_number(6), table_6},
+                                         {table_number(7), table_7},
+                                         {3, figure_3}};
+
+/// What the text claims of the figures that were asked for.
+void print_conclusions(const paper_run& run) {
+  if (run.conclusions.empty()) return;
+  fmt::print("\nConclusions: what the paper's text claims in one number, and this run's\n");
+  for (const conclusion& c : run.conclusions) fmt::print("  {:<46} {:<18} {}\n", c.claim, c.paper, c.here);
+}
 
 findings print(std::span<const context> contexts, sessions&, const papers::request& request) {
   paper_run run{.request = request, .places = places_of(contexts, request)};
@@ -111,6 +122,7 @@ findings print(std::span<const context> contexts, sessions&, const papers::reque
     found.machines[place.ctx.backend()] = hardware;  // of the CPU the last: all threads where there are several
   }
   print_figures(run, title, figures);
+  print_conclusions(run);
   found.input_rows = std::move(run.results);
   return found;
 }

@@ -5,7 +5,7 @@
 #include "lab/harness/timed_call.hpp"
 #include "papers/run.hpp"
 
-// Sections 5 and 6 of Ujaldon, Saltz: Mapping Irregular Computation onto the Graphics Pipeline (2005), measured on
+// Sections 5 to 8 of Ujaldon, Saltz: Mapping Irregular Computation onto the Graphics Pipeline (2005), measured on
 // GeForces of three years beside the CPUs of their time. Figure 3 is drawn without numbers.
 namespace sheaf::bench::papers::ujaldon2005 {
 
@@ -26,6 +26,9 @@ struct paper_input {
   const char* file;        ///< in the folder of data, without .gz
   std::uint64_t size;      ///< rows of a matrix, nodes of a mesh
   std::uint64_t elements;  ///< nonzeros, edges
+  std::uint64_t file_kilobytes;
+  std::uint64_t vertex_kilobytes;
+  std::uint64_t texture_kilobytes;
   std::span<const recorded_times> times;
 };
 extern const std::array<paper_input, 3> paper_matrices;
@@ -33,15 +36,17 @@ extern const std::array<paper_input, 3> paper_meshes;
 
 /// A matrix: the paper's, one in its place, or one more of its kind.
 struct matrix_input {
-  const paper_input* of;  ///< null of one more
-  std::string name;       ///< "BCSSTK15", "BCSSTK29, stand-in"
-  std::string source;     ///< the file, or "made by rule"
+  const paper_input* of;         ///< null of one more
+  std::string name;              ///< "BCSSTK15", "BCSSTK29, stand-in"
+  std::string source;            ///< the file, or "made by rule"
+  std::uint64_t file_bytes = 0;  ///< of its text; 0 without a file
   std::shared_ptr<const io::csr_matrix<float>> matrix = nullptr;
 };
 struct mesh_input {
   const paper_input* of;  ///< null of one more
   std::string name;       ///< "2k mesh"
   std::string source;
+  std::uint64_t file_bytes = 0;
   std::shared_ptr<const edge_input> edges = nullptr;
 };
 
@@ -49,6 +54,13 @@ struct mesh_input {
 struct machine_place {
   call_place place;
   platform hardware;
+};
+
+/// A figure that the paper's text claims, beside what the run has.
+struct conclusion {
+  std::string claim;
+  std::string paper;
+  std::string here;
 };
 
 /// State that the figures of a run share.
@@ -59,6 +71,7 @@ struct paper_run {
   std::vector<input_result> results = {};
   std::vector<matrix_input> kept_matrices = {};  ///< what matrices() returns, after its first call
   std::vector<mesh_input> kept_meshes = {};
+  std::vector<conclusion> conclusions = {};  ///< of the tables and figures so far
 
   const std::vector<matrix_input>& matrices();
   const std::vector<mesh_input>& meshes();
@@ -86,6 +99,8 @@ mesh_input large_mesh(const paper_run& run);
 
 /// "1.58x", "0.00214x"
 std::string gain_text(double gain);
+/// Multiples of 1/64 over (least, most), none of them 0, whose sums are exact in any order.
+std::vector<float> sixty_fourths(std::uint64_t count, std::int64_t least, std::int64_t most);
 
 /// Indirections, conditions, dimensions of textures, and reductions by blending; work shared with the CPU; loading
 /// beside drawing.
@@ -99,12 +114,25 @@ void shared_work(paper_run& run);
 constexpr const char* sent_vertices = ", vertices sent";  ///< behind the name of the form that keeps them
 void add_sent_products(const call_place& place, const matrix_input& in, std::vector<timed_call>& calls);
 void add_sent_edges(const call_place& place, const mesh_input& in, std::vector<timed_call>& calls);
+/// What OpenGL's products by textures and edges by points upload: vertices once, a texture in every run.
+struct uploaded_bytes {
+  std::uint64_t vertices;
+  std::uint64_t texture;
+};
+/// None where the input does not fit the device's textures.
+std::optional<uploaded_bytes> uploads_of(const call_place& place, const matrix_input& in);
+std::optional<uploaded_bytes> uploads_of(const call_place& place, const mesh_input& in);
 /// Products by sparse matrices.
 void table_3(paper_run& run);
 void table_5(paper_run& run);
 /// The Euler kernel.
 void table_4(paper_run& run);
 void table_6(paper_run& run);
+void vector_processing(paper_run& run, const machine_place& place);
+/// Related work, section 7, which has no table of its own: reductions in one rendering pass and in several, and a
+/// banded product.
+void table_7(paper_run& run);
+void related_work(paper_run& run, const machine_place& place);
 /// Precision.
 void figure_3(paper_run& run);
 

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include "apps/sheaf/files/sparse/matrix_market.hpp"
+#include "apps/sheaf/files/text/gzip.hpp"
 #include "apps/sheaf/mesh/box_function.hpp"
 #include "lab/harness/edges/calls.hpp"
 #include "lab/inputs/pattern_function.hpp"
 #include "papers/ujaldon2005/figures.hpp"
+#include "plan/store/input_file.hpp"
 
 // The inputs of tables 3 and 4, and stand-ins for them.
 namespace sheaf::bench::papers::ujaldon2005 {
@@ -46,15 +48,15 @@ constexpr recorded_times mesh_50k[] = {
 }  // namespace
 
 const std::array<paper_input, 3> paper_matrices{{
-    {"BCSSTK15", "matrices/bcsstk15.mtx", 3948, 60882, bcsstk15},
-    {"BCSSTK29", "matrices/bcsstk29.mtx", 13992, 316740, bcsstk29},
-    {"BCSSTK30", "matrices/bcsstk30.mtx", 28924, 1036208, bcsstk30},
+    {"BCSSTK15", "matrices/bcsstk15.mtx", 3948, 60882, 1568, 1894, 32, bcsstk15},
+    {"BCSSTK29", "matrices/bcsstk29.mtx", 13992, 316740, 2680, 9892, 128, bcsstk29},
+    {"BCSSTK30", "matrices/bcsstk30.mtx", 28924, 1036208, 8628, 32378, 128, bcsstk30},
 }};
 
 const std::array<paper_input, 3> paper_meshes{{
-    {"2k", "meshes/aneurysm-2k.su2", 2800, 17367, mesh_2k},
-    {"10k", "meshes/cylinder-11k.su2", 9428, 59863, mesh_10k},
-    {"50k", "meshes/aneurysm-53k.su2", 53961, 353476, mesh_50k},
+    {"2k", "meshes/aneurysm-2k.su2", 2800, 17367, 576, 1085, 32, mesh_2k},
+    {"10k", "meshes/cylinder-11k.su2", 9428, 59863, 1810, 3922, 128, mesh_10k},
+    {"50k", "meshes/aneurysm-53k.su2", 53961, 353476, 11524, 23163, 512, mesh_50k},
 }};
 
 namespace {
@@ -88,6 +90,14 @@ std::string found_file(const std::string& data, std::string_view file) {
     if (std::filesystem::exists(path)) return path.string();
   }
   return {};
+}
+
+/// Of the file's text: of a gzip file, what it inflates to.
+std::uint64_t text_bytes(const std::string& file) {
+  const io::input_file contents(file);
+  return io::with_text(
+      {contents.data(), contents.size()}, file, 0, "file", [](const io::named_text&) {},
+      [](const io::named_text& text) { return std::uint64_t{text.text.size()}; });
 }
 
 /// The entries on the diagonal and below. Columns ascend within a row.
@@ -156,6 +166,7 @@ std::vector<matrix_input> matrices_in(const std::string& data, run_size size) {
     matrix_input in{.of = &input, .name = input.name, .source = file};
     if (!file.empty()) {
       in.matrix = read(file);
+      in.file_bytes = text_bytes(file);
     } else {
       const std::uint64_t share = share_at(size);
       in.source = "made by rule";
@@ -165,7 +176,9 @@ std::vector<matrix_input> matrices_in(const std::string& data, run_size size) {
     all.push_back(std::move(in));
     if (&input != paper_matrices.data()) continue;
     const std::string more = found_file(data, more_file);
-    if (!more.empty()) all.push_back({.of = nullptr, .name = "BCSSTK16", .source = more, .matrix = read(more)});
+    if (more.empty()) continue;
+    all.push_back(
+        {.of = nullptr, .name = "BCSSTK16", .source = more, .file_bytes = text_bytes(more), .matrix = read(more)});
   }
   return all;
 }
@@ -177,6 +190,7 @@ std::vector<mesh_input> meshes_in(const context& cpu, const std::string& data, r
     mesh_input in{.of = &input, .name = std::string(input.name) + " mesh", .source = file};
     if (!file.empty()) {
       in.edges = std::make_shared<edge_input>(read_edges(cpu, file));
+      in.file_bytes = text_bytes(file);
     } else {
       const std::uint64_t share = share_at(size);
       in.source = "a box of tetrahedra";

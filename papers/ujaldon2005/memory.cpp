@@ -108,4 +108,35 @@ void add_sent_edges(const call_place& place, const mesh_input& in, std::vector<t
       }));
 }
 
+namespace {
+
+/// Where one texture does not hold the input, there is nothing to say.
+template <class Sizes>
+std::optional<uploaded_bytes> uploads_where_it_fits(Sizes sizes) {
+  try {
+    return sizes();
+  } catch (const error& e) {
+    if (e.code() != error_code::bad_argument && e.code() != error_code::out_of_memory) throw;
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::optional<uploaded_bytes> uploads_of(const call_place& place, const matrix_input& in) {
+  return uploads_where_it_fits([&] {
+    const opengl::product_from_host product(place.ctx, jobs::view_of(*in.matrix), lookup_scheme::texels);
+    return uploaded_bytes{product.vertex_bytes(), product.texture_bytes()};
+  });
+}
+
+std::optional<uploaded_bytes> uploads_of(const call_place& place, const mesh_input& in) {
+  const edge_terms terms;
+  const edge_view edges(index_span{in.edges->edges.data(), 2 * in.edges->edges.size(), index_type::u32});
+  return uploads_where_it_fits([&] {
+    const opengl::edge_sum_from_host sum(place.ctx, edges, in.edges->nodes, terms.components, terms.function);
+    return uploaded_bytes{sum.vertex_bytes(), sum.texture_bytes()};
+  });
+}
+
 }  // namespace sheaf::bench::papers::ujaldon2005

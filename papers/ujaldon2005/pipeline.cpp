@@ -48,6 +48,8 @@ struct step {
   std::function<void(words&)> loop;
   std::uint64_t out_words;
   std::string paper = "-";           ///< time in the paper
+  std::uint64_t lookups = 0;         ///< in lists and tables, by all indirections together; 0 where none are counted
+  std::uint64_t table_records = 0;   ///< of the last table
   std::uint32_t before = untouched;  ///< that both find, and keep where they write nothing
   std::shared_ptr<const opengl::kept_gather_nested> kept = nullptr;  ///< draws alone, where there is one
   std::shared_ptr<words> kept_out = nullptr;                         ///< where it reads back
@@ -94,7 +96,9 @@ timed_call draw_of(const call_place& place, const step& step, const std::shared_
 
 void print_steps(paper_run& run, const machine_place& device, const std::string& input,
                  const std::vector<step>& steps) {
-  const table rows({"step                              ", "pipeline", "draw alone", "one thread", "gain", "the paper"});
+  const bool are_counted = std::ranges::any_of(steps, [](const step& s) { return s.lookups > 0; });
+  const table rows({"step                                ", column("lookups", are_counted),
+                    column("records", are_counted), "pipeline", "draw alone", "one thread", "gain", "the paper"});
   for (const step& step : steps) {
     words expected(step.out_words, step.before);
     step.loop(expected);
@@ -103,7 +107,8 @@ void print_steps(paper_run& run, const machine_place& device, const std::string&
                                   call_of(run.one_thread(), step, step.loop, shared)};
     if (step.kept) calls.push_back(draw_of(device.place, step, shared));
     run.measure(table_number(1), input, calls);
-    rows.row({step.what, time_text(calls[0].time.median_seconds),
+    rows.row({step.what, fmt::to_string(step.lookups), fmt::to_string(step.table_records),
+              time_text(calls[0].time.median_seconds),
               step.kept ? time_text(calls[2].time.median_seconds) : std::string("-"),
               time_text(calls[1].time.median_seconds),
               gain_text(calls[1].time.median_seconds / calls[0].time.median_seconds), step.paper});
@@ -130,6 +135,8 @@ step nested(const context& ctx, std::string what, const words& table, const std:
   };
   const auto loop = [table, lists, run = loops[lists.size() - 1]](words& out) { run(table, lists, out); };
   step s{std::move(what), draw, loop, lists.front().size(), std::move(paper)};
+  s.lookups = lists.size() * lists.front().size();
+  s.table_records = table.size();
   s.kept_out = std::make_shared<words>(s.out_words, untouched);
   const std::vector<index_span> spans(lists.begin(), lists.end());
   s.kept = std::make_shared<opengl::kept_gather_nested>(ctx, table, spans, schemes, *s.kept_out);
@@ -185,7 +192,8 @@ step blended(const context& ctx, std::string what, reduction op, const std::vect
   return s;
 }
 
-/// Multiples of 1/64 over (least, most), none of them 0, whose sums are exact in any order.
+}  // namespace
+
 std::vector<float> sixty_fourths(std::uint64_t count, std::int64_t least, std::int64_t most) {
   std::vector<float> list(count);
   const auto range = static_cast<std::uint64_t>(64 * (most - least) - 1);
@@ -196,34 +204,37 @@ std::vector<float> sixty_fourths(std::uint64_t count, std::int64_t least, std::i
   return list;
 }
 
-}  // namespace
-
 void indirections(paper_run& run, const machine_place& device) {
   const matrix_input& in = run.matrices().front();
   const context& ctx = device.place.ctx;
   const std::uint64_t color_count = std::min(opengl::most_colors, in.matrix->columns);
-  fmt::print("\n  # {}: indirections; one is x[Column[j]] of {}, {} lookups\n", device.place.name, in.name,
-             in.matrix->entries());
+  fmt::print(
+      "\n  # {}: indirections; one is x[Column[j]] of {}. The color table holds {} records: so many has the table of "
+      "all\n"
+      "  schemes, which look up the same ones. Whole x has {}\n",
+      device.place.name, in.name, color_count, in.matrix->columns);
   const words x = table_of(in.matrix->columns);
   const words few = table_of(color_count);
   const words columns = columns_of(in, x.size());
   const words few_columns = columns_of(in, color_count);
   using enum lookup_scheme;
   std::vector<step> steps{nested(ctx, "color table", few, {few_columns}, {colors}, "0.01 ms"),
-                          nested(ctx, "texture", x, {columns}, {texels}, "0.65 ms"),
-                          nested(ctx, "vertex index", x, {columns}, {vertices}, "2.40 ms")};
-  std::vector<words> lists{columns};
+                          nested(ctx, "texture", few, {few_columns}, {texels}, "0.65 ms"),
+                          nested(ctx, "vertex index", few, {few_columns}, {vertices}, "2.40 ms"),
+                          nested(ctx, "texture, whole x", x, {columns}, {texels}, "0.65 ms"),
+                          nested(ctx, "vertex index, whole x", x, {columns}, {vertices}, "2.40 ms")};
+  std::vector<words> lists{few_columns};
   for (std::size_t depth = 2; depth <= opengl::most_indirections; ++depth) {
     // A list of as many record numbers stands between the one before and the table.
-    lists.insert(lists.begin(), numbers_below(columns.size(), depth == 2 ? columns.size() : lists[0].size(), depth));
+    lists.insert(lists.begin(), numbers_below(columns.size(), columns.size(), depth));
     std::vector<lookup_scheme> schemes(depth, texels);
-    steps.push_back(nested(ctx, fmt::format("{} deep, textures", depth), x, lists, schemes));
+    steps.push_back(nested(ctx, fmt::format("{} deep, textures", depth), few, lists, schemes));
     schemes.front() = vertices;
-    steps.push_back(nested(ctx, fmt::format("{} deep, vertices first", depth), x, lists, schemes));
-    std::vector<words> to_colors = lists;
-    to_colors.back() = few_columns;
+    steps.push_back(nested(ctx, fmt::format("{} deep, vertices first", depth), few, lists, schemes));
     schemes.back() = colors;
-    steps.push_back(nested(ctx, fmt::format("{} deep, colors last", depth), few, to_colors, schemes));
+    steps.push_back(nested(ctx, fmt::format("{} deep, vertices first, colors last", depth), few, lists, schemes));
+    schemes.front() = texels;
+    steps.push_back(nested(ctx, fmt::format("{} deep, colors last", depth), few, lists, schemes));
   }
   print_steps(run, device, in.name, steps);
 }

@@ -145,6 +145,8 @@ void product_from_host::run(const_values x, values y) {
 
 std::uint64_t product_from_host::vertex_bytes() const noexcept { return kept_->pieces->bytes(); }
 
+std::uint64_t product_from_host::texture_bytes() const noexcept { return kept_->problem.columns * sizeof(float); }
+
 struct edge_sum_from_host::kept {
   kept(const context& on, const edge_sum_problem& of, sent_pieces<edge_piece> sent)
       : ctx(on), problem(of), pieces(on, std::move(sent)) {}
@@ -200,5 +202,9 @@ void edge_sum_from_host::run(const_values values_of_nodes, values result) {
 }
 
 std::uint64_t edge_sum_from_host::vertex_bytes() const noexcept { return kept_->pieces->bytes(); }
+
+std::uint64_t edge_sum_from_host::texture_bytes() const noexcept {
+  return kept_->problem.nodes * kept_->problem.node_bytes();
+}
 
 }  // namespace sheaf::opengl

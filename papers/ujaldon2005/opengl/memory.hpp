@@ -21,6 +21,8 @@ class product_from_host {
   void run(const_values x, values y);
   /// That every run sends, beside x.
   std::uint64_t vertex_bytes() const noexcept;
+  /// Of x, that every run uploads for the lookups.
+  std::uint64_t texture_bytes() const noexcept;
 
  private:
   struct kept;
@@ -41,6 +43,8 @@ class edge_sum_from_host {
   void run(const_values values_of_nodes, values result);
   /// That every run sends, beside the nodes' values.
   std::uint64_t vertex_bytes() const noexcept;
+  /// Of the nodes' values, that every run uploads.
+  std::uint64_t texture_bytes() const noexcept;
 
  private:
   struct kept;

@@ -88,11 +88,11 @@ class signed_sums {
   bool is_fixed_;
 };
 
-/// The least time of some runs.
+/// The least time of so many runs.
 template <class Run>
-double seconds_of(Run run) {
+double seconds_of(int runs, Run run) {
   double least = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < 4; ++i) {
+  for (int i = 0; i < runs; ++i) {
     glFinish();
     const auto begin = std::chrono::steady_clock::now();
     run();
@@ -104,9 +104,9 @@ double seconds_of(Run run) {
 
 /// The least time of drawing all pieces and reading their sums back, times `scale`.
 template <class Piece, class DrawPiece>
-double seconds_of_sums(const signed_sums& sums, const std::vector<Piece>& pieces, float* out, std::uint64_t count,
-                       std::uint32_t components, double scale, DrawPiece draw) {
-  return seconds_of([&] {
+double seconds_of_sums(int runs, const signed_sums& sums, const std::vector<Piece>& pieces, float* out,
+                       std::uint64_t count, std::uint32_t components, double scale, DrawPiece draw) {
+  return seconds_of(runs, [&] {
     sums.clear();
     for (const Piece& piece : pieces) {
       glBindVertexArray(piece.attributes.name());
@@ -117,16 +117,14 @@ double seconds_of_sums(const signed_sums& sums, const std::vector<Piece>& pieces
   });
 }
 
+void require_runs(std::string_view call, int runs) {
+  if (runs < 1) refuse("{}: {} runs, not 1 or more", call, runs);
+}
+
 void draw_points(const opengl_state& state, std::uint64_t points) {
   for_each_draw(state, points, [](std::uint64_t first, std::uint64_t count) {
     glDrawArrays(GL_POINTS, static_cast<GLint>(first), static_cast<GLsizei>(count));
   });
-}
-
-double largest_of(const float* numbers, std::uint64_t count) {
-  double largest = 0;
-  for (std::uint64_t i = 0; i < count; ++i) largest = std::max(largest, std::abs(static_cast<double>(numbers[i])));
-  return largest == 0 ? 1 : largest;
 }
 
 std::vector<float> scaled(const float* numbers, std::uint64_t count, double factor) {
@@ -135,74 +133,26 @@ std::vector<float> scaled(const float* numbers, std::uint64_t count, double fact
   return out;
 }
 
-/// Sums in f64, and the largest sum of magnitudes, which no sum on its way passes.
-struct exact_sums {
-  std::vector<double> sums;
-  std::vector<double> magnitudes;
-
-  explicit exact_sums(std::uint64_t count) : sums(count), magnitudes(count) {}
-  void add(std::uint64_t at, double term) {
-    sums[at] += term;
-    magnitudes[at] += std::abs(term);
+std::vector<float> texels_of(const texel_scale& scale, const float* numbers, std::uint64_t count,
+                             std::uint32_t components) {
+  std::vector<float> out(count);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    out[i] = static_cast<float>(scale.scaled(numbers[i], static_cast<std::uint32_t>(i % components)));
   }
-  double limit() const {
-    const double largest = magnitudes.empty() ? 0 : *std::ranges::max_element(magnitudes);
-    return largest == 0 ? 1 : largest;
-  }
-  precision_figures compared(const float* found, double seconds) const {
-    double largest = 0;
-    for (const double sum : sums) largest = std::max(largest, std::abs(sum));
-    precision_figures figures;
-    figures.seconds = seconds;
-    for (std::uint64_t i = 0; i < sums.size(); ++i) {
-      const double error = std::abs(found[i] - sums[i]) / (largest == 0 ? 1 : largest);
-      figures.largest_error = std::max(figures.largest_error, error);
-      figures.mean_error += error * error / static_cast<double>(sums.size());
-    }
-    figures.mean_error = std::sqrt(figures.mean_error);
-    return figures;
-  }
-};
-
-exact_sums exact_product(const spmv_problem& p, const csr_view& a, const float* x) {
-  exact_sums exact(p.rows);
-  entry_cursor cursor(p, a);
-  cursor.visit<1>(std::numeric_limits<std::uint64_t>::max(), [&](const entry_group<1>& g) {
-    exact.add(g.row, static_cast<double>(g.values[0]) * x[g.columns[0]]);
-  });
-  return exact;
+  return out;
 }
 
-exact_sums exact_edges(const edge_sum_problem& problem, const edge_view& edges, const float* values,
-                       std::uint64_t& bad) {
-  exact_sums exact(problem.nodes * problem.components);
-  const auto skip = [](std::uint64_t) {};
-  bad = for_each_edge(
-      problem, edges, 0, problem.edges,
-      [&](std::uint64_t, const node_pair& ends) {
-        const std::uint64_t i = std::uint64_t{ends.first} * problem.components;
-        const std::uint64_t j = std::uint64_t{ends.second} * problem.components;
-        double difference[most_edge_components];
-        double square = 0;
-        for (std::uint32_t k = 0; k < problem.components; ++k) {
-          difference[k] = static_cast<double>(values[j + k]) - values[i + k];
-          square += difference[k] * difference[k];
-        }
-        const bool is_inverse = problem.function == edge_function::inverse_square;
-        const double factor = !is_inverse ? 1 : square == 0 ? 0 : 1 / (square * std::sqrt(square));
-        for (std::uint32_t k = 0; k < problem.components; ++k) {
-          exact.add(i + k, factor * difference[k]);
-          exact.add(j + k, -factor * difference[k]);
-        }
-      },
-      skip);
-  return exact;
+precision_figures judged(const expected_sums& expected, const float* found, double seconds) {
+  precision_figures figures = expected.judged({found, expected.sums.size()});
+  figures.seconds = seconds;
+  return figures;
 }
 
 }  // namespace
 
 precision_figures spmv_at_precision(const context& ctx, const csr_view& a, const_values x, values y,
-                                    const pipeline_precision& precision) {
+                                    const pipeline_precision& precision, int runs) {
+  require_runs(spmv_call, runs);
   require_csr_shape(spmv_call, a);
   require_float_pipeline(spmv_call, ctx, a.values.type);
   const spmv_problem problem = describe_spmv(spmv_call, ctx, a, false, spmv_sums::as_values, {});
@@ -213,17 +163,16 @@ precision_figures spmv_at_precision(const context& ctx, const csr_view& a, const
   const std::uint64_t number = state.begin_call();
   const auto* const numbers = static_cast<const float*>(x.data);
   auto* const out = static_cast<float*>(y.data);
-  const exact_sums exact = exact_product(problem, a, numbers);
-  const double gain = largest_of(numbers, x.count);
+  const expected_sums expected = expected_product(problem, a, numbers, precision);
   double seconds = 0;
   bool has_faults = false;
   {
     pipeline_call call(state, spmv_call);
     const signed_sums sums(state, one_channel(precision.frame_buffer, true), problem.rows, precision.frame_buffer);
     const layered_texture texels(state, "x", one_channel(precision.texture, false), problem.columns);
-    texels.upload(scaled(numbers, x.count, 1 / gain).data());
+    texels.upload(texels_of(expected.scale, numbers, x.count, 1).data());
     const std::vector<float> factors = scaled(static_cast<const float*>(a.values.data), problem.entries,
-                                              gain * static_cast<double>(sums.range()) / exact.limit());
+                                              expected.scale.gain * static_cast<double>(sums.range()) / expected.limit);
     csr_view of_factors = a;
     of_factors.values = const_values(factors.data(), problem.entries, value_type::f32);
     entry_cursor cursor(problem, of_factors);
@@ -233,18 +182,19 @@ precision_figures spmv_at_precision(const context& ctx, const csr_view& a, const
     const program& points = state.program_of(product_files);
     points.use();
     texels.bind(0, points, "x");
-    seconds = seconds_of_sums(sums, pieces, out, problem.rows, 1, exact.limit(), [&](const point_piece& piece) {
+    seconds = seconds_of_sums(runs, sums, pieces, out, problem.rows, 1, expected.limit, [&](const point_piece& piece) {
       sums.add(points, false, [&] { draw_points(state, piece.points); });
     });
     call.finish();
   }
   if (has_faults) state.keep_first(find_fault(problem, a, csr_call::spmv, number));
-  return exact.compared(out, seconds);
+  return judged(expected, out, seconds);
 }
 
 precision_figures edge_sum_at_precision(const context& ctx, const edge_view& edges, const_values node_values,
                                         values result, std::uint32_t components, edge_function function,
-                                        const pipeline_precision& precision) {
+                                        const pipeline_precision& precision, int runs) {
+  require_runs(edge_call, runs);
   if (components < 1 || components > 4) refuse("{}: {} components, not 1 to 4", edge_call, components);
   require_float_pipeline(edge_call, ctx, node_values.type);
   const edge_sum_problem problem = plain_edge_sum(edges, node_values.count / components, components, function);
@@ -259,19 +209,20 @@ precision_figures edge_sum_at_precision(const context& ctx, const edge_view& edg
   const auto* const numbers = static_cast<const float*>(node_values.data);
   auto* const out = static_cast<float*>(result.data);
   std::uint64_t first_bad = no_edge;
-  const exact_sums exact = exact_edges(problem, edges, numbers, first_bad);
-  const double gain = largest_of(numbers, node_values.count);
+  expected_sums expected;
   double seconds = 0;
   {
     pipeline_call call(state, edge_call);
     const signed_sums sums(state, four_channels(precision.frame_buffer, components, true), problem.nodes,
                            precision.frame_buffer);
     const layered_texture texels(state, "nodes", four_channels(precision.texture, components, false), problem.nodes);
-    texels.upload(scaled(numbers, node_values.count, 1 / gain).data());
     std::vector<edge_piece> pieces;
     for (std::uint64_t begin = 0; begin < problem.edges; begin += pieces.back().count) {
       pieces.push_back(next_piece(state, problem, edges, begin, first_bad));
     }
+    expected = expected_edge_sums(problem, edges, numbers, precision,
+                                  pieces.empty() ? problem.edges : pieces.front().count, first_bad);
+    texels.upload(texels_of(expected.scale, numbers, node_values.count, components).data());
     const bool is_inverse = function == edge_function::inverse_square;
     const program& points = state.program_of(contribution_files);
     points.use();
@@ -281,20 +232,21 @@ precision_figures edge_sum_at_precision(const context& ctx, const edge_view& edg
     points.set("is_inverse_square", is_inverse ? 1U : 0U);
     points.set("node_count", static_cast<std::uint32_t>(problem.nodes));
     // A difference of scaled values is too small by the gain; the inverse of its square is too large.
-    const double factor = (is_inverse ? 1 / (gain * gain) : gain) * static_cast<double>(sums.range()) / exact.limit();
-    seconds =
-        seconds_of_sums(sums, pieces, out, problem.nodes, components, exact.limit(), [&](const edge_piece& piece) {
-          glDisableVertexAttribArray(2);
-          glVertexAttrib1f(2, static_cast<float>(factor));
-          for (const bool is_second_pass : {false, true}) {
-            points.set("is_second_pass", is_second_pass ? 1U : 0U);
-            sums.add(points, is_second_pass, [&] { draw_points(state, piece.count); });
-          }
-        });
+    const double gain = expected.scale.gain;
+    const double factor = (is_inverse ? 1 / (gain * gain) : gain) * static_cast<double>(sums.range()) / expected.limit;
+    seconds = seconds_of_sums(runs, sums, pieces, out, problem.nodes, components, expected.limit,
+                              [&](const edge_piece& piece) {
+                                glDisableVertexAttribArray(2);
+                                glVertexAttrib1f(2, static_cast<float>(factor));
+                                for (const bool is_second_pass : {false, true}) {
+                                  points.set("is_second_pass", is_second_pass ? 1U : 0U);
+                                  sums.add(points, is_second_pass, [&] { draw_points(state, piece.count); });
+                                }
+                              });
     call.finish();
   }
   report_bad_end(state, problem, edges, first_bad, edge_call::edge_sum, number);
-  return exact.compared(out, seconds);
+  return judged(expected, out, seconds);
 }
 
 }  // namespace sheaf::opengl
