@@ -268,9 +268,8 @@ void table_4(paper_run& run) {
   }
   print_sizes(run, inputs);
   fmt::print(
-      "  An edge has 8 bytes here, its two nodes, which both rendering passes read; the paper's sizes are those of "
-      "two\n"
-      "  vertices of 32 bytes. The texture is the nodes' positions, three floats each.\n");
+      "  An edge has 8 bytes here, its two nodes, which both rendering passes read; the paper's sizes are about those\n"
+      "  of two vertices of 32 bytes. The texture is the nodes' positions, three floats each.\n");
 }
 
 void table_5(paper_run& run) {

@@ -23,8 +23,9 @@ float_format format_of(channel_bits bits) {
   return {rounding_of_f32, 0x1p-126};  // a device may take what is smaller for 0
 }
 
-// A frame buffer may cut off, which takes a number twice as far as rounding to the nearest.
-double pixel_error(channel_bits bits, double largest) {
+// Devices and drivers may cut off, which takes a number twice as far as rounding to the nearest: llvmpipe does where
+// texels have four channels of 16 bits.
+double float_error(channel_bits bits, double largest) {
   const float_format format = format_of(bits);
   return std::max(2 * format.rounding * largest, format.least);
 }
@@ -35,8 +36,7 @@ double texel_error(channel_bits bits, double number) {
   if (bits == channel_bits::fixed8) return share_of_step * step_of_fixed;
   // Texels of 32 bits are scaled by powers of two, so that nothing is rounded.
   if (bits == channel_bits::float32) return 0;
-  const float_format format = format_of(bits);
-  return std::max((format.rounding + rounding_of_f32) * std::abs(number), format.least / 2);
+  return float_error(bits, std::abs(number)) + rounding_of_f32 * std::abs(number);
 }
 
 bounded_number bounded_product(double attribute, const bounded_number& texel) {
@@ -64,10 +64,11 @@ void bound_contribution(const bounded_number* in, std::uint32_t components, doub
   const double moved = std::sqrt(square_of_error);
   const bool is_one_place = square == 0 && square_of_error == 0;  // whose force is 0
   const bool is_bounded = is_one_place || !is_inverse_square || (moved < distance && square > least_square);
+  const double gap = distance - moved;
   const double scale = !is_inverse_square ? factor : is_one_place ? 0 : factor / (square * distance);
   for (std::uint32_t k = 0; k < components; ++k) {
     double error = std::abs(factor) * in[k].error;
-    if (is_inverse_square && !is_one_place) error = 2 * std::abs(factor) * moved / std::pow(distance - moved, 3);
+    if (is_inverse_square && !is_one_place) error = 2 * std::abs(factor) * moved / (gap * gap * gap);
     out[k].value = scale * in[k].value;
     out[k].error = is_bounded ? error + shader_rounding * (std::abs(scale) * distance + error)
                               : std::numeric_limits<double>::infinity();
@@ -88,8 +89,8 @@ void blended_sum::add(channel_bits bits, const bounded_number& term) {
     sum_.error += term.error + rounding;
     return;
   }
-  sum_.error += term.error + pixel_error(bits, largest);
-  sum_.error += pixel_error(bits, std::abs(sum_.value) + sum_.error);
+  sum_.error += term.error + float_error(bits, largest);
+  sum_.error += float_error(bits, std::abs(sum_.value) + sum_.error);
 }
 
 // Of 8 bits, zero and the range are numbers of f32, which are not exact. Of floats, the sum is scaled.

@@ -154,14 +154,16 @@ bounded_number texel_scale::texel(channel_bits bits, float number, std::uint32_t
 precision_figures expected_sums::judged(std::span<const float> found) const {
   const double largest = largest_of(sums);
   precision_figures figures;
+  std::uint64_t bounded = 0;
   for (std::uint64_t i = 0; i < sums.size(); ++i) {
     const double difference = std::abs(found[i] - sums[i]);
     if (!std::isfinite(found[i]) || difference > bounds[i]) ++figures.beyond;
     figures.largest_error = std::max(figures.largest_error, difference / largest);
     figures.mean_error += difference * difference / (largest * largest) / static_cast<double>(sums.size());
     figures.largest_bound = std::max(figures.largest_bound, bounds[i] / largest);
-    if (bounds[i] < largest) figures.bounded_share += 1 / static_cast<double>(sums.size());
+    if (bounds[i] < largest) ++bounded;
   }
+  if (!sums.empty()) figures.bounded_share = static_cast<double>(bounded) / static_cast<double>(sums.size());
   figures.mean_error = std::sqrt(figures.mean_error);
   return figures;
 }

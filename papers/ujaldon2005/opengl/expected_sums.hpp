@@ -15,7 +15,7 @@ struct precision_figures {
   double largest_error = 0;
   double mean_error = 0;     ///< the root of the mean of the squares
   double largest_bound = 0;  ///< of an error; infinite where a precision has none
-  double bounded_share = 0;  ///< of the sums, whose bound is below the largest sum
+  double bounded_share = 1;  ///< of the sums, whose bound is below the largest sum
   std::uint64_t beyond = 0;  ///< sums that are no numbers or differ by more than their bounds
   double seconds = 0;        ///< of a run whose geometry and textures lie on the device: draws and readback
 
