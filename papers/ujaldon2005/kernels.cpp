@@ -198,7 +198,10 @@ std::string paper_text(const paper_input* of, std::uint64_t paper_input::*number
 
 std::string percents_text(double share) { return fmt::format("{:.2f} %", share * 100); }
 
-std::string kilobytes_text(std::uint64_t bytes) { return fmt::format("{:.0f}", static_cast<double>(bytes) / 1024); }
+std::string kilobytes_text(std::uint64_t bytes) {
+  const double kilobytes = static_cast<double>(bytes) / 1024;
+  return kilobytes < 10 ? fmt::format("{:.2f}", kilobytes) : fmt::format("{:.0f}", kilobytes);
+}
 
 /// What a pipeline uploads of an input, if the run has one.
 template <class Input>
@@ -217,8 +220,9 @@ void print_sizes(const paper_run& run, const std::vector<Input>& inputs) {
   const bool has_opengl = std::ranges::any_of(
       run.places, [](const machine_place& p) { return p.place.ctx.backend() == backend_kind::opengl; });
   fmt::print("\n");
-  const table rows({"kilobytes          ", "file", "the paper's", column("vertices", has_opengl), "the paper's",
-                    column("texture", has_opengl), "the paper's"});
+  const table rows({"kilobytes          ", "file", "the paper's", column("vertices", has_opengl),
+                    has_opengl ? "the paper's" : "the paper's vertices", column("texture", has_opengl),
+                    has_opengl ? "the paper's" : "the paper's texture"});
   for (const Input& in : inputs) {
     const std::optional<uploaded_bytes> uploads = uploads_in(run, in);
     rows.row({in.name, in.file_bytes == 0 ? "-" : kilobytes_text(in.file_bytes),

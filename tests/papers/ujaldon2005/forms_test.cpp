@@ -52,7 +52,7 @@ std::vector<std::vector<lookup_scheme>> schemes_of(std::size_t depth) {
 
 TEST_F(Ujaldon2005, CompilesEveryShaderOfItsOwn) {
   const opengl::pipeline_call call(state(), "test");
-  EXPECT_EQ(opengl::paper_shaders().size(), 7U);
+  EXPECT_EQ(opengl::paper_shaders().size(), 8U);
   for (const opengl::shader_source& source : opengl::paper_shaders()) {
     SCOPED_TRACE(source.file);
     EXPECT_TRUE(source.text.starts_with("#version 330 core\n"));
@@ -85,6 +85,38 @@ TEST_F(Ujaldon2005, ResolvesUpToFourIndirectionsByEveryScheme) {
         opengl::gather_nested(ctx(), table.view(), spans, schemes, out.view());
         ctx().wait();
         expect_bytes(out.bytes, expected, "out");
+      }
+    }
+  }
+}
+
+// A texel and a pixel of four channels move four values in one lookup, which are those that four lookups move.
+TEST_F(Ujaldon2005, FourChannelsMoveWhatFourLookupsMove) {
+  constexpr std::uint32_t channels = 4;
+  const std::vector<std::uint32_t> index = list_of(1003, 800, 3);
+  std::vector<float> table(800 * channels);
+  for (std::uint64_t i = 0; i < table.size(); ++i) table[i] = static_cast<float>(inputs::mix(i) % 10007) - 5000.5F;
+  for (const lookup_scheme scheme : {lookup_scheme::vertices, lookup_scheme::texels, lookup_scheme::colors}) {
+    SCOPED_TRACE(scheme_names[static_cast<int>(scheme)]);
+    const auto looked_up = [&](const std::vector<float>& from, std::uint32_t components) {
+      std::vector<float> out(index.size() * components, -1);
+      const std::vector<index_span> lists{index};
+      const std::vector<lookup_scheme> schemes{scheme};
+      const opengl::kept_gather_nested kept(
+          ctx(), const_records(from.data(), from.size() / components, components * sizeof(float)), lists, schemes,
+          records(out.data(), index.size(), components * sizeof(float)));
+      kept.draw();
+      kept.read_back();
+      return out;
+    };
+    const std::vector<float> together = looked_up(table, channels);
+    for (std::uint32_t k = 0; k < channels; ++k) {
+      std::vector<float> one;
+      for (std::uint64_t i = k; i < table.size(); i += channels) one.push_back(table[i]);
+      const std::vector<float> alone = looked_up(one, 1);
+      for (std::uint64_t i = 0; i < index.size(); ++i) {
+        ASSERT_EQ(together[i * channels + k], alone[i]) << "channel " << k << " of " << i;
+        ASSERT_EQ(alone[i], table[index[i] * std::uint64_t{channels} + k]);
       }
     }
   }

@@ -50,6 +50,7 @@ TEST_F(OpenglHostMemory, ProductsAreThoseOfVerticesOnTheDevice) {
       product_from_host product(ctx(), a->view(), scheme);
       a.reset();
       EXPECT_GE(product.vertex_bytes(), 12 * m.entries());
+      EXPECT_EQ(product.texture_bytes(), 4 * m.columns);
       for (const std::uint64_t seed : {1, 2}) {  // runs share their vertices, and nothing else
         const std::vector<float> x = vector_of(m.columns, seed);
         std::vector<float> expected(m.rows.size(), -1);
@@ -74,6 +75,7 @@ TEST_F(OpenglHostMemory, EdgeSumsAreThoseOfVerticesOnTheDevice) {
       const auto function = edge_function::inverse_square;
       edge_sum_from_host sum(ctx(), e.edges(), images.nodes, components, function);
       EXPECT_EQ(sum.vertex_bytes(), 8 * images.edges);
+      EXPECT_EQ(sum.texture_bytes(), 4 * components * images.nodes);
       for (const std::uint64_t seed : {1, 2}) {
         const std::vector<float> at = vector_of(images.nodes * components, seed);
         std::vector<float> expected(at.size(), -1);
