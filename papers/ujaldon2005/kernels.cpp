@@ -126,17 +126,17 @@ class mean_gains {
   struct row {
     std::string where;
     std::string who;
-    spread gains;
-    spread runs;  ///< that make up for loading, of calls that load and of those for which some do
+    spread gains = {};
+    spread runs = {};  ///< that make up for loading, of those calls that ever do
   };
 
-  void add_gain(const std::string& where, const std::string& who, const timed_call& c, double plain) {
+  void add_gain(const std::string& where, const std::string& who, const timed_call& call, double plain) {
     const auto found = std::ranges::find_if(rows_, [&](const row& r) { return r.where == where && r.who == who; });
-    row& r = found == rows_.end() ? rows_.emplace_back(where, who) : *found;
-    r.gains.add(plain / c.time.median_seconds);
-    if (c.loading_seconds == 0) return;
-    const auto runs = runs_to_amortise(c.loading_seconds, c.time.median_seconds, plain);
-    if (runs) r.runs.add(static_cast<double>(*runs));
+    row& to = found == rows_.end() ? rows_.emplace_back(row{where, who}) : *found;
+    to.gains.add(plain / call.time.median_seconds);
+    if (call.loading_seconds == 0) return;
+    const auto runs = runs_to_amortise(call.loading_seconds, call.time.median_seconds, plain);
+    if (runs) to.runs.add(static_cast<double>(*runs));
   }
   static void print_line(std::string_view where, std::string_view who, std::string_view mean, std::string_view least,
                          std::string_view most, std::string_view amortised) {

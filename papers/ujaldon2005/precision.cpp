@@ -90,13 +90,13 @@ template <class Input>
 precision_times print_bits(paper_run& run, const table& rows, const call_place& place, const Input& in) {
   const int runs = run.size() == run_size::tiny ? 1 : run.size() == run_size::small ? 2 : opengl::most_precision_runs;
   precision_times times{};
-  for (std::size_t b = 0; b < std::size(all_bits); ++b) {
-    for (std::size_t t = 0; t < std::size(all_bits); ++t) {
-      const auto& [pixel, pixel_text] = all_bits[b];
-      const auto& [texel, texel_text] = all_bits[t];
+  for (std::size_t of_pixel = 0; of_pixel < std::size(all_bits); ++of_pixel) {
+    for (std::size_t of_texel = 0; of_texel < std::size(all_bits); ++of_texel) {
+      const auto& [pixel, pixel_text] = all_bits[of_pixel];
+      const auto& [texel, texel_text] = all_bits[of_texel];
       const opengl::precision_figures found =
           measured_at(place.ctx, in, {.texture = texel, .frame_buffer = pixel}, runs);
-      times[b][t] = found.seconds;
+      times[of_pixel][of_texel] = found.seconds;
       rows.row({place.name, fmt::format("{} bits", pixel_text), time_text(found.seconds),
                 fmt::format("{:.1e}", found.largest_error), fmt::format("{:.1e}", found.mean_error), bound_text(found),
                 fmt::format("points, textures of {}", texel_text)});

@@ -318,7 +318,7 @@ void table_1(paper_run& run) {
   shared_work(run);
 }
 
-void table_7(paper_run& run) {
+void table_7([[maybe_unused]] paper_run& run) {
   print_caption(
       "Table 7. Related work (section 7)",
       "reductions by textures take log N rendering passes, blending takes one; a banded product takes as long as "

@@ -76,23 +76,23 @@ void for_each_entry(const spmv_problem& p, const csr_view& a, Visit visit) {
                   [&](const entry_group<1>& g) { visit(g.row, g.columns[0], static_cast<double>(g.values[0])); });
 }
 
-exact_sums exact_edges(const edge_sum_problem& p, const edge_view& edges, const float* values,
+exact_sums exact_edges(const edge_sum_problem& problem, const edge_view& edges, const float* values,
                        std::uint64_t& first_bad) {
-  exact_sums exact(p.nodes * p.components);
-  const bool is_inverse = p.function == edge_function::inverse_square;
+  exact_sums exact(problem.nodes * problem.components);
+  const bool is_inverse = problem.function == edge_function::inverse_square;
   first_bad = for_each_edge(
-      p, edges, 0, p.edges,
+      problem, edges, 0, problem.edges,
       [&](std::uint64_t, const node_pair& ends) {
-        const std::uint64_t i = std::uint64_t{ends.first} * p.components;
-        const std::uint64_t j = std::uint64_t{ends.second} * p.components;
+        const std::uint64_t i = std::uint64_t{ends.first} * problem.components;
+        const std::uint64_t j = std::uint64_t{ends.second} * problem.components;
         double difference[most_channels] = {};
         double square = 0;
-        for (std::uint32_t k = 0; k < p.components; ++k) {
+        for (std::uint32_t k = 0; k < problem.components; ++k) {
           difference[k] = static_cast<double>(values[j + k]) - values[i + k];
           square += difference[k] * difference[k];
         }
         const double factor = !is_inverse ? 1 : square == 0 ? 0 : 1 / (square * std::sqrt(square));
-        for (std::uint32_t k = 0; k < p.components; ++k) {
+        for (std::uint32_t k = 0; k < problem.components; ++k) {
           exact.add(i + k, factor * difference[k]);
           exact.add(j + k, -factor * difference[k]);
         }
@@ -104,38 +104,38 @@ exact_sums exact_edges(const edge_sum_problem& p, const edge_view& edges, const 
 /// What edges contribute to sums whose limit is 1, as far as it is known.
 class edge_bounds {
  public:
-  edge_bounds(const edge_sum_problem& p, const float* values, const pipeline_precision& precision,
+  edge_bounds(const edge_sum_problem& problem, const float* values, const pipeline_precision& precision,
               const expected_sums& expected)
-      : p_(p),
+      : problem_(problem),
         values_(values),
         precision_(precision),
         expected_(expected),
-        is_inverse_(p.function == edge_function::inverse_square),
+        is_inverse_(problem.function == edge_function::inverse_square),
         factor_((is_inverse_ ? 1 / (expected.scale.gain * expected.scale.gain) : expected.scale.gain) / expected.limit),
-        sums_(p.nodes * p.components) {}
+        sums_(problem.nodes * problem.components) {}
 
   void add(const node_pair& ends, bool is_second_pass) {
     bounded_number difference[most_channels];
     bounded_number contribution[most_channels];
-    for (std::uint32_t k = 0; k < p_.components; ++k) {
+    for (std::uint32_t k = 0; k < problem_.components; ++k) {
       const bounded_number first = texel(ends.first, k);
       const bounded_number second = texel(ends.second, k);
       difference[k] = {second.value - first.value, first.error + second.error};
     }
-    bound_contribution(difference, p_.components, is_second_pass ? -factor_ : factor_, is_inverse_, contribution);
+    bound_contribution(difference, problem_.components, is_second_pass ? -factor_ : factor_, is_inverse_, contribution);
     const std::uint64_t node = is_second_pass ? ends.second : ends.first;
-    for (std::uint32_t k = 0; k < p_.components; ++k) {
-      sums_[node * p_.components + k].add(precision_.frame_buffer, contribution[k]);
+    for (std::uint32_t k = 0; k < problem_.components; ++k) {
+      sums_[node * problem_.components + k].add(precision_.frame_buffer, contribution[k]);
     }
   }
   const std::vector<blended_sum>& sums() const noexcept { return sums_; }
 
  private:
   bounded_number texel(std::uint32_t node, std::uint32_t k) const {
-    return expected_.scale.texel(precision_.texture, values_[std::uint64_t{node} * p_.components + k], k);
+    return expected_.scale.texel(precision_.texture, values_[std::uint64_t{node} * problem_.components + k], k);
   }
 
-  const edge_sum_problem& p_;
+  const edge_sum_problem& problem_;
   const float* values_;
   pipeline_precision precision_;
   const expected_sums& expected_;

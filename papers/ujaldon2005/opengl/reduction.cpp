@@ -180,7 +180,7 @@ kept_reduction::kept_reduction(const context& ctx, std::span<const float> values
 
 kept_reduction::~kept_reduction() = default;
 
-std::uint64_t kept_reduction::passes() const noexcept {
+std::uint64_t kept_reduction::passes() const {
   return kept_ ? std::visit([](const auto& form) { return form.passes(); }, *kept_->form) : 0;
 }
 

@@ -29,7 +29,7 @@ class kept_reduction {
   kept_reduction& operator=(const kept_reduction&) = delete;
 
   /// Rendering passes of a draw, for each texture that the slots take.
-  std::uint64_t passes() const noexcept;
+  std::uint64_t passes() const;
   /// Reduces all slots, and returns when the device has done it.
   void draw() const;
   /// Copies what the last draw made. @throws error(bad_argument) unless there is room for each slot
