@@ -94,6 +94,7 @@ std::vector<matrix_file> matrix_files(const std::string& data) {
     }
   }
   std::vector<matrix_file> all;
+  all.reserve(paths.size());
   for (const auto& [name, path] : paths) all.push_back({name, path});
   return all;
 }

@@ -106,7 +106,7 @@ whole_search::gather_step whole_search::multipass_gather(std::uint64_t passes) c
 
 // Probe i asks for the key of the record that entry i of the row's pattern names. So what is found is a gather by the
 // pattern, and that is checked beside the record ids, on the device where there is one.
-contender whole_search::followed_by(const contender& search, gather_step step) const {
+contender whole_search::followed_by(const contender& search, const gather_step& step) const {
   contender contender = search;
   contender.predicted_seconds = 0;  // of the search alone
   contender.scratch_bytes = std::max(search.scratch_bytes, step.scratch_bytes);

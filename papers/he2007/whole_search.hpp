@@ -47,7 +47,7 @@ class whole_search {
   gather_step planned_gather() const;
   gather_step multipass_gather(std::uint64_t passes) const;
   /// The search with this gather behind it.
-  contender followed_by(const contender& search, gather_step step) const;
+  contender followed_by(const contender& search, const gather_step& step) const;
   contender search_by_chunks(std::uint64_t chunks) const;
 
   const session* session_;

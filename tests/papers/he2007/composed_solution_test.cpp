@@ -40,7 +40,8 @@ void expect_solutions(double precision) {
                          {.tolerance = 0, .iteration_limit = iterations, .variant = "reference.serial"});
   ASSERT_EQ(serial.iterations, iterations);
   ASSERT_GT(largest_difference(expected, std::vector<Value>(m.rows)), 1e-3);
-  for (const auto& [name, ctx] : every_context()) {
+  for (const named_context& where : every_context()) {
+    const context& ctx = where.ctx;
     const bench::placed_matrix<Value> placed(ctx, m);
     const bench::placed_array<Value> b(ctx, ones.data(), ones.size());
     bench::placed_result<Value> x(ctx, m.rows);
@@ -48,7 +49,7 @@ void expect_solutions(double precision) {
     const product_call products[] = {[&](const_values v, values w) { spmv(ctx, placed.view, v, w); },
                                      [&](const_values v, values w) { two_steps(v, w); }};
     for (const product_call& product : products) {
-      SCOPED_TRACE(fmt::format("{} bytes, {}, product {}", sizeof(Value), name, &product - products));
+      SCOPED_TRACE(fmt::format("{} bytes, {}, product {}", sizeof(Value), where.name, &product - products));
       std::vector<solve_step> told;
       std::uint64_t multiplied = 0;
       ctx.state().fill(x.view().data, 0, m.rows * sizeof(Value));
