@@ -1,5 +1,7 @@
 #pragma once
 
+#include <limits>
+
 #include "apps/sheaf/files/sparse/csr_matrix.hpp"
 #include "lab/harness/edges/input.hpp"
 #include "lab/harness/timed_call.hpp"
@@ -110,6 +112,9 @@ void conditions(paper_run& run, const machine_place& place);
 void dimensions(paper_run& run, const machine_place& place);
 void reductions(paper_run& run, const machine_place& place);
 void shared_work(paper_run& run);
+/// What outputs hold before a call, so that an answer that was not written is seen.
+constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
+
 /// The calls of OpenGL that keep their vertices in host memory, and send them in every run.
 constexpr const char* sent_vertices = ", vertices sent";  ///< behind the name of the form that keeps them
 void add_sent_products(const call_place& place, const matrix_input& in, std::vector<timed_call>& calls);

@@ -15,8 +15,6 @@ namespace {
 
 using opengl::lookup_scheme;
 
-constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
-
 /// Makes an object and says how long that took.
 template <class Object, class... Arguments>
 std::pair<std::shared_ptr<Object>, double> made(const Arguments&... arguments) {

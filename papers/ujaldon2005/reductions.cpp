@@ -11,8 +11,6 @@ namespace {
 using opengl::kept_reduction;
 using opengl::reduction_form;
 
-constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
-
 /// Values in slots, and their sums, exact in any order.
 struct reduced_input {
   std::string what;

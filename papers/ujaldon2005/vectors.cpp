@@ -12,8 +12,6 @@ namespace sheaf::bench::papers::ujaldon2005 {
 namespace {
 
 constexpr std::uint32_t channels = 4;
-constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
-
 /// Numbers of [-0.5, 0.5).
 std::vector<float> numbers_of(std::uint64_t count) {
   std::vector<float> list(count);
