@@ -86,7 +86,7 @@ std::vector<column> product_columns() {
   std::vector<column> all{matrix_column(), "values", "rows", "nonzeros", "a row", "x / cache"};
   const std::vector<column> of_passes = times_by_passes::columns();
   all.insert(all.end(), of_passes.begin(), of_passes.end());
-  all.insert(all.end(), {"best is", "GFLOP/s", "by misses", "choice", "variant"});
+  all.insert(all.end(), {"GFLOP/s", "by misses", "choice", "variant"});
   return all;
 }
 
@@ -104,9 +104,6 @@ std::vector<std::string> product_cells(const sparse_system<Value>& of) {
   const times_by_passes times = sweep_of(of);
   const std::vector<std::string> of_passes = times.cells();
   cells.insert(cells.end(), of_passes.begin(), of_passes.end());
-  cells.push_back(times.seconds.empty() ? "-"
-                  : times.best() == 1   ? "one pass"
-                                        : fmt::format("{} passes", times.best()));
   cells.push_back(product_rate(times.of(times.best()), of.matrix.entries()));
   const double modelled = times.of(times.modelled);
   const double moved = moved_by_product(of.sizes(), static_cast<double>(times.modelled), of.run.model_of(of.session));

@@ -36,8 +36,8 @@ if(NOT code EQUAL 6)  # where there is a device
 endif()
 foreach(backend IN LISTS backends)
   run_figures(0 " answers, 0 wrong" --backend ${backend} --threads 2 --figures 19,20 --json ${OUTPUT})
-  require_words("a row +x / cache +one pass +model's +time +16 passes +best +time +one / best +best is +GFLOP/s +by misses"
-    "\n +NAS, class S +f32 +1400 +78148 +56 +[0-9.e-]+ +${time} +[0-9]+ +${time} +${time} +[0-9]+ +${time} +[0-9.]+x +(one pass|[0-9]+ passes) +[0-9.]+ +[0-9.]+ GB/s"
+  require_words("a row +x / cache +one pass +model's +its time +16 passes +best +its time +one / best +wins +GFLOP/s +by misses"
+    "\n +NAS, class S +f32 +1400 +78148 +56 +[0-9.e-]+ +${time} +[0-9]+ +${time} +${time} +[0-9]+ +${time} +[0-9.]+x +(one pass|more) +[0-9.]+ +[0-9.]+ GB/s"
     "\n +NAS, class S +f64 +${time} +${backend}\\.[a-z]+ +${time} +[0-9]+ % +[0-9.]+ +${time} +[0-9]+ % "
     "\n +S +f32 +15 +8\\.59717[0-9]+ +8\\.5971775079 +unofficial +${time}"
     "\n +S +f64 +15 +8\\.5971775079 +8\\.5971775079 +official +${time}"
