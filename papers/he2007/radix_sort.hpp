@@ -4,6 +4,7 @@
 #include "core/scratch_offsets.hpp"
 #include "papers/he2007/bitonic_network.hpp"
 #include "plan/he2007.hpp"
+#include "primitives/movement/gathers_by_order.hpp"
 #include "primitives/sort/contract.hpp"
 #include "primitives/split/category.hpp"
 
@@ -201,5 +202,24 @@ struct msd_layout {
 
   msd_layout(const primitives::sort_problem& problem, const radix_parameters& parameters);
 };
+
+/// Ends a sort of packed tuples: stores the row numbers in order as the gather index that is wanted, or in scratch and
+/// gathers the rows by them.
+/// @param order   where they begin in scratch, unless an index is wanted
+/// @param unused  where the scratch begins that the gathers may take
+/// @param store   store(order) stores the row numbers of the sorted tuples, to entries of 4 or 8 bytes
+template <class Store>
+void end_with_order(const context& ctx, const primitives::sort_problem& problem, const plan::planned& plan,
+                    const primitives::sort_buffers& buffers, std::byte* scratch, std::uint64_t order,
+                    std::uint64_t unused, Store store) {
+  if (problem.product == primitives::sort_product::gather_index) {
+    if (bytes(problem.index) == 4) return store(static_cast<std::uint32_t*>(buffers.index.data));
+    return store(static_cast<std::uint64_t*>(buffers.index.data));
+  }
+  auto* const rows = reinterpret_cast<std::uint32_t*>(scratch + order);
+  store(rows);
+  plan.inner<primitives::gathers_by_order>().run(ctx, problem, buffers, {rows, problem.count, index_type::u32},
+                                                 scratch + unused);
+}
 
 }  // namespace sheaf::papers::he2007

@@ -180,15 +180,8 @@ void run_radix_clustering(const context& ctx, const sort_problem& problem, const
   pack_tuples(problem, buffers, layout.parts, tuples);
   const std::uint64_t* const sorted =
       sort_tuples(layout, problem.count, tuples, reinterpret_cast<std::uint64_t*>(scratch + layout.tuples[1]));
-  const auto store_order = [&](auto* order) { store_rows_of_tuples(sorted, problem.count, layout.parts, order); };
-  if (problem.product == sort_product::gather_index) {
-    if (bytes(problem.index) == 4) return store_order(static_cast<std::uint32_t*>(buffers.index.data));
-    return store_order(static_cast<std::uint64_t*>(buffers.index.data));
-  }
-  auto* const order = reinterpret_cast<std::uint32_t*>(scratch + layout.order);
-  store_order(order);
-  plan.inner<gathers_by_order>().run(ctx, problem, buffers, {order, problem.count, index_type::u32},
-                                     scratch + layout.tuples[0]);
+  end_with_order(ctx, problem, plan, buffers, scratch, layout.order, layout.tuples[0],
+                 [&](auto* order) { store_rows_of_tuples(sorted, problem.count, layout.parts, order); });
 }
 
 }  // namespace

@@ -384,18 +384,10 @@ void run_msd_bitonic(const context& ctx, const sort_problem& problem, const plan
   launch(ctx, pack_tuples, blocks, static_cast<const std::byte*>(buffers.in.data), buffers.in.stride_bytes,
          packed_key(problem), problem.count, tuples);
   sort_tuples(ctx, layout, problem.count, tuples, tuples, spare, scratch);
-  const auto store_order = [&](auto* order) {
+  end_with_order(ctx, problem, plan, buffers, scratch, layout.order, layout.tuples[0], [&](auto* order) {
     launch(ctx, store_rows_of_tuples<std::remove_pointer_t<decltype(order)>>, blocks,
            static_cast<const std::uint64_t*>(tuples), problem.count, order);
-  };
-  if (problem.product == sort_product::gather_index) {
-    if (bytes(problem.index) == 4) return store_order(static_cast<std::uint32_t*>(buffers.index.data));
-    return store_order(static_cast<std::uint64_t*>(buffers.index.data));
-  }
-  auto* const order = reinterpret_cast<std::uint32_t*>(scratch + layout.order);
-  store_order(order);
-  plan.inner<gathers_by_order>().run(ctx, problem, buffers, {order, problem.count, index_type::u32},
-                                     scratch + layout.tuples[0]);
+  });
 }
 
 }  // namespace
