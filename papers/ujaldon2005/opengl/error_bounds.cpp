@@ -9,7 +9,7 @@ namespace {
 
 constexpr double rounding_of_f32 = 0x1p-24;
 constexpr double step_of_fixed = 1.0 / 127;
-// Direct3D allows 0.6 of a step where a float becomes a fixed-point number, and drivers of OpenGL run on such hardware.
+// Of a number that a frame buffer takes: Direct3D allows 0.6 of a step, and drivers of OpenGL run on such hardware.
 constexpr double share_of_step = 0.6;
 
 /// Of the numbers in a format of floats.
@@ -32,8 +32,10 @@ double float_error(channel_bits bits, double largest) {
 
 }  // namespace
 
+// Textures are filled by the driver. OpenGL lets it take either of the two nearest fixed-point numbers: NVIDIA's cuts
+// off, Mesa takes the nearer one. The number of f32 may have come below the next step.
 double texel_error(channel_bits bits, double number) {
-  if (bits == channel_bits::fixed8) return share_of_step * step_of_fixed;
+  if (bits == channel_bits::fixed8) return number == 0 ? 0 : step_of_fixed + 2 * rounding_of_f32;
   // Texels of 32 bits are scaled by powers of two, so that nothing is rounded.
   if (bits == channel_bits::float32) return 0;
   return float_error(bits, std::abs(number)) + rounding_of_f32 * std::abs(number);

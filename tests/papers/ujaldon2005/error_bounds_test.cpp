@@ -42,7 +42,6 @@ TEST(PipelineBounds, HoldWhatATexelRounds) {
       const double number = std::ldexp(drawn(i), -static_cast<int>(i % 30));
       const double bound = opengl::texel_error(bits, number);
       for (const bool is_cut_off : {false, true}) {
-        if (is_cut_off && bits == channel_bits::fixed8) continue;  // Direct3D wants the nearest, or nearly so
         const double error = std::abs(rounded(bits, number, is_cut_off) - number);
         ASSERT_LE(error, bound) << names[static_cast<int>(bits)] << ", " << number;
         nearest_to_bound = std::max(nearest_to_bound, error / bound);
@@ -51,6 +50,15 @@ TEST(PipelineBounds, HoldWhatATexelRounds) {
     EXPECT_GT(nearest_to_bound, 0.8) << names[static_cast<int>(bits)];
   }
   EXPECT_EQ(opengl::texel_error(channel_bits::float32, 0.3), 0);
+  EXPECT_EQ(opengl::texel_error(channel_bits::fixed8, 0), 0);
+}
+
+// The step below a number that is a step itself, but for what f32 has rounded.
+TEST(PipelineBounds, HoldATexelThatFallsAStepShort) {
+  for (int step = 1; step <= 127; ++step) {
+    const auto number = std::nextafter(static_cast<float>(step) / 127, 0.0F);
+    EXPECT_LE(static_cast<double>(number) - (step - 1) / 127.0, opengl::texel_error(channel_bits::fixed8, number));
+  }
 }
 
 TEST(PipelineBounds, HoldProductsOfRoundedNumbers) {
