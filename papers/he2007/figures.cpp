@@ -127,7 +127,7 @@ std::vector<fixed_size> paper_run::fixed_sizes(const session& s) const {
   const auto cache = static_cast<double>(s.hardware.cache_bytes);
   const auto size = [&](std::uint64_t size_bytes, std::string_view why) {
     return fixed_size{size_bytes / tuple_bytes,
-                      fmt::format("{} of tuples, {}: {:.1f} times the last cache, {:.0f} times on the G80",
+                      fmt::format("{} of tuples, {}: {:.3g} times the last cache, {:.0f} times on the G80",
                                   size_text(size_bytes), why, static_cast<double>(size_bytes) / cache, paper_ratio)};
   };
   if (s.size == run_size::small) return {size(count(s, paper_tuples, widest) * tuple_bytes, "fewer than the paper's")};
@@ -199,6 +199,16 @@ void print_draw() {
       "  warp's 32 tuples meet up to 2 % more partitions than by equation 7, whose draws do not know of each other.\n");
 }
 
+void print_letters(paper_run& run, const session& s) {
+  const plan::he2007::parameters& p = run.model_of(s);
+  fmt::print(
+      "  the model on the {}: B_seq {}; blocks of {:.0f} bytes, of which the cache has {:.0f};\n"
+      "  a hit of {:.0f} bytes takes {:.3g} ns; {:.0f} {} miss together\n",
+      s.ctx.backend() == backend_kind::cuda ? "GPU" : "CPU", bandwidth_text(p.sequential_bytes_per_second),
+      p.block_bytes, p.cache_blocks, p.transfer_bytes, 1e9 * p.hit_seconds, p.warp_threads,
+      s.ctx.backend() == backend_kind::cuda ? "threads of a warp" : "accesses that a core has under way");
+}
+
 contender cheapest_single_pass(const session& s, const problem& spec, int threads) {
   const context ctx = threads == 0 ? s.ctx : context::cpu(threads);
   return with_variants(ctx, s.arrays, spec, [&](const auto& variants, const auto& problem, const auto& buffers_of) {
@@ -241,6 +251,8 @@ contender paper_run::multi_pass(const session& session, const problem& spec, std
         return c;
       });
 }
+
+bool has_one_thread_beside(const session& s) { return s.ctx.backend() == backend_kind::cpu && s.ctx.threads() > 1; }
 
 contender chosen(const session& s, const problem& p) {
   return contenders_of(s.ctx, p, {.hint = true, .no_peer = true}, s.arrays).front();

@@ -77,10 +77,15 @@ problem to_partitions(std::uint64_t partitions, std::uint64_t count);
 
 /// Prints how that draw differs from the paper's.
 void print_draw();
+/// Prints what the model knows of a session's machine, and what misses together in its case II: the threads of a warp
+/// on a GPU, on a CPU the accesses that a core has under way.
+void print_letters(paper_run& run, const session& session);
 
 /// A one-pass call: the cheapest variant that does not inspect the list, told the pattern. It runs on all threads of
 /// the session unless a number of CPU threads is given.
 contender cheapest_single_pass(const session& session, const problem& problem, int threads = 0);
+/// Whether calls on one thread of a CPU are measured beside those on all threads.
+bool has_one_thread_beside(const session& session);
 /// The planner's choice for a caller who tells the pattern.
 contender chosen(const session& session, const problem& problem);
 /// The number of passes that our multi-pass variant plans.

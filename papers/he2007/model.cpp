@@ -76,6 +76,7 @@ void print_sequential_bandwidth(paper_run& run, const session& session) {
   fmt::print("  B_seq by equation 1 from {} copies: {}; the profile's copy: {}; 63.9 GB/s in the paper\n", scans.size(),
              bandwidth_text(run.model_of(session).sequential_bytes_per_second),
              bandwidth_text(session.ctx.profile().copy_bytes_per_second));
+  print_letters(run, session);
 }
 
 problem sequential_tuples(std::string_view what, std::uint64_t count, std::uint64_t) { return sequential(what, count); }
@@ -124,6 +125,7 @@ void figure_8(paper_run& run) {
   print_caption("Figure 8. One-pass scatter by number of partitions",
                 "128 MB; time jumps beyond 32 partitions, the threads of a warp; accuracy over 82 %, 70 to 99 %.");
   print_draw();
+  for (const session& s : run.sessions) print_letters(run, s);
   run.for_each_fixed_size([&](session& session, const fixed_size& size) {
     const table rows(with_model_columns({"partitions", "variant", "time", "effective", "to 1"}));
     accuracies model_accuracies;

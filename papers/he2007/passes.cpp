@@ -22,8 +22,6 @@ struct comparison {
   }
 };
 
-bool has_one_thread_beside(const session& s) { return s.ctx.backend() == backend_kind::cpu && s.ctx.threads() > 1; }
-
 std::optional<comparison> compare(paper_run& run, session& session, int figure, const problem& problem,
                                   bool with_one_thread) {
   comparison found;
@@ -174,6 +172,7 @@ void figure_11(paper_run& run) {
       "128 MB; one pass is best up to 8 partitions, beyond that multi-pass gains up to 3x; the model finds the "
       "number of passes.");
   print_draw();
+  for (const session& s : run.sessions) print_letters(run, s);
   run.for_each_fixed_size([&](session& session, const fixed_size& size) {
     const table rows(comparison_columns({"partitions"}));
     gains gains;
