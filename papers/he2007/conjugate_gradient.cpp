@@ -175,6 +175,24 @@ double with_transfers(const sparse_system<Value>& of) {
   return seconds;
 }
 
+/// The library's call on one thread of the CPU, or 0. The paper has its CPU's threads beside one.
+template <class Value>
+double on_one_thread(const sparse_system<Value>& of) {
+  double seconds = 0;
+  const std::string who = "conjugate gradient on one thread";
+  measured_or_left_out(of, who, [&] {
+    of.result.wipe();
+    conjugate_gradient_result solved;
+    const timing time = time_of_call(of.session, [&] {
+      begin_with_zero(of);
+      solved = conjugate_gradient(context::cpu(1), of.a(), of.b(), of.to(),
+                                  {.tolerance = 0, .iteration_limit = iterations_of_a_system});
+    });
+    seconds = of.note(who, time, solution_mistake(of, solved, of.result.read()));
+  });
+  return seconds;
+}
+
 /// The product in two steps whose number of passes the model chooses.
 template <class Value>
 composed_time composed_of_two_steps(const sparse_system<Value>& of, double usual) {
@@ -204,7 +222,9 @@ std::vector<column> solve_columns(const session& s) {
           "time",
           "peer / ours",
           {"with transfers", has_transfers(s)},
-          {"transfers in it", has_transfers(s)}};
+          {"transfers in it", has_transfers(s)},
+          {"1 thread", has_one_thread_beside(s)},
+          {"1 / all", has_one_thread_beside(s)}};
 }
 
 template <class Value>
@@ -235,6 +255,8 @@ std::vector<std::string> solve_cells(const sparse_system<Value>& of, std::vector
   append(peer_cells(of, seconds, solved.residual));
   const double moved = has_transfers(of.session) ? with_transfers(of) : 0;
   append({moved > 0 ? time_text(moved) : "-", moved > 0 ? percent_text(1 - seconds / moved) : "-"});
+  const double alone = has_one_thread_beside(of.session) ? on_one_thread(of) : 0;
+  append({alone > 0 ? time_text(alone) : "-", alone > 0 ? ratio_text(alone / seconds) : "-"});
   times.push_back({.system = of.input.name,
                    .is_on_device = of.session.ctx.backend() == backend_kind::cuda,
                    .is_f32 = of.type == value_type::f32,

@@ -56,7 +56,9 @@ struct searched {
   const result* with_passes(std::uint64_t passes) const {
     return find(rows, whole_search::name_with_passes("sheaf", passes));
   }
-  const result* by_chunks(std::uint64_t count) const { return find(rows, whole_search::name_by_chunks(count)); }
+  const result* by_chunks(std::uint64_t count, int threads = 0) const {
+    return find(rows, whole_search::name_by_chunks(count, threads));
+  }
 };
 
 bool searches_on_gpu(const session& s) { return s.ctx.backend() == backend_kind::cuda; }
@@ -95,6 +97,7 @@ std::vector<contender> searches(paper_run& run, const session& session, const pr
   if (session.ctx.backend() == backend_kind::cpu) {
     point.chunks = whole.planned_chunks();
     for (const std::uint64_t chunks : std::set<std::uint64_t>{1, point.chunks}) all.push_back(whole.by_chunks(chunks));
+    if (has_one_thread_beside(session)) all.push_back(whole.by_chunks(point.chunks, 1));
   }
   return all;
 }
@@ -234,14 +237,25 @@ void print_gather_passes(paper_run& run, const session& session, const std::vect
 void print_search_chunks(paper_run& run, const session& session, const std::vector<searched>& points) {
   if (points.empty() || session.ctx.backend() != backend_kind::cpu) return;
   fmt::print("\n  the paper's search of the CPU, cpu.cache_chunks, with the gather\n");
-  const table rows({"records", "probes", "chunks", "one chunk", "by chunks", "one / chunks", "faster", "choice",
-                    "chunks / choice", "by misses"});
+  const table rows({"records",
+                    "probes",
+                    "chunks",
+                    "one chunk",
+                    "by chunks",
+                    "one / chunks",
+                    "faster",
+                    "choice",
+                    "chunks / choice",
+                    "by misses",
+                    {"1 thread", has_one_thread_beside(session)},
+                    {"1 / all", has_one_thread_beside(session)}});
   spread gains;
   spread bandwidths;
   for (const searched& point : points) {
     const result* const one = point.by_chunks(1);
     const result* const chunks = point.by_chunks(point.chunks);
     if (one == nullptr || chunks == nullptr) continue;
+    const result* const one_thread = point.by_chunks(point.chunks, 1);
     if (chunks != one) gains.add(one->time.median_seconds / chunks->time.median_seconds);
     const double by_misses = bandwidth_by_misses(*chunks, run.model_of(session), point.chunks, 1);
     bandwidths.add(by_misses);
@@ -251,7 +265,8 @@ void print_search_chunks(paper_run& run, const session& session, const std::vect
               chunks == one ? "-"
               : one_wins    ? "one chunk"
                             : "chunks",
-              time_of(point.choice()), ratio_of(chunks, point.choice()), bandwidth_text(by_misses)});
+              time_of(point.choice()), ratio_of(chunks, point.choice()), bandwidth_text(by_misses), time_of(one_thread),
+              ratio_of(one_thread, chunks)});
   }
   if (gains.count() > 0) {
     fmt::print(

@@ -188,7 +188,9 @@ void add_scaled(const session& session, std::vector<matrix_to_measure>& all) {
 void figure_19(paper_run& run) {
   print_caption("Figure 19. Conjugate gradient benchmark of NAS on the GPU and the CPU",
                 "the vector fits the cache, so passes gain nothing; over six times as fast on the GPU, in f32, as on "
-                "the CPU\n  in f64. Products are over 90 % of the time. Classes A and B have 15 and 75 systems.");
+                "the CPU\n  in f64, whose threads are around twice as fast as one. Products are over 90 % of the time. "
+                "Classes A and B "
+                "have 15 and\n  75 systems.");
   if (primitives::spmv_variants().empty()) return;
   std::vector<solve_time> times;
   for (session& s : run.sessions) measure_matrices(run, s, 19, nas_matrices(s.size), times);
@@ -197,7 +199,8 @@ void figure_19(paper_run& run) {
 
 void figure_20(paper_run& run) {
   print_caption("Figure 20. Conjugate gradient with real matrices on the GPU and the CPU",
-                "multi-pass is moderately faster than single-pass, over six times as fast as the CPU.");
+                "75 systems of 25 iterations, as class B; multi-pass is moderately faster than single-pass, over six "
+                "times as fast\n  as the CPU. Here one system of 25 iterations, which has the same rate.");
   if (primitives::spmv_variants().empty()) return;
   fmt::print(
       "  Its matrices are pkustk08, pkustk14, Stanford_Berkeley and nd24k. Those that the folder of data does not have "

@@ -67,13 +67,13 @@ whole_search::whole_search(const session& session, const problem& problem)
       found_records_(primitives::most_matches(problem)),
       records_(std::make_shared<row_records>()) {}
 
-whole_search::gather_step whole_search::planned_gather() const {
+whole_search::gather_step whole_search::planned_gather(const context& ctx) const {
   const gather_options options{.pattern = access_pattern::random()};
   const const_records table(nullptr, table_records_, tuple_bytes);
-  const explanation why = explain_gather(session_->ctx, table, {nullptr, found_records_, problem_.index},
+  const explanation why = explain_gather(ctx, table, {nullptr, found_records_, problem_.index},
                                          sheaf::records(nullptr, found_records_, tuple_bytes), options);
   const auto run = [state = records_, table_count = table_records_, count = found_records_, type = problem_.index,
-                    options, &arrays = session_->arrays, ctx = session_->ctx](std::uint64_t copy) {
+                    options, &arrays = session_->arrays, ctx](std::uint64_t copy) {
     const row_records::copy_records& of = state->copies[copy];
     gather(ctx, {of.table.data(), table_count, tuple_bytes}, {arrays.target(copy).data, count, type},
            sheaf::records(of.found.data(), count, tuple_bytes), options);
@@ -143,7 +143,9 @@ contender whole_search::followed_by(const contender& search, const gather_step& 
   return contender;
 }
 
-contender whole_search::with_gather(const contender& search) const { return followed_by(search, planned_gather()); }
+contender whole_search::with_gather(const contender& search) const {
+  return followed_by(search, planned_gather(session_->ctx));
+}
 
 contender whole_search::with_passes(const contender& search, std::uint64_t passes) const {
   contender contender = followed_by(search, multipass_gather(passes));
@@ -209,15 +211,14 @@ contender whole_search::step_4(const contender& search, std::uint64_t passes,
   return contender;
 }
 
-contender whole_search::search_by_chunks(std::uint64_t chunks) const {
-  const context& ctx = session_->ctx;
+contender whole_search::search_by_chunks(const context& ctx, std::uint64_t chunks) const {
   const auto& variant = existing_variant(primitives::hash_search_variants(), chunks_variant);
   plan::planned plan = plan_of_chunks(ctx, problem_);
   auto decision = plan.decided.get<cpu::cache_chunks_decision>();
   decision.chunks = chunks;
   plan.decided.set(decision);
   return {
-      .who = name_by_chunks(chunks),
+      .who = std::string(chunks_variant),
       .variant = std::string(chunks_variant),
       .scratch_bytes = plan.scratch_bytes,
       .queue =
@@ -236,7 +237,12 @@ contender whole_search::search_by_chunks(std::uint64_t chunks) const {
       .wait = [ctx] { ctx.wait(); }};
 }
 
-contender whole_search::by_chunks(std::uint64_t chunks) const { return with_gather(search_by_chunks(chunks)); }
+contender whole_search::by_chunks(std::uint64_t chunks, int threads) const {
+  const context ctx = threads == 0 ? session_->ctx : context::cpu(threads);
+  contender contender = followed_by(search_by_chunks(ctx, chunks), planned_gather(ctx));
+  contender.who = name_by_chunks(chunks, threads);
+  return contender;
+}
 
 std::uint64_t whole_search::planned_chunks() const {
   return plan_of_chunks(session_->ctx, problem_).decided.get<cpu::cache_chunks_decision>().chunks;
@@ -262,8 +268,9 @@ std::string whole_search::name_of_step_4(std::uint64_t passes) {
   return fmt::format("{}:passes={}", step_4_words, passes);
 }
 
-std::string whole_search::name_by_chunks(std::uint64_t chunks) {
-  return fmt::format("{}:chunks={}", chunks_variant, chunks);
+std::string whole_search::name_by_chunks(std::uint64_t chunks, int threads) {
+  const std::string name = fmt::format("{}:chunks={}", chunks_variant, chunks);
+  return threads == 0 ? name : fmt::format("{}:threads={}", name, threads);
 }
 
 }  // namespace sheaf::bench::papers::he2007

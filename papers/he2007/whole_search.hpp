@@ -19,8 +19,9 @@ class whole_search {
   contender with_passes(const contender& search, std::uint64_t passes) const;
   /// That gather alone, of what the search has found before.
   contender step_4(const contender& search, std::uint64_t passes, const plan::he2007::parameters& model) const;
-  /// The paper's search of the CPU by chunks of the table, with the gather that the planner chooses.
-  contender by_chunks(std::uint64_t chunks) const;
+  /// The paper's search of the CPU by chunks of the table, with the gather that the planner chooses, both on all
+  /// threads of the session unless a number is given.
+  contender by_chunks(std::uint64_t chunks, int threads = 0) const;
 
   /// The chunks of that search, each as large as the second-level cache.
   std::uint64_t planned_chunks() const;
@@ -34,7 +35,7 @@ class whole_search {
   static constexpr std::string_view step_4_words = "step 4";
   static std::string name_with_passes(std::string_view who, std::uint64_t passes);
   static std::string name_of_step_4(std::uint64_t passes);
-  static std::string name_by_chunks(std::uint64_t chunks);
+  static std::string name_by_chunks(std::uint64_t chunks, int threads = 0);
 
  private:
   struct row_records;
@@ -44,11 +45,11 @@ class whole_search {
     std::uint64_t scratch_bytes = 0;
   };
 
-  gather_step planned_gather() const;
+  gather_step planned_gather(const context& ctx) const;
   gather_step multipass_gather(std::uint64_t passes) const;
   /// The search with this gather behind it.
   contender followed_by(const contender& search, const gather_step& step) const;
-  contender search_by_chunks(std::uint64_t chunks) const;
+  contender search_by_chunks(const context& ctx, std::uint64_t chunks) const;
 
   const session* session_;
   problem problem_;
