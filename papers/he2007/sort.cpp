@@ -1,4 +1,5 @@
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -156,10 +157,12 @@ std::string saved_text(double slow, double fast) { return slow > 0 && fast > 0 ?
 
 void optimizations_on_cuda(paper_run& run, session& session) {
   print_place(session,
-              "the paper's sort of tuples of 8 bytes by the passes of its scatters, and today's by the key of 4; the "
-              "last columns\n  with the way from the host and back");
+              "the paper's sort of tuples of 8 bytes by the passes of its scatters, and today's by the key of 4; "
+              "\"its ending\" is\n  cuda.sample_bitonic, today's passes over tuples with the paper's ending; the last "
+              "columns with the way from the host\n  and back");
   const table rows({"records", "phases", "bits", "one pass", "model's", "time", "4 passes", "best", "time", "saved",
-                    "today's", "variant", "paper's / today's", "one pass", "best", "saved", "transfers in it"});
+                    "today's", "variant", "paper's / today's", "its ending", "one pass", "best", "saved",
+                    "transfers in it"});
   for (const std::uint64_t count : counts_of(run, session)) {
     const std::optional<phase_sort> sort = phase_sort_of(session, count);
     if (!sort) continue;
@@ -184,8 +187,9 @@ void optimizations_on_cuda(paper_run& run, session& session) {
               time_or_none(inner.of(1)), fmt::to_string(inner.modelled), time_or_none(inner.of(inner.modelled)),
               time_or_none(inner.of(paper_scatter_passes)), fmt::to_string(inner.best()), time_or_none(best),
               saved_text(inner.of(1), best), time_of(choice), variant_of(choice),
-              choice == nullptr ? "-" : ratio_text(best / choice->time.median_seconds), time_or_none(whole.of(1)),
-              time_or_none(best_whole), saved_text(whole.of(1), best_whole), saved_text(best_whole, best)});
+              choice == nullptr ? "-" : ratio_text(best / choice->time.median_seconds),
+              time_of(find(found, "cuda.sample_bitonic")), time_or_none(whole.of(1)), time_or_none(best_whole),
+              saved_text(whole.of(1), best_whole), saved_text(best_whole, best)});
   }
 }
 
@@ -263,11 +267,16 @@ cpu_times sort_on_the_cpu(paper_run& run, session& session) {
 
 void sort_on_cuda(paper_run& run, session& session, const cpu_times& on_the_cpu) {
   const bool has_cpu = !on_the_cpu.paper.empty();
-  print_place(session,
-              "the paper's sort and the bitonic sort of tuples of 8 bytes, today's by the key of 4, with the way from "
-              "the host and back;\n  bandwidths are without it");
+  print_place(
+      session,
+      "the paper's sort, by the passes of its scatters, and the bitonic sort of tuples of 8 bytes, today's by "
+      "the key of 4,\n  with the way from the host and back; ratios and \"by misses\" are of the model's number of "
+      "passes; bandwidths are\n  without the way");
   const table rows({"records",
-                    "paper's",
+                    "one pass",
+                    "model's",
+                    "its time",
+                    "4 passes",
                     "bitonic",
                     "bitonic / paper's",
                     "today's",
@@ -283,18 +292,23 @@ void sort_on_cuda(paper_run& run, session& session, const cpu_times& on_the_cpu)
     const problem tuples = tuple_sort(count);
     const transfer_memory host = memory_of_transfers(session, tuples);
     std::vector<contender> who;
-    add_with_transfers(who, session, tuples, with_passes(session, *sort, sort->form().passes), host);
+    const std::uint64_t modelled = sort->form().passes;
+    for (const std::uint64_t passes : std::set<std::uint64_t>{1, paper_scatter_passes, modelled}) {
+      add_with_transfers(who, session, tuples, with_passes(session, *sort, passes), host);
+    }
     add_sort(who, session, tuples, "cuda.bitonic", host);
     const auto found = run.measure(session, 16, tuples, std::move(who));
     std::vector<contender> today_who;
     add_with_transfers(today_who, session, key_sort(count), chosen(session, key_sort(count)), host);
     const auto today = run.measure(session, 16, key_sort(count), std::move(today_who));
-    const std::string paper_name = fmt::format("cuda.msd_bitonic:passes={}", sort->form().passes);
+    const times_by_passes whole = times_of(found, *sort, "+transfers");
+    const std::string paper_name = fmt::format("cuda.msd_bitonic:passes={}", modelled);
     const result* const paper = find(found, paper_name + "+transfers");
     const result* const bitonic = find(found, "cuda.bitonic+transfers");
     const result* const choice = find(today, "sheaf+transfers");
     rows.row(
-        {fmt::to_string(count), time_of(paper), time_of(bitonic), ratio_of(bitonic, paper), time_of(choice),
+        {fmt::to_string(count), time_or_none(whole.of(1)), fmt::to_string(modelled), time_of(paper),
+         time_or_none(whole.of(paper_scatter_passes)), time_of(bitonic), ratio_of(bitonic, paper), time_of(choice),
          ratio_of(bitonic, choice), ratio_to(on_the_cpu.paper, count, paper), ratio_to(on_the_cpu.today, count, choice),
          estimated_bandwidth(sheaf::papers::he2007::moved_bytes(count, sort->form(), machine), find(found, paper_name)),
          bandwidth_of(find(today, "sheaf"))});
