@@ -204,8 +204,9 @@ void figure_20(paper_run& run) {
   if (primitives::spmv_variants().empty()) return;
   fmt::print(
       "  Its matrices are pkustk08, pkustk14, Stanford_Berkeley and nd24k. Those that the folder of data does not have "
-      "are made:\n  of as many rows, and of about as many nonzeros a row. Their vectors fit today's caches; those that "
-      "are named by their\n  rows alone do not, and products by them read x at random.\n");
+      "are made:\n  of as many rows, and of about as many nonzeros a row. Their vectors fit today's caches. Products "
+      "by those that\n  are named by the length of their rows alone read x at random, an x larger than the last cache "
+      "unless the name says\n  \"reduced\".\n");
   std::vector<solve_time> times;
   for (session& s : run.sessions) {
     const std::string data = data_folder(run.request.data, s.size != run_size::tiny);
