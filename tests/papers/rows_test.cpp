@@ -17,7 +17,7 @@ constexpr paper_row rows[] = {
     {"A1", "gather and scatter in one pass", "gather, scatter: cpu.direct, cuda.direct, cuda.thread_per_record",
      "1, 6, 7, 8", ""},
     {"A2", "gather and scatter in several passes, each over one region of the table or of the output",
-     "gather, scatter: cpu.multipass, cuda.multipass", "9, 11, 12, 13, 19, 20",
+     "gather, scatter: cpu.multipass, cuda.multipass", "9, 11, 12, 13, 18, 19, 20",
      "multipass_decision in src/primitives/movement/multipass.hpp"},
     {"A3", "the input cut into segments, each of which has all passes", "scatter: cpu.multipass, cuda.multipass", "10",
      ""},
@@ -46,7 +46,7 @@ constexpr paper_row rows[] = {
      "scatter: cpu.direct, cpu.multipass, cuda.direct, cuda.multipass; gather: cpu.direct, cuda.direct", "1, 8, 11",
      ""},
     {"A13", "hash search with the gather in several passes, and that of the CPU by parts that a cache holds",
-     "hash_search: cuda.multipass, cpu.cache_chunks, cpu.partitioned", "18", ""},
+     "gather: cpu.multipass, cuda.multipass; hash_search: cuda.multipass, cpu.cache_chunks, cpu.partitioned", "18", ""},
     {"A14", "bitonic sort of a whole array, and the bandwidth of each application as the model estimates it",
      "sort: cuda.bitonic", "16, 18, 19, 20", "moved_bytes in src/plan/he2007.hpp"},
 

@@ -188,7 +188,8 @@ const primitives::sort_variant* sort_named(std::string_view name) {
   return place == variants.end() ? nullptr : &*place;
 }
 
-// Eight tuples, as in Figure 14, of keys of three bits: two phases of one bit, portions of four tuples.
+// Eight tuples, as many as Figure 14 has. The text does not say their keys; here they have three bits. Two phases of
+// one bit, portions of four tuples.
 TEST(RadixSort, SortsEightTuplesAsTheirFigureShows) {
   numbers tuples;
   for (const std::uint64_t key : {5, 1, 7, 0, 3, 6, 2, 4}) tuples.push_back(key << 61);
