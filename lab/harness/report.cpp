@@ -107,6 +107,12 @@ json json_of(const timing& t) {
           {"most_seconds", rounded(t.most_seconds)}};
 }
 
+void add_facts(json& row, std::span<const primitives::fact> facts) {
+  for (const primitives::fact& f : facts) {
+    std::visit([&](const auto& value) { row[std::string(f.name)] = value; }, f.value);
+  }
+}
+
 json json_of(const result& result) {
   json row = {{"problem", name(result.problem)},
               {"backend", name(result.backend)},
@@ -125,9 +131,7 @@ json json_of(const result& result) {
   if (result.he2007_seconds > 0) row["he2007_seconds"] = rounded(result.he2007_seconds);
   if (!result.figure.empty()) row["figure"] = result.figure;
   if (result.promises_less) row["promises_less"] = true;
-  for (const primitives::fact& f : result.facts) {
-    std::visit([&](const auto& value) { row[std::string(f.name)] = value; }, f.value);
-  }
+  add_facts(row, result.facts);
   return row;
 }
 
@@ -143,6 +147,7 @@ json json_of(const input_result& result) {
   row["verified"] = result.verified;
   row["largest_error"] = result.largest_error >= 0 ? json(rounded(result.largest_error)) : json();
   row["machine"] = result.machine;  // that of `where`
+  add_facts(row, result.facts);
   return row;
 }
 

@@ -49,6 +49,7 @@ struct input_result {
   timing time;
   double largest_error = -1;  ///< over the largest value of the exact answer; -1 where nobody asked
   bool verified = false;
+  std::vector<primitives::fact> facts = {};  ///< counted beside the time
 };
 
 void print_header(const platform& platform);

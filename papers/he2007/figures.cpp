@@ -40,13 +40,23 @@ plan::he2007::operation operation_of(const problem& p) {
 
 /// Arrays that a scan reads, and those that it writes: as many of each as calls rotate among.
 struct scanned_arrays {
+  static constexpr std::uint64_t word_bytes = 64;
+  static constexpr std::uint64_t seed_of_source = 1;
+
   scanned_arrays(const context& ctx, std::uint64_t array_bytes, std::uint64_t copies)
       : bytes(array_bytes), from(ctx, copies * array_bytes), to(ctx, copies * array_bytes) {
-    inputs::fill_records(ctx, {from.data(), copies * bytes / 64, 64}, 1);
-    inputs::fill_records(ctx, {to.data(), copies * bytes / 64, 64}, 2);  // touches the memory
+    const std::uint64_t words = copies * bytes / word_bytes;
+    inputs::fill_records(ctx, {from.data(), words, word_bytes}, seed_of_source);
+    inputs::fill_records(ctx, {to.data(), words, word_bytes}, seed_of_source + 1);  // touches the memory
   }
   void queue(const context& ctx, std::uint64_t copy) const {
     queue_scan(ctx, from.data() + copy * bytes, to.data() + copy * bytes, bytes);
+  }
+  /// Of the first copy's scan.
+  std::uint64_t count_mistakes(const context& ctx) const {
+    const std::uint64_t words = bytes / word_bytes;
+    return inputs::count_gather_mismatches(ctx, {to.data(), words, word_bytes}, {primitives::pattern_kind::identity},
+                                           words, seed_of_source);
   }
 
   std::uint64_t bytes;
@@ -59,7 +69,9 @@ plan::he2007::timed_scan time_scan(const session& s, std::uint64_t bytes) {
   const scanned_arrays arrays(s.ctx, bytes, copies);
   const contender scan{
       .who = "scan", .queue = [&](std::uint64_t copy) { arrays.queue(s.ctx, copy); }, .wait = [&] { s.ctx.wait(); }};
-  return {static_cast<double>(2 * bytes), measure({&scan, 1}, copies, s.clock.get(), s.limits).front().median_seconds};
+  const double seconds = measure({&scan, 1}, copies, s.clock.get(), s.limits).front().median_seconds;
+  if (arrays.count_mistakes(s.ctx) != 0) throw error(error_code::internal, "a scan copied other bytes");
+  return {static_cast<double>(2 * bytes), seconds};
 }
 
 // The largest arrays come first, so that the others lie in the memory that these give back. A size that memory does not
@@ -271,6 +283,13 @@ double effective_bandwidth(const result& r) {
 
 double total_bandwidth(const result& r) {
   return static_cast<double>(jobs::bytes_of_copy(jobs::job_of(r.problem).shapes(r.problem))) / r.time.median_seconds;
+}
+
+// In place: g++ 12 takes a temporary fact for uninitialized.
+void add_bytes_by_misses(result& row, double bytes) {
+  primitives::fact& added = row.facts.emplace_back();
+  added.name = "bytes_by_misses";
+  added.value = static_cast<std::uint64_t>(bytes);
 }
 
 namespace {

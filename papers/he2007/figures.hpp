@@ -97,6 +97,8 @@ std::vector<std::uint64_t> swept_passes(const session& session, std::uint64_t mo
 double effective_bandwidth(const result& result);
 /// Bytes of the tuples on both sides and of the index list over the time.
 double total_bandwidth(const result& result);
+/// Keeps with a row the bytes that the 2007 model says are moved.
+void add_bytes_by_misses(result& row, double bytes);
 
 /// Measured and predicted, by the data size, the number of partitions and the number of passes.
 void figure_1(paper_run& run);

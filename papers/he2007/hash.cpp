@@ -102,6 +102,26 @@ std::vector<contender> searches(paper_run& run, const session& session, const pr
   return all;
 }
 
+/// Bytes that a search moves by the misses of the paper's model.
+double bytes_by_misses(const problem& p, const plan::he2007::parameters& model, std::uint64_t chunks,
+                       std::uint64_t passes) {
+  const search_sizes sizes{.probes = p.count,
+                           .records = primitives::table_records(p),
+                           .matches = primitives::most_matches(p),
+                           .key_bytes = p.key_bytes,
+                           .number_bytes = bytes(p.index),
+                           .record_bytes = tuple_bytes,
+                           .load = primitives::load_of(p),
+                           .chunks = chunks,
+                           .passes = passes};
+  return search_bytes(sizes, model);
+}
+
+double bandwidth_by_misses(const result& r, const plan::he2007::parameters& model, std::uint64_t chunks,
+                           std::uint64_t passes) {
+  return bytes_by_misses(r.problem, model, chunks, passes) / r.time.median_seconds;
+}
+
 /// Measures a point. Bandwidth counts what the gather moves, too, and of step 4 alone nothing else; a search with
 /// transfers, or a step of one, is no match for peers, which have neither.
 searched measure_searches(paper_run& run, session& session, const table_and_probes& sizes) {
@@ -113,6 +133,11 @@ searched measure_searches(paper_run& run, session& session, const table_and_prob
     const bool is_step = r.who.starts_with(whole_search::step_4_words);
     r.moved_bytes = (is_step ? 0 : r.moved_bytes) + gathered_bytes;
     if (is_step || r.who == choice_with_transfers) r.peer_ratio = 0;
+    const auto add_bytes = [&](std::uint64_t chunks, std::uint64_t passes) {
+      add_bytes_by_misses(r, bytes_by_misses(problem, run.model_of(session), chunks, passes));
+    };
+    if (r.who == whole_search::name_with_passes("sheaf", point.modelled_passes)) add_bytes(1, point.modelled_passes);
+    if (r.who == whole_search::name_by_chunks(point.chunks)) add_bytes(point.chunks, 1);
   }
   run.results.insert(run.results.end(), point.rows.begin(), point.rows.end());
   return point;
@@ -132,22 +157,6 @@ std::string load_text(const result& row) {
     if (f.name == "index_load_percent" && percent != nullptr) return fmt::format("{} %", *percent);
   }
   return "-";
-}
-
-/// Bytes by the misses of the paper's model over a search's time.
-double bandwidth_by_misses(const result& r, const plan::he2007::parameters& model, std::uint64_t chunks,
-                           std::uint64_t passes) {
-  const problem& p = r.problem;
-  const search_sizes sizes{.probes = p.count,
-                           .records = primitives::table_records(p),
-                           .matches = primitives::most_matches(p),
-                           .key_bytes = p.key_bytes,
-                           .number_bytes = bytes(p.index),
-                           .record_bytes = tuple_bytes,
-                           .load = primitives::load_of(p),
-                           .chunks = chunks,
-                           .passes = passes};
-  return search_bytes(sizes, model) / r.time.median_seconds;
 }
 
 /// Measures all points, and prints our choice beside the variants and the fastest peer.

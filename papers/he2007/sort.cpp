@@ -232,6 +232,13 @@ std::string estimated_bandwidth(double bytes, const result* r) {
   return r == nullptr ? "-" : bandwidth_text(bytes / r->time.median_seconds);
 }
 
+/// Keeps with the last row of this contender the bytes that the model says it moves.
+void keep_bytes(paper_run& run, std::string_view who, double bytes) {
+  const auto row =
+      std::find_if(run.results.rbegin(), run.results.rend(), [&](const result& r) { return r.who == who; });
+  if (row != run.results.rend()) add_bytes_by_misses(*row, bytes);
+}
+
 /// Times on the CPU by the number of records, of the paper's sort and of today's.
 struct cpu_times {
   std::map<std::uint64_t, double> paper;
@@ -259,6 +266,7 @@ cpu_times sort_on_the_cpu(paper_run& run, session& session) {
     const std::uint64_t parts =
         sheaf::papers::he2007::clustering_parts(count, static_cast<std::uint64_t>(session.ctx.threads()));
     const double bytes = sheaf::papers::he2007::moved_bytes_of_clustering(count, parts, session.hardware.cache_bytes);
+    keep_bytes(run, found[0].who, bytes);
     rows.row({fmt::to_string(count), time_of(&found[0]), estimated_bandwidth(bytes, &found[0]), time_of(&today[0]),
               today[0].variant, records_per_second(&today[0]), bandwidth_text(today[0].bytes_per_second())});
   }
@@ -306,12 +314,13 @@ void sort_on_cuda(paper_run& run, session& session, const cpu_times& on_the_cpu)
     const result* const paper = find(found, paper_name + "+transfers");
     const result* const bitonic = find(found, "cuda.bitonic+transfers");
     const result* const choice = find(today, "sheaf+transfers");
-    rows.row(
-        {fmt::to_string(count), time_or_none(whole.of(1)), fmt::to_string(modelled), time_of(paper),
-         time_or_none(whole.of(paper_scatter_passes)), time_of(bitonic), ratio_of(bitonic, paper), time_of(choice),
-         ratio_of(bitonic, choice), ratio_to(on_the_cpu.paper, count, paper), ratio_to(on_the_cpu.today, count, choice),
-         estimated_bandwidth(sheaf::papers::he2007::moved_bytes(count, sort->form(), machine), find(found, paper_name)),
-         bandwidth_of(find(today, "sheaf"))});
+    const double bytes = sheaf::papers::he2007::moved_bytes(count, sort->form(), machine);
+    if (find(found, paper_name) != nullptr) keep_bytes(run, paper_name, bytes);
+    rows.row({fmt::to_string(count), time_or_none(whole.of(1)), fmt::to_string(modelled), time_of(paper),
+              time_or_none(whole.of(paper_scatter_passes)), time_of(bitonic), ratio_of(bitonic, paper), time_of(choice),
+              ratio_of(bitonic, choice), ratio_to(on_the_cpu.paper, count, paper),
+              ratio_to(on_the_cpu.today, count, choice), estimated_bandwidth(bytes, find(found, paper_name)),
+              bandwidth_of(find(today, "sheaf"))});
   }
 }
 

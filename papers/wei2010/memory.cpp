@@ -178,6 +178,22 @@ std::string times_of_access(const result* r, double per_access) {
   return ratio_text(r->time.median_seconds / static_cast<double>(r->problem.count) / per_access);
 }
 
+/// Keeps a row of the memory test: the time of all its accesses, which `who` says the number of.
+void keep_test(paper_run& run, const session& session, int figure, std::uint64_t words, const measured_test& found,
+               bool is_right) {
+  const memory_test& test = found.test;
+  run.input_results.push_back(
+      {.figure = fmt::format("{}/{}", run.paper, figure_text(figure)),
+       .input = fmt::format("{} words of 64 bits, {}", words,
+                            test.at_random ? "at random" : fmt::format("stride {}", test.stride)),
+       .machine = session.hardware.machine,
+       .where = std::string(sheaf::name(session.ctx.backend())),
+       .backend = session.ctx.backend(),
+       .who = fmt::format("memory test, {}, {}", test.writes ? "reads with writes" : "reads", shape_text(test)),
+       .time = {found.seconds, found.seconds, found.seconds, 1},
+       .verified = is_right});
+}
+
 // Both tables: the test with accesses at random or strided, and lists of this order.
 void compare(paper_run& run, session& session, int figure, bool at_random, std::span<const paper_row> paper,
              primitives::input_pattern (*order_of)(std::uint64_t nodes)) {
@@ -211,6 +227,8 @@ void compare(paper_run& run, session& session, int figure, bool at_random, std::
               times_of_access(scan, reads.per_access()), times_of_access(scan, writes.per_access()),
               paper_text(paper, nodes)});
     if (!is_right) fmt::print("  the memory test of {} words read others: WRONG\n", nodes);
+    keep_test(run, session, figure, nodes, reads, is_right);
+    keep_test(run, session, figure, nodes, writes, is_right);
   }
 }
 

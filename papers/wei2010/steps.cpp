@@ -41,7 +41,8 @@ bool prepared(session& s, const problem& p, std::uint64_t scratch_bytes, const s
 /// Checks the answer, and keeps a row for each step.
 template <std::size_t Count>
 void keep_rows(paper_run& run, session& s, int figure, const problem& p, const std::string& who,
-               const std::array<std::string_view, Count>& names, const step_seconds<Count>& found) {
+               const std::array<std::string_view, Count>& names, const step_seconds<Count>& found,
+               const std::vector<fact>& facts = {}) {
   const bool verified = s.arrays.count_mistakes(false) == 0;
   if (s.size == run_size::device) s.arrays.release();
   if (!verified) fmt::print("  {} on {} nodes: WRONG\n", who, p.count);
@@ -54,7 +55,8 @@ void keep_rows(paper_run& run, session& s, int figure, const problem& p, const s
                                  .backend = s.ctx.backend(),
                                  .who = fmt::format("{}: {}", who, names[step]),
                                  .time = found.spread[step],
-                                 .verified = verified});
+                                 .verified = verified,
+                                 .facts = facts});
   }
 }
 
@@ -169,7 +171,9 @@ std::optional<scan_seconds> measure_form(paper_run& run, session& session, int f
     buffers.listener = nullptr;
     run_list_sums(session.ctx, form, buffers, &seconds.loads);
   }
-  keep_rows(run, session, figure, problem, text_of(form), names_of_sums_steps, found);
+  std::vector<fact> facts;
+  if (wants_loads) facts = {{"largest_load", std::ranges::max(seconds.loads)}, {"loads", seconds.loads.size()}};
+  keep_rows(run, session, figure, problem, text_of(form), names_of_sums_steps, found, facts);
   return seconds;
 }
 

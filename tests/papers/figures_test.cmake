@@ -86,6 +86,19 @@ foreach(words IN ITEMS "cpu.cache_chunks:chunks=1" "step 4:passes=1" "step 4:pas
   endif()
 endforeach()
 
+# What the papers claim beside times: the copies of equation 1, bytes by the model's misses, loads, and accesses of the
+# memory test.
+foreach(words IN ITEMS "\"figure\":\"he2007/6\",\"input\":\"array of 2097152 bytes\"[^\n]*\"scan: a copy in order\""
+    "\"who\":\"cpu.radix_clustering\"[^\n]*\"he2007/16\",\"bytes_by_misses\":[1-9]"
+    "\"who\":\"sheaf:passes=1\"[^\n]*\"he2007/18\"[^\n]*\"bytes_by_misses\":[1-9]"
+    "\"figure\":\"wei2010/5\"[^\n]* sublists dealt: step 3\"[^\n]*\"largest_load\":[1-9][0-9]*,\"loads\":1}"
+    "\"figure\":\"wei2010/table3\",\"input\":\"16384 words of 64 bits, stride 1001\"[^\n]*\"memory test, reads, [0-9]+ x [0-9]+ x [0-9]+\""
+    "\"figure\":\"wei2010/table4\",\"input\":\"16384 words of 64 bits, at random\"[^\n]*\"memory test, reads with writes, ")
+  if(NOT document MATCHES "${words}")
+    message(FATAL_ERROR "no row of ${OUTPUT} matches '${words}'")
+  endif()
+endforeach()
+
 # The device as a coprocessor has rows of what the host does alone, and of its own where there is a device.
 if(NOT said MATCHES "section 3\\.4, not a table of the paper" OR NOT said MATCHES "no device here: only"
     OR NOT said MATCHES "\n *8 bits +4 K +[0-9.]+ [mu]s\n *32 bits +4 K +[0-9.]+ [mu]s\n")
