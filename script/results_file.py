@@ -1,11 +1,13 @@
 """Reading the results files of sheaf-bench, which are untrusted, and writing what is made of them."""
 
 import datetime
+import difflib
 import json
 import os
 import pathlib
 import re
 import shutil
+import sys
 
 # Times have the bounds of lab/harness/results_file.cpp, so that every quotient of two is finite and above 0.
 BOUNDS = {
@@ -75,6 +77,32 @@ def is_time(text):
     except ValueError:
         return False
     return True
+
+
+def machine_text(machine):
+    text = re.sub(r"\(R\)|\(TM\)|NVIDIA |Intel|AMD | Processor| CPU", "", machine)
+    return re.sub(r"\b1 threads$", "1 thread", " ".join(text.split()).replace(" ,", ","))
+
+
+def table(heads, lines, left=1):
+    """A table in Markdown; columns from `left` on are set right, but for names."""
+    rule = ["---" if column < left or head == "which is" else "---:" for column, head in enumerate(heads)]
+    return ["| " + " | ".join(line) + " |" for line in [heads, rule, *lines]]
+
+
+def changes_text(path, before, text):
+    changes = difflib.unified_diff(before.split("\n"), text.split("\n"), str(path), "from lab/results", n=0,
+                                   lineterm="")
+    return "\n".join(list(changes)[:20])
+
+
+def say(text):
+    try:
+        print(text, flush=True)
+    except OSError as problem:
+        # The interpreter writes what is left once more when it ends, and would complain again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise BadInput(f"standard output cannot be written: {problem.strerror}") from None
 
 
 def recorded_rows(document, path):

@@ -116,6 +116,13 @@ class Tables(Folder):
             file.write_text(written, encoding="utf-8")
         self.assertEqual(self.run_script("--check").returncode, 0)
 
+    def test_runs_of_papers_are_left_out(self):
+        self.put("a.json", headlines())
+        (self.folder / "results" / "papers" / "machine").mkdir(parents=True)
+        (self.folder / "results" / "papers" / "machine" / "a.json").write_text("not for these tables", encoding="utf-8")
+        done = self.run_script()
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_text_outside_stays(self):
         self.readme.write_text("above\n" + EMPTY_README + "\nbelow\n", encoding="utf-8")
         self.put("a.json", headlines())
