@@ -88,7 +88,7 @@ endforeach()
 
 # What the papers claim beside times: the copies of equation 1, bytes by the model's misses, loads, and accesses of the
 # memory test.
-foreach(words IN ITEMS "\"figure\":\"he2007/6\",\"input\":\"array of 2097152 bytes\"[^\n]*\"scan: a copy in order\""
+foreach(words IN ITEMS "\"figure\":\"he2007/6\",\"input\":\"array of 65536 bytes\"[^\n]*\"scan: a copy in order\""
     "\"who\":\"cpu.radix_clustering\"[^\n]*\"he2007/16\",\"bytes_by_misses\":[1-9]"
     "\"who\":\"sheaf:passes=1\"[^\n]*\"he2007/18\"[^\n]*\"bytes_by_misses\":[1-9]"
     "\"figure\":\"wei2010/5\"[^\n]* sublists dealt: step 3\"[^\n]*\"largest_load\":[1-9][0-9]*,\"loads\":1}"
