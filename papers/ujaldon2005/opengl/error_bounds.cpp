@@ -8,7 +8,8 @@ namespace sheaf::opengl {
 namespace {
 
 constexpr double rounding_of_f32 = 0x1p-24;
-constexpr double step_of_fixed = 1.0 / 127;
+constexpr int steps_of_fixed = 127;  // to either side of 0
+constexpr double step_of_fixed = 1.0 / steps_of_fixed;
 // Of a number that a frame buffer takes: Direct3D allows 0.6 of a step, and drivers of OpenGL run on such hardware.
 constexpr double share_of_step = 0.6;
 
@@ -32,10 +33,13 @@ double float_error(channel_bits bits, double largest) {
 
 }  // namespace
 
-// Textures are filled by the driver. OpenGL lets it take either of the two nearest fixed-point numbers: NVIDIA's cuts
-// off, Mesa takes the nearer one. The number of f32 may have come below the next step.
+std::int8_t fixed_texel(float number) {
+  return static_cast<std::int8_t>(std::lrint(std::clamp(number, -1.0F, 1.0F) * steps_of_fixed));
+}
+
 double texel_error(channel_bits bits, double number) {
-  if (bits == channel_bits::fixed8) return number == 0 ? 0 : step_of_fixed + 2 * rounding_of_f32;
+  // fixed_texel takes the nearest, in f32.
+  if (bits == channel_bits::fixed8) return number == 0 ? 0 : 0.5 * step_of_fixed + 4 * rounding_of_f32;
   // Texels of 32 bits are scaled by powers of two, so that nothing is rounded.
   if (bits == channel_bits::float32) return 0;
   return float_error(bits, std::abs(number)) + rounding_of_f32 * std::abs(number);

@@ -16,6 +16,10 @@ struct pipeline_precision {
 
 constexpr std::uint32_t most_channels = 4;
 
+/// A number of [-1, 1] as a texel of 8 bits has it, the nearest of 255 steps. Drivers are given no floats for these:
+/// they may take either neighbour, and one was seen to be over a step off.
+std::int8_t fixed_texel(float number);
+
 /// The most by which a number differs from what a texture holds of it.
 double texel_error(channel_bits bits, double number);
 

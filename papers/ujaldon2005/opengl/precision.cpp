@@ -26,17 +26,21 @@ constexpr float range_of_fixed = 127.0F / 255;
 
 texel_format one_channel(channel_bits bits, bool is_frame_buffer) {
   switch (bits) {
-    case channel_bits::fixed8: return {is_frame_buffer ? GL_R8 : GL_R8_SNORM, GL_RED, GL_FLOAT, 4};
+    case channel_bits::fixed8:
+      return is_frame_buffer ? texel_format{GL_R8, GL_RED, GL_FLOAT, 4} : texel_format{GL_R8_SNORM, GL_RED, GL_BYTE, 1};
     case channel_bits::float16: return {GL_R16F, GL_RED, GL_FLOAT, 4};
     default: return float_texels;
   }
 }
 
-// With as many channels in memory as there are components; the driver adds the others.
+// With as many channels in memory as there are components, to which the driver adds the others; but texels of 8 bits
+// have all four.
 texel_format four_channels(channel_bits bits, std::uint32_t components, bool is_frame_buffer) {
   constexpr GLenum formats[] = {GL_RED, GL_RG, GL_RGB, GL_RGBA};
-  const GLint fixed = is_frame_buffer ? GL_RGBA8 : GL_RGBA8_SNORM;
-  const GLint internal = bits == channel_bits::fixed8 ? fixed : bits == channel_bits::float16 ? GL_RGBA16F : GL_RGBA32F;
+  if (bits == channel_bits::fixed8 && !is_frame_buffer) return {GL_RGBA8_SNORM, GL_RGBA, GL_BYTE, 4};
+  const GLint internal = bits == channel_bits::fixed8    ? GL_RGBA8
+                         : bits == channel_bits::float16 ? GL_RGBA16F
+                                                         : GL_RGBA32F;
   return {internal, formats[components - 1], GL_FLOAT, components * 4};
 }
 
@@ -142,6 +146,21 @@ std::vector<float> texels_of(const texel_scale& scale, const float* numbers, std
   return out;
 }
 
+/// Fills a texture with scaled numbers, of so many components for each texel.
+void upload_texels(const layered_texture& texture, channel_bits bits, const texel_scale& scale, const float* numbers,
+                   std::uint64_t count, std::uint32_t components) {
+  const std::vector<float> texels = texels_of(scale, numbers, count, components);
+  if (bits != channel_bits::fixed8) return texture.upload(texels.data());
+  std::vector<std::int8_t> fixed(texture.bytes());
+  const std::uint64_t channels = count == 0 ? 1 : texture.bytes() / (count / components);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    fixed[i / components * channels + i % components] = fixed_texel(texels[i]);
+  }
+  glPixelStorei(GL_UNPACK_ALIGNMENT, 1);
+  texture.upload(fixed.data());
+  glPixelStorei(GL_UNPACK_ALIGNMENT, 4);
+}
+
 precision_figures judged(const expected_sums& expected, const float* found, double seconds) {
   precision_figures figures = expected.judged({found, expected.sums.size()});
   figures.seconds = seconds;
@@ -170,7 +189,7 @@ precision_figures spmv_at_precision(const context& ctx, const csr_view& a, const
     pipeline_call call(state, spmv_call);
     const signed_sums sums(state, one_channel(precision.frame_buffer, true), problem.rows, precision.frame_buffer);
     const layered_texture texels(state, "x", one_channel(precision.texture, false), problem.columns);
-    texels.upload(texels_of(expected.scale, numbers, x.count, 1).data());
+    upload_texels(texels, precision.texture, expected.scale, numbers, x.count, 1);
     const std::vector<float> factors = scaled(static_cast<const float*>(a.values.data), problem.entries,
                                               expected.scale.gain * static_cast<double>(sums.range()) / expected.limit);
     csr_view of_factors = a;
@@ -222,7 +241,7 @@ precision_figures edge_sum_at_precision(const context& ctx, const edge_view& edg
     }
     expected = expected_edge_sums(problem, edges, numbers, precision,
                                   pieces.empty() ? problem.edges : pieces.front().count, first_bad);
-    texels.upload(texels_of(expected.scale, numbers, node_values.count, components).data());
+    upload_texels(texels, precision.texture, expected.scale, numbers, node_values.count, components);
     const bool is_inverse = function == edge_function::inverse_square;
     const program& points = state.program_of(contribution_files);
     points.use();
