@@ -156,6 +156,8 @@ class cuda_state final : public core::context_state {
   /// The limit belongs to the kernel, which contexts of other threads may launch with more than one launch needs: hence
   /// all of it, always.
   std::uint64_t allow_shared(const void* kernel);
+  /// Whether finished work has reported a bad index. Reads host memory alone, so that it may be called at any time.
+  bool has_report() const noexcept { return *static_cast<const volatile std::uint32_t*>(report_flag_) != 0; }
   /// Returns the pool's unused memory to the device.
   void release_unused() noexcept;
 
@@ -171,7 +173,6 @@ class cuda_state final : public core::context_state {
   friend graph_memory_scope;
 
   std::string_view lost_in_a_fork() const noexcept override { return "CUDA works only in the parent"; }
-  bool has_report() const noexcept { return *static_cast<const volatile std::uint32_t*>(report_flag_) != 0; }
 
   int device_;
   cudaStream_t stream_;
