@@ -15,10 +15,9 @@ def functions_of(scratch, device):
 
 
 def _of_torch(device):
-    import torch
-
     if device < 0:
         raise BadArgument("context: torch's pool has memory for CUDA alone")
+    import torch
 
     def allocate(size, stream):
         return torch.cuda.caching_allocator_alloc(size, device, stream)
@@ -30,10 +29,9 @@ def _of_torch(device):
 
 
 def _of_cupy(device):
-    import cupy
-
     if device < 0:
         raise BadArgument("context: CuPy's pool has memory for CUDA alone")
+    import cupy
     held = {}
 
     def allocate(size, stream):

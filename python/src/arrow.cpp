@@ -57,7 +57,7 @@ element element_of(std::string_view format) {
   }
   if (format == "tdD" || format == "tts" || format == "ttm") return {number::signed_integer, 4};
   if (format.starts_with("td") || format.starts_with("ts") || format.starts_with("tt") || format.starts_with("tD")) {
-    return {number::time, 8};
+    return {number::signed_integer, 8};
   }
   return {};
 }

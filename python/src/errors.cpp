@@ -4,6 +4,7 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <typeinfo>
 
 #include "call.hpp"
 
@@ -32,6 +33,8 @@ void translate(const std::exception_ptr& thrown, void*) {
     std::rethrow_exception(thrown);
   } catch (const error& e) {
     set_python_error(e);
+  } catch (const std::bad_cast&) {
+    PyErr_SetString(PyExc_TypeError, "an argument has not the type that the call takes there");
   } catch (const plan_was_made&) {
     PyErr_SetString(PyExc_RuntimeError, "a plan was made");  // explain() looks for the plan alone
   } catch (const std::bad_alloc&) {

@@ -62,18 +62,42 @@ nb::object to_dlpack(nb::handle self, nb::handle max_version) {
   return nb::steal(PyCapsule_New(&made->tensor, "dltensor", drop));
 }
 
+// The struct module's letter for an element.
+const char* format_of(const element& type) {
+  switch (type.kind) {
+    case number::boolean: return "?";
+    case number::floating: return type.bytes == 4 ? "f" : "d";
+    case number::unsigned_integer: return type.bytes == 4 ? "I" : "Q";
+    default: return type.bytes == 4 ? "i" : "q";
+  }
+}
+
 int get_buffer(PyObject* object, Py_buffer* view, int flags) {
   const memory& m = *nb::inst_ptr<memory>(object);
   if (m.device >= 0) {
     PyErr_SetString(PyExc_BufferError, "the memory of a CUDA device");
     return -1;
   }
-  const auto bytes = static_cast<Py_ssize_t>(m.count * m.type.bytes);
   static char nothing = 0;
-  return PyBuffer_FillInfo(view, object, bytes > 0 ? m.data : &nothing, bytes, m.is_writable ? 0 : 1, flags);
+  const auto bytes = static_cast<Py_ssize_t>(m.count * m.type.bytes);
+  if (PyBuffer_FillInfo(view, object, bytes > 0 ? m.data : &nothing, bytes, m.is_writable ? 0 : 1, flags) != 0) {
+    return -1;
+  }
+  view->itemsize = m.type.bytes;
+  if ((flags & PyBUF_FORMAT) != 0) view->format = const_cast<char*>(format_of(m.type));
+  if ((flags & PyBUF_ND) != 0) {
+    auto* const sizes = new Py_ssize_t[2]{static_cast<Py_ssize_t>(m.count), static_cast<Py_ssize_t>(m.type.bytes)};
+    view->internal = sizes;
+    view->shape = sizes;
+    if ((flags & PyBUF_STRIDES) == PyBUF_STRIDES) view->strides = sizes + 1;
+  }
+  return 0;
 }
 
-PyType_Slot slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer)}, {0, nullptr}};
+void release_buffer(PyObject*, Py_buffer* view) { delete[] static_cast<Py_ssize_t*>(view->internal); }
+
+PyType_Slot slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer)},
+                       {Py_bf_releasebuffer, reinterpret_cast<void*>(release_buffer)}, {0, nullptr}};
 
 nb::dict interface_of(const memory& m) {
   if (m.device < 0) throw nb::attribute_error("__cuda_array_interface__");

@@ -7,6 +7,11 @@
 
 NB_MODULE(_sheaf, m) {
   using namespace sheaf::python;
+  // Contexts belong to threads, whichever interpreter they run.
+  if (PyInterpreterState_GetID(PyInterpreterState_Get()) != 0) {
+    throw nanobind::import_error("sheaf works in the main interpreter alone");
+  }
+  nanobind::set_leak_warnings(false);  // a program may end with an index in a variable
   bind_errors(m);
   bind_sessions(m);
   bind_memory(m);

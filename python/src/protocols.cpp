@@ -177,11 +177,11 @@ bool array::take_array_interface() {
   if (!nb::isinstance<nb::dict>(interface)) return false;
   if (library == array_library::numpy) {
     const nb::object element_type = source.attr("dtype");
-    if (nb::cast<bool>(element_type.attr("hasobject"))) {
-      refuse("{}: {} holds Python objects, which are no records", use.call, use.what);
-    }
     if (element_type.attr("kind").equal(nb::str("T"))) {
       refuse("{}: {} holds strings of any length, which are no records of one width", use.call, use.what);
+    }
+    if (nb::cast<bool>(element_type.attr("hasobject"))) {
+      refuse("{}: {} holds Python objects, which are no records", use.call, use.what);
     }
   }
   take_interface(nb::borrow<nb::dict>(interface));
@@ -250,11 +250,9 @@ bool array::take_dlpack() {
     with_version["max_version"] = nb::make_tuple(1, 3);
     capsule = method(**with_version);
   } catch (const nb::python_error& e) {
-    if (!e.matches(PyExc_TypeError)) {
-      // An array of Arrow's that has nulls, and what else DLPack has no word for.
-      if (nb::hasattr(source, "__arrow_c_array__")) return false;
-      throw;
-    }
+    // A column of Arrow that has nulls, and what else DLPack has no word for.
+    if (nb::hasattr(source, "__arrow_c_array__")) return false;
+    if (!e.matches(PyExc_TypeError)) throw;
     capsule = method(**keywords);
   }
   if (PyCapsule_IsValid(capsule.ptr(), "dltensor_versioned") != 0) {

@@ -24,9 +24,12 @@ struct idle_sessions {
   std::mutex mutex;
   std::multimap<place, session*> all;
 };
-idle_sessions& idle() {
-  static auto* const sessions = new idle_sessions;
-  return *sessions;
+idle_sessions* idle = new idle_sessions;
+
+// In a child: another thread of the parent may have held the lock, and no context there is the child's.
+void forget_in_child() {
+  forks.fetch_add(1, std::memory_order_relaxed);
+  idle = new idle_sessions;
 }
 
 // The contexts of one thread, which the next thread gets when this one ends.
@@ -46,19 +49,19 @@ struct thread_sessions {
 
   ~thread_sessions() {
     if (forks_before != forks) return;
-    const std::lock_guard lock(idle().mutex);
-    if (cpu != nullptr) idle().all.emplace(place{-1, nullptr}, cpu);
-    for (const auto& [at, held] : of_devices) idle().all.emplace(at, held);
+    const std::lock_guard lock(idle->mutex);
+    if (cpu != nullptr) idle->all.emplace(place{-1, nullptr}, cpu);
+    for (const auto& [at, held] : of_devices) idle->all.emplace(at, held);
   }
 };
 thread_local thread_sessions here;
 
 session* take_idle(const place& at) {
-  const std::lock_guard lock(idle().mutex);
-  const auto found = idle().all.find(at);
-  if (found == idle().all.end()) return nullptr;
+  const std::lock_guard lock(idle->mutex);
+  const auto found = idle->all.find(at);
+  if (found == idle->all.end()) return nullptr;
   session* const taken = found->second;
-  idle().all.erase(found);
+  idle->all.erase(found);
   return taken;
 }
 
@@ -195,12 +198,15 @@ std::string device_text(const session& s) {
 
 void make_session(session* at, nb::handle device, nb::handle stream, int threads, nb::handle scratch_limit,
                   nb::handle scratch) {
-  new (at) session(make_context(device, stream, threads));
+  context made = make_context(device, stream, threads);
+  if (!scratch_limit.is_none()) made.limit_scratch(nb::cast<std::uint64_t>(scratch_limit));
+  nb::object functions;
+  if (!scratch.is_none()) {
+    functions = nb::module_::import_("sheaf._scratch").attr("functions_of")(scratch, made.device());
+  }
+  new (at) session(std::move(made));  // from here on nothing throws
   if (!stream.is_none()) at->stream_owner = nb::borrow(stream);
-  if (!scratch_limit.is_none()) at->ctx.limit_scratch(nb::cast<std::uint64_t>(scratch_limit));
-  if (scratch.is_none()) return;
-  const nb::object pair = nb::module_::import_("sheaf._scratch").attr("functions_of")(scratch, at->ctx.device());
-  at->take_scratch_from(pair[0], pair[1]);
+  if (functions.is_valid()) at->take_scratch_from(functions[0], functions[1]);
 }
 
 void leave(session& s, nb::handle exception) {
@@ -220,9 +226,7 @@ void leave(session& s, nb::handle exception) {
 }  // namespace
 
 void bind_sessions(nb::module_& module) {
-  pthread_atfork(nullptr, nullptr, [] {
-    forks.fetch_add(1, std::memory_order_relaxed);
-  });
+  pthread_atfork(nullptr, nullptr, forget_in_child);
   nb::class_<session>(module, "context")
       .def("__init__", make_session, nb::arg("device") = nb::none(), nb::arg("stream") = nb::none(),
            nb::arg("threads") = 0, nb::arg("scratch_limit") = nb::none(), nb::arg("scratch") = nb::none())

@@ -1,0 +1,25 @@
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def rng():
+    """Random numbers of one seed."""
+    return np.random.default_rng(20260)
+
+
+def device_library(name):
+    """torch or CuPy with a device; the test is skipped without."""
+    library = pytest.importorskip(name)
+    if name == "torch" and not library.cuda.is_available():
+        pytest.skip("torch finds no CUDA device")
+    if name == "cupy":
+        try:
+            library.cuda.runtime.getDeviceCount()
+        except library.cuda.runtime.CUDARuntimeError:
+            pytest.skip("CuPy finds no CUDA device")
+    import sheaf
+
+    if not sheaf.has_cuda:
+        pytest.skip("this build has no CUDA")
+    return library
