@@ -3,6 +3,47 @@
 // What help() says of each call, in the form of numpydoc. Tests run the examples.
 namespace sheaf::python::documents {
 
+inline constexpr char context[] = R"(Where calls run: a device and a stream, or threads of the CPU.
+
+Most programs need none: a call runs on the device and the stream of its arrays' library, or on the CPU, by a context
+that the thread keeps. A context is used by one thread at a time; others wait for it.
+
+Parameters
+----------
+device : str, optional
+    'cpu', 'cuda', 'cuda:1', 'opengl' or a torch.device. Without it, the first CUDA device if there is one, else the CPU.
+stream : int or stream of torch, CuPy or CUDA, optional
+    Without it, a stream of the context's own. Calls then wait for what the arrays' library has queued on its current
+    stream, and that stream waits for them.
+threads : int
+    Of the CPU; 0 takes SHEAF_THREADS or what OpenMP would take. In a forked process it takes one.
+scratch_limit : int, optional
+    Most bytes of scratch of one call.
+scratch : {'torch', 'cupy'} or pair of functions, optional
+    Whose memory is taken for scratch: torch's or CuPy's pool, or functions allocate(bytes, stream), which returns an
+    address or None, and release(address, bytes, stream).
+
+Notes
+-----
+``with context(...):`` makes it the context of all calls of the thread inside; the end waits, and raises what a bad
+index left. A context must outlive the CUDA graphs that captured its calls. Those that threads keep always do.
+
+Examples
+--------
+>>> import numpy as np, sheaf
+>>> with sheaf.context('cpu', threads=1) as ctx:
+...     ctx, sheaf.sort(np.array([2, 1]))
+(sheaf.context('cpu', threads=1), array([1, 2]))
+)";
+
+inline constexpr char wait[] = R"(Wait until all queued work is done.
+
+Raises
+------
+IndexError
+    For the first bad index since the last wait. The context remains usable.
+)";
+
 inline constexpr char gather[] = R"(Gather rows by an index list: ``out[i] = table[index[i]]``.
 
 Parameters
@@ -128,6 +169,8 @@ table_count, row_bytes : int
     Rows of the tables to come, and bytes of a row.
 runs : int
     How many gathers are expected.
+pattern, ctx, variant
+    As for `gather`.
 
 Returns
 -------
@@ -152,6 +195,8 @@ out_count, row_bytes : int
 runs : int
     How many scatters are expected.
 duplicates : {'any', 'last'}
+pattern, ctx, variant
+    As for `gather`.
 
 Returns
 -------
@@ -310,6 +355,8 @@ first : array of int64
 category : array of integers of 1, 2 or 4 bytes
 categories : int
     How many there are.
+check, ctx, variant
+    As for `gather`.
 
 Returns
 -------
@@ -514,6 +561,10 @@ runs : int
     How many products are expected.
 transposed : bool
     Whether the products are by the transpose.
+sums : {'as_values', 'float64'}
+    The type in which products are summed.
+pattern, ctx, variant
+    As for `gather`.
 
 Returns
 -------
@@ -526,6 +577,8 @@ Examples
 >>> prepared @ np.array([1., 2.])
 array([1., 2.])
 )";
+
+inline constexpr char prepared_matvec[] = R"(``alpha A x + beta out``; parameters are those of `csr.matvec`.)";
 
 inline constexpr char prepared_matrix[] = R"(A matrix that `csr.prepare` inspected, with ``matvec`` and ``@``.)";
 

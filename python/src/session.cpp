@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "documents.hpp"
 #include "errors.hpp"
 
 namespace sheaf::python {
@@ -227,10 +228,10 @@ void leave(session& s, nb::handle exception) {
 
 void bind_sessions(nb::module_& module) {
   pthread_atfork(nullptr, nullptr, forget_in_child);
-  nb::class_<session>(module, "context")
+  nb::class_<session>(module, "context", documents::context)
       .def("__init__", make_session, nb::arg("device") = nb::none(), nb::arg("stream") = nb::none(),
            nb::arg("threads") = 0, nb::arg("scratch_limit") = nb::none(), nb::arg("scratch") = nb::none())
-      .def("wait", wait_for)
+      .def("wait", wait_for, documents::wait)
       .def("__enter__",
            [](nb::handle self) {
              self.inc_ref();  // until __exit__

@@ -220,7 +220,8 @@ void bind_sparse(nb::module_& m) {
   const auto alpha = arg("alpha") = 1.0;
   const auto beta = arg("beta") = 0.0;
   nb::class_<prepared_matrix>(m, "PreparedMatrix", documents::prepared_matrix)
-      .def("matvec", &prepared_matrix::run, arg("x"), nb::kw_only(), no_out, alpha, beta, deferred)
+      .def("matvec", &prepared_matrix::run, arg("x"), nb::kw_only(), no_out, alpha, beta, deferred,
+           documents::prepared_matvec)
       .def("__matmul__",
            [](const prepared_matrix& p, nb::handle x) { return p.run(x, nb::none(), 1, 0, nb::str("deferred")); })
       .def_prop_ro("report", [](const prepared_matrix& p) { return report_of(p.work.report()); });

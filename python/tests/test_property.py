@@ -58,7 +58,7 @@ def test_scatter(data):
     index = data.draw(indices(len(out)))
     values = out[np.arange(len(index)) % len(out)].copy()
     for i, row in enumerate(index):
-        wanted[row * np.intp(step)] = values[i]
+        wanted[int(row) * step] = values[i]
     sheaf.scatter(values, index, out, duplicates="last")
     assert whole.tobytes() == wanted.tobytes()  # what lies between the rows is as it was
 
