@@ -25,3 +25,5 @@ if(SHEAF_MISSING_PACKAGES)
   set(SHEAF_BUILD_CLI OFF)
   set(SHEAF_LIBRARY_ALONE ON)
 endif()
+# All of it goes into one module.
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)

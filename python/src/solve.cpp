@@ -6,6 +6,7 @@
 #include <sheaf/memory.hpp>
 
 #include "calls.hpp"
+#include "device.hpp"
 #include "documents.hpp"
 #include "errors.hpp"
 #include "matrix.hpp"
@@ -30,8 +31,11 @@ nb::object view_of(const array& like, const void* data, std::uint64_t count, boo
 }
 
 // A x by the operator of the caller: an object with matvec, as SciPy's LinearOperator, or a function.
-void apply_operator(nb::handle operation, const array& like, const_values in, values out) {
+void apply_operator(const context& where, nb::handle operation, const array& like, const_values in, values out) {
   const nb::gil_scoped_acquire lock;
+  // The operator works on the stream of its own library.
+  const bool has_other_stream = like.is_on_device() && like.has_stream && where.stream() != like.stream;
+  if (has_other_stream) order_streams(like.device, where.stream(), like.stream);
   const nb::object x = view_of(like, in.data, in.count, false);
   const nb::object product =
       nb::hasattr(operation, "matvec") ? nb::object(operation.attr("matvec")(x)) : nb::object(operation(x));
@@ -43,6 +47,7 @@ void apply_operator(nb::handle operation, const array& like, const_values in, va
   }
   // Assignment converts a product of another type, and copies.
   y[nb::ellipsis()] = product;
+  if (has_other_stream) order_streams(like.device, like.stream, where.stream());
 }
 
 conjugate_gradient_options options_of(double rtol, double atol, nb::handle maxiter, nb::handle preconditioned,
@@ -130,7 +135,7 @@ nb::tuple solve(nb::handle a, nb::handle b_object, nb::handle x0, double rtol, d
     if (options.preconditioner == preconditioner::jacobi) refuse("cg: an operator has no diagonal for M='jacobi'");
     c.run(bytes_of_preparations, [&](const context& where) {
       done = conjugate_gradient(
-          where, [&](const context&, const_values in, values out) { apply_operator(a, from, in, out); }, b, x,
+          where, [&](const context& now, const_values in, values out) { apply_operator(now, a, from, in, out); }, b, x,
           options);
     });
   }

@@ -20,6 +20,7 @@ def stub():
     generator = StubGen(sheaf._sheaf)
     generator.put(sheaf._sheaf)
     text = re.sub(r"from sheaf import \(.*?\n\)\n", "", generator.get(), flags=re.S)
+    text = re.sub(r"\ndef _command\(.*\n", "", text)
     text = text.replace("-> object:", "-> Any:").replace("ctx: object | None", "ctx: context | None")
     text = text.replace("def __enter__(self) -> Any", "def __enter__(self) -> context")
     return "from typing import Any\n\n" + "\n".join(error_classes()) + "\n" + text.strip() + "\n"
