@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "errors.hpp"
+#include "numpy_array.hpp"
 
 namespace sheaf::python {
 
@@ -23,6 +24,31 @@ std::string name_of(const element& type) {
 }
 
 array::array(nb::handle from, const array_use& how) : source(from), use(how) {
+  if (!take_plain_numpy()) take_by_protocol();
+  if (use.is_written && is_read_only) refuse("{}: {} is read-only", use.call, use.what);
+  if (dimensions == 0) refuse("{}: {} has no dimensions; give it one: x.reshape(1)", use.call, use.what);
+}
+
+bool array::take_plain_numpy() {
+  if (reinterpret_cast<PyObject*>(Py_TYPE(source.ptr())) != plain_numpy_class()) return false;
+  library = array_library::numpy;
+  const auto& head = *reinterpret_cast<const numpy_array*>(source.ptr());
+  const element* const known = element_of_number(*head.type);
+  if (known == nullptr || head.dimensions > most_dimensions) return false;
+  type = *known;
+  data = head.data;
+  dimensions = head.dimensions;
+  is_read_only = (head.flags & numpy_is_writable) == 0;
+  for (int d = 0; d < dimensions; ++d) {
+    const auto at = static_cast<std::size_t>(d);
+    shape[at] = head.shape[d];
+    strides[at] = head.strides[d];
+  }
+  return true;
+}
+
+void array::take_by_protocol() {
+  const nb::handle from = source;
   const array_type& known = array_type_of(from);
   library = known.library;
   exchange = known.exchange;
@@ -35,8 +61,6 @@ array::array(nb::handle from, const array_use& how) : source(from), use(how) {
     refuse_type("{}: {} is a {}, which is no array by any of buffer protocol, __array_interface__, DLPack, "
                 "__cuda_array_interface__ and __arrow_c_array__", use.call, use.what, name);
   }
-  if (use.is_written && is_read_only) refuse("{}: {} is read-only", use.call, use.what);
-  if (dimensions == 0) refuse("{}: {} has no dimensions; give it one: x.reshape(1)", use.call, use.what);
 }
 
 held_memory::~held_memory() {

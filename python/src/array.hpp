@@ -143,6 +143,8 @@ class array {
   std::array<std::int64_t, most_dimensions> strides;  // NOLINT: bytes
 
  private:
+  bool take_plain_numpy();
+  void take_by_protocol();
   bool take_exchange(const array_type& known);
   bool take_buffer();
   bool take_array_interface();
