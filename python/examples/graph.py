@@ -30,4 +30,6 @@ np.testing.assert_allclose(sums[some], features[source[target == some], 0].sum()
 # How far each node is from the mean of its neighbours: minus the Laplacian, times the features of eight columns.
 edge_pairs = np.stack([source, target], axis=1)
 laplacian = sheaf.edge_sum(edge_pairs, np.ascontiguousarray(features[:, :8]))
-print(f"{nodes} nodes, {edges} edges; node {some} has {degree[some]} neighbours; |L u| = {np.linalg.norm(laplacian):.1f}")
+print(
+    f"{nodes} nodes, {edges} edges; node {some} has {degree[some]} neighbours; |L u| = {np.linalg.norm(laplacian):.1f}"
+)

@@ -4,7 +4,7 @@ Arrays go in and come out as they are: nothing is copied in silence. Arrays in t
 there, on the stream of their own library; all others on the CPU.
 """
 
-from . import _sheaf
+from . import _sheaf as _sheaf
 from ._api import calibrate, explain, machine, top_k
 from ._sheaf import (
     BackendUnavailable,
@@ -49,4 +49,49 @@ from ._sheaf import (
     split_index,
 )
 
-__all__ = [name for name in dir() if not name.startswith("_")] + ["__version__"]
+__all__ = [
+    "__version__",
+    "argsort",
+    "BackendUnavailable",
+    "BadArgument",
+    "BadIndex",
+    "BadInput",
+    "calibrate",
+    "cg",
+    "context",
+    "csr",
+    "DeviceFailure",
+    "edge_sum",
+    "Error",
+    "explain",
+    "Explanation",
+    "gather",
+    "gather_reduce",
+    "has_cuda",
+    "HashIndex",
+    "InternalError",
+    "IoFailure",
+    "list_rank",
+    "list_scan",
+    "machine",
+    "MeasurementFailed",
+    "Memory",
+    "multi_split",
+    "NoVariant",
+    "OutOfMemory",
+    "prepare_edge_sum",
+    "prepare_gather",
+    "prepare_scatter",
+    "PreparedEdgeSum",
+    "PreparedGather",
+    "PreparedMatrix",
+    "PreparedScatter",
+    "Progress",
+    "scatter",
+    "scatter_reduce",
+    "sort",
+    "sort_pairs",
+    "split",
+    "split_index",
+    "top_k",
+]

@@ -32,6 +32,7 @@ def _of_cupy(device):
     if device < 0:
         raise BadArgument("context: CuPy's pool has memory for CUDA alone")
     import cupy
+
     held = {}
 
     def allocate(size, stream):

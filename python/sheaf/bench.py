@@ -82,11 +82,19 @@ def call_without_work():
 def small_calls(report):
     table, index, out = np.arange(1000.0), np.array([5]), np.zeros(1)
     with sheaf.context("cpu", threads=1):
-        ours, _ = report.row("gather of one row, out=", lambda: sheaf.gather(table, index, out=out),
-                             "numpy.take, mode='clip'", lambda: np.take(table, index, out=out, mode="clip"))
+        ours, _ = report.row(
+            "gather of one row, out=",
+            lambda: sheaf.gather(table, index, out=out),
+            "numpy.take, mode='clip'",
+            lambda: np.take(table, index, out=out, mode="clip"),
+        )
         report.goal("checked gather of one row", ours * 1e6, 0.5)
-        binding, _ = report.row("gather of no rows (binding)", call_without_work(), "memoryview of three arrays",
-                                lambda: (memoryview(table), memoryview(index), memoryview(out)))
+        binding, _ = report.row(
+            "gather of no rows (binding)",
+            call_without_work(),
+            "memoryview of three arrays",
+            lambda: (memoryview(table), memoryview(index), memoryview(out)),
+        )
         report.goal("binding's share with three arrays", binding * 1e6, 0.3)
 
 
@@ -97,43 +105,78 @@ def cpu_gathers(report, rows):
         index, out = rng.permutation(rows), np.empty_like(table)
         with sheaf.context("cpu", threads=1):
             run = lambda: sheaf.gather(table, index, out=out, pattern="random")  # noqa: E731
-            ours, checked = report.row(f"gather {rows} rows of {width} bytes, 1 thread", run, "numpy.take, out=",
-                                       lambda: np.take(table, index, axis=0, out=out))
-            again, clipped = report.row(f"gather {rows} rows of {width} bytes, 1 thread", run,
-                                        "numpy.take, out=, mode='clip'",
-                                        lambda: np.take(table, index, axis=0, out=out, mode="clip"))
+            ours, checked = report.row(
+                f"gather {rows} rows of {width} bytes, 1 thread",
+                run,
+                "numpy.take, out=",
+                lambda: np.take(table, index, axis=0, out=out),
+            )
+            again, clipped = report.row(
+                f"gather {rows} rows of {width} bytes, 1 thread",
+                run,
+                "numpy.take, out=, mode='clip'",
+                lambda: np.take(table, index, axis=0, out=out, mode="clip"),
+            )
         if width == 128:
             report.goal("time over numpy.take's", ours / checked, 1 / 3, "times")
             report.goal("time over numpy.take's with mode='clip'", again / clipped, 1.0, "times")
-        report.row(f"gather {rows} rows of {width} bytes", run, "numpy.take, out=",
-                   lambda: np.take(table, index, axis=0, out=out))
+        report.row(
+            f"gather {rows} rows of {width} bytes",
+            run,
+            "numpy.take, out=",
+            lambda: np.take(table, index, axis=0, out=out),
+        )
 
 
 def cpu_calls(report, rows):
     rng = np.random.default_rng(2)
     values, index = rng.normal(size=rows), rng.integers(0, max(1, rows // 16), rows)
     sums = np.zeros(max(1, rows // 16))
-    report.row(f"scatter_reduce {rows} values", lambda: sheaf.scatter_reduce(values, index, sums), "numpy.add.at",
-               lambda: np.add.at(sums, index, values))
-    report.row(f"scatter_reduce {rows} values", lambda: sheaf.scatter_reduce(values, index, sums), "numpy.bincount",
-               lambda: np.bincount(index, values, len(sums)))
+    report.row(
+        f"scatter_reduce {rows} values",
+        lambda: sheaf.scatter_reduce(values, index, sums),
+        "numpy.add.at",
+        lambda: np.add.at(sums, index, values),
+    )
+    report.row(
+        f"scatter_reduce {rows} values",
+        lambda: sheaf.scatter_reduce(values, index, sums),
+        "numpy.bincount",
+        lambda: np.bincount(index, values, len(sums)),
+    )
     keys = rng.integers(0, 1 << 60, rows)
     report.row(f"sort {rows} int64", lambda: sheaf.sort(keys), "numpy.sort", lambda: np.sort(keys))
-    report.row(f"argsort {rows} int64", lambda: sheaf.argsort(keys), "numpy.argsort, stable",
-               lambda: np.argsort(keys, kind="stable"))
+    report.row(
+        f"argsort {rows} int64",
+        lambda: sheaf.argsort(keys),
+        "numpy.argsort, stable",
+        lambda: np.argsort(keys, kind="stable"),
+    )
     records = np.zeros(rows, [("a", "i4"), ("b", "f8"), ("c", "S4")])
     records["a"], records["b"] = index, values
-    report.row(f"sort {rows} records by two fields", lambda: sheaf.sort(records, keys=["a", "b"]), "numpy.sort, order=",
-               lambda: np.sort(records, order=["a", "b"]))
+    report.row(
+        f"sort {rows} records by two fields",
+        lambda: sheaf.sort(records, keys=["a", "b"]),
+        "numpy.sort, order=",
+        lambda: np.sort(records, order=["a", "b"]),
+    )
     probes = rng.choice(keys, rows)
     found = sheaf.HashIndex(keys)
     report.row(f"HashIndex of {rows} keys", lambda: sheaf.HashIndex(keys), "numpy.argsort", lambda: np.argsort(keys))
     ordered = np.sort(keys)
-    report.row(f"find {rows} probes", lambda: found.find(probes), "numpy.searchsorted",
-               lambda: np.searchsorted(ordered, probes))
+    report.row(
+        f"find {rows} probes",
+        lambda: found.find(probes),
+        "numpy.searchsorted",
+        lambda: np.searchsorted(ordered, probes),
+    )
     category = (index % 256).astype(np.uint8)
-    report.row(f"split {rows} rows by 256 categories", lambda: sheaf.split(values, category),
-               "numpy.argsort and take", lambda: values[np.argsort(category, kind="stable")])
+    report.row(
+        f"split {rows} rows by 256 categories",
+        lambda: sheaf.split(values, category),
+        "numpy.argsort and take",
+        lambda: values[np.argsort(category, kind="stable")],
+    )
 
 
 def cpu_sparse(report, rows):
@@ -171,19 +214,35 @@ def torch_on_device(seconds, rows):
     for count in (1000, rows):
         index = torch.randint(0, rows, (count,), device="cuda")
         out = torch.empty(count, 32, device="cuda")
-        ours, theirs = report.row(f"gather {count} rows of 128 bytes, out=", lambda: sheaf.gather(table, index, out=out),
-                                  "torch.index_select, out=", lambda: torch.index_select(table, 0, index, out=out))
-        report.row(f"gather {count} rows of 128 bytes", lambda: sheaf.gather(table, index), "torch.index_select",
-                   lambda: torch.index_select(table, 0, index))
+        ours, theirs = report.row(
+            f"gather {count} rows of 128 bytes, out=",
+            lambda: sheaf.gather(table, index, out=out),
+            "torch.index_select, out=",
+            lambda: torch.index_select(table, 0, index, out=out),
+        )
+        report.row(
+            f"gather {count} rows of 128 bytes",
+            lambda: sheaf.gather(table, index),
+            "torch.index_select",
+            lambda: torch.index_select(table, 0, index),
+        )
         if count == 1000:
             report.goal("gather of 1,000 rows over torch.index_select with out=", ours / theirs, 1.0, "times")
             host_share(report, torch, table, index, out)
         values = torch.rand(count, device="cuda")
         sums = torch.zeros(rows, device="cuda")
-        report.row(f"scatter_reduce {count} values", lambda: sheaf.scatter_reduce(values, index, sums),
-                   "torch index_add_", lambda: sums.index_add_(0, index, values))
-        report.row("the same, order='any'", lambda: sheaf.scatter_reduce(values, index, sums, order="any"),
-                   "torch index_add_", lambda: sums.index_add_(0, index, values))
+        report.row(
+            f"scatter_reduce {count} values",
+            lambda: sheaf.scatter_reduce(values, index, sums),
+            "torch index_add_",
+            lambda: sums.index_add_(0, index, values),
+        )
+        report.row(
+            "the same, order='any'",
+            lambda: sheaf.scatter_reduce(values, index, sums, order="any"),
+            "torch index_add_",
+            lambda: sums.index_add_(0, index, values),
+        )
         keys = torch.randint(0, 1 << 60, (count,), device="cuda")
         report.row(f"sort {count} int64", lambda: sheaf.sort(keys), "torch.sort", lambda: torch.sort(keys))
 
@@ -193,8 +252,11 @@ def host_share(report, torch, table, index, out):
     none, nowhere = index[:0], out[:0]
     timer = Timer(report.timer.seconds)
     ours = timer.one(lambda: sheaf.gather(table, none, out=nowhere))
-    print(f"a call of no rows: {ours * 1e6:.2f} us; in C++ `sheaf-bench` has the time of a call; the difference is to be "
-          "at most 0.6 us", flush=True)
+    print(
+        f"a call of no rows: {ours * 1e6:.2f} us; in C++ `sheaf-bench` has the time of a call; the difference is to be "
+        "at most 0.6 us",
+        flush=True,
+    )
 
 
 def cupy_on_device(seconds, rows):
@@ -206,8 +268,12 @@ def cupy_on_device(seconds, rows):
     for count in (1000, rows):
         index = cupy.random.randint(0, rows, count)
         out = cupy.empty((count, 16))
-        report.row(f"gather {count} rows of 128 bytes, out=", lambda: sheaf.gather(table, index, out=out),
-                   "cupy.take, out=", lambda: cupy.take(table, index, axis=0, out=out))
+        report.row(
+            f"gather {count} rows of 128 bytes, out=",
+            lambda: sheaf.gather(table, index, out=out),
+            "cupy.take, out=",
+            lambda: cupy.take(table, index, axis=0, out=out),
+        )
         keys = cupy.random.randint(0, 1 << 60, count)
         report.row(f"argsort {count} int64", lambda: sheaf.argsort(keys), "cupy.argsort", lambda: cupy.argsort(keys))
 

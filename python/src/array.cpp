@@ -58,8 +58,10 @@ void array::take_by_protocol() {
                         take_dlpack() || take_cuda_interface() || take_arrow();
   if (!is_taken) {
     const auto name = nb::cast<std::string>(nb::str(nb::getattr(from.type(), "__name__", nb::str("?"))));
-    refuse_type("{}: {} is a {}, which is no array by any of buffer protocol, __array_interface__, DLPack, "
-                "__cuda_array_interface__ and __arrow_c_array__", use.call, use.what, name);
+    refuse_type(
+        "{}: {} is a {}, which is no array by any of buffer protocol, __array_interface__, DLPack, "
+        "__cuda_array_interface__ and __arrow_c_array__",
+        use.call, use.what, name);
   }
 }
 
@@ -107,8 +109,10 @@ const_records array::as_records() const {
     for (int d = dimensions - 1; d > 0; --d) {
       const auto at = static_cast<std::size_t>(d);
       if (shape[at] != 1 && strides[at] != step) {
-        refuse("{}: the elements of a row of {} do not lie side by side, and no call copies in silence; "
-               "numpy.ascontiguousarray or x.contiguous() copies", use.call, use.what);
+        refuse(
+            "{}: the elements of a row of {} do not lie side by side, and no call copies in silence; "
+            "numpy.ascontiguousarray or x.contiguous() copies",
+            use.call, use.what);
       }
       step *= shape[at];
     }
@@ -132,8 +136,10 @@ void* array::side_by_side() const {
   for (int d = dimensions - 1; d >= 0; --d) {
     const auto at = static_cast<std::size_t>(d);
     if (shape[at] != 1 && strides[at] != step) {
-      refuse("{}: the elements of {} do not lie side by side, and no call copies in silence; "
-             "numpy.ascontiguousarray or x.contiguous() copies", use.call, use.what);
+      refuse(
+          "{}: the elements of {} do not lie side by side, and no call copies in silence; "
+          "numpy.ascontiguousarray or x.contiguous() copies",
+          use.call, use.what);
     }
     step *= shape[at];
   }

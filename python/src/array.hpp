@@ -38,7 +38,7 @@ enum class number : std::uint8_t {
 struct element {
   number kind = number::opaque;
   std::uint32_t bytes = 0;
-  bool is_swapped = false;         ///< of the other byte order
+  bool is_swapped = false;          ///< of the other byte order
   dlpack::data_type exchange = {};  ///< as DLPack says it; bits 0 if it did not
 };
 
@@ -61,17 +61,17 @@ inline constexpr int most_dimensions = 16;
 struct array_type {
   array_library library = array_library::other;
   const dlpack::exchange_api* exchange = nullptr;
-  bool is_tensor_of_torch = false;     ///< or a Parameter: exactly, not a class derived from it
-  const char* refused = nullptr;       ///< why no array of this class is taken
+  bool is_tensor_of_torch = false;  ///< or a Parameter: exactly, not a class derived from it
+  const char* refused = nullptr;    ///< why no array of this class is taken
 };
 const array_type& array_type_of(nb::handle object);
 
 /// What a call that takes arrays says of itself.
 struct array_use {
-  const char* call;            ///< "gather"
-  const char* what;            ///< "index"
+  const char* call;  ///< "gather"
+  const char* what;  ///< "index"
   bool is_written = false;
-  bool has_stream = false;     ///< whether the call's stream is known before its arrays are
+  bool has_stream = false;  ///< whether the call's stream is known before its arrays are
   CUstream_st* stream = nullptr;
 };
 
@@ -133,8 +133,8 @@ class array {
   void* data = nullptr;
   int dimensions = 0;
   element type;
-  int device = -1;                 ///< number of a CUDA device; -1: host memory
-  bool has_stream = false;         ///< whether its library has said on which stream it works now
+  int device = -1;          ///< number of a CUDA device; -1: host memory
+  bool has_stream = false;  ///< whether its library has said on which stream it works now
   CUstream_st* stream = nullptr;
   bool is_read_only = false;
   array_library library = array_library::other;

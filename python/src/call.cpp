@@ -74,9 +74,18 @@ session& call::where() {
   return device_ < 0 ? cpu_session() : cuda_session(device_, stream_);
 }
 
+namespace {
+
+void wait_unlocked(const session& s) {
+  const nb::gil_scoped_release unlocked;
+  s.ctx.wait();
+}
+
+}  // namespace
+
 void call::before(session& s) {
   // An earlier call's bad index; nothing of this call has happened yet.
-  if (has_bad_index(s.ctx)) s.ctx.wait();
+  if (has_bad_index(s.ctx)) wait_unlocked(s);
   if (device_ >= 0 && has_stream_ && s.is_on_device() && s.ctx.stream() != stream_) {
     order_streams(device_, stream_, s.ctx.stream());
   }
@@ -88,9 +97,7 @@ void call::after(session& s) {
     return;
   }
   if (device_ >= 0 && has_stream_ && s.ctx.stream() != stream_) order_streams(device_, s.ctx.stream(), stream_);
-  if (!checks_now_) return;
-  const nb::gil_scoped_release unlocked;
-  s.ctx.wait();
+  if (checks_now_) wait_unlocked(s);
 }
 
 void call::no_plan() const { refuse("explain: there is no plan of {} to show", name); }
@@ -115,8 +122,10 @@ access_pattern pattern_of(nb::handle pattern, const char* call) {
     if (has_parameter != with_parameter[i]) break;
     return found;
   }
-  refuse("{}: pattern '{}' is none of unknown, sequential, random, partitioned:N, clustered:N, strided:N, skewed, "
-         "repeated:N", call, text);
+  refuse(
+      "{}: pattern '{}' is none of unknown, sequential, random, partitioned:N, clustered:N, strided:N, skewed, "
+      "repeated:N",
+      call, text);
 }
 
 std::size_t choice_of(nb::handle text, std::initializer_list<std::string_view> names, const char* call,

@@ -12,7 +12,8 @@ namespace sheaf::python {
 /// The number of the device that an address lies on; 0 where nobody can tell.
 int device_of_address(const void* address) noexcept;
 
-/// Lets what is queued on `later` from now on wait for what is queued on `earlier` so far. Both are streams of a device.
+/// Lets what is queued on `later` from now on wait for what is queued on `earlier` so far. Both are streams of a
+/// device.
 void order_streams(int device, CUstream_st* earlier, CUstream_st* later);
 
 /// Whether finished work of a context has found a bad index, which wait() throws. Reads a flag in host memory.

@@ -122,7 +122,8 @@ Examples
 array([0, 8, 0, 7])
 )";
 
-inline constexpr char scatter_reduce[] = R"(Combine values by an index list: ``out[index[i]] = out[index[i]] op values[i]``.
+inline constexpr char scatter_reduce[] =
+    R"(Combine values by an index list: ``out[index[i]] = out[index[i]] op values[i]``.
 
 Parameters
 ----------
@@ -344,7 +345,8 @@ Examples
 (array([1, 0, 2]), array([0, 1, 3]))
 )";
 
-inline constexpr char multi_split[] = R"(Write every row once for each category that it belongs to, category by category.
+inline constexpr char multi_split[] =
+    R"(Write every row once for each category that it belongs to, category by category.
 
 Parameters
 ----------
@@ -718,7 +720,8 @@ Examples
 array([ 1.,  1., -2.])
 )";
 
-inline constexpr char explanation[] = R"(What the planner predicts of a call: `primitive`, `machine`, `choice` and `variants`.
+inline constexpr char explanation[] =
+    R"(What the planner predicts of a call: `primitive`, `machine`, `choice` and `variants`.
 
 A notebook shows it as a table.
 )";

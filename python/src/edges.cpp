@@ -22,7 +22,8 @@ struct edge_arrays {
 
 edge_arrays edges_of(call& c, nb::handle edges) {
   if (nb::isinstance<nb::tuple>(edges)) {
-    if (nb::len(edges) != 2) refuse("{}: edges is a tuple of {} arrays, not of first and second ends", c.name, nb::len(edges));
+    if (nb::len(edges) != 2)
+      refuse("{}: edges is a tuple of {} arrays, not of first and second ends", c.name, nb::len(edges));
     edge_arrays taken{c.in(nb::object(edges[0]), "edges[0]"), {}, {}};
     taken.second.emplace(c.in(nb::object(edges[1]), "edges[1]"));
     taken.view = edge_view(taken.first.as_index(), taken.second->as_index());
@@ -139,9 +140,8 @@ prepared_edges_object* prepare(nb::handle edges, std::uint64_t nodes, std::uint3
   options.variant = variant;
   std::optional<prepared_edge_sum> made;
   const nb::object kept = context_object(c);
-  c.run(bytes_of_preparations, [&](const context& where) {
-    made = prepare_edge_sum(where, list.view, nodes, components, runs, options);
-  });
+  c.run(bytes_of_preparations,
+        [&](const context& where) { made = prepare_edge_sum(where, list.view, nodes, components, runs, options); });
   return new prepared_edges_object{kept, std::move(list), *made};
 }
 

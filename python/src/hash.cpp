@@ -46,7 +46,9 @@ const element& id_element(const hash_index& index) {
   return index.count() <= 0x7fffffff ? int32_element : uint32_element;
 }
 
-nb::handle context_of(const hash_index_object& self, nb::handle ctx) { return ctx.is_none() ? nb::handle(self.ctx) : ctx; }
+nb::handle context_of(const hash_index_object& self, nb::handle ctx) {
+  return ctx.is_none() ? nb::handle(self.ctx) : ctx;
+}
 
 nb::object find(const hash_index_object& self, nb::handle probes, nb::handle out, nb::handle check, nb::handle ctx,
                 std::string_view variant) {
@@ -80,8 +82,8 @@ nb::object count(const hash_index_object& self, nb::handle probes, nb::handle ou
   return result;
 }
 
-nb::object contains(const hash_index_object& self, nb::handle probes, nb::handle out, nb::handle check,
-                    nb::handle ctx, std::string_view variant) {
+nb::object contains(const hash_index_object& self, nb::handle probes, nb::handle out, nb::handle check, nb::handle ctx,
+                    std::string_view variant) {
   call c("HashIndex.contains", {check, context_of(self, ctx)});
   const array from = c.in(probes, "probes");
   const const_records rows = keys_in(from);
@@ -121,8 +123,8 @@ nb::object search(const hash_index_object& self, nb::handle probes, nb::handle c
   const nb::object kept = context_object(c);
   void* const offsets = found.offset_memory.data();
   void* const ids = found.id_memory.data();
-  nb::object offset_array = wrap_memory(from, offsets, found.probes + 1, int64_element,
-                                        owner_of(std::move(found.offset_memory), kept), true);
+  nb::object offset_array =
+      wrap_memory(from, offsets, found.probes + 1, int64_element, owner_of(std::move(found.offset_memory), kept), true);
   nb::object id_array = found.total == 0
                             ? make_array(from, std::vector<std::int64_t>{0}, &id_element(self.index), c.name)
                             : wrap_memory(from, ids, found.total, id_element(self.index),

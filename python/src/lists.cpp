@@ -34,8 +34,7 @@ nb::object rank_nodes(nb::handle next, nb::handle lists, nb::handle out, nb::han
 }
 
 nb::object scan_nodes(nb::handle next, nb::handle values_object, nb::handle op, nb::handle lists, nb::handle initial,
-                      nb::handle out, nb::handle pattern, nb::handle check, nb::handle ctx,
-                      std::string_view variant) {
+                      nb::handle out, nb::handle pattern, nb::handle check, nb::handle ctx, std::string_view variant) {
   call c("list_scan", {check, ctx});
   const array list = c.in(next, "next");
   const index_span successor = list.as_index();

@@ -43,7 +43,8 @@ void set_allocation_error(void*, const char* kind, const char* message) {
 
 nb::object make_by_exchange(const array& like, std::span<const std::int64_t> shape, const element& type) {
   std::vector<std::int64_t> sizes(shape.begin(), shape.end());
-  const dlpack::device place = like.is_on_device() ? dlpack::device{dlpack::cuda, like.device} : dlpack::device{dlpack::cpu, 0};
+  const dlpack::device place =
+      like.is_on_device() ? dlpack::device{dlpack::cuda, like.device} : dlpack::device{dlpack::cpu, 0};
   dlpack::tensor prototype{nullptr, place, static_cast<std::int32_t>(shape.size()), exchange_type(type), sizes.data(),
                            nullptr, 0};
   dlpack::versioned_tensor* made = nullptr;
@@ -65,8 +66,8 @@ nb::object make_array(const array& like, std::span<const std::int64_t> shape, co
     case array_library::exchange: return make_by_exchange(like, shape, wanted);
     case array_library::torch: {
       const nb::module_ torch = nb::module_::import_("torch");
-      const nb::object named = is_same ? nb::object(like.source.attr("dtype"))
-                                       : nb::object(torch.attr(type_name(wanted).c_str()));
+      const nb::object named =
+          is_same ? nb::object(like.source.attr("dtype")) : nb::object(torch.attr(type_name(wanted).c_str()));
       return torch.attr("empty")(sizes, nb::arg("dtype") = named, nb::arg("device") = like.source.attr("device"));
     }
     case array_library::cupy: {

@@ -10,8 +10,7 @@ namespace sheaf::python {
 
 /// A sparse matrix in arrays of another library, which it holds.
 struct matrix {
-  matrix(array data, array indices, array begins, std::optional<array> ends, std::uint64_t rows,
-         std::uint64_t columns);
+  matrix(array data, array indices, array begins, std::optional<array> ends, std::uint64_t rows, std::uint64_t columns);
 
   /// The arrays of a call by it: the call has to see them, to find its context.
   void lead(call& c) const;

@@ -97,15 +97,19 @@ int get_buffer(PyObject* object, Py_buffer* view, int flags) {
 void release_buffer(PyObject*, Py_buffer* view) { delete[] static_cast<Py_ssize_t*>(view->internal); }
 
 PyType_Slot slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer)},
-                       {Py_bf_releasebuffer, reinterpret_cast<void*>(release_buffer)}, {0, nullptr}};
+                       {Py_bf_releasebuffer, reinterpret_cast<void*>(release_buffer)},
+                       {0, nullptr}};
 
 nb::dict interface_of(const memory& m) {
   if (m.device < 0) throw nb::attribute_error("__cuda_array_interface__");
   nb::dict said;
   said["shape"] = nb::make_tuple(m.count);
-  said["typestr"] = nb::str(
-      fmt::format("{}{}", m.type.kind == number::floating ? "<f" : m.type.kind == number::boolean ? "|b" : "<i",
-                  m.type.bytes).c_str());
+  said["typestr"] = nb::str(fmt::format("{}{}",
+                                        m.type.kind == number::floating  ? "<f"
+                                        : m.type.kind == number::boolean ? "|b"
+                                                                         : "<i",
+                                        m.type.bytes)
+                                .c_str());
   said["data"] = nb::make_tuple(reinterpret_cast<std::uintptr_t>(m.data), !m.is_writable);
   said["version"] = 3;
   said["strides"] = nb::none();

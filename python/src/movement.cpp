@@ -39,9 +39,8 @@ records gathered_output(const call& c, const array& out, const array& index, con
   bool agrees = out.dimensions == wanted;
   for (int d = 0; agrees && d < wanted; ++d) {
     const auto at = static_cast<std::size_t>(d);
-    agrees = out.shape[at] == (d < index.dimensions
-                                   ? index.shape[at]
-                                   : table.shape[static_cast<std::size_t>(d - index.dimensions + 1)]);
+    agrees = out.shape[at] ==
+             (d < index.dimensions ? index.shape[at] : table.shape[static_cast<std::size_t>(d - index.dimensions + 1)]);
   }
   if (!agrees) refuse("{}: out has not the shape of index with that of a row of table behind it", c.name);
   if (index.dimensions == 1) return out.as_output();
@@ -105,9 +104,8 @@ nb::object scatter_rows(nb::handle values, nb::handle index, nb::handle out, nb:
   return nb::borrow(out);
 }
 
-nb::object reduce_by_index(nb::handle values_object, nb::handle index, nb::handle out, nb::handle op,
-                           nb::handle order, nb::handle pattern, nb::handle check, nb::handle ctx,
-                           std::string_view variant) {
+nb::object reduce_by_index(nb::handle values_object, nb::handle index, nb::handle out, nb::handle op, nb::handle order,
+                           nb::handle pattern, nb::handle check, nb::handle ctx, std::string_view variant) {
   call c("scatter_reduce", {check, ctx});
   const array from = c.in(values_object, "values");
   const array list = c.in(index, "index");
@@ -118,8 +116,7 @@ nb::object reduce_by_index(nb::handle values_object, nb::handle index, nb::handl
   const const_values added = from.as_values(true);
   const index_span entries = list.as_index(true);
   const values sums = to.as_values_output();
-  const auto operation =
-      static_cast<reduction>(choice_of(op, {"add", "min", "max", "subtract"}, c.name, "op"));
+  const auto operation = static_cast<reduction>(choice_of(op, {"add", "min", "max", "subtract"}, c.name, "op"));
   const scatter_reduce_options options{
       pattern_of(pattern, c.name), bounds::check,
       static_cast<reduction_order>(choice_of(order, {"deterministic", "any"}, c.name, "order")), variant};
@@ -182,9 +179,8 @@ prepared_gather_object prepare_gather_by(nb::handle index, std::uint64_t table_c
   const prepare_options options = options_of(c, pattern, nb::str("any"), variant);
   std::optional<prepared_gather> made;
   const nb::object kept = context_object(c);
-  c.run(bytes_of_preparations, [&](const context& where) {
-    made = prepare_gather(where, entries, table_count, row_bytes, runs, options);
-  });
+  c.run(bytes_of_preparations,
+        [&](const context& where) { made = prepare_gather(where, entries, table_count, row_bytes, runs, options); });
   return {kept, *made, static_cast<std::int64_t>(entries.count)};
 }
 
@@ -197,9 +193,8 @@ prepared_scatter_object prepare_scatter_by(nb::handle index, std::uint64_t out_c
   const prepare_options options = options_of(c, pattern, duplicates_text, variant);
   std::optional<prepared_scatter> made;
   const nb::object kept = context_object(c);
-  c.run(bytes_of_preparations, [&](const context& where) {
-    made = prepare_scatter(where, entries, out_count, row_bytes, runs, options);
-  });
+  c.run(bytes_of_preparations,
+        [&](const context& where) { made = prepare_scatter(where, entries, out_count, row_bytes, runs, options); });
   return {kept, *made};
 }
 
@@ -210,8 +205,8 @@ void bind_movement(nb::module_& m) {
   const auto no_context = arg("ctx") = nb::none();
   const auto no_pattern = arg("pattern") = nb::none();
   const auto no_variant = arg("variant") = "";
-  m.def("gather", gather_rows, arg("table"), arg("index"), nb::kw_only(), arg("out") = nb::none(), no_pattern,
-        deferred, no_context, no_variant, documents::gather);
+  m.def("gather", gather_rows, arg("table"), arg("index"), nb::kw_only(), arg("out") = nb::none(), no_pattern, deferred,
+        no_context, no_variant, documents::gather);
   m.def("scatter", scatter_rows, arg("values"), arg("index"), arg("out"), nb::kw_only(), arg("duplicates") = "any",
         no_pattern, deferred, no_context, no_variant, documents::scatter);
   m.def("scatter_reduce", reduce_by_index, arg("values"), arg("index"), arg("out"), arg("op") = "add", nb::kw_only(),

@@ -38,7 +38,8 @@ std::string time_text(double seconds) {
 
 std::string terms_text(const variant_estimate& v) {
   std::string text;
-  for (const cost_term& term : v.terms) text += (text.empty() ? "" : ", ") + fmt::format("{} {}", term.what, time_text(term.seconds));
+  for (const cost_term& term : v.terms)
+    text += (text.empty() ? "" : ", ") + fmt::format("{} {}", term.what, time_text(term.seconds));
   return text;
 }
 
@@ -57,10 +58,14 @@ std::string text_of(const explanation& e) {
 std::string escaped(const std::string& text) {
   std::string safe;
   for (const char c : text) {
-    if (c == '<') safe += "&lt;";
-    else if (c == '>') safe += "&gt;";
-    else if (c == '&') safe += "&amp;";
-    else safe += c;
+    if (c == '<')
+      safe += "&lt;";
+    else if (c == '>')
+      safe += "&gt;";
+    else if (c == '&')
+      safe += "&amp;";
+    else
+      safe += c;
   }
   return safe;
 }
@@ -68,7 +73,8 @@ std::string escaped(const std::string& text) {
 std::string html_of(const explanation& e) {
   std::string text = fmt::format(
       "<table><caption>{} on {}</caption><thead><tr><th>variant</th><th>time</th><th>scratch</th><th>terms, or why "
-      "not</th></tr></thead><tbody>", escaped(e.primitive), escaped(e.machine));
+      "not</th></tr></thead><tbody>",
+      escaped(e.primitive), escaped(e.machine));
   for (const variant_estimate& v : e.variants) {
     const std::string named = v.chosen ? "<b>" + escaped(v.variant) + "</b>" : escaped(v.variant);
     text += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>", named,

@@ -16,10 +16,24 @@ constexpr bool host_is_little = true;  // as everywhere that this is built
 number kind_of(char code) {
   switch (code) {
     case '?': return number::boolean;
-    case 'b': case 'h': case 'i': case 'l': case 'q': case 'n': return number::signed_integer;  // NOLINT
-    case 'B': case 'H': case 'I': case 'L': case 'Q': case 'N': return number::unsigned_integer;  // NOLINT
-    case 'e': case 'f': case 'd': case 'g': return number::floating;  // NOLINT
-    case 'c': case 's': return number::bytes;  // NOLINT
+    case 'b':
+    case 'h':
+    case 'i':
+    case 'l':
+    case 'q':
+    case 'n': return number::signed_integer;  // NOLINT
+    case 'B':
+    case 'H':
+    case 'I':
+    case 'L':
+    case 'Q':
+    case 'N': return number::unsigned_integer;  // NOLINT
+    case 'e':
+    case 'f':
+    case 'd':
+    case 'g': return number::floating;  // NOLINT
+    case 'c':
+    case 's': return number::bytes;  // NOLINT
     default: return number::opaque;
   }
 }
@@ -68,7 +82,8 @@ element element_of_typestr(std::string_view text) {
     case 'u': found.kind = number::unsigned_integer; break;
     case 'f': found.kind = number::floating; break;
     case 'c': found.kind = number::complex; break;
-    case 'M': case 'm': found.kind = number::time; break;  // NOLINT
+    case 'M':
+    case 'm': found.kind = number::time; break;  // NOLINT
     case 'S': found.kind = number::bytes; break;
     case 'U': found.bytes *= 4; break;
     case 'V': break;
@@ -155,8 +170,7 @@ void array::take_interface(nb::dict interface) {
   const auto typestr = nb::cast<nb::str>(interface["typestr"]);
   type = element_of_typestr(typestr.c_str());
   if (type.bytes == 0) {
-    refuse("{}: {} has elements of type '{}', which are no records of one width", use.call, use.what,
-           typestr.c_str());
+    refuse("{}: {} has elements of type '{}', which are no records of one width", use.call, use.what, typestr.c_str());
   }
   if (interface.contains("mask") && !interface["mask"].is_none()) refuse("{}: {} has a mask", use.call, use.what);
   for (int d = 0; d < dimensions; ++d) shape[static_cast<std::size_t>(d)] = nb::cast<std::int64_t>(sizes[d]);
@@ -256,8 +270,8 @@ bool array::take_dlpack() {
     capsule = method(**keywords);
   }
   if (PyCapsule_IsValid(capsule.ptr(), "dltensor_versioned") != 0) {
-    auto* const taken = static_cast<dlpack::versioned_tensor*>(
-        PyCapsule_GetPointer(capsule.ptr(), "dltensor_versioned"));
+    auto* const taken =
+        static_cast<dlpack::versioned_tensor*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor_versioned"));
     if (taken->version.major != 1) refuse("{}: {} speaks DLPack {}", use.call, use.what, taken->version.major);
     PyCapsule_SetName(capsule.ptr(), "used_dltensor_versioned");
     held_.hold(taken);

@@ -112,9 +112,9 @@ context make_context(nb::handle device, nb::handle stream, int threads) {
   if (device.is_none() && !has_stream) {
     return forks != 0 ? context::cpu(threads_here(threads)) : context::on(context::best().backend(), threads);
   }
-  const device_name named =
-      device.is_none() ? device_name{backend_kind::cuda, 0}
-                       : parse_device(nb::cast<std::string>(nb::str(device)));  // torch.device too
+  const device_name named = device.is_none()
+                                ? device_name{backend_kind::cuda, 0}
+                                : parse_device(nb::cast<std::string>(nb::str(device)));  // torch.device too
   if (threads != 0 && named.backend != backend_kind::cpu) refuse("context: only the CPU has threads to choose");
   if (has_stream && named.backend != backend_kind::cuda) refuse("context: only CUDA has streams");
   switch (named.backend) {
@@ -139,8 +139,7 @@ void session::take_scratch_from(nb::object allocate, nb::object release) {
 void* session::allocate(void* state, std::uint64_t bytes, CUstream_st* stream) {
   const nb::gil_scoped_acquire lock;
   try {
-    const nb::object address =
-        static_cast<session*>(state)->allocate_(bytes, reinterpret_cast<std::uintptr_t>(stream));
+    const nb::object address = static_cast<session*>(state)->allocate_(bytes, reinterpret_cast<std::uintptr_t>(stream));
     return address.is_none() ? nullptr : reinterpret_cast<void*>(nb::cast<std::uintptr_t>(address));
   } catch (nb::python_error& e) {
     // Whatever it was, there is no memory: the library takes a plan that needs less, or says so.
@@ -238,8 +237,9 @@ void bind_sessions(nb::module_& module) {
              here.entered.push_back(nb::inst_ptr<session>(self));
              return nb::borrow(self);
            })
-      .def("__exit__", [](session& s, nb::handle type, nb::handle, nb::handle) { leave(s, type); },
-           nb::arg("type").none(), nb::arg("value").none(), nb::arg("traceback").none())
+      .def(
+          "__exit__", [](session& s, nb::handle type, nb::handle, nb::handle) { leave(s, type); },
+          nb::arg("type").none(), nb::arg("value").none(), nb::arg("traceback").none())
       .def_prop_ro("device", device_text)
       .def_prop_ro("backend", [](const session& s) { return std::string(name(s.ctx.backend())).c_str(); })
       .def_prop_ro("threads", [](const session& s) { return s.ctx.threads(); })

@@ -153,9 +153,8 @@ void bind_solve(nb::module_& m) {
         return fmt::format("Progress(iterations={}, residual={}, target={})", p.iterations, p.residual, p.target);
       });
   m.def("cg", solve, arg("A"), arg("b"), arg("x0") = nb::none(), nb::kw_only(), arg("rtol") = 1e-5, arg("atol") = 0.0,
-        arg("maxiter") = nb::none(), arg("M") = nb::none(), arg("callback") = nb::none(),
-        arg("callback_interval") = 1, arg("sums") = "as_values", arg("ctx") = nb::none(), arg("variant") = "",
-        documents::cg);
+        arg("maxiter") = nb::none(), arg("M") = nb::none(), arg("callback") = nb::none(), arg("callback_interval") = 1,
+        arg("sums") = "as_values", arg("ctx") = nb::none(), arg("variant") = "", documents::cg);
 }
 
 }  // namespace sheaf::python

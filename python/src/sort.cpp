@@ -15,8 +15,7 @@ namespace {
 
 using nb::arg;
 
-key_field field_of(const call& c, const element& type, std::uint64_t offset, bool descending,
-                   const std::string& what) {
+key_field field_of(const call& c, const element& type, std::uint64_t offset, bool descending, const std::string& what) {
   key_field field{offset, type.bytes, key_type::unsigned_integer, descending};
   switch (type.kind) {
     case number::boolean:
@@ -49,8 +48,9 @@ element element_of_dtype(const call& c, nb::handle dtype, const std::string& wha
     refuse("{}: field {} has parts of its own; name one that is a number or a string", c.name, what);
   }
   const std::string_view kinds = "biufcmMS";
-  const number numbers[] = {number::boolean, number::signed_integer, number::unsigned_integer, number::floating,
-                            number::complex, number::time,           number::time,             number::bytes};
+  const number numbers[] = {number::boolean,  number::signed_integer, number::unsigned_integer,
+                            number::floating, number::complex,        number::time,
+                            number::time,     number::bytes};
   const std::size_t at = kinds.find(kind);
   if (at != std::string_view::npos) found.kind = numbers[at];
   found.is_swapped = nb::cast<std::string>(dtype.attr("byteorder")) == ">" && found.bytes > 1;
@@ -81,7 +81,8 @@ key_field named_field(const call& c, const array& a, const std::string& name, bo
 }
 
 key_field column_field(const call& c, const array& a, std::int64_t column, bool descending) {
-  if (a.dimensions != 2) refuse("{}: {} has {} dimensions; only rows of 2 have columns", c.name, a.use.what, a.dimensions);
+  if (a.dimensions != 2)
+    refuse("{}: {} has {} dimensions; only rows of 2 have columns", c.name, a.use.what, a.dimensions);
   if (column < 0 || column >= a.shape[1]) {
     refuse("{}: column {} is none of {}'s {}", c.name, column, a.use.what, a.shape[1]);
   }
@@ -107,7 +108,8 @@ sort_key key_of(const call& c, const array& a, nb::handle keys, nb::handle desce
     }
     for (const nb::handle key : names) named.push_back(nb::borrow(key));
   }
-  if (named.size() > sort_key::most_fields) refuse("{}: {} keys, more than {}", c.name, named.size(), sort_key::most_fields);
+  if (named.size() > sort_key::most_fields)
+    refuse("{}: {} keys, more than {}", c.name, named.size(), sort_key::most_fields);
   sort_key key(key_field{});
   key.count = 0;
   for (std::size_t i = 0; i < named.size(); ++i) {
@@ -147,7 +149,8 @@ nb::object sort_rows(nb::handle a, nb::handle keys, nb::handle descending, nb::h
   const records sorted = to.as_output();
   const sort_options options{variant};
   c.run(
-      rows.count * rows.record_bytes * 8, [&](const context& where) { sort_records(where, rows, key, sorted, options); },
+      rows.count * rows.record_bytes * 8,
+      [&](const context& where) { sort_records(where, rows, key, sorted, options); },
       [&](const context& where) { return explain_sort_records(where, rows, key, options); });
   return result;
 }
@@ -180,12 +183,18 @@ nb::object sort_columns(nb::handle k, nb::args values, nb::kwargs keywords) {
   std::string variant;
   for (const auto [name, value] : keywords) {
     const auto text = nb::cast<std::string>(name);
-    if (text == "keys") keys = nb::borrow(value);
-    else if (text == "descending") descending = nb::borrow(value);
-    else if (text == "check") check = nb::borrow(value);
-    else if (text == "ctx") ctx = nb::borrow(value);
-    else if (text == "variant") variant = nb::cast<std::string>(value);
-    else refuse_type("sort_pairs: there is no option {}", text);
+    if (text == "keys")
+      keys = nb::borrow(value);
+    else if (text == "descending")
+      descending = nb::borrow(value);
+    else if (text == "check")
+      check = nb::borrow(value);
+    else if (text == "ctx")
+      ctx = nb::borrow(value);
+    else if (text == "variant")
+      variant = nb::cast<std::string>(value);
+    else
+      refuse_type("sort_pairs: there is no option {}", text);
   }
   call c("sort_pairs", {check, ctx});
   const array from = c.in(k, "keys");
@@ -226,8 +235,8 @@ void bind_sort(nb::module_& m) {
   const auto ascending = arg("descending") = false;
   m.def("sort", sort_rows, arg("a"), nb::kw_only(), no_keys, ascending, no_out, deferred, no_context, no_variant,
         documents::sort);
-  m.def("argsort", argsort_rows, arg("a"), nb::kw_only(), no_keys, ascending, arg("dtype") = "int64", no_out,
-        deferred, no_context, no_variant, documents::argsort);
+  m.def("argsort", argsort_rows, arg("a"), nb::kw_only(), no_keys, ascending, arg("dtype") = "int64", no_out, deferred,
+        no_context, no_variant, documents::argsort);
   m.def("sort_pairs", sort_columns, arg("k"), arg("values"), arg("options"),
         nb::sig("def sort_pairs(k: object, *values: object, keys: object = None, descending: object = False, "
                 "check: str = 'deferred', ctx: context | None = None, variant: str = '') -> tuple"),

@@ -15,10 +15,7 @@ using nb::arg;
 
 matrix::matrix(array of_data, array of_indices, array of_begins, std::optional<array> of_ends, std::uint64_t rows,
                std::uint64_t columns)
-    : data(std::move(of_data)),
-      indices(std::move(of_indices)),
-      begins(std::move(of_begins)),
-      ends(std::move(of_ends)) {
+    : data(std::move(of_data)), indices(std::move(of_indices)), begins(std::move(of_begins)), ends(std::move(of_ends)) {
   for (array* const part : {&data, &indices, &begins}) part->keep();
   if (ends) {
     ends->keep();
@@ -180,8 +177,8 @@ prepared_matrix prepare(nb::handle self, std::uint64_t runs, bool transposed, nb
 }
 
 // A sum over a list for each output is a product by a matrix of one row for each, whose columns are the list.
-nb::object gather_and_reduce(nb::handle table, nb::handle index, nb::handle offsets, nb::handle op,
-                             nb::handle weights, nb::handle out, nb::handle pattern, nb::handle check, nb::handle ctx,
+nb::object gather_and_reduce(nb::handle table, nb::handle index, nb::handle offsets, nb::handle op, nb::handle weights,
+                             nb::handle out, nb::handle pattern, nb::handle check, nb::handle ctx,
                              std::string_view variant) {
   call c("gather_reduce", {check, ctx});
   choice_of(op, {"add"}, c.name, "op");
@@ -227,16 +224,15 @@ void bind_sparse(nb::module_& m) {
       .def_prop_ro("report", [](const prepared_matrix& p) { return report_of(p.work.report()); });
   nb::class_<matrix>(m, "csr", documents::csr)
       .def(
-          "__init__",
-          [](matrix* at, nb::handle a, nb::handle shape) { new (at) matrix(matrix_of(a, shape, "csr")); }, arg("A"),
-          arg("shape") = nb::none())
+          "__init__", [](matrix* at, nb::handle a, nb::handle shape) { new (at) matrix(matrix_of(a, shape, "csr")); },
+          arg("A"), arg("shape") = nb::none())
       .def("matvec", matvec, arg("x"), nb::kw_only(), no_out, alpha, beta, as_values, no_pattern, deferred, no_context,
            no_variant, documents::matvec)
       .def("rmatvec", rmatvec, arg("x"), nb::kw_only(), no_out, alpha, beta, as_values, no_pattern, deferred,
            no_context, no_variant, documents::rmatvec)
       .def("__matmul__", times)
-      .def("prepare", prepare, arg("runs"), nb::kw_only(), arg("transposed") = false, as_values, no_pattern,
-           no_context, no_variant, documents::prepare_csr)
+      .def("prepare", prepare, arg("runs"), nb::kw_only(), arg("transposed") = false, as_values, no_pattern, no_context,
+           no_variant, documents::prepare_csr)
       .def_prop_ro("shape", [](const matrix& a) { return nb::make_tuple(a.view.rows, a.view.columns); })
       .def_prop_ro("nnz", [](const matrix& a) { return a.view.values.count; })
       .def_prop_ro("ndim", [](const matrix&) { return 2; })

@@ -70,8 +70,8 @@ nb::object split_rows(nb::handle a, nb::handle key_object, nb::handle categories
   if (!key_object.is_none()) keys.emplace(c.in(key_object, "key"));
   const split_key key = key_of(c, keys ? &*keys : nullptr, categories, bits);
   nb::object result;
-  const array to = c.out_or_new(out, "out", from, {from.shape.data(), static_cast<std::size_t>(from.dimensions)},
-                                nullptr, result);
+  const array to =
+      c.out_or_new(out, "out", from, {from.shape.data(), static_cast<std::size_t>(from.dimensions)}, nullptr, result);
   const offsets_output offsets(c, key, from);
   const const_records rows = from.as_records();
   const records written = to.as_output();
@@ -139,9 +139,8 @@ nb::object split_to_many(nb::handle a, nb::handle first, nb::handle category, st
   const records written = to.as_output();
   const index_output numbers = sources.as_index_output();
   const split_options options{variant};
-  c.run(written.count * (8 + written.record_bytes), [&](const context& where) {
-    multi_split(where, rows, members, written, numbers, offsets.span, options);
-  });
+  c.run(written.count * (8 + written.record_bytes),
+        [&](const context& where) { multi_split(where, rows, members, written, numbers, offsets.span, options); });
   return nb::make_tuple(result, source, offsets.object);
 }
 

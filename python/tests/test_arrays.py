@@ -145,22 +145,33 @@ class Version(ctypes.Structure):
 
 class Tensor(ctypes.Structure):
     _fields_ = [
-        ("data", ctypes.c_void_p), ("device", ctypes.c_int32), ("device_id", ctypes.c_int32), ("ndim", ctypes.c_int32),
-        ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
-        ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("data", ctypes.c_void_p),
+        ("device", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
         ("byte_offset", ctypes.c_uint64),
     ]
 
 
 class Versioned(ctypes.Structure):
     _fields_ = [
-        ("version", Version), ("manager", ctypes.c_void_p), ("deleter", ctypes.CFUNCTYPE(None, ctypes.c_void_p)),
-        ("flags", ctypes.c_uint64), ("tensor", Tensor),
+        ("version", Version),
+        ("manager", ctypes.c_void_p),
+        ("deleter", ctypes.CFUNCTYPE(None, ctypes.c_void_p)),
+        ("flags", ctypes.c_uint64),
+        ("tensor", Tensor),
     ]
 
 
 pointer = ctypes.POINTER
-Allocate = ctypes.PYFUNCTYPE(ctypes.c_int, pointer(Tensor), pointer(pointer(Versioned)), ctypes.c_void_p, ctypes.c_void_p)
+Allocate = ctypes.PYFUNCTYPE(
+    ctypes.c_int, pointer(Tensor), pointer(pointer(Versioned)), ctypes.c_void_p, ctypes.c_void_p
+)
 FromObject = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, pointer(pointer(Versioned)))
 ToObject = ctypes.PYFUNCTYPE(ctypes.c_int, pointer(Versioned), pointer(ctypes.c_void_p))
 View = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, pointer(Tensor))
@@ -168,8 +179,15 @@ Stream = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_int32, pointer(c
 
 
 class Exchange(ctypes.Structure):
-    _fields_ = [("version", Version), ("previous", ctypes.c_void_p), ("allocate", Allocate), ("managed", FromObject),
-                ("to_object", ToObject), ("view", View), ("stream", Stream)]
+    _fields_ = [
+        ("version", Version),
+        ("previous", ctypes.c_void_p),
+        ("allocate", Allocate),
+        ("managed", FromObject),
+        ("to_object", ToObject),
+        ("view", View),
+        ("stream", Stream),
+    ]
 
 
 CODES = {"f": 2, "i": 0, "u": 1, "b": 6}

@@ -25,7 +25,9 @@ def spd(rng, n, dtype=np.float64):
     return (scipy.sparse.diags_array(np.asarray(a.sum(axis=1)).ravel() + 1) - a).tocsr().astype(dtype)
 
 
-@pytest.mark.parametrize("dtype", ["u1", "i2", "f4", "f8", "c16", "?", "S7", "U3", "M8[ns]", "m8[s]", RECORD, "V5", ">i4", "f2"])
+@pytest.mark.parametrize(
+    "dtype", ["u1", "i2", "f4", "f8", "c16", "?", "S7", "U3", "M8[ns]", "m8[s]", RECORD, "V5", ">i4", "f2"]
+)
 def test_gather_moves_every_dtype(rng, dtype):
     table = np.frombuffer(rng.integers(0, 2, 50 * np.dtype(dtype).itemsize, np.uint8).tobytes(), dtype)
     index = rng.integers(0, 50, 70)
@@ -80,7 +82,9 @@ def test_scatter_of_the_last_duplicate(rng):
     np.testing.assert_array_equal(sheaf.scatter(values, index, out, duplicates="last"), wanted)
 
 
-@pytest.mark.parametrize("op, ufunc", [("add", np.add), ("min", np.minimum), ("max", np.maximum), ("subtract", np.subtract)])
+@pytest.mark.parametrize(
+    "op, ufunc", [("add", np.add), ("min", np.minimum), ("max", np.maximum), ("subtract", np.subtract)]
+)
 @pytest.mark.parametrize("dtype", ["i4", "i8", "u4", "u8", "f4", "f8"])
 def test_scatter_reduce_combines(rng, op, ufunc, dtype):
     values = rng.integers(0, 100, 500).astype(dtype)
@@ -240,7 +244,9 @@ def test_list_rank(rng, dtype):
     np.testing.assert_array_equal(rank[order], np.arange(400))
 
 
-@pytest.mark.parametrize("op, combine", [("add", np.add), ("min", np.minimum), ("max", np.maximum), ("bit_xor", np.bitwise_xor)])
+@pytest.mark.parametrize(
+    "op, combine", [("add", np.add), ("min", np.minimum), ("max", np.maximum), ("bit_xor", np.bitwise_xor)]
+)
 def test_list_scan(rng, op, combine):
     order, successor = a_list(rng, 400)
     values = rng.integers(0, 1000, 400)
@@ -315,7 +321,7 @@ def test_cg_takes_scipys_arguments(rng):
     np.testing.assert_array_equal(x0, before)
     _, info = sheaf.cg(a, b, rtol=1e-14, maxiter=3)
     assert info == 3
-    assert sheaf.cg(a, np.zeros(200)) [1] == 0
+    assert sheaf.cg(a, np.zeros(200))[1] == 0
 
 
 def test_cg_by_an_operator(rng):
@@ -399,16 +405,30 @@ def test_explain_says_what_would_run_and_runs_nothing(rng):
     plan = sheaf.explain("gather", np.ones(1000), np.arange(10), out=out)
     assert not out.any()
     assert plan.primitive == "gather" and plan.choice in [v["variant"] for v in plan.variants]
-    assert "* " + plan.choice in repr(plan) and "<table>" in plan._repr_html_() and f"<b>{plan.choice}</b>" in plan._repr_html_()
+    assert (
+        "* " + plan.choice in repr(plan)
+        and "<table>" in plan._repr_html_()
+        and f"<b>{plan.choice}</b>" in plan._repr_html_()
+    )
     matrix = sheaf.csr(scipy.sparse.csr_array(np.eye(3)))
     index = sheaf.HashIndex(np.arange(5))
     calls = [
-        ("scatter", np.ones(5), np.arange(5), np.zeros(5)), ("scatter_reduce", np.ones(5), np.arange(5), np.zeros(5)),
-        ("sort", np.arange(5)), ("argsort", np.arange(5)), ("sort_pairs", np.arange(5), np.arange(5)),
-        ("split", np.arange(5), np.zeros(5, bool)), ("split_index", np.zeros(5, bool)), ("list_rank", np.array([-1])),
-        ("list_scan", np.array([-1]), np.array([1.0])), ("HashIndex", np.arange(5)), ("cg", matrix, np.ones(3)),
-        ("csr.matvec", matrix, np.ones(3)), ("csr.rmatvec", matrix, np.ones(3)), ("csr.prepare", matrix, 10),
-        ("HashIndex.find", index, np.arange(3)), ("HashIndex.search", index, np.arange(3)),
+        ("scatter", np.ones(5), np.arange(5), np.zeros(5)),
+        ("scatter_reduce", np.ones(5), np.arange(5), np.zeros(5)),
+        ("sort", np.arange(5)),
+        ("argsort", np.arange(5)),
+        ("sort_pairs", np.arange(5), np.arange(5)),
+        ("split", np.arange(5), np.zeros(5, bool)),
+        ("split_index", np.zeros(5, bool)),
+        ("list_rank", np.array([-1])),
+        ("list_scan", np.array([-1]), np.array([1.0])),
+        ("HashIndex", np.arange(5)),
+        ("cg", matrix, np.ones(3)),
+        ("csr.matvec", matrix, np.ones(3)),
+        ("csr.rmatvec", matrix, np.ones(3)),
+        ("csr.prepare", matrix, 10),
+        ("HashIndex.find", index, np.arange(3)),
+        ("HashIndex.search", index, np.arange(3)),
         ("edge_sum", np.array([[0, 1]]), np.ones(2)),
     ]
     for name, *arguments in calls:

@@ -18,8 +18,13 @@ import sheaf
 
 
 def run(code, **environment):
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], env={**os.environ, **environment},
-                          capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -230,9 +235,12 @@ def test_calls_and_errors_leak_nothing():
                 sheaf.gather(table, index)
                 sheaf.sort(fresh)
                 for function, arguments, options in (
-                    (sheaf.gather, (table, bad), {}), (sheaf.gather, (table, index), {"out": table}),
-                    (sheaf.gather, (table, [1]), {}), (sheaf.gather, (table, index), {"check": "x"}),
-                    (sheaf.context, ("gpu",), {}), (sheaf.csr, ((table, index, index), (1, 1)), {}),
+                    (sheaf.gather, (table, bad), {}),
+                    (sheaf.gather, (table, index), {"out": table}),
+                    (sheaf.gather, (table, [1]), {}),
+                    (sheaf.gather, (table, index), {"check": "x"}),
+                    (sheaf.context, ("gpu",), {}),
+                    (sheaf.csr, ((table, index, index), (1, 1)), {}),
                 ):
                     try:
                         function(*arguments, **options)

@@ -30,7 +30,9 @@ def test_torch_calls(torch, rng):
     order = sheaf.argsort(keys)
     assert order.dtype == torch.int64 and torch.equal(order, torch.sort(keys, stable=True)[1])
     values, sums = torch.rand(10000, device="cuda"), torch.zeros(1000, device="cuda")
-    torch.testing.assert_close(sheaf.scatter_reduce(values, keys, sums), torch.zeros_like(sums).index_add_(0, keys, values))
+    torch.testing.assert_close(
+        sheaf.scatter_reduce(values, keys, sums), torch.zeros_like(sums).index_add_(0, keys, values)
+    )
     again = sheaf.scatter_reduce(values, keys, torch.zeros(1000, device="cuda"))
     assert torch.equal(again, sums)
     offsets, ids = sheaf.HashIndex(keys).search(keys[:50])
@@ -201,5 +203,7 @@ def test_torch_and_sheaf_in_any_order(order):
     import subprocess
     import sys
 
-    program = order + "; import numpy; a = numpy.arange(1 << 20)[::-1].copy(); sheaf.sort(a); torch.sort(torch.as_tensor(a))"
+    program = (
+        order + "; import numpy; a = numpy.arange(1 << 20)[::-1].copy(); sheaf.sort(a); torch.sort(torch.as_tensor(a))"
+    )
     subprocess.run([sys.executable, "-c", program], check=True, timeout=120)

@@ -47,10 +47,14 @@ def test_every_parameter_is_described():
         text = getattr(getattr(sheaf, name), "__doc__", None) or ""
         if name not in vars(sheaf._sheaf) or "Parameters\n" not in text:
             continue
-        signature = re.search(rf"^def {name}\((.*)\) ->|^class {name}:.*?def __init__\(self, (.*?)\) ->", all_stubs, re.M | re.S)
+        signature = re.search(
+            rf"^def {name}\((.*)\) ->|^class {name}:.*?def __init__\(self, (.*?)\) ->", all_stubs, re.M | re.S
+        )
         line = (signature.group(1) or signature.group(2)).partition("\n")[0]
         for parameter in re.findall(r"(\w+): ", line):
-            assert re.search(rf"^ *\*?(\w+, )*{parameter}(, \w+)*( :|$)", text, re.M), f"{name} does not describe {parameter}"
+            assert re.search(rf"^ *\*?(\w+, )*{parameter}(, \w+)*( :|$)", text, re.M), (
+                f"{name} does not describe {parameter}"
+            )
             described += 1
     assert described > 100
 
@@ -64,24 +68,52 @@ def test_stubs_are_those_of_the_module():
 def test_every_call_of_the_library_has_its_place():
     """A call that a header gets is bound, or named here with the reason why not."""
     bound = {
-        "gather": "gather", "scatter": "scatter", "scatter_reduce": "scatter_reduce", "prepare_gather": "prepare_gather",
-        "prepare_scatter": "prepare_scatter", "sort_records": "sort", "sort_gather_index": "argsort",
-        "sort_pairs": "sort_pairs", "split": "split", "split_unstable": "split", "split_gather_index": "split_index",
-        "split_scatter_index": "split_index", "multi_split": "multi_split", "build_hash_index": "HashIndex",
-        "hash_search": "HashIndex", "hash_count": "HashIndex", "hash_contains": "HashIndex", "hash_find": "HashIndex",
-        "list_rank": "list_rank", "list_scan": "list_scan", "spmv": "csr", "prepare_spmv": "csr",
-        "conjugate_gradient": "cg", "edge_sum": "edge_sum", "prepare_edge_sum": "prepare_edge_sum",
-        "format_machine": "machine", "parse_machine": "machine", "calibrate": "calibrate",
+        "gather": "gather",
+        "scatter": "scatter",
+        "scatter_reduce": "scatter_reduce",
+        "prepare_gather": "prepare_gather",
+        "prepare_scatter": "prepare_scatter",
+        "sort_records": "sort",
+        "sort_gather_index": "argsort",
+        "sort_pairs": "sort_pairs",
+        "split": "split",
+        "split_unstable": "split",
+        "split_gather_index": "split_index",
+        "split_scatter_index": "split_index",
+        "multi_split": "multi_split",
+        "build_hash_index": "HashIndex",
+        "hash_search": "HashIndex",
+        "hash_count": "HashIndex",
+        "hash_contains": "HashIndex",
+        "hash_find": "HashIndex",
+        "list_rank": "list_rank",
+        "list_scan": "list_scan",
+        "spmv": "csr",
+        "prepare_spmv": "csr",
+        "conjugate_gradient": "cg",
+        "edge_sum": "edge_sum",
+        "prepare_edge_sum": "prepare_edge_sum",
+        "format_machine": "machine",
+        "parse_machine": "machine",
+        "calibrate": "calibrate",
         "store_machine": "calibrate",
     }
     left_out = {
-        "hash_search_into": "search returns arrays that fit", "multi_split_index": "multi_split returns the sources",
-        "copy_bytes": "arrays have a library of their own that copies", "opengl_run": "for programs with OpenGL",
-        "name": "of enumerations, which are strings here", "list_scan_by": "functions of C++",
-        "list_scan_packed_by": "functions of C++", "edge_sum_by": "functions of C++",
-        "load_machine": "json.load and machine(use=)", "save_machine": "json.dump of machine()",
-        "shipped_machines": "machine() is the one in use", "nearest_machine": "as above",
-        "load_stored_machine": "as above", "default_machine_path": "calibrate(store=True)", "device_edge_shape": "",
+        "hash_search_into": "search returns arrays that fit",
+        "multi_split_index": "multi_split returns the sources",
+        "copy_bytes": "arrays have a library of their own that copies",
+        "opengl_run": "for programs with OpenGL",
+        "name": "of enumerations, which are strings here",
+        "list_scan_by": "functions of C++",
+        "list_scan_packed_by": "functions of C++",
+        "edge_sum_by": "functions of C++",
+        "load_machine": "json.load and machine(use=)",
+        "save_machine": "json.dump of machine()",
+        "shipped_machines": "machine() is the one in use",
+        "nearest_machine": "as above",
+        "load_stored_machine": "as above",
+        "default_machine_path": "calibrate(store=True)",
+        "device_edge_shape": "",
         "opengl_import": "for programs with OpenGL",
     }
     declared = set()
@@ -134,13 +166,21 @@ def test_the_command(tmp_path):
     subprocess.run([sys.executable, "-m", "sheaf", "sort", "a.npy", "-o", "b.npy"], cwd=tmp_path, check=True)
     np.testing.assert_array_equal(np.load(tmp_path / "b.npy"), sheaf.sort(np.load(tmp_path / "a.npy")))
     assert subprocess.run([sys.executable, "-m", "sheaf", "nothing"], capture_output=True).returncode == 2
-    assert subprocess.run([sys.executable, "-m", "sheaf", "sort", "none.npy", "-o", "b"], capture_output=True).returncode == 3
+    assert (
+        subprocess.run([sys.executable, "-m", "sheaf", "sort", "none.npy", "-o", "b"], capture_output=True).returncode
+        == 3
+    )
 
 
 def test_the_benchmark_runs():
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run([sys.executable, "-m", "sheaf.bench", "--rows", "1000", "--seconds", "0.02", "--device", "cpu"],
-                          capture_output=True, text=True, env=environment, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-m", "sheaf.bench", "--rows", "1000", "--seconds", "0.02", "--device", "cpu"],
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=300,
+    )
     assert done.returncode == 0, done.stderr
     for words in ("numpy.take", "binding", "import", "scipy"):
         assert words in done.stdout

@@ -21,12 +21,16 @@ def bad(match, function, *arguments, error=sheaf.BadArgument, **options):
 
 def test_classes_are_pythons_and_the_librarys():
     pairs = [
-        (sheaf.BadArgument, ValueError, "bad_argument"), (sheaf.BadIndex, IndexError, "bad_index"),
-        (sheaf.BadInput, ValueError, "bad_input"), (sheaf.NoVariant, NotImplementedError, "no_variant"),
-        (sheaf.OutOfMemory, MemoryError, "out_of_memory"), (sheaf.IoFailure, OSError, "io_failure"),
+        (sheaf.BadArgument, ValueError, "bad_argument"),
+        (sheaf.BadIndex, IndexError, "bad_index"),
+        (sheaf.BadInput, ValueError, "bad_input"),
+        (sheaf.NoVariant, NotImplementedError, "no_variant"),
+        (sheaf.OutOfMemory, MemoryError, "out_of_memory"),
+        (sheaf.IoFailure, OSError, "io_failure"),
         (sheaf.BackendUnavailable, NotImplementedError, "backend_unavailable"),
         (sheaf.DeviceFailure, OSError, "device_failure"),
-        (sheaf.MeasurementFailed, RuntimeError, "measurement_failed"), (sheaf.InternalError, RuntimeError, "internal"),
+        (sheaf.MeasurementFailed, RuntimeError, "measurement_failed"),
+        (sheaf.InternalError, RuntimeError, "internal"),
     ]
     for made, base, code in pairs:
         assert issubclass(made, base) and issubclass(made, sheaf.Error) and made.code == code
@@ -34,7 +38,10 @@ def test_classes_are_pythons_and_the_librarys():
 
 
 def test_bad_index_names_place_and_value():
-    assert bad("index\\[1\\] is 7, past the table's 5 records", sheaf.gather, T, np.array([0, 7]), error=IndexError).code == "bad_index"
+    assert (
+        bad("index\\[1\\] is 7, past the table's 5 records", sheaf.gather, T, np.array([0, 7]), error=IndexError).code
+        == "bad_index"
+    )
     bad("-1", sheaf.gather, T, np.array([-1]), error=IndexError)
     bad("index\\[0\\] is 9", sheaf.scatter, T[:1], np.array([9]), np.zeros((5, 2)), error=IndexError)
     bad("index\\[0\\] is 9", sheaf.scatter_reduce, np.ones(1), np.array([9]), np.zeros(5), error=IndexError)
@@ -71,7 +78,11 @@ def test_shapes_and_types_that_disagree():
     bad("not the shape and elements of a", sheaf.sort, np.arange(3), out=np.zeros(3))
     bad("complex128", sheaf.sort, np.zeros(3, complex))
     bad("x has 2 dimensions", sheaf.csr(scipy.sparse.csr_array(np.eye(2))).matvec, np.eye(2))
-    bad("product by a dense matrix", lambda: sheaf.csr(scipy.sparse.csr_array(np.eye(2))) @ np.eye(2), error=NotImplementedError)
+    bad(
+        "product by a dense matrix",
+        lambda: sheaf.csr(scipy.sparse.csr_array(np.eye(2))) @ np.eye(2),
+        error=NotImplementedError,
+    )
     bad("keys", sheaf.HashIndex, np.zeros(3, "i2"))
 
 
@@ -131,7 +142,14 @@ def test_options_that_are_none():
     bad("shape says", sheaf.csr, (np.ones(1), np.zeros(1, int), np.zeros(2, int)))
     bad("data has int64, not float32 or float64", sheaf.csr, scipy.sparse.csr_array(np.eye(2, dtype=int)))
     bad("beta multiplies out", sheaf.csr(scipy.sparse.csr_array(np.eye(2))).matvec, np.ones(2), beta=1.0)
-    bad("M is None or 'jacobi'", sheaf.cg, scipy.sparse.csr_array(np.eye(2)), np.ones(2), M=np.eye(2), error=NotImplementedError)
+    bad(
+        "M is None or 'jacobi'",
+        sheaf.cg,
+        scipy.sparse.csr_array(np.eye(2)),
+        np.ones(2),
+        M=np.eye(2),
+        error=NotImplementedError,
+    )
     bad("no diagonal", sheaf.cg, lambda x: x, np.ones(2), M="jacobi")
     bad("\\(m, 2\\)", sheaf.edge_sum, np.zeros((2, 3), int), np.ones(2))
     bad("9 components, not 1 to 8", sheaf.edge_sum, np.zeros((1, 2), int), np.ones((2, 9)))
@@ -164,7 +182,11 @@ def test_scratch_that_is_too_low():
 
 
 def test_a_file_of_a_profile_that_is_damaged():
-    code = "import numpy, sheaf\ntry: sheaf.gather(numpy.ones(1), numpy.array([0]))\nexcept sheaf.BadInput as e: print(e.code)"
+    code = """
+import numpy, sheaf
+try: sheaf.gather(numpy.ones(1), numpy.array([0]))
+except sheaf.BadInput as e: print(e.code)
+"""
     environment = {**os.environ, "SHEAF_PROFILE": __file__}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout == "bad_input\n"

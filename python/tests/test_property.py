@@ -69,7 +69,9 @@ def test_scatter_reduce(data):
     out = data.draw(hnp.arrays(data.draw(NUMBERS), st.integers(1, 30), elements=st.integers(0, 50)))
     index = data.draw(indices(len(out)))
     values = data.draw(hnp.arrays(out.dtype, len(index), elements=st.integers(0, 50)))
-    op, ufunc = data.draw(st.sampled_from([("add", np.add), ("min", np.minimum), ("max", np.maximum), ("subtract", np.subtract)]))
+    op, ufunc = data.draw(
+        st.sampled_from([("add", np.add), ("min", np.minimum), ("max", np.maximum), ("subtract", np.subtract)])
+    )
     wanted = out.copy()
     ufunc.at(wanted, index, values)
     np.testing.assert_array_equal(sheaf.scatter_reduce(values, index, out, op), wanted)
@@ -94,7 +96,11 @@ def test_split(data):
     table = whole[::step]
     if table.dtype.itemsize == 0:
         return
-    key = data.draw(hnp.arrays(data.draw(st.sampled_from(["u1", "i1", "u2", "i2", "u4", "i4"])), len(table), elements=st.integers(0, 6)))
+    key = data.draw(
+        hnp.arrays(
+            data.draw(st.sampled_from(["u1", "i1", "u2", "i2", "u4", "i4"])), len(table), elements=st.integers(0, 6)
+        )
+    )
     out, offsets = sheaf.split(table, key, 7)
     order = np.argsort(key, kind="stable")
     assert out.tobytes() == table[order].tobytes()

@@ -41,8 +41,8 @@ class path_rules {
  private:
   using path = std::filesystem::path;
 
-  static constexpr const char* folders[] = {"src",    "lab",   "papers", "apps",     "include", "tests",
-                                            "script", "cmake", "fuzz",   "examples", "docs",    "profiles"};
+  static constexpr const char* folders[] = {"src",   "lab",  "papers",   "apps", "include",  "tests", "script",
+                                            "cmake", "fuzz", "examples", "docs", "profiles", "python"};
 
   // Trees that tests plant name what is not there.
   bool is_checked(const path& file) const {
