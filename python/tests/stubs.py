@@ -21,6 +21,8 @@ def stub():
     generator.put(sheaf._sheaf)
     text = re.sub(r"from sheaf import \(.*?\n\)\n", "", generator.get(), flags=re.S)
     text = re.sub(r"\ndef _command\(.*\n", "", text)
+    # What Python 3.12 and later say of every exporter of a buffer.
+    text = re.sub(r'    def __(release_)?buffer__\(.*?""".*?"""\n\n', "", text, flags=re.S)
     text = text.replace("-> object:", "-> Any:").replace("ctx: object | None", "ctx: context | None")
     text = text.replace("def __enter__(self) -> Any", "def __enter__(self) -> context")
     return "from typing import Any\n\n" + "\n".join(error_classes()) + "\n" + text.strip() + "\n"
