@@ -959,6 +959,6 @@ class Explanation:
 
     def __repr__(self) -> str: ...
 
-has_cuda: bool = False
+has_cuda: bool
 
-has_opengl: bool = True
+has_opengl: bool

@@ -1,5 +1,6 @@
 #include <nanobind/nanobind.h>
 
+#include <chrono>
 #include <vector>
 
 #include <sheaf/gather.hpp>
@@ -65,6 +66,27 @@ nb::object gather_rows(nb::handle table, nb::handle index, nb::handle out, nb::h
       moved(rows, entries.count), [&](const context& where) { gather(where, rows, entries, written, options); },
       [&](const context& where) { return explain_gather(where, rows, entries, written, options); });
   return out.is_none() ? result : nb::borrow(out);
+}
+
+// Seconds of a gather in C++ alone, for the benchmark: what a call from Python takes beyond that is the binding's.
+double seconds_of_gather(nb::handle table, nb::handle index, nb::handle out, std::uint64_t calls) {
+  call c("gather", {nb::str("deferred"), nb::none()});
+  const array from = c.in(table, "table");
+  const array list = c.in(index, "index");
+  const array to = c.out(out, "out");
+  const const_records rows = from.as_records();
+  const index_span entries = list.as_index();
+  const records written = to.as_output();
+  double seconds = 0;
+  c.run(bytes_of_preparations, [&](const context& where) {
+    gather(where, rows, entries, written);
+    where.wait();
+    const auto begin = std::chrono::steady_clock::now();
+    for (std::uint64_t i = 0; i < calls; ++i) gather(where, rows, entries, written);
+    where.wait();
+    seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  });
+  return seconds / static_cast<double>(calls);
 }
 
 duplicates duplicates_of(nb::handle text, const char* name) {
@@ -211,6 +233,7 @@ void bind_movement(nb::module_& m) {
         no_pattern, deferred, no_context, no_variant, documents::scatter);
   m.def("scatter_reduce", reduce_by_index, arg("values"), arg("index"), arg("out"), arg("op") = "add", nb::kw_only(),
         arg("order") = "deterministic", no_pattern, deferred, no_context, no_variant, documents::scatter_reduce);
+  m.def("_seconds_of_gather", seconds_of_gather, arg("table"), arg("index"), arg("out"), arg("calls"));
   nb::class_<prepared_gather_object>(m, "PreparedGather", documents::prepared_gather)
       .def("__call__", &prepared_gather_object::run, arg("table"), nb::kw_only(), arg("out") = nb::none(), deferred)
       .def_prop_ro("report", [](const prepared_gather_object& p) { return report_of(p.work.report()); });

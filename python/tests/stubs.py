@@ -20,7 +20,8 @@ def stub():
     generator = StubGen(sheaf._sheaf)
     generator.put(sheaf._sheaf)
     text = re.sub(r"from sheaf import \(.*?\n\)\n", "", generator.get(), flags=re.S)
-    text = re.sub(r"\ndef _command\(.*\n", "", text)
+    text = re.sub(r"\ndef (_command|_seconds_of_gather)\(.*\n", "", text)
+    text = re.sub(r"^(\w+: (bool|str)) = .*", r"\1", text, flags=re.M)
     # What Python 3.12 and later say of every exporter of a buffer.
     text = re.sub(r'    def __(release_)?buffer__\(.*?""".*?"""\n\n', "", text, flags=re.S)
     text = text.replace("-> object:", "-> Any:").replace("ctx: object | None", "ctx: context | None")
