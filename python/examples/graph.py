@@ -21,10 +21,9 @@ some = int(np.argmax(degree))
 mean = rows[offsets[some] : offsets[some + 1]].mean(axis=0)
 np.testing.assert_allclose(mean, features[source[target == some]].mean(axis=0), rtol=1e-4, atol=1e-6)
 
-# One feature alone needs no rows: weighted sums over lists are a product by a sparse matrix.
-weights = np.ones(edges, np.float32)
+# One feature alone needs no rows: sums over lists are a product by a sparse matrix.
 first = np.ascontiguousarray(features[:, 0])
-sums = sheaf.gather_reduce(first, neighbours, offsets, weights=weights)
+sums = sheaf.gather_reduce(first, neighbours, offsets)
 np.testing.assert_allclose(sums[some], features[source[target == some], 0].sum(), rtol=1e-4, atol=1e-4)
 
 # How far each node is from the mean of its neighbours: minus the Laplacian, times the features of eight columns.

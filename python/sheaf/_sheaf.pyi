@@ -775,9 +775,9 @@ class csr:
 
     def __repr__(self) -> str: ...
 
-def gather_reduce(table: object, index: object, offsets: object, op: object = 'add', *, weights: object, out: object | None = None, pattern: object | None = None, check: object = 'deferred', ctx: context | None = None, variant: str = '') -> Any:
+def gather_reduce(table: object, index: object, offsets: object, op: object = 'add', *, weights: object | None = None, out: object | None = None, pattern: object | None = None, check: object = 'deferred', ctx: context | None = None, variant: str = '') -> Any:
     """
-    Weighted sums of the values that lists of an index name.
+    Sums, weighted or not, of the values that lists of an index name.
 
     ``out[i]`` is the sum of ``weights[j] * table[index[j]]`` for j from ``offsets[i]`` up to ``offsets[i + 1]``.
 
@@ -789,8 +789,8 @@ def gather_reduce(table: object, index: object, offsets: object, op: object = 'a
     offsets : array of int32, int64, uint32 or uint64
         One more than there are sums.
     op : {'add'}
-    weights : array
-        One for each entry of `index`, of the type of `table`.
+    weights : array, optional
+        One for each entry of `index`, of the type of `table`. Without it an array of ones is made.
     out, pattern, check, ctx, variant
         As for `gather`.
 
@@ -802,7 +802,7 @@ def gather_reduce(table: object, index: object, offsets: object, op: object = 'a
     --------
     >>> import numpy as np, sheaf
     >>> table, index, offsets = np.array([1., 10., 100.]), np.array([0, 2, 1]), np.array([0, 2, 3])
-    >>> sheaf.gather_reduce(table, index, offsets, weights=np.ones(3))
+    >>> sheaf.gather_reduce(table, index, offsets)
     array([101.,  10.])
     """
 

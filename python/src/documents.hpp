@@ -584,7 +584,7 @@ inline constexpr char prepared_matvec[] = R"(``alpha A x + beta out``; parameter
 
 inline constexpr char prepared_matrix[] = R"(A matrix that `csr.prepare` inspected, with ``matvec`` and ``@``.)";
 
-inline constexpr char gather_reduce[] = R"(Weighted sums of the values that lists of an index name.
+inline constexpr char gather_reduce[] = R"(Sums, weighted or not, of the values that lists of an index name.
 
 ``out[i]`` is the sum of ``weights[j] * table[index[j]]`` for j from ``offsets[i]`` up to ``offsets[i + 1]``.
 
@@ -596,8 +596,8 @@ index : array of int32, int64, uint32 or uint64
 offsets : array of int32, int64, uint32 or uint64
     One more than there are sums.
 op : {'add'}
-weights : array
-    One for each entry of `index`, of the type of `table`.
+weights : array, optional
+    One for each entry of `index`, of the type of `table`. Without it an array of ones is made.
 out, pattern, check, ctx, variant
     As for `gather`.
 
@@ -609,7 +609,7 @@ Examples
 --------
 >>> import numpy as np, sheaf
 >>> table, index, offsets = np.array([1., 10., 100.]), np.array([0, 2, 1]), np.array([0, 2, 3])
->>> sheaf.gather_reduce(table, index, offsets, weights=np.ones(3))
+>>> sheaf.gather_reduce(table, index, offsets)
 array([101.,  10.])
 )";
 

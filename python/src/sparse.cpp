@@ -176,6 +176,13 @@ prepared_matrix prepare(nb::handle self, std::uint64_t runs, bool transposed, nb
   return {kept, nb::borrow(self), *made, transposed};
 }
 
+// Weights of 1, for sums without any: the product reads a value for each entry.
+nb::object ones_like(const array& list, const array& table, const char* name) {
+  nb::object ones = make_array(table, {list.shape.data(), static_cast<std::size_t>(list.dimensions)}, nullptr, name);
+  ones[nb::ellipsis()] = nb::float_(1.0);
+  return ones;
+}
+
 // A sum over a list for each output is a product by a matrix of one row for each, whose columns are the list.
 nb::object gather_and_reduce(nb::handle table, nb::handle index, nb::handle offsets, nb::handle op, nb::handle weights,
                              nb::handle out, nb::handle pattern, nb::handle check, nb::handle ctx,
@@ -185,7 +192,8 @@ nb::object gather_and_reduce(nb::handle table, nb::handle index, nb::handle offs
   const array from = c.in(table, "table");
   const array list = c.in(index, "index");
   const array begins = c.in(offsets, "offsets");
-  const array factors = c.in(weights, "weights");
+  const nb::object given = weights.is_none() ? ones_like(list, from, c.name) : nb::borrow(weights);
+  const array factors = c.in(given, "weights");
   if (from.dimensions != 1) {
     throw error(error_code::no_variant, "gather_reduce: table has rows; the library adds single values so far");
   }
@@ -245,7 +253,8 @@ void bind_sparse(nb::module_& m) {
                            name_of(a.data.type));
       });
   m.def("gather_reduce", gather_and_reduce, arg("table"), arg("index"), arg("offsets"), arg("op") = "add",
-        nb::kw_only(), arg("weights"), no_out, no_pattern, deferred, no_context, no_variant, documents::gather_reduce);
+        nb::kw_only(), arg("weights") = nb::none(), no_out, no_pattern, deferred, no_context, no_variant,
+        documents::gather_reduce);
 }
 
 }  // namespace sheaf::python

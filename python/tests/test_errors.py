@@ -141,6 +141,9 @@ def test_options_that_are_none():
     bad("indptr has 2 entries for 2 rows, not 3", sheaf.csr, (np.ones(1), np.zeros(1, int), np.zeros(2, int)), (2, 2))
     bad("shape says", sheaf.csr, (np.ones(1), np.zeros(1, int), np.zeros(2, int)))
     bad("data has int64, not float32 or float64", sheaf.csr, scipy.sparse.csr_array(np.eye(2, dtype=int)))
+    bad("op is 'max', which is none of 'add'", sheaf.gather_reduce, np.ones(2), I, np.array([0, 2]), "max")
+    bad("table has rows", sheaf.gather_reduce, T, I, np.array([0, 2]), error=NotImplementedError)
+    bad("offsets has no entry", sheaf.gather_reduce, np.ones(2), I, np.zeros(0, int))
     bad("beta multiplies out", sheaf.csr(scipy.sparse.csr_array(np.eye(2))).matvec, np.ones(2), beta=1.0)
     bad(
         "M is None or 'jacobi'",
