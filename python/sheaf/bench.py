@@ -180,9 +180,10 @@ def cpu_sparse(report, rows):
 
     rng = np.random.default_rng(3)
     side = max(4, rows // 16)
-    matrix = scipy.sparse.random_array((side, side), density=16 / side if side > 16 else 0.5, rng=rng, format="csr")
+    ends = rng.integers(0, side, (2, 8 * side))
+    matrix = scipy.sparse.csr_matrix((rng.random(8 * side), tuple(ends)), (side, side))
     matrix = (matrix + matrix.T).tocsr()
-    matrix = (scipy.sparse.diags_array(np.asarray(matrix.sum(axis=1)).ravel() + 1) - matrix).tocsr()
+    matrix = (scipy.sparse.diags(np.asarray(matrix.sum(axis=1)).ravel() + 1) - matrix).tocsr()
     x, mine = rng.normal(size=side), sheaf.csr(matrix)
     prepared = mine.prepare(1000)
     report.row(f"A @ x, {matrix.nnz} entries", lambda: mine @ x, "scipy.sparse A @ x", lambda: matrix @ x)

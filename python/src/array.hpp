@@ -145,6 +145,7 @@ class array {
  private:
   bool take_plain_numpy();
   void take_by_protocol();
+  void require_plain_tensor() const;
   bool take_exchange(const array_type& known);
   bool take_buffer();
   bool take_array_interface();

@@ -2,7 +2,9 @@
 
 import array
 import ctypes
+import importlib.util
 import sys
+import types
 
 import numpy as np
 import pytest
@@ -285,6 +287,38 @@ def test_exchange_is_not_inherited():
 
     with pytest.raises(TypeError, match="Derived"):
         sheaf.gather(Derived(np.zeros(3)), INDEX)
+
+
+def test_tensors_of_torch_are_looked_at(monkeypatch):
+    """By a class that says it is torch.Tensor: torch itself is too large for continuous integration."""
+    if importlib.util.find_spec("torch") is not None:
+        pytest.skip("test_devices.py has tensors of torch itself")
+    strided = object()
+
+    class Tensor(FakeTensor):
+        __module__ = "torch"
+        __dlpack_c_exchange_api__ = FakeTensor.__dlpack_c_exchange_api__
+        requires_grad, layout, negated, conjugate = False, strided, False, False
+
+        def is_neg(self):
+            return self.negated
+
+        def is_conj(self):
+            return self.conjugate
+
+    monkeypatch.setitem(sys.modules, "torch", types.SimpleNamespace(strided=strided))
+    table = Tensor(np.arange(12.0).reshape(6, 2))
+    np.testing.assert_array_equal(sheaf.gather(table, INDEX).a, table.a[INDEX])
+    for attribute, words in (
+        ("requires_grad", "requires a gradient"),
+        ("layout", "sparse tensor"),
+        ("negated", "negated or conjugate"),
+        ("conjugate", "negated or conjugate"),
+    ):
+        changed = Tensor(table.a)
+        setattr(changed, attribute, True)
+        with pytest.raises(ValueError, match=words):
+            sheaf.gather(changed, INDEX)
 
 
 def test_exchange_of_tvm():

@@ -52,7 +52,7 @@ def test_torch_tensors_that_are_refused(torch):
         sheaf.gather(torch.ones(3, device="cuda", requires_grad=True), index)
     with pytest.raises(ValueError, match="negated or conjugate"):
         sheaf.gather(torch.ones(3, device="cuda", dtype=torch.complex64).conj(), index)
-    with pytest.raises((TypeError, RuntimeError, BufferError)):
+    with pytest.raises(ValueError, match="sparse tensor"):
         sheaf.gather(torch.eye(3, device="cuda").to_sparse(), index)
     with pytest.raises(ValueError, match="memory"):
         sheaf.gather(torch.ones(3, device="cuda"), index.cpu())
