@@ -452,3 +452,33 @@ def test_machine_is_what_plans_go_by():
         assert sheaf.explain("gather", np.ones(5), np.arange(5)).machine == "another"
         with pytest.raises(ValueError, match="machine\\(use=\\)"):
             sheaf.machine(ctx, use={"name": "nothing"})
+
+
+def test_calibrate_measures_and_plans_by_it():
+    steps = []
+    with sheaf.context("cpu", threads=1) as ctx:
+        try:
+            profile = sheaf.calibrate(0.3, progress=lambda what, share: steps.append((what, share)))
+        except sheaf.MeasurementFailed:
+            pytest.skip("the machine is too busy to be measured")
+        assert sheaf.machine(ctx)["copy_bytes_per_second"] == profile["copy_bytes_per_second"] > 0
+    assert len(steps) > 10 and steps[0][1] == 0
+    with pytest.raises(ValueError, match="not above 0"):
+        sheaf.calibrate(0)
+    with pytest.raises(ZeroDivisionError):
+        sheaf.calibrate(0.3, progress=lambda what, share: 1 / 0)
+
+
+def test_opengl_by_name():
+    if not sheaf.has_opengl:
+        pytest.skip("built without OpenGL")
+    try:
+        ctx = sheaf.context("opengl")
+    except sheaf.BackendUnavailable:
+        pytest.skip("no device for OpenGL")
+    table, index = np.arange(10, dtype="f4"), np.array([3, 1], "i4")
+    np.testing.assert_array_equal(sheaf.gather(table, index, ctx=ctx), [3, 1])
+    with pytest.raises(IndexError, match="index\\[0\\] is 30"):
+        sheaf.gather(table, np.array([30], "i4"), ctx=ctx)
+    with pytest.raises(NotImplementedError, match="opengl"):
+        sheaf.sort(table, ctx=ctx)
