@@ -35,7 +35,7 @@ def indices(draw, rows):
     return np.array(values, draw(INDEX_TYPES))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.data())
 def test_gather(data):
     whole, step = data.draw(tables())
@@ -48,7 +48,7 @@ def test_gather(data):
     assert taken.dtype == table.dtype and taken.tobytes() == table[index].tobytes()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.data())
 def test_scatter(data):
     whole, step = data.draw(tables(least=1))
@@ -63,7 +63,7 @@ def test_scatter(data):
     assert whole.tobytes() == wanted.tobytes()  # what lies between the rows is as it was
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.data())
 def test_scatter_reduce(data):
     out = data.draw(hnp.arrays(data.draw(NUMBERS), st.integers(1, 30), elements=st.integers(0, 50)))
@@ -77,7 +77,7 @@ def test_scatter_reduce(data):
     np.testing.assert_array_equal(sheaf.scatter_reduce(values, index, out, op), wanted)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.data())
 def test_sort(data):
     dtype = data.draw(st.sampled_from(["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8", "S4", "?"]))
@@ -89,7 +89,7 @@ def test_sort(data):
     np.testing.assert_array_equal(sheaf.argsort(a), np.argsort(a, kind="stable"))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.data())
 def test_split(data):
     whole, step = data.draw(tables())
@@ -108,7 +108,7 @@ def test_split(data):
     np.testing.assert_array_equal(offsets, np.searchsorted(key[order], np.arange(8)))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.data())
 def test_hash_index(data):
     dtype = data.draw(st.sampled_from(["i4", "i8", "u4", "u8"]))
@@ -121,7 +121,7 @@ def test_hash_index(data):
     assert list(np.diff(offsets)) == [len(r) for r in rows]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.data())
 def test_bad_indices(data):
     rows = data.draw(st.integers(0, 20))
