@@ -1,5 +1,5 @@
 # What `cmake --install` puts down: both libraries, the public headers, the command, the machine profiles, and what
-# find_package(sheaf) and pkg-config read.
+# find_package(sheaf) and pkg-config read. Manual pages and completions are installed where the command makes them.
 include(CMakePackageConfigHelpers)
 
 set(SHEAF_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/sheaf)

@@ -1,11 +1,14 @@
 #include "apps/sheaf/command.hpp"
 
+#include <unistd.h>
+
 #include <charconv>
 
 #include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/files/text/number.hpp"
 #include "apps/sheaf/sort/key.hpp"
 #include "core/backends.hpp"
+#include "core/context_state.hpp"
 #include "core/printable.hpp"
 #include "primitives/sparse/conjugate_gradient.hpp"
 
@@ -33,14 +36,32 @@ void common_options::add_json_to(CLI::App& subcommand) {
 }
 
 void common_options::add_quiet_to(CLI::App& subcommand) {
-  subcommand.add_flag("--quiet", quiet, "Print nothing but errors");
+  subcommand.add_flag("-q,--quiet", quiet, "Print nothing but errors");
+}
+
+void common_options::add_verbose_to(CLI::App& subcommand) {
+  subcommand
+      .add_flag("-v,--verbose", verbose, "Say on standard error which variant ran, and what each was predicted to take")
+      ->excludes(subcommand.get_option("--quiet"));
+}
+
+void common_options::add_variant_to(CLI::App& subcommand, std::string_view primitive) {
+  subcommand
+      .add_option("--variant", variant_name,
+                  fmt::format("Run by this variant, as sheaf plan {} names them; the cheapest unless given", primitive))
+      ->type_name("NAME");
+}
+
+void common_options::add_runs_to(CLI::App& subcommand, const std::string& text) {
+  constexpr std::uint64_t most_runs = 1'000'000'000;
+  add_number(subcommand, "--runs", 1, most_runs, runs, text);
 }
 
 void common_options::add_context_to(CLI::App& subcommand) {
   subcommand.add_option("--backend", backend, "Where the work runs; auto takes a GPU if there is one")
       ->check(CLI::IsMember(backend_names()))
       ->capture_default_str();
-  add_number(subcommand, "--threads", 1, most_threads, threads,
+  add_number(subcommand, "-j,--threads", 1, most_threads, threads,
              "CPU threads; SHEAF_THREADS or OMP_NUM_THREADS unless given, else all processors");
 }
 
@@ -51,7 +72,7 @@ void common_options::add_verify_to(CLI::App& subcommand, const std::string& text
 void common_options::add_memory_to(CLI::App& subcommand) {
   add_byte_size(
       subcommand, "--memory", scratch_limit,
-      "Most scratch memory that a call may take, such as 512M, 1.5G or 4GiB; calls then use plans that need no more");
+      "Most memory for scratch and buffers, such as 512M, 1.5G or 4GiB; work is then done by plans that need no more");
 }
 
 void common_options::add_to(CLI::App& subcommand) {
@@ -59,6 +80,7 @@ void common_options::add_to(CLI::App& subcommand) {
   add_memory_to(subcommand);
   add_json_to(subcommand);
   add_quiet_to(subcommand);
+  add_verbose_to(subcommand);
 }
 
 void common_options::add_to(CLI::App& subcommand, const std::string& verify_text) {
@@ -67,6 +89,7 @@ void common_options::add_to(CLI::App& subcommand, const std::string& verify_text
   add_verify_to(subcommand, verify_text);
   add_json_to(subcommand);
   add_quiet_to(subcommand);
+  add_verbose_to(subcommand);
 }
 
 void common_options::warn_of_profile(const context& ctx) const {
@@ -107,15 +130,7 @@ context common_options::make_system_context() const {
                   backend, others);
 }
 
-std::string_view common_options::variant() const { return is_reference() ? "reference.serial" : ""; }
-
-bool wants_json(int argc, const char* const* argv) {
-  for (int i = 1; i < argc; ++i) {
-    if (std::string_view(argv[i]) == "--") return false;
-    if (std::string_view(argv[i]) == "--json") return true;
-  }
-  return false;
-}
+std::string_view common_options::variant_of_backend() const { return is_reference() ? "reference.serial" : ""; }
 
 CLI::Option* add_input(CLI::App& app, const std::string& name, std::string& path, const std::string& description) {
   return app.add_option(name, path, description)->type_name("");
@@ -124,13 +139,50 @@ CLI::Option* add_input(CLI::App& app, const std::string& name, std::string& path
 nlohmann::json report_of(std::string_view command, const context& ctx) {
   return {{"command", command},
           {"backend", sheaf::name(ctx.backend())},
+          {"device", ctx.state().device_name},
           {"threads", ctx.threads()},
           {"machine", ctx.profile().name}};
 }
 
-void print_json(nlohmann::json document) {
+std::string text_of_document(nlohmann::json document) {
   document["schema_version"] = json_schema_version;
-  fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  for (const char* const everywhere : {"command", "device", "predicted_seconds", "output"}) {
+    document.emplace(everywhere, nullptr);
+  }
+  return document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+void print_json(nlohmann::json document) { fmt::print("{}", text_of_document(std::move(document))); }
+
+nlohmann::json json_path(const std::string& path) { return path.empty() ? nlohmann::json() : nlohmann::json(path); }
+
+std::string shown_on(std::FILE* stream, std::string_view text) {
+  const int descriptor = fileno(stream);
+  if (descriptor < 0 || isatty(descriptor) == 0) return std::string(text);
+  std::string shown;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    // The control characters of ISO 6429 are 0 to 31, 127 and, as two bytes of UTF-8, 128 to 159.
+    const bool is_second_of_two = i > 0 && text[i - 1] == '\xc2' && byte >= 0x80 && byte < 0xa0;
+    if (is_second_of_two) {
+      shown.pop_back();
+      shown += fmt::format("\\u{:04x}", byte);
+    } else if (byte < ' ' || byte == 0x7f) {
+      shown += fmt::format("\\x{:02x}", byte);
+    } else {
+      shown += text[i];
+    }
+  }
+  return shown;
+}
+
+void print_variants(const common_options& common, const explanation& plan) {
+  if (!common.verbose) return;
+  for (const variant_estimate& v : plan.variants) {
+    const std::string predicted = v.applicable ? fmt::format("predicted {}", seconds_text(v.seconds)) : "cannot run";
+    const std::string end = v.chosen ? ", taken" : v.reason.empty() ? "" : fmt::format("; {}", v.reason);
+    fmt::print(stderr, "{}: {}: {}{}\n", plan.primitive, v.variant, predicted, end);
+  }
 }
 
 CLI::Option* add_byte_size(CLI::App& app, const std::string& name, std::optional<std::uint64_t>& bytes,
@@ -149,9 +201,10 @@ CLI::Option* add_byte_size(CLI::App& app, const std::string& name, std::optional
       ->type_name("SIZE");
 }
 
-CLI::Option* add_number(CLI::App& app, const std::string& name, std::uint64_t least, std::uint64_t most,
+CLI::Option* add_number(CLI::App& app, const std::string& names, std::uint64_t least, std::uint64_t most,
                         std::function<void(std::uint64_t)> take, const std::string& description) {
   // The conversion of CLI11 reads -1 as 2^64 - 1 and 010 as 8.
+  const std::string name = names.substr(names.find("--"));  // without a short form, for messages
   const auto read = [name, least, most, take = std::move(take)](const std::string& text) {
     std::uint64_t number = 0;
     const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -163,7 +216,7 @@ CLI::Option* add_number(CLI::App& app, const std::string& name, std::uint64_t le
     }
     take(number);
   };
-  return app.add_option_function<std::string>(name, read, description)->type_name("N");
+  return app.add_option_function<std::string>(names, read, description)->type_name("N");
 }
 
 CLI::Option* add_real(CLI::App& app, const std::string& name, double& number, const std::string& description) {

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstdio>
 #include <functional>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include <CLI/CLI.hpp>
@@ -48,6 +51,9 @@ struct common_options {
   bool json = false;             ///< print one JSON document on stdout
   bool verify = false;
   bool quiet = false;
+  bool verbose = false;                        ///< say on stderr which variants there were, and which one ran
+  std::string variant_name;                    ///< the variant to force; empty: the planner's choice
+  std::uint64_t runs = 0;                      ///< how often the work is done and timed; 0: once, and nobody asked
   std::optional<std::uint64_t> scratch_limit;  ///< bytes of scratch that a call may take
   /// The subcommand says itself which profiles are used and which are not.
   bool shows_profile = false;
@@ -56,6 +62,12 @@ struct common_options {
   void add_json_to(CLI::App& subcommand);
   /// --quiet, for subcommands that do more than print.
   void add_quiet_to(CLI::App& subcommand);
+  /// --verbose, behind --quiet, for subcommands that choose a variant and say so by print_variants().
+  void add_verbose_to(CLI::App& subcommand);
+  /// --variant, for subcommands of one primitive. @param primitive  as sheaf plan calls it
+  void add_variant_to(CLI::App& subcommand, std::string_view primitive);
+  /// --runs. @param text  what is done so many times
+  void add_runs_to(CLI::App& subcommand, const std::string& text = "Do the work this many times, and report the times");
   /// --backend and --threads, for subcommands that make contexts.
   void add_context_to(CLI::App& subcommand);
   /// --verify. @param text  what it does
@@ -75,9 +87,13 @@ struct common_options {
   /// of conjugate gradient. @throws error(no_variant) saying what to take instead, before any work, where a backend
   /// that has none is named
   context make_system_context() const;
-  /// The variant to force: reference.serial for the reference backend, else empty.
-  std::string_view variant() const;
+  /// The variant to force: the one that --variant names, else that of the backend.
+  std::string_view variant() const { return variant_name.empty() ? variant_of_backend() : variant_name; }
+  /// reference.serial for the reference backend, else empty.
+  std::string_view variant_of_backend() const;
   bool is_reference() const { return backend == "reference"; }
+  /// Whether the caller names the variant, so that nothing is prepared for runs by another.
+  bool forces_variant() const { return !variant().empty(); }
   /// Threads for work on the host, as reading files, wherever the context works.
   int host_threads() const { return context::cpu(threads).threads(); }
 
@@ -86,23 +102,30 @@ struct common_options {
   mutable bool has_warned_ = false;
 };
 
-/// Whether --json stands on a command line, which need not be one that can be read.
-bool wants_json(int argc, const char* const* argv);
-
 /// Adds the name of a file to read, which stands without an option.
 CLI::Option* add_input(CLI::App& app, const std::string& name, std::string& path, const std::string& description);
 
-/// What all reports of work on a context begin with: the command, the backend, its threads and its profile.
+/// What all reports of work on a context begin with: the command, the backend, its device, its threads and its profile.
 nlohmann::json report_of(std::string_view command, const context& ctx);
-/// Prints a document with its schema_version on stdout.
+/// A document as text: with its schema_version, and null for what every document has and this one knows nothing of.
+std::string text_of_document(nlohmann::json document);
+/// Prints it on stdout.
 void print_json(nlohmann::json document);
+/// The name of a file that may be none.
+nlohmann::json json_path(const std::string& path);
+/// Untrusted text, such as the name of a file, for `stream`: a terminal obeys control characters, so that they are
+/// escaped there. Elsewhere the text stays as it is.
+std::string shown_on(std::FILE* stream, std::string_view text);
+/// Says which variants a plan had, what they were predicted to take, and which one ran. Only with --verbose.
+void print_variants(const common_options& common, const explanation& plan);
 
 /// Adds an option for a number of bytes, "512M"; anything else is a usage error that names the option.
 CLI::Option* add_byte_size(CLI::App& app, const std::string& name, std::optional<std::uint64_t>& bytes,
                            const std::string& description);
 
 /// Adds an option for a whole number in decimal notation; anything else is a usage error that names the option.
-CLI::Option* add_number(CLI::App& app, const std::string& name, std::uint64_t least, std::uint64_t most,
+/// @param names  "--threads", or with a short form "-j,--threads"
+CLI::Option* add_number(CLI::App& app, const std::string& names, std::uint64_t least, std::uint64_t most,
                         std::function<void(std::uint64_t)> take, const std::string& description);
 
 /// Adds an option for a whole number that goes to `to`.
@@ -127,6 +150,8 @@ std::string rate_text(double bytes_per_second);
 void add_demo(CLI::App& app);
 void add_edges(CLI::App& app);
 void add_gather(CLI::App& app);
+void add_generate(CLI::App& app);
+void add_help(CLI::App& app);
 void add_machine(CLI::App& app);
 void add_multi_split(CLI::App& app);
 void add_npb_cg(CLI::App& app);

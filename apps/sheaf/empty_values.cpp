@@ -88,10 +88,9 @@ void check_app(CLI::App& app, const std::vector<std::string>& all) {
 
 }  // namespace
 
-void refuse_empty_values(CLI::App& app, int argc, const char* const* argv) {
-  const std::vector<std::string> all(argv + std::min(argc, 1), argv + argc);
-  check_app(app, all);
-  for (CLI::App* const subcommand : subcommands_of(app)) check_app(*subcommand, all);
+void refuse_empty_values(CLI::App& app, const std::vector<std::string>& arguments) {
+  check_app(app, arguments);
+  for (CLI::App* const subcommand : subcommands_of(app)) check_app(*subcommand, arguments);
 }
 
 }  // namespace sheaf::cli

@@ -12,8 +12,8 @@ enum exit_code : int {
   exit_verification_failed = 4,
   exit_out_of_space = 5,
   exit_no_backend = 6,
-  exit_measurement_failed = 7,
-  exit_not_converged = 7,
+  exit_not_converged = 7,       ///< what was found is written, but is not as good as was asked
+  exit_measurement_failed = 8,  ///< the machine was too busy to be measured
 };
 
 /// The exit code of a command that an error ended.

@@ -11,16 +11,21 @@
 
 #include <sheaf/version.hpp>
 
+#include "apps/sheaf/arguments.hpp"
 #include "apps/sheaf/command.hpp"
 #include "apps/sheaf/empty_values.hpp"
+#include "apps/sheaf/manual/page.hpp"
+#include "lab/description/entry.hpp"
 #include "plan/store/file_mapping.hpp"
 #include "plan/store/temporary_names.hpp"
 
 namespace sheaf::cli {
 namespace {
 
-// Whether a failure is printed as a document, too. A signal handler reads it, which is installed after it is set.
+// Whether a failure is printed as a document, too, and the one of an input that shrinks. A signal handler reads them,
+// which is installed after they are set.
 bool json_is_wanted = false;
+std::string document_of_shrunken_input;
 
 bool write_all(int descriptor, std::initializer_list<const char*> texts) {
   return std::ranges::all_of(texts, [&](const char* text) { return write(descriptor, text, std::strlen(text)) >= 0; });
@@ -35,14 +40,8 @@ extern "C" void input_shrank(int, siginfo_t* info, void*) {
     std::signal(SIGBUS, SIG_DFL);
     return;
   }
-  static_assert(json_schema_version == 1);
   write_all(STDERR_FILENO, {"sheaf: ", path, ": was cut short while it was read\n"});
-  if (json_is_wanted) {
-    write_all(
-        STDOUT_FILENO,
-        {"{\n  \"error\": {\n    \"code\": \"bad_input\",\n    \"message\": \"an input file was cut short while it "
-         "was read\"\n  },\n  \"schema_version\": 1\n}\n"});
-  }
+  if (json_is_wanted) write_all(STDOUT_FILENO, {document_of_shrunken_input.c_str()});
   _exit(exit_bad_input);
 }
 
@@ -62,14 +61,25 @@ void occupy_closed_descriptors() {
   }
 }
 
-// Cuts the call's name from a message of the library, because the program prints the name itself.
-std::string_view without_name(std::string_view message, std::string_view subcommand) {
-  const bool named =
-      !subcommand.empty() && message.starts_with(subcommand) && message.substr(subcommand.size()).starts_with(": ");
-  return named ? message.substr(subcommand.size() + 2) : message;
+// Whether a word is the name of a call of the library, by which it begins its messages.
+bool is_call(std::string_view word) {
+  const auto has_name = [&](const primitives::entry* e) {
+    return word == e->name || word == fmt::format("prepare_{}", e->name);
+  };
+  return word == "multi_split_index" || std::ranges::any_of(primitives::entries(), has_name);
 }
 
-std::string subcommand_of(const CLI::App& app) {
+// Cuts the name of the call from a message of the library, because the program prints the subcommand. A plan is not of
+// one call, so that it keeps the name.
+std::string_view without_name(std::string_view message, std::string_view subcommand) {
+  const std::size_t colon = message.find(": ");
+  if (subcommand.empty() || colon == message.npos) return message;
+  const std::string_view first = message.substr(0, colon);
+  const bool is_named = first == subcommand || (subcommand != "plan" && is_call(first));
+  return is_named ? message.substr(colon + 2) : message;
+}
+
+std::string chosen_subcommand(const CLI::App& app) {
   const auto chosen = app.get_subcommands();
   return chosen.empty() ? "" : chosen.front()->get_name();
 }
@@ -83,26 +93,36 @@ struct failure {
   nlohmann::json report = nlohmann::json::object();  ///< the other members of the document
 };
 
-// What cannot be written here was written before, or nowhere: a full disk is reported on stderr and by the exit code.
-void print_failure(const failure& f, const std::string& message) {
+nlohmann::json document_of(const failure& f, const std::string& subcommand, const std::string& message) {
   nlohmann::json document = f.report;
+  if (!subcommand.empty()) document["command"] = subcommand;
   document["error"] = {{"code", f.code}, {"message", message}};
-  document["schema_version"] = json_schema_version;
-  const std::string text = document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return document;
+}
+
+// What cannot be written here was written before, or nowhere: a full disk is reported on stderr and by the exit code.
+void print_failure(const nlohmann::json& document) {
+  const std::string text = text_of_document(document);
   std::fwrite(text.data(), 1, text.size(), stdout);
   std::fflush(stdout);
 }
 
 // The exit code says what happened, also where nobody can be told in words.
-int complain(const CLI::App& app, const failure& failure) {
-  const std::string subcommand = subcommand_of(app);
+int complain(const std::string& subcommand, const failure& failure) {
   const std::string message(without_name(failure.message, subcommand));
   std::fflush(stdout);
-  if (json_is_wanted) print_failure(failure, message);
-  const std::string words =
-      fmt::format("sheaf{}{}: {}\n{}", subcommand.empty() ? "" : " ", subcommand, message, failure.hint);
+  if (json_is_wanted) print_failure(document_of(failure, subcommand, message));
+  const std::string words = fmt::format("sheaf{}{}: {}\n{}", subcommand.empty() ? "" : " ", subcommand,
+                                        shown_on(stderr, message), failure.hint);
   static_cast<void>(std::fwrite(words.data(), 1, words.size(), stderr));
   return failure.exit;
+}
+
+int complain(const CLI::App& app, const failure& failure) { return complain(chosen_subcommand(app), failure); }
+
+failure usage_failure(const std::string& subcommand, std::string message) {
+  return {exit_usage, "usage", std::move(message),
+          fmt::format("Try: sheaf{}{} --help\n", subcommand.empty() ? "" : " ", subcommand)};
 }
 
 // What was printed may be in a buffer, and fail to leave it.
@@ -118,19 +138,22 @@ int usage(const CLI::App& app, const CLI::ParseError& error) {
     app.exit(error);
     return done(app);
   }
-  const std::string subcommand = subcommand_of(app);
-  std::vector<std::string> unknown = app.remaining();
-  std::erase(unknown, "--json");  // known to every subcommand, and obeyed without one
-  const std::string what = subcommand.empty() && !unknown.empty()
-                               ? fmt::format("'{}' is not a subcommand", unknown.front())
-                               : std::string(error.what());
-  return complain(app, {exit_usage, "usage", what,
-                        fmt::format("Try: sheaf{}{} --help\n", subcommand.empty() ? "" : " ", subcommand)});
+  return complain(app, usage_failure(chosen_subcommand(app), error.what()));
 }
 
-int run(CLI::App& app, int argc, char** argv) {
+// Help is given whatever else stands there, as CLI11 does.
+bool asks_for_help(std::span<const std::string> arguments) {
+  return std::ranges::any_of(arguments, [](const std::string& text) { return text == "--help" || text == "-h"; });
+}
+
+int run(CLI::App& app, const std::vector<std::string>& arguments) {
   try {
-    app.parse(argc, argv);
+    if (const auto unknown = unknown_argument(app, arguments); unknown && !asks_for_help(arguments)) {
+      const CLI::App* const subcommand = subcommand_of(app, arguments);
+      const std::string name = subcommand == nullptr ? "" : subcommand->get_name();
+      return complain(name, usage_failure(name, *unknown));
+    }
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
     return done(app);
   } catch (const CLI::ParseError& e) {
     return usage(app, e);
@@ -154,46 +177,73 @@ int run(CLI::App& app, int argc, char** argv) {
 }
 
 constexpr const char* footer =
-    "Exit codes: 0 done, 1 internal, 2 usage, 3 bad input, 4 verification failed, 5 out of memory or disk,\n"
-    "6 backend or threads not available here, 7 machine too busy to be measured, or system not solved. With --json a\n"
-    "failure is a document too, with its code and message as \"error\".\n\n"
+    "`sheaf help SUBCOMMAND` describes a subcommand, and ends with examples. With --json, which may stand before the\n"
+    "subcommand, a failure is a document too, with its code and message as \"error\".\n\n"
+    "Exit codes:\n"
+    "  0  done\n"
+    "  1  an internal failure, or one of a device\n"
+    "  2  usage: the command line cannot be done\n"
+    "  3  bad input: the message names file, place and value\n"
+    "  4  verification failed\n"
+    "  5  out of memory or disk\n"
+    "  6  backend or threads not available here\n"
+    "  7  not converged: what was found is written\n"
+    "  8  the machine is too busy to be measured\n\n"
+    "Environment:\n"
+    "  SHEAF_THREADS   threads of the CPU, where --threads is not given\n"
+    "  SHEAF_PROFILE   a machine profile to predict from\n"
+    "  SHEAF_VARIANT   variants to run by, as gather:cpu.direct\n"
+    "  XDG_CACHE_HOME  the folder with measured profiles in sheaf; ~/.cache unless set\n\n"
     "Example: what this machine would do with a gather of a million records of 16 bytes\n"
-    "  sheaf plan gather --count 1000000 --table 1000000 --bytes 16\n"
-    "sheaf SUBCOMMAND --help also ends with an example.";
+    "  sheaf plan gather --count 1000000 --table 1000000 --record-bytes 16";
 
-}  // namespace
-}  // namespace sheaf::cli
-
-int main(int argc, char** argv) try {
-  using namespace sheaf::cli;
-  json_is_wanted = wants_json(argc, argv);
-  occupy_closed_descriptors();
-  watch_inputs();
-  sheaf::io::remove_temporaries_on_signals();
-  std::signal(SIGXFSZ, SIG_IGN);  // a write past the limit on file sizes then fails with an error message
-  CLI::App app("Irregular memory access at memory speed: gather, scatter, split, sort and what is built on them.",
-               "sheaf");
-  app.require_subcommand(1);
-  app.set_version_flag("--version", "sheaf " SHEAF_VERSION);
-  app.footer(footer);
-  add_demo(app);
+void add_subcommands(CLI::App& app) {
   add_gather(app);
   add_scatter(app);
   add_split(app);
   add_multi_split(app);
   add_sort(app);
+  add_search(app);
   add_rank(app);
   add_scan(app);
-  add_search(app);
   add_spmv(app);
   add_edges(app);
   add_solve(app);
   add_npb_cg(app);
   add_plan(app);
   add_machine(app);
+  add_demo(app);
   add_version(app);
-  refuse_empty_values(app, argc, argv);
-  return run(app, argc, argv);
+  add_generate(app);
+  add_help(app);  // behind those whose names it knows
+}
+
+}  // namespace
+}  // namespace sheaf::cli
+
+int main(int argc, char** argv) try {
+  using namespace sheaf::cli;
+  occupy_closed_descriptors();
+  CLI::App app("Irregular memory access at memory speed: gather, scatter, split, sort and what is built on them.",
+               "sheaf");
+  app.formatter(std::make_shared<help_formatter>());
+  app.require_subcommand(1);
+  app.set_version_flag("-V,--version", "sheaf " SHEAF_VERSION);
+  bool json_before_subcommand = false;  // ordered_arguments() puts it where the subcommand reads it
+  app.add_flag("--json", json_before_subcommand, "Print one JSON document, of a failure too: the subcommand's --json");
+  app.footer(footer);
+  add_subcommands(app);
+  const std::vector<std::string> arguments = ordered_arguments(app, argc, argv);
+  json_is_wanted = wants_json(arguments);
+  const CLI::App* const subcommand = subcommand_of(app, arguments);
+  document_of_shrunken_input = text_of_document(document_of(
+      {exit_bad_input, sheaf::name(sheaf::error_code::bad_input), {}},
+      subcommand == nullptr ? "" : subcommand->get_name(), "an input file was cut short while it was read"));
+  watch_inputs();
+  sheaf::io::remove_temporaries_on_signals();
+  std::signal(SIGXFSZ, SIG_IGN);  // a write past the limit on file sizes then fails with an error message
+  refuse_empty_values(app, arguments);
+  return run(app, arguments);
 } catch (const std::bad_alloc&) {  // also of a message's own bytes
   return sheaf::cli::exit_out_of_space;
 } catch (...) {

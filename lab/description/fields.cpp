@@ -22,15 +22,16 @@ const problem_field count{"--count", "Records that move", "N",
 const problem_field table{"--table", "Records that an index may name: a gather's table, the output of a scatter", "N",
                           [](problem_spec& p, option_texts texts) { p.table = number_of("--table", texts, 0); }};
 
-const problem_field bytes{"--bytes", "Bytes of a record", "N",
-                          [](problem_spec& p, option_texts texts) { p.record_bytes = number_of("--bytes", texts, 1); }};
+const problem_field bytes{"--record-bytes", "Bytes of a record", "N", [](problem_spec& p, option_texts texts) {
+                            p.record_bytes = number_of("--record-bytes", texts, 1);
+                          }};
 
-const problem_field index_type{"--index-type", "Type of the index; u32 unless one is written of too many records",
-                               "u32|u64|i32|i64",
+const problem_field index_type{"--index-type", "Type of the index; u32 unless given", "u32|u64|i32|i64",
                                [](problem_spec& p, option_texts texts) { p.index = parse_index_type(texts.front()); }};
 
-const problem_field written_index{index_type.option, index_type.help, index_type.type_name,
-                                  [](problem_spec& p, option_texts texts) {
+const problem_field written_index{"--output-type",
+                                  "Type of the index that is written; u32 unless there are too many records",
+                                  index_type.type_name, [](problem_spec& p, option_texts texts) {
                                     index_type.read(p, texts);
                                     p.record_bytes = sheaf::bytes(p.index);
                                   }};
@@ -50,7 +51,7 @@ const problem_field key_bytes{
     "--key-bytes", "Width of keys in an array of their own", "N",
     [](problem_spec& p, option_texts texts) { p.key_bytes = number_of("--key-bytes", texts, 1, most_record_bytes); }};
 
-const problem_field value_type{"--type", "Type of the values; f32 unless given", "i32|u32|i64|u64|f32|f64",
+const problem_field value_type{"--value-type", "Type of the values; f32 unless given", "i32|u32|i64|u64|f32|f64",
                                [](problem_spec& p, option_texts texts) {
                                  p.value = parse_value_type(texts.front());
                                  value_width(p);

@@ -103,7 +103,7 @@ bit_field parse_bit_field(std::string_view text) {
   const auto colon = text.find(':');
   const auto first = parse_number(text.substr(0, colon));
   const auto count = colon == text.npos ? std::nullopt : parse_number<std::uint32_t>(text.substr(colon + 1));
-  if (!first || !count) refuse("--key: '{}' is not OFFSET:BITS, two whole numbers", printable(text));
+  if (!first || !count) refuse("--bits: '{}' is not FIRST:COUNT, two whole numbers", printable(text));
   return {*first, *count};
 }
 

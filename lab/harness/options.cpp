@@ -81,6 +81,7 @@ void interpret(const raw_options& raw, options& parsed) {
   if (!raw.compared_files.empty()) {
     parsed.compare = compare_request{raw.compared_files[0], raw.compared_files[1], raw.threshold, raw.relative};
   }
+  if (parsed.spmv.wide_sums && !parsed.spmv.narrow) primitives::refuse("--f64-sums needs --value-type f32");
   for (const std::string& figure : raw.figures) {
     parsed.papers.figures.push_back(papers::number_of_figure(figure));
   }
@@ -123,6 +124,14 @@ void add_seconds(CLI::App& app, double& seconds, std::string_view of) {
   app.add_option("--seconds", seconds, fmt::format("begin no further {} after this time", of))
       ->check(number_in(0.0, 1e6))
       ->capture_default_str();
+}
+
+void add_value_type(CLI::App& app, bool& is_f32) {
+  app.add_option_function<std::string>(
+         "--value-type", [&is_f32](const std::string& text) { is_f32 = text == "f32"; },
+         "of matrices, vectors and nodes")
+      ->check(CLI::IsMember({"f32", "f64"}))
+      ->default_str("f64");
 }
 
 void add_compare(CLI::App& app, raw_options& raw) {
@@ -261,10 +270,9 @@ void add_spmv(CLI::App& app, raw_options& raw, options& parsed) {
   add_seconds(*spmv, parsed.spmv.seconds, "round of a matrix");
   spmv->add_flag("--quick", parsed.spmv.quick, "small matrices: to see that rows run");
   spmv->add_flag("--large", parsed.spmv.large, "matrices that no cache holds, of up to 2^26 rows and 2^28 nonzeros");
-  spmv->add_flag("--transpose", parsed.spmv.transposed, "multiply by the transposed matrices");
-  CLI::Option* const narrow = spmv->add_flag("--f32", parsed.spmv.narrow, "values of f32, not f64");
-  spmv->add_flag("--f64-sums", parsed.spmv.wide_sums, "sums of f64 over values of f32; no peer has them")
-      ->needs(narrow);
+  spmv->add_flag("--transposed", parsed.spmv.transposed, "multiply by the transposed matrices");
+  add_value_type(*spmv, parsed.spmv.narrow);
+  spmv->add_flag("--f64-sums", parsed.spmv.wide_sums, "sums of f64 over values of f32; no peer has them");
   spmv->add_flag("--variants", parsed.spmv.variants, "prepare by every variant, not only by the planner's choice");
   finish_subcommand(app, *spmv, raw, parsed, parsed.spmv.is_requested);
 }
@@ -285,7 +293,7 @@ void add_solve(CLI::App& app, raw_options& raw, options& parsed) {
   solve->add_option("--tolerance", parsed.solve.tolerance, "residual to reach, relative to the right-hand side")
       ->check(number_in(0.0, 1.0))
       ->capture_default_str();
-  solve->add_option("--limit", parsed.solve.limit, "most iterations")
+  solve->add_option("--iterations", parsed.solve.limit, "most iterations")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   solve->add_flag("--jacobi", parsed.solve.has_jacobi, "scale residuals by the inverse of the diagonal");
@@ -334,7 +342,7 @@ void add_edges(CLI::App& app, raw_options& raw, options& parsed) {
       ->check(CLI::IsMember({"weighted_difference", "inverse_square"}));
   add_seconds(*edges, parsed.edges.seconds, "round of a mesh");
   edges->add_flag("--quick", parsed.edges.quick, "small boxes: to see that rows run");
-  edges->add_flag("--f32", parsed.edges.narrow, "values of f32, not f64");
+  add_value_type(*edges, parsed.edges.narrow);
   edges->add_option("--json", parsed.json_path, "write the rows to this file");
   finish_subcommand(app, *edges, raw, parsed, parsed.edges.is_requested);
 }
@@ -411,7 +419,7 @@ std::optional<int> parse(int argc, char** argv, options& parsed) {
   add_spmv(app, raw, parsed);
   add_solve(app, raw, parsed);
   add_edges(app, raw, parsed);
-  cli::refuse_empty_values(app, argc, argv);
+  cli::refuse_empty_values(app, {argv + std::min(argc, 1), argv + argc});
   try {
     app.parse(argc, argv);
     require_alone(app);

@@ -27,7 +27,8 @@ case $1 in
     mv "$prefix" "$moved"
     for file in bin/sheaf "$LIBDIR/libsheaf.a" "$LIBDIR/libsheaf.so" include/sheaf/sheaf.hpp include/sheaf/version.hpp \
       include/sheaf/interop/cuda.hpp include/sheaf/interop/opengl.hpp share/sheaf/profiles/generic-cpu.json \
-      share/doc/sheaf/README.md share/doc/sheaf/docs/command.md share/doc/sheaf/docs/library.md \
+      share/man/man1/sheaf.1 share/man/man1/sheaf-sort.1 share/bash-completion/completions/sheaf \
+      share/zsh/site-functions/_sheaf share/fish/vendor_completions.d/sheaf.fish share/doc/sheaf/README.md share/doc/sheaf/docs/command.md share/doc/sheaf/docs/library.md \
       "$LIBDIR/pkgconfig/sheaf.pc" "$LIBDIR/cmake/sheaf/sheafConfig.cmake"; do
       [ -f "$moved/$file" ] || fail "$file is not installed"
     done

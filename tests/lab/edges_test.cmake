@@ -10,7 +10,7 @@ endfunction()
 set(quick --quick --backend cpu --threads 2 --seconds 0)
 run_edges(0 "1000 nodes, 5859 edges, natural order, 1 component.*plain loop, 1 thread.*atomic loop, 2 threads.*cpu.owner.*0.06 MB +[0-9.]+ %.*prepared, cpu.tiles.*natural order, 8 components.*random order, 1 component.*prepared order, 8 components"
   ${quick} --components 1,8)
-run_edges(0 "f32, inverse_square.*natural order, 3 components" ${quick} --f32 --function inverse_square --orders natural)
+run_edges(0 "f32, inverse_square.*natural order, 3 components" ${quick} --value-type f32 --function inverse_square --orders natural)
 
 set(mesh ${OUTPUT}.su2)
 file(WRITE ${mesh} "NDIME= 3\nNELEM= 1\n10 0 1 2 3\nNPOIN= 4\n0 0 0\n1 0 0\n0 1 0\n0 0 1\nNMARK= 0\n")

@@ -8,7 +8,7 @@ endfunction()
 
 foreach(options IN ITEMS "" --jacobi)
   run_solve(0 "7-point grid.*NAS CG, class S: 1400 rows.*sheaf.*ok" --quick --seconds 0.01 --threads 2 --classes S
-    --limit 25 ${options})
+    --iterations 25 ${options})
 endforeach()
 # Real systems, here a small one in place of one of them, whose rows are judged by the reference; a folder without them
 # is refused by name.

@@ -114,7 +114,7 @@ def edges(case):
         values = draw_values(case, trial, nodes, components, function, narrow)
     weights = draw_weights(case, trial, len(all_edges), narrow)
     if narrow:
-        trial.options["--f32"] = None
+        trial.options["--value-type"] = "f32"
     trial.options["--runs"] = case.pick([1, 2, 5, 20])
     code = "f4" if narrow else "f8"
     wants_dual = is_mesh and case.chance(0.5)

@@ -7,21 +7,21 @@ import subprocess
 # A problem for each call whose variant can be forced. What a variant can do depends on it, which is why forced variants
 # may refuse others.
 CALLS = {
-    "gather": ["--count", "1000", "--table", "1000", "--bytes", "8"],
-    "scatter": ["--count", "1000", "--table", "1000", "--bytes", "8"],
-    "split": ["--count", "1000", "--bytes", "8", "--key", "0:5"],
-    "split_unstable": ["--count", "1000", "--bytes", "8", "--key", "0:5"],
-    "split_gather_index": ["--count", "1000", "--key-bytes", "8", "--key", "0:5"],
-    "split_scatter_index": ["--count", "1000", "--key-bytes", "8", "--key", "0:5"],
-    "sort_records": ["--count", "1000", "--bytes", "8"],
-    "sort_gather_index": ["--count", "1000", "--bytes", "8"],
+    "gather": ["--count", "1000", "--table", "1000", "--record-bytes", "8"],
+    "scatter": ["--count", "1000", "--table", "1000", "--record-bytes", "8"],
+    "split": ["--count", "1000", "--record-bytes", "8", "--bits", "0:5"],
+    "split_unstable": ["--count", "1000", "--record-bytes", "8", "--bits", "0:5"],
+    "split_gather_index": ["--count", "1000", "--key-bytes", "8", "--bits", "0:5"],
+    "split_scatter_index": ["--count", "1000", "--key-bytes", "8", "--bits", "0:5"],
+    "sort_records": ["--count", "1000", "--record-bytes", "8"],
+    "sort_gather_index": ["--count", "1000", "--record-bytes", "8"],
     "hash_search": ["--count", "1000", "--table", "1000"],
     "hash_count": ["--count", "1000", "--table", "1000"],
     "hash_find": ["--count", "1000", "--table", "1000"],
     "build_hash_index": ["--count", "1000"],
     "list_rank": ["--count", "1000"],
     "list_scan": ["--count", "1000"],
-    "spmv": ["--count", "1000", "--rows", "100", "--type", "f32"],
+    "spmv": ["--count", "1000", "--rows", "100", "--value-type", "f32"],
     "edge_sum": ["--count", "1000"],
 }
 

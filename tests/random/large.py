@@ -164,7 +164,7 @@ def split_of_many(case):
     code = case.pick(["u1", "u2", "u4"] if categories <= 256 else ["u2", "u4"])
     of = (categories * rng.random(count) ** case.pick([1, 5])).astype(code)
     trial = Trial("split", [put(case, "in", records)], {
-        "-o": "out.npy", "--categories": put(case, "of", of), "--count": categories, "--offsets": "offsets.npy"})
+        "-o": "out.npy", "--keys": put(case, "of", of), "--categories": categories, "--offsets": "offsets.npy"})
     trial.outputs["out.npy"] = has_bytes_of(records[numpy.argsort(of, kind="stable")])
     bounds = numpy.concatenate([[0], numpy.cumsum(numpy.bincount(of, minlength=categories))]).astype("u8")
     trial.outputs["offsets.npy"] = has_bytes_of(bounds)

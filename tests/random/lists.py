@@ -92,7 +92,7 @@ def rank(case):
     code = "u4"
     if case.chance(0.3):
         code = case.pick(["u4", "u8", "i4", "i8"])
-        trial.options["--type"] = f"{code[0]}{8 * int(code[1])}"
+        trial.options["--output-type"] = f"{code[0]}{8 * int(code[1])}"
     count = sum(map(len, lists))
     ranks = [0] * count
     for each in lists:
@@ -109,7 +109,7 @@ def rank(case):
 
 def finish(case, trial, call, count):
     if case.chance(0.2):
-        trial.options["--pattern-hint"] = case.pick(PATTERNS)
+        trial.options["--pattern"] = case.pick(PATTERNS)
     trial.report = lambda d: None if d["records"] == count else f"{d['records']} nodes, not {count}"
     case.add_context(trial)
     case.force_variant(trial, call)

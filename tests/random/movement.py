@@ -90,7 +90,7 @@ def gather(case):
         trial.report = lambda d: None if (d["records"], d["record_bytes"]) == (len(index), table.width) else \
             f"{d['records']} records of {d['record_bytes']} bytes, not {len(index)} of {table.width}"
     if case.chance(0.2):
-        trial.options["--pattern-hint"] = case.pick(PATTERNS)
+        trial.options["--pattern"] = case.pick(PATTERNS)
     add_context(case, trial, table.width, len(index))
     case.force_variant(trial, "gather")
     return trial
@@ -123,7 +123,7 @@ def scatter(case):
         check = written_by(records, index, before) if any_wins else None
         trial.outputs[out] = records.is_like((bound,), last_wins(records, index, before), check)
     if case.chance(0.2):
-        trial.options["--pattern-hint"] = case.pick(PATTERNS)
+        trial.options["--pattern"] = case.pick(PATTERNS)
     add_context(case, trial, records.width, count)
     case.force_variant(trial, "scatter")
     return trial

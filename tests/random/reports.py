@@ -21,36 +21,36 @@ def fields(case):
     index = {"--index-type": case.pick(INDEX_TYPES), "--pattern": case.pick(PATTERNS)}
     key = f"{case.random.randint(0, width - 1)}:1" + case.pick(["", ":u", ":i", ":bytes", ":u:desc"])
     table = {"--table": size(case), "--key-bytes": case.pick([4, 8]), "--repeats": case.pick([1, 7, "zipf"])}
-    bits = {"--key": f"{case.random.randint(0, 7)}:{case.random.randint(1, 8)}", "--from-left": None}
+    bits = {"--bits": f"{case.random.randint(0, 7)}:{case.random.randint(1, 8)}", "--from-left": None}
     return {
-        "gather": ({"--count": size(case), "--table": size(case), "--bytes": width}, index),
-        "scatter": ({"--count": size(case), "--table": size(case), "--bytes": width},
+        "gather": ({"--count": size(case), "--table": size(case), "--record-bytes": width}, index),
+        "scatter": ({"--count": size(case), "--table": size(case), "--record-bytes": width},
                     {**index, "--duplicates": case.pick(["any", "last"])}),
-        "split": ({"--count": size(case), "--bytes": width * 4}, bits),
-        "split_unstable": ({"--count": size(case), "--bytes": width}, {"--categories": case.random.randint(1, 1 << 16)}),
-        "split_gather_index": ({"--count": size(case), "--key-bytes": 4}, {**bits, "--index-type": "u64"}),
-        "split_scatter_index": ({"--count": size(case), "--key-bytes": 8}, {**bits, "--index-type": "u64"}),
-        "multi_split": ({"--count": size(case), "--records": size(case), "--bytes": width,
+        "split": ({"--count": size(case), "--record-bytes": width * 4}, bits),
+        "split_unstable": ({"--count": size(case), "--record-bytes": width}, {"--categories": case.random.randint(1, 1 << 16)}),
+        "split_gather_index": ({"--count": size(case), "--key-bytes": 4}, {**bits, "--output-type": "u64"}),
+        "split_scatter_index": ({"--count": size(case), "--key-bytes": 8}, {**bits, "--output-type": "u64"}),
+        "multi_split": ({"--count": size(case), "--records": size(case), "--record-bytes": width,
                          "--categories": case.random.randint(1, 1 << 20)}, {}),
-        "sort_keys": ({"--count": size(case), "--bytes": width}, {"--key": key}),
-        "sort_pairs": ({"--count": size(case), "--key-bytes": width, "--bytes": case.pick([[4, 8], [16]])}, {}),
-        "sort_records": ({"--count": size(case), "--bytes": width}, {"--key": [key, "0:1"]}),
-        "sort_gather_index": ({"--count": size(case), "--bytes": width}, {"--key": key, "--index-type": "u64"}),
+        "sort_keys": ({"--count": size(case), "--record-bytes": width}, {"--key": key}),
+        "sort_pairs": ({"--count": size(case), "--key-bytes": width, "--value-bytes": case.pick([[4, 8], [16]])}, {}),
+        "sort_records": ({"--count": size(case), "--record-bytes": width}, {"--key": [key, "0:1"]}),
+        "sort_gather_index": ({"--count": size(case), "--record-bytes": width}, {"--key": key, "--output-type": "u64"}),
         "build_hash_index": ({"--count": size(case)}, {"--load": case.random.randint(20, 90)}),
         "hash_search": ({"--count": size(case)}, table),
         "hash_count": ({"--count": size(case)}, table),
         "hash_contains": ({"--count": size(case)}, table),
         "hash_find": ({"--count": size(case)}, table),
         "scatter_reduce": ({"--count": size(case), "--table": size(case)},
-                           {**index, "--type": case.pick(VALUES), "--op": case.pick(["add", "min", "max", "subtract"])}),
+                           {**index, "--value-type": case.pick(VALUES), "--op": case.pick(["add", "min", "max", "subtract"])}),
         "list_rank": ({"--count": size(case)}, {"--lists": case.pick(["one", "many"]), "--pattern": "random"}),
-        "list_scan": ({"--count": size(case)}, {"--type": case.pick(VALUES), "--op": case.pick(["add", "min", "mul"]),
-                                                "--exclusive": None}),
-        "spmv": ({"--count": size(case)}, {"--rows": size(case), "--type": case.pick(FLOATS), "--transposed": None}),
-        "conjugate_gradient": ({"--count": size(case)}, {"--rows": size(case), "--type": case.pick(FLOATS),
+        "list_scan": ({"--count": size(case)}, {"--value-type": case.pick(VALUES), "--op": case.pick(["add", "min", "mul"]),
+                                                "--exclusive-from": case.pick(["0", "1.5", "-7"])}),
+        "spmv": ({"--count": size(case)}, {"--rows": size(case), "--value-type": case.pick(FLOATS), "--transposed": None}),
+        "conjugate_gradient": ({"--count": size(case)}, {"--rows": size(case), "--value-type": case.pick(FLOATS),
                                                          "--iterations": case.random.randint(1, 500), "--jacobi": None}),
         "edge_sum": ({"--count": size(case)}, {"--nodes": size(case), "--components": case.random.randint(1, 8),
-                                               "--type": case.pick(FLOATS), "--weights": None}),
+                                               "--value-type": case.pick(FLOATS), "--weights": None}),
     }
 
 
@@ -80,9 +80,9 @@ def plan_mistake(document):
                 return f"{v['variant']} is not applicable for no reason"
             continue
         total = math.fsum(term["seconds"] for term in v["terms"])
-        if not math.isfinite(v["seconds"]) or v["seconds"] < 0 or abs(total - v["seconds"]) > 1e-6 * v["seconds"] + 1e-15:
+        if not math.isfinite(v["predicted_seconds"]) or v["predicted_seconds"] < 0 or abs(total - v["predicted_seconds"]) > 1e-6 * v["predicted_seconds"] + 1e-15:
             return f"{v['variant']} takes {v['seconds']} s, and its terms add up to {total} s"
-        if best and v["seconds"] < best["seconds"] * (1 - 1e-12) and not v["reason"]:
+        if best and v["predicted_seconds"] < best["predicted_seconds"] * (1 - 1e-12) and not v["reason"]:
             return f"{v['variant']} is cheaper than {best['variant']}, and nothing says why it is not taken"
     return None
 
@@ -150,7 +150,7 @@ def demo(case):
 
 def profile(case):
     """SHEAF_PROFILE with what is no profile."""
-    trial = Trial("plan", ["gather"], {"--count": 10, "--table": 10, "--bytes": 4, "--backend": "cpu"})
+    trial = Trial("plan", ["gather"], {"--count": 10, "--table": 10, "--record-bytes": 4, "--backend": "cpu"})
     content = case.pick([b"", b"{", b"[]", b"{}", b'{"schema_version": 1}', b"\xff\xfe", b"[" * 5000, b"9" * 5000])
     case.put("profile.json", content)
     trial.environment["SHEAF_PROFILE"] = case.pick(["profile.json", "profile.json", "missing.json", "."])

@@ -7,7 +7,7 @@ import signal
 import subprocess
 
 CODES = {2: {"usage", "bad_argument", "no_variant"}, 3: {"bad_input", "bad_index"}, 4: {"verification_failed"},
-         5: {"out_of_memory", "io_failure"}, 6: {"backend_unavailable"}, 7: {"not_converged", "measurement_failed"}}
+         5: {"out_of_memory", "io_failure"}, 6: {"backend_unavailable"}, 7: {"not_converged"}, 8: {"measurement_failed"}}
 REPORTS_OF_SANITIZERS = ["AddressSanitizer", "LeakSanitizer", "ThreadSanitizer", "runtime error:", "MemorySanitizer"]
 # Exit codes with which a command prints what it found all the same, without --json too.
 PRINTS_AT = {0, 4, 7}

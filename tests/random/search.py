@@ -46,10 +46,10 @@ def write_table(case, trial, rows, width, descr):
 
 
 def write_structures(case, trial, rows, width, descr, before, behind):
-    """A table of structures, of which --table-key names a field. Its order of bytes is known."""
+    """A table of structures, of which --key names a field. Its order of bytes is known."""
     data = b"".join(case.random.randbytes(before) + (row[::-1] if descr[1] == ">" else row) + case.random.randbytes(behind)
                     for row in rows)
-    trial.options["--table-key"] = name = case.pick(["key", "größe", "a.b"])
+    trial.options["--key"] = name = case.pick(["key", "größe", "a.b"])
     structure = f"[('x', '|V{before}'), ('{name}', {descr}), ('y', '|S{behind}')]"
     row_bytes = before + width + behind
     operand = put_array(case, "table", structure, (len(rows),), data, row_bytes)
@@ -63,7 +63,7 @@ def write_table_around(case, trial, rows, width, descr):
     rows = [case.random.randbytes(before) + row + case.random.randbytes(behind) for row in rows]
     data = b"".join(rows)
     row_bytes = before + width + behind
-    trial.options["--table-key"] = f"{before}:{width}"
+    trial.options["--key"] = f"{before}:{width}"
     if case.chance(0.5):
         trial.options["--table-bytes"] = row_bytes
         return Records(case.put(case.name("table", ".bin"), data), data, row_bytes)
@@ -87,7 +87,7 @@ def search(case):
     rows, wanted = draw_keys(case, width)
     keys_name, shape = write_keys(case, trial, wanted, width, None if case.chance(0.25) else of_keys)
     table = write_table(case, trial, rows, width, None if case.chance(0.25) else of_table)
-    is_place = ":" in trial.options.get("--table-key", "")
+    is_place = ":" in trial.options.get("--key", "")
     if table.descr is None or is_place or "--key-bytes" in trial.options:
         # Keys of raw files, and those at a place in rows, are compared as their bytes lie.
         wanted = [in_file(key, of_keys, "--key-bytes" in trial.options) for key in wanted]

@@ -52,7 +52,7 @@ def look_at_index(case, trial, places, records):
     code = "u4"
     if case.chance(0.4):
         code = case.pick(["u4", "u8", "i4", "i8"])
-        trial.options["--index-type"] = f"{code[0]}{8 * int(code[1])}"
+        trial.options["--output-type"] = f"{code[0]}{8 * int(code[1])}"
     data = pack(code, places)
     if records.descr is None:
         return is_raw(data, int(code[1]))

@@ -64,6 +64,12 @@ class Sum:
         return None if abs(found - wanted) <= bound else f"is {found!r}, not {wanted!r} within {bound:g}"
 
 
+def draw_value_type(case, trial, narrow):
+    """--value-type, where it is not the one that is taken without it."""
+    if narrow or case.chance(0.2):
+        trial.options["--value-type"] = "f32" if narrow else "f64"
+
+
 def spmv(case):
     trial = Trial("spmv")
     matrix = draw_matrix(case)
@@ -80,9 +86,9 @@ def spmv(case):
         trial.operands.append(write_vector(case, "x", values, file_code))
         x = as_read(case, trial, trial.operands[1], values, narrow)
     alpha, beta, before = draw_scaling(case, trial, y_count, narrow)
-    for flag, wanted in (("--transpose", transposed), ("--f32", narrow)):
-        if wanted:
-            trial.options[flag] = None
+    if transposed:
+        trial.options["--transposed"] = None
+    draw_value_type(case, trial, narrow)
     if case.chance(0.3):
         trial.options["--runs"] = case.pick([1, 2, 20])
     trial.options["-o"] = out = case.name("y", ".npy")
@@ -162,10 +168,10 @@ def solve(case):
     limit = max(100, 10 * matrix.rows)
     if case.chance(0.5 if tolerance == 0 else 0.2):
         limit = case.pick([0, 1, 3, 1000] + [10**9] * 6)  # which ends because rounding is noticed
-        trial.options["--limit"] = limit
-    for flag, wanted in (("--jacobi", case.chance(0.4)), ("--f32", narrow)):
-        if wanted:
-            trial.options[flag] = None
+        trial.options["--iterations"] = limit
+    if case.chance(0.4):
+        trial.options["--jacobi"] = None
+    draw_value_type(case, trial, narrow)
     trial.options["-o"] = out = case.name("x", ".npy")
     trial.outputs[out] = is_npy(f"'<{code}'", (matrix.rows,), check=lambda data: None)
     if case.chance(0.4):
@@ -222,8 +228,7 @@ def npb_cg(case):
     trial = Trial("npb-cg", ["S"])
     case.add_context(trial, memory=False, verify=False)
     narrow = case.chance(0.5)
-    if narrow:
-        trial.options["--f32"] = None
+    draw_value_type(case, trial, narrow)
 
     def report(document):
         zeta = document["zeta"]

@@ -17,12 +17,19 @@ def field_of(row, offset, bits, from_left):
 
 
 def draw_bits(case, trial, width):
-    """--key and --from-left for records of this width. @returns (offset, bits, from_left)"""
+    """--key, --bits and --from-left for records of this width. @returns (offset, bits, from_left)"""
     most = min(96, 8 * width)
     bits = case.random.randint(1, min(most, case.pick([1, 2, 4, 8, 8, 8, 11, 16, 32, 96])))
     offset = case.pick([0, 8 * width - bits, case.random.randint(0, 8 * width - bits)])
     from_left = case.chance(0.3)
-    trial.options["--key"] = f"{offset}:{bits}"
+    if offset % 8 == 0 and bits % 8 == 0 and case.chance(0.5):
+        trial.options["--key"] = f"{offset // 8}:{bits // 8}"
+    elif case.chance(0.3):  # bits of bytes that begin before them
+        first = case.random.randint(0, offset // 8)
+        trial.options["--key"] = f"{first}:{width - first}"
+        trial.options["--bits"] = f"{offset - 8 * first}:{bits}"
+    else:
+        trial.options["--bits"] = f"{offset}:{bits}"
     if from_left:
         trial.options["--from-left"] = None
     return offset, bits, from_left
@@ -39,21 +46,20 @@ def draw_field(case, trial, count, stem):
     if bits > 16 or case.chance(0.4):
         bits = case.random.randint(1, min(bits, 12))
         first = case.random.randint(0, 8 * field.width - bits)
-        trial.options["--key"] = f"{field.name}:{first}:{bits}"
-    else:
-        trial.options["--key"] = field.name
+        trial.options["--bits"] = f"{first}:{bits}"
+    trial.options["--key"] = field.name
     taken = [row[field.offset:field.offset + field.width] for row in records.rows()]
     of = [int.from_bytes(number, "big" if field.is_big else "little") >> first & ((1 << bits) - 1) for number in taken]
     return records, of, 1 << bits
 
 
-def draw_categories(case, trial, count, is_raw_file, width_option="--key-bytes"):
-    """Writes CATEGORIES. @returns (the category of each record, how many there are)"""
+def draw_categories(case, trial, count, is_raw_file):
+    """Writes KEYS that are categories. @returns (the category of each record, how many there are)"""
     categories = case.pick([1, 2, 3, 7, 16, 100, 255, 256, 257, 1000, 5000, 70000])
     codes = [code for code, most in (("u1", 256), ("u2", 65536), ("u4", 2**32)) if categories <= most]
     code = case.pick(codes)
     of = [int(categories * case.random.random() ** case.pick([1, 1, 6])) for _ in range(count)]
-    trial.options["--count"] = categories
+    trial.options["--categories"] = categories
     name = "categories.bin" if is_raw_file else "categories.npy"
     if count and categories < 256 ** int(code[1]) and case.chance(0.1):
         wrong = case.random.randrange(count)
@@ -61,11 +67,11 @@ def draw_categories(case, trial, count, is_raw_file, width_option="--key-bytes")
         trial.fail_with(3, name, str(of[wrong]))
     data = pack(code, of)
     if is_raw_file:
-        trial.options[width_option] = int(code[1])
+        trial.options["--key-bytes"] = int(code[1])
         case.put(name, data)
     else:
         case.put(name, npy("'|u1'" if code == "u1" else f"'<{code}'", (count,), data))
-    trial.options["--categories"] = name
+    trial.options["--keys"] = name
     return of, categories
 
 
@@ -164,7 +170,7 @@ def look_at_index(case, trial, kind, order, like_raw):
     code = "u4"
     if case.chance(0.4):
         name = case.pick(list(INDEX_LIMITS))
-        trial.options["--index-type"] = name
+        trial.options["--output-type"] = name
         code = name[0] + str(int(name[1:]) // 8)
     if kind == "scatter":
         places = [0] * len(order)
@@ -194,7 +200,7 @@ def draw_first(case, trial, lengths, name_of_categories):
     name, raw_type = draw_numbers_file(case, "first", first, (len(first),), case.chance(0.3))
     trial.options["--first"] = name
     if raw_type:
-        trial.options["--first-type"] = raw_type
+        trial.options["--index-type"] = raw_type
     if is_wrong:
         trial.fail_with(3, name.split(".npz:")[0], *words)
 
@@ -204,8 +210,8 @@ def multi_split(case):
     count = case.count(1500)
     most = case.pick([0, 1, 2, 3, 8])
     lengths = [case.random.randint(0, most) if case.chance(0.9) else case.random.randint(0, 20) for _ in range(count)]
-    of, categories = draw_categories(case, trial, sum(lengths), case.chance(0.3), "--category-bytes")
-    draw_first(case, trial, lengths, trial.options["--categories"])
+    of, categories = draw_categories(case, trial, sum(lengths), case.chance(0.3))
+    draw_first(case, trial, lengths, trial.options["--keys"])
     record_of = [record for record, length in enumerate(lengths) for _ in range(length)]
     sources = [record_of[e] for e in sorted(range(len(of)), key=lambda e: of[e])]
     wants_records = case.chance(0.7)
@@ -222,7 +228,7 @@ def multi_split(case):
         code = "u4"
         if case.chance(0.4):
             name = case.pick(list(INDEX_LIMITS))
-            trial.options["--index-type"] = name
+            trial.options["--output-type"] = name
             code = name[0] + str(int(name[1:]) // 8)
         trial.options["--sources"] = "sources.npy"
         looks["sources.npy"] = is_npy(f"'<{code}'", (len(sources),), pack(code, sources), int(code[1]))

@@ -6,6 +6,8 @@ import random
 # Where work can be done, and how often it is: a device of Mesa's takes a quarter of a second to open.
 BACKENDS = {"cpu": 10, "reference": 6, "auto": 3, "opengl": 1, "cuda": 5}
 
+REPEATED = {"gather", "scatter", "split", "multi-split", "rank", "scan"}  # which have --runs
+
 
 class Trial:
     """A command line and what must come of it. Families make it right, and faults.py spoils some of them."""
@@ -123,11 +125,16 @@ class Case:
             trial.options["--quiet"] = None
 
     def force_variant(self, trial, call):
-        """Makes the call take one of its variants, whether it is the cheapest or not."""
+        """Makes the call take one of its variants, whether it is the cheapest or not, and maybe several times."""
+        if trial.subcommand in REPEATED and self.chance(0.1):
+            trial.options["--runs"] = self.pick([1, 2, 5])
         names = self.machine.variants(call, trial.options.get("--backend", "auto"))
         if not names or trial.exits != {0} or "--memory" in trial.options or not self.chance(0.4):
             return
-        trial.environment["SHEAF_VARIANT"] = f"{call}:{self.pick(names)}"
+        if self.chance(0.5):
+            trial.options["--variant"] = self.pick(names)
+        else:
+            trial.environment["SHEAF_VARIANT"] = f"{call}:{self.pick(names)}"
         trial.exits = {0, 2}  # a variant need not be able to do everything
 
     def draw_environment(self, trial):

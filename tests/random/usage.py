@@ -7,6 +7,7 @@ SIZE = ["", " ", "-1", "12Q", "1.5", "1..5K", "K", "1KiBB", "9999999999999999999
 SORT_SIZE = SIZE + ["0", "1K", "1048575"]
 WORD = ["", " ", "nonsense", "ALL"]
 PATTERN = ["", "clustered", "clustered:0", "clustered:x", "random:3", "strided:-1", "Random", "nonsense"]
+PLACES = ["", ":", "1", "1:", ":1", "0:0", "0:13", "-1:4", "0:x", "0:4:u", "99999999:8"]
 BITS = ["", ":", "1", "1:", ":1", "0:0", "0:97", "-1:4", "0:x", "0:8:u", "99999999:8"]
 KEYS = ["", ":", "1", "1:", ":1", "0:0", "0:33", "-1:4", "0:4:x", "0:3:f", "0:4:u:up", "99999999:8", "0:4:u:desc:asc"]
 PLAN_KEYS = [key for key in KEYS[:10] if key != "0:33"] + ["0:97"]
@@ -15,37 +16,38 @@ FILE = [""]
 
 CONTEXT = {"--backend": WORD, "--threads": NUMBER_FROM_1 + ["4097"]}
 MEMORY = {"--memory": SIZE}
-MOVEMENT = {"-o": FILE, "--record-bytes": NUMBER_FROM_1 + ["65537"], "--index-type": WORD, "--pattern-hint": PATTERN,
-            **CONTEXT, **MEMORY}
-LISTS = {"-o": FILE, "--lists": WORD, "--index-type": WORD, "--pattern-hint": PATTERN, **CONTEXT, **MEMORY}
+REPEATED = {"--variant": WORD, "--runs": NUMBER_FROM_1}
+MOVEMENT = {"-o": FILE, "--record-bytes": NUMBER_FROM_1 + ["65537"], "--index-type": WORD, "--pattern": PATTERN,
+            **CONTEXT, **MEMORY, **REPEATED}
+LISTS = {"-o": FILE, "--lists": WORD, "--index-type": WORD, "--pattern": PATTERN, **CONTEXT, **MEMORY, **REPEATED}
 
 # For each subcommand: its options that have a value, and values that are none.
 OPTIONS = {
     "gather": MOVEMENT,
     "scatter": {**MOVEMENT, "--count": WHOLE, "--into": FILE, "--duplicates": WORD},
-    "split": {"-o": FILE, "--key": BITS, "--keys": FILE, "--categories": FILE, "--count": NUMBER_FROM_1 + ["4294967297"],
-              "--index": WORD, "--index-type": WORD, "--offsets": FILE, "--record-bytes": NUMBER_FROM_1 + ["65537"],
+    "split": {"-o": FILE, "--key": PLACES, "--bits": BITS, "--keys": FILE, "--categories": NUMBER_FROM_1 + ["4294967297"],
+              "--index": WORD, "--output-type": WORD, "--offsets": FILE, "--record-bytes": NUMBER_FROM_1 + ["65537"],
               "--key-bytes": NUMBER_FROM_1 + ["65537"], **CONTEXT, **MEMORY},
-    "multi-split": {"-o": FILE, "--first": FILE, "--categories": FILE, "--count": NUMBER_FROM_1 + ["4294967297"],
-                    "--sources": FILE, "--offsets": FILE, "--index-type": WORD, "--first-type": WORD,
-                    "--record-bytes": NUMBER_FROM_1 + ["65537"], "--category-bytes": NUMBER_FROM_1 + ["3", "5"],
+    "multi-split": {"-o": FILE, "--first": FILE, "--keys": FILE, "--categories": NUMBER_FROM_1 + ["4294967297"],
+                    "--sources": FILE, "--offsets": FILE, "--output-type": WORD, "--index-type": WORD,
+                    "--record-bytes": NUMBER_FROM_1 + ["65537"], "--key-bytes": NUMBER_FROM_1 + ["3", "5"],
                     **CONTEXT, **MEMORY},
-    "sort": {"-o": FILE, "--key": KEYS, "--index": WORD, "--index-type": WORD, "--record-bytes": NUMBER_FROM_1 + ["65537"],
+    "sort": {"-o": FILE, "--key": KEYS, "--index": WORD, "--output-type": WORD, "--record-bytes": NUMBER_FROM_1 + ["65537"],
              "--memory": SORT_SIZE, **CONTEXT},
-    "search": {"-o": FILE, "--table-key": PLACE, "--records": FILE, "--key-bytes": WORD + ["3", "16"],
-               "--table-bytes": NUMBER_FROM_1 + ["65537"], "--record-bytes": NUMBER_FROM_1 + ["65537"], "--variant": WORD,
-               **CONTEXT, **MEMORY},
-    "rank": {**LISTS, "--type": WORD},
+    "search": {"-o": FILE, "--key": PLACE, "--records": FILE, "--key-bytes": WORD + ["3", "16"],
+               "--table-bytes": NUMBER_FROM_1 + ["65537"], "--record-bytes": NUMBER_FROM_1 + ["65537"], "--load": NUMBER_FROM_1 + ["4", "100"], **CONTEXT, **MEMORY, **REPEATED},
+    "rank": {**LISTS, "--output-type": WORD},
     "scan": {**LISTS, "--op": WORD, "--exclusive-from": ["", " ", "x", "1e999"], "--value-type": WORD},
-    "spmv": {"-o": FILE, "--alpha": REAL, "--beta": REAL, "--y": FILE, "--runs": NUMBER_FROM_1, **CONTEXT, **MEMORY},
-    "solve": {"-o": FILE, "--tolerance": REAL + ["-1"], "--absolute": REAL + ["-1"], "--limit": WHOLE, "--history": FILE,
-              **CONTEXT, **MEMORY},
+    "spmv": {"-o": FILE, "--alpha": REAL, "--beta": REAL, "--y": FILE, "--runs": NUMBER_FROM_1, "--value-type": WORD, **CONTEXT, **MEMORY},
+    "solve": {"-o": FILE, "--tolerance": REAL + ["-1"], "--absolute": REAL + ["-1"], "--iterations": WHOLE, "--history": FILE,
+              "--value-type": WORD, **CONTEXT, **MEMORY},
     "edges": {"-o": FILE, "--dual": FILE, "--weights": FILE, "--function": WORD, "--runs": NUMBER_FROM_1,
-              "--zone": NUMBER_FROM_1, **CONTEXT, **MEMORY},
-    "npb-cg": {"--matrix": FILE, **CONTEXT, **MEMORY},
-    "plan": {"--count": WHOLE, "--table": WHOLE, "--bytes": NUMBER_FROM_1, "--pattern": PATTERN, "--index-type": WORD,
+              "--zone": NUMBER_FROM_1, "--value-type": WORD, **CONTEXT, **MEMORY},
+    "npb-cg": {"--matrix": FILE, "--value-type": WORD, **CONTEXT, **MEMORY},
+    "plan": {"--count": WHOLE, "--table": WHOLE, "--record-bytes": NUMBER_FROM_1, "--pattern": PATTERN, "--index-type": WORD,
              "--bounds": WORD, "--duplicates": WORD, "--key-bytes": NUMBER_FROM_1, "--key": PLAN_KEYS,
-             "--categories": WHOLE, "--records": WHOLE, "--type": WORD, "--op": WORD, "--order": WORD, "--lists": WORD,
+             "--categories": WHOLE, "--records": WHOLE, "--value-type": WORD, "--bits": BITS, "--output-type": WORD,
+             "--value-bytes": NUMBER_FROM_1, "--exclusive-from": ["", " ", "x"], "--op": WORD, "--order": WORD, "--lists": WORD,
              "--repeats": WORD + ["-1"], "--load": WHOLE + ["101"], "--rows": WHOLE, "--columns": WHOLE,
              "--offset-type": WORD, "--sums": WORD, "--nodes": WHOLE, "--components": NUMBER_FROM_1 + ["9"],
              "--function": WORD, "--iterations": NUMBER_FROM_1, **CONTEXT, **MEMORY},
@@ -57,7 +59,7 @@ OPTIONS = {
 # Options that exclude each other, or need another that is not there.
 PAIRS = {
     "scatter": [{"--count": "5", "--into": "in"}],
-    "split": [{"--keys": "in", "--categories": "in"}, {"--key": "0:1", "--count": "5"},
+    "split": [{"--bits": "0:1", "--keys": "in", "--categories": "5"}, {"--key": "0:1", "--categories": "5"},
               {"--unstable": None, "--index": "gather"}],
     "multi-split": [{"-o": "same.npy", "--sources": "same.npy"}, {"--sources": "same.npy", "--offsets": "same.npy"}],
     "sort": [{"--check": None, "--memory": "1M"}, {"--check": None, "--verify": None}, {"--check": None, "-o": "out"}],
@@ -66,7 +68,7 @@ PAIRS = {
 }
 
 # What a subcommand cannot do without.
-NEEDED = {"gather": ["-o"], "scatter": ["-o"], "split": ["-o"], "multi-split": ["--first", "--categories", "--count"],
+NEEDED = {"gather": ["-o"], "scatter": ["-o"], "split": ["-o"], "multi-split": ["--first", "--keys", "--categories"],
           "sort": ["-o"], "search": ["-o"], "rank": ["-o"], "scan": ["-o"], "spmv": ["-o"], "solve": ["-o"]}
 
 

@@ -22,8 +22,7 @@ struct demo_options : common_options {
 constexpr const char* demo_footer =
     R"(Every answer is checked. The limit is a streamed copy between arrays of as many bytes.
 The plain loop is what one would write by hand, or the standard library's sort, and is timed only in host memory.
-Example:
-
+Example: a minute's look at this machine, and its page
   sheaf demo --size small --profiles profiles --report report.html)";
 
 // The contexts to run: that of the backend asked for, or one for each backend of this machine.
@@ -133,15 +132,20 @@ void run(const demo_options& options) {
   if (options.json) {
     nlohmann::json machines = nlohmann::json::array();
     for (const jobs::demo_result& result : results) machines.push_back(document_of(result));
-    document = {{"command", "demo"}, {"version", SHEAF_VERSION}, {"size", options.size}, {"backends", machines}};
+    document = {{"command", "demo"},
+                {"version", SHEAF_VERSION},
+                {"size", options.size},
+                {"device", results.size() == 1 ? nlohmann::json(results.front().device) : nlohmann::json()},
+                {"output", json_path(options.report)},
+                {"backends", machines}};
   }
   if (!options.report.empty()) jobs::write_demo_page(results, options.report);
 
   for (const jobs::demo_result& result : results) {
     for (const jobs::demo_row& row : result.rows) {
       if (row.mistakes == 0) continue;
-      throw verification_failed(fmt::format("demo: {} on {}: {} mistakes in the answer ({})", row.problem,
-                                            result.backend, row.mistakes, row.variant),
+      throw verification_failed(fmt::format("{} on {}: {} mistakes in the answer ({})", row.problem, result.backend,
+                                            row.mistakes, row.variant),
                                 std::move(document));
     }
   }
@@ -164,7 +168,10 @@ void add_demo(CLI::App& app) {
                    "Predict from this machine's rates, kept in this folder; where it has none, measure them first, for "
                    "some ten seconds")
       ->type_name("FOLDER");
-  options->add_to(*command);
+  options->add_context_to(*command);
+  options->add_memory_to(*command);
+  options->add_json_to(*command);
+  options->add_quiet_to(*command);
   command->footer(demo_footer);
   command->callback([options] { run(*options); });
 }

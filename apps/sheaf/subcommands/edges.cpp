@@ -19,7 +19,8 @@ constexpr const char* edges_footer =
     "subtracts from it at j, by --function:\n"
     "  inverse_square       w (u_j - u_i) / |u_j - u_i|^3, the force between two nodes at these positions\n"
     "  weighted_difference  w (u_j - u_i), whose sum is minus the graph's Laplacian\n"
-    "where w is 1, or the edge's number in --weights. The edges are prepared and summed --runs times. The report has\n"
+    "where w is 1, or the edge's number in --weights. The edges are prepared, unless --variant names how they are\n"
+    "summed, and summed --runs times. The report has\n"
     "the time of a run with preparation and without, and after how many runs preparing pays. Loading is the\n"
     "preparation and, if there is one, the copy to the device. Only the preparation has to pay: runs without it need\n"
     "the copy too.\n\n"
@@ -43,8 +44,6 @@ constexpr const char* edges_footer =
     "  python3 -c \"import numpy as np; np.save('values.npy', np.array([[1.0], [2], [4]]))\"\n"
     "  sheaf edges edges.npy values.npy --function weighted_difference -o flows.npy";
 
-constexpr std::uint64_t default_runs = 100;
-
 struct edges_command {
   common_options common;
   edge_files files;
@@ -52,7 +51,11 @@ struct edges_command {
   std::string dual;  ///< prefix of the files of the median dual; empty: it is not asked for
   edge_function function = edge_function::inverse_square;
   bool narrow = false;
-  std::uint64_t runs = default_runs;
+
+  std::uint64_t runs() const {
+    constexpr std::uint64_t usual_runs = 100;
+    return common.runs == 0 ? usual_runs : common.runs;
+  }
 };
 
 /// Arrays of a context, and the time that it took to bring them there: 0 where they stay where they are.
@@ -120,16 +123,16 @@ struct edge_sums {
   std::uint64_t nodes;
   std::uint32_t components;
 
-  /// Calls without preparation. Those of the reference are its runs.
+  /// Calls without preparation. Those of a variant that the caller names are its runs.
   void call(edges_timing& timing) const {
     constexpr std::uint64_t most_calls = 10;  // enough to find the least time
-    const bool is_reference = command.common.is_reference();
+    const bool is_forced = command.common.forces_variant();
     const edge_sum_options options{.variant = command.common.variant()};
     const run_times times =
-        timed_runs(ctx, command.files.mesh, is_reference ? command.runs : std::min(command.runs, most_calls),
+        timed_runs(ctx, command.files.mesh, is_forced ? command.runs() : std::min(command.runs(), most_calls),
                    [&] { edge_sum(ctx, edges, from, weights, to, components, command.function, options); });
     timing.unprepared = times.least;
-    if (!is_reference) return;
+    if (!is_forced) return;
     timing.seconds = times.least;
     timing.mean_seconds = times.mean;
     timing.preparation.variant = "kept";
@@ -137,14 +140,14 @@ struct edge_sums {
   }
   /// @param places  of the nodes, as f64, or none
   void run_prepared(const_values places, edges_timing& timing) const {
-    const prepared_edge_sum prepared = prepare_edge_sum(ctx, edges, nodes, components, command.runs,
+    const prepared_edge_sum prepared = prepare_edge_sum(ctx, edges, nodes, components, command.runs(),
                                                         {.coordinates = places,
                                                          .value = to.type,
                                                          .function = command.function,
                                                          .edge_weights = weights.count == 0 ? 0U : 1U});
     timing.preparation = prepared.report();
     const run_times times =
-        timed_runs(ctx, command.files.mesh, command.runs, [&] { prepared.run(from, weights, to, command.function); });
+        timed_runs(ctx, command.files.mesh, command.runs(), [&] { prepared.run(from, weights, to, command.function); });
     timing.seconds = times.least;
     timing.mean_seconds = times.mean;
   }
@@ -197,6 +200,9 @@ void run_typed(const edges_command& command) {
   const context_array result_there(ctx, result.data(), result.size() * sizeof(Value));
 
   edges_timing timing;
+  timing.plan = explain_edge_sum(ctx, view, {values_in.data(), numbers.values.size(), type},
+                                 {weights_in.data(), weights.size(), type}, {result_there.data(), result.size(), type},
+                                 numbers.components, command.function, {.variant = command.common.variant()});
   const edge_sums sums{command,
                        ctx,
                        view,
@@ -206,7 +212,7 @@ void run_typed(const edges_command& command) {
                        numbers.nodes,
                        numbers.components};
   sums.call(timing);
-  if (!command.common.is_reference()) {
+  if (!command.common.forces_variant()) {
     const std::span<const double> places = graph.mesh ? std::span(graph.mesh->coordinates) : std::span<const double>();
     const context_input places_in = inputs.place(places.data(), places.size_bytes());
     sums.run_prepared({places_in.data(), places.size(), value_type::f64}, timing);
@@ -220,7 +226,7 @@ void run_typed(const edges_command& command) {
   if (file) std::copy_n(reinterpret_cast<const std::byte*>(result.data()), file->bytes(), file->rows().data);
   const std::optional<dual_report> dual = write_files(graph, dual_files, file);
   print_edges(command.common, ctx,
-              {files.mesh, command.output, numbers.nodes, edges, numbers.components, command.runs, command.narrow,
+              {files.mesh, command.output, numbers.nodes, edges, numbers.components, command.runs(), command.narrow,
                command.function, timing, dual, graph.warnings});
 }
 
@@ -247,11 +253,12 @@ void add_edges(CLI::App& app) {
           [command](const std::string& text) {
             command->function = primitives::value_of(text, primitives::edge_functions, "a function of edges");
           },
-          "What an edge contributes: inverse_square (the default) or weighted_difference")
-      ->type_name("FUNCTION");
-  subcommand->add_flag("--f32", command->narrow, "Sum in f32, not f64; --backend opengl needs it");
-  add_number(*subcommand, "--runs", 1, 1'000'000'000, command->runs,
-             "Prepare the edges and sum this many times; 100 unless given");
+          "What an edge contributes")
+      ->type_name("weighted_difference|inverse_square")
+      ->default_str("inverse_square");
+  add_value_type(*subcommand, command->narrow, "Type of the values and sums; --backend opengl needs f32");
+  command->common.add_variant_to(*subcommand, "edge_sum");
+  command->common.add_runs_to(*subcommand, "Prepare the edges and sum this many times; 100 unless given");
   command->common.add_to(*subcommand, "Check the answer by long sums, within what rounding allows");
   subcommand->footer(edges_footer);
   subcommand->callback([command] {

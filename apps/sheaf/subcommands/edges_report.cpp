@@ -4,8 +4,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/context_state.hpp"
-
 namespace sheaf::cli {
 namespace {
 
@@ -13,6 +11,14 @@ namespace {
 std::optional<std::uint64_t> runs_to_pay(const edges_timing& t) {
   if (t.preparation.variant == "kept" || t.seconds >= t.unprepared) return std::nullopt;
   return static_cast<std::uint64_t>(t.preparation.preparation_seconds / (t.unprepared - t.seconds)) + 1;
+}
+
+/// What was predicted of a run; null where the runs are a preparation's own.
+nlohmann::json predicted_seconds(const edges_timing& t) {
+  for (const variant_estimate& v : t.plan.variants) {
+    if (v.variant == t.preparation.run_variant && v.applicable) return v.seconds;
+  }
+  return {};
 }
 
 nlohmann::json json_of(const dual_report& report) {
@@ -26,8 +32,7 @@ nlohmann::json json_of(const dual_report& report) {
 nlohmann::json json_of(const common_options& common, const context& ctx, const edges_report& report) {
   const edge_sum_preparation& preparation = report.timing.preparation;
   nlohmann::json document = report_of("edges", ctx);
-  document.update({{"device", ctx.state().device_name},
-                   {"mesh", report.mesh},
+  document.update({{"mesh", report.mesh},
                    {"nodes", report.nodes},
                    {"edges", report.edges},
                    {"components", report.components},
@@ -36,6 +41,7 @@ nlohmann::json json_of(const common_options& common, const context& ctx, const e
                    {"variant", preparation.run_variant},
                    {"runs", report.runs},
                    {"seconds", report.timing.seconds},
+                   {"predicted_seconds", predicted_seconds(report.timing)},
                    {"mean_seconds", report.timing.mean_seconds},
                    {"runs_per_second", report.timing.runs_per_second()},
                    {"unprepared_variant", preparation.unprepared_variant},
@@ -49,7 +55,7 @@ nlohmann::json json_of(const common_options& common, const context& ctx, const e
                      {"kept_bytes", preparation.kept_bytes},
                      {"trial_seconds", preparation.trial_seconds}}},
                    {"verified", common.verify},
-                   {"output", report.output},
+                   {"output", json_path(report.output)},
                    {"warnings", report.warnings}});
   const std::optional<std::uint64_t> pays = runs_to_pay(report.timing);
   document["pays_after_runs"] = pays ? nlohmann::json(*pays) : nlohmann::json();
@@ -73,7 +79,9 @@ void print_edges(const common_options& common, const context& ctx, const edges_r
   if (common.json) return print_json(json_of(common, ctx, report));
   const edges_timing& timing = report.timing;
   const edge_sum_preparation& preparation = timing.preparation;
-  fmt::print("{}: {} nodes, {} edges, {} components\n", report.mesh, report.nodes, report.edges, report.components);
+  print_variants(common, timing.plan);
+  fmt::print("{}: {} nodes, {} edges, {} components\n", shown_on(stdout, report.mesh), report.nodes, report.edges,
+             report.components);
   fmt::print("edges: {} in {}, {:.4g} runs a second; {} in the mean of {} runs{}\n", preparation.run_variant,
              seconds_text(timing.seconds), timing.runs_per_second(), seconds_text(timing.mean_seconds), report.runs,
              common.verify ? "; verified" : "");
@@ -92,7 +100,8 @@ void print_edges(const common_options& common, const context& ctx, const edges_r
 
 void print_edge_warnings(const common_options& common, const std::vector<std::string>& warnings) {
   if (common.quiet) return;
-  for (const std::string& warning : warnings) fmt::print(stderr, "sheaf edges: warning: {}\n", warning);
+  for (const std::string& warning : warnings)
+    fmt::print(stderr, "sheaf edges: warning: {}\n", shown_on(stderr, warning));
 }
 
 }  // namespace sheaf::cli

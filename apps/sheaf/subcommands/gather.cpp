@@ -39,7 +39,8 @@ void run(const movement_options& command) {
 
   const gather_options options{.pattern = command.pattern, .variant = command.common.variant()};
   const explanation plan = explain_gather(ctx, from, through, to, options);
-  const double seconds = timed(ctx, command.index, [&] { gather(ctx, from, through, to, options); });
+  const run_times times =
+      timed_runs(ctx, command.index, command.common.runs, [&] { gather(ctx, from, through, to, options); });
   context_out.fetch();
   if (command.common.verify) {
     if (const auto record = jobs::first_gather_difference(rows, indices, out.rows())) {
@@ -47,7 +48,7 @@ void run(const movement_options& command) {
     }
   }
   out.commit();
-  print_report(command.common, command.output, ctx, plan, indices.count, rows.record_bytes, seconds);
+  print_report(command.common, command.output, ctx, plan, indices.count, rows.record_bytes, times);
 }
 
 }  // namespace

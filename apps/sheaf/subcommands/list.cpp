@@ -60,11 +60,11 @@ struct scan_command : list_command {
   std::optional<std::string> exclusive_from;
 };
 
-/// Calls timed(). The error of two heads where one list is expected says which option takes them.
+/// Calls timed_runs(). The error of two heads where one list is expected says which option takes them.
 template <class Work>
-double timed_lists(const context& ctx, const std::string& list_path, Work work) {
+run_times timed_lists(const context& ctx, const list_command& command, Work work) {
   try {
-    return timed(ctx, list_path, work);
+    return timed_runs(ctx, command.list, command.common.runs, work);
   } catch (const error& e) {
     const std::string_view words = e.what();
     if (e.code() != error_code::bad_index || !words.ends_with("two lists, where one is expected")) throw;
@@ -90,6 +90,8 @@ void list_command::add_rest_to(CLI::App& subcommand) {
   add_pattern(subcommand, pattern,
               "What is known of the nodes' places, along the list: unknown, sequential, random, partitioned:STREAMS, "
               "clustered:NODES, strided:STEP");
+  common.add_variant_to(subcommand, subcommand.get_name() == "rank" ? "list_rank" : "list_scan");
+  common.add_runs_to(subcommand);
   common.add_to(subcommand, common_options::by_reference);
 }
 
@@ -99,7 +101,7 @@ void run(const rank_command& command) {
   const io::index_file list(command.list, command.index_kind);
   require_name_of_kind(command.output, command.list, !command.index_kind);
   const index_span successors = list.indices();
-  const index_type type = index_type_for(command.rank_type, successors.count, "nodes", "--type ");
+  const index_type type = index_type_for(command.rank_type, successors.count, "nodes", "--output-type ");
 
   const context_input context_list(ctx, successors.data, successors.count * bytes(successors.type));
   const index_span through(context_list.data(), successors.count, successors.type);
@@ -111,7 +113,7 @@ void run(const rank_command& command) {
   record_output out(command.output, command.index_kind ? "" : rows_header(descr_of(type), list.shape()),
                     successors.count, bytes(type));
   const context_output context_out(ctx, out);
-  const double seconds = timed_lists(ctx, command.list, [&] {
+  const run_times times = timed_lists(ctx, command, [&] {
     list_rank(ctx, through, {context_out.data(), successors.count, type}, options);
   });
   context_out.fetch();
@@ -120,7 +122,7 @@ void run(const rank_command& command) {
     require_right(jobs::rank_mistake(successors, command.lists, found));
   }
   out.commit();
-  print_report(command.common, command.output, ctx, plan, successors.count, bytes(type), seconds);
+  print_report(command.common, command.output, ctx, plan, successors.count, bytes(type), times);
 }
 
 std::optional<value_type> known_value_type(const io::npy_type& type) {
@@ -209,7 +211,7 @@ void run(const scan_command& command) {
                     like.is_npy() ? io::format_npy_header(io::native_type(like.type()), like.shape()) : "", in.count,
                     value_bytes);
   const context_output context_out(ctx, out);
-  const double seconds = timed_lists(ctx, command.list, [&] {
+  const run_times times = timed_lists(ctx, command, [&] {
     list_scan(ctx, through, from, {context_out.data(), in.count, in.type}, command.op, options);
   });
   context_out.fetch();
@@ -218,7 +220,7 @@ void run(const scan_command& command) {
     require_right(jobs::scan_mistake(successors, command.lists, in, found, command.op, options.exclusive_from));
   }
   out.commit();
-  print_report(command.common, command.output, ctx, plan, in.count, value_bytes, seconds);
+  print_report(command.common, command.output, ctx, plan, in.count, value_bytes, times);
 }
 
 std::vector<std::string> operator_names() {
@@ -233,7 +235,8 @@ void add_rank(CLI::App& app) {
   const auto command = std::make_shared<rank_command>();
   CLI::App* subcommand = app.add_subcommand("rank", "Number the nodes of linked lists in list order");
   command->add_to(*subcommand);
-  add_index_type(*subcommand, command->rank_type, "Type of the ranks; u32 unless there are too many nodes", "--type");
+  add_index_type(*subcommand, command->rank_type, "Type of the ranks; u32 unless there are too many nodes",
+                 "--output-type");
   command->add_rest_to(*subcommand);
   subcommand->footer(rank_footer);
   subcommand->callback([command] { run(*command); });

@@ -19,10 +19,10 @@ constexpr const char* machine_footer =
     "stores them under $XDG_CACHE_HOME/sheaf or ~/.cache/sheaf, where every later call finds them.\n"
     "SHEAF_PROFILE=FILE names another profile. A figure that makes no sense, as on a busy machine, is measured\n"
     "again. A point of a curve that still makes no sense is left out, with a warning. Where that is not enough, the\n"
-    "exit code is 7, and the profile that was stored before stays.\n\n"
+    "exit code is 8, and the profile that was stored before stays.\n\n"
     "Example: measure this machine's processor while nothing else runs, and plan with what was measured\n"
     "  sheaf machine --calibrate --backend cpu --save mine.json\n"
-    "  SHEAF_PROFILE=mine.json sheaf plan gather --count 1000000 --table 1000000 --bytes 16 --backend cpu";
+    "  SHEAF_PROFILE=mine.json sheaf plan gather --count 1000000 --table 1000000 --record-bytes 16";
 
 struct machine_command : common_options {
   std::string save_path;
@@ -214,7 +214,10 @@ void print_all(const machine_command& command, const std::vector<shown_machine>&
   if (command.json) {
     nlohmann::json list = nlohmann::json::array();
     for (const shown_machine& m : found) list.push_back(machine_json(m, &m == &used));
-    print_json({{"command", "machine"}, {"machines", list}});
+    print_json({{"command", "machine"},
+                {"device", used.device},
+                {"output", json_path(command.save_path)},
+                {"machines", list}});
     return;
   }
   for (const shown_machine& m : found) print_machine(m, command.backend == "auto" && &m == &used);
@@ -250,12 +253,12 @@ void run(const machine_command& command) {
     print_warnings(command, found.back());
     const machine& m = found.back().profile;
     if (command.calibrate && command.save_path.empty())
-      saved += fmt::format("{} stored as {}\n", m.name, store_machine(m));
+      saved += fmt::format("{} stored as {}\n", m.name, shown_on(stdout, store_machine(m)));
   }
   if (!command.save_path.empty()) {
     const machine& used = found[used_of(found)].profile;
     save_machine(used, command.save_path);
-    saved += fmt::format("{} saved to {}\n", used.name, command.save_path);
+    saved += fmt::format("{} saved to {}\n", used.name, shown_on(stdout, command.save_path));
   }
   print_all(command, found, saved);
 }

@@ -3,6 +3,7 @@
 #include "apps/sheaf/files/output_check.hpp"
 #include "core/backends.hpp"
 #include "core/context_state.hpp"
+#include "core/printable.hpp"
 
 namespace sheaf::cli {
 namespace {
@@ -29,6 +30,8 @@ void movement_options::add_to(CLI::App& subcommand, const std::string& sequentia
   add_pattern(subcommand, pattern,
               "What is known of the places that INDEX names: unknown, sequential, random, partitioned:STREAMS, "
               "clustered:RECORDS, strided:STEP, skewed, repeated:RECORDS");
+  common.add_variant_to(subcommand, subcommand.get_name());
+  common.add_runs_to(subcommand);
   common.add_to(subcommand, common_options::by_reference);
 }
 
@@ -49,6 +52,23 @@ void add_index_type(CLI::App& subcommand, std::optional<index_type>& type, const
       ->type_name("u32|u64|i32|i64");
 }
 
+CLI::Option* add_categories(CLI::App& subcommand, std::uint64_t& categories) {
+  static constexpr std::uint64_t most_categories = std::uint64_t{1} << 32;
+  const auto read = [&categories](const std::string& text) {
+    const auto number = primitives::parse_number(text);
+    if (!number || *number < 1 || *number > most_categories) {
+      throw CLI::ValidationError("--categories",
+                                 fmt::format("'{}' is not a whole number from 1 to {}; --keys names the "
+                                             "file of the categories",
+                                             core::printable(text), most_categories));
+    }
+    categories = *number;
+  };
+  return subcommand
+      .add_option_function<std::string>("--categories", read, "Categories in all, numbered from 0, which KEYS has")
+      ->type_name("N");
+}
+
 index_type index_type_for(std::optional<index_type> asked, std::uint64_t count, const char* records,
                           const char* option) {
   const index_type type = asked.value_or(count >> 32 == 0 ? index_type::u32 : index_type::u64);
@@ -60,7 +80,7 @@ index_type index_type_for(std::optional<index_type> asked, std::uint64_t count, 
 void add_pattern(CLI::App& subcommand, access_pattern& pattern, const std::string& description) {
   subcommand
       .add_option_function<std::string>(
-          "--pattern-hint", [&pattern](const std::string& text) { pattern = parse_access_pattern(text); }, description)
+          "--pattern", [&pattern](const std::string& text) { pattern = parse_access_pattern(text); }, description)
       ->type_name("PATTERN");
 }
 
@@ -83,7 +103,7 @@ void require_name_of_kind(const std::string& output, const std::string& input, b
 
 void require_f32_where_needed(const context& ctx, bool is_f32) {
   if (is_f32 || core::backend_of(ctx.backend()).processor != core::processor_kind::pipeline) return;
-  primitives::refuse("--backend {} works in f32, not in f64: add --f32", name(ctx.backend()));
+  primitives::refuse("--backend {} works in f32, not in f64: add --value-type f32", name(ctx.backend()));
 }
 
 record_output::record_output(const std::string& path, std::string header, std::uint64_t count,
@@ -132,20 +152,42 @@ std::string index_header(const io::record_file& like, index_type type, std::uint
   return like.is_npy() ? numbers_header(descr_of(type), count) : "";
 }
 
+CLI::Option* add_value_type(CLI::App& subcommand, bool& is_f32, const std::string& description) {
+  return subcommand
+      .add_option_function<std::string>(
+          "--value-type", [&is_f32](const std::string& text) { is_f32 = text == "f32"; }, description)
+      ->check(CLI::IsMember({"f32", "f64"}))
+      ->default_str("f64");
+}
+
+void add_runs(nlohmann::json& report, const common_options& common, const run_times& times) {
+  if (common.runs == 0) return;
+  report["runs"] = common.runs;
+  report["mean_seconds"] = times.mean;
+  report["runs_per_second"] = times.runs_per_second();
+}
+
+std::string runs_text(const common_options& common, const run_times& times) {
+  if (common.runs == 0) return {};
+  return fmt::format("; least of {} runs, {} in the mean, {:.4g} runs a second", common.runs, seconds_text(times.mean),
+                     times.runs_per_second());
+}
+
 std::string chosen_variant(const explanation& plan) {
   return plan.choice() != nullptr ? plan.choice()->variant : "nothing";  // which runs for an empty index
 }
 
 void print_report(const common_options& common, const std::string& output, const context& ctx, const explanation& plan,
-                  std::uint64_t count, std::uint64_t record_bytes, double seconds) {
+                  std::uint64_t count, std::uint64_t record_bytes, const run_times& times) {
   if (common.quiet) return;
+  print_variants(common, plan);
+  const double seconds = times.least;
   const double predicted = plan.choice() != nullptr ? plan.choice()->seconds : 0;
   const double moved_bytes = 2.0 * static_cast<double>(count) * static_cast<double>(record_bytes);
   const double rate = moved_bytes / std::max(seconds, std::numeric_limits<double>::min());
   if (common.json) {
     nlohmann::json report = report_of(plan.primitive, ctx);
-    report.update({{"device", ctx.state().device_name},
-                   {"variant", chosen_variant(plan)},
+    report.update({{"variant", chosen_variant(plan)},
                    {"records", count},
                    {"record_bytes", record_bytes},
                    {"seconds", seconds},
@@ -153,11 +195,12 @@ void print_report(const common_options& common, const std::string& output, const
                    {"predicted_seconds", predicted},
                    {"verified", common.verify},
                    {"output", output}});
+    add_runs(report, common, times);
     return print_json(std::move(report));
   }
-  fmt::print("{}: {} records of {} bytes with {} in {}, {}; predicted {}{}\n", plan.primitive, count, record_bytes,
-             chosen_variant(plan), seconds_text(seconds), rate_text(rate), seconds_text(predicted),
-             common.verify ? "; verified" : "");
+  fmt::print("{}: {} records of {} bytes with {} in {}, {}{}; predicted {}{}\n", plan.primitive, count, record_bytes,
+             chosen_variant(plan), seconds_text(seconds), rate_text(rate), runs_text(common, times),
+             seconds_text(predicted), common.verify ? "; verified" : "");
 }
 
 }  // namespace sheaf::cli

@@ -37,12 +37,14 @@ void add_record_bytes(CLI::App& subcommand, std::uint64_t& bytes, const std::str
                       const std::string& description = "Width of raw records; .npy files know their own");
 void add_index_type(CLI::App& subcommand, std::optional<index_type>& type, const std::string& description,
                     const std::string& option = "--index-type");
+/// --categories, how many there are.
+CLI::Option* add_categories(CLI::App& subcommand, std::uint64_t& categories);
 /// The type of an index to write: the one asked for, else u32, or u64 if there are too many records for u32.
 /// @param option  that asks, where the message names it
 /// @throws error(bad_argument) for a type that cannot number so many records
 index_type index_type_for(std::optional<index_type> asked, std::uint64_t count, const char* records = "records",
                           const char* option = "");
-/// --pattern-hint. @param description  what it says, and the patterns that there are
+/// --pattern. @param description  what it says, and the patterns that there are
 void add_pattern(CLI::App& subcommand, access_pattern& pattern, const std::string& description);
 
 /// Checks an output before any work, so that none is lost for want of a place. @throws error(bad_argument) if it is the
@@ -107,11 +109,15 @@ double timed(const context& ctx, const std::string& index_path, Work work) {
 struct run_times {
   double least = std::numeric_limits<double>::infinity();
   double mean = 0;
+
+  double runs_per_second() const { return 1 / std::max(mean, 1e-12); }
 };
-/// Calls timed() again and again. @param before  is called before each run, and not timed
+/// Calls timed() again and again. @param runs  0 is one, as nobody asked for more
+/// @param before  is called before each run, and not timed
 template <class Work, class Before>
 run_times timed_runs(const context& ctx, const std::string& index_path, std::uint64_t runs, Work work, Before before) {
   run_times times;
+  runs = std::max<std::uint64_t>(1, runs);
   for (std::uint64_t run = 0; run < runs; ++run) {
     before();
     const double seconds = timed(ctx, index_path, work);
@@ -139,9 +145,15 @@ std::string rows_header(const char* descr, std::span<const std::uint64_t> shape)
 /// The header of an index into the records of `like`; empty if these are raw.
 std::string index_header(const io::record_file& like, index_type type, std::uint64_t count);
 
+/// --value-type f32|f64, of matrices and vectors.
+CLI::Option* add_value_type(CLI::App& subcommand, bool& is_f32, const std::string& description);
+/// What --runs has measured, as members of a report and as words; nothing where it is not given.
+void add_runs(nlohmann::json& report, const common_options& common, const run_times& times);
+std::string runs_text(const common_options& common, const run_times& times);
+
 /// The variant that was chosen, or "nothing".
 std::string chosen_variant(const explanation& plan);
 void print_report(const common_options& common, const std::string& output, const context& ctx, const explanation& plan,
-                  std::uint64_t count, std::uint64_t record_bytes, double seconds);
+                  std::uint64_t count, std::uint64_t record_bytes, const run_times& times);
 
 }  // namespace sheaf::cli

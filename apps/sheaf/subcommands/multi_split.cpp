@@ -12,33 +12,34 @@ namespace {
 
 constexpr const char* multi_split_footer =
     "IN is an .npy or .npz array (file.npz:NAME), whose rows along the first axis are the records, or raw records of\n"
-    "--record-bytes. A record may be in any number of categories: those of record r are CATEGORIES[FIRST[r]] to\n"
-    "CATEGORIES[FIRST[r + 1] - 1], as in the compressed rows of a matrix of records by categories. FIRST has one\n"
-    "number more than there are records; it ascends from 0 to the number of CATEGORIES' entries. Each record is\n"
+    "--record-bytes. A record may be in any number of categories: those of record r are KEYS[FIRST[r]] to\n"
+    "KEYS[FIRST[r + 1] - 1], as in the compressed rows of a matrix of records by categories. FIRST has one\n"
+    "number more than there are records; it ascends from 0 to the number of KEYS' entries. Each record is\n"
     "written once for each of its categories: first those of category 0, each category in the order of IN.\n"
     "--sources also writes which records they are. If these numbers are all that is wanted, IN and -o are left out.\n"
     "Either all of the files appear or none.\n\n"
     "Example: three records of two letters, the first in categories 1 and 0, the second in 0, the third in 0 and 1\n"
     "  printf 'a b c ' > in.bin; printf '\\1\\0\\0\\0\\1' > of.bin\n"
     "  printf '\\0\\0\\0\\0\\2\\0\\0\\0\\3\\0\\0\\0\\5\\0\\0\\0' > first.bin\n"
-    "  sheaf multi-split in.bin --record-bytes 2 --first first.bin --first-type u32 --categories of.bin \\\n"
-    "    --category-bytes 1 --count 2 -o out.bin --verify\n"
+    "  sheaf multi-split in.bin --record-bytes 2 --first first.bin --index-type u32 \\\n"
+    "    --keys of.bin --key-bytes 1 --categories 2 -o out.bin --verify\n"
     "Which rows of a table are in each of the categories 0 to 3, and where each category begins\n"
     "  python3 -c \"import numpy as np; np.save('first.npy', np.array([0, 2, 2, 3]))\"\n"
     "  python3 -c \"import numpy as np; np.save('of.npy', np.array([3, 1, 1], 'u2'))\"\n"
-    "  sheaf multi-split --first first.npy --categories of.npy --count 4 --sources rows.npy --offsets offsets.npy";
+    "  sheaf multi-split --first first.npy --keys of.npy --categories 4 --sources rows.npy \\\n"
+    "    --offsets offsets.npy";
 
 struct multi_split_command {
   common_options common;
   std::string in;
   std::string first;
-  std::string categories;
+  std::string keys;  ///< file of the categories of all records
   std::string output;
   std::string sources;
   std::string offsets;
   std::uint64_t record_bytes = 0;
-  std::uint64_t category_bytes = 0;
-  std::uint64_t count = 0;
+  std::uint64_t key_bytes = 0;
+  std::uint64_t categories = 0;
   std::optional<index_type> first_type;
   std::optional<index_type> sources_type;
 };
@@ -48,8 +49,8 @@ void require_options(const multi_split_command& o) {
   if (o.in.empty() && !o.output.empty()) primitives::refuse("-o needs IN; --sources alone does without records");
   if (!o.in.empty() && o.output.empty()) primitives::refuse("IN is for -o; --sources alone does without records");
   if (o.in.empty() && o.record_bytes != 0) primitives::refuse("--record-bytes is for IN");
-  if (o.sources.empty() && o.sources_type) primitives::refuse("--index-type is for --sources");
-  if (o.category_bytes == 3) primitives::refuse("--category-bytes is 3, not 1, 2 or 4");
+  if (o.sources.empty() && o.sources_type) primitives::refuse("--output-type is for --sources");
+  if (o.key_bytes == 3) primitives::refuse("--key-bytes is 3, not 1, 2 or 4");
 }
 
 void require_outputs(const multi_split_command& o) {
@@ -57,7 +58,7 @@ void require_outputs(const multi_split_command& o) {
       {o.output, "-o"}, {o.sources, "--sources"}, {o.offsets, "--offsets"}};
   for (const auto& [path, option] : outputs) {
     if (path.empty()) continue;
-    require_output(path, {o.in, o.first, o.categories}, option);
+    require_output(path, {o.in, o.first, o.keys}, option);
     for (const auto& [other, other_option] : outputs) {
       if (&other == &path) break;
       if (!other.empty() && io::name_one_file(other, path))
@@ -76,7 +77,7 @@ struct multi_split_inputs {
   const_records of;  ///< categories of all records
 
   explicit multi_split_inputs(const multi_split_command& o)
-      : first(o.first, o.first_type), category_file(o.categories, o.category_bytes, "--category-bytes") {
+      : first(o.first, o.first_type), category_file(o.keys, o.key_bytes, "--key-bytes") {
     require_category_type(category_file, "membership");
     if (!o.in.empty()) {
       in_file.emplace(o.in, o.record_bytes);
@@ -90,7 +91,7 @@ struct multi_split_inputs {
     of = category_file.rows(sizeof(std::uint32_t));
     categories = io::native_numbers(of, category_file.type());
     of.data = categories.data();
-    first.require_ascending_to(of.count, o.categories);
+    first.require_ascending_to(of.count, o.keys);
   }
 };
 
@@ -136,7 +137,7 @@ explanation explain(const multi_split_command& command, const context& ctx, cons
                                    .count = files.of.count,
                                    .key_bytes = files.of.record_bytes,
                                    .table = files.first.records()};
-  problem.part<primitives::split_part>().categories = command.count;
+  problem.part<primitives::split_part>().categories = command.categories;
   explanation plan = primitives::multi_split_entry.explain(ctx, problem, command.common.variant());
   if (!moves) plan.primitive = "multi_split_index";
   return plan;
@@ -156,7 +157,8 @@ void run(const multi_split_command& command) {
   const std::uint64_t width = files.in_file ? files.in.record_bytes : 1;
   wanted_output out(ctx, command.output, header, entries, width);
   wanted_output sources(ctx, command.sources, numbers_header(descr_of(type), entries), entries, bytes(type));
-  wanted_output bounds(ctx, command.offsets, numbers_header("'<u8'", command.count + 1), command.count + 1, 8);
+  wanted_output bounds(ctx, command.offsets, numbers_header("'<u8'", command.categories + 1), command.categories + 1,
+                       8);
 
   const std::span<const std::uint64_t> first = files.first.numbers();
   const context_input in(ctx, files.in.data, files.in.count * files.in.record_bytes);
@@ -164,10 +166,10 @@ void run(const multi_split_command& command) {
   const context_input categories(ctx, files.of.data, entries * files.of.record_bytes);
   const membership of{{reinterpret_cast<const std::uint64_t*>(begins.data()), first.size()},
                       {categories.data(), entries, files.of.record_bytes},
-                      command.count};
+                      command.categories};
   const index_output source_list(sources.in_context().data, sources.count(), type);
   const split_options options{command.common.variant()};
-  const double seconds = timed(ctx, command.categories, [&] {
+  const run_times times = timed_runs(ctx, command.keys, command.common.runs, [&] {
     if (command.output.empty()) {
       return multi_split_index(ctx, of, source_list, words_of(bounds.in_context()), options);
     }
@@ -176,7 +178,7 @@ void run(const multi_split_command& command) {
   });
   for (const wanted_output* each : {&out, &sources, &bounds}) each->fetch();
   if (command.common.verify) {
-    require_right(jobs::multi_split_mistake(files.in, {first, files.of, command.count}, out.on_host(),
+    require_right(jobs::multi_split_mistake(files.in, {first, files.of, command.categories}, out.on_host(),
                                             {sources.on_host().data, sources.count(), type},
                                             words_of(bounds.on_host())));
   }
@@ -184,7 +186,7 @@ void run(const multi_split_command& command) {
   for (wanted_output* each : {&out, &sources, &bounds}) each->finish_into(written);
   io::output_file::commit_all(written);
   print_report(command.common, command.output.empty() ? command.sources : command.output, ctx, plan, entries,
-               command.output.empty() ? bytes(type) : width, seconds);
+               command.output.empty() ? bytes(type) : width, times);
 }
 
 }  // namespace
@@ -196,30 +198,31 @@ void add_multi_split(CLI::App& app) {
   add_input(*subcommand, "IN", command->in, "Records: .npy, .npz, or raw with --record-bytes");
   subcommand
       ->add_option("--first", command->first,
-                   "Where the categories of each record begin in CATEGORIES, and where the last record's end: .npy or "
-                   ".npz of whole numbers, or raw with --first-type")
-      ->type_name("FIRST")
+                   "Where the categories of each record begin in KEYS, and where the last record's end: .npy or "
+                   ".npz of whole numbers, or raw with --index-type")
+      ->type_name("FILE")
       ->required();
   subcommand
-      ->add_option("--categories", command->categories,
-                   "The categories of all records, record by record: '|u1', '<u2' or '<u4', or raw with "
-                   "--category-bytes")
-      ->type_name("CATEGORIES")
+      ->add_option("--keys", command->keys,
+                   "The categories of all records, record by record: '|u1', '<u2' or '<u4', or raw with --key-bytes")
+      ->type_name("FILE")
       ->required();
-  add_number(*subcommand, "--count", 1, std::uint64_t{1} << 32, command->count, "Categories in all, numbered from 0")
-      ->required();
+  add_categories(*subcommand, command->categories)->required();
   add_output(*subcommand, command->output);
   subcommand
       ->add_option("--sources", command->sources, "Also, or only, write the number of the record that each result is")
       ->type_name("FILE.npy");
-  add_index_type(*subcommand, command->sources_type, "Type of --sources; u32 unless there are too many records");
+  add_index_type(*subcommand, command->sources_type, "Type of --sources; u32 unless there are too many records",
+                 "--output-type");
   subcommand
       ->add_option("--offsets", command->offsets, "Also write where each category begins, and where the last ends: u8")
       ->type_name("FILE.npy");
   add_record_bytes(*subcommand, command->record_bytes);
-  add_index_type(*subcommand, command->first_type, "Type of a raw FIRST; .npy files know their own", "--first-type");
-  add_number(*subcommand, "--category-bytes", 1, 4, command->category_bytes,
-             "Width of raw CATEGORIES, 1, 2 or 4; .npy files know their own");
+  add_index_type(*subcommand, command->first_type, "Type of a raw FIRST; .npy files know their own");
+  add_number(*subcommand, "--key-bytes", 1, 4, command->key_bytes,
+             "Width of raw KEYS, 1, 2 or 4; .npy files know their own");
+  command->common.add_variant_to(*subcommand, primitives::multi_split_entry.name);
+  command->common.add_runs_to(*subcommand);
   command->common.add_to(*subcommand, common_options::by_reference);
   subcommand->footer(multi_split_footer);
   subcommand->callback([command] { run(*command); });

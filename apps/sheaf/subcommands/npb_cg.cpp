@@ -1,8 +1,10 @@
 #include "apps/sheaf/command.hpp"
+#include "apps/sheaf/context_array.hpp"
 #include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/files/sparse/matrix_market.hpp"
 #include "apps/sheaf/nas.hpp"
 #include "apps/sheaf/progress_line.hpp"
+#include "apps/sheaf/subcommands/movement.hpp"
 
 // The subcommand npb-cg: the conjugate gradient benchmark of the NAS Parallel Benchmarks.
 namespace sheaf::cli {
@@ -11,8 +13,8 @@ namespace {
 constexpr const char* npb_cg_footer =
     "The matrix is made by the benchmark's own recurrence of random numbers, which is not timed. One iteration is\n"
     "done before the timed ones. Mop/s counts operations as the benchmark does. The exit code is 4 if zeta is not\n"
-    "the official value to 1e-10, relative. The benchmark prescribes f64: with --f32 it is not the official one, and\n"
-    "zeta may be off by 1e-4, relative.\n\n"
+    "the official value to 1e-10, relative. The benchmark prescribes f64: with --value-type f32 it is not the\n"
+    "official one, and zeta may be off by 1e-4, relative.\n\n"
     "Example: a second's work for one core\n"
     "  sheaf npb-cg A --threads 1";
 
@@ -40,11 +42,30 @@ io::csr_matrix<double> matrix_of(const npb_command& o, const jobs::nas_class& of
   return read;
 }
 
+nlohmann::json predicted_seconds(const explanation& plan, const jobs::nas_class& of) {
+  constexpr double steps = 25;  // of conjugate gradient, for each iteration of the inverse power method
+  const variant_estimate* const choice = plan.choice();
+  return choice == nullptr ? nlohmann::json()
+                           : nlohmann::json(choice->seconds * steps * static_cast<double>(of.iterations));
+}
+
+/// The plan of an iteration of conjugate gradient.
+explanation plan_of(const npb_command& command, const context& ctx, const io::csr_matrix<double>& matrix) {
+  const value_type type = command.narrow ? value_type::f32 : value_type::f64;
+  csr_view shape = jobs::view_of(matrix);
+  shape.values = {nullptr, shape.values.count, type};
+  shape.column_indices.data = nullptr;
+  shape.row_begins.data = nullptr;
+  return explain_conjugate_gradient(ctx, shape, {nullptr, shape.rows, type}, {nullptr, shape.rows, type},
+                                    {.variant = command.common.variant()});
+}
+
 void run(const npb_command& command) {
   const context ctx = command.common.make_system_context();
   const jobs::nas_class& of = jobs::nas_class_named(command.name);
   io::csr_matrix<double> matrix = matrix_of(command, of);
   const std::uint64_t nonzeros = matrix.entries();
+  const explanation plan = plan_of(command, ctx, matrix);
   jobs::nas_options options{.variant = command.common.variant()};
   jobs::nas_answer answer;
   {
@@ -59,6 +80,7 @@ void run(const npb_command& command) {
                             : jobs::run_nas(ctx, of, matrix, options);
   }
   const std::string verdict = command.verdict(answer.is_right);
+  if (!command.common.quiet) print_variants(command.common, plan);
   nlohmann::json report = report_of("npb-cg", ctx);
   report.update({{"class", of.name},
                  {"rows", of.rows},
@@ -72,6 +94,7 @@ void run(const npb_command& command) {
                  {"official_zeta", of.zeta},
                  {"verification", verdict},
                  {"seconds", answer.seconds},
+                 {"predicted_seconds", predicted_seconds(plan, of)},
                  {"mop_per_second", answer.mop_per_second}});
   if (!command.common.quiet && !command.common.json) {
     fmt::print("NAS CG, class {}: {} rows, {} nonzeros, {} iterations of 25 steps{}\n", of.name, of.rows, nonzeros,
@@ -105,7 +128,8 @@ void add_npb_cg(CLI::App& app) {
       ->add_option("--matrix", command->matrix,
                    "The benchmark's matrix as another program made it: a MatrixMarket file")
       ->type_name("FILE");
-  subcommand->add_flag("--f32", command->narrow, "Run in f32, not f64, which is not the official benchmark");
+  add_value_type(*subcommand, command->narrow, "Type in which it runs; f32 is not the official benchmark");
+  command->common.add_variant_to(*subcommand, "conjugate_gradient");
   command->common.add_to(*subcommand);
   subcommand->footer(npb_cg_footer);
   subcommand->callback([command] { run(*command); });

@@ -30,7 +30,7 @@ nlohmann::json variant_json(const variant_estimate& estimate) {
                         {"chosen", estimate.chosen},
                         {"reason", estimate.reason}};
   if (estimate.applicable)
-    row.update({{"seconds", estimate.seconds}, {"scratch_bytes", estimate.scratch_bytes}, {"terms", terms}});
+    row.update({{"predicted_seconds", estimate.seconds}, {"scratch_bytes", estimate.scratch_bytes}, {"terms", terms}});
   return row;
 }
 
@@ -102,15 +102,17 @@ void print_document(const problem_spec& problem, const context& ctx, const expla
     variants.push_back(std::move(row));
   }
   const variant_estimate* choice = why.choice();
-  nlohmann::json document = {{"command", "plan"},
-                             {"primitive", problem.primitive},
-                             {"backend", name(ctx.backend())},
-                             {"threads", ctx.threads()},
-                             {"device", ctx.state().device_name},
-                             {"machine", why.machine},
-                             {"profile", ctx.profile().source},
-                             {"choice", choice != nullptr ? nlohmann::json(choice->variant) : nlohmann::json()},
-                             {"variants", variants}};
+  nlohmann::json document = {
+      {"command", "plan"},
+      {"primitive", problem.primitive},
+      {"backend", name(ctx.backend())},
+      {"threads", ctx.threads()},
+      {"device", ctx.state().device_name},
+      {"machine", why.machine},
+      {"profile", ctx.profile().source},
+      {"predicted_seconds", choice != nullptr ? nlohmann::json(choice->seconds) : nlohmann::json()},
+      {"choice", choice != nullptr ? nlohmann::json(choice->variant) : nlohmann::json()},
+      {"variants", variants}};
   if (!ctx.ignored_profile().empty()) document["ignored"] = ctx.ignored_profile();
   for (const primitives::fact& f : entry_of(problem).facts(problem)) {
     std::visit([&](const auto& value) { document[std::string(f.name)] = value; }, f.value);
@@ -209,7 +211,7 @@ void add_fields(CLI::App& subcommand, plan_command& command) {
   command.given.reserve(options.size());  // options keep references to their texts
   for (const option& each : options) {
     given_option& given = command.given.emplace_back(given_option{each.field->option, {}});
-    const std::string name(each.field->option);
+    const std::string name = (each.field->option == "--key" ? "-k," : "") + std::string(each.field->option);
     const std::string help = fmt::format("{}", fmt::join(each.helps, ". "));
     if (each.field->type_name.empty()) {
       subcommand.add_flag_callback(
@@ -222,20 +224,34 @@ void add_fields(CLI::App& subcommand, plan_command& command) {
   }
 }
 
+// A command in lines that help shows whole.
+std::string lines_of(std::string command) {
+  constexpr std::size_t most = 94;
+  std::string lines = "  ";
+  while (command.size() > most) {
+    const std::size_t end = command.rfind(" --", most);
+    lines += command.substr(0, end) + " \\\n    ";
+    command.erase(0, end + 1);
+  }
+  return lines + command + "\n";
+}
+
 // One example for each entry.
 std::string plan_footer() {
   std::string text =
       "Nothing is run and no memory is taken: the plan follows from the sizes and the machine's profile (sheaf "
-      "machine).\n\nExamples:\n";
-  for (const entry* const e : entries()) text += fmt::format("  sheaf plan {} {}\n", e->name, e->example);
+      "machine). Primitives:\n";
+  for (const entry* const e : entries()) text += fmt::format("  {}\n", e->name);
+  text += "\nExamples:\n";
+  for (const entry* const e : entries()) text += lines_of(fmt::format("sheaf plan {} {}", e->name, e->example));
   const jobs::sample& row = entries().front()->job->samples.front();
-  return text + fmt::format("A row of sheaf-bench, whose name says all of it:\n  sheaf plan {}/n=1048576", row.name);
+  return text + fmt::format("A row of sheaf-bench, whose name says all of it\n  sheaf plan {}/n=1048576", row.name);
 }
 
 std::string names_of_entries() {
   std::string names;
-  for (const entry* const e : entries()) names += fmt::format("{}, ", e->name);
-  return names + "or the name of a problem as sheaf-bench prints it";
+  for (const entry* const e : entries()) names += fmt::format("{}{}", names.empty() ? "" : "|", e->name);
+  return names;
 }
 
 }  // namespace
@@ -245,10 +261,15 @@ void add_plan(CLI::App& app) {
   options->common.shows_profile = true;
   CLI::App* subcommand =
       app.add_subcommand("plan", "What each way to do a job would cost here, and which one is taken");
-  subcommand->add_option("PRIMITIVE", options->primitive, names_of_entries())->required()->type_name("");
+  subcommand
+      ->add_option("PRIMITIVE", options->primitive,
+                   "What is planned, or the name of a whole problem as sheaf-bench prints it")
+      ->required()
+      ->type_name(names_of_entries());
   add_fields(*subcommand, *options);
   options->common.add_context_to(*subcommand);
   options->common.add_memory_to(*subcommand);
+  options->common.add_variant_to(*subcommand, "PRIMITIVE");
   options->common.add_json_to(*subcommand);
   subcommand->footer(plan_footer());
   subcommand->callback([options] { run(*options); });

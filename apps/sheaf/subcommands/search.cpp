@@ -3,6 +3,7 @@
 #include "apps/sheaf/subcommands/movement.hpp"
 #include "apps/sheaf/subcommands/search_run.hpp"
 #include "core/printable.hpp"
+#include "lab/description/hash/problem.hpp"
 
 // The subcommand search: which rows of a table have a key, for every key of a file.
 namespace sheaf::cli {
@@ -11,7 +12,7 @@ namespace {
 constexpr const char* search_footer =
     "KEYS has numbers or dates of 4 or 8 bytes: .npy or .npz (file.npz:NAME) of any shape, or raw with --key-bytes.\n"
     "TABLE is an .npy or .npz array, whose rows along the first axis are the records, or raw records of\n"
-    "--table-bytes. A row is the key itself, unless --table-key says where the key lies in it, or names the field of\n"
+    "--table-bytes. A row is the key itself, unless --key says where the key lies in it, or names the field of\n"
     "a structured array. Keys are equal if their bits are: 0.0 is not -0.0, and a NaN equals itself. Numbers of KEYS\n"
     "and TABLE must have the same type, apart from their sign; their byte order may differ. Keys at OFFSET:BYTES of\n"
     "rows, and keys of raw files, are compared as their bytes lie. All matches go to PREFIX.ids.npy: the rows of key\n"
@@ -24,7 +25,7 @@ constexpr const char* search_footer =
     "  python3 -c \"import numpy as np; np.save('keys.npy', np.array([7, 5, 9]))\"\n"
     "  sheaf search keys.npy table.npy -o found --verify\n"
     "Raw records of 16 bytes with a key of 4 bytes from byte 8 on, and the records that are found\n"
-    "  sheaf search keys.bin table.bin --key-bytes 4 --table-bytes 16 --table-key 8:4 \\\n"
+    "  sheaf search keys.bin table.bin --key-bytes 4 --table-bytes 16 --key 8:4 \\\n"
     "    --records table.bin --record-bytes 16 -o found";
 
 void require_options(const search_command& command) {
@@ -34,14 +35,18 @@ void require_options(const search_command& command) {
   const bool is_place = command.table_bytes != 0 || jobs::is_key_place(command.table_key);
   if (!command.table_key.empty() && is_place) static_cast<void>(parse_key_place(command.table_key));
   if (command.records.empty() && command.record_bytes != 0) primitives::refuse("--record-bytes is for --records");
+  if (command.load_percent != 0 && command.build_variant().starts_with("reference."))
+    primitives::refuse("--load is for hash tables, and the reference has none");
   if (command.common.is_reference() && !command.variant().starts_with("reference.")) {
-    primitives::refuse("--variant {} does not belong to --backend reference", core::printable(command.search_variant));
+    primitives::refuse("--variant {} does not belong to --backend reference",
+                       core::printable(command.common.variant_name));
   }
 }
 
 void print_found(const search_command& command, const context& ctx, const search_report& search,
                  const std::vector<std::string>& outputs) {
   if (command.common.quiet) return;
+  print_variants(command.common, search.plan);
   const variant_estimate* const choice = search.plan.choice();
   const std::string variant = search.probes > 0 && search.records > 0 ? chosen_variant(search.plan) : "nothing";
   const double predicted = choice != nullptr ? choice->seconds : 0;
@@ -53,19 +58,22 @@ void print_found(const search_command& command, const context& ctx, const search
                    {"records", search.records},
                    {"distinct", search.distinct},
                    {"longest_chain", search.longest_chain},
+                   {"load", search.load},
                    {"matches", search.matches},
                    {"build_seconds", search.build_seconds},
-                   {"seconds", search.seconds},
+                   {"seconds", search.times.least},
                    {"predicted_seconds", predicted},
                    {"verified", command.common.verify},
+                   {"output", command.prefix},
                    {"outputs", outputs}});
+    add_runs(report, command.common, search.times);
     return print_json(std::move(report));
   }
   const std::string_view what = command.first ? "keys with a record" : "matches";
-  fmt::print("{}: {} keys among {} records, {} {}, with {} in {}; predicted {}; index built in {}{}\n",
+  fmt::print("{}: {} keys among {} records, {} {}, with {} in {}{}; predicted {}; index built in {}{}\n",
              search.plan.primitive, search.probes, search.records, search.matches, what, variant,
-             seconds_text(search.seconds), seconds_text(predicted), seconds_text(search.build_seconds),
-             command.common.verify ? "; verified" : "");
+             seconds_text(search.times.least), runs_text(command.common, search.times), seconds_text(predicted),
+             seconds_text(search.build_seconds), command.common.verify ? "; verified" : "");
 }
 
 std::optional<io::record_file> records_of(const search_command& command, std::uint64_t count) {
@@ -98,13 +106,15 @@ void run(const search_command& command) {
   const context_input context_probes(ctx, keys.keys().data, keys.keys().count * place.bytes);
   std::optional<hash_index> index;
   report.build_seconds = timed(ctx, command.table, [&] {
-    index.emplace(build_hash_index(ctx, keys_in(context_rows.data()), {.variant = command.build_variant()}));
+    index.emplace(build_hash_index(ctx, keys_in(context_rows.data()),
+                                   {.load = command.load_percent / 100.0, .variant = command.build_variant()}));
   });
   report.probes = keys.keys().count;
   report.built_by = index->variant();
   report.records = index->count();
   report.distinct = index->distinct();
   report.longest_chain = index->longest_chain();
+  report.load = index->load();
 
   const search_run search{
       command, ctx,     keys,  keys_in(rows.data), {context_probes.data(), report.probes, place.bytes},
@@ -133,7 +143,7 @@ void add_search(CLI::App& app) {
       ->type_name("PREFIX");
   subcommand
       ->add_option(
-          "--table-key", command->table_key,
+          "-k,--key", command->table_key,
           "Where the key of 4 or 8 bytes lies in a row of TABLE, or the field that it is; a row is a key unless "
           "given")
       ->type_name("NAME|OFFSET:BYTES");
@@ -153,9 +163,12 @@ void add_search(CLI::App& app) {
                    "Width of rows of a raw TABLE; .npy files know their own");
   add_record_bytes(*subcommand, command->record_bytes, "--record-bytes",
                    "Width of raw records of --records; .npy files know their own");
-  subcommand
-      ->add_option("--variant", command->search_variant, "Search by this variant, as sheaf plan hash_search names them")
-      ->type_name("NAME");
+  add_number(*subcommand, "--load", primitives::least_load_percent, primitives::most_load_percent,
+             command->load_percent,
+             "Load factor of the hash table, in per cent; what the backend finds best unless given")
+      ->type_name("PERCENT");
+  command->common.add_variant_to(*subcommand, "hash_search");
+  command->common.add_runs_to(*subcommand, "Search this many times, and report the times");
   command->common.add_to(*subcommand, "Check the answer by a binary search in a sorted array");
   subcommand->footer(search_footer);
   subcommand->callback([command] { run(*command); });

@@ -55,7 +55,7 @@ void search_run::gather_records(const io::record_file& file, index_span context_
   outputs.reserve(records_output, header.size() + bytes);
   const buffer gathered(ctx, bytes);
   gather(ctx, {context_from.data(), from.count, from.record_bytes}, context_ids,
-         records{gathered.data(), ids.count, from.record_bytes}, {.variant = command.common.variant()});
+         records{gathered.data(), ids.count, from.record_bytes}, {.variant = command.common.variant_of_backend()});
   ctx.wait();
   const host_view found(ctx, gathered.data(), bytes);
   if (command.common.verify) {
@@ -70,7 +70,8 @@ void search_run::gather_records(const io::record_file& file, index_span context_
 void search_run::find_all(const std::optional<io::record_file>& records) const {
   report.plan = explain_hash_search(ctx, index, probes, options());
   hash_matches found;
-  report.seconds = timed(ctx, command.table, [&] { found = hash_search(ctx, index, probes, options()); });
+  report.times =
+      timed_runs(ctx, command.table, command.common.runs, [&] { found = hash_search(ctx, index, probes, options()); });
   report.matches = found.total;
   const std::string offsets_header = numbers_header("'<u8'", found.probes + 1);
   const std::string ids_header = numbers_header(descr_of(found.id_type), found.total);
@@ -94,7 +95,7 @@ void search_run::find_first() const {
   const index_type type = index.id_type();
   report.plan = explain_hash_find(ctx, index, probes, options());
   const buffer memory(ctx, probes.count * bytes(type));
-  report.seconds = timed(ctx, command.table, [&] {
+  report.times = timed_runs(ctx, command.table, command.common.runs, [&] {
     hash_find(ctx, index, probes, {memory.data(), probes.count, type}, options());
   });
   const host_view found(ctx, memory.data(), memory.size());
@@ -113,7 +114,7 @@ void search_run::count() const {
   const index_output shape{nullptr, probes.count, type};
   report.plan = explain_hash_count(ctx, index, probes, shape, options());
   const buffer memory(ctx, probes.count * bytes(type));
-  report.seconds = timed(ctx, command.table, [&] {
+  report.times = timed_runs(ctx, command.table, command.common.runs, [&] {
     hash_count(ctx, index, probes, {memory.data(), probes.count, type}, options());
   });
   const host_view found(ctx, memory.data(), memory.size());

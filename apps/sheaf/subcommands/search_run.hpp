@@ -6,6 +6,7 @@
 #include "apps/sheaf/files/record_file.hpp"
 #include "apps/sheaf/subcommands/files/output_set.hpp"
 #include "apps/sheaf/subcommands/files/search_keys.hpp"
+#include "apps/sheaf/subcommands/movement.hpp"
 
 // What `sheaf search` does with its keys and its index: the call for each kind of answer, and the files that it writes.
 namespace sheaf::cli {
@@ -20,17 +21,17 @@ struct search_command {
   std::string table;
   std::string prefix;
   std::string records;
-  std::string search_variant;
   std::uint64_t key_bytes = 0;
   std::uint64_t table_bytes = 0;
   std::uint64_t record_bytes = 0;
   std::string table_key;  ///< OFFSET:BYTES or the name of a field; empty: rows are keys
   bool first = false;
   bool count = false;
+  std::uint32_t load_percent = 0;  ///< of the index; 0: what the backend finds best
 
   wanted output() const { return count ? wanted::counts : first ? wanted::first : wanted::matches; }
   /// The variant of the search, and that of the build: the reference searches its own index alone.
-  std::string_view variant() const { return search_variant.empty() ? common.variant() : search_variant; }
+  std::string_view variant() const { return common.variant(); }
   std::string_view build_variant() const {
     return variant().starts_with("reference.") ? variant() : std::string_view();
   }
@@ -41,12 +42,13 @@ struct search_report {
   std::uint64_t probes = 0;
   std::uint64_t matches = 0;  ///< of --first, keys that some row has
   double build_seconds = 0;
-  double seconds = 0;
+  run_times times;
   explanation plan;
   std::string built_by;
   std::uint64_t records = 0;
   std::uint64_t distinct = 0;
   std::uint64_t longest_chain = 0;
+  double load = 0;  ///< load factor of the hash table
 };
 
 /// Opens the files of the answer before any work. @param records  those that are gathered, if any

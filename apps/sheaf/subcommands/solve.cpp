@@ -15,13 +15,13 @@ namespace {
 constexpr const char* solve_footer =
     "MATRIX is a MatrixMarket file (.mtx), gzip or not, of a symmetric positive definite matrix. The file is\n"
     "general, or symmetric with entries on either side of the diagonal. B is an .npy or .npz array of f4 or f8, or a\n"
-    "MatrixMarket file of one column or one row. It has one number for each row; without it, all are 1. X has f8, or\n"
-    "f4 with --f32. The iteration ends where |B - A X| is at most the larger of --tolerance times |B| and\n"
-    "--absolute. If it does not get there, X is the best that was found, and the exit code is 7. With --f32, finite\n"
-    "numbers that are larger than f32 can hold are refused.\n\n"
+    "MatrixMarket file of one column or one row. It has one number for each row; without it, all are 1. X has the\n"
+    "--value-type. The iteration ends where |B - A X| is at most the larger of --tolerance times |B| and --absolute.\n"
+    "If it does not get there, X is the best that was found, and the exit code is 7. With f32, finite numbers that\n"
+    "are larger than f32 can hold are refused.\n\n"
     "Example: a chain of springs\n"
-    "  printf '%%%%MatrixMarket matrix coordinate real symmetric\\n3 3 5\\n1 1 2\\n2 1 -1\\n2 2 2\\n3 2 -1\\n3 3 2\\n' "
-    "> a.mtx\n"
+    "  printf '%%%%MatrixMarket matrix coordinate real symmetric\\n3 3 5\\n' > a.mtx\n"
+    "  printf '1 1 2\\n2 1 -1\\n2 2 2\\n3 2 -1\\n3 3 2\\n' >> a.mtx\n"
     "  sheaf solve a.mtx -o x.npy --jacobi --verify --history residuals.csv";
 
 struct solve_command {
@@ -53,8 +53,23 @@ double relative_of(const conjugate_gradient_result& r) { return relative(r.resid
 /// JSON has no NaN and no infinity.
 nlohmann::json json_number(double number) { return std::isfinite(number) ? nlohmann::json(number) : nlohmann::json(); }
 
-nlohmann::json json_of(const solve_command& command, const context& ctx, const csr_view& a,
-                       const conjugate_gradient_result& result, double seconds) {
+/// What came of a system.
+struct solution {
+  conjugate_gradient_result result;
+  explanation plan;  ///< of an iteration
+  std::vector<double> history;
+  double seconds = 0;
+};
+
+/// Of the iterations that were done, by the plan of one.
+nlohmann::json predicted_seconds(const solution& found) {
+  const variant_estimate* const choice = found.plan.choice();
+  if (choice == nullptr) return {};
+  return choice->seconds * static_cast<double>(found.result.iterations);
+}
+
+nlohmann::json json_of(const solve_command& command, const context& ctx, const csr_view& a, const solution& found) {
+  const conjugate_gradient_result& result = found.result;
   nlohmann::json report = report_of("solve", ctx);
   report.update({{"matrix", command.matrix},
                  {"rows", a.rows},
@@ -68,7 +83,8 @@ nlohmann::json json_of(const solve_command& command, const context& ctx, const c
                  {"residual", json_number(result.residual)},
                  {"relative_residual", json_number(relative_of(result))},
                  {"target", json_number(result.target)},
-                 {"seconds", seconds},
+                 {"seconds", found.seconds},
+                 {"predicted_seconds", predicted_seconds(found)},
                  {"verified", command.common.verify},
                  {"output", command.output}});
   if (!command.history.empty()) report["history"] = command.history;
@@ -77,7 +93,7 @@ nlohmann::json json_of(const solve_command& command, const context& ctx, const c
 
 void print_lines(const solve_command& o, const csr_view& a, const conjugate_gradient_result& result, double seconds) {
   const double of_iteration = seconds / static_cast<double>(std::max<std::uint64_t>(1, result.iterations));
-  fmt::print("{}: {} rows, {} nonzeros\n", o.matrix, a.rows, a.values.count);
+  fmt::print("{}: {} rows, {} nonzeros\n", shown_on(stdout, o.matrix), a.rows, a.values.count);
   fmt::print("solve: {} after {} iterations, |b - A x| = {:.3g}, {:.3g} of |b|{}\n", name(result.reason),
              result.iterations, std::abs(result.residual), relative_of(result), o.common.verify ? "; verified" : "");
   fmt::print("  {} in {}, {} an iteration\n", result.variant.empty() ? "nothing" : result.variant,
@@ -122,13 +138,6 @@ io::csr_matrix<Value> read_matrix(const solve_command& o) {
   return read;
 }
 
-/// What came of a system.
-struct solution {
-  conjugate_gradient_result result;
-  std::vector<double> history;
-  double seconds = 0;
-};
-
 solution solved(const solve_command& command, const context& ctx, const csr_view& a, const_values b, values x) {
   solution found;
   conjugate_gradient_options options{
@@ -148,6 +157,7 @@ solution solved(const solve_command& command, const context& ctx, const csr_view
       return true;
     };
   }
+  found.plan = explain_conjugate_gradient(ctx, a, b, x, options);
   found.seconds = timed(ctx, command.matrix, [&] { found.result = conjugate_gradient(ctx, a, b, x, options); });
   return found;
 }
@@ -190,7 +200,8 @@ void run_typed(const solve_command& command) {
     require_right(jobs::solution_mistake(jobs::view_of(matrix), b, answer, found.result.residual));
   }
   write_outputs(out, history_file, found);
-  nlohmann::json report = json_of(command, ctx, a.view, found.result, found.seconds);
+  if (!command.common.quiet) print_variants(command.common, found.plan);
+  nlohmann::json report = json_of(command, ctx, a.view, found);
   if (!command.common.quiet && !command.common.json) print_lines(command, a.view, found.result, found.seconds);
   if (!found.result.converged()) {
     throw not_converged(complaint_of(command, jobs::view_of(matrix), found.result), std::move(report));
@@ -209,10 +220,11 @@ void add_solve(CLI::App& app) {
   add_real(*subcommand, "--tolerance", command->tolerance, "Residual to reach, relative to |B|")
       ->default_str(fmt::format("{}", command->tolerance));
   add_real(*subcommand, "--absolute", command->absolute, "Residual to reach, where that is larger");
-  add_number(*subcommand, "--limit", 0, conjugate_gradient_options::automatic_limit - 1, command->limit,
+  add_number(*subcommand, "--iterations", 0, conjugate_gradient_options::automatic_limit - 1, command->limit,
              "Most iterations; ten times the rows, but at least 100, unless given");
   subcommand->add_flag("--jacobi", command->has_jacobi, "Scale residuals by the inverse of the diagonal");
-  subcommand->add_flag("--f32", command->narrow, "Read the matrix and solve in f32, not f64");
+  add_value_type(*subcommand, command->narrow, "Type in which the matrix is read and the system solved");
+  command->common.add_variant_to(*subcommand, "conjugate_gradient");
   subcommand->add_option("--history", command->history, "A file for the residual of each iteration")
       ->type_name("FILE.csv");
   command->common.add_to(*subcommand, "Check the residual by long sums, within what rounding allows");

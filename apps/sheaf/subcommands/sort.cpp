@@ -58,7 +58,7 @@ void require_options(const sort_command& command) {
   if (command.check && !(command.output.empty() && command.index.empty()))
     refuse("--check looks at IN and writes nothing");
   if (!command.check && command.output.empty()) refuse("give -o FILE, or --check");
-  if (command.index.empty() && command.index_kind) refuse("--index-type is for --index");
+  if (command.index.empty() && command.index_kind) refuse("--output-type is for --index");
   if (command.memory_bytes.value_or(jobs::least_external_bytes) < jobs::least_external_bytes)
     refuse("--memory: at least 1M is needed");
   for (const std::string& key : command.keys) {
@@ -85,8 +85,8 @@ nlohmann::json order_json(const sort_command& o, const jobs::order_report& found
 }
 
 void print_order(const sort_command& o, const jobs::order_report& found, std::uint64_t record_bytes) {
-  fmt::print("{}: {} records of {} bytes, {}, {} with the key of the one before, checksum {:016x}\n", o.in,
-             found.records, record_bytes,
+  fmt::print("{}: {} records of {} bytes, {}, {} with the key of the one before, checksum {:016x}\n",
+             shown_on(stdout, o.in), found.records, record_bytes,
              found.breaks == 0 ? "sorted" : fmt::format("not sorted in {} places", found.breaks), found.duplicate_keys,
              found.checksum);
 }
@@ -101,6 +101,7 @@ void check(const sort_command& command, const io::record_file& file, const_recor
 
 void print_sorted(const sort_command& command, const sort_job& job, const sort_report& report) {
   if (command.common.quiet) return;
+  print_variants(command.common, report.plan);
   const variant_estimate* choice = report.plan.choice();
   const std::string variant = chosen_variant(report.plan);
   const double moved_bytes =
@@ -111,6 +112,7 @@ void print_sorted(const sort_command& command, const sort_job& job, const sort_r
   if (command.common.json) {
     return print_json({{"command", "sort"},
                        {"backend", name(report.backend)},
+                       {"device", report.device},
                        {"threads", report.threads},
                        {"machine", report.plan.machine},
                        {"variant", variant},
@@ -168,31 +170,36 @@ void add_sort(CLI::App& app) {
   CLI::App* subcommand = app.add_subcommand("sort", "Bring records into the order of their keys");
   add_input(*subcommand, "IN", command->in, "Records: .npy, .npz, or raw with --record-bytes")->required();
   add_output(*subcommand, command->output);
-  subcommand->add_option("--key", command->keys, "What to sort by; may be given up to 8 times, and the first decides")
+  subcommand
+      ->add_option("-k,--key", command->keys, "What to sort by; may be given up to 8 times, and the first decides")
       ->type_name("(NAME|OFFSET:BYTES[:TYPE])[:asc|desc]")
       ->allow_extra_args(false);
-  subcommand->add_flag("--descending", command->descending,
+  subcommand->add_flag("-r,--descending", command->descending,
                        "The highest first, for keys that do not say :asc or :desc");
   subcommand->add_option("--index", command->index, "Write where records come from (gather) instead of them")
       ->check(CLI::IsMember({"gather"}));
-  add_index_type(*subcommand, command->index_kind, "Type of the index written; u32 unless there are too many records");
+  add_index_type(*subcommand, command->index_kind, "Type of the index written; u32 unless there are too many records",
+                 "--output-type");
   CLI::Option* const check = subcommand->add_flag(
       "--check", command->check,
       "Report whether IN is sorted (exit code 4 if not), how many keys repeat the one before, and a "
       "checksum that does not depend on the order");
   add_record_bytes(*subcommand, command->record_bytes);
   add_byte_size(*subcommand, "--memory", command->memory_bytes,
-                "Most memory to use, such as 512M, 1.5G or 4GiB; unless given, half of what is free to this process");
+                "Most memory for scratch and buffers, the records among them, such as 512M, 1.5G or 4GiB; half of what "
+                "is free to this process unless given");
+  command->common.add_variant_to(*subcommand, "sort_records");
   command->common.add_context_to(*subcommand);
   command->common.add_verify_to(
       *subcommand,
       "Check that the result is in order and, by checksums, that it has IN's records and equal keys in IN's "
       "order; of an index, check every entry");
-  for (const char* of_sorts : {"--backend", "--threads", "--memory", "--verify"}) {
+  for (const char* of_sorts : {"--backend", "--threads", "--memory", "--verify", "--variant"}) {
     check->excludes(subcommand->get_option(of_sorts));
   }
   command->common.add_json_to(*subcommand);
   command->common.add_quiet_to(*subcommand);
+  command->common.add_verbose_to(*subcommand);
   subcommand->footer(sort_footer);
   subcommand->callback([command] { run(*command); });
 }

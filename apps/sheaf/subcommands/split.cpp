@@ -14,27 +14,30 @@ namespace {
 
 constexpr const char* split_footer =
     "IN is an .npy or .npz array (file.npz:NAME), whose rows along the first axis are the records, or raw records of\n"
-    "--record-bytes. A record's category is a number that lies in the record (--key) or in a row of KEYS (--keys and\n"
-    "--key), or that CATEGORIES gives. --key OFFSET:BITS takes bits as they lie. --key NAME takes a field of a\n"
-    "structured array as an unsigned number, and NAME:FIRST:BITS takes its bits from FIRST on, of which 0 is the\n"
-    "lowest. Records of category 0 come first. Each category is in the order of IN unless --unstable is given.\n"
+    "--record-bytes. A record's category is a number that lies in the record, or in a row of KEYS (--keys).\n"
+    "--key OFFSET:BYTES takes bytes as they lie, as a little-endian number, and --key NAME a field of a structured\n"
+    "array as an unsigned number. --bits FIRST:COUNT takes COUNT bits of this number from FIRST on, of which 0 is the\n"
+    "lowest; without --key, of the whole row. With --categories N, KEYS has one number below N for each record, its\n"
+    "category. Records of category 0 come first. Each category is in the order of IN unless --unstable is given.\n"
     "--offsets is for up to 32 bits. By more, a split is a sort by these bits.\n"
     "Records keep their byte order. An index is .npy where IN or its keys are, else raw. IN may be left out where\n"
-    "KEYS or CATEGORIES are all that an index needs.\n\n"
+    "KEYS are all that an index needs.\n\n"
     "Example: records of two letters, by the second\n"
     "  printf 'a2b1c2d0e1' > in.bin\n"
-    "  sheaf split in.bin --record-bytes 2 --key 8:8 -o out.bin --verify\n"
+    "  sheaf split in.bin --record-bytes 2 --key 1:1 -o out.bin --verify\n"
+    "Records by the lowest bit of their second byte\n"
+    "  sheaf split in.bin --record-bytes 2 --key 1:1 --bits 0:1 -o halves.bin --verify\n"
     "Rows of a table by categories 0 to 3, and where each category begins\n"
     "  python3 -c \"import numpy as np; np.save('table.npy', np.arange(30, dtype='f4').reshape(10, 3))\"\n"
     "  python3 -c \"import numpy as np; np.save('of.npy', (np.arange(10) % 4).astype('u1'))\"\n"
-    "  sheaf split table.npy --categories of.npy --count 4 -o sorted.npy --offsets offsets.npy --verify";
+    "  sheaf split table.npy --keys of.npy --categories 4 -o sorted.npy --offsets offsets.npy --verify";
 
-// "5:11": OFFSET:BITS, the bits that are the category of a record. @throws CLI::ValidationError
-bit_field parse_bit_field(const std::string& text) {
+// "5:11": FIRST:COUNT, bits of a key. @throws CLI::ValidationError
+bit_field parse_bits(const std::string& text) {
   try {
     const bit_field bits = primitives::parse_bit_field(text);
     if (bits.count == 0 || bits.count > bit_field::most_bits) {
-      primitives::refuse("--key: '{}' has {} bits, not 1 to {}", core::printable(text), bits.count,
+      primitives::refuse("--bits: '{}' has {} bits, not 1 to {}", core::printable(text), bits.count,
                          bit_field::most_bits);
     }
     return bits;
@@ -43,118 +46,167 @@ bit_field parse_bit_field(const std::string& text) {
   }
 }
 
-// --from-left, the direction in which bits are counted.
-void add_bit_order(CLI::App& subcommand, bit_order& order) {
-  subcommand.add_flag_callback(
-      "--from-left", [&order] { order = bit_order::from_left; },
-      "Bit 0 is the highest of byte 0, as in the paper; without it the lowest, as in a little-endian number");
+/// The bytes of a row that a --key says: all of them where it is not given.
+struct split_place {
+  std::uint64_t first_bit = 0;
+  std::uint64_t bits = 0;
+  bool is_big_endian = false;  ///< of a field, whose bits count from its number's lowest in either order
+  std::string field = {};      ///< its name; empty for bytes
+};
+
+// "8:2": OFFSET:BYTES. @throws CLI::ValidationError
+split_place parse_place(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  const auto offset = primitives::parse_number(std::string_view(text).substr(0, colon));
+  const auto width =
+      colon == text.npos ? std::nullopt : primitives::parse_number(std::string_view(text).substr(colon + 1));
+  if (!offset || !width || *width == 0) {
+    throw CLI::ValidationError(
+        fmt::format("--key: '{}' is not OFFSET:BYTES, two whole numbers, of which the second is "
+                    "not 0; --bits FIRST:COUNT takes bits of them",
+                    core::printable(text)));
+  }
+  if (*offset > primitives::most_record_bytes || *width > primitives::most_record_bytes - *offset) {
+    throw CLI::ValidationError(
+        fmt::format("--key: '{}' reaches past the end of any record; --bits FIRST:COUNT takes "
+                    "bits",
+                    core::printable(text)));
+  }
+  return {8 * *offset, 8 * *width};
 }
 
-// --key, OFFSET:BITS or a field, and --from-left. Returns the option --key.
-CLI::Option* add_key(CLI::App& subcommand, std::string& key, bit_order& order) {
-  CLI::Option* option =
+// --key, OFFSET:BYTES or a field, --bits and --from-left. Returns the options --key and --bits.
+std::pair<CLI::Option*, CLI::Option*> add_key(CLI::App& subcommand, std::string& key, std::optional<bit_field>& part,
+                                              bit_order& order) {
+  CLI::Option* const option =
       subcommand
           .add_option_function<std::string>(
-              "--key",
+              "-k,--key",
               [&key](const std::string& text) {
-                if (jobs::is_key_place(text)) static_cast<void>(parse_bit_field(text));
+                if (jobs::is_key_place(text)) static_cast<void>(parse_place(text));
                 key = text;
               },
-              "The bits that are a record's category: BITS of them, 1 to 96, from bit OFFSET of the record on; or a "
-              "field of whole numbers, or BITS of it from its bit FIRST on")
-          ->type_name("OFFSET:BITS|NAME[:FIRST:BITS]");
-  add_bit_order(subcommand, order);
-  return option;
+              "Where a record's category lies: BYTES from byte OFFSET of the record on, or a field of whole numbers; "
+              "all of the record unless given")
+          ->type_name("NAME|OFFSET:BYTES");
+  CLI::Option* const bits = subcommand
+                                .add_option_function<std::string>(
+                                    "--bits", [&part](const std::string& text) { part = parse_bits(text); },
+                                    "The bits of the key that are the category: COUNT of them, 1 to 96, from its bit "
+                                    "FIRST on; all unless given")
+                                ->type_name("FIRST:COUNT");
+  subcommand.add_flag_callback(
+      "--from-left", [&order] { order = bit_order::from_left; },
+      "Bit 0 is the highest of the key's first byte, as in the paper; without it the lowest, as in a little-endian "
+      "number");
+  return {option, bits};
 }
 
-// The bits that a --key says: OFFSET:BITS of a row, or NAME or NAME:FIRST:BITS of a field of whole numbers, whose bit 0
-// is the lowest of the number, in either order of bytes; with --from-left the highest of its first byte.
-// @throws CLI::ValidationError for what is neither, error(bad_input) for a field without such bits
-bit_field bits_of_key(const std::string& key, bit_order order, const io::record_file& file) {
-  const std::string names = io::field_names(file.type());
-  if (jobs::is_key_place(key) || names.empty()) {
-    bit_field bits = parse_bit_field(key);
-    bits.order = order;
-    return bits;
-  }
-  std::optional<io::npy_field> field = jobs::field_of_rows(file, key);
-  std::optional<bit_field> part;
-  if (!field) {
-    const std::size_t last = key.rfind(':');
-    const std::size_t first = last == key.npos || last == 0 ? key.npos : key.rfind(':', last - 1);
-    if (first != key.npos) {
-      field = jobs::field_of_rows(file, key.substr(0, first));
-      if (field) part = parse_bit_field(key.substr(first + 1));
-    }
-  }
-  if (!field) {
-    primitives::refuse("--key: '{}' is neither OFFSET:BITS nor a field of {}, whose fields are {}",
-                       core::printable(key), file.path(), names);
-  }
-  const io::npy_type& type = field->type;
-  if (field->count != 1 || std::string_view("biu").find(type.kind) == std::string_view::npos) {
-    io::fail(file.path(), "--key: field {} is {}{}; a category is a whole number, and OFFSET:BITS takes other bits",
-             core::printable(field->name), field->count == 1 ? "" : fmt::format("{} times ", field->count),
+// The field of whole numbers that a --key names.
+split_place place_of_field(const io::npy_field& field, const std::string& path) {
+  const io::npy_type& type = field.type;
+  if (field.count != 1 || std::string_view("biu").find(type.kind) == std::string_view::npos) {
+    io::fail(path, "--key: field {} is {}{}; a category is a whole number, and OFFSET:BYTES takes other bytes",
+             core::printable(field.name), field.count == 1 ? "" : fmt::format("{} times ", field.count),
              core::printable(type.descr));
   }
-  const std::uint64_t width = 8 * type.item_bytes;
-  const bit_field of_number = part.value_or(bit_field{0, static_cast<std::uint32_t>(width)});
-  if (of_number.first > width || of_number.count > width - of_number.first) {
-    primitives::refuse("--key: '{}': {} bits from bit {} on reach past the {} bits of {}", core::printable(key),
-                       of_number.count, of_number.first, width, core::printable(field->name));
+  return {8 * field.offset, 8 * type.item_bytes, type.order == '>', field.name};
+}
+
+// "NAME:FIRST:BITS" is what --key took before there was --bits.
+[[noreturn]] void refuse_key(const std::string& key, const io::record_file& file, const std::string& names) {
+  const std::size_t last = key.rfind(':');
+  const std::size_t first = last == key.npos || last == 0 ? key.npos : key.rfind(':', last - 1);
+  if (first != key.npos && jobs::field_of_rows(file, key.substr(0, first))) {
+    primitives::refuse("--key {0} is now --key {1} --bits {2}", core::printable(key),
+                       core::printable(key.substr(0, first)), core::printable(key.substr(first + 1)));
   }
-  if (order == bit_order::from_left) {
-    primitives::refuse("--from-left is for --key OFFSET:BITS; the bits of field {} are counted from the lowest",
-                       core::printable(field->name));
+  primitives::refuse("--key: '{}' is neither OFFSET:BYTES nor a field of {}, whose fields are {}", core::printable(key),
+                     file.path(), names);
+}
+
+// The bits that --key and --bits say of the rows of a file. Bit 0 of a field is the lowest of the number, in either
+// order of bytes; with --from-left bits are counted from the highest of the key's first byte.
+// @param row_bytes  of the file; 0 while they are not known, where the key must say its place
+// @throws CLI::ValidationError for a key that is neither a place nor a field, error(bad_argument) for bits that are not
+// there, error(bad_input) for a field without such bits
+bit_field bits_of_key(const std::string& key, const std::optional<bit_field>& part, bit_order order,
+                      const io::record_file& file, std::uint64_t row_bytes) {
+  split_place place{0, 8 * row_bytes};
+  const std::string names = io::field_names(file.type());
+  if (!key.empty() && (jobs::is_key_place(key) || names.empty())) {
+    place = parse_place(key);
+  } else if (!key.empty()) {
+    const std::optional<io::npy_field> field = jobs::field_of_rows(file, key);
+    if (!field) refuse_key(key, file, names);
+    place = place_of_field(*field, file.path());
   }
-  const bool reversed = type.order == '>';
-  const std::uint64_t first = reversed ? width - of_number.first - of_number.count : of_number.first;
-  return {8 * field->offset + first, of_number.count, reversed ? bit_order::from_left : order};
+  if (place.first_bit > 8 * row_bytes || place.bits > 8 * row_bytes - place.first_bit) {
+    primitives::refuse(
+        "--key: '{}': {} bytes from byte {} on reach past the {} bytes of a row of {}; --bits "
+        "FIRST:COUNT takes bits",
+        core::printable(key), place.bits / 8, place.first_bit / 8, row_bytes, file.path());
+  }
+  const bit_field taken = part.value_or(bit_field{0, static_cast<std::uint32_t>(place.bits)});
+  if (!part && place.bits > bit_field::most_bits) {
+    primitives::refuse(
+        "{} has {} bits, more than {}: --bits FIRST:COUNT takes some of them",
+        key.empty() ? fmt::format("a row of {}", file.path()) : fmt::format("--key {}", core::printable(key)),
+        place.bits, bit_field::most_bits);
+  }
+  if (taken.first > place.bits || taken.count > place.bits - taken.first) {
+    primitives::refuse(
+        "--bits: '{}:{}' reaches past the {} bits of {}", taken.first, taken.count, place.bits,
+        key.empty() ? fmt::format("a row of {}", file.path()) : fmt::format("--key {}", core::printable(key)));
+  }
+  if (order == bit_order::from_left && !place.field.empty()) {
+    primitives::refuse("--from-left is for --key OFFSET:BYTES; the bits of field {} are counted from the lowest",
+                       core::printable(place.field));
+  }
+  const std::uint64_t first = place.is_big_endian ? place.bits - taken.first - taken.count : taken.first;
+  return {place.first_bit + first, taken.count, place.is_big_endian ? bit_order::from_left : order};
 }
 
 struct split_command {
   common_options common;
   std::string in;
   std::string keys;
-  std::string categories;
   std::string output;
   std::string offsets;
   std::string index;  ///< kind of index to write, gather or scatter; empty: records
   std::uint64_t record_bytes = 0;
   std::uint64_t key_bytes = 0;
-  std::optional<std::uint64_t> count;
+  std::uint64_t categories = 0;   ///< that KEYS has; 0: --key and --bits say where they are
   std::string key;                ///< as it is given
-  std::optional<bit_field> bits;  ///< that it says, once the file is open
+  std::optional<bit_field> part;  ///< --bits, of the key
+  std::optional<bit_field> bits;  ///< that both say, once the file is open
   bit_order order = bit_order::little_endian;
   std::optional<index_type> index_kind;
   bool unstable = false;
 
-  const std::string& key_path() const { return categories.empty() ? keys : categories; }
+  bool has_categories() const { return categories != 0; }
   bool gathers() const { return index == "gather"; }
 };
 
 void require_options(const split_command& command) {
-  const bool has_separate_keys = !command.key_path().empty();
-  if (!command.categories.empty() && !command.count)
-    primitives::refuse("--categories needs --count N, the number of categories");
-  if (command.categories.empty() && command.key.empty()) {
-    primitives::refuse("give --key OFFSET:BITS, or --categories FILE and --count N");
+  const bool has_separate_keys = !command.keys.empty();
+  if (!command.has_categories() && command.key.empty() && !command.part) {
+    primitives::refuse("give --key OFFSET:BYTES, --bits FIRST:COUNT, or --keys FILE and --categories N");
   }
-  if (command.in.empty() && !(has_separate_keys && !command.index.empty())) {
-    primitives::refuse("IN may be left out only for an --index by --keys or --categories");
-  }
+  if (command.in.empty() && !(has_separate_keys && !command.index.empty()))
+    primitives::refuse("IN may be left out only for an --index by --keys");
   if (command.in.empty() && command.record_bytes != 0) primitives::refuse("--record-bytes is for IN");
-  if (!has_separate_keys && command.key_bytes != 0) primitives::refuse("--key-bytes is for --keys or --categories");
-  if (!command.categories.empty() && command.order == bit_order::from_left)
-    primitives::refuse("--from-left is for --key");
-  if (command.index.empty() && command.index_kind) primitives::refuse("--index-type is for --index");
+  if (!has_separate_keys && command.key_bytes != 0) primitives::refuse("--key-bytes is for --keys");
+  if (command.has_categories() && command.order == bit_order::from_left)
+    primitives::refuse("--from-left is for --key and --bits");
+  if (command.index.empty() && command.index_kind) primitives::refuse("--output-type is for --index");
   if (!command.index.empty() && command.unstable) primitives::refuse("--unstable is for records, not for an index");
 }
 
 void require_distinct_outputs(const split_command& o) {
-  require_output(o.output, {o.in, o.key_path()});
+  require_output(o.output, {o.in, o.keys});
   if (o.offsets.empty()) return;
-  require_output(o.offsets, {o.in, o.key_path()}, "--offsets");
+  require_output(o.offsets, {o.in, o.keys}, "--offsets");
   if (io::name_one_file(o.output, o.offsets)) primitives::refuse("-o and --offsets are both {}", o.offsets);
 }
 
@@ -178,7 +230,7 @@ struct split_views {
 
 split_views views_of(const split_command& o, const_records in, const_records keys) {
   const bit_field bits = o.bits.value_or(bit_field{});
-  if (!o.categories.empty()) return {in, split_key::category(keys, *o.count)};
+  if (o.has_categories()) return {in, split_key::category(keys, o.categories)};
   if (!o.keys.empty()) return {in, split_key::of(keys, bits)};
   return {in, o.index.empty() ? split_key::of_record(bits) : split_key::of(in, bits)};
 }
@@ -190,31 +242,25 @@ void require_offsets(const split_command& o) {
 }
 
 void require_as_many(const split_command& o, const_records in, const_records keys) {
-  if (o.in.empty() || o.key_path().empty() || in.count == keys.count) return;
-  io::fail(o.key_path(), "{} keys, but {} has {} records", keys.count, o.in, in.count);
+  if (o.in.empty() || o.keys.empty() || in.count == keys.count) return;
+  io::fail(o.keys, "{} keys, but {} has {} records", keys.count, o.in, in.count);
 }
 
 void open_inputs(split_command& o, split_inputs& files) {
   if (!o.in.empty()) files.in_file.emplace(o.in, o.record_bytes, "--record-bytes");
-  if (!o.key_path().empty()) files.key_file.emplace(o.key_path(), o.key_bytes, "--key-bytes");
-  if (!o.categories.empty()) require_category_type(*files.key_file, "record");
-  if (!o.key.empty()) o.bits = bits_of_key(o.key, o.order, files.key_file ? *files.key_file : *files.in_file);
-}
-
-// The library says this without the names of the option and the file.
-void require_bits_in_rows(const split_command& o, const const_records& rows) {
-  const std::uint64_t width = 8 * rows.record_bytes;
-  if (!o.bits || (o.bits->first <= width && o.bits->count <= width - o.bits->first)) return;
-  primitives::refuse("--key: '{}': {} bits from bit {} on reach past the {} bits of a row of {}",
-                     core::printable(o.key), o.bits->count, o.bits->first, width,
-                     core::printable(o.key_path().empty() ? o.in : o.key_path()));
+  if (!o.keys.empty()) files.key_file.emplace(o.keys, o.key_bytes, "--key-bytes");
+  if (o.has_categories()) {
+    require_category_type(*files.key_file, "record");
+    return;
+  }
+  const io::record_file& file = files.key_file ? *files.key_file : *files.in_file;
+  o.bits = bits_of_key(o.key, o.part, o.order, file, file.unmapped_rows(primitives::most_record_bytes).record_bytes);
 }
 
 void read_inputs(const split_command& command, split_inputs& files) {
   if (files.in_file) files.in = files.in_file->rows(primitives::most_record_bytes);
   if (files.key_file) files.keys = files.key_file->rows(primitives::most_record_bytes);
-  require_bits_in_rows(command, files.key_file ? files.keys : files.in);
-  if (!command.categories.empty()) {
+  if (command.has_categories()) {
     files.categories = io::native_numbers(files.keys, files.key_file->type());
     files.keys.data = files.categories.data();
   }
@@ -272,8 +318,8 @@ void run(split_command command) {
     return std::span(reinterpret_cast<std::uint64_t*>(data), bounds ? bound_count : 0);
   };
   const std::span<std::uint64_t> offsets = values_of(bounds ? context_bounds->data() : nullptr);
-  const double seconds =
-      timed(ctx, command.key_path(), [&] { split_to(command, ctx, views, context_out.data(), count, type, offsets); });
+  const run_times times = timed_runs(ctx, command.keys, command.common.runs,
+                                     [&] { split_to(command, ctx, views, context_out.data(), count, type, offsets); });
   context_out.fetch();
   if (bounds) context_bounds->fetch();
   if (command.common.verify) {
@@ -286,7 +332,7 @@ void run(split_command command) {
   }
   out.commit();
   if (bounds) bounds->commit();
-  print_report(command.common, command.output, ctx, plan, count, width, seconds);
+  print_report(command.common, command.output, ctx, plan, count, width, times);
 }
 
 }  // namespace
@@ -296,31 +342,27 @@ void add_split(CLI::App& app) {
   CLI::App* subcommand = app.add_subcommand("split", "Bring the records of each category together, in order");
   add_input(*subcommand, "IN", command->in, "Records: .npy, .npz, or raw with --record-bytes");
   add_output(*subcommand, command->output)->required();
-  CLI::Option* key = add_key(*subcommand, command->key, command->order);
-  CLI::Option* keys =
+  const auto [key, bits] = add_key(*subcommand, command->key, command->part, command->order);
+  CLI::Option* const keys =
       subcommand
           ->add_option("--keys", command->keys,
-                       "File of the keys, one row for each record, if they are not in the records; --key reads it")
-          ->type_name("KEYS")
-          ->needs(key);
-  CLI::Option* categories =
-      subcommand->add_option("--categories", command->categories, "The category of each record: '|u1', '<u2' or '<u4'")
-          ->type_name("CATEGORIES")
-          ->excludes(key)
-          ->excludes(keys);
-  add_number(*subcommand, "--count", 1, std::uint64_t{1} << 32, command->count, "Categories in all, numbered from 0")
-      ->needs(categories);
+                       "File of the keys, one row for each record, if they are not in the records; with --categories "
+                       "the category of each record: '|u1', '<u2' or '<u4'")
+          ->type_name("FILE");
+  add_categories(*subcommand, command->categories)->needs(keys)->excludes(key)->excludes(bits);
   subcommand->add_flag("--unstable", command->unstable, "Records of a category in any order, which is faster");
   subcommand
       ->add_option("--index", command->index, "Write where records come from (gather) or go (scatter) instead of them")
       ->check(CLI::IsMember({"gather", "scatter"}));
-  add_index_type(*subcommand, command->index_kind, "Type of the index written; u32 unless there are too many records");
+  add_index_type(*subcommand, command->index_kind, "Type of the index written; u32 unless there are too many records",
+                 "--output-type");
   subcommand
       ->add_option("--offsets", command->offsets, "Also write where each category begins, and where the last ends: u8")
       ->type_name("FILE.npy");
   add_record_bytes(*subcommand, command->record_bytes);
-  add_record_bytes(*subcommand, command->key_bytes, "--key-bytes",
-                   "Width of raw keys or categories; .npy files know their own");
+  add_record_bytes(*subcommand, command->key_bytes, "--key-bytes", "Width of raw KEYS; .npy files know their own");
+  command->common.add_variant_to(*subcommand, "split");
+  command->common.add_runs_to(*subcommand);
   command->common.add_to(*subcommand, common_options::by_reference);
   subcommand->footer(split_footer);
   subcommand->callback([command] { run(*command); });

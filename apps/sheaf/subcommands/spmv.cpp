@@ -4,7 +4,6 @@
 #include "apps/sheaf/files/sparse/matrix_market.hpp"
 #include "apps/sheaf/subcommands/files/vector_file.hpp"
 #include "apps/sheaf/subcommands/movement.hpp"
-#include "core/context_state.hpp"
 
 // The subcommand spmv, which multiplies matrices of MatrixMarket files.
 namespace sheaf::cli {
@@ -14,14 +13,15 @@ constexpr const char* spmv_footer =
     "MATRIX is a MatrixMarket file (.mtx), gzip or not: coordinate or array; real, integer or pattern, whose values\n"
     "are 1; general, symmetric or skew-symmetric, with entries on either side of the diagonal. Entries at the same\n"
     "place are added, and zeros of arrays are dropped. X is an .npy or .npz array of f4 or f8, or a MatrixMarket\n"
-    "file of one column or one row. It has one number for each column (with --transpose: row); without it, all are\n"
-    "1. --y is read in the same way, but only with --beta. The result has f8, or f4 with --f32. With --f32, finite\n"
-    "numbers that are larger than f32 can hold are refused.\n\n"
+    "file of one column or one row. It has one number for each column (with --transposed: row); without it, all are\n"
+    "1. --y is read in the same way, but only with --beta. The result has the --value-type. With f32, finite numbers\n"
+    "that are larger than f32 can hold are refused. Without --variant, --runs prepares the matrix for them.\n\n"
     "Example: row sums of a matrix\n"
     "  printf '%%%%MatrixMarket matrix coordinate real general\\n2 3 3\\n1 1 1.5\\n1 3 2\\n2 2 -1\\n' > a.mtx\n"
     "  sheaf spmv a.mtx -o sums.npy --verify\n"
     "y = 2 A x - y, with the time of 100 products\n"
-    "  python3 -c \"import numpy as np; np.save('x.npy', np.array([1.0, 2, 3])); np.save('y.npy', np.ones(2))\"\n"
+    "  python3 -c \"import numpy as np; np.save('x.npy', np.array([1.0, 2, 3]))\"\n"
+    "  python3 -c \"import numpy as np; np.save('y.npy', np.ones(2))\"\n"
     "  sheaf spmv a.mtx x.npy -o out.npy --alpha 2 --beta -1 --y y.npy --runs 100";
 
 struct spmv_command {
@@ -34,7 +34,6 @@ struct spmv_command {
   double beta = 0;
   bool transposed = false;
   bool narrow = false;
-  std::uint64_t runs = 0;  ///< 0: one product, unprepared
 };
 
 /// What a matrix looks like.
@@ -71,26 +70,37 @@ matrix_facts facts_of(const io::csr_matrix<Value>& a) {
 
 /// What the products took.
 struct timing {
-  double seconds = 0;       ///< of the product that made the answer, or the least of all runs
-  double mean_seconds = 0;  ///< of all runs
+  run_times times;
   std::optional<spmv_preparation> prepared;
   std::string variant;
-
-  double runs_per_second() const { return 1 / std::max(mean_seconds, 1e-12); }
 };
 
+/// The plan of a product, and that of a preparation, if there is one.
+struct spmv_plans {
+  explanation product;
+  std::optional<explanation> preparation;
+
+  const explanation& shown() const { return preparation ? *preparation : product; }
+};
+
+/// What was predicted of a product by a variant, if anything was.
+nlohmann::json predicted_of(const explanation& plan, std::string_view variant) {
+  const auto found = std::ranges::find_if(
+      plan.variants, [&](const variant_estimate& v) { return v.variant == variant && v.applicable; });
+  return found == plan.variants.end() ? nlohmann::json() : nlohmann::json(found->seconds);
+}
+
 nlohmann::json json_of(const spmv_command& command, const context& ctx, const csr_view& a, const matrix_facts& facts,
-                       const explanation& plan, const timing& timing) {
+                       const spmv_plans& plans, const timing& timing) {
   nlohmann::json variants = nlohmann::json::array();
-  for (const variant_estimate& v : plan.variants) {
+  for (const variant_estimate& v : plans.shown().variants) {
     nlohmann::json one{{"variant", v.variant}, {"chosen", v.chosen}};
     if (v.applicable) one["predicted_seconds"] = v.seconds;
     if (!v.reason.empty()) one["reason"] = v.reason;
     variants.push_back(std::move(one));
   }
   nlohmann::json report = report_of("spmv", ctx);
-  report.update({{"device", ctx.state().device_name},
-                 {"matrix", command.matrix},
+  report.update({{"matrix", command.matrix},
                  {"rows", a.rows},
                  {"columns", a.columns},
                  {"nonzeros", a.values.count},
@@ -100,13 +110,12 @@ nlohmann::json json_of(const spmv_command& command, const context& ctx, const cs
                  {"value_type", command.narrow ? "f32" : "f64"},
                  {"variant", timing.variant},
                  {"variants", std::move(variants)},
-                 {"seconds", timing.seconds},
+                 {"seconds", timing.times.least},
+                 {"predicted_seconds", predicted_of(plans.product, timing.variant)},
                  {"verified", command.common.verify},
                  {"output", command.output}});
-  if (command.runs > 0) {
-    report["runs"] = command.runs;
-    report["mean_seconds"] = timing.mean_seconds;
-    report["runs_per_second"] = timing.runs_per_second();
+  add_runs(report, command.common, timing.times);
+  if (command.common.runs > 0) {
     report["preparation_seconds"] = timing.prepared ? timing.prepared->preparation_seconds : 0;
     report["pays_after_runs"] = timing.prepared ? timing.prepared->pays_after_runs : 0;
   }
@@ -124,34 +133,35 @@ void print_preparation(const spmv_preparation& preparation) {
       preparation.pays_after_runs > 0
           ? fmt::format("pays after {} run{}", preparation.pays_after_runs, preparation.pays_after_runs == 1 ? "" : "s")
           : "saves no time";
-  fmt::print("prepared: {} in {}, whose runs are {}, {}; {} bytes kept\n", preparation.variant,
+  fmt::print(stderr, "prepared: {} in {}, whose runs are {}, {}; {} bytes kept\n", preparation.variant,
              seconds_text(preparation.preparation_seconds), preparation.product, gain, preparation.kept_bytes);
 }
 
-void print_lines(const spmv_command& command, const csr_view& a, const matrix_facts& f, const explanation& plan,
-                 const timing& timing) {
-  fmt::print("{}: {} rows, {} columns, {} nonzeros; rows of {} to {}, {:.1f} in the mean; bandwidth {}\n",
-             command.matrix, a.rows, a.columns, a.values.count, f.least, f.most, f.mean, f.bandwidth);
-  const double per_second = 2 * static_cast<double>(a.values.count) / std::max(timing.seconds, 1e-12);
-  std::string runs;
-  if (command.runs > 0) {
-    runs = fmt::format("; least of {} runs, {} in the mean, {:.4g} runs a second", command.runs,
-                       seconds_text(timing.mean_seconds), timing.runs_per_second());
-  }
-  fmt::print("spmv: {} in {}, {:.3g} GFLOP/s{}{}\n", timing.variant, seconds_text(timing.seconds), per_second / 1e9,
-             runs, command.common.verify ? "; verified" : "");
+// What --verbose says: of the matrix, of its preparation, and of each variant.
+void print_details(const spmv_command& command, const matrix_facts& f, const explanation& plan, const timing& timing) {
+  if (!command.common.verbose) return;
+  fmt::print(stderr, "{}: rows of {} to {} nonzeros, {:.1f} in the mean; bandwidth {}\n",
+             shown_on(stderr, command.matrix), f.least, f.most, f.mean, f.bandwidth);
   if (timing.prepared) print_preparation(*timing.prepared);
   for (const variant_estimate& estimate : plan.variants) {
     if (!estimate.chosen) {
-      fmt::print("  {}: {}\n", estimate.variant, estimate.reason);
+      fmt::print(stderr, "{}: {}: {}\n", plan.primitive, estimate.variant, estimate.reason);
     } else if (timing.prepared && timing.prepared->variant != estimate.variant) {
-      fmt::print("  {}: predicted {}, the cheapest, and not taken because its timed runs were slower\n",
-                 estimate.variant, seconds_text(estimate.seconds));
+      fmt::print(stderr, "{}: {}: predicted {}, the cheapest, and not taken because its timed runs were slower\n",
+                 plan.primitive, estimate.variant, seconds_text(estimate.seconds));
     } else {
-      fmt::print("  {}: predicted {}{}, the cheapest\n", estimate.variant, seconds_text(estimate.seconds),
-                 timing.prepared ? fmt::format(" with {} runs", command.runs) : "");
+      fmt::print(stderr, "{}: {}: predicted {}{}, taken\n", plan.primitive, estimate.variant,
+                 seconds_text(estimate.seconds),
+                 timing.prepared ? fmt::format(" with {} runs", command.common.runs) : "");
     }
   }
+}
+
+void print_line(const spmv_command& command, const csr_view& a, const timing& timing) {
+  const double per_second = 2 * static_cast<double>(a.values.count) / std::max(timing.times.least, 1e-12);
+  fmt::print("spmv: {} x {} with {} nonzeros, {} in {}, {:.3g} GFLOP/s{}{}\n", a.rows, a.columns, a.values.count,
+             timing.variant, seconds_text(timing.times.least), per_second / 1e9,
+             runs_text(command.common, timing.times), command.common.verify ? "; verified" : "");
 }
 
 // What a product is made of, in host memory.
@@ -196,26 +206,22 @@ struct products {
   void set_y() const {
     if (before != nullptr) copy_bytes(ctx, y.data, before, y.count * bytes(y.type));
   }
-  double once() const {
-    set_y();
-    return timed(ctx, command.matrix, [&] { spmv(ctx, a, x, y, options); });
-  }
-  // Prepares the matrix, but for the reference, whose product is what its preparation keeps.
-  timing again_and_again(timing timing, explanation& plan) const {
+  // Prepares the matrix for runs, unless the caller names the variant of the products.
+  timing run(spmv_plans& plans) const {
+    timing timing;
+    timing.variant = chosen_variant(plans.product);
     std::optional<prepared_spmv> prepared;
-    if (!command.common.is_reference()) {
-      prepared.emplace(prepare_spmv(ctx, a, command.runs, {.transposed = command.transposed}));
+    if (command.common.runs > 0 && !command.common.forces_variant()) {
+      prepared.emplace(prepare_spmv(ctx, a, command.common.runs, {.transposed = command.transposed}));
       timing.prepared = prepared->report();
       timing.variant = timing.prepared->variant == "kept" ? timing.prepared->product : timing.prepared->variant;
-      plan = explain_prepare_spmv(ctx, a, command.runs,
-                                  {.transposed = command.transposed, .pattern = timing.prepared->order});
+      plans.preparation = explain_prepare_spmv(ctx, a, command.common.runs,
+                                               {.transposed = command.transposed, .pattern = timing.prepared->order});
     }
-    const run_times times = timed_runs(
-        ctx, command.matrix, command.runs,
+    timing.times = timed_runs(
+        ctx, command.matrix, command.common.runs,
         [&] { prepared ? prepared->run(x, y, command.alpha, command.beta) : spmv(ctx, a, x, y, options); },
         [&] { set_y(); });
-    timing.seconds = times.least;
-    timing.mean_seconds = times.mean;
     return timing;
   }
 };
@@ -251,23 +257,21 @@ void run_typed(const spmv_command& command) {
                              .beta = command.beta,
                              .transposed = command.transposed,
                              .variant = command.common.variant()};
-  explanation plan = explain_spmv(ctx, a.view, x, {nullptr, count, type}, options);
+  spmv_plans plans{explain_spmv(ctx, a.view, x, {nullptr, count, type}, options), {}};
 
   record_output out(command.output, numbers_header(float_descr(sizeof(Value)), count), count, sizeof(Value));
   const context_output y(ctx, out);
   const products work{command, ctx, a.view, x, {y.data(), count, type}, command.beta == 0 ? nullptr : in.before.data(),
                       options};
-  timing timing;
-  timing.variant = chosen_variant(plan);
-  if (command.runs == 0) timing.seconds = work.once();
-  if (command.runs > 0) timing = work.again_and_again(timing, plan);
+  const timing timing = work.run(plans);
   y.fetch();
-  const matrix_facts facts = facts_of(in.matrix);
   if (command.common.verify) require_product(command, in, {out.rows().data, count, type});
   out.commit();
   if (command.common.quiet) return;
-  if (command.common.json) return print_json(json_of(command, ctx, a.view, facts, plan, timing));
-  print_lines(command, a.view, facts, plan, timing);
+  const matrix_facts facts = facts_of(in.matrix);
+  print_details(command, facts, plans.shown(), timing);
+  if (command.common.json) return print_json(json_of(command, ctx, a.view, facts, plans, timing));
+  print_line(command, a.view, timing);
 }
 
 void run(const spmv_command& o) {
@@ -283,14 +287,14 @@ void add_spmv(CLI::App& app) {
   add_input(*subcommand, "MATRIX", command->matrix, "A MatrixMarket file, gzip or not")->required();
   add_input(*subcommand, "X", command->x, "The vector: .npy or .npz of f4 or f8, or .mtx; ones unless given");
   add_output(*subcommand, command->output)->required();
-  subcommand->add_flag("--transpose", command->transposed, "Multiply by the transposed matrix");
+  subcommand->add_flag("--transposed", command->transposed, "Multiply by the transposed matrix");
   add_real(*subcommand, "--alpha", command->alpha, "What the product is multiplied by");
   add_real(*subcommand, "--beta", command->beta, "What --y is multiplied by before it is added");
   subcommand->add_option("--y", command->y, "What is added: .npy or .npz of f4 or f8, or .mtx")->type_name("FILE");
-  subcommand->add_flag("--f32", command->narrow,
-                       "Read the matrix and multiply in f32, not f64; --backend opengl needs it");
-  add_number(*subcommand, "--runs", 1, 1'000'000'000, command->runs,
-             "Prepare the matrix, multiply this many times, and report the times");
+  add_value_type(*subcommand, command->narrow,
+                 "Type in which the matrix is read and multiplied; --backend opengl needs f32");
+  command->common.add_variant_to(*subcommand, "spmv");
+  command->common.add_runs_to(*subcommand, "Prepare the matrix, multiply this many times, and report the times");
   command->common.add_to(*subcommand, "Check the answer by long sums, within what rounding allows");
   subcommand->footer(spmv_footer);
   subcommand->callback([command] { run(*command); });

@@ -26,7 +26,7 @@ const problem_field edges_field = fields::count.with_help("Edges of a graph");
 const problem_field nodes_field{"--nodes",
                                 "Nodes of the graph; one for seven edges unless given, as in a box of tetrahedra", "N",
                                 [](problem_spec& p, option_texts texts) { p.table = number_of("--nodes", texts, 0); }};
-const problem_field type_field{"--type", "Type of the nodes' values in edge_sum; f32 unless given", "f32|f64",
+const problem_field type_field{"--value-type", "Type of the nodes' values in edge_sum; f32 unless given", "f32|f64",
                                [](problem_spec& p, option_texts texts) {
                                  p.value = value_of(texts.front(), float_types, "a type of nodes' values");
                                }};
@@ -407,7 +407,7 @@ namespace {
 constexpr entry edge_sum_entry{.name = "edge_sum",
                                .family = "edges",
                                .fields = taken,
-                               .example = "--count 100000000 --nodes 14000000 --type f32 --components 3",
+                               .example = "--count 100000000 --nodes 14000000 --value-type f32 --components 3",
                                .write = write,
                                .read = read,
                                .text = text_of_sum,

@@ -1,3 +1,6 @@
+#include <charconv>
+
+#include "core/printable.hpp"
 #include "lab/description/estimates.hpp"
 #include "lab/description/linked_list/items.hpp"
 #include "lab/description/linked_list/problem.hpp"
@@ -21,7 +24,7 @@ const problem_field lists_field{"--lists", "How many lists the nodes make; one u
                                   p.part<list_part>().lists = value_of(texts.front(), list_counts, "a number of lists");
                                 }};
 const problem_field rank_type_field{
-    "--type", "Type of the ranks of list_rank; u32 unless there are too many nodes", "u32|u64|i32|i64",
+    "--output-type", "Type of the ranks of list_rank; u32 unless there are too many nodes", "u32|u64|i32|i64",
     [](problem_spec& p, option_texts texts) { p.record_bytes = bytes(parse_index_type(texts.front())); }};
 const problem_field value_type_field =
     fields::value_type.with_help("Type of the values that list_scan combines; f32 unless given");
@@ -30,8 +33,17 @@ const problem_field op_field{
     "add|min|max|mul|and|or|xor", [](problem_spec& p, option_texts texts) {
       p.part<list_part>().op = value_of(texts.front(), scan_operators, "an operator");
     }};
-const problem_field exclusive_field{"--exclusive", "A node's result of list_scan combines only the values before it",
-                                    "", [](problem_spec& p, option_texts) { p.part<list_part>().is_exclusive = true; }};
+const problem_field exclusive_field{
+    "--exclusive-from", "A node's result of list_scan combines only the values before it, from this number on",
+    "NUMBER", [](problem_spec& p, option_texts texts) {
+      // A plan needs no more of the number than that there is one.
+      double number = 0;
+      const std::string& text = texts.front();
+      const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+      if (problem != std::errc{} || end != text.data() + text.size())
+        refuse("--exclusive-from: '{}' is not a number", core::printable(text));
+      p.part<list_part>().is_exclusive = true;
+    }};
 const problem_field packed_field{"--packed", "Values of 4 bytes lie beside successors of 4 bytes", "",
                                  [](problem_spec& p, option_texts) { p.part<list_part>().is_packed = true; }};
 
@@ -493,7 +505,7 @@ constexpr entry list_rank_entry{.name = "list_rank",
 constexpr entry list_scan_entry{.name = "list_scan",
                                 .family = "linked_list",
                                 .fields = taken_by_scan,
-                                .example = "--count 100000000 --type u32 --op max --packed --pattern random",
+                                .example = "--count 100000000 --value-type u32 --op max --packed --pattern random",
                                 .write = write_scan,
                                 .read = read_scan,
                                 .text = text_of_scan,

@@ -188,7 +188,7 @@ constexpr entry scatter_reduce_entry{
     .name = "scatter_reduce",
     .family = "reduce",
     .fields = taken,
-    .example = "--count 100000000 --table 1000000 --type f64 --op max --pattern skewed",
+    .example = "--count 100000000 --table 1000000 --value-type f64 --op max --pattern skewed",
     .write = write,
     .read = read,
     .text = movement_text,

@@ -56,10 +56,10 @@ constexpr problem_field key_of_keys =
 constexpr problem_field key_of_rows =
     key_field_read_by([](problem_spec& p, option_texts texts) { set_key(p, texts, p.key_bytes, "records"); });
 
-const problem_field value_bytes{"--bytes", "sort_pairs: bytes of a value, once for each array of values", "N",
+const problem_field value_bytes{"--value-bytes", "sort_pairs: bytes of a value, once for each array of values", "N",
                                 [](problem_spec& p, option_texts texts) {
                                   for (std::size_t i = 0; i < texts.size(); ++i) {
-                                    const std::uint64_t width = number_of("--bytes", texts.subspan(i, 1), 1);
+                                    const std::uint64_t width = number_of("--value-bytes", texts.subspan(i, 1), 1);
                                     if (i == 0) p.record_bytes = width;
                                     if (i > 0) p.part<sort_part>().more_value_bytes.push_back(width);
                                   }
@@ -68,7 +68,7 @@ const problem_field value_bytes{"--bytes", "sort_pairs: bytes of a value, once f
 /// The rows of sort_gather_index stay where they are; what it writes is an index.
 const problem_field bytes_of_rows{
     fields::bytes.option, fields::bytes.help, fields::bytes.type_name,
-    [](problem_spec& p, option_texts texts) { p.key_bytes = number_of("--bytes", texts, 1); }};
+    [](problem_spec& p, option_texts texts) { p.key_bytes = number_of("--record-bytes", texts, 1); }};
 
 void whole_record(problem_spec& p) { take_whole_row(p, p.record_bytes, "records"); }
 void whole_key(problem_spec& p) { take_whole_row(p, p.key_bytes, "keys"); }
@@ -528,14 +528,14 @@ constexpr entry entry_of_records(std::string_view name, std::string_view example
 }  // namespace
 
 constexpr entry sort_keys_entry =
-    entry_of_records("sort_keys", "--count 100000000 --bytes 8", read_keys, labels_of_keys, jobs::sort_keys_job);
-constexpr entry sort_records_entry = entry_of_records("sort_records", "--count 100000000 --bytes 100 --key 0:10",
+    entry_of_records("sort_keys", "--count 100000000 --record-bytes 8", read_keys, labels_of_keys, jobs::sort_keys_job);
+constexpr entry sort_records_entry = entry_of_records("sort_records", "--count 100000000 --record-bytes 100 --key 0:10",
                                                       read_with_key, labels_of_records, jobs::sort_records_job);
 
 constexpr entry sort_pairs_entry{.name = "sort_pairs",
                                  .family = "sort",
                                  .fields = taken_by_pairs,
-                                 .example = "--count 100000000 --key-bytes 8 --bytes 4 --bytes 16",
+                                 .example = "--count 100000000 --key-bytes 8 --value-bytes 4 --value-bytes 16",
                                  .write = write,
                                  .read = read,
                                  .text = text_of_pairs,
@@ -549,7 +549,7 @@ constexpr entry sort_pairs_entry{.name = "sort_pairs",
 constexpr entry sort_gather_index_entry{.name = "sort_gather_index",
                                         .family = "sort",
                                         .fields = taken_by_index,
-                                        .example = "--count 100000000 --bytes 16 --key 8:8:i",
+                                        .example = "--count 100000000 --record-bytes 16 --key 8:8:i",
                                         .writes_index = true,
                                         .write = write,
                                         .read = read_of_index,

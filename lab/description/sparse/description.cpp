@@ -66,8 +66,8 @@ const problem_field rows{"--rows", "Rows of the matrix; one for every 16 entries
 const problem_field offset_type{
     "--offset-type", "Type of the matrix's row offsets; u32 unless there are too many entries", "u32|u64|i32|i64",
     [](problem_spec& p, option_texts texts) { p.part<sparse_part>().offset = parse_index_type(texts.front()); }};
-const problem_field value_type{"--type", "Type of the matrix and of its vectors in spmv; f32 unless given", "f32|f64",
-                               [](problem_spec& p, option_texts texts) {
+const problem_field value_type{"--value-type", "Type of the matrix and of its vectors in spmv; f32 unless given",
+                               "f32|f64", [](problem_spec& p, option_texts texts) {
                                  p.value = value_of(texts.front(), float_types, "a type of a matrix's values");
                                  p.record_bytes = bytes(p.value);
                                }};
@@ -551,7 +551,7 @@ namespace {
 constexpr entry spmv_entry{.name = "spmv",
                            .family = "sparse",
                            .fields = taken,
-                           .example = "--count 100000000 --rows 6000000 --type f64 --pattern random",
+                           .example = "--count 100000000 --rows 6000000 --value-type f64 --pattern random",
                            .write = write,
                            .read = read,
                            .text = text_of_product,

@@ -318,7 +318,7 @@ extern const entry conjugate_gradient_entry{
     .name = conjugate_gradient_call,
     .family = "sparse",
     .fields = taken,
-    .example = "--count 100000000 --rows 6000000 --type f64 --jacobi --pattern random",
+    .example = "--count 100000000 --rows 6000000 --value-type f64 --jacobi --pattern random",
     .write = write,
     .read = read,
     .text = text,

@@ -16,22 +16,52 @@ constexpr std::uint64_t most_categories = std::uint64_t{1} << 32;
 /// No record has more.
 constexpr std::uint64_t most_bits = 8 * most_record_bytes;
 
-const problem_field key_field_of_split{"--key",
-                                       "Splits: OFFSET:BITS, the bits that are a record's category, 1 to 96 of them; "
-                                       "0:8 unless given",
-                                       "KEY", [](problem_spec& problem, option_texts texts) {
-                                         const bit_field bits = parse_bit_field(texts.front());
-                                         if (bits.count == 0 || bits.count > bit_field::most_bits) {
-                                           refuse("--key: '{}' has {} bits, not 1 to {}",
-                                                  core::printable(texts.front()), bits.count, bit_field::most_bits);
-                                         }
-                                         if (bits.first > most_bits) {
-                                           refuse("--key: '{}' begins past the end of any record",
-                                                  core::printable(texts.front()));
-                                         }
-                                         problem.part<key_part>().first_bit = static_cast<std::uint32_t>(bits.first);
-                                         problem.part<key_part>().bits = bits.count;
-                                       }};
+const problem_field key_field_of_split{
+    "--key", "Splits: OFFSET:BYTES, where a record's category lies; the whole record unless given", "KEY",
+    [](problem_spec& problem, option_texts texts) {
+      const std::string& text = texts.front();
+      const std::size_t colon = text.find(':');
+      const auto offset = parse_number(std::string_view(text).substr(0, colon));
+      const auto width = colon == text.npos ? std::nullopt : parse_number(std::string_view(text).substr(colon + 1));
+      if (!offset || !width || *width == 0) {
+        refuse("--key: '{}' is not OFFSET:BYTES, two whole numbers, of which the second is not 0",
+               core::printable(text));
+      }
+      if (*offset > most_record_bytes || *width > most_record_bytes - *offset) {
+        refuse("--key: '{}' reaches past the end of any record; --bits FIRST:COUNT takes bits", core::printable(text));
+      }
+      problem.part<key_part>().first_bit = static_cast<std::uint32_t>(8 * *offset);
+      problem.part<key_part>().bits = static_cast<std::uint32_t>(8 * *width);
+    }};
+// A key of 0 bits stands for the whole record until --bits is read.
+void key_is_record(problem_spec& p) { p.part<key_part>().bits = 0; }
+const problem_field bits_field{
+    "--bits",
+    "Splits: FIRST:COUNT, the bits of the key that are the category, 1 to 96 of them; all of --key, or 0:8 of a whole "
+    "record, unless given",
+    "FIRST:COUNT", [](problem_spec& problem, option_texts texts) {
+      const bit_field bits = parse_bit_field(texts.front());
+      if (bits.count == 0 || bits.count > bit_field::most_bits) {
+        refuse("--bits: '{}' has {} bits, not 1 to {}", core::printable(texts.front()), bits.count,
+               bit_field::most_bits);
+      }
+      key_part& key = problem.part<key_part>();
+      if (bits.first > most_bits) {
+        refuse("--bits: '{}' begins past the end of any record", core::printable(texts.front()));
+      }
+      if (key.bits != 0 && bits.first + bits.count > key.bits)
+        refuse("--bits: '{}' reaches past the {} bits of --key", core::printable(texts.front()), key.bits);
+      key.first_bit += static_cast<std::uint32_t>(bits.first);
+      key.bits = bits.count;
+    }};
+void usual_bits(problem_spec& p) {
+  constexpr std::uint32_t usual = 8;
+  key_part& key = p.part<key_part>();
+  if (key.bits > bit_field::most_bits) {
+    refuse("--key has {} bits, more than {}: --bits FIRST:COUNT takes some of them", key.bits, bit_field::most_bits);
+  }
+  if (key.bits == 0) key.bits = usual;
+}
 const problem_field from_left{
     "--from-left",
     "Splits: bit 0 is the highest of byte 0, as in the paper; without it the lowest, "
@@ -46,14 +76,20 @@ const problem_field categories{"--categories", "Splits: keys are categories, of 
 void separate_keys(problem_spec& p) { p.key_bytes = 4; }
 
 constexpr field_use categories_or_key{&categories, false, nullptr, &key_field_of_split};
+constexpr field_use bits_or_categories{&bits_field, false, usual_bits, &categories};
 
-constexpr field_use taken_by_records[] = {required(fields::count),     required(fields::bytes),
-                                          optional(fields::key_bytes), optional(key_field_of_split),
-                                          optional(from_left),         categories_or_key};
+constexpr field_use taken_by_records[] = {required(fields::count),
+                                          required(fields::bytes),
+                                          optional(fields::key_bytes),
+                                          optional(key_field_of_split, key_is_record),
+                                          bits_or_categories,
+                                          optional(from_left),
+                                          categories_or_key};
 constexpr field_use taken_by_index[] = {required(fields::count),
                                         optional(fields::written_index, fields::write_all_numbers),
                                         optional(fields::key_bytes, separate_keys),
-                                        optional(key_field_of_split),
+                                        optional(key_field_of_split, key_is_record),
+                                        bits_or_categories,
                                         optional(from_left),
                                         categories_or_key};
 
@@ -490,12 +526,12 @@ constexpr entry entry_of_split(std::string_view name, std::string_view example, 
 }  // namespace
 
 constexpr entry split_entry =
-    entry_of_split<split_product::records>("split", "--count 100000000 --bytes 16 --key 5:11", jobs::split_job);
+    entry_of_split<split_product::records>("split", "--count 100000000 --record-bytes 16 --bits 5:11", jobs::split_job);
 constexpr entry split_unstable_entry = entry_of_split<split_product::records, false>(
-    "split_unstable", "--count 100000000 --bytes 4 --categories 1000 --key-bytes 2", jobs::split_unstable_job);
+    "split_unstable", "--count 100000000 --record-bytes 4 --categories 1000 --key-bytes 2", jobs::split_unstable_job);
 constexpr entry split_gather_index_entry = entry_of_split<split_product::gather_index>(
-    "split_gather_index", "--count 100000000 --key-bytes 8 --key 0:16 --from-left", jobs::split_gather_index_job);
+    "split_gather_index", "--count 100000000 --key-bytes 8 --bits 0:16 --from-left", jobs::split_gather_index_job);
 constexpr entry split_scatter_index_entry = entry_of_split<split_product::scatter_index>(
-    "split_scatter_index", "--count 100000000 --index-type u64", jobs::split_scatter_index_job);
+    "split_scatter_index", "--count 100000000 --output-type u64", jobs::split_scatter_index_job);
 
 }  // namespace sheaf::primitives

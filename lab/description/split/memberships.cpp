@@ -275,17 +275,18 @@ constexpr job multi_split_job{.samples = samples,
 
 namespace sheaf::primitives {
 
-constexpr entry multi_split_entry{.name = "multi_split",
-                                  .family = "split",
-                                  .fields = taken,
-                                  .example = "--count 100000000 --records 30000000 --bytes 12 --categories 2000000",
-                                  .write = write,
-                                  .read = read,
-                                  .text = text,
-                                  .facts = facts,
-                                  .labels = labels,
-                                  .explain = explain,
-                                  .estimates = estimates,
-                                  .job = &jobs::multi_split_job};
+constexpr entry multi_split_entry{
+    .name = "multi_split",
+    .family = "split",
+    .fields = taken,
+    .example = "--count 100000000 --records 30000000 --record-bytes 12 --categories 2000000",
+    .write = write,
+    .read = read,
+    .text = text,
+    .facts = facts,
+    .labels = labels,
+    .explain = explain,
+    .estimates = estimates,
+    .job = &jobs::multi_split_job};
 
 }  // namespace sheaf::primitives

@@ -300,8 +300,8 @@ TEST(Entries, RefuseWordsOfListsThatThereAreNot) {
     };
   };
   expect_refused("'two' is not a number of lists: one, many", problem("list_rank", "--lists", "two"));
-  expect_refused("'f32' is not an index type: u32, u64, i32, i64", problem("list_rank", "--type", "f32"));
-  expect_refused("'u8' is not a value type: i32, u32, i64, u64, f32, f64", problem("list_scan", "--type", "u8"));
+  expect_refused("'f32' is not an index type: u32, u64, i32, i64", problem("list_rank", "--output-type", "f32"));
+  expect_refused("'u8' is not a value type: i32, u32, i64, u64, f32, f64", problem("list_scan", "--value-type", "u8"));
   expect_refused("'sub' is not an operator: add, min, max, mul, and, or, xor", problem("list_scan", "--op", "sub"));
   expect_refused("--packed is for list_scan", problem("list_rank", "--packed", ""));
 }
@@ -370,23 +370,24 @@ TEST(Entries, FillInWhatOptionsLeaveOut) {
   EXPECT_EQ(index.index, index_type::u64) << "there are too many records for u32";
   EXPECT_EQ(index.record_bytes, 8U);
   EXPECT_EQ(index.key_bytes, 4U);
-  const problem_spec sums = problem("scatter_reduce", {{"--count", {"9"}}, {"--table", {"5"}}, {"--type", {"f64"}}});
+  const problem_spec sums =
+      problem("scatter_reduce", {{"--count", {"9"}}, {"--table", {"5"}}, {"--value-type", {"f64"}}});
   EXPECT_EQ(sums.record_bytes, 8U);
   EXPECT_EQ(sums.indexed_count(), 5U);
-  const problem_spec pairs = problem("sort_pairs", {{"--count", {"9"}}, {"--bytes", {"4", "16"}}});
+  const problem_spec pairs = problem("sort_pairs", {{"--count", {"9"}}, {"--value-bytes", {"4", "16"}}});
   EXPECT_EQ(pairs.key_bytes, 4U);
   EXPECT_EQ(pairs.record_bytes, 4U);
   EXPECT_EQ(pairs.part<sort_part>().more_value_bytes, std::vector<std::uint64_t>{16});
   const problem_spec ranks = problem("list_rank", {{"--count", {"5000000000"}}});
   EXPECT_EQ(ranks.index, index_type::u64);
   EXPECT_EQ(ranks.record_bytes, 8U);
-  const problem_spec scan = problem("list_scan", {{"--count", {"9"}}, {"--type", {"f64"}}, {"--op", {"mul"}}});
+  const problem_spec scan = problem("list_scan", {{"--count", {"9"}}, {"--value-type", {"f64"}}, {"--op", {"mul"}}});
   EXPECT_EQ(scan.index, index_type::u32);
   EXPECT_EQ(scan.record_bytes, 8U);
   EXPECT_EQ(scan.part<list_part>().op, scan_operator::mul);
   EXPECT_FALSE(scan.part<list_part>().is_exclusive || scan.part<list_part>().is_packed);
-  const problem_spec packed =
-      problem("list_scan", {{"--count", {"9"}}, {"--exclusive", {""}}, {"--packed", {""}}, {"--lists", {"many"}}});
+  const problem_spec packed = problem(
+      "list_scan", {{"--count", {"9"}}, {"--exclusive-from", {"0"}}, {"--packed", {""}}, {"--lists", {"many"}}});
   EXPECT_TRUE(packed.part<list_part>().is_exclusive && packed.part<list_part>().is_packed);
   EXPECT_EQ(packed.part<list_part>().lists, list_count::many);
   const problem_spec build = problem("build_hash_index", {{"--count", {"5000000000"}}});
@@ -406,7 +407,7 @@ TEST(Entries, FillInWhatOptionsLeaveOut) {
   EXPECT_EQ(find.part<hash_part>().repeats, primitives::power_law_repeats);
   EXPECT_EQ(find.part<hash_part>().load_percent, 99U);
   EXPECT_EQ(problem("hash_contains", {{"--count", {"9"}}, {"--table", {"5"}}}).record_bytes, 1U);
-  EXPECT_EQ(problem("gather", {{"--count", {"9"}}, {"--table", {"0"}}, {"--bytes", {"4"}}}).indexed_count(), 0U);
+  EXPECT_EQ(problem("gather", {{"--count", {"9"}}, {"--table", {"0"}}, {"--record-bytes", {"4"}}}).indexed_count(), 0U);
 }
 
 }  // namespace

@@ -119,7 +119,7 @@ TEST(SpmvEntry, FillsInWhatOptionsLeaveOut) {
                                       {"--columns", {"4"}},
                                       {"--index-type", {"i64"}},
                                       {"--offset-type", {"i32"}},
-                                      {"--type", {"f64"}},
+                                      {"--value-type", {"f64"}},
                                       {"--sums", {"f64"}},
                                       {"--transposed", {""}},
                                       {"--row-ends", {""}}});
@@ -134,7 +134,7 @@ TEST(SpmvEntry, FillsInWhatOptionsLeaveOut) {
 
 TEST(SpmvEntry, RefusesOptionsThatNoProductHas) {
   expect_refused("'i32' is not a type of a matrix's values: f32, f64", [] {
-    problem({{"--count", {"9"}}, {"--type", {"i32"}}});
+    problem({{"--count", {"9"}}, {"--value-type", {"i32"}}});
   });
   expect_refused("'f32' is not a type of sums: as_values, f64", [] {
     problem({{"--count", {"9"}}, {"--sums", {"f32"}}});

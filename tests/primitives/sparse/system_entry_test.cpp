@@ -73,8 +73,11 @@ TEST(SystemEntry, TakesOptionsOfMatricesAndItsOwn) {
   EXPECT_EQ(usual.part<sparse_part>().iterations, 1U);
   EXPECT_FALSE(usual.part<sparse_part>().has_jacobi);
   EXPECT_EQ(usual.record_bytes, 4U);
-  const problem_spec given = problem(
-      {{"--count", {"9000"}}, {"--rows", {"100"}}, {"--type", {"f64"}}, {"--iterations", {"30"}}, {"--jacobi", {""}}});
+  const problem_spec given = problem({{"--count", {"9000"}},
+                                      {"--rows", {"100"}},
+                                      {"--value-type", {"f64"}},
+                                      {"--iterations", {"30"}},
+                                      {"--jacobi", {""}}});
   EXPECT_EQ(given.part<sparse_part>().iterations, 30U);
   EXPECT_TRUE(given.part<sparse_part>().has_jacobi);
   EXPECT_EQ(*given.table, 100U);

@@ -37,7 +37,7 @@ void require_category_type(const io::record_file& file, std::string_view of) {
 }
 
 record_begins::record_begins(const std::string& path, std::optional<index_type> type)
-    : file_(path, type, "--first-type") {
+    : file_(path, type, "--index-type") {
   if (file_.shape().size() != 1) {
     io::fail(path, "shape is {}; FIRST is one number a record, and one more", io::shape_text(file_.shape()));
   }

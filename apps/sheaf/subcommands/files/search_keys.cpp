@@ -40,7 +40,7 @@ key_place parse_key_place(const std::string& text) {
     const std::optional<std::uint64_t> bytes = number(colon + 1, text.npos);
     if (offset && bytes && (*bytes == 4 || *bytes == 8)) return {*offset, *bytes};
   }
-  primitives::refuse("--table-key: '{}' is not OFFSET:BYTES with 4 or 8 bytes", core::printable(text));
+  primitives::refuse("--key: '{}' is not OFFSET:BYTES with 4 or 8 bytes", core::printable(text));
 }
 
 key_file::key_file(const std::string& path, std::uint64_t key_bytes) : file_(path, key_bytes, "--key-bytes") {
@@ -67,7 +67,7 @@ key_place key_of_field(const std::string& name, const io::record_file& table) {
   if (!field) {
     const std::string names = io::field_names(table.type());
     if (names.empty()) return parse_key_place(name);  // throws: not a place either
-    primitives::refuse("--table-key: '{}' is neither OFFSET:BYTES nor a field of {}, whose fields are {}",
+    primitives::refuse("--key: '{}' is neither OFFSET:BYTES nor a field of {}, whose fields are {}",
                        core::printable(name), table.path(), names);
   }
   const bool is_key = field->count == 1 && is_number_or_date(field->type) &&
@@ -83,11 +83,11 @@ key_place key_of_field(const std::string& name, const io::record_file& table) {
 
 key_place key_of_rows(const std::string& given, const io::record_file& table, const_records rows) {
   if (given.empty()) {
-    require_width(table, rows.record_bytes, "; --table-key OFFSET:BYTES says where the key lies in a row");
+    require_width(table, rows.record_bytes, "; --key OFFSET:BYTES says where the key lies in a row");
     if (!table.is_npy()) return {0, rows.record_bytes};
     if (!is_number_or_date(table.type())) {
       io::fail(table.path(),
-               "descr is {}; a row is a key where it has numbers or dates, elsewhere --table-key OFFSET:BYTES says "
+               "descr is {}; a row is a key where it has numbers or dates, elsewhere --key OFFSET:BYTES says "
                "where the key lies in it",
                core::printable(table.type().descr));
     }
@@ -97,7 +97,7 @@ key_place key_of_rows(const std::string& given, const io::record_file& table, co
   if (!jobs::is_key_place(given)) return key_of_field(given, table);
   key_place place = parse_key_place(given);
   if (place.offset > rows.record_bytes || place.bytes > rows.record_bytes - place.offset) {
-    primitives::refuse("--table-key {}:{} ends past the {} bytes of a row of {}", place.offset, place.bytes,
+    primitives::refuse("--key {}:{} ends past the {} bytes of a row of {}", place.offset, place.bytes,
                        rows.record_bytes, table.path());
   }
   const bool is_row = place.bytes == rows.record_bytes && table.type().item_bytes == place.bytes;

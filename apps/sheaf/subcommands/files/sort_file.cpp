@@ -10,6 +10,7 @@
 #include "apps/sheaf/sort/key.hpp"
 #include "apps/sheaf/sort/record_source.hpp"
 #include "apps/sheaf/subcommands/movement.hpp"
+#include "core/context_state.hpp"
 
 namespace sheaf::cli {
 namespace {
@@ -87,7 +88,7 @@ sort_report sort_in_memory(const sort_job& job, const context& ctx, explanation 
   if (!job.index) jobs::restore(out.rows().data, count, rows.record_bytes, job.order.changes);
   require_sorted(job, jobs::source_of(rows), jobs::source_of(const_records(out.rows())), left_bytes);
   out.commit();
-  return {ctx.backend(), ctx.threads(), std::move(plan), 1, 0, seconds};
+  return {ctx.backend(), ctx.state().device_name, ctx.threads(), std::move(plan), 1, 0, seconds};
 }
 
 // The rows that runs consist of: the records, or for an index the keys as strings, each followed by its record's
@@ -191,7 +192,7 @@ written_runs write_runs(const sort_job& job, const external_rows& rows, const st
   written_runs written{std::make_unique<io::scratch_file>(folder, jobs::run_file_bytes(count, width, run_rows),
                                                           jobs::cache_use_for(memory_bytes)),
                        {},
-                       {ctx.backend(), ctx.threads(), plan_of(run_rows), 0, 0, 0}};
+                       {ctx.backend(), ctx.state().device_name, ctx.threads(), plan_of(run_rows), 0, 0, 0}};
   written.runs = jobs::write_runs(
       *written.file, rows.source, run_rows,
       [&](const_records from, records to) { sort_run(ctx, rows.key, from, to, options); }, progress);

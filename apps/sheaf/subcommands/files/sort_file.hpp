@@ -22,6 +22,7 @@ struct sort_job {
 /// How a file was sorted.
 struct sort_report {
   backend_kind backend = backend_kind::cpu;
+  std::string device;
   int threads = 1;
   explanation plan;  ///< plan for all rows, or for the first run
   std::uint64_t runs = 1;

@@ -17,7 +17,7 @@ Value narrowed(double number, error_code code, const Place& place) {
   const auto narrow = static_cast<Value>(number);
   if constexpr (std::is_same_v<Value, float>) {
     if (std::isinf(narrow) && std::isfinite(number)) {
-      io::throw_error(code, "{} is {}, which f32 cannot hold; leave out --f32", place(), number);
+      io::throw_error(code, "{} is {}, which f32 cannot hold; --value-type f64 does", place(), number);
     }
   }
   return narrow;

@@ -64,7 +64,7 @@ TEST_F(CliArrays, TablesInFortranOrderAreReadByRows) {
   folder.write("in.npy", fortran_file("'<i2'", "(2, 3)", bytes_of<std::int16_t>({4, 7, 5, 8, 6, 9})));
   expect_output("scatter in.npy index.npy --into table.npy -o out.npy", "out.npy", base);
   folder.write("of.npy", npy_file("'>u2'", "(4,)", big_endian<std::uint16_t>({1, 0, 1, 0})));
-  expect_output("split table.npy --categories of.npy --count 2 -o out.npy", "out.npy",
+  expect_output("split table.npy --keys of.npy --categories 2 -o out.npy", "out.npy",
                 npy_file("'<i2'", "(4, 3)", bytes_of<std::int16_t>({10, 11, 12, 30, 31, 32, 0, 1, 2, 20, 21, 22})));
   expect_output("sort table.npy --key 2:2:i:desc -o out.npy", "out.npy",
                 npy_file("'<i2'", "(4, 3)", bytes_of<std::int16_t>({30, 31, 32, 20, 21, 22, 10, 11, 12, 0, 1, 2})));
@@ -375,23 +375,24 @@ TEST_F(CliArrays, FieldsAreCategories) {
   expect_output("split people.npy --key label -o out.npy", "out.npy",
                 sorted_people(people, [](const person& a, const person& b) { return a.label < b.label; }));
   // The two lowest bits of a big-endian number.
-  expect_output("split people.npy --key id:0:2 -o out.npy", "out.npy",
+  expect_output("split people.npy --key id --bits 0:2 -o out.npy", "out.npy",
                 sorted_people(people, [](const person& a, const person& b) { return (a.id & 3) < (b.id & 3); }));
   expect_output(
-      "split people.npy --key id:1:2 -o out.npy", "out.npy",
+      "split people.npy --key id --bits 1:2 -o out.npy", "out.npy",
       sorted_people(people, [](const person& a, const person& b) { return (a.id >> 1 & 3) < (b.id >> 1 & 3); }));
   expect_failure("split people.npy --key label --from-left -o out", 2,
-                 "sheaf split: --from-left is for --key OFFSET:BITS; the bits of field label are counted from the "
+                 "sheaf split: --from-left is for --key OFFSET:BYTES; the bits of field label are counted from the "
                  "lowest");
-  expect_failure(
-      "split people.npy --key name -o out", 3,
-      "sheaf split: people.npy: --key: field name is 'S4'; a category is a whole number, and OFFSET:BITS takes "
-      "other bits");
+  expect_failure("split people.npy --key name -o out", 3,
+                 "sheaf split: people.npy: --key: field name is 'S4'; a category is a whole number, and OFFSET:BYTES "
+                 "takes other bytes");
   expect_failure("split people.npy --key none -o out", 2,
-                 "sheaf split: --key: 'none' is neither OFFSET:BITS nor a field of people.npy, whose fields are id, "
+                 "sheaf split: --key: 'none' is neither OFFSET:BYTES nor a field of people.npy, whose fields are id, "
                  "name, label, weight");
-  expect_failure("split people.npy --key label:4:5 -o out", 2,
-                 "sheaf split: --key: 'label:4:5': 5 bits from bit 4 on reach past the 8 bits of label");
+  expect_failure("split people.npy --key label --bits 4:5 -o out", 2,
+                 "sheaf split: --bits: '4:5' reaches past the 8 bits of --key label");
+  expect_failure("split people.npy --key label:4:3 -o out", 2,
+                 "sheaf split: --key label:4:3 is now --key label --bits 4:3");
 }
 
 // By all of a number's 64 bits, in either order of bytes.
@@ -424,23 +425,22 @@ TEST_F(CliArrays, FieldsAreSearched) {
   }
   for (const std::string& key : keys) {
     folder.write("keys.npy", key);
-    expect_output("search keys.npy people.npy --table-key id --count -o out", "out.counts.npy",
+    expect_output("search keys.npy people.npy --key id --count -o out", "out.counts.npy",
                   one_axis<std::uint32_t>("'<u4'", counts));
   }
   folder.write("keys.npy", fortran_file("'>i4'", "(2, 2)", big_endian<std::int32_t>({-1, 9, 2, 9})));
-  expect_output("search keys.npy people.npy --table-key id --count -o out", "out.counts.npy",
+  expect_output("search keys.npy people.npy --key id --count -o out", "out.counts.npy",
                 npy_file("'<u4'", "(2, 2)", bytes_of<std::uint32_t>({counts[0], counts[2], 0, 0})));
   folder.write("keys.npy", keys[0]);
   folder.write("floats.npy", one_axis<float>("'<f4'", {1}));
-  expect_failure("search floats.npy people.npy --table-key id -o other", 3,
+  expect_failure("search floats.npy people.npy --key id -o other", 3,
                  "sheaf search: floats.npy: descr is '<f4', but people.npy has '>i4'; bits are compared, so both need "
                  "the same type");
-  expect_failure("search keys.npy people.npy --table-key weight -o other", 3,
+  expect_failure("search keys.npy people.npy --key weight -o other", 3,
                  "sheaf search: people.npy: field weight is 2 times '<f4'; keys are numbers or dates of 4 or 8 bytes");
-  expect_failure(
-      "search keys.npy people.npy --table-key nobody -o other", 2,
-      "sheaf search: --table-key: 'nobody' is neither OFFSET:BYTES nor a field of people.npy, whose fields are "
-      "id, name, label, weight");
+  expect_failure("search keys.npy people.npy --key nobody -o other", 2,
+                 "sheaf search: --key: 'nobody' is neither OFFSET:BYTES nor a field of people.npy, whose fields are "
+                 "id, name, label, weight");
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ TEST_F(CliEdges, SumsOverArraysOfEdges) {
     EXPECT_EQ(folder.read("out.npy"), npy_file("'<f8'", "(3, 1)", bytes_of<double>({1, 1, -2})));
     expect_success("edges edges.npy values.npy --weights weights.npy --runs 1" + rest);
     EXPECT_EQ(folder.read("out.npy"), npy_file("'<f8'", "(3, 1)", bytes_of<double>({10, 190, -200})));
-    expect_success("edges edges.npy values.npy --f32 --runs 20" + rest);
+    expect_success("edges edges.npy values.npy --value-type f32 --runs 20" + rest);
     EXPECT_EQ(folder.read("out.npy"), npy_file("'<f4'", "(3, 1)", bytes_of<float>({1, 1, -2})));
   }
 }
@@ -67,7 +67,7 @@ TEST_F(CliEdges, SumsForcesBetweenTheNodesOfAMesh) {
 
 TEST_F(CliEdges, SumsThroughTheGraphicsPipeline) {
   if (!opengl_context()) GTEST_SKIP() << "no OpenGL device here";
-  const std::string rest = " --f32 -o out.npy --verify --backend opengl";
+  const std::string rest = " --value-type f32 -o out.npy --verify --backend opengl";
   expect_success("edges edges.npy values.npy --quiet --function weighted_difference" + rest);
   EXPECT_EQ(folder.read("out.npy"), npy_file("'<f4'", "(3, 1)", bytes_of<float>({1, 1, -2})));
   expect_success("edges edges.npy values.npy --quiet --weights weights.npy --runs 1 --function weighted_difference" +
@@ -88,10 +88,10 @@ TEST_F(CliEdges, SaysThatTheGraphicsPipelineNeedsF32) {
   if (!opengl_context()) GTEST_SKIP() << "no OpenGL device here";
   folder.write("out.npy", "old");
   expect_failure("edges square.su2 -o out.npy --backend opengl", 2,
-                 "sheaf edges: --backend opengl works in f32, not in f64: add --f32");
+                 "sheaf edges: --backend opengl works in f32, not in f64: add --value-type f32");
   EXPECT_EQ(folder.read("out.npy"), "old");
   folder.write("bad.npy", npy_file("'<i8'", "(2, 2)", bytes_of<std::int64_t>({0, 1, 1, 5})));
-  expect_failure("edges bad.npy values.npy --f32 -o out.npy --backend opengl", 3,
+  expect_failure("edges bad.npy values.npy --value-type f32 -o out.npy --backend opengl", 3,
                  "sheaf edges: bad.npy: end 1 of edge 1 is 5, past the 3 nodes");
   EXPECT_EQ(folder.read("out.npy"), "old");
 }
@@ -206,8 +206,8 @@ TEST_F(CliEdges, RefusesNumbersThatF32DoesNotHold) {
   folder.write("large.npy", npy_file("'<f8'", "(3, 1)", bytes_of<double>({infinite, -1e39, 4})));
   folder.write("heavy.npy", npy_file("'<f8'", "(2,)", bytes_of<double>({1, 1e40})));
   const auto fails = [&](const std::string& arguments, const std::string& message) {
-    expect_failure("edges " + arguments + " --f32 -o out.npy", 3,
-                   "sheaf edges: " + message + ", which f32 cannot hold; leave out --f32");
+    expect_failure("edges " + arguments + " --value-type f32 -o out.npy", 3,
+                   "sheaf edges: " + message + ", which f32 cannot hold; --value-type f64 does");
   };
   fails("far.su2", "far.su2: node 2: coordinate 1 is 1e+308");
   fails("edges.npy large.npy", "large.npy: node 1: component 0 is -1e+39");
@@ -215,7 +215,7 @@ TEST_F(CliEdges, RefusesNumbersThatF32DoesNotHold) {
   EXPECT_EQ(folder.read("out.npy"), "old");
   expect_success("edges far.su2 --quiet --runs 1");
   folder.write("large.npy", npy_file("'<f8'", "(3, 1)", bytes_of<double>({infinite, std::nan(""), 3.4e38})));
-  expect_success("edges edges.npy large.npy --f32 --quiet --runs 1 --verify");
+  expect_success("edges edges.npy large.npy --value-type f32 --quiet --runs 1 --verify");
 }
 
 TEST_F(CliEdges, GraphsWithoutEdgesOrNodesGiveWhatTheyHave) {

@@ -15,7 +15,8 @@ TEST(ExitCode, SaysWhatKindOfThingWentWrong) {
   EXPECT_EQ(cli::exit_code_of(error_code::out_of_memory), 5);
   EXPECT_EQ(cli::exit_code_of(error_code::io_failure), 5);
   EXPECT_EQ(cli::exit_code_of(error_code::backend_unavailable), 6);
-  EXPECT_EQ(cli::exit_code_of(error_code::measurement_failed), 7);
+  EXPECT_EQ(cli::exit_code_of(error_code::measurement_failed), 8);
+  EXPECT_EQ(cli::exit_not_converged, 7);
 }
 
 }  // namespace

@@ -76,7 +76,7 @@ TEST_F(CliList, TakesEveryTypeOfSuccessorsAndEveryEnd) {
 }
 
 TEST_F(CliList, WritesRanksOfTheTypeAskedFor) {
-  expect_success("rank list.npy --type i64 -o out.npy --verify --backend reference");
+  expect_success("rank list.npy --output-type i64 -o out.npy --verify --backend reference");
   EXPECT_EQ(folder.read("out.npy"), npy_file("'<i8'", "(5,)", bytes_of<std::int64_t>({1, 3, 0, 2, 4})));
 }
 
@@ -222,9 +222,9 @@ TEST_F(CliList, UsageErrorsAreNamed) {
   // A sparse file of 2^31 nodes is not read before the type of ranks is known to be too narrow.
   folder.write("long.bin", "");
   std::filesystem::resize_file(folder / "long.bin", std::uintmax_t{4} << 31);
-  expect_failure("rank long.bin --index-type u32 --type i32 -o out.bin", 2,
-                 "sheaf rank: --type i32 cannot number 2147483648 nodes");
-  expect_failure("rank list.npy --type f32 -o out.npy", 2,
+  expect_failure("rank long.bin --index-type u32 --output-type i32 -o out.bin", 2,
+                 "sheaf rank: --output-type i32 cannot number 2147483648 nodes");
+  expect_failure("rank list.npy --output-type f32 -o out.npy", 2,
                  "sheaf rank: 'f32' is not an index type: u32, u64, i32, i64");
   for (const char* wrong : {"rank list.npy --lists two -o out.npy", "scan list.npy values.npy --op sub -o out.npy",
                             "rank list.npy", "scan list.npy -o out.npy"}) {
@@ -238,8 +238,8 @@ TEST_F(CliList, PlansExplainRanksAndScans) {
       text.out.starts_with("list_rank: 1000 nodes in any number of lists, u32 successors, ranks of 4 bytes, "
                            "pattern unknown\n"))
       << text.out << text.err;
-  const program_result scan =
-      run_sheaf(folder, "plan list_scan --count 1000 --type u32 --op max --exclusive --packed --json --backend cpu");
+  const program_result scan = run_sheaf(
+      folder, "plan list_scan --count 1000 --value-type u32 --op max --exclusive-from 0 --packed --json --backend cpu");
   ASSERT_EQ(scan.code, 0) << scan.err;
   const auto plan = nlohmann::json::parse(scan.out);
   EXPECT_EQ(plan["primitive"], "list_scan");
@@ -248,7 +248,7 @@ TEST_F(CliList, PlansExplainRanksAndScans) {
   EXPECT_EQ(plan["layout"], "packed");
   EXPECT_EQ(plan["value_type"], "u32");
   EXPECT_EQ(plan["lists"], "one");
-  expect_failure("plan list_scan --count 1000 --type u64 --packed", 2,
+  expect_failure("plan list_scan --count 1000 --value-type u64 --packed", 2,
                  "sheaf plan: list_scan: packed nodes have values and successors of 4 bytes, not 8 and 4");
   expect_failure("plan list_scan --count 1000 --op xor", 2,
                  "sheaf plan: list_scan: the bitwise operators take integers, not f32");

@@ -29,7 +29,7 @@ class CliMultiSplit : public cli_test {
     folder.write("of.npy", npy_file("'|u1'", "(7,)", bytes_of<std::uint8_t>({3, 0, 1, 1, 3, 0, 3})));
   }
 
-  const std::string of = " --first first.npy --categories of.npy --count 4 ";
+  const std::string of = " --first first.npy --keys of.npy --categories 4 ";
   const std::string raw_result = "a d b d a d e ";
   const std::string result =
       npy_file("'<u2'", "(7, 2)", bytes_of<std::uint16_t>({10, 20, 13, 23, 11, 21, 13, 23, 10, 20, 13, 23, 14, 24}));
@@ -55,7 +55,7 @@ TEST_F(CliMultiSplit, WritesSourcesAlone) {
   expect_success("multi-split" + of + "--sources sources.npy --offsets offsets.npy --verify");
   EXPECT_EQ(folder.read("sources.npy"), sources);
   EXPECT_EQ(folder.read("offsets.npy"), offsets);
-  expect_success("multi-split" + of + "--sources wide.npy --index-type i64 --verify");
+  expect_success("multi-split" + of + "--sources wide.npy --output-type i64 --verify");
   EXPECT_EQ(folder.read("wide.npy"), npy_file("'<i8'", "(7,)", bytes_of<std::int64_t>({0, 3, 1, 3, 0, 3, 4})));
   // A gather by the sources is the split.
   expect_success("gather in.npy wide.npy -o out.npy");
@@ -88,8 +88,8 @@ TEST_F(CliMultiSplit, ReadsNumbersOfAnyWidthAndOrder) {
   folder.write("first.bin", bytes_of<std::uint32_t>({0, 2, 3, 3, 6, 7}));
   folder.write("of.bin", bytes_of<std::uint16_t>({3, 0, 1, 1, 3, 0, 3}));
   expect_success(
-      "multi-split in.bin --record-bytes 2 --first first.bin --first-type u32 --categories of.bin "
-      "--category-bytes 2 --count 4 -o out.bin --verify");
+      "multi-split in.bin --record-bytes 2 --first first.bin --index-type u32 --keys of.bin "
+      "--key-bytes 2 --categories 4 -o out.bin --verify");
   EXPECT_EQ(folder.read("out.bin"), raw_result);
 }
 
@@ -142,7 +142,7 @@ TEST_F(CliMultiSplit, KeepsTheOrderOfManyMemberships) {
   folder.write("of.npy", npy_file("'<u4'", fmt::format("({},)", of_all.size()), bytes_of(of_all)));
   for (const char* backend : {"auto", "cpu --threads 3"}) {
     expect_success(
-        fmt::format("multi-split many.bin --record-bytes 13 --first first.npy --categories of.npy --count "
+        fmt::format("multi-split many.bin --record-bytes 13 --first first.npy --keys of.npy --categories "
                     "{} -o out.bin --sources sources.npy --verify --backend {}",
                     categories, backend));
     EXPECT_EQ(folder.read("out.bin"), expected) << backend;
@@ -173,7 +173,7 @@ TEST_F(CliMultiSplit, BadCategoriesNameFilePlaceAndValueAndLeaveTheOldOutputs) {
   for (const char* name : {"out.npy", "sources.npy", "offsets.npy"}) folder.write(name, "old");
   for (const char* how : {"", " --backend cpu --threads 3", " --backend reference --verify"}) {
     expect_failure(
-        "multi-split in.npy --first first.npy --categories of.npy --count 3 -o out.npy --sources "
+        "multi-split in.npy --first first.npy --keys of.npy --categories 3 -o out.npy --sources "
         "sources.npy --offsets offsets.npy" +
             std::string(how),
         3, "sheaf multi-split: of.npy: category[0] is 3, past the 3 categories");
@@ -185,7 +185,7 @@ TEST_F(CliMultiSplit, PlacesThatDoNotAscendToTheEndAreNamed) {
   folder.write("out.npy", "old");
   const auto refused = [&](const std::string& type, const std::string& data, const std::string& why) {
     folder.write("wrong.npy", npy_file(type, "(6,)", data));
-    expect_failure("multi-split in.npy --first wrong.npy --categories of.npy --count 4 -o out.npy", 3,
+    expect_failure("multi-split in.npy --first wrong.npy --keys of.npy --categories 4 -o out.npy", 3,
                    "sheaf multi-split: wrong.npy: " + why);
   };
   refused("'<u8'", bytes_of<std::uint64_t>({0, 2, 3, 2, 6, 7}), "first[3] is 2, below first[2], which is 3");
@@ -211,23 +211,23 @@ TEST_F(CliMultiSplit, BadInputsAreNamed) {
   folder.write("wide.npy", npy_file("'<u8'", "(7,)", std::string(56, '\0')));
   folder.write("twice.npy", npy_file("'|u1'", "(7, 1)", std::string(7, '\0')));
   const auto by_first = [](const std::string& first) {
-    return "in.npy --first " + first + " --categories of.npy --count 4 -o out.npy";
+    return "in.npy --first " + first + " --keys of.npy --categories 4 -o out.npy";
   };
   const auto by_categories = [](const std::string& categories) {
-    return "in.npy --first first.npy --categories " + categories + " --count 4 -o out.npy";
+    return "in.npy --first first.npy --keys " + categories + " --categories 4 -o out.npy";
   };
   refused(by_first("short.npy"), "short.npy: 5 numbers, but in.npy has 5 records, which need 6");
   refused(by_first("none.npy"), "none.npy: no numbers; FIRST has one more than there are records");
   refused(by_first("square.npy"), "square.npy: shape is (2, 3); FIRST is one number a record, and one more");
   refused(by_first("float.npy"),
           "float.npy: descr is '<f8'; an index has whole numbers of 1, 2, 4 or 8 bytes, signed or unsigned");
-  refused(by_first("in.bin"), "in.bin: not an .npy file; raw files need --first-type");
-  refused(by_first("in.bin --first-type u32"), "in.bin: 10 bytes are not a multiple of 4 bytes: 2 are left over");
+  refused(by_first("in.bin"), "in.bin: not an .npy file; raw files need --index-type");
+  refused(by_first("in.bin --index-type u32"), "in.bin: 10 bytes are not a multiple of 4 bytes: 2 are left over");
   refused(by_first("missing.npy"), "missing.npy: cannot be opened: No such file or directory");
   refused(by_categories("signed.npy"), "signed.npy: descr is '|i1'; categories are '|u1', '<u2' or '<u4'");
   refused(by_categories("wide.npy"), "wide.npy: descr is '<u8'; categories are '|u1', '<u2' or '<u4'");
   refused(by_categories("twice.npy"), "twice.npy: shape is (7, 1); categories are one number a membership");
-  refused(by_categories("in.bin"), "in.bin: not an .npy file; raw files need --category-bytes");
+  refused(by_categories("in.bin"), "in.bin: not an .npy file; raw files need --key-bytes");
   refused("in.bin" + of + "-o out.bin", "in.bin: not an .npy file; raw files need --record-bytes");
 }
 
@@ -240,12 +240,12 @@ TEST_F(CliMultiSplit, UsageErrorsAreNamed) {
   refused(of + "-o out.npy", "-o needs IN; --sources alone does without records");
   refused("in.npy" + of + "--sources out.npy", "IN is for -o; --sources alone does without records");
   refused(of + "--sources out.npy --record-bytes 2", "--record-bytes is for IN");
-  refused("in.npy" + of + "-o out.npy --index-type u64", "--index-type is for --sources");
-  refused("in.npy" + of + "-o out.npy --category-bytes 3", "--category-bytes is 3, not 1, 2 or 4");
-  refused("in.npy --first first.npy --categories of.npy -o out.npy", "--count is required" + hint);
-  refused("in.npy --first first.npy --count 4 -o out.npy", "--categories is required" + hint);
-  refused("in.npy --categories of.npy --count 4 -o out.npy", "--first is required" + hint);
-  refused("in.npy --first first.npy --categories of.npy --count 0 -o out.npy",
+  refused("in.npy" + of + "-o out.npy --output-type u64", "--output-type is for --sources");
+  refused("in.npy" + of + "-o out.npy --key-bytes 3", "--key-bytes is 3, not 1, 2 or 4");
+  refused("in.npy --first first.npy --keys of.npy -o out.npy", "--categories is required" + hint);
+  refused("in.npy --first first.npy --categories 4 -o out.npy", "--keys is required" + hint);
+  refused("in.npy --keys of.npy --categories 4 -o out.npy", "--first is required" + hint);
+  refused("in.npy --first first.npy --keys of.npy --categories 0 -o out.npy",
           "--count: '0' is not a whole number from 1 to 4294967296" + hint);
   refused("in.bin --record-bytes 2" + of + "-o out.npy",
           "-o out.npy: in.bin is raw, and so is the result, without the header of an .npy file; give it a name that "

@@ -48,7 +48,7 @@ TEST_F(CliOpengl, GathersAndScatters) {
   EXPECT_EQ(report["variant"], "opengl.texture");
   EXPECT_EQ(report["device"], device());
   const program_result plan =
-      run_sheaf(folder, "plan gather --count 100 --table 100 --bytes 4 --backend opengl --json");
+      run_sheaf(folder, "plan gather --count 100 --table 100 --record-bytes 4 --backend opengl --json");
   EXPECT_EQ(nlohmann::json::parse(plan.out)["device"], device());
 }
 
@@ -118,7 +118,7 @@ TEST_F(CliOpengl, MeasuresItsDeviceAndPlansWithWhatItMeasured) {
     EXPECT_EQ(later[part], found[part]) << part;
   }
   const auto plan = nlohmann::json::parse(
-      run_sheaf(folder, "plan gather --count 1000 --table 1000 --bytes 4 --backend opengl --json").out);
+      run_sheaf(folder, "plan gather --count 1000 --table 1000 --record-bytes 4 --backend opengl --json").out);
   EXPECT_EQ(plan["profile"], later["source"]);
   expect_success(std::string("gather table.bin index.bin -o rows.bin --verify --quiet") + raw);
 }

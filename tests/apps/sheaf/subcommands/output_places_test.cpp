@@ -49,8 +49,8 @@ class CliOutputPlaces : public cli_test {
 TEST_F(CliOutputPlaces, AreLookedAtBeforeAnything) {
   expect_found("gather", "table.npy list.npy -o");
   expect_found("scatter", "table.npy list.npy --count 9 -o");
-  expect_found("split", "table.npy --key 0:8 -o");
-  expect_found("split", "table.npy --key 0:8 -o out.npy --offsets");
+  expect_found("split", "table.npy --bits 0:8 -o");
+  expect_found("split", "table.npy --bits 0:8 -o out.npy --offsets");
   expect_found("multi-split", "table.npy --first list.npy --categories list.npy --count 2 -o");
   expect_found("multi-split", "--first list.npy --categories list.npy --count 2 --sources");
   expect_found("multi-split", "--first list.npy --categories list.npy --count 2 --sources s.npy --offsets");

@@ -20,7 +20,7 @@ class CliPlan : public cli_test {
   void fill_folder() override {}
 };
 
-constexpr const char* small_gather = "plan gather --count 9 --table 9 --bytes 4 --backend cpu";
+constexpr const char* small_gather = "plan gather --count 9 --table 9 --record-bytes 4 --backend cpu";
 
 TEST_F(CliPlan, SaysWhichProfileItDoesNotUse) {
   const scoped_environment cache("XDG_CACHE_HOME", folder / "cache");
@@ -107,12 +107,12 @@ TEST_F(CliPlan, TakesTheNameOfAProblem) {
   const auto named = plan("gather/permutation/r8/u32/n=1048576");
   EXPECT_EQ(named["primitive"], "gather");
   EXPECT_EQ(named["pattern"], "random");
-  EXPECT_EQ(named, plan("gather --count 1048576 --table 1048576 --bytes 8 --pattern random"));
-  EXPECT_EQ(plan("sort_pairs/uniform/r16/u64/n=4096"), plan("sort_pairs --count 4096 --key-bytes 8 --bytes 16"));
-  EXPECT_EQ(
-      plan("spmv/uniform:c70000:x16/r8/u32+u64+f64+transposed+row_ends/n=1600000"),
-      plan("spmv --count 1600000 --rows 100000 --columns 70000 --type f64 --offset-type u64 --transposed --row-ends "
-           "--pattern random"));
+  EXPECT_EQ(named, plan("gather --count 1048576 --table 1048576 --record-bytes 8 --pattern random"));
+  EXPECT_EQ(plan("sort_pairs/uniform/r16/u64/n=4096"), plan("sort_pairs --count 4096 --key-bytes 8 --value-bytes 16"));
+  EXPECT_EQ(plan("spmv/uniform:c70000:x16/r8/u32+u64+f64+transposed+row_ends/n=1600000"),
+            plan("spmv --count 1600000 --rows 100000 --columns 70000 --value-type f64 --offset-type u64 --transposed "
+                 "--row-ends "
+                 "--pattern random"));
   EXPECT_EQ(plan("spmv/zipf:s1000/r4/u32+f32+f64_sums/n=9"),
             plan("spmv --count 9 --rows 1000 --sums f64 --pattern skewed"));
   expect_failure("plan gather/permutation/r8/u32/n=9 --count 9", 2,
@@ -163,16 +163,18 @@ TEST_F(CliPlan, ShowsTermsThatOverlapTimesAFactorAndNothingBelowZero) {
       const std::size_t first = shown.out.find("  = ", line) + 4;
       const std::string terms = shown.out.substr(first, shown.out.find_first_of(";\n", first) - first);
       EXPECT_EQ(terms.find(" -"), std::string::npos) << terms;
-      EXPECT_NEAR(sum_of_terms(terms) / variant["seconds"].get<double>(), 1, 0.02) << terms;
+      EXPECT_NEAR(sum_of_terms(terms) / variant["predicted_seconds"].get<double>(), 1, 0.02) << terms;
     }
   }
   const std::string gather =
-      run_sheaf(folder, "plan gather --count 1048576 --table 1048576 --bytes 8 --pattern sequential --backend cpu").out;
+      run_sheaf(folder,
+                "plan gather --count 1048576 --table 1048576 --record-bytes 8 --pattern sequential --backend cpu")
+          .out;
   EXPECT_NE(gather.find(") x 0."), std::string::npos) << gather;
 }
 
 TEST_F(CliPlan, AListOfUnknownOrderTakesBetweenOneInOrderAndOneAtRandom) {
-  const std::string gather = "plan gather --count 1048576 --table 1048576 --bytes 8 --backend cpu";
+  const std::string gather = "plan gather --count 1048576 --table 1048576 --record-bytes 8 --backend cpu";
   const auto plan = [&](const std::string& more) {
     return nlohmann::json::parse(run_sheaf(folder, gather + more + " --json").out);
   };
@@ -186,8 +188,8 @@ TEST_F(CliPlan, AListOfUnknownOrderTakesBetweenOneInOrderAndOneAtRandom) {
     EXPECT_FALSE(in_order["variants"][v].contains("seconds_in_order"));
     if (!variant.contains("seconds_in_order")) continue;
     ++ranges;
-    EXPECT_EQ(variant["seconds_in_order"], in_order["variants"][v]["seconds"]);
-    EXPECT_EQ(variant["seconds_at_random"], at_random["variants"][v]["seconds"]);
+    EXPECT_EQ(variant["seconds_in_order"], in_order["variants"][v]["predicted_seconds"]);
+    EXPECT_EQ(variant["seconds_at_random"], at_random["variants"][v]["predicted_seconds"]);
   }
   EXPECT_GE(ranges, 1U) << unknown;
   const std::string shown = run_sheaf(folder, gather).out;
@@ -197,7 +199,7 @@ TEST_F(CliPlan, AListOfUnknownOrderTakesBetweenOneInOrderAndOneAtRandom) {
   const std::string row = shown.substr(line, shown.find('\n', line) - line);
   EXPECT_LT(row.find(" to "), row.find(", planned as ")) << row;
   EXPECT_EQ(run_sheaf(folder, gather + " --pattern random").out.find(", planned as "), std::string::npos);
-  EXPECT_EQ(run_sheaf(folder, "plan sort_keys --count 1000 --bytes 8").out.find("times: "), std::string::npos);
+  EXPECT_EQ(run_sheaf(folder, "plan sort_keys --count 1000 --record-bytes 8").out.find("times: "), std::string::npos);
 }
 
 TEST_F(CliPlan, NamesBackendsThatAreNotHereOnOneLine) {
@@ -209,7 +211,7 @@ TEST_F(CliPlan, NamesBackendsThatAreNotHereOnOneLine) {
   for (const core::backend& b : core::backends()) {
     if (is_passed_over(b)) missing += fmt::format("{}{}", missing.empty() ? "" : ", ", b.name);
   }
-  const std::string shown = run_sheaf(folder, "plan sort_keys --count 1000 --bytes 8").out;
+  const std::string shown = run_sheaf(folder, "plan sort_keys --count 1000 --record-bytes 8").out;
   const std::size_t line = shown.find("not here: ");
   EXPECT_EQ(line != std::string::npos, !missing.empty()) << shown;
   for (const core::backend& b : core::backends()) {
@@ -219,13 +221,14 @@ TEST_F(CliPlan, NamesBackendsThatAreNotHereOnOneLine) {
               std::string::npos)
         << shown;
   }
-  const std::string cpu = run_sheaf(folder, "plan sort_keys --count 1000 --bytes 8 --backend cpu").out;
+  const std::string cpu = run_sheaf(folder, "plan sort_keys --count 1000 --record-bytes 8 --backend cpu").out;
   EXPECT_EQ(cpu.find("not here: "), std::string::npos) << cpu;
 }
 
 TEST_F(CliPlan, ShowsTimesOfAnyLengthInUnitsOfTheirOwn) {
   const auto time_of = [&](const char* count) {
-    const std::string gather = fmt::format("plan gather --count {} --table 1000 --bytes 4 --pattern random", count);
+    const std::string gather =
+        fmt::format("plan gather --count {} --table 1000 --record-bytes 4 --pattern random", count);
     const std::string out = run_sheaf(folder, gather + " --backend cpu --threads 1").out;
     const std::size_t line = out.find("* cpu.direct");
     EXPECT_NE(line, std::string::npos) << out;
@@ -240,7 +243,7 @@ TEST_F(CliPlan, ShowsTimesOfAnyLengthInUnitsOfTheirOwn) {
 }
 
 TEST_F(CliPlan, SaysSoWhereNothingCanRun) {
-  const std::string split = "plan split --count 1000000 --bytes 8 --key-bytes 4 --backend cpu --memory 1";
+  const std::string split = "plan split --count 1000000 --record-bytes 8 --key-bytes 4 --backend cpu --memory 1";
   const program_result shown = run_sheaf(folder, split);
   EXPECT_EQ(shown.code, 0) << shown.err;
   EXPECT_TRUE(shown.out.ends_with("\nno variant can run this\n")) << shown.out;
@@ -261,15 +264,15 @@ TEST_F(CliPlan, RefusesWhatIsNoPrimitive) {
 TEST_F(CliPlan, RefusesNumbersAndWordsThatAreNone) {
   const std::string help = "\nTry: sheaf plan --help";
   expect_failure("plan gather --count ten", 2, "sheaf plan: --count: 'ten' is not a whole number" + help);
-  expect_failure("plan gather --count 1 --table 1 --bytes 0", 2,
-                 "sheaf plan: --bytes: '0' is not a whole number from 1" + help);
-  expect_failure("plan split --count 1 --bytes 4 --key-bytes 65537", 2,
+  expect_failure("plan gather --count 1 --table 1 --record-bytes 0", 2,
+                 "sheaf plan: --record-bytes: '0' is not a whole number from 1" + help);
+  expect_failure("plan split --count 1 --record-bytes 4 --key-bytes 65537", 2,
                  "sheaf plan: --key-bytes: '65537' is not a whole number from 1 to 65536" + help);
-  expect_failure("plan split --count 1 --bytes 16 --key 0:97", 2,
-                 "sheaf plan: --key: '0:97' has 97 bits, not 1 to 96" + help);
-  expect_failure("plan scatter --count 1 --table 1 --bytes 4 --duplicates first", 2,
+  expect_failure("plan split --count 1 --record-bytes 16 --bits 0:97", 2,
+                 "sheaf plan: --bits: '0:97' has 97 bits, not 1 to 96" + help);
+  expect_failure("plan scatter --count 1 --table 1 --record-bytes 4 --duplicates first", 2,
                  "sheaf plan: 'first' is not a rule for duplicates: any, last" + help);
-  expect_failure("plan gather --count 1 --table 1 --bytes 4 --bounds maybe", 2,
+  expect_failure("plan gather --count 1 --table 1 --record-bytes 4 --bounds maybe", 2,
                  "sheaf plan: 'maybe' is not a way to treat bad indices: check, trust" + help);
 }
 

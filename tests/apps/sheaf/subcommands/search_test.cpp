@@ -114,11 +114,11 @@ TEST_F(CliSearch, ReadsKeysInsideOfRows) {
   folder.write("keys4.npy", npy_file("'<i4'", "(2,)", bytes_of<std::int32_t>({7, 5})));
   for (const std::string backend : backends) {
     const std::string more = " -o out --verify --backend " + backend;
-    expect_success("search keys4.npy rows.npy --table-key 4:4" + more);
+    expect_success("search keys4.npy rows.npy --key 4:4" + more);
     expect_matches("out", {0, 2, 3}, {0, 2, 1});
-    expect_success("search keys4.npy raw.bin --table-bytes 12 --table-key 4:4" + more);
+    expect_success("search keys4.npy raw.bin --table-bytes 12 --key 4:4" + more);
     expect_matches("out", {0, 2, 3}, {0, 2, 1});
-    expect_success("search keys4.npy fields.npy --table-key 1:4" + more);
+    expect_success("search keys4.npy fields.npy --key 1:4" + more);
     expect_matches("out", {0, 1, 2}, {0, 1});
   }
 }
@@ -216,13 +216,13 @@ TEST_F(CliSearch, BadInputsAreNamed) {
   fails("floats.npy table.npy",
         "floats.npy: descr is '<f8', but table.npy has '<i8'; bits are compared, so both need the same type");
   fails("keys.npy wide.npy",
-        "wide.npy: keys of 12 bytes, not 4 or 8; --table-key OFFSET:BYTES says where the key lies in a row");
+        "wide.npy: keys of 12 bytes, not 4 or 8; --key OFFSET:BYTES says where the key lies in a row");
   for (const std::string descr : {"'<c8'", "'<U2'", "'|S8'"}) {
     folder.write("others.npy", npy_file(descr, "(1,)", std::string(8, 'a')));
     fails("keys.npy others.npy", "others.npy: descr is " + descr +
-                                     "; a row is a key where it has numbers or dates, elsewhere --table-key "
+                                     "; a row is a key where it has numbers or dates, elsewhere --key "
                                      "OFFSET:BYTES says where the key lies in it");
-    expect_success("search keys.npy others.npy --table-key 0:8 -o out");
+    expect_success("search keys.npy others.npy --key 0:8 -o out");
   }
   fails("raw.bin table.npy", "raw.bin: not an .npy file; raw files need --key-bytes");
   fails("raw.bin table.npy --key-bytes 8", "raw.bin: 10 bytes are not a multiple of 8 bytes: 2 are left over");
@@ -238,12 +238,11 @@ TEST_F(CliSearch, UsageErrorsAreNamed) {
     expect_failure("search " + arguments, 2, "sheaf search: " + words);
   };
   for (const std::string place : {"4", "4:3", "x:4", "-1:4", "4:", ":8", "0:4:u"}) {
-    fails("keys.npy table.npy -o out --table-key=" + place,
-          "--table-key: '" + place + "' is not OFFSET:BYTES with 4 or 8 bytes");
+    fails("keys.npy table.npy -o out --key=" + place, "--key: '" + place + "' is not OFFSET:BYTES with 4 or 8 bytes");
   }
-  fails("keys.npy table.npy -o out --table-key 1:8", "--table-key 1:8 ends past the 8 bytes of a row of table.npy");
-  fails("keys.npy table.npy -o out --table-key 18446744073709551615:8",
-        "--table-key 18446744073709551615:8 ends past the 8 bytes of a row of table.npy");
+  fails("keys.npy table.npy -o out --key 1:8", "--key 1:8 ends past the 8 bytes of a row of table.npy");
+  fails("keys.npy table.npy -o out --key 18446744073709551615:8",
+        "--key 18446744073709551615:8 ends past the 8 bytes of a row of table.npy");
   fails("keys.npy table.npy -o out --first --records table.npy",
         "--records is for all matches, not for --first or --count");
   std::filesystem::create_directory(folder / "inner");

@@ -50,7 +50,7 @@ TEST_F(CliSolve, SolvesForOnesOrAVector) {
     expect_result<double>("x.npy", {1.5, 2, 1.5});
     expect_success("solve a.mtx b.npy -o x.npy --jacobi" + rest);
     expect_result<double>("x.npy", {3, 2, 1});
-    expect_success("solve a.mtx narrow.npy -o x.npy --f32 --tolerance 1e-6" + rest);
+    expect_success("solve a.mtx narrow.npy -o x.npy --value-type f32 --tolerance 1e-6" + rest);
     expect_result<float>("x.npy", {3, 2, 1});
     expect_success("solve a.mtx b.npy -o x.npy --tolerance 0 --absolute 1e-9 --threads 1" + rest);
     expect_result<double>("x.npy", {3, 2, 1});
@@ -80,13 +80,13 @@ TEST_F(CliSolve, SaysHowItEnded) {
 }
 
 TEST_F(CliSolve, WhatDoesNotConvergeIsWrittenWithExitCodeSeven) {
-  const program_result few = run_sheaf(folder, "solve a.mtx -o x.npy --backend cpu --limit 1 --quiet --verify");
+  const program_result few = run_sheaf(folder, "solve a.mtx -o x.npy --backend cpu --iterations 1 --quiet --verify");
   EXPECT_EQ(few.code, 7);
   EXPECT_EQ(few.err,
             "sheaf solve: a.mtx: not converged: 1 iterations are done; |b - A x| is 1.22, not 1.73e-08; x.npy has the "
             "best x that was found\n");
   expect_result<double>("x.npy", {1.5, 1.5, 1.5});
-  const program_result json = run_sheaf(folder, "solve a.mtx -o x.npy --backend cpu --limit 1 --json");
+  const program_result json = run_sheaf(folder, "solve a.mtx -o x.npy --backend cpu --iterations 1 --json");
   EXPECT_EQ(json.code, 7);
   const auto report = nlohmann::json::parse(json.out);
   EXPECT_EQ(report["reason"], "limit");
@@ -123,7 +123,8 @@ TEST_F(CliSolve, WhatDoesNotConvergeIsWrittenWithExitCodeSeven) {
 }
 
 TEST_F(CliSolve, HistoriesAreWrittenWhateverTheEnd) {
-  const program_result few = run_sheaf(folder, "solve a.mtx -o x.npy --backend cpu --limit 1 --quiet --history r.csv");
+  const program_result few =
+      run_sheaf(folder, "solve a.mtx -o x.npy --backend cpu --iterations 1 --quiet --history r.csv");
   EXPECT_EQ(few.code, 7) << few.err;
   const std::string of_few = folder.read("r.csv");
   EXPECT_TRUE(of_few.starts_with("iteration,residual,relative_residual\n0,1.7320508075688772,1\n1,1.22")) << of_few;
@@ -200,8 +201,8 @@ TEST_F(CliSolve, BadInputsAreNamedAndLeaveNoFile) {
   expect_failure("solve a.mtx two.npy -o out.npy", 3, "sheaf solve: two.npy: 2 numbers, but a.mtx has 3 rows");
   expect_failure("solve a.mtx whole.npy -o out.npy", 3, "sheaf solve: whole.npy: descr is '<i4'; a vector is f4 or f8");
   folder.write("far.npy", npy_file("'<f8'", "(3,)", bytes_of<double>({1, 2, 1e39})));
-  expect_failure("solve a.mtx far.npy -o out.npy --f32", 3,
-                 "sheaf solve: far.npy: [2] is 1e+39, which f32 cannot hold; leave out --f32");
+  expect_failure("solve a.mtx far.npy -o out.npy --value-type f32", 3,
+                 "sheaf solve: far.npy: [2] is 1e+39, which f32 cannot hold; --value-type f64 does");
   expect_failure("solve none.mtx -o out.npy", 3, "sheaf solve: none.mtx: cannot be opened: No such file or directory");
   expect_failure("solve a.mtx b.npy -o b.npy", 2, "sheaf solve: -o b.npy is the input b.npy; inputs are never written");
   expect_failure("solve a.mtx -o out.npy --history out.npy", 2, "sheaf solve: --history out.npy is the output out.npy");
@@ -216,7 +217,7 @@ TEST_F(CliSolve, BadInputsAreNamedAndLeaveNoFile) {
     }
   }
   EXPECT_EQ(folder.read("out.npy"), "old");
-  for (const char* wrong : {"solve a.mtx", "solve -o out.npy", "solve a.mtx --limit x -o out.npy"}) {
+  for (const char* wrong : {"solve a.mtx", "solve -o out.npy", "solve a.mtx --iterations x -o out.npy"}) {
     EXPECT_EQ(run_sheaf(folder, wrong).code, 2) << wrong;
   }
 }
@@ -252,14 +253,14 @@ TEST_F(CliSolve, NpbCgHasItsOfficialZeta) {
 }
 
 TEST_F(CliSolve, NpbCgInF32IsNotOfficial) {
-  const program_result text = run_sheaf(folder, "npb-cg S --f32 --backend cpu --threads 2");
+  const program_result text = run_sheaf(folder, "npb-cg S --value-type f32 --backend cpu --threads 2");
   ASSERT_EQ(text.code, 0) << text.err;
   EXPECT_TRUE(
       text.out.starts_with("NAS CG, class S: 1400 rows, 78148 nonzeros, 15 iterations of 25 steps in f32\n"
                            "zeta 8.59717"))
       << text.out;
   EXPECT_NE(text.out.find(", official 8.5971775078648\nVERIFICATION UNOFFICIAL\n"), std::string::npos) << text.out;
-  const program_result json = run_sheaf(folder, "npb-cg S --f32 --backend cpu --json");
+  const program_result json = run_sheaf(folder, "npb-cg S --value-type f32 --backend cpu --json");
   ASSERT_EQ(json.code, 0) << json.err;
   const auto report = nlohmann::json::parse(json.out);
   EXPECT_EQ(report["verification"], "UNOFFICIAL");
@@ -269,7 +270,7 @@ TEST_F(CliSolve, NpbCgInF32IsNotOfficial) {
   io::csr_matrix<double> matrix = jobs::nas_matrix(jobs::nas_class_named("S"), 2);
   for (double& value : matrix.values) value *= -1.01;
   io::write_matrix_market(folder / "s.mtx", matrix);
-  const program_result wrong = run_sheaf(folder, "npb-cg S --f32 --backend cpu --matrix s.mtx");
+  const program_result wrong = run_sheaf(folder, "npb-cg S --value-type f32 --backend cpu --matrix s.mtx");
   EXPECT_EQ(wrong.code, 4);
   EXPECT_NE(wrong.out.find("\nVERIFICATION UNSUCCESSFUL\n"), std::string::npos) << wrong.out;
   EXPECT_TRUE(wrong.err.ends_with(", not 8.5971775078648 to 1e-04\n")) << wrong.err;

@@ -214,7 +214,7 @@ TEST_F(CliSort, RowsAndStructuresGoByKeys) {
 TEST_F(CliSort, WritesWhereRecordsComeFrom) {
   expect_sorts("in.npy --index gather", "index.npy",
                npy_file("'<u4'", "(5,)", bytes_of<std::uint32_t>({1, 3, 4, 0, 2})));
-  expect_sorts("in.npy --index gather --descending --index-type i64", "index.npy",
+  expect_sorts("in.npy --index gather --descending --output-type i64", "index.npy",
                npy_file("'<i8'", "(5,)", bytes_of<std::int64_t>({2, 0, 4, 1, 3})));
   expect_sorts("in.bin --record-bytes 2 --key 1:1 --index gather", "index.bin",
                bytes_of<std::uint32_t>({3, 1, 4, 0, 2}));
@@ -384,7 +384,7 @@ TEST_F(CliSort, AnIndexTypeThatIsTooNarrowIsNamedBeforeAnyWork) {
                                                          {std::uint64_t{1} << 31, "i32"}};
   for (const auto& [records, type] : cases) {
     std::filesystem::resize_file(folder.write("many.bin", ""), records);
-    expect_failure(fmt::format("sort many.bin --record-bytes 1 --key 0:1 --index gather --index-type {} -o out", type),
+    expect_failure(fmt::format("sort many.bin --record-bytes 1 --key 0:1 --index gather --output-type {} -o out", type),
                    2, fmt::format("sheaf sort: {} cannot number {} records", type, records));
   }
 }

@@ -43,30 +43,37 @@ class CliSplit : public cli_test {
 
 TEST_F(CliSplit, SortsByBitsOfTheRecord) {
   for (const char* backend : {"auto", "cpu", "reference"}) {
-    expect_success("split in.bin --record-bytes 2 --key 8:8 -o out.bin --verify --backend " + std::string(backend));
+    expect_success("split in.bin --record-bytes 2 --bits 8:8 -o out.bin --verify --backend " + std::string(backend));
     EXPECT_EQ(folder.read("out.bin"), "d0b1e1a2c2") << backend;
     // The high byte of the second number, in both numberings.
-    expect_success("split in.npy --key 24:8 -o out.npy --verify --backend " + std::string(backend));
+    expect_success("split in.npy --bits 24:8 -o out.npy --verify --backend " + std::string(backend));
     EXPECT_EQ(folder.read("out.npy"), sorted_file()) << backend;
-    expect_success("split in.npy --key 30:2 --from-left -o out.npy --verify --backend " + std::string(backend));
+    expect_success("split in.npy -k 3:1 -o out.npy --verify --backend " + std::string(backend));
+    EXPECT_EQ(folder.read("out.npy"), sorted_file()) << backend;
+    expect_success("split in.npy --key 2:2 --bits 8:8 -o out.npy --verify --backend " + std::string(backend));
+    EXPECT_EQ(folder.read("out.npy"), sorted_file()) << backend;
+    expect_success("split in.npy --key 3:1 --bits 6:2 --from-left -o out.npy --verify --backend " +
+                   std::string(backend));
+    EXPECT_EQ(folder.read("out.npy"), sorted_file()) << backend;
+    expect_success("split in.npy --bits 30:2 --from-left -o out.npy --verify --backend " + std::string(backend));
     EXPECT_EQ(folder.read("out.npy"), sorted_file()) << backend;
   }
 }
 
 TEST_F(CliSplit, SortsByKeysAndCategoriesApart) {
-  expect_success("split in.npy --keys keys.npy --key 8:2 -o out.npy --verify --offsets offsets.npy");
+  expect_success("split in.npy --keys keys.npy --bits 8:2 -o out.npy --verify --offsets offsets.npy");
   EXPECT_EQ(folder.read("out.npy"), sorted_file());
   EXPECT_EQ(folder.read("offsets.npy"), npy_file("'<u8'", "(5,)", bytes_of<std::uint64_t>({0, 1, 3, 5, 5})));
-  expect_success("split in.npy --categories of.npy --count 3 -o out.npy --verify --offsets offsets.npy");
+  expect_success("split in.npy --keys of.npy --categories 3 -o out.npy --verify --offsets offsets.npy");
   EXPECT_EQ(folder.read("out.npy"), sorted_file());
   EXPECT_EQ(folder.read("offsets.npy"), npy_file("'<u8'", "(4,)", bytes_of<std::uint64_t>({0, 1, 3, 5})));
   folder.write("of.bin", std::string("\2\1\2\0\1", 5));
-  expect_success("split in.bin --record-bytes 2 --categories of.bin --key-bytes 1 --count 3 -o out.bin --verify");
+  expect_success("split in.bin --record-bytes 2 --keys of.bin --key-bytes 1 --categories 3 -o out.bin --verify");
   EXPECT_EQ(folder.read("out.bin"), "d0b1e1a2c2");
 }
 
 TEST_F(CliSplit, UnstableSplitsHaveTheSameCategories) {
-  expect_success("split in.bin --record-bytes 2 --key 8:8 --unstable -o out.bin --verify");
+  expect_success("split in.bin --record-bytes 2 --bits 8:8 --unstable -o out.bin --verify");
   const std::string out = folder.read("out.bin");
   ASSERT_EQ(out.size(), 10U);
   EXPECT_EQ(out.substr(0, 2), "d0");
@@ -75,18 +82,18 @@ TEST_F(CliSplit, UnstableSplitsHaveTheSameCategories) {
 }
 
 TEST_F(CliSplit, WritesIndexesInstead) {
-  for (const char* from : {"in.npy --key 24:2", "in.npy --keys keys.npy --key 8:8", "--keys keys.npy --key 8:2",
-                           "--categories of.npy --count 3", "in.npy --categories of.npy --count 99"}) {
+  for (const char* from : {"in.npy --bits 24:2", "in.npy --keys keys.npy --bits 8:8", "--keys keys.npy --bits 8:2",
+                           "--keys of.npy --categories 3", "in.npy --keys of.npy --categories 99"}) {
     expect_success("split " + std::string(from) + " --index gather -o index.npy --verify");
     EXPECT_EQ(folder.read("index.npy"), npy_file("'<u4'", "(5,)", bytes_of<std::uint32_t>({3, 1, 4, 0, 2}))) << from;
-    expect_success("split " + std::string(from) + " --index scatter --index-type i64 -o index.npy --verify");
+    expect_success("split " + std::string(from) + " --index scatter --output-type i64 -o index.npy --verify");
     EXPECT_EQ(folder.read("index.npy"), npy_file("'<i8'", "(5,)", bytes_of<std::int64_t>({3, 1, 4, 0, 2}))) << from;
   }
   // A gather by what --index gather says, and a scatter by the other, are the split.
-  expect_success("split in.bin --record-bytes 2 --key 8:8 --index gather -o from.bin --offsets offsets.npy");
+  expect_success("split in.bin --record-bytes 2 --bits 8:8 --index gather -o from.bin --offsets offsets.npy");
   expect_success("gather in.bin from.bin --record-bytes 2 --index-type u32 -o out.bin");
   EXPECT_EQ(folder.read("out.bin"), "d0b1e1a2c2");
-  expect_success("split in.bin --record-bytes 2 --key 8:8 --index scatter -o to.bin");
+  expect_success("split in.bin --record-bytes 2 --bits 8:8 --index scatter -o to.bin");
   expect_success("scatter in.bin to.bin --record-bytes 2 --index-type u32 --count 5 -o out.bin");
   EXPECT_EQ(folder.read("out.bin"), "d0b1e1a2c2");
 }
@@ -98,31 +105,31 @@ TEST_F(CliSplit, SortsByMoreThan32Bits) {
   folder.write("rows.bin", text);
   for (const char* backend : {"auto", "cpu", "reference"}) {
     const std::string split = "split rows.bin --record-bytes 12 -o out.bin --verify --backend " + std::string(backend);
-    expect_success(split + " --key 0:96");
+    expect_success(split + " --bits 0:96");
     EXPECT_EQ(folder.read("out.bin"), row(3) + row(2) + row(1) + row(0)) << backend;
-    expect_success(split + " --key 0:95 --from-left");
+    expect_success(split + " --bits 0:95 --from-left");
     EXPECT_EQ(folder.read("out.bin"), row(3) + row(1) + row(0) + row(2)) << backend;
-    expect_success(split + " --key 48:48 --unstable");
+    expect_success(split + " --bits 48:48 --unstable");
     EXPECT_EQ(folder.read("out.bin").substr(23, 1), "1") << backend;
     EXPECT_EQ(folder.read("out.bin").substr(47, 1), "2") << backend;
-    expect_success(split + " --key 0:95 --from-left --index gather");
+    expect_success(split + " --bits 0:95 --from-left --index gather");
     EXPECT_EQ(folder.read("out.bin"), bytes_of<std::uint32_t>({3, 1, 0, 2})) << backend;
-    expect_success(split + " --key 0:95 --from-left --index scatter");
+    expect_success(split + " --bits 0:95 --from-left --index scatter");
     EXPECT_EQ(folder.read("out.bin"), bytes_of<std::uint32_t>({2, 1, 3, 0})) << backend;
   }
-  const program_result plan = run_sheaf(folder, "plan split --count 1000 --bytes 12 --key 3:93 --backend cpu");
+  const program_result plan = run_sheaf(folder, "plan split --count 1000 --record-bytes 12 --bits 3:93 --backend cpu");
   EXPECT_TRUE(plan.out.starts_with("split: 1000 records of 12 bytes by 93 bits from bit 3\n")) << plan.out;
 }
 
 TEST_F(CliSplit, OfNothingIsNothing) {
   folder.write("none.npy", npy_file("'<f4'", "(0, 3)", ""));
-  expect_success("split none.npy --key 0:1 -o out.npy --offsets offsets.npy --verify");
+  expect_success("split none.npy --bits 0:1 -o out.npy --offsets offsets.npy --verify");
   EXPECT_EQ(folder.read("out.npy"), folder.read("none.npy"));
   EXPECT_EQ(folder.read("offsets.npy"), npy_file("'<u8'", "(3,)", bytes_of<std::uint64_t>({0, 0, 0})));
 }
 
 TEST_F(CliSplit, ReportsAreOneDocument) {
-  const program_result result = run_sheaf(folder, "split in.npy --key 24:8 -o out.npy --json --verify --backend cpu");
+  const program_result result = run_sheaf(folder, "split in.npy --bits 24:8 -o out.npy --json --verify --backend cpu");
   ASSERT_EQ(result.code, 0) << result.err;
   const auto report = nlohmann::json::parse(result.out);
   EXPECT_EQ(report["command"], "split");
@@ -130,9 +137,9 @@ TEST_F(CliSplit, ReportsAreOneDocument) {
   EXPECT_EQ(report["record_bytes"], 4);
   EXPECT_EQ(report["verified"], true);
   EXPECT_EQ(report["output"], "out.npy");
-  const program_result index = run_sheaf(folder, "split --categories of.npy --count 3 --index gather -o i.npy --json");
+  const program_result index = run_sheaf(folder, "split --keys of.npy --categories 3 --index gather -o i.npy --json");
   EXPECT_EQ(nlohmann::json::parse(index.out)["command"], "split_gather_index");
-  const program_result quiet = run_sheaf(folder, "split in.npy --key 24:8 -o out.npy --quiet");
+  const program_result quiet = run_sheaf(folder, "split in.npy --bits 24:8 -o out.npy --quiet");
   EXPECT_EQ(quiet.out + quiet.err, "");
 }
 
@@ -140,7 +147,7 @@ TEST_F(CliSplit, BadCategoriesNameFilePositionAndValueAndLeaveTheOldOutput) {
   folder.write("out.npy", "old");
   folder.write("offsets.npy", "old too");
   for (const char* how : {"", " --unstable", " --index gather", " --index scatter", " --backend reference --verify"}) {
-    expect_failure("split in.npy --categories of.npy --count 2 -o out.npy --offsets offsets.npy" + std::string(how), 3,
+    expect_failure("split in.npy --keys of.npy --categories 2 -o out.npy --offsets offsets.npy" + std::string(how), 3,
                    "sheaf split: of.npy: category[0] is 2, past the 2 categories");
   }
   EXPECT_EQ(folder.read("out.npy"), "old");
@@ -151,76 +158,96 @@ TEST_F(CliSplit, BadInputsAreNamed) {
   folder.write("wide.npy", npy_file("'<i8'", "(5,)", std::string(40, '\0')));
   folder.write("twice.npy", npy_file("'|u1'", "(5, 2)", std::string(10, '\0')));
   folder.write("four.npy", npy_file("'|u1'", "(4,)", std::string(4, '\0')));
-  expect_failure("split in.npy --categories wide.npy --count 2 -o out.npy", 3,
+  expect_failure("split in.npy --keys wide.npy --categories 2 -o out.npy", 3,
                  "sheaf split: wide.npy: descr is '<i8'; categories are '|u1', '<u2' or '<u4'");
-  expect_failure("split in.npy --categories twice.npy --count 2 -o out.npy", 3,
+  expect_failure("split in.npy --keys twice.npy --categories 2 -o out.npy", 3,
                  "sheaf split: twice.npy: shape is (5, 2); categories are one number a record");
-  expect_failure("split in.npy --categories four.npy --count 2 -o out.npy", 3,
+  expect_failure("split in.npy --keys four.npy --categories 2 -o out.npy", 3,
                  "sheaf split: four.npy: 4 keys, but in.npy has 5 records");
-  expect_failure("split in.bin --key 0:8 -o out", 3,
+  expect_failure("split in.bin --bits 0:8 -o out", 3,
                  "sheaf split: in.bin: not an .npy file; raw files need --record-bytes");
-  expect_failure("split in.npy --keys in.bin --key 0:8 -o out", 3,
+  expect_failure("split in.npy --keys in.bin --bits 0:8 -o out", 3,
                  "sheaf split: in.bin: not an .npy file; raw files need --key-bytes");
-  expect_failure("split in.bin --record-bytes 3 --key 0:8 -o out", 3,
+  expect_failure("split in.bin --record-bytes 3 --bits 0:8 -o out", 3,
                  "sheaf split: in.bin: 10 bytes are not a multiple of 3 bytes: 1 are left over");
-  expect_failure("split none.npy --key 0:8 -o out", 3,
+  expect_failure("split none.npy --bits 0:8 -o out", 3,
                  "sheaf split: none.npy: cannot be opened: No such file or directory");
 }
 
 TEST_F(CliSplit, UsageErrorsAreNamed) {
-  expect_failure("split in.npy -o out", 2, "sheaf split: give --key OFFSET:BITS, or --categories FILE and --count N");
+  expect_failure("split in.npy -o out", 2,
+                 "sheaf split: give --key OFFSET:BYTES, --bits FIRST:COUNT, or --keys FILE and --categories N");
+  expect_failure("split in.npy --keys keys.npy -o out", 2,
+                 "sheaf split: give --key OFFSET:BYTES, --bits FIRST:COUNT, or --keys FILE and --categories N");
   expect_failure("split in.npy --categories of.npy -o out", 2,
-                 "sheaf split: --categories needs --count N, the number of categories");
-  expect_failure("split --key 0:8 -o out", 2,
-                 "sheaf split: IN may be left out only for an --index by --keys or --categories");
-  expect_failure("split --categories of.npy --count 3 -o out", 2,
-                 "sheaf split: IN may be left out only for an --index by --keys or --categories");
-  expect_failure("split in.npy --key 0:8 --index-type u32 -o out", 2, "sheaf split: --index-type is for --index");
-  expect_failure("split in.npy --key 0:8 --key-bytes 4 -o out", 2,
-                 "sheaf split: --key-bytes is for --keys or --categories");
-  expect_failure("split --keys keys.npy --key 0:8 --index gather --record-bytes 4 -o out", 2,
+                 "sheaf split: --categories: 'of.npy' is not a whole number from 1 to 4294967296; --keys names the "
+                 "file of the categories\nTry: sheaf split --help");
+  expect_failure("split --bits 0:8 -o out", 2, "sheaf split: IN may be left out only for an --index by --keys");
+  expect_failure("split --keys of.npy --categories 3 -o out", 2,
+                 "sheaf split: IN may be left out only for an --index by --keys");
+  expect_failure("split in.npy --bits 0:8 --output-type u32 -o out", 2, "sheaf split: --output-type is for --index");
+  expect_failure("split in.npy --bits 0:8 --key-bytes 4 -o out", 2, "sheaf split: --key-bytes is for --keys");
+  expect_failure("split --keys keys.npy --bits 0:8 --index gather --record-bytes 4 -o out", 2,
                  "sheaf split: --record-bytes is for IN");
-  expect_failure("split in.npy --categories of.npy --count 3 --from-left -o out", 2,
-                 "sheaf split: --from-left is for --key");
-  expect_failure("split in.npy --key 0:8 --index gather --unstable -o out", 2,
+  expect_failure("split in.npy --keys of.npy --categories 3 --from-left -o out", 2,
+                 "sheaf split: --from-left is for --key and --bits");
+  expect_failure("split in.npy --bits 0:8 --index gather --unstable -o out", 2,
                  "sheaf split: --unstable is for records, not for an index");
-  for (const char* key : {"8", "a:1", "1:", ":1", "-1:8", "1:2:3", "0x1:2"}) {
-    expect_failure("split in.npy -o out --key " + std::string(key), 2,
-                   "sheaf split: --key: '" + std::string(key) +
-                       "' is not OFFSET:BITS, two whole numbers\nTry: sheaf split --help");
+  for (const char* text : {"8", "a:1", "1:", ":1", "-1:8", "1:2:3", "0x1:2"}) {
+    expect_failure("split in.npy -o out --bits " + std::string(text), 2,
+                   "sheaf split: --bits: '" + std::string(text) +
+                       "' is not FIRST:COUNT, two whole numbers\nTry: sheaf split --help");
+    expect_failure("split in.npy -o out --key " + std::string(text), 2,
+                   "sheaf split: --key: '" + std::string(text) +
+                       "' is not OFFSET:BYTES, two whole numbers, of which the second is not 0; --bits FIRST:COUNT "
+                       "takes bits of them\nTry: sheaf split --help");
   }
+  expect_failure("split in.npy -o out --key 0:65537", 2,
+                 "sheaf split: --key: '0:65537' reaches past the end of any record; --bits FIRST:COUNT takes bits\n"
+                 "Try: sheaf split --help");
+  expect_failure("split in.npy -o out --key 3:2", 2,
+                 "sheaf split: --key: '3:2': 2 bytes from byte 3 on reach past the 4 bytes of a row of in.npy; --bits "
+                 "FIRST:COUNT takes bits");
+  expect_failure("split in.npy -o out --key 2:1 --bits 7:2", 2,
+                 "sheaf split: --bits: '7:2' reaches past the 8 bits of --key 2:1");
   folder.write("wide.npy", npy_file("'<u8'", "(1, 2)", std::string(16, '\0')));
-  expect_failure("split wide.npy --key 0:97 -o out", 2,
-                 "sheaf split: --key: '0:97' has 97 bits, not 1 to 96\nTry: sheaf split --help");
-  expect_failure("split wide.npy --key 8:0 -o out", 2,
-                 "sheaf split: --key: '8:0' has 0 bits, not 1 to 96\nTry: sheaf split --help");
-  expect_failure("split in.npy --key 0:33 -o out", 2,
-                 "sheaf split: --key: '0:33': 33 bits from bit 0 on reach past the 32 bits of a row of in.npy");
+  expect_failure("split wide.npy --bits 0:97 -o out", 2,
+                 "sheaf split: --bits: '0:97' has 97 bits, not 1 to 96\nTry: sheaf split --help");
+  expect_failure("split wide.npy --bits 8:0 -o out", 2,
+                 "sheaf split: --bits: '8:0' has 0 bits, not 1 to 96\nTry: sheaf split --help");
+  expect_failure("split in.npy --bits 0:33 -o out", 2,
+                 "sheaf split: --bits: '0:33' reaches past the 32 bits of a row of in.npy");
   for (const char* what : {"", " --unstable", " --index gather", " --index scatter"}) {
     expect_failure(
-        "split wide.npy --key 3:33 -o out --offsets offsets.npy" + std::string(what), 2,
+        "split wide.npy --bits 3:33 -o out --offsets offsets.npy" + std::string(what), 2,
         "sheaf split: --offsets is for keys of up to 32 bits; one of 33 has too many categories for offsets");
   }
-  expect_failure("split in.npy --key 30:3 -o out", 2,
-                 "sheaf split: --key: '30:3': 3 bits from bit 30 on reach past the 32 bits of a row of in.npy");
-  expect_failure("split in.npy --keys keys.npy -o out", 2,
-                 "sheaf split: --keys requires --key\nTry: sheaf split --help");
-  expect_failure("split in.npy --categories of.npy --count 0 -o out", 2,
-                 "sheaf split: --count: '0' is not a whole number from 1 to 4294967296\nTry: sheaf split --help");
+  expect_failure("split in.npy --bits 30:3 -o out", 2,
+                 "sheaf split: --bits: '30:3' reaches past the 32 bits of a row of in.npy");
+  expect_failure("split wide.npy --key 0:16 -o out", 2,
+                 "sheaf split: --key 0:16 has 128 bits, more than 96: --bits FIRST:COUNT takes some of them");
+  expect_failure("split in.npy --categories 3 -o out", 2,
+                 "sheaf split: --categories requires --keys\nTry: sheaf split --help");
+  expect_failure("split in.npy --keys of.npy --categories 3 --bits 0:1 -o out", 2,
+                 "sheaf split: --categories excludes --bits\nTry: sheaf split --help");
+  expect_failure(
+      "split in.npy --keys of.npy --categories 0 -o out", 2,
+      "sheaf split: --categories: '0' is not a whole number from 1 to 4294967296; --keys names the file of the "
+      "categories\nTry: sheaf split --help");
 }
 
 TEST_F(CliSplit, InputsAreNeverWritten) {
   ASSERT_EQ(symlink("of.npy", (folder / "alias.npy").c_str()), 0);
-  expect_failure("split in.npy --key 0:8 -o ./in.npy", 2,
+  expect_failure("split in.npy --bits 0:8 -o ./in.npy", 2,
                  "sheaf split: -o ./in.npy is the input in.npy; inputs are never written");
-  expect_failure("split in.npy --categories of.npy --count 3 -o alias.npy", 2,
+  expect_failure("split in.npy --keys of.npy --categories 3 -o alias.npy", 2,
                  "sheaf split: -o alias.npy is the input of.npy; inputs are never written");
-  expect_failure("split in.npy --categories of.npy --count 3 -o out.npy --offsets alias.npy", 2,
+  expect_failure("split in.npy --keys of.npy --categories 3 -o out.npy --offsets alias.npy", 2,
                  "sheaf split: --offsets alias.npy is the input of.npy; inputs are never written");
-  expect_failure("split in.npy --key 0:8 -o out.npy --offsets ./out.npy", 2,
+  expect_failure("split in.npy --bits 0:8 -o out.npy --offsets ./out.npy", 2,
                  "sheaf split: -o and --offsets are both ./out.npy");
   ASSERT_EQ(symlink("out.npy", (folder / "link.npy").c_str()), 0);
-  expect_failure("split in.npy --key 0:8 -o link.npy --offsets out.npy", 2,
+  expect_failure("split in.npy --bits 0:8 -o link.npy --offsets out.npy", 2,
                  "sheaf split: -o and --offsets are both out.npy");
 }
 
@@ -261,7 +288,7 @@ TEST_F(CliSplit, InputsThatAreCutShortMeanwhileAreNamed) {
   for (const char* file : {"in.npy", "of.npy"}) {
     fill_folder();
     const cut_result result = cut_once_mapped(
-        folder, file, {"split", "in.npy", "--categories", "of.npy", "--count", "3", "-o", "out.npy", "--quiet"});
+        folder, file, {"split", "in.npy", "--keys", "of.npy", "--categories", "3", "-o", "out.npy", "--quiet"});
     if (!result.was_cut) GTEST_SKIP() << "programs may not be traced here";
     EXPECT_EQ(result.code, 3);
     EXPECT_EQ(folder.read("err"), "sheaf: " + std::string(file) + ": was cut short while it was read\n");
@@ -271,17 +298,17 @@ TEST_F(CliSplit, InputsThatAreCutShortMeanwhileAreNamed) {
 }
 
 TEST_F(CliSplit, OutputsThatCannotBeWrittenAreNamed) {
-  expect_failure("split in.npy --key 0:8 -o none/out.npy", 5,
+  expect_failure("split in.npy --bits 0:8 -o none/out.npy", 5,
                  "sheaf split: none/out.npy: cannot be created: No such file or directory");
-  expect_failure("split in.npy --key 0:8 -o out.npy --offsets none/offsets.npy", 5,
+  expect_failure("split in.npy --bits 0:8 -o out.npy --offsets none/offsets.npy", 5,
                  "sheaf split: none/offsets.npy: cannot be created: No such file or directory");
 }
 
 TEST_F(CliSplit, PlansExplainSplitsAndReductions) {
   for (const std::string arguments :
-       {"split --bytes 16 --key 5:11", "split_unstable --bytes 4 --categories 1000 --key-bytes 2",
-        "split_gather_index --key-bytes 4 --key 0:16 --from-left", "split_scatter_index --index-type u64",
-        "scatter_reduce --table 1000 --type f64 --op max --order unordered --pattern random"}) {
+       {"split --record-bytes 16 --bits 5:11", "split_unstable --record-bytes 4 --categories 1000 --key-bytes 2",
+        "split_gather_index --key-bytes 4 --bits 0:16 --from-left", "split_scatter_index --output-type u64",
+        "scatter_reduce --table 1000 --value-type f64 --op max --order unordered --pattern random"}) {
     const program_result result = run_sheaf(folder, "plan " + arguments + " --count 100000 --json --backend cpu");
     ASSERT_EQ(result.code, 0) << arguments << result.err;
     const auto plan = nlohmann::json::parse(result.out);
@@ -290,25 +317,27 @@ TEST_F(CliSplit, PlansExplainSplitsAndReductions) {
     EXPECT_FALSE(plan["choice"].is_null()) << arguments;
     EXPECT_GE(plan["variants"].size(), 2U) << arguments;
   }
-  const program_result text = run_sheaf(folder, "plan split --count 1000 --bytes 12 --key 3:9 --backend cpu");
+  const program_result text = run_sheaf(folder, "plan split --count 1000 --record-bytes 12 --bits 3:9 --backend cpu");
   EXPECT_TRUE(text.out.starts_with("split: 1000 records of 12 bytes, 512 categories by 9 bits from bit 3\n"))
       << text.out;
-  expect_failure("plan split --count 1", 2, "sheaf plan: --bytes is required\nTry: sheaf plan --help");
-  expect_failure("plan gather --count 1 --bytes 4", 2, "sheaf plan: --table is required\nTry: sheaf plan --help");
-  expect_failure("plan gather --count 1 --bytes 4 --table 1 --key 0:8", 2, option_is_for_others("--key"));
-  expect_failure("plan gather --count 1 --bytes 4 --table 1 --from-left", 2, option_is_for_others("--from-left"));
-  expect_failure("plan gather --count 1 --bytes 4 --table 1 --bytes 8", 2,
-                 "sheaf plan: 2 times --bytes: gather has one\nTry: sheaf plan --help");
-  expect_failure("plan split --count 1 --bytes 4 --op max", 2, option_is_for_others("--op"));
-  expect_failure("plan split --count 1 --bytes 4 --key 0:8 --categories 4", 2,
-                 "sheaf plan: give --key or --categories, not both\nTry: sheaf plan --help");
-  expect_failure("plan split --count 1 --bytes 4 --key 25:8", 2,
+  expect_failure("plan split --count 1", 2, "sheaf plan: --record-bytes is required\nTry: sheaf plan --help");
+  expect_failure("plan gather --count 1 --record-bytes 4", 2,
+                 "sheaf plan: --table is required\nTry: sheaf plan --help");
+  expect_failure("plan gather --count 1 --record-bytes 4 --table 1 --bits 0:8", 2, option_is_for_others("--bits"));
+  expect_failure("plan gather --count 1 --record-bytes 4 --table 1 --from-left", 2,
+                 option_is_for_others("--from-left"));
+  expect_failure("plan gather --count 1 --record-bytes 4 --table 1 --record-bytes 8", 2,
+                 "sheaf plan: 2 times --record-bytes: gather has one\nTry: sheaf plan --help");
+  expect_failure("plan split --count 1 --record-bytes 4 --op max", 2, option_is_for_others("--op"));
+  expect_failure("plan split --count 1 --record-bytes 4 --bits 0:8 --categories 4", 2,
+                 "sheaf plan: give --categories or --bits, not both\nTry: sheaf plan --help");
+  expect_failure("plan split --count 1 --record-bytes 4 --bits 25:8", 2,
                  "sheaf plan: split: 8 bits from bit 25 on reach past a record of 32 bits");
-  expect_failure("plan split --count 1 --bytes 4 --key 0:8:u", 2,
-                 "sheaf plan: --key: '0:8:u' is not OFFSET:BITS, two whole numbers\nTry: sheaf plan --help");
-  expect_failure("plan split --count 1 --bytes 4 --key 0:8 --key 8:8", 2,
-                 "sheaf plan: 2 times --key: split has one\nTry: sheaf plan --help");
-  expect_failure("plan split_scatter_index --count 5000000000 --index-type u32", 2,
+  expect_failure("plan split --count 1 --record-bytes 4 --bits 0:8:u", 2,
+                 "sheaf plan: --bits: '0:8:u' is not FIRST:COUNT, two whole numbers\nTry: sheaf plan --help");
+  expect_failure("plan split --count 1 --record-bytes 4 --bits 0:8 --bits 8:8", 2,
+                 "sheaf plan: 2 times --bits: split has one\nTry: sheaf plan --help");
+  expect_failure("plan split_scatter_index --count 5000000000 --output-type u32", 2,
                  "sheaf plan: split_scatter_index: the index has 4-byte entries, too narrow for 5000000000 records");
 }
 

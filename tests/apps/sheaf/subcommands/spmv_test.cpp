@@ -49,42 +49,46 @@ TEST_F(CliSpmv, MultipliesByOnesOrAVector) {
     expect_result("p.npy", {201.5, -10});
     expect_success("spmv a.mtx narrow.npy -o p.npy --runs 3" + rest);
     expect_result("p.npy", {201.5, -10});
-    expect_success("spmv a.mtx y.npy -o t.npy --transpose" + rest);
+    expect_success("spmv a.mtx y.npy -o t.npy --transposed" + rest);
     expect_result("t.npy", {10.5, -9, 14});
-    expect_success("spmv a.mtx y.npy -o t.npy --transpose --runs 20" + rest);
+    expect_success("spmv a.mtx y.npy -o t.npy --transposed --runs 20" + rest);
     expect_result("t.npy", {10.5, -9, 14});
     expect_success("spmv a.mtx x.npy -o s.npy --alpha 2 --beta -1 --y y.npy --runs 2" + rest);
     expect_result("s.npy", {396, -29});
-    expect_success("spmv a.mtx x.npy -o f.npy --f32" + rest);
+    expect_success("spmv a.mtx x.npy -o f.npy --value-type f32" + rest);
     EXPECT_EQ(folder.read("f.npy"), npy_header("'<f4'", 2) + bytes_of<float>({201.5, -10}));
   }
 }
 
 TEST_F(CliSpmv, MultipliesThroughTheGraphicsPipeline) {
   if (!opengl_context()) GTEST_SKIP() << "no OpenGL device here";
-  const std::string rest = " --f32 --verify --quiet --backend opengl";
+  const std::string rest = " --value-type f32 --verify --quiet --backend opengl";
   expect_success("spmv a.mtx x.npy -o f.npy" + rest);
   EXPECT_EQ(folder.read("f.npy"), npy_header("'<f4'", 2) + bytes_of<float>({201.5, -10}));
   expect_success("spmv a.mtx x.npy -o f.npy --runs 20 --alpha 2 --beta -1 --y y.npy" + rest);
   EXPECT_EQ(folder.read("f.npy"), npy_header("'<f4'", 2) + bytes_of<float>({396, -29}));
-  expect_success("spmv a.mtx y.npy -o f.npy --transpose" + rest);
+  expect_success("spmv a.mtx y.npy -o f.npy --transposed" + rest);
   EXPECT_EQ(folder.read("f.npy"), npy_header("'<f4'", 3) + bytes_of<float>({10.5, -9, 14}));
   expect_failure("spmv a.mtx x.npy -o f.npy --backend opengl", 2,
-                 "sheaf spmv: --backend opengl works in f32, not in f64: add --f32");
-  const program_result json = run_sheaf(folder, "spmv a.mtx x.npy -o f.npy --json --f32 --backend opengl");
+                 "sheaf spmv: --backend opengl works in f32, not in f64: add --value-type f32");
+  const program_result json = run_sheaf(folder, "spmv a.mtx x.npy -o f.npy --json --value-type f32 --backend opengl");
   EXPECT_EQ(nlohmann::json::parse(json.out)["device"], opengl_context()->state().device_name);
 }
 
 TEST_F(CliSpmv, SaysWhatTheMatrixIsAndWhatWasTaken) {
   const program_result text = run_sheaf(folder, "spmv a.mtx x.npy -o p.npy --backend cpu --verify");
   ASSERT_EQ(text.code, 0) << text.err;
-  EXPECT_TRUE(
-      text.out.starts_with("a.mtx: 2 rows, 3 columns, 3 nonzeros; rows of 1 to 2, 1.5 in the mean; bandwidth 2\n"
-                           "spmv: cpu.rows in "))
-      << text.out;
-  EXPECT_NE(text.out.find("; verified\n"), std::string::npos) << text.out;
-  EXPECT_NE(text.out.find("  cpu.rows: predicted "), std::string::npos) << text.out;
-  EXPECT_NE(text.out.find("  cpu.private: multiplies by the transposed matrix\n"), std::string::npos) << text.out;
+  EXPECT_TRUE(text.out.starts_with("spmv: 2 x 3 with 3 nonzeros, cpu.rows in ")) << text.out;
+  EXPECT_TRUE(text.out.ends_with("; verified\n")) << text.out;
+  EXPECT_EQ(std::ranges::count(text.out, '\n'), 1) << text.out;
+  EXPECT_EQ(text.err, "");
+  const program_result asked = run_sheaf(folder, "spmv a.mtx x.npy -o p.npy --backend cpu --verbose");
+  EXPECT_EQ(std::ranges::count(asked.out, '\n'), 1) << asked.out;
+  EXPECT_TRUE(asked.err.starts_with("a.mtx: rows of 1 to 2 nonzeros, 1.5 in the mean; bandwidth 2\n")) << asked.err;
+  EXPECT_NE(asked.err.find("\nspmv: cpu.rows: predicted "), std::string::npos) << asked.err;
+  EXPECT_NE(asked.err.find(", taken\n"), std::string::npos) << asked.err;
+  EXPECT_NE(asked.err.find("\nspmv: cpu.private: multiplies by the transposed matrix\n"), std::string::npos)
+      << asked.err;
   const program_result json = run_sheaf(folder, "spmv a.mtx x.npy -o p.npy --backend cpu --json --runs 5");
   ASSERT_EQ(json.code, 0) << json.err;
   const auto report = nlohmann::json::parse(json.out);
@@ -98,6 +102,7 @@ TEST_F(CliSpmv, SaysWhatTheMatrixIsAndWhatWasTaken) {
   EXPECT_EQ(report["variant"], "cpu.rows");
   EXPECT_EQ(report["runs"], 5);
   EXPECT_EQ(report["verified"], false);
+  EXPECT_GT(report["predicted_seconds"], 0);
   EXPECT_TRUE(report.contains("preparation_seconds"));
   EXPECT_FALSE(report["variants"].empty());
   EXPECT_EQ(report["preparation"]["variant"], "kept");
@@ -107,17 +112,18 @@ TEST_F(CliSpmv, SaysWhatTheMatrixIsAndWhatWasTaken) {
 
 // With --runs the text is about the preparation whose runs are timed, and its choice among preparations.
 TEST_F(CliSpmv, SaysWhatWasPrepared) {
-  const program_result kept = run_sheaf(folder, "spmv a.mtx x.npy -o p.npy --backend cpu --runs 5");
+  const program_result kept = run_sheaf(folder, "spmv a.mtx x.npy -o p.npy --backend cpu --runs 5 -v");
   ASSERT_EQ(kept.code, 0) << kept.err;
-  EXPECT_NE(kept.out.find("\nspmv: cpu.rows in "), std::string::npos) << kept.out;
-  EXPECT_NE(kept.out.find(" runs a second\nprepared: kept in "), std::string::npos) << kept.out;
-  EXPECT_NE(kept.out.find(", whose runs are cpu.rows, saves no time; 0 bytes kept\n"), std::string::npos) << kept.out;
-  EXPECT_NE(kept.out.find("  kept: predicted "), std::string::npos) << kept.out;
-  EXPECT_NE(kept.out.find(" with 5 runs, the cheapest\n"), std::string::npos) << kept.out;
-  EXPECT_NE(kept.out.find("  cpu.transposed: only transposed products gain from a transposed matrix\n"),
+  EXPECT_NE(kept.out.find(" nonzeros, cpu.rows in "), std::string::npos) << kept.out;
+  EXPECT_TRUE(kept.out.ends_with(" runs a second\n")) << kept.out;
+  EXPECT_NE(kept.err.find("\nprepared: kept in "), std::string::npos) << kept.err;
+  EXPECT_NE(kept.err.find(", whose runs are cpu.rows, saves no time; 0 bytes kept\n"), std::string::npos) << kept.err;
+  EXPECT_NE(kept.err.find(": kept: predicted "), std::string::npos) << kept.err;
+  EXPECT_NE(kept.err.find(" with 5 runs, taken\n"), std::string::npos) << kept.err;
+  EXPECT_NE(kept.err.find(": cpu.transposed: only transposed products gain from a transposed matrix\n"),
             std::string::npos)
-      << kept.out;
-  EXPECT_EQ(kept.out.find("  cpu.private: "), std::string::npos) << kept.out;
+      << kept.err;
+  EXPECT_EQ(kept.err.find(": cpu.private: "), std::string::npos) << kept.err;
   std::string band = "%%MatrixMarket matrix coordinate real general\n3000 3000 8998\n";
   for (int row = 1; row <= 3000; ++row) {
     for (int column = std::max(1, row - 1); column <= std::min(3000, row + 1); ++column) {
@@ -126,12 +132,17 @@ TEST_F(CliSpmv, SaysWhatWasPrepared) {
   }
   folder.write("band.mtx", band);
   setenv("SHEAF_VARIANT", "prepare_spmv:cpu.diagonals", 1);
-  const program_result forced = run_sheaf(folder, "spmv band.mtx -o p.npy --backend cpu --verify --runs 20");
+  const program_result forced = run_sheaf(folder, "spmv band.mtx -o p.npy --backend cpu --verify --runs 20 --verbose");
   unsetenv("SHEAF_VARIANT");
   ASSERT_EQ(forced.code, 0) << forced.err;
-  EXPECT_NE(forced.out.find("\nspmv: cpu.diagonals in "), std::string::npos) << forced.out;
-  EXPECT_NE(forced.out.find("\nprepared: cpu.diagonals in "), std::string::npos) << forced.out;
-  EXPECT_NE(forced.out.find(", whose runs are cpu.diagonals, "), std::string::npos) << forced.out;
+  EXPECT_NE(forced.out.find(" nonzeros, cpu.diagonals in "), std::string::npos) << forced.out;
+  EXPECT_NE(forced.err.find("\nprepared: cpu.diagonals in "), std::string::npos) << forced.err;
+  EXPECT_NE(forced.err.find(", whose runs are cpu.diagonals, "), std::string::npos) << forced.err;
+  const program_result by_name =
+      run_sheaf(folder, "spmv band.mtx -o p.npy --backend cpu --verify --runs 20 --variant cpu.rows --json");
+  ASSERT_EQ(by_name.code, 0) << by_name.err;
+  EXPECT_FALSE(nlohmann::json::parse(by_name.out).contains("preparation")) << "a named variant runs unprepared";
+  EXPECT_EQ(nlohmann::json::parse(by_name.out)["variant"], "cpu.rows");
   EXPECT_NE(forced.out.find("; verified\n"), std::string::npos) << forced.out;
 }
 
@@ -142,7 +153,7 @@ TEST_F(CliSpmv, MatricesWithoutRowsOrColumnsGiveWhatTheyHave) {
   expect_result("out.npy", {});
   expect_success("spmv thin.mtx -o out.npy --quiet --verify --runs 2");
   expect_result("out.npy", {0, 0, 0});
-  expect_success("spmv flat.mtx -o out.npy --quiet --verify --transpose");
+  expect_success("spmv flat.mtx -o out.npy --quiet --verify --transposed");
   expect_result("out.npy", {0, 0, 0});
 }
 
@@ -152,7 +163,7 @@ TEST_F(CliSpmv, BadInputsAreNamed) {
   folder.write("bad.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 1\n1 4 1.5\n");
   expect_failure("spmv a.mtx whole.npy -o out.npy", 3, "sheaf spmv: whole.npy: descr is '<i4'; a vector is f4 or f8");
   expect_failure("spmv a.mtx y.npy -o out.npy", 3, "sheaf spmv: y.npy: 2 numbers, but a.mtx has 3 columns");
-  expect_failure("spmv a.mtx x.npy --transpose -o out.npy", 3, "sheaf spmv: x.npy: 3 numbers, but a.mtx has 2 rows");
+  expect_failure("spmv a.mtx x.npy --transposed -o out.npy", 3, "sheaf spmv: x.npy: 3 numbers, but a.mtx has 2 rows");
   expect_failure("spmv a.mtx --beta 1 --y x.npy -o out.npy", 3, "sheaf spmv: x.npy: 3 numbers, but a.mtx has 2 rows");
   expect_failure("spmv none.mtx -o out.npy", 3, "sheaf spmv: none.mtx: cannot be opened: No such file or directory");
   const program_result bad = run_sheaf(folder, "spmv bad.mtx -o out.npy");
@@ -175,11 +186,11 @@ TEST_F(CliSpmv, VectorsMayBeMatrixMarketFiles) {
       expect_success("spmv " + matrix + " sparse.mtx -o p.npy --runs 3" + rest);
       expect_result("p.npy", {201.5, 0});
     }
-    expect_success("spmv a.mtx y.mtx.gz -o t.npy --transpose" + rest);
+    expect_success("spmv a.mtx y.mtx.gz -o t.npy --transposed" + rest);
     expect_result("t.npy", {10.5, -9, 14});
     expect_success("spmv a.mtx x.mtx -o s.npy --alpha 2 --beta -1 --threads 1 --y y.mtx.gz" + rest);
     expect_result("s.npy", {396, -29});
-    expect_success("spmv a.mtx x.mtx -o f.npy --f32" + rest);
+    expect_success("spmv a.mtx x.mtx -o f.npy --value-type f32" + rest);
     EXPECT_EQ(folder.read("f.npy"), npy_header("'<f4'", 2) + bytes_of<float>({201.5, -10}));
   }
   EXPECT_EQ(folder.read("x.mtx"), "%%MatrixMarket matrix array real general\n% by hand\n3 1\n1\n10\n100\n");
@@ -196,9 +207,9 @@ TEST_F(CliSpmv, VectorsOfMatrixMarketFilesHaveOneNumberForEachColumnOrRow) {
   expect_failure("spmv a.mtx two.mtx -o out.npy", 3, "sheaf spmv: two.mtx: 2 numbers, but a.mtx has 3 columns");
   expect_failure("spmv a.mtx --beta 1 --y row.mtx -o out.npy", 3,
                  "sheaf spmv: row.mtx: 9000000000000000000 numbers, but a.mtx has 2 rows");
-  expect_failure("spmv a.mtx large.mtx --transpose -o out.npy", 3,
+  expect_failure("spmv a.mtx large.mtx --transposed -o out.npy", 3,
                  "sheaf spmv: large.mtx: 3 numbers, but a.mtx has 2 rows");
-  expect_failure("spmv a.mtx large.mtx --f32 -o out.npy", 3,
+  expect_failure("spmv a.mtx large.mtx --value-type f32 -o out.npy", 3,
                  "sheaf spmv: large.mtx: line 4: value '1e39' is past the range of f32");
   expect_failure("spmv a.mtx a.mtx -o out.npy", 3,
                  "sheaf spmv: a.mtx: line 2: a vector has one column or one row, not 2 rows and 3 columns");
@@ -222,7 +233,7 @@ TEST_F(CliSpmv, VectorsOfMatrixMarketFilesHaveOneNumberForEachColumnOrRow) {
 TEST_F(CliSpmv, VectorsThatMemoryDoesNotHoldAreRefusedBeforeTheyAreTaken) {
   for (const std::string columns : {"1000000000000000", "1200000000000000000"}) {
     folder.write("wide.mtx", "%%MatrixMarket matrix coordinate real general\n1 " + columns + " 1\n1 1 1\n");
-    for (const std::string options : {"", " --transpose", " --f32 --runs 20"}) {
+    for (const std::string options : {"", " --transposed", " --value-type f32 --runs 20"}) {
       const program_result refused = run_sheaf(folder, "spmv wide.mtx -o out.npy --backend cpu" + options);
       EXPECT_EQ(refused.code, 5) << options;
       EXPECT_TRUE(refused.err.starts_with("sheaf spmv: wide.mtx: line 2: a matrix of 1 rows, " + columns +
@@ -257,11 +268,11 @@ TEST_F(CliSpmv, RefusesNumbersThatF32DoesNotHold) {
   folder.write("far.npy", npy_file("'<f8'", "(3,)", bytes_of<double>({infinite, -1e39, 1})));
   folder.write("high.npy", npy_file("'<f8'", "(2,)", bytes_of<double>({1, 3.4028236e38})));
   const auto fails = [&](const std::string& arguments, int code, const std::string& message) {
-    expect_failure("spmv a.mtx " + arguments + " --f32 -o out.npy", code,
-                   "sheaf spmv: " + message + ", which f32 cannot hold; leave out --f32");
+    expect_failure("spmv a.mtx " + arguments + " --value-type f32 -o out.npy", code,
+                   "sheaf spmv: " + message + ", which f32 cannot hold; --value-type f64 does");
   };
   fails("far.npy", 3, "far.npy: [1] is -1e+39");
-  fails("high.npy --transpose", 3, "high.npy: [1] is 3.4028236e+38");
+  fails("high.npy --transposed", 3, "high.npy: [1] is 3.4028236e+38");
   fails("x.npy --beta 1 --y high.npy", 3, "high.npy: [1] is 3.4028236e+38");
   fails("x.npy --alpha 1e300", 2, "--alpha is 1e+300");
   fails("x.npy --beta -1e39 --y y.npy", 2, "--beta is -1e+39");
@@ -269,8 +280,8 @@ TEST_F(CliSpmv, RefusesNumbersThatF32DoesNotHold) {
   expect_success("spmv a.mtx far.npy -o out.npy --alpha 1e300 --quiet");
   // What is not finite stays so, the largest numbers are kept, and those that are too small become 0.
   folder.write("far.npy", npy_file("'<f8'", "(3,)", bytes_of<double>({infinite, 3.4028235e38, 1e-300})));
-  expect_success("spmv a.mtx far.npy --f32 -o out.npy --alpha 1e-300 --beta 0.5 --y y.npy --quiet");
-  expect_success("spmv a.mtx far.npy --f32 -o out.npy --quiet --verify");
+  expect_success("spmv a.mtx far.npy --value-type f32 -o out.npy --alpha 1e-300 --beta 0.5 --y y.npy --quiet");
+  expect_success("spmv a.mtx far.npy --value-type f32 -o out.npy --quiet --verify");
   EXPECT_EQ(folder.read("out.npy"), npy_header("'<f4'", 2) + bytes_of<float>({std::numeric_limits<float>::infinity(),
                                                                               -std::numeric_limits<float>::max()}));
 }

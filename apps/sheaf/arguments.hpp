@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+// A look at the command line before CLI11 reads it, which says what is missing before it says what is unknown.
+namespace sheaf::cli {
+
+/// The arguments of a program in the order in which they are read: --json, which every subcommand has, may stand before
+/// the subcommand.
+std::vector<std::string> ordered_arguments(const CLI::App& app, int argc, const char* const* argv);
+
+/// Whether --json stands among arguments, also as --json=true, which need not be arguments that can be read.
+bool wants_json(std::span<const std::string> arguments);
+
+/// The subcommand that arguments name, or null.
+const CLI::App* subcommand_of(const CLI::App& app, std::span<const std::string> arguments);
+
+/// What is wrong with the first argument that is neither a subcommand nor an option of one, with the name that was
+/// probably meant; none if all are known.
+std::optional<std::string> unknown_argument(const CLI::App& app, std::span<const std::string> arguments);
+
+/// The known name that is nearest to a text, if it is near; else empty.
+std::string nearest_name(std::string_view text, std::span<const std::string> known);
+
+}  // namespace sheaf::cli
