@@ -187,6 +187,7 @@ bool wants_json(std::span<const std::string> arguments) {
     if (name_part_of(text) != json_option) continue;
     std::string value = text.substr(std::min(text.size(), json_option.size() + 1));
     std::ranges::transform(value, value.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    if (value.empty() && text.size() > json_option.size()) continue;  // "--json=", which is refused
     constexpr std::array no{"false", "off", "0", "no", "disable"};
     wanted = std::ranges::find(no, value) == no.end();
   }
@@ -202,16 +203,19 @@ const CLI::App* subcommand_of(const CLI::App& app, std::span<const std::string> 
   return nullptr;
 }
 
-std::optional<std::string> unknown_argument(const CLI::App& app, std::span<const std::string> arguments) {
+std::optional<argument_fault> unknown_argument(const CLI::App& app, std::span<const std::string> arguments) {
   const std::size_t place = place_of_subcommand(arguments);
-  if (auto problem = argument_reader(app, app, arguments.first(place)).unknown()) return problem;
+  if (const auto words = argument_reader(app, app, arguments.first(place)).unknown()) return argument_fault{{}, *words};
   if (place == arguments.size() || arguments[place] == "--") return std::nullopt;
   const CLI::App* const subcommand = subcommand_of(app, arguments);
   if (subcommand == nullptr) {
-    return fmt::format("'{}' is not a subcommand{}", arguments[place],
-                       meant_text(nearest_name(arguments[place], names_of_subcommands(app))));
+    return argument_fault{{},
+                          fmt::format("'{}' is not a subcommand{}", arguments[place],
+                                      meant_text(nearest_name(arguments[place], names_of_subcommands(app))))};
   }
-  return argument_reader(app, *subcommand, arguments.subspan(place + 1)).unknown();
+  const auto words = argument_reader(app, *subcommand, arguments.subspan(place + 1)).unknown();
+  if (!words) return std::nullopt;
+  return argument_fault{subcommand->get_name(), *words};
 }
 
 }  // namespace sheaf::cli

@@ -20,9 +20,13 @@ bool wants_json(std::span<const std::string> arguments);
 /// The subcommand that arguments name, or null.
 const CLI::App* subcommand_of(const CLI::App& app, std::span<const std::string> arguments);
 
-/// What is wrong with the first argument that is neither a subcommand nor an option of one, with the name that was
-/// probably meant; none if all are known.
-std::optional<std::string> unknown_argument(const CLI::App& app, std::span<const std::string> arguments);
+/// An argument that is neither a subcommand nor an option of one.
+struct argument_fault {
+  std::string subcommand;  ///< behind which it stands, or empty
+  std::string words;       ///< what is wrong, with the name that was probably meant
+};
+/// The first such argument; none if all are known.
+std::optional<argument_fault> unknown_argument(const CLI::App& app, std::span<const std::string> arguments);
 
 /// The known name that is nearest to a text, if it is near; else empty.
 std::string nearest_name(std::string_view text, std::span<const std::string> known);

@@ -31,8 +31,9 @@ bool solves_systems(backend_kind kind) {
 
 }  // namespace
 
-void common_options::add_json_to(CLI::App& subcommand) {
-  subcommand.add_flag("--json", json, "Print one JSON document, of a failure too");
+void common_options::add_json_to(CLI::App& app) {
+  command_name = app.get_name();
+  app.add_flag("--json", json, "Print one JSON document, of a failure too");
 }
 
 void common_options::add_quiet_to(CLI::App& subcommand) {

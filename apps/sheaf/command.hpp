@@ -48,6 +48,7 @@ struct common_options {
 
   std::string backend = "auto";  ///< auto, reference, or a backend's name: cpu, cuda, opengl
   int threads = 0;               ///< threads to use; 0: all
+  std::string command_name;      ///< of the subcommand that has these options
   bool json = false;             ///< print one JSON document on stdout
   bool verify = false;
   bool quiet = false;
@@ -58,8 +59,8 @@ struct common_options {
   /// The subcommand says itself which profiles are used and which are not.
   bool shows_profile = false;
 
-  /// --json
-  void add_json_to(CLI::App& subcommand);
+  /// --json, of a document that names the subcommand
+  void add_json_to(CLI::App& app);
   /// --quiet, for subcommands that do more than print.
   void add_quiet_to(CLI::App& subcommand);
   /// --verbose, behind --quiet, for subcommands that choose a variant and say so by print_variants().
@@ -105,7 +106,8 @@ struct common_options {
 /// Adds the name of a file to read, which stands without an option.
 CLI::Option* add_input(CLI::App& app, const std::string& name, std::string& path, const std::string& description);
 
-/// What all reports of work on a context begin with: the command, the backend, its device, its threads and its profile.
+/// What all reports of work on a context begin with: the subcommand, the backend, its device, its threads and its
+/// profile.
 nlohmann::json report_of(std::string_view command, const context& ctx);
 /// A document as text: with its schema_version, and null for what every document has and this one knows nothing of.
 std::string text_of_document(nlohmann::json document);

@@ -148,11 +148,8 @@ bool asks_for_help(std::span<const std::string> arguments) {
 
 int run(CLI::App& app, const std::vector<std::string>& arguments) {
   try {
-    if (const auto unknown = unknown_argument(app, arguments); unknown && !asks_for_help(arguments)) {
-      const CLI::App* const subcommand = subcommand_of(app, arguments);
-      const std::string name = subcommand == nullptr ? "" : subcommand->get_name();
-      return complain(name, usage_failure(name, *unknown));
-    }
+    if (const auto unknown = unknown_argument(app, arguments); unknown && !asks_for_help(arguments))
+      return complain(unknown->subcommand, usage_failure(unknown->subcommand, unknown->words));
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
     return done(app);
   } catch (const CLI::ParseError& e) {
@@ -230,12 +227,16 @@ int main(int argc, char** argv) try {
   app.require_subcommand(1);
   app.set_version_flag("-V,--version", "sheaf " SHEAF_VERSION);
   bool json_before_subcommand = false;  // ordered_arguments() puts it where the subcommand reads it
-  app.add_flag("--json", json_before_subcommand, "Print one JSON document, of a failure too: the subcommand's --json");
+  CLI::Option* const json = app.add_flag("--json", json_before_subcommand,
+                                         "Print one JSON document, of a failure too: the subcommand's --json");
   app.footer(footer);
   add_subcommands(app);
   const std::vector<std::string> arguments = ordered_arguments(app, argc, argv);
   json_is_wanted = wants_json(arguments);
   const CLI::App* const subcommand = subcommand_of(app, arguments);
+  // CLI11 gives the program what a subcommand has no operand for, so that `-- --json` would be this option. Help shows
+  // it.
+  if (subcommand != nullptr && subcommand->get_option_no_throw("--json") != nullptr) app.remove_option(json);
   document_of_shrunken_input = text_of_document(document_of(
       {exit_bad_input, sheaf::name(sheaf::error_code::bad_input), {}},
       subcommand == nullptr ? "" : subcommand->get_name(), "an input file was cut short while it was read"));

@@ -186,8 +186,9 @@ void print_report(const common_options& common, const std::string& output, const
   const double moved_bytes = 2.0 * static_cast<double>(count) * static_cast<double>(record_bytes);
   const double rate = moved_bytes / std::max(seconds, std::numeric_limits<double>::min());
   if (common.json) {
-    nlohmann::json report = report_of(plan.primitive, ctx);
-    report.update({{"variant", chosen_variant(plan)},
+    nlohmann::json report = report_of(common.command_name, ctx);
+    report.update({{"primitive", plan.primitive},
+                   {"variant", chosen_variant(plan)},
                    {"records", count},
                    {"record_bytes", record_bytes},
                    {"seconds", seconds},

@@ -191,18 +191,28 @@ void run(const plan_command& command) {
   if (command.common.backend == "auto") print_missing_backends();
 }
 
+// Adds what "add|mul" has and "add|min" has not.
+void add_alternatives(std::string& all, std::string_view more) {
+  if (all.find('|') == all.npos) return;
+  for (const std::string& word : CLI::detail::split(std::string(more), '|')) {
+    if (("|" + all + "|").find("|" + word + "|") == all.npos) all += "|" + word;
+  }
+}
+
 // The options of all entries, each once. Where entries read an option differently, its help says what each reads.
 void add_fields(CLI::App& subcommand, plan_command& command) {
   struct option {
     const primitives::problem_field* field;
     std::vector<std::string_view> helps;
+    std::string type_name;  ///< with the alternatives of all entries
   };
   std::vector<option> options;
   for (const entry* const e : entries()) {
     for (const field_use& use : e->fields) {
       auto known =
           std::ranges::find_if(options, [&](const option& seen) { return seen.field->option == use.field->option; });
-      if (known == options.end()) known = options.insert(known, {use.field, {}});
+      if (known == options.end()) known = options.insert(known, {use.field, {}, std::string(use.field->type_name)});
+      add_alternatives(known->type_name, use.field->type_name);
       if (std::ranges::find(known->helps, use.field->help) == known->helps.end()) {
         known->helps.push_back(use.field->help);
       }
@@ -217,9 +227,7 @@ void add_fields(CLI::App& subcommand, plan_command& command) {
       subcommand.add_flag_callback(
           name, [&given] { given.texts.emplace_back(); }, help);
     } else {
-      subcommand.add_option(name, given.texts, help)
-          ->type_name(std::string(each.field->type_name))
-          ->allow_extra_args(false);
+      subcommand.add_option(name, given.texts, help)->type_name(each.type_name)->allow_extra_args(false);
     }
   }
 }

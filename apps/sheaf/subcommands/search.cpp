@@ -51,8 +51,9 @@ void print_found(const search_command& command, const context& ctx, const search
   const std::string variant = search.probes > 0 && search.records > 0 ? chosen_variant(search.plan) : "nothing";
   const double predicted = choice != nullptr ? choice->seconds : 0;
   if (command.common.json) {
-    nlohmann::json report = report_of(search.plan.primitive, ctx);
-    report.update({{"variant", variant},
+    nlohmann::json report = report_of(command.common.command_name, ctx);
+    report.update({{"primitive", search.plan.primitive},
+                   {"variant", variant},
                    {"build_variant", search.built_by},
                    {"keys", search.probes},
                    {"records", search.records},

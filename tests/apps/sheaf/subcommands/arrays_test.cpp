@@ -406,7 +406,7 @@ TEST_F(CliArrays, FieldsOfEightBytesAreCategories) {
   for (const auto& [in, out] : files) {
     folder.write("wide.npy", in);
     expect_output("split wide.npy --key n -o out.npy", "out.npy", out);
-    expect_output("split wide.npy --key n:1:40 --index gather -o index.npy", "index.npy",
+    expect_output("split wide.npy --key n --bits 1:40 --index gather -o index.npy", "index.npy",
                   one_axis<std::uint32_t>("'<u4'", {3, 2, 0, 4, 1}));
   }
   expect_failure("split wide.npy --key n -o out --offsets offsets.npy", 2,

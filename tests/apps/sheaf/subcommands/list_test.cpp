@@ -137,14 +137,15 @@ TEST_F(CliList, ReportsAreOneDocument) {
   const program_result result = run_sheaf(folder, "rank list.npy -o out.npy --json --verify --backend reference");
   ASSERT_EQ(result.code, 0) << result.err;
   const auto report = nlohmann::json::parse(result.out);
-  EXPECT_EQ(report["command"], "list_rank");
+  EXPECT_EQ(report["command"], "rank");
+  EXPECT_EQ(report["primitive"], "list_rank");
   EXPECT_EQ(report["records"], 5);
   EXPECT_EQ(report["record_bytes"], 4);
   EXPECT_EQ(report["variant"], "reference.serial");
   EXPECT_EQ(report["verified"], true);
   EXPECT_EQ(report["output"], "out.npy");
   const program_result scan = run_sheaf(folder, "scan list.npy values.npy -o out.npy --json --backend reference");
-  EXPECT_EQ(nlohmann::json::parse(scan.out)["command"], "list_scan");
+  EXPECT_EQ(nlohmann::json::parse(scan.out)["primitive"], "list_scan");
   EXPECT_EQ(nlohmann::json::parse(scan.out)["record_bytes"], 8);
   const program_result quiet = run_sheaf(folder, "rank list.npy -o out.npy --quiet --backend reference");
   EXPECT_EQ(quiet.out + quiet.err, "");

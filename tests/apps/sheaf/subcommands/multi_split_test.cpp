@@ -156,14 +156,15 @@ TEST_F(CliMultiSplit, ReportsAreOneDocument) {
   const program_result both = run_sheaf(folder, "multi-split in.npy" + of + "-o out.npy --json --verify --backend cpu");
   ASSERT_EQ(both.code, 0) << both.err;
   const auto report = nlohmann::json::parse(both.out);
-  EXPECT_EQ(report["command"], "multi_split");
+  EXPECT_EQ(report["command"], "multi-split");
+  EXPECT_EQ(report["primitive"], "multi_split");
   EXPECT_EQ(report["records"], 7);
   EXPECT_EQ(report["record_bytes"], 4);
   EXPECT_EQ(report["verified"], true);
   EXPECT_EQ(report["output"], "out.npy");
   EXPECT_TRUE(report["variant"].get<std::string>().starts_with("cpu.")) << report;
   const program_result alone = run_sheaf(folder, "multi-split" + of + "--sources s.npy --json");
-  EXPECT_EQ(nlohmann::json::parse(alone.out)["command"], "multi_split_index");
+  EXPECT_EQ(nlohmann::json::parse(alone.out)["primitive"], "multi_split_index");
   EXPECT_EQ(nlohmann::json::parse(alone.out)["output"], "s.npy");
   const program_result quiet = run_sheaf(folder, "multi-split in.npy" + of + "-o out.npy --quiet");
   EXPECT_EQ(quiet.out + quiet.err, "");
@@ -245,8 +246,9 @@ TEST_F(CliMultiSplit, UsageErrorsAreNamed) {
   refused("in.npy --first first.npy --keys of.npy -o out.npy", "--categories is required" + hint);
   refused("in.npy --first first.npy --categories 4 -o out.npy", "--keys is required" + hint);
   refused("in.npy --keys of.npy --categories 4 -o out.npy", "--first is required" + hint);
-  refused("in.npy --first first.npy --keys of.npy --categories 0 -o out.npy",
-          "--count: '0' is not a whole number from 1 to 4294967296" + hint);
+  refused(
+      "in.npy --first first.npy --keys of.npy --categories 0 -o out.npy",
+      "--categories: '0' is not a whole number from 1 to 4294967296; --keys names the file of the categories" + hint);
   refused("in.bin --record-bytes 2" + of + "-o out.npy",
           "-o out.npy: in.bin is raw, and so is the result, without the header of an .npy file; give it a name that "
           "ends in .bin, or make in.bin an .npy file");

@@ -177,7 +177,8 @@ TEST_F(CliSearch, ReportsAreOneDocument) {
       run_sheaf(folder, "search keys.npy table.npy -o out --json --verify --backend reference");
   ASSERT_EQ(result.code, 0) << result.err;
   const auto report = nlohmann::json::parse(result.out);
-  EXPECT_EQ(report["command"], "hash_search");
+  EXPECT_EQ(report["command"], "search");
+  EXPECT_EQ(report["primitive"], "hash_search");
   EXPECT_EQ(report["variant"], "reference.serial");
   EXPECT_EQ(report["build_variant"], "reference.serial");
   EXPECT_EQ(report["keys"], 4);
@@ -188,10 +189,10 @@ TEST_F(CliSearch, ReportsAreOneDocument) {
   EXPECT_EQ(report["verified"], true);
   EXPECT_EQ(report["outputs"], nlohmann::json({"out.offsets.npy", "out.ids.npy"}));
   const program_result first = run_sheaf(folder, "search keys.npy table.npy -o out --json --first");
-  EXPECT_EQ(nlohmann::json::parse(first.out)["command"], "hash_find");
+  EXPECT_EQ(nlohmann::json::parse(first.out)["primitive"], "hash_find");
   EXPECT_EQ(nlohmann::json::parse(first.out)["matches"], 3) << "keys that some row has";
   const program_result counts = run_sheaf(folder, "search keys.npy table.npy -o out --json --count");
-  EXPECT_EQ(nlohmann::json::parse(counts.out)["command"], "hash_count");
+  EXPECT_EQ(nlohmann::json::parse(counts.out)["primitive"], "hash_count");
   EXPECT_EQ(nlohmann::json::parse(counts.out)["matches"], 5);
   const program_result text = run_sheaf(folder, "search keys.npy table.npy -o out --verify");
   EXPECT_TRUE(text.out.starts_with("hash_search: 4 keys among 4 records, 5 matches, with ")) << text.out;
@@ -265,7 +266,7 @@ TEST_F(CliSearch, UsageErrorsAreNamed) {
   fails("keys.npy table.npy -o out --backend reference --variant cpu.direct",
         "--variant cpu.direct does not belong to --backend reference");
   fails("keys.npy table.npy -o out --variant cpu.fast --backend cpu",
-        "hash_search: no variant is named 'cpu.fast'; there are reference.serial, cpu.direct, cpu.partitioned");
+        "no variant is named 'cpu.fast'; there are reference.serial, cpu.direct, cpu.partitioned");
   for (const char* wrong :
        {"search keys.npy table.npy", "search keys.npy -o out", "search keys.npy table.npy --first --count -o out",
         "search keys.npy table.npy --key-bytes 6 -o out"}) {

@@ -207,7 +207,7 @@ TEST_F(CliSolve, BadInputsAreNamedAndLeaveNoFile) {
   expect_failure("solve a.mtx b.npy -o b.npy", 2, "sheaf solve: -o b.npy is the input b.npy; inputs are never written");
   expect_failure("solve a.mtx -o out.npy --history out.npy", 2, "sheaf solve: --history out.npy is the output out.npy");
   expect_failure("solve a.mtx -o out.npy --tolerance -1 --backend cpu", 2,
-                 "sheaf solve: conjugate_gradient: the tolerance is -1, not 0 or more");
+                 "sheaf solve: the tolerance is -1, not 0 or more");
   for (const std::string option : {"--tolerance", "--absolute"}) {
     for (const std::string number : {"1e400", "nan", "1e-6x"}) {
       const program_result refused = run_sheaf(folder, fmt::format("solve a.mtx -o out.npy {} '{}'", option, number));

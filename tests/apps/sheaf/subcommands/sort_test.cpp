@@ -321,7 +321,7 @@ TEST_F(CliSort, UsageErrorsAreNamed) {
     expect_failure("sort in.npy --check " + of_sorts, 2,
                    "sheaf sort: --check excludes " + of_sorts.substr(0, of_sorts.find(' ')) + try_help);
   }
-  expect_failure("sort in.npy -o out --index-type u32", 2, "sheaf sort: --index-type is for --index");
+  expect_failure("sort in.npy -o out --output-type u32", 2, "sheaf sort: --output-type is for --index");
   expect_failure("sort in.npy -o out --memory 1000K", 2, "sheaf sort: --memory: at least 1M is needed");
   for (const char* size : {"1gg", "1.G", "-1", "much"}) {
     expect_failure(

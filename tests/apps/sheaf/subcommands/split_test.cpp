@@ -138,7 +138,7 @@ TEST_F(CliSplit, ReportsAreOneDocument) {
   EXPECT_EQ(report["verified"], true);
   EXPECT_EQ(report["output"], "out.npy");
   const program_result index = run_sheaf(folder, "split --keys of.npy --categories 3 --index gather -o i.npy --json");
-  EXPECT_EQ(nlohmann::json::parse(index.out)["command"], "split_gather_index");
+  EXPECT_EQ(nlohmann::json::parse(index.out)["primitive"], "split_gather_index");
   const program_result quiet = run_sheaf(folder, "split in.npy --bits 24:8 -o out.npy --quiet");
   EXPECT_EQ(quiet.out + quiet.err, "");
 }
@@ -229,7 +229,7 @@ TEST_F(CliSplit, UsageErrorsAreNamed) {
   expect_failure("split in.npy --categories 3 -o out", 2,
                  "sheaf split: --categories requires --keys\nTry: sheaf split --help");
   expect_failure("split in.npy --keys of.npy --categories 3 --bits 0:1 -o out", 2,
-                 "sheaf split: --categories excludes --bits\nTry: sheaf split --help");
+                 "sheaf split: --bits excludes --categories\nTry: sheaf split --help");
   expect_failure(
       "split in.npy --keys of.npy --categories 0 -o out", 2,
       "sheaf split: --categories: '0' is not a whole number from 1 to 4294967296; --keys names the file of the "
