@@ -47,7 +47,7 @@ for name in outputs:
 FAULTS = {
     "a flipped bit": (FLIP_A_BIT, ["gather", "split", "multi-split", "sort", "search", "scan", "spmv", "edges"], "not"),
     "wrong usage that passes": ("if code == 2: code, err, out = 0, b'', b'{\"schema_version\": 1}'", None,
-                                "exit code 0, not 2"),
+                                "exit code 0, not 2|is missing"),
     "bad input that passes": ("if code == 3: code, err, out = 0, b'', b'{\"schema_version\": 1}'", None,
                               "exit code 0, not 3"),
     "a file left behind": ("open('.sheaf-0123', 'wb').write(b'half')", None, ".sheaf-0123 is left behind"),
@@ -105,8 +105,9 @@ class Finds(unittest.TestCase):
     def test_every_option_that_has_a_value_has_wrong_values(self):
         for subcommand, rows in usage.OPTIONS.items():
             words = subprocess.run([self.sheaf, subcommand, "--help"], stdout=subprocess.PIPE, text=True, check=True).stdout
-            found = re.findall(r"^  (?:-[a-z],)?(--[a-z0-9-]+) (?!Excludes:|Needs:)\S", words, re.MULTILINE)
-            self.assertEqual(sorted({name.replace("--output", "-o") for name in found}), sorted(rows), subcommand)
+            words = words.split("\nExamples:\n")[0]
+            found = re.findall(r"^  (?:-[a-z], |    )(--[a-z0-9-]+) \S", words, re.MULTILINE)
+            self.assertEqual(sorted({"-o" if name == "--output" else name for name in found}), sorted(rows), subcommand)
 
     def test_nothing_where_nothing_is_wrong(self):
         done = self.run_tester("", None, seconds=1)

@@ -16,7 +16,8 @@ FILE = [""]
 
 CONTEXT = {"--backend": WORD, "--threads": NUMBER_FROM_1 + ["4097"]}
 MEMORY = {"--memory": SIZE}
-REPEATED = {"--variant": WORD, "--runs": NUMBER_FROM_1}
+VARIANT = {"--variant": WORD}
+REPEATED = {**VARIANT, "--runs": NUMBER_FROM_1}
 MOVEMENT = {"-o": FILE, "--record-bytes": NUMBER_FROM_1 + ["65537"], "--index-type": WORD, "--pattern": PATTERN,
             **CONTEXT, **MEMORY, **REPEATED}
 LISTS = {"-o": FILE, "--lists": WORD, "--index-type": WORD, "--pattern": PATTERN, **CONTEXT, **MEMORY, **REPEATED}
@@ -27,30 +28,33 @@ OPTIONS = {
     "scatter": {**MOVEMENT, "--count": WHOLE, "--into": FILE, "--duplicates": WORD},
     "split": {"-o": FILE, "--key": PLACES, "--bits": BITS, "--keys": FILE, "--categories": NUMBER_FROM_1 + ["4294967297"],
               "--index": WORD, "--output-type": WORD, "--offsets": FILE, "--record-bytes": NUMBER_FROM_1 + ["65537"],
-              "--key-bytes": NUMBER_FROM_1 + ["65537"], **CONTEXT, **MEMORY},
+              "--key-bytes": NUMBER_FROM_1 + ["65537"], **CONTEXT, **MEMORY, **REPEATED},
     "multi-split": {"-o": FILE, "--first": FILE, "--keys": FILE, "--categories": NUMBER_FROM_1 + ["4294967297"],
                     "--sources": FILE, "--offsets": FILE, "--output-type": WORD, "--index-type": WORD,
                     "--record-bytes": NUMBER_FROM_1 + ["65537"], "--key-bytes": NUMBER_FROM_1 + ["3", "5"],
-                    **CONTEXT, **MEMORY},
+                    **CONTEXT, **MEMORY, **REPEATED},
     "sort": {"-o": FILE, "--key": KEYS, "--index": WORD, "--output-type": WORD, "--record-bytes": NUMBER_FROM_1 + ["65537"],
-             "--memory": SORT_SIZE, **CONTEXT},
+             "--memory": SORT_SIZE, **CONTEXT, **VARIANT},
     "search": {"-o": FILE, "--key": PLACE, "--records": FILE, "--key-bytes": WORD + ["3", "16"],
-               "--table-bytes": NUMBER_FROM_1 + ["65537"], "--record-bytes": NUMBER_FROM_1 + ["65537"], "--load": NUMBER_FROM_1 + ["4", "100"], **CONTEXT, **MEMORY, **REPEATED},
+               "--table-bytes": NUMBER_FROM_1 + ["65537"], "--record-bytes": NUMBER_FROM_1 + ["65537"],
+               "--load": NUMBER_FROM_1 + ["4", "100"], **CONTEXT, **MEMORY, **REPEATED},
     "rank": {**LISTS, "--output-type": WORD},
     "scan": {**LISTS, "--op": WORD, "--exclusive-from": ["", " ", "x", "1e999"], "--value-type": WORD},
-    "spmv": {"-o": FILE, "--alpha": REAL, "--beta": REAL, "--y": FILE, "--runs": NUMBER_FROM_1, "--value-type": WORD, **CONTEXT, **MEMORY},
+    "spmv": {"-o": FILE, "--alpha": REAL, "--beta": REAL, "--y": FILE, "--runs": NUMBER_FROM_1, "--value-type": WORD,
+             **CONTEXT, **MEMORY, **VARIANT},
     "solve": {"-o": FILE, "--tolerance": REAL + ["-1"], "--absolute": REAL + ["-1"], "--iterations": WHOLE, "--history": FILE,
-              "--value-type": WORD, **CONTEXT, **MEMORY},
+              "--value-type": WORD, **CONTEXT, **MEMORY, **VARIANT},
     "edges": {"-o": FILE, "--dual": FILE, "--weights": FILE, "--function": WORD, "--runs": NUMBER_FROM_1,
-              "--zone": NUMBER_FROM_1, "--value-type": WORD, **CONTEXT, **MEMORY},
-    "npb-cg": {"--matrix": FILE, "--value-type": WORD, **CONTEXT, **MEMORY},
+              "--zone": NUMBER_FROM_1, "--value-type": WORD, **CONTEXT, **MEMORY, **VARIANT},
+    "npb-cg": {"--matrix": FILE, "--value-type": WORD, **CONTEXT, **MEMORY, **VARIANT},
     "plan": {"--count": WHOLE, "--table": WHOLE, "--record-bytes": NUMBER_FROM_1, "--pattern": PATTERN, "--index-type": WORD,
              "--bounds": WORD, "--duplicates": WORD, "--key-bytes": NUMBER_FROM_1, "--key": PLAN_KEYS,
              "--categories": WHOLE, "--records": WHOLE, "--value-type": WORD, "--bits": BITS, "--output-type": WORD,
-             "--value-bytes": NUMBER_FROM_1, "--exclusive-from": ["", " ", "x"], "--op": WORD, "--order": WORD, "--lists": WORD,
+             "--value-bytes": NUMBER_FROM_1, "--exclusive-from": ["", " ", "x"],
+             "--op": WORD, "--order": WORD, "--lists": WORD,
              "--repeats": WORD + ["-1"], "--load": WHOLE + ["101"], "--rows": WHOLE, "--columns": WHOLE,
              "--offset-type": WORD, "--sums": WORD, "--nodes": WHOLE, "--components": NUMBER_FROM_1 + ["9"],
-             "--function": WORD, "--iterations": NUMBER_FROM_1, **CONTEXT, **MEMORY},
+             "--function": WORD, "--iterations": NUMBER_FROM_1, **CONTEXT, **MEMORY, **VARIANT},
     "machine": {"--save": FILE, "--seconds": NUMBER_FROM_1 + ["3601"], **CONTEXT},
     "demo": {"--size": WORD, "--report": FILE, "--profiles": FILE, **CONTEXT, **MEMORY},
     "version": {},

@@ -42,10 +42,7 @@ std::vector<std::string> operand_choices(const command_page& page) {
 }
 
 // The first clause of a text, for lists of one line.
-std::string short_text(const std::string& text) {
-  const std::size_t end = text.find_first_of(";:");
-  return text.substr(0, end);
-}
+std::string short_text(const std::string& text) { return text.substr(0, std::min(text.find("; "), text.find(": "))); }
 
 std::string replaced(std::string text, std::string_view from, std::string_view to) {
   for (std::size_t at = text.find(from); at != text.npos; at = text.find(from, at + to.size()))
