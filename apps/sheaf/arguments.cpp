@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "apps/sheaf/files/streams.hpp"
 #include "apps/sheaf/former_names.hpp"
 
 namespace sheaf::cli {
@@ -137,6 +138,23 @@ class argument_reader {
   std::size_t at_ = 0;
 };
 
+// The value of -o in an argument: what stands behind it there, also behind flags as in "-qo-", or the argument that
+// follows. None where the argument has no -o.
+std::optional<std::string> output_in(const CLI::App& subcommand, const std::string& text, const std::string& next) {
+  if (text == "--output") return next;
+  if (text.starts_with("--output=")) return text.substr(text.find('=') + 1);
+  if (!is_option(text) || text.starts_with("--")) return std::nullopt;
+  for (std::size_t i = 1; i < text.size(); ++i) {
+    if (text[i] == 'o') {
+      if (i + 1 == text.size()) return next;
+      return text.substr(i + (text[i + 1] == '=' ? 2 : 1));
+    }
+    const CLI::Option* const option = subcommand.get_option_no_throw(std::string{'-', text[i]});
+    if (option == nullptr || option->get_items_expected_max() > 0) return std::nullopt;
+  }
+  return std::nullopt;
+}
+
 // The place of the subcommand among the arguments: of the first that is no option. The program's own options have no
 // values.
 std::size_t place_of_subcommand(std::span<const std::string> arguments) {
@@ -192,6 +210,15 @@ bool wants_json(std::span<const std::string> arguments) {
     wanted = std::ranges::find(no, value) == no.end();
   }
   return wanted;
+}
+
+bool wants_standard_output(const CLI::App& subcommand, std::span<const std::string> arguments) {
+  if (subcommand.get_option_no_throw("--output") == nullptr) return false;
+  for (std::size_t i = 0; i < arguments.size() && arguments[i] != "--"; ++i) {
+    const auto output = output_in(subcommand, arguments[i], i + 1 < arguments.size() ? arguments[i + 1] : "");
+    if (output && io::is_standard_output(*output)) return true;
+  }
+  return false;
 }
 
 const CLI::App* subcommand_of(const CLI::App& app, std::span<const std::string> arguments) {

@@ -17,6 +17,9 @@ std::vector<std::string> ordered_arguments(const CLI::App& app, int argc, const 
 /// Whether --json stands among arguments, also as --json=true, which need not be arguments that can be read.
 bool wants_json(std::span<const std::string> arguments);
 
+/// Whether -o of such arguments is standard output, so that nothing else goes there.
+bool wants_standard_output(const CLI::App& subcommand, std::span<const std::string> arguments);
+
 /// The subcommand that arguments name, or null.
 const CLI::App* subcommand_of(const CLI::App& app, std::span<const std::string> arguments);
 

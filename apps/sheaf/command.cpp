@@ -3,8 +3,11 @@
 #include <unistd.h>
 
 #include <charconv>
+#include <filesystem>
+#include <system_error>
 
 #include "apps/sheaf/files/failure.hpp"
+#include "apps/sheaf/files/streams.hpp"
 #include "apps/sheaf/files/text/number.hpp"
 #include "apps/sheaf/sort/key.hpp"
 #include "core/backends.hpp"
@@ -74,6 +77,22 @@ void common_options::add_memory_to(CLI::App& subcommand) {
   add_byte_size(
       subcommand, "--memory", scratch_limit,
       "Most memory for scratch and buffers, such as 512M, 1.5G or 4GiB; work is then done by plans that need no more");
+}
+
+void common_options::add_temporary_to(CLI::App& subcommand) {
+  subcommand
+      .add_option_function<std::string>(
+          "--temporary",
+          [](const std::string& folder) {
+            std::error_code none;
+            if (!std::filesystem::is_directory(folder, none)) {
+              throw CLI::ValidationError("--temporary", fmt::format("'{}' is not a folder", core::printable(folder)));
+            }
+            io::use_temporary_folder(folder);
+          },
+          "Where temporary files go, such as what comes through pipes; $TMPDIR or /tmp unless given, for the runs of a "
+          "sort the output's folder")
+      ->type_name("FOLDER");
 }
 
 void common_options::add_to(CLI::App& subcommand) {
@@ -176,6 +195,8 @@ std::string shown_on(std::FILE* stream, std::string_view text) {
   }
   return shown;
 }
+
+std::string shown_file(std::FILE* stream, const std::string& path) { return shown_on(stream, io::shown_input(path)); }
 
 void print_variants(const common_options& common, const explanation& plan) {
   if (!common.verbose) return;

@@ -75,7 +75,9 @@ struct common_options {
   void add_verify_to(CLI::App& subcommand, const std::string& text = by_reference);
   /// --memory, for subcommands whose calls take scratch.
   void add_memory_to(CLI::App& subcommand);
-  /// All of these but --verify; and all.
+  /// --temporary, for subcommands that read files.
+  static void add_temporary_to(CLI::App& subcommand);
+  /// All of these but --verify and --temporary; and all but --temporary.
   void add_to(CLI::App& subcommand);
   void add_to(CLI::App& subcommand, const std::string& verify_text);
 
@@ -118,6 +120,8 @@ nlohmann::json json_path(const std::string& path);
 /// Untrusted text, such as the name of a file, for `stream`: a terminal obeys control characters, so that they are
 /// escaped there. Elsewhere the text stays as it is.
 std::string shown_on(std::FILE* stream, std::string_view text);
+/// The name of an input, "standard input" for `-`, for `stream`.
+std::string shown_file(std::FILE* stream, const std::string& path);
 /// Says which variants a plan had, what they were predicted to take, and which one ran. Only with --verbose.
 void print_variants(const common_options& common, const explanation& plan);
 

@@ -14,6 +14,8 @@
 #include "apps/sheaf/arguments.hpp"
 #include "apps/sheaf/command.hpp"
 #include "apps/sheaf/empty_values.hpp"
+#include "apps/sheaf/files/progress.hpp"
+#include "apps/sheaf/files/streams.hpp"
 #include "apps/sheaf/manual/page.hpp"
 #include "lab/description/entry.hpp"
 #include "plan/store/file_mapping.hpp"
@@ -26,6 +28,8 @@ namespace {
 // which is installed after they are set.
 bool json_is_wanted = false;
 std::string document_of_shrunken_input;
+// Whether standard output is for a result, and for nothing else.
+bool standard_output_is_wanted = false;
 
 bool write_all(int descriptor, std::initializer_list<const char*> texts) {
   return std::ranges::all_of(texts, [&](const char* text) { return write(descriptor, text, std::strlen(text)) >= 0; });
@@ -41,7 +45,8 @@ extern "C" void input_shrank(int, siginfo_t* info, void*) {
     return;
   }
   write_all(STDERR_FILENO, {"sheaf: ", path, ": was cut short while it was read\n"});
-  if (json_is_wanted) write_all(STDOUT_FILENO, {document_of_shrunken_input.c_str()});
+  if (json_is_wanted)
+    write_all(standard_output_is_wanted ? STDERR_FILENO : STDOUT_FILENO, {document_of_shrunken_input.c_str()});
   _exit(exit_bad_input);
 }
 
@@ -53,11 +58,12 @@ void watch_inputs() {
 }
 
 // A file that is opened while a standard descriptor is closed takes its place, and would get what is printed. Behind
-// such a descriptor goes what cannot be written to, as a closed one cannot.
+// such a descriptor goes what cannot be written to, or read from, as a closed one cannot.
 void occupy_closed_descriptors() {
   for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     // open() takes the lowest number that is free.
-    if (fcntl(standard, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != standard) return;
+    const int mode = standard == STDIN_FILENO ? O_WRONLY : O_RDONLY;
+    if (fcntl(standard, F_GETFD) < 0 && open("/dev/null", mode) != standard) return;
   }
 }
 
@@ -82,6 +88,13 @@ std::string_view without_name(std::string_view message, std::string_view subcomm
 std::string chosen_subcommand(const CLI::App& app) {
   const auto chosen = app.get_subcommands();
   return chosen.empty() ? "" : chosen.front()->get_name();
+}
+
+bool is_quiet(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  if (chosen.empty()) return false;
+  const CLI::Option* const quiet = chosen.front()->get_option_no_throw("--quiet");
+  return quiet != nullptr && quiet->count() > 0;
 }
 
 /// What went wrong, for people and for programs.
@@ -111,6 +124,7 @@ void print_failure(const nlohmann::json& document) {
 int complain(const std::string& subcommand, const failure& failure) {
   const std::string message(without_name(failure.message, subcommand));
   std::fflush(stdout);
+  if (standard_output_is_wanted) io::take_standard_output();
   if (json_is_wanted) print_failure(document_of(failure, subcommand, message));
   const std::string words = fmt::format("sheaf{}{}: {}\n{}", subcommand.empty() ? "" : " ", subcommand,
                                         shown_on(stderr, message), failure.hint);
@@ -129,7 +143,9 @@ failure usage_failure(const std::string& subcommand, std::string message) {
 int done(const CLI::App& app) {
   std::cout.flush();
   if (!std::cout || std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
-    return complain(app, {exit_out_of_space, name(error_code::io_failure), "standard output cannot be written"});
+    return complain(
+        app, {exit_out_of_space, name(error_code::io_failure),
+              fmt::format("standard {} cannot be written", io::is_standard_output_taken() ? "error" : "output")});
   return exit_done;
 }
 
@@ -174,8 +190,9 @@ int run(CLI::App& app, const std::vector<std::string>& arguments) {
 }
 
 constexpr const char* footer =
-    "`sheaf help SUBCOMMAND` describes a subcommand, and ends with examples. With --json, which may stand before the\n"
-    "subcommand, a failure is a document too, with its code and message as \"error\".\n\n"
+    "`sheaf help SUBCOMMAND` describes a subcommand, and ends with examples. The name - is standard input or output;\n"
+    "when a result goes there, reports go to standard error. With --json, which may stand before the subcommand, a\n"
+    "failure is a document too, with its code and message as \"error\".\n\n"
     "Exit codes:\n"
     "  0  done\n"
     "  1  an internal failure, or one of a device\n"
@@ -190,6 +207,7 @@ constexpr const char* footer =
     "  SHEAF_THREADS   threads of the CPU, where --threads is not given\n"
     "  SHEAF_PROFILE   a machine profile to predict from\n"
     "  SHEAF_VARIANT   variants to run by, as gather:cpu.direct\n"
+    "  TMPDIR          the folder of temporary files, where --temporary is not given; else /tmp\n"
     "  XDG_CACHE_HOME  the folder with measured profiles in sheaf; ~/.cache unless set\n\n"
     "Example: what this machine would do with a gather of a million records of 16 bytes\n"
     "  sheaf plan gather --count 1000000 --table 1000000 --record-bytes 16";
@@ -232,8 +250,9 @@ int main(int argc, char** argv) try {
   app.footer(footer);
   add_subcommands(app);
   const std::vector<std::string> arguments = ordered_arguments(app, argc, argv);
-  json_is_wanted = wants_json(arguments);
   const CLI::App* const subcommand = subcommand_of(app, arguments);
+  json_is_wanted = wants_json(arguments);
+  standard_output_is_wanted = subcommand != nullptr && wants_standard_output(*subcommand, arguments);
   // CLI11 gives the program what a subcommand has no operand for, so that `-- --json` would be this option. Help shows
   // it.
   if (subcommand != nullptr && subcommand->get_option_no_throw("--json") != nullptr) app.remove_option(json);
@@ -244,6 +263,9 @@ int main(int argc, char** argv) try {
   sheaf::io::remove_temporaries_on_signals();
   std::signal(SIGXFSZ, SIG_IGN);  // a write past the limit on file sizes then fails with an error message
   refuse_empty_values(app, arguments);
+  app.parse_complete_callback([&app] {
+    if (!is_quiet(app)) sheaf::io::show_progress();
+  });
   return run(app, arguments);
 } catch (const std::bad_alloc&) {  // also of a message's own bytes
   return sheaf::cli::exit_out_of_space;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cctype>
 #include <charconv>
 #include <csignal>
@@ -186,6 +187,12 @@ int startable(int threads) {
   if (threads > teams.largest) try_out(threads);
   teams.last = std::min(threads, teams.largest);
   return threads;
+}
+
+void start_team(int threads) {
+  std::atomic<int> started = 0;  // a region that does nothing need not be one
+#pragma omp parallel num_threads(core::startable(threads))
+  started.fetch_add(1, std::memory_order_relaxed);
 }
 
 void throw_unstartable(int wanted, int started, int reason) {

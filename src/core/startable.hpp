@@ -10,6 +10,10 @@ namespace sheaf::core {
 /// @throws error(backend_unavailable) with the limits that this process has
 int startable(int threads);
 
+/// Starts the threads of a team, which regions of as many threads then find started: before a time is taken that is not
+/// to have this in it. @throws what startable() throws
+void start_team(int threads);
+
 /// For other threads that could not be started. @param reason  an errno
 [[noreturn]] void throw_unstartable(int wanted, int started, int reason);
 

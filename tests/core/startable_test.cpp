@@ -50,6 +50,16 @@ TEST(Startable, IsTheNumberAndLeavesNoThreadBehind) {
             "0 1 2 5 40 3 41 of 1");
 }
 
+TEST(Startable, TeamsAreThereOnceTheyAreStarted) {
+  EXPECT_EQ(in_a_child([] {
+              core::start_team(1);
+              const std::size_t alone = threads_of_this_process();
+              core::start_team(5);
+              return fmt::format("{} {}", alone, threads_of_this_process());
+            }),
+            "1 5");
+}
+
 class StartableWithinALimit : public testing::Test {
  protected:
   void SetUp() override {

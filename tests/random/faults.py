@@ -64,6 +64,7 @@ def no_place(case, trial):
     if way == "missing folder":
         trial.options["-o"] = "missing/out" + ending
     elif way == "folder":
+        exit_code = 2
         case.files["place"] = "folder"
         trial.options["-o"] = "place"
     elif way == "long":

@@ -59,6 +59,7 @@ def draw_case(seed, number, machine, only=None):
     case.add_printing(trial)
     case.draw_environment(trial)
     faults.spoil(case, trial)
+    trial.draw_pipes(case)
     if trial.outputs and case.chance(0.15):  # what an earlier command wrote there
         for name in trial.outputs:
             case.files.setdefault(os.path.normpath(name), b"from an earlier command\n")

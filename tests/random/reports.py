@@ -128,7 +128,7 @@ def calibrate(case):
     trial.options["--save"] = case.pick(["", "missing/profile.json", "folder"])
     if trial.options["--save"] == "folder":
         case.files["folder"] = "folder"
-    trial.fail_with(2 if trial.options["--save"] == "" else 5)
+    trial.fail_with(5 if trial.options["--save"] == "missing/profile.json" else 2)
     return trial
 
 

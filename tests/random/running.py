@@ -28,8 +28,6 @@ def put_files(files, folder):
             continue
         if content == "folder":
             os.makedirs(path)
-        elif content == "pipe":
-            os.mkfifo(path)
         else:
             with open(path, "wb") as file:
                 file.write(content)
@@ -42,9 +40,6 @@ def look_into(folder):
             found[os.path.relpath(os.path.join(place, name), folder)] = "folder"
         for name in names:
             path = os.path.join(place, name)
-            if not os.path.isfile(path):
-                found[os.path.relpath(path, folder)] = "pipe"
-                continue
             with open(path, "rb") as file:
                 found[os.path.relpath(path, folder)] = file.read()
     return found
@@ -54,26 +49,35 @@ def run(machine, words, trial, folder, limit_s):
     """@returns the outcome; its exit code is None where the command was still running when its time was over"""
     env = machine.environment(os.path.join(folder, "cache"))
     env.update(trial.environment)
-    with subprocess.Popen([machine.sheaf, *words], cwd=folder, env=env, stdin=subprocess.DEVNULL,
+    content = None if trial.piped_input is None else trial.piped_input[1]
+    with subprocess.Popen([machine.sheaf, *words], cwd=folder, env=env,
+                          stdin=subprocess.DEVNULL if content is None else subprocess.PIPE,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         try:
-            out, err = communicate(process, trial.killed_by, limit_s)
+            out, err = communicate(process, trial.killed_by, limit_s, content)
             exit_code = process.returncode
         except subprocess.TimeoutExpired:
             process.kill()
             out, err = process.communicate()
             exit_code = None
-    return Outcome(exit_code, out, err.decode("utf-8", "replace"), look_into(folder))
+    after = look_into(folder)
+    if trial.piped_output is not None:  # what is printed makes room for it
+        if exit_code == 0:
+            after[os.path.normpath(trial.piped_output)] = out
+        elif out:
+            after["standard output"] = out
+        out, err = (err, b"") if exit_code == 0 else (b"", err)
+    return Outcome(exit_code, out, err.decode("utf-8", "replace"), after)
 
 
-def communicate(process, killed_by, limit_s):
+def communicate(process, killed_by, limit_s, content):
     if killed_by:
         number, delay_s = killed_by
         try:
             return process.communicate(timeout=delay_s)
         except subprocess.TimeoutExpired:
             process.send_signal(number)
-    return process.communicate(timeout=limit_s)
+    return process.communicate(content, timeout=limit_s)
 
 
 def mistakes(trial, files, outcome, limit_s):

@@ -25,6 +25,8 @@ class Trial:
         self.report = None  # function(document) that returns what is wrong with the report of --json, or None
         self.is_silent = True  # nothing on stderr but for failures
         self.killed_by = None  # (signal, seconds after the beginning), of a command that is not to end by itself
+        self.piped_input = None  # (name, content) of an input that comes through standard input
+        self.piped_output = None  # name of an output that goes to standard output
         self.judge = None  # function(exit code, document) for what no table above says
 
     def fail_with(self, exit_code, *named):
@@ -34,6 +36,23 @@ class Trial:
         self.options.pop("--memory", None)
         self.exits = {exit_code}
         self.named = list(named)
+
+    def draw_pipes(self, case):
+        """Gives an input or the output of a command that succeeds to a pipe."""
+        if self.exits != {0} or self.killed_by:
+            return
+        words = [str(word) for value in self.options.values() for word in (value if isinstance(value, list) else [value])]
+        for place, operand in enumerate(self.operands):
+            content = case.files.get(os.path.normpath(operand))
+            is_alone = operand not in words and self.operands.count(operand) == 1
+            if isinstance(content, bytes) and is_alone and case.chance(0.1):
+                self.operands[place] = case.pick(["-", "/dev/stdin", "/dev/fd/0"])
+                self.piped_input = (operand, content)
+                break
+        output = self.options.get("-o")
+        if output in self.outputs and case.chance(0.1):
+            self.options["-o"] = case.pick(["-", "/dev/stdout"])
+            self.piped_output = output
 
     def outputs_of_damage(self):
         """Nobody knows the answer any more."""

@@ -16,11 +16,13 @@ FILE = [""]
 
 CONTEXT = {"--backend": WORD, "--threads": NUMBER_FROM_1 + ["4097"]}
 MEMORY = {"--memory": SIZE}
+TEMPORARY = {"--temporary": ["", "no folder"]}
 VARIANT = {"--variant": WORD}
 REPEATED = {**VARIANT, "--runs": NUMBER_FROM_1}
 MOVEMENT = {"-o": FILE, "--record-bytes": NUMBER_FROM_1 + ["65537"], "--index-type": WORD, "--pattern": PATTERN,
-            **CONTEXT, **MEMORY, **REPEATED}
-LISTS = {"-o": FILE, "--lists": WORD, "--index-type": WORD, "--pattern": PATTERN, **CONTEXT, **MEMORY, **REPEATED}
+            **CONTEXT, **MEMORY, **REPEATED, **TEMPORARY}
+LISTS = {"-o": FILE, "--lists": WORD, "--index-type": WORD, "--pattern": PATTERN, **CONTEXT, **MEMORY, **REPEATED,
+         **TEMPORARY}
 
 # For each subcommand: its options that have a value, and values that are none.
 OPTIONS = {
@@ -28,25 +30,25 @@ OPTIONS = {
     "scatter": {**MOVEMENT, "--count": WHOLE, "--into": FILE, "--duplicates": WORD},
     "split": {"-o": FILE, "--key": PLACES, "--bits": BITS, "--keys": FILE, "--categories": NUMBER_FROM_1 + ["4294967297"],
               "--index": WORD, "--output-type": WORD, "--offsets": FILE, "--record-bytes": NUMBER_FROM_1 + ["65537"],
-              "--key-bytes": NUMBER_FROM_1 + ["65537"], **CONTEXT, **MEMORY, **REPEATED},
+              "--key-bytes": NUMBER_FROM_1 + ["65537"], **CONTEXT, **MEMORY, **REPEATED, **TEMPORARY},
     "multi-split": {"-o": FILE, "--first": FILE, "--keys": FILE, "--categories": NUMBER_FROM_1 + ["4294967297"],
                     "--sources": FILE, "--offsets": FILE, "--output-type": WORD, "--index-type": WORD,
                     "--record-bytes": NUMBER_FROM_1 + ["65537"], "--key-bytes": NUMBER_FROM_1 + ["3", "5"],
-                    **CONTEXT, **MEMORY, **REPEATED},
+                    **CONTEXT, **MEMORY, **REPEATED, **TEMPORARY},
     "sort": {"-o": FILE, "--key": KEYS, "--index": WORD, "--output-type": WORD, "--record-bytes": NUMBER_FROM_1 + ["65537"],
-             "--memory": SORT_SIZE, **CONTEXT, **VARIANT},
+             "--memory": SORT_SIZE, **CONTEXT, **VARIANT, **TEMPORARY},
     "search": {"-o": FILE, "--key": PLACE, "--records": FILE, "--key-bytes": WORD + ["3", "16"],
                "--table-bytes": NUMBER_FROM_1 + ["65537"], "--record-bytes": NUMBER_FROM_1 + ["65537"],
-               "--load": NUMBER_FROM_1 + ["4", "100"], **CONTEXT, **MEMORY, **REPEATED},
+               "--load": NUMBER_FROM_1 + ["4", "100"], **CONTEXT, **MEMORY, **REPEATED, **TEMPORARY},
     "rank": {**LISTS, "--output-type": WORD},
     "scan": {**LISTS, "--op": WORD, "--exclusive-from": ["", " ", "x", "1e999"], "--value-type": WORD},
     "spmv": {"-o": FILE, "--alpha": REAL, "--beta": REAL, "--y": FILE, "--runs": NUMBER_FROM_1, "--value-type": WORD,
-             **CONTEXT, **MEMORY, **VARIANT},
+             **CONTEXT, **MEMORY, **VARIANT, **TEMPORARY},
     "solve": {"-o": FILE, "--tolerance": REAL + ["-1"], "--absolute": REAL + ["-1"], "--iterations": WHOLE, "--history": FILE,
-              "--value-type": WORD, **CONTEXT, **MEMORY, **VARIANT},
+              "--value-type": WORD, **CONTEXT, **MEMORY, **VARIANT, **TEMPORARY},
     "edges": {"-o": FILE, "--dual": FILE, "--weights": FILE, "--function": WORD, "--runs": NUMBER_FROM_1,
-              "--zone": NUMBER_FROM_1, "--value-type": WORD, **CONTEXT, **MEMORY, **VARIANT},
-    "npb-cg": {"--matrix": FILE, "--value-type": WORD, **CONTEXT, **MEMORY, **VARIANT},
+              "--zone": NUMBER_FROM_1, "--value-type": WORD, **CONTEXT, **MEMORY, **VARIANT, **TEMPORARY},
+    "npb-cg": {"--matrix": FILE, "--value-type": WORD, **CONTEXT, **MEMORY, **VARIANT, **TEMPORARY},
     "plan": {"--count": WHOLE, "--table": WHOLE, "--record-bytes": NUMBER_FROM_1, "--pattern": PATTERN, "--index-type": WORD,
              "--bounds": WORD, "--duplicates": WORD, "--key-bytes": NUMBER_FROM_1, "--key": PLAN_KEYS,
              "--categories": WHOLE, "--records": WHOLE, "--value-type": WORD, "--bits": BITS, "--output-type": WORD,

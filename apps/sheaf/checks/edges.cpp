@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "apps/sheaf/files/failure.hpp"
+#include "apps/sheaf/files/progress.hpp"
 #include "primitives/index_reader.hpp"
 
 namespace sheaf::jobs {
@@ -98,7 +99,8 @@ std::vector<exact_sum> sums_of(const edge_view& edges, const T* values, const T*
   const reference::index_reader first({edges.first, edges.count * edges.stride, edges.type}, nodes);
   const reference::index_reader second({edges.second, edges.count * edges.stride, edges.type}, nodes);
   std::vector<exact_sum> sums(nodes * components);
-  for (std::uint64_t e = 0; e < edges.count; ++e) {
+  io::progress_step step("verifying edges", io::progress_unit::items, static_cast<double>(edges.count));
+  for (std::uint64_t e = 0; e < edges.count; ++e, step.add(1)) {
     const std::uint64_t i = first.bits(e * edges.stride) * components;
     const std::uint64_t j = second.bits(e * edges.stride) * components;
     const edge_terms<T> terms(values + i, values + j, weights == nullptr ? T{1} : weights[e], components, function);

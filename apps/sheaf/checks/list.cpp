@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/sheaf/files/progress.hpp"
 #include "primitives/index_reader.hpp"
 #include "primitives/operators/with_value.hpp"
 
@@ -24,6 +25,7 @@ std::optional<std::string> mistake_along(index_span successor, list_count lists,
     if (leads_on(node)) has_predecessor[next.bits(node)] = true;
   }
   std::vector<bool> is_visited(count, false);
+  io::progress_step step("verifying nodes", io::progress_unit::items, static_cast<double>(count));
   std::optional<std::uint64_t> first_head;
   for (std::uint64_t head = 0; head < count; ++head) {
     if (has_predecessor[head]) continue;
@@ -34,6 +36,7 @@ std::optional<std::string> mistake_along(index_span successor, list_count lists,
     for (std::uint64_t node = head;; node = next.bits(node)) {
       if (is_visited[node]) return fmt::format("a walk from node {} reaches node {} again", head, node);
       is_visited[node] = true;
+      step.add(1);
       if (auto mistake = visit(head, node)) return mistake;
       if (!leads_on(node)) break;
     }

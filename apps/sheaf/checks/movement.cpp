@@ -1,11 +1,13 @@
 #include "apps/sheaf/checks/movement.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
 #include <sheaf/error.hpp>
 #include <sheaf/gather.hpp>
 
+#include "apps/sheaf/files/progress.hpp"
 #include "primitives/index_reader.hpp"
 
 namespace sheaf::jobs {
@@ -64,12 +66,22 @@ std::optional<std::uint64_t> first_without_writer(const_records in, index_span i
 }  // namespace
 
 std::optional<std::uint64_t> first_gather_difference(const_records table, index_span index, const_records out) {
+  constexpr std::uint64_t part_bytes = std::uint64_t{16} << 20;
   const context host = context::cpu(1);
-  const buffer expected(host, out.count * out.record_bytes);
-  const records rows{expected.data(), out.count, out.record_bytes};
-  gather(host, table, index, rows, {.variant = "reference.serial"});
-  wait_for_records(host);
-  return first_difference(rows, out);
+  const std::uint64_t part_count = std::max<std::uint64_t>(part_bytes / out.record_bytes, 1);
+  const buffer expected(host, std::min(part_count, out.count) * out.record_bytes);
+  io::progress_step step("verifying records", io::progress_unit::items, static_cast<double>(out.count));
+  for (std::uint64_t first = 0; first < out.count; first += part_count) {
+    const std::uint64_t count = std::min(part_count, out.count - first);
+    const records rows{expected.data(), count, out.record_bytes};
+    const auto* const entries = static_cast<const std::byte*>(index.data) + first * bytes(index.type);
+    gather(host, table, {entries, count, index.type}, rows, {.variant = "reference.serial"});
+    wait_for_records(host);
+    const const_records found(out.data + first * out.stride_bytes, count, out.record_bytes, out.stride_bytes);
+    if (const auto other = first_difference(rows, found)) return first + *other;
+    step.add(count);
+  }
+  return std::nullopt;
 }
 
 repeated_records allowed_by(duplicates repeats, const_records in, const_records out) noexcept {
@@ -85,8 +97,14 @@ std::optional<std::uint64_t> first_scatter_difference(const_records in, index_sp
   const records rows{expected.data(), out.count, out.record_bytes};
   if (before == nullptr && expected.size() > 0) std::memset(expected.data(), 0, expected.size());
   if (before != nullptr) copy_bytes(host, expected.data(), before, expected.size());
-  scatter(host, in, index, rows, {.variant = "reference.serial"});
-  wait_for_records(host);
+  constexpr scatter_options by_reference{.variant = "reference.serial"};
+  {
+    const explanation plan = explain_scatter(host, in, index, rows, by_reference);
+    const io::progress_step step("verifying by the reference", io::progress_unit::seconds,
+                                 plan.choice() != nullptr ? plan.choice()->seconds : 0);
+    scatter(host, in, index, rows, by_reference);
+    wait_for_records(host);
+  }
   const std::optional<std::uint64_t> first = first_difference(rows, out);
   if (!first || allowed == repeated_records::last) return first;
   const std::uint64_t part_bytes = allowed == repeated_records::whole ? out.record_bytes : 1;

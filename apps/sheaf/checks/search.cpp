@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "apps/sheaf/files/progress.hpp"
+
 namespace sheaf::jobs {
 namespace {
 
@@ -29,6 +31,7 @@ std::string record_text(index_span ids, std::uint64_t record) {
 }  // namespace
 
 sorted_keys::sorted_keys(const_records table) {
+  const io::progress_step step("verifying: sorting the table's keys");
   rows_.reserve(table.count);
   for (std::uint64_t i = 0; i < table.count; ++i) rows_.push_back({key_at(table, i), i});
   std::ranges::sort(rows_,
@@ -44,8 +47,9 @@ std::span<const sorted_keys::row> sorted_keys::rows_of(const_records probes, std
 
 std::optional<std::string> sorted_keys::search_mistake(const_records probes, std::span<const std::uint64_t> offsets,
                                                        index_span ids) const {
+  io::progress_step step("verifying keys", io::progress_unit::items, static_cast<double>(probes.count));
   if (offsets[0] != 0) return fmt::format("the matches of key 0 begin at {}, not at 0", offsets[0]);
-  for (std::uint64_t i = 0; i < probes.count; ++i) {
+  for (std::uint64_t i = 0; i < probes.count; ++i, step.add(1)) {
     const std::span<const row> expected = rows_of(probes, i);
     if (offsets[i + 1] - offsets[i] != expected.size() || offsets[i + 1] > ids.count) {
       return fmt::format("the matches of key {} are {} to {}, but a sorted array has {}", i, offsets[i], offsets[i + 1],
@@ -62,7 +66,8 @@ std::optional<std::string> sorted_keys::search_mistake(const_records probes, std
 }
 
 std::optional<std::string> sorted_keys::count_mistake(const_records probes, index_span counts) const {
-  for (std::uint64_t i = 0; i < probes.count; ++i) {
+  io::progress_step step("verifying keys", io::progress_unit::items, static_cast<double>(probes.count));
+  for (std::uint64_t i = 0; i < probes.count; ++i, step.add(1)) {
     const std::uint64_t expected = rows_of(probes, i).size();
     const std::uint64_t found = number_at(counts, i);
     if (found != expected) return fmt::format("key {} has {} records, but a sorted array has {}", i, found, expected);
@@ -71,7 +76,8 @@ std::optional<std::string> sorted_keys::count_mistake(const_records probes, inde
 }
 
 std::optional<std::string> sorted_keys::find_mistake(const_records probes, index_span ids) const {
-  for (std::uint64_t i = 0; i < probes.count; ++i) {
+  io::progress_step step("verifying keys", io::progress_unit::items, static_cast<double>(probes.count));
+  for (std::uint64_t i = 0; i < probes.count; ++i, step.add(1)) {
     const std::span<const row> rows = rows_of(probes, i);
     const std::uint64_t expected = rows.empty() ? none_of(ids) : rows.front().record;
     const std::uint64_t found = number_at(ids, i);

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/sheaf/files/progress.hpp"
 #include "core/parallel_tasks.hpp"
 #include "primitives/index_reader.hpp"
 
@@ -97,8 +98,11 @@ template <class Value>
 residual_sums sums_of(const csr_view& a, const_values b, const_values x, int threads) {
   constexpr std::uint64_t rows_of_a_part = 1 << 14;
   std::vector<residual_sums> parts((a.rows + rows_of_a_part - 1) / rows_of_a_part);
+  io::progress_step step("verifying rows", io::progress_unit::items, static_cast<double>(a.rows));
   core::for_each_task(parts.size(), static_cast<std::uint64_t>(threads), [&](std::uint64_t part) {
-    parts[part] = sums_of_rows<Value>(a, b, x, part * rows_of_a_part, std::min(a.rows, (part + 1) * rows_of_a_part));
+    const std::uint64_t end = std::min(a.rows, (part + 1) * rows_of_a_part);
+    parts[part] = sums_of_rows<Value>(a, b, x, part * rows_of_a_part, end);
+    step.add(end - part * rows_of_a_part);
   });
   residual_sums all;
   for (const residual_sums& part : parts) {
@@ -143,7 +147,9 @@ double residual_of(const csr_view& a, const_values b, const_values x, int thread
 std::optional<std::string> asymmetry_of(const csr_view& a) {
   constexpr double precision = 1e-10;
   const rows_of rows(a);
-  for (std::uint64_t row = 0; row < a.rows; ++row) {
+  io::progress_step step("comparing the matrix with its transpose: rows", io::progress_unit::items,
+                         static_cast<double>(a.rows));
+  for (std::uint64_t row = 0; row < a.rows; ++row, step.add(1)) {
     for (std::uint64_t place = rows.begin(row); place < rows.end(row); ++place) {
       const std::uint64_t column = rows.column(place);
       const double here = rows.number(place);

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "apps/sheaf/checks/occurrences.hpp"
+#include "apps/sheaf/files/progress.hpp"
 
 namespace sheaf::jobs {
 namespace {
@@ -115,6 +116,7 @@ int compare_rows(const std::byte* a, const std::byte* b, const row_order& by) {
 // Calls `take` with each record and the comparison of the record before it with it; -1 for the first record.
 template <class Take>
 void for_each_compared(const record_source& from, const row_order& by, Take take) {
+  io::progress_step step("checking the order: records", io::progress_unit::items, static_cast<double>(from.count));
   std::vector<std::byte> before(from.record_bytes);
   for_each_block(from, [&](std::uint64_t first, const_records block) {
     const std::byte* previous = before.data();
@@ -124,6 +126,7 @@ void for_each_compared(const record_source& from, const row_order& by, Take take
       previous = record;
     }
     std::copy_n(previous, block.record_bytes, before.data());
+    step.add(block.count);
   });
 }
 
@@ -172,7 +175,9 @@ struct result_scan {
 void add_part(const record_source& in, const row_order& by, occurrences& kept, std::uint64_t part, std::uint64_t parts,
               sums& expected) {
   const bool needs_ranks = parts > 1 || !kept.empty();
+  io::progress_step step("comparing with the input: records", io::progress_unit::items, static_cast<double>(in.count));
   for_each_block(in, [&](std::uint64_t, const_records block) {
+    step.add(block.count);
     for (std::uint64_t i = 0; i < block.count; ++i) {
       const std::byte* const record = block.data + i * block.record_bytes;
       std::uint64_t rank = 0;
@@ -248,7 +253,9 @@ std::optional<std::string> sort_index_mistake(const record_source& in, const row
   std::vector<std::byte>* row_before = &rows[1];
   std::uint64_t before = 0;
   std::optional<std::string> mistake;
+  io::progress_step step("verifying entries", io::progress_unit::items, static_cast<double>(index.count));
   for_each_block(index, [&](std::uint64_t first, const_records block) {
+    step.add(block.count);
     for (std::uint64_t i = 0; i < block.count && !mistake; ++i) {
       const std::uint64_t position = first + i;
       const std::uint64_t entry = entry_of(block.data + i * block.record_bytes, type);

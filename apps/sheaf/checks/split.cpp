@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 
 #include <fmt/format.h>
 
+#include "apps/sheaf/files/progress.hpp"
 #include "primitives/split/category.hpp"
 
 namespace sheaf::jobs {
@@ -65,6 +67,12 @@ std::optional<std::string> first_other_category(const_records found, const_recor
   return std::nullopt;
 }
 
+// The step of a reference's call, which says nothing of how far it is.
+std::unique_ptr<io::progress_step> step_of(const explanation& plan) {
+  return std::make_unique<io::progress_step>("verifying by the reference", io::progress_unit::seconds,
+                                             plan.choice() != nullptr ? plan.choice()->seconds : 0);
+}
+
 std::uint64_t entry_of(index_span list, std::uint64_t i) {
   if (bytes(list.type) == 4) return static_cast<const std::uint32_t*>(list.data)[i];
   return static_cast<const std::uint64_t*>(list.data)[i];
@@ -78,8 +86,11 @@ std::optional<std::string> split_mistake(const_records in, const split_key& key,
   const buffer memory(host, out.count * out.record_bytes);
   const records expected{memory.data(), out.count, out.record_bytes};
   std::vector<std::uint64_t> bounds(offsets.size());
-  split(host, in, key, expected, bounds, by_reference);
-  host.wait();
+  {
+    const auto step = step_of(explain_split(host, in, key, true, by_reference));
+    split(host, in, key, expected, bounds, by_reference);
+    host.wait();
+  }
   if (auto mistake = offsets_mistake(offsets, bounds)) return mistake;
   if (stable) return first_other_record(out, expected);
   const bool in_record = key.from == split_key::kind::record_bits;
@@ -96,6 +107,8 @@ std::optional<std::string> split_index_mistake(const split_key& key, bool gather
   const buffer memory(host, index.count * width);
   const index_output expected{memory.data(), index.count, index.type};
   std::vector<std::uint64_t> bounds(offsets.size());
+  const auto step = step_of(
+      (gathers ? explain_split_gather_index : explain_split_scatter_index)(host, key, index.type, by_reference));
   (gathers ? split_gather_index : split_scatter_index)(host, key, expected, bounds, by_reference);
   host.wait();
   if (auto mistake = offsets_mistake(offsets, bounds)) return mistake;
@@ -113,7 +126,8 @@ std::optional<std::string> multi_split_mistake(const_records in, const membershi
   split_gather_index(host, split_key::category(of.category, of.categories), memberships, bounds, by_reference);
   host.wait();
   if (auto mistake = offsets_mistake(offsets, bounds)) return mistake;
-  for (std::uint64_t i = 0; i < memberships.size(); ++i) {
+  io::progress_step step("verifying memberships", io::progress_unit::items, static_cast<double>(memberships.size()));
+  for (std::uint64_t i = 0; i < memberships.size(); ++i, step.add(1)) {
     // The last record that begins at or before the membership: those before it that begin there have none.
     const auto behind = std::upper_bound(of.first.begin(), of.first.end(), memberships[i]);
     const auto record = static_cast<std::uint64_t>(behind - of.first.begin() - 1);

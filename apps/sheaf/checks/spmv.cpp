@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/sheaf/files/progress.hpp"
 #include "core/parallel_tasks.hpp"
 #include "primitives/index_reader.hpp"
 
@@ -101,8 +102,10 @@ std::optional<std::string> mistake_of(const csr_view& a, const_values x, const_v
                                       ? std::clamp((y.count + threads - 1) / threads, least_part_size, most_part_size)
                                       : least_part_size;
   std::vector<std::optional<std::string>> mistakes((y.count + part_size - 1) / part_size);
+  io::progress_step step("verifying sums", io::progress_unit::items, static_cast<double>(y.count));
   core::for_each_task(mistakes.size(), threads, [&](std::uint64_t part) {
     mistakes[part] = mistake_in<Value>(part * part_size, std::min(y.count, (part + 1) * part_size), a, x, y, terms);
+    step.add(std::min(part_size, y.count - part * part_size));
   });
   for (std::optional<std::string>& mistake : mistakes) {
     if (mistake) return std::move(mistake);

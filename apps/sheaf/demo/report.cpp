@@ -2,7 +2,7 @@
 
 #include <sheaf/version.hpp>
 
-#include "plan/store/output_file.hpp"
+#include "apps/sheaf/files/streams.hpp"
 #include "primitives/enum_names.hpp"
 
 namespace sheaf::jobs {
@@ -241,7 +241,7 @@ std::string demo_page(const std::vector<demo_result>& results) {
 }
 
 void write_demo_page(const std::vector<demo_result>& results, const std::string& path) {
-  io::write_file(path, demo_page(results));
+  io::write_file(io::place_of_output(path), demo_page(results));
 }
 
 }  // namespace sheaf::jobs

@@ -13,10 +13,11 @@ template <class... Args>
   throw error(code, fmt::format(words, std::forward<Args>(args)...));
 }
 
-/// Throws error(bad_input) with the name of the file in front of these words.
+/// Throws error(bad_input) with the name of the file in front of these words; `-` is that of standard input.
 template <class... Args>
 [[noreturn]] void fail(const std::string& origin, fmt::format_string<Args...> words, Args&&... args) {
-  throw error(error_code::bad_input, origin + ": " + fmt::format(words, std::forward<Args>(args)...));
+  throw error(error_code::bad_input,
+              (origin == "-" ? "standard input" : origin) + ": " + fmt::format(words, std::forward<Args>(args)...));
 }
 
 }  // namespace sheaf::io

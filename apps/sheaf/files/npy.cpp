@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "apps/sheaf/files/arrays/npy_type.hpp"
 #include "apps/sheaf/files/arrays/python_literal.hpp"
@@ -187,6 +188,26 @@ std::size_t first_not_utf8(std::string_view text) {
   return text.size();
 }
 
+// The array of a header, whose data are not looked at, and where the header ends.
+npy_array read_header(std::span<const std::byte> front, std::uint64_t file_bytes, const std::string& origin,
+                      std::uint64_t& header_end) {
+  const framing frame = find_header(front, file_bytes, origin);
+  if (const std::size_t place = first_not_utf8(frame.header); frame.version == 3 && place < frame.header.size()) {
+    fail(origin, "byte {}: not UTF-8, which version 3 headers are: {}", frame.header_offset + place,
+         printable(frame.header.substr(place, 4)));
+  }
+  const python_value dict = parse_python_literal(frame.header, origin, frame.header_offset);
+  const header_fields fields = find_fields(dict, frame, origin);
+  npy_array array;
+  array.type = read_npy_type(*fields.descr, frame.header, origin);
+  if (frame.version < 3) make_utf8_of_latin1(array.type);
+  array.shape = read_shape(*fields.shape, frame.header, origin);
+  array.data_bytes = data_bytes_of(array, origin);
+  array.column_major = is_column_major(*fields.fortran_order, array, frame.header, origin);
+  header_end = frame.header_offset + frame.header.size();
+  return array;
+}
+
 std::string preamble(unsigned version, std::size_t length) {
   std::string bytes(magic);
   bytes += static_cast<char>(version);
@@ -209,26 +230,33 @@ npy_array parse_npy(std::span<const std::byte> file, const std::string& origin) 
 }
 
 npy_array parse_npy_front(std::span<const std::byte> front, std::uint64_t file_bytes, const std::string& origin) {
-  const framing frame = find_header(front, file_bytes, origin);
-  if (const std::size_t place = first_not_utf8(frame.header); frame.version == 3 && place < frame.header.size()) {
-    fail(origin, "byte {}: not UTF-8, which version 3 headers are: {}", frame.header_offset + place,
-         printable(frame.header.substr(place, 4)));
-  }
-  const python_value dict = parse_python_literal(frame.header, origin, frame.header_offset);
-  const header_fields fields = find_fields(dict, frame, origin);
-  npy_array array;
-  array.type = read_npy_type(*fields.descr, frame.header, origin);
-  if (frame.version < 3) make_utf8_of_latin1(array.type);
-  array.shape = read_shape(*fields.shape, frame.header, origin);
-  array.data_bytes = data_bytes_of(array, origin);
-  array.column_major = is_column_major(*fields.fortran_order, array, frame.header, origin);
-  const std::uint64_t found_bytes = file_bytes - frame.header_offset - frame.header.size();
+  std::uint64_t header_end = 0;
+  npy_array array = read_header(front, file_bytes, origin, header_end);
+  const std::uint64_t found_bytes = file_bytes - header_end;
   if (found_bytes != array.data_bytes) {
     fail(origin, "shape {} of {} takes {} bytes, but {} follow the header: {}", shape_text(array.shape),
          printable(array.type.descr), array.data_bytes, found_bytes,
          found_bytes < array.data_bytes ? "the file is cut short" : "the file is too long");
   }
   return array;
+}
+
+npy_announcement announced_by_npy(std::span<const std::byte> front) {
+  const std::size_t known = std::min(front.size(), magic.size());
+  if (known > 0 && std::memcmp(front.data(), magic.data(), known) != 0) return {true, {}};
+  if (front.size() < most_preamble_bytes) return {};
+  const std::size_t length_bytes = byte_at(front, 6) == 1 ? 2 : 4;
+  std::uint64_t length = 0;
+  for (std::size_t i = 0; i < length_bytes; ++i) length |= std::uint64_t{byte_at(front, 8 + i)} << (8 * i);
+  if (length > most_header_bytes) return {true, {}};
+  if (front.size() < 8 + length_bytes + length) return {};
+  try {
+    std::uint64_t header_end = 0;
+    const npy_array array = read_header(front, std::numeric_limits<std::uint64_t>::max(), "", header_end);
+    return {false, header_end + array.data_bytes};
+  } catch (const error&) {
+    return {true, {}};  // whoever reads all of it says what is wrong
+  }
 }
 
 npy_type parse_npy_type(std::string_view descr, const std::string& origin) {

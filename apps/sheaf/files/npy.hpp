@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -55,6 +56,13 @@ npy_array parse_npy(std::span<const std::byte> file, const std::string& origin);
 /// Reads an array as parse_npy does, of a file of which only the front is at hand: all of it, or most_npy_front_bytes.
 /// The data of the array are null; they are the last data_bytes of the file.
 npy_array parse_npy_front(std::span<const std::byte> front, std::uint64_t file_bytes, const std::string& origin);
+
+/// What the beginning of a stream says of all of it.
+struct npy_announcement {
+  bool is_none = false;                     ///< it is not an .npy file, or a malformed one
+  std::optional<std::uint64_t> file_bytes;  ///< of the header and the data, once the header is there
+};
+npy_announcement announced_by_npy(std::span<const std::byte> front);
 
 /// Reads a type in the notation of a header's descr, quotes included. @throws error(bad_input)
 npy_type parse_npy_type(std::string_view descr, const std::string& origin);

@@ -7,6 +7,9 @@
 // What is asked of an output's name before any work. Nothing is left behind, and a file that is there stays as it is.
 namespace sheaf::io {
 
+/// Before any work, that of `-` too: require_creatable(), or standard output is taken (take_standard_output()).
+void require_place(const std::string& output);
+
 /// Who makes the folder of an output.
 enum class missing_folders : bool {
   are_errors,
@@ -14,10 +17,11 @@ enum class missing_folders : bool {
 };
 
 /// @throws error(io_failure), in the words of output_file, for an output that it could not make now: in a folder that
-/// is not there or cannot be written to, on a file system that is read-only, or in the place of what is not a file
+/// is not there or cannot be written to, on a file system that is read-only, or in the place of what is neither a file
+/// nor a stream; error(bad_argument) for a folder
 void require_creatable(const std::string& path, missing_folders folders = missing_folders::are_errors);
 
-/// Whether two outputs are one file, also where there is none yet.
+/// Whether two outputs are one file or stream, also where there is none yet. /dev/null and other devices take several.
 bool name_one_file(const std::string& a, const std::string& b);
 
 /// @param option  that names the output, for messages

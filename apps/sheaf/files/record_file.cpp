@@ -6,6 +6,8 @@
 #include "apps/sheaf/files/arrays/column_major.hpp"
 #include "apps/sheaf/files/arrays/python_literal.hpp"
 #include "apps/sheaf/files/failure.hpp"
+#include "apps/sheaf/files/progress.hpp"
+#include "apps/sheaf/files/text/gzip.hpp"
 
 namespace sheaf::io {
 namespace {
@@ -19,7 +21,11 @@ std::vector<std::byte> front_of(const array_contents& file, std::uint64_t most_b
 bool starts_as_npy(const array_contents& file) { return io::starts_as_npy(front_of(file, npy_magic_bytes)); }
 
 npy_array read_array(const array_contents& file, const char* option) {
-  if (!starts_as_npy(file)) fail(file.path(), "not an .npy file; raw files need {}", option);
+  if (!starts_as_npy(file)) {
+    const bool is_gzip = starts_as_gzip(front_of(file, npy_magic_bytes));
+    fail(file.path(), "not an .npy file{}; raw files need {}", is_gzip ? " but gzip, which gzip -dc unpacks" : "",
+         option);
+  }
   return parse_npy_front(front_of(file, most_npy_front_bytes), file.size(), file.path());
 }
 
@@ -111,7 +117,12 @@ const_records record_file::rows(std::uint64_t most_bytes, std::size_t axes) cons
   if (row_major_ == nullptr) {
     require_memory_for_copy(path(), array_.data_bytes);
     row_major_ = std::make_unique_for_overwrite<std::byte[]>(array_.data_bytes);
-    read_rows(0, shape()[0], row_major_.get());
+    progress_step step("bringing into rows " + path(), progress_unit::bytes, static_cast<double>(array_.data_bytes));
+    const auto read = [&](std::uint64_t offset, void* into, std::uint64_t bytes) {
+      read_data(offset, into, bytes);
+      step.add(bytes);
+    };
+    read_column_major(read, shape(), type().item_bytes, 0, shape()[0], row_major_.get());
   }
   all.data = row_major_.get();
   return all;

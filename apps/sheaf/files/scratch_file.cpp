@@ -4,13 +4,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 
 #include "apps/sheaf/files/failure.hpp"
 #include "plan/store/direct.hpp"
 #include "plan/store/reserve.hpp"
-#include "plan/store/temporary_names.hpp"
+#include "plan/store/unnamed_file.hpp"
 #include "plan/store/whole_transfer.hpp"
 
 namespace sheaf::io {
@@ -21,16 +20,6 @@ namespace {
 }
 [[noreturn]] void fail(const std::string& folder, const char* what, int reason) {
   fail(folder, what, std::string(std::strerror(reason)));
-}
-
-int open_without_name(const std::string& folder) {
-  const int descriptor = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  if (descriptor >= 0) return descriptor;
-  std::string name = folder + "/.sheaf-XXXXXX";
-  const whole_step made_and_unnamed;
-  const int named = mkostemp(name.data(), O_CLOEXEC);
-  if (named >= 0) unlink(name.c_str());
-  return named;
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ constexpr topic_names of_options[] = {
      "--y --matrix "},
     {topic_output,
      " --output --output-type --offsets --sources --index --records --history --dual --report --save --into --count "},
-    {topic_place, " --backend --threads --memory --variant --profiles "},
+    {topic_place, " --backend --threads --memory --temporary --variant --profiles "},
     {topic_report, " --runs --verify --check --json --quiet --verbose --help --version "},
 };
 

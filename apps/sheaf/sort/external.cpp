@@ -91,6 +91,13 @@ std::vector<sorted_run> write_runs(io::scratch_file& file, const record_source& 
   return runs;
 }
 
+std::uint64_t merge_levels(std::uint64_t runs, std::uint64_t record_bytes, std::uint64_t memory_bytes) {
+  const std::uint64_t fan_in = most_merged_runs(record_bytes, memory_bytes);
+  std::uint64_t levels = 1;
+  for (; runs > fan_in; ++levels) runs = (runs + fan_in - 1) / fan_in;
+  return levels;
+}
+
 merged merge_all(io::scratch_file& file, std::vector<sorted_run> runs, const merge_rows& rows,
                  std::uint64_t memory_bytes, const merge_output& output, const row_progress& progress) {
   const std::uint64_t width = rows.record_bytes;

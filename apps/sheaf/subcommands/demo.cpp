@@ -7,7 +7,7 @@
 #include "apps/sheaf/demo/report.hpp"
 #include "apps/sheaf/demo/run.hpp"
 #include "apps/sheaf/files/output_check.hpp"
-#include "apps/sheaf/progress_line.hpp"
+#include "apps/sheaf/files/progress.hpp"
 #include "core/backends.hpp"
 
 namespace sheaf::cli {
@@ -36,6 +36,7 @@ std::vector<context> contexts_of(const demo_options& options) {
 }
 
 void print_latest(const jobs::demo_result& result) {
+  io::clear_progress();
   if (result.rows.empty()) {
     fmt::print("{}: {}\n", result.backend, result.device);
     fmt::print("limit: {}\npredictions: {}\n\n", jobs::limit_text(result.limits), result.rates);
@@ -99,20 +100,31 @@ nlohmann::json document_of(const jobs::demo_result& result) {
 // Where the rates of the context are from; with --profiles they are this machine's from here on.
 std::string rates_of(context& ctx, const demo_options& options) {
   if (options.profiles.empty()) return jobs::origin_of_rates(ctx);
-  progress_line line(!options.quiet);
+  io::progress_step step(fmt::format("{}: measuring its rates", name(ctx.backend())));
   const auto progress = [&](std::string_view what, double share) {
-    line.show(fmt::format("{}: measuring its rates: {:3.0f} %, {}", name(ctx.backend()), share * 100, what));
+    step.reach(share);
+    if (step.wants_words()) step.say(std::string(what));
   };
   return jobs::use_rates_of_this_machine(ctx, jobs::calibration_in(options.profiles, progress));
 }
 
 // The contexts, if what comes of them has somewhere to go: looked at before any work, which would be lost.
 std::vector<context> contexts_with_places(const demo_options& options) {
-  if (!options.report.empty()) io::require_creatable(options.report);
+  if (!options.report.empty()) io::require_place(options.report);
   std::vector<context> contexts = contexts_of(options);
   if (options.profiles.empty()) return contexts;
   for (const context& ctx : contexts) jobs::require_place_for_rates(ctx, options.profiles);
   return contexts;
+}
+
+jobs::demo_result run_rows(const context& ctx, jobs::demo_settings& settings, bool table) {
+  io::progress_step step(fmt::format("demo on {}: rows", name(ctx.backend())), io::progress_unit::items,
+                         static_cast<double>(jobs::demo_row_count(ctx.backend(), settings)));
+  settings.on_row = [&step, table](const jobs::demo_result& result) {
+    if (!result.rows.empty()) step.add(1);
+    if (table) print_latest(result);
+  };
+  return jobs::run_demo(ctx, settings);
 }
 
 void run(const demo_options& options) {
@@ -123,8 +135,7 @@ void run(const demo_options& options) {
     settings.rates = rates_of(ctx, options);
     settings.size = options.size == "small" ? jobs::small_size() : jobs::full_size(ctx);
     settings.variant = options.variant();
-    if (table) settings.on_row = print_latest;
-    results.push_back(jobs::run_demo(ctx, settings));
+    results.push_back(run_rows(ctx, settings, table));
     if (options.is_reference()) results.back().backend = "reference";
     if (table) fmt::print("\n{}\n", jobs::summary_table(results.back()));
   }

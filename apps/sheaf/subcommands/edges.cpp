@@ -128,9 +128,9 @@ struct edge_sums {
     constexpr std::uint64_t most_calls = 10;  // enough to find the least time
     const bool is_forced = command.common.forces_variant();
     const edge_sum_options options{.variant = command.common.variant()};
-    const run_times times =
-        timed_runs(ctx, command.files.mesh, is_forced ? command.runs() : std::min(command.runs(), most_calls),
-                   [&] { edge_sum(ctx, edges, from, weights, to, components, command.function, options); });
+    const run_times times = timed_runs(
+        ctx, command.files.mesh, is_forced ? command.runs() : std::min(command.runs(), most_calls),
+        [&] { edge_sum(ctx, edges, from, weights, to, components, command.function, options); }, timing.plan);
     timing.unprepared = times.least;
     if (!is_forced) return;
     timing.seconds = times.least;
@@ -140,14 +140,17 @@ struct edge_sums {
   }
   /// @param places  of the nodes, as f64, or none
   void run_prepared(const_values places, edges_timing& timing) const {
+    std::optional<io::progress_step> preparing("preparing the edges");
     const prepared_edge_sum prepared = prepare_edge_sum(ctx, edges, nodes, components, command.runs(),
                                                         {.coordinates = places,
                                                          .value = to.type,
                                                          .function = command.function,
                                                          .edge_weights = weights.count == 0 ? 0U : 1U});
+    preparing.reset();
     timing.preparation = prepared.report();
-    const run_times times =
-        timed_runs(ctx, command.files.mesh, command.runs(), [&] { prepared.run(from, weights, to, command.function); });
+    const run_times times = timed_runs(
+        ctx, command.files.mesh, command.runs(), [&] { prepared.run(from, weights, to, command.function); },
+        timing.plan);
     timing.seconds = times.least;
     timing.mean_seconds = times.mean;
   }
@@ -172,6 +175,7 @@ void run_typed(const edges_command& command) {
   const context ctx = command.common.make_context();
   require_f32_where_needed(ctx, command.narrow);
   const edge_files& files = command.files;
+  io::require_streams_apart(std::vector{files.mesh, files.values, files.weights});
   if (!command.output.empty()) require_output(command.output, {files.mesh, files.values, files.weights});
   require_mesh_where_needed(files);
   std::optional<output_set> dual_files;
@@ -260,6 +264,7 @@ void add_edges(CLI::App& app) {
   command->common.add_variant_to(*subcommand, "edge_sum");
   command->common.add_runs_to(*subcommand, "Prepare the edges and sum this many times; 100 unless given");
   command->common.add_to(*subcommand, "Check the answer by long sums, within what rounding allows");
+  common_options::add_temporary_to(*subcommand);
   subcommand->footer(edges_footer);
   subcommand->callback([command] {
     command->files.has_dual = !command->dual.empty();

@@ -80,7 +80,7 @@ void print_edges(const common_options& common, const context& ctx, const edges_r
   const edges_timing& timing = report.timing;
   const edge_sum_preparation& preparation = timing.preparation;
   print_variants(common, timing.plan);
-  fmt::print("{}: {} nodes, {} edges, {} components\n", shown_on(stdout, report.mesh), report.nodes, report.edges,
+  fmt::print("{}: {} nodes, {} edges, {} components\n", shown_file(stdout, report.mesh), report.nodes, report.edges,
              report.components);
   fmt::print("edges: {} in {}, {:.4g} runs a second; {} in the mean of {} runs{}\n", preparation.run_variant,
              seconds_text(timing.seconds), timing.runs_per_second(), seconds_text(timing.mean_seconds), report.runs,

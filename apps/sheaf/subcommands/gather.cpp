@@ -39,8 +39,8 @@ void run(const movement_options& command) {
 
   const gather_options options{.pattern = command.pattern, .variant = command.common.variant()};
   const explanation plan = explain_gather(ctx, from, through, to, options);
-  const run_times times =
-      timed_runs(ctx, command.index, command.common.runs, [&] { gather(ctx, from, through, to, options); });
+  const run_times times = timed_runs(
+      ctx, command.index, command.common.runs, [&] { gather(ctx, from, through, to, options); }, plan);
   context_out.fetch();
   if (command.common.verify) {
     if (const auto record = jobs::first_gather_difference(rows, indices, out.rows())) {

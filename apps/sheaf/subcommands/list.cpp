@@ -62,9 +62,9 @@ struct scan_command : list_command {
 
 /// Calls timed_runs(). The error of two heads where one list is expected says which option takes them.
 template <class Work>
-run_times timed_lists(const context& ctx, const list_command& command, Work work) {
+run_times timed_lists(const context& ctx, const list_command& command, const explanation& plan, Work work) {
   try {
-    return timed_runs(ctx, command.list, command.common.runs, work);
+    return timed_runs(ctx, command.list, command.common.runs, work, plan);
   } catch (const error& e) {
     const std::string_view words = e.what();
     if (e.code() != error_code::bad_index || !words.ends_with("two lists, where one is expected")) throw;
@@ -93,6 +93,7 @@ void list_command::add_rest_to(CLI::App& subcommand) {
   common.add_variant_to(subcommand, subcommand.get_name() == "rank" ? "list_rank" : "list_scan");
   common.add_runs_to(subcommand);
   common.add_to(subcommand, common_options::by_reference);
+  common_options::add_temporary_to(subcommand);
 }
 
 void run(const rank_command& command) {
@@ -113,7 +114,7 @@ void run(const rank_command& command) {
   record_output out(command.output, command.index_kind ? "" : rows_header(descr_of(type), list.shape()),
                     successors.count, bytes(type));
   const context_output context_out(ctx, out);
-  const run_times times = timed_lists(ctx, command, [&] {
+  const run_times times = timed_lists(ctx, command, plan, [&] {
     list_rank(ctx, through, {context_out.data(), successors.count, type}, options);
   });
   context_out.fetch();
@@ -211,7 +212,7 @@ void run(const scan_command& command) {
                     like.is_npy() ? io::format_npy_header(io::native_type(like.type()), like.shape()) : "", in.count,
                     value_bytes);
   const context_output context_out(ctx, out);
-  const run_times times = timed_lists(ctx, command, [&] {
+  const run_times times = timed_lists(ctx, command, plan, [&] {
     list_scan(ctx, through, from, {context_out.data(), in.count, in.type}, command.op, options);
   });
   context_out.fetch();

@@ -7,7 +7,8 @@
 #include "apps/sheaf/command.hpp"
 #include "apps/sheaf/corrections.hpp"
 #include "apps/sheaf/files/output_check.hpp"
-#include "apps/sheaf/progress_line.hpp"
+#include "apps/sheaf/files/progress.hpp"
+#include "apps/sheaf/files/streams.hpp"
 #include "core/backends.hpp"
 #include "core/context_state.hpp"
 
@@ -165,11 +166,13 @@ std::vector<context> contexts(const machine_command& o) {
 }
 
 shown_machine measured(const machine_command& command, const context& ctx) {
-  progress_line line(!command.quiet);
-  calibrate_options options = command.budget;
-  options.progress = [&](std::string_view what, double share) {
-    line.show(fmt::format("{}: {:3.0f} %, {}", name(ctx.backend()), share * 100, what));
+  std::optional<io::progress_step> step(std::in_place, fmt::format("{}: measuring", name(ctx.backend())));
+  const auto progress = [&](std::string_view what, double share) {
+    step->reach(share);
+    if (step->wants_words()) step->say(std::string(what));
   };
+  calibrate_options options = command.budget;
+  options.progress = progress;
   shown_machine found;
   options.warn = [&](std::string_view left_out) {
     found.warnings.push_back(fmt::format("left out of the profile: {}", left_out));
@@ -177,9 +180,8 @@ shown_machine measured(const machine_command& command, const context& ctx) {
   found.profile = calibrate(ctx, options);
   found.device = ctx.state().device_name;
   jobs::correction_settings settings{.seconds = command.budget.seconds};
-  settings.progress = [&](std::string_view what, double share) {
-    line.show(fmt::format("{}: {:3.0f} %, variants of {}", name(ctx.backend()), share * 100, what));
-  };
+  step.emplace(fmt::format("{}: measuring variants", name(ctx.backend())));
+  settings.progress = progress;
   context fresh = context::on(ctx.backend(), ctx.threads());
   jobs::measure_corrections(fresh, found.profile, settings);
   return found;
@@ -240,7 +242,7 @@ void require_places_for_profiles(const machine_command& o, const std::vector<con
 }
 
 void run(const machine_command& command) {
-  if (!command.save_path.empty()) io::require_creatable(command.save_path);
+  if (!command.save_path.empty()) io::require_place(command.save_path);
   const std::vector<context> machines = contexts(command);
   if (command.calibrate && !command.save_path.empty() && machines.size() > 1) {
     primitives::refuse("--save FILE takes one profile: add --backend cpu, --backend cuda or --backend opengl");
@@ -257,8 +259,8 @@ void run(const machine_command& command) {
   }
   if (!command.save_path.empty()) {
     const machine& used = found[used_of(found)].profile;
-    save_machine(used, command.save_path);
-    saved += fmt::format("{} saved to {}\n", used.name, shown_on(stdout, command.save_path));
+    io::write_file(io::place_of_output(command.save_path), format_machine(used));
+    saved += fmt::format("{} saved to {}\n", used.name, shown_on(stdout, io::shown_output(command.save_path)));
   }
   print_all(command, found, saved);
 }

@@ -4,6 +4,7 @@
 #include "core/backends.hpp"
 #include "core/context_state.hpp"
 #include "core/printable.hpp"
+#include "core/startable.hpp"
 
 namespace sheaf::cli {
 namespace {
@@ -33,6 +34,7 @@ void movement_options::add_to(CLI::App& subcommand, const std::string& sequentia
   common.add_variant_to(subcommand, subcommand.get_name());
   common.add_runs_to(subcommand);
   common.add_to(subcommand, common_options::by_reference);
+  common_options::add_temporary_to(subcommand);
 }
 
 CLI::Option* add_output(CLI::App& subcommand, std::string& output, const std::string& description) {
@@ -84,9 +86,13 @@ void add_pattern(CLI::App& subcommand, access_pattern& pattern, const std::strin
       ->type_name("PATTERN");
 }
 
-void require_output(const std::string& output, std::initializer_list<std::string> inputs, std::string_view option) {
-  io::require_not_an_input(output, std::span(inputs.begin(), inputs.size()), option);
-  io::require_creatable(output);
+void require_output(const std::string& output, std::initializer_list<std::string> inputs, std::string_view option,
+                    bool is_text) {
+  const std::span all(inputs.begin(), inputs.size());
+  io::require_streams_apart(all);
+  io::require_not_an_input(output, all, option);
+  if (!is_text) io::require_no_terminal(output, option);
+  io::require_place(output);
 }
 
 void require_name_of_kind(const std::string& output, const io::record_file& like) {
@@ -98,7 +104,7 @@ void require_name_of_kind(const std::string& output, const std::string& input, b
   primitives::refuse(
       "-o {}: {} is raw, and so is the result, without the header of an .npy file; give it a name that ends in "
       ".bin, or make {} an .npy file",
-      output, input, input);
+      output, io::shown_input(input), io::shown_input(input));
 }
 
 void require_f32_where_needed(const context& ctx, bool is_f32) {
@@ -108,17 +114,30 @@ void require_f32_where_needed(const context& ctx, bool is_f32) {
 
 record_output::record_output(const std::string& path, std::string header, std::uint64_t count,
                              std::uint64_t record_bytes)
-    : header_(std::move(header)),
+    : name_(io::shown_output(path)),
+      header_(std::move(header)),
       count_(count),
       record_bytes_(record_bytes),
-      file_(path, output_bytes(path, count, record_bytes, header_.size())),
+      file_(io::place_of_output(path), output_bytes(path, count, record_bytes, header_.size())),
       rows_(context::cpu(1), count * record_bytes) {}
 
 void record_output::commit() { finish().commit(); }
 
+void start_threads(const context& ctx) {
+  if (core::backend_of(ctx.backend()).processor == core::processor_kind::host_threads) core::start_team(ctx.threads());
+}
+
+double predicted_seconds(const explanation& plan) { return plan.choice() != nullptr ? plan.choice()->seconds : 0; }
+
 io::output_file& record_output::finish() {
+  constexpr std::uint64_t piece_bytes = std::uint64_t{32} << 20;
+  io::progress_step step("writing " + name_, io::progress_unit::bytes, static_cast<double>(rows_.size()));
   file_.write(header_.data(), header_.size());
-  file_.write(rows_.data(), rows_.size());
+  for (std::uint64_t done = 0; done < rows_.size(); done += piece_bytes) {
+    const std::uint64_t bytes = std::min(piece_bytes, rows_.size() - done);
+    file_.write(rows_.data() + done, bytes);
+    step.add(bytes);
+  }
   file_.finish();
   return file_;
 }
@@ -182,7 +201,7 @@ void print_report(const common_options& common, const std::string& output, const
   if (common.quiet) return;
   print_variants(common, plan);
   const double seconds = times.least;
-  const double predicted = plan.choice() != nullptr ? plan.choice()->seconds : 0;
+  const double predicted = predicted_seconds(plan);
   const double moved_bytes = 2.0 * static_cast<double>(count) * static_cast<double>(record_bytes);
   const double rate = moved_bytes / std::max(seconds, std::numeric_limits<double>::min());
   if (common.json) {

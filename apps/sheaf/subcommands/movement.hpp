@@ -5,7 +5,9 @@
 
 #include "apps/sheaf/command.hpp"
 #include "apps/sheaf/context_array.hpp"
+#include "apps/sheaf/files/progress.hpp"
 #include "apps/sheaf/files/record_file.hpp"
+#include "apps/sheaf/files/streams.hpp"
 #include "plan/store/output_file.hpp"
 
 // What gather, scatter, split and sort share: arguments, memory, the output file and the report.
@@ -48,9 +50,10 @@ index_type index_type_for(std::optional<index_type> asked, std::uint64_t count, 
 void add_pattern(CLI::App& subcommand, access_pattern& pattern, const std::string& description);
 
 /// Checks an output before any work, so that none is lost for want of a place. @throws error(bad_argument) if it is the
-/// file of one of the inputs, also under another path, error(io_failure) if it could not be made
+/// file of one of the inputs, also under another path, if it is binary and goes to a terminal, or if two inputs are one
+/// stream; error(io_failure) if it could not be made
 void require_output(const std::string& output, std::initializer_list<std::string> inputs,
-                    std::string_view option = "-o");
+                    std::string_view option = "-o", bool is_text = false);
 
 /// @throws error(bad_argument) if the output, which is raw where the input is, has the name of an .npy file.
 void require_name_of_kind(const std::string& output, const std::string& input, bool is_npy);
@@ -72,6 +75,7 @@ class record_output {
   io::output_file& finish();
 
  private:
+  std::string name_;
   std::string header_;
   std::uint64_t count_;
   std::uint64_t record_bytes_;
@@ -88,10 +92,18 @@ struct context_output : context_array {
 std::string output_header(const io::record_file& like, std::span<const std::uint64_t> leading,
                           std::span<const std::uint64_t> row_shape);
 
-/// Runs work() and returns the seconds until ctx is idle. A bad index is thrown as an error of the file that it came
-/// from.
+/// Starts the threads of a context that works on the host, so that no time that is reported has it.
+void start_threads(const context& ctx);
+double predicted_seconds(const explanation& plan);
+
+/// Runs work() and returns the seconds until ctx is idle, without the start of its threads. A bad index is thrown as an
+/// error of the file that it came from.
+/// @param plan  of the work, for the line that says how far it is; null where the caller has a step of his own
 template <class Work>
-double timed(const context& ctx, const std::string& index_path, Work work) {
+double timed(const context& ctx, const std::string& index_path, Work work, const explanation* plan = nullptr) {
+  start_threads(ctx);
+  std::optional<io::progress_step> step;
+  if (plan != nullptr) step.emplace(plan->primitive, io::progress_unit::seconds, predicted_seconds(*plan));
   const auto start = std::chrono::steady_clock::now();
   work();
   try {
@@ -100,7 +112,7 @@ double timed(const context& ctx, const std::string& index_path, Work work) {
     if (e.code() != error_code::bad_index) throw;
     const std::string_view words = e.what();
     const auto colon = words.find(": ");  // ends the call's name, which main.cpp prints itself
-    throw error(e.code(), index_path + std::string(colon == words.npos ? ": " : words.substr(colon)));
+    throw error(e.code(), io::shown_input(index_path) + std::string(colon == words.npos ? ": " : words.substr(colon)));
   }
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -112,24 +124,30 @@ struct run_times {
 
   double runs_per_second() const { return 1 / std::max(mean, 1e-12); }
 };
-/// Calls timed() again and again. @param runs  0 is one, as nobody asked for more
+/// Calls timed() again and again, and shows how far the runs are; of one run, its time beside the prediction.
+/// @param runs  0 is one, as nobody asked for more. @param plan  of a run
 /// @param before  is called before each run, and not timed
 template <class Work, class Before>
-run_times timed_runs(const context& ctx, const std::string& index_path, std::uint64_t runs, Work work, Before before) {
+run_times timed_runs(const context& ctx, const std::string& index_path, std::uint64_t runs, Work work,
+                     const explanation& plan, Before before) {
   run_times times;
   runs = std::max<std::uint64_t>(1, runs);
+  std::optional<io::progress_step> step;
+  if (runs > 1) step.emplace(plan.primitive + ", runs", io::progress_unit::items, static_cast<double>(runs));
   for (std::uint64_t run = 0; run < runs; ++run) {
     before();
-    const double seconds = timed(ctx, index_path, work);
+    const double seconds = timed(ctx, index_path, work, step ? nullptr : &plan);
     times.least = std::min(times.least, seconds);
     times.mean += seconds / static_cast<double>(runs);
+    if (step) step->add(1);
   }
   return times;
 }
 
 template <class Work>
-run_times timed_runs(const context& ctx, const std::string& index_path, std::uint64_t runs, Work work) {
-  return timed_runs(ctx, index_path, runs, work, [] {});
+run_times timed_runs(const context& ctx, const std::string& index_path, std::uint64_t runs, Work work,
+                     const explanation& plan) {
+  return timed_runs(ctx, index_path, runs, work, plan, [] {});
 }
 
 /// @throws verification_failed with the mistake, if there is one

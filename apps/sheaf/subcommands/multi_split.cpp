@@ -169,13 +169,12 @@ void run(const multi_split_command& command) {
                       command.categories};
   const index_output source_list(sources.in_context().data, sources.count(), type);
   const split_options options{command.common.variant()};
-  const run_times times = timed_runs(ctx, command.keys, command.common.runs, [&] {
-    if (command.output.empty()) {
-      return multi_split_index(ctx, of, source_list, words_of(bounds.in_context()), options);
-    }
+  const auto split = [&] {
+    if (command.output.empty()) return multi_split_index(ctx, of, source_list, words_of(bounds.in_context()), options);
     multi_split(ctx, {in.data(), files.in.count, width}, of, out.in_context(), source_list,
                 words_of(bounds.in_context()), options);
-  });
+  };
+  const run_times times = timed_runs(ctx, command.keys, command.common.runs, split, plan);
   for (const wanted_output* each : {&out, &sources, &bounds}) each->fetch();
   if (command.common.verify) {
     require_right(jobs::multi_split_mistake(files.in, {first, files.of, command.categories}, out.on_host(),
@@ -224,6 +223,7 @@ void add_multi_split(CLI::App& app) {
   command->common.add_variant_to(*subcommand, primitives::multi_split_entry.name);
   command->common.add_runs_to(*subcommand);
   command->common.add_to(*subcommand, common_options::by_reference);
+  common_options::add_temporary_to(*subcommand);
   subcommand->footer(multi_split_footer);
   subcommand->callback([command] { run(*command); });
 }

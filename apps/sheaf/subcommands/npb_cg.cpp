@@ -1,9 +1,9 @@
 #include "apps/sheaf/command.hpp"
 #include "apps/sheaf/context_array.hpp"
 #include "apps/sheaf/files/failure.hpp"
+#include "apps/sheaf/files/progress.hpp"
 #include "apps/sheaf/files/sparse/matrix_market.hpp"
 #include "apps/sheaf/nas.hpp"
-#include "apps/sheaf/progress_line.hpp"
 #include "apps/sheaf/subcommands/movement.hpp"
 
 // The subcommand npb-cg: the conjugate gradient benchmark of the NAS Parallel Benchmarks.
@@ -32,7 +32,10 @@ struct npb_command {
 
 /// The matrix that is solved with: the negative of the benchmark's.
 io::csr_matrix<double> matrix_of(const npb_command& o, const jobs::nas_class& of) {
-  if (o.matrix.empty()) return jobs::nas_matrix(of, o.common.host_threads());
+  if (o.matrix.empty()) {
+    const io::progress_step step("making the matrix");
+    return jobs::nas_matrix(of, o.common.host_threads());
+  }
   auto read = io::read_matrix_market<double>(o.matrix, {.threads = o.common.host_threads()});
   if (read.rows != of.rows || read.columns != of.rows) {
     io::fail(o.matrix, "{} rows and {} columns, but class {} has {} of both", read.rows, read.columns, of.name,
@@ -69,12 +72,10 @@ void run(const npb_command& command) {
   jobs::nas_options options{.variant = command.common.variant()};
   jobs::nas_answer answer;
   {
-    progress_line line(!command.common.quiet);
-    options.progress = [&](std::uint64_t iteration, double residual, double zeta) {
-      line.show([&] {
-        return fmt::format("iteration {} of {}: residual {:.3g}, zeta {:.13f}", iteration, of.iterations, residual,
-                           zeta);
-      });
+    io::progress_step step("iterations", io::progress_unit::items, static_cast<double>(of.iterations));
+    options.progress = [&, done = std::uint64_t{0}](std::uint64_t iteration, double residual, double zeta) mutable {
+      step.add(iteration - std::exchange(done, iteration));
+      if (step.wants_words()) step.say(fmt::format("residual {:.3g}, zeta {:.13f}", residual, zeta));
     };
     answer = command.narrow ? jobs::run_nas(ctx, of, io::with_values<float>(std::exchange(matrix, {})), options)
                             : jobs::run_nas(ctx, of, matrix, options);
@@ -131,6 +132,7 @@ void add_npb_cg(CLI::App& app) {
   add_value_type(*subcommand, command->narrow, "Type in which it runs; f32 is not the official benchmark");
   command->common.add_variant_to(*subcommand, "conjugate_gradient");
   command->common.add_to(*subcommand);
+  common_options::add_temporary_to(*subcommand);
   subcommand->footer(npb_cg_footer);
   subcommand->callback([command] { run(*command); });
 }

@@ -82,8 +82,8 @@ void run(const scatter_command& command) {
   const scatter_options options{
       .pattern = command.pattern, .duplicates = command.repeats, .variant = command.common.variant()};
   const explanation plan = explain_scatter(ctx, from, through, to, options);
-  const run_times times =
-      timed_runs(ctx, command.index, command.common.runs, [&] { scatter(ctx, from, through, to, options); });
+  const run_times times = timed_runs(
+      ctx, command.index, command.common.runs, [&] { scatter(ctx, from, through, to, options); }, plan);
   context_out.fetch();
   if (command.common.verify) {
     const auto allowed = jobs::allowed_by(command.repeats, from, to);

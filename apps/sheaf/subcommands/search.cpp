@@ -88,6 +88,7 @@ std::optional<io::record_file> records_of(const search_command& command, std::ui
 
 void run(const search_command& command) {
   require_options(command);
+  io::require_streams_apart(std::vector{command.keys, command.table, command.records});
   const context ctx = command.common.make_context();
   key_file keys(command.keys, command.key_bytes);
   const io::record_file table(command.table, command.table_bytes, "--table-bytes");
@@ -106,10 +107,12 @@ void run(const search_command& command) {
   const context_input context_rows(ctx, rows.data, rows.count * rows.record_bytes);
   const context_input context_probes(ctx, keys.keys().data, keys.keys().count * place.bytes);
   std::optional<hash_index> index;
+  std::optional<io::progress_step> building("building an index of " + io::shown_input(command.table));
   report.build_seconds = timed(ctx, command.table, [&] {
     index.emplace(build_hash_index(ctx, keys_in(context_rows.data()),
                                    {.load = command.load_percent / 100.0, .variant = command.build_variant()}));
   });
+  building.reset();
   report.probes = keys.keys().count;
   report.built_by = index->variant();
   report.records = index->count();
@@ -171,6 +174,7 @@ void add_search(CLI::App& app) {
   command->common.add_variant_to(*subcommand, "hash_search");
   command->common.add_runs_to(*subcommand, "Search this many times, and report the times");
   command->common.add_to(*subcommand, "Check the answer by a binary search in a sorted array");
+  common_options::add_temporary_to(*subcommand);
   subcommand->footer(search_footer);
   subcommand->callback([command] { run(*command); });
 }

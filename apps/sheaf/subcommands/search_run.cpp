@@ -70,8 +70,9 @@ void search_run::gather_records(const io::record_file& file, index_span context_
 void search_run::find_all(const std::optional<io::record_file>& records) const {
   report.plan = explain_hash_search(ctx, index, probes, options());
   hash_matches found;
-  report.times =
-      timed_runs(ctx, command.table, command.common.runs, [&] { found = hash_search(ctx, index, probes, options()); });
+  report.times = timed_runs(
+      ctx, command.table, command.common.runs, [&] { found = hash_search(ctx, index, probes, options()); },
+      report.plan);
   report.matches = found.total;
   const std::string offsets_header = numbers_header("'<u8'", found.probes + 1);
   const std::string ids_header = numbers_header(descr_of(found.id_type), found.total);
@@ -95,9 +96,8 @@ void search_run::find_first() const {
   const index_type type = index.id_type();
   report.plan = explain_hash_find(ctx, index, probes, options());
   const buffer memory(ctx, probes.count * bytes(type));
-  report.times = timed_runs(ctx, command.table, command.common.runs, [&] {
-    hash_find(ctx, index, probes, {memory.data(), probes.count, type}, options());
-  });
+  const auto find = [&] { hash_find(ctx, index, probes, {memory.data(), probes.count, type}, options()); };
+  report.times = timed_runs(ctx, command.table, command.common.runs, find, report.plan);
   const host_view found(ctx, memory.data(), memory.size());
   const index_span ids(found.data(), probes.count, type);
   const auto is_none = [&](std::uint64_t i) {
@@ -114,9 +114,8 @@ void search_run::count() const {
   const index_output shape{nullptr, probes.count, type};
   report.plan = explain_hash_count(ctx, index, probes, shape, options());
   const buffer memory(ctx, probes.count * bytes(type));
-  report.times = timed_runs(ctx, command.table, command.common.runs, [&] {
-    hash_count(ctx, index, probes, {memory.data(), probes.count, type}, options());
-  });
+  const auto count_all = [&] { hash_count(ctx, index, probes, {memory.data(), probes.count, type}, options()); };
+  report.times = timed_runs(ctx, command.table, command.common.runs, count_all, report.plan);
   const host_view found(ctx, memory.data(), memory.size());
   const index_span counts(found.data(), probes.count, type);
   for (std::uint64_t i = 0; i < probes.count; ++i) {

@@ -4,7 +4,6 @@
 #include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/files/output_check.hpp"
 #include "apps/sheaf/files/sparse/matrix_market.hpp"
-#include "apps/sheaf/progress_line.hpp"
 #include "apps/sheaf/subcommands/files/vector_file.hpp"
 #include "apps/sheaf/subcommands/movement.hpp"
 
@@ -93,7 +92,7 @@ nlohmann::json json_of(const solve_command& command, const context& ctx, const c
 
 void print_lines(const solve_command& o, const csr_view& a, const conjugate_gradient_result& result, double seconds) {
   const double of_iteration = seconds / static_cast<double>(std::max<std::uint64_t>(1, result.iterations));
-  fmt::print("{}: {} rows, {} nonzeros\n", shown_on(stdout, o.matrix), a.rows, a.values.count);
+  fmt::print("{}: {} rows, {} nonzeros\n", shown_file(stdout, o.matrix), a.rows, a.values.count);
   fmt::print("solve: {} after {} iterations, |b - A x| = {:.3g}, {:.3g} of |b|{}\n", name(result.reason),
              result.iterations, std::abs(result.residual), relative_of(result), o.common.verify ? "; verified" : "");
   fmt::print("  {} in {}, {} an iteration\n", result.variant.empty() ? "nothing" : result.variant,
@@ -126,7 +125,7 @@ std::string complaint_of(const solve_command& command, const csr_view& a, const 
 void require_outputs(const solve_command& o) {
   require_output(o.output, {o.matrix, o.b});
   if (o.history.empty()) return;
-  require_output(o.history, {o.matrix, o.b}, "--history");
+  require_output(o.history, {o.matrix, o.b}, "--history", true);
   if (io::name_one_file(o.history, o.output)) primitives::refuse("--history {} is the output {}", o.history, o.output);
 }
 
@@ -147,13 +146,14 @@ solution solved(const solve_command& command, const context& ctx, const csr_view
       .preconditioner = command.has_jacobi ? preconditioner::jacobi : preconditioner::none,
       .variant = command.common.variant()};
   if (!command.history.empty()) options.history = &found.history;
-  progress_line line(!command.common.quiet);
-  if (line.may_show()) {
+  io::progress_step step("solving");
+  if (io::shows_progress()) {
     constexpr std::uint64_t of_a_gpu = 64;  // between which it need not wait for the host
     if (ctx.backend() != backend_kind::cpu) options.progress_interval = of_a_gpu;
-    options.progress = [&](const conjugate_gradient_progress& p) {
-      line.show(
-          [&] { return fmt::format("iteration {}: residual {:.3g} of {:.3g}", p.iterations, p.residual, p.target); });
+    options.progress = [&, done = std::uint64_t{0}](const conjugate_gradient_progress& p) mutable {
+      step.add(p.iterations - done);
+      done = p.iterations;
+      if (step.wants_words()) step.say(fmt::format("residual {:.3g} of {:.3g}", p.residual, p.target));
       return true;
     };
   }
@@ -187,7 +187,7 @@ void run_typed(const solve_command& command) {
   const context_input b_in(ctx, b.data(), n * sizeof(Value));
   record_output out(command.output, numbers_header(float_descr(sizeof(Value)), n), n, sizeof(Value));
   std::optional<io::output_file> history_file;
-  if (!command.history.empty()) history_file.emplace(command.history, 0);
+  if (!command.history.empty()) history_file.emplace(io::place_of_output(command.history), 0);
   const context_output x(ctx, out);
   const std::vector<Value> start(n, 0);
   copy_bytes(ctx, x.data(), start.data(), n * sizeof(Value));
@@ -228,6 +228,7 @@ void add_solve(CLI::App& app) {
   subcommand->add_option("--history", command->history, "A file for the residual of each iteration")
       ->type_name("FILE.csv");
   command->common.add_to(*subcommand, "Check the residual by long sums, within what rounding allows");
+  common_options::add_temporary_to(*subcommand);
   subcommand->footer(solve_footer);
   subcommand->callback([command] { command->narrow ? run_typed<float>(*command) : run_typed<double>(*command); });
 }

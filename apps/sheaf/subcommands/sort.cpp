@@ -1,5 +1,4 @@
 #include <filesystem>
-#include <system_error>
 
 #include "apps/sheaf/checks/sort.hpp"
 #include "apps/sheaf/sort/external.hpp"
@@ -24,8 +23,8 @@ constexpr const char* sort_footer =
     "little-endian as u (unsigned), i (signed) or f (float of 2, 4 or 8 bytes). :asc and :desc say how this key\n"
     "runs. Of several keys the first decides; together they have at most 32 bytes and 8 numbers. A name that begins\n"
     "with digits and a colon is read as OFFSET:BYTES. Records that do not fit into --memory are sorted run by run,\n"
-    "in a file without a name beside the output, and merged. This needs at least as much room there again as the\n"
-    "output takes. The units K, M, G and T are powers of 1024, KB to TB of 1000.\n\n"
+    "in a file without a name beside the output, or in the folder --temporary, and merged. This needs at least as\n"
+    "much room there again as the output takes. The units K, M, G and T are powers of 1024, KB to TB of 1000.\n\n"
     "Example: the sort benchmark's records of 100 bytes with a key of 10, larger than the memory that may be used\n"
     "  sheaf sort in.dat --record-bytes 100 --key 0:10 -o out.dat --memory 1G\n"
     "  sheaf sort out.dat --record-bytes 100 --key 0:10 --check\n"
@@ -67,7 +66,7 @@ void require_options(const sort_command& command) {
 }
 
 std::string break_text(const sort_command& o, std::uint64_t first) {
-  return fmt::format("{}: record {} belongs before record {}", o.in, first, first - 1);
+  return fmt::format("{}: record {} belongs before record {}", io::shown_input(o.in), first, first - 1);
 }
 
 nlohmann::json order_json(const sort_command& o, const jobs::order_report& found, std::uint64_t record_bytes) {
@@ -86,7 +85,7 @@ nlohmann::json order_json(const sort_command& o, const jobs::order_report& found
 
 void print_order(const sort_command& o, const jobs::order_report& found, std::uint64_t record_bytes) {
   fmt::print("{}: {} records of {} bytes, {}, {} with the key of the one before, checksum {:016x}\n",
-             shown_on(stdout, o.in), found.records, record_bytes,
+             shown_file(stdout, o.in), found.records, record_bytes,
              found.breaks == 0 ? "sorted" : fmt::format("not sorted in {} places", found.breaks), found.duplicate_keys,
              found.checksum);
 }
@@ -136,15 +135,14 @@ void print_sorted(const sort_command& command, const sort_job& job, const sort_r
              command.common.verify ? "; verified" : "");
 }
 
-// A deflated array goes to memory if most of that is left for the sort, else to a file beside the output.
+// A deflated array goes to memory if most of that is left for the sort, else to a file beside the output, or where
+// --temporary says; beside a stream there is no place.
 io::unpacking unpacking_for(const sort_command& command, std::uint64_t memory_bytes) {
-  if (command.check) {
-    std::error_code none;
-    const std::filesystem::path folder = std::filesystem::temp_directory_path(none);
-    return {memory_bytes, none ? "/tmp" : folder.string()};
-  }
+  if (command.check) return {memory_bytes, io::temporary_folder()};
+  const std::uint64_t most_bytes = std::min(memory_bytes / 4, memory_bytes - jobs::least_external_bytes);
+  if (io::has_temporary_folder() || io::names_stream(command.output)) return {most_bytes, io::temporary_folder()};
   const std::string folder = std::filesystem::path(io::behind_links(command.output)).parent_path().string();
-  return {std::min(memory_bytes / 4, memory_bytes - jobs::least_external_bytes), folder.empty() ? "." : folder};
+  return {most_bytes, folder.empty() ? "." : folder};
 }
 
 void run(const sort_command& command) {
@@ -197,6 +195,7 @@ void add_sort(CLI::App& app) {
   for (const char* of_sorts : {"--backend", "--threads", "--memory", "--verify", "--variant"}) {
     check->excludes(subcommand->get_option(of_sorts));
   }
+  common_options::add_temporary_to(*subcommand);
   command->common.add_json_to(*subcommand);
   command->common.add_quiet_to(*subcommand);
   command->common.add_verbose_to(*subcommand);

@@ -318,8 +318,8 @@ void run(split_command command) {
     return std::span(reinterpret_cast<std::uint64_t*>(data), bounds ? bound_count : 0);
   };
   const std::span<std::uint64_t> offsets = values_of(bounds ? context_bounds->data() : nullptr);
-  const run_times times = timed_runs(ctx, command.keys, command.common.runs,
-                                     [&] { split_to(command, ctx, views, context_out.data(), count, type, offsets); });
+  const auto split = [&] { split_to(command, ctx, views, context_out.data(), count, type, offsets); };
+  const run_times times = timed_runs(ctx, command.keys, command.common.runs, split, plan);
   context_out.fetch();
   if (bounds) context_bounds->fetch();
   if (command.common.verify) {
@@ -364,6 +364,7 @@ void add_split(CLI::App& app) {
   command->common.add_variant_to(*subcommand, "split");
   command->common.add_runs_to(*subcommand);
   command->common.add_to(*subcommand, common_options::by_reference);
+  common_options::add_temporary_to(*subcommand);
   subcommand->footer(split_footer);
   subcommand->callback([command] { run(*command); });
 }

@@ -141,7 +141,7 @@ void print_preparation(const spmv_preparation& preparation) {
 void print_details(const spmv_command& command, const matrix_facts& f, const explanation& plan, const timing& timing) {
   if (!command.common.verbose) return;
   fmt::print(stderr, "{}: rows of {} to {} nonzeros, {:.1f} in the mean; bandwidth {}\n",
-             shown_on(stderr, command.matrix), f.least, f.most, f.mean, f.bandwidth);
+             shown_file(stderr, command.matrix), f.least, f.most, f.mean, f.bandwidth);
   if (timing.prepared) print_preparation(*timing.prepared);
   for (const variant_estimate& estimate : plan.variants) {
     if (!estimate.chosen) {
@@ -212,6 +212,8 @@ struct products {
     timing.variant = chosen_variant(plans.product);
     std::optional<prepared_spmv> prepared;
     if (command.common.runs > 0 && !command.common.forces_variant()) {
+      start_threads(ctx);
+      const io::progress_step step("preparing the matrix");
       prepared.emplace(prepare_spmv(ctx, a, command.common.runs, {.transposed = command.transposed}));
       timing.prepared = prepared->report();
       timing.variant = timing.prepared->variant == "kept" ? timing.prepared->product : timing.prepared->variant;
@@ -221,7 +223,7 @@ struct products {
     timing.times = timed_runs(
         ctx, command.matrix, command.common.runs,
         [&] { prepared ? prepared->run(x, y, command.alpha, command.beta) : spmv(ctx, a, x, y, options); },
-        [&] { set_y(); });
+        plans.product, [&] { set_y(); });
     return timing;
   }
 };
@@ -296,6 +298,7 @@ void add_spmv(CLI::App& app) {
   command->common.add_variant_to(*subcommand, "spmv");
   command->common.add_runs_to(*subcommand, "Prepare the matrix, multiply this many times, and report the times");
   command->common.add_to(*subcommand, "Check the answer by long sums, within what rounding allows");
+  common_options::add_temporary_to(*subcommand);
   subcommand->footer(spmv_footer);
   subcommand->callback([command] { run(*command); });
 }

@@ -24,20 +24,25 @@ namespace {
 
 input_file::input_file(const std::string& path) : path_(path) {
   // Without O_NONBLOCK a named pipe would wait for its writer.
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (descriptor < 0) fail_reading(path, "cannot be opened", errno);
+  descriptor_ = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (descriptor_ < 0) fail_reading(path, "cannot be opened", errno);
+  examine();
+}
+
+input_file::input_file(int descriptor, std::string name) : path_(std::move(name)), descriptor_(descriptor) {
+  examine();
+}
+
+void input_file::examine() {
   struct stat status {};
-  if (fstat(descriptor, &status) != 0) {
-    const int reason = errno;
-    close(descriptor);
-    fail_reading(path, "cannot be examined", reason);
+  const int reason = fstat(descriptor_, &status) == 0 ? 0 : errno;
+  if (reason == 0 && S_ISREG(status.st_mode)) {
+    size_ = static_cast<std::uint64_t>(status.st_size);
+    return;
   }
-  if (!S_ISREG(status.st_mode)) {
-    close(descriptor);
-    throw error(error_code::bad_input, fmt::format("{}: not a regular file", path));
-  }
-  size_ = static_cast<std::uint64_t>(status.st_size);
-  descriptor_ = descriptor;
+  close(std::exchange(descriptor_, -1));  // no destructor follows a constructor that throws
+  if (reason != 0) fail_reading(path_, "cannot be examined", reason);
+  throw error(error_code::bad_input, fmt::format("{}: not a regular file", path_));
 }
 
 input_file::input_file(input_file&& other) noexcept

@@ -10,6 +10,8 @@ namespace sheaf::io {
 class input_file {
  public:
   explicit input_file(const std::string& path);
+  /// A regular file that is open already, which this object closes. @param name  for messages
+  input_file(int descriptor, std::string name);
   ~input_file();
   input_file(input_file&& other) noexcept;
   input_file& operator=(input_file&&) = delete;
@@ -23,6 +25,8 @@ class input_file {
   void read_at(std::uint64_t offset, void* to, std::uint64_t bytes) const;
 
  private:
+  void examine();
+
   std::string path_;
   std::uint64_t size_ = 0;
   int descriptor_ = -1;

@@ -4,12 +4,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <random>
 #include <system_error>
+#include <vector>
 
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
@@ -17,6 +20,7 @@
 #include "plan/store/direct.hpp"
 #include "plan/store/reserve.hpp"
 #include "plan/store/temporary_names.hpp"
+#include "plan/store/unnamed_file.hpp"
 #include "plan/store/whole_transfer.hpp"
 
 namespace sheaf::io {
@@ -60,15 +64,19 @@ std::string behind_links(const std::string& path) {
   }
 }
 
-output_file::output_file(const std::string& path, std::uint64_t bytes, temporary_kind kind)
-    : path_(path), target_(behind_links(path)) {
-  if (path.empty()) throw error(error_code::bad_argument, "an empty name names no file");
+output_file::output_file(output_place place, std::uint64_t bytes, temporary_kind kind) : path_(std::move(place.path)) {
+  if (path_.empty()) throw error(error_code::bad_argument, "an empty name names no file");
+  if (open_stream(place.descriptor)) return;
+  target_ = behind_links(path_);
   struct stat status {};
   const bool exists = stat(target_.c_str(), &status) == 0;
   // A name that is too long, say: found now, and not when the work is done.
-  if (!exists && errno != ENOENT) fail_writing(path, "cannot be created", errno);
+  if (!exists && errno != ENOENT) fail_writing(path_, "cannot be created", errno);
+  if (exists && S_ISDIR(status.st_mode)) {
+    throw error(error_code::bad_argument, fmt::format("{}: a folder; an output is a file", path_));
+  }
   if (exists && !S_ISREG(status.st_mode)) {
-    throw error(error_code::io_failure, fmt::format("{}: cannot be replaced: not a regular file", path));
+    throw error(error_code::io_failure, fmt::format("{}: cannot be replaced: not a regular file", path_));
   }
   open_temporary(kind);
   try {
@@ -83,7 +91,46 @@ output_file::output_file(const std::string& path, std::uint64_t bytes, temporary
 
 output_file::~output_file() { discard(); }
 
+// The name of a pipe is not followed by hand: behind that of a descriptor, such as /dev/fd/63, there is no path.
+bool output_file::open_stream(int given) {
+  descriptor_ = given;
+  struct stat status {};
+  if (given < 0 && stat(path_.c_str(), &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode))) {
+    do descriptor_ = open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    while (descriptor_ < 0 && errno == EINTR);
+    if (descriptor_ < 0) fail_writing(path_, "cannot be opened", errno);
+  }
+  is_stream_ = descriptor_ >= 0;
+  return is_stream_;
+}
+
+void output_file::hold(const std::string& folder) {
+  if (!is_stream_ || held_for_ >= 0) return;
+  const int file = open_without_name(folder);
+  if (file < 0) {
+    throw error(error_code::io_failure,
+                fmt::format("{}: a temporary file for {} cannot be created: {}", folder, path_, std::strerror(errno)));
+  }
+  held_for_ = std::exchange(descriptor_, file);
+}
+
+// Gives the stream what is held for it, and closes it; a network's file system may fail as late as that.
+void output_file::end_stream() {
+  if (held_for_ >= 0) {
+    constexpr std::uint64_t piece_bytes = std::uint64_t{1} << 20;
+    const auto piece = std::make_unique_for_overwrite<std::byte[]>(std::min(piece_bytes, written_));
+    for (std::uint64_t done = 0; done < written_; done += piece_bytes) {
+      const std::uint64_t bytes = std::min(piece_bytes, written_ - done);
+      if (!read_whole(descriptor_, done, piece.get(), bytes)) fail_writing(path_, "cannot be read back", errno);
+      if (!write_stream(held_for_, piece.get(), bytes)) fail_writing(path_, "cannot be written", errno);
+    }
+    close(std::exchange(descriptor_, std::exchange(held_for_, -1)));
+  }
+  if (close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) fail_writing(path_, "cannot be written", errno);
+}
+
 void output_file::discard() noexcept {
+  if (held_for_ >= 0) close(std::exchange(held_for_, -1));
   if (descriptor_ < 0) return;
   close(descriptor_);
   descriptor_ = -1;
@@ -117,11 +164,17 @@ void output_file::open_temporary(temporary_kind kind) {
 }
 
 void output_file::reserve(std::uint64_t bytes) {
+  if (is_stream_) return;
   reserved_ = bytes;
   if (const auto reason = io::reserve(descriptor_, reserved_)) fail_writing(path_, "cannot be written", *reason);
 }
 
 void output_file::write(const void* from, std::uint64_t bytes) {
+  if (is_stream_ && held_for_ < 0) {
+    if (!write_stream(descriptor_, from, bytes)) fail_writing(path_, "cannot be written", errno);
+    written_ += bytes;
+    return;
+  }
   const auto* next = static_cast<const char*>(from);
   if (bypasses_cache_) {
     const std::uint64_t aligned = is_direct(written_, from) ? direct_floor(bytes) : 0;
@@ -134,11 +187,15 @@ void output_file::write(const void* from, std::uint64_t bytes) {
     }
     if (bytes > 0) use_cache();
   }
-  if (!write_whole(descriptor_, written_, next, bytes)) fail_writing(path_, "cannot be written", errno);
+  if (!write_whole(descriptor_, written_, next, bytes)) {
+    fail_writing(path_, held_for_ >= 0 ? "cannot be kept in a temporary file" : "cannot be written", errno);
+  }
   written_ += bytes;
 }
 
-void output_file::bypass_cache() noexcept { bypasses_cache_ = io::bypass_cache(descriptor_); }
+void output_file::bypass_cache() noexcept {
+  if (!is_stream_) bypasses_cache_ = io::bypass_cache(descriptor_);
+}
 
 void output_file::use_cache() noexcept {
   if (bypasses_cache_) io::use_cache(descriptor_);
@@ -167,6 +224,10 @@ void output_file::name_temporary() {
 }
 
 void output_file::finish() {
+  if (is_stream_) {
+    is_finished_ = true;
+    return;
+  }
   if (written_ < reserved_ && ftruncate(descriptor_, static_cast<off_t>(written_)) != 0) {
     fail_writing(path_, "cannot be cut to length", errno);
   }
@@ -183,8 +244,14 @@ void output_file::commit_all(std::span<output_file* const> files) {
   for (output_file* const f : files) {
     if (!f->is_finished_) f->finish();
   }
-  name_all(files);
-  for (const output_file* const f : files) f->sync_folder();
+  // Streams first, because their readers may be gone, which ends the process or throws.
+  std::vector<output_file*> named;
+  for (output_file* const f : files) {
+    if (f->is_stream_) f->end_stream();
+    if (!f->is_stream_) named.push_back(f);
+  }
+  name_all(named);
+  for (const output_file* const f : named) f->sync_folder();
 }
 
 void output_file::name_all(std::span<output_file* const> files) {
@@ -239,8 +306,8 @@ void output_file::sync_folder() const noexcept {
   close(folder);
 }
 
-void write_file(const std::string& path, std::string_view text) {
-  output_file file(path, text.size());
+void write_file(output_place place, std::string_view text) {
+  output_file file(std::move(place), text.size());
   file.write(text.data(), text.size());
   file.commit();
 }

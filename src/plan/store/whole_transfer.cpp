@@ -1,5 +1,6 @@
 #include "plan/store/whole_transfer.hpp"
 
+#include <poll.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -25,6 +26,15 @@ bool all(std::uint64_t offset, Byte* bytes, std::uint64_t count, Transfer transf
   return true;
 }
 
+// Whether a call of a stream is to be made again, if need be once the stream is ready.
+bool may_try_again(int descriptor, short event) noexcept {
+  if (errno == EINTR) return true;
+  if (errno != EAGAIN && errno != EWOULDBLOCK) return false;
+  pollfd ready{descriptor, event, 0};
+  poll(&ready, 1, -1);
+  return true;
+}
+
 }  // namespace
 
 bool read_whole(int descriptor, std::uint64_t offset, void* to, std::uint64_t bytes) noexcept {
@@ -35,6 +45,25 @@ bool read_whole(int descriptor, std::uint64_t offset, void* to, std::uint64_t by
 bool write_whole(int descriptor, std::uint64_t offset, const void* from, std::uint64_t bytes) noexcept {
   return all(offset, static_cast<const char*>(from), bytes,
              [&](const char* place, std::uint64_t count, off_t at) { return pwrite(descriptor, place, count, at); });
+}
+
+ssize_t read_stream(int descriptor, void* to, std::uint64_t bytes) noexcept {
+  for (;;) {
+    const ssize_t moved = read(descriptor, to, std::min(bytes, most_at_once));
+    if (moved >= 0 || !may_try_again(descriptor, POLLIN)) return moved;
+  }
+}
+
+bool write_stream(int descriptor, const void* from, std::uint64_t bytes) noexcept {
+  const auto* next = static_cast<const char*>(from);
+  while (bytes > 0) {
+    const ssize_t moved = write(descriptor, next, std::min(bytes, most_at_once));
+    if (moved < 0 && !may_try_again(descriptor, POLLOUT)) return false;
+    if (moved <= 0) continue;
+    next += moved;
+    bytes -= static_cast<std::uint64_t>(moved);
+  }
+  return true;
 }
 
 }  // namespace sheaf::io

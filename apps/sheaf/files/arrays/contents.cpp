@@ -9,6 +9,9 @@
 #include <fmt/ranges.h>
 
 #include "apps/sheaf/files/failure.hpp"
+#include "apps/sheaf/files/npy.hpp"
+#include "apps/sheaf/files/progress.hpp"
+#include "apps/sheaf/files/streams.hpp"
 #include "apps/sheaf/files/zip.hpp"
 #include "core/host.hpp"
 #include "core/printable.hpp"
@@ -27,7 +30,7 @@ bool is_there(const std::string& path) {
 
 bool is_file(const std::string& path) {
   std::error_code ignored;
-  return std::filesystem::is_regular_file(path, ignored);
+  return std::filesystem::is_regular_file(path, ignored) || names_stream(path);
 }
 
 /// A path as a file and the member of it; an empty one for the file alone.
@@ -70,7 +73,9 @@ std::string list_of(const std::vector<zip_member>& members) {
 
 const zip_member& only_member(const std::vector<zip_member>& members, const std::string& file) {
   if (members.size() > 1) {
-    fail(file, "an archive of {} members; {}:NAME reads one of {}", members.size(), file, list_of(members));
+    // Of `-` as of a file, a name goes behind a path.
+    fail(file, "an archive of {} members; {}:NAME reads one of {}", members.size(),
+         file == shown_input("-") ? "/dev/stdin" : file, list_of(members));
   }
   return members.front();
 }
@@ -92,18 +97,18 @@ const zip_member& member_named(const std::vector<zip_member>& members, const std
 }  // namespace
 
 array_contents::array_contents(const std::string& path, const unpacking& where)
-    : file_(file_behind(path)), name_(path), size_(file_.size()) {
+    : file_(open_input(file_behind(path))), name_(file_.path()), size_(file_.size()) {
   const std::optional<member_path> inner = split_path(path);
   const bool archive = is_archive(file_);
-  if (inner && inner->member.empty()) fail(inner->file, "the name of a member is missing after the colon");
+  if (inner && inner->member.empty()) fail(file_.path(), "the name of a member is missing after the colon");
   if (inner && !archive) {
-    fail(inner->file, "is not an .npz archive, so it has no member {}", core::printable(inner->member));
+    fail(file_.path(), "is not an .npz archive, so it has no member {}", core::printable(inner->member));
   }
   if (archive) open_member(inner ? inner->member : "", where);
 }
 
 array_contents::array_contents(const std::string& path, const char* option)
-    : file_(file_behind(path)), name_(path), size_(file_.size()) {
+    : file_(open_input(file_behind(path))), name_(file_.path()), size_(file_.size()) {
   if (split_path(path) || (path.ends_with(archive_ending) && is_archive(file_))) {
     fail(path, "an array of an archive, but {} is for raw files", option);
   }
@@ -131,6 +136,7 @@ void array_contents::open_member(const std::string& member, const unpacking& whe
     unpacked_ = std::make_unique_for_overwrite<std::byte[]>(size_);
   }
   std::uint64_t done = 0;
+  progress_step step("unpacking " + name_, progress_unit::bytes, static_cast<double>(size_));
   inflate_member(archive, found, first, [&](std::span<const std::byte> piece) {
     if (scratch_ != nullptr) {
       scratch_->write_at(done, piece.data(), piece.size());
@@ -138,6 +144,7 @@ void array_contents::open_member(const std::string& member, const unpacking& whe
       std::memcpy(unpacked_.get() + done, piece.data(), piece.size());
     }
     done += piece.size();
+    step.add(piece.size());
   });
 }
 
@@ -168,6 +175,13 @@ void require_memory_for_copy(const std::string& name, std::uint64_t bytes) {
 }
 
 bool names_array(const std::string& path) {
+  if (names_stream(path)) {
+    const input_file file = open_input(path);
+    std::byte front[npy_magic_bytes] = {};
+    const std::uint64_t bytes = std::min<std::uint64_t>(file.size(), sizeof front);
+    file.read_at(0, front, bytes);
+    return starts_as_npy({front, bytes}) || starts_as_zip(front, bytes);
+  }
   return path.ends_with(array_ending) || path.ends_with(archive_ending) || split_path(path).has_value();
 }
 

@@ -47,7 +47,8 @@ class array_contents {
 /// Before an array that is unpacked or transposed takes memory. @throws error(out_of_memory)
 void require_memory_for_copy(const std::string& name, std::uint64_t bytes);
 
-/// Whether a path is that of an array, by its name: it ends in .npy or .npz, or is that of a member.
+/// Whether a path is that of an array, by its name: it ends in .npy or .npz, or is that of a member. Of a stream, whose
+/// name says nothing, by its first bytes.
 bool names_array(const std::string& path);
 /// The file that a path reads: the path itself, or the archive of a member.
 std::string file_behind(const std::string& path);

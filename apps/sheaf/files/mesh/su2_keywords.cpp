@@ -1,5 +1,6 @@
 #include "apps/sheaf/files/mesh/su2_keywords.hpp"
 
+#include "apps/sheaf/files/progress.hpp"
 #include "apps/sheaf/files/text/number.hpp"
 #include "core/parallel_tasks.hpp"
 #include "core/printable.hpp"
@@ -38,7 +39,9 @@ const char* find_su2_line(std::string_view text, su2_line kind) noexcept {
 std::vector<const char*> su2_lines_of_words(std::string_view text, std::uint64_t part_bytes, int threads) {
   const std::vector<std::string_view> parts = cut_at_line_ends(text, part_bytes);
   std::vector<std::vector<const char*>> found(parts.size());
+  progress_step step("looking for sections of the mesh", progress_unit::bytes, static_cast<double>(text.size()));
   core::for_each_task(parts.size(), static_cast<std::uint64_t>(threads), [&](std::uint64_t part) {
+    step.add(parts[part].size());
     std::string_view rest = parts[part];
     const char* const end = rest.data() + rest.size();
     for (;;) {

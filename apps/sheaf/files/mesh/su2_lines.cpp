@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "apps/sheaf/files/progress.hpp"
 #include "apps/sheaf/files/text/number.hpp"
 #include "core/parallel_tasks.hpp"
 #include "core/printable.hpp"
@@ -202,12 +203,15 @@ std::vector<double> read_su2_points(const su2_reading& how, const su2_zone& zone
                           [] { return "the points take"; });
   std::vector<double> coordinates(first_points.back() * dimension);
   std::vector<part_outcome> outcomes(parts.size());
+  progress_step step("reading points of " + how.file.origin, progress_unit::bytes,
+                     static_cast<double>(section.body.size()));
   core::for_each_task(parts.size(), static_cast<std::uint64_t>(how.threads), [&](std::uint64_t part) {
     double* to = coordinates.data() + first_points[part] * dimension;
     outcomes[part] = read_part(parts[part], [&](line_reader& lines) {
       read_point(lines, zone.dimension, zone.points_have_two_numbers ? 2 : 1, to);
       to += dimension;
     });
+    step.add(parts[part].size());
   });
   require_all(how.file, announced(section, "points"), parts, outcomes);
   return coordinates;
@@ -237,6 +241,8 @@ su2_elements read_su2_elements(const su2_reading& how, const su2_element_lines& 
   for (const element_type type : all_element_types) read.lists.nodes(type).resize(of_type(sums, type) * nodes_of(type));
   std::vector<part_outcome> outcomes(parts.size());
   std::vector<std::uint64_t> vertices(parts.size(), 0);
+  progress_step step(fmt::format("reading {} of {}", lines.what, how.file.origin), progress_unit::bytes,
+                     static_cast<double>(lines.section.body.size()));
   core::for_each_task(parts.size(), static_cast<std::uint64_t>(how.threads), [&](std::uint64_t part) {
     outcomes[part] = read_part(parts[part], [&](line_reader& line) {
       const auto [type, is_vertex] = type_of_line(line, lines);
@@ -249,6 +255,7 @@ su2_elements read_su2_elements(const su2_reading& how, const su2_element_lines& 
       const std::uint64_t place = of_type(firsts[part], *type)++;
       read_nodes(line, *type, lines, read.lists.nodes(*type).data() + place * nodes_of(*type));
     });
+    step.add(parts[part].size());
   });
   require_all(how.file, announced(lines.section, lines.what), parts, outcomes);
   for (const std::uint64_t count : vertices) read.vertices += count;

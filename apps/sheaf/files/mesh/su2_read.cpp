@@ -7,9 +7,9 @@
 #include "apps/sheaf/files/mesh/su2.hpp"
 #include "apps/sheaf/files/mesh/su2_lines.hpp"
 #include "apps/sheaf/files/mesh/su2_sections.hpp"
+#include "apps/sheaf/files/streams.hpp"
 #include "apps/sheaf/files/text/gzip.hpp"
 #include "core/printable.hpp"
-#include "plan/store/input_file.hpp"
 
 namespace sheaf::io {
 namespace {
@@ -158,14 +158,14 @@ unstructured_mesh parse_su2(std::span<const std::byte> file, const std::string& 
 }
 
 unstructured_mesh read_su2(const std::string& path, const su2_options& options) {
-  const input_file file(path);
-  return parse_su2({file.data(), file.size()}, path, options);
+  const input_file file = open_input(path);
+  return parse_su2({file.data(), file.size()}, file.path(), options);
 }
 
 std::uint64_t line_of_su2_element(const std::string& path, const su2_element_name& element,
                                   const su2_options& options) {
-  const input_file file(path);
-  return with_su2({file.data(), file.size()}, path, options, [&](const named_text& text) -> std::uint64_t {
+  const input_file file = open_input(path);
+  return with_su2({file.data(), file.size()}, file.path(), options, [&](const named_text& text) -> std::uint64_t {
     const char* const line = find_element(zones_to_read(reading_of(text, options), options), element);
     return line == nullptr ? 0 : text.line_of(line);
   });

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "apps/sheaf/files/failure.hpp"
+#include "apps/sheaf/files/progress.hpp"
 #include "apps/sheaf/files/sparse/csr_matrix.hpp"
 #include "apps/sheaf/files/sparse/entries.hpp"
 #include "core/parallel_tasks.hpp"
@@ -202,11 +203,13 @@ csr_matrix<Value> compress(std::vector<entry_block<Index, Value>> blocks, const 
         columns.resize(bases.back());
         std::vector<std::uint64_t> kept(ranges.count());
         std::vector<std::optional<matrix_place>> overflows(ranges.count());
+        progress_step step("building the matrix: entries", progress_unit::items, static_cast<double>(bases.back()));
         core::for_each_task(ranges.count(), static_cast<std::uint64_t>(threads), [&](std::uint64_t range) {
           range_compressor<Index, column_type, Value> rows(ranges, range, bases[range], matrix.row_offsets.data(),
                                                            columns.data(), matrix.values.data());
           kept[range] = rows.run(blocks);
           overflows[range] = rows.overflow();
+          step.add(bases[range + 1] - bases[range]);
         });
         require_finite_sums<Value>(overflows, header, origin);
         close_gaps(matrix, columns, ranges, bases, kept);

@@ -4,6 +4,7 @@
 
 #include <tuple>
 
+#include "apps/sheaf/files/progress.hpp"
 #include "apps/sheaf/files/sparse/line_reader.hpp"
 #include "core/parallel_tasks.hpp"
 
@@ -194,6 +195,7 @@ file_entries<Index, Value> read_entries(const named_text& file, const market_hea
   std::vector<part_outcome> outcomes(parts.size());
   std::vector<triangles> found(parts.size());
   std::vector<entry_sink<Index, Value>> sinks(static_cast<std::size_t>(threads));
+  progress_step step("reading " + file.origin, progress_unit::bytes, static_cast<double>(header.body.size()));
   core::for_each_task(parts.size(), static_cast<std::uint64_t>(threads), [&](std::uint64_t part) {
     entry_sink<Index, Value>& sink = sinks[threads <= 1 ? 0 : static_cast<std::size_t>(omp_get_thread_num())];
     sink.begin(ranges);
@@ -202,6 +204,7 @@ file_entries<Index, Value> read_entries(const named_text& file, const market_hea
         is_array ? reader.read_array(std::min(first_entries[part], header.entries)) : reader.read_coordinates();
     found[part] = reader.found();
     read.blocks[part] = sink.split();
+    step.add(parts[part].size());
   });
   require_all(file, announced(file, header), parts, outcomes);
   read.has_both_triangles =

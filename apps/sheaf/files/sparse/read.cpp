@@ -6,8 +6,8 @@
 #include "apps/sheaf/files/sparse/entries.hpp"
 #include "apps/sheaf/files/sparse/header.hpp"
 #include "apps/sheaf/files/sparse/matrix_market.hpp"
+#include "apps/sheaf/files/streams.hpp"
 #include "apps/sheaf/files/text/gzip.hpp"
-#include "plan/store/input_file.hpp"
 
 namespace sheaf::io {
 namespace {
@@ -136,8 +136,8 @@ csr_matrix<Value> parse_matrix_market(std::span<const std::byte> file, const std
 
 template <class Value>
 csr_matrix<Value> read_matrix_market(const std::string& path, const matrix_market_options& options) {
-  const input_file file(path);
-  return parse_matrix_market<Value>({file.data(), file.size()}, path, options);
+  const input_file file = open_input(path);
+  return parse_matrix_market<Value>({file.data(), file.size()}, file.path(), options);
 }
 
 template <class Value>
@@ -152,8 +152,8 @@ template <class Value>
 std::vector<Value> read_matrix_market_vector(const std::string& path,
                                              const std::function<void(std::uint64_t)>& check_count,
                                              const matrix_market_options& options) {
-  const input_file file(path);
-  return parse_matrix_market_vector<Value>({file.data(), file.size()}, path, check_count, options);
+  const input_file file = open_input(path);
+  return parse_matrix_market_vector<Value>({file.data(), file.size()}, file.path(), check_count, options);
 }
 
 template csr_matrix<float> parse_matrix_market(std::span<const std::byte>, const std::string&,

@@ -5,6 +5,7 @@
 #include <zlib.h>
 
 #include "apps/sheaf/files/failure.hpp"
+#include "apps/sheaf/files/progress.hpp"
 
 namespace sheaf::io {
 namespace {
@@ -27,6 +28,8 @@ class gzip_reader {
   gzip_reader& operator=(const gzip_reader&) = delete;
 
   bool done() const noexcept { return done_; }
+  // Compressed bytes that are behind it.
+  std::uint64_t read_bytes() const noexcept { return file_bytes_ - rest_.size(); }
 
   // Inflates up to `room` bytes, and returns how many these are: fewer only at the end.
   std::uint64_t read(char* to, std::uint64_t room) {
@@ -110,12 +113,16 @@ inflated_text inflate_gzip(std::span<const std::byte> file, const std::string& o
   std::uint64_t capacity = grow_to(std::min(front_bytes, most_capacity));
   out.size_ = reader.read(out.bytes_.get(), capacity);
   check_front(out.text());
+  progress_step step("inflating " + origin, progress_unit::bytes, static_cast<double>(file.size()));
   while (!reader.done() && out.size_ <= most_bytes) {
+    step.reach(static_cast<double>(reader.read_bytes()) / static_cast<double>(file.size()));
     // Text of matrices and meshes is three to five times as long as it is compressed.
     if (out.size_ == capacity) {
       capacity = grow_to(std::min(std::max(capacity + capacity / 2, 4 * std::uint64_t{file.size()}), most_capacity));
     }
-    out.size_ += reader.read(out.bytes_.get() + out.size_, capacity - out.size_);
+    // Piece by piece, between which others may look how far it is.
+    constexpr std::uint64_t piece_bytes = std::uint64_t{16} << 20;
+    out.size_ += reader.read(out.bytes_.get() + out.size_, std::min(capacity - out.size_, piece_bytes));
   }
   if (out.size_ > most_bytes) io::fail(origin, "inflates to more than {} bytes, the most that are read", most_bytes);
   return out;

@@ -4,6 +4,7 @@
 
 #include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/files/mesh/su2.hpp"
+#include "apps/sheaf/files/progress.hpp"
 #include "apps/sheaf/mesh/repeated.hpp"
 #include "apps/sheaf/subcommands/files/vector_file.hpp"
 #include "primitives/views.hpp"
@@ -21,6 +22,7 @@ io::index_file read_pairs(const edge_files& files) {
 }
 
 void find_edges(const edge_files& files, const context& cpu, edge_graph& graph) {
+  const io::progress_step step(files.has_dual ? "building the dual mesh" : "finding the edges of the mesh");
   try {
     if (files.has_dual) {
       graph.dual = mesh::median_dual(cpu, *graph.mesh);

@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include "apps/sheaf/files/output_check.hpp"
+#include "apps/sheaf/files/streams.hpp"
 #include "primitives/views.hpp"
 
 namespace sheaf::cli {
@@ -11,6 +12,11 @@ namespace sheaf::cli {
 output_set::output_set(std::string prefix, std::vector<std::string> inputs, std::string option)
     : prefix_(std::move(prefix)), option_(std::move(option)), inputs_(std::move(inputs)) {
   if (prefix_.empty()) primitives::refuse("{}: an empty prefix names no files", option_);
+  if (prefix_ == "-") {
+    primitives::refuse("{} -: standard output takes one file, and {} says how the names of several begin", option_,
+                       option_);
+  }
+  io::require_streams_apart(inputs_);
   std::error_code none;
   if (prefix_.ends_with('/') || std::filesystem::is_directory(prefix_, none)) {
     primitives::refuse("{} {}: a folder; a prefix is how the names of files begin", option_, prefix_);

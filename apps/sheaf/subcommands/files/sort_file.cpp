@@ -4,8 +4,9 @@
 
 #include "apps/sheaf/checks/sort.hpp"
 #include "apps/sheaf/files/failure.hpp"
+#include "apps/sheaf/files/progress.hpp"
 #include "apps/sheaf/files/scratch_file.hpp"
-#include "apps/sheaf/progress_line.hpp"
+#include "apps/sheaf/files/streams.hpp"
 #include "apps/sheaf/sort/external.hpp"
 #include "apps/sheaf/sort/key.hpp"
 #include "apps/sheaf/sort/record_source.hpp"
@@ -80,10 +81,14 @@ sort_report sort_in_memory(const sort_job& job, const context& ctx, explanation 
   const const_records in(context_in.data(), count, rows.record_bytes);
   const context_output context_out(ctx, out);
   const sort_options options{job.common.variant()};
-  const double seconds = timed(ctx, job.file.path(), [&] {
-    if (job.index) return sort_gather_index(ctx, in, job.order.key, {context_out.data(), count, *job.index}, options);
-    sort_records(ctx, in, job.order.key, {context_out.data(), count, in.record_bytes}, options);
-  });
+  const double seconds = timed(
+      ctx, job.file.path(),
+      [&] {
+        if (job.index)
+          return sort_gather_index(ctx, in, job.order.key, {context_out.data(), count, *job.index}, options);
+        sort_records(ctx, in, job.order.key, {context_out.data(), count, in.record_bytes}, options);
+      },
+      &plan);
   context_out.fetch();
   if (!job.index) jobs::restore(out.rows().data, count, rows.record_bytes, job.order.changes);
   require_sorted(job, jobs::source_of(rows), jobs::source_of(const_records(out.rows())), left_bytes);
@@ -148,27 +153,6 @@ void sort_run(const context& ctx, const sort_key& key, const_records in, records
   context_out.fetch();
 }
 
-// A line that says how far runs and merges are.
-class run_progress {
- public:
-  run_progress(bool is_quiet, std::uint64_t count) : line_(!is_quiet), count_(count) {}
-  jobs::row_progress of_runs() { return counting(in_runs_); }
-  jobs::row_progress of_merges() { return counting(merged_); }
-
- private:
-  jobs::row_progress counting(std::uint64_t& rows) {
-    return [this, &rows](std::uint64_t number) {
-      rows += number;
-      line_.show(fmt::format("sort: {} of {} records in runs, {} merged", in_runs_, count_, merged_));
-    };
-  }
-
-  progress_line line_;
-  std::uint64_t count_;
-  std::uint64_t in_runs_ = 0;
-  std::uint64_t merged_ = 0;  // summed over the merge levels
-};
-
 // Runs in a file, and how they were sorted.
 struct written_runs {
   std::unique_ptr<io::scratch_file> file;
@@ -178,7 +162,7 @@ struct written_runs {
 
 // The context ends here, so that its scratch is freed before a merge takes memory.
 written_runs write_runs(const sort_job& job, const external_rows& rows, const std::string& folder,
-                        std::uint64_t memory_bytes, const jobs::row_progress& progress) {
+                        std::uint64_t memory_bytes) {
   const context ctx = job.common.make_context();
   const sort_options options{job.common.variant()};
   const std::uint64_t count = rows.source.count;
@@ -193,17 +177,18 @@ written_runs write_runs(const sort_job& job, const external_rows& rows, const st
                                                           jobs::cache_use_for(memory_bytes)),
                        {},
                        {ctx.backend(), ctx.state().device_name, ctx.threads(), plan_of(run_rows), 0, 0, 0}};
+  io::progress_step step("sort: in runs", io::progress_unit::items, static_cast<double>(count));
   written.runs = jobs::write_runs(
       *written.file, rows.source, run_rows,
-      [&](const_records from, records to) { sort_run(ctx, rows.key, from, to, options); }, progress);
+      [&](const_records from, records to) { sort_run(ctx, rows.key, from, to, options); },
+      [&](std::uint64_t number) { step.add(number); });
   written.report.runs = written.runs.size();
   return written;
 }
 
 // Merges runs into the output, behind its header. Returns the levels of merges.
 std::uint64_t merge_runs(const sort_job& job, const external_rows& rows, written_runs& written,
-                         const std::string& header, io::output_file& out, std::uint64_t memory_bytes,
-                         const jobs::row_progress& progress) {
+                         const std::string& header, io::output_file& out, std::uint64_t memory_bytes) {
   const std::uint64_t width = rows.source.record_bytes;
   const auto write = [&](std::byte* block, std::uint64_t bytes) { out.write(block, bytes); };
   std::function<void(std::byte*)> restore_row;
@@ -211,8 +196,12 @@ std::uint64_t merge_runs(const sort_job& job, const external_rows& rows, written
     restore_row = [&](std::byte* row) { jobs::restore(row, 1, width, job.order.changes); };
   }
   const std::uint64_t part_offset = job.index ? width - number_bytes : 0;
+  const std::uint64_t levels = jobs::merge_levels(written.runs.size(), width, memory_bytes);
+  io::progress_step step("sort: merged", io::progress_unit::items,
+                         static_cast<double>(rows.source.count) * static_cast<double>(levels));
   return merge_all(*written.file, std::move(written.runs), {jobs::layout_of(rows.key), width}, memory_bytes,
-                   {header, part_offset, job.written_bytes(), write, false, restore_row}, progress)
+                   {header, part_offset, job.written_bytes(), write, false, restore_row},
+                   [&](std::uint64_t number) { step.add(number); })
       .levels;
 }
 
@@ -234,12 +223,13 @@ sort_report sort_in_runs(const sort_job& job) {
   const external_rows rows = job.index ? keys_with_numbers(keyed, job.order.key) : external_rows{keyed, job.order.key};
   const std::string header = header_of(job);
   const std::uint64_t memory_bytes = memory_for_runs(job);
-  io::output_file out(job.output, header.size() + in.count * job.written_bytes());
+  io::output_file out(io::place_of_output(job.output), header.size() + in.count * job.written_bytes());
   if (jobs::cache_use_for(memory_bytes) == io::cache_use::bypass) out.bypass_cache();
-  run_progress progress(job.common.quiet, in.count);
-  written_runs written = write_runs(job, rows, out.folder(), memory_bytes, progress.of_runs());
+  const std::string folder = io::has_temporary_folder() || out.is_stream() ? io::temporary_folder() : out.folder();
+  if (job.common.verify) out.hold(folder);
+  written_runs written = write_runs(job, rows, folder, memory_bytes);
   sort_report report = std::move(written.report);
-  report.merge_levels = merge_runs(job, rows, written, header, out, memory_bytes, progress.of_merges());
+  report.merge_levels = merge_runs(job, rows, written, header, out, memory_bytes);
   written.file.reset();
   require_sorted(job, in, header.size(), out, memory_bytes);
   out.commit();

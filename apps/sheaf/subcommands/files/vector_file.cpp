@@ -9,8 +9,8 @@
 #include "apps/sheaf/files/npy.hpp"
 #include "apps/sheaf/files/record_file.hpp"
 #include "apps/sheaf/files/sparse/matrix_market.hpp"
+#include "apps/sheaf/files/streams.hpp"
 #include "core/printable.hpp"
-#include "plan/store/input_file.hpp"
 
 namespace sheaf::cli {
 namespace {
@@ -18,7 +18,7 @@ namespace {
 // A file that is not an array is MatrixMarket, unless its name says that it should be an array.
 bool is_matrix_market(const std::string& path) {
   if (io::names_array(path)) return false;
-  const io::input_file file(path);
+  const io::input_file file = io::open_input(path);
   std::vector<std::byte> front(std::min<std::uint64_t>(io::npy_magic_bytes, file.size()));
   file.read_at(0, front.data(), front.size());
   return !io::starts_as_npy(front);

@@ -47,8 +47,8 @@ TEST_F(OutputCheck, FindsWhatIsInTheWay) {
   std::filesystem::create_directory(folder / "folder");
   refused(folder / "none/out", "cannot be created: No such file or directory");
   refused(folder / "file/out", "cannot be created: Not a directory");
-  refused(folder / "folder", "cannot be replaced: not a regular file");
-  refused("/dev/null", "cannot be replaced: not a regular file");
+  expect_error(error_code::bad_argument, (folder / "folder") + ": a folder; an output is a file",
+               [&] { io::require_creatable(folder / "folder"); });
   refused(folder / std::string(300, 'x'), "cannot be created: File name too long");
   refused(folder / "none/out/", "cannot be created: No such file or directory");
   expect_error(error_code::bad_argument, "an empty name names no file", [] { io::require_creatable(""); });
@@ -75,7 +75,8 @@ TEST_F(OutputCheck, LooksBehindFoldersThatAreYetToBeMade) {
   refused(folder / "file/sheaf/out", "cannot be created: Not a directory", are_made);
   refused(folder / (std::string(300, 'x') + "/out"), "cannot be created: File name too long", are_made);
   std::filesystem::create_directories(folder / "there/out");
-  refused(folder / "there/out", "cannot be replaced: not a regular file", are_made);
+  expect_error(error_code::bad_argument, (folder / "there/out") + ": a folder; an output is a file",
+               [&] { io::require_creatable(folder / "there/out", are_made); });
   const auto before = std::filesystem::current_path();
   std::filesystem::current_path(folder.path());
   EXPECT_NO_THROW(io::require_creatable("a/out", are_made));
@@ -93,6 +94,23 @@ TEST_F(OutputCheck, FollowsLinks) {
   refused(folder / "broken", "cannot be created: No such file or directory");
   refused(folder / "circle", "cannot be created: Too many levels of symbolic links");
   EXPECT_TRUE(std::filesystem::is_empty(folder / "far"));
+}
+
+// Opened, a pipe would wait for its reader here.
+TEST_F(OutputCheck, StreamsAreNotOpened) {
+  const std::string pipe = folder / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_NO_THROW(io::require_creatable(pipe));
+  EXPECT_NO_THROW(io::require_creatable("/dev/null"));
+  EXPECT_TRUE(io::name_one_file(pipe, folder / "./pipe"));
+  EXPECT_FALSE(io::name_one_file("/dev/null", "/dev/null")) << "it takes any number of outputs";
+  EXPECT_TRUE(io::name_one_file("-", "/dev/stdout"));
+  EXPECT_TRUE(io::name_one_file("/dev/fd/1", "-"));
+  EXPECT_FALSE(io::name_one_file("-", folder / "none"));
+  const std::vector<std::string> inputs{pipe, "/dev/null"};
+  EXPECT_NO_THROW(io::require_not_an_input("/dev/null", inputs, "-o"));
+  expect_error(error_code::bad_argument, "-o " + pipe + " is the input " + pipe + "; inputs are never written",
+               [&] { io::require_not_an_input(pipe, inputs, "-o"); });
 }
 
 TEST_F(OutputCheck, KnowsOneFileByTwoNames) {

@@ -1,7 +1,6 @@
 #include <chrono>
 #include <filesystem>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -28,18 +27,23 @@ class CliOutputPlaces : public cli_test {
   }
 
   // Outputs that cannot be, and why.
-  const std::vector<std::pair<std::string, std::string>> places{
-      {"none/out", "cannot be created: No such file or directory"},
-      {"file/out", "cannot be created: Not a directory"},
-      {"folder", "cannot be replaced: not a regular file"},
+  struct bad_place {
+    std::string name;
+    int code;
+    std::string reason;
+  };
+  const std::vector<bad_place> places{
+      {"none/out", 5, "cannot be created: No such file or directory"},
+      {"file/out", 5, "cannot be created: Not a directory"},
+      {"folder", 2, "a folder; an output is a file"},
   };
 
   void expect_found(const std::string& subcommand, const std::string& arguments) {
-    for (const auto& [place, reason] : places) {
-      expect_failure(fmt::format("{} {} {}", subcommand, arguments, place), 5,
-                     fmt::format("sheaf {}: {}: {}", subcommand, place, reason));
-      expect_failure(fmt::format("{} {} {} --quiet", subcommand, arguments, place), 5,
-                     fmt::format("sheaf {}: {}: {}", subcommand, place, reason));
+    for (const auto& [name, code, reason] : places) {
+      expect_failure(fmt::format("{} {} {}", subcommand, arguments, name), code,
+                     fmt::format("sheaf {}: {}: {}", subcommand, name, reason));
+      expect_failure(fmt::format("{} {} {} --quiet", subcommand, arguments, name), code,
+                     fmt::format("sheaf {}: {}: {}", subcommand, name, reason));
     }
     EXPECT_EQ(folder.read("file"), "as it was") << subcommand;
     EXPECT_TRUE(std::filesystem::is_empty(folder / "folder")) << subcommand;
