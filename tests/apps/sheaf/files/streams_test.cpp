@@ -188,6 +188,7 @@ TEST_F(Streams, AreKeptWhereTheyAreToBe) {
 TEST_F(Streams, StandardOutputIsForTheOutputAlone) {
   const std::string out = folder.write("out", "before ");
   const std::string err = folder / "err";
+  std::fflush(stdout);  // what this process has printed is not the child's
   EXPECT_EQ(in_a_child([&] {
               dup2(open(out.c_str(), O_WRONLY | O_APPEND), STDOUT_FILENO);
               dup2(open(err.c_str(), O_WRONLY | O_CREAT, 0600), STDERR_FILENO);

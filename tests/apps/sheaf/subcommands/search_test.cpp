@@ -287,7 +287,7 @@ TEST_F(CliSearch, LeavesAllOldOutputsWhereOneCannotBeWritten) {
   folder.write("out.offsets.npy", "old");
   std::filesystem::create_directory(folder / "out.records.npy");
   const program_result result = run_sheaf(folder, "search keys.npy table.npy --records table.npy -o out");
-  EXPECT_EQ(result.code, 5) << result.err;
+  EXPECT_EQ(result.code, 2) << result.err;
   EXPECT_NE(result.err.find("out.records.npy"), std::string::npos) << result.err;
   EXPECT_EQ(folder.read("out.offsets.npy"), "old");
   EXPECT_FALSE(folder.has("out.ids.npy"));
