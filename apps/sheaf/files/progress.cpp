@@ -172,7 +172,7 @@ bool shows_progress() noexcept { return progress_display::of_process().is_wanted
 
 void clear_progress() { progress_display::of_process().clear_line(); }
 
-progress_step::progress_step(std::string what, progress_unit unit, double total)
+progress_step::progress_step(const std::string& what, progress_unit unit, double total)
     : what_(core::printable(what)), unit_(unit), total_(total), begin_(std::chrono::steady_clock::now()) {
   progress_display::of_process().begin(*this);
 }

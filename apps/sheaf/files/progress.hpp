@@ -29,7 +29,7 @@ void clear_progress();
 class progress_step {
  public:
   /// @param what  begins the line: "reading a.mtx". @param total  of the work; 0 where it is not known
-  explicit progress_step(std::string what, progress_unit unit = progress_unit::items, double total = 0);
+  explicit progress_step(const std::string& what, progress_unit unit = progress_unit::items, double total = 0);
   ~progress_step();
   progress_step(const progress_step&) = delete;
   progress_step& operator=(const progress_step&) = delete;
