@@ -24,15 +24,35 @@
 namespace sheaf::cli {
 namespace {
 
-// Whether a failure is printed as a document, too, and the one of an input that shrinks. A signal handler reads them,
-// which is installed after they are set.
+// Whether a failure is printed as a document, too.
 bool json_is_wanted = false;
-std::string document_of_shrunken_input;
 // Whether standard output is for a result, and for nothing else.
 bool standard_output_is_wanted = false;
 
+// What is said of an input that shrinks, around its name. A signal handler reads it, which is installed after it is
+// set.
+struct shrunken_input_texts {
+  std::string words_before, words_after = ": was cut short while it was read\n";
+  std::string document_before, document_after;
+  bool is_on_terminal = false;
+} about_shrunken_input;
+
 bool write_all(int descriptor, std::initializer_list<const char*> texts) {
   return std::ranges::all_of(texts, [&](const char* text) { return write(descriptor, text, std::strlen(text)) >= 0; });
+}
+
+// Writes a name with its control characters, and `quote` and backslashes where it is quoted, as escapes of JSON.
+void write_escaped(int descriptor, const char* name, char quote) {
+  constexpr const char* digits = "0123456789abcdef";
+  for (; *name != '\0'; ++name) {
+    const auto byte = static_cast<unsigned char>(*name);
+    const char code[] = {'\\', 'u', '0', '0', digits[byte / 16], digits[byte % 16], '\0'};
+    const char escaped[] = {'\\', *name, '\0'};
+    const char plain[] = {*name, '\0'};
+    const bool is_control = byte < ' ' || byte == 0x7f;
+    const bool is_special = quote != '\0' && (*name == quote || *name == '\\');
+    write_all(descriptor, {is_control ? code : is_special ? escaped : plain});
+  }
 }
 
 // SIGBUS at an address of a mapped input means that somebody truncated the file while it was read. Elsewhere it is a
@@ -44,9 +64,16 @@ extern "C" void input_shrank(int, siginfo_t* info, void*) {
     std::signal(SIGBUS, SIG_DFL);
     return;
   }
-  write_all(STDERR_FILENO, {"sheaf: ", path, ": was cut short while it was read\n"});
-  if (json_is_wanted)
-    write_all(standard_output_is_wanted ? STDERR_FILENO : STDOUT_FILENO, {document_of_shrunken_input.c_str()});
+  const shrunken_input_texts& about = about_shrunken_input;
+  write_all(STDERR_FILENO, {about.words_before.c_str()});
+  about.is_on_terminal ? write_escaped(STDERR_FILENO, path, '\0') : static_cast<void>(write_all(STDERR_FILENO, {path}));
+  write_all(STDERR_FILENO, {about.words_after.c_str()});
+  if (json_is_wanted) {
+    const int documents = standard_output_is_wanted ? STDERR_FILENO : STDOUT_FILENO;
+    write_all(documents, {about.document_before.c_str()});
+    write_escaped(documents, path, '"');
+    write_all(documents, {about.document_after.c_str()});
+  }
   _exit(exit_bad_input);
 }
 
@@ -189,6 +216,18 @@ int run(CLI::App& app, const std::vector<std::string>& arguments) {
   }
 }
 
+void prepare_texts_of_shrunken_input(const std::string& subcommand) {
+  constexpr std::string_view name_in_document = "\\u0001";  // of a character that no text here has
+  shrunken_input_texts& about = about_shrunken_input;
+  about.words_before = fmt::format("sheaf{}{}: ", subcommand.empty() ? "" : " ", subcommand);
+  const std::string document = text_of_document(document_of({exit_bad_input, name(error_code::bad_input), {}},
+                                                            subcommand, "\1: was cut short while it was read"));
+  const std::size_t place = document.find(name_in_document);
+  about.document_before = document.substr(0, place);
+  about.document_after = document.substr(place + name_in_document.size());
+  about.is_on_terminal = isatty(STDERR_FILENO) != 0;
+}
+
 constexpr const char* footer =
     "`sheaf help SUBCOMMAND` describes a subcommand, and ends with examples. The name - is standard input or output;\n"
     "when a result goes there, reports go to standard error. With --json, which may stand before the subcommand, a\n"
@@ -256,9 +295,7 @@ int main(int argc, char** argv) try {
   // CLI11 gives the program what a subcommand has no operand for, so that `-- --json` would be this option. Help shows
   // it.
   if (subcommand != nullptr && subcommand->get_option_no_throw("--json") != nullptr) app.remove_option(json);
-  document_of_shrunken_input = text_of_document(document_of(
-      {exit_bad_input, sheaf::name(sheaf::error_code::bad_input), {}},
-      subcommand == nullptr ? "" : subcommand->get_name(), "an input file was cut short while it was read"));
+  prepare_texts_of_shrunken_input(subcommand == nullptr ? "" : subcommand->get_name());
   watch_inputs();
   sheaf::io::remove_temporaries_on_signals();
   std::signal(SIGXFSZ, SIG_IGN);  // a write past the limit on file sizes then fails with an error message

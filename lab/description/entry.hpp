@@ -33,7 +33,7 @@ struct entry {
   std::string_view name;    ///< "split_gather_index"
   std::string_view family;  ///< folder of its variants in a backend: "split"
   std::span<const field_use> fields;
-  std::string_view example;   ///< options of a problem: "--count 1000 --table 1000 --bytes 16"
+  std::string_view example;   ///< options of a problem: "--count 1000 --table 1000 --record-bytes 16"
   bool writes_index = false;  ///< the output is a list of record numbers
 
   row_parts (*write)(const problem_spec& problem);

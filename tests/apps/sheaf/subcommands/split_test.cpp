@@ -265,7 +265,9 @@ cut_result cut_once_mapped(const temporary_folder& folder, const char* file, std
     words.insert(words.begin(), "sheaf");
     words.push_back(nullptr);
     const int err = open((folder / "err").c_str(), O_CREAT | O_WRONLY, 0600);
-    const bool ready = dup2(err, STDERR_FILENO) >= 0 && chdir(folder.path().c_str()) == 0;
+    const int out = open((folder / "out").c_str(), O_CREAT | O_WRONLY, 0600);
+    const bool ready =
+        dup2(err, STDERR_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0 && chdir(folder.path().c_str()) == 0;
     if (ready && ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0) {
       execv(sheaf_program().c_str(), const_cast<char* const*>(words.data()));
     }
@@ -288,12 +290,16 @@ TEST_F(CliSplit, InputsThatAreCutShortMeanwhileAreNamed) {
   for (const char* file : {"in.npy", "of.npy"}) {
     fill_folder();
     const cut_result result = cut_once_mapped(
-        folder, file, {"split", "in.npy", "--keys", "of.npy", "--categories", "3", "-o", "out.npy", "--quiet"});
+        folder, file, {"split", "in.npy", "--keys", "of.npy", "--categories", "3", "-o", "out.npy", "--json"});
     if (!result.was_cut) GTEST_SKIP() << "programs may not be traced here";
     EXPECT_EQ(result.code, 3);
-    EXPECT_EQ(folder.read("err"), "sheaf: " + std::string(file) + ": was cut short while it was read\n");
+    EXPECT_EQ(folder.read("err"), "sheaf split: " + std::string(file) + ": was cut short while it was read\n");
+    const auto document = nlohmann::json::parse(folder.read("out"), nullptr, false);
+    EXPECT_EQ(document["command"], "split");
+    EXPECT_EQ(document["error"]["message"], std::string(file) + ": was cut short while it was read");
     EXPECT_FALSE(folder.has("out.npy"));
     std::filesystem::remove(folder / "err");
+    std::filesystem::remove(folder / "out");
   }
 }
 
