@@ -227,6 +227,13 @@ SHEAF_API prepared_edge_sum prepare_edge_sum(const context& ctx, const edge_view
                                              std::uint32_t components, std::uint64_t expected_runs,
                                              const prepare_edge_sum_options& options = {});
 
+/// What prepare_edge_sum would plan for edges of this shape. Ends and coordinates are not read and may be null. Seconds
+/// are those of the preparation and of all expected runs. A preparation whose form then does not suit the edges, or
+/// whose runs are found slower than edge_sum, is replaced, as prepared_edge_sum::report() says.
+SHEAF_API explanation explain_prepare_edge_sum(const context& ctx, const edge_view& edges, std::uint64_t nodes,
+                                               std::uint32_t components, std::uint64_t expected_runs,
+                                               const prepare_edge_sum_options& options = {});
+
 // How the library calls the caller's function, whose type it does not know: without the type, through a pointer to a
 // loop over edges that the caller's compiler has made. Programs call nothing below.
 namespace detail {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include <sheaf/export.hpp>
@@ -44,6 +45,14 @@ struct cost_term {
   std::uint32_t overlapped = 0;  ///< of "overlap": the number of terms right before it that overlap; 0 of others
 };
 
+/// One thing that the plan of a variant decided for its run: 3 "passes", 16 "parts".
+struct decided_value {
+  const char* what = "";  ///< "passes", "digit_bits"
+  std::variant<std::uint64_t, double, bool, std::string> value;
+
+  friend bool operator==(const decided_value&, const decided_value&) = default;
+};
+
 /// What the planner predicts of one variant.
 struct variant_estimate {
   std::string variant;
@@ -53,7 +62,8 @@ struct variant_estimate {
   double seconds = 0;
   std::uint64_t scratch_bytes = 0;
   std::vector<cost_term> terms;
-  std::string reason;  ///< why the planner does not choose this variant; empty for the chosen one
+  std::vector<decided_value> decided;  ///< what the run would go by; empty where nothing is to be decided
+  std::string reason;                  ///< why the planner does not choose this variant; empty for the chosen one
 };
 
 /// The variants of a primitive on the context's backend, for one problem, and the choice. The explain_ functions, which

@@ -9,6 +9,8 @@ namespace sheaf::cpu {
 struct cache_chunks_decision {
   answers_decision answers;  ///< its parts are the paper's partitions of the search keys, one for each thread
   std::uint64_t chunks;      ///< of the table, and passes of each thread over its partition; at least 1
+
+  void tell(plan::told& to) const { to.add("chunks", chunks).add("parts", answers.parts); }
 };
 
 }  // namespace sheaf::cpu

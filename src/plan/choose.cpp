@@ -59,6 +59,7 @@ variant_estimate describe(std::string_view name, const planned& plan, std::uint6
   estimate.scratch_bytes = plan.scratch_bytes;
   estimate.by_name_only = plan.by_name_only;
   estimate.terms.assign(plan.terms.begin(), plan.terms.begin() + plan.term_count);
+  if (plan.applicable()) estimate.decided = plan.decided.told_values();
   if (!plan.applicable()) {
     estimate.reason = plan.rejection;
   } else if (plan.scratch_bytes > scratch_limit) {

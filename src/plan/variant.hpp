@@ -9,6 +9,8 @@
 #include <optional>
 #include <span>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include <sheaf/error.hpp>
 
@@ -38,6 +40,28 @@ struct scope {
   throw error(error_code::internal, "a plan has more terms than it can name");
 }
 
+/// What a decision tells people. A type that has something to tell has a member `void tell(plan::told& to) const`.
+class told {
+ public:
+  template <class Value>
+  told& add(const char* what, const Value& value) {
+    if constexpr (std::is_same_v<Value, bool>) {
+      values_.push_back({what, value});
+    } else if constexpr (std::is_integral_v<Value>) {
+      values_.push_back({what, std::uint64_t{value}});
+    } else if constexpr (std::is_floating_point_v<Value>) {
+      values_.push_back({what, double{value}});
+    } else {
+      values_.push_back({what, std::string(value)});
+    }
+    return *this;
+  }
+  std::vector<decided_value> take() { return std::move(values_); }
+
+ private:
+  std::vector<decided_value> values_;
+};
+
 /// What plan() decided, for run() of the same variant: one value of any plain type, stored without an allocation.
 class decision {
  public:
@@ -48,15 +72,19 @@ class decision {
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= most_bytes && alignof(T) <= alignof(std::uint64_t));
     std::memset(bytes_, 0, most_bytes);
     std::memcpy(bytes_, &value, sizeof value);
-    type_ = &tag<T>;
+    type_ = &kind_of<T>;
   }
   /// @throws error(internal) if plan() decided a value of another type, or none.
   template <class T>
   T get() const {
-    if (type_ != &tag<T>) throw_wrong_plan();
-    std::array<std::byte, sizeof(T)> stored;
-    std::memcpy(stored.data(), bytes_, sizeof(T));
-    return std::bit_cast<T>(stored);
+    if (type_ != &kind_of<T>) throw_wrong_plan();
+    return as<T>();
+  }
+  /// What there is to tell of it, for explanations; nothing where plan() decided nothing.
+  std::vector<decided_value> told_values() const {
+    told to;
+    if (type_ != nullptr) type_->tell(*this, to);
+    return to.take();
   }
   /// The same value of the same type, bytes between members included.
   friend bool operator==(const decision& a, const decision& b) noexcept {
@@ -65,10 +93,25 @@ class decision {
 
  private:
   template <class T>
-  static constexpr char tag = 0;
+  T as() const {
+    std::array<std::byte, sizeof(T)> stored;
+    std::memcpy(stored.data(), bytes_, sizeof(T));
+    return std::bit_cast<T>(stored);
+  }
+  template <class T>
+  static void tell_of([[maybe_unused]] const decision& decided, [[maybe_unused]] told& to) {
+    if constexpr (requires(const T& value) { value.tell(to); }) decided.as<T>().tell(to);
+  }
+
+  /// A type of values, known by its address.
+  struct kind {
+    void (*tell)(const decision&, told&);
+  };
+  template <class T>
+  static constexpr kind kind_of{&tell_of<T>};
 
   alignas(std::uint64_t) std::byte bytes_[most_bytes]{};
-  const void* type_ = nullptr;
+  const kind* type_ = nullptr;
 };
 
 /// What a variant would cost on a problem and what it decided, or why it cannot run. Only plans with calls inside

@@ -26,6 +26,8 @@ struct binned_decision {
   std::uint64_t bins = 1;
   std::uint32_t log2_bin = 0;     ///< nodes of a bin are 2^log2_bin
   std::uint64_t round_edges = 1;  ///< edges that are binned before they are summed
+
+  void tell(plan::told& to) const { to.add("threads", threads).add("bins", bins).add("round_edges", round_edges); }
 };
 
 /// The arrays of a call in scratch.

@@ -12,6 +12,8 @@ using namespace primitives;
 
 struct owner_decision {
   std::uint64_t threads;
+
+  void tell(plan::told& to) const { to.add("threads", threads); }
 };
 
 // Owner computes: each thread owns a range of the nodes, reads the ends of all edges, and adds those that are its own,

@@ -14,6 +14,8 @@ namespace sheaf::cpu {
 struct answers_decision {
   std::uint64_t threads;
   std::uint64_t parts;  ///< of the probes, one for each thread that is worth it
+
+  void tell(plan::told& to) const { to.add("threads", threads).add("parts", parts); }
 };
 
 /// What matches take of the scratch.

@@ -34,6 +34,8 @@ struct build_decision {
   std::uint64_t spare_words;  ///< of one thread
 
   std::uint64_t partitions() const noexcept { return std::uint64_t{1} << partition_bits; }
+
+  void tell(plan::told& to) const { to.add("parts", parts).add("partitions", partitions()); }
 };
 
 struct build_arrays {

@@ -25,6 +25,13 @@ struct partitioned_decision {
   std::uint32_t word_bytes;
 
   std::uint64_t partitions() const noexcept { return std::uint64_t{1} << partition_bits; }
+
+  void tell(plan::told& to) const {
+    to.add("threads", answers.threads)
+        .add("parts", answers.parts)
+        .add("tile_probes", tile)
+        .add("partitions", partitions());
+  }
 };
 
 struct partitioned_arrays {

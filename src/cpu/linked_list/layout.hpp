@@ -64,6 +64,8 @@ struct sublist_decision {
   std::uint64_t unvisited_at;  ///< for each part how many of its nodes no walk has visited
 
   std::uint64_t most_ranks() const noexcept { return std::uint64_t{1} << rank_bits; }
+
+  void tell(plan::told& to) const { to.add("sublists", sublists).add("parts", parts).add("link_bytes", link_bytes); }
 };
 
 /// Calls body with a number of the width of a link.

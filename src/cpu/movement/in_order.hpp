@@ -12,6 +12,8 @@ namespace sheaf::cpu {
 struct in_order_decision {
   bool prefetches;  ///< whether records of the indexed side are prefetched
   bool streams;     ///< whether the output is written by streaming stores; that of a scatter where records are lines
+
+  void tell(plan::told& to) const { to.add("prefetches", prefetches).add("streams", streams); }
 };
 
 /// Gathers a part of the output in the order of the list. `index` and `out` begin at the part, and the position of a

@@ -44,6 +44,10 @@ struct bucket_decision {
   std::uint64_t parts;    ///< parts of the list that are counted and moved in parallel
   bool streams;           ///< whether full write-combining buffers leave by streaming stores
   bucket_scratch layout;  ///< where things lie in the scratch
+
+  void tell(plan::told& to) const {
+    to.add("bucket_records", std::uint64_t{1} << shift).add("parts", parts).add("streams", streams);
+  }
 };
 
 /// Decides on buckets of at most `bucket_records` records, or of more where these would be too many buckets. Each index

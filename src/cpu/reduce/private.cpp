@@ -23,6 +23,8 @@ constexpr T identity_of(reduction op) {
 // What plan decides for run.
 struct private_decision {
   std::uint64_t parts;  ///< parts of the values, each with an output of its own but the first
+
+  void tell(plan::told& to) const { to.add("parts", parts); }
 };
 
 // Privatization, for small outputs: each thread reduces its part of the values into an output of its own, and the

@@ -18,6 +18,8 @@ std::uint64_t numbers_of(const sort_problem& p) noexcept { return std::uint64_t{
 // What plan decides for run.
 struct counting_decision {
   std::uint64_t parts;  ///< parts of the rows that are counted in parallel
+
+  void tell(plan::told& to) const { to.add("parts", parts); }
 };
 
 plan::planned plan_counting(const sort_problem& problem, const plan::scope& scope) {

@@ -32,6 +32,14 @@ struct sort_decision {
   bool may_take_vectors = false;  ///< cpu.msd: crowded keys are sorted in vectors, with row numbers in words
   word_encoding encoding{};
   sort_scratch layout{};  ///< where things lie in the scratch
+
+  void tell(plan::told& to) const {
+    to.add("rounds", encoding.rounds)
+        .add("word_bytes", encoding.word_bytes)
+        .add("digit_bits", digit_bits)
+        .add("parts", parts)
+        .add("streams", streams);
+  }
 };
 
 plan::planned plan_msd(const primitives::sort_problem& problem, const plan::scope& scope);

@@ -22,6 +22,8 @@ struct fused_decision {
   rows_decision rows;  ///< what is a long row, and where their list and the sums of their pieces are
   std::uint64_t threads = 1;
   bool may_prefetch = false;
+
+  void tell(plan::told& to) const { to.add("threads", threads).add("may_prefetch", may_prefetch); }
 };
 
 /// Bytes that an iteration reads and writes: the matrix; p and q for the product; r, q, r; x, p, r, x, p; and twice the

@@ -17,6 +17,8 @@ using product_choice = plan::choice<spmv_variant>;
 struct separate_decision {
   std::uint64_t product_at = 0;  ///< scratch of the product
   std::uint64_t parts = 1;       ///< of the vectors
+
+  void tell(plan::told& to) const { to.add("parts", parts); }
 };
 
 /// The product of an iteration. Plans decide nothing by reads_y, so it is also that of a residual.

@@ -23,6 +23,13 @@ struct rows_decision {
   std::uint64_t long_rows_at = 0;  ///< in scratch
   std::uint64_t sums_at = 0;
   bool may_prefetch = false;  ///< x is so large that prefetching it pays where columns are scattered
+
+  void tell(plan::told& to) const {
+    to.add("threads", threads)
+        .add("parts", parts)
+        .add("long_row_entries", long_entries)
+        .add("may_prefetch", may_prefetch);
+  }
 };
 
 /// Whether x is so large that prefetching it pays where columns are scattered.

@@ -16,6 +16,8 @@ struct private_decision {
   std::uint64_t chunks = 1;  ///< of the rows, each with sums of its own; by the matrix alone
   std::uint64_t threads = 1;
   std::uint64_t stride_bytes = 0;  ///< from the sums of one chunk to those of the next
+
+  void tell(plan::told& to) const { to.add("chunks", chunks).add("threads", threads); }
 };
 
 /// Chunks are as many as have entries enough to pay for sums of their own: four for each column.

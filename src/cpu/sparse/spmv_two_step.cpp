@@ -14,6 +14,8 @@ using namespace primitives;
 struct two_step_decision {
   rows_decision rows;
   std::uint64_t gathered_at = 0;  ///< in scratch: x of each place
+
+  void tell(plan::told& to) const { to.add("threads", rows.threads).add("parts", rows.parts); }
 };
 
 // He et al. 2007, section 4.3: a gather brings x of each entry's column beside the entry, by the cheapest of the

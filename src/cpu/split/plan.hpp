@@ -37,6 +37,10 @@ struct split_decision {
   bool streams;              ///< whether full write-combining buffers leave by streaming stores
   std::uint64_t parts;       ///< parts of the input that are counted and moved in parallel
   split_scratch layout;      ///< where things lie in the scratch
+
+  void tell(plan::told& to) const {
+    to.add("passes", passes).add("digit_bits", digit_bits).add("parts", parts).add("streams", streams);
+  }
 };
 
 plan::planned plan_split(const primitives::split_problem& problem, const plan::scope& scope);

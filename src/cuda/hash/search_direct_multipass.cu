@@ -81,6 +81,8 @@ void queue_look_ups(const context& ctx, const hash_search_problem& problem, cons
 
 struct look_ups_decision {
   std::uint64_t passes;  ///< over the probes, each for a part of the index
+
+  void tell(plan::told& to) const { to.add("passes", passes); }
 };
 
 /// Takes scratch, stores the decision, and adds what comes behind the look-ups.

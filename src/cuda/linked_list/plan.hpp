@@ -38,6 +38,8 @@ struct list_cuts {
 struct planned_walks {
   std::uint32_t sublists;  ///< those of splitters
   std::uint32_t blocks;    ///< of list_kernels::list_threads threads
+
+  void tell(plan::told& to) const { to.add("sublists", sublists).add("blocks", blocks); }
 };
 
 /// The arrays that all variants share.

@@ -18,6 +18,8 @@ using namespace primitives;
 struct bucketed_decision {
   bucketing cut;
   bucket_layout layout;
+
+  void tell(plan::told& to) const { cut.tell(to); }
 };
 
 struct bucketed_tuning {

@@ -21,6 +21,8 @@ struct bucketed_last_decision {
   std::uint64_t overflow_tags;   ///< one for each record of the list
   std::uint64_t overflow_count;  ///< a word
   std::uint64_t verdict;         ///< copies of that on the list's order
+
+  void tell(plan::told& to) const { cut.tell(to); }
 };
 
 constexpr std::uint32_t tagged_bytes(std::uint32_t record_bytes) { return record_bytes == 4 ? 8 : 16; }

@@ -21,6 +21,8 @@ struct bucketed_decision {
   bucketing cut;
   bucket_layout buckets;
   std::uint64_t verdict;
+
+  void tell(plan::told& to) const { cut.tell(to); }
 };
 
 /// Fitted to an H200, 2^24 and 2^27 values.

@@ -71,6 +71,8 @@ struct tiled_decision {
   bool sums_in_rows;  ///< else in buckets, where the list has several tiles
   slot_buckets buckets;
 
+  void tell(plan::told& to) const { to.add("tiles", tiles).add("sums_in_rows", sums_in_rows); }
+
   explicit tiled_decision(const scatter_reduce_problem& problem)
       : tiles(static_cast<std::uint32_t>(ceil_div(problem.count, segment_tile))),
         sums_in_rows(problem.indexed_count <= most_slots_in_rows) {

@@ -41,6 +41,10 @@ struct word_sort_decision {
   word_encoding encoding;
   sort_scratch_layout layout;
   sort_method method;
+
+  void tell(plan::told& to) const {
+    to.add("method", method == sort_method::onesweep ? "onesweep" : "sample").add("key_bits", encoding.key_bits);
+  }
 };
 
 /// Completes the plan of a sort by words: its decision, its scratch, and the gathers that it ends with, if any.

@@ -95,6 +95,8 @@ struct row_number_layout {
   std::uint64_t passes;            ///< scratch of the split passes
   std::uint64_t bytes;             ///< bytes of the whole scratch
 
+  void tell(plan::told& to) const { to.add("rounds", rounds).add("row_number_bytes", row_number_bytes); }
+
   explicit row_number_layout(const sort_problem& problem) {
     rounds = static_cast<std::uint32_t>(ceil_div(problem.key.bits, round_bits));
     // The entries of a caller's index are wide enough for any row number.

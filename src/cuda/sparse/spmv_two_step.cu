@@ -16,6 +16,8 @@ struct two_step_decision {
   rows_decision rows;
   std::uint64_t columns_at = 0;   ///< in scratch: the columns that are gathered by
   std::uint64_t gathered_at = 0;  ///< in scratch: x of each place
+
+  void tell(plan::told& to) const { to.add("rows_of_warp", rows.rows_of_warp); }
 };
 
 gather_problem gather_of(const spmv_problem& p) {

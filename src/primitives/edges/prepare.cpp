@@ -1,5 +1,6 @@
 #include "primitives/edges/prepare.hpp"
 
+#include "plan/choose.hpp"
 #include "primitives/backends.hpp"
 #include "primitives/timed_runs.hpp"
 #include "primitives/views.hpp"
@@ -167,8 +168,8 @@ void checked_edges::run_views(const context& ctx, edge_sum_problem problem, cons
 
 namespace {
 
-/// The dimensions of the coordinates, which are checked.
-std::uint32_t dimensions_of(const context& ctx, const_values coordinates, std::uint64_t nodes) {
+/// The dimensions of the coordinates, whose type and number are checked.
+std::uint32_t dimensions_of(const_values coordinates, std::uint64_t nodes) {
   constexpr std::string_view call = prepare_edge_sum_call;
   if (coordinates.count == 0) return 0;
   require_enumerator(call, "the type of the coordinates", coordinates.type, value_type::f64);
@@ -178,9 +179,48 @@ std::uint32_t dimensions_of(const context& ctx, const_values coordinates, std::u
   if (coordinates.count != 2 * nodes && coordinates.count != 3 * nodes) {
     refuse("{}: {} coordinates for {} nodes, not 2 or 3 for each", call, coordinates.count, nodes);
   }
+  return static_cast<std::uint32_t>(coordinates.count / nodes);
+}
+
+void require_coordinate_memory(const context& ctx, const_values coordinates) {
+  constexpr std::string_view call = prepare_edge_sum_call;
+  if (coordinates.count == 0) return;
   require_memory(call, ctx, coordinates.data, coordinates.count * bytes(coordinates.type), "the coordinates");
   require_aligned(call, coordinates.data, bytes(coordinates.type), "the coordinates");
-  return static_cast<std::uint32_t>(coordinates.count / nodes);
+}
+
+/// The preparation of views of these shapes, which are checked.
+prepare_edge_sum_problem describe(const context& ctx, const edge_view& edges, std::uint64_t nodes,
+                                  std::uint32_t components, std::uint64_t expected_runs,
+                                  const prepare_edge_sum_options& options) {
+  constexpr std::string_view call = prepare_edge_sum_call;
+  require_components(call, "a node", components);
+  require_edge_shape(call, edges, nodes);
+  require_enumerator(call, "the type of the values", options.value, value_type::f64);
+  if (options.value != value_type::f32 && options.value != value_type::f64) {
+    refuse("{}: the values are of an integer type, not f32 or f64", call);
+  }
+  require_enumerator(call, "the function", options.function, edge_function::inverse_square);
+  if (options.edge_weights > most_edge_components) {
+    refuse("{}: {} weights of an edge, not 0 to {}", call, options.edge_weights, most_edge_components);
+  }
+  require_enumerator(call, "the order", options.order, reduction_order::unordered);
+  prepare_edge_sum_problem problem;
+  problem.sum.backend = ctx.backend();
+  problem.sum.edges = edges.count;
+  problem.sum.nodes = nodes;
+  problem.sum.value_components = problem.sum.components = components;
+  problem.sum.weight_components = edges.count > 0 ? options.edge_weights : 0;
+  problem.sum.value = options.value;
+  problem.sum.function = options.function;
+  problem.sum.index = edges.type;
+  problem.sum.stride = edges.stride;
+  problem.sum.order = options.order;
+  problem.sum.pattern = options.pattern;
+  problem.dimensions = dimensions_of(options.coordinates, nodes);
+  problem.coordinate = options.coordinates.type;
+  problem.expected_runs = std::max<std::uint64_t>(1, expected_runs);
+  return problem;
 }
 
 }  // namespace
@@ -232,37 +272,19 @@ void detail::edge_sum_by(const prepared_edge_sum& prepared, const_values node_va
 prepared_edge_sum prepare_edge_sum(const context& ctx, const edge_view& edges, std::uint64_t nodes,
                                    std::uint32_t components, std::uint64_t expected_runs,
                                    const prepare_edge_sum_options& options) {
-  constexpr std::string_view call = prepare_edge_sum_call;
-  require_components(call, "a node", components);
-  require_edge_shape(call, edges, nodes);
-  require_enumerator(call, "the type of the values", options.value, value_type::f64);
-  if (options.value != value_type::f32 && options.value != value_type::f64) {
-    refuse("{}: the values are of an integer type, not f32 or f64", call);
-  }
-  require_enumerator(call, "the function", options.function, edge_function::inverse_square);
-  if (options.edge_weights > most_edge_components) {
-    refuse("{}: {} weights of an edge, not 0 to {}", call, options.edge_weights, most_edge_components);
-  }
-  require_enumerator(call, "the order", options.order, reduction_order::unordered);
-  require_edge_memory(call, ctx, edges);
-  prepare_edge_sum_problem problem;
-  problem.sum.backend = ctx.backend();
-  problem.sum.edges = edges.count;
-  problem.sum.nodes = nodes;
-  problem.sum.value_components = problem.sum.components = components;
-  problem.sum.weight_components = edges.count > 0 ? options.edge_weights : 0;
-  problem.sum.value = options.value;
-  problem.sum.function = options.function;
-  problem.sum.index = edges.type;
-  problem.sum.stride = edges.stride;
-  problem.sum.order = options.order;
-  problem.sum.pattern = options.pattern;
-  problem.dimensions = dimensions_of(ctx, options.coordinates, nodes);
-  problem.coordinate = options.coordinates.type;
-  problem.expected_runs = std::max<std::uint64_t>(1, expected_runs);
+  const prepare_edge_sum_problem problem = describe(ctx, edges, nodes, components, expected_runs, options);
+  require_edge_memory(prepare_edge_sum_call, ctx, edges);
+  require_coordinate_memory(ctx, options.coordinates);
   made_edges made =
       prepare(ctx, problem, edges, problem.dimensions == 0 ? nullptr : options.coordinates.data, options.variant);
   return {ctx, std::make_shared<checked_edges>(std::move(made.work), problem.sum, edges), std::move(made.report)};
+}
+
+explanation explain_prepare_edge_sum(const context& ctx, const edge_view& edges, std::uint64_t nodes,
+                                     std::uint32_t components, std::uint64_t expected_runs,
+                                     const prepare_edge_sum_options& options) {
+  return plan::explain(prepare_edge_sum_call, prepare_edge_sum_variants(),
+                       describe(ctx, edges, nodes, components, expected_runs, options), ctx, options.variant);
 }
 
 }  // namespace sheaf

@@ -54,6 +54,8 @@ struct prepare_edge_sum_buffers {
 /// What every preparation decides.
 struct prepare_edge_sum_decision {
   double run_seconds = 0;  ///< predicted time of one run
+
+  void tell(plan::told& to) const { to.add("run_seconds", run_seconds); }
 };
 
 /// The seconds of a plan are those of the preparation and of all expected runs.

@@ -13,6 +13,8 @@ struct multipass_decision {
   std::uint32_t passes = 1;    ///< number of passes, and of regions of the indexed side
   std::uint32_t segments = 1;  ///< segments of index and sequential side; a segment has all passes before the next one
                                ///< begins (Fig. 10)
+
+  void tell(plan::told& to) const { to.add("passes", passes).add("segments", segments); }
 };
 
 /// A range of items cut into parts of equal size. If the number of items is not a multiple of the number of parts, the

@@ -38,6 +38,8 @@ struct prepare_buffers {
 struct prepare_decision {
   double run_seconds = 0;        ///< predicted time of one run
   std::uint64_t kept_bytes = 0;  ///< memory that the executor keeps
+
+  void tell(plan::told& to) const { to.add("run_seconds", run_seconds).add("kept_bytes", kept_bytes); }
 };
 
 /// The seconds of a plan are those of the preparation and of all expected runs.

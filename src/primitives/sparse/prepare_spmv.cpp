@@ -84,6 +84,11 @@ access_pattern order_of_columns(const context& ctx, const spmv_problem& p, const
 
 }  // namespace
 
+access_pattern order_that_a_preparation_finds(const context& ctx, const csr_view& a, bool transposed) {
+  require_csr_memory(prepare_spmv_call, ctx, a);
+  return order_of_columns(ctx, describe(ctx, a, 1, {.transposed = transposed}).product, a);
+}
+
 void keep_the_faster(const context& ctx, const prepare_spmv_problem& problem, const csr_view& a, made_product& made) {
   product_choice unprepared = plan_unprepared(problem.product, plan::scope_of(ctx));
   if (unprepared.variant == nullptr) return;

@@ -47,6 +47,8 @@ struct prepare_spmv_buffers {
 struct prepare_spmv_decision {
   double run_seconds = 0;    ///< predicted time of one run
   std::string_view product;  ///< name of the spmv variant that a run is
+
+  void tell(plan::told& to) const { to.add("run_seconds", run_seconds).add("product", product); }
 };
 
 /// The seconds of a plan are those of the preparation and of all expected runs.
@@ -62,6 +64,10 @@ constexpr std::string_view prepared_spmv_call = "prepared_spmv";  ///< what erro
 inline buffer prepared_memory(const context& ctx, std::string_view what, std::uint64_t bytes) {
   return memory_of_preparation(ctx, prepare_spmv_call, what, bytes);
 }
+
+/// The order of a matrix's columns as its preparation finds it, by which it then plans: unknown where a sample does not
+/// say. @throws error(bad_argument) for arrays that are not in ctx's memory
+access_pattern order_that_a_preparation_finds(const context& ctx, const csr_view& a, bool transposed);
 
 using made_product = made_executor<prepared_product, spmv_preparation>;
 

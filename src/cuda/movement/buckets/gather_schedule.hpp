@@ -24,6 +24,8 @@ struct schedule_layout {
   std::uint64_t run_in_tile;
   std::uint64_t bucket_words;  ///< records read bucket by bucket; what lies before is kept by a prepared movement
   std::uint64_t end;
+
+  void tell(plan::told& to) const { to.add("buckets", buckets).add("bucket_records", std::uint64_t{1} << shift); }
 };
 
 schedule_layout layout_of_schedule(const primitives::movement& problem, bucket_storage storage);

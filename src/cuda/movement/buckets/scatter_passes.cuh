@@ -17,6 +17,8 @@ struct bucketing {
   std::uint32_t fine_bits;       ///< bits of a fine bucket's number in its coarse bucket
   std::uint32_t coarse_buckets;  ///< coarse buckets of the output; 1 if there is one pass
   std::uint32_t fine_buckets;    ///< fine buckets of the output
+
+  void tell(plan::told& to) const { to.add("passes", passes).add("buckets", fine_buckets); }
 };
 
 /// Cuts the output for words of so many bytes. Fine buckets have 32 KiB to 128 KiB, and positions in them fit 16 bits.

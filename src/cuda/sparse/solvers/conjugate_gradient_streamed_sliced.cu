@@ -19,6 +19,10 @@ struct streamed_decision {
   std::uint64_t multiprocessors = 0;  ///< among which rows of a sliced matrix are dealt
   std::uint64_t sliced_bytes = 0;     ///< that it takes at most
   std::uint64_t batch = 1;            ///< iterations that are queued before the host looks at scalars again
+
+  void tell(plan::told& to) const {
+    to.add("product", product == product_form::rows ? "rows" : "slices").add("batch_iterations", batch);
+  }
 };
 
 sliced_shape slices_of_plan(const conjugate_gradient_problem& p, const streamed_decision& d) {

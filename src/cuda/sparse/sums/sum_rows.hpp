@@ -50,6 +50,8 @@ struct rows_decision {
   std::uint64_t list_at = 0;
   std::uint64_t sums_at = 0;
 
+  void tell(plan::told& to) const { to.add("rows_of_warp", rows_of_warp).add("long_row_entries", long_entries); }
+
   bool has_list() const noexcept { return most_long_rows > 0; }
 };
 
