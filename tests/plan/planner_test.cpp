@@ -263,6 +263,33 @@ TEST(Decision, IsOfTheTypeThatWasDecided) {
   EXPECT_THROW(plan::planned().inner<int>(), error);
 }
 
+struct told_decision {
+  std::uint32_t passes;
+  bool streams;
+  double run_seconds;
+  std::string_view product;
+
+  void tell(plan::told& to) const {
+    to.add("passes", passes).add("streams", streams).add("run_seconds", run_seconds).add("product", product);
+  }
+};
+
+TEST(Decision, TellsWhatItsTypeHasToTell) {
+  plan::decision decided;
+  EXPECT_EQ(decided.told_values(), std::vector<decided_value>()) << "nothing was decided";
+  decided.set(told_decision{3, true, 0.5, "cpu.rows"});
+  const std::vector<decided_value> told = decided.told_values();
+  ASSERT_EQ(told.size(), 4U);
+  EXPECT_STREQ(told[0].what, "passes");
+  EXPECT_EQ(std::get<std::uint64_t>(told[0].value), 3U);
+  EXPECT_TRUE(std::get<bool>(told[1].value));
+  EXPECT_EQ(std::get<double>(told[2].value), 0.5);
+  EXPECT_EQ(std::get<std::string>(told[3].value), "cpu.rows");
+  EXPECT_EQ(decided.get<told_decision>().passes, 3U);
+  decided.set(7);
+  EXPECT_TRUE(decided.told_values().empty()) << "a number tells nothing";
+}
+
 // A variant for another backend does not exist for this context, but its name is known.
 constexpr priced_variant elsewhere[] = {{"cuda.fast", backend_kind::cuda, plan_fast, run_nothing},
                                         {"cpu.slow", backend_kind::cpu, plan_slow, run_nothing}};

@@ -53,6 +53,30 @@ std::vector<places> every_place() {
            }}};
 }
 
+// Data are null.
+TEST(PrepareEdgeSum, IsExplainedBeforeItIsMade) {
+  const context ctx = context::cpu(2);
+  const edge_graph g = box_graph(24, true);
+  const edge_layout layout{value_type::f64, index_type::u32, false, true, 3, edge_function::inverse_square};
+  const edge_images images(g, layout);
+  const placed_edges e(ctx, images);
+  const prepare_edge_sum_options options{.value = layout.value, .function = layout.function};
+  edge_view shape = e.edges();
+  shape.first = shape.second = nullptr;
+  for (const std::uint64_t runs : {1U, 15U}) {  // fewer than are timed
+    const explanation why = explain_prepare_edge_sum(ctx, shape, g.nodes, layout.components, runs, options);
+    EXPECT_EQ(why.primitive, "prepare_edge_sum");
+    const edge_sum_preparation report =
+        prepare_edge_sum(ctx, e.edges(), g.nodes, layout.components, runs, options).report();
+    EXPECT_EQ(why.choice()->variant, report.variant) << runs;
+    ASSERT_EQ(why.choice()->decided.size(), 1U);
+    EXPECT_EQ(std::get<double>(why.choice()->decided[0].value), report.run_seconds) << runs;
+  }
+  expect_error(error_code::bad_argument, "prepare_edge_sum: 7 coordinates for 2 nodes, not 2 or 3 for each", [&] {
+    static_cast<void>(explain_prepare_edge_sum(ctx, shape, 2, 3, 1, {.coordinates = {nullptr, 7, value_type::f64}}));
+  });
+}
+
 TEST(PrepareEdgeSum, RunsHaveTheBitsOfTheReference) {
   const context host = context::cpu(1);
   std::vector<edge_graph> graphs = every_graph();
