@@ -15,6 +15,7 @@ namespace sheaf::cli {
 namespace {
 
 constexpr std::string_view json_option = "--json";
+constexpr std::string_view like_option = "--like";
 
 bool is_option(std::string_view text) { return text.size() > 1 && text.front() == '-'; }
 
@@ -35,9 +36,14 @@ std::vector<std::string> names_of_subcommands(const CLI::App& app) {
 std::vector<std::string> long_names_of(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::Option* const option : app.get_options()) {
+    if (option->get_group().empty()) continue;  // which no help shows
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   }
   return names;
+}
+
+bool plans(const CLI::App& subcommand) {
+  return subcommand.get_option_no_throw(std::string(plan_only_option)) != nullptr;
 }
 
 // The edits between two texts: letters put in, left out, replaced, or swapped with the next (Damerau 1964).
@@ -210,6 +216,43 @@ bool wants_json(std::span<const std::string> arguments) {
     wanted = std::ranges::find(no, value) == no.end();
   }
   return wanted;
+}
+
+bool wants_plan(std::span<const std::string> arguments) {
+  const auto end = std::ranges::find(arguments, "--");
+  return std::find(arguments.begin(), end, plan_only_option) != end;
+}
+
+std::vector<std::string> planning_subcommands(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* const subcommand : subcommands_of(app)) {
+    if (plans(*subcommand)) names.push_back(subcommand->get_name());
+  }
+  return names;
+}
+
+CLI::App* planning_subcommand(CLI::App& app, const std::string& name) {
+  const auto found = app.get_subcommands([&](const CLI::App* s) { return s->get_name() == name && plans(*s); });
+  return found.empty() ? nullptr : found.front();
+}
+
+std::vector<std::string> like_another(CLI::App& app, std::vector<std::string> arguments) {
+  const auto end = std::ranges::find(arguments, "--");
+  const auto plan = arguments.begin() + static_cast<std::ptrdiff_t>(place_of_subcommand(arguments));
+  if (plan >= end || *plan != "plan") return arguments;
+  const auto like = std::find_if(plan, end, [](const std::string& text) { return name_part_of(text) == like_option; });
+  if (like == end || (plan + 1 != like && !is_option(plan[1]))) return arguments;  // with a PRIMITIVE
+  const bool has_name = like->size() > like_option.size();
+  if (!has_name && like + 1 == arguments.end()) return arguments;
+  const std::string name = has_name ? like->substr(like_option.size() + 1) : like[1];
+  CLI::App* const subcommand = planning_subcommand(app, name);
+  if (subcommand == nullptr) return arguments;
+  if (CLI::Option* const output = subcommand->get_option_no_throw("--output")) output->required(false);
+  std::vector<std::string> others(arguments.begin(), plan);
+  others.insert(others.end(), {name, std::string(plan_only_option)});
+  others.insert(others.end(), plan + 1, like);
+  others.insert(others.end(), like + (has_name ? 1 : 2), arguments.end());
+  return others;
 }
 
 bool wants_standard_output(const CLI::App& subcommand, std::span<const std::string> arguments) {

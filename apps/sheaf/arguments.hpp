@@ -3,6 +3,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -16,6 +17,17 @@ std::vector<std::string> ordered_arguments(const CLI::App& app, int argc, const 
 
 /// Whether --json stands among arguments, also as --json=true, which need not be arguments that can be read.
 bool wants_json(std::span<const std::string> arguments);
+
+/// An option of subcommands that plan, which no help shows: print what the subcommand would do, and do nothing.
+constexpr std::string_view plan_only_option = "--plan-only";
+/// Arguments that say `plan --like SUBCOMMAND ...`, as those of SUBCOMMAND with the option above, so that they are read
+/// as its own; any others as they are. @param arguments  of ordered_arguments()
+std::vector<std::string> like_another(CLI::App& app, std::vector<std::string> arguments);
+/// Whether arguments of like_another() are for a plan.
+bool wants_plan(std::span<const std::string> arguments);
+/// The subcommands that plan; the one of that name, or null.
+std::vector<std::string> planning_subcommands(const CLI::App& app);
+CLI::App* planning_subcommand(CLI::App& app, const std::string& name);
 
 /// Whether -o of such arguments is standard output, so that nothing else goes there.
 bool wants_standard_output(const CLI::App& subcommand, std::span<const std::string> arguments);

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "apps/sheaf/arguments.hpp"
 #include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/files/streams.hpp"
 #include "apps/sheaf/files/text/number.hpp"
@@ -95,6 +96,10 @@ void common_options::add_temporary_to(CLI::App& subcommand) {
       ->type_name("FOLDER");
 }
 
+void common_options::add_plan_to(CLI::App& subcommand) {
+  subcommand.add_flag(std::string(plan_only_option), plans_only)->group("");
+}
+
 void common_options::add_to(CLI::App& subcommand) {
   add_context_to(subcommand);
   add_memory_to(subcommand);
@@ -114,7 +119,7 @@ void common_options::add_to(CLI::App& subcommand, const std::string& verify_text
 
 void common_options::warn_of_profile(const context& ctx) const {
   const bool is_asked_for = ctx.ignored_profile().starts_with("SHEAF_PROFILE");
-  if (!is_asked_for || quiet || shows_profile || std::exchange(has_warned_, true)) return;
+  if (!is_asked_for || quiet || shows_profile || plans_only || std::exchange(has_warned_, true)) return;
   fmt::print(stderr, "sheaf: warning: not used: {}\n", ctx.ignored_profile());
 }
 

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/sheaf/exit_code.hpp"
+#include "apps/sheaf/files/record_file.hpp"
 #include "primitives/enum_names.hpp"
 
 // What all subcommands share. Each subcommand has a file of its own, adds itself to the app, and works in its callback.
@@ -58,6 +59,7 @@ struct common_options {
   std::optional<std::uint64_t> scratch_limit;  ///< bytes of scratch that a call may take
   /// The subcommand says itself which profiles are used and which are not.
   bool shows_profile = false;
+  bool plans_only = false;  ///< print what the subcommand would do, as `sheaf plan --like` does, and do nothing
 
   /// --json, of a document that names the subcommand
   void add_json_to(CLI::App& app);
@@ -77,7 +79,9 @@ struct common_options {
   void add_memory_to(CLI::App& subcommand);
   /// --temporary, for subcommands that read files.
   static void add_temporary_to(CLI::App& subcommand);
-  /// All of these but --verify and --temporary; and all but --temporary.
+  /// What `sheaf plan --like` passes to a subcommand; no help shows it.
+  void add_plan_to(CLI::App& subcommand);
+  /// All of these but --verify, --temporary and the last; and all but the last two.
   void add_to(CLI::App& subcommand);
   void add_to(CLI::App& subcommand, const std::string& verify_text);
 
@@ -97,6 +101,8 @@ struct common_options {
   bool is_reference() const { return backend == "reference"; }
   /// Whether the caller names the variant, so that nothing is prepared for runs by another.
   bool forces_variant() const { return !variant().empty(); }
+  /// How much of the inputs is wanted where a plan needs their sizes alone.
+  io::reading wanted() const { return plans_only ? io::reading::header : io::reading::all; }
   /// Threads for work on the host, as reading files, wherever the context works.
   int host_threads() const { return context::cpu(threads).threads(); }
 

@@ -51,6 +51,16 @@ csr_view view_of(const io::csr_matrix<Value>& m) {
   return {m.rows, m.columns, m.row_offsets, m.columns_of_entries(), m.values};
 }
 
+/// The shape of a matrix, for plans, which read none: its arrays are null.
+template <class Value>
+csr_view shape_of(const io::csr_matrix<Value>& m) {
+  return {m.rows,
+          m.columns,
+          {nullptr, m.row_offsets.size(), index_type::u64},
+          {nullptr, m.entries(), m.columns_of_entries().type},
+          {nullptr, m.entries(), value_type_of<Value>()}};
+}
+
 /// A matrix where a context can reach it.
 struct context_matrix {
   template <class Value>

@@ -18,7 +18,7 @@ constexpr former_name former_names[] = {
     {" spmv ", "--transpose", "--transposed"},
     {" plan ", "--exclusive", "--exclusive-from NUMBER"},
     {" spmv solve edges npb-cg ", "--f32", "--value-type f32"},
-    {" sort split ", "--index-type", "--output-type"},
+    {" sort ", "--index-type", "--output-type"},
     {" multi-split ", "--first-type", "--index-type"},
     {" rank ", "--type", "--output-type"},
     {" plan ", "--type", "--value-type; of the ranks of list_rank, --output-type"},

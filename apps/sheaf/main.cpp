@@ -288,10 +288,14 @@ int main(int argc, char** argv) try {
                                          "Print one JSON document, of a failure too: the subcommand's --json");
   app.footer(footer);
   add_subcommands(app);
-  const std::vector<std::string> arguments = ordered_arguments(app, argc, argv);
+  const std::vector<std::string> arguments = like_another(app, ordered_arguments(app, argc, argv));
   const CLI::App* const subcommand = subcommand_of(app, arguments);
   json_is_wanted = wants_json(arguments);
-  standard_output_is_wanted = subcommand != nullptr && wants_standard_output(*subcommand, arguments);
+  if (wants_plan(arguments)) {
+    sheaf::io::leave_standard_output();
+  } else {
+    standard_output_is_wanted = subcommand != nullptr && wants_standard_output(*subcommand, arguments);
+  }
   // CLI11 gives the program what a subcommand has no operand for, so that `-- --json` would be this option. Help shows
   // it.
   if (subcommand != nullptr && subcommand->get_option_no_throw("--json") != nullptr) app.remove_option(json);

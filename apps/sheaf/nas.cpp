@@ -194,7 +194,15 @@ io::csr_matrix<double> nas_matrix(const nas_class& of, int threads) {
 
 namespace {
 
-constexpr std::uint64_t steps_of_a_system = 25;
+constexpr std::uint64_t steps_of_a_system = nas_steps_of_a_system;
+
+conjugate_gradient_options options_of_a_system(std::string_view variant) {
+  return {.tolerance = 0,
+          .iteration_limit = steps_of_a_system,
+          .pattern = access_pattern::random(),
+          .keeps_last = true,
+          .variant = variant};
+}
 
 template <class Value>
 double dot(const std::vector<Value>& a, const std::vector<Value>& b) {
@@ -223,14 +231,9 @@ class power_method {
     std::ranges::fill(z_, Value{0});
     x_there_.send();
     z_there_.send();
-    const conjugate_gradient_result solved =
-        conjugate_gradient(ctx_, a_.view, const_values(x_there_.data(), of_.rows, value_type_of<Value>()),
-                           values(z_there_.data(), of_.rows, value_type_of<Value>()),
-                           {.tolerance = 0,
-                            .iteration_limit = steps_of_a_system,
-                            .pattern = access_pattern::random(),
-                            .keeps_last = true,
-                            .variant = options_.variant});
+    const conjugate_gradient_result solved = conjugate_gradient(
+        ctx_, a_.view, const_values(x_there_.data(), of_.rows, value_type_of<Value>()),
+        values(z_there_.data(), of_.rows, value_type_of<Value>()), options_of_a_system(options_.variant));
     z_there_.fetch();
     if (answer.reason == stop_reason::limit) answer.reason = solved.reason;
     answer.residual = solved.residual;
@@ -261,6 +264,11 @@ double operations_of(const nas_class& of) {
 }
 
 }  // namespace
+
+explanation explain_nas(const context& ctx, const csr_view& a, std::string_view variant) {
+  const const_values b(nullptr, a.rows, a.values.type);
+  return explain_conjugate_gradient(ctx, a, b, {nullptr, a.rows, a.values.type}, options_of_a_system(variant));
+}
 
 template <class Value>
 nas_answer run_nas(const context& ctx, const nas_class& of, const io::csr_matrix<Value>& matrix,

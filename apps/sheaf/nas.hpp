@@ -37,6 +37,11 @@ struct nas_options {
   std::function<void(std::uint64_t, double, double)> progress = {};
 };
 
+/// What conjugate_gradient would do with the systems of the benchmark. @param a  may be a shape without arrays
+explanation explain_nas(const context& ctx, const csr_view& a, std::string_view variant);
+/// Iterations of conjugate gradient in the timed part of a class.
+constexpr std::uint64_t nas_steps_of_a_system = 25;
+
 struct nas_answer {
   double zeta = 0;
   double residual = 0;         ///< of the last system

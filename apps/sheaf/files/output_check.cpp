@@ -44,7 +44,7 @@ bool is_one_file(const struct stat& a, const struct stat& b) { return a.st_dev =
 
 void require_place(const std::string& output) {
   if (!is_standard_output(output)) return require_creatable(output);
-  if (is_standard_output_taken()) return;
+  if (is_standard_output_taken() || is_standard_output_left()) return;
   // A descriptor that is closed has a stand-in that cannot be written to.
   if ((fcntl(STDOUT_FILENO, F_GETFL) & O_ACCMODE) == O_RDONLY)
     throw_error(error_code::io_failure, "standard output cannot be written");

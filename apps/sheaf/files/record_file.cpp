@@ -128,6 +128,10 @@ const_records record_file::rows(std::uint64_t most_bytes, std::size_t axes) cons
   return all;
 }
 
+const_records record_file::planned_rows(std::uint64_t most_bytes, std::size_t axes) const {
+  return array_.column_major ? unmapped_rows(most_bytes, axes) : rows(most_bytes, axes);
+}
+
 const_records record_file::unmapped_rows(std::uint64_t most_bytes, std::size_t axes) const {
   if (shape().empty() && axes > 0) fail(path(), "shape is (): an array without dimensions has no rows");
   if (axes > shape().size()) fail(path(), "shape is {}, of fewer than {} dimensions", shape_text(shape()), axes);
@@ -155,11 +159,14 @@ std::uint64_t record_file::held_bytes() const noexcept {
   return contents_.held_bytes() + (row_major_ != nullptr ? array_.data_bytes : 0);
 }
 
-index_file::index_file(const std::string& path, std::optional<index_type> type, const char* option)
+index_file::index_file(const std::string& path, std::optional<index_type> type, const char* option, reading what)
     : file_(path, type ? bytes(*type) : 0, option) {
   if (!type) require_index(file_.type(), file_.path());
+  indices_ = {nullptr, file_.unmapped_rows(sizeof(std::uint64_t), shape().size()).count,
+              type ? *type : index_type_of(file_.type())};
+  if (what == reading::header) return;
   const const_records rows = file_.rows(sizeof(std::uint64_t), shape().size());
-  indices_ = {rows.data, rows.count, type ? *type : index_type_of(file_.type())};
+  indices_.data = rows.data;
   const std::uint64_t width = bytes(indices_.type);
   if (rows.record_bytes == width) {
     numbers_ = native_numbers(rows, file_.type());

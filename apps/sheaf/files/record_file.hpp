@@ -33,6 +33,9 @@ class record_file {
   const_records rows(std::uint64_t most_bytes, std::size_t axes = 1) const;
   /// Number and width of the rows, whose data are null: for callers who read them by read_rows() and do not map them.
   const_records unmapped_rows(std::uint64_t most_bytes, std::size_t axes = 1) const;
+  /// The rows as a plan looks at them, without reading them: where they lie, or null data where rows() copies them to
+  /// memory of its own, which is aligned.
+  const_records planned_rows(std::uint64_t most_bytes, std::size_t axes = 1) const;
   /// Copies rows [first, first + number) along the first axis, side by side, without mapping them.
   void read_rows(std::uint64_t first, std::uint64_t number, std::byte* to) const;
   /// Whether rows() is the mapped file, which takes no memory that the system cannot have back.
@@ -52,14 +55,22 @@ class record_file {
   mutable std::unique_ptr<std::byte[]> row_major_;  ///< the data in C order, once they are asked for
 };
 
+/// How much of a file is wanted.
+enum class reading : std::uint8_t {
+  all,
+  header,  ///< types and sizes; data are null
+};
+
 /// Record numbers in memory, as numbers of this machine: an array of any shape, or raw numbers of a type that the
 /// caller knows. Numbers of 1 and 2 bytes become numbers of 4.
 class index_file {
  public:
   /// @param type  type of a raw file; none for an array.
   /// @param option  name of the option that gives the type of a raw file, for messages.
+  /// @param what  reading::header leaves the data of indices() null.
   /// @throws error(bad_input) if the file is of the other kind, malformed, or not of whole numbers.
-  index_file(const std::string& path, std::optional<index_type> type, const char* option = "--index-type");
+  index_file(const std::string& path, std::optional<index_type> type, const char* option = "--index-type",
+             reading what = reading::all);
 
   const std::string& path() const noexcept { return file_.path(); }
   std::span<const std::uint64_t> shape() const noexcept { return file_.shape(); }

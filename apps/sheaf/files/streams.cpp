@@ -55,7 +55,8 @@ struct kept_stream {
 struct process_streams {
   std::vector<kept_stream> kept;
   std::optional<std::string> folder;
-  int output = -1;  ///< what standard output was, once it is taken
+  int output = -1;       ///< what standard output was, once it is taken
+  bool is_left = false;  ///< whether it is left to what is printed
 };
 process_streams& streams() {
   static process_streams all;
@@ -180,6 +181,11 @@ std::optional<struct stat> status_of_output(const std::string& path) {
   return status_of(number == STDOUT_FILENO && is_standard_output_taken() ? streams().output : number, path);
 }
 
+bool is_kept_stream(const std::string& path) {
+  const auto& kept = streams().kept;
+  return std::ranges::find(kept, shown_input(path), &kept_stream::name) != kept.end();
+}
+
 input_file open_input(const std::string& path) {
   const std::string name = shown_input(path);
   const auto kept = std::ranges::find(streams().kept, name, &kept_stream::name);
@@ -259,8 +265,13 @@ output_place place_of_output(const std::string& path) {
 
 bool is_standard_output_taken() noexcept { return streams().output >= 0; }
 
+void leave_standard_output() { streams().is_left = true; }
+
+bool is_standard_output_left() noexcept { return streams().is_left; }
+
 void require_no_terminal(const std::string& output, std::string_view option) {
   const std::optional<int> number = descriptor_of_output(output);
+  if (number == STDOUT_FILENO && is_standard_output_left()) return;
   const bool is_taken = number == STDOUT_FILENO && is_standard_output_taken();
   struct stat status {};
   bool is_terminal = false;

@@ -26,6 +26,9 @@ std::optional<struct stat> status_of_output(const std::string& path);
 /// @throws error(bad_input) naming the input; error(io_failure) where the temporary file has no space
 input_file open_input(const std::string& path);
 
+/// Whether open_input() has read a stream of this name, whose bytes are kept.
+bool is_kept_stream(const std::string& path);
+
 /// Whether a name is that of a stream: `-`, a descriptor, a pipe or a device.
 bool names_stream(const std::string& path);
 
@@ -52,6 +55,11 @@ bool is_standard_output(const std::string& path);
 /// From now on what the process prints on standard output goes to standard error: an output has the first for itself.
 void take_standard_output();
 bool is_standard_output_taken() noexcept;
+
+/// From now on standard output is left to what the process prints, though an output may have its name: nothing is
+/// written to that.
+void leave_standard_output();
+bool is_standard_output_left() noexcept;
 
 /// The place of an output of this name, which takes standard output if that is it. @throws error(io_failure) for a
 /// descriptor that is not open

@@ -130,6 +130,7 @@ command_page page_of(const CLI::App& app) {
   if (parent != nullptr) page.subcommand = app.get_name();
   page.summary = app.get_description();
   for (const CLI::Option* const option : app.get_options()) {
+    if (option->get_group().empty()) continue;  // hidden
     page_option shown = option_of(*option);
     (shown.is_operand ? page.operands : page.options).push_back(std::move(shown));
   }

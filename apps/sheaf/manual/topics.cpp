@@ -33,7 +33,7 @@ constexpr topic_names of_subcommands[] = {
 // Options that are named nowhere here say what is done.
 constexpr topic_names of_options[] = {
     {topic_input,
-     " --record-bytes --key-bytes --table-bytes --index-type --value-type --first-type --keys --first --weights --zone "
+     " --record-bytes --key-bytes --table-bytes --index-type --value-type --keys --first --weights --zone "
      "--y --matrix "},
     {topic_output,
      " --output --output-type --offsets --sources --index --records --history --dual --report --save --into --count "},

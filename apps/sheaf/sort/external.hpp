@@ -33,7 +33,7 @@ struct merged {
   std::uint64_t levels = 0;  ///< how often each row was read
 };
 
-/// How often merge_all reads each row of so many runs.
+/// In how many levels merge_all merges so many runs.
 std::uint64_t merge_levels(std::uint64_t runs, std::uint64_t record_bytes, std::uint64_t memory_bytes);
 
 /// Merges the runs of write_runs: in one level, or in several if there are more runs than one merge takes.

@@ -6,6 +6,7 @@
 #include "apps/sheaf/subcommands/files/edge_graph.hpp"
 #include "apps/sheaf/subcommands/files/output_set.hpp"
 #include "apps/sheaf/subcommands/movement.hpp"
+#include "lab/description/edges/problem.hpp"
 
 // The subcommand edges, which sums over the edges of a mesh or graph.
 namespace sheaf::cli {
@@ -112,6 +113,93 @@ void write_dual(output_set& files, const io::unstructured_mesh& mesh, const mesh
   write_array(files, edges_file, rows_header("'<u4'", shape_of_edges), dual.edges);
 }
 
+/// The shapes that plans of edge sums go by.
+struct edge_shape {
+  std::uint64_t edges = 0;
+  index_type ends = index_type::u32;
+  node_shape nodes;
+  std::uint64_t dimensions = 0;  ///< of the nodes' positions; 0 where there are none
+  value_type value = value_type::f64;
+  bool has_weights = false;
+
+  edge_view view() const { return edge_view(index_span{nullptr, 2 * edges, ends}); }
+  const_values values() const { return {nullptr, nodes.nodes * nodes.components, value}; }
+  prepare_edge_sum_options preparation(const edges_command& command) const {
+    return {.coordinates = {nullptr, nodes.nodes * dimensions, value_type::f64},
+            .value = value,
+            .function = command.function,
+            .edge_weights = has_weights ? 1U : 0U};
+  }
+};
+
+edge_shape shape_of(const edges_command& command, const edge_graph& graph, const node_shape& nodes) {
+  const index_span ends = graph.ends();
+  const bool has_weights = !command.files.weights.empty() && ends.count > 0;
+  return {ends.count / 2,
+          ends.type,
+          nodes,
+          graph.mesh ? static_cast<std::uint64_t>(graph.mesh->dimension) : 0,
+          command.narrow ? value_type::f32 : value_type::f64,
+          has_weights};
+}
+
+/// The plans of a call without preparation, and of the preparation, which there is none of for a variant that is named.
+struct edge_plans {
+  planned_call call;
+  std::optional<planned_call> preparation;
+
+  const planned_call& of_runs() const { return preparation ? *preparation : call; }
+  /// The variant that runs, unless the edges do not suit it or its runs are slower than calls without preparation.
+  std::string run_variant() const {
+    const std::string chosen = chosen_variant(of_runs().plan);
+    return chosen == "kept" ? chosen_variant(call.plan) : chosen;
+  }
+};
+
+edge_plans plans_of(const edges_command& command, const context& ctx, const edge_shape& shape) {
+  primitives::problem_spec problem{.primitive = "edge_sum",
+                                   .record_bytes = shape.nodes.components * bytes(shape.value),
+                                   .index = shape.ends,
+                                   .count = shape.edges,
+                                   .value = shape.value,
+                                   .table = shape.nodes.nodes};
+  problem.part<primitives::edge_part>() = {
+      .function = command.function, .has_weights = shape.has_weights, .is_packed = true};
+  call_words words = call_words_of(problem);
+  const const_values weights(nullptr, shape.has_weights ? shape.edges : 0, shape.value);
+  edge_plans plans{
+      {words, explain_edge_sum(ctx, shape.view(), shape.values(), weights, {nullptr, shape.values().count, shape.value},
+                               shape.nodes.components, command.function, {.variant = command.common.variant()})},
+      {}};
+  if (command.common.forces_variant()) return plans;
+  words.primitive = "prepare_edge_sum";
+  words.text += fmt::format(", {} runs", command.runs());
+  words.facts.push_back({"runs", command.runs()});
+  plans.preparation = planned_call{
+      std::move(words), explain_prepare_edge_sum(ctx, shape.view(), shape.nodes.nodes, shape.nodes.components,
+                                                 command.runs(), shape.preparation(command))};
+  return plans;
+}
+
+void print_edges_plan(const edges_command& command, const context& ctx, const edge_graph& graph) {
+  const edge_files& files = command.files;
+  const edge_shape shape = shape_of(command, graph, shape_of_nodes(files, graph));
+  look_at_weights(files, shape.edges);
+  edge_plans plans = plans_of(command, ctx, shape);
+  std::vector<std::string> read = read_when_opened({files.mesh, files.values, files.weights});
+  if (graph.mesh && read_when_opened({files.mesh}).empty()) read.insert(read.begin(), files.mesh);
+  const std::string variant = plans.run_variant();
+  planned_work work = work_of("edges", plans.of_runs(), std::move(read));
+  work.variant = variant;
+  work.predicted_seconds = predicted_run_seconds(work.calls.front().plan);
+  if (plans.preparation) {
+    work.calls.push_back(std::move(plans.call));
+    work.remarks.emplace_back(
+        "a preparation that turns out not to suit the edges, or whose runs are slower than edge_sum, is not used");
+  }
+  print_plan(command.common, ctx, work);
+}
+
 /// What is summed, in the context's memory.
 struct edge_sums {
   const edges_command& command;
@@ -179,10 +267,11 @@ void run_typed(const edges_command& command) {
   if (!command.output.empty()) require_output(command.output, {files.mesh, files.values, files.weights});
   require_mesh_where_needed(files);
   std::optional<output_set> dual_files;
-  if (!command.dual.empty())
+  if (!command.dual.empty() && !command.common.plans_only)
     dual_files.emplace(open_dual(command.dual, {files.mesh, files.values, files.weights}, command.output));
-  const edge_graph graph = read_edge_graph(files, command.common.host_threads());
+  const edge_graph graph = read_edge_graph(files, command.common.host_threads(), command.common.wanted());
   print_edge_warnings(command.common, graph.warnings);
+  if (command.common.plans_only) return print_edges_plan(command, ctx, graph);
   const node_numbers<Value> numbers = read_node_numbers<Value>(files, graph);
   const index_span ends = graph.ends();
   const std::uint64_t edges = ends.count / 2;
@@ -204,9 +293,10 @@ void run_typed(const edges_command& command) {
   const context_array result_there(ctx, result.data(), result.size() * sizeof(Value));
 
   edges_timing timing;
-  timing.plan = explain_edge_sum(ctx, view, {values_in.data(), numbers.values.size(), type},
-                                 {weights_in.data(), weights.size(), type}, {result_there.data(), result.size(), type},
-                                 numbers.components, command.function, {.variant = command.common.variant()});
+  edge_plans plans = plans_of(command, ctx, shape_of(command, graph, numbers));
+  timing.predicted_seconds = predicted_run_seconds(plans.of_runs().plan);
+  timing.predicted_unprepared_seconds = predicted_seconds(plans.call.plan);
+  timing.plan = std::move(plans.call.plan);
   const edge_sums sums{command,
                        ctx,
                        view,
@@ -265,6 +355,7 @@ void add_edges(CLI::App& app) {
   command->common.add_runs_to(*subcommand, "Prepare the edges and sum this many times; 100 unless given");
   command->common.add_to(*subcommand, "Check the answer by long sums, within what rounding allows");
   common_options::add_temporary_to(*subcommand);
+  command->common.add_plan_to(*subcommand);
   subcommand->footer(edges_footer);
   subcommand->callback([command] {
     command->files.has_dual = !command->dual.empty();

@@ -13,14 +13,6 @@ std::optional<std::uint64_t> runs_to_pay(const edges_timing& t) {
   return static_cast<std::uint64_t>(t.preparation.preparation_seconds / (t.unprepared - t.seconds)) + 1;
 }
 
-/// What was predicted of a run; null where the runs are a preparation's own.
-nlohmann::json predicted_seconds(const edges_timing& t) {
-  for (const variant_estimate& v : t.plan.variants) {
-    if (v.variant == t.preparation.run_variant && v.applicable) return v.seconds;
-  }
-  return {};
-}
-
 nlohmann::json json_of(const dual_report& report) {
   return {{"volume", report.check.volume},
           {"closure_error", report.check.closure_error},
@@ -41,9 +33,10 @@ nlohmann::json json_of(const common_options& common, const context& ctx, const e
                    {"variant", preparation.run_variant},
                    {"runs", report.runs},
                    {"seconds", report.timing.seconds},
-                   {"predicted_seconds", predicted_seconds(report.timing)},
                    {"mean_seconds", report.timing.mean_seconds},
                    {"runs_per_second", report.timing.runs_per_second()},
+                   {"predicted_seconds", report.timing.predicted_seconds},
+                   {"predicted_unprepared_seconds", report.timing.predicted_unprepared_seconds},
                    {"unprepared_variant", preparation.unprepared_variant},
                    {"unprepared_seconds", report.timing.unprepared},
                    {"loading_seconds", report.timing.loading_seconds()},

@@ -16,7 +16,9 @@ struct edges_timing {
   double unprepared = std::numeric_limits<double>::infinity();  ///< the least of the calls without preparation
   double copy_seconds = 0;                                      ///< of edges, values, weights and positions to a device
   edge_sum_preparation preparation;
-  explanation plan;  ///< of a call without preparation
+  explanation plan;                         ///< of a call without preparation
+  double predicted_seconds = 0;             ///< of a run
+  double predicted_unprepared_seconds = 0;  ///< of a call without preparation
 
   double runs_per_second() const { return 1 / std::max(seconds, 1e-9); }
   double loading_seconds() const { return copy_seconds + preparation.preparation_seconds; }

@@ -19,12 +19,33 @@ constexpr const char* gather_footer =
     "  printf 'zero one  two  ' > table.bin; printf '\\2\\0\\0\\0\\0\\0\\0\\0' > index.bin\n"
     "  sheaf gather table.bin index.bin --record-bytes 5 --index-type u32 -o rows.bin";
 
+planned_call plan_of(const movement_options& command, const context& ctx, const const_records table,
+                     const index_span index) {
+  const primitives::problem_spec problem{.primitive = "gather",
+                                         .record_bytes = table.record_bytes,
+                                         .index = index.type,
+                                         .count = index.count,
+                                         .table = table.count,
+                                         .access = command.pattern};
+  return planned_by_order(call_words_of(problem), command.pattern,
+                          [&command, &ctx, table, index](access_pattern order) {
+                            return explain_gather(ctx, table, {nullptr, index.count, index.type},
+                                                  {nullptr, index.count, table.record_bytes},
+                                                  {.pattern = order, .variant = command.common.variant()});
+                          });
+}
+
 void run(const movement_options& command) {
   require_output(command.output, {command.records_path, command.index});
   const context ctx = command.common.make_context();
   const io::record_file table(command.records_path, command.record_bytes);
-  const io::index_file index(command.index, command.index_kind);
+  const io::index_file index(command.index, command.index_kind, "--index-type", command.common.wanted());
   require_name_of_kind(command.output, table);
+  const planned_call planned = plan_of(command, ctx, planned_rows(ctx, table), index.indices());
+  if (command.common.plans_only) {
+    return print_plan(command.common, ctx,
+                      work_of("gather", planned, read_when_opened({command.records_path, command.index})));
+  }
   const const_records rows = table.rows(primitives::most_record_bytes);
   const index_span indices = index.indices();
   record_output out(command.output, output_header(table, index.shape(), table.row_shape()), indices.count,
@@ -38,9 +59,8 @@ void run(const movement_options& command) {
   const records to(context_out.data(), indices.count, rows.record_bytes);
 
   const gather_options options{.pattern = command.pattern, .variant = command.common.variant()};
-  const explanation plan = explain_gather(ctx, from, through, to, options);
   const run_times times = timed_runs(
-      ctx, command.index, command.common.runs, [&] { gather(ctx, from, through, to, options); }, plan);
+      ctx, command.index, command.common.runs, [&] { gather(ctx, from, through, to, options); }, planned.plan);
   context_out.fetch();
   if (command.common.verify) {
     if (const auto record = jobs::first_gather_difference(rows, indices, out.rows())) {
@@ -48,7 +68,7 @@ void run(const movement_options& command) {
     }
   }
   out.commit();
-  print_report(command.common, command.output, ctx, plan, indices.count, rows.record_bytes, times);
+  print_report(command.common, command.output, ctx, planned.plan, indices.count, rows.record_bytes, times);
 }
 
 }  // namespace

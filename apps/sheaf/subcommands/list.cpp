@@ -5,6 +5,7 @@
 #include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/subcommands/movement.hpp"
 #include "core/printable.hpp"
+#include "lab/description/linked_list/problem.hpp"
 #include "primitives/operators/scan_value.hpp"
 
 // The subcommands rank and scan, which read linked lists from files.
@@ -94,27 +95,46 @@ void list_command::add_rest_to(CLI::App& subcommand) {
   common.add_runs_to(subcommand);
   common.add_to(subcommand, common_options::by_reference);
   common_options::add_temporary_to(subcommand);
+  common.add_plan_to(subcommand);
+}
+
+primitives::problem_spec problem_of(const list_command& command, std::string_view primitive, index_span list) {
+  primitives::problem_spec problem{
+      .primitive = primitive, .index = list.type, .count = list.count, .access = command.pattern};
+  problem.part<primitives::list_part>().lists = command.lists;
+  return problem;
+}
+
+planned_call plan_of(const rank_command& command, const context& ctx, const index_span list, index_type type) {
+  primitives::problem_spec problem = problem_of(command, "list_rank", list);
+  problem.record_bytes = bytes(type);
+  return planned_by_order(call_words_of(problem), command.pattern, [&command, &ctx, list, type](access_pattern order) {
+    return explain_list_rank(ctx, {nullptr, list.count, list.type}, {nullptr, list.count, type},
+                             {.lists = command.lists, .pattern = order, .variant = command.common.variant()});
+  });
 }
 
 void run(const rank_command& command) {
   require_output(command.output, {command.list});
   const context ctx = command.common.make_context();
-  const io::index_file list(command.list, command.index_kind);
+  const io::index_file list(command.list, command.index_kind, "--index-type", command.common.wanted());
   require_name_of_kind(command.output, command.list, !command.index_kind);
   const index_span successors = list.indices();
   const index_type type = index_type_for(command.rank_type, successors.count, "nodes", "--output-type ");
+  const planned_call planned = plan_of(command, ctx, successors, type);
+  if (command.common.plans_only) {
+    return print_plan(command.common, ctx, work_of("rank", planned, read_when_opened({command.list})));
+  }
 
   const context_input context_list(ctx, successors.data, successors.count * bytes(successors.type));
   const index_span through(context_list.data(), successors.count, successors.type);
   const list_rank_options options{
       .lists = command.lists, .pattern = command.pattern, .variant = command.common.variant()};
-  // Plans before the output is opened.
-  const explanation plan = explain_list_rank(ctx, through, {nullptr, successors.count, type}, options);
 
   record_output out(command.output, command.index_kind ? "" : rows_header(descr_of(type), list.shape()),
                     successors.count, bytes(type));
   const context_output context_out(ctx, out);
-  const run_times times = timed_lists(ctx, command, plan, [&] {
+  const run_times times = timed_lists(ctx, command, planned.plan, [&] {
     list_rank(ctx, through, {context_out.data(), successors.count, type}, options);
   });
   context_out.fetch();
@@ -123,7 +143,7 @@ void run(const rank_command& command) {
     require_right(jobs::rank_mistake(successors, command.lists, found));
   }
   out.commit();
-  print_report(command.common, command.output, ctx, plan, successors.count, bytes(type), times);
+  print_report(command.common, command.output, ctx, planned.plan, successors.count, bytes(type), times);
 }
 
 std::optional<value_type> known_value_type(const io::npy_type& type) {
@@ -148,11 +168,14 @@ value_type require_value_type(const io::record_file& file) {
 /// The values of a file, as numbers of this machine.
 class value_file {
  public:
-  value_file(const std::string& path, std::optional<value_type> raw)
+  /// @param what  reading::header leaves the data of all() null.
+  value_file(const std::string& path, std::optional<value_type> raw, io::reading what)
       : file_(path, raw ? bytes(*raw) : 0, "--value-type"), type_(raw ? *raw : require_value_type(file_)) {
+    values_ = {nullptr, file_.unmapped_rows(bytes(type_), file_.shape().size()).count, type_};
+    if (what == io::reading::header) return;
     const const_records rows = file_.rows(bytes(type_), file_.shape().size());
     numbers_ = io::native_numbers(rows, file_.type());
-    values_ = {numbers_.data(), rows.count, type_};
+    values_.data = numbers_.data();
   }
 
   const io::record_file& file() const noexcept { return file_; }
@@ -185,11 +208,27 @@ void require_operator(scan_operator op, value_type type, const std::string& path
                      path, name(type));
 }
 
+planned_call plan_of(const scan_command& command, const context& ctx, const index_span list, value_type type,
+                     const std::optional<scalar>& exclusive_from) {
+  primitives::problem_spec problem = problem_of(command, "list_scan", list);
+  problem.record_bytes = bytes(type);
+  problem.value = type;
+  problem.part<primitives::list_part>().op = command.op;
+  problem.part<primitives::list_part>().is_exclusive = exclusive_from.has_value();
+  return planned_by_order(
+      call_words_of(problem), command.pattern, [&command, &ctx, list, type, exclusive_from](access_pattern order) {
+        list_scan_options options{.lists = command.lists, .pattern = order, .variant = command.common.variant()};
+        options.exclusive_from = exclusive_from;
+        return explain_list_scan(ctx, {nullptr, list.count, list.type}, const_values(nullptr, list.count, type),
+                                 {nullptr, list.count, type}, command.op, options);
+      });
+}
+
 void run(const scan_command& command) {
   require_output(command.output, {command.list, command.values});
   const context ctx = command.common.make_context();
-  const io::index_file list(command.list, command.index_kind);
-  const value_file values_in(command.values, command.value_kind);
+  const io::index_file list(command.list, command.index_kind, "--index-type", command.common.wanted());
+  const value_file values_in(command.values, command.value_kind, command.common.wanted());
   require_name_of_kind(command.output, command.values, values_in.file().is_npy());
   const index_span successors = list.indices();
   const const_values in = values_in.all();
@@ -200,19 +239,22 @@ void run(const scan_command& command) {
   require_operator(command.op, in.type, command.values);
   list_scan_options options{.lists = command.lists, .pattern = command.pattern, .variant = command.common.variant()};
   if (command.exclusive_from) options.exclusive_from = parse_scalar(*command.exclusive_from, in.type);
+  const planned_call planned = plan_of(command, ctx, successors, in.type, options.exclusive_from);
+  if (command.common.plans_only) {
+    return print_plan(command.common, ctx, work_of("scan", planned, read_when_opened({command.list, command.values})));
+  }
 
   const context_input context_list(ctx, successors.data, successors.count * bytes(successors.type));
   const context_input context_values(ctx, in.data, in.count * value_bytes);
   const index_span through(context_list.data(), successors.count, successors.type);
   const const_values from(context_values.data(), in.count, in.type);
-  const explanation plan = explain_list_scan(ctx, through, from, {nullptr, in.count, in.type}, command.op, options);
 
   const io::record_file& like = values_in.file();
   record_output out(command.output,
                     like.is_npy() ? io::format_npy_header(io::native_type(like.type()), like.shape()) : "", in.count,
                     value_bytes);
   const context_output context_out(ctx, out);
-  const run_times times = timed_lists(ctx, command, plan, [&] {
+  const run_times times = timed_lists(ctx, command, planned.plan, [&] {
     list_scan(ctx, through, from, {context_out.data(), in.count, in.type}, command.op, options);
   });
   context_out.fetch();
@@ -221,7 +263,7 @@ void run(const scan_command& command) {
     require_right(jobs::scan_mistake(successors, command.lists, in, found, command.op, options.exclusive_from));
   }
   out.commit();
-  print_report(command.common, command.output, ctx, plan, in.count, value_bytes, times);
+  print_report(command.common, command.output, ctx, planned.plan, in.count, value_bytes, times);
 }
 
 std::vector<std::string> operator_names() {

@@ -35,6 +35,7 @@ void movement_options::add_to(CLI::App& subcommand, const std::string& sequentia
   common.add_runs_to(subcommand);
   common.add_to(subcommand, common_options::by_reference);
   common_options::add_temporary_to(subcommand);
+  common.add_plan_to(subcommand);
 }
 
 CLI::Option* add_output(CLI::App& subcommand, std::string& output, const std::string& description) {
@@ -90,9 +91,15 @@ void require_output(const std::string& output, std::initializer_list<std::string
                     bool is_text) {
   const std::span all(inputs.begin(), inputs.size());
   io::require_streams_apart(all);
+  if (output.empty()) return;  // of a plan, which writes nothing
   io::require_not_an_input(output, all, option);
   if (!is_text) io::require_no_terminal(output, option);
   io::require_place(output);
+}
+
+void require_output_size(const std::string& output, const std::string& header, std::uint64_t count,
+                         std::uint64_t record_bytes) {
+  if (!output.empty()) static_cast<void>(output_bytes(output, count, record_bytes, header.size()));
 }
 
 void require_name_of_kind(const std::string& output, const io::record_file& like) {
@@ -105,6 +112,13 @@ void require_name_of_kind(const std::string& output, const std::string& input, b
       "-o {}: {} is raw, and so is the result, without the header of an .npy file; give it a name that ends in "
       ".bin, or make {} an .npy file",
       output, io::shown_input(input), io::shown_input(input));
+}
+
+const_records planned_rows(const context& ctx, const io::record_file& file, std::size_t axes) {
+  const_records rows = jobs::works_in_place(ctx) ? file.planned_rows(primitives::most_record_bytes, axes)
+                                                 : file.unmapped_rows(primitives::most_record_bytes, axes);
+  if (rows.count == 0) rows.data = nullptr;
+  return rows;
 }
 
 void require_f32_where_needed(const context& ctx, bool is_f32) {
@@ -126,8 +140,6 @@ void record_output::commit() { finish().commit(); }
 void start_threads(const context& ctx) {
   if (core::backend_of(ctx.backend()).processor == core::processor_kind::host_threads) core::start_team(ctx.threads());
 }
-
-double predicted_seconds(const explanation& plan) { return plan.choice() != nullptr ? plan.choice()->seconds : 0; }
 
 io::output_file& record_output::finish() {
   constexpr std::uint64_t piece_bytes = std::uint64_t{32} << 20;
@@ -190,10 +202,6 @@ std::string runs_text(const common_options& common, const run_times& times) {
   if (common.runs == 0) return {};
   return fmt::format("; least of {} runs, {} in the mean, {:.4g} runs a second", common.runs, seconds_text(times.mean),
                      times.runs_per_second());
-}
-
-std::string chosen_variant(const explanation& plan) {
-  return plan.choice() != nullptr ? plan.choice()->variant : "nothing";  // which runs for an empty index
 }
 
 void print_report(const common_options& common, const std::string& output, const context& ctx, const explanation& plan,

@@ -8,6 +8,7 @@
 #include "apps/sheaf/files/progress.hpp"
 #include "apps/sheaf/files/record_file.hpp"
 #include "apps/sheaf/files/streams.hpp"
+#include "apps/sheaf/subcommands/planned_call.hpp"
 #include "plan/store/output_file.hpp"
 
 // What gather, scatter, split and sort share: arguments, memory, the output file and the report.
@@ -51,9 +52,13 @@ void add_pattern(CLI::App& subcommand, access_pattern& pattern, const std::strin
 
 /// Checks an output before any work, so that none is lost for want of a place. @throws error(bad_argument) if it is the
 /// file of one of the inputs, also under another path, if it is binary and goes to a terminal, or if two inputs are one
-/// stream; error(io_failure) if it could not be made
+/// stream; error(io_failure) if it could not be made. No name is no output.
 void require_output(const std::string& output, std::initializer_list<std::string> inputs,
                     std::string_view option = "-o", bool is_text = false);
+
+/// @throws error(bad_argument) naming the output, if there is one, for more records than a file can hold
+void require_output_size(const std::string& output, const std::string& header, std::uint64_t count,
+                         std::uint64_t record_bytes);
 
 /// @throws error(bad_argument) if the output, which is raw where the input is, has the name of an .npy file.
 void require_name_of_kind(const std::string& output, const std::string& input, bool is_npy);
@@ -62,6 +67,9 @@ void require_name_of_kind(const std::string& output, const io::record_file& like
 /// @throws error(bad_argument) for numbers of f64 where the context has sums of f32 alone: on OpenGL, whose frame
 /// buffers have 32 bits a channel
 void require_f32_where_needed(const context& ctx, bool is_f32);
+
+/// The rows of a file as a call of this context would get them, for its plan, which reads none.
+const_records planned_rows(const context& ctx, const io::record_file& file, std::size_t axes = 1);
 
 /// The records of an output in host memory, and its file. The constructor reserves the space, and only commit() makes
 /// the file appear.
@@ -94,7 +102,6 @@ std::string output_header(const io::record_file& like, std::span<const std::uint
 
 /// Starts the threads of a context that works on the host, so that no time that is reported has it.
 void start_threads(const context& ctx);
-double predicted_seconds(const explanation& plan);
 
 /// Runs work() and returns the seconds until ctx is idle, without the start of its threads. A bad index is thrown as an
 /// error of the file that it came from.
@@ -169,8 +176,6 @@ CLI::Option* add_value_type(CLI::App& subcommand, bool& is_f32, const std::strin
 void add_runs(nlohmann::json& report, const common_options& common, const run_times& times);
 std::string runs_text(const common_options& common, const run_times& times);
 
-/// The variant that was chosen, or "nothing".
-std::string chosen_variant(const explanation& plan);
 void print_report(const common_options& common, const std::string& output, const context& ctx, const explanation& plan,
                   std::uint64_t count, std::uint64_t record_bytes, const run_times& times);
 

@@ -1,3 +1,5 @@
+#include "apps/sheaf/subcommands/multi_split.hpp"
+
 #include "apps/sheaf/checks/split.hpp"
 #include "apps/sheaf/files/arrays/numbers.hpp"
 #include "apps/sheaf/files/failure.hpp"
@@ -6,7 +8,8 @@
 #include "apps/sheaf/subcommands/movement.hpp"
 #include "lab/description/split/problem.hpp"
 
-// The subcommand multi-split: records that may be in several categories, once for each of these.
+// The subcommand multi-split: records that may be in several categories, once for each of these. split --first does the
+// same.
 namespace sheaf::cli {
 namespace {
 
@@ -29,33 +32,20 @@ constexpr const char* multi_split_footer =
     "  sheaf multi-split --first first.npy --keys of.npy --categories 4 --sources rows.npy \\\n"
     "    --offsets offsets.npy";
 
-struct multi_split_command {
-  common_options common;
-  std::string in;
-  std::string first;
-  std::string keys;  ///< file of the categories of all records
-  std::string output;
-  std::string sources;
-  std::string offsets;
-  std::uint64_t record_bytes = 0;
-  std::uint64_t key_bytes = 0;
-  std::uint64_t categories = 0;
-  std::optional<index_type> first_type;
-  std::optional<index_type> sources_type;
-};
-
 void require_options(const multi_split_command& o) {
-  if (o.output.empty() && o.sources.empty()) primitives::refuse("give -o, --sources or both");
+  if (o.output.empty() && o.sources.empty() && !o.common.plans_only) primitives::refuse("give -o, --sources or both");
   if (o.in.empty() && !o.output.empty()) primitives::refuse("-o needs IN; --sources alone does without records");
-  if (!o.in.empty() && o.output.empty()) primitives::refuse("IN is for -o; --sources alone does without records");
+  if (!o.in.empty() && !o.moves() && !o.writes_index)
+    primitives::refuse("IN is for -o; --sources alone does without records");
   if (o.in.empty() && o.record_bytes != 0) primitives::refuse("--record-bytes is for IN");
-  if (o.sources.empty() && o.sources_type) primitives::refuse("--output-type is for --sources");
-  if (o.key_bytes == 3) primitives::refuse("--key-bytes is 3, not 1, 2 or 4");
+  const bool has_index = !o.sources.empty() || o.writes_index || (o.common.plans_only && !o.moves());
+  if (o.sources_type && !has_index) primitives::refuse("--output-type is for --sources");
+  if (o.key_bytes > 4 || o.key_bytes == 3) primitives::refuse("--key-bytes is {}, not 1, 2 or 4", o.key_bytes);
 }
 
 void require_outputs(const multi_split_command& o) {
   const std::pair<const std::string&, const char*> outputs[] = {
-      {o.output, "-o"}, {o.sources, "--sources"}, {o.offsets, "--offsets"}};
+      {o.output, "-o"}, {o.sources, o.writes_index ? "-o" : "--sources"}, {o.offsets, "--offsets"}};
   for (const auto& [path, option] : outputs) {
     if (path.empty()) continue;
     require_output(path, {o.in, o.first, o.keys}, option);
@@ -73,26 +63,37 @@ struct multi_split_inputs {
   record_begins first;
   io::record_file category_file;
   io::native_numbers categories;
-  const_records in;
+  const_records in;  ///< none where they are not moved
   const_records of;  ///< categories of all records
 
+  /// Opens them, and finds how much there is.
   explicit multi_split_inputs(const multi_split_command& o)
-      : first(o.first, o.first_type), category_file(o.keys, o.key_bytes, "--key-bytes") {
+      : first(o.first, o.first_type, o.common.wanted()), category_file(o.keys, o.key_bytes, "--key-bytes") {
     require_category_type(category_file, "membership");
     if (!o.in.empty()) {
       in_file.emplace(o.in, o.record_bytes);
-      require_name_of_kind(o.output, *in_file);
-      in = in_file->rows(primitives::most_record_bytes);
+      if (o.moves()) require_name_of_kind(o.output, *in_file);
+      in = in_file->unmapped_rows(primitives::most_record_bytes);
       if (in.count != first.records()) {
-        io::fail(o.first, "{} numbers, but {} has {} records, which need {}", first.numbers().size(), o.in, in.count,
+        io::fail(o.first, "{} numbers, but {} has {} records, which need {}", first.records() + 1, o.in, in.count,
                  in.count + 1);
       }
     }
+    if (o.writes_index) require_name_of_kind(o.sources, like());
+    if (!o.moves()) in = {};
+    of = category_file.unmapped_rows(sizeof(std::uint32_t));
+  }
+
+  void read(const multi_split_command& o) {
+    if (o.moves()) in = in_file->rows(primitives::most_record_bytes);
     of = category_file.rows(sizeof(std::uint32_t));
     categories = io::native_numbers(of, category_file.type());
     of.data = categories.data();
     first.require_ascending_to(of.count, o.keys);
   }
+
+  /// What an index is written like.
+  const io::record_file& like() const { return in_file ? *in_file : category_file; }
 };
 
 // A file that was asked for, or none, and where a context writes it.
@@ -128,9 +129,9 @@ std::span<std::uint64_t> words_of(const records& list) {
   return {reinterpret_cast<std::uint64_t*>(list.data), list.count};
 }
 
-explanation explain(const multi_split_command& command, const context& ctx, const multi_split_inputs& files,
-                    index_type sources) {
-  const bool moves = !command.output.empty();
+planned_call plan_of(const multi_split_command& command, const context& ctx, const multi_split_inputs& files,
+                     index_type sources) {
+  const bool moves = command.moves();
   primitives::problem_spec problem{.primitive = primitives::multi_split_entry.name,
                                    .record_bytes = moves ? files.in.record_bytes : 0,
                                    .index = sources,
@@ -138,25 +139,38 @@ explanation explain(const multi_split_command& command, const context& ctx, cons
                                    .key_bytes = files.of.record_bytes,
                                    .table = files.first.records()};
   problem.part<primitives::split_part>().categories = command.categories;
-  explanation plan = primitives::multi_split_entry.explain(ctx, problem, command.common.variant());
-  if (!moves) plan.primitive = "multi_split_index";
-  return plan;
+  planned_call call{call_words_of(problem),
+                    primitives::multi_split_entry.explain(ctx, problem, command.common.variant())};
+  if (!moves) call.words.primitive = call.plan.primitive = "multi_split_index";
+  return call;
 }
 
-void run(const multi_split_command& command) {
+}  // namespace
+
+void run_multi_split(const multi_split_command& command) {
   require_options(command);
   require_outputs(command);
   const context ctx = command.common.make_context();
-  const multi_split_inputs files(command);
+  multi_split_inputs files(command);
   const std::uint64_t entries = files.of.count;
   const index_type type = index_type_for(command.sources_type, files.first.records());
-  const explanation plan = explain(command, ctx, files, type);  // before outputs are opened
+  const planned_call planned = plan_of(command, ctx, files, type);  // before outputs are opened
+  if (command.common.plans_only) {
+    return print_plan(
+        command.common, ctx,
+        work_of(command.subcommand, planned, read_when_opened({command.in, command.first, command.keys})));
+  }
+  files.read(command);
 
+  const bool moves = command.moves();
   const std::string header =
-      files.in_file ? output_header(*files.in_file, std::span(&entries, 1), files.in_file->row_shape()) : "";
-  const std::uint64_t width = files.in_file ? files.in.record_bytes : 1;
+      moves ? output_header(*files.in_file, std::span(&entries, 1), files.in_file->row_shape()) : "";
+  const std::uint64_t width = moves ? files.in.record_bytes : 1;
   wanted_output out(ctx, command.output, header, entries, width);
-  wanted_output sources(ctx, command.sources, numbers_header(descr_of(type), entries), entries, bytes(type));
+  wanted_output sources(
+      ctx, command.sources,
+      command.writes_index ? index_header(files.like(), type, entries) : numbers_header(descr_of(type), entries),
+      entries, bytes(type));
   wanted_output bounds(ctx, command.offsets, numbers_header("'<u8'", command.categories + 1), command.categories + 1,
                        8);
 
@@ -170,11 +184,11 @@ void run(const multi_split_command& command) {
   const index_output source_list(sources.in_context().data, sources.count(), type);
   const split_options options{command.common.variant()};
   const auto split = [&] {
-    if (command.output.empty()) return multi_split_index(ctx, of, source_list, words_of(bounds.in_context()), options);
+    if (!moves) return multi_split_index(ctx, of, source_list, words_of(bounds.in_context()), options);
     multi_split(ctx, {in.data(), files.in.count, width}, of, out.in_context(), source_list,
                 words_of(bounds.in_context()), options);
   };
-  const run_times times = timed_runs(ctx, command.keys, command.common.runs, split, plan);
+  const run_times times = timed_runs(ctx, command.keys, command.common.runs, split, planned.plan);
   for (const wanted_output* each : {&out, &sources, &bounds}) each->fetch();
   if (command.common.verify) {
     require_right(jobs::multi_split_mistake(files.in, {first, files.of, command.categories}, out.on_host(),
@@ -184,23 +198,32 @@ void run(const multi_split_command& command) {
   std::vector<io::output_file*> written;
   for (wanted_output* each : {&out, &sources, &bounds}) each->finish_into(written);
   io::output_file::commit_all(written);
-  print_report(command.common, command.output.empty() ? command.sources : command.output, ctx, plan, entries,
-               command.output.empty() ? bytes(type) : width, times);
+  print_report(command.common, moves ? command.output : command.sources, ctx, planned.plan, entries,
+               moves ? width : bytes(type), times);
 }
 
-}  // namespace
+CLI::Option* add_first(CLI::App& subcommand, std::string& first, std::optional<index_type>& type) {
+  CLI::Option* const option =
+      subcommand
+          .add_option("--first", first,
+                      "Where the categories of each record begin in KEYS, and where the last record's end: .npy or "
+                      ".npz of whole numbers, or raw with --index-type")
+          ->type_name("FILE");
+  add_index_type(subcommand, type, "Type of a raw FIRST; .npy files know their own");
+  return option;
+}
+
+void add_sources(CLI::App& subcommand, std::string& sources) {
+  subcommand.add_option("--sources", sources, "Also, or only, write the number of the record that each result is")
+      ->type_name("FILE.npy");
+}
 
 void add_multi_split(CLI::App& app) {
   const auto command = std::make_shared<multi_split_command>();
   CLI::App* subcommand =
       app.add_subcommand("multi-split", "Bring the records of each category together; a record may be in several");
   add_input(*subcommand, "IN", command->in, "Records: .npy, .npz, or raw with --record-bytes");
-  subcommand
-      ->add_option("--first", command->first,
-                   "Where the categories of each record begin in KEYS, and where the last record's end: .npy or "
-                   ".npz of whole numbers, or raw with --index-type")
-      ->type_name("FILE")
-      ->required();
+  add_first(*subcommand, command->first, command->first_type)->required();
   subcommand
       ->add_option("--keys", command->keys,
                    "The categories of all records, record by record: '|u1', '<u2' or '<u4', or raw with --key-bytes")
@@ -208,24 +231,22 @@ void add_multi_split(CLI::App& app) {
       ->required();
   add_categories(*subcommand, command->categories)->required();
   add_output(*subcommand, command->output);
-  subcommand
-      ->add_option("--sources", command->sources, "Also, or only, write the number of the record that each result is")
-      ->type_name("FILE.npy");
+  add_sources(*subcommand, command->sources);
   add_index_type(*subcommand, command->sources_type, "Type of --sources; u32 unless there are too many records",
                  "--output-type");
   subcommand
       ->add_option("--offsets", command->offsets, "Also write where each category begins, and where the last ends: u8")
       ->type_name("FILE.npy");
   add_record_bytes(*subcommand, command->record_bytes);
-  add_index_type(*subcommand, command->first_type, "Type of a raw FIRST; .npy files know their own");
   add_number(*subcommand, "--key-bytes", 1, 4, command->key_bytes,
              "Width of raw KEYS, 1, 2 or 4; .npy files know their own");
   command->common.add_variant_to(*subcommand, primitives::multi_split_entry.name);
   command->common.add_runs_to(*subcommand);
   command->common.add_to(*subcommand, common_options::by_reference);
   common_options::add_temporary_to(*subcommand);
+  command->common.add_plan_to(*subcommand);
   subcommand->footer(multi_split_footer);
-  subcommand->callback([command] { run(*command); });
+  subcommand->callback([command] { run_multi_split(*command); });
 }
 
 }  // namespace sheaf::cli

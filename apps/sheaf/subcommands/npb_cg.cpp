@@ -1,10 +1,10 @@
 #include "apps/sheaf/command.hpp"
-#include "apps/sheaf/context_array.hpp"
 #include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/files/progress.hpp"
 #include "apps/sheaf/files/sparse/matrix_market.hpp"
 #include "apps/sheaf/nas.hpp"
 #include "apps/sheaf/subcommands/movement.hpp"
+#include "apps/sheaf/subcommands/system_plan.hpp"
 
 // The subcommand npb-cg: the conjugate gradient benchmark of the NAS Parallel Benchmarks.
 namespace sheaf::cli {
@@ -45,30 +45,50 @@ io::csr_matrix<double> matrix_of(const npb_command& o, const jobs::nas_class& of
   return read;
 }
 
-nlohmann::json predicted_seconds(const explanation& plan, const jobs::nas_class& of) {
-  constexpr double steps = 25;  // of conjugate gradient, for each iteration of the inverse power method
-  const variant_estimate* const choice = plan.choice();
-  return choice == nullptr ? nlohmann::json()
-                           : nlohmann::json(choice->seconds * steps * static_cast<double>(of.iterations));
+// @param a  may be a shape without arrays
+planned_call plan_of(const npb_command& command, const context& ctx, const csr_view& a) {
+  return {words_of_system(a, false, access_pattern::random()), jobs::explain_nas(ctx, a, command.common.variant())};
 }
 
-/// The plan of an iteration of conjugate gradient.
-explanation plan_of(const npb_command& command, const context& ctx, const io::csr_matrix<double>& matrix) {
-  const value_type type = command.narrow ? value_type::f32 : value_type::f64;
-  csr_view shape = jobs::view_of(matrix);
-  shape.values = {nullptr, shape.values.count, type};
-  shape.column_indices.data = nullptr;
-  shape.row_begins.data = nullptr;
-  return explain_conjugate_gradient(ctx, shape, {nullptr, shape.rows, type}, {nullptr, shape.rows, type},
-                                    {.variant = command.common.variant()});
+// The shape of the matrix that the command solves with. That of the benchmark is known.
+csr_view shape_of(const npb_command& command, std::uint64_t rows, std::uint64_t nonzeros, index_type column_type) {
+  return {rows,
+          rows,
+          {nullptr, rows + 1, index_type::u64},
+          {nullptr, nonzeros, column_type},
+          {nullptr, nonzeros, command.narrow ? value_type::f32 : value_type::f64}};
+}
+
+// Iterations of conjugate gradient in all that is timed.
+double iterations_of(const jobs::nas_class& of) {
+  return static_cast<double>(of.iterations * jobs::nas_steps_of_a_system);
+}
+
+planned_work benchmark_work(const npb_command& command, const context& ctx, const jobs::nas_class& of) {
+  if (command.matrix.empty()) {
+    const csr_view a = shape_of(command, of.rows, of.nonzeros, index_type::u32);
+    return work_of_system("npb-cg", plan_of(command, ctx, a), {});
+  }
+  const io::csr_matrix<double> matrix = matrix_of(command, of);
+  const csr_view a = shape_of(command, of.rows, matrix.entries(), matrix.columns_of_entries().type);
+  return work_of_system("npb-cg", plan_of(command, ctx, a), {command.matrix});
+}
+
+void print_nas_plan(const npb_command& command, const context& ctx, const jobs::nas_class& of) {
+  planned_work work = benchmark_work(command, ctx, of);
+  work.predicted_seconds *= iterations_of(of);
+  work.is_predicted = true;
+  print_plan(command.common, ctx, work);
 }
 
 void run(const npb_command& command) {
   const context ctx = command.common.make_system_context();
   const jobs::nas_class& of = jobs::nas_class_named(command.name);
+  if (command.common.plans_only) return print_nas_plan(command, ctx, of);
   io::csr_matrix<double> matrix = matrix_of(command, of);
   const std::uint64_t nonzeros = matrix.entries();
-  const explanation plan = plan_of(command, ctx, matrix);
+  const explanation plan =
+      plan_of(command, ctx, shape_of(command, of.rows, nonzeros, matrix.columns_of_entries().type)).plan;
   jobs::nas_options options{.variant = command.common.variant()};
   jobs::nas_answer answer;
   {
@@ -95,7 +115,8 @@ void run(const npb_command& command) {
                  {"official_zeta", of.zeta},
                  {"verification", verdict},
                  {"seconds", answer.seconds},
-                 {"predicted_seconds", predicted_seconds(plan, of)},
+                 {"predicted_seconds", predicted_seconds(plan) * iterations_of(of)},
+                 {"predicted_iteration_seconds", predicted_seconds(plan)},
                  {"mop_per_second", answer.mop_per_second}});
   if (!command.common.quiet && !command.common.json) {
     fmt::print("NAS CG, class {}: {} rows, {} nonzeros, {} iterations of 25 steps{}\n", of.name, of.rows, nonzeros,
@@ -133,6 +154,7 @@ void add_npb_cg(CLI::App& app) {
   command->common.add_variant_to(*subcommand, "conjugate_gradient");
   command->common.add_to(*subcommand);
   common_options::add_temporary_to(*subcommand);
+  command->common.add_plan_to(*subcommand);
   subcommand->footer(npb_cg_footer);
   subcommand->callback([command] { run(*command); });
 }

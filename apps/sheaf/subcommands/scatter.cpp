@@ -1,6 +1,7 @@
 #include "apps/sheaf/checks/movement.hpp"
 #include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/subcommands/movement.hpp"
+#include "lab/description/movement/problem.hpp"
 
 namespace sheaf::cli {
 namespace {
@@ -43,6 +44,22 @@ void require_same_rows(const io::record_file& in, std::size_t axes, const io::re
            base.type().descr, in.path(), io::shape_text(rows), in.type().descr);
 }
 
+planned_call plan_of(const scatter_command& command, const context& ctx, const const_records in, const index_span index,
+                     std::uint64_t count) {
+  primitives::problem_spec problem{.primitive = "scatter",
+                                   .record_bytes = in.record_bytes,
+                                   .index = index.type,
+                                   .count = index.count,
+                                   .table = count,
+                                   .access = command.pattern};
+  problem.part<primitives::movement_part>().duplicates = command.repeats;
+  return planned_by_order(
+      call_words_of(problem), command.pattern, [&command, &ctx, in, index, count](access_pattern order) {
+        return explain_scatter(ctx, in, {nullptr, index.count, index.type}, {nullptr, count, in.record_bytes},
+                               {.pattern = order, .duplicates = command.repeats, .variant = command.common.variant()});
+      });
+}
+
 void run(const scatter_command& command) {
   if (!command.count && command.base.empty()) {
     primitives::refuse("give --count N for an output of zeros, or --into BASE for one like BASE");
@@ -50,22 +67,30 @@ void run(const scatter_command& command) {
   require_output(command.output, {command.records_path, command.index, command.base});
   const context ctx = command.common.make_context();
   const io::record_file in(command.records_path, command.record_bytes);
-  const io::index_file index(command.index, command.index_kind);
+  const io::index_file index(command.index, command.index_kind, "--index-type", command.common.wanted());
   std::optional<io::record_file> base;
   if (!command.base.empty()) base.emplace(command.base, command.record_bytes);
   require_name_of_kind(command.output, in);
 
   const std::size_t axes = row_axes(in, index);
-  const const_records rows = in.rows(primitives::most_record_bytes, axes);
+  const const_records planned_in = planned_rows(ctx, in, axes);
   const index_span indices = index.indices();
-  if (rows.count != indices.count) {
-    io::fail(command.index, "{} indices, but {} has {} records", indices.count, command.records_path, rows.count);
+  if (planned_in.count != indices.count) {
+    io::fail(command.index, "{} indices, but {} has {} records", indices.count, command.records_path, planned_in.count);
   }
-  const const_records before = base ? base->rows(primitives::most_record_bytes) : const_records();
+  const std::uint64_t count = base ? base->unmapped_rows(primitives::most_record_bytes).count : *command.count;
   if (base) require_same_rows(in, axes, *base);
-  const std::uint64_t count = base ? before.count : *command.count;
-  record_output out(command.output, output_header(in, std::span(&count, 1), in.row_shape(axes)), count,
-                    rows.record_bytes);
+  const std::string header = output_header(in, std::span(&count, 1), in.row_shape(axes));
+  require_output_size(command.output, header, count, planned_in.record_bytes);
+  const planned_call planned = plan_of(command, ctx, planned_in, indices, count);
+  if (command.common.plans_only) {
+    return print_plan(
+        command.common, ctx,
+        work_of("scatter", planned, read_when_opened({command.records_path, command.index, command.base})));
+  }
+  const const_records rows = in.rows(primitives::most_record_bytes, axes);
+  const const_records before = base ? base->rows(primitives::most_record_bytes) : const_records();
+  record_output out(command.output, header, count, rows.record_bytes);
   if (before.data == nullptr) {
     if (out.bytes() > 0) std::memset(out.rows().data, 0, out.bytes());
   } else {
@@ -81,9 +106,8 @@ void run(const scatter_command& command) {
 
   const scatter_options options{
       .pattern = command.pattern, .duplicates = command.repeats, .variant = command.common.variant()};
-  const explanation plan = explain_scatter(ctx, from, through, to, options);
   const run_times times = timed_runs(
-      ctx, command.index, command.common.runs, [&] { scatter(ctx, from, through, to, options); }, plan);
+      ctx, command.index, command.common.runs, [&] { scatter(ctx, from, through, to, options); }, planned.plan);
   context_out.fetch();
   if (command.common.verify) {
     const auto allowed = jobs::allowed_by(command.repeats, from, to);
@@ -92,7 +116,7 @@ void run(const scatter_command& command) {
     }
   }
   out.commit();
-  print_report(command.common, command.output, ctx, plan, indices.count, rows.record_bytes, times);
+  print_report(command.common, command.output, ctx, planned.plan, indices.count, rows.record_bytes, times);
 }
 
 }  // namespace

@@ -47,9 +47,8 @@ void print_found(const search_command& command, const context& ctx, const search
                  const std::vector<std::string>& outputs) {
   if (command.common.quiet) return;
   print_variants(command.common, search.plan);
-  const variant_estimate* const choice = search.plan.choice();
   const std::string variant = search.probes > 0 && search.records > 0 ? chosen_variant(search.plan) : "nothing";
-  const double predicted = choice != nullptr ? choice->seconds : 0;
+  const double predicted = predicted_seconds(search.plan);
   if (command.common.json) {
     nlohmann::json report = report_of(command.common.command_name, ctx);
     report.update({{"primitive", search.plan.primitive},
@@ -86,6 +85,46 @@ std::optional<io::record_file> records_of(const search_command& command, std::ui
   io::fail(command.records, "{} records, but {} has {} rows", found, command.table, count);
 }
 
+// What a table is, and what its index turned out to be: the entries' words are of generated tables.
+call_words words_of_build(const search_command& o, const const_records table, const hash_index& index) {
+  return {"build_hash_index",
+          fmt::format("{} records of {}, {} distinct keys of {} bytes, at most {} records of one", table.count,
+                      io::shown_input(o.table), index.distinct(), table.record_bytes, index.longest_chain()),
+          {{"count", table.count},
+           {"key_bytes", table.record_bytes},
+           {"distinct", index.distinct()},
+           {"longest_chain", index.longest_chain()}}};
+}
+
+call_words words_of_search(std::string primitive, const const_records probes, const hash_index& index) {
+  return {std::move(primitive),
+          fmt::format("{} keys of {} bytes among {} records with {} distinct ones", probes.count, probes.record_bytes,
+                      index.count(), index.distinct()),
+          {{"count", probes.count},
+           {"table", index.count()},
+           {"key_bytes", probes.record_bytes},
+           {"distinct", index.distinct()},
+           {"longest_chain", index.longest_chain()}}};
+}
+
+void print_search_plan(const search_run& search, bool read_keys) {
+  const search_command& command = search.command;
+  explanation plan = search.plan();
+  const std::string primitive = plan.primitive;
+  std::vector<std::string> read = read_when_opened({command.keys, command.records});
+  if (read_keys && read_when_opened({command.keys}).empty()) read.push_back(command.keys);
+  read.push_back(command.table);
+  planned_work work =
+      work_of("search", {words_of_search(primitive, search.probes, search.index), std::move(plan)}, std::move(read));
+  if (!search.finds_any()) work.variant = "nothing";
+  work.calls.push_back({words_of_build(command, search.table, search.index),
+                        explain_build_hash_index(search.ctx, search.table, command.build_options())});
+  work.remarks.emplace_back("the index was built, because a search is planned by it");
+  if (!command.records.empty())
+    work.remarks.emplace_back("the gather of --records is not planned: it follows from the matches");
+  print_plan(command.common, search.ctx, work);
+}
+
 void run(const search_command& command) {
   require_options(command);
   io::require_streams_apart(std::vector{command.keys, command.table, command.records});
@@ -99,18 +138,20 @@ void run(const search_command& command) {
     return const_records(first == nullptr ? nullptr : first + place.offset, rows.count, place.bytes, rows.record_bytes);
   };
 
-  output_set outputs(command.prefix, {command.keys, command.table, command.records});
-  open_outputs(command, keys.keys().count, records, outputs);
-  bring_to_one_type(keys, table, place);  // which may read all keys
+  std::optional<output_set> outputs;
+  if (!command.prefix.empty())
+    outputs.emplace(command.prefix, std::vector{command.keys, command.table, command.records});
+  if (!command.common.plans_only) open_outputs(command, keys.keys().count, records, *outputs);
+  const bool read_keys = bring_to_one_type(keys, table, place);
 
   search_report report;
   const context_input context_rows(ctx, rows.data, rows.count * rows.record_bytes);
-  const context_input context_probes(ctx, keys.keys().data, keys.keys().count * place.bytes);
+  const std::uint64_t sent_probes = command.common.plans_only && !jobs::works_in_place(ctx) ? 0 : keys.keys().count;
+  const context_input context_probes(ctx, keys.keys().data, sent_probes * place.bytes);
   std::optional<hash_index> index;
   std::optional<io::progress_step> building("building an index of " + io::shown_input(command.table));
   report.build_seconds = timed(ctx, command.table, [&] {
-    index.emplace(build_hash_index(ctx, keys_in(context_rows.data()),
-                                   {.load = command.load_percent / 100.0, .variant = command.build_variant()}));
+    index.emplace(build_hash_index(ctx, keys_in(context_rows.data()), command.build_options()));
   });
   building.reset();
   report.probes = keys.keys().count;
@@ -120,16 +161,23 @@ void run(const search_command& command) {
   report.longest_chain = index->longest_chain();
   report.load = index->load();
 
-  const search_run search{
-      command, ctx,     keys,  keys_in(rows.data), {context_probes.data(), report.probes, place.bytes},
-      *index,  outputs, report};
+  const search_run search{command,
+                          ctx,
+                          keys,
+                          keys_in(rows.data),
+                          {context_probes.data(), report.probes, place.bytes},
+                          *index,
+                          outputs ? &*outputs : nullptr,
+                          report};
+  if (command.common.plans_only) return print_search_plan(search, read_keys);
+  report.plan = search.plan();
   switch (command.output()) {
     case wanted::matches: search.find_all(records); break;
     case wanted::first: search.find_first(); break;
     case wanted::counts: search.count(); break;
   }
-  outputs.commit();
-  print_found(command, ctx, report, outputs.paths());
+  outputs->commit();
+  print_found(command, ctx, report, outputs->paths());
 }
 
 }  // namespace
@@ -175,6 +223,7 @@ void add_search(CLI::App& app) {
   command->common.add_runs_to(*subcommand, "Search this many times, and report the times");
   command->common.add_to(*subcommand, "Check the answer by a binary search in a sorted array");
   common_options::add_temporary_to(*subcommand);
+  command->common.add_plan_to(*subcommand);
   subcommand->footer(search_footer);
   subcommand->callback([command] { run(*command); });
 }

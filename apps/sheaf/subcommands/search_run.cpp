@@ -44,7 +44,7 @@ void open_outputs(const search_command& o, std::uint64_t probes, const std::opti
 }
 
 void search_run::gather_records(const io::record_file& file, index_span context_ids, index_span ids) const {
-  const std::string& path = outputs.path(records_output);
+  const std::string& path = outputs->path(records_output);
   const const_records from = file.rows(primitives::most_record_bytes);
   const context_input context_from(ctx, from.data, from.count * from.record_bytes);
   std::uint64_t bytes = 0;
@@ -52,7 +52,7 @@ void search_run::gather_records(const io::record_file& file, index_span context_
     io::throw_error(error_code::out_of_memory, "{}: {} records of {} bytes", path, ids.count, from.record_bytes);
   }
   const std::string header = output_header(file, std::span(&ids.count, 1), file.row_shape());
-  outputs.reserve(records_output, header.size() + bytes);
+  outputs->reserve(records_output, header.size() + bytes);
   const buffer gathered(ctx, bytes);
   gather(ctx, {context_from.data(), from.count, from.record_bytes}, context_ids,
          records{gathered.data(), ids.count, from.record_bytes}, {.variant = command.common.variant_of_backend()});
@@ -64,11 +64,20 @@ void search_run::gather_records(const io::record_file& file, index_span context_
       throw verification_failed(fmt::format("record {} of {} is not that of the reference", *record, path));
     }
   }
-  outputs.write(records_output, header, found.data(), bytes);
+  outputs->write(records_output, header, found.data(), bytes);
+}
+
+explanation search_run::plan() const {
+  switch (command.output()) {
+    case wanted::first: return explain_hash_find(ctx, index, probes, options());
+    case wanted::counts:
+      return explain_hash_count(ctx, index, probes, {nullptr, probes.count, index.id_type()}, options());
+    case wanted::matches: break;
+  }
+  return explain_hash_search(ctx, index, probes, options());
 }
 
 void search_run::find_all(const std::optional<io::record_file>& records) const {
-  report.plan = explain_hash_search(ctx, index, probes, options());
   hash_matches found;
   report.times = timed_runs(
       ctx, command.table, command.common.runs, [&] { found = hash_search(ctx, index, probes, options()); },
@@ -78,8 +87,8 @@ void search_run::find_all(const std::optional<io::record_file>& records) const {
   const std::string ids_header = numbers_header(descr_of(found.id_type), found.total);
   const std::uint64_t offset_bytes = (found.probes + 1) * sizeof(std::uint64_t);
   const std::uint64_t id_bytes = found.total * bytes(found.id_type);
-  outputs.reserve(offsets_output, offsets_header.size() + offset_bytes);
-  outputs.reserve(ids_output, ids_header.size() + id_bytes);
+  outputs->reserve(offsets_output, offsets_header.size() + offset_bytes);
+  outputs->reserve(ids_output, ids_header.size() + id_bytes);
   const host_view offsets(ctx, found.offsets().data, offset_bytes);
   const host_view id_view(ctx, found.ids().data, id_bytes);
   const index_span ids(id_view.data(), found.total, found.id_type);
@@ -87,14 +96,13 @@ void search_run::find_all(const std::optional<io::record_file>& records) const {
     const std::span all(static_cast<const std::uint64_t*>(offsets.data()), found.probes + 1);
     require_right(jobs::sorted_keys(table).search_mistake(keys.keys(), all, ids));
   }
-  outputs.write(offsets_output, offsets_header, offsets.data(), offset_bytes);
-  outputs.write(ids_output, ids_header, ids.data, id_bytes);
+  outputs->write(offsets_output, offsets_header, offsets.data(), offset_bytes);
+  outputs->write(ids_output, ids_header, ids.data, id_bytes);
   if (records) gather_records(*records, found.ids(), ids);
 }
 
 void search_run::find_first() const {
   const index_type type = index.id_type();
-  report.plan = explain_hash_find(ctx, index, probes, options());
   const buffer memory(ctx, probes.count * bytes(type));
   const auto find = [&] { hash_find(ctx, index, probes, {memory.data(), probes.count, type}, options()); };
   report.times = timed_runs(ctx, command.table, command.common.runs, find, report.plan);
@@ -106,13 +114,11 @@ void search_run::find_first() const {
   };
   for (std::uint64_t i = 0; i < probes.count; ++i) report.matches += is_none(i) ? 0 : 1;
   if (command.common.verify) require_right(jobs::sorted_keys(table).find_mistake(keys.keys(), ids));
-  outputs.write(0, rows_header(descr_of(type), keys.file().shape()), ids.data, probes.count * bytes(type));
+  outputs->write(0, rows_header(descr_of(type), keys.file().shape()), ids.data, probes.count * bytes(type));
 }
 
 void search_run::count() const {
   const index_type type = index.id_type();  // of which there are more than a key has records
-  const index_output shape{nullptr, probes.count, type};
-  report.plan = explain_hash_count(ctx, index, probes, shape, options());
   const buffer memory(ctx, probes.count * bytes(type));
   const auto count_all = [&] { hash_count(ctx, index, probes, {memory.data(), probes.count, type}, options()); };
   report.times = timed_runs(ctx, command.table, command.common.runs, count_all, report.plan);
@@ -123,7 +129,7 @@ void search_run::count() const {
                                        : static_cast<const std::uint64_t*>(counts.data)[i];
   }
   if (command.common.verify) require_right(jobs::sorted_keys(table).count_mistake(keys.keys(), counts));
-  outputs.write(0, rows_header(descr_of(type), keys.file().shape()), counts.data, probes.count * bytes(type));
+  outputs->write(0, rows_header(descr_of(type), keys.file().shape()), counts.data, probes.count * bytes(type));
 }
 
 }  // namespace sheaf::cli

@@ -35,6 +35,7 @@ struct search_command {
   std::string_view build_variant() const {
     return variant().starts_with("reference.") ? variant() : std::string_view();
   }
+  hash_build_options build_options() const { return {.load = load_percent / 100.0, .variant = build_variant()}; }
 };
 
 /// What a search has found, in host memory.
@@ -63,9 +64,13 @@ struct search_run {
   const_records table;   ///< keys of the rows, in host memory
   const_records probes;  ///< in the context's memory
   const hash_index& index;
-  output_set& outputs;
+  output_set* outputs;  ///< null of a plan
   search_report& report;
 
+  /// Whether there is anything to look for, and to look among.
+  bool finds_any() const { return probes.count > 0 && index.count() > 0; }
+  /// What the search would do, planned by the views that it gets.
+  explanation plan() const;
   hash_search_options options() const { return {.variant = command.variant()}; }
   void find_all(const std::optional<io::record_file>& records) const;
   void find_first() const;

@@ -6,6 +6,7 @@
 #include "apps/sheaf/files/sparse/matrix_market.hpp"
 #include "apps/sheaf/subcommands/files/vector_file.hpp"
 #include "apps/sheaf/subcommands/movement.hpp"
+#include "apps/sheaf/subcommands/system_plan.hpp"
 
 // The subcommand solve: linear systems with matrices of MatrixMarket files.
 namespace sheaf::cli {
@@ -60,13 +61,6 @@ struct solution {
   double seconds = 0;
 };
 
-/// Of the iterations that were done, by the plan of one.
-nlohmann::json predicted_seconds(const solution& found) {
-  const variant_estimate* const choice = found.plan.choice();
-  if (choice == nullptr) return {};
-  return choice->seconds * static_cast<double>(found.result.iterations);
-}
-
 nlohmann::json json_of(const solve_command& command, const context& ctx, const csr_view& a, const solution& found) {
   const conjugate_gradient_result& result = found.result;
   nlohmann::json report = report_of("solve", ctx);
@@ -83,7 +77,8 @@ nlohmann::json json_of(const solve_command& command, const context& ctx, const c
                  {"relative_residual", json_number(relative_of(result))},
                  {"target", json_number(result.target)},
                  {"seconds", found.seconds},
-                 {"predicted_seconds", predicted_seconds(found)},
+                 {"predicted_seconds", predicted_seconds(found.plan) * static_cast<double>(result.iterations)},
+                 {"predicted_iteration_seconds", predicted_seconds(found.plan)},
                  {"verified", command.common.verify},
                  {"output", command.output}});
   if (!command.history.empty()) report["history"] = command.history;
@@ -100,11 +95,12 @@ void print_lines(const solve_command& o, const csr_view& a, const conjugate_grad
 }
 
 std::string complaint_of(const solve_command& command, const csr_view& a, const conjugate_gradient_result& result) {
-  const std::string where = fmt::format("{}: not converged: ", command.matrix);
+  const std::string where = fmt::format("{}: not converged: ", io::shown_input(command.matrix));
   const bool is_known = !std::isnan(result.residual) && !std::isnan(result.target);
   const std::string residual =
       is_known ? fmt::format("{:.3g}, not {:.3g}", result.residual, result.target) : std::string("not known");
-  const std::string rest = fmt::format("|b - A x| is {}; {} has the best x that was found", residual, command.output);
+  const std::string rest =
+      fmt::format("|b - A x| is {}; {} has the best x that was found", residual, io::shown_output(command.output));
   switch (result.reason) {
     case stop_reason::not_positive_definite:
       if (const auto mistake = command.has_jacobi ? jobs::diagonal_mistake(a) : std::nullopt) {
@@ -126,7 +122,8 @@ void require_outputs(const solve_command& o) {
   require_output(o.output, {o.matrix, o.b});
   if (o.history.empty()) return;
   require_output(o.history, {o.matrix, o.b}, "--history", true);
-  if (io::name_one_file(o.history, o.output)) primitives::refuse("--history {} is the output {}", o.history, o.output);
+  if (!o.output.empty() && io::name_one_file(o.history, o.output))
+    primitives::refuse("--history {} is the output {}", o.history, o.output);
 }
 
 template <class Value>
@@ -137,14 +134,34 @@ io::csr_matrix<Value> read_matrix(const solve_command& o) {
   return read;
 }
 
+conjugate_gradient_options options_of(const solve_command& command) {
+  return {.tolerance = command.tolerance,
+          .absolute_tolerance = command.absolute,
+          .iteration_limit = command.limit,
+          .preconditioner = command.has_jacobi ? preconditioner::jacobi : preconditioner::none,
+          .variant = command.common.variant()};
+}
+
+// @param a  may be a shape without arrays
+planned_call plan_of(const solve_command& command, const context& ctx, const csr_view& a) {
+  const const_values b(nullptr, a.rows, a.values.type);
+  return {words_of_system(a, command.has_jacobi, access_pattern::unknown()),
+          explain_conjugate_gradient(ctx, a, b, {nullptr, a.rows, a.values.type}, options_of(command))};
+}
+
+template <class Value>
+void print_solve_plan(const solve_command& command, const context& ctx, const io::csr_matrix<Value>& matrix) {
+  std::vector<std::string> read{command.matrix};
+  const bool whole =
+      look_at_matrix_vector<Value>(command.b, matrix.rows, "rows", command.matrix, command.common.host_threads());
+  if (whole || !read_when_opened({command.b}).empty()) read.push_back(command.b);
+  print_plan(command.common, ctx,
+             work_of_system("solve", plan_of(command, ctx, jobs::shape_of(matrix)), std::move(read)));
+}
+
 solution solved(const solve_command& command, const context& ctx, const csr_view& a, const_values b, values x) {
   solution found;
-  conjugate_gradient_options options{
-      .tolerance = command.tolerance,
-      .absolute_tolerance = command.absolute,
-      .iteration_limit = command.limit,
-      .preconditioner = command.has_jacobi ? preconditioner::jacobi : preconditioner::none,
-      .variant = command.common.variant()};
+  conjugate_gradient_options options = options_of(command);
   if (!command.history.empty()) options.history = &found.history;
   io::progress_step step("solving");
   if (io::shows_progress()) {
@@ -157,7 +174,7 @@ solution solved(const solve_command& command, const context& ctx, const csr_view
       return true;
     };
   }
-  found.plan = explain_conjugate_gradient(ctx, a, b, x, options);
+  found.plan = plan_of(command, ctx, a).plan;
   found.seconds = timed(ctx, command.matrix, [&] { found.result = conjugate_gradient(ctx, a, b, x, options); });
   return found;
 }
@@ -179,6 +196,7 @@ void run_typed(const solve_command& command) {
   const context ctx = command.common.make_system_context();
   require_outputs(command);
   const io::csr_matrix<Value> matrix = read_matrix<Value>(command);
+  if (command.common.plans_only) return print_solve_plan(command, ctx, matrix);
   const std::uint64_t n = matrix.rows;
   const std::vector<Value> b =
       read_matrix_vector<Value>(command.b, n, "rows", command.matrix, command.common.host_threads());
@@ -227,6 +245,7 @@ void add_solve(CLI::App& app) {
   command->common.add_variant_to(*subcommand, "conjugate_gradient");
   subcommand->add_option("--history", command->history, "A file for the residual of each iteration")
       ->type_name("FILE.csv");
+  command->common.add_plan_to(*subcommand);
   command->common.add_to(*subcommand, "Check the residual by long sums, within what rounding allows");
   common_options::add_temporary_to(*subcommand);
   subcommand->footer(solve_footer);

@@ -7,6 +7,7 @@
 #include "apps/sheaf/subcommands/files/sort_file.hpp"
 #include "apps/sheaf/subcommands/movement.hpp"
 #include "core/host.hpp"
+#include "lab/description/sort/problem.hpp"
 #include "plan/store/output_file.hpp"
 
 namespace sheaf::cli {
@@ -56,7 +57,8 @@ struct sort_command {
 void require_options(const sort_command& command) {
   if (command.check && !(command.output.empty() && command.index.empty()))
     refuse("--check looks at IN and writes nothing");
-  if (!command.check && command.output.empty()) refuse("give -o FILE, or --check");
+  if (command.check && command.common.plans_only) refuse("--check sorts nothing that could be planned");
+  if (!command.check && command.output.empty() && !command.common.plans_only) refuse("give -o FILE, or --check");
   if (command.index.empty() && command.index_kind) refuse("--output-type is for --index");
   if (command.memory_bytes.value_or(jobs::least_external_bytes) < jobs::least_external_bytes)
     refuse("--memory: at least 1M is needed");
@@ -98,16 +100,19 @@ void check(const sort_command& command, const io::record_file& file, const_recor
   if (command.common.json && !command.common.quiet) print_json(std::move(document));
 }
 
+std::string levels_text(std::uint64_t merge_levels) {
+  return merge_levels == 1 ? "at once" : fmt::format("in {} levels", merge_levels);
+}
+
 void print_sorted(const sort_command& command, const sort_job& job, const sort_report& report) {
   if (command.common.quiet) return;
   print_variants(command.common, report.plan);
-  const variant_estimate* choice = report.plan.choice();
   const std::string variant = chosen_variant(report.plan);
   const double moved_bytes =
       static_cast<double>(job.rows.count) * static_cast<double>(job.rows.record_bytes + job.written_bytes());
   const double rate = moved_bytes / std::max(report.seconds, std::numeric_limits<double>::min());
   const bool in_memory = report.merge_levels == 0;
-  const double predicted = choice != nullptr ? choice->seconds : 0;
+  const double predicted = predicted_seconds(report.plan);
   if (command.common.json) {
     return print_json({{"command", "sort"},
                        {"backend", name(report.backend)},
@@ -128,21 +133,51 @@ void print_sorted(const sort_command& command, const sort_job& job, const sort_r
   }
   fmt::print("sort: {} records of {} bytes with {} in {}, {}; {}{}\n", job.rows.count, job.rows.record_bytes, variant,
              seconds_text(report.seconds), rate_text(rate),
-             in_memory
-                 ? fmt::format("predicted {}", seconds_text(predicted))
-                 : fmt::format("{} runs, merged {}", report.runs,
-                               report.merge_levels == 1 ? "at once" : fmt::format("in {} levels", report.merge_levels)),
+             in_memory ? fmt::format("predicted {}", seconds_text(predicted))
+                       : fmt::format("{} runs, merged {}", report.runs, levels_text(report.merge_levels)),
              command.common.verify ? "; verified" : "");
 }
 
 // A deflated array goes to memory if most of that is left for the sort, else to a file beside the output, or where
 // --temporary says; beside a stream there is no place.
 io::unpacking unpacking_for(const sort_command& command, std::uint64_t memory_bytes) {
-  if (command.check) return {memory_bytes, io::temporary_folder()};
-  const std::uint64_t most_bytes = std::min(memory_bytes / 4, memory_bytes - jobs::least_external_bytes);
-  if (io::has_temporary_folder() || io::names_stream(command.output)) return {most_bytes, io::temporary_folder()};
+  const std::uint64_t most_bytes =
+      command.check ? memory_bytes : std::min(memory_bytes / 4, memory_bytes - jobs::least_external_bytes);
+  const bool is_beside_output =
+      !command.check && !command.common.plans_only && !io::has_temporary_folder() && !io::names_stream(command.output);
+  if (!is_beside_output) return {most_bytes, io::temporary_folder()};
   const std::string folder = std::filesystem::path(io::behind_links(command.output)).parent_path().string();
   return {most_bytes, folder.empty() ? "." : folder};
+}
+
+// What sort_file() would do.
+void print_sort_plan(const sort_job& job, const std::string& input) {
+  context ctx = job.common.make_context();
+  const sort_plan plan = plan_sort(ctx, job);
+  primitives::problem_spec problem{.primitive = job.index ? "sort_gather_index" : "sort_records",
+                                   .record_bytes = job.written_bytes(),
+                                   .index = job.index.value_or(index_type::u32),
+                                   .count = job.rows.count,
+                                   .key_bytes = job.rows.record_bytes};
+  const auto fields = std::span(job.order.key.fields).first(job.order.key.count);
+  problem.part<primitives::sort_part>().key_fields.assign(fields.begin(), fields.end());
+  planned_work work = work_of("sort", {call_words_of(problem), plan.plan}, read_when_opened({input}));
+  work.facts = {{"memory_bytes", job.memory_bytes}, {"runs", std::uint64_t{1}}, {"merge_levels", std::uint64_t{0}}};
+  if (!plan.in_memory) {
+    const planned_runs runs = runs_of(job, plan);
+    work.is_predicted = false;  // for reading and writing are no part of any plan
+    work.facts = {{"memory_bytes", job.memory_bytes},
+                  {"runs", runs.runs},
+                  {"run_rows", plan.run_rows},
+                  {"run_file_bytes", runs.run_bytes},
+                  {"merge_levels", runs.merge_levels}};
+    work.remarks.push_back(
+        fmt::format("{} does not fit into {}: {} runs of {} rows, whose plan this is, in a file of {}; "
+                    "merged {}",
+                    io::shown_input(input), bytes_text(job.memory_bytes), runs.runs, plan.run_rows,
+                    bytes_text(runs.run_bytes), levels_text(runs.merge_levels)));
+  }
+  print_plan(job.common, ctx, work);
 }
 
 void run(const sort_command& command) {
@@ -158,6 +193,7 @@ void run(const sort_command& command) {
   sort_job job{command.common, file, rows, order, command.output, {}, 0};
   if (!command.index.empty()) job.index = index_type_for(command.index_kind, rows.count);
   job.memory_bytes = memory_bytes;
+  if (command.common.plans_only) return print_sort_plan(job, command.in);
   print_sorted(command, job, sort_file(job));
 }
 
@@ -199,6 +235,7 @@ void add_sort(CLI::App& app) {
   command->common.add_json_to(*subcommand);
   command->common.add_quiet_to(*subcommand);
   command->common.add_verbose_to(*subcommand);
+  command->common.add_plan_to(*subcommand);
   subcommand->footer(sort_footer);
   subcommand->callback([command] { run(*command); });
 }

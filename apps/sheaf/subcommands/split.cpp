@@ -6,8 +6,9 @@
 #include "apps/sheaf/sort/key.hpp"
 #include "apps/sheaf/subcommands/files/memberships.hpp"
 #include "apps/sheaf/subcommands/movement.hpp"
+#include "apps/sheaf/subcommands/multi_split.hpp"
 #include "core/printable.hpp"
-#include "lab/description/keys.hpp"
+#include "lab/description/split/problem.hpp"
 
 namespace sheaf::cli {
 namespace {
@@ -20,6 +21,10 @@ constexpr const char* split_footer =
     "lowest; without --key, of the whole row. With --categories N, KEYS has one number below N for each record, its\n"
     "category. Records of category 0 come first. Each category is in the order of IN unless --unstable is given.\n"
     "--offsets is for up to 32 bits. By more, a split is a sort by these bits.\n"
+    "A record may be in several categories, or in none: with --first, those of record r are KEYS[FIRST[r]] to\n"
+    "KEYS[FIRST[r + 1] - 1], as in the compressed rows of a matrix of records by categories, and the record is\n"
+    "written once for each of them. --sources also writes which records they are; --index gather, or --sources\n"
+    "without IN and -o, writes these numbers alone.\n"
     "Records keep their byte order. An index is .npy where IN or its keys are, else raw. IN may be left out where\n"
     "KEYS are all that an index needs.\n\n"
     "Example: records of two letters, by the second\n"
@@ -30,7 +35,13 @@ constexpr const char* split_footer =
     "Rows of a table by categories 0 to 3, and where each category begins\n"
     "  python3 -c \"import numpy as np; np.save('table.npy', np.arange(30, dtype='f4').reshape(10, 3))\"\n"
     "  python3 -c \"import numpy as np; np.save('of.npy', (np.arange(10) % 4).astype('u1'))\"\n"
-    "  sheaf split table.npy --keys of.npy --categories 4 -o sorted.npy --offsets offsets.npy --verify";
+    "  sheaf split table.npy --keys of.npy --categories 4 -o sorted.npy --offsets offsets.npy --verify\n"
+    "Rows in several categories: row 0 in 3 and 1, row 1 in none, row 2 in 1\n"
+    "  python3 -c \"import numpy as np; np.save('rows.npy', np.arange(9, dtype='f4').reshape(3, 3))\"\n"
+    "  python3 -c \"import numpy as np; np.save('first.npy', np.array([0, 2, 2, 3]))\"\n"
+    "  python3 -c \"import numpy as np; np.save('each.npy', np.array([3, 1, 1], 'u1'))\"\n"
+    "  sheaf split rows.npy --first first.npy --keys each.npy --categories 4 -o shared.npy \\\n"
+    "    --sources sources.npy";
 
 // "5:11": FIRST:COUNT, bits of a key. @throws CLI::ValidationError
 bit_field parse_bits(const std::string& text) {
@@ -171,6 +182,8 @@ struct split_command {
   common_options common;
   std::string in;
   std::string keys;
+  std::string first;  ///< where the categories of each record begin; empty: a record has one
+  std::string sources;
   std::string output;
   std::string offsets;
   std::string index;  ///< kind of index to write, gather or scatter; empty: records
@@ -182,23 +195,44 @@ struct split_command {
   std::optional<bit_field> bits;  ///< that both say, once the file is open
   bit_order order = bit_order::little_endian;
   std::optional<index_type> index_kind;
+  std::optional<index_type> first_type;
   bool unstable = false;
 
   bool has_categories() const { return categories != 0; }
   bool gathers() const { return index == "gather"; }
 };
 
+// What records of several categories do without, and those of one.
+void require_memberships(const split_command& command) {
+  if (command.first.empty()) {
+    if (command.first_type)
+      primitives::refuse("--index-type is for --first; --output-type is the type of an index to write");
+    if (command.sources.empty()) return;
+    primitives::refuse("--sources is for --first; --index gather writes where records of one category come from");
+  }
+  if (command.unstable) primitives::refuse("--unstable is for records of one category, not for --first");
+  if (command.index == "scatter") {
+    primitives::refuse("--index scatter is for records of one category; with --first they go to several places");
+  }
+  if (!command.index.empty() && !command.sources.empty()) {
+    primitives::refuse("--sources and --index gather write the same numbers; give one of them");
+  }
+}
+
 void require_options(const split_command& command) {
   const bool has_separate_keys = !command.keys.empty();
   if (!command.has_categories() && command.key.empty() && !command.part) {
-    primitives::refuse("give --key OFFSET:BYTES, --bits FIRST:COUNT, or --keys FILE and --categories N");
+    primitives::refuse(
+        "give --key OFFSET:BYTES, --bits FIRST:COUNT, or --keys FILE and --categories N, to which --first FILE adds "
+        "records of several categories");
   }
+  if (command.has_categories() && command.order == bit_order::from_left)
+    primitives::refuse("--from-left is for --key and --bits");
+  if (!command.first.empty()) return;  // run_multi_split() looks at the rest
   if (command.in.empty() && !(has_separate_keys && !command.index.empty()))
     primitives::refuse("IN may be left out only for an --index by --keys");
   if (command.in.empty() && command.record_bytes != 0) primitives::refuse("--record-bytes is for IN");
   if (!has_separate_keys && command.key_bytes != 0) primitives::refuse("--key-bytes is for --keys");
-  if (command.has_categories() && command.order == bit_order::from_left)
-    primitives::refuse("--from-left is for --key and --bits");
   if (command.index.empty() && command.index_kind) primitives::refuse("--output-type is for --index");
   if (!command.index.empty() && command.unstable) primitives::refuse("--unstable is for records, not for an index");
 }
@@ -207,7 +241,8 @@ void require_distinct_outputs(const split_command& o) {
   require_output(o.output, {o.in, o.keys});
   if (o.offsets.empty()) return;
   require_output(o.offsets, {o.in, o.keys}, "--offsets");
-  if (io::name_one_file(o.output, o.offsets)) primitives::refuse("-o and --offsets are both {}", o.offsets);
+  if (!o.output.empty() && io::name_one_file(o.output, o.offsets))
+    primitives::refuse("-o and --offsets are both {}", o.offsets);
 }
 
 // The files, which are opened before any of their rows are looked at, and these.
@@ -243,7 +278,7 @@ void require_offsets(const split_command& o) {
 
 void require_as_many(const split_command& o, const_records in, const_records keys) {
   if (o.in.empty() || o.keys.empty() || in.count == keys.count) return;
-  io::fail(o.keys, "{} keys, but {} has {} records", keys.count, o.in, in.count);
+  io::fail(o.keys, "{} keys, but {} has {} records", keys.count, io::shown_input(o.in), in.count);
 }
 
 void open_inputs(split_command& o, split_inputs& files) {
@@ -257,14 +292,20 @@ void open_inputs(split_command& o, split_inputs& files) {
   o.bits = bits_of_key(o.key, o.part, o.order, file, file.unmapped_rows(primitives::most_record_bytes).record_bytes);
 }
 
+// Finds how many records and keys there are, and how wide.
+void measure_inputs(const split_command& command, const context& ctx, split_inputs& files) {
+  if (files.in_file) files.in = planned_rows(ctx, *files.in_file);
+  if (files.key_file) files.keys = planned_rows(ctx, *files.key_file);
+  if (command.has_categories()) files.keys.data = nullptr;  // of which calls get aligned numbers
+  require_as_many(command, files.in, files.keys);
+}
+
 void read_inputs(const split_command& command, split_inputs& files) {
   if (files.in_file) files.in = files.in_file->rows(primitives::most_record_bytes);
   if (files.key_file) files.keys = files.key_file->rows(primitives::most_record_bytes);
-  if (command.has_categories()) {
-    files.categories = io::native_numbers(files.keys, files.key_file->type());
-    files.keys.data = files.categories.data();
-  }
-  require_as_many(command, files.in, files.keys);
+  if (!command.has_categories()) return;
+  files.categories = io::native_numbers(files.keys, files.key_file->type());
+  files.keys.data = files.categories.data();
 }
 
 explanation explain(const split_command& o, const context& ctx, const split_views& views, index_type type) {
@@ -272,6 +313,28 @@ explanation explain(const split_command& o, const context& ctx, const split_view
   if (o.index.empty()) return explain_split(ctx, views.in, views.key, !o.unstable, options);
   return o.gathers() ? explain_split_gather_index(ctx, views.key, type, options)
                      : explain_split_scatter_index(ctx, views.key, type, options);
+}
+
+std::string_view call_of(const split_command& o) {
+  if (o.index.empty()) return o.unstable ? "split_unstable" : "split";
+  return o.gathers() ? "split_gather_index" : "split_scatter_index";
+}
+
+planned_call plan_of(const split_command& o, const context& ctx, const split_views& views, std::uint64_t count,
+                     index_type type) {
+  primitives::problem_spec problem{.primitive = call_of(o),
+                                   .record_bytes = o.index.empty() ? views.in.record_bytes : bytes(type),
+                                   .index = type,
+                                   .count = count,
+                                   .key_bytes = views.key.keys.record_bytes};
+  const bool has_bits = views.key.from != split_key::kind::category;
+  if (views.key.from == split_key::kind::record_bits) problem.key_bytes = 0;
+  problem.part<primitives::split_part>() = {views.key.bits.order, has_bits ? 0 : views.key.categories};
+  if (has_bits) {
+    problem.part<primitives::key_part>().bits = views.key.bits.count;
+    problem.part<primitives::key_part>().first_bit = static_cast<std::uint32_t>(views.key.bits.first);
+  }
+  return {call_words_of(problem), explain(o, ctx, views, type)};
 }
 
 // Queues the call. @param to  for as many records, or entries of an index of this type
@@ -285,24 +348,52 @@ void split_to(const split_command& command, const context& ctx, const split_view
   (command.gathers() ? split_gather_index : split_scatter_index)(ctx, views.key, {to, count, type}, offsets, options);
 }
 
+// Records that may be in several categories.
+void run_of_several(const split_command& o) {
+  multi_split_command command;
+  command.common = o.common;
+  command.subcommand = "split";
+  command.in = o.in;
+  command.first = o.first;
+  command.first_type = o.first_type;
+  command.keys = o.keys;
+  command.key_bytes = o.key_bytes;
+  command.categories = o.categories;
+  command.writes_index = !o.index.empty();
+  (command.writes_index ? command.sources : command.output) = o.output;
+  if (!command.writes_index) command.sources = o.sources;
+  command.sources_type = o.index_kind;
+  command.offsets = o.offsets;
+  command.record_bytes = o.record_bytes;
+  run_multi_split(command);
+}
+
 void run(split_command command) {
+  const bool has_output = !command.output.empty() || (!command.first.empty() && !command.sources.empty());
+  if (!has_output && !command.common.plans_only) throw CLI::RequiredError("--output");
+  require_memberships(command);
   require_options(command);
+  if (!command.first.empty()) return run_of_several(command);
   const context ctx = command.common.make_context();
   split_inputs files;
   open_inputs(command, files);
   require_offsets(command);
   require_distinct_outputs(command);
   require_name_of_kind(command.output, files.like());
-  read_inputs(command, files);
+  measure_inputs(command, ctx, files);
   const std::uint64_t count = files.count();
   const index_type type = index_type_for(command.index_kind, count);
+  // Plans before the output is opened, so that a key that does not fit is found first.
+  const planned_call planned = plan_of(command, ctx, views_of(command, files.in, files.keys), count, type);
+  if (command.common.plans_only) {
+    return print_plan(command.common, ctx, work_of("split", planned, read_when_opened({command.in, command.keys})));
+  }
+  read_inputs(command, files);
 
   const context_input in(ctx, files.in.data, files.in.count * files.in.record_bytes);
   const context_input keys(ctx, files.keys.data, files.keys.count * files.keys.record_bytes);
   const split_views views = views_of(command, {in.data(), files.in.count, files.in.record_bytes},
                                      {keys.data(), files.keys.count, files.keys.record_bytes});
-  // Plans before the output is opened, so that a key that does not fit is found first.
-  const explanation plan = explain(command, ctx, views, type);
   const std::uint64_t width = command.index.empty() ? files.in.record_bytes : bytes(type);
   record_output out(command.output,
                     command.index.empty()
@@ -319,7 +410,7 @@ void run(split_command command) {
   };
   const std::span<std::uint64_t> offsets = values_of(bounds ? context_bounds->data() : nullptr);
   const auto split = [&] { split_to(command, ctx, views, context_out.data(), count, type, offsets); };
-  const run_times times = timed_runs(ctx, command.keys, command.common.runs, split, plan);
+  const run_times times = timed_runs(ctx, command.keys, command.common.runs, split, planned.plan);
   context_out.fetch();
   if (bounds) context_bounds->fetch();
   if (command.common.verify) {
@@ -332,7 +423,7 @@ void run(split_command command) {
   }
   out.commit();
   if (bounds) bounds->commit();
-  print_report(command.common, command.output, ctx, plan, count, width, times);
+  print_report(command.common, command.output, ctx, planned.plan, count, width, times);
 }
 
 }  // namespace
@@ -341,21 +432,25 @@ void add_split(CLI::App& app) {
   const auto command = std::make_shared<split_command>();
   CLI::App* subcommand = app.add_subcommand("split", "Bring the records of each category together, in order");
   add_input(*subcommand, "IN", command->in, "Records: .npy, .npz, or raw with --record-bytes");
-  add_output(*subcommand, command->output)->required();
+  add_output(*subcommand, command->output);
   const auto [key, bits] = add_key(*subcommand, command->key, command->part, command->order);
   CLI::Option* const keys =
       subcommand
           ->add_option("--keys", command->keys,
                        "File of the keys, one row for each record, if they are not in the records; with --categories "
-                       "the category of each record: '|u1', '<u2' or '<u4'")
+                       "the category of each record, or with --first all of them, record by record: '|u1', '<u2' or "
+                       "'<u4'")
           ->type_name("FILE");
-  add_categories(*subcommand, command->categories)->needs(keys)->excludes(key)->excludes(bits);
+  CLI::Option* const categories = add_categories(*subcommand, command->categories);
+  categories->needs(keys)->excludes(key)->excludes(bits);
+  add_first(*subcommand, command->first, command->first_type)->needs(categories);
+  add_sources(*subcommand, command->sources);
   subcommand->add_flag("--unstable", command->unstable, "Records of a category in any order, which is faster");
   subcommand
       ->add_option("--index", command->index, "Write where records come from (gather) or go (scatter) instead of them")
       ->check(CLI::IsMember({"gather", "scatter"}));
-  add_index_type(*subcommand, command->index_kind, "Type of the index written; u32 unless there are too many records",
-                 "--output-type");
+  add_index_type(*subcommand, command->index_kind,
+                 "Type of the index or sources written; u32 unless there are too many records", "--output-type");
   subcommand
       ->add_option("--offsets", command->offsets, "Also write where each category begins, and where the last ends: u8")
       ->type_name("FILE.npy");
@@ -365,6 +460,7 @@ void add_split(CLI::App& app) {
   command->common.add_runs_to(*subcommand);
   command->common.add_to(*subcommand, common_options::by_reference);
   common_options::add_temporary_to(*subcommand);
+  command->common.add_plan_to(*subcommand);
   subcommand->footer(split_footer);
   subcommand->callback([command] { run(*command); });
 }

@@ -4,6 +4,9 @@
 #include "apps/sheaf/files/sparse/matrix_market.hpp"
 #include "apps/sheaf/subcommands/files/vector_file.hpp"
 #include "apps/sheaf/subcommands/movement.hpp"
+#include "core/context_state.hpp"
+#include "lab/description/sparse/problem.hpp"
+#include "primitives/sparse/prepare_spmv.hpp"
 
 // The subcommand spmv, which multiplies matrices of MatrixMarket files.
 namespace sheaf::cli {
@@ -34,6 +37,9 @@ struct spmv_command {
   double beta = 0;
   bool transposed = false;
   bool narrow = false;
+
+  /// Whether the matrix is prepared for runs: unless the caller names the variant of the products.
+  bool is_prepared() const { return common.runs > 0 && !common.forces_variant(); }
 };
 
 /// What a matrix looks like.
@@ -73,6 +79,7 @@ struct timing {
   run_times times;
   std::optional<spmv_preparation> prepared;
   std::string variant;
+  double predicted_seconds = 0;  ///< of one product
 };
 
 /// The plan of a product, and that of a preparation, if there is one.
@@ -82,13 +89,6 @@ struct spmv_plans {
 
   const explanation& shown() const { return preparation ? *preparation : product; }
 };
-
-/// What was predicted of a product by a variant, if anything was.
-nlohmann::json predicted_of(const explanation& plan, std::string_view variant) {
-  const auto found = std::ranges::find_if(
-      plan.variants, [&](const variant_estimate& v) { return v.variant == variant && v.applicable; });
-  return found == plan.variants.end() ? nlohmann::json() : nlohmann::json(found->seconds);
-}
 
 nlohmann::json json_of(const spmv_command& command, const context& ctx, const csr_view& a, const matrix_facts& facts,
                        const spmv_plans& plans, const timing& timing) {
@@ -111,7 +111,7 @@ nlohmann::json json_of(const spmv_command& command, const context& ctx, const cs
                  {"variant", timing.variant},
                  {"variants", std::move(variants)},
                  {"seconds", timing.times.least},
-                 {"predicted_seconds", predicted_of(plans.product, timing.variant)},
+                 {"predicted_seconds", timing.predicted_seconds},
                  {"verified", command.common.verify},
                  {"output", command.output}});
   add_runs(report, command.common, timing.times);
@@ -173,24 +173,112 @@ struct spmv_inputs {
 };
 
 template <class Value>
-spmv_inputs<Value> read_inputs(const spmv_command& command) {
-  const int threads = command.common.host_threads();
+io::csr_matrix<Value> read_matrix(const spmv_command& command) {
   // The product, and a vector of ones. One that is read is compared with memory then, or is no longer than its file.
   const std::uint64_t x_bytes = command.x.empty() ? sizeof(Value) : 0;
-  spmv_inputs<Value> in{io::read_matrix_market<Value>(
-                            command.matrix, {.threads = threads,
-                                             .bytes_of_a_row = command.transposed ? x_bytes : sizeof(Value),
-                                             .bytes_of_a_column = command.transposed ? sizeof(Value) : x_bytes}),
-                        {},
-                        {}};
-  const auto [x_count, x_of] =
-      command.transposed ? std::pair(in.matrix.rows, "rows") : std::pair(in.matrix.columns, "columns");
+  return io::read_matrix_market<Value>(command.matrix,
+                                       {.threads = command.common.host_threads(),
+                                        .bytes_of_a_row = command.transposed ? x_bytes : sizeof(Value),
+                                        .bytes_of_a_column = command.transposed ? sizeof(Value) : x_bytes});
+}
+
+// How many numbers a vector has, and of what.
+using vector_length = std::pair<std::uint64_t, const char*>;
+
+template <class Value>
+vector_length length_of(const io::csr_matrix<Value>& a, bool is_by_rows) {
+  return is_by_rows ? vector_length(a.rows, "rows") : vector_length(a.columns, "columns");
+}
+
+template <class Value>
+spmv_inputs<Value> read_inputs(const spmv_command& command) {
+  const int threads = command.common.host_threads();
+  spmv_inputs<Value> in{read_matrix<Value>(command), {}, {}};
+  const auto [x_count, x_of] = length_of(in.matrix, command.transposed);
   in.x = read_matrix_vector<Value>(command.x, x_count, x_of, command.matrix, threads);
   if (command.beta == 0) return in;
-  const auto [y_count, y_of] =
-      command.transposed ? std::pair(in.matrix.columns, "columns") : std::pair(in.matrix.rows, "rows");
+  const auto [y_count, y_of] = length_of(in.matrix, !command.transposed);
   in.before = read_matrix_vector<Value>(command.y, y_count, y_of, command.matrix, threads);
   return in;
+}
+
+// The plans of a product, and of the preparation where it is asked for.
+primitives::problem_spec problem_of(const spmv_command& command, const csr_view& a) {
+  primitives::problem_spec problem{.primitive = "spmv",
+                                   .record_bytes = bytes(a.values.type),
+                                   .index = a.column_indices.type,
+                                   .count = a.values.count,
+                                   .value = a.values.type,
+                                   .table = a.rows};
+  auto& matrix = problem.part<primitives::sparse_part>();
+  matrix.columns = a.columns;
+  matrix.offset = a.row_begins.type;
+  matrix.is_transposed = command.transposed;
+  return problem;
+}
+
+// @param a  may be a shape without arrays
+planned_call plan_of(const spmv_command& command, const context& ctx, const csr_view& a) {
+  const spmv_options options{.alpha = command.alpha,
+                             .beta = command.beta,
+                             .transposed = command.transposed,
+                             .variant = command.common.variant()};
+  const std::uint64_t x_count = command.transposed ? a.rows : a.columns;
+  const std::uint64_t y_count = command.transposed ? a.columns : a.rows;
+  return {call_words_of(problem_of(command, a)),
+          explain_spmv(ctx, a, {nullptr, x_count, a.values.type}, {nullptr, y_count, a.values.type}, options)};
+}
+
+// @param order  of the columns, as the preparation finds it
+planned_call plan_of_preparation(const spmv_command& command, const context& ctx, const csr_view& a,
+                                 const access_pattern& order) {
+  primitives::problem_spec problem = problem_of(command, a);
+  problem.access = order;
+  call_words words = call_words_of(problem);
+  words.primitive = primitives::prepare_spmv_call;
+  words.text += fmt::format(", {} runs", command.common.runs);
+  words.facts.push_back({"runs", command.common.runs});
+  return {std::move(words),
+          explain_prepare_spmv(ctx, a, command.common.runs, {.transposed = command.transposed, .pattern = order})};
+}
+
+// What a run is by the plan of a preparation: its own product, or that of spmv.
+std::string planned_product(const explanation& plan) {
+  const variant_estimate* const choice = plan.choice();
+  if (choice == nullptr) return "nothing";
+  if (choice->variant != "kept") return choice->variant;
+  for (const decided_value& decided : choice->decided) {
+    if (std::string_view(decided.what) == "product") return std::get<std::string>(decided.value);
+  }
+  return choice->variant;
+}
+
+template <class Value>
+void print_spmv_plan(const spmv_command& command, const context& ctx) {
+  const int threads = command.common.host_threads();
+  const io::csr_matrix<Value> matrix = read_matrix<Value>(command);
+  std::vector<std::string> read{command.matrix};
+  const auto look_at = [&](const std::string& path, const vector_length& length) {
+    if (path.empty()) return;
+    const bool whole = look_at_matrix_vector<Value>(path, length.first, length.second, command.matrix, threads);
+    if (whole || !read_when_opened({path}).empty()) read.push_back(path);
+  };
+  look_at(command.x, length_of(matrix, command.transposed));
+  if (command.beta != 0) look_at(command.y, length_of(matrix, !command.transposed));
+  planned_call product = plan_of(command, ctx, jobs::shape_of(matrix));
+  if (!command.is_prepared()) {
+    return print_plan(command.common, ctx, work_of("spmv", std::move(product), std::move(read)));
+  }
+  const context_matrix a(ctx, matrix);
+  const access_pattern order = primitives::order_that_a_preparation_finds(ctx, a.view, command.transposed);
+  planned_work work =
+      work_of("spmv", plan_of_preparation(command, ctx, jobs::shape_of(matrix), order), std::move(read));
+  work.variant = planned_product(work.calls.front().plan);
+  work.predicted_seconds = predicted_run_seconds(work.calls.front().plan);
+  work.calls.push_back(std::move(product));
+  work.remarks.emplace_back(
+      "a preparation that turns out not to suit the matrix, or whose runs are slower than spmv, is not used");
+  print_plan(command.common, ctx, work);
 }
 
 // The products that are asked for, in the context's memory.
@@ -206,19 +294,19 @@ struct products {
   void set_y() const {
     if (before != nullptr) copy_bytes(ctx, y.data, before, y.count * bytes(y.type));
   }
-  // Prepares the matrix for runs, unless the caller names the variant of the products.
   timing run(spmv_plans& plans) const {
     timing timing;
     timing.variant = chosen_variant(plans.product);
+    timing.predicted_seconds = predicted_seconds(plans.product);
     std::optional<prepared_spmv> prepared;
-    if (command.common.runs > 0 && !command.common.forces_variant()) {
+    if (command.is_prepared()) {
       start_threads(ctx);
       const io::progress_step step("preparing the matrix");
       prepared.emplace(prepare_spmv(ctx, a, command.common.runs, {.transposed = command.transposed}));
       timing.prepared = prepared->report();
       timing.variant = timing.prepared->variant == "kept" ? timing.prepared->product : timing.prepared->variant;
-      plans.preparation = explain_prepare_spmv(ctx, a, command.common.runs,
-                                               {.transposed = command.transposed, .pattern = timing.prepared->order});
+      plans.preparation = plan_of_preparation(command, ctx, a, timing.prepared->order).plan;
+      timing.predicted_seconds = predicted_run_seconds(*plans.preparation);
     }
     timing.times = timed_runs(
         ctx, command.matrix, command.common.runs,
@@ -248,6 +336,7 @@ void run_typed(const spmv_command& command) {
   const context ctx = command.common.make_context();
   require_f32_where_needed(ctx, command.narrow);
   require_output(command.output, {command.matrix, command.x, command.y});
+  if (command.common.plans_only) return print_spmv_plan<Value>(command, ctx);
   const spmv_inputs<Value> in = read_inputs<Value>(command);
 
   const context_matrix a(ctx, in.matrix);
@@ -259,7 +348,7 @@ void run_typed(const spmv_command& command) {
                              .beta = command.beta,
                              .transposed = command.transposed,
                              .variant = command.common.variant()};
-  spmv_plans plans{explain_spmv(ctx, a.view, x, {nullptr, count, type}, options), {}};
+  spmv_plans plans{plan_of(command, ctx, a.view).plan, {}};
 
   record_output out(command.output, numbers_header(float_descr(sizeof(Value)), count), count, sizeof(Value));
   const context_output y(ctx, out);
@@ -299,6 +388,7 @@ void add_spmv(CLI::App& app) {
   command->common.add_runs_to(*subcommand, "Prepare the matrix, multiply this many times, and report the times");
   command->common.add_to(*subcommand, "Check the answer by long sums, within what rounding allows");
   common_options::add_temporary_to(*subcommand);
+  command->common.add_plan_to(*subcommand);
   subcommand->footer(spmv_footer);
   subcommand->callback([command] { run(*command); });
 }

@@ -59,8 +59,8 @@ void read(const name_part& pattern, const name_part& type, problem_spec& problem
 }
 
 std::string text(const problem_spec& p) {
-  return fmt::format("{} memberships of {} records of {} bytes in {} categories", p.count, p.indexed_count(),
-                     p.record_bytes, categories_of(p));
+  return fmt::format("{} memberships of {} records{} in {} categories", p.count, p.indexed_count(),
+                     moves_records(p) ? fmt::format(" of {} bytes", p.record_bytes) : "", categories_of(p));
 }
 
 std::vector<fact> facts(const problem_spec& p) {

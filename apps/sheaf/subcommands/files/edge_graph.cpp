@@ -12,8 +12,8 @@
 namespace sheaf::cli {
 namespace {
 
-io::index_file read_pairs(const edge_files& files) {
-  io::index_file pairs(files.mesh, std::nullopt, "the header of an .npy file");
+io::index_file read_pairs(const edge_files& files, io::reading what) {
+  io::index_file pairs(files.mesh, std::nullopt, "the header of an .npy file", what);
   const auto shape = pairs.shape();
   if (shape.size() != 2 || shape[1] != 2) {
     io::fail(files.mesh, "edges have shape (E, 2), one row of two nodes for each");
@@ -58,10 +58,10 @@ void require_mesh_where_needed(const edge_files& files) {
   }
 }
 
-edge_graph read_edge_graph(const edge_files& files, int threads) {
+edge_graph read_edge_graph(const edge_files& files, int threads, io::reading what) {
   edge_graph graph;
   if (files.are_edges_alone()) {
-    graph.pairs.emplace(read_pairs(files));
+    graph.pairs.emplace(read_pairs(files, what));
     if (files.values.empty()) primitives::refuse("VALUES is needed: {} has no positions of nodes", files.mesh);
     return graph;
   }
@@ -75,27 +75,35 @@ edge_graph read_edge_graph(const edge_files& files, int threads) {
   return graph;
 }
 
-template <class Value>
-node_numbers<Value> read_node_numbers(const edge_files& files, const edge_graph& graph) {
-  node_numbers<Value> numbers;
-  if (files.values.empty()) {
-    numbers.nodes = graph.mesh->nodes();
-    numbers.components = static_cast<std::uint32_t>(graph.mesh->dimension);
-    numbers.values = all_narrowed<Value>(graph.mesh->coordinates, [&](std::uint64_t i) {
-      return fmt::format("{}: node {}: coordinate {}", files.mesh, i / numbers.components, i % numbers.components);
-    });
-    return numbers;
-  }
+node_shape shape_of_nodes(const edge_files& files, const edge_graph& graph) {
+  if (files.values.empty()) return {graph.mesh->nodes(), static_cast<std::uint32_t>(graph.mesh->dimension)};
   const io::record_file file(files.values, 0, "the header of an .npy file");
   const std::span<const std::uint64_t> shape = file.shape();
-  numbers.nodes = shape.empty() ? 1 : shape[0];
+  const std::uint64_t nodes = shape.empty() ? 1 : shape[0];
   const std::uint64_t components = shape.size() < 2 ? 1 : shape[1];
   if (shape.size() > 2 || components < 1 || components > most_edge_components) {
     io::fail(files.values, "values have shape (N) or (N, C), with 1 to {} components C", most_edge_components);
   }
-  numbers.components = static_cast<std::uint32_t>(components);
-  if (graph.mesh && graph.mesh->nodes() != numbers.nodes) {
-    io::fail(files.values, "{} rows, but {} has {} nodes", numbers.nodes, files.mesh, graph.mesh->nodes());
+  if (graph.mesh && graph.mesh->nodes() != nodes) {
+    io::fail(files.values, "{} rows, but {} has {} nodes", nodes, files.mesh, graph.mesh->nodes());
+  }
+  look_at_vector(files.values, nodes * components, "numbers of nodes", files.mesh);
+  return {nodes, static_cast<std::uint32_t>(components)};
+}
+
+void look_at_weights(const edge_files& files, std::uint64_t edges) {
+  if (!files.weights.empty()) look_at_vector(files.weights, edges, "edges", files.mesh);
+}
+
+template <class Value>
+node_numbers<Value> read_node_numbers(const edge_files& files, const edge_graph& graph) {
+  node_numbers<Value> numbers{shape_of_nodes(files, graph), {}};
+  const std::uint64_t components = numbers.components;
+  if (files.values.empty()) {
+    numbers.values = all_narrowed<Value>(graph.mesh->coordinates, [&](std::uint64_t i) {
+      return fmt::format("{}: node {}: coordinate {}", files.mesh, i / components, i % components);
+    });
+    return numbers;
   }
   numbers.values = all_narrowed<Value>(
       read_vector<double>(files.values, numbers.nodes * components, "numbers of nodes", files.mesh),

@@ -37,16 +37,25 @@ struct edge_graph {
   }
 };
 
+/// @param what  of an array of edges; a mesh is always read
 /// @throws error(bad_input) naming what is wrong with the graph, and the lines of an element that is there twice;
 /// error(bad_argument) for a zone that the mesh does not have, or if there are no values
-edge_graph read_edge_graph(const edge_files& files, int threads);
+edge_graph read_edge_graph(const edge_files& files, int threads, io::reading what = io::reading::all);
 
-/// Values of the nodes, and how many components each has.
-template <class Value>
-struct node_numbers {
-  std::vector<Value> values;
+/// How many nodes there are, and components of each.
+struct node_shape {
   std::uint64_t nodes = 0;
   std::uint32_t components = 0;
+};
+/// Reads headers alone. @throws error(bad_input) naming the file of values
+node_shape shape_of_nodes(const edge_files& files, const edge_graph& graph);
+/// Refuses weights by the header of their file. @throws error(bad_input)
+void look_at_weights(const edge_files& files, std::uint64_t edges);
+
+/// Values of the nodes.
+template <class Value>
+struct node_numbers : node_shape {
+  std::vector<Value> values;
 };
 
 /// Value is float or double. @throws error(bad_input), also for a number that is finite and would become infinite

@@ -36,13 +36,14 @@ void require_category_type(const io::record_file& file, std::string_view of) {
   }
 }
 
-record_begins::record_begins(const std::string& path, std::optional<index_type> type)
-    : file_(path, type, "--index-type") {
+record_begins::record_begins(const std::string& path, std::optional<index_type> type, io::reading what)
+    : file_(path, type, "--index-type", what) {
   if (file_.shape().size() != 1) {
     io::fail(path, "shape is {}; FIRST is one number a record, and one more", io::shape_text(file_.shape()));
   }
   const index_span list = file_.indices();
   if (list.count == 0) io::fail(path, "no numbers; FIRST has one more than there are records");
+  if (what == io::reading::header) return;
   switch (list.type) {
     case index_type::u64:
     case index_type::i64: numbers_ = numbers_of<std::uint64_t>(list); return;

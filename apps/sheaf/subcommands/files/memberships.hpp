@@ -19,10 +19,11 @@ void require_category_type(const io::record_file& file, std::string_view of);
 class record_begins {
  public:
   /// @param type  of a raw file; none for an array of whole numbers of any width.
+  /// @param what  of the file; of its header alone there are no numbers()
   /// @throws error(bad_input) for an array of another type or shape, and for a file without numbers
-  record_begins(const std::string& path, std::optional<index_type> type);
+  record_begins(const std::string& path, std::optional<index_type> type, io::reading what = io::reading::all);
 
-  std::uint64_t records() const noexcept { return numbers_.size() - 1; }
+  std::uint64_t records() const noexcept { return file_.indices().count - 1; }
   std::span<const std::uint64_t> numbers() const noexcept { return numbers_; }
   /// @param categories  the file that the places are in, which has so many entries
   /// @throws error(bad_input) naming place and value, where the numbers do not ascend from 0 to `entries`

@@ -105,18 +105,20 @@ key_place key_of_rows(const std::string& given, const io::record_file& table, co
   return {place.offset, place.bytes, table.type()};
 }
 
-void bring_to_one_type(key_file& keys, const io::record_file& table, const key_place& place) {
+bool bring_to_one_type(key_file& keys, const io::record_file& table, const key_place& place) {
   if (keys.keys().record_bytes != place.bytes) {
     io::fail(keys.file().path(), "keys of {} bytes, but those of {} have {}", keys.keys().record_bytes, table.path(),
              place.bytes);
   }
   const io::npy_type& type = keys.file().type();
-  if (!keys.file().is_npy() || !place.type) return;
+  if (!keys.file().is_npy() || !place.type) return false;
   if (family_of(type) != family_of(*place.type)) {
     io::fail(keys.file().path(), "descr is {}, but {} has {}; bits are compared, so both need the same type",
              core::printable(type.descr), table.path(), core::printable(place.type->descr));
   }
-  if (type.order != place.type->order) keys.reverse_bytes();
+  if (type.order == place.type->order) return false;
+  keys.reverse_bytes();
+  return true;
 }
 
 }  // namespace sheaf::cli

@@ -37,7 +37,7 @@ class key_file {
 key_place key_of_rows(const std::string& given, const io::record_file& table, const_records rows);
 
 /// Keys and rows of one width and one type, in one order of bytes. Types are compared where both are known: a key at
-/// OFFSET:BYTES of a row has none.
-void bring_to_one_type(key_file& keys, const io::record_file& table, const key_place& place);
+/// OFFSET:BYTES of a row has none. Returns whether the keys were read, to reverse their bytes.
+bool bring_to_one_type(key_file& keys, const io::record_file& table, const key_place& place);
 
 }  // namespace sheaf::cli

@@ -63,7 +63,7 @@ std::optional<std::uint64_t> array_bytes(const sort_job& job) {
 }
 
 // The rows as far as a plan looks at them: copies of them are aligned, and rows of a mapped file lie as they do there.
-const_records planned_rows(const sort_job& job, bool on_host) {
+const_records rows_of_plan(const sort_job& job, bool on_host) {
   if (on_host && job.order.changes.empty() && job.file.is_mapped()) return rows_in_memory(job);
   return {nullptr, job.rows.count, job.rows.record_bytes};
 }
@@ -120,8 +120,21 @@ std::uint64_t memory_for_runs(const sort_job& job) {
   return std::max(job.memory_bytes - held, jobs::least_external_bytes);
 }
 
-external_rows keys_with_numbers(const jobs::record_source& in, const sort_key& key) {
-  const primitives::key_layout layout = jobs::layout_of(key);
+// The rows of runs as plans see them: their width and their key.
+struct run_shape {
+  std::uint64_t count;
+  std::uint64_t record_bytes;
+  sort_key key;
+};
+
+run_shape shape_of_runs(const sort_job& job) {
+  if (!job.index) return {job.rows.count, job.rows.record_bytes, job.order.key};
+  const std::uint32_t key_bytes = (jobs::layout_of(job.order.key).bits + 7) / 8;
+  return {job.rows.count, key_bytes + number_bytes, key_field{0, key_bytes, key_type::bytes}};
+}
+
+external_rows keys_with_numbers(const jobs::record_source& in, const sort_job& job) {
+  const primitives::key_layout layout = jobs::layout_of(job.order.key);
   const std::uint32_t key_bytes = (layout.bits + 7) / 8;
   const auto read = [in, layout, key_bytes](std::uint64_t first, std::uint64_t number, std::byte* to) {
     const std::uint64_t most = std::max<std::uint64_t>(staged_bytes / in.record_bytes, 1);
@@ -140,7 +153,21 @@ external_rows keys_with_numbers(const jobs::record_source& in, const sort_key& k
       }
     }
   };
-  return {{in.count, key_bytes + number_bytes, read}, key_field{0, key_bytes, key_type::bytes}};
+  const run_shape shape = shape_of_runs(job);
+  return {{in.count, shape.record_bytes, read}, shape.key};
+}
+
+sort_plan plan_runs(const context& ctx, const sort_job& job) {
+  const run_shape shape = shape_of_runs(job);
+  const auto plan_of = [&](std::uint64_t of_rows) {
+    return explain_sort_records(ctx, {nullptr, of_rows, shape.record_bytes}, shape.key, {job.common.variant()});
+  };
+  const bool on_host = ctx.backend() == backend_kind::cpu;
+  sort_plan plan{.plan = {}, .in_memory = false};
+  plan.run_rows = jobs::rows_per_run(shape.count, shape.record_bytes, memory_for_runs(job),
+                                     [&](std::uint64_t of_rows) { return on_host ? scratch_of(plan_of(of_rows)) : 0; });
+  plan.plan = plan_of(plan.run_rows);
+  return plan;
 }
 
 void sort_run(const context& ctx, const sort_key& key, const_records in, records out, const sort_options& options) {
@@ -160,26 +187,19 @@ struct written_runs {
   sort_report report;
 };
 
-// The context ends here, so that its scratch is freed before a merge takes memory.
-written_runs write_runs(const sort_job& job, const external_rows& rows, const std::string& folder,
-                        std::uint64_t memory_bytes) {
-  const context ctx = job.common.make_context();
+// The context, the last of its copies, ends here, so that its scratch is freed before a merge takes memory.
+written_runs write_runs(const sort_job& job, const context ctx, const sort_plan& plan, const external_rows& rows,
+                        const std::string& folder, std::uint64_t memory_bytes) {
   const sort_options options{job.common.variant()};
   const std::uint64_t count = rows.source.count;
   const std::uint64_t width = rows.source.record_bytes;
-  const auto plan_of = [&](std::uint64_t of_rows) {
-    return explain_sort_records(ctx, {nullptr, of_rows, width}, rows.key, options);
-  };
-  const bool on_host = ctx.backend() == backend_kind::cpu;
-  const std::uint64_t run_rows = jobs::rows_per_run(
-      count, width, memory_bytes, [&](std::uint64_t of_rows) { return on_host ? scratch_of(plan_of(of_rows)) : 0; });
-  written_runs written{std::make_unique<io::scratch_file>(folder, jobs::run_file_bytes(count, width, run_rows),
+  written_runs written{std::make_unique<io::scratch_file>(folder, jobs::run_file_bytes(count, width, plan.run_rows),
                                                           jobs::cache_use_for(memory_bytes)),
                        {},
-                       {ctx.backend(), ctx.state().device_name, ctx.threads(), plan_of(run_rows), 0, 0, 0}};
+                       {ctx.backend(), ctx.state().device_name, ctx.threads(), plan.plan, 0, 0, 0}};
   io::progress_step step("sort: in runs", io::progress_unit::items, static_cast<double>(count));
   written.runs = jobs::write_runs(
-      *written.file, rows.source, run_rows,
+      *written.file, rows.source, plan.run_rows,
       [&](const_records from, records to) { sort_run(ctx, rows.key, from, to, options); },
       [&](std::uint64_t number) { step.add(number); });
   written.report.runs = written.runs.size();
@@ -216,18 +236,18 @@ void require_sorted(const sort_job& job, const jobs::record_source& in, std::uin
   require_sorted(job, maps ? jobs::source_of(rows_in_memory(job)) : in, written, memory_bytes);
 }
 
-sort_report sort_in_runs(const sort_job& job) {
+sort_report sort_in_runs(const sort_job& job, context ctx, const sort_plan& plan) {
   const auto start = std::chrono::steady_clock::now();
   const jobs::record_source in = jobs::source_of(job.file, job.rows);
   const jobs::record_source keyed = sortable(in, job);
-  const external_rows rows = job.index ? keys_with_numbers(keyed, job.order.key) : external_rows{keyed, job.order.key};
+  const external_rows rows = job.index ? keys_with_numbers(keyed, job) : external_rows{keyed, job.order.key};
   const std::string header = header_of(job);
   const std::uint64_t memory_bytes = memory_for_runs(job);
   io::output_file out(io::place_of_output(job.output), header.size() + in.count * job.written_bytes());
   if (jobs::cache_use_for(memory_bytes) == io::cache_use::bypass) out.bypass_cache();
   const std::string folder = io::has_temporary_folder() || out.is_stream() ? io::temporary_folder() : out.folder();
   if (job.common.verify) out.hold(folder);
-  written_runs written = write_runs(job, rows, folder, memory_bytes);
+  written_runs written = write_runs(job, std::move(ctx), plan, rows, folder, memory_bytes);
   sort_report report = std::move(written.report);
   report.merge_levels = merge_runs(job, rows, written, header, out, memory_bytes);
   written.file.reset();
@@ -239,22 +259,38 @@ sort_report sort_in_runs(const sort_job& job) {
 
 }  // namespace
 
-sort_report sort_file(const sort_job& job) {
+sort_plan plan_sort(context& ctx, const sort_job& job) {
   const std::optional<std::uint64_t> arrays = array_bytes(job);
   const std::uint64_t memory_bytes = job.memory_bytes - std::min(job.memory_bytes, job.file.bytes_beside_rows());
-  if (arrays && *arrays <= memory_bytes) {
-    context ctx = job.common.make_context();
-    const std::uint64_t left_bytes = memory_bytes - *arrays;
-    const bool on_host = ctx.backend() == backend_kind::cpu;
-    if (on_host) ctx.limit_scratch(left_bytes);
-    explanation plan = explain(ctx, job, planned_rows(job, on_host), {job.common.variant()});
-    if (!on_host) return sort_in_memory(job, ctx, std::move(plan), left_bytes);
-    if (const variant_estimate* const choice = plan.choice()) {
-      const std::uint64_t scratch_bytes = choice->scratch_bytes;
-      return sort_in_memory(job, ctx, std::move(plan), left_bytes - scratch_bytes);
-    }
+  if (!arrays || *arrays > memory_bytes) return plan_runs(ctx, job);
+  const bool on_host = ctx.backend() == backend_kind::cpu;
+  const std::uint64_t left_bytes = memory_bytes - *arrays;
+  const std::uint64_t limit_before = ctx.scratch_limit();
+  if (on_host) ctx.limit_scratch(left_bytes);
+  explanation plan = explain(ctx, job, rows_of_plan(job, on_host), {job.common.variant()});
+  if (!on_host) return {std::move(plan), true, left_bytes};
+  if (const variant_estimate* const choice = plan.choice()) {
+    const std::uint64_t scratch_bytes = choice->scratch_bytes;
+    return {std::move(plan), true, left_bytes - scratch_bytes};
   }
-  return sort_in_runs(job);
+  ctx.limit_scratch(limit_before);
+  return plan_runs(ctx, job);
+}
+
+planned_runs runs_of(const sort_job& job, const sort_plan& plan) {
+  const run_shape shape = shape_of_runs(job);
+  planned_runs planned;
+  planned.runs = (shape.count + plan.run_rows - 1) / plan.run_rows;
+  planned.merge_levels = jobs::merge_levels(planned.runs, shape.record_bytes, memory_for_runs(job));
+  planned.run_bytes = jobs::run_file_bytes(shape.count, shape.record_bytes, plan.run_rows);
+  return planned;
+}
+
+sort_report sort_file(const sort_job& job) {
+  context ctx = job.common.make_context();
+  sort_plan plan = plan_sort(ctx, job);
+  if (plan.in_memory) return sort_in_memory(job, ctx, std::move(plan.plan), plan.left_bytes);
+  return sort_in_runs(job, std::move(ctx), plan);
 }
 
 }  // namespace sheaf::cli

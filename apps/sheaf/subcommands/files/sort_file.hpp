@@ -19,6 +19,25 @@ struct sort_job {
   std::uint64_t written_bytes() const { return index ? bytes(*index) : rows.record_bytes; }
 };
 
+/// How a file is to be sorted.
+struct sort_plan {
+  explanation plan;  ///< for all rows, or for the first run
+  bool in_memory = true;
+  std::uint64_t left_bytes = 0;  ///< of the job's memory beside arrays and scratch, if in memory
+  std::uint64_t run_rows = 0;    ///< rows of a run, else
+};
+
+/// Plans a sort in memory if rows, result and scratch fit into the memory of the job, else run by run. Reads no rows.
+/// @param ctx  limited to the job's memory, if the sort is in memory and on the host
+sort_plan plan_sort(context& ctx, const sort_job& job);
+/// The runs, and the levels in which they are merged, of a sort that is not in memory.
+struct planned_runs {
+  std::uint64_t runs = 0;
+  std::uint64_t merge_levels = 0;
+  std::uint64_t run_bytes = 0;  ///< of the file of all runs
+};
+planned_runs runs_of(const sort_job& job, const sort_plan& plan);
+
 /// How a file was sorted.
 struct sort_report {
   backend_kind backend = backend_kind::cpu;
@@ -30,8 +49,7 @@ struct sort_report {
   double seconds = 0;              ///< time of the sort alone if in memory, else with all reading and writing
 };
 
-/// Sorts in memory if rows, result and scratch fit into the memory of the job, else run by run. The output exists once
-/// this returns. @throws verification_failed if the job asks for verification
+/// Sorts as planned. The output exists once this returns. @throws verification_failed if the job asks for verification
 sort_report sort_file(const sort_job& job);
 
 }  // namespace sheaf::cli

@@ -37,4 +37,11 @@ template <class Value>
 std::vector<Value> read_matrix_vector(const std::string& path, std::uint64_t count, std::string_view of,
                                       const std::string& matrix, int threads);
 
+/// Refuses what read_vector refuses by the file's header, and does not read its numbers.
+void look_at_vector(const std::string& path, std::uint64_t count, std::string_view of, const std::string& matrix);
+/// The same beside a matrix. Returns whether all of the file was read, as one of MatrixMarket has to be.
+template <class Value>
+bool look_at_matrix_vector(const std::string& path, std::uint64_t count, std::string_view of, const std::string& matrix,
+                           int threads);
+
 }  // namespace sheaf::cli

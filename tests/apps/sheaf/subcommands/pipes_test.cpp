@@ -77,19 +77,38 @@ TEST_F(CliPipes, StandardInputAndOutputAreRecords) {
             npy_file("'<i4'", "(3,)", bytes_of<std::int32_t>({10, 20, 30})));
 }
 
+// A plan writes nothing, so that standard output is its own, whatever -o says.
+TEST_F(CliPipes, PlansOfStreamsSayThatTheseWereRead) {
+  const std::string plan = "$sheaf plan --like sort - --record-bytes 2 --key 1:1 --backend cpu";
+  for (const char* const output : {"", " -o -", " -o /dev/stdout"}) {
+    const program_result result = bash("cat letters | " + plan + output);
+    EXPECT_EQ(result.code, 0) << output;
+    EXPECT_EQ(result.err, "") << output;
+    EXPECT_THAT(result.out, StartsWith("sort_records: 5 records of 2 bytes")) << output;
+    EXPECT_THAT(result.out, HasSubstr("\nread: all of standard input\nsheaf sort: runs ")) << output;
+  }
+  EXPECT_THAT(bash(plan + " -o - <letters").out, HasSubstr("\nread: headers and sizes alone\n"));
+  const auto document = nlohmann::json::parse(bash("cat letters | " + plan + " -o - --json").out);
+  EXPECT_EQ(document["read"], std::vector<std::string>{"-"});
+  EXPECT_THAT(bash("cat a.mtx | $sheaf plan --like spmv - --backend cpu").out,
+              HasSubstr("\nread: all of standard input\n"));
+  EXPECT_THAT(bash("cat t.su2 | $sheaf plan --like edges - --backend cpu").out,
+              HasSubstr("\nread: all of standard input\n"));
+}
+
 TEST_F(CliPipes, DocumentsMakeRoomForTheResultAlsoOfAFailure) {
   const program_result result = bash("$sort - --json -o - <letters");
   EXPECT_EQ(result.out, by_digit);
   const auto report = nlohmann::json::parse(result.err);
   EXPECT_EQ(report["records"], 5);
   EXPECT_EQ(report["output"], "-");
-  for (const char* const line :
-       {"head -c 9 letters | $sort - --json -o -", "$sort - --json -o - --nonsense", "$sort none --json --output -",
-        "$sort none --json -o-", "$sheaf spmv none --json --alpha 1e300 --f32 -o /dev/stdout"}) {
+  for (const char* const line : {"head -c 9 letters | $sort - --json -o -", "$sort - --json -o - --nonsense",
+                                 "$sort none --json --output -", "$sort none --json -o-", "$sort none --json -qo-",
+                                 "$sheaf spmv none --json --alpha 1e300 --value-type f32 -o /dev/stdout"}) {
     const program_result failed = bash(line);
     EXPECT_NE(failed.code, 0) << line;
     EXPECT_EQ(failed.out, "") << line;
-    EXPECT_THAT(failed.err, StartsWith("{\n  \"error\"")) << line;
+    EXPECT_THAT(failed.err, StartsWith("{\n  \"command\": ")) << line;
   }
 }
 
@@ -105,8 +124,8 @@ TEST_F(CliPipes, EverySubcommandThatReadsTakesThem) {
   expect_same("cat order.npy | $sheaf gather a.npy -", "$sheaf gather a.npy order.npy");
   expect_same("cat a.npy | $sheaf scatter - <(cat order.npy) --count 4", "$sheaf scatter a.npy order.npy --count 4");
   expect_same("cat a.npy | $sheaf scatter a.npy order.npy --into -", "$sheaf scatter a.npy order.npy --into a.npy");
-  expect_same("cat letters | $sheaf split - --record-bytes 2 --key 8:8",
-              "$sheaf split letters --record-bytes 2 --key 8:8");
+  expect_same("cat letters | $sheaf split - --record-bytes 2 --key 1:1",
+              "$sheaf split letters --record-bytes 2 --key 1:1");
   expect_same("cat letters | $sheaf rank <(printf '\\1\\0\\0\\0\\1\\0\\0\\0') --index-type u32",
               "printf '\\1\\0\\0\\0\\1\\0\\0\\0' >list; $sheaf rank list --index-type u32");
   expect_same("cat a.mtx | $sheaf spmv -", "$sheaf spmv a.mtx");
@@ -124,7 +143,7 @@ TEST_F(CliPipes, EverySubcommandThatReadsTakesThem) {
 
 TEST_F(CliPipes, OutputsBesideAStreamAreFiles) {
   const program_result result =
-      bash("cat letters | $sheaf split - --record-bytes 2 --key 8:8 -o - --offsets offsets.npy --quiet");
+      bash("cat letters | $sheaf split - --record-bytes 2 --key 1:1 -o - --offsets offsets.npy --quiet");
   EXPECT_EQ(result.out, by_digit) << result.err;
   EXPECT_TRUE(folder.has("offsets.npy"));
   EXPECT_THAT(
@@ -137,7 +156,7 @@ TEST_F(CliPipes, OutputsBesideAStreamAreFiles) {
 TEST_F(CliPipes, PipesWithNamesAndDevicesAreOutputs) {
   EXPECT_EQ(bash("mkfifo p; cat p & $sort letters -o p --quiet; wait; rm p").out, by_digit);
   EXPECT_EQ(bash("$sort letters -o /dev/null --quiet").code, 0);
-  EXPECT_EQ(bash("$sheaf split letters --record-bytes 2 --key 8:8 -o /dev/null --offsets /dev/null --quiet").code, 0);
+  EXPECT_EQ(bash("$sheaf split letters --record-bytes 2 --key 1:1 -o /dev/null --offsets /dev/null --quiet").code, 0);
   EXPECT_EQ(bash("test -c /dev/null").code, 0) << "it is still the device";
   EXPECT_EQ(bash("$sort letters -o - --quiet >/dev/full").err,
             "sheaf sort: standard output: cannot be written: No space left on device\n");
@@ -159,7 +178,7 @@ TEST_F(CliPipes, MistakesAreErrorsOfUsage) {
   expect_refused("$sort letters -o - >>letters", 2, "sheaf sort: -o - is the input letters; inputs are never written");
   expect_refused("$sheaf search a.npy a.npy -o -", 2,
                  "sheaf search: -o -: standard output takes one file, and -o says how the names of several begin");
-  expect_refused("$sheaf split letters --record-bytes 2 --key 8:8 -o - --offsets /dev/stdout", 2,
+  expect_refused("$sheaf split letters --record-bytes 2 --key 1:1 -o - --offsets /dev/stdout", 2,
                  "sheaf split: -o and --offsets are both /dev/stdout");
   expect_refused("$sort letters -o x --temporary none", 2,
                  "sheaf sort: --temporary: 'none' is not a folder\nTry: sheaf sort --help");
@@ -198,7 +217,7 @@ TEST_F(CliPipes, BrokenStreamsAreNamedWithPlaceAndValue) {
 TEST_F(CliPipes, AReaderThatEndsEarlyEndsTheCommandInSilence) {
   const program_result result = bash(
       "head -c 4000000 /dev/zero | $sort - --memory 1M -o - | head -c 10 | wc -c; echo ${PIPESTATUS[1]}\n"
-      "head -c 4000000 /dev/zero | $sheaf split - --record-bytes 2 --key 8:8 -o - --offsets offsets.npy | head -c 10 "
+      "head -c 4000000 /dev/zero | $sheaf split - --record-bytes 2 --key 1:1 -o - --offsets offsets.npy | head -c 10 "
       ">x\n"
       "echo ${PIPESTATUS[1]}");
   EXPECT_EQ(result.out, fmt::format("10\n{}\n{}\n", 128 + SIGPIPE, 128 + SIGPIPE));

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -175,10 +176,14 @@ TEST_F(CliSplit, BadInputsAreNamed) {
 }
 
 TEST_F(CliSplit, UsageErrorsAreNamed) {
-  expect_failure("split in.npy -o out", 2,
-                 "sheaf split: give --key OFFSET:BYTES, --bits FIRST:COUNT, or --keys FILE and --categories N");
-  expect_failure("split in.npy --keys keys.npy -o out", 2,
-                 "sheaf split: give --key OFFSET:BYTES, --bits FIRST:COUNT, or --keys FILE and --categories N");
+  expect_failure(
+      "split in.npy -o out", 2,
+      "sheaf split: give --key OFFSET:BYTES, --bits FIRST:COUNT, or --keys FILE and --categories N, to which "
+      "--first FILE adds records of several categories");
+  expect_failure(
+      "split in.npy --keys keys.npy -o out", 2,
+      "sheaf split: give --key OFFSET:BYTES, --bits FIRST:COUNT, or --keys FILE and --categories N, to which "
+      "--first FILE adds records of several categories");
   expect_failure("split in.npy --categories of.npy -o out", 2,
                  "sheaf split: --categories: 'of.npy' is not a whole number from 1 to 4294967296; --keys names the "
                  "file of the categories\nTry: sheaf split --help");
@@ -284,6 +289,91 @@ cut_result cut_once_mapped(const temporary_folder& folder, const char* file, std
   }
   if (WIFEXITED(status)) result.code = WEXITSTATUS(status);
   return result;
+}
+
+// Row 0 is in 2 and 0, row 1 in 1, row 2 in none, row 3 in 0 and 2, row 4 in 2: the same as multi-split makes of them.
+class CliSplitOfSeveral : public CliSplit {
+ protected:
+  void fill_folder() override {
+    CliSplit::fill_folder();
+    folder.write("first.npy", npy_file("'<i8'", "(6,)", bytes_of<std::int64_t>({0, 2, 3, 3, 5, 6})));
+    folder.write("each.npy", npy_file("'|u1'", "(6,)", bytes_of<std::uint8_t>({2, 0, 1, 0, 2, 2})));
+    folder.write("each.bin", bytes_of<std::uint8_t>({2, 0, 1, 0, 2, 2}));
+  }
+
+  const std::string several = " --first first.npy --keys each.npy --categories 4 ";
+  const std::string numbers = bytes_of<std::uint32_t>({0, 3, 1, 0, 3, 4});
+};
+
+TEST_F(CliSplitOfSeveral, WritesRecordsSourcesAndOffsets) {
+  const std::string offsets = npy_file("'<u8'", "(5,)", bytes_of<std::uint64_t>({0, 2, 3, 6, 6}));
+  for (const char* backend : {"auto", "cpu --threads 3", "reference"}) {
+    for (const std::string subcommand : {"split", "multi-split"}) {
+      expect_success(
+          fmt::format("{} in.npy{}-o out.npy --sources sources.npy --offsets offsets.npy --verify --backend {}",
+                      subcommand, several, backend));
+      EXPECT_EQ(folder.read("out.npy"),
+                npy_file("'<u2'", "(6, 2)",
+                         bytes_of<std::uint16_t>({10, 0x200, 13, 0x000, 11, 0x100, 10, 0x200, 13, 0x000, 14, 0x101})))
+          << subcommand << backend;
+      EXPECT_EQ(folder.read("sources.npy"), npy_file("'<u4'", "(6,)", numbers));
+      EXPECT_EQ(folder.read("offsets.npy"), offsets);
+      for (const char* file : {"out.npy", "sources.npy", "offsets.npy"}) std::filesystem::remove(folder / file);
+    }
+  }
+  expect_success(
+      "split in.bin --record-bytes 2 --first first.npy --keys each.bin --key-bytes 1 --categories 4 -o out.bin");
+  EXPECT_EQ(folder.read("out.bin"), "a2d0b1a2d0e1");
+}
+
+TEST_F(CliSplitOfSeveral, WritesAGatherIndexAlone) {
+  expect_success("split in.npy" + several + "--index gather -o index.npy --offsets offsets.npy --verify");
+  EXPECT_EQ(folder.read("index.npy"), npy_file("'<u4'", "(6,)", numbers));
+  expect_success("split" + several + "--index gather --output-type i64 -o index.npy --verify");
+  EXPECT_EQ(folder.read("index.npy"), npy_file("'<i8'", "(6,)", bytes_of<std::int64_t>({0, 3, 1, 0, 3, 4})));
+  expect_success("split" + several + "--sources sources.npy --verify");
+  EXPECT_EQ(folder.read("sources.npy"), npy_file("'<u4'", "(6,)", numbers));
+  // Raw where the inputs are.
+  expect_success("split --first first.npy --keys each.bin --key-bytes 1 --categories 4 --index gather -o index.bin");
+  EXPECT_EQ(folder.read("index.bin"), numbers);
+  expect_success("gather in.npy index.npy -o out.npy");
+  const auto report =
+      nlohmann::json::parse(run_sheaf(folder, "split" + several + "--index gather -o index.npy --json").out);
+  EXPECT_EQ(report["command"], "split");
+  EXPECT_EQ(report["primitive"], "multi_split_index");
+  EXPECT_EQ(report["output"], "index.npy");
+}
+
+TEST_F(CliSplitOfSeveral, RefusesWhatIsForRecordsOfOneCategory) {
+  const auto refused = [&](const std::string& arguments, const std::string& why, int code = 2) {
+    expect_failure("split " + arguments, code, "sheaf split: " + why);
+  };
+  const std::string hint = "\nTry: sheaf split --help";
+  refused("in.npy" + several, "--output is required" + hint);
+  refused("in.npy" + several + "--sources s.npy", "IN is for -o; --sources alone does without records");
+  refused(several + "-o out.npy", "-o needs IN; --sources alone does without records");
+  refused("in.npy" + several + "-o out.npy --unstable", "--unstable is for records of one category, not for --first");
+  refused("in.npy" + several + "-o out.npy --index scatter",
+          "--index scatter is for records of one category; with --first they go to several places");
+  refused(several + "-o out.npy --index gather --sources s.npy",
+          "--sources and --index gather write the same numbers; give one of them");
+  refused("in.npy --key 0:1 -o out.npy --sources s.npy",
+          "--sources is for --first; --index gather writes where records of one category come from");
+  refused("in.npy --key 0:1 -o out.npy --index-type u32",
+          "--index-type is for --first; --output-type is the type of an index to write");
+  refused("in.npy --first first.npy -o out.npy", "--first requires --categories" + hint);
+  refused("in.npy --first first.npy --keys each.npy -o out.npy", "--first requires --categories" + hint);
+  refused("in.npy" + several + "-o out.npy --key 0:1", "--key excludes --categories" + hint);
+  refused("in.npy" + several + "-o out.npy --output-type u32", "--output-type is for --sources");
+  refused("in.npy --first first.npy --keys each.bin --key-bytes 3 --categories 4 -o out.npy",
+          "--key-bytes is 3, not 1, 2 or 4");
+  refused("in.npy --first first.npy --keys each.npy --categories 2 -o out.npy",
+          "each.npy: category[0] is 2, past the 2 categories", 3);
+  refused("in.npy --first of.npy --keys each.npy --categories 4 -o out.npy",
+          "of.npy: 5 numbers, but in.npy has 5 records, which need 6", 3);
+  refused("in.npy" + several + "--index gather -o first.npy",
+          "-o first.npy is the input first.npy; inputs are never written");
+  refused("in.npy" + several + "--index gather -o i.npy --offsets i.npy", "-o and --offsets are both i.npy");
 }
 
 TEST_F(CliSplit, InputsThatAreCutShortMeanwhileAreNamed) {
