@@ -58,7 +58,10 @@ def draw_case(seed, number, machine, only=None):
     trial = draw(case)
     case.add_printing(trial)
     case.draw_environment(trial)
-    faults.spoil(case, trial)
+    if case.chance(0.08) and reports.may_be_planned(trial):
+        trial = reports.planned(trial)
+    else:
+        faults.spoil(case, trial)
     trial.draw_pipes(case)
     if trial.outputs and case.chance(0.15):  # what an earlier command wrote there
         for name in trial.outputs:

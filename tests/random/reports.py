@@ -81,9 +81,47 @@ def plan_mistake(document):
             continue
         total = math.fsum(term["seconds"] for term in v["terms"])
         if not math.isfinite(v["predicted_seconds"]) or v["predicted_seconds"] < 0 or abs(total - v["predicted_seconds"]) > 1e-6 * v["predicted_seconds"] + 1e-15:
-            return f"{v['variant']} takes {v['seconds']} s, and its terms add up to {total} s"
+            return f"{v['variant']} takes {v['predicted_seconds']} s, and its terms add up to {total} s"
         if best and v["predicted_seconds"] < best["predicted_seconds"] * (1 - 1e-12) and not v["reason"]:
             return f"{v['variant']} is cheaper than {best['variant']}, and nothing says why it is not taken"
+    return None
+
+
+PLANNED = {"gather", "scatter", "split", "multi-split", "sort", "search", "rank", "scan", "spmv", "solve", "edges", "npb-cg"}
+
+
+class Planned(Trial):
+    """`sheaf plan --like` with the arguments of a trial, at times without its output."""
+
+    def words(self, rng):
+        words = super().words(rng)
+        at = rng.choice([0, 1]) if words[1:2] == ["--json"] else 0  # in front of --like, or behind
+        return ["plan", *words[1:1 + at], "--like", words[0], *words[1 + at:]]
+
+
+def may_be_planned(trial):
+    return trial.subcommand in PLANNED and not trial.killed_by and "--check" not in trial.options
+
+
+def planned(trial):
+    """Nothing is written, and what is wrong with numbers that a plan does not read is not found."""
+    like = Planned(trial.subcommand, trial.operands, trial.options)
+    if "--quiet" not in like.options:
+        like.options["--json"] = None
+    like.environment = trial.environment
+    like.exits = trial.exits if trial.exits == {6} else trial.exits | {0}
+    like.named = trial.named if trial.exits == {6} else []
+    like.is_silent = trial.is_silent
+    like.report = like_mistake
+    return like
+
+
+def like_mistake(document):
+    if document["command"] != "plan" or document["like"] not in PLANNED:
+        return f"command is {document['command']}, like is {document['like']}"
+    for call in [document, *document["other_calls"]]:
+        if mistake := plan_mistake(call):
+            return mistake
     return None
 
 

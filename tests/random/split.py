@@ -206,7 +206,9 @@ def draw_first(case, trial, lengths, name_of_categories):
 
 
 def multi_split(case):
-    trial = Trial("multi-split")
+    """Of either subcommand: split does it with --first, and writes the sources by --index gather, too."""
+    of_split = case.chance(0.5)
+    trial = Trial("split" if of_split else "multi-split")
     count = case.count(1500)
     most = case.pick([0, 1, 2, 3, 8])
     lengths = [case.random.randint(0, most) if case.chance(0.9) else case.random.randint(0, 20) for _ in range(count)]
@@ -230,8 +232,16 @@ def multi_split(case):
             name = case.pick(list(INDEX_LIMITS))
             trial.options["--output-type"] = name
             code = name[0] + str(int(name[1:]) // 8)
-        trial.options["--sources"] = "sources.npy"
-        looks["sources.npy"] = is_npy(f"'<{code}'", (len(sources),), pack(code, sources), int(code[1]))
+        out, data = "sources.npy", pack(code, sources)
+        look = is_npy(f"'<{code}'", (len(sources),), data, int(code[1]))
+        if of_split and not wants_records and case.chance(0.5):
+            is_raw_index = "--key-bytes" in trial.options
+            trial.options["--index"] = "gather"
+            trial.options["-o"] = out = case.name("index", ".bin" if is_raw_index else ".npy")
+            look = is_raw(data, int(code[1])) if is_raw_index else look
+        else:
+            trial.options["--sources"] = out
+        looks[out] = look
     if categories <= 1 << 16 and case.chance(0.4):
         trial.options["--offsets"] = "offsets.npy"
         data = pack("u8", bounds_of(of, categories))

@@ -30,6 +30,7 @@ OPTIONS = {
     "scatter": {**MOVEMENT, "--count": WHOLE, "--into": FILE, "--duplicates": WORD},
     "split": {"-o": FILE, "--key": PLACES, "--bits": BITS, "--keys": FILE, "--categories": NUMBER_FROM_1 + ["4294967297"],
               "--index": WORD, "--output-type": WORD, "--offsets": FILE, "--record-bytes": NUMBER_FROM_1 + ["65537"],
+              "--first": FILE, "--index-type": WORD, "--sources": FILE,
               "--key-bytes": NUMBER_FROM_1 + ["65537"], **CONTEXT, **MEMORY, **REPEATED, **TEMPORARY},
     "multi-split": {"-o": FILE, "--first": FILE, "--keys": FILE, "--categories": NUMBER_FROM_1 + ["4294967297"],
                     "--sources": FILE, "--offsets": FILE, "--output-type": WORD, "--index-type": WORD,
@@ -56,7 +57,8 @@ OPTIONS = {
              "--op": WORD, "--order": WORD, "--lists": WORD,
              "--repeats": WORD + ["-1"], "--load": WHOLE + ["101"], "--rows": WHOLE, "--columns": WHOLE,
              "--offset-type": WORD, "--sums": WORD, "--nodes": WHOLE, "--components": NUMBER_FROM_1 + ["9"],
-             "--function": WORD, "--iterations": NUMBER_FROM_1, **CONTEXT, **MEMORY, **VARIANT},
+             "--function": WORD, "--iterations": NUMBER_FROM_1, "--like": WORD + ["machine"], **CONTEXT, **MEMORY,
+             **VARIANT},
     "machine": {"--save": FILE, "--seconds": NUMBER_FROM_1 + ["3601"], **CONTEXT},
     "demo": {"--size": WORD, "--report": FILE, "--profiles": FILE, **CONTEXT, **MEMORY},
     "version": {},
@@ -65,7 +67,8 @@ OPTIONS = {
 # Options that exclude each other, or need another that is not there.
 PAIRS = {
     "scatter": [{"--count": "5", "--into": "in"}],
-    "split": [{"--bits": "0:1", "--keys": "in", "--categories": "5"}, {"--key": "0:1", "--categories": "5"},
+    "split": [{"--first": "in", "--unstable": None}, {"--bits": "0:1", "--keys": "in", "--categories": "5"},
+              {"--key": "0:1", "--categories": "5"},
               {"--unstable": None, "--index": "gather"}],
     "multi-split": [{"-o": "same.npy", "--sources": "same.npy"}, {"--sources": "same.npy", "--offsets": "same.npy"}],
     "sort": [{"--check": None, "--memory": "1M"}, {"--check": None, "--verify": None}, {"--check": None, "-o": "out"}],
@@ -78,6 +81,12 @@ NEEDED = {"gather": ["-o"], "scatter": ["-o"], "split": ["-o"], "multi-split": [
           "sort": ["-o"], "search": ["-o"], "rank": ["-o"], "scan": ["-o"], "spmv": ["-o"], "solve": ["-o"]}
 
 
+def needed(trial):
+    """The options of a trial that it cannot do without."""
+    names = NEEDED.get(trial.subcommand, []) if "--check" not in trial.options else []
+    return [name for name in names if name in trial.options]
+
+
 def spoil(case, trial):
     """Makes the command line wrong."""
     way = case.pick(["value"] * 6 + ["pair", "unknown", "missing", "more", "less", "empty name"])
@@ -88,8 +97,8 @@ def spoil(case, trial):
         trial.options[name] = "" if case.chance(0.4) else case.pick(options[name])
     elif way == "pair" and trial.subcommand in PAIRS:
         trial.options.update(case.pick(PAIRS[trial.subcommand]))
-    elif way == "missing" and trial.subcommand in NEEDED and "--check" not in trial.options:
-        del trial.options[case.pick(NEEDED[trial.subcommand])]
+    elif way == "missing" and needed(trial):
+        del trial.options[case.pick(needed(trial))]
     elif way == "more":
         trial.operands += ["one", "two", "three", "four"]
     elif way == "less" and trial.operands and trial.subcommand != "split":
