@@ -80,7 +80,7 @@ std::string takers_of(const CLI::App& app, std::string_view option) {
 
 std::string unknown_option_text(const CLI::App& app, const CLI::App& subcommand, std::string_view option) {
   const bool is_main = &app == &subcommand;
-  const std::string former = former_name_text(is_main ? "" : subcommand.get_name(), option);
+  std::string former = former_name_text(is_main ? "" : subcommand.get_name(), option);
   if (!former.empty()) return former;
   const std::string nearest = nearest_name(option, long_names_of(subcommand));
   if (nearest.empty()) {

@@ -14,6 +14,11 @@ const variant_estimate* explanation::choice() const noexcept {
 
 namespace plan {
 
+void told::keep(const char* what, std::uint64_t value) { values_.push_back({what, value}); }
+void told::keep(const char* what, double value) { values_.push_back({what, value}); }
+void told::keep(const char* what, std::string_view value) { values_.push_back({what, std::string(value)}); }
+void told::keep_flag(const char* what, bool value) { values_.push_back({what, value}); }
+
 void throw_unknown_variant(std::string_view primitive, std::string_view wanted,
                            std::span<const std::string_view> names) {
   throw error(error_code::bad_argument,

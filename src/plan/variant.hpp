@@ -46,19 +46,24 @@ class told {
   template <class Value>
   told& add(const char* what, const Value& value) {
     if constexpr (std::is_same_v<Value, bool>) {
-      values_.push_back({what, value});
+      keep_flag(what, value);
     } else if constexpr (std::is_integral_v<Value>) {
-      values_.push_back({what, std::uint64_t{value}});
+      keep(what, std::uint64_t{value});
     } else if constexpr (std::is_floating_point_v<Value>) {
-      values_.push_back({what, double{value}});
+      keep(what, double{value});
     } else {
-      values_.push_back({what, std::string(value)});
+      keep(what, std::string_view(value));
     }
     return *this;
   }
   std::vector<decided_value> take() { return std::move(values_); }
 
  private:
+  void keep(const char* what, std::uint64_t value);
+  void keep(const char* what, double value);
+  void keep(const char* what, std::string_view value);
+  void keep_flag(const char* what, bool value);
+
   std::vector<decided_value> values_;
 };
 
