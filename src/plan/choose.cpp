@@ -14,10 +14,22 @@ const variant_estimate* explanation::choice() const noexcept {
 
 namespace plan {
 
-void told::keep(const char* what, std::uint64_t value) { values_.push_back({what, value}); }
-void told::keep(const char* what, double value) { values_.push_back({what, value}); }
-void told::keep(const char* what, std::string_view value) { values_.push_back({what, std::string(value)}); }
-void told::keep_flag(const char* what, bool value) { values_.push_back({what, value}); }
+namespace {
+
+// In place: g++ 12 warns of moved variants that hold no string.
+template <class Value>
+void keep_in(std::vector<decided_value>& values, const char* what, Value value) {
+  decided_value& last = values.emplace_back();
+  last.what = what;
+  last.value.template emplace<Value>(std::move(value));
+}
+
+}  // namespace
+
+void told::keep(const char* what, std::uint64_t value) { keep_in(values_, what, value); }
+void told::keep(const char* what, double value) { keep_in(values_, what, value); }
+void told::keep(const char* what, std::string_view value) { keep_in(values_, what, std::string(value)); }
+void told::keep_flag(const char* what, bool value) { keep_in(values_, what, value); }
 
 void throw_unknown_variant(std::string_view primitive, std::string_view wanted,
                            std::span<const std::string_view> names) {
