@@ -113,7 +113,7 @@ TEST_F(CliList, VerifiesProductsAndSumsWhoseStretchesOverflow) {
     values.front() = first;
     folder.write("values.npy", npy_file("'<f4'", "(1000,)", bytes_of(values)));
     for (const std::string backend : {"cpu --threads 1", "cpu --threads 3", "reference"}) {
-      expect_success("scan list.npy values.npy --op " + op + " -o out.npy --verify --backend " + backend);
+      expect_success(fmt::format("scan list.npy values.npy --op {} -o out.npy --verify --backend {}", op, backend));
     }
   };
   const float infinity = std::numeric_limits<float>::infinity();
@@ -356,7 +356,8 @@ TEST(ListCheck, SeesWrongSumsOfFloatsInLongLists) {
   std::fill(sums.begin() + nodes / 2, sums.end(), 0.0F);
   EXPECT_EQ(mistake(), "the result of node 8388608 is 0, but a walk from node 0 has 8388609");
   // No step from one node to the next is wrong by more than rounding, but all together are.
-  std::fill(sums.begin() + nodes / 2, sums.end(), static_cast<float>(nodes / 2));
+  constexpr std::uint64_t half = nodes / 2;
+  std::fill(sums.begin() + half, sums.end(), static_cast<float>(half));
   EXPECT_NE(mistake(), std::nullopt);
 }
 

@@ -136,7 +136,7 @@ TEST_F(CliManual, PagesOfTheManualSayAllThatHelpSays) {
       if (line == "Examples:") break;
       const std::size_t option = line.find("--");
       if (!line.starts_with("  ") || (option != 6 && !(option == 6 && line[2] == '-'))) continue;
-      std::string name = line.substr(option, line.find_first_of(" ", option) - option);
+      std::string name = line.substr(option, line.find(' ', option) - option);
       for (std::size_t at = name.find('-'); at != name.npos; at = name.find('-', at + 2)) name.replace(at, 1, "\\-");
       EXPECT_THAT(page, HasSubstr("\\fB" + name + "\\fR")) << subcommand;
     }
