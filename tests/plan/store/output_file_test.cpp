@@ -244,7 +244,7 @@ std::string message_under_a_size_limit(Write write) {
   const rlimit small{1024, before.rlim_max};
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);
   EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
-  const std::string message = message_of(error_code::io_failure, write);
+  std::string message = message_of(error_code::io_failure, write);
   setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, handler);
   return message;

@@ -1,5 +1,6 @@
 #include <string>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -63,15 +64,16 @@ TEST_F(CliPlanSort, ExplainsSorts) {
 TEST_F(CliPlanSort, RefusesWhatIsNoSort) {
   for (const std::string sort : {"sort_keys", "sort_records", "sort_pairs", "sort_gather_index"}) {
     const std::string width = sort == "sort_pairs" ? "--value-bytes" : "--record-bytes";
-    expect_failure("plan " + sort + " --count 1", 2, "sheaf plan: " + width + " is required\nTry: sheaf plan --help");
-    expect_failure("plan " + sort + " --count 1 " + width + " 4 --table 1", 2, option_is_for_others("--table"));
-    expect_failure("plan " + sort + " --count 1 " + width + " 4 --categories 8", 2,
-                   option_is_for_others("--categories"));
-    expect_failure("plan " + sort + " --count 1 " + width + " 4 --from-left", 2, option_is_for_others("--from-left"));
-    expect_failure("plan " + sort + " --count 1 " + width + " 4 --key 8", 2,
+    const std::string plan_of_fours = fmt::format("plan {} --count 1 {} 4", sort, width);
+    expect_failure(fmt::format("plan {} --count 1", sort), 2,
+                   "sheaf plan: " + width + " is required\nTry: sheaf plan --help");
+    expect_failure(plan_of_fours + " --table 1", 2, option_is_for_others("--table"));
+    expect_failure(plan_of_fours + " --categories 8", 2, option_is_for_others("--categories"));
+    expect_failure(plan_of_fours + " --from-left", 2, option_is_for_others("--from-left"));
+    expect_failure(plan_of_fours + " --key 8", 2,
                    "sheaf plan: --key: '8' is not OFFSET:BYTES[:TYPE][:asc|desc], two whole numbers and a TYPE of u, "
                    "i, f or bytes\nTry: sheaf plan --help");
-    expect_failure("plan " + sort + " --count 1 " + width + " 4 --key 0:3:f", 2,
+    expect_failure(plan_of_fours + " --key 0:3:f", 2,
                    "sheaf plan: --key: '0:3:f' is 3 bytes wide, not 2, 4 or 8 as floats are\nTry: sheaf plan --help");
   }
   expect_failure("plan sort_records --count 1 --record-bytes 4 --key-bytes 4", 2, option_is_for_others("--key-bytes"));

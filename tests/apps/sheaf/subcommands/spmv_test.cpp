@@ -35,8 +35,7 @@ class CliSpmv : public cli_test {
     EXPECT_EQ(folder.read(file), npy_header("'<f8'", numbers.size()) + bytes_of<double>(numbers));
   }
   static std::string npy_header(const std::string& descr, std::size_t count) {
-    const std::string file = npy_file(descr, "(" + std::to_string(count) + ",)", "");
-    return file;
+    return npy_file(descr, "(" + std::to_string(count) + ",)", "");
   }
 };
 
@@ -181,9 +180,9 @@ TEST_F(CliSpmv, VectorsMayBeMatrixMarketFiles) {
   for (const std::string backend : {"reference", "cpu"}) {
     const std::string rest = " --verify --quiet --backend " + backend;
     for (const std::string matrix : {"a.mtx", "dense.mtx"}) {
-      expect_success("spmv " + matrix + " x.mtx -o p.npy" + rest);
+      expect_success(fmt::format("spmv {} x.mtx -o p.npy{}", matrix, rest));
       expect_result("p.npy", {201.5, -10});
-      expect_success("spmv " + matrix + " sparse.mtx -o p.npy --runs 3" + rest);
+      expect_success(fmt::format("spmv {} sparse.mtx -o p.npy --runs 3{}", matrix, rest));
       expect_result("p.npy", {201.5, 0});
     }
     expect_success("spmv a.mtx y.mtx.gz -o t.npy --transposed" + rest);
@@ -249,9 +248,9 @@ TEST_F(CliSpmv, NumbersAreFiniteAndAllOfTheirOption) {
   for (const std::string option : {"--alpha", "--beta"}) {
     for (const std::string number : {"1e400", "inf", "nan", "1x", "1 2", "0x10"}) {
       const program_result refused =
-          run_sheaf(folder, "spmv a.mtx --y y.npy -o out.npy " + option + " '" + number + "'");
+          run_sheaf(folder, fmt::format("spmv a.mtx --y y.npy -o out.npy {} '{}'", option, number));
       EXPECT_EQ(refused.code, 2) << number;
-      EXPECT_NE(refused.err.find(option + ": '" + number + "' is not a finite number"), std::string::npos)
+      EXPECT_NE(refused.err.find(fmt::format("{}: '{}' is not a finite number", option, number)), std::string::npos)
           << refused.err;
     }
     const program_result empty = run_sheaf(folder, "spmv a.mtx --y y.npy -o out.npy " + option + " ''");
