@@ -28,7 +28,7 @@ class Streams : public testing::Test {
  protected:
   /// A pipe with a name, and a thread that writes these pieces to it, with a pause behind each.
   std::string fed_pipe(const std::string& name, std::vector<std::string> pieces) {
-    const std::string path = folder / name;
+    std::string path = folder / name;
     EXPECT_EQ(mkfifo(path.c_str(), 0600), 0);
     writers.emplace_back([path, pieces = std::move(pieces)] {
       std::ofstream to(path, std::ios::binary);
