@@ -77,8 +77,9 @@ TEST_F(CliNames, FormerNamesAreRefusedWithThoseOfToday) {
   for (const std::string subcommand : {"spmv", "solve", "edges"})
     expect_usage(subcommand, "a.mtx -o y --f32", "--f32 is now --value-type f32");
   expect_usage("npb-cg", "S --f32", "--f32 is now --value-type f32");
-  for (const std::string subcommand : {"sort", "split"})
-    expect_usage(subcommand, "x -o y --index gather --index-type u64", "--index-type is now --output-type");
+  expect_usage("sort", "x -o y --index gather --index-type u64", "--index-type is now --output-type");
+  expect_failure("split x -o y --index gather --index-type u64", 2,
+                 "sheaf split: --index-type is for --first; --output-type is the type of an index to write");
   expect_usage("rank", "list.npy -o y --type u64", "--type is now --output-type");
   expect_usage("split", "x -o y --categories c --count 3",
                "--count is now --categories, and --keys names the file of the categories");

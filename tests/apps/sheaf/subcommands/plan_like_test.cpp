@@ -190,7 +190,13 @@ TEST_F(CliPlanLike, TakesOptionsInFrontAndAnEqualsSign) {
   EXPECT_EQ(random["pattern"], "random");
   EXPECT_FALSE(random["variants"][1].contains("seconds_in_order")) << random;
   const program_result help = run_sheaf(folder, "plan --like gather --help");
-  EXPECT_EQ(help.out, run_sheaf(folder, "gather --help").out);
+  // A plan writes nothing, so that -o may be left out.
+  std::string help_of_run = run_sheaf(folder, "gather --help").out;
+  const std::string_view required = " (required)";
+  const std::size_t at = help_of_run.find(required, help_of_run.find("-o, --output"));
+  ASSERT_NE(at, std::string::npos);
+  help_of_run.erase(at, required.size());
+  EXPECT_EQ(help.out, help_of_run);
   EXPECT_EQ(help.out.find("--plan-only"), std::string::npos);
   const program_result quiet = run_sheaf(folder, "plan --like gather table.npy index.npy --quiet");
   EXPECT_EQ(quiet.out + quiet.err, "");
@@ -234,10 +240,10 @@ TEST_F(CliPlanLike, ErrorsAreThoseOfTheSubcommand) {
 TEST_F(CliPlanLike, RefusesWhatIsNotPlanned) {
   const std::string help = "\nTry: sheaf plan --help";
   const std::string names =
-      " is not a subcommand that is planned; there are gather, scatter, split, multi-split, sort, rank, scan, search, "
+      " is not a subcommand that is planned; there are gather, scatter, split, multi-split, sort, search, rank, scan, "
       "spmv, edges, solve, npb-cg";
   expect_failure("plan --like machine", 2, "sheaf plan: --like: 'machine'" + names + help);
-  expect_failure("plan --like nonsense --json=x", 2, "sheaf plan: --like: 'nonsense'" + names + help);
+  expect_failure("plan --like nonsense", 2, "sheaf plan: --like: 'nonsense'" + names + help);
   expect_failure("plan --like plan", 2, "sheaf plan: --like: 'plan'" + names + help);
   expect_failure("plan --like", 2, "sheaf plan: --like: 1 required SUBCOMMAND missing" + help);
   expect_failure("plan gather --like scatter", 2, "sheaf plan: PRIMITIVE excludes --like" + help);
