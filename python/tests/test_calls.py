@@ -289,6 +289,37 @@ def test_csr_of_arrays_and_of_four_arrays():
     np.testing.assert_array_equal(sheaf.csr((data, indices, begins, ends), (2, 2)) @ x, [30.0, 21.0])
 
 
+class TorchLikeTensor:
+    """What csr() asks of a sparse tensor of torch, whose layout is no string."""
+
+    class Layout:
+        def __init__(self, name):
+            self.name = name
+
+        def __str__(self):
+            return f"torch.{self.name}"
+
+    def __init__(self, a, layout="sparse_csr"):
+        self.a, self.shape, self.layout = a, a.shape, self.Layout(layout)
+
+    def values(self):
+        return self.a.data
+
+    def col_indices(self):
+        return self.a.indices
+
+    def crow_indices(self):
+        return self.a.indptr
+
+
+def test_csr_of_tensors_in_torchs_layout(rng):
+    a = scipy.sparse.random_array((40, 30), density=0.2, rng=rng, format="csr")
+    x = rng.normal(size=30)
+    np.testing.assert_allclose(sheaf.csr(TorchLikeTensor(a)) @ x, a @ x)
+    with pytest.raises(ValueError, match="torch.sparse_csr"):
+        sheaf.csr(TorchLikeTensor(a, "sparse_bsr"))
+
+
 def test_csr_holds_its_arrays():
     m = sheaf.csr((np.ones(100000), np.arange(100000), np.arange(100001)), (100000, 100000))
     np.full(100000, 7.0)  # would take the memory of arrays that nobody holds
