@@ -164,6 +164,8 @@ class Page(Folder):
         self.write_claims('most(rows("9", who="one pass", beside="cpu") / rows("9", who="many"))', on='("cuda",)')
         self.put([row("many", 2.0, backend="cuda")], "cuda", "NVIDIA H200", "gpu")
         self.assertIn("needs a CPU's run beside", self.text())
+        self.put([row("one pass", 8.0, figure="he2007/1")], folder="gpu")  # a run of another figure does not help
+        self.assertIn("needs a CPU's run beside", self.text())
         self.put([row("one pass", 8.0)], folder="gpu")
         self.assertIn("| 4x, holds |", self.text())
 
