@@ -31,7 +31,7 @@ array::array(nb::handle from, const array_use& how) : source(from), use(how) {
 
 bool array::take_plain_numpy() {
   if (reinterpret_cast<PyObject*>(Py_TYPE(source.ptr())) != plain_numpy_class()) return false;
-  library = array_library::numpy;
+  origin = array_library::numpy;
   const auto& head = *reinterpret_cast<const numpy_array*>(source.ptr());
   const element* const known = element_of_number(*head.type);
   if (known == nullptr || head.dimensions > most_dimensions) return false;
@@ -50,7 +50,7 @@ bool array::take_plain_numpy() {
 void array::take_by_protocol() {
   const nb::handle from = source;
   const array_type& known = array_type_of(from);
-  library = known.library;
+  origin = known.origin;
   exchange = known.exchange;
   if (known.refused != nullptr) refuse_type("{}: {} {}", use.call, use.what, known.refused);
   const bool is_taken = (exchange != nullptr && take_exchange(known)) ||

@@ -59,7 +59,7 @@ inline constexpr int most_dimensions = 16;
 
 /// A class of arrays, looked at once.
 struct array_type {
-  array_library library = array_library::other;
+  array_library origin = array_library::other;
   const dlpack::exchange_api* exchange = nullptr;
   bool is_tensor_of_torch = false;  ///< or a Parameter: exactly, not a class derived from it
   const char* refused = nullptr;    ///< why no array of this class is taken
@@ -137,7 +137,7 @@ class array {
   bool has_stream = false;  ///< whether its library has said on which stream it works now
   CUstream_st* stream = nullptr;
   bool is_read_only = false;
-  array_library library = array_library::other;
+  array_library origin = array_library::other;
   const dlpack::exchange_api* exchange = nullptr;
   std::array<std::int64_t, most_dimensions> shape;    // NOLINT: the first `dimensions` are set
   std::array<std::int64_t, most_dimensions> strides;  // NOLINT: bytes

@@ -38,17 +38,17 @@ array_type look_at(nb::handle type) {
     const std::string name = text_of(ancestor, "__name__");
     const std::string root = module.substr(0, module.find('.'));
     if (root == "numpy" && name == "MaskedArray") found.refused = "has a mask, which no call looks at";
-    if (found.library != array_library::other) continue;
-    if (module == "numpy" && name == "ndarray") found.library = array_library::numpy;
-    if (root == "cupy" && name == "ndarray") found.library = array_library::cupy;
-    if (module == "torch" && name == "Tensor") found.library = array_library::torch;
+    if (found.origin != array_library::other) continue;
+    if (module == "numpy" && name == "ndarray") found.origin = array_library::numpy;
+    if (root == "cupy" && name == "ndarray") found.origin = array_library::cupy;
+    if (module == "torch" && name == "Tensor") found.origin = array_library::torch;
   }
   const std::string module = text_of(type, "__module__");
   const std::string name = text_of(type, "__name__");
   found.is_tensor_of_torch =
       (module == "torch" && name == "Tensor") || (module == "torch.nn.parameter" && name == "Parameter");
   found.exchange = exchange_of(type, found.is_tensor_of_torch);
-  if (found.exchange != nullptr && found.exchange->allocate != nullptr) found.library = array_library::exchange;
+  if (found.exchange != nullptr && found.exchange->allocate != nullptr) found.origin = array_library::exchange;
   if (type.is(nb::handle(reinterpret_cast<PyObject*>(&PyList_Type))) ||
       type.is(nb::handle(reinterpret_cast<PyObject*>(&PyTuple_Type)))) {
     found.refused = "is no array; numpy.asarray makes one of it";

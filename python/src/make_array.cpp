@@ -62,7 +62,7 @@ nb::object make_array(const array& like, std::span<const std::int64_t> shape, co
   const nb::tuple sizes = tuple_of(shape);
   const bool is_same = type == nullptr;
   const element& wanted = is_same ? like.type : *type;
-  switch (like.library) {
+  switch (like.origin) {
     case array_library::exchange: return make_by_exchange(like, shape, wanted);
     case array_library::torch: {
       const nb::module_ torch = nb::module_::import_("torch");
@@ -83,7 +83,7 @@ nb::object make_array(const array& like, std::span<const std::int64_t> shape, co
     refuse("{}: nobody knows how to make a {}; give the outputs", call, name);
   }
   static nb::object* const empty = new nb::object(nb::module_::import_("numpy").attr("empty"));
-  if (is_same && like.library == array_library::numpy) return (*empty)(sizes, like.source.attr("dtype"));
+  if (is_same && like.origin == array_library::numpy) return (*empty)(sizes, like.source.attr("dtype"));
   nb::object named = nb::str(type_name(wanted).c_str());
   if (wanted.is_swapped) named = nb::module_::import_("numpy").attr("dtype")(named).attr("newbyteorder")(">");
   return (*empty)(sizes, named);
@@ -92,13 +92,13 @@ nb::object make_array(const array& like, std::span<const std::int64_t> shape, co
 nb::object wrap_memory(const array& like, void* data, std::uint64_t count, const element& type, nb::object owner,
                        bool is_writable) {
   const nb::object held = nb::cast(memory{data, count, type, like.device, std::move(owner), is_writable});
-  if (like.library == array_library::exchange && like.exchange->object_from_managed != nullptr) {
+  if (like.origin == array_library::exchange && like.exchange->object_from_managed != nullptr) {
     void* object = nullptr;
     if (like.exchange->object_from_managed(tensor_of(held), &object) != 0) throw nb::python_error();
     return nb::steal(static_cast<PyObject*>(object));
   }
-  if (like.library == array_library::torch) return nb::module_::import_("torch").attr("from_dlpack")(held);
-  if (like.library == array_library::cupy) return nb::module_::import_("cupy").attr("from_dlpack")(held);
+  if (like.origin == array_library::torch) return nb::module_::import_("torch").attr("from_dlpack")(held);
+  if (like.origin == array_library::cupy) return nb::module_::import_("cupy").attr("from_dlpack")(held);
   if (!like.is_on_device()) {
     return nb::module_::import_("numpy").attr("frombuffer")(held, nb::str(type_name(type).c_str()));
   }

@@ -196,7 +196,7 @@ void array::take_interface(nb::dict interface) {
 bool array::take_array_interface() {
   const nb::object interface = nb::getattr(source, "__array_interface__", nb::none());
   if (!nb::isinstance<nb::dict>(interface)) return false;
-  if (library == array_library::numpy) {
+  if (origin == array_library::numpy) {
     const nb::object element_type = source.attr("dtype");
     if (element_type.attr("kind").equal(nb::str("T"))) {
       refuse("{}: {} holds strings of any length, which are no records of one width", use.call, use.what);
@@ -239,11 +239,11 @@ void array::take_tensor(const dlpack::tensor& tensor, std::uint64_t flags) {
 
 // The stream on which the array's library works now. Without a library that says so it is the default stream.
 void array::note_stream() {
-  if (library == array_library::cupy) {
+  if (origin == array_library::cupy) {
     const nb::module_ cuda = nb::module_::import_("cupy.cuda");
     stream = reinterpret_cast<CUstream_st*>(nb::cast<std::uintptr_t>(cuda.attr("get_current_stream")().attr("ptr")));
     has_stream = true;
-  } else if (library == array_library::torch) {
+  } else if (origin == array_library::torch) {
     const nb::module_ cuda = nb::module_::import_("torch.cuda");
     stream = reinterpret_cast<CUstream_st*>(
         nb::cast<std::uintptr_t>(cuda.attr("current_stream")(device).attr("cuda_stream")));

@@ -62,7 +62,7 @@ nb::object arrays_in(nb::handle source, nb::handle& shape, nb::object& holder, c
     refuse("{}: the matrix is in format '{}'; A.tocsr() copies it into rows", name, nb::cast<std::string>(format));
   }
   if (nb::hasattr(source, "crow_indices")) {
-    // Made an object first: of an attribute nb::str wants that it is a string, and a layout is none.
+    // nb::str calls str() of an object, but takes an attribute for a string as it is, and a layout is none.
     const nb::object layout = source.attr("layout");
     if (nb::cast<std::string>(nb::str(layout)) != "torch.sparse_csr") {
       refuse("{}: the tensor is not in the layout torch.sparse_csr; A.to_sparse_csr() copies it into rows", name);
