@@ -17,6 +17,7 @@
 #include "apps/sheaf/files/progress.hpp"
 #include "apps/sheaf/files/streams.hpp"
 #include "apps/sheaf/manual/page.hpp"
+#include "apps/sheaf/usage_words.hpp"
 #include "lab/description/entry.hpp"
 #include "plan/store/file_mapping.hpp"
 #include "plan/store/temporary_names.hpp"
@@ -181,7 +182,7 @@ int usage(const CLI::App& app, const CLI::ParseError& error) {
     app.exit(error);
     return done(app);
   }
-  return complain(app, usage_failure(chosen_subcommand(app), error.what()));
+  return complain(app, usage_failure(chosen_subcommand(app), usage_words(app, error)));
 }
 
 // Help is given whatever else stands there, as CLI11 does.

@@ -126,7 +126,16 @@ _sheaf() {
       break
     fi
   done
-  # Readline makes three words of --name=value.
+  # Behind plan --like SUBCOMMAND stand the arguments of SUBCOMMAND. Readline makes three words of --like=SUBCOMMAND.
+  if [[ $subcommand == plan ]]; then
+    for ((i++; i + 1 < COMP_CWORD; i++)); do
+      [[ ${COMP_WORDS[i]} == --like ]] || continue
+      [[ ${COMP_WORDS[i + 1]} != = ]] || ((++i))
+      ((i + 1 >= COMP_CWORD)) || subcommand=${COMP_WORDS[i + 1]}
+      break
+    done
+  fi
+  # Of --name=value, too.
   if [[ $current == = ]]; then
     current=''
   elif [[ $before == = ]]; then
@@ -168,7 +177,21 @@ _sheaf() {
   case $state in
     subcommand) _describe -t subcommands subcommand subcommands ;;
     argument)
-      case $line[1] in
+      # Behind plan --like SUBCOMMAND stand the arguments of SUBCOMMAND.
+      local subcommand=$line[1] like
+      if [[ $subcommand == plan ]]; then
+        like=${words[(i)(--like|--like=*)]}
+        if [[ $words[like] == --like && like+1 -lt CURRENT ]]; then
+          subcommand=$words[like+1]
+          shift like words
+          (( CURRENT -= like ))
+        elif [[ $words[like] == --like=* && like -lt CURRENT ]]; then
+          subcommand=${words[like]#--like=}
+          shift like-1 words
+          (( CURRENT -= like - 1 ))
+        fi
+      fi
+      case $subcommand in
 )";
   for (std::size_t i = 1; i < pages.size(); ++i) {
     text += fmt::format("        {})\n          _arguments \\\n", pages[i].subcommand);
@@ -186,14 +209,38 @@ _sheaf "$@"
 }
 
 std::string fish_completion(const std::vector<command_page>& pages) {
-  std::string text = "# Completion of sheaf for fish, made by `sheaf generate fish` of the options of the command.\n\n";
+  std::string text = R"(# Completion of sheaf for fish, made by `sheaf generate fish` of the options of the command.
+
+# Whether the arguments are those of this subcommand, also behind plan --like SUBCOMMAND.
+function __sheaf_takes_arguments_of
+    set -l subcommand
+    set -l is_like 0
+    for word in (commandline -opc)[2..-1]
+        if test $is_like = 1
+            set subcommand $word
+            break
+        else if test -z "$subcommand"
+            string match -q -- '-*' $word; or set subcommand $word
+        else if test $subcommand != plan
+            break
+        else if test $word = --like
+            set is_like 1
+        else if string match -q -- '--like=*' $word
+            set subcommand (string replace -- --like= '' $word)
+            break
+        end
+    end
+    test "$subcommand" = $argv[1]
+end
+
+)";
   for (std::size_t i = 1; i < pages.size(); ++i) {
     text += fmt::format("complete -c sheaf -f -n __fish_use_subcommand -a {} -d {}\n", pages[i].subcommand,
                         single_quoted(short_text(pages[i].summary)));
   }
   for (const page_option& option : pages.front().options) text += fish_line("__fish_use_subcommand", option);
   for (std::size_t i = 1; i < pages.size(); ++i) {
-    const std::string condition = "__fish_seen_subcommand_from " + pages[i].subcommand;
+    const std::string condition = "__sheaf_takes_arguments_of " + pages[i].subcommand;
     for (const page_option& option : pages[i].options) text += fish_line(condition, option);
     const std::vector<std::string> choices = operand_choices(pages[i]);
     if (!choices.empty()) {

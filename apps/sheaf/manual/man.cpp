@@ -27,6 +27,16 @@ std::string roff_text(std::string_view text) {
   return escaped.starts_with('.') ? "\\&" + escaped : escaped;
 }
 
+// The value of an option, whose long lists of alternatives may be broken behind a bar.
+std::string value_text(const std::string& value) {
+  std::string text;
+  for (const char c : roff_text(value)) {
+    text += c;
+    if (c == '|') text += "\\:";
+  }
+  return "\\fI" + text + "\\fR";
+}
+
 std::string bold(std::string_view text) { return "\\fB" + roff_text(text) + "\\fR"; }
 std::string italic(std::string_view text) { return "\\fI" + roff_text(text) + "\\fR"; }
 
@@ -57,7 +67,7 @@ std::string tag_of(const page_option& option) {
   if (option.is_operand) return italic(option.name);
   const std::string names =
       option.short_name.empty() ? bold(option.name) : bold(option.short_name) + ", " + bold(option.name);
-  return option.value.empty() ? names : names + " " + italic(option.value);
+  return option.value.empty() ? names : names + " " + value_text(option.value);
 }
 
 std::string tagged(const page_option& option) {
@@ -134,6 +144,10 @@ std::string man_text(const command_page& page, const std::string& version) {
   text += options_text(page);
   for (const page_section& each : page.sections) {
     if (!each.title.empty()) text += section(each.title, blocks_text(each));
+  }
+  if (!page.subcommand.empty()) {
+    text += section("Exit status", "0 if all is done.\n" + bold(page.program) +
+                                       "(1) lists what else there is, and the variables of the environment.\n");
   }
   return text + see_also(page);
 }

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/sheaf/arguments.hpp"
 #include "apps/sheaf/manual/topics.hpp"
 
 namespace sheaf::cli {
@@ -132,6 +133,7 @@ command_page page_of(const CLI::App& app) {
   for (const CLI::Option* const option : app.get_options()) {
     if (option->get_group().empty()) continue;  // hidden
     page_option shown = option_of(*option);
+    if (shown.name == "--like" && parent != nullptr) shown.choices = planning_subcommands(*parent);
     (shown.is_operand ? page.operands : page.options).push_back(std::move(shown));
   }
   for (const CLI::App* const each : app.get_subcommands([](const CLI::App*) { return true; })) {

@@ -6,6 +6,7 @@
 #include <sheaf/sort.hpp>
 
 #include "apps/sheaf/files/mesh/su2.hpp"
+#include "apps/sheaf/files/streams.hpp"
 #include "apps/sheaf/mesh/parts.hpp"
 #include "core/printable.hpp"
 #include "core/startable.hpp"
@@ -151,13 +152,14 @@ error file_error(const error& thrown, const std::string& path, std::uint64_t zon
     const auto line_of = [&](std::uint64_t element) {
       return io::line_of_su2_element(path, {repeated->type, element, marker}, {.threads = cpu.threads(), .zone = zone});
     };
-    return {error_code::bad_input, fmt::format("{}: line {}: {}, in line {}", path, line_of(repeated->second),
-                                               words_of(mesh, *repeated), line_of(repeated->first))};
+    return {error_code::bad_input,
+            fmt::format("{}: line {}: {}, in line {}", io::shown_input(path), line_of(repeated->second),
+                        words_of(mesh, *repeated), line_of(repeated->first))};
   }
   const std::string_view words = thrown.what();
   constexpr std::string_view any_mesh = "mesh: ";
-  return {error_code::bad_input,
-          fmt::format("{}: {}", path, words.starts_with(any_mesh) ? words.substr(any_mesh.size()) : words)};
+  return {error_code::bad_input, fmt::format("{}: {}", io::shown_input(path),
+                                             words.starts_with(any_mesh) ? words.substr(any_mesh.size()) : words)};
 }
 
 }  // namespace sheaf::mesh

@@ -205,7 +205,7 @@ scalar parse_scalar(const std::string& text, value_type type) {
 void require_operator(scan_operator op, value_type type, const std::string& path) {
   if (primitives::takes(op, type)) return;
   primitives::refuse("--op {} takes integers, but {} has values of type {}", text_of(op, primitives::scan_operators),
-                     path, name(type));
+                     io::shown_input(path), name(type));
 }
 
 planned_call plan_of(const scan_command& command, const context& ctx, const index_span list, value_type type,
@@ -234,7 +234,8 @@ void run(const scan_command& command) {
   const const_values in = values_in.all();
   const std::uint64_t value_bytes = bytes(in.type);
   if (in.count != successors.count) {
-    io::fail(command.values, "{} values, but {} has {} nodes", in.count, command.list, successors.count);
+    io::fail(command.values, "{} values, but {} has {} nodes", in.count, io::shown_input(command.list),
+             successors.count);
   }
   require_operator(command.op, in.type, command.values);
   list_scan_options options{.lists = command.lists, .pattern = command.pattern, .variant = command.common.variant()};

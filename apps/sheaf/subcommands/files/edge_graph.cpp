@@ -5,6 +5,7 @@
 #include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/files/mesh/su2.hpp"
 #include "apps/sheaf/files/progress.hpp"
+#include "apps/sheaf/files/streams.hpp"
 #include "apps/sheaf/mesh/repeated.hpp"
 #include "apps/sheaf/subcommands/files/vector_file.hpp"
 #include "primitives/views.hpp"
@@ -54,7 +55,7 @@ std::vector<Value> all_narrowed(std::vector<double> numbers, const Place& place)
 void require_mesh_where_needed(const edge_files& files) {
   const char* const option = files.has_dual ? "--dual" : files.zone > 0 ? "--zone" : nullptr;
   if (option != nullptr && files.are_edges_alone()) {
-    primitives::refuse("{} needs a mesh, but {} has only edges", option, files.mesh);
+    primitives::refuse("{} needs a mesh, but {} has only edges", option, io::shown_input(files.mesh));
   }
 }
 
@@ -62,14 +63,15 @@ edge_graph read_edge_graph(const edge_files& files, int threads, io::reading wha
   edge_graph graph;
   if (files.are_edges_alone()) {
     graph.pairs.emplace(read_pairs(files, what));
-    if (files.values.empty()) primitives::refuse("VALUES is needed: {} has no positions of nodes", files.mesh);
+    if (files.values.empty())
+      primitives::refuse("VALUES is needed: {} has no positions of nodes", io::shown_input(files.mesh));
     return graph;
   }
   graph.mesh = io::read_su2(files.mesh, {.threads = threads, .zone = files.zone, .warnings = &graph.warnings});
   find_edges(files, context::cpu(threads), graph);
   if (graph.dual) {
     for (const std::string& warning : graph.dual->warnings) {
-      graph.warnings.push_back(fmt::format("{}: {}", files.mesh, warning));
+      graph.warnings.push_back(fmt::format("{}: {}", io::shown_input(files.mesh), warning));
     }
   }
   return graph;
@@ -85,7 +87,7 @@ node_shape shape_of_nodes(const edge_files& files, const edge_graph& graph) {
     io::fail(files.values, "values have shape (N) or (N, C), with 1 to {} components C", most_edge_components);
   }
   if (graph.mesh && graph.mesh->nodes() != nodes) {
-    io::fail(files.values, "{} rows, but {} has {} nodes", nodes, files.mesh, graph.mesh->nodes());
+    io::fail(files.values, "{} rows, but {} has {} nodes", nodes, io::shown_input(files.mesh), graph.mesh->nodes());
   }
   look_at_vector(files.values, nodes * components, "numbers of nodes", files.mesh);
   return {nodes, static_cast<std::uint32_t>(components)};
@@ -101,14 +103,14 @@ node_numbers<Value> read_node_numbers(const edge_files& files, const edge_graph&
   const std::uint64_t components = numbers.components;
   if (files.values.empty()) {
     numbers.values = all_narrowed<Value>(graph.mesh->coordinates, [&](std::uint64_t i) {
-      return fmt::format("{}: node {}: coordinate {}", files.mesh, i / components, i % components);
+      return fmt::format("{}: node {}: coordinate {}", io::shown_input(files.mesh), i / components, i % components);
     });
     return numbers;
   }
   numbers.values = all_narrowed<Value>(
       read_vector<double>(files.values, numbers.nodes * components, "numbers of nodes", files.mesh),
       [&](std::uint64_t i) {
-        return fmt::format("{}: node {}: component {}", files.values, i / components, i % components);
+        return fmt::format("{}: node {}: component {}", io::shown_input(files.values), i / components, i % components);
       });
   return numbers;
 }
@@ -117,7 +119,7 @@ template <class Value>
 std::vector<Value> read_edge_weights(const edge_files& files, std::uint64_t edges) {
   if (files.weights.empty()) return {};
   return all_narrowed<Value>(read_vector<double>(files.weights, edges, "edges", files.mesh), [&](std::uint64_t i) {
-    return fmt::format("{}: the weight of edge {}", files.weights, i);
+    return fmt::format("{}: the weight of edge {}", io::shown_input(files.weights), i);
   });
 }
 

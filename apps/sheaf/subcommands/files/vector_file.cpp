@@ -37,7 +37,8 @@ io::record_file opened_vector(const std::string& path, std::uint64_t count, std:
     io::fail(path, "descr is {}; a vector is f4 or f8", core::printable(file.type().descr));
   }
   const std::uint64_t numbers_there = file.unmapped_rows(file.type().item_bytes, axes_of(file)).count;
-  if (numbers_there != count) io::fail(path, "{} numbers, but {} has {} {}", numbers_there, matrix, count, of);
+  if (numbers_there != count)
+    io::fail(path, "{} numbers, but {} has {} {}", numbers_there, io::shown_input(matrix), count, of);
   return file;
 }
 
@@ -52,7 +53,7 @@ std::vector<Value> read_vector(const std::string& path, std::uint64_t count, std
   const io::native_numbers native(file.rows(file.type().item_bytes, axes), file.type());
   const auto number_at = [&](std::uint64_t i, auto number) {
     std::memcpy(&number, native.data() + i * sizeof number, sizeof number);
-    return narrowed<Value>(number, error_code::bad_input, [&] { return fmt::format("{}: [{}]", path, i); });
+    return narrowed<Value>(number, error_code::bad_input, [&] { return fmt::format("{}: [{}]", file.path(), i); });
   };
   std::vector<Value> numbers(count);
   for (std::uint64_t i = 0; i < count; ++i) numbers[i] = is_wide ? number_at(i, double{}) : number_at(i, float{});
@@ -66,7 +67,7 @@ std::vector<Value> read_matrix_vector(const std::string& path, std::uint64_t cou
   if (!is_matrix_market(path)) return read_vector<Value>(path, count, of, matrix);
   const auto check_count = [&](std::uint64_t found) {
     if (found == count) return;
-    io::fail(path, "{} numbers, but {} has {} {}", found, matrix, count, of);
+    io::fail(path, "{} numbers, but {} has {} {}", found, io::shown_input(matrix), count, of);
   };
   return io::read_matrix_market_vector<Value>(path, check_count, {.threads = threads});
 }
