@@ -223,6 +223,7 @@ struct edge_sums {
     if (!is_forced) return;
     timing.seconds = times.least;
     timing.mean_seconds = times.mean;
+    timing.median_seconds = times.median;
     timing.preparation.variant = "kept";
     timing.preparation.run_variant = timing.preparation.unprepared_variant = command.common.variant();
   }
@@ -241,6 +242,7 @@ struct edge_sums {
         timing.plan);
     timing.seconds = times.least;
     timing.mean_seconds = times.mean;
+    timing.median_seconds = times.median;
   }
 };
 

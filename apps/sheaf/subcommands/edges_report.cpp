@@ -34,6 +34,7 @@ nlohmann::json json_of(const common_options& common, const context& ctx, const e
                    {"runs", report.runs},
                    {"seconds", report.timing.seconds},
                    {"mean_seconds", report.timing.mean_seconds},
+                   {"median_seconds", report.timing.median_seconds},
                    {"runs_per_second", report.timing.runs_per_second()},
                    {"predicted_seconds", report.timing.predicted_seconds},
                    {"predicted_unprepared_seconds", report.timing.predicted_unprepared_seconds},
@@ -75,8 +76,9 @@ void print_edges(const common_options& common, const context& ctx, const edges_r
   print_variants(common, timing.plan);
   fmt::print("{}: {} nodes, {} edges, {} components\n", shown_file(stdout, report.mesh), report.nodes, report.edges,
              report.components);
-  fmt::print("edges: {} in {}, {:.4g} runs a second; {} in the mean of {} runs{}\n", preparation.run_variant,
-             seconds_text(timing.seconds), timing.runs_per_second(), seconds_text(timing.mean_seconds), report.runs,
+  fmt::print("edges: {} in {}, {:.4g} runs a second; {} in the median and {} in the mean of {} runs{}\n",
+             preparation.run_variant, seconds_text(timing.seconds), timing.runs_per_second(),
+             seconds_text(timing.median_seconds), seconds_text(timing.mean_seconds), report.runs,
              common.verify ? "; verified" : "");
   std::string loading = seconds_text(timing.loading_seconds());
   if (timing.copy_seconds > 0)

@@ -13,6 +13,7 @@ namespace sheaf::cli {
 struct edges_timing {
   double seconds = std::numeric_limits<double>::infinity();     ///< the least of all prepared runs
   double mean_seconds = 0;                                      ///< of all prepared runs
+  double median_seconds = 0;                                    ///< of all prepared runs
   double unprepared = std::numeric_limits<double>::infinity();  ///< the least of the calls without preparation
   double copy_seconds = 0;                                      ///< of edges, values, weights and positions to a device
   edge_sum_preparation preparation;

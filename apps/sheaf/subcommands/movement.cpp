@@ -191,17 +191,24 @@ CLI::Option* add_value_type(CLI::App& subcommand, bool& is_f32, const std::strin
       ->default_str("f64");
 }
 
+double median_of(std::vector<double> seconds) {
+  std::ranges::sort(seconds);
+  const std::size_t middle = seconds.size() / 2;
+  return seconds.size() % 2 == 1 ? seconds[middle] : (seconds[middle - 1] + seconds[middle]) / 2;
+}
+
 void add_runs(nlohmann::json& report, const common_options& common, const run_times& times) {
   if (common.runs == 0) return;
   report["runs"] = common.runs;
   report["mean_seconds"] = times.mean;
+  report["median_seconds"] = times.median;
   report["runs_per_second"] = times.runs_per_second();
 }
 
 std::string runs_text(const common_options& common, const run_times& times) {
   if (common.runs == 0) return {};
-  return fmt::format("; least of {} runs, {} in the mean, {:.4g} runs a second", common.runs, seconds_text(times.mean),
-                     times.runs_per_second());
+  return fmt::format("; least of {} runs, {} in the median, {} in the mean, {:.4g} runs a second", common.runs,
+                     seconds_text(times.median), seconds_text(times.mean), times.runs_per_second());
 }
 
 void print_report(const common_options& common, const std::string& output, const context& ctx, const explanation& plan,

@@ -124,13 +124,16 @@ double timed(const context& ctx, const std::string& index_path, Work work, const
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// Least and mean seconds of some runs.
+/// Seconds of some runs.
 struct run_times {
   double least = std::numeric_limits<double>::infinity();
   double mean = 0;
+  double median = 0;  ///< of an even number of runs the mean of the two in the middle
 
   double runs_per_second() const { return 1 / std::max(mean, 1e-12); }
 };
+double median_of(std::vector<double> seconds);
+
 /// Calls timed() again and again, and shows how far the runs are; of one run, its time beside the prediction.
 /// @param runs  0 is one, as nobody asked for more. @param plan  of a run
 /// @param before  is called before each run, and not timed
@@ -138,6 +141,7 @@ template <class Work, class Before>
 run_times timed_runs(const context& ctx, const std::string& index_path, std::uint64_t runs, Work work,
                      const explanation& plan, Before before) {
   run_times times;
+  std::vector<double> all;
   runs = std::max<std::uint64_t>(1, runs);
   std::optional<io::progress_step> step;
   if (runs > 1) step.emplace(plan.primitive + ", runs", io::progress_unit::items, static_cast<double>(runs));
@@ -146,8 +150,10 @@ run_times timed_runs(const context& ctx, const std::string& index_path, std::uin
     const double seconds = timed(ctx, index_path, work, step ? nullptr : &plan);
     times.least = std::min(times.least, seconds);
     times.mean += seconds / static_cast<double>(runs);
+    all.push_back(seconds);
     if (step) step->add(1);
   }
+  times.median = median_of(std::move(all));
   return times;
 }
 

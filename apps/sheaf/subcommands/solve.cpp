@@ -58,7 +58,7 @@ struct solution {
   conjugate_gradient_result result;
   explanation plan;  ///< of an iteration
   std::vector<double> history;
-  double seconds = 0;
+  run_times times;
 };
 
 nlohmann::json json_of(const solve_command& command, const context& ctx, const csr_view& a, const solution& found) {
@@ -76,22 +76,25 @@ nlohmann::json json_of(const solve_command& command, const context& ctx, const c
                  {"residual", json_number(result.residual)},
                  {"relative_residual", json_number(relative_of(result))},
                  {"target", json_number(result.target)},
-                 {"seconds", found.seconds},
+                 {"seconds", found.times.least},
                  {"predicted_seconds", predicted_seconds(found.plan) * static_cast<double>(result.iterations)},
                  {"predicted_iteration_seconds", predicted_seconds(found.plan)},
                  {"verified", command.common.verify},
                  {"output", command.output}});
   if (!command.history.empty()) report["history"] = command.history;
+  add_runs(report, command.common, found.times);
   return report;
 }
 
-void print_lines(const solve_command& o, const csr_view& a, const conjugate_gradient_result& result, double seconds) {
+void print_lines(const solve_command& o, const csr_view& a, const solution& found) {
+  const conjugate_gradient_result& result = found.result;
+  const double seconds = found.times.least;
   const double of_iteration = seconds / static_cast<double>(std::max<std::uint64_t>(1, result.iterations));
   fmt::print("{}: {} rows, {} nonzeros\n", shown_file(stdout, o.matrix), a.rows, a.values.count);
   fmt::print("solve: {} after {} iterations, |b - A x| = {:.3g}, {:.3g} of |b|{}\n", name(result.reason),
              result.iterations, std::abs(result.residual), relative_of(result), o.common.verify ? "; verified" : "");
-  fmt::print("  {} in {}, {} an iteration\n", result.variant.empty() ? "nothing" : result.variant,
-             seconds_text(seconds), seconds_text(of_iteration));
+  fmt::print("  {} in {}, {} an iteration{}\n", result.variant.empty() ? "nothing" : result.variant,
+             seconds_text(seconds), seconds_text(of_iteration), runs_text(o.common, found.times));
 }
 
 std::string complaint_of(const solve_command& command, const csr_view& a, const conjugate_gradient_result& result) {
@@ -159,10 +162,18 @@ void print_solve_plan(const solve_command& command, const context& ctx, const io
              work_of_system("solve", plan_of(command, ctx, jobs::shape_of(matrix)), std::move(read)));
 }
 
-solution solved(const solve_command& command, const context& ctx, const csr_view& a, const_values b, values x) {
+// @param reset  gives x the values from which a run begins
+solution solved(const solve_command& command, const context& ctx, const csr_view& a, const_values b, values x,
+                const std::function<void()>& reset) {
   solution found;
   conjugate_gradient_options options = options_of(command);
   if (!command.history.empty()) options.history = &found.history;
+  found.plan = plan_of(command, ctx, a).plan;
+  const auto solve = [&] { found.result = conjugate_gradient(ctx, a, b, x, options); };
+  if (command.common.runs > 1) {
+    found.times = timed_runs(ctx, command.matrix, command.common.runs, solve, found.plan, reset);
+    return found;
+  }
   io::progress_step step("solving");
   if (io::shows_progress()) {
     constexpr std::uint64_t of_a_gpu = 64;  // between which it need not wait for the host
@@ -174,8 +185,9 @@ solution solved(const solve_command& command, const context& ctx, const csr_view
       return true;
     };
   }
-  found.plan = plan_of(command, ctx, a).plan;
-  found.seconds = timed(ctx, command.matrix, [&] { found.result = conjugate_gradient(ctx, a, b, x, options); });
+  reset();
+  const double seconds = timed(ctx, command.matrix, solve);
+  found.times = {seconds, seconds, seconds};
   return found;
 }
 
@@ -208,10 +220,9 @@ void run_typed(const solve_command& command) {
   if (!command.history.empty()) history_file.emplace(io::place_of_output(command.history), 0);
   const context_output x(ctx, out);
   const std::vector<Value> start(n, 0);
-  copy_bytes(ctx, x.data(), start.data(), n * sizeof(Value));
-
   constexpr value_type type = value_type_of<Value>();
-  const solution found = solved(command, ctx, a.view, {b_in.data(), n, type}, {x.data(), n, type});
+  const solution found = solved(command, ctx, a.view, {b_in.data(), n, type}, {x.data(), n, type},
+                                [&] { copy_bytes(ctx, x.data(), start.data(), n * sizeof(Value)); });
   x.fetch();
   if (command.common.verify) {
     const const_values answer(out.rows().data, n, type);
@@ -220,7 +231,7 @@ void run_typed(const solve_command& command) {
   write_outputs(out, history_file, found);
   if (!command.common.quiet) print_variants(command.common, found.plan);
   nlohmann::json report = json_of(command, ctx, a.view, found);
-  if (!command.common.quiet && !command.common.json) print_lines(command, a.view, found.result, found.seconds);
+  if (!command.common.quiet && !command.common.json) print_lines(command, a.view, found);
   if (!found.result.converged()) {
     throw not_converged(complaint_of(command, jobs::view_of(matrix), found.result), std::move(report));
   }
@@ -243,6 +254,7 @@ void add_solve(CLI::App& app) {
   subcommand->add_flag("--jacobi", command->has_jacobi, "Scale residuals by the inverse of the diagonal");
   add_value_type(*subcommand, command->narrow, "Type in which the matrix is read and the system solved");
   command->common.add_variant_to(*subcommand, "conjugate_gradient");
+  command->common.add_runs_to(*subcommand, "Solve the system this many times, from 0 on, and report the times");
   subcommand->add_option("--history", command->history, "A file for the residual of each iteration")
       ->type_name("FILE.csv");
   command->common.add_plan_to(*subcommand);

@@ -15,15 +15,17 @@ namespace {
 
 constexpr const char* sort_footer =
     "IN is an .npy or .npz array (file.npz:NAME), whose rows along the first axis are the records, or raw records of\n"
-    "--record-bytes. Records with equal keys keep their order. Without --key, arrays of one dimension are sorted by\n"
+    "--record-bytes. Records with equal keys keep their order.\n\n"
+    "Without --key, arrays of one dimension are sorted by\n"
     "their numbers, dates or strings. Floats have -0 before 0, NaN with the sign bit first, and NaN without it last.\n"
     "datetime64 and timedelta64 have NaT last. Strings have up to 32 bytes, or up to 12 characters, which are sorted\n"
-    "by code points. Numbers may have either byte order, and keep it. --key NAME takes a field of a structured array\n"
+    "by code points. Numbers may have either byte order, and keep it.\n\n--key NAME takes a field of a structured "
+    "array\n"
     "in the same way; \"a.b\" is the field b of a field a. Of a field of several numbers the first decides. --key\n"
     "OFFSET:BYTES takes BYTES bytes from byte OFFSET of a record on, as bytes (strings, big-endian numbers), or\n"
     "little-endian as u (unsigned), i (signed) or f (float of 2, 4 or 8 bytes). :asc and :desc say how this key\n"
     "runs. Of several keys the first decides; together they have at most 32 bytes and 8 numbers. A name that begins\n"
-    "with digits and a colon is read as OFFSET:BYTES. Records that do not fit into --memory are sorted run by run,\n"
+    "with digits and a colon is read as OFFSET:BYTES.\n\nRecords that do not fit into --memory are sorted run by run,\n"
     "in a file without a name beside the output, or in the folder --temporary, and merged. This needs at least as\n"
     "much room there again as the output takes. The units K, M, G and T are powers of 1024, KB to TB of 1000.\n\n"
     "Example: the sort benchmark's records of 100 bytes with a key of 10, larger than the memory that may be used\n"
@@ -110,31 +112,33 @@ void print_sorted(const sort_command& command, const sort_job& job, const sort_r
   const std::string variant = chosen_variant(report.plan);
   const double moved_bytes =
       static_cast<double>(job.rows.count) * static_cast<double>(job.rows.record_bytes + job.written_bytes());
-  const double rate = moved_bytes / std::max(report.seconds, std::numeric_limits<double>::min());
+  const double rate = moved_bytes / std::max(report.times.least, std::numeric_limits<double>::min());
   const bool in_memory = report.merge_levels == 0;
   const double predicted = predicted_seconds(report.plan);
   if (command.common.json) {
-    return print_json({{"command", "sort"},
-                       {"backend", name(report.backend)},
-                       {"device", report.device},
-                       {"threads", report.threads},
-                       {"machine", report.plan.machine},
-                       {"variant", variant},
-                       {"records", job.rows.count},
-                       {"record_bytes", job.rows.record_bytes},
-                       {"seconds", report.seconds},
-                       {"bytes_per_second", rate},
-                       {"predicted_seconds", in_memory ? nlohmann::json(predicted) : nlohmann::json()},
-                       {"memory_bytes", job.memory_bytes},
-                       {"runs", report.runs},
-                       {"merge_levels", report.merge_levels},
-                       {"verified", command.common.verify},
-                       {"output", command.output}});
+    nlohmann::json document = {{"command", "sort"},
+                               {"backend", name(report.backend)},
+                               {"device", report.device},
+                               {"threads", report.threads},
+                               {"machine", report.plan.machine},
+                               {"variant", variant},
+                               {"records", job.rows.count},
+                               {"record_bytes", job.rows.record_bytes},
+                               {"seconds", report.times.least},
+                               {"bytes_per_second", rate},
+                               {"predicted_seconds", in_memory ? nlohmann::json(predicted) : nlohmann::json()},
+                               {"memory_bytes", job.memory_bytes},
+                               {"sorted_runs", report.sorted_runs},
+                               {"merge_levels", report.merge_levels},
+                               {"verified", command.common.verify},
+                               {"output", command.output}};
+    add_runs(document, command.common, report.times);
+    return print_json(std::move(document));
   }
-  fmt::print("sort: {} records of {} bytes with {} in {}, {}; {}{}\n", job.rows.count, job.rows.record_bytes, variant,
-             seconds_text(report.seconds), rate_text(rate),
+  fmt::print("sort: {} records of {} bytes with {} in {}, {}{}; {}{}\n", job.rows.count, job.rows.record_bytes, variant,
+             seconds_text(report.times.least), rate_text(rate), runs_text(command.common, report.times),
              in_memory ? fmt::format("predicted {}", seconds_text(predicted))
-                       : fmt::format("{} runs, merged {}", report.runs, levels_text(report.merge_levels)),
+                       : fmt::format("{} sorted runs, merged {}", report.sorted_runs, levels_text(report.merge_levels)),
              command.common.verify ? "; verified" : "");
 }
 
@@ -162,12 +166,13 @@ void print_sort_plan(const sort_job& job, const std::string& input) {
   const auto fields = std::span(job.order.key.fields).first(job.order.key.count);
   problem.part<primitives::sort_part>().key_fields.assign(fields.begin(), fields.end());
   planned_work work = work_of("sort", {call_words_of(problem), plan.plan}, read_when_opened({input}));
-  work.facts = {{"memory_bytes", job.memory_bytes}, {"runs", std::uint64_t{1}}, {"merge_levels", std::uint64_t{0}}};
+  work.facts = {
+      {"memory_bytes", job.memory_bytes}, {"sorted_runs", std::uint64_t{1}}, {"merge_levels", std::uint64_t{0}}};
   if (!plan.in_memory) {
     const planned_runs runs = runs_of(job, plan);
     work.is_predicted = false;  // for reading and writing are no part of any plan
     work.facts = {{"memory_bytes", job.memory_bytes},
-                  {"runs", runs.runs},
+                  {"sorted_runs", runs.runs},
                   {"run_rows", plan.run_rows},
                   {"run_file_bytes", runs.run_bytes},
                   {"merge_levels", runs.merge_levels}};
@@ -223,12 +228,13 @@ void add_sort(CLI::App& app) {
                 "Most memory for scratch and buffers, the records among them, such as 512M, 1.5G or 4GiB; half of what "
                 "is free to this process unless given");
   command->common.add_variant_to(*subcommand, "sort_records");
+  command->common.add_runs_to(*subcommand, "Sort this many times, in memory, and report the times");
   command->common.add_context_to(*subcommand);
   command->common.add_verify_to(
       *subcommand,
       "Check that the result is in order and, by checksums, that it has IN's records and equal keys in IN's "
       "order; of an index, check every entry");
-  for (const char* of_sorts : {"--backend", "--threads", "--memory", "--verify", "--variant"}) {
+  for (const char* of_sorts : {"--backend", "--threads", "--memory", "--verify", "--variant", "--runs"}) {
     check->excludes(subcommand->get_option(of_sorts));
   }
   common_options::add_temporary_to(*subcommand);

@@ -10,7 +10,6 @@
 #include "apps/sheaf/sort/external.hpp"
 #include "apps/sheaf/sort/key.hpp"
 #include "apps/sheaf/sort/record_source.hpp"
-#include "apps/sheaf/subcommands/movement.hpp"
 #include "core/context_state.hpp"
 
 namespace sheaf::cli {
@@ -81,19 +80,19 @@ sort_report sort_in_memory(const sort_job& job, const context& ctx, explanation 
   const const_records in(context_in.data(), count, rows.record_bytes);
   const context_output context_out(ctx, out);
   const sort_options options{job.common.variant()};
-  const double seconds = timed(
-      ctx, job.file.path(),
+  const run_times times = timed_runs(
+      ctx, job.file.path(), job.common.runs,
       [&] {
         if (job.index)
           return sort_gather_index(ctx, in, job.order.key, {context_out.data(), count, *job.index}, options);
         sort_records(ctx, in, job.order.key, {context_out.data(), count, in.record_bytes}, options);
       },
-      &plan);
+      plan);
   context_out.fetch();
   if (!job.index) jobs::restore(out.rows().data, count, rows.record_bytes, job.order.changes);
   require_sorted(job, jobs::source_of(rows), jobs::source_of(const_records(out.rows())), left_bytes);
   out.commit();
-  return {ctx.backend(), ctx.state().device_name, ctx.threads(), std::move(plan), 1, 0, seconds};
+  return {ctx.backend(), ctx.state().device_name, ctx.threads(), std::move(plan), 1, 0, times};
 }
 
 // The rows that runs consist of: the records, or for an index the keys as strings, each followed by its record's
@@ -196,13 +195,13 @@ written_runs write_runs(const sort_job& job, const context ctx, const sort_plan&
   written_runs written{std::make_unique<io::scratch_file>(folder, jobs::run_file_bytes(count, width, plan.run_rows),
                                                           jobs::cache_use_for(memory_bytes)),
                        {},
-                       {ctx.backend(), ctx.state().device_name, ctx.threads(), plan.plan, 0, 0, 0}};
+                       {ctx.backend(), ctx.state().device_name, ctx.threads(), plan.plan, 0, 0, {}}};
   io::progress_step step("sort: in runs", io::progress_unit::items, static_cast<double>(count));
   written.runs = jobs::write_runs(
       *written.file, rows.source, plan.run_rows,
       [&](const_records from, records to) { sort_run(ctx, rows.key, from, to, options); },
       [&](std::uint64_t number) { step.add(number); });
-  written.report.runs = written.runs.size();
+  written.report.sorted_runs = written.runs.size();
   return written;
 }
 
@@ -253,7 +252,8 @@ sort_report sort_in_runs(const sort_job& job, context ctx, const sort_plan& plan
   written.file.reset();
   require_sorted(job, in, header.size(), out, memory_bytes);
   out.commit();
-  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  report.times = {seconds, seconds, seconds};
   return report;
 }
 
@@ -290,6 +290,10 @@ sort_report sort_file(const sort_job& job) {
   context ctx = job.common.make_context();
   sort_plan plan = plan_sort(ctx, job);
   if (plan.in_memory) return sort_in_memory(job, ctx, std::move(plan.plan), plan.left_bytes);
+  if (job.common.runs > 0) {
+    primitives::refuse("--runs is for sorts in memory, and {} does not fit into {} of it", job.file.path(),
+                       bytes_text(job.memory_bytes));
+  }
   return sort_in_runs(job, std::move(ctx), plan);
 }
 

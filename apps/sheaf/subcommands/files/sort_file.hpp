@@ -3,6 +3,7 @@
 #include "apps/sheaf/command.hpp"
 #include "apps/sheaf/files/record_file.hpp"
 #include "apps/sheaf/sort/row_order.hpp"
+#include "apps/sheaf/subcommands/movement.hpp"
 
 namespace sheaf::cli {
 
@@ -44,12 +45,13 @@ struct sort_report {
   std::string device;
   int threads = 1;
   explanation plan;  ///< plan for all rows, or for the first run
-  std::uint64_t runs = 1;
+  std::uint64_t sorted_runs = 1;
   std::uint64_t merge_levels = 0;  ///< levels of merges; 0: sorted in memory
-  double seconds = 0;              ///< time of the sort alone if in memory, else with all reading and writing
+  run_times times;                 ///< of the sort alone if in memory, else with all reading and writing
 };
 
-/// Sorts as planned. The output exists once this returns. @throws verification_failed if the job asks for verification
+/// Sorts as planned, --runs times if in memory. The output exists once this returns. @throws error(bad_argument) for
+/// --runs of a sort that is not in memory; verification_failed if the job asks for verification
 sort_report sort_file(const sort_job& job);
 
 }  // namespace sheaf::cli
