@@ -186,10 +186,10 @@ def search_of_many(case):
     counts = numpy.searchsorted(table[order], keys, "right") - begin
     trial = Trial("search", [put(case, "keys", keys), put(case, "table", table)], {"-o": "found"})
     if case.chance(0.5):
-        trial.options["--count"] = None
+        trial.options["--matches"] = "count"
         trial.outputs["found.counts.npy"] = has_bytes_of(counts.astype("u4"))
     else:
-        trial.options["--first"] = None
+        trial.options["--matches"] = "first"
         first = numpy.where(counts > 0, order[numpy.minimum(begin, len(order) - 1)], 2**32 - 1)
         trial.outputs["found.ids.npy"] = has_bytes_of(first.astype("u4"))
     case.add_context(trial)

@@ -111,7 +111,7 @@ def scatter(case):
         trial.options["--into"] = base.name
         before = base.data
     else:
-        trial.options["--count"] = bound
+        trial.options["--table"] = bound
     if records.descr is None:
         trial.options["--record-bytes"] = records.width
     trial.operands = [records.name, name]

@@ -50,7 +50,7 @@ def fields(case):
         "conjugate_gradient": ({"--count": size(case)}, {"--rows": size(case), "--value-type": case.pick(FLOATS),
                                                          "--iterations": case.random.randint(1, 500), "--jacobi": None}),
         "edge_sum": ({"--count": size(case)}, {"--nodes": size(case), "--components": case.random.randint(1, 8),
-                                               "--value-type": case.pick(FLOATS), "--weights": None}),
+                                               "--value-type": case.pick(FLOATS), "--weighted": None}),
     }
 
 

@@ -36,7 +36,7 @@ def write_table(case, trial, rows, width, descr):
     """Writes TABLE, whose rows are the keys or have them inside. Rows that have them are longer."""
     data = b"".join(rows)
     if descr is None:
-        trial.options["--table-bytes"] = width
+        trial.options["--record-bytes"] = width
         return Records(case.put(case.name("table", ".bin"), data), data, width)
     if case.chance(0.6):
         shape = case.pick([(len(rows),), (len(rows), 1)])
@@ -65,7 +65,7 @@ def write_table_around(case, trial, rows, width, descr):
     row_bytes = before + width + behind
     trial.options["--key"] = f"{before}:{width}"
     if case.chance(0.5):
-        trial.options["--table-bytes"] = row_bytes
+        trial.options["--record-bytes"] = row_bytes
         return Records(case.put(case.name("table", ".bin"), data), data, row_bytes)
     shape = (len(rows), row_bytes)
     return Records(put_array(case, "table", "'|u1'", shape, data, 1), data, row_bytes, "'|u1'", shape)
@@ -99,12 +99,12 @@ def search(case):
         places.setdefault(row, []).append(i)
     kind = case.pick(["all", "all", "first", "count"])
     if kind == "first":
-        trial.options["--first"] = None
+        trial.options["--matches"] = "first"
         found = [places.get(key, [2**32 - 1])[0] for key in wanted]
         trial.outputs[f"{prefix}.ids.npy"] = is_npy("'<u4'", shape, pack("u4", found), 4)
         matches = sum(key in places for key in wanted)
     elif kind == "count":
-        trial.options["--count"] = None
+        trial.options["--matches"] = "count"
         found = [len(places.get(key, [])) for key in wanted]
         trial.outputs[f"{prefix}.counts.npy"] = is_npy("'<u4'", shape, pack("u4", found), 4)
         matches = sum(found)
@@ -132,9 +132,9 @@ def look_for_all(case, trial, prefix, places, wanted, row_count):
     trial.outputs[f"{prefix}.ids.npy"] = is_npy("'<u4'", (len(ids),), pack("u4", ids), 4)
     if case.chance(0.3) and len(ids) < 20000:
         records = draw_records(case, "records", row_count, most_bytes=1 << 16)
-        trial.options["--records"] = records.name
+        trial.options["--payload"] = records.name
         if records.descr is None:
-            trial.options["--record-bytes"] = records.width
+            trial.options["--payload-bytes"] = records.width
         rows = records.rows()
         ending = "bin" if records.descr is None else "npy"
         trial.outputs[f"{prefix}.records.{ending}"] = records.is_like((len(ids),), b"".join(rows[i] for i in ids))

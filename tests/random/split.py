@@ -190,15 +190,15 @@ def draw_first(case, trial, lengths, name_of_categories):
     if is_wrong:
         at = case.random.randrange(len(first))
         if at == 0:
-            first[0], words = 1, ["first[0] is 1, not 0"]
+            first[0], words = 1, ["[0] is 1, not 0"]
         elif at == len(first) - 1 or first[at] == 0:
             first[-1] += 1
-            words = [f"first[{len(first) - 1}], the last, is {first[-1]}", name_of_categories]
+            words = [f"[{len(first) - 1}], the last, is {first[-1]}", name_of_categories]
         else:
             first[at] += first[-1]
-            words = [f"first[{at + 1}] is {first[at + 1]}, below first[{at}], which is {first[at]}"]
+            words = [f"[{at + 1}] is {first[at + 1]}, below [{at}], which is {first[at]}"]
     name, raw_type = draw_numbers_file(case, "first", first, (len(first),), case.chance(0.3))
-    trial.options["--first"] = name
+    trial.options["--row-offsets"] = name
     if raw_type:
         trial.options["--index-type"] = raw_type
     if is_wrong:
@@ -206,7 +206,7 @@ def draw_first(case, trial, lengths, name_of_categories):
 
 
 def multi_split(case):
-    """Of either subcommand: split does it with --first, and writes the sources by --index gather, too."""
+    """Of either subcommand: split does it with --row-offsets, and writes the sources by --index gather, too."""
     of_split = case.chance(0.5)
     trial = Trial("split" if of_split else "multi-split")
     count = case.count(1500)

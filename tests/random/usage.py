@@ -27,26 +27,26 @@ LISTS = {"-o": FILE, "--lists": WORD, "--index-type": WORD, "--pattern": PATTERN
 # For each subcommand: its options that have a value, and values that are none.
 OPTIONS = {
     "gather": MOVEMENT,
-    "scatter": {**MOVEMENT, "--count": WHOLE, "--into": FILE, "--duplicates": WORD},
+    "scatter": {**MOVEMENT, "--table": WHOLE, "--into": FILE, "--duplicates": WORD},
     "split": {"-o": FILE, "--key": PLACES, "--bits": BITS, "--keys": FILE, "--categories": NUMBER_FROM_1 + ["4294967297"],
               "--index": WORD, "--output-type": WORD, "--offsets": FILE, "--record-bytes": NUMBER_FROM_1 + ["65537"],
-              "--first": FILE, "--index-type": WORD, "--sources": FILE,
+              "--row-offsets": FILE, "--index-type": WORD, "--sources": FILE,
               "--key-bytes": NUMBER_FROM_1 + ["65537"], **CONTEXT, **MEMORY, **REPEATED, **TEMPORARY},
-    "multi-split": {"-o": FILE, "--first": FILE, "--keys": FILE, "--categories": NUMBER_FROM_1 + ["4294967297"],
+    "multi-split": {"-o": FILE, "--row-offsets": FILE, "--keys": FILE, "--categories": NUMBER_FROM_1 + ["4294967297"],
                     "--sources": FILE, "--offsets": FILE, "--output-type": WORD, "--index-type": WORD,
                     "--record-bytes": NUMBER_FROM_1 + ["65537"], "--key-bytes": NUMBER_FROM_1 + ["3", "5"],
                     **CONTEXT, **MEMORY, **REPEATED, **TEMPORARY},
     "sort": {"-o": FILE, "--key": KEYS, "--index": WORD, "--output-type": WORD, "--record-bytes": NUMBER_FROM_1 + ["65537"],
-             "--memory": SORT_SIZE, **CONTEXT, **VARIANT, **TEMPORARY},
-    "search": {"-o": FILE, "--key": PLACE, "--records": FILE, "--key-bytes": WORD + ["3", "16"],
-               "--table-bytes": NUMBER_FROM_1 + ["65537"], "--record-bytes": NUMBER_FROM_1 + ["65537"],
+             "--memory": SORT_SIZE, **CONTEXT, **REPEATED, **TEMPORARY},
+    "search": {"-o": FILE, "--key": PLACE, "--payload": FILE, "--matches": WORD, "--key-bytes": WORD + ["3", "16"],
+               "--payload-bytes": NUMBER_FROM_1 + ["65537"], "--record-bytes": NUMBER_FROM_1 + ["65537"],
                "--load": NUMBER_FROM_1 + ["4", "100"], **CONTEXT, **MEMORY, **REPEATED, **TEMPORARY},
     "rank": {**LISTS, "--output-type": WORD},
     "scan": {**LISTS, "--op": WORD, "--exclusive-from": ["", " ", "x", "1e999"], "--value-type": WORD},
     "spmv": {"-o": FILE, "--alpha": REAL, "--beta": REAL, "--y": FILE, "--runs": NUMBER_FROM_1, "--value-type": WORD,
              **CONTEXT, **MEMORY, **VARIANT, **TEMPORARY},
     "solve": {"-o": FILE, "--tolerance": REAL + ["-1"], "--absolute": REAL + ["-1"], "--iterations": WHOLE, "--history": FILE,
-              "--value-type": WORD, **CONTEXT, **MEMORY, **VARIANT, **TEMPORARY},
+              "--value-type": WORD, **CONTEXT, **MEMORY, **REPEATED, **TEMPORARY},
     "edges": {"-o": FILE, "--dual": FILE, "--weights": FILE, "--function": WORD, "--runs": NUMBER_FROM_1,
               "--zone": NUMBER_FROM_1, "--value-type": WORD, **CONTEXT, **MEMORY, **VARIANT, **TEMPORARY},
     "npb-cg": {"--matrix": FILE, "--value-type": WORD, **CONTEXT, **MEMORY, **VARIANT, **TEMPORARY},
@@ -66,18 +66,18 @@ OPTIONS = {
 
 # Options that exclude each other, or need another that is not there.
 PAIRS = {
-    "scatter": [{"--count": "5", "--into": "in"}],
-    "split": [{"--first": "in", "--unstable": None}, {"--bits": "0:1", "--keys": "in", "--categories": "5"},
+    "scatter": [{"--table": "5", "--into": "in"}],
+    "split": [{"--row-offsets": "in", "--unstable": None}, {"--bits": "0:1", "--keys": "in", "--categories": "5"},
               {"--key": "0:1", "--categories": "5"},
               {"--unstable": None, "--index": "gather"}],
     "multi-split": [{"-o": "same.npy", "--sources": "same.npy"}, {"--sources": "same.npy", "--offsets": "same.npy"}],
     "sort": [{"--check": None, "--memory": "1M"}, {"--check": None, "--verify": None}, {"--check": None, "-o": "out"}],
-    "search": [{"--first": None, "--count": None}],
+    "search": [{"--payload": "in", "--matches": "first"}],
     "machine": [{"--seconds": "5"}],
 }
 
 # What a subcommand cannot do without.
-NEEDED = {"gather": ["-o"], "scatter": ["-o"], "split": ["-o"], "multi-split": ["--first", "--keys", "--categories"],
+NEEDED = {"gather": ["-o"], "scatter": ["-o"], "split": ["-o"], "multi-split": ["--row-offsets", "--keys", "--categories"],
           "sort": ["-o"], "search": ["-o"], "rank": ["-o"], "scan": ["-o"], "spmv": ["-o"], "solve": ["-o"]}
 
 

@@ -33,10 +33,10 @@ constexpr topic_names of_subcommands[] = {
 // Options that are named nowhere here say what is done.
 constexpr topic_names of_options[] = {
     {topic_input,
-     " --record-bytes --key-bytes --table-bytes --index-type --value-type --keys --first --weights --zone "
+     " --record-bytes --key-bytes --payload-bytes --index-type --value-type --keys --row-offsets --weights --zone "
      "--y --matrix "},
     {topic_output,
-     " --output --output-type --offsets --sources --index --records --history --dual --report --save --into --count "},
+     " --output --output-type --offsets --sources --index --matches --payload --history --dual --report --save "},
     {topic_place, " --backend --threads --memory --temporary --variant --profiles "},
     {topic_report, " --runs --verify --check --json --quiet --verbose --help --version "},
 };

@@ -8,28 +8,29 @@
 #include "apps/sheaf/subcommands/movement.hpp"
 #include "lab/description/split/problem.hpp"
 
-// The subcommand multi-split: records that may be in several categories, once for each of these. split --first does the
-// same.
+// The subcommand multi-split: records that may be in several categories, once for each of these. split
+// --row-offsets does the same.
 namespace sheaf::cli {
 namespace {
 
 constexpr const char* multi_split_footer =
     "IN is an .npy or .npz array (file.npz:NAME), whose rows along the first axis are the records, or raw records of\n"
-    "--record-bytes. A record may be in any number of categories: those of record r are KEYS[FIRST[r]] to\n"
-    "KEYS[FIRST[r + 1] - 1], as in the compressed rows of a matrix of records by categories. FIRST has one\n"
-    "number more than there are records; it ascends from 0 to the number of KEYS' entries. Each record is\n"
-    "written once for each of its categories: first those of category 0, each category in the order of IN.\n"
-    "--sources also writes which records they are. If these numbers are all that is wanted, IN and -o are left out.\n"
+    "--record-bytes. A record may be in any number of categories: those of record r are KEYS[ROWS[r]] to\n"
+    "KEYS[ROWS[r + 1] - 1], where ROWS are the --row-offsets, as in the compressed rows of a matrix of records by\n"
+    "categories. ROWS has one number more than there are records; it ascends from 0 to the number of KEYS' entries.\n"
+    "Each record is written once for each of its categories: first those of category 0, each category in the order\n"
+    "of IN. --sources also writes which records they are. If these numbers are all that is wanted, IN and -o are left "
+    "out.\n"
     "Either all of the files appear or none.\n\n"
     "Example: three records of two letters, the first in categories 1 and 0, the second in 0, the third in 0 and 1\n"
     "  printf 'a b c ' > in.bin; printf '\\1\\0\\0\\0\\1' > of.bin\n"
-    "  printf '\\0\\0\\0\\0\\2\\0\\0\\0\\3\\0\\0\\0\\5\\0\\0\\0' > first.bin\n"
-    "  sheaf multi-split in.bin --record-bytes 2 --first first.bin --index-type u32 \\\n"
+    "  printf '\\0\\0\\0\\0\\2\\0\\0\\0\\3\\0\\0\\0\\5\\0\\0\\0' > rows.bin\n"
+    "  sheaf multi-split in.bin --record-bytes 2 --row-offsets rows.bin --index-type u32 \\\n"
     "    --keys of.bin --key-bytes 1 --categories 2 -o out.bin --verify\n"
     "Which rows of a table are in each of the categories 0 to 3, and where each category begins\n"
-    "  python3 -c \"import numpy as np; np.save('first.npy', np.array([0, 2, 2, 3]))\"\n"
+    "  python3 -c \"import numpy as np; np.save('rows.npy', np.array([0, 2, 2, 3]))\"\n"
     "  python3 -c \"import numpy as np; np.save('of.npy', np.array([3, 1, 1], 'u2'))\"\n"
-    "  sheaf multi-split --first first.npy --keys of.npy --categories 4 --sources rows.npy \\\n"
+    "  sheaf multi-split --row-offsets rows.npy --keys of.npy --categories 4 --sources sources.npy \\\n"
     "    --offsets offsets.npy";
 
 void require_options(const multi_split_command& o) {
@@ -48,7 +49,7 @@ void require_outputs(const multi_split_command& o) {
       {o.output, "-o"}, {o.sources, o.writes_index ? "-o" : "--sources"}, {o.offsets, "--offsets"}};
   for (const auto& [path, option] : outputs) {
     if (path.empty()) continue;
-    require_output(path, {o.in, o.first, o.keys}, option);
+    require_output(path, {o.in, o.row_offsets, o.keys}, option);
     for (const auto& [other, other_option] : outputs) {
       if (&other == &path) break;
       if (!other.empty() && io::name_one_file(other, path))
@@ -60,7 +61,7 @@ void require_outputs(const multi_split_command& o) {
 // The files, whose rows are read once all of them are found to be of the right kind.
 struct multi_split_inputs {
   std::optional<io::record_file> in_file;
-  record_begins first;
+  row_offset_file row_offsets;
   io::record_file category_file;
   io::native_numbers categories;
   const_records in;  ///< none where they are not moved
@@ -68,15 +69,16 @@ struct multi_split_inputs {
 
   /// Opens them, and finds how much there is.
   explicit multi_split_inputs(const multi_split_command& o)
-      : first(o.first, o.first_type, o.common.wanted()), category_file(o.keys, o.key_bytes, "--key-bytes") {
+      : row_offsets(o.row_offsets, o.row_offset_type, o.common.wanted()),
+        category_file(o.keys, o.key_bytes, "--key-bytes") {
     require_category_type(category_file, "membership");
     if (!o.in.empty()) {
       in_file.emplace(o.in, o.record_bytes);
       if (o.moves()) require_name_of_kind(o.output, *in_file);
       in = in_file->unmapped_rows(primitives::most_record_bytes);
-      if (in.count != first.records()) {
-        io::fail(o.first, "{} numbers, but {} has {} records, which need {}", first.records() + 1, o.in, in.count,
-                 in.count + 1);
+      if (in.count != row_offsets.records()) {
+        io::fail(o.row_offsets, "{} numbers, but {} has {} records, which need {}", row_offsets.records() + 1,
+                 io::shown_input(o.in), in.count, in.count + 1);
       }
     }
     if (o.writes_index) require_name_of_kind(o.sources, like());
@@ -89,7 +91,7 @@ struct multi_split_inputs {
     of = category_file.rows(sizeof(std::uint32_t));
     categories = io::native_numbers(of, category_file.type());
     of.data = categories.data();
-    first.require_ascending_to(of.count, o.keys);
+    row_offsets.require_ascending_to(of.count, o.keys);
   }
 
   /// What an index is written like.
@@ -137,7 +139,7 @@ planned_call plan_of(const multi_split_command& command, const context& ctx, con
                                    .index = sources,
                                    .count = files.of.count,
                                    .key_bytes = files.of.record_bytes,
-                                   .table = files.first.records()};
+                                   .table = files.row_offsets.records()};
   problem.part<primitives::split_part>().categories = command.categories;
   planned_call call{call_words_of(problem),
                     primitives::multi_split_entry.explain(ctx, problem, command.common.variant())};
@@ -153,12 +155,12 @@ void run_multi_split(const multi_split_command& command) {
   const context ctx = command.common.make_context();
   multi_split_inputs files(command);
   const std::uint64_t entries = files.of.count;
-  const index_type type = index_type_for(command.sources_type, files.first.records());
+  const index_type type = index_type_for(command.sources_type, files.row_offsets.records());
   const planned_call planned = plan_of(command, ctx, files, type);  // before outputs are opened
   if (command.common.plans_only) {
     return print_plan(
         command.common, ctx,
-        work_of(command.subcommand, planned, read_when_opened({command.in, command.first, command.keys})));
+        work_of(command.subcommand, planned, read_when_opened({command.in, command.row_offsets, command.keys})));
   }
   files.read(command);
 
@@ -174,7 +176,7 @@ void run_multi_split(const multi_split_command& command) {
   wanted_output bounds(ctx, command.offsets, numbers_header("'<u8'", command.categories + 1), command.categories + 1,
                        8);
 
-  const std::span<const std::uint64_t> first = files.first.numbers();
+  const std::span<const std::uint64_t> first = files.row_offsets.numbers();
   const context_input in(ctx, files.in.data, files.in.count * files.in.record_bytes);
   const context_input begins(ctx, first.data(), first.size_bytes());
   const context_input categories(ctx, files.of.data, entries * files.of.record_bytes);
@@ -202,14 +204,14 @@ void run_multi_split(const multi_split_command& command) {
                moves ? width : bytes(type), times);
 }
 
-CLI::Option* add_first(CLI::App& subcommand, std::string& first, std::optional<index_type>& type) {
+CLI::Option* add_row_offsets(CLI::App& subcommand, std::string& row_offsets, std::optional<index_type>& type) {
   CLI::Option* const option =
       subcommand
-          .add_option("--first", first,
+          .add_option("--row-offsets", row_offsets,
                       "Where the categories of each record begin in KEYS, and where the last record's end: .npy or "
                       ".npz of whole numbers, or raw with --index-type")
           ->type_name("FILE");
-  add_index_type(subcommand, type, "Type of a raw FIRST; .npy files know their own");
+  add_index_type(subcommand, type, "Type of raw --row-offsets; .npy files know their own");
   return option;
 }
 
@@ -223,7 +225,7 @@ void add_multi_split(CLI::App& app) {
   CLI::App* subcommand =
       app.add_subcommand("multi-split", "Bring the records of each category together; a record may be in several");
   add_input(*subcommand, "IN", command->in, "Records: .npy, .npz, or raw with --record-bytes");
-  add_first(*subcommand, command->first, command->first_type)->required();
+  add_row_offsets(*subcommand, command->row_offsets, command->row_offset_type)->required();
   subcommand
       ->add_option("--keys", command->keys,
                    "The categories of all records, record by record: '|u1', '<u2' or '<u4', or raw with --key-bytes")

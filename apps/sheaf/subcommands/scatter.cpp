@@ -17,10 +17,10 @@ constexpr const char* scatter_footer =
     "  sheaf gather table.npy index.npy -o rows.npy\n"
     "  sheaf scatter rows.npy index.npy --into table.npy -o new.npy --verify\n"
     "The same into a table of 10 rows of zeros\n"
-    "  sheaf scatter rows.npy index.npy --count 10 -o new.npy";
+    "  sheaf scatter rows.npy index.npy --table 10 -o new.npy";
 
 struct scatter_command : movement_options {
-  std::optional<std::uint64_t> count;
+  std::optional<std::uint64_t> table;  ///< records of the output
   std::string base;
   sheaf::duplicates repeats = duplicates::last;
 };
@@ -61,8 +61,8 @@ planned_call plan_of(const scatter_command& command, const context& ctx, const c
 }
 
 void run(const scatter_command& command) {
-  if (!command.count && command.base.empty()) {
-    primitives::refuse("give --count N for an output of zeros, or --into BASE for one like BASE");
+  if (!command.table && command.base.empty()) {
+    primitives::refuse("give --table N for an output of zeros, or --into BASE for one like BASE");
   }
   require_output(command.output, {command.records_path, command.index, command.base});
   const context ctx = command.common.make_context();
@@ -76,9 +76,9 @@ void run(const scatter_command& command) {
   const const_records planned_in = planned_rows(ctx, in, axes);
   const index_span indices = index.indices();
   if (planned_in.count != indices.count) {
-    io::fail(command.index, "{} indices, but {} has {} records", indices.count, command.records_path, planned_in.count);
+    io::fail(command.index, "{} indices, but {} has {} records", indices.count, in.path(), planned_in.count);
   }
-  const std::uint64_t count = base ? base->unmapped_rows(primitives::most_record_bytes).count : *command.count;
+  const std::uint64_t count = base ? base->unmapped_rows(primitives::most_record_bytes).count : *command.table;
   if (base) require_same_rows(in, axes, *base);
   const std::string header = output_header(in, std::span(&count, 1), in.row_shape(axes));
   require_output_size(command.output, header, count, planned_in.record_bytes);
@@ -125,12 +125,12 @@ void add_scatter(CLI::App& app) {
   const auto options = std::make_shared<scatter_command>();
   CLI::App* subcommand = app.add_subcommand("scatter", "Put the records of IN where INDEX says: out[index[i]] = in[i]");
   options->add_to(*subcommand, "IN", "Records: .npy, .npz, or raw with --record-bytes");
-  CLI::Option* count = add_number(*subcommand, "--count", 0, ~std::uint64_t{0}, options->count,
+  CLI::Option* table = add_number(*subcommand, "--table", 0, ~std::uint64_t{0}, options->table,
                                   "Records of the output, zero where INDEX names none");
   subcommand
       ->add_option("--into", options->base, "Records that stay where INDEX names none; the file itself is not changed")
       ->type_name("BASE")
-      ->excludes(count);
+      ->excludes(table);
   subcommand
       ->add_option_function<std::string>(
           "--duplicates",

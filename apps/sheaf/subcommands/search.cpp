@@ -12,29 +12,29 @@ namespace {
 constexpr const char* search_footer =
     "KEYS has numbers or dates of 4 or 8 bytes: .npy or .npz (file.npz:NAME) of any shape, or raw with --key-bytes.\n"
     "TABLE is an .npy or .npz array, whose rows along the first axis are the records, or raw records of\n"
-    "--table-bytes. A row is the key itself, unless --key says where the key lies in it, or names the field of\n"
+    "--record-bytes. A row is the key itself, unless --key says where the key lies in it, or names the field of\n"
     "a structured array. Keys are equal if their bits are: 0.0 is not -0.0, and a NaN equals itself. Numbers of KEYS\n"
     "and TABLE must have the same type, apart from their sign; their byte order may differ. Keys at OFFSET:BYTES of\n"
     "rows, and keys of raw files, are compared as their bytes lie. All matches go to PREFIX.ids.npy: the rows of key\n"
-    "i, ascending, are ids[offsets[i]:offsets[i + 1]] with the offsets of PREFIX.offsets.npy. With --first,\n"
-    "PREFIX.ids.npy has KEYS' shape, and a number with all bits set where no row has the key. With --count,\n"
-    "PREFIX.counts.npy has KEYS' shape. --records FILE adds the records of FILE that the ids name:\n"
+    "i, ascending, are ids[offsets[i]:offsets[i + 1]] with the offsets of PREFIX.offsets.npy. With --matches\n"
+    "first, PREFIX.ids.npy has KEYS' shape, and a number with all bits set where no row has the key. With --matches\n"
+    "count, PREFIX.counts.npy has KEYS' shape. --payload FILE adds the records of FILE that the ids name:\n"
     "PREFIX.records.npy, or PREFIX.records.bin where FILE is raw. Either all of these files appear or none.\n\n"
     "Example: which rows have the keys 7, 5 and 9\n"
     "  python3 -c \"import numpy as np; np.save('table.npy', np.array([5, 7, 5, 8]))\"\n"
     "  python3 -c \"import numpy as np; np.save('keys.npy', np.array([7, 5, 9]))\"\n"
     "  sheaf search keys.npy table.npy -o found --verify\n"
     "Raw records of 16 bytes with a key of 4 bytes from byte 8 on, and the records that are found\n"
-    "  sheaf search keys.bin table.bin --key-bytes 4 --table-bytes 16 --key 8:4 \\\n"
-    "    --records table.bin --record-bytes 16 -o found";
+    "  sheaf search keys.bin table.bin --key-bytes 4 --record-bytes 16 --key 8:4 \\\n"
+    "    --payload table.bin --payload-bytes 16 -o found";
 
 void require_options(const search_command& command) {
-  if (!command.records.empty() && command.output() != wanted::matches) {
-    primitives::refuse("--records is for all matches, not for --first or --count");
+  if (!command.payload.empty() && command.wants != wanted::matches) {
+    primitives::refuse("--payload is for --matches all");
   }
-  const bool is_place = command.table_bytes != 0 || jobs::is_key_place(command.table_key);
+  const bool is_place = command.record_bytes != 0 || jobs::is_key_place(command.table_key);
   if (!command.table_key.empty() && is_place) static_cast<void>(parse_key_place(command.table_key));
-  if (command.records.empty() && command.record_bytes != 0) primitives::refuse("--record-bytes is for --records");
+  if (command.payload.empty() && command.payload_bytes != 0) primitives::refuse("--payload-bytes is for --payload");
   if (command.load_percent != 0 && command.build_variant().starts_with("reference."))
     primitives::refuse("--load is for hash tables, and the reference has none");
   if (command.common.is_reference() && !command.variant().starts_with("reference.")) {
@@ -69,20 +69,20 @@ void print_found(const search_command& command, const context& ctx, const search
     add_runs(report, command.common, search.times);
     return print_json(std::move(report));
   }
-  const std::string_view what = command.first ? "keys with a record" : "matches";
+  const std::string_view what = command.wants == wanted::first ? "keys with a record" : "matches";
   fmt::print("{}: {} keys among {} records, {} {}, with {} in {}{}; predicted {}; index built in {}{}\n",
              search.plan.primitive, search.probes, search.records, search.matches, what, variant,
              seconds_text(search.times.least), runs_text(command.common, search.times), seconds_text(predicted),
              seconds_text(search.build_seconds), command.common.verify ? "; verified" : "");
 }
 
-std::optional<io::record_file> records_of(const search_command& command, std::uint64_t count) {
+std::optional<io::record_file> payload_of(const search_command& command, std::uint64_t count) {
   std::optional<io::record_file> file;
-  if (command.records.empty()) return file;
-  file.emplace(command.records, command.record_bytes);
+  if (command.payload.empty()) return file;
+  file.emplace(command.payload, command.payload_bytes, "--payload-bytes");
   const std::uint64_t found = file->unmapped_rows(primitives::most_record_bytes).count;
   if (found == count) return file;
-  io::fail(command.records, "{} records, but {} has {} rows", found, command.table, count);
+  io::fail(command.payload, "{} records, but {} has {} rows", found, io::shown_input(command.table), count);
 }
 
 // What a table is, and what its index turned out to be: the entries' words are of generated tables.
@@ -111,7 +111,7 @@ void print_search_plan(const search_run& search, bool read_keys) {
   const search_command& command = search.command;
   explanation plan = search.plan();
   const std::string primitive = plan.primitive;
-  std::vector<std::string> read = read_when_opened({command.keys, command.records});
+  std::vector<std::string> read = read_when_opened({command.keys, command.payload});
   if (read_keys && read_when_opened({command.keys}).empty()) read.push_back(command.keys);
   read.push_back(command.table);
   planned_work work =
@@ -120,28 +120,28 @@ void print_search_plan(const search_run& search, bool read_keys) {
   work.calls.push_back({words_of_build(command, search.table, search.index),
                         explain_build_hash_index(search.ctx, search.table, command.build_options())});
   work.remarks.emplace_back("the index was built, because a search is planned by it");
-  if (!command.records.empty())
-    work.remarks.emplace_back("the gather of --records is not planned: it follows from the matches");
+  if (!command.payload.empty())
+    work.remarks.emplace_back("the gather of --payload is not planned: it follows from the matches");
   print_plan(command.common, search.ctx, work);
 }
 
 void run(const search_command& command) {
   require_options(command);
-  io::require_streams_apart(std::vector{command.keys, command.table, command.records});
+  io::require_streams_apart(std::vector{command.keys, command.table, command.payload});
   const context ctx = command.common.make_context();
   key_file keys(command.keys, command.key_bytes);
-  const io::record_file table(command.table, command.table_bytes, "--table-bytes");
+  const io::record_file table(command.table, command.record_bytes);
   const const_records rows = table.rows(primitives::most_record_bytes);
   const key_place place = key_of_rows(command.table_key, table, rows);
-  const std::optional<io::record_file> records = records_of(command, rows.count);
+  const std::optional<io::record_file> payload = payload_of(command, rows.count);
   const auto keys_in = [&](const std::byte* first) {
     return const_records(first == nullptr ? nullptr : first + place.offset, rows.count, place.bytes, rows.record_bytes);
   };
 
   std::optional<output_set> outputs;
   if (!command.prefix.empty())
-    outputs.emplace(command.prefix, std::vector{command.keys, command.table, command.records});
-  if (!command.common.plans_only) open_outputs(command, keys.keys().count, records, *outputs);
+    outputs.emplace(command.prefix, std::vector{command.keys, command.table, command.payload});
+  if (!command.common.plans_only) open_outputs(command, keys.keys().count, payload, *outputs);
   const bool read_keys = bring_to_one_type(keys, table, place);
 
   search_report report;
@@ -171,8 +171,8 @@ void run(const search_command& command) {
                           report};
   if (command.common.plans_only) return print_search_plan(search, read_keys);
   report.plan = search.plan();
-  switch (command.output()) {
-    case wanted::matches: search.find_all(records); break;
+  switch (command.wants) {
+    case wanted::matches: search.find_all(payload); break;
     case wanted::first: search.find_first(); break;
     case wanted::counts: search.count(); break;
   }
@@ -186,7 +186,7 @@ void add_search(CLI::App& app) {
   const auto command = std::make_shared<search_command>();
   CLI::App* subcommand = app.add_subcommand("search", "Find the rows of TABLE that have each key of KEYS");
   add_input(*subcommand, "KEYS", command->keys, "Keys to search for: .npy, .npz, or raw with --key-bytes")->required();
-  add_input(*subcommand, "TABLE", command->table, "Records to look among: .npy, .npz, or raw with --table-bytes")
+  add_input(*subcommand, "TABLE", command->table, "Records to look among: .npy, .npz, or raw with --record-bytes")
       ->required();
   subcommand
       ->add_option("-o,--output", command->prefix,
@@ -199,11 +199,17 @@ void add_search(CLI::App& app) {
           "Where the key of 4 or 8 bytes lies in a row of TABLE, or the field that it is; a row is a key unless "
           "given")
       ->type_name("NAME|OFFSET:BYTES");
-  CLI::Option* const first =
-      subcommand->add_flag("--first", command->first, "Write one row for each key, the first that has it");
-  subcommand->add_flag("--count", command->count, "Write how many rows have each key, not which")->excludes(first);
   subcommand
-      ->add_option("--records", command->records,
+      ->add_option_function<std::string>(
+          "--matches",
+          [command](const std::string& text) {
+            command->wants = text == "first" ? wanted::first : text == "count" ? wanted::counts : wanted::matches;
+          },
+          "What is written of the rows that have a key: which they are, the first of them, or how many")
+      ->check(CLI::IsMember({"all", "first", "count"}))
+      ->default_str("all");
+  subcommand
+      ->add_option("--payload", command->payload,
                    "Also write the found records of FILE, which has one for each row of TABLE")
       ->type_name("FILE");
   subcommand
@@ -211,10 +217,9 @@ void add_search(CLI::App& app) {
           "--key-bytes", [command](const std::string& text) { command->key_bytes = text == "4" ? 4 : 8; },
           "Width of raw KEYS; .npy files know their own")
       ->check(CLI::IsMember({"4", "8"}));
-  add_record_bytes(*subcommand, command->table_bytes, "--table-bytes",
-                   "Width of rows of a raw TABLE; .npy files know their own");
-  add_record_bytes(*subcommand, command->record_bytes, "--record-bytes",
-                   "Width of raw records of --records; .npy files know their own");
+  add_record_bytes(*subcommand, command->record_bytes);
+  add_record_bytes(*subcommand, command->payload_bytes, "--payload-bytes",
+                   "Width of raw records of --payload; .npy files know their own");
   add_number(*subcommand, "--load", primitives::least_load_percent, primitives::most_load_percent,
              command->load_percent,
              "Load factor of the hash table, in per cent; what the backend finds best unless given")

@@ -33,14 +33,14 @@ class host_view {
 
 }  // namespace
 
-void open_outputs(const search_command& o, std::uint64_t probes, const std::optional<io::record_file>& records,
+void open_outputs(const search_command& o, std::uint64_t probes, const std::optional<io::record_file>& payload,
                   output_set& outputs) {
   constexpr std::uint64_t least_entry_bytes = 4;
-  if (o.output() == wanted::counts) return outputs.open("counts.npy", probes * least_entry_bytes);
-  if (o.output() == wanted::first) return outputs.open("ids.npy", probes * least_entry_bytes);
+  if (o.wants == wanted::counts) return outputs.open("counts.npy", probes * least_entry_bytes);
+  if (o.wants == wanted::first) return outputs.open("ids.npy", probes * least_entry_bytes);
   outputs.open("offsets.npy", (probes + 1) * sizeof(std::uint64_t));
   outputs.open("ids.npy", 0);
-  if (records) outputs.open(records->is_npy() ? "records.npy" : "records.bin", 0);
+  if (payload) outputs.open(payload->is_npy() ? "records.npy" : "records.bin", 0);
 }
 
 void search_run::gather_records(const io::record_file& file, index_span context_ids, index_span ids) const {
@@ -68,7 +68,7 @@ void search_run::gather_records(const io::record_file& file, index_span context_
 }
 
 explanation search_run::plan() const {
-  switch (command.output()) {
+  switch (command.wants) {
     case wanted::first: return explain_hash_find(ctx, index, probes, options());
     case wanted::counts:
       return explain_hash_count(ctx, index, probes, {nullptr, probes.count, index.id_type()}, options());
@@ -77,7 +77,7 @@ explanation search_run::plan() const {
   return explain_hash_search(ctx, index, probes, options());
 }
 
-void search_run::find_all(const std::optional<io::record_file>& records) const {
+void search_run::find_all(const std::optional<io::record_file>& payload) const {
   hash_matches found;
   report.times = timed_runs(
       ctx, command.table, command.common.runs, [&] { found = hash_search(ctx, index, probes, options()); },
@@ -98,7 +98,7 @@ void search_run::find_all(const std::optional<io::record_file>& records) const {
   }
   outputs->write(offsets_output, offsets_header, offsets.data(), offset_bytes);
   outputs->write(ids_output, ids_header, ids.data, id_bytes);
-  if (records) gather_records(*records, found.ids(), ids);
+  if (payload) gather_records(*payload, found.ids(), ids);
 }
 
 void search_run::find_first() const {

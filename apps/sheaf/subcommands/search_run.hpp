@@ -20,16 +20,14 @@ struct search_command {
   std::string keys;
   std::string table;
   std::string prefix;
-  std::string records;
+  std::string payload;  ///< records for the rows of the table; empty: none
   std::uint64_t key_bytes = 0;
-  std::uint64_t table_bytes = 0;
   std::uint64_t record_bytes = 0;
+  std::uint64_t payload_bytes = 0;
   std::string table_key;  ///< OFFSET:BYTES or the name of a field; empty: rows are keys
-  bool first = false;
-  bool count = false;
+  wanted wants = wanted::matches;
   std::uint32_t load_percent = 0;  ///< of the index; 0: what the backend finds best
 
-  wanted output() const { return count ? wanted::counts : first ? wanted::first : wanted::matches; }
   /// The variant of the search, and that of the build: the reference searches its own index alone.
   std::string_view variant() const { return common.variant(); }
   std::string_view build_variant() const {
@@ -41,7 +39,7 @@ struct search_command {
 /// What a search has found, in host memory.
 struct search_report {
   std::uint64_t probes = 0;
-  std::uint64_t matches = 0;  ///< of --first, keys that some row has
+  std::uint64_t matches = 0;  ///< of --matches first, keys that some row has
   double build_seconds = 0;
   run_times times;
   explanation plan;
@@ -52,8 +50,8 @@ struct search_report {
   double load = 0;  ///< load factor of the hash table
 };
 
-/// Opens the files of the answer before any work. @param records  those that are gathered, if any
-void open_outputs(const search_command& command, std::uint64_t probes, const std::optional<io::record_file>& records,
+/// Opens the files of the answer before any work. @param payload  of which records are gathered, if any
+void open_outputs(const search_command& command, std::uint64_t probes, const std::optional<io::record_file>& payload,
                   output_set& outputs);
 
 /// A search and its files. Members are what all kinds of searches share.
@@ -72,7 +70,7 @@ struct search_run {
   /// What the search would do, planned by the views that it gets.
   explanation plan() const;
   hash_search_options options() const { return {.variant = command.variant()}; }
-  void find_all(const std::optional<io::record_file>& records) const;
+  void find_all(const std::optional<io::record_file>& payload) const;
   void find_first() const;
   void count() const;
 

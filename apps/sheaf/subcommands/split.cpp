@@ -21,9 +21,10 @@ constexpr const char* split_footer =
     "lowest; without --key, of the whole row. With --categories N, KEYS has one number below N for each record, its\n"
     "category. Records of category 0 come first. Each category is in the order of IN unless --unstable is given.\n"
     "--offsets is for up to 32 bits. By more, a split is a sort by these bits.\n"
-    "A record may be in several categories, or in none: with --first, those of record r are KEYS[FIRST[r]] to\n"
-    "KEYS[FIRST[r + 1] - 1], as in the compressed rows of a matrix of records by categories, and the record is\n"
-    "written once for each of them. --sources also writes which records they are; --index gather, or --sources\n"
+    "A record may be in several categories, or in none: with --row-offsets ROWS, those of record r are\n"
+    "KEYS[ROWS[r]] to KEYS[ROWS[r + 1] - 1], as in the compressed rows of a matrix of records by categories, and the\n"
+    "record is written once for each of them. --sources also writes which records they are; --index gather, or "
+    "--sources\n"
     "without IN and -o, writes these numbers alone.\n"
     "Records keep their byte order. An index is .npy where IN or its keys are, else raw. IN may be left out where\n"
     "KEYS are all that an index needs.\n\n"
@@ -37,10 +38,10 @@ constexpr const char* split_footer =
     "  python3 -c \"import numpy as np; np.save('of.npy', (np.arange(10) % 4).astype('u1'))\"\n"
     "  sheaf split table.npy --keys of.npy --categories 4 -o sorted.npy --offsets offsets.npy --verify\n"
     "Rows in several categories: row 0 in 3 and 1, row 1 in none, row 2 in 1\n"
-    "  python3 -c \"import numpy as np; np.save('rows.npy', np.arange(9, dtype='f4').reshape(3, 3))\"\n"
-    "  python3 -c \"import numpy as np; np.save('first.npy', np.array([0, 2, 2, 3]))\"\n"
+    "  python3 -c \"import numpy as np; np.save('in.npy', np.arange(9, dtype='f4').reshape(3, 3))\"\n"
+    "  python3 -c \"import numpy as np; np.save('rows.npy', np.array([0, 2, 2, 3]))\"\n"
     "  python3 -c \"import numpy as np; np.save('each.npy', np.array([3, 1, 1], 'u1'))\"\n"
-    "  sheaf split rows.npy --first first.npy --keys each.npy --categories 4 -o shared.npy \\\n"
+    "  sheaf split in.npy --row-offsets rows.npy --keys each.npy --categories 4 -o shared.npy \\\n"
     "    --sources sources.npy";
 
 // "5:11": FIRST:COUNT, bits of a key. @throws CLI::ValidationError
@@ -182,7 +183,7 @@ struct split_command {
   common_options common;
   std::string in;
   std::string keys;
-  std::string first;  ///< where the categories of each record begin; empty: a record has one
+  std::string row_offsets;  ///< where the categories of each record begin; empty: a record has one
   std::string sources;
   std::string output;
   std::string offsets;
@@ -195,7 +196,7 @@ struct split_command {
   std::optional<bit_field> bits;  ///< that both say, once the file is open
   bit_order order = bit_order::little_endian;
   std::optional<index_type> index_kind;
-  std::optional<index_type> first_type;
+  std::optional<index_type> row_offset_type;
   bool unstable = false;
 
   bool has_categories() const { return categories != 0; }
@@ -204,15 +205,15 @@ struct split_command {
 
 // What records of several categories do without, and those of one.
 void require_memberships(const split_command& command) {
-  if (command.first.empty()) {
-    if (command.first_type)
-      primitives::refuse("--index-type is for --first; --output-type is the type of an index to write");
+  if (command.row_offsets.empty()) {
+    if (command.row_offset_type)
+      primitives::refuse("--index-type is for --row-offsets; --output-type is the type of an index to write");
     if (command.sources.empty()) return;
-    primitives::refuse("--sources is for --first; --index gather writes where records of one category come from");
+    primitives::refuse("--sources is for --row-offsets; --index gather writes where records of one category come from");
   }
-  if (command.unstable) primitives::refuse("--unstable is for records of one category, not for --first");
+  if (command.unstable) primitives::refuse("--unstable is for records of one category, not for --row-offsets");
   if (command.index == "scatter") {
-    primitives::refuse("--index scatter is for records of one category; with --first they go to several places");
+    primitives::refuse("--index scatter is for records of one category; with --row-offsets they go to several places");
   }
   if (!command.index.empty() && !command.sources.empty()) {
     primitives::refuse("--sources and --index gather write the same numbers; give one of them");
@@ -223,12 +224,12 @@ void require_options(const split_command& command) {
   const bool has_separate_keys = !command.keys.empty();
   if (!command.has_categories() && command.key.empty() && !command.part) {
     primitives::refuse(
-        "give --key OFFSET:BYTES, --bits FIRST:COUNT, or --keys FILE and --categories N, to which --first FILE adds "
-        "records of several categories");
+        "give --key OFFSET:BYTES, --bits FIRST:COUNT, or --keys FILE and --categories N, to which --row-offsets FILE "
+        "adds records of several categories");
   }
   if (command.has_categories() && command.order == bit_order::from_left)
     primitives::refuse("--from-left is for --key and --bits");
-  if (!command.first.empty()) return;  // run_multi_split() looks at the rest
+  if (!command.row_offsets.empty()) return;  // run_multi_split() looks at the rest
   if (command.in.empty() && !(has_separate_keys && !command.index.empty()))
     primitives::refuse("IN may be left out only for an --index by --keys");
   if (command.in.empty() && command.record_bytes != 0) primitives::refuse("--record-bytes is for IN");
@@ -354,8 +355,8 @@ void run_of_several(const split_command& o) {
   command.common = o.common;
   command.subcommand = "split";
   command.in = o.in;
-  command.first = o.first;
-  command.first_type = o.first_type;
+  command.row_offsets = o.row_offsets;
+  command.row_offset_type = o.row_offset_type;
   command.keys = o.keys;
   command.key_bytes = o.key_bytes;
   command.categories = o.categories;
@@ -369,11 +370,11 @@ void run_of_several(const split_command& o) {
 }
 
 void run(split_command command) {
-  const bool has_output = !command.output.empty() || (!command.first.empty() && !command.sources.empty());
+  const bool has_output = !command.output.empty() || (!command.row_offsets.empty() && !command.sources.empty());
   if (!has_output && !command.common.plans_only) throw CLI::RequiredError("--output");
   require_memberships(command);
   require_options(command);
-  if (!command.first.empty()) return run_of_several(command);
+  if (!command.row_offsets.empty()) return run_of_several(command);
   const context ctx = command.common.make_context();
   split_inputs files;
   open_inputs(command, files);
@@ -438,12 +439,12 @@ void add_split(CLI::App& app) {
       subcommand
           ->add_option("--keys", command->keys,
                        "File of the keys, one row for each record, if they are not in the records; with --categories "
-                       "the category of each record, or with --first all of them, record by record: '|u1', '<u2' or "
-                       "'<u4'")
+                       "the category of each record, or with --row-offsets all of them, record by record: '|u1', "
+                       "'<u2' or '<u4'")
           ->type_name("FILE");
   CLI::Option* const categories = add_categories(*subcommand, command->categories);
   categories->needs(keys)->excludes(key)->excludes(bits);
-  add_first(*subcommand, command->first, command->first_type)->needs(categories);
+  add_row_offsets(*subcommand, command->row_offsets, command->row_offset_type)->needs(categories);
   add_sources(*subcommand, command->sources);
   subcommand->add_flag("--unstable", command->unstable, "Records of a category in any order, which is faster");
   subcommand

@@ -42,7 +42,7 @@ const problem_field function_field{"--function", "What an edge contributes; weig
                                    }};
 const problem_field pairs_field{"--pairs", "Both ends of an edge lie side by side", "",
                                 [](problem_spec& p, option_texts) { p.part<edge_part>().is_packed = true; }};
-const problem_field weights_field{"--weights", "Edges have weights", "",
+const problem_field weights_field{"--weighted", "Edges have weights", "",
                                   [](problem_spec& p, option_texts) { p.part<edge_part>().has_weights = true; }};
 const problem_field order_field{
     "--order", "What may decide the order of additions; deterministic unless given", "deterministic|unordered",

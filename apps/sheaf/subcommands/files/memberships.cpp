@@ -1,22 +1,23 @@
 #include "apps/sheaf/subcommands/files/memberships.hpp"
 
 #include "apps/sheaf/files/failure.hpp"
+#include "apps/sheaf/files/streams.hpp"
 
 namespace sheaf::cli {
 namespace {
 
 // Numbers as the file has them, so that a message shows a number below 0 as such.
 template <class Number>
-void require_ascending(const std::string& path, std::span<const Number> first, std::uint64_t entries,
+void require_ascending(const std::string& path, std::span<const Number> row_offsets, std::uint64_t entries,
                        const std::string& categories) {
-  if (first[0] != 0) io::fail(path, "first[0] is {}, not 0", first[0]);
-  for (std::size_t i = 1; i < first.size(); ++i) {
-    if (first[i] < first[i - 1])
-      io::fail(path, "first[{}] is {}, below first[{}], which is {}", i, first[i], i - 1, first[i - 1]);
+  if (row_offsets[0] != 0) io::fail(path, "[0] is {}, not 0", row_offsets[0]);
+  for (std::size_t i = 1; i < row_offsets.size(); ++i) {
+    if (row_offsets[i] < row_offsets[i - 1])
+      io::fail(path, "[{}] is {}, below [{}], which is {}", i, row_offsets[i], i - 1, row_offsets[i - 1]);
   }
-  if (static_cast<std::uint64_t>(first.back()) != entries) {
-    io::fail(path, "first[{}], the last, is {}, but {} has {} entries", first.size() - 1, first.back(), categories,
-             entries);
+  if (static_cast<std::uint64_t>(row_offsets.back()) != entries) {
+    io::fail(path, "[{}], the last, is {}, but {} has {} entries", row_offsets.size() - 1, row_offsets.back(),
+             io::shown_input(categories), entries);
   }
 }
 
@@ -36,13 +37,13 @@ void require_category_type(const io::record_file& file, std::string_view of) {
   }
 }
 
-record_begins::record_begins(const std::string& path, std::optional<index_type> type, io::reading what)
+row_offset_file::row_offset_file(const std::string& path, std::optional<index_type> type, io::reading what)
     : file_(path, type, "--index-type", what) {
   if (file_.shape().size() != 1) {
-    io::fail(path, "shape is {}; FIRST is one number a record, and one more", io::shape_text(file_.shape()));
+    io::fail(path, "shape is {}; row offsets are one number a record, and one more", io::shape_text(file_.shape()));
   }
   const index_span list = file_.indices();
-  if (list.count == 0) io::fail(path, "no numbers; FIRST has one more than there are records");
+  if (list.count == 0) io::fail(path, "no numbers; there is one row offset more than there are records");
   if (what == io::reading::header) return;
   switch (list.type) {
     case index_type::u64:
@@ -55,7 +56,7 @@ record_begins::record_begins(const std::string& path, std::optional<index_type> 
   numbers_ = widened_;
 }
 
-void record_begins::require_ascending_to(std::uint64_t entries, const std::string& categories) const {
+void row_offset_file::require_ascending_to(std::uint64_t entries, const std::string& categories) const {
   const index_span list = file_.indices();
   switch (list.type) {
     case index_type::u32: return require_ascending(file_.path(), numbers_of<std::uint32_t>(list), entries, categories);

@@ -16,12 +16,12 @@ void require_category_type(const io::record_file& file, std::string_view of);
 
 /// The place of each record's first category among all of them, and where the last record's end: one number more than
 /// there are records, as the row offsets of compressed rows.
-class record_begins {
+class row_offset_file {
  public:
   /// @param type  of a raw file; none for an array of whole numbers of any width.
   /// @param what  of the file; of its header alone there are no numbers()
   /// @throws error(bad_input) for an array of another type or shape, and for a file without numbers
-  record_begins(const std::string& path, std::optional<index_type> type, io::reading what = io::reading::all);
+  row_offset_file(const std::string& path, std::optional<index_type> type, io::reading what = io::reading::all);
 
   std::uint64_t records() const noexcept { return file_.indices().count - 1; }
   std::span<const std::uint64_t> numbers() const noexcept { return numbers_; }

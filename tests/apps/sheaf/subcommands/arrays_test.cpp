@@ -123,7 +123,7 @@ TEST_F(CliArrays, IndicesOfEveryWidthAndOrderNameRows) {
   folder.write("index.npy", fortran_file("'>i2'", "(2, 3)", big_endian<std::int16_t>({0, 3, 1, 2, 2, 1})));
   folder.write("column.npy", one_axis<std::uint8_t>("'|u1'", {50, 51, 52, 53}));
   expect_output("gather column.npy index.npy -o out.npy", "out.npy", npy_file("'|u1'", "(2, 3)", "234543"));
-  expect_output("scatter out.npy index.npy --count 4 -o back.npy", "back.npy",
+  expect_output("scatter out.npy index.npy --table 4 -o back.npy", "back.npy",
                 one_axis<std::uint8_t>("'|u1'", {50, 51, 52, 53}));
 }
 
@@ -425,11 +425,11 @@ TEST_F(CliArrays, FieldsAreSearched) {
   }
   for (const std::string& key : keys) {
     folder.write("keys.npy", key);
-    expect_output("search keys.npy people.npy --key id --count -o out", "out.counts.npy",
+    expect_output("search keys.npy people.npy --key id --matches count -o out", "out.counts.npy",
                   one_axis<std::uint32_t>("'<u4'", counts));
   }
   folder.write("keys.npy", fortran_file("'>i4'", "(2, 2)", big_endian<std::int32_t>({-1, 9, 2, 9})));
-  expect_output("search keys.npy people.npy --key id --count -o out", "out.counts.npy",
+  expect_output("search keys.npy people.npy --key id --matches count -o out", "out.counts.npy",
                 npy_file("'<u4'", "(2, 2)", bytes_of<std::uint32_t>({counts[0], counts[2], 0, 0})));
   folder.write("keys.npy", keys[0]);
   folder.write("floats.npy", one_axis<float>("'<f4'", {1}));

@@ -82,7 +82,7 @@ TEST_F(Cli, ScatterPutsRowsBack) {
   folder.write("rows.npy", rows_file());
   expect_success("scatter rows.npy index.npy --into table.npy -o new.npy --verify --duplicates last");
   EXPECT_EQ(folder.read("new.npy"), folder.read("table.npy"));
-  expect_success("scatter rows.npy index.npy --count 9 -o new.npy --verify");
+  expect_success("scatter rows.npy index.npy --table 9 -o new.npy --verify");
   EXPECT_EQ(folder.read("new.npy"),
             npy_file("'<f4'", "(9, 3)", row(0) + std::string(72, '\0') + row(7) + std::string(12, '\0')));
 }
@@ -91,7 +91,7 @@ TEST_F(Cli, TheLastWriterOfARecordWinsUnlessAnyMay) {
   folder.write("in.bin", "abcdefghi");
   folder.write("twice.bin", bytes_of<std::uint32_t>({1, 0, 1}));
   const std::string scatter =
-      "scatter in.bin twice.bin --record-bytes 3 --index-type u32 --count 2 -o out.bin --verify";
+      "scatter in.bin twice.bin --record-bytes 3 --index-type u32 --table 2 -o out.bin --verify";
   for (const char* more : {"", " --duplicates last", " --backend reference"}) {
     expect_success(scatter + more);
     EXPECT_EQ(folder.read("out.bin"), "defghi") << more;
@@ -104,10 +104,10 @@ TEST_F(Cli, TheLastWriterOfARecordWinsUnlessAnyMay) {
 TEST_F(Cli, ScatterUndoesAGatherOfAnyShape) {
   folder.write("index2.npy", npy_file("'<u4'", "(5, 2)", bytes_of<std::uint32_t>({9, 8, 7, 6, 5, 4, 3, 2, 1, 0})));
   expect_success("gather table.npy index2.npy -o rows.npy");
-  expect_success("scatter rows.npy index2.npy --count 10 -o back.npy --verify");
+  expect_success("scatter rows.npy index2.npy --table 10 -o back.npy --verify");
   EXPECT_EQ(folder.read("back.npy"), folder.read("table.npy"));
   folder.write("flat.npy", npy_file("'<f4'", "(10, 3)", table));
-  expect_success("scatter flat.npy index2.npy --count 10 -o back.npy --verify");
+  expect_success("scatter flat.npy index2.npy --table 10 -o back.npy --verify");
 }
 
 TEST_F(Cli, ReportsAreOneDocument) {
@@ -139,7 +139,7 @@ TEST_F(Cli, BadIndicesNameFilePositionAndValue) {
   folder.write("rows.npy", rows_file());
   expect_failure("gather table.npy bad.npy -o out.npy", 3,
                  "sheaf gather: bad.npy: index[1] is 10, past the table's 10 records");
-  expect_failure("scatter rows.npy bad.npy --count 5 -o out.npy", 3,
+  expect_failure("scatter rows.npy bad.npy --table 5 -o out.npy", 3,
                  "sheaf scatter: bad.npy: index[1] is 10, past the output's 5 records");
 }
 
@@ -185,7 +185,7 @@ TEST_F(Cli, FailuresAreDocumentsToo) {
   EXPECT_FALSE(folder.has("out"));
   // What stands behind -- is no option.
   expect_failure("gather raw index.npy -o out -- --json", 2,
-                 "sheaf gather: The following argument was not expected: --json\nTry: sheaf gather --help");
+                 "sheaf gather: '--json' is an argument more than is expected\nTry: sheaf gather --help");
 }
 
 TEST_F(Cli, OptionsThatASubcommandIgnoresAreNotOffered) {
@@ -244,7 +244,7 @@ TEST_F(Cli, ScatterChecksThatItsFilesFit) {
   folder.write("rows.npy", rows_file());
   folder.write("two.npy", npy_file("'<f4'", "(2, 3)", row(1) + row(2)));
   folder.write("doubles.npy", npy_file("'<f8'", "(5, 3)", std::string(120, 'x')));
-  expect_failure("scatter two.npy index.npy --count 10 -o out.npy", 3,
+  expect_failure("scatter two.npy index.npy --table 10 -o out.npy", 3,
                  "sheaf scatter: index.npy: 3 indices, but two.npy has 2 records");
   folder.write("pairs.npy", npy_file("'<f4'", "(5, 2)", std::string(40, 'x')));
   expect_failure("scatter rows.npy index.npy --into pairs.npy -o out.npy", 3,
@@ -253,7 +253,7 @@ TEST_F(Cli, ScatterChecksThatItsFilesFit) {
       "scatter rows.npy index.npy --into doubles.npy -o out.npy", 3,
       "sheaf scatter: doubles.npy: rows of shape (3,) of '<f8', but rows.npy has rows of shape (3,) of '<f4'");
   expect_failure("scatter rows.npy index.npy -o out.npy", 2,
-                 "sheaf scatter: give --count N for an output of zeros, or --into BASE for one like BASE");
+                 "sheaf scatter: give --table N for an output of zeros, or --into BASE for one like BASE");
 }
 
 TEST_F(Cli, InputsAreNeverWritten) {
@@ -296,16 +296,16 @@ TEST_F(Cli, OutputsThatCannotBeWrittenAreNamed) {
   expect_failure("gather table.npy index.npy -o none/out.npy", 5,
                  "sheaf gather: none/out.npy: cannot be created: No such file or directory");
   folder.write("rows.npy", rows_file());
-  const program_result large = run_sheaf(folder, "scatter rows.npy index.npy --count 700000000000000000 -o out.npy");
+  const program_result large = run_sheaf(folder, "scatter rows.npy index.npy --table 700000000000000000 -o out.npy");
   EXPECT_EQ(large.code, 5);
   EXPECT_TRUE(
       large.err.starts_with("sheaf scatter: out.npy: cannot be written: 8400000000000000128 bytes are wanted, "))
       << large.err;
   EXPECT_TRUE(large.err.ends_with(" are free\n")) << large.err;
   EXPECT_FALSE(folder.has("out.npy"));
-  expect_failure("scatter rows.npy index.npy --count 18446744073709551615 -o out.npy", 2,
+  expect_failure("scatter rows.npy index.npy --table 18446744073709551615 -o out.npy", 2,
                  "sheaf scatter: out.npy: 18446744073709551615 records of 12 bytes are more than a file can hold");
-  expect_failure("scatter rows.npy index.npy --count 1537228672809129301 -o out.npy", 2,
+  expect_failure("scatter rows.npy index.npy --table 1537228672809129301 -o out.npy", 2,
                  "sheaf scatter: out.npy: 1537228672809129301 records of 12 bytes are more than a file can hold");
 }
 
@@ -350,7 +350,7 @@ TEST_F(Cli, RawResultsAreNotNamedAsArrays) {
       "raw.bin is raw, and so is the result, without the header of an .npy file; give it a name that ends in .bin, or "
       "make raw.bin an .npy file";
   expect_failure("gather raw.bin index.npy --record-bytes 12 -o out.npy", 2, "sheaf gather: -o out.npy: " + words);
-  expect_failure("scatter raw.bin index.npy --record-bytes 12 --count 10 -o out.npy", 2,
+  expect_failure("scatter raw.bin index.npy --record-bytes 12 --table 10 -o out.npy", 2,
                  "sheaf scatter: -o out.npy: " + words);
   expect_failure("split raw.bin --record-bytes 12 --bits 0:8 -o out.npy", 2, "sheaf split: -o out.npy: " + words);
   expect_failure("split --keys raw.bin --key-bytes 12 --bits 0:8 --index gather -o out.npy", 2,

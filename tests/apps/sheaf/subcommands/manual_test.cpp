@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <regex>
 #include <set>
 #include <sstream>
 #include <string>
@@ -188,6 +190,18 @@ TEST_F(CliCompletions, BashOffersSubcommandsOptionsAndValues) {
   EXPECT_THAT(offered({"sheaf", "plan", "multi"}), ElementsAre("multi_split"));
   EXPECT_THAT(offered({"sheaf", "npb-cg", ""}), ElementsAre("S", "W", "A", "B", "C"));
   EXPECT_THAT(offered({"sheaf", "help", "spm"}), ElementsAre("spmv"));
+  // Behind plan --like stand the arguments of another subcommand.
+  EXPECT_THAT(offered({"sheaf", "plan", "--like", "so"}), ElementsAre("sort", "solve"));
+  EXPECT_THAT(offered({"sheaf", "plan", "--like", "="}), Contains("npb-cg"));
+  EXPECT_THAT(offered({"sheaf", "plan", "--like", ""}), Not(Contains("machine")));
+  EXPECT_THAT(offered({"sheaf", "plan", "--like", "sort", "in.npy", "--desc"}), ElementsAre("--descending"));
+  EXPECT_THAT(offered({"sheaf", "plan", "--json", "--like", "=", "scatter", "a", "b", "--dup"}),
+              ElementsAre("--duplicates"));
+  EXPECT_THAT(offered({"sheaf", "plan", "--like", "scatter", "--duplicates", ""}),
+              testing::UnorderedElementsAre("any", "last"));
+  EXPECT_THAT(offered({"sheaf", "plan", "--like", "npb-cg", ""}), ElementsAre("S", "W", "A", "B", "C"));
+  EXPECT_THAT(offered({"sheaf", "plan", "--like", "sort", "--row-e"}), ElementsAre());
+  EXPECT_THAT(offered({"sheaf", "plan", "--row-e"}), ElementsAre("--row-ends"));
   // Files are left to bash, and a number is nobody's to complete.
   EXPECT_THAT(offered({"sheaf", "gather", "ta"}), ElementsAre());
   EXPECT_THAT(offered({"sheaf", "gather", "table.npy", "index.npy", "-o", ""}), ElementsAre());
@@ -200,6 +214,25 @@ TEST_F(CliCompletions, ZshReadsItsFile) {
   for (const std::string& subcommand : subcommands) EXPECT_THAT(script, HasSubstr("        " + subcommand + ")\n"));
   if (!has_program("zsh")) GTEST_SKIP() << "zsh is not here";
   EXPECT_EQ(std::system(fmt::format("zsh -n '{}'", folder / "share/zsh/site-functions/_sheaf").c_str()), 0);
+  // What _arguments is called with: the subcommand's options, and the words that it looks at.
+  folder.write("ask.zsh",
+               "compdef() { :; }\n"
+               "_arguments() {\n"
+               "  if [[ $1 == -C ]]; then line=($words[2]) state=argument words=($words[2,-1]); (( CURRENT -= 1 ))\n"
+               "  else print -r -- $words[1] $CURRENT ${(M)#@:#*--descending*} ${(M)#@:#*--row-ends*}\n"
+               "  fi\n"
+               "}\n"
+               "_describe() { :; }\n"
+               "ask() { words=(\"$@\") CURRENT=$#; curcontext=; source share/zsh/site-functions/_sheaf; }\n"
+               "ask sheaf sort in.npy --desc\n"
+               "ask sheaf plan --like sort in.npy --desc\n"
+               "ask sheaf plan --like=sort in.npy --desc\n"
+               "ask sheaf plan --json --like sort ''\n"
+               "ask sheaf plan --like sor\n"
+               "ask sheaf plan --row\n");
+  EXPECT_EQ(std::system(fmt::format("cd '{}' && zsh -f ask.zsh >offered 2>err", folder.path()).c_str()), 0);
+  EXPECT_EQ(folder.read("err"), "");
+  EXPECT_EQ(folder.read("offered"), "sort 3 2 0\nsort 3 2 0\n--like=sort 3 2 0\nsort 2 2 0\nplan 3 0 1\nplan 2 0 1\n");
 }
 
 TEST_F(CliCompletions, FishReadsItsFile) {
@@ -213,6 +246,22 @@ TEST_F(CliCompletions, FishReadsItsFile) {
       folder.path());
   EXPECT_EQ(std::system(ask.c_str()), 0);
   EXPECT_THAT(folder.read("offered"), HasSubstr("last"));
+  const auto offered_by_fish = [&](const std::string& line) {
+    const std::string words = fmt::format(
+        "cd '{}' && fish --no-config -c \"source share/fish/vendor_completions.d/sheaf.fish; complete -C '{}'\" "
+        ">offered",
+        folder.path(), line);
+    EXPECT_EQ(std::system(words.c_str()), 0) << line;
+    return folder.read("offered");
+  };
+  EXPECT_THAT(offered_by_fish("sheaf plan --like so"), HasSubstr("solve"));
+  for (const std::string like : {"--like sort", "--like=sort", "--json --like sort"}) {
+    EXPECT_THAT(offered_by_fish("sheaf plan " + like + " in.npy --desc"), HasSubstr("--descending")) << like;
+    EXPECT_EQ(offered_by_fish("sheaf plan " + like + " in.npy --row-e"), "") << like;
+  }
+  EXPECT_THAT(offered_by_fish("sheaf plan --row-e"), HasSubstr("--row-ends"));
+  EXPECT_EQ(offered_by_fish("sheaf plan --desc"), "");
+  EXPECT_THAT(offered_by_fish("sheaf sort plan --desc"), HasSubstr("--descending"));
 }
 
 TEST_F(CliManual, NothingIsWrittenWithoutAPlace) {
@@ -248,37 +297,121 @@ TEST_F(CliManual, TheTableOfOptionsIsThatOfTheDocument) {
       << "script/update-options writes it";
 }
 
+struct described_option {
+  std::string subcommand;
+  std::string name;
+  bool takes_value = false;
+  std::string text;  ///< without what only one subcommand can say: that it is required, and the primitive of a plan
+};
+
+// What help says of options.
+std::vector<described_option> options_in(const std::string& subcommand, const std::string& help) {
+  std::vector<described_option> options;
+  bool is_open = false;
+  const std::string column(31, ' ');
+  for (const std::string& line : lines_of(help)) {
+    const bool goes_on = line.starts_with(column);
+    is_open = is_open && goes_on;
+    if (line.starts_with("  ") && line.find("--") == 6) {
+      const std::size_t end = std::min(line.find(' ', 6), line.size());
+      const bool has_text = line.size() > column.size() && line[column.size() - 1] == ' ';
+      const std::string value = line.substr(end, has_text ? column.size() - end : line.npos);
+      options.push_back({subcommand, line.substr(6, end - 6), value.find_first_not_of(' ') != value.npos,
+                         has_text ? line.substr(column.size()) : ""});
+      is_open = true;
+    } else if (is_open) {
+      options.back().text += (options.back().text.empty() ? "" : " ") + line.substr(column.size());
+    }
+  }
+  for (described_option& option : options) {
+    option.text = std::regex_replace(option.text, std::regex(" \\(required\\)$"), "");
+    option.text = std::regex_replace(option.text, std::regex("as sheaf plan \\S+ names"), "as sheaf plan names");
+  }
+  return options;
+}
+
+/// What options mean that subcommands describe in different words.
+struct option_meaning {
+  std::string meaning;
+  std::set<std::string> texts;
+};
+
+std::map<std::string, option_meaning> known_meanings() {
+  std::ifstream file(SHEAF_SOURCE_DIR "/tests/apps/sheaf/subcommands/option_meanings.txt");
+  std::map<std::string, option_meaning> meanings;
+  std::string name;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("--")) {
+      name = line.substr(0, line.find(':'));
+      meanings[name].meaning = line.substr(name.size() + 2);
+    } else if (line.starts_with("  ") && !name.empty()) {
+      meanings[name].texts.insert(line.substr(2));
+    }
+  }
+  return meanings;
+}
+
+class CliOptions : public CliManual {
+ protected:
+  std::vector<described_option> all_options() {
+    std::vector<described_option> options;
+    for (const std::string& subcommand : subcommands) {
+      const auto of_subcommand = options_in(subcommand, run_sheaf(folder, "help " + subcommand).out);
+      options.insert(options.end(), of_subcommand.begin(), of_subcommand.end());
+    }
+    return options;
+  }
+};
+
 // One name for one thing: an option is listed once, and none of the names that were given up is among them.
-TEST_F(CliManual, NoThingHasTwoNames) {
+TEST_F(CliOptions, NoThingHasTwoNames) {
   const std::vector<table_row> rows = rows_of(run_sheaf(folder, "generate options").out);
   EXPECT_GT(rows.size(), 60U);
   std::set<std::string> names;
   for (const table_row& row : rows) EXPECT_TRUE(names.insert(row.name).second) << row.name;
-  for (const char* former : {"--pattern-hint", "--transpose", "--exclusive", "--f32", "--type", "--bytes",
-                             "--table-key", "--first-type", "--category-bytes", "--limit", "--reverse"}) {
+  for (const char* former :
+       {"--pattern-hint", "--transpose", "--exclusive", "--f32", "--type", "--bytes", "--table-key", "--table-bytes",
+        "--first", "--first-type", "--category-bytes", "--limit", "--reverse"}) {
     EXPECT_FALSE(names.contains(former)) << former;
   }
   // Options of one meaning would say the same of themselves.
   std::map<std::string, std::string> name_of_text;
-  for (const std::string& subcommand : subcommands) {
-    std::string name;
-    std::string text;
-    for (const std::string& line : lines_of(run_sheaf(folder, "help " + subcommand).out)) {
-      const bool begins = line.starts_with("  ") && line.find("--") == 6;
-      const bool goes_on = line.starts_with(std::string(31, ' '));
-      if (!name.empty() && !goes_on) {
-        const auto [known, is_new] = name_of_text.emplace(text, name);
-        EXPECT_TRUE(is_new || known->second == name) << known->second << " and " << name << ": " << text;
-        name.clear();
-      }
-      if (begins) {
-        name = line.substr(6, line.find(' ', 6) - 6);
-        text = line.size() > 31 && line[30] == ' ' ? line.substr(31) : "";
-      } else if (goes_on) {
-        text += " " + line.substr(31);
-      }
-    }
+  for (const described_option& option : all_options()) {
+    EXPECT_NE(option.text, "") << option.subcommand << " " << option.name;
+    const auto [known, is_new] = name_of_text.emplace(option.text, option.name);
+    EXPECT_TRUE(is_new || known->second == option.name)
+        << known->second << " and " << option.name << ": " << option.text;
   }
+  std::map<std::string, std::string> name_of_meaning;
+  for (const auto& [name, known] : known_meanings())
+    EXPECT_TRUE(name_of_meaning.emplace(known.meaning, name).second) << name << ": " << known.meaning;
+}
+
+// One thing for one name: subcommands that have an option say the same of it, or what a person has found to mean the
+// same.
+TEST_F(CliOptions, NoNameIsOfTwoThings) {
+  std::map<std::string, std::vector<described_option>> by_name;
+  for (const described_option& option : all_options()) by_name[option.name].push_back(option);
+  std::map<std::string, option_meaning> meanings = known_meanings();
+  std::size_t shared = 0;
+  for (const auto& [name, options] : by_name) {
+    if (options.size() < 2) continue;
+    ++shared;
+    std::set<std::string> texts;
+    for (const described_option& option : options) {
+      texts.insert(option.text);
+      EXPECT_EQ(option.takes_value, options.front().takes_value)
+          << name << " is a flag in one of " << option.subcommand << " and " << options.front().subcommand;
+    }
+    if (texts.size() == 1) continue;
+    EXPECT_EQ(meanings[name].texts, texts) << name
+                                           << " is described in several ways; option_meanings.txt lists those "
+                                              "that have one meaning";
+    EXPECT_NE(meanings[name].meaning, "") << name;
+    meanings.erase(name);
+  }
+  EXPECT_GT(shared, 30U);
+  for (const auto& [name, known] : meanings) EXPECT_TRUE(known.texts.empty()) << name << " is no longer described so";
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ class CliMultiSplit : public cli_test {
     folder.write("of.npy", npy_file("'|u1'", "(7,)", bytes_of<std::uint8_t>({3, 0, 1, 1, 3, 0, 3})));
   }
 
-  const std::string of = " --first first.npy --keys of.npy --categories 4 ";
+  const std::string of = " --row-offsets first.npy --keys of.npy --categories 4 ";
   const std::string raw_result = "a d b d a d e ";
   const std::string result =
       npy_file("'<u2'", "(7, 2)", bytes_of<std::uint16_t>({10, 20, 13, 23, 11, 21, 13, 23, 10, 20, 13, 23, 14, 24}));
@@ -88,7 +88,7 @@ TEST_F(CliMultiSplit, ReadsNumbersOfAnyWidthAndOrder) {
   folder.write("first.bin", bytes_of<std::uint32_t>({0, 2, 3, 3, 6, 7}));
   folder.write("of.bin", bytes_of<std::uint16_t>({3, 0, 1, 1, 3, 0, 3}));
   expect_success(
-      "multi-split in.bin --record-bytes 2 --first first.bin --index-type u32 --keys of.bin "
+      "multi-split in.bin --record-bytes 2 --row-offsets first.bin --index-type u32 --keys of.bin "
       "--key-bytes 2 --categories 4 -o out.bin --verify");
   EXPECT_EQ(folder.read("out.bin"), raw_result);
 }
@@ -142,7 +142,7 @@ TEST_F(CliMultiSplit, KeepsTheOrderOfManyMemberships) {
   folder.write("of.npy", npy_file("'<u4'", fmt::format("({},)", of_all.size()), bytes_of(of_all)));
   for (const char* backend : {"auto", "cpu --threads 3"}) {
     expect_success(
-        fmt::format("multi-split many.bin --record-bytes 13 --first first.npy --keys of.npy --categories "
+        fmt::format("multi-split many.bin --record-bytes 13 --row-offsets first.npy --keys of.npy --categories "
                     "{} -o out.bin --sources sources.npy --verify --backend {}",
                     categories, backend));
     EXPECT_EQ(folder.read("out.bin"), expected) << backend;
@@ -174,7 +174,7 @@ TEST_F(CliMultiSplit, BadCategoriesNameFilePlaceAndValueAndLeaveTheOldOutputs) {
   for (const char* name : {"out.npy", "sources.npy", "offsets.npy"}) folder.write(name, "old");
   for (const char* how : {"", " --backend cpu --threads 3", " --backend reference --verify"}) {
     expect_failure(
-        "multi-split in.npy --first first.npy --keys of.npy --categories 3 -o out.npy --sources "
+        "multi-split in.npy --row-offsets first.npy --keys of.npy --categories 3 -o out.npy --sources "
         "sources.npy --offsets offsets.npy" +
             std::string(how),
         3, "sheaf multi-split: of.npy: category[0] is 3, past the 3 categories");
@@ -186,17 +186,17 @@ TEST_F(CliMultiSplit, PlacesThatDoNotAscendToTheEndAreNamed) {
   folder.write("out.npy", "old");
   const auto refused = [&](const std::string& type, const std::string& data, const std::string& why) {
     folder.write("wrong.npy", npy_file(type, "(6,)", data));
-    expect_failure("multi-split in.npy --first wrong.npy --keys of.npy --categories 4 -o out.npy", 3,
+    expect_failure("multi-split in.npy --row-offsets wrong.npy --keys of.npy --categories 4 -o out.npy", 3,
                    "sheaf multi-split: wrong.npy: " + why);
   };
-  refused("'<u8'", bytes_of<std::uint64_t>({0, 2, 3, 2, 6, 7}), "first[3] is 2, below first[2], which is 3");
-  refused("'<u8'", bytes_of<std::uint64_t>({1, 2, 3, 3, 6, 7}), "first[0] is 1, not 0");
-  refused("'<u8'", bytes_of<std::uint64_t>({0, 2, 3, 3, 6, 8}), "first[5], the last, is 8, but of.npy has 7 entries");
-  refused("'<u4'", bytes_of<std::uint32_t>({0, 2, 3, 3, 6, 6}), "first[5], the last, is 6, but of.npy has 7 entries");
+  refused("'<u8'", bytes_of<std::uint64_t>({0, 2, 3, 2, 6, 7}), "[3] is 2, below [2], which is 3");
+  refused("'<u8'", bytes_of<std::uint64_t>({1, 2, 3, 3, 6, 7}), "[0] is 1, not 0");
+  refused("'<u8'", bytes_of<std::uint64_t>({0, 2, 3, 3, 6, 8}), "[5], the last, is 8, but of.npy has 7 entries");
+  refused("'<u4'", bytes_of<std::uint32_t>({0, 2, 3, 3, 6, 6}), "[5], the last, is 6, but of.npy has 7 entries");
   refused("'<u8'", bytes_of<std::uint64_t>({0, 2, ~std::uint64_t{0}, 3, 6, 7}),
-          "first[3] is 3, below first[2], which is 18446744073709551615");
-  refused("'<i8'", bytes_of<std::int64_t>({0, 2, 3, -4, 6, 7}), "first[3] is -4, below first[2], which is 3");
-  refused("'<i4'", bytes_of<std::int32_t>({-1, 2, 3, 3, 6, 7}), "first[0] is -1, not 0");
+          "[3] is 3, below [2], which is 18446744073709551615");
+  refused("'<i8'", bytes_of<std::int64_t>({0, 2, 3, -4, 6, 7}), "[3] is -4, below [2], which is 3");
+  refused("'<i4'", bytes_of<std::int32_t>({-1, 2, 3, 3, 6, 7}), "[0] is -1, not 0");
   EXPECT_EQ(folder.read("out.npy"), "old");
 }
 
@@ -212,14 +212,14 @@ TEST_F(CliMultiSplit, BadInputsAreNamed) {
   folder.write("wide.npy", npy_file("'<u8'", "(7,)", std::string(56, '\0')));
   folder.write("twice.npy", npy_file("'|u1'", "(7, 1)", std::string(7, '\0')));
   const auto by_first = [](const std::string& first) {
-    return "in.npy --first " + first + " --keys of.npy --categories 4 -o out.npy";
+    return "in.npy --row-offsets " + first + " --keys of.npy --categories 4 -o out.npy";
   };
   const auto by_categories = [](const std::string& categories) {
-    return "in.npy --first first.npy --keys " + categories + " --categories 4 -o out.npy";
+    return "in.npy --row-offsets first.npy --keys " + categories + " --categories 4 -o out.npy";
   };
   refused(by_first("short.npy"), "short.npy: 5 numbers, but in.npy has 5 records, which need 6");
-  refused(by_first("none.npy"), "none.npy: no numbers; FIRST has one more than there are records");
-  refused(by_first("square.npy"), "square.npy: shape is (2, 3); FIRST is one number a record, and one more");
+  refused(by_first("none.npy"), "none.npy: no numbers; there is one row offset more than there are records");
+  refused(by_first("square.npy"), "square.npy: shape is (2, 3); row offsets are one number a record, and one more");
   refused(by_first("float.npy"),
           "float.npy: descr is '<f8'; an index has whole numbers of 1, 2, 4 or 8 bytes, signed or unsigned");
   refused(by_first("in.bin"), "in.bin: not an .npy file; raw files need --index-type");
@@ -243,11 +243,11 @@ TEST_F(CliMultiSplit, UsageErrorsAreNamed) {
   refused(of + "--sources out.npy --record-bytes 2", "--record-bytes is for IN");
   refused("in.npy" + of + "-o out.npy --output-type u64", "--output-type is for --sources");
   refused("in.npy" + of + "-o out.npy --key-bytes 3", "--key-bytes is 3, not 1, 2 or 4");
-  refused("in.npy --first first.npy --keys of.npy -o out.npy", "--categories is required" + hint);
-  refused("in.npy --first first.npy --categories 4 -o out.npy", "--keys is required" + hint);
-  refused("in.npy --keys of.npy --categories 4 -o out.npy", "--first is required" + hint);
+  refused("in.npy --row-offsets first.npy --keys of.npy -o out.npy", "--categories is required" + hint);
+  refused("in.npy --row-offsets first.npy --categories 4 -o out.npy", "--keys is required" + hint);
+  refused("in.npy --keys of.npy --categories 4 -o out.npy", "--row-offsets is required" + hint);
   refused(
-      "in.npy --first first.npy --keys of.npy --categories 0 -o out.npy",
+      "in.npy --row-offsets first.npy --keys of.npy --categories 0 -o out.npy",
       "--categories: '0' is not a whole number from 1 to 4294967296; --keys names the file of the categories" + hint);
   refused("in.bin --record-bytes 2" + of + "-o out.npy",
           "-o out.npy: in.bin is raw, and so is the result, without the header of an .npy file; give it a name that "

@@ -55,9 +55,9 @@ class CliNames : public cli_test {
   // Commands that end well, one of each kind of report.
   const std::vector<std::string> commands{
       "gather table.npy index.npy -o out.npy",
-      "scatter values.npy index.npy --count 9 -o out.npy",
+      "scatter values.npy index.npy --table 9 -o out.npy",
       "split table.npy --keys of.npy --categories 2 -o out.npy",
-      "multi-split table.npy --first begins.npy --keys of.npy --categories 2 -o out.npy",
+      "multi-split table.npy --row-offsets begins.npy --keys of.npy --categories 2 -o out.npy",
       "sort table.npy -o out.npy",
       "search table.npy table.npy -o found",
       "rank list.npy -o out.npy",
@@ -79,7 +79,7 @@ TEST_F(CliNames, FormerNamesAreRefusedWithThoseOfToday) {
   expect_usage("npb-cg", "S --f32", "--f32 is now --value-type f32");
   expect_usage("sort", "x -o y --index gather --index-type u64", "--index-type is now --output-type");
   expect_failure("split x -o y --index gather --index-type u64", 2,
-                 "sheaf split: --index-type is for --first; --output-type is the type of an index to write");
+                 "sheaf split: --index-type is for --row-offsets; --output-type is the type of an index to write");
   expect_usage("rank", "list.npy -o y --type u64", "--type is now --output-type");
   expect_usage("split", "x -o y --categories c --count 3",
                "--count is now --categories, and --keys names the file of the categories");
@@ -88,6 +88,15 @@ TEST_F(CliNames, FormerNamesAreRefusedWithThoseOfToday) {
   expect_usage("multi-split", "x -o y --first-type u32", "--first-type is now --index-type");
   expect_usage("multi-split", "x -o y --category-bytes 1", "--category-bytes is now --key-bytes");
   expect_usage("search", "x y -o z --table-key 0:4", "--table-key is now --key");
+  expect_usage("search", "x y -o z --first", "--first is now --matches first");
+  expect_usage("search", "x y -o z --count", "--count is now --matches count");
+  expect_usage("search", "x y -o z --records t.npy", "--records is now --payload");
+  expect_usage("search", "x y -o z --table-bytes 8",
+               "--table-bytes is now --record-bytes; of the records of --payload, --payload-bytes");
+  expect_usage("scatter", "x y -o z --count 9", "--count is now --table");
+  for (const std::string subcommand : {"split", "multi-split"})
+    expect_usage(subcommand, "x -o y --keys k --categories 3 --first f", "--first is now --row-offsets");
+  expect_usage("plan", "edge_sum --count 9 --weights", "--weights is now --weighted");
   expect_usage("solve", "a.mtx -o y --limit=5", "--limit is now --iterations");
   expect_usage("plan", "list_scan --count 9 --exclusive", "--exclusive is now --exclusive-from NUMBER");
   expect_usage("plan", "spmv --count 9 --type f64",
@@ -120,6 +129,20 @@ TEST_F(CliNames, ANearMissIsSaidToBeOne) {
   expect_usage("gather", "-o x -- --nonsense", "INDEX is required");
 }
 
+// What CLI11 complains of is said in words of this program.
+TEST_F(CliNames, ComplaintsAreSaidPlainly) {
+  expect_usage("gather", "table.npy index.npy -o a.npy -o b.npy", "--output is given 2 times, but takes one value");
+  expect_usage("gather", "table.npy index.npy -o", "--output needs a value: FILE");
+  expect_usage("search", "table.npy table.npy -o x --matches", "--matches needs a value: all, first, count");
+  expect_usage("search", "table.npy table.npy -o x --matches some",
+               "--matches: 'some' is not one of all, first, count");
+  expect_usage("npb-cg", "X", "CLASS: 'X' is not one of S, W, A, B, C");
+  expect_usage("gather", "table.npy index.npy -o x --verify=maybe", "--verify: 'maybe' is neither true nor false");
+  expect_usage("gather", "table.npy index.npy more -o x", "'more' is an argument more than is expected");
+  expect_usage("gather", "table.npy index.npy more 'and\nmore' -o x",
+               "'more', 'and\\x0amore' are more arguments than are expected");
+}
+
 TEST_F(CliNames, ShortNamesAreThoseOfGnuSort) {
   folder.write("in.bin", "a2b1c2d0e1");
   expect_success("sort in.bin --record-bytes 2 -k 1:1 -r -j 2 -q -o out.bin");
@@ -129,7 +152,7 @@ TEST_F(CliNames, ShortNamesAreThoseOfGnuSort) {
   expect_success("split in.bin --record-bytes 2 -k 1:1 --bits 0:1 -q -o out.bin");
   EXPECT_EQ(folder.read("out.bin"), "a2c2d0b1e1");
   folder.write("keys.bin", "2b1c");
-  expect_success("search keys.bin in.bin --key-bytes 4 --table-bytes 5 -k 1:4 -q -o found --count");
+  expect_success("search keys.bin in.bin --key-bytes 4 --record-bytes 5 -k 1:4 -q -o found --matches count");
   EXPECT_EQ(run_sheaf(folder, "-V").out, run_sheaf(folder, "--version").out);
   expect_failure("sort in.bin --record-bytes 2 -k 1:1 -qv -o out.bin", 2,
                  "sheaf sort: --quiet excludes --verbose\nTry: sheaf sort --help");
@@ -190,7 +213,7 @@ TEST_F(CliNames, AllDocumentsHaveTheSameMembers) {
 
 TEST_F(CliNames, RunsAreTimed) {
   for (const std::string& line : commands) {
-    if (line.starts_with("sort") || line.starts_with("solve") || line.starts_with("npb-cg")) {
+    if (line.starts_with("npb-cg")) {
       EXPECT_THAT(run_sheaf(folder, line + " --runs 3").err, HasSubstr("--runs is an option of ")) << line;
       continue;
     }
@@ -198,6 +221,7 @@ TEST_F(CliNames, RunsAreTimed) {
     nlohmann::json document = document_of(bare + " --runs 3 --verify --backend cpu");
     EXPECT_EQ(document["runs"], 3) << line;
     EXPECT_LE(document["seconds"], document["mean_seconds"]) << line;
+    EXPECT_LE(document["seconds"], document["median_seconds"]) << line;
     EXPECT_GT(document["runs_per_second"], 0) << line;
     if (line.starts_with("edges")) continue;
     EXPECT_FALSE(document_of(bare + " --backend cpu").contains("runs")) << line;

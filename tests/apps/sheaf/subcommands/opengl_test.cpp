@@ -40,7 +40,7 @@ class CliOpengl : public cli_test {
 TEST_F(CliOpengl, GathersAndScatters) {
   expect_success(std::string("gather table.bin index.bin -o rows.bin --verify") + raw);
   EXPECT_EQ(folder.read("rows.bin"), "two.zeroone.");
-  expect_success(std::string("scatter table.bin index.bin -o rows.bin --count 3 --verify") + raw);
+  expect_success(std::string("scatter table.bin index.bin -o rows.bin --table 3 --verify") + raw);
   EXPECT_EQ(folder.read("rows.bin"), "one.two.zero");
   const program_result json = run_sheaf(folder, std::string("gather table.bin index.bin -o rows.bin --json") + raw);
   const auto report = nlohmann::json::parse(json.out);

@@ -52,12 +52,12 @@ class CliOutputPlaces : public cli_test {
 
 TEST_F(CliOutputPlaces, AreLookedAtBeforeAnything) {
   expect_found("gather", "table.npy list.npy -o");
-  expect_found("scatter", "table.npy list.npy --count 9 -o");
+  expect_found("scatter", "table.npy list.npy --table 9 -o");
   expect_found("split", "table.npy --bits 0:8 -o");
   expect_found("split", "table.npy --bits 0:8 -o out.npy --offsets");
-  expect_found("multi-split", "table.npy --first list.npy --keys list.npy --categories 2 -o");
-  expect_found("multi-split", "--first list.npy --keys list.npy --categories 2 --sources");
-  expect_found("multi-split", "--first list.npy --keys list.npy --categories 2 --sources s.npy --offsets");
+  expect_found("multi-split", "table.npy --row-offsets list.npy --keys list.npy --categories 2 -o");
+  expect_found("multi-split", "--row-offsets list.npy --keys list.npy --categories 2 --sources");
+  expect_found("multi-split", "--row-offsets list.npy --keys list.npy --categories 2 --sources s.npy --offsets");
   expect_found("sort", "table.npy -o");
   expect_found("sort", "table.npy --memory 1M -o");
   expect_found("rank", "list.npy -o");

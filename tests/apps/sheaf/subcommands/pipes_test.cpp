@@ -122,7 +122,7 @@ TEST_F(CliPipes, EverySubcommandThatReadsTakesThem) {
   };
   expect_same("cat a.npy | $sheaf gather - order.npy", "$sheaf gather a.npy order.npy");
   expect_same("cat order.npy | $sheaf gather a.npy -", "$sheaf gather a.npy order.npy");
-  expect_same("cat a.npy | $sheaf scatter - <(cat order.npy) --count 4", "$sheaf scatter a.npy order.npy --count 4");
+  expect_same("cat a.npy | $sheaf scatter - <(cat order.npy) --table 4", "$sheaf scatter a.npy order.npy --table 4");
   expect_same("cat a.npy | $sheaf scatter a.npy order.npy --into -", "$sheaf scatter a.npy order.npy --into a.npy");
   expect_same("cat letters | $sheaf split - --record-bytes 2 --key 1:1",
               "$sheaf split letters --record-bytes 2 --key 1:1");
@@ -137,7 +137,7 @@ TEST_F(CliPipes, EverySubcommandThatReadsTakesThem) {
   expect_same("cat t.su2 | $sheaf edges - --runs 1", "$sheaf edges t.su2 --runs 1");
   expect_same("gzip -c t.su2 | $sheaf edges - --runs 1", "$sheaf edges t.su2 --runs 1");
   const program_result found =
-      bash("cat a.npy | $sheaf search - <(cat a.npy) --count -o found --quiet; cat found.counts.npy");
+      bash("cat a.npy | $sheaf search - <(cat a.npy) --matches count -o found --quiet; cat found.counts.npy");
   EXPECT_EQ(found.out, npy_file("'<u4'", "(3,)", bytes_of<std::uint32_t>({1, 1, 1}))) << found.err;
 }
 

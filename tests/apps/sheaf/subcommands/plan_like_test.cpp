@@ -90,17 +90,17 @@ std::vector<sample> samples() {
       {"gather raw.bin narrow.npy --record-bytes 5 --threads 1", "-o out.bin"},
       {"gather table.npy index.npy --backend reference", "-o out.npy"},
       {"gather table.npy index.npy --variant reference.serial --runs 2", "-o out.npy"},
-      {"scatter rows.npy index.npy --count 1000", "-o out.npy"},
+      {"scatter rows.npy index.npy --table 1000", "-o out.npy"},
       {"scatter rows.npy big.npy --into table.npy --duplicates any --memory 1G", "-o out.npy"},
       {"split table.npy --keys of.npy --categories 5", "-o out.npy"},
       {"split table.npy --bits 3:90", "-o out.npy"},
       {"split columns.npy --bits 0:11 --unstable --offsets offsets.npy", "-o out.npy"},
       {"split --keys keys.npy --bits 0:10 --index gather", "-o out.npy"},
       {"split --keys keys.npy --bits 0:10 --index scatter --output-type i64", "-o out.npy"},
-      {"split table.npy --first first.npy --keys each.npy --categories 7", "-o out.npy"},
-      {"split --first first.npy --keys each.npy --categories 7 --index gather", "-o out.npy"},
-      {"multi-split table.npy --first first.npy --keys each.npy --categories 7", "-o out.npy"},
-      {"multi-split --first first.npy --keys each.npy --categories 7", "--sources out.npy"},
+      {"split table.npy --row-offsets first.npy --keys each.npy --categories 7", "-o out.npy"},
+      {"split --row-offsets first.npy --keys each.npy --categories 7 --index gather", "-o out.npy"},
+      {"multi-split table.npy --row-offsets first.npy --keys each.npy --categories 7", "-o out.npy"},
+      {"multi-split --row-offsets first.npy --keys each.npy --categories 7", "--sources out.npy"},
       {"sort table.npy --key 0:4:f", "-o out.npy"},
       {"sort columns.npy --key 4:4:f:desc --index gather", "-o out.npy"},
       {"sort values.npy --memory 64M", "-o out.npy"},
@@ -111,8 +111,8 @@ std::vector<sample> samples() {
       {"scan list.npy values.npy", "-o out.npy"},
       {"scan list.npy values.npy --op max --exclusive-from 0", "-o out.npy"},
       {"search keys.npy keyed.npy", "-o out"},
-      {"search keys.npy keyed.npy --first", "-o out"},
-      {"search keys.npy keyed.npy --count --variant cpu.direct", "-o out"},
+      {"search keys.npy keyed.npy --matches first", "-o out"},
+      {"search keys.npy keyed.npy --matches count --variant cpu.direct", "-o out"},
       {"search keys.npy keyed.npy --load 30 --runs 2", "-o out"},
       {"spmv springs.mtx x.npy", "-o out.npy"},
       {"spmv springs.mtx --value-type f32 --transposed", "-o out.npy"},
@@ -152,7 +152,7 @@ TEST_F(CliPlanLike, SaysWhatTheSubcommandThenReportsAndWritesNothing) {
     if (name != "solve") EXPECT_EQ(plan["predicted_seconds"], report["predicted_seconds"]) << line;
     for (const char* const same : {"backend", "threads", "machine"}) EXPECT_EQ(plan[same], report[same]) << line;
     if (name == "sort") {
-      for (const char* const same : {"runs", "merge_levels", "predicted_seconds"})
+      for (const char* const same : {"sorted_runs", "merge_levels", "predicted_seconds"})
         EXPECT_EQ(plan[same], report[same]) << line;
     }
     for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(std::string(folder / ".")))) {
@@ -211,7 +211,7 @@ TEST_F(CliPlanLike, ErrorsAreThoseOfTheSubcommand) {
                                       "gather table.npy index.npy -o out.npy --pattern nonsense",
                                       "gather table.npy -o out.npy",
                                       "gather table.npy index.npy -o out.npy --nonsense",
-                                      "scatter rows.npy of.npy --count 9 -o out.npy",
+                                      "scatter rows.npy of.npy --table 9 -o out.npy",
                                       "split table.npy -o out.npy",
                                       "split table.npy --bits 0:97 -o out.npy",
                                       "split table.npy --keys index.npy --categories 3 -o out.npy",
@@ -245,7 +245,7 @@ TEST_F(CliPlanLike, RefusesWhatIsNotPlanned) {
   expect_failure("plan --like machine", 2, "sheaf plan: --like: 'machine'" + names + help);
   expect_failure("plan --like nonsense", 2, "sheaf plan: --like: 'nonsense'" + names + help);
   expect_failure("plan --like plan", 2, "sheaf plan: --like: 'plan'" + names + help);
-  expect_failure("plan --like", 2, "sheaf plan: --like: 1 required SUBCOMMAND missing" + help);
+  expect_failure("plan --like", 2, "sheaf plan: --like needs a value: SUBCOMMAND" + help);
   expect_failure("plan gather --like scatter", 2, "sheaf plan: PRIMITIVE excludes --like" + help);
   expect_failure("plan", 2, "sheaf plan: PRIMITIVE is required" + help);
 }
@@ -262,9 +262,10 @@ TEST_F(CliPlanLike, ReadsNoMoreThanHeaders) {
   write_sparse("wide.npy", fortran_file("'<f8'", fmt::format("({}, 4)", count), ""), 32 * count);
   write_sparse("firsts.npy", header("'<i4'", fmt::format("({},)", count + 1)), 4 * (count + 1));
   for (const std::string arguments :
-       {"gather wide.npy long.npy", "scatter wide.npy long.npy --count 9", "split wide.npy --bits 0:8",
-        "split wide.npy --keys long.npy --categories 7", "split --first firsts.npy --keys of.npy --categories 7",
-        "multi-split --first firsts.npy --keys long.npy --categories 7", "sort wide.npy --key 0:8:f --memory 1G"}) {
+       {"gather wide.npy long.npy", "scatter wide.npy long.npy --table 9", "split wide.npy --bits 0:8",
+        "split wide.npy --keys long.npy --categories 7", "split --row-offsets firsts.npy --keys of.npy --categories 7",
+        "multi-split --row-offsets firsts.npy --keys long.npy --categories 7",
+        "sort wide.npy --key 0:8:f --memory 1G"}) {
     const auto plan = document_of("plan --like " + arguments + " --backend cpu --threads 1");
     EXPECT_EQ(plan["read"], nlohmann::json::array()) << arguments;
   }

@@ -56,23 +56,23 @@ TEST_F(CliSearch, FindsAllRowsTheFirstOrTheirNumber) {
     const std::string more = " -o out --verify --backend " + backend;
     expect_success("search keys.npy table.npy" + more);
     expect_matches("out", {0, 1, 3, 3, 5}, {1, 0, 2, 0, 2});
-    expect_success("search keys.npy table.npy --first" + more);
+    expect_success("search keys.npy table.npy --matches first" + more);
     EXPECT_EQ(folder.read("out.ids.npy"), u32_array("(4,)", {1, 0, none, 0})) << backend;
-    expect_success("search keys.npy table.npy --count" + more);
+    expect_success("search keys.npy table.npy --matches count" + more);
     EXPECT_EQ(folder.read("out.counts.npy"), u32_array("(4,)", {1, 2, 0, 2})) << backend;
   }
 }
 
 TEST_F(CliSearch, KeepsTheShapeOfItsKeysWhereEachHasOneResult) {
   folder.write("keys.npy", npy_file("'<i8'", "(2, 1, 2)", bytes_of<std::int64_t>({7, 5, 9, 5})));
-  expect_success("search keys.npy table.npy --first -o out --verify");
+  expect_success("search keys.npy table.npy --matches first -o out --verify");
   EXPECT_EQ(folder.read("out.ids.npy"), u32_array("(2, 1, 2)", {1, 0, none, 0}));
-  expect_success("search keys.npy table.npy --count -o out --verify");
+  expect_success("search keys.npy table.npy --matches count -o out --verify");
   EXPECT_EQ(folder.read("out.counts.npy"), u32_array("(2, 1, 2)", {1, 2, 0, 2}));
   expect_success("search keys.npy table.npy -o out --verify");
   expect_matches("out", {0, 1, 3, 3, 5}, {1, 0, 2, 0, 2});
   folder.write("one.npy", npy_file("'<i8'", "()", bytes_of<std::int64_t>({8})));
-  expect_success("search one.npy table.npy --first -o out --verify");
+  expect_success("search one.npy table.npy --matches first -o out --verify");
   EXPECT_EQ(folder.read("out.ids.npy"), u32_array("()", {3}));
 }
 
@@ -99,10 +99,10 @@ TEST_F(CliSearch, TakesNumbersAndDatesOfEveryTypeAndOrderOfBytes) {
 TEST_F(CliSearch, ComparesBits) {
   folder.write("table.npy", npy_file("'<u4'", "(3,)", bytes_of<std::uint32_t>({0x80000000, 0x7fc00000, 0})));
   folder.write("keys.bin", bytes_of<float>({0.0F, -0.0F}));
-  expect_success("search keys.bin table.npy --key-bytes 4 -o out --first --verify");
+  expect_success("search keys.bin table.npy --key-bytes 4 -o out --matches first --verify");
   EXPECT_EQ(folder.read("out.ids.npy"), u32_array("(2,)", {2, 0}));
   folder.write("nan.bin", bytes_of<std::uint32_t>({0x7fc00000, 0x7fc00001}));
-  expect_success("search nan.bin table.npy --key-bytes 4 -o out --first --verify");
+  expect_success("search nan.bin table.npy --key-bytes 4 -o out --matches first --verify");
   EXPECT_EQ(folder.read("out.ids.npy"), u32_array("(2,)", {1, none}));
 }
 
@@ -116,7 +116,7 @@ TEST_F(CliSearch, ReadsKeysInsideOfRows) {
     const std::string more = " -o out --verify --backend " + backend;
     expect_success("search keys4.npy rows.npy --key 4:4" + more);
     expect_matches("out", {0, 2, 3}, {0, 2, 1});
-    expect_success("search keys4.npy raw.bin --table-bytes 12 --key 4:4" + more);
+    expect_success("search keys4.npy raw.bin --record-bytes 12 --key 4:4" + more);
     expect_matches("out", {0, 2, 3}, {0, 2, 1});
     expect_success("search keys4.npy fields.npy --key 1:4" + more);
     expect_matches("out", {0, 1, 2}, {0, 1});
@@ -128,10 +128,10 @@ TEST_F(CliSearch, WritesTheRecordsThatAreFound) {
   folder.write("floats.npy", npy_file("'<f4'", "(4, 1)", bytes_of<float>({0, 1, 2, 3})));
   for (const std::string backend : backends) {
     const std::string more = " -o out --verify --backend " + backend;
-    expect_success("search keys.npy table.npy --records letters.bin --record-bytes 2" + more);
+    expect_success("search keys.npy table.npy --payload letters.bin --payload-bytes 2" + more);
     expect_matches("out", {0, 1, 3, 3, 5}, {1, 0, 2, 0, 2});
     EXPECT_EQ(folder.read("out.records.bin"), "bbaaccaacc") << backend;
-    expect_success("search keys.npy table.npy --records floats.npy" + more);
+    expect_success("search keys.npy table.npy --payload floats.npy" + more);
     EXPECT_EQ(folder.read("out.records.npy"), npy_file("'<f4'", "(5, 1)", bytes_of<float>({1, 0, 2, 0, 2}))) << backend;
   }
 }
@@ -141,14 +141,14 @@ TEST_F(CliSearch, OfNothingIsNothing) {
   folder.write("none.bin", "");
   for (const std::string backend : backends) {
     const std::string more = " -o out --verify --backend " + backend;
-    expect_success("search none.npy table.npy --records table.npy" + more);
+    expect_success("search none.npy table.npy --payload table.npy" + more);
     expect_matches("out", {0}, {});
     EXPECT_EQ(folder.read("out.records.npy"), folder.read("none.npy"));
     expect_success("search keys.npy none.npy" + more);
     expect_matches("out", {0, 0, 0, 0, 0}, {});
-    expect_success("search keys.npy none.npy --first" + more);
+    expect_success("search keys.npy none.npy --matches first" + more);
     EXPECT_EQ(folder.read("out.ids.npy"), u32_array("(4,)", {none, none, none, none}));
-    expect_success("search none.bin none.bin --key-bytes 8 --table-bytes 8 --count" + more);
+    expect_success("search none.bin none.bin --key-bytes 8 --record-bytes 8 --matches count" + more);
     EXPECT_EQ(folder.read("out.counts.npy"), u32_array("(0,)", {}));
   }
 }
@@ -162,7 +162,7 @@ TEST_F(CliSearch, IsRightForManyKeys) {
   folder.write("table.npy", npy_file("'<u4'", "(100000,)", bytes_of(table)));
   folder.write("keys.npy", npy_file("'<u4'", "(70000,)", bytes_of(keys)));
   for (const std::string variant : {"cpu.direct", "cpu.partitioned", "reference.serial"}) {
-    for (const std::string kind : {"", " --first", " --count"}) {
+    for (const std::string kind : {"", " --matches first", " --matches count"}) {
       const std::string arguments =
           fmt::format("search keys.npy table.npy -o out --verify --backend cpu --variant {}{}", variant, kind);
       expect_success(arguments + " --threads 2 --memory 1G");
@@ -188,10 +188,10 @@ TEST_F(CliSearch, ReportsAreOneDocument) {
   EXPECT_EQ(report["matches"], 5);
   EXPECT_EQ(report["verified"], true);
   EXPECT_EQ(report["outputs"], nlohmann::json({"out.offsets.npy", "out.ids.npy"}));
-  const program_result first = run_sheaf(folder, "search keys.npy table.npy -o out --json --first");
+  const program_result first = run_sheaf(folder, "search keys.npy table.npy -o out --json --matches first");
   EXPECT_EQ(nlohmann::json::parse(first.out)["primitive"], "hash_find");
   EXPECT_EQ(nlohmann::json::parse(first.out)["matches"], 3) << "keys that some row has";
-  const program_result counts = run_sheaf(folder, "search keys.npy table.npy -o out --json --count");
+  const program_result counts = run_sheaf(folder, "search keys.npy table.npy -o out --json --matches count");
   EXPECT_EQ(nlohmann::json::parse(counts.out)["primitive"], "hash_count");
   EXPECT_EQ(nlohmann::json::parse(counts.out)["matches"], 5);
   const program_result text = run_sheaf(folder, "search keys.npy table.npy -o out --verify");
@@ -227,10 +227,10 @@ TEST_F(CliSearch, BadInputsAreNamed) {
   }
   fails("raw.bin table.npy", "raw.bin: not an .npy file; raw files need --key-bytes");
   fails("raw.bin table.npy --key-bytes 8", "raw.bin: 10 bytes are not a multiple of 8 bytes: 2 are left over");
-  fails("keys.npy raw.bin", "raw.bin: not an .npy file; raw files need --table-bytes");
-  fails("keys.npy table.npy --table-bytes 8", "table.npy: an .npy file, but --table-bytes is for raw files");
-  fails("keys.npy table.npy --records short.npy", "short.npy: 5 records, but table.npy has 4 rows");
-  fails("keys.npy table.npy --records raw.bin", "raw.bin: not an .npy file; raw files need --record-bytes");
+  fails("keys.npy raw.bin", "raw.bin: not an .npy file; raw files need --record-bytes");
+  fails("keys.npy table.npy --record-bytes 8", "table.npy: an .npy file, but --record-bytes is for raw files");
+  fails("keys.npy table.npy --payload short.npy", "short.npy: 5 records, but table.npy has 4 rows");
+  fails("keys.npy table.npy --payload raw.bin", "raw.bin: not an .npy file; raw files need --payload-bytes");
   fails("missing.npy table.npy", "missing.npy: cannot be opened: No such file or directory");
 }
 
@@ -244,8 +244,7 @@ TEST_F(CliSearch, UsageErrorsAreNamed) {
   fails("keys.npy table.npy -o out --key 1:8", "--key 1:8 ends past the 8 bytes of a row of table.npy");
   fails("keys.npy table.npy -o out --key 18446744073709551615:8",
         "--key 18446744073709551615:8 ends past the 8 bytes of a row of table.npy");
-  fails("keys.npy table.npy -o out --first --records table.npy",
-        "--records is for all matches, not for --first or --count");
+  fails("keys.npy table.npy -o out --matches first --payload table.npy", "--payload is for --matches all");
   std::filesystem::create_directory(folder / "inner");
   for (const std::string prefix : {".", "..", "inner", "inner/", "inner/missing/", "./"}) {
     fails("keys.npy table.npy -o " + prefix, "-o " + prefix + ": a folder; a prefix is how the names of files begin");
@@ -262,13 +261,13 @@ TEST_F(CliSearch, UsageErrorsAreNamed) {
     const scoped_environment forced("SHEAF_VARIANT", "hash_search:reference.serial,build_hash_index:reference.serial");
     expect_success("search keys.npy table.npy -o out --backend cpu --quiet");
   }
-  fails("keys.npy table.npy -o out --record-bytes 8", "--record-bytes is for --records");
+  fails("keys.npy table.npy -o out --payload-bytes 8", "--payload-bytes is for --payload");
   fails("keys.npy table.npy -o out --backend reference --variant cpu.direct",
         "--variant cpu.direct does not belong to --backend reference");
   fails("keys.npy table.npy -o out --variant cpu.fast --backend cpu",
         "no variant is named 'cpu.fast'; there are reference.serial, cpu.direct, cpu.partitioned");
   for (const char* wrong :
-       {"search keys.npy table.npy", "search keys.npy -o out", "search keys.npy table.npy --first --count -o out",
+       {"search keys.npy table.npy", "search keys.npy -o out", "search keys.npy table.npy --matches nonsense -o out",
         "search keys.npy table.npy --key-bytes 6 -o out"}) {
     EXPECT_EQ(run_sheaf(folder, wrong).code, 2) << wrong;
   }
@@ -286,7 +285,7 @@ TEST_F(CliSearch, NeverWritesAnInputNorOneFileTwice) {
 TEST_F(CliSearch, LeavesAllOldOutputsWhereOneCannotBeWritten) {
   folder.write("out.offsets.npy", "old");
   std::filesystem::create_directory(folder / "out.records.npy");
-  const program_result result = run_sheaf(folder, "search keys.npy table.npy --records table.npy -o out");
+  const program_result result = run_sheaf(folder, "search keys.npy table.npy --payload table.npy -o out");
   EXPECT_EQ(result.code, 2) << result.err;
   EXPECT_NE(result.err.find("out.records.npy"), std::string::npos) << result.err;
   EXPECT_EQ(folder.read("out.offsets.npy"), "old");
@@ -305,7 +304,7 @@ TEST_F(CliSearch, WritesNothingWhereOneOutputsNameIsTooLong) {
   expect_failure("search keys.npy table.npy -o " + prefix, 5,
                  "sheaf search: " + prefix + ".offsets.npy: cannot be created: File name too long");
   EXPECT_EQ(folder.read(prefix + ".ids.npy"), "old");
-  expect_success("search keys.npy table.npy --first -o " + prefix);
+  expect_success("search keys.npy table.npy --matches first -o " + prefix);
   EXPECT_EQ(folder.read(prefix + ".ids.npy"), u32_array("(4,)", {1, 0, none, 0}));
 }
 
@@ -316,11 +315,11 @@ TEST_F(CliSearch, FindsNamesThatAreTooLongBeforeItSearches) {
   const std::string too_long = fits + "x";
   expect_failure("search keys.npy table.npy --variant cpu.fast --backend cpu -o " + too_long, 5,
                  "sheaf search: " + too_long + ".offsets.npy: cannot be created: File name too long");
-  expect_failure("search keys.npy table.npy --records table.npy --variant cpu.fast --backend cpu -o " + too_long, 5,
+  expect_failure("search keys.npy table.npy --payload table.npy --variant cpu.fast --backend cpu -o " + too_long, 5,
                  "sheaf search: " + too_long + ".offsets.npy: cannot be created: File name too long");
-  expect_success("search keys.npy table.npy --first -o " + too_long);
+  expect_success("search keys.npy table.npy --matches first -o " + too_long);
   EXPECT_EQ(folder.read(too_long + ".ids.npy"), u32_array("(4,)", {1, 0, none, 0}));
-  expect_success("search keys.npy table.npy --records table.npy -o " + fits);
+  expect_success("search keys.npy table.npy --payload table.npy -o " + fits);
   expect_matches(fits, {0, 1, 3, 3, 5}, {1, 0, 2, 0, 2});
 }
 

@@ -57,6 +57,24 @@ TEST_F(CliSolve, SolvesForOnesOrAVector) {
   }
 }
 
+// Runs begin from 0 each, and one of them is written.
+TEST_F(CliSolve, RunsChangeNothingButTheTimes) {
+  for (const std::string backend : {"reference", "cpu"}) {
+    const std::string rest = " --jacobi --value-type f32 --quiet --verify --backend " + backend;
+    expect_success("solve a.mtx narrow.npy -o once.npy --history once.csv" + rest);
+    expect_success("solve a.mtx narrow.npy -o often.npy --history often.csv --runs 4" + rest);
+    EXPECT_EQ(folder.read("often.npy"), folder.read("once.npy"));
+    EXPECT_EQ(folder.read("often.csv"), folder.read("once.csv"));
+  }
+  const program_result text = run_sheaf(folder, "solve a.mtx -o x.npy --runs 5");
+  EXPECT_NE(text.out.find("; least of 5 runs, "), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find(" in the median, "), std::string::npos) << text.out;
+  const program_result json = run_sheaf(folder, "solve a.mtx -o x.npy --runs 5 --json");
+  const auto report = nlohmann::json::parse(json.out);
+  EXPECT_EQ(report["runs"], 5);
+  EXPECT_LE(report["seconds"], report["median_seconds"]);
+}
+
 TEST_F(CliSolve, SaysHowItEnded) {
   const program_result text = run_sheaf(folder, "solve a.mtx -o x.npy --backend cpu --verify --history r.csv");
   ASSERT_EQ(text.code, 0) << text.err;

@@ -95,7 +95,7 @@ TEST_F(CliSplit, WritesIndexesInstead) {
   expect_success("gather in.bin from.bin --record-bytes 2 --index-type u32 -o out.bin");
   EXPECT_EQ(folder.read("out.bin"), "d0b1e1a2c2");
   expect_success("split in.bin --record-bytes 2 --bits 8:8 --index scatter -o to.bin");
-  expect_success("scatter in.bin to.bin --record-bytes 2 --index-type u32 --count 5 -o out.bin");
+  expect_success("scatter in.bin to.bin --record-bytes 2 --index-type u32 --table 5 -o out.bin");
   EXPECT_EQ(folder.read("out.bin"), "d0b1e1a2c2");
 }
 
@@ -179,11 +179,11 @@ TEST_F(CliSplit, UsageErrorsAreNamed) {
   expect_failure(
       "split in.npy -o out", 2,
       "sheaf split: give --key OFFSET:BYTES, --bits FIRST:COUNT, or --keys FILE and --categories N, to which "
-      "--first FILE adds records of several categories");
+      "--row-offsets FILE adds records of several categories");
   expect_failure(
       "split in.npy --keys keys.npy -o out", 2,
       "sheaf split: give --key OFFSET:BYTES, --bits FIRST:COUNT, or --keys FILE and --categories N, to which "
-      "--first FILE adds records of several categories");
+      "--row-offsets FILE adds records of several categories");
   expect_failure("split in.npy --categories of.npy -o out", 2,
                  "sheaf split: --categories: 'of.npy' is not a whole number from 1 to 4294967296; --keys names the "
                  "file of the categories\nTry: sheaf split --help");
@@ -301,7 +301,7 @@ class CliSplitOfSeveral : public CliSplit {
     folder.write("each.bin", bytes_of<std::uint8_t>({2, 0, 1, 0, 2, 2}));
   }
 
-  const std::string several = " --first first.npy --keys each.npy --categories 4 ";
+  const std::string several = " --row-offsets first.npy --keys each.npy --categories 4 ";
   const std::string numbers = bytes_of<std::uint32_t>({0, 3, 1, 0, 3, 4});
 };
 
@@ -322,7 +322,7 @@ TEST_F(CliSplitOfSeveral, WritesRecordsSourcesAndOffsets) {
     }
   }
   expect_success(
-      "split in.bin --record-bytes 2 --first first.npy --keys each.bin --key-bytes 1 --categories 4 -o out.bin");
+      "split in.bin --record-bytes 2 --row-offsets first.npy --keys each.bin --key-bytes 1 --categories 4 -o out.bin");
   EXPECT_EQ(folder.read("out.bin"), "a2d0b1a2d0e1");
 }
 
@@ -334,7 +334,8 @@ TEST_F(CliSplitOfSeveral, WritesAGatherIndexAlone) {
   expect_success("split" + several + "--sources sources.npy --verify");
   EXPECT_EQ(folder.read("sources.npy"), npy_file("'<u4'", "(6,)", numbers));
   // Raw where the inputs are.
-  expect_success("split --first first.npy --keys each.bin --key-bytes 1 --categories 4 --index gather -o index.bin");
+  expect_success(
+      "split --row-offsets first.npy --keys each.bin --key-bytes 1 --categories 4 --index gather -o index.bin");
   EXPECT_EQ(folder.read("index.bin"), numbers);
   expect_success("gather in.npy index.npy -o out.npy");
   const auto report =
@@ -352,24 +353,25 @@ TEST_F(CliSplitOfSeveral, RefusesWhatIsForRecordsOfOneCategory) {
   refused("in.npy" + several, "--output is required" + hint);
   refused("in.npy" + several + "--sources s.npy", "IN is for -o; --sources alone does without records");
   refused(several + "-o out.npy", "-o needs IN; --sources alone does without records");
-  refused("in.npy" + several + "-o out.npy --unstable", "--unstable is for records of one category, not for --first");
+  refused("in.npy" + several + "-o out.npy --unstable",
+          "--unstable is for records of one category, not for --row-offsets");
   refused("in.npy" + several + "-o out.npy --index scatter",
-          "--index scatter is for records of one category; with --first they go to several places");
+          "--index scatter is for records of one category; with --row-offsets they go to several places");
   refused(several + "-o out.npy --index gather --sources s.npy",
           "--sources and --index gather write the same numbers; give one of them");
   refused("in.npy --key 0:1 -o out.npy --sources s.npy",
-          "--sources is for --first; --index gather writes where records of one category come from");
+          "--sources is for --row-offsets; --index gather writes where records of one category come from");
   refused("in.npy --key 0:1 -o out.npy --index-type u32",
-          "--index-type is for --first; --output-type is the type of an index to write");
-  refused("in.npy --first first.npy -o out.npy", "--first requires --categories" + hint);
-  refused("in.npy --first first.npy --keys each.npy -o out.npy", "--first requires --categories" + hint);
+          "--index-type is for --row-offsets; --output-type is the type of an index to write");
+  refused("in.npy --row-offsets first.npy -o out.npy", "--row-offsets requires --categories" + hint);
+  refused("in.npy --row-offsets first.npy --keys each.npy -o out.npy", "--row-offsets requires --categories" + hint);
   refused("in.npy" + several + "-o out.npy --key 0:1", "--key excludes --categories" + hint);
   refused("in.npy" + several + "-o out.npy --output-type u32", "--output-type is for --sources");
-  refused("in.npy --first first.npy --keys each.bin --key-bytes 3 --categories 4 -o out.npy",
+  refused("in.npy --row-offsets first.npy --keys each.bin --key-bytes 3 --categories 4 -o out.npy",
           "--key-bytes is 3, not 1, 2 or 4");
-  refused("in.npy --first first.npy --keys each.npy --categories 2 -o out.npy",
+  refused("in.npy --row-offsets first.npy --keys each.npy --categories 2 -o out.npy",
           "each.npy: category[0] is 2, past the 2 categories", 3);
-  refused("in.npy --first of.npy --keys each.npy --categories 4 -o out.npy",
+  refused("in.npy --row-offsets of.npy --keys each.npy --categories 4 -o out.npy",
           "of.npy: 5 numbers, but in.npy has 5 records, which need 6", 3);
   refused("in.npy" + several + "--index gather -o first.npy",
           "-o first.npy is the input first.npy; inputs are never written");
