@@ -8,6 +8,7 @@
 
 #include "apps/sheaf/arguments.hpp"
 #include "apps/sheaf/files/failure.hpp"
+#include "apps/sheaf/files/memory_limit.hpp"
 #include "apps/sheaf/files/streams.hpp"
 #include "apps/sheaf/files/text/number.hpp"
 #include "apps/sheaf/sort/key.hpp"
@@ -75,9 +76,9 @@ void common_options::add_verify_to(CLI::App& subcommand, const std::string& text
 }
 
 void common_options::add_memory_to(CLI::App& subcommand) {
-  add_byte_size(
-      subcommand, "--memory", scratch_limit,
-      "Most memory for scratch and buffers, such as 512M, 1.5G or 4GiB; work is then done by plans that need no more");
+  add_byte_size(subcommand, "--memory", memory_limit,
+                "Most memory for scratch and buffers, such as 512M, 1.5G or 4GiB: results, what is read from text or "
+                "unpacked, copies on a device, what is kept for runs; files that are mapped do not count");
 }
 
 void common_options::add_temporary_to(CLI::App& subcommand) {
@@ -123,6 +124,28 @@ void common_options::warn_of_profile(const context& ctx) const {
   fmt::print(stderr, "sheaf: warning: not used: {}\n", ctx.ignored_profile());
 }
 
+void common_options::limit_scratch(const context& ctx) const {
+  if (!memory_limit) return;
+  context same = ctx;  // all copies have one limit
+  same.limit_scratch(io::memory_left());
+}
+
+void common_options::require_scratch(const explanation& plan, std::string_view forced) const {
+  if (!memory_limit || plan.choice() != nullptr) return;
+  const variant_estimate* least = nullptr;
+  for (const variant_estimate& v : plan.variants) {
+    const bool may_run = forced.empty() ? !v.by_name_only : v.variant == forced;
+    const bool lacks_scratch = !v.applicable && v.scratch_bytes > io::memory_left();
+    if (may_run && lacks_scratch && (least == nullptr || v.scratch_bytes < least->scratch_bytes)) least = &v;
+  }
+  if (least == nullptr) return;
+  io::throw_no_room_for_scratch(fmt::format("{} of {}", least->variant, plan.primitive), least->scratch_bytes);
+}
+
+void common_options::require_memory_to_verify(std::uint64_t bytes) const {
+  if (verify && !plans_only) static_cast<void>(io::held_memory("what --verify checks by", bytes));
+}
+
 context common_options::make_context() const {
   const bool is_auto = backend == "auto";
   const backend_kind kind = is_auto          ? core::best_backend()
@@ -138,7 +161,8 @@ context common_options::make_context() const {
 
 context common_options::make_context(backend_kind kind) const {
   context ctx = context::on(kind, threads);
-  if (scratch_limit) ctx.limit_scratch(*scratch_limit);
+  if (memory_limit) io::limit_memory(*memory_limit);
+  limit_scratch(ctx);
   return ctx;
 }
 

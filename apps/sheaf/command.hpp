@@ -53,10 +53,10 @@ struct common_options {
   bool json = false;             ///< print one JSON document on stdout
   bool verify = false;
   bool quiet = false;
-  bool verbose = false;                        ///< say on stderr which variants there were, and which one ran
-  std::string variant_name;                    ///< the variant to force; empty: the planner's choice
-  std::uint64_t runs = 0;                      ///< how often the work is done and timed; 0: once, and nobody asked
-  std::optional<std::uint64_t> scratch_limit;  ///< bytes of scratch that a call may take
+  bool verbose = false;                       ///< say on stderr which variants there were, and which one ran
+  std::string variant_name;                   ///< the variant to force; empty: the planner's choice
+  std::uint64_t runs = 0;                     ///< how often the work is done and timed; 0: once, and nobody asked
+  std::optional<std::uint64_t> memory_limit;  ///< bytes that scratch and buffers may take together
   /// The subcommand says itself which profiles are used and which are not.
   bool shows_profile = false;
   bool plans_only = false;  ///< print what the subcommand would do, as `sheaf plan --like` does, and do nothing
@@ -75,7 +75,7 @@ struct common_options {
   void add_context_to(CLI::App& subcommand);
   /// --verify. @param text  what it does
   void add_verify_to(CLI::App& subcommand, const std::string& text = by_reference);
-  /// --memory, for subcommands whose calls take scratch.
+  /// --memory, for subcommands whose calls take scratch. It counts buffers that are io::held_memory.
   void add_memory_to(CLI::App& subcommand);
   /// --temporary, for subcommands that read files.
   static void add_temporary_to(CLI::App& subcommand);
@@ -85,6 +85,14 @@ struct common_options {
   void add_to(CLI::App& subcommand);
   void add_to(CLI::App& subcommand, const std::string& verify_text);
 
+  /// Leaves to the scratch of each call on ctx what --memory leaves beside the buffers that are held by now.
+  void limit_scratch(const context& ctx) const;
+  /// @throws error(out_of_memory) saying how much is needed, if --memory leaves too little scratch for every variant
+  void require_scratch(const explanation& plan) const { require_scratch(plan, variant()); }
+  /// @param forced  the variant that the plan has to take; empty: any
+  void require_scratch(const explanation& plan, std::string_view forced) const;
+  /// With --verify, asks for what the check takes before any work. @throws error(out_of_memory)
+  void require_memory_to_verify(std::uint64_t bytes) const;
   /// A context of the backend, limited to --memory. Warns, once, where SHEAF_PROFILE is of another backend.
   /// @throws error(backend_unavailable), error(bad_argument) for threads of a backend that has none
   context make_context() const;

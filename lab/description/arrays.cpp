@@ -29,6 +29,12 @@ std::uint64_t bytes_of_making(const problem_spec& p) {
   return made == nullptr ? 0 : made->making_bytes(p);
 }
 
+std::uint64_t problem_arrays::held_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const buffer& each : buffers_) bytes += each.size();
+  return bytes;
+}
+
 void problem_arrays::reserve(const problem_spec& p, std::uint64_t copies) {
   const array_shapes shapes = job_of(p).shapes(p);
   for (std::size_t place = 0; place < most_arrays; ++place) {

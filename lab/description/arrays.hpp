@@ -21,6 +21,8 @@ class problem_arrays {
 
   /// Overwrites the outputs of copy 0 and gives what is read and written its first contents again.
   void reset_outputs() const;
+  /// Memory of the buffers, which are as large as those of the largest problem so far.
+  std::uint64_t held_bytes() const;
   /// Mistakes in the answer of copy 0.
   std::uint64_t count_mistakes(bool with_side_outputs) const;
 

@@ -66,9 +66,8 @@ std::optional<std::uint64_t> first_without_writer(const_records in, index_span i
 }  // namespace
 
 std::optional<std::uint64_t> first_gather_difference(const_records table, index_span index, const_records out) {
-  constexpr std::uint64_t part_bytes = std::uint64_t{16} << 20;
   const context host = context::cpu(1);
-  const std::uint64_t part_count = std::max<std::uint64_t>(part_bytes / out.record_bytes, 1);
+  const std::uint64_t part_count = std::max<std::uint64_t>(most_bytes_to_check_a_gather / out.record_bytes, 1);
   const buffer expected(host, std::min(part_count, out.count) * out.record_bytes);
   io::progress_step step("verifying records", io::progress_unit::items, static_cast<double>(out.count));
   for (std::uint64_t first = 0; first < out.count; first += part_count) {

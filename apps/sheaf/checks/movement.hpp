@@ -7,6 +7,9 @@
 // Checks answers in host memory against the serial reference.
 namespace sheaf::jobs {
 
+/// What first_gather_difference takes, unless a record is larger.
+constexpr std::uint64_t most_bytes_to_check_a_gather = std::uint64_t{16} << 20;
+
 /// The first record of `out` that differs from the gather. Bad indices expect zero bytes.
 std::optional<std::uint64_t> first_gather_difference(const_records table, index_span index, const_records out);
 

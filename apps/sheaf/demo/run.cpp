@@ -1,9 +1,11 @@
 #include "apps/sheaf/demo/run.hpp"
 
+#include <bit>
 #include <chrono>
 #include <fstream>
 
 #include "apps/sheaf/demo/profile.hpp"
+#include "apps/sheaf/files/memory_limit.hpp"
 #include "core/backends.hpp"
 #include "lab/description/arrays.hpp"
 
@@ -100,6 +102,8 @@ demo_row run_row(const context& ctx, const demo_settings& settings, const entry&
   memory.fill(problem, 1);
   memory.reset_outputs();
   ctx.wait();
+  const io::held_memory held("the arrays of " + name(problem), memory.held_bytes());
+  if (settings.on_arrays) settings.on_arrays(ctx);
   const array_set arrays = memory.of_copy(0);
   const planned_call call =
       sample.is_prepared ? prepared(ctx, entry, problem, arrays) : planned(ctx, settings, entry, problem, arrays);
@@ -170,7 +174,12 @@ demo_result run_demo(const context& ctx, const demo_settings& settings) {
   result.profile = ctx.profile().name;
   result.rates = settings.rates.empty() ? origin_of_rates(ctx) : settings.rates;
   result.threads = ctx.threads();
-  result.limits = measure_copy_limits(ctx, arrays_of_a_row * settings.size.array_bytes);
+  {
+    // Of a copy from one array to another.
+    const io::held_memory held("the arrays that copies are timed with",
+                               2 * std::bit_ceil(arrays_of_a_row * settings.size.array_bytes));
+    result.limits = measure_copy_limits(ctx, arrays_of_a_row * settings.size.array_bytes);
+  }
   if (settings.on_row) settings.on_row(result);
   problem_arrays memory(ctx);
   for_each_row(ctx.backend(), settings, [&](const entry& e, const sample& s) {

@@ -58,6 +58,7 @@ struct demo_settings {
   std::string_view variant = {};  ///< variant to force; empty: none. Prepared calls, which have others, are left out.
   std::string rates = {};         ///< where the context's rates are from; its profile says so unless given
   std::function<void(const demo_result&)> on_row = {};  ///< called after the limits are measured and after each row
+  std::function<void(const context&)> on_arrays = {};   ///< called once the arrays of a row are there, before its plan
   /// Runs a call on these arrays. Tests replace it by faulty ones, to see that the check fails.
   std::function<void(const std::function<void()>& call, const array_set& arrays)> around =
       [](const std::function<void()>& call, const array_set&) { call(); };

@@ -116,6 +116,7 @@ const_records record_file::rows(std::uint64_t most_bytes, std::size_t axes) cons
   }
   if (row_major_ == nullptr) {
     require_memory_for_copy(path(), array_.data_bytes);
+    held_ = held_memory(path() + " in rows", array_.data_bytes);
     row_major_ = std::make_unique_for_overwrite<std::byte[]>(array_.data_bytes);
     progress_step step("bringing into rows " + path(), progress_unit::bytes, static_cast<double>(array_.data_bytes));
     const auto read = [&](std::uint64_t offset, void* into, std::uint64_t bytes) {
@@ -164,6 +165,13 @@ index_file::index_file(const std::string& path, std::optional<index_type> type, 
   if (!type) require_index(file_.type(), file_.path());
   indices_ = {nullptr, file_.unmapped_rows(sizeof(std::uint64_t), shape().size()).count,
               type ? *type : index_type_of(file_.type())};
+  const std::uint64_t width_of_file = type ? bytes(*type) : file_.type().item_bytes;
+  const std::uint64_t copied_bytes = bytes_of(indices_.count, bytes(indices_.type));
+  const bool is_widened = width_of_file != bytes(indices_.type);
+  const bool is_in_file = file_.has_native_numbers() || indices_.count == 0;
+  // native_numbers counts its own copy.
+  if (is_widened || (what == reading::header && !is_in_file))
+    held_ = held_memory(file_.path() + " as numbers of this machine", copied_bytes);
   if (what == reading::header) return;
   const const_records rows = file_.rows(sizeof(std::uint64_t), shape().size());
   indices_.data = rows.data;

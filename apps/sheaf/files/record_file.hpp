@@ -42,6 +42,11 @@ class record_file {
   bool is_mapped() const noexcept { return !array_.column_major && held_bytes() == 0; }
   /// Memory that this object has taken for the array so far.
   std::uint64_t held_bytes() const noexcept;
+  /// Whether the items are numbers as this machine has them, aligned, so that native_numbers copies none.
+  bool has_native_numbers() const noexcept {
+    const bool is_aligned = array_.column_major || data_offset() % array_.type.item_bytes == 0;
+    return is_aligned && array_.type.order != '>';
+  }
   /// Memory that it keeps beside the rows once rows() has been called: what they were brought into C order from.
   std::uint64_t bytes_beside_rows() const noexcept { return array_.column_major ? contents_.held_bytes() : 0; }
 
@@ -53,6 +58,7 @@ class record_file {
   bool is_npy_ = false;
   npy_array array_;
   mutable std::unique_ptr<std::byte[]> row_major_;  ///< the data in C order, once they are asked for
+  mutable held_memory held_;                        ///< of these
 };
 
 /// How much of a file is wanted.
@@ -79,6 +85,7 @@ class index_file {
  private:
   record_file file_;
   index_span indices_;
+  held_memory held_;  ///< of a copy that is made here, or would be if the data were read
   native_numbers numbers_;
   std::vector<std::uint32_t> widened_;  ///< numbers of 4 bytes, of either sign
 };

@@ -8,9 +8,9 @@
 #include <sheaf/sort.hpp>
 
 #include "apps/sheaf/files/failure.hpp"
+#include "apps/sheaf/files/memory_limit.hpp"
 #include "apps/sheaf/mesh/parts.hpp"
 #include "apps/sheaf/mesh/repeated.hpp"
-#include "core/host.hpp"
 #include "core/startable.hpp"
 #include "primitives/views.hpp"
 
@@ -76,7 +76,7 @@ void for_each_run(int threads, const std::vector<std::uint64_t>& keys, Reserve r
 
 // Keys alone are sorted in place of pairs, where nobody asks which elements have an edge.
 std::vector<std::uint64_t> sorted_keys(const context& ctx, const unstructured_mesh& mesh, const part_numbers& parts) {
-  require_memory(parts.count() * bytes_per_key + most_scratch_beside, "the edges of all elements");
+  require_memory(parts.count() * bytes_per_key, "the edges of all elements", most_scratch_beside);
   std::vector<std::uint64_t> keys(parts.count());
   fill_keys(ctx.threads(), mesh, parts, keys);
   std::vector<std::uint64_t> sorted(parts.count());
@@ -93,11 +93,12 @@ void require_cpu(const context& ctx) {
   }
 }
 
-void require_memory(std::uint64_t bytes, std::string_view what) {
-  if (bytes < small_bytes) return;
-  const std::uint64_t available = core::host_available_bytes();
-  if (bytes <= available) return;
-  io::throw_error(error_code::out_of_memory, "mesh: {} take {} bytes, but {} are available", what, bytes, available);
+void require_memory(std::uint64_t bytes, std::string_view what, std::uint64_t bytes_beside) {
+  if (bytes + bytes_beside < small_bytes && bytes <= io::memory_left()) return;
+  const io::available_memory available = io::memory_available();
+  // --memory counts what is taken, the host's memory also what may be.
+  if (bytes + (available.is_limited ? 0 : bytes_beside) <= available.bytes) return;
+  io::throw_error(error_code::out_of_memory, "mesh: {} take {} bytes, but {}", what, bytes, available.text());
 }
 
 std::vector<edge> edges_of(const context& ctx, const unstructured_mesh& mesh) {
@@ -118,8 +119,8 @@ std::vector<edge> edges_of(const context& ctx, const unstructured_mesh& mesh) {
 
 template <class Number>
 edge_incidence<Number> incidence_of(const context& ctx, const unstructured_mesh& mesh, const part_numbers& parts) {
-  require_memory(parts.count() * (bytes_per_key + 4 * sizeof(Number)) + most_scratch_beside,
-                 "the edges of all elements");
+  require_memory(parts.count() * (bytes_per_key + 4 * sizeof(Number)), "the edges of all elements",
+                 most_scratch_beside);
   std::vector<std::uint64_t> keys(parts.count());
   std::vector<Number> numbers(parts.count());
   fill_keys(ctx.threads(), mesh, parts, keys);

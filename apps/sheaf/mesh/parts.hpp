@@ -172,7 +172,8 @@ boundary boundary_of(const context& ctx, const unstructured_mesh& mesh, const pa
 /// @throws error(bad_argument) unless ctx is of the CPU
 void require_cpu(const context& ctx);
 
-/// Asks for memory before it is taken. @throws error(out_of_memory) saying what for
-void require_memory(std::uint64_t bytes, std::string_view what);
+/// Asks for memory before it is taken. @param bytes_beside  that may be wanted, too
+/// @throws error(out_of_memory) saying what for
+void require_memory(std::uint64_t bytes, std::string_view what, std::uint64_t bytes_beside = 0);
 
 }  // namespace sheaf::mesh

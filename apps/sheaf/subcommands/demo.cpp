@@ -135,6 +135,7 @@ void run(const demo_options& options) {
     settings.rates = rates_of(ctx, options);
     settings.size = options.size == "small" ? jobs::small_size() : jobs::full_size(ctx);
     settings.variant = options.variant();
+    settings.on_arrays = [&options](const context& of_row) { options.limit_scratch(of_row); };
     results.push_back(run_rows(ctx, settings, table));
     if (options.is_reference()) results.back().backend = "reference";
     if (table) fmt::print("\n{}\n", jobs::summary_table(results.back()));

@@ -181,10 +181,28 @@ edge_plans plans_of(const edges_command& command, const context& ctx, const edge
   return plans;
 }
 
+// Values, weights, the result, and copies of these and the edges on a device.
+io::held_memory hold_buffers(const edges_command& command, const context& ctx, const edge_shape& shape) {
+  const std::uint64_t value_bytes = bytes_of(shape.values().count, bytes(shape.value));
+  const std::uint64_t weight_bytes = shape.has_weights ? bytes_of(shape.edges, bytes(shape.value)) : 0;
+  const std::uint64_t copied_bytes = 2 * value_bytes + weight_bytes + bytes_of(2 * shape.edges, bytes(shape.ends)) +
+                                     bytes_of(shape.nodes.nodes * shape.dimensions, sizeof(double));
+  io::held_memory held({{"the values", value_bytes},
+                        {"the weights", weight_bytes},
+                        {"the result", value_bytes},
+                        {"the result's file", command.output.empty() ? 0 : value_bytes},
+                        {"copies on the device", bytes_on_device(ctx, copied_bytes)}});
+  command.common.limit_scratch(ctx);
+  constexpr std::uint64_t bytes_of_an_exact_sum = 64;
+  command.common.require_memory_to_verify(bytes_of(shape.values().count, bytes_of_an_exact_sum));
+  return held;
+}
+
 void print_edges_plan(const edges_command& command, const context& ctx, const edge_graph& graph) {
   const edge_files& files = command.files;
   const edge_shape shape = shape_of(command, graph, shape_of_nodes(files, graph));
   look_at_weights(files, shape.edges);
+  const io::held_memory held = hold_buffers(command, ctx, shape);
   edge_plans plans = plans_of(command, ctx, shape);
   std::vector<std::string> read = read_when_opened({files.mesh, files.values, files.weights});
   if (graph.mesh && read_when_opened({files.mesh}).empty()) read.insert(read.begin(), files.mesh);
@@ -237,6 +255,8 @@ struct edge_sums {
                                                          .edge_weights = weights.count == 0 ? 0U : 1U});
     preparing.reset();
     timing.preparation = prepared.report();
+    const io::held_memory kept("what the preparation keeps", timing.preparation.kept_bytes);
+    command.common.limit_scratch(ctx);
     const run_times times = timed_runs(
         ctx, command.files.mesh, command.runs(), [&] { prepared.run(from, weights, to, command.function); },
         timing.plan);
@@ -274,6 +294,7 @@ void run_typed(const edges_command& command) {
   const edge_graph graph = read_edge_graph(files, command.common.host_threads(), command.common.wanted());
   print_edge_warnings(command.common, graph.warnings);
   if (command.common.plans_only) return print_edges_plan(command, ctx, graph);
+  const io::held_memory held = hold_buffers(command, ctx, shape_of(command, graph, shape_of_nodes(files, graph)));
   const node_numbers<Value> numbers = read_node_numbers<Value>(files, graph);
   const index_span ends = graph.ends();
   const std::uint64_t edges = ends.count / 2;
@@ -299,6 +320,7 @@ void run_typed(const edges_command& command) {
   timing.predicted_seconds = predicted_run_seconds(plans.of_runs().plan);
   timing.predicted_unprepared_seconds = predicted_seconds(plans.call.plan);
   timing.plan = std::move(plans.call.plan);
+  command.common.require_scratch(timing.plan);
   const edge_sums sums{command,
                        ctx,
                        view,

@@ -35,17 +35,30 @@ planned_call plan_of(const movement_options& command, const context& ctx, const 
                           });
 }
 
+// Copies of the table, the index and the result.
+std::uint64_t device_bytes(const context& ctx, const const_records table, const index_span index) {
+  return bytes_on_device(ctx, bytes_of(table.count, table.record_bytes)) +
+         bytes_on_device(ctx, bytes_of(index.count, bytes(index.type) + table.record_bytes));
+}
+
 void run(const movement_options& command) {
   require_output(command.output, {command.records_path, command.index});
   const context ctx = command.common.make_context();
   const io::record_file table(command.records_path, command.record_bytes);
   const io::index_file index(command.index, command.index_kind, "--index-type", command.common.wanted());
   require_name_of_kind(command.output, table);
-  const planned_call planned = plan_of(command, ctx, planned_rows(ctx, table), index.indices());
+  const const_records planned_table = planned_rows(ctx, table);
+  const std::uint64_t result_bytes = bytes_of(index.indices().count, planned_table.record_bytes);
+  const io::held_memory buffers(
+      {{"the result", result_bytes}, {"copies on the device", device_bytes(ctx, planned_table, index.indices())}});
+  command.common.limit_scratch(ctx);
+  command.common.require_memory_to_verify(std::min(result_bytes, jobs::most_bytes_to_check_a_gather));
+  const planned_call planned = plan_of(command, ctx, planned_table, index.indices());
   if (command.common.plans_only) {
     return print_plan(command.common, ctx,
                       work_of("gather", planned, read_when_opened({command.records_path, command.index})));
   }
+  command.common.require_scratch(planned.plan);
   const const_records rows = table.rows(primitives::most_record_bytes);
   const index_span indices = index.indices();
   record_output out(command.output, output_header(table, index.shape(), table.row_shape()), indices.count,

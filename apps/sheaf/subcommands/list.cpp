@@ -105,6 +105,13 @@ primitives::problem_spec problem_of(const list_command& command, std::string_vie
   return problem;
 }
 
+// The result, and copies of it, of the list and of values on a device.
+io::held_memory hold_buffers(const context& ctx, const index_span list, std::uint64_t result_bytes,
+                             std::uint64_t value_bytes) {
+  const std::uint64_t all_bytes = bytes_of(list.count, bytes(list.type)) + value_bytes + result_bytes;
+  return io::held_memory({{"the result", result_bytes}, {"copies on the device", bytes_on_device(ctx, all_bytes)}});
+}
+
 planned_call plan_of(const rank_command& command, const context& ctx, const index_span list, index_type type) {
   primitives::problem_spec problem = problem_of(command, "list_rank", list);
   problem.record_bytes = bytes(type);
@@ -121,10 +128,14 @@ void run(const rank_command& command) {
   require_name_of_kind(command.output, command.list, !command.index_kind);
   const index_span successors = list.indices();
   const index_type type = index_type_for(command.rank_type, successors.count, "nodes", "--output-type ");
+  const io::held_memory buffers = hold_buffers(ctx, successors, bytes_of(successors.count, bytes(type)), 0);
+  command.common.limit_scratch(ctx);
+  command.common.require_memory_to_verify(successors.count / 8);
   const planned_call planned = plan_of(command, ctx, successors, type);
   if (command.common.plans_only) {
     return print_plan(command.common, ctx, work_of("rank", planned, read_when_opened({command.list})));
   }
+  command.common.require_scratch(planned.plan);
 
   const context_input context_list(ctx, successors.data, successors.count * bytes(successors.type));
   const index_span through(context_list.data(), successors.count, successors.type);
@@ -172,7 +183,11 @@ class value_file {
   value_file(const std::string& path, std::optional<value_type> raw, io::reading what)
       : file_(path, raw ? bytes(*raw) : 0, "--value-type"), type_(raw ? *raw : require_value_type(file_)) {
     values_ = {nullptr, file_.unmapped_rows(bytes(type_), file_.shape().size()).count, type_};
-    if (what == io::reading::header) return;
+    if (what == io::reading::header) {
+      const std::uint64_t copied_bytes = file_.has_native_numbers() ? 0 : bytes_of(values_.count, bytes(type_));
+      held_ = io::held_memory(path + " as numbers of this machine", copied_bytes);
+      return;
+    }
     const const_records rows = file_.rows(bytes(type_), file_.shape().size());
     numbers_ = io::native_numbers(rows, file_.type());
     values_.data = numbers_.data();
@@ -185,6 +200,7 @@ class value_file {
   io::record_file file_;
   value_type type_;
   const_values values_;
+  io::held_memory held_;  ///< of a copy that a run would make
   io::native_numbers numbers_;
 };
 
@@ -240,10 +256,15 @@ void run(const scan_command& command) {
   require_operator(command.op, in.type, command.values);
   list_scan_options options{.lists = command.lists, .pattern = command.pattern, .variant = command.common.variant()};
   if (command.exclusive_from) options.exclusive_from = parse_scalar(*command.exclusive_from, in.type);
+  const std::uint64_t result_bytes = bytes_of(in.count, value_bytes);
+  const io::held_memory buffers = hold_buffers(ctx, successors, result_bytes, result_bytes);
+  command.common.limit_scratch(ctx);
+  command.common.require_memory_to_verify(successors.count / 8);
   const planned_call planned = plan_of(command, ctx, successors, in.type, options.exclusive_from);
   if (command.common.plans_only) {
     return print_plan(command.common, ctx, work_of("scan", planned, read_when_opened({command.list, command.values})));
   }
+  command.common.require_scratch(planned.plan);
 
   const context_input context_list(ctx, successors.data, successors.count * bytes(successors.type));
   const context_input context_values(ctx, in.data, in.count * value_bytes);

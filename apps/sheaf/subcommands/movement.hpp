@@ -5,6 +5,7 @@
 
 #include "apps/sheaf/command.hpp"
 #include "apps/sheaf/context_array.hpp"
+#include "apps/sheaf/files/memory_limit.hpp"
 #include "apps/sheaf/files/progress.hpp"
 #include "apps/sheaf/files/record_file.hpp"
 #include "apps/sheaf/files/streams.hpp"
@@ -26,6 +27,7 @@ struct movement_options {
   void add_to(CLI::App& subcommand, const std::string& sequential_name, const std::string& sequential_description);
 };
 
+using io::bytes_of;
 using jobs::context_array;
 using jobs::context_input;
 using jobs::context_matrix;
@@ -91,6 +93,11 @@ class record_output {
   buffer rows_;
 };
 
+/// Bytes that arrays of the host take once more where a context does not work in place.
+inline std::uint64_t bytes_on_device(const context& ctx, std::uint64_t bytes) {
+  return jobs::works_in_place(ctx) ? 0 : bytes;
+}
+
 /// Memory where a context writes the records of an output.
 struct context_output : context_array {
   context_output(const context& ctx, const record_output& out) : context_array(ctx, out.rows().data, out.bytes()) {}
@@ -112,7 +119,12 @@ double timed(const context& ctx, const std::string& index_path, Work work, const
   std::optional<io::progress_step> step;
   if (plan != nullptr) step.emplace(plan->primitive, io::progress_unit::seconds, predicted_seconds(*plan));
   const auto start = std::chrono::steady_clock::now();
-  work();
+  try {
+    work();
+  } catch (const error& e) {
+    if (e.code() != error_code::out_of_memory) throw;
+    throw io::with_buffers_in_words(e);
+  }
   try {
     ctx.wait();
   } catch (const error& e) {

@@ -147,6 +147,27 @@ planned_call plan_of(const multi_split_command& command, const context& ctx, con
   return call;
 }
 
+// The outputs, and copies of these and the inputs on a device.
+io::held_memory hold_buffers(const multi_split_command& command, const context& ctx, const multi_split_inputs& files,
+                             index_type type) {
+  const std::uint64_t entries = files.of.count;
+  const bool has_sources = !command.sources.empty();
+  const std::uint64_t result_bytes = command.moves() ? bytes_of(entries, files.in.record_bytes) : 0;
+  const std::uint64_t source_bytes = has_sources || !command.moves() ? bytes_of(entries, bytes(type)) : 0;
+  const std::uint64_t offset_bytes = command.offsets.empty() ? 0 : bytes_of(command.categories + 1, 8);
+  const std::uint64_t read_bytes = bytes_of(files.in.count, files.in.record_bytes) +
+                                   bytes_of(files.row_offsets.records() + 1, 8) +
+                                   bytes_of(entries, files.of.record_bytes);
+  const bool has_copy = !files.category_file.has_native_numbers();
+  return io::held_memory(
+      {{"the result", result_bytes},
+       {"the sources", source_bytes},
+       {"the offsets", offset_bytes},
+       {"categories as numbers of this machine",
+        has_copy && command.common.plans_only ? bytes_of(entries, files.of.record_bytes) : 0},
+       {"copies on the device", bytes_on_device(ctx, read_bytes + result_bytes + source_bytes + offset_bytes)}});
+}
+
 }  // namespace
 
 void run_multi_split(const multi_split_command& command) {
@@ -156,12 +177,16 @@ void run_multi_split(const multi_split_command& command) {
   multi_split_inputs files(command);
   const std::uint64_t entries = files.of.count;
   const index_type type = index_type_for(command.sources_type, files.row_offsets.records());
+  const io::held_memory buffers = hold_buffers(command, ctx, files, type);
+  command.common.limit_scratch(ctx);
+  command.common.require_memory_to_verify(bytes_of(entries, 8) + bytes_of(command.categories + 1, 8));
   const planned_call planned = plan_of(command, ctx, files, type);  // before outputs are opened
   if (command.common.plans_only) {
     return print_plan(
         command.common, ctx,
         work_of(command.subcommand, planned, read_when_opened({command.in, command.row_offsets, command.keys})));
   }
+  command.common.require_scratch(planned.plan);
   files.read(command);
 
   const bool moves = command.moves();

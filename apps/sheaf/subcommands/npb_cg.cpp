@@ -64,6 +64,22 @@ double iterations_of(const jobs::nas_class& of) {
   return static_cast<double>(of.iterations * jobs::nas_steps_of_a_system);
 }
 
+// The matrix, a copy of it in f32, the vectors, and copies of what runs on a device.
+io::held_memory hold_buffers(const npb_command& command, const context& ctx, const jobs::nas_class& of,
+                             std::uint64_t nonzeros) {
+  const std::uint64_t value_bytes = command.narrow ? sizeof(float) : sizeof(double);
+  const auto matrix_bytes = [&](std::uint64_t width) {
+    return (of.rows + 1) * sizeof(std::uint64_t) + nonzeros * (sizeof(std::uint32_t) + width);
+  };
+  const std::uint64_t vector_bytes = 2 * of.rows * value_bytes;
+  io::held_memory held({{"the matrix", matrix_bytes(sizeof(double))},
+                        {"the matrix in f32", command.narrow ? matrix_bytes(value_bytes) : 0},
+                        {"vectors", vector_bytes},
+                        {"copies on the device", bytes_on_device(ctx, matrix_bytes(value_bytes) + vector_bytes)}});
+  command.common.limit_scratch(ctx);
+  return held;
+}
+
 planned_work benchmark_work(const npb_command& command, const context& ctx, const jobs::nas_class& of) {
   if (command.matrix.empty()) {
     const csr_view a = shape_of(command, of.rows, of.nonzeros, index_type::u32);
@@ -84,11 +100,13 @@ void print_nas_plan(const npb_command& command, const context& ctx, const jobs::
 void run(const npb_command& command) {
   const context ctx = command.common.make_system_context();
   const jobs::nas_class& of = jobs::nas_class_named(command.name);
+  const io::held_memory held = hold_buffers(command, ctx, of, of.nonzeros);  // before any are made
   if (command.common.plans_only) return print_nas_plan(command, ctx, of);
   io::csr_matrix<double> matrix = matrix_of(command, of);
   const std::uint64_t nonzeros = matrix.entries();
   const explanation plan =
       plan_of(command, ctx, shape_of(command, of.rows, nonzeros, matrix.columns_of_entries().type)).plan;
+  command.common.require_scratch(plan);
   jobs::nas_options options{.variant = command.common.variant()};
   jobs::nas_answer answer;
   {

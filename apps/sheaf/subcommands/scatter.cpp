@@ -82,12 +82,20 @@ void run(const scatter_command& command) {
   if (base) require_same_rows(in, axes, *base);
   const std::string header = output_header(in, std::span(&count, 1), in.row_shape(axes));
   require_output_size(command.output, header, count, planned_in.record_bytes);
+  const std::uint64_t result_bytes = bytes_of(count, planned_in.record_bytes);
+  const std::uint64_t moved_bytes = bytes_of(indices.count, planned_in.record_bytes + bytes(indices.type));
+  const io::held_memory buffers(
+      {{"the result", result_bytes},
+       {"copies on the device", bytes_on_device(ctx, moved_bytes) + bytes_on_device(ctx, result_bytes)}});
+  command.common.limit_scratch(ctx);
+  command.common.require_memory_to_verify(result_bytes);
   const planned_call planned = plan_of(command, ctx, planned_in, indices, count);
   if (command.common.plans_only) {
     return print_plan(
         command.common, ctx,
         work_of("scatter", planned, read_when_opened({command.records_path, command.index, command.base})));
   }
+  command.common.require_scratch(planned.plan);
   const const_records rows = in.rows(primitives::most_record_bytes, axes);
   const const_records before = base ? base->rows(primitives::most_record_bytes) : const_records();
   record_output out(command.output, header, count, rows.record_bytes);

@@ -145,15 +145,28 @@ void run(const search_command& command) {
   const bool read_keys = bring_to_one_type(keys, table, place);
 
   search_report report;
+  const io::held_memory copies(
+      "copies on the device",
+      bytes_on_device(ctx, bytes_of(rows.count, rows.record_bytes) + bytes_of(keys.keys().count, place.bytes)));
+  command.common.limit_scratch(ctx);
+  command.common.require_memory_to_verify(bytes_of(rows.count, 2 * sizeof(std::uint64_t)));
   const context_input context_rows(ctx, rows.data, rows.count * rows.record_bytes);
   const std::uint64_t sent_probes = command.common.plans_only && !jobs::works_in_place(ctx) ? 0 : keys.keys().count;
   const context_input context_probes(ctx, keys.keys().data, sent_probes * place.bytes);
+  command.common.require_scratch(explain_build_hash_index(ctx, keys_in(context_rows.data()), command.build_options()),
+                                 command.build_variant());
   std::optional<hash_index> index;
   std::optional<io::progress_step> building("building an index of " + io::shown_input(command.table));
   report.build_seconds = timed(ctx, command.table, [&] {
     index.emplace(build_hash_index(ctx, keys_in(context_rows.data()), command.build_options()));
   });
   building.reset();
+  const io::held_memory index_memory("the index of the table", index->bytes());
+  const std::uint64_t answer_bytes =
+      command.wants == wanted::matches ? 0 : bytes_of(keys.keys().count, bytes(index->id_type()));
+  const io::held_memory answer(
+      {{"the result", answer_bytes}, {"copies for the host", bytes_on_device(ctx, answer_bytes)}});
+  command.common.limit_scratch(ctx);
   report.probes = keys.keys().count;
   report.built_by = index->variant();
   report.records = index->count();
@@ -171,6 +184,7 @@ void run(const search_command& command) {
                           report};
   if (command.common.plans_only) return print_search_plan(search, read_keys);
   report.plan = search.plan();
+  command.common.require_scratch(report.plan);
   switch (command.wants) {
     case wanted::matches: search.find_all(payload); break;
     case wanted::first: search.find_first(); break;

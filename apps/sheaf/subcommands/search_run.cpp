@@ -46,13 +46,17 @@ void open_outputs(const search_command& o, std::uint64_t probes, const std::opti
 void search_run::gather_records(const io::record_file& file, index_span context_ids, index_span ids) const {
   const std::string& path = outputs->path(records_output);
   const const_records from = file.rows(primitives::most_record_bytes);
-  const context_input context_from(ctx, from.data, from.count * from.record_bytes);
   std::uint64_t bytes = 0;
   if (__builtin_mul_overflow(ids.count, from.record_bytes, &bytes)) {
     io::throw_error(error_code::out_of_memory, "{}: {} records of {} bytes", path, ids.count, from.record_bytes);
   }
+  const io::held_memory held({{"records of the payload", bytes},
+                              {"copies of the payload", bytes_on_device(ctx, bytes_of(from.count, from.record_bytes)) +
+                                                            bytes_on_device(ctx, bytes)}});
+  command.common.limit_scratch(ctx);
   const std::string header = output_header(file, std::span(&ids.count, 1), file.row_shape());
   outputs->reserve(records_output, header.size() + bytes);
+  const context_input context_from(ctx, from.data, from.count * from.record_bytes);
   const buffer gathered(ctx, bytes);
   gather(ctx, {context_from.data(), from.count, from.record_bytes}, context_ids,
          records{gathered.data(), ids.count, from.record_bytes}, {.variant = command.common.variant_of_backend()});
@@ -83,6 +87,10 @@ void search_run::find_all(const std::optional<io::record_file>& payload) const {
       ctx, command.table, command.common.runs, [&] { found = hash_search(ctx, index, probes, options()); },
       report.plan);
   report.matches = found.total;
+  const std::uint64_t found_bytes =
+      bytes_of(found.probes + 1, sizeof(std::uint64_t)) + bytes_of(found.total, bytes(found.id_type));
+  const io::held_memory held(
+      {{"the matches", found_bytes}, {"copies for the host", bytes_on_device(ctx, found_bytes)}});
   const std::string offsets_header = numbers_header("'<u8'", found.probes + 1);
   const std::string ids_header = numbers_header(descr_of(found.id_type), found.total);
   const std::uint64_t offset_bytes = (found.probes + 1) * sizeof(std::uint64_t);

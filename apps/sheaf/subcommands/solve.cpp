@@ -208,7 +208,15 @@ void run_typed(const solve_command& command) {
   const context ctx = command.common.make_system_context();
   require_outputs(command);
   const io::csr_matrix<Value> matrix = read_matrix<Value>(command);
+  const std::uint64_t vector_bytes = bytes_of(matrix.rows, sizeof(Value));
+  const io::held_memory held({{"the matrix", matrix.held_bytes()},
+                              {"B", vector_bytes},
+                              {"the result", vector_bytes},
+                              {"the zeros that it begins with", vector_bytes},
+                              {"copies on the device", bytes_on_device(ctx, matrix.held_bytes() + 2 * vector_bytes)}});
+  command.common.limit_scratch(ctx);
   if (command.common.plans_only) return print_solve_plan(command, ctx, matrix);
+  command.common.require_scratch(plan_of(command, ctx, jobs::shape_of(matrix)).plan);
   const std::uint64_t n = matrix.rows;
   const std::vector<Value> b =
       read_matrix_vector<Value>(command.b, n, "rows", command.matrix, command.common.host_threads());

@@ -224,9 +224,10 @@ void add_sort(CLI::App& app) {
       "Report whether IN is sorted (exit code 4 if not), how many keys repeat the one before, and a "
       "checksum that does not depend on the order");
   add_record_bytes(*subcommand, command->record_bytes);
-  add_byte_size(*subcommand, "--memory", command->memory_bytes,
-                "Most memory for scratch and buffers, the records among them, such as 512M, 1.5G or 4GiB; half of what "
-                "is free to this process unless given");
+  add_byte_size(
+      *subcommand, "--memory", command->memory_bytes,
+      "Most memory for scratch and buffers, the records among them, such as 512M, 1.5G or 4GiB; more records are "
+      "sorted run by run, on a disk; half of what is free to this process unless given");
   command->common.add_variant_to(*subcommand, "sort_records");
   command->common.add_runs_to(*subcommand, "Sort this many times, in memory, and report the times");
   command->common.add_context_to(*subcommand);

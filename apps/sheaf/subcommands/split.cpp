@@ -369,6 +369,21 @@ void run_of_several(const split_command& o) {
   run_multi_split(command);
 }
 
+// The result, the offsets, and copies of these and the inputs on a device.
+io::held_memory hold_buffers(const split_command& command, const context& ctx, const split_inputs& files,
+                             const split_views& views, std::uint64_t result_bytes) {
+  const std::uint64_t offset_bytes = command.offsets.empty() ? 0 : bytes_of(views.key.categories + 1, 8);
+  const std::uint64_t read_bytes =
+      bytes_of(files.in.count, files.in.record_bytes) + bytes_of(files.keys.count, files.keys.record_bytes);
+  const bool has_copy = command.has_categories() && !files.key_file->has_native_numbers();
+  return io::held_memory(
+      {{"the result", result_bytes},
+       {"the offsets", offset_bytes},
+       {"categories as numbers of this machine",
+        has_copy && command.common.plans_only ? bytes_of(files.keys.count, files.keys.record_bytes) : 0},
+       {"copies on the device", bytes_on_device(ctx, read_bytes + result_bytes + offset_bytes)}});
+}
+
 void run(split_command command) {
   const bool has_output = !command.output.empty() || (!command.row_offsets.empty() && !command.sources.empty());
   if (!has_output && !command.common.plans_only) throw CLI::RequiredError("--output");
@@ -384,18 +399,23 @@ void run(split_command command) {
   measure_inputs(command, ctx, files);
   const std::uint64_t count = files.count();
   const index_type type = index_type_for(command.index_kind, count);
+  const std::uint64_t width = command.index.empty() ? files.in.record_bytes : bytes(type);
+  const split_views planned_views = views_of(command, files.in, files.keys);
+  const io::held_memory buffers = hold_buffers(command, ctx, files, planned_views, bytes_of(count, width));
+  command.common.limit_scratch(ctx);
+  command.common.require_memory_to_verify(bytes_of(count, width + (command.unstable ? 8 : 0)));
   // Plans before the output is opened, so that a key that does not fit is found first.
-  const planned_call planned = plan_of(command, ctx, views_of(command, files.in, files.keys), count, type);
+  const planned_call planned = plan_of(command, ctx, planned_views, count, type);
   if (command.common.plans_only) {
     return print_plan(command.common, ctx, work_of("split", planned, read_when_opened({command.in, command.keys})));
   }
+  command.common.require_scratch(planned.plan);
   read_inputs(command, files);
 
   const context_input in(ctx, files.in.data, files.in.count * files.in.record_bytes);
   const context_input keys(ctx, files.keys.data, files.keys.count * files.keys.record_bytes);
   const split_views views = views_of(command, {in.data(), files.in.count, files.in.record_bytes},
                                      {keys.data(), files.keys.count, files.keys.record_bytes});
-  const std::uint64_t width = command.index.empty() ? files.in.record_bytes : bytes(type);
   record_output out(command.output,
                     command.index.empty()
                         ? output_header(*files.in_file, std::span(&count, 1), files.in_file->row_shape())

@@ -170,6 +170,7 @@ struct spmv_inputs {
   io::csr_matrix<Value> matrix;
   std::vector<Value> x;
   std::vector<Value> before;  ///< what --beta multiplies, if it is not 0
+  io::held_memory held;
 };
 
 template <class Value>
@@ -190,10 +191,25 @@ vector_length length_of(const io::csr_matrix<Value>& a, bool is_by_rows) {
   return is_by_rows ? vector_length(a.rows, "rows") : vector_length(a.columns, "columns");
 }
 
+// The matrix, its vectors, and copies of them on a device.
 template <class Value>
-spmv_inputs<Value> read_inputs(const spmv_command& command) {
+io::held_memory hold_buffers(const spmv_command& command, const context& ctx, const io::csr_matrix<Value>& matrix) {
+  const std::uint64_t x_bytes = bytes_of(length_of(matrix, command.transposed).first, sizeof(Value));
+  const std::uint64_t y_bytes = bytes_of(length_of(matrix, !command.transposed).first, sizeof(Value));
+  io::held_memory held({{"the matrix", matrix.held_bytes()},
+                        {"X", x_bytes},
+                        {"the result", y_bytes},
+                        {"--y", command.beta == 0 ? 0 : y_bytes},
+                        {"copies on the device", bytes_on_device(ctx, matrix.held_bytes() + x_bytes + y_bytes)}});
+  command.common.limit_scratch(ctx);
+  return held;
+}
+
+template <class Value>
+spmv_inputs<Value> read_inputs(const spmv_command& command, const context& ctx) {
   const int threads = command.common.host_threads();
-  spmv_inputs<Value> in{read_matrix<Value>(command), {}, {}};
+  spmv_inputs<Value> in{read_matrix<Value>(command), {}, {}, {}};
+  in.held = hold_buffers(command, ctx, in.matrix);
   const auto [x_count, x_of] = length_of(in.matrix, command.transposed);
   in.x = read_matrix_vector<Value>(command.x, x_count, x_of, command.matrix, threads);
   if (command.beta == 0) return in;
@@ -257,6 +273,7 @@ template <class Value>
 void print_spmv_plan(const spmv_command& command, const context& ctx) {
   const int threads = command.common.host_threads();
   const io::csr_matrix<Value> matrix = read_matrix<Value>(command);
+  const io::held_memory held = hold_buffers(command, ctx, matrix);
   std::vector<std::string> read{command.matrix};
   const auto look_at = [&](const std::string& path, const vector_length& length) {
     if (path.empty()) return;
@@ -299,11 +316,14 @@ struct products {
     timing.variant = chosen_variant(plans.product);
     timing.predicted_seconds = predicted_seconds(plans.product);
     std::optional<prepared_spmv> prepared;
+    io::held_memory kept;
     if (command.is_prepared()) {
       start_threads(ctx);
       const io::progress_step step("preparing the matrix");
       prepared.emplace(prepare_spmv(ctx, a, command.common.runs, {.transposed = command.transposed}));
       timing.prepared = prepared->report();
+      kept = io::held_memory("what the preparation keeps", timing.prepared->kept_bytes);
+      command.common.limit_scratch(ctx);
       timing.variant = timing.prepared->variant == "kept" ? timing.prepared->product : timing.prepared->variant;
       plans.preparation = plan_of_preparation(command, ctx, a, timing.prepared->order).plan;
       timing.predicted_seconds = predicted_run_seconds(*plans.preparation);
@@ -337,7 +357,7 @@ void run_typed(const spmv_command& command) {
   require_f32_where_needed(ctx, command.narrow);
   require_output(command.output, {command.matrix, command.x, command.y});
   if (command.common.plans_only) return print_spmv_plan<Value>(command, ctx);
-  const spmv_inputs<Value> in = read_inputs<Value>(command);
+  const spmv_inputs<Value> in = read_inputs<Value>(command, ctx);
 
   const context_matrix a(ctx, in.matrix);
   const context_input x_in(ctx, in.x.data(), in.x.size() * sizeof(Value));
@@ -349,6 +369,7 @@ void run_typed(const spmv_command& command) {
                              .transposed = command.transposed,
                              .variant = command.common.variant()};
   spmv_plans plans{plan_of(command, ctx, a.view).plan, {}};
+  command.common.require_scratch(plans.product);
 
   record_output out(command.output, numbers_header(float_descr(sizeof(Value)), count), count, sizeof(Value));
   const context_output y(ctx, out);

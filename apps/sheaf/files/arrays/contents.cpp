@@ -13,7 +13,6 @@
 #include "apps/sheaf/files/progress.hpp"
 #include "apps/sheaf/files/streams.hpp"
 #include "apps/sheaf/files/zip.hpp"
-#include "core/host.hpp"
 #include "core/printable.hpp"
 
 namespace sheaf::io {
@@ -133,6 +132,7 @@ void array_contents::open_member(const std::string& member, const unpacking& whe
     scratch_ = std::make_unique<scratch_file>(where.folder, size_, cache_use::keep);
   } else {
     require_memory_for_copy(name_, size_);
+    held_ = held_memory(name_ + " unpacked", size_);
     unpacked_ = std::make_unique_for_overwrite<std::byte[]>(size_);
   }
   std::uint64_t done = 0;
@@ -168,10 +168,10 @@ void array_contents::read_at(std::uint64_t offset, void* to, std::uint64_t bytes
 }
 
 void require_memory_for_copy(const std::string& name, std::uint64_t bytes) {
-  const std::uint64_t available = core::host_available_bytes();
-  if (bytes <= available) return;
-  throw_error(error_code::out_of_memory, "{}: a copy of its {} bytes is needed in memory, but {} are available", name,
-              bytes, available);
+  const available_memory available = memory_available();
+  if (bytes <= available.bytes) return;
+  throw_error(error_code::out_of_memory, "{}: a copy of its {} bytes is needed in memory, but {}", name, bytes,
+              available.text());
 }
 
 bool names_array(const std::string& path) {

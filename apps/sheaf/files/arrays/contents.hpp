@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "apps/sheaf/files/memory_limit.hpp"
 #include "apps/sheaf/files/scratch_file.hpp"
 #include "plan/store/input_file.hpp"
 
@@ -41,6 +42,7 @@ class array_contents {
   std::uint64_t offset_ = 0;
   std::uint64_t size_ = 0;
   mutable std::unique_ptr<std::byte[]> unpacked_;
+  held_memory held_;
   std::unique_ptr<scratch_file> scratch_;
 };
 

@@ -34,6 +34,7 @@ native_numbers::native_numbers(const const_records& rows, const npy_type& type)
   const std::uint64_t width = rows.record_bytes;
   const bool aligned = reinterpret_cast<std::uintptr_t>(own_) % width == 0;
   if (rows.count == 0 || (aligned && type.order != '>')) return;
+  held_ = held_memory("numbers in this machine's order of bytes", (rows.count * width + 7) / 8 * 8);
   copy_.resize((rows.count * width + 7) / 8);
   auto* const numbers = reinterpret_cast<std::byte*>(copy_.data());
   std::memcpy(numbers, rows.data, rows.count * width);

@@ -2,6 +2,7 @@
 
 #include <sheaf/records.hpp>
 
+#include "apps/sheaf/files/memory_limit.hpp"
 #include "apps/sheaf/files/npy.hpp"
 
 namespace sheaf::io {
@@ -23,6 +24,7 @@ class native_numbers {
  private:
   const std::byte* own_ = nullptr;
   std::vector<std::uint64_t> copy_;
+  held_memory held_;
 };
 
 }  // namespace sheaf::io

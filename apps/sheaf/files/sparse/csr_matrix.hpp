@@ -21,6 +21,12 @@ struct csr_matrix {
   std::vector<Value> values;
 
   std::uint64_t entries() const noexcept { return values.size(); }
+  /// Memory of its arrays.
+  std::uint64_t held_bytes() const {
+    const index_span columns_there = columns_of_entries();
+    return row_offsets.size() * sizeof(std::uint64_t) + columns_there.count * bytes(columns_there.type) +
+           values.size() * sizeof(Value);
+  }
   index_span columns_of_entries() const {
     return std::visit([](const auto& list) { return index_span(list); }, column_indices);
   }

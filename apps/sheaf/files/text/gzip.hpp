@@ -7,6 +7,7 @@
 #include <span>
 
 #include "apps/sheaf/files/failure.hpp"
+#include "apps/sheaf/files/memory_limit.hpp"
 #include "apps/sheaf/files/text/lines.hpp"
 #include "core/host.hpp"
 
@@ -56,6 +57,7 @@ auto with_text(std::span<const std::byte> file, const std::string& origin, std::
     const inflated_text inflated = inflate_gzip(file, origin, most_bytes, [&](std::string_view front) {
       check_front(named_text{front, origin});
     });
+    const held_memory held(origin + " inflated", inflated.text().size());
     return read(named_text{inflated.text(), origin});
   } catch (const std::bad_alloc&) {
     throw_error(error_code::out_of_memory, "{}: no memory for the {}", origin, what);

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "apps/sheaf/files/failure.hpp"
-#include "core/host.hpp"
+#include "apps/sheaf/files/memory_limit.hpp"
 #include "core/printable.hpp"
 
 namespace sheaf::io {
@@ -76,11 +76,11 @@ std::uint64_t named_text::line_of(const char* place) const noexcept {
 }
 
 void named_text::require_memory(const char* place, wide_count bytes, const std::function<std::string()>& what) const {
-  if (bytes < small_bytes) return;
-  const std::uint64_t available = core::host_available_bytes();
-  if (bytes <= available) return;
-  throw_error(error_code::out_of_memory, "{}: line {}: {} {} bytes, but {} are available", origin, line_of(place),
-              what(), bytes, available);
+  if (bytes < small_bytes && bytes <= memory_left()) return;
+  const available_memory available = memory_available();
+  if (bytes <= available.bytes) return;
+  throw_error(error_code::out_of_memory, "{}: line {}: {} {} bytes, but {}", origin, line_of(place), what(), bytes,
+              available.text());
 }
 
 std::uint64_t usual_part_bytes(std::uint64_t text_bytes, int threads) noexcept {

@@ -35,6 +35,26 @@ void find_edges(const edge_files& files, const context& cpu, edge_graph& graph) 
   }
 }
 
+template <class Item>
+std::uint64_t bytes_of_list(const std::vector<Item>& list) {
+  return list.size() * sizeof(Item);
+}
+
+std::uint64_t bytes_of_elements(const io::element_lists& lists) {
+  std::uint64_t bytes = 0;
+  for (const io::element_type type : io::all_element_types) bytes += bytes_of_list(lists.nodes(type));
+  return bytes;
+}
+
+std::uint64_t bytes_of_mesh(const edge_graph& graph) {
+  std::uint64_t bytes =
+      bytes_of_list(graph.mesh->coordinates) + bytes_of_elements(graph.mesh->elements) + bytes_of_list(graph.of_mesh);
+  for (const io::mesh_marker& marker : graph.mesh->markers) bytes += bytes_of_elements(marker.elements);
+  if (!graph.dual) return bytes;
+  return bytes + bytes_of_list(graph.dual->edges) + bytes_of_list(graph.dual->edge_normals) +
+         bytes_of_list(graph.dual->volumes);
+}
+
 /// Numbers as Value, float or double. @throws error(bad_input) for one that is finite and would become infinite;
 /// `place` says where it is
 template <class Value, class Place>
@@ -42,6 +62,7 @@ std::vector<Value> all_narrowed(std::vector<double> numbers, const Place& place)
   if constexpr (std::is_same_v<Value, double>) {
     return numbers;
   } else {
+    const io::held_memory held("numbers as f64", bytes_of_list(numbers));
     std::vector<Value> narrow(numbers.size());
     for (std::uint64_t i = 0; i < numbers.size(); ++i) {
       narrow[i] = narrowed<Value>(numbers[i], error_code::bad_input, [&] { return place(i); });
@@ -69,6 +90,7 @@ edge_graph read_edge_graph(const edge_files& files, int threads, io::reading wha
   }
   graph.mesh = io::read_su2(files.mesh, {.threads = threads, .zone = files.zone, .warnings = &graph.warnings});
   find_edges(files, context::cpu(threads), graph);
+  graph.held = io::held_memory("the mesh and its edges", bytes_of_mesh(graph));
   if (graph.dual) {
     for (const std::string& warning : graph.dual->warnings) {
       graph.warnings.push_back(fmt::format("{}: {}", io::shown_input(files.mesh), warning));

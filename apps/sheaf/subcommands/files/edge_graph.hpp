@@ -29,6 +29,7 @@ struct edge_graph {
   std::optional<mesh::dual_mesh> dual;  ///< which has the edges then
   std::optional<io::index_file> pairs;
   std::vector<std::string> warnings;  ///< of what was read but is not in the graph
+  io::held_memory held;               ///< of a mesh and what is made of it
 
   index_span ends() const {
     if (pairs) return pairs->indices();

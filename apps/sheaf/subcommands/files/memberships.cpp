@@ -44,6 +44,7 @@ row_offset_file::row_offset_file(const std::string& path, std::optional<index_ty
   }
   const index_span list = file_.indices();
   if (list.count == 0) io::fail(path, "no numbers; there is one row offset more than there are records");
+  if (bytes(list.type) == 4) held_ = io::held_memory(path + " in 64 bits", io::bytes_of(list.count, 8));
   if (what == io::reading::header) return;
   switch (list.type) {
     case index_type::u64:

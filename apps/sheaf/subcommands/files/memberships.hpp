@@ -31,6 +31,7 @@ class row_offset_file {
 
  private:
   io::index_file file_;
+  io::held_memory held_;                ///< of what follows, also where only the header is read
   std::vector<std::uint64_t> widened_;  ///< numbers that the file has in 32 bits
   std::span<const std::uint64_t> numbers_;
 };

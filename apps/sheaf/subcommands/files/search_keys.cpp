@@ -54,6 +54,7 @@ key_file::key_file(const std::string& path, std::uint64_t key_bytes) : file_(pat
 
 void key_file::reverse_bytes() {
   const std::uint64_t width = keys_.record_bytes;
+  held_ = io::held_memory(file_.path() + " in the table's order of bytes", keys_.count * width);
   reversed_.assign(keys_.data, keys_.data + keys_.count * width);
   io::reverse_each(reversed_.data(), keys_.count, width);
   keys_.data = reversed_.data();

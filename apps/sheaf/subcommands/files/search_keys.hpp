@@ -28,6 +28,7 @@ class key_file {
  private:
   io::record_file file_;
   const_records keys_;
+  io::held_memory held_;
   std::vector<std::byte> reversed_;
 };
 

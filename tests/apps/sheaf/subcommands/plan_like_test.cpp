@@ -313,7 +313,10 @@ TEST_F(CliPlanLike, HasThePlansOfAllCalls) {
 }
 
 TEST_F(CliPlanLike, SaysSoWhereNothingCanRun) {
-  const std::string split = "plan --like split table.npy --bits 0:8 --memory 1 --backend cpu";
+  // Buffers that do not fit are the subcommand's own error, and no plan.
+  expect_failure("plan --like split table.npy --bits 0:8 --memory 1 --backend cpu", 5,
+                 "sheaf split: --memory allows 1 bytes, but buffers need 12000: the result 12000");
+  const std::string split = "plan --like split table.npy --bits 0:8 --memory 12001 --backend cpu";
   const program_result shown = run_sheaf(folder, split);
   EXPECT_EQ(shown.code, 0) << shown.err;
   EXPECT_TRUE(shown.out.ends_with("\nsheaf split: would fail, because no variant can run this\n")) << shown.out;
