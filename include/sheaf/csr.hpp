@@ -25,7 +25,7 @@ struct csr_view {
   index_span row_begins;      ///< one for each row; in the first form one more, where the last row ends
   index_span row_ends;        ///< one for each row; empty in the first form
   index_span column_indices;  ///< one for each place
-  const_values values;        ///< one for each place, f32 or f64
+  const_values values;        ///< one for each place, f32 or f64; spmm takes f16 and bf16 too
 
   constexpr csr_view() = default;
   constexpr csr_view(std::uint64_t row_count, std::uint64_t column_count, index_span row_offsets, index_span columns_of,

@@ -6,7 +6,9 @@
 #include <sheaf/csr.hpp>
 #include <sheaf/edge_sum.hpp>
 #include <sheaf/error.hpp>
+#include <sheaf/float16.hpp>
 #include <sheaf/gather.hpp>
+#include <sheaf/gather_reduce.hpp>
 #include <sheaf/hash_search.hpp>
 #include <sheaf/list_scan.hpp>
 #include <sheaf/machine.hpp>
@@ -18,6 +20,8 @@
 #include <sheaf/scatter_reduce.hpp>
 #include <sheaf/sort.hpp>
 #include <sheaf/split.hpp>
+#include <sheaf/spmm.hpp>
 #include <sheaf/spmv.hpp>
+#include <sheaf/value_rows.hpp>
 #include <sheaf/values.hpp>
 #include <sheaf/version.hpp>

@@ -4,33 +4,58 @@
 #include <ranges>
 #include <type_traits>
 
+#include <sheaf/float16.hpp>
 #include <sheaf/records.hpp>
 
 // Numbers whose type is known only at run time, and views of arrays of them.
 namespace sheaf {
 
-/// Signed and unsigned integers and IEEE 754 floats of 4 or 8 bytes.
-enum class value_type : std::uint8_t { i32, u32, i64, u64, f32, f64 };
+/// Signed and unsigned integers and floats. Those of 1 and 2 bytes are taken by reductions of rows and by spmm alone;
+/// other calls refuse them.
+enum class value_type : std::uint8_t { i32, u32, i64, u64, f32, f64, i8, u8, i16, u16, f16, bf16 };
 
-/// Bytes of one value: 4 or 8.
+/// Bytes of one value: 1, 2, 4 or 8.
 constexpr std::uint64_t bytes(value_type type) {
-  return type == value_type::i64 || type == value_type::u64 || type == value_type::f64 ? 8 : 4;
+  switch (type) {
+    case value_type::i8:
+    case value_type::u8: return 1;
+    case value_type::i16:
+    case value_type::u16:
+    case value_type::f16:
+    case value_type::bf16: return 2;
+    case value_type::i64:
+    case value_type::u64:
+    case value_type::f64: return 8;
+    default: return 4;
+  }
 }
 
-/// The C++ types of the six value types.
+/// The C++ types of the six value types of 4 and 8 bytes.
 template <class T>
 concept reducible_value =
     std::is_same_v<T, std::int32_t> || std::is_same_v<T, std::uint32_t> || std::is_same_v<T, std::int64_t> ||
     std::is_same_v<T, std::uint64_t> || std::is_same_v<T, float> || std::is_same_v<T, double>;
 
-/// A contiguous, sized range of such values: std::vector, std::array, std::span.
+/// The C++ types of all value types.
+template <class T>
+concept number_value = reducible_value<T> || std::is_same_v<T, std::int8_t> || std::is_same_v<T, std::uint8_t> ||
+    std::is_same_v<T, std::int16_t> || std::is_same_v<T, std::uint16_t> || std::is_same_v<T, float16> ||
+    std::is_same_v<T, bfloat16>;
+
+/// A contiguous, sized range of values: std::vector, std::array, std::span.
 template <class Range>
 concept value_range = std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range> &&
-    reducible_value<std::ranges::range_value_t<Range>>;
+    number_value<std::ranges::range_value_t<Range>>;
 
 /// The value_type of a C++ type.
-template <reducible_value T>
+template <number_value T>
 constexpr value_type value_type_of() {
+  if constexpr (std::is_same_v<T, std::int8_t>) return value_type::i8;
+  if constexpr (std::is_same_v<T, std::uint8_t>) return value_type::u8;
+  if constexpr (std::is_same_v<T, std::int16_t>) return value_type::i16;
+  if constexpr (std::is_same_v<T, std::uint16_t>) return value_type::u16;
+  if constexpr (std::is_same_v<T, float16>) return value_type::f16;
+  if constexpr (std::is_same_v<T, bfloat16>) return value_type::bf16;
   if constexpr (std::is_same_v<T, std::int32_t>) return value_type::i32;
   if constexpr (std::is_same_v<T, std::uint32_t>) return value_type::u32;
   if constexpr (std::is_same_v<T, std::int64_t>) return value_type::i64;

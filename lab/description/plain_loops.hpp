@@ -71,6 +71,7 @@ plain_call with_sum_type(value_type type, Body body) {
     case value_type::u32: return body(std::type_identity<std::uint32_t>{});
     case value_type::i64:
     case value_type::u64: return body(std::type_identity<std::uint64_t>{});
+    default: return {};
   }
   return {};
 }

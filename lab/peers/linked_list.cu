@@ -96,6 +96,7 @@ std::vector<contender> array_scans(const context& ctx, const problem& problem, c
                              : scan_of_array<std::uint32_t>(ctx, problem, arrays)};
     case value_type::i64:
     case value_type::u64: return {scan_of_array<std::uint64_t>(ctx, problem, arrays)};
+    default: return {};
   }
   return {};
 }

@@ -107,6 +107,7 @@ std::vector<contender> reduce_peers(const context& ctx, const problem& problem, 
     case value_type::u32: all.push_back(atomics<unsigned>(ctx, problem, arrays)); break;
     case value_type::i64:
     case value_type::u64: all.push_back(atomics<unsigned long long>(ctx, problem, arrays)); break;
+    default: break;
   }
   return all;
 }

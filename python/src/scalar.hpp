@@ -15,7 +15,7 @@ inline scalar scalar_of(nanobind::handle number, value_type type) {
     case value_type::i64: return nb::cast<std::int64_t>(number);
     case value_type::u64: return nb::cast<std::uint64_t>(number);
     case value_type::f32: return static_cast<float>(nb::cast<double>(number));
-    case value_type::f64: break;
+    default: break;
   }
   return nb::cast<double>(number);
 }

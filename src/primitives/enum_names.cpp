@@ -25,6 +25,7 @@ constexpr key_word key_words[] = {{"bytes", key_type::bytes, 8},
 
 std::string_view name(index_type type) noexcept { return text_of(type, index_types); }
 std::string_view name(value_type type) noexcept { return text_of(type, value_types); }
+std::string_view name(reduction op) noexcept { return text_of(op, reductions); }
 
 std::string name(const access_pattern& pattern) {
   const auto& row = *std::ranges::find(pattern_kind_names, pattern.shape, &pattern_kind_name::kind);

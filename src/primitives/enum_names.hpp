@@ -55,12 +55,17 @@ std::optional<Number> parse_number(std::string_view text) {
 
 inline constexpr enum_name<index_type> index_types[] = {
     {"u32", index_type::u32}, {"u64", index_type::u64}, {"i32", index_type::i32}, {"i64", index_type::i64}};
-inline constexpr enum_name<value_type> value_types[] = {{"i32", value_type::i32}, {"u32", value_type::u32},
-                                                        {"i64", value_type::i64}, {"u64", value_type::u64},
-                                                        {"f32", value_type::f32}, {"f64", value_type::f64}};
+inline constexpr enum_name<value_type> value_types[] = {
+    {"i32", value_type::i32}, {"u32", value_type::u32}, {"i64", value_type::i64}, {"u64", value_type::u64},
+    {"f32", value_type::f32}, {"f64", value_type::f64}, {"i8", value_type::i8},   {"u8", value_type::u8},
+    {"i16", value_type::i16}, {"u16", value_type::u16}, {"f16", value_type::f16}, {"bf16", value_type::bf16}};
 inline constexpr enum_name<value_type> float_types[] = {{"f32", value_type::f32}, {"f64", value_type::f64}};
 inline constexpr enum_name<reduction> reductions[] = {
-    {"add", reduction::add}, {"min", reduction::min}, {"max", reduction::max}, {"subtract", reduction::subtract}};
+    {"add", reduction::add},           {"min", reduction::min},           {"max", reduction::max},
+    {"subtract", reduction::subtract}, {"multiply", reduction::multiply}, {"mean", reduction::mean},
+    {"count", reduction::count}};
+inline constexpr enum_name<reduction_start> reduction_starts[] = {{"out", reduction_start::out},
+                                                                  {"identity", reduction_start::identity}};
 inline constexpr enum_name<reduction_order> reduction_orders[] = {{"deterministic", reduction_order::deterministic},
                                                                   {"unordered", reduction_order::unordered}};
 inline constexpr enum_name<scan_operator> scan_operators[] = {
@@ -75,6 +80,7 @@ inline constexpr enum_name<bounds> bounds_names[] = {{"check", bounds::check}, {
 
 std::string_view name(index_type type) noexcept;
 std::string_view name(value_type type) noexcept;
+std::string_view name(reduction op) noexcept;
 /// "unknown", "clustered:4096"
 std::string name(const access_pattern& pattern);
 /// "64 GiB"

@@ -3,8 +3,31 @@
 #include <limits>
 
 #include "core/context_state.hpp"
+#include "primitives/enum_names.hpp"
 
 namespace sheaf::primitives {
+namespace {
+
+template <class Enum, std::size_t Count>
+void require_named(std::string_view call, std::string_view what, Enum value, Enum last,
+                   const enum_name<Enum> (&names)[Count]) {
+  if (value <= last) return;
+  const std::string_view named = text_of(value, names);
+  if (named.empty()) {
+    refuse("{}: {} is {}, not 0 to {}", call, what, static_cast<unsigned>(value), static_cast<unsigned>(last));
+  }
+  refuse("{}: takes {} to {}, but {} is {}", call, names[0].text, text_of(last, names), what, named);
+}
+
+}  // namespace
+
+void require_enumerator(std::string_view call, std::string_view what, value_type value, value_type last) {
+  require_named(call, what, value, last, value_types);
+}
+
+void require_enumerator(std::string_view call, std::string_view what, reduction value, reduction last) {
+  require_named(call, what, value, last, reductions);
+}
 
 void require_shape(std::string_view call, const_records records, std::string_view what) {
   if (records.record_bytes == 0 || records.record_bytes > most_record_bytes) {

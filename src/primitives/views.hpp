@@ -4,6 +4,7 @@
 #include <sheaf/context.hpp>
 #include <sheaf/error.hpp>
 #include <sheaf/records.hpp>
+#include <sheaf/scatter_reduce.hpp>
 
 // Checks of the views that a call is given. Each throws bad_argument, naming the call and the view.
 namespace sheaf::primitives {
@@ -33,6 +34,10 @@ void require_enumerator(std::string_view call, std::string_view what, Enum value
     refuse("{}: {} is {}, not 0 to {}", call, what, static_cast<unsigned>(value), static_cast<unsigned>(last));
   }
 }
+
+/// Types of values and reductions that have a name are refused by it: "takes i32 to f64, but the type of in is f16".
+void require_enumerator(std::string_view call, std::string_view what, value_type value, value_type last);
+void require_enumerator(std::string_view call, std::string_view what, reduction value, reduction last);
 
 /// Likewise the type of `what`. Names are put together only for a message: calls with little to do take as long as it
 /// takes to check them.

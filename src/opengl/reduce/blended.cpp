@@ -44,6 +44,7 @@ GLenum equation_of(reduction op) {
     case reduction::min: return GL_MIN;
     case reduction::max: return GL_MAX;
     case reduction::subtract: return GL_FUNC_REVERSE_SUBTRACT;  // what the pixel has, less the point
+    default: break;
   }
   return GL_FUNC_ADD;
 }

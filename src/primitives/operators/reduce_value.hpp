@@ -20,7 +20,8 @@ SHEAF_HOST_DEVICE inline bool is_below(T b, T a) {
   return b < a;
 }
 
-/// a Op b. Sums and differences of integers wrap around; a minimum or maximum with a NaN is the positive quiet NaN.
+/// a Op b. Sums, differences and products of integers wrap around; a minimum or maximum with a NaN is the positive
+/// quiet NaN.
 template <reduction Op, class T>
 SHEAF_HOST_DEVICE inline T reduced(T a, T b) {
   if constexpr (Op == reduction::add || Op == reduction::subtract) {
@@ -30,7 +31,15 @@ SHEAF_HOST_DEVICE inline T reduced(T a, T b) {
     const auto left = static_cast<bits>(a);
     const auto right = static_cast<bits>(b);
     return static_cast<T>(subtracts ? left - right : left + right);
+  } else if constexpr (Op == reduction::multiply) {
+    if constexpr (std::is_floating_point_v<T>) return a * b;
+    // Products of 16 bits would overflow as numbers with a sign.
+    using wide =
+        std::conditional_t<sizeof(T) < 4, std::int32_t, std::conditional_t<std::is_floating_point_v<T>, int, T>>;
+    using bits = std::make_unsigned_t<wide>;
+    return static_cast<T>(static_cast<bits>(a) * static_cast<bits>(b));
   } else {
+    static_assert(Op == reduction::min || Op == reduction::max);
     if constexpr (std::is_floating_point_v<T>) {
       if (a != a || b != b) return quiet_nan<T>();  // NOLINT(misc-redundant-expression)
     }

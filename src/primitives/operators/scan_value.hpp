@@ -46,6 +46,7 @@ constexpr bool changes_nan = std::is_floating_point_v<T> && (Op == scan_operator
 
 /// Whether the operator takes values of this type.
 constexpr bool takes(scan_operator op, value_type type) noexcept {
+  if (type > value_type::f64) return false;
   const bool is_float = type == value_type::f32 || type == value_type::f64;
   return !is_float || op < scan_operator::bit_and;
 }

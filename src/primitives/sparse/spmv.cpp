@@ -51,7 +51,7 @@ std::string bad_column(const core::index_wording& wording, const core::index_rep
                      report.position, report.row, shown(report, report.value), where(report), report.limit);
 }
 
-constexpr core::index_wording csr_wording[3][4] = {{{"spmv", "", "", "", bad_begin},
+constexpr core::index_wording csr_wording[5][4] = {{{"spmv", "", "", "", bad_begin},
                                                     {"spmv", "", "", "", bad_end},
                                                     {"spmv", "", "", "", backwards},
                                                     {"spmv", "", "", "", bad_column}},
@@ -62,7 +62,15 @@ constexpr core::index_wording csr_wording[3][4] = {{{"spmv", "", "", "", bad_beg
                                                    {{"conjugate_gradient", "", "", "", bad_begin},
                                                     {"conjugate_gradient", "", "", "", bad_end},
                                                     {"conjugate_gradient", "", "", "", backwards},
-                                                    {"conjugate_gradient", "", "", "", bad_column}}};
+                                                    {"conjugate_gradient", "", "", "", bad_column}},
+                                                   {{"spmm", "", "", "", bad_begin},
+                                                    {"spmm", "", "", "", bad_end},
+                                                    {"spmm", "", "", "", backwards},
+                                                    {"spmm", "", "", "", bad_column}},
+                                                   {{"prepare_spmm", "", "", "", bad_begin},
+                                                    {"prepare_spmm", "", "", "", bad_end},
+                                                    {"prepare_spmm", "", "", "", backwards},
+                                                    {"prepare_spmm", "", "", "", bad_column}}};
 
 constexpr std::uint64_t most_numbers = std::uint64_t{1} << 59;  // of 8 bytes
 
@@ -99,17 +107,13 @@ const core::index_wording& wording_of(csr_call call, csr_fault fault) noexcept {
   return csr_wording[static_cast<int>(call)][static_cast<int>(fault)];
 }
 
-void require_csr_shape(std::string_view call, const csr_view& a) {
+void require_csr_lists(std::string_view call, const csr_view& a) {
   require_index_type(call, a.row_begins.type, "row_begins");
   require_index_type(call, a.row_ends.type, "row_ends");
   require_index_type(call, a.column_indices.type, "column_indices");
   require_count(call, "the matrix", a.rows, "rows");
   require_count(call, "the matrix", a.columns, "columns");
   require_count(call, "the matrix", a.values.count, "values");
-  require_enumerator(call, "the type of the matrix's values", a.values.type, value_type::f64);
-  if (a.values.type != value_type::f32 && a.values.type != value_type::f64) {
-    refuse("{}: the matrix has values of an integer type, not f32 or f64", call);
-  }
   if (a.column_indices.count != a.values.count) {
     refuse("{}: column_indices has {} entries, but values has {}", call, a.column_indices.count, a.values.count);
   }
@@ -123,6 +127,14 @@ void require_csr_shape(std::string_view call, const csr_view& a) {
     refuse("{}: {} row begins and {} row ends for {} rows", call, a.row_begins.count, a.row_ends.count, a.rows);
   }
   if (a.row_begins.type != a.row_ends.type) refuse("{}: row begins and row ends are of different types", call);
+}
+
+void require_csr_shape(std::string_view call, const csr_view& a) {
+  require_enumerator(call, "the type of the matrix's values", a.values.type, value_type::f64);
+  if (a.values.type != value_type::f32 && a.values.type != value_type::f64) {
+    refuse("{}: the matrix has values of an integer type, not f32 or f64", call);
+  }
+  require_csr_lists(call, a);
 }
 
 void require_csr_memory(std::string_view call, const context& ctx, const csr_view& a) {

@@ -52,7 +52,7 @@ enum class csr_fault : std::uint8_t {
 };
 
 /// The call that reads a matrix.
-enum class csr_call : std::uint8_t { spmv, prepare_spmv, conjugate_gradient };
+enum class csr_call : std::uint8_t { spmv, prepare_spmv, conjugate_gradient, spmm, prepare_spmm };
 
 /// How a fault is reported. `value`, and `limit` of backwards, are sign-extended where is_signed says that they are.
 const core::index_wording& wording_of(csr_call call, csr_fault fault) noexcept;
@@ -74,8 +74,11 @@ std::span<const spmv_variant> spmv_variants();
 
 constexpr std::string_view spmv_call = "spmv";
 
-/// Throws bad_argument, naming the call, unless the matrix's lengths and types fit together. Data may be null.
+/// Throws bad_argument, naming the call, unless the matrix's lengths and types fit together, and its values are f32 or
+/// f64. Data may be null.
 void require_csr_shape(std::string_view call, const csr_view& a);
+/// The same, of values of any type.
+void require_csr_lists(std::string_view call, const csr_view& a);
 /// The arrays of a matrix whose shape was checked are aligned and in ctx's memory.
 void require_csr_memory(std::string_view call, const context& ctx, const csr_view& a);
 /// x and y fit the problem, are in ctx's memory, and y overlaps nothing.

@@ -81,7 +81,9 @@ TEST_F(EdgeSumArguments, TypesAreFloatsAndAgree) {
   edge_view odd = edges;
   odd.type = static_cast<index_type>(7);
   both_refuse("the type of the ends is 7, not 0 to 3", odd, nodes, weights, result);
-  both_refuse("the type of node_values is 8, not 0 to 5", edges, {nodes.data(), 6, static_cast<value_type>(8)}, {},
+  both_refuse("the type of node_values is 12, not 0 to 5", edges, {nodes.data(), 6, static_cast<value_type>(12)}, {},
+              result);
+  both_refuse("takes i32 to f64, but the type of node_values is bf16", edges, {nodes.data(), 6, value_type::bf16}, {},
               result);
   expect_error(error_code::bad_argument, "edge_sum: the function is 2, not 0 to 1",
                [&] { edge_sum(ctx, edges, nodes, weights, result, 2, static_cast<edge_function>(2)); });

@@ -114,16 +114,18 @@ TEST_P(ListArguments, BitwiseOperatorsTakeIntegers) {
 
 TEST_P(ListArguments, EnumeratorsMustExist) {
   refuses_scan("the operator is 7, not 0 to 6", successor(), in(), out(), static_cast<scan_operator>(7));
-  refuses_scan("the type of in is 6, not 0 to 5", successor(), in(8, static_cast<value_type>(6)), out());
-  refuses_scan("the type of out is 9, not 0 to 5", successor(), in(), out(8, static_cast<value_type>(9)));
+  refuses_scan("the type of in is 12, not 0 to 5", successor(), in(8, static_cast<value_type>(12)), out());
+  refuses_scan("the type of out is 15, not 0 to 5", successor(), in(), out(8, static_cast<value_type>(15)));
+  refuses_scan("takes i32 to f64, but the type of in is i8", successor(), in(8, value_type::i8), out());
+  refuses_scan("takes i32 to f64, but the type of out is f16", successor(), in(), out(8, value_type::f16));
   refuses_scan("lists is 2, not 0 to 1", successor(), in(), out(), scan_operator::add,
                {.lists = static_cast<list_count>(2)});
   refuses_rank("lists is 200, not 0 to 1", successor(), rank(), {.lists = static_cast<list_count>(200)});
   refuses_rank("the type of successor is 4, not 0 to 3", successor(8, static_cast<index_type>(4)), rank());
   refuses_rank("the type of rank is 5, not 0 to 3", successor(), rank(8, static_cast<index_type>(5)));
   scalar odd = 1.0F;
-  odd.type = static_cast<value_type>(8);
-  refuses_scan("the type of exclusive_from is 8, not 0 to 5", successor(), in(), out(), scan_operator::add,
+  odd.type = static_cast<value_type>(13);
+  refuses_scan("the type of exclusive_from is 13, not 0 to 5", successor(), in(), out(), scan_operator::add,
                {.exclusive_from = odd});
 }
 

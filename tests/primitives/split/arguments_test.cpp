@@ -292,11 +292,11 @@ TEST_P(SplitArguments, ReductionsHaveTypesAndOperationsThatExist) {
   const auto typed = [&](value_type type) { return const_values(at(0), 8, type); };
   const auto to = [&](value_type type) { return values(at(1 << 17), 16, type); };
   const auto odd = static_cast<value_type>(200);
-  refused("the type of in is 200, not 0 to 5", typed(odd), index(), to(odd), reduction::add);
-  refused("the type of in is 200, not 0 to 5", typed(odd), index(), to(value_type::f32), reduction::add);
-  refused("the type of out is 200, not 0 to 5", typed(value_type::f32), index(), to(odd), reduction::add);
-  refused("the reduction is 4, not 0 to 3", typed(value_type::f32), index(), to(value_type::f32),
-          static_cast<reduction>(4));
+  refused("the type of in is 200, not 0 to 11", typed(odd), index(), to(odd), reduction::add);
+  refused("the type of in is 200, not 0 to 11", typed(odd), index(), to(value_type::f32), reduction::add);
+  refused("the type of out is 200, not 0 to 11", typed(value_type::f32), index(), to(odd), reduction::add);
+  refused("the reduction is 7, not 0 to 6", typed(value_type::f32), index(), to(value_type::f32),
+          static_cast<reduction>(7));
   refused("the type of index is 4, not 0 to 3", typed(value_type::f32), index(8, static_cast<index_type>(4)),
           to(value_type::f32), reduction::add);
 }
