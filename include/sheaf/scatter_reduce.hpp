@@ -60,9 +60,9 @@ SHEAF_API explanation explain_scatter_reduce(const context& ctx, const_values in
 /// What the rows that come to a row of out are combined with.
 enum class reduction_start : std::uint8_t {
   out,       ///< with what out holds. In a mean that counts as one row; to a count the number of rows is added
-  identity,  ///< with one another alone: out is written and never read. A row of out that none comes to gets the
-             ///< identity element: 0 of add, subtract, mean and count, 1 of multiply, +infinity or the largest number
-             ///< of out's type of min, and -infinity or the least of max
+  identity,  ///< with the identity element, which a row of out that none comes to gets: 0 of add, subtract, mean and
+             ///< count, 1 of multiply, +infinity or the largest number of out's type of min, and -infinity or the least
+             ///< of max. Out is written and never read
 };
 
 struct scatter_reduce_rows_options {

@@ -8,6 +8,9 @@ using namespace primitives;
 extern const gather_variant gather_direct, gather_bucketed, gather_multipass;
 extern const scatter_variant scatter_direct, scatter_by_page, scatter_bucketed, scatter_multipass, scatter_owner;
 extern const scatter_reduce_variant scatter_reduce_owner, scatter_reduce_split, scatter_reduce_private;
+extern const scatter_reduce_rows_variant scatter_reduce_rows_numbers, scatter_reduce_rows_owner,
+    scatter_reduce_rows_sorted;
+extern const prepare_scatter_reduce_variant prepare_scatter_reduce_by_slot;
 extern const split_variant split_buffered, split_by_sort, split_second_sort;
 extern const row_of_entry_variant row_of_entry;
 extern const sort_variant sort_msd, sort_lsd, sort_counting, sort_vqsort;
@@ -26,6 +29,8 @@ constexpr variant_table tables[] = {
     table<gather_direct, gather_bucketed, gather_multipass>,
     table<scatter_direct, scatter_by_page, scatter_bucketed, scatter_multipass, scatter_owner>,
     table<scatter_reduce_owner, scatter_reduce_split, scatter_reduce_private>,
+    table<scatter_reduce_rows_numbers, scatter_reduce_rows_owner, scatter_reduce_rows_sorted>,
+    table<prepare_scatter_reduce_by_slot>,
     table<split_buffered, split_by_sort, split_second_sort>,
     table<row_of_entry>,
     table<sort_msd, sort_lsd, sort_counting, sort_vqsort>,

@@ -10,6 +10,8 @@ extern const gather_variant gather_serial;
 extern const scatter_variant scatter_serial;
 extern const prepare_variant prepare_kept;
 extern const scatter_reduce_variant scatter_reduce_serial;
+extern const scatter_reduce_rows_variant scatter_reduce_rows_serial;
+extern const prepare_scatter_reduce_variant prepare_scatter_reduce_kept;
 extern const split_variant split_serial;
 extern const row_of_entry_variant row_of_entry_serial;
 extern const sort_variant sort_serial;
@@ -30,6 +32,8 @@ constexpr variant_table tables[] = {
     table<scatter_serial>.called("scatter"),
     table<prepare_kept>.called("prepare_gather prepare_scatter"),
     table<scatter_reduce_serial>.called("scatter_reduce"),
+    table<scatter_reduce_rows_serial>.called("scatter_reduce_rows"),
+    table<prepare_scatter_reduce_kept>.called("prepare_scatter_reduce"),
     table<split_serial>.called("split split_unstable split_gather_index split_scatter_index"),
     table<row_of_entry_serial>,
     table<sort_serial>.called("sort_records sort_pairs sort_gather_index"),

@@ -133,4 +133,30 @@ SHEAF_HOST_DEVICE inline Sum mean_of(Sum sum, std::uint64_t rows) {
   return sum / static_cast<Sum>(rows);
 }
 
+/// Calls body with the operation as an integral constant.
+template <class Body>
+void with_reduction(reduction op, Body body) {
+  switch (op) {
+    case reduction::add: return body(std::integral_constant<reduction, reduction::add>{});
+    case reduction::min: return body(std::integral_constant<reduction, reduction::min>{});
+    case reduction::max: return body(std::integral_constant<reduction, reduction::max>{});
+    case reduction::subtract: return body(std::integral_constant<reduction, reduction::subtract>{});
+    case reduction::multiply: return body(std::integral_constant<reduction, reduction::multiply>{});
+    case reduction::mean: return body(std::integral_constant<reduction, reduction::mean>{});
+    case reduction::count: return body(std::integral_constant<reduction, reduction::count>{});
+  }
+}
+
+/// Calls body with values of two types, of which the first may be combined into the second.
+template <class Body>
+void with_combined_types(value_type in, value_type out, Body body) {
+  with_any_value(in, [&](auto from) {
+    with_any_value(out, [&](auto to) {
+      using From = std::remove_cvref_t<decltype(from)>;
+      using To = std::remove_cvref_t<decltype(to)>;
+      if constexpr (combines(value_type_of<From>(), value_type_of<To>())) body(From{}, To{});
+    });
+  });
+}
+
 }  // namespace sheaf::primitives

@@ -8,10 +8,13 @@
 namespace sheaf::primitives {
 
 /// Rows that are combined in one go where order matters: the rows of a slot, in the order of their positions, are cut
-/// into pieces of so many, each piece is combined from its first row to its last, and the results are combined in the
-/// order of the pieces. What out held comes before the first row of the first piece. Every deterministic variant of the
-/// CPU, and every preparation, keeps this tree, so that neither the variant nor the number of threads changes a bit.
-constexpr std::uint64_t rows_per_piece = 1024;
+/// into pieces of so many, each piece is combined from its first row to its last, beginning with the identity element,
+/// and the results are combined in the order of the pieces. What out held takes the identity element's place in the
+/// first piece. All deterministic variants of the CPU keep this tree, so that neither the variant nor the number of
+/// threads changes a bit. Rows of one value are one piece, as in the reduction of numbers.
+constexpr std::uint64_t rows_per_piece(std::uint64_t values_per_row) noexcept {
+  return values_per_row == 1 ? ~std::uint64_t{0} : 1024;
+}
 
 /// The input is the sequential side, the output the indexed side. record_bytes and word_bytes are those of in's rows.
 struct scatter_reduce_rows_problem : movement {
