@@ -11,6 +11,7 @@ extern const scatter_reduce_variant scatter_reduce_owner, scatter_reduce_split, 
 extern const scatter_reduce_rows_variant scatter_reduce_rows_numbers, scatter_reduce_rows_owner,
     scatter_reduce_rows_sorted;
 extern const prepare_scatter_reduce_variant prepare_scatter_reduce_by_slot;
+extern const gather_reduce_variant gather_reduce_segments;
 extern const split_variant split_buffered, split_by_sort, split_second_sort;
 extern const row_of_entry_variant row_of_entry;
 extern const sort_variant sort_msd, sort_lsd, sort_counting, sort_vqsort;
@@ -31,6 +32,7 @@ constexpr variant_table tables[] = {
     table<scatter_reduce_owner, scatter_reduce_split, scatter_reduce_private>,
     table<scatter_reduce_rows_numbers, scatter_reduce_rows_owner, scatter_reduce_rows_sorted>,
     table<prepare_scatter_reduce_by_slot>,
+    table<gather_reduce_segments>,
     table<split_buffered, split_by_sort, split_second_sort>,
     table<row_of_entry>,
     table<sort_msd, sort_lsd, sort_counting, sort_vqsort>,

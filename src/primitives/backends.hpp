@@ -7,6 +7,7 @@
 #include "primitives/movement/prepare.hpp"
 #include "primitives/movement/scatter.hpp"
 #include "primitives/reduce/contract.hpp"
+#include "primitives/reduce/gather.hpp"
 #include "primitives/reduce/prepare.hpp"
 #include "primitives/sort/contract.hpp"
 #include "primitives/sparse/conjugate_gradient.hpp"

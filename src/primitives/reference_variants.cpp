@@ -12,6 +12,7 @@ extern const prepare_variant prepare_kept;
 extern const scatter_reduce_variant scatter_reduce_serial;
 extern const scatter_reduce_rows_variant scatter_reduce_rows_serial;
 extern const prepare_scatter_reduce_variant prepare_scatter_reduce_kept;
+extern const gather_reduce_variant gather_reduce_serial;
 extern const split_variant split_serial;
 extern const row_of_entry_variant row_of_entry_serial;
 extern const sort_variant sort_serial;
@@ -34,6 +35,7 @@ constexpr variant_table tables[] = {
     table<scatter_reduce_serial>.called("scatter_reduce"),
     table<scatter_reduce_rows_serial>.called("scatter_reduce_rows"),
     table<prepare_scatter_reduce_kept>.called("prepare_scatter_reduce"),
+    table<gather_reduce_serial>.called("gather_reduce"),
     table<split_serial>.called("split split_unstable split_gather_index split_scatter_index"),
     table<row_of_entry_serial>,
     table<sort_serial>.called("sort_records sort_pairs sort_gather_index"),

@@ -53,6 +53,10 @@ inline void put_number(value_type type, std::byte* at, const number& n) {
   });
 }
 
+inline bool has_sign(value_type type) {
+  return type == value_type::i8 || type == value_type::i16 || type == value_type::i32 || type == value_type::i64;
+}
+
 inline double epsilon_of(value_type type) {
   switch (type) {
     case value_type::f16: return 0x1p-10;
@@ -136,10 +140,8 @@ struct expected_value {
  private:
   void take_extreme(value_type out, bool least, const number& n) {
     if (!primitives::is_float(out)) {
-      const bool has_sign =
-          out == value_type::i8 || out == value_type::i16 || out == value_type::i32 || out == value_type::i64;
-      const bool below =
-          has_sign ? static_cast<std::int64_t>(n.whole) < static_cast<std::int64_t>(sum.whole) : n.whole < sum.whole;
+      const bool below = has_sign(out) ? static_cast<std::int64_t>(n.whole) < static_cast<std::int64_t>(sum.whole)
+                                       : n.whole < sum.whole;
       if (terms == 1 || (least ? below : !below)) sum.whole = n.whole;
       return;
     }
@@ -151,6 +153,49 @@ struct expected_value {
     }
   }
 };
+
+/// Turns what a value of out held before a call into what it holds behind it, after these numbers came. Returns how far
+/// another order of them may be from that.
+inline double end_of_value(value_type out, reduction op, reduction_start start, std::byte* place,
+                           const std::vector<number>& numbers) {
+  const bool from_out = start == reduction_start::out;
+  if (numbers.empty() && from_out) return 0;
+  expected_value e;
+  if (from_out) {
+    const number held = number_at(out, place);
+    if (op == reduction::multiply) e.sum = {1, 1};
+    e.take(out, op == reduction::subtract ? reduction::add : op, held, false);
+    if (op == reduction::count) e.sum = held;
+  } else {
+    primitives::with_any_value(out, [&](auto value) {
+      value = primitives::identity_of<decltype(value)>(op);
+      std::memcpy(place, &value, sizeof value);
+    });
+    e.sum = number_at(out, place);
+    if (numbers.empty()) return 0;
+  }
+  for (const number& n : numbers) {
+    if (op != reduction::count) e.take(out, op, n, true);
+  }
+  if (op == reduction::count) {
+    e.sum.real += static_cast<double>(numbers.size());
+    e.sum.whole += numbers.size();
+  }
+  if (op == reduction::mean) {
+    const auto terms = static_cast<double>(e.terms);
+    e.sum.real /= terms;
+    e.sizes /= terms;
+    e.sum.whole =
+        has_sign(out)
+            ? static_cast<std::uint64_t>(static_cast<std::int64_t>(e.sum.whole) / static_cast<std::int64_t>(e.terms))
+            : e.sum.whole / e.terms;
+  }
+  put_number(out, place, e.sum);
+  if (!primitives::order_matters(out, op)) return 0;
+  const double size = op == reduction::multiply ? std::fabs(e.sum.real) : e.sizes;
+  return static_cast<double>(e.terms + 2) * epsilon_of(primitives::sum_type(out, op)) * size +
+         epsilon_of(out) * (std::fabs(e.sum.real) + 1e-7);
+}
 
 /// Memory of a case before and after the call. Numbers that are rounded are known within their slack.
 struct rows_trial {
@@ -193,50 +238,9 @@ struct rows_trial {
   }
 
   void end_value(std::uint64_t s, std::uint64_t k, const std::vector<std::uint64_t>& rows) {
-    const bool from_out = c.start == reduction_start::out;
-    std::byte* const place = value(after, c.out, s, k);
-    if (rows.empty() && from_out) return;
-    expected_value e;
-    const auto begin = [&] {
-      primitives::with_any_value(c.out, [&](auto value) {
-        value = primitives::identity_of<decltype(value)>(c.op);
-        std::memcpy(place, &value, sizeof value);
-      });
-      return number_at(c.out, place);
-    };
-    if (from_out) {
-      const number held = number_at(c.out, value(before, c.out, s, k));
-      if (c.op == reduction::multiply) e.sum = {1, 1};
-      e.take(c.out, c.op == reduction::subtract ? reduction::add : c.op, held, false);
-      if (c.op == reduction::count) e.sum = held;
-    } else {
-      e.sum = begin();
-      if (rows.empty()) return;
-    }
-    for (const std::uint64_t row : rows) {
-      if (c.op != reduction::count) e.take(c.out, c.op, number_at(c.in, value(in, c.in, row, k)), true);
-    }
-    if (c.op == reduction::count) {
-      e.sum.real += static_cast<double>(rows.size());
-      e.sum.whole += rows.size();
-    }
-    if (c.op == reduction::mean) {
-      const auto terms = static_cast<double>(e.terms);
-      e.sum.real /= terms;
-      e.sizes /= terms;
-      const bool has_sign =
-          c.out == value_type::i8 || c.out == value_type::i16 || c.out == value_type::i32 || c.out == value_type::i64;
-      e.sum.whole =
-          has_sign
-              ? static_cast<std::uint64_t>(static_cast<std::int64_t>(e.sum.whole) / static_cast<std::int64_t>(e.terms))
-              : e.sum.whole / e.terms;
-    }
-    put_number(c.out, place, e.sum);
-    if (!c.rounds()) return;
-    const double size = c.op == reduction::multiply ? std::fabs(e.sum.real) : e.sizes;
-    const double epsilon = epsilon_of(primitives::sum_type(c.out, c.op));
-    slack[s * c.width + k] =
-        static_cast<double>(e.terms + 2) * epsilon * size + epsilon_of(c.out) * (std::fabs(e.sum.real) + 1e-7);
+    std::vector<number> numbers;
+    for (const std::uint64_t row : rows) numbers.push_back(number_at(c.in, value(in, c.in, row, k)));
+    slack[s * c.width + k] = end_of_value(c.out, c.op, c.start, value(after, c.out, s, k), numbers);
   }
 };
 
