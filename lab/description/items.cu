@@ -5,6 +5,7 @@
 #include "lab/description/items.hpp"
 #include "lab/description/linked_list/items.hpp"
 #include "lab/description/reduce/items.hpp"
+#include "lab/description/reduce/row_items.hpp"
 #include "lab/description/sort/items.hpp"
 #include "lab/description/sparse/items.hpp"
 #include "lab/description/split/items.hpp"
@@ -68,6 +69,13 @@ template tally over_items(const context&, std::uint64_t, const fill_values&);
 template tally over_items(const context&, std::uint64_t, const fill_slots&);
 template tally over_items(const context&, std::uint64_t, const checksum_values&);
 template tally over_items(const context&, std::uint64_t, const checksum_slots&);
+template tally over_items(const context&, std::uint64_t, const fill_rows&);
+template tally over_items(const context&, std::uint64_t, const fill_rows_before&);
+template tally over_items(const context&, std::uint64_t, const fill_row_weights&);
+template tally over_items(const context&, std::uint64_t, const fill_segment_offsets&);
+template tally over_items(const context&, std::uint64_t, const checksum_scattered_rows&);
+template tally over_items(const context&, std::uint64_t, const checksum_gathered_rows&);
+template tally over_items(const context&, std::uint64_t, const checksum_rows_of_out&);
 
 template tally over_items(const context&, std::uint64_t, const fill_sort_keys&);
 template tally over_items(const context&, std::uint64_t, const fill_sort_rows&);
@@ -81,6 +89,8 @@ template tally over_items(const context&, std::uint64_t, const fill_entry_values
 template tally over_items(const context&, std::uint64_t, const fill_vector&);
 template tally over_items(const context&, std::uint64_t, const checksum_entries&);
 template tally over_items(const context&, std::uint64_t, const checksum_results&);
+template tally over_items(const context&, std::uint64_t, const fill_dense&);
+template tally over_items(const context&, std::uint64_t, const checksum_dense_entries&);
 template tally over_items(const context&, std::uint64_t, const fill_right_side&);
 template tally over_items(const context&, std::uint64_t, const fill_system_columns&);
 template tally over_items(const context&, std::uint64_t, const fill_system_values&);

@@ -11,6 +11,7 @@
 #include "primitives/reduce/prepare.hpp"
 #include "primitives/sort/contract.hpp"
 #include "primitives/sparse/conjugate_gradient.hpp"
+#include "primitives/sparse/prepare_spmm.hpp"
 #include "primitives/sparse/prepare_spmv.hpp"
 #include "primitives/split/contract.hpp"
 

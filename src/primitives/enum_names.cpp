@@ -46,7 +46,8 @@ std::string bytes_text(std::uint64_t bytes) {
 }
 
 index_type parse_index_type(std::string_view text) { return value_of(text, index_types, "an index type"); }
-value_type parse_value_type(std::string_view text) { return value_of(text, value_types, "a value type"); }
+value_type parse_value_type(std::string_view text) { return value_of(text, number_types, "a value type"); }
+value_type parse_row_type(std::string_view text) { return value_of(text, value_types, "a value type"); }
 reduction_order parse_reduction_order(std::string_view text) { return value_of(text, reduction_orders, "an order"); }
 
 access_pattern parse_access_pattern(std::string_view text) {

@@ -55,6 +55,10 @@ std::optional<Number> parse_number(std::string_view text) {
 
 inline constexpr enum_name<index_type> index_types[] = {
     {"u32", index_type::u32}, {"u64", index_type::u64}, {"i32", index_type::i32}, {"i64", index_type::i64}};
+/// Those that all calls with numbers take, and all.
+inline constexpr enum_name<value_type> number_types[] = {{"i32", value_type::i32}, {"u32", value_type::u32},
+                                                         {"i64", value_type::i64}, {"u64", value_type::u64},
+                                                         {"f32", value_type::f32}, {"f64", value_type::f64}};
 inline constexpr enum_name<value_type> value_types[] = {
     {"i32", value_type::i32}, {"u32", value_type::u32}, {"i64", value_type::i64}, {"u64", value_type::u64},
     {"f32", value_type::f32}, {"f64", value_type::f64}, {"i8", value_type::i8},   {"u8", value_type::u8},
@@ -90,7 +94,8 @@ std::string key_name(key_type type, std::uint64_t key_bytes);
 
 /// These read what name() and key_name() write. @throws error(bad_argument)
 index_type parse_index_type(std::string_view text);
-value_type parse_value_type(std::string_view text);
+value_type parse_value_type(std::string_view text);  ///< one of number_types
+value_type parse_row_type(std::string_view text);    ///< any
 reduction_order parse_reduction_order(std::string_view text);
 access_pattern parse_access_pattern(std::string_view text);
 

@@ -21,6 +21,8 @@ extern const hash_build_variant hash_build_serial;
 extern const hash_search_variant hash_search_serial;
 extern const spmv_variant spmv_serial;
 extern const prepare_spmv_variant prepare_spmv_kept;
+extern const spmm_variant spmm_serial;
+extern const prepare_spmm_variant prepare_spmm_kept;
 extern const conjugate_gradient_variant conjugate_gradient_serial;
 extern const edge_sum_variant edge_sum_serial;
 extern const prepare_edge_sum_variant prepare_edge_sum_kept;
@@ -44,6 +46,8 @@ constexpr variant_table tables[] = {
     table<hash_search_serial>.called("hash_search hash_count hash_contains hash_find"),
     table<spmv_serial>.called("spmv"),
     table<prepare_spmv_kept>.called("prepare_spmv"),
+    table<spmm_serial>.called("spmm"),
+    table<prepare_spmm_kept>.called("prepare_spmm"),
     table<conjugate_gradient_serial>.called("conjugate_gradient"),
     table<edge_sum_serial>.called("edge_sum"),
     table<prepare_edge_sum_kept>.called("prepare_edge_sum"),

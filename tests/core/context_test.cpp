@@ -116,12 +116,18 @@ TEST(Context, UnknownForcedNamesAreRefusedWithTheListOfThoseThatAre) {
       << variant;
   EXPECT_TRUE(message_for("sort:cpu.msd")
                   .starts_with("SHEAF_VARIANT: 'sort' is not a primitive; there are gather, scatter, prepare_gather, "
-                               "prepare_scatter, scatter_reduce, split, split_unstable, "));
+                               "prepare_scatter, scatter_reduce, scatter_reduce_rows, prepare_scatter_reduce, "
+                               "gather_reduce, split, split_unstable, "));
   for (const std::string call : {"gather",
                                  "scatter",
                                  "prepare_gather",
                                  "prepare_scatter",
                                  "scatter_reduce",
+                                 "scatter_reduce_rows",
+                                 "prepare_scatter_reduce",
+                                 "gather_reduce",
+                                 "spmm",
+                                 "prepare_spmm",
                                  "split",
                                  "split_unstable",
                                  "split_gather_index",

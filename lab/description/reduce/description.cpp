@@ -11,11 +11,14 @@
 namespace sheaf::primitives {
 namespace {
 
+constexpr enum_name<reduction> number_reductions[] = {
+    {"add", reduction::add}, {"min", reduction::min}, {"max", reduction::max}, {"subtract", reduction::subtract}};
+
 const problem_field type_field =
     fields::value_type.with_help("Type of the values that scatter_reduce combines; f32 unless given");
 const problem_field op_field{"--op", "How scatter_reduce combines values; add unless given", "add|min|max|subtract",
                              [](problem_spec& p, option_texts texts) {
-                               p.part<reduce_part>().op = value_of(texts.front(), reductions, "a reduction");
+                               p.part<reduce_part>().op = value_of(texts.front(), number_reductions, "a reduction");
                              }};
 const problem_field order_field{"--order",
                                 "What may decide the order of scatter_reduce's additions and subtractions; "
@@ -48,7 +51,7 @@ void read(const name_part& pattern, const name_part& type, problem_spec& problem
   if (bytes(problem.value) != problem.record_bytes)
     value.refuse(fmt::format("a type of {} bytes", problem.record_bytes));
   rest = after_value;
-  for (const enum_name<reduction>& n : reductions) {
+  for (const enum_name<reduction>& n : number_reductions) {
     if (!rest || rest->cut_at("+").first.text() != n.text) continue;
     sum.op = n.value;
     rest = rest->cut_at("+").second;
@@ -182,6 +185,11 @@ constexpr job scatter_reduce_job{.samples = samples,
 }  // namespace sheaf::jobs
 
 namespace sheaf::primitives {
+
+extern const entry scatter_reduce_rows_entry, gather_reduce_entry;  // in rows.cpp
+void add_rows(const sweep& sweep, const entry& of, std::vector<problem_spec>& problems);
+void read_row_list(sweep& sweep, std::string_view list, option_texts texts);
+
 namespace {
 
 constexpr entry scatter_reduce_entry{
@@ -199,7 +207,7 @@ constexpr entry scatter_reduce_entry{
     .place = place_by<problem_of>,
     .job = &jobs::scatter_reduce_job};
 
-constexpr const entry* entries_of_family[] = {&scatter_reduce_entry};
+constexpr const entry* entries_of_family[] = {&scatter_reduce_entry, &scatter_reduce_rows_entry, &gather_reduce_entry};
 
 // Rows: every type by every number of slots.
 struct reduce_lists {
@@ -216,23 +224,21 @@ void add_orders(std::span<const reduction_order> orders, const problem_spec& p, 
   }
 }
 
-void add(const sweep& sweep, std::span<const entry* const> entries, std::vector<problem_spec>& problems) {
+void add_numbers(const sweep& sweep, const entry& of, std::vector<problem_spec>& problems) {
   const auto& lists = sweep.lists.of<reduce_lists>();
   for (const std::uint64_t count : sweep.counts) {
     for (const value_type value : lists.values) {
       for (const std::uint64_t slots : lists.slots) {
         for (const index_type index : sweep.indices) {
           for (const input_pattern& pattern : sweep.patterns) {
-            for (const entry* const e : entries) {
-              const problem_spec problem{.primitive = e->name,
-                                         .pattern = pattern,
-                                         .record_bytes = bytes(value),
-                                         .index = index,
-                                         .count = count,
-                                         .value = value,
-                                         .table = slots};
-              add_orders(lists.orders, problem, problems);
-            }
+            const problem_spec problem{.primitive = of.name,
+                                       .pattern = pattern,
+                                       .record_bytes = bytes(value),
+                                       .index = index,
+                                       .count = count,
+                                       .value = value,
+                                       .table = slots};
+            add_orders(lists.orders, problem, problems);
           }
         }
       }
@@ -240,10 +246,19 @@ void add(const sweep& sweep, std::span<const entry* const> entries, std::vector<
   }
 }
 
+void add(const sweep& sweep, std::span<const entry* const> entries, std::vector<problem_spec>& problems) {
+  for (const entry* const e : entries) {
+    e == &scatter_reduce_entry ? add_numbers(sweep, *e, problems) : add_rows(sweep, *e, problems);
+  }
+}
+
 constexpr named_sweep sets[] = {
     {"reduce",
-     "--patterns uniform,zipf --log2-sizes 20:28:4 --values f32,u32,f64,u64 --slots 1048576,268435456 "
-     "--orders deterministic,unordered"}};
+     "--primitives scatter_reduce --patterns uniform,zipf --log2-sizes 20:28:4 --values f32,u32,f64,u64 "
+     "--slots 1048576,268435456 --orders deterministic,unordered"},
+    {"rows",
+     "--primitives scatter_reduce_rows,gather_reduce --patterns uniform,zipf --log2-sizes 16:20:4 "
+     "--row-values 1,3,17,64,256 --row-types f32,f16_to_f32 --row-slots 65536"}};
 
 constexpr list_option lists[] = {
     {"--values", "of reductions: f32, u32, f64, u64",
@@ -254,6 +269,14 @@ constexpr list_option lists[] = {
      [](sweep& s, option_texts texts) {
        s.lists.of<reduce_lists>().orders = parsed_list(texts, parse_reduction_order);
      }},
+    {"--row-values", "of reductions of rows: values of a row",
+     [](sweep& s, option_texts texts) { read_row_list(s, "--row-values", texts); }},
+    {"--row-types", "of reductions of rows: f32, f16, f16_to_f32 (of rows to f32), ...",
+     [](sweep& s, option_texts texts) { read_row_list(s, "--row-types", texts); }},
+    {"--row-slots", "of reductions of rows: rows of the output, or of the table",
+     [](sweep& s, option_texts texts) { read_row_list(s, "--row-slots", texts); }},
+    {"--row-starts", "of reductions of rows: out, identity",
+     [](sweep& s, option_texts texts) { read_row_list(s, "--row-starts", texts); }},
 };
 
 }  // namespace

@@ -11,4 +11,12 @@ struct reduce_part {
   reduction_order order = reduction_order::deterministic;
 };
 
+/// Of reductions of rows: problem_spec::record_bytes are those of a row that is read, of values of the type `value`.
+struct rows_part {
+  std::optional<value_type> out = {};  ///< the type of out, if it is another
+  reduction_start start = reduction_start::out;
+  std::uint64_t segment_entries = 16;  ///< entries of a segment of gather_reduce
+  bool has_weights = false;            ///< the entries of gather_reduce
+};
+
 }  // namespace sheaf::primitives

@@ -104,32 +104,35 @@ void require_grid(const name_part& pattern, const problem_spec& p) {
   }
 }
 
-namespace {
+namespace {}  // namespace
 
-const problem_field columns_field{
+namespace sparse_fields {
+
+const problem_field columns{
     "--columns", "Columns of the matrix; as many as rows unless given", "N",
     [](problem_spec& p, option_texts texts) { p.part<sparse_part>().columns = number_of("--columns", texts, 0); }};
-const problem_field transposed_field{"--transposed", "Multiply by the transposed matrix", "",
-                                     [](problem_spec& p, option_texts) { p.part<sparse_part>().is_transposed = true; }};
+const problem_field transposed{"--transposed", "Multiply by the transposed matrix", "",
+                               [](problem_spec& p, option_texts) { p.part<sparse_part>().is_transposed = true; }};
+
+}  // namespace sparse_fields
+
+namespace {
 
 constexpr field_use taken[] = {required(sparse_fields::entries),
                                optional(sparse_fields::rows, sparse_fields::usual_rows),
-                               optional(columns_field),
+                               optional(sparse_fields::columns),
                                optional(fields::index_type, sparse_fields::usual_column_type),
                                optional(sparse_fields::offset_type, sparse_fields::usual_offset_type),
                                optional(sparse_fields::value_type, fields::value_width),
-                               optional(transposed_field),
+                               optional(sparse_fields::transposed),
                                optional(sparse_fields::sums),
                                optional(sparse_fields::row_ends),
                                optional(fields::pattern)};
 
 row_parts write(const problem_spec& problem) {
-  const sparse_part& matrix = problem.part<sparse_part>();
-  const bool is_square = columns_of_matrix(problem) == rows_of_matrix(problem);
-  return {fmt::format("{}{}{}{}", name(matrix.nonzeros), problem.table ? fmt::format(":s{}", *problem.table) : "",
-                      is_square ? "" : fmt::format(":c{}", *matrix.columns),
-                      problem.table ? "" : fmt::format(":x{}", repeats_text(matrix.entries_of_a_row))),
-          text_of_types(problem) + (matrix.is_transposed ? "+transposed" : "") + text_of_layout(problem)};
+  return {text_of_pattern(problem), text_of_types(problem) +
+                                        (problem.part<sparse_part>().is_transposed ? "+transposed" : "") +
+                                        text_of_layout(problem)};
 }
 
 std::uint64_t parse_entries_of_a_row(std::string_view text) {
@@ -158,6 +161,16 @@ bool read_size(const name_part& word, problem_spec& problem) {
   return true;
 }
 
+}  // namespace
+
+std::string text_of_pattern(const problem_spec& problem) {
+  const sparse_part& matrix = problem.part<sparse_part>();
+  const bool is_square = columns_of_matrix(problem) == rows_of_matrix(problem);
+  return fmt::format("{}{}{}{}", name(matrix.nonzeros), problem.table ? fmt::format(":s{}", *problem.table) : "",
+                     is_square ? "" : fmt::format(":c{}", *matrix.columns),
+                     problem.table ? "" : fmt::format(":x{}", repeats_text(matrix.entries_of_a_row)));
+}
+
 void read_pattern(const name_part& pattern, problem_spec& problem) {
   sparse_part& matrix = problem.part<sparse_part>();
   const auto [nonzeros, sizes] = pattern.cut_at(":");
@@ -169,6 +182,8 @@ void read_pattern(const name_part& pattern, problem_spec& problem) {
   if (numbers_of_rows != 1) pattern.refuse("a pattern of nonzeros with rows (s1000) or the entries of a row (x16)");
   if (matrix.nonzeros == nonzero_pattern::grid) require_grid(pattern, problem);
 }
+
+namespace {
 
 bool is_index_type(std::string_view text) { return text.starts_with('u') || text.starts_with('i'); }
 
@@ -236,6 +251,8 @@ std::vector<fact> facts(const problem_spec& problem) {
           {"pattern", name(problem.access)}};
 }
 
+}  // namespace
+
 std::string label_of_matrix(const problem_spec& problem) {
   const sparse_part& matrix = problem.part<sparse_part>();
   const std::string_view nonzeros = matrix.nonzeros == nonzero_pattern::uniform ? "random columns"
@@ -248,6 +265,8 @@ std::string label_of_matrix(const problem_spec& problem) {
   const bool is_square = columns_of_matrix(problem) == rows_of_matrix(problem);
   return fmt::format("{}, {}{}", nonzeros, rows, is_square ? "" : fmt::format(", {} columns", *matrix.columns));
 }
+
+namespace {
 
 row_labels labels(const problem_spec& problem) {
   const sparse_part& matrix = problem.part<sparse_part>();
@@ -285,8 +304,6 @@ spmv_problem product_of(const problem_spec& problem, backend_kind backend) {
   return product;
 }
 
-namespace {
-
 access_pattern hint_of_matrix(const problem_spec& problem) {
   const sparse_part& matrix = problem.part<sparse_part>();
   switch (matrix.nonzeros) {
@@ -302,7 +319,6 @@ access_pattern hint_of_matrix(const problem_spec& problem) {
   return access_pattern::unknown();
 }
 
-}  // namespace
 }  // namespace sheaf::primitives
 
 namespace sheaf::jobs {
@@ -416,7 +432,9 @@ std::string text_of_rows(const problem_spec& p) {
                      lengths.is_uneven ? "uneven lengths" : fmt::to_string(lengths.least), lengths.longer);
 }
 
-array_shapes shapes(const problem_spec& problem) {
+}  // namespace
+
+array_shapes shapes_of_product(const problem_spec& problem) {
   const sparse_part& matrix = problem.part<sparse_part>();
   const std::uint64_t rows = rows_of_matrix(problem);
   const std::uint64_t columns = columns_of_matrix(problem);
@@ -440,6 +458,8 @@ array_shapes shapes(const problem_spec& problem) {
   }
   return all;
 }
+
+namespace {
 
 std::uint64_t moved_bytes(const problem_spec& problem) {
   const sparse_part& matrix = problem.part<sparse_part>();
@@ -465,7 +485,9 @@ bool is_too_narrow(index_type type, std::uint64_t number) {
   return limit != 0 && number >= limit;
 }
 
-std::string unchecked(const problem_spec& problem) {
+}  // namespace
+
+std::string unchecked_product(const problem_spec& problem) {
   const std::uint64_t rows = rows_of_matrix(problem);
   const std::uint64_t columns = columns_of_matrix(problem);
   if (problem.count > 0 && (rows == 0 || columns == 0)) return "entries of no rows or columns";
@@ -481,7 +503,8 @@ std::string unchecked(const problem_spec& problem) {
   return most < (problem.value == value_type::f32 ? 0x1p24 : 0x1p53) ? "" : "sums are too large to be exact";
 }
 
-void fill_array(const context& ctx, const problem_spec& p, std::uint64_t copy, std::size_t place, records array) {
+void fill_matrix_array(const context& ctx, const problem_spec& p, std::uint64_t copy, std::size_t place,
+                       records array) {
   const matrix_source source = source_of_matrix(p, copy);
   switch (place) {
     case places::source: over_items(ctx, array.count, fill_vector{source, array.data}); break;
@@ -492,6 +515,8 @@ void fill_array(const context& ctx, const problem_spec& p, std::uint64_t copy, s
     default: wipe(ctx, array);
   }
 }
+
+namespace {
 
 void run(const context& ctx, const problem_spec& p, const array_set& arrays, const call_settings& settings) {
   const sparse_part& matrix = p.part<sparse_part>();
@@ -530,10 +555,10 @@ constexpr std::string_view calibrated[] = {"spmv/banded:x16/r4/u32+f32", "spmv/b
 
 constexpr job spmv_job{.samples = samples,
                        .calibrated = calibrated,
-                       .shapes = shapes,
+                       .shapes = shapes_of_product,
                        .moved_bytes = moved_bytes,
-                       .unchecked = unchecked,
-                       .fill = fill_array,
+                       .unchecked = unchecked_product,
+                       .fill = fill_matrix_array,
                        .run = run,
                        .count_mistakes = mistakes,
                        .plain_loop = plain_spmv,
@@ -545,6 +570,10 @@ constexpr job spmv_job{.samples = samples,
 namespace sheaf::primitives {
 
 extern const entry conjugate_gradient_entry;  // in system.cpp
+extern const entry spmm_entry;                // in spmm.cpp
+void add_dense_products(const sweep& sweep, std::span<const std::string> matrices, std::uint64_t count,
+                        std::vector<problem_spec>& problems);
+void read_dense_layouts(sweep& sweep, option_texts texts);
 
 namespace {
 
@@ -564,7 +593,7 @@ constexpr entry spmv_entry{.name = "spmv",
                            .hint = hint_of_matrix,
                            .job = &jobs::spmv_job};
 
-constexpr const entry* entries_of_family[] = {&spmv_entry, &conjugate_gradient_entry};
+constexpr const entry* entries_of_family[] = {&spmv_entry, &spmm_entry, &conjugate_gradient_entry};
 
 // Rows: every pattern of nonzeros by every layout, and systems.
 struct sparse_lists {
@@ -607,13 +636,19 @@ void add_systems(const sweep& s, std::uint64_t count, std::vector<problem_spec>&
 void add(const sweep& s, std::span<const entry* const> entries, std::vector<problem_spec>& problems) {
   for (const entry* const e : entries) {
     for (const std::uint64_t count : s.counts) {
-      e == &spmv_entry ? add_products(s, count, problems) : add_systems(s, count, problems);
+      if (e == &spmv_entry)
+        add_products(s, count, problems);
+      else if (e == &spmm_entry)
+        add_dense_products(s, s.lists.of<sparse_lists>().matrices, count, problems);
+      else
+        add_systems(s, count, problems);
     }
   }
 }
 
 // Matrices that stay in a GPU's cache, and those that no cache holds.
 constexpr named_sweep sets[] = {{"spmv", "--primitives spmv --log2-sizes 20:26:3"},
+                                {"spmm", "--primitives spmm --log2-sizes 16:22:3"},
                                 {"systems", "--primitives conjugate_gradient --log2-sizes 20:26:3"}};
 
 constexpr list_option lists[] = {
@@ -627,6 +662,8 @@ constexpr list_option lists[] = {
        s.lists.of<sparse_lists>().layouts =
            checked_list(texts, [](std::string_view text) { parse_product("banded:x1", text); });
      }},
+    {"--dense-layouts", "of products with dense matrices: r256/u32+f32 (bytes of a row), r64/u32+f32+transposed, ...",
+     read_dense_layouts},
     {"--systems", "of conjugate gradient: grid:x7:i16/r8/u32+f64 (entries a row, iterations), grid:x27:i50/...+jacobi",
      [](sweep& s, option_texts texts) { s.lists.of<sparse_lists>().systems = checked_list(texts, parse_system); }},
 };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "lab/description/job.hpp"
 #include "lab/description/sparse/items.hpp"
 #include "lab/description/sparse/problem.hpp"
 #include "primitives/sparse/spmv.hpp"
@@ -14,6 +15,8 @@ extern const problem_field offset_type;
 extern const problem_field value_type;
 extern const problem_field sums;
 extern const problem_field row_ends;
+extern const problem_field columns;
+extern const problem_field transposed;
 
 void usual_rows(problem_spec& problem);
 void usual_column_type(problem_spec& problem);
@@ -27,6 +30,11 @@ std::string text_of_layout(const problem_spec& problem);
 /// Reads both, and a word that sets `own`. Refuses a type that does not begin with types, and any other word.
 void read_type(const name_part& type, problem_spec& problem, std::string_view own_word, bool sparse_part::*own,
                std::string_view words_expected);
+/// The pattern of nonzeros, the rows, the columns and the entries of a row.
+std::string text_of_pattern(const problem_spec& problem);
+void read_pattern(const name_part& pattern, problem_spec& problem);
+std::string label_of_matrix(const problem_spec& problem);
+access_pattern hint_of_matrix(const problem_spec& problem);
 /// Refuses entries of a row that no grid has.
 void require_grid(const name_part& pattern, const problem_spec& problem);
 
@@ -37,5 +45,11 @@ spmv_problem product_of(const problem_spec& problem, backend_kind backend);
 namespace sheaf::jobs {
 
 matrix_source source_of_matrix(const problem_spec& problem, std::uint64_t copy);
+/// The arrays of an spmv, and why such a matrix or its product cannot be generated or checked.
+array_shapes shapes_of_product(const problem_spec& problem);
+std::string unchecked_product(const problem_spec& problem);
+/// Fills the arrays of a matrix.
+void fill_matrix_array(const context& ctx, const problem_spec& problem, std::uint64_t copy, std::size_t place,
+                       records array);
 
 }  // namespace sheaf::jobs

@@ -129,6 +129,34 @@ struct checksum_results {
   }
 };
 
+/// A product with a dense matrix, whose values are those of one long vector.
+struct dense_source : matrix_source {
+  std::uint64_t width = 1;  ///< values of a row of X and of Y
+};
+
+SHEAF_HOST_DEVICE inline std::int64_t value_of_dense(const dense_source& s, std::uint64_t i) {
+  return value_of_vector(s, i);
+}
+
+using fill_dense = fill_whole_values<dense_source, value_of_dense>;
+
+/// Checksum of the entries: each value of their products times the factor of its result.
+struct checksum_dense_entries {
+  dense_source source;
+  SHEAF_HOST_DEVICE tally operator()(std::uint64_t entry) const {
+    const std::uint64_t row = source.lengths.row_of_entry(entry);
+    const std::uint64_t column = column_of_entry(source, entry, row);
+    const std::uint64_t from = (source.is_transposed ? row : column) * source.width;
+    const std::uint64_t to = (source.is_transposed ? column : row) * source.width;
+    std::uint64_t sum = 0;
+    for (std::uint64_t k = 0; k < source.width; ++k) {
+      const std::int64_t product = value_of_entry(source, entry) * value_of_dense(source, from + k);
+      sum += static_cast<std::uint64_t>(product) * factor_of_result(to + k);
+    }
+    return {0, sum};
+  }
+};
+
 /// A symmetric positive definite matrix of the same sizes: that of a grid, with -1 for each neighbour and half as much
 /// again on the diagonal as a row has neighbours. What the last row has is less than a point's, if the entries do not
 /// suffice; it is then apart from the others.
