@@ -10,6 +10,8 @@
 //   gather/zipf:s1024/r8/u32/n=65536                 a table of 1024 records
 //   scatter/uniform/r16/u32+last/n=65536             the last writer wins
 //   scatter_reduce/uniform:s1024/r4/u32+f32/n=65536  "u32+f32+unordered" where the order of additions is free
+//   scatter_reduce_rows/uniform:s1024/r256/u32+f32/n=65536  rows of 64 f32; "u32+f16_to_f32+max+unordered+identity"
+//   gather_reduce/uniform:s1024:x16/r256/u32+f32/n=65536  segments of 16 entries; "u32+f32+weights"
 //   split/uniform:b8/r8/own/n=65536                  keys in the records; "k32" and "k64" in an array of their own
 //   multi_split/uniform:b8:s1024/r8/k32/n=65536      65536 memberships of 1024 records in 2^8 categories
 //   sort_pairs/uniform/r16/u64/n=65536               values of 16 bytes, keys of 64 bits
@@ -23,6 +25,7 @@
 //                                                    "uniform:xzipf" columns at random in rows of uneven length,
 //                                                    "grid:x7", "zipf:s1000:c900" 1000 rows and 900 columns;
 //                                                    "u32+u64+f32" offsets u64, "+transposed+f64_sums+row_ends"
+//   spmm/banded:x16/r256/u32+f32/n=65536             rows of 64 f32 by such a matrix, "+transposed+row_ends"
 //   conjugate_gradient/grid:x7:i16/r8/u32+f64/n=65536 16 iterations by the matrix of a grid; "+jacobi"
 //   edge_sum/permutation/r12/u32+f32/n=7340032       3 components f32, a box of tetrahedra whose nodes lie at random;
 //                                                    uniform, zipf and same are graphs; "+inverse_square+weights+pairs"

@@ -68,6 +68,17 @@ inline row_names rows_of_movement(std::string_view entry) {
                    {"/r4/u32+u32", "/r4/u64+i32", "/r4/u32+f32", "/r4/u32+f32+unordered", "/r8/u32+f64", "/r8/i64+u64",
                     "/r8/i32+i64", "/r8/u64+f64+unordered"});
   }
+  if (entry == "scatter_reduce_rows") {
+    return crossed(
+        {"uniform:s300", "zipf:s300", "uniform:s5000", "same:s9", "permutation:s70000", "clustered:300:s70000"},
+        {"/r4/u32+f32", "/r4/i64+u32+identity", "/r8/u64+f64", "/r12/u32+f32", "/r64/u64+f32+identity", "/r32/i32+u64",
+         "/r28/i64+i32+identity", "/r34/u32+f16_to_f32", "/r20/u32+f32+unordered", "/r5/u32+i8_to_i64"});
+  }
+  if (entry == "gather_reduce") {
+    return crossed({"uniform:s300:x16", "zipf:s5000:x5", "uniform:s70000:x3000", "same:s9:x3", "permutation:s70000:x1"},
+                   {"/r4/u32+f32", "/r12/u64+f32+weights", "/r64/u32+f64", "/r20/i32+i32", "/r34/u32+bf16_to_f32",
+                    "/r6/i64+u16_to_u64"});
+  }
   return {};
 }
 
@@ -144,6 +155,11 @@ inline row_names rows_of_sparse(std::string_view entry) {
                    {"/r4/u32+f32", "/r8/u32+f64", "/r4/i32+u64+f32", "/r8/u64+f64", "/r4/u32+f32+f64_sums",
                     "/r4/u32+f32+row_ends", "/r4/u32+f32+transposed", "/r8/u32+f64+transposed",
                     "/r4/i64+u32+f32+transposed", "/r8/u64+f64+transposed+row_ends"});
+  }
+  if (entry == "spmm") {
+    return crossed({"banded:x16", "banded:c900:x4", "uniform:x16", "uniform:xzipf", "uniform:s300:c900", "grid:x7"},
+                   {"/r4/u32+f32", "/r16/u32+f32", "/r64/u32+u64+f32", "/r24/i32+f64", "/r64/u32+f32+transposed",
+                    "/r32/u64+f64+transposed+row_ends", "/r12/u32+f32+row_ends", "/r100/i64+f32+transposed"});
   }
   if (entry == "conjugate_gradient") {
     return crossed({"grid:x5:i8", "grid:x5:i16", "grid:x7:i9", "grid:x7:i16", "grid:x9:i8", "grid:x27:i16"},
