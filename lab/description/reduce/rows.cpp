@@ -57,17 +57,17 @@ const problem_field segment_field{"--segment-entries", "Entries of each segment;
                                   [](problem_spec& p, option_texts texts) {
                                     p.part<rows_part>().segment_entries = number_of("--segment-entries", texts, 1);
                                   }};
-const problem_field weights_field{"--weights", "Entries have weights", "",
-                                  [](problem_spec& p, option_texts) { p.part<rows_part>().has_weights = true; }};
+const problem_field row_weights_field{"--weights", "Entries have weights", "",
+                                      [](problem_spec& p, option_texts) { p.part<rows_part>().has_weights = true; }};
 
-constexpr field_use taken_by_scatter[] = {
+constexpr field_use taken_by_scatter_rows[] = {
     required(fields::count),   required(fields::table),   required(row_bytes_field), optional(fields::index_type),
     optional(fields::pattern), optional(fields::bounds),  optional(row_type_field),  optional(result_type_field),
     optional(row_op_field),    optional(row_order_field), optional(start_field)};
-constexpr field_use taken_by_gather[] = {
-    required(fields::count),      required(fields::table),   required(row_bytes_field), optional(segment_field),
-    optional(fields::index_type), optional(fields::pattern), optional(fields::bounds),  optional(row_type_field),
-    optional(result_type_field),  optional(row_op_field),    optional(weights_field)};
+constexpr field_use taken_by_gather_reduce[] = {
+    required(fields::count),      required(fields::table),   required(row_bytes_field),  optional(segment_field),
+    optional(fields::index_type), optional(fields::pattern), optional(fields::bounds),   optional(row_type_field),
+    optional(result_type_field),  optional(row_op_field),    optional(row_weights_field)};
 
 std::string types_text(const problem_spec& p) {
   const value_type out = out_of(p);
@@ -152,7 +152,7 @@ row_labels labels_of_rows(const problem_spec& p) {
            {" rows, " + order}}};
 }
 
-std::string text_of_rows(const problem_spec& p) {
+std::string text_of_reduced_rows(const problem_spec& p) {
   return fmt::format("{} rows of {} {}, {}, {} rows, index {}, pattern {}", p.count, width_of(p), types_text(p),
                      name(p.part<reduce_part>().op), p.indexed_count(), name(p.index), name(p.access));
 }
@@ -286,7 +286,7 @@ std::uint64_t bytes_of_gather(const problem_spec& p) {
   return p.count * p.record_bytes + segments_of(p) * out_row_bytes(p);
 }
 
-std::string unchecked_rows(const problem_spec& p) {
+std::string unchecked_row_sums(const problem_spec& p) {
   if (p.record_bytes == 0 || p.record_bytes % bytes(p.value) != 0 || width_of(p) > most_row_values)
     return "rows are no whole number of values";
   if (p.part<reduce_part>().op != reduction::add) return "only sums are checked";
@@ -321,7 +321,8 @@ value_rows rows_out(const problem_spec& p, const array_set& arrays, std::uint64_
   return {arrays[places::target].data, rows, width_of(p), out_of(p)};
 }
 
-void run_scatter(const context& ctx, const problem_spec& p, const array_set& arrays, const call_settings& settings) {
+void run_scattered_rows(const context& ctx, const problem_spec& p, const array_set& arrays,
+                        const call_settings& settings) {
   scatter_reduce(ctx, rows_in(p, arrays, p.count), {arrays[places::index].data, p.count, p.index},
                  rows_out(p, arrays, p.indexed_count()), p.part<reduce_part>().op,
                  {.pattern = p.access,
@@ -341,7 +342,8 @@ prepared_run prepare_scatter(const context& ctx, const problem_spec& p, const ar
   return {run, preparation_of(prepared.report(), p.access)};
 }
 
-void run_gather(const context& ctx, const problem_spec& p, const array_set& arrays, const call_settings& settings) {
+void run_gathered_rows(const context& ctx, const problem_spec& p, const array_set& arrays,
+                       const call_settings& settings) {
   const const_values weights(arrays[weights_place].data, p.part<rows_part>().has_weights ? p.count : 0, p.value);
   gather_reduce(ctx, rows_in(p, arrays, p.indexed_count()), {arrays[places::index].data, p.count, p.index},
                 {arrays[places::offsets].data, segments_of(p) + 1, p.index}, rows_out(p, arrays, segments_of(p)),
@@ -350,7 +352,8 @@ void run_gather(const context& ctx, const problem_spec& p, const array_set& arra
 }
 
 template <class Checksum>
-std::uint64_t mistakes_of_rows(const context& ctx, const problem_spec& p, const array_set& arrays, std::uint64_t rows) {
+std::uint64_t mistakes_of_row_sums(const context& ctx, const problem_spec& p, const array_set& arrays,
+                                   std::uint64_t rows) {
   const row_source source = source_of(p, 0);
   const tally found = over_items(ctx, rows * source.width, checksum_rows_of_out{source, arrays[places::target].data});
   const std::uint64_t difference = found.sum - over_items(ctx, p.count, Checksum{source}).sum;
@@ -359,10 +362,10 @@ std::uint64_t mistakes_of_rows(const context& ctx, const problem_spec& p, const 
   return found.mismatches + ((is_narrow ? difference & 0xffffffffU : difference) != 0);
 }
 std::uint64_t mistakes_of_scatter(const context& ctx, const problem_spec& p, const array_set& arrays, bool) {
-  return mistakes_of_rows<checksum_scattered_rows>(ctx, p, arrays, p.indexed_count());
+  return mistakes_of_row_sums<checksum_scattered_rows>(ctx, p, arrays, p.indexed_count());
 }
 std::uint64_t mistakes_of_gather(const context& ctx, const problem_spec& p, const array_set& arrays, bool) {
-  return mistakes_of_rows<checksum_gathered_rows>(ctx, p, arrays, segments_of(p));
+  return mistakes_of_row_sums<checksum_gathered_rows>(ctx, p, arrays, segments_of(p));
 }
 
 template <class Value, class Index>
@@ -427,18 +430,18 @@ constexpr sample samples_of_gather[] = {{"gather_reduce/uniform:s4096:x16/r256/u
 constexpr job scatter_rows_job{.samples = samples_of_scatter,
                                .shapes = shapes_of_scatter,
                                .moved_bytes = bytes_of_scatter,
-                               .unchecked = unchecked_rows,
+                               .unchecked = unchecked_row_sums,
                                .fill = fill_rows_array,
-                               .run = run_scatter,
+                               .run = run_scattered_rows,
                                .count_mistakes = mistakes_of_scatter,
                                .plain_loop = plain_rows,
                                .prepare = prepare_scatter};
 constexpr job gather_rows_job{.samples = samples_of_gather,
                               .shapes = shapes_of_gather,
                               .moved_bytes = bytes_of_gather,
-                              .unchecked = unchecked_rows,
+                              .unchecked = unchecked_row_sums,
                               .fill = fill_rows_array,
-                              .run = run_gather,
+                              .run = run_gathered_rows,
                               .count_mistakes = mistakes_of_gather,
                               .plain_loop = plain_segments};
 
@@ -453,11 +456,11 @@ extern const entry gather_reduce_entry;
 constexpr entry scatter_reduce_rows_entry{
     .name = "scatter_reduce_rows",
     .family = "reduce",
-    .fields = taken_by_scatter,
+    .fields = taken_by_scatter_rows,
     .example = "--count 20000000 --table 2000000 --record-bytes 256 --start identity",
     .write = write_rows,
     .read = read_rows,
-    .text = text_of_rows,
+    .text = text_of_reduced_rows,
     .facts = facts_of_rows,
     .labels = labels_of_rows,
     .explain = explain_rows,
@@ -469,11 +472,11 @@ constexpr entry scatter_reduce_rows_entry{
 constexpr entry gather_reduce_entry{
     .name = "gather_reduce",
     .family = "reduce",
-    .fields = taken_by_gather,
+    .fields = taken_by_gather_reduce,
     .example = "--count 20000000 --table 2000000 --record-bytes 256 --segment-entries 10",
     .write = write_rows,
     .read = read_rows,
-    .text = text_of_rows,
+    .text = text_of_reduced_rows,
     .facts = facts_of_rows,
     .labels = labels_of_rows,
     .explain = explain_gathered,

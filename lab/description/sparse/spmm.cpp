@@ -11,7 +11,7 @@
 namespace sheaf::primitives {
 namespace {
 
-constexpr std::uint64_t most_width = 1024;
+constexpr std::uint64_t most_values_of_x = 1024;
 
 std::uint64_t width_of_x(const problem_spec& p) { return p.record_bytes / bytes(p.value); }
 
@@ -24,8 +24,8 @@ problem_spec matrix_of(const problem_spec& p) {
 
 void require_whole_rows_of_x(const problem_spec& p) {
   require_rows(p);
-  if (p.record_bytes == 0 || p.record_bytes % bytes(p.value) != 0 || width_of_x(p) > most_width) {
-    refuse("--record-bytes: a row of {} bytes is not 1 to {} values of type {}", p.record_bytes, most_width,
+  if (p.record_bytes == 0 || p.record_bytes % bytes(p.value) != 0 || width_of_x(p) > most_values_of_x) {
+    refuse("--record-bytes: a row of {} bytes is not 1 to {} values of type {}", p.record_bytes, most_values_of_x,
            name(p.value));
   }
 }
@@ -60,8 +60,8 @@ void read_dense(const name_part& pattern, const name_part& type, problem_spec& p
   read_type(type, p, "transposed", &sparse_part::is_transposed, "part of a product's type: transposed, row_ends");
   if (p.part<sparse_part>().sums == spmv_sums::f64) type.refuse("a type without f64_sums");
   p.record_bytes = row_bytes;
-  if (row_bytes % bytes(p.value) != 0 || width_of_x(p) == 0 || width_of_x(p) > most_width) {
-    type.refuse(fmt::format("a type of which {} bytes are 1 to {} values", row_bytes, most_width));
+  if (row_bytes % bytes(p.value) != 0 || width_of_x(p) == 0 || width_of_x(p) > most_values_of_x) {
+    type.refuse(fmt::format("a type of which {} bytes are 1 to {} values", row_bytes, most_values_of_x));
   }
 }
 
@@ -151,7 +151,7 @@ std::uint64_t bytes_of_dense(const problem_spec& p) {
 }
 
 std::string unchecked_dense(const problem_spec& p) {
-  if (p.record_bytes == 0 || p.record_bytes % bytes(p.value) != 0 || width_of_x(p) > most_width)
+  if (p.record_bytes == 0 || p.record_bytes % bytes(p.value) != 0 || width_of_x(p) > most_values_of_x)
     return "rows are no whole number of values";
   return unchecked_product(matrix_of(p));
 }

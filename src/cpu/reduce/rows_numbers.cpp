@@ -12,7 +12,7 @@ namespace {
 
 using number_choice = plan::choice<scatter_reduce_variant>;
 
-scatter_reduce_problem numbers_of(const scatter_reduce_rows_problem& p) {
+scatter_reduce_problem as_numbers(const scatter_reduce_rows_problem& p) {
   return {static_cast<const movement&>(p), p.out, p.op, p.order};
 }
 
@@ -31,7 +31,7 @@ const char* unfit(const scatter_reduce_rows_problem& p) {
 plan::planned plan_numbers(const scatter_reduce_rows_problem& p, const plan::scope& scope) {
   if (const char* const why = unfit(p)) return plan::rejected(why);
   const auto inner =
-      std::make_shared<number_choice>(plan::cheapest(scatter_reduce_variants(), numbers_of(p), backend_kind::cpu, scope,
+      std::make_shared<number_choice>(plan::cheapest(scatter_reduce_variants(), as_numbers(p), backend_kind::cpu, scope,
                                                      plan::forced_name("scatter_reduce", {}, scope.context)));
   if (inner->variant == nullptr) return plan::rejected("no reduction of numbers keeps to the context's limits");
   plan::planned plan;
@@ -53,7 +53,7 @@ void run_numbers(const context& ctx, const scatter_reduce_rows_problem& p, const
                    });
   }
   const auto& inner = plan.inner<number_choice>();
-  inner.variant->run(ctx, numbers_of(p), inner.plan,
+  inner.variant->run(ctx, as_numbers(p), inner.plan,
                      {const_values(b.in.data, b.in.count, p.in), b.index, values(b.out.data, b.out.count, p.out)},
                      scratch);
 }

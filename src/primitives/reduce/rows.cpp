@@ -19,7 +19,7 @@ bool is_count_type(value_type type) {
   return type == value_type::u32 || type == value_type::i32 || type == value_type::u64 || type == value_type::i64;
 }
 
-std::uint64_t bytes_of(const_values numbers) { return numbers.count * bytes(numbers.type); }
+std::uint64_t bytes_of_counts(const_values numbers) { return numbers.count * bytes(numbers.type); }
 
 }  // namespace
 
@@ -100,12 +100,12 @@ void require_reduction_memory(std::string_view call, const context& ctx, const_v
     require_no_overlap(call, in.data, extent(records_of(in)), "in", out.data, out_bytes, "out");
   }
   if (counts.count == 0) return;
-  require_memory(call, ctx, counts.data, bytes_of(counts), "counts");
+  require_memory(call, ctx, counts.data, bytes_of_counts(counts), "counts");
   require_aligned(call, counts.data, bytes(counts.type), "counts");
-  require_no_overlap(call, counts.data, bytes_of(counts), "counts", out.data, out_bytes, "out");
-  require_no_overlap(call, counts.data, bytes_of(counts), "counts", index.data, index_bytes, "index");
+  require_no_overlap(call, counts.data, bytes_of_counts(counts), "counts", out.data, out_bytes, "out");
+  require_no_overlap(call, counts.data, bytes_of_counts(counts), "counts", index.data, index_bytes, "index");
   if (reads_in) {
-    require_no_overlap(call, counts.data, bytes_of(counts), "counts", in.data, extent(records_of(in)), "in");
+    require_no_overlap(call, counts.data, bytes_of_counts(counts), "counts", in.data, extent(records_of(in)), "in");
   }
 }
 
