@@ -368,53 +368,74 @@ std::uint64_t mistakes_of_gather(const context& ctx, const problem_spec& p, cons
   return mistakes_of_row_sums<checksum_gathered_rows>(ctx, p, arrays, segments_of(p));
 }
 
-template <class Value, class Index>
-void add_rows_loop(std::uint64_t count, std::uint64_t width, const Value* in, const Index* index, Value* out) {
+// Sums in the type of out. What a user would write for floats of 16 bits converts each of them, too.
+template <class In, class Out, class Index>
+void add_rows_loop(std::uint64_t count, std::uint64_t width, const In* in, const Index* index, Out* out) {
   for (std::uint64_t i = 0; i < count; ++i) {
-    for (std::uint64_t k = 0; k < width; ++k) out[index[i] * width + k] += in[i * width + k];
-  }
-}
-
-plain_call plain_rows(const context&, const problem_spec& p, const array_set& arrays) {
-  if (p.part<reduce_part>().op != reduction::add || out_of(p) != p.value) return {};
-  return with_sum_type(p.value, [&]<class Value>(std::type_identity<Value>) {
-    return with_index_type(p.index, [&]<class Index>(std::type_identity<Index>) -> plain_call {
-      return [count = p.count, slots = p.indexed_count(), width = width_of(p), arrays,
-              clears = p.part<rows_part>().start == reduction_start::identity] {
-        auto* const out = items_of<Value>(arrays[places::target]);
-        if (clears) std::fill_n(out, slots * width, Value{0});
-        add_rows_loop(count, width, items_of<const Value>(arrays[places::source]),
-                      items_of<const Index>(arrays[places::index]), out);
-      };
-    });
-  });
-}
-
-template <class Value, class Index>
-void add_segments_loop(std::uint64_t segments, std::uint64_t width, const Value* table, const Index* index,
-                       const Index* offsets, const Value* weights, Value* out, int threads) {
-#pragma omp parallel for num_threads(core::startable(threads)) schedule(static)
-  for (std::uint64_t s = 0; s < segments; ++s) {
-    std::fill_n(out + s * width, width, Value{0});
-    for (std::uint64_t j = offsets[s]; j < offsets[s + 1]; ++j) {
-      const Value weight = weights == nullptr ? Value{1} : weights[j];
-      for (std::uint64_t k = 0; k < width; ++k) out[s * width + k] += weight * table[index[j] * width + k];
+    for (std::uint64_t k = 0; k < width; ++k) {
+      Out& to = out[index[i] * width + k];
+      to = static_cast<Out>(to + converted<Out>(in[i * width + k]));
     }
   }
 }
 
+template <class In, class Out, class Index>
+void add_segments_loop(std::uint64_t segments, std::uint64_t width, const In* table, const Index* index,
+                       const Index* offsets, const In* weights, Out* out, int threads) {
+#pragma omp parallel for num_threads(core::startable(threads)) schedule(static)
+  for (std::uint64_t s = 0; s < segments; ++s) {
+    std::fill_n(out + s * width, width, Out{0});
+    for (std::uint64_t j = offsets[s]; j < offsets[s + 1]; ++j) {
+      const Out weight = weights == nullptr ? Out{1} : converted<Out>(weights[j]);
+      for (std::uint64_t k = 0; k < width; ++k) {
+        Out& to = out[s * width + k];
+        to = static_cast<Out>(to + weight * converted<Out>(table[index[j] * width + k]));
+      }
+    }
+  }
+}
+
+/// Calls body(In*, Out*, Index*) with null pointers of the types of a problem whose sums are checked.
+template <class Body>
+plain_call with_row_types(const problem_spec& p, Body body) {
+  plain_call made;
+  if (p.part<reduce_part>().op != reduction::add || bytes(out_of(p)) < 4) return made;
+  // Integers are added as unsigned ones, whose sums are the same bits; those that widen keep their sign.
+  with_combined_types(p.value, out_of(p), [&](auto from, auto to) {
+    using In = std::remove_cvref_t<decltype(from)>;
+    using To = std::remove_cvref_t<decltype(to)>;
+    if constexpr (sizeof(To) >= 4) {
+      using Out =
+          typename std::conditional_t<std::is_integral_v<To>, std::make_unsigned<To>, std::type_identity<To>>::type;
+      made = with_index_type(p.index, [&]<class Index>(std::type_identity<Index>) {
+        return body(static_cast<const In*>(nullptr), static_cast<Out*>(nullptr), static_cast<const Index*>(nullptr));
+      });
+    }
+  });
+  return made;
+}
+
+plain_call plain_rows(const context&, const problem_spec& p, const array_set& arrays) {
+  return with_row_types(p, [&]<class In, class Out, class Index>(const In*, Out*, const Index*) -> plain_call {
+    return [count = p.count, slots = p.indexed_count(), width = width_of(p), arrays,
+            clears = p.part<rows_part>().start == reduction_start::identity] {
+      auto* const out = items_of<Out>(arrays[places::target]);
+      if (clears) std::fill_n(out, slots * width, Out{0});
+      add_rows_loop(count, width, items_of<const In>(arrays[places::source]),
+                    items_of<const Index>(arrays[places::index]), out);
+    };
+  });
+}
+
 plain_call plain_segments(const context& ctx, const problem_spec& p, const array_set& arrays) {
-  if (p.part<reduce_part>().op != reduction::add || out_of(p) != p.value) return {};
-  return with_sum_type(p.value, [&]<class Value>(std::type_identity<Value>) {
-    return with_index_type(p.index, [&]<class Index>(std::type_identity<Index>) -> plain_call {
-      return [segments = segments_of(p), width = width_of(p), arrays, threads = ctx.threads(),
-              weighs = p.part<rows_part>().has_weights] {
-        add_segments_loop(segments, width, items_of<const Value>(arrays[places::source]),
-                          items_of<const Index>(arrays[places::index]), items_of<const Index>(arrays[places::offsets]),
-                          weighs ? items_of<const Value>(arrays[weights_place]) : nullptr,
-                          items_of<Value>(arrays[places::target]), threads);
-      };
-    });
+  return with_row_types(p, [&]<class In, class Out, class Index>(const In*, Out*, const Index*) -> plain_call {
+    return [segments = segments_of(p), width = width_of(p), arrays, threads = ctx.threads(),
+            weighs = p.part<rows_part>().has_weights] {
+      add_segments_loop(segments, width, items_of<const In>(arrays[places::source]),
+                        items_of<const Index>(arrays[places::index]), items_of<const Index>(arrays[places::offsets]),
+                        weighs ? items_of<const In>(arrays[weights_place]) : nullptr,
+                        items_of<Out>(arrays[places::target]), threads);
+    };
   });
 }
 
@@ -457,7 +478,7 @@ constexpr entry scatter_reduce_rows_entry{
     .name = "scatter_reduce_rows",
     .family = "reduce",
     .fields = taken_by_scatter_rows,
-    .example = "--count 20000000 --table 2000000 --record-bytes 256 --start identity",
+    .example = "--count 100000000 --table 10000000 --record-bytes 256 --start identity",
     .write = write_rows,
     .read = read_rows,
     .text = text_of_reduced_rows,
@@ -473,7 +494,7 @@ constexpr entry gather_reduce_entry{
     .name = "gather_reduce",
     .family = "reduce",
     .fields = taken_by_gather_reduce,
-    .example = "--count 20000000 --table 2000000 --record-bytes 256 --segment-entries 10",
+    .example = "--count 100000000 --table 10000000 --record-bytes 256 --segment-entries 10",
     .write = write_rows,
     .read = read_rows,
     .text = text_of_reduced_rows,

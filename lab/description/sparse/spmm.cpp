@@ -203,15 +203,32 @@ void multiply_loop(const dense_views& v, int threads) {
   }
 }
 
-// Nobody writes the transposed product by hand: it adds where other threads do.
+// The transposed product adds where other rows do, so that one thread goes through the matrix.
+template <class Value, class Column, class Offset>
+void multiply_transposed_loop(const dense_views& v) {
+  const auto* const begins = static_cast<const Offset*>(v.a.row_begins.data);
+  const auto* const ends = v.a.has_row_ends ? static_cast<const Offset*>(v.a.row_ends.data) : begins + 1;
+  const auto* const columns = static_cast<const Column*>(v.a.column_indices.data);
+  const auto* const entries = static_cast<const Value*>(v.a.values.data);
+  const auto* const x = static_cast<const Value*>(v.x.data);
+  auto* const y = static_cast<Value*>(v.y.data);
+  const std::uint64_t width = v.x.values_per_row;
+  std::fill_n(y, v.a.columns * width, Value{0});
+  for (std::uint64_t row = 0; row < v.a.rows; ++row) {
+    for (std::uint64_t i = begins[row]; i < ends[row]; ++i) {
+      for (std::uint64_t k = 0; k < width; ++k) y[columns[i] * width + k] += entries[i] * x[row * width + k];
+    }
+  }
+}
+
 plain_call plain_spmm(const context& ctx, const problem_spec& p, const array_set& arrays) {
   const sparse_part& matrix = p.part<sparse_part>();
-  if (matrix.is_transposed) return {};
   return with_sum_type(p.value, [&]<class Value>(std::type_identity<Value>) {
     return with_index_type(p.index, [&]<class Column>(std::type_identity<Column>) {
       return with_index_type(matrix.offset, [&]<class Offset>(std::type_identity<Offset>) -> plain_call {
-        return [v = views_of_dense(p, arrays), threads = ctx.threads()] {
-          multiply_loop<Value, Column, Offset>(v, threads);
+        return [v = views_of_dense(p, arrays), threads = ctx.threads(), transposed = matrix.is_transposed] {
+          transposed ? multiply_transposed_loop<Value, Column, Offset>(v)
+                     : multiply_loop<Value, Column, Offset>(v, threads);
         };
       });
     });
