@@ -177,12 +177,14 @@ void add_multi_split(CLI::App& app);
 void add_npb_cg(CLI::App& app);
 void add_plan(CLI::App& app);
 void add_rank(CLI::App& app);
+void add_reduce(CLI::App& app);
 void add_scan(CLI::App& app);
 void add_scatter(CLI::App& app);
 void add_search(CLI::App& app);
 void add_solve(CLI::App& app);
 void add_sort(CLI::App& app);
 void add_split(CLI::App& app);
+void add_spmm(CLI::App& app);
 void add_spmv(CLI::App& app);
 void add_version(CLI::App& app);
 

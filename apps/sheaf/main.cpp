@@ -255,6 +255,7 @@ constexpr const char* footer =
 void add_subcommands(CLI::App& app) {
   add_gather(app);
   add_scatter(app);
+  add_reduce(app);
   add_split(app);
   add_multi_split(app);
   add_sort(app);
@@ -262,6 +263,7 @@ void add_subcommands(CLI::App& app) {
   add_rank(app);
   add_scan(app);
   add_spmv(app);
+  add_spmm(app);
   add_edges(app);
   add_solve(app);
   add_npb_cg(app);

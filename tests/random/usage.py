@@ -28,6 +28,8 @@ LISTS = {"-o": FILE, "--lists": WORD, "--index-type": WORD, "--pattern": PATTERN
 OPTIONS = {
     "gather": MOVEMENT,
     "scatter": {**MOVEMENT, "--table": WHOLE, "--into": FILE, "--duplicates": WORD},
+    "reduce": {**{option: values for option, values in MOVEMENT.items() if option != "--record-bytes"}, "--op": WORD,
+               "--order": WORD, "--table": WHOLE, "--into": FILE},
     "split": {"-o": FILE, "--key": PLACES, "--bits": BITS, "--keys": FILE, "--categories": NUMBER_FROM_1 + ["4294967297"],
               "--index": WORD, "--output-type": WORD, "--offsets": FILE, "--record-bytes": NUMBER_FROM_1 + ["65537"],
               "--row-offsets": FILE, "--index-type": WORD, "--sources": FILE,
@@ -45,6 +47,8 @@ OPTIONS = {
     "scan": {**LISTS, "--op": WORD, "--exclusive-from": ["", " ", "x", "1e999"], "--value-type": WORD},
     "spmv": {"-o": FILE, "--alpha": REAL, "--beta": REAL, "--y": FILE, "--runs": NUMBER_FROM_1, "--value-type": WORD,
              **CONTEXT, **MEMORY, **VARIANT, **TEMPORARY},
+    "spmm": {"-o": FILE, "--alpha": REAL, "--runs": NUMBER_FROM_1, "--value-type": WORD, **CONTEXT, **MEMORY, **VARIANT,
+             **TEMPORARY},
     "solve": {"-o": FILE, "--tolerance": REAL + ["-1"], "--absolute": REAL + ["-1"], "--iterations": WHOLE, "--history": FILE,
               "--value-type": WORD, **CONTEXT, **MEMORY, **REPEATED, **TEMPORARY},
     "edges": {"-o": FILE, "--dual": FILE, "--weights": FILE, "--function": WORD, "--runs": NUMBER_FROM_1,
@@ -77,7 +81,8 @@ PAIRS = {
 }
 
 # What a subcommand cannot do without.
-NEEDED = {"gather": ["-o"], "scatter": ["-o"], "split": ["-o"], "multi-split": ["--row-offsets", "--keys", "--categories"],
+NEEDED = {"gather": ["-o"], "scatter": ["-o"], "reduce": ["-o"], "spmm": ["-o"], "split": ["-o"],
+          "multi-split": ["--row-offsets", "--keys", "--categories"],
           "sort": ["-o"], "search": ["-o"], "rank": ["-o"], "scan": ["-o"], "spmv": ["-o"], "solve": ["-o"]}
 
 

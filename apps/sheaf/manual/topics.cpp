@@ -26,7 +26,7 @@ struct topic_names {
 constexpr topic_names of_subcommands[] = {
     {topic_records, " gather scatter split multi-split sort search "},
     {topic_lists, " rank scan "},
-    {topic_sums, " spmv solve npb-cg edges "},
+    {topic_sums, " reduce spmv spmm solve npb-cg edges "},
     {topic_machine, " plan machine demo "},
 };
 

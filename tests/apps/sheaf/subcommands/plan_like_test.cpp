@@ -63,6 +63,7 @@ class CliPlanLike : public cli_test {
     folder.write("weights.npy", npy_file("'<f8'", "(4000,)", numbers<double>(4000, any(3))));
     folder.write("triangle.su2", "NDIME= 2\nNELEM= 1\n5 0 1 2\nNPOIN= 3\n0 0\n1 0\n0 1\nNMARK= 0\n");
     folder.write("x.npy", npy_file("'<f8'", "(200,)", numbers<double>(200, any(5))));
+    folder.write("dense.npy", npy_file("'<f8'", "(200, 3)", numbers<double>(600, any(5))));
     std::string springs = "%%MatrixMarket matrix coordinate real symmetric\n200 200 399\n";
     for (int i = 1; i <= 200; ++i) springs += fmt::format("{} {} 2\n", i, i);
     for (int i = 1; i < 200; ++i) springs += fmt::format("{} {} -1\n", i + 1, i);
@@ -92,6 +93,8 @@ std::vector<sample> samples() {
       {"gather table.npy index.npy --variant reference.serial --runs 2", "-o out.npy"},
       {"scatter rows.npy index.npy --table 1000", "-o out.npy"},
       {"scatter rows.npy big.npy --into table.npy --duplicates any --memory 1G", "-o out.npy"},
+      {"reduce rows.npy index.npy --count 1000", "-o out.npy"},
+      {"reduce rows.npy big.npy --into table.npy --op max", "-o out.npy"},
       {"split table.npy --keys of.npy --categories 5", "-o out.npy"},
       {"split table.npy --bits 3:90", "-o out.npy"},
       {"split columns.npy --bits 0:11 --unstable --offsets offsets.npy", "-o out.npy"},
@@ -119,6 +122,8 @@ std::vector<sample> samples() {
       {"spmv springs.mtx x.npy --runs 10", "-o out.npy"},
       {"spmv springs.mtx --runs 3 --backend reference", "-o out.npy"},
       {"spmv springs.mtx --runs 3 --variant reference.serial", "-o out.npy"},
+      {"spmm springs.mtx dense.npy", "-o out.npy"},
+      {"spmm springs.mtx dense.npy --transposed --value-type f32", "-o out.npy"},
       {"solve springs.mtx", "-o out.npy"},
       {"solve springs.mtx x.npy --jacobi", "-o out.npy"},
       {"edges ends.npy nodes.npy --runs 1", "-o out.npy"},
@@ -240,8 +245,8 @@ TEST_F(CliPlanLike, ErrorsAreThoseOfTheSubcommand) {
 TEST_F(CliPlanLike, RefusesWhatIsNotPlanned) {
   const std::string help = "\nTry: sheaf plan --help";
   const std::string names =
-      " is not a subcommand that is planned; there are gather, scatter, split, multi-split, sort, search, rank, scan, "
-      "spmv, edges, solve, npb-cg";
+      " is not a subcommand that is planned; there are gather, scatter, reduce, split, multi-split, sort, search, "
+      "rank, scan, spmv, spmm, edges, solve, npb-cg";
   expect_failure("plan --like machine", 2, "sheaf plan: --like: 'machine'" + names + help);
   expect_failure("plan --like nonsense", 2, "sheaf plan: --like: 'nonsense'" + names + help);
   expect_failure("plan --like plan", 2, "sheaf plan: --like: 'plan'" + names + help);

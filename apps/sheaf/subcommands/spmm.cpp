@@ -1,0 +1,168 @@
+#include <sheaf/spmm.hpp>
+
+#include "apps/sheaf/checks/spmv.hpp"
+#include "apps/sheaf/files/failure.hpp"
+#include "apps/sheaf/files/sparse/matrix_market.hpp"
+#include "apps/sheaf/subcommands/files/vector_file.hpp"
+#include "apps/sheaf/subcommands/movement.hpp"
+#include "lab/description/sparse/problem.hpp"
+#include "primitives/operators/row_value.hpp"
+#include "primitives/sparse/spmm.hpp"
+
+// The subcommand spmm, which multiplies matrices of MatrixMarket files by arrays of rows.
+namespace sheaf::cli {
+namespace {
+
+constexpr const char* spmm_footer =
+    "MATRIX is a MatrixMarket file as for spmv. X is an .npy or .npz array of f2, f4 or f8 with two axes: a row for "
+    "each\n"
+    "column of the matrix (with --transposed: for each row), of 1 to 1024 numbers. The result has as many rows as the\n"
+    "matrix (with --transposed: columns), of the --value-type.\n\n"
+    "Example:\n"
+    "  printf '%%%%MatrixMarket matrix coordinate real general\\n2 3 3\\n1 1 1.5\\n1 3 2\\n2 2 -1\\n' > a.mtx\n"
+    "  python3 -c \"import numpy as np; np.save('x.npy', np.ones((3, 4)))\"\n"
+    "  sheaf spmm a.mtx x.npy -o y.npy --verify";
+
+struct spmm_command {
+  common_options common;
+  std::string matrix;
+  std::string x;
+  std::string output;
+  double alpha = 1;
+  bool transposed = false;
+  bool narrow = false;
+};
+
+/// The shape of X, of which the file has a row for each row or column of the matrix.
+const_records rows_of_x(const spmm_command& command, const io::record_file& file, std::uint64_t wanted) {
+  const io::npy_type& type = file.type();
+  if (type.kind != 'f' || (type.item_bytes != 2 && type.item_bytes != 4 && type.item_bytes != 8)) {
+    io::fail(file.path(), "numbers of type {}, not f2, f4 or f8", type.descr);
+  }
+  if (file.shape().size() != 2) io::fail(file.path(), "{} axes, not 2", file.shape().size());
+  const const_records rows = file.unmapped_rows(1024 * type.item_bytes);
+  if (rows.count != wanted) {
+    io::fail(file.path(), "{} rows, but {} has {} {}", rows.count, command.matrix, wanted,
+             command.transposed ? "rows" : "columns");
+  }
+  return rows;
+}
+
+template <class Value>
+std::vector<Value> read_x(const io::record_file& file, const const_records& shape) {
+  const std::uint64_t width = file.type().item_bytes;
+  const std::uint64_t count = shape.count * (shape.record_bytes / width);
+  const const_records rows = file.rows(shape.record_bytes);
+  const io::native_numbers numbers(const_records(rows.data, count, width), file.type());
+  std::vector<Value> x(count);
+  const auto convert = [&](auto number) {
+    using Number = decltype(number);
+    const auto* const from = reinterpret_cast<const Number*>(numbers.data());
+    for (std::uint64_t i = 0; i < count; ++i) {
+      x[i] = narrowed<Value>(primitives::converted<double>(from[i]), error_code::bad_input,
+                             [&] { return fmt::format("{}: value {}", file.path(), i); });
+    }
+  };
+  width == 2 ? convert(float16{}) : width == 4 ? convert(float{}) : convert(double{});
+  return x;
+}
+
+planned_call plan_of(const spmm_command& command, const context& ctx, const csr_view& a, std::uint64_t width) {
+  primitives::problem_spec problem{.primitive = primitives::spmm_call,
+                                   .record_bytes = width * bytes(a.values.type),
+                                   .index = a.column_indices.type,
+                                   .count = a.values.count,
+                                   .value = a.values.type,
+                                   .table = a.rows};
+  auto& matrix = problem.part<primitives::sparse_part>();
+  matrix.columns = a.columns;
+  matrix.offset = a.row_begins.type;
+  matrix.is_transposed = command.transposed;
+  const const_value_rows x(nullptr, command.transposed ? a.rows : a.columns, width, a.values.type);
+  const value_rows y(nullptr, command.transposed ? a.columns : a.rows, width, a.values.type);
+  return {
+      call_words_of(problem),
+      explain_spmm(ctx, a, x, y,
+                   {.alpha = command.alpha, .transposed = command.transposed, .variant = command.common.variant()})};
+}
+
+// Column by column of X and Y, as products with vectors.
+template <class Value>
+void require_product(const spmm_command& command, const io::csr_matrix<Value>& a, const std::vector<Value>& x,
+                     const Value* y, std::uint64_t width) {
+  const std::uint64_t y_count = command.transposed ? a.columns : a.rows;
+  for (std::uint64_t k = 0; k < width; ++k) {
+    std::vector<Value> from;
+    std::vector<Value> to;
+    for (std::uint64_t i = k; i < x.size(); i += width) from.push_back(x[i]);
+    for (std::uint64_t i = 0; i < y_count; ++i) to.push_back(y[i * width + k]);
+    const jobs::product_terms terms{command.alpha, 0, nullptr, command.transposed, command.common.host_threads()};
+    auto mistake = jobs::product_mistake(jobs::view_of(a), from, to, terms);
+    if (mistake) *mistake = fmt::format("column {}: {}", k, *mistake);
+    require_right(mistake);
+  }
+}
+
+template <class Value>
+void run_typed(const spmm_command& command) {
+  const context ctx = command.common.make_context();
+  require_output(command.output, {command.matrix, command.x});
+  const io::record_file x_file(command.x, 0);
+  const io::csr_matrix<Value> matrix =
+      io::read_matrix_market<Value>(command.matrix, {.threads = command.common.host_threads()});
+  const const_records x_rows = rows_of_x(command, x_file, command.transposed ? matrix.rows : matrix.columns);
+  const std::uint64_t width = x_rows.record_bytes / x_file.type().item_bytes;
+  const std::uint64_t y_count = command.transposed ? matrix.columns : matrix.rows;
+  const std::uint64_t shape[] = {y_count, width};
+  const std::string header = rows_header(float_descr(sizeof(Value)), shape);
+  require_output_size(command.output, header, y_count, width * sizeof(Value));
+  if (command.common.plans_only) {
+    std::vector<std::string> read{command.matrix};
+    if (!read_when_opened({command.x}).empty()) read.push_back(command.x);
+    return print_plan(command.common, ctx,
+                      work_of("spmm", plan_of(command, ctx, jobs::shape_of(matrix), width), std::move(read)));
+  }
+  const std::vector<Value> numbers = read_x<Value>(x_file, x_rows);
+  const context_matrix a(ctx, matrix);
+  const context_input x_in(ctx, numbers.data(), numbers.size() * sizeof(Value));
+  const planned_call planned = plan_of(command, ctx, a.view, width);
+  record_output out(command.output, header, y_count, width * sizeof(Value));
+  const context_output y(ctx, out);
+  const value_type type = value_type_of<Value>();
+  const spmm_options options{
+      .alpha = command.alpha, .transposed = command.transposed, .variant = command.common.variant()};
+  const run_times times = timed_runs(
+      ctx, command.matrix, command.common.runs,
+      [&] {
+        spmm(ctx, a.view, {x_in.data(), x_rows.count, width, type}, {y.data(), y_count, width, type}, options);
+      },
+      planned.plan);
+  y.fetch();
+  if (command.common.verify) {
+    require_product(command, matrix, numbers, reinterpret_cast<const Value*>(out.rows().data), width);
+  }
+  out.commit();
+  print_report(command.common, command.output, ctx, planned.plan, matrix.entries(), width * sizeof(Value), times);
+}
+
+}  // namespace
+
+void add_spmm(CLI::App& app) {
+  const auto command = std::make_shared<spmm_command>();
+  CLI::App* subcommand = app.add_subcommand("spmm", "Multiply a sparse matrix by rows of a dense one");
+  add_input(*subcommand, "MATRIX", command->matrix, "A MatrixMarket file, gzip or not")->required();
+  add_input(*subcommand, "X", command->x, "The dense matrix: .npy or .npz of f2, f4 or f8")->required();
+  add_output(*subcommand, command->output)->required();
+  subcommand->add_flag("--transposed", command->transposed, "Multiply by the transposed matrix");
+  add_real(*subcommand, "--alpha", command->alpha, "What the product is multiplied by");
+  add_value_type(*subcommand, command->narrow, "Type in which both are read and multiplied");
+  command->common.add_variant_to(*subcommand, "spmm");
+  command->common.add_runs_to(*subcommand);
+  command->common.add_to(*subcommand, "Check the answer by long sums, within what rounding allows");
+  common_options::add_temporary_to(*subcommand);
+  command->common.add_plan_to(*subcommand);
+  subcommand->footer(spmm_footer);
+  subcommand->callback([command] { command->narrow ? run_typed<float>(*command) : run_typed<double>(*command); });
+}
+
+}  // namespace sheaf::cli
