@@ -63,10 +63,13 @@ struct tested_list {
   static constexpr std::string_view prepare = "prepare_";
 };
 
+// A preparation is named after the entry whose runs it prepares, or after the call of which that entry has the rows.
 bool is_named_by(std::string_view calls, const primitives::entry& of) {
   return std::ranges::any_of(words_of(calls), [&](std::string_view call) {
-    return call == of.name ||
-           (call.starts_with(tested_list::prepare) && call.substr(tested_list::prepare.size()) == of.name);
+    if (call == of.name) return true;
+    if (!call.starts_with(tested_list::prepare) || of.job->prepare == nullptr) return false;
+    const std::string_view prepared = call.substr(tested_list::prepare.size());
+    return prepared == of.name || fmt::format("{}_rows", prepared) == of.name;
   });
 }
 
