@@ -117,13 +117,13 @@ TEST_F(CliNames, ANearMissIsSaidToBeOne) {
   expect_usage("sort", "x -qz", "there is no option -z");
   expect_usage("sort", "x --reverse", "--reverse is called --descending");
   expect_usage("sort", "x --parallel=4", "--parallel is called --threads");
-  expect_usage("gather", "--into x.npy", "--into is an option of scatter, not of gather");
+  expect_usage("gather", "--into x.npy", "--into is an option of scatter, reduce, not of gather");
   expect_usage("gather", "--nonsense", "there is no option --nonsense");
   expect_failure("gatter x", 2, "sheaf: 'gatter' is not a subcommand; did you mean gather?\nTry: sheaf --help");
   expect_failure("help srot", 2, "sheaf help: 'srot' is not a subcommand; did you mean sort?\nTry: sheaf help --help");
   expect_failure("--quiet gather", 2,
-                 "sheaf: --quiet stands behind its subcommand: gather, scatter, split, multi-split, sort, search, "
-                 "rank, scan, spmv, edges, solve, npb-cg, machine, demo\nTry: sheaf --help");
+                 "sheaf: --quiet stands behind its subcommand: gather, scatter, reduce, split, multi-split, sort, "
+                 "search, rank, scan, spmv, spmm, edges, solve, npb-cg, machine, demo\nTry: sheaf --help");
   // What an option takes is no option, and neither is what stands behind --.
   expect_usage("gather", "-o --nonsense", "TABLE is required");
   expect_usage("gather", "-o x -- --nonsense", "INDEX is required");
