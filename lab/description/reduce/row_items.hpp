@@ -10,7 +10,7 @@
 namespace sheaf::jobs {
 
 /// Parameters of the functions that give rows and what is made of them.
-struct row_source {
+struct combined_rows_source {
   value_type in = value_type::f32;
   value_type out = value_type::f32;
   inputs::pattern pattern;
@@ -40,7 +40,7 @@ SHEAF_HOST_DEVICE inline void store_row_value(void* to, value_type type, std::ui
 }
 
 /// Value i of all rows: -7 to 7 with a sign, 0 to 14 without one.
-SHEAF_HOST_DEVICE inline std::int64_t row_value(const row_source& s, std::uint64_t i) {
+SHEAF_HOST_DEVICE inline std::int64_t row_value(const combined_rows_source& s, std::uint64_t i) {
   const auto draw = static_cast<std::int64_t>(inputs::mix(i + 0x5eed) % 15);
   const bool is_unsigned =
       s.in == value_type::u8 || s.in == value_type::u16 || s.in == value_type::u32 || s.in == value_type::u64;
@@ -48,11 +48,11 @@ SHEAF_HOST_DEVICE inline std::int64_t row_value(const row_source& s, std::uint64
 }
 
 /// What value i of out holds before the call.
-SHEAF_HOST_DEVICE inline std::int64_t row_value_before(const row_source& s, std::uint64_t i) {
+SHEAF_HOST_DEVICE inline std::int64_t row_value_before(const combined_rows_source& s, std::uint64_t i) {
   return s.begins_empty ? 0 : static_cast<std::int64_t>(i % 5);
 }
 
-SHEAF_HOST_DEVICE inline std::int64_t row_weight(const row_source& s, std::uint64_t entry) {
+SHEAF_HOST_DEVICE inline std::int64_t row_weight(const combined_rows_source& s, std::uint64_t entry) {
   return s.has_weights ? static_cast<std::int64_t>(inputs::mix(entry + 0x3ee) % 3) + 1 : 1;
 }
 
@@ -61,7 +61,7 @@ SHEAF_HOST_DEVICE inline std::uint64_t factor_of_value(std::uint64_t i) { return
 
 /// Values of rows that lie side by side.
 struct fill_rows {
-  row_source source;
+  combined_rows_source source;
   void* values;
   SHEAF_HOST_DEVICE tally operator()(std::uint64_t i) const {
     store_row_value(values, source.in, i, row_value(source, i));
@@ -70,7 +70,7 @@ struct fill_rows {
 };
 
 struct fill_rows_before {
-  row_source source;
+  combined_rows_source source;
   void* values;
   SHEAF_HOST_DEVICE tally operator()(std::uint64_t i) const {
     store_row_value(values, source.out, i, row_value_before(source, i));
@@ -79,7 +79,7 @@ struct fill_rows_before {
 };
 
 struct fill_row_weights {
-  row_source source;
+  combined_rows_source source;
   void* weights;
   SHEAF_HOST_DEVICE tally operator()(std::uint64_t entry) const {
     store_row_value(weights, source.in, entry, row_weight(source, entry));
@@ -88,7 +88,7 @@ struct fill_row_weights {
 };
 
 struct fill_segment_offsets {
-  row_source source;
+  combined_rows_source source;
   void* offsets;
   std::uint64_t offset_bytes;
   SHEAF_HOST_DEVICE tally operator()(std::uint64_t segment) const {
@@ -100,7 +100,7 @@ struct fill_segment_offsets {
 
 /// Checksum of the rows that a scatter_reduce reads: each value times the factor of its place in out.
 struct checksum_scattered_rows {
-  row_source source;
+  combined_rows_source source;
   SHEAF_HOST_DEVICE tally operator()(std::uint64_t entry) const {
     const std::uint64_t slot = inputs::pattern_entry(source.pattern, entry, source.indexed);
     std::uint64_t sum = 0;
@@ -114,7 +114,7 @@ struct checksum_scattered_rows {
 
 /// The same of the rows that a gather_reduce reads.
 struct checksum_gathered_rows {
-  row_source source;
+  combined_rows_source source;
   SHEAF_HOST_DEVICE tally operator()(std::uint64_t entry) const {
     const std::uint64_t row = inputs::pattern_entry(source.pattern, entry, source.indexed);
     const std::uint64_t segment = entry / source.segment_entries;
@@ -129,7 +129,7 @@ struct checksum_gathered_rows {
 
 /// Checksum of out: what was added to each value, times the value's factor. A float that is not whole is a mismatch.
 struct checksum_rows_of_out {
-  row_source source;
+  combined_rows_source source;
   const void* values;
   SHEAF_HOST_DEVICE tally operator()(std::uint64_t i) const {
     std::int64_t whole = 0;

@@ -230,7 +230,7 @@ using namespace primitives;
 
 constexpr std::size_t weights_place = 3;
 
-row_source source_of(const problem_spec& p, std::uint64_t copy) {
+combined_rows_source source_of(const problem_spec& p, std::uint64_t copy) {
   const rows_part& rows = p.part<rows_part>();
   return {.in = p.value,
           .out = out_of(p),
@@ -300,7 +300,7 @@ std::string unchecked_row_sums(const problem_spec& p) {
 }
 
 void fill_rows_array(const context& ctx, const problem_spec& p, std::uint64_t copy, std::size_t place, records array) {
-  const row_source source = source_of(p, 0);
+  const combined_rows_source source = source_of(p, 0);
   switch (place) {
     case places::source: over_items(ctx, array.count * source.width, fill_rows{source, array.data}); break;
     case places::index: fill_index_list(ctx, p, copy, array); break;
@@ -354,7 +354,7 @@ void run_gathered_rows(const context& ctx, const problem_spec& p, const array_se
 template <class Checksum>
 std::uint64_t mistakes_of_row_sums(const context& ctx, const problem_spec& p, const array_set& arrays,
                                    std::uint64_t rows) {
-  const row_source source = source_of(p, 0);
+  const combined_rows_source source = source_of(p, 0);
   const tally found = over_items(ctx, rows * source.width, checksum_rows_of_out{source, arrays[places::target].data});
   const std::uint64_t difference = found.sum - over_items(ctx, p.count, Checksum{source}).sum;
   // Integers of 4 bytes wrap around at 2^32, and so does their weighted sum.

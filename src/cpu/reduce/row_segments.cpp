@@ -15,8 +15,8 @@ using namespace primitives;
 
 constexpr std::uint64_t chunk_entries = 512;
 constexpr std::uint64_t no_row = ~std::uint64_t{0};
-constexpr std::uint64_t tasks_per_thread = 16;
-constexpr std::uint64_t pieces_per_thread = 16;
+constexpr std::uint64_t segment_tasks_per_thread = 16;
+constexpr std::uint64_t segment_pieces_per_thread = 16;
 
 std::uint64_t padded(std::uint64_t row_bytes) { return (row_bytes + line_bytes - 1) / line_bytes * line_bytes; }
 
@@ -89,7 +89,7 @@ struct reduction_frame {
 
   const segment_reduction& r;
   const segment_decision& decided;
-  row_kernels kernels;
+  reduction_kernels kernels;
   value_type sum;
   std::uint64_t width;
   std::uint64_t row_bytes;
@@ -355,11 +355,11 @@ segment_decision decide_segments(const segment_shape& shape, const machine& mach
                               shape.segments * (shape.out_row_bytes + sizeof(std::uint64_t));
   segment_decision d{};
   d.threads = parts_worth(bytes, machine.parallelism);
-  d.tasks = d.threads == 1 ? 1 : std::clamp<std::uint64_t>(shape.segments, 1, tasks_per_thread * d.threads);
+  d.tasks = d.threads == 1 ? 1 : std::clamp<std::uint64_t>(shape.segments, 1, segment_tasks_per_thread * d.threads);
   d.piece_rows = shape.piece_rows;
   if (d.threads > 1 && shape.entries > shape.piece_rows) {
     d.long_segments = std::min(shape.segments, shape.entries / shape.piece_rows + 1);
-    d.pieces = std::min(pieces_per_thread * d.threads, 2 * (shape.entries / shape.piece_rows + 1));
+    d.pieces = std::min(segment_pieces_per_thread * d.threads, 2 * (shape.entries / shape.piece_rows + 1));
   }
   return d;
 }

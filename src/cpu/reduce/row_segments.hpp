@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/scratch_offsets.hpp"
-#include "cpu/reduce/row_kernels.hpp"
+#include "cpu/reduce/kernels.hpp"
 #include "primitives/index_reader.hpp"
 
 // Reductions of rows by segments of a list: the last step of all that combine rows by slots, segments or rows of a

@@ -1,5 +1,5 @@
 #include "core/cpu_state.hpp"
-#include "cpu/reduce/row_kernels.hpp"
+#include "cpu/reduce/kernels.hpp"
 #include "cpu/threads/parts.hpp"
 #include "plan/choose.hpp"
 #include "primitives/reduce/contract.hpp"
@@ -45,7 +45,7 @@ plan::planned plan_numbers(const scatter_reduce_rows_problem& p, const plan::sco
 void run_numbers(const context& ctx, const scatter_reduce_rows_problem& p, const plan::planned& plan,
                  const scatter_reduce_rows_buffers& b, std::byte* scratch) {
   if (!p.reads_out()) {
-    const row_kernels kernels = kernels_of_rows(p.in, p.out, p.op, false, 1);
+    const reduction_kernels kernels = kernels_of_rows(p.in, p.out, p.op, false, 1);
     const auto threads = static_cast<std::uint64_t>(core::cpu(ctx).threads);
     for_each_range(p.indexed_count, parts_worth(p.indexed_bytes(), threads),
                    [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {

@@ -1,6 +1,6 @@
 #include "cpu/movement/memory_cost.hpp"
 #include "cpu/movement/record_copy.hpp"
-#include "cpu/reduce/row_kernels.hpp"
+#include "cpu/reduce/kernels.hpp"
 #include "cpu/threads/cache_hints.hpp"
 #include "cpu/threads/checked_parts.hpp"
 #include "cpu/threads/core_speed.hpp"
@@ -32,7 +32,7 @@ plan::planned plan_owner_of_rows(const scatter_reduce_rows_problem& p, const pla
 
 template <class Index>
 first_bad combine_owned(const scatter_reduce_rows_problem& p, const scatter_reduce_rows_buffers& b,
-                        const row_kernels& kernels, const Index* index, std::uint64_t begin, std::uint64_t end) {
+                        const reduction_kernels& kernels, const Index* index, std::uint64_t begin, std::uint64_t end) {
   auto* const out = static_cast<std::byte*>(b.out.data);
   const auto* const in = static_cast<const std::byte*>(b.in.data);
   const std::uint64_t distance = prefetch_distance_of(p.record_bytes);
@@ -57,7 +57,7 @@ first_bad combine_owned(const scatter_reduce_rows_problem& p, const scatter_redu
 
 void run_owner_of_rows(const context& ctx, const scatter_reduce_rows_problem& p, const plan::planned&,
                        const scatter_reduce_rows_buffers& b, std::byte*) {
-  const row_kernels kernels = kernels_of_rows(p.in, p.out, p.op, false, p.values_per_row);
+  const reduction_kernels kernels = kernels_of_rows(p.in, p.out, p.op, false, p.values_per_row);
   with_index(b.index, [&](const auto* index) {
     for_each_checked_part(ctx, p, p.indexed_count, b.index, scatter_reduce_rows_wording,
                           [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {

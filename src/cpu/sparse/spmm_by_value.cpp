@@ -25,7 +25,7 @@ std::uint64_t parts_of_row(const spmm_problem& p, std::uint64_t threads) {
 bool multiply_part(const spmm_problem& p, const spmm_buffers& b, std::byte* sums, std::uint64_t sum_stride,
                    std::uint64_t first, std::uint64_t end) {
   const std::uint64_t width = end - first;
-  const row_kernels kernels = kernels_of_rows(p.x, p.y, reduction::add, true, width);
+  const reduction_kernels kernels = kernels_of_rows(p.x, p.y, reduction::add, true, width);
   const host_rows rows(p.matrix, b.a);
   const auto* const x = static_cast<const std::byte*>(b.x.data) + first * bytes(p.x);
   std::byte* const part = sums + first * kernels.sum_bytes;

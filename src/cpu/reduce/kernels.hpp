@@ -7,7 +7,7 @@
 namespace sheaf::cpu {
 
 /// Rows of one width. Sums lie side by side, in the type in which rows are combined.
-struct row_kernels {
+struct reduction_kernels {
   /// sums[k] = sums[k] op weights[j] * row(j)[k] for each j in order, where row j lies at base + offsets[j]. With
   /// `is_first`, sums hold nothing yet, and the identity element takes their place. Weights, if the kernels have any,
   /// are in the type of the sums.
@@ -30,7 +30,7 @@ struct row_kernels {
 };
 
 /// The kernels of rows of `in` that are combined into rows of `out`. Those of a count combine nothing.
-row_kernels kernels_of_rows(value_type in, value_type out, reduction op, bool has_weights, std::uint64_t width);
+reduction_kernels kernels_of_rows(value_type in, value_type out, reduction op, bool has_weights, std::uint64_t width);
 
 /// Writes `count` weights from `first` on in the type of the sums, f32 or f64.
 void convert_weights(const_values weights, std::uint64_t first, std::uint64_t count, value_type sum, void* to);

@@ -1,4 +1,4 @@
-#include "cpu/reduce/row_kernels.hpp"
+#include "cpu/reduce/kernels.hpp"
 
 namespace sheaf::cpu {
 namespace {
@@ -198,8 +198,8 @@ void scale_row(void* to, const void* from, std::uint64_t width, double by, doubl
 
 }  // namespace
 
-row_kernels kernels_of_rows(value_type in, value_type out, reduction op, bool has_weights, std::uint64_t width) {
-  row_kernels kernels{};
+reduction_kernels kernels_of_rows(value_type in, value_type out, reduction op, bool has_weights, std::uint64_t width) {
+  reduction_kernels kernels{};
   const value_type read = op == reduction::count ? out : in;
   with_combined_types(read, out, [&](auto from, auto to) {
     with_reduction(op, [&](auto operation) {
