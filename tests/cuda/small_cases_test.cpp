@@ -17,6 +17,7 @@
 #include "primitives/edges/prepare.hpp"
 #include "primitives/movement/prepare.hpp"
 #include "primitives/reduce/contract.hpp"
+#include "primitives/reduce/prepare.hpp"
 #include "primitives/sparse/prepare_spmv.hpp"
 #include "support/prepared_runs.hpp"
 #include "support/split_runs.hpp"
@@ -24,6 +25,7 @@
 #include "support/trials/hash.hpp"
 #include "support/trials/list.hpp"
 #include "support/trials/multipass.hpp"
+#include "support/trials/rows.hpp"
 #include "support/trials/sort.hpp"
 #include "support/trials/system.hpp"
 
@@ -169,6 +171,57 @@ TEST_F(CudaSmallCases, ScatterReduce) {
       }
     }
     return has_run;
+  });
+}
+
+std::vector<rows_case> small_rows() {
+  return {{"uniform", 900, 150, 3},
+          {"zipf", 5000, 300, 20, value_type::f16, value_type::f16, reduction::mean, reduction_start::identity,
+           index_type::i64, 1, true, value_type::u64},
+          {"same", 9000, 3, 7, value_type::i8, value_type::i32, reduction::add},
+          {"uniform", 4500, 70'000, 4, value_type::f32, value_type::f32, reduction::add, reduction_start::identity},
+          {"uniform", 300, 40, 130, value_type::f64, value_type::f64, reduction::max, reduction_start::out,
+           index_type::u32, 0, true},
+          {"zipf", 3000, 500, 1, value_type::u32, value_type::u32, reduction::add},
+          {"zipf", 3000, 500, 2, value_type::u16, value_type::u16, reduction::count}};
+}
+
+TEST_F(CudaSmallCases, ScatterReduceRows) {
+  each_must_run(primitives::scatter_reduce_rows_variants(), [&](std::string_view variant) {
+    bool has_run = false;
+    for (const rows_case& c : small_rows()) {
+      const rows_trial t(c);
+      for (const reduction_order order : {reduction_order::deterministic, reduction_order::unordered}) {
+        SCOPED_TRACE(c.description());
+        rows_result got;
+        const bool ran = with_rows(*ctx, t, got, [&](auto in, auto index, auto out, auto counts) {
+          scatter_reduce(*ctx, in, index, out, c.op,
+                         {.order = order, .start = c.start, .counts = counts, .variant = variant});
+        });
+        if (!ran) continue;
+        ctx->wait();
+        expect_rows(got, t);
+        has_run = true;
+      }
+    }
+    return has_run;
+  });
+}
+
+TEST_F(CudaSmallCases, PreparedReductionsOfRows) {
+  each_must_run(primitives::prepare_scatter_reduce_variants(), [&](std::string_view variant) {
+    for (const rows_case& c : small_rows()) {
+      const rows_trial t(c);
+      SCOPED_TRACE(c.description());
+      rows_result got;
+      with_rows(*ctx, t, got, [&](auto in, auto index, auto out, auto counts) {
+        const auto prepared = prepare_scatter_reduce(*ctx, index, c.slots, 10, {.variant = variant});
+        prepared.run(in, out, c.op, {.start = c.start, .counts = counts});
+      });
+      ctx->wait();
+      expect_rows(got, t);
+    }
+    return true;
   });
 }
 

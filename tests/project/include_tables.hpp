@@ -137,6 +137,7 @@ inline const names_by_name& folders_seen_by_folder(const std::string& backend, c
       {"radix", {"words", "radix"}},
   };
   static const names_by_name cuda_split{{"cub", {"cub"}}};
+  static const names_by_name cuda_reduce{{"rows", {"rows"}}};
   static const names_by_name cuda_sparse{{"sums", {"sums"}}, {"solvers", {"", "sums", "solvers"}}};
   static const names_by_name cuda_movement{
       {"copy", {"copy"}},
@@ -149,6 +150,7 @@ inline const names_by_name& folders_seen_by_folder(const std::string& backend, c
   return family == "movement" ? cuda_movement
          : family == "sort"   ? cuda_sort
          : family == "split"  ? cuda_split
+         : family == "reduce" ? cuda_reduce
          : family == "sparse" ? cuda_sparse
                               : none;
 }

@@ -117,7 +117,14 @@ TEST_P(EveryRowsVariant, CombinesAllRowsOfEverySlot) {
       }
     }
   }
-  expect_runs(GetParam(), runs, 2 * cases, {{"cpu.numbers", 14}, {"cpu.owner", 200}});
+  expect_runs(GetParam(), runs, 2 * cases,
+              {{"cpu.numbers", 14},
+               {"cpu.owner", 200},
+               {"cuda.numbers", 14},
+               {"cuda.short", 700},
+               {"cuda.sorted", 700},
+               {"cuda.atomic", 170},
+               {"cuda.counted", 88}});
 }
 
 TEST_P(EveryRowsVariant, HasTheSameBitsForEveryNumberOfThreadsAndRun) {

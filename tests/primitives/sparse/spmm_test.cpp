@@ -250,7 +250,13 @@ TEST_P(EverySpmmVariant, MultipliesEveryMatrix) {
       if (testing::Test::HasFailure()) return;
     }
   }
-  expect_runs(GetParam(), runs, cases.size(), {{"cpu.rows", 160}, {"cpu.by_value", 160}, {"cpu.sorted", 80}});
+  expect_runs(GetParam(), runs, cases.size(),
+              {{"cpu.rows", 160},
+               {"cpu.by_value", 160},
+               {"cpu.sorted", 80},
+               {"cuda.rows", 160},
+               {"cuda.transposed", 160},
+               {"cuda.atomic", 0}});
 }
 
 TEST_P(EverySpmmVariant, HasTheSameBitsForEveryNumberOfThreads) {
