@@ -8,7 +8,8 @@
 #include "primitives/split/contract.hpp"
 
 // The preparation cuda.by_slot: the positions of the list, sorted by slot, and where each slot's begin. A run combines
-// the rows of each slot by a group of lanes, and those of long ones by blocks in pieces; it sorts nothing.
+// the rows of slots that lie side by side by a block, as cuda.sorted does behind its sort; in short lists and narrow
+// rows those of each slot by a group of lanes. It sorts nothing.
 namespace sheaf::cuda {
 namespace {
 
@@ -31,12 +32,14 @@ cub_sort_shape sort_of_positions(const prepare_scatter_reduce_problem& p) {
 
 /// What a preparation keeps.
 struct kept_order {
+  std::uint32_t* slots;  ///< sorted
   std::uint32_t* positions;
   std::uint32_t* begins;   ///< of each slot, and the end
   std::uint32_t* longest;  ///< most entries of a slot
 
   kept_order(const prepare_scatter_reduce_problem& p, core::scratch_arrays& place)
-      : positions(place.take<std::uint32_t>(p.count)),
+      : slots(place.take<std::uint32_t>(p.count)),
+        positions(place.take<std::uint32_t>(p.count)),
         begins(place.take<std::uint32_t>(p.indexed_count + 1)),
         longest(place.take<std::uint32_t>(1)) {}
 };
@@ -45,15 +48,34 @@ struct kept_order {
 struct order_scratch {
   std::byte* sort;
   std::uint32_t* slots;
-  std::uint32_t* sorted;
   std::uint32_t* numbers;
 
   order_scratch(const prepare_scatter_reduce_problem& p, core::scratch_arrays& place)
       : sort(place.take<std::byte>(cub_scratch_bytes(sort_of_positions(p)))),
         slots(place.take<std::uint32_t>(p.count)),
-        sorted(place.take<std::uint32_t>(p.count)),
         numbers(place.take<std::uint32_t>(p.count)) {}
 };
+
+/// Whether a run takes slots by tiles; rows of a few bytes, and short lists, are combined faster by segments.
+bool runs_by_tiles(const scatter_reduce_rows_problem& p) {
+  constexpr std::uint64_t least_entries = std::uint64_t{1} << 17;
+  constexpr std::uint64_t least_row_bytes = 16;
+  return p.count >= least_entries && p.record_bytes >= least_row_bytes;
+}
+
+/// Buckets of so many slots that a block has some 512 rows.
+sorted_buckets buckets_of_run(const scatter_reduce_rows_problem& p) {
+  constexpr std::uint64_t rows_of_block = 512;
+  sorted_buckets at;
+  while (at.bin_bits < most_bin_bits && ceil_div(p.count, p.indexed_count) << (at.bin_bits + 1) <= rows_of_block) {
+    ++at.bin_bits;
+  }
+  at.buckets = ceil_div(p.indexed_count, std::uint64_t{1} << at.bin_bits);
+  at.pairs = p.count;
+  at.slot_limit = static_cast<std::uint32_t>(p.indexed_count);
+  at.last_bucket = static_cast<std::uint32_t>(at.buckets);
+  return at;
+}
 
 /// What a run takes in scratch.
 struct by_slot_scratch {
@@ -63,6 +85,15 @@ struct by_slot_scratch {
   by_slot_scratch(const scatter_reduce_rows_problem& p, std::uint32_t longest, core::scratch_arrays& place)
       : longs(longest > longest_uncut ? p.count : 0, p.indexed_count, p.sum_row_bytes(), place),
         rows(place.take<std::uint64_t>(p.reads_in() ? 0 : p.indexed_count)) {}
+};
+struct by_tiles_scratch {
+  long_list_scratch longs;
+  std::uint64_t* begins;  ///< of buckets
+
+  by_tiles_scratch(const scatter_reduce_rows_problem& p, std::uint32_t longest, const sorted_buckets& buckets,
+                   core::scratch_arrays& place)
+      : longs(std::uint64_t{longest} << buckets.bin_bits > tile_pairs ? p.count : 0, buckets, p.sum_row_bytes(), place),
+        begins(place.take<std::uint64_t>(buckets.buckets + 1)) {}
 };
 
 /// slot[i] = index[i]; a bad index is reported, and becomes one more slot.
@@ -119,17 +150,21 @@ class positions_by_slot final : public prepared_reduction {
       launch(ctx, list_slots, ceil_div(p.count, block_threads), arguments_of(p, nullptr, nullptr, index, guard),
              static_cast<std::uint32_t>(p.indexed_count), of_sort.slots);
       write_row_numbers(ctx, of_sort.numbers, sizeof *of_sort.numbers, p.count);
-      run_cub_sort(ctx, sort_of_positions(p), {}, {of_sort.slots, of_sort.sorted, of_sort.numbers, at_.positions},
+      run_cub_sort(ctx, sort_of_positions(p), {}, {of_sort.slots, at_.slots, of_sort.numbers, at_.positions},
                    of_sort.sort);
     }
     launch(ctx, find_slot_begins, ceil_div(p.indexed_count + 1, block_threads),
-           static_cast<const std::uint32_t*>(of_sort.sorted), static_cast<std::uint32_t>(p.count), p.indexed_count,
+           static_cast<const std::uint32_t*>(at_.slots), static_cast<std::uint32_t>(p.count), p.indexed_count,
            at_.begins, at_.longest);
     ctx.state().copy(&longest_, at_.longest, sizeof longest_);  // waits
   }
 
   void run(const context& ctx, const scatter_reduce_rows_problem& p, const scatter_reduce_rows_buffers& b) override {
     const run_scope scope(ctx, "cuda.by_slot");
+    const row_types types = row_types_of(p.in, p.sum(), p.word_bytes, p.out, p.out_word_bytes);
+    reduced_rows out = rows_to_write(b.out, types, p.op, p.reads_out());
+    set_counts(out, b.counts);
+    if (p.reads_in() && p.indexed_count > 0 && runs_by_tiles(p)) return run_tiles(ctx, p, b, types, out);
     const core::scratch scratch = plan::take_scratch(ctx, prepared_scatter_reduce_call, "cuda.by_slot",
                                                      core::bytes_of<by_slot_scratch>(p, longest_));
     const auto at = core::arrays_in<by_slot_scratch>(scratch.data(), p, longest_);
@@ -140,9 +175,6 @@ class positions_by_slot final : public prepared_reduction {
       }
       return write_row_counts(ctx, b.out, p.reads_out(), true, b.counts, nullptr, at.rows);
     }
-    const row_types types = row_types_of(p.in, p.sum(), p.word_bytes, p.out, p.out_word_bytes);
-    reduced_rows out = rows_to_write(b.out, types, p.op, p.reads_out());
-    set_counts(out, b.counts);
     listed_rows in = rows_to_read(b.in);
     in.index = at_.positions;
     listed_segments segments;
@@ -154,6 +186,19 @@ class positions_by_slot final : public prepared_reduction {
   std::uint64_t kept_bytes() const override { return memory_.size(); }
 
  private:
+  void run_tiles(const context& ctx, const scatter_reduce_rows_problem& p, const scatter_reduce_rows_buffers& b,
+                 const row_types& types, const reduced_rows& out) const {
+    sorted_buckets buckets = buckets_of_run(p);
+    const core::scratch scratch = plan::take_scratch(ctx, prepared_scatter_reduce_call, "cuda.by_slot",
+                                                     core::bytes_of<by_tiles_scratch>(p, longest_, buckets));
+    const auto at = core::arrays_in<by_tiles_scratch>(scratch.data(), p, longest_, buckets);
+    buckets.slots = at_.slots;
+    buckets.positions = at_.positions;
+    buckets.begins = at.begins;
+    buckets.faults = at.longs.faults();
+    combine_sorted_tiles(ctx, types, rows_to_read(b.in), buckets, out, at.longs.lists);
+  }
+
   buffer memory_;
   kept_order at_;
   std::uint32_t longest_ = 0;

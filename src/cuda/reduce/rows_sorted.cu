@@ -72,8 +72,11 @@ struct rows_sorted_arrays {
 struct rows_sorted_tuning {
   /// A block takes so long before it reads rows, in steps of the profile, of which a multiprocessor has several in
   /// flight.
-  double block_steps = 1.5;
-  double blocks_in_flight = 4;
+  double block_steps = 1;
+  double blocks_in_flight = 6;
+  /// A block waits for its slot of most rows, the longer the more rows it has; this share of the rows' time where it
+  /// has a whole tile.
+  double waiting = 0.1;
   /// Rows are read in a time longer than that of reads at random by this factor, for what blocks do besides.
   double row_factor = 1.08;
 };
@@ -95,7 +98,9 @@ struct sort_and_tiles_seconds {
     const double blocks = static_cast<double>(buckets_of(p, decided).buckets);
     const double tiles = count / tile_pairs;
     buckets = (blocks + tiles) * tuning_of_sorted_rows.block_steps * m.step_seconds /
-              (tuning_of_sorted_rows.blocks_in_flight * m.parallelism);
+                  (tuning_of_sorted_rows.blocks_in_flight * m.parallelism) +
+              tuning_of_sorted_rows.waiting * std::min(1.0, tiles / std::max(1.0, blocks)) *
+                  rows_read_seconds(p.count, p.record_bytes, p.sequential_bytes(), m);
     if (tiles > blocks) {  // most buckets are long: each tile has a result of each of its slots
       const double kept = std::min(tiles * static_cast<double>(std::uint32_t{1} << decided.bin_bits), count);
       results = 2 * kept * static_cast<double>(p.sum_row_bytes()) / m.copy_bytes_per_second;

@@ -6,10 +6,6 @@
 // How lanes combine rows, and what becomes of their sums.
 namespace sheaf::cuda {
 
-/// Rows that a lane has in flight: 128 bytes.
-template <class In, int Values>
-constexpr int rows_in_flight = sizeof(In) * Values > 16 ? 4 : 8;
-
 /// The place of a lane in a row.
 struct lane_place {
   std::uint32_t lane;   ///< of those that share the row
@@ -48,51 +44,97 @@ __device__ __forceinline__ Sum weight_at(const listed_rows& in, std::uint64_t i)
   }
 }
 
-/// Combines the rows that entries [begin, end) name with sum, from the first to the last. row_of(j) is the row that
-/// entry j names. Returns how many entries name a row.
-template <class In, bool Adds, bool Weighted, int InFlight, class Sum, int Values, class RowOf>
-__device__ __forceinline__ std::uint32_t combine_rows(const listed_rows& in, reduction op, std::uint64_t begin,
-                                                      std::uint64_t end, std::uint32_t value, Sum (&sum)[Values],
-                                                      RowOf row_of) {
-  const std::byte* const column = in.data + std::uint64_t{value} * sizeof(In);
-  const bool subtracts = Adds && op == reduction::subtract;
+/// The lanes of a warp that share a row with this one.
+__device__ __forceinline__ std::uint32_t lanes_of_group(const reduced_rows& out) {
+  const std::uint32_t lanes = 1U << out.lanes_log2;
+  return (lanes == 32 ? ~0U : (1U << lanes) - 1) << (threadIdx.x % 32 & ~(lanes - 1));
+}
+
+/// The rows that entries of a list name: row(j) is that of entry j, and weight(j) its factor. `checks` says that an
+/// entry may name none.
+template <bool Checks, class Row, class Weight>
+struct row_source {
+  static constexpr bool checks = Checks;
+  Row row;
+  Weight weight;
+};
+
+/// Combines rows that entries j, j + 1, ... name with sum, InFlight of them, or `entries` if that is fewer. Returns how
+/// many name a row.
+template <class In, bool Adds, bool Weighted, int InFlight, bool IsWhole, class Sum, int Values, class Source>
+__device__ __forceinline__ std::uint32_t combine_some_rows(const listed_rows& in, reduction op, std::uint64_t j,
+                                                           std::uint32_t entries, const std::byte* column,
+                                                           Sum (&sum)[Values], const Source& from) {
+  bool names_row[InFlight];
+  const std::byte* row[InFlight];
+  lane_values<In, Values> loaded[InFlight];
+  Sum weight[InFlight];
   std::uint32_t good = 0;
-  for (std::uint64_t j = begin; j < end; j += InFlight) {
-    bool names_row[InFlight];
-    lane_values<In, Values> loaded[InFlight];
-    std::uint64_t row[InFlight];
-    Sum weight[InFlight];
 #pragma unroll
-    for (int u = 0; u < InFlight; ++u) {
-      names_row[u] = j + u < end;
-      row[u] = names_row[u] ? row_of(j + u) : 0;
-      if constexpr (Weighted) weight[u] = names_row[u] ? weight_at<Sum>(in, j + u) : Sum{0};
-    }
+  for (int u = 0; u < InFlight; ++u) {
+    names_row[u] = IsWhole || u < entries;
+    std::uint64_t number = 0;
+    if (names_row[u]) number = from.row(j + u);
+    if constexpr (Source::checks) names_row[u] = names_row[u] && number < in.limit;
+    row[u] = column + number * in.stride;
+  }
+  if constexpr (Weighted) {
 #pragma unroll
-    for (int u = 0; u < InFlight; ++u) {
-      names_row[u] = names_row[u] && row[u] < in.limit;
-      if (names_row[u]) loaded[u].load(column + row[u] * in.stride);
-    }
+    for (int u = 0; u < InFlight; ++u) weight[u] = IsWhole || u < entries ? from.weight(j + u) : Sum{0};
+  }
 #pragma unroll
-    for (int u = 0; u < InFlight; ++u) {
-      if (!names_row[u]) continue;
-      ++good;
-      In values[Values];
-      loaded[u].get(values);
+  for (int u = 0; u < InFlight; ++u) {
+    if (names_row[u]) loaded[u].load(row[u]);
+  }
 #pragma unroll
-      for (int v = 0; v < Values; ++v) {
-        Sum operand = as_sum<Sum>(values[v]);
-        if constexpr (Weighted) operand *= weight[u];
-        if constexpr (Adds) {
-          if (subtracts) operand = primitives::operand<reduction::subtract>(operand);
-        } else if constexpr (std::is_floating_point_v<Sum>) {
-          if (op != reduction::multiply) operand = primitives::operand<reduction::min>(operand);
-        }
-        sum[v] = combine_values<Adds>(op, sum[v], operand);
+  for (int u = 0; u < InFlight; ++u) {
+    if (!names_row[u]) continue;
+    ++good;
+    In values[Values];
+    loaded[u].get(values);
+#pragma unroll
+    for (int v = 0; v < Values; ++v) {
+      Sum operand = as_sum<Sum>(values[v]);
+      if constexpr (Weighted) operand *= weight[u];
+      if constexpr (Adds) {
+        if (op == reduction::subtract) operand = primitives::operand<reduction::subtract>(operand);
       }
+      sum[v] = combine_values<Adds>(op, sum[v], operand);
     }
   }
   return good;
+}
+
+/// Combines the rows that entries [begin, end) of a source name with sum, from the first to the last. Returns how many
+/// entries name a row.
+template <class In, bool Adds, bool Weighted, int InFlight, class Sum, int Values, class Source>
+__device__ __forceinline__ std::uint32_t combine_rows(const listed_rows& in, reduction op, std::uint64_t begin,
+                                                      std::uint64_t end, std::uint32_t value, Sum (&sum)[Values],
+                                                      const Source& from) {
+  const std::byte* const column = in.data + std::uint64_t{value} * sizeof(In);
+  std::uint32_t good = 0;
+  std::uint64_t j = begin;
+  for (; j + InFlight <= end; j += InFlight) {
+    good += combine_some_rows<In, Adds, Weighted, InFlight, true>(in, op, j, InFlight, column, sum, from);
+  }
+  if (j < end) {
+    good += combine_some_rows<In, Adds, Weighted, InFlight, false>(in, op, j, static_cast<std::uint32_t>(end - j),
+                                                                   column, sum, from);
+  }
+  return good;
+}
+
+/// As above, of the list that `in` has.
+template <class In, bool Adds, bool Weighted, int InFlight, class Sum, int Values>
+__device__ __forceinline__ std::uint32_t combine_listed_rows(const listed_rows& in, reduction op, std::uint64_t begin,
+                                                             std::uint64_t end, std::uint32_t value,
+                                                             Sum (&sum)[Values]) {
+  const auto row_of = [&](std::uint64_t j) -> std::uint64_t {
+    return in.index == nullptr ? j : entry_at(in.index, in.has_wide_index, j);
+  };
+  const auto weight_of = [&](std::uint64_t j) { return weight_at<Sum>(in, j); };
+  const row_source<true, decltype(row_of), decltype(weight_of)> from{row_of, weight_of};
+  return combine_rows<In, Adds, Weighted, InFlight>(in, op, begin, end, value, sum, from);
 }
 
 template <class Sum, int Values>
@@ -165,6 +207,12 @@ __device__ __forceinline__ void end_row(const reduced_rows& out, std::uint64_t r
       if (out.op == reduction::mean) {
 #pragma unroll
         for (int v = 0; v < Values; ++v) sum[v] = primitives::mean_of(sum[v], rows + (out.reads_out ? 1 : 0));
+      }
+      if constexpr (std::is_floating_point_v<Sum>) {
+        if (out.op == reduction::min || out.op == reduction::max) {
+#pragma unroll
+          for (int v = 0; v < Values; ++v) sum[v] = primitives::operand<reduction::min>(sum[v]);
+        }
       }
       if constexpr (std::is_floating_point_v<Sum>) {
         if (out.is_product) {

@@ -6,6 +6,11 @@
 // take pieces.
 namespace sheaf::cuda {
 
+/// Rows that a lane has in flight, and blocks that a multiprocessor has at once, at least: many blocks, whose lanes
+/// have few rows in flight each, hide more than few blocks with many.
+constexpr int segment_rows_in_flight(bool weighted) { return weighted ? 4 : 2; }
+constexpr int segment_blocks(bool weighted) { return weighted ? 4 : 6; }
+
 /// Reads a segment's ends; returns whether it is one.
 __device__ __forceinline__ bool read_segment(const listed_segments& segments, std::uint64_t s, std::uint64_t& begin,
                                              std::uint64_t& end) {
@@ -14,16 +19,9 @@ __device__ __forceinline__ bool read_segment(const listed_segments& segments, st
   return begin <= end && end <= segments.limit;
 }
 
-/// The lanes of a group that a row has values for, if it has one chunk, else all of them.
-template <int Values>
-__device__ __forceinline__ std::uint32_t lanes_with_values(const reduced_rows& out) {
-  const std::uint32_t lanes = 1U << out.lanes_log2;
-  const std::uint32_t used = min(lanes, (out.values + Values - 1) / Values);
-  return (used == 32 ? ~0U : (1U << used) - 1) << (threadIdx.x % 32 & ~(lanes - 1));
-}
-
-template <class In, class Sum, int Values, bool Adds, bool Weighted, int InFlight = rows_in_flight<In, Values>>
-__global__ void __launch_bounds__(row_block_threads)
+template <class In, class Sum, int Values, bool Adds, bool Weighted, int InFlight = segment_rows_in_flight(Weighted),
+          int Blocks = segment_blocks(Weighted)>
+__global__ void __launch_bounds__(row_block_threads, Blocks)
     combine_segments(const __grid_constant__ listed_rows in, const __grid_constant__ listed_segments segments,
                      const __grid_constant__ reduced_rows out, const __grid_constant__ long_lists longs) {
   const std::uint64_t group = (std::uint64_t{blockIdx.x} * row_block_threads + threadIdx.x) >> out.lanes_log2;
@@ -41,10 +39,9 @@ __global__ void __launch_bounds__(row_block_threads)
     // Lanes of the first chunk put the segment on the list. Where there is no room for it, they combine it themselves.
     if (chunk != 0) return;
     const std::uint32_t lane = threadIdx.x & ((1U << out.lanes_log2) - 1);
-    if (lane * Values >= out.values) return;
     bool has_room = false;
     if (lane == 0) has_room = add_long_list(longs, s, (end - begin + entries_of_piece - 1) / entries_of_piece);
-    has_room = __shfl_sync(lanes_with_values<Values>(out), static_cast<int>(has_room), 0, 1 << out.lanes_log2) != 0;
+    has_room = __shfl_sync(lanes_of_group(out), static_cast<int>(has_room), 0, 1 << out.lanes_log2) != 0;
     if (has_room) return;
     end_chunk = out.chunks;
   }
@@ -53,17 +50,17 @@ __global__ void __launch_bounds__(row_block_threads)
     if (!place.is_active) return;
     Sum sum[Values];
     begin_row<Adds>(out, s, place.value, sum);
-    const std::uint64_t rows = combine_rows<In, Adds, Weighted, InFlight>(
-        in, out.op, begin, end, place.value, sum,
-        [&](std::uint64_t j) { return in.index == nullptr ? j : entry_at(in.index, in.has_wide_index, j); });
+    const std::uint64_t rows =
+        combine_listed_rows<In, Adds, Weighted, InFlight>(in, out.op, begin, end, place.value, sum);
     if (rows != end - begin) *segments.faults = 1;
     end_row(out, s, place.value, sum, rows);
   }
 }
 
 /// Combines the pieces of long segments, each by a block.
-template <class In, class Sum, int Values, bool Adds, bool Weighted, int InFlight = rows_in_flight<In, Values>>
-__global__ void __launch_bounds__(row_block_threads)
+template <class In, class Sum, int Values, bool Adds, bool Weighted, int InFlight = segment_rows_in_flight(Weighted),
+          int Blocks = segment_blocks(Weighted)>
+__global__ void __launch_bounds__(row_block_threads, Blocks)
     combine_pieces(const __grid_constant__ listed_rows in, const __grid_constant__ listed_segments segments,
                    const __grid_constant__ reduced_rows out, const __grid_constant__ long_lists longs) {
   __shared__ Sum memory[row_block_threads * Values];
@@ -85,10 +82,9 @@ __global__ void __launch_bounds__(row_block_threads)
     set_all(sum, neutral<Sum>(out.op));
     std::uint32_t rows = 0;
     if (place.is_active) {
-      rows = combine_rows<In, Adds, Weighted, InFlight>(
+      rows = combine_listed_rows<In, Adds, Weighted, InFlight>(
           in, out.op, begin + std::uint64_t{entries} * group / groups,
-          begin + std::uint64_t{entries} * (group + 1) / groups, place.value, sum,
-          [&](std::uint64_t j) { return in.index == nullptr ? j : entry_at(in.index, in.has_wide_index, j); });
+          begin + std::uint64_t{entries} * (group + 1) / groups, place.value, sum);
     }
     combine_groups<Adds>(out, sum, memory);
     std::uint32_t all_rows = entries;

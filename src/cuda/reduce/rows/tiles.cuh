@@ -8,6 +8,10 @@
 // bits of slots alone is made of such tiles; a short list is read by every block, which takes the pairs of its slots.
 namespace sheaf::cuda {
 
+/// Rows that a lane has in flight, and blocks that a multiprocessor has at once, at least; as with segments.
+constexpr int tile_rows_in_flight = 3;
+constexpr int tile_blocks = 6;
+
 /// Finds where buckets begin, and lists those that are longer than a tile.
 static __global__ void __launch_bounds__(row_block_threads)
     find_buckets(const __grid_constant__ sorted_buckets at, const __grid_constant__ long_lists longs) {
@@ -123,6 +127,7 @@ __device__ __forceinline__ void combine_bins(const listed_rows& in, const reduce
   const std::uint32_t groups = row_block_threads >> out.lanes_log2;
   const std::uint32_t group = threadIdx.x >> out.lanes_log2;
   const auto row_of = [&](std::uint64_t j) -> std::uint64_t { return positions[j]; };
+  const row_source<false, decltype(row_of), int> from{row_of, 0};
   for (std::uint32_t item = group; item < bin_count * out.chunks; item += groups) {
     const std::uint32_t bin = out.chunks == 1 ? item : item / out.chunks;
     const auto place = lane_place::of<Values>(out, out.chunks == 1 ? 0 : item % out.chunks);
@@ -132,7 +137,7 @@ __device__ __forceinline__ void combine_bins(const listed_rows& in, const reduce
     Sum sum[Values];
     begin_sum(bin, place, sum);
     if (in.data != nullptr) {
-      combine_rows<In, Adds, false, InFlight>(in, out.op, begin, begin + rows, place.value, sum, row_of);
+      combine_rows<In, Adds, false, InFlight>(in, out.op, begin, begin + rows, place.value, sum, from);
     }
     end(bin, place, sum, rows);
   }
@@ -146,7 +151,7 @@ __device__ __forceinline__ void combine_bins(const listed_rows& in, const reduce
     set_all(sum, neutral<Sum>(out.op));
     if (place.is_active && in.data != nullptr) {
       combine_rows<In, Adds, false, InFlight>(in, out.op, begin + rows * group / groups,
-                                              begin + rows * (group + 1) / groups, place.value, sum, row_of);
+                                              begin + rows * (group + 1) / groups, place.value, sum, from);
     }
     combine_groups<Adds>(out, sum, memory);
     if (group == 0 && place.is_active) {
@@ -160,8 +165,8 @@ __device__ __forceinline__ void combine_bins(const listed_rows& in, const reduce
 
 /// Combines the rows of a list that was sorted by the upper bits of slots. The first `buckets` blocks take a bucket of
 /// one tile each, those behind them the tiles of longer ones.
-template <class In, class Sum, int Values, bool Adds, int InFlight = rows_in_flight<In, Values>>
-__global__ void __launch_bounds__(row_block_threads)
+template <class In, class Sum, int Values, bool Adds, int InFlight = tile_rows_in_flight, int Blocks = tile_blocks>
+__global__ void __launch_bounds__(row_block_threads, Blocks)
     combine_tiles(const __grid_constant__ listed_rows in, const __grid_constant__ sorted_buckets at,
                   const __grid_constant__ reduced_rows out, const __grid_constant__ long_lists longs) {
   __shared__ tile_bins bins;
@@ -223,8 +228,8 @@ __device__ __forceinline__ bool check_entry(const listed_rows& in, const index_g
 
 /// Combines the rows of a short list, all of which every block reads; a block has 2^bin_bits slots. The first block
 /// reports entries that name none.
-template <class In, class Sum, int Values, bool Adds, int InFlight = rows_in_flight<In, Values>>
-__global__ void __launch_bounds__(row_block_threads)
+template <class In, class Sum, int Values, bool Adds, int InFlight = tile_rows_in_flight, int Blocks = tile_blocks>
+__global__ void __launch_bounds__(row_block_threads, Blocks)
     combine_rows_of_short_list(const __grid_constant__ listed_rows in, std::uint64_t entries, std::uint32_t bin_bits,
                                const __grid_constant__ reduced_rows out, const __grid_constant__ index_guard guard) {
   __shared__ tile_bins bins;

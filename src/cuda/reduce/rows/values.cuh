@@ -84,18 +84,27 @@ __device__ __forceinline__ Sum neutral(reduction op) {
   return primitives::identity_of<Sum>(op);
 }
 
+/// The lesser or the greater of two values, as the contract has it; NaN is any NaN for f32, for which the device has an
+/// instruction each.
+template <class Sum>
+__device__ __forceinline__ Sum lesser_or_greater(bool lesser, Sum a, Sum b) {
+  if constexpr (std::is_same_v<Sum, float>) {
+    float low;
+    float high;
+    asm("min.NaN.f32 %0, %1, %2;" : "=f"(low) : "f"(a), "f"(b));
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(high) : "f"(a), "f"(b));
+    return lesser ? low : high;
+  } else {
+    return lesser ? primitives::reduced<reduction::min>(a, b) : primitives::reduced<reduction::max>(a, b);
+  }
+}
+
 /// Combines two values. `Adds` says that the operation is add, subtract or mean; then it has no branch.
 template <bool Adds, class Sum>
 __device__ __forceinline__ Sum combine_values(reduction op, Sum a, Sum b) {
-  if constexpr (Adds) {
-    return primitives::reduced<reduction::add>(a, b);
-  } else {
-    switch (op) {
-      case reduction::min: return primitives::combined<reduction::min>(a, b);
-      case reduction::max: return primitives::combined<reduction::max>(a, b);
-      default: return primitives::combined<reduction::multiply>(a, b);
-    }
-  }
+  if constexpr (Adds) return primitives::reduced<reduction::add>(a, b);
+  if (op == reduction::multiply) return primitives::reduced<reduction::multiply>(a, b);
+  return lesser_or_greater(op == reduction::min, a, b);
 }
 
 /// As above, of what `Values` a lane has of two rows.
