@@ -11,7 +11,7 @@ namespace {
 constexpr const char* reduce_footer =
     "IN is an .npy or .npz array (file.npz:NAME) of numbers: i1 to i8, u1 to u8, f2, f4 or f8. Its rows lie along the\n"
     "first axis, and the result has the same type and rows of the same shape. f2 is summed in f4 and rounded once;\n"
-    "integers wrap around. Without --count and --into, the result has as many rows as INDEX names, to the largest.\n"
+    "integers wrap around. Without --table and --into, the result has as many rows as INDEX names, to the largest.\n"
     "With --into, rows are combined with those of BASE, which a mean counts as one more; without it, with 0 (add,\n"
     "subtract, mean, count), 1 (multiply), or the largest or least number (min, max).\n\n"
     "Example: sums of the rows of each group\n"
@@ -22,7 +22,7 @@ constexpr const char* reduce_footer =
 struct reduce_command : movement_options {
   reduction op = reduction::add;
   reduction_order order = reduction_order::deterministic;
-  std::optional<std::uint64_t> count;
+  std::optional<std::uint64_t> table;  ///< rows of the output
   std::string base;
 };
 
@@ -83,7 +83,7 @@ void run(const reduce_command& command) {
   require_output(command.output, {command.records_path, command.index, command.base});
   const context ctx = command.common.make_context();
   const io::record_file in(command.records_path, 0);
-  const bool reads_index = !command.count && command.base.empty();
+  const bool reads_index = !command.table && command.base.empty();
   const io::index_file index(command.index, command.index_kind, "--index-type",
                              reads_index ? io::reading::all : command.common.wanted());
   std::optional<io::record_file> base;
@@ -97,7 +97,7 @@ void run(const reduce_command& command) {
     io::fail(command.index, "{} indices, but {} has {} rows", indices.count, command.records_path, planned_in.count);
   }
   const std::uint64_t count = base            ? base->unmapped_rows(most_row_bytes).count
-                              : command.count ? *command.count
+                              : command.table ? *command.table
                                               : rows_named_by(indices);
   if (base && (value_type_of_file(*base) != type ||
                base->unmapped_rows(most_row_bytes).record_bytes != planned_in.record_bytes)) {
@@ -109,6 +109,13 @@ void run(const reduce_command& command) {
   for (const std::uint64_t axis : in.row_shape()) shape.push_back(axis);
   const std::string header = rows_header(descr.c_str(), shape);
   require_output_size(command.output, header, count, planned_in.record_bytes);
+  const std::uint64_t result_bytes = bytes_of(count, planned_in.record_bytes);
+  const std::uint64_t read_bytes = bytes_of(indices.count, planned_in.record_bytes + bytes(indices.type));
+  const io::held_memory buffers(
+      {{"the result", result_bytes},
+       {"copies on the device", bytes_on_device(ctx, read_bytes) + bytes_on_device(ctx, result_bytes)}});
+  command.common.limit_scratch(ctx);
+  command.common.require_memory_to_verify(bytes_of(bytes_of(count, width), 2 * sizeof(double)));
   const planned_call planned = plan_of(command, ctx, {nullptr, planned_in.count, width, type}, indices, count);
   if (command.common.plans_only) {
     std::vector<std::string> read = read_when_opened({command.records_path, command.index, command.base});
@@ -116,6 +123,7 @@ void run(const reduce_command& command) {
     return print_plan(command.common, ctx, work_of("reduce", planned, std::move(read)));
   }
 
+  command.common.require_scratch(planned.plan);
   const auto numbers_of = [&](const io::record_file& file) {
     const const_records rows = file.rows(most_row_bytes);
     return io::native_numbers(const_records(rows.data, rows.count * width, bytes(type)), file.type());
@@ -185,10 +193,10 @@ void add_reduce(CLI::App& app) {
           "What the last bits of floats may depend on")
       ->check(CLI::IsMember({"deterministic", "unordered"}))
       ->default_str("deterministic");
-  CLI::Option* count = add_number(*subcommand, "--count", 0, ~std::uint64_t{0}, options->count, "Rows of the output");
+  CLI::Option* table = add_number(*subcommand, "--table", 0, ~std::uint64_t{0}, options->table, "Rows of the output");
   subcommand->add_option("--into", options->base, "Rows that IN's are combined with; the file itself is not changed")
       ->type_name("BASE")
-      ->excludes(count);
+      ->excludes(table);
   subcommand->footer(reduce_footer);
   subcommand->callback([options] { run(*options); });
 }

@@ -38,7 +38,7 @@ TEST_F(CliReduce, CombinesTheRowsThatAnIndexNamesAlike) {
     const std::string rest = " --verify --quiet --backend " + backend;
     expect_success("reduce in.npy of.npy -o sum.npy" + rest);
     expect_floats("sum.npy", "(3, 2)", {10, 12, 0, 0, 6, 8});
-    expect_success("reduce in.npy of.npy --op mean --count 4 -o mean.npy" + rest);
+    expect_success("reduce in.npy of.npy --op mean --table 4 -o mean.npy" + rest);
     expect_floats("mean.npy", "(4, 2)", {5, 6, 0, 0, 3, 4, 0, 0});
     expect_success("reduce in.npy of.npy --op max --into base.npy -o max.npy --runs 2" + rest);
     expect_floats("max.npy", "(3, 2)", {10, 10, 20, 20, 30, 30});
@@ -53,7 +53,7 @@ TEST_F(CliReduce, CombinesTheRowsThatAnIndexNamesAlike) {
 
 TEST_F(CliReduce, RefusesWhatCannotBeCombined) {
   expect_failure("reduce in.npy three.npy -o out.npy", 3, "sheaf reduce: three.npy: 3 indices, but in.npy has 4 rows");
-  expect_failure("reduce in.npy bad.npy --count 3 -o out.npy --backend cpu", 3,
+  expect_failure("reduce in.npy bad.npy --table 3 -o out.npy --backend cpu", 3,
                  "sheaf reduce: bad.npy: index[2] is 3, past the output's 3 rows");
   expect_failure("reduce in.npy of.npy --into half.npy -o out.npy", 3,
                  "sheaf reduce: half.npy: rows of another type or width than those of in.npy");
@@ -76,6 +76,14 @@ TEST_F(CliReduce, MultipliesRowsByASparseMatrix) {
     expect_success("spmm a.mtx y.npy -o t.npy --transposed --alpha 2 --value-type f32 --runs 2" + rest);
     expect_floats("t.npy", "(3, 2)", {3, 6, -20, -40, 4, 8});
   }
+  // 2 A X - Y, of files of two types
+  expect_success("spmm a.mtx x.npy --alpha 2 --beta -1 --y y.npy -o p.npy --runs 3 --verify --quiet");
+  EXPECT_EQ(folder.read("p.npy"), npy_file("'<f8'", "(2, 2)", bytes_of<double>({402, 804, -30, -60})));
+  expect_failure("spmm a.mtx x.npy --beta 1 -o out.npy", 2, "sheaf spmm: --beta 1 multiplies rows, which --y names");
+  expect_failure("spmm a.mtx x.npy --beta 1 --y x.npy -o out.npy", 3,
+                 "sheaf spmm: x.npy: 3 rows, but a.mtx has 2 rows");
+  expect_failure("spmm a.mtx x.npy --beta 1 --y half.npy -o out.npy", 3,
+                 "sheaf spmm: half.npy: rows of 1 numbers, but x.npy has rows of 2");
   expect_failure("spmm a.mtx y.npy -o out.npy", 3, "sheaf spmm: y.npy: 2 rows, but a.mtx has 3 columns");
 }
 
