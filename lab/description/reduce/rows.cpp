@@ -57,7 +57,7 @@ const problem_field segment_field{"--segment-entries", "Entries of each segment;
                                   [](problem_spec& p, option_texts texts) {
                                     p.part<rows_part>().segment_entries = number_of("--segment-entries", texts, 1);
                                   }};
-const problem_field row_weights_field{"--weights", "Entries have weights", "",
+const problem_field row_weights_field{"--weighted", "Entries have weights", "",
                                       [](problem_spec& p, option_texts) { p.part<rows_part>().has_weights = true; }};
 
 constexpr field_use taken_by_scatter_rows[] = {

@@ -189,7 +189,7 @@ bool is_index_type(std::string_view text) { return text.starts_with('u') || text
 
 }  // namespace
 
-void read_type(const name_part& type, problem_spec& problem, std::string_view own_word, bool sparse_part::*own,
+void read_type(const name_part& type, problem_spec& problem, std::initializer_list<own_word> own,
                std::string_view words_expected) {
   sparse_part& matrix = problem.part<sparse_part>();
   index_type& of_offsets = matrix.offset;
@@ -207,8 +207,10 @@ void read_type(const name_part& type, problem_spec& problem, std::string_view ow
   if (bytes(problem.value) != problem.record_bytes)
     value.refuse(fmt::format("a type of {} bytes", problem.record_bytes));
   for_each_part(words, "+", [&](const name_part& word) {
-    if (word.text() == own_word) {
-      matrix.*own = true;
+    const auto* const found =
+        std::find_if(own.begin(), own.end(), [&](const own_word& w) { return w.text == word.text(); });
+    if (found != own.end()) {
+      matrix.*found->member = true;
     } else if (word.text() == "f64_sums") {
       if (problem.value != value_type::f32) word.refuse("allowed: it needs values of f32");
       matrix.sums = spmv_sums::f64;
@@ -224,7 +226,7 @@ namespace {
 
 void read(const name_part& pattern, const name_part& type, problem_spec& p) {
   read_pattern(pattern, p);
-  read_type(type, p, "transposed", &sparse_part::is_transposed,
+  read_type(type, p, {{"transposed", &sparse_part::is_transposed}},
             "part of a product's type: transposed, f64_sums, row_ends");
 }
 

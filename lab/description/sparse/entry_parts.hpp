@@ -1,5 +1,7 @@
 #pragma once
 
+#include <initializer_list>
+
 #include "lab/description/job.hpp"
 #include "lab/description/sparse/items.hpp"
 #include "lab/description/sparse/problem.hpp"
@@ -27,8 +29,13 @@ void usual_offset_type(problem_spec& problem);
 std::string text_of_types(const problem_spec& problem);
 /// "+f64_sums+row_ends"
 std::string text_of_layout(const problem_spec& problem);
+/// A word of an entry's types, and what it sets.
+struct own_word {
+  std::string_view text;
+  bool sparse_part::*member;
+};
 /// Reads both, and a word that sets `own`. Refuses a type that does not begin with types, and any other word.
-void read_type(const name_part& type, problem_spec& problem, std::string_view own_word, bool sparse_part::*own,
+void read_type(const name_part& type, problem_spec& problem, std::initializer_list<own_word> own,
                std::string_view words_expected);
 /// The pattern of nonzeros, the rows, the columns and the entries of a row.
 std::string text_of_pattern(const problem_spec& problem);

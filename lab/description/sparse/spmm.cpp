@@ -36,6 +36,12 @@ const problem_field dense_type_field{"--value-type", "Type of both matrices' val
                                        p.value = value_of(texts.front(), float_types, "a type of a matrix's values");
                                      }};
 
+const problem_field dense_order_field{
+    "--order", "What may decide the order in which terms of a transposed product are added", "deterministic|unordered",
+    [](problem_spec& p, option_texts texts) {
+      p.part<sparse_part>().is_unordered = parse_reduction_order(texts.front()) == reduction_order::unordered;
+    }};
+
 constexpr field_use taken_by_spmm[] = {required(sparse_fields::entries),
                                        required(dense_row_field),
                                        optional(sparse_fields::rows, sparse_fields::usual_rows),
@@ -44,12 +50,18 @@ constexpr field_use taken_by_spmm[] = {required(sparse_fields::entries),
                                        optional(sparse_fields::offset_type, sparse_fields::usual_offset_type),
                                        optional(dense_type_field),
                                        optional(sparse_fields::transposed),
+                                       optional(dense_order_field),
                                        optional(sparse_fields::row_ends),
                                        optional(fields::pattern)};
 
 row_parts write_dense(const problem_spec& p) {
-  return {text_of_pattern(p),
-          text_of_types(p) + (p.part<sparse_part>().is_transposed ? "+transposed" : "") + text_of_layout(p)};
+  const sparse_part& matrix = p.part<sparse_part>();
+  return {text_of_pattern(p), fmt::format("{}{}{}{}", text_of_types(p), matrix.is_transposed ? "+transposed" : "",
+                                          matrix.is_unordered ? "+unordered" : "", text_of_layout(p))};
+}
+
+reduction_order order_of(const problem_spec& p) {
+  return p.part<sparse_part>().is_unordered ? reduction_order::unordered : reduction_order::deterministic;
 }
 
 void read_dense(const name_part& pattern, const name_part& type, problem_spec& p) {
@@ -57,7 +69,8 @@ void read_dense(const name_part& pattern, const name_part& type, problem_spec& p
   // A row of X has as many bytes as it has; the type of a value is read as that of a vector's.
   const std::uint64_t row_bytes = p.record_bytes;
   p.record_bytes = type.text().find("f64") == std::string_view::npos ? 4 : 8;
-  read_type(type, p, "transposed", &sparse_part::is_transposed, "part of a product's type: transposed, row_ends");
+  read_type(type, p, {{"transposed", &sparse_part::is_transposed}, {"unordered", &sparse_part::is_unordered}},
+            "part of a product's type: transposed, unordered, row_ends");
   if (p.part<sparse_part>().sums == spmv_sums::f64) type.refuse("a type without f64_sums");
   p.record_bytes = row_bytes;
   if (row_bytes % bytes(p.value) != 0 || width_of_x(p) == 0 || width_of_x(p) > most_values_of_x) {
@@ -67,9 +80,9 @@ void read_dense(const name_part& pattern, const name_part& type, problem_spec& p
 
 std::string text_of_dense(const problem_spec& p) {
   const sparse_part& matrix = p.part<sparse_part>();
-  return fmt::format("{} entries in {} rows and {} columns{}, times rows of {} {}, columns {}, {} {}, pattern {}",
+  return fmt::format("{} entries in {} rows and {} columns{}{}, times rows of {} {}, columns {}, {} {}, pattern {}",
                      p.count, rows_of_matrix(p), columns_of_matrix(p), matrix.is_transposed ? ", transposed" : "",
-                     width_of_x(p), name(p.value), name(p.index),
+                     matrix.is_unordered ? ", in any order" : "", width_of_x(p), name(p.value), name(p.index),
                      matrix.has_row_ends ? "row begins and ends" : "row offsets", name(matrix.offset), name(p.access));
 }
 
@@ -83,15 +96,16 @@ std::vector<fact> facts_of_dense(const problem_spec& p) {
           {"offset_type", std::string(name(matrix.offset))},
           {"value_type", std::string(name(p.value))},
           {"product", std::string(matrix.is_transposed ? "transposed" : "plain")},
+          {"order", std::string(matrix.is_unordered ? "unordered" : "deterministic")},
           {"layout", std::string(matrix.has_row_ends ? "row_ends" : "row_offsets")},
           {"pattern", name(p.access)}};
 }
 
 row_labels labels_of_dense(const problem_spec& p) {
   const sparse_part& matrix = p.part<sparse_part>();
-  const std::string product =
-      fmt::format("{}, {}{}{}", label_of_matrix(p), text_of_types(p), matrix.is_transposed ? ", transposed" : "",
-                  matrix.has_row_ends ? ", rows with ends of their own" : "");
+  const std::string product = fmt::format(
+      "{}, {}{}{}{}", label_of_matrix(p), text_of_types(p), matrix.is_transposed ? ", transposed" : "",
+      matrix.is_unordered ? ", in any order" : "", matrix.has_row_ends ? ", rows with ends of their own" : "");
   return {fmt::format("multiply rows of {} by a matrix of {} entries, {}", width_of_x(p), count_text(p.count), product),
           {{product + "; rows of "}, varying(width_of_x(p)), {" values"}}};
 }
@@ -112,13 +126,17 @@ explanation explain_dense(const context& ctx, const problem_spec& p, std::string
   require_whole_rows_of_x(p);
   const dense_views v = views_of_dense(p, {});
   return explain_spmm(ctx, v.a, v.x, v.y,
-                      {.transposed = p.part<sparse_part>().is_transposed, .pattern = p.access, .variant = variant});
+                      {.transposed = p.part<sparse_part>().is_transposed,
+                       .order = order_of(p),
+                       .pattern = p.access,
+                       .variant = variant});
 }
 
 spmm_problem dense_product_of(const problem_spec& p, backend_kind backend) {
   spmm_problem product;
   product.matrix = product_of(matrix_of(p), backend);
   product.x = product.y = p.value;
+  product.order = order_of(p);
   product.values_per_row = width_of_x(p);
   product.x_stride_bytes = product.y_stride_bytes = p.record_bytes;
   product.x_word_bytes = product.y_word_bytes = widest_word(p.record_bytes);
@@ -165,7 +183,10 @@ void fill_dense_array(const context& ctx, const problem_spec& p, std::uint64_t c
 void run_dense(const context& ctx, const problem_spec& p, const array_set& arrays, const call_settings& settings) {
   const dense_views v = views_of_dense(p, arrays);
   spmm(ctx, v.a, v.x, v.y,
-       {.transposed = p.part<sparse_part>().is_transposed, .pattern = p.access, .variant = settings.variant});
+       {.transposed = p.part<sparse_part>().is_transposed,
+        .order = order_of(p),
+        .pattern = p.access,
+        .variant = settings.variant});
 }
 
 prepared_run prepare_dense(const context& ctx, const problem_spec& p, const array_set& arrays,

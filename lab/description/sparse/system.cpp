@@ -55,7 +55,8 @@ void read(const name_part& pattern, const name_part& type, problem_spec& problem
   problem.part<sparse_part>().entries_of_a_row =
       matrix.behind("grid:x", expected).number(1, ~std::uint64_t{0}, "the entries of a row");
   require_grid(matrix, problem);
-  read_type(type, problem, "jacobi", &sparse_part::has_jacobi, "part of a system's type: jacobi, f64_sums, row_ends");
+  read_type(type, problem, {{"jacobi", &sparse_part::has_jacobi}},
+            "part of a system's type: jacobi, f64_sums, row_ends");
 }
 
 std::string text(const problem_spec& p) {

@@ -25,7 +25,7 @@ struct gather_segments_arrays {
 plan::planned plan_gather_segments(const gather_reduce_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
   plan::planned plan;
-  plan.add("latency", m.launch_seconds + 4 * m.step_seconds);
+  plan.add("latency", m.launch_seconds + 11 * m.step_seconds);
   const std::uint64_t streamed =
       p.index_bytes() + p.segments * bytes(p.offset) * 2 + (p.has_weights ? p.count * bytes(p.weight) : 0);
   plan.add("lists", m.streamed(streamed, streamed));

@@ -77,6 +77,11 @@ struct rows_sorted_tuning {
   /// A block waits for its slot of most rows, the longer the more rows it has; this share of the rows' time where it
   /// has a whole tile.
   double waiting = 0.1;
+  /// Buckets are cut into tiles where this many times their mean length is more than a tile.
+  double longer_than_mean = 1.5;
+  /// A block takes so long to combine the results of a slot, in steps of the profile.
+  double result_steps = 3.5;
+  double steps = 24;  ///< of all kernels, one after the other
   /// Rows are read in a time longer than that of reads at random by this factor, for what blocks do besides.
   double row_factor = 1.08;
 };
@@ -101,9 +106,11 @@ struct sort_and_tiles_seconds {
                   (tuning_of_sorted_rows.blocks_in_flight * m.parallelism) +
               tuning_of_sorted_rows.waiting * std::min(1.0, tiles / std::max(1.0, blocks)) *
                   rows_read_seconds(p.count, p.record_bytes, p.sequential_bytes(), m);
-    if (tiles > blocks) {  // most buckets are long: each tile has a result of each of its slots
-      const double kept = std::min(tiles * static_cast<double>(std::uint32_t{1} << decided.bin_bits), count);
-      results = 2 * kept * static_cast<double>(p.sum_row_bytes()) / m.copy_bytes_per_second;
+    if (tuning_of_sorted_rows.longer_than_mean * tiles > blocks) {  // each tile has a result of each of its slots
+      const auto bins = static_cast<double>(std::uint32_t{1} << decided.bin_bits);
+      results = 2 * std::min(tiles * bins, count) * static_cast<double>(p.sum_row_bytes()) / m.copy_bytes_per_second +
+                std::min(blocks * bins, count) * tuning_of_sorted_rows.result_steps * m.step_seconds /
+                    (tuning_of_sorted_rows.blocks_in_flight * m.parallelism);
     }
   }
   double all() const { return sort + buckets + results; }
@@ -139,7 +146,7 @@ plan::planned plan_sorted_rows(const scatter_reduce_rows_problem& p, const plan:
   const auto count = static_cast<double>(p.count);
   const sort_and_tiles_seconds seconds(p, decided, m);
   plan::planned plan;
-  plan.add("latency", m.launch_seconds + 4 * m.step_seconds);
+  plan.add("latency", m.launch_seconds + tuning_of_sorted_rows.steps * m.step_seconds);
   if (decided.narrows) plan.add("slots", count * static_cast<double>(bytes(p.index) + 4) / m.copy_bytes_per_second);
   if (decided.sorts) plan.add("sort", seconds.sort);
   plan.add("buckets", seconds.buckets);

@@ -50,7 +50,7 @@ void price_product_rows(const spmm_problem& p, const machine& m, plan::planned& 
   reads.indexed_stride_bytes = p.x_stride_bytes;
   reads.sequential_stride_bytes = 0;
   reads.word_bytes = p.x_word_bytes;
-  plan.add("latency", m.launch_seconds + 4 * m.step_seconds);
+  plan.add("latency", m.launch_seconds + 9 * m.step_seconds);
   plan.add("matrix", m.streamed(p.matrix.matrix_bytes(), p.matrix.matrix_bytes()));
   if (p.matrix.entries > 0) {
     const memory_cost cost = gather_cost(reads, m);

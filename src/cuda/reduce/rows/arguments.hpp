@@ -69,7 +69,7 @@ struct long_lists {
 };
 
 constexpr std::uint32_t entries_of_piece = 1024;  ///< of a long segment; the last piece may have fewer
-constexpr std::uint32_t longest_uncut = 1024;     ///< segment that is combined in one go
+constexpr std::uint32_t longest_uncut = 128;      ///< segment that one group of lanes combines
 constexpr std::uint32_t row_block_threads = 256;
 
 constexpr int pieces_bits = 36;

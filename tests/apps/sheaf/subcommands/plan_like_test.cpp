@@ -93,7 +93,7 @@ std::vector<sample> samples() {
       {"gather table.npy index.npy --variant reference.serial --runs 2", "-o out.npy"},
       {"scatter rows.npy index.npy --table 1000", "-o out.npy"},
       {"scatter rows.npy big.npy --into table.npy --duplicates any --memory 1G", "-o out.npy"},
-      {"reduce rows.npy index.npy --count 1000", "-o out.npy"},
+      {"reduce rows.npy index.npy --table 1000", "-o out.npy"},
       {"reduce rows.npy big.npy --into table.npy --op max", "-o out.npy"},
       {"split table.npy --keys of.npy --categories 5", "-o out.npy"},
       {"split table.npy --bits 3:90", "-o out.npy"},
