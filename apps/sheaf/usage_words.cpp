@@ -44,7 +44,7 @@ std::string extras_text(const CLI::App& app) {
 }  // namespace
 
 std::string usage_words(const CLI::App& app, const CLI::ParseError& error) {
-  const std::string words = error.what();
+  std::string words = error.what();
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) return extras_text(app);
   if (const auto parts = cut_at(words, ": At Most 1 required but received "))
     return fmt::format("{} is given {} times, but takes one value", parts->before, parts->behind);

@@ -3,6 +3,7 @@
 // promise, are left to the tests of the primitives.
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include <sheaf/edge_sum.hpp>
 #include <sheaf/prepared.hpp>
 
+#include "lab/description/arrays.hpp"
 #include "papers/wei2010/list_sums.hpp"
 #include "primitives/edges/edge_sum.hpp"
 #include "primitives/edges/prepare.hpp"
@@ -439,6 +441,32 @@ TEST_F(CudaSmallCases, PrepareSpmv) {
     }
     return true;
   });
+}
+
+// Gathered rows that are combined by segments, and products with dense matrices: long segments and rows, strides that
+// allow no wide loads, and every variant that takes them.
+TEST_F(CudaSmallCases, SegmentsAndProductsOfRows) {
+  std::set<std::string> run;
+  for (const char* const row :
+       {"gather_reduce/zipf:s500:x300/r68/u32+f32+weights/n=3000",
+        "gather_reduce/uniform:s99:x3/r34/i64+f16_to_f32/n=999", "gather_reduce/same:s9:x2500/r16/u32+f64/n=4999",
+        "spmm/uniform:xzipf/r68/u32+f32/n=3000", "spmm/uniform:x16/r256/u64+f64+row_ends/n=1000",
+        "spmm/zipf:x16/r20/u32+f32+transposed/n=3000", "spmm/uniform:xzipf/r64/i32+f64+transposed+unordered/n=2000"}) {
+    const primitives::problem_spec problem = primitives::parse_problem(row);
+    jobs::problem_arrays arrays(*ctx);
+    arrays.fill(problem, 1);
+    for (const variant_estimate& v : primitives::entry_of(problem).explain(*ctx, problem, {}).variants) {
+      if (!v.applicable || !v.variant.starts_with("cuda.")) continue;
+      SCOPED_TRACE(fmt::format("{}: {}", row, v.variant));
+      arrays.reset_outputs();
+      jobs::job_of(problem).run(*ctx, problem, arrays.of_copy(0), {v.variant, false});
+      ctx->wait();
+      EXPECT_EQ(arrays.count_mistakes(false), 0U);
+      run.insert(fmt::format("{} {}", primitives::entry_of(problem).name, v.variant));
+    }
+  }
+  EXPECT_EQ(run, (std::set<std::string>{"gather_reduce cuda.segments", "spmm cuda.rows", "spmm cuda.transposed",
+                                        "spmm cuda.atomic"}));
 }
 
 TEST_F(CudaSmallCases, ConjugateGradient) {

@@ -20,6 +20,7 @@ struct combined_rows_source {
   std::uint64_t segment_entries = 1;
   bool begins_empty = false;  ///< out holds nothing before
   bool has_weights = false;
+  bool counts = false;  ///< each row counts once, whatever it holds
 };
 
 SHEAF_HOST_DEVICE inline bool is_row_float(value_type type) {
@@ -41,6 +42,7 @@ SHEAF_HOST_DEVICE inline void store_row_value(void* to, value_type type, std::ui
 
 /// Value i of all rows: -7 to 7 with a sign, 0 to 14 without one.
 SHEAF_HOST_DEVICE inline std::int64_t row_value(const combined_rows_source& s, std::uint64_t i) {
+  if (s.counts) return 1;
   const auto draw = static_cast<std::int64_t>(inputs::mix(i + 0x5eed) % 15);
   const bool is_unsigned =
       s.in == value_type::u8 || s.in == value_type::u16 || s.in == value_type::u32 || s.in == value_type::u64;

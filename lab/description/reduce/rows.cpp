@@ -240,7 +240,8 @@ combined_rows_source source_of(const problem_spec& p, std::uint64_t copy) {
           .entries = p.count,
           .segment_entries = rows.segment_entries,
           .begins_empty = gathers(p) || rows.start == reduction_start::identity,
-          .has_weights = rows.has_weights};
+          .has_weights = rows.has_weights,
+          .counts = p.part<reduce_part>().op == reduction::count};
 }
 
 std::string rows_contents(const problem_spec& p, std::uint64_t rows) {
@@ -289,7 +290,8 @@ std::uint64_t bytes_of_gather(const problem_spec& p) {
 std::string unchecked_row_sums(const problem_spec& p) {
   if (p.record_bytes == 0 || p.record_bytes % bytes(p.value) != 0 || width_of(p) > most_row_values)
     return "rows are no whole number of values";
-  if (p.part<reduce_part>().op != reduction::add) return "only sums are checked";
+  const reduction op = p.part<reduce_part>().op;
+  if (op != reduction::add && op != reduction::count) return "only sums and counts are checked";
   const value_type out = out_of(p);
   if (!combines(p.value, out)) return "such values are not combined";
   if (bytes(out) < 4) return "sums of so few bits are not exact";

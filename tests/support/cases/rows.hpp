@@ -73,7 +73,7 @@ inline row_names rows_of_movement(std::string_view entry) {
         {"uniform:s300", "zipf:s300", "uniform:s5000", "same:s9", "permutation:s70000", "clustered:300:s70000"},
         {"/r4/u32+f32", "/r4/i64+u32+identity", "/r8/u64+f64", "/r12/u32+f32", "/r64/u64+f32+identity", "/r32/i32+u64",
          "/r28/i64+i32+identity", "/r34/u32+f16_to_f32", "/r20/u32+f32+unordered", "/r5/u32+i8_to_i64",
-         "/r4/u32+u32+count", "/r24/i64+i64+count+identity", "/r12/u32+f32+max", "/r16/u32+f64+mean+identity"});
+         "/r4/u32+u32+count", "/r24/i64+i64+count+identity"});
   }
   if (entry == "gather_reduce") {
     return crossed({"uniform:s300:x16", "zipf:s5000:x5", "uniform:s70000:x3000", "same:s9:x3", "permutation:s70000:x1"},
