@@ -76,7 +76,7 @@ struct rows_sorted_tuning {
   double blocks_in_flight = 6;
   /// A block waits for its slot of most rows, the longer the more rows it has; this share of the rows' time where it
   /// has a whole tile.
-  double waiting = 0.1;
+  double waiting = 0.4;
   /// Buckets are cut into tiles where this many times their mean length is more than a tile.
   double longer_than_mean = 1.5;
   /// A block takes so long to combine the results of a slot, in steps of the profile.

@@ -140,6 +140,7 @@ TEST_F(EdgeSumArguments, RunsTakeWhatWasPreparedFor) {
   prepared_edge_sum from = prepared;
   const prepared_edge_sum to = std::move(from);
   expect_error(error_code::bad_argument, "prepared_edge_sum: it was moved from; another object holds its contents now",
+               // NOLINTNEXTLINE(bugprone-use-after-move)
                [&] { from.run(nodes, weights, result, edge_function::weighted_difference); });
 }
 

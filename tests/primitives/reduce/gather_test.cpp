@@ -45,8 +45,8 @@ struct gather_trial {
   std::vector<double> slack;
   std::vector<std::uint64_t> begins;
 
-  explicit gather_trial(const gather_case& from, std::vector<std::pair<std::uint64_t, std::uint64_t>> bad = {},
-                        std::vector<std::pair<std::uint64_t, std::uint64_t>> bad_offsets = {})
+  explicit gather_trial(const gather_case& from, const std::vector<std::pair<std::uint64_t, std::uint64_t>>& bad = {},
+                        const std::vector<std::pair<std::uint64_t, std::uint64_t>>& bad_offsets = {})
       : c(from) {
     std::uint64_t place = 3;
     for (std::uint64_t s = 0; s <= c.segments; ++s) {
@@ -233,7 +233,7 @@ TEST_P(EveryGatherReduceVariant, LeavesBadEntriesOutAndNamesTheFirst) {
       std::vector<std::byte> got;
       if (!run(ctx, t, GetParam(), got)) continue;
       expect_error(error_code::bad_index, "gather_reduce: index[61] is -1, outside the table's 90 rows",
-                   [&] { ctx.wait(); });
+                   [&ctx = ctx] { ctx.wait(); });
       expect_out(got, t);
     }
   }
@@ -265,7 +265,7 @@ TEST_P(EveryGatherReduceVariant, TakesBadSegmentsForEmptyAndNamesTheFirst) {
       SCOPED_TRACE(name);
       std::vector<std::byte> got;
       if (!run(ctx, t, GetParam(), got)) continue;
-      expect_error(error_code::bad_index, "gather_reduce: " + fault.message, [&] { ctx.wait(); });
+      expect_error(error_code::bad_index, "gather_reduce: " + fault.message, [&ctx = ctx] { ctx.wait(); });
       expect_out(got, t);
     }
   }

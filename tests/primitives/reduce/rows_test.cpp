@@ -93,10 +93,11 @@ class EveryRowsVariant : public testing::TestWithParam<std::string> {
   }
   bool run(const context& ctx, const rows_trial& t, rows_result& got,
            reduction_order order = reduction_order::deterministic) const {
-    return with_rows(ctx, t, got, [&](const_value_rows in, index_span index, value_rows out, values counts) {
-      scatter_reduce(ctx, in, index, out, t.c.op,
-                     {.order = order, .start = t.c.start, .counts = counts, .variant = GetParam()});
-    });
+    return with_rows(ctx, t, got,
+                     [&, &ctx = ctx](const_value_rows in, index_span index, value_rows out, values counts) {
+                       scatter_reduce(ctx, in, index, out, t.c.op,
+                                      {.order = order, .start = t.c.start, .counts = counts, .variant = GetParam()});
+                     });
   }
 };
 
@@ -160,7 +161,7 @@ TEST_P(EveryRowsVariant, SkipsBadIndicesAndNamesTheFirst) {
         rows_result got;
         if (!run(ctx, t, got)) continue;
         expect_error(error_code::bad_index, "scatter_reduce: index[417] is 50, past the output's 50 rows",
-                     [&] { ctx.wait(); });
+                     [&ctx = ctx] { ctx.wait(); });
         expect_rows(got, t);
         const rows_trial good(c);
         ASSERT_TRUE(run(ctx, good, got));
@@ -200,7 +201,7 @@ TEST_P(EveryRowsPreparation, RunsAsTheCallDoes) {
       SCOPED_TRACE(fmt::format("{} on {}", t.c.description(), name));
       rows_result got;
       const bool ran =
-          with_rows(ctx, t, got, [&](const_value_rows in, index_span index, value_rows out, values counts) {
+          with_rows(ctx, t, got, [&, &ctx = ctx](const_value_rows in, index_span index, value_rows out, values counts) {
             const auto prepared = prepare_scatter_reduce(ctx, index, t.c.slots, 10, {.variant = GetParam()});
             EXPECT_GE(prepared.report().preparation_seconds, 0);
             prepared.run(in, out, t.c.op, {.start = t.c.start, .counts = counts});
@@ -223,8 +224,9 @@ TEST_P(EveryRowsPreparation, ThrowsTheFirstBadIndex) {
     if (!works_on(ctx, GetParam())) continue;
     SCOPED_TRACE(name);
     const placed index(ctx, t.index);
-    expect_error(error_code::bad_index, "prepare_scatter_reduce: index[33] is -1, outside the output's 50 rows",
-                 [&] { prepare_scatter_reduce(ctx, index.index(c.index), c.slots, 5, {.variant = GetParam()}); });
+    expect_error(
+        error_code::bad_index, "prepare_scatter_reduce: index[33] is -1, outside the output's 50 rows",
+        [&, &ctx = ctx] { prepare_scatter_reduce(ctx, index.index(c.index), c.slots, 5, {.variant = GetParam()}); });
     ctx.wait();
   }
 }

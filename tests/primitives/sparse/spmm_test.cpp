@@ -287,12 +287,12 @@ TEST_P(EverySpmmVariant, LeavesFaultsOutAndNamesTheWorst) {
       while (column.begins[of + 1] <= 33) ++of;
       expect_error(error_code::bad_index,
                    fmt::format("spmm: column_indices[33], of row {}, is -1, outside the matrix's 45 columns", of),
-                   [&] { ctx.wait(); });
+                   [&ctx = ctx] { ctx.wait(); });
       expect_product(got, column);
       ASSERT_TRUE(run(ctx, row, GetParam(), got));
       expect_error(error_code::bad_index,
                    fmt::format("spmm: row 11 begins at {} and ends at 2, before it begins", row.begins[11]),
-                   [&] { ctx.wait(); });
+                   [&ctx = ctx] { ctx.wait(); });
       // A transposition takes as many entries as there are places: rows that overlap by a fault may lose some.
       if (!transposed || ctx.backend() != backend_kind::cuda) expect_product(got, row);
     }

@@ -33,7 +33,7 @@ inline number number_at(value_type type, const std::byte* at) {
   primitives::with_any_value(type, [&](auto value) {
     std::memcpy(&value, at, sizeof value);
     if constexpr (std::is_integral_v<decltype(value)>) {
-      n.whole = static_cast<std::uint64_t>(value);
+      n.whole = static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
       n.real = static_cast<double>(value);
     } else {
       n.real = primitives::converted<double>(value);

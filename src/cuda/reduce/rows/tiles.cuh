@@ -106,13 +106,14 @@ __device__ __forceinline__ void order_tile(tile_bins& bins, std::uint32_t* posit
     std::uint32_t position = 0;
     const bool has_bin = i < last && pair(i, bin, position);
     const std::uint32_t peers = __match_any_sync(~0U, has_bin ? bin : ~0U);
+    const std::uint32_t rank = __popc(peers & ((1U << lane) - 1));
+    std::uint32_t at = 0;
     if (has_bin) {
-      const std::uint32_t rank = __popc(peers & ((1U << lane) - 1));
-      const std::uint32_t at = bins.of_warp[warp][bin];
+      at = bins.of_warp[warp][bin];
       positions[bins.begin[bin] + at + rank] = position;
-      __syncwarp(peers);
-      if (rank == 0) bins.of_warp[warp][bin] = at + __popc(peers);
     }
+    __syncwarp();
+    if (has_bin && rank == 0) bins.of_warp[warp][bin] = at + __popc(peers);
     __syncwarp();
   }
   __syncthreads();
