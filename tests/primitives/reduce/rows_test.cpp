@@ -93,11 +93,10 @@ class EveryRowsVariant : public testing::TestWithParam<std::string> {
   }
   bool run(const context& ctx, const rows_trial& t, rows_result& got,
            reduction_order order = reduction_order::deterministic) const {
-    return with_rows(ctx, t, got,
-                     [&, &ctx = ctx](const_value_rows in, index_span index, value_rows out, values counts) {
-                       scatter_reduce(ctx, in, index, out, t.c.op,
-                                      {.order = order, .start = t.c.start, .counts = counts, .variant = GetParam()});
-                     });
+    return with_rows(ctx, t, got, [&](const_value_rows in, index_span index, value_rows out, values counts) {
+      scatter_reduce(ctx, in, index, out, t.c.op,
+                     {.order = order, .start = t.c.start, .counts = counts, .variant = GetParam()});
+    });
   }
 };
 

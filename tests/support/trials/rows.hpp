@@ -239,6 +239,7 @@ struct rows_trial {
 
   void end_value(std::uint64_t s, std::uint64_t k, const std::vector<std::uint64_t>& rows) {
     std::vector<number> numbers;
+    numbers.reserve(rows.size());
     for (const std::uint64_t row : rows) numbers.push_back(number_at(c.in, value(in, c.in, row, k)));
     slack[s * c.width + k] = end_of_value(c.out, c.op, c.start, value(after, c.out, s, k), numbers);
   }
