@@ -104,8 +104,6 @@ void require_grid(const name_part& pattern, const problem_spec& p) {
   }
 }
 
-namespace {}  // namespace
-
 namespace sparse_fields {
 
 const problem_field columns{
