@@ -26,6 +26,7 @@ struct request {
   std::optional<run_size> size = {};     ///< none: what size_on() says of each backend
   bool large = false;                    ///< of 2005: inputs past the paper's, too
   bool paper_sizes = false;              ///< of 2007: no sizes that are scaled to today's caches
+  bool no_peer = false;                  ///< of 2007: without the peers, which users call today
   std::vector<int> figures;              ///< numbers in the papers, table_number() of tables; empty for all
   std::vector<std::string> papers = {};  ///< "ujaldon2005", "he2007", ...; empty for all
   std::string data = {};          ///< folder of matrices and meshes; empty: what the environment says, if anything

@@ -225,6 +225,8 @@ void add_papers(CLI::App& app, raw_options& raw, options& parsed) {
                    "size small. The size device has such, and larger ones, in any case");
   papers->add_flag("--paper-sizes", parsed.papers.paper_sizes,
                    "of 2007: leave out the sizes that are scaled to the cache");
+  papers->add_flag("--no-peer", parsed.papers.no_peer,
+                   "of 2007: leave out the peers, which users call today; most of the time of hash searches on a CPU");
   finish_subcommand(app, *papers, raw, parsed, parsed.papers.is_requested);
   CLI::Option* const json = papers->add_option("--json", parsed.json_path, "write the rows to this file");
   papers

@@ -100,6 +100,7 @@ std::vector<std::string> peer_cells(const sparse_system<Value>& of, double our_s
   const papers::session& s = of.session;
   const peers::solver_terms terms{false, 0, iterations_of_a_system, s.ctx.threads()};
   std::vector<peers::named_solver> all;
+  if (of.run.request.no_peer) return {"-", "-", "-"};
   if (s.ctx.backend() == backend_kind::cuda) {
     all = peers::cublas_solvers(s.ctx, of.a(), of.b(), of.to(), terms);
   } else if (auto eigen = peers::eigen_solver(of.a(), of.b(), of.to(), terms)) {

@@ -79,7 +79,8 @@ std::vector<contender> searches(paper_run& run, const session& session, const pr
   const plan::he2007::parameters& model = run.model_of(session);
   point.modelled_passes = whole.modelled_passes(model);
   std::vector<contender> all;
-  for (const contender& search : contenders_of(session.ctx, problem, {.variants = true}, session.arrays)) {
+  const row_options who{.no_peer = run.request.no_peer, .variants = true};
+  for (const contender& search : contenders_of(session.ctx, problem, who, session.arrays)) {
     if (search.variant.starts_with("reference.")) continue;  // builds an index of its own in every call
     contender with_gather = whole.with_gather(search);
     if (!search.is_peer() || is_search_held(session, problem, with_gather)) all.push_back(std::move(with_gather));

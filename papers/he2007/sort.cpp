@@ -215,7 +215,8 @@ void optimizations_on_the_cpu(paper_run& run, session& session) {
     if (std::optional<contender> one = clustering_on(session, tuples, 1)) who.push_back(std::move(*one));
     const auto found = run.measure(session, 15, tuples, std::move(who));
     const auto today =
-        run.measure(session, 15, key_sort(count), contenders_of(session.ctx, key_sort(count), {}, session.arrays));
+        run.measure(session, 15, key_sort(count),
+                    contenders_of(session.ctx, key_sort(count), {.no_peer = run.request.no_peer}, session.arrays));
     const result* const whole = find(found, "cpu.lsd");
     const result* const clustered = find(found, "cpu.radix_clustering");
     const result* const one_thread = find(found, "cpu.radix_clustering:threads=1");

@@ -74,6 +74,13 @@ if(said MATCHES "times the cache")
   message(FATAL_ERROR "--paper-sizes has a matrix that is scaled:\n${said}")
 endif()
 
+# Without peers: no row of one, and the columns that name them are empty.
+run_figures(0 " answers, 0 wrong" --backend cpu --figures 15,18,19 --no-peer --json ${OUTPUT})
+file(READ ${OUTPUT} without_peers)
+if(said MATCHES "eigen|std\\.|tbb\\.|open_addressing" OR without_peers MATCHES "eigen|std\\.|tbb\\.|open_addressing")
+  message(FATAL_ERROR "--no-peer has a peer:\n${said}")
+endif()
+
 # Files of a folder: one of the paper's names takes the place of the one that is made; others follow.
 set(folder ${OUTPUT}.data)
 file(REMOVE_RECURSE ${folder})
