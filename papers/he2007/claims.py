@@ -7,6 +7,7 @@ from paper_claims import (
 BY_PASSES = r"\w+\.multipass:passes=(?P<passes>\d+),segments=1"
 ONE_PASS = r"\w+\.multipass:passes=1,segments=1"
 ANY_PASSES = r"\w+\.multipass:passes=\d+,segments=1"
+FOUR = r"(?:like )?(?:pkustk08|pkustk14|Stanford_Berkeley|nd24k)"
 PRODUCT = r"product by \w+\.two_step, "
 RECORDS_OF_SORT = r"sort_\w+/uniform/r8/\w+/n=(?P<n>\d+)"
 
@@ -31,15 +32,16 @@ def beside_cpu(figure):
     return rows(figure, who="sheaf", beside="cpu") / rows(figure, who="sheaf")
 
 
-def products(figure):
+def products(figure, of=None):
     """One pass of the products in two steps over their best number of passes."""
-    return rows(figure, who=PRODUCT + "1 pass") / fastest(rows(figure, who=PRODUCT + r"\d+ pass(?:es)?"))
+    return (rows(figure, of=of, who=PRODUCT + "1 pass") /
+            fastest(rows(figure, of=of, who=PRODUCT + r"\d+ pass(?:es)?")))
 
 
-def systems(figure):
+def systems(figure, matrix=".*"):
     """The CPU's conjugate gradients in f64 over CUDA's in f32 with transfers."""
-    return (rows(figure, of=r"(?P<matrix>.*), f64", who=r"conjugate gradient by cpu\..*", beside="cpu") /
-            rows(figure, of=r"(?P<matrix>.*), f32", who="conjugate gradient with transfers"))
+    return (rows(figure, of=f"(?P<matrix>{matrix}), f64", who=r"conjugate gradient by cpu\..*", beside="cpu") /
+            rows(figure, of=f"(?P<matrix>{matrix}), f32", who="conjugate gradient with transfers"))
 
 
 NO_GAIN = {
@@ -250,11 +252,13 @@ CLAIMS = [
           why={"cuda": "A transfer of the matrix takes longer than 25 iterations by it, and 16 threads have the matrix "
                        "in their caches."}),
     Claim("20", "With real matrices the multi-pass scheme is moderately faster than one pass.", "no number in the text",
-          "products in one pass over the best number, the most", most(products("20")), at_least=1.1, less=1.03,
+          "products of the paper's four matrices in one pass over the best number, the median",
+          median(products("20", FOUR + ", f(?:32|64)")), at_least=1.1, less=1.03,
           why={"cuda": FITS.format("vectors"), "cpu": FITS.format("vectors")}),
     Claim("20", "With real matrices the GPU is over six times as fast as the CPU.", "6x",
-          "25 iterations in f64 on the CPU over those in f32 on the GPU with transfers, the least",
-          least(systems("20")), at_least=6, less=1, on=("cuda",),
+          "25 iterations with the paper's four matrices in f64 on the CPU over those in f32 on the GPU with transfers, "
+          "the least",
+          least(systems("20", FOUR)), at_least=6, less=1, on=("cuda",),
           why={"cuda": "A transfer of the matrix takes longer than 25 iterations by it."}),
     Claim("abstract", "The optimizations improve the response time by 30 to 50 %.", "30 to 50 %",
           "time that the hash search saves by 16 passes in place of one, the mean of all sizes",
