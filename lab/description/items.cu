@@ -76,6 +76,10 @@ template tally over_items(const context&, std::uint64_t, const fill_segment_offs
 template tally over_items(const context&, std::uint64_t, const checksum_scattered_rows&);
 template tally over_items(const context&, std::uint64_t, const checksum_gathered_rows&);
 template tally over_items(const context&, std::uint64_t, const checksum_rows_of_out&);
+template tally over_items(const context&, std::uint64_t, const begin_combined_rows&);
+template tally over_items(const context&, std::uint64_t, const combine_scattered_rows&);
+template tally over_items(const context&, std::uint64_t, const check_scattered_rows&);
+template tally over_items(const context&, std::uint64_t, const check_gathered_rows&);
 
 template tally over_items(const context&, std::uint64_t, const fill_sort_keys&);
 template tally over_items(const context&, std::uint64_t, const fill_sort_rows&);

@@ -107,6 +107,9 @@ make_contenders index_sorts;
 make_contenders membership_sorts;
 /// "atomics", a thread for each value, and "cub.sort_reduce", which sorts values by slot and adds up runs.
 make_contenders reduce_peers;
+/// Of rows: a thread for each value, or for four of f32 where the device has such atomics, "atomics". Sums of f32, f64,
+/// and of f16 and bf16 in f32, of whole numbers of 32 and 64 bits, and the least and the most of f32.
+make_contenders row_atomics;
 
 /// "cub", a radix sort: of keys, of pairs, of rows by a decomposer up to 32 bytes, and of keys with row numbers that
 /// thrust::gather follows for wider rows; "thrust.stable_sort" for rows of 16 and 32 bytes.
@@ -136,6 +139,11 @@ make_contenders open_addressing;
 /// cuSPARSE by each of its algorithms, "cusparse" by the one that it takes itself and "cusparse.alg1", as it is and
 /// after cusparseSpMV_preprocess, "cusparse.preprocessed". What that makes of a matrix is made before it is timed.
 make_contenders cusparse_rows;
+/// cuSPARSE's products with row-major matrices by each of its algorithms: "cusparse" by the one that it takes itself,
+/// "cusparse.alg2" and "cusparse.alg3", and "cusparse.alg2.preprocessed".
+make_contenders cusparse_dense_rows;
+/// The same of sums of gathered rows, with segments for rows and weights, or ones, for values.
+make_contenders cusparse_segments;
 
 /// A thread for each edge, whose additions are atomic, "atomics".
 make_contenders edge_atomics;

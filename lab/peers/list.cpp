@@ -53,6 +53,7 @@ constexpr peer_row rows[] = {
     {backend_kind::cuda, device::split_index_peers, {"split_gather_index", "split_scatter_index"}},
     {backend_kind::cuda, device::membership_sorts, {"multi_split"}},
     {backend_kind::cuda, device::reduce_peers, {"scatter_reduce"}},
+    {backend_kind::cuda, device::row_atomics, {"scatter_reduce_rows"}},
     {backend_kind::cuda, device::sort_keys_peers, {"sort_keys"}},
     {backend_kind::cuda, device::sort_pairs_peers, {"sort_pairs"}},
     {backend_kind::cuda, device::sort_records_peers, {"sort_records"}},
@@ -61,6 +62,8 @@ constexpr peer_row rows[] = {
     {backend_kind::cuda, host::list_walks_for_devices, {"list_rank", "list_scan"}},
     {backend_kind::cuda, device::open_addressing, {"build_hash_index", "hash_search", "hash_contains", "hash_find"}},
     {backend_kind::cuda, device::cusparse_rows, {"spmv"}},
+    {backend_kind::cuda, device::cusparse_dense_rows, {"spmm"}},
+    {backend_kind::cuda, device::cusparse_segments, {"gather_reduce"}},
     {backend_kind::cuda, device::edge_atomics, {"edge_sum"}},
 #endif
 };
@@ -86,6 +89,7 @@ constexpr peer_name all_names[] = {
     {"cusparse.alg1.preprocessed", "cuSPARSE ALG1, preprocessed"},
     {"cusparse.alg2", "cuSPARSE ALG2"},
     {"cusparse.alg2.preprocessed", "cuSPARSE ALG2, preprocessed"},
+    {"cusparse.alg3", "cuSPARSE ALG3"},
     {"cusparse.preprocessed", "cuSPARSE, preprocessed"},
     {"eigen", "Eigen"},
     {"open_addressing", "linear probing at load 0.26 to 0.5"},

@@ -2,7 +2,7 @@
 
 #include <sheaf/scatter_reduce.hpp>
 
-#include "lab/description/problem_spec.hpp"
+#include "lab/description/job.hpp"
 
 namespace sheaf::primitives {
 
@@ -20,3 +20,18 @@ struct rows_part {
 };
 
 }  // namespace sheaf::primitives
+
+namespace sheaf::jobs {
+
+/// The views of a gather_reduce's arrays; without weights there are no values of them.
+struct segment_views {
+  const_value_rows table;
+  index_span index;
+  index_span offsets;
+  value_rows out;
+  const_values weights;
+};
+
+segment_views views_of_segments(const problem_spec& problem, const array_set& arrays);
+
+}  // namespace sheaf::jobs

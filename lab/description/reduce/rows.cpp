@@ -229,6 +229,7 @@ namespace {
 using namespace primitives;
 
 constexpr std::size_t weights_place = 3;
+constexpr std::size_t rows_place = 6;  // how many rows came to each
 
 combined_rows_source source_of(const problem_spec& p, std::uint64_t copy) {
   const rows_part& rows = p.part<rows_part>();
@@ -241,7 +242,14 @@ combined_rows_source source_of(const problem_spec& p, std::uint64_t copy) {
           .segment_entries = rows.segment_entries,
           .begins_empty = gathers(p) || rows.start == reduction_start::identity,
           .has_weights = rows.has_weights,
-          .counts = p.part<reduce_part>().op == reduction::count};
+          .op = p.part<reduce_part>().op};
+}
+
+// Whether sums of wrong values show in a checksum, for which nothing has to be kept: those of 32 bits and more, which
+// are exact. Everything else is combined again, value by value.
+bool has_checksum(const problem_spec& p) {
+  const reduction op = p.part<reduce_part>().op;
+  return (op == reduction::add || op == reduction::count) && bytes(out_of(p)) >= 4;
 }
 
 std::string rows_contents(const problem_spec& p, std::uint64_t rows) {
@@ -261,6 +269,10 @@ array_shapes shapes_of_scatter(const problem_spec& p) {
   all[places::index] = shape_of_list(p);
   const bool is_read = p.part<rows_part>().start == reduction_start::out;
   all[places::target] = {p.indexed_count(), out_row_bytes(p), is_read ? array_role::in_out : array_role::output};
+  if (!has_checksum(p)) {
+    all[places::work] = {p.indexed_count() * width_of(p), sizeof(std::int64_t), array_role::work};
+    all[rows_place] = {p.indexed_count(), sizeof(std::uint64_t), array_role::work};
+  }
   return all;
 }
 
@@ -291,11 +303,10 @@ std::string unchecked_row_sums(const problem_spec& p) {
   if (p.record_bytes == 0 || p.record_bytes % bytes(p.value) != 0 || width_of(p) > most_row_values)
     return "rows are no whole number of values";
   const reduction op = p.part<reduce_part>().op;
-  if (op != reduction::add && op != reduction::count) return "only sums and counts are checked";
-  const value_type out = out_of(p);
-  if (!combines(p.value, out)) return "such values are not combined";
-  if (bytes(out) < 4) return "sums of so few bits are not exact";
-  if (p.part<rows_part>().has_weights && !is_row_float(p.value)) return "weights go with floats";
+  if (gathers(p) && op == reduction::subtract) return "gather_reduce does not subtract";
+  if (!combines(p.value, out_of(p))) return "such values are not combined";
+  if (p.part<rows_part>().has_weights && (!is_row_float(p.value) || (op != reduction::add && op != reduction::mean)))
+    return "weights go with sums and means of floats";
   const std::uint64_t most = p.index == index_type::i32 ? std::uint64_t{1} << 31 : std::uint64_t{1} << 32;
   if (gathers(p) && bytes(p.index) == 4 && p.count >= most) return "offsets are too narrow for the entries";
   return p.count > 0 && p.indexed_count() == 0 ? "an index into no rows" : "";
@@ -346,11 +357,9 @@ prepared_run prepare_scatter(const context& ctx, const problem_spec& p, const ar
 
 void run_gathered_rows(const context& ctx, const problem_spec& p, const array_set& arrays,
                        const call_settings& settings) {
-  const const_values weights(arrays[weights_place].data, p.part<rows_part>().has_weights ? p.count : 0, p.value);
-  gather_reduce(ctx, rows_in(p, arrays, p.indexed_count()), {arrays[places::index].data, p.count, p.index},
-                {arrays[places::offsets].data, segments_of(p) + 1, p.index}, rows_out(p, arrays, segments_of(p)),
-                p.part<reduce_part>().op,
-                {.pattern = p.access, .bounds = p.bounds, .weights = weights, .variant = settings.variant});
+  const segment_views v = views_of_segments(p, arrays);
+  gather_reduce(ctx, v.table, v.index, v.offsets, v.out, p.part<reduce_part>().op,
+                {.pattern = p.access, .bounds = p.bounds, .weights = v.weights, .variant = settings.variant});
 }
 
 template <class Checksum>
@@ -364,9 +373,23 @@ std::uint64_t mistakes_of_row_sums(const context& ctx, const problem_spec& p, co
   return found.mismatches + ((is_narrow ? difference & 0xffffffffU : difference) != 0);
 }
 std::uint64_t mistakes_of_scatter(const context& ctx, const problem_spec& p, const array_set& arrays, bool) {
+  if (!has_checksum(p)) {
+    const combined_rows_source source = source_of(p, 0);
+    const std::uint64_t values = p.indexed_count() * source.width;
+    auto* const whole = items_of<std::int64_t>(arrays[places::work]);
+    auto* const rows = items_of<std::uint64_t>(arrays[rows_place]);
+    over_items(ctx, values, begin_combined_rows{source, whole, rows});
+    over_items(ctx, p.count * source.width, combine_scattered_rows{source, whole, rows});
+    return over_items(ctx, values, check_scattered_rows{source, whole, rows, arrays[places::target].data}).mismatches;
+  }
   return mistakes_of_row_sums<checksum_scattered_rows>(ctx, p, arrays, p.indexed_count());
 }
 std::uint64_t mistakes_of_gather(const context& ctx, const problem_spec& p, const array_set& arrays, bool) {
+  if (!has_checksum(p)) {
+    const combined_rows_source source = source_of(p, 0);
+    return over_items(ctx, segments_of(p) * source.width, check_gathered_rows{source, arrays[places::target].data})
+        .mismatches;
+  }
   return mistakes_of_row_sums<checksum_gathered_rows>(ctx, p, arrays, segments_of(p));
 }
 
@@ -445,7 +468,8 @@ constexpr sample samples_of_scatter[] = {{"scatter_reduce_rows/uniform:s4096/r25
                                          {"scatter_reduce_rows/uniform:s4096/r256/u32+f32", true},
                                          {"scatter_reduce_rows/zipf:s4096/r68/u32+f32+identity"},
                                          {"scatter_reduce_rows/uniform:s4096/r128/u64+f16_to_f32"},
-                                         {"scatter_reduce_rows/uniform:s4096/r24/i32+u64"}};
+                                         {"scatter_reduce_rows/uniform:s4096/r24/i32+u64"},
+                                         {"scatter_reduce_rows/uniform:s4096/r64/u32+bf16+mean+identity"}};
 constexpr sample samples_of_gather[] = {{"gather_reduce/uniform:s4096:x16/r256/u32+f32"},
                                         {"gather_reduce/zipf:s4096:x5/r28/u32+f32+weights"},
                                         {"gather_reduce/uniform:s4096:x40/r64/i64+i8_to_i32"}};
@@ -469,6 +493,15 @@ constexpr job gather_rows_job{.samples = samples_of_gather,
                               .plain_loop = plain_segments};
 
 }  // namespace
+
+segment_views views_of_segments(const problem_spec& p, const array_set& arrays) {
+  return {rows_in(p, arrays, p.indexed_count()),
+          {arrays[places::index].data, p.count, p.index},
+          {arrays[places::offsets].data, segments_of(p) + 1, p.index},
+          rows_out(p, arrays, segments_of(p)),
+          {arrays[weights_place].data, p.part<rows_part>().has_weights ? p.count : 0, p.value}};
+}
+
 }  // namespace sheaf::jobs
 
 namespace sheaf::primitives {

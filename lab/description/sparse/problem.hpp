@@ -1,5 +1,6 @@
 #pragma once
 
+#include <sheaf/spmm.hpp>
 #include <sheaf/spmv.hpp>
 
 #include "core/host_device.hpp"
@@ -100,5 +101,14 @@ struct product_views {
 };
 
 product_views views_of_product(const problem_spec& problem, const array_set& arrays);
+
+/// The views of a product with a dense matrix.
+struct dense_views {
+  csr_view a;
+  const_value_rows x;
+  value_rows y;
+};
+
+dense_views views_of_dense(const problem_spec& problem, const array_set& arrays);
 
 }  // namespace sheaf::jobs

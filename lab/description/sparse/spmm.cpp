@@ -110,21 +110,9 @@ row_labels labels_of_dense(const problem_spec& p) {
           {{product + "; rows of "}, varying(width_of_x(p)), {" values"}}};
 }
 
-/// The views of a product, with its arrays or without.
-struct dense_views {
-  csr_view a;
-  const_value_rows x;
-  value_rows y;
-};
-
-dense_views views_of_dense(const problem_spec& p, const jobs::array_set& arrays) {
-  const jobs::product_views v = jobs::views_of_product(matrix_of(p), arrays);
-  return {v.a, {v.x.data, v.x.count, width_of_x(p), p.value}, {v.y.data, v.y.count, width_of_x(p), p.value}};
-}
-
 explanation explain_dense(const context& ctx, const problem_spec& p, std::string_view variant) {
   require_whole_rows_of_x(p);
-  const dense_views v = views_of_dense(p, {});
+  const jobs::dense_views v = jobs::views_of_dense(p, {});
   return explain_spmm(ctx, v.a, v.x, v.y,
                       {.transposed = p.part<sparse_part>().is_transposed,
                        .order = order_of(p),
@@ -147,9 +135,15 @@ spmm_problem dense_product_of(const problem_spec& p, backend_kind backend) {
 }  // namespace sheaf::primitives
 
 namespace sheaf::jobs {
-namespace {
 
 using namespace primitives;
+
+dense_views views_of_dense(const problem_spec& p, const array_set& arrays) {
+  const product_views v = views_of_product(matrix_of(p), arrays);
+  return {v.a, {v.x.data, v.x.count, width_of_x(p), p.value}, {v.y.data, v.y.count, width_of_x(p), p.value}};
+}
+
+namespace {
 
 dense_source source_of_dense(const problem_spec& p, std::uint64_t copy) {
   return {source_of_matrix(matrix_of(p), copy), width_of_x(p)};

@@ -4,29 +4,15 @@
 #include <algorithm>
 #include <array>
 
-#include <cusparse.h>
 #include <sheaf/error.hpp>
+
+#include "lab/peers/sparse/cusparse_calls.hpp"
 #endif
 
 namespace sheaf::bench::peers {
 
 #if SHEAF_BENCH_HAS_CUSPARSE
 namespace {
-
-void require(cusparseStatus_t status) {
-  if (status != CUSPARSE_STATUS_SUCCESS) throw std::runtime_error(cusparseGetErrorString(status));
-}
-
-/// A descriptor that Destroy gives back.
-template <class Descriptor, auto Destroy>
-struct destroyer {
-  void operator()(Descriptor descriptor) const { Destroy(descriptor); }
-};
-template <class Descriptor, auto Destroy>
-using owned = std::unique_ptr<std::remove_pointer_t<Descriptor>, destroyer<Descriptor, Destroy>>;
-
-std::int64_t signed_size(std::uint64_t size) { return static_cast<std::int64_t>(size); }
-cusparseIndexType_t width_of(index_type type) { return bytes(type) == 8 ? CUSPARSE_INDEX_64I : CUSPARSE_INDEX_32I; }
 
 constexpr cusparse_algorithm algorithms[] = {
     {"cuSPARSE default", "cusparse", CUSPARSE_SPMV_ALG_DEFAULT, false},
@@ -36,14 +22,6 @@ constexpr cusparse_algorithm algorithms[] = {
     {"cuSPARSE ALG2", "cusparse.alg2", CUSPARSE_SPMV_CSR_ALG2, false},
     {"cuSPARSE ALG2, preprocessed", "cusparse.alg2.preprocessed", CUSPARSE_SPMV_CSR_ALG2, true}};
 
-}  // namespace
-
-struct cusparse_context {
-  owned<cusparseHandle_t, cusparseDestroy> handle;
-};
-
-namespace {
-
 /// One matrix of cuSPARSE's, with its vectors and what an algorithm keeps of it.
 class matrix_product {
  public:
@@ -51,14 +29,9 @@ class matrix_product {
                  bool transposed, const cusparse_algorithm& algorithm)
       : handle_(std::move(handle)),
         operation_(transposed ? CUSPARSE_OPERATION_TRANSPOSE : CUSPARSE_OPERATION_NON_TRANSPOSE),
-        type_(a.values.type == value_type::f64 ? CUDA_R_64F : CUDA_R_32F),
-        algorithm_(static_cast<cusparseSpMVAlg_t>(algorithm.algorithm)) {
-    cusparseSpMatDescr_t matrix = nullptr;
-    require(cusparseCreateCsr(&matrix, signed_size(a.rows), signed_size(a.columns), signed_size(a.values.count),
-                              const_cast<void*>(a.row_begins.data), const_cast<void*>(a.column_indices.data),
-                              const_cast<void*>(a.values.data), width_of(a.row_begins.type),
-                              width_of(a.column_indices.type), CUSPARSE_INDEX_BASE_ZERO, type_));
-    matrix_.reset(matrix);
+        type_(cusparse_type(a.values.type)),
+        algorithm_(static_cast<cusparseSpMVAlg_t>(algorithm.algorithm)),
+        matrix_(make_cusparse_matrix(a)) {
     x_ = vector_of(x.count, const_cast<void*>(x.data));
     y_ = vector_of(y.count, y.data);
     std::size_t scratch_bytes = 0;
@@ -79,7 +52,7 @@ class matrix_product {
   }
 
  private:
-  using owned_vector = owned<cusparseDnVecDescr_t, cusparseDestroyDnVec>;
+  using owned_vector = cusparse_owned<cusparseDnVecDescr_t, cusparseDestroyDnVec>;
 
   owned_vector vector_of(std::uint64_t count, void* data) const {
     cusparseDnVecDescr_t vector = nullptr;
@@ -101,16 +74,10 @@ class matrix_product {
   const float narrow_one_ = 1;
   const float narrow_zero_ = 0;
   buffer scratch_;  // given back after what points into it
-  owned<cusparseSpMatDescr_t, cusparseDestroySpMat> matrix_;
+  cusparse_matrix matrix_;
   owned_vector x_;
   owned_vector y_;
 };
-
-/// Its sizes are signed numbers of the width of its indices.
-bool has_sizes_for(const csr_view& a) {
-  const auto fits = [](index_type type, std::uint64_t most) { return bytes(type) == 8 || most >> 31 == 0; };
-  return fits(a.column_indices.type, std::max(a.rows, a.columns)) && fits(a.row_begins.type, a.values.count);
-}
 
 }  // namespace
 
@@ -132,7 +99,7 @@ std::function<void()> cusparse_product(const context& ctx, const cusparse_handle
 }
 
 bool has_cusparse_product(const context& ctx, const csr_view& a, bool transposed, const cusparse_algorithm& algorithm) {
-  if (a.has_row_ends || !has_sizes_for(a) || a.values.count == 0) return false;
+  if (a.has_row_ends || !has_cusparse_sizes(a) || a.values.count == 0) return false;
   // Row offsets of either width begin with 0 and end with 1, a column is 0, and values are any.
   constexpr std::uint64_t array_bytes = 256;
   std::array<std::uint32_t, array_bytes / 4> numbers{};

@@ -41,6 +41,10 @@ struct summed_rows {
 
 /// The caller's matrix, row by row.
 summed_rows rows_of(const spmm_problem& p, const csr_view& a) noexcept;
+/// The rows of X as the entries of a matrix name them, and a matrix's rows as segments of its entries. Where one begins
+/// or ends past the entries, *faults is set, if there is one.
+listed_rows rows_of_x(const summed_rows& a, const const_value_rows& x) noexcept;
+listed_segments segments_of(const summed_rows& a, std::uint32_t* faults) noexcept;
 
 /// Queues Y = alpha A X + beta Y row by row. Where the matrix may be wrong, sets scratch.longs.faults() if it is.
 void multiply_by_rows(const context& ctx, const spmm_problem& p, const summed_rows& a, const spmm_buffers& b,

@@ -47,19 +47,9 @@ void run_product_atomic(const context& ctx, const spmm_problem& p, const plan::p
   reduced_rows out = rows_to_write(b.y, types, reduction::add, true);
   out.alpha = b.alpha;
   const summed_rows a = rows_of(p, b.a);
-  listed_rows in = rows_to_read(b.x);
-  in.limit = a.column_limit;
-  in.index = a.columns;
-  in.has_wide_index = a.has_wide_columns;
-  in.weights = a.values;
-  in.weight = a.value;
-  listed_segments segments;
-  segments.begins = a.begins;
-  segments.ends = a.ends;
-  segments.are_wide = a.has_wide_offsets;
-  segments.limit = a.limit;
-  segments.faults = at.faults;
-  if (p.matrix.rows > 0) add_products_in_any_order(ctx, types, in, segments, p.matrix.rows, out);
+  if (p.matrix.rows > 0) {
+    add_products_in_any_order(ctx, types, rows_of_x(a, b.x), segments_of(a, at.faults), p.matrix.rows, out);
+  }
   report_matrix_faults(ctx, p, b.a, guard, at.faults);
 }
 

@@ -22,6 +22,26 @@ summed_rows rows_of(const spmm_problem& p, const csr_view& a) noexcept {
   return rows;
 }
 
+listed_rows rows_of_x(const summed_rows& a, const const_value_rows& x) noexcept {
+  listed_rows rows = rows_to_read(x);
+  rows.limit = a.column_limit;
+  rows.index = a.columns;
+  rows.has_wide_index = a.has_wide_columns;
+  rows.weights = a.values;
+  rows.weight = a.value;
+  return rows;
+}
+
+listed_segments segments_of(const summed_rows& a, std::uint32_t* faults) noexcept {
+  listed_segments segments;
+  segments.begins = a.begins;
+  segments.ends = a.ends;
+  segments.are_wide = a.has_wide_offsets;
+  segments.limit = a.limit;
+  segments.faults = faults;
+  return segments;
+}
+
 void multiply_by_rows(const context& ctx, const spmm_problem& p, const summed_rows& a, const spmm_buffers& b,
                       const product_rows_scratch& scratch) {
   const row_types types = types_of_product(p);
@@ -29,19 +49,8 @@ void multiply_by_rows(const context& ctx, const spmm_problem& p, const summed_ro
   out.is_product = true;
   out.alpha = b.alpha;
   out.beta = b.beta;
-  listed_rows in = rows_to_read(b.x);
-  in.limit = a.column_limit;
-  in.index = a.columns;
-  in.has_wide_index = a.has_wide_columns;
-  in.weights = a.values;
-  in.weight = a.value;
-  listed_segments segments;
-  segments.begins = a.begins;
-  segments.ends = a.ends;
-  segments.are_wide = a.has_wide_offsets;
-  segments.limit = a.limit;
-  segments.faults = a.may_be_wrong ? scratch.longs.faults() : nullptr;
-  combine_listed_segments(ctx, types, in, segments, out, scratch.longs.lists, true);
+  const listed_segments segments = segments_of(a, a.may_be_wrong ? scratch.longs.faults() : nullptr);
+  combine_listed_segments(ctx, types, rows_of_x(a, b.x), segments, out, scratch.longs.lists, true);
 }
 
 void price_product_rows(const spmm_problem& p, const machine& m, plan::planned& plan) {

@@ -108,13 +108,10 @@ __device__ __forceinline__ void order_tile(tile_bins& bins, std::uint32_t* posit
     const std::uint32_t peers = __match_any_sync(~0U, has_bin ? bin : ~0U);
     const std::uint32_t rank = __popc(peers & ((1U << lane) - 1));
     std::uint32_t at = 0;
-    if (has_bin) {
-      at = bins.of_warp[warp][bin];
-      positions[bins.begin[bin] + at + rank] = position;
-    }
-    __syncwarp();
-    if (has_bin && rank == 0) bins.of_warp[warp][bin] = at + __popc(peers);
-    __syncwarp();
+    if (has_bin && rank == 0) at = atomicAdd(&bins.of_warp[warp][bin], static_cast<std::uint32_t>(__popc(peers)));
+    at = __shfl_sync(~0U, at, __ffs(peers) - 1);
+    if (has_bin) positions[bins.begin[bin] + at + rank] = position;
+    __syncwarp();  // the next round adds to what this one has added
   }
   __syncthreads();
 }
