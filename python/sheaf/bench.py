@@ -172,6 +172,51 @@ def cpu_calls(report, rows):
     )
 
 
+def cpu_rows(report, rows):
+    """Rows of 64 float32, combined by a list and by segments."""
+    rng = np.random.default_rng(4)
+    count, width = max(1, rows // 16), 64
+    slots = max(1, count // 16)
+    values = rng.normal(size=(count, width)).astype("f4")
+    index = rng.integers(0, slots, count)
+    sums = np.zeros((slots, width), "f4")
+    combine = sheaf.prepare_scatter_reduce(index, slots, 100, row_bytes=4 * width)
+    what = f"scatter_reduce {count} rows of {width} float32"
+    ours = lambda: sheaf.scatter_reduce(values, index, sums)  # noqa: E731
+    report.row(what, ours, "numpy.add.at", lambda: np.add.at(sums, index, values))
+    report.row(
+        "the same, prepared",
+        lambda: combine(values, sums),
+        "numpy.add.at",
+        lambda: np.add.at(sums, index, values),
+    )
+    torch = library("torch")
+    if torch is not None:
+        theirs, there, added = torch.from_numpy(sums.copy()), torch.from_numpy(index), torch.from_numpy(values)
+        report.row(what, ours, "torch index_add_", lambda: theirs.index_add_(0, there, added))
+    offsets = np.linspace(0, count, slots + 1).astype(np.int64)
+    report.row(
+        f"gather_reduce {count} rows of {width} float32",
+        lambda: sheaf.gather_reduce(values, index, offsets, out=sums),
+        "numpy.add.reduceat of a take",
+        lambda: np.add.reduceat(values[index], offsets[:-1], axis=0, out=sums),
+    )
+    numbers = values[:, 0].copy()
+    wide = numbers.astype("f8")
+    report.row(
+        f"gather_reduce {count} float32",
+        lambda: sheaf.gather_reduce(numbers, index, offsets),
+        "numpy.add.reduceat of a take",
+        lambda: np.add.reduceat(numbers[index], offsets[:-1]),
+    )
+    report.row(
+        f"scatter_reduce {count} float64, size=",
+        lambda: sheaf.scatter_reduce(wide, index, size=slots),
+        "numpy.bincount",
+        lambda: np.bincount(index, wide, slots),
+    )
+
+
 def cpu_sparse(report, rows):
     if library("scipy") is None:
         return print("scipy is not installed: no rows beside it")
@@ -188,6 +233,11 @@ def cpu_sparse(report, rows):
     prepared = mine.prepare(1000)
     report.row(f"A @ x, {matrix.nnz} entries", lambda: mine @ x, "scipy.sparse A @ x", lambda: matrix @ x)
     report.row("the same, prepared", lambda: prepared @ x, "scipy.sparse A @ x", lambda: matrix @ x)
+    many = rng.normal(size=(side, 16))
+    product, transposed = sheaf.prepare_spmm(mine, 1000, columns=16), sheaf.prepare_spmm(mine, 1000, transposed=True)
+    report.row("A @ X, 16 columns", lambda: mine @ many, "scipy.sparse A @ X", lambda: matrix @ many)
+    report.row("the same, prepared", lambda: product @ many, "scipy.sparse A @ X", lambda: matrix @ many)
+    report.row("A.T @ X, prepared", lambda: transposed @ many, "scipy.sparse A.T @ X", lambda: matrix.T @ many)
     report.row("cg", lambda: sheaf.cg(mine, x), "scipy.sparse.linalg.cg", lambda: scipy.sparse.linalg.cg(matrix, x))
 
 
@@ -237,6 +287,26 @@ def torch_on_device(seconds, rows):
             "torch index_add_",
             lambda: sums.index_add_(0, index, values),
         )
+        many, into = torch.rand(count, 32, device="cuda"), torch.zeros(rows, 32, device="cuda")
+        report.row(
+            f"scatter_reduce {count} rows of 32 float32",
+            lambda: sheaf.scatter_reduce(many, index, into),
+            "torch index_add_",
+            lambda: into.index_add_(0, index, many),
+        )
+        report.row(
+            "the same, order='any'",
+            lambda: sheaf.scatter_reduce(many, index, into, order="any"),
+            "torch index_add_",
+            lambda: into.index_add_(0, index, many),
+        )
+        offsets = torch.arange(0, count + 1, 8, device="cuda")
+        report.row(
+            f"gather_reduce {count} rows of 32 float32",
+            lambda: sheaf.gather_reduce(table, index, offsets),
+            "torch embedding_bag, mode='sum'",
+            lambda: torch.nn.functional.embedding_bag(index, table, offsets[:-1], mode="sum"),
+        )
         keys = torch.randint(0, 1 << 60, (count,), device="cuda")
         report.row(f"sort {count} int64", lambda: sheaf.sort(keys), "torch.sort", lambda: torch.sort(keys))
 
@@ -275,6 +345,7 @@ def main():
         small_calls(report)
         cpu_gathers(report, options.rows)
         cpu_calls(report, options.rows)
+        cpu_rows(report, options.rows)
         cpu_sparse(report, options.rows)
         import_time(report)
     if options.device != "cpu":

@@ -15,6 +15,7 @@ std::string name_of(const element& type) {
     case number::signed_integer: return fmt::format("int{}{}", bits, order);
     case number::unsigned_integer: return fmt::format("uint{}{}", bits, order);
     case number::floating: return fmt::format("float{}{}", bits, order);
+    case number::brain_floating: return fmt::format("bfloat{}{}", bits, order);
     case number::complex: return fmt::format("complex{}{}", bits, order);
     case number::time: return fmt::format("a time of {} bytes{}", type.bytes, order);
     case number::bytes: return fmt::format("strings of {} bytes", type.bytes);

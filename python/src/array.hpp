@@ -29,6 +29,7 @@ enum class number : std::uint8_t {
   signed_integer,
   unsigned_integer,
   floating,
+  brain_floating,  ///< the upper half of a float of 32 bits
   complex,
   time,    ///< datetime64 and timedelta64, which are counts in 64 bits
   bytes,   ///< strings of bytes

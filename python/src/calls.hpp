@@ -8,11 +8,13 @@
 namespace sheaf::python {
 
 void bind_movement(nb::module_& module);
+void bind_reduce(nb::module_& module);
 void bind_sort(nb::module_& module);
 void bind_split(nb::module_& module);
 void bind_hash(nb::module_& module);
 void bind_lists(nb::module_& module);
 void bind_sparse(nb::module_& module);
+void bind_product(nb::module_& module);
 void bind_solve(nb::module_& module);
 void bind_edges(nb::module_& module);
 void bind_plans(nb::module_& module);

@@ -122,34 +122,6 @@ Examples
 array([0, 8, 0, 7])
 )";
 
-inline constexpr char scatter_reduce[] =
-    R"(Combine values by an index list: ``out[index[i]] = out[index[i]] op values[i]``.
-
-Parameters
-----------
-values : array of int32, int64, uint32, uint64, float32 or float64
-index : array of int32, int64, uint32 or uint64
-    Of the shape of `values`. Entries may repeat.
-out : array
-    One-dimensional, of the type of `values`.
-op : {'add', 'min', 'max', 'subtract'}
-order : {'deterministic', 'any'}
-    Whether sums of floats have the same bits in every run, or may be added in any order.
-pattern, check, ctx, variant
-    As for `gather`.
-
-Returns
--------
-array
-    `out`.
-
-Examples
---------
->>> import numpy as np, sheaf
->>> sheaf.scatter_reduce(np.array([1., 2., 3.]), np.array([0, 2, 0]), np.zeros(3))
-array([4., 0., 2.])
-)";
-
 inline constexpr char prepared_gather[] = R"(A gather by a list that `prepare_gather` inspected.
 
 Call it with a table, as ``prepared(table, out=None)``. `report` says what the preparation took and saves.
@@ -516,15 +488,15 @@ Parameters
 ----------
 A : sparse matrix or tuple of array
     A matrix of SciPy or CuPy in the format 'csr', a tensor of torch in the layout sparse_csr, or a tuple (data,
-    indices, indptr) or (data, indices, begins, ends). data is float32 or float64. Nothing is copied: the arrays must
-    stay as they are, and the object holds them.
+    indices, indptr) or (data, indices, begins, ends). data is float32 or float64, and for `spmm` float16 or bfloat16,
+    too. Nothing is copied: the arrays must stay as they are, and the object holds them.
 shape : (int, int), optional
     Needed with a tuple.
 
 Notes
 -----
 It has `shape`, `dtype`, `matvec` and `rmatvec`, so ``scipy.sparse.linalg.aslinearoperator`` takes it, and ``A @ x``
-multiplies a vector. There is no product by a dense matrix yet.
+multiplies a vector, or as `spmm` does an array of two dimensions.
 
 Examples
 --------
@@ -583,35 +555,6 @@ array([1., 2.])
 inline constexpr char prepared_matvec[] = R"(``alpha A x + beta out``; parameters are those of `csr.matvec`.)";
 
 inline constexpr char prepared_matrix[] = R"(A matrix that `csr.prepare` inspected, with ``matvec`` and ``@``.)";
-
-inline constexpr char gather_reduce[] = R"(Sums, weighted or not, of the values that lists of an index name.
-
-``out[i]`` is the sum of ``weights[j] * table[index[j]]`` for j from ``offsets[i]`` up to ``offsets[i + 1]``.
-
-Parameters
-----------
-table : array of float32 or float64
-    One-dimensional.
-index : array of int32, int64, uint32 or uint64
-offsets : array of int32, int64, uint32 or uint64
-    One more than there are sums.
-op : {'add'}
-weights : array, optional
-    One for each entry of `index`, of the type of `table`. Without it an array of ones is made.
-out, pattern, check, ctx, variant
-    As for `gather`.
-
-Returns
--------
-array
-
-Examples
---------
->>> import numpy as np, sheaf
->>> table, index, offsets = np.array([1., 10., 100.]), np.array([0, 2, 1]), np.array([0, 2, 3])
->>> sheaf.gather_reduce(table, index, offsets)
-array([101.,  10.])
-)";
 
 inline constexpr char progress[] = R"(What the callback of `cg` is told: iterations, residual and target.)";
 

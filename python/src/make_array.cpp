@@ -32,9 +32,25 @@ dlpack::data_type exchange_type(const element& type) {
     case number::signed_integer: return {dlpack::signed_integer, bits, 1};
     case number::unsigned_integer: return {dlpack::unsigned_integer, bits, 1};
     case number::floating: return {dlpack::floating, bits, 1};
+    case number::brain_floating: return {dlpack::brain_floating, bits, 1};
     case number::complex: return {dlpack::complex, bits, 1};
     default: return {dlpack::unsigned_integer, 8, static_cast<std::uint16_t>(type.bytes)};
   }
+}
+
+// The type of NumPy, which has bfloat16 from ml_dtypes alone.
+nb::object numpy_type(const element& type, const char* call) {
+  if (type.kind == number::brain_floating) {
+    try {
+      return nb::module_::import_("ml_dtypes").attr("bfloat16");
+    } catch (const nb::python_error& e) {
+      if (!e.matches(PyExc_ImportError)) throw;
+    }
+    refuse("{}: NumPy has no bfloat16 without ml_dtypes; give the outputs", call);
+  }
+  const nb::str named(type_name(type).c_str());
+  if (!type.is_swapped) return named;
+  return nb::module_::import_("numpy").attr("dtype")(named).attr("newbyteorder")(">");
 }
 
 void set_allocation_error(void*, const char* kind, const char* message) {
@@ -84,9 +100,7 @@ nb::object make_array(const array& like, std::span<const std::int64_t> shape, co
   }
   static nb::object* const empty = new nb::object(nb::module_::import_("numpy").attr("empty"));
   if (is_same && like.origin == array_library::numpy) return (*empty)(sizes, like.source.attr("dtype"));
-  nb::object named = nb::str(type_name(wanted).c_str());
-  if (wanted.is_swapped) named = nb::module_::import_("numpy").attr("dtype")(named).attr("newbyteorder")(">");
-  return (*empty)(sizes, named);
+  return (*empty)(sizes, numpy_type(wanted, call));
 }
 
 nb::object wrap_memory(const array& like, void* data, std::uint64_t count, const element& type, nb::object owner,

@@ -14,6 +14,8 @@ struct matrix {
 
   /// The arrays of a call by it: the call has to see them, to find its context.
   void lead(call& c) const;
+  /// Refuses values of 16 bits, by which the library multiplies rows alone.
+  void require_wide(const call& c) const;
 
   array data;
   array indices;
@@ -25,5 +27,8 @@ struct matrix {
 /// What csr() takes, as a matrix: a matrix itself, one of SciPy, CuPy or torch, or a tuple of arrays.
 /// @throws error(bad_argument), TypeError
 matrix matrix_of(nb::handle source, nb::handle shape, const char* call);
+
+/// The product of a matrix that is an object of Python and a dense one of two dimensions.
+nb::object times_rows(nb::handle a, nb::handle x);
 
 }  // namespace sheaf::python

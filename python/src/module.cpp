@@ -39,11 +39,13 @@ NB_MODULE(_sheaf, m) {
   bind_sessions(m);
   bind_memory(m);
   bind_movement(m);
+  bind_reduce(m);
   bind_sort(m);
   bind_split(m);
   bind_hash(m);
   bind_lists(m);
   bind_sparse(m);
+  bind_product(m);
   bind_solve(m);
   bind_edges(m);
   bind_plans(m);

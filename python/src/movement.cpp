@@ -6,14 +6,13 @@
 #include <sheaf/gather.hpp>
 #include <sheaf/prepared.hpp>
 #include <sheaf/scatter.hpp>
-#include <sheaf/scatter_reduce.hpp>
 
 #include "calls.hpp"
 #include "documents.hpp"
 #include "errors.hpp"
 #include "reports.hpp"
 
-// gather, scatter, scatter_reduce, and movements by a list that was prepared.
+// gather, scatter, and movements by a list that was prepared.
 namespace sheaf::python {
 namespace {
 
@@ -126,29 +125,6 @@ nb::object scatter_rows(nb::handle values, nb::handle index, nb::handle out, nb:
   return nb::borrow(out);
 }
 
-nb::object reduce_by_index(nb::handle values_object, nb::handle index, nb::handle out, nb::handle op, nb::handle order,
-                           nb::handle pattern, nb::handle check, nb::handle ctx, std::string_view variant) {
-  call c("scatter_reduce", {check, ctx});
-  const array from = c.in(values_object, "values");
-  const array list = c.in(index, "index");
-  const array to = c.out(out, "out");
-  if (to.dimensions > 1) {
-    throw error(error_code::no_variant, "scatter_reduce: out has rows; the library combines single values so far");
-  }
-  const const_values added = from.as_values(true);
-  const index_span entries = list.as_index(true);
-  const values sums = to.as_values_output();
-  const auto operation = static_cast<reduction>(choice_of(op, {"add", "min", "max", "subtract"}, c.name, "op"));
-  const scatter_reduce_options options{
-      pattern_of(pattern, c.name), bounds::check,
-      static_cast<reduction_order>(choice_of(order, {"deterministic", "any"}, c.name, "order")), variant};
-  c.run(
-      entries.count * bytes(added.type),
-      [&](const context& where) { scatter_reduce(where, added, entries, sums, operation, options); },
-      [&](const context& where) { return explain_scatter_reduce(where, added, entries, sums, operation, options); });
-  return nb::borrow(out);
-}
-
 // What prepared objects share: the context of the preparation, which their runs use.
 struct prepared_gather_object {
   nb::object ctx;  // outlives the work, whose memory may come from it
@@ -231,8 +207,6 @@ void bind_movement(nb::module_& m) {
         no_context, no_variant, documents::gather);
   m.def("scatter", scatter_rows, arg("values"), arg("index"), arg("out"), nb::kw_only(), arg("duplicates") = "any",
         no_pattern, deferred, no_context, no_variant, documents::scatter);
-  m.def("scatter_reduce", reduce_by_index, arg("values"), arg("index"), arg("out"), arg("op") = "add", nb::kw_only(),
-        arg("order") = "deterministic", no_pattern, deferred, no_context, no_variant, documents::scatter_reduce);
   m.def("_seconds_of_gather", seconds_of_gather, arg("table"), arg("index"), arg("out"), arg("calls"));
   nb::class_<prepared_gather_object>(m, "PreparedGather", documents::prepared_gather)
       .def("__call__", &prepared_gather_object::run, arg("table"), nb::kw_only(), arg("out") = nb::none(), deferred)

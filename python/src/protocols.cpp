@@ -100,9 +100,10 @@ element element_of_dlpack(const dlpack::data_type& type) {
     case dlpack::signed_integer: found.kind = number::signed_integer; break;
     case dlpack::unsigned_integer: found.kind = number::unsigned_integer; break;
     case dlpack::floating: found.kind = number::floating; break;
+    case dlpack::brain_floating: found.kind = number::brain_floating; break;
     case dlpack::complex: found.kind = number::complex; break;
     case dlpack::boolean: found.kind = number::boolean; break;
-    default: break;  // bfloat16 and the narrow floats move as they are
+    default: break;  // narrower floats move as they are
   }
   return found;
 }
@@ -206,6 +207,11 @@ bool array::take_array_interface() {
     }
   }
   take_interface(nb::borrow<nb::dict>(interface));
+  // The interface has no letter for it: the type of ml_dtypes is told by its name.
+  if (origin == array_library::numpy && type.kind == number::opaque && type.bytes == 2 &&
+      nb::object(source.attr("dtype").attr("name")).equal(nb::str("bfloat16"))) {
+    type.kind = number::brain_floating;
+  }
   return true;
 }
 

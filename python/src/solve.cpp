@@ -124,7 +124,9 @@ nb::tuple solve(nb::handle a, nb::handle b_object, nb::handle x0, double rtol, d
   if (is_matrix(a)) {
     std::optional<matrix> made;
     if (!nb::isinstance<matrix>(a)) made.emplace(matrix_of(a, nb::none(), c.name));
-    const csr_view& view = made ? made->view : nb::inst_ptr<matrix>(a)->view;
+    const matrix& taken = made ? *made : *nb::inst_ptr<matrix>(a);
+    taken.require_wide(c);
+    const csr_view& view = taken.view;
     c.run(
         bytes_of_preparations, [&](const context& where) { done = conjugate_gradient(where, view, b, x, options); },
         [&](const context& where) { return explain_conjugate_gradient(where, view, b, x, options); });

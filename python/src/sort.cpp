@@ -29,6 +29,7 @@ key_field field_of(const call& c, const element& type, std::uint64_t offset, boo
       field.type = key_type::floating;
       break;
     case number::bytes: field.type = key_type::bytes; break;
+    case number::brain_floating:
     case number::complex:
     case number::opaque: refuse("{}: {} has {}, which have no order", c.name, what, name_of(type));
   }

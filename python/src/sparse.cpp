@@ -7,8 +7,9 @@
 #include "errors.hpp"
 #include "matrix.hpp"
 #include "reports.hpp"
+#include "rows.hpp"
 
-// csr: sparse matrices of SciPy, CuPy and torch, their products, and gather_reduce, which is one.
+// csr: sparse matrices of SciPy, CuPy and torch, and their products with vectors.
 namespace sheaf::python {
 
 using nb::arg;
@@ -19,9 +20,9 @@ matrix::matrix(array of_data, array of_indices, array of_begins, std::optional<a
   for (array* const part : {&data, &indices, &begins}) part->keep();
   if (ends) {
     ends->keep();
-    view = {rows, columns, begins.as_index(), ends->as_index(), indices.as_index(), data.as_values()};
+    view = {rows, columns, begins.as_index(), ends->as_index(), indices.as_index(), numbers_of(data)};
   } else {
-    view = {rows, columns, begins.as_index(), indices.as_index(), data.as_values()};
+    view = {rows, columns, begins.as_index(), indices.as_index(), numbers_of(data)};
   }
 }
 
@@ -96,8 +97,9 @@ matrix matrix_of(nb::handle source, nb::handle shape, const char* name) {
     refuse("{}: {} has {} entries for {} rows, not {}", name, has_ends ? "begins" : "indptr", made.begins.rows(), rows,
            offsets);
   }
-  if (made.view.values.type != value_type::f32 && made.view.values.type != value_type::f64) {
-    refuse("{}: data has {}, not float32 or float64", name, name_of(made.data.type));
+  const number kind = made.data.type.kind;
+  if (kind != number::floating && kind != number::brain_floating) {
+    refuse("{}: data has {}, not float32, float64, float16 or bfloat16", name, name_of(made.data.type));
   }
   return made;
 }
@@ -112,6 +114,7 @@ nb::object multiply(const char* name, const matrix& a, bool transposed, nb::hand
                     double alpha, double beta, nb::handle sums, nb::handle pattern, nb::handle check, nb::handle ctx,
                     std::string_view variant) {
   call c(name, {check, ctx});
+  a.require_wide(c);
   const array from = c.in(x_object, "x");
   const const_values x = from.as_values();
   const std::int64_t count[] = {static_cast<std::int64_t>(transposed ? a.view.columns : a.view.rows)};
@@ -135,12 +138,11 @@ nb::object rmatvec(const matrix& a, nb::handle x, nb::handle out, double alpha, 
   return multiply("rmatvec", a, true, x, out, alpha, beta, sums, pattern, check, ctx, variant);
 }
 
-nb::object times(const matrix& a, nb::handle x) {
+nb::object times(nb::handle a, nb::handle x) {
+  if (nb::cast<int>(nb::getattr(x, "ndim", nb::int_(1))) != 1) return times_rows(a, x);
   const nb::str word("as_values"), deferred("deferred");
-  if (nb::cast<int>(nb::getattr(x, "ndim", nb::int_(1))) != 1) {
-    throw error(error_code::no_variant, "csr: it multiplies vectors; the library has no product by a dense matrix yet");
-  }
-  return multiply("matvec", a, false, x, nb::none(), 1, 0, word, nb::none(), deferred, nb::none(), "");
+  return multiply("matvec", *nb::inst_ptr<matrix>(a), false, x, nb::none(), 1, 0, word, nb::none(), deferred,
+                  nb::none(), "");
 }
 
 struct prepared_matrix {
@@ -168,6 +170,7 @@ prepared_matrix prepare(nb::handle self, std::uint64_t runs, bool transposed, nb
                         nb::handle ctx, std::string_view variant) {
   call c("prepare", {nb::str("deferred"), ctx});
   const matrix& a = *nb::inst_ptr<matrix>(self);
+  a.require_wide(c);
   a.lead(c);
   const prepare_spmv_options options{transposed, sums_of(c, sums), pattern_of(pattern, c.name), variant};
   std::optional<prepared_spmv> made;
@@ -178,44 +181,14 @@ prepared_matrix prepare(nb::handle self, std::uint64_t runs, bool transposed, nb
   return {kept, nb::borrow(self), *made, transposed};
 }
 
-// Weights of 1, for sums without any: the product reads a value for each entry.
-nb::object ones_like(const array& list, const array& table, const char* name) {
-  nb::object ones = make_array(table, {list.shape.data(), static_cast<std::size_t>(list.dimensions)}, nullptr, name);
-  ones[nb::ellipsis()] = nb::float_(1.0);
-  return ones;
-}
-
-// A sum over a list for each output is a product by a matrix of one row for each, whose columns are the list.
-nb::object gather_and_reduce(nb::handle table, nb::handle index, nb::handle offsets, nb::handle op, nb::handle weights,
-                             nb::handle out, nb::handle pattern, nb::handle check, nb::handle ctx,
-                             std::string_view variant) {
-  call c("gather_reduce", {check, ctx});
-  choice_of(op, {"add"}, c.name, "op");
-  const array from = c.in(table, "table");
-  const array list = c.in(index, "index");
-  const array begins = c.in(offsets, "offsets");
-  const nb::object given = weights.is_none() ? ones_like(list, from, c.name) : nb::borrow(weights);
-  const array factors = c.in(given, "weights");
-  if (from.dimensions != 1) {
-    throw error(error_code::no_variant, "gather_reduce: table has rows; the library adds single values so far");
-  }
-  const const_values x = from.as_values();
-  if (begins.rows() == 0) refuse("{}: offsets has no entry; there is one more than sums", c.name);
-  const std::int64_t count[] = {begins.shape[0] - 1};
-  nb::object result;
-  const array to = c.out_or_new(out, "out", from, count, nullptr, result);
-  const csr_view a(begins.rows() - 1, x.count, begins.as_index(), list.as_index(), factors.as_values());
-  const values y = to.as_values_output();
-  const spmv_options options{1, 0, false, spmv_sums::as_values, pattern_of(pattern, c.name), variant};
-  c.run(
-      list.rows() * 16, [&](const context& where) { spmv(where, a, x, y, options); },
-      [&](const context& where) { return explain_spmv(where, a, x, y, options); });
-  return result;
-}
-
 }  // namespace
 
 void matrix::lead(call& c) const { c.see_again(data); }
+
+void matrix::require_wide(const call& c) const {
+  if (data.type.bytes >= 4) return;
+  refuse("{}: data has {}, by which spmm alone multiplies; it takes x of two dimensions", c.name, name_of(data.type));
+}
 
 void bind_sparse(nb::module_& m) {
   const auto deferred = arg("check") = "deferred";
@@ -254,9 +227,6 @@ void bind_sparse(nb::module_& m) {
         return fmt::format("sheaf.csr of {} x {}, {} entries of {}", a.view.rows, a.view.columns, a.view.values.count,
                            name_of(a.data.type));
       });
-  m.def("gather_reduce", gather_and_reduce, arg("table"), arg("index"), arg("offsets"), arg("op") = "add",
-        nb::kw_only(), arg("weights") = nb::none(), no_out, no_pattern, deferred, no_context, no_variant,
-        documents::gather_reduce);
 }
 
 }  // namespace sheaf::python

@@ -326,15 +326,6 @@ def test_csr_holds_its_arrays():
     np.testing.assert_array_equal(m @ np.ones(100000), np.ones(100000))
 
 
-def test_gather_reduce_is_a_product(rng):
-    table, index, weights = rng.normal(size=30), rng.integers(0, 30, 90), rng.normal(size=90)
-    offsets = np.sort(np.concatenate([[0, 90], rng.integers(0, 91, 9)]))
-    wanted = [sum(weights[b:e] * table[index[b:e]]) for b, e in zip(offsets[:-1], offsets[1:], strict=True)]
-    np.testing.assert_allclose(sheaf.gather_reduce(table, index, offsets, weights=weights), wanted)
-    plain = [table[index[b:e]].sum() for b, e in zip(offsets[:-1], offsets[1:], strict=True)]
-    np.testing.assert_allclose(sheaf.gather_reduce(table, index, offsets), plain, atol=1e-12)
-
-
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("M", [None, "jacobi"])
 def test_cg_solves(rng, dtype, M):
@@ -463,6 +454,9 @@ def test_explain_says_what_would_run_and_runs_nothing(rng):
         ("HashIndex.find", index, np.arange(3)),
         ("HashIndex.search", index, np.arange(3)),
         ("edge_sum", np.array([[0, 1]]), np.ones(2)),
+        ("scatter_reduce", np.ones((5, 2)), np.arange(5), np.zeros((5, 2)), "mean"),
+        ("gather_reduce", np.ones((5, 2)), np.arange(5), np.array([0, 5])),
+        ("spmm", matrix, np.ones((3, 2))),
     ]
     for name, *arguments in calls:
         assert sheaf.explain(name, *arguments).choice is not None, name

@@ -70,6 +70,73 @@ def test_torch_on_the_cpu(rng):
         sheaf.gather(table.requires_grad_(), index)
 
 
+def reductions(torch, device, dtype):
+    """Rows of numbers, combined by lists and multiplied, against torch in float64."""
+    values = torch.rand(5000, 20, device=device).to(dtype)[:, 2:18]
+    index = torch.randint(0, 99, (5000,), device=device)  # none comes to row 99
+    rough = dtype in (torch.float16, torch.bfloat16)
+    close = {"rtol": 2e-2 if rough else 1e-4, "atol": 0.5 if rough else 1e-4}
+    wanted = torch.zeros(100, 16, device=device, dtype=torch.float64).index_add_(0, index, values.double())
+    came = torch.bincount(index, minlength=100)
+    made, counts = sheaf.scatter_reduce(values, index, size=100, counts=True)
+    assert isinstance(made, torch.Tensor) and made.dtype == dtype and made.device == values.device
+    assert torch.equal(counts, came)
+    torch.testing.assert_close(made.double(), wanted, **close)
+    out = torch.full((100, 32), 3.0, device=device).to(dtype)
+    assert sheaf.scatter_reduce(values, index, out[:, 8:24], "max", start="identity").shape == (100, 16)
+    most = torch.full((100, 16), -torch.inf, device=device, dtype=torch.float64)
+    most.scatter_reduce_(0, index[:, None].expand(-1, 16), values.double(), "amax")
+    assert torch.equal(out[:, 8:24].double(), most) and bool((out[:, :8] == 3).all() and (out[:, 24:] == 3).all())
+    mean = sheaf.scatter_reduce(values, index, size=100, op="mean", dtype=torch.float32 if rough else None)
+    assert mean.dtype == (torch.float32 if rough else dtype)
+    torch.testing.assert_close(mean.double(), wanted / came.clamp(min=1)[:, None], rtol=1e-3, atol=1e-3)
+    combine = sheaf.prepare_scatter_reduce(index, 100, runs=10, row_bytes=32)
+    torch.testing.assert_close(combine(values).double(), wanted, **close)
+    offsets = torch.tensor([0, 10, 10, 500, 5000], device=device)
+    sums = sheaf.gather_reduce(made, index, offsets, dtype=torch.float32 if rough else None)
+    for s in range(4):
+        rows = made.double()[index[offsets[s] : offsets[s + 1]]]
+        torch.testing.assert_close(sums[s].double(), rows.sum(0), rtol=1e-3, atol=1e-3)
+    dense = torch.rand(30, 100, device=device, dtype=torch.float32 if rough else dtype)
+    a = (dense * (dense > 0.8)).to_sparse_csr()
+    x = torch.rand(100, 16, device=device).to(dtype)
+    product = a.to_dense().double() @ x.double()
+    torch.testing.assert_close((sheaf.csr(a) @ x).double(), product, rtol=1e-2, atol=1e-2 if rough else 1e-4)
+    back = sheaf.prepare_spmm(a, 10, columns=16, transposed=True)(product.to(dtype))
+    torch.testing.assert_close(
+        back.double(), a.to_dense().double().T @ product.to(dtype).double(), rtol=1e-2, atol=0.5 if rough else 1e-3
+    )
+    with pytest.raises(IndexError, match="index\\[0\\] is 100"):
+        sheaf.scatter_reduce(values, index + 100 - index, size=100, check="now")
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_rows_of_torch(torch, dtype):
+    reductions(torch, "cuda", getattr(torch, dtype))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_rows_of_torch_on_the_cpu(dtype):
+    torch = pytest.importorskip("torch")
+    reductions(torch, "cpu", getattr(torch, dtype))
+
+
+def test_rows_of_cupy(cupy, rng):
+    sparse = pytest.importorskip("cupyx.scipy.sparse")
+    values, index = cupy.asarray(rng.normal(size=(500, 6))), cupy.asarray(rng.integers(0, 9, 500))
+    wanted = np.zeros((10, 6))
+    np.add.at(wanted, index.get(), values.get())
+    made, counts = sheaf.scatter_reduce(values[:, 1:5], index, size=10, counts=True)
+    assert isinstance(made, cupy.ndarray) and isinstance(counts, cupy.ndarray)
+    np.testing.assert_allclose(made.get(), wanted[:, 1:5], atol=1e-12)
+    np.testing.assert_array_equal(counts.get(), np.bincount(index.get(), minlength=10))
+    offsets = cupy.asarray([0, 3, 500])
+    sums = sheaf.gather_reduce(made, index, offsets)
+    np.testing.assert_allclose(sums.get()[0], made.get()[index.get()[:3]].sum(0))
+    a = sparse.csr_matrix(cupy.asarray(np.diag(np.arange(1.0, 11.0))))
+    np.testing.assert_allclose(sheaf.spmm(a, made).get(), np.arange(1.0, 11.0)[:, None] * made.get())
+
+
 def test_bad_indices_wait_for_the_next_call(torch):
     table, bad = torch.ones(5, device="cuda"), torch.tensor([7], device="cuda")
     good = torch.tensor([1], device="cuda")

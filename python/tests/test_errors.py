@@ -69,8 +69,6 @@ def test_shapes_and_types_that_disagree():
     bad("index has int64 of the other byte order", sheaf.gather, T, I.astype(">i8"))
     bad("values do not begin with the dimensions of index", sheaf.scatter, T, np.array([[1]]), np.zeros((5, 2)))
     bad("scatter", sheaf.scatter, T[:3], I, np.zeros((5, 2)))
-    bad("values has float16", sheaf.scatter_reduce, np.ones(2, "f2"), I, np.zeros(5, "f2"))
-    bad("out has rows", sheaf.scatter_reduce, T[:2], I, np.zeros((5, 2)), error=NotImplementedError)
     bad("overlap", sheaf.gather, T, I, out=T[:2])
     bad("has no dimensions", sheaf.gather, T, np.array(3))
     bad("has no dimensions", sheaf.gather, np.float64(3), I)
@@ -78,11 +76,6 @@ def test_shapes_and_types_that_disagree():
     bad("not the shape and elements of a", sheaf.sort, np.arange(3), out=np.zeros(3))
     bad("complex128", sheaf.sort, np.zeros(3, complex))
     bad("x has 2 dimensions", sheaf.csr(scipy.sparse.csr_array(np.eye(2))).matvec, np.eye(2))
-    bad(
-        "product by a dense matrix",
-        lambda: sheaf.csr(scipy.sparse.csr_array(np.eye(2))) @ np.eye(2),
-        error=NotImplementedError,
-    )
     bad("keys", sheaf.HashIndex, np.zeros(3, "i2"))
 
 
@@ -92,7 +85,7 @@ def test_arrays_that_would_have_to_be_copied():
     bad("index do not lie side by side", sheaf.gather, T, np.arange(4)[::2])
     bad("reversed and broadcast", sheaf.gather, T[::-1], I)
     bad("reversed and broadcast", sheaf.gather, np.broadcast_to(np.ones(3), (4, 3)), I)
-    bad("values do not lie side by side", sheaf.scatter_reduce, np.zeros(4)[::2], I, np.zeros(4))
+    bad("index do not lie side by side", sheaf.scatter_reduce, np.zeros(2), np.arange(4)[::2], np.zeros(4))
     bad("format 'csc'", sheaf.csr, scipy.sparse.csc_array(np.eye(2)))
 
 
@@ -115,7 +108,7 @@ def test_things_that_are_no_arrays():
 def test_options_that_are_none():
     bad("check is 'later', which is none of 'deferred', 'now'", sheaf.gather, T, I, check="later")
     bad("check is not a string", sheaf.gather, T, I, check=1, error=TypeError)
-    bad("op is 'mul'", sheaf.scatter_reduce, np.ones(2), I, np.zeros(5), "mul")
+    bad("op is 'pow'", sheaf.scatter_reduce, np.ones(2), I, np.zeros(5), "pow")
     bad("duplicates is 'first'", sheaf.scatter, T[:2], I, T.copy(), duplicates="first")
     for pattern in ("random:3", "clustered", "clustered:0", "clustered:x", "walk"):
         bad("is none of unknown", sheaf.gather, T, I, pattern=pattern)
@@ -140,9 +133,7 @@ def test_options_that_are_none():
     bad("no option wrong", sheaf.sort_pairs, np.arange(3), wrong=1, error=TypeError)
     bad("indptr has 2 entries for 2 rows, not 3", sheaf.csr, (np.ones(1), np.zeros(1, int), np.zeros(2, int)), (2, 2))
     bad("shape says", sheaf.csr, (np.ones(1), np.zeros(1, int), np.zeros(2, int)))
-    bad("data has int64, not float32 or float64", sheaf.csr, scipy.sparse.csr_array(np.eye(2, dtype=int)))
-    bad("op is 'max', which is none of 'add'", sheaf.gather_reduce, np.ones(2), I, np.array([0, 2]), "max")
-    bad("table has rows", sheaf.gather_reduce, T, I, np.array([0, 2]), error=NotImplementedError)
+    bad("data has int64, not float32, float64", sheaf.csr, scipy.sparse.csr_array(np.eye(2, dtype=int)))
     bad("offsets has no entry", sheaf.gather_reduce, np.ones(2), I, np.zeros(0, int))
     bad("beta multiplies out", sheaf.csr(scipy.sparse.csr_array(np.eye(2))).matvec, np.ones(2), beta=1.0)
     bad(
