@@ -350,8 +350,8 @@ class PreparedScatterReduce:
     Reductions by a list that `prepare_scatter_reduce` inspected.
 
     Call it with rows of any type and width, as ``prepared(values, out=None, op='add', ...)``; the others are the
-    parameters `dtype`, `start` and `counts` of `scatter_reduce`. The order is always deterministic, though another one than there, so that last
-    bits of sums may differ. `report` says what the preparation took and saves.
+    parameters `dtype`, `start` and `counts` of `scatter_reduce`. The order is always deterministic, though another one than
+    there, so that last bits of sums may differ. `report` says what the preparation took and saves.
     """
 
     def __call__(self, values: object, out: object | None = None, op: object = 'add', *, dtype: object | None = None, start: object | None = None, counts: object | None = None, check: object = 'deferred') -> Any: ...

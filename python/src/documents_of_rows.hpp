@@ -65,8 +65,8 @@ inline constexpr char prepared_scatter_reduce[] =
     R"(Reductions by a list that `prepare_scatter_reduce` inspected.
 
 Call it with rows of any type and width, as ``prepared(values, out=None, op='add', ...)``; the others are the
-parameters `dtype`, `start` and `counts` of `scatter_reduce`. The order is always deterministic, though another one than there, so that last
-bits of sums may differ. `report` says what the preparation took and saves.
+parameters `dtype`, `start` and `counts` of `scatter_reduce`. The order is always deterministic, though another one than
+there, so that last bits of sums may differ. `report` says what the preparation took and saves.
 )";
 
 inline constexpr char prepare_scatter_reduce[] = R"(Inspect an index list once, for many reductions of rows by it.

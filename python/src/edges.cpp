@@ -3,7 +3,7 @@
 #include <sheaf/edge_sum.hpp>
 
 #include "calls.hpp"
-#include "documents.hpp"
+#include "documents_of_graphs.hpp"
 #include "errors.hpp"
 #include "reports.hpp"
 

@@ -6,7 +6,7 @@
 #include <sheaf/hash_search.hpp>
 
 #include "calls.hpp"
-#include "documents.hpp"
+#include "documents_of_keys.hpp"
 #include "errors.hpp"
 
 // HashIndex.

@@ -3,7 +3,7 @@
 #include <sheaf/list_scan.hpp>
 
 #include "calls.hpp"
-#include "documents.hpp"
+#include "documents_of_graphs.hpp"
 #include "errors.hpp"
 #include "scalar.hpp"
 

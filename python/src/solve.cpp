@@ -7,7 +7,7 @@
 
 #include "calls.hpp"
 #include "device.hpp"
-#include "documents.hpp"
+#include "documents_of_graphs.hpp"
 #include "errors.hpp"
 #include "matrix.hpp"
 #include "memory.hpp"

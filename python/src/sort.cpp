@@ -6,7 +6,7 @@
 #include <sheaf/sort.hpp>
 
 #include "calls.hpp"
-#include "documents.hpp"
+#include "documents_of_keys.hpp"
 #include "errors.hpp"
 
 // sort, argsort and sort_pairs.

@@ -3,7 +3,7 @@
 #include <sheaf/spmv.hpp>
 
 #include "calls.hpp"
-#include "documents.hpp"
+#include "documents_of_graphs.hpp"
 #include "errors.hpp"
 #include "matrix.hpp"
 #include "reports.hpp"

@@ -5,7 +5,7 @@
 #include <sheaf/split.hpp>
 
 #include "calls.hpp"
-#include "documents.hpp"
+#include "documents_of_keys.hpp"
 #include "errors.hpp"
 
 // split, split_index and multi_split.

@@ -192,7 +192,7 @@ class Exchange(ctypes.Structure):
     ]
 
 
-CODES = {"f": 2, "i": 0, "u": 1, "b": 6}
+CODES = {"f": 2, "i": 0, "u": 1, "b": 6, "V": 4}  # V2 are the bits of bfloat16
 kept = []
 
 
@@ -279,6 +279,18 @@ def test_exchange():
     assert order.a.dtype == np.int64 and list(order.a) == [1, 2, 0]
     offsets, ids = sheaf.HashIndex(FakeTensor(np.array([5, 6]))).search(FakeTensor(np.array([6])))
     assert type(ids) is FakeTensor and list(ids.a) == [1] and list(offsets.a) == [0, 1]
+
+
+def test_exchange_of_bfloat16():
+    values = np.array([1.0, 2.0, 3.0, 300.0], "f4")
+    brain = FakeTensor((values.view("u4") >> 16).astype("u2").view("V2").reshape(2, 2))
+    added = sheaf.scatter_reduce(brain, FakeTensor(np.array([1, 1])), size=2)
+    assert type(added) is FakeTensor and added.a.dtype == "V2"
+    np.testing.assert_array_equal((added.a.view("u2").astype("u4") << 16).view("f4"), [[0, 0], [4, 302]])
+    wide = sheaf.gather_reduce(brain, FakeTensor(np.array([1, 1])), FakeTensor(np.array([0, 2])), dtype="float32")
+    np.testing.assert_array_equal(wide.a, [[6, 600]])
+    with pytest.raises(ValueError, match="table has values of type bf16, but out has f16"):
+        sheaf.gather_reduce(brain, FakeTensor(np.array([1])), FakeTensor(np.array([0, 1])), dtype="float16")
 
 
 def test_exchange_is_not_inherited():

@@ -77,6 +77,53 @@ def test_scatter_reduce(data):
     np.testing.assert_array_equal(sheaf.scatter_reduce(values, index, out, op), wanted)
 
 
+@st.composite
+def rows_of_numbers(draw, dtype, rows):
+    """Rows side by side or apart, and whether they are numbers alone; and the whole array, of which they are a part."""
+    step, width, before, behind = (draw(st.integers(least, 3)) for least in (1, 1, 0, 0))
+    elements = st.integers(1, 3)
+    if draw(st.booleans()):
+        whole = draw(hnp.arrays(dtype, rows * step, elements=elements))
+        return whole[::step], whole
+    whole = draw(hnp.arrays(dtype, (rows * step, before + width + behind), elements=elements))
+    return whole[::step, before : before + width], whole
+
+
+@settings(max_examples=200)
+@given(st.data())
+def test_reductions_of_rows(data):
+    dtype = data.draw(st.sampled_from(["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8"]))
+    out, whole = data.draw(rows_of_numbers(dtype, data.draw(st.integers(1, 20))))
+    index = data.draw(indices(len(out)))
+    values, _ = data.draw(rows_of_numbers(dtype, len(index)))
+    if values.shape[1:] != out.shape[1:]:
+        with np.testing.assert_raises(ValueError):
+            sheaf.scatter_reduce(values, index, out)
+        return
+    op, ufunc = data.draw(
+        st.sampled_from([("add", np.add), ("min", np.minimum), ("max", np.maximum), ("subtract", np.subtract)])
+    )
+    wanted, made = whole.copy(), sheaf.scatter_reduce(values, index, size=len(out), op="add")
+    # The same part of a copy.
+    part = np.lib.stride_tricks.as_strided(wanted.reshape(-1)[out_offset(out, whole) :], out.shape, out.strides)
+    added = np.zeros(out.shape, dtype)
+    np.add.at(added, index, values)
+    ufunc.at(part, index, values)
+    assert sheaf.scatter_reduce(values, index, out, op) is out
+    np.testing.assert_array_equal(whole, wanted)  # what lies between the rows is as it was
+    np.testing.assert_array_equal(made, added)
+    offsets = np.array([0, len(index) // 2, len(index)], data.draw(INDEX_TYPES))
+    halves = sheaf.gather_reduce(out, index, offsets)
+    with np.errstate(over="ignore"):
+        for s in (0, 1):
+            rows = out[index[offsets[s] : offsets[s + 1]]].astype("f8" if dtype[0] == "f" else "i8")
+            np.testing.assert_allclose(halves[s], rows.sum(axis=0).astype(dtype), rtol=2e-3, atol=0.1)
+
+
+def out_offset(part, whole):
+    return (part.__array_interface__["data"][0] - whole.__array_interface__["data"][0]) // whole.itemsize
+
+
 @settings(max_examples=100)
 @given(st.data())
 def test_sort(data):
