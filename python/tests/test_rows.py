@@ -317,6 +317,12 @@ def test_bfloat16(rng):
         sheaf.scatter_reduce(values, index, np.zeros((7, 4), np.float16))
 
 
+def test_bfloat16_without_ml_dtypes(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)  # an import fails
+    with pytest.raises(ValueError, match="NumPy has no bfloat16 without ml_dtypes; give the outputs"):
+        sheaf.scatter_reduce(np.ones(2, "f4"), np.array([0, 1]), size=2, dtype="bfloat16")
+
+
 def test_bad_indices_change_nothing():
     index = np.array([0, 5, 1, -1])
     out, counts = np.full((2, 2), 10), np.full(2, 9)
