@@ -110,6 +110,9 @@ make_contenders reduce_peers;
 /// Of rows: a thread for each value, or for four of f32 where the device has such atomics, "atomics". Sums of f32, f64,
 /// and of f16 and bf16 in f32, of whole numbers of 32 and 64 bits, and the least and the most of f32.
 make_contenders row_atomics;
+/// Of sums of rows of floats in a fixed order: CUB sorts row numbers by slot, and a warp adds the rows of each slot,
+/// "cub.sort_reduce".
+make_contenders row_sorts;
 
 /// "cub", a radix sort: of keys, of pairs, of rows by a decomposer up to 32 bytes, and of keys with row numbers that
 /// thrust::gather follows for wider rows; "thrust.stable_sort" for rows of 16 and 32 bytes.

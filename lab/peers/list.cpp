@@ -54,6 +54,7 @@ constexpr peer_row rows[] = {
     {backend_kind::cuda, device::membership_sorts, {"multi_split"}},
     {backend_kind::cuda, device::reduce_peers, {"scatter_reduce"}},
     {backend_kind::cuda, device::row_atomics, {"scatter_reduce_rows"}},
+    {backend_kind::cuda, device::row_sorts, {"scatter_reduce_rows"}},
     {backend_kind::cuda, device::sort_keys_peers, {"sort_keys"}},
     {backend_kind::cuda, device::sort_pairs_peers, {"sort_pairs"}},
     {backend_kind::cuda, device::sort_records_peers, {"sort_records"}},

@@ -1,11 +1,14 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include <cub/device/device_radix_sort.cuh>
+
 #include "lab/description/reduce/problem.hpp"
 #include "lab/peers/cub/calls.cuh"
 
-// The peer of reductions of rows: a thread for each value, or for each four where rows are whole fours of f32, which
-// combines it with the output by an atomic. Floats of 16 bits are combined in f32.
+// Peers of reductions of rows: a thread for each value, or for each four where rows are whole fours of f32, which
+// combines it with the output by an atomic; and for sums in a fixed order CUB's sort of row numbers by slot, behind
+// which a warp adds the rows of each slot. Floats of 16 bits are combined in f32.
 namespace sheaf::bench::peers::device {
 namespace {
 
@@ -132,7 +135,71 @@ std::vector<contender> by_atomics(const context& ctx, const problem& problem, co
   return {{.who = "atomics", .promises_less = varies, .queue = queue, .wait = [ctx] { wait(ctx); }}};
 }
 
+/// A warp for each place in the sorted list adds the rows of the slot that begins there.
+template <class In, class Out>
+__global__ void add_runs_of_rows(const In* in, const std::uint32_t* slots, const std::uint32_t* numbers,
+                                 std::uint32_t count, std::uint32_t width, Out* out) {
+  const std::uint32_t begin = (blockIdx.x * threads + threadIdx.x) / 32;
+  if (begin >= count) return;
+  const std::uint32_t slot = slots[begin];
+  if (begin > 0 && slots[begin - 1] == slot) return;
+  for (std::uint32_t k = threadIdx.x % 32; k < width; k += 32) {
+    Out sum = out[std::uint64_t{slot} * width + k];
+    for (std::uint32_t i = begin; i < count && slots[i] == slot; ++i) {
+      sum += as_sum(in[std::uint64_t{numbers[i]} * width + k]);
+    }
+    out[std::uint64_t{slot} * width + k] = sum;
+  }
+}
+
+__global__ void number_rows(std::uint32_t* numbers, std::uint32_t count) {
+  const std::uint32_t i = blockIdx.x * threads + threadIdx.x;
+  if (i < count) numbers[i] = i;
+}
+
+template <class In, class Out>
+std::vector<contender> by_sort(const context& ctx, const problem& problem, const workspace& arrays) {
+  if (bytes(problem.index) != 4 || problem.count == 0 || problem.count >= std::uint64_t{1} << 27) return {};
+  scratch_layout layout;
+  layout.add(problem.count * sizeof(std::uint32_t));
+  const std::uint64_t numbers_at = layout.add(problem.count * sizeof(std::uint32_t));
+  const std::uint64_t sorted_at = layout.add(problem.count * sizeof(std::uint32_t));
+  const auto width = static_cast<std::uint32_t>(problem.record_bytes / sizeof(In));
+  int bits = 1;
+  while (bits < 32 && std::uint64_t{1} << bits < problem.indexed_count()) ++bits;
+  const auto call = [=, count = static_cast<std::uint32_t>(problem.count), &arrays, stream = ctx.stream(),
+                     out_bytes = problem.indexed_count() * width * sizeof(Out),
+                     clears = problem.part<primitives::rows_part>().start == reduction_start::identity](
+                        void* temporary, std::size_t& temporary_bytes, std::byte* lists, std::uint64_t copy) {
+    auto* const slots = reinterpret_cast<std::uint32_t*>(lists);
+    auto* const numbers = reinterpret_cast<std::uint32_t*>(lists + numbers_at);
+    auto* const sorted = reinterpret_cast<std::uint32_t*>(lists + sorted_at);
+    const auto* const index = static_cast<const std::uint32_t*>(arrays.index(copy).data);
+    if (temporary != nullptr) {
+      number_rows<<<blocks_of(count), threads, 0, stream>>>(numbers, count);
+      if (clears) require(cudaMemsetAsync(target_of<Out>(arrays, copy), 0, out_bytes, stream), "cub.sort_reduce");
+    }
+    const cudaError_t result = cub::DeviceRadixSort::SortPairs(temporary, temporary_bytes, index, slots, numbers,
+                                                               sorted, count, 0, bits, stream);
+    if (result != cudaSuccess || temporary == nullptr) return result;
+    add_runs_of_rows<<<blocks_of(std::uint64_t{count} * 32), threads, 0, stream>>>(
+        source_of<In>(arrays, copy), slots, sorted, count, width, target_of<Out>(arrays, copy));
+    return cudaGetLastError();
+  };
+  return {cub_contender(ctx, arrays, "cub.sort_reduce", layout.bytes, call)};
+}
+
 }  // namespace
+
+std::vector<contender> row_sorts(const context& ctx, const problem& p, const workspace& arrays) {
+  const value_type out = p.part<primitives::rows_part>().out.value_or(p.value);
+  if (p.part<primitives::reduce_part>().op != reduction::add) return {};
+  if (p.value == value_type::f64) return by_sort<double, double>(ctx, p, arrays);
+  if (out != value_type::f32) return {};
+  if (p.value == value_type::f16) return by_sort<__half, float>(ctx, p, arrays);
+  if (p.value == value_type::bf16) return by_sort<__nv_bfloat16, float>(ctx, p, arrays);
+  return by_sort<float, float>(ctx, p, arrays);
+}
 
 std::vector<contender> row_atomics(const context& ctx, const problem& p, const workspace& arrays) {
   const value_type out = p.part<primitives::rows_part>().out.value_or(p.value);

@@ -257,8 +257,10 @@ constexpr named_sweep sets[] = {
      "--primitives scatter_reduce --patterns uniform,zipf --log2-sizes 20:28:4 --values f32,u32,f64,u64 "
      "--slots 1048576,268435456 --orders deterministic,unordered"},
     {"rows",
-     "--primitives scatter_reduce_rows,gather_reduce --patterns uniform,zipf --log2-sizes 16:20:4 "
-     "--row-values 1,3,17,64,256 --row-types f32,f16_to_f32 --row-slots 65536"}};
+     "--primitives scatter_reduce_rows,gather_reduce --patterns uniform,zipf,identity "
+     "--sizes 1000,100000,20000000 --row-values 3,64,256 --row-types f32,bf16_to_f32 "
+     "--row-slots 32,65536,2000000 --row-orders deterministic,unordered --row-starts identity",
+     [](sweep& s) { s.is_brief = true; }}};
 
 constexpr list_option lists[] = {
     {"--values", "of reductions: f32, u32, f64, u64",
@@ -275,6 +277,8 @@ constexpr list_option lists[] = {
      [](sweep& s, option_texts texts) { read_row_list(s, "--row-types", texts); }},
     {"--row-slots", "of reductions of rows: rows of the output, or of the table",
      [](sweep& s, option_texts texts) { read_row_list(s, "--row-slots", texts); }},
+    {"--row-orders", "of reductions of rows: deterministic, unordered",
+     [](sweep& s, option_texts texts) { read_row_list(s, "--row-orders", texts); }},
     {"--row-starts", "of reductions of rows: out, identity",
      [](sweep& s, option_texts texts) { read_row_list(s, "--row-starts", texts); }},
 };

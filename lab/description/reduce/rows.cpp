@@ -549,14 +549,21 @@ struct row_lists {
   std::vector<std::uint64_t> values{64};
   std::vector<std::uint64_t> slots{std::uint64_t{1} << 16};
   std::vector<reduction_start> starts{reduction_start::out};
+  std::vector<reduction_order> orders{reduction_order::deterministic};
 };
 
-void add_starts(const row_lists& lists, const entry& of, const problem_spec& p, std::vector<problem_spec>& problems) {
+void add_starts_and_orders(const row_lists& lists, const entry& of, const problem_spec& p,
+                           std::vector<problem_spec>& problems) {
   const bool gathers_rows = of.name == gather_reduce_call;
   for (const reduction_start start : lists.starts) {
     problem_spec with_start = p;
     if (!gathers_rows) with_start.part<rows_part>().start = start;
-    add_if_checked(with_start, problems);
+    for (const reduction_order order : lists.orders) {
+      // The order of additions shows in floats alone.
+      if (order == reduction_order::unordered && (gathers_rows || !jobs::is_row_float(p.value))) continue;
+      with_start.part<reduce_part>().order = order;
+      add_if_checked(with_start, problems);
+    }
     if (gathers_rows) return;
   }
 }
@@ -575,7 +582,7 @@ void add_rows(const sweep& sweep, const entry& of, std::vector<problem_spec>& pr
               const name_part text(types);
               p.record_bytes = values * bytes(text.cut_at("_to_").first.read(parse_row_type));
               read_types(text, p);
-              add_starts(lists, of, p, problems);
+              add_starts_and_orders(lists, of, p, problems);
             }
           }
         }
@@ -595,6 +602,8 @@ void read_row_list(sweep& sweep, std::string_view list, option_texts texts) {
       problem_spec p{.record_bytes = 8};
       read_types(name_part(text), p);
     });
+  } else if (list == "--row-orders") {
+    lists.orders = parsed_list(texts, parse_reduction_order);
   } else {
     lists.starts = parsed_list(
         texts, [](std::string_view text) { return value_of(text, reduction_starts, "a start of a reduction"); });
