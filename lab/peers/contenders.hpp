@@ -76,6 +76,8 @@ make_contenders sorted_arrays;
 /// Eigen in all threads, "eigen"; by columns it takes one. What it makes of a matrix is made before it is timed, as for
 /// sheaf.prepared.
 make_contenders eigen_rows;
+/// The same for a dense matrix in place of a vector, both with their rows side by side, "eigen".
+make_contenders eigen_dense_rows;
 
 /// A loop over the edges in one thread, "serial_loop", and one in all threads whose additions are atomic,
 /// "atomic_loop".

@@ -3,6 +3,7 @@
 #include "lab/description/movement/problem.hpp"
 #include "lab/description/sparse/problem.hpp"
 #include "lab/peers/contenders.hpp"
+#include "primitives/reduce/rows.hpp"
 
 namespace sheaf::bench::peers {
 namespace {
@@ -20,6 +21,7 @@ struct peer_row {
 constexpr backend_kind cpu = backend_kind::cpu;
 constexpr peer_row rows[] = {
     {cpu, host::plain_loops, {"gather", "scatter", "scatter_reduce"}},
+    {cpu, host::plain_loops, {"scatter_reduce_rows", "gather_reduce"}},
     {cpu, host::split_peers, {"split", "split_unstable", "split_gather_index", "split_scatter_index"}},
     {cpu, host::membership_loops, {"multi_split"}},
     {cpu, host::std_sorts, {"sort_keys", "sort_pairs", "sort_records", "sort_gather_index"}},
@@ -42,8 +44,9 @@ constexpr peer_row rows[] = {
     {cpu, host::unordered_maps, {"hash_search", "hash_count", "hash_contains", "hash_find"}},
     {cpu, host::binary_searches, {"hash_search", "hash_count", "hash_contains", "hash_find"}},
     {cpu, host::open_addressing, {"hash_search", "hash_contains", "hash_find"}},
-    {cpu, host::plain_loops, {"spmv", "conjugate_gradient"}},
+    {cpu, host::plain_loops, {"spmv", "conjugate_gradient", "spmm"}},
     {cpu, host::eigen_rows, {"spmv"}},
+    {cpu, host::eigen_dense_rows, {"spmm"}},
     {cpu, host::edge_loops, {"edge_sum"}},
 #if SHEAF_HAS_CUDA
     {backend_kind::cuda, device::gathers, {"gather"}},
@@ -130,6 +133,7 @@ std::vector<contender> host::plain_loop(const char* who, const context& ctx, con
 
 std::vector<contender> host::plain_loops(const context& ctx, const problem& p, const workspace& arrays) {
   const bool is_serial = p.part<primitives::movement_part>().duplicates == duplicates::last ||
+                         p.primitive == primitives::scatter_reduce_rows_call ||
                          p.part<primitives::sparse_part>().is_transposed;
   return plain_loop(is_serial ? "serial_loop" : "plain_loop", ctx, p, arrays);
 }

@@ -397,10 +397,9 @@ std::uint64_t mistakes_of_gather(const context& ctx, const problem_spec& p, cons
 template <class In, class Out, class Index>
 void add_rows_loop(std::uint64_t count, std::uint64_t width, const In* in, const Index* index, Out* out) {
   for (std::uint64_t i = 0; i < count; ++i) {
-    for (std::uint64_t k = 0; k < width; ++k) {
-      Out& to = out[index[i] * width + k];
-      to = static_cast<Out>(to + converted<Out>(in[i * width + k]));
-    }
+    Out* __restrict const to = out + index[i] * width;
+    const In* __restrict const from = in + i * width;
+    for (std::uint64_t k = 0; k < width; ++k) to[k] = static_cast<Out>(to[k] + converted<Out>(from[k]));
   }
 }
 

@@ -36,18 +36,51 @@ struct matrix_lists {
   int_list columns;
 };
 
+std::shared_ptr<const matrix_lists> lists_of(const csr_view& a) {
+  return std::shared_ptr<const matrix_lists>(new matrix_lists{int_list(a.row_begins), int_list(a.column_indices)});
+}
+
+template <class Value>
+using matrix_map = Eigen::Map<const Eigen::SparseMatrix<Value, Eigen::RowMajor>>;
+
+template <class Value>
+matrix_map<Value> map_of(const csr_view& a, const matrix_lists& lists) {
+  return {static_cast<Eigen::Index>(a.rows),
+          static_cast<Eigen::Index>(a.columns),
+          static_cast<Eigen::Index>(a.values.count),
+          lists.offsets.first,
+          lists.columns.first,
+          static_cast<const Value*>(a.values.data)};
+}
+
 template <class Value>
 std::function<void()> product(const csr_view& a, const_values x, values y, bool transposed, int threads) {
-  using eigen_matrix = Eigen::Map<const Eigen::SparseMatrix<Value, Eigen::RowMajor>>;
   using eigen_vector = Eigen::Matrix<Value, Eigen::Dynamic, 1>;
-  const std::shared_ptr<const matrix_lists> lists(new matrix_lists{int_list(a.row_begins), int_list(a.column_indices)});
+  const auto lists = lists_of(a);
   return [=] {
     Eigen::setNbThreads(threads);
-    const eigen_matrix matrix(static_cast<Eigen::Index>(a.rows), static_cast<Eigen::Index>(a.columns),
-                              static_cast<Eigen::Index>(a.values.count), lists->offsets.first, lists->columns.first,
-                              static_cast<const Value*>(a.values.data));
+    const matrix_map<Value> matrix = map_of<Value>(a, *lists);
     const Eigen::Map<const eigen_vector> from(static_cast<const Value*>(x.data), static_cast<Eigen::Index>(x.count));
     Eigen::Map<eigen_vector> to(static_cast<Value*>(y.data), static_cast<Eigen::Index>(y.count));
+    if (transposed) {
+      to.noalias() = matrix.transpose() * from;
+    } else {
+      to.noalias() = matrix * from;
+    }
+  };
+}
+
+template <class Value>
+std::function<void()> dense_product(const csr_view& a, const_value_rows x, value_rows y, bool transposed, int threads) {
+  using eigen_rows = Eigen::Matrix<Value, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  const auto lists = lists_of(a);
+  return [=] {
+    Eigen::setNbThreads(threads);
+    const matrix_map<Value> matrix = map_of<Value>(a, *lists);
+    const auto width = static_cast<Eigen::Index>(x.values_per_row);
+    const Eigen::Map<const eigen_rows> from(static_cast<const Value*>(x.data), static_cast<Eigen::Index>(x.count),
+                                            width);
+    Eigen::Map<eigen_rows> to(static_cast<Value*>(y.data), static_cast<Eigen::Index>(y.count), width);
     if (transposed) {
       to.noalias() = matrix.transpose() * from;
     } else {
@@ -111,6 +144,13 @@ std::function<void()> eigen_product(const csr_view& a, const_values x, values y,
                                           : product<float>(a, x, y, transposed, threads);
 }
 
+std::function<void()> eigen_dense_product(const csr_view& a, const_value_rows x, value_rows y, bool transposed,
+                                          int threads) {
+  if (!has_eigen_product(a)) return nullptr;
+  return a.values.type == value_type::f64 ? dense_product<double>(a, x, y, transposed, threads)
+                                          : dense_product<float>(a, x, y, transposed, threads);
+}
+
 std::function<std::uint64_t()> eigen_solver(const csr_view& a, const_values b, values x, const solver_terms& terms) {
   constexpr std::uint64_t most = std::numeric_limits<int>::max();
   const bool fits = a.row_begins.type == index_type::u64 && !a.has_row_ends &&
@@ -121,6 +161,7 @@ std::function<std::uint64_t()> eigen_solver(const csr_view& a, const_values b, v
 #else
 bool has_eigen_product(const csr_view&) { return false; }
 std::function<void()> eigen_product(const csr_view&, const_values, values, bool, int) { return nullptr; }
+std::function<void()> eigen_dense_product(const csr_view&, const_value_rows, value_rows, bool, int) { return nullptr; }
 std::function<std::uint64_t()> eigen_solver(const csr_view&, const_values, values, const solver_terms&) {
   return nullptr;
 }

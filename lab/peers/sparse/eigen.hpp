@@ -3,6 +3,7 @@
 #include <functional>
 
 #include <sheaf/csr.hpp>
+#include <sheaf/value_rows.hpp>
 
 namespace sheaf::bench::peers {
 
@@ -13,6 +14,10 @@ bool has_eigen_product(const csr_view& a);
 /// y = A x, or A^T x, by Eigen with this many threads; null where there is none. Offsets and columns of 8 bytes are
 /// copied when it is made. The views' arrays must outlive it.
 std::function<void()> eigen_product(const csr_view& a, const_values x, values y, bool transposed, int threads);
+
+/// Y = A X, or A^T X, by Eigen with this many threads, where rows of X and Y lie side by side; else as eigen_product().
+std::function<void()> eigen_dense_product(const csr_view& a, const_value_rows x, value_rows y, bool transposed,
+                                          int threads);
 
 /// What a solver of A x = b is asked for.
 struct solver_terms {

@@ -1,4 +1,5 @@
 #include "cpu/reduce/kernels.hpp"
+#include "cpu/reduce/combined_values.hpp"
 
 namespace sheaf::cpu {
 namespace {
@@ -11,20 +12,6 @@ using plain = std::remove_cvref_t<T>;
 /// Values of a row that are combined at a time if rows are wide: their sums stay in the first-level cache while all
 /// rows of a call go by.
 constexpr std::uint64_t tile_values = 2048;
-
-template <reduction Op, class In, class Sum>
-[[gnu::always_inline]] inline Sum taken(Sum sum, In value) {
-  return combined<Op>(sum, operand<Op>(converted<Sum>(value)));
-}
-template <class In, class Sum>
-[[gnu::always_inline]] inline Sum taken(Sum sum, In value, Sum weight) {
-  return sum + weight * converted<Sum>(value);
-}
-
-template <class In>
-[[gnu::always_inline]] inline const In* row_at(const std::byte* base, std::uint64_t offset) {
-  return reinterpret_cast<const In*>(base + offset);
-}
 
 // Rows of so few values that their sums stay in registers.
 template <reduction Op, bool HasWeights, std::uint64_t Width, class In, class Sum>
@@ -42,6 +29,68 @@ template <reduction Op, bool HasWeights, std::uint64_t Width, class In, class Su
     }
   }
   for (std::uint64_t k = 0; k < Width; ++k) sums[k] = kept[k];
+}
+
+/// Whether the operation is one on vectors of the values: that of floats and integers of 4 and 8 bytes, but for minima
+/// and maxima, which order zeros and NaN.
+template <reduction Op, class In, class Sum>
+constexpr bool has_vectors = std::is_same_v<In, Sum>&& std::is_arithmetic_v<Sum> && sizeof(Sum) >= 4 &&
+                             (Op == reduction::add || Op == reduction::subtract || Op == reduction::multiply);
+
+template <class T, std::uint64_t Bytes>
+struct vector_of {
+  // Integers wrap around.
+  using value = typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::type_identity<T>>::type;
+  typedef value type
+      [[gnu::vector_size(Bytes), gnu::aligned(alignof(T)), gnu::may_alias]];  // NOLINT(modernize-use-using)
+};
+
+// So few values of each row that their sums stay in registers, as the compiler does not see to by itself for arrays.
+template <reduction Op, bool HasWeights, std::uint64_t Bytes, std::uint64_t Vectors, class Sum>
+[[gnu::always_inline]] inline void combine_vectors(Sum* sums, const std::byte* base, const std::uint64_t* offsets,
+                                                   const Sum* weights, std::uint64_t rows, bool is_first) {
+  using vector = typename vector_of<Sum, Bytes>::type;
+  using value = typename vector_of<Sum, Bytes>::value;
+  auto* const to = reinterpret_cast<vector*>(sums);
+  vector kept[Vectors];
+#pragma GCC unroll 8
+  for (std::uint64_t v = 0; v < Vectors; ++v) {
+    kept[v] = is_first ? vector{} + static_cast<value>(identity_of<Sum>(Op)) : to[v];
+  }
+  for (std::uint64_t j = 0; j < rows; ++j) {
+    const auto* const row = reinterpret_cast<const vector*>(base + offsets[j]);
+#pragma GCC unroll 8
+    for (std::uint64_t v = 0; v < Vectors; ++v) {
+      if constexpr (HasWeights)
+        kept[v] += weights[j] * row[v];
+      else if constexpr (Op == reduction::multiply)
+        kept[v] *= row[v];
+      else if constexpr (Op == reduction::subtract)
+        kept[v] -= row[v];
+      else
+        kept[v] += row[v];
+    }
+  }
+#pragma GCC unroll 8
+  for (std::uint64_t v = 0; v < Vectors; ++v) to[v] = kept[v];
+}
+
+template <reduction Op, bool HasWeights, class Sum>
+[[gnu::always_inline]] inline void combine_by_vectors(Sum* sums, const std::byte* base, const std::uint64_t* offsets,
+                                                      const Sum* weights, std::uint64_t rows, std::uint64_t width,
+                                                      bool is_first) {
+  constexpr std::uint64_t lanes = 32 / sizeof(Sum);
+  const auto take = [&]<std::uint64_t Bytes, std::uint64_t Vectors>() __attribute__((always_inline)) {
+    constexpr std::uint64_t values = Bytes / sizeof(Sum) * Vectors;
+    combine_vectors<Op, HasWeights, Bytes, Vectors>(sums, base, offsets, weights, rows, is_first);
+    sums += values;
+    base += values * sizeof(Sum);
+    width -= values;
+  };
+  while (width >= 8 * lanes) take.template operator()<32, 8>();
+  while (width >= 2 * lanes) take.template operator()<32, 2>();
+  while (width >= lanes) take.template operator()<32, 1>();
+  while (width > 0) take.template operator()<sizeof(Sum), 1>();
 }
 
 // Two rows at a time, so that sums are read and written half as often.
@@ -92,7 +141,14 @@ template <reduction Op, bool HasWeights, std::uint64_t Width, class In, class Su
     for (std::uint64_t k = 0; is_first && k < width; ++k) sums[k] = identity_of<Sum>(Op);
     return;
   }
-  if constexpr (Width > 0) {
+  constexpr std::uint64_t width_bytes = Width * sizeof(Sum);
+  if constexpr (has_vectors<Op, In, Sum> && Width > 0 && width_bytes % 32 == 0) {
+    combine_vectors<Op, HasWeights, 32, width_bytes / 32>(sums, base, offsets, weights, rows, is_first);
+  } else if constexpr (has_vectors<Op, In, Sum> && Width > 0 && (width_bytes & (width_bytes - 1)) == 0) {
+    combine_vectors<Op, HasWeights, width_bytes, 1>(sums, base, offsets, weights, rows, is_first);
+  } else if constexpr (has_vectors<Op, In, Sum> && Width == 0) {
+    combine_by_vectors<Op, HasWeights>(sums, base, offsets, weights, rows, width, is_first);
+  } else if constexpr (Width > 0) {
     combine_narrow<Op, HasWeights, Width, In>(sums, base, offsets, weights, rows, is_first);
   } else {
     for (std::uint64_t k = 0; k < width; k += tile_values) {
@@ -115,11 +171,6 @@ template <reduction Op, bool HasWeights, std::uint64_t Width, class In, class Su
                                              const void* weights, std::uint64_t rows, std::uint64_t width,
                                              bool is_first) {
   combine_rows<Op, HasWeights, Width, In, Sum>(sums, base, offsets, weights, rows, width, is_first);
-}
-
-bool has_avx2() {
-  static const bool has = __builtin_cpu_supports("avx2") != 0;
-  return has;
 }
 #endif
 
@@ -230,6 +281,7 @@ reduction_kernels kernels_of_rows(value_type in, value_type out, reduction op, b
       });
     });
   });
+  if (kernels.in_place && op != reduction::count) kernels.scatter = scatter_kernel_of(in, out, op, width);
   return kernels;
 }
 

@@ -1,63 +1,34 @@
-#include "cpu/movement/memory_cost.hpp"
-#include "cpu/reduce/typed_arrays.hpp"
-#include "cpu/threads/cache_hints.hpp"
-#include "cpu/threads/checked_parts.hpp"
-#include "cpu/threads/core_speed.hpp"
+#include "cpu/reduce/owned_rows.hpp"
+#include "primitives/reduce/contract.hpp"
 
 namespace sheaf::cpu {
 namespace {
 
 using namespace primitives;
 
-// Time each thread spends asking of every value whether its slot is the thread's own. The branch is mispredicted as
-// often as the answer is yes. Xeon of family 6 model 207, 2^24 values into 256 slots: 2 ns a value on one thread, which
-// does not ask, 6 ns on each of two threads.
-double ownership_check_seconds(const scatter_reduce_problem& p, const machine& m) {
-  constexpr double digits_per_value = 0.385;
-  constexpr double digits_per_own_value = 3.85;
-  if (m.parallelism <= 1) return 0;
-  return static_cast<double>(p.count) * (digits_per_value + digits_per_own_value / m.parallelism) * digit_seconds(m);
+owned_shape owned_shape_of_numbers(const scatter_reduce_problem& p) {
+  return {
+      .entries = p.count, .slots = p.indexed_count, .in_row_bytes = p.record_bytes, .out_row_bytes = p.record_bytes};
 }
 
 // Owner computes: each thread owns a range of the output and reads the whole index list, so every slot takes its values
-// in the order of their positions. A single thread owns all slots and does not ask.
+// in the order of their positions.
 plan::planned plan_owner(const scatter_reduce_problem& problem, const plan::scope& scope) {
-  const machine& m = scope.machine;
-  memory_cost t = scatter_cost(problem, m);
-  t.sequential += m.streamed(problem.index_bytes() * (m.parallelism - 1), problem.index_bytes());
-  plan::planned plan = to_plan(t, m, true);
-  plan.add("ownership checks", ownership_check_seconds(problem, m));
-  return plan;
+  if (problem.indexed_count > std::uint64_t{1} << 32) return plan::rejected("slots are counted in 32 bits");
+  return price_owners(owned_shape_of_numbers(problem), problem, 1, scope.machine);
 }
 
-template <class Index, class T, class Op>
-first_bad reduce_owned(const scatter_reduce_problem& problem, const Index* index, const T* in, T* out,
-                       std::uint64_t begin, std::uint64_t end, Op op) {
-  constexpr std::uint64_t distance = prefetch_distance;
-  const std::uint64_t prefetch_end =
-      prefetches_writes(problem) && problem.count > distance ? problem.count - distance : 0;
-  const bool owns_all = end - begin == problem.indexed_count;
-  first_bad bad;
-  for (std::uint64_t i = 0; i < problem.count; ++i) {
-    const std::uint64_t to = index[i];
-    if (to - begin < end - begin) {
-      if (owns_all && i < prefetch_end)
-        prefetch(reinterpret_cast<const std::byte*>(out), index[i + distance] * sizeof(T), 1);
-      out[to] = op(out[to], in[i]);
-    } else if (to >= problem.indexed_count) {
-      bad.note(i);
-    }
-  }
-  return bad;
-}
-
-void run_owner(const context& ctx, const scatter_reduce_problem& problem, const plan::planned&,
-               const scatter_reduce_buffers& b, std::byte*) {
-  with_arrays_and_op(problem, b, [&](const auto* index, const auto* in, auto* out, auto op) {
-    for_each_checked_part(ctx, problem, problem.indexed_count, b.index, scatter_reduce_wording,
-                          [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
-                            return reduce_owned(problem, index, in, out, begin, end, op);
-                          });
+void run_owner(const context& ctx, const scatter_reduce_problem& problem, const plan::planned& plan,
+               const scatter_reduce_buffers& b, std::byte* scratch) {
+  const owned_reduction r{.in = static_cast<const std::byte*>(b.in.data),
+                          .in_stride = problem.record_bytes,
+                          .list = b.index,
+                          .out = static_cast<std::byte*>(b.out.data),
+                          .out_stride = problem.record_bytes,
+                          .width = 1,
+                          .kernels = kernels_of_rows(problem.type, problem.type, problem.op, false, 1)};
+  run_checked(ctx, problem, b.index, scatter_reduce_wording, [&] {
+    return combine_by_owners(r, owned_shape_of_numbers(problem), plan.decided.get<owned_decision>(), scratch);
   });
 }
 

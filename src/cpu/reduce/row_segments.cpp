@@ -103,13 +103,15 @@ struct reduction_frame {
 /// A thread's window on the list: where the rows of some hundred entries lie, and their weights.
 class entry_window {
  public:
-  explicit entry_window(const reduction_frame& frame) : f_(frame) {}
+  /// @param end  of the entries that will be combined, beyond which none is looked at
+  entry_window(const reduction_frame& frame, std::uint64_t end)
+      : f_(frame), end_(std::min(end, frame.r.bounds.entries)) {}
 
   /// Combines the rows of entries [begin, end), in order. Returns how many came; the others are faults.
   std::uint64_t combine(std::uint64_t begin, std::uint64_t end, void* sums, bool is_first) {
     std::uint64_t came = 0;
     for (std::uint64_t at = begin; at < end;) {
-      if (at - first_ >= count_) load(at);
+      if (at - first_ >= count_) load(at, end);
       std::uint64_t entries = std::min(end - at, first_ + count_ - at);
       if (f_.kernels.combine != nullptr && f_.prefetches) {
         entries = std::min(entries, f_.distance);
@@ -124,10 +126,10 @@ class entry_window {
   bool found_fault() const { return found_fault_; }
 
  private:
-  void load(std::uint64_t first) {
+  void load(std::uint64_t first, std::uint64_t least_end) {
     const segment_reduction& r = f_.r;
     first_ = first;
-    count_ = std::min(chunk_entries, r.bounds.entries - first);
+    count_ = std::min(chunk_entries, std::max(end_, least_end) - first);
     prefetched_ = 0;
     std::uint64_t bad = 0;
     with_entries(r.list, [&](const auto* entry) {
@@ -187,13 +189,14 @@ class entry_window {
   }
 
   const reduction_frame& f_;
+  std::uint64_t end_;
   std::uint64_t first_ = 0;
   std::uint64_t count_ = 0;
   std::uint64_t prefetched_ = 0;  ///< entries of the window
   bool has_bad_ = false;
   bool found_fault_ = false;
   std::uint64_t offsets_[chunk_entries];
-  alignas(8) std::byte weights_[chunk_entries * 8]{};
+  alignas(8) std::byte weights_[chunk_entries * 8];
 };
 
 class segment_run {
@@ -236,7 +239,8 @@ class segment_run {
 
   void do_segments(std::uint64_t begin, std::uint64_t end) {
     const segment_bounds& b = f_.r.bounds;
-    entry_window window(f_);
+    // Segments with ends of their own may lie anywhere.
+    entry_window window(f_, b.ends.data != nullptr ? b.entries : b.begin(end));
     bool has_faults = false;
     for (std::uint64_t s = begin; s < end; ++s) {
       const std::uint64_t first = b.begin(s);
@@ -322,7 +326,7 @@ class segment_run {
       }
       for_each_task(filled, d_.threads, [&](std::uint64_t p) {
         piece& of = arrays_.pieces[p];
-        entry_window window(f_);
+        entry_window window(f_, 0);
         of.rows = combine_piece(window, of.segment, b.begin(of.segment), b.end(of.segment), of.number,
                                 arrays_.row_of_piece(p));
         if (window.found_fault()) has_faults_.store(true, std::memory_order_relaxed);
@@ -375,7 +379,7 @@ bool reduce_segments(const segment_reduction& r, const segment_shape& shape, con
 
 // Instructions in digits: calls of kernels for each segment, and loops over the values of each row.
 double segment_step_seconds(const segment_shape& shape, std::uint64_t values_per_row, const machine& machine) {
-  constexpr double digits_per_segment = 4.6;
+  constexpr double digits_per_segment = 12;
   constexpr double digits_per_entry = 0.6;
   constexpr double digits_per_value = 0.05;
   return shared_digit_seconds(shape.segments, digits_per_segment, machine, machine.parallelism) +

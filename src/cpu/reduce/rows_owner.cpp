@@ -1,9 +1,4 @@
-#include "cpu/movement/memory_cost.hpp"
-#include "cpu/movement/record_copy.hpp"
-#include "cpu/reduce/kernels.hpp"
-#include "cpu/threads/cache_hints.hpp"
-#include "cpu/threads/checked_parts.hpp"
-#include "cpu/threads/core_speed.hpp"
+#include "cpu/reduce/owned_rows.hpp"
 
 namespace sheaf::cpu {
 
@@ -11,58 +6,51 @@ using namespace primitives;
 
 namespace {
 
-// Owner computes: each thread owns a range of the rows of out and goes over the whole list, adding to out where it
-// lies. Sums of more rows than a piece has would need a place of their own.
+owned_shape owned_shape_of(const scatter_reduce_rows_problem& p) {
+  return {.entries = p.count,
+          .slots = p.indexed_count,
+          .in_row_bytes = p.record_bytes,
+          .out_row_bytes = p.out_row_bytes(),
+          .piece_rows = p.order_matters() ? rows_per_piece(p.values_per_row) : ~std::uint64_t{0}};
+}
+
+// Owner computes: each thread goes over the whole list and combines the rows of its own slots where they lie in out.
 plan::planned plan_owner_of_rows(const scatter_reduce_rows_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
   if (p.needs_counts()) return plan::rejected("does not know how many rows have come to a row of out");
   if (p.sum() != p.out) return plan::rejected("rows are combined in another type than out's");
-  if (p.order_matters() && p.count > rows_per_piece(p.values_per_row)) {
-    return plan::rejected("more rows may come to one row of out than are combined in one piece");
-  }
-  plan::planned plan;
-  if (p.count > 0) plan = to_plan(scatter_cost(p, m), m, true);
+  if (p.indexed_count > std::uint64_t{1} << 32) return plan::rejected("slots are counted in 32 bits");
+  plan::planned plan = price_owners(owned_shape_of(p), p, p.values_per_row, m);
+  if (plan.scratch_bytes > m.memory_bytes / 4) return plan::rejected("its scratch would take a quarter of memory");
   if (!p.reads_out()) plan.add("identity", m.streamed(p.indexed_bytes(), p.indexed_bytes()));
-  constexpr double digits_per_check = 0.385;
-  constexpr double digits_per_row = 2;
-  plan.add("steps", shared_digit_seconds(p.count, digits_per_check, m, 1) +
-                        shared_digit_seconds(p.count, digits_per_row, m, m.parallelism));
   return plan;
 }
 
-template <class Index>
-first_bad combine_owned(const scatter_reduce_rows_problem& p, const scatter_reduce_rows_buffers& b,
-                        const reduction_kernels& kernels, const Index* index, std::uint64_t begin, std::uint64_t end) {
+void run_owner_of_rows(const context& ctx, const scatter_reduce_rows_problem& p, const plan::planned& plan,
+                       const scatter_reduce_rows_buffers& b, std::byte* scratch) {
+  const auto decided = plan.decided.get<owned_decision>();
   auto* const out = static_cast<std::byte*>(b.out.data);
-  const auto* const in = static_cast<const std::byte*>(b.in.data);
-  const std::uint64_t distance = prefetch_distance_of(p.record_bytes);
-  first_bad bad;
-  if (!p.reads_out()) {
-    for (std::uint64_t row = begin; row < end; ++row) {
-      kernels.clear(out + row * p.indexed_stride_bytes, p.values_per_row);
+  const owned_reduction r{.in = static_cast<const std::byte*>(b.in.data),
+                          .in_stride = p.sequential_stride_bytes,
+                          .list = b.index,
+                          .out = out,
+                          .out_stride = p.indexed_stride_bytes,
+                          .width = p.values_per_row,
+                          .kernels = kernels_of_rows(p.in, p.out, p.op, false, p.values_per_row)};
+  run_checked(ctx, p, b.index, scatter_reduce_rows_wording, [&] {
+    if (!p.reads_out()) {
+      for_each_range(p.indexed_count, parts_worth(p.indexed_bytes(), decided.threads),
+                     [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
+                       if (p.out_row_bytes() == r.out_stride) {
+                         r.kernels.clear(out + begin * r.out_stride, (end - begin) * r.width);
+                         return;
+                       }
+                       for (std::uint64_t row = begin; row < end; ++row) {
+                         r.kernels.clear(out + row * r.out_stride, r.width);
+                       }
+                     });
     }
-  }
-  for (std::uint64_t i = 0; i < p.count; ++i) {
-    if (i + distance < p.count) prefetch(out, index[i + distance] * p.indexed_stride_bytes, p.record_bytes);
-    const std::uint64_t to = index[i];
-    if (to - begin < end - begin) {
-      const std::uint64_t offset = i * p.sequential_stride_bytes;
-      kernels.combine(out + to * p.indexed_stride_bytes, in, &offset, nullptr, 1, p.values_per_row, false);
-    } else if (to >= p.indexed_count) {
-      bad.note(i);
-    }
-  }
-  return bad;
-}
-
-void run_owner_of_rows(const context& ctx, const scatter_reduce_rows_problem& p, const plan::planned&,
-                       const scatter_reduce_rows_buffers& b, std::byte*) {
-  const reduction_kernels kernels = kernels_of_rows(p.in, p.out, p.op, false, p.values_per_row);
-  with_index(b.index, [&](const auto* index) {
-    for_each_checked_part(ctx, p, p.indexed_count, b.index, scatter_reduce_rows_wording,
-                          [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
-                            return combine_owned(p, b, kernels, index, begin, end);
-                          });
+    return combine_by_owners(r, owned_shape_of(p), decided, scratch);
   });
 }
 
