@@ -4,8 +4,8 @@ import json
 import os
 import subprocess
 
-# A problem for each call whose variant can be forced. What a variant can do depends on it, which is why forced variants
-# may refuse others.
+# A problem for each call whose variant can be forced, or for each kind of it. What a variant can do depends on it, which
+# is why forced variants may refuse others.
 CALLS = {
     "gather": ["--count", "1000", "--table", "1000", "--record-bytes", "8"],
     "scatter": ["--count", "1000", "--table", "1000", "--record-bytes", "8"],
@@ -21,7 +21,10 @@ CALLS = {
     "build_hash_index": ["--count", "1000"],
     "list_rank": ["--count", "1000"],
     "list_scan": ["--count", "1000"],
+    "scatter_reduce_rows": ["--count", "1000", "--table", "1000", "--record-bytes", "4", "--value-type", "f32"],
     "spmv": ["--count", "1000", "--rows", "100", "--value-type", "f32"],
+    "spmm": ["--count", "1000", "--rows", "100", "--record-bytes", "64", "--value-type", "f32"],
+    "spmm --transposed": ["--count", "1000", "--rows", "100", "--record-bytes", "64", "--value-type", "f32"],
     "edge_sum": ["--count", "1000"],
 }
 
@@ -57,7 +60,7 @@ class Machine:
 
     def plan(self, call, backend):
         if (call, backend) not in self.plans:
-            self.plans[call, backend] = self.ask("plan", call, *CALLS[call], "--backend", backend)
+            self.plans[call, backend] = self.ask("plan", *call.split(), *CALLS[call], "--backend", backend)
         return self.plans[call, backend]
 
     def has(self, backend):

@@ -25,6 +25,7 @@ import here
 import large
 import lists
 import movement
+import reduce
 import reports
 import running
 import search
@@ -33,7 +34,7 @@ import sparse
 import split
 from trial import Case
 
-FAMILIES = [movement, split, sort, search, lists, sparse, edges, reports, large]
+FAMILIES = [movement, split, sort, search, lists, sparse, edges, reports, large, reduce]
 
 
 def drawers():

@@ -87,7 +87,8 @@ def plan_mistake(document):
     return None
 
 
-PLANNED = {"gather", "scatter", "split", "multi-split", "sort", "search", "rank", "scan", "spmv", "solve", "edges", "npb-cg"}
+PLANNED = {"gather", "scatter", "reduce", "split", "multi-split", "sort", "search", "rank", "scan", "spmv", "spmm", "solve",
+           "edges", "npb-cg"}
 
 
 class Planned(Trial):
@@ -106,6 +107,7 @@ def may_be_planned(trial):
 def planned(trial):
     """Nothing is written, and what is wrong with numbers that a plan does not read is not found."""
     like = Planned(trial.subcommand, trial.operands, trial.options)
+    like.options.pop("--verbose", None)
     if "--quiet" not in like.options:
         like.options["--json"] = None
     like.environment = trial.environment

@@ -1,9 +1,9 @@
-"""spmv, solve and npb-cg: products by sparse matrices, and linear systems."""
+"""spmv, spmm, solve and npb-cg: products by sparse matrices, and linear systems."""
 
 import math
 import os
 
-from arrays import is_npy, moderate_floats, random_floats, read_npy, rounded_to_f32, unpack
+from arrays import is_npy, moderate_floats, pack, put_array, put_floats, random_floats, read_npy, rounded_to_f32, unpack
 from matrices import draw_matrix, write_vector
 from trial import Trial
 
@@ -17,6 +17,8 @@ def draw_vector(case, count, code):
     """Numbers of a vector file. Those of f32 that are read as such may be special ones."""
     if case.chance(0.15):
         return unpack(code, random_floats(case.random, count, int(code[1])))
+    if code == "f2":
+        return unpack(code, pack(code, [case.random.uniform(-1000, 1000) for _ in range(count)]))
     return moderate_floats(case.random, count, code)
 
 
@@ -85,7 +87,7 @@ def spmv(case):
         values = draw_vector(case, x_count, file_code)
         trial.operands.append(write_vector(case, "x", values, file_code))
         x = as_read(case, trial, trial.operands[1], values, narrow)
-    alpha, beta, before = draw_scaling(case, trial, y_count, narrow)
+    alpha, beta, before = draw_scaling(case, trial, narrow, lambda: draw_vector_before(case, y_count))
     if transposed:
         trial.options["--transposed"] = None
     draw_value_type(case, trial, narrow)
@@ -107,8 +109,80 @@ def spmv(case):
     return trial
 
 
-def draw_scaling(case, trial, y_count, narrow):
-    """--alpha, --beta and --y. @returns what they are in the type of the sums"""
+def draw_vector_before(case, count):
+    """Writes the vector of --y. @returns (its name, its numbers)"""
+    code = case.pick(["f4", "f8"])
+    values = draw_vector(case, count, code)
+    return write_vector(case, "y before", values, code), values
+
+
+def draw_rows(case, stem, count, width):
+    """Writes a dense matrix. @returns (its name, its numbers row by row)"""
+    code = case.pick(["f2", "f4", "f8"])
+    values = draw_vector(case, count * width, code)
+    return put_floats(case, stem, code, (count, width), values), values
+
+
+def spmm(case):
+    trial = Trial("spmm")
+    matrix = draw_matrix(case)
+    narrow = case.chance(0.5)
+    code = "f4" if narrow else "f8"
+    transposed = case.chance(0.4)
+    x_count, y_count = (matrix.rows, matrix.columns) if transposed else (matrix.columns, matrix.rows)
+    most = 20000 // max(1, x_count, y_count, len(matrix.values))
+    width = max(1, min(most, case.pick([1, 1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 32, 33, 64, 65, 100, 128, 300, 1024])))
+    case.add_context(trial)
+    name, values = draw_rows(case, "x", x_count, width)
+    trial.operands = [matrix.name, name]
+    x = as_read(case, trial, name, values, narrow)
+    alpha, beta, before = draw_scaling(case, trial, narrow, lambda: draw_rows(case, "y before", y_count, width))
+    if transposed:
+        trial.options["--transposed"] = None
+    draw_value_type(case, trial, narrow)
+    if case.chance(0.05):
+        trial.options["--temporary"] = "."
+    if trial.exits == {0} and case.chance(0.08):
+        spoil_rows(case, trial, x_count, y_count, width)
+    trial.options["-o"] = out = case.name("y", ".npy")
+    if 0 in trial.exits:
+        sums = [Sum(code) for _ in range(y_count * width)]
+        for to, terms in enumerate(matrix.row_terms(range(x_count), transposed)):
+            for value, of in terms:
+                for k in range(width):
+                    sums[to * width + k].take(value, x[of * width + k], alpha)
+        if beta != 0:
+            for each, number in zip(sums, before):
+                each.take(beta, number)
+        trial.outputs[out] = is_npy(f"'<{code}'", (y_count, width), check=look_at_sums(sums, code, "y"))
+        wanted = {"records": len(matrix.values), "record_bytes": width * int(code[1])}
+        trial.report = lambda d: None if {name: d[name] for name in wanted} == wanted else f"the report has {d}, not {wanted}"
+    case.force_variant(trial, "spmm --transposed" if transposed else "spmm")
+    return trial
+
+
+def spoil_rows(case, trial, x_count, y_count, width):
+    """X or --y is of a type or shape that does not go with the matrix."""
+    of_y = case.chance(0.5) and trial.options.get("--beta", "0.0") != "0.0"
+    count = y_count if of_y else x_count
+    way = case.pick(["type", "one axis", "three axes", "rows", "empty rows", "wide rows", "text"] + ["width"] * of_y)
+    shape = {"one axis": (count * width,), "three axes": (count, width, 1), "rows": (count + 1, width),
+             "empty rows": (count, 0), "wide rows": (count, 1025), "width": (count, width + 1)}.get(way, (count, width))
+    descr, item = case.pick([("'<i4'", 4), ("'|u1'", 1), ("'<c8'", 8), ("'|b1'", 1)]) if way == "type" else ("'<f4'", 4)
+    if way == "text":
+        name = case.put("other.mtx", b"%%MatrixMarket matrix array real general\n1 1\n1\n")
+    else:
+        name = put_array(case, "other", descr, shape, bytes(math.prod(shape) * item), item)
+    if of_y:
+        trial.options["--y"] = name
+    else:
+        trial.operands[1] = name
+    trial.fail_with(3, name)
+
+
+def draw_scaling(case, trial, narrow, draw_before):
+    """--alpha, --beta and --y. @returns what they are in the type of the sums
+    @param draw_before  writes --y, and returns its name and its numbers"""
     alpha, beta, before = 1.0, 0.0, []
     if case.chance(0.3):
         alpha = case.pick([0.0, -1.0, 2.0, 0.5, -3.25, 1e-3])
@@ -116,15 +190,16 @@ def draw_scaling(case, trial, y_count, narrow):
     if case.chance(0.3):
         beta = case.pick([0.0, 1.0, -1.0, 0.25, -7.5])
         trial.options["--beta"] = repr(beta)
-        file_code = case.pick(["f4", "f8"])
-        values = draw_vector(case, y_count, file_code)
-        trial.options["--y"] = write_vector(case, "y before", values, file_code)
+        trial.options["--y"], values = draw_before()
         # Without beta, --y is not read.
         before = as_read(case, trial, trial.options["--y"], values, narrow) if beta else []
     if narrow and case.chance(0.03):
         name = case.pick(["--alpha", "--beta"] if "--y" in trial.options else ["--alpha"])
         trial.options[name] = "1e39"  # finite, and infinite in f32
         trial.fail_with(2, name)
+    elif beta and case.chance(0.03):
+        del trial.options["--y"]
+        trial.fail_with(2, "--beta")
     return (rounded_to_f32(alpha) if narrow else alpha), beta, before
 
 
@@ -240,4 +315,4 @@ def npb_cg(case):
     return trial
 
 
-FAMILY = {spmv: 4, solve: 3, npb_cg: 0.1}
+FAMILY = {spmv: 4, spmm: 4, solve: 3, npb_cg: 0.1}

@@ -6,7 +6,7 @@ import random
 # Where work can be done, and how often it is: a device of Mesa's takes a quarter of a second to open.
 BACKENDS = {"cpu": 10, "reference": 6, "auto": 3, "opengl": 1, "cuda": 5}
 
-REPEATED = {"gather", "scatter", "split", "multi-split", "rank", "scan"}  # which have --runs
+REPEATED = {"gather", "scatter", "reduce", "split", "multi-split", "rank", "scan", "spmm"}  # which have --runs
 
 
 class Trial:
@@ -50,7 +50,7 @@ class Trial:
                 self.piped_input = (operand, content)
                 break
         output = self.options.get("-o")
-        if output in self.outputs and case.chance(0.1):
+        if output in self.outputs and self.is_silent and case.chance(0.1):
             self.options["-o"] = case.pick(["-", "/dev/stdout"])
             self.piped_output = output
 
@@ -142,6 +142,9 @@ class Case:
             trial.options["--json"] = None
         if trial.subcommand not in ("plan", "version") and self.chance(0.1):
             trial.options["--quiet"] = None
+        elif trial.subcommand in REPEATED | {"spmv"} and self.chance(0.05):
+            trial.options["--verbose"] = None
+            trial.is_silent = False
 
     def force_variant(self, trial, call):
         """Makes the call take one of its variants, whether it is the cheapest or not, and maybe several times."""
@@ -153,7 +156,7 @@ class Case:
         if self.chance(0.5):
             trial.options["--variant"] = self.pick(names)
         else:
-            trial.environment["SHEAF_VARIANT"] = f"{call}:{self.pick(names)}"
+            trial.environment["SHEAF_VARIANT"] = f"{call.split()[0]}:{self.pick(names)}"
         trial.exits = {0, 2}  # a variant need not be able to do everything
 
     def draw_environment(self, trial):
