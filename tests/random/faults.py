@@ -23,6 +23,8 @@ def used_files(case, trial):
     words = [str(word) for word in trial.operands + list(trial.options.values())]
     if trial.options.get("--beta", "0.0") == "0.0" and "--y" in trial.options:
         words.remove(trial.options["--y"])  # not read without beta
+    if trial.subcommand == "reduce" and not {"--table", "--into"} & set(trial.options):
+        words.remove(trial.operands[1])  # what its damage makes of it may name more rows than a disk holds
     paths = [os.path.normpath(word.split(".npz:")[0] + ".npz" if ".npz:" in word else word) for word in words]
     return [path for path in paths if path in case.files]
 

@@ -18,11 +18,15 @@ import usage
 
 TESTER = pathlib.Path(__file__).with_name("random_commands.py")
 
-# What the stand-in does, by the name of the fault. `done` is what the program did, `outputs` are files that are new.
+# What the stand-in does, by the name of the fault. `words` are what the program is called with, `done` is what it did,
+# `outputs` are files that are new.
 STAND_IN = '''#!{python} -IS
 import os, subprocess, sys, time
 before = set(os.listdir("."))
-done = subprocess.run([{sheaf!r}] + sys.argv[1:], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+words = sys.argv[1:]
+if words[0] not in ("plan", "version"):
+    {words}
+done = subprocess.run([{sheaf!r}] + words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
 out, err, code = done.stdout, done.stderr, done.returncode
 if sys.argv[1] in ("plan", "version"):  # which tell the tester what there is
     sys.stdout.buffer.write(out)
@@ -43,9 +47,24 @@ for name in outputs:
         open(name, "wb").write(data)
 '''
 
+# The last bit of the first float that is not 0.
+CHANGE_A_LAST_BIT = '''
+for name in outputs:
+    data = bytearray(open(name, "rb").read())
+    begin = 10 + int.from_bytes(data[8:10], "little")
+    if data[:6] == bytes([147]) + b"NUMPY" and b"'<f" in data[:begin]:
+        width = int(data[data.index(b"'<f") + 3:][:1])
+        at = next((i for i in range(begin, len(data), width) if any(data[i:i + width - 1])), None)
+        if at is not None:
+            data[at] ^= 1
+            open(name, "wb").write(data)
+'''
+
 # What is done wrong, with which subcommands where not all will do, and what the tester says.
 FAULTS = {
-    "a flipped bit": (FLIP_A_BIT, ["gather", "split", "multi-split", "sort", "search", "scan", "spmv", "edges"], "not"),
+    "a flipped bit": (FLIP_A_BIT, ["gather", "split", "multi-split", "sort", "search", "scan", "reduce", "spmv", "spmm",
+                                   "edges"], "not"),
+    "a float that is not the nearest": (CHANGE_A_LAST_BIT, ["reduce", "spmv", "spmm"], "not"),
     "wrong usage that passes": ("if code == 2: code, err, out = 0, b'', b'{\"schema_version\": 1}'", None,
                                 "exit code 0, not 2|is missing"),
     "bad input that passes": ("if code == 3: code, err, out = 0, b'', b'{\"schema_version\": 1}'", None,
@@ -65,6 +84,20 @@ FAULTS = {
     "an exit code that is none": ("code = code and 99", None, "exit code 99, not"),
 }
 
+# What the program is told to do instead of what it was to do, with which subcommand, and what the tester says.
+INSTEAD = {
+    "a sum for a difference": ("words = [w.replace('subtract', 'add') for w in words]", "reduce", "row .* not"),
+    "a sum for a mean": ("words = [w.replace('mean', 'add') for w in words]", "reduce", "row .* not"),
+    "a sum for a product": ("words = [w.replace('multiply', 'add') for w in words]", "reduce", "row .* not"),
+    "a maximum for a minimum": ("words = ['max' if w == 'min' else w.replace('--op=min', '--op=max') for w in words]",
+                                "reduce", "row .* not"),
+    "a sum for a count": ("words = [w.replace('count', 'add') for w in words]", "reduce", "row .* not"),
+    "a matrix that is not transposed": ("words = [w for w in words if w != '--transposed']", "spmm", "not"),
+    "a factor that is left out": (
+        "words = ['--alpha=1' if w.startswith('--alpha=') else '1' if last == '--alpha' else w"
+        " for last, w in zip([''] + words, words)]", "spmm", "y.* not"),
+}
+
 
 class Finds(unittest.TestCase):
     sheaf = None
@@ -74,25 +107,28 @@ class Finds(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
 
-    def run_tester(self, fault, only, seconds=60):
+    def run_tester(self, fault, only, seconds=60, words="pass"):
         stand_in = pathlib.Path(tempfile.mkdtemp(dir=self.folder), "sheaf")
-        stand_in.write_text(STAND_IN.format(python=sys.executable, sheaf=self.sheaf, fault=fault), encoding="utf-8")
+        stand_in.write_text(STAND_IN.format(python=sys.executable, sheaf=self.sheaf, words=words, fault=fault),
+                            encoding="utf-8")
         stand_in.chmod(0o755)
-        words = [sys.executable, str(TESTER), "--sheaf", str(stand_in), "--seconds", str(seconds), "--stop-after", "1",
-                 "--limit", "2" if "sleep" in fault else "60", "--backend", "cpu"]
+        command = [sys.executable, str(TESTER), "--sheaf", str(stand_in), "--seconds", str(seconds), "--stop-after", "1",
+                   "--limit", "2" if "sleep" in fault else "60", "--backend", "cpu"]
         for subcommand in only or ["gather", "sort", "rank"]:
-            words += ["--only", subcommand]
-        return subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+            command += ["--only", subcommand]
+        return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
 
     def test_faults(self):
-        trials = [(name, fault, only, words) for name, (fault, subcommands, words) in FAULTS.items()
+        trials = [(name, {"fault": fault, "only": only}, said) for name, (fault, subcommands, said) in FAULTS.items()
                   for only in ([[s] for s in subcommands] if subcommands else [None])]
+        trials += [(name, {"fault": "", "only": [subcommand], "words": words}, said)
+                   for name, (words, subcommand, said) in INSTEAD.items()]
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            outcomes = list(pool.map(lambda trial: self.run_tester(trial[1], trial[2]), trials))
-        for (name, _, only, words), done in zip(trials, outcomes):
-            with self.subTest(fault=name, only=only):
+            outcomes = list(pool.map(lambda trial: self.run_tester(**trial[1]), trials))
+        for (name, how, said), done in zip(trials, outcomes):
+            with self.subTest(fault=name, only=how["only"]):
                 self.assertEqual(done.returncode, 1, done.stdout)
-                self.assertRegex(done.stdout, words)
+                self.assertRegex(done.stdout, said)
                 self.assertIn("again:", done.stdout)
 
     def test_a_case_is_rebuilt_from_its_seed(self):

@@ -5,6 +5,7 @@ import io
 
 import lists
 import movement
+import reduce
 import search
 import sort
 import split
@@ -218,5 +219,65 @@ def scan_of_many(case):
     return trial
 
 
+def reduce_of_many(case):
+    """Whole numbers, which wrap around, or small ones as floats, whose sums have no error in any order."""
+    if numpy is None:
+        return reduce.reduce(case)
+    rng = generator(case)
+    width = case.pick([1, 1, 2, 3, 4, 7, 16, 32, 64, 130])
+    count, rows = max(1, count_of(case) // width), max(1, count_of(case) // width)
+    code = case.pick(["i1", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8"])
+    op = case.pick(["add", "subtract", "min", "max", "count", "mean"])
+    is_float = code[0] == "f"
+
+    def draw(height):
+        if is_float:  # of f2 so small that sums of a row stay within what it holds
+            return rng.integers(-3, 4, (height, width)).astype(code)
+        return numbers(rng, case, height * width, code).reshape(height, width)
+    values, index = draw(count), index_of(rng, case, count, rows)
+    trial = Trial("reduce", [put(case, "in", values), put(case, "index", index)], {"-o": "out.npy", "--op": op})
+    base = draw(rows) if case.chance(0.5) else None
+    if base is None:
+        trial.options["--table"] = rows
+    else:
+        trial.options["--into"] = put(case, "base", base)
+    trial.outputs["out.npy"] = has_bytes_of(reduced(op, values, index.astype("i8"), rows, base))
+    reduce.draw_more(case, trial)
+    case.add_context(trial)
+    case.force_variant(trial, "scatter_reduce_rows")
+    return trial
+
+
+def reduced(op, values, index, rows, base):
+    """What reduce makes of these rows, of which the same row's lie side by side once they are in its order."""
+    code = values.dtype
+    is_float = code.kind == "f"
+    wide = numpy.dtype("f8" if is_float else f"{code.kind}8") if op == "mean" else numpy.dtype("f4") if code == "f2" else code
+    came = numpy.bincount(index, minlength=rows)[:, None]
+    if op == "count":
+        return (came + (0 if base is None else base.astype(wide))).astype(code) if is_float else \
+            came.astype(code) + (code.type(0) if base is None else base)
+    if op in ("min", "max"):
+        limits = (-numpy.inf, numpy.inf) if is_float else (numpy.iinfo(code).min, numpy.iinfo(code).max)
+        none = numpy.full((rows, values.shape[1]), limits[op == "min"], wide)
+    else:
+        none = numpy.zeros((rows, values.shape[1]), wide)
+    wanted = none if base is None else base.astype(wide)
+    order = numpy.argsort(index, kind="stable")
+    begins = numpy.flatnonzero(numpy.diff(index[order], prepend=-1))
+    named = index[order][begins]
+    combine = {"min": numpy.minimum, "max": numpy.maximum}.get(op, numpy.add)
+    parts = combine.reduceat(values[order].astype(wide), begins, axis=0, dtype=wide)
+    wanted[named] = (numpy.subtract if op == "subtract" else combine)(wanted[named], parts)
+    if op == "mean":
+        divisor = numpy.maximum(1, came + (base is not None))
+        if is_float:
+            return (wanted / divisor).astype("f4" if code == "f2" else code).astype(code)
+        divisor = divisor.astype(wide)
+        rounded_down = wanted // divisor
+        return (rounded_down + ((wanted < 0) & (rounded_down * divisor != wanted))).astype(code)
+    return wanted.astype(code)
+
+
 FAMILY = {gather_of_many: 0.25, scatter_of_many: 0.25, sort_of_many: 0.25, split_of_many: 0.25, search_of_many: 0.25,
-          scan_of_many: 0.25}
+          scan_of_many: 0.25, reduce_of_many: 0.25}

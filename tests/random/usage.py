@@ -47,8 +47,8 @@ OPTIONS = {
     "scan": {**LISTS, "--op": WORD, "--exclusive-from": ["", " ", "x", "1e999"], "--value-type": WORD},
     "spmv": {"-o": FILE, "--alpha": REAL, "--beta": REAL, "--y": FILE, "--runs": NUMBER_FROM_1, "--value-type": WORD,
              **CONTEXT, **MEMORY, **VARIANT, **TEMPORARY},
-    "spmm": {"-o": FILE, "--alpha": REAL, "--beta": REAL, "--y": FILE, "--runs": NUMBER_FROM_1, "--value-type": WORD, **CONTEXT, **MEMORY, **VARIANT,
-             **TEMPORARY},
+    "spmm": {"-o": FILE, "--alpha": REAL, "--beta": REAL, "--y": FILE, "--runs": NUMBER_FROM_1, "--value-type": WORD,
+             **CONTEXT, **MEMORY, **VARIANT, **TEMPORARY},
     "solve": {"-o": FILE, "--tolerance": REAL + ["-1"], "--absolute": REAL + ["-1"], "--iterations": WHOLE, "--history": FILE,
               "--value-type": WORD, **CONTEXT, **MEMORY, **REPEATED, **TEMPORARY},
     "edges": {"-o": FILE, "--dual": FILE, "--weights": FILE, "--function": WORD, "--runs": NUMBER_FROM_1,
@@ -71,6 +71,8 @@ OPTIONS = {
 # Options that exclude each other, or need another that is not there.
 PAIRS = {
     "scatter": [{"--table": "5", "--into": "in"}],
+    "reduce": [{"--table": "5", "--into": "in"}, {"--quiet": None, "--verbose": None}],
+    "spmm": [{"--beta": "nan", "--y": "in"}, {"--quiet": None, "--verbose": None}],
     "split": [{"--row-offsets": "in", "--unstable": None}, {"--bits": "0:1", "--keys": "in", "--categories": "5"},
               {"--key": "0:1", "--categories": "5"},
               {"--unstable": None, "--index": "gather"}],
