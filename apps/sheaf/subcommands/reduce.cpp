@@ -82,27 +82,28 @@ planned_call plan_of(const reduce_command& command, const context& ctx, const_va
 void run(const reduce_command& command) {
   require_output(command.output, {command.records_path, command.index, command.base});
   const context ctx = command.common.make_context();
-  const io::record_file in(command.records_path, 0);
+  constexpr const char* needed = "the header of an .npy file";
+  const io::record_file in(command.records_path, 0, needed);
   const bool reads_index = !command.table && command.base.empty();
   const io::index_file index(command.index, command.index_kind, "--index-type",
                              reads_index ? io::reading::all : command.common.wanted());
   std::optional<io::record_file> base;
-  if (!command.base.empty()) base.emplace(command.base, 0);
+  if (!command.base.empty()) base.emplace(command.base, 0, needed);
   const value_type type = value_type_of_file(in);
-  constexpr std::uint64_t most_row_bytes = std::uint64_t{65536} * 8;
+  const std::uint64_t most_row_bytes = std::uint64_t{65536} * bytes(type);
   const const_records planned_in = in.unmapped_rows(most_row_bytes);
   const std::uint64_t width = planned_in.record_bytes / bytes(type);
   const index_span indices = index.indices();
   if (planned_in.count != indices.count) {
     io::fail(command.index, "{} indices, but {} has {} rows", indices.count, command.records_path, planned_in.count);
   }
-  const std::uint64_t count = base            ? base->unmapped_rows(most_row_bytes).count
-                              : command.table ? *command.table
-                                              : rows_named_by(indices);
   if (base && (value_type_of_file(*base) != type ||
                base->unmapped_rows(most_row_bytes).record_bytes != planned_in.record_bytes)) {
     io::fail(base->path(), "rows of another type or width than those of {}", in.path());
   }
+  const std::uint64_t count = base            ? base->unmapped_rows(most_row_bytes).count
+                              : command.table ? *command.table
+                                              : rows_named_by(indices);
   io::npy_type native = in.type();
   const std::string descr = fmt::format("'{}{}{}'", native.item_bytes == 1 ? '|' : '<', native.kind, native.item_bytes);
   std::vector<std::uint64_t> shape{count};
@@ -115,7 +116,8 @@ void run(const reduce_command& command) {
       {{"the result", result_bytes},
        {"copies on the device", bytes_on_device(ctx, read_bytes) + bytes_on_device(ctx, result_bytes)}});
   command.common.limit_scratch(ctx);
-  command.common.require_memory_to_verify(bytes_of(bytes_of(count, width), 2 * sizeof(double)));
+  command.common.require_memory_to_verify(jobs::bytes_to_check_a_reduction({nullptr, planned_in.count, width, type},
+                                                                           {nullptr, count, width, type}, command.op));
   const planned_call planned = plan_of(command, ctx, {nullptr, planned_in.count, width, type}, indices, count);
   if (command.common.plans_only) {
     std::vector<std::string> read = read_when_opened({command.records_path, command.index, command.base});

@@ -126,9 +126,10 @@ void run_typed(const spmm_command& command) {
   }
   const context ctx = command.common.make_context();
   require_output(command.output, {command.matrix, command.x, command.y});
-  const io::record_file x_file(command.x, 0);
+  constexpr const char* needed = "the header of an .npy file";
+  const io::record_file x_file(command.x, 0, needed);
   std::optional<io::record_file> y_file;
-  if (command.beta != 0) y_file.emplace(command.y, 0);
+  if (command.beta != 0) y_file.emplace(command.y, 0, needed);
   const io::csr_matrix<Value> matrix =
       io::read_matrix_market<Value>(command.matrix, {.threads = command.common.host_threads()});
   const std::uint64_t x_count = command.transposed ? matrix.rows : matrix.columns;

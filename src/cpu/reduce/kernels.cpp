@@ -223,6 +223,7 @@ void clear_row(void* to, std::uint64_t width) {
 
 template <class Out, class Sum>
 void count_rows(void* to, std::uint64_t width, std::uint64_t rows, bool adds) {
+  if (adds && rows == 0) return;  // adding 0 changes -0, and NaN that signals
   Out* const out = static_cast<Out*>(to);
   const Sum number = converted<Sum>(rows);
   for (std::uint64_t k = 0; k < width; ++k) {

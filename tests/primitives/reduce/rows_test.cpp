@@ -272,6 +272,21 @@ TEST(Rows, MeanOfOutCountsItAsOneRow) {
   EXPECT_EQ(out, (std::vector<std::int32_t>{-4, 9, 0}));
 }
 
+TEST(Rows, CountsLeaveRowsThatNoneComesTo) {
+  const std::vector<std::uint32_t> index{1};
+  const std::vector<float16> in(1);
+  for (const std::string variant : {"reference.serial", "cpu.sorted"}) {
+    const context ctx = context::cpu(1);
+    // -0, and a NaN that signals, which any sum makes quiet
+    std::vector<float16> out{float16::from_bits(0x8000), float16(1.0F), float16::from_bits(0x7d01)};
+    scatter_reduce(ctx, const_value_rows(const_values(in)), index, value_rows(values(out)), reduction::count,
+                   {.variant = variant});
+    EXPECT_EQ(out[0].bits, 0x8000) << variant;
+    EXPECT_EQ(static_cast<float>(out[1]), 2.0F) << variant;
+    EXPECT_EQ(out[2].bits, 0x7d01) << variant;
+  }
+}
+
 class RowsArguments : public testing::Test {
  protected:
   void refuses(const std::string& message, const_value_rows from, index_span list, value_rows to,

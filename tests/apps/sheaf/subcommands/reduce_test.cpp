@@ -1,4 +1,7 @@
 // sheaf reduce and sheaf spmm on files of numpy.
+#include <cstdint>
+#include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +26,9 @@ class CliReduce : public cli_test {
     folder.write("base.npy", npy_file("'<f4'", "(3, 2)", bytes_of<float>({10, 10, 20, 20, 30, 30})));
     folder.write("half.npy", npy_file("'<f2'", "(2, 1)", bytes_of<std::uint16_t>({0x3c00, 0x4000})));
     folder.write("two.npy", npy_file("'<i4'", "(2,)", bytes_of<std::int32_t>({0, 0})));
+    folder.write("wide.npy", npy_file("'|i1'", "(1, 65537)", std::string(65537, '\0')));
+    folder.write("raw.bin", std::string(8, '\0'));
+    folder.write("one.npy", npy_file("'<i4'", "(1,)", bytes_of<std::int32_t>({0})));
     folder.write("bad.npy", npy_file("'<i8'", "(4,)", bytes_of<std::int64_t>({2, 0, 3, 0})));
     folder.write("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 3\n1 1 1.5\n1 3 2\n2 2 -1\n");
     folder.write("x.npy", npy_file("'<f8'", "(3, 2)", bytes_of<double>({1, 2, 10, 20, 100, 200})));
@@ -57,6 +63,10 @@ TEST_F(CliReduce, RefusesWhatCannotBeCombined) {
                  "sheaf reduce: bad.npy: index[2] is 3, past the output's 3 rows");
   expect_failure("reduce in.npy of.npy --into half.npy -o out.npy", 3,
                  "sheaf reduce: half.npy: rows of another type or width than those of in.npy");
+  expect_failure("reduce wide.npy one.npy -o out.npy", 3,
+                 "sheaf reduce: wide.npy: rows of shape (65537,) of '|i1' take 65537 bytes; records take 1 to 65536");
+  expect_failure("reduce raw.bin one.npy -o out.npy", 3, "sheaf reduce: raw.bin: not an .npy file");
+  expect_failure("spmm a.mtx raw.bin -o out.npy", 3, "sheaf spmm: raw.bin: not an .npy file");
 }
 
 TEST_F(CliReduce, ReportsWhatItDid) {
@@ -100,6 +110,38 @@ TEST(ReductionMistake, NamesTheFirstValueThatIsWrong) {
   out[3] = 4.00001F;
   EXPECT_TRUE(mistake(reduction::add).value_or("").starts_with("value 1 of row 1 is 4.0000"));
   EXPECT_EQ(mistake(reduction::min), "value 1 of row 1 is not that of the reference");
+}
+
+/// What is wrong with the one value that values were combined to.
+template <class T>
+std::optional<std::string> mistake_of_one(const std::vector<T>& in, T out, reduction op) {
+  const std::vector<std::uint32_t> index(in.size(), 0);
+  return jobs::reduction_mistake({in.data(), in.size(), 1, value_type_of<T>()}, index, {&out, 1, 1, value_type_of<T>()},
+                                 nullptr, op);
+}
+
+TEST(ReductionMistake, JudgesWhatNoOrderTakesOutOfTheRange) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(mistake_of_one<float>({1e30F, 1e30F, 1e-30F}, infinity, reduction::multiply), std::nullopt);
+  EXPECT_EQ(mistake_of_one<float>({1e-30F, 1e-30F, 1e30F}, 0, reduction::multiply), std::nullopt);
+  EXPECT_EQ(mistake_of_one<float>({2e38F, 2e38F, 2e38F}, infinity, reduction::mean), std::nullopt);
+  EXPECT_NE(mistake_of_one<float>({1e30F, 1e-30F}, infinity, reduction::multiply), std::nullopt);
+  EXPECT_NE(mistake_of_one<float>({0, 1e-30F, 1e-30F}, 1, reduction::multiply), std::nullopt);
+  EXPECT_NE(mistake_of_one<float>({1e38F, 1e38F}, infinity, reduction::mean), std::nullopt);
+}
+
+TEST(ReductionMistake, MeasuresSmallNumbersByTheirOwnSize) {
+  // Near 0 the last bit of a float16 is 2^-24.
+  const std::vector<float16> third{float16(0x1p-23F), float16(0.0F), float16(0.0F)};
+  EXPECT_EQ(mistake_of_one<float16>(third, float16(0x1p-24F), reduction::mean), std::nullopt);
+  EXPECT_NE(mistake_of_one<float16>(third, float16(0x1p-22F), reduction::mean), std::nullopt);
+  EXPECT_NE(mistake_of_one<float>({1e-20F}, 2e-20F, reduction::add), std::nullopt);
+}
+
+TEST(ReductionMistake, WantsNanWhereOneCame) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(mistake_of_one<float>({1, nan}, nan, reduction::add), std::nullopt);
+  EXPECT_EQ(mistake_of_one<float>({1, nan}, 1, reduction::add), "value 0 of row 0 is 1, not NaN");
 }
 
 }  // namespace
