@@ -112,7 +112,7 @@ def scatter_of_many(case):
     numpy.maximum.at(last, index, numpy.arange(count))
     wanted[last >= 0] = records[last[last >= 0]]
     trial = Trial("scatter", [put(case, "in", records), put(case, "index", index)],
-                  {"-o": "out.npy", "--count": rows})
+                  {"-o": "out.npy", "--table": rows})
     trial.outputs["out.npy"] = has_bytes_of(wanted)
     movement.add_context(case, trial, records.itemsize, count)
     case.force_variant(trial, "scatter")
@@ -255,8 +255,8 @@ def reduced(op, values, index, rows, base):
     wide = numpy.dtype("f8" if is_float else f"{code.kind}8") if op == "mean" else numpy.dtype("f4") if code == "f2" else code
     came = numpy.bincount(index, minlength=rows)[:, None]
     if op == "count":
-        return (came + (0 if base is None else base.astype(wide))).astype(code) if is_float else \
-            came.astype(code) + (code.type(0) if base is None else base)
+        held = numpy.zeros((rows, values.shape[1]), code) if base is None else base
+        return (held.astype("f8") + came).astype(code) if is_float else held + came.astype(code)
     if op in ("min", "max"):
         limits = (-numpy.inf, numpy.inf) if is_float else (numpy.iinfo(code).min, numpy.iinfo(code).max)
         none = numpy.full((rows, values.shape[1]), limits[op == "min"], wide)
