@@ -100,6 +100,8 @@ def spoil(case, trial):
     options = OPTIONS[trial.subcommand]
     if way == "value" and options:
         name = case.pick(list(options))
+        if name == "--variant":  # is looked for once there is memory for the result
+            trial.options.pop("--memory", None)
         # An empty value is what a shell makes of a variable that is not set.
         trial.options[name] = "" if case.chance(0.4) else case.pick(options[name])
     elif way == "pair" and trial.subcommand in PAIRS:
