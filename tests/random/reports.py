@@ -9,6 +9,9 @@ PATTERNS = ["unknown", "sequential", "random", "partitioned:8", "clustered:64", 
 INDEX_TYPES = ["u32", "u64", "i32", "i64"]
 FLOATS = ["f32", "f64"]
 VALUES = ["i32", "u32", "i64", "u64", "f32", "f64"]
+ROW_VALUES = VALUES + ["i8", "u8", "i16", "u16", "f16", "bf16"]
+REDUCTIONS = ["add", "min", "max", "subtract", "multiply", "mean", "count"]
+ORDERS = ["deterministic", "unordered"]
 
 
 def size(case):
@@ -43,6 +46,16 @@ def fields(case):
         "hash_find": ({"--count": size(case)}, table),
         "scatter_reduce": ({"--count": size(case), "--table": size(case)},
                            {**index, "--value-type": case.pick(VALUES), "--op": case.pick(["add", "min", "max", "subtract"])}),
+        "scatter_reduce_rows": ({"--count": size(case), "--table": size(case), "--record-bytes": width * 8},
+                                {**index, "--value-type": case.pick(ROW_VALUES), "--op": case.pick(REDUCTIONS),
+                                 "--order": case.pick(ORDERS), "--start": case.pick(["out", "identity"]),
+                                 "--result-type": case.pick(ROW_VALUES)}),
+        "gather_reduce": ({"--count": size(case), "--table": size(case), "--record-bytes": width * 8},
+                          {**index, "--value-type": case.pick(ROW_VALUES), "--op": case.pick(REDUCTIONS),
+                           "--segment-entries": case.pick([1, 7, 1000]), "--weighted": None}),
+        "spmm": ({"--count": size(case), "--record-bytes": width * 8},
+                 {"--rows": size(case), "--columns": size(case), "--value-type": case.pick(FLOATS),
+                  "--order": case.pick(ORDERS), "--transposed": None}),
         "list_rank": ({"--count": size(case)}, {"--lists": case.pick(["one", "many"]), "--pattern": "random"}),
         "list_scan": ({"--count": size(case)}, {"--value-type": case.pick(VALUES), "--op": case.pick(["add", "min", "mul"]),
                                                 "--exclusive-from": case.pick(["0", "1.5", "-7"])}),
