@@ -39,8 +39,11 @@ class Sum:
         self.code = code
         self.terms = []
         self.lost = 0.0  # what is lost where numbers below the normal ones count as zero
+        self.parts = 0.0  # sizes of products of two of the factors, which a third may make small again
 
     def take(self, *factors):
+        pairs = [abs(a * b) for i, a in enumerate(factors) for b in factors[:i] if math.isfinite(a) and math.isfinite(b)]
+        self.parts += max(pairs, default=0.0)
         product = 1.0
         for factor in factors:
             product *= factor
@@ -52,7 +55,7 @@ class Sum:
     def mistake(self, found):
         finite = [t for t in self.terms if math.isfinite(t)]
         magnitudes = sum(map(abs, finite))
-        if magnitudes > LARGEST[self.code] / 4:
+        if max(magnitudes, self.parts) > LARGEST[self.code] / 4:
             return None  # some part of the sum may be infinite
         odd = {repr(t) for t in self.terms if not math.isfinite(t)}
         if odd:
