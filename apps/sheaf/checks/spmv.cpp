@@ -26,6 +26,7 @@ struct exact_sum {
 
   long double sum = 0;
   long double magnitudes = 0;
+  long double finite = 0;     ///< of them, those of finite terms
   long double underflow = 0;  ///< what is lost where numbers below the normal ones are taken for zero
   std::uint64_t terms = 0;
   bool is_judged = true;  ///< false where terms may overflow together
@@ -36,8 +37,10 @@ struct exact_sum {
     sum += term;
     magnitudes += std::abs(term);
     ++terms;
-    if (std::isfinite(magnitudes) && magnitudes > limits::max()) is_judged = false;
     if (!std::isfinite(term)) return;
+    // Beside an infinity too: with terms that overflow it may become NaN.
+    finite += std::abs(term);
+    if (finite > limits::max()) is_judged = false;
     underflow += 2 * least;
     if (std::abs(left) < least || std::abs(right) < least) underflow += std::abs(term);
   }
@@ -49,7 +52,8 @@ struct exact_sum {
     sum *= by;
     magnitudes *= factor;
     underflow = std::isfinite(factor) ? factor * underflow + limits::min() : underflow;
-    if (std::isfinite(magnitudes) && magnitudes > limits::max()) is_judged = false;
+    finite = std::isfinite(factor) ? factor * finite : 0;
+    if (finite > limits::max()) is_judged = false;
   }
   long double slack() const {
     return static_cast<long double>(terms + 2) * limits::epsilon() * magnitudes + 2 * underflow;

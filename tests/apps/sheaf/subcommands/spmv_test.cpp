@@ -405,6 +405,18 @@ TEST_F(ProductCheck, MultipliesSumsByAnAlphaThatIsNotFinite) {
   EXPECT_NE(mistake({0, nan}, {infinity, 0, nullptr, false}), std::nullopt);
 }
 
+TEST_F(ProductCheck, DoesNotJudgeTermsThatOverflowBesideInfinity) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  x = {infinity, 10, -1e308};
+  numbers = {1.5, 2, -1};
+  EXPECT_EQ(mistake({nan, -10}), std::nullopt) << "-2e308 is -infinity in f64";
+  EXPECT_EQ(mistake({infinity, -10}), std::nullopt);
+  numbers = {1.5, 1, -1};
+  EXPECT_EQ(mistake({infinity, -10}), std::nullopt);
+  EXPECT_NE(mistake({nan, -10}), std::nullopt);
+}
+
 TEST_F(ProductCheck, DoesNotJudgeSumsThatOverflowBeforeAlpha) {
   numbers = {1.5e308, 1e307, -1};
   x = {1, 1, 100};
