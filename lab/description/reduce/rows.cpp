@@ -319,11 +319,13 @@ void fill_rows_array(const context& ctx, const problem_spec& p, std::uint64_t co
     case places::index: fill_index_list(ctx, p, copy, array); break;
     case places::offsets: over_items(ctx, array.count, fill_segment_offsets{source, array.data, bytes(p.index)}); break;
     case weights_place: over_items(ctx, array.count, fill_row_weights{source, array.data}); break;
-    default:
+    case places::target:
       if (source.begins_empty)
         wipe(ctx, array);
       else
         over_items(ctx, array.count * source.width, fill_rows_before{source, array.data});
+      break;
+    default: break;  // the check fills what it works in
   }
 }
 
@@ -467,8 +469,7 @@ constexpr sample samples_of_scatter[] = {{"scatter_reduce_rows/uniform:s4096/r25
                                          {"scatter_reduce_rows/uniform:s4096/r256/u32+f32", true},
                                          {"scatter_reduce_rows/zipf:s4096/r68/u32+f32+identity"},
                                          {"scatter_reduce_rows/uniform:s4096/r128/u64+f16_to_f32"},
-                                         {"scatter_reduce_rows/uniform:s4096/r24/i32+u64"},
-                                         {"scatter_reduce_rows/uniform:s4096/r64/u32+bf16+mean+identity"}};
+                                         {"scatter_reduce_rows/uniform:s4096/r24/i32+u64"}};
 constexpr sample samples_of_gather[] = {{"gather_reduce/uniform:s4096:x16/r256/u32+f32"},
                                         {"gather_reduce/zipf:s4096:x5/r28/u32+f32+weights"},
                                         {"gather_reduce/uniform:s4096:x40/r64/i64+i8_to_i32"}};
