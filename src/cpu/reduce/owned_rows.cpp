@@ -349,6 +349,7 @@ plan::planned price_owners(const owned_shape& shape, const movement& moved, std:
   constexpr double digits_per_row = 0.3;
   constexpr double digits_per_value = 0.03;
   constexpr double digits_per_count = 0.3;
+  constexpr double overlapped = 0.8;  ///< of the accesses to out: rows ahead are prefetched
   const double digits_per_look = bytes(moved.index) == 4 ? 0.08 : 0.4;
   plan::planned plan;
   plan.decided.set(d);
@@ -365,7 +366,7 @@ plan::planned price_owners(const owned_shape& shape, const movement& moved, std:
       digits_per_row + digits_per_value * static_cast<double>(values_per_row) + (d.pieces > 0 ? digits_per_count : 0);
   plan.add_overlapped(overlap_exponent,
                       {{"streamed", t.sequential + t.indexed_streamed},
-                       {"random write", t.indexed_random * all_threads},
+                       {"random write", overlapped * t.indexed_random * all_threads},
                        {"steps", shared_digit_seconds(shape.entries, digits, machine, d.threads) +
                                      shared_digit_seconds(shape.entries, digits_per_look, machine, 1)}});
   return plan;

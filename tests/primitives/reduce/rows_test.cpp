@@ -149,6 +149,47 @@ TEST_P(EveryRowsVariant, HasTheSameBitsForEveryNumberOfThreadsAndRun) {
   }
 }
 
+// The tree is that of rows_per_piece(), so that the variant decides no bit either: lists whose slots have just as many
+// rows as a piece, one more, many pieces, few rows beside many, and bad entries between.
+TEST_P(EveryRowsVariant, HasTheSameBitsAsTheOthersOfTheCpu) {
+  struct shape {
+    const char* pattern;
+    std::uint64_t count;
+    std::uint64_t slots;
+  };
+  constexpr shape shapes[] = {{"same", 1024, 1},     {"same", 1025, 1},        {"same", 5 * 1024, 1},
+                              {"uniform", 9000, 2},  {"uniform", 70'000, 3},   {"zipf", 70'000, 30'000},
+                              {"zipf", 30'000, 400}, {"identity", 6000, 6000}, {"uniform", 70'000, 30'000}};
+  for (const auto& [name, ctx] : contexts_to_try(GetParam())) {
+    if (ctx.backend() != backend_kind::cpu || GetParam() == "reference.serial") continue;
+    for (const shape& s : shapes) {
+      for (const std::uint64_t width : {1, 2, 3, 4, 8, 17, 80}) {
+        for (const reduction_start start : {reduction_start::out, reduction_start::identity}) {
+          const rows_case c{s.pattern,      s.count,         s.slots,
+                            width,          value_type::f32, value_type::f32,
+                            reduction::add, start,           turn(every_index, width)};
+          const rows_trial t(c, {{s.count / 3, ~std::uint64_t{0}}});
+          SCOPED_TRACE(fmt::format("{} on {}", c.description(), name));
+          rows_result sorted;
+          rows_result got;
+          const auto call = [&](const char* variant) {
+            return [&, variant](const_value_rows in, index_span index, value_rows out, values) {
+              scatter_reduce(context::cpu(1), in, index, out, c.op, {.start = start, .variant = variant});
+            };
+          };
+          const bool has_sorted = with_rows(context::cpu(1), t, sorted, call("cpu.sorted"));
+          if (!run(ctx, t, got)) continue;
+          EXPECT_THROW(ctx.wait(), error);
+          ASSERT_TRUE(has_sorted);
+          EXPECT_EQ(sorted.out, got.out);
+          expect_rows(got, t);
+          if (testing::Test::HasFailure()) return;
+        }
+      }
+    }
+  }
+}
+
 TEST_P(EveryRowsVariant, SkipsBadIndicesAndNamesTheFirst) {
   for (const reduction op : {reduction::add, reduction::count, reduction::min}) {
     for (const std::uint64_t width : {3, 20}) {
