@@ -90,7 +90,13 @@ template <reduction Op, bool HasWeights, class Sum>
   while (width >= 8 * lanes) take.template operator()<32, 8>();
   while (width >= 2 * lanes) take.template operator()<32, 2>();
   while (width >= lanes) take.template operator()<32, 1>();
-  while (width > 0) take.template operator()<sizeof(Sum), 1>();
+  if (width >= lanes / 2) take.template operator()<16, 1>();
+  if constexpr (lanes > 4) {
+    if (width >= lanes / 4) take.template operator()<8, 1>();
+  }
+  for (; width > 0; --width, ++sums, base += sizeof(Sum)) {
+    combine_narrow<Op, HasWeights, 1, Sum>(sums, base, offsets, weights, rows, is_first);
+  }
 }
 
 // Two rows at a time, so that sums are read and written half as often.
@@ -144,7 +150,7 @@ template <reduction Op, bool HasWeights, std::uint64_t Width, class In, class Su
   constexpr std::uint64_t width_bytes = Width * sizeof(Sum);
   if constexpr (has_vectors<Op, In, Sum> && Width > 0 && width_bytes % 32 == 0) {
     combine_vectors<Op, HasWeights, 32, width_bytes / 32>(sums, base, offsets, weights, rows, is_first);
-  } else if constexpr (has_vectors<Op, In, Sum> && Width > 0 && (width_bytes & (width_bytes - 1)) == 0) {
+  } else if constexpr (has_vectors<Op, In, Sum> && Width > 1 && (width_bytes & (width_bytes - 1)) == 0) {
     combine_vectors<Op, HasWeights, width_bytes, 1>(sums, base, offsets, weights, rows, is_first);
   } else if constexpr (has_vectors<Op, In, Sum> && Width == 0) {
     combine_by_vectors<Op, HasWeights>(sums, base, offsets, weights, rows, width, is_first);

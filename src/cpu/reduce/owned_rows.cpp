@@ -144,8 +144,11 @@ class owners {
       : r_(r), list_(list), shape_(shape), d_(d), arrays_(core::arrays_in<owned_arrays>(scratch, shape, d)) {}
 
   first_bad run() {
-    counts_pieces_ = may_have_pieces();
-    cut();
+    const std::vector<std::uint64_t> sampled =
+        d_.threads > 1 || d_.pieces > 0 ? sample() : std::vector<std::uint64_t>{};
+    // Counting the rows of each slot is right in any case, but slower where none has several pieces.
+    counts_pieces_ = d_.pieces > 0 && (has_long_slot(sampled) || may_have_pieces());
+    cut(sampled);
     std::atomic<std::uint64_t> lowest = first_bad{}.position;
     for_each_part(d_.threads, [&](std::uint64_t part) {
       const first_bad found = combine(cuts_[part], cuts_[part + 1]);
@@ -160,7 +163,6 @@ class owners {
  private:
   // Whether a bucket of slots has more rows than a piece, so that one of its slots may.
   bool may_have_pieces() {
-    if (d_.pieces == 0) return false;
     if (d_.buckets == 0) return true;
     for_each_range(shape_.entries, d_.threads, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t part) {
       std::uint32_t* const counts = arrays_.counts_of_buckets + part * d_.buckets;
@@ -186,21 +188,36 @@ class owners {
     return false;
   }
 
-  // Cuts the slots where threads get about equal numbers of entries, by a sample of the list.
-  void cut() {
-    cuts_.assign(d_.threads + 1, 0);
-    cuts_[d_.threads] = shape_.slots;
-    if (d_.threads == 1) return;
+  // The slots of entries from all over the list, in order.
+  std::vector<std::uint64_t> sample() const {
     const std::uint64_t samples = std::min(most_samples, shape_.entries / entries_per_sample);
     const std::uint64_t step = shape_.entries / std::max<std::uint64_t>(1, samples);
-    std::vector<std::uint64_t> sample;
+    std::vector<std::uint64_t> taken;
     std::uint64_t random = 1;
     for (std::uint64_t i = 0; i < samples; ++i) {
       random = random * 6364136223846793005U + 1442695040888963407U;
       const std::uint64_t slot = list_[i * step + (random >> 33) % step];
-      if (slot < shape_.slots) sample.push_back(slot);
+      if (slot < shape_.slots) taken.push_back(slot);
     }
-    std::ranges::sort(sample);
+    std::ranges::sort(taken);
+    return taken;
+  }
+
+  // Whether some slot has so many entries of a sample that it hardly has fewer rows than a piece.
+  bool has_long_slot(const std::vector<std::uint64_t>& sample) const {
+    std::uint64_t most = 0;
+    for (std::uint64_t i = 0, run = 0; i < sample.size(); ++i) {
+      run = i > 0 && sample[i] == sample[i - 1] ? run + 1 : 1;
+      most = std::max(most, run);
+    }
+    constexpr std::uint64_t least_sure = 8;
+    return most >= least_sure && most * (shape_.entries / sample.size()) > 4 * shape_.piece_rows;
+  }
+
+  // Cuts the slots where threads get about equal numbers of entries.
+  void cut(const std::vector<std::uint64_t>& sample) {
+    cuts_.assign(d_.threads + 1, 0);
+    cuts_[d_.threads] = shape_.slots;
     for (std::uint64_t part = 1; part < d_.threads; ++part) {
       std::uint64_t at = part_begin(shape_.slots, d_.threads, part);
       if (!sample.empty()) {
@@ -346,6 +363,7 @@ first_bad combine_by_owners(const owned_reduction& r, const owned_shape& shape, 
 plan::planned price_owners(const owned_shape& shape, const movement& moved, std::uint64_t values_per_row,
                            const machine& machine) {
   const owned_decision d = decide_owners(shape, machine);
+  constexpr std::uint64_t one = 1;
   constexpr double digits_per_row = 0.3;
   constexpr double digits_per_value = 0.03;
   constexpr double digits_per_count = 0.3;
@@ -361,13 +379,19 @@ plan::planned price_owners(const owned_shape& shape, const movement& moved, std:
   const bool shares_lines = shape.in_row_bytes < line_bytes;
   const std::uint64_t again = moved.index_bytes() + (shares_lines ? moved.sequential_bytes() : 0);
   t.sequential += machine.streamed(again * (d.threads - 1), again);
-  const double all_threads = static_cast<double>(machine.parallelism) / static_cast<double>(d.threads);
-  const double digits =
-      digits_per_row + digits_per_value * static_cast<double>(values_per_row) + (d.pieces > 0 ? digits_per_count : 0);
+  // Rows of one slot come one after the other, and each waits until the one before is in out.
+  constexpr double digits_of_chain = 2;
+  const bool is_repeated = moved.pattern.shape == access_pattern::kind::repeated;
+  const std::uint64_t slots = std::max(one, is_repeated ? std::min(moved.pattern.parameter, shape.slots) : shape.slots);
+  const std::uint64_t threads = std::min(d.threads, slots);
+  const double all_threads = static_cast<double>(machine.parallelism) / static_cast<double>(threads);
+  const double digits = digits_per_row + digits_per_value * static_cast<double>(values_per_row) +
+                        (d.pieces > 0 ? digits_per_count : 0) +
+                        digits_of_chain * static_cast<double>(threads) / static_cast<double>(slots);
   plan.add_overlapped(overlap_exponent,
                       {{"streamed", t.sequential + t.indexed_streamed},
                        {"random write", overlapped * t.indexed_random * all_threads},
-                       {"steps", shared_digit_seconds(shape.entries, digits, machine, d.threads) +
+                       {"steps", shared_digit_seconds(shape.entries, digits, machine, threads) +
                                      shared_digit_seconds(shape.entries, digits_per_look, machine, 1)}});
   return plan;
 }

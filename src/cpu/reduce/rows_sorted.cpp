@@ -33,7 +33,9 @@ movement gather_of_rows(const scatter_reduce_rows_problem& p) {
   gather.indexed_count = p.count;
   gather.indexed_stride_bytes = p.sequential_stride_bytes;
   const auto shape = p.pattern.shape;
-  if (shape != access_pattern::kind::sequential && shape != access_pattern::kind::clustered) {
+  if (p.indexed_count == 1) {
+    gather.pattern = access_pattern::sequential();
+  } else if (shape != access_pattern::kind::sequential && shape != access_pattern::kind::clustered) {
     gather.pattern = access_pattern::random();
   }
   return gather;
