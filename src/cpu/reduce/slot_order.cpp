@@ -54,7 +54,7 @@ first_bad order_by_slot(const movement& m, const slot_order_decision& decided, i
 // The list is read twice, pairs of a local index and a position are written once and read twice, positions written
 // once.
 double slot_order_seconds(const movement& m, const machine& machine) {
-  constexpr double digits_per_entry = 3;
+  constexpr double digits_per_entry = 5;
   constexpr double digits_per_slot = 1;
   const std::uint64_t pairs = m.count * 8;
   const std::uint64_t streamed = 2 * m.index_bytes() + 3 * pairs + m.count * 4 + m.indexed_count * 16;
