@@ -4,7 +4,7 @@
 #include "cuda/reduce/rows/atomics.cuh"
 #include "cuda/reduce/rows/calls.hpp"
 #include "cuda/reduce/rows/products.cuh"
-#include "cuda/reduce/rows/segments.cuh"
+#include "cuda/reduce/rows/runs.cuh"
 #include "cuda/reduce/rows/tiles.cuh"
 
 // The bodies of row_kernels_of, for the source of each pair of types.
@@ -47,6 +47,42 @@ inline void clear_totals(const context& ctx, const long_lists& longs) {
   require(cudaMemsetAsync(longs.totals, 0, words * sizeof *longs.totals, ctx.stream()), ctx);
 }
 
+/// Queues multiply_runs() for weights of this type.
+template <class In, class Sum, int Values, class Weight>
+void queue_runs_of(const context& ctx, const listed_rows& in, const listed_segments& segments, const reduced_rows& out,
+                   const long_lists& longs) {
+  constexpr run_shape narrow = run_of_narrow_rows;
+  constexpr run_shape wide = run_of_wide_rows(Values);
+  if constexpr (Values * sizeof(In) == 16) {
+    if (out.lanes_log2 >= least_wide_lanes_log2) {
+      launch(ctx, multiply_runs<In, Sum, Values, Weight, wide.rows, wide.in_flight, wide.blocks>,
+             blocks_of_groups(out, ceil_div(out.count, wide.rows)), in, segments, out, longs);
+      return;
+    }
+  }
+  launch(ctx, multiply_runs<In, Sum, Values, Weight, narrow.rows, narrow.in_flight, narrow.blocks>,
+         blocks_of_groups(out, out.count), in, segments, out, longs);
+}
+
+/// The same, if there is such a kernel for the arguments; returns whether there is.
+template <class In, class Sum, int Values>
+bool queue_runs(const context& ctx, const listed_rows& in, const listed_segments& segments, const reduced_rows& out,
+                const long_lists& longs) {
+  if constexpr (std::is_floating_point_v<Sum>) {
+    if (multiplies_by_runs<Sum>(in, segments, out)) {
+      queue_runs_of<In, Sum, Values, Sum>(ctx, in, segments, out, longs);
+      return true;
+    }
+    if constexpr (!std::is_same_v<In, Sum>) {
+      if (multiplies_by_runs<In>(in, segments, out)) {
+        queue_runs_of<In, Sum, Values, In>(ctx, in, segments, out, longs);
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 template <class In, class Sum>
 void row_kernels_of<In, Sum>::segments(const context& ctx, const row_types& types, const listed_rows& in,
                                        const listed_segments& segments, const reduced_rows& out,
@@ -56,8 +92,10 @@ void row_kernels_of<In, Sum>::segments(const context& ctx, const row_types& type
   if (has_lists || segments.faults != nullptr) clear_totals(ctx, longs);
   with_values_of_lane<In>(types.values_of_lane, [&](auto values) {
     const auto queue = [&](auto adds, auto weighted) {
-      launch(ctx, combine_segments<In, Sum, values(), adds(), weighted()>, blocks_of_groups(out, out.count), in,
-             segments, out, longs);
+      if (!weighted() || !queue_runs<In, Sum, values()>(ctx, in, segments, out, longs)) {
+        launch(ctx, combine_segments<In, Sum, values(), adds(), weighted()>, blocks_of_groups(out, out.count), in,
+               segments, out, longs);
+      }
       if (!has_lists) return;
       launch(ctx, combine_pieces<In, Sum, values(), adds(), weighted()>,
              blocks_of_pieces(ctx, longs.most_pieces * out.chunks), in, segments, out, longs);

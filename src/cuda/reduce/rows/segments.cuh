@@ -19,15 +19,11 @@ __device__ __forceinline__ bool read_segment(const listed_segments& segments, st
   return begin <= end && end <= segments.limit;
 }
 
-template <class In, class Sum, int Values, bool Adds, bool Weighted, int InFlight = segment_rows_in_flight(Weighted),
-          int Blocks = segment_blocks(Weighted)>
-__global__ void __launch_bounds__(row_block_threads, Blocks)
-    combine_segments(const __grid_constant__ listed_rows in, const __grid_constant__ listed_segments segments,
-                     const __grid_constant__ reduced_rows out, const __grid_constant__ long_lists longs) {
-  const std::uint64_t group = (std::uint64_t{blockIdx.x} * row_block_threads + threadIdx.x) >> out.lanes_log2;
-  const std::uint64_t s = out.chunks == 1 ? group : group / out.chunks;
-  if (s >= out.count) return;
-  std::uint32_t chunk = out.chunks == 1 ? 0 : static_cast<std::uint32_t>(group % out.chunks);
+/// Combines a chunk of segment s, or puts the segment on the list. All lanes of a group call it.
+template <class In, class Sum, int Values, bool Adds, bool Weighted, int InFlight>
+__device__ __forceinline__ void combine_segment(const listed_rows& in, const listed_segments& segments,
+                                                const reduced_rows& out, const long_lists& longs, std::uint64_t s,
+                                                std::uint32_t chunk) {
   std::uint32_t end_chunk = chunk + 1;
   std::uint64_t begin;
   std::uint64_t end;
@@ -55,6 +51,18 @@ __global__ void __launch_bounds__(row_block_threads, Blocks)
     if (rows != end - begin) *segments.faults = 1;
     end_row(out, s, place.value, sum, rows);
   }
+}
+
+template <class In, class Sum, int Values, bool Adds, bool Weighted, int InFlight = segment_rows_in_flight(Weighted),
+          int Blocks = segment_blocks(Weighted)>
+__global__ void __launch_bounds__(row_block_threads, Blocks)
+    combine_segments(const __grid_constant__ listed_rows in, const __grid_constant__ listed_segments segments,
+                     const __grid_constant__ reduced_rows out, const __grid_constant__ long_lists longs) {
+  const std::uint64_t group = (std::uint64_t{blockIdx.x} * row_block_threads + threadIdx.x) >> out.lanes_log2;
+  const std::uint64_t s = out.chunks == 1 ? group : group / out.chunks;
+  if (s >= out.count) return;
+  combine_segment<In, Sum, Values, Adds, Weighted, InFlight>(
+      in, segments, out, longs, s, out.chunks == 1 ? 0 : static_cast<std::uint32_t>(group % out.chunks));
 }
 
 /// Combines the pieces of long segments, each by a block.
