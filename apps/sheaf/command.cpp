@@ -2,9 +2,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <system_error>
+
+#include <fmt/ranges.h>
 
 #include "apps/sheaf/arguments.hpp"
 #include "apps/sheaf/files/failure.hpp"
@@ -131,7 +134,13 @@ void common_options::limit_scratch(const context& ctx) const {
 }
 
 void common_options::require_scratch(const explanation& plan, std::string_view forced) const {
-  if (!memory_limit || plan.choice() != nullptr) return;
+  if (plan.choice() != nullptr) return;
+  std::vector<std::string_view> names;
+  for (const variant_estimate& v : plan.variants) names.emplace_back(v.variant);
+  if (!forced.empty() && !names.empty() && std::ranges::find(names, forced) == names.end()) {
+    primitives::refuse("no variant is named '{}'; there are {}", core::printable(forced), fmt::join(names, ", "));
+  }
+  if (!memory_limit) return;
   const variant_estimate* least = nullptr;
   for (const variant_estimate& v : plan.variants) {
     const bool may_run = forced.empty() ? !v.by_name_only : v.variant == forced;

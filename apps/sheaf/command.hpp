@@ -87,7 +87,8 @@ struct common_options {
 
   /// Leaves to the scratch of each call on ctx what --memory leaves beside the buffers that are held by now.
   void limit_scratch(const context& ctx) const;
-  /// @throws error(out_of_memory) saying how much is needed, if --memory leaves too little scratch for every variant
+  /// @throws error(out_of_memory) saying how much is needed, if --memory leaves too little scratch for every variant;
+  /// error(bad_argument) for a variant that there is not, which a call without any work does not look for
   void require_scratch(const explanation& plan) const { require_scratch(plan, variant()); }
   /// @param forced  the variant that the plan has to take; empty: any
   void require_scratch(const explanation& plan, std::string_view forced) const;
