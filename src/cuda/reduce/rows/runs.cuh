@@ -15,7 +15,7 @@ struct run_shape {
   int blocks;
 };
 constexpr run_shape run_of_narrow_rows{1, 4, 5};
-constexpr run_shape run_of_wide_rows(int values) { return {2, 2, values > 4 ? 6 : 8}; }
+constexpr run_shape run_of_wide_rows(int values) { return {2, 2, values > 4 ? 5 : 6}; }
 constexpr std::uint32_t least_wide_lanes_log2 = 3;
 
 /// A factor of an entry, whose type is known.
