@@ -37,7 +37,8 @@ struct add_atomic {
     atomicAdd(to, value);
   }
 };
-/// The order of floats is that of their bits as whole numbers, and the reverse of it below zero.
+/// The order of floats is that of their bits as whole numbers, and the reverse of it below zero. -0, which counts as
+/// above zero here, is not generated.
 struct max_atomic {
   __device__ void operator()(float* to, float value) const {
     if (value >= 0) {
@@ -86,10 +87,12 @@ __global__ void set_values(Out* out, std::uint64_t count, Out value) {
 
 unsigned blocks_of(std::uint64_t items) { return static_cast<unsigned>((items + threads - 1) / threads); }
 
-bool adds_fours(const context& ctx) {
-  int major = 0;
-  require(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, ctx.device()), "cudaDeviceGetAttribute");
-  return major >= 9;
+// Code for earlier devices, which a driver may have translated for this one, has no such kernel.
+bool adds_fours() {
+  constexpr int least = 90;
+  cudaFuncAttributes kernel{};
+  require(cudaFuncGetAttributes(&kernel, add_fours<std::uint32_t>), "cudaFuncGetAttributes");
+  return kernel.ptxVersion >= least;
 }
 
 /// The arrays and the kernel of a row, whose types it knows.
@@ -99,7 +102,7 @@ std::vector<contender> by_atomics(const context& ctx, const problem& problem, co
   const auto width = static_cast<std::uint32_t>(problem.record_bytes / sizeof(In));
   const bool is_float_sum = std::is_floating_point_v<Out> && std::is_same_v<Combine, add_atomic>;
   const auto queue = [=, &arrays, ctx = ctx, wide = bytes(problem.index) == 8, count = problem.count,
-                      fours = std::is_same_v<In, float> && is_float_sum && width % 4 == 0 && adds_fours(ctx),
+                      fours = std::is_same_v<In, float> && is_float_sum && width % 4 == 0 && adds_fours(),
                       out_values = problem.indexed_count() * width,
                       clears = problem.part<primitives::rows_part>().start ==
                                reduction_start::identity](std::uint64_t copy) {

@@ -97,10 +97,10 @@ composed_time composed(const sparse_system<Value>& of, const std::string& who, c
 /// judged: they keep the last x, which may be worse than others.
 template <class Value>
 std::vector<std::string> peer_cells(const sparse_system<Value>& of, double our_seconds, double our_residual) {
+  if (of.run.request.no_peer) return {"-", "-", "-"};
   const papers::session& s = of.session;
   const peers::solver_terms terms{false, 0, iterations_of_a_system, s.ctx.threads()};
   std::vector<peers::named_solver> all;
-  if (of.run.request.no_peer) return {"-", "-", "-"};
   if (s.ctx.backend() == backend_kind::cuda) {
     all = peers::cublas_solvers(s.ctx, of.a(), of.b(), of.to(), terms);
   } else if (auto eigen = peers::eigen_solver(of.a(), of.b(), of.to(), terms)) {

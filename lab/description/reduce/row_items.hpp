@@ -43,16 +43,19 @@ SHEAF_HOST_DEVICE inline void store_row_value(void* to, value_type type, std::ui
   }
 }
 
-/// Value i of all rows: -7 to 7 with a sign, 0 to 14 without one. Factors of products are -1 or 1, or 1 or 3, of which
-/// the product of any number is exact; of a count each row counts once, whatever it holds.
+/// Value i of all rows: -7 to 7 with a sign, 0 to 14 without one. Of minima and maxima -125 to 125, or 0 to 250, so
+/// that few rows of many have the least and the most. Factors of products are -1 or 1, or 1 or 3, of which the product
+/// of any number is exact; of a count each row counts once, whatever it holds.
 SHEAF_HOST_DEVICE inline std::int64_t row_value(const combined_rows_source& s, std::uint64_t i) {
   if (s.op == reduction::count) return 1;
   const bool is_unsigned =
       s.in == value_type::u8 || s.in == value_type::u16 || s.in == value_type::u32 || s.in == value_type::u64;
   const std::uint64_t bits = inputs::mix(i + 0x5eed);
   if (s.op == reduction::multiply) return bits % 2 == 0 ? 1 : is_unsigned ? 3 : -1;
-  const auto draw = static_cast<std::int64_t>(bits % 15);
-  return is_unsigned ? draw : draw - 7;
+  const bool is_extreme = s.op == reduction::min || s.op == reduction::max;
+  const std::int64_t most = is_extreme ? 125 : 7;
+  const auto draw = static_cast<std::int64_t>(bits % static_cast<std::uint64_t>(2 * most + 1));
+  return is_unsigned ? draw : draw - most;
 }
 
 /// What value i of out holds before the call.
@@ -207,7 +210,9 @@ SHEAF_HOST_DEVICE inline void combine_whole(reduction op, std::int64_t* to, std:
 /// The wanted number of a float type. @param rows  that a mean divides by
 SHEAF_HOST_DEVICE inline double wanted_float(const combined_rows_source& s, std::int64_t whole, std::uint64_t rows) {
   if (whole == no_least || whole == no_most) return whole == no_least ? HUGE_VAL : -HUGE_VAL;
-  if (s.op != reduction::mean) return static_cast<double>(whole);
+  if (s.op != reduction::mean) {
+    return s.out == value_type::f64 ? static_cast<double>(whole) : static_cast<double>(static_cast<float>(whole));
+  }
   if (rows == 0) return 0;
   return s.out == value_type::f64 ? static_cast<double>(whole) / static_cast<double>(rows)
                                   : static_cast<double>(static_cast<float>(whole) / static_cast<float>(rows));

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <stdexcept>
+#include <type_traits>
 
 #include <cusparse.h>
 #include <sheaf/csr.hpp>

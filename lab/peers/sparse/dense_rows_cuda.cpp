@@ -63,8 +63,8 @@ std::vector<contender> cusparse_segments(const context& ctx, const problem& prob
   };
   std::vector<contender> all = by_algorithms(ctx, arrays, views, false);
   if (rows.has_weights) return all;
+  if (!all.empty()) all.front().kept_bytes_of_copy += problem.count * bytes(problem.value);  // of all
   for (contender& c : all) {
-    c.kept_bytes_of_copy += problem.count * bytes(problem.value);
     c.prepare = [ctx, problem, ones, prepare = c.prepare](std::uint64_t copies) {
       if (ones->data() == nullptr) *ones = filled_with_ones(ctx, problem.count, problem.value);
       prepare(copies);

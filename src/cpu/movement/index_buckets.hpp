@@ -5,6 +5,7 @@
 #include "cpu/threads/huge_pages.hpp"
 #include "cpu/threads/parts.hpp"
 #include "cpu/threads/write_combining.hpp"
+#include "primitives/index_reader.hpp"
 
 // Propagation blocking: one radix pass over the index list, by its top bits, groups the indices into buckets and
 // carries a value along with each. A bucket covers a range of the indexed side that fits the second-level cache, so
@@ -134,7 +135,7 @@ class index_buckets {
         scratch_(scratch),
         index_(index),
         count_(problem.count),
-        limit_(problem.indexed_count),
+        limit_(primitives::namable(problem.index, problem.indexed_count)),
         shift_(decided.shift),
         parts_(decided.parts),
         streams_(decided.streams),

@@ -41,8 +41,8 @@ template <class T, std::uint64_t Bytes>
 struct vector_of {
   // Integers wrap around.
   using value = typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::type_identity<T>>::type;
-  typedef value type
-      [[gnu::vector_size(Bytes), gnu::aligned(alignof(T)), gnu::may_alias]];  // NOLINT(modernize-use-using)
+  // NOLINTNEXTLINE(modernize-use-using): GCC 12 takes the size of a vector from no argument of an alias
+  typedef value type [[gnu::vector_size(Bytes), gnu::aligned(alignof(T)), gnu::may_alias]];
 };
 
 // So few values of each row that their sums stay in registers, as the compiler does not see to by itself for arrays.
@@ -87,9 +87,11 @@ template <reduction Op, bool HasWeights, class Sum>
     base += values * sizeof(Sum);
     width -= values;
   };
+  // NOLINTBEGIN(bugprone-infinite-loop): take() makes the width less
   while (width >= 8 * lanes) take.template operator()<32, 8>();
   while (width >= 2 * lanes) take.template operator()<32, 2>();
   while (width >= lanes) take.template operator()<32, 1>();
+  // NOLINTEND(bugprone-infinite-loop)
   if (width >= lanes / 2) take.template operator()<16, 1>();
   if constexpr (lanes > 4) {
     if (width >= lanes / 4) take.template operator()<8, 1>();

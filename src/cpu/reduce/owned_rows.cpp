@@ -23,8 +23,8 @@ constexpr std::uint64_t lanes = 8;
 constexpr std::uint64_t most_samples = 1024;
 constexpr std::uint64_t entries_per_sample = 64;
 constexpr std::uint64_t most_buckets = 1 << 17;
-/// Least entries of a bucket on average for which counting is worth while: evenly spread, none then has more than
-/// a piece.
+/// About so many entries a bucket has, of which counting then says that no slot has more than a piece, if they are
+/// evenly spread.
 constexpr std::uint64_t entries_of_bucket = 256;
 
 constexpr std::uint64_t least_prefetched_out = 1 << 18;  ///< bytes of out that a thread owns
@@ -222,7 +222,7 @@ class owners {
       std::uint64_t at = part_begin(shape_.slots, d_.threads, part);
       if (!sample.empty()) {
         // A slot goes to the side that is then nearer to its share.
-        const std::uint64_t share = part_begin(sample.size(), d_.threads, part);
+        const std::uint64_t share = sample.size() * part / d_.threads;  // there may be fewer samples than threads
         at = sample[share];
         const auto below = static_cast<std::uint64_t>(std::ranges::lower_bound(sample, at) - sample.begin());
         const auto up_to = static_cast<std::uint64_t>(std::ranges::upper_bound(sample, at) - sample.begin());
@@ -345,6 +345,8 @@ owned_decision decide_owners(const owned_shape& shape, const machine& machine) {
   if (shape.slots < shape.entries / (2 * entries_of_bucket)) return d;
   while (shape.slots > 0 && (shape.slots - 1) >> d.shift >= wanted) ++d.shift;
   d.buckets = shape.slots == 0 ? 0 : ((shape.slots - 1) >> d.shift) + 1;
+  // Buckets that have more than a piece on average would all say that a slot may.
+  if (d.buckets > 0 && shape.entries / d.buckets >= shape.piece_rows) d.buckets = 0;
   return d;
 }
 

@@ -15,6 +15,8 @@ owned_shape owned_shape_of_numbers(const scatter_reduce_problem& p) {
 // in the order of their positions.
 plan::planned plan_owner(const scatter_reduce_problem& problem, const plan::scope& scope) {
   if (problem.indexed_count > std::uint64_t{1} << 32) return plan::rejected("slots are counted in 32 bits");
+  if (problem.indexed_count > problem.index_limit())
+    return plan::rejected("there are more slots than entries can name");
   return price_owners(owned_shape_of_numbers(problem), problem, 1, scope.machine);
 }
 

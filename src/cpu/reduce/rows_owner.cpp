@@ -20,6 +20,7 @@ plan::planned plan_owner_of_rows(const scatter_reduce_rows_problem& p, const pla
   if (p.needs_counts()) return plan::rejected("does not know how many rows have come to a row of out");
   if (p.sum() != p.out) return plan::rejected("rows are combined in another type than out's");
   if (p.indexed_count > std::uint64_t{1} << 32) return plan::rejected("slots are counted in 32 bits");
+  if (p.indexed_count > p.index_limit()) return plan::rejected("there are more slots than entries can name");
   plan::planned plan = price_owners(owned_shape_of(p), p, p.values_per_row, m);
   if (plan.scratch_bytes > m.memory_bytes / 4) return plan::rejected("its scratch would take a quarter of memory");
   if (!p.reads_out()) plan.add("identity", m.streamed(p.indexed_bytes(), p.indexed_bytes()));

@@ -82,7 +82,8 @@ scatter_function scatter_kernel_of(value_type in, value_type out, reduction op, 
       using In = std::remove_cvref_t<decltype(from)>;
       using Out = std::remove_cvref_t<decltype(to)>;
       constexpr reduction Op = std::remove_cvref_t<decltype(operation)>::value;
-      if constexpr (sum_type(value_type_of<Out>(), Op) == value_type_of<Out>() && Op <= reduction::multiply) {
+      if constexpr (sum_type(value_type_of<Out>(), Op) == value_type_of<Out>() && Op != reduction::mean &&
+                    Op != reduction::count) {
         made = scatter_of_width<Op, In, Out>(width);
       }
     });

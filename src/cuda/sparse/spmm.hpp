@@ -41,9 +41,10 @@ struct summed_rows {
 
 /// The caller's matrix, row by row.
 summed_rows rows_of(const spmm_problem& p, const csr_view& a) noexcept;
-/// The rows of X as the entries of a matrix name them, and a matrix's rows as segments of its entries. Where one begins
-/// or ends past the entries, *faults is set, if there is one.
+/// The rows of X as the entries of a matrix name them.
 listed_rows rows_of_x(const summed_rows& a, const const_value_rows& x) noexcept;
+/// A matrix's rows as segments of its entries. Kernels set *faults where a row begins or ends past the entries, or an
+/// entry names no row of X; none may where faults is null.
 listed_segments segments_of(const summed_rows& a, std::uint32_t* faults) noexcept;
 
 /// Queues Y = alpha A X + beta Y row by row. Where the matrix may be wrong, sets scratch.longs.faults() if it is.

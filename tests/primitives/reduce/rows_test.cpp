@@ -190,6 +190,32 @@ TEST_P(EveryRowsVariant, HasTheSameBitsAsTheOthersOfTheCpu) {
   }
 }
 
+// A sample of the list may have fewer entries than there are threads: of few wide rows, and where most entries are bad.
+TEST_P(EveryRowsVariant, IsRightWithMoreThreadsThanSamples) {
+  const context ctx = context::cpu(16);
+  const auto expect_right = [&](const rows_case& c, const std::vector<std::pair<std::uint64_t, std::uint64_t>>& bad) {
+    SCOPED_TRACE(c.description());
+    const rows_trial t(c, bad);
+    rows_result got;
+    if (!run(ctx, t, got)) return;
+    if (bad.empty()) {
+      ctx.wait();
+    } else {
+      EXPECT_THROW(ctx.wait(), error);
+    }
+    expect_rows(got, t);
+  };
+  for (const std::uint64_t count : {64, 200}) {
+    expect_right({"uniform", count, 40, 20'000, value_type::f32, value_type::f32, reduction::add}, {});
+  }
+  constexpr std::uint64_t entries = 70'000;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> bad;
+  for (std::uint64_t i = 0; i < entries; ++i) {
+    if (i % 25'000 != 64) bad.emplace_back(i, ~std::uint64_t{0});
+  }
+  expect_right({"uniform", entries, 3000, 16, value_type::f32, value_type::f32, reduction::add}, bad);
+}
+
 TEST_P(EveryRowsVariant, SkipsBadIndicesAndNamesTheFirst) {
   for (const reduction op : {reduction::add, reduction::count, reduction::min}) {
     for (const std::uint64_t width : {3, 20}) {

@@ -28,12 +28,15 @@ __device__ __forceinline__ Sum weight_of(const listed_rows& in, std::uint32_t en
   }
 }
 
-/// Rows that are wrong, and long ones, one by one. Apart, so that registers are those of the others.
+/// The rows of a group among which one is wrong or long, one by one. Apart, so that registers are those of the others.
 template <class In, class Sum, int Values>
 __device__ __noinline__ void multiply_odd_run(const listed_rows& in, const listed_segments& segments,
                                               const reduced_rows& out, const long_lists& longs, std::uint64_t row,
                                               std::uint64_t last, std::uint32_t chunk) {
-  for (; row < last; ++row) combine_segment<In, Sum, Values, true, true, 2>(in, segments, out, longs, row, chunk);
+  constexpr int rows_in_flight = 2;
+  for (; row < last; ++row) {
+    combine_segment<In, Sum, Values, true, true, rows_in_flight>(in, segments, out, longs, row, chunk);
+  }
 }
 
 /// Writes alpha times the sum of a row's products, plus beta times what is there.
@@ -75,7 +78,8 @@ __global__ void __launch_bounds__(row_block_threads, Blocks)
   std::uint32_t begins[Rows + 1];
 #pragma unroll
   for (int r = 0; r <= Rows; ++r) begins[r] = __ldg(offsets + min(row + r, last));
-  bool is_plain = begins[Rows] <= segments.limit;
+  // The loop counts in 32 bits, and past the last entry by less than what it has in flight.
+  bool is_plain = begins[Rows] <= min(segments.limit, std::uint64_t{~0U - InFlight});
 #pragma unroll
   for (int r = 0; r < Rows; ++r) {
     is_plain = is_plain && begins[r] <= begins[r + 1] && begins[r + 1] - begins[r] <= longest_uncut;

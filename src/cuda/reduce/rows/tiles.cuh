@@ -47,8 +47,9 @@ constexpr std::uint32_t row_block_warps = row_block_threads / 32;
 /// What a block orders a tile with. Positions follow it in shared memory.
 struct tile_bins {
   std::uint32_t of_warp[row_block_warps][1 << most_bin_bits];
-  std::uint32_t warp_totals[row_block_warps];  // whole 16 bytes, so that no wide load of them reads what others write
-  std::uint32_t begin[(1 << most_bin_bits) + 1];
+  // Whole 16 bytes, so that no wide load of them reads what other threads write.
+  alignas(16) std::uint32_t warp_totals[row_block_warps];
+  alignas(16) std::uint32_t begin[(1 << most_bin_bits) + 1];
   std::uint32_t long_bins;
   std::uint16_t long_bin[short_list_entries / longest_of_a_group];
 };
