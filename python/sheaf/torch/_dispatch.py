@@ -1,0 +1,75 @@
+"""How an operator is called: at once, recorded by autograd, or by the dispatcher of torch.
+
+A call of torch's dispatcher, with a gradient, costs several times a small call of sheaf. So it is only made where
+torch looks at operators: by torch.compile, autocast, modes and transforms, and for classes derived from Tensor.
+Otherwise an operator's function runs at once, or within an autograd.Function if a gradient will be asked for.
+"""
+
+import torch
+from torch.autograd import forward_ad
+
+from ._operators import OPERATORS, dispatched
+
+Tensor, Parameter = torch.Tensor, torch.nn.Parameter
+is_tracing = torch.compiler.is_dynamo_compiling
+is_recording = torch.is_grad_enabled
+casts = torch._C._is_any_autocast_enabled
+modes = torch._C._len_torch_dispatch_stack
+transforms = torch._C._functorch.maybe_current_level
+
+
+def torch_looks():
+    """Whether torch wants to see every operator, whatever its tensors."""
+    return is_tracing() or casts() or modes() or transforms() is not None or forward_ad._current_level >= 0
+
+
+def is_plain(*tensors):
+    """Whether an operator's function may run at once: there is nobody to tell and no gradient to record."""
+    if torch_looks():
+        return False
+    recording = is_recording()
+    for tensor in tensors:
+        kind = type(tensor)
+        if kind is Tensor or kind is Parameter:
+            if recording and tensor.requires_grad:
+                return False
+        elif tensor is not None:
+            return False
+    return True
+
+
+def records(*arguments):
+    """Whether autograd will ask for the gradient of one of these."""
+    return is_recording() and any(isinstance(a, Tensor) and a.requires_grad for a in arguments)
+
+
+class Call:
+    """An operator, called in the way that its arguments need."""
+
+    def __init__(self, operator):
+        self.run = operator.run
+        self.dispatch = dispatched(operator)
+        self.record = None  # `apply` of an autograd.Function; None: there are no gradients
+
+    def __call__(self, *arguments):
+        if is_tracing():
+            return self.dispatch(*arguments)
+        tensors = [a for a in arguments if isinstance(a, Tensor)]
+        if is_plain(*tensors):
+            return self.run(*arguments)
+        if forward_ad._current_level >= 0 and any(forward_ad.unpack_dual(a).tangent is not None for a in tensors):
+            raise NotImplementedError("sheaf.torch has no gradients of forward mode")
+        if torch_looks() or any(type(a) is not Tensor and type(a) is not Parameter for a in tensors):
+            return self.dispatch(*arguments)
+        return self.record(*arguments) if self.record is not None else self.run(*arguments)
+
+
+class Calls:
+    """``calls.gather(table, index)`` and so on."""
+
+    def __init__(self, operators):
+        for operator in operators:
+            setattr(self, operator.name, Call(operator))
+
+
+calls = Calls(OPERATORS)

@@ -1,0 +1,929 @@
+"""sheaf.torch: results, gradients, torch.compile, autocast and layers, against torch's own. Skipped without torch."""
+
+import copy
+import pickle
+
+import pytest
+from conftest import device_library
+
+import sheaf
+
+torch = pytest.importorskip("torch")
+st = pytest.importorskip("sheaf.torch")
+
+F64 = torch.float64
+FLOATS = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
+INTEGERS = [torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64]
+INDEX_TYPES = [torch.int32, torch.int64]
+# How the lists of indices look: some of 12 rows stay unnamed, or nobody names any, or all name one.
+LISTS = {
+    "some": torch.tensor([3, 0, 7, 7, 3, 10, 7]),
+    "empty": torch.tensor([], dtype=torch.int64),
+    "one": torch.tensor([5]),
+    "equal": torch.full((40,), 4),
+    "skewed": torch.cat([torch.zeros(300, dtype=torch.int64), torch.arange(12)]),
+}
+ROWS = 12
+
+
+@pytest.fixture(autouse=True)
+def seeded():
+    torch.manual_seed(20260)
+
+
+def rows_of(dtype, *shape):
+    if dtype.is_floating_point:
+        return torch.randn(*shape, dtype=F64).to(dtype)
+    return torch.randint(1, 4, shape).to(dtype)
+
+
+def close(got, wanted, dtype=None):
+    dtype = dtype or got.dtype
+    rough = {torch.float16: 1e-2, torch.bfloat16: 6e-2, torch.float32: 1e-5, torch.float64: 1e-12}.get(dtype, 0)
+    torch.testing.assert_close(got.to(F64), wanted.to(F64), rtol=rough, atol=rough)
+
+
+def matrix(dtype=F64, rows=6, columns=5):
+    """A sparse matrix with an empty row, as (data, indices, indptr), and dense."""
+    dense = torch.randn(rows, columns, dtype=F64) * (torch.rand(rows, columns) < 0.5)
+    dense[2] = 0
+    dense[0, 0] = 1.5
+    sparse = dense.to_sparse_csr()
+    # Copies: torch.compile takes no views of sparse tensors.
+    return (sparse.values().to(dtype, copy=True), sparse.col_indices().clone(), sparse.crow_indices().clone()), dense.to(dtype)
+
+
+def laplacian(nodes=8, dtype=F64):
+    """A symmetric positive definite matrix, as data, indices, indptr, and dense."""
+    dense = 4 * torch.eye(nodes, dtype=dtype)
+    for i in range(nodes - 1):
+        dense[i, i + 1] = dense[i + 1, i] = -1.0
+    sparse = dense.to_sparse_csr()
+    return sparse.values().clone(), sparse.col_indices().clone(), sparse.crow_indices().clone(), dense
+
+
+# Results
+
+
+@pytest.mark.parametrize("index_type", INDEX_TYPES)
+@pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS, torch.bool, torch.complex64])
+def test_gather(dtype, index_type):
+    table = rows_of(dtype, ROWS, 3) if dtype not in (torch.bool, torch.complex64) else torch.ones(ROWS, 3).to(dtype)
+    for index in LISTS.values():
+        index = index.to(index_type)
+        assert torch.equal(st.gather(table, index), table[index.long()])
+        assert torch.equal(st.gather(table[:, 1].contiguous(), index), table[:, 1][index.long()])
+    assert torch.equal(st.gather(table, index[:300].reshape(30, 10)), table[index[:300].long()].reshape(30, 10, 3))
+    wide = torch.cat([table, table], 1)
+    assert torch.equal(st.gather(wide[:, 2:5], index), wide[:, 2:5][index.long()])  # rows that lie apart
+
+
+@pytest.mark.parametrize("index_type", INDEX_TYPES)
+@pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS])
+def test_scatter(dtype, index_type):
+    base = rows_of(dtype, ROWS, 3)
+    before = base.clone()
+    for index in LISTS.values():
+        values = rows_of(dtype, len(index), 3)
+        wanted = base.clone()
+        for i, row in zip(index.tolist(), values, strict=True):
+            wanted[i] = row
+        assert torch.equal(st.scatter(values, index.to(index_type), base, duplicates="last"), wanted)
+        unique = torch.randperm(ROWS)[: min(len(index), ROWS)].to(index_type)
+        got = st.scatter(values[: len(unique)], unique, base)
+        assert torch.equal(got, base.index_copy(0, unique.long(), values[: len(unique)]))
+    assert torch.equal(base, before)
+
+
+TORCH_NAMES = {"add": "sum", "mean": "mean", "min": "amin", "max": "amax", "mul": "prod"}
+
+
+def reduced(values, index, base, op):
+    """scatter_reduce by torch, in float64."""
+    where = index.long().reshape(-1, *[1] * (values.ndim - 1)).expand_as(values)
+    return base.to(F64).scatter_reduce(0, where, values.to(F64), TORCH_NAMES[op], include_self=True)
+
+
+@pytest.mark.parametrize("op", TORCH_NAMES)
+@pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS])
+def test_scatter_reduce(dtype, op):
+    for name, index in LISTS.items():
+        if not dtype.is_floating_point and (op == "mean" or name == "skewed"):
+            continue
+        values, base = rows_of(dtype, len(index), 3), rows_of(dtype, ROWS, 3)
+        if op == "mul":  # products of many stay near 1
+            values = torch.where(values > 0, 1, -1).to(dtype)
+        before = base.clone()
+        got = st.scatter_reduce(values, index.int(), base, op)
+        wanted = reduced(values, index, base, op)
+        close(got, wanted if dtype.is_floating_point else wanted.to(torch.int64).to(dtype))
+        assert torch.equal(base, before) and got.dtype == dtype
+        made, counts = st.scatter_reduce(values, index, op=op, size=ROWS, counts=True)
+        assert torch.equal(counts, torch.bincount(index, minlength=ROWS))
+        named = counts > 0
+        include = torch.zeros_like(base, dtype=F64).scatter_reduce(
+            0, index[:, None].expand(-1, 3), values.to(F64), TORCH_NAMES[op], include_self=False
+        )
+        close(made[named], include[named].to(dtype))
+        assert torch.equal(st.scatter_reduce(values, index, base, op, start="identity")[named], made[named])
+
+
+def test_scatter_reduce_of_numbers_and_wider():
+    values, index = torch.randn(50), torch.randint(0, ROWS, (50,))
+    close(st.scatter_reduce(values, index, size=ROWS), torch.zeros(ROWS).index_add(0, index, values))
+    half = torch.full((4000, 2), 60.0).half()
+    made = st.scatter_reduce(half, torch.zeros(4000, dtype=torch.int64), size=1, dtype=torch.float32)
+    assert made.dtype == torch.float32 and made.tolist() == [[240000.0] * 2]
+    loose = st.scatter_reduce(values, index, size=ROWS, order="any")
+    torch.testing.assert_close(loose, torch.zeros(ROWS).index_add(0, index, values))
+    with pytest.raises(ValueError, match="size, base or out"):
+        st.scatter_reduce(values, index)
+    with pytest.raises(ValueError, match="those of base"):
+        st.scatter_reduce(values, index, torch.zeros(ROWS), size=3)
+    with pytest.raises(ValueError, match="start"):
+        st.scatter_reduce(values, index, size=3, start="zero")
+
+
+OFFSETS = torch.tensor([0, 2, 2, 6, 7])
+
+
+def segment_sums(table, index, offsets, op, weights=None):
+    made = []
+    for begin, end in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
+        rows = table[index[begin:end].long()].to(F64)
+        if weights is not None:
+            rows = rows * weights[begin:end, None].to(F64)
+        made.append({"add": rows.sum(0), "mean": rows.sum(0) / max(1, end - begin)}.get(op))
+        if op in ("min", "max"):
+            made[-1] = getattr(rows, "a" + op)(0) if end > begin else torch.full(rows.shape[1:], torch.nan, dtype=F64)
+    return torch.stack(made)
+
+
+@pytest.mark.parametrize("op", ["add", "mean", "min", "max"])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_gather_reduce(dtype, op):
+    table, index = rows_of(dtype, ROWS, 3), LISTS["some"]
+    weights = rows_of(dtype, 7) if op in ("add", "mean") else None
+    got = st.gather_reduce(table, index.int(), OFFSETS.int(), op, weights=weights)
+    wanted = segment_sums(table, index, OFFSETS, op, weights)
+    full = OFFSETS.diff() > 0
+    close(got[full], wanted[full])
+    none = st.gather_reduce(table, LISTS["empty"], torch.zeros(3, dtype=torch.int64), op)
+    assert none.shape == (2, 3) and not (none.isfinite() & (none != 0)).any()
+
+
+def test_sort_and_argsort():
+    for a in (torch.randn(500), torch.randint(0, 9, (500,)), torch.randn(500).half(), torch.ones(40), torch.ones(0)):
+        for descending in (False, True):
+            values, order = torch.sort(a, stable=True, descending=descending)
+            assert torch.equal(st.sort(a, descending=descending), values)
+            assert torch.equal(st.argsort(a, descending=descending), order)
+            assert torch.equal(st.argsort(a, descending=descending, dtype=torch.int32), order.int())
+    with pytest.raises(ValueError, match="int32"):
+        st.argsort(a, dtype=torch.float32)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_products(dtype):
+    A, dense = matrix(dtype)
+    sparse = torch.sparse_csr_tensor(A[2], A[1], A[0], dense.shape)
+    x, y = rows_of(dtype, 5, 3), rows_of(dtype, 6, 3)
+    close(st.spmm(A, x), dense.to(F64) @ x.to(F64))
+    close(st.spmm(sparse, x), dense.to(F64) @ x.to(F64))
+    close(st.spmm(A, y, transposed=True, shape=dense.shape), dense.to(F64).T @ y.to(F64))
+    close(st.spmm(sparse, y, transposed=True, order="any"), dense.to(F64).T @ y.to(F64))
+    if dtype in (torch.float32, F64):
+        close(st.spmv(A, x[:, 0].contiguous()), dense @ x[:, 0])
+        close(st.spmv(sparse, y[:, 0].contiguous(), transposed=True), dense.T @ y[:, 0])
+    else:
+        wide = (A[0].float(), *A[1:])
+        close(st.spmm(wide, x), dense.to(F64) @ x.to(F64), dtype)
+
+
+def test_matrices_that_are_refused():
+    A, dense = matrix()
+    with pytest.raises(TypeError, match="sparse_csr"):
+        st.spmm(dense, torch.ones(5, 2, dtype=F64))
+    with pytest.raises(TypeError, match="sparse_csr"):
+        st.spmm(dense.to_sparse_coo(), torch.ones(5, 2, dtype=F64))
+    with pytest.raises(ValueError, match="needs shape"):
+        st.spmv(A, torch.ones(6, dtype=F64), transposed=True)
+    with pytest.raises(ValueError, match="here are 2"):
+        st.spmv(A[:2], torch.ones(6, dtype=F64))
+    with pytest.raises(ValueError, match="not square"):
+        st.cg(dense.to_sparse_csr(), torch.ones(6, dtype=F64))
+    with pytest.raises(ValueError, match="shape is"):
+        st.spmv(dense.to_sparse_csr(), torch.ones(5, dtype=F64), shape=(5, 6))
+
+
+def test_cg():
+    *A, dense = laplacian()
+    b = torch.randn(8, dtype=F64)
+    for given in (tuple(A), dense.to_sparse_csr()):
+        x, info = st.cg(given, b, rtol=1e-12)
+        assert info.dtype == torch.int64 and info == 0 and not info
+        torch.testing.assert_close(x, torch.linalg.solve(dense, b))
+    x, info = st.cg(tuple(A), b, torch.ones(8, dtype=F64), rtol=1e-12, M="jacobi", maxiter=1)
+    assert info > 0
+    with pytest.raises(ValueError, match="jacobi"):
+        st.cg(tuple(A), b, M="ilu")
+
+
+EDGES = torch.tensor([[0, 1], [1, 2], [3, 0], [2, 2], [1, 3]])
+
+
+def edge_sums(values, weights, function):
+    step = values[EDGES[:, 1]] - values[EDGES[:, 0]]
+    if function == "inverse_square":
+        length = step.norm(dim=1, keepdim=True)
+        step = torch.where(length > 0, step / length.clamp(min=1e-300) ** 3, 0)
+    step = step * weights[:, None]
+    return torch.zeros_like(values).index_add(0, EDGES[:, 0], step).index_add(0, EDGES[:, 1], -step)
+
+
+@pytest.mark.parametrize("function", ["difference", "inverse_square"])
+@pytest.mark.parametrize("dtype", [torch.float32, F64])
+def test_edge_sum(function, dtype):
+    values, weights = rows_of(dtype, 5, 3), rows_of(dtype, 5)
+    wanted = edge_sums(values, weights, function)
+    close(st.edge_sum(EDGES, values, weights, function), wanted)
+    close(st.edge_sum(tuple(EDGES.int().t().contiguous()), values, weights, function), wanted)
+    close(st.edge_sum(EDGES, values[:, 0].contiguous()), edge_sums(values[:, :1], torch.ones(5), "difference")[:, 0])
+
+
+# Into given outputs
+
+
+def into(call, like):
+    out = torch.full_like(like, 77)
+    before = out._version
+    assert call(out) is out
+    assert torch.equal(out, like) and out._version > before
+    parameter = torch.nn.Parameter(torch.zeros_like(like), requires_grad=like.is_floating_point())
+    if parameter.requires_grad:
+        with pytest.raises(RuntimeError, match="out= has no gradients"):
+            call(parameter)
+    with torch.no_grad():
+        assert torch.equal(call(parameter), like)
+
+
+def test_out():
+    table, index = torch.randn(ROWS, 3), LISTS["some"]
+    A, dense = matrix(torch.float32)
+    into(lambda out: st.gather(table, index, out=out), table[index])
+    into(lambda out: st.gather_reduce(table, index, OFFSETS, out=out), st.gather_reduce(table, index, OFFSETS))
+    into(lambda out: st.sort(table[:, 0].contiguous(), out=out), table[:, 0].sort()[0])
+    into(lambda out: st.argsort(table[:, 0].contiguous(), out=out), table[:, 0].argsort())
+    into(lambda out: st.spmm(A, table[:5], out=out), st.spmm(A, table[:5]))
+    into(lambda out: st.spmv(A, table[:5, 0].contiguous(), out=out), st.spmv(A, table[:5, 0].contiguous()))
+    into(lambda out: st.edge_sum(EDGES, table[:5], out=out), st.edge_sum(EDGES, table[:5]))
+    sums = st.scatter_reduce(table[index], index, size=ROWS)
+    into(lambda out: st.scatter_reduce(table[index], index, start="identity", out=out), sums)
+    out = torch.ones(ROWS, 3)
+    made, counts = st.scatter_reduce(table[index], index, out=out, counts=True)
+    assert made is out and torch.equal(counts, torch.bincount(index, minlength=ROWS))
+    torch.testing.assert_close(out, sums + 1)
+    assert st.scatter(table[:2], torch.tensor([1, 0]), None, out=out) is out and torch.equal(out[1], table[0])
+    for call in (st.scatter, st.scatter_reduce):
+        with pytest.raises(ValueError, match="base or out"):
+            call(table[index], index, out, out=out)
+    leaf = table.clone().requires_grad_()
+    with pytest.raises(RuntimeError, match="gather: out= has no gradients"):
+        st.gather(leaf, index, out=torch.empty(7, 3))
+
+
+def test_parameters_without_recording():
+    layer = torch.nn.Parameter(torch.randn(ROWS, 3))
+    for mode in (torch.no_grad, torch.inference_mode):
+        with mode():
+            rows = st.gather(layer, LISTS["some"])
+            assert torch.equal(rows, layer[LISTS["some"]]) and not rows.requires_grad
+            out = torch.zeros(7, 3)
+            assert torch.equal(st.gather(layer, LISTS["some"], out=out), rows)
+
+
+# Bad indices
+
+
+@pytest.mark.parametrize("bad", [-1, ROWS])
+def test_bad_indices(bad):
+    table = torch.randn(ROWS, 3, requires_grad=True)
+    index = torch.tensor([0, 1, bad, 2, bad])
+    A, _ = matrix()
+    columns = A[1].clone()
+    columns[1] = bad
+    x = torch.randn(5, 2, dtype=F64, requires_grad=True)
+    edges = EDGES.clone()
+    edges[3, 1] = bad
+    values = torch.randn(5, 3, requires_grad=True)
+    calls = {
+        "gather": (r"index\[2\]", lambda: st.gather(table, index)),
+        "scatter": (r"index\[2\]", lambda: st.scatter(table[:5], index, table)),
+        "scatter_reduce": (r"index\[2\]", lambda: st.scatter_reduce(table[:5], index, size=ROWS)),
+        "gather_reduce": (r"index\[2\]", lambda: st.gather_reduce(table, index, torch.tensor([0, 5]))),
+        "spmm": (r"\[1\]", lambda: st.spmm((A[0], columns, A[2]), x)),
+        "spmv": (r"\[1\]", lambda: st.spmv((A[0], columns, A[2]), x[:, 0].contiguous())),
+        "edge_sum": ("3", lambda: st.edge_sum(edges, values)),
+        "prepare_edges": (r"\[3\]", lambda: st.prepare_edges(edges.t().contiguous(), 5)),
+    }
+    for where, call in calls.values():
+        for recording in (True, False):
+            with torch.set_grad_enabled(recording), pytest.raises(IndexError, match=f"{where}.*{bad}"):
+                call()
+    with pytest.raises(IndexError, match=r"index\[2\]"):
+        torch.ops.sheaf.gather(table, index)
+
+
+def test_copies_are_refused():
+    table = torch.randn(3, ROWS).t().requires_grad_()
+    with pytest.raises(ValueError, match="side by side"):
+        st.gather(table, LISTS["some"])
+    assert torch.equal(st.gather(table.contiguous(), LISTS["some"]), table[LISTS["some"]])
+
+
+# Gradients
+
+GRADIENT_LISTS = ["some", "empty", "one"]
+
+
+def checked(function, *arguments, twice=True):
+    arguments = [a.detach().clone(memory_format=torch.contiguous_format).requires_grad_() for a in arguments]
+    assert torch.autograd.gradcheck(function, arguments)
+    if twice:
+        assert torch.autograd.gradgradcheck(function, arguments)
+
+
+@pytest.mark.parametrize("name", GRADIENT_LISTS)
+def test_gradients_of_movement(name):
+    index = LISTS[name]
+    table, rows = torch.randn(ROWS, 3, dtype=F64), torch.randn(len(index), 3, dtype=F64)
+    checked(lambda t: st.gather(t, index), table)
+    checked(lambda v, b: st.scatter(v, index, b), rows, table)
+    checked(lambda v, b: st.scatter(v, index.int(), b, duplicates="last"), rows[:, 0], table[:, 0])
+    checked(lambda a: st.sort(a), table[:, 0])
+    checked(lambda a: st.sort(a, descending=True), table[:, 0])
+
+
+@pytest.mark.parametrize("op", [*TORCH_NAMES, "subtract"])
+@pytest.mark.parametrize("name", GRADIENT_LISTS)
+def test_gradients_of_scatter_reduce(name, op):
+    index = LISTS[name]
+    rows, base = torch.randn(len(index), 3, dtype=F64), torch.randn(ROWS, 3, dtype=F64)
+    checked(lambda v: st.scatter_reduce(v, index, op=op, size=ROWS)[index], rows)
+    checked(lambda v, b: st.scatter_reduce(v, index, b, op), rows, base)
+    checked(lambda v: st.scatter_reduce(v, index, base, op, counts=True)[0], rows)
+    checked(lambda v: st.scatter_reduce(v, index, base, op, start="identity")[index], rows[:, :1])
+
+
+@pytest.mark.parametrize("op", ["add", "mean", "min", "max"])
+@pytest.mark.parametrize("offsets", [[0, 2, 2, 6, 7], [1, 3, 4], [0, 7], [0]])
+def test_gradients_of_gather_reduce(op, offsets):
+    index, offsets = LISTS["some"], torch.tensor(offsets)
+    table, weights = torch.randn(ROWS, 3, dtype=F64), torch.randn(7, dtype=F64)
+    full = offsets.diff() > 0
+    checked(lambda t: st.gather_reduce(t, index, offsets, op)[full], table)
+    checked(lambda t: st.gather_reduce(t, index, offsets, op)[full], table[:, 0])
+    if op in ("add", "mean"):
+        checked(lambda t, w: st.gather_reduce(t, index, offsets, op, weights=w), table, weights)
+
+
+def test_gradients_of_wide_rows_and_of_what_has_none():
+    index = LISTS["some"]
+    table = torch.randn(ROWS, 1100, requires_grad=True)
+    weights = torch.randn(7)
+    for offsets in (OFFSETS, torch.tensor([1, 4])):
+        for factors in (None, weights):
+            (got,) = torch.autograd.grad(
+                st.gather_reduce(table, index, offsets, weights=factors).square().sum(), table
+            )
+            wanted = segment_sums(table, index, offsets, "add", factors)
+            torch.testing.assert_close(got, torch.autograd.grad(wanted.square().sum(), table)[0])
+    with pytest.raises(NotImplementedError, match="'mul' has no gradient"):
+        st.gather_reduce(table, index, OFFSETS, "mul").sum().backward()
+    with pytest.raises(NotImplementedError, match="'count' has no gradient"):
+        st.scatter_reduce(table, LISTS["skewed"][-ROWS:], table, op="count").sum().backward()
+    assert not st.argsort(table[0]).requires_grad
+
+
+def test_ties_share():
+    index = torch.tensor([0, 0, 1, 0, 1])
+    values = torch.tensor([[5.0, 1.0], [5.0, 2.0], [3.0, 4.0], [5.0, 1.0], [3.0, 4.0]], requires_grad=True)
+    base = torch.tensor([[5.0, 9.0], [0.0, 4.0]], requires_grad=True)
+    for op in ("max", "min"):
+        grads = torch.autograd.grad(st.scatter_reduce(values, index, base, op).sum(), (values, base))
+        where = index[:, None].expand(-1, 2)
+        wanted = torch.autograd.grad(
+            base.scatter_reduce(0, where, values, "a" + op, include_self=True).sum(), (values, base)
+        )
+        for got, want in zip(grads, wanted, strict=True):
+            assert torch.equal(got, want)
+    got = torch.autograd.grad(st.gather_reduce(values, torch.arange(5), torch.tensor([0, 2, 5]), "max").sum(), values)
+    assert got[0].tolist() == [[0.5, 0.0], [0.5, 1.0], [0.0, 0.5], [1.0, 0.0], [0.0, 0.5]]
+
+
+def test_products_with_zeros():
+    values = torch.tensor([2.0, 0.0, 3.0, 0.0, 0.0, 5.0], dtype=F64, requires_grad=True)
+    base = torch.tensor([4.0, 1.0, 0.0], dtype=F64, requires_grad=True)
+    index = torch.tensor([0, 0, 1, 1, 1, 2])
+    got = torch.autograd.grad(st.scatter_reduce(values, index, base, "mul").sum(), (values, base))
+    wanted = torch.autograd.grad(base.scatter_reduce(0, index, values, "prod").sum(), (values, base))
+    assert torch.equal(got[0], wanted[0]) and torch.equal(got[1], wanted[1])
+
+
+def test_gradients_of_products():
+    A, dense = matrix()
+    data, *places = A
+    x, y = torch.randn(5, 3, dtype=F64), torch.randn(6, 3, dtype=F64)
+    checked(lambda d, v: st.spmm((d, *places), v), data, x)
+    checked(lambda d, v: st.spmm((d, *places), v, transposed=True, shape=dense.shape), data, y)
+    checked(lambda d, v: st.spmv((d, *places), v), data, x[:, 0])
+    checked(lambda d, v: st.spmv((d, *places), v, transposed=True, shape=dense.shape), data, y[:, 0])
+
+
+def test_gradients_reach_a_sparse_tensor():
+    (data, columns, begins), dense = matrix()
+    x = torch.randn(5, 3, dtype=F64)
+    leaf = data.clone().requires_grad_()
+    sparse = torch.sparse_csr_tensor(begins, columns, leaf, dense.shape)
+    (got,) = torch.autograd.grad(st.spmm(sparse, x).square().sum(), leaf)
+    (wanted,) = torch.autograd.grad(st.spmm((leaf, columns, begins), x).square().sum(), leaf)
+    assert torch.equal(got, wanted)
+
+
+def test_gradients_of_cg():
+    data, columns, begins, dense = laplacian()
+    rows = torch.repeat_interleave(torch.arange(8), begins.diff())
+    b = torch.randn(8, dtype=F64)
+
+    def solve(half, b):  # symmetric whatever half is
+        whole = torch.zeros(8, 8, dtype=F64).index_put((rows, columns), half)
+        values = ((whole + whole.T) / 2)[rows, columns]
+        return st.cg((values, columns, begins), b, rtol=1e-14)[0]
+
+    checked(solve, data, b)
+    x, info = st.cg((data.requires_grad_(), columns, begins), b, rtol=1e-14)
+    assert not info.requires_grad
+    assert st.cg((data, columns, begins), b, torch.ones(8, dtype=F64, requires_grad=True))[0].requires_grad
+    slow, info = st.cg((data, columns, begins), b.requires_grad_(), maxiter=2, rtol=1e-14)
+    assert info > 0
+    with pytest.warns(UserWarning, match="did not converge"):
+        slow.sum().backward()
+
+
+def test_the_gradient_of_cg_has_a_tolerance_of_its_own():
+    data, columns, begins, dense = laplacian()
+    b = torch.randn(8, dtype=F64, requires_grad=True)
+    x, _ = st.cg((data, columns, begins), b, rtol=1e-12, atol=1e-3)
+    (got,) = torch.autograd.grad(1e-6 * x.sum(), b)
+    torch.testing.assert_close(got, 1e-6 * torch.linalg.solve(dense, torch.ones(8, dtype=F64)))
+
+
+@pytest.mark.parametrize("function", ["difference", "inverse_square"])
+def test_gradients_of_edge_sum(function):
+    values, weights = torch.randn(5, 3, dtype=F64), torch.randn(5, dtype=F64)
+    checked(lambda u, w: st.edge_sum(EDGES, u, w, function), values, weights)
+    checked(lambda u: st.edge_sum(tuple(EDGES.t().contiguous()), u, None, function), values)
+    # Nodes at one place: the edge from 2 to itself is one, and here 0 and 1 are, too.
+    values[1] = values[0]
+    leaf = values.requires_grad_()
+    (got,) = torch.autograd.grad(st.edge_sum(EDGES, leaf, None, function).square().sum(), leaf)
+    assert got.isfinite().all()
+
+
+def test_gradients_that_lie_anyhow():
+    table = torch.randn(ROWS, 3, requires_grad=True)
+    index = LISTS["some"]
+    for reach in (lambda y: y.sum(), lambda y: (y.t().contiguous() * torch.arange(7.0)).sum(), lambda y: y[:, 1].sum()):
+        got = torch.autograd.grad(reach(st.gather(table, index)), table)[0]
+        assert torch.equal(got, torch.autograd.grad(reach(table[index]), table)[0])
+        reach(st.gather_reduce(table, index, torch.arange(8))).backward()
+        torch.testing.assert_close(table.grad, got)
+        table.grad = None
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_gradients_of_16_bits_are_summed_in_float32(dtype):
+    table = torch.ones(2, 2, dtype=dtype, requires_grad=True)
+    st.gather(table, torch.zeros(5000, dtype=torch.int64)).sum().backward()
+    assert table.grad.dtype == dtype and table.grad[0].tolist() == [torch.tensor(5000.0).to(dtype).item()] * 2
+    values = torch.rand(9, 2).to(dtype).requires_grad_()
+    wide = st.scatter_reduce(values, torch.arange(9) % 3, size=3, dtype=torch.float32, op="mean")
+    wide.sum().backward()
+    assert values.grad.dtype == dtype
+    close(values.grad, torch.full((9, 2), 1 / 3))
+
+
+def test_gradients_have_the_same_bits_in_every_run():
+    index = (torch.rand(20000) ** 4 * 500).long()
+    table, weights = torch.randn(500, 16, requires_grad=True), torch.randn(20000, requires_grad=True)
+    offsets = torch.arange(0, 20001, 40)
+    runs = []
+    for _ in range(3):
+        y = st.gather(table, index).sin().sum() + st.gather_reduce(table, index, offsets, weights=weights).sin().sum()
+        runs.append(torch.autograd.grad(y, (table, weights)))
+    for run in runs[1:]:
+        assert all(torch.equal(one, other) for one, other in zip(runs[0], run, strict=True))
+
+
+def test_an_output_that_changes_is_noticed():
+    a = torch.randn(7, requires_grad=True)
+    y = a.exp()
+    with torch.no_grad():
+        st.gather(torch.zeros(ROWS), LISTS["some"], out=y)
+    with pytest.raises(RuntimeError, match="inplace"):
+        y.sum().backward()
+
+
+# Operators
+
+
+def samples():
+    """Arguments for every operator, with gradients."""
+    table = torch.randn(ROWS, 3, requires_grad=True)
+    base = torch.randn(ROWS, 3, requires_grad=True)
+    index, weights = LISTS["some"], torch.randn(7, requires_grad=True)
+    rows = torch.randn(7, 3, requires_grad=True)
+    (data, columns, begins), dense = matrix(torch.float32)
+    A = data.requires_grad_(), columns, begins
+    x, y = torch.randn(5, 3, requires_grad=True), torch.randn(6, requires_grad=True)
+    *solved, _ = laplacian(dtype=torch.float32)
+    order = torch.randperm(ROWS)
+    values = torch.randn(5, 2, requires_grad=True)
+    none = None, None, None, None
+    yield "gather", (table, index)
+    yield "gather", (table, index[:6].reshape(2, 3).int())
+    yield "permute", (table, order, order.argsort())
+    yield "scatter", (rows, index, base, "last")
+    for op in TORCH_NAMES:
+        yield "scatter_reduce", (rows, index, None, ROWS, op, None, "deterministic", False)
+        yield "scatter_reduce", (rows, index, base, ROWS, op, None, "deterministic", True)
+    yield "scatter_reduce", (rows.detach().half(), index, None, ROWS, "add", torch.float32, "any", False)
+    for op in ("add", "mean", "min", "max"):
+        yield "gather_reduce", (table, index, OFFSETS, weights if op in ("add", "mean") else None, op, *none)
+    lists = st.prepare_edges(torch.tensor([[0, 1, 2, 2], [1, 0, 3, 1]]), ROWS)
+    yield "gather_reduce", (table, lists.index, lists.offsets, weights[:4], "mean", *lists[4:])
+    yield "gather_reduce", (table, lists.index, lists.offsets, None, "max", *lists[4:])
+    yield "gather_reduce", (table.detach(), index, OFFSETS, None, "count", *none)
+    yield "sort", (y, True)
+    yield "argsort", (y.detach(), False, torch.int32)
+    yield "spmv", (*A, 6, 5, x[:, 0].contiguous(), False)
+    yield "spmv", (*A, 6, 5, y, True)
+    yield "spmm", (*A, 6, 5, x, False, "deterministic")
+    yield "spmm", (*A, 6, 5, y[:, None], True, "any")
+    yield "cg", (*solved, torch.randn(8, requires_grad=True), None, 1e-6, 0.0, None, True, False)
+    yield "edge_sum", (EDGES, None, values, torch.randn(5, requires_grad=True), "difference", "deterministic")
+    yield "edge_sum", (*EDGES.t().contiguous(), values, None, "inverse_square", "deterministic")
+
+
+def test_operators():
+    """torch's own checks: schema, gradients, tensors without data, and both with symbolic sizes."""
+    seen = set()
+    for name, arguments in samples():
+        torch.library.opcheck(getattr(torch.ops.sheaf, name).default, arguments)
+        seen.add(name)
+    from sheaf.torch._operators import OPERATORS
+
+    assert seen == {operator.name for operator in OPERATORS}
+
+
+def test_all_kinds_of_calls_agree():
+    """What a call gives does not depend on who calls: at once, recorded, or by the dispatcher."""
+    from sheaf.torch._dispatch import calls
+
+    for name, arguments in samples():
+        call = getattr(calls, name)
+
+        def gradients(run, arguments=arguments):
+            leaves = [a.detach().clone().requires_grad_() if getattr(a, "requires_grad", 0) else a for a in arguments]
+            made = run(*leaves)
+            first = made[0] if isinstance(made, tuple) else made
+            wanted = [a for a in leaves if getattr(a, "requires_grad", False)]
+            return first.detach(), *(torch.autograd.grad(first.sin().sum(), wanted) if wanted else ())
+
+        at_once = call.run(*arguments)
+        at_once = at_once[0] if isinstance(at_once, tuple) else at_once
+        recorded, by_dispatcher = gradients(call), gradients(call.dispatch)
+        assert torch.equal(at_once, recorded[0])
+        for one, other in zip(recorded, by_dispatcher, strict=True):
+            torch.testing.assert_close(one, other, rtol=0, atol=0, equal_nan=True)
+
+
+def test_small_calls_avoid_the_dispatcher():
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Seen(TorchDispatchMode):
+        def __init__(self):
+            super().__init__()
+            self.names = []
+
+        def __torch_dispatch__(self, function, types, arguments=(), options=None):
+            self.names.append(str(function))
+            return function(*arguments, **(options or {}))
+
+    table, index = torch.randn(ROWS, 3), LISTS["some"]
+    with Seen() as seen:  # whoever looks, sees
+        st.gather(table, index)
+        st.gather(table.clone().requires_grad_(), index).sum().backward()
+    assert seen.names.count("sheaf.gather.default") == 2 and "sheaf.scatter_reduce.default" in seen.names
+    with torch.profiler.profile() as profile:
+        st.gather(table, index)
+    assert not any("sheaf" in event.name for event in profile.events())
+
+
+def test_transforms_and_fake_tensors():
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    table, index = torch.randn(ROWS, 3), LISTS["some"]
+    with pytest.raises(RuntimeError, match="functorch"):  # torch has no transforms of registered operators
+        torch.func.grad(lambda t: st.gather(t, index).square().sum())(table)
+    with FakeTensorMode() as mode:
+        made = st.gather(mode.from_tensor(table), mode.from_tensor(index))
+        assert type(made) is not torch.Tensor and made.shape == (7, 3)
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(table, torch.ones_like(table))
+        with pytest.raises(NotImplementedError, match="forward mode"):
+            st.gather(dual, index)
+
+
+# torch.compile
+
+
+def compiled_functions():
+    A, dense = matrix(torch.float32)
+    *solved, _ = laplacian(dtype=torch.float32)
+
+    def everything(table, index, weights, offsets):
+        rows = st.gather(table, index)
+        sums = st.scatter_reduce(rows * 2, index, table, "mean") + st.scatter(rows, index, table)
+        most = st.scatter_reduce(rows, index, op="max", size=table.shape[0])
+        bags = st.gather_reduce(table, index, offsets, "mean", weights=weights)
+        sums = sums + torch.where(most.isfinite(), most, 0)
+        return sums.sum(0) + bags.sin().sum(0) + st.sort(rows[:, 0].contiguous())[:1]
+
+    def sparse(table, index, weights, offsets):
+        product = st.spmm(A, table[:5]).sum(0) + st.spmv(A, table[:5, 0].contiguous()).sum()
+        x, info = st.cg(tuple(solved), table[:8, 1].contiguous(), rtol=1e-7)
+        return product + x.sum() + st.edge_sum(EDGES, table[:5], weights[:5]).square().sum(0) + info
+
+    def without_gradients(table, index, weights, offsets):
+        with torch.no_grad():
+            order = st.argsort(table[:, 0].contiguous())
+            out = torch.empty(7, table.shape[1])
+            st.gather(table, index, out=out)
+        return st.gather(table, order) * 2, out
+
+    def layers(table, index, weights, offsets):
+        edges = torch.stack([index, index.flip(0)])
+        lists = st.prepare_edges(edges, table.shape[0])
+        made = st.MessagePassing("mean")(table, lists, weights) + st.MessagePassing("add")(table, edges)
+        return made.sin() + st.MessagePassing("max")(table, lists)
+
+    return [everything, sparse, without_gradients, layers]
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("function", compiled_functions(), ids=lambda f: f.__name__)
+def test_compile(function, backend, dynamic):
+    torch._dynamo.reset()
+    compiled = torch.compile(function, backend=backend, fullgraph=True, dynamic=dynamic)
+    for rows in (ROWS, 17):
+        table, weights = torch.randn(rows, 3), torch.randn(7)
+        results = []
+        for call in (function, compiled):
+            leaves = table.clone().requires_grad_(), weights.clone().requires_grad_()
+            made = call(leaves[0], LISTS["some"], leaves[1], OFFSETS)
+            made = made if isinstance(made, tuple) else (made,)
+            made[0].sum().backward()
+            results.append([*(m.detach() for m in made), *(leaf.grad for leaf in leaves if leaf.grad is not None)])
+        for one, other in zip(*results, strict=True):
+            torch.testing.assert_close(one, other)
+
+
+def test_inductor():
+    torch._dynamo.reset()
+    function = compiled_functions()[0]
+    compiled = torch.compile(function, fullgraph=True)
+    table, weights = torch.randn(ROWS, 3), torch.randn(7)
+    try:
+        got_leaf = table.clone().requires_grad_()
+        got = compiled(got_leaf, LISTS["some"], weights, OFFSETS)
+    except Exception as error:  # no compiler for C++, or no headers
+        if "InvalidCxxCompiler" in repr(error) or "CppCompileError" in repr(error) or "Python.h" in repr(error):
+            pytest.skip("inductor finds no compiler here")
+        raise
+    got.sum().backward()
+    leaf = table.clone().requires_grad_()
+    wanted = function(leaf, LISTS["some"], weights, OFFSETS)
+    wanted.sum().backward()
+    torch.testing.assert_close(got, wanted)
+    torch.testing.assert_close(got_leaf.grad, leaf.grad)
+
+
+# Autocast
+
+
+def test_autocast():
+    table, index, weights = torch.randn(ROWS, 4), LISTS["some"], torch.randn(7)
+    A, _ = matrix(torch.float32)
+    linear = torch.nn.Linear(4, 4)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        rows = linear(table)
+        assert rows.dtype == torch.bfloat16
+        assert st.gather(rows, index).dtype == torch.bfloat16
+        assert st.scatter_reduce(rows[index], index, size=ROWS).dtype == torch.bfloat16
+        assert st.scatter_reduce(rows[index], index, table).dtype == torch.float32
+        assert st.scatter_reduce(table[index], index, rows).dtype == torch.float32
+        assert st.scatter(rows[index], index, table).dtype == torch.float32
+        assert st.gather_reduce(rows, index, OFFSETS, weights=weights).dtype == torch.bfloat16
+        assert st.gather_reduce(table, index, OFFSETS, weights=weights.bfloat16()).dtype == torch.float32
+        assert st.spmm(A, rows[:5]).dtype == torch.bfloat16
+        assert st.spmm((A[0].bfloat16(), *A[1:]), table[:5]).dtype == torch.float32
+        assert st.spmv(A, rows[:5, 0].contiguous()).dtype == torch.float32
+        assert st.edge_sum(EDGES, rows[:5]).dtype == torch.float32
+        *solved, dense = laplacian(dtype=torch.float32)
+        x, info = st.cg(tuple(solved), rows[:8, 0].contiguous())
+        assert info == 0 and x.dtype == torch.float32
+        close(x, torch.linalg.solve(dense, rows[:8, 0].float()), torch.bfloat16)
+        assert st.spmv((A[0].double(), *A[1:]), table[:5, 0].double().contiguous()).dtype == F64
+        loss = st.gather_reduce(linear(table), index, OFFSETS, "mean").float().square().sum()
+    loss.backward()
+    assert linear.weight.grad.dtype == torch.float32 and linear.weight.grad.isfinite().all()
+    with pytest.raises(ValueError):
+        st.scatter(table[index].bfloat16(), index, table)  # without autocast nothing is cast
+
+
+def test_autocast_in_a_compiled_function():
+    torch._dynamo.reset()
+    table, index = torch.randn(ROWS, 4, requires_grad=True), LISTS["some"]
+    A, _ = matrix(torch.float32)
+
+    def function(table):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            rows = table @ torch.ones(4, 4)
+            return st.spmv(A, rows[:5, 0].contiguous()), st.scatter_reduce(rows[index], index, table)
+
+    compiled = torch.compile(function, backend="aot_eager", fullgraph=True)(table)
+    for one, other in zip(compiled, function(table), strict=True):
+        assert one.dtype == torch.float32
+        torch.testing.assert_close(one, other)
+
+
+# Layers
+
+
+def trained(make, forward, target, rate=0.05, steps=40):
+    """The losses of a training."""
+    module = make()
+    optimizer = torch.optim.SGD(module.parameters(), lr=rate, momentum=0.9)
+    losses = []
+    for _ in range(steps):
+        optimizer.zero_grad()
+        loss = (forward(module) - target).square().mean()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return torch.tensor(losses), module
+
+
+# Each step differs by some roundings of float32, which 40 steps of a contracting training do not blow up.
+CURVES = {"rtol": 2e-6, "atol": 0}
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+@pytest.mark.parametrize("form", ["offsets", "last offset", "rows", "int32"])
+@pytest.mark.parametrize("padding", [None, 2, -1])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_embedding_bag_trains_like_torchs(mode, form, padding, weighted):
+    if weighted and mode != "sum":
+        pytest.skip("torch has weights of sums only")
+    index = torch.randint(0, 20, (60,))
+    index[7:9], index[20:24] = 2, 19
+    offsets = torch.tensor([0, 9, 9, 20, 41, 60])
+    if form == "rows":
+        index, offsets = index.reshape(12, 5), None
+    elif form != "last offset":
+        offsets = offsets[:-1]
+    if form == "int32":
+        index, offsets = index.int(), offsets.int()
+    weights = torch.rand(index.shape) if weighted else None
+    theirs = torch.nn.EmbeddingBag(20, 6, mode=mode, padding_idx=padding, include_last_offset=form == "last offset")
+    state = copy.deepcopy(theirs.state_dict())
+    ours = st.EmbeddingBag(20, 6, mode=mode, padding_idx=padding, include_last_offset=form == "last offset")
+    ours.load_state_dict(state)
+    if mode != "sum" or not weighted:
+        torch.testing.assert_close(ours(index, offsets), theirs(index, offsets))
+    target = torch.randn(theirs(index, offsets).shape)
+    curves = []
+    for module in (ours, theirs):
+        losses, module = trained(lambda module=module: module, lambda m: m(index, offsets, weights), target)
+        curves.append(losses)
+    torch.testing.assert_close(curves[0], curves[1], **CURVES)
+    assert curves[0][-1] < 0.9 * curves[0][0]
+    torch.testing.assert_close(ours.weight, theirs.weight, rtol=1e-4, atol=2e-6)
+    theirs.load_state_dict(ours.state_dict())
+
+
+def test_gradients_of_weights_of_bags():
+    index, offsets = torch.randint(0, 20, (30,)), torch.tensor([0, 9, 9, 20])
+    theirs = torch.nn.EmbeddingBag(20, 6, mode="sum", padding_idx=3)
+    index[5] = 3
+    ours = st.EmbeddingBag(20, 6, mode="sum", padding_idx=3)
+    ours.load_state_dict(theirs.state_dict())
+    grads = []
+    for module in (ours, theirs):
+        weights = torch.linspace(-1, 1, 30, requires_grad=True)
+        (grad,) = torch.autograd.grad(module(index, offsets, weights).sin().sum(), weights)
+        grads.append(grad)
+    kept = index != 3
+    torch.testing.assert_close(grads[0][kept], grads[1][kept])
+    assert (grads[0][~kept] == 0).all()
+
+
+def test_bags_that_are_refused():
+    for options in ({"sparse": True}, {"scale_grad_by_freq": True}, {"max_norm": 1.0}, {"mode": "median"}):
+        with pytest.raises(ValueError, match="EmbeddingBag"):
+            st.EmbeddingBag(4, 2, **options)
+    bags = st.EmbeddingBag(4, 2)
+    index = torch.tensor([0, 1])
+    for arguments in ((index,), (index[None], index), (index, index, torch.ones(2)), (index[None, None], None)):
+        with pytest.raises(ValueError, match="EmbeddingBag"):
+            bags(*arguments)
+    with pytest.raises(ValueError, match="per_sample_weights is of"):
+        st.EmbeddingBag(4, 2, mode="sum")(index, index, torch.ones(3))
+    with pytest.raises(IndexError, match=r"index\[1\] is 4"):
+        bags(torch.tensor([0, 4]), torch.tensor([0]))
+
+
+def passed(x, edges, weights, reduce, size):
+    """Messages by torch's index_add and scatter_reduce."""
+    rows = x[edges[0]] if weights is None else x[edges[0]] * weights[:, None]
+    if reduce == "add":
+        return torch.zeros(size, x.shape[1]).index_add(0, edges[1], rows)
+    where = edges[1][:, None].expand_as(rows)
+    name = {"mean": "mean", "min": "amin", "max": "amax"}[reduce]
+    return torch.zeros(size, x.shape[1]).scatter_reduce(0, where, rows, name, include_self=False)
+
+
+@pytest.mark.parametrize("reduce", ["add", "mean", "min", "max"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("size", [None, 9])
+def test_message_passing_trains_like_torchs(reduce, weighted, size):
+    edges = torch.stack([torch.randint(0, 30, (200,)), torch.randint(0, (size or 30) - 2, (200,))])
+    x, weights = torch.randn(30, 5), torch.rand(200) if weighted else None
+    target = torch.randn(size or 30, 4)
+    layer, first = st.MessagePassing(reduce), torch.nn.Linear(5, 4)
+    curves = []
+    for run in (
+        lambda m: layer(torch.tanh(m(x)), edges, weights, size),
+        lambda m: passed(torch.tanh(m(x)), edges, weights, reduce, size or 30),
+    ):
+        losses, _ = trained(lambda: copy.deepcopy(first), run, target, rate=0.002 if reduce == "add" else 0.05)
+        curves.append(losses)
+    torch.testing.assert_close(curves[0], curves[1], **CURVES)
+    assert curves[0][-1] < curves[0][0]
+
+
+def test_lists_of_edges_are_kept_while_they_hold():
+    edges = torch.stack([torch.randint(0, 9, (20,)), torch.randint(0, 9, (20,))])
+    x, layer = torch.randn(9, 2), st.MessagePassing()
+    layer(x, edges)
+    kept = layer._kept[-1]
+    layer(x, edges)
+    assert layer._kept[-1] is kept
+    edges[1] = edges[1].flip(0)
+    torch.testing.assert_close(layer(x, edges), passed(x, edges, None, "add", 9))
+    assert layer._kept[-1] is not kept
+    kept = layer._kept[-1]
+    same = edges.clone()
+    layer(x, same)
+    assert layer._kept[-1] is not kept
+    torch.testing.assert_close(layer(x, edges, None, 12)[:9], passed(x, edges, None, "add", 9))
+    torch.testing.assert_close(layer(x, tuple(edges)), passed(x, edges, None, "add", 9))
+    with torch.inference_mode():
+        inner = edges.clone()
+        torch.testing.assert_close(layer(x, inner), passed(x, edges, None, "add", 9))
+    again = pickle.loads(pickle.dumps(layer))
+    assert again.reduce == "add" and again._kept is None
+    assert copy.deepcopy(layer)._kept is None and layer.state_dict() == {} and "add" in repr(layer)
+
+
+def test_messages_by_prepared_lists():
+    edges = torch.stack([torch.randint(0, 9, (40,)), torch.randint(0, 7, (40,))])
+    lists = st.prepare_edges(edges, 9, 7)
+    assert all(part.dtype == torch.int32 for part in lists)
+    assert torch.equal(lists.offsets.diff(), torch.bincount(edges[1], minlength=7).int())
+    assert torch.equal(edges[0][lists.order.long()].int(), lists.index)
+    x, weights = torch.randn(9, 3, dtype=F64), torch.randn(40, dtype=F64)
+    for reduce in ("add", "mean", "min", "max"):
+        layer = st.MessagePassing(reduce)
+        checked(lambda u, w, layer=layer: layer(u, lists, w), x, weights)
+        checked(lambda u, layer=layer: layer(u, lists), x)
+    empty = torch.zeros(2, 0, dtype=torch.int64)
+    assert st.MessagePassing("max")(x, empty).tolist() == torch.zeros(9, 3).tolist()
+    with pytest.raises(ValueError, match="8 rows"):
+        layer(x[:8], lists)
+    with pytest.raises(ValueError, match="size is 5"):
+        layer(x, lists, size=5)
+    with pytest.raises(ValueError, match="reduce"):
+        st.MessagePassing("median")
