@@ -14,17 +14,17 @@ def rng():
 
 
 def device_library(name):
-    """torch or CuPy with a device; the test is skipped without."""
+    """torch or CuPy with a device; the test, or the whole file, is skipped without."""
     library = pytest.importorskip(name)
     if name == "torch" and not library.cuda.is_available():
-        pytest.skip("torch finds no CUDA device")
+        pytest.skip("torch finds no CUDA device", allow_module_level=True)
     if name == "cupy":
         try:
             library.cuda.runtime.getDeviceCount()
         except library.cuda.runtime.CUDARuntimeError:
-            pytest.skip("CuPy finds no CUDA device")
+            pytest.skip("CuPy finds no CUDA device", allow_module_level=True)
     import sheaf
 
     if not sheaf.has_cuda:
-        pytest.skip("this build has no CUDA")
+        pytest.skip("this build has no CUDA", allow_module_level=True)
     return library

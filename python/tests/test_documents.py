@@ -150,12 +150,14 @@ def test_code_for_devices_compiles():
 
 @pytest.mark.parametrize("example", sorted(p.name for p in (PYTHON / "examples").glob("*.py")))
 def test_examples(example):
+    if "import torch" in (PYTHON / "examples" / example).read_text():
+        pytest.importorskip("torch")
     done = subprocess.run([sys.executable, PYTHON / "examples" / example], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0 and done.stdout, done.stderr
 
 
-def test_there_are_three_examples():
-    assert len(list((PYTHON / "examples").glob("*.py"))) == 3
+def test_there_are_four_examples():
+    assert len(list((PYTHON / "examples").glob("*.py"))) == 4
 
 
 def test_the_command(tmp_path):

@@ -4,12 +4,10 @@ import copy
 import pickle
 
 import pytest
-from conftest import device_library
-
-import sheaf
 
 torch = pytest.importorskip("torch")
-st = pytest.importorskip("sheaf.torch")
+
+import sheaf.torch as st  # noqa: E402  (it needs torch)
 
 F64 = torch.float64
 FLOATS = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
@@ -50,7 +48,11 @@ def matrix(dtype=F64, rows=6, columns=5):
     dense[0, 0] = 1.5
     sparse = dense.to_sparse_csr()
     # Copies: torch.compile takes no views of sparse tensors.
-    return (sparse.values().to(dtype, copy=True), sparse.col_indices().clone(), sparse.crow_indices().clone()), dense.to(dtype)
+    return (
+        sparse.values().to(dtype, copy=True),
+        sparse.col_indices().clone(),
+        sparse.crow_indices().clone(),
+    ), dense.to(dtype)
 
 
 def laplacian(nodes=8, dtype=F64):
@@ -393,9 +395,7 @@ def test_gradients_of_wide_rows_and_of_what_has_none():
     weights = torch.randn(7)
     for offsets in (OFFSETS, torch.tensor([1, 4])):
         for factors in (None, weights):
-            (got,) = torch.autograd.grad(
-                st.gather_reduce(table, index, offsets, weights=factors).square().sum(), table
-            )
+            (got,) = torch.autograd.grad(st.gather_reduce(table, index, offsets, weights=factors).square().sum(), table)
             wanted = segment_sums(table, index, offsets, "add", factors)
             torch.testing.assert_close(got, torch.autograd.grad(wanted.square().sum(), table)[0])
     with pytest.raises(NotImplementedError, match="'mul' has no gradient"):

@@ -13,7 +13,6 @@ from ._operators import bare
 from ._dispatch import calls, is_plain, is_tracing, records
 
 
-
 def write_into(out, name, tensors, run):
     """`run` with `out`, which autograd is told of as of any tensor that changes in place."""
     if records(out, *tensors):
@@ -132,7 +131,7 @@ def scatter_reduce(
 ):
     """Combine numbers, or whole rows of them, by an index list.
 
-    Row r of the result is the reduction of all ``values[i]`` with ``index[i] == r``, and of ``base[r]`` if that is given.
+    Row r of the result is the reduction of all ``values[i]`` with ``index[i] == r``, and of ``base[r]`` if it is given.
 
     Parameters
     ----------
@@ -486,8 +485,8 @@ def cg(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None):
     Notes
     -----
     Gradients by one more solve, with the same tolerance: of `b` the solution y for the gradient of x, of the values
-    ``-y[row] * x[column]``, which are right as long as the matrix stays symmetric; `x0` gets none. A solve for a gradient
-    that does not converge warns. The call waits for its result. Autocast brings 16 bits to float32.
+    ``-y[row] * x[column]``, which are right as long as the matrix stays symmetric; `x0` gets none. A solve for a
+    gradient that does not converge warns. The call waits for its result. Autocast brings 16 bits to float32.
 
     Examples
     --------

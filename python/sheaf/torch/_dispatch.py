@@ -38,9 +38,13 @@ def is_plain(*tensors):
     return True
 
 
-def records(*arguments):
+def records(*tensors):
     """Whether autograd will ask for the gradient of one of these."""
-    return is_recording() and any(isinstance(a, Tensor) and a.requires_grad for a in arguments)
+    if is_recording():
+        for tensor in tensors:
+            if tensor is not None and tensor.requires_grad:
+                return True
+    return False
 
 
 class Call:
@@ -54,14 +58,21 @@ class Call:
     def __call__(self, *arguments):
         if is_tracing():
             return self.dispatch(*arguments)
-        tensors = [a for a in arguments if isinstance(a, Tensor)]
-        if is_plain(*tensors):
-            return self.run(*arguments)
-        if forward_ad._current_level >= 0 and any(forward_ad.unpack_dual(a).tangent is not None for a in tensors):
-            raise NotImplementedError("sheaf.torch has no gradients of forward mode")
-        if torch_looks() or any(type(a) is not Tensor and type(a) is not Parameter for a in tensors):
+        tensors = [argument for argument in arguments if isinstance(argument, Tensor)]
+        plain = all([type(tensor) is Tensor or type(tensor) is Parameter for tensor in tensors])
+        if torch_looks() or not plain:
+            refuse_forward_mode(tensors)
             return self.dispatch(*arguments)
-        return self.record(*arguments) if self.record is not None else self.run(*arguments)
+        if self.record is not None and records(*tensors):
+            return self.record(*arguments)
+        return self.run(*arguments)
+
+
+def refuse_forward_mode(tensors):
+    """Raises for derivatives along a direction, which operators would drop in silence."""
+    if forward_ad._current_level >= 0:
+        if any(forward_ad.unpack_dual(tensor).tangent is not None for tensor in tensors):
+            raise NotImplementedError("sheaf.torch has no derivatives of forward mode")
 
 
 class Calls:

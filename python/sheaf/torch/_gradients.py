@@ -8,8 +8,8 @@ import math
 
 import torch
 
-from ._operators import LIBRARY, NARROW
 from ._dispatch import calls
+from ._operators import LIBRARY, NARROW
 
 NO_LISTS = (None, None, None, None)
 MOST_COLUMNS = 1024  # of a product with a sparse matrix
@@ -335,7 +335,6 @@ GRADIENTS = {
     "cg": (cg_keep, cg_backward),
     "edge_sum": (edge_sum_keep, edge_sum_backward),
 }
-
 
 
 def recorded(run, keep, backward):

@@ -228,7 +228,8 @@ OPERATORS = [
     ),
     Operator(
         "cg",
-        f"({MATRIX}, Tensor b, Tensor? x0, float rtol, float atol, int? maxiter, bool jacobi, bool warns) -> (Tensor, Tensor)",
+        f"({MATRIX}, Tensor b, Tensor? x0, float rtol, float atol, int? maxiter, bool jacobi, bool warns)"
+        " -> (Tensor, Tensor)",
         cg,
         fake_cg,
         in_float32(0, 3, 4),
