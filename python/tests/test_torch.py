@@ -8,6 +8,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import sheaf.torch as st  # noqa: E402  (it needs torch)
+from torch._subclasses.fake_tensor import FakeTensorMode  # noqa: E402
+from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
 F64 = torch.float64
 FLOATS = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
@@ -419,6 +421,9 @@ def test_ties_share():
             assert torch.equal(got, want)
     got = torch.autograd.grad(st.gather_reduce(values, torch.arange(5), torch.tensor([0, 2, 5]), "max").sum(), values)
     assert got[0].tolist() == [[0.5, 0.0], [0.5, 1.0], [0.0, 0.5], [1.0, 0.0], [0.0, 0.5]]
+    # Entries outside of all segments have no share, be they as large.
+    got = torch.autograd.grad(st.gather_reduce(values, torch.arange(5), torch.tensor([1, 3]), "max").sum(), values)
+    assert got[0].tolist() == [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 0.0], [0.0, 0.0]]
 
 
 def test_products_with_zeros():
@@ -608,31 +613,64 @@ def test_all_kinds_of_calls_agree():
             torch.testing.assert_close(one, other, rtol=0, atol=0, equal_nan=True)
 
 
+class Seen(TorchDispatchMode):
+    """Operators, and what they were called with."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls = []
+
+    def __torch_dispatch__(self, function, types, arguments=(), options=None):
+        self.calls.append((str(function), arguments))
+        return function(*arguments, **(options or {}))
+
+
 def test_small_calls_avoid_the_dispatcher():
-    from torch.utils._python_dispatch import TorchDispatchMode
-
-    class Seen(TorchDispatchMode):
-        def __init__(self):
-            super().__init__()
-            self.names = []
-
-        def __torch_dispatch__(self, function, types, arguments=(), options=None):
-            self.names.append(str(function))
-            return function(*arguments, **(options or {}))
-
     table, index = torch.randn(ROWS, 3), LISTS["some"]
     with Seen() as seen:  # whoever looks, sees
         st.gather(table, index)
         st.gather(table.clone().requires_grad_(), index).sum().backward()
-    assert seen.names.count("sheaf.gather.default") == 2 and "sheaf.scatter_reduce.default" in seen.names
+    names = [name for name, _ in seen.calls]
+    assert names.count("sheaf.gather.default") == 2 and "sheaf.scatter_reduce.default" in names
     with torch.profiler.profile() as profile:
         st.gather(table, index)
     assert not any("sheaf" in event.name for event in profile.events())
 
 
-def test_transforms_and_fake_tensors():
-    from torch._subclasses.fake_tensor import FakeTensorMode
+def test_gradients_are_deterministic_whatever_the_order_of_results():
+    A, _ = matrix(torch.float32)
+    x, values = torch.randn(5, 2, requires_grad=True), torch.randn(5, 2, requires_grad=True)
+    with Seen() as seen:
+        st.spmm(A, x, order="any").sum().backward()
+        st.edge_sum(EDGES, values, order="any").sum().backward()
+        st.scatter_reduce(st.gather(x, LISTS["one"] - 1), LISTS["one"], size=ROWS, order="any").sum().backward()
+    orders = {"sheaf.spmm.default": [], "sheaf.edge_sum.default": [], "sheaf.scatter_reduce.default": []}
+    for name, arguments in seen.calls:
+        if name in orders:
+            orders[name] += [a for a in arguments if a in ("any", "deterministic")]
+    assert all(found == ["any", "deterministic"] for found in orders.values()), orders
+    with Seen() as seen:
+        st.scatter(x, LISTS["some"][:5] % 5, values)
+        st.scatter(x.detach(), LISTS["some"][:5] % 5, values.detach())
+    given = [arguments[-1] for name, arguments in seen.calls if name == "sheaf.scatter.default"]
+    assert given == ["last", "any"]
 
+
+def test_what_is_no_tensor_is_refused_by_torch():
+    with pytest.raises(RuntimeError, match="'Tensor' for argument 'table'"):
+        st.gather([1.0, 2.0], LISTS["one"])
+    with pytest.raises(RuntimeError, match="'Tensor' for argument 'index'"):
+        st.gather(torch.ones(3), [0, 1])
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_traces_of_torch_jit_hold_operators():
+    traced = torch.jit.trace(lambda t, i: st.gather(t, i) * 2, (torch.ones(ROWS), LISTS["some"]))
+    table = torch.randn(ROWS)
+    assert torch.equal(traced(table, LISTS["equal"]), table[LISTS["equal"]] * 2)
+
+
+def test_transforms_and_fake_tensors():
     table, index = torch.randn(ROWS, 3), LISTS["some"]
     with pytest.raises(RuntimeError, match="functorch"):  # torch has no transforms of registered operators
         torch.func.grad(lambda t: st.gather(t, index).square().sum())(table)
@@ -672,13 +710,18 @@ def compiled_functions():
             st.gather(table, index, out=out)
         return st.gather(table, order) * 2, out
 
+    bags = st.EmbeddingBag(ROWS, 3, mode="sum", padding_idx=7)
+
+    def embeddings(table, index, weights, offsets):
+        return bags(index, offsets[:-1], weights.exp()) + table.sum() + bags(index[None]).sum()
+
     def layers(table, index, weights, offsets):
         edges = torch.stack([index, index.flip(0)])
         lists = st.prepare_edges(edges, table.shape[0])
         made = st.MessagePassing("mean")(table, lists, weights) + st.MessagePassing("add")(table, edges)
         return made.sin() + st.MessagePassing("max")(table, lists)
 
-    return [everything, sparse, without_gradients, layers]
+    return [everything, sparse, without_gradients, layers, embeddings]
 
 
 @pytest.mark.parametrize("dynamic", [False, True])
@@ -840,6 +883,12 @@ def test_gradients_of_weights_of_bags():
     assert (grads[0][~kept] == 0).all()
 
 
+def test_bags_of_given_weights():
+    bags = st.EmbeddingBag.from_pretrained(torch.eye(4), mode="sum")
+    assert not bags.weight.requires_grad
+    assert bags(torch.tensor([[0, 3], [1, 1]])).tolist() == [[1, 0, 0, 1], [0, 2, 0, 0]]
+
+
 def test_bags_that_are_refused():
     for options in ({"sparse": True}, {"scale_grad_by_freq": True}, {"max_norm": 1.0}, {"mode": "median"}):
         with pytest.raises(ValueError, match="EmbeddingBag"):
@@ -911,6 +960,8 @@ def test_lists_of_edges_are_kept_while_they_hold():
 def test_messages_by_prepared_lists():
     edges = torch.stack([torch.randint(0, 9, (40,)), torch.randint(0, 7, (40,))])
     lists = st.prepare_edges(edges, 9, 7)
+    for one, other in zip(lists, st.prepare_edges(tuple(edges.int()), 9, 7), strict=True):
+        assert torch.equal(one, other)
     assert all(part.dtype == torch.int32 for part in lists)
     assert torch.equal(lists.offsets.diff(), torch.bincount(edges[1], minlength=7).int())
     assert torch.equal(edges[0][lists.order.long()].int(), lists.index)

@@ -16,11 +16,14 @@ is_recording = torch.is_grad_enabled
 casts = torch._C._is_any_autocast_enabled
 modes = torch._C._len_torch_dispatch_stack
 transforms = torch._C._functorch.maybe_current_level
+jit = torch._C._get_tracing_state
 
 
 def torch_looks():
     """Whether torch wants to see every operator, whatever its tensors."""
-    return is_tracing() or casts() or modes() or transforms() is not None or forward_ad._current_level >= 0
+    if is_tracing() or casts() or modes():
+        return True
+    return transforms() is not None or jit() is not None or forward_ad._current_level >= 0
 
 
 def is_plain(*tensors):
@@ -54,11 +57,13 @@ class Call:
         self.run = operator.run
         self.dispatch = dispatched(operator)
         self.record = None  # `apply` of an autograd.Function; None: there are no gradients
+        arguments = enumerate(self.dispatch._schema.arguments)
+        self.tensors = [place for place, argument in arguments if "Tensor" in str(argument.type)]
 
     def __call__(self, *arguments):
         if is_tracing():
             return self.dispatch(*arguments)
-        tensors = [argument for argument in arguments if isinstance(argument, Tensor)]
+        tensors = [arguments[place] for place in self.tensors if arguments[place] is not None]
         plain = all([type(tensor) is Tensor or type(tensor) is Parameter for tensor in tensors])
         if torch_looks() or not plain:
             refuse_forward_mode(tensors)

@@ -109,15 +109,16 @@ def scatter_reduce_backward(ctx, gradient, _):
         raise NotImplementedError(f"scatter_reduce: {ctx.op!r} has no gradient")
     of_values, of_base = SCATTER_REDUCE[ctx.op](ctx, gradient, index, *kept)
     of_base = of_base if ctx.has_base and ctx.needs_input_grad[2] else None
-    return of_values.to(ctx.type), None, of_base, None, None, None, None, None
+    of_values = of_values.to(ctx.type) if ctx.needs_input_grad[0] else None
+    return of_values, None, of_base, None, None, None, None, None
 
 
 def of_sums(ctx, gradient, index):
-    return calls.gather(gradient, index), gradient
+    return (calls.gather(gradient, index) if ctx.needs_input_grad[0] else None), gradient
 
 
 def of_differences(ctx, gradient, index):
-    return -calls.gather(gradient, index), gradient
+    return of_sums(ctx, -gradient, index)[0], gradient
 
 
 def of_means(ctx, gradient, index, came):

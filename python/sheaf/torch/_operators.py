@@ -5,7 +5,8 @@ the ways that `_dispatch` describes.
 """
 
 import warnings
-from typing import Callable, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import torch
 

@@ -5,6 +5,7 @@ torch's time over ours: above 1, sheaf is faster. Tables are in Markdown, as doc
 """
 
 import argparse
+import math
 import time
 
 import torch
@@ -106,7 +107,7 @@ def message_passing(steps, nodes, edges, width):
 
 def zipf(count, rows, device):
     """Row numbers whose ranks follow Zipf's law, the ranks spread over the table."""
-    ranks = (torch.rand(count, device=device, dtype=torch.float64) * torch.log(torch.tensor(float(rows)))).exp().long()
+    ranks = (torch.rand(count, device=device, dtype=torch.float64) * math.log(rows)).exp().long()
     return ranks.clamp(1, rows) * 2654435761 % rows
 
 
