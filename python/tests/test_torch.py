@@ -829,7 +829,8 @@ def trained(make, forward, target, rate=0.05, steps=40):
     return torch.tensor(losses), module
 
 
-# Each step differs by some roundings of float32, which 40 steps of a contracting training do not blow up.
+# The losses of 40 steps agree to 17 roundings of float32: sums are made in other orders, and a training that converges
+# does not blow that up.
 CURVES = {"rtol": 2e-6, "atol": 0}
 
 
