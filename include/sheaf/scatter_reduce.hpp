@@ -153,4 +153,10 @@ SHEAF_API prepared_scatter_reduce prepare_scatter_reduce(const context& ctx, ind
                                                          std::uint64_t expected_runs,
                                                          const prepare_scatter_reduce_options& options = {});
 
+/// What prepare_scatter_reduce would plan for a list of this length. Its data is not read and may be null. Seconds are
+/// those of the preparation and of all expected runs.
+SHEAF_API explanation explain_prepare_scatter_reduce(const context& ctx, index_span index, std::uint64_t out_count,
+                                                     std::uint64_t expected_runs,
+                                                     const prepare_scatter_reduce_options& options = {});
+
 }  // namespace sheaf

@@ -33,8 +33,8 @@ struct spmm_options {
 /// Faults of A surface at ctx.wait() as those of spmv do, and such rows and entries count as there. NaN and infinity
 /// propagate as IEEE 754 says.
 /// @throws error(bad_argument) if counts, widths or types disagree, a stride or an address is not a multiple of the
-/// value's bytes, Y overlaps another array, or an array is not in ctx's memory; error(no_variant) on OpenGL; and what
-/// every call may throw (see context).
+/// value's bytes, Y overlaps another array, or an array is not in ctx's memory; error(no_variant) on OpenGL where X has
+/// more than one column; and what every call may throw (see context).
 /// Y has the same bits in every run of one variant and for every number of threads, unless options.order allows others.
 /// The call is queued on ctx: it returns before its work is done on CUDA, after it elsewhere.
 SHEAF_API void spmm(const context& ctx, const csr_view& a, const_value_rows x, value_rows y,
@@ -81,5 +81,10 @@ class SHEAF_API prepared_spmm {
 /// When the call returns, the preparation is done, and with it all work queued on ctx before.
 SHEAF_API prepared_spmm prepare_spmm(const context& ctx, const csr_view& a, std::uint64_t expected_runs,
                                      const prepare_spmm_options& options = {});
+
+/// What prepare_spmm would plan for a matrix of this shape. Its data is not read and may be null. Seconds are those of
+/// the preparation and of all expected runs.
+SHEAF_API explanation explain_prepare_spmm(const context& ctx, const csr_view& a, std::uint64_t expected_runs,
+                                           const prepare_spmm_options& options = {});
 
 }  // namespace sheaf

@@ -96,7 +96,9 @@ prepared_product_object prepare(nb::handle a_object, std::uint64_t runs, std::ui
   const prepare_spmm_options options{transposed, pattern_of(pattern, c.name), columns, variant};
   std::optional<prepared_spmm> made;
   const nb::object kept = context_object(c);
-  c.run(bytes_of_preparations, [&](const context& where) { made = prepare_spmm(where, a.view, runs, options); });
+  c.run(
+      bytes_of_preparations, [&](const context& where) { made = prepare_spmm(where, a.view, runs, options); },
+      [&](const context& where) { return explain_prepare_spmm(where, a.view, runs, options); });
   return {kept, of, *made, transposed};
 }
 

@@ -148,8 +148,10 @@ prepared_reduction_object prepare(nb::handle index, std::uint64_t out_count, std
   const prepare_scatter_reduce_options options{pattern_of(pattern, c.name), row_bytes, variant};
   std::optional<prepared_scatter_reduce> made;
   const nb::object kept = context_object(c);
-  c.run(bytes_of_preparations,
-        [&](const context& where) { made = prepare_scatter_reduce(where, entries, out_count, runs, options); });
+  c.run(
+      bytes_of_preparations,
+      [&](const context& where) { made = prepare_scatter_reduce(where, entries, out_count, runs, options); },
+      [&](const context& where) { return explain_prepare_scatter_reduce(where, entries, out_count, runs, options); });
   return {kept, *made, static_cast<std::int64_t>(out_count)};
 }
 

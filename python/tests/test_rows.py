@@ -152,6 +152,9 @@ def test_an_order_of_work_is_planned_and_named(rng):
     assert sheaf.explain("gather_reduce", values, index, offsets).choice == "cpu.segments"
     a = scipy.sparse.csr_array(np.eye(30))
     assert sheaf.explain("spmm", a, out).primitive == "spmm"
+    assert sheaf.explain("spmm", a, out[:, :1].copy()).choice == "vector"
+    assert sheaf.explain("prepare_spmm", a, runs=100).primitive == "prepare_spmm"
+    assert sheaf.explain("prepare_scatter_reduce", index, 30, runs=100).primitive == "prepare_scatter_reduce"
 
 
 def test_prepared_reductions(rng):

@@ -1,7 +1,8 @@
 #include "primitives/backends.hpp"
 
 // A table for each primitive, with the calls that ask for its variants: the serial reference, which works on host
-// memory, and preparations of any backend that keep what they are given.
+// memory, and what works on any backend: preparations that keep what they are given, and products that are another
+// call's.
 namespace sheaf::reference {
 
 using namespace primitives;
@@ -22,6 +23,7 @@ extern const hash_search_variant hash_search_serial;
 extern const spmv_variant spmv_serial;
 extern const prepare_spmv_variant prepare_spmv_kept;
 extern const spmm_variant spmm_serial;
+extern const spmm_variant spmm_vector;
 extern const prepare_spmm_variant prepare_spmm_kept;
 extern const conjugate_gradient_variant conjugate_gradient_serial;
 extern const edge_sum_variant edge_sum_serial;
@@ -46,7 +48,7 @@ constexpr variant_table tables[] = {
     table<hash_search_serial>.called("hash_search hash_count hash_contains hash_find"),
     table<spmv_serial>.called("spmv"),
     table<prepare_spmv_kept>.called("prepare_spmv"),
-    table<spmm_serial>.called("spmm"),
+    table<spmm_serial, spmm_vector>.called("spmm"),
     table<prepare_spmm_kept>.called("prepare_spmm"),
     table<conjugate_gradient_serial>.called("conjugate_gradient"),
     table<edge_sum_serial>.called("edge_sum"),

@@ -50,7 +50,7 @@ template <class Multiply>
 void run_checked(const context& ctx, const primitives::spmv_problem& p, const csr_view& a, Multiply multiply) {
   core::cpu_state& state = core::cpu(ctx);
   const std::uint64_t call = state.begin_call();
-  if (multiply().found()) state.keep_first(primitives::find_fault(p, a, primitives::csr_call::spmv, call));
+  if (multiply().found()) state.keep_first(primitives::find_fault(p, a, p.call, call));
 }
 
 /// Adds what the arithmetic of all entries and rows costs, beside what is streamed.

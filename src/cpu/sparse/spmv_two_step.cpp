@@ -98,7 +98,7 @@ void run_two_step(const context& ctx, const spmv_problem& problem, const plan::p
   }
   const row_faults faults = multiply_rows(problem, decision.rows, buffers, gathered, scratch);
   // Bad columns are reported by this call, which began before the gather's.
-  if (faults.found()) state.keep_first(find_fault(problem, buffers.a, csr_call::spmv, call));
+  if (faults.found()) state.keep_first(find_fault(problem, buffers.a, problem.call, call));
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ inline void run_by_rows(const context& ctx, const spmv_problem& problem, const s
   const rows_decision d = decide_rows(problem, place, longest_row);
   const core::scratch scratch =
       plan::take_scratch(ctx, primitives::prepared_spmv_call, ctx.state().running(), place.bytes());
-  multiply_rows(ctx, problem, d, buffers, guard_of(ctx, problem, primitives::csr_call::spmv), from, scratch.data());
+  multiply_rows(ctx, problem, d, buffers, guard_of(ctx, problem, problem.call), from, scratch.data());
 }
 
 /// Products by cuda.rows, for a matrix that a preparation finds unfit.

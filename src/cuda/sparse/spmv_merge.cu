@@ -325,7 +325,7 @@ __global__ void __launch_bounds__(block_threads)
 void run_merge(const context& ctx, const spmv_problem& problem, const plan::planned&, const spmv_buffers& buffers,
                std::byte* scratch) {
   const device_scope scope(ctx.device());
-  const csr_guard guard = guard_of(ctx, problem, primitives::csr_call::spmv);
+  const csr_guard guard = guard_of(ctx, problem, problem.call);
   with_product_types(problem, [&]<class Types>(Types) {
     using value = typename Types::value;
     using sum = typename Types::sum;

@@ -19,7 +19,7 @@ plan::planned plan_rows(const spmv_problem& problem, const plan::scope& scope) {
 void run_rows(const context& ctx, const spmv_problem& p, const plan::planned& plan, const spmv_buffers& b,
               std::byte* scratch) {
   const device_scope scope(ctx.device());
-  const csr_guard guard = guard_of(ctx, p, primitives::csr_call::spmv);
+  const csr_guard guard = guard_of(ctx, p, p.call);
   multiply_rows(ctx, p, plan.decided.get<rows_decision>(), b, guard, {}, scratch);
 }
 

@@ -84,7 +84,7 @@ void run_transposed(const context& ctx, const spmv_problem& problem, const plan:
                     std::byte* scratch) {
   const device_scope scope(ctx.device());
   if (problem.has_row_ends) refuse_capture(ctx, "spmv of rows with ends of their own");
-  const csr_guard guard = guard_of(ctx, problem, primitives::csr_call::spmv);
+  const csr_guard guard = guard_of(ctx, problem, problem.call);
   with_product_types(problem, [&]<class Types>(Types) {
     using value = typename Types::value;
     using sum = typename Types::sum;

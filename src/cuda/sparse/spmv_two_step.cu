@@ -76,7 +76,7 @@ void run_two_step(const context& ctx, const spmv_problem& problem, const plan::p
   const device_scope scope(ctx.device());
   const auto decision = plan.decided.get<two_step_decision>();
   const auto& calls = plan.inner<two_step_calls>();
-  const csr_guard guard = guard_of(ctx, problem, primitives::csr_call::spmv);
+  const csr_guard guard = guard_of(ctx, problem, problem.call);
   const bool gathers = problem.entries > 0 && problem.columns > 0;
   std::byte* const gathered = scratch + decision.gathered_at;
   if (gathers) {

@@ -57,7 +57,7 @@ void run_fragments(const context& ctx, const spmv_problem& problem, const plan::
     has_faults = matrix.has_faults();
     multiply(state, problem, matrix, {buffers.x, buffers.y, buffers.alpha, buffers.beta});
   });
-  if (has_faults) state_of(ctx).keep_first(find_fault(problem, buffers.a, csr_call::spmv, number));
+  if (has_faults) state_of(ctx).keep_first(find_fault(problem, buffers.a, problem.call, number));
 }
 
 class kept_rows final : public array_product {

@@ -96,7 +96,7 @@ void run_points(const context& ctx, const spmv_problem& problem, const plan::pla
     end_sums();
     write_result(state, sums, {buffers.x, buffers.y, buffers.alpha, buffers.beta});
   });
-  if (cursor.has_met_faults()) state_of(ctx).keep_first(find_fault(problem, buffers.a, csr_call::spmv, number));
+  if (cursor.has_met_faults()) state_of(ctx).keep_first(find_fault(problem, buffers.a, problem.call, number));
 }
 
 /// All pieces, kept on the device.

@@ -110,8 +110,6 @@ prepare_scatter_reduce_problem describe_preparation(const context& ctx, index_sp
     refuse("{}: {} rows of out are more than memory can hold", call, out_count);
   }
   if (options.row_bytes == 0) refuse("{}: row_bytes is 0, not 1 or more", call);
-  require_memory(call, ctx, index.data, index.count * bytes(index.type), "index");
-  require_aligned(call, index.data, bytes(index.type), "index");
   const std::uint64_t row_bytes = std::min<std::uint64_t>(options.row_bytes, 65536 * 4);
   const const_records in(nullptr, index.count, row_bytes);
   const const_records out(nullptr, out_count, row_bytes);
@@ -148,8 +146,11 @@ void prepared_scatter_reduce::run(const_value_rows in, value_rows out, reduction
 prepared_scatter_reduce prepare_scatter_reduce(const context& ctx, index_span index, std::uint64_t out_count,
                                                std::uint64_t expected_runs,
                                                const prepare_scatter_reduce_options& options) {
+  constexpr std::string_view call = prepare_scatter_reduce_call;
   const prepare_scatter_reduce_problem p = describe_preparation(ctx, index, out_count, expected_runs, options);
-  preparing<prepared_reduction, scatter_reduce_preparation> made(ctx, prepare_scatter_reduce_call, options.variant);
+  require_memory(call, ctx, index.data, index.count * bytes(index.type), "index");
+  require_aligned(call, index.data, bytes(index.type), "index");
+  preparing<prepared_reduction, scatter_reduce_preparation> made(ctx, call, options.variant);
   const auto [variant, plan] = made.inspect(prepare_scatter_reduce_variants(), p, {index, &made.work});
   made.report.run_seconds = plan.decided.get<prepare_scatter_reduce_decision>().run_seconds;
   made.report.unprepared_seconds = made.report.run_seconds;
@@ -159,6 +160,12 @@ prepared_scatter_reduce prepare_scatter_reduce(const context& ctx, index_span in
   }
   auto done = made.finish();
   return {ctx, std::make_shared<checked_reduction>(std::move(done.work), p), std::move(done.report)};
+}
+
+explanation explain_prepare_scatter_reduce(const context& ctx, index_span index, std::uint64_t out_count,
+                                           std::uint64_t expected_runs, const prepare_scatter_reduce_options& options) {
+  return plan::explain(prepare_scatter_reduce_call, prepare_scatter_reduce_variants(),
+                       describe_preparation(ctx, index, out_count, expected_runs, options), ctx, options.variant);
 }
 
 }  // namespace sheaf

@@ -60,7 +60,6 @@ prepare_spmm_problem describe_spmm_preparation(const context& ctx, const csr_vie
   require_enumerator(call, "the type of the matrix's values", a.values.type, value_type::bf16);
   if (!is_float(a.values.type)) refuse("{}: the matrix has values of an integer type", call);
   require_csr_lists(call, a);
-  require_csr_memory(call, ctx, a);
   if (options.values_per_row == 0 || options.values_per_row > 1024) {
     refuse("{}: values_per_row is {}, not 1 to 1024", call, options.values_per_row);
   }
@@ -93,6 +92,7 @@ void prepared_spmm::run(const_value_rows x, value_rows y, double alpha, double b
 prepared_spmm prepare_spmm(const context& ctx, const csr_view& a, std::uint64_t expected_runs,
                            const prepare_spmm_options& options) {
   const prepare_spmm_problem p = describe_spmm_preparation(ctx, a, expected_runs, options);
+  require_csr_memory(prepare_spmm_call, ctx, a);
   preparing<prepared_rows_product, spmm_preparation> made(ctx, prepare_spmm_call, options.variant);
   const auto [variant, plan] = made.inspect(prepare_spmm_variants(), p, {a, &made.work});
   made.report.run_seconds = plan.decided.get<prepare_spmm_decision>().run_seconds;
@@ -103,6 +103,12 @@ prepared_spmm prepare_spmm(const context& ctx, const csr_view& a, std::uint64_t 
   }
   auto done = made.finish();
   return {ctx, std::make_shared<checked_rows_product>(std::move(done.work), p, a), std::move(done.report)};
+}
+
+explanation explain_prepare_spmm(const context& ctx, const csr_view& a, std::uint64_t expected_runs,
+                                 const prepare_spmm_options& options) {
+  return plan::explain(prepare_spmm_call, prepare_spmm_variants(),
+                       describe_spmm_preparation(ctx, a, expected_runs, options), ctx, options.variant);
 }
 
 }  // namespace sheaf

@@ -6,6 +6,9 @@
 
 namespace sheaf::primitives {
 
+/// The call that reads a matrix.
+enum class csr_call : std::uint8_t { spmv, prepare_spmv, conjugate_gradient, spmm, prepare_spmm };
+
 /// What plans know of a product: sizes and types, never data. The result has at least one value.
 struct spmv_problem {
   backend_kind backend = backend_kind::cpu;
@@ -18,8 +21,9 @@ struct spmv_problem {
   bool has_row_ends = false;  ///< rows may overlap and lie in any order
   bool transposed = false;
   spmv_sums sums = spmv_sums::as_values;
-  bool reads_y = false;    ///< beta is not 0. Plans may price this, and decide nothing by it
-  access_pattern pattern;  ///< of the columns, row by row
+  bool reads_y = false;            ///< beta is not 0. Plans may price this, and decide nothing by it
+  access_pattern pattern;          ///< of the columns, row by row
+  csr_call call = csr_call::spmv;  ///< in whose wording run() of a spmv_variant reports faults
 
   std::uint64_t value_bytes() const noexcept { return bytes(value); }
   std::uint64_t sum_bytes() const noexcept { return sums == spmv_sums::f64 ? 8 : value_bytes(); }
@@ -51,9 +55,6 @@ enum class csr_fault : std::uint8_t {
            ///< the lowest row that has it
 };
 
-/// The call that reads a matrix.
-enum class csr_call : std::uint8_t { spmv, prepare_spmv, conjugate_gradient, spmm, prepare_spmm };
-
 /// How a fault is reported. `value`, and `limit` of backwards, are sign-extended where is_signed says that they are.
 const core::index_wording& wording_of(csr_call call, csr_fault fault) noexcept;
 
@@ -66,7 +67,7 @@ struct spmv_buffers {
   double beta = 0;
 };
 
-/// run() reports faults in the wording of csr_call::spmv.
+/// run() reports faults in the wording of the problem's call.
 using spmv_variant = plan::variant<spmv_problem, spmv_buffers>;
 
 /// All variants of this build, in the order of composition/tables.cpp and of each backend's variants.cpp.

@@ -89,7 +89,7 @@ void run_serial(const context& ctx, const spmv_problem& problem, const plan::pla
   if (problem.transposed) {
     for (std::uint64_t c = 0; c < problem.columns; ++c) write(problem, buffers, c, sums[c]);
   }
-  if (has_faults) state.keep_first(find_fault(problem, buffers.a, csr_call::spmv, call));
+  if (has_faults) state.keep_first(find_fault(problem, buffers.a, problem.call, call));
 }
 
 }  // namespace

@@ -299,6 +299,20 @@ TEST_P(EveryRowsPreparation, ThrowsTheFirstBadIndex) {
 
 INSTANTIATE_TEST_SUITE_P(Rows, EveryRowsPreparation, testing::ValuesIn(preparation_names()), test_name_of);
 
+TEST(PrepareRows, IsExplainedWithoutTheList) {
+  const context ctx = context::cpu(2);
+  const index_span shape(nullptr, 10'000'000, index_type::u32);
+  const explanation once = explain_prepare_scatter_reduce(ctx, shape, 1'000'000, 1);
+  const explanation often = explain_prepare_scatter_reduce(ctx, shape, 1'000'000, 10'000);
+  EXPECT_EQ(once.primitive, "prepare_scatter_reduce");
+  ASSERT_NE(once.choice(), nullptr);
+  ASSERT_NE(often.choice(), nullptr);
+  EXPECT_GT(often.choice()->seconds, 100 * once.choice()->seconds);
+  EXPECT_EQ(often.variants.size(), 2U);
+  expect_error(error_code::bad_argument, "prepare_scatter_reduce: row_bytes is 0, not 1 or more",
+               [&] { static_cast<void>(explain_prepare_scatter_reduce(ctx, shape, 10, 1, {.row_bytes = 0})); });
+}
+
 TEST(Rows, NumbersOfOtherTypesAreRowsOfOneValue) {
   const context ctx = context::cpu(2);
   const std::vector<std::int8_t> in{100, 27, -3, 5};

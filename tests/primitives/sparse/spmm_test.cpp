@@ -256,31 +256,35 @@ TEST_P(EverySpmmVariant, MultipliesEveryMatrix) {
                {"cpu.sorted", 80},
                {"cuda.rows", 160},
                {"cuda.transposed", 160},
-               {"cuda.atomic", 0}});
+               {"cuda.atomic", 0},
+               {"vector", 2}});
 }
 
 TEST_P(EverySpmmVariant, HasTheSameBitsForEveryNumberOfThreads) {
   for (const bool transposed : {false, true}) {
     if (transposed && GetParam().empty()) break;  // the planner may choose another variant for other threads
-    const product_trial t({300, 20, 600, 40, value_type::f32, value_type::f32, value_type::f32, transposed});
-    std::vector<std::byte> first;
-    for (const int threads : {1, 2, 3, 5, 8}) {
-      std::vector<std::byte> got;
-      if (!run(context::cpu(threads), t, GetParam(), got)) break;
-      if (first.empty()) first = got;
-      EXPECT_EQ(got, first) << threads << " threads";
+    for (const std::uint64_t width : {40, 1}) {
+      const product_trial t({300, 20, 600, width, value_type::f32, value_type::f32, value_type::f32, transposed});
+      std::vector<std::byte> first;
+      for (const int threads : {1, 2, 3, 5, 8}) {
+        std::vector<std::byte> got;
+        if (!run(context::cpu(threads), t, GetParam(), got)) break;
+        if (first.empty()) first = got;
+        EXPECT_EQ(got, first) << width << " columns, " << threads << " threads";
+      }
     }
   }
 }
 
 TEST_P(EverySpmmVariant, LeavesFaultsOutAndNamesTheWorst) {
-  for (const bool transposed : {false, true}) {
-    const product_case c{60,         45,    9,   5,   value_type::f32, value_type::f32, value_type::f32,
-                         transposed, false, 1.5, 0.5, index_type::i64, index_type::i32};
+  for (const auto& [transposed, width] :
+       std::vector<std::pair<bool, std::uint64_t>>{{false, 5}, {true, 5}, {false, 1}, {true, 1}}) {
+    const product_case c{60,         45,    9,   width, value_type::f32, value_type::f32, value_type::f32,
+                         transposed, false, 1.5, 0.5,   index_type::i64, index_type::i32};
     const product_trial column(c, {{40, 45}, {33, ~std::uint64_t{0}}, {0, 99}});
     const product_trial row(c, {{33, 45}}, {{30, 100000}, {12, 2}});
     for (const auto& [name, ctx] : contexts_to_try(GetParam())) {
-      SCOPED_TRACE(fmt::format("{} transposed={}", name, transposed));
+      SCOPED_TRACE(fmt::format("{} transposed={} width={}", name, transposed, width));
       std::vector<std::byte> got;
       if (!run(ctx, column, GetParam(), got)) continue;
       std::uint64_t of = 0;
@@ -300,8 +304,9 @@ TEST_P(EverySpmmVariant, LeavesFaultsOutAndNamesTheWorst) {
 }
 
 TEST_P(EverySpmmVariant, DoesNotReadYWhereBetaIsZero) {
-  for (const bool transposed : {false, true}) {
-    const product_case c{60, 45, 9, 5, value_type::f32, value_type::f32, value_type::f32, transposed, false, 2, 0};
+  for (const auto& [transposed, width] :
+       std::vector<std::pair<bool, std::uint64_t>>{{false, 5}, {true, 5}, {false, 1}, {true, 1}}) {
+    const product_case c{60, 45, 9, width, value_type::f32, value_type::f32, value_type::f32, transposed, false, 2, 0};
     product_trial t(c);
     for (std::uint64_t r = 0; r < c.y_rows(); ++r) {
       for (std::uint64_t k = 0; k < c.width; ++k) {
@@ -356,6 +361,21 @@ TEST_P(EverySpmmPreparation, MultipliesAsTheCallDoes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Spmm, EverySpmmPreparation, testing::ValuesIn(preparation_names()), test_name_of);
+
+TEST(PrepareSpmm, IsExplainedWithoutTheMatrix) {
+  const context ctx = context::cpu(2);
+  const csr_view shape{100000, 90000, index_span(nullptr, 100001, index_type::u32),
+                       index_span(nullptr, 5000000, index_type::u32), const_values(nullptr, 5000000, value_type::f32)};
+  const explanation once = explain_prepare_spmm(ctx, shape, 1, {.transposed = true});
+  const explanation often = explain_prepare_spmm(ctx, shape, 1000, {.transposed = true});
+  EXPECT_EQ(once.primitive, "prepare_spmm");
+  ASSERT_NE(once.choice(), nullptr);
+  ASSERT_NE(often.choice(), nullptr);
+  EXPECT_EQ(once.choice()->variant, "kept");
+  EXPECT_EQ(often.choice()->variant, "cpu.transposed");
+  expect_error(error_code::bad_argument, "prepare_spmm: values_per_row is 0, not 1 to 1024",
+               [&] { static_cast<void>(explain_prepare_spmm(ctx, shape, 1, {.values_per_row = 0})); });
+}
 
 class SpmmArguments : public testing::Test {
  protected:

@@ -95,7 +95,10 @@ __device__ __forceinline__ std::uint32_t combine_some_rows(const listed_rows& in
 #pragma unroll
     for (int v = 0; v < Values; ++v) {
       Sum operand = as_sum<Sum>(values[v]);
-      if constexpr (Weighted) operand *= weight[u];
+      if constexpr (Weighted) {
+        sum[v] = multiply_add(sum[v], operand, weight[u]);
+        continue;
+      }
       if constexpr (Adds) {
         if (op == reduction::subtract) operand = primitives::operand<reduction::subtract>(operand);
       }
@@ -183,6 +186,30 @@ __device__ __forceinline__ void begin_row(const reduced_rows& out, std::uint64_t
   });
 }
 
+/// Writes alpha times the sum of a row's products, plus beta times what is there.
+template <class Sum, int Values>
+__device__ __forceinline__ void end_product(const reduced_rows& out, std::uint64_t row, std::uint32_t value,
+                                            const Sum (&sum)[Values], bool has_entries) {
+  with_out_type<Sum>(out.type, [&](auto type) {
+    using Out = decltype(type);
+    std::byte* const to = out.data + row * out.stride + value * sizeof(Out);
+    lane_values<Out, Values> written;
+    Out values[Values];
+    if (out.reads_out) {
+      written.load_once(to);
+      written.get(values);
+    }
+#pragma unroll
+    for (int v = 0; v < Values; ++v) {
+      Sum result = static_cast<Sum>(out.alpha) * (has_entries ? sum[v] : Sum{0});
+      if (out.reads_out) result += static_cast<Sum>(out.beta) * as_sum<Sum>(values[v]);
+      values[v] = primitives::converted<Out>(result);
+    }
+    written.set(values);
+    written.store(to);
+  });
+}
+
 /// Writes a row of out, of what `rows` rows were combined to.
 template <class Sum, int Values>
 __device__ __forceinline__ void end_row(const reduced_rows& out, std::uint64_t row, std::uint32_t value,
@@ -194,13 +221,16 @@ __device__ __forceinline__ void end_row(const reduced_rows& out, std::uint64_t r
       static_cast<std::uint32_t*>(out.counts)[row] = static_cast<std::uint32_t>(rows);
     }
   }
-  if (rows == 0 && out.reads_out && !out.is_product) return;
+  if constexpr (std::is_floating_point_v<Sum>) {
+    if (out.is_product) return end_product(out, row, value, sum, rows > 0);
+  }
+  if (rows == 0 && out.reads_out) return;
   with_out_type<Sum>(out.type, [&](auto type) {
     using Out = decltype(type);
     std::byte* const to = out.data + row * out.stride + value * sizeof(Out);
     lane_values<Out, Values> written;
     Out values[Values];
-    if (rows == 0 && !out.is_product) {
+    if (rows == 0) {
 #pragma unroll
       for (int v = 0; v < Values; ++v) values[v] = primitives::identity_of<Out>(out.op);
     } else {
@@ -212,24 +242,6 @@ __device__ __forceinline__ void end_row(const reduced_rows& out, std::uint64_t r
         if (out.op == reduction::min || out.op == reduction::max) {
 #pragma unroll
           for (int v = 0; v < Values; ++v) sum[v] = primitives::operand<reduction::min>(sum[v]);
-        }
-      }
-      if constexpr (std::is_floating_point_v<Sum>) {
-        if (out.is_product) {
-          const auto alpha = static_cast<Sum>(out.alpha);
-          const auto beta = static_cast<Sum>(out.beta);
-          Out held[Values];
-          if (out.reads_out) {
-            lane_values<Out, Values> loaded;
-            loaded.load_once(to);
-            loaded.get(held);
-          }
-#pragma unroll
-          for (int v = 0; v < Values; ++v) {
-            const Sum total = rows == 0 ? Sum{0} : sum[v];
-            sum[v] = alpha * total;
-            if (out.reads_out) sum[v] += beta * as_sum<Sum>(held[v]);
-          }
         }
       }
 #pragma unroll

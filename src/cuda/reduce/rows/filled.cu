@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cstring>
+
 #include "cuda/device/launch.cuh"
 #include "cuda/reduce/rows/calls.hpp"
 #include "primitives/operators/row_value.hpp"
@@ -13,24 +16,53 @@ std::uint64_t blocks_of_values(const context& ctx, std::uint64_t values) {
   return std::max<std::uint64_t>(1, std::min(most, ceil_div(values, block_threads)));
 }
 
-/// Where the values of rows lie; rows side by side are one row.
+/// Where the values of rows lie.
 struct value_places {
   std::byte* data;
   std::uint64_t stride;
   std::uint64_t values_per_row;
   std::uint64_t count;  ///< of values
+  bool is_dense;        ///< rows lie side by side
 };
 
 value_places places_of(value_rows rows) {
-  const std::uint64_t values = rows.count * rows.values_per_row;
   const bool is_dense = rows.stride_bytes == rows.values_per_row * bytes(rows.type);
-  return {static_cast<std::byte*>(rows.data), rows.stride_bytes, is_dense ? values : rows.values_per_row, values};
+  return {static_cast<std::byte*>(rows.data), rows.stride_bytes, rows.values_per_row, rows.count * rows.values_per_row,
+          is_dense};
 }
 
 template <class T>
 __device__ __forceinline__ T* value_at(const value_places& at, std::uint64_t i) {
-  const std::uint64_t row = i / at.values_per_row;
+  const std::uint64_t row = at.is_dense ? 0 : i / at.values_per_row;
   return reinterpret_cast<T*>(at.data + row * at.stride) + (i - row * at.values_per_row);
+}
+
+/// Whether all bytes of a value are the same.
+template <class T>
+bool is_of_one_byte(T value) {
+  unsigned char byte[sizeof value];
+  std::memcpy(byte, &value, sizeof value);
+  return std::all_of(std::begin(byte), std::end(byte), [&](unsigned char b) { return b == byte[0]; });
+}
+
+/// Stores a value to each of `count` places side by side, 16 bytes at once where they are aligned.
+template <class T>
+__global__ void __launch_bounds__(block_threads) fill_side_by_side(T* to, std::uint64_t count, T value) {
+  constexpr std::uint64_t each = sizeof(uint4) / sizeof(T);
+  const std::uint64_t past_word = reinterpret_cast<std::uintptr_t>(to) % sizeof(uint4) / sizeof(T);
+  const std::uint64_t before = min(count, (each - past_word) % each);
+  const std::uint64_t words = (count - before) / each;
+  const std::uint64_t first = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
+  T values[each];
+#pragma unroll
+  for (std::uint64_t k = 0; k < each; ++k) values[k] = value;
+  uint4 word;
+  memcpy(&word, values, sizeof word);
+  auto* const aligned = reinterpret_cast<uint4*>(to + before);
+  for (std::uint64_t i = first; i < words; i += std::uint64_t{gridDim.x} * block_threads) aligned[i] = word;
+  if (first < before) to[first] = value;
+  const std::uint64_t behind = before + words * each;
+  if (first < count - behind) to[behind + first] = value;
 }
 
 template <class T>
@@ -90,9 +122,19 @@ __global__ void __launch_bounds__(block_threads)
 void fill_rows(const context& ctx, value_rows out, reduction op) {
   if (out.count == 0) return;
   const value_places at = places_of(out);
-  primitives::with_any_value(out.type, [&](auto value) {
-    using T = decltype(value);
-    launch(ctx, fill_values<T>, blocks_of_values(ctx, at.count), at, primitives::identity_of<T>(op));
+  primitives::with_any_value(out.type, [&](auto type) {
+    using T = decltype(type);
+    const auto value = primitives::identity_of<T>(op);
+    if (!at.is_dense) {
+      launch(ctx, fill_values<T>, blocks_of_values(ctx, at.count), at, value);
+    } else if (is_of_one_byte(value)) {
+      unsigned char byte = 0;
+      std::memcpy(&byte, &value, 1);
+      ctx.state().fill(out.data, byte, at.count * sizeof(T));
+    } else {
+      launch(ctx, fill_side_by_side<T>, blocks_of_values(ctx, at.count), reinterpret_cast<T*>(at.data), at.count,
+             value);
+    }
   });
 }
 

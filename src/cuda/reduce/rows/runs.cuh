@@ -39,30 +39,6 @@ __device__ __noinline__ void multiply_odd_run(const listed_rows& in, const liste
   }
 }
 
-/// Writes alpha times the sum of a row's products, plus beta times what is there.
-template <class Sum, int Values>
-__device__ __forceinline__ void end_product(const reduced_rows& out, std::uint64_t row, std::uint32_t value,
-                                            const Sum (&sum)[Values], bool has_entries) {
-  with_out_type<Sum>(out.type, [&](auto type) {
-    using Out = decltype(type);
-    std::byte* const to = out.data + row * out.stride + value * sizeof(Out);
-    lane_values<Out, Values> written;
-    Out values[Values];
-    if (out.reads_out) {
-      written.load_once(to);
-      written.get(values);
-    }
-#pragma unroll
-    for (int v = 0; v < Values; ++v) {
-      Sum result = static_cast<Sum>(out.alpha) * (has_entries ? sum[v] : Sum{0});
-      if (out.reads_out) result += static_cast<Sum>(out.beta) * as_sum<Sum>(values[v]);
-      values[v] = primitives::converted<Out>(result);
-    }
-    written.set(values);
-    written.store(to);
-  });
-}
-
 /// The terms of a row of Y are added in the order of its entries, as combine_segments does.
 template <class In, class Sum, int Values, class Weight, int Rows, int InFlight, int Blocks>
 __global__ void __launch_bounds__(row_block_threads, Blocks)
@@ -125,7 +101,7 @@ __global__ void __launch_bounds__(row_block_threads, Blocks)
       In values[Values];
       loaded[u].get(values);
 #pragma unroll
-      for (int v = 0; v < Values; ++v) sum[v] += as_sum<Sum>(values[v]) * weight[u];
+      for (int v = 0; v < Values; ++v) sum[v] = multiply_add(sum[v], as_sum<Sum>(values[v]), weight[u]);
     }
   }
   while (row < last) end_current();

@@ -53,22 +53,20 @@ __device__ __forceinline__ void combine_segment(const listed_rows& in, const lis
   }
 }
 
-template <class In, class Sum, int Values, bool Adds, bool Weighted, int InFlight = segment_rows_in_flight(Weighted),
-          int Blocks = segment_blocks(Weighted)>
-__global__ void __launch_bounds__(row_block_threads, Blocks)
+template <class In, class Sum, int Values, bool Adds, bool Weighted>
+__global__ void __launch_bounds__(row_block_threads, segment_blocks(Weighted))
     combine_segments(const __grid_constant__ listed_rows in, const __grid_constant__ listed_segments segments,
                      const __grid_constant__ reduced_rows out, const __grid_constant__ long_lists longs) {
   const std::uint64_t group = (std::uint64_t{blockIdx.x} * row_block_threads + threadIdx.x) >> out.lanes_log2;
   const std::uint64_t s = out.chunks == 1 ? group : group / out.chunks;
   if (s >= out.count) return;
-  combine_segment<In, Sum, Values, Adds, Weighted, InFlight>(
+  combine_segment<In, Sum, Values, Adds, Weighted, segment_rows_in_flight(Weighted)>(
       in, segments, out, longs, s, out.chunks == 1 ? 0 : static_cast<std::uint32_t>(group % out.chunks));
 }
 
 /// Combines the pieces of long segments, each by a block.
-template <class In, class Sum, int Values, bool Adds, bool Weighted, int InFlight = segment_rows_in_flight(Weighted),
-          int Blocks = segment_blocks(Weighted)>
-__global__ void __launch_bounds__(row_block_threads, Blocks)
+template <class In, class Sum, int Values, bool Adds, bool Weighted>
+__global__ void __launch_bounds__(row_block_threads, segment_blocks(Weighted))
     combine_pieces(const __grid_constant__ listed_rows in, const __grid_constant__ listed_segments segments,
                    const __grid_constant__ reduced_rows out, const __grid_constant__ long_lists longs) {
   __shared__ Sum memory[row_block_threads * Values];
@@ -90,7 +88,7 @@ __global__ void __launch_bounds__(row_block_threads, Blocks)
     set_all(sum, neutral<Sum>(out.op));
     std::uint32_t rows = 0;
     if (place.is_active) {
-      rows = combine_listed_rows<In, Adds, Weighted, InFlight>(
+      rows = combine_listed_rows<In, Adds, Weighted, segment_rows_in_flight(Weighted)>(
           in, out.op, begin + std::uint64_t{entries} * group / groups,
           begin + std::uint64_t{entries} * (group + 1) / groups, place.value, sum);
     }

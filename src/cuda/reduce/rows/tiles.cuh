@@ -8,9 +8,10 @@
 // bits of slots alone is made of such tiles; a short list is read by every block, which takes the pairs of its slots.
 namespace sheaf::cuda {
 
-/// Rows that a lane has in flight, and blocks that a multiprocessor has at once, at least; as with segments.
-constexpr int tile_rows_in_flight = 3;
-constexpr int tile_blocks = 6;
+/// Rows that a lane has in flight, and blocks that a multiprocessor has at once, at least; as with segments. Minima,
+/// maxima and products, which take more registers, do better with more blocks of fewer rows each.
+constexpr int tile_rows_in_flight(bool adds) { return adds ? 3 : 2; }
+constexpr int tile_blocks(bool adds, int values) { return adds || values > 4 ? 6 : 8; }
 
 /// Finds where buckets begin, and lists those that are longer than a tile.
 static __global__ void __launch_bounds__(row_block_threads)
@@ -119,10 +120,11 @@ __device__ __forceinline__ void order_tile(tile_bins& bins, std::uint32_t* posit
 
 /// Combines the rows of each bin of an ordered tile. end(bin, place, sum, rows) takes the result of a bin; it is called
 /// for every bin below `bin_count`, also for empty ones.
-template <class In, bool Adds, int InFlight, class Sum, int Values, class Begin, class End>
+template <class In, bool Adds, class Sum, int Values, class Begin, class End>
 __device__ __forceinline__ void combine_bins(const listed_rows& in, const reduced_rows& out, const tile_bins& bins,
                                              const std::uint32_t* positions, std::uint32_t bin_count, Sum* memory,
                                              Begin begin_sum, End end) {
+  constexpr int in_flight = tile_rows_in_flight(Adds);
   const std::uint32_t groups = row_block_threads >> out.lanes_log2;
   const std::uint32_t group = threadIdx.x >> out.lanes_log2;
   const auto row_of = [&](std::uint64_t j) -> std::uint64_t { return positions[j]; };
@@ -136,7 +138,7 @@ __device__ __forceinline__ void combine_bins(const listed_rows& in, const reduce
     Sum sum[Values];
     begin_sum(bin, place, sum);
     if (in.data != nullptr) {
-      combine_rows<In, Adds, false, InFlight>(in, out.op, begin, begin + rows, place.value, sum, from);
+      combine_rows<In, Adds, false, in_flight>(in, out.op, begin, begin + rows, place.value, sum, from);
     }
     end(bin, place, sum, rows);
   }
@@ -149,8 +151,8 @@ __device__ __forceinline__ void combine_bins(const listed_rows& in, const reduce
     Sum sum[Values];
     set_all(sum, neutral<Sum>(out.op));
     if (place.is_active && in.data != nullptr) {
-      combine_rows<In, Adds, false, InFlight>(in, out.op, begin + rows * group / groups,
-                                              begin + rows * (group + 1) / groups, place.value, sum, from);
+      combine_rows<In, Adds, false, in_flight>(in, out.op, begin + rows * group / groups,
+                                               begin + rows * (group + 1) / groups, place.value, sum, from);
     }
     combine_groups<Adds>(out, sum, memory);
     if (group == 0 && place.is_active) {
@@ -164,8 +166,8 @@ __device__ __forceinline__ void combine_bins(const listed_rows& in, const reduce
 
 /// Combines the rows of a list that was sorted by the upper bits of slots. The first `buckets` blocks take a bucket of
 /// one tile each, those behind them the tiles of longer ones.
-template <class In, class Sum, int Values, bool Adds, int InFlight = tile_rows_in_flight, int Blocks = tile_blocks>
-__global__ void __launch_bounds__(row_block_threads, Blocks)
+template <class In, class Sum, int Values, bool Adds>
+__global__ void __launch_bounds__(row_block_threads, tile_blocks(Adds, Values))
     combine_tiles(const __grid_constant__ listed_rows in, const __grid_constant__ sorted_buckets at,
                   const __grid_constant__ reduced_rows out, const __grid_constant__ long_lists longs) {
   __shared__ tile_bins bins;
@@ -201,7 +203,7 @@ __global__ void __launch_bounds__(row_block_threads, Blocks)
     *at.faults = 1;
     return false;
   });
-  combine_bins<In, Adds, InFlight, Sum, Values>(
+  combine_bins<In, Adds, Sum, Values>(
       in, out, bins, positions, bin_count, memory,
       [&](std::uint32_t bin, const lane_place& place, Sum(&sum)[Values]) {
         if (is_part) return set_all(sum, neutral<Sum>(out.op));
@@ -227,8 +229,8 @@ __device__ __forceinline__ bool check_entry(const listed_rows& in, const index_g
 
 /// Combines the rows of a short list, all of which every block reads; a block has 2^bin_bits slots. The first block
 /// reports entries that name none.
-template <class In, class Sum, int Values, bool Adds, int InFlight = tile_rows_in_flight, int Blocks = tile_blocks>
-__global__ void __launch_bounds__(row_block_threads, Blocks)
+template <class In, class Sum, int Values, bool Adds>
+__global__ void __launch_bounds__(row_block_threads, tile_blocks(Adds, Values))
     combine_rows_of_short_list(const __grid_constant__ listed_rows in, std::uint64_t entries, std::uint32_t bin_bits,
                                const __grid_constant__ reduced_rows out, const __grid_constant__ index_guard guard) {
   __shared__ tile_bins bins;
@@ -251,7 +253,7 @@ __global__ void __launch_bounds__(row_block_threads, Blocks)
   // Entries name slots here, and positions rows.
   listed_rows rows = in;
   rows.limit = ~std::uint64_t{0};
-  combine_bins<In, Adds, InFlight, Sum, Values>(
+  combine_bins<In, Adds, Sum, Values>(
       rows, out, bins, positions, bin_count, memory,
       [&](std::uint32_t bin, const lane_place& place, Sum(&sum)[Values]) {
         begin_row<Adds>(out, first_slot + bin, place.value, sum);

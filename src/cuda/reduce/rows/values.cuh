@@ -99,6 +99,10 @@ __device__ __forceinline__ Sum lesser_or_greater(bool lesser, Sum a, Sum b) {
   }
 }
 
+/// sum + a * b, rounded once in every kernel: a row has the same bits whichever of them adds it up.
+__device__ __forceinline__ float multiply_add(float sum, float a, float b) { return __fmaf_rn(a, b, sum); }
+__device__ __forceinline__ double multiply_add(double sum, double a, double b) { return __fma_rn(a, b, sum); }
+
 /// Combines two values. `Adds` says that the operation is add, subtract or mean; then it has no branch.
 template <bool Adds, class Sum>
 __device__ __forceinline__ Sum combine_values(reduction op, Sum a, Sum b) {
