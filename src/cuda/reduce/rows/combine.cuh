@@ -169,12 +169,14 @@ __device__ __forceinline__ void with_out_type(value_type type, Body body) {
 }
 
 /// What a row of out holds, before rows are combined with it; the identity element unless it is read.
-template <bool Adds, class Sum, int Values>
+/// MayBeProduct: rows of out may be those of a product; kernels without that branch spill fewer registers.
+template <bool Adds, bool MayBeProduct, class Sum, int Values>
 __device__ __forceinline__ void begin_row(const reduced_rows& out, std::uint64_t row, std::uint32_t value,
                                           Sum (&sum)[Values]) {
-  if (!out.reads_out || out.is_product) {
-    return set_all(sum, out.is_product ? neutral<Sum>(out.op) : primitives::identity_of<Sum>(out.op));
+  if constexpr (MayBeProduct) {
+    if (out.is_product) return set_all(sum, neutral<Sum>(out.op));
   }
+  if (!out.reads_out) return set_all(sum, primitives::identity_of<Sum>(out.op));
   with_out_type<Sum>(out.type, [&](auto type) {
     using Out = decltype(type);
     lane_values<Out, Values> held;
@@ -211,7 +213,7 @@ __device__ __forceinline__ void end_product(const reduced_rows& out, std::uint64
 }
 
 /// Writes a row of out, of what `rows` rows were combined to.
-template <class Sum, int Values>
+template <bool MayBeProduct, class Sum, int Values>
 __device__ __forceinline__ void end_row(const reduced_rows& out, std::uint64_t row, std::uint32_t value,
                                         Sum (&sum)[Values], std::uint64_t rows) {
   if (out.counts != nullptr && value == 0) {
@@ -221,7 +223,7 @@ __device__ __forceinline__ void end_row(const reduced_rows& out, std::uint64_t r
       static_cast<std::uint32_t*>(out.counts)[row] = static_cast<std::uint32_t>(rows);
     }
   }
-  if constexpr (std::is_floating_point_v<Sum>) {
+  if constexpr (MayBeProduct) {
     if (out.is_product) return end_product(out, row, value, sum, rows > 0);
   }
   if (rows == 0 && out.reads_out) return;

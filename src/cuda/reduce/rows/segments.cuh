@@ -45,11 +45,11 @@ __device__ __forceinline__ void combine_segment(const listed_rows& in, const lis
     const auto place = lane_place::of<Values>(out, chunk);
     if (!place.is_active) return;
     Sum sum[Values];
-    begin_row<Adds>(out, s, place.value, sum);
+    begin_row<Adds, Weighted>(out, s, place.value, sum);
     const std::uint64_t rows =
         combine_listed_rows<In, Adds, Weighted, InFlight>(in, out.op, begin, end, place.value, sum);
     if (rows != end - begin) *segments.faults = 1;
-    end_row(out, s, place.value, sum, rows);
+    end_row<Weighted>(out, s, place.value, sum, rows);
   }
 }
 
@@ -112,6 +112,7 @@ __global__ void __launch_bounds__(row_block_threads, segment_blocks(Weighted))
 template <class Sum, int Values, bool Adds>
 __global__ void __launch_bounds__(row_block_threads)
     combine_results(const __grid_constant__ reduced_rows out, const __grid_constant__ long_lists longs) {
+  constexpr bool may_be_product = Adds && std::is_floating_point_v<Sum>;
   __shared__ Sum memory[row_block_threads * Values];
   __shared__ unsigned long long total;
   const unsigned long long totals = totals_of(longs);
@@ -160,9 +161,9 @@ __global__ void __launch_bounds__(row_block_threads)
     combine_groups<Adds>(out, sum, memory);
     if (group == 0 && place.is_active) {
       Sum result[Values];
-      begin_row<Adds>(out, row, place.value, result);
+      begin_row<Adds, may_be_product>(out, row, place.value, result);
       combine_lanes<Adds>(out.op, result, sum);
-      end_row(out, row, place.value, result, total);
+      end_row<may_be_product>(out, row, place.value, result, total);
     }
     __syncthreads();
   }

@@ -207,11 +207,11 @@ __global__ void __launch_bounds__(row_block_threads, tile_blocks(Adds, Values))
       in, out, bins, positions, bin_count, memory,
       [&](std::uint32_t bin, const lane_place& place, Sum(&sum)[Values]) {
         if (is_part) return set_all(sum, neutral<Sum>(out.op));
-        begin_row<Adds>(out, first_slot + bin, place.value, sum);
+        begin_row<Adds, false>(out, first_slot + bin, place.value, sum);
       },
       [&](std::uint32_t bin, const lane_place& place, Sum(&sum)[Values], std::uint32_t rows) {
         if (is_part) return keep_result(longs, result + bin, place.value, sum, rows);
-        end_row(out, first_slot + bin, place.value, sum, rows);
+        end_row<false>(out, first_slot + bin, place.value, sum, rows);
       });
 }
 
@@ -256,10 +256,10 @@ __global__ void __launch_bounds__(row_block_threads, tile_blocks(Adds, Values))
   combine_bins<In, Adds, Sum, Values>(
       rows, out, bins, positions, bin_count, memory,
       [&](std::uint32_t bin, const lane_place& place, Sum(&sum)[Values]) {
-        begin_row<Adds>(out, first_slot + bin, place.value, sum);
+        begin_row<Adds, false>(out, first_slot + bin, place.value, sum);
       },
       [&](std::uint32_t bin, const lane_place& place, Sum(&sum)[Values], std::uint32_t count) {
-        end_row(out, first_slot + bin, place.value, sum, count);
+        end_row<false>(out, first_slot + bin, place.value, sum, count);
       });
 }
 
