@@ -979,3 +979,15 @@ def test_messages_by_prepared_lists():
         layer(x, lists, size=5)
     with pytest.raises(ValueError, match="reduce"):
         st.MessagePassing("median")
+
+
+def test_edges_and_weights_that_do_not_fit_are_refused():
+    x, edges = torch.ones(3, 1), torch.tensor([[0, 1, 2], [1, 2, 0]])
+    layer = st.MessagePassing()
+    for weights in (torch.ones(4), torch.ones(2), torch.ones(3, 1)):
+        with pytest.raises(ValueError, match="weights has shape .* there are 3 edges"):
+            layer(x, edges, weights)
+    for wrong in ((edges[0], edges[1, :2]), torch.tensor([[0, 1], [1, 2], [2, 0]]), edges.reshape(2, 3, 1)):
+        with pytest.raises(ValueError, match="two lists of one length, not"):
+            layer(x, wrong)
+    assert layer(x, edges, torch.tensor([1.0, 2.0, 3.0])).flatten().tolist() == [3, 1, 2]

@@ -43,6 +43,8 @@ def prepare_edges(edges, sources, targets=None):
     ------
     IndexError
         For the first bad source or target, with its position.
+    ValueError
+        Unless edges are two lists of one length.
 
     Examples
     --------
@@ -51,6 +53,9 @@ def prepare_edges(edges, sources, targets=None):
     >>> lists.index, lists.offsets
     (tensor([1, 0, 2], dtype=torch.int32), tensor([0, 1, 1, 3], dtype=torch.int32))
     """
+    if len(edges) != 2 or edges[0].ndim != 1 or edges[0].shape != edges[1].shape:
+        shapes = " and ".join(str(tuple(end.shape)) for end in edges) if len(edges) == 2 else f"{len(edges)} parts"
+        raise ValueError(f"prepare_edges: edges are sources and targets, two lists of one length, not {shapes}")
     source, target = edges[0], edges[1]
     targets = sources if targets is None else targets
     narrow = max(source.shape[0], sources, targets) < 2**31
@@ -130,6 +135,9 @@ class MessagePassing(torch.nn.Module):
                 f"MessagePassing: x has {x.shape[0]} rows, and the lists are of {lists.source_offsets.shape[0] - 1}"
             )
         if weights is not None:
+            if weights.shape != lists.order.shape:
+                shape, count = tuple(weights.shape), lists.order.shape[0]
+                raise ValueError(f"MessagePassing: weights has shape {shape}, and there are {count} edges")
             weights = calls.permute(weights, lists.order, lists.inverse)
         for_gradient = lists[4:]
         if self.reduce in ("add", "mean"):
