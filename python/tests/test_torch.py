@@ -8,6 +8,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import sheaf.torch as st  # noqa: E402  (it needs torch)
+from torch import library  # noqa: E402
 from torch._subclasses.fake_tensor import FakeTensorMode  # noqa: E402
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
@@ -584,7 +585,7 @@ def test_operators():
     """torch's own checks: schema, gradients, tensors without data, and both with symbolic sizes."""
     seen = set()
     for name, arguments in samples():
-        torch.library.opcheck(getattr(torch.ops.sheaf, name).default, arguments)
+        library.opcheck(getattr(torch.ops.sheaf, name).default, arguments)
         seen.add(name)
     from sheaf.torch._operators import OPERATORS
 
@@ -991,3 +992,94 @@ def test_edges_and_weights_that_do_not_fit_are_refused():
         with pytest.raises(ValueError, match="two lists of one length, not"):
             layer(x, wrong)
     assert layer(x, edges, torch.tensor([1.0, 2.0, 3.0])).flatten().tolist() == [3, 1, 2]
+
+
+@pytest.mark.parametrize("traced", [False, True])
+def test_out_neither_casts_broadcasts_nor_records(traced):
+    if traced:
+        torch._dynamo.reset()
+    table, index, offsets = torch.rand(4, 2), torch.tensor([2, 0, 2]), torch.tensor([0, 1, 3])
+
+    def call(run, *arguments):
+        return (torch.compile(run, fullgraph=True, backend="aot_eager") if traced else run)(*arguments)
+
+    for out in (torch.zeros(5, 2), torch.zeros(2, 2, dtype=torch.int32)):
+        with pytest.raises(Exception, match="out"):
+            call(lambda t, o: st.gather_reduce(t, index, offsets, out=o), table, out)
+        assert not out.any()
+    recorded = table.clone().requires_grad_()
+    with pytest.raises(Exception, match="out= has no gradients"):
+        call(lambda t, o: st.gather(t, index, out=o), recorded, torch.zeros(3, 2))
+    into = torch.zeros(2, 2)
+    assert call(lambda t, o: st.gather_reduce(t, index, offsets, out=o), table, into) is not None
+    torch.testing.assert_close(into, torch.stack([table[2], table[0] + table[2]]))
+    sums, came = call(lambda t, o: st.scatter_reduce(t[:3], index, out=o, counts=True), table, torch.zeros(3, 2))
+    torch.testing.assert_close(sums, torch.zeros(3, 2).index_add(0, index, table[:3]))
+    assert came.tolist() == [1, 0, 2]
+
+
+def test_what_out_decides_is_not_asked_for_twice():
+    index = torch.tensor([2, 0, 2])
+    for wrong in ({"size": 7}, {"dtype": torch.float64}, {"base": torch.zeros(4)}):
+        with pytest.raises(ValueError, match="size and dtype are those of out"):
+            st.scatter_reduce(torch.ones(3), index, out=torch.zeros(4), **wrong)
+    with pytest.raises(ValueError, match=r"out is of torch\.int32, not of torch\.int64"):
+        st.argsort(torch.tensor([3, 1, 2]), dtype=torch.int64, out=torch.empty(3, dtype=torch.int32))
+    with pytest.raises(ValueError, match=r"out is of torch\.float32"):
+        st.argsort(torch.tensor([3, 1, 2]), out=torch.empty(3))
+
+
+@pytest.mark.parametrize("width", [(), (3,), (1100,)])
+@pytest.mark.parametrize("op", ["add", "mean", "min", "max"])
+def test_entries_outside_of_segments_may_be_any_in_gradients_too(op, width):
+    index, inner = torch.tensor([-1, 0, 1, 3, 99]), torch.tensor([0, 1, 3])
+    weights = torch.rand(5, dtype=F64) if op in ("add", "mean") else None
+    made = []
+    for some, offsets, factors in (
+        (index, torch.tensor([1, 3, 4]), weights),
+        (inner, torch.tensor([0, 2, 3]), None if weights is None else weights[1:4]),
+    ):
+        table = torch.arange(4 * max(1, sum(width)), dtype=F64).sin().reshape(4, *width).requires_grad_()
+        factors = None if factors is None else factors.clone().requires_grad_()
+        st.gather_reduce(table, some, offsets, op, weights=factors).square().sum().backward()
+        made.append((table.grad, None if factors is None else factors.grad))
+    (of_table, of_weights), (table, factors) = made
+    assert table.any()
+    torch.testing.assert_close(of_table, table)
+    if weights is not None:
+        torch.testing.assert_close(of_weights, torch.nn.functional.pad(factors, (1, 1)))
+
+
+def test_an_extreme_that_is_nan_has_its_gradient():
+    values = torch.tensor([1.0, float("nan"), 3.0, 2.0])
+    index, offsets = torch.tensor([0, 0, 1, 1]), torch.tensor([0, 2, 4])
+    for op, of in (("max", [0, 1, 1, 0]), ("min", [0, 1, 0, 1])):
+        for call in (
+            lambda v: st.scatter_reduce(v, index, size=2, op=op),
+            lambda v: st.gather_reduce(v, torch.arange(4), offsets, op),
+        ):
+            v = values.clone().requires_grad_()
+            call(v).sum().backward()
+            assert v.grad.tolist() == of, op
+    v, base = values.clone().requires_grad_(), torch.tensor([float("nan"), 9.0], requires_grad=True)
+    st.scatter_reduce(v, index, base, "max").sum().backward()
+    assert (v.grad.tolist(), base.grad.tolist()) == ([0, 0.5, 0, 0], [0.5, 1])
+
+
+def test_layers_take_lists_that_do_not_lie_in_one_piece():
+    bags, theirs = st.EmbeddingBag(10, 3, mode="sum"), torch.nn.EmbeddingBag(10, 3, mode="sum")
+    theirs.load_state_dict(bags.state_dict())
+    offsets = torch.tensor([0, 3])
+    for given in (torch.arange(10)[::2], torch.tensor([1]).expand(6)):
+        torch.testing.assert_close(bags(given, offsets), theirs(given, offsets))
+    weights = torch.tensor([2.0]).expand(5)
+    given = torch.arange(5)
+    torch.testing.assert_close(bags(given, offsets, weights), theirs(given, offsets, weights.contiguous()))
+    edges = torch.tensor([[0, 1], [1, 2], [2, 0]])
+    x = torch.tensor([[1.0], [10.0], [100.0]])
+    layer = st.MessagePassing()
+    assert layer(x, edges.t()).flatten().tolist() == [100, 1, 10]
+    kept = torch.tensor([[0, 1, 2], [1, 2, 0]])
+    assert layer(x, kept).flatten().tolist() == [100, 1, 10]
+    kept.data = torch.tensor([[0], [0]])
+    assert layer(x, kept).flatten().tolist() == [1, 0, 0]

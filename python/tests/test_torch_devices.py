@@ -9,6 +9,7 @@ torch = device_library("torch")
 
 import sheaf.torch as st  # noqa: E402  (it needs torch)
 from test_torch import CURVES, LISTS, ROWS, passed, samples, trained  # noqa: E402
+from torch import library  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +45,7 @@ def test_operators_do_what_they_do_on_the_cpu(by_dispatcher):
 
 def test_operators_by_torchs_own_checks():
     for name, arguments in samples():
-        torch.library.opcheck(getattr(torch.ops.sheaf, name).default, tuple(on("cuda", a) for a in arguments))
+        library.opcheck(getattr(torch.ops.sheaf, name).default, tuple(on("cuda", a) for a in arguments))
 
 
 def test_gradients_have_the_same_bits_in_every_run():

@@ -13,10 +13,15 @@ from ._operators import bare
 from ._dispatch import calls, is_plain, is_tracing, records
 
 
-def write_into(out, name, tensors, run):
-    """`run` with `out`, which autograd is told of as of any tensor that changes in place."""
+def write_into(out, name, tensors, run, made):
+    """`run` with `out`, which autograd is told of as of any tensor that changes in place. A trace copies `made()`."""
     if records(out, *tensors):
         raise RuntimeError(f"{name}: out= has no gradients; leave it out, detach the tensors or use torch.no_grad()")
+    if is_tracing():
+        result = made()
+        if out.dtype != result.dtype or out.shape != result.shape:
+            raise ValueError(f"{name}: out is no {result.dtype} of shape {tuple(result.shape)}")
+        return out.copy_(result)
     run(bare(out))
     if not out.is_inference():
         torch.autograd.graph.increment_version(out)
@@ -31,7 +36,7 @@ def gather(table, index, *, out=None):
     table : Tensor of shape (rows, ...)
         Of any type. The elements of a row lie side by side; rows may lie apart.
     index : Tensor of int32 or int64
-        Row numbers, of any shape. Negative ones are bad indices.
+        Row numbers, of one dimension or more. Negative ones are bad indices.
     out : Tensor, optional
         Where the rows go, without gradients.
 
@@ -63,9 +68,8 @@ def gather(table, index, *, out=None):
     """
     if out is None:
         return _operators.gather(table, index) if is_plain(table, index) else calls.gather(table, index)
-    if is_tracing():
-        return out.copy_(calls.gather(table, index))
-    return write_into(out, "gather", (table,), lambda to: sheaf.gather(bare(table), index, out=to))
+    run = lambda to: sheaf.gather(bare(table), index, out=to)  # noqa: E731
+    return write_into(out, "gather", (table,), run, lambda: calls.gather(table, index))
 
 
 def scatter(values, index, base, *, duplicates="any", out=None):
@@ -110,10 +114,8 @@ def scatter(values, index, base, *, duplicates="any", out=None):
         return calls.scatter(values, index, base, "last" if records(values, base) else duplicates)
     if base is not None:
         raise ValueError("scatter: give base or out, not both")
-    if is_tracing():
-        return out.copy_(calls.scatter(values, index, out, duplicates))
     run = lambda to: sheaf.scatter(bare(values), index, to, duplicates=duplicates)  # noqa: E731
-    return write_into(out, "scatter", (values,), run)
+    return write_into(out, "scatter", (values,), run, lambda: calls.scatter(values, index, out, duplicates))
 
 
 def scatter_reduce(
@@ -185,7 +187,9 @@ def scatter_reduce(
             [1., 1.]])
     """
     if out is not None:
-        return _scatter_reduce_into(values, index, base, op, start, counts, order, out)
+        if base is not None or size is not None or dtype is not None:
+            raise ValueError("scatter_reduce: give base or out, not both; size and dtype are those of out")
+        return _scatter_reduce_into(values, index, op, start, counts, order, out)
     if start not in ("out", "identity"):
         raise ValueError(f"scatter_reduce: start is 'out' or 'identity', not {start!r}")
     if base is None and size is None:
@@ -204,16 +208,21 @@ def scatter_reduce(
     return made if counts else made[0]
 
 
-def _scatter_reduce_into(values, index, base, op, start, counts, order, out):
-    if base is not None:
-        raise ValueError("scatter_reduce: give base or out, not both")
-    if is_tracing():
-        made = scatter_reduce(values, index, out, op, start=start, counts=counts, order=order)
-        return (out.copy_(made[0]), made[1]) if counts else out.copy_(made)
+def _scatter_reduce_into(values, index, op, start, counts, order, out):
     came = torch.empty(out.shape[0], dtype=torch.int64, device=out.device) if counts else None
-    run = lambda to: sheaf.scatter_reduce(bare(values), index, to, op, start=start, order=order, counts=came)  # noqa: E731
-    made = write_into(out, "scatter_reduce", (values,), run)
-    return (made, came) if counts else made
+
+    def run(to):
+        sheaf.scatter_reduce(bare(values), index, to, op, start=start, order=order, counts=came)
+
+    def made():
+        result = scatter_reduce(values, index, out, op, start=start, counts=counts, order=order)
+        if counts:
+            result, rows = result
+            came.copy_(rows)
+        return result
+
+    write_into(out, "scatter_reduce", (values,), run, made)
+    return (out, came) if counts else out
 
 
 def gather_reduce(table, index, offsets, op="add", *, weights=None, out=None):
@@ -265,10 +274,9 @@ def gather_reduce(table, index, offsets, op="add", *, weights=None, out=None):
     """
     if out is None:
         return reduce_by_lists(table, index, offsets, op, weights, (None, None, None, None))
-    if is_tracing():
-        return out.copy_(gather_reduce(table, index, offsets, op, weights=weights))
     run = lambda to: sheaf.gather_reduce(bare(table), index, offsets, op, weights=bare(weights), out=to)  # noqa: E731
-    return write_into(out, "gather_reduce", (table, weights), run)
+    made = lambda: gather_reduce(table, index, offsets, op, weights=weights)  # noqa: E731
+    return write_into(out, "gather_reduce", (table, weights), run, made)
 
 
 def reduce_by_lists(table, index, offsets, op, weights, lists):
@@ -305,12 +313,11 @@ def sort(a, *, descending=False, out=None):
     """
     if out is None:
         return sheaf.sort(bare(a), descending=descending) if is_plain(a) else calls.sort(a, descending)[0]
-    if is_tracing():
-        return out.copy_(calls.sort(a, descending)[0])
-    return write_into(out, "sort", (a,), lambda to: sheaf.sort(bare(a), descending=descending, out=to))
+    run = lambda to: sheaf.sort(bare(a), descending=descending, out=to)  # noqa: E731
+    return write_into(out, "sort", (a,), run, lambda: calls.sort(a, descending)[0])
 
 
-def argsort(a, *, descending=False, dtype=torch.int64, out=None):
+def argsort(a, *, descending=False, dtype=None, out=None):
     """Find the order into which `sort` would bring numbers. It has no gradient.
 
     Parameters
@@ -318,9 +325,9 @@ def argsort(a, *, descending=False, dtype=torch.int64, out=None):
     a, descending
         As for `sort`.
     dtype : torch.int64 or torch.int32
-        Type of the row numbers.
+        Type of the row numbers: int64, or that of `out`, unless it is given.
     out : Tensor, optional
-        Of the type `dtype`.
+        Of that type.
 
     Returns
     -------
@@ -332,16 +339,17 @@ def argsort(a, *, descending=False, dtype=torch.int64, out=None):
     >>> sheaf.torch.argsort(torch.tensor([30, 10, 20]), dtype=torch.int32)
     tensor([1, 2, 0], dtype=torch.int32)
     """
-    if dtype not in (torch.int32, torch.int64):
+    if dtype not in (None, torch.int32, torch.int64):
         raise ValueError(f"argsort: dtype is torch.int32 or torch.int64, not {dtype}")
+    if out is not None and (out.dtype not in (torch.int32, torch.int64) or dtype not in (None, out.dtype)):
+        raise ValueError(f"argsort: out is of {out.dtype}, not of {dtype or 'torch.int32 or torch.int64'}")
     a = a.detach() if a.requires_grad else a
     if out is None:
         call = _operators.argsort if is_plain(a) else calls.argsort
-        return call(a, descending, dtype)
-    if is_tracing():
-        return out.copy_(calls.argsort(a, descending, out.dtype))
+        return call(a, descending, dtype or torch.int64)
     name = str(out.dtype).removeprefix("torch.")
-    return write_into(out, "argsort", (), lambda to: sheaf.argsort(a, descending=descending, dtype=name, out=to))
+    run = lambda to: sheaf.argsort(a, descending=descending, dtype=name, out=to)  # noqa: E731
+    return write_into(out, "argsort", (), run, lambda: calls.argsort(a, descending, out.dtype))
 
 
 def parts_of(A, shape, name):
@@ -406,11 +414,12 @@ def spmv(A, x, *, shape=None, transposed=False, out=None):
     arguments = product_parts(A, x, shape, transposed, "spmv")
     if out is None:
         return _operators.spmv(*arguments) if is_plain(arguments[0], x) else calls.spmv(*arguments)
-    if is_tracing():
-        return out.copy_(calls.spmv(*arguments))
-    matrix = _operators.matrix_of(*arguments[:5])
-    product = matrix.rmatvec if transposed else matrix.matvec
-    return write_into(out, "spmv", (arguments[0], x), lambda to: product(bare(x), out=to))
+
+    def run(to):
+        matrix = _operators.matrix_of(*arguments[:5])
+        (matrix.rmatvec if transposed else matrix.matvec)(bare(x), out=to)
+
+    return write_into(out, "spmv", (arguments[0], x), run, lambda: calls.spmv(*arguments))
 
 
 def spmm(A, x, *, shape=None, transposed=False, order="deterministic", out=None):
@@ -452,11 +461,11 @@ def spmm(A, x, *, shape=None, transposed=False, order="deterministic", out=None)
     arguments = *product_parts(A, x, shape, transposed, "spmm"), order
     if out is None:
         return _operators.spmm(*arguments) if is_plain(arguments[0], x) else calls.spmm(*arguments)
-    if is_tracing():
-        return out.copy_(calls.spmm(*arguments))
-    matrix = _operators.matrix_of(*arguments[:5])
-    run = lambda to: sheaf.spmm(matrix, bare(x), to, transposed=transposed, order=order)  # noqa: E731
-    return write_into(out, "spmm", (arguments[0], x), run)
+
+    def run(to):
+        sheaf.spmm(_operators.matrix_of(*arguments[:5]), bare(x), to, transposed=transposed, order=order)
+
+    return write_into(out, "spmm", (arguments[0], x), run, lambda: calls.spmm(*arguments))
 
 
 def cg(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None):
@@ -548,7 +557,6 @@ def edge_sum(edges, values, weights=None, function="difference", *, order="deter
     if out is None:
         call = _operators.edge_sum if is_plain(first, second, values, weights) else calls.edge_sum
         return call(first, second, values, weights, function, order)
-    if is_tracing():
-        return out.copy_(calls.edge_sum(first, second, values, weights, function, order))
     run = lambda to: sheaf.edge_sum(edges, bare(values), bare(weights), function, order=order, out=to)  # noqa: E731
-    return write_into(out, "edge_sum", (values, weights), run)
+    made = lambda: calls.edge_sum(first, second, values, weights, function, order)  # noqa: E731
+    return write_into(out, "edge_sum", (values, weights), run, made)

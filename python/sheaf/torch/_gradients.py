@@ -7,6 +7,7 @@ No sum here is made by atomics: gradients have the same bits in every run.
 import math
 
 import torch
+from torch import library
 
 from ._dispatch import calls
 from ._operators import LIBRARY, NARROW
@@ -34,8 +35,19 @@ def segments_of(offsets, entries):
     return segments.clamp(0, max(last, 0)), (segments >= 0) & (segments <= last)
 
 
+def inside_only(index, inside):
+    """An index whose entries outside of all segments, of any value, name row 0."""
+    return index if inside is None else torch.where(inside, index, 0)
+
+
+def is_extreme(rows, extreme):
+    """Where rows have the extreme value; NaN is one where it is the result."""
+    return (rows == extreme) | (rows.isnan() & extreme.isnan())
+
+
 def dots(a, rows_of_a, b, rows_of_b, inside, dtype):
     """The products of pairs of rows, in float32 at least; 0 for pairs that are not inside."""
+    rows_of_b = inside_only(rows_of_b, inside)
     left, right = calls.gather(a.contiguous(), rows_of_a), calls.gather(b, rows_of_b)
     wide = torch.float32 if left.dtype in NARROW else left.dtype
     products = left.to(wide) * right.to(wide)
@@ -128,12 +140,13 @@ def of_means(ctx, gradient, index, came):
 
 def of_extremes(ctx, gradient, index, values, base, out):
     """All rows that have the extreme value share its gradient."""
-    hit = calls.gather(out, index) == values
+    hit = is_extreme(values, calls.gather(out, index))
     ties = scatter_add(hit.to(torch.int8), index, ctx.size, torch.int32)
+    base_hit = None if base is None else is_extreme(base, out)
     if base is not None:
-        ties = ties + (base == out)
+        ties = ties + base_hit
     share = gradient / ties.clamp(min=1)
-    of_base = None if base is None else torch.where(base == out, share, 0)
+    of_base = None if base is None else torch.where(base_hit, share, 0)
     return torch.where(hit, calls.gather(share, index), 0), of_base
 
 
@@ -208,18 +221,21 @@ def of_table_of_sums(gradient, table, index, offsets, weights, lists):
     segments, inside = segments_of(offsets, index.shape[0])
     rows = calls.gather(gradient, segments)
     factors = inside if weights is None else torch.where(inside, weights, 0)
-    return scatter_add((rows * per_row(factors, rows)).to(table.dtype), index, table.shape[0])
+    rows = (rows * per_row(factors, rows)).to(table.dtype)
+    return scatter_add(rows, inside_only(index, inside), table.shape[0])
 
 
 def of_extremes_of_segments(gradient, table, index, offsets, out, lists):
     """All entries of a segment that have its extreme value share its gradient."""
     segments, table_offsets, table_entries, _ = lists
-    rows = calls.gather(table, index)
+    inside = None
     if segments is None:
         segments, inside = segments_of(offsets, index.shape[0])
-        hit = (rows == calls.gather(out, segments)) & per_row(inside, rows)
-    else:
-        hit = rows == calls.gather(out, segments)
+        index = inside_only(index, inside)
+    rows = calls.gather(table, index)
+    hit = is_extreme(rows, calls.gather(out, segments))
+    if inside is not None:
+        hit = hit & per_row(inside, rows)
     ties = scatter_add(hit.to(torch.int8), segments, out.shape[0], torch.int32)
     shares = torch.where(hit, calls.gather(gradient / ties.clamp(min=1), segments), 0)
     if table_offsets is None:
@@ -353,6 +369,6 @@ def recorded(run, keep, backward):
 
 
 for name, (keep, backward) in GRADIENTS.items():
-    torch.library.register_autograd(f"sheaf::{name}", backward, setup_context=keep, lib=LIBRARY)
+    library.register_autograd(f"sheaf::{name}", backward, setup_context=keep, lib=LIBRARY)
     call = getattr(calls, name)
     call.record = recorded(call.run, keep, backward)

@@ -56,7 +56,7 @@ def prepare_edges(edges, sources, targets=None):
     if len(edges) != 2 or edges[0].ndim != 1 or edges[0].shape != edges[1].shape:
         shapes = " and ".join(str(tuple(end.shape)) for end in edges) if len(edges) == 2 else f"{len(edges)} parts"
         raise ValueError(f"prepare_edges: edges are sources and targets, two lists of one length, not {shapes}")
-    source, target = edges[0], edges[1]
+    source, target = (end.contiguous() for end in edges)
     targets = sources if targets is None else targets
     narrow = max(source.shape[0], sources, targets) < 2**31
     dtype = torch.int32 if narrow else torch.int64
@@ -158,7 +158,7 @@ class MessagePassing(torch.nn.Module):
         tensors = (edges,) if isinstance(edges, torch.Tensor) else tuple(edges)
         if any(tensor.is_inference() for tensor in tensors):  # these do not say when they change
             return prepare_edges(edges, sources, targets)
-        versions = [tensor._version for tensor in tensors]
+        versions = [(t._version, t.data_ptr(), t.shape, t.dtype) for t in tensors]
         if self._kept is not None:
             references, *key, lists = self._kept
             if key == [versions, sources, targets] and len(references) == len(tensors):
@@ -252,7 +252,7 @@ class EmbeddingBag(torch.nn.EmbeddingBag):
             raise ValueError("EmbeddingBag: input has two dimensions, or one, with offsets of one dimension")
         if not self.include_last_offset:
             offsets = torch.nn.functional.pad(offsets, (0, 1), value=input.shape[0])
-        return input, offsets, weights
+        return input.contiguous(), offsets.contiguous(), None if weights is None else weights.contiguous()
 
 
 def without(padding, index, offsets, weights):

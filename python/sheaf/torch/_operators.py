@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
+from torch import library
 
 import sheaf
 
@@ -265,13 +266,13 @@ def with_autocast(operator):
     return run
 
 
-LIBRARY = torch.library.Library("sheaf", "DEF")
+LIBRARY = library.Library("sheaf", "DEF")
 
 for operator in OPERATORS:
     LIBRARY.define(operator.name + operator.schema, tags=(torch.Tag.pt2_compliant_tag,))
     for key in ("CPU", "CUDA"):
         LIBRARY.impl(operator.name, operator.run, key)
-    torch.library.register_fake(f"sheaf::{operator.name}", operator.fake, lib=LIBRARY)
+    library.register_fake(f"sheaf::{operator.name}", operator.fake, lib=LIBRARY)
     if operator.autocast is not None:
         for key in ("AutocastCPU", "AutocastCUDA"):
             LIBRARY.impl(operator.name, with_autocast(operator), key)
