@@ -108,27 +108,7 @@ element element_of_dlpack(const dlpack::data_type& type) {
   return found;
 }
 
-// Whether an attribute of a tensor of torch, read or called, is true.
-bool says_yes(nb::handle tensor, const char* attribute, bool is_method) {
-  const nb::object value = is_method ? tensor.attr(attribute)() : nb::object(tensor.attr(attribute));
-  return PyObject_IsTrue(value.ptr()) == 1;
-}
-
 }  // namespace
-
-// The exchange looks at none of these.
-void array::require_plain_tensor() const {
-  static const nb::handle strided = nb::object(nb::module_::import_("torch").attr("strided")).release();
-  if (!nb::object(source.attr("layout")).is(strided)) {
-    refuse("{}: {} is a sparse tensor; sheaf.csr takes those of the layout torch.sparse_csr", use.call, use.what);
-  }
-  if (says_yes(source, "requires_grad", false)) {
-    refuse("{}: {} requires a gradient, which this call does not compute; pass x.detach()", use.call, use.what);
-  }
-  if (says_yes(source, "is_neg", true) || says_yes(source, "is_conj", true)) {
-    refuse("{}: {} is a negated or conjugate view; pass x.resolve_neg().resolve_conj()", use.call, use.what);
-  }
-}
 
 bool array::take_exchange(const array_type& known) {
   if (known.is_tensor_of_torch) require_plain_tensor();
