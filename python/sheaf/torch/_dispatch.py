@@ -2,7 +2,8 @@
 
 A call of torch's dispatcher, with a gradient, costs several times a small call of sheaf. So it is only made where
 torch looks at operators: by torch.compile, autocast, modes and transforms, and for classes derived from Tensor.
-Otherwise an operator's function runs at once, or within an autograd.Function if a gradient will be asked for.
+Otherwise an operator's function runs at once, or within an autograd.Function if a gradient will be asked for; also if
+the dispatcher was called, from its kernel of autograd on.
 """
 
 import torch
@@ -60,17 +61,24 @@ class Call:
         arguments = enumerate(self.dispatch._schema.arguments)
         self.tensors = [place for place, argument in arguments if "Tensor" in str(argument.type)]
 
+    def at_once(self, arguments):
+        """What runs where nobody but autograd is to be told, or None."""
+        tensors = [arguments[place] for place in self.tensors if arguments[place] is not None]
+        for tensor in tensors:
+            if type(tensor) is not Tensor and type(tensor) is not Parameter:
+                return None
+        if torch_looks():
+            return None
+        return self.record if self.record is not None and records(*tensors) else self.run
+
     def __call__(self, *arguments):
         if is_tracing():
             return self.dispatch(*arguments)
-        tensors = [arguments[place] for place in self.tensors if arguments[place] is not None]
-        plain = all([type(tensor) is Tensor or type(tensor) is Parameter for tensor in tensors])
-        if torch_looks() or not plain:
-            refuse_forward_mode(tensors)
-            return self.dispatch(*arguments)
-        if self.record is not None and records(*tensors):
-            return self.record(*arguments)
-        return self.run(*arguments)
+        run = self.at_once(arguments)
+        if run is None:
+            refuse_forward_mode([arguments[place] for place in self.tensors if arguments[place] is not None])
+            run = self.dispatch
+        return run(*arguments)
 
 
 def refuse_forward_mode(tensors):
