@@ -9,9 +9,13 @@
 namespace sheaf::cuda {
 
 /// Rows that a lane has in flight, and blocks that a multiprocessor has at once, at least; as with segments. Minima,
-/// maxima and products, which take more registers, do better with more blocks of fewer rows each.
-constexpr int tile_rows_in_flight(bool adds) { return adds ? 3 : 2; }
-constexpr int tile_blocks(bool adds, int values) { return adds || values > 4 ? 6 : 8; }
+/// maxima and products, which take more registers, do better with more blocks of fewer rows each; sums of eight values
+/// a lane with fewer blocks, whose registers then do not spill.
+constexpr int tile_rows_in_flight(bool adds, int values) { return !adds ? 2 : values > 4 ? 4 : 3; }
+constexpr int tile_blocks(bool adds, int values) {
+  if (values > 4) return adds ? 5 : 6;
+  return adds ? 6 : 8;
+}
 
 /// Finds where buckets begin, and lists those that are longer than a tile.
 static __global__ void __launch_bounds__(row_block_threads)
@@ -124,7 +128,7 @@ template <class In, bool Adds, class Sum, int Values, class Begin, class End>
 __device__ __forceinline__ void combine_bins(const listed_rows& in, const reduced_rows& out, const tile_bins& bins,
                                              const std::uint32_t* positions, std::uint32_t bin_count, Sum* memory,
                                              Begin begin_sum, End end) {
-  constexpr int in_flight = tile_rows_in_flight(Adds);
+  constexpr int in_flight = tile_rows_in_flight(Adds, Values);
   const std::uint32_t groups = row_block_threads >> out.lanes_log2;
   const std::uint32_t group = threadIdx.x >> out.lanes_log2;
   const auto row_of = [&](std::uint64_t j) -> std::uint64_t { return positions[j]; };
