@@ -35,7 +35,7 @@ def is_plain(*tensors):
     for tensor in tensors:
         kind = type(tensor)
         if kind is Tensor or kind is Parameter:
-            if recording and tensor.requires_grad:
+            if (recording and tensor.requires_grad) or tensor.is_meta:
                 return False
         elif tensor is not None:
             return False
@@ -65,7 +65,7 @@ class Call:
         """What runs where nobody but autograd is to be told, or None."""
         tensors = [arguments[place] for place in self.tensors if arguments[place] is not None]
         for tensor in tensors:
-            if type(tensor) is not Tensor and type(tensor) is not Parameter:
+            if (type(tensor) is not Tensor and type(tensor) is not Parameter) or tensor.is_meta:
                 return None
         if torch_looks():
             return None

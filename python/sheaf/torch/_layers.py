@@ -206,9 +206,7 @@ class EmbeddingBag(torch.nn.EmbeddingBag):
 
     def __init__(self, num_embeddings, embedding_dim, max_norm=None, *args, **kwargs):
         super().__init__(num_embeddings, embedding_dim, max_norm, *args, **kwargs)
-        for option in ("max_norm", "scale_grad_by_freq", "sparse"):
-            if getattr(self, option):
-                raise ValueError(f"EmbeddingBag: {option} is not supported here; torch.nn.EmbeddingBag has it")
+        self.refuse_options()
         if self.mode not in ("sum", "mean", "max"):
             raise ValueError(f"EmbeddingBag: mode is 'sum', 'mean' or 'max', not {self.mode!r}")
 
@@ -228,12 +226,19 @@ class EmbeddingBag(torch.nn.EmbeddingBag):
         -------
         Tensor of shape (bags, embedding_dim)
         """
+        self.refuse_options()
         index, offsets, weights = self.bags_of(input, offsets, per_sample_weights)
         if self.padding_idx is not None:
             index, offsets, weights = without(self.padding_idx, index, offsets, weights)
         op = {"sum": "add", "mean": "mean", "max": "max"}[self.mode]
         made = gather_reduce(self.weight, index, offsets, op, weights=weights)
         return zero_where_empty(made, offsets) if self.mode == "max" else made
+
+    def refuse_options(self):
+        """They may also be set when the layer stands."""
+        if self.max_norm or self.scale_grad_by_freq or self.sparse:
+            option = "max_norm" if self.max_norm else "sparse" if self.sparse else "scale_grad_by_freq"
+            raise ValueError(f"EmbeddingBag: {option} is not supported here; torch.nn.EmbeddingBag has it")
 
     def bags_of(self, input, offsets, weights):
         """The bags as one list with offsets."""
