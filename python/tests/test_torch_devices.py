@@ -8,7 +8,8 @@ import sheaf
 torch = device_library("torch")
 
 import sheaf.torch as st  # noqa: E402  (it needs torch)
-from test_torch import CURVES, LISTS, ROWS, passed, samples, trained  # noqa: E402
+from test_torch import LISTS, ROWS, samples  # noqa: E402
+from test_torch_layers import CURVES, passed, trained  # noqa: E402
 from torch import library  # noqa: E402
 
 
