@@ -18,6 +18,7 @@ void bind_product(nb::module_& module);
 void bind_solve(nb::module_& module);
 void bind_edges(nb::module_& module);
 void bind_plans(nb::module_& module);
+void bind_jax(nb::module_& module);
 
 /// A preparation takes long enough to let other threads of Python run.
 inline constexpr std::uint64_t bytes_of_preparations = ~std::uint64_t{0};

@@ -49,6 +49,9 @@ NB_MODULE(_sheaf, m) {
   bind_solve(m);
   bind_edges(m);
   bind_plans(m);
+#if SHEAF_PYTHON_HAS_JAX
+  bind_jax(m);
+#endif
 #if SHEAF_PYTHON_HAS_COMMAND
   m.def("_command", run_command, nb::arg("arguments"));
 #endif

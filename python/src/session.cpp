@@ -19,11 +19,12 @@ std::atomic<unsigned> forks{0};
 
 using place = std::pair<int, CUstream_st*>;  // the CPU's device is -1
 
-// Contexts that no thread uses now. None is ever destroyed: captured graphs refer to what a context keeps, and when the
-// process ends a driver may be gone before its contexts are.
+// Contexts that no thread of ours uses now. None is ever destroyed: captured graphs refer to what a context keeps, and
+// when the process ends a driver may be gone before its contexts are.
 struct idle_sessions {
   std::mutex mutex;
   std::multimap<place, session*> all;
+  std::map<place, session*> shared;  ///< which threads of somebody else's use in turn
 };
 idle_sessions* idle = new idle_sessions;
 
@@ -183,6 +184,15 @@ session& cuda_session(int device, CUstream_st* stream) {
   return *held;
 }
 
+session& shared_session(int device, CUstream_st* stream) {
+  const std::lock_guard lock(idle->mutex);
+  session*& held = idle->shared[{device, stream}];
+  if (held == nullptr) {
+    held = new session(device < 0 ? context::cpu(threads_here(0)) : context::cuda(device, stream));
+  }
+  return *held;
+}
+
 namespace {
 
 void wait_for(session& s) {
@@ -190,6 +200,21 @@ void wait_for(session& s) {
   const nb::gil_scoped_release unlocked;
   s.ctx.wait();
 }
+
+}  // namespace
+
+void wait_for_shared_sessions() {
+  std::vector<session*> all;
+  {
+    const std::lock_guard lock(idle->mutex);
+    for (const auto& [at, held] : idle->shared) {
+      if (held != nullptr) all.push_back(held);
+    }
+  }
+  for (session* const held : all) wait_for(*held);
+}
+
+namespace {
 
 std::string device_text(const session& s) {
   const std::string kind(name(s.ctx.backend()));

@@ -1,0 +1,251 @@
+"""The operators with gradients, which are made of operators with gradients.
+
+No sum here is made by atomics: gradients have the same bits in every run.
+"""
+
+import math
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from . import _operators
+
+NARROW = (jnp.float16, jnp.bfloat16)
+
+
+def is_float(dtype):
+    return jnp.issubdtype(dtype, jnp.floating)
+
+
+def with_gradient(run, forward, backward, static=()):
+    """`run` compiled, with a gradient where its first array has one; `static` are the places of its options."""
+    call = jax.custom_vjp(run, nondiff_argnums=static)
+    call.defvjp(forward, backward)
+    compiled = jax.jit(call, static_argnums=static, inline=True)
+    without = jax.jit(run, static_argnums=static, inline=True)
+
+    def choose(*arguments):
+        return (compiled if is_float(arguments[0].dtype) else without)(*arguments)
+
+    return choose
+
+
+def per_row(numbers, rows):
+    """One number for each row, in a shape that multiplies rows."""
+    return numbers.reshape(*numbers.shape, *[1] * (rows.ndim - numbers.ndim))
+
+
+def segments_of(offsets, entries):
+    """The segment of each of so many entries, and whether it has one: some may lie outside of all segments."""
+    numbers = jnp.arange(entries, dtype=offsets.dtype)
+    after = jnp.searchsorted(offsets, numbers, side="right").astype(jnp.int32)
+    last = offsets.shape[0] - 2
+    return jnp.clip(after - 1, 0, max(last, 0)), (after > 0) & (after <= last + 1)
+
+
+def dots(a, rows_of_a, b, rows_of_b, inside, dtype):
+    """The products of pairs of rows, in float32 at least; 0 for pairs that are not inside."""
+    left, right = gather(a, rows_of_a, a.shape[0]), gather(b, rows_of_b, b.shape[0])
+    wide = jnp.promote_types(jnp.promote_types(left.dtype, right.dtype), jnp.float32)
+    products = (left.astype(wide) * right.astype(wide)).reshape(left.shape[0], -1).sum(1)
+    return jnp.where(inside, products, 0).astype(dtype)
+
+
+# gather(table, index, rows of the table)
+
+
+def gather_run(table, index, rows):
+    return _operators.gather(table, index)
+
+
+def gather_forward(table, index, rows):
+    return gather_run(table, index, rows), index
+
+
+def gather_backward(rows, index, gradient):
+    return scatter_add(gradient, index, rows), None
+
+
+gather = with_gradient(gather_run, gather_forward, gather_backward, (2,))
+
+
+# scatter_reduce(values, index, how): the result, and counts
+
+
+class Reduction(NamedTuple):
+    size: int
+    op: str
+    of: str  # the type of the values
+    to: str  # the type of the result
+    any_order: bool = False
+    counts: bool = False
+
+
+def scatter_reduce_run(values, index, how):
+    return _operators.scatter_reduce(values, index, how.size, how.op, how.to, how.any_order, how.counts)
+
+
+def scatter_reduce_forward(values, index, how):
+    if how.op == "add":
+        return scatter_reduce_run(values, index, how), (index,)
+    if how.op == "mean":
+        made, came = scatter_reduce_run(values, index, how._replace(counts=True))
+        return (made, came if how.counts else came[:0]), (index, came)
+    made = scatter_reduce_run(values, index, how)
+    return made, (index, values) if how.op == "mul" else (index, values, made[0])
+
+
+def scatter_reduce_backward(how, kept, gradients):
+    return SCATTER_REDUCE[how.op](how, gradients[0], *kept).astype(how.of), None
+
+
+def of_sums(how, gradient, index):
+    return gather(gradient, index, how.size)
+
+
+def of_means(how, gradient, index, came):
+    return gather(gradient / per_row(jnp.maximum(came, 1), gradient).astype(gradient.dtype), index, how.size)
+
+
+def of_extremes(how, gradient, index, values, made):
+    """All rows that have the extreme value share its gradient."""
+    hit = gather(made, index, how.size) == values
+    ties = scatter_add(hit.astype(jnp.int8), index, how.size, "int32")
+    share = gradient / jnp.maximum(ties, 1).astype(gradient.dtype)
+    return jnp.where(hit, gather(share, index, how.size), 0)
+
+
+def of_products(how, gradient, index, values):
+    """The product of the others: of all that are not 0, where none or only the row itself is 0."""
+    zero = values == 0
+    others = jnp.where(zero, 1, values)
+    zeros = scatter_add(zero.astype(jnp.int8), index, how.size, "int32")
+    product = scatter_reduce(others, index, how._replace(any_order=False, counts=False))[0] * gradient
+    without_zeros, with_one = jnp.where(zeros == 0, product, 0), jnp.where(zeros == 1, product, 0)
+    return jnp.where(zero, gather(with_one, index, how.size), gather(without_zeros, index, how.size) / others)
+
+
+SCATTER_REDUCE = {
+    "add": of_sums,
+    "mean": of_means,
+    "min": of_extremes,
+    "max": of_extremes,
+    "mul": of_products,
+}
+
+scatter_reduce = with_gradient(scatter_reduce_run, scatter_reduce_forward, scatter_reduce_backward, (2,))
+
+
+def scatter_add(rows, index, size, dtype=None):
+    """The sums of the rows that go to each of `size` rows."""
+    return scatter_reduce(rows, index, Reduction(size, "add", str(rows.dtype), dtype or str(rows.dtype)))[0]
+
+
+# gather_reduce(table, index, offsets, weights, op, type of the result): weights of no elements are all 1
+
+
+def gather_reduce_run(table, index, offsets, weights, op, dtype):
+    return _operators.gather_reduce(table, index, offsets, weights, op, dtype)
+
+
+def gather_reduce_forward(table, index, offsets, weights, op, dtype):
+    made = gather_reduce_run(table, index, offsets, weights, op, dtype)
+    return made, (table, index, offsets, weights, made if op in ("min", "max") else None)
+
+
+def gather_reduce_backward(op, dtype, kept, gradient):
+    table, index, offsets, weights, made = kept
+    if op not in ("add", "mean", "min", "max"):
+        raise NotImplementedError(f"gather_reduce: {op!r} has no gradient; gather and segment_reduce have one")
+    if made is not None:
+        return of_extremes_of_segments(gradient, table, index, offsets, made), None, None, jnp.zeros_like(weights)
+    if op == "mean":
+        gradient = gradient / per_row(jnp.maximum(jnp.diff(offsets), 1), gradient).astype(gradient.dtype)
+    of_weights = jnp.zeros_like(weights)
+    if weights.size > 0:
+        segments, inside = segments_of(offsets, index.shape[0])
+        of_weights = dots(gradient, segments, table, index, inside, weights.dtype)
+    return of_table_of_sums(gradient, table, index, offsets, weights), None, None, of_weights
+
+
+def of_table_of_sums(gradient, table, index, offsets, weights):
+    """The transposed product."""
+    if index.size == 0 or offsets.shape[0] == 1 or table.size == 0:
+        return jnp.zeros_like(table)
+    factors = jnp.ones(index.shape, gradient.dtype) if weights.size == 0 else weights
+    if gradient.dtype not in NARROW:
+        factors = factors.astype(gradient.dtype)
+    width = math.prod(gradient.shape[1:])
+    if width <= _operators.MOST_COLUMNS:
+        rows = gradient.reshape(-1, width)
+        made = spmm(factors, index, offsets, rows, table.shape[0], True, False)
+        return made.reshape(table.shape).astype(table.dtype)
+    segments, inside = segments_of(offsets, index.shape[0])
+    rows = gather(gradient, segments, gradient.shape[0])
+    rows = rows * per_row(jnp.where(inside, factors, 0), rows)
+    return scatter_add(rows, index, table.shape[0]).astype(table.dtype)
+
+
+def of_extremes_of_segments(gradient, table, index, offsets, made):
+    """All entries of a segment that have its extreme value share its gradient."""
+    if index.size == 0 or offsets.shape[0] == 1:
+        return jnp.zeros_like(table)
+    segments, inside = segments_of(offsets, index.shape[0])
+    size = gradient.shape[0]
+    rows = gather(table, index, table.shape[0])
+    hit = (rows == gather(made, segments, size)) & per_row(inside, rows)
+    ties = scatter_add(hit.astype(jnp.int8), segments, size, "int32")
+    share = gradient / jnp.maximum(ties, 1).astype(gradient.dtype)
+    shares = jnp.where(hit, gather(share, segments, size), 0).astype(table.dtype)
+    return scatter_add(shares, index, table.shape[0])
+
+
+gather_reduce = with_gradient(gather_reduce_run, gather_reduce_forward, gather_reduce_backward, (4, 5))
+
+
+# sort(a, descending), and argsort(a, descending, type of the result), which has no gradient
+
+
+def sort_forward(a, descending):
+    order = _operators.argsort(a, descending, jnp.int32 if a.shape[0] < 2**31 else jnp.int64)
+    return _operators.gather(a, order), order
+
+
+def sort_backward(descending, order, gradient):
+    """A permutation: no two entries of order are the same, so nothing is added here."""
+    return (jnp.zeros_like(gradient).at[order].set(gradient, unique_indices=True),)
+
+
+sort = with_gradient(_operators.sort, sort_forward, sort_backward, (1,))
+argsort = jax.jit(_operators.argsort, static_argnums=(1, 2), inline=True)
+
+
+# spmv(data, indices, indptr, x, columns, transposed) and spmm(..., any_order)
+
+
+def product(call, other_way):
+    """A product, whose gradient is for x the product the other way, and for data the dots of the rows of an entry."""
+
+    def forward(data, indices, indptr, x, *how):
+        return call(data, indices, indptr, x, *how), (data, indices, indptr, x)
+
+    def backward(columns, transposed, *rest):
+        *_, kept, gradient = rest
+        data, indices, indptr, x = kept
+        of_x = other_way(data, indices, indptr, gradient, columns, not transposed)
+        segments, inside = segments_of(indptr, indices.shape[0])
+        by_row, by_column = (x, gradient) if transposed else (gradient, x)
+        if indices.size == 0 or x.size == 0 or gradient.size == 0:
+            return jnp.zeros_like(data), None, None, of_x
+        return dots(by_row, segments, by_column, indices, inside, data.dtype), None, None, of_x
+
+    return forward, backward
+
+
+spmv = with_gradient(
+    _operators.spmv, *product(_operators.spmv, lambda *arguments: spmv(*arguments)), static=(4, 5)
+)
+spmm = with_gradient(
+    _operators.spmm, *product(_operators.spmm, lambda *arguments: spmm(*arguments, False)), static=(4, 5, 6)
+)

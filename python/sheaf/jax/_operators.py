@@ -1,0 +1,132 @@
+"""The handlers as functions of arrays: their results' shapes, and what vmap makes of them.
+
+A rule for vmap returns the result of one call for all of the batch, and which parts of it are batched, or None where
+there is no such call. Then the handler runs once for each element of the batch.
+"""
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from .. import _sheaf
+
+MOST_VALUES = 65536  # of a row that is reduced
+MOST_COLUMNS = 1024  # of a product with a sparse matrix
+
+for name, platforms in _sheaf._jax_handlers().items():
+    for platform, handler in platforms.items():
+        jax.ffi.register_ffi_target(name, handler, platform=platform)
+
+
+def run(name, results, *arrays, **attributes):
+    """Calls a handler. Nothing is returned for a wrong call: the handler's errors end the program that it is part of."""
+    return jax.ffi.ffi_call("sheaf_" + name, results, vmap_method="sequential")(*arrays, **attributes)
+
+
+def of(shape, dtype):
+    return jax.ShapeDtypeStruct(tuple(shape), dtype)
+
+
+def batched(call, rule, *arrays):
+    """`call(*arrays)`; under vmap what the rule says. A rule gets the call with its rules, for a vmap around it."""
+    with_rule = jax.custom_batching.custom_vmap(call)
+
+    @with_rule.def_vmap
+    def _(size, are_batched, *arrays):
+        made = rule(with_rule, size, tuple(are_batched), *arrays)
+        if made is not None:
+            return made
+        made = jax.vmap(call, in_axes=tuple(0 if b else None for b in are_batched))(*arrays)
+        return made, jax.tree.map(lambda _: True, made)
+
+    return with_rule(*arrays)
+
+
+def gather(table, index):
+    def call(table, index):
+        return run("gather", of(index.shape + table.shape[1:], table.dtype), table, index)
+
+    def rule(call, size, are_batched, table, index):
+        return (call(table, index), True) if are_batched == (False, True) else None
+
+    return batched(call, rule, table, index)
+
+
+def scatter_reduce(values, index, size, op, dtype, any_order, counts):
+    """The reductions, and how many rows came to each: of no elements unless counts are wanted."""
+
+    def call(values, index):
+        results = of((size, *values.shape[index.ndim :]), dtype), of((size if counts else 0,), np.int32)
+        return run("scatter_reduce", results, values, index, op=op, any_order=np.bool_(any_order))
+
+    def rule(call, batch, are_batched, values, index):
+        """Where values alone are batched, the batch becomes a dimension of the rows."""
+        if are_batched != (True, False) or math.prod(values.shape[1 + index.ndim :]) * batch > MOST_VALUES:
+            return None
+        made, came = call(jnp.moveaxis(values, 0, index.ndim), index)
+        return (jnp.moveaxis(made, 1, 0), came), (True, False)
+
+    return batched(call, rule, values, index)
+
+
+def nothing(rule_call, size, are_batched, *arrays):
+    """The rule where no call does all of a batch."""
+
+
+def gather_reduce(table, index, offsets, weights, op, dtype):
+    def call(table, index, offsets, weights):
+        shape = (offsets.shape[0] - 1, *table.shape[1:])
+        return run("gather_reduce", of(shape, dtype), table, index, offsets, weights, op=op)
+
+    def rule(call, batch, are_batched, table, index, offsets, weights):
+        """Where the table alone is batched, the batch becomes a dimension of its rows."""
+        if are_batched != (True, False, False, False) or math.prod(table.shape[2:]) * batch > MOST_VALUES:
+            return None
+        return jnp.moveaxis(call(jnp.moveaxis(table, 0, 1), index, offsets, weights), 1, 0), True
+
+    return batched(call, rule, table, index, offsets, weights)
+
+
+def sort(a, descending):
+    return batched(lambda a: run("sort", of(a.shape, a.dtype), a, descending=np.bool_(descending)), nothing, a)
+
+
+def argsort(a, descending, dtype):
+    return batched(lambda a: run("argsort", of(a.shape, dtype), a, descending=np.bool_(descending)), nothing, a)
+
+
+def rows_of_product(indptr, columns, transposed):
+    return columns if transposed else indptr.shape[0] - 1
+
+
+def spmv(data, indices, indptr, x, columns, transposed):
+    def call(data, indices, indptr, x):
+        rows = rows_of_product(indptr, columns, transposed)
+        return run("spmv", of((rows,), x.dtype), data, indices, indptr, x, transposed=np.bool_(transposed))
+
+    def rule(call, batch, are_batched, data, indices, indptr, x):
+        """Where x alone is batched, the batch is a dense matrix."""
+        if are_batched != (False, False, False, True) or batch > MOST_COLUMNS:
+            return None
+        return spmm(data, indices, indptr, x.T, columns, transposed, False).T, True
+
+    return batched(call, rule, data, indices, indptr, x)
+
+
+def spmm(data, indices, indptr, x, columns, transposed, any_order):
+    def call(data, indices, indptr, x):
+        result = of((rows_of_product(indptr, columns, transposed), x.shape[1]), x.dtype)
+        how = {"transposed": np.bool_(transposed), "any_order": np.bool_(any_order)}
+        return run("spmm", result, data, indices, indptr, x, **how)
+
+    def rule(call, batch, are_batched, data, indices, indptr, x):
+        """Where x alone is batched, the columns of all lie side by side."""
+        if are_batched != (False, False, False, True) or batch * x.shape[2] > MOST_COLUMNS:
+            return None
+        beside = jnp.moveaxis(x, 0, 1).reshape(x.shape[1], -1)
+        made = call(data, indices, indptr, beside)
+        return jnp.moveaxis(made.reshape(made.shape[0], batch, x.shape[2]), 1, 0), True
+
+    return batched(call, rule, data, indices, indptr, x)
