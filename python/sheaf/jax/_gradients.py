@@ -1,4 +1,5 @@
-"""The operators with gradients, which are made of operators with gradients.
+"""The operators with gradients, which are made of operators with gradients; so are the forward passes, because those of
+gradients of gradients go through them.
 
 No sum here is made by atomics: gradients have the same bits in every run.
 """
@@ -60,7 +61,7 @@ def gather_run(table, index, rows):
 
 
 def gather_forward(table, index, rows):
-    return gather_run(table, index, rows), index
+    return gather(table, index, rows), index
 
 
 def gather_backward(rows, index, gradient):
@@ -88,11 +89,11 @@ def scatter_reduce_run(values, index, how):
 
 def scatter_reduce_forward(values, index, how):
     if how.op == "add":
-        return scatter_reduce_run(values, index, how), (index,)
+        return scatter_reduce(values, index, how), (index,)
     if how.op == "mean":
-        made, came = scatter_reduce_run(values, index, how._replace(counts=True))
+        made, came = scatter_reduce(values, index, how._replace(counts=True))
         return (made, came if how.counts else came[:0]), (index, came)
-    made = scatter_reduce_run(values, index, how)
+    made = scatter_reduce(values, index, how)
     return made, (index, values) if how.op == "mul" else (index, values, made[0])
 
 
@@ -150,7 +151,7 @@ def gather_reduce_run(table, index, offsets, weights, op, dtype):
 
 
 def gather_reduce_forward(table, index, offsets, weights, op, dtype):
-    made = gather_reduce_run(table, index, offsets, weights, op, dtype)
+    made = gather_reduce(table, index, offsets, weights, op, dtype)
     return made, (table, index, offsets, weights, made if op in ("min", "max") else None)
 
 
@@ -163,7 +164,7 @@ def gather_reduce_backward(op, dtype, kept, gradient):
     if op == "mean":
         gradient = gradient / per_row(jnp.maximum(jnp.diff(offsets), 1), gradient).astype(gradient.dtype)
     of_weights = jnp.zeros_like(weights)
-    if weights.size > 0:
+    if weights.size > 0 and gradient.size > 0:
         segments, inside = segments_of(offsets, index.shape[0])
         of_weights = dots(gradient, segments, table, index, inside, weights.dtype)
     return of_table_of_sums(gradient, table, index, offsets, weights), None, None, of_weights
@@ -208,8 +209,8 @@ gather_reduce = with_gradient(gather_reduce_run, gather_reduce_forward, gather_r
 
 
 def sort_forward(a, descending):
-    order = _operators.argsort(a, descending, jnp.int32 if a.shape[0] < 2**31 else jnp.int64)
-    return _operators.gather(a, order), order
+    order = argsort(a, descending, "int32" if a.shape[0] < 2**31 else "int64")
+    return gather(a, order, a.shape[0]), order
 
 
 def sort_backward(descending, order, gradient):
@@ -217,35 +218,34 @@ def sort_backward(descending, order, gradient):
     return (jnp.zeros_like(gradient).at[order].set(gradient, unique_indices=True),)
 
 
+def argsort_run(a, descending, dtype):
+    return _operators.argsort(jax.lax.stop_gradient(a), descending, dtype)
+
+
 sort = with_gradient(_operators.sort, sort_forward, sort_backward, (1,))
-argsort = jax.jit(_operators.argsort, static_argnums=(1, 2), inline=True)
+argsort = jax.jit(argsort_run, static_argnums=(1, 2), inline=True)
 
 
 # spmv(data, indices, indptr, x, columns, transposed) and spmm(..., any_order)
 
 
-def product(call, other_way):
+def product(differentiable, *order):
     """A product, whose gradient is for x the product the other way, and for data the dots of the rows of an entry."""
 
     def forward(data, indices, indptr, x, *how):
-        return call(data, indices, indptr, x, *how), (data, indices, indptr, x)
+        return differentiable()(data, indices, indptr, x, *how), (data, indices, indptr, x)
 
     def backward(columns, transposed, *rest):
-        *_, kept, gradient = rest
-        data, indices, indptr, x = kept
-        of_x = other_way(data, indices, indptr, gradient, columns, not transposed)
+        *_, (data, indices, indptr, x), gradient = rest
+        of_x = differentiable()(data, indices, indptr, gradient, columns, not transposed, *order)
+        if data.size == 0 or x.size == 0 or gradient.size == 0:
+            return jnp.zeros_like(data), None, None, of_x
         segments, inside = segments_of(indptr, indices.shape[0])
         by_row, by_column = (x, gradient) if transposed else (gradient, x)
-        if indices.size == 0 or x.size == 0 or gradient.size == 0:
-            return jnp.zeros_like(data), None, None, of_x
         return dots(by_row, segments, by_column, indices, inside, data.dtype), None, None, of_x
 
     return forward, backward
 
 
-spmv = with_gradient(
-    _operators.spmv, *product(_operators.spmv, lambda *arguments: spmv(*arguments)), static=(4, 5)
-)
-spmm = with_gradient(
-    _operators.spmm, *product(_operators.spmm, lambda *arguments: spmm(*arguments, False)), static=(4, 5, 6)
-)
+spmv = with_gradient(_operators.spmv, *product(lambda: spmv), static=(4, 5))
+spmm = with_gradient(_operators.spmm, *product(lambda: spmm, False), static=(4, 5, 6))
