@@ -1,6 +1,5 @@
 """sheaf.jax: results, gradients, jit and vmap, against JAX's own. Skipped without jax, or in a build without it."""
 
-import os
 import subprocess
 import sys
 
@@ -78,19 +77,20 @@ def matrix(rng, dtype="float64", rows=6, columns=5):
     indices = np.concatenate(of_rows).astype(np.int32)
     indptr = np.concatenate([[0], np.cumsum([len(c) for c in of_rows])])
     data = np.concatenate([row[c] for row, c in zip(dense, of_rows, strict=True)])
-    return (jnp.asarray(data).astype(dtype), jnp.asarray(indices), jnp.asarray(indptr)), jnp.asarray(dense).astype(dtype)
+    arrays = jnp.asarray(data).astype(dtype), jnp.asarray(indices), jnp.asarray(indptr)
+    return arrays, jnp.asarray(dense).astype(dtype)
 
 
 # Results
 
 
-@pytest.mark.parametrize("index_type", INDEX_TYPES)
 @pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS, "bool", "complex64"])
-def test_gather(rng, dtype, index_type):
+def test_gather(rng, dtype):
     table = rows_of(rng, dtype, ROWS, 3)
-    for index in LISTS.values():
-        index = jnp.asarray(index).astype(index_type)
-        same(both(sj.gather, table, index), jnp.take(table, index, axis=0))
+    for index in map(jnp.asarray, LISTS.values()):
+        same(sj.gather(table, index), jnp.take(table, index, axis=0))
+    for index_type in INDEX_TYPES:
+        index = index.astype(index_type)
         same(both(sj.gather, table[:, 1], index), jnp.take(table[:, 1], index, axis=0))
     same(sj.gather(table, index[:300].reshape(30, 10)), table[index[:300].reshape(30, 10)])
     same(sj.gather(table, index[5]), table[index[5]])
@@ -102,20 +102,21 @@ def test_gather(rng, dtype, index_type):
 def test_segment_reduce(rng, dtype, op):
     for name, index in LISTS.items():
         if op == "mul" and name in ("equal", "skewed") and dtype in FLOATS[:2]:
-            continue  # JAX multiplies in 16 bits
+            continue  # too steep for 16 bits
         data, ids = rows_of(rng, dtype, len(index), 3), jnp.asarray(index)
         wide = data.astype("float32") if dtype in FLOATS[:2] else data  # JAX adds in 16 bits, too
         wanted = OPERATIONS[op](wide, ids, ROWS).astype(dtype)
-        for order in ("deterministic", "any"):
-            close(both(lambda d, i, order=order: sj.segment_reduce(d, i, ROWS, op, order=order), data, ids), wanted)
-        close(sj.segment_reduce(data[:, 0], ids.astype("uint32"), ROWS, op), wanted[:, 0])
+        close(sj.segment_reduce(data, ids, ROWS, op), wanted)
+    for order in ("deterministic", "any"):
+        close(both(lambda d, i, order=order: sj.segment_reduce(d, i, ROWS, op, order=order), data, ids), wanted)
+    close(sj.segment_reduce(data[:, 0], ids.astype("uint32"), ROWS, op), wanted[:, 0])
 
 
 @pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS])
 def test_means_and_counts(rng, dtype):
     for index in LISTS.values():
         data, ids = rows_of(rng, dtype, len(index), 3), jnp.asarray(index)
-        mean, counts = both(lambda d, i: sj.segment_reduce(d, i, ROWS, "mean", counts=True), data, ids)
+        mean, counts = sj.segment_reduce(data, ids, ROWS, "mean", counts=True)
         same(counts, jnp.asarray(np.bincount(index, minlength=ROWS).astype(np.int32)))
         sums = np.asarray(jax.ops.segment_sum(data.astype("float64"), ids, ROWS))
         wanted = sums / np.maximum(np.asarray(counts), 1)[:, None]
@@ -161,9 +162,7 @@ def test_gather_reduce(rng, dtype, op):
         close(made, sj.segment_reduce(entries, jnp.asarray(ids), len(offsets) - 1, op).astype(dtype))
         if op in ("add", "mean") and dtype in FLOATS:
             weights = rows_of(rng, dtype, 7)
-            weighted = both(
-                lambda t, i, o, w: sj.gather_reduce(t, i, o, op, weights=w), table, index, offsets, weights
-            )
+            weighted = both(lambda t, i, o, w: sj.gather_reduce(t, i, o, op, weights=w), table, index, offsets, weights)
             factors = weights.astype(wide.dtype)[int(offsets[0]) : int(offsets[-1]), None]
             wanted = sj.segment_reduce(entries * factors, jnp.asarray(ids), len(offsets) - 1, op)
             close(weighted, wanted.astype(dtype))
@@ -172,14 +171,15 @@ def test_gather_reduce(rng, dtype, op):
 @pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS, "bool"])
 def test_sort_and_argsort(rng, dtype, descending):
-    for count in (0, 1, 2, 5000):
+    for count in (0, 1, 5000):
         numbers = rng.normal(size=count) * 3 if dtype in FLOATS else rng.integers(0, 100, count)
         for a in (jnp.asarray(numbers).astype(dtype), jnp.ones(count, dtype)):
-            same(both(lambda a: sj.sort(a, descending=descending), a), jnp.sort(a, descending=descending))
-            order = both(lambda a: sj.argsort(a, descending=descending), a)
+            same(sj.sort(a, descending=descending), jnp.sort(a, descending=descending))
+            order = sj.argsort(a, descending=descending)
             same(order, jnp.argsort(a, stable=True, descending=descending))
-            for index_type in INDEX_TYPES:
-                same(sj.argsort(a, descending=descending, dtype=index_type), order.astype(index_type))
+    for index_type in INDEX_TYPES:
+        call = lambda a, index_type=index_type: sj.argsort(a, descending=descending, dtype=index_type)  # noqa: E731
+        same(both(call, a), order.astype(index_type))
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -231,9 +231,9 @@ def bent(made):
     return jnp.sin(jnp.where(jnp.isfinite(made), made, 0))
 
 
-def graded(call, *arrays, order=2):
-    check_grads(call, arrays, order=order, modes=["rev"], atol=1e-4, rtol=1e-4)
-    check_grads(jax.jit(call), arrays, order=1, modes=["rev"], atol=1e-4, rtol=1e-4)
+def graded(call, *arrays):
+    """Gradients, and gradients of gradients, against differences."""
+    check_grads(jax.jit(call), arrays, order=2, modes=["rev"], atol=1e-4, rtol=1e-4)
 
 
 @pytest.mark.parametrize("name", LISTS)
@@ -308,7 +308,7 @@ def test_gradients_of_sort(rng, descending):
 
 @pytest.mark.parametrize("transposed", [False, True])
 def test_gradients_of_products(rng, transposed):
-    (data, *places), dense = matrix(rng)
+    (data, *places), _ = matrix(rng)
     x = rows_of(rng, "float64", 6 if transposed else 5, 3)
     how = {"shape": (6, 5), "transposed": transposed}
     graded(lambda d, x: jnp.sin(sj.spmm((d, *places), x, **how)), data, x)
@@ -356,7 +356,7 @@ def test_vmap(rng):
     mapped(bags, (0, 0), tables, lists)
     mapped(sj.sort, (0,), data[:, :, 0])
     mapped(sj.argsort, (0,), data[:, :, 0])
-    (data, *places), dense = matrix(rng)
+    (data, *places), _ = matrix(rng)
     x = rows_of(rng, "float64", 3, 5, 2)
     mapped(lambda x: sj.spmm((data, *places), x), (0,), x, in_one_call=True)
     mapped(lambda x: sj.spmv((data, *places), x), (0,), x[:, :, 0], in_one_call=True)
@@ -448,7 +448,7 @@ def test_wrong_arguments_are_refused_when_traced():
         (lambda: sj.spmv((jnp.ones(2), ids, ids), jnp.ones(2), transposed=True), ValueError, "needs shape="),
         (lambda: sj.spmv((jnp.ones(2), ids, ids), jnp.ones(3), shape=(1, 2)), ValueError, "x has 3 rows"),
         (lambda: sj.spmv((jnp.ones(2), ids, ids), jnp.ones(2), shape=(4, 2)), ValueError, "indptr has 2 entries"),
-        (lambda: sj.spmv((jnp.ones(2, "float32"), ids, ids), jnp.ones(2)), TypeError, "data has float32, and x float64"),
+        (lambda: sj.spmv((jnp.ones(2, "f4"), ids, ids), jnp.ones(2)), TypeError, "data has float32, and x float64"),
         (lambda: sj.spmm((jnp.ones(2), ids, ids), jnp.ones(2)), ValueError, "spmv multiplies vectors"),
     ]:
         with pytest.raises(kind, match=words):
@@ -472,13 +472,11 @@ def test_threads_take_turns(rng):
             same(made, wanted)
 
 
-def test_torch_or_numpy_may_be_used_beside_it():
+def test_calls_of_sheaf_and_of_sheaf_jax_in_one_program():
     program = (
         "import numpy as np, sheaf, jax.numpy as jnp, sheaf.jax\n"
         "a = sheaf.gather(np.arange(4), np.array([3])); b = sheaf.jax.gather(jnp.arange(4), jnp.array([3]))\n"
         "assert int(a[0]) == int(b[0]) == 3"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, env={**os.environ}, timeout=120
-    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr

@@ -137,9 +137,7 @@ def segment_sum(data, segment_ids, num_segments=None, *, dtype=None, order="dete
     return segment_reduce(data, segment_ids, num_segments, "add", dtype=dtype, order=order)
 
 
-def segment_reduce(
-    data, segment_ids, num_segments=None, op="add", *, dtype=None, order="deterministic", counts=False
-):
+def segment_reduce(data, segment_ids, num_segments=None, op="add", *, dtype=None, order="deterministic", counts=False):
     """Combine the rows of each segment: row s of the result is the reduction of ``data[segment_ids == s]``.
 
     Parameters

@@ -71,8 +71,8 @@ def scatter_reduce(values, index, size, op, dtype, any_order, counts):
     return batched(call, rule, values, index)
 
 
-def nothing(rule_call, size, are_batched, *arrays):
-    """The rule where no call does all of a batch."""
+def no_rule(call, size, are_batched, *arrays):
+    """Where no call does all of a batch."""
 
 
 def gather_reduce(table, index, offsets, weights, op, dtype):
@@ -90,11 +90,11 @@ def gather_reduce(table, index, offsets, weights, op, dtype):
 
 
 def sort(a, descending):
-    return batched(lambda a: run("sort", of(a.shape, a.dtype), a, descending=np.bool_(descending)), nothing, a)
+    return batched(lambda a: run("sort", of(a.shape, a.dtype), a, descending=np.bool_(descending)), no_rule, a)
 
 
 def argsort(a, descending, dtype):
-    return batched(lambda a: run("argsort", of(a.shape, dtype), a, descending=np.bool_(descending)), nothing, a)
+    return batched(lambda a: run("argsort", of(a.shape, dtype), a, descending=np.bool_(descending)), no_rule, a)
 
 
 def rows_of_product(indptr, columns, transposed):
