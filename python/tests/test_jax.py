@@ -44,6 +44,11 @@ def with_64_bits():
         yield
 
 
+def lists_for(dtype):
+    """All lists for two types, and one for the others: every length is a program to compile."""
+    return LISTS if dtype in ("float32", "int32") else {"skewed": LISTS["skewed"]}
+
+
 def rows_of(rng, dtype, *shape):
     if dtype in FLOATS:
         return jnp.asarray(rng.normal(size=shape)).astype(dtype)
@@ -87,7 +92,7 @@ def matrix(rng, dtype="float64", rows=6, columns=5):
 @pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS, "bool", "complex64"])
 def test_gather(rng, dtype):
     table = rows_of(rng, dtype, ROWS, 3)
-    for index in map(jnp.asarray, LISTS.values()):
+    for index in map(jnp.asarray, lists_for(dtype).values()):
         same(sj.gather(table, index), jnp.take(table, index, axis=0))
     for index_type in INDEX_TYPES:
         index = index.astype(index_type)
@@ -100,9 +105,8 @@ def test_gather(rng, dtype):
 @pytest.mark.parametrize("op", OPERATIONS)
 @pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS])
 def test_segment_reduce(rng, dtype, op):
-    for name, index in LISTS.items():
-        if op == "mul" and name in ("equal", "skewed") and dtype in FLOATS[:2]:
-            continue  # too steep for 16 bits
+    for index in lists_for(dtype).values():
+        index = index[-20:] if op == "mul" else index  # a product of 300 is beyond the range of 16 bits
         data, ids = rows_of(rng, dtype, len(index), 3), jnp.asarray(index)
         wide = data.astype("float32") if dtype in FLOATS[:2] else data  # JAX adds in 16 bits, too
         wanted = OPERATIONS[op](wide, ids, ROWS).astype(dtype)
@@ -114,7 +118,7 @@ def test_segment_reduce(rng, dtype, op):
 
 @pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS])
 def test_means_and_counts(rng, dtype):
-    for index in LISTS.values():
+    for index in lists_for(dtype).values():
         data, ids = rows_of(rng, dtype, len(index), 3), jnp.asarray(index)
         mean, counts = sj.segment_reduce(data, ids, ROWS, "mean", counts=True)
         same(counts, jnp.asarray(np.bincount(index, minlength=ROWS).astype(np.int32)))
@@ -171,7 +175,7 @@ def test_gather_reduce(rng, dtype, op):
 @pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS, "bool"])
 def test_sort_and_argsort(rng, dtype, descending):
-    for count in (0, 1, 5000):
+    for count in (0, 1, 5000) if dtype == "float32" else (5000,):
         numbers = rng.normal(size=count) * 3 if dtype in FLOATS else rng.integers(0, 100, count)
         for a in (jnp.asarray(numbers).astype(dtype), jnp.ones(count, dtype)):
             same(sj.sort(a, descending=descending), jnp.sort(a, descending=descending))
