@@ -64,7 +64,9 @@ def test_results_and_gradients_are_those_of_the_cpu(rng, name):
     finite = lambda made: jnp.sin(jnp.where(jnp.isfinite(made), made, 0)).sum()  # noqa: E731
     gradients = jax.jit(jax.grad(lambda *a: finite(call(*a)), (0, 3)))
     for one, other in zip(gradients(*on(DEVICE, *given)), gradients(*on(HOST, *given)), strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
+        # Gradients of thousands of equal rows multiply what another order makes of a sum.
+        far = 1e-7 if name == "any order" else 1e-9
+        np.testing.assert_allclose(one, other, rtol=far, atol=far)
 
 
 def test_sums_have_the_same_bits_in_every_run(rng):
