@@ -140,7 +140,7 @@ void prepared_scatter_reduce::run(const_value_rows in, value_rows out, reduction
   const auto p = describe_rows(ctx_, in, index, out, op,
                                {.pattern = work.problem().pattern, .start = options.start, .counts = options.counts});
   if (out.count == 0 || (index.count == 0 && p.reads_out() && !p.has_counts)) return;
-  work.run(ctx_, p, {in, index, out, options.counts});
+  work.run(ctx_, p, {in, index, out, counts_of_buffers(options.counts)});
 }
 
 prepared_scatter_reduce prepare_scatter_reduce(const context& ctx, index_span index, std::uint64_t out_count,

@@ -141,7 +141,7 @@ void scatter_reduce(const context& ctx, const_value_rows in, index_span index, v
   if (out.count == 0 && index.count == 0) return;
   if (index.count == 0 && problem.reads_out() && !problem.has_counts) return;
   plan::execute(scatter_reduce_rows_call, scatter_reduce_rows_variants(), problem, ctx, options.variant,
-                {in, index, out, options.counts});
+                {in, index, out, counts_of_buffers(options.counts)});
 }
 
 explanation explain_scatter_reduce(const context& ctx, const_value_rows in, index_span index, value_rows out,

@@ -57,6 +57,9 @@ struct scatter_reduce_rows_buffers {
   values counts;  ///< data is null if there are none
 };
 
+/// Counts for these buffers. Those without values are not written wherever their data points.
+inline values counts_of_buffers(values counts) noexcept { return counts.count == 0 ? values() : counts; }
+
 using scatter_reduce_rows_variant = plan::variant<scatter_reduce_rows_problem, scatter_reduce_rows_buffers>;
 
 /// All variants of this build, in the order of composition/tables.cpp and of each backend's variants.cpp.

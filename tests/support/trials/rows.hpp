@@ -252,19 +252,21 @@ struct rows_result {
 };
 
 /// Makes a call with the views of a trial in the memory of ctx: call(in, index, out, counts). False if it refuses the
-/// problem. Expects that inputs are as they were.
+/// problem. Expects that inputs are as they were. Counts that are not wanted are no values of memory that has to stay
+/// as it is.
 template <class Call>
 bool with_rows(const context& ctx, const rows_trial& t, rows_result& got, const Call& call) {
   const placed in(ctx, t.in);
   const placed index(ctx, t.index);
   const placed out(ctx, t.before);
-  const std::uint64_t count_bytes = t.c.has_counts ? bytes(t.c.counts) : 0;
+  constexpr std::byte unwritten{0xee};
+  const std::uint64_t count_bytes = bytes(t.c.counts);
   const buffer counts(ctx, std::max<std::uint64_t>(1, t.c.slots * count_bytes));
-  ctx.state().fill(counts.data(), 0xee, counts.size());
+  ctx.state().fill(counts.data(), std::to_integer<std::uint8_t>(unwritten), counts.size());
   try {
     call(const_value_rows(in.view().data, t.c.count, t.c.width, t.c.in, t.in.stride_bytes), index.index(t.c.index),
          value_rows(out.view().data, t.c.slots, t.c.width, t.c.out, t.before.stride_bytes),
-         t.c.has_counts ? values(counts.data(), t.c.slots, t.c.counts) : values{});
+         values(counts.data(), t.c.has_counts ? t.c.slots : 0, t.c.counts));
   } catch (const error& e) {
     if (e.code() != error_code::no_variant) throw;
     return false;
@@ -274,6 +276,7 @@ bool with_rows(const context& ctx, const rows_trial& t, rows_result& got, const 
   std::vector<std::byte> raw(t.c.slots * count_bytes);
   if (!raw.empty()) copy_bytes(ctx, raw.data(), counts.data(), raw.size());
   for (std::uint64_t s = 0; s < got.counts.size(); ++s) std::memcpy(&got.counts[s], &raw[s * count_bytes], count_bytes);
+  EXPECT_TRUE(t.c.has_counts || std::ranges::count(raw, unwritten) == std::ssize(raw)) << "counts that nobody wants";
   expect_bytes(in.download(), t.in, "in");
   expect_bytes(index.download(), t.index, "index");
   return true;
