@@ -45,9 +45,19 @@ def segments_of(offsets, entries):
     return jnp.clip(after - 1, 0, max(last, 0)), (after > 0) & (after <= last + 1)
 
 
+def inside_only(index, inside):
+    """An index whose entries outside of all segments, of any value, name row 0."""
+    return jnp.where(inside, index, 0)
+
+
+def is_extreme(rows, extreme):
+    """Where rows have the extreme value; NaN is one where it is the result."""
+    return (rows == extreme) | (jnp.isnan(rows) & jnp.isnan(extreme))
+
+
 def dots(a, rows_of_a, b, rows_of_b, inside, dtype):
     """The products of pairs of rows, in float32 at least; 0 for pairs that are not inside."""
-    left, right = gather(a, rows_of_a, a.shape[0]), gather(b, rows_of_b, b.shape[0])
+    left, right = gather(a, rows_of_a, a.shape[0]), gather(b, inside_only(rows_of_b, inside), b.shape[0])
     wide = jnp.promote_types(jnp.promote_types(left.dtype, right.dtype), jnp.float32)
     products = (left.astype(wide) * right.astype(wide)).reshape(left.shape[0], -1).sum(1)
     return jnp.where(inside, products, 0).astype(dtype)
@@ -111,7 +121,7 @@ def of_means(how, gradient, index, came):
 
 def of_extremes(how, gradient, index, values, made):
     """All rows that have the extreme value share its gradient."""
-    hit = gather(made, index, how.size) == values
+    hit = is_extreme(values, gather(made, index, how.size))
     ties = scatter_add(hit.astype(jnp.int8), index, how.size, "int32")
     share = gradient / jnp.maximum(ties, 1).astype(gradient.dtype)
     return jnp.where(hit, gather(share, index, how.size), 0)
@@ -184,8 +194,8 @@ def of_table_of_sums(gradient, table, index, offsets, weights):
         return made.reshape(table.shape).astype(table.dtype)
     segments, inside = segments_of(offsets, index.shape[0])
     rows = gather(gradient, segments, gradient.shape[0])
-    rows = rows * per_row(jnp.where(inside, factors, 0), rows)
-    return scatter_add(rows, index, table.shape[0]).astype(table.dtype)
+    rows = jnp.where(per_row(inside, rows), rows * per_row(factors, rows), 0)
+    return scatter_add(rows, inside_only(index, inside), table.shape[0]).astype(table.dtype)
 
 
 def of_extremes_of_segments(gradient, table, index, offsets, made):
@@ -194,8 +204,9 @@ def of_extremes_of_segments(gradient, table, index, offsets, made):
         return jnp.zeros_like(table)
     segments, inside = segments_of(offsets, index.shape[0])
     size = gradient.shape[0]
+    index = inside_only(index, inside)
     rows = gather(table, index, table.shape[0])
-    hit = (rows == gather(made, segments, size)) & per_row(inside, rows)
+    hit = is_extreme(rows, gather(made, segments, size)) & per_row(inside, rows)
     ties = scatter_add(hit.astype(jnp.int8), segments, size, "int32")
     share = gradient / jnp.maximum(ties, 1).astype(gradient.dtype)
     shares = jnp.where(hit, gather(share, segments, size), 0).astype(table.dtype)
