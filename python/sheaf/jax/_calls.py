@@ -1,7 +1,9 @@
 """The calls for users: they check types and shapes, which are known when a program is traced."""
 
+import re
+
 import jax.numpy as jnp
-from jax.dtypes import canonicalize_dtype
+from jax.dtypes import canonicalize_dtype, extended
 
 from .. import _sheaf
 from . import _gradients
@@ -34,6 +36,13 @@ def number_array(array, call, what, types=NUMBERS):
     if str(numbers.dtype) not in types:
         raise TypeError(f"{call}: {what} has {numbers.dtype}, not one of {', '.join(types)}")
     return numbers
+
+
+def require_bytes(array, call, what):
+    """Refuses types whose numbers have no bytes of their own, as int4, or are of JAX alone, as keys of jax.random."""
+    if jnp.issubdtype(array.dtype, extended) or re.match(r"(u?int|float)[1-7](_|$)", str(array.dtype)):
+        raise TypeError(f"{call}: {what} has {array.dtype}, whose numbers are no whole bytes")
+    return array
 
 
 def rows_array(array, call, what):
@@ -71,7 +80,7 @@ def gather(table, index):
     Parameters
     ----------
     table : Array of shape (rows, ...)
-        Of any type; a row has up to 65,536 bytes.
+        Of any type whose numbers have 8 bits or more; a row has up to 65,536 bytes.
     index : Array of int32, int64, uint32 or uint64
         Row numbers, of any shape. Negative ones are bad indices.
 
@@ -101,7 +110,7 @@ def gather(table, index):
     >>> jax.grad(lambda t: sheaf.jax.gather(t, jnp.array([2, 0, 2])).sum())(table).tolist()
     [[1.0, 1.0], [0.0, 0.0], [2.0, 2.0]]
     """
-    table = rows_array(table, "gather", "table")
+    table = require_bytes(rows_array(table, "gather", "table"), "gather", "table")
     index = index_array(index, "gather", "index", None)
     return _gradients.gather(table, index, table.shape[0])
 
