@@ -90,6 +90,25 @@ def test_a_bad_index_shows_at_the_next_call_or_at_check():
     sj.check()
 
 
+@pytest.mark.parametrize("order", ["deterministic", "any"])
+def test_sums_write_nothing_but_their_result(rng, order):
+    """Counts that are not wanted have no elements, but an address: that of a small block of XLA's."""
+    segments = 1 << 18
+    small, large = [], []
+    for k in range(64):
+        small.append(jax.device_put(np.zeros(8, np.int32), DEVICE))
+        large.append(jax.device_put(np.full(segments, k + 1000, np.int32), DEVICE))
+    data, ids = on(DEVICE, np.ones((10000, 4), np.float32), rng.integers(0, segments, 10000))
+    jax.block_until_ready((small, large, data, ids))
+    del small  # between the large ones is room for small blocks
+    for _ in range(4):
+        made = jax.block_until_ready(jax.jit(lambda d, i: sj.segment_sum(d, i, segments, order=order))(data, ids))
+        np.testing.assert_array_equal(np.asarray(made)[:, 0], np.bincount(ids, minlength=segments))
+    for k, array in enumerate(large):
+        np.testing.assert_array_equal(np.asarray(array), k + 1000)
+    np.testing.assert_array_equal(np.asarray(data), 1)
+
+
 def test_scratch_beside_the_pool_of_xla(rng):
     """Sums of many rows, whose scratch does not come from what XLA has taken."""
     data, ids = on(DEVICE, rng.normal(size=(1_000_000, 8)), rng.integers(0, 1000, 1_000_000))
