@@ -46,7 +46,7 @@ struct gather_call {
   }
 
   static ffi::Error call(place_of_call place, buffer_in table, buffer_in index, buffer_out out) {
-    return run(place, [&](const context& ctx) {
+    return run(place, out->size_bytes(), [&](const context& ctx) {
       if (out->element_count() == 0) return;
       gather(ctx, records_of(table), index_of(index), records_of(out, index.dimensions().size()));
     });
@@ -70,7 +70,7 @@ struct scatter_reduce_call {
 
   static ffi::Error call(place_of_call place, buffer_in rows, buffer_in index, buffer_out out, buffer_out counts,
                          std::string_view op, bool any_order) {
-    return run(place, [&](const context& ctx) {
+    return run(place, rows.size_bytes() + out->size_bytes(), [&](const context& ctx) {
       scatter_reduce_rows_options options;
       options.order = order_of(any_order);
       options.start = reduction_start::identity;
@@ -98,7 +98,8 @@ struct gather_reduce_call {
 
   static ffi::Error call(place_of_call place, buffer_in table, buffer_in index, buffer_in offsets, buffer_in weights,
                          buffer_out out, std::string_view op) {
-    return run(place, [&](const context& ctx) {
+    const std::uint64_t gathered = index.element_count() * bytes_of_rows(table, 1);
+    return run(place, gathered, [&](const context& ctx) {
       gather_reduce_options options;
       options.weights = values_of(weights);
       gather_reduce(ctx, rows_of(table), index_of(index), index_of(offsets), rows_of(out), operation_named(op),
@@ -117,7 +118,7 @@ struct sort_call {
   }
 
   static ffi::Error call(place_of_call place, buffer_in a, buffer_out out, bool descending) {
-    return run(place,
+    return run(place, a.size_bytes(),
                [&](const context& ctx) { sort_records(ctx, records_of(a), key_of(a, descending), records_of(out)); });
   }
 };
@@ -131,7 +132,7 @@ struct argsort_call {
   }
 
   static ffi::Error call(place_of_call place, buffer_in a, buffer_out out, bool descending) {
-    return run(place, [&](const context& ctx) {
+    return run(place, a.size_bytes() + out->size_bytes(), [&](const context& ctx) {
       sort_gather_index(ctx, records_of(a), key_of(a, descending), index_of(out));
     });
   }
@@ -160,7 +161,7 @@ struct spmv_call {
 
   static ffi::Error call(place_of_call place, buffer_in data, buffer_in indices, buffer_in indptr, buffer_in x,
                          buffer_out y, bool transposed) {
-    return run(place, [&](const context& ctx) {
+    return run(place, data.size_bytes() + x.size_bytes() + y->size_bytes(), [&](const context& ctx) {
       const std::uint64_t columns = transposed ? y->element_count() : x.element_count();
       spmv_options options;
       options.transposed = transposed;
@@ -179,7 +180,8 @@ struct spmm_call {
 
   static ffi::Error call(place_of_call place, buffer_in data, buffer_in indices, buffer_in indptr, buffer_in x,
                          buffer_out y, bool transposed, bool any_order) {
-    return run(place, [&](const context& ctx) {
+    const std::uint64_t gathered = data.element_count() * bytes_of_rows(x, 1);
+    return run(place, gathered + y->size_bytes(), [&](const context& ctx) {
       const value_rows out = rows_of(y);
       const const_value_rows in = rows_of(x);
       spmm_options options;
@@ -223,6 +225,7 @@ nb::dict handlers() {
 
 void bind_jax(nb::module_& m) {
   m.def("_jax_handlers", handlers);
+  m.def("_jax_version", [] { return nb::make_tuple(XLA_FFI_API_MAJOR, XLA_FFI_API_MINOR); });
   m.def("_jax_wait", wait_for_shared_sessions);
 }
 

@@ -1,9 +1,18 @@
 #include "jax_call.hpp"
 
+#include <condition_variable>
+#include <exception>
+#include <mutex>
 #include <new>
-#include <string>
+#include <optional>
+#include <thread>
+#include <utility>
 
+#include <sheaf/error.hpp>
+
+#include "device.hpp"
 #include "errors.hpp"
+#include "session.hpp"
 
 namespace sheaf::python {
 namespace {
@@ -31,7 +40,106 @@ index_type index_type_of(const buffer_in& buffer) {
   }
 }
 
+// Does work on the CPU, and throws the bad index that it found.
+void finish(const context& ctx, const work_of_call& work) {
+  work(ctx);
+  if (has_bad_index(ctx)) ctx.wait();
+}
+
+// The thread that does larger work on the CPU with all others, one call at a time. OpenMP keeps a team of threads for
+// each thread that asked for one, and XLA calls from as many threads as there are processors. It is never ended.
+class thread_of_large_work {
+ public:
+  static thread_of_large_work& only() {
+    static auto* const made = new thread_of_large_work;
+    return *made;
+  }
+
+  void run(const work_of_call& work) {
+    const std::lock_guard turn(callers_);
+    std::unique_lock lock(mutex_);
+    work_ = &work;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return work_ == nullptr; });
+    if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
+  }
+
+ private:
+  thread_of_large_work() { std::thread(&thread_of_large_work::serve, this).detach(); }
+
+  void serve() {
+    std::optional<context> ctx;
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [this] { return work_ != nullptr; });
+      try {
+        if (!ctx) ctx.emplace(context::cpu());
+        finish(*ctx, *work_);
+      } catch (...) {
+        thrown_ = std::current_exception();
+      }
+      work_ = nullptr;
+      changed_.notify_all();
+    }
+  }
+
+  std::mutex callers_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  const work_of_call* work_ = nullptr;
+  std::exception_ptr thrown_;
+};
+
+void run_on_cpu(std::uint64_t bytes, const work_of_call& work) {
+  // One thread does less than this in about the time in which another one wakes.
+  constexpr std::uint64_t bytes_for_all_threads = std::uint64_t{256} << 10;
+  if (bytes >= bytes_for_all_threads) return thread_of_large_work::only().run(work);
+  thread_local const context alone = context::cpu(1);
+  finish(alone, work);
+}
+
+void run_on_device(place_of_call place, const work_of_call& work) {
+  session& s = shared_session(place.device, place.stream);
+  const std::lock_guard lock(s.busy);
+  if (has_bad_index(s.ctx)) s.ctx.wait();
+  work(s.ctx);
+}
+
+// An error of the library as XLA's.
+ffi::Error status_of(const std::exception& thrown) {
+  if (dynamic_cast<const std::bad_alloc*>(&thrown) != nullptr) {
+    return {ffi::ErrorCode::kResourceExhausted, "the host has no memory left"};
+  }
+  const auto* const known = dynamic_cast<const error*>(&thrown);
+  if (known == nullptr) return {ffi::ErrorCode::kInternal, thrown.what()};
+  const auto code = [known] {
+    switch (known->code()) {
+      case error_code::bad_argument:
+      case error_code::bad_input: return ffi::ErrorCode::kInvalidArgument;
+      case error_code::bad_index: return ffi::ErrorCode::kOutOfRange;
+      case error_code::no_variant:
+      case error_code::backend_unavailable: return ffi::ErrorCode::kUnimplemented;
+      case error_code::out_of_memory: return ffi::ErrorCode::kResourceExhausted;
+      default: return ffi::ErrorCode::kInternal;
+    }
+  }();
+  return {code, known->what()};
+}
+
 }  // namespace
+
+ffi::Error run(place_of_call place, std::uint64_t bytes, const work_of_call& work) {
+  try {
+    if (place.device < 0) {
+      run_on_cpu(bytes, work);
+    } else {
+      run_on_device(place, work);
+    }
+    return ffi::Error::Success();
+  } catch (const std::exception& e) {
+    return status_of(e);
+  }
+}
 
 value_type number_type_of(const buffer_in& buffer) {
   switch (buffer.element_type()) {
@@ -51,10 +159,13 @@ value_type number_type_of(const buffer_in& buffer) {
   }
 }
 
+std::uint64_t bytes_of_rows(const buffer_in& buffer, std::size_t leading) {
+  return product(buffer, leading, buffer.dimensions().size()) * ffi::ByteWidth(buffer.element_type());
+}
+
 const_records records_of(const buffer_in& buffer, std::size_t leading) {
-  const std::size_t all = dimensions_of(buffer, leading);
-  return {buffer.untyped_data(), product(buffer, 0, leading),
-          product(buffer, leading, all) * ffi::ByteWidth(buffer.element_type())};
+  dimensions_of(buffer, leading);
+  return {buffer.untyped_data(), product(buffer, 0, leading), bytes_of_rows(buffer, leading)};
 }
 
 records records_of(buffer_out& buffer, std::size_t leading) {
@@ -105,26 +216,6 @@ sort_key key_of(const buffer_in& buffer, bool descending) {
     default: break;
   }
   return field;
-}
-
-ffi::Error status_of(const std::exception& thrown) {
-  if (dynamic_cast<const std::bad_alloc*>(&thrown) != nullptr) {
-    return {ffi::ErrorCode::kResourceExhausted, "the host has no memory left"};
-  }
-  const auto* const known = dynamic_cast<const error*>(&thrown);
-  if (known == nullptr) return {ffi::ErrorCode::kInternal, thrown.what()};
-  const auto code = [known] {
-    switch (known->code()) {
-      case error_code::bad_argument:
-      case error_code::bad_input: return ffi::ErrorCode::kInvalidArgument;
-      case error_code::bad_index: return ffi::ErrorCode::kOutOfRange;
-      case error_code::no_variant:
-      case error_code::backend_unavailable: return ffi::ErrorCode::kUnimplemented;
-      case error_code::out_of_memory: return ffi::ErrorCode::kResourceExhausted;
-      default: return ffi::ErrorCode::kInternal;
-    }
-  }();
-  return {code, known->what()};
 }
 
 }  // namespace sheaf::python

@@ -1,18 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <exception>
-#include <mutex>
-#include <utility>
+#include <functional>
 
 #include <xla/ffi/api/ffi.h>
 
-#include <sheaf/error.hpp>
+#include <sheaf/context.hpp>
 #include <sheaf/sort.hpp>
 #include <sheaf/value_rows.hpp>
-
-#include "device.hpp"
-#include "session.hpp"
 
 // What handlers of XLA's foreign function interface share. They run on threads of XLA's, without the interpreter's
 // lock, so nothing here may touch an object of Python.
@@ -34,6 +29,8 @@ struct on_cuda {};
 using buffer_in = ffi::AnyBuffer;
 using buffer_out = ffi::Result<ffi::AnyBuffer>;
 
+/// Bytes of a row behind the first `leading` dimensions.
+std::uint64_t bytes_of_rows(const buffer_in& buffer, std::size_t leading);
 /// The numbers of a buffer. @throws error(bad_argument) for a type that the library does not combine
 value_type number_type_of(const buffer_in& buffer);
 /// Rows behind the first `leading` dimensions, as records or as numbers.
@@ -49,24 +46,14 @@ index_output index_of(buffer_out& buffer);
 /// The numbers of a buffer as keys of a sort. @throws error(bad_argument) for complex numbers and floats of 8 bits
 sort_key key_of(const buffer_in& buffer, bool descending);
 
-/// An error of the library as XLA's: a bad index is OUT_OF_RANGE, a bad argument INVALID_ARGUMENT.
-ffi::Error status_of(const std::exception& thrown);
+using work_of_call = std::function<void(const context&)>;
 
-/// Runs `work(ctx)` in the context that all calls of XLA at this place share, and returns what went wrong. An earlier
-/// call's bad index, which a device finds later, ends this call before its work begins.
-template <class Work>
-ffi::Error run(place_of_call place, const Work& work) {
-  try {
-    session& s = shared_session(place.device, place.stream);
-    const std::lock_guard lock(s.busy);
-    if (has_bad_index(s.ctx)) s.ctx.wait();
-    work(std::as_const(s.ctx));
-    if (!s.is_on_device() && has_bad_index(s.ctx)) s.ctx.wait();
-    return ffi::Error::Success();
-  } catch (const std::exception& e) {
-    return status_of(e);
-  }
-}
+/// Runs `work(ctx)` where XLA wants it, and returns what went wrong.
+///
+/// On a device it is queued in the context that all calls of XLA at this device and stream share. An earlier call's bad
+/// index, which the device finds later, ends this call before its work begins. On the CPU, work on few `bytes` is done
+/// by XLA's thread alone, and other work by all threads, one call after the other.
+ffi::Error run(place_of_call place, std::uint64_t bytes, const work_of_call& work);
 
 }  // namespace sheaf::python
 

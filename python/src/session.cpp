@@ -24,7 +24,7 @@ using place = std::pair<int, CUstream_st*>;  // the CPU's device is -1
 struct idle_sessions {
   std::mutex mutex;
   std::multimap<place, session*> all;
-  std::map<place, session*> shared;  ///< which threads of somebody else's use in turn
+  std::map<place, session*> shared;  ///< of devices, which threads of somebody else's use in turn
 };
 idle_sessions* idle = new idle_sessions;
 
@@ -187,9 +187,7 @@ session& cuda_session(int device, CUstream_st* stream) {
 session& shared_session(int device, CUstream_st* stream) {
   const std::lock_guard lock(idle->mutex);
   session*& held = idle->shared[{device, stream}];
-  if (held == nullptr) {
-    held = new session(device < 0 ? context::cpu(threads_here(0)) : context::cuda(device, stream));
-  }
+  if (held == nullptr) held = new session(context::cuda(device, stream));
   return *held;
 }
 

@@ -55,7 +55,7 @@ session& cpu_session();
 /// This thread's context of a device and a stream of somebody else's.
 session& cuda_session(int device, CUstream_st* stream);
 
-/// The context of a device (-1: the CPU) and a stream that threads of somebody else's share. They take turns by `busy`.
+/// The context of a device and a stream that threads of somebody else's share. They take turns by `busy`.
 session& shared_session(int device, CUstream_st* stream);
 /// Waits for the work of all shared contexts. @throws what the first of them that failed throws
 void wait_for_shared_sessions();

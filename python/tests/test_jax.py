@@ -301,6 +301,36 @@ def test_gradients_of_gather_reduce(rng, offsets):
         jax.grad(lambda t: sj.gather_reduce(t, index, offsets, "mul").sum())(table)
 
 
+def test_gradients_leave_out_entries_outside_of_segments(rng):
+    """Lists padded to a fixed size end with numbers that name no row."""
+    index, offsets = jnp.array([99, 3, 0, 3, -1]), jnp.array([1, 3, 4])
+    table, weights = rows_of(rng, "float64", ROWS, 3), rows_of(rng, "float64", 5)
+    weighted = lambda t, w: jnp.sin(sj.gather_reduce(t, index, offsets, weights=w)).sum()  # noqa: E731
+    inside = lambda t, w: jnp.sin(sj.gather_reduce(t, index[1:4], offsets - 1, weights=w[1:4])).sum()  # noqa: E731
+    for wide in (table, rows_of(rng, "float64", ROWS, 1025)):
+        jax.tree.map(close, jax.grad(weighted, (0, 1))(wide, weights), jax.grad(inside, (0, 1))(wide, weights))
+    for op in ("add", "mean", "min", "max"):
+        mine = jax.grad(lambda t, op=op: jnp.sin(sj.gather_reduce(t, index, offsets, op)).sum())(table)
+        close(mine, jax.grad(lambda t, op=op: jnp.sin(sj.gather_reduce(t, index[1:4], offsets - 1, op)).sum())(table))
+    (data, indices, indptr), dense = matrix(rng)
+    bcsr = sparse.BCSR.fromdense(dense, nse=len(data) + 4)
+    x = rows_of(rng, "float64", 5, 3)
+    for product, by in ((sj.spmm, x), (sj.spmv, x[:, 0])):
+        places = bcsr.indices, bcsr.indptr
+        mine = jax.grad(lambda d: jnp.sin(product((d, *places), by)).sum())(bcsr.data)  # noqa: B023
+        wanted = jax.grad(lambda d: jnp.sin(product((d, indices, indptr), by)).sum())(data)  # noqa: B023
+        close(mine[: len(data)], wanted)
+        same(mine[len(data) :], jnp.zeros(4))
+
+
+def test_nan_has_the_gradient_of_an_extreme_that_it_is():
+    numbers, ids = jnp.array([1.0, np.nan, 2.0, 3.0]), jnp.array([0, 0, 0, 1])
+    for op in ("min", "max"):
+        same(jax.grad(lambda d, op=op: sj.segment_reduce(d, ids, 2, op).sum())(numbers), jnp.array([0.0, 1, 0, 1]))
+        by_segments = jax.grad(lambda t, op=op: sj.gather_reduce(t, jnp.arange(4), jnp.array([0, 3, 4]), op).sum())
+        same(by_segments(numbers), jnp.array([0.0, 1, 0, 1]))
+
+
 @pytest.mark.parametrize("descending", [False, True])
 def test_gradients_of_sort(rng, descending):
     weights = jnp.arange(9.0)
@@ -436,6 +466,8 @@ def test_wrong_arguments_are_refused_when_traced():
     for wrong, kind, words in [
         (lambda: sj.gather(jnp.ones(3), jnp.ones(2)), TypeError, "index has float64, not int32"),
         (lambda: sj.gather(jnp.ones(()), ids), ValueError, "no dimensions"),
+        (lambda: sj.gather(jnp.ones(3, "int4"), ids), TypeError, "table has int4, whose numbers are no whole bytes"),
+        (lambda: sj.gather(jax.random.split(jax.random.key(0)), ids), TypeError, "table has key"),
         (lambda: sj.segment_sum(jnp.ones(3), ids, 2), ValueError, r"does not begin with segment_ids' shape \(2,\)"),
         (lambda: sj.segment_sum(jnp.ones(2) * 1j, ids, 2), TypeError, "data has complex128"),
         (lambda: sj.segment_sum(jnp.ones(2), ids, -1), ValueError, "num_segments is -1"),
@@ -474,6 +506,40 @@ def test_threads_take_turns(rng):
     with ThreadPoolExecutor(8) as pool:
         for made in pool.map(lambda _: sj.segment_sum(data, ids, 50), range(32)):
             same(made, wanted)
+
+
+def test_large_and_small_calls_at_once(rng):
+    """The former are done by one thread, the latter by who calls; a bad index is an error of its own call."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    large, small = rows_of(rng, "float32", 100000, 4), rows_of(rng, "float32", 50, 4)
+    of_large, of_small = (jnp.asarray(rng.integers(0, 50, len(rows))) for rows in (large, small))
+    wanted, bad = (sj.segment_sum(large, of_large, 50), sj.segment_sum(small, of_small, 50)), of_large.at[7].set(50)
+
+    def work(turn):
+        if turn % 5 == 0:
+            with pytest.raises(jax.errors.JaxRuntimeError, match=r"index\[7\] is 50"):
+                sj.segment_sum(large, bad, 50).block_until_ready()
+        same(sj.segment_sum(large, of_large, 50), wanted[0])
+        same(sj.segment_sum(small, of_small, 50), wanted[1])
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(24)))
+
+
+def test_an_older_jax_than_that_of_the_build_is_refused(tmp_path):
+    from sheaf.jax import _operators
+
+    header = tmp_path / "xla/ffi/api/c_api.h"
+    header.parent.mkdir(parents=True)
+    major, minor = sheaf._sheaf._jax_version()
+    version = "#define XLA_FFI_API_MAJOR {}\n#define XLA_FFI_API_MINOR {}\n"
+    header.write_text(version.format(major, minor - 1))
+    with pytest.raises(ImportError, match="built with a later jax than"):
+        _operators.require_version(tmp_path)
+    for later in (minor, minor + 1):
+        header.write_text(version.format(major, later))
+        _operators.require_version(tmp_path)
 
 
 def test_calls_of_sheaf_and_of_sheaf_jax_in_one_program():

@@ -5,6 +5,8 @@ there is no such call. Then the handler runs once for each element of the batch.
 """
 
 import math
+import pathlib
+import re
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +17,19 @@ from .. import _sheaf
 MOST_VALUES = 65536  # of a row that is reduced
 MOST_COLUMNS = 1024  # of a product with a sparse matrix
 
+
+
+def require_version(include):
+    """Refuses a jax older than that of the build, whose XLA would refuse the handlers, and lose all of its devices."""
+    header = pathlib.Path(include, "xla/ffi/api/c_api.h")
+    found = re.findall(r"#define XLA_FFI_API_M(?:AJOR|INOR) (\d+)", header.read_text() if header.exists() else "")
+    if len(found) == 2 and tuple(map(int, found)) < _sheaf._jax_version():
+        raise ImportError(
+            f"sheaf.jax: this sheaf was built with a later jax than {jax.__version__}; beside this one, build it again"
+        )
+
+
+require_version(jax.ffi.include_dir())
 for name, platforms in _sheaf._jax_handlers().items():
     for platform, handler in platforms.items():
         jax.ffi.register_ffi_target(name, handler, platform=platform)
