@@ -18,7 +18,6 @@ MOST_VALUES = 65536  # of a row that is reduced
 MOST_COLUMNS = 1024  # of a product with a sparse matrix
 
 
-
 def require_version(include):
     """Refuses a jax older than that of the build, whose XLA would refuse the handlers, and lose all of its devices."""
     header = pathlib.Path(include, "xla/ffi/api/c_api.h")
