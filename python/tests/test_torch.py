@@ -7,6 +7,7 @@ torch = pytest.importorskip("torch")
 import sheaf.torch as st  # noqa: E402  (it needs torch)
 from torch import library  # noqa: E402
 from torch._subclasses.fake_tensor import FakeTensorMode  # noqa: E402
+from torch.fx.experimental.proxy_tensor import make_fx  # noqa: E402
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
 F64 = torch.float64
@@ -683,8 +684,9 @@ def test_transforms_and_fake_tensors():
         assert made.is_meta and made.shape == (7, 3)
     with torch.autograd.forward_ad.dual_level():
         dual = torch.autograd.forward_ad.make_dual(table, torch.ones_like(table))
-        with pytest.raises(NotImplementedError, match="forward mode"):
-            st.gather(dual, index)
+        for gather in (st.gather, torch.ops.sheaf.gather, lambda t, i: st.gather(t, i, out=torch.zeros(7, 3))):
+            with pytest.raises(NotImplementedError, match="forward mode"):
+                gather(dual, index)
 
 
 # torch.compile
@@ -886,3 +888,48 @@ def test_an_extreme_that_is_nan_has_its_gradient():
     v, base = values.clone().requires_grad_(), torch.tensor([float("nan"), 9.0], requires_grad=True)
     st.scatter_reduce(v, index, base, "max").sum().backward()
     assert (v.grad.tolist(), base.grad.tolist()) == ([0, 0.5, 0, 0], [0.5, 1])
+
+
+def test_out_is_seen_by_whoever_looks():
+    index, table, other = torch.tensor([2, 0, 2]), torch.ones(4, 2), torch.full((4, 2), 5.0)
+
+    def filled(t, i):
+        out = torch.zeros(3, 2)
+        st.gather(t, i, out=out)
+        return out
+
+    for traced in (
+        make_fx(filled)(table, index),
+        make_fx(filled, tracing_mode="fake")(table, index),
+        torch.jit.trace(filled, (table, index)),
+    ):
+        assert torch.equal(traced(other, index), other[index])
+    with Seen() as seen:
+        assert torch.equal(filled(other, index), other[index])
+    assert "sheaf.gather.default" in [name for name, _ in seen.calls]
+    with FakeTensorMode() as mode:
+        assert filled(mode.from_tensor(table), mode.from_tensor(index)).shape == (3, 2)
+
+
+def test_rows_outside_of_segments_may_be_infinite_in_second_gradients():
+    A = torch.tensor([1.0, 2.0, 9.0, 9.0], requires_grad=True), torch.tensor([1, 2, 9, 9]), torch.tensor([0, 1, 2])
+    x = torch.tensor([float("inf"), 2.0, 3.0])
+    given = torch.ones(2, requires_grad=True)
+    (of_data,) = torch.autograd.grad(st.spmv(A, x), A[0], given, create_graph=True)
+    assert of_data.tolist() == [2, 3, 0, 0]
+    assert torch.autograd.grad(of_data.sum(), given)[0].tolist() == [2, 3]
+    table = torch.ones(4, 1100, requires_grad=True)  # wider than products of matrices
+    made = st.gather_reduce(table, torch.tensor([1, 2, 99]), torch.tensor([0, 1, 2]))
+    gradient = torch.ones(2, 1100)
+    gradient[1] = float("inf")
+    (of_table,) = torch.autograd.grad(made, table, gradient)
+    assert of_table[:, 0].tolist() == [0, 1, float("inf"), 0]
+
+
+def test_what_operators_return_beside_tensors():
+    data, indices, indptr, _ = laplacian()
+    with torch.device("meta"):
+        _, info = st.cg((data, indices, indptr), torch.ones(8, dtype=F64, device="cpu"))
+    assert info.device.type == "cpu" and info.item() == 0
+    with pytest.raises(ValueError, match="not torch.int16"):
+        torch.ops.sheaf.argsort(torch.ones(3), False, torch.int16)

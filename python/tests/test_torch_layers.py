@@ -8,6 +8,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import sheaf.torch as st  # noqa: E402  (it needs torch)
+from torch.fx.experimental.proxy_tensor import make_fx  # noqa: E402
 from test_torch import F64, checked, seeded  # noqa: E402, F401  (the fixture seeds each test here, too)
 
 
@@ -211,3 +212,25 @@ def test_layers_take_lists_that_do_not_lie_in_one_piece():
     assert layer(x, kept).flatten().tolist() == [100, 1, 10]
     kept.data = torch.tensor([[0], [0]])
     assert layer(x, kept).flatten().tolist() == [1, 0, 0]
+
+
+def test_layers_that_are_watched_bring_their_edges_into_order():
+    x = torch.tensor([[1.0], [2.0], [4.0]])
+    cycle, others = torch.tensor([[0, 1, 2], [1, 2, 0]]), torch.tensor([[0, 0, 0], [1, 1, 0]])
+    layer = st.MessagePassing()
+    layer(x, cycle)  # its lists are kept
+    traced = make_fx(lambda x, edges: layer(x, edges))(x, cycle)
+    assert traced(x, others).flatten().tolist() == [1, 2, 0]
+    exported = torch.export.export(layer, (x, cycle), strict=False).module()
+    assert exported(x, others).flatten().tolist() == [1, 2, 0]
+
+
+def test_lists_made_in_inference_mode_serve_training():
+    x, edges = torch.randn(3, 2, requires_grad=True), torch.tensor([[0, 1, 2], [1, 0, 0]])
+    layer = st.MessagePassing()
+    with torch.inference_mode():
+        layer(x, edges)
+        lists = st.prepare_edges(edges, 3)
+    for given in (edges, lists):
+        (of_x,) = torch.autograd.grad(layer(x, given).sum(), x)
+        assert of_x.tolist() == [[1, 1], [1, 1], [1, 1]]

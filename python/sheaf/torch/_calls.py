@@ -10,14 +10,18 @@ import sheaf
 
 from . import _operators
 from ._operators import bare
-from ._dispatch import calls, is_plain, is_tracing, records
+from ._dispatch import calls, is_plain, is_tensor_alone, is_watched, records, refuse_forward_mode
 
 
 def write_into(out, name, tensors, run, made):
-    """`run` with `out`, which autograd is told of as of any tensor that changes in place. A trace copies `made()`."""
+    """`run` with `out`, which autograd is told of as of any tensor that changes in place.
+
+    Where operators are watched, `made()` is copied, because only operators are seen.
+    """
     if records(out, *tensors):
         raise RuntimeError(f"{name}: out= has no gradients; leave it out, detach the tensors or use torch.no_grad()")
-    if is_tracing():
+    if is_watched() or not is_tensor_alone(out, *tensors):
+        refuse_forward_mode((out, *tensors))
         result = made()
         if out.dtype != result.dtype or out.shape != result.shape:
             raise ValueError(f"{name}: out is no {result.dtype} of shape {tuple(result.shape)}")

@@ -20,11 +20,24 @@ transforms = torch._C._functorch.maybe_current_level
 jit = torch._C._get_tracing_state
 
 
-def torch_looks():
-    """Whether torch wants to see every operator, whatever its tensors."""
-    if is_tracing() or casts() or modes():
+def is_watched():
+    """Whether operators are recorded, replaced or followed: by a trace, a mode, a transform or forward mode."""
+    if is_tracing() or modes():
         return True
     return transforms() is not None or jit() is not None or forward_ad._current_level >= 0
+
+
+def torch_looks():
+    """Whether torch wants to see every operator, whatever its tensors."""
+    return casts() or is_watched()
+
+
+def is_tensor_alone(*tensors):
+    """Whether all are tensors with memory: of torch's own class, and not of a class derived from it."""
+    for tensor in tensors:
+        if tensor is not None and ((type(tensor) is not Tensor and type(tensor) is not Parameter) or tensor.is_meta):
+            return False
+    return True
 
 
 def is_plain(*tensors):
@@ -64,19 +77,19 @@ class Call:
     def at_once(self, arguments):
         """What runs where nobody but autograd is to be told, or None."""
         tensors = [arguments[place] for place in self.tensors if arguments[place] is not None]
-        for tensor in tensors:
-            if (type(tensor) is not Tensor and type(tensor) is not Parameter) or tensor.is_meta:
-                return None
-        if torch_looks():
+        if torch_looks() or not is_tensor_alone(*tensors):
             return None
         return self.record if self.record is not None and records(*tensors) else self.run
+
+    def refuse_forward_mode(self, arguments):
+        refuse_forward_mode(arguments[place] for place in self.tensors)
 
     def __call__(self, *arguments):
         if is_tracing():
             return self.dispatch(*arguments)
         run = self.at_once(arguments)
         if run is None:
-            refuse_forward_mode([arguments[place] for place in self.tensors if arguments[place] is not None])
+            self.refuse_forward_mode(arguments)
             run = self.dispatch
         return run(*arguments)
 
@@ -84,7 +97,7 @@ class Call:
 def refuse_forward_mode(tensors):
     """Raises for derivatives along a direction, which operators would drop in silence."""
     if forward_ad._current_level >= 0:
-        if any(forward_ad.unpack_dual(tensor).tangent is not None for tensor in tensors):
+        if any(tensor is not None and forward_ad.unpack_dual(tensor).tangent is not None for tensor in tensors):
             raise NotImplementedError("sheaf.torch has no derivatives of forward mode")
 
 

@@ -49,11 +49,11 @@ def dots(a, rows_of_a, b, rows_of_b, inside, dtype):
     """The products of pairs of rows, in float32 at least; 0 for pairs that are not inside."""
     rows_of_b = inside_only(rows_of_b, inside)
     left, right = calls.gather(a.contiguous(), rows_of_a), calls.gather(b, rows_of_b)
+    if inside is not None:  # before they are multiplied: what is not inside may be infinite
+        left, right = (torch.where(per_row(inside, rows), rows, 0) for rows in (left, right))
     wide = torch.float32 if left.dtype in NARROW else left.dtype
     products = left.to(wide) * right.to(wide)
-    if products.ndim > 1:
-        products = products.flatten(1).sum(1)
-    return (products if inside is None else torch.where(inside, products, 0)).to(dtype)
+    return (products.flatten(1).sum(1) if products.ndim > 1 else products).to(dtype)
 
 
 def gather_keep(ctx, inputs, output):
@@ -220,8 +220,9 @@ def of_table_of_sums(gradient, table, index, offsets, weights, lists):
         return made.reshape(table.shape)
     segments, inside = segments_of(offsets, index.shape[0])
     rows = calls.gather(gradient, segments)
-    factors = inside if weights is None else torch.where(inside, weights, 0)
-    rows = (rows * per_row(factors, rows)).to(table.dtype)
+    if weights is not None:
+        rows = rows * per_row(weights, rows)
+    rows = torch.where(per_row(inside, rows), rows, 0).to(table.dtype)
     return scatter_add(rows, inside_only(index, inside), table.shape[0])
 
 
@@ -375,11 +376,14 @@ class KernelOfAutograd:
         self.call = call
 
     def impl(self, name, kernel, key, *, with_keyset):
-        at_once = self.call.at_once
+        call = self.call
 
         def run(keyset, *arguments):
-            run = at_once(arguments)
-            return kernel(keyset, *arguments) if run is None else run(*arguments)
+            run = call.at_once(arguments)
+            if run is not None:
+                return run(*arguments)
+            call.refuse_forward_mode(arguments)
+            return kernel(keyset, *arguments)
 
         LIBRARY.impl(name, run, key, with_keyset=with_keyset)
 

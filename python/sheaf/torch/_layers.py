@@ -6,7 +6,7 @@ from typing import NamedTuple
 import torch
 
 from ._calls import argsort, gather, gather_reduce, reduce_by_lists, scatter, scatter_reduce
-from ._dispatch import calls, is_tracing
+from ._dispatch import calls, is_watched
 
 
 class EdgeLists(NamedTuple):
@@ -53,6 +53,9 @@ def prepare_edges(edges, sources, targets=None):
     >>> lists.index, lists.offsets
     (tensor([1, 0, 2], dtype=torch.int32), tensor([0, 1, 1, 3], dtype=torch.int32))
     """
+    if not is_watched() and torch.is_inference_mode_enabled():  # a later training may use the lists
+        with torch.inference_mode(False):
+            return prepare_edges(edges, sources, targets)
     if len(edges) != 2 or edges[0].ndim != 1 or edges[0].shape != edges[1].shape:
         shapes = " and ".join(str(tuple(end.shape)) for end in edges) if len(edges) == 2 else f"{len(edges)} parts"
         raise ValueError(f"prepare_edges: edges are sources and targets, two lists of one length, not {shapes}")
@@ -153,7 +156,7 @@ class MessagePassing(torch.nn.Module):
 
     def lists_of(self, edges, sources, targets):
         targets = sources if targets is None else targets
-        if is_tracing():
+        if is_watched():
             return prepare_edges(edges, sources, targets)
         tensors = (edges,) if isinstance(edges, torch.Tensor) else tuple(edges)
         if any(tensor.is_inference() for tensor in tensors):  # these do not say when they change

@@ -85,6 +85,8 @@ def fake_sort(a, descending):
 
 
 def argsort(a, descending, dtype):
+    if dtype not in (torch.int32, torch.int64):
+        raise ValueError(f"argsort: dtype is torch.int32 or torch.int64, not {dtype}")
     return sheaf.argsort(bare(a), descending=descending, dtype="int32" if dtype == torch.int32 else "int64")
 
 
@@ -121,7 +123,7 @@ def cg(data, indices, indptr, b, x0, rtol, atol, maxiter, jacobi, warns):
     x, info = sheaf.cg(matrix, bare(b), bare(x0), rtol=rtol, atol=atol, maxiter=maxiter, M=preconditioner)
     if warns and info != 0:
         warnings.warn(f"cg: the solve for a gradient did not converge: info is {info}", stacklevel=2)
-    return x, torch.tensor(info)
+    return x, torch.tensor(info, device="cpu")
 
 
 def fake_cg(data, indices, indptr, b, x0, rtol, atol, maxiter, jacobi, warns):
