@@ -432,6 +432,93 @@ def test_loops_and_conditions(rng):
     close(jax.lax.cond(True, lambda x: step(x, None)[0], lambda x: x, x), step(x, None)[0])
 
 
+SHARDED = """
+import jax, jax.numpy as jnp, numpy as np, sheaf.jax as sj
+from jax.sharding import Mesh, PartitionSpec as P
+
+assert len(jax.devices()) == 4
+mesh, whole, split = Mesh(np.array(jax.devices()), ("d",)), P(), P("d")
+table, index, data = jnp.arange(12.0).reshape(4, 3), jnp.arange(16) * 7 % 4, jnp.arange(48.0).reshape(16, 3)
+offsets, starts = jnp.array([0, 2, 4]), jnp.arange(0, 17, 2)
+ids = jnp.array([0, 0, 1, 2] * 4)
+
+
+def spread(call, given, made):
+    return jax.jit(jax.shard_map(call, mesh=mesh, in_specs=given, out_specs=made))
+
+
+def refused(call, *arrays):
+    try:
+        spread(call, (split, split), whole)(*arrays)
+    except ValueError as error:
+        return "replicat" in str(error) or "out_specs" in str(error)
+    return False
+
+
+def close(name, got, wanted):
+    np.testing.assert_allclose(got, wanted, rtol=1e-5, err_msg=name)
+
+
+squares = lambda rows: (rows**2).sum()
+wanted = jax.grad(lambda t: squares(t[index]))(table)
+assert float(wanted.sum()) == 528
+rows = spread(sj.gather, (whole, split), split)
+close("rows", rows(table, index), table[index])
+close("outside", jax.grad(lambda t: squares(rows(t, index)))(table), wanted)
+inside = spread(lambda t, i: jax.grad(lambda t: squares(sj.gather(t, i)))(t), (whole, split), whole)
+close("inside", inside(table, index), wanted)
+
+total = spread(lambda v, i: jax.lax.psum(sj.segment_sum(v, i, 4), "d"), (split, split), whole)
+close("sums", total(data, index), jax.ops.segment_sum(data, index, 4))
+mine = jax.grad(lambda v: squares(total(v, index)))(data)
+close("of sums", mine, jax.grad(lambda v: squares(jax.ops.segment_sum(v, index, 4)))(data))
+for sums in (jax.ops.segment_sum, sj.segment_sum):
+    assert refused(lambda v, i, sums=sums: sums(v, i, 4), data, index), sums
+assert refused(lambda v, i: sj.segment_reduce(v, i, 4, counts=True)[1], data, index)
+
+parts = jnp.repeat(jnp.arange(4), 4) * 3 + ids
+for op in ("max", "mean", "mul"):
+    each = spread(lambda v, i, op=op: sj.segment_reduce(v, i, 3, op), (split, split), split)
+    close(op, each(data, ids), sj.segment_reduce(data, parts, 12, op))
+    mine = jax.grad(lambda v: jnp.sin(each(v, ids)).sum())(data)
+    close("of " + op, mine, jax.grad(lambda v: jnp.sin(sj.segment_reduce(v, parts, 12, op)).sum())(data))
+for op in ("max", "mean", "add"):
+    bags = spread(lambda t, i, op=op: sj.gather_reduce(t, i, offsets, op), (whole, split), split)
+    close("bags, " + op, bags(table, index), sj.gather_reduce(table, index, starts, op))
+    mine = jax.grad(lambda t: squares(bags(t, index)))(table)
+    close("of bags, " + op, mine, jax.grad(lambda t: squares(sj.gather_reduce(t, index, starts, op)))(table))
+weights = jnp.arange(4.0)
+weighted = spread(lambda t, i, w: sj.gather_reduce(t, i, offsets, weights=w), (whole, split, whole), split)
+mine = jax.grad(lambda w: squares(weighted(table, index, w)))(weights)
+fourfold = lambda w: squares(sj.gather_reduce(table, index, starts, weights=jnp.tile(w, 4)))
+close("of weights", mine, jax.grad(fourfold)(weights))
+
+places, x = (jnp.arange(4), offsets), jnp.arange(32.0).reshape(4, 8)
+product = spread(lambda d, x: sj.spmm((d, *places), x), (whole, P(None, "d")), P(None, "d"))
+mine = jax.grad(lambda d: squares(product(d, x)))(weights)
+close("of a matrix", mine, jax.grad(lambda d: squares(sj.spmm((d, *places), x)))(weights))
+vector = spread(lambda d, x: sj.spmv((d, *places), x), (whole, split), split)
+mine = jax.grad(lambda d: squares(vector(d, x.reshape(32)[:16])))(weights)
+columns = x.reshape(32)[:16].reshape(4, 4).T
+close("of a vector", mine, jax.grad(lambda d: squares(sj.spmm((d, *places), columns)))(weights))
+sorts = spread(sj.sort, (split,), split)
+steps = jnp.arange(16.0)
+keys = -steps * 7 % 5
+mine = jax.grad(lambda a: (sorts(a) * steps).sum())(keys)
+close("of sort", mine, jax.grad(lambda a: (jax.vmap(jnp.sort)(a.reshape(4, 4)).reshape(16) * steps).sum())(keys))
+assert refused(lambda v, i: sj.argsort(i), data, index)
+"""
+
+
+def test_inside_of_shard_map_what_varies_is_known():
+    """With JAX's own check of it: gradients of what is the same on all devices are sums over them."""
+    flags = os.environ["XLA_FLAGS"] + " --xla_force_host_platform_device_count=4"
+    environment = {**os.environ, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"}
+    program = [sys.executable, "-c", SHARDED]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=300, env=environment)
+    assert done.returncode == 0, done.stderr
+
+
 def test_without_64_bits(rng):
     with jax.enable_x64(False):
         assert sj.argsort(jnp.array([2.0, 1.0])).dtype == "int32"

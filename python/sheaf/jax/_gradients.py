@@ -20,14 +20,19 @@ def is_float(dtype):
 
 
 def with_gradient(run, forward, backward, static=()):
-    """`run` compiled, with a gradient where its first array has one; `static` are the places of its options."""
+    """`run` compiled, with a gradient where its first array has one; `static` are the places of its options.
+
+    The options come last. Inside of shard_map, arrays vary alike when they come to the rules, so gradients do as well.
+    """
     call = jax.custom_vjp(run, nondiff_argnums=static)
     call.defvjp(forward, backward)
     compiled = jax.jit(call, static_argnums=static, inline=True)
     without = jax.jit(run, static_argnums=static, inline=True)
 
     def choose(*arguments):
-        return (compiled if is_float(arguments[0].dtype) else without)(*arguments)
+        count = len(arguments) - len(static)
+        arrays, _ = _operators.varying_alike(*arguments[:count])
+        return (compiled if is_float(arrays[0].dtype) else without)(*arrays, *arguments[count:])
 
     return choose
 

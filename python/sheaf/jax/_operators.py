@@ -34,9 +34,40 @@ for name, platforms in _sheaf._jax_handlers().items():
         jax.ffi.register_ffi_target(name, handler, platform=platform)
 
 
+def varying_axes(array):
+    """The axes of a mesh along which an array may differ between devices, inside of shard_map."""
+    kind = jax.typeof(array)
+    for part in ("varying", "vma"):  # the name depends on the version of JAX
+        axes = getattr(getattr(kind, "manual_axis_type", None), part, None) or getattr(kind, part, None)
+        if axes:
+            return frozenset(axes)
+    return frozenset()
+
+
+def varying_along(axes, array):
+    missing = axes - varying_axes(array)
+    return jax.lax.pcast(array, tuple(sorted(missing, key=str)), to="varying") if missing else array
+
+
+def varying_alike(*arrays):
+    """Arrays that all vary along the same axes, those of any of them, and these axes.
+
+    The gradient of an array that was the same on all devices is thereby a sum over them.
+    """
+    if not hasattr(jax.lax, "pcast"):
+        return arrays, frozenset()
+    axes = frozenset().union(*map(varying_axes, arrays))
+    return tuple(varying_along(axes, array) for array in arrays), axes
+
+
 def run(name, results, *arrays, **attributes):
-    """Calls a handler. Nothing is returned for a wrong call: the handler's errors end the program that it is part of."""
-    return jax.ffi.ffi_call("sheaf_" + name, results, vmap_method="sequential")(*arrays, **attributes)
+    """Calls a handler. Nothing is returned for a wrong call: the handler's errors end the program that it is part of.
+
+    JAX takes results of handlers for the same on all devices, so they are made to vary as the arrays do.
+    """
+    arrays, axes = varying_alike(*arrays)
+    made = jax.ffi.ffi_call("sheaf_" + name, results, vmap_method="sequential")(*arrays, **attributes)
+    return jax.tree.map(lambda result: varying_along(axes, result), made)
 
 
 def of(shape, dtype):
