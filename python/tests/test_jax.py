@@ -289,6 +289,22 @@ def test_gradients_have_the_type_of_the_values(rng, dtype):
     assert gradients[0].dtype == dtype and gradients[1].dtype == "float32"
 
 
+@pytest.mark.parametrize("dtype", FLOATS[:2])
+def test_counts_beyond_the_range_of_16_bits_divide_gradients(dtype):
+    many, upstream = 70000, jnp.full(1, 100, dtype)
+    ids, ones, offsets = jnp.zeros(many, "int32"), jnp.ones(many, dtype), jnp.array([0, many])
+    wanted = jnp.full(many, 100 / many, dtype)  # rounded once
+    for op in ("mean", "min", "max"):
+        back = jax.vjp(lambda d, op=op: sj.segment_reduce(d, ids, 1, op), ones)[1]
+        same(back(upstream)[0], wanted)
+        wider = jax.vjp(lambda d, op=op: sj.segment_reduce(d, ids, 1, op, dtype="float32"), ones)[1]
+        same(wider(upstream.astype("float32"))[0], wanted)
+        back = jax.vjp(lambda t, op=op: sj.gather_reduce(t, jnp.arange(many), offsets, op), ones)[1]
+        same(back(upstream)[0], wanted)
+        back = jax.vjp(lambda t, op=op: sj.gather_reduce(t, ids, offsets, op), ones[:1])[1]
+        close(back(upstream)[0], upstream)  # all of the shares come back to the one row
+
+
 @pytest.mark.parametrize("offsets", [[0, 2, 2, 7], [1, 4], [0]])
 def test_gradients_of_gather_reduce(rng, offsets):
     table, index, offsets = rows_of(rng, "float64", ROWS, 3), jnp.asarray(LISTS["some"]), jnp.asarray(offsets)

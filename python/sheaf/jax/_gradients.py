@@ -50,6 +50,12 @@ def segments_of(offsets, entries):
     return jnp.clip(after - 1, 0, max(last, 0)), (after > 0) & (after <= last + 1)
 
 
+def divided(gradient, counts):
+    """A gradient over how many share it, in float32 at least, as a count may be beyond the range of 16 bits."""
+    wide = jnp.promote_types(gradient.dtype, jnp.float32)
+    return gradient.astype(wide) / jnp.maximum(counts, 1).astype(wide)
+
+
 def inside_only(index, inside):
     """An index whose entries outside of all segments, of any value, name row 0."""
     return jnp.where(inside, index, 0)
@@ -121,14 +127,14 @@ def of_sums(how, gradient, index):
 
 
 def of_means(how, gradient, index, came):
-    return gather(gradient / per_row(jnp.maximum(came, 1), gradient).astype(gradient.dtype), index, how.size)
+    return gather(divided(gradient, per_row(came, gradient)).astype(how.of), index, how.size)
 
 
 def of_extremes(how, gradient, index, values, made):
     """All rows that have the extreme value share its gradient."""
     hit = is_extreme(values, gather(made, index, how.size))
     ties = scatter_add(hit.astype(jnp.int8), index, how.size, "int32")
-    share = gradient / jnp.maximum(ties, 1).astype(gradient.dtype)
+    share = divided(gradient, ties).astype(how.of)
     return jnp.where(hit, gather(share, index, how.size), 0)
 
 
@@ -177,7 +183,7 @@ def gather_reduce_backward(op, dtype, kept, gradient):
     if made is not None:
         return of_extremes_of_segments(gradient, table, index, offsets, made), None, None, jnp.zeros_like(weights)
     if op == "mean":
-        gradient = gradient / per_row(jnp.maximum(jnp.diff(offsets), 1), gradient).astype(gradient.dtype)
+        gradient = divided(gradient, per_row(jnp.diff(offsets), gradient))
     of_weights = jnp.zeros_like(weights)
     if weights.size > 0 and gradient.size > 0:
         segments, inside = segments_of(offsets, index.shape[0])
@@ -213,9 +219,8 @@ def of_extremes_of_segments(gradient, table, index, offsets, made):
     rows = gather(table, index, table.shape[0])
     hit = is_extreme(rows, gather(made, segments, size)) & per_row(inside, rows)
     ties = scatter_add(hit.astype(jnp.int8), segments, size, "int32")
-    share = gradient / jnp.maximum(ties, 1).astype(gradient.dtype)
-    shares = jnp.where(hit, gather(share, segments, size), 0).astype(table.dtype)
-    return scatter_add(shares, index, table.shape[0])
+    shares = jnp.where(hit, gather(divided(gradient, ties), segments, size), 0)
+    return scatter_add(shares, index, table.shape[0]).astype(table.dtype)
 
 
 gather_reduce = with_gradient(gather_reduce_run, gather_reduce_forward, gather_reduce_backward, (4, 5))
