@@ -81,7 +81,7 @@ def test_a_bad_index_shows_at_the_next_call_or_at_check():
     table, bad, good = on(DEVICE, np.ones((4, 2)), np.array([1, 4]), np.array([3]))
     rows = jax.block_until_ready(sj.gather(table, bad))
     np.testing.assert_array_equal(rows, [[1, 1], [0, 0]])
-    with pytest.raises(jax.errors.JaxRuntimeError, match=r"OUT_OF_RANGE: gather: index\[1\] is 4"):
+    with pytest.raises((jax.errors.JaxRuntimeError, ValueError), match=r"OUT_OF_RANGE: gather: index\[1\] is 4"):
         jax.block_until_ready(sj.gather(table, good))
     np.testing.assert_array_equal(sj.gather(table, good), [[1, 1]])
     jax.block_until_ready(sj.gather(table, bad))

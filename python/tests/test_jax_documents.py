@@ -74,6 +74,12 @@ def test_every_parameter_is_described():
             assert re.search(rf"^(\w+, )*{argument.arg}(, \w+)*( :|$)", text, re.M), f"{name}: {argument.arg}"
 
 
+def test_errors_of_programs_are_described_with_both_types():
+    for name, node in public().items():
+        for line in re.findall(".*JaxRuntimeError.*", ast.get_docstring(node)):
+            assert "ValueError" in line, name
+
+
 def test_the_page_names_every_call():
     table = PAGE[PAGE.index("## Gradients") : PAGE.index("## Errors")]
     for name in public():
@@ -98,6 +104,11 @@ def test_code_of_the_page_runs(capsys):
         exec(compile(block, "docs/jax.md", "exec"), names)
     (said,) = re.findall(r"print\(error\)  # (.*)", PAGE)
     assert said in capsys.readouterr().out
+    (caught,) = [block for block in blocks() if "print(error)" in block]
+    for _ in range(2):  # JAX raises another error once a program has run
+        exec("jax.block_until_ready(sheaf.jax.gather(table, jnp.array([1, 3])))", names)
+        exec(compile(caught, "docs/jax.md", "exec"), names)
+        assert said in capsys.readouterr().out
 
 
 def test_docstrings():

@@ -92,9 +92,9 @@ def gather(table, index):
     ------
     TypeError, ValueError
         For types and shapes that do not fit, when the call is traced.
-    jax.errors.JaxRuntimeError
-        For the first bad index, with its position. On a GPU the row is zero, and the next call on the stream, or
-        `check`, raises.
+    jax.errors.JaxRuntimeError, ValueError
+        For the first bad index, with its position; the latter, with the same message, where JAX has run a program of
+        these shapes before. On a GPU the row is zero, and the next call on the stream, or `check`, raises.
 
     Notes
     -----
@@ -175,9 +175,9 @@ def segment_reduce(data, segment_ids, num_segments=None, op="add", *, dtype=None
     ------
     TypeError, ValueError
         For types, shapes and options that do not fit, when the call is traced.
-    jax.errors.JaxRuntimeError
-        For the first bad index, with its position. On a GPU its row is left out, and the next call on the stream, or
-        `check`, raises.
+    jax.errors.JaxRuntimeError, ValueError
+        For the first bad index, with its position; the latter, with the same message, where JAX has run a program of
+        these shapes before. On a GPU its row is left out, and the next call on the stream, or `check`, raises.
 
     Notes
     -----
@@ -411,9 +411,10 @@ def spmv(A, x, *, shape=None, transposed=False):
     ------
     TypeError, ValueError
         For types and shapes that do not fit, when the call is traced.
-    jax.errors.JaxRuntimeError
+    jax.errors.JaxRuntimeError, ValueError
         For the first fault of the matrix: a row that runs past the entries or back, or a column that does not exist.
-        On a GPU the next call on the stream, or `check`, raises.
+        The latter, with the same message, where JAX has run a program of these shapes before. On a GPU the next call
+        on the stream, or `check`, raises.
 
     Notes
     -----
