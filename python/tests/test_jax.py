@@ -546,6 +546,28 @@ def test_without_64_bits(rng):
             sj.segment_sum(jnp.ones(2, "int8"), jnp.zeros(2, "int32"), 1, dtype="int64")
 
 
+def test_without_64_bits_numbers_that_need_them_are_refused():
+    """JAX would wrap them, and make a good index of a bad one."""
+    far, table = np.array([1, 2**32 + 1]), np.arange(4.0)
+    with jax.enable_x64(False):
+        for wrong, words in [
+            (lambda: sj.gather(table, far), r"gather: index has 4294967297, which JAX holds only where"),
+            (lambda: sj.gather(table, far[1]), "gather: index has 4294967297"),
+            (lambda: sj.gather(table, far.astype("uint64")), "gather: index has 4294967297"),
+            (lambda: sj.gather(far, np.array([0])), "gather: table has 4294967297"),
+            (lambda: sj.segment_sum(table[:2], -far, 2), "segment_reduce: segment_ids has -4294967297"),
+            (lambda: sj.segment_sum(far, np.array([0, 1]), 2), "segment_reduce: data has 4294967297"),
+            (lambda: sj.gather_reduce(table, np.array([0]), far), "gather_reduce: offsets has 4294967297"),
+            (lambda: sj.spmv((table[:1], far[1:], np.array([0, 1])), table), "spmv: indices has 4294967297"),
+            (lambda: sj.sort(far), "sort: a has 4294967297"),
+        ]:
+            with pytest.raises(ValueError, match=words):
+                wrong()
+        same(sj.gather(table, np.array([3, 0], "uint64")), jnp.array([3.0, 0]))
+        same(sj.sort(np.array([2**31 - 1, -(2**31)])), jnp.array([-(2**31), 2**31 - 1], "int32"))
+    same(sj.sort(far[::-1].copy()), jnp.asarray(far))
+
+
 # Errors
 
 FAULTS = (jax.errors.JaxRuntimeError, ValueError)  # the latter where JAX has run the program before

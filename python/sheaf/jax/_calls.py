@@ -3,6 +3,7 @@
 import re
 
 import jax.numpy as jnp
+import numpy as np
 from jax.dtypes import canonicalize_dtype, extended
 
 from .. import _sheaf
@@ -21,9 +22,19 @@ WIDER = {
 OPERATIONS = ("add", "min", "max", "mul", "mean")
 
 
+def jax_array(array, call, what):
+    """An array of JAX. Where JAX has no 64 bits, whole numbers of NumPy that need them are refused: they would wrap."""
+    if isinstance(array, (np.ndarray, np.generic)) and array.dtype.kind in "iu" and array.size:
+        held = np.iinfo(canonicalize_dtype(array.dtype))
+        for number in (int(array.min()), int(array.max())) if held.bits < 8 * array.dtype.itemsize else ():
+            if not held.min <= number <= held.max:
+                raise ValueError(f"{call}: {what} has {number}, which JAX holds only where jax_enable_x64 is set")
+    return jnp.asarray(array)
+
+
 def index_array(array, call, what, dimensions=1):
     """An index as an array of JAX. None for `dimensions` is any number of them."""
-    index = jnp.asarray(array)
+    index = jax_array(array, call, what)
     if str(index.dtype) not in INDEX_TYPES:
         raise TypeError(f"{call}: {what} has {index.dtype}, not int32, int64, uint32 or uint64")
     if dimensions is not None and index.ndim != dimensions:
@@ -32,7 +43,7 @@ def index_array(array, call, what, dimensions=1):
 
 
 def number_array(array, call, what, types=NUMBERS):
-    numbers = jnp.asarray(array)
+    numbers = jax_array(array, call, what)
     if str(numbers.dtype) not in types:
         raise TypeError(f"{call}: {what} has {numbers.dtype}, not one of {', '.join(types)}")
     return numbers
@@ -46,7 +57,7 @@ def require_bytes(array, call, what):
 
 
 def rows_array(array, call, what):
-    rows = jnp.asarray(array)
+    rows = jax_array(array, call, what)
     if rows.ndim == 0:
         raise ValueError(f"{call}: {what} has no dimensions, and so no rows")
     return rows
