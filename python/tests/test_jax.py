@@ -341,6 +341,23 @@ def test_gradients_leave_out_entries_outside_of_segments(rng):
         same(mine[len(data) :], jnp.zeros(4))
 
 
+def test_gradients_of_gradients_leave_out_entries_outside_of_segments():
+    """They name row 0, which may have numbers whose products with 0 are NaN."""
+    places, offsets = jnp.array([1, 2, 9, 9]), jnp.array([0, 1, 2])
+    for fault in (np.inf, np.nan):
+        x = jnp.array([fault, 2.0, 3.0])
+        for product in (
+            lambda d, x: sj.spmv((d, places, offsets), x),
+            lambda d, x: sj.spmm((d, places, offsets), x[:, None])[:, 0],
+            lambda d, x: sj.gather_reduce(x, places, offsets, weights=d),
+        ):
+            by_value = lambda g, x: jax.vjp(lambda d: product(d, x), jnp.ones(4))[1](g)[0].sum()  # noqa: B023, E731
+            gradients = jax.grad(by_value, (0, 1))(jnp.ones(2), x)
+            jax.tree.map(same, gradients, (x[1:], jnp.array([0.0, 1, 1])))
+            of_fault = jax.grad(by_value, 1)(jnp.array([fault, 1.0]), jnp.ones(3))
+            same(of_fault, jnp.array([0.0, fault, 1]))
+
+
 def test_nan_has_the_gradient_of_an_extreme_that_it_is():
     numbers, ids = jnp.array([1.0, np.nan, 2.0, 3.0]), jnp.array([0, 0, 0, 1])
     for op in ("min", "max"):

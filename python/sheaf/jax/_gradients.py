@@ -67,11 +67,14 @@ def is_extreme(rows, extreme):
 
 
 def dots(a, rows_of_a, b, rows_of_b, inside, dtype):
-    """The products of pairs of rows, in float32 at least; 0 for pairs that are not inside."""
+    """The products of pairs of rows, in float32 at least; 0 for pairs that are not inside.
+
+    Their rows are 0 before they are multiplied: infinity times 0 would be NaN in gradients of this.
+    """
     left, right = gather(a, rows_of_a, a.shape[0]), gather(b, inside_only(rows_of_b, inside), b.shape[0])
     wide = jnp.promote_types(jnp.promote_types(left.dtype, right.dtype), jnp.float32)
-    products = (left.astype(wide) * right.astype(wide)).reshape(left.shape[0], -1).sum(1)
-    return jnp.where(inside, products, 0).astype(dtype)
+    left, right = (jnp.where(per_row(inside, rows), rows, 0).astype(wide) for rows in (left, right))
+    return (left * right).reshape(left.shape[0], -1).sum(1).astype(dtype)
 
 
 # gather(table, index, rows of the table)
