@@ -432,6 +432,27 @@ def test_vmap(rng):
     mapped(lambda d, x: sj.spmv((d, *places), x), (0, 0), jnp.stack([data, 2 * data, 3 * data]), x[:, :, 0])
 
 
+def test_vmap_over_a_batch_of_none():
+    ids, offsets, none = jnp.array([2, 0, 2]), jnp.array([0, 3]), jnp.ones((0, 3, 2))
+    for op in ("add", "mean", "max"):
+        reduce = lambda d, i=ids, op=op: sj.segment_reduce(d, i, 4, op, counts=True)  # noqa: E731
+        for made, counts in (jax.vmap(reduce)(none), jax.vmap(reduce)(none, jnp.zeros((0, 3), "int32"))):
+            assert made.shape == (0, 4, 2) and counts.shape == (0, 4) and counts.dtype == "int32"
+        assert jax.vmap(jax.vmap(reduce))(jnp.ones((5, 0, 3, 2)))[0].shape == (5, 0, 4, 2)
+        assert jax.vmap(jax.vmap(reduce))(jnp.ones((0, 5, 3, 2)))[1].shape == (0, 5, 4)
+        gradient = jax.vmap(jax.grad(lambda d, reduce=reduce: jnp.sin(reduce(d)[0]).sum()))(none)
+        assert gradient.shape == none.shape
+    A = jnp.ones(3), ids, offsets
+    for call, shape in [
+        (lambda t: sj.gather(t, ids), (0, 3, 2)),
+        (lambda t: sj.gather_reduce(t, ids, offsets), (0, 1, 2)),
+        (lambda x: sj.spmm(A, x), (0, 1, 2)),
+        (lambda x: sj.spmv(A, x[:, 0]), (0, 1)),
+        (lambda a: sj.sort(a[:, 0]), (0, 3)),
+    ]:
+        assert jax.vmap(call)(none).shape == shape
+
+
 def test_vmap_of_gradients_and_of_vmap(rng):
     tables, lists = rows_of(rng, "float64", 3, ROWS, 2), jnp.asarray(rng.integers(0, ROWS, (3, 7)))
     loss = lambda t, i: jnp.sin(sj.gather(t, i)).sum()  # noqa: E731

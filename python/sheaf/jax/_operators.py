@@ -107,8 +107,9 @@ def scatter_reduce(values, index, size, op, dtype, any_order, counts):
         return run("scatter_reduce", results, values, index, op=op, any_order=np.bool_(any_order))
 
     def rule(call, batch, are_batched, values, index):
-        """Where values alone are batched, the batch becomes a dimension of the rows."""
-        if are_batched != (True, False) or math.prod(values.shape[1 + index.ndim :]) * batch > MOST_VALUES:
+        """Where values alone are batched, the batch becomes a dimension of the rows, which have one number or more."""
+        width = math.prod(values.shape[1 + index.ndim :]) * batch
+        if are_batched != (True, False) or not 0 < width <= MOST_VALUES:
             return None
         made, came = call(jnp.moveaxis(values, 0, index.ndim), index)
         return (jnp.moveaxis(made, 1, 0), came), (True, False)
