@@ -667,8 +667,19 @@ def test_wrong_arguments_are_refused_when_traced():
     ]:
         with pytest.raises(kind, match=words):
             wrong()
-    with pytest.raises(jax.errors.ConcretizationTypeError):
-        jax.jit(lambda i: sj.segment_sum(jnp.ones(2), i))(ids)
+
+
+def test_numbers_of_segments_are_whole_and_static():
+    ids, ones = jnp.array([0, 1]), jnp.ones(2)
+    for wrong in (2.9, 2.0, True, np.bool_(True), "2", jnp.ones(1), jnp.array(2.0)):
+        with pytest.raises(TypeError, match="segment_reduce: num_segments is .*, not an int"):
+            sj.segment_sum(ones, ids, wrong)
+    for right in (2, np.int64(2), np.uint8(2), jnp.array(2)):
+        assert sj.segment_sum(ones, ids, right).shape == (2,)
+    with pytest.raises(TypeError, match="num_segments is left out.*inside of jit"):
+        jax.jit(lambda i: sj.segment_sum(ones, i))(ids)
+    with pytest.raises(TypeError, match="num_segments is traced.*inside of jit"):
+        jax.jit(lambda n: sj.segment_sum(ones, ids, n))(2)
 
 
 def test_what_the_library_refuses_is_an_invalid_argument():

@@ -1,10 +1,12 @@
 """The calls for users: they check types and shapes, which are known when a program is traced."""
 
+import operator
 import re
 
 import jax.numpy as jnp
 import numpy as np
 from jax.dtypes import canonicalize_dtype, extended
+from jax.errors import ConcretizationTypeError, TracerIntegerConversionError
 
 from .. import _sheaf
 from . import _gradients
@@ -83,6 +85,25 @@ def type_of_result(dtype, values, call):
     if named != own and named not in WIDER.get(own, ()):
         raise ValueError(f"{call}: dtype is {named}, and {own} goes to {' or '.join((own, *WIDER.get(own, ())))}")
     return require_held(named, call)
+
+
+def number_of_segments(given, ids, call):
+    """As it is given, or one more than the largest of the segments."""
+    try:
+        number = operator.index(given) if given is not None else int(ids.max()) + 1 if ids.size else 0
+    except (ConcretizationTypeError, TracerIntegerConversionError):
+        which = "left out" if given is None else "traced"
+        raise TypeError(
+            f"{call}: num_segments is {which}, but the shape of the result depends on it: inside of jit it is to be "
+            "given as an int (static_argnames of jax.jit)"
+        ) from None
+    except TypeError:
+        raise TypeError(f"{call}: num_segments is {given!r}, not an int") from None
+    if isinstance(given, bool):
+        raise TypeError(f"{call}: num_segments is {given!r}, not an int")
+    if number < 0:
+        raise ValueError(f"{call}: num_segments is {number}, below 0")
+    return number
 
 
 def gather(table, index):
@@ -213,13 +234,10 @@ def segment_reduce(data, segment_ids, num_segments=None, op="add", *, dtype=None
         raise ValueError(f"{call}: data of shape {data.shape} does not begin with segment_ids' shape {ids.shape}")
     one_of(op, OPERATIONS, call, "op")
     one_of(order, ("deterministic", "any"), call, "order")
-    if num_segments is None:
-        num_segments = int(ids.max()) + 1 if ids.size else 0
-    if num_segments < 0:
-        raise ValueError(f"{call}: num_segments is {num_segments}, below 0")
+    num_segments = number_of_segments(num_segments, ids, call)
     dtype = type_of_result(dtype, data, call)
     row = data.shape[ids.ndim :]
-    how = _gradients.Reduction(int(num_segments), op, str(data.dtype), dtype, order == "any", bool(counts))
+    how = _gradients.Reduction(num_segments, op, str(data.dtype), dtype, order == "any", bool(counts))
     if 0 in row:  # no numbers to combine, but rows to count
         ones = jnp.ones(ids.shape, "int8")
         came = _gradients.scatter_reduce(ones, ids, how._replace(op="add", of="int8", to="int8"))[1]
