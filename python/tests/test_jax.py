@@ -320,6 +320,23 @@ def test_gradients_of_gather_reduce(rng, offsets):
         jax.grad(lambda t: sj.gather_reduce(t, index, offsets, "mul").sum())(table)
 
 
+def test_gradients_of_rows_too_wide_to_gather(rng):
+    """A row that is reduced may have more bytes than one that is gathered."""
+    ids, offsets, weights = jnp.array([2, 0, 2, 1]), jnp.array([0, 2, 4]), jnp.arange(1.0, 5)
+    data = jnp.round(rows_of(rng, "float64", 4, 2, 5000))
+    calls = {op: lambda d, op=op: sj.segment_reduce(d, ids, 3, op) for op in ("add", "mean", "max", "mul")}
+    calls |= {"bags, " + op: lambda t, op=op: sj.gather_reduce(t, ids, offsets, op) for op in ("add", "mean", "max")}
+    for name, call in calls.items():
+        square = lambda d, call=call: (call(d) ** 2).sum()  # noqa: E731
+        apart = jnp.concatenate([jax.grad(square)(part) for part in jnp.split(data, 2, axis=2)], axis=2)
+        np.testing.assert_array_equal(jax.grad(square)(data), apart, err_msg=name)
+    twice = lambda d: jax.grad(lambda d: (calls["add"](d) ** 3).sum())(d)  # noqa: E731
+    parts = [jax.grad(lambda d: twice(d).sum())(part) for part in jnp.split(data, 2, axis=2)]
+    close(jax.grad(lambda d: twice(d).sum())(data), jnp.concatenate(parts, axis=2))
+    by_weight = lambda t: jax.grad(lambda w: sj.gather_reduce(t, ids, offsets, weights=w).sum())(weights)  # noqa: E731
+    close(by_weight(data), sum(by_weight(part) for part in jnp.split(data, 2, axis=2)))
+
+
 def test_gradients_leave_out_entries_outside_of_segments(rng):
     """Lists padded to a fixed size end with numbers that name no row."""
     index, offsets = jnp.array([99, 3, 0, 3, -1]), jnp.array([1, 3, 4])

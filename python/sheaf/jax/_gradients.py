@@ -71,7 +71,7 @@ def dots(a, rows_of_a, b, rows_of_b, inside, dtype):
 
     Their rows are 0 before they are multiplied: infinity times 0 would be NaN in gradients of this.
     """
-    left, right = gather(a, rows_of_a, a.shape[0]), gather(b, inside_only(rows_of_b, inside), b.shape[0])
+    left, right = rows_at(a, rows_of_a), rows_at(b, inside_only(rows_of_b, inside))
     wide = jnp.promote_types(jnp.promote_types(left.dtype, right.dtype), jnp.float32)
     left, right = (jnp.where(per_row(inside, rows), rows, 0).astype(wide) for rows in (left, right))
     return (left * right).reshape(left.shape[0], -1).sum(1).astype(dtype)
@@ -93,6 +93,16 @@ def gather_backward(rows, index, gradient):
 
 
 gather = with_gradient(gather_run, gather_forward, gather_backward, (2,))
+
+
+def rows_at(table, index):
+    """`gather` of rows of any width, for gradients of calls that take wider rows: by columns that it can do at once."""
+    width, most = math.prod(table.shape[1:]), _operators.MOST_BYTES // table.dtype.itemsize
+    if width <= most:
+        return gather(table, index, table.shape[0])
+    columns = table.reshape(table.shape[0], width)
+    parts = [gather(columns[:, begin : begin + most], index, table.shape[0]) for begin in range(0, width, most)]
+    return jnp.concatenate(parts, axis=-1).reshape(index.shape + table.shape[1:])
 
 
 # scatter_reduce(values, index, how): the result, and counts
@@ -126,19 +136,19 @@ def scatter_reduce_backward(how, kept, gradients):
 
 
 def of_sums(how, gradient, index):
-    return gather(gradient, index, how.size)
+    return rows_at(gradient, index)
 
 
 def of_means(how, gradient, index, came):
-    return gather(divided(gradient, per_row(came, gradient)).astype(how.of), index, how.size)
+    return rows_at(divided(gradient, per_row(came, gradient)).astype(how.of), index)
 
 
 def of_extremes(how, gradient, index, values, made):
     """All rows that have the extreme value share its gradient."""
-    hit = is_extreme(values, gather(made, index, how.size))
+    hit = is_extreme(values, rows_at(made, index))
     ties = scatter_add(hit.astype(jnp.int8), index, how.size, "int32")
     share = divided(gradient, ties).astype(how.of)
-    return jnp.where(hit, gather(share, index, how.size), 0)
+    return jnp.where(hit, rows_at(share, index), 0)
 
 
 def of_products(how, gradient, index, values):
@@ -148,7 +158,7 @@ def of_products(how, gradient, index, values):
     zeros = scatter_add(zero.astype(jnp.int8), index, how.size, "int32")
     product = scatter_reduce(others, index, how._replace(any_order=False, counts=False))[0] * gradient
     without_zeros, with_one = jnp.where(zeros == 0, product, 0), jnp.where(zeros == 1, product, 0)
-    return jnp.where(zero, gather(with_one, index, how.size), gather(without_zeros, index, how.size) / others)
+    return jnp.where(zero, rows_at(with_one, index), rows_at(without_zeros, index) / others)
 
 
 SCATTER_REDUCE = {
@@ -207,7 +217,7 @@ def of_table_of_sums(gradient, table, index, offsets, weights):
         made = spmm(factors, index, offsets, rows, table.shape[0], True, False)
         return made.reshape(table.shape).astype(table.dtype)
     segments, inside = segments_of(offsets, index.shape[0])
-    rows = gather(gradient, segments, gradient.shape[0])
+    rows = rows_at(gradient, segments)
     rows = jnp.where(per_row(inside, rows), rows * per_row(factors, rows), 0)
     return scatter_add(rows, inside_only(index, inside), table.shape[0]).astype(table.dtype)
 
@@ -219,10 +229,10 @@ def of_extremes_of_segments(gradient, table, index, offsets, made):
     segments, inside = segments_of(offsets, index.shape[0])
     size = gradient.shape[0]
     index = inside_only(index, inside)
-    rows = gather(table, index, table.shape[0])
-    hit = is_extreme(rows, gather(made, segments, size)) & per_row(inside, rows)
+    rows = rows_at(table, index)
+    hit = is_extreme(rows, rows_at(made, segments)) & per_row(inside, rows)
     ties = scatter_add(hit.astype(jnp.int8), segments, size, "int32")
-    shares = jnp.where(hit, gather(divided(gradient, ties), segments, size), 0)
+    shares = jnp.where(hit, rows_at(divided(gradient, ties), segments), 0)
     return scatter_add(shares, index, table.shape[0]).astype(table.dtype)
 
 

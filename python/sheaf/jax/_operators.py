@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import _sheaf
 
+MOST_BYTES = 65536  # of a row that is gathered
 MOST_VALUES = 65536  # of a row that is reduced
 MOST_COLUMNS = 1024  # of a product with a sparse matrix
 
