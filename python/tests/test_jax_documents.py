@@ -87,12 +87,18 @@ def test_the_page_names_every_call():
         assert f"{name}(" in PAGE, name
 
 
+def test_the_page_names_every_handler():
+    limits = PAGE[PAGE.index("## Limits") :]
+    for name in getattr(sheaf._sheaf, "_jax_handlers", dict)():
+        assert f"`{name.removeprefix('sheaf_')}`" in limits, name
+
+
 def blocks():
     return re.findall(r"```python\n(.*?)```", PAGE, re.S)
 
 
 def test_code_of_the_page_compiles():
-    assert len(blocks()) > 2
+    assert len(blocks()) > 4
     for block in blocks():
         compile(block, "docs/jax.md", "exec")
 

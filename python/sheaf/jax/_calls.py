@@ -188,8 +188,8 @@ def segment_reduce(data, segment_ids, num_segments=None, op="add", *, dtype=None
     segment_ids : Array of int32, int64, uint32 or uint64
         The segment of each row, in any order.
     num_segments : int
-        Rows of the result. It is static. Outside of jit it may be left out: it is then one more than the largest of
-        `segment_ids`.
+        Rows of the result. It is known when the call is traced. Outside of jit it may be left out: it is then one more
+        than the largest of `segment_ids`.
     op : {'add', 'mean', 'min', 'max', 'mul'}
         A segment without rows gets 0, 0, the largest and the least number of the type (infinities of floats), and 1.
     dtype : optional
@@ -215,8 +215,9 @@ def segment_reduce(data, segment_ids, num_segments=None, op="add", *, dtype=None
     -----
     16-bit floats are combined in float32 and rounded once; integers wrap around. Gradients of `data`: 'add' gathers;
     'mean' gathers and divides by the counts; 'min' and 'max' share among all rows that have the extreme value; 'mul'
-    gives the product of the others. All have gradients themselves; those of 'mul' are right where nothing is 0. Under
-    vmap over `data` alone it is one call.
+    gives the product of the others, where the product of all is in the range of the type; else it is 0, infinite or
+    NaN. All have gradients themselves; those of 'mul' are right where nothing is 0. Under vmap over `data` alone it is
+    one call.
 
     Examples
     --------
