@@ -625,7 +625,7 @@ def test_without_64_bits_numbers_that_need_them_are_refused():
 
 # Errors
 
-FAULTS = (jax.errors.JaxRuntimeError, ValueError)  # the latter where JAX has run the program before
+FAULTS = (jax.errors.JaxRuntimeError, ValueError)  # the latter where the first run of a program has ended well
 
 
 @pytest.mark.parametrize("inside", [False, True])
@@ -646,7 +646,7 @@ def test_a_bad_index_names_its_place(inside):
 
 
 def test_a_bad_index_after_good_ones_names_its_place():
-    table, good, bad = jnp.ones((4, 2)), jnp.array([1, 3, 0]), jnp.array([1, 4, 9])
+    table, good, bad = jnp.ones((4, 5)), jnp.array([1, 3, 0]), jnp.array([1, 4, 9])  # no shapes of other tests
     step = jax.jit(jax.value_and_grad(lambda t, i: sj.gather(t, i).sum()))
     for call in (sj.gather, jax.jit(sj.gather), step):
         for _ in range(2):

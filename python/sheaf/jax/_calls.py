@@ -125,8 +125,9 @@ def gather(table, index):
     TypeError, ValueError
         For types and shapes that do not fit, when the call is traced.
     jax.errors.JaxRuntimeError, ValueError
-        For the first bad index, with its position; the latter, with the same message, where JAX has run a program of
-        these shapes before. On a GPU the row is zero, and the next call on the stream, or `check`, raises.
+        For the first bad index, with its position; the latter, with the same message, where the first run of the
+        program, or of a call with these shapes, has ended well. On a GPU the row is zero, and the next call on the
+        stream, or `check`, raises.
 
     Notes
     -----
@@ -208,8 +209,9 @@ def segment_reduce(data, segment_ids, num_segments=None, op="add", *, dtype=None
     TypeError, ValueError
         For types, shapes and options that do not fit, when the call is traced.
     jax.errors.JaxRuntimeError, ValueError
-        For the first bad index, with its position; the latter, with the same message, where JAX has run a program of
-        these shapes before. On a GPU its row is left out, and the next call on the stream, or `check`, raises.
+        For the first bad index, with its position; the latter, with the same message, where the first run of the
+        program, or of a call with these shapes, has ended well. On a GPU its row is left out, and the next call on the
+        stream, or `check`, raises.
 
     Notes
     -----
@@ -443,8 +445,8 @@ def spmv(A, x, *, shape=None, transposed=False):
         For types and shapes that do not fit, when the call is traced.
     jax.errors.JaxRuntimeError, ValueError
         For the first fault of the matrix: a row that runs past the entries or back, or a column that does not exist.
-        The latter, with the same message, where JAX has run a program of these shapes before. On a GPU the next call
-        on the stream, or `check`, raises.
+        The latter, with the same message, where the first run of the program, or of a call with these shapes, has ended
+        well. On a GPU the next call on the stream, or `check`, raises.
 
     Notes
     -----
