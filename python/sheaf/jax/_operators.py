@@ -68,7 +68,7 @@ def run(name, results, *arrays, **attributes):
     """
     arrays, axes = varying_alike(*arrays)
     made = jax.ffi.ffi_call("sheaf_" + name, results, vmap_method="sequential")(*arrays, **attributes)
-    return jax.tree.map(lambda result: varying_along(axes, result), made)
+    return jax.tree.map(lambda result: varying_along(axes, result), made) if axes else made
 
 
 def of(shape, dtype):
