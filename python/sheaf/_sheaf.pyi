@@ -43,7 +43,8 @@ class context:
     Parameters
     ----------
     device : str, optional
-        'cpu', 'cuda', 'cuda:1', 'opengl' or a torch.device. Without it, the first CUDA device if there is one, else the CPU.
+        'cpu', 'cuda', 'cuda:1', 'opengl' or a torch.device. 'cuda' is the stream's device, or else the one that is current
+        on the thread, as torch and CuPy have it. Without device, 'cuda' if there is such a device, else the CPU.
     stream : int or stream of torch, CuPy or CUDA, optional
         Without it, a stream of the context's own. Calls then wait for what the arrays' library has queued on its current
         stream, and that stream waits for them.

@@ -5,6 +5,7 @@
 #include "core/context_state.hpp"
 #if SHEAF_HAS_CUDA
 #include <cuda_runtime_api.h>
+#include <dlfcn.h>
 
 #include <sheaf/error.hpp>
 
@@ -40,6 +41,22 @@ int device_of_address(const void* address) noexcept {
   return found.type == cudaMemoryTypeDevice || found.type == cudaMemoryTypeManaged ? found.device : 0;
 }
 
+int current_device() noexcept {
+  // Each copy of the CUDA runtime in a process remembers a device of its own; the driver knows what the last one of
+  // them has made current.
+  using get_device = int (*)(int*);
+  int device = 0;
+  if (void* const driver = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY)) {
+    const auto of_context = reinterpret_cast<get_device>(dlsym(driver, "cuCtxGetDevice"));
+    const bool is_known = of_context != nullptr && of_context(&device) == 0;
+    dlclose(driver);
+    if (is_known) return device;
+  }
+  if (cudaGetDevice(&device) == cudaSuccess) return device;
+  cudaGetLastError();
+  return 0;
+}
+
 void order_streams(int device, CUstream_st* earlier, CUstream_st* later) {
   int previous = 0;
   require(cudaGetDevice(&previous));
@@ -64,6 +81,7 @@ bool has_bad_index(const context& ctx) noexcept {
 }
 #else
 int device_of_address(const void*) noexcept { return 0; }
+int current_device() noexcept { return 0; }
 void order_streams(int, CUstream_st*, CUstream_st*) {}
 bool has_bad_index(const context& ctx) noexcept { return ctx.state().status() == work_status::failed; }
 #endif

@@ -2,12 +2,14 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "device.hpp"
 #include "documents.hpp"
 #include "errors.hpp"
 
@@ -83,10 +85,23 @@ CUstream_st* stream_of(nb::handle stream) {
   refuse_type("context: stream is neither an address nor a stream of torch, CuPy or CUDA");
 }
 
-// "cuda:1" as 1; -1 for the CPU.
+// The device of a stream of torch, CuPy or CUDA's own Python; the current one where there is an address alone.
+int device_of_stream(nb::handle stream) {
+  int device = -1;
+  if (nb::hasattr(stream, "device_index")) {
+    device = nb::cast<int>(stream.attr("device_index"));
+  } else if (nb::hasattr(stream, "device_id")) {
+    device = nb::cast<int>(stream.attr("device_id"));  // -1 for CuPy's default streams
+  } else if (nb::hasattr(stream, "device") && nb::hasattr(stream.attr("device"), "device_id")) {
+    device = nb::cast<int>(stream.attr("device").attr("device_id"));
+  }
+  return device < 0 ? current_device() : device;
+}
+
+// "cuda:1" as 1; without a number -1.
 struct device_name {
   backend_kind backend = backend_kind::cpu;
-  int device = 0;
+  int device = -1;
 };
 device_name parse_device(const std::string& text) {
   const std::string kind = text.substr(0, text.find(':'));
@@ -111,17 +126,22 @@ device_name parse_device(const std::string& text) {
 context make_context(nb::handle device, nb::handle stream, int threads) {
   const bool has_stream = !stream.is_none();
   if (device.is_none() && !has_stream) {
-    return forks != 0 ? context::cpu(threads_here(threads)) : context::on(context::best().backend(), threads);
+    if (forks != 0) return context::cpu(threads_here(threads));
+    const backend_kind best = context::best().backend();
+    return best == backend_kind::cuda && threads == 0 ? context::cuda(current_device()) : context::on(best, threads);
   }
   const device_name named = device.is_none()
-                                ? device_name{backend_kind::cuda, 0}
+                                ? device_name{backend_kind::cuda}
                                 : parse_device(nb::cast<std::string>(nb::str(device)));  // torch.device too
   if (threads != 0 && named.backend != backend_kind::cpu) refuse("context: only the CPU has threads to choose");
   if (has_stream && named.backend != backend_kind::cuda) refuse("context: only CUDA has streams");
   switch (named.backend) {
-    case backend_kind::cuda:
-      return has_stream ? context::cuda(named.device, stream_of(stream)) : context::cuda(named.device);
-    case backend_kind::opengl: return context::opengl(named.device);
+    case backend_kind::cuda: {
+      const bool is_numbered = named.device >= 0;
+      if (!has_stream) return context::cuda(is_numbered ? named.device : current_device());
+      return context::cuda(is_numbered ? named.device : device_of_stream(stream), stream_of(stream));
+    }
+    case backend_kind::opengl: return context::opengl(std::max(0, named.device));
     case backend_kind::cpu: break;
   }
   return context::cpu(threads_here(threads));

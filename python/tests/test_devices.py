@@ -39,6 +39,23 @@ def test_torch_calls(torch, rng):
     assert isinstance(ids, torch.Tensor) and torch.equal(keys[ids.long()], keys[:50].repeat_interleave(offsets.diff()))
 
 
+def test_the_current_device(torch, cupy):
+    last = torch.cuda.device_count() - 1
+    with torch.cuda.device(last):
+        stream = torch.cuda.Stream()
+        index = torch.tensor([2, 0], device="cuda")
+        for ctx in (sheaf.context("cuda"), sheaf.context(), sheaf.context(torch.device("cuda"))):
+            assert ctx.device == f"cuda:{last}"
+            assert sheaf.gather(torch.arange(3, device="cuda"), index, ctx=ctx).tolist() == [2, 0]
+    with cupy.cuda.Device(last):
+        assert sheaf.context("cuda").device == f"cuda:{last}"
+        other = cupy.cuda.Stream(non_blocking=True)
+    with torch.cuda.device(0):
+        assert sheaf.context("cuda").device == "cuda:0"
+        assert sheaf.context(stream=stream).device == sheaf.context("cuda", stream=stream).device == f"cuda:{last}"
+        assert sheaf.context(stream=other).device == f"cuda:{last}"
+
+
 def test_torch_types_that_numpy_has_not(torch):
     for dtype in (torch.bfloat16, torch.float16, torch.float8_e4m3fn, torch.complex64, torch.bool):
         table = torch.rand(64, 4, device="cuda").to(dtype)

@@ -11,8 +11,8 @@ extern const scatter_variant scatter_direct, scatter_collective, scatter_multipa
 extern const prepare_variant prepare_scheduled;
 extern const scatter_reduce_variant scatter_reduce_atomic, scatter_reduce_sorted, scatter_reduce_tiled,
     scatter_reduce_bucketed;
-extern const scatter_reduce_rows_variant scatter_reduce_rows_short, scatter_reduce_rows_atomic,
-    scatter_reduce_rows_sorted, scatter_reduce_rows_counted, scatter_reduce_rows_numbers;
+extern const scatter_reduce_rows_variant scatter_reduce_rows_short, scatter_reduce_rows_leaders,
+    scatter_reduce_rows_atomic, scatter_reduce_rows_sorted, scatter_reduce_rows_counted, scatter_reduce_rows_numbers;
 extern const prepare_scatter_reduce_variant prepare_scatter_reduce_by_slot;
 extern const gather_reduce_variant gather_reduce_segments;
 extern const split_variant split_stable, split_unordered, split_cub, split_by_index, split_by_sort, split_second_sort;
@@ -39,8 +39,8 @@ constexpr variant_table tables[] = {
           scatter_last_writer, scatter_bucketed_last>,
     table<prepare_scheduled>,
     table<scatter_reduce_atomic, scatter_reduce_sorted, scatter_reduce_tiled, scatter_reduce_bucketed>,
-    table<scatter_reduce_rows_short, scatter_reduce_rows_atomic, scatter_reduce_rows_sorted,
-          scatter_reduce_rows_counted, scatter_reduce_rows_numbers>,
+    table<scatter_reduce_rows_short, scatter_reduce_rows_leaders, scatter_reduce_rows_atomic,
+          scatter_reduce_rows_sorted, scatter_reduce_rows_counted, scatter_reduce_rows_numbers>,
     table<prepare_scatter_reduce_by_slot>,
     table<gather_reduce_segments>,
     table<split_stable, split_unordered, split_cub, split_by_index, split_by_sort, split_second_sort>,

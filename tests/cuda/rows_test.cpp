@@ -1,5 +1,6 @@
 // Reductions of rows on CUDA: lists that are cut into tiles, pieces and results of pieces, compared with the CPU's to
 // the bit where values are integers; any order; graphs; bad entries of long lists.
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -8,6 +9,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sheaf/gather_reduce.hpp>
+#include <sheaf/machine_profile.hpp>
 #include <sheaf/memory.hpp>
 #include <sheaf/spmm.hpp>
 
@@ -95,7 +97,8 @@ struct list_shape {
 TEST_F(CudaRows, LongListsHaveTheBitsOfTheCpu) {
   const context cpu = context::cpu(2);
   for (const list_shape& s : {list_shape{200'000, 20'000, 4}, list_shape{100'000, 300, 33}, list_shape{30'000, 7, 256},
-                              list_shape{60'000, 3'000'000, 2}, list_shape{5000, 1, 1000}}) {
+                              list_shape{60'000, 3'000'000, 2}, list_shape{5000, 1, 1000}, list_shape{4096, 500'000, 5},
+                              list_shape{4000, 300, 64}, list_shape{1, 9, 300}}) {
     const auto in = random_numbers<std::int32_t>(s.count * s.width, 1);
     const auto held = random_numbers<std::int32_t>(s.slots * s.width, 2);
     const on_device<std::int32_t> from(*ctx, in);
@@ -190,6 +193,91 @@ TEST_F(CudaRows, BadEntriesOfLongListsAreNamedAndTheContextLives) {
       EXPECT_NO_THROW(ctx->wait());
       EXPECT_NE(out.get(), expected);
       index.set(list);
+    }
+  }
+}
+
+TEST_F(CudaRows, BadEntriesOfShortListsAreNamedAndTheOthersCombined) {
+  constexpr std::uint64_t slots = 700;
+  for (const std::uint64_t count : {1, 3, 300, 4096}) {
+    auto list = random_list(count, slots, "half in one");
+    const std::uint64_t bad = count / 2;
+    list[bad] = static_cast<std::uint32_t>(slots);
+    list[count - 1] = static_cast<std::uint32_t>(slots + 3);
+    const auto in = random_numbers<std::uint32_t>(count * 8, 3);
+    std::vector<std::uint32_t> expected(slots * 8, 5);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      for (std::uint64_t k = 0; list[i] < slots && k < 8; ++k) expected[list[i] * 8 + k] += in[i * 8 + k];
+    }
+    const on_device<std::uint32_t> from(*ctx, in);
+    const on_device<std::uint32_t> index(*ctx, list);
+    for (const char* variant : {"cuda.short", "cuda.leaders"}) {
+      const on_device<std::uint32_t> out(*ctx, std::vector<std::uint32_t>(slots * 8, 5));
+      scatter_reduce(*ctx, from.rows(8), index.index(), out.rows(8), reduction::add, {.variant = variant});
+      expect_error(error_code::bad_index,
+                   fmt::format("scatter_reduce: index[{}] is {}, past the output's {} rows", bad, list[bad], slots),
+                   [&] { ctx->wait(); });
+      EXPECT_EQ(out.get(), expected) << variant << " of " << count;
+    }
+  }
+}
+
+/// A matrix of 16 entries a row, but for an empty row and one of 3000; columns at random or beside the diagonal.
+struct matrix_of_rows {
+  std::vector<std::uint32_t> offsets{0};
+  std::vector<std::uint32_t> columns;
+  std::vector<float> values;
+
+  matrix_of_rows(std::uint64_t rows, std::uint64_t column_count, bool is_banded) {
+    for (std::uint64_t r = 0; r < rows; ++r) {
+      const std::uint64_t entries = r == 11 ? 0 : r == 12 ? 3000 : 16;
+      for (std::uint64_t k = 0; k < entries; ++k) {
+        const std::uint64_t at = is_banded ? r * column_count / rows + k : inputs::mix(r * 5000 + k);
+        columns.push_back(static_cast<std::uint32_t>(at % column_count));
+        values.push_back(static_cast<float>(inputs::mix(r + k) % 19) - 9);
+      }
+      offsets.push_back(static_cast<std::uint32_t>(columns.size()));
+    }
+  }
+};
+
+TEST_F(CudaRows, ProductsInSlicesHaveTheBitsOfThoseInRows) {
+  constexpr std::uint64_t rows = 5000;
+  constexpr std::uint64_t columns = 4000;
+  for (const bool is_banded : {false, true}) {
+    matrix_of_rows matrix(rows, columns, is_banded);
+    for (const std::uint64_t width : {64, 96, 256, 1024}) {
+      const auto x = random_numbers<float>(columns * width, 7);
+      const auto held = random_numbers<float>(rows * width, 8);
+      const on_device<std::uint32_t> offsets(*ctx, matrix.offsets);
+      const on_device<std::uint32_t> named(*ctx, matrix.columns);
+      const on_device<float> values(*ctx, matrix.values);
+      const on_device<float> from(*ctx, x);
+      const csr_view a(rows, columns, offsets.index(), named.index(), values.numbers());
+      const auto product = [&](std::uint64_t cache_bytes, double beta) {
+        const context at = context::cuda(ctx->device());
+        machine m = at.profile();
+        m.cache_bytes = cache_bytes;
+        context(at).use(m);
+        const on_device<float> y(at, held);
+        spmm(at, a, from.rows(width), y.rows(width), {.alpha = 0.5, .beta = beta, .variant = "cuda.rows"});
+        at.wait();
+        return y.get();
+      };
+      for (const double beta : {0.0, 2.0}) {
+        const auto whole = product(std::uint64_t{1} << 40, beta);
+        const auto sliced = product(columns * width * sizeof(float) / 2, beta);
+        EXPECT_EQ(whole, sliced) << width;
+        // Row 3 by itself.
+        for (std::uint64_t k = 0; k < width; ++k) {
+          float sum = 0;
+          for (std::uint32_t j = matrix.offsets[3]; j < matrix.offsets[4]; ++j) {
+            sum = std::fma(x[matrix.columns[j] * width + k], matrix.values[j], sum);
+          }
+          const float expected = 0.5F * sum + static_cast<float>(beta) * held[3 * width + k];
+          ASSERT_NEAR(sliced[3 * width + k], expected, 1e-4F) << k;
+        }
+      }
     }
   }
 }

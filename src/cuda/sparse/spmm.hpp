@@ -20,9 +20,10 @@ inline row_types types_of_product(const spmm_problem& p) noexcept {
 /// The scratch of a product by rows.
 struct product_rows_scratch {
   long_list_scratch longs;
+  std::uint32_t* in_turn;  ///< the word of reduced_rows::in_turn
 
   product_rows_scratch(const spmm_problem& p, std::uint64_t rows, core::scratch_arrays& place)
-      : longs(p.matrix.entries, rows, p.sum_row_bytes(), place) {}
+      : longs(p.matrix.entries, rows, p.sum_row_bytes(), place), in_turn(place.take<std::uint32_t>(1)) {}
 };
 
 /// A matrix whose rows are summed: the caller's, or one that was transposed.

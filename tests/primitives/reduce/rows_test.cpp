@@ -122,6 +122,7 @@ TEST_P(EveryRowsVariant, CombinesAllRowsOfEverySlot) {
                {"cpu.owner", 200},
                {"cuda.numbers", 14},
                {"cuda.short", 700},
+               {"cuda.leaders", 700},
                {"cuda.sorted", 700},
                {"cuda.atomic", 170},
                {"cuda.counted", 88}});

@@ -33,6 +33,9 @@ struct reduced_rows {
   bool is_product = false;  ///< out = alpha * sum + beta * out, also where no row comes; beta unless reads_out is false
   double alpha = 1;
   double beta = 0;
+  /// Of products: null, or a word on the device. Where it is not 0, all rows are made slice by slice, a slice being the
+  /// values of slice_lanes lanes, so that the part of X that a slice reads stays in the cache.
+  const std::uint32_t* in_turn = nullptr;
   void* counts = nullptr;  ///< receives the number of rows that came to each; null: not wanted
   bool has_wide_counts = false;
 };
@@ -71,6 +74,9 @@ struct long_lists {
 constexpr std::uint32_t entries_of_piece = 1024;  ///< of a long segment; the last piece may have fewer
 constexpr std::uint32_t longest_uncut = 128;      ///< segment that one group of lanes combines
 constexpr std::uint32_t row_block_threads = 256;
+
+constexpr std::uint32_t slice_lanes_log2 = 3;  ///< of a slice of rows of X: 128 bytes, a line of the cache
+constexpr std::uint32_t slice_lanes = 1U << slice_lanes_log2;
 
 constexpr int pieces_bits = 36;
 constexpr unsigned long long pieces_mask = (1ULL << pieces_bits) - 1;

@@ -134,6 +134,11 @@ void combine_short_list(const context& ctx, const row_types& types, const listed
       types, [&]<class Types>(Types) { kernels_of<Types>::short_list(ctx, types, in, entries, bin_bits, out, guard); });
 }
 
+void combine_by_leaders(const context& ctx, const row_types& types, const listed_rows& in, std::uint64_t entries,
+                        const reduced_rows& out, const index_guard& guard) {
+  with_row_types(types, [&]<class Types>(Types) { kernels_of<Types>::leaders(ctx, types, in, entries, out, guard); });
+}
+
 void add_rows_in_any_order(const context& ctx, const row_types& types, const listed_rows& in, std::uint64_t entries,
                            const reduced_rows& out, const index_guard& guard) {
   with_row_types(types, [&]<class Types>(Types) { kernels_of<Types>::atomics(ctx, types, in, entries, out, guard); });

@@ -3,8 +3,9 @@
 #include "cuda/device/launch.cuh"
 #include "cuda/reduce/rows/atomics.cuh"
 #include "cuda/reduce/rows/calls.hpp"
+#include "cuda/reduce/rows/leaders.cuh"
+#include "cuda/reduce/rows/multiply.cuh"
 #include "cuda/reduce/rows/products.cuh"
-#include "cuda/reduce/rows/runs.cuh"
 #include "cuda/reduce/rows/tiles.cuh"
 
 // The bodies of row_kernels_of, for the source of each pair of types.
@@ -47,35 +48,29 @@ inline void clear_totals(const context& ctx, const long_lists& longs) {
   require(cudaMemsetAsync(longs.totals, 0, words * sizeof *longs.totals, ctx.stream()), ctx);
 }
 
-/// Queues multiply_runs() for weights of this type.
+/// Queues multiply_rows() for weights of this type.
 template <class In, class Sum, int Values, class Weight>
-void queue_runs_of(const context& ctx, const listed_rows& in, const listed_segments& segments, const reduced_rows& out,
-                   const long_lists& longs) {
-  constexpr run_shape narrow = run_of_narrow_rows;
-  constexpr run_shape wide = run_of_wide_rows(Values);
-  if constexpr (Values * sizeof(In) == 16) {
-    if (out.lanes_log2 >= least_wide_lanes_log2) {
-      launch(ctx, multiply_runs<In, Sum, Values, Weight, wide.rows, wide.in_flight, wide.blocks>,
-             blocks_of_groups(out, ceil_div(out.count, wide.rows)), in, segments, out, longs);
-      return;
-    }
-  }
-  launch(ctx, multiply_runs<In, Sum, Values, Weight, narrow.rows, narrow.in_flight, narrow.blocks>,
-         blocks_of_groups(out, out.count), in, segments, out, longs);
+void queue_products_of(const context& ctx, const listed_rows& in, const listed_segments& segments,
+                       const reduced_rows& out, const long_lists& longs) {
+  constexpr bool is_wide = Values * sizeof(In) == 16;
+  constexpr product_shape shape = is_wide ? shape_of_wide_lanes(Values) : shape_of_narrow_lanes;
+  const std::uint64_t blocks =
+      out.in_turn == nullptr ? blocks_of_groups(out, out.count) : blocks_of_slice(out) * slices_of(out);
+  launch(ctx, multiply_rows<In, Sum, Values, Weight, shape.in_flight, shape.blocks>, blocks, in, segments, out, longs);
 }
 
 /// The same, if there is such a kernel for the arguments; returns whether there is.
 template <class In, class Sum, int Values>
-bool queue_runs(const context& ctx, const listed_rows& in, const listed_segments& segments, const reduced_rows& out,
-                const long_lists& longs) {
+bool queue_products(const context& ctx, const listed_rows& in, const listed_segments& segments, const reduced_rows& out,
+                    const long_lists& longs) {
   if constexpr (std::is_floating_point_v<Sum>) {
-    if (multiplies_by_runs<Sum>(in, segments, out)) {
-      queue_runs_of<In, Sum, Values, Sum>(ctx, in, segments, out, longs);
+    if (is_plain_product<Sum>(in, segments, out)) {
+      queue_products_of<In, Sum, Values, Sum>(ctx, in, segments, out, longs);
       return true;
     }
     if constexpr (!std::is_same_v<In, Sum>) {
-      if (multiplies_by_runs<In>(in, segments, out)) {
-        queue_runs_of<In, Sum, Values, In>(ctx, in, segments, out, longs);
+      if (is_plain_product<In>(in, segments, out)) {
+        queue_products_of<In, Sum, Values, In>(ctx, in, segments, out, longs);
         return true;
       }
     }
@@ -92,7 +87,7 @@ void row_kernels_of<In, Sum>::segments(const context& ctx, const row_types& type
   if (has_lists || segments.faults != nullptr) clear_totals(ctx, longs);
   with_values_of_lane<In>(types.values_of_lane, [&](auto values) {
     const auto queue = [&](auto adds, auto weighted) {
-      if (!weighted() || !queue_runs<In, Sum, values()>(ctx, in, segments, out, longs)) {
+      if (!weighted() || !queue_products<In, Sum, values()>(ctx, in, segments, out, longs)) {
         launch(ctx, combine_segments<In, Sum, values(), adds(), weighted()>, blocks_of_groups(out, out.count), in,
                segments, out, longs);
       }
@@ -135,6 +130,17 @@ void row_kernels_of<In, Sum>::short_list(const context& ctx, const row_types& ty
       launch(ctx, combine_rows_of_short_list<In, Sum, values(), adds()>,
              std::max<std::uint64_t>(1, ceil_div(out.count, std::uint64_t{1} << bin_bits)), in, entries, bin_bits, out,
              guard);
+    });
+  });
+}
+
+template <class In, class Sum>
+void row_kernels_of<In, Sum>::leaders(const context& ctx, const row_types& types, const listed_rows& in,
+                                      std::uint64_t entries, const reduced_rows& out, const index_guard& guard) {
+  with_values_of_lane<In>(types.values_of_lane, [&](auto values) {
+    with_adds(out.op, [&](auto adds) {
+      launch(ctx, combine_rows_of_leaders<In, Sum, values(), adds()>, entries, in, static_cast<std::uint32_t>(entries),
+             out, guard);
     });
   });
 }

@@ -61,6 +61,11 @@ void combine_sorted_tiles(const context& ctx, const row_types& types, const list
 void combine_short_list(const context& ctx, const row_types& types, const listed_rows& in, std::uint64_t entries,
                         std::uint32_t bin_bits, const reduced_rows& out, const index_guard& guard);
 
+/// Queues the reduction of a list of which every entry has a block, by one kernel. Rows of out that no entry names stay
+/// as they are.
+void combine_by_leaders(const context& ctx, const row_types& types, const listed_rows& in, std::uint64_t entries,
+                        const reduced_rows& out, const index_guard& guard);
+
 /// Queues additions to out, whose type is that of sums, by atomics.
 void add_rows_in_any_order(const context& ctx, const row_types& types, const listed_rows& in, std::uint64_t entries,
                            const reduced_rows& out, const index_guard& guard);
@@ -91,6 +96,8 @@ struct row_kernels_of {
                     const reduced_rows& out, const long_lists& longs);
   static void short_list(const context& ctx, const row_types& types, const listed_rows& in, std::uint64_t entries,
                          std::uint32_t bin_bits, const reduced_rows& out, const index_guard& guard);
+  static void leaders(const context& ctx, const row_types& types, const listed_rows& in, std::uint64_t entries,
+                      const reduced_rows& out, const index_guard& guard);
   static void atomics(const context& ctx, const row_types& types, const listed_rows& in, std::uint64_t entries,
                       const reduced_rows& out, const index_guard& guard);
   static void products(const context& ctx, const row_types& types, const listed_rows& in,
