@@ -166,6 +166,12 @@ def small_calls(device, seconds):
     row("`sheaf.gather`", microseconds(plain), "operator `sheaf::gather`", microseconds(dispatcher))
     dispatcher = lambda: operator(leaf, index)  # noqa: E731
     row("gather, recorded", microseconds(ours), "operator, recorded", microseconds(dispatcher))
+    # Of no rows nothing is queued: the host's work alone, which the device's may hide.
+    none = index[:0]
+    plain, direct = lambda: sheaf.gather(table, none), lambda: sheaf.torch.gather(table, none)  # noqa: E731
+    row("`sheaf.gather` of no rows", microseconds(plain), "`sheaf.torch.gather`", microseconds(direct))
+    dispatcher = lambda: operator(table, none)  # noqa: E731
+    row("`sheaf.gather` of no rows", microseconds(plain), "operator `sheaf::gather`", microseconds(dispatcher))
 
 
 def main():

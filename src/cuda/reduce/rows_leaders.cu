@@ -11,8 +11,8 @@ namespace {
 using namespace primitives;
 
 struct leader_rows_tuning {
-  double steps = 3;       ///< latency, in steps of the profile
-  double list_reads = 2;  ///< the list is read by every block, each byte in the time in which L2 moves so many
+  double steps = 1.5;       ///< latency, in steps of the profile
+  double list_reads = 3.3;  ///< the list is read by every block, each byte in the time in which L2 moves so many
 };
 constexpr leader_rows_tuning tuning_of_leader_rows;
 
