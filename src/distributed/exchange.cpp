@@ -1,0 +1,82 @@
+#include "distributed/exchange.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace sheaf::distributed {
+
+message_buffer::~message_buffer() {
+  if (memory_.size() == 0 || !state_.is_lost()) return;
+  // A leak by intent. Where there is no memory for the handle, std::bad_alloc would end the process: so nothrow.
+  auto* const kept = new (std::nothrow) buffer;
+  if (kept != nullptr) *kept = std::move(memory_);
+}
+
+std::uint64_t message_bytes(const group_state& state) noexcept {
+  return std::min(state.bounds.message_bytes, state.between->most_message_bytes());
+}
+
+std::vector<std::uint64_t> begins_of(std::span<const std::uint64_t> lengths, std::uint64_t unit) {
+  std::vector<std::uint64_t> begins(lengths.size() + 1);
+  for (std::size_t r = 0; r < lengths.size(); ++r) begins[r + 1] = begins[r] + lengths[r] * unit;
+  return begins;
+}
+
+exchange::exchange(group_state& state, std::span<const const_bytes> to, std::span<const mutable_bytes> from)
+    : state_(&state) {
+  const auto size = static_cast<std::size_t>(state.size);
+  const auto rank = static_cast<std::size_t>(state.rank);
+  if (to[rank].bytes != from[rank].bytes) {
+    throw error(error_code::internal, "an exchange with itself of different lengths");
+  }
+  if (to[rank].bytes > 0 && to[rank].data != from[rank].data) {
+    std::memcpy(from[rank].data, to[rank].data, to[rank].bytes);
+  }
+  // Ranks begin with different partners, so that no one of them is everybody's first.
+  for (std::size_t i = 1; i < size; ++i) {
+    const std::size_t next = (rank + i) % size;
+    const std::size_t last = (rank + size - i) % size;
+    if (to[next].bytes > 0) out_.push_back({static_cast<int>(next), to[next].data, to[next].bytes});
+    if (from[last].bytes > 0) in_.push_back({static_cast<int>(last), from[last].data, from[last].bytes});
+  }
+  begin_round();
+}
+
+exchange::~exchange() {
+  if (!is_done_) state_->between->cancel(started_);
+}
+
+// A pair's n-th messages match on both sides, because both cut at the same lengths.
+void exchange::begin_round() {
+  const std::uint64_t most = message_bytes(*state_);
+  std::vector<outgoing_message> out;
+  std::vector<incoming_message> in;
+  const auto cut = [most](auto& rest, auto& round) {
+    for (auto& message : rest) {
+      const std::uint64_t bytes = std::min(message.bytes, most);
+      round.push_back(message);
+      round.back().bytes = bytes;
+      message.data += bytes;
+      message.bytes -= bytes;
+    }
+    std::erase_if(rest, [](const auto& message) { return message.bytes == 0; });
+  };
+  cut(out_, out);
+  cut(in_, in);
+  started_ = state_->start(out, in);
+  is_done_ = started_ == 0;
+}
+
+bool exchange::advance() {
+  while (!is_done_ && state_->is_done(started_)) begin_round();
+  return is_done_;
+}
+
+void exchange::finish() {
+  while (!is_done_) {
+    state_->finish(started_);
+    begin_round();
+  }
+}
+
+}  // namespace sheaf::distributed

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include <sheaf/memory.hpp>
+
+#include "distributed/state.hpp"
+
+// All ranks send parts of any length to all ranks (MPI's all-to-all-v), in rounds of messages of bounded length.
+namespace sheaf::distributed {
+
+struct const_bytes {
+  const std::byte* data = nullptr;
+  std::uint64_t bytes = 0;
+};
+struct mutable_bytes {
+  std::byte* data = nullptr;
+  std::uint64_t bytes = 0;
+};
+
+/// Memory that messages read or write. If the group is lost, it is never given back: a message may still arrive.
+class message_buffer {
+ public:
+  message_buffer(group_state& state, std::uint64_t bytes) : state_(state), memory_(state.ctx, bytes) {}
+  message_buffer(message_buffer&&) noexcept = default;
+  ~message_buffer();
+  message_buffer& operator=(message_buffer&&) = delete;
+
+  std::byte* data() const noexcept { return memory_.data(); }
+  std::uint64_t size() const noexcept { return memory_.size(); }
+  template <class T>
+  std::span<T> as() const noexcept {
+    return {memory_.as<T>(), static_cast<std::size_t>(memory_.size() / sizeof(T))};
+  }
+  buffer release() noexcept { return std::move(memory_); }
+
+ private:
+  group_state& state_;
+  buffer memory_;
+};
+
+/// An exchange under way, directly between all pairs of ranks. Both sides of a pair give the same number of bytes; what
+/// ranks do not know of each other they tell by exchange_counts() before.
+class exchange {
+ public:
+  /// @param to    what each rank gets from this one
+  /// @param from  where that goes which each rank sends. A rank's part for itself is copied at once.
+  exchange(group_state& state, std::span<const const_bytes> to, std::span<const mutable_bytes> from);
+  exchange(const exchange&) = delete;
+  exchange& operator=(const exchange&) = delete;
+  ~exchange();
+
+  /// Sees to it that messages go on; true if all are done.
+  bool advance();
+  void finish();
+
+ private:
+  void begin_round();
+
+  group_state* state_;
+  std::vector<outgoing_message> out_;
+  std::vector<incoming_message> in_;
+  std::uint64_t started_ = 0;
+  bool is_done_ = false;
+};
+
+/// Most bytes of one message.
+std::uint64_t message_bytes(const group_state& state) noexcept;
+
+/// Parts of an array, one for each rank and one behind the other, from the bytes of each.
+std::vector<std::uint64_t> begins_of(std::span<const std::uint64_t> lengths, std::uint64_t unit = 1);
+
+}  // namespace sheaf::distributed

@@ -1,0 +1,128 @@
+#include <sheaf/distributed/group.hpp>
+
+#include <cmath>
+#include <cstring>
+#include <exception>
+#include <future>
+#include <system_error>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "core/startable.hpp"
+#include "distributed/collectives.hpp"
+
+namespace sheaf::distributed {
+namespace {
+
+void require_limits(const context& ctx, const limits& bounds) {
+  const auto refuse = [](const std::string& text) { throw error(error_code::bad_argument, "group: " + text); };
+  if (ctx.backend() != backend_kind::cpu)
+    refuse(fmt::format("a context of {}, but groups work on the CPU", name(ctx.backend())));
+  if (bounds.message_bytes == 0) refuse("messages of at most 0 bytes");
+  if (bounds.chunk_bytes == 0) refuse("chunks of at most 0 bytes");
+  if (bounds.two_level_ranks < 2)
+    refuse(fmt::format("two levels from {} ranks on, not from 2 or more", bounds.two_level_ranks));
+  if (!(bounds.wait_seconds >= 0)) refuse(fmt::format("a wait of {} seconds, not of 0 or more", bounds.wait_seconds));
+}
+
+}  // namespace
+
+group::group(const context& ctx, std::shared_ptr<transport> between, const limits& bounds) {
+  if (between == nullptr) throw error(error_code::bad_argument, "group: there is no transport");
+  if (between->size() < 1) throw error(error_code::device_failure, "group: the transport has no ranks");
+  // How ranks send is the first thing that they have to agree about.
+  limits safe;
+  safe.wait_seconds = bounds.wait_seconds >= 0 ? bounds.wait_seconds : 0;
+  state_ = std::make_shared<group_state>(ctx, std::move(between), safe);
+  collective(*this, [&](group_state& state, std::uint64_t) {
+    const agreed_value values[] = {{"limits::message_bytes", bounds.message_bytes},
+                                   {"limits::chunk_bytes", bounds.chunk_bytes},
+                                   {"limits::two_level_ranks", static_cast<std::uint64_t>(bounds.two_level_ranks)}};
+    state.agree("group", values, {}, [&] { require_limits(ctx, bounds); });
+    state.bounds = bounds;
+  });
+}
+
+int group::rank() const noexcept { return state_->rank; }
+int group::size() const noexcept { return state_->size; }
+const context& group::local() const noexcept { return state_->ctx; }
+const limits& group::bounds() const noexcept { return state_->bounds; }
+
+void group::wait() const {
+  collective(*this, [](group_state& state, std::uint64_t) {
+    state.ctx.wait();
+    // Messages are made where the report is: wordings are pointers of each process.
+    const core::index_report mine = state.take_report();
+    const std::uint64_t shared[] = {mine.call, mine.position};
+    std::string text;
+    if (mine.found()) text = core::message(mine);
+    const auto all = state.agree("wait", {}, shared, [] {});
+    std::size_t first = 0;
+    const auto report_of = [&](std::size_t r) {
+      return core::index_report{.call = all[r].shared[0], .position = all[r].shared[1]};
+    };
+    for (std::size_t r = 1; r < all.size(); ++r) {
+      if (report_of(r).before(report_of(first))) first = r;
+    }
+    if (!report_of(first).found()) return;
+    char told[256] = {};
+    std::strncpy(told, text.c_str(), sizeof told - 1);
+    std::vector<char> texts(all.size() * sizeof told);
+    all_gather(state, told, sizeof told, texts.data());
+    state.throw_shared(error_code::bad_index, texts.data() + first * sizeof told);
+  });
+}
+
+void group::abandon(const char* reason) const noexcept {
+  try {
+    state_->lose(error_code::device_failure, state_->rank, reason);
+  } catch (...) {
+    // It has been told.
+  }
+}
+
+void run_in_one_process(int ranks, int threads_per_rank, const limits& bounds,
+                        const std::function<void(const group&)>& work) {
+  const auto transports = transports_in_one_process(ranks);
+  std::vector<std::exception_ptr> thrown(transports.size());
+  const auto run = [&](std::size_t r) {
+    try {
+      const group mine(context::cpu(threads_per_rank), transports[r], bounds);
+      try {
+        work(mine);
+      } catch (const std::exception& failure) {
+        mine.abandon(failure.what());
+        throw;
+      } catch (...) {
+        mine.abandon("an exception that is not the library's");
+        throw;
+      }
+    } catch (...) {
+      thrown[r] = std::current_exception();
+    }
+  };
+  // No rank begins before all threads are there.
+  std::promise<bool> all_started;
+  const std::shared_future<bool> may_run = all_started.get_future().share();
+  std::vector<std::thread> threads;
+  try {
+    for (std::size_t r = 1; r < transports.size(); ++r) {
+      threads.emplace_back([&run, may_run, r] {
+        if (may_run.get()) run(r);
+      });
+    }
+  } catch (const std::system_error& failure) {
+    all_started.set_value(false);
+    for (std::thread& thread : threads) thread.join();
+    core::throw_unstartable(ranks, static_cast<int>(threads.size()) + 1, failure.code().value());
+  }
+  all_started.set_value(true);
+  run(0);
+  for (std::thread& thread : threads) thread.join();
+  for (const std::exception_ptr& exception : thrown) {
+    if (exception != nullptr) std::rethrow_exception(exception);
+  }
+}
+
+}  // namespace sheaf::distributed

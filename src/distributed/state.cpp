@@ -1,0 +1,197 @@
+#include "distributed/state.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "distributed/collectives.hpp"
+
+namespace sheaf::distributed {
+namespace {
+
+enum note_kind : std::int32_t { lost = 1, roll_call, present };
+
+template <std::size_t Size>
+void copy_text(char (&to)[Size], std::string_view from) noexcept {
+  const std::size_t length = std::min(from.size(), Size - 1);
+  std::memcpy(to, from.data(), length);
+  to[length] = 0;
+}
+
+constexpr int spins_before_yield = 64;
+constexpr std::chrono::milliseconds before_sleep{20};
+constexpr std::chrono::microseconds sleep_time{100};
+
+}  // namespace
+
+group_state::group_state(const context& of, std::shared_ptr<transport> carrier, const limits& given)
+    : ctx(of),
+      between(std::move(carrier)),
+      bounds(given),
+      rank(between->rank()),
+      size(between->size()),
+      present_(static_cast<std::size_t>(between->size())) {}
+
+void group_state::require_usable() const {
+  if (is_lost_) throw error(lost_code_, lost_text_);
+}
+
+void group_state::tell_lost(error_code code, int about, std::string_view text) noexcept {
+  control_note note{.kind = lost, .about = about, .code = static_cast<std::int32_t>(code)};
+  copy_text(note.text, text);
+  for (int to = 0; to < size; ++to) {
+    if (to != rank) between->post(to, note);
+  }
+}
+
+void group_state::lose(error_code code, int about, std::string_view text) {
+  if (!is_lost_) {
+    is_lost_ = true;
+    lost_code_ = code;
+    tell_lost(code, about, text);
+    lost_text_ = fmt::format("rank {}: {}", about, text);
+  }
+  is_shared_ = true;
+  throw error(lost_code_, lost_text_);
+}
+
+void group_state::hear() {
+  control_note note;
+  while (between->take(note)) {
+    switch (note.kind) {
+      case lost:
+        if (!is_lost_) {
+          is_lost_ = true;
+          lost_code_ = static_cast<error_code>(note.code);
+          lost_text_ = fmt::format("rank {}: {}", note.about, static_cast<const char*>(note.text));
+        }
+        break;
+      case roll_call: between->post(note.from, {.kind = present, .number = note.number}); break;
+      case present: present_[static_cast<std::size_t>(note.from)] = note.number; break;
+      default: break;
+    }
+  }
+  if (is_lost_) {
+    is_shared_ = true;
+    throw error(lost_code_, lost_text_);
+  }
+}
+
+// Ranks that wait answer, whatever they wait for; the one that is late does not.
+void group_state::call_roll() {
+  const std::uint64_t number = ++rolls_;
+  for (int to = 0; to < size; ++to) {
+    if (to != rank) between->post(to, {.kind = roll_call, .number = number});
+  }
+  const auto end = clock::now() + std::chrono::duration<double>(std::min(5.0, std::max(0.5, bounds.wait_seconds)));
+  const auto first_missing = [&] {
+    for (int r = 0; r < size; ++r) {
+      if (r != rank && present_[static_cast<std::size_t>(r)] != number) return r;
+    }
+    return -1;
+  };
+  while (first_missing() >= 0) {
+    if (clock::now() > end) {
+      lose(error_code::device_failure, first_missing(),
+           fmt::format("has not been heard of for {} s, in which rank {} waited for it", bounds.wait_seconds, rank));
+    }
+    hear();
+    std::this_thread::sleep_for(sleep_time);
+  }
+}
+
+bool group_state::is_done(std::uint64_t started) {
+  if (started == 0) return true;
+  const transfer_state now = between->poll(started);
+  if (now.state == transfer_state::kind::done) return true;  // a failure meanwhile is the next call's
+  if (now.state == transfer_state::kind::failed) {
+    hear();
+    if (now.rank < 0 && size > 1) call_roll();
+    lose(error_code::device_failure, now.rank < 0 ? rank : now.rank, now.reason);
+  }
+  hear();
+  return false;
+}
+
+void group_state::finish(std::uint64_t started) {
+  const auto begin = clock::now();
+  auto heard = begin;
+  try {
+    for (int spins = 0; !is_done(started); ++spins) {
+      if (spins < spins_before_yield) continue;
+      const auto now = clock::now();
+      if (now - begin < before_sleep) {
+        std::this_thread::yield();
+      } else {
+        std::this_thread::sleep_for(sleep_time);
+      }
+      if (bounds.wait_seconds > 0 && now - heard > std::chrono::duration<double>(bounds.wait_seconds)) {
+        call_roll();
+        heard = clock::now();
+      }
+    }
+  } catch (...) {
+    between->cancel(started);
+    throw;
+  }
+}
+
+std::uint64_t group_state::start(std::span<const outgoing_message> out, std::span<const incoming_message> in) {
+  if (out.empty() && in.empty()) return 0;
+  const std::uint64_t started = between->start(out, in);
+  if (started == 0) lose(error_code::device_failure, rank, "messages could not begin");
+  return started;
+}
+
+void group_state::throw_shared(error_code code, const std::string& text) {
+  is_shared_ = true;
+  throw error(code, text);
+}
+
+void group_state::note_refusal(call_header& header, error_code code, const char* text) noexcept {
+  header.code = static_cast<std::int32_t>(code);
+  copy_text(header.text, text);
+}
+
+std::vector<call_header> group_state::compare(std::string_view call, std::span<const agreed_value> values,
+                                              std::span<const std::uint64_t> shared, call_header& mine) {
+  copy_text(mine.call, call);
+  mine.value_count = static_cast<std::uint32_t>(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) mine.values[i] = values[i].value;
+  std::copy(shared.begin(), shared.end(), mine.shared.begin());
+  std::vector<call_header> all(static_cast<std::size_t>(size));
+  all_gather(*this, &mine, sizeof mine, all.data());
+  const call_header& first = all.front();
+  for (std::size_t r = 1; r < all.size(); ++r) {
+    if (std::strcmp(all[r].call, first.call) == 0) continue;
+    throw_shared(error_code::bad_argument,
+                 fmt::format("rank {} calls {}, but rank 0 calls {}", r, static_cast<const char*>(all[r].call),
+                             static_cast<const char*>(first.call)));
+  }
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    if (all[r].code < 0) continue;
+    throw_shared(static_cast<error_code>(all[r].code),
+                 fmt::format("rank {}: {}", r, static_cast<const char*>(all[r].text)));
+  }
+  for (std::size_t r = 1; r < all.size(); ++r) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (all[r].values[i] == first.values[i]) continue;
+      throw_shared(error_code::bad_argument, fmt::format("{}: {} is {} on rank {}, but {} on rank 0", call,
+                                                         values[i].what, all[r].values[i], r, first.values[i]));
+    }
+  }
+  return all;
+}
+
+std::uint64_t fingerprint(const layout& rows) noexcept {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const std::uint64_t begin : rows.begins()) {
+    hash = (hash ^ begin) * 0x100000001b3U;
+    hash ^= hash >> 29;
+  }
+  return hash;
+}
+
+}  // namespace sheaf::distributed

@@ -1,0 +1,130 @@
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <sheaf/distributed/group.hpp>
+#include <sheaf/distributed/layout.hpp>
+#include <sheaf/error.hpp>
+
+#include "core/index_report.hpp"
+
+namespace sheaf::distributed {
+
+/// A number that all ranks give a call alike, with its name for messages.
+struct agreed_value {
+  const char* what;
+  std::uint64_t value;
+};
+
+/// What one rank tells all others when a call begins.
+struct call_header {
+  static constexpr std::size_t most_values = 8;
+  static constexpr std::size_t most_text = 216;
+
+  char call[32] = {};
+  std::int32_t code = -1;  ///< an error_code; below 0: the rank refuses nothing
+  std::uint32_t value_count = 0;
+  std::array<std::uint64_t, most_values> values{};
+  std::array<std::uint64_t, most_values> shared{};
+  char text[most_text] = {};
+};
+
+/// What a group's handles share.
+class group_state {
+ public:
+  group_state(const context& ctx, std::shared_ptr<transport> between, const limits& bounds);
+
+  const context ctx;
+  const std::shared_ptr<transport> between;
+  limits bounds;
+  const int rank;
+  const int size;
+
+  bool is_lost() const noexcept { return is_lost_; }
+  /// Throws if the group is lost.
+  void require_usable() const;
+  /// The group is lost by this rank's failure; all others are told.
+  [[noreturn]] void lose(error_code code, int about, std::string_view text);
+  void tell_lost(error_code code, int about, std::string_view text) noexcept;
+
+  /// Waits for messages that have begun. Throws if the group is lost meanwhile.
+  void finish(std::uint64_t started);
+  /// Whether they are done, after a look at what other ranks say.
+  bool is_done(std::uint64_t started);
+  std::uint64_t start(std::span<const outgoing_message> out, std::span<const incoming_message> in);
+
+  /// Begins a call. `check` throws what is wrong with this rank's arguments; values are compared, and each rank's
+  /// `shared` numbers are returned. Throws on all ranks what the first rank refused, or how ranks disagree.
+  template <class Check>
+  std::vector<call_header> agree(std::string_view call, std::span<const agreed_value> values,
+                                 std::span<const std::uint64_t> shared, Check check) {
+    call_header mine;
+    try {
+      check();
+    } catch (const error& refusal) {
+      note_refusal(mine, refusal.code(), refusal.what());
+    } catch (const std::bad_alloc&) {
+      note_refusal(mine, error_code::out_of_memory, "host memory is short");
+    }
+    return compare(call, values, shared, mine);
+  }
+  /// Whether the exception under way was thrown on every rank alike.
+  bool is_shared() const noexcept { return is_shared_; }
+
+  std::uint64_t begin_call() noexcept {
+    is_shared_ = false;
+    return ++calls_;
+  }
+  void keep_first(const core::index_report& report) noexcept {
+    if (report.found() && report.before(first_report_)) first_report_ = report;
+  }
+  core::index_report take_report() noexcept { return std::exchange(first_report_, core::index_report{}); }
+  [[noreturn]] void throw_shared(error_code code, const std::string& text);
+
+ private:
+  using clock = std::chrono::steady_clock;
+
+  static void note_refusal(call_header& header, error_code code, const char* text) noexcept;
+  std::vector<call_header> compare(std::string_view call, std::span<const agreed_value> values,
+                                   std::span<const std::uint64_t> shared, call_header& mine);
+  void hear();
+  void call_roll();
+
+  bool is_lost_ = false;
+  bool is_shared_ = false;
+  error_code lost_code_ = error_code::internal;
+  std::string lost_text_;
+  std::uint64_t calls_ = 0;
+  std::uint64_t rolls_ = 0;
+  std::vector<std::uint64_t> present_;
+  core::index_report first_report_;
+};
+
+/// Runs a collective call: what leaves it on this rank alone ends it on all ranks.
+template <class Work>
+auto collective(const group& ranks, Work work) {
+  group_state& state = ranks.state();
+  state.require_usable();
+  const std::uint64_t call = state.begin_call();
+  try {
+    return work(state, call);
+  } catch (const error& thrown) {
+    if (state.is_shared()) throw;
+    state.lose(thrown.code(), state.rank, thrown.what());
+  } catch (const std::bad_alloc&) {
+    state.lose(error_code::out_of_memory, state.rank, "host memory is short");
+  } catch (...) {
+    state.lose(error_code::internal, state.rank, "an exception that is not the library's");
+  }
+}
+
+/// A number for a layout, which differs where layouts differ.
+std::uint64_t fingerprint(const layout& rows) noexcept;
+
+}  // namespace sheaf::distributed
