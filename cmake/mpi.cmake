@@ -1,0 +1,26 @@
+# SHEAF_MPIS: those of MPICH and Open MPI that are built, each into a shared object of its own. Debian has both side by
+# side; elsewhere mpi.h and the library are found where CMAKE_PREFIX_PATH says.
+set(SHEAF_MPI AUTO CACHE STRING
+  "Groups of MPI's processes: AUTO builds them for MPICH and Open MPI where these are found, or mpich, openmpi, OFF")
+set_property(CACHE SHEAF_MPI PROPERTY STRINGS AUTO "mpich;openmpi" mpich openmpi OFF)
+set(SHEAF_MPIS "")
+if(NOT SHEAF_MPI STREQUAL "OFF")
+  find_path(SHEAF_MPICH_INCLUDE mpi.h PATH_SUFFIXES mpich ${CMAKE_LIBRARY_ARCHITECTURE}/mpich NO_CMAKE_FIND_ROOT_PATH)
+  find_library(SHEAF_MPICH_LIBRARY mpich)
+  find_path(SHEAF_OPENMPI_INCLUDE mpi.h PATHS /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/openmpi/include
+    PATH_SUFFIXES openmpi ${CMAKE_LIBRARY_ARCHITECTURE}/openmpi NO_DEFAULT_PATH)
+  find_library(SHEAF_OPENMPI_LIBRARY mpi PATHS /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/openmpi/lib NO_DEFAULT_PATH)
+  mark_as_advanced(SHEAF_MPICH_INCLUDE SHEAF_MPICH_LIBRARY SHEAF_OPENMPI_INCLUDE SHEAF_OPENMPI_LIBRARY)
+  foreach(mpi IN ITEMS mpich openmpi)
+    string(TOUPPER ${mpi} MPI)
+    if(SHEAF_${MPI}_INCLUDE AND SHEAF_${MPI}_LIBRARY)
+      if(SHEAF_MPI STREQUAL "AUTO" OR mpi IN_LIST SHEAF_MPI)
+        list(APPEND SHEAF_MPIS ${mpi})
+      endif()
+    elseif(mpi IN_LIST SHEAF_MPI)
+      message(FATAL_ERROR "SHEAF_MPI asks for ${mpi}, of which mpi.h or the library is not found")
+    endif()
+  endforeach()
+endif()
+string(REPLACE ";" ", " found "${SHEAF_MPIS}")
+message(STATUS "MPI: ${found}")

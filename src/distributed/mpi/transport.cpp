@@ -1,0 +1,207 @@
+#include <cstring>
+#include <list>
+#include <unordered_map>
+
+#include <mpi.h>
+#include <sheaf/distributed/mpi.hpp>
+
+#include "distributed/mpi/process.hpp"
+
+// Compiled once with each MPI. It uses nothing of the library but declarations, so that its shared object goes with the
+// static library and with the shared one.
+namespace sheaf::distributed {
+namespace {
+
+constexpr int tag = 0;
+
+class mpi_communicator final : public transport {
+ public:
+  explicit mpi_communicator(MPI_Comm caller) {
+    if (!duplicate(caller, messages_) || !duplicate(caller, notes_)) return;
+    MPI_Comm_rank(messages_, &rank_);
+    MPI_Comm_size(messages_, &size_);
+    want_note();
+  }
+
+  ~mpi_communicator() override {
+    int is_finalized = 0;
+    MPI_Finalized(&is_finalized);
+    if (is_finalized != 0) return;
+    if (wanted_ != MPI_REQUEST_NULL) {
+      MPI_Cancel(&wanted_);
+      MPI_Wait(&wanted_, MPI_STATUS_IGNORE);
+    }
+    // Messages that were given up may still use a communicator, and a failed process keeps it from being freed.
+    if (has_failed_) return;
+    forget_sent_notes();
+    if (!sent_notes_.empty()) return;
+    if (messages_ != MPI_COMM_NULL) MPI_Comm_free(&messages_);
+    if (notes_ != MPI_COMM_NULL) MPI_Comm_free(&notes_);
+  }
+
+  int rank() const noexcept override { return rank_; }
+  int size() const noexcept override { return size_; }
+
+  std::uint64_t start(std::span<const outgoing_message> out, std::span<const incoming_message> in) noexcept override {
+    try {
+      under_way mine;
+      mine.requests.reserve(out.size() + in.size());
+      mine.expected.reserve(in.size());
+      std::vector<MPI_Request>& requests = mine.requests;
+      // Receives come first, so that messages need not wait in memory of MPI.
+      for (const incoming_message& m : in) {
+        mine.expected.push_back(static_cast<int>(m.bytes));
+        MPI_Request request = MPI_REQUEST_NULL;
+        note_error(MPI_Irecv(m.data, static_cast<int>(m.bytes), MPI_BYTE, m.from, tag, messages_, &request));
+        requests.push_back(request);
+      }
+      for (const outgoing_message& m : out) {
+        MPI_Request request = MPI_REQUEST_NULL;
+        note_error(MPI_Isend(m.data, static_cast<int>(m.bytes), MPI_BYTE, m.to, tag, messages_, &request));
+        requests.push_back(request);
+      }
+      mine.statuses.resize(requests.size());
+      running_.emplace(++started_, std::move(mine));
+      return started_;
+    } catch (...) {
+      has_failed_ = true;
+      return 0;
+    }
+  }
+
+  transfer_state poll(std::uint64_t started) noexcept override {
+    const auto found = running_.find(started);
+    if (has_failed_) return {transfer_state::kind::failed, -1, reason_};
+    if (found == running_.end()) return {transfer_state::kind::done};
+    under_way& mine = found->second;
+    int is_done = 0;
+    note_error(
+        MPI_Testall(static_cast<int>(mine.requests.size()), mine.requests.data(), &is_done, mine.statuses.data()));
+    if (has_failed_) return {transfer_state::kind::failed, -1, reason_};
+    if (is_done == 0) return {};
+    for (std::size_t i = 0; i < mine.expected.size(); ++i) {
+      int bytes = 0;
+      MPI_Get_count(&mine.statuses[i], MPI_BYTE, &bytes);
+      if (bytes == mine.expected[i]) continue;
+      has_failed_ = true;
+      std::strcpy(reason_, "messages of different lengths met");
+      return {transfer_state::kind::failed, mine.statuses[i].MPI_SOURCE, reason_};
+    }
+    running_.erase(found);
+    return {transfer_state::kind::done};
+  }
+
+  void cancel(std::uint64_t started) noexcept override {
+    const auto found = running_.find(started);
+    if (found == running_.end()) return;
+    has_failed_ = true;
+    std::vector<MPI_Request>& requests = found->second.requests;
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      if (requests[i] == MPI_REQUEST_NULL) continue;
+      if (i < found->second.expected.size()) MPI_Cancel(&requests[i]);
+      MPI_Request_free(&requests[i]);
+    }
+    running_.erase(found);
+  }
+
+  void post(int to, const control_note& note) noexcept override {
+    try {
+      forget_sent_notes();
+      sent_note& sent = sent_notes_.emplace_back();
+      sent.note = note;
+      sent.note.from = rank_;
+      if (MPI_Isend(&sent.note, sizeof sent.note, MPI_BYTE, to, tag, notes_, &sent.request) != MPI_SUCCESS)
+        sent.request = MPI_REQUEST_NULL;
+    } catch (...) {
+      // Without memory for a note the other rank is left to its limit of waiting.
+    }
+  }
+
+  bool take(control_note& note) noexcept override {
+    if (wanted_ == MPI_REQUEST_NULL) return false;
+    int has_come = 0;
+    MPI_Status status;
+    if (MPI_Test(&wanted_, &has_come, &status) != MPI_SUCCESS) {
+      // With fault tolerance a receive from any rank ends where one has failed.
+      if (wanted_ == MPI_REQUEST_NULL) want_note();
+      return false;
+    }
+    if (has_come == 0) return false;
+    note = came_;
+    want_note();
+    return true;
+  }
+
+ private:
+  struct under_way {
+    std::vector<MPI_Request> requests;  ///< those of receives come first
+    std::vector<MPI_Status> statuses;
+    std::vector<int> expected;  ///< bytes of each receive
+  };
+  struct sent_note {
+    control_note note;
+    MPI_Request request = MPI_REQUEST_NULL;
+  };
+
+  bool duplicate(MPI_Comm from, MPI_Comm& to) noexcept {
+    note_error(MPI_Comm_dup(from, &to));
+    if (!has_failed_) note_error(MPI_Comm_set_errhandler(to, MPI_ERRORS_RETURN));
+    return !has_failed_;
+  }
+
+  void note_error(int code) noexcept {
+    if (code == MPI_SUCCESS || has_failed_) return;
+    has_failed_ = true;
+    int length = 0;
+    if (MPI_Error_string(code, reason_, &length) != MPI_SUCCESS) std::strcpy(reason_, "MPI reported a failure");
+  }
+
+  void want_note() noexcept {
+    if (MPI_Irecv(&came_, sizeof came_, MPI_BYTE, MPI_ANY_SOURCE, tag, notes_, &wanted_) != MPI_SUCCESS)
+      wanted_ = MPI_REQUEST_NULL;
+  }
+
+  void forget_sent_notes() noexcept {
+    std::erase_if(sent_notes_, [](sent_note& sent) {
+      int is_done = 1;
+      if (sent.request != MPI_REQUEST_NULL) MPI_Test(&sent.request, &is_done, MPI_STATUS_IGNORE);
+      return is_done != 0;
+    });
+  }
+
+  MPI_Comm messages_ = MPI_COMM_NULL;
+  MPI_Comm notes_ = MPI_COMM_NULL;
+  MPI_Request wanted_ = MPI_REQUEST_NULL;
+  control_note came_;
+  int rank_ = 0;
+  int size_ = 0;
+  bool has_failed_ = false;
+  char reason_[MPI_MAX_ERROR_STRING] = "a failure before";
+  std::uint64_t started_ = 0;
+  std::unordered_map<std::uint64_t, under_way> running_;
+  std::list<sent_note> sent_notes_;
+};
+
+std::shared_ptr<transport> begin_process() {
+  int is_initialized = 0;
+  MPI_Initialized(&is_initialized);
+  int level = 0;
+  if (is_initialized == 0 && MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &level) != MPI_SUCCESS)
+    return nullptr;
+  return std::make_shared<mpi_communicator>(MPI_COMM_WORLD);
+}
+
+void end_process() { MPI_Finalize(); }
+void abort_processes(int code) { MPI_Abort(MPI_COMM_WORLD, code); }
+
+}  // namespace
+
+std::shared_ptr<transport> mpi_transport(MPI_Comm communicator) {
+  return std::make_shared<mpi_communicator>(communicator);
+}
+
+}  // namespace sheaf::distributed
+
+extern "C" SHEAF_API const sheaf::distributed::mpi_process sheaf_mpi_process;
+extern "C" const sheaf::distributed::mpi_process sheaf_mpi_process{
+    sheaf::distributed::begin_process, sheaf::distributed::end_process, sheaf::distributed::abort_processes};
