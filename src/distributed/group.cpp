@@ -11,6 +11,7 @@
 
 #include "core/startable.hpp"
 #include "distributed/collectives.hpp"
+#include "distributed/movement/routed_list.hpp"
 
 namespace sheaf::distributed {
 namespace {
@@ -49,28 +50,31 @@ int group::size() const noexcept { return state_->size; }
 const context& group::local() const noexcept { return state_->ctx; }
 const limits& group::bounds() const noexcept { return state_->bounds; }
 
+void throw_first_report(group_state& state) {
+  const core::index_report mine = state.take_report();
+  const std::uint64_t shared[] = {mine.call, mine.position};
+  const auto all = state.agree("wait", {}, shared, [] {});
+  const auto report_of = [&](std::size_t r) {
+    return core::index_report{.call = all[r].shared[0], .position = all[r].shared[1]};
+  };
+  std::size_t first = 0;
+  for (std::size_t r = 1; r < all.size(); ++r) {
+    if (report_of(r).before(report_of(first))) first = r;
+  }
+  if (!report_of(first).found()) return;
+  // The rank that has the report words it.
+  constexpr std::size_t most_text = 256;
+  char told[most_text] = {};
+  if (static_cast<int>(first) == state.rank) core::message(mine).copy(told, most_text - 1);
+  std::vector<char> texts(all.size() * most_text);
+  all_gather(state, told, most_text, texts.data());
+  state.throw_shared(error_code::bad_index, texts.data() + first * most_text);
+}
+
 void group::wait() const {
   collective(*this, [](group_state& state, std::uint64_t) {
     state.ctx.wait();
-    // Messages are made where the report is: wordings are pointers of each process.
-    const core::index_report mine = state.take_report();
-    const std::uint64_t shared[] = {mine.call, mine.position};
-    std::string text;
-    if (mine.found()) text = core::message(mine);
-    const auto all = state.agree("wait", {}, shared, [] {});
-    std::size_t first = 0;
-    const auto report_of = [&](std::size_t r) {
-      return core::index_report{.call = all[r].shared[0], .position = all[r].shared[1]};
-    };
-    for (std::size_t r = 1; r < all.size(); ++r) {
-      if (report_of(r).before(report_of(first))) first = r;
-    }
-    if (!report_of(first).found()) return;
-    char told[256] = {};
-    std::strncpy(told, text.c_str(), sizeof told - 1);
-    std::vector<char> texts(all.size() * sizeof told);
-    all_gather(state, told, sizeof told, texts.data());
-    state.throw_shared(error_code::bad_index, texts.data() + first * sizeof told);
+    throw_first_report(state);
   });
 }
 

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "distributed/movement/routing.hpp"
+#include "primitives/views.hpp"
+
+namespace sheaf::distributed {
+
+/// A list that was inspected once, whole.
+class routed_list {
+ public:
+  routed_list(group_state& state, const layout& of_rows, index_span index, std::uint64_t first, std::uint64_t call,
+              const core::index_wording& wording)
+      : rows(of_rows), way(state, owner_finder(of_rows), {index, first}, call, wording) {
+    way.finish_requests();
+  }
+
+  const layout rows;
+  routing way;
+};
+
+/// Throws unless this rank's part of an array has the rows that the layout says.
+void require_layout(std::string_view call, const group_state& state, const layout& rows, std::uint64_t count,
+                    std::string_view what);
+
+/// Position of this rank's first entry in the whole list, and the length of each rank's list, which is the `shared`
+/// number of that place.
+std::uint64_t first_position(const group_state& state, std::span<const call_header> headers, std::size_t place = 0);
+
+/// Inspects a list; throws its first bad entry on all ranks.
+std::shared_ptr<const routed_list> route_list(const group& ranks, std::string_view call, index_span index,
+                                              const layout& rows, const core::index_wording& wording);
+
+/// Throws what group::wait() would throw of the reports of all ranks.
+void throw_first_report(group_state& state);
+
+}  // namespace sheaf::distributed

@@ -1,0 +1,195 @@
+#include <sheaf/distributed/scatter.hpp>
+
+#include "distributed/grid.hpp"
+#include "distributed/movement/routed_list.hpp"
+#include "primitives/movement/scatter.hpp"
+#include "primitives/reduce/contract.hpp"
+
+namespace sheaf::distributed {
+namespace {
+
+constexpr std::string_view scatter_call = "scatter";
+constexpr std::string_view reduce_call = "scatter_reduce";
+
+/// Records on their way to the owners of the rows that a list names.
+class sent_records {
+ public:
+  sent_records(group_state& state, const routing& way, const_records in)
+      : way_(way),
+        width_(in.record_bytes),
+        packed_(state, way.asked_count() * width_),
+        came_(state, way.requested_count() * width_) {
+    way.pack(in, packed_.data());
+    const auto to = parts_to(packed_.data(), way.asked_begins(), width_, -1);
+    const auto from = parts_from(came_.data(), way.requested_begins(), width_, -1);
+    if (state.size >= state.bounds.two_level_ranks) {
+      exchange_parts(state, to, from);
+    } else {
+      on_their_way_.emplace(state, to, from);
+    }
+  }
+
+  /// The records that came, in the order of positions in the whole list.
+  const_records finish() {
+    if (on_their_way_) on_their_way_->finish();
+    return {came_.data(), way_.requested_count(), width_};
+  }
+
+ private:
+  const routing& way_;
+  std::uint64_t width_;
+  message_buffer packed_;
+  message_buffer came_;
+  std::optional<exchange> on_their_way_;
+};
+
+void write_to_rows(const group_state& state, const routing& way, const_records came, records out, duplicates repeated) {
+  if (way.requested_count() == 0) return;
+  scatter_options options;
+  options.duplicates = repeated;
+  sheaf::scatter(state.ctx, came, way.requested(), out, options);
+}
+
+void require_scatter(const group_state& state, const_records in, index_span index, records out, const layout& rows,
+                     duplicates repeated) {
+  primitives::require_enumerator(scatter_call, "duplicates", repeated, duplicates::last);
+  require_layout(scatter_call, state, rows, out.count, "out");
+  primitives::require_fit(scatter_call, state.ctx, in, "in", index, out, "out", /*writes_sequential=*/false);
+}
+
+std::uint64_t row_bytes(const const_value_rows& rows) noexcept { return rows.values_per_row * bytes(rows.type); }
+
+/// What sheaf::scatter_reduce says of these views, by a call on no entries.
+void require_reduce(const group_state& state, const_value_rows in, std::uint64_t entries, value_rows out,
+                    const layout& rows, reduction op, const scatter_reduce_rows_options& options) {
+  require_layout(reduce_call, state, rows, out.count, "out");
+  if (in.count != entries)
+    primitives::refuse("{}: index has {} entries, but in has {} rows", reduce_call, entries, in.count);
+  const_value_rows none = in;
+  none.count = 0;
+  scatter_reduce_rows_options checked = options;
+  checked.start = reduction_start::out;  // which changes nothing of out
+  checked.counts = {};
+  sheaf::scatter_reduce(state.ctx, none, index_span(nullptr, 0, index_type::u32), out, op, checked);
+  primitives::require_memory(reduce_call, state.ctx, in.data,
+                             in.count == 0 ? 0 : (in.count - 1) * in.stride_bytes + row_bytes(in), "in");
+}
+
+void reduce_rows(group_state& state, const routing& way, const_value_rows in, value_rows out, reduction op,
+                 const scatter_reduce_rows_options& options) {
+  const bool reads_values = op != reduction::count;
+  const std::uint64_t width = reads_values ? row_bytes(in) : 0;
+  if (!reads_values) {
+    const const_value_rows came(nullptr, way.requested_count(), in.values_per_row, in.type);
+    sheaf::scatter_reduce(state.ctx, came, way.requested(), out, op, options);
+    return;
+  }
+  sent_records sent(state, way, const_records(in.data, in.count, width, in.stride_bytes));
+  const const_records came = sent.finish();
+  sheaf::scatter_reduce(state.ctx, const_value_rows(came.data, came.count, in.values_per_row, in.type), way.requested(),
+                        out, op, options);
+}
+
+}  // namespace
+
+void scatter(const group& ranks, const_records in, index_span index, records out, const layout& out_rows,
+             duplicates repeated) {
+  collective(ranks, [&](group_state& state, std::uint64_t call) {
+    const agreed_value values[] = {{"the width of a record", in.record_bytes},
+                                   {"the layout of out", fingerprint(out_rows)},
+                                   {"duplicates", static_cast<std::uint64_t>(repeated)}};
+    const std::uint64_t shared[] = {index.count};
+    const auto headers =
+        state.agree(scatter_call, values, shared, [&] { require_scatter(state, in, index, out, out_rows, repeated); });
+    std::vector<std::uint64_t> counts;
+    for (const call_header& header : headers) counts.push_back(header.shared[0]);
+    list_chunks chunks = chunks_of(state, counts, in.record_bytes);
+    // The last of all positions wins only where records of all ranks are at hand in their order.
+    if (repeated == duplicates::last && chunks.count > 1) chunks = {*std::max_element(counts.begin(), counts.end()), 1};
+    const std::uint64_t first = first_position(state, headers);
+    const owner_finder owners(out_rows);
+    std::unique_ptr<routing> way;
+    std::unique_ptr<routing> way_before;
+    std::unique_ptr<sent_records> sent;
+    const auto write_before = [&] {
+      if (!sent) return;
+      write_to_rows(state, *way_before, sent->finish(), out, repeated);
+      sent.reset();
+    };
+    for (std::uint64_t chunk = 0; chunk < chunks.count; ++chunk) {
+      way = std::make_unique<routing>(state, owners,
+                                      list_part{chunk_of(index, chunks, chunk), first + chunk * chunks.entries}, call,
+                                      primitives::scatter_wording);
+      write_before();
+      way->finish_requests();
+      way_before = std::move(way);
+      sent = std::make_unique<sent_records>(state, *way_before, chunk_of(in, chunks, chunk));
+    }
+    write_before();
+  });
+}
+
+void scatter_reduce(const group& ranks, const_value_rows in, index_span index, value_rows out, const layout& out_rows,
+                    reduction op, const scatter_reduce_rows_options& options) {
+  collective(ranks, [&](group_state& state, std::uint64_t call) {
+    const agreed_value values[] = {{"values of a row", in.values_per_row},
+                                   {"the type of in", static_cast<std::uint64_t>(in.type)},
+                                   {"the type of out", static_cast<std::uint64_t>(out.type)},
+                                   {"the reduction", static_cast<std::uint64_t>(op)},
+                                   {"the layout of out", fingerprint(out_rows)}};
+    const std::uint64_t shared[] = {index.count};
+    const auto headers = state.agree(reduce_call, values, shared, [&] {
+      primitives::require_index_type(reduce_call, index.type, "index");
+      primitives::require_aligned(reduce_call, index.data, bytes(index.type), "index");
+      primitives::require_memory(reduce_call, state.ctx, index.data, index.count * bytes(index.type), "index");
+      require_reduce(state, in, index.count, out, out_rows, op, options);
+    });
+    routing way(state, owner_finder(out_rows), {index, first_position(state, headers)}, call,
+                primitives::scatter_reduce_wording);
+    way.finish_requests();
+    reduce_rows(state, way, in, out, op, options);
+  });
+}
+
+prepared_scatter prepare_scatter(const group& ranks, index_span index, const layout& out_rows) {
+  return {ranks, route_list(ranks, "prepare_scatter", index, out_rows, primitives::scatter_wording)};
+}
+
+void prepared_scatter::run(const_records in, records out, duplicates repeated) const {
+  collective(ranks_, [&](group_state& state, std::uint64_t) {
+    constexpr std::string_view call = "prepared_scatter::run";
+    const agreed_value values[] = {{"the width of a record", in.record_bytes},
+                                   {"duplicates", static_cast<std::uint64_t>(repeated)}};
+    state.agree(call, values, {}, [&] {
+      primitives::require_enumerator(call, "duplicates", repeated, duplicates::last);
+      require_layout(call, state, list_->rows, out.count, "out");
+      primitives::require_shape(call, in, "in");
+      primitives::require_shape(call, out, "out");
+      if (in.record_bytes != out.record_bytes)
+        primitives::refuse("{}: in has records of {} bytes, but out has {}", call, in.record_bytes, out.record_bytes);
+      if (in.count != list_->way.entries())
+        primitives::refuse("{}: in has {} records for a list of {} entries", call, in.count, list_->way.entries());
+      primitives::require_memory(call, state.ctx, in.data, primitives::extent(in), "in");
+      primitives::require_memory(call, state.ctx, out.data, primitives::extent(out), "out");
+      primitives::require_no_overlap(call, out.data, primitives::extent(out), "out", in.data, primitives::extent(in),
+                                     "in");
+    });
+    sent_records sent(state, list_->way, in);
+    write_to_rows(state, list_->way, sent.finish(), out, repeated);
+  });
+}
+
+void prepared_scatter::run_reduce(const_value_rows in, value_rows out, reduction op,
+                                  const scatter_reduce_rows_options& options) const {
+  collective(ranks_, [&](group_state& state, std::uint64_t) {
+    const agreed_value values[] = {{"values of a row", in.values_per_row},
+                                   {"the type of in", static_cast<std::uint64_t>(in.type)},
+                                   {"the type of out", static_cast<std::uint64_t>(out.type)},
+                                   {"the reduction", static_cast<std::uint64_t>(op)}};
+    state.agree("prepared_scatter::run_reduce", values, {},
+                [&] { require_reduce(state, in, list_->way.entries(), out, list_->rows, op, options); });
+    reduce_rows(state, list_->way, in, out, op, options);
+  });
+}
+
+}  // namespace sheaf::distributed
