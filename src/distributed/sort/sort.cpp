@@ -1,0 +1,261 @@
+#include <sheaf/distributed/sort.hpp>
+
+#include <memory>
+#include <numeric>
+
+#include <sheaf/split.hpp>
+
+#include "distributed/grid.hpp"
+#include "distributed/sort/moved_arrays.hpp"
+#include "distributed/sort/splitters.hpp"
+#include "primitives/views.hpp"
+
+namespace sheaf::distributed {
+namespace {
+
+/// Groups of rows that a rank gets one after another, so that one is sorted while the next one travels; each is worth a
+/// message.
+std::uint64_t groups_of(const group_state& state, std::uint64_t rows, std::uint64_t row_bytes) {
+  constexpr std::uint64_t most_groups = 4;
+  const std::uint64_t least_bytes = std::max<std::uint64_t>(1, state.bounds.chunk_bytes / 64);
+  const std::uint64_t share = rows / static_cast<std::uint64_t>(state.size) * row_bytes;
+  return state.size == 1 ? 1 : std::clamp<std::uint64_t>(share / least_bytes, 1, most_groups);
+}
+
+/// Local rows in the order of parts, array by array.
+struct packed_rows {
+  std::vector<message_buffer> arrays;
+  std::vector<std::uint64_t> offsets;  ///< of each part
+};
+
+/// Where parts of the sorted whole begin: `groups` for each rank.
+struct cut {
+  std::vector<std::uint64_t> positions;  ///< inner ones
+  layout where;
+};
+
+class moved_group {
+ public:
+  moved_group(group_state& state, const packed_rows& packed, std::span<const const_records> arrays,
+              std::uint64_t groups, std::uint64_t number)
+      : state_(state) {
+    const auto size = static_cast<std::size_t>(state.size);
+    std::vector<std::uint64_t> sent(size);
+    for (std::size_t r = 0; r < size; ++r) {
+      const std::size_t part = r * groups + number;
+      sent[r] = packed.offsets[part + 1] - packed.offsets[part];
+    }
+    begins_ = begins_of(exchange_counts(state, sent));
+    for (std::size_t a = 0; a < arrays.size(); ++a) {
+      const std::uint64_t width = arrays[a].record_bytes;
+      came_.push_back(std::make_unique<message_buffer>(state, begins_.back() * width));
+      std::vector<const_bytes> to(size);
+      std::vector<mutable_bytes> from(size);
+      for (std::size_t r = 0; r < size; ++r) {
+        to[r] = {packed.arrays[a].data() + packed.offsets[r * groups + number] * width, sent[r] * width};
+        from[r] = {came_.back()->data() + begins_[r] * width, (begins_[r + 1] - begins_[r]) * width};
+      }
+      if (state.size >= state.bounds.two_level_ranks) {
+        exchange_parts(state, to, from);
+      } else {
+        on_their_way_.push_back(std::make_unique<exchange>(state, to, from));
+      }
+    }
+  }
+
+  std::uint64_t count() const noexcept { return begins_.back(); }
+  const std::byte* array(std::size_t a) const noexcept { return came_[a]->data(); }
+  void finish() {
+    for (const auto& e : on_their_way_) e->finish();
+    on_their_way_.clear();
+  }
+
+ private:
+  group_state& state_;
+  std::vector<std::uint64_t> begins_;
+  std::vector<std::unique_ptr<message_buffer>> came_;
+  std::vector<std::unique_ptr<exchange>> on_their_way_;
+};
+
+template <class Part>
+packed_rows pack(group_state& state, std::span<const const_records> arrays, const Part* part_of, std::uint64_t count,
+                 std::uint64_t parts) {
+  packed_rows packed;
+  packed.offsets.assign(parts + 1, 0);
+  const split_key key = split_key::category(const_records(part_of, count, sizeof(Part)), parts);
+  for (const const_records& array : arrays) {
+    packed.arrays.emplace_back(state, count * array.record_bytes);
+    if (count > 0) {
+      sheaf::split(state.ctx, array, key, records(packed.arrays.back().data(), count, array.record_bytes),
+                   packed.offsets);
+    }
+  }
+  return packed;
+}
+
+/// Parts by key begin behind the ties of the splitters' keys, unless these begin there.
+template <class Key>
+layout layout_by_key(const std::vector<splitter<Key>>& at, std::uint64_t groups, int ranks, std::uint64_t rows) {
+  std::vector<std::uint64_t> begins(static_cast<std::size_t>(ranks) + 1, 0);
+  for (std::size_t r = 1; r < static_cast<std::size_t>(ranks); ++r) {
+    const splitter<Key>& s = at[r * groups - 1];
+    begins[r] = s.is_end ? rows : s.less + (s.ties_before() == 0 ? 0 : s.equal);
+  }
+  begins.back() = rows;
+  return layout::at(std::move(begins));
+}
+
+void sort_group(group_state& state, const moved_group& group, const sort_request& request, sorted_pairs& out,
+                std::uint64_t first) {
+  const std::uint64_t count = group.count();
+  if (count == 0) return;
+  const std::uint64_t width = request.keys.record_bytes;
+  const const_records keys(group.array(0), count, width);
+  const records keys_out(request.wants_keys ? out.keys.memory.data() + first * width : nullptr,
+                         request.wants_keys ? count : 0, width);
+  if (request.values.empty()) {
+    sheaf::sort_records(state.ctx, keys, request.key, keys_out);
+    return;
+  }
+  std::vector<sort_column> columns;
+  for (std::size_t v = 0; v < request.values.size(); ++v) {
+    const std::uint64_t bytes = request.values[v].record_bytes;
+    columns.push_back({const_records(group.array(v + 1), count, bytes),
+                       records(out.values[v].memory.data() + first * bytes, count, bytes)});
+  }
+  sheaf::sort_pairs(state.ctx, keys, request.key, request.wants_keys ? keys_out : records{}, columns);
+}
+
+}  // namespace
+
+std::uint64_t fingerprint(const sort_key& key) noexcept {
+  std::uint64_t hash = key.count;
+  const auto add = [&hash](std::uint64_t n) {
+    hash = (hash ^ n) * 0x9e3779b97f4a7c15U;
+    hash ^= hash >> 32;
+  };
+  for (std::size_t i = 0; i < std::min(key.count, sort_key::most_fields); ++i) {
+    const key_field& f = key.fields[i];
+    for (const std::uint64_t n : {f.offset, std::uint64_t{f.bytes}, static_cast<std::uint64_t>(f.type),
+                                  std::uint64_t{f.descending}, std::uint64_t{f.first_bit}, std::uint64_t{f.bit_count}})
+      add(n);
+  }
+  return hash;
+}
+
+sorted_pairs sort_between_ranks(group_state& state, const sort_request& request,
+                                std::span<const std::uint64_t> counts) {
+  const std::uint64_t mine = request.keys.count;
+  const std::uint64_t rows = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+  std::vector<const_records> arrays{request.keys};
+  arrays.insert(arrays.end(), request.values.begin(), request.values.end());
+  std::uint64_t row_bytes = 0;
+  for (const const_records& array : arrays) row_bytes += array.record_bytes;
+  const std::uint64_t groups = groups_of(state, rows, row_bytes);
+  const std::uint64_t parts = groups * static_cast<std::uint64_t>(state.size);
+  const layout even = layout::even(rows, state.size);
+  std::vector<std::uint64_t> positions;
+  for (int r = 0; r < state.size; ++r) {
+    const layout inner = layout::even(even.count(r), static_cast<int>(groups));
+    for (std::uint64_t g = 0; g < groups; ++g) positions.push_back(even.begin(r) + inner.begin(static_cast<int>(g)));
+  }
+  positions.erase(positions.begin());
+
+  sorted_pairs out;
+  out.where = even;
+  const key_layout key = layout_of(request.key);
+  const bool is_narrow_part = parts <= 256;
+  buffer part_of(state.ctx, mine * (is_narrow_part ? 1 : 4));
+  with_keys(request.keys, key, [&](const auto& keys) {
+    using keys_type = std::remove_cvref_t<decltype(keys)>;
+    const auto at = splitter_search<keys_type>(state, keys, mine, rows, key.bits).find(positions);
+    if (request.parts == balance::by_key) out.where = layout_by_key(at, groups, state.size, rows);
+    if (is_narrow_part) {
+      write_parts(state, keys, mine, at, request.parts, key.bits, part_of.as<std::uint8_t>());
+    } else {
+      write_parts(state, keys, mine, at, request.parts, key.bits, part_of.as<std::uint32_t>());
+    }
+  });
+  const packed_rows packed = is_narrow_part ? pack(state, arrays, part_of.as<std::uint8_t>(), mine, parts)
+                                            : pack(state, arrays, part_of.as<std::uint32_t>(), mine, parts);
+  part_of = buffer();
+
+  const std::uint64_t share = out.where.count(state.rank);
+  const auto own = [&](const const_records& of) {
+    return owned_records{buffer(state.ctx, share * of.record_bytes), share, of.record_bytes};
+  };
+  if (request.wants_keys) out.keys = own(request.keys);
+  for (const const_records& values : request.values) out.values.push_back(own(values));
+  std::uint64_t sorted = 0;
+  auto next = std::make_unique<moved_group>(state, packed, arrays, groups, 0);
+  for (std::uint64_t g = 0; g < groups; ++g) {
+    const auto here = std::move(next);
+    here->finish();
+    if (g + 1 < groups) next = std::make_unique<moved_group>(state, packed, arrays, groups, g + 1);
+    if (sorted + here->count() > share) throw error(error_code::internal, "sort: more rows than a rank's share came");
+    sort_group(state, *here, request, out, sorted);
+    sorted += here->count();
+  }
+  if (sorted != share) throw error(error_code::internal, "sort: fewer rows than a rank's share came");
+  return out;
+}
+
+namespace {
+
+std::vector<std::uint64_t> counts_of(const std::vector<call_header>& headers) {
+  std::vector<std::uint64_t> counts;
+  for (const call_header& header : headers) counts.push_back(header.shared[0]);
+  return counts;
+}
+
+void require_rows(const group_state& state, std::string_view call, const_records rows, std::string_view what) {
+  primitives::require_shape(call, rows, what);
+  primitives::require_memory(call, state.ctx, rows.data, primitives::extent(rows), what);
+}
+
+}  // namespace
+
+sorted_records sort_records(const group& ranks, const_records in, const sort_key& key, balance parts) {
+  return collective(ranks, [&](group_state& state, std::uint64_t) {
+    constexpr std::string_view call = "sort_records";
+    const agreed_value values[] = {{"the width of a row", in.record_bytes},
+                                   {"the key", fingerprint(key)},
+                                   {"balance", static_cast<std::uint64_t>(parts)}};
+    const std::uint64_t shared[] = {in.count};
+    const auto headers = state.agree(call, values, shared, [&] {
+      primitives::require_enumerator(call, "balance", parts, balance::by_key);
+      require_rows(state, call, in, "in");
+      sheaf::explain_sort_records(state.ctx, in, key);
+    });
+    sorted_pairs sorted = sort_between_ranks(state, {in, key, {}, parts, true}, counts_of(headers));
+    return sorted_records{std::move(sorted.keys), std::move(sorted.where)};
+  });
+}
+
+sorted_pairs sort_pairs(const group& ranks, const_records keys, const sort_key& key,
+                        std::span<const const_records> values, balance parts) {
+  return collective(ranks, [&](group_state& state, std::uint64_t) {
+    constexpr std::string_view call = "sort_pairs";
+    std::uint64_t widths = values.size();
+    for (const const_records& v : values) widths = widths * 65537 + v.record_bytes;
+    const agreed_value agreed[] = {{"the width of a row of keys", keys.record_bytes},
+                                   {"the key", fingerprint(key)},
+                                   {"the widths of values", widths},
+                                   {"balance", static_cast<std::uint64_t>(parts)}};
+    const std::uint64_t shared[] = {keys.count};
+    const auto headers = state.agree(call, agreed, shared, [&] {
+      primitives::require_enumerator(call, "balance", parts, balance::by_key);
+      require_rows(state, call, keys, "keys");
+      sheaf::explain_sort_records(state.ctx, keys, key);
+      if (values.size() > 8) primitives::refuse("{}: {} arrays of values, more than 8", call, values.size());
+      for (const const_records& v : values) {
+        require_rows(state, call, v, "an array of values");
+        if (v.count != keys.count)
+          primitives::refuse("{}: {} keys, but an array has {} values", call, keys.count, v.count);
+      }
+    });
+    return sort_between_ranks(state, {keys, key, {values.begin(), values.end()}, parts, true}, counts_of(headers));
+  });
+}
+
+}  // namespace sheaf::distributed

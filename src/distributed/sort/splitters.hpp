@@ -1,0 +1,259 @@
+#pragma once
+
+#include <algorithm>
+#include <map>
+
+#include "core/context_state.hpp"
+#include "core/parallel_tasks.hpp"
+#include "distributed/collectives.hpp"
+#include "distributed/sort/keys.hpp"
+
+// The keys at which parts of the sorted whole end, exactly: for each position, the key that is there, and how many rows
+// of that key lie before it. Histograms of digits narrow the keys down from the highest bits on; once few rows remain
+// in question, their keys are gathered on all ranks.
+namespace sheaf::distributed {
+
+template <class Key>
+struct splitter {
+  std::uint64_t position = 0;  ///< in the sorted whole
+  Key key{};                   ///< of the row at that position; the key's highest bits while the search goes on
+  std::uint64_t less = 0;      ///< rows of lower keys
+  std::uint64_t equal = 0;     ///< rows of this key
+  bool is_end = false;         ///< the position is behind the last row
+
+  std::uint64_t ties_before() const noexcept { return position - less; }
+};
+
+/// Parts of the local rows that threads share: [begin(b), begin(b + 1)).
+struct row_blocks {
+  std::uint64_t rows;
+  std::uint64_t blocks;
+
+  row_blocks(std::uint64_t count, int threads)
+      : rows(count), blocks(std::clamp<std::uint64_t>(count >> 15, 1, static_cast<std::uint64_t>(threads))) {}
+  std::uint64_t begin(std::uint64_t block) const noexcept {
+    return rows / blocks * block + std::min(block, rows % blocks);
+  }
+  template <class Use>
+  void for_each(Use use) const {
+    core::for_each_task(blocks, blocks, [&](std::uint64_t b) { use(b, begin(b), begin(b + 1)); });
+  }
+};
+
+template <class Keys>
+class splitter_search {
+ public:
+  using key = typename Keys::key;
+  using splitters = std::vector<splitter<key>>;
+
+  splitter_search(group_state& state, const Keys& keys, std::uint64_t count, std::uint64_t all_rows,
+                  std::uint32_t key_bits)
+      : state_(state), keys_(keys), blocks_(count, state.ctx.threads()), all_(all_rows), bits_(key_bits) {}
+
+  /// Collective. @param positions  ascending; the same on all ranks
+  splitters find(std::span<const std::uint64_t> positions) {
+    splitters found;
+    for (const std::uint64_t p : positions) found.push_back({.position = p, .is_end = p >= all_});
+    std::uint64_t in_question = all_;
+    const std::uint64_t few = std::max<std::uint64_t>(4096, all_ / static_cast<std::uint64_t>(state_.size) / 8);
+    for (std::uint32_t known = 0; known < bits_;) {
+      const std::vector<key> prefixes = prefixes_of(found);
+      if (prefixes.empty()) break;
+      if (in_question <= few) {
+        finish_with_keys(found, prefixes, bits_ - known);
+        break;
+      }
+      const std::uint32_t digit_bits = std::min(bits_ - known, prefixes.size() == 1 ? first_bits() : 8U);
+      in_question = narrow(found, prefixes, known, digit_bits);
+      known += digit_bits;
+    }
+    return found;
+  }
+
+ private:
+  /// One histogram over many bins saves a pass where there are rows for it.
+  std::uint32_t first_bits() const noexcept {
+    return std::clamp<std::uint32_t>(
+        static_cast<std::uint32_t>(std::bit_width(all_ / static_cast<std::uint64_t>(state_.size))) / 2 + 3, 8, 14);
+  }
+
+  static std::vector<key> prefixes_of(const splitters& found) {
+    std::vector<key> prefixes;
+    for (const auto& s : found) {
+      if (!s.is_end && (prefixes.empty() || !(prefixes.back() == s.key))) prefixes.push_back(s.key);
+    }
+    return prefixes;
+  }
+
+  /// Calls use(which prefix, key) for the rows of a block whose keys are in question.
+  template <class Use>
+  void for_rows(const std::vector<key>& prefixes, std::uint32_t low, std::uint64_t begin, std::uint64_t end,
+                Use use) const {
+    const bool all_count = low >= bits_;
+    for (std::uint64_t i = begin; i < end; ++i) {
+      const key k = keys_(i);
+      if (all_count) {
+        use(0, k);
+        continue;
+      }
+      const key high = above(k, low);
+      const auto at = std::lower_bound(prefixes.begin(), prefixes.end(), high);
+      if (at != prefixes.end() && *at == high) use(static_cast<std::uint64_t>(at - prefixes.begin()), k);
+    }
+  }
+
+  std::uint64_t narrow(splitters& found, const std::vector<key>& prefixes, std::uint32_t known,
+                       std::uint32_t digit_bits) {
+    const std::uint32_t low = bits_ - known - digit_bits;
+    const std::uint64_t bins = std::uint64_t{1} << digit_bits;
+    std::vector<std::vector<std::uint64_t>> counts(blocks_.blocks);
+    blocks_.for_each([&](std::uint64_t block, std::uint64_t begin, std::uint64_t end) {
+      std::vector<std::uint64_t> mine(prefixes.size() * bins);
+      for_rows(prefixes, low + digit_bits, begin, end, [&](std::uint64_t prefix, const key& k) {
+        ++mine[prefix * bins + (lowest_word(above(k, low)) & (bins - 1))];
+      });
+      counts[block] = std::move(mine);
+    });
+    std::vector<std::uint64_t>& sums = counts.front();
+    for (std::uint64_t b = 1; b < counts.size(); ++b) {
+      for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += counts[b][i];
+    }
+    all_add(state_, sums);
+    std::uint64_t in_question = 0;
+    std::uint64_t prefix = 0;
+    std::uint64_t last_bin = ~std::uint64_t{0};
+    for (auto& s : found) {
+      if (s.is_end) continue;
+      while (!(prefixes[prefix] == s.key)) ++prefix;
+      std::uint64_t bin = 0;
+      for (const std::uint64_t* const of = sums.data() + prefix * bins; s.less + of[bin] <= s.position; ++bin)
+        s.less += of[bin];
+      s.key = with_digit(s.key, digit_bits, bin);
+      s.equal = sums[prefix * bins + bin];
+      if (prefix * bins + bin != last_bin) in_question += s.equal;
+      last_bin = prefix * bins + bin;
+    }
+    return in_question;
+  }
+
+  void finish_with_keys(splitters& found, const std::vector<key>& prefixes, std::uint32_t low) {
+    std::vector<key> mine;
+    for_rows(prefixes, low, 0, blocks_.rows, [&](std::uint64_t, const key& k) { mine.push_back(k); });
+    const gathered_bytes all = all_gather_parts(state_, std::as_bytes(std::span(mine)));
+    std::vector<key> keys(all.data.size() / sizeof(key));
+    if (!keys.empty()) std::memcpy(keys.data(), all.data.data(), all.data.size());
+    std::sort(keys.begin(), keys.end());
+    const auto high_below = [low](const key& k, const key& high) { return above(k, low) < high; };
+    for (auto& s : found) {
+      if (s.is_end) continue;
+      const auto first = low >= bits_ ? keys.begin() : std::lower_bound(keys.begin(), keys.end(), s.key, high_below);
+      const auto at = first + static_cast<std::ptrdiff_t>(s.ties_before());
+      s.key = *at;
+      const auto range = std::equal_range(first, keys.end(), s.key);
+      s.less += static_cast<std::uint64_t>(range.first - first);
+      s.equal = static_cast<std::uint64_t>(range.second - range.first);
+    }
+  }
+
+  group_state& state_;
+  const Keys& keys_;
+  row_blocks blocks_;
+  std::uint64_t all_;
+  std::uint32_t bits_;
+};
+
+/// Writes the part of each local row: the number of splitters at or before it in the sorted whole.
+template <class Keys, class Part>
+void write_parts(group_state& state, const Keys& keys, std::uint64_t count,
+                 const std::vector<splitter<typename Keys::key>>& at, balance parts, std::uint32_t key_bits,
+                 Part* part_of) {
+  using key = typename Keys::key;
+  std::size_t used = 0;  // splitters before the end
+  while (used < at.size() && !at[used].is_end) ++used;
+  // Keys among whose rows a part ends, with the local rows of that key that lie before it.
+  struct tie {
+    std::size_t first;  // of the splitters with this key
+    std::size_t last;
+  };
+  std::vector<key> bounds(used);
+  for (std::size_t s = 0; s < used; ++s) bounds[s] = at[s].key;
+  std::vector<tie> ties;
+  std::vector<key> tie_keys;
+  for (std::size_t s = 0; s < used; ++s) {
+    if (at[s].ties_before() == 0 || (!tie_keys.empty() && tie_keys.back() == at[s].key)) continue;
+    std::size_t first = s;
+    while (first > 0 && at[first - 1].key == at[s].key) --first;
+    std::size_t last = s;
+    while (last < used && at[last].key == at[s].key) ++last;
+    ties.push_back({first, last});
+    tie_keys.push_back(at[s].key);
+  }
+  const row_blocks blocks(count, state.ctx.threads());
+  const std::size_t tie_count = ties.size();
+  // Rows of a tie's key before each block, in the order of ranks and blocks.
+  std::vector<std::uint64_t> before(blocks.blocks * tie_count);
+  const auto tie_of = [&](const key& k) {
+    const auto found = std::lower_bound(tie_keys.begin(), tie_keys.end(), k);
+    return found != tie_keys.end() && *found == k ? static_cast<std::size_t>(found - tie_keys.begin()) : tie_count;
+  };
+  if (tie_count > 0 && parts == balance::exact) {
+    blocks.for_each([&](std::uint64_t block, std::uint64_t begin, std::uint64_t end) {
+      std::vector<std::uint64_t> mine(tie_count);
+      for (std::uint64_t i = begin; i < end; ++i) {
+        const std::size_t t = tie_of(keys(i));
+        if (t < tie_count) ++mine[t];
+      }
+      std::copy(mine.begin(), mine.end(), before.begin() + static_cast<std::ptrdiff_t>(block * tie_count));
+    });
+    std::vector<std::uint64_t> mine(tie_count);
+    for (std::uint64_t b = 0; b < blocks.blocks; ++b) {
+      for (std::size_t t = 0; t < tie_count; ++t) mine[t] += before[b * tie_count + t];
+    }
+    std::vector<std::uint64_t> all(tie_count * static_cast<std::size_t>(state.size));
+    all_gather(state, mine.data(), mine.size() * sizeof(std::uint64_t), all.data());
+    for (std::size_t t = 0; t < tie_count; ++t) {
+      std::uint64_t rows = 0;
+      for (std::size_t r = 0; r < static_cast<std::size_t>(state.rank); ++r) rows += all[r * tie_count + t];
+      for (std::uint64_t b = 0; b < blocks.blocks; ++b) rows += std::exchange(before[b * tie_count + t], rows);
+    }
+  }
+  // By the highest bits of a key: the parts that rows with these bits can be in.
+  const std::uint32_t table_bits = std::min<std::uint32_t>(key_bits, 12);
+  const std::uint32_t low = key_bits - table_bits;
+  std::vector<std::uint32_t> first_bound((std::size_t{1} << table_bits) + 1);
+  for (std::size_t s = 0, bin = 0; bin < first_bound.size(); ++bin) {
+    while (s < used && lowest_word(above(bounds[s], low)) < bin) ++s;
+    first_bound[bin] = static_cast<std::uint32_t>(s);
+  }
+  blocks.for_each([&](std::uint64_t block, std::uint64_t begin, std::uint64_t end) {
+    std::vector<std::uint64_t> seen(before.begin() + static_cast<std::ptrdiff_t>(block * tie_count),
+                                    before.begin() + static_cast<std::ptrdiff_t>((block + 1) * tie_count));
+    for (std::uint64_t i = begin; i < end; ++i) {
+      const key k = keys(i);
+      const std::uint64_t bin = lowest_word(above(k, low));
+      std::size_t s = first_bound[bin];
+      const std::size_t last = first_bound[bin + 1];
+      if (s < last) {
+        s = static_cast<std::size_t>(std::lower_bound(bounds.begin() + static_cast<std::ptrdiff_t>(s),
+                                                      bounds.begin() + static_cast<std::ptrdiff_t>(last), k) -
+                                     bounds.begin());
+        if (s < last && bounds[s] == k) {
+          const std::size_t t = tie_of(k);
+          if (t == tie_count) {
+            while (s < used && bounds[s] == k) ++s;
+          } else if (parts == balance::by_key) {
+            for (s = ties[t].first; s < ties[t].last && at[s].ties_before() == 0; ++s) {
+            }
+          } else {
+            const std::uint64_t position = seen[t]++;
+            for (s = ties[t].first; s < ties[t].last && at[s].ties_before() <= position; ++s) {
+            }
+          }
+        }
+      }
+      part_of[i] = static_cast<Part>(s);
+    }
+  });
+}
+
+}  // namespace sheaf::distributed
