@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include <sheaf/csr.hpp>
+#include <sheaf/distributed/group.hpp>
+#include <sheaf/distributed/layout.hpp>
+#include <sheaf/export.hpp>
+#include <sheaf/spmv.hpp>
+
+namespace sheaf::distributed {
+
+class matrix_part;
+
+/// What a preparation found on this rank.
+struct spmv_preparation {
+  std::uint64_t halo = 0;           ///< values of x that other ranks send for a product
+  std::uint64_t sent = 0;           ///< values of x that other ranks ask of this one
+  std::uint64_t interior_rows = 0;  ///< rows that are multiplied while these travel
+};
+
+/// A product by a matrix whose rows lie on all ranks. A handle: copies share what was prepared. The matrix's arrays
+/// must exist and stay as they are until the last copy is destroyed.
+class SHEAF_API prepared_spmv {
+ public:
+  /// y = alpha A x + beta y. Collective.
+  /// @param x  this rank's values, as many as the layout of columns says, of the type of A's values
+  /// @param y  this rank's values, as many as the layout of rows says, likewise; overlaps neither x nor A
+  /// @throws error(bad_argument) as sheaf::spmv does, or if ranks disagree; and what every call on a group may throw
+  /// The bits are those of sheaf::spmv of the whole matrix on the CPU, for any number of ranks. The work is done when
+  /// the call returns.
+  void run(const_values x, values y, double alpha = 1, double beta = 0) const;
+  const spmv_preparation& report() const noexcept { return report_; }
+
+  prepared_spmv(const group& ranks, std::shared_ptr<const matrix_part> matrix, const spmv_preparation& report)
+      : ranks_(ranks), matrix_(std::move(matrix)), report_(report) {}
+
+ private:
+  group ranks_;
+  std::shared_ptr<const matrix_part> matrix_;
+  spmv_preparation report_;
+};
+
+/// Finds what values of x the rows of each rank need of other ranks. Collective.
+/// @param a             this rank's rows, with the columns of the whole matrix. Places of entries are counted through
+/// the
+///                      ranks; offsets are those of this rank's arrays.
+/// @param rows, columns which rank has which rows of the matrix and of y, and which values of x; the same on all ranks
+/// @throws error(bad_index) for a fault of the matrix, on every rank: the first row that begins or ends past the
+/// entries of its rank or ends before it begins, or if there is none the entry of the lowest place whose column there
+/// is not; error(bad_argument) as sheaf::spmv does, if the layouts do not fit, or if ranks disagree; and what every
+/// call on a group may throw. Takes a column number of 4 bytes for each entry, or of 8 on ranks that need 2^32 columns
+/// or more.
+SHEAF_API prepared_spmv prepare_spmv(const group& ranks, const csr_view& a, const layout& rows, const layout& columns,
+                                     spmv_sums sums = spmv_sums::as_values);
+
+/// One product: a preparation and its run. @throws what these throw, a fault of the matrix too
+SHEAF_API void spmv(const group& ranks, const csr_view& a, const layout& rows, const layout& columns, const_values x,
+                    values y, const spmv_options& options = {});
+
+}  // namespace sheaf::distributed

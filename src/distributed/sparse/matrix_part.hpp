@@ -1,0 +1,60 @@
+#pragma once
+
+#include <sheaf/distributed/spmv.hpp>
+
+#include "distributed/movement/routed_list.hpp"
+#include "primitives/sparse/spmv.hpp"
+
+namespace sheaf::distributed {
+
+/// This rank's rows of a matrix, with columns that count the values of x where they lie at a product: for interior
+/// rows, which have columns of this rank alone, in this rank's part of x; for others in `gathered`, which holds the
+/// values that these rows need, in the order of columns: those of lower ranks, of this one, of higher ones.
+class matrix_part {
+ public:
+  /// Collective, amid a call. Throws a fault of the matrix on all ranks.
+  matrix_part(group_state& state, const csr_view& a, const layout& rows, const layout& columns, spmv_sums sums,
+              primitives::csr_call by, std::uint64_t call);
+
+  /// y = alpha A x + beta y, of checked vectors; collective.
+  void multiply(group_state& state, const void* x, void* y, double alpha, double beta) const;
+
+  const layout& rows() const noexcept { return rows_; }
+  const layout& columns() const noexcept { return columns_; }
+  value_type value() const noexcept { return a_.values.type; }
+  spmv_preparation report() const noexcept;
+
+ private:
+  /// Rows one behind the other, all interior or none.
+  struct run_of_rows {
+    std::uint64_t first;
+    std::uint64_t last;
+    bool is_interior;
+  };
+
+  void require_no_fault(group_state& state, const csr_view& a, spmv_sums sums, primitives::csr_call by,
+                        std::uint64_t call);
+  void take_rows(group_state& state, const csr_view& a);
+  void find_runs(const std::vector<bool>& has_remote_column);
+  void find_halo(group_state& state, std::uint64_t call);
+  void write_columns(group_state& state);
+  void multiply_runs(const context& ctx, bool interior, const void* x, void* y, double alpha, double beta) const;
+
+  int rank_;
+  layout rows_;
+  layout columns_;
+  spmv_sums sums_;
+  csr_view a_;  ///< the caller's rows, or a copy without gaps
+  buffer offsets_copy_;
+  buffer columns_copy_;
+  buffer values_copy_;
+  std::vector<run_of_rows> runs_;
+  std::vector<std::uint64_t> halo_;  ///< columns of other ranks, ascending
+  std::vector<std::uint64_t> own_;   ///< columns of this rank that rows of the boundary need, counted from its first
+  std::uint64_t halo_below_ = 0;     ///< those of lower ranks
+  std::unique_ptr<routing> way_;
+  buffer local_columns_;
+  index_type local_type_ = index_type::u32;
+};
+
+}  // namespace sheaf::distributed

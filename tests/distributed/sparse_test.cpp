@@ -1,0 +1,339 @@
+#include <cmath>
+#include <cstring>
+
+#include <sheaf/distributed/conjugate_gradient.hpp>
+
+#include "distributed/ranks.hpp"
+
+namespace sheaf::tests::distributed_sparse_test {
+namespace {
+
+using namespace distributed;
+
+/// A whole matrix, and a rank's part of it.
+template <class Value, class Column = std::uint32_t, class Offset = std::uint64_t>
+struct matrix {
+  std::uint64_t columns = 0;
+  std::vector<Offset> offsets{0};
+  std::vector<Column> column_of;
+  std::vector<Value> value_of;
+
+  std::uint64_t rows() const { return offsets.size() - 1; }
+  csr_view view() const { return {rows(), columns, offsets, column_of, value_of}; }
+  matrix part(const layout& of, int rank) const {
+    matrix out;
+    out.columns = columns;
+    const auto begin = static_cast<std::size_t>(of.begin(rank));
+    const auto end = static_cast<std::size_t>(of.end(rank));
+    for (std::size_t r = begin; r < end; ++r)
+      out.offsets.push_back(static_cast<Offset>(offsets[r + 1] - offsets[begin]));
+    out.column_of.assign(column_of.begin() + static_cast<std::ptrdiff_t>(offsets[begin]),
+                         column_of.begin() + static_cast<std::ptrdiff_t>(offsets[end]));
+    out.value_of.assign(value_of.begin() + static_cast<std::ptrdiff_t>(offsets[begin]),
+                        value_of.begin() + static_cast<std::ptrdiff_t>(offsets[end]));
+    return out;
+  }
+};
+
+enum class kind { banded, scattered, grid, long_row, empty_rows };
+constexpr kind all_kinds[] = {kind::banded, kind::scattered, kind::grid, kind::long_row, kind::empty_rows};
+
+template <class Value, class Column = std::uint32_t, class Offset = std::uint64_t>
+matrix<Value, Column, Offset> make(kind k, std::uint64_t rows, std::uint64_t columns) {
+  std::mt19937_64 random(rows + 7 * columns);
+  const auto number = [&] { return static_cast<Value>(static_cast<double>(random() % 20001) / 10000 - 1); };
+  matrix<Value, Column, Offset> a;
+  a.columns = columns;
+  for (std::uint64_t r = 0; r < rows; ++r) {
+    std::vector<std::uint64_t> of_row;
+    const std::uint64_t middle = rows == columns ? r : r * columns / rows;
+    if (k == kind::banded) {
+      for (std::uint64_t d = 0; d < 7; ++d) of_row.push_back((middle + columns + 3 - d) % columns);  // descending, too
+    } else if (k == kind::scattered) {
+      for (std::uint64_t i = 0; i < 5; ++i) of_row.push_back(random() % columns);
+    } else if (k == kind::grid) {
+      for (const std::int64_t d : {-100, -10, -1, 0, 1, 10, 100}) {
+        const std::int64_t c = static_cast<std::int64_t>(middle) + d;
+        if (c >= 0 && c < static_cast<std::int64_t>(columns)) of_row.push_back(static_cast<std::uint64_t>(c));
+      }
+    } else if (k == kind::long_row) {
+      for (std::uint64_t i = 0; i < (r == rows / 2 ? 9000U : 2U); ++i) of_row.push_back(random() % columns);
+    } else if (r % 3 == 1) {
+      of_row = {middle, middle, columns - 1};  // repeats
+    }
+    for (const std::uint64_t c : of_row) {
+      a.column_of.push_back(static_cast<Column>(c));
+      a.value_of.push_back(number());
+    }
+    a.offsets.push_back(static_cast<Offset>(a.column_of.size()));
+  }
+  return a;
+}
+
+template <class Value>
+std::vector<Value> vector_of(std::uint64_t count, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<Value> all(count);
+  for (Value& v : all) v = static_cast<Value>(static_cast<double>(random() % 200001) / 100000 - 1);
+  return all;
+}
+
+template <class Value>
+void expect_bits(const std::vector<Value>& got, const std::vector<Value>& right) {
+  ASSERT_EQ(got.size(), right.size());
+  for (std::size_t i = 0; i < got.size(); ++i)
+    ASSERT_EQ(std::memcmp(&got[i], &right[i], sizeof(Value)), 0) << i << ": " << got[i] << " and " << right[i];
+}
+
+template <class Value, class Column = std::uint32_t, class Offset = std::uint64_t>
+void check_product(const group& ranks, kind k, std::uint64_t rows, std::uint64_t columns, spread row_spread,
+                   spread column_spread, spmv_sums sums = spmv_sums::as_values) {
+  SCOPED_TRACE("kind " + std::to_string(static_cast<int>(k)) + ", " + std::to_string(rows) + " x " +
+               std::to_string(columns) + ", " + name(row_spread) + " rows, " + name(column_spread) + " columns");
+  const auto a = make<Value, Column, Offset>(k, rows, columns);
+  const auto x = vector_of<Value>(columns, 3);
+  const auto y_before = vector_of<Value>(rows, 4);
+  const layout row_parts = layout_of(row_spread, rows, ranks.size());
+  const layout column_parts = layout_of(column_spread, columns, ranks.size());
+  const auto mine = a.part(row_parts, ranks.rank());
+  const auto my_x = part_of(x, column_parts, ranks.rank());
+  const distributed::prepared_spmv prepared =
+      distributed::prepare_spmv(ranks, mine.view(), row_parts, column_parts, sums);
+  for (const double beta : {0.0, 0.75}) {
+    spmv_options options;
+    options.alpha = -1.5;
+    options.beta = beta;
+    options.sums = sums;
+    auto expected = y_before;
+    sheaf::spmv(context::cpu(1), a.view(), x, expected, options);
+    const auto right = part_of(expected, row_parts, ranks.rank());
+    auto y = part_of(y_before, row_parts, ranks.rank());
+    distributed::spmv(ranks, mine.view(), row_parts, column_parts, my_x, y, options);
+    expect_bits(y, right);
+    for (int run = 0; run < 2; ++run) {
+      y = part_of(y_before, row_parts, ranks.rank());
+      prepared.run(my_x, y, -1.5, beta);
+      expect_bits(y, right);
+    }
+  }
+}
+
+limits small_rounds() {
+  limits bounds;
+  bounds.message_bytes = 64;
+  return bounds;
+}
+limits grid_of_ranks() {
+  limits bounds;
+  bounds.two_level_ranks = 2;
+  return bounds;
+}
+
+TEST(DistributedSpmv, HasTheBitsOfOneProcess) {
+  for (const limits& bounds : {limits{}, small_rounds(), grid_of_ranks()}) {
+    on_ranks(
+        [](const group& ranks) {
+          for (const kind k : all_kinds) {
+            for (const spread s : all_spreads) {
+              check_product<double>(ranks, k, 1500, 1500, s, s);
+              check_product<float>(ranks, k, 1500, 700, s, spread::even);
+            }
+            check_product<double, std::int64_t, std::int32_t>(ranks, k, 700, 3000, spread::uneven, spread::one_has_all);
+            check_product<float>(ranks, k, 900, 900, spread::even, spread::even, spmv_sums::f64);
+          }
+          check_product<double>(ranks, kind::banded, 40000, 40000, spread::even, spread::even);  // has interior rows
+          check_product<double>(ranks, kind::grid, 40000, 40000, spread::even, spread::even);
+        },
+        bounds);
+  }
+}
+
+TEST(DistributedSpmv, MultipliesInteriorRowsWhileTheHaloTravels) {
+  on_ranks([](const group& ranks) {
+    const auto a = make<double>(kind::grid, 60000, 60000);
+    const layout rows = layout::even(60000, ranks.size(), 256);
+    const auto mine = a.part(rows, ranks.rank());
+    const distributed::spmv_preparation found = distributed::prepare_spmv(ranks, mine.view(), rows, rows).report();
+    const std::uint64_t sides = (ranks.rank() > 0 ? 1 : 0) + (ranks.rank() + 1 < ranks.size() ? 1 : 0);
+    EXPECT_EQ(found.halo, 100 * sides);
+    EXPECT_EQ(found.sent, 100 * sides);
+    EXPECT_GE(found.interior_rows, mine.rows() - 512);
+  });
+}
+
+TEST(DistributedSpmv, TakesRowsWithEndsOfTheirOwn) {
+  on_ranks([](const group& ranks) {
+    // Rows share places: row r has the places from r to r + 4.
+    const std::uint64_t n = 600;
+    std::vector<std::uint32_t> column(n + 4);
+    for (std::uint32_t i = 0; i < column.size(); ++i) column[i] = i * 7 % n;
+    const auto value = vector_of<double>(column.size(), 5);
+    std::vector<std::uint64_t> begins(n);
+    std::vector<std::uint64_t> ends(n);
+    for (std::uint64_t r = 0; r < n; ++r) ends[r] = (begins[r] = r) + 4;
+    const auto x = vector_of<double>(n, 6);
+    std::vector<double> expected(n);
+    sheaf::spmv(context::cpu(1), csr_view(n, n, begins, ends, column, value), x, expected);
+    const layout rows = layout::even(n, ranks.size());
+    const auto my_begins = part_of(begins, rows, ranks.rank());
+    const auto my_ends = part_of(ends, rows, ranks.rank());
+    std::vector<double> y(my_begins.size());
+    distributed::spmv(ranks, csr_view(y.size(), n, my_begins, my_ends, column, value), rows, rows,
+                      part_of(x, rows, ranks.rank()), y);
+    expect_bits(y, part_of(expected, rows, ranks.rank()));
+  });
+}
+
+TEST(DistributedSpmv, NamesTheFirstFaultOnEveryRank) {
+  on_ranks([](const group& ranks) {
+    const auto whole = make<double>(kind::grid, 1000, 1000);
+    const layout rows = layout::even(1000, ranks.size());
+    const auto x = part_of(vector_of<double>(1000, 1), rows, ranks.rank());
+    std::vector<double> y(x.size(), 7);
+    const auto said_of = [&](const matrix<double>& a) {
+      const auto mine = a.part(rows, ranks.rank());
+      const auto before = y;
+      const std::string said =
+          message_of(error_code::bad_index, [&] { distributed::spmv(ranks, mine.view(), rows, rows, x, y); });
+      EXPECT_EQ(y, before);
+      return said;
+    };
+    auto bad = whole;
+    bad.column_of[5000] = 1000;
+    bad.column_of[6000] = 4000;
+    std::string expected;
+    try {
+      std::vector<double> all(1000);
+      const context ctx = context::cpu(1);
+      sheaf::spmv(ctx, bad.view(), vector_of<double>(1000, 1), all);
+      ctx.wait();
+    } catch (const error& e) {
+      expected = e.what();
+    }
+    EXPECT_EQ(said_of(bad), expected);
+    // A row's fault on the last rank comes before.
+    auto mine = bad.part(rows, ranks.rank());
+    if (ranks.rank() == ranks.size() - 1) mine.offsets[3] = 1 << 20;
+    const std::string said =
+        message_of(error_code::bad_index, [&] { distributed::spmv(ranks, mine.view(), rows, rows, x, y); });
+    EXPECT_TRUE(
+        said.starts_with("spmv: row " + std::to_string(rows.begin(ranks.size() - 1) + 2) + " ends at 1048576, past"))
+        << said;
+    ranks.wait();
+  });
+}
+
+/// Symmetric, diagonally dominant.
+template <class Value>
+matrix<Value> system_of(std::uint64_t n, std::uint64_t reach) {
+  matrix<Value> a;
+  a.columns = n;
+  std::mt19937_64 random(n);
+  for (std::uint64_t r = 0; r < n; ++r) {
+    for (const std::int64_t d : {-static_cast<std::int64_t>(reach), std::int64_t{-1}, std::int64_t{0}, std::int64_t{1},
+                                 static_cast<std::int64_t>(reach)}) {
+      const std::int64_t c = static_cast<std::int64_t>(r) + d;
+      if (c < 0 || c >= static_cast<std::int64_t>(n)) continue;
+      a.column_of.push_back(static_cast<std::uint32_t>(c));
+      a.value_of.push_back(d == 0 ? static_cast<Value>(4.01 + static_cast<double>(r % 5)) : Value{-1});
+    }
+    a.offsets.push_back(a.column_of.size());
+  }
+  return a;
+}
+
+template <class Value>
+void check_system(const group& ranks, std::uint64_t n, const conjugate_gradient_options& given, bool starts_at_zero) {
+  SCOPED_TRACE(std::to_string(n) + " rows");
+  const auto a = system_of<Value>(n, n / 7 + 2);
+  const auto b = vector_of<Value>(n, 9);
+  auto x = starts_at_zero ? std::vector<Value>(n) : vector_of<Value>(n, 10);
+  const layout rows = layout::even(n, ranks.size(), system_block_rows);
+  auto mine = a.part(rows, ranks.rank());
+  auto my_x = part_of(x, rows, ranks.rank());
+  std::vector<double> history;
+  std::vector<double> my_history;
+  conjugate_gradient_options options = given;
+  options.history = &history;
+  options.variant = "cpu.fused";
+  const auto expected = sheaf::conjugate_gradient(context::cpu(1), a.view(), b, x, options);
+  options.history = &my_history;
+  options.variant = {};
+  const auto got =
+      distributed::conjugate_gradient(ranks, mine.view(), rows, part_of(b, rows, ranks.rank()), my_x, options);
+  EXPECT_EQ(got.reason, expected.reason);
+  EXPECT_EQ(got.iterations, expected.iterations);
+  EXPECT_EQ(got.residual, expected.residual);
+  EXPECT_EQ(got.target, expected.target);
+  EXPECT_EQ(got.b_norm, expected.b_norm);
+  EXPECT_EQ(my_history, history);
+  expect_bits(my_x, part_of(x, rows, ranks.rank()));
+}
+
+TEST(DistributedConjugateGradient, HasTheBitsOfOneProcess) {
+  for (const limits& bounds : {limits{}, grid_of_ranks()}) {
+    on_ranks(
+        [](const group& ranks) {
+          for (const std::uint64_t n : {1, 100, 256, 257, 3000, 20000}) {
+            conjugate_gradient_options options;
+            check_system<double>(ranks, n, options, true);
+            check_system<double>(ranks, n, options, false);
+            options.preconditioner = preconditioner::jacobi;
+            check_system<double>(ranks, n, options, true);
+            options.tolerance = 1e-4;
+            check_system<float>(ranks, n, options, false);
+            options.sums = spmv_sums::f64;
+            options.iteration_limit = 3;
+            check_system<float>(ranks, n, options, true);
+            options.keeps_last = true;
+            check_system<float>(ranks, n, options, true);
+            options = {};
+            options.tolerance = 0;
+            options.iteration_limit = 400;
+            if (n <= 257) check_system<double>(ranks, n, options, true);
+          }
+        },
+        bounds);
+  }
+}
+
+TEST(DistributedConjugateGradient, EndsOnAllRanksWhereOneAsks) {
+  on_ranks([](const group& ranks) {
+    const auto a = system_of<double>(2000, 40);
+    const layout rows = layout::even(2000, ranks.size(), system_block_rows);
+    const auto mine = a.part(rows, ranks.rank());
+    const auto b = part_of(vector_of<double>(2000, 2), rows, ranks.rank());
+    std::vector<double> x(b.size());
+    conjugate_gradient_options options;
+    const bool is_last = ranks.rank() == ranks.size() - 1;
+    if (is_last) options.progress = [](const conjugate_gradient_progress& p) { return p.iterations < 3; };
+    auto got = distributed::conjugate_gradient(ranks, mine.view(), rows, b, x, options);
+    EXPECT_EQ(got.reason, stop_reason::stopped);
+    EXPECT_EQ(got.iterations, 3U);
+    if (is_last)
+      options.progress = [](const conjugate_gradient_progress&) -> bool { throw std::runtime_error("mine"); };
+    try {
+      got = distributed::conjugate_gradient(ranks, mine.view(), rows, b, x, options);
+      EXPECT_FALSE(is_last);
+      EXPECT_EQ(got.reason, stop_reason::stopped);
+    } catch (const std::runtime_error& thrown) {
+      EXPECT_TRUE(is_last);
+      EXPECT_STREQ(thrown.what(), "mine");
+    }
+    ranks.wait();  // the group goes on
+    const layout odd = layout_of(spread::uneven, 2000, ranks.size());
+    if (ranks.size() == 1 || odd.begin(1) % system_block_rows == 0 || odd.count(1) == 0) return;
+    const auto part = a.part(odd, ranks.rank());
+    std::vector<double> other(part.rows());
+    EXPECT_EQ(message_of(error_code::bad_argument,
+                         [&] {
+                           distributed::conjugate_gradient(ranks, part.view(), odd, std::vector<double>(other.size()),
+                                                           other);
+                         }),
+              "rank 0: conjugate_gradient: part 1 of the rows begins at row " + std::to_string(odd.begin(1)) +
+                  ", not at a multiple of 256");
+  });
+}
+
+}  // namespace
+}  // namespace sheaf::tests::distributed_sparse_test
