@@ -14,6 +14,13 @@ foreach(kind IN ITEMS static shared)
   install(EXPORT sheaf_${kind} FILE sheaf_${kind}.cmake NAMESPACE sheaf:: DESTINATION ${SHEAF_CMAKE_DIR})
 endforeach()
 
+# The shared objects of MPI ask for nothing: an export set for each, because a user has one MPI.
+foreach(mpi IN LISTS SHEAF_MPIS)
+  set_target_properties(sheaf_${mpi} PROPERTIES EXPORT_NAME ${mpi})
+  install(TARGETS sheaf_${mpi} EXPORT sheaf_${mpi} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(EXPORT sheaf_${mpi} FILE sheaf_${mpi}.cmake NAMESPACE sheaf:: DESTINATION ${SHEAF_CMAKE_DIR})
+endforeach()
+
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/sheaf DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.hpp" PATTERN "*.cuh")
 install(FILES ${PROJECT_BINARY_DIR}/include/sheaf/version.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/sheaf)

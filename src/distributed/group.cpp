@@ -78,6 +78,17 @@ void group::wait() const {
   });
 }
 
+void group::agree(const std::function<void()>& check) const {
+  collective(*this, [&](group_state& state, std::uint64_t) { state.agree("agree", {}, {}, check); });
+}
+
+void group::require_same(const char* what, std::uint64_t number) const {
+  collective(*this, [&](group_state& state, std::uint64_t) {
+    const agreed_value values[] = {{what, number}};
+    state.agree("require_same", values, {}, [] {});
+  });
+}
+
 void group::abandon(const char* reason) const noexcept {
   try {
     state_->lose(error_code::device_failure, state_->rank, reason);

@@ -17,6 +17,7 @@ inline const names_by_name& layers_seen_by_layer() {
       {"core", {"core"}},
       {"plan", {"plan", "core"}},
       {"primitives", {"primitives", "plan", "core"}},
+      {"distributed", {"distributed", "primitives", "plan", "core"}},
       {"composition", {"primitives", "plan", "core"}},
       {"cpu", {"cpu", "primitives", "plan", "core"}},
       {"cuda", {"cuda", "primitives", "plan", "core"}},
@@ -38,9 +39,12 @@ inline const names_by_name& parts_seen_by_part() {
       {"lab/description", with_library({"lab/description", "lab/inputs"})},
       {"apps/sheaf/files", {"apps/sheaf/files", "plan", "core"}},
       {"apps/sheaf/mesh", with_library({"apps/sheaf/mesh", "apps/sheaf/files", "lab/inputs"})},
+      {"apps/sheaf/ranks",
+       with_library({"apps/sheaf/ranks", "apps/sheaf", "apps/sheaf/files", "apps/sheaf/subcommands", "apps/sheaf/mesh",
+                     "lab/description", "lab/inputs", "distributed"})},
       {"apps/sheaf",
        with_library({"apps/sheaf", "apps/sheaf/files", "apps/sheaf/mesh", "lab/description", "lab/inputs"})},
-      {"apps/sheaf/subcommands", with_library({"apps/sheaf/subcommands", "apps/sheaf", "apps/sheaf/files",
+      {"apps/sheaf/subcommands", with_library({"apps/sheaf/subcommands", "apps/sheaf/ranks", "apps/sheaf", "apps/sheaf/files",
                                                "apps/sheaf/mesh", "lab/description", "lab/inputs"})},
       {"lab/harness", with_library({"lab", "lab/harness", "lab/peers", "lab/spatter", "lab/description", "lab/inputs",
                                     "papers", "apps/sheaf", "apps/sheaf/files", "apps/sheaf/mesh", "cpu", "cuda"})},
@@ -76,6 +80,8 @@ inline const names& public_headers_for_all() {
 inline const names& layers_that_define(const std::string& public_header) {
   static const names_by_name rows{{"machine.hpp", {"plan"}}, {"sheaf.hpp", {}}};
   static const names primitives{"primitives"};
+  static const names distributed{"distributed"};
+  if (public_header.starts_with("distributed/")) return distributed;
   const auto row = rows.find(public_header);
   return row == rows.end() ? primitives : row->second;
 }

@@ -8,6 +8,7 @@ BEGIN {
   seen["cpu"] = " cpu primitives plan core "
   seen["cuda"] = " cuda primitives plan core "
   seen["opengl"] = " opengl primitives plan core "
+  seen["distributed"] = " distributed primitives plan core "
   seen["composition"] = " composition primitives plan core cpu cuda opengl "
   # These two functions are all that lower layers take from the composition.
   by_name["core:sheaf::core::composed()"] = 1

@@ -1,6 +1,7 @@
 #include <sheaf/gather.hpp>
 
 #include "apps/sheaf/checks/movement.hpp"
+#include "apps/sheaf/ranks/movements.hpp"
 #include "apps/sheaf/subcommands/movement.hpp"
 
 namespace sheaf::cli {
@@ -42,6 +43,7 @@ std::uint64_t device_bytes(const context& ctx, const const_records table, const 
 }
 
 void run(const movement_options& command) {
+  if (started_ranks() > 1 && !command.common.plans_only) return gather_on_ranks(command);
   require_output(command.output, {command.records_path, command.index});
   const context ctx = command.common.make_context();
   const io::record_file table(command.records_path, command.record_bytes);

@@ -1,6 +1,7 @@
 #include <filesystem>
 
 #include "apps/sheaf/checks/sort.hpp"
+#include "apps/sheaf/ranks/movements.hpp"
 #include "apps/sheaf/sort/external.hpp"
 #include "apps/sheaf/sort/key.hpp"
 #include "apps/sheaf/sort/record_source.hpp"
@@ -187,6 +188,14 @@ void print_sort_plan(const sort_job& job, const std::string& input) {
 
 void run(const sort_command& command) {
   require_options(command);
+  if (started_ranks() > 1 && !command.common.plans_only) {
+    const refused_option options[] = {{"--check", command.check},
+                                      {"--index", !command.index.empty()},
+                                      {"--memory", command.memory_bytes.has_value()}};
+    refuse_on_ranks(options);
+    return sort_on_ranks(
+        {command.common, command.in, command.output, command.keys, command.record_bytes, command.descending});
+  }
   const std::uint64_t memory_bytes =
       command.memory_bytes.value_or(std::max(core::host_available_bytes() / 2, jobs::least_external_bytes));
   if (!command.check) require_output(command.output, {command.in});

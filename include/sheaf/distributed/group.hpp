@@ -54,6 +54,14 @@ class SHEAF_API group {
   /// @throws error(bad_index)
   void wait() const;
 
+  /// Calls `check` on every rank. Throws on all ranks what the first rank on which it threw an error has thrown, its
+  /// rank named, and the group goes on: for what ranks do on their own between calls, such as opening files.
+  /// Collective.
+  void agree(const std::function<void()>& check) const;
+  /// Numbers that ranks have to have alike. Collective. @throws error(bad_argument) that names the first rank whose
+  /// number is not that of rank 0. @param what  of the number, for the message
+  void require_same(const char* what, std::uint64_t number) const;
+
   /// Makes a failure of this rank known to all ranks, whose calls end with it. For a caller that catches an exception
   /// of its own between two calls and will not make the next one. The group is lost then.
   void abandon(const char* reason) const noexcept;

@@ -64,6 +64,9 @@ class output_file {
   /// cannot have its name, none has: files that were there before are back. Where the file system cannot exchange
   /// names, files that were replaced by then stay replaced.
   static void commit_all(std::span<output_file* const> files);
+  /// The hidden name under which the bytes are kept until commit(): of a file of temporary_kind::named, to which others
+  /// write parts. Without reserved bytes, finish() leaves what they wrote behind the last write() as it is.
+  const std::string& temporary() const noexcept { return temporary_; }
   /// The folder of the output, behind symbolic links. Not of a stream.
   std::string folder() const;
 

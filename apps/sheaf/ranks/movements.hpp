@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "apps/sheaf/ranks/process.hpp"
+#include "apps/sheaf/subcommands/movement.hpp"
+
+// Subcommands on the processes of MPI: each reads its rows of the input, and writes its rows of the output.
+namespace sheaf::cli {
+
+struct sort_on_ranks_options {
+  const common_options& common;
+  std::string in;
+  std::string output;
+  std::vector<std::string> keys;
+  std::uint64_t record_bytes = 0;
+  bool descending = false;
+};
+void sort_on_ranks(const sort_on_ranks_options& options);
+
+void gather_on_ranks(const movement_options& options);
+
+}  // namespace sheaf::cli

@@ -1,0 +1,152 @@
+#include "apps/sheaf/ranks/process.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+
+#include <dlfcn.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include "distributed/mpi/process.hpp"
+#include "distributed/state.hpp"
+#include "plan/store/temporary_names.hpp"
+#include "primitives/enum_names.hpp"
+#include "primitives/views.hpp"
+
+namespace sheaf::cli {
+namespace {
+
+/// What launchers leave in the environment of the processes that they start.
+struct launcher {
+  const char* library;
+  const char* size;
+  const char* local_size;
+};
+constexpr launcher launchers[] = {
+    {"libsheaf_openmpi.so", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"},
+    {"libsheaf_mpich.so", "PMI_SIZE", "MPI_LOCALNRANKS"},
+};
+
+int number_in(const char* variable) {
+  const char* const text = std::getenv(variable);
+  if (text == nullptr) return 0;
+  const auto number = primitives::parse_number(text);
+  return number && *number <= 1'000'000 ? static_cast<int>(*number) : 0;
+}
+
+const launcher* launcher_here() {
+  for (const launcher& l : launchers) {
+    if (number_in(l.size) > 1) return &l;
+  }
+  return nullptr;
+}
+
+/// The shared object of the MPI that has started this process, beside the installed or built command, or where the
+/// system's loader looks.
+const distributed::mpi_process& load(const launcher& of) {
+  std::error_code none;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", none);
+  const std::filesystem::path prefix = program.parent_path().parent_path();
+  std::string reason;
+  for (const std::string& name : {(prefix / "lib" / of.library).string(),
+                                  (prefix / SHEAF_LIBRARY_FOLDER / of.library).string(), std::string(of.library)}) {
+    // Open MPI's components look for its symbols among all.
+    void* const library = dlopen(name.c_str(), RTLD_NOW | RTLD_GLOBAL);
+    if (library == nullptr) {
+      reason = dlerror();
+      continue;
+    }
+    const void* const found = dlsym(library, distributed::mpi_process_symbol);
+    if (found != nullptr) return *static_cast<const distributed::mpi_process*>(found);
+  }
+  throw error(error_code::backend_unavailable,
+              fmt::format("started as one of several processes, but {} cannot be loaded: {}", of.library, reason));
+}
+
+/// A rank has its share of the processors that it may run on, unless somebody says otherwise.
+int threads_of_rank(const common_options& common, const launcher& of) {
+  if (common.threads != 0) return common.threads;
+  for (const char* const variable : {"SHEAF_THREADS", "OMP_NUM_THREADS"}) {
+    const char* const text = std::getenv(variable);
+    if (text != nullptr && *text != '\0') return 0;
+  }
+  cpu_set_t processors;
+  CPU_ZERO(&processors);
+  const int all = sched_getaffinity(0, sizeof processors, &processors) == 0 ? CPU_COUNT(&processors) : 1;
+  // A launcher that binds its processes has divided already.
+  const bool is_bound = all < static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+  return std::max(1, is_bound ? all : all / std::max(1, number_in(of.local_size)));
+}
+
+struct ended {
+  exit_code exit = exit_done;
+  std::exception_ptr thrown;
+  bool is_of_all = true;
+  std::string message;
+};
+
+/// What is thrown while `work` runs, as this rank sees it.
+template <class Work>
+ended outcome(const std::optional<distributed::group>& ranks, Work work) {
+  ended end;
+  try {
+    work();
+    return end;
+  } catch (const error& thrown) {
+    end.exit = exit_code_of(thrown.code());
+    end.message = thrown.what();
+    end.thrown = std::current_exception();
+  } catch (const std::exception& thrown) {
+    end.exit = exit_internal;
+    end.message = thrown.what();
+    end.thrown = std::current_exception();
+  }
+  end.is_of_all = ranks && ranks->state().is_shared() && !ranks->state().is_lost();
+  return end;
+}
+
+}  // namespace
+
+int started_ranks() {
+  const launcher* const l = launcher_here();
+  return l == nullptr ? 1 : number_in(l->size);
+}
+
+void refuse_on_ranks(std::span<const refused_option> options) {
+  for (const refused_option& option : options) {
+    if (option.is_given) primitives::refuse("{} is not for several processes of MPI", option.name);
+  }
+}
+
+void work_on_ranks(const common_options& common, const std::function<void(const distributed::group&)>& work) {
+  const launcher& here = *launcher_here();
+  const distributed::mpi_process& mpi = load(here);
+  std::shared_ptr<distributed::transport> between = mpi.begin();
+  if (between == nullptr) throw error(error_code::backend_unavailable, "MPI cannot be initialized");
+  const int rank = between->rank();
+  std::optional<distributed::group> ranks;
+  const ended end = outcome(ranks, [&] {
+    ranks.emplace(context::cpu(threads_of_rank(common, here)), std::move(between));
+    work(*ranks);
+    ranks->wait();
+  });
+  if (end.thrown != nullptr && !end.is_of_all) {
+    // Others hear of it where they can; the launcher ends those that cannot.
+    if (ranks) ranks->abandon(end.message.c_str());
+    const std::string words =
+        fmt::format("sheaf {}: process {}: {}\n", common.command_name, rank, shown_on(stderr, end.message));
+    static_cast<void>(std::fwrite(words.data(), 1, words.size(), stderr));
+    std::fflush(stderr);
+    io::remove_temporaries();
+    mpi.abort(end.exit);
+    _exit(end.exit);
+  }
+  ranks.reset();
+  between.reset();
+  mpi.end();
+  if (end.thrown == nullptr) return;
+  if (rank == 0) std::rethrow_exception(end.thrown);
+  _exit(end.exit);
+}
+
+}  // namespace sheaf::cli
