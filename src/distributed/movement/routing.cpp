@@ -6,6 +6,7 @@
 #include "core/parallel_tasks.hpp"
 #include "distributed/collectives.hpp"
 #include "distributed/grid.hpp"
+#include "distributed/movement/record_copy.hpp"
 #include "primitives/index_reader.hpp"
 
 namespace sheaf::distributed {
@@ -13,26 +14,6 @@ namespace {
 
 /// Fewer entries than this are not worth a second thread.
 constexpr std::uint64_t least_block = 1 << 15;
-
-/// Copies of records of the widths that have loads and stores of their own; 0: any width.
-template <std::uint64_t Bytes>
-struct record_copy {
-  [[gnu::always_inline]] static void run(std::byte* to, const std::byte* from, std::uint64_t bytes) noexcept {
-    std::memcpy(to, from, Bytes == 0 ? bytes : Bytes);
-  }
-};
-
-template <class Use>
-void with_width(std::uint64_t bytes, Use use) {
-  switch (bytes) {
-    case 1: return use(record_copy<1>{});
-    case 2: return use(record_copy<2>{});
-    case 4: return use(record_copy<4>{});
-    case 8: return use(record_copy<8>{});
-    case 16: return use(record_copy<16>{});
-    default: return use(record_copy<0>{});
-  }
-}
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 #include <sheaf/split.hpp>
 
 #include "distributed/grid.hpp"
+#include "distributed/movement/record_copy.hpp"
 #include "distributed/sort/moved_arrays.hpp"
 #include "distributed/sort/splitters.hpp"
 #include "primitives/views.hpp"
@@ -77,9 +78,51 @@ class moved_group {
   std::vector<std::unique_ptr<exchange>> on_their_way_;
 };
 
+/// A pass over so few parts writes to each of them as to a stream of its own.
+constexpr std::uint64_t few_parts = 64;
+
+template <class Part>
+packed_rows pack_few(group_state& state, std::span<const const_records> arrays, const Part* part_of,
+                     std::uint64_t count, std::uint64_t parts) {
+  packed_rows packed;
+  packed.offsets.assign(parts + 1, 0);
+  const row_blocks blocks(count, state.ctx.threads());
+  std::vector<std::uint64_t> places(blocks.blocks * parts);
+  blocks.for_each([&](std::uint64_t block, std::uint64_t begin, std::uint64_t end) {
+    std::uint64_t counts[few_parts] = {};
+    for (std::uint64_t i = begin; i < end; ++i) ++counts[part_of[i]];
+    std::copy_n(counts, parts, places.data() + block * parts);
+  });
+  std::uint64_t at = 0;
+  for (std::uint64_t part = 0; part < parts; ++part) {
+    packed.offsets[part] = at;
+    for (std::uint64_t block = 0; block < blocks.blocks; ++block) at += std::exchange(places[block * parts + part], at);
+  }
+  packed.offsets[parts] = at;
+  for (const const_records& array : arrays) {
+    packed.arrays.emplace_back(state, count * array.record_bytes);
+    std::byte* const to = packed.arrays.back().data();
+    with_width(array.record_bytes, [&](auto copy) {
+      blocks.for_each([&](std::uint64_t block, std::uint64_t begin, std::uint64_t end) {
+        const std::uint64_t width = array.record_bytes;
+        std::byte* next[few_parts];
+        for (std::uint64_t part = 0; part < parts; ++part) next[part] = to + places[block * parts + part] * width;
+        const std::byte* from = array.data + begin * array.stride_bytes;
+        for (std::uint64_t i = begin; i < end; ++i, from += array.stride_bytes) {
+          std::byte*& place = next[part_of[i]];
+          copy.run(place, from, width);
+          place += width;
+        }
+      });
+    });
+  }
+  return packed;
+}
+
 template <class Part>
 packed_rows pack(group_state& state, std::span<const const_records> arrays, const Part* part_of, std::uint64_t count,
                  std::uint64_t parts) {
+  if (parts <= few_parts) return pack_few(state, arrays, part_of, count, parts);
   packed_rows packed;
   packed.offsets.assign(parts + 1, 0);
   const split_key key = split_key::category(const_records(part_of, count, sizeof(Part)), parts);

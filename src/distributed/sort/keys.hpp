@@ -26,7 +26,26 @@ inline key_number with_digit(const key_number& high, std::uint32_t bits, std::ui
 inline std::uint64_t lowest_word(std::uint64_t key) noexcept { return key; }
 inline std::uint64_t lowest_word(const key_number& key) noexcept { return key.word[0]; }
 
-/// Rows whose key is one number of 4 or 8 bytes, compared by all of its bits.
+/// Rows whose key is an unsigned number of 4 or 8 bytes that ascends.
+template <class Word>
+class plain_keys {
+ public:
+  using key = std::uint64_t;
+
+  plain_keys(const_records rows, const key_field& field)
+      : data_(rows.data + field.offset), stride_(rows.stride_bytes) {}
+  std::uint64_t operator()(std::uint64_t i) const noexcept {
+    Word word;
+    std::memcpy(&word, data_ + i * stride_, sizeof word);
+    return word;
+  }
+
+ private:
+  const std::byte* data_;
+  std::uint64_t stride_;
+};
+
+/// Rows whose key is another number of 4 or 8 bytes, compared by all of its bits.
 template <class Word>
 class word_keys {
  public:
@@ -106,6 +125,9 @@ template <class Use>
 auto with_keys(const_records rows, const key_layout& layout, Use use) {
   const key_field& first = layout.fields[0];
   const bool is_whole = layout.field_count == 1 && primitives::bits_of(first) == first.bytes * 8;
+  const bool is_plain = is_whole && first.type == key_type::unsigned_integer && !first.descending;
+  if (is_plain && first.bytes == 8) return use(plain_keys<std::uint64_t>(rows, first));
+  if (is_plain && first.bytes == 4) return use(plain_keys<std::uint32_t>(rows, first));
   if (is_whole && first.bytes == 8) return use(word_keys<std::uint64_t>(rows, first));
   if (is_whole && first.bytes == 4) return use(word_keys<std::uint32_t>(rows, first));
   if (primitives::is_narrow(layout)) return use(narrow_keys(rows, layout));

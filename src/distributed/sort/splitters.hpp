@@ -85,20 +85,41 @@ class splitter_search {
     return prefixes;
   }
 
-  /// Calls use(which prefix, key) for the rows of a block whose keys are in question.
-  template <class Use>
-  void for_rows(const std::vector<key>& prefixes, std::uint32_t low, std::uint64_t begin, std::uint64_t end,
-                Use use) const {
-    const bool all_count = low >= bits_;
-    for (std::uint64_t i = begin; i < end; ++i) {
-      const key k = keys_(i);
-      if (all_count) {
-        use(0, k);
-        continue;
-      }
+  /// Prefixes of keys, of which all bits from `low` on are known, by their highest bits: few keys get as far as the
+  /// search, whose branches nobody can predict.
+  struct known_prefixes {
+    const std::vector<key>& prefixes;
+    std::uint32_t low;
+    bool all_count;
+    std::uint32_t highest;
+    std::vector<char> may_be;
+
+    known_prefixes(const std::vector<key>& of, std::uint32_t from_bit, std::uint32_t bits)
+        : prefixes(of), low(from_bit), all_count(from_bit >= bits) {
+      constexpr std::uint32_t most_bits = 14;
+      const std::uint32_t table_bits = all_count ? 0 : std::min(bits - low, most_bits);
+      highest = bits - table_bits;
+      may_be.resize(std::size_t{1} << table_bits);
+      if (all_count) return;
+      for (const key& p : prefixes) may_be[lowest_word(above(p, highest - low))] = 1;
+    }
+    /// The number of the key's prefix; that of prefixes if it has none.
+    std::uint64_t operator()(const key& k) const noexcept {
+      if (all_count) return 0;
+      if (may_be[lowest_word(above(k, highest))] == 0) return prefixes.size();
       const key high = above(k, low);
       const auto at = std::lower_bound(prefixes.begin(), prefixes.end(), high);
-      if (at != prefixes.end() && *at == high) use(static_cast<std::uint64_t>(at - prefixes.begin()), k);
+      return at != prefixes.end() && *at == high ? static_cast<std::uint64_t>(at - prefixes.begin()) : prefixes.size();
+    }
+  };
+
+  /// Calls use(which prefix, key) for the rows of a block whose keys are in question.
+  template <class Use>
+  void for_rows(const known_prefixes& prefix_of, std::uint64_t begin, std::uint64_t end, Use use) const {
+    for (std::uint64_t i = begin; i < end; ++i) {
+      const key k = keys_(i);
+      const std::uint64_t prefix = prefix_of(k);
+      if (prefix < prefix_of.prefixes.size()) use(prefix, k);
     }
   }
 
@@ -106,10 +127,11 @@ class splitter_search {
                        std::uint32_t digit_bits) {
     const std::uint32_t low = bits_ - known - digit_bits;
     const std::uint64_t bins = std::uint64_t{1} << digit_bits;
+    const known_prefixes prefix_of(prefixes, low + digit_bits, bits_);
     std::vector<std::vector<std::uint64_t>> counts(blocks_.blocks);
     blocks_.for_each([&](std::uint64_t block, std::uint64_t begin, std::uint64_t end) {
       std::vector<std::uint64_t> mine(prefixes.size() * bins);
-      for_rows(prefixes, low + digit_bits, begin, end, [&](std::uint64_t prefix, const key& k) {
+      for_rows(prefix_of, begin, end, [&](std::uint64_t prefix, const key& k) {
         ++mine[prefix * bins + (lowest_word(above(k, low)) & (bins - 1))];
       });
       counts[block] = std::move(mine);
@@ -138,7 +160,8 @@ class splitter_search {
 
   void finish_with_keys(splitters& found, const std::vector<key>& prefixes, std::uint32_t low) {
     std::vector<key> mine;
-    for_rows(prefixes, low, 0, blocks_.rows, [&](std::uint64_t, const key& k) { mine.push_back(k); });
+    for_rows(known_prefixes(prefixes, low, bits_), 0, blocks_.rows,
+             [&](std::uint64_t, const key& k) { mine.push_back(k); });
     const gathered_bytes all = all_gather_parts(state_, std::as_bytes(std::span(mine)));
     std::vector<key> keys(all.data.size() / sizeof(key));
     if (!keys.empty()) std::memcpy(keys.data(), all.data.data(), all.data.size());
