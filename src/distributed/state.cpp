@@ -21,8 +21,7 @@ void copy_text(char (&to)[Size], std::string_view from) noexcept {
 }
 
 constexpr int spins_before_yield = 64;
-constexpr std::chrono::milliseconds before_sleep{20};
-constexpr std::chrono::microseconds sleep_time{100};
+constexpr double seconds_to_answer = 5;
 
 }  // namespace
 
@@ -80,25 +79,19 @@ void group_state::hear() {
 }
 
 // Ranks that wait answer, whatever they wait for; the one that is late does not.
-void group_state::call_roll() {
+int group_state::call_roll(double seconds) {
   const std::uint64_t number = ++rolls_;
   for (int to = 0; to < size; ++to) {
     if (to != rank) between->post(to, {.kind = roll_call, .number = number});
   }
-  const auto end = clock::now() + std::chrono::duration<double>(std::min(5.0, std::max(0.5, bounds.wait_seconds)));
-  const auto first_missing = [&] {
-    for (int r = 0; r < size; ++r) {
-      if (r != rank && present_[static_cast<std::size_t>(r)] != number) return r;
-    }
-    return -1;
-  };
-  while (first_missing() >= 0) {
-    if (clock::now() > end) {
-      lose(error_code::device_failure, first_missing(),
-           fmt::format("has not been heard of for {} s, in which rank {} waited for it", bounds.wait_seconds, rank));
-    }
+  const auto begin = clock::now();
+  for (int missing = 0;;) {
+    while (missing < size && (missing == rank || present_[static_cast<std::size_t>(missing)] == number)) ++missing;
+    if (missing == size) return -1;
+    const double waited = std::chrono::duration<double>(clock::now() - begin).count();
+    if (waited > seconds) return missing;
     hear();
-    std::this_thread::sleep_for(sleep_time);
+    between->give_way(waited);
   }
 }
 
@@ -108,8 +101,9 @@ bool group_state::is_done(std::uint64_t started) {
   if (now.state == transfer_state::kind::done) return true;  // a failure meanwhile is the next call's
   if (now.state == transfer_state::kind::failed) {
     hear();
-    if (now.rank < 0 && size > 1) call_roll();
-    lose(error_code::device_failure, now.rank < 0 ? rank : now.rank, now.reason);
+    const int about = now.rank >= 0 ? now.rank : call_roll(seconds_to_answer);
+    lose(error_code::device_failure, about < 0 ? rank : about,
+         fmt::format("messages failed on rank {}: {}", rank, now.reason));
   }
   hear();
   return false;
@@ -122,13 +116,14 @@ void group_state::finish(std::uint64_t started) {
     for (int spins = 0; !is_done(started); ++spins) {
       if (spins < spins_before_yield) continue;
       const auto now = clock::now();
-      if (now - begin < before_sleep) {
-        std::this_thread::yield();
-      } else {
-        std::this_thread::sleep_for(sleep_time);
-      }
+      between->give_way(std::chrono::duration<double>(now - begin).count());
       if (bounds.wait_seconds > 0 && now - heard > std::chrono::duration<double>(bounds.wait_seconds)) {
-        call_roll();
+        const int missing = call_roll(std::clamp(bounds.wait_seconds, 0.5, seconds_to_answer));
+        if (missing >= 0) {
+          lose(
+              error_code::device_failure, missing,
+              fmt::format("has not been heard of for {} s, in which rank {} waited for it", bounds.wait_seconds, rank));
+        }
         heard = clock::now();
       }
     }

@@ -94,7 +94,8 @@ class group_state {
   std::vector<call_header> compare(std::string_view call, std::span<const agreed_value> values,
                                    std::span<const std::uint64_t> shared, call_header& mine);
   void hear();
-  void call_roll();
+  /// The first rank that does not answer in so many seconds; -1: all do.
+  int call_roll(double seconds);
 
   bool is_lost_ = false;
   bool is_shared_ = false;

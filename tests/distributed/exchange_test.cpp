@@ -71,6 +71,16 @@ TEST(Exchange, BringsThemOverAGrid) {
   on_ranks([](const group& ranks) { exchange_all(ranks, exchange_over_grid); }, bounds);
 }
 
+TEST(Exchange, BringsThemBetweenManyRanks) {
+  if (!ranks_are_threads()) GTEST_SKIP() << "processes are not so many";
+  for (const int ranks : {33, 37, 64}) {
+    run_in_one_process(ranks, 1, {}, [](const group& g) {
+      exchange_all(g, exchange_parts);
+      exchange_all(g, directly);
+    });
+  }
+}
+
 TEST(Exchange, OverAGridHasRanksBetweenAllPairs) {
   for (int ranks = 1; ranks < 70; ++ranks) {
     const rank_grid grid(ranks);

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <thread>
 #include <vector>
 
 #include <sheaf/export.hpp>
@@ -71,9 +73,22 @@ class transport {
   /// Takes a note that has arrived; false where there is none.
   virtual bool take(control_note& note) noexcept = 0;
 
+  /// Called between two questions of a rank that waits, and has waited so many seconds: gives way to others. Ranks may be
+  /// more than processors.
+  virtual void give_way(double seconds_waited) noexcept;
+
   /// Whether this rank can read and write that rank's memory at that rank's addresses.
   virtual bool shares_memory_with(int) const noexcept { return false; }
 };
+
+inline void transport::give_way(double seconds_waited) noexcept {
+  constexpr double before_sleep = 0.02;
+  if (seconds_waited < before_sleep) {
+    std::this_thread::yield();
+  } else {
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+}
 
 /// Transports of `size` ranks in this process, one for each rank, each for a thread of its own.
 SHEAF_API std::vector<std::shared_ptr<transport>> transports_in_one_process(int size);

@@ -60,7 +60,9 @@ class mpi_communicator final : public transport {
         note_error(MPI_Isend(m.data, static_cast<int>(m.bytes), MPI_BYTE, m.to, tag, messages_, &request));
         requests.push_back(request);
       }
+      mine.open = requests.size();
       mine.statuses.resize(requests.size());
+      mine.places.resize(requests.size());
       running_.emplace(++started_, std::move(mine));
       return started_;
     } catch (...) {
@@ -74,19 +76,24 @@ class mpi_communicator final : public transport {
     if (has_failed_) return {transfer_state::kind::failed, -1, reason_};
     if (found == running_.end()) return {transfer_state::kind::done};
     under_way& mine = found->second;
-    int is_done = 0;
-    note_error(
-        MPI_Testall(static_cast<int>(mine.requests.size()), mine.requests.data(), &is_done, mine.statuses.data()));
+    int ended = 0;
+    note_error(MPI_Testsome(static_cast<int>(mine.requests.size()), mine.requests.data(), &ended, mine.places.data(),
+                            mine.statuses.data()));
     if (has_failed_) return {transfer_state::kind::failed, -1, reason_};
-    if (is_done == 0) return {};
-    for (std::size_t i = 0; i < mine.expected.size(); ++i) {
+    if (ended == MPI_UNDEFINED) ended = 0;
+    for (int i = 0; i < ended; ++i) {
+      const auto place = static_cast<std::size_t>(mine.places[static_cast<std::size_t>(i)]);
+      if (place >= mine.expected.size()) continue;  // sent
+      const MPI_Status& status = mine.statuses[static_cast<std::size_t>(i)];
       int bytes = 0;
-      MPI_Get_count(&mine.statuses[i], MPI_BYTE, &bytes);
-      if (bytes == mine.expected[i]) continue;
+      MPI_Get_count(&status, MPI_BYTE, &bytes);
+      if (bytes == mine.expected[place]) continue;
       has_failed_ = true;
       std::strcpy(reason_, "messages of different lengths met");
-      return {transfer_state::kind::failed, mine.statuses[i].MPI_SOURCE, reason_};
+      return {transfer_state::kind::failed, status.MPI_SOURCE, reason_};
     }
+    mine.open -= static_cast<std::size_t>(ended);
+    if (mine.open > 0) return {};
     running_.erase(found);
     return {transfer_state::kind::done};
   }
@@ -135,7 +142,9 @@ class mpi_communicator final : public transport {
  private:
   struct under_way {
     std::vector<MPI_Request> requests;  ///< those of receives come first
-    std::vector<MPI_Status> statuses;
+    std::vector<MPI_Status> statuses;   ///< of those that have ended at one time, and their places
+    std::vector<int> places;
+    std::size_t open = 0;
     std::vector<int> expected;  ///< bytes of each receive
   };
   struct sent_note {

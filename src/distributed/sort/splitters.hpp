@@ -56,14 +56,17 @@ class splitter_search {
     for (const std::uint64_t p : positions) found.push_back({.position = p, .is_end = p >= all_});
     std::uint64_t in_question = all_;
     const std::uint64_t few = std::max<std::uint64_t>(4096, all_ / static_cast<std::uint64_t>(state_.size) / 8);
-    for (std::uint32_t known = 0; known < bits_;) {
+    std::uint32_t known = 0;
+    if (all_ > few) known = take_common_bits(found);
+    while (known < bits_) {
       const std::vector<key> prefixes = prefixes_of(found);
       if (prefixes.empty()) break;
       if (in_question <= few) {
         finish_with_keys(found, prefixes, bits_ - known);
         break;
       }
-      const std::uint32_t digit_bits = std::min(bits_ - known, prefixes.size() == 1 ? first_bits() : 8U);
+      const std::uint32_t digit_bits =
+          std::min(bits_ - known, prefixes.size() == 1 ? first_bits() : bits_for(prefixes.size()));
       in_question = narrow(found, prefixes, known, digit_bits);
       known += digit_bits;
     }
@@ -71,10 +74,48 @@ class splitter_search {
   }
 
  private:
+  /// The highest bits that all keys have alike, which need no histogram: small numbers in wide keys have many.
+  std::uint32_t take_common_bits(splitters& found) {
+    std::vector<key> ends(2 * blocks_.blocks);  // the least and the largest key of each block
+    blocks_.for_each([&](std::uint64_t block, std::uint64_t begin, std::uint64_t end) {
+      if (begin == end) return;
+      key least = keys_(begin);
+      key most = least;
+      for (std::uint64_t i = begin + 1; i < end; ++i) {
+        const key k = keys_(i);
+        least = k < least ? k : least;
+        most = most < k ? k : most;
+      }
+      ends[2 * block] = least;
+      ends[2 * block + 1] = most;
+    });
+    // A rank without rows has none.
+    const gathered_bytes all =
+        all_gather_parts(state_, std::as_bytes(std::span(ends).first(blocks_.rows == 0 ? 0 : ends.size())));
+    ends.resize(all.data.size() / sizeof(key));
+    std::memcpy(ends.data(), all.data.data(), all.data.size());
+    const key least = *std::min_element(ends.begin(), ends.end());
+    const key most = *std::max_element(ends.begin(), ends.end());
+    std::uint32_t low = 0;
+    while (low < bits_ && !(above(least, low) == above(most, low))) ++low;
+    if (low == bits_) return 0;
+    const std::uint32_t known = bits_ - low;
+    // The last bit is left to a histogram, which counts rows, where all keys are equal.
+    const std::uint32_t taken = low == 0 ? known - 1 : known;
+    for (auto& s : found) s.key = s.is_end ? s.key : above(least, bits_ - taken);
+    return taken;
+  }
+
   /// One histogram over many bins saves a pass where there are rows for it.
   std::uint32_t first_bits() const noexcept {
     return std::clamp<std::uint32_t>(
         static_cast<std::uint32_t>(std::bit_width(all_ / static_cast<std::uint64_t>(state_.size))) / 2 + 3, 8, 14);
+  }
+
+  /// Histograms travel too: an eighth of a rank's rows in numbers, and no more.
+  std::uint32_t bits_for(std::uint64_t prefixes) const noexcept {
+    const std::uint64_t share = all_ / static_cast<std::uint64_t>(state_.size);
+    return std::clamp<std::uint32_t>(static_cast<std::uint32_t>(std::bit_width(share / (8 * prefixes))), 2, 8);
   }
 
   static std::vector<key> prefixes_of(const splitters& found) {
