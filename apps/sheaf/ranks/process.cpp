@@ -146,7 +146,9 @@ void work_on_ranks(const common_options& common, const std::function<void(const 
   mpi.end();
   if (end.thrown == nullptr) return;
   if (rank == 0) std::rethrow_exception(end.thrown);
-  _exit(end.exit);
+  // The first process says what it is and has the exit code. Open MPI's launcher would end it before that, if another
+  // left with one.
+  _exit(exit_done);
 }
 
 }  // namespace sheaf::cli

@@ -17,7 +17,7 @@ namespace sheaf::cli {
 int started_ranks();
 
 /// Does work on all ranks, as one of them, and ends MPI. An error that all ranks have is thrown on the first, for it to
-/// be said once; other ranks leave with its exit code. What befalls this rank alone is said here, and ends all ranks.
+/// be said once; other ranks leave in silence. What befalls this rank alone is said here, and ends all ranks.
 void work_on_ranks(const common_options& common, const std::function<void(const distributed::group&)>& work);
 
 /// Options that make no sense where many ranks work, or that are not done there yet: those given are refused by name.
