@@ -17,6 +17,7 @@
 #include "apps/sheaf/files/progress.hpp"
 #include "apps/sheaf/files/streams.hpp"
 #include "apps/sheaf/manual/page.hpp"
+#include "apps/sheaf/ranks/process.hpp"
 #include "apps/sheaf/usage_words.hpp"
 #include "lab/description/entry.hpp"
 #include "plan/store/file_mapping.hpp"
@@ -29,6 +30,8 @@ namespace {
 bool json_is_wanted = false;
 // Whether standard output is for a result, and for nothing else.
 bool standard_output_is_wanted = false;
+// Whether other processes of MPI may wait for what this one does.
+bool work_is_divided = false;
 
 // What is said of an input that shrinks, around its name. A signal handler reads it, which is installed after it is
 // set.
@@ -160,7 +163,19 @@ int complain(const std::string& subcommand, const failure& failure) {
   return failure.exit;
 }
 
-int complain(const CLI::App& app, const failure& failure) { return complain(chosen_subcommand(app), failure); }
+// Another process, which may not have found the same, hears of it.
+int complain_of_all(const std::string& subcommand, const failure& failure) {
+  if (work_is_divided) {
+    const bool is_input = failure.exit == exit_bad_input;
+    tell_ranks(failure.exit == exit_usage ? error_code::bad_argument
+               : is_input                 ? error_code::bad_input
+                                          : error_code::internal,
+               failure.message);
+  }
+  return complain(subcommand, failure);
+}
+
+int complain(const CLI::App& app, const failure& failure) { return complain_of_all(chosen_subcommand(app), failure); }
 
 failure usage_failure(const std::string& subcommand, std::string message) {
   return {exit_usage, "usage", std::move(message),
@@ -190,10 +205,16 @@ bool asks_for_help(std::span<const std::string> arguments) {
   return std::ranges::any_of(arguments, [](const std::string& text) { return text == "--help" || text == "-h"; });
 }
 
+// What one of several processes of MPI does with arguments. Help, plans and complaints are printed once.
+role_on_ranks role_of(const CLI::App* subcommand, std::span<const std::string> arguments) {
+  if (subcommand == nullptr || asks_for_help(arguments) || wants_plan(arguments)) return role_on_ranks::prints;
+  return role_of_subcommand(subcommand->get_name());
+}
+
 int run(CLI::App& app, const std::vector<std::string>& arguments) {
   try {
     if (const auto unknown = unknown_argument(app, arguments); unknown && !asks_for_help(arguments))
-      return complain(unknown->subcommand, usage_failure(unknown->subcommand, unknown->words));
+      return complain_of_all(unknown->subcommand, usage_failure(unknown->subcommand, unknown->words));
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
     return done(app);
   } catch (const CLI::ParseError& e) {
@@ -299,6 +320,16 @@ int main(int argc, char** argv) try {
   } else {
     standard_output_is_wanted = subcommand != nullptr && wants_standard_output(*subcommand, arguments);
   }
+  const bool is_first = started_rank() == 0;
+  if (started_ranks() > 1) {
+    const role_on_ranks role = role_of(subcommand, arguments);
+    work_is_divided = role == role_on_ranks::divides;
+    if (!work_is_divided && !is_first) return exit_done;
+    if (role == role_on_ranks::refuses) {
+      return complain(subcommand->get_name(), {exit_usage, name(sheaf::error_code::bad_argument),
+                                               "does not divide its work between processes of MPI: start one"});
+    }
+  }
   // CLI11 gives the program what a subcommand has no operand for, so that `-- --json` would be this option. Help shows
   // it.
   if (subcommand != nullptr && subcommand->get_option_no_throw("--json") != nullptr) app.remove_option(json);
@@ -307,8 +338,8 @@ int main(int argc, char** argv) try {
   sheaf::io::remove_temporaries_on_signals();
   std::signal(SIGXFSZ, SIG_IGN);  // a write past the limit on file sizes then fails with an error message
   refuse_empty_values(app, arguments);
-  app.parse_complete_callback([&app] {
-    if (!is_quiet(app)) sheaf::io::show_progress();
+  app.parse_complete_callback([&app, is_first] {
+    if (is_first && !is_quiet(app)) sheaf::io::show_progress();
   });
   return run(app, arguments);
 } catch (const std::bad_alloc&) {  // also of a message's own bytes

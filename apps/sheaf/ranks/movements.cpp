@@ -5,80 +5,15 @@
 
 #include "apps/sheaf/files/failure.hpp"
 
+#include "apps/sheaf/ranks/input_part.hpp"
 #include "apps/sheaf/ranks/part_file.hpp"
+#include "apps/sheaf/ranks/report.hpp"
 #include "apps/sheaf/sort/key.hpp"
 
 namespace sheaf::cli {
-namespace {
 
 using distributed::group;
 using distributed::layout;
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-/// What the first process says of a call.
-struct ranks_report {
-  const char* command;
-  std::uint64_t records;
-  std::uint64_t record_bytes;
-  double seconds;         ///< of the call
-  double seconds_of_all;  ///< with reading and writing
-};
-
-void print(const common_options& common, const group& ranks, const std::string& output, const ranks_report& report) {
-  if (ranks.rank() != 0 || common.quiet) return;
-  if (common.json) {
-    print_json({{"command", report.command},
-                {"backend", "cpu"},
-                {"processes", ranks.size()},
-                {"threads", ranks.local().threads()},
-                {"records", report.records},
-                {"record_bytes", report.record_bytes},
-                {"seconds", report.seconds},
-                {"seconds_with_files", report.seconds_of_all},
-                {"output", output}});
-    return;
-  }
-  fmt::print("{}: {} records of {} bytes on {} processes of {} threads, {}, {} with files\n",
-             shown_file(stdout, output), report.records, report.record_bytes, ranks.size(), ranks.local().threads(),
-             seconds_text(report.seconds), seconds_text(report.seconds_of_all));
-}
-
-void refuse_streams(std::initializer_list<std::string> paths) {
-  for (const std::string& path : paths) {
-    if (path == "-") primitives::refuse("- is a stream, of which processes of MPI cannot have parts");
-  }
-}
-
-void refuse_common(const common_options& common) {
-  const refused_option options[] = {{"--backend", common.backend != "auto" && common.backend != "cpu"},
-                                    {"--variant", !common.variant_name.empty()},
-                                    {"--runs", common.runs != 0},
-                                    {"--verify", common.verify},
-                                    {"--memory", common.memory_limit.has_value()}};
-  refuse_on_ranks(options);
-}
-
-/// This process' rows of a file, in memory of its own.
-struct rows_of_rank {
-  layout where;
-  buffer memory;
-  std::uint64_t width = 0;
-  std::uint64_t count = 0;
-
-  rows_of_rank(const group& ranks, const io::record_file& file)
-      : where(layout::even(file.unmapped_rows(primitives::most_record_bytes).count, ranks.size())),
-        width(file.unmapped_rows(primitives::most_record_bytes).record_bytes),
-        count(where.count(ranks.rank())) {
-    memory = buffer(ranks.local(), count * width);
-    file.read_rows(where.begin(ranks.rank()), count, memory.data());
-  }
-  const_records rows() const { return {memory.data(), count, width}; }
-};
-
-}  // namespace
 
 void sort_on_ranks(const sort_on_ranks_options& options) {
   work_on_ranks(options.common, [&](const group& ranks) {
@@ -86,8 +21,8 @@ void sort_on_ranks(const sort_on_ranks_options& options) {
     std::optional<io::record_file> file;
     std::optional<rows_of_rank> mine;
     std::optional<jobs::row_order> order;
-    ranks.agree([&] {
-      refuse_common(options.common);
+    agree_on_ranks(ranks, [&] {
+      refuse_on_ranks(options.common);
       refuse_streams({options.in, options.output});
       require_output(options.output, {options.in});
       file.emplace(options.in, options.record_bytes);
@@ -113,7 +48,7 @@ void sort_on_ranks(const sort_on_ranks_options& options) {
                   bytes_of(count, width));
     out.write(sorted.where.begin(ranks.rank()) * width, sorted.rows.memory.data(), sorted.rows.count * width);
     out.commit();
-    print(options.common, ranks, options.output, {"sort", count, width, seconds, seconds_since(start)});
+    print_ranks_report(options.common, ranks, options.output, {"sort", count, width, seconds, seconds_since(start)});
   });
 }
 
@@ -125,8 +60,8 @@ void gather_on_ranks(const movement_options& options) {
     std::optional<rows_of_rank> table;
     layout entries;
     index_span list;
-    ranks.agree([&] {
-      refuse_common(options.common);
+    agree_on_ranks(ranks, [&] {
+      refuse_on_ranks(options.common);
       refuse_streams({options.records_path, options.index, options.output});
       require_output(options.output, {options.records_path, options.index});
       file.emplace(options.records_path, options.record_bytes);
@@ -141,16 +76,17 @@ void gather_on_ranks(const movement_options& options) {
     ranks.require_same("the number of entries that a process sees", entries.count());
     const std::uint64_t width = table->width;
     buffer rows;
-    ranks.agree([&] { rows = buffer(ranks.local(), list.count * width); });
+    agree_on_ranks(ranks, [&] { rows = buffer(ranks.local(), list.count * width); });
     const auto begin = std::chrono::steady_clock::now();
     distributed::gather(ranks, table->rows(), table->where, list, records(rows.data(), list.count, width));
-    ranks.wait();
+    wait_for_index(ranks, options.index);
     const double seconds = seconds_since(begin);
     part_file out(ranks, options.output, output_header(*file, index->shape(), file->row_shape()),
                   bytes_of(entries.count(), width));
     out.write(entries.begin(ranks.rank()) * width, rows.data(), rows.size());
     out.commit();
-    print(options.common, ranks, options.output, {"gather", entries.count(), width, seconds, seconds_since(start)});
+    print_ranks_report(options.common, ranks, options.output,
+                       {"gather", entries.count(), width, seconds, seconds_since(start)});
   });
 }
 

@@ -11,6 +11,8 @@
 #include "distributed/collectives.hpp"
 #include "plan/store/whole_transfer.hpp"
 
+#include "apps/sheaf/ranks/process.hpp"
+
 namespace sheaf::cli {
 namespace {
 
@@ -23,7 +25,7 @@ namespace {
 part_file::part_file(const distributed::group& ranks, const std::string& path, const std::string& header,
                      std::uint64_t bytes)
     : ranks_(ranks), path_(path), header_bytes_(header.size()) {
-  ranks.agree([&] {
+  agree_on_ranks(ranks, [&] {
     if (ranks.rank() != 0) return;
     file_ = std::make_unique<io::output_file>(path, 0, io::temporary_kind::named);
     if (file_->is_stream())
@@ -35,7 +37,7 @@ part_file::part_file(const distributed::group& ranks, const std::string& path, c
     const auto all = distributed::all_gather_parts(state, std::as_bytes(std::span(mine)));
     return std::string(reinterpret_cast<const char*>(all.data.data()), all.begins[1]);
   });
-  ranks.agree([&] {
+  agree_on_ranks(ranks, [&] {
     descriptor_ = open(hidden.c_str(), O_WRONLY | O_CLOEXEC);
     if (descriptor_ < 0) fail_writing(path_, "cannot be opened by every process", errno);
     // A full disk is found before the work is written.
@@ -51,15 +53,23 @@ part_file::~part_file() {
 }
 
 void part_file::write(std::uint64_t offset, const void* from, std::uint64_t bytes) {
-  ranks_.agree([&] {
+  agree_on_ranks(ranks_, [&] {
     if (!io::write_whole(descriptor_, header_bytes_ + offset, from, bytes) || fsync(descriptor_) != 0)
       fail_writing(path_, "cannot be written", errno);
   });
 }
 
 void part_file::commit() {
-  ranks_.agree([&] {
-    if (file_ != nullptr) file_->commit();
+  part_file* const self = this;
+  commit_all(ranks_, {&self, 1});
+}
+
+void part_file::commit_all(const distributed::group& ranks, std::span<part_file* const> files) {
+  agree_on_ranks(ranks, [&] {
+    if (ranks.rank() != 0) return;
+    std::vector<io::output_file*> written;
+    for (part_file* const each : files) written.push_back(each->file_.get());
+    io::output_file::commit_all(written);
   });
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 
 #include <sheaf/distributed/group.hpp>
@@ -23,6 +24,8 @@ class part_file {
   /// Writes this process' part, `offset` bytes behind the header.
   void write(std::uint64_t offset, const void* from, std::uint64_t bytes);
   void commit();
+  /// All of them appear, or none.
+  static void commit_all(const distributed::group& ranks, std::span<part_file* const> files);
 
  private:
   const distributed::group& ranks_;

@@ -1,5 +1,6 @@
 #include "apps/sheaf/ranks/process.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
@@ -20,11 +21,15 @@ namespace {
 struct launcher {
   const char* library;
   const char* size;
+  const char* rank;
   const char* local_size;
+  const char* also;  ///< what has to be set beside these; null: nothing
 };
 constexpr launcher launchers[] = {
-    {"libsheaf_openmpi.so", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"},
-    {"libsheaf_mpich.so", "PMI_SIZE", "MPI_LOCALNRANKS"},
+    {"libsheaf_openmpi.so", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE", nullptr},
+    {"libsheaf_mpich.so", "PMI_SIZE", "PMI_RANK", "MPI_LOCALNRANKS", nullptr},
+    // srun --mpi=pmix, which Open MPI's programs are started by.
+    {"libsheaf_openmpi.so", "SLURM_STEP_NUM_TASKS", "PMIX_RANK", "SLURM_NTASKS_PER_NODE", "PMIX_RANK"},
 };
 
 int number_in(const char* variable) {
@@ -36,10 +41,13 @@ int number_in(const char* variable) {
 
 const launcher* launcher_here() {
   for (const launcher& l : launchers) {
-    if (number_in(l.size) > 1) return &l;
+    if (number_in(l.size) > 1 && (l.also == nullptr || std::getenv(l.also) != nullptr)) return &l;
   }
   return nullptr;
 }
+
+/// Whether this process has come to work_on_ranks().
+bool has_joined = false;
 
 /// The shared object of the MPI that has started this process, beside the installed or built command, or where the
 /// system's loader looks.
@@ -112,15 +120,87 @@ int started_ranks() {
   return l == nullptr ? 1 : number_in(l->size);
 }
 
+int started_rank() {
+  const launcher* const l = launcher_here();
+  return l == nullptr ? 0 : number_in(l->rank);
+}
+
+role_on_ranks role_of_subcommand(std::string_view name) {
+  constexpr std::string_view dividing[] = {"gather", "multi-split", "npb-cg", "solve", "sort", "split", "spmv"};
+  constexpr std::string_view printing[] = {"help", "machine", "plan", "version"};
+  if (std::ranges::find(dividing, name) != std::end(dividing)) return role_on_ranks::divides;
+  if (std::ranges::find(printing, name) != std::end(printing)) return role_on_ranks::prints;
+  return role_on_ranks::refuses;
+}
+
 void refuse_on_ranks(std::span<const refused_option> options) {
   for (const refused_option& option : options) {
     if (option.is_given) primitives::refuse("{} is not for several processes of MPI", option.name);
   }
 }
 
+void refuse_on_ranks(const common_options& common) {
+  const refused_option options[] = {{"--backend", common.backend != "auto" && common.backend != "cpu"},
+                                    {"--variant", !common.variant_name.empty()},
+                                    {"--runs", common.runs != 0},
+                                    {"--verify", common.verify},
+                                    {"--memory", common.memory_limit.has_value()}};
+  refuse_on_ranks(options);
+}
+
+void refuse_streams(std::initializer_list<std::string> paths) {
+  for (const std::string& path : paths) {
+    if (path == "-") primitives::refuse("- is a stream, of which processes of MPI cannot have parts");
+  }
+}
+
+void agree_on_ranks(const distributed::group& ranks, const std::function<void()>& check) {
+  std::exception_ptr own;
+  const auto keep = [&] { own = std::current_exception(); };
+  try {
+    ranks.agree([&] {
+      try {
+        check();
+      } catch (const CLI::Error& usage) {
+        keep();
+        throw error(error_code::bad_argument, usage.what());
+      } catch (...) {
+        keep();
+        throw;
+      }
+    });
+  } catch (const error&) {
+    // The first rank that refuses is the one that is heard.
+    if (ranks.rank() == 0 && own != nullptr && ranks.state().is_shared()) std::rethrow_exception(own);
+    throw;
+  }
+}
+
+void wait_for_index(const distributed::group& ranks, const std::string& path) {
+  try {
+    ranks.wait();
+  } catch (const error& e) {
+    if (e.code() != error_code::bad_index) throw;
+    const std::string_view words = e.what();
+    const auto colon = words.find(": ");  // ends the call's name
+    throw error(e.code(), path + std::string(colon == words.npos ? ": " : words.substr(colon)));
+  }
+}
+
+void tell_ranks(error_code code, const std::string& refusal) {
+  if (has_joined || launcher_here() == nullptr) return;
+  try {
+    work_on_ranks({}, [&](const distributed::group& ranks) { ranks.agree([&] { throw error(code, refusal); }); });
+  } catch (const std::exception&) {
+    // Nobody else can have joined where this one cannot.
+  }
+  if (started_rank() != 0) _exit(exit_done);
+}
+
 void work_on_ranks(const common_options& common, const std::function<void(const distributed::group&)>& work) {
   const launcher& here = *launcher_here();
   const distributed::mpi_process& mpi = load(here);
+  has_joined = true;
   std::shared_ptr<distributed::transport> between = mpi.begin();
   if (between == nullptr) throw error(error_code::backend_unavailable, "MPI cannot be initialized");
   const int rank = between->rank();

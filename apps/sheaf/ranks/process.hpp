@@ -15,10 +15,33 @@ namespace sheaf::cli {
 
 /// The number of processes that mpirun, srun or the like says it has started; 1 where none has.
 int started_ranks();
+/// Which of them this one is, as they say; 0 where none has.
+int started_rank();
+
+/// What a subcommand does where several processes run it.
+enum class role_on_ranks : std::uint8_t {
+  divides,  ///< all work, each on its part
+  prints,   ///< the first prints what it would print alone, and the others leave
+  refuses,  ///< the first says that the work is not divided, and the others leave
+};
+/// Of a subcommand that is named nowhere it is the last.
+role_on_ranks role_of_subcommand(std::string_view name);
 
 /// Does work on all ranks, as one of them, and ends MPI. An error that all ranks have is thrown on the first, for it to
 /// be said once; other ranks leave in silence. What befalls this rank alone is said here, and ends all ranks.
+/// @param work  its first call on the group is agree_on_ranks(), where tell_ranks() of another process is heard
 void work_on_ranks(const common_options& common, const std::function<void(const distributed::group&)>& work);
+
+/// group::agree() for checks that all ranks do alike: what the first process refuses it throws as it was, in full and
+/// without its rank.
+void agree_on_ranks(const distributed::group& ranks, const std::function<void()>& check);
+
+/// Ends the other processes with a refusal that this one has found before work_on_ranks(), which they may be in.
+/// Does nothing after that. Returns on the first process alone, for it to say what is wrong; others leave in silence.
+void tell_ranks(error_code code, const std::string& refusal);
+
+/// group::wait(), whose bad index becomes one of the file that it came from. @param path  of that file
+void wait_for_index(const distributed::group& ranks, const std::string& path);
 
 /// Options that make no sense where many ranks work, or that are not done there yet: those given are refused by name.
 struct refused_option {
@@ -26,5 +49,9 @@ struct refused_option {
   bool is_given;
 };
 void refuse_on_ranks(std::span<const refused_option> options);
+/// Likewise of the options that all subcommands have.
+void refuse_on_ranks(const common_options& common);
+/// Standard streams, of which processes cannot have parts.
+void refuse_streams(std::initializer_list<std::string> paths);
 
 }  // namespace sheaf::cli

@@ -9,6 +9,7 @@
 #include "apps/sheaf/files/output_check.hpp"
 #include "apps/sheaf/files/progress.hpp"
 #include "apps/sheaf/files/streams.hpp"
+#include "apps/sheaf/ranks/process.hpp"
 #include "core/backends.hpp"
 #include "core/context_state.hpp"
 
@@ -242,6 +243,11 @@ void require_places_for_profiles(const machine_command& o, const std::vector<con
 }
 
 void run(const machine_command& command) {
+  if (started_ranks() > 1) {
+    // A process that its launcher has bound to some processors would measure these.
+    const refused_option options[] = {{"--calibrate", command.calibrate}, {"--save", !command.save_path.empty()}};
+    refuse_on_ranks(options);
+  }
   if (!command.save_path.empty()) io::require_place(command.save_path);
   const std::vector<context> machines = contexts(command);
   if (command.calibrate && !command.save_path.empty() && machines.size() > 1) {

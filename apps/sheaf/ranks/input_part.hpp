@@ -1,0 +1,24 @@
+#pragma once
+
+#include <sheaf/distributed/layout.hpp>
+#include <sheaf/memory.hpp>
+
+#include "apps/sheaf/files/record_file.hpp"
+
+namespace sheaf::cli {
+
+/// This process' rows of a file, in memory of its own.
+struct rows_of_rank {
+  distributed::layout where;
+  buffer memory;
+  std::uint64_t width = 0;
+  std::uint64_t count = 0;
+
+  /// Parts of equal length.
+  rows_of_rank(const distributed::group& ranks, const io::record_file& file);
+  /// @param parts  which process has which rows of the file
+  rows_of_rank(const distributed::group& ranks, const io::record_file& file, distributed::layout parts);
+  const_records rows() const { return {memory.data(), count, width}; }
+};
+
+}  // namespace sheaf::cli

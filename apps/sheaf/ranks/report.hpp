@@ -1,0 +1,31 @@
+#pragma once
+
+#include <chrono>
+
+#include <sheaf/distributed/group.hpp>
+
+#include "apps/sheaf/command.hpp"
+
+// What the first process says of a call.
+namespace sheaf::cli {
+
+using steady_time = std::chrono::steady_clock::time_point;
+double seconds_since(steady_time start);
+
+/// What reports of work on many processes begin with.
+nlohmann::json report_of_ranks(const std::string& command, const distributed::group& ranks);
+/// "3 processes of 2 threads"
+std::string text_of_ranks(const distributed::group& ranks);
+
+/// Records that were moved.
+struct ranks_report {
+  const char* command;
+  std::uint64_t records;
+  std::uint64_t record_bytes;
+  double seconds;         ///< of the call
+  double seconds_of_all;  ///< with reading and writing
+};
+void print_ranks_report(const common_options& common, const distributed::group& ranks, const std::string& output,
+                        const ranks_report& report);
+
+}  // namespace sheaf::cli
