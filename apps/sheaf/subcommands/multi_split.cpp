@@ -4,6 +4,7 @@
 #include "apps/sheaf/files/arrays/numbers.hpp"
 #include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/files/output_check.hpp"
+#include "apps/sheaf/ranks/splits.hpp"
 #include "apps/sheaf/subcommands/files/memberships.hpp"
 #include "apps/sheaf/subcommands/movement.hpp"
 #include "lab/description/split/problem.hpp"
@@ -168,10 +169,30 @@ io::held_memory hold_buffers(const multi_split_command& command, const context& 
        {"copies on the device", bytes_on_device(ctx, read_bytes + result_bytes + source_bytes + offset_bytes)}});
 }
 
+// On the processes of MPI.
+void run_divided_multi_split(const multi_split_command& command) {
+  std::optional<multi_split_inputs> files;
+  const auto open = [&]() -> opened_multi_split {
+    refuse_streams({command.in, command.row_offsets, command.keys, command.output, command.sources, command.offsets});
+    require_outputs(command);
+    files.emplace(command);
+    files->row_offsets.require_ascending_to(files->of.count, command.keys);
+    return {files->in_file ? &*files->in_file : nullptr,
+            files->category_file,
+            files->row_offsets.numbers(),
+            command.categories,
+            index_type_for(command.sources_type, files->row_offsets.records()),
+            command.writes_index ? &files->like() : nullptr};
+  };
+  multi_split_on_ranks({command.common, command.subcommand.c_str(), command.keys, command.output, command.sources,
+                        command.offsets, open});
+}
+
 }  // namespace
 
 void run_multi_split(const multi_split_command& command) {
   require_options(command);
+  if (started_ranks() > 1 && !command.common.plans_only) return run_divided_multi_split(command);
   require_outputs(command);
   const context ctx = command.common.make_context();
   multi_split_inputs files(command);

@@ -3,6 +3,7 @@
 #include "apps/sheaf/files/arrays/numbers.hpp"
 #include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/files/output_check.hpp"
+#include "apps/sheaf/ranks/splits.hpp"
 #include "apps/sheaf/sort/key.hpp"
 #include "apps/sheaf/subcommands/files/memberships.hpp"
 #include "apps/sheaf/subcommands/movement.hpp"
@@ -384,12 +385,33 @@ io::held_memory hold_buffers(const split_command& command, const context& ctx, c
        {"copies on the device", bytes_on_device(ctx, read_bytes + result_bytes + offset_bytes)}});
 }
 
+// On the processes of MPI.
+void run_divided(split_command command) {
+  split_inputs files;
+  const auto open = [&]() -> opened_split {
+    const refused_option options[] = {{"--index", !command.index.empty()}};
+    refuse_on_ranks(options);
+    refuse_streams({command.in, command.keys, command.output, command.offsets});
+    open_inputs(command, files);
+    require_offsets(command);
+    require_distinct_outputs(command);
+    require_name_of_kind(command.output, files.like());
+    files.in = files.in_file->unmapped_rows(primitives::most_record_bytes);
+    if (files.key_file) files.keys = files.key_file->unmapped_rows(primitives::most_record_bytes);
+    require_as_many(command, files.in, files.keys);
+    return {*files.in_file, files.key_file ? &*files.key_file : nullptr, command.has_categories(),
+            [&](const_records in, const_records keys) { return views_of(command, in, keys).key; }};
+  };
+  split_on_ranks({command.common, command.keys, command.output, command.offsets, open});
+}
+
 void run(split_command command) {
   const bool has_output = !command.output.empty() || (!command.row_offsets.empty() && !command.sources.empty());
   if (!has_output && !command.common.plans_only) throw CLI::RequiredError("--output");
   require_memberships(command);
   require_options(command);
   if (!command.row_offsets.empty()) return run_of_several(command);
+  if (started_ranks() > 1 && !command.common.plans_only) return run_divided(std::move(command));
   const context ctx = command.common.make_context();
   split_inputs files;
   open_inputs(command, files);

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+
+#include <sheaf/split.hpp>
+
+#include "apps/sheaf/ranks/process.hpp"
+
+// Splits on the processes of MPI, whose subcommands open the files and say what is wrong with them.
+namespace sheaf::cli {
+
+struct opened_split {
+  const io::record_file& in;
+  const io::record_file* keys = nullptr;  ///< null: they lie in the records
+  bool has_categories = false;            ///< keys are numbers, and go to calls as numbers of this machine
+  /// @param in, keys  rows of this process; keys are those of in where there is no other file
+  std::function<split_key(const_records in, const_records keys)> key;
+};
+
+struct split_on_ranks_job {
+  const common_options& common;
+  std::string keys_path;  ///< of the file that a bad category came from
+  std::string output;
+  std::string offsets;  ///< may be empty
+  /// Opens the files, which its caller keeps, and throws what is wrong with them.
+  std::function<opened_split()> open;
+};
+void split_on_ranks(const split_on_ranks_job& job);
+
+struct opened_multi_split {
+  const io::record_file* in = nullptr;  ///< null: records are counted alone
+  const io::record_file& categories;    ///< of all records
+  /// Where those of each record begin, and where the last one's end.
+  std::span<const std::uint64_t> row_offsets;
+  std::uint64_t category_count = 0;
+  index_type source_type = index_type::u32;
+  const io::record_file* sources_like = nullptr;  ///< sources are raw where this file is; null: they are .npy
+};
+
+struct multi_split_on_ranks_job {
+  const common_options& common;
+  const char* subcommand;
+  std::string keys_path;
+  std::string output;   ///< of records; may be empty
+  std::string sources;  ///< may be empty
+  std::string offsets;  ///< may be empty
+  std::function<opened_multi_split()> open;
+};
+void multi_split_on_ranks(const multi_split_on_ranks_job& job);
+
+}  // namespace sheaf::cli
