@@ -154,15 +154,18 @@ const nas_class& nas_class_named(std::string_view name) {
   primitives::refuse("'{}' is not a class of the benchmark; there are S, W, A, B, C", name);
 }
 
-io::csr_matrix<double> nas_matrix(const nas_class& of, int threads) {
+io::csr_matrix<double> nas_matrix(const nas_class& of, int threads) { return nas_rows(of, 0, of.rows, threads); }
+
+io::csr_matrix<double> nas_rows(const nas_class& of, std::uint64_t first, std::uint64_t end, int threads) {
   const sparse_vectors vectors = drawn_vectors(of);
   const vectors_of_places places(vectors, of.rows);
   std::vector<double> weights(of.rows, 1);
   const double ratio = std::pow(least_weight, 1.0 / static_cast<double>(of.rows));
   for (std::uint64_t i = 1; i < of.rows; ++i) weights[i] = weights[i - 1] * ratio;
   io::csr_matrix<double> matrix;
-  matrix.rows = matrix.columns = of.rows;
-  matrix.row_offsets.assign(of.rows + 1, 0);
+  matrix.rows = end - first;
+  matrix.columns = of.rows;
+  matrix.row_offsets.assign(matrix.rows + 1, 0);
   std::vector<std::uint32_t> columns;
   std::vector<row_maker> makers(static_cast<std::size_t>(threads), row_maker(of, vectors, places, weights));
   // Rows are made twice: to count their columns, and to write them.
@@ -170,8 +173,8 @@ io::csr_matrix<double> nas_matrix(const nas_class& of, int threads) {
     const auto parts = static_cast<std::uint64_t>(threads);
 #pragma omp parallel for num_threads(core::startable(threads)) schedule(static, 1) if (threads > 1)
     for (std::uint64_t part = 0; part < parts; ++part) {
-      for (std::uint64_t row = of.rows * part / parts; row < of.rows * (part + 1) / parts; ++row) {
-        work(row, makers[part].make(row), makers[part]);
+      for (std::uint64_t i = matrix.rows * part / parts; i < matrix.rows * (part + 1) / parts; ++i) {
+        work(i, makers[part].make(first + i), makers[part]);
       }
     }
   };
@@ -194,100 +197,65 @@ io::csr_matrix<double> nas_matrix(const nas_class& of, int threads) {
 
 namespace {
 
-constexpr std::uint64_t steps_of_a_system = nas_steps_of_a_system;
+using clock = std::chrono::steady_clock;
 
-conjugate_gradient_options options_of_a_system(std::string_view variant) {
-  return {.tolerance = 0,
-          .iteration_limit = steps_of_a_system,
-          .pattern = access_pattern::random(),
-          .keeps_last = true,
-          .variant = variant};
-}
+double seconds_since(clock::time_point begin) { return std::chrono::duration<double>(clock::now() - begin).count(); }
 
 template <class Value>
-double dot(const std::vector<Value>& a, const std::vector<Value>& b) {
+double dot(std::span<const Value> a, std::span<const Value> b) {
   double sum = 0;
   for (std::size_t i = 0; i < a.size(); ++i) sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
   return sum;
 }
 
+/// Solves A z = x, estimates the eigenvalue by x.z, and goes on with z of length 1.
 template <class Value>
-class power_method {
- public:
-  power_method(const context& ctx, const nas_class& of, const io::csr_matrix<Value>& matrix, const nas_options& options)
-      : ctx_(ctx),
-        of_(of),
-        options_(options),
-        x_(of.rows),
-        z_(of.rows),
-        a_(ctx, matrix),
-        x_there_(ctx, x_.data(), of.rows * sizeof(Value)),
-        z_there_(ctx, z_.data(), of.rows * sizeof(Value)) {}
-
-  void begin() { std::ranges::fill(x_, Value{1}); }
-
-  /// Solves A z = x, estimates the eigenvalue by x.z, and goes on with z of length 1.
-  void iterate(nas_answer& answer) {
-    std::ranges::fill(z_, Value{0});
-    x_there_.send();
-    z_there_.send();
-    const conjugate_gradient_result solved = conjugate_gradient(
-        ctx_, a_.view, const_values(x_there_.data(), of_.rows, value_type_of<Value>()),
-        values(z_there_.data(), of_.rows, value_type_of<Value>()), options_of_a_system(options_.variant));
-    z_there_.fetch();
-    if (answer.reason == stop_reason::limit) answer.reason = solved.reason;
-    answer.residual = solved.residual;
-    answer.variant = solved.variant;
-    answer.zeta = of_.shift - 1 / dot(x_, z_);                         // z has the other sign, as the matrix has
-    if (std::isnan(answer.zeta)) answer.zeta = std::abs(answer.zeta);  // NaN has no sign
-    const double scale = 1 / std::sqrt(dot(z_, z_));
-    for (std::size_t i = 0; i < x_.size(); ++i) x_[i] = static_cast<Value>(scale * static_cast<double>(z_[i]));
-  }
-
- private:
-  const context& ctx_;
-  const nas_class& of_;
-  const nas_options& options_;
-  std::vector<Value> x_;
-  std::vector<Value> z_;
-  context_matrix a_;
-  context_array x_there_;
-  context_array z_there_;
-};
+void iterate(const nas_class& of, std::span<Value> x, std::span<Value> z,
+             const std::function<conjugate_gradient_result()>& solve, nas_answer& answer) {
+  std::ranges::fill(z, Value{0});
+  const conjugate_gradient_result solved = solve();
+  if (answer.reason == stop_reason::limit) answer.reason = solved.reason;
+  answer.residual = solved.residual;
+  answer.variant = solved.variant;
+  answer.zeta = of.shift - 1 / dot<Value>(x, z);                     // z has the other sign, as the matrix has
+  if (std::isnan(answer.zeta)) answer.zeta = std::abs(answer.zeta);  // NaN has no sign
+  const double scale = 1 / std::sqrt(dot<Value>(z, z));
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<Value>(scale * static_cast<double>(z[i]));
+}
 
 /// As the benchmark counts them.
 double operations_of(const nas_class& of) {
   const auto n = static_cast<double>(of.rows);
   const auto products = static_cast<double>(of.vector_entries * (of.vector_entries + 1));
   return 2 * static_cast<double>(of.iterations) * n *
-         (3 + products + static_cast<double>(steps_of_a_system) * (5 + products) + 3);
+         (3 + products + static_cast<double>(nas_steps_of_a_system) * (5 + products) + 3);
 }
 
 }  // namespace
 
+conjugate_gradient_options nas_system_options(std::string_view variant) {
+  return {.tolerance = 0,
+          .iteration_limit = nas_steps_of_a_system,
+          .pattern = access_pattern::random(),
+          .keeps_last = true,
+          .variant = variant};
+}
+
 explanation explain_nas(const context& ctx, const csr_view& a, std::string_view variant) {
   const const_values b(nullptr, a.rows, a.values.type);
-  return explain_conjugate_gradient(ctx, a, b, {nullptr, a.rows, a.values.type}, options_of_a_system(variant));
+  return explain_conjugate_gradient(ctx, a, b, {nullptr, a.rows, a.values.type}, nas_system_options(variant));
 }
 
 template <class Value>
-nas_answer run_nas(const context& ctx, const nas_class& of, const io::csr_matrix<Value>& matrix,
-                   const nas_options& options) {
-  using clock = std::chrono::steady_clock;
-  const auto seconds_since = [](clock::time_point begin) {
-    return std::chrono::duration<double>(clock::now() - begin).count();
-  };
-  const auto before_loading = clock::now();
-  power_method<Value> method(ctx, of, matrix, options);
-  ctx.wait();
+nas_answer run_nas(const nas_class& of, std::span<Value> x, std::span<Value> z,
+                   const std::function<conjugate_gradient_result()>& solve, const nas_options& options) {
   nas_answer answer;
-  if (!works_in_place(ctx)) answer.loading_seconds = seconds_since(before_loading);
-  method.begin();
-  method.iterate(answer);
-  method.begin();
+  std::ranges::fill(x, Value{1});
+  iterate(of, x, z, solve, answer);
+  std::ranges::fill(x, Value{1});
   const auto start = clock::now();
   for (std::uint64_t i = 1; i <= of.iterations; ++i) {
-    method.iterate(answer);
+    iterate(of, x, z, solve, answer);
     if (options.progress) options.progress(i, answer.residual, answer.zeta);
   }
   answer.seconds = seconds_since(start);
@@ -296,7 +264,36 @@ nas_answer run_nas(const context& ctx, const nas_class& of, const io::csr_matrix
   return answer;
 }
 
+template <class Value>
+nas_answer run_nas(const context& ctx, const nas_class& of, const io::csr_matrix<Value>& matrix,
+                   const nas_options& options) {
+  const auto before_loading = clock::now();
+  std::vector<Value> x(of.rows);
+  std::vector<Value> z(of.rows);
+  const context_matrix a(ctx, matrix);
+  const context_array x_there(ctx, x.data(), of.rows * sizeof(Value));
+  const context_array z_there(ctx, z.data(), of.rows * sizeof(Value));
+  ctx.wait();
+  const double loading_seconds = works_in_place(ctx) ? 0 : seconds_since(before_loading);
+  const auto solve = [&] {
+    x_there.send();
+    z_there.send();
+    const conjugate_gradient_result solved = conjugate_gradient(
+        ctx, a.view, const_values(x_there.data(), of.rows, value_type_of<Value>()),
+        values(z_there.data(), of.rows, value_type_of<Value>()), nas_system_options(options.variant));
+    z_there.fetch();
+    return solved;
+  };
+  nas_answer answer = run_nas<Value>(of, x, z, solve, options);
+  answer.loading_seconds = loading_seconds;
+  return answer;
+}
+
 template nas_answer run_nas(const context&, const nas_class&, const io::csr_matrix<float>&, const nas_options&);
 template nas_answer run_nas(const context&, const nas_class&, const io::csr_matrix<double>&, const nas_options&);
+template nas_answer run_nas(const nas_class&, std::span<float>, std::span<float>,
+                            const std::function<conjugate_gradient_result()>&, const nas_options&);
+template nas_answer run_nas(const nas_class&, std::span<double>, std::span<double>,
+                            const std::function<conjugate_gradient_result()>&, const nas_options&);
 
 }  // namespace sheaf::jobs

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <span>
 
 #include <sheaf/conjugate_gradient.hpp>
@@ -30,6 +31,9 @@ const nas_class& nas_class_named(std::string_view name);
 /// vectors v_i, whose weights omega_i fall geometrically from 1 to 0.1, less (shift - 0.1) on the diagonal. Solutions
 /// change their sign with the matrix, and nothing else. Sums have the order of i, so every bit is the benchmark's.
 io::csr_matrix<double> nas_matrix(const nas_class& of, int threads);
+/// Rows [first, end) of it, without the others. All random vectors are drawn, which takes some 16 bytes for each of
+/// their entries.
+io::csr_matrix<double> nas_rows(const nas_class& of, std::uint64_t first, std::uint64_t end, int threads);
 
 struct nas_options {
   std::string_view variant = {};  ///< of conjugate_gradient
@@ -37,6 +41,8 @@ struct nas_options {
   std::function<void(std::uint64_t, double, double)> progress = {};
 };
 
+/// How conjugate_gradient solves the systems.
+conjugate_gradient_options nas_system_options(std::string_view variant = {});
 /// What conjugate_gradient would do with the systems of the benchmark. @param a  may be a shape without arrays
 explanation explain_nas(const context& ctx, const csr_view& a, std::string_view variant);
 /// Iterations of conjugate gradient in the timed part of a class.
@@ -65,5 +71,12 @@ constexpr double nas_precision = sizeof(Value) == sizeof(double) ? 1e-10 : 1e-4;
 template <class Value>
 nas_answer run_nas(const context& ctx, const nas_class& of, const io::csr_matrix<Value>& matrix,
                    const nas_options& options = {});
+
+/// Runs the benchmark by a solver of the caller's.
+/// @param x, z   vectors of all rows
+/// @param solve  solves A z = x, where z is 0
+template <class Value>
+nas_answer run_nas(const nas_class& of, std::span<Value> x, std::span<Value> z,
+                   const std::function<conjugate_gradient_result()>& solve, const nas_options& options = {});
 
 }  // namespace sheaf::jobs

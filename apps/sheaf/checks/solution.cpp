@@ -144,18 +144,23 @@ double residual_of(const csr_view& a, const_values b, const_values x, int thread
   return static_cast<double>(std::sqrt(sums_of<double>(a, b, x, threads).squared));
 }
 
-std::optional<std::string> asymmetry_of(const csr_view& a) {
+namespace {
+
+// @param there  the number of the mirror image of an entry
+template <class There>
+std::optional<std::string> asymmetry_in(const csr_view& a, std::uint64_t first_row, There there_at) {
   constexpr double precision = 1e-10;
   const rows_of rows(a);
   io::progress_step step("comparing the matrix with its transpose: rows", io::progress_unit::items,
                          static_cast<double>(a.rows));
-  for (std::uint64_t row = 0; row < a.rows; ++row, step.add(1)) {
-    for (std::uint64_t place = rows.begin(row); place < rows.end(row); ++place) {
+  for (std::uint64_t i = 0; i < a.rows; ++i, step.add(1)) {
+    const std::uint64_t row = first_row + i;
+    for (std::uint64_t place = rows.begin(i); place < rows.end(i); ++place) {
       const std::uint64_t column = rows.column(place);
       const double here = rows.number(place);
       if (std::isnan(here)) return fmt::format("row {}, column {} is nan", row + 1, column + 1);
       if (std::isinf(here)) return fmt::format("row {}, column {} is {}", row + 1, column + 1, here);
-      const double there = rows.number_at(column, row);
+      const double there = there_at(i, column);
       if (std::abs(here - there) <= precision * std::max(std::abs(here), std::abs(there))) continue;
       return fmt::format("the matrix is not symmetric: row {}, column {} has {}, row {}, column {} has {}", row + 1,
                          column + 1, here, column + 1, row + 1, there);
@@ -164,10 +169,24 @@ std::optional<std::string> asymmetry_of(const csr_view& a) {
   return std::nullopt;
 }
 
-std::optional<std::string> diagonal_mistake(const csr_view& a) {
+}  // namespace
+
+std::optional<std::string> asymmetry_of(const csr_view& a) {
   const rows_of rows(a);
-  for (std::uint64_t row = 0; row < a.rows; ++row) {
-    const std::optional<double> value = rows.entry_at(row, row);
+  return asymmetry_in(a, 0, [&](std::uint64_t row, std::uint64_t column) { return rows.number_at(column, row); });
+}
+
+std::optional<std::string> asymmetry_of(const csr_view& a, const csr_view& transposed, std::uint64_t first_row) {
+  const rows_of mirrored(transposed);
+  return asymmetry_in(a, first_row,
+                      [&](std::uint64_t row, std::uint64_t column) { return mirrored.number_at(row, column); });
+}
+
+std::optional<std::string> diagonal_mistake(const csr_view& a, std::uint64_t first_row) {
+  const rows_of rows(a);
+  for (std::uint64_t i = 0; i < a.rows; ++i) {
+    const std::uint64_t row = first_row + i;
+    const std::optional<double> value = rows.entry_at(i, row);
     if (!value) return fmt::format("row {} has no value on the diagonal", row + 1);
     if (!(*value > 0)) return fmt::format("row {} has {} on the diagonal", row + 1, *value);
   }

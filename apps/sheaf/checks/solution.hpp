@@ -20,9 +20,12 @@ double residual_of(const csr_view& a, const_values b, const_values x, int thread
 /// than 1e-10 of it: "the matrix is not symmetric: row 2, column 5 has 1, row 5, column 2 has 0". Rows and columns are
 /// counted from 1 as MatrixMarket files count.
 std::optional<std::string> asymmetry_of(const csr_view& a);
+/// The same in rows first_row and on of a matrix. @param transposed  these rows of the transposed one
+std::optional<std::string> asymmetry_of(const csr_view& a, const csr_view& transposed, std::uint64_t first_row);
 
 /// The first row whose value on the diagonal is not above 0: "row 2 has -1 on the diagonal", "row 2 has no value on the
 /// diagonal".
-std::optional<std::string> diagonal_mistake(const csr_view& a);
+/// @param first_row  of the matrix that the view is of
+std::optional<std::string> diagonal_mistake(const csr_view& a, std::uint64_t first_row = 0);
 
 }  // namespace sheaf::jobs

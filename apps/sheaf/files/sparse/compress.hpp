@@ -145,10 +145,12 @@ class range_compressor {
 
 template <class Value>
 void require_finite_sums(const std::vector<std::optional<matrix_place>>& overflows, const market_header& header,
-                         const std::string& origin) {
+                         const kept_rows& kept, const std::string& origin) {
   for (const auto& place : overflows) {
     if (!place) continue;
     auto [row, column] = *place;
+    row += kept.first;
+    if (kept.is_transposed) std::swap(row, column);
     // Of a symmetric matrix the file has the lower triangle.
     if (header.symmetry != market_symmetry::general && row < column) std::swap(row, column);
     fail_sum<Value>(origin, row, column);
@@ -178,11 +180,13 @@ void close_gaps(csr_matrix<Value>& matrix, std::vector<Column>& columns, const r
 }
 
 /// Brings entries into compressed rows; those of one place are added up in their order. Frees the blocks.
+/// @param ranges  of the rows that are kept
 /// @param origin  what the message calls the file
 /// @throws error(bad_input) for entries of one place that are finite, and their sum is not
 template <class Index, class Value>
 csr_matrix<Value> compress(std::vector<entry_block<Index, Value>> blocks, const market_header& header,
-                           const row_ranges& ranges, int threads, const std::string& origin) {
+                           const kept_rows& kept_of_file, const row_ranges& ranges, int threads,
+                           const std::string& origin) {
   // Where each range's part of the arrays begins.
   std::vector<std::uint64_t> bases(ranges.count() + 1, 0);
   for (const auto& block : blocks) {
@@ -192,11 +196,11 @@ csr_matrix<Value> compress(std::vector<entry_block<Index, Value>> blocks, const 
   }
   for (std::uint64_t range = 0; range < ranges.count(); ++range) bases[range + 1] += bases[range];
   csr_matrix<Value> matrix;
-  matrix.rows = header.rows;
-  matrix.columns = header.columns;
-  matrix.row_offsets.resize(header.rows + 1);
+  matrix.rows = kept_of_file.count;
+  matrix.columns = kept_of_file.is_transposed ? header.rows : header.columns;
+  matrix.row_offsets.resize(matrix.rows + 1);
   matrix.values.resize(bases.back());
-  if (header.columns > most_columns_of_32_bits) matrix.column_indices.template emplace<std::vector<std::uint64_t>>();
+  if (matrix.columns > most_columns_of_32_bits) matrix.column_indices.template emplace<std::vector<std::uint64_t>>();
   std::visit(
       [&](auto& columns) {
         using column_type = typename std::remove_reference_t<decltype(columns)>::value_type;
@@ -211,7 +215,7 @@ csr_matrix<Value> compress(std::vector<entry_block<Index, Value>> blocks, const 
           overflows[range] = rows.overflow();
           step.add(bases[range + 1] - bases[range]);
         });
-        require_finite_sums<Value>(overflows, header, origin);
+        require_finite_sums<Value>(overflows, header, kept_of_file, origin);
         close_gaps(matrix, columns, ranges, bases, kept);
       },
       matrix.column_indices);

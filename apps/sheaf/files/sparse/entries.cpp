@@ -56,8 +56,8 @@ class entry_sink {
 template <class Index, class Value>
 class part_reader {
  public:
-  part_reader(const market_header& header, std::string_view part, entry_sink<Index, Value>& sink)
-      : header_(header), at_(part.data()), lines_(header, part.data() + part.size()), sink_(sink) {}
+  part_reader(const market_header& header, const kept_rows& kept, std::string_view part, entry_sink<Index, Value>& sink)
+      : header_(header), kept_(kept), at_(part.data()), lines_(header, part.data() + part.size()), sink_(sink) {}
 
   // Both stop where the part holds more entries than the file announces, which is one line later.
   part_outcome read_coordinates() {
@@ -101,9 +101,15 @@ class part_reader {
 
  private:
   void add(std::uint64_t row, std::uint64_t column, Value value) {
-    sink_.add(row, column, value);
+    keep(row, column, value);
     if (header_.symmetry == market_symmetry::general || row == column) return;
-    sink_.add(column, row, header_.symmetry == market_symmetry::symmetric ? value : -value);
+    keep(column, row, header_.symmetry == market_symmetry::symmetric ? value : -value);
+  }
+
+  void keep(std::uint64_t row, std::uint64_t column, Value value) {
+    if (kept_.is_transposed) std::swap(row, column);
+    const std::uint64_t kept_row = row - kept_.first;  // those before wrap around
+    if (kept_row < kept_.count) sink_.add(kept_row, column, value);
   }
 
   void note_triangle(std::uint64_t row, std::uint64_t column, Value value) {
@@ -134,6 +140,7 @@ class part_reader {
   }
 
   const market_header& header_;
+  const kept_rows& kept_;
   const char* at_;
   line_reader lines_;
   entry_sink<Index, Value>& sink_;
@@ -180,8 +187,8 @@ std::vector<given_place<Index>> sorted_places(const market_header& header) {
 }  // namespace
 
 template <class Index, class Value>
-file_entries<Index, Value> read_entries(const named_text& file, const market_header& header, const row_ranges& ranges,
-                                        std::uint64_t part_bytes, int threads) {
+file_entries<Index, Value> read_entries(const named_text& file, const market_header& header, const kept_rows& kept,
+                                        const row_ranges& ranges, std::uint64_t part_bytes, int threads) {
   const std::vector<std::string_view> parts = cut_at_line_ends(header.body, part_bytes);
   const bool is_array = header.format == market_format::array;
   std::vector<std::uint64_t> first_entries(parts.size() + 1, 0);
@@ -199,7 +206,7 @@ file_entries<Index, Value> read_entries(const named_text& file, const market_hea
   core::for_each_task(parts.size(), static_cast<std::uint64_t>(threads), [&](std::uint64_t part) {
     entry_sink<Index, Value>& sink = sinks[threads <= 1 ? 0 : static_cast<std::size_t>(omp_get_thread_num())];
     sink.begin(ranges);
-    part_reader<Index, Value> reader(header, parts[part], sink);
+    part_reader<Index, Value> reader(header, kept, parts[part], sink);
     outcomes[part] =
         is_array ? reader.read_array(std::min(first_entries[part], header.entries)) : reader.read_coordinates();
     found[part] = reader.found();
@@ -212,14 +219,14 @@ file_entries<Index, Value> read_entries(const named_text& file, const market_hea
   return read;
 }
 
-template file_entries<std::uint32_t, float> read_entries(const named_text&, const market_header&, const row_ranges&,
-                                                         std::uint64_t, int);
-template file_entries<std::uint64_t, float> read_entries(const named_text&, const market_header&, const row_ranges&,
-                                                         std::uint64_t, int);
-template file_entries<std::uint32_t, double> read_entries(const named_text&, const market_header&, const row_ranges&,
-                                                          std::uint64_t, int);
-template file_entries<std::uint64_t, double> read_entries(const named_text&, const market_header&, const row_ranges&,
-                                                          std::uint64_t, int);
+template file_entries<std::uint32_t, float> read_entries(const named_text&, const market_header&, const kept_rows&,
+                                                         const row_ranges&, std::uint64_t, int);
+template file_entries<std::uint64_t, float> read_entries(const named_text&, const market_header&, const kept_rows&,
+                                                         const row_ranges&, std::uint64_t, int);
+template file_entries<std::uint32_t, double> read_entries(const named_text&, const market_header&, const kept_rows&,
+                                                          const row_ranges&, std::uint64_t, int);
+template file_entries<std::uint64_t, double> read_entries(const named_text&, const market_header&, const kept_rows&,
+                                                          const row_ranges&, std::uint64_t, int);
 
 template <class Index>
 void require_pairs_once(const named_text& file, const market_header& header) {

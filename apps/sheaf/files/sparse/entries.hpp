@@ -29,6 +29,13 @@ struct row_ranges {
   unsigned shift = 0;
 };
 
+/// The rows of a matrix, or of its transpose, whose entries are kept. They are numbered from 0.
+struct kept_rows {
+  std::uint64_t first = 0;
+  std::uint64_t count = 0;
+  bool is_transposed = false;
+};
+
 /// Entries of a part of a file, split by the range of their row, in the file's order inside each.
 template <class Index, class Value>
 struct entry_block {
@@ -43,10 +50,10 @@ struct file_entries {
   bool has_both_triangles = false;  ///< of a file that is not general: entries above the diagonal and others below
 };
 
-/// @throws error(bad_input) naming the first line that is wrong
+/// @param ranges  of the rows that are kept. @throws error(bad_input) naming the first line that is wrong
 template <class Index, class Value>
-file_entries<Index, Value> read_entries(const named_text& file, const market_header& header, const row_ranges& ranges,
-                                        std::uint64_t part_bytes, int threads);
+file_entries<Index, Value> read_entries(const named_text& file, const market_header& header, const kept_rows& kept,
+                                        const row_ranges& ranges, std::uint64_t part_bytes, int threads);
 
 /// Checks that a symmetric or skew-symmetric coordinate file, whose lines are known to be right, gives no pair of
 /// places that are mirror images both above and below the diagonal. Index holds all places. Takes 16 bytes for each

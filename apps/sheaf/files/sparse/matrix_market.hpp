@@ -9,6 +9,20 @@
 
 namespace sheaf::io {
 
+/// What a file says of its matrix before the entries.
+struct matrix_market_shape {
+  std::uint64_t rows = 0;
+  std::uint64_t columns = 0;
+  bool is_symmetric = false;  ///< it gives one of two places that are mirror images, which stands for both
+};
+
+/// Rows [first, end) of a matrix, or of its transpose.
+struct matrix_market_rows {
+  std::uint64_t first = 0;
+  std::uint64_t end = 0;
+  bool is_transposed = false;
+};
+
 struct matrix_market_options {
   int threads = 0;                    ///< 0: all of the host
   std::uint64_t most_text_bytes = 0;  ///< what a .gz file may inflate to; 0: half of the memory that is available
@@ -20,6 +34,9 @@ struct matrix_market_options {
   /// A few bytes of text can announce 2^63 columns, so this is compared with memory before the entries are read.
   std::uint64_t bytes_of_a_row = 0;
   std::uint64_t bytes_of_a_column = 0;
+  /// Says which rows are kept; all of them unless given. Row r of the result is row first + r then, and has its columns
+  /// in all of the matrix. All of the text is read and checked, but for sums and pairs in rows that are not kept.
+  std::function<matrix_market_rows(const matrix_market_shape&)> kept = {};
 };
 
 /// Reads a matrix from a MatrixMarket file (Boisvert, Pozo and Remington 1996), plain or gzip, which its first bytes

@@ -14,11 +14,11 @@ namespace {
 
 // All entries of a file, once there is memory for them.
 template <class Index, class Value>
-file_entries<Index, Value> read_all(const named_text& file, const market_header& header, const row_ranges& ranges,
-                                    const matrix_market_options& options, int threads) {
+file_entries<Index, Value> read_all(const named_text& file, const market_header& header, const kept_rows& kept,
+                                    const row_ranges& ranges, const matrix_market_options& options, int threads) {
   const std::uint64_t part_bytes =
       options.part_bytes > 0 ? options.part_bytes : usual_part_bytes(header.body.size(), threads);
-  return read_entries<Index, Value>(file, header, ranges, part_bytes, threads);
+  return read_entries<Index, Value>(file, header, kept, ranges, part_bytes, threads);
 }
 
 int threads_of(const matrix_market_options& options) {
@@ -27,21 +27,25 @@ int threads_of(const matrix_market_options& options) {
 
 // Bytes of the entries and of the matrix that is made of them, which are there together.
 template <class Index, class Value>
-wide_count bytes_of_matrix(const market_header& header, std::uint64_t entries) {
+wide_count bytes_of_matrix(const market_header& header, std::uint64_t rows, std::uint64_t entries) {
   const std::uint64_t column_bytes = header.columns > most_columns_of_32_bits ? 8 : 4;
-  return wide_count{header.rows + 1} * sizeof(std::uint64_t) +
+  return wide_count{rows + 1} * sizeof(std::uint64_t) +
          wide_count{entries} * (sizeof(market_entry<Index, Value>) + column_bytes + sizeof(Value));
 }
 
 template <class Index, class Value>
-void require_memory_of_matrix(const named_text& file, const market_header& header,
+void require_memory_of_matrix(const named_text& file, const market_header& header, const kept_rows& kept,
                               const matrix_market_options& options) {
-  const std::uint64_t entries = header.entries * (header.symmetry == market_symmetry::general ? 1 : 2);
-  const wide_count matrix = bytes_of_matrix<Index, Value>(header, entries);
+  const std::uint64_t all = header.entries * (header.symmetry == market_symmetry::general ? 1 : 2);
+  // Rows that are kept are taken to have their share.
+  const std::uint64_t rows = kept.is_transposed ? header.columns : header.rows;
+  const std::uint64_t entries =
+      rows == 0 ? all : static_cast<std::uint64_t>(wide_count{all} * kept.count / wide_count{rows});
+  const wide_count matrix = bytes_of_matrix<Index, Value>(header, kept.count, entries);
   const wide_count vectors =
       wide_count{header.rows} * options.bytes_of_a_row + wide_count{header.columns} * options.bytes_of_a_column;
   file.require_memory(header.size_line, matrix,
-                      [&] { return fmt::format("reading {} rows and {} entries takes", header.rows, entries); });
+                      [&] { return fmt::format("reading {} rows and {} entries takes", kept.count, entries); });
   file.require_memory(header.size_line, matrix + vectors, [&] {
     return fmt::format("a matrix of {} rows, {} columns and {} entries and its vectors take", header.rows,
                        header.columns, entries);
@@ -55,15 +59,24 @@ std::uint64_t count_of(const file_entries<Index, Value>& read) {
   return count;
 }
 
+// All rows, unless the caller says which.
+kept_rows kept_of(const market_header& header, const matrix_market_options& options) {
+  if (!options.kept) return {0, header.rows};
+  const matrix_market_rows rows =
+      options.kept({header.rows, header.columns, header.symmetry == market_symmetry::symmetric});
+  return {rows.first, rows.end - rows.first, rows.is_transposed};
+}
+
 template <class Index, class Value>
 csr_matrix<Value> read_places_of(const named_text& file, const market_header& header,
                                  const matrix_market_options& options) {
-  require_memory_of_matrix<Index, Value>(file, header, options);
+  const kept_rows kept = kept_of(header, options);
+  require_memory_of_matrix<Index, Value>(file, header, kept, options);
   const int threads = threads_of(options);
-  const row_ranges ranges(header.rows);
-  auto read = read_all<Index, Value>(file, header, ranges, options, threads);
+  const row_ranges ranges(kept.count);
+  auto read = read_all<Index, Value>(file, header, kept, ranges, options, threads);
   const std::uint64_t count = count_of(read);
-  csr_matrix<Value> matrix = compress(std::move(read.blocks), header, ranges, threads, file.origin);
+  csr_matrix<Value> matrix = compress(std::move(read.blocks), header, kept, ranges, threads, file.origin);
   // Where each entry has a place of its own, none is the mirror image of another.
   if (read.has_both_triangles && matrix.entries() < count) require_pairs_once<Index>(file, header);
   return matrix;
@@ -86,7 +99,8 @@ std::vector<Value> read_numbers(const named_text& file, const market_header& hea
   file.require_memory(header.size_line, bytes, [&] {
     return fmt::format("reading a vector of {} numbers and {} entries takes", count, header.entries);
   });
-  const auto read = read_all<Index, Value>(file, header, row_ranges(header.rows), options, threads_of(options));
+  const auto read =
+      read_all<Index, Value>(file, header, {0, header.rows}, row_ranges(header.rows), options, threads_of(options));
   std::vector<Value> numbers(count);
   for (const auto& block : read.blocks) {
     const auto* const end = block.entries.get() + block.range_offsets.back();
