@@ -3,6 +3,7 @@
 #include "apps/sheaf/files/progress.hpp"
 #include "apps/sheaf/files/sparse/matrix_market.hpp"
 #include "apps/sheaf/nas.hpp"
+#include "apps/sheaf/ranks/systems.hpp"
 #include "apps/sheaf/subcommands/movement.hpp"
 #include "apps/sheaf/subcommands/system_plan.hpp"
 
@@ -97,7 +98,51 @@ void print_nas_plan(const npb_command& command, const context& ctx, const jobs::
   print_plan(command.common, ctx, work);
 }
 
+// What came of it. @param report  what it begins with. @param where  "2 threads". @throws verification_failed
+void print_answer(const npb_command& command, const jobs::nas_class& of, std::uint64_t nonzeros,
+                  const jobs::nas_answer& answer, const std::string& where, nlohmann::json report) {
+  const std::string verdict = command.verdict(answer.is_right);
+  report.update({{"class", of.name},
+                 {"rows", of.rows},
+                 {"nonzeros", nonzeros},
+                 {"value_type", command.narrow ? "f32" : "f64"},
+                 {"iterations", of.iterations},
+                 {"variant", answer.variant},
+                 {"reason", name(answer.reason)},
+                 {"residual", answer.residual},
+                 {"zeta", answer.zeta},
+                 {"official_zeta", of.zeta},
+                 {"verification", verdict},
+                 {"seconds", answer.seconds},
+                 {"mop_per_second", answer.mop_per_second}});
+  if (!command.common.quiet && !command.common.json) {
+    fmt::print("NAS CG, class {}: {} rows, {} nonzeros, {} iterations of 25 steps{}\n", of.name, of.rows, nonzeros,
+               of.iterations, command.narrow ? " in f32" : "");
+    fmt::print("zeta {:.13f}, official {:.13f}\nVERIFICATION {}\n", answer.zeta, of.zeta, verdict);
+    fmt::print("{} in {}, {:.1f} Mop/s, {}\n", answer.variant, seconds_text(answer.seconds), answer.mop_per_second,
+               where);
+  }
+  if (!answer.is_right) {
+    std::string mistake = fmt::format("zeta is {:.13f}, not {:.13f}", answer.zeta, of.zeta);
+    if (command.narrow) mistake += fmt::format(" to {:.0e}", jobs::nas_precision<float>);
+    if (answer.reason != stop_reason::limit) {
+      mistake += fmt::format("; a system ended before its 25 steps: {}", name(answer.reason));
+    }
+    throw verification_failed(mistake, std::move(report));
+  }
+  if (!command.common.quiet && command.common.json) print_json(std::move(report));
+}
+
+// On the processes of MPI.
+void run_divided(const npb_command& command) {
+  const jobs::nas_class& of = jobs::nas_class_named(command.name);
+  npb_on_ranks found = run_npb_on_ranks({command.common, of, command.matrix, command.narrow});
+  if (!found.is_first) return;
+  print_answer(command, of, found.nonzeros, found.answer, found.where, std::move(found.report));
+}
+
 void run(const npb_command& command) {
+  if (started_ranks() > 1 && !command.common.plans_only) return run_divided(command);
   const context ctx = command.common.make_system_context();
   const jobs::nas_class& of = jobs::nas_class_named(command.name);
   const io::held_memory held = hold_buffers(command, ctx, of, of.nonzeros);  // before any are made
@@ -118,40 +163,12 @@ void run(const npb_command& command) {
     answer = command.narrow ? jobs::run_nas(ctx, of, io::with_values<float>(std::exchange(matrix, {})), options)
                             : jobs::run_nas(ctx, of, matrix, options);
   }
-  const std::string verdict = command.verdict(answer.is_right);
   if (!command.common.quiet) print_variants(command.common, plan);
   nlohmann::json report = report_of("npb-cg", ctx);
-  report.update({{"class", of.name},
-                 {"rows", of.rows},
-                 {"nonzeros", nonzeros},
-                 {"value_type", command.narrow ? "f32" : "f64"},
-                 {"iterations", of.iterations},
-                 {"variant", answer.variant},
-                 {"reason", name(answer.reason)},
-                 {"residual", answer.residual},
-                 {"zeta", answer.zeta},
-                 {"official_zeta", of.zeta},
-                 {"verification", verdict},
-                 {"seconds", answer.seconds},
-                 {"predicted_seconds", predicted_seconds(plan) * iterations_of(of)},
-                 {"predicted_iteration_seconds", predicted_seconds(plan)},
-                 {"mop_per_second", answer.mop_per_second}});
-  if (!command.common.quiet && !command.common.json) {
-    fmt::print("NAS CG, class {}: {} rows, {} nonzeros, {} iterations of 25 steps{}\n", of.name, of.rows, nonzeros,
-               of.iterations, command.narrow ? " in f32" : "");
-    fmt::print("zeta {:.13f}, official {:.13f}\nVERIFICATION {}\n", answer.zeta, of.zeta, verdict);
-    fmt::print("{} in {}, {:.1f} Mop/s, {} thread{}\n", answer.variant, seconds_text(answer.seconds),
-               answer.mop_per_second, ctx.threads(), ctx.threads() == 1 ? "" : "s");
-  }
-  if (!answer.is_right) {
-    std::string mistake = fmt::format("zeta is {:.13f}, not {:.13f}", answer.zeta, of.zeta);
-    if (command.narrow) mistake += fmt::format(" to {:.0e}", jobs::nas_precision<float>);
-    if (answer.reason != stop_reason::limit) {
-      mistake += fmt::format("; a system ended before its 25 steps: {}", name(answer.reason));
-    }
-    throw verification_failed(mistake, std::move(report));
-  }
-  if (!command.common.quiet && command.common.json) print_json(std::move(report));
+  report["predicted_seconds"] = predicted_seconds(plan) * iterations_of(of);
+  report["predicted_iteration_seconds"] = predicted_seconds(plan);
+  const std::string where = fmt::format("{} thread{}", ctx.threads(), ctx.threads() == 1 ? "" : "s");
+  print_answer(command, of, nonzeros, answer, where, std::move(report));
 }
 
 }  // namespace

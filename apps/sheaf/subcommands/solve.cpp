@@ -4,6 +4,7 @@
 #include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/files/output_check.hpp"
 #include "apps/sheaf/files/sparse/matrix_market.hpp"
+#include "apps/sheaf/ranks/systems.hpp"
 #include "apps/sheaf/subcommands/files/vector_file.hpp"
 #include "apps/sheaf/subcommands/movement.hpp"
 #include "apps/sheaf/subcommands/system_plan.hpp"
@@ -61,12 +62,12 @@ struct solution {
   run_times times;
 };
 
-nlohmann::json json_of(const solve_command& command, const context& ctx, const csr_view& a, const solution& found) {
-  const conjugate_gradient_result& result = found.result;
-  nlohmann::json report = report_of("solve", ctx);
+// Of a solution on any number of processes. @param report  what it begins with
+void add_result(nlohmann::json& report, const solve_command& command, std::uint64_t rows, std::uint64_t nonzeros,
+                const conjugate_gradient_result& result, double seconds) {
   report.update({{"matrix", command.matrix},
-                 {"rows", a.rows},
-                 {"nonzeros", a.values.count},
+                 {"rows", rows},
+                 {"nonzeros", nonzeros},
                  {"value_type", command.narrow ? "f32" : "f64"},
                  {"preconditioner", command.has_jacobi ? "jacobi" : "none"},
                  {"variant", result.variant},
@@ -76,28 +77,37 @@ nlohmann::json json_of(const solve_command& command, const context& ctx, const c
                  {"residual", json_number(result.residual)},
                  {"relative_residual", json_number(relative_of(result))},
                  {"target", json_number(result.target)},
-                 {"seconds", found.times.least},
-                 {"predicted_seconds", predicted_seconds(found.plan) * static_cast<double>(result.iterations)},
-                 {"predicted_iteration_seconds", predicted_seconds(found.plan)},
+                 {"seconds", seconds},
                  {"verified", command.common.verify},
                  {"output", command.output}});
   if (!command.history.empty()) report["history"] = command.history;
+}
+
+nlohmann::json json_of(const solve_command& command, const context& ctx, const csr_view& a, const solution& found) {
+  const conjugate_gradient_result& result = found.result;
+  nlohmann::json report = report_of("solve", ctx);
+  add_result(report, command, a.rows, a.values.count, result, found.times.least);
+  report["predicted_seconds"] = predicted_seconds(found.plan) * static_cast<double>(result.iterations);
+  report["predicted_iteration_seconds"] = predicted_seconds(found.plan);
   add_runs(report, command.common, found.times);
   return report;
 }
 
-void print_lines(const solve_command& o, const csr_view& a, const solution& found) {
-  const conjugate_gradient_result& result = found.result;
-  const double seconds = found.times.least;
+// @param where  behind the variant. @param rest  behind the times
+void print_lines(const solve_command& o, std::uint64_t rows, std::uint64_t nonzeros,
+                 const conjugate_gradient_result& result, double seconds, const std::string& where,
+                 const std::string& rest) {
   const double of_iteration = seconds / static_cast<double>(std::max<std::uint64_t>(1, result.iterations));
-  fmt::print("{}: {} rows, {} nonzeros\n", shown_file(stdout, o.matrix), a.rows, a.values.count);
+  fmt::print("{}: {} rows, {} nonzeros\n", shown_file(stdout, o.matrix), rows, nonzeros);
   fmt::print("solve: {} after {} iterations, |b - A x| = {:.3g}, {:.3g} of |b|{}\n", name(result.reason),
              result.iterations, std::abs(result.residual), relative_of(result), o.common.verify ? "; verified" : "");
-  fmt::print("  {} in {}, {} an iteration{}\n", result.variant.empty() ? "nothing" : result.variant,
-             seconds_text(seconds), seconds_text(of_iteration), runs_text(o.common, found.times));
+  fmt::print("  {}{} in {}, {} an iteration{}\n", result.variant.empty() ? "nothing" : result.variant, where,
+             seconds_text(seconds), seconds_text(of_iteration), rest);
 }
 
-std::string complaint_of(const solve_command& command, const csr_view& a, const conjugate_gradient_result& result) {
+// @param diagonal_mistake  that jacobi met, where it did
+std::string complaint_of(const solve_command& command, const conjugate_gradient_result& result,
+                         const std::optional<std::string>& diagonal_mistake) {
   const std::string where = fmt::format("{}: not converged: ", io::shown_input(command.matrix));
   const bool is_known = !std::isnan(result.residual) && !std::isnan(result.target);
   const std::string residual =
@@ -106,8 +116,8 @@ std::string complaint_of(const solve_command& command, const csr_view& a, const 
       fmt::format("|b - A x| is {}; {} has the best x that was found", residual, io::shown_output(command.output));
   switch (result.reason) {
     case stop_reason::not_positive_definite:
-      if (const auto mistake = command.has_jacobi ? jobs::diagonal_mistake(a) : std::nullopt) {
-        return fmt::format("{}the matrix is not positive definite: {}; {}", where, *mistake, rest);
+      if (diagonal_mistake) {
+        return fmt::format("{}the matrix is not positive definite: {}; {}", where, *diagonal_mistake, rest);
       }
       return fmt::format("{}the matrix is not positive definite, which iteration {} found; {}", where,
                          result.iterations + 1, rest);
@@ -203,8 +213,27 @@ void write_outputs(record_output& out, std::optional<io::output_file>& history_f
   io::output_file::commit_all(files);
 }
 
+// On the processes of MPI.
+void run_divided(const solve_command& command) {
+  solved_on_ranks found = solve_on_ranks({command.common, command.matrix, command.b, command.output, command.history,
+                                          options_of(command), command.narrow, [&] { require_outputs(command); },
+                                          [](const auto& history, double norm) { return csv_of(history, norm); }});
+  if (!found.is_first) return;
+  const bool is_quiet = command.common.quiet;
+  add_result(found.report, command, found.rows, found.nonzeros, found.result, found.seconds);
+  if (!is_quiet && !command.common.json) {
+    print_lines(command, found.rows, found.nonzeros, found.result, found.seconds, " on " + found.where, "");
+  }
+  if (!found.result.converged()) {
+    const auto mistake = found.diagonal_mistake.empty() ? std::nullopt : std::optional(found.diagonal_mistake);
+    throw not_converged(complaint_of(command, found.result, mistake), std::move(found.report));
+  }
+  if (!is_quiet && command.common.json) print_json(std::move(found.report));
+}
+
 template <class Value>
 void run_typed(const solve_command& command) {
+  if (started_ranks() > 1 && !command.common.plans_only) return run_divided(command);
   const context ctx = command.common.make_system_context();
   require_outputs(command);
   const io::csr_matrix<Value> matrix = read_matrix<Value>(command);
@@ -239,9 +268,14 @@ void run_typed(const solve_command& command) {
   write_outputs(out, history_file, found);
   if (!command.common.quiet) print_variants(command.common, found.plan);
   nlohmann::json report = json_of(command, ctx, a.view, found);
-  if (!command.common.quiet && !command.common.json) print_lines(command, a.view, found);
+  if (!command.common.quiet && !command.common.json) {
+    print_lines(command, n, matrix.entries(), found.result, found.times.least, "",
+                runs_text(command.common, found.times));
+  }
   if (!found.result.converged()) {
-    throw not_converged(complaint_of(command, jobs::view_of(matrix), found.result), std::move(report));
+    const bool blames_diagonal = command.has_jacobi && found.result.reason == stop_reason::not_positive_definite;
+    const auto mistake = blames_diagonal ? jobs::diagonal_mistake(jobs::view_of(matrix)) : std::nullopt;
+    throw not_converged(complaint_of(command, found.result, mistake), std::move(report));
   }
   if (!command.common.quiet && command.common.json) print_json(std::move(report));
 }

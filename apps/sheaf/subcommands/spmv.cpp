@@ -2,6 +2,7 @@
 
 #include "apps/sheaf/checks/spmv.hpp"
 #include "apps/sheaf/files/sparse/matrix_market.hpp"
+#include "apps/sheaf/ranks/systems.hpp"
 #include "apps/sheaf/subcommands/files/vector_file.hpp"
 #include "apps/sheaf/subcommands/movement.hpp"
 #include "core/context_state.hpp"
@@ -350,9 +351,17 @@ void require_product(const spmv_command& o, const spmv_inputs<Value>& in, const_
   require_right(jobs::product_mistake(jobs::view_of(in.matrix), in.x, found, terms));
 }
 
+// On the processes of MPI.
+void run_divided(const spmv_command& o) {
+  const refused_option options[] = {{"--transposed", o.transposed}};
+  refuse_on_ranks(options);
+  spmv_on_ranks({o.common, o.matrix, o.x, o.y, o.output, o.alpha, o.beta, o.narrow});
+}
+
 template <class Value>
 void run_typed(const spmv_command& command) {
   require_factors<Value>(command);
+  if (started_ranks() > 1 && !command.common.plans_only) return run_divided(command);
   const context ctx = command.common.make_context();
   require_f32_where_needed(ctx, command.narrow);
   require_output(command.output, {command.matrix, command.x, command.y});

@@ -1,0 +1,282 @@
+#include "apps/sheaf/ranks/systems.hpp"
+
+#include <sheaf/distributed/conjugate_gradient.hpp>
+
+#include "apps/sheaf/checks/solution.hpp"
+#include "apps/sheaf/files/failure.hpp"
+#include "apps/sheaf/files/sparse/matrix_market.hpp"
+#include "apps/sheaf/ranks/part_file.hpp"
+#include "apps/sheaf/ranks/report.hpp"
+#include "apps/sheaf/subcommands/files/vector_file.hpp"
+#include "apps/sheaf/subcommands/movement.hpp"
+#include "distributed/collectives.hpp"
+
+namespace sheaf::cli {
+namespace {
+
+using distributed::group;
+using distributed::layout;
+using distributed::system_block_rows;
+
+/// This process' rows of a matrix.
+template <class Value>
+struct matrix_of_rank {
+  io::matrix_market_shape whole;
+  layout rows;
+  io::csr_matrix<Value> mine;
+};
+
+/// @param multiple  of rows, at which parts begin. @param require  throws for a shape that is not wanted
+template <class Value>
+matrix_of_rank<Value> read_matrix_of_rank(const group& ranks, const std::string& path, std::uint64_t multiple,
+                                          const std::function<void(const io::matrix_market_shape&)>& require) {
+  matrix_of_rank<Value> read;
+  const auto kept = [&](const io::matrix_market_shape& shape) -> io::matrix_market_rows {
+    require(shape);
+    read.whole = shape;
+    read.rows = layout::even(shape.rows, ranks.size(), multiple);
+    return {read.rows.begin(ranks.rank()), read.rows.end(ranks.rank())};
+  };
+  read.mine = io::read_matrix_market<Value>(path, {.threads = ranks.local().threads(), .kept = kept});
+  return read;
+}
+
+/// Of a square matrix whose file does not say that it is symmetric. Reads the file again, for columns.
+template <class Value>
+void require_symmetric(const group& ranks, const std::string& path, const matrix_of_rank<Value>& a) {
+  const std::uint64_t first = a.rows.begin(ranks.rank());
+  const auto mistake = [&] {
+    const csr_view rows = jobs::view_of(a.mine);
+    if (a.whole.is_symmetric) return jobs::asymmetry_of(rows, rows, first);  // finds what is not finite
+    const auto kept = [&](const io::matrix_market_shape&) -> io::matrix_market_rows {
+      return {first, a.rows.end(ranks.rank()), true};
+    };
+    const auto columns = io::read_matrix_market<Value>(path, {.threads = ranks.local().threads(), .kept = kept});
+    return jobs::asymmetry_of(rows, jobs::view_of(columns), first);
+  }();
+  if (mistake) io::fail(path, "{}", *mistake);
+}
+
+/// This process' numbers of a vector, all of which it reads.
+template <class Value>
+std::vector<Value> read_vector_of_rank(const group& ranks, const std::string& path, const layout& parts, const char* of,
+                                       const std::string& matrix) {
+  const std::uint64_t count = parts.count(ranks.rank());
+  if (path.empty()) return std::vector<Value>(count, 1);
+  const auto all = read_matrix_vector<Value>(path, parts.count(), of, matrix, ranks.local().threads());
+  const auto first = all.begin() + static_cast<std::ptrdiff_t>(parts.begin(ranks.rank()));
+  return {first, first + static_cast<std::ptrdiff_t>(count)};
+}
+
+template <class Value>
+const_values values_of(const std::vector<Value>& numbers) {
+  return {numbers.data(), numbers.size(), value_type_of<Value>()};
+}
+template <class Value>
+values values_of(std::vector<Value>& numbers) {
+  return {numbers.data(), numbers.size(), value_type_of<Value>()};
+}
+
+/// Entries of all processes. Throws where these saw different matrices.
+template <class Value>
+std::uint64_t entries_of_all(const group& ranks, const matrix_of_rank<Value>& a) {
+  ranks.require_same("the number of rows that a process sees", a.whole.rows);
+  ranks.require_same("the number of columns that a process sees", a.whole.columns);
+  return layout::of(ranks, a.mine.entries()).count();
+}
+
+template <class Value>
+void write_part(const group& ranks, part_file& out, const layout& parts, const std::vector<Value>& numbers) {
+  out.write(parts.begin(ranks.rank()) * sizeof(Value), numbers.data(), numbers.size() * sizeof(Value));
+}
+
+template <class Value>
+std::string header_of_vector(std::uint64_t count) {
+  return numbers_header(float_descr(sizeof(Value)), count);
+}
+
+template <class Value>
+void multiply_on_ranks(const spmv_on_ranks_options& options, const group& ranks) {
+  const auto start = std::chrono::steady_clock::now();
+  matrix_of_rank<Value> a;
+  layout columns;
+  std::vector<Value> x;
+  std::vector<Value> y;
+  agree_on_ranks(ranks, [&] {
+    refuse_on_ranks(options.common);
+    refuse_streams({options.matrix, options.x, options.y, options.output});
+    require_output(options.output, {options.matrix, options.x, options.y});
+    a = read_matrix_of_rank<Value>(ranks, options.matrix, 1, [](const io::matrix_market_shape&) {});
+    columns = layout::even(a.whole.columns, ranks.size());
+    x = read_vector_of_rank<Value>(ranks, options.x, columns, "columns", options.matrix);
+    if (options.beta != 0) {
+      y = read_vector_of_rank<Value>(ranks, options.y, a.rows, "rows", options.matrix);
+    } else {
+      y.resize(a.mine.rows);
+    }
+  });
+  const std::uint64_t nonzeros = entries_of_all(ranks, a);
+  const auto begin = std::chrono::steady_clock::now();
+  distributed::spmv(ranks, jobs::view_of(a.mine), a.rows, columns, values_of(std::as_const(x)), values_of(y),
+                    {.alpha = options.alpha, .beta = options.beta});
+  ranks.wait();
+  const double seconds = seconds_since(begin);
+  part_file out(ranks, options.output, header_of_vector<Value>(a.whole.rows), bytes_of(a.whole.rows, sizeof(Value)));
+  write_part(ranks, out, a.rows, y);
+  out.commit();
+  if (ranks.rank() != 0 || options.common.quiet) return;
+  const double per_second = 2 * static_cast<double>(nonzeros) / std::max(seconds, 1e-12);
+  if (options.common.json) {
+    nlohmann::json report = report_of_ranks("spmv", ranks);
+    report.update({{"matrix", options.matrix},
+                   {"rows", a.whole.rows},
+                   {"columns", a.whole.columns},
+                   {"nonzeros", nonzeros},
+                   {"value_type", options.narrow ? "f32" : "f64"},
+                   {"seconds", seconds},
+                   {"seconds_with_files", seconds_since(start)},
+                   {"output", options.output}});
+    return print_json(std::move(report));
+  }
+  fmt::print("spmv: {} x {} with {} nonzeros on {}, {}, {:.3g} GFLOP/s, {} with files\n", a.whole.rows, a.whole.columns,
+             nonzeros, text_of_ranks(ranks), seconds_text(seconds), per_second / 1e9,
+             seconds_text(seconds_since(start)));
+}
+
+/// The text of the first process that has one, on all.
+std::string first_text(const group& ranks, const std::string& mine) {
+  return distributed::collective(ranks, [&](distributed::group_state& state, std::uint64_t) -> std::string {
+    const auto all = distributed::all_gather_parts(state, std::as_bytes(std::span(mine)));
+    for (std::size_t r = 0; r + 1 < all.begins.size(); ++r) {
+      const std::uint64_t length = all.begins[r + 1] - all.begins[r];
+      if (length > 0) return {reinterpret_cast<const char*>(all.data.data()) + all.begins[r], length};
+    }
+    return {};
+  });
+}
+
+template <class Value>
+solved_on_ranks solve_typed(const solve_on_ranks_options& options, const group& ranks) {
+  matrix_of_rank<Value> a;
+  std::vector<Value> b;
+  std::vector<Value> x;
+  agree_on_ranks(ranks, [&] {
+    refuse_on_ranks(options.common);
+    refuse_streams({options.matrix, options.b, options.output, options.history});
+    options.require_outputs();
+    a = read_matrix_of_rank<Value>(ranks, options.matrix, system_block_rows, [&](const io::matrix_market_shape& shape) {
+      if (shape.rows == shape.columns) return;
+      io::fail(options.matrix, "the matrix is {} x {}, not square", shape.rows, shape.columns);
+    });
+    require_symmetric(ranks, options.matrix, a);
+    b = read_vector_of_rank<Value>(ranks, options.b, a.rows, "rows", options.matrix);
+    x.resize(a.mine.rows);
+  });
+  solved_on_ranks found;
+  found.is_first = ranks.rank() == 0;
+  found.rows = a.whole.rows;
+  found.nonzeros = entries_of_all(ranks, a);
+  found.where = text_of_ranks(ranks);
+  found.report = report_of_ranks("solve", ranks);
+  std::vector<double> history;
+  conjugate_gradient_options method = options.method;
+  if (!options.history.empty()) method.history = &history;
+  const auto begin = std::chrono::steady_clock::now();
+  found.result = distributed::conjugate_gradient(ranks, jobs::view_of(a.mine), a.rows, values_of(std::as_const(b)),
+                                                 values_of(x), method);
+  ranks.wait();
+  found.seconds = seconds_since(begin);
+  part_file out(ranks, options.output, header_of_vector<Value>(found.rows), bytes_of(found.rows, sizeof(Value)));
+  write_part(ranks, out, a.rows, x);
+  std::vector<part_file*> files{&out};
+  std::optional<part_file> history_file;
+  if (!options.history.empty()) {
+    history_file.emplace(ranks, options.history, options.csv_of(history, found.result.b_norm), 0);
+    files.push_back(&*history_file);
+  }
+  part_file::commit_all(ranks, files);
+  if (found.result.reason == stop_reason::not_positive_definite && method.preconditioner == preconditioner::jacobi) {
+    const auto mistake = jobs::diagonal_mistake(jobs::view_of(a.mine), a.rows.begin(ranks.rank()));
+    found.diagonal_mistake = first_text(ranks, mistake.value_or(""));
+  }
+  return found;
+}
+
+/// The matrix that is solved with: the negative of the benchmark's.
+matrix_of_rank<double> nas_matrix_of_rank(const group& ranks, const npb_on_ranks_options& options) {
+  const jobs::nas_class& of = options.of;
+  if (options.matrix.empty()) {
+    matrix_of_rank<double> made{{of.rows, of.rows}, layout::even(of.rows, ranks.size(), system_block_rows), {}};
+    made.mine = jobs::nas_rows(of, made.rows.begin(ranks.rank()), made.rows.end(ranks.rank()), ranks.local().threads());
+    return made;
+  }
+  auto read =
+      read_matrix_of_rank<double>(ranks, options.matrix, system_block_rows, [&](const io::matrix_market_shape& shape) {
+        if (shape.rows == of.rows && shape.columns == of.rows) return;
+        io::fail(options.matrix, "{} rows and {} columns, but class {} has {} of both", shape.rows, shape.columns,
+                 of.name, of.rows);
+      });
+  for (double& value : read.mine.values) value = -value;
+  return read;
+}
+
+/// Every process has whole vectors, which are short, so that their sums have the order of one process.
+template <class Value>
+jobs::nas_answer run_nas_on_ranks(const group& ranks, const jobs::nas_class& of, const layout& rows,
+                                  const io::csr_matrix<Value>& mine) {
+  std::vector<Value> x(of.rows);
+  std::vector<Value> z(of.rows);
+  std::vector<Value> part(mine.rows);
+  std::vector<std::uint64_t> lengths;
+  for (int r = 0; r < ranks.size(); ++r) lengths.push_back(rows.count(r) * sizeof(Value));
+  const auto solve = [&] {
+    std::ranges::fill(part, Value{0});
+    const const_values b(x.data() + rows.begin(ranks.rank()), part.size(), value_type_of<Value>());
+    const conjugate_gradient_result solved = distributed::conjugate_gradient(
+        ranks, jobs::view_of(mine), rows, b, values_of(part), jobs::nas_system_options());
+    distributed::collective(ranks, [&](distributed::group_state& state, std::uint64_t) {
+      distributed::gather_parts(state, std::as_bytes(std::span(part)), lengths, reinterpret_cast<std::byte*>(z.data()));
+    });
+    return solved;
+  };
+  return jobs::run_nas<Value>(of, x, z, solve);
+}
+
+}  // namespace
+
+void spmv_on_ranks(const spmv_on_ranks_options& options) {
+  work_on_ranks(options.common, [&](const group& ranks) {
+    options.narrow ? multiply_on_ranks<float>(options, ranks) : multiply_on_ranks<double>(options, ranks);
+  });
+}
+
+solved_on_ranks solve_on_ranks(const solve_on_ranks_options& options) {
+  solved_on_ranks found;
+  work_on_ranks(options.common, [&](const group& ranks) {
+    found = options.narrow ? solve_typed<float>(options, ranks) : solve_typed<double>(options, ranks);
+  });
+  return found;
+}
+
+npb_on_ranks run_npb_on_ranks(const npb_on_ranks_options& options) {
+  npb_on_ranks found;
+  work_on_ranks(options.common, [&](const group& ranks) {
+    matrix_of_rank<double> a;
+    io::csr_matrix<float> narrow;
+    agree_on_ranks(ranks, [&] {
+      refuse_on_ranks(options.common);
+      refuse_streams({options.matrix});
+      a = nas_matrix_of_rank(ranks, options);
+      if (options.narrow) narrow = io::with_values<float>(a.mine);
+    });
+    found.is_first = ranks.rank() == 0;
+    found.nonzeros = entries_of_all(ranks, a);
+    found.where = text_of_ranks(ranks);
+    found.report = report_of_ranks("npb-cg", ranks);
+    found.answer = options.narrow ? run_nas_on_ranks(ranks, options.of, a.rows, narrow)
+                                  : run_nas_on_ranks(ranks, options.of, a.rows, a.mine);
+  });
+  return found;
+}
+
+}  // namespace sheaf::cli
