@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include "apps/sheaf/files/streams.hpp"
 #include "distributed/mpi/process.hpp"
 #include "distributed/state.hpp"
 #include "plan/store/temporary_names.hpp"
@@ -150,7 +151,8 @@ void refuse_on_ranks(const common_options& common) {
 
 void refuse_streams(std::initializer_list<std::string> paths) {
   for (const std::string& path : paths) {
-    if (path == "-") primitives::refuse("- is a stream, of which processes of MPI cannot have parts");
+    if (!path.empty() && io::names_stream(path))
+      primitives::refuse("{} is a stream, of which processes of MPI cannot have parts", path);
   }
 }
 

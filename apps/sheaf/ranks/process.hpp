@@ -51,7 +51,7 @@ struct refused_option {
 void refuse_on_ranks(std::span<const refused_option> options);
 /// Likewise of the options that all subcommands have.
 void refuse_on_ranks(const common_options& common);
-/// Standard streams, of which processes cannot have parts.
+/// Streams, of which processes cannot have parts. A name may be empty.
 void refuse_streams(std::initializer_list<std::string> paths);
 
 }  // namespace sheaf::cli

@@ -121,6 +121,22 @@ TEST(Nas, MatricesAreTheSameForEveryNumberOfThreads) {
   }
 }
 
+TEST(Nas, RowsOfTheMatrixAreMadeWithoutTheOthers) {
+  const jobs::nas_class& of = jobs::nas_class_named("S");
+  const io::csr_matrix<double> whole = jobs::nas_matrix(of, 2);
+  const auto& columns = std::get<std::vector<std::uint32_t>>(whole.column_indices);
+  for (const auto& [first, end] : {std::pair(0, 0), std::pair(0, 300), std::pair(300, 301), std::pair(301, 1400)}) {
+    const io::csr_matrix<double> part = jobs::nas_rows(of, first, end, 3);
+    const auto begin = static_cast<std::ptrdiff_t>(whole.row_offsets[first]);
+    const auto after = static_cast<std::ptrdiff_t>(whole.row_offsets[end]);
+    EXPECT_EQ(part.rows, static_cast<std::uint64_t>(end - first));
+    EXPECT_EQ(part.columns, whole.columns);
+    EXPECT_EQ(part.values, std::vector<double>(whole.values.begin() + begin, whole.values.begin() + after));
+    EXPECT_EQ(std::get<std::vector<std::uint32_t>>(part.column_indices),
+              std::vector<std::uint32_t>(columns.begin() + begin, columns.begin() + after));
+  }
+}
+
 TEST(Nas, TellsOfEachIteration) {
   const jobs::nas_class& of = jobs::nas_class_named("S");
   std::vector<std::uint64_t> told;
