@@ -93,6 +93,33 @@ case $1 in
       "$moved/$LIBDIR/libsheaf.a" -Xcompiler -fopenmp -lgomp -ldl $STATIC_LIBRARIES || fail "does not compile"
     "$WORK/$1"
     ;;
+  mpich | openmpi)
+    # A program with processes of this MPI, and the installed command on two of them.
+    [ -f "$moved/$LIBDIR/libsheaf_$1.so" ] || { echo "built without $1"; exit 77; }
+    for program in "mpicxx.$1" "mpiexec.$1"; do
+      command -v "$program" >/dev/null || { echo "no $program here"; exit 77; }
+    done
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_mpi_yield_when_idle=1
+    start=("mpiexec.$1" -n 2)
+    [ "$1" = mpich ] || start=("mpiexec.$1" --oversubscribe -n 2)
+    for kind in static shared; do
+      build=$WORK/$1-$kind
+      rm -rf "$build"
+      shared=OFF
+      [ $kind = static ] || shared=ON
+      "$CMAKE" -S "$here/consumer_mpi" -B "$build" -G "$GENERATOR" -DCMAKE_CXX_COMPILER="$CXX" \
+        -DMPI_CXX_COMPILER="mpicxx.$1" -DCMAKE_PREFIX_PATH="$moved" -DCONSUMER_MPI="$1" -DBUILD_SHARED_LIBS=$shared
+      "$CMAKE" --build "$build"
+      "${start[@]}" "$build/consumer_mpi" || fail "the program of $kind sheaf and $1 failed"
+    done
+    cd "$WORK"
+    printf 'dbacdacb%.0s' {1..500} >letters.bin
+    rm -f "alone-$1.bin" "together-$1.bin"
+    "$moved/bin/sheaf" sort letters.bin --record-bytes 2 --key 1:1 -o "alone-$1.bin"
+    said=$("${start[@]}" "$moved/bin/sheaf" sort letters.bin --record-bytes 2 --key 1:1 -o "together-$1.bin")
+    [[ $said = *"on 2 processes"* ]] || fail "the installed command did not run on two processes: $said"
+    cmp "alone-$1.bin" "together-$1.bin" || fail "the installed command writes something else on two processes"
+    ;;
   exports)
     # What the shared library defines for others: its own names, and what the compiler emits for inline functions.
     others=$(nm -D -C --defined-only "$moved/$LIBDIR/libsheaf.so" | awk '$2 ~ /[TDBR]/' |
