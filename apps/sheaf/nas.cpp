@@ -278,7 +278,7 @@ nas_answer run_nas(const context& ctx, const nas_class& of, const io::csr_matrix
   const auto solve = [&] {
     x_there.send();
     z_there.send();
-    const conjugate_gradient_result solved = conjugate_gradient(
+    conjugate_gradient_result solved = conjugate_gradient(
         ctx, a.view, const_values(x_there.data(), of.rows, value_type_of<Value>()),
         values(z_there.data(), of.rows, value_type_of<Value>()), nas_system_options(options.variant));
     z_there.fetch();

@@ -232,8 +232,8 @@ jobs::nas_answer run_nas_on_ranks(const group& ranks, const jobs::nas_class& of,
   const auto solve = [&] {
     std::ranges::fill(part, Value{0});
     const const_values b(x.data() + rows.begin(ranks.rank()), part.size(), value_type_of<Value>());
-    const conjugate_gradient_result solved = distributed::conjugate_gradient(
-        ranks, jobs::view_of(mine), rows, b, values_of(part), jobs::nas_system_options());
+    conjugate_gradient_result solved = distributed::conjugate_gradient(ranks, jobs::view_of(mine), rows, b,
+                                                                       values_of(part), jobs::nas_system_options());
     distributed::collective(ranks, [&](distributed::group_state& state, std::uint64_t) {
       distributed::gather_parts(state, std::as_bytes(std::span(part)), lengths, reinterpret_cast<std::byte*>(z.data()));
     });
