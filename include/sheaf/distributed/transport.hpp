@@ -73,8 +73,8 @@ class transport {
   /// Takes a note that has arrived; false where there is none.
   virtual bool take(control_note& note) noexcept = 0;
 
-  /// Called between two questions of a rank that waits, and has waited so many seconds: gives way to others. Ranks may be
-  /// more than processors.
+  /// Called between two questions of a rank that waits, and has waited so many seconds: gives way to others. Ranks may
+  /// be more than processors.
   virtual void give_way(double seconds_waited) noexcept;
 
   /// Whether this rank can read and write that rank's memory at that rank's addresses.
