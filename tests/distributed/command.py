@@ -217,6 +217,8 @@ def check_what_prints():
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     os.environ["XDG_CACHE_HOME"] = folder + "/.cache"
+    # Open MPI waits so many seconds for processes that have left already.
+    os.environ["OMPI_MCA_odls_base_sigkill_timeout"] = "0"
     write_inputs()
     check_outputs()
     check_benchmark()
