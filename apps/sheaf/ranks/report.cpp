@@ -8,13 +8,12 @@ double seconds_since(steady_time start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-nlohmann::json report_of_ranks(const std::string& command, const distributed::group& ranks) {
-  return {{"command", command}, {"backend", "cpu"}, {"processes", ranks.size()}, {"threads", ranks.local().threads()}};
+nlohmann::json report_of_ranks(const std::string& command, const workers& all) {
+  return {{"command", command}, {"backend", "cpu"}, {"processes", all.processes}, {"threads", all.threads}};
 }
 
-std::string text_of_ranks(const distributed::group& ranks) {
-  const int threads = ranks.local().threads();
-  return fmt::format("{} processes of {} thread{}", ranks.size(), threads, threads == 1 ? "" : "s");
+std::string text_of_ranks(const workers& all) {
+  return fmt::format("{} processes of {} thread{}", all.processes, all.threads, all.threads == 1 ? "" : "s");
 }
 
 void print_ranks_report(const common_options& common, const distributed::group& ranks, const std::string& output,

@@ -12,10 +12,18 @@ namespace sheaf::cli {
 using steady_time = std::chrono::steady_clock::time_point;
 double seconds_since(steady_time start);
 
+/// How many work.
+struct workers {
+  int processes = 1;
+  int threads = 1;  ///< of each
+
+  workers() = default;
+  workers(const distributed::group& ranks) : processes(ranks.size()), threads(ranks.local().threads()) {}
+};
 /// What reports of work on many processes begin with.
-nlohmann::json report_of_ranks(const std::string& command, const distributed::group& ranks);
+nlohmann::json report_of_ranks(const std::string& command, const workers& all);
 /// "3 processes of 2 threads"
-std::string text_of_ranks(const distributed::group& ranks);
+std::string text_of_ranks(const workers& all);
 
 /// Records that were moved.
 struct ranks_report {

@@ -6,7 +6,6 @@
 #include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/files/sparse/matrix_market.hpp"
 #include "apps/sheaf/ranks/part_file.hpp"
-#include "apps/sheaf/ranks/report.hpp"
 #include "apps/sheaf/subcommands/files/vector_file.hpp"
 #include "apps/sheaf/subcommands/movement.hpp"
 #include "distributed/collectives.hpp"
@@ -176,8 +175,7 @@ solved_on_ranks solve_typed(const solve_on_ranks_options& options, const group& 
   found.is_first = ranks.rank() == 0;
   found.rows = a.whole.rows;
   found.nonzeros = entries_of_all(ranks, a);
-  found.where = text_of_ranks(ranks);
-  found.report = report_of_ranks("solve", ranks);
+  found.all = ranks;
   std::vector<double> history;
   conjugate_gradient_options method = options.method;
   if (!options.history.empty()) method.history = &history;
@@ -228,6 +226,7 @@ jobs::nas_answer run_nas_on_ranks(const group& ranks, const jobs::nas_class& of,
   std::vector<Value> z(of.rows);
   std::vector<Value> part(mine.rows);
   std::vector<std::uint64_t> lengths;
+  lengths.reserve(static_cast<std::size_t>(ranks.size()));
   for (int r = 0; r < ranks.size(); ++r) lengths.push_back(rows.count(r) * sizeof(Value));
   const auto solve = [&] {
     std::ranges::fill(part, Value{0});
@@ -271,8 +270,7 @@ npb_on_ranks run_npb_on_ranks(const npb_on_ranks_options& options) {
     });
     found.is_first = ranks.rank() == 0;
     found.nonzeros = entries_of_all(ranks, a);
-    found.where = text_of_ranks(ranks);
-    found.report = report_of_ranks("npb-cg", ranks);
+    found.all = ranks;
     found.answer = options.narrow ? run_nas_on_ranks(ranks, options.of, a.rows, narrow)
                                   : run_nas_on_ranks(ranks, options.of, a.rows, a.mine);
   });

@@ -7,6 +7,7 @@
 
 #include "apps/sheaf/nas.hpp"
 #include "apps/sheaf/ranks/process.hpp"
+#include "apps/sheaf/ranks/report.hpp"
 
 // Products and systems on the processes of MPI. Each reads all of a matrix' text, and keeps the rows that are its own.
 namespace sheaf::cli {
@@ -45,8 +46,7 @@ struct solved_on_ranks {
   std::uint64_t nonzeros = 0;
   double seconds = 0;
   std::string diagonal_mistake;  ///< where jacobi met one
-  std::string where;             ///< "3 processes of 2 threads"
-  nlohmann::json report;         ///< what it begins with
+  workers all;
 };
 solved_on_ranks solve_on_ranks(const solve_on_ranks_options& options);
 
@@ -61,8 +61,7 @@ struct npb_on_ranks {
   bool is_first = false;
   jobs::nas_answer answer;
   std::uint64_t nonzeros = 0;
-  std::string where;
-  nlohmann::json report;
+  workers all;
 };
 npb_on_ranks run_npb_on_ranks(const npb_on_ranks_options& options);
 

@@ -136,9 +136,10 @@ void print_answer(const npb_command& command, const jobs::nas_class& of, std::ui
 // On the processes of MPI.
 void run_divided(const npb_command& command) {
   const jobs::nas_class& of = jobs::nas_class_named(command.name);
-  npb_on_ranks found = run_npb_on_ranks({command.common, of, command.matrix, command.narrow});
+  const npb_on_ranks found = run_npb_on_ranks({command.common, of, command.matrix, command.narrow});
   if (!found.is_first) return;
-  print_answer(command, of, found.nonzeros, found.answer, found.where, std::move(found.report));
+  print_answer(command, of, found.nonzeros, found.answer, text_of_ranks(found.all),
+               report_of_ranks("npb-cg", found.all));
 }
 
 void run(const npb_command& command) {

@@ -215,20 +215,22 @@ void write_outputs(record_output& out, std::optional<io::output_file>& history_f
 
 // On the processes of MPI.
 void run_divided(const solve_command& command) {
-  solved_on_ranks found = solve_on_ranks({command.common, command.matrix, command.b, command.output, command.history,
-                                          options_of(command), command.narrow, [&] { require_outputs(command); },
-                                          [](const auto& history, double norm) { return csv_of(history, norm); }});
+  const solved_on_ranks found = solve_on_ranks(
+      {command.common, command.matrix, command.b, command.output, command.history, options_of(command), command.narrow,
+       [&] { require_outputs(command); }, [](const auto& history, double norm) { return csv_of(history, norm); }});
   if (!found.is_first) return;
   const bool is_quiet = command.common.quiet;
-  add_result(found.report, command, found.rows, found.nonzeros, found.result, found.seconds);
+  nlohmann::json report = report_of_ranks("solve", found.all);
+  add_result(report, command, found.rows, found.nonzeros, found.result, found.seconds);
   if (!is_quiet && !command.common.json) {
-    print_lines(command, found.rows, found.nonzeros, found.result, found.seconds, " on " + found.where, "");
+    print_lines(command, found.rows, found.nonzeros, found.result, found.seconds, " on " + text_of_ranks(found.all),
+                "");
   }
   if (!found.result.converged()) {
     const auto mistake = found.diagonal_mistake.empty() ? std::nullopt : std::optional(found.diagonal_mistake);
-    throw not_converged(complaint_of(command, found.result, mistake), std::move(found.report));
+    throw not_converged(complaint_of(command, found.result, mistake), std::move(report));
   }
-  if (!is_quiet && command.common.json) print_json(std::move(found.report));
+  if (!is_quiet && command.common.json) print_json(std::move(report));
 }
 
 template <class Value>
