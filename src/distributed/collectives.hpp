@@ -17,6 +17,9 @@ std::vector<std::uint64_t> all_gather(group_state& state, std::uint64_t mine);
 /// Adds up the numbers of all ranks, place by place.
 void all_add(group_state& state, std::span<std::uint64_t> numbers);
 
+/// Puts the sums of the numbers of all lower ranks in place of this rank's: zeros on rank 0.
+void add_lower_ranks(group_state& state, std::span<std::uint64_t> numbers);
+
 /// Rank r gets numbers[r] of every rank.
 std::vector<std::uint64_t> exchange_counts(group_state& state, std::span<const std::uint64_t> numbers);
 

@@ -105,6 +105,30 @@ void travel(group_state& state, const ways& way, std::span<const const_bytes> to
   }
 }
 
+/// Long parts go directly, in as many messages as the grid has for the others: where few pairs have most of the bytes,
+/// ranks between them would have many times their share. @param share  bytes that a rank has to send, on average
+void exchange_short_parts_over_grid(group_state& state, std::span<const const_bytes> to,
+                                    std::span<const mutable_bytes> from, std::uint64_t share) {
+  const double root = std::sqrt(static_cast<double>(state.size));
+  const auto long_bytes = static_cast<std::uint64_t>(static_cast<double>(share) / (4 * root)) + 1;
+  const auto take_long = [long_bytes](const auto& parts, auto& rest) {
+    using part = std::remove_cvref_t<decltype(parts[0])>;
+    std::vector<part> taken(parts.size());
+    rest.assign(parts.begin(), parts.end());
+    for (std::size_t r = 0; r < taken.size(); ++r) {
+      if (parts[r].bytes >= long_bytes) taken[r] = std::exchange(rest[r], part{});
+    }
+    return taken;
+  };
+  std::vector<const_bytes> short_to;
+  std::vector<mutable_bytes> short_from;
+  const std::vector<const_bytes> long_to = take_long(to, short_to);
+  const std::vector<mutable_bytes> long_from = take_long(from, short_from);
+  exchange direct(state, long_to, long_from);
+  exchange_over_grid(state, short_to, short_from);
+  direct.finish();
+}
+
 }  // namespace
 
 rank_grid::rank_grid(int ranks) noexcept
@@ -154,6 +178,8 @@ void exchange_over_grid(group_state& state, std::span<const const_bytes> to, std
   const auto size = static_cast<std::size_t>(state.size);
   std::vector<std::vector<std::uint64_t>> told(size);
   for (std::size_t r = 0; r < size; ++r) told[static_cast<std::size_t>(way.over[r])].push_back(to[r].bytes);
+  const message_buffer told_memory(state, size * sizeof(std::uint64_t));
+  std::uint64_t told_at = 0;
   std::vector<const_bytes> numbers_to(size);
   std::vector<mutable_bytes> numbers_from(size);
   std::vector<std::uint64_t> lengths(size);
@@ -161,7 +187,9 @@ void exchange_over_grid(group_state& state, std::span<const const_bytes> to, std
   const std::vector<std::uint64_t> begins = begins_of(lengths, sizeof(std::uint64_t));
   message_buffer all(state, begins.back());
   for (std::size_t r = 0; r < size; ++r) {
-    numbers_to[r] = {reinterpret_cast<const std::byte*>(told[r].data()), told[r].size() * sizeof(std::uint64_t)};
+    numbers_to[r] = {told_memory.data() + told_at, told[r].size() * sizeof(std::uint64_t)};
+    if (!told[r].empty()) std::memcpy(told_memory.data() + told_at, told[r].data(), numbers_to[r].bytes);
+    told_at += numbers_to[r].bytes;
     numbers_from[r] = {all.data() + begins[r], begins[r + 1] - begins[r]};
   }
   exchange(state, numbers_to, numbers_from).finish();
@@ -180,8 +208,8 @@ void exchange_parts(group_state& state, std::span<const const_bytes> to, std::sp
     std::uint64_t total = 0;
     for (const const_bytes& part : to) total += part.bytes;
     all_add(state, {&total, 1});
-    const auto pairs = static_cast<std::uint64_t>(state.size) * static_cast<std::uint64_t>(state.size);
-    if (total / pairs < direct_bytes) return exchange_over_grid(state, to, from);
+    const auto ranks = static_cast<std::uint64_t>(state.size);
+    if (total / ranks / ranks < direct_bytes) return exchange_short_parts_over_grid(state, to, from, total / ranks);
   }
   exchange(state, to, from).finish();
 }

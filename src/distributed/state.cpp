@@ -145,13 +145,15 @@ void group_state::throw_shared(error_code code, const std::string& text) {
   throw error(code, text);
 }
 
-void group_state::note_refusal(call_header& header, error_code code, const char* text) noexcept {
-  header.code = static_cast<std::int32_t>(code);
-  copy_text(header.text, text);
+void group_state::note_refusal(call_refusal& mine, error_code code, const char* text) noexcept {
+  mine.code = static_cast<std::int32_t>(code);
+  copy_text(mine.text, text);
 }
 
 std::vector<call_header> group_state::compare(std::string_view call, std::span<const agreed_value> values,
-                                              std::span<const std::uint64_t> shared, call_header& mine) {
+                                              std::span<const std::uint64_t> shared, const call_refusal& refusal) {
+  call_header mine;
+  mine.code = refusal.code;
   copy_text(mine.call, call);
   mine.value_count = static_cast<std::uint32_t>(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) mine.values[i] = values[i].value;
@@ -165,10 +167,13 @@ std::vector<call_header> group_state::compare(std::string_view call, std::span<c
                  fmt::format("rank {} calls {}, but rank 0 calls {}", r, static_cast<const char*>(all[r].call),
                              static_cast<const char*>(first.call)));
   }
-  for (std::size_t r = 0; r < all.size(); ++r) {
-    if (all[r].code < 0) continue;
-    throw_shared(static_cast<error_code>(all[r].code),
-                 fmt::format("rank {}: {}", r, static_cast<const char*>(all[r].text)));
+  const auto refuses = std::find_if(all.begin(), all.end(), [](const call_header& h) { return h.code >= 0; });
+  if (refuses != all.end()) {
+    std::vector<call_refusal> refusals(all.size());
+    all_gather(*this, &refusal, sizeof refusal, refusals.data());
+    const std::ptrdiff_t r = refuses - all.begin();
+    throw_shared(static_cast<error_code>(refuses->code),
+                 fmt::format("rank {}: {}", r, static_cast<const char*>(refusals[static_cast<std::size_t>(r)].text)));
   }
   for (std::size_t r = 1; r < all.size(); ++r) {
     for (std::size_t i = 0; i < values.size(); ++i) {

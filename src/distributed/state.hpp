@@ -25,14 +25,18 @@ struct agreed_value {
 /// What one rank tells all others when a call begins.
 struct call_header {
   static constexpr std::size_t most_values = 8;
-  static constexpr std::size_t most_text = 216;
 
   char call[32] = {};
   std::int32_t code = -1;  ///< an error_code; below 0: the rank refuses nothing
   std::uint32_t value_count = 0;
   std::array<std::uint64_t, most_values> values{};
   std::array<std::uint64_t, most_values> shared{};
-  char text[most_text] = {};
+};
+
+/// Why a rank refuses a call. Ranks tell it only where one of them has refused.
+struct call_refusal {
+  std::int32_t code = -1;  ///< an error_code; below 0: the rank refuses nothing
+  char text[216] = {};
 };
 
 /// What a group's handles share.
@@ -64,7 +68,7 @@ class group_state {
   template <class Check>
   std::vector<call_header> agree(std::string_view call, std::span<const agreed_value> values,
                                  std::span<const std::uint64_t> shared, Check check) {
-    call_header mine;
+    call_refusal mine;
     try {
       check();
     } catch (const error& refusal) {
@@ -90,9 +94,9 @@ class group_state {
  private:
   using clock = std::chrono::steady_clock;
 
-  static void note_refusal(call_header& header, error_code code, const char* text) noexcept;
+  static void note_refusal(call_refusal& mine, error_code code, const char* text) noexcept;
   std::vector<call_header> compare(std::string_view call, std::span<const agreed_value> values,
-                                   std::span<const std::uint64_t> shared, call_header& mine);
+                                   std::span<const std::uint64_t> shared, const call_refusal& refusal);
   void hear();
   /// The first rank that does not answer in so many seconds; -1: all do.
   int call_roll(double seconds);

@@ -23,8 +23,30 @@ std::byte byte_of(int from, int to, std::uint64_t at) {
       (static_cast<std::uint64_t>(from) * 101 + static_cast<std::uint64_t>(to) * 37 + at * 11) & 255);
 }
 
-template <class Exchange>
-void exchange_all(const group& ranks, Exchange run) {
+/// Counts the bytes that come over another transport.
+class counting_transport final : public transport {
+ public:
+  explicit counting_transport(std::shared_ptr<transport> over) : over_(std::move(over)) {}
+
+  int rank() const noexcept override { return over_->rank(); }
+  int size() const noexcept override { return over_->size(); }
+  std::uint64_t start(std::span<const outgoing_message> out, std::span<const incoming_message> in) noexcept override {
+    for (const auto& m : in) got_bytes += m.bytes;
+    return over_->start(out, in);
+  }
+  transfer_state poll(std::uint64_t started) noexcept override { return over_->poll(started); }
+  void cancel(std::uint64_t started) noexcept override { over_->cancel(started); }
+  void post(int to, const control_note& note) noexcept override { over_->post(to, note); }
+  bool take(control_note& note) noexcept override { return over_->take(note); }
+
+  std::uint64_t got_bytes = 0;
+
+ private:
+  std::shared_ptr<transport> over_;
+};
+
+template <class Exchange, class Length = decltype(&length)>
+void exchange_all(const group& ranks, Exchange run, Length length = distributed_exchange_test::length) {
   collective(ranks, [&](group_state& state, std::uint64_t) {
     std::vector<std::vector<std::byte>> sent(static_cast<std::size_t>(ranks.size()));
     std::vector<std::vector<std::byte>> got(sent.size());
@@ -101,6 +123,63 @@ TEST(Exchange, OverAGridHasRanksBetweenAllPairs) {
   }
 }
 
+/// So many numbers that they are added part by part, and the sums of lower ranks.
+void check_sums(const group& ranks, group_state& state) {
+  const auto number = [](std::uint64_t rank, std::uint64_t i) { return (rank + 1) * (i * i + 3) << (i % 50); };
+  const auto rank = static_cast<std::uint64_t>(ranks.rank());
+  for (const std::uint64_t count : {1, 1023, 1024, 1025, 1999}) {
+    std::vector<std::uint64_t> sums(count);
+    for (std::uint64_t i = 0; i < count; ++i) sums[i] = number(rank, i);
+    std::vector<std::uint64_t> lower = sums;
+    all_add(state, sums);
+    add_lower_ranks(state, lower);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      std::uint64_t all = 0;
+      std::uint64_t before = 0;
+      for (std::uint64_t r = 0; r < static_cast<std::uint64_t>(ranks.size()); ++r) {
+        all += number(r, i);
+        before += r < rank ? number(r, i) : 0;
+      }
+      ASSERT_EQ(sums[i], all) << count << " " << i;
+      ASSERT_EQ(lower[i], before) << count << " " << i;
+    }
+  }
+}
+
+TEST(Exchange, AddsUpNumbersOfManyRanks) {
+  if (!ranks_are_threads()) GTEST_SKIP() << "processes are not so many";
+  for (const int ranks : {6, 9, 16, 37}) {
+    run_in_one_process(ranks, 1, {}, [](const group& g) {
+      collective(g, [&](group_state& state, std::uint64_t) { check_sums(g, state); });
+    });
+  }
+}
+
+TEST(Exchange, OverAGridSendsLongPartsDirectly) {
+  // Every rank of a row of the grid sends most of its bytes into one column: over the grid alone, one rank would have
+  // them all on their way.
+  if (!ranks_are_threads()) GTEST_SKIP() << "processes are not so many";
+  constexpr int ranks = 16;
+  constexpr std::uint64_t long_part = 20000;
+  const auto transports = transports_in_one_process(ranks);
+  std::vector<std::shared_ptr<counting_transport>> counted;
+  for (const auto& t : transports) counted.push_back(std::make_shared<counting_transport>(t));
+  limits bounds;
+  bounds.two_level_ranks = 2;
+  std::vector<std::thread> threads;
+  for (int r = 0; r < ranks; ++r) {
+    threads.emplace_back([&, r] {
+      const group g(context::cpu(1), counted[static_cast<std::size_t>(r)], bounds);
+      counted[static_cast<std::size_t>(r)]->got_bytes = 0;
+      exchange_all(g, exchange_parts, [](int from, int to) {
+        return from % 4 * 4 + from / 4 == to ? long_part : static_cast<std::uint64_t>(from + to) % 3 * 10;
+      });
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  for (const auto& t : counted) EXPECT_LT(t->got_bytes, 2 * long_part);
+}
+
 TEST(Exchange, GathersOfAllRanks) {
   for (const int two_levels : {2, 32}) {
     limits bounds;
@@ -125,6 +204,7 @@ TEST(Exchange, GathersOfAllRanks) {
             const std::uint64_t n = all.size();
             EXPECT_EQ(sums,
                       (std::vector<std::uint64_t>{n * (n - 1) / 2, n, n * (n - 1) / 2 * 1000, ~std::uint64_t{0} * n}));
+            check_sums(ranks, state);
           });
         },
         bounds);

@@ -112,10 +112,11 @@ class splitter_search {
         static_cast<std::uint32_t>(std::bit_width(all_ / static_cast<std::uint64_t>(state_.size))) / 2 + 3, 8, 14);
   }
 
-  /// Histograms travel too: an eighth of a rank's rows in numbers, and no more.
+  /// Histograms travel too: an eighth of a rank's rows in numbers, and no more; less where sums take many messages.
   std::uint32_t bits_for(std::uint64_t prefixes) const noexcept {
     const std::uint64_t share = all_ / static_cast<std::uint64_t>(state_.size);
-    return std::clamp<std::uint32_t>(static_cast<std::uint32_t>(std::bit_width(share / (8 * prefixes))), 2, 8);
+    const std::uint64_t part = state_.size >= state_.bounds.two_level_ranks ? 64 : 8;
+    return std::clamp<std::uint32_t>(static_cast<std::uint32_t>(std::bit_width(share / (part * prefixes))), 2, 8);
   }
 
   static std::vector<key> prefixes_of(const splitters& found) {
@@ -273,11 +274,9 @@ void write_parts(group_state& state, const Keys& keys, std::uint64_t count,
     for (std::uint64_t b = 0; b < blocks.blocks; ++b) {
       for (std::size_t t = 0; t < tie_count; ++t) mine[t] += before[b * tie_count + t];
     }
-    std::vector<std::uint64_t> all(tie_count * static_cast<std::size_t>(state.size));
-    all_gather(state, mine.data(), mine.size() * sizeof(std::uint64_t), all.data());
+    add_lower_ranks(state, mine);
     for (std::size_t t = 0; t < tie_count; ++t) {
-      std::uint64_t rows = 0;
-      for (std::size_t r = 0; r < static_cast<std::size_t>(state.rank); ++r) rows += all[r * tie_count + t];
+      std::uint64_t rows = mine[t];
       for (std::uint64_t b = 0; b < blocks.blocks; ++b) rows += std::exchange(before[b * tie_count + t], rows);
     }
   }
