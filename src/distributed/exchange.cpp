@@ -1,15 +1,28 @@
 #include "distributed/exchange.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 namespace sheaf::distributed {
 
+namespace {
+
+/// Memory that is kept until the process ends, all of it in one list.
+struct kept_memory {
+  buffer memory;
+  kept_memory* before;
+};
+std::atomic<kept_memory*> last_kept = nullptr;
+
+}  // namespace
+
 message_buffer::~message_buffer() {
-  if (memory_.size() == 0 || !state_.is_lost()) return;
-  // A leak by intent. Where there is no memory for the handle, std::bad_alloc would end the process: so nothrow.
-  auto* const kept = new (std::nothrow) buffer;
-  if (kept != nullptr) *kept = std::move(memory_);
+  if (memory_.size() == 0 || !(state_.is_lost() || state_.has_given_up())) return;
+  // Without memory for the entry nothing may be given back either: then the entry's own lack ends the process.
+  auto* const kept = new kept_memory{std::move(memory_), last_kept.load(std::memory_order_relaxed)};
+  while (!last_kept.compare_exchange_weak(kept->before, kept)) {
+  }
 }
 
 std::uint64_t message_bytes(const group_state& state) noexcept {
@@ -43,7 +56,7 @@ exchange::exchange(group_state& state, std::span<const const_bytes> to, std::spa
 }
 
 exchange::~exchange() {
-  if (!is_done_) state_->between->cancel(started_);
+  if (!is_done_) state_->give_up(started_);
 }
 
 // A pair's n-th messages match on both sides, because both cut at the same lengths.

@@ -19,7 +19,7 @@ struct mutable_bytes {
   std::uint64_t bytes = 0;
 };
 
-/// Memory that messages read or write. If the group is lost, it is never given back: a message may still arrive.
+/// Memory that messages read or write. Once messages were given up, it is never given back: one may still arrive.
 class message_buffer {
  public:
   message_buffer(group_state& state, std::uint64_t bytes) : state_(state), memory_(state.ctx, bytes) {}

@@ -32,6 +32,10 @@ void require_limits(const context& ctx, const limits& bounds) {
 group::group(const context& ctx, std::shared_ptr<transport> between, const limits& bounds) {
   if (between == nullptr) throw error(error_code::bad_argument, "group: there is no transport");
   if (between->size() < 1) throw error(error_code::device_failure, "group: the transport has no ranks");
+  constexpr int most_ranks = 65534;  // which 16 bits tell apart, and nobody from them
+  if (between->size() > most_ranks) {
+    throw error(error_code::bad_argument, fmt::format("group: {} ranks, more than {}", between->size(), most_ranks));
+  }
   // How ranks send is the first thing that they have to agree about.
   limits safe;
   safe.wait_seconds = bounds.wait_seconds >= 0 ? bounds.wait_seconds : 0;
@@ -50,10 +54,10 @@ int group::size() const noexcept { return state_->size; }
 const context& group::local() const noexcept { return state_->ctx; }
 const limits& group::bounds() const noexcept { return state_->bounds; }
 
-void throw_first_report(group_state& state) {
+void throw_first_report(group_state& state, const std::function<void()>& check) {
+  const std::uint64_t shared[] = {state.first_report().call, state.first_report().position};
+  const auto all = state.agree("wait", {}, shared, check);
   const core::index_report mine = state.take_report();
-  const std::uint64_t shared[] = {mine.call, mine.position};
-  const auto all = state.agree("wait", {}, shared, [] {});
   const auto report_of = [&](std::size_t r) {
     return core::index_report{.call = all[r].shared[0], .position = all[r].shared[1]};
   };
@@ -73,8 +77,8 @@ void throw_first_report(group_state& state) {
 
 void group::wait() const {
   collective(*this, [](group_state& state, std::uint64_t) {
-    state.ctx.wait();
-    throw_first_report(state);
+    // What the caller's own calls on the context left there ends no call of others.
+    throw_first_report(state, [&] { state.ctx.wait(); });
   });
 }
 

@@ -64,7 +64,8 @@ class one_process_transport final : public transport {
     try {
       const auto mine = std::make_shared<operation>();
       mine->open = out.size() + in.size();
-      running_.emplace(++started_, mine);
+      running_.emplace(started_ + 1, mine);
+      ++started_;
       for (const outgoing_message& m : out) {
         pair_queue& queue = ranks_->pair(rank_, m.to);
         meet(queue, queue.wanted, queue.sent, {mine, m.data, nullptr, m.bytes});
@@ -75,6 +76,7 @@ class one_process_transport final : public transport {
       }
       return started_;
     } catch (...) {
+      cancel(started_);
       return 0;
     }
   }

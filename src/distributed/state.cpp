@@ -128,9 +128,14 @@ void group_state::finish(std::uint64_t started) {
       }
     }
   } catch (...) {
-    between->cancel(started);
+    give_up(started);
     throw;
   }
+}
+
+void group_state::give_up(std::uint64_t started) noexcept {
+  has_given_up_ = true;
+  between->cancel(started);
 }
 
 std::uint64_t group_state::start(std::span<const outgoing_message> out, std::span<const incoming_message> in) {

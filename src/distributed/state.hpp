@@ -22,6 +22,8 @@ struct agreed_value {
   std::uint64_t value;
 };
 
+constexpr const char* unknown_exception = "an exception that is not the library's";
+
 /// What one rank tells all others when a call begins.
 struct call_header {
   static constexpr std::size_t most_values = 8;
@@ -61,6 +63,10 @@ class group_state {
   void finish(std::uint64_t started);
   /// Whether they are done, after a look at what other ranks say.
   bool is_done(std::uint64_t started);
+  /// Gives up messages, which may still read and write their memory. The group is lost then, or will be once the
+  /// exception under way has reached collective().
+  void give_up(std::uint64_t started) noexcept;
+  bool has_given_up() const noexcept { return has_given_up_; }
   std::uint64_t start(std::span<const outgoing_message> out, std::span<const incoming_message> in);
 
   /// Begins a call. `check` throws what is wrong with this rank's arguments; values are compared, and each rank's
@@ -75,6 +81,10 @@ class group_state {
       note_refusal(mine, refusal.code(), refusal.what());
     } catch (const std::bad_alloc&) {
       note_refusal(mine, error_code::out_of_memory, "host memory is short");
+    } catch (const std::exception& refusal) {
+      note_refusal(mine, error_code::internal, refusal.what());
+    } catch (...) {
+      note_refusal(mine, error_code::internal, unknown_exception);
     }
     return compare(call, values, shared, mine);
   }
@@ -88,6 +98,7 @@ class group_state {
   void keep_first(const core::index_report& report) noexcept {
     if (report.found() && report.before(first_report_)) first_report_ = report;
   }
+  const core::index_report& first_report() const noexcept { return first_report_; }
   core::index_report take_report() noexcept { return std::exchange(first_report_, core::index_report{}); }
   [[noreturn]] void throw_shared(error_code code, const std::string& text);
 
@@ -103,12 +114,26 @@ class group_state {
 
   bool is_lost_ = false;
   bool is_shared_ = false;
+  bool has_given_up_ = false;
   error_code lost_code_ = error_code::internal;
   std::string lost_text_;
   std::uint64_t calls_ = 0;
   std::uint64_t rolls_ = 0;
   std::vector<std::uint64_t> present_;
   core::index_report first_report_;
+};
+
+/// Puts reports of earlier calls aside while a call finds its own, and back when it ends or throws.
+class reports_aside {
+ public:
+  explicit reports_aside(group_state& state) noexcept : state_(state), before_(state.take_report()) {}
+  reports_aside(const reports_aside&) = delete;
+  reports_aside& operator=(const reports_aside&) = delete;
+  ~reports_aside() { state_.keep_first(before_); }
+
+ private:
+  group_state& state_;
+  core::index_report before_;
 };
 
 /// Runs a collective call: what leaves it on this rank alone ends it on all ranks.
@@ -124,8 +149,10 @@ auto collective(const group& ranks, Work work) {
     state.lose(thrown.code(), state.rank, thrown.what());
   } catch (const std::bad_alloc&) {
     state.lose(error_code::out_of_memory, state.rank, "host memory is short");
+  } catch (const std::exception& thrown) {
+    state.lose(error_code::internal, state.rank, thrown.what());
   } catch (...) {
-    state.lose(error_code::internal, state.rank, "an exception that is not the library's");
+    state.lose(error_code::internal, state.rank, unknown_exception);
   }
 }
 

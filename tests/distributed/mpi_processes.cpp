@@ -22,6 +22,32 @@ void on_ranks(const std::function<void(const distributed::group&)>& test, const 
 
 bool ranks_are_threads() { return false; }
 
+namespace distributed_mpi_test {
+namespace {
+
+TEST(Communicator, OfNoGroupIsRefused) {
+  const auto said_of = [](MPI_Comm c) {
+    return message_of(error_code::device_failure, [&] { distributed::over(context::cpu(1), c); });
+  };
+  EXPECT_EQ(said_of(MPI_COMM_NULL), "group: the transport has no ranks");
+  int rank = 0;
+  int size = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (size == 1) return;
+  // Between the first process and all others.
+  MPI_Comm side = MPI_COMM_NULL;
+  MPI_Comm both = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, rank == 0 ? 0 : 1, rank, &side);
+  MPI_Intercomm_create(side, 0, MPI_COMM_WORLD, rank == 0 ? 1 : 0, 7, &both);
+  EXPECT_EQ(said_of(both), "group: the transport has no ranks");
+  MPI_Comm_free(&both);
+  MPI_Comm_free(&side);
+}
+
+}  // namespace
+}  // namespace distributed_mpi_test
+
 }  // namespace sheaf::tests
 
 int main(int argc, char** argv) {

@@ -112,11 +112,10 @@ std::shared_ptr<const routed_list> route_list(const group& ranks, std::string_vi
       primitives::require_aligned(call, index.data, bytes(index.type), "index");
       primitives::require_memory(call, state.ctx, index.data, index.count * bytes(index.type), "index");
     });
-    const core::index_report before = state.take_report();  // errors of earlier calls are not this one's
+    const reports_aside aside(state);  // errors of earlier calls are not this one's
     auto list =
         std::make_shared<const routed_list>(state, rows, index, first_position(state, headers), number, wording);
-    throw_first_report(state);
-    state.keep_first(before);
+    throw_first_report(state, [] {});
     return list;
   });
 }

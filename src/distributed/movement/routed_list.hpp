@@ -30,7 +30,7 @@ std::uint64_t first_position(const group_state& state, std::span<const call_head
 std::shared_ptr<const routed_list> route_list(const group& ranks, std::string_view call, index_span index,
                                               const layout& rows, const core::index_wording& wording);
 
-/// Throws what group::wait() would throw of the reports of all ranks.
-void throw_first_report(group_state& state);
+/// Throws what group::wait() would throw of the reports of all ranks, or what `check` throws on the first of them.
+void throw_first_report(group_state& state, const std::function<void()>& check);
 
 }  // namespace sheaf::distributed

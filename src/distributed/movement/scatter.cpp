@@ -1,9 +1,12 @@
 #include <sheaf/distributed/scatter.hpp>
 
+#include <algorithm>
+
 #include "distributed/grid.hpp"
 #include "distributed/movement/routed_list.hpp"
 #include "primitives/movement/scatter.hpp"
 #include "primitives/reduce/contract.hpp"
+#include "primitives/reduce/rows.hpp"
 
 namespace sheaf::distributed {
 namespace {
@@ -59,20 +62,17 @@ void require_scatter(const group_state& state, const_records in, index_span inde
 
 std::uint64_t row_bytes(const const_value_rows& rows) noexcept { return rows.values_per_row * bytes(rows.type); }
 
-/// What sheaf::scatter_reduce says of these views, by a call on no entries.
-void require_reduce(const group_state& state, const_value_rows in, std::uint64_t entries, value_rows out,
-                    const layout& rows, reduction op, const scatter_reduce_rows_options& options) {
+/// What sheaf::scatter_reduce says of these views and options. @param index  data null: not to be looked at
+void require_reduce(const group_state& state, const_value_rows in, index_span index, value_rows out, const layout& rows,
+                    reduction op, const scatter_reduce_rows_options& options) {
   require_layout(reduce_call, state, rows, out.count, "out");
-  if (in.count != entries)
-    primitives::refuse("{}: index has {} entries, but in has {} rows", reduce_call, entries, in.count);
-  const_value_rows none = in;
-  none.count = 0;
-  scatter_reduce_rows_options checked = options;
-  checked.start = reduction_start::out;  // which changes nothing of out
-  checked.counts = {};
-  sheaf::scatter_reduce(state.ctx, none, index_span(nullptr, 0, index_type::u32), out, op, checked);
-  primitives::require_memory(reduce_call, state.ctx, in.data,
-                             in.count == 0 ? 0 : (in.count - 1) * in.stride_bytes + row_bytes(in), "in");
+  sheaf::explain_scatter_reduce(state.ctx, in, index, out, op, options);
+  const auto variants = primitives::scatter_reduce_rows_variants();
+  const auto is_asked = [&](const auto& variant) { return variant.name == options.variant; };
+  if (!options.variant.empty() && std::none_of(variants.begin(), variants.end(), is_asked))
+    primitives::refuse("{}: no variant is named '{}'", reduce_call, options.variant);
+  if (index.data == nullptr && index.count > 0) index.count = 0;
+  primitives::require_reduction_memory(reduce_call, state.ctx, in, index, out, op, options.counts);
 }
 
 void reduce_rows(group_state& state, const routing& way, const_value_rows in, value_rows out, reduction op,
@@ -136,13 +136,13 @@ void scatter_reduce(const group& ranks, const_value_rows in, index_span index, v
                                    {"the type of in", static_cast<std::uint64_t>(in.type)},
                                    {"the type of out", static_cast<std::uint64_t>(out.type)},
                                    {"the reduction", static_cast<std::uint64_t>(op)},
+                                   {"the start", static_cast<std::uint64_t>(options.start)},
                                    {"the layout of out", fingerprint(out_rows)}};
     const std::uint64_t shared[] = {index.count};
     const auto headers = state.agree(reduce_call, values, shared, [&] {
-      primitives::require_index_type(reduce_call, index.type, "index");
-      primitives::require_aligned(reduce_call, index.data, bytes(index.type), "index");
+      require_reduce(state, in, index, out, out_rows, op, options);
+      // A list of no address has no entries.
       primitives::require_memory(reduce_call, state.ctx, index.data, index.count * bytes(index.type), "index");
-      require_reduce(state, in, index.count, out, out_rows, op, options);
     });
     routing way(state, owner_finder(out_rows), {index, first_position(state, headers)}, call,
                 primitives::scatter_reduce_wording);
@@ -185,9 +185,12 @@ void prepared_scatter::run_reduce(const_value_rows in, value_rows out, reduction
     const agreed_value values[] = {{"values of a row", in.values_per_row},
                                    {"the type of in", static_cast<std::uint64_t>(in.type)},
                                    {"the type of out", static_cast<std::uint64_t>(out.type)},
-                                   {"the reduction", static_cast<std::uint64_t>(op)}};
-    state.agree("prepared_scatter::run_reduce", values, {},
-                [&] { require_reduce(state, in, list_->way.entries(), out, list_->rows, op, options); });
+                                   {"the reduction", static_cast<std::uint64_t>(op)},
+                                   {"the start", static_cast<std::uint64_t>(options.start)}};
+    state.agree("prepared_scatter::run_reduce", values, {}, [&] {
+      const index_span entries(nullptr, list_->way.entries(), index_type::u32);
+      require_reduce(state, in, entries, out, list_->rows, op, options);
+    });
     reduce_rows(state, list_->way, in, out, op, options);
   });
 }

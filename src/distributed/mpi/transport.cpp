@@ -1,5 +1,6 @@
 #include <cstring>
 #include <list>
+#include <new>
 #include <unordered_map>
 
 #include <mpi.h>
@@ -17,6 +18,13 @@ constexpr int tag = 0;
 class mpi_communicator final : public transport {
  public:
   explicit mpi_communicator(MPI_Comm caller) {
+    // A group of no ranks is refused by whoever makes one.
+    int is_initialized = 0;
+    int has_two_sides = 0;
+    MPI_Initialized(&is_initialized);
+    if (is_initialized == 0 || caller == MPI_COMM_NULL) return;
+    MPI_Comm_test_inter(caller, &has_two_sides);
+    if (has_two_sides != 0) return;
     if (!duplicate(caller, messages_) || !duplicate(caller, notes_)) return;
     MPI_Comm_rank(messages_, &rank_);
     MPI_Comm_size(messages_, &size_);
@@ -26,17 +34,8 @@ class mpi_communicator final : public transport {
   ~mpi_communicator() override {
     int is_finalized = 0;
     MPI_Finalized(&is_finalized);
-    if (is_finalized != 0) return;
-    if (wanted_ != MPI_REQUEST_NULL) {
-      MPI_Cancel(&wanted_);
-      MPI_Wait(&wanted_, MPI_STATUS_IGNORE);
-    }
-    // Messages that were given up may still use a communicator, and a failed process keeps it from being freed.
-    if (has_failed_) return;
-    forget_sent_notes();
-    if (!sent_notes_.empty()) return;
-    if (messages_ != MPI_COMM_NULL) MPI_Comm_free(&messages_);
-    if (notes_ != MPI_COMM_NULL) MPI_Comm_free(&notes_);
+    if (is_finalized == 0) end();
+    keep_sent_notes();
   }
 
   int rank() const noexcept override { return rank_; }
@@ -44,10 +43,14 @@ class mpi_communicator final : public transport {
 
   std::uint64_t start(std::span<const outgoing_message> out, std::span<const incoming_message> in) noexcept override {
     try {
-      under_way mine;
-      mine.requests.reserve(out.size() + in.size());
-      mine.expected.reserve(in.size());
+      // All memory is taken before the first message begins.
+      under_way& mine = running_[started_ + 1];
+      const std::uint64_t started = ++started_;
       std::vector<MPI_Request>& requests = mine.requests;
+      requests.reserve(out.size() + in.size());
+      mine.expected.reserve(in.size());
+      mine.statuses.resize(out.size() + in.size());
+      mine.places.resize(out.size() + in.size());
       // Receives come first, so that messages need not wait in memory of MPI.
       for (const incoming_message& m : in) {
         mine.expected.push_back(static_cast<int>(m.bytes));
@@ -61,10 +64,7 @@ class mpi_communicator final : public transport {
         requests.push_back(request);
       }
       mine.open = requests.size();
-      mine.statuses.resize(requests.size());
-      mine.places.resize(requests.size());
-      running_.emplace(++started_, std::move(mine));
-      return started_;
+      return started;
     } catch (...) {
       has_failed_ = true;
       return 0;
@@ -168,6 +168,25 @@ class mpi_communicator final : public transport {
   void want_note() noexcept {
     if (MPI_Irecv(&came_, sizeof came_, MPI_BYTE, MPI_ANY_SOURCE, tag, notes_, &wanted_) != MPI_SUCCESS)
       wanted_ = MPI_REQUEST_NULL;
+  }
+
+  void end() noexcept {
+    if (wanted_ != MPI_REQUEST_NULL) {
+      MPI_Cancel(&wanted_);
+      MPI_Wait(&wanted_, MPI_STATUS_IGNORE);
+    }
+    forget_sent_notes();
+    // Messages that were given up may still use a communicator, and a failed process keeps it from being freed.
+    if (has_failed_ || !sent_notes_.empty()) return;
+    if (messages_ != MPI_COMM_NULL) MPI_Comm_free(&messages_);
+    if (notes_ != MPI_COMM_NULL) MPI_Comm_free(&notes_);
+  }
+
+  /// Notes that MPI may still send: their memory is never given back.
+  void keep_sent_notes() noexcept {
+    if (sent_notes_.empty()) return;
+    auto* const kept = new (std::nothrow) std::list<sent_note>;
+    if (kept != nullptr) kept->swap(sent_notes_);
   }
 
   void forget_sent_notes() noexcept {

@@ -337,9 +337,8 @@ conjugate_gradient_result conjugate_gradient(const group& ranks, const csr_view&
     for (const call_header& header : headers) any_reports = any_reports || header.shared[0] != 0;
     if (options.history != nullptr) options.history->clear();
     if (rows.count() == 0) return conjugate_gradient_result{};
-    const core::index_report before = state.take_report();  // errors of earlier calls are not this one's
+    const reports_aside aside(state);  // errors of earlier calls are not this one's
     const matrix_part matrix(state, a, rows, rows, options.sums, primitives::csr_call::conjugate_gradient, call);
-    state.keep_first(before);
     distributed_solver solver(state, matrix, a, b, x, options, any_reports);
     const auto found = solver.run(goals_of(options, a.values.type, rows.count()), x);
     thrown = solver.thrown();

@@ -71,7 +71,7 @@ void matrix_part::require_no_fault(group_state& state, const csr_view& a, spmv_s
     }
     state.keep_first(report);
   }
-  throw_first_report(state);
+  throw_first_report(state, [] {});
 }
 
 // Rows with ends of their own may share entries, of which an interior row and another would want different columns.

@@ -52,10 +52,9 @@ prepared_spmv prepare_spmv(const group& ranks, const csr_view& a, const layout& 
       primitives::require_enumerator(name, "sums", sums, spmv_sums::f64);
       require_matrix(name, state, a, rows, columns);
     });
-    const core::index_report before = state.take_report();  // errors of earlier calls are not this one's
+    const reports_aside aside(state);  // errors of earlier calls are not this one's
     const auto matrix =
         std::make_shared<const matrix_part>(state, a, rows, columns, sums, primitives::csr_call::prepare_spmv, call);
-    state.keep_first(before);
     return prepared_spmv(ranks, matrix, matrix->report());
   });
 }
@@ -90,9 +89,8 @@ void spmv(const group& ranks, const csr_view& a, const layout& rows, const layou
       primitives::require_no_overlap(name, y.data, y.count * width, "y", x.data, x.count * width, "x");
       primitives::require_apart(name, y, "y", a);
     });
-    const core::index_report before = state.take_report();
+    const reports_aside aside(state);
     const matrix_part matrix(state, a, rows, columns, options.sums, primitives::csr_call::spmv, call);
-    state.keep_first(before);
     matrix.multiply(state, x.data, y.data, options.alpha, options.beta);
   });
 }
