@@ -330,8 +330,18 @@ TEST(DistributedScatterReduce, HasTheBitsOfOneProcess) {
             check_reduce<std::int32_t, std::int32_t>(ranks, op, 3, spread::one_has_all, spread::uneven,
                                                      reduction_start::out);
           }
-          check_reduce<std::uint8_t, std::uint64_t>(ranks, reduction::add, 2, spread::even, spread::uneven,
-                                                    reduction_start::identity);
+          for (const reduction op : {reduction::add, reduction::max, reduction::mean}) {
+            check_reduce<std::uint8_t, std::uint64_t>(ranks, op, 2, spread::even, spread::uneven,
+                                                      reduction_start::identity);
+            check_reduce<std::int8_t, std::int32_t>(ranks, op, 3, spread::uneven, spread::even, reduction_start::out);
+            check_reduce<std::uint16_t, std::uint32_t>(ranks, op, 1, spread::even, spread::even, reduction_start::out);
+            check_reduce<std::int16_t, std::int64_t>(ranks, op, 1, spread::one_has_all, spread::some_empty,
+                                                     reduction_start::identity);
+            check_reduce<std::uint64_t, std::uint64_t>(ranks, op, 1, spread::some_empty, spread::one_has_all,
+                                                       reduction_start::out);
+            check_reduce<std::int64_t, std::int64_t>(ranks, op, 7, spread::even, spread::even, reduction_start::out);
+            check_reduce<std::int8_t, std::int8_t>(ranks, op, 1, spread::even, spread::uneven, reduction_start::out);
+          }
         },
         bounds);
   }

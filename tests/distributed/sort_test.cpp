@@ -189,6 +189,16 @@ TEST(DistributedSort, OfPairsBringsValuesAlong) {
               expect_bytes(got.keys.as<std::uint32_t>(), part_of(keys_out, got.where, ranks.rank()));
               expect_bytes(got.values[0].as<std::uint16_t>(), part_of(narrow_out, got.where, ranks.rank()));
               expect_bytes(got.values[1].as<std::array<char, 11>>(), part_of(wide_out, got.where, ranks.rank()));
+              const sorted_pairs whole =
+                  distributed::sort_pairs(ranks, my_keys, sort_key::of<std::uint32_t>(), values, balance::by_key);
+              expect_bytes(whole.keys.as<std::uint32_t>(), part_of(keys_out, whole.where, ranks.rank()));
+              expect_bytes(whole.values[1].as<std::array<char, 11>>(), part_of(wide_out, whole.where, ranks.rank()));
+              for (int r = 1; r < ranks.size(); ++r) {
+                const std::uint64_t begin = whole.where.begin(r);
+                if (begin > 0 && begin < count) {
+                  ASSERT_NE(keys_out[begin - 1], keys_out[begin]);
+                }
+              }
             }
           }
         },
@@ -240,6 +250,14 @@ TEST(DistributedSplit, IsThatOfAllRecords) {
               const split_records got = distributed::split(ranks, mine, my_key, balance::exact, with_offsets);
               expect_bytes(got.rows.as<row>(), part_of(expected, got.where, ranks.rank()));
               EXPECT_EQ(got.offsets, offsets);
+              const split_records whole = distributed::split(ranks, mine, my_key, balance::by_key, with_offsets);
+              expect_bytes(whole.rows.as<row>(), part_of(expected, whole.where, ranks.rank()));
+              EXPECT_EQ(whole.offsets, offsets);
+              for (const std::uint64_t begin : whole.where.begins()) {
+                if (with_offsets) {
+                  EXPECT_TRUE(std::count(offsets.begin(), offsets.end(), begin) > 0) << begin;
+                }
+              }
             };
             const split_key of_record = split_key::of_record({13, 9});
             check(of_record, of_record, true);
@@ -249,6 +267,36 @@ TEST(DistributedSplit, IsThatOfAllRecords) {
             check(wide, wide, false);
             check(split_key::of(field, {3, 5}), split_key::of(my_field, {3, 5}), true);
             check(split_key::category(category, 1000), split_key::category(my_category, 1000), true);
+          }
+        },
+        bounds);
+  }
+}
+
+TEST(DistributedSplit, TakesFewRecordsOfFewCategories) {
+  for (const limits& bounds : {limits{}, few_bytes(), grid_of_ranks()}) {
+    on_ranks(
+        [](const group& ranks) {
+          for (const std::uint64_t count : {0, 1, 2, 40}) {
+            for (const std::uint64_t categories : {1, 3}) {
+              for (const spread s : all_spreads) {
+                std::vector<std::uint64_t> all(count);
+                std::vector<std::uint8_t> category(count);
+                for (std::uint64_t i = 0; i < count; ++i) {
+                  all[i] = i;
+                  category[i] = static_cast<std::uint8_t>((count - i) % categories);
+                }
+                std::vector<std::uint64_t> expected(count);
+                std::vector<std::uint64_t> offsets(categories + 1);
+                sheaf::split(context::cpu(1), all, split_key::category(category, categories), expected, offsets);
+                const layout rows = layout_of(s, count, ranks.size());
+                const auto mine = part_of(category, rows, ranks.rank());
+                const split_records got =
+                    distributed::split(ranks, part_of(all, rows, ranks.rank()), split_key::category(mine, categories));
+                expect_bytes(got.rows.as<std::uint64_t>(), part_of(expected, got.where, ranks.rank()));
+                EXPECT_EQ(got.offsets, offsets);
+              }
+            }
           }
         },
         bounds);
