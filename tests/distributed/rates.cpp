@@ -16,7 +16,8 @@
 #include <sheaf/gather.hpp>
 
 // Calls on MPI's processes of one thread each, beside one process of as many threads, and beside what one would write
-// by hand; all in the same run, in turns. Prints medians. No test: `mpiexec -n 2 sheaf-mpich-rates [ROWS]`.
+// by hand; all in the same run, in turns. Prints medians, and what the model of docs/scale-out.md makes of rates that
+// are measured here. No test: `mpiexec -n 2 sheaf-mpich-rates [ROWS]`.
 
 namespace {
 
@@ -59,23 +60,66 @@ double median(std::vector<double> all) {
   return all[all.size() / 2];
 }
 
-/// @param peer  by hand, on all ranks; empty: none
-void compare(const char* what, const std::function<void()>& ours, const std::function<void()>& one,
-             const std::function<void()>& peer = {}) {
+double median_of(const std::function<void()>& work) {
+  std::vector<double> times;
+  for (int turn = 0; turn < 7; ++turn) times.push_back(timed(work));
+  return median(times);
+}
+
+/// What the model counts with: bytes a second of a process that sends and takes as many at a time, and seconds of a
+/// message.
+struct link_rates {
+  double bytes_per_second = 0;
+  double seconds = 0;
+};
+
+/// Of messages as long as a group's longest, and of 8 bytes, to the next process and from the one before.
+link_rates measure_link() {
+  const int next = (rank + 1) % size;
+  const int before = (rank + size - 1) % size;
+  constexpr int message_bytes = 64 << 20;
+  std::vector<char> sent(message_bytes, 1);
+  std::vector<char> got(message_bytes, 2);
+  const auto swap = [&](int bytes) {
+    MPI_Sendrecv(sent.data(), bytes, MPI_CHAR, next, 0, got.data(), bytes, MPI_CHAR, before, 0, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+  };
+  constexpr int swaps = 1000;
+  link_rates rates;
+  rates.bytes_per_second = message_bytes / median_of([&] { swap(message_bytes); });
+  rates.seconds = median_of([&] {
+                    for (int i = 0; i < swaps; ++i) swap(8);
+                  }) /
+                  swaps;
+  return rates;
+}
+
+void print_model(const char* what, double predicted, double measured) {
+  if (rank == 0) {
+    std::printf("  %-24s model %8.2f ms, measured %8.2f ms: %.2f\n", what, predicted * 1e3, measured * 1e3,
+                predicted / measured);
+    std::fflush(stdout);
+  }
+}
+
+/// Returns the seconds of `ours`. @param peer  by hand, on all ranks; empty: none
+double compare(const char* what, const std::function<void()>& ours, const std::function<void()>& one,
+               const std::function<void()>& peer = {}) {
   std::vector<double> times[3];
   for (int turn = 0; turn < 7; ++turn) {
     times[0].push_back(timed(ours));
     times[1].push_back(timed_alone(one));
     if (peer) times[2].push_back(timed(peer));
   }
-  if (rank != 0) return;
   const double mine = median(times[0]);
+  if (rank != 0) return mine;
   const double alone = median(times[1]);
   std::printf("%-28s %8.2f ms on %d ranks, %8.2f ms in one process of %d threads: %.2f", what, mine * 1e3, size,
               alone * 1e3, size, alone / mine);
   if (peer) std::printf("; by hand %8.2f ms: %.2f", median(times[2]) * 1e3, median(times[2]) / mine);
   std::printf("\n");
   std::fflush(stdout);
+  return mine;
 }
 
 /// Sorts by samples, MPI_Alltoallv and std::sort.
@@ -130,12 +174,45 @@ void run(std::uint64_t rows) {
   std::vector<std::uint64_t> out(rank == 0 ? rows : my_keys.size());
   const std::span<std::uint64_t> my_out(out.data(), my_keys.size());
 
-  compare(
+  const context own = context::cpu(1);
+  const link_rates link = measure_link();
+  const double p = size;
+  const double n_mine = static_cast<double>(my_keys.size());
+  std::vector<std::uint32_t> bins(my_keys.size());
+  std::vector<std::uint64_t> histogram(2048);
+  const double pass = median_of([&] {
+    for (std::size_t i = 0; i < my_keys.size(); ++i)
+      ++histogram[bins[i] = static_cast<std::uint32_t>(my_keys[i] >> 53)];
+  });
+  const double sort_alone = median_of([&] { sheaf::sort_keys(own, my_keys, my_out); });
+  auto inner_list = my_list;
+  for (auto& i : inner_list) i = static_cast<std::uint32_t>(i % my_keys.size());
+  const double gather_alone = median_of([&] { sheaf::gather(own, my_keys, inner_list, my_out); });
+  constexpr int calls = 100;
+  const double call = median_of([&] {
+                        for (int i = 0; i < calls; ++i) distributed::layout::of(ranks, 1);
+                      }) /
+                      calls;
+  if (rank == 0) {
+    std::printf("link %.2f GB/s each way, %.2f us a message; %.1f us a call; a pass over a process's rows %.2f ms\n",
+                link.bytes_per_second / 1e9, link.seconds * 1e6, call * 1e6, pass * 1e3);
+  }
+
+  const double sort_seconds = compare(
       "sort u64", [&] { distributed::sort_keys(ranks, my_keys); }, [&] { sheaf::sort_keys(alone, keys, out); },
       [&] { sort_by_hand(my_keys); });
-  compare(
+  print_model("sort u64",
+              sort_alone + 3 * pass + n_mine * 8 * (p - 1) / p / link.bytes_per_second +
+                  (5 * std::ceil(std::log2(p)) + 4 * p) * link.seconds,
+              sort_seconds);
+  const double gather_seconds = compare(
       "gather 8 bytes", [&] { distributed::gather(ranks, my_keys, where, my_list, my_out); },
       [&] { sheaf::gather(alone, keys, list, out); });
+  const double chunks = std::ceil(n_mine * 16 / static_cast<double>(ranks.bounds().chunk_bytes));
+  print_model(
+      "gather 8 bytes",
+      gather_alone + 3 * pass + n_mine * 12 * (p - 1) / p / link.bytes_per_second + 3 * p * chunks * link.seconds,
+      gather_seconds);
 
   // The 7-point grid.
   const auto side = static_cast<std::int64_t>(std::cbrt(static_cast<double>(rows) / 8));
@@ -170,13 +247,34 @@ void run(std::uint64_t rows) {
   std::vector<double> my_x(parts.count(rank), 1);
   std::vector<double> my_y(my_x.size());
   const auto prepared = distributed::prepare_spmv(ranks, mine, parts, parts);
-  compare(
+  const double product_alone = median_of([&] { sheaf::spmv(own, mine, x, my_y); });
+  const double halo_seconds = static_cast<double>(prepared.report().halo) * 8 / link.bytes_per_second;
+  const double product_seconds = compare(
       "spmv, 7-point grid", [&] { prepared.run(my_x, my_y); }, [&] { sheaf::spmv(alone, whole, x, y); });
   conjugate_gradient_options options;
   options.tolerance = 0;
   options.iteration_limit = 30;
   options.keeps_last = true;
-  compare(
+  print_model("spmv, 7-point grid", call + product_alone + halo_seconds + 2 * link.seconds, product_seconds);
+  // This process's rows without the columns of others: the same work, and no halo.
+  std::vector<std::uint64_t> inner_offsets{0};
+  std::vector<std::uint32_t> inner_columns;
+  std::vector<double> inner_values;
+  for (std::uint64_t r = 0; r < my_x.size(); ++r) {
+    for (std::uint64_t i = my_offsets[r]; i < my_offsets[r + 1]; ++i) {
+      const std::uint64_t c = my_columns[i] - parts.begin(rank);
+      if (c >= my_x.size()) continue;
+      inner_columns.push_back(static_cast<std::uint32_t>(c));
+      inner_values.push_back(my_values[i]);
+    }
+    inner_offsets.push_back(inner_columns.size());
+  }
+  const csr_view inner(my_x.size(), my_x.size(), inner_offsets, inner_columns, inner_values);
+  const double iterations_alone = median_of([&] {
+    std::fill(my_y.begin(), my_y.end(), 0);
+    sheaf::conjugate_gradient(own, inner, my_x, my_y, options);
+  });
+  const double iterations_seconds = compare(
       "30 iterations of CG",
       [&] {
         std::fill(my_y.begin(), my_y.end(), 0);
@@ -186,6 +284,9 @@ void run(std::uint64_t rows) {
         std::fill(y.begin(), y.end(), 0);
         sheaf::conjugate_gradient(alone, whole, x, y, options);
       });
+  const double sums = 2 * (8 * static_cast<double>(n) / 256 / link.bytes_per_second + p * link.seconds);
+  print_model("30 iterations of CG", iterations_alone + 30 * (halo_seconds + 2 * link.seconds + sums),
+              iterations_seconds);
 }
 
 }  // namespace
