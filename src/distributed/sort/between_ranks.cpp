@@ -83,16 +83,10 @@ constexpr std::uint64_t few_parts = 64;
 
 template <class Part>
 packed_rows pack_few(group_state& state, std::span<const const_records> arrays, const Part* part_of,
-                     std::uint64_t count, std::uint64_t parts) {
+                     std::uint64_t count, std::uint64_t parts, std::vector<std::uint64_t> places) {
   packed_rows packed;
   packed.offsets.assign(parts + 1, 0);
   const row_blocks blocks(count, state.ctx.threads());
-  std::vector<std::uint64_t> places(blocks.blocks * parts);
-  blocks.for_each([&](std::uint64_t block, std::uint64_t begin, std::uint64_t end) {
-    std::uint64_t counts[few_parts] = {};
-    for (std::uint64_t i = begin; i < end; ++i) ++counts[part_of[i]];
-    std::copy_n(counts, parts, places.data() + block * parts);
-  });
   std::uint64_t at = 0;
   for (std::uint64_t part = 0; part < parts; ++part) {
     packed.offsets[part] = at;
@@ -121,8 +115,8 @@ packed_rows pack_few(group_state& state, std::span<const const_records> arrays, 
 
 template <class Part>
 packed_rows pack(group_state& state, std::span<const const_records> arrays, const Part* part_of, std::uint64_t count,
-                 std::uint64_t parts) {
-  if (parts <= few_parts) return pack_few(state, arrays, part_of, count, parts);
+                 std::uint64_t parts, std::vector<std::uint64_t> rows_of_blocks) {
+  if (parts <= few_parts) return pack_few(state, arrays, part_of, count, parts, std::move(rows_of_blocks));
   packed_rows packed;
   packed.offsets.assign(parts + 1, 0);
   const split_key key = split_key::category(const_records(part_of, count, sizeof(Part)), parts);
@@ -209,18 +203,20 @@ sorted_pairs sort_between_ranks(group_state& state, const sort_request& request,
   const key_layout key = layout_of(request.key);
   const bool is_narrow_part = parts <= 256;
   buffer part_of(state.ctx, mine * (is_narrow_part ? 1 : 4));
+  std::vector<std::uint64_t> rows_of_blocks;  // of each part
   with_keys(request.keys, key, [&](const auto& keys) {
     using keys_type = std::remove_cvref_t<decltype(keys)>;
     const auto at = splitter_search<keys_type>(state, keys, mine, rows, key.bits).find(positions);
     if (request.parts == balance::by_key) out.where = layout_by_key(at, groups, state.size, rows);
     if (is_narrow_part) {
-      write_parts(state, keys, mine, at, request.parts, key.bits, part_of.as<std::uint8_t>());
+      rows_of_blocks = write_parts(state, keys, mine, at, request.parts, key.bits, part_of.as<std::uint8_t>());
     } else {
-      write_parts(state, keys, mine, at, request.parts, key.bits, part_of.as<std::uint32_t>());
+      rows_of_blocks = write_parts(state, keys, mine, at, request.parts, key.bits, part_of.as<std::uint32_t>());
     }
   });
-  const packed_rows packed = is_narrow_part ? pack(state, arrays, part_of.as<std::uint8_t>(), mine, parts)
-                                            : pack(state, arrays, part_of.as<std::uint32_t>(), mine, parts);
+  const packed_rows packed =
+      is_narrow_part ? pack(state, arrays, part_of.as<std::uint8_t>(), mine, parts, std::move(rows_of_blocks))
+                     : pack(state, arrays, part_of.as<std::uint32_t>(), mine, parts, std::move(rows_of_blocks));
   part_of = buffer();
 
   const std::uint64_t share = out.where.count(state.rank);

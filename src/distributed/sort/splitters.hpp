@@ -57,7 +57,10 @@ class splitter_search {
     std::uint64_t in_question = all_;
     const std::uint64_t few = std::max<std::uint64_t>(4096, all_ / static_cast<std::uint64_t>(state_.size) / 8);
     std::uint32_t known = 0;
-    if (all_ > few) known = take_common_bits(found);
+    if (all_ > few) {
+      known = start(found, in_question);
+      if (known == 0) known = take_common_bits(found);
+    }
     while (known < bits_) {
       const std::vector<key> prefixes = prefixes_of(found);
       if (prefixes.empty()) break;
@@ -74,6 +77,73 @@ class splitter_search {
   }
 
  private:
+  /// A histogram of the bits below the highest ones, which a sample of the keys has alike. Returns how many bits are
+  /// known then; 0 if a splitter lies among rows that the sample tells nothing of.
+  std::uint32_t start(splitters& found, std::uint64_t& in_question) {
+    constexpr std::uint64_t most_samples = 1024;
+    const std::uint64_t samples = std::min(most_samples, blocks_.rows);
+    std::vector<key> ends;  // the least and the largest key of the sample
+    for (std::uint64_t i = 0; i < samples; ++i) {
+      // Not evenly spaced: rows may repeat after a number of them.
+      const std::uint64_t step = blocks_.rows / samples;
+      const key k = keys_(i * step + (i * 0x9e3779b97f4a7c15U >> 33) % step);
+      if (ends.empty()) ends.assign(2, k);
+      if (k < ends[0]) ends[0] = k;
+      if (ends[1] < k) ends[1] = k;
+    }
+    const gathered_bytes all = all_gather_parts(state_, std::as_bytes(std::span(ends)));
+    ends.resize(all.data.size() / sizeof(key));
+    std::memcpy(ends.data(), all.data.data(), all.data.size());
+    const key least = *std::min_element(ends.begin(), ends.end());
+    const key most = *std::max_element(ends.begin(), ends.end());
+    std::uint32_t low = 0;  // bits from which on all are alike
+    while (low < bits_ && !(above(least, low) == above(most, low))) ++low;
+    const key alike = above(least, low);
+    const std::uint32_t digit_bits = std::min(low, first_bits());
+    const std::uint32_t shift = low - digit_bits;
+    const std::uint64_t bins = std::uint64_t{1} << digit_bits;
+    std::vector<std::vector<std::uint64_t>> counts(blocks_.blocks);
+    blocks_.for_each([&](std::uint64_t block, std::uint64_t begin, std::uint64_t end) {
+      std::vector<std::uint64_t> mine(bins + 2);  // rows of each digit, and of lower and higher keys
+      for (std::uint64_t i = begin; i < end; ++i) {
+        const key k = keys_(i);
+        const key high = above(k, low);
+        const std::uint64_t digit = lowest_word(above(k, shift)) & (bins - 1);
+        ++mine[high == alike ? digit : high < alike ? bins : bins + 1];
+      }
+      counts[block] = std::move(mine);
+    });
+    const std::vector<std::uint64_t> sums = added_up(counts);
+    const std::uint64_t lower = sums[bins];
+    const std::uint64_t higher = sums[bins + 1];
+    for (const auto& s : found) {
+      if (!s.is_end && (s.position < lower || s.position >= all_ - higher)) return 0;
+    }
+    in_question = 0;
+    std::uint64_t last_bin = ~std::uint64_t{0};
+    for (auto& s : found) {
+      if (s.is_end) continue;
+      s.less = lower;
+      std::uint64_t bin = 0;
+      for (; s.less + sums[bin] <= s.position; ++bin) s.less += sums[bin];
+      s.key = with_digit(alike, digit_bits, bin);
+      s.equal = sums[bin];
+      if (bin != last_bin) in_question += s.equal;
+      last_bin = bin;
+    }
+    return bits_ - shift;
+  }
+
+  /// What the blocks of all ranks have counted.
+  std::vector<std::uint64_t> added_up(std::vector<std::vector<std::uint64_t>>& counts) const {
+    std::vector<std::uint64_t> sums = std::move(counts.front());
+    for (std::uint64_t b = 1; b < counts.size(); ++b) {
+      for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += counts[b][i];
+    }
+    all_add(state_, sums);
+    return sums;
+  }
+
   /// The highest bits that all keys have alike, which need no histogram: small numbers in wide keys have many.
   std::uint32_t take_common_bits(splitters& found) {
     std::vector<key> ends(2 * blocks_.blocks);  // the least and the largest key of each block
@@ -178,11 +248,7 @@ class splitter_search {
       });
       counts[block] = std::move(mine);
     });
-    std::vector<std::uint64_t>& sums = counts.front();
-    for (std::uint64_t b = 1; b < counts.size(); ++b) {
-      for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += counts[b][i];
-    }
-    all_add(state_, sums);
+    const std::vector<std::uint64_t> sums = added_up(counts);
     std::uint64_t in_question = 0;
     std::uint64_t prefix = 0;
     std::uint64_t last_bin = ~std::uint64_t{0};
@@ -227,11 +293,12 @@ class splitter_search {
   std::uint32_t bits_;
 };
 
-/// Writes the part of each local row: the number of splitters at or before it in the sorted whole.
+/// Writes the part of each local row: the number of splitters at or before it in the sorted whole. Returns how many
+/// rows of each block each part has.
 template <class Keys, class Part>
-void write_parts(group_state& state, const Keys& keys, std::uint64_t count,
-                 const std::vector<splitter<typename Keys::key>>& at, balance parts, std::uint32_t key_bits,
-                 Part* part_of) {
+std::vector<std::uint64_t> write_parts(group_state& state, const Keys& keys, std::uint64_t count,
+                                       const std::vector<splitter<typename Keys::key>>& at, balance parts,
+                                       std::uint32_t key_bits, Part* part_of) {
   using key = typename Keys::key;
   std::size_t used = 0;  // splitters before the end
   while (used < at.size() && !at[used].is_end) ++used;
@@ -284,39 +351,51 @@ void write_parts(group_state& state, const Keys& keys, std::uint64_t count,
   const std::uint32_t table_bits = std::min<std::uint32_t>(key_bits, 12);
   const std::uint32_t low = key_bits - table_bits;
   std::vector<std::uint32_t> first_bound((std::size_t{1} << table_bits) + 1);
+  const std::size_t part_count = at.size() + 1;
+  std::vector<std::uint64_t> counts(blocks.blocks * part_count);
   for (std::size_t s = 0, bin = 0; bin < first_bound.size(); ++bin) {
     while (s < used && lowest_word(above(bounds[s], low)) < bin) ++s;
     first_bound[bin] = static_cast<std::uint32_t>(s);
   }
+  // The same where there is one part.
+  constexpr std::uint32_t several = ~std::uint32_t{0};
+  std::vector<std::uint32_t> only_part(std::size_t{1} << table_bits);
+  for (std::size_t bin = 0; bin < only_part.size(); ++bin)
+    only_part[bin] = first_bound[bin] == first_bound[bin + 1] ? first_bound[bin] : several;
   blocks.for_each([&](std::uint64_t block, std::uint64_t begin, std::uint64_t end) {
     std::vector<std::uint64_t> seen(before.begin() + static_cast<std::ptrdiff_t>(block * tie_count),
                                     before.begin() + static_cast<std::ptrdiff_t>((block + 1) * tie_count));
+    const auto part_among_several = [&](const key& k, std::uint64_t bin) {
+      std::size_t s = first_bound[bin];
+      const std::size_t last = first_bound[bin + 1];
+      s = static_cast<std::size_t>(std::lower_bound(bounds.begin() + static_cast<std::ptrdiff_t>(s),
+                                                    bounds.begin() + static_cast<std::ptrdiff_t>(last), k) -
+                                   bounds.begin());
+      if (s == last || !(bounds[s] == k)) return s;
+      const std::size_t t = tie_of(k);
+      if (t == tie_count) {
+        while (s < used && bounds[s] == k) ++s;
+      } else if (parts == balance::by_key) {
+        for (s = ties[t].first; s < ties[t].last && at[s].ties_before() == 0; ++s) {
+        }
+      } else {
+        const std::uint64_t position = seen[t]++;
+        for (s = ties[t].first; s < ties[t].last && at[s].ties_before() <= position; ++s) {
+        }
+      }
+      return s;
+    };
+    std::uint64_t* const mine = counts.data() + block * part_count;
     for (std::uint64_t i = begin; i < end; ++i) {
       const key k = keys(i);
       const std::uint64_t bin = lowest_word(above(k, low));
-      std::size_t s = first_bound[bin];
-      const std::size_t last = first_bound[bin + 1];
-      if (s < last) {
-        s = static_cast<std::size_t>(std::lower_bound(bounds.begin() + static_cast<std::ptrdiff_t>(s),
-                                                      bounds.begin() + static_cast<std::ptrdiff_t>(last), k) -
-                                     bounds.begin());
-        if (s < last && bounds[s] == k) {
-          const std::size_t t = tie_of(k);
-          if (t == tie_count) {
-            while (s < used && bounds[s] == k) ++s;
-          } else if (parts == balance::by_key) {
-            for (s = ties[t].first; s < ties[t].last && at[s].ties_before() == 0; ++s) {
-            }
-          } else {
-            const std::uint64_t position = seen[t]++;
-            for (s = ties[t].first; s < ties[t].last && at[s].ties_before() <= position; ++s) {
-            }
-          }
-        }
-      }
+      std::size_t s = only_part[bin];
+      if (s == several) s = part_among_several(k, bin);
       part_of[i] = static_cast<Part>(s);
+      ++mine[s];
     }
   });
+  return counts;
 }
 
 }  // namespace sheaf::distributed
