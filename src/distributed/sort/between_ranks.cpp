@@ -82,8 +82,9 @@ class moved_group {
 constexpr std::uint64_t few_parts = 64;
 
 template <class Part>
-packed_rows pack_few(group_state& state, std::span<const const_records> arrays, const Part* part_of,
-                     std::uint64_t count, std::uint64_t parts, std::vector<std::uint64_t> places) {
+packed_rows pack_few(group_state& state, std::span<const const_records> arrays, const parts_of_rows<Part>& of,
+                     std::uint64_t count, std::uint64_t parts) {
+  std::vector<std::uint64_t> places = of.counts;
   packed_rows packed;
   packed.offsets.assign(parts + 1, 0);
   const row_blocks blocks(count, state.ctx.threads());
@@ -102,10 +103,12 @@ packed_rows pack_few(group_state& state, std::span<const const_records> arrays, 
         std::byte* next[few_parts];
         for (std::uint64_t part = 0; part < parts; ++part) next[part] = to + places[block * parts + part] * width;
         const std::byte* from = array.data + begin * array.stride_bytes;
-        for (std::uint64_t i = begin; i < end; ++i, from += array.stride_bytes) {
-          std::byte*& place = next[part_of[i]];
+        const std::uint64_t stride = array.stride_bytes;
+        const Part* const part = of.part;
+        for (std::uint64_t i = begin; i < end; ++i, from += stride) {
+          std::byte* const place = next[part[i]];
+          next[part[i]] = place + width;
           copy.run(place, from, width);
-          place += width;
         }
       });
     });
@@ -114,12 +117,12 @@ packed_rows pack_few(group_state& state, std::span<const const_records> arrays, 
 }
 
 template <class Part>
-packed_rows pack(group_state& state, std::span<const const_records> arrays, const Part* part_of, std::uint64_t count,
-                 std::uint64_t parts, std::vector<std::uint64_t> rows_of_blocks) {
-  if (parts <= few_parts) return pack_few(state, arrays, part_of, count, parts, std::move(rows_of_blocks));
+packed_rows pack(group_state& state, std::span<const const_records> arrays, const parts_of_rows<Part>& of,
+                 std::uint64_t count, std::uint64_t parts) {
+  if (parts <= few_parts) return pack_few(state, arrays, of, count, parts);
   packed_rows packed;
   packed.offsets.assign(parts + 1, 0);
-  const split_key key = split_key::category(const_records(part_of, count, sizeof(Part)), parts);
+  const split_key key = split_key::category(const_records(of.part, count, sizeof(Part)), parts);
   for (const const_records& array : arrays) {
     packed.arrays.emplace_back(state, count * array.record_bytes);
     if (count > 0) {
@@ -201,23 +204,25 @@ sorted_pairs sort_between_ranks(group_state& state, const sort_request& request,
   sorted_pairs out;
   out.where = even;
   const key_layout key = layout_of(request.key);
-  const bool is_narrow_part = parts <= 256;
-  buffer part_of(state.ctx, mine * (is_narrow_part ? 1 : 4));
-  std::vector<std::uint64_t> rows_of_blocks;  // of each part
-  with_keys(request.keys, key, [&](const auto& keys) {
-    using keys_type = std::remove_cvref_t<decltype(keys)>;
-    const auto at = splitter_search<keys_type>(state, keys, mine, rows, key.bits).find(positions);
-    if (request.parts == balance::by_key) out.where = layout_by_key(at, groups, state.size, rows);
-    if (is_narrow_part) {
-      rows_of_blocks = write_parts(state, keys, mine, at, request.parts, key.bits, part_of.as<std::uint8_t>());
-    } else {
-      rows_of_blocks = write_parts(state, keys, mine, at, request.parts, key.bits, part_of.as<std::uint32_t>());
-    }
-  });
-  const packed_rows packed =
-      is_narrow_part ? pack(state, arrays, part_of.as<std::uint8_t>(), mine, parts, std::move(rows_of_blocks))
-                     : pack(state, arrays, part_of.as<std::uint32_t>(), mine, parts, std::move(rows_of_blocks));
-  part_of = buffer();
+  packed_rows packed;
+  const auto pack_parts = [&](auto part) {
+    using part_type = decltype(part);
+    const buffer part_of(state.ctx, mine * sizeof(part_type));
+    parts_of_rows<part_type> rows_parts;
+    rows_parts.part = part_of.as<part_type>();
+    with_keys(request.keys, key, [&](const auto& keys) {
+      using keys_type = std::remove_cvref_t<decltype(keys)>;
+      const auto at = splitter_search<keys_type>(state, keys, mine, rows, key.bits).find(positions, rows_parts);
+      if (request.parts == balance::by_key) out.where = layout_by_key(at, groups, state.size, rows);
+      write_parts(state, keys, mine, at, request.parts, key.bits, rows_parts);
+    });
+    packed = pack(state, arrays, rows_parts, mine, parts);
+  };
+  if (parts <= 256) {
+    pack_parts(std::uint8_t{});
+  } else {
+    pack_parts(std::uint32_t{});
+  }
 
   const std::uint64_t share = out.where.count(state.rank);
   const auto own = [&](const const_records& of) {

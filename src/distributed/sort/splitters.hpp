@@ -40,6 +40,15 @@ struct row_blocks {
   }
 };
 
+/// The parts of local rows, of which most are known before the splitters' keys are.
+template <class Part>
+struct parts_of_rows {
+  Part* part = nullptr;                          ///< of each row
+  bool are_known = false;                        ///< but for the rows that are left
+  std::vector<std::vector<std::uint64_t>> left;  ///< rows of each block, ascending
+  std::vector<std::uint64_t> counts;             ///< rows of each block that each part has; blocks * parts of them
+};
+
 template <class Keys>
 class splitter_search {
  public:
@@ -51,7 +60,9 @@ class splitter_search {
       : state_(state), keys_(keys), blocks_(count, state.ctx.threads()), all_(all_rows), bits_(key_bits) {}
 
   /// Collective. @param positions  ascending; the same on all ranks
-  splitters find(std::span<const std::uint64_t> positions) {
+  /// @param parts  receives what can be known of the rows' parts on the way
+  template <class Part>
+  splitters find(std::span<const std::uint64_t> positions, parts_of_rows<Part>& parts) {
     splitters found;
     for (const std::uint64_t p : positions) found.push_back({.position = p, .is_end = p >= all_});
     std::uint64_t in_question = all_;
@@ -59,17 +70,30 @@ class splitter_search {
     std::uint32_t known = 0;
     if (all_ > few) {
       known = start(found, in_question);
-      if (known == 0) known = take_common_bits(found);
+      if (known == 0) {
+        known = take_common_bits(found);
+      } else if (known < bits_ && in_question <= few) {
+        take_parts(found, parts);
+        finish_with_keys(found, bits_ - known, [&](const auto& use) {
+          for (const auto& rows : parts.left) {
+            for (const std::uint64_t i : rows) use(keys_(i));
+          }
+        });
+        return found;
+      }
     }
     while (known < bits_) {
       const std::vector<key> prefixes = prefixes_of(found);
       if (prefixes.empty()) break;
       if (in_question <= few) {
-        finish_with_keys(found, prefixes, bits_ - known);
+        const known_prefixes prefix_of(prefixes, bits_ - known, bits_);
+        finish_with_keys(found, bits_ - known, [&](const auto& use) {
+          for_rows(prefix_of, 0, blocks_.rows, [&](std::uint64_t, const key& k) { use(k); });
+        });
         break;
       }
       const std::uint32_t digit_bits =
-          std::min(bits_ - known, prefixes.size() == 1 ? first_bits() : bits_for(prefixes.size()));
+          std::min(bits_ - known, prefixes.size() == 1 ? first_bits(found.size()) : bits_for(prefixes.size()));
       in_question = narrow(found, prefixes, known, digit_bits);
       known += digit_bits;
     }
@@ -98,18 +122,23 @@ class splitter_search {
     const key most = *std::max_element(ends.begin(), ends.end());
     std::uint32_t low = 0;  // bits from which on all are alike
     while (low < bits_ && !(above(least, low) == above(most, low))) ++low;
-    const key alike = above(least, low);
-    const std::uint32_t digit_bits = std::min(low, first_bits());
-    const std::uint32_t shift = low - digit_bits;
-    const std::uint64_t bins = std::uint64_t{1} << digit_bits;
+    first_.low = low;
+    first_.alike = above(least, low);
+    const std::uint32_t digit_bits = std::min(low, first_bits(found.size()));
+    first_.shift = low - digit_bits;
+    first_.bins = std::uint64_t{1} << digit_bits;
+    const first_digits at = first_;
+    const std::uint64_t bins = at.bins;
     std::vector<std::vector<std::uint64_t>> counts(blocks_.blocks);
     blocks_.for_each([&](std::uint64_t block, std::uint64_t begin, std::uint64_t end) {
       std::vector<std::uint64_t> mine(bins + 2);  // rows of each digit, and of lower and higher keys
-      for (std::uint64_t i = begin; i < end; ++i) {
-        const key k = keys_(i);
-        const key high = above(k, low);
-        const std::uint64_t digit = lowest_word(above(k, shift)) & (bins - 1);
-        ++mine[high == alike ? digit : high < alike ? bins : bins + 1];
+      std::vector<std::uint32_t> some(bins + 2);  // the same of so many rows, in half of the cache
+      const Keys keys = keys_;
+      constexpr std::uint64_t most = std::uint64_t{1} << 31;
+      for (std::uint64_t i = begin; i < end;) {
+        std::uint32_t* const to = some.data();
+        for (const std::uint64_t last = std::min(end, i + most); i < last; ++i) ++to[at.digit_of(keys(i))];
+        for (std::uint64_t bin = 0; bin < bins + 2; ++bin) mine[bin] += std::exchange(some[bin], 0);
       }
       counts[block] = std::move(mine);
     });
@@ -126,12 +155,57 @@ class splitter_search {
       s.less = lower;
       std::uint64_t bin = 0;
       for (; s.less + sums[bin] <= s.position; ++bin) s.less += sums[bin];
-      s.key = with_digit(alike, digit_bits, bin);
+      s.key = with_digit(at.alike, digit_bits, bin);
       s.equal = sums[bin];
       if (bin != last_bin) in_question += s.equal;
       last_bin = bin;
     }
-    return bits_ - shift;
+    return bits_ - at.shift;
+  }
+
+  /// What of the rows' parts the first digits tell: the parts of rows in whose bins no splitter lies.
+  template <class Part>
+  void take_parts(const splitters& found, parts_of_rows<Part>& parts) const {
+    const first_digits at = first_;
+    constexpr std::uint32_t several = ~std::uint32_t{0};
+    std::vector<std::uint32_t> part_of_bin(at.bins + 2);
+    std::uint32_t used = 0;
+    std::uint64_t bin = 0;
+    for (const auto& s : found) {
+      if (s.is_end) continue;
+      const std::uint64_t of_splitter = lowest_word(s.key) & (at.bins - 1);
+      for (; bin < of_splitter; ++bin) part_of_bin[bin] = used;
+      part_of_bin[of_splitter] = several;
+      bin = of_splitter + 1;
+      ++used;
+    }
+    for (; bin < at.bins; ++bin) part_of_bin[bin] = used;
+    part_of_bin[at.bins] = 0;  // lower than all of them
+    part_of_bin[at.bins + 1] = used;
+    const std::size_t part_count = found.size() + 1;
+    parts.counts.assign(blocks_.blocks * part_count, 0);
+    parts.left.resize(blocks_.blocks);
+    blocks_.for_each([&](std::uint64_t block, std::uint64_t begin, std::uint64_t end) {
+      // Copies, because bytes that are stored might be any of it.
+      const Keys keys = keys_;
+      const std::uint32_t* const table = part_of_bin.data();
+      Part* const to = parts.part;
+      std::vector<std::uint64_t> counts(part_count);
+      std::uint64_t* const mine = counts.data();
+      std::vector<std::uint64_t> left;
+      for (std::uint64_t i = begin; i < end; ++i) {
+        const std::uint32_t part = table[at.digit_of(keys(i))];
+        if (part == several) {
+          left.push_back(i);
+          continue;
+        }
+        to[i] = static_cast<Part>(part);
+        ++mine[part];
+      }
+      std::copy(counts.begin(), counts.end(), parts.counts.begin() + static_cast<std::ptrdiff_t>(block * part_count));
+      parts.left[block] = std::move(left);
+    });
+    parts.are_known = true;
   }
 
   /// What the blocks of all ranks have counted.
@@ -176,10 +250,12 @@ class splitter_search {
     return taken;
   }
 
-  /// One histogram over many bins saves a pass where there are rows for it.
-  std::uint32_t first_bits() const noexcept {
-    return std::clamp<std::uint32_t>(
-        static_cast<std::uint32_t>(std::bit_width(all_ / static_cast<std::uint64_t>(state_.size))) / 2 + 3, 8, 14);
+  /// One histogram over many bins saves a pass where there are rows for it; so many that some 2^16 rows stay in
+  /// question.
+  std::uint32_t first_bits(std::uint64_t parts) const noexcept {
+    constexpr std::uint32_t in_question = 16;
+    const auto bits = static_cast<std::uint32_t>(std::bit_width(all_) + std::bit_width(parts));
+    return std::clamp<std::uint32_t>(bits - std::min(bits, in_question), 8, 14);
   }
 
   /// Histograms travel too: an eighth of a rank's rows in numbers, and no more; less where sums take many messages.
@@ -266,10 +342,11 @@ class splitter_search {
     return in_question;
   }
 
-  void finish_with_keys(splitters& found, const std::vector<key>& prefixes, std::uint32_t low) {
+  /// @param for_keys  calls what it is given for each local key in question
+  template <class ForKeys>
+  void finish_with_keys(splitters& found, std::uint32_t low, ForKeys for_keys) {
     std::vector<key> mine;
-    for_rows(known_prefixes(prefixes, low, bits_), 0, blocks_.rows,
-             [&](std::uint64_t, const key& k) { mine.push_back(k); });
+    for_keys([&](const key& k) { mine.push_back(k); });
     const gathered_bytes all = all_gather_parts(state_, std::as_bytes(std::span(mine)));
     std::vector<key> keys(all.data.size() / sizeof(key));
     if (!keys.empty()) std::memcpy(keys.data(), all.data.data(), all.data.size());
@@ -286,19 +363,34 @@ class splitter_search {
     }
   }
 
+  /// The digits of the first histogram: bins for keys whose bits from `low` on are `alike`, one for lower keys and one
+  /// for higher ones.
+  struct first_digits {
+    std::uint32_t low = 0;
+    std::uint32_t shift = 0;  ///< bits below the digit
+    key alike{};
+    std::uint64_t bins = 1;
+
+    std::uint64_t digit_of(const key& k) const noexcept {
+      const key high = above(k, low);
+      if (!(high == alike)) return high < alike ? bins : bins + 1;
+      return lowest_word(above(k, shift)) & (bins - 1);
+    }
+  };
+
   group_state& state_;
   const Keys& keys_;
   row_blocks blocks_;
+  first_digits first_;
   std::uint64_t all_;
   std::uint32_t bits_;
 };
 
-/// Writes the part of each local row: the number of splitters at or before it in the sorted whole. Returns how many
-/// rows of each block each part has.
+/// Writes the part of each local row: the number of splitters at or before it in the sorted whole.
 template <class Keys, class Part>
-std::vector<std::uint64_t> write_parts(group_state& state, const Keys& keys, std::uint64_t count,
-                                       const std::vector<splitter<typename Keys::key>>& at, balance parts,
-                                       std::uint32_t key_bits, Part* part_of) {
+void write_parts(group_state& state, const Keys& keys, std::uint64_t count,
+                 const std::vector<splitter<typename Keys::key>>& at, balance balanced, std::uint32_t key_bits,
+                 parts_of_rows<Part>& parts) {
   using key = typename Keys::key;
   std::size_t used = 0;  // splitters before the end
   while (used < at.size() && !at[used].is_end) ++used;
@@ -321,6 +413,14 @@ std::vector<std::uint64_t> write_parts(group_state& state, const Keys& keys, std
     tie_keys.push_back(at[s].key);
   }
   const row_blocks blocks(count, state.ctx.threads());
+  // Calls use(row) for the rows of a block whose parts are not known.
+  const auto for_left = [&](std::uint64_t block, std::uint64_t begin, std::uint64_t end, const auto& use) {
+    if (parts.are_known) {
+      for (const std::uint64_t i : parts.left[block]) use(i);
+    } else {
+      for (std::uint64_t i = begin; i < end; ++i) use(i);
+    }
+  };
   const std::size_t tie_count = ties.size();
   // Rows of a tie's key before each block, in the order of ranks and blocks.
   std::vector<std::uint64_t> before(blocks.blocks * tie_count);
@@ -328,13 +428,13 @@ std::vector<std::uint64_t> write_parts(group_state& state, const Keys& keys, std
     const auto found = std::lower_bound(tie_keys.begin(), tie_keys.end(), k);
     return found != tie_keys.end() && *found == k ? static_cast<std::size_t>(found - tie_keys.begin()) : tie_count;
   };
-  if (tie_count > 0 && parts == balance::exact) {
+  if (tie_count > 0 && balanced == balance::exact) {
     blocks.for_each([&](std::uint64_t block, std::uint64_t begin, std::uint64_t end) {
       std::vector<std::uint64_t> mine(tie_count);
-      for (std::uint64_t i = begin; i < end; ++i) {
+      for_left(block, begin, end, [&](std::uint64_t i) {
         const std::size_t t = tie_of(keys(i));
         if (t < tie_count) ++mine[t];
-      }
+      });
       std::copy(mine.begin(), mine.end(), before.begin() + static_cast<std::ptrdiff_t>(block * tie_count));
     });
     std::vector<std::uint64_t> mine(tie_count);
@@ -352,7 +452,7 @@ std::vector<std::uint64_t> write_parts(group_state& state, const Keys& keys, std
   const std::uint32_t low = key_bits - table_bits;
   std::vector<std::uint32_t> first_bound((std::size_t{1} << table_bits) + 1);
   const std::size_t part_count = at.size() + 1;
-  std::vector<std::uint64_t> counts(blocks.blocks * part_count);
+  if (!parts.are_known) parts.counts.assign(blocks.blocks * part_count, 0);
   for (std::size_t s = 0, bin = 0; bin < first_bound.size(); ++bin) {
     while (s < used && lowest_word(above(bounds[s], low)) < bin) ++s;
     first_bound[bin] = static_cast<std::uint32_t>(s);
@@ -375,7 +475,7 @@ std::vector<std::uint64_t> write_parts(group_state& state, const Keys& keys, std
       const std::size_t t = tie_of(k);
       if (t == tie_count) {
         while (s < used && bounds[s] == k) ++s;
-      } else if (parts == balance::by_key) {
+      } else if (balanced == balance::by_key) {
         for (s = ties[t].first; s < ties[t].last && at[s].ties_before() == 0; ++s) {
         }
       } else {
@@ -385,17 +485,22 @@ std::vector<std::uint64_t> write_parts(group_state& state, const Keys& keys, std
       }
       return s;
     };
-    std::uint64_t* const mine = counts.data() + block * part_count;
-    for (std::uint64_t i = begin; i < end; ++i) {
-      const key k = keys(i);
+    // Copies, because bytes that are stored might be any of it.
+    const Keys reader = keys;
+    Part* const to = parts.part;
+    const std::uint32_t* const table = only_part.data();
+    std::vector<std::uint64_t> counts(part_count);
+    std::uint64_t* const mine = counts.data();
+    for_left(block, begin, end, [&, reader, to, table, mine](std::uint64_t i) {
+      const key k = reader(i);
       const std::uint64_t bin = lowest_word(above(k, low));
-      std::size_t s = only_part[bin];
+      std::size_t s = table[bin];
       if (s == several) s = part_among_several(k, bin);
-      part_of[i] = static_cast<Part>(s);
+      to[i] = static_cast<Part>(s);
       ++mine[s];
-    }
+    });
+    for (std::size_t part = 0; part < part_count; ++part) parts.counts[block * part_count + part] += mine[part];
   });
-  return counts;
 }
 
 }  // namespace sheaf::distributed
