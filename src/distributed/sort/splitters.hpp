@@ -49,6 +49,32 @@ struct parts_of_rows {
   std::vector<std::uint64_t> counts;             ///< rows of each block that each part has; blocks * parts of them
 };
 
+/// Counts parts. Of four numbers of each part, because one that was just stored takes long to be read again.
+class part_counts {
+ public:
+  explicit part_counts(std::size_t parts) : parts_(parts), counts_(copies * parts) {}
+
+  template <class Part>
+  void add(const Part* part, std::uint64_t count) {
+    std::uint64_t* const to = counts_.data();
+    std::uint64_t i = 0;
+    for (; i + copies <= count; i += copies) {
+      for (std::size_t copy = 0; copy < copies; ++copy) ++to[copy * parts_ + part[i + copy]];
+    }
+    for (; i < count; ++i) ++to[part[i]];
+  }
+  std::uint64_t of(std::size_t part) const noexcept {
+    std::uint64_t sum = 0;
+    for (std::size_t copy = 0; copy < copies; ++copy) sum += counts_[copy * parts_ + part];
+    return sum;
+  }
+
+ private:
+  static constexpr std::size_t copies = 4;
+  std::size_t parts_;
+  std::vector<std::uint64_t> counts_;
+};
+
 template <class Keys>
 class splitter_search {
  public:
@@ -190,19 +216,25 @@ class splitter_search {
       const Keys keys = keys_;
       const std::uint32_t* const table = part_of_bin.data();
       Part* const to = parts.part;
-      std::vector<std::uint64_t> counts(part_count);
-      std::uint64_t* const mine = counts.data();
+      part_counts counts(part_count);
       std::vector<std::uint64_t> left;
-      for (std::uint64_t i = begin; i < end; ++i) {
-        const std::uint32_t part = table[at.digit_of(keys(i))];
-        if (part == several) {
-          left.push_back(i);
-          continue;
+      constexpr std::uint64_t rows_at_once = 4096;
+      while (begin < end) {
+        const std::uint64_t last = std::min(end, begin + rows_at_once);
+        for (std::uint64_t i = begin; i < last; ++i) {
+          const std::uint32_t part = table[at.digit_of(keys(i))];
+          to[i] = static_cast<Part>(part);
+          if (part == several) {
+            to[i] = 0;
+            left.push_back(i);
+          }
         }
-        to[i] = static_cast<Part>(part);
-        ++mine[part];
+        counts.add(to + begin, last - begin);
+        begin = last;
       }
-      std::copy(counts.begin(), counts.end(), parts.counts.begin() + static_cast<std::ptrdiff_t>(block * part_count));
+      std::uint64_t* const mine = parts.counts.data() + block * part_count;
+      for (std::size_t part = 0; part < part_count; ++part) mine[part] = counts.of(part);
+      mine[0] -= left.size();
       parts.left[block] = std::move(left);
     });
     parts.are_known = true;
