@@ -61,5 +61,11 @@ int main(int argc, char** argv) {
   int any_failed = 0;
   MPI_Allreduce(&failed, &any_failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   MPI_Finalize();
+  try {
+    sheaf::distributed::over(sheaf::context::cpu(1), MPI_COMM_WORLD);
+    any_failed = 1;
+  } catch (const sheaf::error& thrown) {
+    if (thrown.code() != sheaf::error_code::device_failure) any_failed = 1;
+  }
   return any_failed;
 }

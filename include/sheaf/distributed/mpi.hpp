@@ -14,7 +14,8 @@ namespace sheaf::distributed {
 /// The transport of a communicator, which is duplicated, twice: messages never meet those of the caller. Collective
 /// over the communicator. MPI is initialized before, with any level of threads that allows the calling thread to use
 /// it, and finalized after the transport and every group over it are gone. Errors of MPI are found by the group's
-/// calls, and end no process by themselves.
+/// calls, and end no process by themselves, but for two: duplication has the error handler of the caller's
+/// communicator, and MPICH asks that of MPI_COMM_WORLD about messages that end badly.
 SHEAF_API std::shared_ptr<transport> mpi_transport(int mpich_communicator);
 SHEAF_API std::shared_ptr<transport> mpi_transport(ompi_communicator_t* openmpi_communicator);
 

@@ -20,9 +20,11 @@ class mpi_communicator final : public transport {
   explicit mpi_communicator(MPI_Comm caller) {
     // A group of no ranks is refused by whoever makes one.
     int is_initialized = 0;
+    int is_finalized = 0;
     int has_two_sides = 0;
     MPI_Initialized(&is_initialized);
-    if (is_initialized == 0 || caller == MPI_COMM_NULL) return;
+    MPI_Finalized(&is_finalized);
+    if (is_initialized == 0 || is_finalized != 0 || caller == MPI_COMM_NULL) return;
     MPI_Comm_test_inter(caller, &has_two_sides);
     if (has_two_sides != 0) return;
     if (!duplicate(caller, messages_) || !duplicate(caller, notes_)) return;
