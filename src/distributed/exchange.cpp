@@ -80,11 +80,6 @@ void exchange::begin_round() {
   is_done_ = started_ == 0;
 }
 
-bool exchange::advance() {
-  while (!is_done_ && state_->is_done(started_)) begin_round();
-  return is_done_;
-}
-
 void exchange::finish() {
   while (!is_done_) {
     state_->finish(started_);

@@ -51,8 +51,8 @@ class exchange {
   exchange& operator=(const exchange&) = delete;
   ~exchange();
 
-  /// Sees to it that messages go on; true if all are done.
-  bool advance();
+  /// Waits until all messages are done. Rounds after the first begin here alone: where exchanges overlap, all ranks
+  /// begin and finish them in one order, on which the order of each pair's messages depends.
   void finish();
 
  private:
