@@ -21,7 +21,9 @@ namespace sheaf::distributed {
 /// @throws error(bad_argument) as sheaf::gather does, if table_rows does not fit, or if ranks disagree; and what every
 /// call on a group may throw.
 /// The result is bit-identical to sheaf::gather's of the whole table, for any number of ranks. The work is done when
-/// the call returns. Rows are asked of their owners and sent by them, chunk by chunk; scratch is some three chunks.
+/// the call returns. Rows are asked of their owners and sent by them, chunk by chunk; scratch is some three chunks of
+/// this rank's own, and two of what all ranks ask of this one in a chunk: where all ask one owner, it takes chunks of
+/// all.
 SHEAF_API void gather(const group& ranks, const_records table, const layout& table_rows, index_span index, records out);
 
 class routed_list;
