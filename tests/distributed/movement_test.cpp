@@ -267,6 +267,13 @@ TEST(DistributedScatter, NamesTheFirstBadIndex) {
     EXPECT_EQ(
         message_of(error_code::bad_index, [&] { ranks.wait(); }),
         "scatter: index[" + std::to_string((ranks.size() - 1) * 50 + 20) + "] is 100, past the output's 100 records");
+    // A reduction says it in the words of one process.
+    std::vector<std::uint32_t> sums(rows.count(ranks.rank()));
+    distributed::scatter_reduce(ranks, const_value_rows(in.data(), in.size(), 1, value_type::u32), list,
+                                value_rows(sums.data(), sums.size(), 1, value_type::u32), rows, reduction::add);
+    EXPECT_EQ(message_of(error_code::bad_index, [&] { ranks.wait(); }),
+              "scatter_reduce: index[" + std::to_string((ranks.size() - 1) * 50 + 20) +
+                  "] is 100, past the output's 100 rows");
     for (std::uint64_t i = 0; i < out.size(); ++i) EXPECT_EQ(out[i], rows.begin(ranks.rank()) + i == 1 ? 4U : 9U);
   });
 }

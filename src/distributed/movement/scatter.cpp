@@ -145,7 +145,7 @@ void scatter_reduce(const group& ranks, const_value_rows in, index_span index, v
       primitives::require_memory(reduce_call, state.ctx, index.data, index.count * bytes(index.type), "index");
     });
     routing way(state, owner_finder(out_rows), {index, first_position(state, headers)}, call,
-                primitives::scatter_reduce_wording);
+                primitives::scatter_reduce_rows_wording);
     way.finish_requests();
     reduce_rows(state, way, in, out, op, options);
   });
