@@ -49,10 +49,14 @@ group::group(const context& ctx, std::shared_ptr<transport> between, const limit
   });
 }
 
-int group::rank() const noexcept { return state_->rank; }
-int group::size() const noexcept { return state_->size; }
-const context& group::local() const noexcept { return state_->ctx; }
-const limits& group::bounds() const noexcept { return state_->bounds; }
+int group::rank() const { return state().rank; }
+int group::size() const { return state().size; }
+const context& group::local() const { return state().ctx; }
+const limits& group::bounds() const { return state().bounds; }
+
+void group::throw_moved_from() {
+  throw error(error_code::bad_argument, "group: it was moved from; another group holds its contents now");
+}
 
 void throw_first_report(group_state& state, const std::function<void()>& check) {
   const std::uint64_t shared[] = {state.first_report().call, state.first_report().position};
@@ -95,9 +99,9 @@ void group::require_same(const char* what, std::uint64_t number) const {
 
 void group::abandon(const char* reason) const noexcept {
   try {
-    state_->lose(error_code::device_failure, state_->rank, reason);
+    state().lose(error_code::device_failure, state_->rank, reason);
   } catch (...) {
-    // It has been told.
+    // It has been told, or was moved from and has nobody to tell.
   }
 }
 

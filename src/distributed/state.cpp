@@ -44,6 +44,13 @@ void group_state::tell_lost(error_code code, int about, std::string_view text) n
     if (to != rank) between->post(to, note);
   }
 }
+group_state::call_under_way::call_under_way(group_state& state) : state_(state) {
+  if (state.is_in_call_) throw error(error_code::bad_argument, "group: a call amid another call on the same group");
+  state.is_in_call_ = true;
+  state.is_shared_ = false;
+  ++state.calls_;
+}
+
 
 void group_state::lose(error_code code, int about, std::string_view text) {
   if (!is_lost_) {

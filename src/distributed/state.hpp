@@ -91,10 +91,19 @@ class group_state {
   /// Whether the exception under way was thrown on every rank alike.
   bool is_shared() const noexcept { return is_shared_; }
 
-  std::uint64_t begin_call() noexcept {
-    is_shared_ = false;
-    return ++calls_;
-  }
+  /// Marks a call as under way while it exists. Throws amid another call, such as in a function of the caller's that
+  /// one rank calls: its messages would meet those of the other call.
+  class call_under_way {
+   public:
+    explicit call_under_way(group_state& state);
+    call_under_way(const call_under_way&) = delete;
+    call_under_way& operator=(const call_under_way&) = delete;
+    ~call_under_way() { state_.is_in_call_ = false; }
+    std::uint64_t number() const noexcept { return state_.calls_; }
+
+   private:
+    group_state& state_;
+  };
   void keep_first(const core::index_report& report) noexcept {
     if (report.found() && report.before(first_report_)) first_report_ = report;
   }
@@ -126,6 +135,7 @@ class group_state {
 /// Puts reports of earlier calls aside while a call finds its own, and back when it ends or throws.
 class reports_aside {
  public:
+  bool is_in_call_ = false;
   explicit reports_aside(group_state& state) noexcept : state_(state), before_(state.take_report()) {}
   reports_aside(const reports_aside&) = delete;
   reports_aside& operator=(const reports_aside&) = delete;
@@ -141,9 +151,9 @@ template <class Work>
 auto collective(const group& ranks, Work work) {
   group_state& state = ranks.state();
   state.require_usable();
-  const std::uint64_t call = state.begin_call();
+  const group_state::call_under_way call(state);
   try {
-    return work(state, call);
+    return work(state, call.number());
   } catch (const error& thrown) {
     if (state.is_shared()) throw;
     state.lose(thrown.code(), state.rank, thrown.what());

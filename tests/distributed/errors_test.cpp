@@ -348,6 +348,50 @@ TEST(DistributedErrors, WhatRanksDisagreeAboutAllThrow) {
   }
 }
 
+TEST(DistributedErrors, ACallAmidAnotherIsRefused) {
+  on_ranks([](const group& ranks) {
+    const int last = ranks.size() - 1;
+    const std::string said = message_of(error_code::bad_argument, [&] {
+      ranks.agree([&] {
+        if (ranks.rank() == last) ranks.wait();
+      });
+    });
+    EXPECT_EQ(said, "rank " + std::to_string(last) + ": group: a call amid another call on the same group");
+    // In a function that one rank calls.
+    arguments a(ranks);
+    for (std::uint64_t i = 0; i < a.count; ++i) a.diagonal[i] = 1 + static_cast<double>(i % 7);
+    conjugate_gradient_options options;
+    if (ranks.rank() == last) {
+      options.progress = [&](const conjugate_gradient_progress&) {
+        ranks.wait();
+        return true;
+      };
+    }
+    std::fill(a.y.begin(), a.y.end(), 0.0);
+    const auto solve = [&] { return distributed::conjugate_gradient(ranks, a.matrix(), a.rows, a.x, a.y, options); };
+    if (ranks.rank() == last) {
+      message_of(error_code::bad_argument, solve);
+    } else {
+      EXPECT_EQ(solve().reason, stop_reason::stopped);
+    }
+    ranks.wait();
+  });
+}
+
+TEST(DistributedErrors, AGroupThatWasMovedFromIsRefused) {
+  on_ranks([](const group& ranks) {
+    group from = ranks;
+    const group to = std::move(from);
+    const std::string words = "group: it was moved from; another group holds its contents now";
+    EXPECT_EQ(message_of(error_code::bad_argument, [&] { from.wait(); }), words);
+    EXPECT_EQ(message_of(error_code::bad_argument, [&] { static_cast<void>(from.rank()); }), words);
+    from.abandon("a group that is none tells nobody");
+    to.wait();
+    from = to;
+    from.wait();
+  });
+}
+
 TEST(DistributedErrors, ABadIndexOfACallOfOnesOwnEndsTheWaitOfAll) {
   on_ranks([](const group& ranks) {
     const int last = ranks.size() - 1;

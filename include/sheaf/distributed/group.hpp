@@ -38,16 +38,19 @@ struct limits {
 /// then, and every later call throws the same. MPI's launchers, as they are, end all processes where one dies.
 ///
 /// Contexts are of the CPU so far.
+/// A group that was moved from can be assigned to and destroyed. @throws error(bad_argument) on any other use, and for
+/// a call amid another one on the same group, as in a progress function.
+///
 class SHEAF_API group {
  public:
   /// @throws error(bad_argument) if the context is not of the CPU, a limit is out of its range, or ranks disagree about
   /// limits; collective.
   group(const context& ctx, std::shared_ptr<transport> between, const limits& bounds = {});
 
-  int rank() const noexcept;
-  int size() const noexcept;
-  const context& local() const noexcept;
-  const limits& bounds() const noexcept;
+  int rank() const;
+  int size() const;
+  const context& local() const;
+  const limits& bounds() const;
 
   /// Waits until the work of all ranks is done, and throws what went wrong since the last wait: the first bad index by
   /// (call, position in the whole list), the same on every rank. The group remains usable after a bad index.
@@ -66,10 +69,15 @@ class SHEAF_API group {
   /// of its own between two calls and will not make the next one. The group is lost then.
   void abandon(const char* reason) const noexcept;
 
-  group_state& state() const noexcept { return *state_; }
+  /// The library's own view of this group.
+  group_state& state() const {
+    if (state_ == nullptr) throw_moved_from();
+    return *state_;
+  }
 
  private:
   std::shared_ptr<group_state> state_;
+  [[noreturn]] static void throw_moved_from();
 };
 
 /// Runs `work` on `ranks` ranks in this process: each is a thread, with a CPU context of threads_per_rank threads.
