@@ -21,7 +21,8 @@ struct limits {
   /// From so many ranks on, short messages travel in two steps over a grid of ranks: a rank then has some 2 sqrt(ranks)
   /// partners in place of all.
   int two_level_ranks = 32;
-  /// Seconds that a call waits for a rank without hearing of it. 0: without end.
+  /// Seconds that a call waits for a rank without hearing of it. 0: without end. A rank is silent between two calls,
+  /// and while it works on its own part amid one.
   double wait_seconds = 0;
 };
 
