@@ -92,7 +92,7 @@ void group::agree(const std::function<void()>& check) const {
 
 void group::require_same(const char* what, std::uint64_t number) const {
   collective(*this, [&](group_state& state, std::uint64_t) {
-    const agreed_value values[] = {{what, number}};
+    const agreed_value values[] = {agreed_digest("what is compared", fingerprint(what)), {what, number}};
     state.agree("require_same", values, {}, [] {});
   });
 }

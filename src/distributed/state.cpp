@@ -20,6 +20,17 @@ void copy_text(char (&to)[Size], std::string_view from) noexcept {
   to[length] = 0;
 }
 
+/// How a rank's value differs from that of rank 0, in words.
+std::string difference_of(const agreed_value& value, std::uint64_t other, std::size_t rank, std::uint64_t first) {
+  constexpr const char* differs = "{} is {} on rank {}, but {} on rank 0";
+  switch (value.shown_as) {
+    case agreed_value::kind::real:
+      return fmt::format(differs, value.what, std::bit_cast<double>(other), rank, std::bit_cast<double>(first));
+    case agreed_value::kind::digest: return fmt::format("{} on rank {} is not that of rank 0", value.what, rank);
+    default: return fmt::format(differs, value.what, other, rank, first);
+  }
+}
+
 constexpr int spins_before_yield = 64;
 constexpr double seconds_to_answer = 5;
 
@@ -33,6 +44,13 @@ group_state::group_state(const context& of, std::shared_ptr<transport> carrier, 
       size(between->size()),
       present_(static_cast<std::size_t>(between->size())) {}
 
+group_state::call_under_way::call_under_way(group_state& state) : state_(state) {
+  if (state.is_in_call_) throw error(error_code::bad_argument, "group: a call amid another call on the same group");
+  state.is_in_call_ = true;
+  state.is_shared_ = false;
+  ++state.calls_;
+}
+
 void group_state::require_usable() const {
   if (is_lost_) throw error(lost_code_, lost_text_);
 }
@@ -44,13 +62,6 @@ void group_state::tell_lost(error_code code, int about, std::string_view text) n
     if (to != rank) between->post(to, note);
   }
 }
-group_state::call_under_way::call_under_way(group_state& state) : state_(state) {
-  if (state.is_in_call_) throw error(error_code::bad_argument, "group: a call amid another call on the same group");
-  state.is_in_call_ = true;
-  state.is_shared_ = false;
-  ++state.calls_;
-}
-
 
 void group_state::lose(error_code code, int about, std::string_view text) {
   if (!is_lost_) {
@@ -167,7 +178,6 @@ std::vector<call_header> group_state::compare(std::string_view call, std::span<c
   call_header mine;
   mine.code = refusal.code;
   copy_text(mine.call, call);
-  mine.value_count = static_cast<std::uint32_t>(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) mine.values[i] = values[i].value;
   std::copy(shared.begin(), shared.end(), mine.shared.begin());
   std::vector<call_header> all(static_cast<std::size_t>(size));
@@ -190,20 +200,28 @@ std::vector<call_header> group_state::compare(std::string_view call, std::span<c
   for (std::size_t r = 1; r < all.size(); ++r) {
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (all[r].values[i] == first.values[i]) continue;
-      throw_shared(error_code::bad_argument, fmt::format("{}: {} is {} on rank {}, but {} on rank 0", call,
-                                                         values[i].what, all[r].values[i], r, first.values[i]));
+      throw_shared(error_code::bad_argument,
+                   fmt::format("{}: {}", call, difference_of(values[i], all[r].values[i], r, first.values[i])));
     }
   }
   return all;
 }
 
-std::uint64_t fingerprint(const layout& rows) noexcept {
+namespace {
+
+template <class Numbers>
+std::uint64_t hash_of(const Numbers& numbers) noexcept {
   std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const std::uint64_t begin : rows.begins()) {
-    hash = (hash ^ begin) * 0x100000001b3U;
+  for (const auto number : numbers) {
+    hash = (hash ^ static_cast<std::uint64_t>(number)) * 0x100000001b3U;
     hash ^= hash >> 29;
   }
   return hash;
 }
+
+}  // namespace
+
+std::uint64_t fingerprint(const layout& rows) noexcept { return hash_of(rows.begins()); }
+std::uint64_t fingerprint(std::string_view text) noexcept { return hash_of(text); }
 
 }  // namespace sheaf::distributed

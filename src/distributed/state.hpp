@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <chrono>
 #include <span>
 #include <string>
@@ -18,9 +19,22 @@ namespace sheaf::distributed {
 
 /// A number that all ranks give a call alike, with its name for messages.
 struct agreed_value {
+  enum class kind : std::uint8_t {
+    number,
+    real,    ///< the bits of a double
+    digest,  ///< of something that is no number: messages do not show it
+  };
+
   const char* what;
   std::uint64_t value;
+  kind shown_as = kind::number;
 };
+inline agreed_value agreed_real(const char* what, double value) noexcept {
+  return {what, std::bit_cast<std::uint64_t>(value), agreed_value::kind::real};
+}
+inline agreed_value agreed_digest(const char* what, std::uint64_t digest) noexcept {
+  return {what, digest, agreed_value::kind::digest};
+}
 
 constexpr const char* unknown_exception = "an exception that is not the library's";
 
@@ -30,7 +44,6 @@ struct call_header {
 
   char call[32] = {};
   std::int32_t code = -1;  ///< an error_code; below 0: the rank refuses nothing
-  std::uint32_t value_count = 0;
   std::array<std::uint64_t, most_values> values{};
   std::array<std::uint64_t, most_values> shared{};
 };
@@ -122,6 +135,7 @@ class group_state {
   int call_roll(double seconds);
 
   bool is_lost_ = false;
+  bool is_in_call_ = false;
   bool is_shared_ = false;
   bool has_given_up_ = false;
   error_code lost_code_ = error_code::internal;
@@ -135,7 +149,6 @@ class group_state {
 /// Puts reports of earlier calls aside while a call finds its own, and back when it ends or throws.
 class reports_aside {
  public:
-  bool is_in_call_ = false;
   explicit reports_aside(group_state& state) noexcept : state_(state), before_(state.take_report()) {}
   reports_aside(const reports_aside&) = delete;
   reports_aside& operator=(const reports_aside&) = delete;
@@ -166,7 +179,8 @@ auto collective(const group& ranks, Work work) {
   }
 }
 
-/// A number for a layout, which differs where layouts differ.
+/// A number for a layout or a text, which differs where these differ.
 std::uint64_t fingerprint(const layout& rows) noexcept;
+std::uint64_t fingerprint(std::string_view text) noexcept;
 
 }  // namespace sheaf::distributed

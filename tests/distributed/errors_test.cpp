@@ -312,6 +312,35 @@ const wrong_call disagreements[] = {
        options.preconditioner = bad ? preconditioner::jacobi : preconditioner::none;
        distributed::conjugate_gradient(g, a.matrix(), a.rows, a.x, a.y, options);
      }},
+    {"prepared_gather: what was prepared",
+     [](const group& g, arguments& a, bool bad) {
+       // Both lists have as many entries, but ask other ranks for them.
+       const auto all = prepare_gather(g, a.list, a.rows);
+       std::fill(a.list.begin(), a.list.end(), 0);
+       const auto first = prepare_gather(g, a.list, a.rows);
+       (bad ? first : all).run(a.table, a.out);
+     }},
+    {"prepared_scatter: what was prepared",
+     [](const group& g, arguments& a, bool bad) {
+       const auto all = prepare_scatter(g, a.list, a.rows);
+       std::fill(a.list.begin(), a.list.end(), 0);
+       const auto first = prepare_scatter(g, a.list, a.rows);
+       (bad ? first : all).run(a.in, a.table);
+     }},
+    {"prepared_scatter: what was prepared for a reduction",
+     [](const group& g, arguments& a, bool bad) {
+       const auto all = prepare_scatter(g, a.list, a.rows);
+       std::fill(a.list.begin(), a.list.end(), 0);
+       const auto first = prepare_scatter(g, a.list, a.rows);
+       (bad ? first : all).run_reduce(a.value_rows_in(), a.value_rows_out(), reduction::add);
+     }},
+    {"prepared_spmv: what was prepared",
+     [](const group& g, arguments& a, bool bad) {
+       const auto with_halo = prepare_spmv(g, a.shifted(), a.rows, a.rows);
+       const auto without = prepare_spmv(g, a.matrix(), a.rows, a.rows);
+       (bad ? without : with_halo).run(a.x, a.y);
+     }},
+    {"the name of a number", [](const group& g, arguments&, bool bad) { g.require_same(bad ? "rows" : "columns", 3); }},
     {"a number", [](const group& g, arguments&, bool bad) { g.require_same("a number", bad ? 1 : 0); }},
     {"the call",
      [](const group& g, arguments& a, bool bad) {
@@ -346,6 +375,23 @@ TEST(DistributedErrors, WhatRanksDisagreeAboutAllThrow) {
         expect_refused(ranks, wrong, wrong.what == std::string_view("the call") ? "rank " : "on rank ");
     });
   }
+}
+
+TEST(DistributedErrors, WordsShowNumbersAndNoFingerprints) {
+  on_ranks([](const group& ranks) {
+    if (ranks.size() == 1) return;
+    const int last = ranks.size() - 1;
+    const bool bad = ranks.rank() == last;
+    arguments a(ranks);
+    const std::string on_last = " on rank " + std::to_string(last);
+    EXPECT_EQ(message_of(error_code::bad_argument, [&] { sort_keys(ranks, a.in, bad); }),
+              "sort_records: the key" + on_last + " is not that of rank 0");
+    spmv_options options;
+    options.alpha = bad ? 0.5 : 2;
+    EXPECT_EQ(message_of(error_code::bad_argument,
+                         [&] { distributed::spmv(ranks, a.shifted(), a.rows, a.rows, a.x, a.y, options); }),
+              "spmv: alpha is 0.5" + on_last + ", but 2 on rank 0");
+  });
 }
 
 TEST(DistributedErrors, ACallAmidAnotherIsRefused) {

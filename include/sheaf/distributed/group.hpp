@@ -38,10 +38,10 @@ struct limits {
 /// still be reached, with an error that names that rank: its own error, or error(device_failure). The group is lost
 /// then, and every later call throws the same. MPI's launchers, as they are, end all processes where one dies.
 ///
-/// Contexts are of the CPU so far.
 /// A group that was moved from can be assigned to and destroyed. @throws error(bad_argument) on any other use, and for
 /// a call amid another one on the same group, as in a progress function.
 ///
+/// Contexts are of the CPU so far.
 class SHEAF_API group {
  public:
   /// @throws error(bad_argument) if the context is not of the CPU, a limit is out of its range, or ranks disagree about
@@ -63,7 +63,7 @@ class SHEAF_API group {
   /// Collective.
   void agree(const std::function<void()>& check) const;
   /// Numbers that ranks have to have alike. Collective. @throws error(bad_argument) that names the first rank whose
-  /// number is not that of rank 0. @param what  of the number, for the message
+  /// number is not that of rank 0. @param what  the number is, for the message; the same on all ranks
   void require_same(const char* what, std::uint64_t number) const;
 
   /// Makes a failure of this rank known to all ranks, whose calls end with it. For a caller that catches an exception
@@ -77,8 +77,8 @@ class SHEAF_API group {
   }
 
  private:
-  std::shared_ptr<group_state> state_;
   [[noreturn]] static void throw_moved_from();
+  std::shared_ptr<group_state> state_;
 };
 
 /// Runs `work` on `ranks` ranks in this process: each is a thread, with a CPU context of threads_per_rank threads.

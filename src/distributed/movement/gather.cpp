@@ -72,7 +72,7 @@ std::uint64_t first_position(const group_state& state, std::span<const call_head
 void gather(const group& ranks, const_records table, const layout& table_rows, index_span index, records out) {
   collective(ranks, [&](group_state& state, std::uint64_t call) {
     const agreed_value values[] = {{"the width of a record", table.record_bytes},
-                                   {"the layout of table", fingerprint(table_rows)}};
+                                   agreed_digest("the layout of table", fingerprint(table_rows))};
     const std::uint64_t shared[] = {index.count};
     const auto headers =
         state.agree(call_name, values, shared, [&] { require_views(state, table, table_rows, index, out); });
@@ -104,7 +104,7 @@ void gather(const group& ranks, const_records table, const layout& table_rows, i
 std::shared_ptr<const routed_list> route_list(const group& ranks, std::string_view call, index_span index,
                                               const layout& rows, const core::index_wording& wording) {
   return collective(ranks, [&](group_state& state, std::uint64_t number) {
-    const agreed_value values[] = {{"the layout of rows", fingerprint(rows)}};
+    const agreed_value values[] = {agreed_digest("the layout of rows", fingerprint(rows))};
     const std::uint64_t shared[] = {index.count};
     const auto headers = state.agree(call, values, shared, [&] {
       require_layout(call, state, rows, rows.ranks() > state.rank ? rows.count(state.rank) : 0, "rows");
@@ -127,7 +127,8 @@ prepared_gather prepare_gather(const group& ranks, index_span index, const layou
 void prepared_gather::run(const_records table, records out) const {
   collective(ranks_, [&](group_state& state, std::uint64_t) {
     constexpr std::string_view call = "prepared_gather::run";
-    const agreed_value values[] = {{"the width of a record", table.record_bytes}};
+    const agreed_value values[] = {agreed_preparation(list_->prepared_by),
+                                   {"the width of a record", table.record_bytes}};
     state.agree(call, values, {}, [&] {
       require_layout(call, state, list_->rows, table.count, "table");
       primitives::require_shape(call, table, "table");

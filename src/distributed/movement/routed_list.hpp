@@ -10,13 +10,19 @@ class routed_list {
  public:
   routed_list(group_state& state, const layout& of_rows, index_span index, std::uint64_t first, std::uint64_t call,
               const core::index_wording& wording)
-      : rows(of_rows), way(state, owner_finder(of_rows), {index, first}, call, wording) {
+      : rows(of_rows), prepared_by(call), way(state, owner_finder(of_rows), {index, first}, call, wording) {
     way.finish_requests();
   }
 
   const layout rows;
+  const std::uint64_t prepared_by;  ///< number of the call, which ranks have alike
   routing way;
 };
+
+/// What all ranks agree about where they run prepared work: that it is the same.
+inline agreed_value agreed_preparation(std::uint64_t prepared_by) noexcept {
+  return agreed_digest("what was prepared", prepared_by);
+}
 
 /// Throws unless this rank's part of an array has the rows that the layout says.
 void require_layout(std::string_view call, const group_state& state, const layout& rows, std::uint64_t count,

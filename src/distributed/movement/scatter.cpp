@@ -96,7 +96,7 @@ void scatter(const group& ranks, const_records in, index_span index, records out
              duplicates repeated) {
   collective(ranks, [&](group_state& state, std::uint64_t call) {
     const agreed_value values[] = {{"the width of a record", in.record_bytes},
-                                   {"the layout of out", fingerprint(out_rows)},
+                                   agreed_digest("the layout of out", fingerprint(out_rows)),
                                    {"duplicates", static_cast<std::uint64_t>(repeated)}};
     const std::uint64_t shared[] = {index.count};
     const auto headers =
@@ -137,7 +137,7 @@ void scatter_reduce(const group& ranks, const_value_rows in, index_span index, v
                                    {"the type of out", static_cast<std::uint64_t>(out.type)},
                                    {"the reduction", static_cast<std::uint64_t>(op)},
                                    {"the start", static_cast<std::uint64_t>(options.start)},
-                                   {"the layout of out", fingerprint(out_rows)}};
+                                   agreed_digest("the layout of out", fingerprint(out_rows))};
     const std::uint64_t shared[] = {index.count};
     const auto headers = state.agree(reduce_call, values, shared, [&] {
       require_reduce(state, in, index, out, out_rows, op, options);
@@ -158,7 +158,8 @@ prepared_scatter prepare_scatter(const group& ranks, index_span index, const lay
 void prepared_scatter::run(const_records in, records out, duplicates repeated) const {
   collective(ranks_, [&](group_state& state, std::uint64_t) {
     constexpr std::string_view call = "prepared_scatter::run";
-    const agreed_value values[] = {{"the width of a record", in.record_bytes},
+    const agreed_value values[] = {agreed_preparation(list_->prepared_by),
+                                   {"the width of a record", in.record_bytes},
                                    {"duplicates", static_cast<std::uint64_t>(repeated)}};
     state.agree(call, values, {}, [&] {
       primitives::require_enumerator(call, "duplicates", repeated, duplicates::last);
@@ -182,7 +183,8 @@ void prepared_scatter::run(const_records in, records out, duplicates repeated) c
 void prepared_scatter::run_reduce(const_value_rows in, value_rows out, reduction op,
                                   const scatter_reduce_rows_options& options) const {
   collective(ranks_, [&](group_state& state, std::uint64_t) {
-    const agreed_value values[] = {{"values of a row", in.values_per_row},
+    const agreed_value values[] = {agreed_preparation(list_->prepared_by),
+                                   {"values of a row", in.values_per_row},
                                    {"the type of in", static_cast<std::uint64_t>(in.type)},
                                    {"the type of out", static_cast<std::uint64_t>(out.type)},
                                    {"the reduction", static_cast<std::uint64_t>(op)},

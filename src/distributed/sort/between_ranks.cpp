@@ -263,7 +263,7 @@ sorted_records sort_records(const group& ranks, const_records in, const sort_key
   return collective(ranks, [&](group_state& state, std::uint64_t) {
     constexpr std::string_view call = "sort_records";
     const agreed_value values[] = {{"the width of a row", in.record_bytes},
-                                   {"the key", fingerprint(key)},
+                                   agreed_digest("the key", fingerprint(key)),
                                    {"balance", static_cast<std::uint64_t>(parts)}};
     const std::uint64_t shared[] = {in.count};
     const auto headers = state.agree(call, values, shared, [&] {
@@ -283,8 +283,8 @@ sorted_pairs sort_pairs(const group& ranks, const_records keys, const sort_key& 
     std::uint64_t widths = values.size();
     for (const const_records& v : values) widths = widths * 65537 + v.record_bytes;
     const agreed_value agreed[] = {{"the width of a row of keys", keys.record_bytes},
-                                   {"the key", fingerprint(key)},
-                                   {"the widths of values", widths},
+                                   agreed_digest("the key", fingerprint(key)),
+                                   agreed_digest("the widths of values", widths),
                                    {"balance", static_cast<std::uint64_t>(parts)}};
     const std::uint64_t shared[] = {keys.count};
     const auto headers = state.agree(call, agreed, shared, [&] {

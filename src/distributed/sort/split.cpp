@@ -99,7 +99,7 @@ std::vector<std::uint64_t> offsets_of(group_state& state, const_records keys, co
 split_records split(const group& ranks, const_records in, const split_key& key, balance parts, bool with_offsets) {
   return collective(ranks, [&](group_state& state, std::uint64_t call) {
     const agreed_value values[] = {{"the width of a record", in.record_bytes},
-                                   {"the key", fingerprint_of(key)},
+                                   agreed_digest("the key", fingerprint_of(key)),
                                    {"balance", static_cast<std::uint64_t>(parts)},
                                    {"with_offsets", with_offsets ? 1U : 0U}};
     const std::uint64_t shared[] = {in.count};

@@ -323,12 +323,12 @@ conjugate_gradient_result conjugate_gradient(const group& ranks, const csr_view&
                                              values x, const conjugate_gradient_options& options) {
   std::exception_ptr thrown;
   const auto result = collective(ranks, [&](group_state& state, std::uint64_t call) {
-    const agreed_value agreed[] = {{"the layout of rows", fingerprint(rows)},
+    const agreed_value agreed[] = {agreed_digest("the layout of rows", fingerprint(rows)),
                                    {"the type of values", static_cast<std::uint64_t>(a.values.type)},
                                    {"sums", static_cast<std::uint64_t>(options.sums)},
                                    {"the preconditioner", static_cast<std::uint64_t>(options.preconditioner)},
-                                   {"the tolerance", std::bit_cast<std::uint64_t>(options.tolerance)},
-                                   {"the absolute tolerance", std::bit_cast<std::uint64_t>(options.absolute_tolerance)},
+                                   agreed_real("the tolerance", options.tolerance),
+                                   agreed_real("the absolute tolerance", options.absolute_tolerance),
                                    {"the iteration limit", options.iteration_limit},
                                    {"keeps_last", options.keeps_last ? 1U : 0U}};
     const std::uint64_t shared[] = {options.history != nullptr || options.progress ? 1U : 0U};

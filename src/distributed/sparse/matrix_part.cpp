@@ -45,7 +45,7 @@ void sort_unique(const context& ctx, std::vector<std::uint64_t>& list) {
 
 matrix_part::matrix_part(group_state& state, const csr_view& a, const layout& rows, const layout& columns,
                          spmv_sums sums, primitives::csr_call by, std::uint64_t call)
-    : rank_(state.rank), rows_(rows), columns_(columns), sums_(sums) {
+    : rank_(state.rank), prepared_by_(call), rows_(rows), columns_(columns), sums_(sums) {
   require_no_fault(state, a, sums, by, call);
   take_rows(state, a);
   find_halo(state, call);

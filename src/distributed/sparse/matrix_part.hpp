@@ -19,6 +19,7 @@ class matrix_part {
   /// y = alpha A x + beta y, of checked vectors; collective.
   void multiply(group_state& state, const void* x, void* y, double alpha, double beta) const;
 
+  std::uint64_t prepared_by() const noexcept { return prepared_by_; }
   const layout& rows() const noexcept { return rows_; }
   const layout& columns() const noexcept { return columns_; }
   value_type value() const noexcept { return a_.values.type; }
@@ -41,6 +42,7 @@ class matrix_part {
   void multiply_runs(const context& ctx, bool interior, const void* x, void* y, double alpha, double beta) const;
 
   int rank_;
+  std::uint64_t prepared_by_;  ///< number of the call
   layout rows_;
   layout columns_;
   spmv_sums sums_;

@@ -44,8 +44,8 @@ prepared_spmv prepare_spmv(const group& ranks, const csr_view& a, const layout& 
                            spmv_sums sums) {
   return collective(ranks, [&](group_state& state, std::uint64_t call) {
     constexpr std::string_view name = "prepare_spmv";
-    const agreed_value values[] = {{"the layout of rows", fingerprint(rows)},
-                                   {"the layout of columns", fingerprint(columns)},
+    const agreed_value values[] = {agreed_digest("the layout of rows", fingerprint(rows)),
+                                   agreed_digest("the layout of columns", fingerprint(columns)),
                                    {"the type of values", static_cast<std::uint64_t>(a.values.type)},
                                    {"sums", static_cast<std::uint64_t>(sums)}};
     state.agree(name, values, {}, [&] {
@@ -62,8 +62,8 @@ prepared_spmv prepare_spmv(const group& ranks, const csr_view& a, const layout& 
 void prepared_spmv::run(const_values x, values y, double alpha, double beta) const {
   collective(ranks_, [&](group_state& state, std::uint64_t) {
     constexpr std::string_view name = "prepared_spmv::run";
-    const agreed_value agreed[] = {{"alpha", std::bit_cast<std::uint64_t>(alpha)},
-                                   {"beta", std::bit_cast<std::uint64_t>(beta)}};
+    const agreed_value agreed[] = {agreed_preparation(matrix_->prepared_by()), agreed_real("alpha", alpha),
+                                   agreed_real("beta", beta)};
     state.agree(name, agreed, {}, [&] { require_vectors(name, state, *matrix_, x, y); });
     matrix_->multiply(state, x.data, y.data, alpha, beta);
   });
@@ -73,12 +73,12 @@ void spmv(const group& ranks, const csr_view& a, const layout& rows, const layou
           const spmv_options& options) {
   collective(ranks, [&](group_state& state, std::uint64_t call) {
     constexpr std::string_view name = "spmv";
-    const agreed_value agreed[] = {{"the layout of rows", fingerprint(rows)},
-                                   {"the layout of columns", fingerprint(columns)},
+    const agreed_value agreed[] = {agreed_digest("the layout of rows", fingerprint(rows)),
+                                   agreed_digest("the layout of columns", fingerprint(columns)),
                                    {"the type of values", static_cast<std::uint64_t>(a.values.type)},
                                    {"sums", static_cast<std::uint64_t>(options.sums)},
-                                   {"alpha", std::bit_cast<std::uint64_t>(options.alpha)},
-                                   {"beta", std::bit_cast<std::uint64_t>(options.beta)}};
+                                   agreed_real("alpha", options.alpha),
+                                   agreed_real("beta", options.beta)};
     state.agree(name, agreed, {}, [&] {
       primitives::require_enumerator(name, "sums", options.sums, spmv_sums::f64);
       if (options.transposed) primitives::refuse("{}: products between ranks are not transposed", name);
