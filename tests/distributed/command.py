@@ -201,6 +201,26 @@ def check_refusals():
         errors.count("row 701 has -1") == 1 and os.path.exists("best.npy"), code, out, errors)
 
 
+def check_work_of_ones_own():
+    """Processes that a launcher starts with other arguments each are no parts of one work."""
+    for rank in (0, 1):
+        write_array("own%d.npy" % rank, "<i4", "i", [7 - rank, 3, 9 + rank])
+    own = '%s sort own$PMI_RANK$OMPI_COMM_WORLD_RANK.npy -o sorted$PMI_RANK$OMPI_COMM_WORLD_RANK.npy' % sheaf
+    without = "env -u OMPI_COMM_WORLD_SIZE -u PMI_SIZE -u PMIX_RANK "
+    for before, code_right in (("", False), (without, True)):
+        done = subprocess.run(starter + ["-n", "2", "sh", "-c", before + own], capture_output=True, text=True,
+                              timeout=120, stdin=subprocess.DEVNULL)
+        say((done.returncode == 0) == code_right, before, done)
+        say(code_right or done.stderr.count("the command line on rank 1 is not that of rank 0") == 1, before, done)
+        for rank in (0, 1):
+            path = "sorted%d.npy" % rank
+            say(os.path.exists(path) == code_right, before, path, done)
+            if code_right:
+                with open(path, "rb") as file:
+                    say(struct.unpack("<3i", file.read()[-12:]) == (3, 7 - rank, 9 + rank), path)
+                os.remove(path)
+
+
 def check_what_prints():
     for arguments in (["version"], ["help"], ["sort", "--help"], ["plan", "--like", "sort", "short.npy", "--threads", "1"]):
         alone = run(0, *arguments)
@@ -223,5 +243,6 @@ with tempfile.TemporaryDirectory() as folder:
     check_outputs()
     check_benchmark()
     check_refusals()
+    check_work_of_ones_own()
     check_what_prints()
 sys.exit(1 if failed else 0)

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include <dlfcn.h>
 #include <sched.h>
@@ -114,6 +116,18 @@ ended outcome(const std::optional<distributed::group>& ranks, Work work) {
   return end;
 }
 
+/// Refuses processes that a launcher has started with arguments of their own: they are no parts of one work.
+void require_one_command_line(const distributed::group& ranks) {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  const std::string line{std::istreambuf_iterator<char>(file), {}};
+  const std::string arguments = line.substr(std::min(line.find('\0'), line.size()));  // behind the program's path
+  distributed::collective(ranks, [&](distributed::group_state& state, std::uint64_t) {
+    const distributed::agreed_value values[] = {
+        distributed::agreed_digest("the command line", distributed::fingerprint(arguments))};
+    state.agree("processes of one MPI job share the work of one command", values, {}, [] {});
+  });
+}
+
 }  // namespace
 
 int started_ranks() {
@@ -189,10 +203,15 @@ void wait_for_index(const distributed::group& ranks, const std::string& path) {
   }
 }
 
+namespace {
+void join_ranks(const common_options& common, const std::function<void(const distributed::group&)>& work);
+}
+
 void tell_ranks(error_code code, const std::string& refusal) {
   if (has_joined || launcher_here() == nullptr) return;
   try {
-    work_on_ranks({}, [&](const distributed::group& ranks) { ranks.agree([&] { throw error(code, refusal); }); });
+    // In the place of the first call that others make.
+    join_ranks({}, [&](const distributed::group& ranks) { ranks.agree([&] { throw error(code, refusal); }); });
   } catch (const std::exception&) {
     // Nobody else can have joined where this one cannot.
   }
@@ -200,6 +219,16 @@ void tell_ranks(error_code code, const std::string& refusal) {
 }
 
 void work_on_ranks(const common_options& common, const std::function<void(const distributed::group&)>& work) {
+  join_ranks(common, [&](const distributed::group& ranks) {
+    ranks.agree([] {});  // hears tell_ranks() of another process
+    require_one_command_line(ranks);
+    work(ranks);
+  });
+}
+
+namespace {
+
+void join_ranks(const common_options& common, const std::function<void(const distributed::group&)>& work) {
   const launcher& here = *launcher_here();
   const distributed::mpi_process& mpi = load(here);
   has_joined = true;
@@ -233,4 +262,5 @@ void work_on_ranks(const common_options& common, const std::function<void(const 
   _exit(exit_done);
 }
 
+}  // namespace
 }  // namespace sheaf::cli

@@ -28,8 +28,8 @@ enum class role_on_ranks : std::uint8_t {
 role_on_ranks role_of_subcommand(std::string_view name);
 
 /// Does work on all ranks, as one of them, and ends MPI. An error that all ranks have is thrown on the first, for it to
-/// be said once; other ranks leave in silence. What befalls this rank alone is said here, and ends all ranks.
-/// @param work  its first call on the group is agree_on_ranks(), where tell_ranks() of another process is heard
+/// be said once; other ranks leave in silence. What befalls this rank alone is said here, and ends all ranks. Processes
+/// whose arguments are not all the same are refused.
 void work_on_ranks(const common_options& common, const std::function<void(const distributed::group&)>& work);
 
 /// group::agree() for checks that all ranks do alike: what the first process refuses it throws as it was, in full and
