@@ -193,6 +193,12 @@ def check_refusals():
         lines = [line for line in errors.splitlines() if line.startswith("sheaf")]
         say(len(lines) == 1 and words in lines[0], arguments, "not once of", words, "in", errors)
         say(out == "", arguments, "prints", out)
+    for expected, environment, words in ((2, {"SHEAF_THREADS": "many"}, "SHEAF_THREADS: 'many'"),
+                                         (3, {"SHEAF_PROFILE": "absent.json"}, "absent.json: cannot be opened")):
+        code, out, errors = run(counts[0], "sort", "short.npy", "-o", "out.npy", **environment)
+        say(code == expected and out == "", environment, code, out, errors)
+        lines = [line for line in errors.splitlines() if line.startswith("sheaf")]
+        say(len(lines) == 1 and lines[0].startswith("sheaf sort: " + words), environment, "not once of", words, errors)
     code, out, errors = run(counts[0], "gather", "in.bin", "bad.bin", *raw, "--index-type", "u32", "-o", "out", "--json")
     say(code == 3 and json.loads(out)["error"]["code"] == "bad_index", code, out, errors)
     say(sorted(os.listdir()) == here, "files are left:", set(os.listdir()) - set(here))

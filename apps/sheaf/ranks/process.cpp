@@ -204,14 +204,15 @@ void wait_for_index(const distributed::group& ranks, const std::string& path) {
 }
 
 namespace {
-void join_ranks(const common_options& common, const std::function<void(const distributed::group&)>& work);
+void join_ranks(const common_options& common, const std::function<void()>& check,
+                const std::function<void(const distributed::group&)>& work);
 }
 
 void tell_ranks(error_code code, const std::string& refusal) {
   if (has_joined || launcher_here() == nullptr) return;
   try {
-    // In the place of the first call that others make.
-    join_ranks({}, [&](const distributed::group& ranks) { ranks.agree([&] { throw error(code, refusal); }); });
+    join_ranks(
+        {}, [&] { throw error(code, refusal); }, [](const distributed::group&) {});
   } catch (const std::exception&) {
     // Nobody else can have joined where this one cannot.
   }
@@ -219,16 +220,31 @@ void tell_ranks(error_code code, const std::string& refusal) {
 }
 
 void work_on_ranks(const common_options& common, const std::function<void(const distributed::group&)>& work) {
-  join_ranks(common, [&](const distributed::group& ranks) {
-    ranks.agree([] {});  // hears tell_ranks() of another process
-    require_one_command_line(ranks);
-    work(ranks);
-  });
+  join_ranks(
+      common, [] {},
+      [&](const distributed::group& ranks) {
+        require_one_command_line(ranks);
+        work(ranks);
+      });
 }
 
 namespace {
 
-void join_ranks(const common_options& common, const std::function<void(const distributed::group&)>& work) {
+/// The context of a rank. Where the environment forbids one, `failure` says why, and the context is there for all ranks
+/// to hear of it.
+context context_of_rank(int threads, std::exception_ptr& failure) {
+  try {
+    return context::cpu(threads);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  for (const char* const variable : {"SHEAF_THREADS", "SHEAF_PROFILE", "SHEAF_VARIANT"}) unsetenv(variable);
+  return context::cpu(1);
+}
+
+/// @param check  throws what this process has refused before: the ranks' first call is to agree about it
+void join_ranks(const common_options& common, const std::function<void()>& check,
+                const std::function<void(const distributed::group&)>& work) {
   const launcher& here = *launcher_here();
   const distributed::mpi_process& mpi = load(here);
   has_joined = true;
@@ -237,7 +253,12 @@ void join_ranks(const common_options& common, const std::function<void(const dis
   const int rank = between->rank();
   std::optional<distributed::group> ranks;
   const ended end = outcome(ranks, [&] {
-    ranks.emplace(context::cpu(threads_of_rank(common, here)), std::move(between));
+    std::exception_ptr failure;
+    ranks.emplace(context_of_rank(threads_of_rank(common, here), failure), std::move(between));
+    agree_on_ranks(*ranks, [&] {
+      if (failure != nullptr) std::rethrow_exception(failure);
+      check();
+    });
     work(*ranks);
     ranks->wait();
   });
