@@ -212,7 +212,7 @@ TEST(DistributedSort, RefusesKeysThatDisagree) {
     const bool is_last = ranks.rank() == ranks.size() - 1;
     if (ranks.size() > 1) {
       const std::string said = message_of(error_code::bad_argument, [&] { sort_keys(ranks, mine, is_last); });
-      EXPECT_TRUE(said.starts_with("sort_records: the key is ")) << said;
+      EXPECT_TRUE(said.starts_with("sort_records: the key on rank ")) << said;
     }
     EXPECT_EQ(message_of(error_code::bad_argument,
                          [&] {
