@@ -63,9 +63,9 @@ void require_layout(std::string_view call, const group_state& state, const layou
   }
 }
 
-std::uint64_t first_position(const group_state& state, std::span<const call_header> headers, std::size_t place) {
+std::uint64_t first_position(const group_state& state, std::span<const call_header> headers) {
   std::uint64_t first = 0;
-  for (int r = 0; r < state.rank; ++r) first += headers[static_cast<std::size_t>(r)].shared[place];
+  for (int r = 0; r < state.rank; ++r) first += headers[static_cast<std::size_t>(r)].shared[0];
   return first;
 }
 

@@ -28,9 +28,9 @@ inline agreed_value agreed_preparation(std::uint64_t prepared_by) noexcept {
 void require_layout(std::string_view call, const group_state& state, const layout& rows, std::uint64_t count,
                     std::string_view what);
 
-/// Position of this rank's first entry in the whole list, and the length of each rank's list, which is the `shared`
-/// number of that place.
-std::uint64_t first_position(const group_state& state, std::span<const call_header> headers, std::size_t place = 0);
+/// Position of this rank's first entry in the whole list. The first `shared` number of a header is the length of its
+/// rank's part.
+std::uint64_t first_position(const group_state& state, std::span<const call_header> headers);
 
 /// Inspects a list; throws its first bad entry on all ranks.
 std::shared_ptr<const routed_list> route_list(const group& ranks, std::string_view call, index_span index,
