@@ -20,6 +20,7 @@ std::atomic<kept_memory*> last_kept = nullptr;
 message_buffer::~message_buffer() {
   if (memory_.size() == 0 || !(state_.is_lost() || state_.has_given_up())) return;
   // Without memory for the entry nothing may be given back either: then the entry's own lack ends the process.
+  // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): see above
   auto* const kept = new kept_memory{std::move(memory_), last_kept.load(std::memory_order_relaxed)};
   while (!last_kept.compare_exchange_weak(kept->before, kept)) {
   }

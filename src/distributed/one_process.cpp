@@ -163,6 +163,7 @@ std::vector<std::shared_ptr<transport>> transports_in_one_process(int size) {
     throw error(error_code::bad_argument, fmt::format("transport: {} ranks in one process, not 1 to {}", size, most));
   const auto ranks = std::make_shared<shared_ranks>(size);
   std::vector<std::shared_ptr<transport>> all;
+  all.reserve(static_cast<std::size_t>(size));
   for (int r = 0; r < size; ++r) all.push_back(std::make_shared<one_process_transport>(ranks, r));
   return all;
 }

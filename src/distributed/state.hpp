@@ -48,6 +48,13 @@ struct call_header {
   std::array<std::uint64_t, most_values> shared{};
 };
 
+/// How many rows each rank gives to a call, which is what it shares first.
+inline std::vector<std::uint64_t> counts_of(const std::vector<call_header>& headers) {
+  std::vector<std::uint64_t> counts(headers.size());
+  for (std::size_t r = 0; r < headers.size(); ++r) counts[r] = headers[r].shared[0];
+  return counts;
+}
+
 /// Why a rank refuses a call. Ranks tell it only where one of them has refused.
 struct call_refusal {
   std::int32_t code = -1;  ///< an error_code; below 0: the rank refuses nothing

@@ -16,7 +16,9 @@ using namespace distributed;
 
 /// Bytes from one rank to another: none for some pairs, many for others.
 std::uint64_t length(int from, int to) {
-  return static_cast<std::uint64_t>((from * 7 + to * 13) % 5 * (from + 1) * 29);
+  const auto a = static_cast<std::uint64_t>(from);
+  const auto b = static_cast<std::uint64_t>(to);
+  return (a * 7 + b * 13) % 5 * (a + 1) * 29;
 }
 std::byte byte_of(int from, int to, std::uint64_t at) {
   return static_cast<std::byte>(
@@ -163,10 +165,12 @@ TEST(Exchange, OverAGridSendsLongPartsDirectly) {
   constexpr std::uint64_t long_part = 20000;
   const auto transports = transports_in_one_process(ranks);
   std::vector<std::shared_ptr<counting_transport>> counted;
+  counted.reserve(ranks);
   for (const auto& t : transports) counted.push_back(std::make_shared<counting_transport>(t));
   limits bounds;
   bounds.two_level_ranks = 2;
   std::vector<std::thread> threads;
+  threads.reserve(ranks);
   for (int r = 0; r < ranks; ++r) {
     threads.emplace_back([&, r] {
       const group g(context::cpu(1), counted[static_cast<std::size_t>(r)], bounds);

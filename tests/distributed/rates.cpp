@@ -61,8 +61,8 @@ double median(std::vector<double> all) {
 }
 
 double median_of(const std::function<void()>& work) {
-  std::vector<double> times;
-  for (int turn = 0; turn < 7; ++turn) times.push_back(timed(work));
+  std::vector<double> times(7);
+  for (double& time : times) time = timed(work);
   return median(times);
 }
 
@@ -160,9 +160,17 @@ std::vector<T> part_of(const std::vector<T>& whole, const distributed::layout& r
           whole.begin() + static_cast<std::ptrdiff_t>(rows.end(rank))};
 }
 
-void run(std::uint64_t rows) {
-  const distributed::group ranks = distributed::over(context::cpu(1), MPI_COMM_WORLD);
-  const context alone = context::cpu(size);
+/// What all of it is measured with.
+struct setting {
+  const distributed::group& ranks;
+  const context& own;    ///< of this process
+  const context& alone;  ///< of the process that works alone
+  link_rates link;
+  double call;  ///< seconds of a call that moves nothing
+};
+
+void run_movement(const setting& s, std::uint64_t rows) {
+  const double p = size;
   std::mt19937_64 random(5);
   std::vector<std::uint64_t> keys(rows);
   for (auto& k : keys) k = random();
@@ -174,123 +182,156 @@ void run(std::uint64_t rows) {
   std::vector<std::uint64_t> out(rank == 0 ? rows : my_keys.size());
   const std::span<std::uint64_t> my_out(out.data(), my_keys.size());
 
-  const context own = context::cpu(1);
-  const link_rates link = measure_link();
-  const double p = size;
   const double n_mine = static_cast<double>(my_keys.size());
   std::vector<std::uint32_t> bins(my_keys.size());
   std::vector<std::uint64_t> histogram(2048);
   // As many readings of a process's rows as fit two runs of 2^24 rows: all that a call does beside the work of one
   // process, most of which also writes.
-  constexpr double sort_passes = 12;
+  constexpr double sort_passes = 6;
   constexpr double gather_passes = 10;
   const double pass = median_of([&] {
     for (std::size_t i = 0; i < my_keys.size(); ++i)
       ++histogram[bins[i] = static_cast<std::uint32_t>(my_keys[i] >> 53)];
   });
-  const double sort_alone = median_of([&] { sheaf::sort_keys(own, my_keys, my_out); });
+  const double sort_alone = median_of([&] { sheaf::sort_keys(s.own, my_keys, my_out); });
   auto inner_list = my_list;
   for (auto& i : inner_list) i = static_cast<std::uint32_t>(i % my_keys.size());
-  const double gather_alone = median_of([&] { sheaf::gather(own, my_keys, inner_list, my_out); });
-  constexpr int calls = 100;
-  const double call = median_of([&] {
-                        for (int i = 0; i < calls; ++i) distributed::layout::of(ranks, 1);
-                      }) /
-                      calls;
+  const double gather_alone = median_of([&] { sheaf::gather(s.own, my_keys, inner_list, my_out); });
   if (rank == 0) {
     std::printf("link %.2f GB/s each way, %.2f us a message; %.1f us a call; a pass over a process's rows %.2f ms\n",
-                link.bytes_per_second / 1e9, link.seconds * 1e6, call * 1e6, pass * 1e3);
+                s.link.bytes_per_second / 1e9, s.link.seconds * 1e6, s.call * 1e6, pass * 1e3);
   }
 
   const double sort_seconds = compare(
-      "sort u64", [&] { distributed::sort_keys(ranks, my_keys); }, [&] { sheaf::sort_keys(alone, keys, out); },
+      "sort u64", [&] { distributed::sort_keys(s.ranks, my_keys); }, [&] { sheaf::sort_keys(s.alone, keys, out); },
       [&] { sort_by_hand(my_keys); });
   print_model("sort u64",
-              sort_alone + sort_passes * pass + n_mine * 8 * (p - 1) / p / link.bytes_per_second +
-                  (5 * std::ceil(std::log2(p)) + 4 * p) * link.seconds,
+              sort_alone + sort_passes * pass + n_mine * 8 * (p - 1) / p / s.link.bytes_per_second +
+                  (5 * std::ceil(std::log2(p)) + 4 * p) * s.link.seconds,
               sort_seconds);
   const double gather_seconds = compare(
-      "gather 8 bytes", [&] { distributed::gather(ranks, my_keys, where, my_list, my_out); },
-      [&] { sheaf::gather(alone, keys, list, out); });
-  const double chunks = std::ceil(n_mine * 16 / static_cast<double>(ranks.bounds().chunk_bytes));
+      "gather 8 bytes", [&] { distributed::gather(s.ranks, my_keys, where, my_list, my_out); },
+      [&] { sheaf::gather(s.alone, keys, list, out); });
+  const double chunks = std::ceil(n_mine * 16 / static_cast<double>(s.ranks.bounds().chunk_bytes));
   print_model("gather 8 bytes",
-              gather_alone + gather_passes * pass + n_mine * 12 * (p - 1) / p / link.bytes_per_second +
-                  3 * p * chunks * link.seconds,
+              gather_alone + gather_passes * pass + n_mine * 12 * (p - 1) / p / s.link.bytes_per_second +
+                  3 * p * chunks * s.link.seconds,
               gather_seconds);
+}
 
-  // The 7-point grid.
-  const auto side = static_cast<std::int64_t>(std::cbrt(static_cast<double>(rows) / 8));
-  const auto n = static_cast<std::uint64_t>(side * side * side);
+/// The 7-point grid of about an eighth as many unknowns as rows, and this process's rows of it.
+struct grid {
+  std::uint64_t n = 0;
   std::vector<std::uint64_t> offsets{0};
   std::vector<std::uint32_t> columns;
   std::vector<double> values;
-  for (std::int64_t r = 0; r < static_cast<std::int64_t>(n); ++r) {
-    for (const std::int64_t d :
-         {-side * side, -side, std::int64_t{-1}, std::int64_t{0}, std::int64_t{1}, side, side * side}) {
-      if (r + d < 0 || r + d >= static_cast<std::int64_t>(n)) continue;
-      columns.push_back(static_cast<std::uint32_t>(r + d));
-      values.push_back(d == 0 ? 6.5 : -1);
-    }
-    offsets.push_back(columns.size());
-  }
-  const auto parts = distributed::layout::even(n, size, distributed::system_block_rows);
   std::vector<std::uint64_t> my_offsets;
-  for (std::uint64_t r = parts.begin(rank); r <= parts.end(rank); ++r)
-    my_offsets.push_back(offsets[r] - offsets[parts.begin(rank)]);
-  const auto entry = [&](auto& all) {
-    using vector = std::remove_cvref_t<decltype(all)>;
-    return vector(all.begin() + static_cast<std::ptrdiff_t>(offsets[parts.begin(rank)]),
-                  all.begin() + static_cast<std::ptrdiff_t>(offsets[parts.end(rank)]));
-  };
-  const auto my_columns = entry(columns);
-  const auto my_values = entry(values);
-  const csr_view whole(n, n, offsets, columns, values);
-  const csr_view mine(parts.count(rank), n, my_offsets, my_columns, my_values);
-  std::vector<double> x(n, 1);
-  std::vector<double> y(n);
+  std::vector<std::uint32_t> my_columns;
+  std::vector<double> my_values;
+
+  explicit grid(std::uint64_t rows) {
+    const auto side = static_cast<std::int64_t>(std::cbrt(static_cast<double>(rows) / 8));
+    n = static_cast<std::uint64_t>(side * side * side);
+    for (std::int64_t r = 0; r < static_cast<std::int64_t>(n); ++r) {
+      for (const std::int64_t d :
+           {-side * side, -side, std::int64_t{-1}, std::int64_t{0}, std::int64_t{1}, side, side * side}) {
+        if (r + d < 0 || r + d >= static_cast<std::int64_t>(n)) continue;
+        columns.push_back(static_cast<std::uint32_t>(r + d));
+        values.push_back(d == 0 ? 6.5 : -1);
+      }
+      offsets.push_back(columns.size());
+    }
+    const distributed::layout parts = layout();
+    for (std::uint64_t r = parts.begin(rank); r <= parts.end(rank); ++r)
+      my_offsets.push_back(offsets[r] - offsets[parts.begin(rank)]);
+    const auto entry = [&](auto& all) {
+      using vector = std::remove_cvref_t<decltype(all)>;
+      return vector(all.begin() + static_cast<std::ptrdiff_t>(offsets[parts.begin(rank)]),
+                    all.begin() + static_cast<std::ptrdiff_t>(offsets[parts.end(rank)]));
+    };
+    my_columns = entry(columns);
+    my_values = entry(values);
+  }
+  distributed::layout layout() const { return distributed::layout::even(n, size, distributed::system_block_rows); }
+  csr_view whole() const { return {n, n, offsets, columns, values}; }
+  csr_view mine() const { return {my_offsets.size() - 1, n, my_offsets, my_columns, my_values}; }
+};
+
+void run_product(const setting& s, const grid& g) {
+  const auto parts = g.layout();
+  std::vector<double> x(g.n, 1);
+  std::vector<double> y(g.n);
   std::vector<double> my_x(parts.count(rank), 1);
   std::vector<double> my_y(my_x.size());
-  const auto prepared = distributed::prepare_spmv(ranks, mine, parts, parts);
-  const double product_alone = median_of([&] { sheaf::spmv(own, mine, x, my_y); });
-  const double halo_seconds = static_cast<double>(prepared.report().halo) * 8 / link.bytes_per_second;
+  const auto prepared = distributed::prepare_spmv(s.ranks, g.mine(), parts, parts);
+  const double product_alone = median_of([&] { sheaf::spmv(s.own, g.mine(), x, my_y); });
+  const double halo_seconds = static_cast<double>(prepared.report().halo) * 8 / s.link.bytes_per_second;
   const double product_seconds = compare(
-      "spmv, 7-point grid", [&] { prepared.run(my_x, my_y); }, [&] { sheaf::spmv(alone, whole, x, y); });
+      "spmv, 7-point grid", [&] { prepared.run(my_x, my_y); }, [&] { sheaf::spmv(s.alone, g.whole(), x, y); });
+  print_model("spmv, 7-point grid", s.call + product_alone + halo_seconds + 2 * s.link.seconds, product_seconds);
+}
+
+void run_iterations(const setting& s, const grid& g) {
+  const double p = size;
+  const auto parts = g.layout();
+  const std::vector<double> x(g.n, 1);
+  std::vector<double> y(g.n);
+  const std::vector<double> my_x(parts.count(rank), 1);
+  std::vector<double> my_y(my_x.size());
+  const auto& my_offsets = g.my_offsets;
+  const auto prepared = distributed::prepare_spmv(s.ranks, g.mine(), parts, parts);
+  const double halo_seconds = static_cast<double>(prepared.report().halo) * 8 / s.link.bytes_per_second;
   conjugate_gradient_options options;
   options.tolerance = 0;
   options.iteration_limit = 30;
   options.keeps_last = true;
-  print_model("spmv, 7-point grid", call + product_alone + halo_seconds + 2 * link.seconds, product_seconds);
   // This process's rows without the columns of others: the same work, and no halo.
   std::vector<std::uint64_t> inner_offsets{0};
   std::vector<std::uint32_t> inner_columns;
   std::vector<double> inner_values;
   for (std::uint64_t r = 0; r < my_x.size(); ++r) {
     for (std::uint64_t i = my_offsets[r]; i < my_offsets[r + 1]; ++i) {
-      const std::uint64_t c = my_columns[i] - parts.begin(rank);
+      const std::uint64_t c = g.my_columns[i] - parts.begin(rank);
       if (c >= my_x.size()) continue;
       inner_columns.push_back(static_cast<std::uint32_t>(c));
-      inner_values.push_back(my_values[i]);
+      inner_values.push_back(g.my_values[i]);
     }
     inner_offsets.push_back(inner_columns.size());
   }
   const csr_view inner(my_x.size(), my_x.size(), inner_offsets, inner_columns, inner_values);
   const double iterations_alone = median_of([&] {
     std::fill(my_y.begin(), my_y.end(), 0);
-    sheaf::conjugate_gradient(own, inner, my_x, my_y, options);
+    sheaf::conjugate_gradient(s.own, inner, my_x, my_y, options);
   });
   const double iterations_seconds = compare(
       "30 iterations of CG",
       [&] {
         std::fill(my_y.begin(), my_y.end(), 0);
-        distributed::conjugate_gradient(ranks, mine, parts, my_x, my_y, options);
+        distributed::conjugate_gradient(s.ranks, g.mine(), parts, my_x, my_y, options);
       },
       [&] {
         std::fill(y.begin(), y.end(), 0);
-        sheaf::conjugate_gradient(alone, whole, x, y, options);
+        sheaf::conjugate_gradient(s.alone, g.whole(), x, y, options);
       });
-  const double sums = 2 * (8 * static_cast<double>(n) / 256 / link.bytes_per_second + p * link.seconds);
-  print_model("30 iterations of CG", iterations_alone + 30 * (halo_seconds + 2 * link.seconds + sums),
+  const double sums = 2 * (8 * static_cast<double>(g.n) / 256 / s.link.bytes_per_second + p * s.link.seconds);
+  print_model("30 iterations of CG", iterations_alone + 30 * (halo_seconds + 2 * s.link.seconds + sums),
               iterations_seconds);
+}
+
+void run(std::uint64_t rows) {
+  const distributed::group ranks = distributed::over(context::cpu(1), MPI_COMM_WORLD);
+  const context own = context::cpu(1);
+  const context alone = context::cpu(size);
+  constexpr int calls = 100;
+  const double call = median_of([&] {
+                        for (int i = 0; i < calls; ++i) distributed::layout::of(ranks, 1);
+                      }) /
+                      calls;
+  const setting s{ranks, own, alone, measure_link(), call};
+  run_movement(s, rows);
+  const grid g(rows);
+  run_product(s, g);
+  run_iterations(s, g);
 }
 
 }  // namespace

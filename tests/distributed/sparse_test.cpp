@@ -1,5 +1,5 @@
+#include <bit>
 #include <cmath>
-#include <cstring>
 
 #include <sheaf/distributed/conjugate_gradient.hpp>
 
@@ -81,8 +81,9 @@ std::vector<Value> vector_of(std::uint64_t count, std::uint64_t seed) {
 template <class Value>
 void expect_bits(const std::vector<Value>& got, const std::vector<Value>& right) {
   ASSERT_EQ(got.size(), right.size());
+  using bits = std::conditional_t<sizeof(Value) == 8, std::uint64_t, std::uint32_t>;
   for (std::size_t i = 0; i < got.size(); ++i)
-    ASSERT_EQ(std::memcmp(&got[i], &right[i], sizeof(Value)), 0) << i << ": " << got[i] << " and " << right[i];
+    ASSERT_EQ(std::bit_cast<bits>(got[i]), std::bit_cast<bits>(right[i])) << i << ": " << got[i] << " and " << right[i];
 }
 
 template <class Value, class Column = std::uint32_t, class Offset = std::uint64_t>
@@ -193,7 +194,7 @@ TEST(DistributedSpmv, NamesTheFirstFaultOnEveryRank) {
     const auto said_of = [&](const matrix<double>& a) {
       const auto mine = a.part(rows, ranks.rank());
       const auto before = y;
-      const std::string said =
+      std::string said =
           message_of(error_code::bad_index, [&] { distributed::spmv(ranks, mine.view(), rows, rows, x, y); });
       EXPECT_EQ(y, before);
       return said;

@@ -76,8 +76,7 @@ void gather(const group& ranks, const_records table, const layout& table_rows, i
     const std::uint64_t shared[] = {index.count};
     const auto headers =
         state.agree(call_name, values, shared, [&] { require_views(state, table, table_rows, index, out); });
-    std::vector<std::uint64_t> counts;
-    for (const call_header& header : headers) counts.push_back(header.shared[0]);
+    const std::vector<std::uint64_t> counts = counts_of(headers);
     const list_chunks chunks = chunks_of(state, counts, table.record_bytes);
     const std::uint64_t first = first_position(state, headers);
     const owner_finder owners(table_rows);

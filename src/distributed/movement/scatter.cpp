@@ -101,8 +101,7 @@ void scatter(const group& ranks, const_records in, index_span index, records out
     const std::uint64_t shared[] = {index.count};
     const auto headers =
         state.agree(scatter_call, values, shared, [&] { require_scatter(state, in, index, out, out_rows, repeated); });
-    std::vector<std::uint64_t> counts;
-    for (const call_header& header : headers) counts.push_back(header.shared[0]);
+    const std::vector<std::uint64_t> counts = counts_of(headers);
     list_chunks chunks = chunks_of(state, counts, in.record_bytes);
     // The last of all positions wins only where records of all ranks are at hand in their order.
     if (repeated == duplicates::last && chunks.count > 1) chunks = {*std::max_element(counts.begin(), counts.end()), 1};

@@ -8,7 +8,7 @@
 #include "distributed/grid.hpp"
 #include "distributed/movement/record_copy.hpp"
 #include "distributed/sort/moved_arrays.hpp"
-#include "distributed/sort/splitters.hpp"
+#include "distributed/sort/row_parts.hpp"
 #include "primitives/views.hpp"
 
 namespace sheaf::distributed {
@@ -245,12 +245,6 @@ sorted_pairs sort_between_ranks(group_state& state, const sort_request& request,
 }
 
 namespace {
-
-std::vector<std::uint64_t> counts_of(const std::vector<call_header>& headers) {
-  std::vector<std::uint64_t> counts;
-  for (const call_header& header : headers) counts.push_back(header.shared[0]);
-  return counts;
-}
 
 void require_rows(const group_state& state, std::string_view call, const_records rows, std::string_view what) {
   primitives::require_shape(call, rows, what);

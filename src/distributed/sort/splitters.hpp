@@ -47,6 +47,16 @@ struct parts_of_rows {
   bool are_known = false;                        ///< but for the rows that are left
   std::vector<std::vector<std::uint64_t>> left;  ///< rows of each block, ascending
   std::vector<std::uint64_t> counts;             ///< rows of each block that each part has; blocks * parts of them
+
+  /// Calls use(row) for the rows of a block whose parts are not known.
+  template <class Use>
+  void for_left(std::uint64_t block, std::uint64_t begin, std::uint64_t end, Use use) const {
+    if (are_known) {
+      for (const std::uint64_t i : left[block]) use(i);
+    } else {
+      for (std::uint64_t i = begin; i < end; ++i) use(i);
+    }
+  }
 };
 
 /// Counts parts. Of four numbers of each part, because one that was just stored takes long to be read again.
@@ -160,10 +170,10 @@ class splitter_search {
       std::vector<std::uint64_t> mine(bins + 2);  // rows of each digit, and of lower and higher keys
       std::vector<std::uint32_t> some(bins + 2);  // the same of so many rows, in half of the cache
       const Keys keys = keys_;
-      constexpr std::uint64_t most = std::uint64_t{1} << 31;
+      constexpr std::uint64_t counted_at_once = std::uint64_t{1} << 31;
       for (std::uint64_t i = begin; i < end;) {
         std::uint32_t* const to = some.data();
-        for (const std::uint64_t last = std::min(end, i + most); i < last; ++i) ++to[at.digit_of(keys(i))];
+        for (const std::uint64_t last = std::min(end, i + counted_at_once); i < last; ++i) ++to[at.digit_of(keys(i))];
         for (std::uint64_t bin = 0; bin < bins + 2; ++bin) mine[bin] += std::exchange(some[bin], 0);
       }
       counts[block] = std::move(mine);
@@ -417,122 +427,5 @@ class splitter_search {
   std::uint64_t all_;
   std::uint32_t bits_;
 };
-
-/// Writes the part of each local row: the number of splitters at or before it in the sorted whole.
-template <class Keys, class Part>
-void write_parts(group_state& state, const Keys& keys, std::uint64_t count,
-                 const std::vector<splitter<typename Keys::key>>& at, balance balanced, std::uint32_t key_bits,
-                 parts_of_rows<Part>& parts) {
-  using key = typename Keys::key;
-  std::size_t used = 0;  // splitters before the end
-  while (used < at.size() && !at[used].is_end) ++used;
-  // Keys among whose rows a part ends, with the local rows of that key that lie before it.
-  struct tie {
-    std::size_t first;  // of the splitters with this key
-    std::size_t last;
-  };
-  std::vector<key> bounds(used);
-  for (std::size_t s = 0; s < used; ++s) bounds[s] = at[s].key;
-  std::vector<tie> ties;
-  std::vector<key> tie_keys;
-  for (std::size_t s = 0; s < used; ++s) {
-    if (at[s].ties_before() == 0 || (!tie_keys.empty() && tie_keys.back() == at[s].key)) continue;
-    std::size_t first = s;
-    while (first > 0 && at[first - 1].key == at[s].key) --first;
-    std::size_t last = s;
-    while (last < used && at[last].key == at[s].key) ++last;
-    ties.push_back({first, last});
-    tie_keys.push_back(at[s].key);
-  }
-  const row_blocks blocks(count, state.ctx.threads());
-  // Calls use(row) for the rows of a block whose parts are not known.
-  const auto for_left = [&](std::uint64_t block, std::uint64_t begin, std::uint64_t end, const auto& use) {
-    if (parts.are_known) {
-      for (const std::uint64_t i : parts.left[block]) use(i);
-    } else {
-      for (std::uint64_t i = begin; i < end; ++i) use(i);
-    }
-  };
-  const std::size_t tie_count = ties.size();
-  // Rows of a tie's key before each block, in the order of ranks and blocks.
-  std::vector<std::uint64_t> before(blocks.blocks * tie_count);
-  const auto tie_of = [&](const key& k) {
-    const auto found = std::lower_bound(tie_keys.begin(), tie_keys.end(), k);
-    return found != tie_keys.end() && *found == k ? static_cast<std::size_t>(found - tie_keys.begin()) : tie_count;
-  };
-  if (tie_count > 0 && balanced == balance::exact) {
-    blocks.for_each([&](std::uint64_t block, std::uint64_t begin, std::uint64_t end) {
-      std::vector<std::uint64_t> mine(tie_count);
-      for_left(block, begin, end, [&](std::uint64_t i) {
-        const std::size_t t = tie_of(keys(i));
-        if (t < tie_count) ++mine[t];
-      });
-      std::copy(mine.begin(), mine.end(), before.begin() + static_cast<std::ptrdiff_t>(block * tie_count));
-    });
-    std::vector<std::uint64_t> mine(tie_count);
-    for (std::uint64_t b = 0; b < blocks.blocks; ++b) {
-      for (std::size_t t = 0; t < tie_count; ++t) mine[t] += before[b * tie_count + t];
-    }
-    add_lower_ranks(state, mine);
-    for (std::size_t t = 0; t < tie_count; ++t) {
-      std::uint64_t rows = mine[t];
-      for (std::uint64_t b = 0; b < blocks.blocks; ++b) rows += std::exchange(before[b * tie_count + t], rows);
-    }
-  }
-  // By the highest bits of a key: the parts that rows with these bits can be in.
-  const std::uint32_t table_bits = std::min<std::uint32_t>(key_bits, 12);
-  const std::uint32_t low = key_bits - table_bits;
-  std::vector<std::uint32_t> first_bound((std::size_t{1} << table_bits) + 1);
-  const std::size_t part_count = at.size() + 1;
-  if (!parts.are_known) parts.counts.assign(blocks.blocks * part_count, 0);
-  for (std::size_t s = 0, bin = 0; bin < first_bound.size(); ++bin) {
-    while (s < used && lowest_word(above(bounds[s], low)) < bin) ++s;
-    first_bound[bin] = static_cast<std::uint32_t>(s);
-  }
-  // The same where there is one part.
-  constexpr std::uint32_t several = ~std::uint32_t{0};
-  std::vector<std::uint32_t> only_part(std::size_t{1} << table_bits);
-  for (std::size_t bin = 0; bin < only_part.size(); ++bin)
-    only_part[bin] = first_bound[bin] == first_bound[bin + 1] ? first_bound[bin] : several;
-  blocks.for_each([&](std::uint64_t block, std::uint64_t begin, std::uint64_t end) {
-    std::vector<std::uint64_t> seen(before.begin() + static_cast<std::ptrdiff_t>(block * tie_count),
-                                    before.begin() + static_cast<std::ptrdiff_t>((block + 1) * tie_count));
-    const auto part_among_several = [&](const key& k, std::uint64_t bin) {
-      std::size_t s = first_bound[bin];
-      const std::size_t last = first_bound[bin + 1];
-      s = static_cast<std::size_t>(std::lower_bound(bounds.begin() + static_cast<std::ptrdiff_t>(s),
-                                                    bounds.begin() + static_cast<std::ptrdiff_t>(last), k) -
-                                   bounds.begin());
-      if (s == last || !(bounds[s] == k)) return s;
-      const std::size_t t = tie_of(k);
-      if (t == tie_count) {
-        while (s < used && bounds[s] == k) ++s;
-      } else if (balanced == balance::by_key) {
-        for (s = ties[t].first; s < ties[t].last && at[s].ties_before() == 0; ++s) {
-        }
-      } else {
-        const std::uint64_t position = seen[t]++;
-        for (s = ties[t].first; s < ties[t].last && at[s].ties_before() <= position; ++s) {
-        }
-      }
-      return s;
-    };
-    // Copies, because bytes that are stored might be any of it.
-    const Keys reader = keys;
-    Part* const to = parts.part;
-    const std::uint32_t* const table = only_part.data();
-    std::vector<std::uint64_t> counts(part_count);
-    std::uint64_t* const mine = counts.data();
-    for_left(block, begin, end, [&, reader, to, table, mine](std::uint64_t i) {
-      const key k = reader(i);
-      const std::uint64_t bin = lowest_word(above(k, low));
-      std::size_t s = table[bin];
-      if (s == several) s = part_among_several(k, bin);
-      to[i] = static_cast<Part>(s);
-      ++mine[s];
-    });
-    for (std::size_t part = 0; part < part_count; ++part) parts.counts[block * part_count + part] += mine[part];
-  });
-}
 
 }  // namespace sheaf::distributed

@@ -322,7 +322,7 @@ conjugate_gradient_goals goals_of(const conjugate_gradient_options& options, val
 conjugate_gradient_result conjugate_gradient(const group& ranks, const csr_view& a, const layout& rows, const_values b,
                                              values x, const conjugate_gradient_options& options) {
   std::exception_ptr thrown;
-  const auto result = collective(ranks, [&](group_state& state, std::uint64_t call) {
+  auto result = collective(ranks, [&](group_state& state, std::uint64_t call) {
     const agreed_value agreed[] = {agreed_digest("the layout of rows", fingerprint(rows)),
                                    {"the type of values", static_cast<std::uint64_t>(a.values.type)},
                                    {"sums", static_cast<std::uint64_t>(options.sums)},
@@ -340,7 +340,7 @@ conjugate_gradient_result conjugate_gradient(const group& ranks, const csr_view&
     const reports_aside aside(state);  // errors of earlier calls are not this one's
     const matrix_part matrix(state, a, rows, rows, options.sums, primitives::csr_call::conjugate_gradient, call);
     distributed_solver solver(state, matrix, a, b, x, options, any_reports);
-    const auto found = solver.run(goals_of(options, a.values.type, rows.count()), x);
+    auto found = solver.run(goals_of(options, a.values.type, rows.count()), x);
     thrown = solver.thrown();
     return found;
   });
