@@ -122,7 +122,10 @@ TEST(DistributedLarge, ReductionsReachBytesPast32Bits) {
     auto* const out = memory.as<double>();
     const std::vector<std::uint64_t> list{0, rows.count() - 1, rows.count() - 1, 5};
     std::vector<double> in(list.size() * width);
-    for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<double>(i % width) + static_cast<double>(i / width);
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      const std::size_t row = i / width;
+      in[i] = static_cast<double>(i % width + row);
+    }
     distributed::scatter_reduce(ranks, const_value_rows(in.data(), list.size(), width, value_type::f64), list,
                                 value_rows(out, count, width, value_type::f64), rows, reduction::add);
     const double times = ranks.size();
