@@ -52,7 +52,7 @@ TEST_F(PlantedIncludes, OfLayersAboveAreNamed) {
   EXPECT_EQ(broken(),
             (list{
                 "apps/sheaf/d.cpp:1: cpu/threads/parallel.hpp: apps/sheaf may include apps/sheaf, apps/sheaf/files, "
-                "apps/sheaf/mesh, core, lab/description, lab/inputs, plan, primitives",
+                "apps/sheaf/mesh, apps/sheaf/ranks, core, lab/description, lab/inputs, plan, primitives",
                 "apps/sheaf/files/mesh/f.cpp:1: apps/sheaf/mesh/edges.hpp: apps/sheaf/files may include "
                 "apps/sheaf/files, core, plan",
                 "lab/description/h.cpp:1: lab/peers/sort.hpp: lab/description may include core, lab/description, "

@@ -292,12 +292,15 @@ class splitter_search {
     return taken;
   }
 
-  /// One histogram over many bins saves a pass where there are rows for it; so many that some 2^16 rows stay in
-  /// question.
+  /// One histogram over many bins saves a pass where there are rows for it: so many bins that some 2^16 rows stay in
+  /// question, but no more than a few for each square root of a rank's rows, because the histogram travels.
   std::uint32_t first_bits(std::uint64_t parts) const noexcept {
     constexpr std::uint32_t in_question = 16;
     const auto bits = static_cast<std::uint32_t>(std::bit_width(all_) + std::bit_width(parts));
-    return std::clamp<std::uint32_t>(bits - std::min(bits, in_question), 8, 14);
+    const std::uint64_t share = all_ / static_cast<std::uint64_t>(state_.size);
+    const std::uint32_t most =
+        std::clamp<std::uint32_t>(static_cast<std::uint32_t>(std::bit_width(share)) / 2 + 3, 8, 14);
+    return std::clamp<std::uint32_t>(bits - std::min(bits, in_question), 8, most);
   }
 
   /// Histograms travel too: an eighth of a rank's rows in numbers, and no more; less where sums take many messages.
