@@ -22,7 +22,7 @@ namespace {
 
 /// What launchers leave in the environment of the processes that they start.
 struct launcher {
-  const char* library;
+  const char* shared_object;
   const char* size;
   const char* rank;
   const char* local_size;
@@ -59,8 +59,9 @@ const distributed::mpi_process& load(const launcher& of) {
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", none);
   const std::filesystem::path prefix = program.parent_path().parent_path();
   std::string reason;
-  for (const std::string& name : {(prefix / "lib" / of.library).string(),
-                                  (prefix / SHEAF_LIBRARY_FOLDER / of.library).string(), std::string(of.library)}) {
+  for (const std::string& name :
+       {(prefix / "lib" / of.shared_object).string(), (prefix / SHEAF_LIBRARY_FOLDER / of.shared_object).string(),
+        std::string(of.shared_object)}) {
     // Open MPI's components look for its symbols among all.
     void* const library = dlopen(name.c_str(), RTLD_NOW | RTLD_GLOBAL);
     if (library == nullptr) {
@@ -70,8 +71,9 @@ const distributed::mpi_process& load(const launcher& of) {
     const void* const found = dlsym(library, distributed::mpi_process_symbol);
     if (found != nullptr) return *static_cast<const distributed::mpi_process*>(found);
   }
-  throw error(error_code::backend_unavailable,
-              fmt::format("started as one of several processes, but {} cannot be loaded: {}", of.library, reason));
+  throw error(
+      error_code::backend_unavailable,
+      fmt::format("started as one of several processes, but {} cannot be loaded: {}", of.shared_object, reason));
 }
 
 /// A rank has its share of the processors that it may run on, unless somebody says otherwise.
