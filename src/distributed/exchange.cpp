@@ -88,4 +88,33 @@ void exchange::finish() {
   }
 }
 
+array_exchange::array_exchange(group_state& state, std::span<const const_bytes> to, std::span<const mutable_bytes> from)
+    : state_(&state) {
+  if (!state.is_on_device()) {
+    in_host_memory_ = std::make_unique<exchange>(state, to, from);
+    return;
+  }
+  const auto size = static_cast<std::size_t>(state.size);
+  const auto rank = static_cast<std::size_t>(state.rank);
+  std::vector<outgoing_message> out;
+  std::vector<incoming_message> in;
+  for (std::size_t i = 0; i < size; ++i) {
+    const std::size_t next = (rank + i) % size;
+    const std::size_t last = (rank + size - i) % size;
+    if (to[next].bytes > 0) out.push_back({static_cast<int>(next), to[next].data, to[next].bytes});
+    if (from[last].bytes > 0) in.push_back({static_cast<int>(last), from[last].data, from[last].bytes});
+  }
+  started_ = state.start_on_device(out, in);
+}
+
+array_exchange::~array_exchange() {
+  if (started_ != 0) state_->give_up(started_);
+}
+
+void array_exchange::finish() {
+  if (in_host_memory_) return in_host_memory_->finish();
+  if (started_ != 0) state_->finish(started_);
+  started_ = 0;
+}
+
 }  // namespace sheaf::distributed

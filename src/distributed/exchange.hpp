@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -19,10 +20,13 @@ struct mutable_bytes {
   std::uint64_t bytes = 0;
 };
 
-/// Memory that messages read or write. Once messages were given up, it is never given back: one may still arrive.
+/// Memory that messages read or write: of the host, or where a context works. Once messages were given up, it is never
+/// given back: one may still arrive.
 class message_buffer {
  public:
-  message_buffer(group_state& state, std::uint64_t bytes) : state_(state), memory_(state.ctx, bytes) {}
+  message_buffer(group_state& state, std::uint64_t bytes) : message_buffer(state, bytes, state.host) {}
+  message_buffer(group_state& state, std::uint64_t bytes, const context& where)
+      : state_(state), memory_(where, bytes) {}
   message_buffer(message_buffer&&) noexcept = default;
   ~message_buffer();
   message_buffer& operator=(message_buffer&&) = delete;
@@ -63,6 +67,25 @@ class exchange {
   std::vector<incoming_message> in_;
   std::uint64_t started_ = 0;
   bool is_done_ = false;
+};
+
+/// An exchange of parts of arrays where the group's context works, which may be a device: then a part for this rank
+/// itself travels, too, and one round takes all. Begins once what is queued on the context is done.
+class array_exchange {
+ public:
+  /// As for `exchange`.
+  array_exchange(group_state& state, std::span<const const_bytes> to, std::span<const mutable_bytes> from);
+  array_exchange(const array_exchange&) = delete;
+  array_exchange& operator=(const array_exchange&) = delete;
+  ~array_exchange();
+
+  /// Waits until all messages are done; what is queued afterwards finds the parts in their places.
+  void finish();
+
+ private:
+  group_state* state_;
+  std::unique_ptr<exchange> in_host_memory_;
+  std::uint64_t started_ = 0;
 };
 
 /// Most bytes of one message.

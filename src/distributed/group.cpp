@@ -16,10 +16,11 @@
 namespace sheaf::distributed {
 namespace {
 
-void require_limits(const context& ctx, const limits& bounds) {
+void require_limits(const context& ctx, const transport& between, const limits& bounds) {
   const auto refuse = [](const std::string& text) { throw error(error_code::bad_argument, "group: " + text); };
-  if (ctx.backend() != backend_kind::cpu)
-    refuse(fmt::format("a context of {}, but groups work on the CPU", name(ctx.backend())));
+  if (ctx.backend() == backend_kind::opengl) refuse("a context of opengl, but groups work on the CPU and on CUDA");
+  if (ctx.backend() == backend_kind::cuda && !between.carries_device_memory())
+    refuse("a context of cuda, but the transport carries no memory of devices");
   if (bounds.message_bytes == 0) refuse("messages of at most 0 bytes");
   if (bounds.chunk_bytes == 0) refuse("chunks of at most 0 bytes");
   if (bounds.two_level_ranks < 2)
@@ -44,7 +45,7 @@ group::group(const context& ctx, std::shared_ptr<transport> between, const limit
     const agreed_value values[] = {{"limits::message_bytes", bounds.message_bytes},
                                    {"limits::chunk_bytes", bounds.chunk_bytes},
                                    {"limits::two_level_ranks", static_cast<std::uint64_t>(bounds.two_level_ranks)}};
-    state.agree("group", values, {}, [&] { require_limits(ctx, bounds); });
+    state.agree("group", values, {}, [&] { require_limits(ctx, *state.between, bounds); });
     state.bounds = bounds;
   });
 }

@@ -38,11 +38,14 @@ constexpr double seconds_to_answer = 5;
 
 group_state::group_state(const context& of, std::shared_ptr<transport> carrier, const limits& given)
     : ctx(of),
+      host(of.backend() == backend_kind::cpu ? of : context::cpu(1)),
       between(std::move(carrier)),
       bounds(given),
       rank(between->rank()),
       size(between->size()),
-      present_(static_cast<std::size_t>(between->size())) {}
+      present_(static_cast<std::size_t>(between->size())) {
+  goes_by_primitives = is_on_device();
+}
 
 group_state::call_under_way::call_under_way(group_state& state) : state_(state) {
   if (state.is_in_call_) throw error(error_code::bad_argument, "group: a call amid another call on the same group");
@@ -160,6 +163,14 @@ std::uint64_t group_state::start(std::span<const outgoing_message> out, std::spa
   if (out.empty() && in.empty()) return 0;
   const std::uint64_t started = between->start(out, in);
   if (started == 0) lose(error_code::device_failure, rank, "messages could not begin");
+  return started;
+}
+
+std::uint64_t group_state::start_on_device(std::span<const outgoing_message> out,
+                                           std::span<const incoming_message> in) {
+  if (out.empty() && in.empty()) return 0;
+  const std::uint64_t started = between->start_on(ctx.stream(), out, in);
+  if (started == 0) lose(error_code::device_failure, rank, "messages between devices could not begin");
   return started;
 }
 

@@ -67,6 +67,7 @@ class group_state {
   group_state(const context& ctx, std::shared_ptr<transport> between, const limits& bounds);
 
   const context ctx;
+  const context host;  ///< where control messages lie: the same on the CPU
   const std::shared_ptr<transport> between;
   limits bounds;
   const int rank;
@@ -88,6 +89,14 @@ class group_state {
   void give_up(std::uint64_t started) noexcept;
   bool has_given_up() const noexcept { return has_given_up_; }
   std::uint64_t start(std::span<const outgoing_message> out, std::span<const incoming_message> in);
+  /// Messages in the memory of the context's device. Every rank calls it for the same exchange, though it may have
+  /// none.
+  std::uint64_t start_on_device(std::span<const outgoing_message> out, std::span<const incoming_message> in);
+
+  /// Whether arrays lie in the memory of a device, where only calls of the primitives reach them.
+  bool is_on_device() const noexcept { return ctx.backend() != backend_kind::cpu; }
+  /// Whether calls go the way of devices, which works on the CPU, too: tests compare both there.
+  bool goes_by_primitives = false;
 
   /// Begins a call. `check` throws what is wrong with this rank's arguments; values are compared, and each rank's
   /// `shared` numbers are returned. Throws on all ranks what the first rank refused, or how ranks disagree.

@@ -41,11 +41,11 @@ struct limits {
 /// A group that was moved from can be assigned to and destroyed. @throws error(bad_argument) on any other use, and for
 /// a call amid another one on the same group, as in a progress function.
 ///
-/// Contexts are of the CPU so far.
+/// Contexts are of the CPU, or of CUDA where the transport carries memory of devices.
 class SHEAF_API group {
  public:
-  /// @throws error(bad_argument) if the context is not of the CPU, a limit is out of its range, or ranks disagree about
-  /// limits; collective.
+  /// @throws error(bad_argument) if the context is of OpenGL, or of CUDA and the transport carries no memory of
+  /// devices, a limit is out of its range, or ranks disagree about limits; collective.
   group(const context& ctx, std::shared_ptr<transport> between, const limits& bounds = {});
 
   int rank() const;

@@ -10,6 +10,8 @@
 
 #include <sheaf/export.hpp>
 
+struct CUstream_st;
+
 // What the calls of sheaf/distributed need of MPI, or of anything else that carries bytes between ranks. Users need
 // this header only to bring a transport of their own.
 namespace sheaf::distributed {
@@ -62,9 +64,19 @@ class transport {
   /// ranks are matched in the order in which they begin, and matched ones have the same number of bytes, at most
   /// most_message_bytes(). Returns a number by which to ask for them; 0: they could not begin.
   virtual std::uint64_t start(std::span<const outgoing_message> out, std::span<const incoming_message> in) noexcept = 0;
-  /// How far the messages of start() have come. Once they are done or failed, the number is forgotten.
+  /// Whether start_on() carries messages.
+  virtual bool carries_device_memory() const noexcept { return false; }
+  /// As start(), for memory of the device on which the stream works: messages begin once what was queued on the stream
+  /// is done. Of any length, to and from this rank itself, too. All ranks begin such messages in one order, with each
+  /// other's in the same call, and do not match them with those of start().
+  virtual std::uint64_t start_on(CUstream_st*, std::span<const outgoing_message>,
+                                 std::span<const incoming_message>) noexcept {
+    return 0;
+  }
+  /// How far the messages of start() or start_on() have come. Once they are done or failed, the number is forgotten.
   virtual transfer_state poll(std::uint64_t started) noexcept = 0;
-  /// Gives up messages, whose memory is not touched afterwards where that can be had. Only where the group is lost.
+  /// Gives up messages of either, whose memory is not touched afterwards where that can be had. Only where the group is
+  /// lost.
   virtual void cancel(std::uint64_t started) noexcept = 0;
   virtual std::uint64_t most_message_bytes() const noexcept { return std::uint64_t{1} << 28; }
 
