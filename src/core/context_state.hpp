@@ -29,6 +29,8 @@ class context_state {
   virtual void copy(void* to, const void* from, std::uint64_t bytes) = 0;
   /// Sets bytes of this context's memory, in order with its work.
   virtual void fill(void* to, unsigned char value, std::uint64_t bytes) = 0;
+  /// Lets kernels and copies of another device reach this context's buffers, where it has a memory pool of its own.
+  virtual void allow_access_from(int) {}
   /// Throws bad_argument, naming `call` and `what`, unless kernels of this context can reach the memory.
   virtual void require_reachable(const void* first, std::string_view call, std::string_view what) const = 0;
 

@@ -12,6 +12,7 @@
 #include "core/startable.hpp"
 #include "distributed/collectives.hpp"
 #include "distributed/movement/routed_list.hpp"
+#include "distributed/threads.hpp"
 
 namespace sheaf::distributed {
 namespace {
@@ -106,13 +107,12 @@ void group::abandon(const char* reason) const noexcept {
   }
 }
 
-void run_in_one_process(int ranks, int threads_per_rank, const limits& bounds,
-                        const std::function<void(const group&)>& work) {
-  const auto transports = transports_in_one_process(ranks);
-  std::vector<std::exception_ptr> thrown(transports.size());
-  const auto run = [&](std::size_t r) {
+void run_on_threads(int ranks, const std::function<group(int rank)>& make,
+                    const std::function<void(const group&)>& work) {
+  std::vector<std::exception_ptr> thrown(static_cast<std::size_t>(ranks));
+  const auto run = [&](int r) {
     try {
-      const group mine(context::cpu(threads_per_rank), transports[r], bounds);
+      const group mine = make(r);
       try {
         work(mine);
       } catch (const std::exception& failure) {
@@ -123,7 +123,7 @@ void run_in_one_process(int ranks, int threads_per_rank, const limits& bounds,
         throw;
       }
     } catch (...) {
-      thrown[r] = std::current_exception();
+      thrown[static_cast<std::size_t>(r)] = std::current_exception();
     }
   };
   // No rank begins before all threads are there.
@@ -131,7 +131,7 @@ void run_in_one_process(int ranks, int threads_per_rank, const limits& bounds,
   const std::shared_future<bool> may_run = all_started.get_future().share();
   std::vector<std::thread> threads;
   try {
-    for (std::size_t r = 1; r < transports.size(); ++r) {
+    for (int r = 1; r < ranks; ++r) {
       threads.emplace_back([&run, may_run, r] {
         if (may_run.get()) run(r);
       });
@@ -147,6 +147,15 @@ void run_in_one_process(int ranks, int threads_per_rank, const limits& bounds,
   for (const std::exception_ptr& exception : thrown) {
     if (exception != nullptr) std::rethrow_exception(exception);
   }
+}
+
+void run_in_one_process(int ranks, int threads_per_rank, const limits& bounds,
+                        const std::function<void(const group&)>& work) {
+  const auto transports = transports_in_one_process(ranks);
+  run_on_threads(
+      ranks,
+      [&](int r) { return group(context::cpu(threads_per_rank), transports[static_cast<std::size_t>(r)], bounds); },
+      work);
 }
 
 }  // namespace sheaf::distributed

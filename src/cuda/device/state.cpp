@@ -197,6 +197,14 @@ void cuda_state::fill(void* to, unsigned char value, std::uint64_t bytes) {
   require(cudaMemsetAsync(to, value, bytes, stream_), "fill");
 }
 
+void cuda_state::allow_access_from(int device) {
+  const device_scope scope(device_);
+  cudaMemAccessDesc access{};
+  access.location = {cudaMemLocationTypeDevice, device};
+  access.flags = cudaMemAccessFlagsProtReadWrite;
+  require(cudaMemPoolSetAccess(pool_.handle, &access, 1), "memory of the context's pool for another device");
+}
+
 void cuda_state::copy(void* to, const void* from, std::uint64_t bytes) {
   const device_scope scope(device_);
   require(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_), "copy_bytes");

@@ -141,6 +141,7 @@ class cuda_state final : public core::context_state {
   void give_back(const memory_resource& from, void* block, std::uint64_t bytes) override;
   void copy(void* to, const void* from, std::uint64_t bytes) override;
   void fill(void* to, unsigned char value, std::uint64_t bytes) override;
+  void allow_access_from(int device) override;
   void require_reachable(const void* first, std::string_view call, std::string_view what) const override;
   int device() const noexcept override { return device_; }
   CUstream_st* stream() const noexcept override { return stream_; }

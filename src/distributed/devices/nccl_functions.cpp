@@ -1,0 +1,69 @@
+#include "distributed/devices/nccl_functions.hpp"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+
+#include <fmt/format.h>
+#include <sheaf/distributed/gpus.hpp>
+#include <sheaf/error.hpp>
+
+namespace sheaf::distributed {
+namespace {
+
+const char* library_name() noexcept {
+  const char* const named = std::getenv("SHEAF_NCCL");
+  return named != nullptr && *named != 0 ? named : "libnccl.so.2";
+}
+
+struct loaded_nccl {
+  loaded_nccl() noexcept {
+    // Never unloaded: NCCL has threads of its own.
+    void* const library = dlopen(library_name(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) return;
+    bool has_all = true;
+    const auto find = [&](auto& function, const char* symbol, bool is_needed = true) {
+      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, symbol));
+      has_all = has_all && (function != nullptr || !is_needed);
+    };
+    find(functions.get_version, "ncclGetVersion");
+    find(functions.get_unique_id, "ncclGetUniqueId");
+    find(functions.init_rank_config, "ncclCommInitRankConfig");
+    find(functions.finalize, "ncclCommFinalize");
+    find(functions.destroy, "ncclCommDestroy");
+    find(functions.revoke, "ncclCommRevoke", false);
+    find(functions.abort, "ncclCommAbort");
+    find(functions.get_async_error, "ncclCommGetAsyncError");
+    find(functions.count, "ncclCommCount");
+    find(functions.user_rank, "ncclCommUserRank");
+    find(functions.device, "ncclCommCuDevice");
+    find(functions.group_start, "ncclGroupStart");
+    find(functions.group_end, "ncclGroupEnd");
+    find(functions.send, "ncclSend");
+    find(functions.receive, "ncclRecv");
+    find(functions.error_string, "ncclGetErrorString");
+    is_there = has_all;
+  }
+
+  nccl_functions functions;
+  bool is_there = false;
+};
+
+}  // namespace
+
+const nccl_functions* find_nccl() noexcept {
+  static const loaded_nccl nccl;
+  return nccl.is_there ? &nccl.functions : nullptr;
+}
+
+const nccl_functions& require_nccl() {
+  const nccl_functions* const functions = find_nccl();
+  if (functions != nullptr) return *functions;
+  throw error(
+      error_code::backend_unavailable,
+      fmt::format("{} cannot be loaded, or is older than NCCL 2.14; SHEAF_NCCL names another one", library_name()));
+}
+
+bool has_nccl() noexcept { return find_nccl() != nullptr; }
+
+}  // namespace sheaf::distributed

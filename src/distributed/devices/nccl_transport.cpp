@@ -1,0 +1,279 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <deque>
+#include <thread>
+
+#include <fmt/format.h>
+#include <sheaf/distributed/gpus.hpp>
+
+#include "distributed/collectives.hpp"
+#include "distributed/devices/device.hpp"
+#include "distributed/devices/nccl_functions.hpp"
+
+// Messages of device memory as NCCL's grouped sends and receives, on a stream of the transport's own. Communicators do
+// not block, and nothing is synchronized with: NCCL says nothing where a process of the same host dies, so that whoever
+// waits asks again and again, and hears of it over the control transport.
+namespace sheaf::distributed {
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+/// Messages of one start_on(), which NCCL launches one after another.
+struct transfer {
+  std::uint64_t number = 0;
+  std::vector<outgoing_message> out;
+  std::vector<incoming_message> in;
+  std::unique_ptr<stream_event> ready;  ///< what was queued before
+  std::unique_ptr<stream_event> done;
+  enum class stage : std::uint8_t { waits, is_launched_by_nccl, runs } now = stage::waits;
+};
+
+class nccl_transport_of final : public transport {
+ public:
+  nccl_transport_of(std::shared_ptr<transport> control, const nccl_functions& nccl, nccl_communicator communicator,
+                    int device, bool is_own)
+      : control_(std::move(control)), nccl_(nccl), communicator_(communicator), device_(device), is_own_(is_own) {
+    const current_device here(device_);
+    if (cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking) != cudaSuccess)
+      throw error(error_code::device_failure, fmt::format("no stream for messages of CUDA device {}", device_));
+  }
+
+  ~nccl_transport_of() override {
+    // Of a communicator that failed nothing is given back: NCCL may wait for a process that is gone.
+    if (has_failed_ || !transfers_.empty()) return;
+    const current_device here(device_);
+    if (is_own_) end_communicator();
+    cudaStreamDestroy(stream_);
+  }
+
+  int rank() const noexcept override { return control_->rank(); }
+  int size() const noexcept override { return control_->size(); }
+  std::uint64_t start(std::span<const outgoing_message> out, std::span<const incoming_message> in) noexcept override {
+    const std::uint64_t started = control_->start(out, in);
+    return started == 0 ? 0 : 2 * started;
+  }
+  void post(int to, const control_note& note) noexcept override { control_->post(to, note); }
+  bool take(control_note& note) noexcept override { return control_->take(note); }
+  std::uint64_t most_message_bytes() const noexcept override { return control_->most_message_bytes(); }
+  bool carries_device_memory() const noexcept override { return true; }
+
+  std::uint64_t start_on(CUstream_st* stream, std::span<const outgoing_message> out,
+                         std::span<const incoming_message> in) noexcept override {
+    if (has_failed_) return 0;
+    const current_device here(device_);
+    try {
+      transfer& mine = transfers_.emplace_back();
+      mine.number = 2 * ++started_ + 1;
+      mine.out.assign(out.begin(), out.end());
+      mine.in.assign(in.begin(), in.end());
+      mine.ready = std::make_unique<stream_event>();
+      mine.done = std::make_unique<stream_event>();
+      if (!succeeded(mine.ready->record(stream))) return 0;
+      advance();
+      return has_failed_ ? 0 : mine.number;
+    } catch (...) {
+      fail("memory is short");
+      return 0;
+    }
+  }
+
+  transfer_state poll(std::uint64_t started) noexcept override {
+    if (started % 2 == 0) return control_->poll(started / 2);
+    const current_device here(device_);
+    if (!has_failed_) advance();
+    if (has_failed_) return {transfer_state::kind::failed, -1, reason_};
+    const auto found = find(started);
+    if (found == transfers_.end()) return {transfer_state::kind::done};
+    if (found->now != transfer::stage::runs) return {};
+    const cudaError_t state = found->done->query();
+    if (state == cudaErrorNotReady) return {};
+    if (!succeeded(state)) return {transfer_state::kind::failed, rank(), reason_};
+    transfers_.erase(found);
+    return {transfer_state::kind::done};
+  }
+
+  void cancel(std::uint64_t started) noexcept override {
+    if (started % 2 == 0) return control_->cancel(started / 2);
+    if (find(started) == transfers_.end()) return;
+    fail("messages were given up");
+    // Kernels that wait for a rank that is gone end by this.
+    if (is_own_ && nccl_.revoke != nullptr && !is_revoked_) nccl_.revoke(communicator_, 0);
+    is_revoked_ = true;
+  }
+
+ private:
+  std::deque<transfer>::iterator find(std::uint64_t number) noexcept {
+    return std::find_if(transfers_.begin(), transfers_.end(), [&](const transfer& t) { return t.number == number; });
+  }
+
+  void fail(const char* reason) noexcept {
+    if (has_failed_) return;
+    has_failed_ = true;
+    std::strncpy(reason_, reason, sizeof reason_ - 1);
+  }
+  bool succeeded(cudaError_t result) noexcept {
+    if (result != cudaSuccess) fail(cudaGetErrorString(result));
+    return result == cudaSuccess;
+  }
+
+  /// Whether NCCL is done with launching; a failure is noted.
+  bool is_idle() noexcept {
+    int state = nccl_success;
+    const int asked = nccl_.get_async_error(communicator_, &state);
+    if (asked == nccl_in_progress || (asked == nccl_success && state == nccl_in_progress)) return false;
+    if (asked != nccl_success || state != nccl_success) fail(nccl_.error_string(asked != nccl_success ? asked : state));
+    return !has_failed_;
+  }
+
+  /// Launches transfers in the order in which they began, each once NCCL has launched the one before.
+  void advance() noexcept {
+    for (transfer& t : transfers_) {
+      if (t.now == transfer::stage::runs) continue;
+      if (!is_idle()) return;
+      if (t.now == transfer::stage::waits) {
+        launch(t);
+        if (has_failed_) return;
+        t.now = transfer::stage::is_launched_by_nccl;
+        if (!is_idle()) return;
+      }
+      if (!succeeded(t.done->record(stream_))) return;
+      t.now = transfer::stage::runs;
+    }
+  }
+
+  void launch(const transfer& t) noexcept {
+    if (!succeeded(t.ready->hold(stream_))) return;
+    const auto note = [this](int result) {
+      if (result != nccl_success && result != nccl_in_progress) fail(nccl_.error_string(result));
+    };
+    note(nccl_.group_start());
+    for (const outgoing_message& m : t.out) note(nccl_.send(m.data, m.bytes, nccl_bytes, m.to, communicator_, stream_));
+    for (const incoming_message& m : t.in)
+      note(nccl_.receive(m.data, m.bytes, nccl_bytes, m.from, communicator_, stream_));
+    note(nccl_.group_end());
+  }
+
+  void end_communicator() noexcept {
+    constexpr std::chrono::seconds most(10);
+    if (nccl_.finalize(communicator_) != nccl_success && !wait_until_idle(most)) return;
+    if (wait_until_idle(most)) nccl_.destroy(communicator_);
+  }
+  bool wait_until_idle(std::chrono::seconds most) noexcept {
+    for (const auto begin = clock::now(); !is_idle(); std::this_thread::yield()) {
+      if (has_failed_ || clock::now() - begin > most) return false;
+    }
+    return true;
+  }
+
+  std::shared_ptr<transport> control_;
+  const nccl_functions& nccl_;
+  nccl_communicator communicator_;
+  int device_;
+  bool is_own_;
+  bool has_failed_ = false;
+  bool is_revoked_ = false;
+  char reason_[256] = {};
+  cudaStream_t stream_ = nullptr;
+  std::uint64_t started_ = 0;
+  std::deque<transfer> transfers_;
+};
+
+/// What tells GPUs of all hosts apart.
+std::array<char, 32> identity_of(int device) {
+  std::array<char, 32> identity{};
+  cudaDeviceProp properties{};
+  if (cudaGetDeviceProperties(&properties, device) == cudaSuccess)
+    std::memcpy(identity.data(), &properties.uuid, sizeof properties.uuid);
+  return identity;
+}
+
+void require_cuda(const context& ctx) {
+  if (ctx.backend() != backend_kind::cuda)
+    throw error(error_code::bad_argument, fmt::format("nccl_transport: a context of {}", name(ctx.backend())));
+}
+
+}  // namespace
+
+std::shared_ptr<transport> nccl_transport(const context& ctx, std::shared_ptr<transport> control, double wait_seconds) {
+  limits bounds;
+  bounds.wait_seconds = wait_seconds;
+  const group ranks(context::cpu(1), control, bounds);
+  nccl_unique_id id{};
+  const nccl_functions* nccl = nullptr;
+  ranks.agree([&] {
+    require_cuda(ctx);
+    nccl = &require_nccl();
+    if (ranks.rank() == 0 && nccl->get_unique_id(&id) != nccl_success)
+      throw error(error_code::device_failure, "nccl_transport: NCCL makes no id of a communicator");
+  });
+  const auto here = static_cast<std::size_t>(ranks.rank());
+  const auto size = static_cast<std::size_t>(ranks.size());
+  struct introduction {
+    nccl_unique_id id;
+    std::array<char, 32> gpu;
+  };
+  const introduction mine{id, identity_of(ctx.device())};
+  std::vector<introduction> all(size);
+  all_gather(ranks.state(), &mine, sizeof mine, all.data());
+  ranks.agree([&] {
+    for (std::size_t r = 0; r < here; ++r) {
+      if (all[r].gpu == mine.gpu) {
+        throw error(error_code::bad_argument,
+                    fmt::format("nccl_transport: CUDA device {} is that of rank {}, too", ctx.device(), r));
+      }
+    }
+  });
+  const current_device scope(ctx.device());
+  nccl_config config;
+  config.blocking = 0;
+  nccl_communicator communicator = nullptr;
+  const int begun = nccl->init_rank_config(&communicator, ranks.size(), all[0].id, ranks.rank(), &config);
+  // Ranks join one another outside of the control transport: each asks until all are there.
+  const auto begin = clock::now();
+  int state = begun;
+  while (state == nccl_in_progress || (state == nccl_success && communicator != nullptr)) {
+    if (nccl->get_async_error(communicator, &state) != nccl_success) break;
+    if (state == nccl_success) break;
+    if (wait_seconds > 0 && std::chrono::duration<double>(clock::now() - begin).count() > wait_seconds) break;
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+  ranks.agree([&] {
+    if (state == nccl_success) return;
+    throw error(error_code::device_failure,
+                fmt::format("nccl_transport: NCCL makes no communicator: {}", nccl->error_string(state)));
+  });
+  return std::make_shared<nccl_transport_of>(std::move(control), *nccl, communicator, ctx.device(), true);
+}
+
+std::shared_ptr<transport> nccl_transport(const context& ctx, std::shared_ptr<transport> control,
+                                          ncclComm* communicator) {
+  const nccl_functions* nccl = nullptr;
+  const group ranks(context::cpu(1), control);
+  ranks.agree([&] {
+    require_cuda(ctx);
+    nccl = &require_nccl();
+    int count = 0;
+    int rank = -1;
+    int device = -1;
+    if (communicator == nullptr || nccl->count(communicator, &count) != nccl_success ||
+        nccl->user_rank(communicator, &rank) != nccl_success || nccl->device(communicator, &device) != nccl_success)
+      throw error(error_code::bad_argument, "nccl_transport: the communicator is none");
+    if (count != ranks.size() || rank != ranks.rank()) {
+      throw error(error_code::bad_argument,
+                  fmt::format("nccl_transport: the communicator's rank {} of {} is rank {} of {} of control", rank,
+                              count, ranks.rank(), ranks.size()));
+    }
+    if (device != ctx.device()) {
+      throw error(error_code::bad_argument,
+                  fmt::format("nccl_transport: the communicator is of CUDA device {}, but the context of device {}",
+                              device, ctx.device()));
+    }
+  });
+  return std::make_shared<nccl_transport_of>(std::move(control), *nccl, communicator, ctx.device(), false);
+}
+
+}  // namespace sheaf::distributed
