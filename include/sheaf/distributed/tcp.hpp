@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <sheaf/distributed/group.hpp>
+
+namespace sheaf::distributed {
+
+/// Where the processes of a job meet, the same on all of them.
+struct tcp_meeting {
+  std::string host = "127.0.0.1";  ///< name or address of rank 0's host
+  std::uint16_t port = 0;          ///< at which rank 0 listens until all have come
+  std::uint64_t key = 0;           ///< told by all; others are turned away. It keeps jobs apart, and is no protection.
+  double wait_seconds = 120;       ///< most seconds until all have come; 0: without end
+};
+
+/// The transport of processes that TCP connects, each with each: where no MPI starts them, and as the control transport
+/// of GPUs. It carries bytes as they are, for hosts of one byte order in a network that is trusted. Collective over the
+/// processes. A process that ends is noticed by whoever waits for it, and named.
+/// @param rank, size  of this process, and how many there are
+/// @throws error(bad_argument) if rank is not below size, or port is 0; error(device_failure) that says what did not
+/// connect, where a process does not come in time
+SHEAF_API std::shared_ptr<transport> tcp_transport(int rank, int size, const tcp_meeting& meeting);
+
+}  // namespace sheaf::distributed

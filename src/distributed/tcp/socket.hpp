@@ -1,0 +1,60 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace sheaf::distributed {
+
+/// A point in time until which something may take; without end where it has 0 seconds.
+class deadline {
+ public:
+  explicit deadline(double seconds)
+      : has_end_(seconds > 0),
+        end_(std::chrono::steady_clock::now() +
+             std::chrono::duration_cast<duration>(std::chrono::duration<double>(seconds))) {}
+  bool is_over() const noexcept { return has_end_ && std::chrono::steady_clock::now() > end_; }
+
+ private:
+  using duration = std::chrono::steady_clock::duration;
+  bool has_end_;
+  std::chrono::steady_clock::time_point end_;
+};
+
+/// A socket of TCP, which does not block.
+class tcp_socket {
+ public:
+  tcp_socket() = default;
+  explicit tcp_socket(int descriptor) noexcept : descriptor_(descriptor) {}
+  tcp_socket(tcp_socket&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  tcp_socket& operator=(tcp_socket&& other) noexcept {
+    std::swap(descriptor_, other.descriptor_);
+    return *this;
+  }
+  ~tcp_socket();
+
+  /// Listens on all addresses. @param port  0: any. @throws error(device_failure)
+  static tcp_socket listening(std::uint16_t port);
+  /// Asks again until somebody listens there. @throws error(device_failure) at the deadline
+  static tcp_socket connected(const std::string& host, std::uint16_t port, const deadline& until);
+  /// Somebody who came; not open where nobody has.
+  tcp_socket accepted() const noexcept;
+
+  bool is_open() const noexcept { return descriptor_ >= 0; }
+  std::uint16_t port() const noexcept;
+  std::string peer_address() const;
+
+  /// Bytes that went, 0 to `bytes`. Below 0: the connection has ended.
+  std::int64_t send(const void* data, std::uint64_t bytes) const noexcept;
+  std::int64_t receive(void* data, std::uint64_t bytes) const noexcept;
+  /// All bytes. @throws error(device_failure) at the deadline, or where the connection ends; `with` says with whom
+  void send_all(const void* data, std::uint64_t bytes, const deadline& until, const std::string& with) const;
+  void receive_all(void* data, std::uint64_t bytes, const deadline& until, const std::string& with) const;
+
+ private:
+  int descriptor_ = -1;
+};
+
+}  // namespace sheaf::distributed
