@@ -1,5 +1,5 @@
 #include <sheaf/distributed/gpus.hpp>
-#include <sheaf/sort.hpp>
+#include <sheaf/distributed/sort.hpp>
 
 #include "core/composition.hpp"
 #include "distributed/devices/movement.hpp"
