@@ -1,8 +1,10 @@
 #include "core/composition.hpp"
 #include "plan/store/profile_files.hpp"
 #include "primitives/backends.hpp"
+#include "primitives/ranks/steps.hpp"
 
-// The one place that knows all backends: the two tables of them, and what core calls of the layers above it.
+// The one place that knows all backends: the two tables of them, their steps between ranks, and what core calls of the
+// layers above it.
 namespace sheaf {
 
 namespace core {
@@ -69,6 +71,14 @@ std::span<const variant_tables* const> variants_of_backends() noexcept {
 #endif
   };
   return table;
+}
+
+const rank_steps& steps_between_ranks(backend_kind backend) noexcept {
+#if SHEAF_HAS_CUDA
+  if (backend == backend_kind::cuda) return cuda::steps_between_ranks;
+#endif
+  static_cast<void>(backend);
+  return cpu::steps_between_ranks;
 }
 
 }  // namespace primitives

@@ -102,7 +102,8 @@ inline const names_by_name& families_seen_by_family(const std::string& backend) 
     names_by_name rows;
     names seen = families_below_all(of);
     // Each entry lists families of one height, which do not see each other.
-    const names heights[] = {{"movement"}, {"split"}, {"reduce", "sort"}, {"hash", "linked_list"}, {"sparse", "edges"}};
+    const names heights[] = {
+        {"movement"}, {"split"}, {"reduce", "sort"}, {"hash", "linked_list"}, {"sparse", "edges", "ranks"}};
     for (const names& height : heights) {
       for (const std::string& family : height) {
         rows[family] = seen;

@@ -275,6 +275,18 @@ void cuda_state::release_unused() noexcept {
   cudaMemPoolTrimTo(pool_.handle, 0);
 }
 
+std::uint64_t cuda_state::free_bytes() const {
+  const device_scope scope(device_);
+  std::size_t free = 0;
+  std::size_t all = 0;
+  require(cudaMemGetInfo(&free, &all), "free memory of the device");
+  std::uint64_t reserved = 0;
+  std::uint64_t used = 0;
+  require(cudaMemPoolGetAttribute(pool_.handle, cudaMemPoolAttrReservedMemCurrent, &reserved), "context::cuda: pool");
+  require(cudaMemPoolGetAttribute(pool_.handle, cudaMemPoolAttrUsedMemCurrent, &used), "context::cuda: pool");
+  return free + (reserved - used);
+}
+
 index_guard cuda_state::guard(const core::index_wording& wording, index_type type, std::uint64_t records) noexcept {
   const std::uint32_t is_signed = type == index_type::i32 || type == index_type::i64;
   return {report_slot_, report_flag_, begin_call(), records, &wording, is_signed};

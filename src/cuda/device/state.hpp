@@ -161,6 +161,8 @@ class cuda_state final : public core::context_state {
   bool has_report() const noexcept { return *static_cast<const volatile std::uint32_t*>(report_flag_) != 0; }
   /// Returns the pool's unused memory to the device.
   void release_unused() noexcept;
+  /// Memory that is free on the device, or unused in the pool.
+  std::uint64_t free_bytes() const;
 
   /// Begins a call: gives it a number, and its kernels the limit that they check indices against and the report slot.
   index_guard guard(const core::index_wording& wording, index_type type, std::uint64_t records) noexcept;

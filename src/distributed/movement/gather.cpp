@@ -2,6 +2,7 @@
 #include <sheaf/gather.hpp>
 
 #include "distributed/grid.hpp"
+#include "distributed/movement/peers.hpp"
 #include "distributed/movement/routed_list.hpp"
 #include "primitives/movement/gather.hpp"
 
@@ -44,6 +45,39 @@ class served_chunk {
   std::optional<exchange> on_their_way_;
 };
 
+template <class Way>
+using served_along = std::conditional_t<std::is_same_v<Way, routing>, served_chunk, served_on_device>;
+
+template <class Way, class Owners>
+void gather_chunks(group_state& state, const Owners& owners, const list_chunks& chunks, const_records table,
+                   const list_part& list, records out, std::uint64_t call) {
+  // While the records of a chunk travel, the next one's owners are found and asked.
+  std::unique_ptr<Way> way;
+  std::unique_ptr<Way> way_before;
+  std::unique_ptr<served_along<Way>> served;
+  for (std::uint64_t chunk = 0; chunk < chunks.count; ++chunk) {
+    way = std::make_unique<Way>(state, owners, chunk_of(list, chunks, chunk), call, primitives::gather_wording);
+    if (served) {
+      served->finish(chunk_of(out, chunks, chunk - 1));
+      served.reset();
+    }
+    way->finish_requests();
+    way_before = std::move(way);
+    served = std::make_unique<served_along<Way>>(state, *way_before, table);
+  }
+  if (served) served->finish(chunk_of(out, chunks, chunks.count - 1));
+}
+
+void gather_by_primitives(group_state& state, std::span<const call_header> headers, const_records table,
+                          const layout& table_rows, const list_part& list, records out, std::uint64_t call) {
+  const device_owners owners(state, table_rows, longest_of(headers));
+  if (memory_is_shared(state, headers) && peer_loads_win(table.record_bytes, owners.number_bytes()))
+    return gather_from_peers(state, owners, table, list, out, call, primitives::gather_wording);
+  gather_chunks<device_routing>(state, owners, device_chunks_of(state, headers, table.record_bytes), table, list, out,
+                                call);
+  wait_for_queued(state);
+}
+
 void require_views(const group_state& state, const_records table, const layout& rows, index_span index, records out) {
   require_layout(call_name, state, rows, table.count, "table");
   // Entries count rows of the whole table, of which this rank has a part: for the checks they may name any.
@@ -52,75 +86,23 @@ void require_views(const group_state& state, const_records table, const layout& 
 
 }  // namespace
 
-void require_layout(std::string_view call, const group_state& state, const layout& rows, std::uint64_t count,
-                    std::string_view what) {
-  if (rows.ranks() != state.size)
-    primitives::refuse("{}: the layout of {} is of {} ranks, but the group has {}", call, what, rows.ranks(),
-                       state.size);
-  if (rows.count(state.rank) != count) {
-    primitives::refuse("{}: {} has {} records, but its layout gives this rank {}", call, what, count,
-                       rows.count(state.rank));
-  }
-}
-
-std::uint64_t first_position(const group_state& state, std::span<const call_header> headers) {
-  std::uint64_t first = 0;
-  for (int r = 0; r < state.rank; ++r) first += headers[static_cast<std::size_t>(r)].shared[0];
-  return first;
-}
-
 void gather(const group& ranks, const_records table, const layout& table_rows, index_span index, records out) {
   collective(ranks, [&](group_state& state, std::uint64_t call) {
     const agreed_value values[] = {{"the width of a record", table.record_bytes},
                                    agreed_digest("the layout of table", fingerprint(table_rows))};
-    const std::uint64_t shared[] = {index.count};
+    const auto shared = routed_list::shared_of(state, index);
     const auto headers =
         state.agree(call_name, values, shared, [&] { require_views(state, table, table_rows, index, out); });
-    const std::vector<std::uint64_t> counts = counts_of(headers);
-    const list_chunks chunks = chunks_of(state, counts, table.record_bytes);
-    const std::uint64_t first = first_position(state, headers);
-    const owner_finder owners(table_rows);
-    // While the records of a chunk travel, the next one's owners are found and asked.
-    std::unique_ptr<routing> way;
-    std::unique_ptr<routing> way_before;
-    std::unique_ptr<served_chunk> served;
-    for (std::uint64_t chunk = 0; chunk < chunks.count; ++chunk) {
-      way = std::make_unique<routing>(state, owners,
-                                      list_part{chunk_of(index, chunks, chunk), first + chunk * chunks.entries}, call,
-                                      primitives::gather_wording);
-      if (served) {
-        served->finish(chunk_of(out, chunks, chunk - 1));
-        served.reset();
-      }
-      way->finish_requests();
-      way_before = std::move(way);
-      served = std::make_unique<served_chunk>(state, *way_before, table);
-    }
-    if (served) served->finish(chunk_of(out, chunks, chunks.count - 1));
-  });
-}
-
-std::shared_ptr<const routed_list> route_list(const group& ranks, std::string_view call, index_span index,
-                                              const layout& rows, const core::index_wording& wording) {
-  return collective(ranks, [&](group_state& state, std::uint64_t number) {
-    const agreed_value values[] = {agreed_digest("the layout of rows", fingerprint(rows))};
-    const std::uint64_t shared[] = {index.count};
-    const auto headers = state.agree(call, values, shared, [&] {
-      require_layout(call, state, rows, rows.ranks() > state.rank ? rows.count(state.rank) : 0, "rows");
-      primitives::require_index_type(call, index.type, "index");
-      primitives::require_aligned(call, index.data, bytes(index.type), "index");
-      primitives::require_memory(call, state.ctx, index.data, index.count * bytes(index.type), "index");
-    });
-    const reports_aside aside(state);  // errors of earlier calls are not this one's
-    auto list =
-        std::make_shared<const routed_list>(state, rows, index, first_position(state, headers), number, wording);
-    throw_first_report(state, [] {});
-    return list;
+    const list_part list{index, first_position(state, headers)};
+    if (state.goes_by_primitives) return gather_by_primitives(state, headers, table, table_rows, list, out, call);
+    gather_chunks<routing>(state, owner_finder(table_rows), chunks_of(state, counts_of(headers), table.record_bytes),
+                           table, list, out, call);
   });
 }
 
 prepared_gather prepare_gather(const group& ranks, index_span index, const layout& table_rows) {
-  return {ranks, route_list(ranks, "prepare_gather", index, table_rows, primitives::gather_wording)};
+  return {ranks,
+          route_list(ranks, "prepare_gather", index, table_rows, primitives::gather_wording, /*keeps_entries=*/true)};
 }
 
 void prepared_gather::run(const_records table, records out) const {
@@ -136,14 +118,20 @@ void prepared_gather::run(const_records table, records out) const {
         primitives::refuse("{}: table has records of {} bytes, but out has {}", call, table.record_bytes,
                            out.record_bytes);
       }
-      if (out.count != list_->way.entries())
-        primitives::refuse("{}: out has {} records for a list of {} entries", call, out.count, list_->way.entries());
+      if (out.count != list_->entries())
+        primitives::refuse("{}: out has {} records for a list of {} entries", call, out.count, list_->entries());
       primitives::require_memory(call, state.ctx, table.data, primitives::extent(table), "table");
       primitives::require_memory(call, state.ctx, out.data, primitives::extent(out), "out");
       primitives::require_no_overlap(call, out.data, primitives::extent(out), "out", table.data,
                                      primitives::extent(table), "table");
     });
-    served_chunk(state, list_->way, table).finish(out);
+    if (list_->has_entries() && peer_loads_win(table.record_bytes, 0)) {
+      return gather_from_peers(state, list_->owners(), table, list_->kept(), out, list_->prepared_by,
+                               primitives::gather_wording);
+    }
+    list_->with_way(
+        [&](const auto& way) { served_along<std::remove_cvref_t<decltype(way)>>(state, way, table).finish(out); });
+    wait_for_queued(state);
   });
 }
 

@@ -185,12 +185,16 @@ void routing::pack(const_records in, std::byte* packed) const {
   });
 }
 
-list_chunks chunks_of(const group_state& state, std::span<const std::uint64_t> counts, std::uint64_t record_bytes) {
-  list_chunks chunks;
-  chunks.entries = std::max<std::uint64_t>(1, state.bounds.chunk_bytes / (record_bytes + sizeof(std::uint64_t)));
+list_chunks chunks_of_entries(std::span<const std::uint64_t> counts, std::uint64_t entries) noexcept {
+  list_chunks chunks{entries, 0};
   for (const std::uint64_t count : counts)
-    chunks.count = std::max(chunks.count, count / chunks.entries + (count % chunks.entries != 0 ? 1 : 0));
+    chunks.count = std::max(chunks.count, count / entries + (count % entries != 0 ? 1 : 0));
   return chunks;
+}
+
+list_chunks chunks_of(const group_state& state, std::span<const std::uint64_t> counts, std::uint64_t record_bytes) {
+  return chunks_of_entries(
+      counts, std::max<std::uint64_t>(1, state.bounds.chunk_bytes / (record_bytes + sizeof(std::uint64_t))));
 }
 
 namespace {
@@ -204,9 +208,11 @@ range_of_chunk range_of(std::uint64_t all, const list_chunks& chunks, std::uint6
 }
 }  // namespace
 
-index_span chunk_of(index_span list, const list_chunks& chunks, std::uint64_t chunk) {
-  const range_of_chunk range = range_of(list.count, chunks, chunk);
-  return {static_cast<const std::byte*>(list.data) + range.first * bytes(list.type), range.count, list.type};
+list_part chunk_of(const list_part& list, const list_chunks& chunks, std::uint64_t chunk) {
+  const index_span all = list.entries;
+  const range_of_chunk range = range_of(all.count, chunks, chunk);
+  return {{static_cast<const std::byte*>(all.data) + range.first * bytes(all.type), range.count, all.type},
+          list.first + range.first};
 }
 
 const_records chunk_of(const_records list, const list_chunks& chunks, std::uint64_t chunk) {

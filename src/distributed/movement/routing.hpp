@@ -76,9 +76,11 @@ struct list_chunks {
   std::uint64_t entries = 0;  ///< of a chunk
   std::uint64_t count = 0;    ///< chunks of the rank that has most
 };
-/// @param counts  length of each rank's list
+/// @param counts   length of each rank's list
+/// @param entries  of a chunk
+list_chunks chunks_of_entries(std::span<const std::uint64_t> counts, std::uint64_t entries) noexcept;
 list_chunks chunks_of(const group_state& state, std::span<const std::uint64_t> counts, std::uint64_t record_bytes);
-index_span chunk_of(index_span list, const list_chunks& chunks, std::uint64_t chunk);
+list_part chunk_of(const list_part& list, const list_chunks& chunks, std::uint64_t chunk);
 const_records chunk_of(const_records list, const list_chunks& chunks, std::uint64_t chunk);
 records chunk_of(records list, const list_chunks& chunks, std::uint64_t chunk);
 

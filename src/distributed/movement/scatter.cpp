@@ -46,7 +46,11 @@ class sent_records {
   std::optional<exchange> on_their_way_;
 };
 
-void write_to_rows(const group_state& state, const routing& way, const_records came, records out, duplicates repeated) {
+template <class Way>
+using sent_along = std::conditional_t<std::is_same_v<Way, routing>, sent_records, sent_on_device>;
+
+template <class Way>
+void write_to_rows(const group_state& state, const Way& way, const_records came, records out, duplicates repeated) {
   if (way.requested_count() == 0) return;
   scatter_options options;
   options.duplicates = repeated;
@@ -75,7 +79,29 @@ void require_reduce(const group_state& state, const_value_rows in, index_span in
   primitives::require_reduction_memory(reduce_call, state.ctx, in, index, out, op, options.counts);
 }
 
-void reduce_rows(group_state& state, const routing& way, const_value_rows in, value_rows out, reduction op,
+template <class Way, class Owners>
+void scatter_chunks(group_state& state, const Owners& owners, const list_chunks& chunks, const_records in,
+                    const list_part& list, records out, duplicates repeated, std::uint64_t call) {
+  std::unique_ptr<Way> way;
+  std::unique_ptr<Way> way_before;
+  std::unique_ptr<sent_along<Way>> sent;
+  const auto write_before = [&] {
+    if (!sent) return;
+    write_to_rows(state, *way_before, sent->finish(), out, repeated);
+    sent.reset();
+  };
+  for (std::uint64_t chunk = 0; chunk < chunks.count; ++chunk) {
+    way = std::make_unique<Way>(state, owners, chunk_of(list, chunks, chunk), call, primitives::scatter_wording);
+    write_before();
+    way->finish_requests();
+    way_before = std::move(way);
+    sent = std::make_unique<sent_along<Way>>(state, *way_before, chunk_of(in, chunks, chunk));
+  }
+  write_before();
+}
+
+template <class Way>
+void reduce_rows(group_state& state, const Way& way, const_value_rows in, value_rows out, reduction op,
                  const scatter_reduce_rows_options& options) {
   const bool reads_values = op != reduction::count;
   const std::uint64_t width = reads_values ? row_bytes(in) : 0;
@@ -84,10 +110,16 @@ void reduce_rows(group_state& state, const routing& way, const_value_rows in, va
     sheaf::scatter_reduce(state.ctx, came, way.requested(), out, op, options);
     return;
   }
-  sent_records sent(state, way, const_records(in.data, in.count, width, in.stride_bytes));
+  sent_along<Way> sent(state, way, const_records(in.data, in.count, width, in.stride_bytes));
   const const_records came = sent.finish();
   sheaf::scatter_reduce(state.ctx, const_value_rows(came.data, came.count, in.values_per_row, in.type), way.requested(),
                         out, op, options);
+}
+
+void reduce_along(group_state& state, const routed_list& list, const_value_rows in, value_rows out, reduction op,
+                  const scatter_reduce_rows_options& options) {
+  list.with_way([&](const auto& way) { reduce_rows(state, way, in, out, op, options); });
+  wait_for_queued(state);
 }
 
 }  // namespace
@@ -98,33 +130,21 @@ void scatter(const group& ranks, const_records in, index_span index, records out
     const agreed_value values[] = {{"the width of a record", in.record_bytes},
                                    agreed_digest("the layout of out", fingerprint(out_rows)),
                                    {"duplicates", static_cast<std::uint64_t>(repeated)}};
-    const std::uint64_t shared[] = {index.count};
+    const auto shared = routed_list::shared_of(state, index);
     const auto headers =
         state.agree(scatter_call, values, shared, [&] { require_scatter(state, in, index, out, out_rows, repeated); });
-    const std::vector<std::uint64_t> counts = counts_of(headers);
-    list_chunks chunks = chunks_of(state, counts, in.record_bytes);
+    const list_part list{index, first_position(state, headers)};
+    list_chunks chunks = state.goes_by_primitives ? device_chunks_of(state, headers, in.record_bytes)
+                                                  : chunks_of(state, counts_of(headers), in.record_bytes);
     // The last of all positions wins only where records of all ranks are at hand in their order.
-    if (repeated == duplicates::last && chunks.count > 1) chunks = {*std::max_element(counts.begin(), counts.end()), 1};
-    const std::uint64_t first = first_position(state, headers);
-    const owner_finder owners(out_rows);
-    std::unique_ptr<routing> way;
-    std::unique_ptr<routing> way_before;
-    std::unique_ptr<sent_records> sent;
-    const auto write_before = [&] {
-      if (!sent) return;
-      write_to_rows(state, *way_before, sent->finish(), out, repeated);
-      sent.reset();
-    };
-    for (std::uint64_t chunk = 0; chunk < chunks.count; ++chunk) {
-      way = std::make_unique<routing>(state, owners,
-                                      list_part{chunk_of(index, chunks, chunk), first + chunk * chunks.entries}, call,
-                                      primitives::scatter_wording);
-      write_before();
-      way->finish_requests();
-      way_before = std::move(way);
-      sent = std::make_unique<sent_records>(state, *way_before, chunk_of(in, chunks, chunk));
+    if (repeated == duplicates::last && chunks.count > 1) chunks = {longest_of(headers), 1};
+    if (state.goes_by_primitives) {
+      scatter_chunks<device_routing>(state, device_owners(state, out_rows, longest_of(headers)), chunks, in, list, out,
+                                     repeated, call);
+    } else {
+      scatter_chunks<routing>(state, owner_finder(out_rows), chunks, in, list, out, repeated, call);
     }
-    write_before();
+    wait_for_queued(state);
   });
 }
 
@@ -137,21 +157,21 @@ void scatter_reduce(const group& ranks, const_value_rows in, index_span index, v
                                    {"the reduction", static_cast<std::uint64_t>(op)},
                                    {"the start", static_cast<std::uint64_t>(options.start)},
                                    agreed_digest("the layout of out", fingerprint(out_rows))};
-    const std::uint64_t shared[] = {index.count};
+    const auto shared = routed_list::shared_of(state, index);
     const auto headers = state.agree(reduce_call, values, shared, [&] {
       require_reduce(state, in, index, out, out_rows, op, options);
       // A list of no address has no entries.
       primitives::require_memory(reduce_call, state.ctx, index.data, index.count * bytes(index.type), "index");
     });
-    routing way(state, owner_finder(out_rows), {index, first_position(state, headers)}, call,
-                primitives::scatter_reduce_rows_wording);
-    way.finish_requests();
-    reduce_rows(state, way, in, out, op, options);
+    const routed_list list(state, out_rows, index, headers, call, primitives::scatter_reduce_rows_wording,
+                           /*keeps_entries=*/false);
+    reduce_along(state, list, in, out, op, options);
   });
 }
 
 prepared_scatter prepare_scatter(const group& ranks, index_span index, const layout& out_rows) {
-  return {ranks, route_list(ranks, "prepare_scatter", index, out_rows, primitives::scatter_wording)};
+  return {ranks,
+          route_list(ranks, "prepare_scatter", index, out_rows, primitives::scatter_wording, /*keeps_entries=*/false)};
 }
 
 void prepared_scatter::run(const_records in, records out, duplicates repeated) const {
@@ -167,15 +187,18 @@ void prepared_scatter::run(const_records in, records out, duplicates repeated) c
       primitives::require_shape(call, out, "out");
       if (in.record_bytes != out.record_bytes)
         primitives::refuse("{}: in has records of {} bytes, but out has {}", call, in.record_bytes, out.record_bytes);
-      if (in.count != list_->way.entries())
-        primitives::refuse("{}: in has {} records for a list of {} entries", call, in.count, list_->way.entries());
+      if (in.count != list_->entries())
+        primitives::refuse("{}: in has {} records for a list of {} entries", call, in.count, list_->entries());
       primitives::require_memory(call, state.ctx, in.data, primitives::extent(in), "in");
       primitives::require_memory(call, state.ctx, out.data, primitives::extent(out), "out");
       primitives::require_no_overlap(call, out.data, primitives::extent(out), "out", in.data, primitives::extent(in),
                                      "in");
     });
-    sent_records sent(state, list_->way, in);
-    write_to_rows(state, list_->way, sent.finish(), out, repeated);
+    list_->with_way([&](const auto& way) {
+      sent_along<std::remove_cvref_t<decltype(way)>> sent(state, way, in);
+      write_to_rows(state, way, sent.finish(), out, repeated);
+    });
+    wait_for_queued(state);
   });
 }
 
@@ -189,10 +212,10 @@ void prepared_scatter::run_reduce(const_value_rows in, value_rows out, reduction
                                    {"the reduction", static_cast<std::uint64_t>(op)},
                                    {"the start", static_cast<std::uint64_t>(options.start)}};
     state.agree("prepared_scatter::run_reduce", values, {}, [&] {
-      const index_span entries(nullptr, list_->way.entries(), index_type::u32);
+      const index_span entries(nullptr, list_->entries(), index_type::u32);
       require_reduce(state, in, entries, out, list_->rows, op, options);
     });
-    reduce_rows(state, list_->way, in, out, op, options);
+    reduce_along(state, *list_, in, out, op, options);
   });
 }
 

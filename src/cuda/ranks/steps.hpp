@@ -1,0 +1,14 @@
+#pragma once
+
+#include "primitives/ranks/steps.hpp"
+
+// The steps of calls between ranks, each in a file with its kernel.
+namespace sheaf::cuda {
+
+void route_entries(const context& ctx, index_span list, const primitives::rows_of_ranks& rows,
+                   const primitives::routed_entries& out);
+void unzip_pairs(const context& ctx, const std::byte* pairs, std::uint64_t count, bool is_wide, std::byte* rows,
+                 std::byte* positions);
+void gather_parts(const context& ctx, const primitives::gather_from_parts& problem);
+
+}  // namespace sheaf::cuda
