@@ -365,12 +365,13 @@ void expect_refused(const group& ranks, const wrong_call& wrong, const std::stri
 }
 
 TEST(DistributedErrors, WhatOneRankRefusesAllThrow) {
-  for (const wrong_call& wrong : refusals) on_ranks([&](const group& ranks) { expect_refused(ranks, wrong, "rank "); });
+  for (const wrong_call& wrong : refusals)
+    on_ranks_both_ways([&](const group& ranks) { expect_refused(ranks, wrong, "rank "); });
 }
 
 TEST(DistributedErrors, WhatRanksDisagreeAboutAllThrow) {
   for (const wrong_call& wrong : disagreements) {
-    on_ranks([&](const group& ranks) {
+    on_ranks_both_ways([&](const group& ranks) {
       if (ranks.size() > 1)
         expect_refused(ranks, wrong, wrong.what == std::string_view("the call") ? "rank " : "on rank ");
     });
@@ -441,7 +442,7 @@ TEST(DistributedErrors, AGroupThatWasMovedFromIsRefused) {
 }
 
 TEST(DistributedErrors, ABadIndexOfACallOfOnesOwnEndsTheWaitOfAll) {
-  on_ranks([](const group& ranks) {
+  on_ranks_both_ways([](const group& ranks) {
     const int last = ranks.size() - 1;
     arguments a(ranks);
     a.list[5] = a.rows_of_all + 1;

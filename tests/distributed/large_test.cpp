@@ -64,7 +64,7 @@ std::vector<std::uint64_t> telling_rows(const layout& rows) {
 
 TEST(DistributedLarge, GatherAndScatterReachRowsPast32Bits) {
   for (const bool on_one : {true, false}) {
-    on_ranks([&](const group& ranks) {
+    on_ranks_both_ways([&](const group& ranks) {
       const layout rows = past_32_bits(ranks.size(), on_one);
       const std::vector<std::uint64_t> named = telling_rows(rows);
       const std::uint64_t count = rows.count(ranks.rank());
@@ -108,7 +108,7 @@ TEST(DistributedLarge, GatherAndScatterReachRowsPast32Bits) {
 }
 
 TEST(DistributedLarge, ReductionsReachBytesPast32Bits) {
-  on_ranks([](const group& ranks) {
+  on_ranks_both_ways([](const group& ranks) {
     // Rows of 64 KiB: few of them, and more than 4 GiB on the last rank.
     constexpr std::uint64_t width = 8192;
     const layout rows = layout::at([&] {

@@ -3,6 +3,7 @@
 #include <sheaf/distributed/scatter.hpp>
 #include <sheaf/gather.hpp>
 
+#include "distributed/devices/movement.hpp"
 #include "distributed/ranks.hpp"
 
 namespace sheaf::tests::distributed_movement_test {
@@ -42,8 +43,8 @@ struct shape {
   std::uint64_t entries;
   std::uint64_t width;
 };
-constexpr shape shapes[] = {{1000, 2500, 8}, {1000, 3000, 4}, {777, 1, 16}, {1, 900, 2},
-                            {513, 2000, 1},  {300, 700, 37},  {50, 0, 8}};
+constexpr shape shapes[] = {{1000, 2500, 8}, {1000, 3000, 4}, {777, 1, 16},   {1, 900, 2},   {513, 2000, 1},
+                            {300, 700, 37},  {50, 0, 8},      {250, 900, 64}, {90, 500, 101}};
 
 limits small_rounds() {
   limits bounds;
@@ -96,7 +97,7 @@ void check_gather(const group& ranks, const shape& s, pattern p, spread table_sp
 
 TEST(DistributedGather, IsThatOfTheWholeTable) {
   for (const limits& bounds : {limits{}, small_rounds(), grid_of_ranks()}) {
-    on_ranks(
+    on_ranks_both_ways(
         [](const group& ranks) {
           for (const shape& s : shapes)
             check_gather<std::uint32_t>(ranks, s, pattern::uniform, spread::even, spread::even);
@@ -113,7 +114,7 @@ TEST(DistributedGather, IsThatOfTheWholeTable) {
 
 TEST(DistributedGather, NamesTheFirstBadIndexOfTheWholeListOnEveryRank) {
   for (const limits& bounds : {limits{}, small_rounds()}) {
-    on_ranks(
+    on_ranks_both_ways(
         [](const group& ranks) {
           const std::uint64_t n = 1200;
           const layout rows = layout::even(100, ranks.size());
@@ -150,7 +151,7 @@ TEST(DistributedGather, NamesTheFirstBadIndexOfTheWholeListOnEveryRank) {
 }
 
 TEST(DistributedGather, RefusesOnAllRanksWhatOneRefuses) {
-  on_ranks([](const group& ranks) {
+  on_ranks_both_ways([](const group& ranks) {
     const int last = ranks.size() - 1;
     const std::string who = "rank " + std::to_string(last) + ": ";
     const layout rows = layout::even(64, ranks.size());
@@ -220,7 +221,7 @@ void check_scatter(const group& ranks, const shape& s, pattern p, spread out_spr
 
 TEST(DistributedScatter, IsThatIntoTheWholeOutput) {
   for (const limits& bounds : {limits{}, small_rounds(), grid_of_ranks()}) {
-    on_ranks(
+    on_ranks_both_ways(
         [](const group& ranks) {
           for (const shape& s : shapes)
             check_scatter<std::uint32_t>(ranks, s, pattern::uniform, spread::even, spread::even, duplicates::last);
@@ -239,7 +240,7 @@ TEST(DistributedScatter, IsThatIntoTheWholeOutput) {
 }
 
 TEST(DistributedScatter, WritesWholeRecordsOfOneWriter) {
-  on_ranks([](const group& ranks) {
+  on_ranks_both_ways([](const group& ranks) {
     const layout rows = layout::even(10, ranks.size());
     const std::vector<std::uint64_t> in(100, 1000 + static_cast<std::uint64_t>(ranks.rank()));
     std::vector<std::uint32_t> list(100);
@@ -257,7 +258,7 @@ TEST(DistributedScatter, WritesWholeRecordsOfOneWriter) {
 }
 
 TEST(DistributedScatter, NamesTheFirstBadIndex) {
-  on_ranks([](const group& ranks) {
+  on_ranks_both_ways([](const group& ranks) {
     const layout rows = layout::even(100, ranks.size());
     std::vector<std::uint32_t> list(50, 1);
     if (ranks.rank() == ranks.size() - 1) list[20] = 100;
@@ -276,6 +277,10 @@ TEST(DistributedScatter, NamesTheFirstBadIndex) {
                   "] is 100, past the output's 100 rows");
     for (std::uint64_t i = 0; i < out.size(); ++i) EXPECT_EQ(out[i], rows.begin(ranks.rank()) + i == 1 ? 4U : 9U);
   });
+}
+
+TEST(DistributedMovement, OfArraysInMemoryOfTheContextIsThatOfHostArrays) {
+  on_ranks_both_ways([](const group& ranks) { movement_on_devices(ranks); });
 }
 
 template <class In, class Out>
@@ -328,7 +333,7 @@ void check_reduce(const group& ranks, reduction op, std::uint64_t width, spread 
 
 TEST(DistributedScatterReduce, HasTheBitsOfOneProcess) {
   for (const limits& bounds : {limits{}, small_rounds(), grid_of_ranks()}) {
-    on_ranks(
+    on_ranks_both_ways(
         [](const group& ranks) {
           for (const reduction op : {reduction::add, reduction::min, reduction::max, reduction::subtract,
                                      reduction::multiply, reduction::mean, reduction::count}) {

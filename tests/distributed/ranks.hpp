@@ -11,6 +11,8 @@
 #include <sheaf/distributed/layout.hpp>
 #include <sheaf/error.hpp>
 
+#include "distributed/state.hpp"
+
 // Tests of calls on groups. The same tests run on ranks that are threads, and on those of MPI: each program brings an
 // on_ranks() of its own.
 namespace sheaf::tests {
@@ -21,6 +23,20 @@ void on_ranks(const std::function<void(const distributed::group&)>& test, const 
 
 /// Whether ranks are threads of this process.
 bool ranks_are_threads();
+
+/// As on_ranks(), twice: calls go by loops over host memory, and by primitives, as they do on devices.
+inline void on_ranks_both_ways(const std::function<void(const distributed::group&)>& test,
+                               const distributed::limits& bounds = {}) {
+  for (const bool by_primitives : {false, true}) {
+    SCOPED_TRACE(by_primitives ? "by primitives" : "by loops");
+    on_ranks(
+        [&](const distributed::group& ranks) {
+          ranks.state().goes_by_primitives = by_primitives;
+          test(ranks);
+        },
+        bounds);
+  }
+}
 
 /// How arrays lie on ranks.
 enum class spread { even, one_has_all, some_empty, uneven };
