@@ -27,6 +27,7 @@
 #include "support/trials/hash.hpp"
 #include "support/trials/list.hpp"
 #include "support/trials/multipass.hpp"
+#include "support/trials/ranks.hpp"
 #include "support/trials/rows.hpp"
 #include "support/trials/sort.hpp"
 #include "support/trials/system.hpp"
@@ -528,6 +529,14 @@ TEST_F(CudaSmallCases, EdgeSums) {
                        [&](values result) { prepared.run(e.values(), e.weights(), result, layout.function); });
     });
   });
+}
+
+TEST_F(CudaSmallCases, StepsBetweenRanks) {
+  for (const rank_steps_case& problem : rank_steps_cases()) {
+    const rank_steps_trial trial(problem);
+    trial.check_route(*ctx);
+    trial.check_gather(*ctx);
+  }
 }
 
 }  // namespace

@@ -23,7 +23,8 @@ namespace sheaf::distributed {
 /// The result is bit-identical to sheaf::gather's of the whole table, for any number of ranks. The work is done when
 /// the call returns. Rows are asked of their owners and sent by them, chunk by chunk; scratch is some three chunks of
 /// this rank's own, and two of what all ranks ask of this one in a chunk: where all ask one owner, it takes chunks of
-/// all.
+/// all. On devices chunks are so long that even then they take half of the free memory, and records of more than some
+/// 48 bytes are read from peers' memory, if all ranks can, without scratch.
 SHEAF_API void gather(const group& ranks, const_records table, const layout& table_rows, index_span index, records out);
 
 class routed_list;

@@ -21,14 +21,15 @@ namespace sheaf::distributed {
 /// @throws error(bad_argument) as sheaf::scatter does, if out_rows does not fit, or if ranks disagree; and what every
 /// call on a group may throw.
 /// For distinct indices, and with duplicates::last, the result is bit-identical to sheaf::scatter's, for any number of
-/// ranks. The work is done when the call returns. duplicates::any goes chunk by chunk; duplicates::last takes scratch
-/// for all records that come to a rank.
+/// ranks. The work is done when the call returns. duplicates::any goes chunk by chunk, on devices as gather() does;
+/// duplicates::last takes scratch for all records that come to a rank.
 SHEAF_API void scatter(const group& ranks, const_records in, index_span index, records out, const layout& out_rows,
                        duplicates repeated = duplicates::any);
 
 /// Combines rows of numbers by an index list: out[index[i]][k] = out[index[i]][k] op in[i][k], where index counts the
 /// rows of the whole output. Types, operations, options and bits are those of sheaf::scatter_reduce of rows: the order
-/// of sums is that of positions in the whole list, for any number of ranks. Collective.
+/// of sums is that of positions in the whole list, for any number of ranks. On CUDA, sums, differences, products and
+/// means of floats have the same bits in every run on as many ranks. Collective.
 /// @param out, options.counts  this rank's rows of the output, as many as out_rows says
 /// A bad index changes nothing and surfaces at ranks.wait(), on every rank.
 /// @throws error(bad_argument) as sheaf::scatter_reduce does, if out_rows does not fit, or if ranks disagree; and what
