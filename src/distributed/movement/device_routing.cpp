@@ -7,6 +7,7 @@
 #include "core/context_state.hpp"
 #include "distributed/collectives.hpp"
 #include "primitives/index_reader.hpp"
+#include "primitives/views.hpp"
 
 namespace sheaf::distributed {
 namespace {
@@ -118,7 +119,13 @@ void device_routing::place(const std::byte* came, records out) const {
 
 void device_routing::pack(const_records in, std::byte* packed) const {
   if (asked_count() == 0) return;
-  sheaf::gather(state_.ctx, in, positions(0, asked_count()), records(packed, asked_count(), in.record_bytes));
+  const std::uint64_t width = in.record_bytes;
+  // Rows of numbers may be wider than records are.
+  for (std::uint64_t first = 0; first < width; first += primitives::most_record_bytes) {
+    const std::uint64_t piece = std::min(primitives::most_record_bytes, width - first);
+    sheaf::gather(state_.ctx, const_records(in.data + first, in.count, piece, in.stride_bytes),
+                  positions(0, asked_count()), records(packed + first, asked_count(), piece, width));
+  }
 }
 
 served_on_device::served_on_device(group_state& state, const device_routing& way, const_records table)

@@ -306,6 +306,8 @@ inline void movement_on_devices(const distributed::group& ranks, std::uint64_t e
     check_reduce<std::int32_t>(ranks, with(1, order::zipf, spread::even, spread::even), reduction::add, start);
     check_reduce<double>(ranks, with(5, order::uniform, spread::uneven, spread::some_empty), reduction::add, start);
     check_reduce<float>(ranks, with(3, order::one_row, spread::even, spread::one_has_all), reduction::add, start);
+    check_reduce<double>(ranks, {20, 50, 10000, 0, order::uniform, spread::even, spread::uneven}, reduction::add,
+                         start);
     check_reduce<float>(ranks, with(16, order::zipf, spread::some_empty, spread::uneven), reduction::max,
                         reduction_start::out);
   }
