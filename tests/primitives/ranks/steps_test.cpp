@@ -1,7 +1,7 @@
 #include "support/contexts.hpp"
 #include "support/trials/ranks.hpp"
 
-namespace sheaf::tests::rank_steps_test {
+namespace sheaf::tests::primitives_ranks_steps_test {
 namespace {
 
 template <class Check>
@@ -31,4 +31,4 @@ TEST(StepsBetweenRanks, SayHowMuchMemoryIsFree) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests::rank_steps_test
+}  // namespace sheaf::tests::primitives_ranks_steps_test
