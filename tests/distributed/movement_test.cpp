@@ -280,7 +280,7 @@ TEST(DistributedScatter, NamesTheFirstBadIndex) {
 }
 
 TEST(DistributedMovement, OfArraysInMemoryOfTheContextIsThatOfHostArrays) {
-  on_ranks_both_ways([](const group& ranks) { movement_on_devices(ranks); });
+  on_ranks_both_ways([](const group& ranks) { movement_on_devices(ranks, 1200); });
 }
 
 template <class In, class Out>
