@@ -4,6 +4,7 @@
 #include <sheaf/gather.hpp>
 
 #include "distributed/devices/movement.hpp"
+#include "distributed/movement/peers.hpp"
 #include "distributed/ranks.hpp"
 
 namespace sheaf::tests::distributed_movement_test {
@@ -277,6 +278,15 @@ TEST(DistributedScatter, NamesTheFirstBadIndex) {
                   "] is 100, past the output's 100 rows");
     for (std::uint64_t i = 0; i < out.size(); ++i) EXPECT_EQ(out[i], rows.begin(ranks.rank()) + i == 1 ? 4U : 9U);
   });
+}
+
+TEST(DistributedMovement, LoadsFromPeersWinForWideRecords) {
+  EXPECT_FALSE(peer_loads_win(8, 4));
+  EXPECT_FALSE(peer_loads_win(48, 4));
+  EXPECT_TRUE(peer_loads_win(49, 4));
+  EXPECT_FALSE(peer_loads_win(52, 0));
+  EXPECT_TRUE(peer_loads_win(53, 0));
+  EXPECT_TRUE(peer_loads_win(4096, 4));
 }
 
 TEST(DistributedMovement, OfArraysInMemoryOfTheContextIsThatOfHostArrays) {

@@ -47,13 +47,14 @@ bool peer_loads_win(std::uint64_t record_bytes, std::uint64_t entry_bytes) noexc
 void gather_from_peers(group_state& state, const device_owners& owners, const_records table, const list_part& list,
                        records out, std::uint64_t call, const core::index_wording& wording) {
   const context& ctx = state.ctx;
+  // What can fail for want of memory does so before other ranks read this one's table, which its caller may free then.
+  const std::uint64_t parts_bytes = static_cast<std::uint64_t>(state.size) * sizeof(primitives::record_part);
+  const buffer memory(ctx, parts_bytes + sizeof(std::uint64_t));
   wait_for_queued(state);  // tables are written before other ranks know where they are
   const primitives::record_part mine{table.data, table.stride_bytes};
   std::vector<primitives::record_part> parts(static_cast<std::size_t>(state.size));
   all_gather(state, &mine, sizeof mine, parts.data());
   if (list.entries.count > 0) {
-    const std::uint64_t parts_bytes = parts.size() * sizeof parts[0];
-    const buffer memory(ctx, parts_bytes + sizeof(std::uint64_t));
     copy_bytes(ctx, memory.data(), parts.data(), parts_bytes);
     auto* const first_bad = reinterpret_cast<std::uint64_t*>(memory.data() + parts_bytes);
     primitives::steps_between_ranks(ctx.backend())
