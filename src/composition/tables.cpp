@@ -73,12 +73,12 @@ std::span<const variant_tables* const> variants_of_backends() noexcept {
   return table;
 }
 
-const rank_steps& steps_between_ranks(backend_kind backend) noexcept {
+const routing_steps& routing_steps_of(backend_kind backend) noexcept {
 #if SHEAF_HAS_CUDA
-  if (backend == backend_kind::cuda) return cuda::steps_between_ranks;
+  if (backend == backend_kind::cuda) return cuda::steps_of_routing;
 #endif
   static_cast<void>(backend);
-  return cpu::steps_between_ranks;
+  return cpu::steps_of_routing;
 }
 
 }  // namespace primitives

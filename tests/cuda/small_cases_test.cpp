@@ -531,9 +531,9 @@ TEST_F(CudaSmallCases, EdgeSums) {
   });
 }
 
-TEST_F(CudaSmallCases, StepsBetweenRanks) {
-  for (const rank_steps_case& problem : rank_steps_cases()) {
-    const rank_steps_trial trial(problem);
+TEST_F(CudaSmallCases, RoutingSteps) {
+  for (const routing_steps_case& problem : routing_steps_cases()) {
+    const routing_steps_trial trial(problem);
     trial.check_route(*ctx);
     trial.check_gather(*ctx);
   }

@@ -13,7 +13,7 @@ BEGIN {
   # These functions are all that lower layers take from the composition.
   by_name["core:sheaf::core::composed()"] = 1
   by_name["primitives:sheaf::primitives::variants_of_backends()"] = 1
-  by_name["distributed:sheaf::primitives::steps_between_ranks(sheaf::backend_kind)"] = 1
+  by_name["distributed:sheaf::primitives::routing_steps_of(sheaf::backend_kind)"] = 1
 }
 {
   symbol = $3

@@ -10,9 +10,9 @@ core U sheaf::core::composed()
 core U sheaf::plan::calibrate(sheaf::context const&)
 composition T sheaf::core::composed()
 composition U sheaf::cuda::variants
-composition T sheaf::primitives::steps_between_ranks(sheaf::backend_kind)
-distributed U sheaf::primitives::steps_between_ranks(sheaf::backend_kind)
-primitives U sheaf::primitives::steps_between_ranks(sheaf::backend_kind)
+composition T sheaf::primitives::routing_steps_of(sheaf::backend_kind)
+distributed U sheaf::primitives::routing_steps_of(sheaf::backend_kind)
+primitives U sheaf::primitives::routing_steps_of(sheaf::backend_kind)
 plan T sheaf::plan::calibrate(sheaf::context const&)
 plan U sheaf::core::backends()
 plan U sheaf::core::composed()
@@ -30,7 +30,7 @@ cpu: sheaf::cuda::variants is defined in cuda
 lab: this layer has no row
 opengl: has no symbols
 plan: sheaf::core::composed() is defined in composition
-primitives: sheaf::primitives::steps_between_ranks(sheaf::backend_kind) is defined in composition"
+primitives: sheaf::primitives::routing_steps_of(sheaf::backend_kind) is defined in composition"
 if [ "$planted" != "$expected" ]; then
   echo "of the planted symbols the rules say:" "$planted" >&2
   exit 1

@@ -95,6 +95,6 @@ std::uint64_t free_bytes(const context&) { return core::host_available_bytes(); 
 
 }  // namespace
 
-extern constinit const primitives::rank_steps steps_between_ranks{route, unzip, gather, free_bytes};
+extern constinit const primitives::routing_steps steps_of_routing{route, unzip, gather, free_bytes};
 
 }  // namespace sheaf::cpu

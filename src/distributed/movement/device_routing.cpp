@@ -69,7 +69,7 @@ device_routing::device_routing(group_state& state, const device_owners& owners, 
 // is the only one that waits for the device.
 std::uint64_t device_routing::order_by_owner(const device_owners& owners, index_span list) {
   const context& ctx = state_.ctx;
-  const primitives::rank_steps& steps = primitives::steps_between_ranks(ctx.backend());
+  const primitives::routing_steps& steps = primitives::routing_steps_of(ctx.backend());
   const std::uint64_t categories = owners.ranks() + std::uint64_t{1};
   const std::uint64_t pair_bytes = 2 * bytes(number_);
   const std::uint64_t owner_bytes = primitives::owner_bytes(owners.ranks());
@@ -186,7 +186,7 @@ std::uint64_t longest_of(std::span<const call_header> headers) noexcept {
 }
 
 std::uint64_t free_bytes(const group_state& state) {
-  return state.goes_by_primitives ? primitives::steps_between_ranks(state.ctx.backend()).free_bytes(state.ctx) : 0;
+  return state.goes_by_primitives ? primitives::routing_steps_of(state.ctx.backend()).free_bytes(state.ctx) : 0;
 }
 
 void wait_for_queued(const group_state& state) {

@@ -57,7 +57,7 @@ void gather_from_peers(group_state& state, const device_owners& owners, const_re
   if (list.entries.count > 0) {
     copy_bytes(ctx, memory.data(), parts.data(), parts_bytes);
     auto* const first_bad = reinterpret_cast<std::uint64_t*>(memory.data() + parts_bytes);
-    primitives::steps_between_ranks(ctx.backend())
+    primitives::routing_steps_of(ctx.backend())
         .gather(ctx, {owners.rows(list.entries.type), memory.as<primitives::record_part>(), list.entries, out,
                       word_bytes_of(parts, out), first_bad});
     std::uint64_t position = 0;

@@ -45,7 +45,7 @@ struct gather_from_parts {
   std::uint64_t* first_bad = nullptr;  ///< the least position of a bad entry, or all ones
 };
 
-struct rank_steps {
+struct routing_steps {
   /// Finds the owner of each entry.
   void (*route)(const context& ctx, index_span list, const rows_of_ranks& rows, const routed_entries& out);
   /// Separates pairs of numbers, of 4 bytes or 8: the first ones go to `rows`, the second ones to `positions`.
@@ -58,16 +58,16 @@ struct rank_steps {
 };
 
 /// The steps of a backend that has them: the CPU, or CUDA where this build has it. src/composition defines it.
-const rank_steps& steps_between_ranks(backend_kind backend) noexcept;
+const routing_steps& routing_steps_of(backend_kind backend) noexcept;
 
 }  // namespace primitives
 
 // Defined by the backends.
 namespace cpu {
-extern const primitives::rank_steps steps_between_ranks;
+extern const primitives::routing_steps steps_of_routing;
 }
 namespace cuda {
-extern const primitives::rank_steps steps_between_ranks;
+extern const primitives::routing_steps steps_of_routing;
 }
 
 }  // namespace sheaf

@@ -14,7 +14,7 @@
 namespace sheaf::tests {
 
 /// A list over rows that lie on ranks, of which every third has none.
-struct rank_steps_case {
+struct routing_steps_case {
   std::uint32_t ranks;
   std::uint64_t entries;
   index_type type;
@@ -25,9 +25,9 @@ struct rank_steps_case {
   bool has_bad = true;
 };
 
-class rank_steps_trial {
+class routing_steps_trial {
  public:
-  explicit rank_steps_trial(const rank_steps_case& of) : c(of), begins(of.ranks + std::size_t{1}) {
+  explicit routing_steps_trial(const routing_steps_case& of) : c(of), begins(of.ranks + std::size_t{1}) {
     std::mt19937_64 random(c.ranks * 7 + c.entries);
     for (std::uint32_t r = 0; r < c.ranks; ++r) begins[r + 1] = begins[r] + (r % 3 == 1 ? 0 : 1 + random() % 40);
     entries.resize(c.entries);
@@ -39,7 +39,7 @@ class rank_steps_trial {
   }
 
   void check_route(const context& ctx) const {
-    const primitives::rank_steps& steps = primitives::steps_between_ranks(ctx.backend());
+    const primitives::routing_steps& steps = primitives::routing_steps_of(ctx.backend());
     const std::uint64_t owner_bytes = primitives::owner_bytes(c.ranks);
     const std::uint64_t number = c.is_wide ? sizeof(std::uint64_t) : sizeof(std::uint32_t);
     const buffer list = list_in(ctx);
@@ -87,7 +87,7 @@ class rank_steps_trial {
     const buffer bad(ctx, sizeof(std::uint64_t));
     constexpr std::byte untouched{0x5a};
     const buffer out = copied(ctx, std::vector<std::byte>(c.entries * stride, untouched));
-    primitives::steps_between_ranks(ctx.backend())
+    primitives::routing_steps_of(ctx.backend())
         .gather(ctx, {rows_in(rows),
                       part_table.as<primitives::record_part>(),
                       {list.data(), c.entries, c.type},
@@ -140,14 +140,14 @@ class rank_steps_trial {
     return all;
   }
 
-  rank_steps_case c;
+  routing_steps_case c;
   std::vector<std::uint64_t> begins;
   std::vector<std::uint64_t> entries;
   std::uint64_t first_bad = ~std::uint64_t{0};
 };
 
-inline std::vector<rank_steps_case> rank_steps_cases() {
-  std::vector<rank_steps_case> all;
+inline std::vector<routing_steps_case> routing_steps_cases() {
+  std::vector<routing_steps_case> all;
   for (const index_type type : {index_type::u32, index_type::i32, index_type::u64, index_type::i64}) {
     all.push_back({3, 3000, type, false, 8, 0, 0});
     all.push_back({8, 1025, type, true, 16, 16, 0});
