@@ -227,6 +227,23 @@ packed_rows pack_rows(group_state& state, const sort_request& request, std::span
   return packed;
 }
 
+/// Each group of rows travels while the one before is sorted.
+void move_and_sort(group_state& state, const sort_request& request, std::span<const const_records> arrays,
+                   const packed_rows& packed, std::uint64_t groups, const sorted_pairs& out) {
+  const std::uint64_t share = out.where.count(state.rank);
+  std::uint64_t sorted = 0;
+  auto next = std::make_unique<moved_group>(state, packed, arrays, groups, 0);
+  for (std::uint64_t g = 0; g < groups; ++g) {
+    const auto here = std::move(next);
+    here->finish();
+    if (g + 1 < groups) next = std::make_unique<moved_group>(state, packed, arrays, groups, g + 1);
+    if (sorted + here->count() > share) throw error(error_code::internal, "sort: more rows than a rank's share came");
+    sort_group(state, *here, request, out, sorted);
+    sorted += here->count();
+  }
+  if (sorted != share) throw error(error_code::internal, "sort: fewer rows than a rank's share came");
+}
+
 }  // namespace
 
 sorted_pairs sort_between_ranks(group_state& state, const sort_request& request,
@@ -246,29 +263,21 @@ sorted_pairs sort_between_ranks(group_state& state, const sort_request& request,
     return out;
   }
   const std::uint64_t groups = groups_of(state, rows, row_bytes);
-  packed_rows packed;
-  if (state.goes_by_primitives) {
-    primitive_parts parts = pack_by_primitives(state, request, arrays, rows, groups);
-    packed = std::move(parts.packed);
-    out.where = std::move(parts.where);
-  } else {
-    packed = pack_rows(state, request, arrays, rows, groups, out.where);
+  if (!state.goes_by_primitives) {
+    const packed_rows packed = pack_rows(state, request, arrays, rows, groups, out.where);
+    take_memory(state, request, out.where.count(state.rank), out);
+    move_and_sort(state, request, arrays, packed, groups, out);
+    return out;
   }
-  const std::uint64_t share = out.where.count(state.rank);
-  take_memory(state, request, share, out);
-  std::uint64_t sorted = 0;
-  auto next = std::make_unique<moved_group>(state, packed, arrays, groups, 0);
-  for (std::uint64_t g = 0; g < groups; ++g) {
-    const auto here = std::move(next);
-    here->finish();
-    if (g + 1 < groups) next = std::make_unique<moved_group>(state, packed, arrays, groups, g + 1);
-    if (sorted + here->count() > share) throw error(error_code::internal, "sort: more rows than a rank's share came");
-    sort_group(state, *here, request, out, sorted);
-    sorted += here->count();
+  for (bool may_skip = request.wants_keys;; may_skip = false) {
+    const primitive_parts parts = pack_by_primitives(state, request, arrays, rows, groups, may_skip);
+    out = {};
+    out.where = parts.where;
+    take_memory(state, request, out.where.count(state.rank), out);
+    move_and_sort(state, request, arrays, parts.packed, groups, out);
+    wait_for_queue(state);
+    if (!parts.skips_bits || is_in_order(state, out.keys, request.key)) return out;
   }
-  if (sorted != share) throw error(error_code::internal, "sort: fewer rows than a rank's share came");
-  if (state.goes_by_primitives) wait_for_queue(state);
-  return out;
 }
 
 namespace {

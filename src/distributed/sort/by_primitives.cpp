@@ -1,6 +1,7 @@
 #include "distributed/sort/by_primitives.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "distributed/collectives.hpp"
 #include "distributed/sort/selection.hpp"
@@ -8,88 +9,147 @@
 namespace sheaf::distributed {
 namespace {
 
-/// The key of the highest `bits` bits of a key.
-sort_key highest_bits(const key_layout& key, std::uint32_t bits) {
-  sort_key highest{key_field{}};
-  highest.count = 0;
+/// The key of `bits` bits of a key behind its highest `skipped` ones.
+sort_key part_of(const key_layout& key, std::uint32_t skipped, std::uint32_t bits) {
+  sort_key part{key_field{}};
+  part.count = 0;
   for (std::uint32_t f = 0; f < key.field_count && bits > 0; ++f) {
-    key_field& field = highest.fields[highest.count++];
+    const std::uint32_t all = primitives::bits_of(key.fields[f]);
+    const std::uint32_t left = all - std::min(all, skipped);
+    skipped -= all - left;
+    if (left == 0) continue;
+    const std::uint32_t taken = std::min(left, bits);
+    key_field& field = part.fields[part.count++];
     field = key.fields[f];
-    const std::uint32_t all = primitives::bits_of(field);
-    const std::uint32_t taken = std::min(all, bits);
-    field.first_bit += all - taken;
+    field.first_bit += left - taken;
     field.bit_count = taken;
     bits -= taken;
   }
-  return highest;
+  return part;
 }
 
-/// A digit of the key by which rows are sorted before their parts are known.
-struct leading_digit {
-  std::uint32_t common = 0;  ///< bits before it, which the sampled keys have alike
+/// By which bits of the key local rows are sorted before the parts are known.
+struct first_sort {
+  std::uint32_t skipped = 0;  ///< bits before them, which the sampled keys have alike
   std::uint32_t bits = 0;
-  key_number alike;  ///< the common bits
-
-  std::uint32_t end() const noexcept { return common + bits; }
+  std::vector<key_number> edges;  ///< numbers of these bits, ascending, between which buckets lie
 };
 
-/// Collective: the highest digit in which keys differ, by a sample of all ranks' keys.
-leading_digit find_digit(group_state& state, const_records rows, const key_layout& key) {
-  constexpr std::uint64_t most_samples = 1024;
-  constexpr std::uint32_t most_bits = 8;
+/// Keys of all ranks' rows, as many of each rank as its share is; in order.
+std::vector<key_number> sample_keys(group_state& state, const_records rows, const key_layout& key, std::uint64_t all) {
+  constexpr std::uint64_t most_samples = std::uint64_t{1} << 12;
   std::vector<std::uint64_t> positions;
-  const std::uint64_t samples = std::min(most_samples, rows.count);
+  const std::uint64_t samples = std::min(rows.count, (rows.count * most_samples + all - 1) / all);
   for (std::uint64_t i = 0; i < samples; ++i) {
     // Not evenly spaced: rows may repeat after a number of them.
     const std::uint64_t step = rows.count / samples;
     positions.push_back(i * step + (i * 0x9e3779b97f4a7c15U >> 33) % step);
   }
-  std::vector<key_number> ends = key_reader(state.ctx, rows, key)(positions);
-  if (!ends.empty()) {
-    const auto [least, most] = std::minmax_element(ends.begin(), ends.end());
-    ends = {*least, *most};
-  }
-  const gathered_bytes all = all_gather_parts(state, std::as_bytes(std::span(ends)));
-  ends.resize(all.data.size() / sizeof(key_number));
-  std::memcpy(ends.data(), all.data.data(), all.data.size());
-  const key_number least = *std::min_element(ends.begin(), ends.end());
-  const key_number most = *std::max_element(ends.begin(), ends.end());
-  std::uint32_t low = 0;  // bits from which on all are alike
-  while (low < key.bits && !(above(least, low) == above(most, low))) ++low;
-  return {key.bits - low, std::min(low, most_bits), above(least, low)};
+  const std::vector<key_number> mine = key_reader(state.ctx, rows, key)(positions);
+  const gathered_bytes told = all_gather_parts(state, std::as_bytes(std::span(mine)));
+  std::vector<key_number> keys(told.data.size() / sizeof(key_number));
+  std::memcpy(keys.data(), told.data.data(), told.data.size());
+  std::sort(keys.begin(), keys.end());
+  return keys;
 }
 
-/// Local rows in the order of their keys' highest bits, in buckets of the same bits. In the whole, all rows of a bucket
-/// lie before those of the next one.
+/// The share of the rows that lie in buckets in which a rank's rows end.
+double share_at_ends(const std::vector<key_number>& parts, int ranks, std::uint64_t buckets) {
+  const auto count = static_cast<double>(parts.size());
+  double share = 0;
+  auto last = parts.end();
+  for (int r = 1; r < ranks; ++r) {
+    const auto at = parts.begin() + static_cast<std::ptrdiff_t>(parts.size() * static_cast<std::uint64_t>(r) /
+                                                                static_cast<std::uint64_t>(ranks));
+    const auto [first, behind] = std::equal_range(parts.begin(), parts.end(), *at);
+    if (first != last) share += std::max(1 / static_cast<double>(buckets), static_cast<double>(behind - first) / count);
+    last = first;
+  }
+  return std::min(share, 1.0);
+}
+
+/// The bits by which a first sort and the sorts of buckets at the ends of ranks take least. None: it is by the whole
+/// key. @param may_skip  whether the highest bits may be taken for those of the sample, as is checked afterwards
+first_sort choose_first_sort(const group_state& state, const std::vector<key_number>& samples, std::uint32_t key_bits,
+                             bool may_skip) {
+  // Passes of 8 bits. A whole sort of 2^28 keys of 8 bytes takes an H200 as long as 2.7 of them.
+  constexpr double passes_of_whole_sort = 2.7;
+  constexpr double passes_of_copy = 0.5;
+  const std::uint64_t buckets = std::max<std::uint64_t>(256, 8 * static_cast<std::uint64_t>(state.size));
+  std::uint32_t common = 0;
+  while (common < key_bits &&
+         above(samples.front(), key_bits - common - 1) == above(samples.back(), key_bits - common - 1))
+    ++common;
+  // Where few keys have the highest bit in which samples differ, others have higher ones.
+  const auto has_bit = [&](const key_number& key) { return (lowest_word(above(key, key_bits - common - 1)) & 1) != 0; };
+  if (common < key_bits) {
+    const auto with_bit = static_cast<std::size_t>(std::count_if(samples.begin(), samples.end(), has_bit));
+    may_skip = may_skip && std::min(with_bit, samples.size() - with_bit) >= samples.size() / 16;
+  }
+  first_sort best;
+  std::vector<key_number> best_parts;
+  double least = passes_of_whole_sort;
+  for (const std::uint32_t skipped : {std::uint32_t{0}, common}) {
+    for (const std::uint32_t bits : {8U, 16U}) {
+      if (skipped + bits >= key_bits || (skipped > 0 && !may_skip)) continue;
+      std::vector<key_number> parts;
+      for (const key_number& key : samples)
+        parts.push_back(primitives::bits_from(key, key_bits - skipped - bits, bits));
+      const double passes =
+          bits / 8 + share_at_ends(parts, state.size, buckets) * (passes_of_whole_sort + passes_of_copy);
+      if (passes >= least) continue;
+      least = passes;
+      best.skipped = skipped;
+      best.bits = bits;
+      best_parts = std::move(parts);
+    }
+  }
+  for (std::uint64_t i = 0; i < buckets && !best_parts.empty(); ++i) {
+    // A number that many rows have is a bucket of its own.
+    key_number edge = best_parts[best_parts.size() * i / buckets];
+    if (best.edges.empty() || best.edges.back() < edge) best.edges.push_back(edge);
+    ++edge.word[0];
+    if (best.edges.back() < edge) best.edges.push_back(edge);
+  }
+  return best;
+}
+
+/// Local rows in the order of some of their keys' bits, in buckets. In the whole, all rows of a bucket lie before those
+/// of the next one.
 class bucketed_rows {
  public:
   bucketed_rows(group_state& state, const sort_request& request, std::span<const const_records> arrays,
-                std::uint64_t rows)
+                std::uint64_t rows, bool may_skip)
       : state_(state), key_(request.key), layout_(layout_of(request.key)), count_(request.keys.count) {
     for (const const_records& array : arrays) {
       widths_.push_back(array.record_bytes);
       arrays_.emplace_back(state, count_ * array.record_bytes, state.ctx);
     }
-    // Where all are sorted once more after they have travelled, a pass by a few bits costs a third of a whole sort, but
-    // more than two passes do not.
-    constexpr std::uint32_t most_bits = 16;
     const bool are_few = rows <= state.bounds.chunk_bytes / 64;
-    leading_digit digit{0, layout_.bits, {}};
-    if (!are_few && request.first_left_out == 0) digit = find_digit(state, request.keys, layout_);
-    is_sorted_ = digit.end() > most_bits || digit.end() == layout_.bits;
+    if (!are_few && request.first_left_out == 0)
+      first_ = choose_first_sort(state, sample_keys(state, request.keys, layout_, rows), layout_.bits, may_skip);
+    const bool is_whole = first_.bits == 0;
+    const sort_key by = is_whole ? key_ : part_of(layout_, first_.skipped, first_.bits);
     std::vector<records> out;
     for (std::size_t a = 0; a < arrays.size(); ++a) out.push_back(range(a, 0, count_));
-    sort_arrays(state.ctx, arrays, is_sorted_ ? key_ : highest_bits(layout_, digit.end()), out);
-    if (is_sorted_) {
-      begins_ = {0, request.first_left_out == 0 ? count_ : first_not_below(request.first_left_out)};
+    sort_arrays(state.ctx, arrays, by, out);
+    begins_ = {0};
+    if (is_whole) {
+      begins_.push_back(request.first_left_out == 0 ? count_ : first_not_below(request.first_left_out));
     } else {
-      find_buckets(digit);
+      std::vector<key_bound> bounds;
+      for (const key_number& edge : first_.edges) bounds.push_back({edge, false, 0, count_});
+      const key_reader parts(state.ctx, range(0, 0, count_), layout_of(by));
+      for (const std::uint64_t place : find_bounds(parts, std::move(bounds))) begins_.push_back(place);
+      begins_.push_back(count_);
     }
     whole_begins_ = begins_;
     all_add(state, whole_begins_);
-    are_sorted_.assign(begins_.size() - 1, is_sorted_ ? 1 : 0);
+    are_sorted_.assign(begins_.size() - 1, is_whole ? 1 : 0);
   }
 
+  /// Whether the order is right only if all keys have the bits alike that the sample had.
+  bool skips_bits() const noexcept { return first_.skipped > 0; }
   /// Rows of all ranks that are not left out.
   std::uint64_t rows() const noexcept { return whole_begins_.back(); }
   /// The bucket inside of which a position of the whole lies; that behind the last one if it lies between two.
@@ -145,23 +205,11 @@ class bucketed_rows {
     return find_bounds(keys(), {bound}).front();
   }
 
-  /// One bucket for each number of the digit, and one each for rows before and behind, of which the sample had none.
-  void find_buckets(const leading_digit& digit) {
-    const key_layout prefix = layout_of(highest_bits(layout_, digit.end()));
-    std::vector<key_bound> bounds;
-    key_number first = primitives::shifted_left(digit.alike, digit.bits);
-    for (std::uint64_t i = 0; i <= std::uint64_t{1} << digit.bits; ++i, ++first.word[0])
-      bounds.push_back({first, false, 0, count_});
-    begins_ = find_bounds(key_reader(state_.ctx, range(0, 0, count_), prefix), std::move(bounds));
-    begins_.insert(begins_.begin(), 0);
-    begins_.push_back(count_);
-  }
-
   group_state& state_;
   const sort_key key_;
   const key_layout layout_;
   const std::uint64_t count_;
-  bool is_sorted_ = false;  // all rows, by their whole keys
+  first_sort first_;
   std::vector<std::uint64_t> widths_;
   std::vector<message_buffer> arrays_;
   std::vector<std::uint64_t> begins_;        // of local buckets, and the end of the last one
@@ -248,10 +296,22 @@ void wait_for_queue(const group_state& state) {
   copy_bytes(state.ctx, &copy, any.data(), 1);
 }
 
+bool is_in_order(group_state& state, const_records sorted, const sort_key& key) {
+  std::vector<std::uint64_t> ends;
+  if (sorted.count > 0) ends = {0, sorted.count - 1};
+  const std::vector<key_number> mine = key_reader(state.ctx, sorted, layout_of(key))(ends);
+  const gathered_bytes all = all_gather_parts(state, std::as_bytes(std::span(mine)));
+  std::vector<key_number> keys(all.data.size() / sizeof(key_number));
+  if (!keys.empty()) std::memcpy(keys.data(), all.data.data(), all.data.size());
+  return std::is_sorted(keys.begin(), keys.end());
+}
+
 primitive_parts pack_by_primitives(group_state& state, const sort_request& request,
-                                   std::span<const const_records> arrays, std::uint64_t rows, std::uint64_t groups) {
-  bucketed_rows local(state, request, arrays, rows);
+                                   std::span<const const_records> arrays, std::uint64_t rows, std::uint64_t groups,
+                                   bool may_skip) {
+  bucketed_rows local(state, request, arrays, rows, may_skip);
   primitive_parts parts;
+  parts.skips_bits = local.skips_bits();
   parts.where = layout::even(local.rows(), state.size);
   const std::vector<std::uint64_t> positions = inner_positions(parts.where, groups);
   const auto is_of_rank = [groups](std::size_t i) { return (i + 1) % groups == 0; };
