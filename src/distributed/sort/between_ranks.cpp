@@ -270,8 +270,8 @@ sorted_pairs sort_between_ranks(group_state& state, const sort_request& request,
     return out;
   }
   for (bool may_skip = request.wants_keys;; may_skip = false) {
-    const primitive_parts parts = pack_by_primitives(state, request, arrays, rows, groups, may_skip);
     out = {};
+    const primitive_parts parts = pack_by_primitives(state, request, arrays, rows, groups, may_skip);
     out.where = parts.where;
     take_memory(state, request, out.where.count(state.rank), out);
     move_and_sort(state, request, arrays, parts.packed, groups, out);

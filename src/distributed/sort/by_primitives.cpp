@@ -221,7 +221,6 @@ class bucketed_rows {
 struct inner_cut {
   std::size_t number = 0;  ///< of the inner position
   std::size_t bucket = 0;
-  std::uint64_t position = 0;
 };
 
 /// The keys beside a cut.
@@ -328,7 +327,7 @@ primitive_parts pack_by_primitives(group_state& state, const sort_request& reque
     if (bucket == local.buckets()) {
       cuts[i] = local.local_begin(position);
     } else if (local.is_sorted(bucket)) {
-      inside.push_back({i, bucket, position});
+      inside.push_back({i, bucket});
       searched.push_back({position, local.begin(bucket), local.begin(bucket + 1)});
     } else {
       // Groups of a rank need not have as many rows each: one ends where the nearer bucket does.
