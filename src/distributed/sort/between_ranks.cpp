@@ -227,11 +227,14 @@ packed_rows pack_rows(group_state& state, const sort_request& request, std::span
   return packed;
 }
 
-/// Each group of rows travels while the one before is sorted.
-void move_and_sort(group_state& state, const sort_request& request, std::span<const const_records> arrays,
-                   const packed_rows& packed, std::uint64_t groups, const sorted_pairs& out) {
+/// Each group of rows travels while the one before is sorted. Returns where groups begin in this rank's rows, and where
+/// the last one ends.
+std::vector<std::uint64_t> move_and_sort(group_state& state, const sort_request& request,
+                                         std::span<const const_records> arrays, const packed_rows& packed,
+                                         std::uint64_t groups, const sorted_pairs& out) {
   const std::uint64_t share = out.where.count(state.rank);
   std::uint64_t sorted = 0;
+  std::vector<std::uint64_t> begins{0};
   auto next = std::make_unique<moved_group>(state, packed, arrays, groups, 0);
   for (std::uint64_t g = 0; g < groups; ++g) {
     const auto here = std::move(next);
@@ -240,8 +243,10 @@ void move_and_sort(group_state& state, const sort_request& request, std::span<co
     if (sorted + here->count() > share) throw error(error_code::internal, "sort: more rows than a rank's share came");
     sort_group(state, *here, request, out, sorted);
     sorted += here->count();
+    begins.push_back(sorted);
   }
   if (sorted != share) throw error(error_code::internal, "sort: fewer rows than a rank's share came");
+  return begins;
 }
 
 }  // namespace
@@ -274,9 +279,9 @@ sorted_pairs sort_between_ranks(group_state& state, const sort_request& request,
     const primitive_parts parts = pack_by_primitives(state, request, arrays, rows, groups, may_skip);
     out.where = parts.where;
     take_memory(state, request, out.where.count(state.rank), out);
-    move_and_sort(state, request, arrays, parts.packed, groups, out);
+    const std::vector<std::uint64_t> begins = move_and_sort(state, request, arrays, parts.packed, groups, out);
     wait_for_queue(state);
-    if (!parts.skips_bits || is_in_order(state, out.keys, request.key)) return out;
+    if (!parts.skips_bits || is_in_order(state, out.keys, request.key, begins)) return out;
   }
 }
 

@@ -42,8 +42,9 @@ std::vector<key_number> sample_keys(group_state& state, const_records rows, cons
   const std::uint64_t samples = std::min(rows.count, (rows.count * most_samples + all - 1) / all);
   for (std::uint64_t i = 0; i < samples; ++i) {
     // Not evenly spaced: rows may repeat after a number of them.
-    const std::uint64_t step = rows.count / samples;
-    positions.push_back(i * step + (i * 0x9e3779b97f4a7c15U >> 33) % step);
+    const std::uint64_t begin = i * rows.count / samples;
+    const std::uint64_t end = (i + 1) * rows.count / samples;
+    positions.push_back(begin + (i * 0x9e3779b97f4a7c15U >> 33) % (end - begin));
   }
   const std::vector<key_number> mine = key_reader(state.ctx, rows, key)(positions);
   const gathered_bytes told = all_gather_parts(state, std::as_bytes(std::span(mine)));
@@ -295,10 +296,12 @@ void wait_for_queue(const group_state& state) {
   copy_bytes(state.ctx, &copy, any.data(), 1);
 }
 
-bool is_in_order(group_state& state, const_records sorted, const sort_key& key) {
+bool is_in_order(group_state& state, const_records rows, const sort_key& key, std::span<const std::uint64_t> begins) {
   std::vector<std::uint64_t> ends;
-  if (sorted.count > 0) ends = {0, sorted.count - 1};
-  const std::vector<key_number> mine = key_reader(state.ctx, sorted, layout_of(key))(ends);
+  for (std::size_t g = 0; g + 1 < begins.size(); ++g) {
+    if (begins[g] < begins[g + 1]) ends.insert(ends.end(), {begins[g], begins[g + 1] - 1});
+  }
+  const std::vector<key_number> mine = key_reader(state.ctx, rows, layout_of(key))(ends);
   const gathered_bytes all = all_gather_parts(state, std::as_bytes(std::span(mine)));
   std::vector<key_number> keys(all.data.size() / sizeof(key_number));
   if (!keys.empty()) std::memcpy(keys.data(), all.data.data(), all.data.size());

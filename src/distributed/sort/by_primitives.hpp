@@ -17,8 +17,9 @@ primitive_parts pack_by_primitives(group_state& state, const sort_request& reque
                                    std::span<const const_records> arrays, std::uint64_t rows, std::uint64_t groups,
                                    bool may_skip);
 
-/// Collective: whether no rank has a lower key than the ranks before it. @param sorted  this rank's rows
-bool is_in_order(group_state& state, const_records sorted, const sort_key& key);
+/// Collective: whether no group of rows has a lower key than the groups before it, of all ranks. @param rows  of this
+/// rank  @param begins  where its groups begin, each of which is sorted, and where the last one ends
+bool is_in_order(group_state& state, const_records rows, const sort_key& key, std::span<const std::uint64_t> begins);
 
 /// Sorts arrays by keys that lie in the first of them. The first output may have no rows, if keys are not wanted.
 void sort_arrays(const context& ctx, std::span<const const_records> in, const sort_key& key,
