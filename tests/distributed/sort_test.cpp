@@ -3,7 +3,8 @@
 
 #include <sheaf/distributed/split.hpp>
 
-#include "distributed/ranks.hpp"
+#include "distributed/devices/sort.hpp"
+#include "distributed/state.hpp"
 
 namespace sheaf::tests::distributed_sort_test {
 namespace {
@@ -56,6 +57,18 @@ limits grid_of_ranks() {
   return bounds;
 }
 
+/// Calls the test on groups as they are, and on ones that go the way of devices.
+void on_ranks_in_both_ways(const std::function<void(const group&)>& test, const limits& bounds = {}) {
+  on_ranks(test, bounds);
+  on_ranks(
+      [&](const group& ranks) {
+        SCOPED_TRACE("by primitives");
+        ranks.state().goes_by_primitives = true;
+        test(ranks);
+      },
+      bounds);
+}
+
 template <class T>
 void expect_bytes(std::span<const T> got, const std::vector<T>& right) {
   ASSERT_EQ(got.size(), right.size());
@@ -78,7 +91,7 @@ void check_keys(const group& ranks, keys_of k, std::uint64_t count, spread s, bo
 
 TEST(DistributedSort, OfKeysIsThatOfAll) {
   for (const limits& bounds : {limits{}, few_bytes(), grid_of_ranks()}) {
-    on_ranks(
+    on_ranks_in_both_ways(
         [](const group& ranks) {
           for (const keys_of k : all_keys) {
             check_keys<std::uint64_t>(ranks, k, 20000, spread::even);
@@ -129,7 +142,7 @@ TEST(DistributedSort, OfRecordsIsStableByFields) {
       sort_key{{offsetof(row, low), 20, key_type::bytes}, {offsetof(row, group_of), 1}},
   };
   for (const limits& bounds : {limits{}, few_bytes(), grid_of_ranks()}) {
-    on_ranks(
+    on_ranks_in_both_ways(
         [&](const group& ranks) {
           for (const sort_key& key : by) {
             for (const keys_of k : all_keys) {
@@ -163,7 +176,7 @@ TEST(DistributedSort, OfRecordsIsStableByFields) {
 
 TEST(DistributedSort, OfPairsBringsValuesAlong) {
   for (const limits& bounds : {limits{}, few_bytes(), grid_of_ranks()}) {
-    on_ranks(
+    on_ranks_in_both_ways(
         [](const group& ranks) {
           for (const keys_of k : all_keys) {
             for (const spread s : all_spreads) {
@@ -206,8 +219,93 @@ TEST(DistributedSort, OfPairsBringsValuesAlong) {
   }
 }
 
+TEST(DistributedSort, OfManyFieldsAndBitsIsStable) {
+  const sort_key by[] = {
+      sort_key{{offsetof(row, position), 8, key_type::floating, true, 13, 40}, {0, 3, key_type::bytes, false, 5, 1}},
+      sort_key{{offsetof(row, low), 4, key_type::floating},
+               {offsetof(row, number), 2, key_type::floating, true},
+               {offsetof(row, name), 1, key_type::unsigned_integer, false, 0, 1}},
+      sort_key{{offsetof(row, low), 4, key_type::signed_integer, false, 31, 1},
+               {offsetof(row, low), 4, key_type::signed_integer, true, 2, 9},
+               {offsetof(row, low), 4, key_type::unsigned_integer, false, 0, 3}},
+      sort_key{{0, 20, key_type::signed_integer, true}, {4, 12, key_type::bytes}},
+      sort_key{{0, 32, key_type::bytes, false, 0, 256}},
+  };
+  for (const limits& bounds : {few_bytes(), grid_of_ranks()}) {
+    on_ranks_in_both_ways(
+        [&](const group& ranks) {
+          for (const sort_key& key : by) {
+            for (const keys_of k : all_keys) {
+              const std::uint64_t count = 3000;
+              struct long_row {
+                row first;
+                row second;
+              };
+              const std::vector<row> rows = rows_of(k, 2 * count);
+              std::vector<long_row> all(count);
+              for (std::uint64_t i = 0; i < count; ++i) all[i] = {rows[2 * i], rows[2 * i + 1]};
+              std::vector<long_row> expected(count);
+              sheaf::sort_records(context::cpu(1), all, key, expected);
+              const layout given = layout_of(spread::uneven, count, ranks.size());
+              const auto mine = part_of(all, given, ranks.rank());
+              for (const balance parts : {balance::exact, balance::by_key}) {
+                const sorted_records got = distributed::sort_records(ranks, mine, key, parts);
+                expect_bytes(got.rows.as<long_row>(), part_of(expected, got.where, ranks.rank()));
+              }
+            }
+          }
+        },
+        bounds);
+  }
+}
+
+TEST(DistributedSort, TakesRowsOf64KiB) {
+  using long_row = std::array<std::uint16_t, 32768>;
+  on_ranks_in_both_ways(
+      [](const group& ranks) {
+        std::mt19937_64 random(5);
+        std::vector<long_row> all(60);
+        for (long_row& r : all) {
+          for (std::uint16_t& n : r) n = static_cast<std::uint16_t>(random());
+          r.back() = static_cast<std::uint16_t>(random() % 7);
+        }
+        std::vector<long_row> expected(all.size());
+        const sort_key key{{sizeof(long_row) - 2, 2}, {0, 1}};
+        sheaf::sort_records(context::cpu(1), all, key, expected);
+        const layout given = layout_of(spread::uneven, all.size(), ranks.size());
+        const sorted_records got = distributed::sort_records(ranks, part_of(all, given, ranks.rank()), key);
+        expect_bytes(got.rows.as<long_row>(), part_of(expected, got.where, ranks.rank()));
+      },
+      few_bytes());
+}
+
+// As on devices: the tests of these, whose arrays lie in the memory of the context.
+TEST(DistributedSort, OnDevicesIsThatOfAllOnTheHost) {
+  for (const limits& bounds : {limits{}, few_bytes(), grid_of_ranks()}) {
+    on_ranks(
+        [&](const group& ranks) {
+          ranks.state().goes_by_primitives = true;
+          sorts_on_devices(ranks, bounds.message_bytes < 1000 ? 1500 : 20000);
+        },
+        bounds);
+  }
+}
+
+TEST(DistributedSort, OnDevicesTakesManyRanks) {
+  if (!ranks_are_threads()) GTEST_SKIP() << "as many ranks as there are processes";
+  limits bounds;
+  bounds.chunk_bytes = 64000;
+  run_in_one_process(64, 1, bounds, [](const group& ranks) {
+    ranks.state().goes_by_primitives = true;
+    for (const keys_of k : all_keys) {
+      check_keys<std::uint64_t>(ranks, k, 30000, spread::uneven);
+      check_keys<float>(ranks, k, 50, spread::even);
+    }
+  });
+}
+
 TEST(DistributedSort, RefusesKeysThatDisagree) {
-  on_ranks([](const group& ranks) {
+  on_ranks_in_both_ways([](const group& ranks) {
     const std::vector<std::uint32_t> mine(10, 3);
     const bool is_last = ranks.rank() == ranks.size() - 1;
     if (ranks.size() > 1) {
@@ -236,7 +334,7 @@ TEST(DistributedSplit, IsThatOfAllRecords) {
     category[i] = static_cast<std::uint16_t>(all[i].low % 1000);
   }
   for (const limits& bounds : {limits{}, few_bytes(), grid_of_ranks()}) {
-    on_ranks(
+    on_ranks_in_both_ways(
         [&](const group& ranks) {
           for (const spread s : all_spreads) {
             const layout rows = layout_of(s, count, ranks.size());
@@ -275,7 +373,7 @@ TEST(DistributedSplit, IsThatOfAllRecords) {
 
 TEST(DistributedSplit, TakesFewRecordsOfFewCategories) {
   for (const limits& bounds : {limits{}, few_bytes(), grid_of_ranks()}) {
-    on_ranks(
+    on_ranks_in_both_ways(
         [](const group& ranks) {
           for (const std::uint64_t count : {0, 1, 2, 40}) {
             for (const std::uint64_t categories : {1, 3}) {
@@ -304,7 +402,7 @@ TEST(DistributedSplit, TakesFewRecordsOfFewCategories) {
 }
 
 TEST(DistributedSplit, LeavesBadCategoriesOutAndNamesTheFirst) {
-  on_ranks([](const group& ranks) {
+  on_ranks_in_both_ways([](const group& ranks) {
     const std::uint64_t count = 500;
     std::vector<std::uint64_t> all(count);
     std::vector<std::uint8_t> category(count);

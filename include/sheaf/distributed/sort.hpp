@@ -18,7 +18,7 @@ enum class balance : std::uint8_t {
   by_key,  ///< as near to that as it can be with all rows of equal keys on one rank
 };
 
-/// Records in memory of their own.
+/// Records in memory of their own, where the group's context works.
 struct owned_records {
   buffer memory;
   std::uint64_t count = 0;
@@ -26,6 +26,7 @@ struct owned_records {
 
   operator const_records() const { return {memory.data(), count, record_bytes}; }
   operator records() { return {memory.data(), count, record_bytes}; }
+  /// Not for memory of a device.
   template <class T>
   std::span<const T> as() const {
     return {memory.as<T>(), static_cast<std::size_t>(count)};
@@ -45,11 +46,13 @@ struct sorted_pairs {
 
 /// Sorts rows that lie on all ranks by a key that lies in them, stably: rows of equal keys keep the order of ranks, and
 /// within a rank that of its rows. Collective.
-/// @param in   this rank's rows; ranks may have any number
+/// @param in   this rank's rows, where ranks.local() works; ranks may have any number
 /// @param key  the same on all ranks; its fields lie inside a row
 /// The result is that of sheaf::sort_records of all rows in the order of ranks, cut as `parts` says: with
-/// balance::exact it has the same bits, part by part, for any numbers of rows of ranks. Histograms of the keys' digits
-/// give the exact keys and ties at which parts end; rows travel once, in groups, each of which is sorted as it arrives.
+/// balance::exact it has the same bits, part by part, for any numbers of rows of ranks, on the CPU and on CUDA.
+/// Histograms of the keys' digits, or on CUDA selection among sorted rows (Varman et al. 1991), give the exact keys and
+/// ties at which parts end; rows travel once, in groups, each of which is sorted as it arrives. On CUDA they travel
+/// twice where a sample was wrong about the highest bits of the keys.
 /// @throws error(bad_argument) as sheaf::sort_records does, or if ranks disagree; and what every call on a group may
 /// throw. The work is done when the call returns. Source: Siebert and Wolf 2010 for exact splitting.
 SHEAF_API sorted_records sort_records(const group& ranks, const_records in, const sort_key& key,

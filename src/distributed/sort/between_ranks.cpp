@@ -7,7 +7,7 @@
 
 #include "distributed/grid.hpp"
 #include "distributed/movement/record_copy.hpp"
-#include "distributed/sort/moved_arrays.hpp"
+#include "distributed/sort/by_primitives.hpp"
 #include "distributed/sort/row_parts.hpp"
 #include "primitives/views.hpp"
 
@@ -18,22 +18,12 @@ namespace {
 /// message.
 std::uint64_t groups_of(const group_state& state, std::uint64_t rows, std::uint64_t row_bytes) {
   constexpr std::uint64_t most_groups = 4;
-  const std::uint64_t least_bytes = std::max<std::uint64_t>(1, state.bounds.chunk_bytes / 64);
+  // Kernels that sort less take as long.
+  const std::uint64_t least_part = state.goes_by_primitives ? 16 : 64;
+  const std::uint64_t least_bytes = std::max<std::uint64_t>(1, state.bounds.chunk_bytes / least_part);
   const std::uint64_t share = rows / static_cast<std::uint64_t>(state.size) * row_bytes;
   return state.size == 1 ? 1 : std::clamp<std::uint64_t>(share / least_bytes, 1, most_groups);
 }
-
-/// Local rows in the order of parts, array by array.
-struct packed_rows {
-  std::vector<message_buffer> arrays;
-  std::vector<std::uint64_t> offsets;  ///< of each part
-};
-
-/// Where parts of the sorted whole begin: `groups` for each rank.
-struct cut {
-  std::vector<std::uint64_t> positions;  ///< inner ones
-  layout where;
-};
 
 class moved_group {
  public:
@@ -49,14 +39,16 @@ class moved_group {
     begins_ = begins_of(exchange_counts(state, sent));
     for (std::size_t a = 0; a < arrays.size(); ++a) {
       const std::uint64_t width = arrays[a].record_bytes;
-      came_.push_back(std::make_unique<message_buffer>(state, begins_.back() * width));
+      came_.push_back(std::make_unique<message_buffer>(state, begins_.back() * width, state.ctx));
       std::vector<const_bytes> to(size);
       std::vector<mutable_bytes> from(size);
       for (std::size_t r = 0; r < size; ++r) {
         to[r] = {packed.arrays[a].data() + packed.offsets[r * groups + number] * width, sent[r] * width};
         from[r] = {came_.back()->data() + begins_[r] * width, (begins_[r + 1] - begins_[r]) * width};
       }
-      if (state.size >= state.bounds.two_level_ranks) {
+      if (state.goes_by_primitives) {
+        arrays_on_their_way_.push_back(std::make_unique<array_exchange>(state, to, from));
+      } else if (state.size >= state.bounds.two_level_ranks) {
         exchange_parts(state, to, from);
       } else {
         on_their_way_.push_back(std::make_unique<exchange>(state, to, from));
@@ -69,6 +61,8 @@ class moved_group {
   void finish() {
     for (const auto& e : on_their_way_) e->finish();
     on_their_way_.clear();
+    for (const auto& e : arrays_on_their_way_) e->finish();
+    arrays_on_their_way_.clear();
   }
 
  private:
@@ -76,6 +70,7 @@ class moved_group {
   std::vector<std::uint64_t> begins_;
   std::vector<std::unique_ptr<message_buffer>> came_;
   std::vector<std::unique_ptr<exchange>> on_their_way_;
+  std::vector<std::unique_ptr<array_exchange>> arrays_on_their_way_;
 };
 
 /// A pass over so few parts writes to each of them as to a stream of its own.
@@ -145,28 +140,46 @@ layout layout_by_key(const std::vector<splitter<Key>>& at, std::uint64_t groups,
   return layout::at(std::move(begins));
 }
 
-void sort_group(group_state& state, const moved_group& group, const sort_request& request, sorted_pairs& out,
+/// Where sorted rows of a request go, from a row on.
+std::vector<records> outputs(const sort_request& request, const sorted_pairs& out, std::uint64_t first,
+                             std::uint64_t count) {
+  std::vector<records> to{records(nullptr, 0, request.keys.record_bytes)};
+  const auto rows_of = [&](const owned_records& of) {
+    return records(of.memory.data() + first * of.record_bytes, count, of.record_bytes);
+  };
+  if (request.wants_keys) to.front() = rows_of(out.keys);
+  for (const owned_records& values : out.values) to.push_back(rows_of(values));
+  return to;
+}
+
+void sort_group(group_state& state, const moved_group& group, const sort_request& request, const sorted_pairs& out,
                 std::uint64_t first) {
-  const std::uint64_t count = group.count();
-  if (count == 0) return;
-  const std::uint64_t width = request.keys.record_bytes;
-  const const_records keys(group.array(0), count, width);
-  const records keys_out(request.wants_keys ? out.keys.memory.data() + first * width : nullptr,
-                         request.wants_keys ? count : 0, width);
-  if (request.values.empty()) {
-    sheaf::sort_records(state.ctx, keys, request.key, keys_out);
-    return;
-  }
-  std::vector<sort_column> columns;
-  for (std::size_t v = 0; v < request.values.size(); ++v) {
-    const std::uint64_t bytes = request.values[v].record_bytes;
-    columns.push_back({const_records(group.array(v + 1), count, bytes),
-                       records(out.values[v].memory.data() + first * bytes, count, bytes)});
-  }
-  sheaf::sort_pairs(state.ctx, keys, request.key, request.wants_keys ? keys_out : records{}, columns);
+  std::vector<const_records> in{const_records(group.array(0), group.count(), request.keys.record_bytes)};
+  for (std::size_t v = 0; v < request.values.size(); ++v)
+    in.emplace_back(group.array(v + 1), group.count(), request.values[v].record_bytes);
+  sort_arrays(state.ctx, in, request.key, outputs(request, out, first, group.count()));
+}
+
+/// Memory for a rank's rows of the result.
+void take_memory(group_state& state, const sort_request& request, std::uint64_t count, sorted_pairs& out) {
+  const auto own = [&](const const_records& of) {
+    return owned_records{buffer(state.ctx, count * of.record_bytes), count, of.record_bytes};
+  };
+  if (request.wants_keys) out.keys = own(request.keys);
+  for (const const_records& values : request.values) out.values.push_back(own(values));
 }
 
 }  // namespace
+
+std::vector<std::uint64_t> inner_positions(const layout& rows, std::uint64_t groups) {
+  std::vector<std::uint64_t> positions;
+  for (int r = 0; r < rows.ranks(); ++r) {
+    const layout inner = layout::even(rows.count(r), static_cast<int>(groups));
+    for (std::uint64_t g = 0; g < groups; ++g) positions.push_back(rows.begin(r) + inner.begin(static_cast<int>(g)));
+  }
+  positions.erase(positions.begin());
+  return positions;
+}
 
 std::uint64_t fingerprint(const sort_key& key) noexcept {
   std::uint64_t hash = key.count;
@@ -183,26 +196,14 @@ std::uint64_t fingerprint(const sort_key& key) noexcept {
   return hash;
 }
 
-sorted_pairs sort_between_ranks(group_state& state, const sort_request& request,
-                                std::span<const std::uint64_t> counts) {
-  const std::uint64_t mine = request.keys.count;
-  const std::uint64_t rows = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
-  std::vector<const_records> arrays{request.keys};
-  arrays.insert(arrays.end(), request.values.begin(), request.values.end());
-  std::uint64_t row_bytes = 0;
-  for (const const_records& array : arrays) row_bytes += array.record_bytes;
-  const std::uint64_t groups = groups_of(state, rows, row_bytes);
-  const std::uint64_t parts = groups * static_cast<std::uint64_t>(state.size);
-  const layout even = layout::even(rows, state.size);
-  std::vector<std::uint64_t> positions;
-  for (int r = 0; r < state.size; ++r) {
-    const layout inner = layout::even(even.count(r), static_cast<int>(groups));
-    for (std::uint64_t g = 0; g < groups; ++g) positions.push_back(even.begin(r) + inner.begin(static_cast<int>(g)));
-  }
-  positions.erase(positions.begin());
+namespace {
 
-  sorted_pairs out;
-  out.where = even;
+/// Host memory: the parts of all rows, and the rows in their order.
+packed_rows pack_rows(group_state& state, const sort_request& request, std::span<const const_records> arrays,
+                      std::uint64_t rows, std::uint64_t groups, layout& where) {
+  const std::uint64_t mine = request.keys.count;
+  const std::uint64_t parts = groups * static_cast<std::uint64_t>(state.size);
+  const std::vector<std::uint64_t> positions = inner_positions(where, groups);
   const key_layout key = layout_of(request.key);
   packed_rows packed;
   const auto pack_parts = [&](auto part) {
@@ -213,7 +214,7 @@ sorted_pairs sort_between_ranks(group_state& state, const sort_request& request,
     with_keys(request.keys, key, [&](const auto& keys) {
       using keys_type = std::remove_cvref_t<decltype(keys)>;
       const auto at = splitter_search<keys_type>(state, keys, mine, rows, key.bits).find(positions, rows_parts);
-      if (request.parts == balance::by_key) out.where = layout_by_key(at, groups, state.size, rows);
+      if (request.parts == balance::by_key) where = layout_by_key(at, groups, state.size, rows);
       write_parts(state, keys, mine, at, request.parts, key.bits, rows_parts);
     });
     packed = pack(state, arrays, rows_parts, mine, parts);
@@ -223,14 +224,17 @@ sorted_pairs sort_between_ranks(group_state& state, const sort_request& request,
   } else {
     pack_parts(std::uint32_t{});
   }
+  return packed;
+}
 
+/// Each group of rows travels while the one before is sorted. Returns where groups begin in this rank's rows, and where
+/// the last one ends.
+std::vector<std::uint64_t> move_and_sort(group_state& state, const sort_request& request,
+                                         std::span<const const_records> arrays, const packed_rows& packed,
+                                         std::uint64_t groups, const sorted_pairs& out) {
   const std::uint64_t share = out.where.count(state.rank);
-  const auto own = [&](const const_records& of) {
-    return owned_records{buffer(state.ctx, share * of.record_bytes), share, of.record_bytes};
-  };
-  if (request.wants_keys) out.keys = own(request.keys);
-  for (const const_records& values : request.values) out.values.push_back(own(values));
   std::uint64_t sorted = 0;
+  std::vector<std::uint64_t> begins{0};
   auto next = std::make_unique<moved_group>(state, packed, arrays, groups, 0);
   for (std::uint64_t g = 0; g < groups; ++g) {
     const auto here = std::move(next);
@@ -239,9 +243,46 @@ sorted_pairs sort_between_ranks(group_state& state, const sort_request& request,
     if (sorted + here->count() > share) throw error(error_code::internal, "sort: more rows than a rank's share came");
     sort_group(state, *here, request, out, sorted);
     sorted += here->count();
+    begins.push_back(sorted);
   }
   if (sorted != share) throw error(error_code::internal, "sort: fewer rows than a rank's share came");
-  return out;
+  return begins;
+}
+
+}  // namespace
+
+sorted_pairs sort_between_ranks(group_state& state, const sort_request& request,
+                                std::span<const std::uint64_t> counts) {
+  const std::uint64_t mine = request.keys.count;
+  const std::uint64_t rows = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+  std::vector<const_records> arrays{request.keys};
+  arrays.insert(arrays.end(), request.values.begin(), request.values.end());
+  std::uint64_t row_bytes = 0;
+  for (const const_records& array : arrays) row_bytes += array.record_bytes;
+  sorted_pairs out;
+  out.where = layout::even(rows, state.size);
+  if (state.goes_by_primitives && state.size == 1 && request.first_left_out == 0) {
+    take_memory(state, request, mine, out);
+    sort_arrays(state.ctx, arrays, request.key, outputs(request, out, 0, mine));
+    wait_for_queue(state);
+    return out;
+  }
+  const std::uint64_t groups = groups_of(state, rows, row_bytes);
+  if (!state.goes_by_primitives) {
+    const packed_rows packed = pack_rows(state, request, arrays, rows, groups, out.where);
+    take_memory(state, request, out.where.count(state.rank), out);
+    move_and_sort(state, request, arrays, packed, groups, out);
+    return out;
+  }
+  for (bool may_skip = request.wants_keys;; may_skip = false) {
+    out = {};
+    const primitive_parts parts = pack_by_primitives(state, request, arrays, rows, groups, may_skip);
+    out.where = parts.where;
+    take_memory(state, request, out.where.count(state.rank), out);
+    const std::vector<std::uint64_t> begins = move_and_sort(state, request, arrays, parts.packed, groups, out);
+    wait_for_queue(state);
+    if (!parts.skips_bits || is_in_order(state, out.keys, request.key, begins)) return out;
+  }
 }
 
 namespace {

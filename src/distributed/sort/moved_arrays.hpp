@@ -13,10 +13,22 @@ struct sort_request {
   std::vector<const_records> values;
   balance parts = balance::exact;
   bool wants_keys = true;
+  /// Rows whose key is this number or a higher one are left out; 0: none are. Only of groups that go by primitives.
+  std::uint64_t first_left_out = 0;
 };
 
 /// Sorts checked arrays; collective, amid a call. @param counts  rows of each rank
 sorted_pairs sort_between_ranks(group_state& state, const sort_request& request, std::span<const std::uint64_t> counts);
+
+/// Local rows in the order of parts, array by array. Each rank of the result has as many parts, which follow one
+/// another.
+struct packed_rows {
+  std::vector<message_buffer> arrays;
+  std::vector<std::uint64_t> offsets;  ///< of each part
+};
+
+/// Where the parts of the sorted whole begin, without the first: `groups` for each rank.
+std::vector<std::uint64_t> inner_positions(const layout& rows, std::uint64_t groups);
 
 /// A number for a key, which differs where keys differ.
 std::uint64_t fingerprint(const sort_key& key) noexcept;

@@ -1,5 +1,7 @@
 #include <sheaf/distributed/split.hpp>
 
+#include <numeric>
+
 #include <sheaf/gather.hpp>
 
 #include "distributed/collectives.hpp"
@@ -83,15 +85,97 @@ good_records good_of(group_state& state, const_records in, const split_key& key,
   return good;
 }
 
-std::vector<std::uint64_t> offsets_of(group_state& state, const_records keys, const key_layout& layout,
-                                      std::uint64_t categories) {
-  std::vector<std::uint64_t> offsets(categories + 1);
-  const narrow_keys category(keys, layout);
-  for (std::uint64_t i = 0; i < keys.count; ++i) ++offsets[category(i)];
-  all_add(state, offsets);
+/// Offsets from this rank's numbers of records, with one number more.
+std::vector<std::uint64_t> offsets_of(group_state& state, std::vector<std::uint64_t> counts) {
+  all_add(state, counts);
   std::uint64_t sum = 0;
-  for (std::uint64_t& offset : offsets) sum += std::exchange(offset, sum);
-  return offsets;
+  for (std::uint64_t& count : counts) sum += std::exchange(count, sum);
+  return counts;
+}
+
+std::vector<std::uint64_t> counts_of_keys(const_records keys, const key_layout& layout, std::uint64_t categories) {
+  std::vector<std::uint64_t> counts(categories + 1);
+  const narrow_keys category(keys, layout);
+  for (std::uint64_t i = 0; i < keys.count; ++i) ++counts[category(i)];
+  return counts;
+}
+
+/// Numbers of records by the offsets of their order. No category is bad.
+std::vector<std::uint64_t> counts_by_primitives(group_state& state, const_records in, const split_key& key) {
+  split_key of_keys = key;
+  if (key.from != split_key::kind::category)
+    of_keys = split_key::of(key.from == split_key::kind::record_bits ? in : key.keys, key.bits);
+  std::vector<std::uint64_t> counts(of_keys.categories + 1);
+  if (in.count == 0) return counts;
+  const bool are_many = in.count >> 32 != 0;
+  const buffer order(state.ctx, in.count * (are_many ? 8 : 4));
+  const buffer offsets(state.ctx, counts.size() * sizeof(std::uint64_t));
+  sheaf::split_gather_index(state.ctx, of_keys,
+                            index_output(order.data(), in.count, are_many ? index_type::u64 : index_type::u32),
+                            std::span(offsets.as<std::uint64_t>(), counts.size()));
+  copy_bytes(state.ctx, counts.data(), offsets.data(), offsets.size());
+  for (std::size_t c = 0; c + 1 < counts.size(); ++c) counts[c] = counts[c + 1] - counts[c];
+  counts.back() = 0;
+  return counts;
+}
+
+/// Reports the first bad category, and counts the good ones if `counts` has room for them: reads them piece by piece.
+void look_at_categories(group_state& state, const split_key& key, std::uint64_t first, std::uint64_t call,
+                        std::vector<std::uint64_t>& counts) {
+  constexpr std::uint64_t piece_bytes = std::uint64_t{1} << 24;
+  const const_records& all = key.keys;
+  const std::uint64_t rows = std::max<std::uint64_t>(1, piece_bytes / std::max<std::uint64_t>(1, all.stride_bytes));
+  const key_layout layout = layout_of(sort_key{field_of(key)});
+  std::vector<std::byte> piece;
+  for (std::uint64_t begin = 0; begin < all.count; begin += rows) {
+    const std::uint64_t count = std::min(rows, all.count - begin);
+    const const_records part(all.data + begin * all.stride_bytes, count, all.record_bytes, all.stride_bytes);
+    piece.resize(primitives::extent(part));
+    copy_bytes(state.ctx, piece.data(), part.data, piece.size());
+    const narrow_keys categories(const_records(piece.data(), count, all.record_bytes, all.stride_bytes), layout);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const std::uint64_t category = categories(i);
+      if (category < key.categories) {
+        if (!counts.empty()) ++counts[category];
+        continue;
+      }
+      state.keep_first({.call = call,
+                        .position = first + begin + i,
+                        .value = category,
+                        .limit = key.categories,
+                        .wording = &primitives::category_wording});
+    }
+  }
+}
+
+/// A sort leaves out the records of bad categories, which are its last ones: primitives would report them by their
+/// local positions.
+split_records split_by_primitives(group_state& state, const_records in, const split_key& key, balance parts,
+                                  bool with_offsets, const std::vector<call_header>& headers, std::uint64_t call) {
+  const std::vector<std::uint64_t> counts = counts_of(headers);
+  const bool is_of_record = key.from == split_key::kind::record_bits;
+  sort_request request{in, sort_key{field_of(key)}, {}, parts, true};
+  if (!is_of_record) {
+    request.keys = key.keys;
+    request.values = {in};
+    request.wants_keys = false;
+  }
+  const bool can_be_bad = key.from == split_key::kind::category && key.categories >> (8 * key.keys.record_bytes) == 0;
+  if (can_be_bad) request.first_left_out = key.categories;
+  sorted_pairs sorted = sort_between_ranks(state, request, counts);
+  split_records out;
+  out.rows = std::move(is_of_record ? sorted.keys : sorted.values.front());
+  out.where = std::move(sorted.where);
+  const bool has_bad = out.where.count() < std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+  std::vector<std::uint64_t> mine;
+  if (has_bad) {
+    if (with_offsets) mine.resize(key.categories + 1);
+    look_at_categories(state, key, first_position(state, headers), call, mine);
+  } else if (with_offsets) {
+    mine = counts_by_primitives(state, in, key);
+  }
+  if (with_offsets) out.offsets = offsets_of(state, std::move(mine));
+  return out;
 }
 
 }  // namespace
@@ -114,10 +198,11 @@ split_records split(const group& ranks, const_records in, const split_key& key, 
                            key.categories == 0 ? "2^33 or more" : fmt::to_string(key.categories), most_counted);
       }
     });
+    if (state.goes_by_primitives) return split_by_primitives(state, in, key, parts, with_offsets, headers, call);
     const good_records good = good_of(state, in, key, first_position(state, headers), call);
     const sort_key by{field_of(key)};
     split_records out;
-    if (with_offsets) out.offsets = offsets_of(state, good.keys, layout_of(by), key.categories);
+    if (with_offsets) out.offsets = offsets_of(state, counts_of_keys(good.keys, layout_of(by), key.categories));
     const std::vector<std::uint64_t> counts = all_gather(state, good.in.count);
     if (key.from == split_key::kind::record_bits) {
       sorted_pairs sorted = sort_between_ranks(state, {good.in, by, {}, parts, true}, counts);
