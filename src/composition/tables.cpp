@@ -1,8 +1,9 @@
 #include "core/composition.hpp"
 #include "plan/store/profile_files.hpp"
 #include "primitives/backends.hpp"
+#include "primitives/sparse/rank_steps.hpp"
 
-// The one place that knows all backends: the two tables of them, and what core calls of the layers above it.
+// The one place that knows all backends: the tables of them, and what core calls of the layers above it.
 namespace sheaf {
 
 namespace core {
@@ -69,6 +70,14 @@ std::span<const variant_tables* const> variants_of_backends() noexcept {
 #endif
   };
   return table;
+}
+
+const rank_steps& rank_steps_of(backend_kind backend) {
+  if (backend == backend_kind::cpu) return cpu::steps_of_rank;
+#if SHEAF_HAS_CUDA
+  if (backend == backend_kind::cuda) return cuda::steps_of_rank;
+#endif
+  throw error(error_code::internal, "this backend has no steps of systems between ranks");
 }
 
 }  // namespace primitives
