@@ -38,7 +38,7 @@ constexpr std::uint64_t piece_entries = 1024;  ///< of a long row, summed by one
 
 constexpr unsigned window_places = 256;  ///< that a warp reads at once where it takes several rows
 
-/// How rows are summed. What decides the order of sums follows from the sizes of the matrix alone.
+/// How rows are summed. What decides the order of sums follows from the sizes of the whole matrix alone.
 struct rows_decision {
   std::uint32_t rows_of_warp = 0;   ///< that a warp takes at once; 0: rows are a warp's each
   std::uint64_t long_entries = 0;   ///< rows from these entries on are left to warps, piece by piece
