@@ -55,9 +55,7 @@ void sum_block(const rank_system& s, const vector_kernels& kernels, rank_sums wh
       kernels.step_direction(s.p, s.r, s.inverse, 0, at);
       break;
     case rank_sums::curvature: to[0] = kernels.dot(s.p, s.q, at); break;
-    case rank_sums::residual:
-      keep(kernels.step_residual(s.r, s.q, s.inverse, s.state->steps.alpha(), at));
-      break;
+    case rank_sums::residual: keep(kernels.step_residual(s.r, s.q, s.inverse, s.state->steps.alpha(), at)); break;
     case rank_sums::confirmation: keep(kernels.sums_of_residual(s.r, s.inverse, at)); break;
     case rank_sums::result: keep(kernels.sums_of_residual(s.q, s.inverse, at)); break;
   }
@@ -86,8 +84,7 @@ void step_vectors(const context& ctx, const rank_system& system) {
   if (state.has_step == 0 && state.has_direction == 0) return;
   const vector_kernels& kernels = vector_kernels_of(system.product);
   for_blocks(ctx, system, [&](value_range_of_block at) {
-    if (state.has_step != 0)
-      kernels.step_solution(system.x[state.from], system.x[state.to], system.p, state.alpha, at);
+    if (state.has_step != 0) kernels.step_solution(system.x[state.from], system.x[state.to], system.p, state.alpha, at);
     if (state.has_direction != 0) kernels.step_direction(system.p, system.r, system.inverse, state.beta, at);
   });
 }

@@ -106,7 +106,7 @@ struct rank_system {
   void* r = nullptr;
   void* p = nullptr;
   void* q = nullptr;
-  void* inverse = nullptr;  ///< of the diagonal, with has_jacobi
+  void* inverse = nullptr;        ///< of the diagonal, with has_jacobi
   std::uint64_t first_block = 0;  ///< of this rank's rows, among all
   std::uint64_t blocks = 0;
   std::uint64_t all_blocks = 0;

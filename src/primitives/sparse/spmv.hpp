@@ -11,8 +11,8 @@ enum class csr_call : std::uint8_t { spmv, prepare_spmv, conjugate_gradient, spm
 
 /// What is known of a matrix of which a problem's rows are a part, as one rank has it.
 struct whole_matrix {
-  std::uint64_t rows = 0;     ///< 0: the problem's rows are the whole
-  std::uint64_t entries = 0;  ///< of its rows
+  std::uint64_t rows = 0;         ///< 0: the problem's rows are the whole
+  std::uint64_t entries = 0;      ///< of its rows
   std::uint64_t longest_row = 0;  ///< most entries of one of the problem's rows
 
   friend bool operator==(const whole_matrix&, const whole_matrix&) = default;

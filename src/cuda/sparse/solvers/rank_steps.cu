@@ -184,8 +184,7 @@ void sum(const context& ctx, const rank_system& system, rank_sums what) {
     switch (what) {
       case rank_sums::start_values: return queue_over_tiles(ctx, sum_start_values<value>, v, to);
       case rank_sums::curvature: return queue_over_tiles(ctx, sum_curvature_of_blocks<value>, v, state, to);
-      case rank_sums::residual:
-        return queue_over_tiles(ctx, step_residual_of_blocks<sum, value>, v, state, count, to);
+      case rank_sums::residual: return queue_over_tiles(ctx, step_residual_of_blocks<sum, value>, v, state, count, to);
       default: {
         const bool starts = what == rank_sums::start_residual;
         const value* const residual = what == rank_sums::result ? v.q : v.r;
