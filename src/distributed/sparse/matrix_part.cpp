@@ -156,7 +156,7 @@ void matrix_part::find_runs(const std::vector<bool>& has_remote_column) {
     if (!runs_.empty() && runs_.back().is_interior == is_interior) {
       runs_.back().last = last;
     } else {
-      runs_.push_back({first, last, is_interior});
+      runs_.push_back({.first = first, .last = last, .is_interior = is_interior});
     }
   };
   const std::uint64_t blocks = has_remote_column.size();
@@ -189,6 +189,7 @@ void matrix_part::find_halo(group_state& state, const csr_view& a, std::uint64_t
       }
     }
     find_runs(has_remote);
+    for (run_of_rows& run : runs_) run.places = entries - rows.begin(run.first);
     for (const run_of_rows& run : runs_) {
       if (run.is_interior || run.first == run.last) continue;
       for (std::uint64_t place = rows.begin(run.first), end = rows.end(run.last - 1); place < end; ++place) {
@@ -258,6 +259,7 @@ void matrix_part::multiply_runs(const context& ctx, bool interior, const void* x
   for (const run_of_rows& run : runs_) {
     if (run.is_interior != interior) continue;
     problem.rows = run.last - run.first;
+    problem.whole.places = run.places;
     const index_span begins(static_cast<const std::byte*>(a_.row_begins.data) + run.first * bytes(a_.row_begins.type),
                             problem.rows + 1, a_.row_begins.type);
     const csr_view part(problem.rows, problem.columns, begins,

@@ -40,6 +40,7 @@ class matrix_part {
     std::uint64_t first;
     std::uint64_t last;
     bool is_interior;
+    std::uint64_t places = 0;  ///< from the first row's first to the end of the arrays
   };
   /// A list where the context works.
   struct index_list {

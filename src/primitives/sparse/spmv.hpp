@@ -9,11 +9,12 @@ namespace sheaf::primitives {
 /// The call that reads a matrix.
 enum class csr_call : std::uint8_t { spmv, prepare_spmv, conjugate_gradient, spmm, prepare_spmm };
 
-/// What is known of a matrix of which a problem's rows are a part, as one rank has it.
+/// What is known of a matrix of which a problem's rows are a part.
 struct whole_matrix {
   std::uint64_t rows = 0;         ///< 0: the problem's rows are the whole
   std::uint64_t entries = 0;      ///< of its rows
   std::uint64_t longest_row = 0;  ///< most entries of one of the problem's rows
+  std::uint64_t places = 0;  ///< of the problem's arrays, from its first row on; columns before may be of another x
 
   friend bool operator==(const whole_matrix&, const whole_matrix&) = default;
 };

@@ -48,7 +48,10 @@ rows_decision decide_rows(const spmv_problem& problem, core::scratch_offsets& pl
       problem.pattern.shape == access_pattern::kind::random && problem.columns * problem.value_bytes() > l1_bytes;
   decision.long_entries = std::max(decision.rows_of_warp == 0 ? least_long_entries_of_warps : least_long_entries,
                                    (whole_entries(problem) >> log2_most_long_rows) + 1);
-  if (problem.is_part()) longest_row = problem.whole.longest_row;
+  if (problem.is_part()) {
+    longest_row = problem.whole.longest_row;
+    decision.has_few_places = decision.rows_of_warp > 0 && problem.whole.places < window_places;
+  }
   decision.has_long_rows = std::min(problem.entries, longest_row) >= decision.long_entries;
   if (problem.has_row_ends || !decision.has_long_rows) return decision;
   // Rows that do not overlap are at most as many as their least length goes into the entries.

@@ -64,7 +64,7 @@ void queue_rows(const context& ctx, const rows_decision& decision, const product
     }
   } else {
     const auto log2_rows = static_cast<unsigned>(std::countr_zero(decision.rows_of_warp));
-    if (args.entries < window_places) {
+    if (decision.has_few_places) {
       launch(ctx, sum_few_places<Gathered, Sum, Value, Column>, ceil_div(args.rows.rows, warps_of_a_block), args,
              gathered, log2_rows);
       return;
