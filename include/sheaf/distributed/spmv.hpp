@@ -56,12 +56,11 @@ class SHEAF_API prepared_spmv {
 /// call on a group may throw. Takes a column number of 4 bytes for each entry, or of 8 on ranks that need 2^32 columns
 /// or more. The host inspects the matrix, with one thread: on CUDA it copies offsets and columns from the device, which
 /// takes as much host memory for as long as the call, and column numbers back. Values stay where they are, unless rows
-/// have ends of their own: then they are copied. An inspection costs some hundreds of products on a GPU.
+/// have ends of their own: then they are copied. On a GPU a product takes far less time than that.
 SHEAF_API prepared_spmv prepare_spmv(const group& ranks, const csr_view& a, const layout& rows, const layout& columns,
                                      spmv_sums sums = spmv_sums::as_values);
 
-/// One product: a preparation and its run, which on CUDA costs some hundreds of products; prepare_spmv is for more than
-/// one. @throws what these throw, a fault of the matrix too
+/// One product: a preparation and its run. @throws what these throw, a fault of the matrix too
 SHEAF_API void spmv(const group& ranks, const csr_view& a, const layout& rows, const layout& columns, const_values x,
                     values y, const spmv_options& options = {});
 
