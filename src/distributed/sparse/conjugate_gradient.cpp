@@ -99,6 +99,7 @@ class distributed_solver {
     look();
     if (now_.b_is_zero != 0) {
       if (vector_bytes_ > 0) state_.ctx.state().fill(x_, 0, vector_bytes_);
+      look();
       watch_.report(0, 0, now_.steps.target());
       return named(now_.steps.summary(0));
     }
@@ -112,20 +113,16 @@ class distributed_solver {
     report();
     if (!now_.steps.is_done() && asks_to_stop()) now_.steps.end(stop_reason::stopped);
     while (!now_.steps.is_done()) iterate();
-    double residual = now_.steps.norm();
-    if (!now_.steps.is_confirmed()) {
-      make_residual(system_.x[now_.steps.result()], system_.q);
+    const primitives::conjugate_gradient_steps steps = now_.steps;  // which a progress function may have ended
+    double residual = steps.norm();
+    if (!steps.is_confirmed()) {
+      make_residual(system_.x[steps.result()], system_.q);
       add(rank_sums::result);
-      const int result = now_.steps.result();
-      const auto steps = now_.steps;
       look();
-      now_.steps = steps;  // which a progress function may have ended
       residual = now_.residual;
-      copy(system_.x[result], x_);
-    } else {
-      copy(system_.x[now_.steps.result()], x_);
     }
-    return named(now_.steps.summary(residual));
+    copy(system_.x[steps.result()], x_);
+    return named(steps.summary(residual));
   }
 
  private:
