@@ -4,6 +4,7 @@
 
 #include "distributed/collectives.hpp"
 #include "distributed/sparse/checks.hpp"
+#include "primitives/sparse/conjugate_gradient.hpp"
 #include "primitives/sparse/rank_steps.hpp"
 
 namespace sheaf::distributed {
@@ -14,8 +15,7 @@ using primitives::conjugate_gradient_watch;
 using primitives::rank_state;
 using primitives::rank_sums;
 
-constexpr std::string_view call_name = "conjugate_gradient";
-constexpr std::string_view variant_name = "distributed";
+constexpr std::string_view distributed_variant = "distributed";
 
 static_assert(system_block_rows == primitives::rank_block_rows);
 
@@ -209,7 +209,7 @@ class distributed_solver {
 
   void copy(const void* from, void* to) const { copy_bytes(state_.ctx, to, from, vector_bytes_); }
   static conjugate_gradient_result named(conjugate_gradient_result result) {
-    result.variant = variant_name;
+    result.variant = distributed_variant;
     return result;
   }
 
@@ -232,26 +232,32 @@ class distributed_solver {
 
 void require_system(const group_state& state, const csr_view& a, const layout& rows, const_values b, values x,
                     const conjugate_gradient_options& options) {
-  primitives::require_enumerator(call_name, "sums", options.sums, spmv_sums::f64);
-  primitives::require_enumerator(call_name, "preconditioner", options.preconditioner, preconditioner::jacobi);
+  primitives::require_enumerator(primitives::conjugate_gradient_call, "sums", options.sums, spmv_sums::f64);
+  primitives::require_enumerator(primitives::conjugate_gradient_call, "preconditioner", options.preconditioner,
+                                 preconditioner::jacobi);
   if (!(options.tolerance >= 0))
-    primitives::refuse("{}: the tolerance is {}, not 0 or more", call_name, options.tolerance);
+    primitives::refuse("{}: the tolerance is {}, not 0 or more", primitives::conjugate_gradient_call,
+                       options.tolerance);
   if (!(options.absolute_tolerance >= 0)) {
-    primitives::refuse("{}: the absolute tolerance is {}, not 0 or more", call_name, options.absolute_tolerance);
+    primitives::refuse("{}: the absolute tolerance is {}, not 0 or more", primitives::conjugate_gradient_call,
+                       options.absolute_tolerance);
   }
-  if (options.progress_interval == 0) primitives::refuse("{}: the progress interval is 0, not 1 or more", call_name);
-  if (options.diagonal.count != 0) primitives::refuse("{}: a diagonal is given, but the matrix has its own", call_name);
-  require_matrix(call_name, state, a, rows, rows);
+  if (options.progress_interval == 0)
+    primitives::refuse("{}: the progress interval is 0, not 1 or more", primitives::conjugate_gradient_call);
+  if (options.diagonal.count != 0)
+    primitives::refuse("{}: a diagonal is given, but the matrix has its own", primitives::conjugate_gradient_call);
+  require_matrix(primitives::conjugate_gradient_call, state, a, rows, rows);
   for (int r = 0; r < state.size; ++r) {
     if (rows.count(r) == 0 || rows.begin(r) % system_block_rows == 0) continue;
-    primitives::refuse("{}: part {} of the rows begins at row {}, not at a multiple of {}", call_name, r, rows.begin(r),
-                       system_block_rows);
+    primitives::refuse("{}: part {} of the rows begins at row {}, not at a multiple of {}",
+                       primitives::conjugate_gradient_call, r, rows.begin(r), system_block_rows);
   }
-  require_vector(call_name, state, "b", b, a.rows, a.values.type);
-  require_vector(call_name, state, "x", x, a.rows, a.values.type);
+  require_vector(primitives::conjugate_gradient_call, state, "b", b, a.rows, a.values.type);
+  require_vector(primitives::conjugate_gradient_call, state, "x", x, a.rows, a.values.type);
   const std::uint64_t vector_bytes = a.rows * bytes(a.values.type);
-  primitives::require_no_overlap(call_name, x.data, vector_bytes, "x", b.data, vector_bytes, "b");
-  primitives::require_apart(call_name, x, "x", a);
+  primitives::require_no_overlap(primitives::conjugate_gradient_call, x.data, vector_bytes, "x", b.data, vector_bytes,
+                                 "b");
+  primitives::require_apart(primitives::conjugate_gradient_call, x, "x", a);
 }
 
 conjugate_gradient_goals goals_of(const conjugate_gradient_options& options, value_type value, std::uint64_t rows) {
@@ -283,7 +289,8 @@ conjugate_gradient_result conjugate_gradient(const group& ranks, const csr_view&
                                    {"keeps_last", options.keeps_last ? 1U : 0U}};
     const std::uint64_t shared[] = {options.history != nullptr || options.progress ? 1U : 0U,
                                     options.progress ? options.progress_interval : never};
-    const auto headers = state.agree(call_name, agreed, shared, [&] { require_system(state, a, rows, b, x, options); });
+    const auto headers = state.agree(primitives::conjugate_gradient_call, agreed, shared,
+                                     [&] { require_system(state, a, rows, b, x, options); });
     told_ranks told;
     for (const call_header& header : headers) {
       told.any = told.any || header.shared[0] != 0;
