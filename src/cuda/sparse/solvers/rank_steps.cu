@@ -202,7 +202,7 @@ void take(const context& ctx, const rank_system& system, rank_sums what) {
                 system.goals, system.state);
 }
 
-void step_vectors(const context& ctx, const rank_system& system) {
+void queue_step(const context& ctx, const rank_system& system) {
   if (system.blocks == 0) return;
   const device_scope scope(ctx.device());
   with_product_types(system.product, [&]<class Types>(Types) {
@@ -214,6 +214,6 @@ void step_vectors(const context& ctx, const rank_system& system) {
 
 }  // namespace
 
-constinit const primitives::rank_steps steps_of_rank{read_diagonal, sum, take, step_vectors};
+constinit const primitives::rank_steps steps_of_rank{read_diagonal, sum, take, queue_step};
 
 }  // namespace sheaf::cuda
