@@ -2,8 +2,9 @@
 #include "plan/store/profile_files.hpp"
 #include "primitives/backends.hpp"
 #include "primitives/ranks/steps.hpp"
+#include "primitives/sparse/rank_steps.hpp"
 
-// The one place that knows all backends: the two tables of them, their steps between ranks, and what core calls of the
+// The one place that knows all backends: the tables of them, their steps between ranks, and what core calls of the
 // layers above it.
 namespace sheaf {
 
@@ -79,6 +80,14 @@ const routing_steps& routing_steps_of(backend_kind backend) noexcept {
 #endif
   static_cast<void>(backend);
   return cpu::steps_of_routing;
+}
+
+const rank_steps& rank_steps_of(backend_kind backend) {
+  if (backend == backend_kind::cpu) return cpu::steps_of_rank;
+#if SHEAF_HAS_CUDA
+  if (backend == backend_kind::cuda) return cuda::steps_of_rank;
+#endif
+  throw error(error_code::internal, "this backend has no steps of systems between ranks");
 }
 
 }  // namespace primitives

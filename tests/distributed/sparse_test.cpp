@@ -3,79 +3,40 @@
 
 #include <sheaf/distributed/conjugate_gradient.hpp>
 
+#include "distributed/devices/sparse.hpp"
+#include "distributed/matrices.hpp"
 #include "distributed/ranks.hpp"
+#include "distributed/state.hpp"
 
 namespace sheaf::tests::distributed_sparse_test {
 namespace {
 
 using namespace distributed;
 
-/// A whole matrix, and a rank's part of it.
-template <class Value, class Column = std::uint32_t, class Offset = std::uint64_t>
-struct matrix {
-  std::uint64_t columns = 0;
-  std::vector<Offset> offsets{0};
-  std::vector<Column> column_of;
-  std::vector<Value> value_of;
-
-  std::uint64_t rows() const { return offsets.size() - 1; }
-  csr_view view() const { return {rows(), columns, offsets, column_of, value_of}; }
-  matrix part(const layout& of, int rank) const {
-    matrix out;
-    out.columns = columns;
-    const auto begin = static_cast<std::size_t>(of.begin(rank));
-    const auto end = static_cast<std::size_t>(of.end(rank));
-    for (std::size_t r = begin; r < end; ++r)
-      out.offsets.push_back(static_cast<Offset>(offsets[r + 1] - offsets[begin]));
-    out.column_of.assign(column_of.begin() + static_cast<std::ptrdiff_t>(offsets[begin]),
-                         column_of.begin() + static_cast<std::ptrdiff_t>(offsets[end]));
-    out.value_of.assign(value_of.begin() + static_cast<std::ptrdiff_t>(offsets[begin]),
-                        value_of.begin() + static_cast<std::ptrdiff_t>(offsets[end]));
-    return out;
+/// Has a group go the way of devices.
+class by_primitives {
+ public:
+  explicit by_primitives(const group& ranks) : state_(ranks.state()), before_(state_.goes_by_primitives) {
+    state_.goes_by_primitives = true;
   }
+  by_primitives(const by_primitives&) = delete;
+  by_primitives& operator=(const by_primitives&) = delete;
+  ~by_primitives() { state_.goes_by_primitives = before_; }
+
+ private:
+  group_state& state_;
+  bool before_;
 };
 
-enum class kind { banded, scattered, grid, long_row, empty_rows };
-constexpr kind all_kinds[] = {kind::banded, kind::scattered, kind::grid, kind::long_row, kind::empty_rows};
-
-template <class Value, class Column = std::uint32_t, class Offset = std::uint64_t>
-matrix<Value, Column, Offset> make(kind k, std::uint64_t rows, std::uint64_t columns) {
-  std::mt19937_64 random(rows + 7 * columns);
-  const auto number = [&] { return static_cast<Value>(static_cast<double>(random() % 20001) / 10000 - 1); };
-  matrix<Value, Column, Offset> a;
-  a.columns = columns;
-  for (std::uint64_t r = 0; r < rows; ++r) {
-    std::vector<std::uint64_t> of_row;
-    const std::uint64_t middle = rows == columns ? r : r * columns / rows;
-    if (k == kind::banded) {
-      for (std::uint64_t d = 0; d < 7; ++d) of_row.push_back((middle + columns + 3 - d) % columns);  // descending, too
-    } else if (k == kind::scattered) {
-      for (std::uint64_t i = 0; i < 5; ++i) of_row.push_back(random() % columns);
-    } else if (k == kind::grid) {
-      for (const std::int64_t d : {-100, -10, -1, 0, 1, 10, 100}) {
-        const std::int64_t c = static_cast<std::int64_t>(middle) + d;
-        if (c >= 0 && c < static_cast<std::int64_t>(columns)) of_row.push_back(static_cast<std::uint64_t>(c));
-      }
-    } else if (k == kind::long_row) {
-      for (std::uint64_t i = 0; i < (r == rows / 2 ? 9000U : 2U); ++i) of_row.push_back(random() % columns);
-    } else if (r % 3 == 1) {
-      of_row = {middle, middle, columns - 1};  // repeats
-    }
-    for (const std::uint64_t c : of_row) {
-      a.column_of.push_back(static_cast<Column>(c));
-      a.value_of.push_back(number());
-    }
-    a.offsets.push_back(static_cast<Offset>(a.column_of.size()));
-  }
-  return a;
-}
-
-template <class Value>
-std::vector<Value> vector_of(std::uint64_t count, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  std::vector<Value> all(count);
-  for (Value& v : all) v = static_cast<Value>(static_cast<double>(random() % 200001) / 100000 - 1);
-  return all;
+/// Calls `test` on groups as they are, and then on the same groups by the way of devices.
+void on_ranks_both_ways(const std::function<void(const group&)>& test, const limits& bounds = {}) {
+  on_ranks(
+      [&](const group& ranks) {
+        test(ranks);
+        const by_primitives way(ranks);
+        test(ranks);
+      },
+      bounds);
 }
 
 template <class Value>
@@ -132,7 +93,7 @@ limits grid_of_ranks() {
 
 TEST(DistributedSpmv, HasTheBitsOfOneProcess) {
   for (const limits& bounds : {limits{}, small_rounds(), grid_of_ranks()}) {
-    on_ranks(
+    on_ranks_both_ways(
         [](const group& ranks) {
           for (const kind k : all_kinds) {
             for (const spread s : all_spreads) {
@@ -150,7 +111,7 @@ TEST(DistributedSpmv, HasTheBitsOfOneProcess) {
 }
 
 TEST(DistributedSpmv, MultipliesInteriorRowsWhileTheHaloTravels) {
-  on_ranks([](const group& ranks) {
+  on_ranks_both_ways([](const group& ranks) {
     const auto a = make<double>(kind::grid, 60000, 60000);
     const layout rows = layout::even(60000, ranks.size(), 256);
     const auto mine = a.part(rows, ranks.rank());
@@ -163,7 +124,7 @@ TEST(DistributedSpmv, MultipliesInteriorRowsWhileTheHaloTravels) {
 }
 
 TEST(DistributedSpmv, TakesRowsWithEndsOfTheirOwn) {
-  on_ranks([](const group& ranks) {
+  on_ranks_both_ways([](const group& ranks) {
     // Rows share places: row r has the places from r to r + 4.
     const std::uint64_t n = 600;
     std::vector<std::uint32_t> column(n + 4);
@@ -186,7 +147,7 @@ TEST(DistributedSpmv, TakesRowsWithEndsOfTheirOwn) {
 }
 
 TEST(DistributedSpmv, NamesTheFirstFaultOnEveryRank) {
-  on_ranks([](const group& ranks) {
+  on_ranks_both_ways([](const group& ranks) {
     const auto whole = make<double>(kind::grid, 1000, 1000);
     const layout rows = layout::even(1000, ranks.size());
     const auto x = part_of(vector_of<double>(1000, 1), rows, ranks.rank());
@@ -224,25 +185,6 @@ TEST(DistributedSpmv, NamesTheFirstFaultOnEveryRank) {
   });
 }
 
-/// Symmetric, diagonally dominant.
-template <class Value>
-matrix<Value> system_of(std::uint64_t n, std::uint64_t reach) {
-  matrix<Value> a;
-  a.columns = n;
-  std::mt19937_64 random(n);
-  for (std::uint64_t r = 0; r < n; ++r) {
-    for (const std::int64_t d : {-static_cast<std::int64_t>(reach), std::int64_t{-1}, std::int64_t{0}, std::int64_t{1},
-                                 static_cast<std::int64_t>(reach)}) {
-      const std::int64_t c = static_cast<std::int64_t>(r) + d;
-      if (c < 0 || c >= static_cast<std::int64_t>(n)) continue;
-      a.column_of.push_back(static_cast<std::uint32_t>(c));
-      a.value_of.push_back(d == 0 ? static_cast<Value>(4.01 + static_cast<double>(r % 5)) : Value{-1});
-    }
-    a.offsets.push_back(a.column_of.size());
-  }
-  return a;
-}
-
 template <class Value>
 void check_system(const group& ranks, std::uint64_t n, const conjugate_gradient_options& given, bool starts_at_zero) {
   SCOPED_TRACE(std::to_string(n) + " rows");
@@ -273,7 +215,7 @@ void check_system(const group& ranks, std::uint64_t n, const conjugate_gradient_
 
 TEST(DistributedConjugateGradient, HasTheBitsOfOneProcess) {
   for (const limits& bounds : {limits{}, small_rounds(), grid_of_ranks()}) {
-    on_ranks(
+    on_ranks_both_ways(
         [](const group& ranks) {
           for (const std::uint64_t n : {1, 100, 256, 257, 3000, 20000}) {
             if (n > 3000 && ranks.bounds().message_bytes < 1000) continue;
@@ -300,7 +242,7 @@ TEST(DistributedConjugateGradient, HasTheBitsOfOneProcess) {
 }
 
 TEST(DistributedConjugateGradient, EndsOnAllRanksWhereOneAsks) {
-  on_ranks([](const group& ranks) {
+  on_ranks_both_ways([](const group& ranks) {
     const auto a = system_of<double>(2000, 40);
     const layout rows = layout::even(2000, ranks.size(), system_block_rows);
     const auto mine = a.part(rows, ranks.rank());
@@ -335,6 +277,10 @@ TEST(DistributedConjugateGradient, EndsOnAllRanksWhereOneAsks) {
               "rank 0: conjugate_gradient: part 1 of the rows begins at row " + std::to_string(odd.begin(1)) +
                   ", not at a multiple of 256");
   });
+}
+
+TEST(DistributedSpmv, DoesOnTheCpuWhatItDoesOnDevices) {
+  on_ranks_both_ways([](const group& ranks) { products_on_devices(ranks); });
 }
 
 }  // namespace

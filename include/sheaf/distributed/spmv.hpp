@@ -28,8 +28,11 @@ class SHEAF_API prepared_spmv {
   /// @param x  this rank's values, as many as the layout of columns says, of the type of A's values
   /// @param y  this rank's values, as many as the layout of rows says, likewise; overlaps neither x nor A
   /// @throws error(bad_argument) as sheaf::spmv does, or if ranks disagree; and what every call on a group may throw
-  /// The bits are those of sheaf::spmv of the whole matrix on the CPU, for any number of ranks. The work is done when
-  /// the call returns.
+  /// A row is summed by one rank, in an order that follows from the row and the sizes of the whole matrix alone: y has
+  /// the same bits for any number of ranks and any layout of rows. On the CPU they are those of sheaf::spmv of the whole
+  /// matrix, and the work is done when the call returns. On CUDA they are those of the variant cuda.rows; the call waits
+  /// until values of x have come from other ranks, and returns with the rows that need these queued on the group's
+  /// context.
   void run(const_values x, values y, double alpha = 1, double beta = 0) const;
   const spmv_preparation& report() const noexcept { return report_; }
 
@@ -51,7 +54,9 @@ class SHEAF_API prepared_spmv {
 /// entries of its rank or ends before it begins, or if there is none the entry of the lowest place whose column there
 /// is not; error(bad_argument) as sheaf::spmv does, if the layouts do not fit, or if ranks disagree; and what every
 /// call on a group may throw. Takes a column number of 4 bytes for each entry, or of 8 on ranks that need 2^32 columns
-/// or more.
+/// or more. The host inspects the matrix, with one thread: on CUDA it copies offsets and columns from the device, which
+/// takes as much host memory for as long as the call, and column numbers back. Values stay where they are, unless rows
+/// have ends of their own: then they are copied. On a GPU a product takes far less time than that.
 SHEAF_API prepared_spmv prepare_spmv(const group& ranks, const csr_view& a, const layout& rows, const layout& columns,
                                      spmv_sums sums = spmv_sums::as_values);
 

@@ -5,7 +5,8 @@ namespace sheaf::cpu {
 namespace {
 
 template <class Value, class Column, class Offset>
-void read(const primitives::spmv_problem& p, const csr_view& a, void* diagonal, value_range_of_block at) {
+void read(const primitives::spmv_problem& p, const csr_view& a, void* diagonal, value_range_of_block at,
+          std::uint64_t first_row) {
   const row_places<Offset> rows(a, p.entries);
   const auto* const columns = static_cast<const Column*>(a.column_indices.data);
   const auto* const numbers = static_cast<const Value*>(a.values.data);
@@ -13,7 +14,7 @@ void read(const primitives::spmv_problem& p, const csr_view& a, void* diagonal, 
     Value sum = 0;
     if (rows.is_row(row)) {
       for (std::uint64_t place = rows.begins[row]; place < rows.ends[row]; ++place) {
-        if (columns[place] == row) sum += numbers[place];
+        if (columns[place] == first_row + row) sum += numbers[place];
       }
     }
     static_cast<Value*>(diagonal)[row] = sum;
@@ -22,11 +23,12 @@ void read(const primitives::spmv_problem& p, const csr_view& a, void* diagonal, 
 
 }  // namespace
 
-void read_diagonal(const primitives::spmv_problem& p, const csr_view& a, void* diagonal, value_range_of_block at) {
+void read_diagonal(const primitives::spmv_problem& p, const csr_view& a, void* diagonal, value_range_of_block at,
+                   std::uint64_t first_row) {
   with_index_width(p.column, [&](auto column) {
     with_index_width(p.offset, [&](auto offset) {
-      p.value == value_type::f64 ? read<double, decltype(column), decltype(offset)>(p, a, diagonal, at)
-                                 : read<float, decltype(column), decltype(offset)>(p, a, diagonal, at);
+      p.value == value_type::f64 ? read<double, decltype(column), decltype(offset)>(p, a, diagonal, at, first_row)
+                                 : read<float, decltype(column), decltype(offset)>(p, a, diagonal, at, first_row);
     });
   });
 }

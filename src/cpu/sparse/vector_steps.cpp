@@ -148,9 +148,9 @@ const vector_kernels& vector_kernels_of(const primitives::spmv_problem& p) noexc
   return *with_value_and_sum(p, [](auto value, auto sum) { return &steps<decltype(value), decltype(sum)>::kernels; });
 }
 
-double sum_of_blocks(const double* of_block, std::uint64_t blocks) noexcept {
+double sum_of_blocks(const double* of_block, std::uint64_t blocks, std::uint64_t stride) noexcept {
   lanes sums;
-  for_lanes({0, blocks}, [&](std::uint64_t i, std::uint64_t lane) { sums.sum[lane] += of_block[i]; });
+  for_lanes({0, blocks}, [&](std::uint64_t i, std::uint64_t lane) { sums.sum[lane] += of_block[i * stride]; });
   return sums.total();
 }
 

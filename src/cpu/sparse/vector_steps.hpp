@@ -53,11 +53,13 @@ struct vector_kernels {
 /// Kernels for the values of a product, with its sums.
 const vector_kernels& vector_kernels_of(const primitives::spmv_problem& problem) noexcept;
 
-/// The sum of all blocks.
-double sum_of_blocks(const double* of_block, std::uint64_t blocks) noexcept;
+/// The sum of all blocks, whose sums are `stride` numbers apart.
+double sum_of_blocks(const double* of_block, std::uint64_t blocks, std::uint64_t stride = 1) noexcept;
 
 /// Writes the diagonal of rows [first, last): entries of a place that occur several times are added. Wrong rows and
 /// columns count as absent.
-void read_diagonal(const primitives::spmv_problem& problem, const csr_view& a, void* diagonal, value_range_of_block at);
+/// @param first_row  of the whole matrix that is row 0 here
+void read_diagonal(const primitives::spmv_problem& problem, const csr_view& a, void* diagonal, value_range_of_block at,
+                   std::uint64_t first_row = 0);
 
 }  // namespace sheaf::cpu

@@ -37,7 +37,7 @@ std::vector<mutable_bytes> parts_from(std::byte* data, std::span<const std::uint
 
 template <class Use>
 void routing::for_blocks(Use use) const {
-  core::for_each_task(blocks_, static_cast<std::uint64_t>(state_.ctx.threads()), [&](std::uint64_t block) {
+  core::for_each_task(blocks_, static_cast<std::uint64_t>(state_.host.threads()), [&](std::uint64_t block) {
     use(block, count_ / blocks_ * block + std::min(block, count_ % blocks_),
         count_ / blocks_ * (block + 1) + std::min(block + 1, count_ % blocks_));
   });
@@ -48,8 +48,8 @@ routing::routing(group_state& state, const owner_finder& owners, const list_part
     : state_(state),
       count_(list.entries.count),
       row_bytes_(owners.is_narrow() ? sizeof(std::uint32_t) : sizeof(std::uint64_t)),
-      blocks_(std::clamp<std::uint64_t>(count_ / least_block, 1, static_cast<std::uint64_t>(state.ctx.threads()))),
-      owner_of_entry_(state.ctx, count_ * sizeof(std::uint16_t)),
+      blocks_(std::clamp<std::uint64_t>(count_ / least_block, 1, static_cast<std::uint64_t>(state.host.threads()))),
+      owner_of_entry_(state.host, count_ * sizeof(std::uint16_t)),
       rows_(state, count_ * row_bytes_) {
   count_owners(owners, list, call, wording);
   if (owners.is_narrow()) {

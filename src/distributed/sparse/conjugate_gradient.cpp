@@ -1,74 +1,84 @@
 #include <sheaf/distributed/conjugate_gradient.hpp>
 
-#include <atomic>
-#include <bit>
 #include <cmath>
-#include <cstring>
 
-#include "core/parallel_tasks.hpp"
 #include "distributed/collectives.hpp"
 #include "distributed/sparse/checks.hpp"
-#include "distributed/sparse/vector_steps.hpp"
 #include "primitives/sparse/conjugate_gradient.hpp"
-#include "primitives/sparse/host_matrix.hpp"
+#include "primitives/sparse/rank_steps.hpp"
 
 namespace sheaf::distributed {
 namespace {
 
 using primitives::conjugate_gradient_goals;
-using primitives::conjugate_gradient_steps;
 using primitives::conjugate_gradient_watch;
+using primitives::rank_state;
+using primitives::rank_sums;
 
-constexpr std::string_view call_name = "conjugate_gradient";
-constexpr std::string_view variant_name = "distributed";
+constexpr std::string_view distributed_variant = "distributed";
 
-/// Writes this rank's part of the diagonal; entries of a place that occur several times are added.
-template <class Value>
-void read_diagonal(const primitives::spmv_problem& problem, const csr_view& a, std::uint64_t first_row,
-                   Value* diagonal) {
-  const primitives::host_rows rows(problem, a);
-  const auto* const numbers = static_cast<const Value*>(a.values.data);
-  primitives::with_entries(a.column_indices, [&](const auto* column) {
-    for (std::uint64_t row = 0; row < a.rows; ++row) {
-      Value sum = 0;
-      for (std::uint64_t place = rows.begin(row); place < rows.end(row); ++place) {
-        if (static_cast<std::uint64_t>(column[place]) == first_row + row) sum += numbers[place];
-      }
-      diagonal[row] = sum;
-    }
-  });
-}
+static_assert(system_block_rows == primitives::rank_block_rows);
 
-/// One rank's part of the iteration. What it decides is the same on all ranks, because they have the same sums.
+std::uint64_t blocks_of(std::uint64_t rows) noexcept { return (rows + system_block_rows - 1) / system_block_rows; }
+
+constexpr std::uint64_t never = ~std::uint64_t{0};
+
+/// What all ranks know of who is told of the iteration.
+struct told_ranks {
+  bool any = false;                      ///< some rank has a history or a progress function
+  std::vector<std::uint64_t> intervals;  ///< of ranks that have a progress function
+
+  /// Iterations until the next after which a progress function is called.
+  std::uint64_t until_next(std::uint64_t done) const noexcept {
+    std::uint64_t least = never;
+    for (const std::uint64_t interval : intervals) least = std::min(least, interval - done % interval);
+    return least;
+  }
+};
+
+/// One rank's part of the iteration. The scalars lie where the vectors do, and what is decided by them is the same on
+/// all ranks, because they add the same sums. On a device the host looks at them after a batch of iterations, which all
+/// ranks cut alike.
 class distributed_solver {
  public:
   distributed_solver(group_state& state, const matrix_part& matrix, const csr_view& a, const_values b, values x,
-                     const conjugate_gradient_options& options, bool any_reports)
+                     const conjugate_gradient_options& options, const told_ranks& told)
       : state_(state),
         matrix_(matrix),
         a_(a),
-        options_(options),
-        any_reports_(any_reports),
+        told_(told),
         watch_(options),
-        steps_kernels_(steps_of(b.type, options.sums)),
-        rows_(b.count),
-        width_(bytes(b.type)),
-        blocks_((b.count + system_block_rows - 1) / system_block_rows),
-        all_blocks_((matrix.rows().count() + system_block_rows - 1) / system_block_rows),
-        b_(b.data),
-        r_(state.ctx, rows_ * width_),
-        p_(state.ctx, rows_ * width_),
-        q_(state.ctx, rows_ * width_),
-        x_own_(state.ctx, rows_ * width_),
-        x_other_(state.ctx, options.keeps_last ? 0 : rows_ * width_),
-        inverse_(state.ctx, options.preconditioner == preconditioner::jacobi ? rows_ * width_ : 0),
-        sums_(blocks_ * 3),
-        all_sums_(all_blocks_ * 3) {
+        steps_(primitives::rank_steps_of(state.ctx.backend())),
+        vector_bytes_(b.count * bytes(b.type)),
+        x_(x.data),
+        r_(state.ctx, vector_bytes_),
+        p_(state.ctx, vector_bytes_),
+        q_(state.ctx, vector_bytes_),
+        x_own_(state.ctx, vector_bytes_),
+        x_other_(state.ctx, options.keeps_last ? 0 : vector_bytes_),
+        inverse_(state.ctx, options.preconditioner == preconditioner::jacobi ? vector_bytes_ : 0),
+        sums_(state, blocks_of(matrix.rows().count()) * primitives::most_rank_sums * sizeof(double), state.ctx),
+        scalars_(state.ctx, sizeof(rank_state)) {
     copy(x.data, x_own_.data());
-    x_[0] = x_own_.data();
-    x_[1] = x_other_.data();
-    for (int r = 0; r < state.size; ++r)
-      blocks_of_rank_.push_back((matrix.rows().count(r) + system_block_rows - 1) / system_block_rows);
+    system_.product = matrix.problem();
+    system_.product.column = a.column_indices.type;
+    system_.product.offset = a.row_begins.type;
+    system_.product.entries = a.column_indices.count;
+    system_.product.has_row_ends = a.has_row_ends;
+    system_.has_jacobi = options.preconditioner == preconditioner::jacobi;
+    system_.b = b.data;
+    system_.x[0] = x_own_.data();
+    system_.x[1] = x_other_.data();
+    system_.r = r_.data();
+    system_.p = p_.data();
+    system_.q = q_.data();
+    system_.inverse = inverse_.data();
+    system_.first_block = blocks_of(matrix.rows().begin(state.rank));
+    system_.blocks = blocks_of(b.count);
+    system_.all_blocks = blocks_of(matrix.rows().count());
+    system_.sums = reinterpret_cast<double*>(sums_.data());
+    system_.state = scalars_.as<rank_state>();
+    for (int r = 0; r < state.size; ++r) blocks_of_rank_.push_back(blocks_of(matrix.rows().count(r)));
   }
 
   /// What the caller's functions threw, after run(), which ended on all ranks alike.
@@ -81,227 +91,173 @@ class distributed_solver {
     return nullptr;
   }
 
-  conjugate_gradient_result run(const conjugate_gradient_goals& goals, values x) {
-    const bool has_diagonal = invert_diagonal();
-    const double has_bad_diagonal = has_diagonal ? 0 : 1;
-    for_blocks([&](std::uint64_t block, block_range at) {
-      set(block, 0, steps_kernels_.dot(b_, b_, at));
-      set(block, 1, static_cast<double>(steps_kernels_.nonzeros(b_, at)));
-      set(block, 2, static_cast<double>(steps_kernels_.nonzeros(x_[0], at)));
-    });
-    gather_sums(3);
-    const double b_squared = total(0);
-    const bool b_is_zero = total(1) == 0;
-    const bool x_is_zero = total(2) == 0;
-    conjugate_gradient_steps steps(goals, b_squared);
-    if (b_is_zero) {
-      if (rows_ > 0) std::memset(x.data, 0, rows_ * width_);
-      report(0, 0, steps.target());
-      return named(steps.summary(0));
+  conjugate_gradient_result run(const conjugate_gradient_goals& goals) {
+    system_.goals = goals;
+    copy_bytes(state_.ctx, system_.state, &now_, sizeof now_);
+    if (system_.has_jacobi) steps_.read_diagonal(state_.ctx, system_, a_, matrix_.rows().begin(state_.rank));
+    add(rank_sums::start_values);
+    look();
+    if (now_.b_is_zero != 0) {
+      if (vector_bytes_ > 0) state_.ctx.state().fill(x_, 0, vector_bytes_);
+      look();
+      watch_.report(0, 0, now_.steps.target());
+      return named(now_.steps.summary(0));
     }
-    const bool all_positive = all_max(has_bad_diagonal) == 0;
-    if (x_is_zero) {
-      copy(b_, r_.data());
+    if (now_.x_is_zero != 0) {
+      copy(system_.b, system_.r);
     } else {
-      make_residual(x_[0], r_.data());
+      make_residual(system_.x[0], system_.r);
     }
-    residual_sums sums = sums_of(r_.data());
-    each_block([&](block_range at) { steps_kernels_.step_direction(p_.data(), r_.data(), inverse(), 0, at); });
-    steps.start(b_squared, sums.squared, all_positive ? sums.with_z : 0);
-    if (!all_positive && !steps.is_done()) steps.end(stop_reason::not_positive_definite);
-    report(0, steps.norm(), steps.target());
-    if (!steps.is_done() && asks_to_stop()) steps.end(stop_reason::stopped);
-    while (!steps.is_done()) step(steps);
+    add(rank_sums::start_residual);
+    look();
+    report();
+    if (!now_.steps.is_done() && asks_to_stop()) now_.steps.end(stop_reason::stopped);
+    while (!now_.steps.is_done()) iterate();
+    const primitives::conjugate_gradient_steps steps = now_.steps;  // which a progress function may have ended
     double residual = steps.norm();
     if (!steps.is_confirmed()) {
-      make_residual(x_[steps.result()], q_.data());
-      residual = std::sqrt(sums_of(q_.data()).squared);
+      make_residual(system_.x[steps.result()], system_.q);
+      add(rank_sums::result);
+      look();
+      residual = now_.residual;
     }
-    copy(x_[steps.result()], x.data);
+    copy(system_.x[steps.result()], x_);
     return named(steps.summary(residual));
   }
 
  private:
-  template <class Work>
-  void for_blocks(Work work) const {
-    constexpr std::uint64_t blocks_of_task = 64;
-    core::for_each_task(
-        (blocks_ + blocks_of_task - 1) / blocks_of_task, static_cast<std::uint64_t>(state_.ctx.threads()),
-        [&](std::uint64_t task) {
-          const std::uint64_t end = std::min(blocks_, (task + 1) * blocks_of_task);
-          for (std::uint64_t block = task * blocks_of_task; block < end; ++block) {
-            work(block, block_range{block * system_block_rows, std::min(rows_, (block + 1) * system_block_rows)});
-          }
-        });
-  }
-  template <class Work>
-  void each_block(Work work) const {
-    for_blocks([&](std::uint64_t, block_range at) { work(at); });
+  /// Sums of this rank's blocks, those of all ranks, and what follows from them.
+  void add(rank_sums what) {
+    steps_.sum(state_.ctx, system_, what);
+    gather_sums(system_.count_of(what));
+    steps_.take(state_.ctx, system_, what);
   }
 
-  void set(std::uint64_t block, std::uint64_t sum, double value) noexcept { sums_[sum * blocks_ + block] = value; }
-
-  /// Brings the first sums of all blocks to all ranks.
+  /// Brings the sums of all blocks to all ranks.
   void gather_sums(std::uint64_t count) {
+    const std::uint64_t block_bytes = count * sizeof(double);
     std::vector<std::uint64_t> lengths;
-    for (const std::uint64_t blocks : blocks_of_rank_) lengths.push_back(blocks * count * sizeof(double));
-    gathered_.resize(all_blocks_ * count);
-    gather_parts(state_, std::as_bytes(std::span(sums_).first(blocks_ * count)), lengths,
-                 reinterpret_cast<std::byte*>(gathered_.data()));
-    // Ranks send one sum of all of their blocks behind another; here each sum's blocks lie side by side.
-    std::uint64_t from = 0;
-    std::uint64_t first = 0;
-    for (const std::uint64_t blocks : blocks_of_rank_) {
-      for (std::uint64_t s = 0; s < count; ++s, from += blocks)
-        std::copy_n(gathered_.data() + from, blocks, all_sums_.data() + s * all_blocks_ + first);
-      first += blocks;
+    for (const std::uint64_t blocks : blocks_of_rank_) lengths.push_back(blocks * block_bytes);
+    const std::vector<std::uint64_t> begins = begins_of(lengths);
+    const auto rank = static_cast<std::size_t>(state_.rank);
+    if (!state_.goes_by_primitives) {
+      return gather_parts(state_, {sums_.data() + begins[rank], lengths[rank]}, lengths, sums_.data());
     }
-  }
-  double total(std::uint64_t sum) const noexcept {
-    return sum_of_blocks(all_sums_.data() + sum * all_blocks_, all_blocks_);
-  }
-  double all_max(double mine) {
-    std::vector<double> all(static_cast<std::size_t>(state_.size));
-    all_gather(state_, &mine, sizeof mine, all.data());
-    return *std::max_element(all.begin(), all.end());
+    std::vector<const_bytes> to(lengths.size(), const_bytes{sums_.data() + begins[rank], lengths[rank]});
+    to[rank] = {};
+    array_exchange(state_, to, parts_from(sums_.data(), begins, 1, state_.rank)).finish();
   }
 
-  residual_sums gathered_residual() {
-    if (inverse() == nullptr) {
-      gather_sums(1);
-      return {total(0), total(0)};
-    }
-    gather_sums(2);
-    return {total(0), total(1)};
-  }
-  residual_sums sums_of(const void* r) {
-    for_blocks(
-        [&](std::uint64_t block, block_range at) { keep(block, steps_kernels_.sums_of_residual(r, inverse(), at)); });
-    return gathered_residual();
-  }
-  void keep(std::uint64_t block, const residual_sums& sums) noexcept {
-    set(block, 0, sums.squared);
-    if (inverse() != nullptr) set(block, 1, sums.with_z);
+  /// Iterations that are queued before the host looks at the scalars: work of 100 us at some 3 TB/s, after which a look
+  /// costs little. Of what is queued behind the end only products do anything.
+  std::uint64_t batch() const noexcept {
+    constexpr std::uint64_t batch_bytes = 300'000'000;
+    constexpr std::uint64_t bytes_of_entry = 12;
+    constexpr std::uint64_t bytes_of_row = 80;
+    constexpr std::uint64_t most = 16;
+    static_assert(most < rank_state::history_entries);
+    if (!state_.is_on_device() && !state_.goes_by_primitives) return 1;
+    const std::uint64_t whole = matrix_.entries() * bytes_of_entry + matrix_.rows().count() * bytes_of_row;
+    const std::uint64_t of_rank = whole / static_cast<std::uint64_t>(state_.size) + 1;
+    return std::clamp<std::uint64_t>(batch_bytes / of_rank, 1, most);
   }
 
-  void step(conjugate_gradient_steps& steps) {
-    matrix_.multiply(state_, p_.data(), q_.data(), 1, 0);
-    for_blocks(
-        [&](std::uint64_t block, block_range at) { set(block, 0, steps_kernels_.dot(p_.data(), q_.data(), at)); });
-    gather_sums(1);
-    if (!steps.take_curvature(total(0))) return;
-    for_blocks([&](std::uint64_t block, block_range at) {
-      keep(block, steps_kernels_.step_residual(r_.data(), q_.data(), inverse(), steps.alpha(), at));
-    });
-    const residual_sums sums = gathered_residual();
-    if (!steps.take_residual(sums.squared, sums.with_z)) return;
-    report(steps.iterations(), steps.norm(), steps.target());
-    const void* const from = x_[steps.current()];
-    void* const to = x_[steps.next()];
-    if (!steps.wants_confirmation()) {
-      each_block([&](block_range at) {
-        steps_kernels_.step_solution(from, to, p_.data(), steps.alpha(), at);
-        steps_kernels_.step_direction(p_.data(), r_.data(), inverse(), steps.beta(), at);
-      });
-    } else {
-      each_block([&](block_range at) { steps_kernels_.step_solution(from, to, p_.data(), steps.alpha(), at); });
-      make_residual(to, r_.data());
-      const residual_sums found = sums_of(r_.data());
-      steps.confirm(found.squared, found.with_z);
-      if (!steps.is_done()) {
-        each_block(
-            [&](block_range at) { steps_kernels_.step_direction(p_.data(), r_.data(), inverse(), steps.beta(), at); });
-      }
+  void iterate() {
+    const std::uint64_t done = now_.steps.iterations();
+    const std::uint64_t left = system_.goals.limit - done;
+    for (std::uint64_t n = std::min({batch(), told_.until_next(done), left}); n > 0; --n) {
+      matrix_.multiply(state_, system_.p, system_.q, 1, 0);
+      add(rank_sums::curvature);
+      add(rank_sums::residual);
+      steps_.step_vectors(state_.ctx, system_);
     }
-    if (!steps.is_done() && asks_to_stop()) steps.end(stop_reason::stopped);
-    steps.end_step();
+    look();
+    report();
+    const bool has_step = now_.steps.iterations() > done;
+    if (now_.steps.wants_confirmation()) {
+      make_residual(system_.x[now_.steps.next()], system_.r);
+      add(rank_sums::confirmation);
+      steps_.step_vectors(state_.ctx, system_);
+      look();
+    }
+    // A limit that is reached in the step after which a function asks counts for nothing.
+    const bool may_stop = !now_.steps.is_done() || now_.steps.reason() == stop_reason::limit;
+    if (has_step && may_stop && asks_to_stop()) now_.steps.end(stop_reason::stopped);
   }
 
   /// to = b - A x
   void make_residual(const void* x, void* to) {
-    copy(b_, to);
+    copy(system_.b, to);
     matrix_.multiply(state_, x, to, -1, 1);
   }
 
-  void report(std::uint64_t iterations, double residual, double target) {
-    if (watch_.wants_reports()) watch_.report(iterations, residual, target);
+  /// Waits for the scalars of now.
+  void look() { copy_bytes(state_.ctx, &now_, system_.state, sizeof now_); }
+
+  /// Reports the start value, and iterations that are new.
+  void report() {
+    if (!watch_.wants_reports()) return;
+    for (; reported_ <= now_.steps.iterations(); ++reported_)
+      watch_.report(reported_, now_.history[reported_ % rank_state::history_entries], now_.steps.target());
   }
   /// Whether the progress function of any rank ends the iteration.
-  bool asks_to_stop() { return any_reports_ && all_max(watch_.asks_to_stop() ? 1 : 0) > 0; }
-
-  bool invert_diagonal() {
-    if (inverse_.size() == 0) return true;
-    primitives::spmv_problem problem;
-    problem.entries = a_.column_indices.count;
-    const std::uint64_t first = matrix_.rows().begin(state_.rank);
-    if (width_ == sizeof(double)) {
-      read_diagonal(problem, a_, first, inverse_.as<double>());
-    } else {
-      read_diagonal(problem, a_, first, inverse_.as<float>());
-    }
-    std::atomic<bool> is_positive = true;
-    each_block([&](block_range at) {
-      if (!steps_kernels_.invert(inverse_.data(), at)) is_positive = false;
-    });
-    return is_positive;
-  }
-  /// Null without a preconditioner; a rank without rows has one of no values.
-  const void* inverse() const noexcept {
-    static constexpr double nothing = 0;
-    if (options_.preconditioner != preconditioner::jacobi) return nullptr;
-    return inverse_.size() == 0 ? static_cast<const void*>(&nothing) : inverse_.data();
+  bool asks_to_stop() {
+    if (!told_.any) return false;
+    const std::vector<std::uint64_t> asks = all_gather(state_, watch_.asks_to_stop() ? 1 : 0);
+    return *std::max_element(asks.begin(), asks.end()) > 0;
   }
 
-  void copy(const void* from, void* to) const noexcept {
-    if (rows_ > 0) std::memcpy(to, from, rows_ * width_);
-  }
+  void copy(const void* from, void* to) const { copy_bytes(state_.ctx, to, from, vector_bytes_); }
   static conjugate_gradient_result named(conjugate_gradient_result result) {
-    result.variant = variant_name;
+    result.variant = distributed_variant;
     return result;
   }
 
   group_state& state_;
   const matrix_part& matrix_;
   const csr_view& a_;
-  const conjugate_gradient_options& options_;
-  bool any_reports_;
+  const told_ranks& told_;
   conjugate_gradient_watch watch_;
-  const vector_steps& steps_kernels_;
-  std::uint64_t rows_;
-  std::uint64_t width_;
-  std::uint64_t blocks_;      ///< of this rank
-  std::uint64_t all_blocks_;  ///< of all
-  const void* b_;
+  const primitives::rank_steps& steps_;
+  std::uint64_t vector_bytes_;
+  void* x_;
   buffer r_, p_, q_, x_own_, x_other_, inverse_;
-  void* x_[2];
-  std::vector<double> sums_;  ///< three of each block
-  std::vector<double> all_sums_;
-  std::vector<double> gathered_;
+  message_buffer sums_;
+  buffer scalars_;
+  primitives::rank_system system_;
+  rank_state now_;  ///< the scalars, as the host has seen them
+  std::uint64_t reported_ = 0;
   std::vector<std::uint64_t> blocks_of_rank_;
 };
 
 void require_system(const group_state& state, const csr_view& a, const layout& rows, const_values b, values x,
                     const conjugate_gradient_options& options) {
-  primitives::require_enumerator(call_name, "sums", options.sums, spmv_sums::f64);
-  primitives::require_enumerator(call_name, "preconditioner", options.preconditioner, preconditioner::jacobi);
+  primitives::require_enumerator(primitives::conjugate_gradient_call, "sums", options.sums, spmv_sums::f64);
+  primitives::require_enumerator(primitives::conjugate_gradient_call, "preconditioner", options.preconditioner,
+                                 preconditioner::jacobi);
   if (!(options.tolerance >= 0))
-    primitives::refuse("{}: the tolerance is {}, not 0 or more", call_name, options.tolerance);
+    primitives::refuse("{}: the tolerance is {}, not 0 or more", primitives::conjugate_gradient_call,
+                       options.tolerance);
   if (!(options.absolute_tolerance >= 0)) {
-    primitives::refuse("{}: the absolute tolerance is {}, not 0 or more", call_name, options.absolute_tolerance);
+    primitives::refuse("{}: the absolute tolerance is {}, not 0 or more", primitives::conjugate_gradient_call,
+                       options.absolute_tolerance);
   }
-  if (options.progress_interval == 0) primitives::refuse("{}: the progress interval is 0, not 1 or more", call_name);
-  if (options.diagonal.count != 0) primitives::refuse("{}: a diagonal is given, but the matrix has its own", call_name);
-  require_matrix(call_name, state, a, rows, rows);
+  if (options.progress_interval == 0)
+    primitives::refuse("{}: the progress interval is 0, not 1 or more", primitives::conjugate_gradient_call);
+  if (options.diagonal.count != 0)
+    primitives::refuse("{}: a diagonal is given, but the matrix has its own", primitives::conjugate_gradient_call);
+  require_matrix(primitives::conjugate_gradient_call, state, a, rows, rows);
   for (int r = 0; r < state.size; ++r) {
     if (rows.count(r) == 0 || rows.begin(r) % system_block_rows == 0) continue;
-    primitives::refuse("{}: part {} of the rows begins at row {}, not at a multiple of {}", call_name, r, rows.begin(r),
-                       system_block_rows);
+    primitives::refuse("{}: part {} of the rows begins at row {}, not at a multiple of {}",
+                       primitives::conjugate_gradient_call, r, rows.begin(r), system_block_rows);
   }
-  require_vector(call_name, state, "b", b, a.rows, a.values.type);
-  require_vector(call_name, state, "x", x, a.rows, a.values.type);
+  require_vector(primitives::conjugate_gradient_call, state, "b", b, a.rows, a.values.type);
+  require_vector(primitives::conjugate_gradient_call, state, "x", x, a.rows, a.values.type);
   const std::uint64_t vector_bytes = a.rows * bytes(a.values.type);
-  primitives::require_no_overlap(call_name, x.data, vector_bytes, "x", b.data, vector_bytes, "b");
-  primitives::require_apart(call_name, x, "x", a);
+  primitives::require_no_overlap(primitives::conjugate_gradient_call, x.data, vector_bytes, "x", b.data, vector_bytes,
+                                 "b");
+  primitives::require_apart(primitives::conjugate_gradient_call, x, "x", a);
 }
 
 conjugate_gradient_goals goals_of(const conjugate_gradient_options& options, value_type value, std::uint64_t rows) {
@@ -331,16 +287,21 @@ conjugate_gradient_result conjugate_gradient(const group& ranks, const csr_view&
                                    agreed_real("the absolute tolerance", options.absolute_tolerance),
                                    {"the iteration limit", options.iteration_limit},
                                    {"keeps_last", options.keeps_last ? 1U : 0U}};
-    const std::uint64_t shared[] = {options.history != nullptr || options.progress ? 1U : 0U};
-    const auto headers = state.agree(call_name, agreed, shared, [&] { require_system(state, a, rows, b, x, options); });
-    bool any_reports = false;
-    for (const call_header& header : headers) any_reports = any_reports || header.shared[0] != 0;
+    const std::uint64_t shared[] = {options.history != nullptr || options.progress ? 1U : 0U,
+                                    options.progress ? options.progress_interval : never};
+    const auto headers = state.agree(primitives::conjugate_gradient_call, agreed, shared,
+                                     [&] { require_system(state, a, rows, b, x, options); });
+    told_ranks told;
+    for (const call_header& header : headers) {
+      told.any = told.any || header.shared[0] != 0;
+      if (header.shared[1] != never) told.intervals.push_back(header.shared[1]);
+    }
     if (options.history != nullptr) options.history->clear();
     if (rows.count() == 0) return conjugate_gradient_result{};
     const reports_aside aside(state);  // errors of earlier calls are not this one's
     const matrix_part matrix(state, a, rows, rows, options.sums, primitives::csr_call::conjugate_gradient, call);
-    distributed_solver solver(state, matrix, a, b, x, options, any_reports);
-    auto found = solver.run(goals_of(options, a.values.type, rows.count()), x);
+    distributed_solver solver(state, matrix, a, b, x, options, told);
+    auto found = solver.run(goals_of(options, a.values.type, rows.count()));
     thrown = solver.thrown();
     return found;
   });

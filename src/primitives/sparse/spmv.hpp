@@ -9,6 +9,16 @@ namespace sheaf::primitives {
 /// The call that reads a matrix.
 enum class csr_call : std::uint8_t { spmv, prepare_spmv, conjugate_gradient, spmm, prepare_spmm };
 
+/// What is known of a matrix of which a problem's rows are a part.
+struct whole_matrix {
+  std::uint64_t rows = 0;         ///< 0: the problem's rows are the whole
+  std::uint64_t entries = 0;      ///< of its rows
+  std::uint64_t longest_row = 0;  ///< most entries of one of the problem's rows
+  std::uint64_t places = 0;  ///< of the problem's arrays, from its first row on; columns before may be of another x
+
+  friend bool operator==(const whole_matrix&, const whole_matrix&) = default;
+};
+
 /// What plans know of a product: sizes and types, never data. The result has at least one value.
 struct spmv_problem {
   backend_kind backend = backend_kind::cpu;
@@ -24,7 +34,11 @@ struct spmv_problem {
   bool reads_y = false;            ///< beta is not 0. Plans may price this, and decide nothing by it
   access_pattern pattern;          ///< of the columns, row by row
   csr_call call = csr_call::spmv;  ///< in whose wording run() of a spmv_variant reports faults
+  /// Of a part, the order in which a row is summed follows from the sizes of the whole and from that row alone, so that
+  /// any parts have the same bits. Variants of other orders do not take it.
+  whole_matrix whole;
 
+  bool is_part() const noexcept { return whole.rows > 0; }
   std::uint64_t value_bytes() const noexcept { return bytes(value); }
   std::uint64_t sum_bytes() const noexcept { return sums == spmv_sums::f64 ? 8 : value_bytes(); }
   std::uint64_t x_count() const noexcept { return transposed ? rows : columns; }

@@ -149,25 +149,37 @@ __device__ __forceinline__ void add_products_of_lane(const Sum* from, int left, 
   }
 }
 
+/// The first of the places `place`, `place` + 2^log2_step, ... that does not come before a window: which lane adds a
+/// place follows from the row's own, wherever windows cut the row.
+__device__ __forceinline__ unsigned from_window(unsigned place, unsigned window, unsigned log2_step) {
+  const unsigned before = place < window ? window - place : 0;
+  return place + ((before + (1U << log2_step) - 1) >> log2_step << log2_step);
+}
+
 /// Adds products of the window of places [at, end) to rows that the whole warp adds, one after another, up to the row
 /// that goes on behind it.
 /// @param products  of what was read, `skipped` places of which come before the window
 /// @param own  places of the lane's row
 /// @param whole  first lanes of rows that are yet to be added
+/// @param begun  in shared memory, a number of each lane: what it has of the row that goes on
 template <class Sum>
 __device__ __forceinline__ void add_whole_rows(const Sum* products, unsigned skipped, unsigned at, unsigned end,
-                                               uint2 own, unsigned& whole, Sum& sum) {
+                                               uint2 own, unsigned& whole, Sum* begun, Sum& sum) {
   const unsigned lane = threadIdx.x % 32;
   while (whole != 0) {
     const int of = __ffs(static_cast<int>(whole)) - 1;
-    const unsigned whole_begin = max(__shfl_sync(~0U, own.x, of), at);
+    const unsigned whole_begin = __shfl_sync(~0U, own.x, of);
     const unsigned whole_end = __shfl_sync(~0U, own.y, of);
-    if (whole_begin >= end) break;
-    Sum part = 0;
-    for (unsigned i = whole_begin + lane; i < min(whole_end, end); i += 32) part += products[skipped + i - at];
+    if (max(whole_begin, at) >= end) break;
+    Sum part = whole_begin < at ? begun[lane] : Sum{0};
+    for (unsigned i = from_window(whole_begin + lane, at, 5); i < min(whole_end, end); i += 32)
+      part += products[skipped + i - at];
+    if (whole_end > end) {
+      begun[lane] = part;
+      break;
+    }
     part = __shfl_sync(~0U, sum_of_lanes<32>(part), 0);
-    if (static_cast<int>(lane) == of) sum += part;
-    if (whole_end > end) break;
+    if (static_cast<int>(lane) == of) sum = part;
     whole &= whole - 1;
   }
 }
@@ -181,6 +193,7 @@ __global__ void __launch_bounds__(block_threads, 5)
                    const __grid_constant__ long_row_list list, bool leaves_long_rows, unsigned log2_rows) {
   constexpr std::uint64_t most_places = 1 << 30;
   __shared__ Sum products_of_warps[warps_of_a_block][window_places];
+  __shared__ Sum begun_of_warps[warps_of_a_block][32];
   if (is_skipped(args)) return;
   Sum* const products = products_of_warps[threadIdx.x / 32];
   const unsigned lane = threadIdx.x % 32;
@@ -221,10 +234,10 @@ __global__ void __launch_bounds__(block_threads, 5)
       const unsigned skipped =
           stage_window<Gathered>(args, gathered, x_from, work.begin + at, limit - at, products, most);
       const unsigned end = min(at + window_places, limit);
-      const unsigned own_at = max(own_begin, at) + lane_of_row;
+      const unsigned own_at = from_window(own_begin + lane_of_row, at, log2_lanes);
       const int own_left = is_lanes ? static_cast<int>(min(own_end, end) - own_at + lanes - 1) : 0;
       add_products_of_lane(products + (skipped + own_at - at), own_left >> log2_lanes, lanes, sum);
-      add_whole_rows(products, skipped, at, end, {own_begin, own_end}, whole, sum);
+      add_whole_rows(products, skipped, at, end, {own_begin, own_end}, whole, begun_of_warps[threadIdx.x / 32], sum);
       __syncwarp();
     }
     if (left_out == 0) break;
@@ -238,6 +251,44 @@ __global__ void __launch_bounds__(block_threads, 5)
   } else if (is_own) {
     write_result(args, work.row, sum);
   }
+}
+
+// Products that nobody adds to in the same instruction.
+__device__ __forceinline__ double rounded_product(double a, double b) { return __dmul_rn(a, b); }
+__device__ __forceinline__ float rounded_product(float a, float b) { return __fmul_rn(a, b); }
+
+/// The sums that sum_short_rows makes, in its order, for a part of a matrix that has too few places to be read at once.
+/// A warp takes a row.
+template <bool Gathered, class Sum, class Value, class Column>
+__global__ void __launch_bounds__(block_threads)
+    sum_few_places(const __grid_constant__ product_arguments<Value, Column> args, const Value* gathered,
+                   unsigned log2_rows) {
+  if (is_skipped(args)) return;
+  const std::uint64_t row = std::uint64_t{blockIdx.x} * warps_of_a_block + threadIdx.x / 32;
+  if (row >= args.rows.rows) return;
+  const unsigned lane = threadIdx.x % 32;
+  row_range places{args.rows.begin(row), args.rows.end(row)};
+  if (!args.rows.is_row(places)) {
+    if (lane == 0) report_row(args.guard, args.rows, row);
+    places = {0, 0};
+  }
+  const unsigned lanes_of_row = 32U >> log2_rows;
+  const unsigned lanes = places.length() > most_of_a_lane * lanes_of_row ? 32 : lanes_of_row;
+  const entry_range<Value, Column> range(args, gathered, places.begin, row);
+  Sum sum = 0;
+  bool is_bad = false;
+  for (std::uint64_t i = lane; lane < lanes && i < places.length(); i += lanes) {
+    const Column column = range.columns[i];
+    is_bad |= !is_compressed<Column> && column >= args.column_limit;
+    if (is_bad) continue;
+    const Value x = Gathered ? range.gathered[i] : range.x_from[column];
+    sum += rounded_product(static_cast<Sum>(range.values[i]), static_cast<Sum>(x));
+  }
+  const bool has_bad = __any_sync(~0U, is_bad ? 1 : 0) != 0;
+  for (unsigned step = lanes / 2; step > 0; step /= 2) sum += __shfl_down_sync(~0U, sum, step);
+  if (lane != 0) return;
+  if (has_bad) return mend_row<Gathered, Sum>(args, gathered, row);
+  write_result(args, row, sum);
 }
 
 }  // namespace sheaf::cuda

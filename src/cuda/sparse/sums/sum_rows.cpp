@@ -6,8 +6,12 @@ namespace sheaf::cuda {
 
 namespace {
 
+// What decides the order of sums: the sizes of the whole matrix.
+std::uint64_t whole_rows(const spmv_problem& p) noexcept { return p.is_part() ? p.whole.rows : p.rows; }
+std::uint64_t whole_entries(const spmv_problem& p) noexcept { return p.is_part() ? p.whole.entries : p.entries; }
+
 std::uint64_t mean_length(const spmv_problem& p) noexcept {
-  return (p.entries + p.rows - 1) / std::max<std::uint64_t>(1, p.rows);
+  return (whole_entries(p) + whole_rows(p) - 1) / std::max<std::uint64_t>(1, whole_rows(p));
 }
 
 /// As many rows as have window_places together, which a warp takes at once; 0 where one has nearly as many, or where
@@ -15,7 +19,7 @@ std::uint64_t mean_length(const spmv_problem& p) noexcept {
 std::uint32_t rows_of_warp(const spmv_problem& p) noexcept {
   constexpr std::uint64_t longest_mean = 96;
   const std::uint64_t mean = mean_length(p);
-  if (mean > longest_mean || p.entries < window_places) return 0;
+  if (mean > longest_mean || whole_entries(p) < window_places) return 0;
   return static_cast<std::uint32_t>(
       std::min<std::uint64_t>(32, std::bit_floor(std::uint64_t{window_places} / std::max<std::uint64_t>(1, mean))));
 }
@@ -43,7 +47,11 @@ rows_decision decide_rows(const spmv_problem& problem, core::scratch_offsets& pl
   decision.has_random_columns =
       problem.pattern.shape == access_pattern::kind::random && problem.columns * problem.value_bytes() > l1_bytes;
   decision.long_entries = std::max(decision.rows_of_warp == 0 ? least_long_entries_of_warps : least_long_entries,
-                                   (problem.entries >> log2_most_long_rows) + 1);
+                                   (whole_entries(problem) >> log2_most_long_rows) + 1);
+  if (problem.is_part()) {
+    longest_row = problem.whole.longest_row;
+    decision.has_few_places = decision.rows_of_warp > 0 && problem.whole.places < window_places;
+  }
   decision.has_long_rows = std::min(problem.entries, longest_row) >= decision.long_entries;
   if (problem.has_row_ends || !decision.has_long_rows) return decision;
   // Rows that do not overlap are at most as many as their least length goes into the entries.

@@ -63,9 +63,15 @@ void queue_rows(const context& ctx, const rows_decision& decision, const product
       queue.template operator()<2, 2>();
     }
   } else {
+    const auto log2_rows = static_cast<unsigned>(std::countr_zero(decision.rows_of_warp));
+    if (decision.has_few_places) {
+      launch(ctx, sum_few_places<Gathered, Sum, Value, Column>, ceil_div(args.rows.rows, warps_of_a_block), args,
+             gathered, log2_rows);
+      return;
+    }
     const std::uint64_t blocks = ceil_div(args.rows.rows, std::uint64_t{warps_of_a_block} * decision.rows_of_warp);
     launch(ctx, sum_short_rows<Gathered, Sum, Value, Column>, blocks, args, gathered, list, decision.has_long_rows,
-           static_cast<unsigned>(std::countr_zero(decision.rows_of_warp)));
+           log2_rows);
   }
   if (!decision.has_long_rows) return;
   constexpr std::uint64_t blocks_each = 6;

@@ -38,11 +38,12 @@ constexpr std::uint64_t piece_entries = 1024;  ///< of a long row, summed by one
 
 constexpr unsigned window_places = 256;  ///< that a warp reads at once where it takes several rows
 
-/// How rows are summed. What decides the order of sums follows from the sizes of the matrix alone.
+/// How rows are summed. What decides the order of sums follows from the sizes of the whole matrix alone.
 struct rows_decision {
   std::uint32_t rows_of_warp = 0;   ///< that a warp takes at once; 0: rows are a warp's each
   std::uint64_t long_entries = 0;   ///< rows from these entries on are left to warps, piece by piece
   bool has_random_columns = false;  ///< over an x that L1 does not hold, as the pattern says: other reads, same order
+  bool has_few_places = false;      ///< fewer than a warp reads at once, of a part of a matrix: another kernel
   bool has_long_rows = false;       ///< there may be any
   std::uint64_t most_long_rows = 0;
   std::uint64_t most_pieces = 0;
