@@ -152,8 +152,8 @@ role_on_ranks role_of_subcommand(std::string_view name) {
 
 void refuse_on_ranks(std::span<const refused_option> options) {
   for (const refused_option& option : options) {
-    if (option.is_given)
-      primitives::refuse("{} is neither for --devices nor for several processes of MPI", option.name);
+    if (!option.is_given) continue;
+    primitives::refuse("{} is not for {}", option.name, started_ranks() > 1 ? "several processes of MPI" : "--devices");
   }
 }
 
@@ -170,8 +170,9 @@ void refuse_on_ranks(const common_options& common) {
 
 void refuse_streams(std::initializer_list<std::string> paths) {
   for (const std::string& path : paths) {
-    if (!path.empty() && io::names_stream(path))
-      primitives::refuse("{} is a stream, of which neither GPUs nor processes of MPI can have parts", path);
+    if (path.empty() || !io::names_stream(path)) continue;
+    primitives::refuse("{} is a stream, of which {} cannot have parts", path,
+                       started_ranks() > 1 ? "processes of MPI" : "GPUs");
   }
 }
 

@@ -11,7 +11,8 @@
 #include "apps/sheaf/command.hpp"
 #include "apps/sheaf/ranks/devices.hpp"
 
-// The command as one of several processes that an MPI's launcher has started: each works on its part of the files.
+// The command on ranks, each of which works on its part of the files: as one of several processes that an MPI's
+// launcher has started, or on threads of one process.
 namespace sheaf::cli {
 
 /// The number of processes that mpirun, srun or the like says it has started; 1 where none has.
@@ -40,7 +41,7 @@ bool is_divided(const common_options& common);
 void work_on_ranks(const common_options& common, const rank_threads& threads,
                    const std::function<void(const distributed::group&)>& work);
 
-/// group::agree() for checks that all ranks do alike: what the first process refuses it throws as it was, in full and
+/// group::agree() for checks that all ranks do alike: what the first rank refuses it throws as it was, in full and
 /// without its rank.
 void agree_on_ranks(const distributed::group& ranks, const std::function<void()>& check);
 

@@ -223,11 +223,11 @@ TEST_F(WorkOnThreads, RefuseInTheWordsOfOneProcessAndLeaveNothing) {
                 testing::StartsWith(folder / "absent.bin: "));
     EXPECT_THAT(message_of(error_code::io_failure, [&] { sort(folder / "in.bin", folder / "absent/out", quiet); }),
                 testing::StartsWith(folder / "absent/out: "));
-    expect_error(error_code::bad_argument, "- is a stream, of which neither GPUs nor processes of MPI can have parts",
+    expect_error(error_code::bad_argument, "- is a stream, of which GPUs cannot have parts",
                  [&] { sort(folder / "in.bin", "-", quiet); });
     cli::common_options verifies = quiet;
     verifies.verify = true;
-    expect_error(error_code::bad_argument, "--verify is neither for --devices nor for several processes of MPI",
+    expect_error(error_code::bad_argument, "--verify is not for --devices",
                  [&] { sort(folder / "in.bin", folder / "out.bin", verifies); });
     EXPECT_EQ(folder.count(), files);
   }

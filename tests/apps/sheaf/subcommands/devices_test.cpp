@@ -56,7 +56,7 @@ TEST_F(CliDevices, RefuseOptionsThatDoNotGoWithThem) {
       expect_refusal("--backend " + backend, "--devices is for CUDA, not for --backend " + backend);
     expect_refusal("--threads 2", "--threads is for the CPU, not for --devices");
     const auto expect_undivided = [&](const std::string& options, const std::string& option) {
-      expect_refusal(options, option + " is neither for --devices nor for several processes of MPI");
+      expect_refusal(options, option + " is not for --devices");
     };
     expect_undivided("--variant cuda.direct", "--variant");
     expect_undivided("--memory 1G", "--memory");
@@ -67,9 +67,9 @@ TEST_F(CliDevices, RefuseOptionsThatDoNotGoWithThem) {
                    sheaf + "--devices has no plan: plans are of one device");
   }
   expect_failure("spmv a.mtx -o out.npy --devices all --transposed", 2,
-                 "sheaf spmv: --transposed is neither for --devices nor for several processes of MPI");
+                 "sheaf spmv: --transposed is not for --devices");
   expect_failure("sort table.npy -o out.npy --devices all --index gather", 2,
-                 "sheaf sort: --index is neither for --devices nor for several processes of MPI");
+                 "sheaf sort: --index is not for --devices");
   expect_failure("split table.npy --row-offsets begins.npy --keys of.npy --categories 2 -o out.npy --devices all", 2,
                  "sheaf split: --devices is for records of one category, not for --row-offsets");
   expect_failure(
