@@ -99,8 +99,7 @@ void common_options::add_devices_to(CLI::App& subcommand) {
       .add_option_function<std::string>(
           "--devices", [this](const std::string& text) { devices = parse_devices(text); },
           "GPUs of this machine that divide the work: all, or CUDA's numbers of some, as 0,1; not with --verify, "
-          "--runs, "
-          "--variant, --memory, --threads or streams")
+          "--runs, --variant, --memory, --threads or streams")
       ->type_name("all|N[,N...]");
 }
 

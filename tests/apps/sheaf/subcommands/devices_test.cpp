@@ -98,7 +98,8 @@ TEST_F(CliDevices, WriteWhatOneGpuWrites) {
   if (!has_gpu()) GTEST_SKIP() << "no CUDA device here";
   for (const std::string& command : commands) {
     if (name_of(command) == "npb-cg") continue;
-    expect_success(command + " --quiet --backend cuda");
+    // The dot products of one GPU and of a group have other orders.
+    expect_success(command + " --quiet " + (name_of(command) == "solve" ? "--devices 0" : "--backend cuda"));
     const std::string expected = folder.read("out.npy");
     for (const std::string devices : {"0", "all"}) {
       folder.write("out.npy", "of before");
