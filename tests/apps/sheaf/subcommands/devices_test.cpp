@@ -72,9 +72,10 @@ TEST_F(CliDevices, RefuseOptionsThatDoNotGoWithThem) {
                  "sheaf sort: --index is not for --devices");
   expect_failure("split table.npy --row-offsets begins.npy --keys of.npy --categories 2 -o out.npy --devices all", 2,
                  "sheaf split: --devices is for records of one category, not for --row-offsets");
-  expect_failure(
-      "multi-split table.npy --row-offsets begins.npy --keys of.npy --categories 2 -o out.npy --devices all", 2,
-      "sheaf multi-split: --devices is an option of gather, not of multi-split\nTry: sheaf multi-split --help");
+  expect_failure("multi-split table.npy --row-offsets begins.npy --keys of.npy --categories 2 -o out.npy --devices all",
+                 2,
+                 "sheaf multi-split: --devices is an option of gather, split, sort, spmv, solve, npb-cg, not of "
+                 "multi-split\nTry: sheaf multi-split --help");
 }
 
 TEST_F(CliDevices, ThatAreNotThereAreNamed) {
