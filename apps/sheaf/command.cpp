@@ -37,6 +37,26 @@ bool solves_systems(backend_kind kind) {
   return std::ranges::any_of(variants, [&](const auto& v) { return v.works_on(kind); });
 }
 
+// "all", of which there is no list, or "0,2". @throws CLI::ValidationError
+std::vector<int> parse_devices(const std::string& text) {
+  std::vector<int> devices;
+  if (text == "all") return devices;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const auto number = primitives::parse_number<std::uint16_t>(std::string_view(text).substr(begin, end - begin));
+    if (!number) {
+      throw CLI::ValidationError(
+          "--devices", fmt::format("'{}' is neither all nor numbers of devices, as 0,1", core::printable(text)));
+    }
+    if (std::ranges::find(devices, static_cast<int>(*number)) != devices.end()) {
+      throw CLI::ValidationError("--devices", fmt::format("'{}' names device {} twice", text, *number));
+    }
+    devices.push_back(*number);
+    begin = end + 1;
+  }
+  return devices;
+}
+
 }  // namespace
 
 void common_options::add_json_to(CLI::App& app) {
@@ -72,6 +92,15 @@ void common_options::add_context_to(CLI::App& subcommand) {
       ->capture_default_str();
   add_number(subcommand, "-j,--threads", 1, most_threads, threads,
              "CPU threads; SHEAF_THREADS or OMP_NUM_THREADS unless given, else all processors");
+}
+
+void common_options::add_devices_to(CLI::App& subcommand) {
+  subcommand
+      .add_option_function<std::string>(
+          "--devices", [this](const std::string& text) { devices = parse_devices(text); },
+          "GPUs of this machine that divide the work: all, or CUDA's numbers of some, as 0,1; not with --verify, "
+          "--runs, --variant, --memory, --threads or streams")
+      ->type_name("all|N[,N...]");
 }
 
 void common_options::add_verify_to(CLI::App& subcommand, const std::string& text) {

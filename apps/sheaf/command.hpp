@@ -49,8 +49,11 @@ struct common_options {
 
   std::string backend = "auto";  ///< auto, reference, or a backend's name: cpu, cuda, opengl
   int threads = 0;               ///< threads to use; 0: all
-  std::string command_name;      ///< of the subcommand that has these options
-  bool json = false;             ///< print one JSON document on stdout
+  /// GPUs that divide the work, by CUDA's numbers; none of them: all that there are. Without a value the work is not
+  /// divided between GPUs.
+  std::optional<std::vector<int>> devices;
+  std::string command_name;  ///< of the subcommand that has these options
+  bool json = false;         ///< print one JSON document on stdout
   bool verify = false;
   bool quiet = false;
   bool verbose = false;                       ///< say on stderr which variants there were, and which one ran
@@ -73,6 +76,8 @@ struct common_options {
   void add_runs_to(CLI::App& subcommand, const std::string& text = "Do the work this many times, and report the times");
   /// --backend and --threads, for subcommands that make contexts.
   void add_context_to(CLI::App& subcommand);
+  /// --devices, for subcommands that divide their work between GPUs.
+  void add_devices_to(CLI::App& subcommand);
   /// --verify. @param text  what it does
   void add_verify_to(CLI::App& subcommand, const std::string& text = by_reference);
   /// --memory, for subcommands whose calls take scratch. It counts buffers that are io::held_memory.

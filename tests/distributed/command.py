@@ -137,6 +137,7 @@ wrong = (
     (3, ["sort", "cut.bin", *raw, "--key", "0:4", "-o", "out"], "cut.bin"),
     (3, ["sort", "cut.npy", "-o", "out.npy"], "cut.npy"),
     (2, ["sort", "in.bin", *raw, "--key", "0:4", "-o", "out", "--verify"], "--verify"),
+    (2, ["sort", "in.bin", *raw, "--key", "0:4", "-o", "out", "--devices", "all"], "--devices is for one process"),
     (2, ["sort", "in.bin", *raw, "--key", "11:4", "-o", "out"], "13"),
     (2, ["sort", "in.bin", *raw, "--key", "0:4", "-o", "-"], "stream"),
     (2, ["sort", "/dev/stdin", *raw, "--key", "0:4", "-o", "out"], "stream"),

@@ -13,8 +13,10 @@ KEYS = ["", ":", "1", "1:", ":1", "0:0", "0:33", "-1:4", "0:4:x", "0:3:f", "0:4:
 PLAN_KEYS = [key for key in KEYS[:10] if key != "0:33"] + ["0:97"]
 PLACE = ["", ":", "0", "0:", "0:3", "x:4", "-1:4", "99999999:4"]
 FILE = [""]
+GPUS = ["", " ", "x", "ALL", "-1", "1.5", "0,", ",0", "0,,1", "0,0", "all,0"]
 
 CONTEXT = {"--backend": WORD, "--threads": NUMBER_FROM_1 + ["4097"]}
+DEVICES = {"--devices": GPUS}
 MEMORY = {"--memory": SIZE}
 TEMPORARY = {"--temporary": ["", "no folder"]}
 VARIANT = {"--variant": WORD}
@@ -26,34 +28,34 @@ LISTS = {"-o": FILE, "--lists": WORD, "--index-type": WORD, "--pattern": PATTERN
 
 # For each subcommand: its options that have a value, and values that are none.
 OPTIONS = {
-    "gather": MOVEMENT,
+    "gather": {**MOVEMENT, **DEVICES},
     "scatter": {**MOVEMENT, "--table": WHOLE, "--into": FILE, "--duplicates": WORD},
     "reduce": {**{option: values for option, values in MOVEMENT.items() if option != "--record-bytes"}, "--op": WORD,
                "--order": WORD, "--table": WHOLE, "--into": FILE},
     "split": {"-o": FILE, "--key": PLACES, "--bits": BITS, "--keys": FILE, "--categories": NUMBER_FROM_1 + ["4294967297"],
               "--index": WORD, "--output-type": WORD, "--offsets": FILE, "--record-bytes": NUMBER_FROM_1 + ["65537"],
               "--row-offsets": FILE, "--index-type": WORD, "--sources": FILE,
-              "--key-bytes": NUMBER_FROM_1 + ["65537"], **CONTEXT, **MEMORY, **REPEATED, **TEMPORARY},
+              "--key-bytes": NUMBER_FROM_1 + ["65537"], **CONTEXT, **DEVICES, **MEMORY, **REPEATED, **TEMPORARY},
     "multi-split": {"-o": FILE, "--row-offsets": FILE, "--keys": FILE, "--categories": NUMBER_FROM_1 + ["4294967297"],
                     "--sources": FILE, "--offsets": FILE, "--output-type": WORD, "--index-type": WORD,
                     "--record-bytes": NUMBER_FROM_1 + ["65537"], "--key-bytes": NUMBER_FROM_1 + ["3", "5"],
                     **CONTEXT, **MEMORY, **REPEATED, **TEMPORARY},
     "sort": {"-o": FILE, "--key": KEYS, "--index": WORD, "--output-type": WORD, "--record-bytes": NUMBER_FROM_1 + ["65537"],
-             "--memory": SORT_SIZE, **CONTEXT, **REPEATED, **TEMPORARY},
+             "--memory": SORT_SIZE, **CONTEXT, **DEVICES, **REPEATED, **TEMPORARY},
     "search": {"-o": FILE, "--key": PLACE, "--payload": FILE, "--matches": WORD, "--key-bytes": WORD + ["3", "16"],
                "--payload-bytes": NUMBER_FROM_1 + ["65537"], "--record-bytes": NUMBER_FROM_1 + ["65537"],
                "--load": NUMBER_FROM_1 + ["4", "100"], **CONTEXT, **MEMORY, **REPEATED, **TEMPORARY},
     "rank": {**LISTS, "--output-type": WORD},
     "scan": {**LISTS, "--op": WORD, "--exclusive-from": ["", " ", "x", "1e999"], "--value-type": WORD},
     "spmv": {"-o": FILE, "--alpha": REAL, "--beta": REAL, "--y": FILE, "--runs": NUMBER_FROM_1, "--value-type": WORD,
-             **CONTEXT, **MEMORY, **VARIANT, **TEMPORARY},
+             **CONTEXT, **DEVICES, **MEMORY, **VARIANT, **TEMPORARY},
     "spmm": {"-o": FILE, "--alpha": REAL, "--beta": REAL, "--y": FILE, "--runs": NUMBER_FROM_1, "--value-type": WORD,
              **CONTEXT, **MEMORY, **VARIANT, **TEMPORARY},
     "solve": {"-o": FILE, "--tolerance": REAL + ["-1"], "--absolute": REAL + ["-1"], "--iterations": WHOLE, "--history": FILE,
-              "--value-type": WORD, **CONTEXT, **MEMORY, **REPEATED, **TEMPORARY},
+              "--value-type": WORD, **CONTEXT, **DEVICES, **MEMORY, **REPEATED, **TEMPORARY},
     "edges": {"-o": FILE, "--dual": FILE, "--weights": FILE, "--function": WORD, "--runs": NUMBER_FROM_1,
               "--zone": NUMBER_FROM_1, "--value-type": WORD, **CONTEXT, **MEMORY, **VARIANT, **TEMPORARY},
-    "npb-cg": {"--matrix": FILE, "--value-type": WORD, **CONTEXT, **MEMORY, **VARIANT, **TEMPORARY},
+    "npb-cg": {"--matrix": FILE, "--value-type": WORD, **CONTEXT, **DEVICES, **MEMORY, **VARIANT, **TEMPORARY},
     "plan": {"--count": WHOLE, "--table": WHOLE, "--record-bytes": NUMBER_FROM_1, "--pattern": PATTERN, "--index-type": WORD,
              "--bounds": WORD, "--duplicates": WORD, "--key-bytes": NUMBER_FROM_1, "--key": PLAN_KEYS,
              "--categories": WHOLE, "--records": WHOLE, "--value-type": WORD, "--bits": BITS, "--output-type": WORD,

@@ -37,7 +37,7 @@ constexpr topic_names of_options[] = {
      "--y --matrix "},
     {topic_output,
      " --output --output-type --offsets --sources --index --matches --payload --history --dual --report --save "},
-    {topic_place, " --backend --threads --memory --temporary --variant --profiles "},
+    {topic_place, " --backend --threads --devices --memory --temporary --variant --profiles "},
     {topic_report, " --runs --verify --check --json --quiet --verbose --help --version "},
 };
 

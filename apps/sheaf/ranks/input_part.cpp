@@ -1,5 +1,6 @@
 #include "apps/sheaf/ranks/input_part.hpp"
 
+#include "apps/sheaf/ranks/host_memory.hpp"
 #include "primitives/views.hpp"
 
 namespace sheaf::cli {
@@ -12,7 +13,7 @@ rows_of_rank::rows_of_rank(const distributed::group& ranks, const io::record_fil
     : where(std::move(parts)),
       width(file.unmapped_rows(primitives::most_record_bytes).record_bytes),
       count(where.count(ranks.rank())) {
-  memory = buffer(ranks.local(), count * width);
+  memory = host_buffer(ranks, count * width);
   file.read_rows(where.begin(ranks.rank()), count, memory.data());
 }
 

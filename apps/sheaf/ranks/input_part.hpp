@@ -7,7 +7,7 @@
 
 namespace sheaf::cli {
 
-/// This process' rows of a file, in memory of its own.
+/// This rank's rows of a file, in host memory of its own.
 struct rows_of_rank {
   distributed::layout where;
   buffer memory;
@@ -16,7 +16,7 @@ struct rows_of_rank {
 
   /// Parts of equal length.
   rows_of_rank(const distributed::group& ranks, const io::record_file& file);
-  /// @param parts  which process has which rows of the file
+  /// @param parts  which rank has which rows of the file
   rows_of_rank(const distributed::group& ranks, const io::record_file& file, distributed::layout parts);
   const_records rows() const { return {memory.data(), count, width}; }
 };

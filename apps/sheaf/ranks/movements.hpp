@@ -6,7 +6,8 @@
 #include "apps/sheaf/ranks/process.hpp"
 #include "apps/sheaf/subcommands/movement.hpp"
 
-// Subcommands on the processes of MPI: each reads its rows of the input, and writes its rows of the output.
+// Subcommands on ranks: each reads its rows of the input, and writes its rows of the output. Ranks are `threads`, or
+// what work_on_ranks() takes where there are none.
 namespace sheaf::cli {
 
 struct sort_on_ranks_options {
@@ -17,8 +18,8 @@ struct sort_on_ranks_options {
   std::uint64_t record_bytes = 0;
   bool descending = false;
 };
-void sort_on_ranks(const sort_on_ranks_options& options);
+void sort_on_ranks(const sort_on_ranks_options& options, const rank_threads& threads = {});
 
-void gather_on_ranks(const movement_options& options);
+void gather_on_ranks(const movement_options& options, const rank_threads& threads = {});
 
 }  // namespace sheaf::cli

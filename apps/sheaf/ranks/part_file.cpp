@@ -29,7 +29,7 @@ part_file::part_file(const distributed::group& ranks, const std::string& path, c
     if (ranks.rank() != 0) return;
     file_ = std::make_unique<io::output_file>(path, 0, io::temporary_kind::named);
     if (file_->is_stream())
-      throw error(error_code::bad_argument, fmt::format("{}: several processes write a file, not a stream", path));
+      throw error(error_code::bad_argument, fmt::format("{}: several ranks write a file, not a stream", path));
     file_->write(header.data(), header.size());
   });
   const std::string mine = file_ != nullptr ? file_->temporary() : std::string();
@@ -39,7 +39,7 @@ part_file::part_file(const distributed::group& ranks, const std::string& path, c
   });
   agree_on_ranks(ranks, [&] {
     descriptor_ = open(hidden.c_str(), O_WRONLY | O_CLOEXEC);
-    if (descriptor_ < 0) fail_writing(path_, "cannot be opened by every process", errno);
+    if (descriptor_ < 0) fail_writing(path_, "cannot be opened by every rank", errno);
     // A full disk is found before the work is written.
     const int reason = ranks.rank() != 0 || bytes == 0
                            ? 0

@@ -10,18 +10,18 @@
 
 namespace sheaf::cli {
 
-/// One output of many processes, each of which writes its part. The first process makes the file under a hidden name
+/// One output of many ranks, each of which writes its part. The first rank makes the file under a hidden name
 /// beside the output, the others open it there, and it gets its name once all have written: it appears whole or not at
 /// all. All functions are collective.
 class part_file {
  public:
-  /// @param header  written by the first process @param bytes  of all parts together
+  /// @param header  written by the first rank @param bytes  of all parts together
   part_file(const distributed::group& ranks, const std::string& path, const std::string& header, std::uint64_t bytes);
   ~part_file();
   part_file(const part_file&) = delete;
   part_file& operator=(const part_file&) = delete;
 
-  /// Writes this process' part, `offset` bytes behind the header.
+  /// Writes this rank's part, `offset` bytes behind the header.
   void write(std::uint64_t offset, const void* from, std::uint64_t bytes);
   void commit();
   /// All of them appear, or none.
@@ -31,7 +31,7 @@ class part_file {
   const distributed::group& ranks_;
   std::string path_;
   std::uint64_t header_bytes_;
-  std::unique_ptr<io::output_file> file_;  ///< of the first process
+  std::unique_ptr<io::output_file> file_;  ///< of the first rank
   int descriptor_ = -1;                    ///< of the others
 };
 

@@ -152,23 +152,27 @@ role_on_ranks role_of_subcommand(std::string_view name) {
 
 void refuse_on_ranks(std::span<const refused_option> options) {
   for (const refused_option& option : options) {
-    if (option.is_given) primitives::refuse("{} is not for several processes of MPI", option.name);
+    if (!option.is_given) continue;
+    primitives::refuse("{} is not for {}", option.name, started_ranks() > 1 ? "several processes of MPI" : "--devices");
   }
 }
 
 void refuse_on_ranks(const common_options& common) {
-  const refused_option options[] = {{"--backend", common.backend != "auto" && common.backend != "cpu"},
-                                    {"--variant", !common.variant_name.empty()},
-                                    {"--runs", common.runs != 0},
-                                    {"--verify", common.verify},
-                                    {"--memory", common.memory_limit.has_value()}};
+  require_options_of_devices(common);
+  const refused_option options[] = {
+      {"--backend", !common.devices && common.backend != "auto" && common.backend != "cpu"},
+      {"--variant", !common.variant_name.empty()},
+      {"--runs", common.runs != 0},
+      {"--verify", common.verify},
+      {"--memory", common.memory_limit.has_value()}};
   refuse_on_ranks(options);
 }
 
 void refuse_streams(std::initializer_list<std::string> paths) {
   for (const std::string& path : paths) {
-    if (!path.empty() && io::names_stream(path))
-      primitives::refuse("{} is a stream, of which processes of MPI cannot have parts", path);
+    if (path.empty() || !io::names_stream(path)) continue;
+    primitives::refuse("{} is a stream, of which {} cannot have parts", path,
+                       started_ranks() > 1 ? "processes of MPI" : "GPUs");
   }
 }
 
@@ -221,7 +225,21 @@ void tell_ranks(error_code code, const std::string& refusal) {
   if (started_rank() != 0) _exit(exit_done);
 }
 
-void work_on_ranks(const common_options& common, const std::function<void(const distributed::group&)>& work) {
+bool is_divided(const common_options& common) {
+  if (common.plans_only) {
+    if (common.devices) primitives::refuse("--devices has no plan: plans are of one device");
+    return false;
+  }
+  return started_ranks() > 1 || common.devices;
+}
+
+void work_on_ranks(const common_options& common, const rank_threads& threads,
+                   const std::function<void(const distributed::group&)>& work) {
+  if (threads) return work_on_threads(threads, work);
+  if (common.devices && started_ranks() == 1) {
+    refuse_on_ranks(common);  // before there are contexts of GPUs
+    return work_on_threads(threads_on_devices(common), work);
+  }
   join_ranks(
       common, [] {},
       [&](const distributed::group& ranks) {

@@ -9,8 +9,10 @@
 #include <sheaf/distributed/group.hpp>
 
 #include "apps/sheaf/command.hpp"
+#include "apps/sheaf/ranks/devices.hpp"
 
-// The command as one of several processes that an MPI's launcher has started: each works on its part of the files.
+// The command on ranks, each of which works on its part of the files: as one of several processes that an MPI's
+// launcher has started, or on threads of one process.
 namespace sheaf::cli {
 
 /// The number of processes that mpirun, srun or the like says it has started; 1 where none has.
@@ -27,12 +29,19 @@ enum class role_on_ranks : std::uint8_t {
 /// Of a subcommand that is named nowhere it is the last.
 role_on_ranks role_of_subcommand(std::string_view name);
 
-/// Does work on all ranks, as one of them, and ends MPI. An error that all ranks have is thrown on the first, for it to
-/// be said once; other ranks leave in silence. What befalls this rank alone is said here, and ends all ranks. Processes
-/// whose arguments are not all the same are refused.
-void work_on_ranks(const common_options& common, const std::function<void(const distributed::group&)>& work);
+/// Whether ranks divide the work of a subcommand that divides it. @throws error(bad_argument) for a plan on --devices
+bool is_divided(const common_options& common);
 
-/// group::agree() for checks that all ranks do alike: what the first process refuses it throws as it was, in full and
+/// Does work on all ranks: on `threads` where they are given, else on the GPUs of --devices, else on the processes of
+/// MPI, as one of them, and ends MPI.
+///
+/// An error that all ranks have is thrown once: by the first process of MPI, while others leave in silence, or for all
+/// threads. What befalls one process alone is said there, and ends all. Processes whose arguments are not all the same
+/// are refused. Threads call `work` side by side: what it does for all of them is for the first rank alone.
+void work_on_ranks(const common_options& common, const rank_threads& threads,
+                   const std::function<void(const distributed::group&)>& work);
+
+/// group::agree() for checks that all ranks do alike: what the first rank refuses it throws as it was, in full and
 /// without its rank.
 void agree_on_ranks(const distributed::group& ranks, const std::function<void()>& check);
 
@@ -51,7 +60,7 @@ struct refused_option {
 void refuse_on_ranks(std::span<const refused_option> options);
 /// Likewise of the options that all subcommands have.
 void refuse_on_ranks(const common_options& common);
-/// Streams, of which processes cannot have parts. A name may be empty.
+/// Streams, of which ranks cannot have parts. A name may be empty.
 void refuse_streams(std::initializer_list<std::string> paths);
 
 }  // namespace sheaf::cli

@@ -4,6 +4,7 @@
 #include <sheaf/gather.hpp>
 
 #include "apps/sheaf/files/arrays/numbers.hpp"
+#include "apps/sheaf/ranks/host_memory.hpp"
 #include "apps/sheaf/ranks/input_part.hpp"
 #include "apps/sheaf/ranks/part_file.hpp"
 #include "apps/sheaf/ranks/report.hpp"
@@ -23,7 +24,7 @@ split_records split_records_of(const group& ranks, const_records in, const split
   return split;
 }
 
-// This process' part of records that were split, behind a header.
+// This rank's part of records that were split, behind a header.
 std::unique_ptr<part_file> written_part(const group& ranks, const std::string& path, const std::string& header,
                                         const split_records& split) {
   const std::uint64_t width = split.rows.record_bytes;
@@ -32,7 +33,7 @@ std::unique_ptr<part_file> written_part(const group& ranks, const std::string& p
   return file;
 }
 
-// Where categories begin, which all processes know and the first one writes.
+// Where categories begin, which all ranks know and the first one writes.
 std::unique_ptr<part_file> written_offsets(const group& ranks, const std::string& path,
                                            std::span<const std::uint64_t> offsets) {
   auto file = std::make_unique<part_file>(ranks, path, numbers_header("'<u8'", offsets.size()), offsets.size_bytes());
@@ -50,30 +51,43 @@ void commit(const group& ranks, std::initializer_list<const std::unique_ptr<part
 
 }  // namespace
 
-void split_on_ranks(const split_on_ranks_job& job) {
-  work_on_ranks(job.common, [&](const group& ranks) {
+void split_on_ranks(const split_on_ranks_job& job, const rank_threads& threads) {
+  work_on_ranks(job.common, threads, [&](const group& ranks) {
     const auto start = std::chrono::steady_clock::now();
     std::optional<opened_split> files;
     std::optional<rows_of_rank> in;
     std::optional<rows_of_rank> keys;
+    std::optional<context_input> sent_in;
+    std::optional<context_input> sent_keys;
+    io::native_numbers categories;
+    const_records rows;
+    const_records key_rows;
     agree_on_ranks(ranks, [&] {
       refuse_on_ranks(job.common);
       files.emplace(job.open());
       in.emplace(ranks, files->in);
-      if (files->keys != nullptr) keys.emplace(ranks, *files->keys);
+      rows = in->rows();
+      sent_in.emplace(ranks.local(), rows.data, in->memory.size());
+      rows.data = sent_in->data();
+      key_rows = rows;
+      if (files->keys == nullptr) return;
+      keys.emplace(ranks, *files->keys);
+      key_rows = keys->rows();
+      if (files->has_categories) {
+        categories = io::native_numbers(key_rows, files->keys->type());
+        key_rows.data = categories.data();
+      }
+      sent_keys.emplace(ranks.local(), key_rows.data, bytes_of(key_rows.count, key_rows.record_bytes));
+      key_rows.data = sent_keys->data();
     });
-    ranks.require_same("the number of records that a process sees", in->where.count());
-    const_records key_rows = keys ? keys->rows() : in->rows();
-    io::native_numbers categories;
-    if (files->has_categories) {
-      categories = io::native_numbers(key_rows, files->keys->type());
-      key_rows.data = categories.data();
-    }
+    ranks.require_same("the number of records that a rank sees", in->where.count());
     const auto begin = std::chrono::steady_clock::now();
-    const split_records split =
-        split_records_of(ranks, in->rows(), files->key(in->rows(), key_rows), !job.offsets.empty(), job.keys_path);
+    split_records split =
+        split_records_of(ranks, rows, files->key(rows, key_rows), !job.offsets.empty(), job.keys_path);
     const double seconds = seconds_since(begin);
+    sent_in.reset();
     in->memory = buffer();
+    split.rows = in_host_memory(ranks, std::move(split.rows));
     const std::uint64_t count = split.where.count();
     const auto out =
         written_part(ranks, job.output, output_header(files->in, std::span(&count, 1), files->in.row_shape()), split);
@@ -110,7 +124,7 @@ struct memberships_of_rank {
 }  // namespace
 
 void multi_split_on_ranks(const multi_split_on_ranks_job& job) {
-  work_on_ranks(job.common, [&](const group& ranks) {
+  work_on_ranks(job.common, {}, [&](const group& ranks) {
     const auto start = std::chrono::steady_clock::now();
     const bool moves = !job.output.empty();
     std::optional<opened_multi_split> files;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 
@@ -8,14 +9,16 @@
 
 #include "apps/sheaf/ranks/process.hpp"
 
-// Splits on the processes of MPI, whose subcommands open the files and say what is wrong with them.
+// Splits on ranks, whose subcommands open the files and say what is wrong with them.
 namespace sheaf::cli {
 
+/// What a rank has opened for itself.
 struct opened_split {
+  std::shared_ptr<const void> owner;  ///< of the files, and of what key() refers to
   const io::record_file& in;
   const io::record_file* keys = nullptr;  ///< null: they lie in the records
   bool has_categories = false;            ///< keys are numbers, and go to calls as numbers of this machine
-  /// @param in, keys  rows of this process; keys are those of in where there is no other file
+  /// @param in, keys  rows of this rank; keys are those of in where there is no other file
   std::function<split_key(const_records in, const_records keys)> key;
 };
 
@@ -24,10 +27,11 @@ struct split_on_ranks_job {
   std::string keys_path;  ///< of the file that a bad category came from
   std::string output;
   std::string offsets;  ///< may be empty
-  /// Opens the files, which its caller keeps, and throws what is wrong with them.
+  /// Opens the files, for one rank, and throws what is wrong with them. Ranks that are threads call it side by side.
   std::function<opened_split()> open;
 };
-void split_on_ranks(const split_on_ranks_job& job);
+/// @param threads  as work_on_ranks() takes them
+void split_on_ranks(const split_on_ranks_job& job, const rank_threads& threads = {});
 
 struct opened_multi_split {
   const io::record_file* in = nullptr;  ///< null: records are counted alone
@@ -46,8 +50,10 @@ struct multi_split_on_ranks_job {
   std::string output;   ///< of records; may be empty
   std::string sources;  ///< may be empty
   std::string offsets;  ///< may be empty
+  /// Opens the files, which its caller keeps, and throws what is wrong with them.
   std::function<opened_multi_split()> open;
 };
+/// On processes of MPI.
 void multi_split_on_ranks(const multi_split_on_ranks_job& job);
 
 }  // namespace sheaf::cli

@@ -5,6 +5,7 @@
 #include "apps/sheaf/checks/solution.hpp"
 #include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/files/sparse/matrix_market.hpp"
+#include "apps/sheaf/ranks/host_memory.hpp"
 #include "apps/sheaf/ranks/part_file.hpp"
 #include "apps/sheaf/subcommands/files/vector_file.hpp"
 #include "apps/sheaf/subcommands/movement.hpp"
@@ -17,7 +18,7 @@ using distributed::group;
 using distributed::layout;
 using distributed::system_block_rows;
 
-/// This process' rows of a matrix.
+/// This rank's rows of a matrix, in host memory.
 template <class Value>
 struct matrix_of_rank {
   io::matrix_market_shape whole;
@@ -36,7 +37,7 @@ matrix_of_rank<Value> read_matrix_of_rank(const group& ranks, const std::string&
     read.rows = layout::even(shape.rows, ranks.size(), multiple);
     return {read.rows.begin(ranks.rank()), read.rows.end(ranks.rank())};
   };
-  read.mine = io::read_matrix_market<Value>(path, {.threads = ranks.local().threads(), .kept = kept});
+  read.mine = io::read_matrix_market<Value>(path, {.threads = host_threads(ranks), .kept = kept});
   return read;
 }
 
@@ -50,37 +51,40 @@ void require_symmetric(const group& ranks, const std::string& path, const matrix
     const auto kept = [&](const io::matrix_market_shape&) -> io::matrix_market_rows {
       return {first, a.rows.end(ranks.rank()), true};
     };
-    const auto columns = io::read_matrix_market<Value>(path, {.threads = ranks.local().threads(), .kept = kept});
+    const auto columns = io::read_matrix_market<Value>(path, {.threads = host_threads(ranks), .kept = kept});
     return jobs::asymmetry_of(rows, jobs::view_of(columns), first);
   }();
   if (mistake) io::fail(path, "{}", *mistake);
 }
 
-/// This process' numbers of a vector, all of which it reads.
+/// This rank's numbers of a vector, all of which it reads.
 template <class Value>
 std::vector<Value> read_vector_of_rank(const group& ranks, const std::string& path, const layout& parts, const char* of,
                                        const std::string& matrix) {
   const std::uint64_t count = parts.count(ranks.rank());
   if (path.empty()) return std::vector<Value>(count, 1);
-  const auto all = read_matrix_vector<Value>(path, parts.count(), of, matrix, ranks.local().threads());
+  const auto all = read_matrix_vector<Value>(path, parts.count(), of, matrix, host_threads(ranks));
   const auto first = all.begin() + static_cast<std::ptrdiff_t>(parts.begin(ranks.rank()));
   return {first, first + static_cast<std::ptrdiff_t>(count)};
 }
 
+/// Numbers of the host, in the memory where a rank's calls reach them.
 template <class Value>
-const_values values_of(const std::vector<Value>& numbers) {
-  return {numbers.data(), numbers.size(), value_type_of<Value>()};
-}
-template <class Value>
-values values_of(std::vector<Value>& numbers) {
-  return {numbers.data(), numbers.size(), value_type_of<Value>()};
-}
+struct sent_values : context_array {
+  sent_values(const group& ranks, std::vector<Value>& numbers)
+      : context_array(ranks.local(), numbers.data(), numbers.size() * sizeof(Value)), count(numbers.size()) {
+    send();
+  }
+  values view() const { return {data(), count, value_type_of<Value>()}; }
 
-/// Entries of all processes. Throws where these saw different matrices.
+  std::uint64_t count;
+};
+
+/// Entries of all ranks. Throws where these saw different matrices.
 template <class Value>
 std::uint64_t entries_of_all(const group& ranks, const matrix_of_rank<Value>& a) {
-  ranks.require_same("the number of rows that a process sees", a.whole.rows);
-  ranks.require_same("the number of columns that a process sees", a.whole.columns);
+  ranks.require_same("the number of rows that a rank sees", a.whole.rows);
+  ranks.require_same("the number of columns that a rank sees", a.whole.columns);
   return layout::of(ranks, a.mine.entries()).count();
 }
 
@@ -101,6 +105,9 @@ void multiply_on_ranks(const spmv_on_ranks_options& options, const group& ranks)
   layout columns;
   std::vector<Value> x;
   std::vector<Value> y;
+  std::optional<context_matrix> sent_matrix;
+  std::optional<sent_values<Value>> sent_x;
+  std::optional<sent_values<Value>> sent_y;
   agree_on_ranks(ranks, [&] {
     refuse_on_ranks(options.common);
     refuse_streams({options.matrix, options.x, options.y, options.output});
@@ -113,20 +120,25 @@ void multiply_on_ranks(const spmv_on_ranks_options& options, const group& ranks)
     } else {
       y.resize(a.mine.rows);
     }
+    sent_matrix.emplace(ranks.local(), a.mine);
+    sent_x.emplace(ranks, x);
+    sent_y.emplace(ranks, y);
   });
   const std::uint64_t nonzeros = entries_of_all(ranks, a);
   const auto begin = std::chrono::steady_clock::now();
-  distributed::spmv(ranks, jobs::view_of(a.mine), a.rows, columns, values_of(std::as_const(x)), values_of(y),
+  distributed::spmv(ranks, sent_matrix->view, a.rows, columns, sent_x->view(), sent_y->view(),
                     {.alpha = options.alpha, .beta = options.beta});
   ranks.wait();
   const double seconds = seconds_since(begin);
+  fetch_on_ranks(ranks, *sent_y);
   part_file out(ranks, options.output, header_of_vector<Value>(a.whole.rows), bytes_of(a.whole.rows, sizeof(Value)));
   write_part(ranks, out, a.rows, y);
   out.commit();
+  const workers all = workers_of(ranks);
   if (ranks.rank() != 0 || options.common.quiet) return;
   const double per_second = 2 * static_cast<double>(nonzeros) / std::max(seconds, 1e-12);
   if (options.common.json) {
-    nlohmann::json report = report_of_ranks("spmv", ranks);
+    nlohmann::json report = report_of_ranks("spmv", all);
     report.update({{"matrix", options.matrix},
                    {"rows", a.whole.rows},
                    {"columns", a.whole.columns},
@@ -138,11 +150,10 @@ void multiply_on_ranks(const spmv_on_ranks_options& options, const group& ranks)
     return print_json(std::move(report));
   }
   fmt::print("spmv: {} x {} with {} nonzeros on {}, {}, {:.3g} GFLOP/s, {} with files\n", a.whole.rows, a.whole.columns,
-             nonzeros, text_of_ranks(ranks), seconds_text(seconds), per_second / 1e9,
-             seconds_text(seconds_since(start)));
+             nonzeros, text_of_ranks(all), seconds_text(seconds), per_second / 1e9, seconds_text(seconds_since(start)));
 }
 
-/// The text of the first process that has one, on all.
+/// The text of the first rank that has one, on all.
 std::string first_text(const group& ranks, const std::string& mine) {
   return distributed::collective(ranks, [&](distributed::group_state& state, std::uint64_t) -> std::string {
     const auto all = distributed::all_gather_parts(state, std::as_bytes(std::span(mine)));
@@ -159,6 +170,9 @@ solved_on_ranks solve_typed(const solve_on_ranks_options& options, const group& 
   matrix_of_rank<Value> a;
   std::vector<Value> b;
   std::vector<Value> x;
+  std::optional<context_matrix> sent_matrix;
+  std::optional<sent_values<Value>> sent_b;
+  std::optional<sent_values<Value>> sent_x;
   agree_on_ranks(ranks, [&] {
     refuse_on_ranks(options.common);
     refuse_streams({options.matrix, options.b, options.output, options.history});
@@ -170,20 +184,24 @@ solved_on_ranks solve_typed(const solve_on_ranks_options& options, const group& 
     require_symmetric(ranks, options.matrix, a);
     b = read_vector_of_rank<Value>(ranks, options.b, a.rows, "rows", options.matrix);
     x.resize(a.mine.rows);
+    sent_matrix.emplace(ranks.local(), a.mine);
+    sent_b.emplace(ranks, b);
+    sent_x.emplace(ranks, x);
   });
   solved_on_ranks found;
   found.is_first = ranks.rank() == 0;
   found.rows = a.whole.rows;
   found.nonzeros = entries_of_all(ranks, a);
-  found.all = ranks;
+  found.all = workers_of(ranks);
   std::vector<double> history;
   conjugate_gradient_options method = options.method;
   if (!options.history.empty()) method.history = &history;
   const auto begin = std::chrono::steady_clock::now();
-  found.result = distributed::conjugate_gradient(ranks, jobs::view_of(a.mine), a.rows, values_of(std::as_const(b)),
-                                                 values_of(x), method);
+  found.result =
+      distributed::conjugate_gradient(ranks, sent_matrix->view, a.rows, sent_b->view(), sent_x->view(), method);
   ranks.wait();
   found.seconds = seconds_since(begin);
+  fetch_on_ranks(ranks, *sent_x);
   part_file out(ranks, options.output, header_of_vector<Value>(found.rows), bytes_of(found.rows, sizeof(Value)));
   write_part(ranks, out, a.rows, x);
   std::vector<part_file*> files{&out};
@@ -205,7 +223,7 @@ matrix_of_rank<double> nas_matrix_of_rank(const group& ranks, const npb_on_ranks
   const jobs::nas_class& of = options.of;
   if (options.matrix.empty()) {
     matrix_of_rank<double> made{{of.rows, of.rows}, layout::even(of.rows, ranks.size(), system_block_rows), {}};
-    made.mine = jobs::nas_rows(of, made.rows.begin(ranks.rank()), made.rows.end(ranks.rank()), ranks.local().threads());
+    made.mine = jobs::nas_rows(of, made.rows.begin(ranks.rank()), made.rows.end(ranks.rank()), host_threads(ranks));
     return made;
   }
   auto read =
@@ -218,21 +236,34 @@ matrix_of_rank<double> nas_matrix_of_rank(const group& ranks, const npb_on_ranks
   return read;
 }
 
-/// Every process has whole vectors, which are short, so that their sums have the order of one process.
+/// Every rank has whole vectors in host memory, which are short, so that their sums have the order of one process.
 template <class Value>
 jobs::nas_answer run_nas_on_ranks(const group& ranks, const jobs::nas_class& of, const layout& rows,
                                   const io::csr_matrix<Value>& mine) {
   std::vector<Value> x(of.rows);
   std::vector<Value> z(of.rows);
   std::vector<Value> part(mine.rows);
+  std::optional<context_matrix> sent_matrix;
+  std::optional<context_array> sent_x;
+  std::optional<sent_values<Value>> sent_part;
+  agree_on_ranks(ranks, [&] {
+    sent_matrix.emplace(ranks.local(), mine);
+    sent_x.emplace(ranks.local(), x.data() + rows.begin(ranks.rank()), part.size() * sizeof(Value));
+    sent_part.emplace(ranks, part);
+  });
   std::vector<std::uint64_t> lengths;
   lengths.reserve(static_cast<std::size_t>(ranks.size()));
   for (int r = 0; r < ranks.size(); ++r) lengths.push_back(rows.count(r) * sizeof(Value));
   const auto solve = [&] {
     std::ranges::fill(part, Value{0});
-    const const_values b(x.data() + rows.begin(ranks.rank()), part.size(), value_type_of<Value>());
-    conjugate_gradient_result solved = distributed::conjugate_gradient(ranks, jobs::view_of(mine), rows, b,
-                                                                       values_of(part), jobs::nas_system_options());
+    agree_on_ranks(ranks, [&] {
+      sent_x->send();
+      sent_part->send();
+    });
+    const const_values b(sent_x->data(), part.size(), value_type_of<Value>());
+    conjugate_gradient_result solved = distributed::conjugate_gradient(ranks, sent_matrix->view, rows, b,
+                                                                       sent_part->view(), jobs::nas_system_options());
+    fetch_on_ranks(ranks, *sent_part);
     distributed::collective(ranks, [&](distributed::group_state& state, std::uint64_t) {
       distributed::gather_parts(state, std::as_bytes(std::span(part)), lengths, reinterpret_cast<std::byte*>(z.data()));
     });
@@ -243,23 +274,24 @@ jobs::nas_answer run_nas_on_ranks(const group& ranks, const jobs::nas_class& of,
 
 }  // namespace
 
-void spmv_on_ranks(const spmv_on_ranks_options& options) {
-  work_on_ranks(options.common, [&](const group& ranks) {
+void spmv_on_ranks(const spmv_on_ranks_options& options, const rank_threads& threads) {
+  work_on_ranks(options.common, threads, [&](const group& ranks) {
     options.narrow ? multiply_on_ranks<float>(options, ranks) : multiply_on_ranks<double>(options, ranks);
   });
 }
 
-solved_on_ranks solve_on_ranks(const solve_on_ranks_options& options) {
+solved_on_ranks solve_on_ranks(const solve_on_ranks_options& options, const rank_threads& threads) {
   solved_on_ranks found;
-  work_on_ranks(options.common, [&](const group& ranks) {
-    found = options.narrow ? solve_typed<float>(options, ranks) : solve_typed<double>(options, ranks);
+  work_on_ranks(options.common, threads, [&](const group& ranks) {
+    solved_on_ranks here = options.narrow ? solve_typed<float>(options, ranks) : solve_typed<double>(options, ranks);
+    if (here.is_first) found = std::move(here);
   });
   return found;
 }
 
-npb_on_ranks run_npb_on_ranks(const npb_on_ranks_options& options) {
+npb_on_ranks run_npb_on_ranks(const npb_on_ranks_options& options, const rank_threads& threads) {
   npb_on_ranks found;
-  work_on_ranks(options.common, [&](const group& ranks) {
+  work_on_ranks(options.common, threads, [&](const group& ranks) {
     matrix_of_rank<double> a;
     io::csr_matrix<float> narrow;
     agree_on_ranks(ranks, [&] {
@@ -268,11 +300,13 @@ npb_on_ranks run_npb_on_ranks(const npb_on_ranks_options& options) {
       a = nas_matrix_of_rank(ranks, options);
       if (options.narrow) narrow = io::with_values<float>(a.mine);
     });
-    found.is_first = ranks.rank() == 0;
-    found.nonzeros = entries_of_all(ranks, a);
-    found.all = ranks;
-    found.answer = options.narrow ? run_nas_on_ranks(ranks, options.of, a.rows, narrow)
-                                  : run_nas_on_ranks(ranks, options.of, a.rows, a.mine);
+    npb_on_ranks here;
+    here.is_first = ranks.rank() == 0;
+    here.nonzeros = entries_of_all(ranks, a);
+    here.all = workers_of(ranks);
+    here.answer = options.narrow ? run_nas_on_ranks(ranks, options.of, a.rows, narrow)
+                                 : run_nas_on_ranks(ranks, options.of, a.rows, a.mine);
+    if (here.is_first) found = std::move(here);
   });
   return found;
 }

@@ -9,7 +9,8 @@
 #include "apps/sheaf/ranks/process.hpp"
 #include "apps/sheaf/ranks/report.hpp"
 
-// Products and systems on the processes of MPI. Each reads all of a matrix' text, and keeps the rows that are its own.
+// Products and systems on ranks. Each reads all of a matrix' text, and keeps the rows that are its own. Ranks are
+// `threads`, or what work_on_ranks() takes where there are none.
 namespace sheaf::cli {
 
 struct spmv_on_ranks_options {
@@ -22,7 +23,7 @@ struct spmv_on_ranks_options {
   double beta = 0;
   bool narrow = false;  ///< f32
 };
-void spmv_on_ranks(const spmv_on_ranks_options& options);
+void spmv_on_ranks(const spmv_on_ranks_options& options, const rank_threads& threads = {});
 
 struct solve_on_ranks_options {
   const common_options& common;
@@ -38,9 +39,9 @@ struct solve_on_ranks_options {
   std::function<std::string(const std::vector<double>&, double b_norm)> csv_of;
 };
 
-/// What came of a system, as all processes know it.
+/// What came of a system, as the first rank knows it; of other processes of MPI it has no more than is_first.
 struct solved_on_ranks {
-  bool is_first = false;  ///< of the process that says so
+  bool is_first = false;  ///< whether this process says so
   conjugate_gradient_result result;
   std::uint64_t rows = 0;
   std::uint64_t nonzeros = 0;
@@ -48,12 +49,12 @@ struct solved_on_ranks {
   std::string diagonal_mistake;  ///< where jacobi met one
   workers all;
 };
-solved_on_ranks solve_on_ranks(const solve_on_ranks_options& options);
+solved_on_ranks solve_on_ranks(const solve_on_ranks_options& options, const rank_threads& threads = {});
 
 struct npb_on_ranks_options {
   const common_options& common;
   const jobs::nas_class& of;
-  std::string matrix;  ///< empty: each process makes its rows
+  std::string matrix;  ///< empty: each rank makes its rows
   bool narrow = false;
 };
 
@@ -63,6 +64,6 @@ struct npb_on_ranks {
   std::uint64_t nonzeros = 0;
   workers all;
 };
-npb_on_ranks run_npb_on_ranks(const npb_on_ranks_options& options);
+npb_on_ranks run_npb_on_ranks(const npb_on_ranks_options& options, const rank_threads& threads = {});
 
 }  // namespace sheaf::cli

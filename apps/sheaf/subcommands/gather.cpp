@@ -43,7 +43,7 @@ std::uint64_t device_bytes(const context& ctx, const const_records table, const 
 }
 
 void run(const movement_options& command) {
-  if (started_ranks() > 1 && !command.common.plans_only) return gather_on_ranks(command);
+  if (is_divided(command.common)) return gather_on_ranks(command);
   require_output(command.output, {command.records_path, command.index});
   const context ctx = command.common.make_context();
   const io::record_file table(command.records_path, command.record_bytes);
@@ -93,6 +93,7 @@ void add_gather(CLI::App& app) {
   CLI::App* subcommand =
       app.add_subcommand("gather", "Take the records of TABLE that INDEX names: out[i] = table[index[i]]");
   options->add_to(*subcommand, "TABLE", "Records: .npy, .npz, or raw with --record-bytes");
+  options->common.add_devices_to(*subcommand);
   subcommand->footer(gather_footer);
   subcommand->callback([options] { run(*options); });
 }

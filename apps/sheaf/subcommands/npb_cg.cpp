@@ -133,7 +133,7 @@ void print_answer(const npb_command& command, const jobs::nas_class& of, std::ui
   if (!command.common.quiet && command.common.json) print_json(std::move(report));
 }
 
-// On the processes of MPI.
+// On ranks.
 void run_divided(const npb_command& command) {
   const jobs::nas_class& of = jobs::nas_class_named(command.name);
   const npb_on_ranks found = run_npb_on_ranks({command.common, of, command.matrix, command.narrow});
@@ -143,7 +143,7 @@ void run_divided(const npb_command& command) {
 }
 
 void run(const npb_command& command) {
-  if (started_ranks() > 1 && !command.common.plans_only) return run_divided(command);
+  if (is_divided(command.common)) return run_divided(command);
   const context ctx = command.common.make_system_context();
   const jobs::nas_class& of = jobs::nas_class_named(command.name);
   const io::held_memory held = hold_buffers(command, ctx, of, of.nonzeros);  // before any are made
@@ -189,6 +189,7 @@ void add_npb_cg(CLI::App& app) {
   add_value_type(*subcommand, command->narrow, "Type in which it runs; f32 is not the official benchmark");
   command->common.add_variant_to(*subcommand, "conjugate_gradient");
   command->common.add_to(*subcommand);
+  command->common.add_devices_to(*subcommand);
   common_options::add_temporary_to(*subcommand);
   command->common.add_plan_to(*subcommand);
   subcommand->footer(npb_cg_footer);

@@ -213,7 +213,7 @@ void write_outputs(record_output& out, std::optional<io::output_file>& history_f
   io::output_file::commit_all(files);
 }
 
-// On the processes of MPI.
+// On ranks.
 void run_divided(const solve_command& command) {
   const solved_on_ranks found = solve_on_ranks(
       {command.common, command.matrix, command.b, command.output, command.history, options_of(command), command.narrow,
@@ -235,7 +235,7 @@ void run_divided(const solve_command& command) {
 
 template <class Value>
 void run_typed(const solve_command& command) {
-  if (started_ranks() > 1 && !command.common.plans_only) return run_divided(command);
+  if (is_divided(command.common)) return run_divided(command);
   const context ctx = command.common.make_system_context();
   require_outputs(command);
   const io::csr_matrix<Value> matrix = read_matrix<Value>(command);
@@ -303,6 +303,7 @@ void add_solve(CLI::App& app) {
       ->type_name("FILE.csv");
   command->common.add_plan_to(*subcommand);
   command->common.add_to(*subcommand, "Check the residual by long sums, within what rounding allows");
+  command->common.add_devices_to(*subcommand);
   common_options::add_temporary_to(*subcommand);
   subcommand->footer(solve_footer);
   subcommand->callback([command] { command->narrow ? run_typed<float>(*command) : run_typed<double>(*command); });

@@ -188,7 +188,7 @@ void print_sort_plan(const sort_job& job, const std::string& input) {
 
 void run(const sort_command& command) {
   require_options(command);
-  if (started_ranks() > 1 && !command.common.plans_only) {
+  if (is_divided(command.common)) {
     const refused_option options[] = {{"--check", command.check},
                                       {"--index", !command.index.empty()},
                                       {"--memory", command.memory_bytes.has_value()}};
@@ -240,11 +240,12 @@ void add_sort(CLI::App& app) {
   command->common.add_variant_to(*subcommand, "sort_records");
   command->common.add_runs_to(*subcommand, "Sort this many times, in memory, and report the times");
   command->common.add_context_to(*subcommand);
+  command->common.add_devices_to(*subcommand);
   command->common.add_verify_to(
       *subcommand,
       "Check that the result is in order and, by checksums, that it has IN's records and equal keys in IN's "
       "order; of an index, check every entry");
-  for (const char* of_sorts : {"--backend", "--threads", "--memory", "--verify", "--variant", "--runs"}) {
+  for (const char* of_sorts : {"--backend", "--threads", "--devices", "--memory", "--verify", "--variant", "--runs"}) {
     check->excludes(subcommand->get_option(of_sorts));
   }
   common_options::add_temporary_to(*subcommand);

@@ -212,6 +212,7 @@ void require_memberships(const split_command& command) {
     if (command.sources.empty()) return;
     primitives::refuse("--sources is for --row-offsets; --index gather writes where records of one category come from");
   }
+  if (command.common.devices) primitives::refuse("--devices is for records of one category, not for --row-offsets");
   if (command.unstable) primitives::refuse("--unstable is for records of one category, not for --row-offsets");
   if (command.index == "scatter") {
     primitives::refuse("--index scatter is for records of one category; with --row-offsets they go to several places");
@@ -385,13 +386,12 @@ io::held_memory hold_buffers(const split_command& command, const context& ctx, c
        {"copies on the device", bytes_on_device(ctx, read_bytes + result_bytes + offset_bytes)}});
 }
 
-// On the processes of MPI.
-void run_divided(split_command command) {
+// What one rank opens.
+struct split_of_rank {
+  split_command command;
   split_inputs files;
-  const auto open = [&]() -> opened_split {
-    const refused_option options[] = {{"--index", !command.index.empty()}};
-    refuse_on_ranks(options);
-    refuse_streams({command.in, command.keys, command.output, command.offsets});
+
+  explicit split_of_rank(split_command of) : command(std::move(of)) {
     open_inputs(command, files);
     require_offsets(command);
     require_distinct_outputs(command);
@@ -399,8 +399,19 @@ void run_divided(split_command command) {
     files.in = files.in_file->unmapped_rows(primitives::most_record_bytes);
     if (files.key_file) files.keys = files.key_file->unmapped_rows(primitives::most_record_bytes);
     require_as_many(command, files.in, files.keys);
-    return {*files.in_file, files.key_file ? &*files.key_file : nullptr, command.has_categories(),
-            [&](const_records in, const_records keys) { return views_of(command, in, keys).key; }};
+  }
+};
+
+// On ranks.
+void run_divided(const split_command& command) {
+  const auto open = [&]() -> opened_split {
+    const refused_option options[] = {{"--index", !command.index.empty()}};
+    refuse_on_ranks(options);
+    refuse_streams({command.in, command.keys, command.output, command.offsets});
+    const auto mine = std::make_shared<const split_of_rank>(command);
+    const split_inputs& files = mine->files;
+    return {mine, *files.in_file, files.key_file ? &*files.key_file : nullptr, command.has_categories(),
+            [&of = mine->command](const_records in, const_records keys) { return views_of(of, in, keys).key; }};
   };
   split_on_ranks({command.common, command.keys, command.output, command.offsets, open});
 }
@@ -411,7 +422,7 @@ void run(split_command command) {
   require_memberships(command);
   require_options(command);
   if (!command.row_offsets.empty()) return run_of_several(command);
-  if (started_ranks() > 1 && !command.common.plans_only) return run_divided(std::move(command));
+  if (is_divided(command.common)) return run_divided(command);
   const context ctx = command.common.make_context();
   split_inputs files;
   open_inputs(command, files);
@@ -502,6 +513,7 @@ void add_split(CLI::App& app) {
   command->common.add_variant_to(*subcommand, "split");
   command->common.add_runs_to(*subcommand);
   command->common.add_to(*subcommand, common_options::by_reference);
+  command->common.add_devices_to(*subcommand);
   common_options::add_temporary_to(*subcommand);
   command->common.add_plan_to(*subcommand);
   subcommand->footer(split_footer);

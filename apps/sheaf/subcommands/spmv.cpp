@@ -351,7 +351,7 @@ void require_product(const spmv_command& o, const spmv_inputs<Value>& in, const_
   require_right(jobs::product_mistake(jobs::view_of(in.matrix), in.x, found, terms));
 }
 
-// On the processes of MPI.
+// On ranks.
 void run_divided(const spmv_command& o) {
   const refused_option options[] = {{"--transposed", o.transposed}};
   refuse_on_ranks(options);
@@ -361,7 +361,7 @@ void run_divided(const spmv_command& o) {
 template <class Value>
 void run_typed(const spmv_command& command) {
   require_factors<Value>(command);
-  if (started_ranks() > 1 && !command.common.plans_only) return run_divided(command);
+  if (is_divided(command.common)) return run_divided(command);
   const context ctx = command.common.make_context();
   require_f32_where_needed(ctx, command.narrow);
   require_output(command.output, {command.matrix, command.x, command.y});
@@ -417,6 +417,7 @@ void add_spmv(CLI::App& app) {
   command->common.add_variant_to(*subcommand, "spmv");
   command->common.add_runs_to(*subcommand, "Prepare the matrix, multiply this many times, and report the times");
   command->common.add_to(*subcommand, "Check the answer by long sums, within what rounding allows");
+  command->common.add_devices_to(*subcommand);
   common_options::add_temporary_to(*subcommand);
   command->common.add_plan_to(*subcommand);
   subcommand->footer(spmv_footer);

@@ -14,21 +14,21 @@
 namespace sheaf::distributed {
 namespace {
 
-struct operation {
+struct tcp_operation {
   std::size_t open = 0;
   int failed_rank = -1;
   const char* reason = nullptr;
 };
 
 struct outgoing {
-  std::shared_ptr<operation> of;
+  std::shared_ptr<tcp_operation> of;
   const std::byte* data = nullptr;
   std::uint64_t bytes = 0;
   std::uint64_t sent = 0;  ///< of the length, which goes first, and the data
 };
 
 struct incoming {
-  std::shared_ptr<operation> of;
+  std::shared_ptr<tcp_operation> of;
   std::byte* data = nullptr;
   std::uint64_t bytes = 0;
   std::uint64_t got = 0;
@@ -64,7 +64,7 @@ class tcp_connections final : public transport {
 
   std::uint64_t start(std::span<const outgoing_message> out, std::span<const incoming_message> in) noexcept override {
     try {
-      const auto mine = std::make_shared<operation>();
+      const auto mine = std::make_shared<tcp_operation>();
       mine->open = out.size() + in.size();
       running_.emplace(++started_, mine);
       for (const incoming_message& m : in) peer(m.from).in.push_back({mine, m.data, m.bytes});
@@ -81,7 +81,7 @@ class tcp_connections final : public transport {
     const auto found = running_.find(started);
     if (found == running_.end()) return {transfer_state::kind::done};
     progress();
-    const operation& mine = *found->second;
+    const tcp_operation& mine = *found->second;
     if (mine.reason != nullptr) return {transfer_state::kind::failed, mine.failed_rank, mine.reason};
     if (mine.open > 0) return {};
     running_.erase(found);
@@ -154,7 +154,7 @@ class tcp_connections final : public transport {
     }
   }
 
-  static void end(std::shared_ptr<operation>& of, int rank, const char* reason) noexcept {
+  static void end(std::shared_ptr<tcp_operation>& of, int rank, const char* reason) noexcept {
     if (of->reason != nullptr) return;
     of->failed_rank = rank;
     of->reason = reason;
@@ -226,7 +226,7 @@ class tcp_connections final : public transport {
   int rank_;
   std::vector<connection> to_;
   std::uint64_t started_ = 0;
-  std::unordered_map<std::uint64_t, std::shared_ptr<operation>> running_;
+  std::unordered_map<std::uint64_t, std::shared_ptr<tcp_operation>> running_;
 };
 
 /// What whoever connects says first.
