@@ -15,9 +15,13 @@
 #include <sheaf/distributed/sort.hpp>
 #include <sheaf/gather.hpp>
 
+#include "distributed/petsc_peers.hpp"
+
 // Calls on MPI's processes of one thread each, beside one process of as many threads, and beside what one would write
-// by hand; all in the same run, in turns. Prints medians, and what the model of docs/scale-out.md makes of rates that
-// are measured here. No test: `mpiexec -n 2 sheaf-mpich-rates [ROWS]`.
+// by hand and PETSc; all in the same run, in turns. Prints medians, and what the model of docs/scale-out.md makes of
+// rates that are measured here. No test: `mpiexec.mpich -n 2 sheaf-mpich-rates [ROWS]`, or
+// `mpiexec.openmpi --bind-to none -n 2 sheaf-openmpi-rates [ROWS]`: Open MPI would give the process that works alone
+// one core for all of its threads.
 
 namespace {
 
@@ -102,21 +106,31 @@ void print_model(const char* what, double predicted, double measured) {
   }
 }
 
-/// Returns the seconds of `ours`. @param peer  by hand, on all ranks; empty: none
+/// What others would call, on all ranks; empty: it is not there.
+struct peer {
+  const char* name;
+  std::function<void()> run;
+};
+
+/// Returns the seconds of `ours`.
 double compare(const char* what, const std::function<void()>& ours, const std::function<void()>& one,
-               const std::function<void()>& peer = {}) {
-  std::vector<double> times[3];
+               std::vector<peer> peers = {}) {
+  std::erase_if(peers, [](const peer& p) { return !p.run; });
+  std::vector<std::vector<double>> times(2 + peers.size());
   for (int turn = 0; turn < 7; ++turn) {
     times[0].push_back(timed(ours));
     times[1].push_back(timed_alone(one));
-    if (peer) times[2].push_back(timed(peer));
+    for (std::size_t i = 0; i < peers.size(); ++i) times[2 + i].push_back(timed(peers[i].run));
   }
   const double mine = median(times[0]);
   if (rank != 0) return mine;
   const double alone = median(times[1]);
   std::printf("%-28s %8.2f ms on %d ranks, %8.2f ms in one process of %d threads: %.2f", what, mine * 1e3, size,
               alone * 1e3, size, alone / mine);
-  if (peer) std::printf("; by hand %8.2f ms: %.2f", median(times[2]) * 1e3, median(times[2]) / mine);
+  for (std::size_t i = 0; i < peers.size(); ++i) {
+    const double seconds = median(times[2 + i]);
+    std::printf("; %s %8.2f ms: %.2f", peers[i].name, seconds * 1e3, seconds / mine);
+  }
   std::printf("\n");
   std::fflush(stdout);
   return mine;
@@ -204,7 +218,7 @@ void run_movement(const setting& s, std::uint64_t rows) {
 
   const double sort_seconds = compare(
       "sort u64", [&] { distributed::sort_keys(s.ranks, my_keys); }, [&] { sheaf::sort_keys(s.alone, keys, out); },
-      [&] { sort_by_hand(my_keys); });
+      {{"by hand", [&] { sort_by_hand(my_keys); }}});
   print_model("sort u64",
               sort_alone + sort_passes * pass + n_mine * 8 * (p - 1) / p / s.link.bytes_per_second +
                   (5 * std::ceil(std::log2(p)) + 4 * p) * s.link.seconds,
@@ -217,6 +231,25 @@ void run_movement(const setting& s, std::uint64_t rows) {
               gather_alone + gather_passes * pass + n_mine * 12 * (p - 1) / p / s.link.bytes_per_second +
                   3 * p * chunks * s.link.seconds,
               gather_seconds);
+}
+
+void run_prepared_gather(const setting& s, std::uint64_t rows) {
+  std::mt19937_64 random(6);
+  std::vector<double> table(rows);
+  for (std::uint64_t i = 0; i < rows; ++i) table[i] = static_cast<double>(i);
+  std::vector<std::uint32_t> list(rows);
+  for (auto& i : list) i = static_cast<std::uint32_t>(random() % rows);
+  const auto where = distributed::layout::even(rows, size, 256);
+  const auto my_table = part_of(table, where);
+  const auto my_list = part_of(list, where);
+  std::vector<double> out(rank == 0 ? rows : my_list.size());
+  std::vector<double> my_out(my_list.size());
+  const auto prepared = distributed::prepare_gather(s.ranks, my_list, where);
+  prepared.run(my_table, my_out);
+  const auto petsc = petsc_peers::prepare_gather(my_table, my_list, my_out);
+  compare(
+      "gather 8 bytes, prepared", [&] { prepared.run(my_table, my_out); },
+      [&] { sheaf::gather(s.alone, table, list, out); }, {{"PETSc", petsc}});
 }
 
 /// The 7-point grid of about an eighth as many unknowns as rows, and this process's rows of it.
@@ -254,29 +287,40 @@ struct grid {
   }
   distributed::layout layout() const { return distributed::layout::even(n, size, distributed::system_block_rows); }
   csr_view whole() const { return {n, n, offsets, columns, values}; }
+  petsc_peers::matrix_rows my_rows() const { return {my_offsets, my_columns, my_values}; }
   csr_view mine() const { return {my_offsets.size() - 1, n, my_offsets, my_columns, my_values}; }
 };
 
+/// Values that differ from place to place, so that a wrong column shows.
+std::vector<double> uneven_values(std::uint64_t count) {
+  std::vector<double> values(count);
+  for (std::uint64_t i = 0; i < count; ++i) values[i] = 1 + static_cast<double>(i * 37 % 101) / 101;
+  return values;
+}
+
 void run_product(const setting& s, const grid& g) {
   const auto parts = g.layout();
-  std::vector<double> x(g.n, 1);
+  const std::vector<double> x = uneven_values(g.n);
   std::vector<double> y(g.n);
-  std::vector<double> my_x(parts.count(rank), 1);
+  const std::vector<double> my_x = part_of(x, parts);
   std::vector<double> my_y(my_x.size());
   const auto prepared = distributed::prepare_spmv(s.ranks, g.mine(), parts, parts);
   const double product_alone = median_of([&] { sheaf::spmv(s.own, g.mine(), x, my_y); });
   const double halo_seconds = static_cast<double>(prepared.report().halo) * 8 / s.link.bytes_per_second;
+  prepared.run(my_x, my_y);
+  const auto petsc = petsc_peers::prepare_product(g.my_rows(), my_x, my_y);
   const double product_seconds = compare(
-      "spmv, 7-point grid", [&] { prepared.run(my_x, my_y); }, [&] { sheaf::spmv(s.alone, g.whole(), x, y); });
+      "spmv, 7-point grid", [&] { prepared.run(my_x, my_y); }, [&] { sheaf::spmv(s.alone, g.whole(), x, y); },
+      {{"PETSc", petsc}});
   print_model("spmv, 7-point grid", s.call + product_alone + halo_seconds + 2 * s.link.seconds, product_seconds);
 }
 
 void run_iterations(const setting& s, const grid& g) {
   const double p = size;
   const auto parts = g.layout();
-  const std::vector<double> x(g.n, 1);
+  const std::vector<double> x = uneven_values(g.n);
   std::vector<double> y(g.n);
-  const std::vector<double> my_x(parts.count(rank), 1);
+  const std::vector<double> my_x = part_of(x, parts);
   std::vector<double> my_y(my_x.size());
   const auto& my_offsets = g.my_offsets;
   const auto prepared = distributed::prepare_spmv(s.ranks, g.mine(), parts, parts);
@@ -303,16 +347,19 @@ void run_iterations(const setting& s, const grid& g) {
     std::fill(my_y.begin(), my_y.end(), 0);
     sheaf::conjugate_gradient(s.own, inner, my_x, my_y, options);
   });
-  const double iterations_seconds = compare(
-      "30 iterations of CG",
-      [&] {
-        std::fill(my_y.begin(), my_y.end(), 0);
-        distributed::conjugate_gradient(s.ranks, g.mine(), parts, my_x, my_y, options);
-      },
-      [&] {
-        std::fill(y.begin(), y.end(), 0);
-        sheaf::conjugate_gradient(s.alone, g.whole(), x, y, options);
-      });
+  const auto ours = [&] {
+    std::fill(my_y.begin(), my_y.end(), 0);
+    distributed::conjugate_gradient(s.ranks, g.mine(), parts, my_x, my_y, options);
+  };
+  ours();
+  const auto petsc =
+      petsc_peers::prepare_conjugate_gradient(g.my_rows(), my_x, static_cast<int>(options.iteration_limit), my_y);
+  const double iterations_seconds = compare("30 iterations of CG", ours,
+                                            [&] {
+                                              std::fill(y.begin(), y.end(), 0);
+                                              sheaf::conjugate_gradient(s.alone, g.whole(), x, y, options);
+                                            },
+                                            {{"PETSc", petsc.solve}, {"PETSc from the rows on", petsc.make_and_solve}});
   const double sums = 2 * (8 * static_cast<double>(g.n) / 256 / s.link.bytes_per_second + p * s.link.seconds);
   print_model("30 iterations of CG", iterations_alone + 30 * (halo_seconds + 2 * s.link.seconds + sums),
               iterations_seconds);
@@ -329,6 +376,7 @@ void run(std::uint64_t rows) {
                       calls;
   const setting s{ranks, own, alone, measure_link(), call};
   run_movement(s, rows);
+  run_prepared_gather(s, rows);
   const grid g(rows);
   run_product(s, g);
   run_iterations(s, g);
@@ -340,7 +388,9 @@ int main(int argc, char** argv) {
   MPI_Init(nullptr, nullptr);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
+  petsc_peers::initialize();
   run(argc > 1 ? std::strtoull(argv[1], nullptr, 10) : std::uint64_t{1} << 24);
+  petsc_peers::finalize();
   MPI_Finalize();
   return 0;
 }
