@@ -14,3 +14,16 @@ if(SHEAF_SANITIZE MATCHES "thread")
     message(WARNING "libarcher.so is not there: ThreadSanitizer will report races that are none")
   endif()
 endif()
+
+# sheaf_test_in_shards(PROGRAM NAME FILTER COUNT): the tests of a program of GoogleTest in COUNT processes. With sanitizers
+# a process takes longer to start than most tests take. script/test counts the tests that each process writes down.
+function(sheaf_test_in_shards program name filter count)
+  math(EXPR last "${count} - 1")
+  foreach(shard RANGE ${last})
+    set(test shard_of_${name}_tests_${shard})
+    add_test(NAME ${test} COMMAND ${program} --gtest_filter=${filter} --gtest_brief=1
+      --gtest_output=xml:${PROJECT_BINARY_DIR}/shards/${test}.xml)
+    set_tests_properties(${test} PROPERTIES TIMEOUT 1800 COST 100
+      ENVIRONMENT "${SHEAF_TEST_ENVIRONMENT};GTEST_TOTAL_SHARDS=${count};GTEST_SHARD_INDEX=${shard}")
+  endforeach()
+endfunction()

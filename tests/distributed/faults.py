@@ -4,6 +4,7 @@
 Each of the faults is planted TIMES times, in ranks that take turns. The job must end by itself, with a code that is not
 0; where MPI's launcher does not end it, the other ranks must name the rank and what happened to it.
 """
+import concurrent.futures
 import os
 import re
 import subprocess
@@ -12,6 +13,7 @@ import time
 
 RANKS = 4
 LIMIT = 30
+JOBS_AT_A_TIME = 3
 # What other ranks say, where the launcher leaves them the time for it.
 SAID = {
     "throw": r"rank {rank}: planted",
@@ -42,10 +44,10 @@ def main():
     if code != 0:
         failed += 1
         print("without a fault:", code, said)
-    for fault in ("kill", "exit", "throw", "memory", "stop"):
-        for number in range(times):
-            rank = number % RANKS
-            code, seconds, said = run(starter, program, fault, rank, 2)
+    trials = [(fault, number % RANKS) for fault in ("kill", "exit", "throw", "memory", "stop") for number in range(times)]
+    with concurrent.futures.ThreadPoolExecutor(JOBS_AT_A_TIME) as jobs:
+        ends = jobs.map(lambda trial: run(starter, program, *trial, 2), trials)
+        for (fault, rank), (code, seconds, said) in zip(trials, ends):
             wrong = []
             if code == 0:
                 wrong.append("the job says that all is well")
