@@ -44,9 +44,15 @@ class OnGpus : public testing::TestWithParam<carrier> {
   }
 };
 
-TEST_P(OnGpus, Movement) { on_gpus(GetParam(), movement_on_devices); }
-TEST_P(OnGpus, Sorts) { on_gpus(GetParam(), sorts_on_devices); }
-TEST_P(OnGpus, Products) { on_gpus(GetParam(), products_on_devices); }
+TEST_P(OnGpus, Movement) {
+  on_gpus(GetParam(), [](const distributed::group& ranks) { movement_on_devices(ranks); });
+}
+TEST_P(OnGpus, Sorts) {
+  on_gpus(GetParam(), [](const distributed::group& ranks) { sorts_on_devices(ranks); });
+}
+TEST_P(OnGpus, Products) {
+  on_gpus(GetParam(), [](const distributed::group& ranks) { products_on_devices(ranks); });
+}
 
 TEST_P(OnGpus, ErrorsOfOneRankAreThrownByAll) {
   on_gpus(GetParam(), [](const distributed::group& ranks) {

@@ -45,9 +45,15 @@ void expect_right(const std::function<void(const distributed::group&)>& trial) {
   EXPECT_EQ(codes, std::vector<int>(static_cast<std::size_t>(gpus()), 0));
 }
 
-TEST(GpuProcesses, Movement) { expect_right(movement_on_devices); }
-TEST(GpuProcesses, Sorts) { expect_right(sorts_on_devices); }
-TEST(GpuProcesses, Products) { expect_right(products_on_devices); }
+TEST(GpuProcesses, Movement) {
+  expect_right([](const distributed::group& ranks) { movement_on_devices(ranks); });
+}
+TEST(GpuProcesses, Sorts) {
+  expect_right([](const distributed::group& ranks) { sorts_on_devices(ranks); });
+}
+TEST(GpuProcesses, Products) {
+  expect_right([](const distributed::group& ranks) { products_on_devices(ranks); });
+}
 
 void sort_on_gpu(const distributed::group& ranks, int faulty, const std::function<void()>& fault) {
   constexpr std::uint64_t count = std::uint64_t{1} << 24;
@@ -71,7 +77,7 @@ TEST(GpuProcesses, AProcessThatIsKilledIsNamedAndTheNextJobWorks) {
     EXPECT_EQ(codes, expected) << "trial " << trial;
   }
   expect_right([](const distributed::group& ranks) { ranks.wait(); });
-  expect_right(movement_on_devices);
+  expect_right([](const distributed::group& ranks) { movement_on_devices(ranks); });
 }
 
 TEST(GpuProcesses, AProcessThatStandsStillIsNamed) {
