@@ -15,6 +15,8 @@ constexpr int attribute_is_managed = 8;
 constexpr int attribute_device_ordinal = 9;
 constexpr int attribute_range_begin = 11;
 constexpr int attribute_range_bytes = 12;
+constexpr int attribute_access = 16;  // of the current device
+constexpr unsigned access_read = 1;
 constexpr unsigned memory_type_host = 1;
 constexpr unsigned memory_type_device = 2;
 
@@ -65,6 +67,16 @@ memory_place place_of(const void* address) noexcept {
   if (managed != 0) return {memory_space::managed, device, begin, bytes};
   if (type == memory_type_device) return {memory_space::device, device, begin, bytes};
   return {type == memory_type_host ? memory_space::pinned : memory_space::host, -1};
+}
+
+bool is_read_by_current_device(const void* address) noexcept {
+  const pointer_attributes get_attributes = driver();
+  if (get_attributes == nullptr) return false;
+  unsigned access = 0;
+  int attributes[] = {attribute_access};
+  void* answers[] = {&access};
+  return get_attributes(1, attributes, answers, reinterpret_cast<unsigned long long>(address)) == 0 &&
+         (access & access_read) != 0;
 }
 
 }  // namespace sheaf::core

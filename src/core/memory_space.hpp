@@ -17,4 +17,8 @@ struct memory_place {
 /// process without it has no device memory.
 memory_place place_of(const void* address) noexcept;
 
+/// Whether the CUDA device that is current on this thread reads the memory at an address, which may be another
+/// device's. False where the driver does not tell.
+bool is_read_by_current_device(const void* address) noexcept;
+
 }  // namespace sheaf::core

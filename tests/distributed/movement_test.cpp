@@ -290,7 +290,7 @@ TEST(DistributedMovement, LoadsFromPeersWinForWideRecords) {
 }
 
 TEST(DistributedMovement, OfArraysInMemoryOfTheContextIsThatOfHostArrays) {
-  on_ranks_both_ways([](const group& ranks) { movement_on_devices(ranks, 1200); });
+  on_ranks_both_ways([](const group& ranks) { check_movements(ranks, 1200); });
 }
 
 template <class In, class Out>

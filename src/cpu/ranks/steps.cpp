@@ -91,10 +91,12 @@ void gather(const context& ctx, const gather_from_parts& p) {
   });
 }
 
+bool reads(const context&, std::span<const record_part>) { return true; }
+
 std::uint64_t free_bytes(const context&) { return core::host_available_bytes(); }
 
 }  // namespace
 
-extern constinit const primitives::routing_steps steps_of_routing{route, unzip, gather, free_bytes};
+extern constinit const primitives::routing_steps steps_of_routing{route, unzip, reads, gather, free_bytes};
 
 }  // namespace sheaf::cpu

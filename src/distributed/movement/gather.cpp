@@ -71,8 +71,10 @@ void gather_chunks(group_state& state, const Owners& owners, const list_chunks& 
 void gather_by_primitives(group_state& state, std::span<const call_header> headers, const_records table,
                           const layout& table_rows, const list_part& list, records out, std::uint64_t call) {
   const device_owners owners(state, table_rows, longest_of(headers));
-  if (memory_is_shared(state, headers) && peer_loads_win(table.record_bytes, owners.number_bytes()))
-    return gather_from_peers(state, owners, table, list, out, call, primitives::gather_wording);
+  if (memory_is_shared(state, headers) && peer_loads_win(table.record_bytes, owners.number_bytes()) &&
+      gather_from_peers(state, owners, table, list, out, call, primitives::gather_wording)) {
+    return;
+  }
   gather_chunks<device_routing>(state, owners, device_chunks_of(state, headers, table.record_bytes), table, list, out,
                                 call);
   wait_for_queued(state);
@@ -125,9 +127,10 @@ void prepared_gather::run(const_records table, records out) const {
       primitives::require_no_overlap(call, out.data, primitives::extent(out), "out", table.data,
                                      primitives::extent(table), "table");
     });
-    if (list_->has_entries() && peer_loads_win(table.record_bytes, 0)) {
-      return gather_from_peers(state, list_->owners(), table, list_->kept(), out, list_->prepared_by,
-                               primitives::gather_wording);
+    if (list_->has_entries() && peer_loads_win(table.record_bytes, 0) &&
+        gather_from_peers(state, list_->owners(), table, list_->kept(), out, list_->prepared_by,
+                          primitives::gather_wording)) {
+      return;
     }
     list_->with_way(
         [&](const auto& way) { served_along<std::remove_cvref_t<decltype(way)>>(state, way, table).finish(out); });

@@ -44,27 +44,30 @@ bool peer_loads_win(std::uint64_t record_bytes, std::uint64_t entry_bytes) noexc
   return load < static_cast<double>(record_bytes + entry_bytes) / exchanged_bytes_per_second;
 }
 
-void gather_from_peers(group_state& state, const device_owners& owners, const_records table, const list_part& list,
+bool gather_from_peers(group_state& state, const device_owners& owners, const_records table, const list_part& list,
                        records out, std::uint64_t call, const core::index_wording& wording) {
   const context& ctx = state.ctx;
   // What can fail for want of memory does so before other ranks read this one's table, which its caller may free then.
   const std::uint64_t parts_bytes = static_cast<std::uint64_t>(state.size) * sizeof(primitives::record_part);
   const buffer memory(ctx, parts_bytes + sizeof(std::uint64_t));
   wait_for_queued(state);  // tables are written before other ranks know where they are
-  const primitives::record_part mine{table.data, table.stride_bytes};
+  const primitives::record_part mine{table.count > 0 ? table.data : nullptr, table.stride_bytes};
   std::vector<primitives::record_part> parts(static_cast<std::size_t>(state.size));
   all_gather(state, &mine, sizeof mine, parts.data());
+  const primitives::routing_steps& steps = primitives::routing_steps_of(ctx.backend());
+  const std::vector<std::uint64_t> reads = all_gather(state, steps.reads(ctx, parts) ? 1 : 0);
+  if (std::find(reads.begin(), reads.end(), 0U) != reads.end()) return false;
   if (list.entries.count > 0) {
     copy_bytes(ctx, memory.data(), parts.data(), parts_bytes);
     auto* const first_bad = reinterpret_cast<std::uint64_t*>(memory.data() + parts_bytes);
-    primitives::routing_steps_of(ctx.backend())
-        .gather(ctx, {owners.rows(list.entries.type), memory.as<primitives::record_part>(), list.entries, out,
-                      word_bytes_of(parts, out), first_bad});
+    steps.gather(ctx, {owners.rows(list.entries.type), memory.as<primitives::record_part>(), list.entries, out,
+                       word_bytes_of(parts, out), first_bad});
     std::uint64_t position = 0;
     copy_bytes(ctx, &position, first_bad, sizeof position);
     note_bad_entry(state, list, position, owners.count(), call, wording);
   }
   all_gather(state, 0);  // until all have read, tables stay as they are
+  return true;
 }
 
 }  // namespace sheaf::distributed

@@ -17,8 +17,9 @@ bool memory_is_shared(const group_state& state, std::span<const call_header> hea
 bool peer_loads_win(std::uint64_t record_bytes, std::uint64_t entry_bytes) noexcept;
 
 /// out[i] = the record of the row that entry i names; zeros where that is bad, which is noted. Done when it returns,
-/// and no rank reads this one's table then.
-void gather_from_peers(group_state& state, const device_owners& owners, const_records table, const list_part& list,
+/// and no rank reads this one's table then. False on all ranks, and nothing done, where one of them has its table in
+/// memory that another does not read.
+bool gather_from_peers(group_state& state, const device_owners& owners, const_records table, const list_part& list,
                        records out, std::uint64_t call, const core::index_wording& wording);
 
 }  // namespace sheaf::distributed

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <span>
+
 #include <sheaf/context.hpp>
 #include <sheaf/records.hpp>
 
@@ -29,7 +31,7 @@ struct routed_entries {
   std::uint64_t* first_bad = nullptr;  ///< the least position of a bad entry, or all ones
 };
 
-/// Where one rank's records lie.
+/// Where one rank's records lie; null where it has none.
 struct record_part {
   const std::byte* data = nullptr;
   std::uint64_t stride_bytes = 0;
@@ -51,6 +53,8 @@ struct routing_steps {
   /// Separates pairs of numbers, of 4 bytes or 8: the first ones go to `rows`, the second ones to `positions`.
   void (*unzip)(const context& ctx, const std::byte* pairs, std::uint64_t count, bool is_wide, std::byte* rows,
                 std::byte* positions);
+  /// Whether the context's device reads the memory where these parts lie.
+  bool (*reads)(const context& ctx, std::span<const record_part> parts);
   /// out[i] = the record of the row that list[i] names; zeros for a bad entry.
   void (*gather)(const context& ctx, const gather_from_parts& problem);
   /// Memory that a call could take now.

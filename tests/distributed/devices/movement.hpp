@@ -273,7 +273,7 @@ inline void check_bad_entries(const group& ranks, std::uint64_t width) {
 }  // namespace movement_on_devices_detail
 
 /// Checks calls of movements on a group of any context. @param entries  of lists, in all
-inline void movement_on_devices(const distributed::group& ranks, std::uint64_t entries = 5000) {
+inline void check_movements(const distributed::group& ranks, std::uint64_t entries) {
   using namespace movement_on_devices_detail;
   const std::uint64_t rows = entries / 3;
   for (const std::uint64_t width : {1, 4, 8, 12, 16, 128, 1000}) {
@@ -312,5 +312,7 @@ inline void movement_on_devices(const distributed::group& ranks, std::uint64_t e
                         reduction_start::out);
   }
 }
+
+inline void movement_on_devices(const distributed::group& ranks) { check_movements(ranks, 5000); }
 
 }  // namespace sheaf::tests
