@@ -73,7 +73,8 @@ double share_at_ends(const std::vector<key_number>& parts, int ranks, std::uint6
 /// key. @param may_skip  whether the highest bits may be taken for those of the sample, as is checked afterwards
 first_sort choose_first_sort(const group_state& state, const std::vector<key_number>& samples, std::uint32_t key_bits,
                              bool may_skip) {
-  // Passes of 8 bits. A whole sort of 2^28 keys of 8 bytes takes an H200 as long as 2.7 of them.
+  // Passes of 8 bits: 2^28 keys of 8 bytes take an H200 2.3 ms for one, 6.2 ms for a whole sort (README.md and
+  // docs/experiments/sort.md). Rows of other widths have not been measured.
   constexpr double passes_of_whole_sort = 2.7;
   constexpr double passes_of_copy = 0.5;
   const std::uint64_t buckets = std::max<std::uint64_t>(256, 8 * static_cast<std::uint64_t>(state.size));
@@ -94,10 +95,11 @@ first_sort choose_first_sort(const group_state& state, const std::vector<key_num
     for (const std::uint32_t bits : {8U, 16U}) {
       if (skipped + bits >= key_bits || (skipped > 0 && !may_skip)) continue;
       std::vector<key_number> parts;
+      parts.reserve(samples.size());
       for (const key_number& key : samples)
         parts.push_back(primitives::bits_from(key, key_bits - skipped - bits, bits));
-      const double passes =
-          bits / 8 + share_at_ends(parts, state.size, buckets) * (passes_of_whole_sort + passes_of_copy);
+      const double whole_sorts = share_at_ends(parts, state.size, buckets);
+      const double passes = bits / 8.0 + whole_sorts * (passes_of_whole_sort + passes_of_copy);
       if (passes >= least) continue;
       least = passes;
       best.skipped = skipped;

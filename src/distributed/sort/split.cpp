@@ -13,7 +13,6 @@
 namespace sheaf::distributed {
 namespace {
 
-constexpr std::string_view call_name = "split";
 constexpr std::uint64_t most_counted = std::uint64_t{1} << 24;
 
 /// The category as a key of sorts: a stable split is a stable sort by it.
@@ -182,6 +181,7 @@ split_records split_by_primitives(group_state& state, const_records in, const sp
 
 split_records split(const group& ranks, const_records in, const split_key& key, balance parts, bool with_offsets) {
   return collective(ranks, [&](group_state& state, std::uint64_t call) {
+    constexpr std::string_view call_name = "split";
     const agreed_value values[] = {{"the width of a record", in.record_bytes},
                                    agreed_digest("the key", fingerprint_of(key)),
                                    {"balance", static_cast<std::uint64_t>(parts)},

@@ -2,8 +2,8 @@
 
 #include <array>
 #include <cstring>
-#include <limits>
 #include <numeric>
+#include <span>
 
 #include <sheaf/distributed/sort.hpp>
 #include <sheaf/distributed/split.hpp>
@@ -45,13 +45,12 @@ void expect_part(const distributed::group& ranks, const distributed::owned_recor
   ASSERT_EQ(got.count, expected.size());
   ASSERT_EQ(got.record_bytes, sizeof(Row));
   if (expected.empty()) return;
-  std::vector<Row> rows(expected.size());
-  copy_bytes(ranks.local(), rows.data(), got.memory.data(), rows.size() * sizeof(Row));
-  if (std::memcmp(rows.data(), expected.data(), rows.size() * sizeof(Row)) == 0) return;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    ASSERT_EQ(std::memcmp(&rows[i], &expected[i], sizeof(Row)), 0)
-        << "row " << i << " of " << rows.size() << " on rank " << ranks.rank();
-  }
+  std::vector<std::byte> bytes(expected.size() * sizeof(Row));
+  copy_bytes(ranks.local(), bytes.data(), got.memory.data(), bytes.size());
+  const auto right_bytes = std::as_bytes(std::span(expected));
+  const auto wrong = std::mismatch(bytes.begin(), bytes.end(), right_bytes.begin()).first - bytes.begin();
+  EXPECT_EQ(static_cast<std::size_t>(wrong), bytes.size()) << "row " << static_cast<std::size_t>(wrong) / sizeof(Row)
+                                                           << " of " << expected.size() << " on rank " << ranks.rank();
 }
 
 /// No two ranks have rows that are equal by `less`.
