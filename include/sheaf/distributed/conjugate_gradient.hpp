@@ -18,10 +18,10 @@ constexpr std::uint64_t system_block_rows = 256;
 /// may have; the iteration ends if the progress function of one returns false. `variant` and `pattern` count for
 /// nothing.
 /// Every sum is one of the whole vector, in an order that the number of rows alone decides: x, the residuals and the
-/// number of iterations have the same bits for any number of ranks. They are those of the CPU's variant cpu.fused there;
-/// GPUs have others, which do not depend on how many they are. On CUDA the scalars stay on the device, and the host
-/// looks at them after a batch of up to 16 iterations, or where a progress function is to be called. The work is done
-/// when the call returns. The call begins with a preparation of the matrix, as prepare_spmv does.
+/// number of iterations have the same bits for any number of ranks. They are those of the CPU's variant cpu.fused
+/// there; GPUs have others, which do not depend on how many they are. On CUDA the scalars stay on the device, and the
+/// host looks at them after a batch of up to 16 iterations, or where a progress function is to be called. The work is
+/// done when the call returns. The call begins with a preparation of the matrix, as prepare_spmv does.
 /// @throws error(bad_argument) as sheaf::conjugate_gradient does, if a part does not begin at a multiple of
 /// system_block_rows, or if ranks disagree; error(bad_index) as prepare_spmv does, on every rank; and what every call
 /// on a group may throw. x keeps its value then.

@@ -29,10 +29,10 @@ class SHEAF_API prepared_spmv {
   /// @param y  this rank's values, as many as the layout of rows says, likewise; overlaps neither x nor A
   /// @throws error(bad_argument) as sheaf::spmv does, or if ranks disagree; and what every call on a group may throw
   /// A row is summed by one rank, in an order that follows from the row and the sizes of the whole matrix alone: y has
-  /// the same bits for any number of ranks and any layout of rows. On the CPU they are those of sheaf::spmv of the whole
-  /// matrix, and the work is done when the call returns. On CUDA they are those of the variant cuda.rows; the call waits
-  /// until values of x have come from other ranks, and returns with the rows that need these queued on the group's
-  /// context.
+  /// the same bits for any number of ranks and any layout of rows. On the CPU they are those of sheaf::spmv of the
+  /// whole matrix, and the work is done when the call returns. On CUDA they are those of the variant cuda.rows; the
+  /// call waits until values of x have come from other ranks, and returns with the rows that need these queued on the
+  /// group's context.
   void run(const_values x, values y, double alpha = 1, double beta = 0) const;
   const spmv_preparation& report() const noexcept { return report_; }
 
@@ -56,7 +56,8 @@ class SHEAF_API prepared_spmv {
 /// call on a group may throw. Takes a column number of 4 bytes for each entry, or of 8 on ranks that need 2^32 columns
 /// or more. The host inspects the matrix, with one thread: on CUDA it copies offsets and columns from the device, which
 /// takes as much host memory for as long as the call, and column numbers back. Values stay where they are, unless rows
-/// have ends of their own: then they are copied. On a GPU a product takes far less time than that.
+/// have ends of their own: then they are copied. Where rows beside each other have columns near each other, the device
+/// also keeps 2 bytes for each entry, and its products read these. On a GPU a product takes far less time than that.
 SHEAF_API prepared_spmv prepare_spmv(const group& ranks, const csr_view& a, const layout& rows, const layout& columns,
                                      spmv_sums sums = spmv_sums::as_values);
 

@@ -178,6 +178,7 @@ double run_seconds_of(const spmv_problem& problem, const machine& machine) {
 plan::planned plan_blocked(const prepare_spmv_problem& problem, const plan::scope& scope) {
   const spmv_problem& product = problem.product;
   if (product.transposed) return plan::rejected("groups entries by rows, but the product is transposed");
+  if (product.is_part()) return plan::rejected(primitives::other_order_of_parts);
   const blocked_shape shape(product);
   constexpr std::uint64_t few_groups = 4096;
   constexpr std::uint64_t least_run = 16;

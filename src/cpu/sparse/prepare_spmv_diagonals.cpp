@@ -152,6 +152,7 @@ std::uint64_t chunks_of(const spmv_problem& p) noexcept { return (p.rows + chunk
 plan::planned plan_diagonals(const prepare_spmv_problem& problem, const plan::scope& scope) {
   const spmv_problem& product = problem.product;
   if (product.transposed) return plan::rejected("groups entries by rows, but the product is transposed");
+  if (product.is_part()) return plan::rejected(primitives::other_order_of_parts);
   const machine& machine = scope.machine;
   constexpr double digits_per_entry = 0.15;  // rows side by side are added in vectors
   const std::uint64_t run_bytes =

@@ -252,6 +252,7 @@ double run_seconds_of(const spmv_problem& problem, const blocked_shape& shape, c
 plan::planned plan_blocked(const prepare_spmv_problem& problem, const plan::scope& scope) {
   const spmv_problem& product = problem.product;
   if (product.transposed) return plan::rejected("groups entries by rows, but the product is transposed");
+  if (product.is_part()) return plan::rejected(primitives::other_order_of_parts);
   if (product.has_row_ends)
     return plan::rejected("cuts rows that lie one after the other, but rows may lie in any order");
   if (product.entries == 0 || product.columns == 0) return plan::rejected("the matrix has no entries");

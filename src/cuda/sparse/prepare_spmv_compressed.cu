@@ -4,7 +4,8 @@
 
 // The preparation cuda.compressed: columns of 16 bits, counted from the lowest of 128 rows, where those rows span no
 // more columns than that. A run is cuda.rows and streams 2 bytes an entry less, or 6. For banded matrices and grids;
-// where rows are of very uneven length, or span more columns, it cuts the matrix as cuda.segmented does.
+// where rows are of very uneven length, or span more columns, it cuts the matrix as cuda.segmented does. Of a part of a
+// matrix, whose sums have the order of cuda.rows either way, it leaves rows as they are then.
 namespace sheaf::cuda {
 namespace {
 
@@ -146,7 +147,7 @@ void run_compressed(const context& ctx, const prepare_spmv_problem& problem, con
   const segmenting_scratch at(product, place);
   make_or_keep_rows(ctx, problem, buffers, at.facts, [&](const csr_guard& guard, const row_facts& facts) {
     auto made = make_compressed(ctx, product, buffers.a, guard, facts, at.faults);
-    if (made != nullptr || !is_segmented(product, facts.entries)) return made;
+    if (made != nullptr || product.is_part() || !is_segmented(product, facts.entries)) return made;
     return make_segmented(ctx, product, buffers.a, guard, facts, at);
   });
 }

@@ -133,6 +133,7 @@ class segmented_matrix final : public inspected_matrix {
 plan::planned plan_segmented(const prepare_spmv_problem& problem, const plan::scope& scope) {
   const spmv_problem& product = problem.product;
   if (product.transposed) return plan::rejected("cuts entries that lie row by row, but the product is transposed");
+  if (product.is_part()) return plan::rejected(primitives::other_order_of_parts);
   if (product.has_row_ends)
     return plan::rejected("cuts rows that lie one after the other, but rows may lie in any order");
   if (product.entries == 0 || product.columns == 0 || product.rows == 0)

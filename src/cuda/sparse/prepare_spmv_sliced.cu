@@ -51,6 +51,7 @@ plan::planned plan_sliced(const prepare_spmv_problem& problem, const plan::scope
   const spmv_problem& product = problem.product;
   if (product.entries == 0 || product.columns == 0 || product.rows == 0)
     return plan::rejected("the matrix has no entries");
+  if (product.is_part()) return plan::rejected(primitives::other_order_of_parts);
   if (const char* reason = unfit_for_slices(product)) return plan::rejected(reason);
   const machine& machine = scope.machine;
   const sliced_shape shape = shape_of_slices(product, product.entries, static_cast<std::uint64_t>(machine.parallelism));

@@ -42,7 +42,7 @@ plan::planned plan_merge(const spmv_problem& problem, const plan::scope& scope) 
   if (problem.transposed) return plan::rejected("multiplies by rows, but the product is transposed");
   if (problem.has_row_ends)
     return plan::rejected("cuts rows that lie one after the other, but rows may lie in any order");
-  if (problem.is_part()) return plan::rejected("cuts rows where the part's entries say, not the whole matrix's");
+  if (problem.is_part()) return plan::rejected(primitives::other_order_of_parts);
   core::scratch_arrays place(nullptr);
   with_product_types(problem,
                      [&]<class Types>(Types) { merge_tiles<typename Types::sum>(most_tiles_of(problem), place); });

@@ -299,7 +299,8 @@ conjugate_gradient_result conjugate_gradient(const group& ranks, const csr_view&
     if (options.history != nullptr) options.history->clear();
     if (rows.count() == 0) return conjugate_gradient_result{};
     const reports_aside aside(state);  // errors of earlier calls are not this one's
-    const matrix_part matrix(state, a, rows, rows, options.sums, primitives::csr_call::conjugate_gradient, call);
+    matrix_part matrix(state, a, rows, rows, options.sums, primitives::csr_call::conjugate_gradient, call);
+    matrix.prepare_runs(state);
     distributed_solver solver(state, matrix, a, b, x, options, told);
     auto found = solver.run(goals_of(options, a.values.type, rows.count()));
     thrown = solver.thrown();

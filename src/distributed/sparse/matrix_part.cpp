@@ -250,22 +250,55 @@ void matrix_part::write_columns(const group_state& state, const csr_view& a) {
   problem_.column = local_type_;
 }
 
+primitives::spmv_problem matrix_part::problem_of(const run_of_rows& run) const noexcept {
+  primitives::spmv_problem problem = problem_;
+  problem.rows = run.last - run.first;
+  problem.columns = run.is_interior ? columns_.count(rank_) : halo_.size() + own_.size();
+  problem.whole.places = run.places;
+  return problem;
+}
+
+csr_view matrix_part::rows_of(const run_of_rows& run) const noexcept {
+  const primitives::spmv_problem problem = problem_of(run);
+  const index_span begins(static_cast<const std::byte*>(a_.row_begins.data) + run.first * bytes(a_.row_begins.type),
+                          problem.rows + 1, a_.row_begins.type);
+  return {problem.rows, problem.columns, begins, index_span(local_columns_.data(), problem.entries, local_type_),
+          a_.values};
+}
+
+// A preparation may take memory for all entries, whichever rows it is of: so there are few, of runs that are worth it.
+void matrix_part::prepare_runs(const group_state& state) {
+  constexpr std::uint64_t most_runs = 4;
+  constexpr std::uint64_t products = 100;
+  if (!state.goes_by_primitives) return;
+  for (run_of_rows& run : runs_) {
+    if (run.last - run.first < std::max(least_interior_rows, a_.rows / most_runs)) continue;
+    primitives::prepare_spmv_problem problem{problem_of(run), products};
+    problem.product.reads_y = true;
+    try {
+      plan::execute(primitives::prepare_spmv_call, primitives::prepare_spmv_variants(), problem, state.ctx, {},
+                    {rows_of(run), &run.prepared});
+    } catch (const error& thrown) {
+      if (thrown.code() != error_code::out_of_memory) throw;
+      run.prepared = nullptr;  // products do without
+    }
+  }
+}
+
 void matrix_part::multiply_runs(const context& ctx, bool interior, const void* x, void* y, double alpha,
                                 double beta) const {
   const std::uint64_t width = bytes(value());
-  primitives::spmv_problem problem = problem_;
-  problem.columns = interior ? columns_.count(rank_) : halo_.size() + own_.size();
-  problem.reads_y = beta != 0;
   for (const run_of_rows& run : runs_) {
     if (run.is_interior != interior) continue;
-    problem.rows = run.last - run.first;
-    problem.whole.places = run.places;
-    const index_span begins(static_cast<const std::byte*>(a_.row_begins.data) + run.first * bytes(a_.row_begins.type),
-                            problem.rows + 1, a_.row_begins.type);
-    const csr_view part(problem.rows, problem.columns, begins,
-                        index_span(local_columns_.data(), problem.entries, local_type_), a_.values);
-    plan::execute(primitives::spmv_call, primitives::spmv_variants(), problem, ctx, {},
-                  {part, x, static_cast<std::byte*>(y) + run.first * width, alpha, beta});
+    primitives::spmv_problem problem = problem_of(run);
+    problem.reads_y = beta != 0;
+    std::byte* const to = static_cast<std::byte*>(y) + run.first * width;
+    if (run.prepared) {
+      run.prepared->run(ctx, const_values(x, problem.columns, value()), values(to, problem.rows, value()), alpha, beta);
+    } else {
+      plan::execute(primitives::spmv_call, primitives::spmv_variants(), problem, ctx, {},
+                    {rows_of(run), x, to, alpha, beta});
+    }
   }
 }
 

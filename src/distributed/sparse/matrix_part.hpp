@@ -4,7 +4,7 @@
 
 #include "distributed/movement/routed_list.hpp"
 #include "distributed/sparse/column_set.hpp"
-#include "primitives/sparse/spmv.hpp"
+#include "primitives/sparse/prepare_spmv.hpp"
 
 namespace sheaf::distributed {
 
@@ -19,6 +19,10 @@ class matrix_part {
   /// Collective, amid a call. Throws a fault of the matrix on all ranks.
   matrix_part(group_state& state, const csr_view& a, const layout& rows, const layout& columns, spmv_sums sums,
               primitives::csr_call by, std::uint64_t call);
+
+  /// For many products: has the backend prepare long runs of rows where that leaves the order of sums as it is. Only by
+  /// the way of devices.
+  void prepare_runs(const group_state& state);
 
   /// y = alpha A x + beta y, of checked vectors; collective. On a device the rows that need values of others are queued
   /// last.
@@ -41,6 +45,7 @@ class matrix_part {
     std::uint64_t last;
     bool is_interior;
     std::uint64_t places = 0;  ///< from the first row's first to the end of the arrays
+    std::shared_ptr<primitives::prepared_product> prepared = nullptr;
   };
   /// A list where the context works.
   struct index_list {
@@ -64,6 +69,8 @@ class matrix_part {
   void write_columns(const group_state& state, const csr_view& a);
   void multiply_runs(const context& ctx, bool interior, const void* x, void* y, double alpha, double beta) const;
   primitives::spmv_problem problem_of(const csr_view& a) const noexcept;
+  primitives::spmv_problem problem_of(const run_of_rows& run) const noexcept;
+  csr_view rows_of(const run_of_rows& run) const noexcept;
 
   int rank_;
   std::uint64_t prepared_by_;  ///< number of the call

@@ -54,7 +54,8 @@ prepared_spmv prepare_spmv(const group& ranks, const csr_view& a, const layout& 
     });
     const reports_aside aside(state);  // errors of earlier calls are not this one's
     const auto matrix =
-        std::make_shared<const matrix_part>(state, a, rows, columns, sums, primitives::csr_call::prepare_spmv, call);
+        std::make_shared<matrix_part>(state, a, rows, columns, sums, primitives::csr_call::prepare_spmv, call);
+    matrix->prepare_runs(state);
     return prepared_spmv(ranks, matrix, matrix->report());
   });
 }

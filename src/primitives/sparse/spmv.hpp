@@ -53,6 +53,9 @@ struct spmv_problem {
   friend bool operator==(const spmv_problem&, const spmv_problem&) = default;
 };
 
+/// Why a variant does not take a part of a matrix.
+constexpr const char* other_order_of_parts = "sums rows of a part in another order than those of the whole matrix";
+
 inline plan::measured_place place_of(const spmv_problem& p) noexcept {
   return {"spmv", p.pattern.shape, p.value_bytes(), p.entries, p.columns};
 }
