@@ -93,10 +93,15 @@ void gather(const context& ctx, const gather_from_parts& p) {
 
 bool reads(const context&, std::span<const record_part>) { return true; }
 
+void find_bounds(const context&, const_records rows, const key_layout& key, const key_bound* bounds,
+                 std::uint64_t count, std::uint64_t* positions) {
+  for (std::uint64_t i = 0; i < count; ++i) positions[i] = position_of(rows, key, bounds[i]);
+}
+
 std::uint64_t free_bytes(const context&) { return core::host_available_bytes(); }
 
 }  // namespace
 
-extern constinit const primitives::routing_steps steps_of_routing{route, unzip, reads, gather, free_bytes};
+extern constinit const primitives::routing_steps steps_of_routing{route, unzip, reads, gather, find_bounds, free_bytes};
 
 }  // namespace sheaf::cpu

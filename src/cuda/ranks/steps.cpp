@@ -23,7 +23,7 @@ std::uint64_t free_bytes(const context& ctx) { return state_of(ctx).free_bytes()
 
 }  // namespace
 
-extern constinit const primitives::routing_steps steps_of_routing{route_entries, unzip_pairs, reads, gather_parts,
-                                                                  free_bytes};
+extern constinit const primitives::routing_steps steps_of_routing{route_entries, unzip_pairs,     reads,
+                                                                  gather_parts,  find_key_bounds, free_bytes};
 
 }  // namespace sheaf::cuda

@@ -37,7 +37,7 @@ struct first_sort {
 
 /// Keys of all ranks' rows, as many of each rank as its share is; in order.
 std::vector<key_number> sample_keys(group_state& state, const_records rows, const key_layout& key, std::uint64_t all) {
-  constexpr std::uint64_t most_samples = std::uint64_t{1} << 12;
+  constexpr std::uint64_t most_samples = std::uint64_t{1} << 10;
   std::vector<std::uint64_t> positions;
   const std::uint64_t samples = std::min(rows.count, (rows.count * most_samples + all - 1) / all);
   for (std::uint64_t i = 0; i < samples; ++i) {
@@ -143,7 +143,7 @@ class bucketed_rows {
       std::vector<key_bound> bounds;
       for (const key_number& edge : first_.edges) bounds.push_back({edge, false, 0, count_});
       const key_reader parts(state.ctx, range(0, 0, count_), layout_of(by));
-      for (const std::uint64_t place : find_bounds(parts, std::move(bounds))) begins_.push_back(place);
+      for (const std::uint64_t place : find_bounds(parts, bounds)) begins_.push_back(place);
       begins_.push_back(count_);
     }
     whole_begins_ = begins_;
@@ -205,7 +205,7 @@ class bucketed_rows {
   std::uint64_t first_not_below(std::uint64_t number) const {
     key_bound bound{{}, false, 0, count_};
     bound.key.word[0] = number;
-    return find_bounds(keys(), {bound}).front();
+    return find_bounds(keys(), {&bound, 1}).front();
   }
 
   group_state& state_;
@@ -276,7 +276,7 @@ void move_behind_ties(group_state& state, const bucketed_rows& rows, std::span<c
     moved.push_back(cuts[c].number);
     bounds.push_back({before->before, true, local[cuts[c].number], rows.begin(cuts[c].bucket + 1)});
   }
-  const std::vector<std::uint64_t> places = find_bounds(keys, std::move(bounds));
+  const std::vector<std::uint64_t> places = find_bounds(keys, bounds);
   for (std::size_t m = 0; m < moved.size(); ++m) local[moved[m]] = places[m];
 }
 

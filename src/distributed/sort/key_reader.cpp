@@ -38,57 +38,17 @@ void add_evenly(std::vector<std::uint64_t>& positions, std::uint64_t begin, std:
   for (std::uint64_t i = 0; i < count; ++i) positions.push_back(begin + (2 * i + 1) * (end - begin) / (2 * count));
 }
 
-// Bounds that are still in the same range share its samples: at first, all of them.
-std::vector<std::uint64_t> find_bounds(const key_reader& keys, std::vector<key_bound> bounds) {
-  constexpr std::uint64_t most_samples = std::uint64_t{1} << 13;
-  struct shared_range {
-    std::size_t first;  // of the bounds
-    std::size_t last;
-  };
-  for (;;) {
-    std::vector<shared_range> ranges;
-    for (std::size_t i = 0; i < bounds.size(); ++i) {
-      const key_bound& bound = bounds[i];
-      if (bound.begin == bound.end) continue;
-      const bool is_shared = !ranges.empty() && ranges.back().last == i && bounds[i - 1].begin == bound.begin &&
-                             bounds[i - 1].end == bound.end;
-      if (is_shared) {
-        ranges.back().last = i + 1;
-      } else {
-        ranges.push_back({i, i + 1});
-      }
-    }
-    if (ranges.empty()) break;
-    const std::uint64_t samples = std::max<std::uint64_t>(1, most_samples / ranges.size());
-    const auto samples_of = [&](const shared_range& range) {
-      const key_bound& bound = bounds[range.first];
-      return std::min(samples, bound.end - bound.begin);
-    };
-    std::vector<std::uint64_t> positions;
-    for (const shared_range& range : ranges)
-      add_evenly(positions, bounds[range.first].begin, bounds[range.first].end, samples_of(range));
-    const std::vector<key_number> sampled = keys(positions);
-    std::size_t at = 0;
-    for (const shared_range& range : ranges) {
-      const std::uint64_t count = samples_of(range);
-      const auto first = sampled.begin() + static_cast<std::ptrdiff_t>(at);
-      const auto last = first + static_cast<std::ptrdiff_t>(count);
-      const std::uint64_t* const position = positions.data() + at;
-      for (std::size_t i = range.first; i < range.last; ++i) {
-        key_bound& bound = bounds[i];
-        const auto found =
-            bound.is_behind_equal ? std::upper_bound(first, last, bound.key) : std::lower_bound(first, last, bound.key);
-        const auto before = static_cast<std::uint64_t>(found - first);
-        if (before < count) bound.end = position[before];
-        if (before > 0) bound.begin = position[before - 1] + 1;
-      }
-      at += count;
-    }
-  }
-  std::vector<std::uint64_t> places;
-  places.reserve(bounds.size());
-  for (const key_bound& bound : bounds) places.push_back(bound.begin);
-  return places;
+std::vector<std::uint64_t> find_bounds(const key_reader& keys, std::span<const key_bound> bounds) {
+  std::vector<std::uint64_t> positions(bounds.size());
+  if (bounds.empty()) return positions;
+  const context& ctx = keys.where();
+  const buffer list(ctx, bounds.size_bytes());
+  const buffer found(ctx, positions.size() * sizeof(std::uint64_t));
+  copy_bytes(ctx, list.data(), bounds.data(), bounds.size_bytes());
+  primitives::routing_steps_of(ctx.backend())
+      .find_bounds(ctx, keys.rows(), keys.layout(), list.as<key_bound>(), bounds.size(), found.as<std::uint64_t>());
+  copy_bytes(ctx, positions.data(), found.data(), found.size());
+  return positions;
 }
 
 }  // namespace sheaf::distributed

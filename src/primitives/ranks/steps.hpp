@@ -5,6 +5,8 @@
 #include <sheaf/context.hpp>
 #include <sheaf/records.hpp>
 
+#include "primitives/sort/key.hpp"
+
 // What calls between ranks need beside primitives, where arrays lie in memory that only a backend reaches. Each backend
 // defines these steps; src/distributed makes its calls of them, of primitives and of messages. Arrays lie in the
 // context's memory, and steps are queued on it.
@@ -47,6 +49,29 @@ struct gather_from_parts {
   std::uint64_t* first_bad = nullptr;  ///< the least position of a bad entry, or all ones
 };
 
+/// A place among rows that lie in the order of their keys: before the first row of the range whose key is not below
+/// `key`, or behind all rows whose key is not above it.
+struct key_bound {
+  key_number key;
+  bool is_behind_equal = false;
+  std::uint64_t begin = 0;  ///< of the range of rows
+  std::uint64_t end = 0;
+};
+
+/// By halves.
+SHEAF_HOST_DEVICE inline std::uint64_t position_of(const const_records& rows, const key_layout& key,
+                                                   const key_bound& bound) {
+  std::uint64_t low = bound.begin;
+  std::uint64_t high = bound.end;
+  while (low < high) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    const key_number here = key_of(rows.data + middle * rows.stride_bytes, key);
+    const bool lies_before = bound.is_behind_equal ? !(bound.key < here) : here < bound.key;
+    (lies_before ? low : high) = lies_before ? middle + 1 : middle;
+  }
+  return low;
+}
+
 struct routing_steps {
   /// Finds the owner of each entry.
   void (*route)(const context& ctx, index_span list, const rows_of_ranks& rows, const routed_entries& out);
@@ -57,6 +82,9 @@ struct routing_steps {
   bool (*reads)(const context& ctx, std::span<const record_part> parts);
   /// out[i] = the record of the row that list[i] names; zeros for a bad entry.
   void (*gather)(const context& ctx, const gather_from_parts& problem);
+  /// The position of each bound among rows.
+  void (*find_bounds)(const context& ctx, const_records rows, const key_layout& key, const key_bound* bounds,
+                      std::uint64_t count, std::uint64_t* positions);
   /// Memory that a call could take now.
   std::uint64_t (*free_bytes)(const context& ctx);
 };
