@@ -48,6 +48,9 @@ TEST(MemorySpace, IsAskedOfADriverOnceOneIsLoaded) {
   EXPECT_EQ(place_of(&memory[2]).space, memory_space::pinned);
   EXPECT_EQ(place_of(&memory[2]).device, -1);
   EXPECT_EQ(place_of(&memory[3]).space, memory_space::host) << "the driver knows nothing of it";
+  EXPECT_FALSE(core::is_read_by_current_device(&memory[0]));
+  EXPECT_TRUE(core::is_read_by_current_device(&memory[1]));
+  EXPECT_FALSE(core::is_read_by_current_device(&memory[3]));
 
   // What a CPU context can read is taken, and the rest refused by the device's number.
   const context ctx = context::cpu(1);

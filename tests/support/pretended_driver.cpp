@@ -19,6 +19,8 @@ std::size_t places_told = 0;
 constexpr int memory_type_asked = 2;
 constexpr int is_managed_asked = 8;
 constexpr int device_asked = 9;
+constexpr int access_asked = 16;
+constexpr unsigned read_and_write = 3;
 constexpr int invalid_value = 1;
 
 }  // namespace
@@ -36,6 +38,7 @@ SHEAF_SEEN_BY_DLSYM int cuPointerGetAttributes(unsigned count, int* attributes, 
       if (attributes[i] == memory_type_asked) *static_cast<unsigned*>(answers[i]) = known.memory_type;
       if (attributes[i] == is_managed_asked) *static_cast<unsigned*>(answers[i]) = known.is_managed;
       if (attributes[i] == device_asked) *static_cast<int*>(answers[i]) = known.device;
+      if (attributes[i] == access_asked) *static_cast<unsigned*>(answers[i]) = known.is_managed * read_and_write;
     }
     return 0;
   }
