@@ -22,8 +22,8 @@ extern const hash_build_variant hash_build_sorted;
 extern const hash_search_variant hash_search_partitioned, hash_search_direct, hash_search_multipass;
 extern const list_variant list_log, list_sublist, list_sublist_host_scan, list_pointer_jumping;
 extern const spmv_variant spmv_rows, spmv_merge, spmv_two_step, spmv_transposed;
-extern const prepare_spmv_variant prepare_spmv_blocked, prepare_spmv_compressed, prepare_spmv_segmented,
-    prepare_spmv_sliced, prepare_spmv_transposed;
+extern const prepare_spmv_variant prepare_spmv_blocked, prepare_spmv_bsr, prepare_spmv_compressed,
+    prepare_spmv_segmented, prepare_spmv_sliced, prepare_spmv_transposed;
 extern const spmm_variant spmm_rows, spmm_transposed, spmm_atomic;
 extern const prepare_spmm_variant prepare_spmm_transposed;
 extern const conjugate_gradient_variant conjugate_gradient_persistent, conjugate_gradient_streamed,
@@ -50,7 +50,7 @@ constexpr variant_table tables[] = {
     table<hash_search_partitioned, hash_search_direct, hash_search_multipass>,
     table<list_log, list_sublist, list_sublist_host_scan, list_pointer_jumping>,
     table<spmv_rows, spmv_merge, spmv_two_step, spmv_transposed>,
-    table<prepare_spmv_blocked, prepare_spmv_compressed, prepare_spmv_segmented, prepare_spmv_sliced,
+    table<prepare_spmv_blocked, prepare_spmv_bsr, prepare_spmv_compressed, prepare_spmv_segmented, prepare_spmv_sliced,
           prepare_spmv_transposed>,
     table<spmm_rows, spmm_transposed, spmm_atomic>,
     table<prepare_spmm_transposed>,

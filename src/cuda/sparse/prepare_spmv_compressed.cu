@@ -1,11 +1,13 @@
 #include "cuda/movement/memory_cost.hpp"
+#include "cuda/sparse/bsr.hpp"
 #include "cuda/sparse/prepared.cuh"
 #include "cuda/sparse/segmented.hpp"
 
 // The preparation cuda.compressed: columns of 16 bits, counted from the lowest of 128 rows, where those rows span no
 // more columns than that. A run is cuda.rows and streams 2 bytes an entry less, or 6. For banded matrices and grids;
-// where rows are of very uneven length, or span more columns, it cuts the matrix as cuda.segmented does. Of a part of a
-// matrix, whose sums have the order of cuda.rows either way, it leaves rows as they are then.
+// where all entries lie in dense blocks, it copies these as cuda.bsr does; where rows are of very uneven length, or
+// span more columns, it cuts the matrix as cuda.segmented does. Of a part of a matrix, whose sums have the order of
+// cuda.rows, it makes neither, and leaves rows as they are where their columns are not compressed.
 namespace sheaf::cuda {
 namespace {
 
@@ -36,6 +38,14 @@ class compressed_matrix final : public inspected_matrix {
   buffer bases_;
 };
 
+struct compressing_scratch {
+  segmenting_scratch segments;
+  block_finding blocks;
+
+  compressing_scratch(const spmv_problem& product, core::scratch_arrays& place)
+      : segments(product, place), blocks{place.take<unsigned>(1), place.take<unsigned>(1)} {}
+};
+
 // Nothing says before the columns are read whether they can be compressed; one pass over them finds out.
 plan::planned plan_compressed(const prepare_spmv_problem& problem, const plan::scope& scope) {
   const spmv_problem& product = problem.product;
@@ -56,7 +66,7 @@ plan::planned plan_compressed(const prepare_spmv_problem& problem, const plan::s
   plan.by_name_only = product.columns > most_columns && is_scattered(product.pattern) &&
                       product.columns * product.value_bytes() > machine.cache_bytes;
   core::scratch_arrays place(nullptr);
-  const segmenting_scratch at(product, place);
+  const compressing_scratch at(product, place);
   plan.scratch_bytes = place.bytes();
   plan.add("latency", 3 * machine.launch_seconds);
   plan.add("streamed", machine.streamed(streamed, streamed));
@@ -144,11 +154,12 @@ void run_compressed(const context& ctx, const prepare_spmv_problem& problem, con
                     const prepare_spmv_buffers& buffers, std::byte* scratch) {
   const spmv_problem& product = problem.product;
   core::scratch_arrays place(scratch);
-  const segmenting_scratch at(product, place);
-  make_or_keep_rows(ctx, problem, buffers, at.facts, [&](const csr_guard& guard, const row_facts& facts) {
-    auto made = make_compressed(ctx, product, buffers.a, guard, facts, at.faults);
+  const compressing_scratch at(product, place);
+  make_or_keep_rows(ctx, problem, buffers, at.segments.facts, [&](const csr_guard& guard, const row_facts& facts) {
+    auto made = make_bsr(ctx, product, buffers.a, guard, facts, at.blocks);
+    if (made == nullptr) made = make_compressed(ctx, product, buffers.a, guard, facts, at.segments.faults);
     if (made != nullptr || product.is_part() || !is_segmented(product, facts.entries)) return made;
-    return make_segmented(ctx, product, buffers.a, guard, facts, at);
+    return make_segmented(ctx, product, buffers.a, guard, facts, at.segments);
   });
 }
 
