@@ -100,14 +100,30 @@ class nccl_transport_of final : public transport {
     if (started % 2 == 0) return control_->cancel(started / 2);
     if (find(started) == transfers_.end()) return;
     fail("messages were given up");
-    // Kernels that wait for a rank that is gone end by this.
-    if (is_own_ && nccl_.revoke != nullptr && !is_revoked_) nccl_.revoke(communicator_, 0);
-    is_revoked_ = true;
+    if (is_own_ && !is_given_up_) end_kernels();
+    is_given_up_ = true;
   }
 
  private:
   std::deque<transfer>::iterator find(std::uint64_t number) noexcept {
     return std::find_if(transfers_.begin(), transfers_.end(), [&](const transfer& t) { return t.number == number; });
+  }
+
+  /// Ends kernels that wait for a rank that is gone: what is freed would wait for them. Without ncclCommRevoke the
+  /// communicator is aborted, which takes half a second and might never return, and is not used any more.
+  void end_kernels() noexcept {
+    if (nccl_.revoke != nullptr) {
+      nccl_.revoke(communicator_, 0);
+      return;
+    }
+    try {
+      std::thread([abort = nccl_.abort, communicator = communicator_, device = device_] {
+        const current_device here(device);
+        abort(communicator);
+      }).detach();
+    } catch (...) {
+      // Without a thread kernels wait until the process ends.
+    }
   }
 
   void fail(const char* reason) noexcept {
@@ -175,7 +191,7 @@ class nccl_transport_of final : public transport {
   int device_;
   bool is_own_;
   bool has_failed_ = false;
-  bool is_revoked_ = false;
+  bool is_given_up_ = false;
   char reason_[256] = {};
   cudaStream_t stream_ = nullptr;
   std::uint64_t started_ = 0;

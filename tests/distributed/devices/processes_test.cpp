@@ -74,7 +74,7 @@ TEST(GpuProcesses, AProcessThatIsKilledIsNamedAndTheNextJobWorks) {
     const auto codes = exits_of(
         gpus(), over_nccl({}),
         [](const distributed::group& ranks) { sort_on_gpu(ranks, 1, [] { kill(getpid(), SIGKILL); }); }, 30);
-    EXPECT_EQ(codes, expected) << "trial " << trial;
+    ASSERT_EQ(codes, expected) << "trial " << trial;
   }
   expect_right([](const distributed::group& ranks) { ranks.wait(); });
   expect_right([](const distributed::group& ranks) { movement_on_devices(ranks); });
