@@ -68,8 +68,9 @@ class include_rules {
   void check_source(const path& file) {
     const std::vector<std::string> folders = tree_.folders_of(file);
     const std::string layer = folders.size() > 1 ? folders[1] : "";
-    const bool device_code =
-        layer == "cuda" || layer == "opengl" || file.extension() == ".cu" || file.extension() == ".cuh";
+    const bool device_code = layer == "cuda" || layer == "opengl" || file.extension() == ".cu" ||
+                             file.extension() == ".cuh" ||
+                             (folders.size() > 2 && folders_with_a_toolkit().contains(layer + "/" + folders[2]));
     for (const include_line& include : includes_of(file)) {
       if (!layers_seen_by_layer().contains(layer)) {
         complain_of_no_row(file, include, "src/" + layer);

@@ -55,6 +55,12 @@ inline const names_by_name& parts_seen_by_part() {
   return rows;
 }
 
+/// Folders of other layers than backends that are compiled with a device's toolkit, and only where it is there.
+inline const names& folders_with_a_toolkit() {
+  static const names folders{"distributed/devices"};
+  return folders;
+}
+
 /// Parts above the library that call none of its primitives.
 inline const names& parts_without_primitives() {
   static const names parts{"lab/inputs", "apps/sheaf/files"};

@@ -17,7 +17,7 @@
 namespace sheaf::distributed {
 namespace {
 
-struct operation {
+struct copy_operation {
   std::atomic<std::size_t> open{0};
   std::atomic<cudaError_t> failure{cudaSuccess};
   std::atomic<bool> is_cut{false};
@@ -25,8 +25,8 @@ struct operation {
   std::vector<std::shared_ptr<stream_event>> copies;  ///< until they are done
 };
 
-struct pending {
-  std::shared_ptr<operation> of;
+struct pending_copy {
+  std::shared_ptr<copy_operation> of;
   std::shared_ptr<stream_event> ready;
   const std::byte* from = nullptr;
   std::byte* to = nullptr;
@@ -35,10 +35,10 @@ struct pending {
 
 /// Messages of one pair of ranks that one side has begun, and the stream of their copies, which the sender's device
 /// has.
-struct pair_queue {
+struct copy_queue {
   std::mutex mutex;
-  std::deque<pending> sent;
-  std::deque<pending> wanted;
+  std::deque<pending_copy> sent;
+  std::deque<pending_copy> wanted;
   cudaStream_t copies = nullptr;
 };
 
@@ -63,10 +63,10 @@ struct device_ranks {
     }
   }
 
-  pair_queue& pair(std::size_t from, std::size_t to) noexcept { return pairs[from * devices.size() + to]; }
+  copy_queue& pair(std::size_t from, std::size_t to) noexcept { return pairs[from * devices.size() + to]; }
 
   const std::vector<int> devices;
-  std::vector<pair_queue> pairs;
+  std::vector<copy_queue> pairs;
 };
 
 class peer_transport final : public transport {
@@ -96,19 +96,19 @@ class peer_transport final : public transport {
                          std::span<const incoming_message> in) noexcept override {
     const current_device here(ranks_->devices[rank_]);
     try {
-      const auto mine = std::make_shared<operation>();
+      const auto mine = std::make_shared<copy_operation>();
       mine->open = out.size() + in.size();
       const auto ready = std::make_shared<stream_event>();
       if (ready->record(stream) != cudaSuccess) return 0;
       running_.emplace(started_ + 1, mine);
       ++started_;
       for (const outgoing_message& m : out) {
-        pair_queue& queue = ranks_->pair(rank_, static_cast<std::size_t>(m.to));
+        copy_queue& queue = ranks_->pair(rank_, static_cast<std::size_t>(m.to));
         meet(queue, queue.wanted, queue.sent, {mine, ready, m.data, nullptr, m.bytes}, rank_,
              static_cast<std::size_t>(m.to));
       }
       for (const incoming_message& m : in) {
-        pair_queue& queue = ranks_->pair(static_cast<std::size_t>(m.from), rank_);
+        copy_queue& queue = ranks_->pair(static_cast<std::size_t>(m.from), rank_);
         meet(queue, queue.sent, queue.wanted, {mine, ready, nullptr, m.data, m.bytes}, static_cast<std::size_t>(m.from),
              rank_);
       }
@@ -123,7 +123,7 @@ class peer_transport final : public transport {
     if (started % 2 == 0) return control_->poll(started / 2);
     const auto found = running_.find(started / 2);
     if (found == running_.end()) return {transfer_state::kind::done};
-    operation& mine = *found->second;
+    copy_operation& mine = *found->second;
     if (mine.is_cut) return {transfer_state::kind::failed, rank(), "messages of different lengths met"};
     const std::size_t open = mine.open.load(std::memory_order_acquire);
     {
@@ -146,9 +146,9 @@ class peer_transport final : public transport {
     if (started % 2 == 0) return control_->cancel(started / 2);
     const auto found = running_.find(started / 2);
     if (found == running_.end()) return;
-    const auto is_mine = [&](const pending& p) { return p.of == found->second; };
+    const auto is_mine = [&](const pending_copy& p) { return p.of == found->second; };
     for (std::size_t other = 0; other < ranks_->devices.size(); ++other) {
-      for (pair_queue* const queue : {&ranks_->pair(rank_, other), &ranks_->pair(other, rank_)}) {
+      for (copy_queue* const queue : {&ranks_->pair(rank_, other), &ranks_->pair(other, rank_)}) {
         const std::lock_guard lock(queue->mutex);
         std::erase_if(queue->sent, is_mine);
         std::erase_if(queue->wanted, is_mine);
@@ -161,21 +161,21 @@ class peer_transport final : public transport {
   /// Numbers of start() are even, those of start_on() odd.
   static std::uint64_t number_of(std::uint64_t started) noexcept { return 2 * started + 1; }
 
-  void meet(pair_queue& queue, std::deque<pending>& others, std::deque<pending>& own, pending mine, std::size_t from,
+  void meet(copy_queue& queue, std::deque<pending_copy>& others, std::deque<pending_copy>& own, pending_copy mine, std::size_t from,
             std::size_t to) {
     const std::lock_guard lock(queue.mutex);
     if (others.empty()) {
       own.push_back(std::move(mine));
       return;
     }
-    const pending other = std::move(others.front());
+    const pending_copy other = std::move(others.front());
     others.pop_front();
     if (other.bytes != mine.bytes) {
       other.of->is_cut = mine.of->is_cut = true;
       return;
     }
-    const pending& sender = mine.from != nullptr ? mine : other;
-    const pending& receiver = mine.from != nullptr ? other : mine;
+    const pending_copy& sender = mine.from != nullptr ? mine : other;
+    const pending_copy& receiver = mine.from != nullptr ? other : mine;
     const current_device at_sender(ranks_->devices[from]);
     const auto done = std::make_shared<stream_event>();
     cudaError_t result = sender.ready->hold(queue.copies);
@@ -185,7 +185,7 @@ class peer_transport final : public transport {
                                    queue.copies);
     }
     if (result == cudaSuccess) result = done->record(queue.copies);
-    for (operation* const of : {mine.of.get(), other.of.get()}) {
+    for (copy_operation* const of : {mine.of.get(), other.of.get()}) {
       if (result == cudaSuccess) {
         const std::lock_guard copies(of->mutex);
         of->copies.push_back(done);
@@ -200,7 +200,7 @@ class peer_transport final : public transport {
   std::shared_ptr<device_ranks> ranks_;
   std::size_t rank_;
   std::uint64_t started_ = 0;
-  std::unordered_map<std::uint64_t, std::shared_ptr<operation>> running_;
+  std::unordered_map<std::uint64_t, std::shared_ptr<copy_operation>> running_;
 };
 
 /// Lets one device read and write the memory of another, and that of its context's pool.

@@ -9,7 +9,7 @@
 #include "distributed/threads.hpp"
 
 // Calls on groups of the GPUs of this process, whose arrays travel as copies and over NCCL.
-namespace sheaf::tests::gpus_test {
+namespace sheaf::tests::distributed_devices_gpus_test {
 namespace {
 
 enum class carrier { copies, nccl };
@@ -139,4 +139,4 @@ TEST(Nccl, RefusesTwoRanksOnOneGpu) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests::gpus_test
+}  // namespace sheaf::tests::distributed_devices_gpus_test

@@ -8,7 +8,7 @@
 #include "distributed/tcp/processes.hpp"
 
 // Processes with a GPU each, over NCCL and TCP. This process never uses CUDA, which a child could not use then.
-namespace sheaf::tests::gpu_processes_test {
+namespace sheaf::tests::distributed_devices_processes_test {
 namespace {
 
 /// What a process without CUDA asks another one.
@@ -111,4 +111,4 @@ TEST(GpuProcesses, TwoOnOneGpuAreRefused) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests::gpu_processes_test
+}  // namespace sheaf::tests::distributed_devices_processes_test

@@ -2,7 +2,7 @@
 #include "distributed/tcp/processes.hpp"
 
 // Processes that TCP connects, of which one dies, stands still, or never comes.
-namespace sheaf::tests::tcp_faults_test {
+namespace sheaf::tests::distributed_tcp_faults_test {
 namespace {
 
 group_maker with(const distributed::limits& bounds) {
@@ -80,4 +80,4 @@ TEST(TcpFaults, RanksThatAreNoneAreRefused) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests::tcp_faults_test
+}  // namespace sheaf::tests::distributed_tcp_faults_test
