@@ -5,7 +5,7 @@
 namespace sheaf::bench::peers::device {
 namespace {
 
-constexpr unsigned threads = 256;
+constexpr unsigned edge_threads = 256;
 
 template <class Value>
 struct edge_arrays {
@@ -20,7 +20,7 @@ struct edge_arrays {
 
 template <class Value, class Index, int Components>
 __global__ void add_edges(const __grid_constant__ edge_arrays<Value> arrays) {
-  const std::uint64_t e = std::uint64_t{blockIdx.x} * threads + threadIdx.x;
+  const std::uint64_t e = std::uint64_t{blockIdx.x} * edge_threads + threadIdx.x;
   if (e >= arrays.count) return;
   const Index* const ends = static_cast<const Index*>(arrays.first);
   const std::uint64_t i = arrays.is_packed ? ends[2 * e] : ends[e];
@@ -70,7 +70,8 @@ std::function<void(const jobs::array_set&)> queue_of(const context& ctx, const p
     require(cudaMemsetAsync(arrays.result, 0, primitives::nodes_of_graph(problem) * problem.record_bytes, ctx.stream()),
             "atomics");
     if (problem.count == 0) return;
-    add<<<static_cast<unsigned>((problem.count + threads - 1) / threads), threads, 0, ctx.stream()>>>(arrays);
+    add<<<static_cast<unsigned>((problem.count + edge_threads - 1) / edge_threads), edge_threads, 0, ctx.stream()>>>(
+        arrays);
     require(cudaGetLastError(), "atomics");
   };
 }

@@ -9,17 +9,17 @@
 namespace sheaf::bench::peers::device {
 namespace {
 
-constexpr unsigned threads = 256;
+constexpr unsigned write_threads = 256;
 
 __global__ void find_last(const std::uint32_t* index, std::uint32_t count, std::uint32_t* last) {
-  const std::uint64_t i = std::uint64_t{blockIdx.x} * threads + threadIdx.x;
+  const std::uint64_t i = std::uint64_t{blockIdx.x} * write_threads + threadIdx.x;
   if (i < count) atomicMax(&last[index[i]], static_cast<std::uint32_t>(i + 1));
 }
 
 template <class Record>
 __global__ void write_last(const Record* in, const std::uint32_t* index, std::uint32_t count, const std::uint32_t* last,
                            Record* out) {
-  const std::uint64_t i = std::uint64_t{blockIdx.x} * threads + threadIdx.x;
+  const std::uint64_t i = std::uint64_t{blockIdx.x} * write_threads + threadIdx.x;
   if (i < count && last[index[i]] == i + 1) out[index[i]] = in[i];
 }
 
@@ -31,10 +31,10 @@ contender scatter(const context& ctx, const problem& p, const workspace& arrays)
     require(cudaMemsetAsync(last, 0, scratch_bytes, ctx.stream()), "atomic_max");
     if (count == 0) return;
     const auto* const index = static_cast<const std::uint32_t*>(arrays.index(copy).data);
-    const unsigned blocks = (count - 1) / threads + 1;
-    find_last<<<blocks, threads, 0, ctx.stream()>>>(index, count, last);
-    write_last<<<blocks, threads, 0, ctx.stream()>>>(source_of<Record>(arrays, copy), index, count, last,
-                                                     target_of<Record>(arrays, copy));
+    const unsigned blocks = (count - 1) / write_threads + 1;
+    find_last<<<blocks, write_threads, 0, ctx.stream()>>>(index, count, last);
+    write_last<<<blocks, write_threads, 0, ctx.stream()>>>(source_of<Record>(arrays, copy), index, count, last,
+                                                           target_of<Record>(arrays, copy));
     require(cudaGetLastError(), "atomic_max");
   };
   return {.who = "atomic_max", .scratch_bytes = scratch_bytes, .queue = queue, .wait = [ctx] { wait(ctx); }};

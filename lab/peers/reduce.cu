@@ -8,27 +8,27 @@
 namespace sheaf::bench::peers::device {
 namespace {
 
-constexpr unsigned threads = 256;
+constexpr unsigned sum_threads = 256;
 
 template <class Value, class Index>
 __global__ void add_atomically(const Value* in, const Index* index, std::uint64_t count, Value* out) {
-  const std::uint64_t i = std::uint64_t{blockIdx.x} * threads + threadIdx.x;
+  const std::uint64_t i = std::uint64_t{blockIdx.x} * sum_threads + threadIdx.x;
   if (i < count) atomicAdd(&out[index[i]], in[i]);
 }
 
 template <class Value>
 contender atomics(const context& ctx, const problem& problem, const workspace& arrays) {
   const auto queue = [ctx, problem, &arrays](std::uint64_t copy) {
-    const auto blocks = static_cast<unsigned>((problem.count + threads - 1) / threads);
+    const auto blocks = static_cast<unsigned>((problem.count + sum_threads - 1) / sum_threads);
     const void* const index = arrays.index(copy).data;
     if (bytes(problem.index) == 4) {
-      add_atomically<<<blocks, threads, 0, ctx.stream()>>>(source_of<Value>(arrays, copy),
-                                                           static_cast<const std::uint32_t*>(index), problem.count,
-                                                           target_of<Value>(arrays, copy));
+      add_atomically<<<blocks, sum_threads, 0, ctx.stream()>>>(source_of<Value>(arrays, copy),
+                                                               static_cast<const std::uint32_t*>(index), problem.count,
+                                                               target_of<Value>(arrays, copy));
     } else {
-      add_atomically<<<blocks, threads, 0, ctx.stream()>>>(source_of<Value>(arrays, copy),
-                                                           static_cast<const std::uint64_t*>(index), problem.count,
-                                                           target_of<Value>(arrays, copy));
+      add_atomically<<<blocks, sum_threads, 0, ctx.stream()>>>(source_of<Value>(arrays, copy),
+                                                               static_cast<const std::uint64_t*>(index), problem.count,
+                                                               target_of<Value>(arrays, copy));
     }
     require(cudaGetLastError(), "atomics");
   };
@@ -42,8 +42,8 @@ contender atomics(const context& ctx, const problem& problem, const workspace& a
 template <class Value>
 __global__ void add_runs(const std::uint32_t* slots, const Value* sums, const std::uint32_t* runs, Value* out) {
   const std::uint32_t count = *runs;
-  for (std::uint64_t i = std::uint64_t{blockIdx.x} * threads + threadIdx.x; i < count;
-       i += std::uint64_t{gridDim.x} * threads) {
+  for (std::uint64_t i = std::uint64_t{blockIdx.x} * sum_threads + threadIdx.x; i < count;
+       i += std::uint64_t{gridDim.x} * sum_threads) {
     out[slots[i]] += sums[i];
   }
 }
@@ -82,8 +82,9 @@ contender sort_and_reduce(const context& ctx, const problem& problem, const work
     if (result != cudaSuccess) return result;
     bytes = std::max(sort_bytes, reduce_bytes);
     if (temporary == nullptr) return cudaSuccess;
-    const auto blocks = static_cast<unsigned>(std::min<std::uint64_t>((count + threads - 1) / threads, 1 << 16));
-    add_runs<<<blocks, threads, 0, stream>>>(slots, sums, runs, target_of<Value>(arrays, copy));
+    const auto blocks =
+        static_cast<unsigned>(std::min<std::uint64_t>((count + sum_threads - 1) / sum_threads, 1 << 16));
+    add_runs<<<blocks, sum_threads, 0, stream>>>(slots, sums, runs, target_of<Value>(arrays, copy));
     return cudaGetLastError();
   };
   return cub_contender(ctx, arrays, "cub.sort_reduce", layout.bytes, call);

@@ -12,7 +12,7 @@
 namespace sheaf::bench::peers::device {
 namespace {
 
-constexpr unsigned threads = 256;
+constexpr unsigned row_threads = 256;
 
 struct rows_to_combine {
   std::uint64_t items = 0;  ///< of all rows
@@ -60,7 +60,7 @@ struct min_atomic {
 
 template <class In, class Out, class Index, class Combine>
 __global__ void combine_values(const In* in, const Index* index, rows_to_combine rows, Out* out, Combine combine) {
-  const std::uint64_t i = std::uint64_t{blockIdx.x} * threads + threadIdx.x;
+  const std::uint64_t i = std::uint64_t{blockIdx.x} * row_threads + threadIdx.x;
   if (i >= rows.items) return;
   const std::uint64_t row = row_of_item(i, rows);
   const std::uint64_t k = i - row * rows.of_row;
@@ -71,7 +71,7 @@ __global__ void combine_values(const In* in, const Index* index, rows_to_combine
 template <class Index>
 __global__ void add_fours(const float4* in, const Index* index, rows_to_combine rows, float4* out) {
 #if __CUDA_ARCH__ >= 900
-  const std::uint64_t i = std::uint64_t{blockIdx.x} * threads + threadIdx.x;
+  const std::uint64_t i = std::uint64_t{blockIdx.x} * row_threads + threadIdx.x;
   if (i >= rows.items) return;
   const std::uint64_t row = row_of_item(i, rows);
   const std::uint64_t k = i - row * rows.of_row;
@@ -81,11 +81,11 @@ __global__ void add_fours(const float4* in, const Index* index, rows_to_combine 
 
 template <class Out>
 __global__ void set_values(Out* out, std::uint64_t count, Out value) {
-  const std::uint64_t i = std::uint64_t{blockIdx.x} * threads + threadIdx.x;
+  const std::uint64_t i = std::uint64_t{blockIdx.x} * row_threads + threadIdx.x;
   if (i < count) out[i] = value;
 }
 
-unsigned blocks_of(std::uint64_t items) { return static_cast<unsigned>((items + threads - 1) / threads); }
+unsigned blocks_of(std::uint64_t items) { return static_cast<unsigned>((items + row_threads - 1) / row_threads); }
 
 // Code for earlier devices, which a driver may have translated for this one, has no such kernel.
 bool adds_fours() {
@@ -110,21 +110,21 @@ std::vector<contender> by_atomics(const context& ctx, const problem& problem, co
     if (clears && identity == Out{0}) {
       require(cudaMemsetAsync(out, 0, out_values * sizeof(Out), ctx.stream()), "atomics");
     } else if (clears && out_values > 0) {
-      set_values<<<blocks_of(out_values), threads, 0, ctx.stream()>>>(out, out_values, identity);
+      set_values<<<blocks_of(out_values), row_threads, 0, ctx.stream()>>>(out, out_values, identity);
     }
     if (count == 0) return;
     const auto with_index = [&](auto* index) {
       if constexpr (std::is_same_v<In, float>) {
         if (fours) {
           const rows_to_combine rows{count * width / 4, width / 4};
-          add_fours<<<blocks_of(rows.items), threads, 0, ctx.stream()>>>(source_of<float4>(arrays, copy), index, rows,
-                                                                         target_of<float4>(arrays, copy));
+          add_fours<<<blocks_of(rows.items), row_threads, 0, ctx.stream()>>>(source_of<float4>(arrays, copy), index,
+                                                                             rows, target_of<float4>(arrays, copy));
           return;
         }
       }
       const rows_to_combine rows{count * width, width};
-      combine_values<<<blocks_of(rows.items), threads, 0, ctx.stream()>>>(source_of<In>(arrays, copy), index, rows, out,
-                                                                          combine);
+      combine_values<<<blocks_of(rows.items), row_threads, 0, ctx.stream()>>>(source_of<In>(arrays, copy), index, rows,
+                                                                              out, combine);
     };
     const void* const index = arrays.index(copy).data;
     if (wide) {
@@ -142,7 +142,7 @@ std::vector<contender> by_atomics(const context& ctx, const problem& problem, co
 template <class In, class Out>
 __global__ void add_runs_of_rows(const In* in, const std::uint32_t* slots, const std::uint32_t* numbers,
                                  std::uint32_t count, std::uint32_t width, Out* out) {
-  const std::uint32_t begin = (blockIdx.x * threads + threadIdx.x) / 32;
+  const std::uint32_t begin = (blockIdx.x * row_threads + threadIdx.x) / 32;
   if (begin >= count) return;
   const std::uint32_t slot = slots[begin];
   if (begin > 0 && slots[begin - 1] == slot) return;
@@ -156,7 +156,7 @@ __global__ void add_runs_of_rows(const In* in, const std::uint32_t* slots, const
 }
 
 __global__ void number_rows(std::uint32_t* numbers, std::uint32_t count) {
-  const std::uint32_t i = blockIdx.x * threads + threadIdx.x;
+  const std::uint32_t i = blockIdx.x * row_threads + threadIdx.x;
   if (i < count) numbers[i] = i;
 }
 
@@ -179,13 +179,13 @@ std::vector<contender> by_sort(const context& ctx, const problem& problem, const
     auto* const sorted = reinterpret_cast<std::uint32_t*>(lists + sorted_at);
     const auto* const index = static_cast<const std::uint32_t*>(arrays.index(copy).data);
     if (temporary != nullptr) {
-      number_rows<<<blocks_of(count), threads, 0, stream>>>(numbers, count);
+      number_rows<<<blocks_of(count), row_threads, 0, stream>>>(numbers, count);
       if (clears) require(cudaMemsetAsync(target_of<Out>(arrays, copy), 0, out_bytes, stream), "cub.sort_reduce");
     }
     const cudaError_t result = cub::DeviceRadixSort::SortPairs(temporary, temporary_bytes, index, slots, numbers,
                                                                sorted, count, 0, bits, stream);
     if (result != cudaSuccess || temporary == nullptr) return result;
-    add_runs_of_rows<<<blocks_of(std::uint64_t{count} * 32), threads, 0, stream>>>(
+    add_runs_of_rows<<<blocks_of(std::uint64_t{count} * 32), row_threads, 0, stream>>>(
         source_of<In>(arrays, copy), slots, sorted, count, width, target_of<Out>(arrays, copy));
     return cudaGetLastError();
   };

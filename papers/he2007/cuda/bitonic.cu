@@ -11,7 +11,7 @@ namespace {
 
 using namespace primitives;
 
-constexpr std::uint32_t tile_words = 2048;
+constexpr std::uint32_t network_words = 2048;
 constexpr unsigned tile_threads = 512;
 
 template <int Limbs>
@@ -49,14 +49,14 @@ template <int Limbs>
 __global__ void __launch_bounds__(tile_threads)
     exchange_in_tile(const sort_word<Limbs>* from, sort_word<Limbs>* to, std::uint64_t count, std::uint64_t first_run,
                      std::uint64_t last_run) {
-  __shared__ sort_word<Limbs> words[tile_words];
-  const std::uint64_t begin = std::uint64_t{blockIdx.x} * tile_words;
-  const auto size = static_cast<std::uint32_t>(min(count - begin, std::uint64_t{tile_words}));
+  __shared__ sort_word<Limbs> words[network_words];
+  const std::uint64_t begin = std::uint64_t{blockIdx.x} * network_words;
+  const auto size = static_cast<std::uint32_t>(min(count - begin, std::uint64_t{network_words}));
   for (std::uint32_t i = threadIdx.x; i < size; i += tile_threads) words[i] = from[begin + i];
   for (std::uint64_t run = first_run; run <= last_run; run *= 2) {
-    for (std::uint64_t step = min(run / 2, std::uint64_t{tile_words} / 2); step > 0; step /= 2) {
+    for (std::uint64_t step = min(run / 2, std::uint64_t{network_words} / 2); step > 0; step /= 2) {
       __syncthreads();
-      for (std::uint32_t i = threadIdx.x; i < tile_words / 2; i += tile_threads) {
+      for (std::uint32_t i = threadIdx.x; i < network_words / 2; i += tile_threads) {
         const step_pair pair = pair_of(i, run, step);
         if (pair.high < size) exchange(words, pair.low, pair.high);
       }
@@ -73,7 +73,7 @@ plan::planned plan_bitonic(const sort_problem& problem, const plan::scope& scope
     return plan::rejected("sorts rows that are unsigned numbers of 4 to 16 bytes");
   const auto count = static_cast<double>(problem.count);
   const double merges = std::ceil(std::log2(std::max(2.0, count)));
-  const double merges_in_tile = std::log2(tile_words);
+  const double merges_in_tile = std::log2(network_words);
   const double merges_in_memory = std::max(0.0, merges - merges_in_tile);
   plan::planned plan;
   plan.by_name_only = true;
@@ -93,12 +93,12 @@ plan::planned plan_bitonic(const sort_problem& problem, const plan::scope& scope
 template <int Limbs>
 void sort_words(const context& ctx, std::uint64_t count, const void* in, void* out) {
   auto* const words = static_cast<sort_word<Limbs>*>(out);
-  const std::uint64_t tiles = ceil_div(count, tile_words);
+  const std::uint64_t tiles = ceil_div(count, network_words);
   launch_blocks(ctx, exchange_in_tile<Limbs>, tiles, tile_threads, static_cast<const sort_word<Limbs>*>(in), words,
-                count, std::uint64_t{2}, std::uint64_t{tile_words});
+                count, std::uint64_t{2}, std::uint64_t{network_words});
   const std::uint64_t all = std::bit_ceil(count);
-  for (std::uint64_t run = 2 * tile_words; run <= all; run *= 2) {
-    for (std::uint64_t step = run / 2; step >= tile_words; step /= 2) {
+  for (std::uint64_t run = 2 * network_words; run <= all; run *= 2) {
+    for (std::uint64_t step = run / 2; step >= network_words; step /= 2) {
       launch(ctx, exchange_in_memory<Limbs>, ceil_div(all / 2, block_threads), words, count, run, step);
     }
     launch_blocks(ctx, exchange_in_tile<Limbs>, tiles, tile_threads, const_cast<const sort_word<Limbs>*>(words), words,

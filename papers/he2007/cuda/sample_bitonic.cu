@@ -51,10 +51,10 @@ struct bitonic_network {
 };
 
 /// The network takes so many times longer than the bin sort of cuda.sample.
-constexpr double network_slowdown = 12;
+constexpr double slowdown_of_samples = 12;
 
 plan::planned plan_sample_bitonic(const sort_problem& p, const plan::scope& scope) {
-  plan::planned plan = plan_sample_sort(p, scope, network_slowdown);
+  plan::planned plan = plan_sample_sort(p, scope, slowdown_of_samples);
   plan.by_name_only = true;
   return plan;
 }

@@ -8,15 +8,15 @@ namespace {
 
 using namespace primitives;
 
-constexpr papers::patidar2009::basic_split_form form{.is_ordered = false};
+constexpr papers::patidar2009::basic_split_form form_without_order{.is_ordered = false};
 
 plan::planned plan_hardware_atomics(const split_problem& problem, const plan::scope& scope) {
-  return plan_basic_split(problem, form, scope.machine);
+  return plan_basic_split(problem, form_without_order, scope.machine);
 }
 
 void run_hardware_atomics(const context& ctx, const split_problem& problem, const plan::planned&,
                           const split_buffers& buffers, std::byte* scratch) {
-  run_basic_split(ctx, problem, form, buffers, scratch);
+  run_basic_split(ctx, problem, form_without_order, buffers, scratch);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ using namespace papers::patidar2009;
 static_assert(most_categories == wide_bins);
 
 constexpr std::uint32_t bit_threads = 256;
-constexpr basic_split_form form{.has_two_steps = false, .segment_records = bit_threads};
+constexpr basic_split_form form_of_bits{.has_two_steps = false, .segment_records = bit_threads};
 
 /// Records of the block whose bit is 0, and of those the ones of lower threads.
 struct zeros {
@@ -86,14 +86,14 @@ struct one_bit_scratch {
   std::uint64_t bytes;
 
   explicit one_bit_scratch(const split_problem& p)
-      : tables(problem_of_bit(p, 0), form),
+      : tables(problem_of_bit(p, 0), form_of_bits),
         totals(core::scratch_aligned(tables.bytes)),
         other(totals + 2 * most_categories * sizeof(std::uint64_t)),
         bytes(other + (p.bits.count > 1 ? p.count * p.record_bytes : 0)) {}
 };
 
 plan::planned plan_one_bit(const split_problem& problem, const plan::scope& scope) {
-  if (const char* reason = basic_split_rejection(problem, form)) return plan::rejected(reason);
+  if (const char* reason = basic_split_rejection(problem, form_of_bits)) return plan::rejected(reason);
   const plan::planned pass = stable_pass_cost(problem_of_bit(problem, 0), scope.machine);
   plan::planned plan;
   plan.add("passes", problem.bits.count * pass.seconds);

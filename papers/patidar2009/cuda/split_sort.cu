@@ -59,7 +59,8 @@ __global__ void __launch_bounds__(block_threads)
   with_key_word(key, [&](auto load) { atomicAdd(offsets + category_at(load, i, 0, 1), 1ULL); });
 }
 
-void find_offsets(const context& ctx, const split_problem& problem, const split_buffers& buffers, std::byte* scratch) {
+void find_offsets_of_categories(const context& ctx, const split_problem& problem, const split_buffers& buffers,
+                                std::byte* scratch) {
   auto* const offsets = reinterpret_cast<unsigned long long*>(buffers.offsets);
   require(cudaMemsetAsync(offsets, 0, (problem.categories + 1) * sizeof(std::uint64_t), ctx.stream()), ctx);
   if (problem.count == 0) return;
@@ -86,8 +87,8 @@ void run_sort(const context& ctx, const sort_problem& problem, const plan::plann
 
 }  // namespace
 
-const papers::patidar2009::split_sort_steps steps_of_split_sort{plan_basic_split, run_basic_split,   pack,
-                                                                unpack,           streaming_seconds, find_offsets};
+const papers::patidar2009::split_sort_steps steps_of_split_sort{
+    plan_basic_split, run_basic_split, pack, unpack, streaming_seconds, find_offsets_of_categories};
 
 extern constinit const sort_variant sort_split_sort{"cuda.split_sort", backend_kind::cuda, plan_sort, run_sort};
 

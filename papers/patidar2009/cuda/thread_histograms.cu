@@ -15,7 +15,7 @@ using namespace papers::patidar2009;
 constexpr std::uint32_t histogram_categories = 64;
 constexpr std::uint32_t histogram_block_threads = 64;  // 16 KB of counters, all that devices of that time had
 constexpr std::uint32_t thread_records = 128;
-constexpr basic_split_form form{.has_two_steps = false, .segment_records = thread_records};
+constexpr basic_split_form form_of_threads{.has_two_steps = false, .segment_records = thread_records};
 
 /// A thread's counters: those of a category side by side, so that the threads of a warp never meet in a bank. They take
 /// histogram_block_threads counters of dynamic shared memory for each category.
@@ -66,12 +66,12 @@ __global__ void __launch_bounds__(histogram_block_threads)
 
 plan::planned plan_thread_histograms(const split_problem& problem, const plan::scope& scope) {
   if (problem.categories > histogram_categories) return plan::rejected("splits into at most 64 categories");
-  if (const char* reason = basic_split_rejection(problem, form)) return plan::rejected(reason);
+  if (const char* reason = basic_split_rejection(problem, form_of_threads)) return plan::rejected(reason);
   // Neighbouring threads read and write records that lie far apart: a sector of 32 bytes for each.
   const auto count = static_cast<double>(problem.count);
   plan::planned plan = stable_pass_cost(problem, scope.machine);
   plan.add("sectors", count * 3 * 32 / scope.machine.copy_bytes_per_second);
-  plan.scratch_bytes = basic_split_scratch(problem, form).bytes;
+  plan.scratch_bytes = basic_split_scratch(problem, form_of_threads).bytes;
   plan.by_name_only = true;
   return plan;
 }
@@ -80,7 +80,7 @@ void run_thread_histograms(const context& ctx, const split_problem& problem, con
                            const split_buffers& buffers, std::byte* scratch) {
   const device_scope current_device(ctx.device());
   if (split_empty_list(ctx, problem, buffers)) return;
-  const basic_split_scratch layout(problem, form);
+  const basic_split_scratch layout(problem, form_of_threads);
   const split_records list =
       records_of(problem, buffers.in.data, problem.in_stride_bytes, buffers.out.data, problem.out_stride_bytes);
   const std::uint64_t segments = segments_of(problem.count, thread_records);
