@@ -71,6 +71,7 @@ void group_state::lose(error_code code, int about, std::string_view text) {
     is_lost_ = true;
     lost_code_ = code;
     tell_lost(code, about, text);
+    between->abandon();
     lost_text_ = fmt::format("rank {}: {}", about, text);
   }
   is_shared_ = true;
@@ -84,6 +85,7 @@ void group_state::hear() {
       case lost:
         if (!is_lost_) {
           is_lost_ = true;
+          between->abandon();
           lost_code_ = static_cast<error_code>(note.code);
           lost_text_ = fmt::format("rank {}: {}", note.about, static_cast<const char*>(note.text));
         }

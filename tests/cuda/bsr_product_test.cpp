@@ -176,6 +176,18 @@ TEST_P(BsrProduct, ReadsNoXThatARowHasNoEntryFor) {
   for (const double value : y) ASSERT_FALSE(std::isnan(value));
 }
 
+TEST_P(BsrProduct, NamesABadColumn) {
+  const std::uint64_t block = GetParam();
+  csr_images images(rows_of_blocks(block, 40, 50, [](std::uint64_t r) { return few(r, 50); }), {});
+  const std::uint64_t place = 7 * block * 3 * block;  // the first entry of a block row
+  set_entry(images.column_indices, place, 50 * block);
+  const placed_csr a(*ctx, images);
+  expect_error(error_code::bad_index,
+               fmt::format("prepare_spmv: column_indices[{}], of row {}, is {}, past the matrix's {} columns", place,
+                           7 * block, 50 * block, 50 * block),
+               [&] { prepare_spmv(*ctx, a.view(), 5, {.variant = "cuda.bsr"}); });
+}
+
 INSTANTIATE_TEST_SUITE_P(Blocks, BsrProduct, testing::Range<std::uint64_t>(2, 9));
 
 }  // namespace

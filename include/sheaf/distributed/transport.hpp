@@ -78,6 +78,8 @@ class transport {
   /// Gives up messages of either, whose memory is not touched afterwards where that can be had. Only where the group is
   /// lost.
   virtual void cancel(std::uint64_t started) noexcept = 0;
+  /// The group is lost: no message begins any more, and those under way are given up or done.
+  virtual void abandon() noexcept {}
   virtual std::uint64_t most_message_bytes() const noexcept { return std::uint64_t{1} << 28; }
 
   /// Sends a note, which arrives while the other rank polls.

@@ -99,7 +99,12 @@ class nccl_transport_of final : public transport {
   void cancel(std::uint64_t started) noexcept override {
     if (started % 2 == 0) return control_->cancel(started / 2);
     if (find(started) == transfers_.end()) return;
-    fail("messages were given up");
+    abandon();
+  }
+
+  void abandon() noexcept override {
+    control_->abandon();
+    fail("the group is lost");
     if (is_own_ && !is_given_up_) end_kernels();
     is_given_up_ = true;
   }

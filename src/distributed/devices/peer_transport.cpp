@@ -161,8 +161,8 @@ class peer_transport final : public transport {
   /// Numbers of start() are even, those of start_on() odd.
   static std::uint64_t number_of(std::uint64_t started) noexcept { return 2 * started + 1; }
 
-  void meet(copy_queue& queue, std::deque<pending_copy>& others, std::deque<pending_copy>& own, pending_copy mine, std::size_t from,
-            std::size_t to) {
+  void meet(copy_queue& queue, std::deque<pending_copy>& others, std::deque<pending_copy>& own, pending_copy mine,
+            std::size_t from, std::size_t to) {
     const std::lock_guard lock(queue.mutex);
     if (others.empty()) {
       own.push_back(std::move(mine));

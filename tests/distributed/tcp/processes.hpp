@@ -29,9 +29,9 @@ using group_maker = std::function<distributed::group(int rank, std::shared_ptr<d
 
 inline int exit_code_of(const error& thrown) {
   const std::string said = thrown.what();
+  std::fprintf(stderr, "process %d: %s\n", static_cast<int>(getpid()), said.c_str());
   const std::size_t at = said.find("rank ");
   if (thrown.code() == error_code::device_failure && at != std::string::npos) return named(said[at + 5] - '0');
-  std::fprintf(stderr, "%s\n", said.c_str());
   return 2;
 }
 

@@ -261,7 +261,8 @@ TEST(PrepareSpmvCuda, NamesWhatIsWrongWithAMatrix) {
   if (!ctx) GTEST_SKIP() << "no CUDA device here";
   const csr_images good(banded(3000, 2), {});
   for (const auto& v : primitives::prepare_spmv_variants()) {
-    if (v.name == "kept" || !v.works_on(backend_kind::cuda)) continue;
+    // Where there are no blocks, cuda.bsr reads no further, and its runs check the columns.
+    if (v.name == "kept" || v.name == "cuda.bsr" || !v.works_on(backend_kind::cuda)) continue;
     SCOPED_TRACE(v.name);
     const prepare_spmv_options o{.transposed = v.name == "cuda.transposed", .variant = v.name};
     csr_images images = good;
