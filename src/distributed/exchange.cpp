@@ -4,6 +4,8 @@
 #include <atomic>
 #include <cstring>
 
+#include "core/context_state.hpp"
+
 namespace sheaf::distributed {
 
 namespace {
@@ -24,6 +26,14 @@ message_buffer::~message_buffer() {
   auto* const kept = new kept_memory{std::move(memory_), last_kept.load(std::memory_order_relaxed)};
   while (!last_kept.compare_exchange_weak(kept->before, kept)) {
   }
+}
+
+void wait_for_queued(const group_state& state) {
+  if (!state.is_on_device()) return;
+  const buffer word(state.ctx, sizeof(std::uint64_t));
+  state.ctx.state().fill(word.data(), 0, word.size());
+  std::uint64_t host = 0;
+  copy_bytes(state.ctx, &host, word.data(), sizeof host);
 }
 
 std::uint64_t message_bytes(const group_state& state) noexcept {
@@ -90,21 +100,25 @@ void exchange::finish() {
 
 array_exchange::array_exchange(group_state& state, std::span<const const_bytes> to, std::span<const mutable_bytes> from)
     : state_(&state) {
-  if (!state.is_on_device()) {
-    in_host_memory_ = std::make_unique<exchange>(state, to, from);
-    return;
-  }
   const auto size = static_cast<std::size_t>(state.size);
   const auto rank = static_cast<std::size_t>(state.rank);
   std::vector<outgoing_message> out;
   std::vector<incoming_message> in;
-  for (std::size_t i = 0; i < size; ++i) {
-    const std::size_t next = (rank + i) % size;
-    const std::size_t last = (rank + size - i) % size;
-    if (to[next].bytes > 0) out.push_back({static_cast<int>(next), to[next].data, to[next].bytes});
-    if (from[last].bytes > 0) in.push_back({static_cast<int>(last), from[last].data, from[last].bytes});
+  for (std::size_t first = 0; first < to.size(); first += size) {
+    const auto sent = to.subspan(first, size);
+    const auto got = from.subspan(first, size);
+    if (!state.is_on_device()) {
+      in_host_memory_.push_back(std::make_unique<exchange>(state, sent, got));
+      continue;
+    }
+    for (std::size_t i = 0; i < size; ++i) {
+      const std::size_t next = (rank + i) % size;
+      const std::size_t last = (rank + size - i) % size;
+      if (sent[next].bytes > 0) out.push_back({static_cast<int>(next), sent[next].data, sent[next].bytes});
+      if (got[last].bytes > 0) in.push_back({static_cast<int>(last), got[last].data, got[last].bytes});
+    }
   }
-  started_ = state.start_on_device(out, in);
+  if (state.is_on_device()) started_ = state.start_on_device(out, in);
 }
 
 array_exchange::~array_exchange() {
@@ -112,7 +126,7 @@ array_exchange::~array_exchange() {
 }
 
 void array_exchange::finish() {
-  if (in_host_memory_) return in_host_memory_->finish();
+  for (const auto& one : in_host_memory_) one->finish();
   if (started_ != 0) state_->finish(started_);
   started_ = 0;
 }

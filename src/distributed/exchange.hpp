@@ -37,7 +37,6 @@ class message_buffer {
   std::span<T> as() const noexcept {
     return {memory_.as<T>(), static_cast<std::size_t>(memory_.size() / sizeof(T))};
   }
-  buffer release() noexcept { return std::move(memory_); }
 
  private:
   group_state& state_;
@@ -73,7 +72,8 @@ class exchange {
 /// itself travels, too, and one round takes all. Begins once what is queued on the context is done.
 class array_exchange {
  public:
-  /// As for `exchange`.
+  /// As for `exchange`, of one array or of several one behind the other: a part for each rank of the first, then of the
+  /// next.
   array_exchange(group_state& state, std::span<const const_bytes> to, std::span<const mutable_bytes> from);
   array_exchange(const array_exchange&) = delete;
   array_exchange& operator=(const array_exchange&) = delete;
@@ -84,9 +84,12 @@ class array_exchange {
 
  private:
   group_state* state_;
-  std::unique_ptr<exchange> in_host_memory_;
+  std::vector<std::unique_ptr<exchange>> in_host_memory_;
   std::uint64_t started_ = 0;
 };
+
+/// Waits for work that is queued on the context, and leaves a bad index of the caller's own calls to its wait().
+void wait_for_queued(const group_state& state);
 
 /// Most bytes of one message.
 std::uint64_t message_bytes(const group_state& state) noexcept;

@@ -22,6 +22,10 @@ void require_limits(const context& ctx, const transport& between, const limits& 
   if (ctx.backend() == backend_kind::opengl) refuse("a context of opengl, but groups work on the CPU and on CUDA");
   if (ctx.backend() == backend_kind::cuda && !between.carries_device_memory())
     refuse("a context of cuda, but the transport carries no memory of devices");
+  if (ctx.backend() == backend_kind::cuda && between.device() != ctx.device()) {
+    refuse(
+        fmt::format("a context of CUDA device {}, but the transport is of device {}", ctx.device(), between.device()));
+  }
   if (bounds.message_bytes == 0) refuse("messages of at most 0 bytes");
   if (bounds.chunk_bytes == 0) refuse("chunks of at most 0 bytes");
   if (bounds.two_level_ranks < 2)
@@ -43,9 +47,11 @@ group::group(const context& ctx, std::shared_ptr<transport> between, const limit
   safe.wait_seconds = bounds.wait_seconds >= 0 ? bounds.wait_seconds : 0;
   state_ = std::make_shared<group_state>(ctx, std::move(between), safe);
   collective(*this, [&](group_state& state, std::uint64_t) {
-    const agreed_value values[] = {{"limits::message_bytes", bounds.message_bytes},
-                                   {"limits::chunk_bytes", bounds.chunk_bytes},
-                                   {"limits::two_level_ranks", static_cast<std::uint64_t>(bounds.two_level_ranks)}};
+    const agreed_value values[] = {
+        agreed_digest("the backend of the context", static_cast<std::uint64_t>(ctx.backend())),
+        {"limits::message_bytes", bounds.message_bytes},
+        {"limits::chunk_bytes", bounds.chunk_bytes},
+        {"limits::two_level_ranks", static_cast<std::uint64_t>(bounds.two_level_ranks)}};
     state.agree("group", values, {}, [&] { require_limits(ctx, *state.between, bounds); });
     state.bounds = bounds;
   });

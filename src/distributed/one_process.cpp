@@ -61,11 +61,11 @@ class one_process_transport final : public transport {
   int size() const noexcept override { return ranks_->size; }
 
   std::uint64_t start(std::span<const outgoing_message> out, std::span<const incoming_message> in) noexcept override {
+    ++started_;
     try {
       const auto mine = std::make_shared<operation>();
       mine->open = out.size() + in.size();
-      running_.emplace(started_ + 1, mine);
-      ++started_;
+      running_.emplace(started_, mine);
       for (const outgoing_message& m : out) {
         pair_queue& queue = ranks_->pair(rank_, m.to);
         meet(queue, queue.wanted, queue.sent, {mine, m.data, nullptr, m.bytes});

@@ -22,7 +22,7 @@ bool has_nccl() noexcept { return false; }
 std::shared_ptr<transport> nccl_transport(const context&, std::shared_ptr<transport>, double) {
   throw_no_cuda("nccl_transport");
 }
-std::shared_ptr<transport> nccl_transport(const context&, std::shared_ptr<transport>, ncclComm*) {
+std::shared_ptr<transport> nccl_transport(const context&, ncclComm*, std::shared_ptr<transport>) {
   throw_no_cuda("nccl_transport");
 }
 

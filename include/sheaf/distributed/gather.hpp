@@ -20,6 +20,7 @@ namespace sheaf::distributed {
 /// A bad index surfaces at ranks.wait(), on every rank, and its record of out is filled with zeros.
 /// @throws error(bad_argument) as sheaf::gather does, if table_rows does not fit, or if ranks disagree; and what every
 /// call on a group may throw.
+/// Where ranks are GPUs that read each other's memory, a table outlives the call also on a rank to which it throws.
 /// The result is bit-identical to sheaf::gather's of the whole table, for any number of ranks. The work is done when
 /// the call returns. Rows are asked of their owners and sent by them, chunk by chunk; scratch is some three chunks of
 /// this rank's own, and two of what all ranks ask of this one in a chunk: where all ask one owner, it takes chunks of

@@ -39,20 +39,23 @@ SHEAF_API bool has_nccl() noexcept;
 /// @param ctx      of CUDA; no other rank's is of the same GPU
 /// @param control  carries what ranks tell each other, such as mpi_transport()
 /// @param wait_seconds  most seconds to wait for all ranks to join; 0: without end
-/// Messages of device memory take NCCL's own memory on each GPU beside the arrays; a call's scratch limit does not know
-/// of it. @throws error(backend_unavailable) if NCCL is not found; error(bad_argument) if ctx is not of CUDA or two
+///
+/// NCCL takes memory of its own on each GPU, which a call's scratch limit does not know of. A process makes its GPU the
+/// current one before (cudaSetDevice): calls restore the device that was current, and CUDA sets up device 0 where none
+/// was. @throws error(backend_unavailable) if NCCL is not found; error(bad_argument) if ctx is not of CUDA or two
 /// ranks have one GPU, on all ranks; error(device_failure)
 SHEAF_API std::shared_ptr<transport> nccl_transport(const context& ctx, std::shared_ptr<transport> control,
                                                     double wait_seconds = 120);
 /// The same over a communicator of the caller's, which has the ranks of `control` and outlives the transport. Calls of
-/// the group and of the caller on it take turns.
-SHEAF_API std::shared_ptr<transport> nccl_transport(const context& ctx, std::shared_ptr<transport> control,
-                                                    ncclComm* communicator);
+/// the group and of the caller on it take turns. Once the group is lost the caller aborts it: kernels of NCCL may wait
+/// for a rank that is gone, and cudaFree() for these.
+SHEAF_API std::shared_ptr<transport> nccl_transport(const context& ctx, ncclComm* communicator,
+                                                    std::shared_ptr<transport> control);
 
 /// The group of a communicator of NCCL. Collective. @throws what nccl_transport() and group's constructor throw
 inline group over(const context& ctx, ncclComm* communicator, std::shared_ptr<transport> control,
                   const limits& bounds = {}) {
-  return group(ctx, nccl_transport(ctx, std::move(control), communicator), bounds);
+  return group(ctx, nccl_transport(ctx, communicator, std::move(control)), bounds);
 }
 
 }  // namespace sheaf::distributed

@@ -10,7 +10,7 @@ namespace sheaf::distributed {
 
 /// Where the processes of a job meet, the same on all of them.
 struct tcp_meeting {
-  std::string host = "127.0.0.1";  ///< name or address of rank 0's host
+  std::string host = "127.0.0.1";  ///< name of rank 0's host, or address of IPv4
   std::uint16_t port = 0;          ///< at which rank 0 listens until all have come
   std::uint64_t key = 0;           ///< told by all; others are turned away. It keeps jobs apart, and is no protection.
   double wait_seconds = 120;       ///< most seconds until all have come; 0: without end

@@ -64,8 +64,9 @@ class transport {
   /// ranks are matched in the order in which they begin, and matched ones have the same number of bytes, at most
   /// most_message_bytes(). Returns a number by which to ask for them; 0: they could not begin.
   virtual std::uint64_t start(std::span<const outgoing_message> out, std::span<const incoming_message> in) noexcept = 0;
-  /// Whether start_on() carries messages.
+  /// Whether start_on() carries messages, and of which CUDA device; -1: of none.
   virtual bool carries_device_memory() const noexcept { return false; }
+  virtual int device() const noexcept { return -1; }
   /// As start(), for memory of the device on which the stream works: messages begin once what was queued on the stream
   /// is done. Of any length, to and from this rank itself, too. All ranks begin such messages in one order, with each
   /// other's in the same call, and do not match them with those of start().
@@ -91,7 +92,11 @@ class transport {
   /// be more than processors.
   virtual void give_way(double seconds_waited) noexcept;
 
-  /// Whether this rank can read and write that rank's memory at that rank's addresses.
+  /// Whether that rank is known to have ended: its connection has. It may have done all that was asked of it.
+  virtual bool has_ended(int) const noexcept { return false; }
+
+  /// Whether this rank can read and write that rank's memory at that rank's addresses; of devices, whether they are
+  /// peers, which does not say that of all memory.
   virtual bool shares_memory_with(int) const noexcept { return false; }
 };
 

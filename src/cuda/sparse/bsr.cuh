@@ -46,7 +46,8 @@ __global__ void __launch_bounds__(block_threads)
   const std::uint64_t warps = std::uint64_t{gridDim.x} * warps_of_a_block;
   for (std::uint64_t row = std::uint64_t{blockIdx.x} * warps_of_a_block + threadIdx.x / 32; row < rows.rows;
        row += warps) {
-    const unsigned possible = *static_cast<volatile unsigned*>(sizes);
+    // One lane reads for all, so that they leave together.
+    const unsigned possible = __shfl_sync(~0U, lane == 0 ? *static_cast<volatile unsigned*>(sizes) : 0U, 0);
     if (possible == 0) return;
     const row_range r{rows.begin(row), rows.end(row)};
     unsigned unfit = 0;

@@ -76,10 +76,8 @@ class bsr_matrix final : public inspected_matrix {
       const auto arguments = arguments_of<value, unsigned>(p, b, csr_guard{});
       with_block(block_, [&](auto block) {
         with_lanes(lanes_, [&](auto lanes) {
-          if constexpr (lanes() >= block()) {
-            launch(ctx, multiply_blocks<block(), lanes(), typename Types::sum, value>,
-                   ceil_div(from.block_rows * lanes(), block_threads), arguments, from);
-          }
+          launch(ctx, multiply_blocks<block(), lanes(), typename Types::sum, value>,
+                 ceil_div(from.block_rows * lanes(), block_threads), arguments, from);
         });
       });
     });
@@ -168,7 +166,14 @@ std::shared_ptr<primitives::prepared_product> make_bsr(const context& ctx, const
   if (possible == 0 || has_bad_columns != 0) return nullptr;
   // The largest: each size that divides it fits, too.
   const auto block = static_cast<unsigned>(std::bit_width(possible) - 1);
-  auto made = std::make_shared<bsr_matrix>(ctx, problem, a, block, facts.entries);
+  std::shared_ptr<bsr_matrix> made;
+  try {
+    made = std::make_shared<bsr_matrix>(ctx, problem, a, block, facts.entries);
+  } catch (const error& short_of) {
+    // Another form may fit, which copies no values.
+    if (short_of.code() != error_code::out_of_memory) throw;
+    return nullptr;
+  }
   with_column_type(problem, [&]<class Column>(Column) {
     with_block(block, [&](auto size) {
       const auto copy = [&]<class Value>(Value) {

@@ -27,6 +27,12 @@ class current_device {
   int before_ = -1;
 };
 
+/// What CUDA answers, which a later cudaGetLastError() of the caller's does not answer again.
+inline cudaError_t cleared(cudaError_t result) noexcept {
+  if (result != cudaSuccess) cudaGetLastError();
+  return result;
+}
+
 /// A point in a stream of one device.
 class stream_event {
  public:
@@ -45,12 +51,12 @@ class stream_event {
 
   /// On a stream of the event's device, which is current.
   cudaError_t record(cudaStream_t stream) noexcept {
-    return event_ == nullptr ? cudaErrorMemoryAllocation : cudaEventRecord(event_, stream);
+    return event_ == nullptr ? cudaErrorMemoryAllocation : cleared(cudaEventRecord(event_, stream));
   }
   /// Work that is queued on the stream, of any device, from now on begins after the event.
-  cudaError_t hold(cudaStream_t stream) const noexcept { return cudaStreamWaitEvent(stream, event_, 0); }
+  cudaError_t hold(cudaStream_t stream) const noexcept { return cleared(cudaStreamWaitEvent(stream, event_, 0)); }
   /// cudaErrorNotReady: not reached yet.
-  cudaError_t query() const noexcept { return cudaEventQuery(event_); }
+  cudaError_t query() const noexcept { return cleared(cudaEventQuery(event_)); }
 
  private:
   cudaEvent_t event_ = nullptr;

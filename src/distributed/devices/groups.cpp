@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include <sheaf/distributed/gpus.hpp>
 #include <sheaf/error.hpp>
@@ -13,7 +15,7 @@ std::vector<int> named_or_all(std::span<const int> devices) {
   if (!devices.empty()) return {devices.begin(), devices.end()};
   std::vector<int> all(static_cast<std::size_t>(std::max(0, core::backend_of(backend_kind::cuda).device_count())));
   std::iota(all.begin(), all.end(), 0);
-  if (all.empty()) throw error(error_code::backend_unavailable, "local_gpus: the machine has no CUDA device");
+  if (all.empty()) throw error(error_code::backend_unavailable, "groups of GPUs: the machine has no CUDA device");
   return all;
 }
 

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <cstdio>
 #include <cstdlib>
 
 #include <fmt/format.h>
@@ -20,13 +21,18 @@ struct loaded_nccl {
   loaded_nccl() noexcept {
     // Never unloaded: NCCL has threads of its own.
     void* const library = dlopen(library_name(), RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) return;
+    if (library == nullptr) {
+      const char* const reason = dlerror();
+      std::snprintf(why_not, sizeof why_not, "%s", reason != nullptr ? reason : "it cannot be loaded");
+      return;
+    }
     bool has_all = true;
     const auto find = [&](auto& function, const char* symbol, bool is_needed = true) {
       function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, symbol));
-      has_all = has_all && (function != nullptr || !is_needed);
+      if (function != nullptr || !is_needed) return;
+      has_all = false;
+      std::snprintf(why_not, sizeof why_not, "%s has no %s, as NCCL has from 2.14 on", library_name(), symbol);
     };
-    find(functions.get_version, "ncclGetVersion");
     find(functions.get_unique_id, "ncclGetUniqueId");
     find(functions.init_rank_config, "ncclCommInitRankConfig");
     find(functions.finalize, "ncclCommFinalize");
@@ -47,21 +53,25 @@ struct loaded_nccl {
 
   nccl_functions functions;
   bool is_there = false;
+  char why_not[512] = {};
 };
+
+const loaded_nccl& nccl_of_process() noexcept {
+  static const loaded_nccl nccl;
+  return nccl;
+}
 
 }  // namespace
 
 const nccl_functions* find_nccl() noexcept {
-  static const loaded_nccl nccl;
-  return nccl.is_there ? &nccl.functions : nullptr;
+  return nccl_of_process().is_there ? &nccl_of_process().functions : nullptr;
 }
 
 const nccl_functions& require_nccl() {
   const nccl_functions* const functions = find_nccl();
   if (functions != nullptr) return *functions;
-  throw error(
-      error_code::backend_unavailable,
-      fmt::format("{} cannot be loaded, or is older than NCCL 2.14; SHEAF_NCCL names another one", library_name()));
+  throw error(error_code::backend_unavailable,
+              fmt::format("NCCL: {}; SHEAF_NCCL names another library", nccl_of_process().why_not));
 }
 
 bool has_nccl() noexcept { return find_nccl() != nullptr; }

@@ -12,7 +12,7 @@ namespace sheaf::distributed {
 
 using nccl_communicator = ncclComm*;
 
-enum nccl_result : int { nccl_success = 0, nccl_invalid_usage = 5, nccl_remote_error = 6, nccl_in_progress = 7 };
+enum nccl_result : int { nccl_success = 0, nccl_invalid_usage = 5, nccl_in_progress = 7 };
 
 struct nccl_unique_id {
   char bytes[128];
@@ -30,7 +30,6 @@ struct nccl_config {
 
 /// NCCL's functions; pointers are null where it has not got them.
 struct nccl_functions {
-  int (*get_version)(int*) = nullptr;
   int (*get_unique_id)(nccl_unique_id*) = nullptr;
   int (*init_rank_config)(nccl_communicator*, int ranks, nccl_unique_id, int rank, nccl_config*) = nullptr;
   int (*finalize)(nccl_communicator) = nullptr;

@@ -1,7 +1,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstring>
 #include <deque>
@@ -10,6 +9,7 @@
 #include <fmt/format.h>
 #include <sheaf/distributed/gpus.hpp>
 
+#include "core/context_state.hpp"
 #include "distributed/collectives.hpp"
 #include "distributed/devices/device.hpp"
 #include "distributed/devices/nccl_functions.hpp"
@@ -29,8 +29,23 @@ struct transfer {
   std::vector<incoming_message> in;
   std::unique_ptr<stream_event> ready;  ///< what was queued before
   std::unique_ptr<stream_event> done;
-  enum class stage : std::uint8_t { waits, is_launched_by_nccl, runs } now = stage::waits;
+  /// NCCL launches on a thread of its own, one at a time.
+  enum class stage : std::uint8_t { waits, launching, runs } now = stage::waits;
+  int gone_rank = -1;  ///< a peer that has ended, and since when that is known
+  clock::time_point gone_since{};
 };
+
+/// Aborts a communicator on a thread of its own, which nobody waits for.
+void abort_apart(const nccl_functions& nccl, nccl_communicator communicator, int device) noexcept {
+  try {
+    std::thread([abort = nccl.abort, communicator, device] {
+      const current_device here(device);
+      abort(communicator);
+    }).detach();
+  } catch (...) {
+    // Without a thread its kernels wait until the process ends.
+  }
+}
 
 class nccl_transport_of final : public transport {
  public:
@@ -60,6 +75,8 @@ class nccl_transport_of final : public transport {
   bool take(control_note& note) noexcept override { return control_->take(note); }
   std::uint64_t most_message_bytes() const noexcept override { return control_->most_message_bytes(); }
   bool carries_device_memory() const noexcept override { return true; }
+  int device() const noexcept override { return device_; }
+  bool has_ended(int other) const noexcept override { return control_->has_ended(other); }
 
   std::uint64_t start_on(CUstream_st* stream, std::span<const outgoing_message> out,
                          std::span<const incoming_message> in) noexcept override {
@@ -88,9 +105,9 @@ class nccl_transport_of final : public transport {
     if (has_failed_) return {transfer_state::kind::failed, -1, reason_};
     const auto found = find(started);
     if (found == transfers_.end()) return {transfer_state::kind::done};
-    if (found->now != transfer::stage::runs) return {};
+    if (found->now != transfer::stage::runs) return state_of_peers(*found);
     const cudaError_t state = found->done->query();
-    if (state == cudaErrorNotReady) return {};
+    if (state == cudaErrorNotReady) return state_of_peers(*found);
     if (!succeeded(state)) return {transfer_state::kind::failed, rank(), reason_};
     transfers_.erase(found);
     return {transfer_state::kind::done};
@@ -117,18 +134,27 @@ class nccl_transport_of final : public transport {
   /// Ends kernels that wait for a rank that is gone: what is freed would wait for them. Without ncclCommRevoke the
   /// communicator is aborted, which takes half a second and might never return, and is not used any more.
   void end_kernels() noexcept {
-    if (nccl_.revoke != nullptr) {
-      nccl_.revoke(communicator_, 0);
-      return;
-    }
-    try {
-      std::thread([abort = nccl_.abort, communicator = communicator_, device = device_] {
-        const current_device here(device);
-        abort(communicator);
-      }).detach();
-    } catch (...) {
-      // Without a thread kernels wait until the process ends.
-    }
+    const int revoked = nccl_.revoke != nullptr ? nccl_.revoke(communicator_, 0) : nccl_invalid_usage;
+    if (revoked != nccl_success && revoked != nccl_in_progress) abort_apart(nccl_, communicator_, device_);
+  }
+
+  /// NCCL says nothing where a rank is gone; the control transport may know. One that has done its part may end a
+  /// moment before this rank sees it.
+  transfer_state state_of_peers(transfer& of) noexcept {
+    constexpr std::chrono::seconds moment(1);
+    const auto is_gone = [&](const auto& messages, auto rank_of) {
+      for (const auto& m : messages) {
+        if (!control_->has_ended(rank_of(m))) continue;
+        if (of.gone_rank != rank_of(m)) of.gone_since = clock::now();
+        of.gone_rank = rank_of(m);
+        return clock::now() - of.gone_since > moment;
+      }
+      return false;
+    };
+    if (is_gone(of.out, [](const outgoing_message& m) { return m.to; }) ||
+        is_gone(of.in, [](const incoming_message& m) { return m.from; }))
+      return {transfer_state::kind::failed, of.gone_rank, "its connection has ended"};
+    return {};
   }
 
   void fail(const char* reason) noexcept {
@@ -158,7 +184,7 @@ class nccl_transport_of final : public transport {
       if (t.now == transfer::stage::waits) {
         launch(t);
         if (has_failed_) return;
-        t.now = transfer::stage::is_launched_by_nccl;
+        t.now = transfer::stage::launching;
         if (!is_idle()) return;
       }
       if (!succeeded(t.done->record(stream_))) return;
@@ -203,13 +229,48 @@ class nccl_transport_of final : public transport {
   std::deque<transfer> transfers_;
 };
 
-/// What tells GPUs of all hosts apart.
-std::array<char, 32> identity_of(int device) {
-  std::array<char, 32> identity{};
+/// What ranks tell each other before they join.
+struct introduction {
+  nccl_unique_id id;
+  char gpu[16];            ///< its UUID
+  std::uint64_t host = 0;  ///< a number of its name
+  std::int64_t process = 0;
+  std::int32_t device = 0;
+};
+
+introduction introduction_of(const context& ctx, const nccl_unique_id& id) {
+  introduction mine{};
+  mine.id = id;
   cudaDeviceProp properties{};
-  if (cudaGetDeviceProperties(&properties, device) == cudaSuccess)
-    std::memcpy(identity.data(), &properties.uuid, sizeof properties.uuid);
-  return identity;
+  if (cleared(cudaGetDeviceProperties(&properties, ctx.device())) == cudaSuccess)
+    std::memcpy(mine.gpu, &properties.uuid, sizeof mine.gpu);
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  mine.host = fingerprint(std::string_view(name));
+  mine.process = getpid();
+  mine.device = ctx.device();
+  return mine;
+}
+
+void require_gpus_apart(const context& ctx, std::span<const introduction> all, int rank) {
+  const introduction& mine = all[static_cast<std::size_t>(rank)];
+  for (int r = 0; r < rank; ++r) {
+    const introduction& other = all[static_cast<std::size_t>(r)];
+    if (other.host == mine.host && std::memcmp(other.gpu, mine.gpu, sizeof mine.gpu) == 0) {
+      throw error(error_code::bad_argument,
+                  fmt::format("nccl_transport: CUDA device {} is that of rank {}, too", ctx.device(), r));
+    }
+  }
+}
+
+/// Within one process NCCL's kernels reach the arrays of other ranks directly, those of contexts' pools too.
+void allow_access_within_process(const context& ctx, std::span<const introduction> all, const introduction& mine) {
+  for (const introduction& other : all) {
+    if (other.host != mine.host || other.process != mine.process || other.device == mine.device) continue;
+    int can_read = 0;
+    if (cleared(cudaDeviceCanAccessPeer(&can_read, other.device, mine.device)) == cudaSuccess && can_read != 0)
+      ctx.state().allow_access_from(other.device);
+  }
 }
 
 void require_cuda(const context& ctx) {
@@ -231,23 +292,10 @@ std::shared_ptr<transport> nccl_transport(const context& ctx, std::shared_ptr<tr
     if (ranks.rank() == 0 && nccl->get_unique_id(&id) != nccl_success)
       throw error(error_code::device_failure, "nccl_transport: NCCL makes no id of a communicator");
   });
-  const auto here = static_cast<std::size_t>(ranks.rank());
-  const auto size = static_cast<std::size_t>(ranks.size());
-  struct introduction {
-    nccl_unique_id id;
-    std::array<char, 32> gpu;
-  };
-  const introduction mine{id, identity_of(ctx.device())};
-  std::vector<introduction> all(size);
+  const introduction mine = introduction_of(ctx, id);
+  std::vector<introduction> all(static_cast<std::size_t>(ranks.size()));
   all_gather(ranks.state(), &mine, sizeof mine, all.data());
-  ranks.agree([&] {
-    for (std::size_t r = 0; r < here; ++r) {
-      if (all[r].gpu == mine.gpu) {
-        throw error(error_code::bad_argument,
-                    fmt::format("nccl_transport: CUDA device {} is that of rank {}, too", ctx.device(), r));
-      }
-    }
-  });
+  ranks.agree([&] { require_gpus_apart(ctx, all, ranks.rank()); });
   const current_device scope(ctx.device());
   nccl_config config;
   config.blocking = 0;
@@ -257,21 +305,33 @@ std::shared_ptr<transport> nccl_transport(const context& ctx, std::shared_ptr<tr
   const auto begin = clock::now();
   int state = begun;
   while (state == nccl_in_progress || (state == nccl_success && communicator != nullptr)) {
-    if (nccl->get_async_error(communicator, &state) != nccl_success) break;
-    if (state == nccl_success) break;
+    if (nccl->get_async_error(communicator, &state) != nccl_success || state == nccl_success) break;
     if (wait_seconds > 0 && std::chrono::duration<double>(clock::now() - begin).count() > wait_seconds) break;
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
-  ranks.agree([&] {
-    if (state == nccl_success) return;
-    throw error(error_code::device_failure,
-                fmt::format("nccl_transport: NCCL makes no communicator: {}", nccl->error_string(state)));
-  });
-  return std::make_shared<nccl_transport_of>(std::move(control), *nccl, communicator, ctx.device(), true);
+  std::shared_ptr<transport> made;
+  try {
+    ranks.agree([&] {
+      if (state != nccl_success) {
+        throw error(error_code::device_failure,
+                    fmt::format("nccl_transport: NCCL makes no communicator: {}", nccl->error_string(state)));
+      }
+      allow_access_within_process(ctx, all, mine);
+      made = std::make_shared<nccl_transport_of>(control, *nccl, communicator, ctx.device(), true);
+    });
+  } catch (...) {
+    if (made != nullptr) {
+      made->abandon();
+    } else if (communicator != nullptr) {
+      abort_apart(*nccl, communicator, ctx.device());
+    }
+    throw;
+  }
+  return made;
 }
 
-std::shared_ptr<transport> nccl_transport(const context& ctx, std::shared_ptr<transport> control,
-                                          ncclComm* communicator) {
+std::shared_ptr<transport> nccl_transport(const context& ctx, ncclComm* communicator,
+                                          std::shared_ptr<transport> control) {
   const nccl_functions* nccl = nullptr;
   const group ranks(context::cpu(1), control);
   ranks.agree([&] {

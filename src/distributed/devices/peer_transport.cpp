@@ -84,6 +84,9 @@ class peer_transport final : public transport {
   bool take(control_note& note) noexcept override { return control_->take(note); }
   std::uint64_t most_message_bytes() const noexcept override { return control_->most_message_bytes(); }
   bool carries_device_memory() const noexcept override { return true; }
+  int device() const noexcept override { return ranks_->devices[rank_]; }
+  void abandon() noexcept override { control_->abandon(); }
+  bool has_ended(int other) const noexcept override { return control_->has_ended(other); }
   bool shares_memory_with(int other) const noexcept override {
     const int here = ranks_->devices[rank_];
     const int there = ranks_->devices[static_cast<std::size_t>(other)];
@@ -95,13 +98,13 @@ class peer_transport final : public transport {
   std::uint64_t start_on(CUstream_st* stream, std::span<const outgoing_message> out,
                          std::span<const incoming_message> in) noexcept override {
     const current_device here(ranks_->devices[rank_]);
+    ++started_;
     try {
       const auto mine = std::make_shared<copy_operation>();
       mine->open = out.size() + in.size();
       const auto ready = std::make_shared<stream_event>();
       if (ready->record(stream) != cudaSuccess) return 0;
-      running_.emplace(started_ + 1, mine);
-      ++started_;
+      running_.emplace(started_, mine);
       for (const outgoing_message& m : out) {
         copy_queue& queue = ranks_->pair(rank_, static_cast<std::size_t>(m.to));
         meet(queue, queue.wanted, queue.sent, {mine, ready, m.data, nullptr, m.bytes}, rank_,
@@ -181,8 +184,8 @@ class peer_transport final : public transport {
     cudaError_t result = sender.ready->hold(queue.copies);
     if (result == cudaSuccess) result = receiver.ready->hold(queue.copies);
     if (result == cudaSuccess) {
-      result = cudaMemcpyPeerAsync(receiver.to, ranks_->devices[to], sender.from, ranks_->devices[from], mine.bytes,
-                                   queue.copies);
+      result = cleared(cudaMemcpyPeerAsync(receiver.to, ranks_->devices[to], sender.from, ranks_->devices[from],
+                                           mine.bytes, queue.copies));
     }
     if (result == cudaSuccess) result = done->record(queue.copies);
     for (copy_operation* const of : {mine.of.get(), other.of.get()}) {

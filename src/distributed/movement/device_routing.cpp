@@ -189,12 +189,4 @@ std::uint64_t free_bytes(const group_state& state) {
   return state.goes_by_primitives ? primitives::routing_steps_of(state.ctx.backend()).free_bytes(state.ctx) : 0;
 }
 
-void wait_for_queued(const group_state& state) {
-  if (!state.is_on_device()) return;
-  const buffer word(state.ctx, sizeof(std::uint64_t));
-  state.ctx.state().fill(word.data(), 0, word.size());
-  std::uint64_t host = 0;
-  copy_bytes(state.ctx, &host, word.data(), sizeof host);
-}
-
 }  // namespace sheaf::distributed

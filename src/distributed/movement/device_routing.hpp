@@ -72,7 +72,7 @@ class device_routing {
 void note_bad_entry(group_state& state, const list_part& list, std::uint64_t position, std::uint64_t rows,
                     std::uint64_t call, const core::index_wording& wording);
 
-/// Records on their way from owners to a list, and the reverse; see served_chunk and sent_records.
+/// Records on their way from owners to a list, and the reverse: a chunk that gather.cpp or scatter.cpp has begun.
 class served_on_device {
  public:
   served_on_device(group_state& state, const device_routing& way, const_records table);
@@ -109,8 +109,5 @@ std::uint64_t longest_of(std::span<const call_header> headers) noexcept;
 
 /// Memory that calls may take on this rank; 0 where calls do not go by primitives.
 std::uint64_t free_bytes(const group_state& state);
-
-/// Waits for work that is queued on the context, and leaves a bad index of the caller's own calls to its wait().
-void wait_for_queued(const group_state& state);
 
 }  // namespace sheaf::distributed

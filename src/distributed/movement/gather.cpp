@@ -127,7 +127,7 @@ void prepared_gather::run(const_records table, records out) const {
       primitives::require_no_overlap(call, out.data, primitives::extent(out), "out", table.data,
                                      primitives::extent(table), "table");
     });
-    if (list_->has_entries() && peer_loads_win(table.record_bytes, 0) &&
+    if (list_->may_read_peers() && peer_loads_win(table.record_bytes, 0) &&
         gather_from_peers(state, list_->owners(), table, list_->kept(), out, list_->prepared_by,
                           primitives::gather_wording)) {
       return;

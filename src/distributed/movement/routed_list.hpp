@@ -23,7 +23,7 @@ class routed_list {
     return on_device_ ? use(*on_device_) : use(*on_host_);
   }
   /// Whether gathers may read peers' memory: the same on all ranks.
-  bool has_entries() const noexcept { return owners_.has_value(); }
+  bool may_read_peers() const noexcept { return owners_.has_value(); }
   const device_owners& owners() const noexcept { return *owners_; }
   /// The list itself, where it was kept.
   list_part kept() const noexcept { return {{kept_.data(), entries_, type_}, first_}; }

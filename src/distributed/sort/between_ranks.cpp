@@ -37,6 +37,8 @@ class moved_group {
       sent[r] = packed.offsets[part + 1] - packed.offsets[part];
     }
     begins_ = begins_of(exchange_counts(state, sent));
+    std::vector<const_bytes> all_to;
+    std::vector<mutable_bytes> all_from;
     for (std::size_t a = 0; a < arrays.size(); ++a) {
       const std::uint64_t width = arrays[a].record_bytes;
       came_.push_back(std::make_unique<message_buffer>(state, begins_.back() * width, state.ctx));
@@ -47,13 +49,15 @@ class moved_group {
         from[r] = {came_.back()->data() + begins_[r] * width, (begins_[r + 1] - begins_[r]) * width};
       }
       if (state.goes_by_primitives) {
-        arrays_on_their_way_.push_back(std::make_unique<array_exchange>(state, to, from));
+        all_to.insert(all_to.end(), to.begin(), to.end());
+        all_from.insert(all_from.end(), from.begin(), from.end());
       } else if (state.size >= state.bounds.two_level_ranks) {
         exchange_parts(state, to, from);
       } else {
         on_their_way_.push_back(std::make_unique<exchange>(state, to, from));
       }
     }
+    if (state.goes_by_primitives) arrays_on_their_way_ = std::make_unique<array_exchange>(state, all_to, all_from);
   }
 
   std::uint64_t count() const noexcept { return begins_.back(); }
@@ -61,8 +65,8 @@ class moved_group {
   void finish() {
     for (const auto& e : on_their_way_) e->finish();
     on_their_way_.clear();
-    for (const auto& e : arrays_on_their_way_) e->finish();
-    arrays_on_their_way_.clear();
+    if (arrays_on_their_way_) arrays_on_their_way_->finish();
+    arrays_on_their_way_.reset();
   }
 
  private:
@@ -70,7 +74,7 @@ class moved_group {
   std::vector<std::uint64_t> begins_;
   std::vector<std::unique_ptr<message_buffer>> came_;
   std::vector<std::unique_ptr<exchange>> on_their_way_;
-  std::vector<std::unique_ptr<array_exchange>> arrays_on_their_way_;
+  std::unique_ptr<array_exchange> arrays_on_their_way_;
 };
 
 /// A pass over so few parts writes to each of them as to a stream of its own.
@@ -264,7 +268,7 @@ sorted_pairs sort_between_ranks(group_state& state, const sort_request& request,
   if (state.goes_by_primitives && state.size == 1 && request.first_left_out == 0) {
     take_memory(state, request, mine, out);
     sort_arrays(state.ctx, arrays, request.key, outputs(request, out, 0, mine));
-    wait_for_queue(state);
+    wait_for_queued(state);
     return out;
   }
   const std::uint64_t groups = groups_of(state, rows, row_bytes);
@@ -280,7 +284,7 @@ sorted_pairs sort_between_ranks(group_state& state, const sort_request& request,
     out.where = parts.where;
     take_memory(state, request, out.where.count(state.rank), out);
     const std::vector<std::uint64_t> begins = move_and_sort(state, request, arrays, parts.packed, groups, out);
-    wait_for_queue(state);
+    wait_for_queued(state);
     if (!parts.skips_bits || is_in_order(state, out.keys, request.key, begins)) return out;
   }
 }

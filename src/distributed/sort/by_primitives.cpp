@@ -291,13 +291,6 @@ void sort_arrays(const context& ctx, std::span<const const_records> in, const so
   sheaf::sort_pairs(ctx, in.front(), key, out.front().count > 0 ? out.front() : records{}, columns);
 }
 
-void wait_for_queue(const group_state& state) {
-  if (!state.is_on_device()) return;
-  const buffer any(state.ctx, 1);
-  std::byte copy;
-  copy_bytes(state.ctx, &copy, any.data(), 1);
-}
-
 bool is_in_order(group_state& state, const_records rows, const sort_key& key, std::span<const std::uint64_t> begins) {
   std::vector<std::uint64_t> ends;
   for (std::size_t g = 0; g + 1 < begins.size(); ++g) {

@@ -25,7 +25,4 @@ bool is_in_order(group_state& state, const_records rows, const sort_key& key, st
 void sort_arrays(const context& ctx, std::span<const const_records> in, const sort_key& key,
                  std::span<const records> out);
 
-/// Waits for what is queued on the group's context, without a look at what earlier calls left there to be thrown.
-void wait_for_queue(const group_state& state);
-
 }  // namespace sheaf::distributed

@@ -5,6 +5,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -39,13 +40,15 @@ struct addresses {
     addrinfo hints{};
     hints.ai_family = AF_INET;
     hints.ai_socktype = SOCK_STREAM;
-    const int result = getaddrinfo(host.c_str(), fmt::to_string(port).c_str(), &hints, &first);
-    if (result != 0) fail(fmt::format("host {}: {}", host, gai_strerror(result)));
+    result = getaddrinfo(host.c_str(), fmt::to_string(port).c_str(), &hints, &first);
   }
   addresses(const addresses&) = delete;
   addresses& operator=(const addresses&) = delete;
-  ~addresses() { freeaddrinfo(first); }
+  ~addresses() {
+    if (first != nullptr) freeaddrinfo(first);
+  }
 
+  int result = 0;  ///< 0: there are some
   addrinfo* first = nullptr;
 };
 
@@ -71,16 +74,41 @@ tcp_socket tcp_socket::listening(std::uint16_t port) {
   return made;
 }
 
-tcp_socket tcp_socket::connected(const std::string& host, std::uint16_t port, const deadline& until) {
-  const addresses to(host, port);
-  for (;; std::this_thread::sleep_for(pause)) {
-    tcp_socket made(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    if (!made.is_open()) fail("no socket: " + reason());
-    if (connect(made.descriptor_, to.first->ai_addr, to.first->ai_addrlen) == 0) {
-      set_up(made.descriptor_);
-      return made;
+namespace {
+
+/// 0: connected; else why not.
+int connect_within(int descriptor, const addrinfo& to, const deadline& until) {
+  if (connect(descriptor, to.ai_addr, to.ai_addrlen) == 0) return 0;
+  if (errno != EINPROGRESS) return errno;
+  for (;;) {
+    constexpr int milliseconds = 20;
+    pollfd waits{descriptor, POLLOUT, 0};
+    if (poll(&waits, 1, milliseconds) > 0) {
+      int result = 0;
+      socklen_t length = sizeof result;
+      getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &result, &length);
+      return result;
     }
-    if (until.is_over()) fail(fmt::format("{}:{}: {}", host, port, reason()));
+    if (until.is_over()) return ETIMEDOUT;
+  }
+}
+
+}  // namespace
+
+tcp_socket tcp_socket::connected(const std::string& host, std::uint16_t port, const deadline& until) {
+  for (std::string why;; std::this_thread::sleep_for(pause)) {
+    // A name may come to be known while others start.
+    const addresses to(host, port);
+    if (to.result != 0) why = gai_strerror(to.result);
+    for (const addrinfo* at = to.first; at != nullptr; at = at->ai_next) {
+      tcp_socket made(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+      if (!made.is_open()) fail("no socket: " + reason());
+      set_up(made.descriptor_);
+      const int result = connect_within(made.descriptor_, *at, until);
+      if (result == 0) return made;
+      why = std::strerror(result);
+    }
+    if (until.is_over()) fail(fmt::format("{}:{}: {}", host, port, why));
   }
 }
 

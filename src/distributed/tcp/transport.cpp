@@ -96,8 +96,7 @@ class tcp_connections final : public transport {
       const auto end_part = [&](auto& queue) {
         for (const auto& message : queue) {
           if (message.of == found->second) {
-            c.messages = {};
-            queue.clear();
+            end_messages(c, -1, "messages of another call were given up");
             return;
           }
         }
@@ -106,6 +105,10 @@ class tcp_connections final : public transport {
       end_part(c.in);
     }
     running_.erase(found);
+  }
+
+  bool has_ended(int rank) const noexcept override {
+    return rank != rank_ && !to_[static_cast<std::size_t>(rank)].notes.is_open();
   }
 
   void post(int to, const control_note& note) noexcept override {
@@ -167,13 +170,16 @@ class tcp_connections final : public transport {
       const bool goes_on = send_messages(c) && receive_messages(c, static_cast<int>(r));
       if (goes_on) continue;
       // Whoever waits for this rank, or has something for it, does so in vain.
-      c.messages = {};
-      constexpr const char* reason = "its connection has ended";
-      for (outgoing& m : c.out) end(m.of, static_cast<int>(r), reason);
-      for (incoming& m : c.in) end(m.of, static_cast<int>(r), reason);
-      c.out.clear();
-      c.in.clear();
+      end_messages(c, static_cast<int>(r), "its connection has ended");
     }
+  }
+
+  static void end_messages(connection& c, int rank, const char* reason) noexcept {
+    c.messages = {};
+    for (outgoing& m : c.out) end(m.of, rank, reason);
+    for (incoming& m : c.in) end(m.of, rank, reason);
+    c.out.clear();
+    c.in.clear();
   }
 
   /// False: the connection has ended.
@@ -245,25 +251,55 @@ struct place {
 
 std::string rank_in_words(int rank) { return fmt::format("rank {}", rank); }
 
-/// The next process of this job that connects; others are turned away.
-std::pair<hello, tcp_socket> next_visitor(const tcp_socket& listener, const hello& mine, const deadline& until) {
-  for (;;) {
-    tcp_socket came = listener.accepted();
-    if (!came.is_open()) {
+/// A process of this job that connects, and what it says; others are turned away. Visitors speak as they come: one that
+/// is silent keeps nobody waiting.
+class visitors {
+ public:
+  visitors(const tcp_socket& listener, const hello& mine) : listener_(listener), mine_(mine) {}
+
+  /// @throws error(device_failure) at the deadline
+  std::pair<hello, tcp_socket> next(const deadline& until) {
+    for (;; std::this_thread::sleep_for(std::chrono::milliseconds(1))) {
+      for (tcp_socket came = listener_.accepted(); came.is_open(); came = listener_.accepted())
+        waiting_.push_back({std::move(came), {}, 0});
+      for (auto v = waiting_.begin(); v != waiting_.end();) {
+        const std::int64_t more =
+            v->socket.receive(reinterpret_cast<std::byte*>(&v->said) + v->got, sizeof v->said - v->got);
+        if (more > 0) v->got += static_cast<std::uint64_t>(more);
+        const bool is_heard = v->got == sizeof v->said;
+        if (is_heard && is_of_this_job(v->said)) {
+          std::pair<hello, tcp_socket> found(v->said, std::move(v->socket));
+          waiting_.erase(v);
+          return found;
+        }
+        v = more < 0 || is_heard ? waiting_.erase(v) : v + 1;
+      }
+      // Strangers that say nothing are forgotten, the first first.
+      constexpr std::size_t most_waiting = 1024;
+      if (waiting_.size() > most_waiting) waiting_.erase(waiting_.begin());
       if (until.is_over()) throw error(error_code::device_failure, "tcp_transport: a process has not come in time");
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      continue;
     }
-    hello said;
-    try {
-      constexpr double patience = 5;
-      came.receive_all(&said, sizeof said, deadline(patience), "a visitor");
-    } catch (const error&) {
-      continue;
-    }
-    if (said.key == mine.key && said.size == mine.size && said.rank >= 0 && said.rank < mine.size)
-      return {said, std::move(came)};
   }
+
+ private:
+  struct visitor {
+    tcp_socket socket;
+    hello said;
+    std::uint64_t got = 0;
+  };
+
+  bool is_of_this_job(const hello& said) const noexcept {
+    return said.key == mine_.key && said.size == mine_.size && said.rank >= 0 && said.rank < mine_.size &&
+           said.rank != mine_.rank;
+  }
+
+  const tcp_socket& listener_;
+  hello mine_;
+  std::vector<visitor> waiting_;
+};
+
+[[noreturn]] void throw_came_twice(int rank) {
+  throw error(error_code::bad_argument, fmt::format("tcp_transport: rank {} has come twice", rank));
 }
 
 /// Where each rank listens: rank 0 hears it of all, and tells all.
@@ -274,18 +310,18 @@ std::vector<place> exchange_places(const tcp_meeting& meeting, const hello& mine
     const tcp_socket to_first = tcp_socket::connected(meeting.host, meeting.port, until);
     to_first.send_all(&mine, sizeof mine, until, rank_in_words(0));
     to_first.receive_all(places.data(), bytes, until, rank_in_words(0));
-    // Rank 0 is where it was found.
-    meeting.host.copy(places.front().address.data(), places.front().address.size() - 1);
     return places;
   }
   const tcp_socket listener = tcp_socket::listening(meeting.port);
+  visitors door(listener, mine);
   std::vector<tcp_socket> others(places.size());
   for (std::size_t missing = places.size() - 1; missing > 0;) {
-    auto [said, came] = next_visitor(listener, mine, until);
+    auto [said, came] = door.next(until);
     const auto r = static_cast<std::size_t>(said.rank);
-    if (r == 0 || others[r].is_open())
-      throw error(error_code::bad_argument, fmt::format("tcp_transport: rank {} has come twice", r));
-    came.peer_address().copy(places[r].address.data(), places[r].address.size() - 1);
+    if (others[r].is_open()) throw_came_twice(said.rank);
+    // Who comes from this host is where others find this host, not at the address that only this host has.
+    const std::string address = came.peer_address();
+    if (!address.starts_with("127.")) address.copy(places[r].address.data(), places[r].address.size() - 1);
     places[r].port = said.port;
     others[r] = std::move(came);
     --missing;
@@ -312,7 +348,8 @@ std::shared_ptr<transport> tcp_transport(int rank, int size, const tcp_meeting& 
   for (int r = 0; r < rank; ++r) {
     const place& at = places[static_cast<std::size_t>(r)];
     for (const bool is_for_notes : {false, true}) {
-      tcp_socket made = tcp_socket::connected(at.address.data(), at.port, until);
+      const std::string host = at.address[0] == 0 ? meeting.host : std::string(at.address.data());
+      tcp_socket made = tcp_socket::connected(host, at.port, until);
       hello said = mine;
       said.is_for_notes = is_for_notes ? 1 : 0;
       made.send_all(&said, sizeof said, until, rank_in_words(r));
@@ -320,10 +357,13 @@ std::shared_ptr<transport> tcp_transport(int rank, int size, const tcp_meeting& 
       (is_for_notes ? c.notes : c.messages) = std::move(made);
     }
   }
+  visitors door(listener, mine);
   for (int missing = 2 * (size - 1 - rank); missing > 0; --missing) {
-    auto [said, came] = next_visitor(listener, mine, until);
+    auto [said, came] = door.next(until);
     connection& c = to[static_cast<std::size_t>(said.rank)];
-    (said.is_for_notes != 0 ? c.notes : c.messages) = std::move(came);
+    tcp_socket& place = said.is_for_notes != 0 ? c.notes : c.messages;
+    if (said.rank < rank || place.is_open()) throw_came_twice(said.rank);
+    place = std::move(came);
   }
   return std::make_shared<tcp_connections>(rank, std::move(to));
 }

@@ -252,9 +252,9 @@ inline void check_fault(const group& ranks) {
 
 }  // namespace products_of_devices
 
-/// Products, prepared products and systems on a group. Prints hashes of the answers, which any number of ranks have
-/// alike on one kind of device.
-inline void products_on_devices(const distributed::group& ranks) {
+/// Products, prepared products and systems on a group. Returns a hash of the answers, which any number of ranks have
+/// alike on one kind of device, and prints it.
+inline std::uint64_t products_on_devices(const distributed::group& ranks) {
   using namespace products_of_devices;
   std::uint64_t products = 0;
   for (const kind k : all_kinds) {
@@ -285,6 +285,7 @@ inline void products_on_devices(const distributed::group& ranks) {
                 static_cast<unsigned long long>(products), static_cast<unsigned long long>(systems));
     std::fflush(stdout);
   }
+  return products * 31 + systems;
 }
 
 }  // namespace sheaf::tests
