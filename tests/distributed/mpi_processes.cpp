@@ -22,6 +22,8 @@ void on_ranks(const std::function<void(const distributed::group&)>& test, const 
 
 bool ranks_are_threads() { return false; }
 
+bool takes_both_ways() { return false; }
+
 namespace distributed_mpi_test {
 namespace {
 

@@ -24,10 +24,14 @@ void on_ranks(const std::function<void(const distributed::group&)>& test, const 
 /// Whether ranks are threads of this process.
 bool ranks_are_threads();
 
+/// Whether the program's tests take the way of devices, too: what carries messages makes no difference to it.
+bool takes_both_ways();
+
 /// As on_ranks(), twice: calls go by loops over host memory, and by primitives, as they do on devices.
 inline void on_ranks_both_ways(const std::function<void(const distributed::group&)>& test,
                                const distributed::limits& bounds = {}) {
   for (const bool by_primitives : {false, true}) {
+    if (by_primitives && !takes_both_ways()) return;
     SCOPED_TRACE(by_primitives ? "by primitives" : "by loops");
     on_ranks(
         [&](const distributed::group& ranks) {

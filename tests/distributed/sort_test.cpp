@@ -57,18 +57,6 @@ limits grid_of_ranks() {
   return bounds;
 }
 
-/// Calls the test on groups as they are, and on ones that go the way of devices.
-void on_ranks_in_both_ways(const std::function<void(const group&)>& test, const limits& bounds = {}) {
-  on_ranks(test, bounds);
-  on_ranks(
-      [&](const group& ranks) {
-        SCOPED_TRACE("by primitives");
-        ranks.state().goes_by_primitives = true;
-        test(ranks);
-      },
-      bounds);
-}
-
 template <class T>
 void expect_bytes(std::span<const T> got, const std::vector<T>& right) {
   ASSERT_EQ(got.size(), right.size());
@@ -91,7 +79,7 @@ void check_keys(const group& ranks, keys_of k, std::uint64_t count, spread s, bo
 
 TEST(DistributedSort, OfKeysIsThatOfAll) {
   for (const limits& bounds : {limits{}, few_bytes(), grid_of_ranks()}) {
-    on_ranks_in_both_ways(
+    on_ranks_both_ways(
         [](const group& ranks) {
           for (const keys_of k : all_keys) {
             check_keys<std::uint64_t>(ranks, k, 20000, spread::even);
@@ -142,7 +130,7 @@ TEST(DistributedSort, OfRecordsIsStableByFields) {
       sort_key{{offsetof(row, low), 20, key_type::bytes}, {offsetof(row, group_of), 1}},
   };
   for (const limits& bounds : {limits{}, few_bytes(), grid_of_ranks()}) {
-    on_ranks_in_both_ways(
+    on_ranks_both_ways(
         [&](const group& ranks) {
           for (const sort_key& key : by) {
             for (const keys_of k : all_keys) {
@@ -176,7 +164,7 @@ TEST(DistributedSort, OfRecordsIsStableByFields) {
 
 TEST(DistributedSort, OfPairsBringsValuesAlong) {
   for (const limits& bounds : {limits{}, few_bytes(), grid_of_ranks()}) {
-    on_ranks_in_both_ways(
+    on_ranks_both_ways(
         [](const group& ranks) {
           for (const keys_of k : all_keys) {
             for (const spread s : all_spreads) {
@@ -232,7 +220,7 @@ TEST(DistributedSort, OfManyFieldsAndBitsIsStable) {
       sort_key{{0, 32, key_type::bytes, false, 0, 256}},
   };
   for (const limits& bounds : {few_bytes(), grid_of_ranks()}) {
-    on_ranks_in_both_ways(
+    on_ranks_both_ways(
         [&](const group& ranks) {
           for (const sort_key& key : by) {
             for (const keys_of k : all_keys) {
@@ -261,7 +249,7 @@ TEST(DistributedSort, OfManyFieldsAndBitsIsStable) {
 
 TEST(DistributedSort, TakesRowsOf64KiB) {
   using long_row = std::array<std::uint16_t, 32768>;
-  on_ranks_in_both_ways(
+  on_ranks_both_ways(
       [](const group& ranks) {
         std::mt19937_64 random(5);
         std::vector<long_row> all(60);
@@ -305,7 +293,7 @@ TEST(DistributedSort, OnDevicesTakesManyRanks) {
 }
 
 TEST(DistributedSort, RefusesKeysThatDisagree) {
-  on_ranks_in_both_ways([](const group& ranks) {
+  on_ranks_both_ways([](const group& ranks) {
     const std::vector<std::uint32_t> mine(10, 3);
     const bool is_last = ranks.rank() == ranks.size() - 1;
     if (ranks.size() > 1) {
@@ -334,7 +322,7 @@ TEST(DistributedSplit, IsThatOfAllRecords) {
     category[i] = static_cast<std::uint16_t>(all[i].low % 1000);
   }
   for (const limits& bounds : {limits{}, few_bytes(), grid_of_ranks()}) {
-    on_ranks_in_both_ways(
+    on_ranks_both_ways(
         [&](const group& ranks) {
           for (const spread s : all_spreads) {
             const layout rows = layout_of(s, count, ranks.size());
@@ -373,7 +361,7 @@ TEST(DistributedSplit, IsThatOfAllRecords) {
 
 TEST(DistributedSplit, TakesFewRecordsOfFewCategories) {
   for (const limits& bounds : {limits{}, few_bytes(), grid_of_ranks()}) {
-    on_ranks_in_both_ways(
+    on_ranks_both_ways(
         [](const group& ranks) {
           for (const std::uint64_t count : {0, 1, 2, 40}) {
             for (const std::uint64_t categories : {1, 3}) {
@@ -402,7 +390,7 @@ TEST(DistributedSplit, TakesFewRecordsOfFewCategories) {
 }
 
 TEST(DistributedSplit, LeavesBadCategoriesOutAndNamesTheFirst) {
-  on_ranks_in_both_ways([](const group& ranks) {
+  on_ranks_both_ways([](const group& ranks) {
     const std::uint64_t count = 500;
     std::vector<std::uint64_t> all(count);
     std::vector<std::uint8_t> category(count);

@@ -13,32 +13,6 @@ namespace {
 
 using namespace distributed;
 
-/// Has a group go the way of devices.
-class by_primitives {
- public:
-  explicit by_primitives(const group& ranks) : state_(ranks.state()), before_(state_.goes_by_primitives) {
-    state_.goes_by_primitives = true;
-  }
-  by_primitives(const by_primitives&) = delete;
-  by_primitives& operator=(const by_primitives&) = delete;
-  ~by_primitives() { state_.goes_by_primitives = before_; }
-
- private:
-  group_state& state_;
-  bool before_;
-};
-
-/// Calls `test` on groups as they are, and then on the same groups by the way of devices.
-void on_ranks_both_ways(const std::function<void(const group&)>& test, const limits& bounds = {}) {
-  on_ranks(
-      [&](const group& ranks) {
-        test(ranks);
-        const by_primitives way(ranks);
-        test(ranks);
-      },
-      bounds);
-}
-
 template <class Value>
 void expect_bits(const std::vector<Value>& got, const std::vector<Value>& right) {
   ASSERT_EQ(got.size(), right.size());

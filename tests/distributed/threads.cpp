@@ -17,4 +17,6 @@ void on_ranks(const std::function<void(const distributed::group&)>& test, const 
 
 bool ranks_are_threads() { return true; }
 
+bool takes_both_ways() { return true; }
+
 }  // namespace sheaf::tests
