@@ -49,7 +49,8 @@ std::vector<int> parse_devices(const std::string& text) {
           "--devices", fmt::format("'{}' is neither all nor numbers of devices, as 0,1", core::printable(text)));
     }
     if (std::ranges::find(devices, static_cast<int>(*number)) != devices.end()) {
-      throw CLI::ValidationError("--devices", fmt::format("'{}' names device {} twice", text, *number));
+      throw CLI::ValidationError("--devices",
+                                 fmt::format("'{}' names device {} twice", core::printable(text), *number));
     }
     devices.push_back(*number);
     begin = end + 1;

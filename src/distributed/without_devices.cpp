@@ -19,11 +19,13 @@ void run_on_gpus(std::span<const int>, const limits&, const std::function<void(c
   throw_no_cuda("run_on_gpus");
 }
 bool has_nccl() noexcept { return false; }
+// NOLINTBEGIN(performance-unnecessary-value-param): declared so, for who keeps them
 std::shared_ptr<transport> nccl_transport(const context&, std::shared_ptr<transport>, double) {
   throw_no_cuda("nccl_transport");
 }
 std::shared_ptr<transport> nccl_transport(const context&, ncclComm*, std::shared_ptr<transport>) {
   throw_no_cuda("nccl_transport");
 }
+// NOLINTEND(performance-unnecessary-value-param)
 
 }  // namespace sheaf::distributed

@@ -105,8 +105,9 @@ tcp_socket tcp_socket::connected(const std::string& host, std::uint16_t port, co
       if (!made.is_open()) fail("no socket: " + reason());
       set_up(made.descriptor_);
       const int result = connect_within(made.descriptor_, *at, until);
-      if (result == 0) return made;
-      why = std::strerror(result);
+      // Where nobody listens, a port that the system gives out may meet itself.
+      if (result == 0 && !made.has_met_itself()) return made;
+      why = std::strerror(result != 0 ? result : ECONNREFUSED);
     }
     if (until.is_over()) fail(fmt::format("{}:{}: {}", host, port, why));
   }
@@ -116,6 +117,16 @@ tcp_socket tcp_socket::accepted() const noexcept {
   tcp_socket came(accept4(descriptor_, nullptr, nullptr, SOCK_CLOEXEC));
   if (came.is_open()) set_up(came.descriptor_);
   return came;
+}
+
+bool tcp_socket::has_met_itself() const noexcept {
+  sockaddr_in own{};
+  sockaddr_in other{};
+  socklen_t length = sizeof own;
+  getsockname(descriptor_, reinterpret_cast<sockaddr*>(&own), &length);
+  length = sizeof other;
+  getpeername(descriptor_, reinterpret_cast<sockaddr*>(&other), &length);
+  return own.sin_port == other.sin_port && own.sin_addr.s_addr == other.sin_addr.s_addr;
 }
 
 std::uint16_t tcp_socket::port() const noexcept {

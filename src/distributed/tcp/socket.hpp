@@ -11,14 +11,16 @@ namespace sheaf::distributed {
 /// A point in time until which something may take; without end where it has 0 seconds.
 class deadline {
  public:
+  /// @param seconds  0 or more; more than some thirty years are without end, too
   explicit deadline(double seconds)
-      : has_end_(seconds > 0),
+      : has_end_(seconds > 0 && seconds < most),
         end_(std::chrono::steady_clock::now() +
-             std::chrono::duration_cast<duration>(std::chrono::duration<double>(seconds))) {}
+             std::chrono::duration_cast<duration>(std::chrono::duration<double>(has_end_ ? seconds : 0))) {}
   bool is_over() const noexcept { return has_end_ && std::chrono::steady_clock::now() > end_; }
 
  private:
   using duration = std::chrono::steady_clock::duration;
+  static constexpr double most = 1e9;
   bool has_end_;
   std::chrono::steady_clock::time_point end_;
 };
@@ -43,6 +45,7 @@ class tcp_socket {
   tcp_socket accepted() const noexcept;
 
   bool is_open() const noexcept { return descriptor_ >= 0; }
+  bool has_met_itself() const noexcept;
   std::uint16_t port() const noexcept;
   std::string peer_address() const;
 

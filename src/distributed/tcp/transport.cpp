@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <deque>
@@ -136,6 +137,7 @@ class tcp_connections final : public transport {
       if (c.note_got < sizeof c.note_in) continue;
       c.note_got = 0;
       note = c.note_in;
+      note.from = static_cast<std::int32_t>(&c - to_.data());  // whatever it says itself
       note.text[control_note::most_text - 1] = 0;
       return true;
     }
@@ -257,8 +259,8 @@ class visitors {
  public:
   visitors(const tcp_socket& listener, const hello& mine) : listener_(listener), mine_(mine) {}
 
-  /// @throws error(device_failure) at the deadline
-  std::pair<hello, tcp_socket> next(const deadline& until) {
+  /// @param missing  a rank that has not come. @throws error(device_failure) at the deadline
+  std::pair<hello, tcp_socket> next(const deadline& until, int missing) {
     for (;; std::this_thread::sleep_for(std::chrono::milliseconds(1))) {
       for (tcp_socket came = listener_.accepted(); came.is_open(); came = listener_.accepted())
         waiting_.push_back({std::move(came), {}, 0});
@@ -277,7 +279,9 @@ class visitors {
       // Strangers that say nothing are forgotten, the first first.
       constexpr std::size_t most_waiting = 1024;
       if (waiting_.size() > most_waiting) waiting_.erase(waiting_.begin());
-      if (until.is_over()) throw error(error_code::device_failure, "tcp_transport: a process has not come in time");
+      if (until.is_over()) {
+        throw error(error_code::device_failure, fmt::format("tcp_transport: rank {} has not come in time", missing));
+      }
     }
   }
 
@@ -316,7 +320,9 @@ std::vector<place> exchange_places(const tcp_meeting& meeting, const hello& mine
   visitors door(listener, mine);
   std::vector<tcp_socket> others(places.size());
   for (std::size_t missing = places.size() - 1; missing > 0;) {
-    auto [said, came] = door.next(until);
+    const auto absent =
+        std::find_if(others.begin() + 1, others.end(), [](const tcp_socket& s) { return !s.is_open(); });
+    auto [said, came] = door.next(until, static_cast<int>(absent - others.begin()));
     const auto r = static_cast<std::size_t>(said.rank);
     if (others[r].is_open()) throw_came_twice(said.rank);
     // Who comes from this host is where others find this host, not at the address that only this host has.
@@ -332,11 +338,34 @@ std::vector<place> exchange_places(const tcp_meeting& meeting, const hello& mine
   return places;
 }
 
+/// No rank leaves before all have met: its next meeting would find the listeners of this one.
+void leave_together(int rank, std::span<const connection> to, const deadline& until) {
+  std::byte word{1};
+  const auto swap_with = [&](std::size_t r, bool speaks) {
+    const tcp_socket& with = to[r].messages;
+    const std::string name = rank_in_words(static_cast<int>(r));
+    speaks ? with.send_all(&word, sizeof word, until, name) : with.receive_all(&word, sizeof word, until, name);
+  };
+  if (rank != 0) {
+    swap_with(0, true);
+    swap_with(0, false);
+    return;
+  }
+  for (const bool speaks : {false, true}) {
+    for (std::size_t r = 1; r < to.size(); ++r) swap_with(r, speaks);
+  }
+}
+
 }  // namespace
 
 std::shared_ptr<transport> tcp_transport(int rank, int size, const tcp_meeting& meeting) {
-  if (rank < 0 || rank >= size)
+  constexpr int most_ranks = 65534;
+  if (rank < 0 || rank >= size || size > most_ranks)
     throw error(error_code::bad_argument, fmt::format("tcp_transport: rank {} of {}", rank, size));
+  if (!(meeting.wait_seconds >= 0)) {
+    throw error(error_code::bad_argument,
+                fmt::format("tcp_transport: a wait of {} seconds, not of 0 or more", meeting.wait_seconds));
+  }
   std::vector<connection> to(static_cast<std::size_t>(size));
   if (size == 1) return std::make_shared<tcp_connections>(rank, std::move(to));
   if (meeting.port == 0) throw error(error_code::bad_argument, "tcp_transport: port 0");
@@ -359,12 +388,15 @@ std::shared_ptr<transport> tcp_transport(int rank, int size, const tcp_meeting& 
   }
   visitors door(listener, mine);
   for (int missing = 2 * (size - 1 - rank); missing > 0; --missing) {
-    auto [said, came] = door.next(until);
+    const auto absent = std::find_if(to.begin() + rank + 1, to.end(),
+                                     [](const connection& c) { return !c.messages.is_open() || !c.notes.is_open(); });
+    auto [said, came] = door.next(until, static_cast<int>(absent - to.begin()));
     connection& c = to[static_cast<std::size_t>(said.rank)];
     tcp_socket& place = said.is_for_notes != 0 ? c.notes : c.messages;
     if (said.rank < rank || place.is_open()) throw_came_twice(said.rank);
     place = std::move(came);
   }
+  leave_together(rank, to, until);
   return std::make_shared<tcp_connections>(rank, std::move(to));
 }
 

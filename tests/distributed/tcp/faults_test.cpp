@@ -52,7 +52,7 @@ TEST(TcpFaults, AProcessThatDoesNotComeIsWaitedForUntilTheLimit) {
   meeting.wait_seconds = 0.5;
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_EQ(message_of(error_code::device_failure, [&] { distributed::tcp_transport(0, 2, meeting); }),
-            "tcp_transport: a process has not come in time");
+            "tcp_transport: rank 1 has not come in time");
   EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(450));
   const std::string said = message_of(error_code::device_failure, [&] { distributed::tcp_transport(1, 2, meeting); });
   EXPECT_EQ(said, "tcp_transport: 127.0.0.1:" + std::to_string(meeting.port) + ": Connection refused");
@@ -80,6 +80,25 @@ TEST(TcpFaults, RanksThatAreNoneAreRefused) {
   EXPECT_EQ(message_of(error_code::bad_argument, [] { distributed::tcp_transport(0, 2, {}); }),
             "tcp_transport: port 0");
   EXPECT_EQ(distributed::tcp_transport(0, 1, {})->size(), 1);
+  distributed::tcp_meeting meeting;
+  meeting.wait_seconds = -1;
+  EXPECT_EQ(message_of(error_code::bad_argument, [&] { distributed::tcp_transport(0, 2, meeting); }),
+            "tcp_transport: a wait of -1 seconds, not of 0 or more");
+}
+
+// Each process is in its next meeting as soon as it has left the one before.
+TEST(TcpFaults, MeetingsFollowOneAnotherAtOnePort) {
+  distributed::tcp_meeting meeting;
+  meeting.port = free_port();
+  meeting.wait_seconds = 20;
+  const auto meet = [&](int rank) {
+    for (int turn = 0; turn < 100; ++turn) ASSERT_EQ(distributed::tcp_transport(rank, 3, meeting)->rank(), rank);
+  };
+  std::thread first(meet, 0);
+  std::thread last(meet, 2);
+  meet(1);
+  first.join();
+  last.join();
 }
 
 }  // namespace

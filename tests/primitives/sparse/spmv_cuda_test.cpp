@@ -30,7 +30,7 @@ class SpmvOfADevice : public testing::TestWithParam<std::string> {
   image right_product(const sparse_rows& m, const csr_layout& layout, spmv_options o) const {
     const csr_images images(m, layout);
     const placed_csr a(*ctx, images);
-    const image found = product_of(*ctx, a.view(), o);
+    image found = product_of(*ctx, a.view(), o);
     expect_near(found, expected_of(m, o, layout.value), layout.value);
     return found;
   }

@@ -50,7 +50,7 @@ TEST_F(CliDevices, RefuseOptionsThatDoNotGoWithThem) {
   for (const std::string& command : commands) {
     const std::string sheaf = "sheaf " + name_of(command) + ": ";
     const auto expect_refusal = [&](const std::string& options, const std::string& words) {
-      expect_failure(command + " --devices all " + options, 2, sheaf + words);
+      expect_failure(fmt::format("{} --devices all {}", command, options), 2, sheaf + words);
     };
     for (const std::string backend : {"cpu", "opengl", "reference"})
       expect_refusal("--backend " + backend, "--devices is for CUDA, not for --backend " + backend);
@@ -104,7 +104,7 @@ TEST_F(CliDevices, WriteWhatOneGpuWrites) {
     const std::string expected = folder.read("out.npy");
     for (const std::string devices : {"0", "all"}) {
       folder.write("out.npy", "of before");
-      expect_success(command + " --quiet --devices " + devices);
+      expect_success(fmt::format("{} --quiet --devices {}", command, devices));
       EXPECT_EQ(folder.read("out.npy"), expected) << command << " on " << devices;
     }
     const program_result text = run_sheaf(folder, command + " --devices 0");
