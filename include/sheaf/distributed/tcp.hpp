@@ -20,8 +20,8 @@ struct tcp_meeting {
 /// of GPUs. It carries bytes as they are, for hosts of one byte order in a network that is trusted. Collective over the
 /// processes. A process that ends is noticed by whoever waits for it, and named.
 /// @param rank, size  of this process, and how many there are
-/// @throws error(bad_argument) if rank is not below size, or port is 0; error(device_failure) that says what did not
-/// connect, where a process does not come in time
+/// @throws error(bad_argument) if rank is not below size, there are more than 65,534, port is 0, wait_seconds is below
+/// 0, or a rank comes twice; error(device_failure) that names a rank that has not come in time, or what did not connect
 SHEAF_API std::shared_ptr<transport> tcp_transport(int rank, int size, const tcp_meeting& meeting);
 
 }  // namespace sheaf::distributed
