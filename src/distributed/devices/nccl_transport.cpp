@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <mutex>
 #include <thread>
 
 #include <fmt/format.h>
@@ -35,17 +38,53 @@ struct transfer {
   clock::time_point gone_since{};
 };
 
-/// Aborts a communicator on a thread of its own, which nobody waits for.
-void abort_apart(const nccl_functions& nccl, nccl_communicator communicator, int device) noexcept {
-  try {
-    std::thread([abort = nccl.abort, communicator, device] {
-      const current_device here(device);
-      abort(communicator);
-    }).detach();
-  } catch (...) {
-    // Without a thread its kernels wait until the process ends.
+/// Communicators that are being aborted, each on a thread of its own.
+class aborts {
+ public:
+  static void begin(const nccl_functions& nccl, nccl_communicator communicator, int device) noexcept {
+    try {
+      of_process().start(nccl, communicator, device);
+    } catch (...) {
+      // Without a thread its kernels wait until the process ends.
+    }
   }
-}
+
+ private:
+  /// Never destroyed, for a thread that is stuck uses it to the end. At exit NCCL and the driver must be whole until
+  /// the others are through: this is registered after both, and so runs before they take themselves down.
+  static aborts& of_process() {
+    static aborts* const all = [] {
+      auto* const made = new aborts;
+      std::atexit([] { of_process().wait_for_all(); });
+      return made;
+    }();
+    return *all;
+  }
+
+  void start(const nccl_functions& nccl, nccl_communicator communicator, int device) {
+    const std::lock_guard lock(mutex_);
+    std::thread([this, abort = nccl.abort, communicator, device] {
+      {
+        const current_device here(device);
+        abort(communicator);
+      }
+      const std::lock_guard ended(mutex_);
+      --running_;
+      one_ended_.notify_all();
+    }).detach();
+    ++running_;
+  }
+
+  void wait_for_all() {
+    constexpr std::chrono::seconds most(10);
+    std::unique_lock lock(mutex_);
+    one_ended_.wait_for(lock, most, [this] { return running_ == 0; });
+  }
+
+  std::mutex mutex_;
+  std::condition_variable one_ended_;
+  int running_ = 0;
+};
 
 class nccl_transport_of final : public transport {
  public:
@@ -135,7 +174,7 @@ class nccl_transport_of final : public transport {
   /// communicator is aborted, which takes half a second and might never return, and is not used any more.
   void end_kernels() noexcept {
     const int revoked = nccl_.revoke != nullptr ? nccl_.revoke(communicator_, 0) : nccl_invalid_usage;
-    if (revoked != nccl_success && revoked != nccl_in_progress) abort_apart(nccl_, communicator_, device_);
+    if (revoked != nccl_success && revoked != nccl_in_progress) aborts::begin(nccl_, communicator_, device_);
   }
 
   /// NCCL says nothing where a rank is gone; the control transport may know. One that has done its part may end a
@@ -323,7 +362,7 @@ std::shared_ptr<transport> nccl_transport(const context& ctx, std::shared_ptr<tr
     if (made != nullptr) {
       made->abandon();
     } else if (communicator != nullptr) {
-      abort_apart(*nccl, communicator, ctx.device());
+      aborts::begin(*nccl, communicator, ctx.device());
     }
     throw;
   }
