@@ -23,9 +23,14 @@ if(NOT SHEAF_CUDA STREQUAL "OFF")
     set(SHEAF_HAS_CUDA 1)
     # CMake 3.25 does not know CUDA20, so the standard is an option of nvcc.
     set(SHEAF_NVCC_FLAGS -std=c++20 --expt-relaxed-constexpr --extended-lambda -Xcompiler=-fvisibility=hidden)
-    # Compressed device code is a fifth as large; it is unpacked when a process first uses a kernel of the file.
+    # Compressed device code is a fifth as large; it is unpacked when a process first uses a kernel of the file. To make
+    # PTX as small as that takes as long as to compile it, which is left out where nothing is timed.
     if(CMAKE_CUDA_COMPILER_ID STREQUAL "NVIDIA" AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.8)
-      list(APPEND SHEAF_NVCC_FLAGS --compress-mode=size)
+      if(SHEAF_UNITY_KERNELS)
+        list(APPEND SHEAF_NVCC_FLAGS --compress-mode=speed)
+      else()
+        list(APPEND SHEAF_NVCC_FLAGS --compress-mode=size)
+      endif()
     endif()
     if(SHEAF_CUDA_LINE_INFO)
       list(APPEND SHEAF_NVCC_FLAGS -lineinfo)
