@@ -19,7 +19,7 @@ std::uint64_t mean_length(const spmv_problem& p) noexcept {
 /// lanes' where they would add more than a window holds for them.
 std::uint32_t rows_of_warp(const spmv_problem& p) noexcept {
   const std::uint64_t mean = mean_length(p);
-  if (mean > 128 || whole_entries(p) < window_places) return 0;
+  if (mean > 160 || whole_entries(p) < window_places) return 0;
   return mean <= 13 ? 32 : mean <= 28 ? 16 : mean <= 64 ? 8 : 4;
 }
 
