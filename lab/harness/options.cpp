@@ -271,7 +271,13 @@ void add_spmv(CLI::App& app, raw_options& raw, options& parsed) {
   spmv->add_option("FILE", parsed.spmv.files, "MatrixMarket files, gzip or not");
   add_seconds(*spmv, parsed.spmv.seconds, "round of a matrix");
   spmv->add_flag("--quick", parsed.spmv.quick, "small matrices: to see that rows run");
-  spmv->add_flag("--large", parsed.spmv.large, "matrices that no cache holds, of up to 2^26 rows and 2^28 nonzeros");
+  CLI::Option* const large = spmv->add_flag("--large", parsed.spmv.large,
+                                            "matrices that no cache holds, of up to 2^26 rows and 2^28 nonzeros");
+  spmv->add_flag(
+          "--unseen", parsed.spmv.unseen,
+          "matrices to judge by and not to tune to, of up to 8 x 10^7 nonzeros: several unknowns in each node of a "
+          "grid, rows of lognormal lengths, hashed features, grids numbered anew, rows of one length")
+      ->excludes(large);
   spmv->add_flag("--transposed", parsed.spmv.transposed, "multiply by the transposed matrices");
   add_value_type(*spmv, parsed.spmv.narrow);
   spmv->add_flag("--f64-sums", parsed.spmv.wide_sums, "sums of f64 over values of f32; no peer has them");

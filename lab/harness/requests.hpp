@@ -33,6 +33,7 @@ struct spmv_request {
   double seconds = 2;              ///< no round of a matrix begins after this time, but for the first three
   bool quick = false;              ///< small matrices, which show that everything runs; their times mean nothing
   bool large = false;              ///< matrices that no cache holds
+  bool unseen = false;             ///< matrices to judge by and not to tune to; not with large
   bool transposed = false;
   bool narrow = false;     ///< f32
   bool wide_sums = false;  ///< f64 sums of f32 values

@@ -24,5 +24,7 @@ run_spmv(0 "f32, sums of f64, .*prepared(, | by )cpu.diagonals .* ok" --quick --
   --f64-sums)
 run_spmv(2 "f32" --quick --f64-sums)
 run_spmv(0 "R-MAT, 16 a row, 2.24 rows.*sheaf.*ok" --large --quick --seconds 0.01 --threads 2)
+run_spmv(0 "3 unknowns a node.*sheaf.*ok.*all rows of 2000.*prepared.* ok" --unseen --quick --seconds 0.01 --threads 2)
+run_spmv(2 " excludes " --large --unseen --quick)
 file(WRITE ${OUTPUT} "no matrix")
 run_spmv(3 "spmv.json: line 1" ${OUTPUT})

@@ -4,61 +4,10 @@
 #include <utility>
 
 #include "apps/sheaf/nas.hpp"
-#include "core/parallel_tasks.hpp"
-#include "lab/inputs/pattern_function.hpp"
+#include "lab/harness/sparse/made_matrix.hpp"
 
 namespace sheaf::bench {
 namespace {
-
-/// Places that a thread does at once.
-constexpr std::uint64_t part_size = 1 << 16;
-
-/// Calls work(begin, end) for ranges that make up [0, count), on all threads.
-template <class Work>
-void for_each_range(std::uint64_t count, Work work) {
-  core::for_each_task((count + part_size - 1) / part_size, static_cast<std::uint64_t>(context::cpu().threads()),
-                      [&](std::uint64_t part) { work(part * part_size, std::min(count, (part + 1) * part_size)); });
-}
-
-/// Rows whose columns columns_of(row, list) appends; they are sorted, and those that repeat are dropped.
-template <class ColumnsOf>
-io::csr_matrix<double> made(std::uint64_t rows, std::uint64_t columns, ColumnsOf columns_of) {
-  io::csr_matrix<double> matrix;
-  matrix.rows = rows;
-  matrix.columns = columns;
-  matrix.row_offsets.assign(rows + 1, 0);
-  std::vector<std::vector<std::uint32_t>> parts((rows + part_size - 1) / part_size);
-  for_each_range(rows, [&](std::uint64_t begin, std::uint64_t end) {
-    std::vector<std::uint32_t>& all = parts[begin / part_size];
-    std::vector<std::uint32_t> row_columns;
-    for (std::uint64_t row = begin; row < end; ++row) {
-      row_columns.clear();
-      columns_of(row, row_columns);
-      std::ranges::sort(row_columns);
-      row_columns.erase(std::unique(row_columns.begin(), row_columns.end()), row_columns.end());
-      all.insert(all.end(), row_columns.begin(), row_columns.end());
-      matrix.row_offsets[row + 1] = row_columns.size();
-    }
-  });
-  for (std::uint64_t row = 0; row < rows; ++row) matrix.row_offsets[row + 1] += matrix.row_offsets[row];
-  std::vector<std::uint32_t> all(matrix.row_offsets[rows]);
-  matrix.values.resize(all.size());
-  for_each_range(rows, [&](std::uint64_t begin, std::uint64_t end) {
-    std::vector<std::uint32_t>& part = parts[begin / part_size];
-    std::ranges::copy(part, all.begin() + static_cast<std::ptrdiff_t>(matrix.row_offsets[begin]));
-    part = {};
-    for (std::uint64_t i = matrix.row_offsets[begin]; i < matrix.row_offsets[end]; ++i) {
-      matrix.values[i] = static_cast<double>(inputs::mix(i) >> 40) / (1 << 24) - 0.5;
-    }
-  });
-  matrix.column_indices = std::move(all);
-  return matrix;
-}
-
-template <class ColumnsOf>
-io::csr_matrix<double> made(std::uint64_t rows, ColumnsOf columns_of) {
-  return made(rows, rows, columns_of);
-}
 
 io::csr_matrix<double> banded(std::uint64_t n, std::uint64_t half) {
   return made(n, [n, half](std::uint64_t row, std::vector<std::uint32_t>& columns) {
@@ -79,23 +28,10 @@ io::csr_matrix<double> grid(std::uint64_t side) {
   });
 }
 
-io::csr_matrix<double> grid_27(std::int64_t side) {
-  return made(static_cast<std::uint64_t>(side * side * side),
-              [side](std::uint64_t row, std::vector<std::uint32_t>& columns) {
-                const auto r = static_cast<std::int64_t>(row);
-                const std::int64_t x = r % side;
-                const std::int64_t y = r / side % side;
-                const std::int64_t z = r / side / side;
-                const auto is_in = [side](std::int64_t c) { return c >= 0 && c < side; };
-                for (std::int64_t k = z - 1; k <= z + 1; ++k) {
-                  for (std::int64_t j = y - 1; j <= y + 1; ++j) {
-                    for (std::int64_t i = x - 1; i <= x + 1; ++i) {
-                      if (is_in(i) && is_in(j) && is_in(k))
-                        columns.push_back(static_cast<std::uint32_t>((k * side + j) * side + i));
-                    }
-                  }
-                }
-              });
+io::csr_matrix<double> grid_27(std::uint64_t side) {
+  return made(side * side * side, [side](std::uint64_t row, std::vector<std::uint32_t>& columns) {
+    for_each_touching(row, side, [&](std::uint64_t node) { columns.push_back(static_cast<std::uint32_t>(node)); });
+  });
 }
 
 io::csr_matrix<double> at_random(std::uint64_t rows, std::uint64_t per_row, std::uint64_t all_columns) {

@@ -21,6 +21,11 @@ const std::vector<matrix_kind>& matrix_kinds();
 /// have 16, 64 and 256 MiB. The largest takes some 8 GiB while it is made.
 const std::vector<matrix_kind>& large_matrix_kinds();
 
+/// Matrices to judge variants by and not to tune them to, of 2 to 8 x 10^7 nonzeros: dense blocks of several unknowns
+/// in each node of a grid, rows of lognormal lengths, hashed features, grids whose nodes are numbered anew, and rows of
+/// one length. The largest takes some 1.3 GiB while it is made.
+const std::vector<matrix_kind>& unseen_matrix_kinds();
+
 /// In place of four real matrices, others of their rows and of about as many nonzeros a row, 11, 98, 145 and 399:
 /// symmetric, positive definite, and with the structure that their origin suggests.
 const std::vector<matrix_kind>& stand_ins();

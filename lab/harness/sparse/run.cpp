@@ -159,6 +159,14 @@ bool run_matrix(const context& ctx, const spmv_request& request, const std::stri
   return judge(matrix, of, request.transposed, all);
 }
 
+std::vector<matrix_kind> kinds_for(const spmv_request& request) {
+  if (request.large) return large_matrix_kinds();
+  if (request.unseen) return unseen_matrix_kinds();
+  std::vector<matrix_kind> kinds = matrix_kinds();
+  kinds.insert(kinds.end(), stand_ins().begin(), stand_ins().end());
+  return kinds;
+}
+
 template <class Value>
 bool run_typed(const context& ctx, const spmv_request& request) {
   bool all_right = true;
@@ -168,9 +176,7 @@ bool run_typed(const context& ctx, const spmv_request& request) {
     all_right = run_matrix(ctx, request, file, m) && all_right;
   }
   if (!request.files.empty()) return all_right;
-  std::vector<matrix_kind> kinds = request.large ? large_matrix_kinds() : matrix_kinds();
-  if (!request.large) kinds.insert(kinds.end(), stand_ins().begin(), stand_ins().end());
-  for (const matrix_kind& kind : kinds) {
+  for (const matrix_kind& kind : kinds_for(request)) {
     io::csr_matrix<double> made = kind.make(request.quick);
     io::csr_matrix<Value> matrix;
     matrix.rows = made.rows;

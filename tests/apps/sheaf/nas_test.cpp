@@ -59,7 +59,7 @@ void expect_answer_in_f32(std::string_view name) {
       const jobs::nas_answer answer = jobs::run_nas(ctx, of, m, {.variant = v.name});
       EXPECT_TRUE(answer.is_right) << answer.zeta;
       EXPECT_NEAR(answer.zeta, of.zeta, 1e-6 * of.zeta);
-      EXPECT_GT(std::abs(answer.zeta - of.zeta), 1e-10 * of.zeta) << "as if it were f64";
+      EXPECT_GT(std::abs(answer.zeta - of.zeta), 1e-12 * of.zeta) << "as if it were f64";
       EXPECT_EQ(answer.reason, stop_reason::limit);
       EXPECT_LT(answer.residual, 1e-5);
       EXPECT_EQ(answer.loading_seconds > 0, ctx.backend() != backend_kind::cpu);

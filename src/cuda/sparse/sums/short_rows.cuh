@@ -118,21 +118,40 @@ __device__ __forceinline__ rows_of_lanes find_rows(const row_offsets& rows, std:
   return work;
 }
 
-/// Stages the products of a window's places from `begin` on, of which there are `left`. The window of the last places
-/// of the matrix is read from before them on: returns how many places that are.
-template <bool Gathered, class Sum, class Value, class Column>
-__device__ __forceinline__ unsigned stage_window(const product_arguments<Value, Column>& args, const Value* gathered,
-                                                 const Value* x_from, std::uint64_t begin, unsigned left, Sum* products,
-                                                 Column& most) {
+/// Stages the products of the first 32 * Places places of a window.
+template <bool Gathered, unsigned Places, class Sum, class Value, class Column>
+__device__ __forceinline__ void stage_places(const product_arguments<Value, Column>& args, const Value* gathered,
+                                             const Value* x_from, std::uint64_t first, unsigned skipped, unsigned left,
+                                             Sum* products, Column& most) {
   const unsigned lane = threadIdx.x % 32;
-  const std::uint64_t first = min(begin, args.entries - window_places);
-  const auto skipped = static_cast<unsigned>(begin - first);
-  Sum product[lane_places];
+  Sum product[Places];
   make_products_of_window<Gathered>(args.columns + first + lane, args.values + first + lane, x_from,
                                     gathered + first + lane, static_cast<int>(skipped - lane),
                                     static_cast<int>(skipped + left - lane), args.last_column, product, most);
 #pragma unroll
-  for (unsigned k = 0; k < lane_places; ++k) products[lane + k * 32] = product[k];
+  for (unsigned k = 0; k < Places; ++k) products[lane + k * 32] = product[k];
+}
+
+/// Stages the products of a window's places from `begin` on, of which there are `left`. The window of the last places
+/// of the matrix is read from before them on: returns how many places that are. Rows that fill a window in part have
+/// only so much of it read, by 64 places: what lies behind is read by another warp.
+template <bool Gathered, class Sum, class Value, class Column>
+__device__ __forceinline__ unsigned stage_window(const product_arguments<Value, Column>& args, const Value* gathered,
+                                                 const Value* x_from, std::uint64_t begin, unsigned left, Sum* products,
+                                                 Column& most) {
+  static_assert(lane_places == 8);
+  const std::uint64_t first = min(begin, args.entries - window_places);
+  const auto skipped = static_cast<unsigned>(begin - first);
+  const unsigned needed = skipped + left;
+  if (needed > 192) {
+    stage_places<Gathered, 8>(args, gathered, x_from, first, skipped, left, products, most);
+  } else if (needed > 128) {
+    stage_places<Gathered, 6>(args, gathered, x_from, first, skipped, left, products, most);
+  } else if (needed > 64) {
+    stage_places<Gathered, 4>(args, gathered, x_from, first, skipped, left, products, most);
+  } else {
+    stage_places<Gathered, 2>(args, gathered, x_from, first, skipped, left, products, most);
+  }
   __syncwarp();
   return skipped;
 }
@@ -186,9 +205,10 @@ __device__ __forceinline__ void add_whole_rows(const Sum* products, unsigned ski
 
 /// Short rows, 2^log2_rows of them for each warp, up to 32. The products of 256 places go to shared memory, where the
 /// lanes of a row, as many for each, add its own. A row that would keep its lanes busy while others wait is added by
-/// the whole warp; a long one is left to others. The matrix has at least as many places.
-template <bool Gathered, class Sum, class Value, class Column>
-__global__ void __launch_bounds__(block_threads, 5)
+/// the whole warp; a long one is left to others. The matrix has at least as many places. `Blocks` of a multiprocessor
+/// are resident.
+template <unsigned Blocks, bool Gathered, class Sum, class Value, class Column>
+__global__ void __launch_bounds__(block_threads, Blocks)
     sum_short_rows(const __grid_constant__ product_arguments<Value, Column> args, const Value* gathered,
                    const __grid_constant__ long_row_list list, bool leaves_long_rows, unsigned log2_rows) {
   constexpr std::uint64_t most_places = 1 << 30;

@@ -14,14 +14,13 @@ std::uint64_t mean_length(const spmv_problem& p) noexcept {
   return (whole_entries(p) + whole_rows(p) - 1) / std::max<std::uint64_t>(1, whole_rows(p));
 }
 
-/// As many rows as have window_places together, which a warp takes at once; 0 where one has nearly as many, or where
-/// the matrix has fewer places.
+/// Rows that a warp takes at once: as many as have one to two windows of places together; 0 where one has nearly as
+/// many as a window, or where the matrix has fewer places. A row is a lane's where each adds a dozen places, and two
+/// lanes' where they would add more than a window holds for them.
 std::uint32_t rows_of_warp(const spmv_problem& p) noexcept {
-  constexpr std::uint64_t longest_mean = 96;
   const std::uint64_t mean = mean_length(p);
-  if (mean > longest_mean || whole_entries(p) < window_places) return 0;
-  return static_cast<std::uint32_t>(
-      std::min<std::uint64_t>(32, std::bit_floor(std::uint64_t{window_places} / std::max<std::uint64_t>(1, mean))));
+  if (mean > 160 || whole_entries(p) < window_places) return 0;
+  return mean <= 13 ? 32 : mean <= 28 ? 16 : mean <= 64 ? 8 : 4;
 }
 
 }  // namespace

@@ -70,8 +70,17 @@ void queue_rows(const context& ctx, const rows_decision& decision, const product
       return;
     }
     const std::uint64_t blocks = ceil_div(args.rows.rows, std::uint64_t{warps_of_a_block} * decision.rows_of_warp);
-    launch(ctx, sum_short_rows<Gathered, Sum, Value, Column>, blocks, args, gathered, list, decision.has_long_rows,
-           log2_rows);
+    const auto queue = [&]<unsigned Blocks>() {
+      launch(ctx, sum_short_rows<Blocks, Gathered, Sum, Value, Column>, blocks, args, gathered, list,
+             decision.has_long_rows, log2_rows);
+    };
+    // Eight f64 of x are under way with all that a lane remembers in 64 registers. Rows of two or three entries have
+    // their offsets to wait for, and longer ones their sums: these need more warps instead.
+    if (sizeof(Value) == 8 && decision.rows_of_warp >= 16 && args.entries >= 4 * args.rows.rows) {
+      queue.template operator()<4>();
+    } else {
+      queue.template operator()<5>();
+    }
   }
   if (!decision.has_long_rows) return;
   constexpr std::uint64_t blocks_each = 6;

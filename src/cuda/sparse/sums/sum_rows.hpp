@@ -59,7 +59,7 @@ struct rows_decision {
 /// Where a warp takes several rows at once, entries from which on a row is added by all its lanes; else all ones.
 std::uint64_t whole_warp_entries(const spmv_problem& problem) noexcept;
 
-constexpr unsigned most_of_a_lane = 16;  ///< entries that a lane adds alone, where a warp takes several rows
+constexpr unsigned most_of_a_lane = 32;  ///< entries that a lane adds alone, where a warp takes several rows
 
 /// Threads that share a row, where groups of them take rows: a power of two up to 32, by the mean length of rows.
 std::uint32_t lanes_of_row(const spmv_problem& problem) noexcept;
