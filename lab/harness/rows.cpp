@@ -115,12 +115,12 @@ std::vector<contender> contenders_of(const context& ctx, const problem& spec, co
   return all;
 }
 
-std::optional<contender> contender_by_name(const context& ctx, const problem& problem, const workspace& arrays,
+std::optional<contender> contender_by_name(const context& ctx, const problem& spec, const workspace& arrays,
                                            std::string_view variant) {
-  if (!jobs::job_of(problem).unchecked(problem).empty()) return std::nullopt;
-  for (const variant_estimate& estimate : entry_of(problem).explain(ctx, problem, {}).variants) {
+  if (!jobs::job_of(spec).unchecked(spec).empty()) return std::nullopt;
+  for (const variant_estimate& estimate : entry_of(spec).explain(ctx, spec, {}).variants) {
     if (estimate.variant != variant || !estimate.applicable) continue;
-    return ours(ctx, problem, arrays, estimate.variant, estimate, true, false);
+    return ours(ctx, spec, arrays, estimate.variant, estimate, true, false);
   }
   return std::nullopt;
 }

@@ -21,7 +21,7 @@ struct row_options {
 std::vector<contender> contenders_of(const context& ctx, const problem& problem, const row_options& options,
                                      const workspace& arrays);
 /// The variant of this name, also one that runs by name only; none where it is not built or cannot run the row.
-std::optional<contender> contender_by_name(const context& ctx, const problem& problem, const workspace& arrays,
+std::optional<contender> contender_by_name(const context& ctx, const problem& spec, const workspace& arrays,
                                            std::string_view variant);
 
 /// A row that is to be measured.

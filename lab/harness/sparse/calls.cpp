@@ -88,10 +88,10 @@ void add_product_calls(const call_place& place, std::shared_ptr<const io::csr_ma
 }
 
 template <class Value>
-void add_plain_product(const std::string& where, std::shared_ptr<const io::csr_matrix<Value>> matrix,
+void add_plain_product(const std::string& where, std::shared_ptr<const io::csr_matrix<Value>> in_host,
                        std::vector<timed_call>& all) {
   const call_place place{where, context::cpu(1)};
-  const auto of = std::make_shared<placed_product<Value>>(place.ctx, matrix);
+  const auto of = std::make_shared<placed_product<Value>>(place.ctx, in_host);
   const auto run = [of] {
     const io::csr_matrix<Value>& matrix = *of->matrix;
     const Value* const x = of->x.data();
