@@ -49,6 +49,7 @@ TEST_F(OpenglUnclamped, ReductionsAreOfAnyValues) {
         case reduction::subtract: slot -= in[i]; break;
         case reduction::min: slot = std::min(slot, in[i]); break;
         case reduction::max: slot = std::max(slot, in[i]); break;
+        default: FAIL() << name(op) << " is no reduction into slots";
       }
     }
     std::vector<float> out = before;
