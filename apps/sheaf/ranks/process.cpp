@@ -222,7 +222,7 @@ void tell_ranks(error_code code, const std::string& refusal) {
   } catch (const std::exception&) {
     // Nobody else can have joined where this one cannot.
   }
-  if (started_rank() != 0) _exit(exit_done);
+  if (started_rank() != 0) std::exit(exit_done);
 }
 
 bool is_divided(const common_options& common) {
@@ -299,8 +299,8 @@ void join_ranks(const common_options& common, const std::function<void()>& check
   if (end.thrown == nullptr) return;
   if (rank == 0) std::rethrow_exception(end.thrown);
   // The first process says what it is and has the exit code. Open MPI's launcher would end it before that, if another
-  // left with one.
-  _exit(exit_done);
+  // left with one. From 4.2 on MPICH parts from its launcher at exit: without, the launcher ends the first process, too.
+  std::exit(exit_done);
 }
 
 }  // namespace
