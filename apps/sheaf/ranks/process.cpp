@@ -299,7 +299,7 @@ void join_ranks(const common_options& common, const std::function<void()>& check
   if (end.thrown == nullptr) return;
   if (rank == 0) std::rethrow_exception(end.thrown);
   // The first process says what it is and has the exit code. Open MPI's launcher would end it before that, if another
-  // left with one. From 4.2 on MPICH parts from its launcher at exit: without, the launcher ends the first process, too.
+  // left with one. MPICH parts from its launcher at exit, from 4.2 on: without, that ends the first process, too.
   std::exit(exit_done);
 }
 
