@@ -14,9 +14,9 @@ std::uint64_t mean_length(const spmv_problem& p) noexcept {
   return (whole_entries(p) + whole_rows(p) - 1) / std::max<std::uint64_t>(1, whole_rows(p));
 }
 
-/// Rows that a warp takes at once: as many as have one to two windows of places together; 0 where one has nearly as
-/// many as a window, or where the matrix has fewer places. A row is a lane's where each adds a dozen places, and two
-/// lanes' where they would add more than a window holds for them.
+/// Rows that a warp takes at once, by the mean length of rows: a power of two that have about one to two windows of
+/// places together; 0 where rows are a warp's each, or where the matrix has fewer places than a window. The bounds are
+/// measured (docs/experiments/sparse.md): with 32 rows each is one lane's, which is too slow for more than 13 places.
 std::uint32_t rows_of_warp(const spmv_problem& p) noexcept {
   const std::uint64_t mean = mean_length(p);
   if (mean > 160 || whole_entries(p) < window_places) return 0;
