@@ -9,6 +9,7 @@
 #include <sheaf/csr.hpp>
 #include <sheaf/export.hpp>
 #include <sheaf/plan.hpp>
+#include <sheaf/scatter_reduce.hpp>
 
 // Sparse matrix-vector product (He et al. 2007, section 4.3).
 namespace sheaf {
@@ -33,7 +34,8 @@ struct spmv_options {
   double beta = 0;          ///< 0: y is written and never read, so that NaN in it does not spread
   bool transposed = false;  ///< multiplies by the transposed matrix
   spmv_sums sums = spmv_sums::as_values;
-  access_pattern pattern = access_pattern::unknown();  ///< of the columns, row by row
+  reduction_order order = reduction_order::deterministic;  ///< of transposed sums; others are deterministic always
+  access_pattern pattern = access_pattern::unknown();      ///< of the columns, row by row
   std::string_view variant = {};  ///< name of the variant to run, such as "cpu.rows"; empty: the planner's choice
 };
 
@@ -50,8 +52,10 @@ struct spmv_options {
 /// error(no_variant) on OpenGL unless values and sums are f32, and there for transposed products of such rows; and what
 /// every call may throw (see context).
 /// The order of a sum depends on the matrix and on options alone: y has the same bits in every run of one variant and
-/// for every number of threads. OpenGL may take numbers below 2^-126 for zero; a sum of n products errs there by up to
-/// n 2^-23 times the sum of their magnitudes (2.4e-7 of the largest result is the most that was measured).
+/// for every number of threads. Only a transposed product whose options.order is unordered may have other last bits in
+/// every run; CUDA may take numbers of f32 below 2^-126 for zero in it. OpenGL may do so always; a sum of n products
+/// errs there by up to n 2^-23 times the sum of their magnitudes (2.4e-7 of the largest result is the most that was
+/// measured).
 /// The call is queued on ctx: it returns before its work is done on CUDA, after it elsewhere. Only transposed products
 /// of rows with ends of their own wait on CUDA, too. Source: He et al. 2007, section 4.3.
 SHEAF_API void spmv(const context& ctx, const csr_view& a, const_values x, values y, const spmv_options& options = {});

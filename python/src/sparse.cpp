@@ -122,7 +122,8 @@ nb::object multiply(const char* name, const matrix& a, bool transposed, nb::hand
   nb::object result;
   const array to = c.out_or_new(out, "out", from, count, &a.data.type, result);
   const values y = to.as_values_output();
-  const spmv_options options{alpha, beta, transposed, sums_of(c, sums), pattern_of(pattern, c.name), variant};
+  const spmv_options options{
+      alpha, beta, transposed, sums_of(c, sums), reduction_order::deterministic, pattern_of(pattern, c.name), variant};
   c.run(
       a.view.values.count * 16, [&](const context& where) { spmv(where, a.view, x, y, options); },
       [&](const context& where) { return explain_spmv(where, a.view, x, y, options); });

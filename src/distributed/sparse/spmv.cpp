@@ -82,6 +82,7 @@ void spmv(const group& ranks, const csr_view& a, const layout& rows, const layou
                                    agreed_real("beta", options.beta)};
     state.agree(name, agreed, {}, [&] {
       primitives::require_enumerator(name, "sums", options.sums, spmv_sums::f64);
+      primitives::require_enumerator(name, "the order", options.order, reduction_order::unordered);
       if (options.transposed) primitives::refuse("{}: products between ranks are not transposed", name);
       require_matrix(name, state, a, rows, columns);
       require_vector(name, state, "x", x, columns.count(state.rank), a.values.type);

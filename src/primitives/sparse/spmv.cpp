@@ -96,7 +96,9 @@ void require_vector_shapes(std::string_view call, const spmv_problem& p, const_v
 
 spmv_problem describe(const context& ctx, const csr_view& a, const spmv_options& options) {
   require_csr_shape(spmv_call, a);
+  require_enumerator(spmv_call, "the order", options.order, reduction_order::unordered);
   spmv_problem p = describe_spmv(spmv_call, ctx, a, options.transposed, options.sums, options.pattern);
+  p.order = options.order;
   p.reads_y = options.beta != 0;
   return p;
 }

@@ -31,6 +31,7 @@ struct spmv_problem {
   bool has_row_ends = false;  ///< rows may overlap and lie in any order
   bool transposed = false;
   spmv_sums sums = spmv_sums::as_values;
+  reduction_order order = reduction_order::deterministic;  ///< of the sums of a transposed product
   bool reads_y = false;            ///< beta is not 0. Plans may price this, and decide nothing by it
   access_pattern pattern;          ///< of the columns, row by row
   csr_call call = csr_call::spmv;  ///< in whose wording run() of a spmv_variant reports faults
