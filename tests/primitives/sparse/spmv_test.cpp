@@ -39,6 +39,10 @@ bool takes(std::string_view variant, const csr_view& a, const spmv_options& o) {
   if (variant.empty() || variant.starts_with("reference.")) return true;
   if (variant == "cuda.merge" && a.has_row_ends) return false;
   if (variant.starts_with("opengl.")) return opengl_takes(variant, a, o);
+  if (variant == "cuda.atomic") {
+    const bool sums_wide = a.values.type == value_type::f32 && o.sums == spmv_sums::f64;
+    return o.transposed && o.order == reduction_order::unordered && !sums_wide;
+  }
   return o.transposed == (variant == "cpu.private" || variant == "cuda.transposed");
 }
 
@@ -59,6 +63,14 @@ class EverySpmvVariant : public testing::TestWithParam<std::string> {
     return true;
   }
 
+  /// Options of a call by this variant: cuda.atomic adds in any order alone.
+  static spmv_options by_variant(spmv_options o) {
+    o.variant = GetParam();
+    if (!keeps_bits()) o.order = reduction_order::unordered;
+    return o;
+  }
+  static bool keeps_bits() { return GetParam() != "cuda.atomic"; }
+
   /// Contexts that this variant works on.
   std::vector<named_context> contexts() const {
     if (is_opengl()) return contexts_to_try(GetParam());
@@ -71,7 +83,7 @@ class EverySpmvVariant : public testing::TestWithParam<std::string> {
     if (is_opengl() && (layout.value == value_type::f64 || o.sums == spmv_sums::f64)) return;
     SCOPED_TRACE(fmt::format("{}, {}, alpha {}, beta {}{}{}", m.name, layout.description(), o.alpha, o.beta,
                              o.transposed ? ", transposed" : "", o.sums == spmv_sums::f64 ? ", f64 sums" : ""));
-    o.variant = GetParam();
+    o = by_variant(o);
     const csr_images images(m, layout);
     std::optional<expected_product> expected;
     image of_first;
@@ -144,7 +156,7 @@ TEST_P(EverySpmvVariant, RowsMayShareEntries) {
                              one.rows[0].begin() + static_cast<std::ptrdiff_t>(end));
   }
   for (const bool transposed : {false, true}) {
-    const spmv_options o{.transposed = transposed, .variant = GetParam()};
+    const spmv_options o = by_variant({.transposed = transposed});
     const expected_product expected = expected_of(shared, o, value_type::f64);
     image of_first;
     for (const named_context& where : contexts()) {
@@ -166,7 +178,7 @@ TEST_P(EverySpmvVariant, SumsOfF64RoundOnce) {
   const csr_images images(m, {.value = value_type::f32});
   for (const named_context& where : contexts()) {
     const placed_csr a(where.ctx, images);
-    const spmv_options o{.sums = spmv_sums::f64, .variant = GetParam()};
+    const spmv_options o = by_variant({.sums = spmv_sums::f64});
     if (!takes(GetParam(), a.view(), o)) continue;
     const image x = numbers(
         4, value_type::f32, [](std::uint64_t) { return 1.0; }, false);
@@ -184,6 +196,7 @@ TEST_P(EverySpmvVariant, SumsOfF64RoundOnce) {
 }
 
 TEST_P(EverySpmvVariant, IsTheSameBitsInAHundredRuns) {
+  if (!keeps_bits()) GTEST_SKIP() << "adds in any order";
   // Contexts of the CPU differ in threads, and all have to give the same bits. A renderer in software draws few points.
   const csr_images images(is_opengl() ? power_law(300, 2000) : power_law(3000, 200'000), {.value = value_type::f32});
   std::vector<named_context> all = contexts();
@@ -196,7 +209,7 @@ TEST_P(EverySpmvVariant, IsTheSameBitsInAHundredRuns) {
       for (std::size_t run = 0; run < 100 && !of_backend.empty(); ++run) {
         const context& ctx = of_backend[run % of_backend.size()].ctx;
         const placed_csr a(ctx, images);
-        const spmv_options o{.transposed = transposed, .variant = GetParam()};
+        const spmv_options o = by_variant({.transposed = transposed});
         if (!works_on(ctx.backend()) || !takes(GetParam(), a.view(), o)) break;
         // A context plans by its threads, and variants differ in their bits.
         if (GetParam().empty() && backend == backend_kind::cpu && ctx.threads() != of_backend[0].ctx.threads())
@@ -206,6 +219,64 @@ TEST_P(EverySpmvVariant, IsTheSameBitsInAHundredRuns) {
         expect_bytes(found.bytes, first, fmt::format("run {}", run));
         if (HasFailure()) return;
       }
+    }
+  }
+}
+
+/// Values and x are whole numbers, so that sums are exact in any order.
+TEST_P(EverySpmvVariant, AddsWholeNumbersExactlyInAnyOrder) {
+  const auto whole = [](std::uint64_t i) { return static_cast<double>(inputs::mix(i) % 9) - 4; };
+  for (sparse_rows m : {at_random(700, 300, 6), power_law(500, is_opengl() ? 2000 : 30'000), banded(900, 8),
+                        made_rows("one column", 3000, 1, [](std::uint64_t) { return column_list{0}; })}) {
+    std::uint64_t place = 0;
+    for (auto& row : m.rows) {
+      for (csr_entry& e : row) e.value = whole(++place);
+    }
+    for (const value_type type : {value_type::f32, value_type::f64}) {
+      for (const bool is_transposed : {false, true}) {
+        const spmv_options o =
+            by_variant({.alpha = 0.5, .beta = 2, .transposed = is_transposed, .order = reduction_order::unordered});
+        const std::uint64_t x_count = is_transposed ? m.rows.size() : m.columns;
+        std::vector<double> expected(is_transposed ? m.columns : m.rows.size(), 6);  // 2 times 3
+        for (std::uint64_t r = 0; r < m.rows.size(); ++r) {
+          for (const csr_entry& e : m.rows[r]) {
+            expected[is_transposed ? e.column : r] += 0.5 * e.value * whole(is_transposed ? r : e.column);
+          }
+        }
+        const csr_images images(m, {.value = type});
+        for (const named_context& where : contexts()) {
+          SCOPED_TRACE(fmt::format("{}, {} bytes, transposed {}, {}", m.name, bytes(type), is_transposed, where.name));
+          const placed_csr a(where.ctx, images);
+          if (!takes(GetParam(), a.view(), o)) continue;
+          const image x_image = numbers(x_count, type, whole, false);
+          const image y_image = numbers(
+              expected.size(), type, [](std::uint64_t) { return 3.0; }, true);
+          const placed x(where.ctx, x_image);
+          const placed y(where.ctx, y_image);
+          spmv(where.ctx, a.view(), const_values_of(x.view(), type), values_of(y.view(), type), o);
+          where.ctx.wait();
+          image found = y_image;
+          found.bytes = y.download();
+          for (std::uint64_t i = 0; i < expected.size(); ++i) ASSERT_EQ(number_at(found, i, type), expected[i]) << i;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(EverySpmvVariant, MayKeepItsOrderWhereAnyIsAllowed) {
+  if (!keeps_bits()) GTEST_SKIP() << "adds in any order";
+  if (GetParam().empty()) GTEST_SKIP() << "the planner may take another variant";
+  const csr_images images(at_random(700, 300, 6), {.value = any_type()});
+  for (const named_context& where : contexts()) {
+    SCOPED_TRACE(where.name);
+    const placed_csr a(where.ctx, images);
+    for (const bool transposed : {false, true}) {
+      spmv_options o = by_variant({.transposed = transposed});
+      if (!takes(GetParam(), a.view(), o)) continue;
+      const image found = product_of(where.ctx, a.view(), o);
+      o.order = reduction_order::unordered;
+      expect_bytes(product_of(where.ctx, a.view(), o).bytes, found, "y of any order");
     }
   }
 }
@@ -224,7 +295,7 @@ TEST_P(EverySpmvVariant, LetsNanAndInfinityThroughAndNoFurther) {
     SCOPED_TRACE(fmt::format("{}, transposed {}", where.name, is_transposed));
     const csr_images images(is_transposed ? transposed(m) : m, {.value = type});
     const placed_csr a(where.ctx, images);
-    const spmv_options o{.transposed = is_transposed, .variant = GetParam()};
+    const spmv_options o = by_variant({.transposed = is_transposed});
     if (!takes(GetParam(), a.view(), o)) return;
     const image x = numbers(3, type, x_of, false);
     const image y = numbers(
@@ -233,7 +304,7 @@ TEST_P(EverySpmvVariant, LetsNanAndInfinityThroughAndNoFurther) {
     const placed placed_y(where.ctx, y);
     const auto run = [&](double beta) {
       spmv(where.ctx, a.view(), const_values_of(placed_x.view(), type), values_of(placed_y.view(), type),
-           {.beta = beta, .transposed = is_transposed, .variant = GetParam()});
+           by_variant({.beta = beta, .transposed = is_transposed}));
       where.ctx.wait();
       image found = y;
       found.bytes = placed_y.download();
@@ -439,7 +510,7 @@ TEST_P(EverySpmvVariant, NamesWhatIsWrongWithAMatrix) {
       SCOPED_TRACE(where.name);
       const placed_csr a(where.ctx, images);
       for (const bool transposed : {false, true}) {
-        const spmv_options o{.transposed = transposed, .variant = GetParam()};
+        const spmv_options o = by_variant({.transposed = transposed});
         if (!takes(GetParam(), a.view(), o) || (transposed && images.columns == 0)) continue;
         expect_error(error_code::bad_index, "spmv: " + bad.message, [&] { product_of(where.ctx, a.view(), o); });
         where.ctx.wait();
@@ -467,7 +538,7 @@ TEST_P(EverySpmvVariant, CountsWhatIsWrongAsAbsent) {
   const auto expect_absent = [&](const named_context& where, double value, bool is_transposed) {
     SCOPED_TRACE(fmt::format("{}, value {}, transposed {}", where.name, value, is_transposed));
     const placed_csr a(where.ctx, images);
-    const spmv_options o{.transposed = is_transposed, .variant = GetParam()};
+    const spmv_options o = by_variant({.transposed = is_transposed});
     if (takes(GetParam(), a.view(), o)) {
       const image x = numbers(is_transposed ? 600 : 200, type, x_at, false);
       const image y = numbers(is_transposed ? 200 : 600, type, y_at, true);

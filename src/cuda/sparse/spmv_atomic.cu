@@ -1,0 +1,457 @@
+#include "cuda/movement/memory_cost.hpp"
+#include "cuda/reduce/rows/calls.hpp"
+#include "cuda/reduce/terms.cuh"
+#include "cuda/sparse/sums/matrix.cuh"
+
+// The variant cuda.atomic of transposed products, in any order. A group of lanes takes a row, reads its entries side by
+// side, and adds each, times alpha x of the row, to y by an atomic that returns nothing. Rows that are long beside the
+// others are a warp's, and pieces of the longest are dealt out to warps of the whole device. Where y is so small that
+// atomics on it would wait for each other, blocks add up copies of it in shared memory first (privatization).
+namespace sheaf::cuda {
+namespace {
+
+constexpr unsigned resident_blocks = 5;      ///< of a multiprocessor, at least
+constexpr unsigned steps_at_once = 4;        ///< that are in flight; a warp takes its rows in as many or more
+constexpr unsigned most_of_group_lane = 4;   ///< places of a row in a group; a longer row is the whole warp's
+constexpr unsigned places_of_whole_row = 4;  ///< of each lane in flight, where the whole warp takes a row
+constexpr unsigned places_of_piece = 8;      ///< of each lane in flight, of a piece of a long row
+constexpr std::uint64_t long_row_entries = piece_entries;
+constexpr unsigned pieces_of_a_warp = 8;
+
+/// What a plan decides for run, by the sizes of the matrix alone.
+struct atomic_decision {
+  std::uint32_t rows_of_warp = 0;  ///< up to 32
+  std::uint32_t lanes_of_row = 0;
+  std::uint32_t copies_of_y = 0;  ///< in the shared memory of a block; 0: atomics add to y itself
+
+  void tell(plan::told& to) const {
+    to.add("rows_of_warp", rows_of_warp).add("lanes_of_row", lanes_of_row).add("copies_of_y", copies_of_y);
+  }
+};
+
+constexpr std::uint64_t most_private_bytes = 48 << 10;  ///< of all copies of y in a block
+
+std::uint64_t mean_length(const spmv_problem& p) noexcept {
+  return std::max<std::uint64_t>(1, ceil_div(p.entries, std::max<std::uint64_t>(1, p.rows)));
+}
+
+/// As many lanes as a row of mean length has entries, so that lanes of a warp read places side by side.
+std::uint32_t lanes_of_mean_row(const spmv_problem& p) noexcept {
+  return static_cast<std::uint32_t>(std::bit_ceil(std::clamp<std::uint64_t>(mean_length(p), steps_at_once, 32)));
+}
+
+/// Rows of a warp, so that it has 512 entries, whose offsets are waited for once; fewer in small matrices, which would
+/// leave warps idle.
+std::uint32_t rows_of_warp(const spmv_problem& p) noexcept {
+  constexpr std::uint64_t warps_of_a_device = 4096;
+  const std::uint64_t entries = std::clamp<std::uint64_t>(p.entries / warps_of_a_device, 128, 512);
+  return static_cast<std::uint32_t>(std::bit_floor(std::clamp<std::uint64_t>(entries / mean_length(p), 1, 32)));
+}
+
+/// Copies of y in a block: one for each lane of a warp where they are small, so that lanes that add to one column do
+/// not wait for each other. None where they do not fit, or where a device's blocks would add as many sums to y at their
+/// end as there are entries.
+std::uint32_t copies_of_small_y(const spmv_problem& p) noexcept {
+  constexpr std::uint64_t least_entries_of_a_column = 512;
+  constexpr std::uint64_t bytes_of_several = most_private_bytes / 2;  // more would leave room for fewer blocks
+  const std::uint64_t y_bytes = p.columns * p.value_bytes();
+  if (y_bytes > most_private_bytes || p.entries / least_entries_of_a_column < p.columns) return 0;
+  return static_cast<std::uint32_t>(
+      std::bit_floor(std::clamp<std::uint64_t>(bytes_of_several / std::max<std::uint64_t>(1, y_bytes), 1, 32)));
+}
+
+struct spmv_atomic_tuning {
+  /// A sum in shared memory takes as long as so many bytes of a copy (reduce/atomic.cu).
+  double private_sum_bytes = 24;
+  /// Of the time of atomics at random. Neighbouring lanes have neighbouring columns in bands and grids, and one atomic
+  /// of a warp takes as long as the sectors that it names.
+  double side_by_side_share = 0.25;
+  double usual_share = 0.75;  ///< where nothing is said of the columns
+};
+constexpr spmv_atomic_tuning tuning_of_spmv_atomic;
+
+double share_of_atomics(const access_pattern& columns) noexcept {
+  using kind = access_pattern::kind;
+  switch (columns.shape) {
+    case kind::unknown: return tuning_of_spmv_atomic.usual_share;
+    case kind::sequential:
+    case kind::clustered: return tuning_of_spmv_atomic.side_by_side_share;
+    default: return 1;
+  }
+}
+
+// The matrix streams past, and every entry is an atomic. y is written before, and goes through L2 while it is added to.
+plan::planned plan_product_atomic(const spmv_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
+  if (!p.transposed) return plan::rejected("multiplies by the transposed matrix");
+  if (p.order == reduction_order::deterministic) return plan::rejected("adds in the order in which workers arrive");
+  if (p.sum_bytes() != p.value_bytes()) return plan::rejected("results are narrower than their sums");
+  const atomic_decision decided{rows_of_warp(p), lanes_of_mean_row(p), copies_of_small_y(p)};
+  const std::uint64_t streamed = p.matrix_bytes() + p.rows * p.value_bytes() + p.y_bytes();
+  plan::planned plan;
+  plan.add("latency", m.launch_seconds + 2 * m.step_seconds);
+  if (p.entries == 0) {
+    plan.add("streamed", m.streamed(streamed, streamed));
+  } else if (decided.copies_of_y > 0) {
+    const double sums = static_cast<double>(p.entries) * tuning_of_spmv_atomic.private_sum_bytes;
+    plan.add_overlapped(
+        2, {{"streamed", m.streamed(streamed, streamed)}, {"sums of blocks", sums / m.copy_bytes_per_second}});
+  } else {
+    const memory_cost cost = atomic_add_cost(gather_of_columns(p), m);
+    plan.add_overlapped(2, {{"streamed", m.streamed(streamed, streamed) + cost.indexed_bus},
+                            {"atomics", share_of_atomics(p.pattern) * cost.access}});
+  }
+  plan.decided.set(decided);
+  return plan;
+}
+
+/// How the blocks of a call share the rows: first those of long rows, then those of all others.
+struct row_shares {
+  std::uint64_t long_blocks = 0;     ///< 0 where no row can be long
+  std::uint64_t blocks_of_tile = 1;  ///< that share the long rows of block_threads rows, where rows lie anywhere
+  std::uint64_t row_blocks = 0;
+  unsigned rows_of_warp = 0;
+  unsigned log2_lanes = 0;  ///< of a row
+
+  __host__ __device__ std::uint64_t blocks() const { return long_blocks + row_blocks; }
+};
+
+/// The sums of y itself.
+template <class Value>
+struct sums_in_y {
+  Value* y;
+
+  __device__ __forceinline__ void add(std::uint64_t column, Value term) const { add_to(y + column, term); }
+};
+
+/// Adds to a number in shared memory, and returns nothing. The address space is said, because functions of their own
+/// do not know it.
+__device__ __forceinline__ void add_to_shared(float* sum, float term) {
+  asm volatile("red.relaxed.cta.shared.add.f32 [%0], %1;" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(sum))),
+               "f"(term)
+               : "memory");
+}
+__device__ __forceinline__ void add_to_shared(double* sum, double term) {
+  asm volatile("red.relaxed.cta.shared.add.f64 [%0], %1;" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(sum))),
+               "d"(term)
+               : "memory");
+}
+
+/// A block's sums in shared memory, in copies side by side, of which a lane has one.
+template <class Value>
+struct private_sums {
+  Value* sums;
+  unsigned log2_copies;
+
+  __device__ __forceinline__ void add(std::uint64_t column, Value term) const {
+    const unsigned copy = threadIdx.x & ((1U << log2_copies) - 1);
+    add_to_shared(sums + ((static_cast<unsigned>(column) << log2_copies) + copy), term);
+  }
+};
+
+/// Adds the entries of some places of a row, by all lanes of a warp. Columns and values are read without a condition
+/// before them, so that all are under way together: past the last place, that one again.
+template <unsigned Places, class Value, class Column, class Sums>
+__device__ __forceinline__ void add_places(const product_arguments<Value, Column>& args, row_range places,
+                                           std::uint64_t row, const Sums& sums) {
+  const unsigned lane = threadIdx.x % 32;
+  const Value factor = static_cast<Value>(args.alpha) * __ldg(args.x + row);
+  bool is_bad = false;
+  for (std::uint64_t at = places.begin; at < places.end; at += Places * 32) {
+    Column column[Places];
+    Value value[Places];
+#pragma unroll
+    for (unsigned i = 0; i < Places; ++i) {
+      const std::uint64_t place = min(at + i * 32 + lane, places.end - 1);
+      column[i] = __ldcs(args.columns + place);
+      value[i] = __ldcs(args.values + place);
+    }
+    __syncwarp();  // the compiler puts no read of an entry below the first use of another
+#pragma unroll
+    for (unsigned i = 0; i < Places; ++i) {
+      if (at + i * 32 + lane >= places.end) continue;
+      if (column[i] < args.column_limit) {
+        sums.add(column[i], factor * value[i]);
+      } else {
+        is_bad = true;
+      }
+    }
+  }
+  if (__any_sync(~0U, is_bad ? 1 : 0) != 0 && lane == 0) {
+    report_column(args.guard, args.columns, args.column_limit, places.begin, places.end, row);
+  }
+}
+
+// ---- long rows of which one begins where the one before it ends
+
+/// The last row that begins at `place` or before it. Whatever the offsets are, rows ascend with places.
+__device__ __forceinline__ std::uint64_t row_of_place(const row_offsets& rows, std::uint64_t place) {
+  return last_begun(std::uint64_t{0}, rows.rows, [&](std::uint64_t row) { return rows.begin(row) <= place; });
+}
+
+/// The piece of a long row that has the place `cut`, a multiple of piece_entries: to the next such place, and from the
+/// row's begin if this is its first.
+__device__ __forceinline__ row_range piece_at(row_range row, std::uint64_t cut) {
+  return {cut - row.begin < piece_entries ? row.begin : cut, min(row.end, cut + piece_entries)};
+}
+
+/// Adds the pieces of long rows. A long row has a place whose number is a multiple of piece_entries: for each such
+/// place of the arrays, a lane looks for its row, and the warp adds what pieces its lanes have found.
+template <class Value, class Column, class Sums>
+__device__ __noinline__ void add_pieces(const product_arguments<Value, Column>& args, std::uint64_t block,
+                                        const Sums& sums) {
+  const unsigned lane = threadIdx.x % 32;
+  const std::uint64_t warp = block * warps_of_a_block + threadIdx.x / 32;
+  const std::uint64_t cut = (warp * pieces_of_a_warp + lane) * piece_entries;
+  std::uint64_t row = 0;
+  bool is_of_long_row = false;
+  if (lane < pieces_of_a_warp && cut < args.rows.limit) {
+    row = row_of_place(args.rows, cut);
+    const row_range r{args.rows.begin(row), args.rows.end(row)};
+    is_of_long_row = args.rows.is_row(r) && r.begin <= cut && cut < r.end && r.length() >= long_row_entries;
+  }
+  unsigned found = __ballot_sync(~0U, is_of_long_row ? 1 : 0);
+  for (; found != 0; found &= found - 1) {
+    const int of = __ffs(static_cast<int>(found)) - 1;
+    const std::uint64_t long_row = __shfl_sync(~0U, row, of);
+    const row_range r{args.rows.begin(long_row), args.rows.end(long_row)};
+    add_places<places_of_piece>(args, piece_at(r, __shfl_sync(~0U, cut, of)), long_row, sums);
+  }
+}
+
+/// Adds those pieces of a long row that add_pieces does not find: none, unless offsets descend somewhere. The rows of
+/// its places ascend, so that all are the row if those of its first and last piece are.
+template <class Value, class Column, class Sums>
+__device__ __forceinline__ void add_missed_pieces(const product_arguments<Value, Column>& args, row_range r,
+                                                  std::uint64_t row, const Sums& sums) {
+  const std::uint64_t first = (r.begin + piece_entries - 1) / piece_entries * piece_entries;
+  const std::uint64_t last = (r.end - 1) / piece_entries * piece_entries;
+  const std::uint64_t found = row_of_place(args.rows, threadIdx.x % 2 == 0 ? first : last);
+  if (__all_sync(~0U, found == row ? 1 : 0) != 0) return;
+  for (std::uint64_t cut = first; cut <= last; cut += piece_entries) {
+    if (row_of_place(args.rows, cut) != row) add_places<places_of_piece>(args, piece_at(r, cut), row, sums);
+  }
+}
+
+// ---- long rows that may overlap, and of which nothing bounds the number
+
+/// Adds a block's share of the long rows of a tile: each thread looks at a row, and warps take every so manieth piece
+/// of those that are long.
+template <class Value, class Column, class Sums>
+__device__ __noinline__ void add_long_rows_of_tile(const product_arguments<Value, Column>& args,
+                                                   std::uint64_t blocks_of_tile, std::uint64_t block,
+                                                   const Sums& sums) {
+  __shared__ std::uint64_t found[block_threads];
+  __shared__ unsigned count;
+  if (threadIdx.x == 0) count = 0;
+  __syncthreads();
+  const std::uint64_t own = block / blocks_of_tile * block_threads + threadIdx.x;
+  if (own < args.rows.rows) {
+    const row_range r{args.rows.begin(own), args.rows.end(own)};
+    if (args.rows.is_row(r) && r.length() >= long_row_entries) found[atomicAdd(&count, 1U)] = own;
+  }
+  __syncthreads();
+  const std::uint64_t first = (block % blocks_of_tile * warps_of_a_block + threadIdx.x / 32) * piece_entries;
+  for (unsigned i = 0; i < count; ++i) {
+    const row_range r{args.rows.begin(found[i]), args.rows.end(found[i])};
+    for (std::uint64_t begin = r.begin + first; begin < r.end;
+         begin += blocks_of_tile * warps_of_a_block * piece_entries)
+      add_places<places_of_piece>(args, {begin, min(r.end, begin + piece_entries)}, found[i], sums);
+  }
+  __syncthreads();
+}
+
+// ---- other rows
+
+/// What is left of a warp's rows, of which each lane has one, once groups of lanes have added theirs.
+struct rows_left {
+  bool is_wrong = false;         ///< the lane's row is none
+  bool is_whole = false;         ///< the lane's row is too long for a group
+  bool has_bad_columns = false;  ///< the lane met one, in any row
+};
+
+/// Reports what is wrong with a warp's rows, and adds long ones, one after another. In a function of its own, which
+/// add_rows_of_warp calls when it has little left to remember.
+template <class Value, class Column, class Sums>
+__device__ __noinline__ void take_rows_left(const product_arguments<Value, Column>& args, std::uint64_t first_row,
+                                            unsigned rows, rows_left left, Sums sums) {
+  const std::uint64_t own_row = first_row + threadIdx.x % 32;
+  if (left.is_wrong) report_row(args.guard, args.rows, own_row);
+  const bool is_short = threadIdx.x % 32 < rows && own_row < args.rows.rows && !left.is_wrong && !left.is_whole;
+  if (__any_sync(~0U, left.has_bad_columns ? 1 : 0) != 0 && is_short) {
+    report_column(args.guard, args.columns, args.column_limit, args.rows.begin(own_row), args.rows.end(own_row),
+                  own_row);
+  }
+  __syncwarp();
+  unsigned whole = __ballot_sync(~0U, left.is_whole ? 1 : 0);
+  for (; whole != 0; whole &= whole - 1) {
+    const std::uint64_t row = first_row + static_cast<unsigned>(__ffs(static_cast<int>(whole)) - 1);
+    const row_range r{args.rows.begin(row), args.rows.end(row)};
+    if (r.length() < long_row_entries) {
+      add_places<places_of_whole_row>(args, r, row, sums);
+    } else if (!args.rows.lie_anywhere) {
+      add_missed_pieces(args, r, row, sums);
+    }
+  }
+}
+
+/// Adds the entries of up to 32 rows, of which each lane looks at one. Then groups of 2^log2_lanes lanes have a row
+/// each, step by step; what is read in steps_at_once steps is under way together.
+template <class Value, class Column, class Sums>
+__device__ __forceinline__ void add_rows_of_warp(const product_arguments<Value, Column>& args, std::uint64_t first_row,
+                                                 unsigned rows, unsigned log2_lanes, const Sums& sums) {
+  const unsigned lanes = 1U << log2_lanes;
+  const unsigned rows_of_step = 32U >> log2_lanes;
+  const unsigned own_group = threadIdx.x % 32 >> log2_lanes;
+  const std::uint64_t own_row = first_row + threadIdx.x % 32;
+  const std::uint64_t row_read = min(own_row, args.rows.rows - 1);
+  const row_range range{args.rows.begin(row_read), args.rows.end(row_read)};
+  const Value factor = static_cast<Value>(args.alpha) * __ldg(args.x + row_read);
+  const bool is_there = threadIdx.x % 32 < rows && own_row < args.rows.rows;
+  const bool is_row = args.rows.is_row(range);
+  const bool is_short = range.length() <= most_of_group_lane << log2_lanes;
+  rows_left left{is_there && !is_row, is_there && is_row && !is_short};
+  const unsigned own_length = is_there && is_row && is_short ? static_cast<unsigned>(range.length()) : 0;
+  const std::uint64_t own_begin = own_length == 0 ? 0 : range.begin;
+  for (unsigned step = 0; step < rows * lanes / 32; step += steps_at_once) {
+    std::uint64_t begin[steps_at_once];
+    unsigned length[steps_at_once];
+    unsigned most = 0;
+#pragma unroll
+    for (unsigned k = 0; k < steps_at_once; ++k) {
+      const unsigned row = own_group + (step + k) * rows_of_step;
+      begin[k] = __shfl_sync(~0U, own_begin, row);
+      length[k] = __shfl_sync(~0U, own_length, row);
+      most = max(most, length[k]);
+    }
+    most = __reduce_max_sync(~0U, most);
+    // A lane without a place in a row reads the row's first one, and that of an empty row the first of all: some row of
+    // the warp has entries.
+    for (unsigned at = threadIdx.x & (lanes - 1); (at & ~(lanes - 1)) < most; at += lanes) {
+      Column column[steps_at_once];
+      Value value[steps_at_once];
+#pragma unroll
+      for (unsigned k = 0; k < steps_at_once; ++k) {
+        const std::uint64_t place = begin[k] + (at < length[k] ? at : 0);
+        column[k] = __ldcs(args.columns + place);
+        value[k] = __ldcs(args.values + place);
+      }
+      __syncwarp();  // the compiler puts no read of an entry below the first use of another
+#pragma unroll
+      for (unsigned k = 0; k < steps_at_once; ++k) {
+        const Value term = __shfl_sync(~0U, factor, own_group + (step + k) * rows_of_step) * value[k];
+        const bool is_good = column[k] < args.column_limit;
+        if (at < length[k] && is_good) sums.add(column[k], term);
+        left.has_bad_columns |= at < length[k] && !is_good;
+      }
+    }
+  }
+  const bool has_left = left.is_wrong || left.is_whole || left.has_bad_columns;
+  if (__any_sync(~0U, has_left ? 1 : 0) != 0) take_rows_left(args, first_row, rows, left, sums);
+}
+
+/// Adds a block's share of the products. All threads of the block call this.
+template <class Value, class Column, class Sums>
+__device__ __forceinline__ void add_share(const product_arguments<Value, Column>& args, const row_shares& shares,
+                                          std::uint64_t block, const Sums& sums) {
+  if (block < shares.long_blocks) {
+    if (args.rows.lie_anywhere) {
+      add_long_rows_of_tile(args, shares.blocks_of_tile, block, sums);
+    } else {
+      add_pieces(args, block, sums);
+    }
+    return;
+  }
+  const std::uint64_t warp = (block - shares.long_blocks) * warps_of_a_block + threadIdx.x / 32;
+  const std::uint64_t first_row = warp * shares.rows_of_warp;
+  if (first_row < args.rows.rows) add_rows_of_warp(args, first_row, shares.rows_of_warp, shares.log2_lanes, sums);
+}
+
+/// Adds to y. The device starts blocks in order, so that all of them work on one stretch of the matrix.
+template <class Value, class Column>
+__global__ void __launch_bounds__(block_threads, resident_blocks)
+    add_products(const __grid_constant__ product_arguments<Value, Column> args,
+                 const __grid_constant__ row_shares shares) {
+  add_share(args, shares, blockIdx.x, sums_in_y<Value>{args.y});
+}
+
+/// Adds to copies of y in shared memory, and these to y at the end of the block.
+template <class Value, class Column>
+__global__ void __launch_bounds__(block_threads, resident_blocks)
+    add_products_privately(const __grid_constant__ product_arguments<Value, Column> args,
+                           const __grid_constant__ row_shares shares, unsigned columns, unsigned log2_copies) {
+  extern __shared__ __align__(16) std::byte shared_sums[];
+  auto* const sums = reinterpret_cast<Value*>(shared_sums);
+  for (unsigned i = threadIdx.x; i < columns << log2_copies; i += block_threads) sums[i] = 0;
+  __syncthreads();
+  for (std::uint64_t block = blockIdx.x; block < shares.blocks(); block += gridDim.x) {
+    add_share(args, shares, block, private_sums<Value>{sums, log2_copies});
+  }
+  __syncthreads();
+  for (unsigned column = threadIdx.x; column < columns; column += block_threads) {
+    Value sum = 0;
+    for (unsigned copy = 0; copy < 1U << log2_copies; ++copy) sum += sums[(column << log2_copies) + copy];
+    if (sum != 0) add_to(args.y + column, sum);
+  }
+}
+
+row_shares shares_of(const context& ctx, const spmv_problem& p, const atomic_decision& decided) {
+  constexpr std::uint64_t blocks_each = 8;
+  row_shares shares;
+  shares.log2_lanes = static_cast<unsigned>(std::countr_zero(decided.lanes_of_row));
+  shares.rows_of_warp = decided.rows_of_warp;
+  shares.row_blocks = ceil_div(p.rows, std::uint64_t{warps_of_a_block} * decided.rows_of_warp);
+  if (p.entries < long_row_entries) return shares;
+  const std::uint64_t blocks_of_pieces = ceil_div(p.entries, pieces_of_a_warp * warps_of_a_block * piece_entries);
+  shares.long_blocks = blocks_of_pieces;
+  if (!p.has_row_ends) return shares;
+  const std::uint64_t tiles = ceil_div(p.rows, block_threads);
+  const std::uint64_t resident = static_cast<std::uint64_t>(state_of(ctx).multiprocessors()) * blocks_each;
+  const std::uint64_t most_useful = ceil_div(p.entries, warps_of_a_block * piece_entries);
+  shares.blocks_of_tile = std::clamp<std::uint64_t>(resident / tiles, 1, most_useful);
+  shares.long_blocks = tiles * shares.blocks_of_tile;
+  return shares;
+}
+
+/// Blocks that keep copies of y: what the multiprocessors hold, but not so many that they add more sums to y than a
+/// quarter of the entries.
+std::uint64_t blocks_with_copies(const context& ctx, const spmv_problem& p, std::uint64_t shared_bytes) {
+  const auto multiprocessors = static_cast<std::uint64_t>(state_of(ctx).multiprocessors());
+  const std::uint64_t resident = multiprocessors * (shared_bytes > most_private_bytes / 2 ? 4 : 6);
+  const std::uint64_t worthwhile = p.entries / (4 * std::max<std::uint64_t>(1, p.columns));
+  return std::clamp(worthwhile, multiprocessors, resident);
+}
+
+template <class Value, class Column>
+void queue_products(const context& ctx, const spmv_problem& p, const atomic_decision& decided,
+                    const product_arguments<Value, Column>& args) {
+  const row_shares shares = shares_of(ctx, p, decided);
+  if (decided.copies_of_y == 0) return launch(ctx, add_products<Value, Column>, shares.blocks(), args, shares);
+  const std::uint64_t shared_bytes = p.columns * decided.copies_of_y * sizeof(Value);
+  launch_shared(ctx, add_products_privately<Value, Column>,
+                std::min(shares.blocks(), blocks_with_copies(ctx, p, shared_bytes)), block_threads, shared_bytes, args,
+                shares, static_cast<unsigned>(p.columns), static_cast<unsigned>(std::countr_zero(decided.copies_of_y)));
+}
+
+void run_product_atomic(const context& ctx, const spmv_problem& p, const plan::planned& plan, const spmv_buffers& b,
+                        std::byte*) {
+  const device_scope current_device(ctx.device());
+  const auto decided = plan.decided.get<atomic_decision>();
+  const csr_guard guard = guard_of(ctx, p, p.call);
+  scale_rows(ctx, {b.y, p.columns, 1, p.value}, p.reads_y ? b.beta : 0);
+  if (p.rows == 0) return;
+  with_column_type(p, [&]<class Column>(Column) {
+    if (p.value == value_type::f64) {
+      queue_products(ctx, p, decided, arguments_of<double, Column>(p, b, guard));
+    } else {
+      queue_products(ctx, p, decided, arguments_of<float, Column>(p, b, guard));
+    }
+  });
+}
+
+}  // namespace
+
+extern constinit const primitives::spmv_variant spmv_atomic{"cuda.atomic", backend_kind::cuda, plan_product_atomic,
+                                                            run_product_atomic};
+
+}  // namespace sheaf::cuda
