@@ -8,9 +8,9 @@ namespace sheaf::cuda {
 
 /// Sums that a block keeps in shared memory: a direct-mapped cache of slots without replacement. The first slot that
 /// comes to an entry keeps it, and slots with many values come early.
-template <class T>
+template <class T, std::uint32_t Log2Entries = 11>
 struct block_sums {
-  static constexpr std::uint32_t bits = 11;
+  static constexpr std::uint32_t bits = Log2Entries;
   static constexpr std::uint32_t free_entry = ~0U;
   std::uint32_t slot[1 << bits];
   T sum[1 << bits];
@@ -46,23 +46,29 @@ struct block_sums {
   }
 };
 
-/// Whether a sample of the list shows hot slots: of 256 entries, 16 or more name a slot that another one of them names.
-/// A random list over 2^16 slots has one such pair in every second sample. All threads of the block call it.
-__device__ __forceinline__ bool sample_has_hot_slots(const move_arguments& args) {
+/// Whether a sample of a list shows hot slots: of 256 entries, 16 or more name a slot that another one of them names.
+/// A random list over 2^16 slots has one such pair in every second sample. slot_at(entry) reads an entry. All threads
+/// of the block call it.
+template <class SlotAt>
+__device__ __forceinline__ bool sample_has_hot_slots(std::uint64_t count, SlotAt slot_at) {
   constexpr std::uint32_t table_entries = 1024;
   constexpr int least_shared = 16;
   __shared__ unsigned long long last_writer[table_entries];  // slot and thread
   // One entry of each 256th of the list, anywhere in it: even steps would find the same slots again where a list runs
   // through all slots several times.
-  const std::uint64_t step = args.count / block_threads;
+  const std::uint64_t step = count / block_threads;
   const std::uint64_t entry = step * threadIdx.x + (step * (threadIdx.x * 0x9e3779b9U >> 16) >> 16);
-  const auto slot = static_cast<std::uint32_t>(index_at(args, min(entry, args.count - 1), /*again=*/true));
+  const auto slot = static_cast<std::uint32_t>(slot_at(min(entry, count - 1)));
   const std::uint32_t i = slot * 0x9e3779b9U >> 22;
   const unsigned long long own = static_cast<unsigned long long>(slot) << 32 | threadIdx.x;
   atomicExch(last_writer + i, own);
   __syncthreads();
   const unsigned long long other = last_writer[i];
   return __syncthreads_count(other != own && other >> 32 == slot) >= least_shared;
+}
+
+__device__ __forceinline__ bool sample_has_hot_slots(const move_arguments& args) {
+  return sample_has_hot_slots(args.count, [&](std::uint64_t entry) { return index_at(args, entry, /*again=*/true); });
 }
 
 }  // namespace sheaf::cuda

@@ -1,12 +1,14 @@
 #include "cuda/movement/memory_cost.hpp"
+#include "cuda/reduce/block_sums.cuh"
 #include "cuda/reduce/rows/calls.hpp"
 #include "cuda/reduce/terms.cuh"
 #include "cuda/sparse/sums/matrix.cuh"
 
 // The variant cuda.atomic of transposed products, in any order. A group of lanes takes a row, reads its entries side by
 // side, and adds each, times alpha x of the row, to y by an atomic that returns nothing. Rows that are long beside the
-// others are a warp's, and pieces of the longest are dealt out to warps of the whole device. Where y is so small that
-// atomics on it would wait for each other, blocks add up copies of it in shared memory first (privatization).
+// others are a warp's, and pieces of the longest are dealt out to warps of the whole device. Atomics on one number wait
+// for each other. So blocks add up in shared memory first where y is small, in copies of it, and where columns are hot,
+// in sums of those that come often (privatization); a sample of the columns decides that on the device.
 namespace sheaf::cuda {
 namespace {
 
@@ -60,6 +62,21 @@ std::uint32_t copies_of_small_y(const spmv_problem& p) noexcept {
       std::bit_floor(std::clamp<std::uint64_t>(bytes_of_several / std::max<std::uint64_t>(1, y_bytes), 1, 32)));
 }
 
+/// Whether many entries have the same few columns.
+enum class hot_columns : std::uint32_t { none, present, to_be_sampled };
+
+hot_columns hot_columns_of(const spmv_problem& p) noexcept {
+  using kind = access_pattern::kind;
+  constexpr std::uint64_t least_entries = 1 << 16;
+  if (p.entries < least_entries || p.columns >= block_sums<double>::free_entry) return hot_columns::none;
+  switch (p.pattern.shape) {
+    case kind::skewed:
+    case kind::repeated: return hot_columns::present;
+    case kind::unknown: return hot_columns::to_be_sampled;
+    default: return hot_columns::none;
+  }
+}
+
 struct spmv_atomic_tuning {
   /// A sum in shared memory takes as long as so many bytes of a copy (reduce/atomic.cu).
   double private_sum_bytes = 24;
@@ -81,7 +98,7 @@ double share_of_atomics(const access_pattern& columns) noexcept {
 }
 
 // The matrix streams past, and every entry is an atomic. y is written before, and goes through L2 while it is added to.
-plan::planned plan_product_atomic(const spmv_problem& p, const plan::scope& scope) {
+plan::planned plan_atomic(const spmv_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
   if (!p.transposed) return plan::rejected("multiplies by the transposed matrix");
   if (p.order == reduction_order::deterministic) return plan::rejected("adds in the order in which workers arrive");
@@ -136,6 +153,18 @@ __device__ __forceinline__ void add_to_shared(double* sum, double term) {
                "d"(term)
                : "memory");
 }
+
+/// The sums of hot columns in shared memory, and those of all others in y.
+constexpr std::uint32_t log2_hot_sums = 10;
+template <class Value>
+struct sums_of_hot_columns {
+  block_sums<Value, log2_hot_sums>* hot;
+  Value* y;
+
+  __device__ __forceinline__ void add(std::uint64_t column, Value term) const {
+    if (!hot->add(static_cast<std::uint32_t>(column), term)) add_to(y + column, term);
+  }
+};
 
 /// A block's sums in shared memory, in copies side by side, of which a lane has one.
 template <class Value>
@@ -367,12 +396,53 @@ __device__ __forceinline__ void add_share(const product_arguments<Value, Column>
   if (first_row < args.rows.rows) add_rows_of_warp(args, first_row, shares.rows_of_warp, shares.log2_lanes, sums);
 }
 
+/// Whether columns are hot: as the host knows, or as begin_sums has found.
+struct hot_verdict {
+  bool is_known = true;
+  bool is_hot = false;
+  order_verdict sampled;  ///< twice the call's number, plus one if they are
+
+  __device__ unsigned long long text(bool has_hot) const { return sampled.call_number << 1 | (has_hot ? 1 : 0); }
+  __device__ bool has_hot() const {
+    if (is_known) return is_hot;
+    const unsigned copy = blockIdx.x % order_verdict::copies * order_verdict::copy_words;
+    return *static_cast<const volatile unsigned long long*>(sampled.slot + copy) == text(true);
+  }
+};
+
+/// Multiplies y by beta, or fills it with zeros; and block 0 samples the columns, and says whether they are hot.
+template <class Value, class Column>
+__global__ void __launch_bounds__(block_threads)
+    begin_sums(const __grid_constant__ product_arguments<Value, Column> args,
+               const __grid_constant__ hot_verdict verdict, std::uint64_t count) {
+  let_next_kernel_start();
+  if (blockIdx.x == 0) {
+    const bool has_hot = sample_has_hot_slots(
+        args.entries, [&](std::uint64_t place) { return static_cast<std::uint64_t>(__ldg(args.columns + place)); });
+    if (threadIdx.x < order_verdict::copies) {
+      verdict.sampled.slot[threadIdx.x * order_verdict::copy_words] = verdict.text(has_hot);
+    }
+  }
+  const auto beta = static_cast<Value>(args.beta);
+  for (std::uint64_t i = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x; i < count;
+       i += std::uint64_t{gridDim.x} * block_threads) {
+    args.y[i] = args.reads_y ? beta * args.y[i] : Value{0};
+  }
+}
+
 /// Adds to y. The device starts blocks in order, so that all of them work on one stretch of the matrix.
 template <class Value, class Column>
 __global__ void __launch_bounds__(block_threads, resident_blocks)
     add_products(const __grid_constant__ product_arguments<Value, Column> args,
-                 const __grid_constant__ row_shares shares) {
-  add_share(args, shares, blockIdx.x, sums_in_y<Value>{args.y});
+                 const __grid_constant__ row_shares shares, const __grid_constant__ hot_verdict verdict) {
+  __shared__ block_sums<Value, log2_hot_sums> hot;
+  wait_for_kernel_before();
+  if (!verdict.has_hot()) return add_share(args, shares, blockIdx.x, sums_in_y<Value>{args.y});
+  hot.clear();
+  __syncthreads();
+  add_share(args, shares, blockIdx.x, sums_of_hot_columns<Value>{&hot, args.y});
+  __syncthreads();
+  hot.flush([&](std::uint32_t column, Value sum) { add_to(args.y + column, sum); });
 }
 
 /// Adds to copies of y in shared memory, and these to y at the end of the block.
@@ -423,35 +493,57 @@ std::uint64_t blocks_with_copies(const context& ctx, const spmv_problem& p, std:
 }
 
 template <class Value, class Column>
-void queue_products(const context& ctx, const spmv_problem& p, const atomic_decision& decided,
-                    const product_arguments<Value, Column>& args) {
+void queue_private_products(const context& ctx, const spmv_problem& p, const atomic_decision& decided,
+                            const product_arguments<Value, Column>& args) {
   const row_shares shares = shares_of(ctx, p, decided);
-  if (decided.copies_of_y == 0) return launch(ctx, add_products<Value, Column>, shares.blocks(), args, shares);
   const std::uint64_t shared_bytes = p.columns * decided.copies_of_y * sizeof(Value);
+  scale_rows(ctx, {args.y, p.columns, 1, p.value}, args.reads_y ? args.beta : 0);
   launch_shared(ctx, add_products_privately<Value, Column>,
                 std::min(shares.blocks(), blocks_with_copies(ctx, p, shared_bytes)), block_threads, shared_bytes, args,
                 shares, static_cast<unsigned>(p.columns), static_cast<unsigned>(std::countr_zero(decided.copies_of_y)));
 }
 
-void run_product_atomic(const context& ctx, const spmv_problem& p, const plan::planned& plan, const spmv_buffers& b,
-                        std::byte*) {
+template <class Value, class Column>
+void queue_products(const context& ctx, const spmv_problem& p, const atomic_decision& decided,
+                    const product_arguments<Value, Column>& args) {
+  const row_shares shares = shares_of(ctx, p, decided);
+  const hot_columns hot = hot_columns_of(p);
+  hot_verdict verdict;
+  verdict.is_hot = hot == hot_columns::present;
+  if (hot == hot_columns::to_be_sampled) verdict.sampled = state_of(ctx).new_order_verdict();
+  verdict.is_known = verdict.sampled.slot == nullptr;
+  if (verdict.is_known) {
+    scale_rows(ctx, {args.y, p.columns, 1, p.value}, args.reads_y ? args.beta : 0);
+    return launch(ctx, add_products<Value, Column>, shares.blocks(), args, shares, verdict);
+  }
+  constexpr std::uint64_t blocks_each = 16;
+  const std::uint64_t most = blocks_each * static_cast<std::uint64_t>(state_of(ctx).multiprocessors());
+  const std::uint64_t scaled = args.reads_y && args.beta == 1 ? 0 : p.columns;
+  launch(ctx, begin_sums<Value, Column>, std::clamp<std::uint64_t>(ceil_div(scaled, block_threads), 1, most), args,
+         verdict, scaled);
+  launch_overlapped(ctx, add_products<Value, Column>, shares.blocks(), block_threads, 0, args, shares, verdict);
+}
+
+void run_atomic(const context& ctx, const spmv_problem& p, const plan::planned& plan, const spmv_buffers& b,
+                std::byte*) {
   const device_scope current_device(ctx.device());
   const auto decided = plan.decided.get<atomic_decision>();
+  if (p.rows == 0) return scale_rows(ctx, {b.y, p.columns, 1, p.value}, p.reads_y ? b.beta : 0);
   const csr_guard guard = guard_of(ctx, p, p.call);
-  scale_rows(ctx, {b.y, p.columns, 1, p.value}, p.reads_y ? b.beta : 0);
-  if (p.rows == 0) return;
   with_column_type(p, [&]<class Column>(Column) {
+    const auto queue = [&](const auto& args) {
+      decided.copies_of_y > 0 ? queue_private_products(ctx, p, decided, args) : queue_products(ctx, p, decided, args);
+    };
     if (p.value == value_type::f64) {
-      queue_products(ctx, p, decided, arguments_of<double, Column>(p, b, guard));
+      queue(arguments_of<double, Column>(p, b, guard));
     } else {
-      queue_products(ctx, p, decided, arguments_of<float, Column>(p, b, guard));
+      queue(arguments_of<float, Column>(p, b, guard));
     }
   });
 }
 
 }  // namespace
 
-extern constinit const primitives::spmv_variant spmv_atomic{"cuda.atomic", backend_kind::cuda, plan_product_atomic,
-                                                            run_product_atomic};
+extern constinit const primitives::spmv_variant spmv_atomic{"cuda.atomic", backend_kind::cuda, plan_atomic, run_atomic};
 
 }  // namespace sheaf::cuda
