@@ -124,7 +124,7 @@ spmm_problem dense_product_of(const problem_spec& p, backend_kind backend) {
   spmm_problem product;
   product.matrix = product_of(matrix_of(p), backend);
   product.x = product.y = p.value;
-  product.order = order_of(p);
+  product.matrix.order = order_of(p);
   product.values_per_row = width_of_x(p);
   product.x_stride_bytes = product.y_stride_bytes = p.record_bytes;
   product.x_word_bytes = product.y_word_bytes = widest_word(p.record_bytes);

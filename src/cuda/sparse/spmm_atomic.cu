@@ -20,7 +20,8 @@ constexpr double bytes_of_value_atomics = 8;
 plan::planned plan_product_atomic(const spmm_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
   if (!p.matrix.transposed) return plan::rejected("multiplies by the transposed matrix");
-  if (p.order == reduction_order::deterministic) return plan::rejected("adds in the order in which workers arrive");
+  if (p.matrix.order == reduction_order::deterministic)
+    return plan::rejected("adds in the order in which workers arrive");
   if (p.y != p.sum()) return plan::rejected("rows of Y are narrower than their sums");
   const row_types types = types_of_product(p);
   const bool has_vectors = types.sum == value_type::f32 && types.values_of_lane % 4 == 0;

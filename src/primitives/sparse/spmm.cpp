@@ -63,6 +63,7 @@ spmm_problem describe_spmm(const context& ctx, const csr_view& a, const_value_ro
                            const spmm_options& options) {
   spmm_problem p;
   p.matrix = describe_spmv(spmm_call, ctx, a, options.transposed, spmv_sums::as_values, options.pattern);
+  p.matrix.order = options.order;
   p.matrix.reads_y = options.beta != 0;
   p.x = x.type;
   p.y = y.type;
@@ -71,7 +72,6 @@ spmm_problem describe_spmm(const context& ctx, const csr_view& a, const_value_ro
   p.y_stride_bytes = y.stride_bytes;
   p.x_word_bytes = word_bytes_of(x);
   p.y_word_bytes = word_bytes_of(y);
-  p.order = options.order;
   return p;
 }
 

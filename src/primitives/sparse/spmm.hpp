@@ -17,7 +17,6 @@ struct spmm_problem {
   std::uint64_t y_stride_bytes = 0;
   std::uint32_t x_word_bytes = 1;  ///< widest power of two up to 16 that divides X's address, stride and row
   std::uint32_t y_word_bytes = 1;
-  reduction_order order = reduction_order::deterministic;
 
   /// The type of products and sums.
   value_type sum() const noexcept { return x == value_type::f64 ? value_type::f64 : value_type::f32; }

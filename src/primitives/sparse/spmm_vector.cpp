@@ -11,7 +11,6 @@ using product_choice = plan::choice<spmv_variant>;
 spmv_problem product_of(const spmm_problem& p) {
   spmv_problem product = p.matrix;
   product.call = csr_call::spmm;
-  product.order = p.order;
   return product;
 }
 
