@@ -34,7 +34,7 @@ foreach(sweep IN ITEMS
     "--set;list;--sizes;1,2,4097,70001;--patterns;permutation,strided:1001;--list-layouts;u32,i64,u32+many,u32+u32+packed,i32+u64+xor,u64+f32+max+exclusive,u32+i32+mul,u32+f64+min+many"
     "--set;hash;--sizes;1,4097;--tables;1,5003;--patterns;permutation,zipf;--repeats;1,16,zipf;--hits;50;--loads;80,99"
     "--set;hash;--sizes;5,3001;--tables;5003;--patterns;uniform;--repeats;1,zipf;--hits;0,100;--hash-keys;4;--primitives;build_hash_index,hash_search,hash_count,hash_contains,hash_find"
-    "--set;spmv;--sizes;1,4097,30011;--matrices;banded:x16,banded:s3000,grid:x7,grid:x9,uniform:xzipf,zipf:c900:x3;--matrix-layouts;r4/u32+f32,r8/u64+f64,r4/i32+u64+f32+f64_sums+row_ends,r8/u32+f64+transposed"
+    "--set;spmv;--sizes;1,4097,30011;--matrices;banded:x16,banded:s3000,grid:x7,grid:x9,uniform:xzipf,zipf:c900:x3;--matrix-layouts;r4/u32+f32,r8/u64+f64,r4/i32+u64+f32+f64_sums+row_ends,r8/u32+f64+transposed,r4/u32+f32+transposed+unordered"
     "--set;systems;--sizes;1,2,33,4097,30011;--systems;grid:x5:i16/r4/u32+f32,grid:x7:i20/r8/u32+u64+f64+jacobi,grid:x9:i16/r4/i32+f32+f64_sums+row_ends,grid:x27:i30/r8/u64+f64,grid:x7:i9/r4/u32+u64+f32+jacobi"
     "--set;edges;--sizes;1,4097,30011;--patterns;identity,permutation,uniform,zipf,same;--edge-layouts;r4/u32+f32,r12/i32+f32+inverse_square,r40/u64+f64+weights+pairs,r56/i64+f64,r32/u32+f32+inverse_square+weights+unordered"
     "--set;sort;--sizes;4097;--keys;uniform,equal,two,sorted,reverse,zipf,few,nested;--bit-ranges;all,5:29"

@@ -111,8 +111,17 @@ const problem_field columns{
     [](problem_spec& p, option_texts texts) { p.part<sparse_part>().columns = number_of("--columns", texts, 0); }};
 const problem_field transposed{"--transposed", "Multiply by the transposed matrix", "",
                                [](problem_spec& p, option_texts) { p.part<sparse_part>().is_transposed = true; }};
+const problem_field order{"--order", "What may decide the order in which terms of a transposed product are added",
+                          "deterministic|unordered", [](problem_spec& p, option_texts texts) {
+                            p.part<sparse_part>().is_unordered =
+                                parse_reduction_order(texts.front()) == reduction_order::unordered;
+                          }};
 
 }  // namespace sparse_fields
+
+reduction_order order_of(const problem_spec& problem) {
+  return problem.part<sparse_part>().is_unordered ? reduction_order::unordered : reduction_order::deterministic;
+}
 
 namespace {
 
@@ -123,14 +132,16 @@ constexpr field_use taken[] = {required(sparse_fields::entries),
                                optional(sparse_fields::offset_type, sparse_fields::usual_offset_type),
                                optional(sparse_fields::value_type, fields::value_width),
                                optional(sparse_fields::transposed),
+                               optional(sparse_fields::order),
                                optional(sparse_fields::sums),
                                optional(sparse_fields::row_ends),
                                optional(fields::pattern)};
 
 row_parts write(const problem_spec& problem) {
-  return {text_of_pattern(problem), text_of_types(problem) +
-                                        (problem.part<sparse_part>().is_transposed ? "+transposed" : "") +
-                                        text_of_layout(problem)};
+  const sparse_part& matrix = problem.part<sparse_part>();
+  return {text_of_pattern(problem),
+          fmt::format("{}{}{}{}", text_of_types(problem), matrix.is_transposed ? "+transposed" : "",
+                      matrix.is_unordered ? "+unordered" : "", text_of_layout(problem))};
 }
 
 std::uint64_t parse_entries_of_a_row(std::string_view text) {
@@ -224,17 +235,18 @@ namespace {
 
 void read(const name_part& pattern, const name_part& type, problem_spec& p) {
   read_pattern(pattern, p);
-  read_type(type, p, {{"transposed", &sparse_part::is_transposed}},
-            "part of a product's type: transposed, f64_sums, row_ends");
+  read_type(type, p, {{"transposed", &sparse_part::is_transposed}, {"unordered", &sparse_part::is_unordered}},
+            "part of a product's type: transposed, unordered, f64_sums, row_ends");
 }
 
 std::string text_of_product(const problem_spec& problem) {
   const sparse_part& matrix = problem.part<sparse_part>();
-  return fmt::format("{} entries in {} rows and {} columns{}, columns {}, {} {}, values {}{}, pattern {}",
+  return fmt::format("{} entries in {} rows and {} columns{}{}, columns {}, {} {}, values {}{}, pattern {}",
                      problem.count, rows_of_matrix(problem), columns_of_matrix(problem),
-                     matrix.is_transposed ? ", transposed" : "", name(problem.index),
-                     matrix.has_row_ends ? "row begins and ends" : "row offsets", name(matrix.offset),
-                     name(problem.value), matrix.sums == spmv_sums::f64 ? " with sums f64" : "", name(problem.access));
+                     matrix.is_transposed ? ", transposed" : "", matrix.is_unordered ? ", in any order" : "",
+                     name(problem.index), matrix.has_row_ends ? "row begins and ends" : "row offsets",
+                     name(matrix.offset), name(problem.value), matrix.sums == spmv_sums::f64 ? " with sums f64" : "",
+                     name(problem.access));
 }
 
 std::vector<fact> facts(const problem_spec& problem) {
@@ -246,6 +258,7 @@ std::vector<fact> facts(const problem_spec& problem) {
           {"offset_type", std::string(name(matrix.offset))},
           {"value_type", std::string(name(problem.value))},
           {"product", std::string(matrix.is_transposed ? "transposed" : "plain")},
+          {"order", std::string(text_of(order_of(problem), reduction_orders))},
           {"sums", std::string(text_of(matrix.sums, sums_words))},
           {"layout", std::string(matrix.has_row_ends ? "row_ends" : "row_offsets")},
           {"pattern", name(problem.access)}};
@@ -271,8 +284,9 @@ namespace {
 row_labels labels(const problem_spec& problem) {
   const sparse_part& matrix = problem.part<sparse_part>();
   const std::string product = fmt::format(
-      "{}, {}{}{}{}", label_of_matrix(problem), text_of_types(problem), matrix.is_transposed ? ", transposed" : "",
-      matrix.sums == spmv_sums::f64 ? ", sums f64" : "", matrix.has_row_ends ? ", rows with ends of their own" : "");
+      "{}, {}{}{}{}{}", label_of_matrix(problem), text_of_types(problem), matrix.is_transposed ? ", transposed" : "",
+      matrix.is_unordered ? ", in any order" : "", matrix.sums == spmv_sums::f64 ? ", sums f64" : "",
+      matrix.has_row_ends ? ", rows with ends of their own" : "");
   return {fmt::format("multiply by a matrix of {} entries, {}", count_text(problem.count), product), {{product}}};
 }
 
@@ -280,9 +294,12 @@ explanation explain(const context& ctx, const problem_spec& problem, std::string
   require_rows(problem);
   const sparse_part& matrix = problem.part<sparse_part>();
   const jobs::product_views v = jobs::views_of_product(problem, {});
-  return explain_spmv(
-      ctx, v.a, v.x, v.y,
-      {.transposed = matrix.is_transposed, .sums = matrix.sums, .pattern = problem.access, .variant = variant});
+  return explain_spmv(ctx, v.a, v.x, v.y,
+                      {.transposed = matrix.is_transposed,
+                       .sums = matrix.sums,
+                       .order = order_of(problem),
+                       .pattern = problem.access,
+                       .variant = variant});
 }
 
 }  // namespace
@@ -300,6 +317,7 @@ spmv_problem product_of(const problem_spec& problem, backend_kind backend) {
   product.has_row_ends = matrix.has_row_ends;
   product.transposed = matrix.is_transposed;
   product.sums = problem.value == value_type::f64 ? spmv_sums::as_values : matrix.sums;
+  product.order = order_of(problem);
   product.pattern = problem.access;
   return product;
 }
@@ -522,7 +540,11 @@ void run(const context& ctx, const problem_spec& p, const array_set& arrays, con
   const sparse_part& matrix = p.part<sparse_part>();
   const product_views v = views_of_product(p, arrays);
   spmv(ctx, v.a, v.x, v.y,
-       {.transposed = matrix.is_transposed, .sums = matrix.sums, .pattern = p.access, .variant = settings.variant});
+       {.transposed = matrix.is_transposed,
+        .sums = matrix.sums,
+        .order = primitives::order_of(p),
+        .pattern = p.access,
+        .variant = settings.variant});
 }
 
 prepared_run prepare(const context& ctx, const problem_spec& p, const array_set& arrays, std::uint64_t expected_runs) {
@@ -598,7 +620,8 @@ constexpr const entry* entries_of_family[] = {&spmv_entry, &spmm_entry, &conjuga
 // Rows: every pattern of nonzeros by every layout, and systems.
 struct sparse_lists {
   std::vector<std::string> matrices{"banded:x16", "grid:x7", "uniform:x16", "uniform:xzipf", "zipf:x16"};
-  std::vector<std::string> layouts{"r4/u32+f32", "r8/u32+f64", "r8/u32+f64+transposed"};
+  std::vector<std::string> layouts{"r4/u32+f32", "r8/u32+f64", "r8/u32+f64+transposed",
+                                   "r4/u32+f32+transposed+unordered", "r8/u32+f64+transposed+unordered"};
   std::vector<std::string> systems{"grid:x7:i16/r8/u32+f64", "grid:x27:i16/r8/u32+u64+f64+jacobi"};
 };
 

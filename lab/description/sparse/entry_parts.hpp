@@ -19,6 +19,7 @@ extern const problem_field sums;
 extern const problem_field row_ends;
 extern const problem_field columns;
 extern const problem_field transposed;
+extern const problem_field order;  ///< of a transposed product's sums
 
 void usual_rows(problem_spec& problem);
 void usual_column_type(problem_spec& problem);
@@ -45,6 +46,8 @@ access_pattern hint_of_matrix(const problem_spec& problem);
 /// Refuses entries of a row that no grid has.
 void require_grid(const name_part& pattern, const problem_spec& problem);
 
+/// The order in which terms of a transposed product are added.
+reduction_order order_of(const problem_spec& problem);
 spmv_problem product_of(const problem_spec& problem, backend_kind backend);
 
 }  // namespace sheaf::primitives

@@ -17,7 +17,7 @@ struct sparse_part {
   std::optional<std::uint64_t> columns = {};  ///< as many as rows unless given
   index_type offset = index_type::u32;        ///< type of the row offsets
   bool is_transposed = false;
-  bool is_unordered = false;  ///< terms of a transposed product with a dense matrix are added in any order
+  bool is_unordered = false;  ///< terms of a transposed product are added in any order
   spmv_sums sums = spmv_sums::as_values;
   bool has_row_ends = false;     ///< rows have ends of their own
   std::uint64_t iterations = 1;  ///< of conjugate_gradient by such a matrix

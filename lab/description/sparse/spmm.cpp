@@ -36,12 +36,6 @@ const problem_field dense_type_field{"--value-type", "Type of both matrices' val
                                        p.value = value_of(texts.front(), float_types, "a type of a matrix's values");
                                      }};
 
-const problem_field dense_order_field{
-    "--order", "What may decide the order in which terms of a transposed product are added", "deterministic|unordered",
-    [](problem_spec& p, option_texts texts) {
-      p.part<sparse_part>().is_unordered = parse_reduction_order(texts.front()) == reduction_order::unordered;
-    }};
-
 constexpr field_use taken_by_spmm[] = {required(sparse_fields::entries),
                                        required(dense_row_field),
                                        optional(sparse_fields::rows, sparse_fields::usual_rows),
@@ -50,7 +44,7 @@ constexpr field_use taken_by_spmm[] = {required(sparse_fields::entries),
                                        optional(sparse_fields::offset_type, sparse_fields::usual_offset_type),
                                        optional(dense_type_field),
                                        optional(sparse_fields::transposed),
-                                       optional(dense_order_field),
+                                       optional(sparse_fields::order),
                                        optional(sparse_fields::row_ends),
                                        optional(fields::pattern)};
 
@@ -58,10 +52,6 @@ row_parts write_dense(const problem_spec& p) {
   const sparse_part& matrix = p.part<sparse_part>();
   return {text_of_pattern(p), fmt::format("{}{}{}{}", text_of_types(p), matrix.is_transposed ? "+transposed" : "",
                                           matrix.is_unordered ? "+unordered" : "", text_of_layout(p))};
-}
-
-reduction_order order_of(const problem_spec& p) {
-  return p.part<sparse_part>().is_unordered ? reduction_order::unordered : reduction_order::deterministic;
 }
 
 void read_dense(const name_part& pattern, const name_part& type, problem_spec& p) {
@@ -124,7 +114,6 @@ spmm_problem dense_product_of(const problem_spec& p, backend_kind backend) {
   spmm_problem product;
   product.matrix = product_of(matrix_of(p), backend);
   product.x = product.y = p.value;
-  product.matrix.order = order_of(p);
   product.values_per_row = width_of_x(p);
   product.x_stride_bytes = product.y_stride_bytes = p.record_bytes;
   product.x_word_bytes = product.y_word_bytes = widest_word(p.record_bytes);

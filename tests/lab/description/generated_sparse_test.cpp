@@ -39,7 +39,8 @@ std::vector<std::string> names_of_products() {
       names.push_back(fmt::format("spmv/{}/{}", matrix, type));
     }
     for (const char* type : {"r4/u32+f32+transposed", "r4/u64+f32+transposed+f64_sums", "r8/i32+f64+transposed",
-                             "r8/u32+i64+f64+transposed+row_ends"}) {
+                             "r8/u32+i64+f64+transposed+row_ends", "r8/u32+f64+transposed+unordered",
+                             "r4/i64+u32+f32+transposed+unordered+row_ends"}) {
       names.push_back(fmt::format("spmv/{}/{}", matrix, type));
     }
   }

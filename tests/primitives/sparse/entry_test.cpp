@@ -43,7 +43,9 @@ TEST(SpmvName, SaysWhatTheMatrixIs) {
   EXPECT_EQ(usual.part<sparse_part>().offset, index_type::u32);
   EXPECT_EQ(usual.part<sparse_part>().sums, spmv_sums::as_values);
   EXPECT_FALSE(usual.part<sparse_part>().is_transposed || usual.part<sparse_part>().has_row_ends);
-  const problem_spec most = parse_problem("spmv/zipf:s70:c900/r4/i32+u64+f32+transposed+f64_sums+row_ends/n=1000");
+  EXPECT_FALSE(usual.part<sparse_part>().is_unordered);
+  const problem_spec most =
+      parse_problem("spmv/zipf:s70:c900/r4/i32+u64+f32+transposed+unordered+f64_sums+row_ends/n=1000");
   EXPECT_EQ(most.part<sparse_part>().nonzeros, nonzero_pattern::zipf);
   EXPECT_EQ(rows_of_matrix(most), 70U);
   EXPECT_EQ(columns_of_matrix(most), 900U);
@@ -51,6 +53,7 @@ TEST(SpmvName, SaysWhatTheMatrixIs) {
   EXPECT_EQ(most.part<sparse_part>().offset, index_type::u64);
   EXPECT_EQ(most.part<sparse_part>().sums, spmv_sums::f64);
   EXPECT_TRUE(most.part<sparse_part>().is_transposed && most.part<sparse_part>().has_row_ends);
+  EXPECT_TRUE(most.part<sparse_part>().is_unordered);
   const problem_spec uneven = parse_problem("spmv/uniform:c5:xzipf/r8/u64+f64/n=20");
   EXPECT_EQ(uneven.part<sparse_part>().entries_of_a_row, primitives::power_law_repeats);
   EXPECT_EQ(rows_of_matrix(uneven), 8U);
@@ -63,7 +66,8 @@ TEST(SpmvName, IsWrittenAsItIsRead) {
        {"spmv/banded:x16/r4/u32+f32/n=0", "spmv/uniform:s0/r4/u32+f32/n=0", "spmv/uniform:s7:c0/r4/u32+f32/n=0",
         "spmv/grid:x5/r8/i64+f64/n=1", "spmv/grid:x9/r8/i64+f64/n=81", "spmv/grid:x27/r8/u32+i64+f64/n=27",
         "spmv/zipf:xzipf/r8/u32+f64+transposed/n=18446744073709551615", "spmv/banded:c9:x4/r4/u32+f32+f64_sums/n=80",
-        "spmv/banded:s18446744073709551615/r4/u32+f32+row_ends/n=3"}) {
+        "spmv/banded:s18446744073709551615/r4/u32+f32+row_ends/n=3", "spmv/grid:x7/r8/u32+f64+transposed+unordered/n=7",
+        "spmv/banded:x4/r4/i32+f32+transposed+unordered+row_ends/n=9"}) {
     EXPECT_EQ(primitives::name(parse_problem(name)), name);
   }
 }
@@ -100,7 +104,9 @@ TEST(SpmvName, ThatIsWrongIsRefusedWithTheTextAndThePlace) {
   refused("banded:x4/r8/u32+f32/n=9", "'f32' is not a type of 8 bytes");
   refused("banded:x4/r8/u32+f64+f64_sums/n=9", "'f64_sums' is not allowed: it needs values of f32");
   refused("banded:x4/r4/u32+f32+sorted/n=9",
-          "'sorted' is not part of a product's type: transposed, f64_sums, row_ends");
+          "'sorted' is not part of a product's type: transposed, unordered, f64_sums, row_ends");
+  refused("banded:x4/r4/u32+f32+unordered+transposed/n=9",
+          "is written 'spmv/banded:x4/r4/u32+f32+transposed+unordered");
   refused("banded:x4/r4/u32+f32+row_ends+transposed/n=9", "is written 'spmv/banded:x4/r4/u32+f32+transposed+row_ends");
 }
 
@@ -122,6 +128,7 @@ TEST(SpmvEntry, FillsInWhatOptionsLeaveOut) {
                                       {"--value-type", {"f64"}},
                                       {"--sums", {"f64"}},
                                       {"--transposed", {""}},
+                                      {"--order", {"unordered"}},
                                       {"--row-ends", {""}}});
   EXPECT_EQ(rows_of_matrix(given), 0U);
   EXPECT_EQ(columns_of_matrix(given), 4U);
@@ -130,6 +137,8 @@ TEST(SpmvEntry, FillsInWhatOptionsLeaveOut) {
   EXPECT_EQ(given.record_bytes, 8U);
   EXPECT_EQ(given.part<sparse_part>().sums, spmv_sums::f64);
   EXPECT_TRUE(given.part<sparse_part>().is_transposed && given.part<sparse_part>().has_row_ends);
+  EXPECT_TRUE(given.part<sparse_part>().is_unordered);
+  EXPECT_THAT(entry_of(given).text(given), testing::HasSubstr(", transposed, in any order, columns i64"));
 }
 
 TEST(SpmvEntry, RefusesOptionsThatNoProductHas) {
@@ -138,6 +147,9 @@ TEST(SpmvEntry, RefusesOptionsThatNoProductHas) {
   });
   expect_refused("'f32' is not a type of sums: as_values, f64", [] {
     problem({{"--count", {"9"}}, {"--sums", {"f32"}}});
+  });
+  expect_refused("'any' is not an order: deterministic, unordered", [] {
+    problem({{"--count", {"9"}}, {"--order", {"any"}}});
   });
   expect_refused("--rows: 'many' is not a whole number", [] { problem({{"--count", {"9"}}, {"--rows", {"many"}}}); });
   expect_refused("'f64' is not an index type", [] { problem({{"--count", {"9"}}, {"--offset-type", {"f64"}}}); });

@@ -155,7 +155,8 @@ inline row_names rows_of_sparse(std::string_view entry) {
                     "zipf:x8", "grid:x7", "grid:x9"},
                    {"/r4/u32+f32", "/r8/u32+f64", "/r4/i32+u64+f32", "/r8/u64+f64", "/r4/u32+f32+f64_sums",
                     "/r4/u32+f32+row_ends", "/r4/u32+f32+transposed", "/r8/u32+f64+transposed",
-                    "/r4/i64+u32+f32+transposed", "/r8/u64+f64+transposed+row_ends"});
+                    "/r4/i64+u32+f32+transposed", "/r8/u64+f64+transposed+row_ends", "/r4/u32+f32+transposed+unordered",
+                    "/r8/u64+u32+f64+transposed+unordered", "/r8/u32+f64+transposed+unordered+row_ends"});
   }
   if (entry == "spmm") {
     return crossed({"banded:x16", "banded:c900:x4", "uniform:x16", "uniform:xzipf", "uniform:s300:c900", "grid:x7"},
