@@ -278,7 +278,10 @@ void add_spmv(CLI::App& app, raw_options& raw, options& parsed) {
           "matrices to judge by and not to tune to, of up to 8 x 10^7 nonzeros: several unknowns in each node of a "
           "grid, rows of lognormal lengths, hashed features, grids numbered anew, rows of one length")
       ->excludes(large);
-  spmv->add_flag("--transposed", parsed.spmv.transposed, "multiply by the transposed matrices");
+  CLI::Option* const transposed =
+      spmv->add_flag("--transposed", parsed.spmv.transposed, "multiply by the transposed matrices");
+  spmv->add_flag("--unordered", parsed.spmv.unordered, "add in any order, where nothing is prepared")
+      ->needs(transposed);
   add_value_type(*spmv, parsed.spmv.narrow);
   spmv->add_flag("--f64-sums", parsed.spmv.wide_sums, "sums of f64 over values of f32; no peer has them");
   spmv->add_flag("--variants", parsed.spmv.variants, "prepare by every variant, not only by the planner's choice");

@@ -35,6 +35,7 @@ struct spmv_request {
   bool large = false;              ///< matrices that no cache holds
   bool unseen = false;             ///< matrices to judge by and not to tune to; not with large
   bool transposed = false;
+  bool unordered = false;  ///< sums of transposed products
   bool narrow = false;     ///< f32
   bool wide_sums = false;  ///< f64 sums of f32 values
   bool variants = false;   ///< every variant of the preparation, too

@@ -6,7 +6,7 @@ function(run_spmv code words)
   endif()
 endfunction()
 
-foreach(options IN ITEMS "" --transposed "--value-type;f32" "--value-type;f32;--transposed")
+foreach(options IN ITEMS "" --transposed "--value-type;f32" "--value-type;f32;--transposed" "--transposed;--unordered")
   run_spmv(0 "power-law rows.*sheaf.*ok" --quick --seconds 0.01 --threads 2 ${options})
 endforeach()
 if(HAS_EIGEN)
@@ -23,6 +23,7 @@ run_spmv(0 "prepared(, | by )cpu.transposed .* ok" --quick --seconds 0.01 --thre
 run_spmv(0 "f32, sums of f64, .*prepared(, | by )cpu.diagonals .* ok" --quick --seconds 0.01 --threads 2 --variants --value-type f32
   --f64-sums)
 run_spmv(2 "f32" --quick --f64-sums)
+run_spmv(2 "--unordered requires --transposed" --quick --unordered)
 run_spmv(0 "R-MAT, 16 a row, 2.24 rows.*sheaf.*ok" --large --quick --seconds 0.01 --threads 2)
 run_spmv(0 "3 unknowns a node.*sheaf.*ok.*all rows of 2000.*prepared.* ok" --unseen --quick --seconds 0.01 --threads 2)
 run_spmv(2 " excludes " --large --unseen --quick)

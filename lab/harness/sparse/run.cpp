@@ -141,7 +141,8 @@ bool run_matrix(const context& ctx, const spmv_request& request, const std::stri
                 const io::csr_matrix<Value>& matrix) {
   placed_spmv<Value> of(ctx, matrix, request.transposed);
   const spmv_options options{.transposed = request.transposed,
-                             .sums = request.wide_sums ? spmv_sums::f64 : spmv_sums::as_values};
+                             .sums = request.wide_sums ? spmv_sums::f64 : spmv_sums::as_values,
+                             .order = request.unordered ? reduction_order::unordered : reduction_order::deterministic};
   std::vector<sparse_contender> all;
   add_ours(ctx, of, options, all);
   const std::deque<prepared_spmv> all_prepared = prepared_products(ctx, of.a(), request, options);
@@ -192,9 +193,9 @@ bool run_typed(const context& ctx, const spmv_request& request) {
 }  // namespace
 
 bool run_spmv(const context& ctx, const spmv_request& request) {
-  fmt::print("sparse matrix-vector products, {}{}{}, {}\n", request.narrow ? "f32" : "f64",
+  fmt::print("sparse matrix-vector products, {}{}{}{}, {}\n", request.narrow ? "f32" : "f64",
              request.wide_sums ? ", sums of f64" : "", request.transposed ? ", transposed" : "",
-             platform_of(ctx).machine);
+             request.unordered ? ", in any order" : "", platform_of(ctx).machine);
   return request.narrow ? run_typed<float>(ctx, request) : run_typed<double>(ctx, request);
 }
 
