@@ -23,6 +23,8 @@ CALLS = {
     "list_scan": ["--count", "1000"],
     "scatter_reduce_rows": ["--count", "1000", "--table", "1000", "--record-bytes", "4", "--value-type", "f32"],
     "spmv": ["--count", "1000", "--rows", "100", "--value-type", "f32"],
+    "spmv --transposed": ["--count", "1000", "--rows", "100", "--value-type", "f32"],
+    "spmv --transposed --order unordered": ["--count", "1000", "--rows", "100", "--value-type", "f32"],
     "spmm": ["--count", "1000", "--rows", "100", "--record-bytes", "64", "--value-type", "f32"],
     "spmm --transposed": ["--count", "1000", "--rows", "100", "--record-bytes", "64", "--value-type", "f32"],
     "edge_sum": ["--count", "1000"],

@@ -91,8 +91,14 @@ def spmv(case):
         trial.operands.append(write_vector(case, "x", values, file_code))
         x = as_read(case, trial, trial.operands[1], values, narrow)
     alpha, beta, before = draw_scaling(case, trial, narrow, lambda: draw_vector_before(case, y_count))
+    call = "spmv"
     if transposed:
         trial.options["--transposed"] = None
+        call += " --transposed"
+    if case.chance(0.3):
+        trial.options["--order"] = order = case.pick(["deterministic", "unordered"])
+        if transposed and order == "unordered":
+            call += " --order unordered"
     draw_value_type(case, trial, narrow)
     if case.chance(0.3):
         trial.options["--runs"] = case.pick([1, 2, 20])
@@ -108,7 +114,7 @@ def spmv(case):
     trial.report = lambda d: None if (d["rows"], d["columns"]) == (matrix.rows, matrix.columns) else \
         f"{d['rows']} x {d['columns']}, not {matrix.rows} x {matrix.columns}"
     if "--runs" not in trial.options and backend != "reference":
-        case.force_variant(trial, "spmv")
+        case.force_variant(trial, call)
     return trial
 
 

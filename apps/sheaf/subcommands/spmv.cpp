@@ -19,7 +19,8 @@ constexpr const char* spmv_footer =
     "place are added, and zeros of arrays are dropped. X is an .npy or .npz array of f4 or f8, or a MatrixMarket\n"
     "file of one column or one row. It has one number for each column (with --transposed: row); without it, all are\n"
     "1. --y is read in the same way, but only with --beta. The result has the --value-type. With f32, finite numbers\n"
-    "that are larger than f32 can hold are refused. Without --variant, --runs prepares the matrix for them.\n\n"
+    "that are larger than f32 can hold are refused. Without --variant, --runs prepares the matrix for them, and the\n"
+    "result has the same bits in every run, whatever --order allows.\n\n"
     "Example: row sums of a matrix\n"
     "  printf '%%%%MatrixMarket matrix coordinate real general\\n2 3 3\\n1 1 1.5\\n1 3 2\\n2 2 -1\\n' > a.mtx\n"
     "  sheaf spmv a.mtx -o sums.npy --verify\n"
@@ -37,6 +38,7 @@ struct spmv_command {
   double alpha = 1;
   double beta = 0;
   bool transposed = false;
+  reduction_order order = reduction_order::deterministic;
   bool narrow = false;
 
   /// Whether the matrix is prepared for runs: unless the caller names the variant of the products.
@@ -108,6 +110,7 @@ nlohmann::json json_of(const spmv_command& command, const context& ctx, const cs
                  {"row_nonzeros", {{"least", facts.least}, {"mean", facts.mean}, {"most", facts.most}}},
                  {"bandwidth", facts.bandwidth},
                  {"transposed", command.transposed},
+                 {"order", primitives::text_of(command.order, primitives::reduction_orders)},
                  {"value_type", command.narrow ? "f32" : "f64"},
                  {"variant", timing.variant},
                  {"variants", std::move(variants)},
@@ -231,6 +234,7 @@ primitives::problem_spec problem_of(const spmv_command& command, const csr_view&
   matrix.columns = a.columns;
   matrix.offset = a.row_begins.type;
   matrix.is_transposed = command.transposed;
+  matrix.is_unordered = command.order == reduction_order::unordered;
   return problem;
 }
 
@@ -239,6 +243,7 @@ planned_call plan_of(const spmv_command& command, const context& ctx, const csr_
   const spmv_options options{.alpha = command.alpha,
                              .beta = command.beta,
                              .transposed = command.transposed,
+                             .order = command.order,
                              .variant = command.common.variant()};
   const std::uint64_t x_count = command.transposed ? a.rows : a.columns;
   const std::uint64_t y_count = command.transposed ? a.columns : a.rows;
@@ -376,6 +381,7 @@ void run_typed(const spmv_command& command) {
   const spmv_options options{.alpha = command.alpha,
                              .beta = command.beta,
                              .transposed = command.transposed,
+                             .order = command.order,
                              .variant = command.common.variant()};
   spmv_plans plans{plan_of(command, ctx, a.view).plan, {}};
   command.common.require_scratch(plans.product);
@@ -409,6 +415,12 @@ void add_spmv(CLI::App& app) {
   add_input(*subcommand, "X", command->x, "The vector: .npy or .npz of f4 or f8, or .mtx; ones unless given");
   add_output(*subcommand, command->output)->required();
   subcommand->add_flag("--transposed", command->transposed, "Multiply by the transposed matrix");
+  subcommand
+      ->add_option_function<std::string>(
+          "--order", [command](const std::string& text) { command->order = primitives::parse_reduction_order(text); },
+          "What the last bits of a transposed product may depend on")
+      ->check(CLI::IsMember({"deterministic", "unordered"}))
+      ->default_str("deterministic");
   add_real(*subcommand, "--alpha", command->alpha, "What the product is multiplied by");
   add_real(*subcommand, "--beta", command->beta, "What --y is multiplied by before it is added");
   subcommand->add_option("--y", command->y, "What is added: .npy or .npz of f4 or f8, or .mtx")->type_name("FILE");

@@ -52,6 +52,10 @@ TEST_F(CliSpmv, MultipliesByOnesOrAVector) {
     expect_result("t.npy", {10.5, -9, 14});
     expect_success("spmv a.mtx y.npy -o t.npy --transposed --runs 20" + rest);
     expect_result("t.npy", {10.5, -9, 14});
+    for (const std::string order : {"deterministic", "unordered --runs 20", "unordered"}) {
+      expect_success("spmv a.mtx y.npy -o t.npy --transposed --order " + order + rest);
+      expect_result("t.npy", {10.5, -9, 14});
+    }
     expect_success("spmv a.mtx x.npy -o s.npy --alpha 2 --beta -1 --y y.npy --runs 2" + rest);
     expect_result("s.npy", {396, -29});
     expect_success("spmv a.mtx x.npy -o f.npy --value-type f32" + rest);
@@ -98,6 +102,8 @@ TEST_F(CliSpmv, SaysWhatTheMatrixIsAndWhatWasTaken) {
   EXPECT_EQ(report["row_nonzeros"]["least"], 1);
   EXPECT_EQ(report["row_nonzeros"]["most"], 2);
   EXPECT_EQ(report["bandwidth"], 2);
+  EXPECT_EQ(report["transposed"], false);
+  EXPECT_EQ(report["order"], "deterministic");
   EXPECT_EQ(report["variant"], "cpu.rows");
   EXPECT_EQ(report["runs"], 5);
   EXPECT_EQ(report["verified"], false);
