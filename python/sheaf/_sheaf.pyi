@@ -853,8 +853,21 @@ class csr:
         array
         """
 
-    def rmatvec(self, x: object, *, out: object | None = None, alpha: float = 1.0, beta: float = 0.0, sums: object = 'as_values', pattern: object | None = None, check: object = 'deferred', ctx: context | None = None, variant: str = '') -> Any:
-        """``alpha A^T x + beta out``; parameters are those of `matvec`."""
+    def rmatvec(self, x: object, *, out: object | None = None, alpha: float = 1.0, beta: float = 0.0, sums: object = 'as_values', order: object = 'deterministic', pattern: object | None = None, check: object = 'deferred', ctx: context | None = None, variant: str = '') -> Any:
+        """
+        ``alpha A^T x + beta out``.
+
+        Parameters
+        ----------
+        order : {'deterministic', 'any'}
+            Whether the product has the same bits in every run; those of `matvec` always have.
+        x, out, alpha, beta, sums, pattern, check, ctx, variant
+            As for `matvec`.
+
+        Returns
+        -------
+        array
+        """
 
     def __matmul__(self, arg: object, /) -> Any: ...
 

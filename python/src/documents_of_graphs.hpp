@@ -100,7 +100,19 @@ Returns
 array
 )";
 
-inline constexpr char rmatvec[] = R"(``alpha A^T x + beta out``; parameters are those of `matvec`.)";
+inline constexpr char rmatvec[] = R"(``alpha A^T x + beta out``.
+
+Parameters
+----------
+order : {'deterministic', 'any'}
+    Whether the product has the same bits in every run; those of `matvec` always have.
+x, out, alpha, beta, sums, pattern, check, ctx, variant
+    As for `matvec`.
+
+Returns
+-------
+array
+)";
 
 inline constexpr char prepare_csr[] = R"(Inspect the matrix once, for many products.
 

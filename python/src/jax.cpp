@@ -156,15 +156,17 @@ struct spmv_call {
         .template Arg<buffer_in>()
         .template Arg<buffer_in>()
         .template Ret<ffi::AnyBuffer>()
-        .template Attr<bool>("transposed");
+        .template Attr<bool>("transposed")
+        .template Attr<bool>("any_order");
   }
 
   static ffi::Error call(place_of_call place, buffer_in data, buffer_in indices, buffer_in indptr, buffer_in x,
-                         buffer_out y, bool transposed) {
+                         buffer_out y, bool transposed, bool any_order) {
     return run(place, data.size_bytes() + x.size_bytes() + y->size_bytes(), [&](const context& ctx) {
       const std::uint64_t columns = transposed ? y->element_count() : x.element_count();
       spmv_options options;
       options.transposed = transposed;
+      options.order = order_of(any_order);
       spmv(ctx, matrix_of(data, indices, indptr, columns), values_of(x), values_of(y), options);
     });
   }
@@ -175,7 +177,7 @@ struct spmm_call {
 
   template <class Place>
   static auto bind() {
-    return spmv_call::bind<Place>().template Attr<bool>("any_order");
+    return spmv_call::bind<Place>();
   }
 
   static ffi::Error call(place_of_call place, buffer_in data, buffer_in indices, buffer_in indptr, buffer_in x,

@@ -111,8 +111,8 @@ spmv_sums sums_of(const call& c, nb::handle sums) {
 }
 
 nb::object multiply(const char* name, const matrix& a, bool transposed, nb::handle x_object, nb::handle out,
-                    double alpha, double beta, nb::handle sums, nb::handle pattern, nb::handle check, nb::handle ctx,
-                    std::string_view variant) {
+                    double alpha, double beta, nb::handle sums, nb::handle order, nb::handle pattern, nb::handle check,
+                    nb::handle ctx, std::string_view variant) {
   call c(name, {check, ctx});
   a.require_wide(c);
   const array from = c.in(x_object, "x");
@@ -122,8 +122,13 @@ nb::object multiply(const char* name, const matrix& a, bool transposed, nb::hand
   nb::object result;
   const array to = c.out_or_new(out, "out", from, count, &a.data.type, result);
   const values y = to.as_values_output();
-  const spmv_options options{
-      alpha, beta, transposed, sums_of(c, sums), reduction_order::deterministic, pattern_of(pattern, c.name), variant};
+  const spmv_options options{alpha,
+                             beta,
+                             transposed,
+                             sums_of(c, sums),
+                             static_cast<reduction_order>(choice_of(order, {"deterministic", "any"}, c.name, "order")),
+                             pattern_of(pattern, c.name),
+                             variant};
   c.run(
       a.view.values.count * 16, [&](const context& where) { spmv(where, a.view, x, y, options); },
       [&](const context& where) { return explain_spmv(where, a.view, x, y, options); });
@@ -132,17 +137,18 @@ nb::object multiply(const char* name, const matrix& a, bool transposed, nb::hand
 
 nb::object matvec(const matrix& a, nb::handle x, nb::handle out, double alpha, double beta, nb::handle sums,
                   nb::handle pattern, nb::handle check, nb::handle ctx, std::string_view variant) {
-  return multiply("matvec", a, false, x, out, alpha, beta, sums, pattern, check, ctx, variant);
+  return multiply("matvec", a, false, x, out, alpha, beta, sums, nb::str("deterministic"), pattern, check, ctx,
+                  variant);
 }
 nb::object rmatvec(const matrix& a, nb::handle x, nb::handle out, double alpha, double beta, nb::handle sums,
-                   nb::handle pattern, nb::handle check, nb::handle ctx, std::string_view variant) {
-  return multiply("rmatvec", a, true, x, out, alpha, beta, sums, pattern, check, ctx, variant);
+                   nb::handle order, nb::handle pattern, nb::handle check, nb::handle ctx, std::string_view variant) {
+  return multiply("rmatvec", a, true, x, out, alpha, beta, sums, order, pattern, check, ctx, variant);
 }
 
 nb::object times(nb::handle a, nb::handle x) {
   if (nb::cast<int>(nb::getattr(x, "ndim", nb::int_(1))) != 1) return times_rows(a, x);
-  const nb::str word("as_values"), deferred("deferred");
-  return multiply("matvec", *nb::inst_ptr<matrix>(a), false, x, nb::none(), 1, 0, word, nb::none(), deferred,
+  const nb::str word("as_values"), order("deterministic"), deferred("deferred");
+  return multiply("matvec", *nb::inst_ptr<matrix>(a), false, x, nb::none(), 1, 0, word, order, nb::none(), deferred,
                   nb::none(), "");
 }
 
@@ -212,8 +218,8 @@ void bind_sparse(nb::module_& m) {
           arg("A"), arg("shape") = nb::none())
       .def("matvec", matvec, arg("x"), nb::kw_only(), no_out, alpha, beta, as_values, no_pattern, deferred, no_context,
            no_variant, documents::matvec)
-      .def("rmatvec", rmatvec, arg("x"), nb::kw_only(), no_out, alpha, beta, as_values, no_pattern, deferred,
-           no_context, no_variant, documents::rmatvec)
+      .def("rmatvec", rmatvec, arg("x"), nb::kw_only(), no_out, alpha, beta, as_values, arg("order") = "deterministic",
+           no_pattern, deferred, no_context, no_variant, documents::rmatvec)
       .def("__matmul__", times)
       .def("prepare", prepare, arg("runs"), nb::kw_only(), arg("transposed") = false, as_values, no_pattern, no_context,
            no_variant, documents::prepare_csr)

@@ -272,6 +272,8 @@ def test_csr_multiplies_as_scipy_does(rng, dtype):
     near = {"rtol": 1e-5 if dtype == "f4" else 1e-12, "atol": 1e-6}
     np.testing.assert_allclose(m @ x, a @ x, **near)
     np.testing.assert_allclose(m.rmatvec(y), a.T @ y, **near)
+    np.testing.assert_allclose(m.rmatvec(y, order="any"), a.T @ y, **near)
+    np.testing.assert_allclose(m.rmatvec(y, out=x.copy(), alpha=2, beta=3, order="any"), 2 * (a.T @ y) + 3 * x, **near)
     np.testing.assert_allclose(m.matvec(x, out=y.copy(), alpha=2, beta=3), 2 * (a @ x) + 3 * y, **near)
     np.testing.assert_allclose(m.prepare(20) @ x, a @ x, **near)
     np.testing.assert_allclose(m.prepare(20, transposed=True).matvec(y), a.T @ y, **near)

@@ -211,6 +211,8 @@ def test_products(rng, dtype, transposed):
     if dtype in FLOATS[2:]:
         call = lambda A, x: sj.spmv(A, x, shape=(6, 5), transposed=transposed)  # noqa: E731
         close(both(call, A, x[:, 0]), wide.astype(dtype) @ x[:, 0])
+        any_order = sj.spmv(A, x[:, 0], shape=(6, 5), transposed=transposed, order="any")
+        close(any_order, wide.astype(dtype) @ x[:, 0])
     else:
         data32 = A[0].astype("float32"), *A[1:]
         close(sj.spmm(data32, x, shape=(6, 5), transposed=transposed), (wide @ x.astype("float64")).astype(dtype))

@@ -381,6 +381,7 @@ def test_what_is_refused():
     bad("counts has 2 dimensions", reduce, v, i, o, counts=np.zeros((5, 1), int))
     bad("order is 'never', which is none of 'deterministic', 'any'", reduce, v, i, o, order="never")
     bad("order is 'never', which is none of 'deterministic', 'any'", sheaf.spmm, eye, np.ones((3, 2)), order="never")
+    bad("order is 'never', which is none of 'deterministic', 'any'", sheaf.csr(eye).rmatvec, np.ones(3), order="never")
     bad("rows of 0 values", reduce, np.ones((2, 0)), i, size=5)
     bad("rows of 65537 values", reduce, np.ones((1, 65537), "i1"), i[:1], size=1)
     read_only = np.zeros((5, 3))

@@ -198,6 +198,7 @@ def test_products(dtype):
     if dtype in (torch.float32, F64):
         close(st.spmv(A, x[:, 0].contiguous()), dense @ x[:, 0])
         close(st.spmv(sparse, y[:, 0].contiguous(), transposed=True), dense.T @ y[:, 0])
+        close(st.spmv(sparse, y[:, 0].contiguous(), transposed=True, order="any"), dense.T @ y[:, 0])
     else:
         wide = (A[0].float(), *A[1:])
         close(st.spmm(wide, x), dense.to(F64) @ x.to(F64), dtype)
@@ -211,6 +212,8 @@ def test_matrices_that_are_refused():
         st.spmm(dense.to_sparse_coo(), torch.ones(5, 2, dtype=F64))
     with pytest.raises(ValueError, match="needs shape"):
         st.spmv(A, torch.ones(6, dtype=F64), transposed=True)
+    with pytest.raises(ValueError, match="order is 'deterministic' or 'any', not 'never'"):
+        st.spmv(A, torch.ones(5, dtype=F64), order="never")
     with pytest.raises(ValueError, match="here are 2"):
         st.spmv(A[:2], torch.ones(6, dtype=F64))
     with pytest.raises(ValueError, match="not square"):
@@ -570,8 +573,8 @@ def samples():
     yield "gather_reduce", (table.detach(), index, OFFSETS, None, "count", *none)
     yield "sort", (y, True)
     yield "argsort", (y.detach(), False, torch.int32)
-    yield "spmv", (*A, 6, 5, x[:, 0].contiguous(), False)
-    yield "spmv", (*A, 6, 5, y, True)
+    yield "spmv", (*A, 6, 5, x[:, 0].contiguous(), False, "deterministic")
+    yield "spmv", (*A, 6, 5, y, True, "any")
     yield "spmm", (*A, 6, 5, x, False, "deterministic")
     yield "spmm", (*A, 6, 5, y[:, None], True, "any")
     yield "cg", (*solved, torch.randn(8, requires_grad=True), None, 1e-6, 0.0, None, True, False)
@@ -644,9 +647,11 @@ def test_gradients_are_deterministic_whatever_the_order_of_results():
     x, values = torch.randn(5, 2, requires_grad=True), torch.randn(5, 2, requires_grad=True)
     with Seen() as seen:
         st.spmm(A, x, order="any").sum().backward()
+        st.spmv(A, x[:, 0].contiguous(), order="any").sum().backward()
         st.edge_sum(EDGES, values, order="any").sum().backward()
         st.scatter_reduce(st.gather(x, LISTS["one"] - 1), LISTS["one"], size=ROWS, order="any").sum().backward()
-    orders = {"sheaf.spmm.default": [], "sheaf.edge_sum.default": [], "sheaf.scatter_reduce.default": []}
+    calls = ("spmm", "spmv", "edge_sum", "scatter_reduce")
+    orders = {f"sheaf.{call}.default": [] for call in calls}
     for name, arguments in seen.calls:
         if name in orders:
             orders[name] += [a for a in arguments if a in ("any", "deterministic")]

@@ -421,7 +421,7 @@ def matrix_arrays(A, shape, x, transposed, call):
     return data, indices, indptr, columns
 
 
-def spmv(A, x, *, shape=None, transposed=False):
+def spmv(A, x, *, shape=None, transposed=False, order="deterministic"):
     """Multiply a sparse matrix by a vector.
 
     Parameters
@@ -434,6 +434,8 @@ def spmv(A, x, *, shape=None, transposed=False):
         Needed for transposed products by a tuple.
     transposed : bool
         Whether the product is by the transpose.
+    order : {'deterministic', 'any'}
+        Whether transposed products have the same bits in every run. Gradients always have.
 
     Returns
     -------
@@ -450,8 +452,8 @@ def spmv(A, x, *, shape=None, transposed=False):
 
     Notes
     -----
-    The same bits in every run. Gradients: of `x` the product the other way; of the values ``g[row] * x[column]``. They
-    have gradients themselves. Under vmap over `x` alone, of up to 1,024, it is one product with a dense matrix.
+    Gradients: of `x` the product the other way; of the values ``g[row] * x[column]``. They have gradients themselves.
+    Under vmap over `x` alone, of up to 1,024, it is one product with a dense matrix.
 
     Examples
     --------
@@ -463,10 +465,11 @@ def spmv(A, x, *, shape=None, transposed=False):
     x = number_array(x, "spmv", "x", ("float32", "float64"))
     if x.ndim != 1:
         raise ValueError(f"spmv: x has {x.ndim} dimensions, not 1; spmm multiplies matrices")
+    one_of(order, ("deterministic", "any"), "spmv", "order")
     data, indices, indptr, columns = matrix_arrays(A, shape, x, transposed, "spmv")
     if data.dtype != x.dtype:
         raise TypeError(f"spmv: data has {data.dtype}, and x {x.dtype}")
-    return _gradients.spmv(data, indices, indptr, x, columns, bool(transposed))
+    return _gradients.spmv(data, indices, indptr, x, columns, bool(transposed), order == "any")
 
 
 def spmm(A, x, *, shape=None, transposed=False, order="deterministic"):
@@ -474,12 +477,10 @@ def spmm(A, x, *, shape=None, transposed=False, order="deterministic"):
 
     Parameters
     ----------
-    A, shape, transposed
+    A, shape, transposed, order
         As for `spmv`; of float16 or bfloat16, too, or float32 where `x` has 16 bits.
     x : Array of float16, bfloat16, float32 or float64
         Of two dimensions, with up to 1,024 columns.
-    order : {'deterministic', 'any'}
-        Whether transposed products have the same bits in every run. Gradients always have.
 
     Returns
     -------

@@ -260,18 +260,18 @@ sort = with_gradient(_operators.sort, sort_forward, sort_backward, (1,))
 argsort = jax.jit(argsort_run, static_argnums=(1, 2), inline=True)
 
 
-# spmv(data, indices, indptr, x, columns, transposed) and spmm(..., any_order)
+# spmv and spmm(data, indices, indptr, x, columns, transposed, any_order)
 
 
-def product(differentiable, *order):
+def product(differentiable):
     """A product, whose gradient is for x the product the other way, and for data the dots of the rows of an entry."""
 
     def forward(data, indices, indptr, x, *how):
         return differentiable()(data, indices, indptr, x, *how), (data, indices, indptr, x)
 
-    def backward(columns, transposed, *rest):
-        *_, (data, indices, indptr, x), gradient = rest
-        of_x = differentiable()(data, indices, indptr, gradient, columns, not transposed, *order)
+    def backward(columns, transposed, any_order, kept, gradient):
+        data, indices, indptr, x = kept
+        of_x = differentiable()(data, indices, indptr, gradient, columns, not transposed, False)
         if data.size == 0 or x.size == 0 or gradient.size == 0:
             return jnp.zeros_like(data), None, None, of_x
         segments, inside = segments_of(indptr, indices.shape[0])
@@ -281,5 +281,5 @@ def product(differentiable, *order):
     return forward, backward
 
 
-spmv = with_gradient(_operators.spmv, *product(lambda: spmv), static=(4, 5))
-spmm = with_gradient(_operators.spmm, *product(lambda: spmm, False), static=(4, 5, 6))
+spmv = with_gradient(_operators.spmv, *product(lambda: spmv), static=(4, 5, 6))
+spmm = with_gradient(_operators.spmm, *product(lambda: spmm), static=(4, 5, 6))

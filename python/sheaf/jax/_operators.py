@@ -148,16 +148,17 @@ def rows_of_product(indptr, columns, transposed):
     return columns if transposed else indptr.shape[0] - 1
 
 
-def spmv(data, indices, indptr, x, columns, transposed):
+def spmv(data, indices, indptr, x, columns, transposed, any_order):
     def call(data, indices, indptr, x):
         rows = rows_of_product(indptr, columns, transposed)
-        return run("spmv", of((rows,), x.dtype), data, indices, indptr, x, transposed=np.bool_(transposed))
+        how = {"transposed": np.bool_(transposed), "any_order": np.bool_(any_order)}
+        return run("spmv", of((rows,), x.dtype), data, indices, indptr, x, **how)
 
     def rule(call, batch, are_batched, data, indices, indptr, x):
         """Where x alone is batched, the batch is a dense matrix."""
         if are_batched != (False, False, False, True) or batch > MOST_COLUMNS:
             return None
-        return spmm(data, indices, indptr, x.T, columns, transposed, False).T, True
+        return spmm(data, indices, indptr, x.T, columns, transposed, any_order).T, True
 
     return batched(call, rule, data, indices, indptr, x)
 

@@ -378,7 +378,7 @@ def product_parts(A, x, shape, transposed, name):
     return data, indices, indptr, shape[0], shape[1], x, transposed
 
 
-def spmv(A, x, *, shape=None, transposed=False, out=None):
+def spmv(A, x, *, shape=None, transposed=False, order="deterministic", out=None):
     """Multiply a sparse matrix by a vector.
 
     Parameters
@@ -391,6 +391,8 @@ def spmv(A, x, *, shape=None, transposed=False, out=None):
         Needed for transposed products by a tuple.
     transposed : bool
         Whether the product is by the transpose.
+    order : {'deterministic', 'any'}
+        Whether transposed products have the same bits in every run. Gradients always have.
     out : Tensor, optional
         Without gradients.
 
@@ -405,8 +407,8 @@ def spmv(A, x, *, shape=None, transposed=False, out=None):
 
     Notes
     -----
-    The same bits in every run. Gradients: of `x` the product the other way; of the values ``g[row] * x[column]``. They
-    have gradients themselves. Autocast brings 16 bits to float32.
+    Gradients: of `x` the product the other way; of the values ``g[row] * x[column]``. They have gradients themselves.
+    Autocast brings 16 bits to float32.
 
     Examples
     --------
@@ -415,13 +417,15 @@ def spmv(A, x, *, shape=None, transposed=False, out=None):
     >>> sheaf.torch.spmv(A, torch.tensor([1., 10.]))
     tensor([ 2., 31.])
     """
-    arguments = product_parts(A, x, shape, transposed, "spmv")
+    if order not in ("deterministic", "any"):
+        raise ValueError(f"spmv: order is 'deterministic' or 'any', not {order!r}")
+    arguments = *product_parts(A, x, shape, transposed, "spmv"), order
     if out is None:
         return _operators.spmv(*arguments) if is_plain(arguments[0], x) else calls.spmv(*arguments)
 
     def run(to):
         matrix = _operators.matrix_of(*arguments[:5])
-        (matrix.rmatvec if transposed else matrix.matvec)(bare(x), out=to)
+        matrix.rmatvec(bare(x), out=to, order=order) if transposed else matrix.matvec(bare(x), out=to)
 
     return write_into(out, "spmv", (arguments[0], x), run, lambda: calls.spmv(*arguments))
 
@@ -431,12 +435,10 @@ def spmm(A, x, *, shape=None, transposed=False, order="deterministic", out=None)
 
     Parameters
     ----------
-    A, shape, transposed
+    A, shape, transposed, order
         As for `spmv`; of float16 or bfloat16, too, or float32 where `x` has 16 bits.
     x : Tensor of float16, bfloat16, float32 or float64
         Of two dimensions, with up to 1,024 columns.
-    order : {'deterministic', 'any'}
-        Whether transposed products have the same bits in every run. Gradients always have.
     out : Tensor, optional
         Without gradients.
 

@@ -257,7 +257,7 @@ def sort_backward(ctx, gradient, _):
 
 
 def product_keep(ctx, inputs, output):
-    data, indices, indptr, ctx.rows, ctx.columns, x, ctx.transposed, *ctx.order = inputs
+    data, indices, indptr, ctx.rows, ctx.columns, x, ctx.transposed, _ = inputs
     ctx.save_for_backward(data, indices, indptr, x)
 
 
@@ -269,13 +269,13 @@ def product_backward(call):
         gradient = gradient.contiguous()
         of_data = of_x = None
         if ctx.needs_input_grad[5]:
-            order = ["deterministic"] * len(ctx.order)
-            of_x = call(data, indices, indptr, ctx.rows, ctx.columns, gradient, not ctx.transposed, *order)
+            other_way = not ctx.transposed
+            of_x = call(data, indices, indptr, ctx.rows, ctx.columns, gradient, other_way, "deterministic")
         if ctx.needs_input_grad[0]:
             rows, inside = segments_of(indptr, indices.shape[0])
             by_row, by_column = (x, gradient) if ctx.transposed else (gradient, x)
             of_data = dots(by_row, rows, by_column, indices, inside, data.dtype)
-        return of_data, None, None, None, None, of_x, None, *[None] * len(ctx.order)
+        return of_data, None, None, None, None, of_x, None, None
 
     return backward
 

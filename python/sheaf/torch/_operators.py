@@ -98,12 +98,12 @@ def matrix_of(data, indices, indptr, rows, columns):
     return sheaf.csr((bare(data), indices, indptr), (rows, columns))
 
 
-def spmv(data, indices, indptr, rows, columns, x, transposed):
+def spmv(data, indices, indptr, rows, columns, x, transposed, order):
     matrix = matrix_of(data, indices, indptr, rows, columns)
-    return matrix.rmatvec(bare(x)) if transposed else matrix.matvec(bare(x))
+    return matrix.rmatvec(bare(x), order=order) if transposed else matrix.matvec(bare(x))
 
 
-def fake_spmv(data, indices, indptr, rows, columns, x, transposed):
+def fake_spmv(data, indices, indptr, rows, columns, x, transposed, order):
     return x.new_empty((columns if transposed else rows,))
 
 
@@ -218,7 +218,7 @@ OPERATORS = [
     Operator("argsort", "(Tensor a, bool descending, ScalarType dtype) -> Tensor", argsort, fake_argsort),
     Operator(
         "spmv",
-        f"({MATRIX}, SymInt rows, SymInt columns, Tensor x, bool transposed) -> Tensor",
+        f"({MATRIX}, SymInt rows, SymInt columns, Tensor x, bool transposed, str order) -> Tensor",
         spmv,
         fake_spmv,
         in_float32(0, 5),
