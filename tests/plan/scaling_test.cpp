@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "primitives/movement/scatter.hpp"
 #include "primitives/reduce/contract.hpp"
 #include "primitives/sort/contract.hpp"
+#include "primitives/sparse/spmv.hpp"
 #include "primitives/split/contract.hpp"
 #include "primitives/views.hpp"
 
@@ -132,6 +134,30 @@ TEST_F(Scaling, OfReductions) {
     if (HasFailure()) return;
   }
   EXPECT_GE(plans_.size(), SHEAF_HAS_CUDA ? 5U : 4U);
+}
+
+TEST_F(Scaling, OfProductsAddedByAtomics) {
+  for (const primitives::spmv_variant& v : primitives::spmv_variants()) {
+    if (v.name != "cuda.atomic") continue;
+    for (const access_pattern& pattern : patterns) {
+      for (const std::uint64_t rows : counts) {
+        for (const std::uint64_t columns : counts) {
+          for (const std::uint64_t entries : {std::uint64_t{0}, rows, 16 * rows}) {
+            primitives::spmv_problem p;
+            p.rows = rows;
+            p.columns = columns;
+            p.entries = entries;
+            p.transposed = true;
+            p.order = reduction_order::unordered;
+            p.pattern = pattern;
+            expect_twice(std::span(&v, 1), p, fmt::format("{} entries in {} rows, {} columns", entries, rows, columns));
+          }
+        }
+      }
+      if (HasFailure()) return;
+    }
+  }
+  EXPECT_EQ(plans_.size(), SHEAF_HAS_CUDA ? 1U : 0U);
 }
 
 TEST_F(Scaling, OfSplits) {
