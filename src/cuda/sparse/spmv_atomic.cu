@@ -1,4 +1,3 @@
-#include "cuda/movement/memory_cost.hpp"
 #include "cuda/reduce/block_sums.cuh"
 #include "cuda/reduce/rows/calls.hpp"
 #include "cuda/reduce/terms.cuh"
@@ -87,37 +86,36 @@ struct spmv_atomic_tuning {
 };
 constexpr spmv_atomic_tuning tuning_of_spmv_atomic;
 
-double share_of_atomics(const access_pattern& columns) noexcept {
+double atomic_seconds(const spmv_problem& p, const machine& m) noexcept {
   using kind = access_pattern::kind;
-  switch (columns.shape) {
-    case kind::unknown: return tuning_of_spmv_atomic.usual_share;
+  const std::uint64_t y_bytes = p.columns * p.value_bytes();
+  const auto added_in = [&](std::uint64_t window) { return m.atomic_adds(p.entries, p.value_bytes(), window); };
+  const std::uint64_t in_cache = std::min(y_bytes, m.cache_bytes / 4 + 1);
+  switch (p.pattern.shape) {
+    case kind::unknown: return tuning_of_spmv_atomic.usual_share * added_in(y_bytes);
     case kind::sequential:
-    case kind::clustered: return tuning_of_spmv_atomic.side_by_side_share;
-    default: return 1;
+    case kind::clustered: return tuning_of_spmv_atomic.side_by_side_share * added_in(in_cache);
+    case kind::skewed:
+    case kind::repeated: return added_in(in_cache);
+    default: return added_in(y_bytes);
   }
 }
 
-// The matrix streams past, and every entry is an atomic. y is written before, and goes through L2 while it is added to.
+// The matrix streams past, and every entry is an atomic. y is written, and then goes through the cache while it is
+// added to.
 plan::planned plan_atomic(const spmv_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
   if (!p.transposed) return plan::rejected("multiplies by the transposed matrix");
   if (p.order == reduction_order::deterministic) return plan::rejected("adds in the order in which workers arrive");
   if (p.sum_bytes() != p.value_bytes()) return plan::rejected("results are narrower than their sums");
   const atomic_decision decided{rows_of_warp(p), lanes_of_mean_row(p), copies_of_small_y(p)};
-  const std::uint64_t streamed = p.matrix_bytes() + p.rows * p.value_bytes() + p.y_bytes();
+  const std::uint64_t streamed =
+      p.matrix_bytes() + p.rows * p.value_bytes() + p.y_bytes() + 2 * p.columns * p.value_bytes();
+  const double sums = static_cast<double>(p.entries) * tuning_of_spmv_atomic.private_sum_bytes;
+  const double added = decided.copies_of_y > 0 ? sums / m.copy_bytes_per_second : atomic_seconds(p, m);
   plan::planned plan;
   plan.add("latency", m.launch_seconds + 2 * m.step_seconds);
-  if (p.entries == 0) {
-    plan.add("streamed", m.streamed(streamed, streamed));
-  } else if (decided.copies_of_y > 0) {
-    const double sums = static_cast<double>(p.entries) * tuning_of_spmv_atomic.private_sum_bytes;
-    plan.add_overlapped(
-        2, {{"streamed", m.streamed(streamed, streamed)}, {"sums of blocks", sums / m.copy_bytes_per_second}});
-  } else {
-    const memory_cost cost = atomic_add_cost(gather_of_columns(p), m);
-    plan.add_overlapped(2, {{"streamed", m.streamed(streamed, streamed) + cost.indexed_bus},
-                            {"atomics", share_of_atomics(p.pattern) * cost.access}});
-  }
+  plan.add_overlapped(2, {{"streamed", m.streamed(streamed, streamed)}, {"atomics", added}});
   plan.decided.set(decided);
   return plan;
 }
