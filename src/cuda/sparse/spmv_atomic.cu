@@ -11,22 +11,24 @@
 namespace sheaf::cuda {
 namespace {
 
-constexpr unsigned resident_blocks = 5;      ///< of a multiprocessor, at least
-constexpr unsigned steps_at_once = 4;        ///< that are in flight; a warp takes its rows in as many or more
-constexpr unsigned most_of_group_lane = 4;   ///< places of a row in a group; a longer row is the whole warp's
-constexpr unsigned places_of_whole_row = 4;  ///< of each lane in flight, where the whole warp takes a row
-constexpr unsigned places_of_piece = 8;      ///< of each lane in flight, of a piece of a long row
-constexpr std::uint64_t long_row_entries = piece_entries;
-constexpr unsigned pieces_of_a_warp = 8;
+constexpr unsigned resident_blocks = 5;     ///< of a multiprocessor, at least
+constexpr unsigned steps_at_once = 4;       ///< that are in flight; a warp takes its rows in as many or more
+constexpr unsigned most_of_group_lane = 4;  ///< places of a row in a group; a longer row is the whole warp's
+constexpr unsigned places_of_piece = 8;     ///< of each lane in flight, of a piece of a long row
 
 /// What a plan decides for run, by the sizes of the matrix alone.
 struct atomic_decision {
   std::uint32_t rows_of_warp = 0;  ///< up to 32
   std::uint32_t lanes_of_row = 0;
-  std::uint32_t copies_of_y = 0;  ///< in the shared memory of a block; 0: atomics add to y itself
+  std::uint32_t long_row_entries = 0;  ///< a power of two: rows from these entries on are added in pieces of as many
+  std::uint32_t pieces_of_warp = 0;    ///< up to 32
+  std::uint32_t copies_of_y = 0;       ///< in the shared memory of a block; 0: atomics add to y itself
 
   void tell(plan::told& to) const {
-    to.add("rows_of_warp", rows_of_warp).add("lanes_of_row", lanes_of_row).add("copies_of_y", copies_of_y);
+    to.add("rows_of_warp", rows_of_warp)
+        .add("lanes_of_row", lanes_of_row)
+        .add("long_row_entries", long_row_entries)
+        .add("copies_of_y", copies_of_y);
   }
 };
 
@@ -47,6 +49,22 @@ std::uint32_t rows_of_warp(const spmv_problem& p) noexcept {
   constexpr std::uint64_t warps_of_a_device = 4096;
   const std::uint64_t entries = std::clamp<std::uint64_t>(p.entries / warps_of_a_device, 128, 512);
   return static_cast<std::uint32_t>(std::bit_floor(std::clamp<std::uint64_t>(entries / mean_length(p), 1, 32)));
+}
+
+/// A warp may have 32 adjacent rows that are almost long. In a small matrix they are to be few of its entries, because
+/// all other warps would be done before; in a large one pieces are longer, so that fewer searches find their rows.
+std::uint32_t long_row_entries(const spmv_problem& p) noexcept {
+  constexpr std::uint64_t pieces_of_a_device = 8192;
+  return static_cast<std::uint32_t>(
+      std::bit_floor(std::clamp<std::uint64_t>(p.entries / pieces_of_a_device, 256, 1024)));
+}
+
+/// Pieces of a warp, whose rows its lanes look for at the same time: few in small matrices, so that many warps share
+/// adjacent pieces.
+std::uint32_t pieces_of_warp(const spmv_problem& p) noexcept {
+  constexpr std::uint64_t warps_of_a_device = 4096;
+  const std::uint64_t pieces = p.entries / long_row_entries(p);
+  return static_cast<std::uint32_t>(std::bit_floor(std::clamp<std::uint64_t>(pieces / warps_of_a_device, 4, 32)));
 }
 
 /// Copies of y in a block: one for each lane of a warp where they are small, so that lanes that add to one column do
@@ -108,7 +126,8 @@ plan::planned plan_atomic(const spmv_problem& p, const plan::scope& scope) {
   if (!p.transposed) return plan::rejected("multiplies by the transposed matrix");
   if (p.order == reduction_order::deterministic) return plan::rejected("adds in the order in which workers arrive");
   if (p.sum_bytes() != p.value_bytes()) return plan::rejected("results are narrower than their sums");
-  const atomic_decision decided{rows_of_warp(p), lanes_of_mean_row(p), copies_of_small_y(p)};
+  const atomic_decision decided{rows_of_warp(p), lanes_of_mean_row(p), long_row_entries(p), pieces_of_warp(p),
+                                copies_of_small_y(p)};
   const std::uint64_t streamed =
       p.matrix_bytes() + p.rows * p.value_bytes() + p.y_bytes() + 2 * p.columns * p.value_bytes();
   const double sums = static_cast<double>(p.entries) * tuning_of_spmv_atomic.private_sum_bytes;
@@ -127,8 +146,11 @@ struct row_shares {
   std::uint64_t row_blocks = 0;
   unsigned rows_of_warp = 0;
   unsigned log2_lanes = 0;  ///< of a row
+  unsigned log2_piece = 0;  ///< of the entries of a piece, and of the shortest long row
+  unsigned pieces_of_warp = 0;
 
   __host__ __device__ std::uint64_t blocks() const { return long_blocks + row_blocks; }
+  __device__ std::uint64_t piece() const { return std::uint64_t{1} << log2_piece; }
 };
 
 /// The sums of y itself.
@@ -216,47 +238,53 @@ __device__ __forceinline__ std::uint64_t row_of_place(const row_offsets& rows, s
   return last_begun(std::uint64_t{0}, rows.rows, [&](std::uint64_t row) { return rows.begin(row) <= place; });
 }
 
-/// The piece of a long row that has the place `cut`, a multiple of piece_entries: to the next such place, and from the
-/// row's begin if this is its first.
-__device__ __forceinline__ row_range piece_at(row_range row, std::uint64_t cut) {
-  return {cut - row.begin < piece_entries ? row.begin : cut, min(row.end, cut + piece_entries)};
+/// The piece of a long row that has the place `cut`, a multiple of `piece`: to the next such place, and from the row's
+/// begin if this is its first.
+__device__ __forceinline__ row_range piece_at(row_range row, std::uint64_t cut, std::uint64_t piece) {
+  return {cut - row.begin < piece ? row.begin : cut, min(row.end, cut + piece)};
 }
 
-/// Adds the pieces of long rows. A long row has a place whose number is a multiple of piece_entries: for each such
-/// place of the arrays, a lane looks for its row, and the warp adds what pieces its lanes have found.
+/// Adds the pieces of long rows. A long row has at least as many entries as a piece, so it has a place whose number is
+/// a multiple of these: for each such place of the arrays, a lane looks for its row, and the warp adds what pieces its
+/// lanes have found.
 template <class Value, class Column, class Sums>
-__device__ __noinline__ void add_pieces(const product_arguments<Value, Column>& args, std::uint64_t block,
-                                        const Sums& sums) {
+__device__ __noinline__ void add_pieces(const product_arguments<Value, Column>& args, const row_shares& shares,
+                                        std::uint64_t block, const Sums& sums) {
   const unsigned lane = threadIdx.x % 32;
   const std::uint64_t warp = block * warps_of_a_block + threadIdx.x / 32;
-  const std::uint64_t cut = (warp * pieces_of_a_warp + lane) * piece_entries;
+  const std::uint64_t cut = (warp * shares.pieces_of_warp + lane) << shares.log2_piece;
   std::uint64_t row = 0;
   bool is_of_long_row = false;
-  if (lane < pieces_of_a_warp && cut < args.rows.limit) {
+  if (lane < shares.pieces_of_warp && cut < args.rows.limit) {
     row = row_of_place(args.rows, cut);
     const row_range r{args.rows.begin(row), args.rows.end(row)};
-    is_of_long_row = args.rows.is_row(r) && r.begin <= cut && cut < r.end && r.length() >= long_row_entries;
+    is_of_long_row = args.rows.is_row(r) && r.begin <= cut && cut < r.end && r.length() >= shares.piece();
   }
   unsigned found = __ballot_sync(~0U, is_of_long_row ? 1 : 0);
   for (; found != 0; found &= found - 1) {
     const int of = __ffs(static_cast<int>(found)) - 1;
     const std::uint64_t long_row = __shfl_sync(~0U, row, of);
     const row_range r{args.rows.begin(long_row), args.rows.end(long_row)};
-    add_places<places_of_piece>(args, piece_at(r, __shfl_sync(~0U, cut, of)), long_row, sums);
+    add_places<places_of_piece>(args, piece_at(r, __shfl_sync(~0U, cut, of), shares.piece()), long_row, sums);
   }
 }
 
-/// Adds those pieces of a long row that add_pieces does not find: none, unless offsets descend somewhere. The rows of
-/// its places ascend, so that all are the row if those of its first and last piece are.
+/// Whether add_pieces does not find all pieces of a long row: never, unless offsets descend somewhere. The rows of its
+/// places ascend, so that all are the row if those of its first and last piece are.
+__device__ __forceinline__ bool has_missed_pieces(const row_offsets& rows, row_range r, std::uint64_t row,
+                                                  std::uint64_t piece) {
+  return row_of_place(rows, (r.begin + piece - 1) & ~(piece - 1)) != row ||
+         row_of_place(rows, (r.end - 1) & ~(piece - 1)) != row;
+}
+
+/// Adds those pieces of a long row that add_pieces does not find.
 template <class Value, class Column, class Sums>
 __device__ __forceinline__ void add_missed_pieces(const product_arguments<Value, Column>& args, row_range r,
-                                                  std::uint64_t row, const Sums& sums) {
-  const std::uint64_t first = (r.begin + piece_entries - 1) / piece_entries * piece_entries;
-  const std::uint64_t last = (r.end - 1) / piece_entries * piece_entries;
-  const std::uint64_t found = row_of_place(args.rows, threadIdx.x % 2 == 0 ? first : last);
-  if (__all_sync(~0U, found == row ? 1 : 0) != 0) return;
-  for (std::uint64_t cut = first; cut <= last; cut += piece_entries) {
-    if (row_of_place(args.rows, cut) != row) add_places<places_of_piece>(args, piece_at(r, cut), row, sums);
+                                                  std::uint64_t row, std::uint64_t piece, const Sums& sums) {
+  for (std::uint64_t cut = (r.begin + piece - 1) & ~(piece - 1); cut < r.end; cut += piece) {
+    if (row_of_place(args.rows, cut) != row) {
+      add_places<places_of_piece>(args, piece_at(r, cut, piece), row, sums);
+    }
   }
 }
 
@@ -266,80 +294,63 @@ __device__ __forceinline__ void add_missed_pieces(const product_arguments<Value,
 /// of those that are long.
 template <class Value, class Column, class Sums>
 __device__ __noinline__ void add_long_rows_of_tile(const product_arguments<Value, Column>& args,
-                                                   std::uint64_t blocks_of_tile, std::uint64_t block,
-                                                   const Sums& sums) {
+                                                   const row_shares& shares, std::uint64_t block, const Sums& sums) {
   __shared__ std::uint64_t found[block_threads];
   __shared__ unsigned count;
   if (threadIdx.x == 0) count = 0;
   __syncthreads();
-  const std::uint64_t own = block / blocks_of_tile * block_threads + threadIdx.x;
+  const std::uint64_t own = block / shares.blocks_of_tile * block_threads + threadIdx.x;
   if (own < args.rows.rows) {
     const row_range r{args.rows.begin(own), args.rows.end(own)};
-    if (args.rows.is_row(r) && r.length() >= long_row_entries) found[atomicAdd(&count, 1U)] = own;
+    if (args.rows.is_row(r) && r.length() >= shares.piece()) found[atomicAdd(&count, 1U)] = own;
   }
   __syncthreads();
-  const std::uint64_t first = (block % blocks_of_tile * warps_of_a_block + threadIdx.x / 32) * piece_entries;
+  const std::uint64_t warps = shares.blocks_of_tile * warps_of_a_block;
+  const std::uint64_t warp = block % shares.blocks_of_tile * warps_of_a_block + threadIdx.x / 32;
   for (unsigned i = 0; i < count; ++i) {
     const row_range r{args.rows.begin(found[i]), args.rows.end(found[i])};
-    for (std::uint64_t begin = r.begin + first; begin < r.end;
-         begin += blocks_of_tile * warps_of_a_block * piece_entries)
-      add_places<places_of_piece>(args, {begin, min(r.end, begin + piece_entries)}, found[i], sums);
+    // Each row has another warp begin, so that all have some of rows of few pieces.
+    const std::uint64_t first = (warp + i) % warps << shares.log2_piece;
+    for (std::uint64_t begin = r.begin + first; begin < r.end; begin += warps << shares.log2_piece)
+      add_places<places_of_piece>(args, {begin, min(r.end, begin + shares.piece())}, found[i], sums);
   }
   __syncthreads();
 }
 
 // ---- other rows
 
-/// What is left of a warp's rows, of which each lane has one, once groups of lanes have added theirs.
-struct rows_left {
-  bool is_wrong = false;         ///< the lane's row is none
-  bool is_whole = false;         ///< the lane's row is too long for a group
-  bool has_bad_columns = false;  ///< the lane met one, in any row
-};
-
-/// Reports what is wrong with a warp's rows, and adds long ones, one after another. In a function of its own, which
-/// add_rows_of_warp calls when it has little left to remember.
-template <class Value, class Column, class Sums>
-__device__ __noinline__ void take_rows_left(const product_arguments<Value, Column>& args, std::uint64_t first_row,
-                                            unsigned rows, rows_left left, Sums sums) {
-  const std::uint64_t own_row = first_row + threadIdx.x % 32;
-  if (left.is_wrong) report_row(args.guard, args.rows, own_row);
-  const bool is_short = threadIdx.x % 32 < rows && own_row < args.rows.rows && !left.is_wrong && !left.is_whole;
-  if (__any_sync(~0U, left.has_bad_columns ? 1 : 0) != 0 && is_short) {
-    report_column(args.guard, args.columns, args.column_limit, args.rows.begin(own_row), args.rows.end(own_row),
-                  own_row);
+/// The position of the i-th set bit of a mask, counted from 0; any, if it has fewer.
+__device__ __forceinline__ unsigned position_of_bit(unsigned mask, unsigned i) {
+  unsigned position = 0;
+#pragma unroll
+  for (unsigned half = 16; half != 0; half /= 2) {
+    const unsigned below = __popc(mask & ((1U << half) - 1));
+    if (i < below) continue;
+    i -= below;
+    mask >>= half;
+    position += half;
   }
-  __syncwarp();
-  unsigned whole = __ballot_sync(~0U, left.is_whole ? 1 : 0);
-  for (; whole != 0; whole &= whole - 1) {
-    const std::uint64_t row = first_row + static_cast<unsigned>(__ffs(static_cast<int>(whole)) - 1);
-    const row_range r{args.rows.begin(row), args.rows.end(row)};
-    if (r.length() < long_row_entries) {
-      add_places<places_of_whole_row>(args, r, row, sums);
-    } else if (!args.rows.lie_anywhere) {
-      add_missed_pieces(args, r, row, sums);
-    }
-  }
+  return position;
 }
 
-/// Adds the entries of up to 32 rows, of which each lane looks at one. Then groups of 2^log2_lanes lanes have a row
-/// each, step by step; what is read in steps_at_once steps is under way together.
+/// A row that a lane looks at, without entries if there is nothing to add.
+template <class Value>
+struct lane_row {
+  std::uint64_t begin = 0;
+  unsigned length = 0;
+  Value factor = 0;  ///< alpha times x of the row
+};
+
+/// Adds the entries of a warp's rows, of which each of the first `rows` lanes has one. Groups of 2^log2_lanes lanes
+/// have a row each, step by step; what is read in steps_at_once steps is under way together. Returns whether the lane
+/// met a bad column, in any row.
 template <class Value, class Column, class Sums>
-__device__ __forceinline__ void add_rows_of_warp(const product_arguments<Value, Column>& args, std::uint64_t first_row,
-                                                 unsigned rows, unsigned log2_lanes, const Sums& sums) {
+__device__ __forceinline__ bool add_by_groups(const product_arguments<Value, Column>& args, lane_row<Value> own,
+                                              unsigned rows, unsigned log2_lanes, const Sums& sums) {
   const unsigned lanes = 1U << log2_lanes;
   const unsigned rows_of_step = 32U >> log2_lanes;
   const unsigned own_group = threadIdx.x % 32 >> log2_lanes;
-  const std::uint64_t own_row = first_row + threadIdx.x % 32;
-  const std::uint64_t row_read = min(own_row, args.rows.rows - 1);
-  const row_range range{args.rows.begin(row_read), args.rows.end(row_read)};
-  const Value factor = static_cast<Value>(args.alpha) * __ldg(args.x + row_read);
-  const bool is_there = threadIdx.x % 32 < rows && own_row < args.rows.rows;
-  const bool is_row = args.rows.is_row(range);
-  const bool is_short = range.length() <= most_of_group_lane << log2_lanes;
-  rows_left left{is_there && !is_row, is_there && is_row && !is_short};
-  const unsigned own_length = is_there && is_row && is_short ? static_cast<unsigned>(range.length()) : 0;
-  const std::uint64_t own_begin = own_length == 0 ? 0 : range.begin;
+  bool has_bad_columns = false;
   for (unsigned step = 0; step < rows * lanes / 32; step += steps_at_once) {
     std::uint64_t begin[steps_at_once];
     unsigned length[steps_at_once];
@@ -347,8 +358,8 @@ __device__ __forceinline__ void add_rows_of_warp(const product_arguments<Value, 
 #pragma unroll
     for (unsigned k = 0; k < steps_at_once; ++k) {
       const unsigned row = own_group + (step + k) * rows_of_step;
-      begin[k] = __shfl_sync(~0U, own_begin, row);
-      length[k] = __shfl_sync(~0U, own_length, row);
+      begin[k] = __shfl_sync(~0U, own.begin, row);
+      length[k] = __shfl_sync(~0U, own.length, row);
       most = max(most, length[k]);
     }
     most = __reduce_max_sync(~0U, most);
@@ -366,15 +377,86 @@ __device__ __forceinline__ void add_rows_of_warp(const product_arguments<Value, 
       __syncwarp();  // the compiler puts no read of an entry below the first use of another
 #pragma unroll
       for (unsigned k = 0; k < steps_at_once; ++k) {
-        const Value term = __shfl_sync(~0U, factor, own_group + (step + k) * rows_of_step) * value[k];
+        const Value term = __shfl_sync(~0U, own.factor, own_group + (step + k) * rows_of_step) * value[k];
         const bool is_good = column[k] < args.column_limit;
         if (at < length[k] && is_good) sums.add(column[k], term);
-        left.has_bad_columns |= at < length[k] && !is_good;
+        has_bad_columns |= at < length[k] && !is_good;
       }
     }
   }
-  const bool has_left = left.is_wrong || left.is_whole || left.has_bad_columns;
-  if (__any_sync(~0U, has_left ? 1 : 0) != 0) take_rows_left(args, first_row, rows, left, sums);
+  return has_bad_columns;
+}
+
+/// What is left of a warp's rows, of which each lane has one, once groups of lanes have added theirs.
+struct rows_left {
+  bool is_wrong = false;         ///< the lane's row is none
+  bool is_whole = false;         ///< the lane's row is too long for a group
+  bool is_long = false;          ///< the lane's row is added in pieces
+  bool has_bad_columns = false;  ///< the lane met one, in any row
+};
+
+/// Reports what is wrong with a warp's rows, and adds those too long for groups: the whole warp takes them, several at
+/// once. In a function of its own, which add_rows_of_warp calls when it has little left to remember.
+template <class Value, class Column, class Sums>
+__device__ __noinline__ void take_rows_left(const product_arguments<Value, Column>& args, const row_shares& shares,
+                                            std::uint64_t first_row, rows_left left, Sums sums) {
+  const unsigned lane = threadIdx.x % 32;
+  const std::uint64_t own_row = first_row + lane;
+  if (left.is_wrong) report_row(args.guard, args.rows, own_row);
+  row_range range{0, 0};
+  if (lane < shares.rows_of_warp && own_row < args.rows.rows && !left.is_wrong) {
+    range = {args.rows.begin(own_row), args.rows.end(own_row)};
+  }
+  __syncwarp();
+  const unsigned whole = __ballot_sync(~0U, left.is_whole ? 1 : 0);
+  if (whole != 0) {
+    const unsigned count = __popc(whole);
+    const unsigned from = position_of_bit(whole, lane);
+    const Value factor = left.is_whole ? static_cast<Value>(args.alpha) * __ldg(args.x + own_row) : Value{0};
+    lane_row<Value> row;
+    row.begin = __shfl_sync(~0U, range.begin, from);
+    row.length = __shfl_sync(~0U, static_cast<unsigned>(range.length()), from);
+    row.factor = __shfl_sync(~0U, factor, from);
+    if (lane >= count) row = {};
+    left.has_bad_columns |= add_by_groups(args, row, count, 5, sums);
+  }
+  if (__any_sync(~0U, left.has_bad_columns ? 1 : 0) != 0 && !left.is_long) {
+    report_column(args.guard, args.columns, args.column_limit, range.begin, range.end, own_row);
+  }
+  __syncwarp();
+  const bool is_missed =
+      left.is_long && !args.rows.lie_anywhere && has_missed_pieces(args.rows, range, own_row, shares.piece());
+  unsigned missed = __ballot_sync(~0U, is_missed ? 1 : 0);
+  for (; missed != 0; missed &= missed - 1) {
+    const std::uint64_t row = first_row + static_cast<unsigned>(__ffs(static_cast<int>(missed)) - 1);
+    add_missed_pieces(args, {args.rows.begin(row), args.rows.end(row)}, row, shares.piece(), sums);
+  }
+}
+
+/// Adds the entries of up to 32 rows, of which each lane looks at one. Those that are short for the groups of lanes
+/// that a row of mean length has are added at once, and where a group is the whole warp, all that are not long.
+template <class Value, class Column, class Sums>
+__device__ __forceinline__ void add_rows_of_warp(const product_arguments<Value, Column>& args, const row_shares& shares,
+                                                 std::uint64_t first_row, const Sums& sums) {
+  const std::uint64_t own_row = first_row + threadIdx.x % 32;
+  const std::uint64_t row_read = min(own_row, args.rows.rows - 1);
+  const row_range range{args.rows.begin(row_read), args.rows.end(row_read)};
+  const bool is_there = threadIdx.x % 32 < shares.rows_of_warp && own_row < args.rows.rows;
+  const bool is_row = is_there && args.rows.is_row(range);
+  const bool is_long = range.length() >= shares.piece();
+  const bool is_short =
+      !is_long && (shares.log2_lanes == 5 || range.length() <= most_of_group_lane << shares.log2_lanes);
+  lane_row<Value> own;
+  own.factor = static_cast<Value>(args.alpha) * __ldg(args.x + row_read);
+  if (is_row && is_short && range.end != range.begin) {
+    own.begin = range.begin;
+    own.length = static_cast<unsigned>(range.length());
+  }
+  rows_left left{is_there && !is_row, is_row && !is_short && !is_long, is_row && is_long};
+  left.has_bad_columns = add_by_groups(args, own, shares.rows_of_warp, shares.log2_lanes, sums);
+  const bool may_miss_pieces = left.is_long && !args.rows.lie_anywhere;
+  const bool has_left = left.is_wrong || left.is_whole || may_miss_pieces || left.has_bad_columns;
+  if (__any_sync(~0U, has_left ? 1 : 0) != 0) take_rows_left(args, shares, first_row, left, sums);
 }
 
 /// Adds a block's share of the products. All threads of the block call this.
@@ -383,15 +465,15 @@ __device__ __forceinline__ void add_share(const product_arguments<Value, Column>
                                           std::uint64_t block, const Sums& sums) {
   if (block < shares.long_blocks) {
     if (args.rows.lie_anywhere) {
-      add_long_rows_of_tile(args, shares.blocks_of_tile, block, sums);
+      add_long_rows_of_tile(args, shares, block, sums);
     } else {
-      add_pieces(args, block, sums);
+      add_pieces(args, shares, block, sums);
     }
     return;
   }
   const std::uint64_t warp = (block - shares.long_blocks) * warps_of_a_block + threadIdx.x / 32;
   const std::uint64_t first_row = warp * shares.rows_of_warp;
-  if (first_row < args.rows.rows) add_rows_of_warp(args, first_row, shares.rows_of_warp, shares.log2_lanes, sums);
+  if (first_row < args.rows.rows) add_rows_of_warp(args, shares, first_row, sums);
 }
 
 /// Whether columns are hot: as the host knows, or as begin_sums has found.
@@ -469,13 +551,15 @@ row_shares shares_of(const context& ctx, const spmv_problem& p, const atomic_dec
   shares.log2_lanes = static_cast<unsigned>(std::countr_zero(decided.lanes_of_row));
   shares.rows_of_warp = decided.rows_of_warp;
   shares.row_blocks = ceil_div(p.rows, std::uint64_t{warps_of_a_block} * decided.rows_of_warp);
-  if (p.entries < long_row_entries) return shares;
-  const std::uint64_t blocks_of_pieces = ceil_div(p.entries, pieces_of_a_warp * warps_of_a_block * piece_entries);
-  shares.long_blocks = blocks_of_pieces;
+  shares.log2_piece = static_cast<unsigned>(std::countr_zero(decided.long_row_entries));
+  shares.pieces_of_warp = decided.pieces_of_warp;
+  if (p.entries < decided.long_row_entries) return shares;
+  const std::uint64_t entries_of_block = std::uint64_t{warps_of_a_block} * decided.long_row_entries;
+  shares.long_blocks = ceil_div(p.entries, entries_of_block * decided.pieces_of_warp);
   if (!p.has_row_ends) return shares;
   const std::uint64_t tiles = ceil_div(p.rows, block_threads);
   const std::uint64_t resident = static_cast<std::uint64_t>(state_of(ctx).multiprocessors()) * blocks_each;
-  const std::uint64_t most_useful = ceil_div(p.entries, warps_of_a_block * piece_entries);
+  const std::uint64_t most_useful = ceil_div(p.entries, entries_of_block);
   shares.blocks_of_tile = std::clamp<std::uint64_t>(resident / tiles, 1, most_useful);
   shares.long_blocks = tiles * shares.blocks_of_tile;
   return shares;
