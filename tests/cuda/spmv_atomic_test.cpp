@@ -3,6 +3,7 @@
 #include <sheaf/spmv.hpp>
 
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <string>
@@ -110,8 +111,8 @@ class SpmvAtomic : public testing::Test {
 };
 
 TEST_F(SpmvAtomic, RowsHaveAnyLength) {
-  for (const std::uint64_t length : {1,  2,  3,  4,   5,   7,   8,   9,   15,   16,   17,   31,   32,
-                                     33, 64, 65, 127, 128, 129, 255, 257, 1000, 1023, 1024, 1025, 2500}) {
+  for (const std::uint64_t length : {1,  2,  3,   4,   5,   7,   8,   9,   15,   16,   17,   31,   32,  33,
+                                     64, 65, 127, 128, 129, 255, 256, 257, 1000, 1023, 1024, 1025, 2500}) {
     expect_exact(whole_rows(fmt::format("rows of {}", length), 67, 5000,
                             [&](std::uint64_t r) { return drawn_columns(r, length, 5000); }));
     expect_exact(whole_rows(fmt::format("rows of {} in the mean", length), 67, 5000, [&](std::uint64_t r) {
@@ -133,10 +134,10 @@ TEST_F(SpmvAtomic, ColumnsLieSideBySide) {
   }
 }
 
-// Pieces of long rows are cut where places are multiples of 1024: a row may begin before such a place, at it or behind.
+// Pieces of long rows are cut where places are multiples of 256: a row may begin before such a place, at it or behind.
 TEST_F(SpmvAtomic, LongRowsBeginAnywhere) {
-  for (const std::uint64_t length : {1022, 1023, 1024, 1025, 2047, 2048, 2049, 5000}) {
-    for (const std::uint64_t before : {0, 1, 2, 1000, 1022, 1023, 1024, 1025}) {
+  for (const std::uint64_t length : {254, 255, 256, 257, 511, 512, 513, 1024, 5000}) {
+    for (const std::uint64_t before : {0, 1, 2, 100, 254, 255, 256, 257}) {
       expect_exact(whole_rows(fmt::format("{} entries, two rows of {}", before, length), 9, 3000, [&](std::uint64_t r) {
         return drawn_columns(r, r == 1 ? before : r == 4 || r == 5 ? length : r == 7 ? 3 : 0, 3000);
       }));
@@ -147,6 +148,21 @@ TEST_F(SpmvAtomic, LongRowsBeginAnywhere) {
       whole_rows("one row of 300,000", 1, 90'000, [](std::uint64_t r) { return drawn_columns(r, 300'000, 90'000); }));
   expect_exact(whole_rows("one row of 300,000 among 3000", 3000, 90'000,
                           [](std::uint64_t r) { return drawn_columns(r, r == 2222 ? 300'000 : r % 5, 90'000); }));
+}
+
+// From 2^22 entries on, pieces have 512, and from 2^23 on 1024.
+TEST_F(SpmvAtomic, PiecesGrowWithTheMatrix) {
+  constexpr std::uint64_t lengths[] = {511, 512, 513, 1023, 1024, 1025, 2047, 2048, 2049, 5000, 1, 3, 0};
+  for (const int log2_entries : {22, 23}) {
+    const sparse_rows m =
+        whole_rows(fmt::format("more than 2^{} entries", log2_entries), 201, 90'000, [&](std::uint64_t r) {
+          const std::uint64_t drawn = lengths[inputs::mix(r) % std::size(lengths)];
+          return drawn_columns(r, r == 100 ? std::uint64_t{1} << log2_entries : drawn, 90'000);
+        });
+    const csr_images images(m, {});
+    SCOPED_TRACE(m.name);
+    expect_numbers(product(images, options(2)), expected_of(m, 2), images.layout.value);
+  }
 }
 
 TEST_F(SpmvAtomic, RowsAreManyAndMostAreEmpty) {
@@ -295,10 +311,10 @@ TEST_F(SpmvAtomic, LongRowsAreAddedOnceWhateverOffsetsAreWrong) {
   }
 }
 
-// In a short row, in one that a warp takes, in pieces of long ones, and in rows with ends of their own.
+// In a short row, in one that is almost long, in pieces of long ones, and in rows with ends of their own.
 TEST_F(SpmvAtomic, EntriesWithBadColumnsAreAbsentAndTheFirstIsNamed) {
   const sparse_rows m = whole_rows("rows of every kind", 50, 3000, [](std::uint64_t r) {
-    return drawn_columns(r, r == 20 ? 500 : r == 30 ? 9000 : 10, 3000);
+    return drawn_columns(r, r == 20 ? 250 : r == 30 ? 9000 : 10, 3000);
   });
   for (const bool columns_in_copies : {false, true}) {
     for (const bool has_row_ends : {false, true}) {

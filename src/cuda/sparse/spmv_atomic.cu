@@ -3,32 +3,27 @@
 #include "cuda/reduce/terms.cuh"
 #include "cuda/sparse/sums/matrix.cuh"
 
-// The variant cuda.atomic of transposed products, in any order. A group of lanes takes a row, reads its entries side by
-// side, and adds each, times alpha x of the row, to y by an atomic that returns nothing. Rows that are long beside the
-// others are a warp's, and pieces of the longest are dealt out to warps of the whole device. Atomics on one number wait
-// for each other. So blocks add up in shared memory first where y is small, in copies of it, and where columns are hot,
-// in sums of those that come often (privatization); a sample of the columns decides that on the device.
+// The variant cuda.atomic of transposed products, in any order. A warp takes adjacent rows, and its lanes read the
+// entries of all of them side by side, as if they were one list; each entry, times alpha x of its row, is added to y by
+// an atomic that returns nothing. Long rows are cut into pieces, which are dealt out to warps of the whole device.
+// Atomics on one number wait for each other. So blocks add up in shared memory first where y is small, in copies of it,
+// and where columns are hot, in sums of those that come often (privatization); a sample of the columns decides that on
+// the device.
 namespace sheaf::cuda {
 namespace {
 
-constexpr unsigned resident_blocks = 5;     ///< of a multiprocessor, at least
-constexpr unsigned steps_at_once = 4;       ///< that are in flight; a warp takes its rows in as many or more
-constexpr unsigned most_of_group_lane = 4;  ///< places of a row in a group; a longer row is the whole warp's
-constexpr unsigned places_of_piece = 8;     ///< of each lane in flight, of a piece of a long row
+constexpr unsigned resident_blocks = 5;  ///< of a multiprocessor, at least
+constexpr unsigned places_at_once = 4;   ///< of each lane, that are in flight
 
 /// What a plan decides for run, by the sizes of the matrix alone.
 struct atomic_decision {
-  std::uint32_t rows_of_warp = 0;  ///< up to 32
-  std::uint32_t lanes_of_row = 0;
+  std::uint32_t rows_of_warp = 0;      ///< up to 32
   std::uint32_t long_row_entries = 0;  ///< a power of two: rows from these entries on are added in pieces of as many
   std::uint32_t pieces_of_warp = 0;    ///< up to 32
   std::uint32_t copies_of_y = 0;       ///< in the shared memory of a block; 0: atomics add to y itself
 
   void tell(plan::told& to) const {
-    to.add("rows_of_warp", rows_of_warp)
-        .add("lanes_of_row", lanes_of_row)
-        .add("long_row_entries", long_row_entries)
-        .add("copies_of_y", copies_of_y);
+    to.add("rows_of_warp", rows_of_warp).add("long_row_entries", long_row_entries).add("copies_of_y", copies_of_y);
   }
 };
 
@@ -36,19 +31,6 @@ constexpr std::uint64_t most_private_bytes = 48 << 10;  ///< of all copies of y 
 
 std::uint64_t mean_length(const spmv_problem& p) noexcept {
   return std::max<std::uint64_t>(1, ceil_div(p.entries, std::max<std::uint64_t>(1, p.rows)));
-}
-
-/// As many lanes as a row of mean length has entries, so that lanes of a warp read places side by side.
-std::uint32_t lanes_of_mean_row(const spmv_problem& p) noexcept {
-  return static_cast<std::uint32_t>(std::bit_ceil(std::clamp<std::uint64_t>(mean_length(p), steps_at_once, 32)));
-}
-
-/// Rows of a warp, so that it has 512 entries, whose offsets are waited for once; fewer in small matrices, which would
-/// leave warps idle.
-std::uint32_t rows_of_warp(const spmv_problem& p) noexcept {
-  constexpr std::uint64_t warps_of_a_device = 4096;
-  const std::uint64_t entries = std::clamp<std::uint64_t>(p.entries / warps_of_a_device, 128, 512);
-  return static_cast<std::uint32_t>(std::bit_floor(std::clamp<std::uint64_t>(entries / mean_length(p), 1, 32)));
 }
 
 /// A warp may have 32 adjacent rows that are almost long. In a small matrix they are to be few of its entries, because
@@ -59,10 +41,20 @@ std::uint32_t long_row_entries(const spmv_problem& p) noexcept {
       std::bit_floor(std::clamp<std::uint64_t>(p.entries / pieces_of_a_device, 256, 1024)));
 }
 
+constexpr std::uint64_t warps_of_a_device = 4096;
+
+/// Rows of a warp, so that it has 512 entries, whose offsets are waited for once; fewer in small matrices, which would
+/// leave warps idle. Where most rows are long, a warp only asks for several at once whether all pieces are found.
+std::uint32_t rows_of_warp(const spmv_problem& p) noexcept {
+  constexpr std::uint64_t long_rows = 8;
+  if (mean_length(p) >= long_row_entries(p)) return long_rows;
+  const std::uint64_t entries = std::clamp<std::uint64_t>(p.entries / warps_of_a_device, 128, 512);
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(entries / mean_length(p), 1, 32));
+}
+
 /// Pieces of a warp, whose rows its lanes look for at the same time: few in small matrices, so that many warps share
 /// adjacent pieces.
 std::uint32_t pieces_of_warp(const spmv_problem& p) noexcept {
-  constexpr std::uint64_t warps_of_a_device = 4096;
   const std::uint64_t pieces = p.entries / long_row_entries(p);
   return static_cast<std::uint32_t>(std::bit_floor(std::clamp<std::uint64_t>(pieces / warps_of_a_device, 4, 32)));
 }
@@ -126,8 +118,7 @@ plan::planned plan_atomic(const spmv_problem& p, const plan::scope& scope) {
   if (!p.transposed) return plan::rejected("multiplies by the transposed matrix");
   if (p.order == reduction_order::deterministic) return plan::rejected("adds in the order in which workers arrive");
   if (p.sum_bytes() != p.value_bytes()) return plan::rejected("results are narrower than their sums");
-  const atomic_decision decided{rows_of_warp(p), lanes_of_mean_row(p), long_row_entries(p), pieces_of_warp(p),
-                                copies_of_small_y(p)};
+  const atomic_decision decided{rows_of_warp(p), long_row_entries(p), pieces_of_warp(p), copies_of_small_y(p)};
   const std::uint64_t streamed =
       p.matrix_bytes() + p.rows * p.value_bytes() + p.y_bytes() + 2 * p.columns * p.value_bytes();
   const double sums = static_cast<double>(p.entries) * tuning_of_spmv_atomic.private_sum_bytes;
@@ -145,7 +136,6 @@ struct row_shares {
   std::uint64_t blocks_of_tile = 1;  ///< that share the long rows of block_threads rows, where rows lie anywhere
   std::uint64_t row_blocks = 0;
   unsigned rows_of_warp = 0;
-  unsigned log2_lanes = 0;  ///< of a row
   unsigned log2_piece = 0;  ///< of the entries of a piece, and of the shortest long row
   unsigned pieces_of_warp = 0;
 
@@ -198,37 +188,98 @@ struct private_sums {
   }
 };
 
-/// Adds the entries of some places of a row, by all lanes of a warp. Columns and values are read without a condition
-/// before them, so that all are under way together: past the last place, that one again.
-template <unsigned Places, class Value, class Column, class Sums>
-__device__ __forceinline__ void add_places(const product_arguments<Value, Column>& args, row_range places,
-                                           std::uint64_t row, const Sums& sums) {
-  const unsigned lane = threadIdx.x % 32;
-  const Value factor = static_cast<Value>(args.alpha) * __ldg(args.x + row);
-  bool is_bad = false;
-  for (std::uint64_t at = places.begin; at < places.end; at += Places * 32) {
-    Column column[Places];
-    Value value[Places];
+// ---- parts of rows, of which each lane has one
+
+/// Adjacent places of a row; none, if there is nothing to add.
+template <class Value>
+struct row_part {
+  std::uint64_t begin = 0;
+  unsigned length = 0;
+  Value factor = 0;  ///< alpha times x of the row
+};
+
+template <class Value, class Column>
+__device__ __forceinline__ row_part<Value> part_of_row(const product_arguments<Value, Column>& args, row_range places,
+                                                       std::uint64_t row) {
+  return {places.begin, static_cast<unsigned>(places.length()), static_cast<Value>(args.alpha) * __ldg(args.x + row)};
+}
+
+/// The position of the i-th set bit of a mask, counted from 0; any, if it has fewer.
+__device__ __forceinline__ unsigned position_of_bit(unsigned mask, unsigned i) {
+  unsigned position = 0;
 #pragma unroll
-    for (unsigned i = 0; i < Places; ++i) {
-      const std::uint64_t place = min(at + i * 32 + lane, places.end - 1);
-      column[i] = __ldcs(args.columns + place);
-      value[i] = __ldcs(args.values + place);
+  for (unsigned half = 16; half != 0; half /= 2) {
+    const unsigned below = __popc(mask & ((1U << half) - 1));
+    if (i < below) continue;
+    i -= below;
+    mask >>= half;
+    position += half;
+  }
+  return position;
+}
+
+/// Adds the entries of the parts that the lanes of a warp have, as if they were one list: lanes read adjacent entries
+/// of it, whatever the lengths of parts (load balancing). Of 32 adjacent entries a word of bits says which begin a
+/// part, so that a lane counts bits to find the part of its own. Returns whether the lane met a bad column, in any
+/// part.
+template <class Value, class Column, class Sums>
+__device__ __forceinline__ bool add_parts(const product_arguments<Value, Column>& args, row_part<Value> own,
+                                          const Sums& sums) {
+  const unsigned lane = threadIdx.x % 32;
+  unsigned end = own.length;  // in the list
+#pragma unroll
+  for (unsigned distance = 1; distance < 32; distance *= 2) {
+    const unsigned before = __shfl_up_sync(~0U, end, distance);
+    if (lane >= distance) end += before;
+  }
+  const unsigned count = __shfl_sync(~0U, end, 31);
+  // The first lanes get the parts that have entries, so that no two begin at one entry of the list.
+  const unsigned filled = __ballot_sync(~0U, own.length != 0 ? 1 : 0);
+  const unsigned from = position_of_bit(filled, lane);
+  const unsigned own_begin = end - own.length;
+  const unsigned begin_read = __shfl_sync(~0U, own_begin, from);
+  const unsigned begin = lane < __popc(filled) ? begin_read : ~0U;
+  const std::uint64_t to_place = __shfl_sync(~0U, own.begin - own_begin, from);
+  const Value factor = __shfl_sync(~0U, own.factor, from);
+  bool has_bad_columns = false;
+  unsigned begun = 0;  // parts that begin before the entries at hand
+  for (unsigned first = 0; first < count; first += places_at_once * 32) {
+    unsigned part[places_at_once];
+    Column column[places_at_once];
+    Value value[places_at_once];
+#pragma unroll
+    for (unsigned k = 0; k < places_at_once; ++k) {
+      const unsigned at = begin - (first + k * 32);
+      const unsigned begins = __reduce_or_sync(~0U, at < 32 ? 1U << at : 0);
+      part[k] = begun + __popc(begins & ~0U >> (31 - lane)) - 1;
+      begun += __popc(begins);
+      // Read without a condition before it, so that all are under way together: past the last entry, that one again.
+      const std::uint64_t place = __shfl_sync(~0U, to_place, part[k]) + min(first + k * 32 + lane, count - 1);
+      column[k] = __ldcs(args.columns + place);
+      value[k] = __ldcs(args.values + place);
     }
     __syncwarp();  // the compiler puts no read of an entry below the first use of another
 #pragma unroll
-    for (unsigned i = 0; i < Places; ++i) {
-      if (at + i * 32 + lane >= places.end) continue;
-      if (column[i] < args.column_limit) {
-        sums.add(column[i], factor * value[i]);
-      } else {
-        is_bad = true;
-      }
+    for (unsigned k = 0; k < places_at_once; ++k) value[k] *= __shfl_sync(~0U, factor, part[k]);
+#pragma unroll
+    for (unsigned k = 0; k < places_at_once; ++k) {
+      const bool is_there = first + k * 32 + lane < count;
+      const bool is_good = column[k] < args.column_limit;
+      if (is_there && is_good) sums.add(column[k], value[k]);
+      has_bad_columns |= is_there && !is_good;
     }
   }
-  if (__any_sync(~0U, is_bad ? 1 : 0) != 0 && lane == 0) {
-    report_column(args.guard, args.columns, args.column_limit, places.begin, places.end, row);
+  return has_bad_columns;
+}
+
+/// Adds parts, and reports the first bad column of each.
+template <class Value, class Column, class Sums>
+__device__ __forceinline__ void add_checked_parts(const product_arguments<Value, Column>& args, row_part<Value> own,
+                                                  std::uint64_t row, const Sums& sums) {
+  if (__any_sync(~0U, add_parts(args, own, sums) ? 1 : 0) != 0) {
+    report_column(args.guard, args.columns, args.column_limit, own.begin, own.begin + own.length, row);
   }
+  __syncwarp();
 }
 
 // ---- long rows of which one begins where the one before it ends
@@ -249,24 +300,20 @@ __device__ __forceinline__ row_range piece_at(row_range row, std::uint64_t cut, 
 /// lanes have found.
 template <class Value, class Column, class Sums>
 __device__ __noinline__ void add_pieces(const product_arguments<Value, Column>& args, const row_shares& shares,
-                                        std::uint64_t block, const Sums& sums) {
+                                        std::uint64_t block, Sums sums) {
   const unsigned lane = threadIdx.x % 32;
   const std::uint64_t warp = block * warps_of_a_block + threadIdx.x / 32;
   const std::uint64_t cut = (warp * shares.pieces_of_warp + lane) << shares.log2_piece;
   std::uint64_t row = 0;
-  bool is_of_long_row = false;
+  row_part<Value> own;
   if (lane < shares.pieces_of_warp && cut < args.rows.limit) {
     row = row_of_place(args.rows, cut);
     const row_range r{args.rows.begin(row), args.rows.end(row)};
-    is_of_long_row = args.rows.is_row(r) && r.begin <= cut && cut < r.end && r.length() >= shares.piece();
+    if (args.rows.is_row(r) && r.begin <= cut && cut < r.end && r.length() >= shares.piece()) {
+      own = part_of_row(args, piece_at(r, cut, shares.piece()), row);
+    }
   }
-  unsigned found = __ballot_sync(~0U, is_of_long_row ? 1 : 0);
-  for (; found != 0; found &= found - 1) {
-    const int of = __ffs(static_cast<int>(found)) - 1;
-    const std::uint64_t long_row = __shfl_sync(~0U, row, of);
-    const row_range r{args.rows.begin(long_row), args.rows.end(long_row)};
-    add_places<places_of_piece>(args, piece_at(r, __shfl_sync(~0U, cut, of), shares.piece()), long_row, sums);
-  }
+  add_checked_parts(args, own, row, sums);
 }
 
 /// Whether add_pieces does not find all pieces of a long row: never, unless offsets descend somewhere. The rows of its
@@ -281,10 +328,12 @@ __device__ __forceinline__ bool has_missed_pieces(const row_offsets& rows, row_r
 template <class Value, class Column, class Sums>
 __device__ __forceinline__ void add_missed_pieces(const product_arguments<Value, Column>& args, row_range r,
                                                   std::uint64_t row, std::uint64_t piece, const Sums& sums) {
-  for (std::uint64_t cut = (r.begin + piece - 1) & ~(piece - 1); cut < r.end; cut += piece) {
-    if (row_of_place(args.rows, cut) != row) {
-      add_places<places_of_piece>(args, piece_at(r, cut, piece), row, sums);
-    }
+  const std::uint64_t begin = (r.begin + piece - 1) & ~(piece - 1);
+  for (std::uint64_t first = begin; first < r.end; first += 32 * piece) {
+    const std::uint64_t cut = first + threadIdx.x % 32 * piece;
+    row_part<Value> own;
+    if (cut < r.end && row_of_place(args.rows, cut) != row) own = part_of_row(args, piece_at(r, cut, piece), row);
+    add_checked_parts(args, own, row, sums);
   }
 }
 
@@ -294,7 +343,7 @@ __device__ __forceinline__ void add_missed_pieces(const product_arguments<Value,
 /// of those that are long.
 template <class Value, class Column, class Sums>
 __device__ __noinline__ void add_long_rows_of_tile(const product_arguments<Value, Column>& args,
-                                                   const row_shares& shares, std::uint64_t block, const Sums& sums) {
+                                                   const row_shares& shares, std::uint64_t block, Sums sums) {
   __shared__ std::uint64_t found[block_threads];
   __shared__ unsigned count;
   if (threadIdx.x == 0) count = 0;
@@ -311,121 +360,35 @@ __device__ __noinline__ void add_long_rows_of_tile(const product_arguments<Value
     const row_range r{args.rows.begin(found[i]), args.rows.end(found[i])};
     // Each row has another warp begin, so that all have some of rows of few pieces.
     const std::uint64_t first = (warp + i) % warps << shares.log2_piece;
-    for (std::uint64_t begin = r.begin + first; begin < r.end; begin += warps << shares.log2_piece)
-      add_places<places_of_piece>(args, {begin, min(r.end, begin + shares.piece())}, found[i], sums);
+    const std::uint64_t step = warps << shares.log2_piece;
+    for (std::uint64_t at = r.begin + first; at < r.end; at += 32 * step) {
+      const std::uint64_t begin = at + threadIdx.x % 32 * step;
+      row_part<Value> own;
+      if (begin < r.end) own = part_of_row(args, {begin, min(r.end, begin + shares.piece())}, found[i]);
+      add_checked_parts(args, own, found[i], sums);
+    }
   }
   __syncthreads();
 }
 
 // ---- other rows
 
-/// The position of the i-th set bit of a mask, counted from 0; any, if it has fewer.
-__device__ __forceinline__ unsigned position_of_bit(unsigned mask, unsigned i) {
-  unsigned position = 0;
-#pragma unroll
-  for (unsigned half = 16; half != 0; half /= 2) {
-    const unsigned below = __popc(mask & ((1U << half) - 1));
-    if (i < below) continue;
-    i -= below;
-    mask >>= half;
-    position += half;
-  }
-  return position;
-}
-
-/// A row that a lane looks at, without entries if there is nothing to add.
-template <class Value>
-struct lane_row {
-  std::uint64_t begin = 0;
-  unsigned length = 0;
-  Value factor = 0;  ///< alpha times x of the row
-};
-
-/// Adds the entries of a warp's rows, of which each of the first `rows` lanes has one. Groups of 2^log2_lanes lanes
-/// have a row each, step by step; what is read in steps_at_once steps is under way together. Returns whether the lane
-/// met a bad column, in any row.
+/// Reports what is wrong with a warp's rows, and adds pieces of long ones that searches miss. In a function of its own,
+/// which reads offsets again, so that add_rows_of_warp need not remember them.
 template <class Value, class Column, class Sums>
-__device__ __forceinline__ bool add_by_groups(const product_arguments<Value, Column>& args, lane_row<Value> own,
-                                              unsigned rows, unsigned log2_lanes, const Sums& sums) {
-  const unsigned lanes = 1U << log2_lanes;
-  const unsigned rows_of_step = 32U >> log2_lanes;
-  const unsigned own_group = threadIdx.x % 32 >> log2_lanes;
-  bool has_bad_columns = false;
-  for (unsigned step = 0; step < rows * lanes / 32; step += steps_at_once) {
-    std::uint64_t begin[steps_at_once];
-    unsigned length[steps_at_once];
-    unsigned most = 0;
-#pragma unroll
-    for (unsigned k = 0; k < steps_at_once; ++k) {
-      const unsigned row = own_group + (step + k) * rows_of_step;
-      begin[k] = __shfl_sync(~0U, own.begin, row);
-      length[k] = __shfl_sync(~0U, own.length, row);
-      most = max(most, length[k]);
+__device__ __noinline__ void look_again_at_rows(const product_arguments<Value, Column>& args, const row_shares& shares,
+                                                std::uint64_t first_row, std::uint64_t end_row, bool has_bad_columns,
+                                                Sums sums) {
+  const std::uint64_t own_row = first_row + threadIdx.x % 32;
+  bool is_missed = false;
+  if (own_row < end_row) {
+    const row_range range = checked_row(args.guard, args.rows, own_row);
+    const bool is_long = range.length() >= shares.piece();
+    if (has_bad_columns && !is_long) {
+      report_column(args.guard, args.columns, args.column_limit, range.begin, range.end, own_row);
     }
-    most = __reduce_max_sync(~0U, most);
-    // A lane without a place in a row reads the row's first one, and that of an empty row the first of all: some row of
-    // the warp has entries.
-    for (unsigned at = threadIdx.x & (lanes - 1); (at & ~(lanes - 1)) < most; at += lanes) {
-      Column column[steps_at_once];
-      Value value[steps_at_once];
-#pragma unroll
-      for (unsigned k = 0; k < steps_at_once; ++k) {
-        const std::uint64_t place = begin[k] + (at < length[k] ? at : 0);
-        column[k] = __ldcs(args.columns + place);
-        value[k] = __ldcs(args.values + place);
-      }
-      __syncwarp();  // the compiler puts no read of an entry below the first use of another
-#pragma unroll
-      for (unsigned k = 0; k < steps_at_once; ++k) {
-        const Value term = __shfl_sync(~0U, own.factor, own_group + (step + k) * rows_of_step) * value[k];
-        const bool is_good = column[k] < args.column_limit;
-        if (at < length[k] && is_good) sums.add(column[k], term);
-        has_bad_columns |= at < length[k] && !is_good;
-      }
-    }
+    is_missed = is_long && !args.rows.lie_anywhere && has_missed_pieces(args.rows, range, own_row, shares.piece());
   }
-  return has_bad_columns;
-}
-
-/// What is left of a warp's rows, of which each lane has one, once groups of lanes have added theirs.
-struct rows_left {
-  bool is_wrong = false;         ///< the lane's row is none
-  bool is_whole = false;         ///< the lane's row is too long for a group
-  bool is_long = false;          ///< the lane's row is added in pieces
-  bool has_bad_columns = false;  ///< the lane met one, in any row
-};
-
-/// Reports what is wrong with a warp's rows, and adds those too long for groups: the whole warp takes them, several at
-/// once. In a function of its own, which add_rows_of_warp calls when it has little left to remember.
-template <class Value, class Column, class Sums>
-__device__ __noinline__ void take_rows_left(const product_arguments<Value, Column>& args, const row_shares& shares,
-                                            std::uint64_t first_row, rows_left left, Sums sums) {
-  const unsigned lane = threadIdx.x % 32;
-  const std::uint64_t own_row = first_row + lane;
-  if (left.is_wrong) report_row(args.guard, args.rows, own_row);
-  row_range range{0, 0};
-  if (lane < shares.rows_of_warp && own_row < args.rows.rows && !left.is_wrong) {
-    range = {args.rows.begin(own_row), args.rows.end(own_row)};
-  }
-  __syncwarp();
-  const unsigned whole = __ballot_sync(~0U, left.is_whole ? 1 : 0);
-  if (whole != 0) {
-    const unsigned count = __popc(whole);
-    const unsigned from = position_of_bit(whole, lane);
-    const Value factor = left.is_whole ? static_cast<Value>(args.alpha) * __ldg(args.x + own_row) : Value{0};
-    lane_row<Value> row;
-    row.begin = __shfl_sync(~0U, range.begin, from);
-    row.length = __shfl_sync(~0U, static_cast<unsigned>(range.length()), from);
-    row.factor = __shfl_sync(~0U, factor, from);
-    if (lane >= count) row = {};
-    left.has_bad_columns |= add_by_groups(args, row, count, 5, sums);
-  }
-  if (__any_sync(~0U, left.has_bad_columns ? 1 : 0) != 0 && !left.is_long) {
-    report_column(args.guard, args.columns, args.column_limit, range.begin, range.end, own_row);
-  }
-  __syncwarp();
-  const bool is_missed =
-      left.is_long && !args.rows.lie_anywhere && has_missed_pieces(args.rows, range, own_row, shares.piece());
   unsigned missed = __ballot_sync(~0U, is_missed ? 1 : 0);
   for (; missed != 0; missed &= missed - 1) {
     const std::uint64_t row = first_row + static_cast<unsigned>(__ffs(static_cast<int>(missed)) - 1);
@@ -433,30 +396,21 @@ __device__ __noinline__ void take_rows_left(const product_arguments<Value, Colum
   }
 }
 
-/// Adds the entries of up to 32 rows, of which each lane looks at one. Those that are short for the groups of lanes
-/// that a row of mean length has are added at once, and where a group is the whole warp, all that are not long.
+/// Adds the entries of the rows [first_row, end_row), of which each lane looks at one.
 template <class Value, class Column, class Sums>
 __device__ __forceinline__ void add_rows_of_warp(const product_arguments<Value, Column>& args, const row_shares& shares,
-                                                 std::uint64_t first_row, const Sums& sums) {
+                                                 std::uint64_t first_row, std::uint64_t end_row, const Sums& sums) {
   const std::uint64_t own_row = first_row + threadIdx.x % 32;
-  const std::uint64_t row_read = min(own_row, args.rows.rows - 1);
+  const std::uint64_t row_read = min(own_row, end_row - 1);
   const row_range range{args.rows.begin(row_read), args.rows.end(row_read)};
-  const bool is_there = threadIdx.x % 32 < shares.rows_of_warp && own_row < args.rows.rows;
-  const bool is_row = is_there && args.rows.is_row(range);
+  const bool is_row = args.rows.is_row(range);
   const bool is_long = range.length() >= shares.piece();
-  const bool is_short =
-      !is_long && (shares.log2_lanes == 5 || range.length() <= most_of_group_lane << shares.log2_lanes);
-  lane_row<Value> own;
-  own.factor = static_cast<Value>(args.alpha) * __ldg(args.x + row_read);
-  if (is_row && is_short && range.end != range.begin) {
-    own.begin = range.begin;
-    own.length = static_cast<unsigned>(range.length());
-  }
-  rows_left left{is_there && !is_row, is_row && !is_short && !is_long, is_row && is_long};
-  left.has_bad_columns = add_by_groups(args, own, shares.rows_of_warp, shares.log2_lanes, sums);
-  const bool may_miss_pieces = left.is_long && !args.rows.lie_anywhere;
-  const bool has_left = left.is_wrong || left.is_whole || may_miss_pieces || left.has_bad_columns;
-  if (__any_sync(~0U, has_left ? 1 : 0) != 0) take_rows_left(args, shares, first_row, left, sums);
+  row_part<Value> own = part_of_row(args, range, row_read);
+  if (own_row >= end_row || !is_row || is_long) own.length = 0;
+  const bool may_miss_pieces = is_long && !args.rows.lie_anywhere;
+  const bool is_left = __any_sync(~0U, !is_row || may_miss_pieces ? 1 : 0) != 0;
+  const bool has_bad_columns = __any_sync(~0U, add_parts(args, own, sums) ? 1 : 0) != 0;
+  if (is_left || has_bad_columns) look_again_at_rows(args, shares, first_row, end_row, has_bad_columns, sums);
 }
 
 /// Adds a block's share of the products. All threads of the block call this.
@@ -473,7 +427,8 @@ __device__ __forceinline__ void add_share(const product_arguments<Value, Column>
   }
   const std::uint64_t warp = (block - shares.long_blocks) * warps_of_a_block + threadIdx.x / 32;
   const std::uint64_t first_row = warp * shares.rows_of_warp;
-  if (first_row < args.rows.rows) add_rows_of_warp(args, shares, first_row, sums);
+  if (first_row >= args.rows.rows) return;
+  add_rows_of_warp(args, shares, first_row, min(args.rows.rows, first_row + shares.rows_of_warp), sums);
 }
 
 /// Whether columns are hot: as the host knows, or as begin_sums has found.
@@ -548,7 +503,6 @@ __global__ void __launch_bounds__(block_threads, resident_blocks)
 row_shares shares_of(const context& ctx, const spmv_problem& p, const atomic_decision& decided) {
   constexpr std::uint64_t blocks_each = 8;
   row_shares shares;
-  shares.log2_lanes = static_cast<unsigned>(std::countr_zero(decided.lanes_of_row));
   shares.rows_of_warp = decided.rows_of_warp;
   shares.row_blocks = ceil_div(p.rows, std::uint64_t{warps_of_a_block} * decided.rows_of_warp);
   shares.log2_piece = static_cast<unsigned>(std::countr_zero(decided.long_row_entries));
