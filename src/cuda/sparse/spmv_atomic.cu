@@ -396,27 +396,47 @@ __device__ __noinline__ void look_again_at_rows(const product_arguments<Value, C
   }
 }
 
-/// Adds the entries of the rows [first_row, end_row), of which each lane looks at one.
+/// The row that a lane looks at, as it was read.
+template <class Value>
+struct lane_row {
+  row_range range{};
+  Value x = 0;
+};
+
+__device__ __forceinline__ std::uint64_t first_row_of_warp(const row_shares& shares, std::uint64_t block) {
+  return ((block - shares.long_blocks) * warps_of_a_block + threadIdx.x / 32) * shares.rows_of_warp;
+}
+
+/// Reads the lane's row of a block that has rows of warps; past the last row, that one. In a block that has pieces, it
+/// reads any row, so that there is no branch before the reads.
+template <class Value, class Column>
+__device__ __forceinline__ lane_row<Value> read_row(const product_arguments<Value, Column>& args,
+                                                    const row_shares& shares, std::uint64_t block) {
+  const std::uint64_t row = min(first_row_of_warp(shares, block) + threadIdx.x % 32, args.rows.rows - 1);
+  return {{args.rows.begin(row), args.rows.end(row)}, __ldg(args.x + row)};
+}
+
+/// Adds the entries of the rows [first_row, end_row), of which each lane has read one.
 template <class Value, class Column, class Sums>
 __device__ __forceinline__ void add_rows_of_warp(const product_arguments<Value, Column>& args, const row_shares& shares,
-                                                 std::uint64_t first_row, std::uint64_t end_row, const Sums& sums) {
-  const std::uint64_t own_row = first_row + threadIdx.x % 32;
-  const std::uint64_t row_read = min(own_row, end_row - 1);
-  const row_range range{args.rows.begin(row_read), args.rows.end(row_read)};
-  const bool is_row = args.rows.is_row(range);
-  const bool is_long = range.length() >= shares.piece();
-  row_part<Value> own = part_of_row(args, range, row_read);
-  if (own_row >= end_row || !is_row || is_long) own.length = 0;
+                                                 std::uint64_t first_row, std::uint64_t end_row,
+                                                 const lane_row<Value>& read, const Sums& sums) {
+  const bool is_there = first_row + threadIdx.x % 32 < end_row;
+  const bool is_row = args.rows.is_row(read.range);
+  const bool is_long = read.range.length() >= shares.piece();
+  row_part<Value> own{read.range.begin, static_cast<unsigned>(read.range.length()),
+                      static_cast<Value>(args.alpha) * read.x};
+  if (!is_there || !is_row || is_long) own.length = 0;
   const bool may_miss_pieces = is_long && !args.rows.lie_anywhere;
-  const bool is_left = __any_sync(~0U, !is_row || may_miss_pieces ? 1 : 0) != 0;
+  const bool is_left = __any_sync(~0U, is_there && (!is_row || may_miss_pieces) ? 1 : 0) != 0;
   const bool has_bad_columns = __any_sync(~0U, add_parts(args, own, sums) ? 1 : 0) != 0;
   if (is_left || has_bad_columns) look_again_at_rows(args, shares, first_row, end_row, has_bad_columns, sums);
 }
 
-/// Adds a block's share of the products. All threads of the block call this.
+/// Adds a block's share of the products; `read` is what read_row gave. All threads of the block call this.
 template <class Value, class Column, class Sums>
 __device__ __forceinline__ void add_share(const product_arguments<Value, Column>& args, const row_shares& shares,
-                                          std::uint64_t block, const Sums& sums) {
+                                          std::uint64_t block, const lane_row<Value>& read, const Sums& sums) {
   if (block < shares.long_blocks) {
     if (args.rows.lie_anywhere) {
       add_long_rows_of_tile(args, shares, block, sums);
@@ -425,10 +445,9 @@ __device__ __forceinline__ void add_share(const product_arguments<Value, Column>
     }
     return;
   }
-  const std::uint64_t warp = (block - shares.long_blocks) * warps_of_a_block + threadIdx.x / 32;
-  const std::uint64_t first_row = warp * shares.rows_of_warp;
+  const std::uint64_t first_row = first_row_of_warp(shares, block);
   if (first_row >= args.rows.rows) return;
-  add_rows_of_warp(args, shares, first_row, min(args.rows.rows, first_row + shares.rows_of_warp), sums);
+  add_rows_of_warp(args, shares, first_row, min(args.rows.rows, first_row + shares.rows_of_warp), read, sums);
 }
 
 /// Whether columns are hot: as the host knows, or as begin_sums has found.
@@ -438,10 +457,10 @@ struct hot_verdict {
   order_verdict sampled;  ///< twice the call's number, plus one if they are
 
   __device__ unsigned long long text(bool has_hot) const { return sampled.call_number << 1 | (has_hot ? 1 : 0); }
-  __device__ bool has_hot() const {
-    if (is_known) return is_hot;
+  __device__ unsigned long long read() const {
+    if (is_known) return text(is_hot);
     const unsigned copy = blockIdx.x % order_verdict::copies * order_verdict::copy_words;
-    return *static_cast<const volatile unsigned long long*>(sampled.slot + copy) == text(true);
+    return *static_cast<const volatile unsigned long long*>(sampled.slot + copy);
   }
 };
 
@@ -472,10 +491,13 @@ __global__ void __launch_bounds__(block_threads, resident_blocks)
                  const __grid_constant__ row_shares shares, const __grid_constant__ hot_verdict verdict) {
   __shared__ block_sums<Value, log2_hot_sums> hot;
   wait_for_kernel_before();
-  if (!verdict.has_hot()) return add_share(args, shares, blockIdx.x, sums_in_y<Value>{args.y});
+  const unsigned long long found = verdict.read();
+  const lane_row<Value> read = read_row(args, shares, blockIdx.x);
+  __syncwarp();  // the compiler puts no read of a row below the first use of the verdict
+  if (found != verdict.text(true)) return add_share(args, shares, blockIdx.x, read, sums_in_y<Value>{args.y});
   hot.clear();
   __syncthreads();
-  add_share(args, shares, blockIdx.x, sums_of_hot_columns<Value>{&hot, args.y});
+  add_share(args, shares, blockIdx.x, read, sums_of_hot_columns<Value>{&hot, args.y});
   __syncthreads();
   hot.flush([&](std::uint32_t column, Value sum) { add_to(args.y + column, sum); });
 }
@@ -490,7 +512,7 @@ __global__ void __launch_bounds__(block_threads, resident_blocks)
   for (unsigned i = threadIdx.x; i < columns << log2_copies; i += block_threads) sums[i] = 0;
   __syncthreads();
   for (std::uint64_t block = blockIdx.x; block < shares.blocks(); block += gridDim.x) {
-    add_share(args, shares, block, private_sums<Value>{sums, log2_copies});
+    add_share(args, shares, block, read_row(args, shares, block), private_sums<Value>{sums, log2_copies});
   }
   __syncthreads();
   for (unsigned column = threadIdx.x; column < columns; column += block_threads) {
