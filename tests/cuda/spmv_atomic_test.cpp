@@ -150,10 +150,10 @@ TEST_F(SpmvAtomic, LongRowsBeginAnywhere) {
                           [](std::uint64_t r) { return drawn_columns(r, r == 2222 ? 300'000 : r % 5, 90'000); }));
 }
 
-// From 2^22 entries on, pieces have 512, and from 2^23 on 1024.
-TEST_F(SpmvAtomic, PiecesGrowWithTheMatrix) {
-  constexpr std::uint64_t lengths[] = {511, 512, 513, 1023, 1024, 1025, 2047, 2048, 2049, 5000, 1, 3, 0};
-  for (const int log2_entries : {22, 23}) {
+// A warp looks for the rows of 4 to 32 pieces, as the matrix is large.
+TEST_F(SpmvAtomic, PiecesOfAWarpGrowWithTheMatrix) {
+  constexpr std::uint64_t lengths[] = {255, 256, 257, 511, 512, 513, 1023, 1024, 1025, 5000, 1, 3, 0};
+  for (const int log2_entries : {22, 23, 24, 25}) {
     const sparse_rows m =
         whole_rows(fmt::format("more than 2^{} entries", log2_entries), 201, 90'000, [&](std::uint64_t r) {
           const std::uint64_t drawn = lengths[inputs::mix(r) % std::size(lengths)];

@@ -14,16 +14,18 @@ namespace {
 
 constexpr unsigned resident_blocks = 5;  ///< of a multiprocessor, at least
 constexpr unsigned places_at_once = 4;   ///< of each lane, that are in flight
+/// Rows from these entries on are added in pieces of as many; a power of two. A warp may have 32 adjacent rows that are
+/// almost long, while all other warps are done.
+constexpr std::uint64_t long_row_entries = 256;
 
 /// What a plan decides for run, by the sizes of the matrix alone.
 struct atomic_decision {
-  std::uint32_t rows_of_warp = 0;      ///< up to 32
-  std::uint32_t long_row_entries = 0;  ///< a power of two: rows from these entries on are added in pieces of as many
-  std::uint32_t pieces_of_warp = 0;    ///< up to 32
-  std::uint32_t copies_of_y = 0;       ///< in the shared memory of a block; 0: atomics add to y itself
+  std::uint32_t rows_of_warp = 0;    ///< up to 32
+  std::uint32_t pieces_of_warp = 0;  ///< up to 32
+  std::uint32_t copies_of_y = 0;     ///< in the shared memory of a block; 0: atomics add to y itself
 
   void tell(plan::told& to) const {
-    to.add("rows_of_warp", rows_of_warp).add("long_row_entries", long_row_entries).add("copies_of_y", copies_of_y);
+    to.add("rows_of_warp", rows_of_warp).add("pieces_of_warp", pieces_of_warp).add("copies_of_y", copies_of_y);
   }
 };
 
@@ -33,30 +35,23 @@ std::uint64_t mean_length(const spmv_problem& p) noexcept {
   return std::max<std::uint64_t>(1, ceil_div(p.entries, std::max<std::uint64_t>(1, p.rows)));
 }
 
-/// A warp may have 32 adjacent rows that are almost long. In a small matrix they are to be few of its entries, because
-/// all other warps would be done before; in a large one pieces are longer, so that fewer searches find their rows.
-std::uint32_t long_row_entries(const spmv_problem& p) noexcept {
-  constexpr std::uint64_t pieces_of_a_device = 8192;
-  return static_cast<std::uint32_t>(
-      std::bit_floor(std::clamp<std::uint64_t>(p.entries / pieces_of_a_device, 256, 1024)));
-}
-
 constexpr std::uint64_t warps_of_a_device = 4096;
 
-/// Rows of a warp, so that it has 512 entries, whose offsets are waited for once; fewer in small matrices, which would
+/// Rows of a warp, so that it has 1024 entries, whose offsets are waited for once; fewer in small matrices, which would
 /// leave warps idle. Where most rows are long, a warp only asks for several at once whether all pieces are found.
 std::uint32_t rows_of_warp(const spmv_problem& p) noexcept {
   constexpr std::uint64_t long_rows = 8;
-  if (mean_length(p) >= long_row_entries(p)) return long_rows;
-  const std::uint64_t entries = std::clamp<std::uint64_t>(p.entries / warps_of_a_device, 128, 512);
+  if (mean_length(p) >= long_row_entries) return long_rows;
+  const std::uint64_t entries = std::clamp<std::uint64_t>(p.entries / warps_of_a_device, 128, 1024);
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(entries / mean_length(p), 1, 32));
 }
 
 /// Pieces of a warp, whose rows its lanes look for at the same time: few in small matrices, so that many warps share
 /// adjacent pieces.
 std::uint32_t pieces_of_warp(const spmv_problem& p) noexcept {
-  const std::uint64_t pieces = p.entries / long_row_entries(p);
-  return static_cast<std::uint32_t>(std::bit_floor(std::clamp<std::uint64_t>(pieces / warps_of_a_device, 4, 32)));
+  const std::uint64_t pieces = p.entries / long_row_entries;
+  return static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(std::bit_ceil(ceil_div(pieces, warps_of_a_device)), 4, 32));
 }
 
 /// Copies of y in a block: one for each lane of a warp where they are small, so that lanes that add to one column do
@@ -118,7 +113,7 @@ plan::planned plan_atomic(const spmv_problem& p, const plan::scope& scope) {
   if (!p.transposed) return plan::rejected("multiplies by the transposed matrix");
   if (p.order == reduction_order::deterministic) return plan::rejected("adds in the order in which workers arrive");
   if (p.sum_bytes() != p.value_bytes()) return plan::rejected("results are narrower than their sums");
-  const atomic_decision decided{rows_of_warp(p), long_row_entries(p), pieces_of_warp(p), copies_of_small_y(p)};
+  const atomic_decision decided{rows_of_warp(p), pieces_of_warp(p), copies_of_small_y(p)};
   const std::uint64_t streamed =
       p.matrix_bytes() + p.rows * p.value_bytes() + p.y_bytes() + 2 * p.columns * p.value_bytes();
   const double sums = static_cast<double>(p.entries) * tuning_of_spmv_atomic.private_sum_bytes;
@@ -136,11 +131,9 @@ struct row_shares {
   std::uint64_t blocks_of_tile = 1;  ///< that share the long rows of block_threads rows, where rows lie anywhere
   std::uint64_t row_blocks = 0;
   unsigned rows_of_warp = 0;
-  unsigned log2_piece = 0;  ///< of the entries of a piece, and of the shortest long row
   unsigned pieces_of_warp = 0;
 
   __host__ __device__ std::uint64_t blocks() const { return long_blocks + row_blocks; }
-  __device__ std::uint64_t piece() const { return std::uint64_t{1} << log2_piece; }
 };
 
 /// The sums of y itself.
@@ -284,15 +277,33 @@ __device__ __forceinline__ void add_checked_parts(const product_arguments<Value,
 
 // ---- long rows of which one begins where the one before it ends
 
-/// The last row that begins at `place` or before it. Whatever the offsets are, rows ascend with places.
+/// The last row that begins at `place` or before it, by halves, as last_begun finds it: whatever the offsets are, rows
+/// ascend with places. What either outcome asks for next is read at the same time, so that a lane waits half as often.
 __device__ __forceinline__ std::uint64_t row_of_place(const row_offsets& rows, std::uint64_t place) {
-  return last_begun(std::uint64_t{0}, rows.rows, [&](std::uint64_t row) { return rows.begin(row) <= place; });
+  std::uint64_t low = 0;
+  std::uint64_t high = rows.rows;
+  while (high - low > 3) {
+    const std::uint64_t middle = (low + high) / 2;
+    const std::uint64_t before = (low + middle) / 2;
+    const std::uint64_t behind = (middle + high) / 2;
+    const std::uint64_t of_middle = rows.begin(middle);
+    const std::uint64_t of_before = rows.begin(before);
+    const std::uint64_t of_behind = rows.begin(behind);
+    if (of_middle <= place) {
+      low = of_behind <= place ? behind : middle;
+      if (of_behind > place) high = behind;
+    } else {
+      high = of_before <= place ? middle : before;
+      if (of_before <= place) low = before;
+    }
+  }
+  return last_begun(low, high, [&](std::uint64_t row) { return rows.begin(row) <= place; });
 }
 
-/// The piece of a long row that has the place `cut`, a multiple of `piece`: to the next such place, and from the row's
-/// begin if this is its first.
-__device__ __forceinline__ row_range piece_at(row_range row, std::uint64_t cut, std::uint64_t piece) {
-  return {cut - row.begin < piece ? row.begin : cut, min(row.end, cut + piece)};
+/// The piece of a long row that has the place `cut`, a multiple of long_row_entries: to the next such place, and from
+/// the row's begin if this is its first.
+__device__ __forceinline__ row_range piece_at(row_range row, std::uint64_t cut) {
+  return {cut - row.begin < long_row_entries ? row.begin : cut, min(row.end, cut + long_row_entries)};
 }
 
 /// Adds the pieces of long rows. A long row has at least as many entries as a piece, so it has a place whose number is
@@ -303,14 +314,14 @@ __device__ __noinline__ void add_pieces(const product_arguments<Value, Column>& 
                                         std::uint64_t block, Sums sums) {
   const unsigned lane = threadIdx.x % 32;
   const std::uint64_t warp = block * warps_of_a_block + threadIdx.x / 32;
-  const std::uint64_t cut = (warp * shares.pieces_of_warp + lane) << shares.log2_piece;
+  const std::uint64_t cut = (warp * shares.pieces_of_warp + lane) * long_row_entries;
   std::uint64_t row = 0;
   row_part<Value> own;
   if (lane < shares.pieces_of_warp && cut < args.rows.limit) {
     row = row_of_place(args.rows, cut);
     const row_range r{args.rows.begin(row), args.rows.end(row)};
-    if (args.rows.is_row(r) && r.begin <= cut && cut < r.end && r.length() >= shares.piece()) {
-      own = part_of_row(args, piece_at(r, cut, shares.piece()), row);
+    if (args.rows.is_row(r) && r.begin <= cut && cut < r.end && r.length() >= long_row_entries) {
+      own = part_of_row(args, piece_at(r, cut), row);
     }
   }
   add_checked_parts(args, own, row, sums);
@@ -318,21 +329,20 @@ __device__ __noinline__ void add_pieces(const product_arguments<Value, Column>& 
 
 /// Whether add_pieces does not find all pieces of a long row: never, unless offsets descend somewhere. The rows of its
 /// places ascend, so that all are the row if those of its first and last piece are.
-__device__ __forceinline__ bool has_missed_pieces(const row_offsets& rows, row_range r, std::uint64_t row,
-                                                  std::uint64_t piece) {
-  return row_of_place(rows, (r.begin + piece - 1) & ~(piece - 1)) != row ||
-         row_of_place(rows, (r.end - 1) & ~(piece - 1)) != row;
+__device__ __forceinline__ bool has_missed_pieces(const row_offsets& rows, row_range r, std::uint64_t row) {
+  return row_of_place(rows, (r.begin + long_row_entries - 1) / long_row_entries * long_row_entries) != row ||
+         row_of_place(rows, (r.end - 1) / long_row_entries * long_row_entries) != row;
 }
 
 /// Adds those pieces of a long row that add_pieces does not find.
 template <class Value, class Column, class Sums>
 __device__ __forceinline__ void add_missed_pieces(const product_arguments<Value, Column>& args, row_range r,
-                                                  std::uint64_t row, std::uint64_t piece, const Sums& sums) {
-  const std::uint64_t begin = (r.begin + piece - 1) & ~(piece - 1);
-  for (std::uint64_t first = begin; first < r.end; first += 32 * piece) {
-    const std::uint64_t cut = first + threadIdx.x % 32 * piece;
+                                                  std::uint64_t row, const Sums& sums) {
+  const std::uint64_t begin = (r.begin + long_row_entries - 1) / long_row_entries * long_row_entries;
+  for (std::uint64_t first = begin; first < r.end; first += 32 * long_row_entries) {
+    const std::uint64_t cut = first + threadIdx.x % 32 * long_row_entries;
     row_part<Value> own;
-    if (cut < r.end && row_of_place(args.rows, cut) != row) own = part_of_row(args, piece_at(r, cut, piece), row);
+    if (cut < r.end && row_of_place(args.rows, cut) != row) own = part_of_row(args, piece_at(r, cut), row);
     add_checked_parts(args, own, row, sums);
   }
 }
@@ -351,7 +361,7 @@ __device__ __noinline__ void add_long_rows_of_tile(const product_arguments<Value
   const std::uint64_t own = block / shares.blocks_of_tile * block_threads + threadIdx.x;
   if (own < args.rows.rows) {
     const row_range r{args.rows.begin(own), args.rows.end(own)};
-    if (args.rows.is_row(r) && r.length() >= shares.piece()) found[atomicAdd(&count, 1U)] = own;
+    if (args.rows.is_row(r) && r.length() >= long_row_entries) found[atomicAdd(&count, 1U)] = own;
   }
   __syncthreads();
   const std::uint64_t warps = shares.blocks_of_tile * warps_of_a_block;
@@ -359,12 +369,12 @@ __device__ __noinline__ void add_long_rows_of_tile(const product_arguments<Value
   for (unsigned i = 0; i < count; ++i) {
     const row_range r{args.rows.begin(found[i]), args.rows.end(found[i])};
     // Each row has another warp begin, so that all have some of rows of few pieces.
-    const std::uint64_t first = (warp + i) % warps << shares.log2_piece;
-    const std::uint64_t step = warps << shares.log2_piece;
+    const std::uint64_t first = (warp + i) % warps * long_row_entries;
+    const std::uint64_t step = warps * long_row_entries;
     for (std::uint64_t at = r.begin + first; at < r.end; at += 32 * step) {
       const std::uint64_t begin = at + threadIdx.x % 32 * step;
       row_part<Value> own;
-      if (begin < r.end) own = part_of_row(args, {begin, min(r.end, begin + shares.piece())}, found[i]);
+      if (begin < r.end) own = part_of_row(args, {begin, min(r.end, begin + long_row_entries)}, found[i]);
       add_checked_parts(args, own, found[i], sums);
     }
   }
@@ -383,16 +393,16 @@ __device__ __noinline__ void look_again_at_rows(const product_arguments<Value, C
   bool is_missed = false;
   if (own_row < end_row) {
     const row_range range = checked_row(args.guard, args.rows, own_row);
-    const bool is_long = range.length() >= shares.piece();
+    const bool is_long = range.length() >= long_row_entries;
     if (has_bad_columns && !is_long) {
       report_column(args.guard, args.columns, args.column_limit, range.begin, range.end, own_row);
     }
-    is_missed = is_long && !args.rows.lie_anywhere && has_missed_pieces(args.rows, range, own_row, shares.piece());
+    is_missed = is_long && !args.rows.lie_anywhere && has_missed_pieces(args.rows, range, own_row);
   }
   unsigned missed = __ballot_sync(~0U, is_missed ? 1 : 0);
   for (; missed != 0; missed &= missed - 1) {
     const std::uint64_t row = first_row + static_cast<unsigned>(__ffs(static_cast<int>(missed)) - 1);
-    add_missed_pieces(args, {args.rows.begin(row), args.rows.end(row)}, row, shares.piece(), sums);
+    add_missed_pieces(args, {args.rows.begin(row), args.rows.end(row)}, row, sums);
   }
 }
 
@@ -423,7 +433,7 @@ __device__ __forceinline__ void add_rows_of_warp(const product_arguments<Value, 
                                                  const lane_row<Value>& read, const Sums& sums) {
   const bool is_there = first_row + threadIdx.x % 32 < end_row;
   const bool is_row = args.rows.is_row(read.range);
-  const bool is_long = read.range.length() >= shares.piece();
+  const bool is_long = read.range.length() >= long_row_entries;
   row_part<Value> own{read.range.begin, static_cast<unsigned>(read.range.length()),
                       static_cast<Value>(args.alpha) * read.x};
   if (!is_there || !is_row || is_long) own.length = 0;
@@ -527,10 +537,9 @@ row_shares shares_of(const context& ctx, const spmv_problem& p, const atomic_dec
   row_shares shares;
   shares.rows_of_warp = decided.rows_of_warp;
   shares.row_blocks = ceil_div(p.rows, std::uint64_t{warps_of_a_block} * decided.rows_of_warp);
-  shares.log2_piece = static_cast<unsigned>(std::countr_zero(decided.long_row_entries));
   shares.pieces_of_warp = decided.pieces_of_warp;
-  if (p.entries < decided.long_row_entries) return shares;
-  const std::uint64_t entries_of_block = std::uint64_t{warps_of_a_block} * decided.long_row_entries;
+  if (p.entries < long_row_entries) return shares;
+  const std::uint64_t entries_of_block = std::uint64_t{warps_of_a_block} * long_row_entries;
   shares.long_blocks = ceil_div(p.entries, entries_of_block * decided.pieces_of_warp);
   if (!p.has_row_ends) return shares;
   const std::uint64_t tiles = ceil_div(p.rows, block_threads);
