@@ -211,10 +211,59 @@ role_on_ranks role_of(const CLI::App* subcommand, std::span<const std::string> a
   return role_of_subcommand(subcommand->get_name());
 }
 
+struct known_subcommand {
+  std::string_view name;
+  void (*add_to)(CLI::App& app);
+  bool knows_others = false;  ///< works by what other subcommands take
+};
+
+// In the order of the help.
+constexpr known_subcommand known_subcommands[] = {
+    {"gather", add_gather},
+    {"scatter", add_scatter},
+    {"reduce", add_reduce},
+    {"split", add_split},
+    {"multi-split", add_multi_split},
+    {"sort", add_sort},
+    {"search", add_search},
+    {"rank", add_rank},
+    {"scan", add_scan},
+    {"spmv", add_spmv},
+    {"spmm", add_spmm},
+    {"edges", add_edges},
+    {"solve", add_solve},
+    {"npb-cg", add_npb_cg},
+    {"plan", add_plan, true},
+    {"machine", add_machine},
+    {"demo", add_demo},
+    {"version", add_version},
+    {"generate", add_generate, true},
+    {"help", add_help, true},  // behind those whose names it knows
+};
+
+// The subcommand that a command line begins with, if it needs no other: to describe all of them takes longer than many
+// of them work.
+const known_subcommand* named_alone(int argc, const char* const* argv) {
+  if (argc < 2) return nullptr;
+  const auto* const named = std::ranges::find(known_subcommands, std::string_view(argv[1]), &known_subcommand::name);
+  return named == std::end(known_subcommands) || named->knows_others ? nullptr : named;
+}
+
+// All but those that are there.
+void add_subcommands(CLI::App& app) {
+  for (const known_subcommand& each : known_subcommands) {
+    const auto there = app.get_subcommands([&](const CLI::App* s) { return s->get_name() == each.name; });
+    if (there.empty()) each.add_to(app);
+  }
+}
+
 int run(CLI::App& app, const std::vector<std::string>& arguments) {
   try {
-    if (const auto unknown = unknown_argument(app, arguments); unknown && !asks_for_help(arguments))
+    if (unknown_argument(app, arguments) && !asks_for_help(arguments)) {
+      add_subcommands(app);  // of which the words name those that take it
+      const auto unknown = unknown_argument(app, arguments);
       return complain_of_all(unknown->subcommand, usage_failure(unknown->subcommand, unknown->words));
+    }
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
     return done(app);
   } catch (const CLI::ParseError& e) {
@@ -273,29 +322,6 @@ constexpr const char* footer =
     "Example: what this machine would do with a gather of a million records of 16 bytes\n"
     "  sheaf plan gather --count 1000000 --table 1000000 --record-bytes 16";
 
-void add_subcommands(CLI::App& app) {
-  add_gather(app);
-  add_scatter(app);
-  add_reduce(app);
-  add_split(app);
-  add_multi_split(app);
-  add_sort(app);
-  add_search(app);
-  add_rank(app);
-  add_scan(app);
-  add_spmv(app);
-  add_spmm(app);
-  add_edges(app);
-  add_solve(app);
-  add_npb_cg(app);
-  add_plan(app);
-  add_machine(app);
-  add_demo(app);
-  add_version(app);
-  add_generate(app);
-  add_help(app);  // behind those whose names it knows
-}
-
 }  // namespace
 }  // namespace sheaf::cli
 
@@ -311,7 +337,11 @@ int main(int argc, char** argv) try {
   CLI::Option* const json = app.add_flag("--json", json_before_subcommand,
                                          "Print one JSON document, of a failure too: the subcommand's --json");
   app.footer(footer);
-  add_subcommands(app);
+  if (const known_subcommand* const named = named_alone(argc, argv)) {
+    named->add_to(app);
+  } else {
+    add_subcommands(app);
+  }
   const std::vector<std::string> arguments = like_another(app, ordered_arguments(app, argc, argv));
   const CLI::App* const subcommand = subcommand_of(app, arguments);
   json_is_wanted = wants_json(arguments);
