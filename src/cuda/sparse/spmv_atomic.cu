@@ -368,8 +368,8 @@ __device__ __noinline__ void add_long_rows_of_tile(const product_arguments<Value
   const std::uint64_t warp = block % shares.blocks_of_tile * warps_of_a_block + threadIdx.x / 32;
   for (unsigned i = 0; i < count; ++i) {
     const row_range r{args.rows.begin(found[i]), args.rows.end(found[i])};
-    // Each row has another warp begin, so that all have some of rows of few pieces.
-    const std::uint64_t first = (warp + i) % warps * long_row_entries;
+    // Each row has another warp begin, so that all have some of rows of few pieces. Blocks find rows in any order.
+    const std::uint64_t first = (warp + found[i]) % warps * long_row_entries;
     const std::uint64_t step = warps * long_row_entries;
     for (std::uint64_t at = r.begin + first; at < r.end; at += 32 * step) {
       const std::uint64_t begin = at + threadIdx.x % 32 * step;
