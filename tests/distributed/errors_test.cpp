@@ -1,4 +1,5 @@
 #include <atomic>
+#include <barrier>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -549,6 +550,7 @@ bool run_with_short_memory(const wrong_call& right, std::uint64_t allocations, s
   std::vector<std::thread> threads;
   threads.reserve(ranks);
   std::atomic<bool> has_failed = false;
+  std::barrier all_have_arguments(ranks);  // else a rank may hear of the failure while it still waits for these
   limits bounds;
   bounds.message_bytes = 256;
   bounds.chunk_bytes = 1000;
@@ -569,6 +571,7 @@ bool run_with_short_memory(const wrong_call& right, std::uint64_t allocations, s
       const group g(ctx, watched, bounds);
       arguments mine(g);
       g.wait();
+      all_have_arguments.arrive_and_wait();
       if (r == bad) memory->left = allocations;
       const auto call = [&] { right.call(g, mine, false); };
       bool threw = false;

@@ -202,11 +202,12 @@ class paper_rows {
     }
   }
 
-  /// main() adds add_npb_cg(), and a file of the subcommands says that it is called npb-cg.
+  /// main.cpp has {"npb-cg", add_npb_cg} in its table, and a file of the subcommands says that it is called npb-cg.
   bool has_command(const std::string& name) const {
     std::string function = name;
     std::ranges::replace(function, '-', '_');
-    if (code_of("apps/sheaf/main.cpp").find(fmt::format(" add_{}(app);", function)) == std::string::npos) return false;
+    const std::string row = fmt::format("{{\"{}\", add_{}", name, function);
+    if (code_of("apps/sheaf/main.cpp").find(row) == std::string::npos) return false;
     return std::ranges::any_of(tree_.sources("apps/sheaf/subcommands"), [&](const auto& file) {
       return text_of(file).find(fmt::format("add_subcommand(\"{}\"", name)) != std::string::npos;
     });

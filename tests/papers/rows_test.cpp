@@ -343,7 +343,7 @@ TEST_F(PlantedPapers, CommandsAndExamplesAreThoseThatAreBuilt) {
   plant("examples/octree.cpp", "int main() {}\n");
   plant("include/sheaf/split.hpp", "void split8();  // as split\n");
   EXPECT_EQ(faults_of(row), all) << "files that nothing adds, and a word in a comment";
-  plant("apps/sheaf/main.cpp", "  add_npb_cg(app);\n");
+  plant("apps/sheaf/main.cpp", "    {\"npb-cg\", add_npb_cg},\n");
   plant("examples/CMakeLists.txt", "foreach(example IN ITEMS gather octree)\n");
   plant("include/sheaf/split.hpp", "void split(context);\n");
   EXPECT_EQ(faults_of(row), list{});

@@ -165,6 +165,7 @@ TEST_P(EveryRowsVariant, HasTheSameBitsAsTheOthersOfTheCpu) {
     if (ctx.backend() != backend_kind::cpu || GetParam() == "reference.serial") continue;
     for (const shape& s : shapes) {
       for (const std::uint64_t width : {1, 2, 3, 4, 8, 17, 80}) {
+        if (under_address_sanitizer && s.count * width > 600'000) continue;  // shorter lists of rows as wide are there
         for (const reduction_start start : {reduction_start::out, reduction_start::identity}) {
           const rows_case c{s.pattern,      s.count,         s.slots,
                             width,          value_type::f32, value_type::f32,
