@@ -214,7 +214,7 @@ role_on_ranks role_of(const CLI::App* subcommand, std::span<const std::string> a
 struct known_subcommand {
   std::string_view name;
   void (*add_to)(CLI::App& app);
-  bool knows_others = false;  ///< works by what other subcommands take
+  bool needs_all = false;  ///< works by what all other subcommands take
 };
 
 // In the order of the help.
@@ -246,10 +246,10 @@ constexpr known_subcommand known_subcommands[] = {
 const known_subcommand* named_alone(int argc, const char* const* argv) {
   if (argc < 2) return nullptr;
   const auto* const named = std::ranges::find(known_subcommands, std::string_view(argv[1]), &known_subcommand::name);
-  return named == std::end(known_subcommands) || named->knows_others ? nullptr : named;
+  return named == std::end(known_subcommands) || named->needs_all ? nullptr : named;
 }
 
-// All but those that are there.
+// Those that the program does not have yet.
 void add_subcommands(CLI::App& app) {
   for (const known_subcommand& each : known_subcommands) {
     const auto there = app.get_subcommands([&](const CLI::App* s) { return s->get_name() == each.name; });
@@ -260,8 +260,8 @@ void add_subcommands(CLI::App& app) {
 int run(CLI::App& app, const std::vector<std::string>& arguments) {
   try {
     if (unknown_argument(app, arguments) && !asks_for_help(arguments)) {
-      add_subcommands(app);  // of which the words name those that take it
-      const auto unknown = unknown_argument(app, arguments);
+      add_subcommands(app);
+      const auto unknown = unknown_argument(app, arguments);  // names other subcommands that know the argument
       return complain_of_all(unknown->subcommand, usage_failure(unknown->subcommand, unknown->words));
     }
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));

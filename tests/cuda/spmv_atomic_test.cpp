@@ -150,7 +150,7 @@ TEST_F(SpmvAtomic, LongRowsBeginAnywhere) {
                           [](std::uint64_t r) { return drawn_columns(r, r == 2222 ? 300'000 : r % 5, 90'000); }));
 }
 
-// A warp looks for the rows of 4 to 32 pieces, as the matrix is large.
+// A warp looks for the rows of 8 to 32 pieces, as the matrix is large.
 TEST_F(SpmvAtomic, PiecesOfAWarpGrowWithTheMatrix) {
   constexpr std::uint64_t lengths[] = {255, 256, 257, 511, 512, 513, 1023, 1024, 1025, 5000, 1, 3, 0};
   for (const int log2_entries : {22, 23, 24, 25}) {
@@ -174,7 +174,7 @@ TEST_F(SpmvAtomic, RowsAreManyAndMostAreEmpty) {
 }
 
 TEST_F(SpmvAtomic, ColumnsAreFew) {
-  // From 512 entries a column on, blocks have copies of y: 32 of up to 96 columns of f64, and 1 from 1536 on.
+  // From 512 entries a column on, blocks have copies of y: 32 of up to 96 columns of f64, and 4 of 400.
   for (const std::uint64_t columns : {1, 2, 3, 31, 96, 97, 192, 193, 400}) {
     expect_exact(whole_rows(fmt::format("{} columns", columns), 40'000, columns,
                             [&](std::uint64_t r) { return drawn_columns(r, 6, columns); }));

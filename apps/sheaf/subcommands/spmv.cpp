@@ -38,11 +38,13 @@ struct spmv_command {
   double alpha = 1;
   double beta = 0;
   bool transposed = false;
-  reduction_order order = reduction_order::deterministic;
+  reduction_order allowed_order = reduction_order::deterministic;  ///< of the sums of a product that is not prepared
   bool narrow = false;
 
   /// Whether the matrix is prepared for runs: unless the caller names the variant of the products.
   bool is_prepared() const { return common.runs > 0 && !common.forces_variant(); }
+  /// The order of sums that holds.
+  reduction_order order() const { return is_prepared() ? reduction_order::deterministic : allowed_order; }
 };
 
 /// What a matrix looks like.
@@ -110,7 +112,7 @@ nlohmann::json json_of(const spmv_command& command, const context& ctx, const cs
                  {"row_nonzeros", {{"least", facts.least}, {"mean", facts.mean}, {"most", facts.most}}},
                  {"bandwidth", facts.bandwidth},
                  {"transposed", command.transposed},
-                 {"order", primitives::text_of(command.order, primitives::reduction_orders)},
+                 {"order", primitives::text_of(command.order(), primitives::reduction_orders)},
                  {"value_type", command.narrow ? "f32" : "f64"},
                  {"variant", timing.variant},
                  {"variants", std::move(variants)},
@@ -234,7 +236,7 @@ primitives::problem_spec problem_of(const spmv_command& command, const csr_view&
   matrix.columns = a.columns;
   matrix.offset = a.row_begins.type;
   matrix.is_transposed = command.transposed;
-  matrix.is_unordered = command.order == reduction_order::unordered;
+  matrix.is_unordered = command.order() == reduction_order::unordered;
   return problem;
 }
 
@@ -243,7 +245,7 @@ planned_call plan_of(const spmv_command& command, const context& ctx, const csr_
   const spmv_options options{.alpha = command.alpha,
                              .beta = command.beta,
                              .transposed = command.transposed,
-                             .order = command.order,
+                             .order = command.order(),
                              .variant = command.common.variant()};
   const std::uint64_t x_count = command.transposed ? a.rows : a.columns;
   const std::uint64_t y_count = command.transposed ? a.columns : a.rows;
@@ -381,7 +383,7 @@ void run_typed(const spmv_command& command) {
   const spmv_options options{.alpha = command.alpha,
                              .beta = command.beta,
                              .transposed = command.transposed,
-                             .order = command.order,
+                             .order = command.order(),
                              .variant = command.common.variant()};
   spmv_plans plans{plan_of(command, ctx, a.view).plan, {}};
   command.common.require_scratch(plans.product);
@@ -414,11 +416,14 @@ void add_spmv(CLI::App& app) {
   add_input(*subcommand, "MATRIX", command->matrix, "A MatrixMarket file, gzip or not")->required();
   add_input(*subcommand, "X", command->x, "The vector: .npy or .npz of f4 or f8, or .mtx; ones unless given");
   add_output(*subcommand, command->output)->required();
-  subcommand->add_flag("--transposed", command->transposed, "Multiply by the transposed matrix");
+  CLI::Option* const transposed =
+      subcommand->add_flag("--transposed", command->transposed, "Multiply by the transposed matrix");
   subcommand
       ->add_option_function<std::string>(
-          "--order", [command](const std::string& text) { command->order = primitives::parse_reduction_order(text); },
-          "What the last bits of a transposed product may depend on")
+          "--order",
+          [command](const std::string& text) { command->allowed_order = primitives::parse_reduction_order(text); },
+          "Order of a transposed product's sums: unordered is faster on CUDA, with other last bits in every run")
+      ->needs(transposed)
       ->check(CLI::IsMember({"deterministic", "unordered"}))
       ->default_str("deterministic");
   add_real(*subcommand, "--alpha", command->alpha, "What the product is multiplied by");

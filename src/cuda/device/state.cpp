@@ -294,7 +294,7 @@ index_guard cuda_state::guard(const core::index_wording& wording, index_type typ
 
 order_verdict cuda_state::new_order_verdict() {
   cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
-  require(cudaStreamIsCapturing(stream_, &capturing), "cuda.adaptive");
+  require(cudaStreamIsCapturing(stream_, &capturing), "a sample of a list");
   if (capturing == cudaStreamCaptureStatusNone) return {verdict_slots_, ++sampling_calls_};
   if (captured_calls_ == most_captured_calls) return {};
   return {verdict_slots_ + ++captured_calls_ * verdict_words, ++sampling_calls_};

@@ -39,9 +39,9 @@ struct run_scope {
   core::running_scope running;
 };
 
-/// The slot in device memory through which one block tells the later blocks and kernels of a call whether the index
-/// list is ordered or scattered (movement/if_ordered/sample.cuh). Every copy of the verdict lies on a cache line of its
-/// own.
+/// The slot in device memory through which one block tells the later blocks and kernels of a call what a sample says:
+/// whether the index list is ordered or scattered (movement/if_ordered/sample.cuh), or whether columns are hot
+/// (sparse/spmv_atomic.cu). Every copy of the verdict lies on a cache line of its own.
 struct order_verdict {
   static constexpr std::uint32_t copies = 32;
   static constexpr std::uint32_t copy_words = 16;  ///< words from one copy to the next

@@ -14,8 +14,9 @@ namespace {
 
 constexpr unsigned resident_blocks = 5;  ///< of a multiprocessor, at least
 constexpr unsigned places_at_once = 4;   ///< of each lane, that are in flight
-/// Rows from these entries on are added in pieces of as many; a power of two. A warp may have 32 adjacent rows that are
-/// almost long, while all other warps are done.
+/// Rows from these entries on are added in pieces of as many (the first of up to twice as many), because a warp may
+/// have 32 adjacent rows that are almost long, while all other warps are done. These numbers are from an H200
+/// (docs/experiments/sparse.md, transposed products in any order).
 constexpr std::uint64_t long_row_entries = 256;
 
 /// What a plan decides for run, by the sizes of the matrix alone.
@@ -35,14 +36,14 @@ std::uint64_t mean_length(const spmv_problem& p) noexcept {
   return std::max<std::uint64_t>(1, ceil_div(p.entries, std::max<std::uint64_t>(1, p.rows)));
 }
 
-constexpr std::uint64_t warps_of_a_device = 4096;
+constexpr std::uint64_t least_warps = 4096;  ///< among which a small matrix is divided
 
 /// Rows of a warp, so that it has 1024 entries, whose offsets are waited for once; fewer in small matrices, which would
 /// leave warps idle. Where most rows are long, a warp only asks for several at once whether all pieces are found.
 std::uint32_t rows_of_warp(const spmv_problem& p) noexcept {
   constexpr std::uint64_t long_rows = 8;
   if (mean_length(p) >= long_row_entries) return long_rows;
-  const std::uint64_t entries = std::clamp<std::uint64_t>(p.entries / warps_of_a_device, 128, 1024);
+  const std::uint64_t entries = std::clamp<std::uint64_t>(p.entries / least_warps, 128, 1024);
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(entries / mean_length(p), 1, 32));
 }
 
@@ -50,8 +51,7 @@ std::uint32_t rows_of_warp(const spmv_problem& p) noexcept {
 /// adjacent pieces.
 std::uint32_t pieces_of_warp(const spmv_problem& p) noexcept {
   const std::uint64_t pieces = p.entries / long_row_entries;
-  return static_cast<std::uint32_t>(
-      std::clamp<std::uint64_t>(std::bit_ceil(ceil_div(pieces, warps_of_a_device)), 4, 32));
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(std::bit_ceil(ceil_div(pieces, least_warps)), 4, 32));
 }
 
 /// Copies of y in a block: one for each lane of a warp where they are small, so that lanes that add to one column do
@@ -349,8 +349,8 @@ __device__ __forceinline__ void add_missed_pieces(const product_arguments<Value,
 
 // ---- long rows that may overlap, and of which nothing bounds the number
 
-/// Adds a block's share of the long rows of a tile: each thread looks at a row, and warps take every so manieth piece
-/// of those that are long.
+/// Adds a block's share of the long rows of a tile: each thread looks at a row, and the warps of all blocks of the tile
+/// take the pieces of those that are long in turn.
 template <class Value, class Column, class Sums>
 __device__ __noinline__ void add_long_rows_of_tile(const product_arguments<Value, Column>& args,
                                                    const row_shares& shares, std::uint64_t block, Sums sums) {
@@ -358,10 +358,10 @@ __device__ __noinline__ void add_long_rows_of_tile(const product_arguments<Value
   __shared__ unsigned count;
   if (threadIdx.x == 0) count = 0;
   __syncthreads();
-  const std::uint64_t own = block / shares.blocks_of_tile * block_threads + threadIdx.x;
-  if (own < args.rows.rows) {
-    const row_range r{args.rows.begin(own), args.rows.end(own)};
-    if (args.rows.is_row(r) && r.length() >= long_row_entries) found[atomicAdd(&count, 1U)] = own;
+  const std::uint64_t own_row = block / shares.blocks_of_tile * block_threads + threadIdx.x;
+  if (own_row < args.rows.rows) {
+    const row_range r{args.rows.begin(own_row), args.rows.end(own_row)};
+    if (args.rows.is_row(r) && r.length() >= long_row_entries) found[atomicAdd(&count, 1U)] = own_row;
   }
   __syncthreads();
   const std::uint64_t warps = shares.blocks_of_tile * warps_of_a_block;
@@ -464,11 +464,12 @@ __device__ __forceinline__ void add_share(const product_arguments<Value, Column>
 struct hot_verdict {
   bool is_known = true;
   bool is_hot = false;
-  order_verdict sampled;  ///< twice the call's number, plus one if they are
+  order_verdict sampled;
 
-  __device__ unsigned long long text(bool has_hot) const { return sampled.call_number << 1 | (has_hot ? 1 : 0); }
+  /// Twice the call's number, plus one if they are hot.
+  __device__ unsigned long long word(bool has_hot) const { return sampled.call_number << 1 | (has_hot ? 1 : 0); }
   __device__ unsigned long long read() const {
-    if (is_known) return text(is_hot);
+    if (is_known) return word(is_hot);
     const unsigned copy = blockIdx.x % order_verdict::copies * order_verdict::copy_words;
     return *static_cast<const volatile unsigned long long*>(sampled.slot + copy);
   }
@@ -484,7 +485,7 @@ __global__ void __launch_bounds__(block_threads)
     const bool has_hot = sample_has_hot_slots(
         args.entries, [&](std::uint64_t place) { return static_cast<std::uint64_t>(__ldg(args.columns + place)); });
     if (threadIdx.x < order_verdict::copies) {
-      verdict.sampled.slot[threadIdx.x * order_verdict::copy_words] = verdict.text(has_hot);
+      verdict.sampled.slot[threadIdx.x * order_verdict::copy_words] = verdict.word(has_hot);
     }
   }
   const auto beta = static_cast<Value>(args.beta);
@@ -504,7 +505,7 @@ __global__ void __launch_bounds__(block_threads, resident_blocks)
   const unsigned long long found = verdict.read();
   const lane_row<Value> read = read_row(args, shares, blockIdx.x);
   __syncwarp();  // the compiler puts no read of a row below the first use of the verdict
-  if (found != verdict.text(true)) return add_share(args, shares, blockIdx.x, read, sums_in_y<Value>{args.y});
+  if (found != verdict.word(true)) return add_share(args, shares, blockIdx.x, read, sums_in_y<Value>{args.y});
   hot.clear();
   __syncthreads();
   add_share(args, shares, blockIdx.x, read, sums_of_hot_columns<Value>{&hot, args.y});
@@ -550,8 +551,8 @@ row_shares shares_of(const context& ctx, const spmv_problem& p, const atomic_dec
   return shares;
 }
 
-/// Blocks that keep copies of y: what the multiprocessors hold, but not so many that they add more sums to y than a
-/// quarter of the entries.
+/// Blocks that keep copies of y: about what the multiprocessors hold, but not so many that they add more sums to y than
+/// a quarter of the entries, unless one on each multiprocessor does.
 std::uint64_t blocks_with_copies(const context& ctx, const spmv_problem& p, std::uint64_t shared_bytes) {
   const auto multiprocessors = static_cast<std::uint64_t>(state_of(ctx).multiprocessors());
   const std::uint64_t resident = multiprocessors * (shared_bytes > most_private_bytes / 2 ? 4 : 6);

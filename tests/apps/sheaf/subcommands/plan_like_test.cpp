@@ -120,6 +120,7 @@ std::vector<sample> samples() {
       {"spmv springs.mtx x.npy", "-o out.npy"},
       {"spmv springs.mtx --value-type f32 --transposed", "-o out.npy"},
       {"spmv springs.mtx --transposed --order unordered", "-o out.npy"},
+      {"spmv springs.mtx --transposed --order unordered --runs 10", "-o out.npy"},
       {"spmv springs.mtx x.npy --runs 10", "-o out.npy"},
       {"spmv springs.mtx --runs 3 --backend reference", "-o out.npy"},
       {"spmv springs.mtx --runs 3 --variant reference.serial", "-o out.npy"},
