@@ -55,8 +55,8 @@ TEST_F(CliSpmv, MultipliesByOnesOrAVector) {
     for (const std::string order : {"deterministic", "unordered --runs 20", "unordered"}) {
       expect_success("spmv a.mtx y.npy -o t.npy --transposed --order " + order + rest);
       expect_result("t.npy", {10.5, -9, 14});
-      const nlohmann::json report =
-          nlohmann::json::parse(run_sheaf(folder, "spmv a.mtx y.npy -o t.npy --json --transposed --order " + order).out);
+      const nlohmann::json report = nlohmann::json::parse(
+          run_sheaf(folder, "spmv a.mtx y.npy -o t.npy --json --transposed --order " + order).out);
       EXPECT_EQ(report["order"], order == "unordered" ? order : "deterministic") << "runs are prepared";
     }
     expect_success("spmv a.mtx x.npy -o s.npy --alpha 2 --beta -1 --y y.npy --runs 2" + rest);
