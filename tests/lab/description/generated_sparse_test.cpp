@@ -17,7 +17,6 @@
 namespace sheaf::tests::lab_description_generated_sparse_test {
 namespace {
 
-using jobs::array_set;
 using jobs::job;
 using jobs::problem_spec;
 using primitives::sparse_part;

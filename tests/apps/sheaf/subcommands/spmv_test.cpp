@@ -53,10 +53,10 @@ TEST_F(CliSpmv, MultipliesByOnesOrAVector) {
     expect_success("spmv a.mtx y.npy -o t.npy --transposed --runs 20" + rest);
     expect_result("t.npy", {10.5, -9, 14});
     for (const std::string order : {"deterministic", "unordered --runs 20", "unordered"}) {
-      expect_success("spmv a.mtx y.npy -o t.npy --transposed --order " + order + rest);
+      const std::string line = fmt::format("spmv a.mtx y.npy -o t.npy --transposed --order {}", order);
+      expect_success(line + rest);
       expect_result("t.npy", {10.5, -9, 14});
-      const nlohmann::json report = nlohmann::json::parse(
-          run_sheaf(folder, "spmv a.mtx y.npy -o t.npy --json --transposed --order " + order).out);
+      const nlohmann::json report = nlohmann::json::parse(run_sheaf(folder, line + " --json").out);
       EXPECT_EQ(report["order"], order == "unordered" ? order : "deterministic") << "runs are prepared";
     }
     expect_success("spmv a.mtx x.npy -o s.npy --alpha 2 --beta -1 --y y.npy --runs 2" + rest);
