@@ -95,9 +95,9 @@ def spmv(case):
     if transposed:
         trial.options["--transposed"] = None
         call += " --transposed"
-    if case.chance(0.3):
+    if transposed and case.chance(0.5):
         trial.options["--order"] = order = case.pick(["deterministic", "unordered"])
-        if transposed and order == "unordered":
+        if order == "unordered":
             call += " --order unordered"
     draw_value_type(case, trial, narrow)
     if case.chance(0.3):
