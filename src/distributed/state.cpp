@@ -31,13 +31,7 @@ std::string difference_of(const agreed_value& value, std::uint64_t other, std::s
   }
 }
 
-/// How often a rank asks for its messages before it gives way: once where ranks are more than processors, because those
-/// that work need them.
-int spins_of(int ranks) {
-  constexpr int spins = 64;
-  return static_cast<unsigned>(ranks) > std::thread::hardware_concurrency() ? 1 : spins;
-}
-
+constexpr int spins_before_yield = 64;
 constexpr double seconds_to_answer = 5;
 
 }  // namespace
@@ -49,8 +43,7 @@ group_state::group_state(const context& of, std::shared_ptr<transport> carrier, 
       bounds(given),
       rank(between->rank()),
       size(between->size()),
-      present_(static_cast<std::size_t>(between->size())),
-      spins_before_yield_(spins_of(between->size())) {
+      present_(static_cast<std::size_t>(between->size())) {
   goes_by_primitives = is_on_device();
 }
 
@@ -144,7 +137,7 @@ void group_state::finish(std::uint64_t started) {
   auto heard = begin;
   try {
     for (int spins = 0; !is_done(started); ++spins) {
-      if (spins < spins_before_yield_) continue;
+      if (spins < spins_before_yield) continue;
       const auto now = clock::now();
       between->give_way(std::chrono::duration<double>(now - begin).count());
       if (bounds.wait_seconds > 0 && now - heard > std::chrono::duration<double>(bounds.wait_seconds)) {

@@ -159,7 +159,6 @@ class group_state {
   std::uint64_t calls_ = 0;
   std::uint64_t rolls_ = 0;
   std::vector<std::uint64_t> present_;
-  const int spins_before_yield_;
   core::index_report first_report_;
 };
 
