@@ -38,7 +38,7 @@ void plant(std::string_view fault, short_memory& memory) {
 }
 
 void work(const distributed::group& ranks, std::string_view fault, int bad, short_memory& memory) {
-  constexpr std::uint64_t count = 200'000;
+  constexpr std::uint64_t count = 150'000;
   const auto rows = distributed::layout::even(count * static_cast<std::uint64_t>(ranks.size()), ranks.size());
   std::vector<std::uint64_t> table(count);
   std::vector<std::uint32_t> list(count);
@@ -48,9 +48,9 @@ void work(const distributed::group& ranks, std::string_view fault, int bad, shor
     list[i] = static_cast<std::uint32_t>((i * 7919 + static_cast<std::uint64_t>(ranks.rank())) % rows.count());
   }
   std::thread later;
-  for (int call = 0; call < 40; ++call) {
+  for (int call = 0; call < 20; ++call) {
     // Calls are under way when a signal comes from another thread; what throws comes between two.
-    if (call == 20 && ranks.rank() == bad) {
+    if (call == 8 && ranks.rank() == bad) {
       if (fault == "throw" || fault == "memory") {
         plant(fault, memory);
       } else if (fault != "none") {

@@ -12,7 +12,7 @@
 SHEAF_SEEN_BY_SANITIZER __asan_default_options();
 SHEAF_SEEN_BY_SANITIZER __asan_default_options() {
   return "allocator_may_return_null=1:detect_stack_use_after_return=1:intercept_tls_get_addr=0:handle_sigill=1:"
-         "malloc_context_size=6:quarantine_size_mb=64";
+         "malloc_context_size=6:quarantine_size_mb=16";
 }
 SHEAF_SEEN_BY_SANITIZER __tsan_default_options();
 SHEAF_SEEN_BY_SANITIZER __tsan_default_options() {
