@@ -35,10 +35,11 @@ void set_up(int descriptor) noexcept {
 
 bool is_to_wait() noexcept { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
+/// Of IPv4 or IPv6, as the name has them.
 struct addresses {
   addresses(const std::string& host, std::uint16_t port) {
     addrinfo hints{};
-    hints.ai_family = AF_INET;
+    hints.ai_family = AF_UNSPEC;
     hints.ai_socktype = SOCK_STREAM;
     result = getaddrinfo(host.c_str(), fmt::to_string(port).c_str(), &hints, &first);
   }
@@ -58,19 +59,75 @@ tcp_socket::~tcp_socket() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
-tcp_socket tcp_socket::listening(std::uint16_t port) {
-  tcp_socket made(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!made.is_open()) fail("no socket: " + reason());
+namespace {
+
+/// Either end of a connection.
+struct end_point {
+  using name_of = int (*)(int, sockaddr*, socklen_t*);
+
+  end_point(int descriptor, name_of name) noexcept {
+    socklen_t length = sizeof storage;
+    if (name(descriptor, generic(), &length) != 0) storage = {};
+  }
+  sockaddr* generic() noexcept { return reinterpret_cast<sockaddr*>(&storage); }
+  bool is_narrow() const noexcept { return storage.ss_family == AF_INET; }
+  /// The address' bytes; those of IPv4 as IPv6 has them.
+  in6_addr bytes() const noexcept {
+    in6_addr all{};
+    if (!is_narrow()) {
+      std::memcpy(&all, &reinterpret_cast<const sockaddr_in6&>(storage).sin6_addr, sizeof all);
+      return all;
+    }
+    all.s6_addr[10] = all.s6_addr[11] = 0xff;
+    std::memcpy(all.s6_addr + 12, &reinterpret_cast<const sockaddr_in&>(storage).sin_addr, sizeof(in_addr));
+    return all;
+  }
+  std::uint16_t port() const noexcept {
+    return ntohs(is_narrow() ? reinterpret_cast<const sockaddr_in&>(storage).sin_port
+                             : reinterpret_cast<const sockaddr_in6&>(storage).sin6_port);
+  }
+
+  sockaddr_storage storage{};
+};
+
+/// Listens on all addresses of a family, of both where it is IPv6; not open where that cannot be, as errno says.
+tcp_socket listening_on(int family, std::uint16_t port) {
+  const int descriptor = ::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  tcp_socket made(descriptor);
+  if (!made.is_open()) return made;
   const int one = 1;
-  setsockopt(made.descriptor_, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-  set_up(made.descriptor_);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_ANY);
-  address.sin_port = htons(port);
-  if (bind(made.descriptor_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
-      listen(made.descriptor_, SOMAXCONN) != 0)
-    fail(fmt::format("port {}: {}", port, reason()));
+  const int zero = 0;
+  setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+  if (family == AF_INET6) setsockopt(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof zero);
+  set_up(descriptor);
+  sockaddr_storage address{};
+  if (family == AF_INET6) {
+    auto& wide = reinterpret_cast<sockaddr_in6&>(address);
+    wide.sin6_family = AF_INET6;
+    wide.sin6_addr = in6addr_any;
+    wide.sin6_port = htons(port);
+  } else {
+    auto& narrow = reinterpret_cast<sockaddr_in&>(address);
+    narrow.sin_family = AF_INET;
+    narrow.sin_addr.s_addr = htonl(INADDR_ANY);
+    narrow.sin_port = htons(port);
+  }
+  const socklen_t length = family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
+  if (bind(descriptor, reinterpret_cast<const sockaddr*>(&address), length) == 0 && listen(descriptor, SOMAXCONN) == 0)
+    return made;
+  const int why = errno;
+  made = {};
+  errno = why;
+  return made;
+}
+
+}  // namespace
+
+tcp_socket tcp_socket::listening(std::uint16_t port) {
+  tcp_socket made = listening_on(AF_INET6, port);
+  // Hosts may have no IPv6; a port that is taken is so for both.
+  if (!made.is_open() && errno != EADDRINUSE) made = listening_on(AF_INET, port);
+  if (!made.is_open()) fail(fmt::format("port {}: {}", port, reason()));
   return made;
 }
 
@@ -101,15 +158,20 @@ tcp_socket tcp_socket::connected(const std::string& host, std::uint16_t port, co
     const addresses to(host, port);
     if (to.result != 0) why = gai_strerror(to.result);
     for (const addrinfo* at = to.first; at != nullptr; at = at->ai_next) {
-      tcp_socket made(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-      if (!made.is_open()) fail("no socket: " + reason());
+      tcp_socket made(::socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+      if (!made.is_open()) {
+        if (errno != EAFNOSUPPORT) fail("no socket: " + reason());
+        why = reason();
+        continue;
+      }
       set_up(made.descriptor_);
       const int result = connect_within(made.descriptor_, *at, until);
       // Where nobody listens, a port that the system gives out may meet itself.
       if (result == 0 && !made.has_met_itself()) return made;
       why = std::strerror(result != 0 ? result : ECONNREFUSED);
     }
-    if (until.is_over()) fail(fmt::format("{}:{}: {}", host, port, why));
+    const bool is_wide = host.find(':') != host.npos;
+    if (until.is_over()) fail(fmt::format("{}{}{}:{}: {}", is_wide ? "[" : "", host, is_wide ? "]" : "", port, why));
   }
 }
 
@@ -120,28 +182,21 @@ tcp_socket tcp_socket::accepted() const noexcept {
 }
 
 bool tcp_socket::has_met_itself() const noexcept {
-  sockaddr_in own{};
-  sockaddr_in other{};
-  socklen_t length = sizeof own;
-  getsockname(descriptor_, reinterpret_cast<sockaddr*>(&own), &length);
-  length = sizeof other;
-  getpeername(descriptor_, reinterpret_cast<sockaddr*>(&other), &length);
-  return own.sin_port == other.sin_port && own.sin_addr.s_addr == other.sin_addr.s_addr;
+  const end_point own(descriptor_, getsockname);
+  const end_point other(descriptor_, getpeername);
+  const in6_addr here = own.bytes();
+  const in6_addr there = other.bytes();
+  return own.port() == other.port() && std::memcmp(&here, &there, sizeof here) == 0;
 }
 
-std::uint16_t tcp_socket::port() const noexcept {
-  sockaddr_in address{};
-  socklen_t length = sizeof address;
-  getsockname(descriptor_, reinterpret_cast<sockaddr*>(&address), &length);
-  return ntohs(address.sin_port);
-}
+std::uint16_t tcp_socket::port() const noexcept { return end_point(descriptor_, getsockname).port(); }
 
 std::string tcp_socket::peer_address() const {
-  sockaddr_in address{};
-  socklen_t length = sizeof address;
-  getpeername(descriptor_, reinterpret_cast<sockaddr*>(&address), &length);
-  std::array<char, INET_ADDRSTRLEN> text{};
-  inet_ntop(AF_INET, &address.sin_addr, text.data(), text.size());
+  const in6_addr address = end_point(descriptor_, getpeername).bytes();
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  // Who comes by IPv4 to a socket of both is told apart by a prefix that other hosts need not understand.
+  IN6_IS_ADDR_V4MAPPED(&address) ? inet_ntop(AF_INET, address.s6_addr + 12, text.data(), text.size())
+                                 : inet_ntop(AF_INET6, &address, text.data(), text.size());
   return text.data();
 }
 

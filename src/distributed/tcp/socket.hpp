@@ -37,7 +37,8 @@ class tcp_socket {
   }
   ~tcp_socket();
 
-  /// Listens on all addresses. @param port  0: any. @throws error(device_failure)
+  /// Listens on all addresses, of IPv4 and, where the host has it, of IPv6. @param port  0: any. @throws
+  /// error(device_failure)
   static tcp_socket listening(std::uint16_t port);
   /// Asks again until somebody listens there. @throws error(device_failure) at the deadline
   static tcp_socket connected(const std::string& host, std::uint16_t port, const deadline& until);
@@ -47,6 +48,7 @@ class tcp_socket {
   bool is_open() const noexcept { return descriptor_ >= 0; }
   bool has_met_itself() const noexcept;
   std::uint16_t port() const noexcept;
+  /// Without the zone of an address that counts on one link alone.
   std::string peer_address() const;
 
   /// Bytes that went, 0 to `bytes`. Below 0: the connection has ended.

@@ -115,9 +115,11 @@ class tcp_connections final : public transport {
   void post(int to, const control_note& note) noexcept override {
     try {
       connection& c = peer(to);
+      if (!c.notes.is_open()) return;
       c.notes_out.push_back(note);
       c.notes_out.back().from = rank_;
       send_notes(c);
+      if (c.notes_out.size() > most_notes) end_notes(c, to);
     } catch (...) {
       // Without memory for a note the other rank is left to its limit of waiting.
     }
@@ -131,6 +133,7 @@ class tcp_connections final : public transport {
           c.notes.receive(reinterpret_cast<std::byte*>(&c.note_in) + c.note_got, sizeof c.note_in - c.note_got);
       if (got < 0) {
         c.notes = {};
+        c.notes_out.clear();
         continue;
       }
       c.note_got += static_cast<std::uint64_t>(got);
@@ -145,6 +148,10 @@ class tcp_connections final : public transport {
   }
 
  private:
+  /// Notes that wait for a rank, beside what the system holds. A rank takes notes whenever it waits: one that has so
+  /// many before it has stood still through as many questions, and is taken for one that has ended.
+  static constexpr std::size_t most_notes = 4096;
+
   connection& peer(int rank) noexcept { return to_[static_cast<std::size_t>(rank)]; }
 
   static void send_notes(connection& c) noexcept {
@@ -174,6 +181,12 @@ class tcp_connections final : public transport {
       // Whoever waits for this rank, or has something for it, does so in vain.
       end_messages(c, static_cast<int>(r), "its connection has ended");
     }
+  }
+
+  static void end_notes(connection& c, int rank) noexcept {
+    c.notes = {};
+    c.notes_out.clear();
+    end_messages(c, rank, "it has not read what it was told");
   }
 
   static void end_messages(connection& c, int rank, const char* reason) noexcept {
@@ -327,7 +340,8 @@ std::vector<place> exchange_places(const tcp_meeting& meeting, const hello& mine
     if (others[r].is_open()) throw_came_twice(said.rank);
     // Who comes from this host is where others find this host, not at the address that only this host has.
     const std::string address = came.peer_address();
-    if (!address.starts_with("127.")) address.copy(places[r].address.data(), places[r].address.size() - 1);
+    if (!address.starts_with("127.") && address != "::1")
+      address.copy(places[r].address.data(), places[r].address.size() - 1);
     places[r].port = said.port;
     others[r] = std::move(came);
     --missing;

@@ -86,6 +86,64 @@ TEST(TcpFaults, RanksThatAreNoneAreRefused) {
             "tcp_transport: a wait of -1 seconds, not of 0 or more");
 }
 
+/// The transports of two ranks that meet at this host.
+std::vector<std::shared_ptr<distributed::transport>> two_at(const std::string& host) {
+  distributed::tcp_meeting meeting;
+  meeting.host = host;
+  meeting.port = free_port();
+  meeting.wait_seconds = 20;
+  std::vector<std::shared_ptr<distributed::transport>> ends(2);
+  std::thread first([&] { ends[0] = distributed::tcp_transport(0, 2, meeting); });
+  ends[1] = distributed::tcp_transport(1, 2, meeting);
+  first.join();
+  return ends;
+}
+
+TEST(TcpFaults, WhoNeverReadsItsNotesIsTakenForEnded) {
+  const auto ends = two_at("127.0.0.1");
+  constexpr std::uint64_t most = 1'000'000;
+  std::uint64_t posted = 0;
+  for (; posted < most && !ends[0]->has_ended(1); ++posted) ends[0]->post(1, {.kind = 3, .number = posted});
+  ASSERT_LT(posted, most) << "264 MB of notes and more are kept";
+  ends[0]->post(1, {});
+  const std::byte word{1};
+  const distributed::outgoing_message out{1, &word, 1};
+  const std::uint64_t started = ends[0]->start({&out, 1}, {});
+  const distributed::transfer_state state = ends[0]->poll(started);
+  EXPECT_EQ(state.state, distributed::transfer_state::kind::failed);
+  EXPECT_EQ(state.rank, 1);
+  // What had gone before comes in order, and then the end.
+  distributed::control_note note;
+  std::uint64_t came = 0;
+  for (; !ends[1]->has_ended(0); came += ends[1]->take(note) ? 1 : 0) ASSERT_TRUE(came == 0 || note.number == came - 1);
+  EXPECT_GT(came, 0U);
+  EXPECT_LT(came, posted);
+}
+
+TEST(TcpFaults, MeetingsAreOfIpv6WhereTheHostHasIt) {
+  try {
+    const distributed::tcp_socket door = distributed::tcp_socket::listening(0);
+    distributed::tcp_socket::connected("::1", door.port(), distributed::deadline(0.1));
+  } catch (const error& thrown) {
+    GTEST_SKIP() << thrown.what();
+  }
+  for (const char* const host : {"::1", "localhost", "127.0.0.1"}) {
+    SCOPED_TRACE(host);
+    const auto ends = two_at(host);
+    EXPECT_EQ(ends[0]->size(), 2);
+    EXPECT_FALSE(ends[0]->has_ended(1));
+  }
+}
+
+TEST(TcpFaults, AnAddressOfIpv6IsToldFromItsPort) {
+  distributed::tcp_meeting meeting;
+  meeting.host = "::1";
+  meeting.port = free_port();
+  meeting.wait_seconds = 0.1;
+  const std::string said = message_of(error_code::device_failure, [&] { distributed::tcp_transport(1, 2, meeting); });
+  EXPECT_TRUE(said.starts_with("tcp_transport: [::1]:" + std::to_string(meeting.port) + ": ")) << said;
+}
+
 // Each process is in its next meeting as soon as it has left the one before.
 TEST(TcpFaults, MeetingsFollowOneAnotherAtOnePort) {
   distributed::tcp_meeting meeting;
