@@ -14,7 +14,7 @@
 
 #include "core/context_state.hpp"
 #include "distributed/collectives.hpp"
-#include "distributed/devices/device.hpp"
+#include "distributed/devices/device_transport.hpp"
 #include "distributed/devices/nccl_functions.hpp"
 
 // Messages of device memory as NCCL's grouped sends and receives, on a stream of the transport's own. Communicators do
@@ -86,63 +86,54 @@ class aborts {
   int running_ = 0;
 };
 
-class nccl_transport_of final : public transport {
+class nccl_transport_of final : public device_transport {
  public:
   nccl_transport_of(std::shared_ptr<transport> control, const nccl_functions& nccl, nccl_communicator communicator,
                     int device, bool is_own)
-      : control_(std::move(control)), nccl_(nccl), communicator_(communicator), device_(device), is_own_(is_own) {
-    const current_device here(device_);
+      : device_transport(std::move(control), device), nccl_(nccl), communicator_(communicator), is_own_(is_own) {
+    const current_device here(device);
     if (cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking) != cudaSuccess)
-      throw error(error_code::device_failure, fmt::format("no stream for messages of CUDA device {}", device_));
+      throw error(error_code::device_failure, fmt::format("no stream for messages of CUDA device {}", device));
   }
 
   ~nccl_transport_of() override {
     // Of a communicator that failed nothing is given back: NCCL may wait for a process that is gone.
     if (has_failed_ || !transfers_.empty()) return;
-    const current_device here(device_);
+    const current_device here(device());
     if (is_own_) end_communicator();
     cudaStreamDestroy(stream_);
   }
 
-  int rank() const noexcept override { return control_->rank(); }
-  int size() const noexcept override { return control_->size(); }
-  std::uint64_t start(std::span<const outgoing_message> out, std::span<const incoming_message> in) noexcept override {
-    const std::uint64_t started = control_->start(out, in);
-    return started == 0 ? 0 : 2 * started;
+  void abandon() noexcept override {
+    device_transport::abandon();
+    fail("the group is lost");
+    if (is_own_ && !is_given_up_) end_kernels();
+    is_given_up_ = true;
   }
-  void post(int to, const control_note& note) noexcept override { control_->post(to, note); }
-  bool take(control_note& note) noexcept override { return control_->take(note); }
-  std::uint64_t most_message_bytes() const noexcept override { return control_->most_message_bytes(); }
-  bool carries_device_memory() const noexcept override { return true; }
-  int device() const noexcept override { return device_; }
-  bool has_ended(int other) const noexcept override { return control_->has_ended(other); }
 
-  std::uint64_t start_on(CUstream_st* stream, std::span<const outgoing_message> out,
-                         std::span<const incoming_message> in) noexcept override {
-    if (has_failed_) return 0;
-    const current_device here(device_);
+ private:
+  bool begin(std::uint64_t number, CUstream_st* stream, std::span<const outgoing_message> out,
+             std::span<const incoming_message> in) noexcept override {
+    if (has_failed_) return false;
     try {
       transfer& mine = transfers_.emplace_back();
-      mine.number = 2 * ++started_ + 1;
+      mine.number = number;
       mine.out.assign(out.begin(), out.end());
       mine.in.assign(in.begin(), in.end());
       mine.ready = std::make_unique<stream_event>();
       mine.done = std::make_unique<stream_event>();
-      if (!succeeded(mine.ready->record(stream))) return 0;
+      if (!succeeded(mine.ready->record(stream))) return false;
       advance();
-      return has_failed_ ? 0 : mine.number;
     } catch (...) {
       fail("memory is short");
-      return 0;
     }
+    return !has_failed_;
   }
 
-  transfer_state poll(std::uint64_t started) noexcept override {
-    if (started % 2 == 0) return control_->poll(started / 2);
-    const current_device here(device_);
+  transfer_state state_of(std::uint64_t number) noexcept override {
     if (!has_failed_) advance();
     if (has_failed_) return {transfer_state::kind::failed, -1, reason_};
-    const auto found = find(started);
+    const auto found = find(number);
     if (found == transfers_.end()) return {transfer_state::kind::done};
     if (found->now != transfer::stage::runs) return state_of_peers(*found);
     const cudaError_t state = found->done->query();
@@ -152,20 +143,10 @@ class nccl_transport_of final : public transport {
     return {transfer_state::kind::done};
   }
 
-  void cancel(std::uint64_t started) noexcept override {
-    if (started % 2 == 0) return control_->cancel(started / 2);
-    if (find(started) == transfers_.end()) return;
-    abandon();
+  void give_up(std::uint64_t number) noexcept override {
+    if (find(number) != transfers_.end()) abandon();
   }
 
-  void abandon() noexcept override {
-    control_->abandon();
-    fail("the group is lost");
-    if (is_own_ && !is_given_up_) end_kernels();
-    is_given_up_ = true;
-  }
-
- private:
   std::deque<transfer>::iterator find(std::uint64_t number) noexcept {
     return std::find_if(transfers_.begin(), transfers_.end(), [&](const transfer& t) { return t.number == number; });
   }
@@ -174,7 +155,7 @@ class nccl_transport_of final : public transport {
   /// communicator is aborted, which takes half a second and might never return, and is not used any more.
   void end_kernels() noexcept {
     const int revoked = nccl_.revoke != nullptr ? nccl_.revoke(communicator_, 0) : nccl_invalid_usage;
-    if (revoked != nccl_success && revoked != nccl_in_progress) aborts::begin(nccl_, communicator_, device_);
+    if (revoked != nccl_success && revoked != nccl_in_progress) aborts::begin(nccl_, communicator_, device());
   }
 
   /// NCCL says nothing where a rank is gone; the control transport may know. One that has done its part may end a
@@ -183,7 +164,7 @@ class nccl_transport_of final : public transport {
     constexpr std::chrono::seconds moment(1);
     const auto is_gone = [&](const auto& messages, auto rank_of) {
       for (const auto& m : messages) {
-        if (!control_->has_ended(rank_of(m))) continue;
+        if (!control().has_ended(rank_of(m))) continue;
         if (of.gone_rank != rank_of(m)) of.gone_since = clock::now();
         of.gone_rank = rank_of(m);
         return clock::now() - of.gone_since > moment;
@@ -255,16 +236,13 @@ class nccl_transport_of final : public transport {
     return true;
   }
 
-  std::shared_ptr<transport> control_;
   const nccl_functions& nccl_;
   nccl_communicator communicator_;
-  int device_;
   bool is_own_;
   bool has_failed_ = false;
   bool is_given_up_ = false;
   char reason_[256] = {};
   cudaStream_t stream_ = nullptr;
-  std::uint64_t started_ = 0;
   std::deque<transfer> transfers_;
 };
 

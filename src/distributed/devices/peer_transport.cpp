@@ -10,7 +10,7 @@
 #include <sheaf/distributed/gpus.hpp>
 
 #include "core/context_state.hpp"
-#include "distributed/devices/device.hpp"
+#include "distributed/devices/device_transport.hpp"
 
 // GPUs of one process: copies between the memories of devices, which copy engines do beside kernels. Whoever comes
 // second to a message queues its copy, on the sender's stream for that receiver, behind what both had queued before.
@@ -69,42 +69,29 @@ struct device_ranks {
   std::vector<copy_queue> pairs;
 };
 
-class peer_transport final : public transport {
+class peer_transport final : public device_transport {
  public:
-  peer_transport(std::shared_ptr<transport> control, std::shared_ptr<device_ranks> ranks)
-      : control_(std::move(control)), ranks_(std::move(ranks)), rank_(static_cast<std::size_t>(control_->rank())) {}
+  peer_transport(std::shared_ptr<transport> control, std::shared_ptr<device_ranks> ranks, int device)
+      : device_transport(std::move(control), device),
+        ranks_(std::move(ranks)),
+        rank_(static_cast<std::size_t>(rank())) {}
 
-  int rank() const noexcept override { return control_->rank(); }
-  int size() const noexcept override { return control_->size(); }
-  std::uint64_t start(std::span<const outgoing_message> out, std::span<const incoming_message> in) noexcept override {
-    const std::uint64_t started = control_->start(out, in);
-    return started == 0 ? 0 : 2 * started;
-  }
-  void post(int to, const control_note& note) noexcept override { control_->post(to, note); }
-  bool take(control_note& note) noexcept override { return control_->take(note); }
-  std::uint64_t most_message_bytes() const noexcept override { return control_->most_message_bytes(); }
-  bool carries_device_memory() const noexcept override { return true; }
-  int device() const noexcept override { return ranks_->devices[rank_]; }
-  void abandon() noexcept override { control_->abandon(); }
-  bool has_ended(int other) const noexcept override { return control_->has_ended(other); }
   bool shares_memory_with(int other) const noexcept override {
-    const int here = ranks_->devices[rank_];
     const int there = ranks_->devices[static_cast<std::size_t>(other)];
-    int can_read = here == there ? 1 : 0;
-    if (can_read == 0) cudaDeviceCanAccessPeer(&can_read, here, there);
+    int can_read = device() == there ? 1 : 0;
+    if (can_read == 0) cudaDeviceCanAccessPeer(&can_read, device(), there);
     return can_read != 0;
   }
 
-  std::uint64_t start_on(CUstream_st* stream, std::span<const outgoing_message> out,
-                         std::span<const incoming_message> in) noexcept override {
-    const current_device here(ranks_->devices[rank_]);
-    ++started_;
+ private:
+  bool begin(std::uint64_t number, CUstream_st* stream, std::span<const outgoing_message> out,
+             std::span<const incoming_message> in) noexcept override {
     try {
       const auto mine = std::make_shared<copy_operation>();
       mine->open = out.size() + in.size();
       const auto ready = std::make_shared<stream_event>();
-      if (ready->record(stream) != cudaSuccess) return 0;
-      running_.emplace(started_, mine);
+      if (ready->record(stream) != cudaSuccess) return false;
+      running_.emplace(number, mine);
       for (const outgoing_message& m : out) {
         copy_queue& queue = ranks_->pair(rank_, static_cast<std::size_t>(m.to));
         meet(queue, queue.wanted, queue.sent, {mine, ready, m.data, nullptr, m.bytes}, rank_,
@@ -115,16 +102,15 @@ class peer_transport final : public transport {
         meet(queue, queue.sent, queue.wanted, {mine, ready, nullptr, m.data, m.bytes}, static_cast<std::size_t>(m.from),
              rank_);
       }
-      return number_of(started_);
+      return true;
     } catch (...) {
-      cancel(number_of(started_));
-      return 0;
+      give_up(number);
+      return false;
     }
   }
 
-  transfer_state poll(std::uint64_t started) noexcept override {
-    if (started % 2 == 0) return control_->poll(started / 2);
-    const auto found = running_.find(started / 2);
+  transfer_state state_of(std::uint64_t number) noexcept override {
+    const auto found = running_.find(number);
     if (found == running_.end()) return {transfer_state::kind::done};
     copy_operation& mine = *found->second;
     if (mine.is_cut) return {transfer_state::kind::failed, rank(), "messages of different lengths met"};
@@ -145,9 +131,8 @@ class peer_transport final : public transport {
     return {transfer_state::kind::done};
   }
 
-  void cancel(std::uint64_t started) noexcept override {
-    if (started % 2 == 0) return control_->cancel(started / 2);
-    const auto found = running_.find(started / 2);
+  void give_up(std::uint64_t number) noexcept override {
+    const auto found = running_.find(number);
     if (found == running_.end()) return;
     const auto is_mine = [&](const pending_copy& p) { return p.of == found->second; };
     for (std::size_t other = 0; other < ranks_->devices.size(); ++other) {
@@ -159,10 +144,6 @@ class peer_transport final : public transport {
     }
     running_.erase(found);
   }
-
- private:
-  /// Numbers of start() are even, those of start_on() odd.
-  static std::uint64_t number_of(std::uint64_t started) noexcept { return 2 * started + 1; }
 
   void meet(copy_queue& queue, std::deque<pending_copy>& others, std::deque<pending_copy>& own, pending_copy mine,
             std::size_t from, std::size_t to) {
@@ -199,10 +180,8 @@ class peer_transport final : public transport {
     }
   }
 
-  std::shared_ptr<transport> control_;
   std::shared_ptr<device_ranks> ranks_;
   std::size_t rank_;
-  std::uint64_t started_ = 0;
   std::unordered_map<std::uint64_t, std::shared_ptr<copy_operation>> running_;
 };
 
@@ -243,7 +222,8 @@ std::vector<std::shared_ptr<transport>> transports_between_gpus(std::span<const 
   }
   const auto ranks = std::make_shared<device_ranks>(std::move(devices));
   std::vector<std::shared_ptr<transport>> all;
-  for (const auto& c : control) all.push_back(std::make_shared<peer_transport>(c, ranks));
+  for (std::size_t r = 0; r < control.size(); ++r)
+    all.push_back(std::make_shared<peer_transport>(control[r], ranks, ranks->devices[r]));
   return all;
 }
 
