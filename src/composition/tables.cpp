@@ -2,6 +2,7 @@
 #include "plan/store/profile_files.hpp"
 #include "primitives/backends.hpp"
 #include "primitives/ranks/steps.hpp"
+#include "primitives/sparse/rank_columns.hpp"
 #include "primitives/sparse/rank_steps.hpp"
 
 // The one place that knows all backends: the tables of them, their steps between ranks, and what core calls of the
@@ -88,6 +89,14 @@ const rank_steps& rank_steps_of(backend_kind backend) {
   if (backend == backend_kind::cuda) return cuda::steps_of_rank;
 #endif
   throw error(error_code::internal, "this backend has no steps of systems between ranks");
+}
+
+const rank_column_steps& rank_column_steps_of(backend_kind backend) {
+  if (backend == backend_kind::cpu) return cpu::steps_of_rank_columns;
+#if SHEAF_HAS_CUDA
+  if (backend == backend_kind::cuda) return cuda::steps_of_rank_columns;
+#endif
+  throw error(error_code::internal, "this backend has no steps of matrices between ranks");
 }
 
 }  // namespace primitives

@@ -77,10 +77,23 @@ TEST(DistributedSpmv, HasTheBitsOfOneProcess) {
             check_product<double, std::int64_t, std::int32_t>(ranks, k, 700, 3000, spread::uneven, spread::one_has_all);
             check_product<float>(ranks, k, 900, 900, spread::even, spread::even, spmv_sums::f64);
           }
+          // So many columns, and so few entries, that these are listed.
+          check_product<double>(ranks, kind::scattered, 300, 200'000, spread::uneven, spread::uneven);
+          check_product<float, std::uint64_t>(ranks, kind::empty_rows, 700, 100'000, spread::even, spread::some_empty);
           check_product<double>(ranks, kind::banded, 40000, 40000, spread::even, spread::even);  // has interior rows
           check_product<double>(ranks, kind::grid, 40000, 40000, spread::even, spread::even);
         },
         bounds);
+  }
+}
+
+TEST(DistributedSpmv, IsPreparedByAllThreads) {
+  if (!ranks_are_threads() || !takes_both_ways()) return;
+  for (const bool by_primitives : {false, true}) {
+    run_in_one_process(2, 3, {}, [&](const group& ranks) {
+      ranks.state().goes_by_primitives = by_primitives;
+      for (const kind k : all_kinds) check_product<double>(ranks, k, 60000, 60000, spread::even, spread::uneven);
+    });
   }
 }
 
@@ -117,6 +130,15 @@ TEST(DistributedSpmv, TakesRowsWithEndsOfTheirOwn) {
     distributed::spmv(ranks, csr_view(y.size(), n, my_begins, my_ends, column, value), rows, rows,
                       part_of(x, rows, ranks.rank()), y);
     expect_bits(y, part_of(expected, rows, ranks.rank()));
+    // A row's end before its begin, on the last rank.
+    auto bad_ends = my_ends;
+    if (ranks.rank() == ranks.size() - 1) bad_ends.back() = 1;
+    const std::string said = message_of(error_code::bad_index, [&] {
+      distributed::spmv(ranks, csr_view(y.size(), n, my_begins, bad_ends, column, value), rows, rows,
+                        part_of(x, rows, ranks.rank()), y);
+    });
+    EXPECT_TRUE(said.starts_with("spmv: row 599 ")) << said;
+    ranks.wait();
   });
 }
 

@@ -10,11 +10,12 @@ BEGIN {
   seen["opengl"] = " opengl primitives plan core "
   seen["distributed"] = " distributed primitives plan core "
   seen["composition"] = " composition primitives plan core cpu cuda opengl "
-  # These four functions are all that other layers take from the composition.
+  # These five functions are all that other layers take from the composition.
   by_name["core:sheaf::core::composed()"] = 1
   by_name["primitives:sheaf::primitives::variants_of_backends()"] = 1
   by_name["distributed:sheaf::primitives::routing_steps_of(sheaf::backend_kind)"] = 1
   by_name["distributed:sheaf::primitives::rank_steps_of(sheaf::backend_kind)"] = 1
+  by_name["distributed:sheaf::primitives::rank_column_steps_of(sheaf::backend_kind)"] = 1
 }
 {
   symbol = $3

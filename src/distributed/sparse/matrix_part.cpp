@@ -1,7 +1,5 @@
 #include "distributed/sparse/matrix_part.hpp"
 
-#include <cstring>
-
 #include <sheaf/gather.hpp>
 
 #include "distributed/collectives.hpp"
@@ -12,46 +10,51 @@
 namespace sheaf::distributed {
 namespace {
 
-/// Rows that are interior or not together.
-constexpr std::uint64_t rows_of_block = 256;
+using primitives::rank_row_block;
+
 /// A run of fewer interior rows is not worth a call of its own.
 constexpr std::uint64_t least_interior_rows = 4096;
 
-/// A list as the host reads it: itself, or a copy that `copied` then owns.
-index_span seen_list(const group_state& state, index_span list, buffer& copied) {
-  if (!state.goes_by_primitives || list.count == 0) return list;
-  copied = buffer(state.host, list.count * bytes(list.type));
-  copy_bytes(state.ctx, copied.data(), list.data, copied.size());
-  return {copied.data(), list.count, list.type};
-}
+/// A matrix as the host reads it. Values are not there on a device.
+struct seen_matrix {
+  csr_view a;
+  buffer begins, ends, columns;
 
-/// A copy of host memory where the context works.
-buffer brought(const group_state& state, const void* data, std::uint64_t byte_count) {
-  buffer to(state.ctx, byte_count);
-  copy_bytes(state.ctx, to.data(), data, byte_count);
-  return to;
-}
+  seen_matrix(const group_state& state, const csr_view& of) : a(of) {
+    a.row_begins = seen_list(state, of.row_begins, begins);
+    if (of.has_row_ends) a.row_ends = seen_list(state, of.row_ends, ends);
+    a.column_indices = seen_list(state, of.column_indices, columns);
+  }
+};
 
 }  // namespace
 
 matrix_part::matrix_part(group_state& state, const csr_view& a, const layout& rows, const layout& columns,
                          spmv_sums sums, primitives::csr_call by, std::uint64_t call)
-    : rank_(state.rank), prepared_by_(call), rows_(rows), columns_(columns), sums_(sums) {
-  seen_matrix seen = see(state, a);
-  require_no_fault(state, seen.a, by, call);
-  take_rows(state, a, seen);
-  note_sizes(state, seen.a);
-  find_halo(state, seen.a, call);
-  write_columns(state, seen.a);
-}
-
-matrix_part::seen_matrix matrix_part::see(const group_state& state, const csr_view& a) {
-  seen_matrix seen;
-  seen.a = a;
-  seen.a.row_begins = seen_list(state, a.row_begins, seen.begins);
-  if (a.has_row_ends) seen.a.row_ends = seen_list(state, a.row_ends, seen.ends);
-  seen.a.column_indices = seen_list(state, a.column_indices, seen.columns);
-  return seen;
+    : rank_(state.rank), prepared_by_(call), rows_(rows), columns_(columns), sums_(sums), a_(a) {
+  // Rows with ends of their own are copied before they are looked at, which only good ones can be.
+  core::index_report fault;
+  if (a.has_row_ends) fault = fault_of(state, a, by, call);
+  const buffer columns_copy = a.has_row_ends && !fault.found() ? take_rows(state, a) : buffer();
+  std::unique_ptr<column_inspector> inspector;
+  column_inspector::look seen;
+  if (!fault.found()) {
+    inspector = inspector_of(state, {a_, columns_.begin(rank_), columns_.count(rank_)});
+    seen = inspector->look_at_rows();
+    if (seen.has_fault) fault = fault_of(state, a, by, call);
+    if (seen.has_fault && !fault.found())
+      throw error(error_code::internal, "a fault of a matrix, which the host does not find");
+  }
+  throw_fault(state, a, fault, by);
+  note_sizes(state, seen.longest_row);
+  find_runs(state, seen.has_remote);
+  const column_list halo = inspector->remote();
+  ask_for(state, halo, call);
+  own_ = inspector->own(boundary_blocks());
+  const std::uint64_t most = std::max(columns_.count(rank_), halo_ + own_.count);
+  local_type_ = most <= ~std::uint32_t{0} ? index_type::u32 : index_type::u64;
+  local_columns_ = inspector->renumbered(local_type_, halo_below_);
+  problem_.column = local_type_;
 }
 
 primitives::spmv_problem matrix_part::problem_of(const csr_view& a) const noexcept {
@@ -67,10 +70,17 @@ primitives::spmv_problem matrix_part::problem_of(const csr_view& a) const noexce
   return problem;
 }
 
+/// What is wrong with the matrix, as the host finds it.
+core::index_report matrix_part::fault_of(const group_state& state, const csr_view& a, primitives::csr_call by,
+                                         std::uint64_t call) const {
+  const seen_matrix seen(state, a);
+  return primitives::find_fault(problem_of(seen.a), seen.a, by, call);
+}
+
 // A row's fault comes before any entry's, whichever rank has it.
-void matrix_part::require_no_fault(group_state& state, const csr_view& a, primitives::csr_call by, std::uint64_t call) {
+void matrix_part::throw_fault(group_state& state, const csr_view& a, core::index_report report,
+                              primitives::csr_call by) const {
   enum kind : std::uint64_t { nothing, column, row };
-  core::index_report report = primitives::find_fault(problem_of(a), a, by, call);
   const std::vector<std::uint64_t> entries = all_gather(state, a.column_indices.count);
   const bool is_column = report.wording == &primitives::wording_of(by, primitives::csr_fault::column);
   const std::vector<std::uint64_t> kinds = all_gather(state, !report.found() ? nothing : is_column ? column : row);
@@ -88,69 +98,54 @@ void matrix_part::require_no_fault(group_state& state, const csr_view& a, primit
   throw_first_report(state, [] {});
 }
 
-// Rows with ends of their own may share entries, of which an interior row and another would want different columns.
-void matrix_part::take_rows(group_state& state, const csr_view& a, seen_matrix& seen) {
-  a_ = a;
-  if (!a.has_row_ends) return;
+/// Copies rows with ends of their own one behind the other, as the host finds them: they may share entries, of which an
+/// interior row and another would want different columns. Returns the columns.
+buffer matrix_part::take_rows(const group_state& state, const csr_view& a) {
+  const seen_matrix seen(state, a);
   const primitives::host_rows rows(problem_of(seen.a), seen.a);
-  buffer begins(state.host, (a.rows + 1) * sizeof(std::uint64_t));
+  const buffer begins(state.host, (a.rows + 1) * sizeof(std::uint64_t));
   std::uint64_t* const offsets = begins.as<std::uint64_t>();
   offsets[0] = 0;
   for (std::uint64_t r = 0; r < a.rows; ++r) offsets[r + 1] = offsets[r] + rows.end(r) - rows.begin(r);
   const std::uint64_t entries = offsets[a.rows];
-  buffer columns(state.host, entries * sizeof(std::uint64_t));
-  for (std::uint64_t r = 0; r < a.rows; ++r) {
-    for (std::uint64_t i = 0, count = offsets[r + 1] - offsets[r]; i < count; ++i)
-      columns.as<std::uint64_t>()[offsets[r] + i] = primitives::bits_at(seen.a.column_indices, rows.begin(r) + i);
-  }
-  const csr_view without_gaps(a.rows, a.columns, index_span(offsets, a.rows + 1, index_type::u64),
-                              index_span(columns.data(), entries, index_type::u64),
-                              const_values(nullptr, entries, a.values.type));
-  take_values(state, a, seen.a, without_gaps);
-  a_ = without_gaps;
-  offsets_copy_ = brought(state, offsets, begins.size());
-  a_.row_begins.data = offsets_copy_.data();
-  a_.values.data = values_copy_.data();
-  seen.a = without_gaps;
-  seen.begins = std::move(begins);
-  seen.columns = std::move(columns);
-}
-
-/// Copies the values of rows that may lie anywhere, row by row.
-void matrix_part::take_values(const group_state& state, const csr_view& a, const csr_view& seen,
-                              const csr_view& without_gaps) {
-  const primitives::host_rows rows(problem_of(seen), seen);
-  const auto* const offsets = static_cast<const std::uint64_t*>(without_gaps.row_begins.data);
-  const std::uint64_t width = bytes(a.values.type);
-  const std::uint64_t entries = without_gaps.values.count;
-  values_copy_ = buffer(state.ctx, entries * width);
-  if (entries == 0) return;
+  const buffer columns(state.host, entries * sizeof(std::uint64_t));
   const buffer places(state.host, entries * sizeof(std::uint64_t));
   for (std::uint64_t r = 0; r < a.rows; ++r) {
-    for (std::uint64_t i = 0, count = offsets[r + 1] - offsets[r]; i < count; ++i)
+    for (std::uint64_t i = 0, count = offsets[r + 1] - offsets[r]; i < count; ++i) {
+      columns.as<std::uint64_t>()[offsets[r] + i] = primitives::bits_at(seen.a.column_indices, rows.begin(r) + i);
       places.as<std::uint64_t>()[offsets[r] + i] = rows.begin(r) + i;
+    }
   }
-  const buffer index = brought(state, places.data(), places.size());
-  sheaf::gather(state.ctx, const_records(a.values.data, a.values.count, width),
-                index_span(index.data(), entries, index_type::u64), records(values_copy_.data(), entries, width));
+  const std::uint64_t width = bytes(a.values.type);
+  values_copy_ = buffer(state.ctx, entries * width);
+  if (entries > 0) {
+    const buffer index = brought(state, places.data(), places.size());
+    sheaf::gather(state.ctx, const_records(a.values.data, a.values.count, width),
+                  index_span(index.data(), entries, index_type::u64), records(values_copy_.data(), entries, width));
+  }
+  offsets_copy_ = brought(state, offsets, begins.size());
+  buffer columns_copy = brought(state, columns.data(), columns.size());
+  a_ = csr_view(a.rows, a.columns, index_span(offsets_copy_.data(), a.rows + 1, index_type::u64),
+                index_span(columns_copy.data(), entries, index_type::u64),
+                const_values(values_copy_.data(), entries, a.values.type));
+  return columns_copy;
 }
 
 /// What decides the order of sums: the entries of all rows, without places that belong to none.
-void matrix_part::note_sizes(group_state& state, const csr_view& a) {
-  problem_ = problem_of(a);
+void matrix_part::note_sizes(group_state& state, std::uint64_t longest_row) {
+  problem_ = problem_of(a_);
   problem_.backend = state.ctx.backend();
-  const primitives::host_rows rows(problem_, a);
-  std::uint64_t entries = 0;
-  for (std::uint64_t r = 0; r < a.rows; ++r) {
-    const std::uint64_t length = rows.end(r) - rows.begin(r);
-    entries += length;
-    problem_.whole.longest_row = std::max(problem_.whole.longest_row, length);
-  }
+  problem_.whole.longest_row = longest_row;
   problem_.whole.rows = rows_.count();
+  std::uint64_t entries = 0;
+  if (a_.rows > 0) {
+    const std::vector<std::uint64_t> ends = numbers_at(state, a_.row_begins, {0, a_.rows});
+    entries = ends[1] - ends[0];
+  }
   for (const std::uint64_t of_rank : all_gather(state, entries)) problem_.whole.entries += of_rank;
 }
 
-void matrix_part::find_runs(const std::vector<bool>& has_remote_column) {
+void matrix_part::find_runs(const group_state& state, const std::vector<unsigned char>& has_remote) {
   const auto add = [&](std::uint64_t first, std::uint64_t last, bool is_interior) {
     if (first == last) return;
     if (!runs_.empty() && runs_.back().is_interior == is_interior) {
@@ -159,101 +154,60 @@ void matrix_part::find_runs(const std::vector<bool>& has_remote_column) {
       runs_.push_back({.first = first, .last = last, .is_interior = is_interior});
     }
   };
-  const std::uint64_t blocks = has_remote_column.size();
+  const std::uint64_t blocks = has_remote.size();
   for (std::uint64_t block = 0; block < blocks;) {
     std::uint64_t end = block;
-    while (end < blocks && has_remote_column[end] == has_remote_column[block]) ++end;
-    const std::uint64_t first = block * rows_of_block;
-    const std::uint64_t last = std::min(a_.rows, end * rows_of_block);
+    while (end < blocks && has_remote[end] == has_remote[block]) ++end;
+    const std::uint64_t first = block * rank_row_block;
+    const std::uint64_t last = std::min(a_.rows, end * rank_row_block);
     const bool is_whole = last - first == a_.rows;
-    add(first, last, !has_remote_column[block] && (is_whole || last - first >= least_interior_rows));
+    add(first, last, has_remote[block] == 0 && (is_whole || last - first >= least_interior_rows));
     block = end;
   }
+  std::vector<std::uint64_t> firsts;
+  for (const run_of_rows& run : runs_) firsts.push_back(run.first);
+  const std::vector<std::uint64_t> begins = numbers_at(state, a_.row_begins, firsts);
+  for (std::size_t i = 0; i < runs_.size(); ++i) runs_[i].places = a_.column_indices.count - begins[i];
 }
 
-void matrix_part::find_halo(group_state& state, const csr_view& a, std::uint64_t call) {
-  const primitives::host_rows rows(problem_of(a), a);
-  const std::uint64_t begin = columns_.begin(state.rank);
-  const std::uint64_t count = columns_.count(state.rank);
-  const std::uint64_t entries = a.column_indices.count;
-  std::vector<bool> has_remote((a.rows + rows_of_block - 1) / rows_of_block);
-  halo_ = column_set(columns_.count(), entries);
-  own_ = column_set(count, entries);
-  primitives::with_entries(a.column_indices, [&](const auto* column) {
-    for (std::uint64_t r = 0; r < a.rows; ++r) {
-      for (std::uint64_t place = rows.begin(r), end = rows.end(r); place < end; ++place) {
-        const auto c = static_cast<std::uint64_t>(column[place]);
-        if (c - begin < count) continue;
-        has_remote[r / rows_of_block] = true;
-        halo_.add(c);
-      }
-    }
-    find_runs(has_remote);
-    for (run_of_rows& run : runs_) run.places = entries - rows.begin(run.first);
-    for (const run_of_rows& run : runs_) {
-      if (run.is_interior || run.first == run.last) continue;
-      for (std::uint64_t place = rows.begin(run.first), end = rows.end(run.last - 1); place < end; ++place) {
-        const auto c = static_cast<std::uint64_t>(column[place]) - begin;
-        if (c < count) own_.add(c);
-      }
-    }
-  });
-  halo_.finish(state.host);
-  own_.finish(state.host);
-  halo_below_ = halo_.number(begin);
-  way_ = std::make_unique<routing>(state, owner_finder(columns_), list_part{index_span(halo_.list()), 0}, call,
-                                   primitives::wording_of(primitives::csr_call::spmv, primitives::csr_fault::column));
-  way_->finish_requests();
-  const auto listed = [&](index_span list) {
-    if (!state.goes_by_primitives || list.count == 0) return index_list{buffer(), list};
-    index_list out{brought(state, list.data, list.count * bytes(list.type)), list};
-    out.entries.data = out.memory.data();
-    return out;
-  };
-  requested_ = listed(way_->requested());
-  own_list_ = listed(index_span(own_.list()));
+/// Of each block of rows, whether it lies in a run that waits for values of other ranks.
+std::vector<unsigned char> matrix_part::boundary_blocks() const {
+  std::vector<unsigned char> is_boundary(primitives::row_blocks_of(a_.rows));
+  for (const run_of_rows& run : runs_) {
+    if (run.is_interior) continue;
+    std::fill(is_boundary.begin() + static_cast<std::ptrdiff_t>(run.first / rank_row_block),
+              is_boundary.begin() + static_cast<std::ptrdiff_t>(primitives::row_blocks_of(run.last)), 1);
+  }
+  return is_boundary;
 }
 
-void matrix_part::write_columns(const group_state& state, const csr_view& a) {
-  const std::uint64_t begin = columns_.begin(state.rank);
-  const std::uint64_t count = columns_.count(state.rank);
-  const std::uint64_t most = std::max(count, halo_.size() + own_.size());
-  local_type_ = most <= ~std::uint32_t{0} ? index_type::u32 : index_type::u64;
-  const std::uint64_t places = a.column_indices.count;
-  buffer written(state.host, places * bytes(local_type_));
-  if (places > 0) std::memset(written.data(), 0, written.size());
-  const primitives::host_rows rows(problem_of(a), a);
-  const auto write = [&](auto* to, const auto* column) {
-    for (const run_of_rows& run : runs_) {
-      for (std::uint64_t place = rows.begin(run.first), end = rows.end(run.last - 1); place < end; ++place) {
-        const auto c = static_cast<std::uint64_t>(column[place]);
-        std::uint64_t local = c - begin;
-        if (!run.is_interior) {
-          if (local < count) {
-            local = halo_below_ + own_.number(local);
-          } else {
-            const std::uint64_t at = halo_.number(c);
-            local = at < halo_below_ ? at : own_.size() + at;
-          }
-        }
-        to[place] = static_cast<std::remove_cvref_t<decltype(*to)>>(local);
-      }
-    }
+/// Tells other ranks which values of x this one needs of them.
+void matrix_part::ask_for(group_state& state, const column_list& halo, std::uint64_t call) {
+  const core::index_wording& wording =
+      primitives::wording_of(primitives::csr_call::spmv, primitives::csr_fault::column);
+  const auto keep = [&](auto& way) {
+    way.finish_requests();
+    requested_ = way.requested();
+    requested_begins_.assign(way.requested_begins().begin(), way.requested_begins().end());
+    asked_begins_.assign(way.asked_begins().begin(), way.asked_begins().end());
   };
-  primitives::with_entries(a.column_indices, [&](const auto* column) {
-    local_type_ == index_type::u32 ? write(written.as<std::uint32_t>(), column)
-                                   : write(written.as<std::uint64_t>(), column);
-  });
-  halo_.keep_list_alone();
-  own_.keep_list_alone();
-  local_columns_ = state.goes_by_primitives ? brought(state, written.data(), written.size()) : std::move(written);
-  problem_.column = local_type_;
+  halo_ = halo.count;
+  if (state.goes_by_primitives) {
+    const std::vector<std::uint64_t> counts = all_gather(state, halo.count);
+    const device_owners owners(state, columns_, *std::max_element(counts.begin(), counts.end()));
+    device_way_ = std::make_unique<device_routing>(state, owners, list_part{halo.span(), 0}, call, wording);
+    keep(*device_way_);
+  } else {
+    way_ = std::make_unique<routing>(state, owner_finder(columns_), list_part{halo.span(), 0}, call, wording);
+    keep(*way_);
+  }
+  halo_below_ = asked_begins_[static_cast<std::size_t>(rank_)];
 }
 
 primitives::spmv_problem matrix_part::problem_of(const run_of_rows& run) const noexcept {
   primitives::spmv_problem problem = problem_;
   problem.rows = run.last - run.first;
-  problem.columns = run.is_interior ? columns_.count(rank_) : halo_.size() + own_.size();
+  problem.columns = run.is_interior ? columns_.count(rank_) : halo_ + own_.count;
   problem.whole.places = run.places;
   return problem;
 }
@@ -305,23 +259,22 @@ void matrix_part::multiply_runs(const context& ctx, bool interior, const void* x
 void matrix_part::multiply(group_state& state, const void* x, void* y, double alpha, double beta) const {
   const std::uint64_t width = bytes(value());
   const const_records own(x, columns_.count(state.rank), width);
-  const std::uint64_t sent = way_->requested_count();
+  const std::uint64_t sent = requested_begins_.back();
   const message_buffer served(state, sent * width, state.ctx);
-  const message_buffer gathered(state, (halo_.size() + own_.size()) * width, state.ctx);
-  if (sent > 0) sheaf::gather(state.ctx, own, requested_.entries, records(served.data(), sent, width));
-  const auto to = parts_to(served.data(), way_->requested_begins(), width, state.rank);
-  auto from = parts_from(gathered.data(), way_->asked_begins(), width, state.rank);
+  const message_buffer gathered(state, (halo_ + own_.count) * width, state.ctx);
+  if (sent > 0) sheaf::gather(state.ctx, own, requested_, records(served.data(), sent, width));
+  const auto to = parts_to(served.data(), requested_begins_, width, state.rank);
+  auto from = parts_from(gathered.data(), asked_begins_, width, state.rank);
   for (std::size_t r = static_cast<std::size_t>(state.rank) + 1; r < from.size(); ++r)
-    from[r].data += own_.size() * width;
+    from[r].data += own_.count * width;
   std::optional<array_exchange> halo;
   if (!state.is_on_device() && state.size >= state.bounds.two_level_ranks) {
     exchange_parts(state, to, from);
   } else {
     halo.emplace(state, to, from);
   }
-  if (own_.size() > 0) {
-    sheaf::gather(state.ctx, own, own_list_.entries,
-                  records(gathered.data() + halo_below_ * width, own_.size(), width));
+  if (own_.count > 0) {
+    sheaf::gather(state.ctx, own, own_.span(), records(gathered.data() + halo_below_ * width, own_.count, width));
   }
   multiply_runs(state.ctx, true, x, y, alpha, beta);
   if (halo) halo->finish();
@@ -329,7 +282,7 @@ void matrix_part::multiply(group_state& state, const void* x, void* y, double al
 }
 
 spmv_preparation matrix_part::report() const noexcept {
-  spmv_preparation out{halo_.size(), way_->requested_count(), 0};
+  spmv_preparation out{halo_, requested_begins_.back(), 0};
   for (const run_of_rows& run : runs_) out.interior_rows += run.is_interior ? run.last - run.first : 0;
   return out;
 }

@@ -3,7 +3,7 @@
 #include <sheaf/distributed/spmv.hpp>
 
 #include "distributed/movement/routed_list.hpp"
-#include "distributed/sparse/column_set.hpp"
+#include "distributed/sparse/column_inspector.hpp"
 #include "primitives/sparse/prepare_spmv.hpp"
 
 namespace sheaf::distributed {
@@ -12,8 +12,7 @@ namespace sheaf::distributed {
 /// rows, which have columns of this rank alone, in this rank's part of x; for others in `gathered`, which holds the
 /// values that these rows need, in the order of columns: those of lower ranks, of this one, of higher ones.
 ///
-/// The host inspects the matrix. On a device it has copies of offsets and columns for that, which a preparation makes
-/// and gives back; values never leave the device.
+/// The matrix is inspected where its arrays lie, by a column_inspector.
 class matrix_part {
  public:
   /// Collective, amid a call. Throws a fault of the matrix on all ranks.
@@ -47,26 +46,14 @@ class matrix_part {
     std::uint64_t places = 0;  ///< from the first row's first to the end of the arrays
     std::shared_ptr<primitives::prepared_product> prepared = nullptr;
   };
-  /// A list where the context works.
-  struct index_list {
-    buffer memory;
-    index_span entries;
-  };
-
-  /// The matrix as the host reads it. Values are not there on a device.
-  struct seen_matrix {
-    csr_view a;
-    buffer begins, ends, columns;
-  };
-
-  static seen_matrix see(const group_state& state, const csr_view& a);
-  void require_no_fault(group_state& state, const csr_view& a, primitives::csr_call by, std::uint64_t call);
-  void take_rows(group_state& state, const csr_view& a, seen_matrix& seen);
-  void take_values(const group_state& state, const csr_view& a, const csr_view& seen, const csr_view& without_gaps);
-  void note_sizes(group_state& state, const csr_view& a);
-  void find_runs(const std::vector<bool>& has_remote_column);
-  void find_halo(group_state& state, const csr_view& a, std::uint64_t call);
-  void write_columns(const group_state& state, const csr_view& a);
+  core::index_report fault_of(const group_state& state, const csr_view& a, primitives::csr_call by,
+                              std::uint64_t call) const;
+  void throw_fault(group_state& state, const csr_view& a, core::index_report report, primitives::csr_call by) const;
+  buffer take_rows(const group_state& state, const csr_view& a);
+  void note_sizes(group_state& state, std::uint64_t longest_row);
+  void find_runs(const group_state& state, const std::vector<unsigned char>& has_remote);
+  std::vector<unsigned char> boundary_blocks() const;
+  void ask_for(group_state& state, const column_list& halo, std::uint64_t call);
   void multiply_runs(const context& ctx, bool interior, const void* x, void* y, double alpha, double beta) const;
   primitives::spmv_problem problem_of(const csr_view& a) const noexcept;
   primitives::spmv_problem problem_of(const run_of_rows& run) const noexcept;
@@ -82,12 +69,15 @@ class matrix_part {
   buffer offsets_copy_;
   buffer values_copy_;
   std::vector<run_of_rows> runs_;
-  column_set halo_{0, 0};         ///< columns of other ranks
-  column_set own_{0, 0};          ///< columns of this rank that rows of the boundary need, counted from its first
+  std::uint64_t halo_ = 0;        ///< columns of other ranks that rows have
   std::uint64_t halo_below_ = 0;  ///< those of lower ranks
+  column_list own_;               ///< columns of this rank that rows of the boundary have, counted from its first
+  /// How other ranks are asked for values of x: by loops over the host's memory, or by primitives.
   std::unique_ptr<routing> way_;
-  index_list requested_;  ///< of x, by all other ranks
-  index_list own_list_;
+  std::unique_ptr<device_routing> device_way_;
+  index_span requested_;  ///< of x, by all other ranks
+  std::vector<std::uint64_t> requested_begins_;
+  std::vector<std::uint64_t> asked_begins_;
   buffer local_columns_;
   index_type local_type_ = index_type::u32;
 };

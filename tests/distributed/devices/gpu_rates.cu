@@ -24,7 +24,7 @@
 
 // Calls on the GPUs of one process beside the same call on one of them, with as many rows for each GPU; in the same
 // run. Prints medians, and how many times the rows of one GPU are done in its time: GPUs * time of one / time of all.
-// No test: `sheaf-gpu-rates GPUS [copies|nccl] [log2 of rows a GPU]`.
+// No test: `sheaf-gpu-rates GPUS [copies|nccl] [log2 of rows a GPU] [exchange|sort|gather|product|preparation]`.
 
 namespace {
 
@@ -202,7 +202,7 @@ void run_gathers(const distributed::group& ranks, std::uint64_t n) {
   }
 }
 
-void run_products(const distributed::group& ranks, std::uint64_t n) {
+void run_products(const distributed::group& ranks, std::uint64_t n, bool prepares_alone) {
   const context& ctx = ranks.local();
   const auto size = static_cast<std::uint64_t>(ranks.size());
   const auto side = static_cast<std::int64_t>(std::cbrt(static_cast<double>(n)));
@@ -233,6 +233,10 @@ void run_products(const distributed::group& ranks, std::uint64_t n) {
   copy_bytes(ctx, x.data(), ones.data(), mine * 8);
   const const_values xs(x.data(), mine, value_type::f64);
   const sheaf::values ys(y.data(), mine, value_type::f64);
+  compare(
+      ranks, "prepare_spmv of it", static_cast<double>(mine),
+      [&] { distributed::prepare_spmv(ranks, a, where, where); }, [&] { sheaf::prepare_spmv(ctx, own, 50); });
+  if (prepares_alone) return;
   const auto prepared = distributed::prepare_spmv(ranks, a, where, where);
   const auto prepared_alone = sheaf::prepare_spmv(ctx, own, 50);
   compare(
@@ -277,7 +281,7 @@ void run(const distributed::group& ranks, std::uint64_t n, const std::string& wh
   }
   if (is_wanted("sort")) run_sorts(ranks, n);
   if (is_wanted("gather")) run_gathers(ranks, n);
-  if (is_wanted("product")) run_products(ranks, n / 4);
+  if (is_wanted("product") || is_wanted("preparation")) run_products(ranks, n / 4, !is_wanted("product"));
 }
 
 }  // namespace

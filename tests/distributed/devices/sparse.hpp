@@ -263,6 +263,8 @@ inline std::uint64_t products_on_devices(const distributed::group& ranks) {
     products = products * 31 + check_layouts<float, std::int32_t, std::int64_t>(ranks, k, 900, 900, spmv_sums::f64);
     products = products * 31 + check_layouts<double, std::uint64_t, std::uint64_t>(ranks, k, 40, 3000);
   }
+  // So many columns, and so few entries, that these are listed.
+  products = products * 31 + check_layouts<double, std::uint32_t, std::uint64_t>(ranks, kind::scattered, 300, 200'000);
   products = products * 31 + check_layouts<double, std::uint32_t, std::uint32_t>(ranks, kind::grid, 40000, 40000);
   products = products * 31 + check_layouts<float, std::uint32_t, std::uint64_t>(ranks, kind::banded, 40000, 40000);
   check_fault(ranks);
