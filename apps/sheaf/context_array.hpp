@@ -1,9 +1,14 @@
 #pragma once
 
+#include <algorithm>
+#include <memory>
+#include <span>
+
 #include <sheaf/csr.hpp>
 
 #include "apps/sheaf/files/sparse/csr_matrix.hpp"
 #include "core/backends.hpp"
+#include "core/context_state.hpp"
 
 // Arrays of the host where calls on a context reach them.
 namespace sheaf::jobs {
@@ -35,6 +40,22 @@ class context_array {
   std::uint64_t bytes_;
   buffer copy_;
   std::byte* data_;
+};
+
+/// Numbers of the host, 0 at first, that travel to a context's memory and back at the speed of its link.
+template <class Value>
+class host_values {
+ public:
+  host_values(const context& ctx, std::uint64_t count)
+      : memory_(ctx.state().staging_memory(count * sizeof(Value))),
+        all_(reinterpret_cast<Value*>(memory_.get()), count) {
+    std::ranges::fill(all_, Value{0});
+  }
+  std::span<Value> all() const noexcept { return all_; }
+
+ private:
+  std::shared_ptr<std::byte> memory_;
+  std::span<Value> all_;
 };
 
 /// Input bytes, which are sent at once.

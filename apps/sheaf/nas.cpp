@@ -268,11 +268,11 @@ template <class Value>
 nas_answer run_nas(const context& ctx, const nas_class& of, const io::csr_matrix<Value>& matrix,
                    const nas_options& options) {
   const auto before_loading = clock::now();
-  std::vector<Value> x(of.rows);
-  std::vector<Value> z(of.rows);
+  const host_values<Value> x(ctx, of.rows);
+  const host_values<Value> z(ctx, of.rows);
   const context_matrix a(ctx, matrix);
-  const context_array x_there(ctx, x.data(), of.rows * sizeof(Value));
-  const context_array z_there(ctx, z.data(), of.rows * sizeof(Value));
+  const context_array x_there(ctx, x.all().data(), of.rows * sizeof(Value));
+  const context_array z_there(ctx, z.all().data(), of.rows * sizeof(Value));
   ctx.wait();
   const double loading_seconds = works_in_place(ctx) ? 0 : seconds_since(before_loading);
   const auto solve = [&] {
@@ -284,7 +284,7 @@ nas_answer run_nas(const context& ctx, const nas_class& of, const io::csr_matrix
     z_there.fetch();
     return solved;
   };
-  nas_answer answer = run_nas<Value>(of, x, z, solve, options);
+  nas_answer answer = run_nas<Value>(of, x.all(), z.all(), solve, options);
   answer.loading_seconds = loading_seconds;
   return answer;
 }

@@ -127,6 +127,10 @@ void context_state::throw_if_lost(std::string_view call) const {
               fmt::format("{}: this process was forked after the context was made, and {}", call, lost));
 }
 
+std::shared_ptr<std::byte> context_state::staging_memory(std::uint64_t bytes) {
+  return {new std::byte[bytes], std::default_delete<std::byte[]>()};
+}
+
 std::unique_ptr<plan_memory>& context_state::remembered_plan(const void* key) {
   for (auto& [known, plan] : plans_) {
     if (known == key) return plan;

@@ -27,6 +27,12 @@ class context_state {
   virtual void wait() = 0;
   virtual work_status status() = 0;
   virtual void copy(void* to, const void* from, std::uint64_t bytes) = 0;
+  /// Host memory from which, and to which, copies move at the speed of the device's link: page-locked where the backend
+  /// has such memory. Whoever queues copies of it finishes them before it is given back. @throws error(out_of_memory)
+  virtual std::shared_ptr<std::byte> staging_memory(std::uint64_t bytes);
+  /// As copy(), from or to staging_memory(), done once finish_copies() has returned.
+  virtual void queue_copy(void* to, const void* from, std::uint64_t bytes) { copy(to, from, bytes); }
+  virtual void finish_copies() {}
   /// Sets bytes of this context's memory, in order with its work.
   virtual void fill(void* to, unsigned char value, std::uint64_t bytes) = 0;
   /// Lets kernels and copies of another device reach this context's buffers, where it has a memory pool of its own.

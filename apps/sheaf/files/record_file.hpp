@@ -38,6 +38,8 @@ class record_file {
   const_records planned_rows(std::uint64_t most_bytes, std::size_t axes = 1) const;
   /// Copies rows [first, first + number) along the first axis, side by side, without mapping them.
   void read_rows(std::uint64_t first, std::uint64_t number, std::byte* to) const;
+  /// Whether the bytes of a row lie side by side, so that few rows are read as fast as many.
+  bool is_row_by_row() const noexcept { return !array_.column_major; }
   /// Whether rows() is the mapped file, which takes no memory that the system cannot have back.
   bool is_mapped() const noexcept { return !array_.column_major && held_bytes() == 0; }
   /// Memory that this object has taken for the array so far.

@@ -14,16 +14,6 @@ int host_threads(const distributed::group& ranks) {
   return std::max(1, context::cpu().threads() / ranks.size());
 }
 
-distributed::owned_records in_host_memory(const distributed::group& ranks, distributed::owned_records result) {
-  if (jobs::works_in_place(ranks.local())) return result;
-  distributed::owned_records on_host{{}, result.count, result.record_bytes};
-  agree_on_ranks(ranks, [&] {
-    on_host.memory = host_buffer(ranks, result.count * result.record_bytes);
-    copy_bytes(ranks.local(), on_host.memory.data(), result.memory.data(), on_host.memory.size());
-  });
-  return on_host;
-}
-
 void fetch_on_ranks(const distributed::group& ranks, const jobs::context_array& result) {
   if (jobs::works_in_place(ranks.local())) return;
   agree_on_ranks(ranks, [&] { result.fetch(); });

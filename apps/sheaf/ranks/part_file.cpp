@@ -59,6 +59,18 @@ void part_file::write(std::uint64_t offset, const void* from, std::uint64_t byte
   });
 }
 
+void part_file::write_rows(std::uint64_t first_row, records rows, const piece_work& change) {
+  agree_on_ranks(ranks_, [&] {
+    const std::uint64_t width = rows.record_bytes;
+    store_rows(ranks_, rows, [&](std::uint64_t first, std::uint64_t number, std::byte* at) {
+      if (change) change(first, number, at);
+      if (!io::write_whole(descriptor_, header_bytes_ + (first_row + first) * width, at, number * width))
+        fail_writing(path_, "cannot be written", errno);
+    });
+    if (fsync(descriptor_) != 0) fail_writing(path_, "cannot be written", errno);
+  });
+}
+
 void part_file::commit() {
   part_file* const self = this;
   commit_all(ranks_, {&self, 1});

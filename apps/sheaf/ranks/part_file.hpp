@@ -6,6 +6,7 @@
 
 #include <sheaf/distributed/group.hpp>
 
+#include "apps/sheaf/ranks/row_pieces.hpp"
 #include "plan/store/output_file.hpp"
 
 namespace sheaf::cli {
@@ -23,6 +24,9 @@ class part_file {
 
   /// Writes this rank's part, `offset` bytes behind the header.
   void write(std::uint64_t offset, const void* from, std::uint64_t bytes);
+  /// Writes this rank's rows, which lie where its calls reach them. @param change  what is done with them on their way,
+  /// as store_rows() has it done; on the CPU the rows themselves change
+  void write_rows(std::uint64_t first_row, records rows, const piece_work& change = {});
   void commit();
   /// All of them appear, or none.
   static void commit_all(const distributed::group& ranks, std::span<part_file* const> files);

@@ -4,7 +4,6 @@
 #include <sheaf/gather.hpp>
 
 #include "apps/sheaf/files/arrays/numbers.hpp"
-#include "apps/sheaf/ranks/host_memory.hpp"
 #include "apps/sheaf/ranks/input_part.hpp"
 #include "apps/sheaf/ranks/part_file.hpp"
 #include "apps/sheaf/ranks/report.hpp"
@@ -29,7 +28,7 @@ std::unique_ptr<part_file> written_part(const group& ranks, const std::string& p
                                         const split_records& split) {
   const std::uint64_t width = split.rows.record_bytes;
   auto file = std::make_unique<part_file>(ranks, path, header, bytes_of(split.where.count(), width));
-  file->write(split.where.begin(ranks.rank()) * width, split.rows.memory.data(), split.rows.count * width);
+  file->write_rows(split.where.begin(ranks.rank()), records(split.rows.memory.data(), split.rows.count, width));
   return file;
 }
 
@@ -53,49 +52,37 @@ void commit(const group& ranks, std::initializer_list<const std::unique_ptr<part
 
 void split_on_ranks(const split_on_ranks_job& job, const rank_threads& threads) {
   work_on_ranks(job.common, threads, [&](const group& ranks) {
-    const auto start = std::chrono::steady_clock::now();
-    std::optional<opened_split> files;
-    std::optional<rows_of_rank> in;
-    std::optional<rows_of_rank> keys;
-    std::optional<context_input> sent_in;
-    std::optional<context_input> sent_keys;
-    io::native_numbers categories;
-    const_records rows;
-    const_records key_rows;
-    agree_on_ranks(ranks, [&] {
-      refuse_on_ranks(job.common);
-      files.emplace(job.open());
-      in.emplace(ranks, files->in);
-      rows = in->rows();
-      sent_in.emplace(ranks.local(), rows.data, in->memory.size());
-      rows.data = sent_in->data();
-      key_rows = rows;
-      if (files->keys == nullptr) return;
-      keys.emplace(ranks, *files->keys);
-      key_rows = keys->rows();
-      if (files->has_categories) {
-        categories = io::native_numbers(key_rows, files->keys->type());
-        key_rows.data = categories.data();
-      }
-      sent_keys.emplace(ranks.local(), key_rows.data, bytes_of(key_rows.count, key_rows.record_bytes));
-      key_rows.data = sent_keys->data();
-    });
-    ranks.require_same("the number of records that a rank sees", in->where.count());
-    const auto begin = std::chrono::steady_clock::now();
-    split_records split =
-        split_records_of(ranks, rows, files->key(rows, key_rows), !job.offsets.empty(), job.keys_path);
-    const double seconds = seconds_since(begin);
-    sent_in.reset();
-    in->memory = buffer();
-    split.rows = in_host_memory(ranks, std::move(split.rows));
-    const std::uint64_t count = split.where.count();
-    const auto out =
-        written_part(ranks, job.output, output_header(files->in, std::span(&count, 1), files->in.row_shape()), split);
-    const auto bounds = job.offsets.empty() ? nullptr : written_offsets(ranks, job.offsets, split.offsets);
-    commit(ranks, {&out, &bounds});
-    print_ranks_report(job.common, ranks, job.output,
-                       {"split", count, split.rows.record_bytes, seconds, seconds_since(start)});
-  });
+        const auto start = std::chrono::steady_clock::now();
+        std::optional<opened_split> files;
+        std::optional<rows_of_rank> in;
+        std::optional<rows_of_rank> keys;
+        agree_on_ranks(ranks, [&] {
+          refuse_on_ranks(job.common);
+          files.emplace(job.open());
+          in.emplace(ranks, files->in);
+          if (files->keys == nullptr) return;
+          // Categories of the other order of bytes become numbers of this machine on their way.
+          const bool is_reversed = files->has_categories && files->keys->type().order == '>';
+          const std::uint64_t width = files->keys->type().item_bytes;
+          keys.emplace(ranks, *files->keys, [=](std::uint64_t, std::uint64_t number, std::byte* at) {
+            if (is_reversed) io::reverse_each(at, number, width);
+          });
+        });
+        ranks.require_same("the number of records that a rank sees", in->where.count());
+        const auto begin = std::chrono::steady_clock::now();
+        const const_records rows = in->rows();
+        const split_records split = split_records_of(ranks, rows, files->key(rows, keys ? keys->rows() : rows),
+                                                     !job.offsets.empty(), job.keys_path);
+        const double seconds = seconds_since(begin);
+        in->memory = buffer();
+        const std::uint64_t count = split.where.count();
+        const auto out = written_part(ranks, job.output,
+                                      output_header(files->in, std::span(&count, 1), files->in.row_shape()), split);
+        const auto bounds = job.offsets.empty() ? nullptr : written_offsets(ranks, job.offsets, split.offsets);
+        commit(ranks, {&out, &bounds});
+        print_ranks_report(job.common, ranks, job.output,
+                           {"split", count, split.rows.record_bytes, seconds, seconds_since(start)});
+      });
 }
 
 namespace {

@@ -71,7 +71,7 @@ std::vector<Value> read_vector_of_rank(const group& ranks, const std::string& pa
 /// Numbers of the host, in the memory where a rank's calls reach them.
 template <class Value>
 struct sent_values : context_array {
-  sent_values(const group& ranks, std::vector<Value>& numbers)
+  sent_values(const group& ranks, std::span<Value> numbers)
       : context_array(ranks.local(), numbers.data(), numbers.size() * sizeof(Value)), count(numbers.size()) {
     send();
   }
@@ -240,17 +240,20 @@ matrix_of_rank<double> nas_matrix_of_rank(const group& ranks, const npb_on_ranks
 template <class Value>
 jobs::nas_answer run_nas_on_ranks(const group& ranks, const jobs::nas_class& of, const layout& rows,
                                   const io::csr_matrix<Value>& mine) {
-  std::vector<Value> x(of.rows);
   std::vector<Value> z(of.rows);
-  std::vector<Value> part(mine.rows);
+  std::optional<jobs::host_values<Value>> whole_x;
+  std::optional<jobs::host_values<Value>> part_of_z;
   std::optional<context_matrix> sent_matrix;
   std::optional<context_array> sent_x;
   std::optional<sent_values<Value>> sent_part;
   agree_on_ranks(ranks, [&] {
+    whole_x.emplace(ranks.local(), of.rows);
+    part_of_z.emplace(ranks.local(), mine.rows);
     sent_matrix.emplace(ranks.local(), mine);
-    sent_x.emplace(ranks.local(), x.data() + rows.begin(ranks.rank()), part.size() * sizeof(Value));
-    sent_part.emplace(ranks, part);
+    sent_x.emplace(ranks.local(), whole_x->all().data() + rows.begin(ranks.rank()), mine.rows * sizeof(Value));
+    sent_part.emplace(ranks, part_of_z->all());
   });
+  const std::span<Value> part = part_of_z->all();
   std::vector<std::uint64_t> lengths;
   lengths.reserve(static_cast<std::size_t>(ranks.size()));
   for (int r = 0; r < ranks.size(); ++r) lengths.push_back(rows.count(r) * sizeof(Value));
@@ -265,11 +268,11 @@ jobs::nas_answer run_nas_on_ranks(const group& ranks, const jobs::nas_class& of,
                                                                        sent_part->view(), jobs::nas_system_options());
     fetch_on_ranks(ranks, *sent_part);
     distributed::collective(ranks, [&](distributed::group_state& state, std::uint64_t) {
-      distributed::gather_parts(state, std::as_bytes(std::span(part)), lengths, reinterpret_cast<std::byte*>(z.data()));
+      distributed::gather_parts(state, std::as_bytes(part), lengths, reinterpret_cast<std::byte*>(z.data()));
     });
     return solved;
   };
-  return jobs::run_nas<Value>(of, x, z, solve);
+  return jobs::run_nas<Value>(of, whole_x->all(), z, solve);
 }
 
 }  // namespace

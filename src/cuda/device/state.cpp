@@ -211,6 +211,26 @@ void cuda_state::copy(void* to, const void* from, std::uint64_t bytes) {
   require(cudaStreamSynchronize(stream_), "copy_bytes");
 }
 
+std::shared_ptr<std::byte> cuda_state::staging_memory(std::uint64_t bytes) {
+  const device_scope scope(device_);
+  void* block = nullptr;
+  require(cudaHostAlloc(&block, std::max<std::uint64_t>(bytes, 1), cudaHostAllocDefault), "page-locked host memory");
+  // In a child of this process CUDA is not to be called.
+  return {static_cast<std::byte*>(block), [forks = core::forks_so_far()](std::byte* locked) {
+            if (core::forks_so_far() == forks) cudaFreeHost(locked);
+          }};
+}
+
+void cuda_state::queue_copy(void* to, const void* from, std::uint64_t bytes) {
+  const device_scope scope(device_);
+  require(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_), "queue_copy");
+}
+
+void cuda_state::finish_copies() {
+  const device_scope scope(device_);
+  require(cudaStreamSynchronize(stream_), "finish_copies");
+}
+
 graph_memory_scope::graph_memory_scope(const context& ctx, const std::byte* first, std::uint64_t bytes) noexcept
     : state_(state_of(ctx)),
       outer_(state_.graph_memory_),

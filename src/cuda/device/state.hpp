@@ -140,6 +140,9 @@ class cuda_state final : public core::context_state {
   work_status status() override;
   void give_back(const memory_resource& from, void* block, std::uint64_t bytes) override;
   void copy(void* to, const void* from, std::uint64_t bytes) override;
+  std::shared_ptr<std::byte> staging_memory(std::uint64_t bytes) override;
+  void queue_copy(void* to, const void* from, std::uint64_t bytes) override;
+  void finish_copies() override;
   void fill(void* to, unsigned char value, std::uint64_t bytes) override;
   void allow_access_from(int device) override;
   void require_reachable(const void* first, std::string_view call, std::string_view what) const override;
