@@ -1,6 +1,10 @@
 #pragma once
 
+#include <string>
+
 #include <cuda_runtime.h>
+#include <sheaf/error.hpp>
+#include <sheaf/memory.hpp>
 
 #include "lab/description/items.hpp"
 
