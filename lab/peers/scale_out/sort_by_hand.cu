@@ -57,8 +57,8 @@ struct sort_steps::memory {
 };
 
 sort_steps::sort_steps(const context& ctx, const std::uint64_t* keys, std::uint64_t count, std::uint64_t most)
-    : of_(new memory(ctx, keys, count, most)) {}
-sort_steps::~sort_steps() { delete of_; }
+    : of_(std::make_unique<memory>(ctx, keys, count, most)) {}
+sort_steps::~sort_steps() = default;
 
 void sort_steps::sort() {
   require(cudaSetDevice(of_->ctx.device()), "cudaSetDevice");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -29,7 +30,7 @@ class sort_steps {
 
  private:
   struct memory;
-  memory* of_;
+  std::unique_ptr<memory> of_;
 };
 
 }  // namespace sheaf::bench::peers::device
