@@ -139,7 +139,7 @@ TEST(CostOfRanks, HalosTravelBesideProducts) {
 TEST(CostOfRanks, IterationsBringSumsOfBlocksToAll) {
   const system_shape shape{256 * 10'000, 0, 0};
   const call_cost cost = iteration_cost(2, shape, {1e-3, 3e-3}, devices());
-  EXPECT_NEAR(term(cost, "sums of blocks"), 2 * (50e-6 + 10'000 * 8 / 2 / (100 * gigabyte)), 1e-9);
+  EXPECT_NEAR(term(cost, "sums of blocks"), 2 * (50e-6 + 10'000 * 8.0 / 2 / (100 * gigabyte)), 1e-9);
   EXPECT_NEAR(term(cost, "vectors"), 2e-3, 1e-9);
 }
 

@@ -21,6 +21,7 @@ std::vector<context> gpus_of(int count) {
                 fmt::format("scale-out: {} GPUs, but the machine has {}", count, std::max(0, there)));
   }
   std::vector<context> contexts;
+  contexts.reserve(static_cast<std::size_t>(count));
   for (int device = 0; device < count; ++device) contexts.push_back(context::cuda(device));
   return contexts;
 }
